@@ -1,0 +1,131 @@
+// Package dtype names the element types of tensors and converts between them.
+package dtype
+
+import "fmt"
+
+// A DType is the type of a tensor's elements. The zero value is Float32.
+type DType uint8
+
+// The element types. Float16 and BFloat16 are storage types: arithmetic on
+// them is done in float32 and rounded once.
+const (
+	Float32 DType = iota
+	Float64
+	Float16
+	BFloat16
+	Int64
+	Int32
+	Uint8
+	Bool
+
+	Count = iota // the number of dtypes
+)
+
+// Info is what a dtype is called and how wide it is.
+var info = [Count]struct {
+	name string
+	size int
+}{
+	Float32:  {"float32", 4},
+	Float64:  {"float64", 8},
+	Float16:  {"float16", 2},
+	BFloat16: {"bfloat16", 2},
+	Int64:    {"int64", 8},
+	Int32:    {"int32", 4},
+	Uint8:    {"uint8", 1},
+	Bool:     {"bool", 1},
+}
+
+// All lists every dtype.
+var All = [Count]DType{Float32, Float64, Float16, BFloat16, Int64, Int32, Uint8, Bool}
+
+// String returns the dtype's name as a script writes it.
+func (d DType) String() string { return info[d].name }
+
+// Size returns the size of an element in bytes.
+func (d DType) Size() int { return info[d].size }
+
+// IsFloat reports whether d is a floating-point type.
+func (d DType) IsFloat() bool { return d <= BFloat16 }
+
+// IsHalf reports whether d is a storage type, Float16 or BFloat16.
+func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
+
+// IsInt reports whether d is an integer type other than Bool.
+func (d DType) IsInt() bool { return d == Int64 || d == Int32 || d == Uint8 }
+
+// Compute returns the type in which arithmetic on d is done: Float32 for the
+// storage types, d itself otherwise.
+func (d DType) Compute() DType {
+	if d.IsHalf() {
+		return Float32
+	}
+	return d
+}
+
+// Parse returns the dtype called name.
+func Parse(name string) (DType, error) {
+	for d, i := range info {
+		if i.name == name {
+			return DType(d), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown dtype %q", name)
+}
+
+// kind orders the families of dtypes: a wider family wins a promotion.
+func (d DType) kind() int {
+	switch {
+	case d == Bool:
+		return 0
+	case d.IsFloat():
+		return 2
+	default:
+		return 1
+	}
+}
+
+// SameKind reports whether d and e are both bool, both integer or both float.
+func SameKind(d, e DType) bool { return d.kind() == e.kind() }
+
+// Promote returns the dtype of an operation between tensors of a and b, as
+// PyTorch defines it: the wider family wins, inside a family the wider type;
+// Float16 with BFloat16 gives Float32.
+func Promote(a, b DType) DType {
+	if a == b {
+		return a
+	}
+	if ka, kb := a.kind(), b.kind(); ka != kb {
+		if ka > kb {
+			return a
+		}
+		return b
+	}
+	if a.IsFloat() {
+		if a.IsHalf() && b.IsHalf() {
+			return Float32
+		}
+		return widest(a, b)
+	}
+	return widest(a, b)
+}
+
+// PromoteNumber returns the dtype of an operation between a tensor of t and a
+// Starlark number of type n (Int64, Bool or Float64): a number widens a tensor
+// only to its own family, and then to def for a float.
+func PromoteNumber(t, n, def DType) DType {
+	if n.kind() <= t.kind() {
+		return t
+	}
+	if n.IsFloat() {
+		return def
+	}
+	return n
+}
+
+func widest(a, b DType) DType {
+	if a.Size() >= b.Size() {
+		return a
+	}
+	return b
+}
