@@ -1,0 +1,229 @@
+package tensor
+
+import (
+	"fmt"
+	"math/bits"
+	goruntime "runtime"
+	"sync"
+	"time"
+)
+
+// Buffers of at least largeSize bytes come from the operating system and are
+// reused; smaller ones are the collector's.
+const largeSize = 32 << 10
+
+// slack is how many bytes of large buffers may be handed out beyond twice
+// what was in use after the last collection before the next one.
+const slack = 256 << 20
+
+// An Allocator hands out the storage of tensors. Large buffers live outside
+// the collector's heap: one that is no longer reachable goes back to a free
+// list by size class, and is handed out again without being zeroed or faulted
+// in anew. Since the collector cannot see them, the Allocator starts a
+// collection itself when it has handed out twice what survived the last.
+//
+// An Allocator may be used by several ranks at a time.
+type Allocator struct {
+	// Limit is the number of bytes that may be in use; 0 means no limit.
+	Limit int
+	// Strict says that Limit was asked for: going beyond it ends the program.
+	Strict bool
+	// Poison fills released buffers with a pattern, so that a test sees
+	// whatever still reads them.
+	Poison bool
+
+	collecting sync.Mutex // held during a collection
+
+	mu     sync.Mutex
+	free   map[int][][]byte // by size class
+	spare  int              // bytes in free
+	inUse  int              // bytes handed out and not yet returned
+	peak   int              // the most inUse has been
+	target int              // collect when inUse would exceed it
+	closed bool
+}
+
+// A MemoryError says that a tensor does not fit in memory.
+type MemoryError struct {
+	Want, Limit, InUse int
+	Strict             bool // the limit was asked for
+}
+
+// Uncatchable reports whether the error ends the program whatever it does.
+func (e *MemoryError) Uncatchable() bool { return e.Strict }
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("out of memory: %d bytes wanted, %d in use, %d allowed", e.Want, e.InUse, e.Limit)
+}
+
+// NewAllocator returns an allocator that hands out at most limit bytes at a
+// time; 0 means the machine's memory.
+func NewAllocator(limit int) *Allocator {
+	if limit <= 0 {
+		limit = machineMemory()
+	}
+	return &Allocator{Limit: limit, free: map[int][][]byte{}, target: slack}
+}
+
+// Alloc returns a buffer of n bytes. Its contents are arbitrary.
+func (a *Allocator) Alloc(n int) (*Buffer, error) {
+	if n < largeSize {
+		b := small(n)
+		b.alloc = a
+		return b, nil
+	}
+	region, err := a.region(sizeClass(n))
+	if err != nil {
+		return nil, err
+	}
+	b := &Buffer{data: region[:n:n], alloc: a}
+	goruntime.AddCleanup(b, a.release, region)
+	return b, nil
+}
+
+// region returns a region of size bytes, a size class.
+func (a *Allocator) region(size int) ([]byte, error) {
+	if r := a.take(size, false); r != nil {
+		return r, nil
+	}
+	a.collect(size)
+	if r := a.take(size, true); r != nil {
+		return r, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return nil, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
+}
+
+// take returns a free or a new region, or nil if a collection is due. With
+// force it goes beyond the target, but not beyond the limit.
+func (a *Allocator) take(size int, force bool) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.inUse+size > a.Limit && a.Limit > 0 {
+		return nil
+	}
+	if list := a.free[size]; len(list) > 0 {
+		r := list[len(list)-1]
+		a.free[size] = list[:len(list)-1]
+		a.spare -= size
+		a.use(size)
+		return r
+	}
+	if !force && a.inUse+size > a.target {
+		return nil
+	}
+	if a.spare > a.inUse+slack {
+		a.trim()
+	}
+	r, err := mapRegion(size)
+	if err != nil {
+		return nil
+	}
+	a.use(size)
+	return r
+}
+
+func (a *Allocator) use(size int) {
+	a.inUse += size
+	a.peak = max(a.peak, a.inUse)
+}
+
+// trim returns all free regions to the operating system. a.mu is held.
+func (a *Allocator) trim() {
+	for size, list := range a.free {
+		for _, r := range list {
+			unmapRegion(r)
+		}
+		delete(a.free, size)
+	}
+	a.spare = 0
+}
+
+// release takes back a region that nothing can reach any more.
+func (a *Allocator) release(region []byte) {
+	if a.Poison {
+		for i := range region {
+			region[i] = 0xA5
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inUse -= len(region)
+	if a.closed {
+		unmapRegion(region)
+		return
+	}
+	a.free[len(region)] = append(a.free[len(region)], region)
+	a.spare += len(region)
+}
+
+// collect runs the collector, waits until what it found unreachable has come
+// back, and sets the next target. A collection that has just been made by
+// another rank counts.
+func (a *Allocator) collect(size int) {
+	a.collecting.Lock()
+	defer a.collecting.Unlock()
+	a.mu.Lock()
+	due := len(a.free[size]) == 0 || a.inUse+size > a.Limit
+	a.mu.Unlock()
+	if !due {
+		return
+	}
+	done := make(chan struct{})
+	goruntime.AddCleanup(new(Buffer), func(c chan struct{}) { close(c) }, done)
+	goruntime.GC()
+	a.settle(done)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.target = 2*a.inUse + slack
+}
+
+// settle waits until the cleanups that a collection found due have run, in
+// goroutines of the runtime and in no order: until that of a fresh object has
+// closed done, and then until no region has come back for a while.
+func (a *Allocator) settle(done <-chan struct{}) {
+	const (
+		pause = 50 * time.Microsecond
+		quiet = 4 // pauses without a release
+	)
+	patience := time.After(50 * time.Millisecond)
+	select {
+	case <-done:
+	case <-patience:
+	}
+	last, calm := -1, 0
+	for calm < quiet {
+		now, _ := a.InUse()
+		if now != last {
+			last, calm = now, 0
+		}
+		calm++
+		time.Sleep(pause)
+	}
+}
+
+// Close returns free regions to the operating system; regions still in use
+// follow when they are released.
+func (a *Allocator) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	a.trim()
+}
+
+// InUse returns the bytes of large buffers that are handed out, reachable or
+// not, and the most there have been.
+func (a *Allocator) InUse() (now, peak int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.inUse, a.peak
+}
+
+// sizeClass rounds n up to a multiple of a quarter of the next lower power of
+// two, so that at most a fifth is wasted.
+func sizeClass(n int) int {
+	step := 1 << (bits.Len(uint(n-1)) - 3)
+	step = max(step, 4096)
+	return (n + step - 1) / step * step
+}

@@ -1,0 +1,120 @@
+package tensor
+
+import (
+	"errors"
+	goruntime "runtime"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+)
+
+func TestSizeClass(t *testing.T) {
+	for n := largeSize; n < 64<<20; n += 4093 {
+		c := sizeClass(n)
+		if c < n || c > n+n/4 || c%4096 != 0 {
+			t.Fatalf("sizeClass(%d) = %d, want a multiple of 4096 at most a quarter larger", n, c)
+		}
+		if sizeClass(c) != c {
+			t.Fatalf("sizeClass(%d) = %d, want %d: a class is its own", c, sizeClass(c), c)
+		}
+	}
+}
+
+// Storage that nothing can reach is handed out again: memory stays bounded.
+func TestReuse(t *testing.T) {
+	a := NewAllocator(0)
+	defer a.Close()
+	const size = 16 << 20
+	regions := map[*byte]bool{}
+	for range 200 {
+		b, err := a.Alloc(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		regions[unsafe.SliceData(b.data)] = true
+		goruntime.KeepAlive(b)
+	}
+	if _, peak := a.InUse(); peak > slack+3*size {
+		t.Errorf("200 buffers of %d bytes, one in use at a time, took %d bytes at the peak, want at most %d", size, peak, slack+3*size)
+	}
+	if len(regions) > slack/size+3 {
+		t.Errorf("200 buffers lay in %d regions, want at most %d", len(regions), slack/size+3)
+	}
+}
+
+// What is still reachable is never handed out to somebody else, whatever the
+// collector and other ranks do.
+func TestNoUseAfterRelease(t *testing.T) {
+	a := NewAllocator(0)
+	a.Poison = true
+	defer a.Close()
+	var ranks sync.WaitGroup
+	for rank := range 4 {
+		ranks.Go(func() {
+			var kept []*Tensor
+			for i := range 60 {
+				x, err := New(a, dtype.Uint8, shape.Shape{8 << 20})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				d := Data[uint8](x)
+				mark := uint8(rank*60+i)&0x7f | 1
+				d[0], d[len(d)-1] = mark, mark
+				if i%7 == 0 {
+					kept = append(kept, x.View(shape.Shape{4}, []int{1}, 0))
+				}
+			}
+			for k, x := range kept {
+				want := uint8(rank*60+7*k)&0x7f | 1
+				if got := Data[uint8](x)[0]; got != want {
+					t.Errorf("rank %d: kept tensor %d holds %#x, want %#x", rank, k, got, want)
+				}
+			}
+			goruntime.KeepAlive(kept)
+		})
+	}
+	ranks.Wait()
+}
+
+func TestLimit(t *testing.T) {
+	a := NewAllocator(1 << 20)
+	defer a.Close()
+	var m *MemoryError
+	if _, err := New(a, dtype.Float32, shape.Shape{1 << 20}); !errors.As(err, &m) || m.Limit != 1<<20 {
+		t.Errorf("4 MiB of 1 MiB allowed: got error %v, want a *MemoryError", err)
+	}
+	for range 100 { // released storage counts no more
+		if _, err := New(a, dtype.Float32, shape.Shape{1 << 17}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestView(t *testing.T) {
+	a := NewAllocator(0)
+	defer a.Close()
+	x, err := New(a, dtype.Int64, shape.Shape{2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		Data[int64](x)[i] = int64(i)
+	}
+	row := x.View(shape.Shape{3}, []int{1}, 3)
+	if got := Data[int64](row)[0]; got != 3 {
+		t.Errorf("second row begins with %d, want 3", got)
+	}
+	if col := x.View(shape.Shape{2}, []int{3}, 1); col.Contiguous() {
+		t.Error("a column counts as contiguous")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a view outside the storage did not panic")
+		}
+	}()
+	x.View(shape.Shape{4}, []int{2}, 0)
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package tensor
+
+// machineMemory returns 0: the memory of this machine is not known.
+func machineMemory() int { return 0 }
+
+// adviseHuge does nothing.
+func adviseHuge(r []byte) {}

@@ -1,0 +1,261 @@
+// Package tensor holds tensors: a dtype, a shape, strides, and storage that
+// several tensors may share.
+//
+// A tensor whose storage is absent is shape-only: it can be inferred with but
+// not computed with.
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+)
+
+// A Tensor is an n-dimensional array of elements of one dtype. The element at
+// index (i, j, ...) lies at offset + i*strides[0] + j*strides[1] + ... of its
+// buffer, counted in elements. Shape, strides and dtype never change; the
+// elements may, and every tensor that shares the buffer sees it.
+type Tensor struct {
+	shape   shape.Shape
+	strides []int
+	offset  int
+	dt      dtype.DType
+	weak    bool
+	buf     *Buffer
+
+	// Auto is what differentiation keeps; nil if x takes no part in it.
+	Auto *Auto
+
+	// Base is the tensor that a view was made of, itself no view; nil for a
+	// tensor that is no view. Changes counts the in-place changes of a base
+	// that differentiation has recorded; a view whose own count differs has a
+	// record that is out of date. Package grad keeps both.
+	Base    *Tensor
+	Changes uint32
+}
+
+// Auto is what differentiation keeps with a tensor.
+type Auto struct {
+	// Requires says that gradients are wanted here.
+	Requires bool
+	// Grad is the gradient accumulated in a leaf, or nil.
+	Grad *Tensor
+	// Node made the tensor; nil for a leaf. Package grad defines it.
+	Node Node
+	// Index is the place of the tensor among the results of Node.
+	Index int
+	// Hooks are called with a leaf's gradient before it is accumulated.
+	Hooks []Hook
+}
+
+// A Hook sees a gradient as it arrives, and may replace it: a nil result
+// leaves it.
+type Hook func(g *Tensor) (*Tensor, error)
+
+// A Node is the record of the operation that made a tensor.
+type Node interface{ IsNode() }
+
+// New returns an uninitialised contiguous tensor. It fails if the memory is
+// not to be had.
+func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
+	if err := s.Check(dt.Size()); err != nil {
+		return nil, err
+	}
+	buf, err := a.Alloc(s.Numel() * dt.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%w for %v%v", err, dt, s)
+	}
+	return &Tensor{shape: s, strides: stridesOf(s), dt: dt, buf: buf}, nil
+}
+
+// Zeros returns a contiguous tensor of zeros.
+func Zeros(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
+	t, err := New(a, dt, s)
+	if err != nil {
+		return nil, err
+	}
+	t.buf.zero()
+	return t, nil
+}
+
+// Number returns a tensor of shape () that holds a number of a script. It is
+// weak: it does not widen a tensor of its own kind. The dtype is Float64,
+// Int64 or Bool.
+func Number[T float64 | int64 | bool](v T) *Tensor {
+	buf := small(8)
+	t := &Tensor{weak: true, buf: buf}
+	switch v := any(v).(type) {
+	case float64:
+		t.dt = dtype.Float64
+		*(*float64)(unsafe.Pointer(&buf.data[0])) = v
+	case int64:
+		t.dt = dtype.Int64
+		*(*int64)(unsafe.Pointer(&buf.data[0])) = v
+	case bool:
+		t.dt = dtype.Bool
+		*(*bool)(unsafe.Pointer(&buf.data[0])) = v
+	}
+	return t
+}
+
+// View returns a tensor with another shape, strides and offset on the storage
+// of x. It panics if the view reaches outside the storage.
+func (x *Tensor) View(s shape.Shape, strides []int, offset int) *Tensor {
+	v := &Tensor{shape: s, strides: strides, offset: offset, dt: x.dt, buf: x.buf}
+	v.checkBounds()
+	return v
+}
+
+// checkBounds panics if an index of x would reach outside its buffer.
+func (x *Tensor) checkBounds() {
+	if x.buf == nil {
+		return
+	}
+	last := x.offset
+	for i, d := range x.shape {
+		if d == 0 {
+			return
+		}
+		if x.strides[i] < 0 {
+			panic(fmt.Sprintf("tensor: negative stride in view %v %v", x.shape, x.strides))
+		}
+		last += (d - 1) * x.strides[i]
+	}
+	if x.offset < 0 || (last+1)*x.dt.Size() > len(x.buf.data) {
+		panic(fmt.Sprintf("tensor: view %v strides %v offset %d outside a buffer of %d bytes", x.shape, x.strides, x.offset, len(x.buf.data)))
+	}
+}
+
+// Detach returns a tensor on the same storage that takes no part in
+// differentiation.
+func (x *Tensor) Detach() *Tensor {
+	y := *x
+	y.Auto, y.Base, y.Changes = nil, nil, 0
+	return &y
+}
+
+// ShapeOnly returns a tensor of the shape and dtype of x without storage.
+func (x *Tensor) ShapeOnly() *Tensor {
+	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak}
+}
+
+// Shape returns the sizes of x; the caller must not modify it.
+func (x *Tensor) Shape() shape.Shape { return x.shape }
+
+// Strides returns the strides of x in elements; the caller must not modify it.
+func (x *Tensor) Strides() []int { return x.strides }
+
+// Offset returns the offset of x's first element in its buffer, in elements.
+func (x *Tensor) Offset() int { return x.offset }
+
+// DType returns the type of x's elements.
+func (x *Tensor) DType() dtype.DType { return x.dt }
+
+// Weak reports whether x stands for a number of a script; see Number.
+func (x *Tensor) Weak() bool { return x.weak }
+
+// Buffer returns the storage of x, or nil for a shape-only tensor.
+func (x *Tensor) Buffer() *Buffer { return x.buf }
+
+// Ndim returns the number of dims.
+func (x *Tensor) Ndim() int { return len(x.shape) }
+
+// Numel returns the number of elements.
+func (x *Tensor) Numel() int { return x.shape.Numel() }
+
+// RequiresGrad reports whether gradients flow to x.
+func (x *Tensor) RequiresGrad() bool { return x.Auto != nil && x.Auto.Requires }
+
+// Contiguous reports whether the elements of x lie in row-major order without
+// gaps. Strides of dims of size 1 do not matter.
+func (x *Tensor) Contiguous() bool {
+	n := 1
+	for i := len(x.shape) - 1; i >= 0; i-- {
+		if d := x.shape[i]; d != 1 {
+			if d == 0 {
+				return true
+			}
+			if x.strides[i] != n {
+				return false
+			}
+			n *= d
+		}
+	}
+	return true
+}
+
+// Data returns the elements of a contiguous tensor as a slice that shares its
+// storage. T must be the Go type of x's dtype: float32, float64, dtype.F16,
+// dtype.BF16, int64, int32, uint8 or bool; or uint8 for a bool tensor, see
+// HoldsType. It panics otherwise.
+//
+// Large storage is not the collector's: the caller keeps x alive
+// (runtime.KeepAlive) until it is done with the slice.
+func Data[T Element](x *Tensor) []T {
+	if !x.Contiguous() {
+		panic(fmt.Sprintf("tensor: Data of a tensor that is not contiguous: %v %v", x.shape, x.strides))
+	}
+	return Storage[T](x)[x.offset : x.offset+x.Numel()]
+}
+
+// Storage returns the whole buffer of x as a slice of its elements' Go type,
+// to be indexed with x's offset and strides. The rules of Data hold.
+func Storage[T Element](x *Tensor) []T {
+	if !HoldsType[T](x) {
+		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
+	}
+	b := x.buf.data
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/x.dt.Size())
+}
+
+// Bytes returns the storage of a contiguous tensor's elements as bytes, in
+// the machine's byte order. The rules of Data hold.
+func (x *Tensor) Bytes() []byte {
+	if !x.Contiguous() {
+		panic("tensor: Bytes of a tensor that is not contiguous")
+	}
+	lo := x.offset * x.dt.Size()
+	return x.buf.data[lo : lo+x.Numel()*x.dt.Size()]
+}
+
+// HoldsType reports whether Storage and Data of x may be asked for elements of
+// type T: that of its dtype, or uint8 for bools, which are bytes, 0 or 1.
+func HoldsType[T Element](x *Tensor) bool {
+	t := goType[T]()
+	return t == x.dt || t == dtype.Uint8 && x.dt == dtype.Bool
+}
+
+// Element is the constraint of the Go types that storage is made of.
+type Element interface {
+	float32 | float64 | dtype.F16 | dtype.BF16 | int64 | int32 | uint8 | bool
+}
+
+// goType returns the dtype whose elements are Go values of type T.
+func goType[T Element]() dtype.DType {
+	switch any(*new(T)).(type) {
+	case float32:
+		return dtype.Float32
+	case float64:
+		return dtype.Float64
+	case dtype.F16:
+		return dtype.Float16
+	case dtype.BF16:
+		return dtype.BFloat16
+	case int64:
+		return dtype.Int64
+	case int32:
+		return dtype.Int32
+	case uint8:
+		return dtype.Uint8
+	}
+	return dtype.Bool
+}
+
+// stridesOf returns s.Strides(); shapes of up to two dims, which are most,
+// share no allocation with others but need only one.
+func stridesOf(s shape.Shape) []int { return s.Strides() }
