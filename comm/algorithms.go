@@ -1,0 +1,109 @@
+package comm
+
+// An algorithm is one way to carry out a collective.
+type algorithm struct {
+	name string
+
+	// suits reports whether to use the algorithm for a block of so many bytes
+	// in a group of so many members; nil is always. Of the rows of a kind the
+	// first that suits is used. The answer depends on nothing else, so every
+	// run does the same.
+	suits func(bytes, size int) bool
+
+	// steps returns the steps of one member. It is pure.
+	steps func(s seat) []step
+
+	// wire returns the payload bytes that these steps send, for a member that
+	// offers the blocks in, when the block that is broadcast or reduced has so
+	// many bytes. It is nil in direct algorithms, which send nothing.
+	wire func(s seat, in []Block, bytes, align int) int
+}
+
+// largeBytes is the length from which a block is worth cutting into one chunk
+// for each member. Below it what counts is the number of steps.
+const largeBytes = 32 << 10
+
+// large reports whether to cut a block into chunks where members send: with
+// two members that saves no bytes.
+func large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
+
+// largeDirect reports whether to cut a block into chunks where members read in
+// place: that always saves work, for one more meeting.
+func largeDirect(bytes, size int) bool { return size > 1 && bytes >= largeBytes }
+
+// messageAlgorithms are the algorithms by which members send to each other.
+var messageAlgorithms = [...][]algorithm{
+	Barrier:   {{"none", nil, noSteps, sendsNothing}},
+	Broadcast: {{"scatter", large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
+	AllGather: {{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
+	Gather:    {{"flat", nil, gatherFlat, gatherFlatWire}},
+	Scatter:   {{"flat", nil, scatterFlat, scatterFlatWire}},
+	AllToAll:  {{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
+	AllReduce: {{"pairwise", large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
+	Reduce:    {{"pairwise", large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
+
+	ReduceScatter: {{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
+	Permute:       {{"flat", nil, permuteFlat, permuteFlatWire}},
+}
+
+// directAlgorithms are the algorithms by which members read and write each
+// other's blocks in place. Before the first step every In is there to read;
+// after a meeting, every Out is there to write. Every algorithm ends with a
+// meeting if it reads a block of another member, so that no member leaves a
+// call while its blocks are in use.
+//
+// A member without Out takes part: a step that writes to it does not write
+// there, and does nothing if there is nowhere else to write.
+var directAlgorithms = [...][]algorithm{
+	Barrier:   {{"none", nil, noSteps, nil}},
+	Broadcast: {{"direct", nil, broadcastDirect, nil}},
+	AllGather: {{"direct", nil, allGatherDirect, nil}},
+	Gather:    {{"direct", nil, gatherDirect, nil}},
+	Scatter:   {{"direct", nil, scatterDirect, nil}},
+	AllToAll:  {{"direct", nil, allToAllDirect, nil}},
+	AllReduce: {{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
+	Reduce:    {{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
+
+	ReduceScatter: {{"direct", nil, reduceScatterDirect, nil}},
+	Permute:       {{"direct", nil, permuteDirect, nil}},
+}
+
+// pick returns the first row that suits.
+func pick(rows []algorithm, bytes, size int) *algorithm {
+	for i := range rows {
+		if suits := rows[i].suits; suits == nil || suits(bytes, size) {
+			return &rows[i]
+		}
+	}
+	panic("comm: no algorithm suits")
+}
+
+// wireBytes returns the payload bytes that a member who offers the blocks in
+// sends in the message schedule of a call: what Result.Wire holds. bytes is
+// the length of the block that is broadcast or reduced.
+func wireBytes(kind Kind, s seat, in []Block, bytes, align int) int {
+	return pick(messageAlgorithms[kind], bytes, s.size).wire(s, in, bytes, align)
+}
+
+// noSteps is the schedule of Barrier: that the members have compared their
+// calls is all there is to it.
+func noSteps(seat) []step { return nil }
+
+func sendsNothing(seat, []Block, int, int) int { return 0 }
+
+// lenOthers returns the bytes of all the blocks but the member's own.
+func lenOthers(s seat, blocks []Block) int {
+	sum := 0
+	for r, b := range blocks {
+		if r != s.rank {
+			sum += b.Len()
+		}
+	}
+	return sum
+}
+
+// chunkLen returns the bytes of chunk i of parts.
+func chunkLen(bytes, align, i, parts int) int {
+	lo, hi := chunkOf(bytes, align, i, parts)
+	return hi - lo
+}

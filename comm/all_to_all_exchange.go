@@ -1,0 +1,23 @@
+package comm
+
+// allToAllExchange leaves In[r] of member s in Out[s] of member r.
+//
+// Every member sends every other the block that is for it. For S bytes a
+// member on P members it takes one step, and each sends S(P-1)/P bytes, the
+// least any algorithm can. Blocks may differ in length.
+//
+// Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+// operations in MPICH", IJHPCA 19(1), 2005.
+func allToAllExchange(s seat) []step {
+	var steps []step
+	for _, r := range s.others() {
+		steps = append(steps, sendStep(r, 0, s.in(r)))
+	}
+	steps = append(steps, copyStep(s.out(s.rank), s.in(s.rank)))
+	for _, r := range s.others() {
+		steps = append(steps, recvStep(s.out(r), r, 0))
+	}
+	return steps
+}
+
+func allToAllExchangeWire(s seat, in []Block, _, _ int) int { return lenOthers(s, in) }

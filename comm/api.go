@@ -1,0 +1,140 @@
+package comm
+
+import "context"
+
+// Flags are bits that a member states with a collective call; every member
+// learns the OR over all members.
+type Flags uint8
+
+const (
+	// RequiresGrad says that the member's input takes part in differentiation.
+	RequiresGrad Flags = 1 << iota
+	// Output says that the member has printed something that is not shown.
+	Output
+	// Async says that the member issued the call without waiting for it.
+	Async
+)
+
+// A Kind is the pattern by which a collective moves its blocks. In what
+// follows n is the size of the group; In and Out are the fields of Op.
+type Kind uint8
+
+const (
+	// Barrier moves nothing.
+	Barrier Kind = iota
+	// Broadcast copies In[0] of the root to Out[0] of every member.
+	Broadcast
+	// AllGather copies In[0] of member r to Out[r] of every member.
+	AllGather
+	// Gather copies In[0] of member r to Out[r] of the root.
+	Gather
+	// Scatter copies In[r] of the root to Out[0] of member r.
+	Scatter
+	// AllToAll copies In[r] of member s to Out[s] of member r.
+	AllToAll
+	// AllReduce leaves the reduction of every In[0] in Out[0] of every member.
+	AllReduce
+	// Reduce leaves the reduction of every In[0] in Out[0] of the root.
+	Reduce
+	// ReduceScatter leaves the reduction of every In[r] in Out[0] of member r.
+	ReduceScatter
+	// Permute copies In[0] of pair[0] to Out[0] of pair[1] for each of
+	// Desc.Pairs.
+	Permute
+)
+
+// A Block is a region of a buffer: Rows runs of Width bytes that start Pitch
+// bytes apart. Its bytes are counted row by row.
+type Block struct {
+	Data  []byte
+	Rows  int
+	Width int
+	Pitch int
+}
+
+// A Reducer combines runs of equal length in the order given:
+// dst = srcs[0] + srcs[1] + ... for whatever its + is. dst overlaps no src.
+type Reducer func(dst []byte, srcs [][]byte)
+
+// A Desc describes one call of a collective. Members compare all of it but
+// Flags, and but Shape's size along Free.
+type Desc struct {
+	Op     string   // as scripts call it: "all_reduce"
+	DType  string   // "" if the call takes no tensor
+	Shape  []int    // of the member's input; nil if the call takes no tensor
+	Free   int      // the axis along which members may differ in size, or -1
+	Reduce string   // "sum", "max", ...; "" if nothing is reduced
+	Root   int      // a group rank, or -1
+	Dims   [2]int   // dim, or split_dim and concat_dim; -1 where unused
+	Pairs  [][2]int // of collective_permute
+	Flags  Flags
+}
+
+// A Member is what a call learns of another member's call once they agree.
+type Member struct {
+	Free int    // its size along Desc.Free; 0 if Free is -1
+	Meta []byte // its Op.Meta; to be read only
+}
+
+// An Op is one member's call of a collective.
+type Op struct {
+	Desc Desc
+	Kind Kind
+
+	// In holds the blocks that the member offers. They must stay unchanged
+	// until the call ends (for an asynchronous one, until its Work is done).
+	In []Block
+
+	// Meta travels to every member with the contract, uncompared.
+	Meta []byte
+
+	// Align is the size in bytes of an element: blocks are never cut inside one.
+	Align int
+
+	// Prepare is called once, when the members' calls agree, with every
+	// member's part by group rank and the OR of their flags. It returns the
+	// blocks for the results that Kind gives this member, which overlap no In
+	// block of any member. After an error the other members complete the
+	// call, and the caller gets the error. It may be nil if there is none.
+	Prepare func(members []Member, flags Flags) ([]Block, error)
+
+	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
+	Reduce Reducer
+
+	// Where returns the source line of the call. It is called only for a
+	// report, on any goroutine, while the caller is inside the call; for an
+	// asynchronous call, at any time until its Work is done.
+	Where func() string
+}
+
+// A Result says what a call did.
+type Result struct {
+	Flags Flags // the OR over the members
+	Wire  int   // payload bytes that this member sends in the message schedule of the call, whatever the transport
+}
+
+// A Message is what Send passes to Recv: Meta and Data as sent. Send takes
+// the slices over; they must not change afterwards. Keep is held for as long
+// as Data is in use, and arrives with the message only where memory is shared.
+type Message struct {
+	Meta []byte
+	Data []byte
+	Keep any
+}
+
+// An Unreceived is a message that was sent and never received.
+type Unreceived struct {
+	Src, Dst int // ranks of the fabric
+	Group    string
+	Tag      int
+	Where    string // of the Send
+}
+
+// A Work is an asynchronous call under way.
+type Work interface {
+	// Wait returns when the call has ended, with its error. ctx ends the
+	// waiting, not the call.
+	Wait(ctx context.Context) (Result, error)
+	// Done reports whether the call has ended.
+	Done() bool
+}

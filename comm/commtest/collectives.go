@@ -1,0 +1,360 @@
+package commtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"tpsh/comm"
+)
+
+// A trial is one collective on a group, with what every member offers and
+// what it is to get.
+type trial struct {
+	kind    comm.Kind
+	size    int
+	root    int
+	pairs   [][2]int
+	strided bool
+	in      [][][]byte // by member and block; nil where a member offers nothing
+	want    [][][]byte // likewise
+}
+
+// lengths are the numbers of elements in the blocks of a member: equal, uneven
+// with an empty one, all empty, and enough to be cut into chunks.
+var lengths = map[string]func(i int) int{
+	"one":    func(int) int { return 1 },
+	"even":   func(int) int { return 6 },
+	"uneven": func(i int) int { return 4 * (2 - i%3) },
+	"empty":  func(int) int { return 0 },
+	"large":  func(int) int { return 9000 },
+}
+
+// testCollectives compares every kind of collective with its definition, at
+// several sizes, roots and lengths.
+func testCollectives(t *testing.T, open Opener) {
+	for size := 1; size <= 5; size++ {
+		for name, length := range lengths {
+			t.Run(fmt.Sprintf("%d/%s", size, name), func(t *testing.T) {
+				var trials []*trial
+				for _, k := range kinds {
+					roots := 1
+					if rooted(k) {
+						roots = size
+					}
+					for root := range roots {
+						trials = append(trials, newTrial(k, size, root, length, false), newTrial(k, size, root, length, true))
+					}
+				}
+				succeed(t, runRanks(t, open, size, func(r *rank) error {
+					for _, tr := range trials {
+						if err := tr.run(r, r.world); err != nil {
+							return fmt.Errorf("%s, root %d: %w", opName(tr.kind), tr.root, err)
+						}
+					}
+					return nil
+				}))
+			})
+		}
+	}
+}
+
+func newTrial(k comm.Kind, size, root int, length func(int) int, strided bool) *trial {
+	tr := &trial{kind: k, size: size, root: root, strided: strided}
+	if k == comm.Permute {
+		for r := 0; r+1 < size; r++ { // along a line, and the first to itself
+			tr.pairs = append(tr.pairs, [2]int{r, r + 1})
+		}
+		tr.pairs = append(tr.pairs, [2]int{0, 0})
+	}
+	tr.in = tr.inputs(length)
+	tr.want = make([][][]byte, size)
+	for r := range size {
+		tr.want[r] = tr.results(r)
+	}
+	return tr
+}
+
+// inputs returns what the members offer. Members offer as much as each other
+// where the kind asks for it.
+func (tr *trial) inputs(length func(int) int) [][][]byte {
+	in := make([][][]byte, tr.size)
+	for r := range in {
+		switch tr.kind {
+		case comm.Barrier:
+		case comm.Broadcast:
+			if r == tr.root {
+				in[r] = [][]byte{pattern(r, 0, length(0))}
+			}
+		case comm.AllGather, comm.Gather:
+			in[r] = [][]byte{pattern(r, 0, length(r))}
+		case comm.Scatter:
+			if r == tr.root {
+				in[r] = tr.blocks(r, length)
+			}
+		case comm.AllToAll, comm.ReduceScatter:
+			in[r] = tr.blocks(r, length)
+		default:
+			in[r] = [][]byte{pattern(r, 0, length(0))}
+		}
+	}
+	return in
+}
+
+// blocks returns a block for each member.
+func (tr *trial) blocks(r int, length func(int) int) [][]byte {
+	var blocks [][]byte
+	for i := range tr.size {
+		blocks = append(blocks, pattern(r, i, length(i)))
+	}
+	return blocks
+}
+
+// pattern returns n numbers that tell where they are from.
+func pattern(rank, block, n int) []byte {
+	xs := make([]float32, n)
+	for i := range xs {
+		xs[i] = float32(10000*rank+1000*block) + float32(i%997)
+	}
+	return floats(xs...)
+}
+
+// results returns what member r is to get, by the definition of the kind.
+func (tr *trial) results(r int) [][]byte {
+	atRoot := func(blocks [][]byte) [][]byte {
+		if r != tr.root {
+			return nil
+		}
+		return blocks
+	}
+	switch tr.kind {
+	case comm.Broadcast:
+		return [][]byte{tr.in[tr.root][0]}
+	case comm.AllGather:
+		return tr.column(0)
+	case comm.Gather:
+		return atRoot(tr.column(0))
+	case comm.Scatter:
+		return [][]byte{tr.in[tr.root][r]}
+	case comm.AllToAll:
+		return tr.column(r)
+	case comm.AllReduce:
+		return [][]byte{reduced(tr.column(0))}
+	case comm.Reduce:
+		return atRoot([][]byte{reduced(tr.column(0))})
+	case comm.ReduceScatter:
+		return [][]byte{reduced(tr.column(r))}
+	case comm.Permute:
+		for _, p := range tr.pairs {
+			if p[1] == r {
+				return [][]byte{tr.in[p[0]][0]}
+			}
+		}
+	}
+	return nil
+}
+
+// column returns the given block of every member.
+func (tr *trial) column(block int) [][]byte {
+	var blocks [][]byte
+	for r := range tr.size {
+		blocks = append(blocks, tr.in[r][block])
+	}
+	return blocks
+}
+
+func reduced(blocks [][]byte) []byte {
+	sum := make([]byte, len(blocks[0]))
+	SumFloat32(sum, blocks)
+	return sum
+}
+
+// op returns a member's call, and where its results will be.
+func (tr *trial) op(member int) (*comm.Op, []comm.Block) {
+	d := desc(opName(tr.kind))
+	if tr.kind != comm.Barrier {
+		d.DType, d.Shape = "float32", []int{1}
+	}
+	if rooted(tr.kind) {
+		d.Root = tr.root
+	}
+	d.Pairs = tr.pairs
+	op := &comm.Op{Desc: d, Kind: tr.kind, Align: 4, Reduce: SumFloat32}
+	for _, b := range tr.in[member] {
+		op.In = append(op.In, tr.block(b))
+	}
+	var out []comm.Block
+	for _, b := range tr.want[member] {
+		out = append(out, tr.block(bytes.Repeat([]byte{0xff}, len(b))))
+	}
+	op.Prepare = into(out...)
+	return op, out
+}
+
+// block returns a copy of b, in rows of two elements with gaps between them if
+// the trial is strided and there are rows to make.
+func (tr *trial) block(b []byte) comm.Block {
+	const width, pitch = 8, 20
+	if !tr.strided || len(b) == 0 || len(b)%width != 0 {
+		return comm.Whole(slices.Clone(b))
+	}
+	rows := len(b) / width
+	block := comm.Block{Data: make([]byte, (rows-1)*pitch+width), Rows: rows, Width: width, Pitch: pitch}
+	comm.Copy(block, comm.Whole(b))
+	return block
+}
+
+// run does the collective on a group and compares the results.
+func (tr *trial) run(r *rank, g *comm.Group) error {
+	op, out := tr.op(g.Rank())
+	if _, err := g.Run(r.ctx, op); err != nil {
+		return err
+	}
+	return tr.compare(g.Rank(), op, out)
+}
+
+// compare compares the results of a member, and its inputs, with what they
+// should be.
+func (tr *trial) compare(member int, op *comm.Op, out []comm.Block) error {
+	for i, b := range out {
+		if got, want := contents(b), tr.want[member][i]; !bytes.Equal(got, want) {
+			return fmt.Errorf("result %d: got %v, want %v", i, brief(got), brief(want))
+		}
+	}
+	for i, b := range op.In {
+		if !bytes.Equal(contents(b), tr.in[member][i]) {
+			return fmt.Errorf("block %d of the input has changed", i)
+		}
+	}
+	return nil
+}
+
+// contents returns the bytes of b in one piece.
+func contents(b comm.Block) []byte {
+	whole := make([]byte, b.Len())
+	comm.Copy(comm.Whole(whole), b)
+	return whole
+}
+
+func brief(b []byte) []byte { return b[:min(len(b), 40)] }
+
+// testRounding checks that sums add in the order of the group, whatever the
+// length: (1e8 - 1e8) + 1 is 1 in float32, and in any other order 0 or 2.
+func testRounding(t *testing.T, open Opener) {
+	for _, ranks := range [][]int{{0, 1, 2}, {2, 0, 1}} {
+		for _, n := range []int{1, 50, 5000, 50000} {
+			succeed(t, runRanks(t, open, 3, func(r *rank) error {
+				g := r.group(ranks, "")
+				x := []float32{1e8, -1e8, 1}[g.Rank()]
+				op, out := allReduce(floats(slices.Repeat([]float32{x}, n)...))
+				if _, err := g.Run(r.ctx, op); err != nil {
+					return err
+				}
+				for i := range n {
+					if got := float32At(out, 4*i); got != 1 {
+						return fmt.Errorf("element %d of %d: got %v, want 1", i, n, got)
+					}
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// testMembers checks what members learn of each other.
+func testMembers(t *testing.T, open Opener) {
+	const size = 4
+	succeed(t, runRanks(t, open, size, func(r *rank) error {
+		tr := newTrial(comm.AllGather, size, 0, func(i int) int { return i }, false)
+		op, out := tr.op(r.Rank())
+		op.Desc.Shape, op.Desc.Free = []int{r.Rank()}, 0
+		op.Desc.Flags = []comm.Flags{0, comm.RequiresGrad, 0, comm.Output}[r.Rank()]
+		op.Meta = []byte{byte(10 + r.Rank())}
+		const union = comm.RequiresGrad | comm.Output
+		op.Prepare = func(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+			if flags != union || len(members) != size {
+				return nil, fmt.Errorf("got flags %b of %d members, want %b of %d", flags, len(members), union, size)
+			}
+			for i, m := range members {
+				if m.Free != i || !bytes.Equal(m.Meta, []byte{byte(10 + i)}) {
+					return nil, fmt.Errorf("member %d: got %v", i, m)
+				}
+			}
+			return out, nil
+		}
+		result, err := r.world.Run(r.ctx, op)
+		if err != nil {
+			return err
+		}
+		if want := 3 * 4 * r.Rank(); result.Flags != union || result.Wire != want {
+			return fmt.Errorf("got %+v, want flags %b and %d bytes", result, union, want)
+		}
+		return tr.compare(r.Rank(), op, out)
+	}))
+}
+
+var errPrepare = errors.New("no room")
+
+// testPrepareFails checks that the others complete a call whose results one
+// member cannot have.
+func testPrepareFails(t *testing.T, open Opener) {
+	const size = 3
+	for _, k := range kinds {
+		for name, length := range map[string]func(int) int{"small": lengths["even"], "large": lengths["large"]} {
+			for failing := range size {
+				tr := newTrial(k, size, 0, length, false)
+				errs := runRanks(t, open, size, func(r *rank) error {
+					op, out := tr.op(r.Rank())
+					if r.Rank() == failing {
+						op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return nil, errPrepare }
+						if _, err := r.world.Run(r.ctx, op); err != errPrepare {
+							return fmt.Errorf("got %v, want the error of Prepare", err)
+						}
+					} else if _, err := r.world.Run(r.ctx, op); err != nil {
+						return err
+					} else if err := tr.compare(r.Rank(), op, out); err != nil {
+						return err
+					}
+					return r.barrier(r.world)
+				})
+				for i, err := range errs {
+					if err != nil {
+						t.Errorf("%s, %s, without room on rank %d: rank %d: %v", opName(k), name, failing, i, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// testPanics checks that a panic of a function that came with a call is an
+// error there, and that nobody waits for what was not done.
+func testPanics(t *testing.T, open Opener) {
+	for name, length := range map[string]func(int) int{"small": lengths["one"], "large": lengths["large"]} {
+		for _, where := range []string{"Prepare", "Reduce"} {
+			errs := runRanks(t, open, 3, func(r *rank) error {
+				op, _ := newTrial(comm.AllReduce, 3, 0, length, false).op(r.Rank())
+				if r.Rank() == 1 && where == "Prepare" {
+					op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { panic("broken") }
+				} else if r.Rank() == 1 {
+					op.Reduce = func([]byte, [][]byte) { panic("broken") }
+				}
+				_, err := r.world.Run(r.ctx, op)
+				return err
+			})
+			var bad *comm.PanicError
+			if !errors.As(errs[1], &bad) || bad.Value != "broken" || bad.Func != "all_reduce" {
+				t.Errorf("%s, %s: got %v, want a panic", name, where, errs[1])
+			}
+			for _, rank := range []int{0, 2} {
+				var peer *comm.PeerError
+				failed := errors.As(errs[rank], &peer) && peer.Rank == 1
+				if want := name == "large" && where == "Reduce"; failed != want {
+					t.Errorf("%s, %s: rank %d: got %v, want a failure: %v", name, where, rank, errs[rank], want)
+				}
+			}
+		}
+	}
+}

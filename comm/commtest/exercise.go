@@ -1,0 +1,59 @@
+package commtest
+
+import (
+	"fmt"
+	"testing"
+
+	"tpsh/comm"
+)
+
+// Exercise has all ranks of a fabric of two or more communicate in every way,
+// so many times, and checks what comes of it. It returns the error with which
+// each rank has ended; a rank ends with its first error.
+func Exercise(t testing.TB, fabric *comm.Fabric, rounds int) []error {
+	return runOn(t, fabric, func(r *rank) error {
+		for range rounds {
+			if err := r.exercise(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *rank) exercise() error {
+	reverse := make([]int, r.size)
+	for i := range reverse {
+		reverse[i] = r.size - 1 - i
+	}
+	groups := []*comm.Group{r.world, r.group(reverse, "")}
+	for _, g := range groups {
+		for _, k := range kinds {
+			for _, name := range []string{"uneven", "large"} {
+				if err := newTrial(k, r.size, 1, lengths[name], false).run(r, g); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return r.exerciseMessages()
+}
+
+// exerciseMessages sends to everyone while an asynchronous call is under way.
+func (r *rank) exerciseMessages() error {
+	work := r.world.Issue(barrier())
+	for dst := range r.size {
+		if err := r.world.Send(dst, 3, comm.Message{Data: []byte{byte(r.Rank())}}, ""); err != nil {
+			return err
+		}
+	}
+	for src := range r.size {
+		if m, err := r.world.Recv(r.ctx, src, 3, nil); err != nil {
+			return err
+		} else if m.Data[0] != byte(src) {
+			return fmt.Errorf("got the message of rank %d, want that of %d", m.Data[0], src)
+		}
+	}
+	_, err := work.Wait(r.ctx)
+	return err
+}

@@ -1,0 +1,166 @@
+package comm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// agree reports whether a and b describe the same call.
+func agree(a, b *Desc) bool {
+	return a.Op == b.Op && a.DType == b.DType && a.Reduce == b.Reduce &&
+		a.Root == b.Root && a.Dims == b.Dims && a.Free == b.Free &&
+		sameShape(a, b) && slices.Equal(a.Pairs, b.Pairs)
+}
+
+// sameShape reports whether the shapes of a and b are equal but for the size
+// along Free.
+func sameShape(a, b *Desc) bool {
+	if len(a.Shape) != len(b.Shape) || (a.Shape == nil) != (b.Shape == nil) {
+		return false
+	}
+	for i, n := range a.Shape {
+		if n != b.Shape[i] && (i != a.Free || i != b.Free) {
+			return false
+		}
+	}
+	return true
+}
+
+// free returns the size of d's shape along Free, 0 if there is none.
+func (d *Desc) free() int {
+	if d.Free < 0 {
+		return 0
+	}
+	return d.Shape[d.Free]
+}
+
+// A signed is a member's call as its report shows it.
+type signed struct {
+	desc  Desc
+	kind  Kind
+	where string
+}
+
+// mismatch builds the report on the calls of the members of a group, which
+// are given by group rank.
+func mismatch(group string, ranks []int, calls []signed) *MismatchError {
+	e := &MismatchError{Group: group, Differs: onlyDifference(calls)}
+	for i, c := range calls {
+		e.Calls = append(e.Calls, Call{ranks[i], c.desc.Op, callText(&c.desc, c.kind), c.where})
+	}
+	slices.SortFunc(e.Calls, func(a, b Call) int { return cmp.Compare(a.Rank, b.Rank) })
+	return e
+}
+
+// callText writes a call as a script would, with the tensor's dtype and shape
+// in its place: all_gather(float32[4, 2], dim=0).
+func callText(d *Desc, k Kind) string {
+	var args []string
+	if d.DType != "" || d.Shape != nil {
+		args = append(args, d.DType+listText(d.Shape))
+	}
+	for _, p := range parameters(d, k) {
+		args = append(args, p.name+"="+p.value)
+	}
+	return d.Op + "(" + strings.Join(args, ", ") + ")"
+}
+
+// A parameter is a name and a value as a script writes them.
+type parameter struct{ name, value string }
+
+// parameters returns the parameters of a call but for its tensor.
+func parameters(d *Desc, k Kind) []parameter {
+	var ps []parameter
+	number := func(name string, x int) {
+		if x >= 0 {
+			ps = append(ps, parameter{name, strconv.Itoa(x)})
+		}
+	}
+	if d.Dims[1] >= 0 {
+		number("split_dim", d.Dims[0])
+		number("concat_dim", d.Dims[1])
+	} else {
+		number("dim", d.Dims[0])
+	}
+	number(rootName(k), d.Root)
+	if d.Reduce != "" {
+		ps = append(ps, parameter{"op", strconv.Quote(d.Reduce)})
+	}
+	if k == Permute {
+		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
+	}
+	return ps
+}
+
+// rootName returns the parameter by which scripts name the root.
+func rootName(k Kind) string {
+	if k == Gather || k == Reduce {
+		return "dst"
+	}
+	return "src"
+}
+
+func pairsText(pairs [][2]int) string {
+	texts := make([]string, len(pairs))
+	for i, p := range pairs {
+		texts[i] = fmt.Sprintf("(%d, %d)", p[0], p[1])
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// listText writes numbers as a list: "[4, 2]".
+func listText(xs []int) string {
+	texts := make([]string, len(xs))
+	for i, x := range xs {
+		texts[i] = strconv.Itoa(x)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// onlyDifference returns the one parameter in which the calls are not all
+// alike, or "" if there are several.
+func onlyDifference(calls []signed) string {
+	var differ []string
+	first := &calls[0].desc
+	for _, c := range calls[1:] {
+		for _, name := range differences(first, calls[0].kind, &c.desc, c.kind) {
+			if !slices.Contains(differ, name) {
+				differ = append(differ, name)
+			}
+		}
+	}
+	if len(differ) != 1 {
+		return ""
+	}
+	return differ[0]
+}
+
+// differences returns the names of the parameters in which two calls differ;
+// "function" stands for all of them where the functions differ.
+func differences(a *Desc, ak Kind, b *Desc, bk Kind) []string {
+	if a.Op != b.Op || ak != bk {
+		return []string{"function", "parameters"}
+	}
+	var names []string
+	if a.DType != b.DType {
+		names = append(names, "dtype")
+	}
+	if !sameShape(a, b) && !slices.Equal(a.Shape, b.Shape) {
+		names = append(names, "shape")
+	}
+	as, bs := parameters(a, ak), parameters(b, bk)
+	for _, p := range as {
+		if i := slices.IndexFunc(bs, func(q parameter) bool { return q.name == p.name }); i < 0 || bs[i] != p {
+			names = append(names, p.name)
+		}
+	}
+	for _, p := range bs {
+		if !slices.ContainsFunc(as, func(q parameter) bool { return q.name == p.name }) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,92 @@
+package comm
+
+import "slices"
+
+// A waitGraph says, of each rank, whom it waits for.
+type waitGraph []node
+
+// A node is one rank of a waitGraph.
+type node struct {
+	state state
+	waits []int // if it is blocked: the ranks whose calls or messages it lacks
+}
+
+// A state says what a rank does.
+type state uint8
+
+const (
+	running state = iota
+	blocked
+	ended
+)
+
+// closedSets returns the smallest closed sets of ranks, each ascending, in
+// ascending order: sets of blocked ranks each of which waits for members of
+// the set and for ended ranks alone, and none of which can be left out. They
+// are the strongly connected components of the blocked ranks from which no
+// wait leads on to a rank that has not ended.
+//
+// No rank of such a set can ever go on, whatever the others do; any other
+// blocked rank waits, directly or through others, for a running rank or for
+// such a set.
+func (g waitGraph) closedSets() [][]int {
+	reach := make([][]int, len(g))
+	for r, n := range g {
+		if n.state == blocked {
+			reach[r] = g.reach(r)
+		}
+	}
+	var sets [][]int
+	for r, set := range reach {
+		if set != nil && set[0] == r && allReach(reach, set) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// allReach reports whether every rank of set reaches all of it.
+func allReach(reach [][]int, set []int) bool {
+	for _, r := range set {
+		if len(reach[r]) != len(set) {
+			return false
+		}
+	}
+	return true
+}
+
+// reach returns, ascending, r and the blocked ranks for which it waits
+// directly or through others, or nil if a running rank is among those.
+func (g waitGraph) reach(r int) []int {
+	seen := make([]bool, len(g))
+	seen[r] = true
+	set := []int{r}
+	for i := 0; i < len(set); i++ {
+		for _, next := range g[set[i]].waits {
+			if g[next].state == running {
+				return nil
+			}
+			if g[next].state == blocked && !seen[next] {
+				seen[next] = true
+				set = append(set, next)
+			}
+		}
+	}
+	slices.Sort(set)
+	return set
+}
+
+// endedAmong returns, ascending, the ended ranks for which the ranks of set
+// wait.
+func (g waitGraph) endedAmong(set []int) []int {
+	var ranks []int
+	for _, r := range set {
+		for _, next := range g[r].waits {
+			if g[next].state == ended && !slices.Contains(ranks, next) {
+				ranks = append(ranks, next)
+			}
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}

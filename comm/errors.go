@@ -1,0 +1,221 @@
+package comm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Call is one rank's call in the report of a mismatch.
+type Call struct {
+	Rank     int    // of the fabric
+	Function string // "all_reduce"
+	Text     string // `all_reduce(float32[4], op="sum")`
+	Where    string // its source line, "" if that is not known
+}
+
+// A MismatchError says that the members of a group did not call the same. Every
+// member gets the same text.
+type MismatchError struct {
+	Group   string // as Group.String has it
+	Calls   []Call // of every member, by rank
+	Differs string // the one parameter that differs, or "" if several do
+}
+
+// Kind returns "mismatch".
+func (e *MismatchError) Kind() string { return "mismatch" }
+
+// Function returns the operation that the lowest rank called.
+func (e *MismatchError) Function() string { return e.Calls[0].Function }
+
+// Ranks returns the members of the group in ascending order.
+func (e *MismatchError) Ranks() []int {
+	ranks := make([]int, len(e.Calls))
+	for i, c := range e.Calls {
+		ranks[i] = c.Rank
+	}
+	return ranks
+}
+
+func (e *MismatchError) Error() string {
+	var calls phrases
+	for _, c := range e.Calls {
+		calls.add(c.Text+at(c.Where), c.Rank)
+	}
+	differs := ""
+	if e.Differs != "" {
+		differs = " (" + e.Differs + " differs)"
+	}
+	return fmt.Sprintf("%s: ranks do not call the same%s%s: %s", e.Function(), in(e.Group), differs,
+		calls.join(func(ranks []int, text string) string { return rankList(ranks) + ": " + text }))
+}
+
+// A Wait is what one rank waits for in the report of a deadlock.
+type Wait struct {
+	Rank     int    // of the fabric
+	Function string // "recv"
+	Text     string // "recv(src=1, tag=0)"
+	Where    string // its source line, "" if that is not known
+	For      []int  // the ranks it waits for, ascending
+}
+
+// A DeadlockError says that the waits of some ranks can never end. All of them
+// get the same text.
+type DeadlockError struct {
+	Waits []Wait // of every rank of the set, by rank
+	Ended []int  // the ranks they wait for that have ended, ascending
+}
+
+// Kind returns "deadlock".
+func (e *DeadlockError) Kind() string { return "deadlock" }
+
+// Function returns the operation in which the lowest rank waits.
+func (e *DeadlockError) Function() string { return e.Waits[0].Function }
+
+// Ranks returns the ranks that wait, in ascending order.
+func (e *DeadlockError) Ranks() []int {
+	ranks := make([]int, len(e.Waits))
+	for i, w := range e.Waits {
+		ranks[i] = w.Rank
+	}
+	return ranks
+}
+
+func (e *DeadlockError) Error() string {
+	var waits phrases
+	for _, w := range e.Waits {
+		waits.add(w.text(), w.Rank)
+	}
+	text := waits.join(func(ranks []int, text string) string {
+		return rankList(ranks) + verb(ranks, " waits in ", " wait in ") + text
+	})
+	if len(e.Ended) > 0 {
+		text += "; " + rankList(e.Ended) + verb(e.Ended, " has ended", " have ended")
+	}
+	return e.Function() + ": deadlock: " + text
+}
+
+// text says in what w waits, where, and for whom unless the call says so.
+func (w *Wait) text() string {
+	if w.Function == recvName {
+		return w.Text + at(w.Where)
+	}
+	return w.Text + at(w.Where) + " for " + rankList(w.For)
+}
+
+// A PeerError says that a call failed because another rank had.
+type PeerError struct {
+	Func  string // the operation that failed
+	Rank  int    // the rank of the fabric that failed
+	Cause error  // what it failed of
+}
+
+// Kind returns "peer".
+func (e *PeerError) Kind() string { return "peer" }
+
+// Function returns the operation that failed.
+func (e *PeerError) Function() string { return e.Func }
+
+// Ranks returns the rank that failed.
+func (e *PeerError) Ranks() []int { return []int{e.Rank} }
+
+// Unwrap returns the cause.
+func (e *PeerError) Unwrap() error { return e.Cause }
+
+func (e *PeerError) Error() string {
+	return fmt.Sprintf("%s: rank %d failed: %v", e.Func, e.Rank, e.Cause)
+}
+
+// A PanicError is a panic of a function that the caller of a collective gave
+// with it. It shows a defect of that function.
+type PanicError struct {
+	Func  string // the operation
+	Value any    // what it panicked with
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("%s: panic: %v\n%s", e.Func, e.Value, e.Stack)
+}
+
+// An ArgError says that a parameter of a call has a value that it cannot have.
+type ArgError struct {
+	Func string // the operation
+	Name string // the parameter
+	Got  string
+	Want string // with the rule
+}
+
+// Function returns the operation.
+func (e *ArgError) Function() string { return e.Func }
+
+func (e *ArgError) Error() string {
+	return fmt.Sprintf("%s: for parameter %q: got %s, want %s", e.Func, e.Name, e.Got, e.Want)
+}
+
+// phrases collects texts that are said of ranks, each once.
+type phrases struct {
+	texts []string
+	ranks [][]int
+}
+
+func (p *phrases) add(text string, rank int) {
+	i := slices.Index(p.texts, text)
+	if i < 0 {
+		i = len(p.texts)
+		p.texts, p.ranks = append(p.texts, text), append(p.ranks, nil)
+	}
+	p.ranks[i] = append(p.ranks[i], rank)
+}
+
+// join puts the phrases together in the order in which they were first added.
+func (p *phrases) join(phrase func(ranks []int, text string) string) string {
+	all := make([]string, len(p.texts))
+	for i, text := range p.texts {
+		all[i] = phrase(p.ranks[i], text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// rankList names ranks, which are ascending: "rank 2", "ranks 0-3,5".
+func rankList(ranks []int) string {
+	var runs []string
+	for i := 0; i < len(ranks); {
+		end := i + 1
+		for end < len(ranks) && ranks[end] == ranks[end-1]+1 {
+			end++
+		}
+		run := strconv.Itoa(ranks[i])
+		if end-i > 1 {
+			run += "-" + strconv.Itoa(ranks[end-1])
+		}
+		runs = append(runs, run)
+		i = end
+	}
+	return verb(ranks, "rank ", "ranks ") + strings.Join(runs, ",")
+}
+
+// verb returns one if there is one rank, and many otherwise.
+func verb(ranks []int, one, many string) string {
+	if len(ranks) == 1 {
+		return one
+	}
+	return many
+}
+
+// at returns " at where", or nothing if where is unknown.
+func at(where string) string {
+	if where == "" {
+		return ""
+	}
+	return " at " + where
+}
+
+// in returns " in group", or nothing if group is the world.
+func in(group string) string {
+	if group == worldName {
+		return ""
+	}
+	return " in " + group
+}

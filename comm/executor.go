@@ -1,0 +1,374 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A messageCall is a member's part in a collective on frames.
+type messageCall struct {
+	line  *wireLine
+	op    *Op
+	key   callKey
+	call  *wireCall
+	bytes int // of the block that is broadcast or reduced
+	ahead int // how many steps of the schedule were done at the start
+	out   []Block
+	slots map[int][]byte
+}
+
+// start makes op this member's part in the next call of the group: it sends
+// the contract to every other member, and after it what the schedule sends
+// first. In a call that has failed before it sends nothing.
+func (l *wireLine) start(op *Op) *messageCall {
+	c := &messageCall{line: l, op: op, slots: map[int][]byte{}}
+	if c.enter() {
+		return c
+	}
+	payload := appendContract(nil, c.contract())
+	for _, r := range l.others {
+		l.station.sent[r]++
+		c.write(r, frame{typ: frameContract}, payload)
+	}
+	c.sendAhead()
+	return c
+}
+
+// enter gives the call its number, and reports whether it has failed already.
+func (c *messageCall) enter() (failed bool) {
+	l, st := c.line, c.line.station
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	c.key = callKey{l.hash, l.calls + 1}
+	c.call = st.call(c.key)
+	c.call.place = c.place
+	l.calls++
+	return c.call.verdict != nil
+}
+
+// write sends a message of the call to a rank.
+func (c *messageCall) write(to int, f frame, payload []byte) {
+	f.group, f.call = c.key.group, c.key.number
+	c.line.station.outlets[to].send(f, payload)
+}
+
+// contract returns what the others are to know of this member's call.
+func (c *messageCall) contract() *contract {
+	d := &c.op.Desc
+	k := &contract{hash: hashDesc(d), flags: d.Flags, free: d.free(), meta: c.op.Meta}
+	if len(c.op.In) > 0 {
+		k.bytes = c.op.In[0].Len()
+	}
+	return k
+}
+
+// place tells where the caller is.
+func (c *messageCall) place() place {
+	return place{
+		c.op.Desc.Op,
+		callText(&c.op.Desc, c.op.Kind) + in(c.line.name),
+		c.line.endpoint.place(c.op.Where),
+	}
+}
+
+// sendAhead does the sends with which the schedule begins, unless it depends
+// on what is not known yet: who does not offer the block that is broadcast
+// does not know its length.
+func (c *messageCall) sendAhead() {
+	if c.op.Kind == Broadcast && c.op.Desc.Root != c.line.rank {
+		return
+	}
+	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
+	for _, st := range c.steps() {
+		if st.do != doSend || st.src[0].mem != memIn {
+			return
+		}
+		c.send(st)
+		c.ahead++
+	}
+}
+
+// lengthOf returns the length of the block that is broadcast or reduced, 0
+// where there is none.
+func (c *messageCall) lengthOf(block func() int) int {
+	switch c.op.Kind {
+	case Broadcast, AllReduce, Reduce:
+		return block()
+	}
+	return 0
+}
+
+func (c *messageCall) steps() []step {
+	return c.line.scheduler.message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
+}
+
+// watcher returns a watcher for the contracts of the other members.
+func (c *messageCall) watcher() *watcher {
+	return &watcher{what: c.key, all: c.line.ranks, missing: c.missing, over: c.over, place: c.place}
+}
+
+// over reports whether every contract is there, or one will never come.
+func (c *messageCall) over() (bool, error) {
+	if c.call.verdict != nil {
+		return true, c.call.verdict
+	}
+	missing := c.missing()
+	if len(missing) == 0 {
+		return true, nil
+	}
+	err := c.failed(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
+	return err != nil, err
+}
+
+// missing returns the ranks that have not called.
+func (c *messageCall) missing() []int {
+	var ranks []int
+	for _, r := range c.line.others {
+		if c.call.contracts[r] == nil {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// failed returns the error of a call on a group with failed members: it tells
+// of the first that counts.
+func (c *messageCall) failed(counts func(lasting) bool) error {
+	return c.line.station.failedMember(c.line.ranks, c.op.Desc.Op, counts)
+}
+
+// block waits for the call as the rank itself does, until done is closed.
+func (c *messageCall) block(ctx context.Context, done <-chan struct{}) error {
+	w := c.watcher()
+	w.program = true
+	w.missing = func() []int { // nobody, while the call does the rest by itself
+		if over, _ := c.over(); over {
+			return nil
+		}
+		return c.missing()
+	}
+	w.over = func() (bool, error) {
+		select {
+		case <-done:
+			return true, nil
+		default:
+			return false, nil
+		}
+	}
+	return c.line.station.await(ctx, w)
+}
+
+// abandon lets the call go on whose caller has gone.
+func (c *messageCall) abandon() {
+	st := c.line.station
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	there := c.place()
+	c.call.place = func() place { return there }
+	op := *c.op
+	op.Where = func() string { return there.where }
+	c.op = &op
+	st.fabric.tasks.Go(func() { c.finish(st.await(background, c.watcher()), false) })
+}
+
+// finish carries the call on from where every contract is there, or has failed
+// to come: it compares them, prepares the blocks for the results if the caller
+// is there to have them, and moves the data.
+func (c *messageCall) finish(err error, present bool) (Result, error) {
+	defer c.leave()
+	if err == nil && !c.agreed() {
+		err = c.mismatch()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	members, flags := c.members()
+	if c.op.Kind == Broadcast {
+		c.bytes = c.contractOf(c.op.Desc.Root).bytes
+	}
+	steps := c.steps()[c.ahead:]
+	if present {
+		err = c.prepare(members, flags)
+	}
+	if c.out == nil {
+		steps = withoutOut(steps)
+	}
+	if moved := c.move(steps); err == nil {
+		err = moved
+	}
+	s := seat{c.line.rank, len(c.line.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
+	return Result{flags, wireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+}
+
+// leave forgets the call at the station.
+func (c *messageCall) leave() {
+	st := c.line.station
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(st.calls, c.key)
+}
+
+// contractOf returns the contract of a member. All are there.
+func (c *messageCall) contractOf(member int) *contract {
+	if member == c.line.rank {
+		return c.contract()
+	}
+	return c.call.contracts[c.line.ranks[member]]
+}
+
+// agreed reports whether all contracts have one hash.
+func (c *messageCall) agreed() bool {
+	hash := hashDesc(&c.op.Desc)
+	for _, r := range c.line.others {
+		if c.call.contracts[r].hash != hash {
+			return false
+		}
+	}
+	return true
+}
+
+// members returns what Op.Prepare is given.
+func (c *messageCall) members() ([]Member, Flags) {
+	members := make([]Member, len(c.line.ranks))
+	var flags Flags
+	for i := range members {
+		k := c.contractOf(i)
+		members[i] = Member{k.free, k.meta}
+		flags |= k.flags
+	}
+	return members, flags
+}
+
+// mismatch returns the report on calls that do not agree, for which members
+// send each other the whole of what they called.
+func (c *messageCall) mismatch() error {
+	mine := &signed{c.op.Desc, c.op.Kind, c.line.endpoint.place(c.op.Where)}
+	payload := appendSigned(nil, mine)
+	for _, r := range c.line.others {
+		c.write(r, frame{typ: frameDesc}, payload)
+	}
+	calls := make([]signed, len(c.line.ranks))
+	for i, r := range c.line.ranks {
+		theirs := mine
+		if r != c.line.station.rank {
+			err := c.await(func() bool { theirs = c.call.descs[r]; return theirs != nil })
+			if err != nil {
+				return err
+			}
+		}
+		calls[i] = *theirs
+	}
+	return mismatch(c.line.name, c.line.ranks, calls)
+}
+
+// await waits for what a member sends after its contract. It fails if a member
+// is lost.
+func (c *messageCall) await(there func() bool) error {
+	w := &watcher{what: c.key}
+	w.over = func() (bool, error) {
+		if there() {
+			return true, nil
+		}
+		err := c.failed(func(f lasting) bool { return f.lost })
+		return err != nil, err
+	}
+	return c.line.station.await(background, w)
+}
+
+// prepare sets the blocks for this member's results.
+func (c *messageCall) prepare(members []Member, flags Flags) (err error) {
+	if c.op.Prepare == nil {
+		return nil
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	c.out, err = c.op.Prepare(members, flags)
+	return err
+}
+
+// move does the steps of the schedule. If the member cannot make what it is to
+// send later, no rank may rely on it any more.
+func (c *messageCall) move(steps []step) error {
+	for i, st := range steps {
+		switch st.do {
+		case doSend:
+			c.send(st)
+		case doRecv:
+			if err := c.receive(st); err != nil {
+				return err
+			}
+		default:
+			if err := c.combine(st); err != nil {
+				if slices.ContainsFunc(steps[i:], func(st step) bool { return st.do == doSend }) {
+					c.line.station.giveUp(err)
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// send does a step that sends.
+func (c *messageCall) send(st step) {
+	payload := c.span(st.src[0]).appendTo(nil)
+	c.write(c.line.ranks[st.peer], frame{typ: frameData, step: st.tag}, payload)
+}
+
+// receive does a step that receives.
+func (c *messageCall) receive(st step) error {
+	key := dataKey{c.line.ranks[st.peer], st.tag}
+	var data []byte
+	err := c.await(func() (there bool) { data, there = c.call.data[key]; return there })
+	if err != nil {
+		return err
+	}
+	dst := st.dst[0]
+	if dst.mem == memSlot {
+		c.slots[dst.block] = data
+		return nil
+	}
+	to := c.span(dst)
+	if to.len() != len(data) {
+		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.len()))
+	}
+	copySpan(to, Whole(data).all())
+	return nil
+}
+
+// reject ends a call in which a member has sent what cannot be used. No rank
+// may rely on it any more.
+func (c *messageCall) reject(rank int, cause error) error {
+	c.line.station.lose(rank, cause)
+	return c.await(func() bool { return false })
+}
+
+// combine does a step that copies or reduces.
+func (c *messageCall) combine(st step) (err error) {
+	defer recovered(c.op.Desc.Op, &err)
+	src := make([]span, len(st.src))
+	for i, p := range st.src {
+		src[i] = c.span(p)
+	}
+	if dst := st.dst[0]; dst.mem == memSlot {
+		c.slots[dst.block] = make([]byte, src[0].len())
+	}
+	dst := c.span(st.dst[0])
+	if st.do == doCopy {
+		copySpan(dst, src[0])
+		return nil
+	}
+	reduceSpans([]span{dst}, src, c.op.Reduce, c.op.Align)
+	return nil
+}
+
+// span returns the bytes that p names.
+func (c *messageCall) span(p part) span {
+	switch p.mem {
+	case memIn:
+		return p.span(c.op.In[p.block], c.op.Align)
+	case memOut:
+		return p.span(c.out[p.block], c.op.Align)
+	}
+	return Whole(c.slots[p.block]).all()
+}

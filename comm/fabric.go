@@ -1,0 +1,227 @@
+package comm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Fabric connects size ranks, which communicate through its Endpoints. What
+// a script can see of it is the same on every transport.
+type Fabric struct {
+	endpoints []*Endpoint
+	transport transport
+	tasks     sync.WaitGroup // the goroutines that the fabric has started
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+}
+
+// A transport is what carries the bytes of a fabric.
+type transport interface {
+	// port returns the side of the transport that belongs to e.
+	port(e *Endpoint) port
+	// unreceived returns the messages that were sent and not received, in any
+	// order but for those of one queue.
+	unreceived() []Unreceived
+	// notice is Fabric.Notice.
+	notice(after time.Duration, fn func(line string))
+	// close lets the goroutines end that the transport has started.
+	close()
+}
+
+// A port is one rank's side of a transport.
+type port interface {
+	// join returns the rank's side of g. It is called once for each Group, and
+	// only by members.
+	join(g *Group) line
+	// end is Endpoint.End.
+	end(cause error)
+}
+
+// A line is a member's side of a group on one transport. The arguments of its
+// methods have been checked. One goroutine at a time calls them.
+type line interface {
+	run(ctx context.Context, op *Op) (Result, error)
+	issue(op *Op) Work
+	send(dst, tag int, m Message, where string) error
+	recv(ctx context.Context, src, tag int, where func() string) (Message, error)
+}
+
+// errClosed ends what is under way when a fabric is closed.
+var errClosed = errors.New("the fabric is closed")
+
+func newFabric(size int) *Fabric {
+	if size < 1 {
+		panic(fmt.Sprintf("comm: a fabric of %d ranks", size))
+	}
+	f := &Fabric{}
+	f.ctx, f.cancel = context.WithCancelCause(context.Background())
+	return f
+}
+
+// attach connects f to t, on which it has size ranks.
+func (f *Fabric) attach(t transport, size int) {
+	f.transport = t
+	for r := range size {
+		e := &Endpoint{fabric: f, rank: r, groups: map[string]*Group{}}
+		e.port = t.port(e)
+		f.endpoints = append(f.endpoints, e)
+	}
+}
+
+// Size returns the number of ranks.
+func (f *Fabric) Size() int { return len(f.endpoints) }
+
+// Endpoint returns the side of f that belongs to a rank. It panics unless
+// 0 <= rank < Size.
+func (f *Fabric) Endpoint(rank int) *Endpoint { return f.endpoints[rank] }
+
+// Unreceived returns the messages that were sent and never received, by
+// destination, source, group and tag, and then in the order sent. It is called
+// after all ranks have ended.
+func (f *Fabric) Unreceived() []Unreceived {
+	all := f.transport.unreceived()
+	slices.SortStableFunc(all, compareUnreceived)
+	return all
+}
+
+// Notice asks for a line whenever a rank has waited for longer than after,
+// which says who waits for whom and where. fn gets one line for each such
+// wait, on a goroutine of f. Notice is called at most once.
+func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
+	f.transport.notice(after, fn)
+}
+
+// Close fails every call that is under way, and returns when all goroutines
+// that f has started have ended. Nothing may be called on f afterwards but
+// Unreceived.
+func (f *Fabric) Close() {
+	f.cancel(errClosed)
+	f.transport.close()
+	f.tasks.Wait()
+}
+
+// An Endpoint is one rank's side of a Fabric. Its methods, and those of its
+// groups, are for one goroutine at a time; Close waits for the others.
+type Endpoint struct {
+	fabric *Fabric
+	rank   int
+	port   port
+	groups map[string]*Group
+	failed []int // the ranks of which this one has had a PeerError
+
+	mu    sync.Mutex
+	where func() string // nil if not set
+}
+
+// Rank returns the rank of e in the fabric.
+func (e *Endpoint) Rank() int { return e.rank }
+
+// Group returns the group of the given ranks in the given order. Groups with
+// the same ranks in the same order are told apart by instance; the same ranks,
+// order and instance give the same group, with one count of calls. Making a
+// group does not communicate; ranks outside it may make it, and members that
+// never call it need not.
+func (e *Endpoint) Group(ranks []int, instance string) (*Group, error) {
+	if err := e.checkRanks(ranks); err != nil {
+		return nil, err
+	}
+	key := listText(ranks) + instance
+	if g := e.groups[key]; g != nil {
+		return g, nil
+	}
+	g := &Group{
+		endpoint: e,
+		ranks:    slices.Clone(ranks),
+		rank:     slices.Index(ranks, e.rank),
+		key:      key,
+		name:     e.groupName(ranks, instance),
+	}
+	if g.rank >= 0 {
+		g.line = e.port.join(g)
+	}
+	e.groups[key] = g
+	return g, nil
+}
+
+// checkRanks checks the ranks of a group.
+func (e *Endpoint) checkRanks(ranks []int) error {
+	size := e.fabric.Size()
+	bad := func(want string) error {
+		return &ArgError{"group", "ranks", listText(ranks), want}
+	}
+	if len(ranks) == 0 {
+		return bad("at least one rank")
+	}
+	for i, r := range ranks {
+		if r < 0 || r >= size {
+			return bad(fmt.Sprintf("0..%d (there are %d ranks)", size-1, size))
+		}
+		if slices.Contains(ranks[:i], r) {
+			return bad(fmt.Sprintf("each rank once (%d is there twice)", r))
+		}
+	}
+	return nil
+}
+
+// worldName is the name of the group of all ranks in their order.
+const worldName = "world"
+
+// groupName returns the name of a group in reports.
+func (e *Endpoint) groupName(ranks []int, instance string) string {
+	name := "group " + listText(ranks)
+	if instance != "" {
+		return name + " " + strconv.Quote(instance)
+	}
+	if len(ranks) == e.fabric.Size() && slices.IsSorted(ranks) {
+		return worldName
+	}
+	return name
+}
+
+// End says that the rank has ended: normally if cause is nil, and otherwise
+// because of cause, with which the other ranks' calls on groups that hold this
+// rank fail. Calls that the rank had arrived at before are completed. Only the
+// first End counts; it is called when the rank is in no call.
+func (e *Endpoint) End(cause error) {
+	if cause != nil {
+		// Only its text reaches the other ranks, on every transport: what the
+		// error is besides is true of this rank alone.
+		cause = errors.New(cause.Error())
+	}
+	e.port.end(cause)
+}
+
+// Where sets what tells the source line that the rank is at. It is called only
+// for a report while the rank waits, on any goroutine, where a call brings
+// nothing of its own.
+func (e *Endpoint) Where(fn func() string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.where = fn
+}
+
+// place returns the line that fn tells, or if fn is nil that of e.
+func (e *Endpoint) place(fn func() string) string {
+	if fn == nil {
+		e.mu.Lock()
+		fn = e.where
+		e.mu.Unlock()
+	}
+	if fn == nil {
+		return ""
+	}
+	return fn()
+}
+
+// observe notes the failure of a peer that a call of this rank has reported.
+func (e *Endpoint) observe(err error) {
+	var peer *PeerError
+	if errors.As(err, &peer) && !slices.Contains(e.failed, peer.Rank) {
+		e.failed = append(e.failed, peer.Rank)
+	}
+}

@@ -1,0 +1,129 @@
+package comm
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// frames is the transport of ranks that share nothing: every byte crosses as
+// frames through pipes, from each rank to each other, and between each rank
+// and a supervisor, which finds deadlocks and passes failures on.
+type frames struct {
+	fabric     *Fabric
+	size       int
+	stations   []*station // by rank
+	supervisor *supervisor
+}
+
+// FrameOptions are the ways in which the pipes of NewFrames misbehave, for
+// tests. The zero value is for pipes that do not.
+type FrameOptions struct {
+	Seed  uint64 // of all that is left to chance
+	Delay bool   // whether bytes arrive late, and in pieces of odd lengths
+	Cut   []Cut  // pipes that end
+}
+
+// A Cut makes the pipe from one rank to another end at a byte, chosen by the
+// seed, below Before. The supervisor is Supervisor.
+type Cut struct {
+	From, To int
+	Before   int
+}
+
+// Supervisor stands for the supervisor in a Cut.
+const Supervisor = -1
+
+// longestDelay is by how much FrameOptions.Delay delays a piece at most.
+const longestDelay = 50 * time.Microsecond
+
+// NewFrames returns a Fabric for size goroutines of this process, which
+// exchange every byte as frames. It panics unless size is positive.
+func NewFrames(size int, o FrameOptions) *Fabric {
+	f := newFabric(size)
+	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f, size)}
+	for r := range size {
+		t.stations = append(t.stations, newStation(f, r, size))
+	}
+	f.attach(t, size)
+	for from := range size {
+		for to := range size {
+			if from != to {
+				t.connect(from, to, o)
+			}
+		}
+		t.connect(from, Supervisor, o)
+		t.connect(Supervisor, from, o)
+	}
+	f.tasks.Go(t.supervisor.run)
+	return f
+}
+
+// connect makes the pipe from one participant to another, and starts reading
+// it.
+func (t *frames) connect(from, to int, o FrameOptions) {
+	r, w := newPipe(t.fabric.ctx, t.faults(from, to, o))
+	out := &outlet{source: t.index(from), stream: w}
+	in := &inlet{frames: frameReader{stream: r}, source: t.index(from)}
+	if from == Supervisor {
+		t.supervisor.outlets[to] = out
+	} else {
+		t.stations[from].outlets[t.index(to)] = out
+	}
+	t.fabric.tasks.Go(func() {
+		if to == Supervisor {
+			t.supervisor.listen(from, in)
+		} else {
+			t.stations[to].listen(t.index(from), in)
+		}
+	})
+}
+
+// index returns the number of a participant: its rank, or size for the
+// supervisor.
+func (t *frames) index(participant int) int {
+	if participant == Supervisor {
+		return t.size
+	}
+	return participant
+}
+
+// faults returns how the pipe from one participant to another misbehaves.
+func (t *frames) faults(from, to int, o FrameOptions) pipeFaults {
+	f := pipeFaults{seed: o.Seed<<16 + uint64(t.index(from)*(t.size+1)+t.index(to))}
+	if o.Delay {
+		f.delay = longestDelay
+	}
+	if i := slices.IndexFunc(o.Cut, func(c Cut) bool { return c.From == from && c.To == to }); i >= 0 {
+		f.cutBefore = o.Cut[i].Before
+	}
+	return f
+}
+
+func (t *frames) port(e *Endpoint) port {
+	t.stations[e.rank].endpoint = e
+	return t.stations[e.rank]
+}
+
+func (t *frames) unreceived() []Unreceived {
+	var all []Unreceived
+	for _, st := range t.stations {
+		select {
+		case <-st.quiet:
+		case <-t.fabric.ctx.Done():
+		}
+		all = append(all, st.box.unreceived()...)
+	}
+	return all
+}
+
+func (t *frames) notice(after time.Duration, fn func(string)) {
+	t.supervisor.tell(event{notice: &noticeRequest{after, fn}})
+}
+
+// close has nothing to do: whoever reads a pipe does so for the context of the
+// fabric too.
+func (t *frames) close() {}
+
+// background is the context of calls that go on by themselves.
+var background = context.Background()

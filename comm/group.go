@@ -1,0 +1,130 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// The operations of Send and Recv as scripts call them.
+const (
+	sendName = "send"
+	recvName = "recv"
+)
+
+// A Group is an ordered list of ranks, seen from one Endpoint. The n-th
+// collective of a member meets the n-th collective of every other member.
+type Group struct {
+	endpoint *Endpoint
+	ranks    []int
+	rank     int // in the group, -1 outside
+	key      string
+	name     string
+	line     line // nil outside
+	calls    uint64
+}
+
+// Rank returns the place of the endpoint's rank in the group, or -1 if it is
+// no member.
+func (g *Group) Rank() int { return g.rank }
+
+// Size returns the number of members.
+func (g *Group) Size() int { return len(g.ranks) }
+
+// Ranks returns the members' ranks in the order of the group.
+func (g *Group) Ranks() []int { return slices.Clone(g.ranks) }
+
+// Calls returns how many collectives this member has called.
+func (g *Group) Calls() uint64 { return g.calls }
+
+// String returns "world" for all ranks in their order, and otherwise
+// something like "group [0, 2]", with the instance if it has one.
+func (g *Group) String() string { return g.name }
+
+// Run carries out a collective and returns when it has ended here: when every
+// member has called it, their calls agree and this member has its result.
+//
+// The error is a *MismatchError if the calls do not agree, a *DeadlockError if
+// a member waited in this call for ever, a *PeerError if a member failed
+// before it called, or that of op.Prepare. After all of these the call counts
+// as made. When ctx ends while a member is missing, Run returns its cause; the
+// call then goes on without this member's results, and the blocks of op stay
+// in use.
+//
+// Neither op nor the slices and functions in it may ever change afterwards;
+// the bytes of op.In may, when Run has returned.
+func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
+	if g.line == nil {
+		return Result{}, g.outside(op.Desc.Op)
+	}
+	g.calls++
+	result, err := g.line.run(ctx, op)
+	if err != nil {
+		g.endpoint.observe(err)
+	}
+	return result, err
+}
+
+// Issue calls a collective as Run does, but returns at once. The call goes on
+// by itself, with or without a Wait.
+func (g *Group) Issue(op *Op) Work {
+	if g.line == nil {
+		return failedWork{g.outside(op.Desc.Op)}
+	}
+	g.calls++
+	return g.line.issue(op)
+}
+
+// Send gives m to the member dst and never waits for it. Messages are received
+// in the order sent by those who ask for this source, tag and group; where is
+// the line that Unreceived names. It fails if dst has failed, or a member of
+// whose failure a call of this rank has told before.
+func (g *Group) Send(dst, tag int, m Message, where string) error {
+	if err := g.checkPeer(sendName, "dst", dst); err != nil {
+		return err
+	}
+	err := g.line.send(dst, tag, m, where)
+	if err != nil {
+		g.endpoint.observe(err)
+	}
+	return err
+}
+
+// Recv returns the first message that the member src has sent here with tag
+// and that was not received before, when there is one. The error is a
+// *DeadlockError if there can never be one, a *PeerError if there is none and
+// a member of the group has failed, or the cause of ctx. where tells the line
+// of the call, as Op.Where does.
+func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
+	if err := g.checkPeer(recvName, "src", src); err != nil {
+		return Message{}, err
+	}
+	m, err := g.line.recv(ctx, src, tag, where)
+	if err != nil {
+		g.endpoint.observe(err)
+	}
+	return m, err
+}
+
+// checkPeer checks the peer of a Send or Recv.
+func (g *Group) checkPeer(function, name string, peer int) error {
+	if g.line == nil {
+		return g.outside(function)
+	}
+	if peer < 0 || peer >= len(g.ranks) {
+		return &ArgError{function, name, fmt.Sprint(peer),
+			fmt.Sprintf("0..%d (%s has %d members)", len(g.ranks)-1, g.name, len(g.ranks))}
+	}
+	return nil
+}
+
+// outside is the error of a call on a group that does not hold the caller.
+func (g *Group) outside(function string) error {
+	return &ArgError{function, "group", g.name, fmt.Sprintf("a group with rank %d in it", g.endpoint.rank)}
+}
+
+// failedWork is the Work of a call that could not be issued.
+type failedWork struct{ err error }
+
+func (w failedWork) Wait(context.Context) (Result, error) { return Result{}, w.err }
+func (w failedWork) Done() bool                           { return true }

@@ -1,0 +1,126 @@
+package comm
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+)
+
+// A wireLine is a member's side of a group on frames. On the wire a group is
+// known by a hash of its key.
+type wireLine struct {
+	station   *station
+	endpoint  *Endpoint
+	hash      uint64 // of the group's ranks and instance
+	name      string
+	ranks     []int
+	others    []int // the ranks of the other members
+	rank      int   // in the group
+	scheduler scheduler
+	calls     uint64 // collectives that were called; guarded by station.mu
+}
+
+// A wireCall is a collective of which something is known at a station.
+type wireCall struct {
+	contracts map[int]*contract // of other ranks of the fabric, as are the rest
+	descs     map[int]*signed
+	data      map[dataKey][]byte
+	verdict   *DeadlockError
+	place     func() place // where this rank is in the call, once it has called
+}
+
+// A dataKey names what one rank sends to another in a collective.
+type dataKey struct{ source, tag int }
+
+func (st *station) join(g *Group) line {
+	h := fnv.New64a()
+	h.Write([]byte(g.key))
+	l := &wireLine{
+		station:   st,
+		endpoint:  g.endpoint,
+		hash:      h.Sum64(),
+		name:      g.name,
+		ranks:     g.ranks,
+		others:    slices.DeleteFunc(slices.Clone(g.ranks), func(r int) bool { return r == st.rank }),
+		rank:      g.rank,
+		scheduler: scheduler{rank: g.rank, size: len(g.ranks)},
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.lines[l.hash] != nil {
+		panic("comm: two groups have one hash")
+	}
+	st.lines[l.hash] = l
+	return l
+}
+
+func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
+	c := l.start(op)
+	w := c.watcher()
+	w.program = true
+	err := l.station.await(ctx, w)
+	if w.left {
+		c.abandon()
+		return Result{}, err
+	}
+	return c.finish(err, true)
+}
+
+func (l *wireLine) issue(op *Op) Work {
+	c := l.start(op)
+	w := newWork(l.endpoint, c.block)
+	l.station.fabric.tasks.Go(func() {
+		err := l.station.await(background, c.watcher())
+		w.end(c.finish(err, true))
+		l.station.wakeFor(c.key)
+	})
+	return w
+}
+
+func (l *wireLine) send(dst, tag int, m Message, where string) error {
+	st, to := l.station, l.ranks[dst]
+	st.mu.Lock()
+	err := st.failedMember(l.ranks, sendName, func(f lasting) bool {
+		return f.rank == to || f.rank == st.rank || slices.Contains(l.endpoint.failed, f.rank)
+	})
+	st.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	sent := &letter{message: m, where: where, group: l.name}
+	if to == st.rank {
+		sent.src, sent.dst = to, to
+		st.box.put(mailKey{l.hash, to, tag}, *sent)
+		return nil
+	}
+	st.sent[to]++
+	st.outlets[to].send(frame{typ: frameMessage, group: l.hash, tag: tag}, appendLetter(nil, sent))
+	return nil
+}
+
+func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
+	st := l.station
+	key := mailKey{l.hash, l.ranks[src], tag}
+	w := &watcher{program: true, all: l.ranks}
+	w.missing = func() []int { return []int{key.src} }
+	w.place = func() place {
+		return place{recvName, recvText(src, tag) + in(l.name), l.endpoint.place(where)}
+	}
+	w.over = func() (bool, error) {
+		if w.verdict != nil {
+			return true, w.verdict
+		}
+		if st.box.has(key) {
+			return true, nil
+		}
+		err := st.failedMember(l.ranks, recvName, anyFailure)
+		return err != nil, err
+	}
+	if err := st.await(ctx, w); err != nil {
+		return Message{}, err
+	}
+	m, _ := st.box.take(key)
+	return m, nil
+}
+
+func anyFailure(lasting) bool { return true }

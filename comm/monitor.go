@@ -1,0 +1,282 @@
+package comm
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A monitor watches the waits of the ranks of an inproc: it finds those that
+// can never end, and ends those that a failure concerns. A wait comes to it
+// only when it lasts; ranks that meet in step do not.
+type monitor struct {
+	transport *inproc
+
+	mu       sync.Mutex
+	rooms    map[string]*room // by Group.key
+	waiters  map[*waiter]bool // all that wait
+	blocked  []*waiter        // by rank: that of the rank itself, nil while it runs
+	ended    []bool           // by rank
+	failures []failure        // in the order in which they came
+}
+
+// A failure is a rank that ended with a cause.
+type failure struct {
+	rank  int
+	cause error
+}
+
+func newMonitor(t *inproc) *monitor {
+	return &monitor{
+		transport: t,
+		rooms:     map[string]*room{},
+		waiters:   map[*waiter]bool{},
+		blocked:   make([]*waiter, t.size),
+		ended:     make([]bool, t.size),
+	}
+}
+
+// block notes that w waits. The last rank to do so finds the deadlock.
+func (mo *monitor) block(w *waiter) {
+	w.since = time.Now()
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	mo.waiters[w] = true
+	if w.program {
+		mo.blocked[w.rank] = w
+		mo.check()
+	}
+}
+
+// unblock notes that w waits no longer.
+func (mo *monitor) unblock(w *waiter) {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	mo.remove(w)
+}
+
+func (mo *monitor) remove(w *waiter) {
+	delete(mo.waiters, w)
+	if mo.blocked[w.rank] == w {
+		mo.blocked[w.rank] = nil
+	}
+}
+
+// detach ends the wait of a caller that leaves its call, and returns an Op for
+// the rest of the call: its Where does not need the caller.
+func (mo *monitor) detach(w *waiter, member int) *Op {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	mo.remove(w)
+	entry := &w.meeting.entries[member]
+	op := *entry.op.Load()
+	where := w.where()
+	op.Where = func() string { return where }
+	entry.op.Store(&op)
+	return &op
+}
+
+// recheck looks for a deadlock after an arrival that leaves others waiting.
+func (mo *monitor) recheck() {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	mo.check()
+}
+
+// end notes that a rank has ended.
+func (mo *monitor) end(rank int, cause error) {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	if mo.ended[rank] {
+		return
+	}
+	mo.ended[rank] = true
+	if cause != nil {
+		mo.failures = append(mo.failures, failure{rank, cause})
+		for _, r := range mo.rooms {
+			r.markFailing(rank)
+		}
+		for w := range mo.waiters {
+			w.signal()
+		}
+	}
+	mo.check()
+}
+
+// room returns the room of the group g.
+func (mo *monitor) room(g *Group) *room {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	r := mo.rooms[g.key]
+	if r == nil {
+		r = newRoom(mo.transport, uint64(len(mo.rooms)), g)
+		mo.rooms[g.key] = r
+		for _, f := range mo.failures {
+			r.markFailing(f.rank)
+		}
+	}
+	return r
+}
+
+// outcome reports whether the wait of w is over, and with what error.
+func (mo *monitor) outcome(w *waiter) (over bool, err error) {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	return mo.over(w)
+}
+
+// over is outcome for those who hold mu.
+func (mo *monitor) over(w *waiter) (over bool, err error) {
+	if w.meeting == nil {
+		return mo.received(w)
+	}
+	if certain, fails := w.meeting.outcome(); fails {
+		return true, w.meeting.verdict
+	} else if certain {
+		return true, nil
+	}
+	err = mo.failedMember(w.room, w.function, w.meeting.lacks)
+	return err != nil, err
+}
+
+// received is over for a wait for a message. What has been sent is received,
+// though the sender has failed since.
+func (mo *monitor) received(w *waiter) (over bool, err error) {
+	switch {
+	case w.verdict != nil:
+		return true, w.verdict
+	case mo.transport.boxes[w.rank].has(w.key):
+		return true, nil
+	}
+	err = mo.failedMember(w.room, w.function, func(int) bool { return true })
+	return err != nil, err
+}
+
+// failedMember returns the error of a call on a room that holds failed ranks:
+// it tells of the first of them that counts, and is nil if none does.
+func (mo *monitor) failedMember(r *room, function string, counts func(member int) bool) error {
+	if !r.failing.Load() {
+		return nil
+	}
+	for _, f := range mo.failures {
+		if i := slices.Index(r.ranks, f.rank); i >= 0 && counts(i) {
+			return &PeerError{function, f.rank, f.cause}
+		}
+	}
+	return nil
+}
+
+// sendError returns the error of sending to a room that holds a failed rank:
+// that dst has failed, or a member of whose failure the sender has heard.
+func (mo *monitor) sendError(a *attendee, dst int) error {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	return mo.failedMember(a.room, sendName, func(member int) bool {
+		return member == dst || slices.Contains(a.endpoint.failed, a.room.ranks[member])
+	})
+}
+
+// runs reports whether a rank is not ended and not blocked, or about to learn
+// that its wait is over.
+func (mo *monitor) runs(rank int) bool {
+	if mo.ended[rank] {
+		return false
+	}
+	w := mo.blocked[rank]
+	if w == nil {
+		return true
+	}
+	over, _ := mo.over(w)
+	return over
+}
+
+// check finds the deadlocks there are, and ends their waits.
+func (mo *monitor) check() {
+	if mo.allHope() {
+		return
+	}
+	graph := mo.graph()
+	for _, set := range graph.closedSets() {
+		if !mo.runs(set[0]) { // unless a set before it has ended its waits
+			mo.condemn(set, graph)
+		}
+	}
+}
+
+// allHope reports whether every blocked rank waits for one that runs. It is
+// what holds nearly always, and quickly found.
+func (mo *monitor) allHope() bool {
+	for r, w := range mo.blocked {
+		if w != nil && !mo.runs(r) && !w.waitsFor(mo.runs) {
+			return false
+		}
+	}
+	return true
+}
+
+// graph returns who waits for whom.
+func (mo *monitor) graph() waitGraph {
+	graph := make(waitGraph, len(mo.blocked))
+	for r, w := range mo.blocked {
+		switch {
+		case mo.ended[r]:
+			graph[r].state = ended
+		case !mo.runs(r):
+			graph[r] = node{blocked, w.missing()}
+		}
+	}
+	return graph
+}
+
+// condemn ends the waits of a closed set, and fails the collectives in which
+// its ranks wait on every member.
+func (mo *monitor) condemn(set []int, graph waitGraph) {
+	verdict := &DeadlockError{Ended: graph.endedAmong(set)}
+	for _, r := range set {
+		verdict.Waits = append(verdict.Waits, mo.waits(mo.blocked[r], graph)...)
+	}
+	slices.SortFunc(verdict.Waits, func(a, b Wait) int { return a.Rank - b.Rank })
+	for _, r := range set {
+		mo.endWait(mo.blocked[r], verdict)
+	}
+}
+
+// waits returns what the report of a deadlock says of w. Where nobody but ended
+// ranks are missing at a meeting, everyone who has come is in the same case,
+// whether it waits yet or not: all are named, so that the report does not
+// depend on who was first to wait.
+func (mo *monitor) waits(w *waiter, graph waitGraph) []Wait {
+	missing := w.missing()
+	isEnded := func(r int) bool { return graph[r].state == ended }
+	if w.meeting == nil || !allOf(missing, isEnded) {
+		return []Wait{{w.rank, w.function, w.text(), w.where(), missing}}
+	}
+	var all []Wait
+	for i := range w.meeting.entries {
+		if !w.meeting.lacks(i) {
+			op, a := w.meeting.entries[i].op.Load(), &w.room.attendees[i]
+			all = append(all, Wait{a.endpoint.rank, op.Desc.Op, a.text(op), a.endpoint.place(op.Where), missing})
+		}
+	}
+	return all
+}
+
+func allOf(ranks []int, so func(int) bool) bool {
+	return !slices.ContainsFunc(ranks, func(r int) bool { return !so(r) })
+}
+
+// endWait ends the wait of w with a verdict, and for a collective that of every
+// member.
+func (mo *monitor) endWait(w *waiter, verdict *DeadlockError) {
+	if w.meeting == nil {
+		w.verdict = verdict
+		w.signal()
+		return
+	}
+	w.meeting.fail(verdict)
+	for other := range mo.waiters {
+		if other.meeting == w.meeting {
+			other.signal()
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package comm
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Chunks tile a block, and are cut at multiples of align.
+func TestChunksTile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		align := rapid.SampledFrom([]int{0, 1, 2, 4, 8, 12, 16, 128}).Draw(t, "align")
+		length := rapid.IntRange(0, 5000).Draw(t, "elements") * max(1, align)
+		parts := rapid.IntRange(1, 17).Draw(t, "parts")
+		next := 0
+		for i := range parts {
+			lo, hi := chunkOf(length, align, i, parts)
+			if lo != next || hi < lo {
+				t.Fatalf("chunk %d is [%d, %d), want it to start at %d", i, lo, hi, next)
+			}
+			if align > 0 && hi%align != 0 || hi%64 != 0 && hi != length {
+				t.Fatalf("chunk %d is [%d, %d), want an end at a multiple of %d and of 64", i, lo, hi, align)
+			}
+			if chunkLen(length, align, i, parts) != hi-lo {
+				t.Fatalf("chunkLen of chunk %d is not %d", i, hi-lo)
+			}
+			next = hi
+		}
+		if next != length {
+			t.Fatalf("chunks end at %d, want %d", next, length)
+		}
+	})
+}
+
+// wireBytes is what the send steps of the message schedule add up to.
+func TestWireBytesMatchesSteps(t *testing.T) {
+	for kind := Barrier; kind <= Permute; kind++ {
+		for row := range messageAlgorithms[kind] {
+			a := &messageAlgorithms[kind][row]
+			for size := 1; size <= 9; size++ {
+				if a.suits != nil && !a.suits(largeBytes, size) {
+					continue
+				}
+				for _, c := range simCases(kind, size) {
+					for _, m := range c.members(a, func(int) bool { return false }) {
+						checkWire(t, c, a, m)
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkWire(t *testing.T, c simCase, a *algorithm, m *simMember) {
+	t.Helper()
+	var in []Block
+	for _, cells := range m.in {
+		in = append(in, Block{Rows: 1, Width: len(cells) * cellBytes})
+	}
+	want := 0
+	for _, st := range m.steps {
+		if st.do != doSend {
+			continue
+		}
+		block := Block{Rows: 1, Width: c.cells * cellBytes} // what is broadcast or reduced
+		if p := st.src[0]; p.mem == memIn {
+			block = in[p.block]
+		} else if p.mem == memSlot { // holds the member's chunk
+			block.Width = chunkLen(block.Width, 4, m.rank, c.size)
+		}
+		want += st.src[0].span(block, 4).len()
+	}
+	if got := a.wire(m.seat, in, c.cells*cellBytes, 4); got != want {
+		t.Errorf("%s, %+v, member %d: got %d bytes, want %d", a.name, c, m.rank, got, want)
+	}
+}
+
+func TestWireBytes(t *testing.T) {
+	block := func(n int) []Block { return []Block{{Rows: 1, Width: n}} }
+	each := func(n, size int) []Block {
+		var blocks []Block
+		for range size {
+			blocks = append(blocks, block(n)...)
+		}
+		return blocks
+	}
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name  string
+		kind  Kind
+		seat  seat
+		in    []Block
+		bytes int
+		want  int
+	}{
+		{"barrier", Barrier, seat{rank: 1, size: 4}, nil, 0, 0},
+		{"small all_reduce", AllReduce, seat{rank: 1, size: 4}, block(8), 8, 24},
+		{"large all_reduce", AllReduce, seat{rank: 1, size: 4}, block(mib), mib, 2 * mib * 3 / 4},
+		{"large all_reduce of two", AllReduce, seat{rank: 1, size: 2}, block(mib), mib, mib},
+		{"all_reduce of one", AllReduce, seat{rank: 0, size: 1}, block(mib), mib, 0},
+		{"all_gather", AllGather, seat{rank: 3, size: 4}, block(10), 0, 30},
+		{"reduce_scatter", ReduceScatter, seat{rank: 2, size: 4}, each(10, 4), 0, 30},
+		{"all_to_all", AllToAll, seat{rank: 2, size: 4}, each(10, 4), 0, 30},
+		{"small broadcast, root", Broadcast, seat{rank: 2, size: 4, root: 2}, block(8), 8, 24},
+		{"small broadcast", Broadcast, seat{rank: 1, size: 4, root: 2}, nil, 8, 0},
+		{"large broadcast, root", Broadcast, seat{rank: 2, size: 5, root: 2}, block(mib), mib, mib},
+		{"large broadcast", Broadcast, seat{rank: 1, size: 5, root: 2}, nil, mib, mib / 4 * 3},
+		{"gather", Gather, seat{rank: 1, size: 4, root: 2}, block(8), 0, 8},
+		{"gather, root", Gather, seat{rank: 2, size: 4, root: 2}, block(8), 0, 0},
+		{"scatter, root", Scatter, seat{rank: 2, size: 4, root: 2}, each(8, 4), 0, 24},
+		{"scatter", Scatter, seat{rank: 1, size: 4, root: 2}, nil, 0, 0},
+		{"reduce", Reduce, seat{rank: 1, size: 4, root: 2}, block(8), 8, 8},
+		{"large reduce, root", Reduce, seat{rank: 2, size: 4, root: 2}, block(mib), mib, mib / 4 * 3},
+		{"permute", Permute, seat{rank: 1, size: 4, pairs: [][2]int{{1, 1}, {1, 2}, {0, 3}}}, block(8), 0, 8},
+	} {
+		if got := wireBytes(c.kind, c.seat, c.in, c.bytes, 4); got != c.want {
+			t.Errorf("%s: got %d bytes, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSchedulerKeepsSchedules(t *testing.T) {
+	s := &scheduler{rank: 1, size: 3}
+	a, b := s.message(Broadcast, 2, nil, 8), s.message(Broadcast, 2, nil, 9)
+	if &a[0] != &b[0] {
+		t.Error("a schedule is made twice")
+	}
+	for _, other := range [][]step{
+		s.message(Broadcast, 0, nil, 8), s.message(Broadcast, 2, nil, largeBytes), s.direct(Broadcast, 2, nil, 8),
+		s.message(Permute, -1, [][2]int{{0, 1}}, 0), s.message(Permute, -1, [][2]int{{1, 0}}, 0),
+	} {
+		if reflect.DeepEqual(other, a) {
+			t.Errorf("got the schedule of another call: %+v", other)
+		}
+		a = other
+	}
+}
+
+func TestSlotsOf(t *testing.T) {
+	s := seat{rank: 1, size: 4}
+	if got := slotsOf(allReducePairwise(s)); got != 4 {
+		t.Errorf("all_reduce: got %d slots, want 4", got)
+	}
+	if got := slotsOf(allGatherExchange(s)); got != 0 {
+		t.Errorf("all_gather: got %d slots, want 0", got)
+	}
+	if got := slotsOf(withoutOut(allGatherExchange(s))); got != 3 {
+		t.Errorf("all_gather without results: got %d slots, want 3", got)
+	}
+}

@@ -1,0 +1,478 @@
+package comm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// The simulator runs the schedules of all members of a group at once, on
+// symbols instead of bytes. A block is a list of cells; a cell is the list of
+// contributions that were reduced to it, in their order. A cell stands for
+// cellBytes bytes, so that chunks, whose edges are multiples of that, are lists
+// of whole cells.
+
+const cellBytes = 64
+
+// A term is one contribution: cell at of In[block] of member.
+type term struct{ member, block, at int }
+
+type cell []term
+
+type simMember struct {
+	seat
+	steps   []step
+	next    int // the step to do
+	arrived int // meetings come to
+	in, out [][]cell
+	noOut   bool
+	slots   map[int][]cell
+}
+
+func (m *simMember) ended() bool { return m.next == len(m.steps) }
+
+type mail struct{ from, to, tag int }
+
+type simulation struct {
+	members []*simMember
+	mail    map[mail][]cell
+	err     error
+}
+
+// runSchedules runs the members to their end, in an order of steps drawn from
+// rng, and returns what is wrong with their schedules.
+func runSchedules(members []*simMember, rng *rand.Rand) error {
+	s := &simulation{members: members, mail: map[mail][]cell{}}
+	for s.err == nil {
+		if done := s.someStep(rng); done {
+			break
+		}
+	}
+	for m := range s.mail {
+		s.failf("message %+v is never received", m)
+	}
+	return s.err
+}
+
+// someStep does a step of some member that can do one. It reports whether all
+// members have ended.
+func (s *simulation) someStep(rng *rand.Rand) (done bool) {
+	ended, start := 0, rng.IntN(len(s.members))
+	for i := range s.members {
+		m := s.members[(start+i)%len(s.members)]
+		if m.ended() {
+			ended++
+		} else if s.step(m, m.steps[m.next]) {
+			m.next++
+			return false
+		}
+	}
+	if ended < len(s.members) {
+		s.failf("%d members wait for ever", len(s.members)-ended)
+	}
+	return true
+}
+
+func (s *simulation) failf(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// step does st for m, and reports false if it has to wait.
+func (s *simulation) step(m *simMember, st step) bool {
+	switch st.do {
+	case doSend:
+		key := mail{m.rank, st.peer, st.tag}
+		if _, twice := s.mail[key]; twice || st.peer == m.rank {
+			s.failf("message %+v is sent twice, or to its sender", key)
+		}
+		s.mail[key] = s.read(m, st.src[0])
+	case doRecv:
+		key := mail{st.peer, m.rank, st.tag}
+		cells, ok := s.mail[key]
+		if !ok {
+			return false
+		}
+		delete(s.mail, key)
+		s.write(m, st.dst[0], cells)
+	case doCopy:
+		s.write(m, st.dst[0], s.read(m, st.src[0]))
+	case doReduce:
+		sum := s.reduce(m, st.src)
+		for _, dst := range st.dst {
+			s.write(m, dst, sum)
+		}
+	case doMeet:
+		return s.meet(m)
+	}
+	return true
+}
+
+// meet lets m pass once every member has come to as many meetings.
+func (s *simulation) meet(m *simMember) bool {
+	meetings := 0
+	for _, st := range m.steps[:m.next+1] {
+		if st.do == doMeet {
+			meetings++
+		}
+	}
+	m.arrived = meetings
+	return !slices.ContainsFunc(s.members, func(o *simMember) bool { return o.arrived < meetings })
+}
+
+func (s *simulation) reduce(m *simMember, src []part) []cell {
+	var sum []cell
+	for i, p := range src {
+		cells := s.read(m, p)
+		if i == 0 {
+			sum = make([]cell, len(cells))
+		}
+		if len(cells) != len(sum) {
+			s.failf("member %d reduces %d and %d cells", m.rank, len(sum), len(cells))
+			return nil
+		}
+		for at, c := range cells {
+			sum[at] = append(sum[at], c...)
+		}
+	}
+	return sum
+}
+
+// owner returns the member whose part p is, and checks that m may use it now.
+func (s *simulation) owner(m *simMember, p part) *simMember {
+	o := s.members[p.member]
+	if o == m {
+		return o
+	}
+	switch {
+	case m.steps[len(m.steps)-1].do != doMeet:
+		s.failf("member %d uses %+v, and does not meet its owner after it", m.rank, p)
+	case o.ended():
+		s.failf("member %d uses %+v, whose owner may have ended", m.rank, p)
+	case p.mem == memSlot:
+		s.failf("member %d uses %+v, a slot of another", m.rank, p)
+	case p.mem == memOut && m.arrived == 0:
+		s.failf("member %d uses %+v before a meeting", m.rank, p)
+	}
+	return o
+}
+
+// cells returns the cells of p in the blocks of its owner.
+func cells(blocks [][]cell, p part) []cell {
+	block := blocks[p.block]
+	s := p.span(Block{Rows: 1, Width: len(block) * cellBytes}, cellBytes)
+	return block[s.lo/cellBytes : s.hi/cellBytes]
+}
+
+func (s *simulation) read(m *simMember, p part) []cell {
+	o := s.owner(m, p)
+	switch p.mem {
+	case memIn:
+		return cells(o.in, p)
+	case memSlot:
+		slot, ok := o.slots[p.block]
+		if !ok || p.parts != 0 {
+			s.failf("member %d reads %+v, an empty slot or a part of one", m.rank, p)
+		}
+		return slot
+	}
+	if o != m || o.noOut {
+		s.failf("member %d reads %+v, results of another or none", m.rank, p)
+		return nil
+	}
+	read := cells(o.out, p)
+	if slices.ContainsFunc(read, func(c cell) bool { return c == nil }) {
+		s.failf("member %d reads %+v, which is not written", m.rank, p)
+	}
+	return read
+}
+
+func (s *simulation) write(m *simMember, p part, written []cell) {
+	o := s.owner(m, p)
+	switch {
+	case p.mem == memIn:
+		s.failf("member %d writes %+v", m.rank, p)
+	case p.mem == memSlot:
+		if _, twice := o.slots[p.block]; twice || p.parts != 0 {
+			s.failf("member %d writes %+v, a full slot or a part of one", m.rank, p)
+		}
+		o.slots[p.block] = written
+	case o.noOut && m.steps[len(m.steps)-1].do == doMeet:
+		// Where nothing can be written, nothing is.
+	case o.noOut:
+		s.failf("member %d writes %+v without results", m.rank, p)
+	default:
+		s.fill(m, p, cells(o.out, p), written)
+	}
+}
+
+func (s *simulation) fill(m *simMember, p part, dst, src []cell) {
+	if len(dst) != len(src) {
+		s.failf("member %d writes %d cells to the %d of %+v", m.rank, len(src), len(dst), p)
+		return
+	}
+	for i := range dst {
+		if dst[i] != nil {
+			s.failf("member %d writes cell %d of %+v a second time", m.rank, i, p)
+		}
+		dst[i] = src[i]
+	}
+}
+
+// A simCase is a call to simulate.
+type simCase struct {
+	kind  Kind
+	size  int
+	root  int
+	pairs [][2]int
+	cells int // the length that the lengths of blocks vary about
+}
+
+// inCells returns the length of In[block] of a member, -1 if it has none.
+func (c simCase) inCells(member, block int) int {
+	switch c.kind {
+	case Broadcast:
+		if member != c.root {
+			return -1
+		}
+		return c.cells
+	case AllReduce, Reduce, Permute:
+		return c.cells
+	case AllGather, Gather:
+		return (c.cells + 3*member) % (c.cells + 2)
+	case Scatter:
+		if member != c.root {
+			return -1
+		}
+		return (c.cells + 3*block) % (c.cells + 2)
+	case ReduceScatter:
+		return (c.cells + 3*block) % (c.cells + 2)
+	case AllToAll:
+		return (c.cells + 3*block + member) % (c.cells + 2)
+	}
+	return -1
+}
+
+func (c simCase) ins() int {
+	switch c.kind {
+	case Barrier:
+		return 0
+	case Scatter, ReduceScatter, AllToAll:
+		return c.size
+	}
+	return 1
+}
+
+// in returns In[block] of a member.
+func (c simCase) in(member, block int) []cell {
+	var cells []cell
+	for at := range max(0, c.inCells(member, block)) {
+		cells = append(cells, cell{{member, block, at}})
+	}
+	return cells
+}
+
+// reduced returns what the reduction of In[block] of all members must be.
+func (c simCase) reduced(block int) []cell {
+	cells := make([]cell, c.inCells(0, block))
+	for at := range cells {
+		for r := range c.size {
+			cells[at] = append(cells[at], term{r, block, at})
+		}
+	}
+	return cells
+}
+
+// want returns the Out that the definition of the kind asks for.
+func (c simCase) want(member int) [][]cell {
+	var out [][]cell
+	add := func(cells []cell) { out = append(out, cells) }
+	isRoot := member == c.root
+	switch {
+	case c.kind == Broadcast:
+		add(c.in(c.root, 0))
+	case c.kind == AllGather, c.kind == Gather && isRoot:
+		for r := range c.size {
+			add(c.in(r, 0))
+		}
+	case c.kind == Scatter:
+		add(c.in(c.root, member))
+	case c.kind == AllToAll:
+		for r := range c.size {
+			add(c.in(r, member))
+		}
+	case c.kind == AllReduce, c.kind == Reduce && isRoot:
+		add(c.reduced(0))
+	case c.kind == ReduceScatter:
+		add(c.reduced(member))
+	case c.kind == Permute:
+		for _, p := range c.pairs {
+			if p[1] == member {
+				add(c.in(p[0], 0))
+			}
+		}
+	}
+	return out
+}
+
+// members returns the members of the case, those in noOut without results.
+func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
+	var members []*simMember
+	for rank := range c.size {
+		m := &simMember{seat: seat{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
+		m.steps = a.steps(m.seat)
+		for block := range c.ins() {
+			m.in = append(m.in, c.in(rank, block))
+		}
+		if m.noOut = noOut(rank); !m.noOut {
+			for _, w := range c.want(rank) {
+				m.out = append(m.out, make([]cell, len(w)))
+			}
+		} else if a.wire != nil {
+			m.steps = withoutOut(m.steps)
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// check simulates the case and compares the results with what they must be.
+func (c simCase) check(a *algorithm, noOut func(rank int) bool, rng *rand.Rand) error {
+	members := c.members(a, noOut)
+	if err := runSchedules(members, rng); err != nil {
+		return err
+	}
+	for rank, m := range members {
+		want := c.want(rank)
+		if !m.noOut && len(want) > 0 && !reflect.DeepEqual(nonNil(m.out), nonNil(want)) {
+			return fmt.Errorf("member %d: got %v, want %v", rank, m.out, want)
+		}
+	}
+	return nil
+}
+
+// nonNil replaces nil blocks by empty ones.
+func nonNil(blocks [][]cell) [][]cell {
+	blocks = slices.Clone(blocks)
+	for i, b := range blocks {
+		if b == nil {
+			blocks[i] = []cell{}
+		}
+	}
+	return blocks
+}
+
+// simCases lists the calls of a kind in a group of size members: every root,
+// and blocks of no, few, as many and more cells than there are members.
+func simCases(kind Kind, size int) []simCase {
+	var cases []simCase
+	for _, cells := range []int{0, 1, size - 1, size, size + 1, 3*size + 2} {
+		switch kind {
+		case Broadcast, Gather, Scatter, Reduce:
+			for root := range size {
+				cases = append(cases, simCase{kind, size, root, nil, cells})
+			}
+		case Permute:
+			for _, pairs := range simPairs(size) {
+				cases = append(cases, simCase{kind, size, -1, pairs, cells})
+			}
+		default:
+			cases = append(cases, simCase{kind, size, -1, nil, cells})
+		}
+	}
+	return cases
+}
+
+// simPairs returns no pairs, a ring, the identity, a fan-out of member 0, and
+// a chain that leaves its ends open.
+func simPairs(size int) [][][2]int {
+	lists := make([][][2]int, 5)
+	for r := range size {
+		lists[1] = append(lists[1], [2]int{r, (r + 1) % size})
+		lists[2] = append(lists[2], [2]int{r, r})
+		lists[3] = append(lists[3], [2]int{0, r})
+		if r+1 < size {
+			lists[4] = append(lists[4], [2]int{r + 1, r})
+		}
+	}
+	return lists
+}
+
+func everyAlgorithm(t *testing.T, f func(t *testing.T, kind Kind, a *algorithm)) {
+	for _, family := range []struct {
+		name string
+		rows [][]algorithm
+	}{{"message", messageAlgorithms[:]}, {"direct", directAlgorithms[:]}} {
+		for kind, rows := range family.rows {
+			for i := range rows {
+				t.Run(fmt.Sprintf("%s/%d/%s", family.name, kind, rows[i].name), func(t *testing.T) {
+					f(t, Kind(kind), &rows[i])
+				})
+			}
+		}
+	}
+}
+
+// Every schedule, at every size and with every root, does what its kind says:
+// every result complete, no contribution missing or twice, reductions in rank
+// order, and no member or message left waiting.
+func TestSchedules(t *testing.T) {
+	everyAlgorithm(t, func(t *testing.T, kind Kind, a *algorithm) {
+		for size := 1; size <= 16; size++ {
+			for i, c := range simCases(kind, size) {
+				err := c.check(a, func(int) bool { return false }, rand.New(rand.NewPCG(uint64(i), 0)))
+				if err != nil {
+					t.Fatalf("%+v: %v", c, err)
+				}
+			}
+		}
+	})
+}
+
+// A schedule gives the same whatever order the members' steps are done in.
+func TestSchedulesInAnyOrder(t *testing.T) {
+	everyAlgorithm(t, func(t *testing.T, kind Kind, a *algorithm) {
+		for seed := range uint64(200) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			cases := simCases(kind, 1+rng.IntN(6))
+			c := cases[rng.IntN(len(cases))]
+			if err := c.check(a, func(int) bool { return false }, rng); err != nil {
+				t.Fatalf("seed %d: %+v: %v", seed, c, err)
+			}
+		}
+	})
+}
+
+// Members that have no blocks for their results keep nobody waiting, and do
+// not change what the others get.
+func TestSchedulesWithoutOut(t *testing.T) {
+	everyAlgorithm(t, func(t *testing.T, kind Kind, a *algorithm) {
+		for seed := range uint64(300) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			cases := simCases(kind, 1+rng.IntN(8))
+			c := cases[rng.IntN(len(cases))]
+			without := rng.Uint64()
+			noOut := func(rank int) bool { return without>>rank&1 == 1 }
+			if err := c.check(a, noOut, rng); err != nil {
+				t.Fatalf("seed %d: %+v: %v", seed, c, err)
+			}
+		}
+	})
+}
+
+// Every kind has an algorithm in both families at every length and size.
+func TestEveryKindHasAlgorithms(t *testing.T) {
+	for kind := Barrier; kind <= Permute; kind++ {
+		for _, bytes := range []int{0, 1, largeBytes - 1, largeBytes, 1 << 30} {
+			for size := 1; size <= 16; size++ {
+				if pick(messageAlgorithms[kind], bytes, size).wire == nil {
+					t.Errorf("message algorithm of kind %d has no wire", kind)
+				}
+				pick(directAlgorithms[kind], bytes, size)
+			}
+		}
+	}
+}

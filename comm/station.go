@@ -1,0 +1,253 @@
+package comm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A station is one rank's side of frames: what has come for the rank, and who
+// waits for it.
+type station struct {
+	fabric   *Fabric
+	endpoint *Endpoint
+	rank     int
+	outlets  []*outlet     // to each rank, nil at its own; to the supervisor at the end
+	sent     []int         // calls and messages to each rank; for the rank's goroutine
+	quiet    chan struct{} // closed when no message can come any more
+
+	mu       sync.Mutex
+	lines    map[uint64]*wireLine  // the groups that the rank has made, by hash
+	calls    map[callKey]*wireCall // under way, or known from others
+	box      mailbox               // mailKey.src is a rank of the fabric
+	received []int                 // calls and messages from each rank
+	broken   []bool                // whether nothing more can come from a rank
+	endings  []ending              // of ranks, in the order of the supervisor, not yet valid
+	failures []lasting             // those with a cause that have become valid
+	ended    map[int]bool          // the ranks whose ends have become valid
+	heard    int                   // verdicts other than questions
+	watchers map[*watcher]bool     // who waits
+	wait     *watcher              // of the rank itself
+	waits    int                   // how many waits the rank has begun
+}
+
+func newStation(f *Fabric, rank, size int) *station {
+	return &station{
+		fabric:   f,
+		rank:     rank,
+		outlets:  make([]*outlet, size+1),
+		sent:     make([]int, size),
+		quiet:    make(chan struct{}),
+		lines:    map[uint64]*wireLine{},
+		calls:    map[callKey]*wireCall{},
+		received: make([]int, size),
+		broken:   make([]bool, size),
+		ended:    map[int]bool{},
+		watchers: map[*watcher]bool{},
+	}
+}
+
+// supervisor is the number of the supervisor among the participants.
+func (st *station) supervisor() int { return len(st.received) }
+
+func (st *station) report(r *report) {
+	st.outlets[st.supervisor()].send(frame{typ: frameReport}, appendReport(nil, r))
+}
+
+// listen takes in what a participant sends, until it sends no more or what is
+// no message.
+func (st *station) listen(peer int, in *inlet) {
+	for {
+		f, err := in.next()
+		if err == nil {
+			err = st.accept(peer, f)
+		}
+		if st.fabric.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			st.lose(peer, err)
+			return
+		}
+	}
+}
+
+// accept takes in one message.
+func (st *station) accept(peer int, f *frame) error {
+	if peer == st.supervisor() {
+		return st.acceptVerdict(f)
+	}
+	switch f.typ {
+	case frameContract:
+		return st.acceptContract(peer, f)
+	case frameDesc:
+		return st.acceptDesc(peer, f)
+	case frameData:
+		return st.acceptData(peer, f)
+	case frameMessage:
+		return st.acceptMessage(peer, f)
+	}
+	return alienType(f)
+}
+
+func alienType(f *frame) error {
+	return &FrameError{"alien", fmt.Sprintf("type %d", f.typ), "another, from that source"}
+}
+
+func outOfRange(rank, size int) error {
+	return &FrameError{"alien", rankList([]int{rank}), fmt.Sprintf("0..%d", size-1)}
+}
+
+var errTwice = errors.New("frame: the same of one call came twice")
+
+func (st *station) acceptContract(peer int, f *frame) error {
+	c, err := decodeContract(f.payload)
+	if err != nil {
+		return err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.count(peer)
+	return st.toCall(peer, f, func(call *wireCall) error {
+		if call.contracts[peer] != nil {
+			return errTwice
+		}
+		call.contracts[peer] = c
+		return nil
+	})
+}
+
+func (st *station) acceptDesc(peer int, f *frame) error {
+	s, err := decodeSigned(f.payload)
+	if err != nil {
+		return err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.toCall(peer, f, func(call *wireCall) error {
+		if call.descs[peer] != nil {
+			return errTwice
+		}
+		call.descs[peer] = s
+		return nil
+	})
+}
+
+func (st *station) acceptData(peer int, f *frame) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.toCall(peer, f, func(call *wireCall) error {
+		key := dataKey{peer, f.step}
+		if _, twice := call.data[key]; twice {
+			return errTwice
+		}
+		call.data[key] = f.payload
+		return nil
+	})
+}
+
+func (st *station) acceptMessage(peer int, f *frame) error {
+	l, err := decodeLetter(f.payload)
+	if err != nil {
+		return err
+	}
+	l.src, l.dst = peer, st.rank
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.box.put(mailKey{f.group, peer, f.tag}, *l)
+	st.count(peer)
+	return st.checkMember(peer, f.group)
+}
+
+// toCall has accept take in what peer has sent for a call, and lets those look
+// again who wait for the call. What comes for a call that has ended here,
+// because it has failed, is dropped.
+func (st *station) toCall(peer int, f *frame, accept func(*wireCall) error) error {
+	if err := st.checkMember(peer, f.group); err != nil {
+		return err
+	}
+	key := callKey{f.group, f.call}
+	call := st.call(key)
+	if call == nil {
+		return nil
+	}
+	err := accept(call)
+	st.signal(key)
+	return err
+}
+
+// checkMember checks that a rank may send to a group, if the group is known.
+func (st *station) checkMember(rank int, group uint64) error {
+	if l := st.lines[group]; l != nil && !slices.Contains(l.ranks, rank) {
+		return &FrameError{"alien", rankList([]int{rank}), "a member of " + l.name}
+	}
+	return nil
+}
+
+// call returns the call of key, or nil if it has ended here.
+func (st *station) call(key callKey) *wireCall {
+	call := st.calls[key]
+	if line := st.lines[key.group]; call == nil && (line == nil || key.number > line.calls) {
+		call = &wireCall{
+			contracts: map[int]*contract{},
+			descs:     map[int]*signed{},
+			data:      map[dataKey][]byte{},
+		}
+		st.calls[key] = call
+	}
+	return call
+}
+
+// count counts what peer has sent, of which the supervisor must hear if the
+// rank waits still.
+func (st *station) count(peer int) {
+	st.received[peer]++
+	st.settle()
+	if st.wait != nil {
+		st.wait.signal()
+	}
+}
+
+// acceptVerdict takes in what the supervisor says.
+func (st *station) acceptVerdict(f *frame) error {
+	if f.typ != frameVerdict {
+		return alienType(f)
+	}
+	v, err := decodeVerdict(f.payload)
+	if err != nil {
+		return err
+	}
+	if size := len(st.received); v.rank < 0 || v.rank >= size {
+		return outOfRange(v.rank, size)
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if v.kind == verdictQuestion {
+		st.answer(v)
+		return nil
+	}
+	st.heard++
+	switch v.kind {
+	case verdictDeadlock:
+		st.condemn(v)
+	case verdictEnded:
+		st.conclude(ending{lasting{failure{v.rank, nil}, false}, v.count})
+	default:
+		st.conclude(ending{lasting{failure{v.rank, errors.New(v.text)}, v.kind == verdictLost}, v.count})
+	}
+	st.signalAll()
+	return nil
+}
+
+// condemn ends the waits that a deadlock has ended.
+func (st *station) condemn(v *verdict) {
+	for _, key := range v.failed {
+		if call := st.call(key); call != nil {
+			call.verdict = v.deadlock
+		}
+	}
+	if st.wait != nil && st.wait.id == v.wait {
+		st.wait.verdict = v.deadlock
+	}
+}

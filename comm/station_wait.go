@@ -1,0 +1,155 @@
+package comm
+
+import (
+	"context"
+	goruntime "runtime"
+)
+
+// A watcher is a wait in progress at a station.
+type watcher struct {
+	program bool    // whether the rank itself waits, and not a call that goes on beside it
+	id      int     // the number of the wait among those of the rank itself
+	what    callKey // the call whose members are missing, or zero for a message
+	all     []int   // the members of the group
+	missing func() []int
+	over    func() (bool, error) // whether the wait is over, and how
+	place   func() place
+	wake    chan struct{}
+	verdict *DeadlockError // for a message
+	told    bool           // whether the supervisor has heard of it
+	left    bool           // whether a context has ended it
+}
+
+// A place is where a rank is: its call and its line.
+type place struct{ function, text, where string }
+
+func (w *watcher) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// signal lets all look again who wait for the call of key.
+func (st *station) signal(key callKey) {
+	for w := range st.watchers {
+		if w.what == key {
+			w.signal()
+		}
+	}
+}
+
+func (st *station) signalAll() {
+	for w := range st.watchers {
+		w.signal()
+	}
+}
+
+// wakeFor lets all look again who wait for the call of key.
+func (st *station) wakeFor(key callKey) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.signal(key)
+}
+
+// await returns when w is over, ctx ends, or the fabric is closed. While w is
+// a wait of the rank itself, the supervisor knows of it.
+func (st *station) await(ctx context.Context, w *watcher) error {
+	w.wake = make(chan struct{}, 1)
+	st.begin(w)
+	defer st.finish(w)
+	for range 2 { // it may take no more than letting the others run
+		if over, err := st.look(w, false); over {
+			return err
+		}
+		goruntime.Gosched()
+	}
+	for {
+		if over, err := st.look(w, true); over {
+			return err
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			w.left = true
+			return context.Cause(ctx)
+		case <-st.fabric.ctx.Done():
+			return errClosed
+		}
+	}
+}
+
+// begin makes w one of the watchers.
+func (st *station) begin(w *watcher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.watchers[w] = true
+	if w.program {
+		st.waits++
+		w.id = st.waits
+		st.wait = w
+	}
+}
+
+// finish makes w a watcher no more.
+func (st *station) finish(w *watcher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(st.watchers, w)
+	if w.program {
+		st.wait = nil
+	}
+	if w.told {
+		st.report(&report{kind: reportRuns, wait: w.id})
+	}
+}
+
+// look reports whether w is over. If not, and tell is set, it lets the
+// supervisor know for whom the rank waits.
+func (st *station) look(w *watcher, tell bool) (bool, error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	over, err := w.over()
+	if !over && tell && w.program {
+		st.tell(w)
+	}
+	return over, err
+}
+
+// tell lets the supervisor know for whom the rank waits in w, if for anyone:
+// not while a failure is on its way, which may end the wait.
+func (st *station) tell(w *watcher) {
+	missing := w.missing()
+	switch {
+	case len(missing) > 0 && len(st.endings) == 0:
+		received := make([]int, len(missing))
+		for i, m := range missing {
+			received[i] = st.received[m]
+		}
+		st.report(&report{
+			kind: reportWaits, wait: w.id, heard: st.heard, what: w.what,
+			waits: missing, all: w.all, received: received, sent: st.sent,
+		})
+		w.told = true
+	case w.told:
+		st.report(&report{kind: reportRuns, wait: w.id})
+		w.told = false
+	}
+}
+
+// answer tells the supervisor where the rank is in a call, or in a wait.
+func (st *station) answer(v *verdict) {
+	r := &report{kind: reportNone, question: v.question}
+	var find func() place
+	switch {
+	case v.wait != 0 && st.wait != nil && st.wait.id == v.wait:
+		find = st.wait.place
+	case v.wait == 0 && st.calls[v.what] != nil:
+		find = st.calls[v.what].place
+	}
+	if find != nil {
+		p := find()
+		r.kind, r.function, r.text, r.where = reportAnswer, p.function, p.text, p.where
+	}
+	st.report(r)
+}

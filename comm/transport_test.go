@@ -1,0 +1,48 @@
+package comm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"tpsh/comm"
+	"tpsh/comm/commtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// frames returns an opener of frames with the given options.
+func frames(o comm.FrameOptions) commtest.Opener {
+	return func(size int) *comm.Fabric { return comm.NewFrames(size, o) }
+}
+
+func TestInproc(t *testing.T) { commtest.Suite(t, comm.NewInproc) }
+
+func TestFrames(t *testing.T) { commtest.Suite(t, frames(comm.FrameOptions{})) }
+
+// What passes when bytes arrive at once passes when they are late.
+func TestFramesDelayed(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			commtest.Suite(t, frames(comm.FrameOptions{Seed: seed, Delay: true}))
+		})
+	}
+}
+
+// What a call sends in its message schedule is told alike, whatever the
+// transport; here, all_reduce of four ranks, small and large.
+func TestWireIsAlike(t *testing.T) {
+	for _, tr := range transports {
+		for elements, want := range map[int]int{2: 3 * 8, 1 << 20: 2 * 3 << 20} {
+			f := tr.open(4)
+			onRanks(f, func(g *comm.Group) {
+				result, err := g.Run(t.Context(), allReduce(make([]float32, elements), make([]float32, elements)))
+				if err != nil || result.Wire != want {
+					t.Errorf("%s: %d elements: got %d bytes and %v, want %d", tr.name, elements, result.Wire, err, want)
+				}
+			})
+			f.Close()
+		}
+	}
+}
