@@ -55,8 +55,10 @@ func (s Shape) Join() string {
 
 // Strides returns the strides, in elements, of contiguous storage in
 // row-major order.
-func (s Shape) Strides() []int {
-	st := make([]int, len(s))
+func (s Shape) Strides() []int { return s.StridesIn(make([]int, len(s))) }
+
+// StridesIn is Strides, stored in st, which has len(s) elements.
+func (s Shape) StridesIn(st []int) []int {
 	n := 1
 	for i := len(s) - 1; i >= 0; i-- {
 		st[i] = n
@@ -120,12 +122,15 @@ func Broadcast(a, b Shape) (Shape, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	out := append(Shape(nil), a...)
 	off := len(a) - len(b)
+	out, own := a, false // a itself as long as it is the result
 	for i, d := range b {
 		switch e := out[off+i]; {
 		case d == e || d == 1:
 		case e == 1:
+			if !own {
+				out, own = append(Shape(nil), a...), true
+			}
 			out[off+i] = d
 		default:
 			return nil, false

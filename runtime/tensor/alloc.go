@@ -14,7 +14,7 @@ const largeSize = 32 << 10
 
 // slack is how many bytes of large buffers may be handed out beyond twice
 // what was in use after the last collection before the next one.
-const slack = 256 << 20
+const slack = 128 << 20
 
 // An Allocator hands out the storage of tensors. Large buffers live outside
 // the collector's heap: one that is no longer reachable goes back to a free
@@ -28,8 +28,8 @@ type Allocator struct {
 	Limit int
 	// Strict says that Limit was asked for: going beyond it ends the program.
 	Strict bool
-	// Poison fills released buffers with a pattern, so that a test sees
-	// whatever still reads them.
+	// Poison overwrites a byte of every cache line of released buffers, so
+	// that a test sees whatever still reads them.
 	Poison bool
 
 	collecting sync.Mutex // held during a collection
@@ -143,7 +143,7 @@ func (a *Allocator) trim() {
 // release takes back a region that nothing can reach any more.
 func (a *Allocator) release(region []byte) {
 	if a.Poison {
-		for i := range region {
+		for i := 0; i < len(region); i += 64 {
 			region[i] = 0xA5
 		}
 	}
@@ -181,25 +181,24 @@ func (a *Allocator) collect(size int) {
 
 // settle waits until the cleanups that a collection found due have run, in
 // goroutines of the runtime and in no order: until that of a fresh object has
-// closed done, and then until no region has come back for a while.
+// closed done, and then until no region has come back for a moment. It yields
+// rather than sleeps: most often it is over in some microseconds.
 func (a *Allocator) settle(done <-chan struct{}) {
-	const (
-		pause = 50 * time.Microsecond
-		quiet = 4 // pauses without a release
-	)
-	patience := time.After(50 * time.Millisecond)
-	select {
-	case <-done:
-	case <-patience:
-	}
-	last, calm := -1, 0
-	for calm < quiet {
-		now, _ := a.InUse()
-		if now != last {
-			last, calm = now, 0
+	const moment = 100 * time.Microsecond
+	patience := time.Now().Add(20 * time.Millisecond)
+	for waiting := true; waiting && time.Now().Before(patience); goruntime.Gosched() {
+		select {
+		case <-done:
+			waiting = false
+		default:
 		}
-		calm++
-		time.Sleep(pause)
+	}
+	last, since := -1, time.Now()
+	for time.Since(since) < moment {
+		goruntime.Gosched()
+		if now, _ := a.InUse(); now != last {
+			last, since = now, time.Now()
+		}
 	}
 }
 

@@ -67,7 +67,26 @@ func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w for %v%v", err, dt, s)
 	}
-	return &Tensor{shape: s, strides: stridesOf(s), dt: dt, buf: buf}, nil
+	t := ShapeOnly(dt, s)
+	t.buf = buf
+	return t, nil
+}
+
+// ShapeOnly returns a tensor without storage.
+func ShapeOnly(dt dtype.DType, s shape.Shape) *Tensor {
+	if len(s) > len(flat{}.room) {
+		return &Tensor{shape: s, strides: s.Strides(), dt: dt}
+	}
+	t := &flat{Tensor: Tensor{shape: s, dt: dt}}
+	t.strides = s.StridesIn(t.room[:len(s)])
+	return &t.Tensor
+}
+
+// A flat is a contiguous tensor that is one object of the collector together
+// with its strides, as long as it has few dims.
+type flat struct {
+	Tensor
+	room [2]int
 }
 
 // Zeros returns a contiguous tensor of zeros.
@@ -136,9 +155,10 @@ func (x *Tensor) Detach() *Tensor {
 	return &y
 }
 
-// ShapeOnly returns a tensor of the shape and dtype of x without storage.
+// ShapeOnly returns a tensor of the shape and dtype of x without storage. It
+// requires grad if x does.
 func (x *Tensor) ShapeOnly() *Tensor {
-	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak}
+	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, Auto: x.Auto}
 }
 
 // Shape returns the sizes of x; the caller must not modify it.
@@ -255,7 +275,3 @@ func goType[T Element]() dtype.DType {
 	}
 	return dtype.Bool
 }
-
-// stridesOf returns s.Strides(); shapes of up to two dims, which are most,
-// share no allocation with others but need only one.
-func stridesOf(s shape.Shape) []int { return s.Strides() }

@@ -1,0 +1,386 @@
+package grad
+
+import (
+	"fmt"
+	"sort"
+
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A sink collects the gradients of one backward pass.
+type sink struct {
+	// wanted are the places whose gradients Grad was asked for; nil for
+	// Backward, which accumulates in the leaves.
+	wanted []edge
+	got    []*tensor.Tensor
+}
+
+// Backward computes the gradients of y in the direction dy and accumulates
+// them in the leaves that require grad. A nil dy stands for 1, and y then has
+// one element. With record, the gradients can themselves be differentiated.
+//
+// Nodes are visited in reverse order of their creation.
+func (r *Recorder) Backward(y, dy *tensor.Tensor, record bool) error {
+	return r.run("backward", []*tensor.Tensor{y}, []*tensor.Tensor{dy}, &sink{}, record)
+}
+
+// Grad returns the gradients of the sum of outputs with respect to inputs,
+// nil for an input that no output depends on. Leaves accumulate nothing.
+func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tensor.Tensor, error) {
+	s := &sink{got: make([]*tensor.Tensor, len(inputs))}
+	for i, x := range inputs {
+		r.Refresh(x)
+		e := edgeTo(x)
+		if !e.live() {
+			return nil, &op.ArgError{Func: "grad", Param: "inputs", Got: fmt.Sprintf("%s at index %d, which does not require grad", op.Describe(x), i), Want: "tensors that require grad"}
+		}
+		s.wanted = append(s.wanted, e)
+	}
+	if err := r.run("grad", outputs, make([]*tensor.Tensor, len(outputs)), s, record); err != nil {
+		return nil, err
+	}
+	return s.got, nil
+}
+
+// run is the backward pass.
+func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
+	restore := r.SetEnabled(record)
+	defer func() {
+		restore()
+		if p := recover(); p != nil {
+			te, ok := p.(*op.TapeError)
+			if !ok {
+				panic(p)
+			}
+			err = te.Err
+		}
+	}()
+	for _, y := range ys {
+		r.Refresh(y)
+	}
+	p := r.newPass(s)
+	nodes := reachable(ys, 0)
+	p.countLeaves(ys, nodes)
+	for i, y := range ys {
+		dy, err := r.seed(fn, y, dys[i])
+		if err != nil {
+			return err
+		}
+		e := edgeTo(y)
+		p.deliver(&e, dy, true)
+		if err := p.settle(&e); err != nil {
+			return err
+		}
+	}
+	return p.visit(nodes)
+}
+
+// seed checks y and its gradient dy, or makes one of dy.
+func (r *Recorder) seed(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
+	if !y.RequiresGrad() {
+		return nil, &op.ArgError{Func: fn, Got: op.Describe(y) + " that does not require grad", Want: "a result of tensors that do"}
+	}
+	if dy == nil {
+		if y.Numel() != 1 {
+			return nil, &op.ArgError{Func: fn, Param: "grad", Got: "None", Want: "a gradient of shape " + y.Shape().String(), Rule: "only a tensor of one element has an implicit gradient"}
+		}
+		c, err := op.Apply(r.Ctx, op.Lookup("ones_like"), []*tensor.Tensor{y.Detach()}, []op.Arg{op.None})
+		if err != nil {
+			return nil, err
+		}
+		return c.Out[0], nil
+	}
+	if !dy.Shape().Equal(y.Shape()) {
+		return nil, &op.ArgError{Func: fn, Param: "grad", Got: "shape " + dy.Shape().String(), Want: "shape " + y.Shape().String()}
+	}
+	return (&op.Tape{A: r}).Cast(dy, y.DType()), nil
+}
+
+// A pass is one walk over the record.
+type pass struct {
+	r      *Recorder
+	tape   *op.Tape
+	sink   *sink
+	dy     map[*node][]*tensor.Tensor
+	leaves map[*tensor.Auto]*arrival
+
+	// border, if not nil, collects the gradients that arrive at leaves and at
+	// nodes numbered start or less, to which the walk then does not go.
+	border map[place]*tensor.Tensor
+	start  uint64
+}
+
+func (r *Recorder) newPass(s *sink) *pass {
+	return &pass{r: r, tape: &op.Tape{A: r}, sink: s, dy: map[*node][]*tensor.Tensor{}, leaves: map[*tensor.Auto]*arrival{}}
+}
+
+// An arrival is the gradient of a leaf while its parts come in.
+type arrival struct {
+	due    int // how many places it may still come from
+	grad   *tensor.Tensor
+	shared bool // the storage of grad may be seen elsewhere
+}
+
+// countLeaves counts the places from which each leaf may get gradients.
+func (p *pass) countLeaves(ys []*tensor.Tensor, nodes []*node) {
+	count := func(e *edge) {
+		if e.leaf == nil {
+			return
+		}
+		a := p.leaves[e.leaf.Auto]
+		if a == nil {
+			a = &arrival{}
+			p.leaves[e.leaf.Auto] = a
+		}
+		a.due++
+	}
+	for _, y := range ys {
+		e := edgeTo(y)
+		count(&e)
+	}
+	for _, n := range nodes {
+		for i := range n.in {
+			count(&n.in[i])
+		}
+	}
+}
+
+// visit runs nodes, the last made first.
+func (p *pass) visit(nodes []*node) error {
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i].seq > nodes[j].seq })
+	for _, n := range nodes {
+		if err := p.step(n); err != nil {
+			return err
+		}
+		for i := range n.in {
+			if err := p.settle(&n.in[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// step runs n, if a gradient has reached it or it runs always.
+func (p *pass) step(n *node) error {
+	dy := p.dy[n]
+	delete(p.dy, n)
+	if dy == nil && !n.always {
+		return nil
+	}
+	if dy == nil {
+		dy = make([]*tensor.Tensor, len(n.out))
+	}
+	if err := p.hooks(n, dy); err != nil {
+		return err
+	}
+	dx, err := p.gradients(n, dy)
+	if err != nil {
+		return err
+	}
+	for i, g := range dx {
+		if g != nil && n.in[i].live() {
+			p.deliver(&n.in[i], g, shared(n, dy, dx, i))
+		}
+	}
+	return nil
+}
+
+// reachable returns the nodes numbered after start that ys depend on.
+func reachable(ys []*tensor.Tensor, start uint64) []*node {
+	var nodes []*node
+	seen := map[*node]bool{}
+	var stack []*node
+	push := func(n *node) {
+		if n != nil && n.seq > start && !seen[n] {
+			seen[n] = true
+			stack = append(stack, n)
+		}
+	}
+	for _, y := range ys {
+		push(edgeToNode(y))
+	}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		nodes = append(nodes, n)
+		for i := range n.in {
+			push(n.in[i].node)
+		}
+	}
+	return nodes
+}
+
+func edgeToNode(y *tensor.Tensor) *node {
+	e := edgeTo(y)
+	return e.node
+}
+
+// hooks runs the hooks of n's results on their gradients.
+func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
+	for i := range n.out {
+		for _, hook := range n.out[i].hooks {
+			if dy[i] == nil {
+				continue
+			}
+			g, err := runHook(hook, dy[i])
+			if err != nil {
+				return err
+			}
+			dy[i] = g
+		}
+		for j := range p.sink.wanted {
+			if w := &p.sink.wanted[j]; w.node == n && w.index == i && dy[i] != nil {
+				p.sink.got[j] = dy[i]
+			}
+		}
+	}
+	return nil
+}
+
+// runHook returns what hook makes of g, which keeps its shape.
+func runHook(hook tensor.Hook, g *tensor.Tensor) (*tensor.Tensor, error) {
+	h, err := hook(g)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return g, nil
+	}
+	if !h.Shape().Equal(g.Shape()) {
+		return nil, &op.ArgError{Func: "register_hook", Got: "a gradient of shape " + h.Shape().String(), Want: "shape " + g.Shape().String()}
+	}
+	return h, nil
+}
+
+// gradients runs n backwards.
+func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if n.back != nil {
+		dx, err := n.back(p.tape, dy)
+		if err != nil {
+			return nil, err
+		}
+		return dx, checkCustom(n, dx)
+	}
+	c, stale := n.withoutStale()
+	dx := c.Def.Grad(p.tape, c, dy)
+	if len(dx) != len(n.in) {
+		panic(fmt.Sprintf("grad: %s has %d inputs and %d gradients", n.name, len(n.in), len(dx)))
+	}
+	for i, g := range dx {
+		if g == nil || !n.in[i].live() {
+			continue
+		}
+		if stale && g.Buffer() == nil {
+			return nil, &op.ArgError{Func: "backward", Got: "a tensor needed for the gradient of " + n.name + " that was changed in place", Want: "it as it was", Rule: "clone it before the change"}
+		}
+		if !g.Shape().Equal(n.in[i].shape) {
+			panic(fmt.Sprintf("grad: %s gives a gradient of shape %v for an input of shape %v", n.name, g.Shape(), n.in[i].shape))
+		}
+	}
+	return dx, nil
+}
+
+// checkCustom checks what the backward function of a custom operation gave.
+func checkCustom(n *node, dx []*tensor.Tensor) error {
+	if len(dx) != len(n.in) {
+		return &op.ArgError{Func: n.name, Got: fmt.Sprintf("%d gradients from backward", len(dx)), Want: fmt.Sprint(len(n.in)), Rule: "one for each input"}
+	}
+	for i, g := range dx {
+		if g != nil && n.in[i].live() && !g.Shape().Equal(n.in[i].shape) {
+			return &op.ArgError{Func: n.name, Got: fmt.Sprintf("a gradient of shape %v from backward for input %d", g.Shape(), i), Want: "shape " + shape.Shape(n.in[i].shape).String()}
+		}
+	}
+	return nil
+}
+
+// shared reports whether gradient i of n may share its storage with another
+// tensor that somebody can see.
+func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
+	g := dx[i]
+	if !g.Contiguous() || n.back != nil {
+		return true
+	}
+	same := func(list []*tensor.Tensor, skip int) bool {
+		for j, x := range list {
+			if j != skip && x != nil && x.Buffer() == g.Buffer() {
+				return true
+			}
+		}
+		return false
+	}
+	return same(dy, -1) || same(dx, i) || same(n.call.In, -1) || same(n.call.Out, -1) || same(n.call.Saved, -1)
+}
+
+// deliver adds g to what has arrived at the end of e. shared says that the
+// storage of g may be seen elsewhere.
+func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
+	g = p.tape.Cast(g, e.dt)
+	if p.border != nil && e.seq() <= p.start {
+		p.border[e.place()] = p.sum(p.border[e.place()], g)
+		return
+	}
+	if e.node == nil {
+		a := p.leaves[e.leaf.Auto]
+		a.shared = a.grad == nil && shared
+		a.grad = p.sum(a.grad, g)
+		return
+	}
+	dy := p.dy[e.node]
+	if dy == nil {
+		dy = make([]*tensor.Tensor, len(e.node.out))
+		p.dy[e.node] = dy
+	}
+	dy[e.index] = p.sum(dy[e.index], g)
+}
+
+func (p *pass) sum(acc, g *tensor.Tensor) *tensor.Tensor {
+	if acc == nil {
+		return g
+	}
+	return p.tape.Add(acc, g)
+}
+
+// settle notes that nothing more comes along e; when nothing more comes at
+// all, the leaf at its end takes its gradient.
+func (p *pass) settle(e *edge) error {
+	if e.leaf == nil || p.border != nil {
+		return nil
+	}
+	a := p.leaves[e.leaf.Auto]
+	if a.due--; a.due > 0 || a.grad == nil {
+		return nil
+	}
+	for _, hook := range e.leaf.Auto.Hooks {
+		g, err := runHook(hook, a.grad)
+		if err != nil {
+			return err
+		}
+		a.shared = true
+		a.grad = g
+	}
+	return p.accumulate(e.leaf, a)
+}
+
+// accumulate adds a to the gradient of x, or to the result that Grad was
+// asked for.
+func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
+	if p.sink.got != nil {
+		for j := range p.sink.wanted {
+			if w := p.sink.wanted[j].leaf; w != nil && w.Auto == x.Auto {
+				p.sink.got[j] = p.sum(p.sink.got[j], a.grad)
+			}
+		}
+		return nil
+	}
+	if x.Buffer() != nil && x.Buffer().Frozen() {
+		return &op.ArgError{Func: "backward", Got: "a frozen leaf " + op.Describe(x), Want: "one that can collect a gradient", Rule: "it belongs to a loaded file: build it in a function"}
+	}
+	if x.Auto.Grad == nil && a.shared {
+		a.grad = p.tape.Do("clone", []*tensor.Tensor{a.grad})
+	}
+	x.Auto.Grad = p.sum(x.Auto.Grad, a.grad)
+	return nil
+}

@@ -1,0 +1,128 @@
+package grad
+
+import (
+	"fmt"
+
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// Checkpoint calls run and returns its results, and forgets what run recorded:
+// a backward pass that needs it calls run again. run gives the same results
+// every time.
+func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
+	start := r.seq
+	out, err := run()
+	if err != nil || r.off > 0 {
+		return out, err
+	}
+	var ys []*tensor.Tensor // the results that run recorded
+	fresh := make([]*tensor.Tensor, len(out))
+	for i, y := range out {
+		if e := edgeTo(y); e.seq() > start {
+			ys = append(ys, y)
+			fresh[i] = y.Detach()
+			out[i] = fresh[i]
+		}
+	}
+	if ys == nil {
+		return out, nil
+	}
+	nodes := reachable(ys, start)
+	n := newNode("checkpoint", 0, len(out))
+	n.in = border(nodes, start)
+	for _, inner := range nodes {
+		n.always = n.always || inner.always
+	}
+	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) { return r.again(n, run, dy) }
+	r.attach(n, fresh, r.Reserve())
+	return out, nil
+}
+
+// again is the gradient of the checkpoint n: it calls run once more, recorded,
+// and goes through what that records.
+func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	start := r.seq
+	restore := r.SetEnabled(true)
+	out, err := run()
+	restore()
+	if err != nil {
+		return nil, err
+	}
+	p := r.newPass(&sink{})
+	p.start, p.border = start, map[place]*tensor.Tensor{}
+	var ys []*tensor.Tensor
+	for i, y := range out {
+		if i >= len(dy) || dy[i] == nil && !n.always {
+			continue
+		}
+		if err := n.matches(i, y); err != nil {
+			return nil, err
+		}
+		e := edgeTo(y)
+		g := dy[i]
+		if g == nil {
+			g = p.tape.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)
+		}
+		if e.live() {
+			ys = append(ys, y)
+			p.deliver(&e, g, true)
+		}
+	}
+	if err := p.visit(reachable(ys, start)); err != nil {
+		return nil, err
+	}
+	dx := make([]*tensor.Tensor, len(n.in))
+	for i := range n.in {
+		dx[i] = p.border[n.in[i].place()]
+	}
+	return dx, nil
+}
+
+// matches returns an error if y is not like result i of n, which it is to be
+// computed again.
+func (n *node) matches(i int, y *tensor.Tensor) error {
+	if want := n.out[i]; want.shape != nil && !y.Shape().Equal(want.shape) {
+		return &op.ArgError{Func: n.name, Got: fmt.Sprintf("result %d of shape %v when it was computed again", i, y.Shape()), Want: fmt.Sprintf("shape %v", want.shape), Rule: "the function must do the same each time"}
+	}
+	return nil
+}
+
+// A place is the end of an edge: result index of node, or a leaf.
+type place struct {
+	node  *node
+	index int
+	leaf  *tensor.Auto
+}
+
+// place returns the end of e.
+func (e *edge) place() place {
+	if e.leaf != nil {
+		return place{leaf: e.leaf.Auto}
+	}
+	return place{node: e.node, index: e.index}
+}
+
+// seq returns the number of the node at the end of e, 0 for none.
+func (e *edge) seq() uint64 {
+	if e.node == nil {
+		return 0
+	}
+	return e.node.seq
+}
+
+// border returns the edges from nodes to what is not newer than start, one to
+// each place.
+func border(nodes []*node, start uint64) []edge {
+	var list []edge
+	seen := map[place]bool{}
+	for _, n := range nodes {
+		for _, e := range n.in {
+			if e.live() && e.seq() <= start && !seen[e.place()] {
+				seen[e.place()] = true
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,160 @@
+// Package grad differentiates: it applies operators (package op), records
+// those whose results depend on a tensor that requires grad, and walks the
+// record backwards.
+//
+// Gradients are made of operators and applied through the same door, so they
+// can be recorded and differentiated again.
+package grad
+
+import (
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A Recorder applies the operators of one rank. It is not for use by several
+// goroutines at a time.
+type Recorder struct {
+	Ctx *op.Ctx
+
+	off int    // not 0 while recording is off
+	seq uint64 // of the last node
+}
+
+// New returns a Recorder that applies operators in ctx.
+func New(ctx *op.Ctx) *Recorder { return &Recorder{Ctx: ctx} }
+
+// Enabled reports whether operations are recorded.
+func (r *Recorder) Enabled() bool { return r.off == 0 }
+
+// SetEnabled turns recording on or off and returns a function that restores
+// what was.
+func (r *Recorder) SetEnabled(on bool) (restore func()) {
+	was := r.off
+	r.off = 1
+	if on {
+		r.off = 0
+	}
+	return func() { r.off = was }
+}
+
+// Apply applies d and returns its results, recorded if an input requires grad.
+func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	requires := false
+	for _, x := range in {
+		if x == nil {
+			continue
+		}
+		r.Refresh(x)
+		requires = requires || x.RequiresGrad()
+	}
+	if d.InPlace {
+		return r.inPlace(d, in, args, requires)
+	}
+	c, err := op.Apply(r.Ctx, d, in, args)
+	if err != nil {
+		return nil, err
+	}
+	if d.View {
+		linkViews(c)
+	}
+	if requires && r.off == 0 && d.Grad != nil {
+		r.record(c)
+	}
+	return c.Out, nil
+}
+
+// linkViews tells the results of a view operator what they are views of.
+func linkViews(c *op.Call) {
+	x := c.In[0]
+	base := x
+	if x.Base != nil {
+		base = x.Base
+	}
+	for _, y := range c.Out {
+		if y != x && y.Buffer() == x.Buffer() && y.Buffer() != nil {
+			y.Base, y.Changes = base, base.Changes
+		}
+	}
+}
+
+// record makes a node of c and hangs it on c's results. Results that are not
+// floats carry no gradient.
+func (r *Recorder) record(c *op.Call) {
+	n := newNode(c.Def.Name, len(c.In), len(c.Out))
+	n.call = c
+	for i, x := range c.In {
+		n.in[i] = edgeTo(x)
+	}
+	n.noteVersions()
+	r.attach(n, c.Out, r.Reserve())
+}
+
+// Reserve takes the number of a node that is to be recorded later: an
+// asynchronous operation stands in the record where it was issued.
+func (r *Recorder) Reserve() uint64 {
+	r.seq++
+	return r.seq
+}
+
+// attach gives n its number and makes it the origin of out.
+func (r *Recorder) attach(n *node, out []*tensor.Tensor, seq uint64) {
+	n.seq = seq
+	for i, y := range out {
+		if y == nil {
+			continue
+		}
+		n.out[i].dt, n.out[i].shape = y.DType(), y.Shape()
+		if !y.DType().IsFloat() {
+			continue
+		}
+		auto := &n.auto
+		if i > 0 {
+			auto = new(tensor.Auto)
+		}
+		*auto = tensor.Auto{Requires: true, Node: n, Index: i}
+		y.Auto = auto
+	}
+}
+
+// Backward turns the gradients of a custom operation's results (nil where
+// none has arrived) into those of its inputs (nil where there is none).
+type Backward func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
+
+// Custom records an operation that is not in the operator table: out was made
+// from in, and back is its gradient. Recording is off inside NoGrad.
+func (r *Recorder) Custom(name string, in, out []*tensor.Tensor, back Backward) {
+	if r.off == 0 {
+		r.CustomAt(r.Reserve(), name, in, out, false, back)
+	}
+}
+
+// CustomAt is Custom at a number that was reserved when recording was on.
+// With always, out requires grad though no input does, and back runs whenever
+// a backward pass can reach it: the operation communicates, and other ranks
+// expect this one.
+func (r *Recorder) CustomAt(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) {
+	n := newNode(name, len(in), len(out))
+	n.back, n.always = back, always
+	live := always
+	for i, x := range in {
+		r.Refresh(x)
+		n.in[i] = edgeTo(x)
+		live = live || n.in[i].live()
+	}
+	if live {
+		r.attach(n, out, seq)
+	}
+}
+
+// OnGrad calls hook with the gradient of x whenever a backward pass has
+// computed it. x requires grad.
+func OnGrad(x *tensor.Tensor, hook tensor.Hook) {
+	if n, ok := x.Auto.Node.(*node); ok {
+		n.out[x.Auto.Index].hooks = append(n.out[x.Auto.Index].hooks, hook)
+		return
+	}
+	x.Auto.Hooks = append(x.Auto.Hooks, hook)
+}
+
+// IsLeaf reports whether x was not made by a recorded operation.
+func IsLeaf(x *tensor.Tensor) bool { return x.Auto == nil || x.Auto.Node == nil }

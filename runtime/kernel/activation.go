@@ -1,0 +1,170 @@
+package kernel
+
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
+
+// The rows of activation functions and their derivatives. The derivatives are
+// functions of a gradient g and of the activation's input x.
+var (
+	// Gelu is GeluTo.
+	Gelu = Unary{F32: GeluTo[float32], F64: GeluTo[float64]}
+	// GeluTanh is GeluTanhTo.
+	GeluTanh = Unary{F32: GeluTanhTo[float32], F64: GeluTanhTo[float64]}
+	// Silu is SiluTo.
+	Silu = Unary{F32: SiluTo[float32], F64: SiluTo[float64]}
+	// Softplus is SoftplusTo.
+	Softplus = Unary{F32: SoftplusTo[float32], F64: SoftplusTo[float64]}
+
+	// GeluGrad is GeluGradTo.
+	GeluGrad = Binary{F32: GeluGradTo[float32], F64: GeluGradTo[float64]}
+	// GeluTanhGrad is GeluTanhGradTo.
+	GeluTanhGrad = Binary{F32: GeluTanhGradTo[float32], F64: GeluTanhGradTo[float64]}
+	// SiluGrad is SiluGradTo.
+	SiluGrad = Binary{F32: SiluGradTo[float32], F64: SiluGradTo[float64]}
+)
+
+// GeluTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i] * Φ(x[i])
+//	}
+//
+// with Φ the normal distribution function, in float64 rounded once. It panics
+// if the lengths differ. dst may be x.
+func GeluTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(float64(v) * normalCDF(float64(v)))
+	}
+}
+
+// GeluGradTo is
+//
+//	for i := range dst {
+//		dst[i] = g[i] * (Φ(x[i]) + x[i]*φ(x[i]))
+//	}
+//
+// with φ the normal density, in float64 rounded once. It panics if the lengths
+// differ. dst may be g or x.
+func GeluGradTo[T dtype.Float](dst, g, x []T) {
+	check3(len(dst), len(g), len(x))
+	for i, v := range x {
+		u := float64(v)
+		d := normalCDF(u)
+		if e := math.Exp(-u * u / 2); e > 0 { // ±Inf times 0 is no slope
+			d += u * e / math.Sqrt(2*math.Pi)
+		}
+		dst[i] = T(float64(g[i]) * d)
+	}
+}
+
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// The constants of Hendrycks and Gimpel, "Gaussian error linear units", 2016.
+const (
+	geluScale = 0.7978845608028654 // √(2/π)
+	geluCube  = 0.044715
+)
+
+// GeluTanhTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i] / 2 * (1 + tanh(√(2/π)*(x[i] + 0.044715*x[i]³)))
+//	}
+//
+// in float64 rounded once. It panics if the lengths differ. dst may be x.
+func GeluTanhTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		u := float64(v)
+		dst[i] = T(u / 2 * (1 + math.Tanh(geluScale*(u+geluCube*u*u*u))))
+	}
+}
+
+// GeluTanhGradTo is g times the derivative of GeluTanhTo at x, in float64
+// rounded once. It panics if the lengths differ. dst may be g or x.
+func GeluTanhGradTo[T dtype.Float](dst, g, x []T) {
+	check3(len(dst), len(g), len(x))
+	for i, v := range x {
+		u := float64(v)
+		th := math.Tanh(geluScale * (u + geluCube*u*u*u))
+		d := (1 + th) / 2
+		if s := 1 - th*th; s > 0 { // ±Inf times 0 is no slope
+			d += u / 2 * s * geluScale * (1 + 3*geluCube*u*u)
+		}
+		dst[i] = T(float64(g[i]) * d)
+	}
+}
+
+// SiluTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i] / (1 + exp(-x[i]))
+//	}
+//
+// in float64 rounded once. It panics if the lengths differ. dst may be x.
+func SiluTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		u := float64(v)
+		dst[i] = T(u / (1 + math.Exp(-u)))
+	}
+}
+
+// SiluGradTo is
+//
+//	for i := range dst {
+//		s := 1 / (1 + exp(-x[i]))
+//		dst[i] = g[i] * s * (1 + x[i]*(1-s))
+//	}
+//
+// in float64 rounded once. It panics if the lengths differ. dst may be g or x.
+func SiluGradTo[T dtype.Float](dst, g, x []T) {
+	check3(len(dst), len(g), len(x))
+	for i, v := range x {
+		u := float64(v)
+		s := 1 / (1 + math.Exp(-u))
+		d := s
+		if r := 1 - s; s > 0 && r > 0 { // ±Inf times 0 is no slope
+			d += s * r * u
+		}
+		dst[i] = T(float64(g[i]) * d)
+	}
+}
+
+// SoftplusTo is
+//
+//	for i := range dst {
+//		dst[i] = log(1 + exp(x[i]))
+//	}
+//
+// in float64 rounded once, and without overflow. It panics if the lengths
+// differ. dst may be x.
+func SoftplusTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		u := float64(v)
+		dst[i] = T(max(u, 0) + math.Log1p(math.Exp(-math.Abs(u))))
+	}
+}
+
+// DropTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i]*scale if keep[i] != 0 else 0
+//	}
+//
+// It panics if the lengths differ. dst may be x.
+func DropTo[T dtype.Float](dst, x []T, keep []uint8, scale T) {
+	check3(len(dst), len(x), len(keep))
+	for i, k := range keep {
+		v := T(0)
+		if k != 0 {
+			v = x[i] * scale
+		}
+		dst[i] = v
+	}
+}

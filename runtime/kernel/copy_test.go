@@ -1,0 +1,77 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// copyLoop is the loop of Copy's comment.
+func copyLoop(dst []int32, d Grid, src []int32, s Grid, rows, cols int) {
+	for i := range rows {
+		for j := range cols {
+			dst[d.Offset+i*d.Row+j*d.Col] = src[s.Offset+i*s.Row+j*s.Col]
+		}
+	}
+}
+
+// grid draws a way to lay out rows by cols elements in a slice of n, whose
+// elements are distinct if distinct is set.
+func grid(t *rapid.T, rows, cols int, distinct bool) (g Grid, n int) {
+	if rapid.Bool().Draw(t, "transposed") {
+		g.Row, g.Col = 1, rows+rapid.IntRange(0, 3).Draw(t, "gap")
+	} else {
+		g.Row, g.Col = cols+rapid.IntRange(0, 3).Draw(t, "gap"), 1
+	}
+	if !distinct && rapid.Bool().Draw(t, "broadcast") {
+		g.Col = 0
+	}
+	for _, stride := range []struct {
+		step *int
+		n    int
+	}{{&g.Row, rows}, {&g.Col, cols}} {
+		n += (stride.n - 1) * *stride.step
+		if rapid.Bool().Draw(t, "reversed") {
+			g.Offset += (stride.n - 1) * *stride.step
+			*stride.step = -*stride.step
+		}
+	}
+	return g, n + 1
+}
+
+func TestCopy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, cols := rapid.IntRange(1, 70).Draw(t, "rows"), rapid.IntRange(1, 70).Draw(t, "cols")
+		d, n := grid(t, rows, cols, true)
+		s, m := grid(t, rows, cols, false)
+		src := make([]int32, m)
+		for i := range src {
+			src[i] = int32(i + 1)
+		}
+		got, want := make([]int32, n), make([]int32, n)
+		Copy(got, d, src, s, rows, cols)
+		copyLoop(want, d, src, s, rows, cols)
+		if !slices.Equal(got, want) {
+			t.Fatalf("Copy(dst, %v, src, %v, %d, %d) = %v, want %v", d, s, rows, cols, got, want)
+		}
+	})
+}
+
+func TestCopyEmpty(t *testing.T) {
+	Copy[int32](nil, Grid{0, 3, 1}, nil, Grid{0, 1, 0}, 0, 3)
+}
+
+func BenchmarkCopy(b *testing.B) {
+	const n = 1024
+	dst, src := make([]float32, n*n), make([]float32, n*n)
+	for _, s := range []Grid{{0, n, 1}, {0, 1, n}, {n - 1, n, -1}, {0, 1, 0}} {
+		b.Run(fmt.Sprintf("f32/%dx%d/strides=%d,%d", n, n, s.Row, s.Col), func(b *testing.B) {
+			b.SetBytes(4 * n * n)
+			for b.Loop() {
+				Copy(dst, Grid{0, n, 1}, src, s, n, n)
+			}
+		})
+	}
+}

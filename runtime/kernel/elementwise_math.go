@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
+
+// The rows of the transcendental functions.
+//
+// They are computed by Go's math package in float64, whose results are within
+// 1 ulp (erf, and tanh and sigmoid near 0, within 2). In float32 the result is
+// that value rounded once: the nearest float32 but where the exact value lies
+// within about 1e-9 ulp of the middle of two.
+var (
+	// Exp is ExpTo.
+	Exp = Unary{F32: ExpTo[float32], F64: ExpTo[float64]}
+	// Log is LogTo.
+	Log = Unary{F32: LogTo[float32], F64: LogTo[float64]}
+	// Sqrt is SqrtTo.
+	Sqrt = Unary{F32: SqrtTo[float32], F64: SqrtTo[float64]}
+	// Rsqrt is RsqrtTo.
+	Rsqrt = Unary{F32: RsqrtTo[float32], F64: RsqrtTo[float64]}
+	// Sin is SinTo.
+	Sin = Unary{F32: SinTo[float32], F64: SinTo[float64]}
+	// Cos is CosTo.
+	Cos = Unary{F32: CosTo[float32], F64: CosTo[float64]}
+	// Tanh is TanhTo.
+	Tanh = Unary{F32: TanhTo[float32], F64: TanhTo[float64]}
+	// Sigmoid is SigmoidTo.
+	Sigmoid = Unary{F32: SigmoidTo[float32], F64: SigmoidTo[float64]}
+	// Erf is ErfTo.
+	Erf = Unary{F32: ErfTo[float32], F64: ErfTo[float64]}
+)
+
+// ExpTo is
+//
+//	for i := range dst {
+//		dst[i] = e to the power x[i]
+//	}
+//
+// It panics if the lengths differ. dst may be x.
+func ExpTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Exp(float64(v)))
+	}
+}
+
+// LogTo is ExpTo for the natural logarithm.
+func LogTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Log(float64(v)))
+	}
+}
+
+// SqrtTo is ExpTo for the square root, correctly rounded.
+func SqrtTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Sqrt(float64(v)))
+	}
+}
+
+// RsqrtTo is ExpTo for 1/√x[i].
+func RsqrtTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(1 / math.Sqrt(float64(v)))
+	}
+}
+
+// SinTo is ExpTo for the sine.
+func SinTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Sin(float64(v)))
+	}
+}
+
+// CosTo is ExpTo for the cosine.
+func CosTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Cos(float64(v)))
+	}
+}
+
+// TanhTo is ExpTo for the hyperbolic tangent.
+func TanhTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Tanh(float64(v)))
+	}
+}
+
+// SigmoidTo is ExpTo for 1/(1+exp(-x[i])).
+func SigmoidTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(sigmoid(float64(v)))
+	}
+}
+
+// sigmoid avoids an infinite exp, and so keeps the smallest results.
+func sigmoid(v float64) float64 {
+	if v < 0 {
+		e := math.Exp(v)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-v))
+}
+
+// ErfTo is ExpTo for the error function.
+func ErfTo[T dtype.Float](dst, x []T) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = T(math.Erf(float64(v)))
+	}
+}

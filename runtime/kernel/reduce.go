@@ -1,0 +1,304 @@
+package kernel
+
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
+
+// The order of a reduction. A row is cut into blocks of Block elements. A block
+// is reduced in eight lanes: lane l starts with the value of no elements and
+// takes elements l, l+8, l+16, ... in turn; then lane l takes lane l+4, for l
+// below 4, then l+2, then l+1. The results of the blocks are combined by a
+// Tree. So the result depends on the elements and their number alone: not on
+// strides, on cores or on the width of vectors.
+
+// Block is the number of elements in a block of a reduction.
+const Block = 1024
+
+// lanes is the number of lanes in which a block is reduced.
+const lanes = 8
+
+// A Reduction makes one value of many.
+type Reduction[T dtype.Number] struct {
+	Zero  T                   // the value of no elements
+	Block func(x []T) T       // the value of at most Block elements
+	Into  func(dst, x, y []T) // combines values elementwise; dst may be x or y
+}
+
+// A Reduce is a reduction in each dtype that has it. Bools are bytes.
+type Reduce struct {
+	F32 Reduction[float32]
+	F64 Reduction[float64]
+	I64 Reduction[int64]
+	I32 Reduction[int32]
+	U8  Reduction[uint8]
+}
+
+// The reductions.
+var (
+	// Sum adds; integers wrap around.
+	Sum = Reduce{
+		F32: Reduction[float32]{0, sumBlock[float32], AddTo[float32]},
+		F64: Reduction[float64]{0, sumBlock[float64], AddTo[float64]},
+		I64: Reduction[int64]{0, sumBlock[int64], AddTo[int64]},
+	}
+	// Prod multiplies; integers wrap around.
+	Prod = Reduce{
+		F32: Reduction[float32]{1, prodBlock[float32], MulTo[float32]},
+		F64: Reduction[float64]{1, prodBlock[float64], MulTo[float64]},
+		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64]},
+	}
+	// Max takes the greatest element, or NaN if there is one.
+	Max = Reduce{
+		F32: Reduction[float32]{float32(math.Inf(-1)), maxBlock[float32], MaximumTo[float32]},
+		F64: Reduction[float64]{math.Inf(-1), maxBlock[float64], MaximumTo[float64]},
+		I64: Reduction[int64]{math.MinInt64, maxBlock[int64], MaximumTo[int64]},
+		I32: Reduction[int32]{math.MinInt32, maxBlock[int32], MaximumTo[int32]},
+		U8:  Reduction[uint8]{0, maxBlock[uint8], MaximumTo[uint8]},
+	}
+	// Min takes the least element, or NaN if there is one.
+	Min = Reduce{
+		F32: Reduction[float32]{float32(math.Inf(1)), minBlock[float32], MinimumTo[float32]},
+		F64: Reduction[float64]{math.Inf(1), minBlock[float64], MinimumTo[float64]},
+		I64: Reduction[int64]{math.MaxInt64, minBlock[int64], MinimumTo[int64]},
+		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32]},
+		U8:  Reduction[uint8]{math.MaxUint8, minBlock[uint8], MinimumTo[uint8]},
+	}
+)
+
+// sumBlock keeps its lanes in registers.
+func sumBlock[T dtype.Number](x []T) T {
+	var a, b, c, d, e, f, g, h T
+	i := 0
+	for ; i+lanes <= len(x); i += lanes {
+		v := (*[lanes]T)(x[i:])
+		a += v[0]
+		b += v[1]
+		c += v[2]
+		d += v[3]
+		e += v[4]
+		f += v[5]
+		g += v[6]
+		h += v[7]
+	}
+	lane := [lanes]T{a, b, c, d, e, f, g, h}
+	for l, v := range x[i:] {
+		lane[l%lanes] += v
+	}
+	for w := lanes / 2; w > 0; w /= 2 {
+		for l := range w {
+			lane[l] += lane[l+w]
+		}
+	}
+	return lane[0]
+}
+
+func prodBlock[T dtype.Number](x []T) T {
+	lane := [lanes]T{1, 1, 1, 1, 1, 1, 1, 1}
+	for i, v := range x {
+		lane[i%lanes] *= v
+	}
+	for w := lanes / 2; w > 0; w /= 2 {
+		for l := range w {
+			lane[l] *= lane[l+w]
+		}
+	}
+	return lane[0]
+}
+
+// maxBlock of no elements does not occur. The order makes no difference: Go's
+// max gives NaN if there is one, and of zeros of both signs +0.
+func maxBlock[T dtype.Number](x []T) T {
+	a, b, c, d, e, f, g, h := x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0]
+	i := 0
+	for ; i+lanes <= len(x); i += lanes {
+		v := (*[lanes]T)(x[i:])
+		a = max(a, v[0])
+		b = max(b, v[1])
+		c = max(c, v[2])
+		d = max(d, v[3])
+		e = max(e, v[4])
+		f = max(f, v[5])
+		g = max(g, v[6])
+		h = max(h, v[7])
+	}
+	for _, v := range x[i:] {
+		a = max(a, v)
+	}
+	return max(a, b, c, d, e, f, g, h)
+}
+
+// minBlock is maxBlock for the least; of zeros of both signs it gives -0.
+func minBlock[T dtype.Number](x []T) T {
+	a, b, c, d, e, f, g, h := x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0]
+	i := 0
+	for ; i+lanes <= len(x); i += lanes {
+		v := (*[lanes]T)(x[i:])
+		a = min(a, v[0])
+		b = min(b, v[1])
+		c = min(c, v[2])
+		d = min(d, v[3])
+		e = min(e, v[4])
+		f = min(f, v[5])
+		g = min(g, v[6])
+		h = min(h, v[7])
+	}
+	for _, v := range x[i:] {
+		a = min(a, v)
+	}
+	return min(a, b, c, d, e, f, g, h)
+}
+
+// A Tree combines the results of successive blocks, each a slice of the same
+// length, elementwise: the first 2^p of n results, p as great as gives fewer
+// than n, with the rest, and both of these in the same way.
+type Tree[T dtype.Number] struct {
+	into  func(dst, x, y []T)
+	parts [][]T // results of 2^p blocks, for the bits p of count, greatest first
+	count int
+	spare [][]T
+}
+
+// NewTree returns an empty Tree of the results of r.
+func NewTree[T dtype.Number](r *Reduction[T]) *Tree[T] { return &Tree[T]{into: r.Into} }
+
+// Push adds the result of the next block. It keeps no reference to v.
+func (t *Tree[T]) Push(v []T) {
+	part := append(t.room(), v...)
+	for n := t.count; n%2 == 1; n /= 2 {
+		left := t.pop()
+		t.into(left, left, part)
+		t.spare = append(t.spare, part)
+		part = left
+	}
+	t.parts = append(t.parts, part)
+	t.count++
+}
+
+// Pop stores the combined results in dst and empties t. It panics if there are
+// none.
+func (t *Tree[T]) Pop(dst []T) {
+	part := t.pop()
+	for len(t.parts) > 0 {
+		left := t.pop()
+		t.into(left, left, part)
+		t.spare = append(t.spare, part)
+		part = left
+	}
+	copy(dst, part)
+	t.spare = append(t.spare, part)
+	t.count = 0
+}
+
+func (t *Tree[T]) pop() []T {
+	last := len(t.parts) - 1
+	part := t.parts[last]
+	t.parts = t.parts[:last]
+	return part
+}
+
+// room returns an empty slice that is no longer in use, or nil.
+func (t *Tree[T]) room() []T {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	part := t.spare[last][:0]
+	t.spare = t.spare[:last]
+	return part
+}
+
+// Columns reduces the columns of a table that is given row by row. Every
+// column is reduced in the order of a row of its elements.
+type Columns[T dtype.Number] struct {
+	r    *Reduction[T]
+	tree *Tree[T]
+	lane []T // lanes rows, one after the other
+	w    int // the length of a row
+	n    int // rows taken of the current block
+}
+
+// NewColumns returns a Columns of tables with rows of at most width elements.
+func NewColumns[T dtype.Number](r *Reduction[T], width int) *Columns[T] {
+	return &Columns[T]{r: r, tree: NewTree(r), lane: make([]T, lanes*width)}
+}
+
+// Start begins a table with rows of w elements.
+func (c *Columns[T]) Start(w int) {
+	c.w, c.n = w, 0
+	c.lane = c.lane[:lanes*w]
+	Fill(c.lane, c.r.Zero)
+}
+
+// Add takes one or more rows.
+func (c *Columns[T]) Add(rows []T) {
+	for len(rows) > 0 {
+		l := c.n % lanes
+		take := min(lanes-l, len(rows)/c.w)
+		lane := c.lane[l*c.w : (l+take)*c.w]
+		c.r.Into(lane, lane, rows[:take*c.w])
+		rows = rows[take*c.w:]
+		if c.n += take; c.n == Block {
+			c.endBlock()
+		}
+	}
+}
+
+// endBlock combines the lanes and passes the result to the tree.
+func (c *Columns[T]) endBlock() {
+	for w := lanes / 2 * c.w; w >= c.w; w /= 2 {
+		c.r.Into(c.lane[:w], c.lane[:w], c.lane[w:2*w])
+	}
+	c.tree.Push(c.lane[:c.w])
+	Fill(c.lane, c.r.Zero)
+	c.n = 0
+}
+
+// Result stores the reductions of the columns in dst.
+func (c *Columns[T]) Result(dst []T) {
+	if c.n > 0 || c.tree.count == 0 {
+		c.endBlock()
+	}
+	c.tree.Pop(dst)
+}
+
+// An Arg picks an element of a row: it returns its index. See ArgMaxRow.
+type Arg struct {
+	F32 func(x []float32) int
+	F64 func(x []float64) int
+	I64 func(x []int64) int
+	I32 func(x []int32) int
+	U8  func(x []uint8) int
+}
+
+var (
+	// ArgMaxRow is ArgMax in every dtype; bools are bytes.
+	ArgMaxRow = Arg{ArgMax[float32], ArgMax[float64], ArgMax[int64], ArgMax[int32], ArgMax[uint8]}
+	// ArgMinRow is ArgMin in every dtype; bools are bytes.
+	ArgMinRow = Arg{ArgMin[float32], ArgMin[float64], ArgMin[int64], ArgMin[int32], ArgMin[uint8]}
+)
+
+// ArgMax returns the index of the greatest element of x, the first if there
+// are several; NaN is greater than all else. It panics if x is empty.
+func ArgMax[T dtype.Number](x []T) int {
+	at, best := 0, x[0]
+	for i, v := range x {
+		if v > best || v != v && best == best {
+			at, best = i, v
+		}
+	}
+	return at
+}
+
+// ArgMin returns the index of the least element of x, the first if there are
+// several; NaN is less than all else. It panics if x is empty.
+func ArgMin[T dtype.Number](x []T) int {
+	at, best := 0, x[0]
+	for i, v := range x {
+		if v < best || v != v && best == best {
+			at, best = i, v
+		}
+	}
+	return at
+}

@@ -1,0 +1,150 @@
+package kernel
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"sort"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A column is reduced in the order of a row of its elements, however its table
+// is cut into calls of Add.
+func TestColumnsAsRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom([]int{1, 2, 7, 8, 9, 100, Block, Block + 1, 3*Block + 5, 7 * Block}).Draw(t, "k")
+		w := rapid.IntRange(1, 5).Draw(t, "w")
+		r := rapid.SampledFrom([]*Reduction[float32]{&Sum.F32, &Prod.F32, &Max.F32, &Min.F32}).Draw(t, "reduction")
+		table := make([]float32, k*w)
+		for i := range table {
+			table[i] = 1 + float32(math.Sin(float64(i)))/16
+		}
+		c := NewColumns(r, 8)
+		for range 2 { // the second time shows that nothing is left of the first
+			c.Start(w)
+			for at := 0; at < k; {
+				n := min(rapid.IntRange(1, 300).Draw(t, "rows"), k-at)
+				c.Add(table[at*w : (at+n)*w])
+				at += n
+			}
+			got := make([]float32, w)
+			c.Result(got)
+			if want := columnsOf(r, table, k, w); !slices.Equal(got, want) {
+				t.Fatalf("columns of [%d, %d] = %v, want %v", k, w, got, want)
+			}
+		}
+	})
+}
+
+// columnsOf reduces each column of table [k, w] as a row.
+func columnsOf(r *Reduction[float32], table []float32, k, w int) []float32 {
+	out := make([]float32, w)
+	for j := range out {
+		row := make([]float32, k)
+		Gather(row, table[j:], w)
+		out[j] = rowOf(r, row)
+	}
+	return out
+}
+
+// rowOf reduces a row: the first 2^p blocks with the rest.
+func rowOf(r *Reduction[float32], x []float32) float32 {
+	if len(x) <= Block {
+		return r.Block(x)
+	}
+	half := Block
+	for 2*half < len(x) {
+		half *= 2
+	}
+	out := []float32{0}
+	r.Into(out, []float32{rowOf(r, x[:half])}, []float32{rowOf(r, x[half:])})
+	return out[0]
+}
+
+// A sum in lanes is close to the exact sum, and exact where no rounding occurs.
+func TestSumBlock(t *testing.T) {
+	for n := range 40 {
+		x := make([]float64, n)
+		want := 0.0
+		for i := range x {
+			x[i] = float64(i*i - 50)
+			want += x[i]
+		}
+		if got := sumBlock(x); got != want {
+			t.Errorf("sum of %d = %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestExtremeBlocks(t *testing.T) {
+	for n := 1; n < 40; n++ {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32((i*7 + 3) % n)
+		}
+		if got, want := maxBlock(x), slices.Max(x); got != want {
+			t.Errorf("max of %v = %v, want %v", x, got, want)
+		}
+		if got, want := minBlock(x), slices.Min(x); got != want {
+			t.Errorf("min of %v = %v, want %v", x, got, want)
+		}
+		x[n/2] = float32(math.NaN())
+		if got := maxBlock(x); got == got {
+			t.Errorf("max of %v = %v, want NaN", x, got)
+		}
+		if got := ArgMax(x); got != n/2 {
+			t.Errorf("ArgMax of %v = %d, want %d", x, got, n/2)
+		}
+		if got := ArgMin(x); got != n/2 {
+			t.Errorf("ArgMin of %v = %d, want %d", x, got, n/2)
+		}
+	}
+}
+
+// SortTo is a stable sort, whole or of the first elements.
+func TestSort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 1, 2, 3, -1, inf, -inf, nan}), 0, 200).Draw(t, "x")
+		k := rapid.IntRange(0, len(x)).Draw(t, "k")
+		descending := rapid.Bool().Draw(t, "descending")
+		order := make([]int, len(x))
+		for i := range order {
+			order[i] = i
+		}
+		sort.SliceStable(order, func(i, j int) bool {
+			a, b := x[order[i]], x[order[j]]
+			if descending {
+				a, b = b, a
+			}
+			return a < b || a == a && b != b
+		})
+		values, indices := make([]float64, k), make([]int64, k)
+		SortTo(values, indices, x, descending)
+		want := make([]int64, k)
+		for i := range want {
+			want[i] = int64(order[i])
+		}
+		if !reflect.DeepEqual(indices, want) {
+			t.Fatalf("the first %d of %v: indices %v, want %v", k, x, indices, want)
+		}
+		for i, at := range indices {
+			if v := x[at]; values[i] != v && v == v {
+				t.Fatalf("value %d is %v, want %v", i, values[i], v)
+			}
+		}
+	})
+}
+
+func TestCumSum(t *testing.T) {
+	dst := make([]int64, 4)
+	CumSumTo(dst, []int64{1, 2, 3, 4}, false)
+	if want := []int64{1, 3, 6, 10}; !slices.Equal(dst, want) {
+		t.Errorf("CumSumTo = %v, want %v", dst, want)
+	}
+	CumSumTo(dst, []int64{1, 2, 3, 4}, true)
+	if want := []int64{10, 9, 7, 4}; !slices.Equal(dst, want) {
+		t.Errorf("CumSumTo in reverse = %v, want %v", dst, want)
+	}
+}

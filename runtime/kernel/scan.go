@@ -1,0 +1,106 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+
+	"tpsh/runtime/dtype"
+)
+
+// CumSumTo is
+//
+//	sum := 0
+//	for i := range dst {
+//		sum += x[i]
+//		dst[i] = sum
+//	}
+//
+// or, if reverse, the same from the last element to the first. It panics if
+// the lengths differ. dst may be x.
+func CumSumTo[T dtype.Number](dst, x []T, reverse bool) {
+	check2(len(dst), len(x))
+	var sum T
+	for i := range x {
+		if reverse {
+			i = len(x) - 1 - i
+		}
+		sum += x[i]
+		dst[i] = sum
+	}
+}
+
+// SortTo stores in values the elements of x in ascending order, or in
+// descending order, and in indices where they were. Equal elements keep their
+// order; NaN counts as greater than all else. values and indices may be
+// shorter than x and then hold the first ones. It panics if their lengths
+// differ.
+func SortTo[T dtype.Number](values []T, indices []int64, x []T, descending bool) {
+	check2(len(values), len(indices))
+	before := ascending[T]
+	if descending {
+		before = func(a, b T) int { return ascending(b, a) }
+	}
+	var best []item[T]
+	if len(values) <= len(x)/16 {
+		best = firstItems(x, len(values), before)
+	} else {
+		best = allItems(x, before)
+	}
+	for i := range values {
+		values[i], indices[i] = best[i].v, int64(best[i].at)
+	}
+}
+
+// An item is an element of a row and its place.
+type item[T dtype.Number] struct {
+	v  T
+	at int
+}
+
+// ascending compares as cmp.Compare does, but that NaN is greater than all
+// else and equal to NaN, and zeros of both signs are equal.
+func ascending[T dtype.Number](a, b T) int {
+	switch {
+	case a < b || a == a && b != b:
+		return -1
+	case a > b || a != a && b == b:
+		return 1
+	}
+	return 0
+}
+
+// allItems returns the items of x in order.
+func allItems[T dtype.Number](x []T, before func(a, b T) int) []item[T] {
+	items := make([]item[T], len(x))
+	for i, v := range x {
+		items[i] = item[T]{v, i}
+	}
+	slices.SortFunc(items, func(a, b item[T]) int {
+		if c := before(a.v, b.v); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	return items
+}
+
+// firstItems returns the first k items of x in order, k being much less than
+// their number: each that comes before the last of the best so far is put in
+// its place among them.
+func firstItems[T dtype.Number](x []T, k int, before func(a, b T) int) []item[T] {
+	best := make([]item[T], 0, k+1)
+	for i, v := range x {
+		if len(best) == k && (k == 0 || before(best[k-1].v, v) <= 0) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, v, func(b item[T], v T) int {
+			if before(b.v, v) <= 0 {
+				return -1
+			}
+			return 1
+		})
+		best = slices.Insert(best, at, item[T]{v, i})
+		best = best[:min(len(best), k)]
+	}
+	return best
+}

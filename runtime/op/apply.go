@@ -1,0 +1,93 @@
+package op
+
+import (
+	"errors"
+	goruntime "runtime"
+	"strings"
+
+	"tpsh/runtime/tensor"
+)
+
+// Apply infers the results of d on in and args, allocates them and runs the
+// kernel. It returns the call, whose Out holds the results. len(args) is the
+// number of d's parameters that are no tensors.
+//
+// Apply keeps in and the results reachable while the kernel runs: kernels
+// need not.
+func Apply(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (*Call, error) {
+	c := &Call{Def: d, Ctx: ctx, In: in, Args: args}
+	if err := d.Infer(c); err != nil {
+		return nil, err
+	}
+	if err := c.prepare(); err != nil {
+		return nil, err
+	}
+	if !c.shapeOnly() {
+		if err := d.Run(c); err != nil {
+			return nil, err
+		}
+	}
+	goruntime.KeepAlive(in)
+	goruntime.KeepAlive(c)
+	return c, nil
+}
+
+// prepare makes c.Out: the tensors of c.Spec, without storage if an input has
+// none, or room for views.
+func (c *Call) prepare() error {
+	if len(c.Spec) == 1 {
+		c.Out = c.out1[:]
+	} else {
+		c.Out = make([]*tensor.Tensor, len(c.Spec))
+	}
+	if c.Def.InPlace {
+		c.Out[0] = c.In[0]
+		return nil
+	}
+	bare := c.shapeOnly()
+	if c.Def.View && !bare {
+		return nil
+	}
+	for i, s := range c.Spec {
+		if bare {
+			c.Out[i] = tensor.ShapeOnly(s.DType, s.Shape)
+			continue
+		}
+		out, err := tensor.New(c.Ctx.Alloc, s.DType, s.Shape)
+		if err != nil {
+			return c.memory(err)
+		}
+		c.Out[i] = out
+	}
+	return nil
+}
+
+// memory gives an error of the allocator the operator's name.
+func (c *Call) memory(err error) error {
+	var m *tensor.MemoryError
+	if errors.As(err, &m) {
+		return &ResourceError{Func: c.Def.Name, Err: err}
+	}
+	return &ArgError{Func: c.Def.Name, Got: strings.TrimPrefix(err.Error(), "got ")}
+}
+
+// shapeOnly reports whether an input has no storage.
+func (c *Call) shapeOnly() bool {
+	for _, x := range c.In {
+		if x != nil && x.Buffer() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// A ResourceError says that an operator could not get what it needs.
+type ResourceError struct {
+	Func string
+	Err  error
+}
+
+func (e *ResourceError) Error() string    { return e.Func + ": " + e.Err.Error() }
+func (e *ResourceError) Unwrap() error    { return e.Err }
+func (e *ResourceError) Kind() string     { return "other" }
+func (e *ResourceError) Function() string { return e.Func }

@@ -1,0 +1,279 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Def{
+		Name:    "scaled_dot_product_attention",
+		Surface: Namespace,
+		Doc: "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False) returns softmax(query keyᵀ scale) value, the softmax over keys.\n" +
+			"query [..., l, e], key [..., s, e] and value [..., s, v] give [..., l, v]; the dims in\n" +
+			"front broadcast. attn_mask broadcasts to [..., l, s]: bools say which keys a query\n" +
+			"sees, floats are added to the scores. is_causal lets query i see the keys 0 to i. A\n" +
+			"query that sees none gives zeros. The scale is 1 / √e unless given. With enable_gqa\n" +
+			"the heads, dim -3, of query may be a multiple of those of key and value.\n" +
+			">>> F.scaled_dot_product_attention(zeros(1, 2), zeros(2, 2), tensor([[1.0], [3.0]]))\n" +
+			"[[2.]]",
+		Params: []Param{
+			{Name: "query", Kind: Tensor, Doc: "a float tensor [..., l, e]"},
+			{Name: "key", Kind: Tensor, Doc: "a float tensor [..., s, e]"},
+			{Name: "value", Kind: Tensor, Doc: "a float tensor [..., s, v]"},
+			{Name: "attn_mask", Kind: OptTensor, Doc: "a bool or float tensor that broadcasts to [..., l, s], or None", Default: Default(None)},
+			{Name: "dropout_p", Kind: Float, Doc: "the probability of dropping a weight", Default: Default(Float1(0))},
+			{Name: "is_causal", Kind: Bool, Doc: "whether a query sees only keys up to its own place", Default: Default(Bool1(false))},
+			{Name: "scale", Kind: OptFloat, Doc: "the factor of the scores; 1 / √e if None", Default: Default(None)},
+			{Name: "enable_gqa", Kind: Bool, Doc: "whether heads of query share those of key and value", Default: Default(Bool1(false))},
+		},
+		Infer: inferAttention,
+		Run:   runAttention,
+		Grad:  attentionGrad,
+	})
+}
+
+// The inputs and arguments of scaled_dot_product_attention.
+const (
+	attQuery = iota
+	attKey
+	attValue
+	attMask
+
+	attDropout = iota - 4
+	attCausal
+	attScale
+	attGroups
+)
+
+func inferAttention(c *Call) error {
+	for i, x := range c.In[:attMask] {
+		if !x.DType().IsFloat() || x.Ndim() < 2 {
+			return c.Bad(c.InName(i), Describe(x), "a float tensor of at least two dims", "")
+		}
+	}
+	if err := c.checkProbability("dropout_p", c.Args[attDropout].Float); err != nil {
+		return err
+	}
+	scores, err := c.scoreShape()
+	if err != nil {
+		return err
+	}
+	if err := c.checkAttentionMask(scores); err != nil {
+		return err
+	}
+	vs := c.In[attValue].Shape()
+	out := append(shape.Shape{}, scores...)
+	out[len(out)-1] = vs[len(vs)-1]
+	return c.Result(promote(c.Ctx, c.In[:attMask]...), out)
+}
+
+// scoreShape returns the shape [..., l, s] of the products of queries and keys.
+func (c *Call) scoreShape() (shape.Shape, error) {
+	q, k, v := c.In[attQuery], c.In[attKey], c.In[attValue]
+	qs, ks, vs := q.Shape(), k.Shape(), v.Shape()
+	lq, lk, lv := len(qs)-2, len(ks)-2, len(vs)-2
+	if ks[lk+1] != qs[lq+1] {
+		return nil, c.Bad("key", Describe(k), fmt.Sprintf("%v[..., s, %d]", k.DType(), qs[lq+1]), "query is "+Describe(q))
+	}
+	if vs[lv] != ks[lk] {
+		return nil, c.Bad("value", Describe(v), fmt.Sprintf("%v[..., %d, v]", v.DType(), ks[lk]), "key is "+Describe(k))
+	}
+	kb, vb := ks[:lk], vs[:lv]
+	if c.Args[attGroups].Int != 0 {
+		for i, x := range c.In[attKey:attMask] {
+			if err := c.checkHeads(i+attKey, x); err != nil {
+				return nil, err
+			}
+		}
+		kb, vb = withHeads(kb, qs[lq-1]), withHeads(vb, qs[lq-1])
+	}
+	batch, ok := shape.Broadcast(qs[:lq], kb)
+	if !ok {
+		return nil, c.Bad("key", Describe(k), "dims in front that broadcast with those of query", "query is "+Describe(q))
+	}
+	if batch, ok = shape.Broadcast(batch, vb); !ok {
+		return nil, c.Bad("value", Describe(v), "dims in front that broadcast with those of query and key", "query is "+Describe(q))
+	}
+	return append(append(shape.Shape{}, batch...), qs[lq], ks[lk]), nil
+}
+
+// checkHeads returns an error unless the heads of query are a multiple of
+// those of x, input i.
+func (c *Call) checkHeads(i int, x *tensor.Tensor) error {
+	q := c.In[attQuery]
+	if q.Ndim() < 3 || x.Ndim() < 3 {
+		return c.Bad("enable_gqa", "True with query "+Describe(q)+" and "+c.InName(i)+" "+Describe(x), "at least three dims", "heads are dim -3")
+	}
+	heads, of := q.Shape()[q.Ndim()-3], x.Shape()[x.Ndim()-3]
+	if of == 0 || heads%of != 0 {
+		return c.Bad(c.InName(i), Describe(x), fmt.Sprintf("a number of heads that divides %d", heads), "query is "+Describe(q))
+	}
+	return nil
+}
+
+// withHeads returns batch, whose last dim is heads, with n of them.
+func withHeads(batch shape.Shape, n int) shape.Shape {
+	return append(append(shape.Shape{}, batch[:len(batch)-1]...), n)
+}
+
+func (c *Call) checkAttentionMask(scores shape.Shape) error {
+	m := c.In[attMask]
+	if m == nil {
+		return nil
+	}
+	if c.Args[attCausal].Int != 0 {
+		return c.Bad("attn_mask", Describe(m), "None", "is_causal is a mask")
+	}
+	if m.DType() != dtype.Bool && !m.DType().IsFloat() {
+		return c.Bad("attn_mask", Describe(m), "a bool or float tensor", "")
+	}
+	if s, ok := shape.Broadcast(m.Shape(), scores); !ok || !s.Equal(scores) {
+		return c.Bad("attn_mask", Describe(m), "a tensor that broadcasts to shape "+scores.String(), "a row of keys for each query")
+	}
+	return nil
+}
+
+// An attention is the steps of scaled_dot_product_attention, applied with t.
+type attention struct {
+	t       *Tape
+	c       *Call
+	q, k, v *tensor.Tensor // in the dtype of the computation, with equal heads
+	scale   float64
+	groups  []int // how many heads of query share one of key and of value
+}
+
+func newAttention(t *Tape, c *Call) *attention {
+	q := t.wide(c.In[attQuery])
+	a := &attention{t: t, c: c, q: q, groups: []int{1, 1}}
+	a.scale = 1 / math.Sqrt(float64(q.Shape()[q.Ndim()-1]))
+	if c.Args[attScale].Set {
+		a.scale = c.Args[attScale].Float
+	}
+	kv := [2]*tensor.Tensor{t.wide(c.In[attKey]), t.wide(c.In[attValue])}
+	if c.Args[attGroups].Int != 0 {
+		for i, x := range kv {
+			a.groups[i] = q.Shape()[q.Ndim()-3] / x.Shape()[x.Ndim()-3]
+			kv[i] = t.repeatHeads(x, a.groups[i])
+		}
+	}
+	a.k, a.v = kv[0], kv[1]
+	return a
+}
+
+// repeatHeads returns x [..., h, s, e] with each head n times: [..., h*n, s, e].
+func (t *Tape) repeatHeads(x *tensor.Tensor, n int) *tensor.Tensor {
+	if n == 1 {
+		return x
+	}
+	d := x.Ndim() - 2
+	s := append(shape.Shape{}, x.Shape()...)
+	wide := append(append(append(shape.Shape{}, s[:d]...), n), s[d:]...)
+	s[d-1] *= n
+	return t.Reshape(t.Expand(t.column(x, d), wide), s)
+}
+
+// sumHeads returns the sums over each n heads of x [..., h*n, s, e]: the
+// gradient of repeatHeads of y [..., h, s, e].
+func (t *Tape) sumHeads(x, y *tensor.Tensor, n int) *tensor.Tensor {
+	if n == 1 {
+		return x
+	}
+	d, s := x.Ndim()-2, x.Shape()
+	split := append(append(append(shape.Shape{}, s[:d-1]...), y.Shape()[y.Ndim()-3], n), s[d:]...)
+	return t.Sum(t.Reshape(x, split), []int{d}, false)
+}
+
+// weights returns the softmax of the scores, zeros where a query does not see
+// a key.
+func (a *attention) weights() *tensor.Tensor {
+	t := a.t
+	scores := t.Scale(t.MatMul(a.q, t.Transpose(a.k, -2, -1)), a.scale)
+	sees := a.c.In[attMask]
+	if a.c.Args[attCausal].Int != 0 {
+		sees = a.causal()
+	}
+	switch {
+	case sees == nil:
+		return a.softmax(scores)
+	case sees.DType() != dtype.Bool:
+		return a.softmax(t.Add(scores, t.wide(sees)))
+	}
+	// A finite number keeps the softmax of a query that sees nothing finite,
+	// and so its gradient.
+	scores = t.Where(sees, scores, tensor.Number(-math.MaxFloat32))
+	return t.Where(sees, a.softmax(scores), tensor.Number(0.0))
+}
+
+func (a *attention) softmax(x *tensor.Tensor) *tensor.Tensor {
+	return a.t.Do("softmax", []*tensor.Tensor{x}, Int1(-1), None)
+}
+
+// causal returns the mask [l, s] of the keys up to each query's place.
+func (a *attention) causal() *tensor.Tensor {
+	l, s := a.q.Shape()[a.q.Ndim()-2], a.k.Shape()[a.k.Ndim()-2]
+	sees := make([]bool, l*s)
+	for i := range sees {
+		sees[i] = i%s <= i/s
+	}
+	x, err := FromBools(a.c.Ctx, dtype.Bool, shape.Shape{l, s}, sees)
+	if err != nil {
+		panic(&TapeError{a.c.memory(err)})
+	}
+	return x
+}
+
+// dropped returns weights or their gradient with those dropped that were.
+func (a *attention) dropped(x *tensor.Tensor) *tensor.Tensor {
+	if len(a.c.Saved) == 0 {
+		return x
+	}
+	return a.t.dropped(x, a.c.Saved[0], a.c.Args[attDropout].Float)
+}
+
+func runAttention(c *Call) error {
+	if p := c.Args[attDropout].Float; p > 0 {
+		scores, err := c.scoreShape()
+		if err != nil {
+			return err
+		}
+		keep, err := c.keepMask(scores, p)
+		if err != nil {
+			return err
+		}
+		c.Saved = []*tensor.Tensor{keep}
+	}
+	return c.compose(func(t *Tape) *tensor.Tensor {
+		a := newAttention(t, c)
+		return t.MatMul(a.dropped(a.weights()), a.v)
+	})
+}
+
+// attentionGrad computes the weights p again. With d for dropping and y =
+// d(p) v they have the gradient dp = d(dy vᵀ), the scores p (dp - Σ dp p).
+func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	a, g := newAttention(t, c), t.wide(dy[0])
+	p := a.weights()
+	dp := t.Mul(a.dropped(t.MatMul(g, t.Transpose(a.v, -2, -1))), p)
+	ds := t.Sub(dp, t.Mul(p, t.Sum(dp, []int{-1}, true)))
+	dx := make([]*tensor.Tensor, 4)
+	if c.In[attQuery].RequiresGrad() {
+		dx[attQuery] = t.SumTo(t.Scale(t.MatMul(ds, a.k), a.scale), c.In[attQuery].Shape())
+	}
+	if c.In[attKey].RequiresGrad() {
+		dk := t.Scale(t.MatMul(t.Transpose(ds, -2, -1), a.q), a.scale)
+		dx[attKey] = t.SumTo(t.sumHeads(t.SumTo(dk, a.k.Shape()), c.In[attKey], a.groups[0]), c.In[attKey].Shape())
+	}
+	if c.In[attValue].RequiresGrad() {
+		dv := t.MatMul(t.Transpose(a.dropped(p), -2, -1), g)
+		dx[attValue] = t.SumTo(t.sumHeads(t.SumTo(dv, a.v.Shape()), c.In[attValue], a.groups[1]), c.In[attValue].Shape())
+	}
+	if m := c.In[attMask]; m != nil && m.RequiresGrad() {
+		dx[attMask] = t.SumTo(ds, m.Shape())
+	}
+	return dx
+}

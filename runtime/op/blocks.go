@@ -1,0 +1,232 @@
+package op
+
+import (
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// This file runs elementwise kernels on tensors. Kernels know flat slices of
+// one Go type; tensors have shapes, strides, and dtypes that differ. The
+// engine walks the result in row-major order, block by block: it loads each
+// operand's block in the dtype of the computation, runs the kernel, and stores
+// the block. What lies as the kernel wants it is not copied, and a call whose
+// operands all do is one run of the kernel over whole slices.
+//
+// A kernel computes in float32, float64, int64, int32 or uint8. The half types
+// are loaded as float32 and rounded when they are stored. Bools are bytes, 0
+// or 1; a kernel that stores into a bool tensor gives only these.
+
+// blockSize is how many elements a block has at most: blocks of three operands
+// stay in the first-level cache.
+const blockSize = 1024
+
+// run1 runs f over x, broadcast to the shape of dst.
+func run1[D, T dtype.Number](dst, x *tensor.Tensor, f func(dst []D, x []T)) {
+	if d, ok := direct[D](dst); ok {
+		if xs, ok := directLike[T](x, dst); ok {
+			f(d, xs)
+			goruntime.KeepAlive(x)
+			goruntime.KeepAlive(dst)
+			return
+		}
+	}
+	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
+	n := dst.Numel()
+	for lo := 0; lo < n; lo += blockSize {
+		hi := min(lo+blockSize, n)
+		f(out.block(lo, hi), xs.block(lo, hi))
+		out.store(lo, hi)
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(dst)
+}
+
+// run2 runs f over x and y, broadcast to the shape of dst.
+func run2[D, S, T dtype.Number](dst, x, y *tensor.Tensor, f func(dst []D, x []S, y []T)) {
+	if d, ok := direct[D](dst); ok {
+		xs, okx := directLike[S](x, dst)
+		ys, oky := directLike[T](y, dst)
+		if okx && oky {
+			f(d, xs, ys)
+			goruntime.KeepAlive(x)
+			goruntime.KeepAlive(y)
+			goruntime.KeepAlive(dst)
+			return
+		}
+	}
+	s := dst.Shape()
+	out, xs, ys := newSink[D](dst), newSource[S](x, s), newSource[T](y, s)
+	n := dst.Numel()
+	for lo := 0; lo < n; lo += blockSize {
+		hi := min(lo+blockSize, n)
+		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi))
+		out.store(lo, hi)
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(y)
+	goruntime.KeepAlive(dst)
+}
+
+// run3 runs f over x, y and z, broadcast to the shape of dst.
+func run3[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
+	s := dst.Shape()
+	out, xs, ys, zs := newSink[D](dst), newSource[R](x, s), newSource[S](y, s), newSource[T](z, s)
+	n := dst.Numel()
+	for lo := 0; lo < n; lo += blockSize {
+		hi := min(lo+blockSize, n)
+		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi), zs.block(lo, hi))
+		out.store(lo, hi)
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(y)
+	goruntime.KeepAlive(z)
+	goruntime.KeepAlive(dst)
+}
+
+// direct returns the elements of x if they are of type T and lie in order. A
+// bool's are bytes.
+func direct[T dtype.Number](x *tensor.Tensor) ([]T, bool) {
+	if !tensor.HoldsType[T](x) || !x.Contiguous() {
+		return nil, false
+	}
+	return tensor.Storage[T](x)[x.Offset() : x.Offset()+x.Numel()], true
+}
+
+// directLike is direct of an operand that need not be broadcast to the shape
+// of dst.
+func directLike[T dtype.Number](x, dst *tensor.Tensor) ([]T, bool) {
+	if !x.Shape().Equal(dst.Shape()) {
+		return nil, false
+	}
+	return direct[T](x)
+}
+
+// A source gives the elements of a tensor, broadcast to a shape, in row-major
+// order and as values of T.
+type source[T dtype.Number] struct {
+	x      *tensor.Tensor
+	direct []T    // all of them, if they lie so
+	layout layout // where they lie otherwise
+	buf    []T    // holds a block
+	filled bool   // x is a single element, repeated in all of buf
+}
+
+// newSource returns a source of x broadcast to s, which x fits.
+func newSource[T dtype.Number](x *tensor.Tensor, s shape.Shape) source[T] {
+	if x.Shape().Equal(s) {
+		if d, ok := direct[T](x); ok {
+			return source[T]{direct: d}
+		}
+	}
+	return source[T]{x: x, layout: broadcastLayout(x, s)}
+}
+
+// block returns elements lo to hi. They are valid until the next call, and the
+// caller does not modify them.
+func (s *source[T]) block(lo, hi int) []T {
+	if s.direct != nil {
+		return s.direct[lo:hi]
+	}
+	if len(s.buf) < hi-lo {
+		s.buf = make([]T, hi-lo)
+		s.filled = false
+	}
+	if !s.filled {
+		s.fill(lo, hi)
+	}
+	return s.buf[:hi-lo]
+}
+
+// fill loads elements lo to hi into buf, or all of buf at once if it is one
+// element that is repeated.
+func (s *source[T]) fill(lo, hi int) {
+	if s.layout.constant() {
+		load(s.buf, s.x, s.layout.offset, 0)
+		s.filled = true
+		return
+	}
+	s.layout.runs(lo, hi, func(at, off, stride, n int) {
+		load(s.buf[at-lo:at-lo+n], s.x, off, stride)
+	})
+}
+
+// A sink takes the elements of a tensor in row-major order, as values of T.
+type sink[T dtype.Number] struct {
+	x      *tensor.Tensor
+	direct []T    // the elements themselves, if they lie in order
+	layout layout // where they lie otherwise
+	buf    []T    // holds a block
+}
+
+func newSink[T dtype.Number](x *tensor.Tensor) sink[T] {
+	if d, ok := direct[T](x); ok {
+		return sink[T]{direct: d}
+	}
+	return sink[T]{x: x, layout: broadcastLayout(x, x.Shape())}
+}
+
+// block returns room for elements lo to hi.
+func (s *sink[T]) block(lo, hi int) []T {
+	if s.direct != nil {
+		return s.direct[lo:hi]
+	}
+	if len(s.buf) < hi-lo {
+		s.buf = make([]T, hi-lo)
+	}
+	return s.buf[:hi-lo]
+}
+
+// store puts what the caller left in block(lo, hi) where it belongs.
+func (s *sink[T]) store(lo, hi int) {
+	if s.direct != nil {
+		return
+	}
+	s.layout.runs(lo, hi, func(at, off, stride, n int) {
+		store(s.x, off, stride, s.buf[at-lo:at-lo+n])
+	})
+}
+
+// load fills dst with the elements of x's buffer at off, off+stride, ...
+func load[T dtype.Number](dst []T, x *tensor.Tensor, off, stride int) {
+	switch x.DType() {
+	case dtype.Float32:
+		kernel.Gather(dst, tensor.Storage[float32](x)[off:], stride)
+	case dtype.Float64:
+		kernel.Gather(dst, tensor.Storage[float64](x)[off:], stride)
+	case dtype.Float16:
+		kernel.GatherF16(dst, tensor.Storage[dtype.F16](x)[off:], stride)
+	case dtype.BFloat16:
+		kernel.GatherBF16(dst, tensor.Storage[dtype.BF16](x)[off:], stride)
+	case dtype.Int64:
+		kernel.Gather(dst, tensor.Storage[int64](x)[off:], stride)
+	case dtype.Int32:
+		kernel.Gather(dst, tensor.Storage[int32](x)[off:], stride)
+	default: // uint8, and bools as bytes
+		kernel.Gather(dst, tensor.Storage[uint8](x)[off:], stride)
+	}
+}
+
+// store puts src into the elements of x's buffer at off, off+stride, ... For a
+// bool tensor src holds zeros and ones.
+func store[T dtype.Number](x *tensor.Tensor, off, stride int, src []T) {
+	switch x.DType() {
+	case dtype.Float32:
+		kernel.Scatter(tensor.Storage[float32](x)[off:], stride, src)
+	case dtype.Float64:
+		kernel.Scatter(tensor.Storage[float64](x)[off:], stride, src)
+	case dtype.Float16:
+		kernel.ScatterF16(tensor.Storage[dtype.F16](x)[off:], stride, src)
+	case dtype.BFloat16:
+		kernel.ScatterBF16(tensor.Storage[dtype.BF16](x)[off:], stride, src)
+	case dtype.Int64:
+		kernel.Scatter(tensor.Storage[int64](x)[off:], stride, src)
+	case dtype.Int32:
+		kernel.Scatter(tensor.Storage[int32](x)[off:], stride, src)
+	default: // uint8, and bools as bytes
+		kernel.Scatter(tensor.Storage[uint8](x)[off:], stride, src)
+	}
+}

@@ -1,0 +1,148 @@
+package op
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// drawTensor returns a tensor that broadcasts to s, of some dtype and layout:
+// with dims of size 1 or missing, permuted, sliced, and small integers for
+// elements.
+func drawTensor(r *rapid.T, label string, s shape.Shape, dtypes []dtype.DType) *tensor.Tensor {
+	dt := rapid.SampledFrom(dtypes).Draw(r, label+" dtype")
+	own := append(shape.Shape(nil), s[rapid.IntRange(0, len(s)).Draw(r, label+" missing"):]...)
+	for d := range own {
+		if rapid.IntRange(0, 3).Draw(r, label+" stretched") == 0 {
+			own[d] = 1
+		}
+	}
+	return drawLayout(r, label, own, dt)
+}
+
+// drawLayout returns a tensor of shape s and dtype dt, its dims in some order
+// in storage and with gaps.
+func drawLayout(r *rapid.T, label string, s shape.Shape, dt dtype.DType) *tensor.Tensor {
+	st := make([]int, len(s))
+	n := 1
+	for _, d := range rapid.Permutation(iota0(len(s))).Draw(r, label+" order") {
+		st[d] = n * rapid.IntRange(1, 2).Draw(r, label+" gap")
+		n = st[d] * max(s[d], 1)
+	}
+	offset := rapid.IntRange(0, 3).Draw(r, label+" offset")
+	wide, err := tensor.New(testCtx.Alloc, dtype.Int64, shape.Shape{n + offset})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i, data := 0, tensor.Data[int64](wide); i < len(data); i++ {
+		data[i] = int64(i*i%11) - 3
+	}
+	x, err := castTo(testCtx, wide, dt)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return x.View(s, st, offset)
+}
+
+// eachElement returns the elements of x broadcast to s, one by one.
+func eachElement(x *tensor.Tensor, s shape.Shape) []float64 {
+	v := expanded(x, s)
+	out := make([]float64, 0, s.Numel())
+	index := make([]int, len(s))
+	for range s.Numel() {
+		at := v.Offset()
+		for d, i := range index {
+			at += i * v.Strides()[d]
+		}
+		one := make([]float64, 1)
+		load(one, x, at, 0)
+		out = append(out, one[0])
+		for d := len(s) - 1; d >= 0; d-- {
+			if index[d]++; index[d] < s[d] {
+				break
+			}
+			index[d] = 0
+		}
+	}
+	return out
+}
+
+var numeric = []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16, dtype.Int64, dtype.Int32}
+
+func drawShape(r *rapid.T) shape.Shape {
+	return shape.Shape(rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 5, 17, 40}), 0, 3).Draw(r, "shape"))
+}
+
+// Operands of any layout, dtype and shape that fits give what their elements
+// give one by one; the elements are small integers, exact in every dtype.
+func TestEngine(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := drawShape(r)
+		x, y := drawTensor(r, "x", s, numeric), drawTensor(r, "y", s, numeric)
+		c, err := do("sub", tensors{x, y})
+		if err != nil {
+			r.Fatal(err)
+		}
+		z := c.Out[0]
+		xs, ys := eachElement(x, z.Shape()), eachElement(y, z.Shape())
+		for i, got := range eachElement(z, z.Shape()) {
+			if want := xs[i] - ys[i]; got != want {
+				r.Fatalf("%s - %s: element %d is %v, want %v", Describe(x), Describe(y), i, got, want)
+			}
+		}
+	})
+}
+
+// A change in place reaches the elements of a view and no others.
+func TestEngineInPlace(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := drawShape(r)
+		x := drawLayout(r, "x", s, rapid.SampledFrom(numeric[:4]).Draw(r, "dtype"))
+		y := drawTensor(r, "y", s, numeric)
+		before, xs, ys := storage(x), eachElement(x, s), eachElement(y, s)
+		if _, err := do("add_", tensors{x, y}); err != nil {
+			r.Fatal(err)
+		}
+		for i, got := range eachElement(x, s) {
+			if want := xs[i] + ys[i]; got != want {
+				r.Fatalf("%s.add_(%s): element %d is %v, want %v", Describe(x), Describe(y), i, got, want)
+			}
+		}
+		if _, err := do("sub_", tensors{x, y}); err != nil {
+			r.Fatal(err)
+		}
+		for i, v := range storage(x) {
+			if v != before[i] {
+				r.Fatalf("%s.add_(%s).sub_(...): element %d of the storage is %v, want %v", Describe(x), Describe(y), i, v, before[i])
+			}
+		}
+	})
+}
+
+// storage returns all elements of the storage of x.
+func storage(x *tensor.Tensor) []float64 {
+	n := x.Buffer().Len() / x.DType().Size()
+	return eachElement(x.View(shape.Shape{n}, []int{1}, 0), shape.Shape{n})
+}
+
+func TestLayoutMerges(t *testing.T) {
+	x := mk(t, dtype.Float32, []int{4, 5, 6})
+	for _, k := range []struct {
+		s, st []int
+		want  int
+	}{
+		{[]int{4, 5, 6}, []int{30, 6, 1}, 1},
+		{[]int{4, 1, 6}, []int{30, 7, 1}, 2},
+		{[]int{6, 5, 4}, []int{1, 6, 30}, 3},
+		{[]int{2, 3}, []int{0, 0}, 1},
+	} {
+		l := broadcastLayout(x.View(k.s, k.st, 0), k.s)
+		if len(l.spans) != k.want {
+			t.Errorf("shape %v strides %v: %d spans %v, want %d", k.s, k.st, len(l.spans), l.spans, k.want)
+		}
+	}
+}

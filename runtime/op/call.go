@@ -1,0 +1,158 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A Ctx is what operators of one rank need besides their arguments.
+type Ctx struct {
+	Alloc *tensor.Allocator
+	// Float is the dtype of floats without one.
+	Float dtype.DType
+	// Draw returns the key of the next random draw; see package rng.
+	Draw func() (seed, draw uint64)
+}
+
+// A Call is one application of an operator.
+type Call struct {
+	Def  *Def
+	Ctx  *Ctx
+	In   []*tensor.Tensor // the tensor arguments; nil where an OptTensor is None
+	Args []Arg            // the other arguments
+	Spec []Spec           // set by Infer
+	Out  []*tensor.Tensor // the results
+
+	// Saved is what Run leaves for Grad besides In and Out.
+	Saved []*tensor.Tensor
+
+	spec1 [1]Spec
+	out1  [1]*tensor.Tensor
+}
+
+// An ArgError says that an argument does not fit.
+type ArgError struct {
+	Func  string // the operator or builtin
+	Param string // the parameter; "" if the arguments do not fit together
+	Got   string // as a script writes it
+	Want  string
+	Rule  string // why, or ""
+}
+
+func (e *ArgError) Error() string {
+	s := e.Func + ": "
+	if e.Param != "" {
+		s += fmt.Sprintf("for parameter %q: ", e.Param)
+	}
+	s += "got " + e.Got
+	if e.Want != "" {
+		s += ", want " + e.Want
+	}
+	if e.Rule != "" {
+		s += " (" + e.Rule + ")"
+	}
+	return s
+}
+
+// Kind returns "argument".
+func (e *ArgError) Kind() string { return "argument" }
+
+// Function returns the name of the operator or builtin.
+func (e *ArgError) Function() string { return e.Func }
+
+// Bad returns an *ArgError about the parameter called param.
+func (c *Call) Bad(param, got, want, rule string) error {
+	return &ArgError{Func: c.Def.Name, Param: param, Got: got, Want: want, Rule: rule}
+}
+
+// Result sets c.Spec to one result.
+func (c *Call) Result(dt dtype.DType, s shape.Shape) error {
+	c.spec1[0] = Spec{dt, s}
+	c.Spec = c.spec1[:]
+	return nil
+}
+
+// Results sets c.Spec to several results.
+func (c *Call) Results(specs ...Spec) error {
+	c.Spec = specs
+	return nil
+}
+
+// Dim returns the dim that Args[i] names, counted from the front, of a tensor
+// of shape s.
+func (c *Call) Dim(i int, s shape.Shape) (int, error) {
+	return c.dim(c.argName(i), c.Args[i].Int, s)
+}
+
+func (c *Call) dim(param string, dim int, s shape.Shape) (int, error) {
+	if d, ok := shape.Dim(dim, len(s)); ok {
+		return d, nil
+	}
+	if len(s) == 0 {
+		return 0, c.Bad(param, fmt.Sprint(dim), "no dim", "shape ()")
+	}
+	return 0, c.Bad(param, fmt.Sprint(dim), fmt.Sprintf("%d..%d", -len(s), len(s)-1), fmt.Sprintf("shape %v", s))
+}
+
+// Dims returns the dims that Args[i] (a Dims) names, counted from the front
+// and each once, of a tensor of shape s: all of them if it is None.
+func (c *Call) Dims(i int, s shape.Shape) ([]bool, error) {
+	in := make([]bool, len(s))
+	if !c.Args[i].Set {
+		for d := range in {
+			in[d] = true
+		}
+		return in, nil
+	}
+	for _, dim := range c.Args[i].Ints {
+		d, err := c.dim(c.argName(i), dim, s)
+		if err != nil {
+			return nil, err
+		}
+		if in[d] {
+			return nil, c.Bad(c.argName(i), fmt.Sprint(c.Args[i].Ints), "each dim once", fmt.Sprintf("shape %v", s))
+		}
+		in[d] = true
+	}
+	return in, nil
+}
+
+// argName returns the name of the i-th parameter that is no tensor.
+func (c *Call) argName(i int) string { return c.argParam(i).Name }
+
+// argParam returns the i-th parameter that is no tensor.
+func (c *Call) argParam(i int) *Param {
+	for j := range c.Def.Params {
+		if p := &c.Def.Params[j]; !p.IsTensor() {
+			if i == 0 {
+				return p
+			}
+			i--
+		}
+	}
+	panic("op: " + c.Def.Name + " has no such argument")
+}
+
+// InName returns the name of the i-th tensor parameter.
+func (c *Call) InName(i int) string {
+	for j := range c.Def.Params {
+		if p := &c.Def.Params[j]; p.IsTensor() {
+			if i == 0 || p.Kind == Tensors {
+				return p.Name
+			}
+			i--
+		}
+	}
+	panic("op: " + c.Def.Name + " has no such input")
+}
+
+// Describe returns x as errors show it: float32[2, 3].
+func Describe(x *tensor.Tensor) string {
+	if x == nil {
+		return "None"
+	}
+	return fmt.Sprintf("%v[%s]", x.DType(), x.Shape().Join())
+}

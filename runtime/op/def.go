@@ -1,0 +1,165 @@
+package op
+
+import (
+	"fmt"
+	"sort"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// Surface says where scripts find an operator.
+type Surface uint8
+
+const (
+	Method    Surface = 1 << iota // x.name(...)
+	Function                      // name(...)
+	Namespace                     // F.name(...)
+	Internal                      // gradients only
+	Operator                      // a symbol: x + y, -x
+)
+
+// A Def is one operator: everything that is to be known about it.
+type Def struct {
+	Name    string
+	Surface Surface
+	Aliases []string // other names on the same surfaces
+	Doc     string   // first line: "name(x, ...) returns ..."
+	Params  []Param
+
+	// Infer checks the call and sets c.Spec, one for each result.
+	Infer func(c *Call) error
+
+	// Run computes the results. c.Out holds tensors of c.Spec, contiguous and
+	// uninitialised; for a View, Run sets c.Out.
+	Run func(c *Call) error
+
+	// Grad returns the gradients of the tensor inputs, in the order of c.In,
+	// given those of the results (nil for a result that has none). A nil
+	// gradient is zero. The gradient has the shape of its input; its dtype is
+	// set by the caller. Grad is nil for an operator that is not
+	// differentiable.
+	Grad func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor
+
+	// View says that the results share the storage of In[0].
+	View bool
+
+	// InPlace says that the operator writes into In[0], which is its result.
+	// Base is then the operator, with the same parameters, whose value it
+	// stores there: differentiation records that one.
+	InPlace bool
+	Base    string
+
+	// List says that scripts see the results as a list even if there is one.
+	List bool
+}
+
+// A ParamKind says what a parameter takes.
+type ParamKind uint8
+
+const (
+	// Tensor kinds: such parameters are found in Call.In, in order.
+
+	Tensor     ParamKind = iota // a tensor
+	Operand                     // a tensor or a number, a number becoming a weak tensor
+	OptTensor                   // a tensor or None, None becoming nil in Call.In
+	OptOperand                  // an Operand or None, None becoming nil in Call.In
+	Tensors                     // a list of tensors, or as the last parameter separate ones; all of Call.In from here on
+
+	// The other kinds are found in Call.Args, in order.
+
+	Int      // Arg.Int
+	OptInt   // Arg.Int if Arg.Set
+	Dim      // Arg.Int, as written: normalised by Call.Dim
+	OptDim   // the same or None: Arg.Set
+	Dims     // None, an int or a list of ints: Arg.Ints if Arg.Set
+	Ints     // an int, a list, or as the last parameter, a dtype excepted, separate ints: Arg.Ints
+	Sizes    // as Ints; a size of -1 is allowed to stand for the rest: Arg.Ints
+	IntOrSeq // an int (Arg.Int) or a list of ints (Arg.Ints; Arg.Set)
+	Float    // Arg.Float
+	OptFloat // Arg.Float if Arg.Set
+	Bool     // Arg.Int is 0 or 1
+	DType    // Arg.Int is a dtype
+	OptDType // the same if Arg.Set
+	Choice   // Arg.Str, one of Param.Choices
+	String   // Arg.Str
+)
+
+// A Param is one parameter of an operator.
+type Param struct {
+	Name    string
+	Kind    ParamKind
+	Doc     string   // what it takes: "a float tensor [m, k]"
+	Default *Arg     // nil if the argument must be given
+	Choices []string // of a Choice
+}
+
+// IsTensor reports whether the argument is found in Call.In.
+func (p *Param) IsTensor() bool { return p.Kind <= Tensors }
+
+// An Arg is an argument that is no tensor. Which field holds it depends on
+// the parameter's kind.
+type Arg struct {
+	Int   int
+	Float float64
+	Str   string
+	Ints  []int
+	Set   bool // an optional argument was given
+}
+
+// Defaults for Param.Default, and arguments for calls from Go.
+func Int1(v int) Arg       { return Arg{Int: v, Set: true} }
+func IntsN(v ...int) Arg   { return Arg{Ints: v, Set: true} }
+func Float1(v float64) Arg { return Arg{Float: v, Set: true} }
+func Str1(v string) Arg    { return Arg{Str: v, Set: true} }
+func Bool1(v bool) Arg {
+	if v {
+		return Arg{Int: 1, Set: true}
+	}
+	return Arg{Set: true}
+}
+
+// None is the argument None.
+var None = Arg{}
+
+// Default returns a pointer to a, for Param.Default.
+func Default(a Arg) *Arg { return &a }
+
+// A Spec is the dtype and shape of a result.
+type Spec struct {
+	DType dtype.DType
+	Shape shape.Shape
+}
+
+var table = map[string]*Def{}
+
+// register adds d to the table. It panics if the name is taken.
+func register(d *Def) {
+	if _, dup := table[d.Name]; dup {
+		panic("op: " + d.Name + " registered twice")
+	}
+	table[d.Name] = d
+}
+
+// Lookup returns the operator called name, or nil.
+func Lookup(name string) *Def { return table[name] }
+
+// must returns the operator called name; gradients use it.
+func must(name string) *Def {
+	d := table[name]
+	if d == nil {
+		panic(fmt.Sprintf("op: no operator %q", name))
+	}
+	return d
+}
+
+// All returns every operator, by name.
+func All() []*Def {
+	defs := make([]*Def, 0, len(table))
+	for _, d := range table {
+		defs = append(defs, d)
+	}
+	sort.Slice(defs, func(i, j int) bool { return defs[i].Name < defs[j].Name })
+	return defs
+}

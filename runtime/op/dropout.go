@@ -1,0 +1,106 @@
+package op
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/rng"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Def{
+		Name:    "dropout",
+		Surface: Namespace,
+		Doc: "dropout(x, p=0.5, training=True) returns x with each element zeroed with probability p, and the others divided by 1 - p.\n" +
+			"It is one random draw. Without training, x comes back as it is and nothing is drawn.\n" +
+			">>> F.dropout(ones(3), p=0.5, training=False)\n" +
+			"[1. 1. 1.]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
+			{Name: "p", Kind: Float, Doc: "the probability, 0 to 1", Default: Default(Float1(0.5))},
+			{Name: "training", Kind: Bool, Doc: "whether to drop at all", Default: Default(Bool1(true))},
+		},
+		Infer: inferDropout,
+		Run:   runDropout,
+		Grad:  dropoutGrad,
+	})
+}
+
+func inferDropout(c *Call) error {
+	x := c.In[0]
+	if err := c.checkFloat("x", x); err != nil {
+		return err
+	}
+	if err := c.checkProbability("p", c.Args[0].Float); err != nil {
+		return err
+	}
+	return c.Result(x.DType(), x.Shape())
+}
+
+func (c *Call) checkProbability(param string, p float64) error {
+	if !(p >= 0 && p <= 1) {
+		return c.Bad(param, fmt.Sprint(p), "a number from 0 to 1", "")
+	}
+	return nil
+}
+
+// runDropout leaves in c.Saved which elements it kept.
+func runDropout(c *Call) error {
+	if c.Args[1].Int == 0 {
+		copyInto(c.Out[0], c.In[0])
+		return nil
+	}
+	keep, err := c.keepMask(c.In[0].Shape(), c.Args[0].Float)
+	if err != nil {
+		return err
+	}
+	c.Saved = []*tensor.Tensor{keep}
+	drop(c.Out[0], c.In[0], keep, keepScale(c.Args[0].Float))
+	return nil
+}
+
+// keepMask draws which elements of a tensor of shape s are kept when each is
+// dropped with probability p.
+func (c *Call) keepMask(s []int, p float64) (*tensor.Tensor, error) {
+	keep, err := c.room(dtype.Bool, s)
+	if err != nil {
+		return nil, err
+	}
+	seed, draw := c.Ctx.Draw()
+	rng.Keep(tensor.Data[bool](keep), seed, draw, 0, 1-p)
+	goruntime.KeepAlive(keep)
+	return keep, nil
+}
+
+// keepScale returns what the kept elements are multiplied by.
+func keepScale(p float64) float64 {
+	if p == 1 {
+		return 0 // none is kept
+	}
+	return 1 / (1 - p)
+}
+
+// drop stores x times scale in dst where keep is true, and 0 elsewhere.
+func drop(dst, x, keep *tensor.Tensor, scale float64) {
+	if computeOf(x) == dtype.Float64 {
+		run2(dst, x, keep, func(dst, x []float64, keep []uint8) { kernel.DropTo(dst, x, keep, scale) })
+	} else {
+		run2(dst, x, keep, func(dst, x []float32, keep []uint8) { kernel.DropTo(dst, x, keep, float32(scale)) })
+	}
+}
+
+func dropoutGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	if len(c.Saved) == 0 { // not in training
+		return dy
+	}
+	return []*tensor.Tensor{t.dropped(dy[0], c.Saved[0], c.Args[0].Float)}
+}
+
+// dropped returns x with the elements zeroed that keep does not hold, and the
+// others divided by 1 - p.
+func (t *Tape) dropped(x, keep *tensor.Tensor, p float64) *tensor.Tensor {
+	return t.Where(keep, t.Scale(x, keepScale(p)), tensor.Number(0.0))
+}

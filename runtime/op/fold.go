@@ -1,0 +1,161 @@
+package op
+
+import (
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A fold is the way in which the elements of a tensor are reduced over some of
+// its dims: in rows, the reduced dims last, or in columns, some of the other
+// dims last. Which is quicker depends on the strides; the result does not, see
+// package kernel.
+type fold struct {
+	order []int // the tensor's dims as they are walked
+	outer int   // tables
+	k     int   // elements that make one: the rows of a table of columns
+	inner int   // columns of a table; 0 if the elements are reduced in rows
+}
+
+// foldOf returns the way to reduce x over the dims that are true in reduced.
+func foldOf(x *tensor.Tensor, reduced []bool) fold {
+	s, st := x.Shape(), x.Strides()
+	f := fold{outer: 1, k: 1}
+	var kept, gone []int
+	for d, r := range reduced {
+		if r {
+			gone = append(gone, d)
+			f.k *= s[d]
+		} else {
+			kept = append(kept, d)
+			f.outer *= s[d]
+		}
+	}
+	// The last kept dims that are walked in one stride become columns if that
+	// is shorter than the stride of the reduced.
+	tail := len(kept)
+	for i := len(kept) - 1; i >= 0; i-- {
+		d := kept[i]
+		if i < len(kept)-1 && st[d] != st[kept[i+1]]*s[kept[i+1]] {
+			break
+		}
+		tail = i
+	}
+	if f.k > 0 && len(gone) > 0 && tail < len(kept) && st[kept[len(kept)-1]] < st[gone[len(gone)-1]] {
+		f.inner = 1
+		for _, d := range kept[tail:] {
+			f.inner *= s[d]
+		}
+	}
+	if f.inner <= 1 {
+		f.inner = 0
+		f.order = append(kept, gone...)
+		return f
+	}
+	f.outer /= f.inner
+	f.order = append(append(append([]int(nil), kept[:tail]...), gone...), kept[tail:]...)
+	return f
+}
+
+// view returns x with its dims in the order in which f walks them.
+func (f *fold) view(x *tensor.Tensor) *tensor.Tensor {
+	s, st := make(shape.Shape, len(f.order)), make([]int, len(f.order))
+	for i, d := range f.order {
+		s[i], st[i] = x.Shape()[d], x.Strides()[d]
+	}
+	return x.View(s, st, x.Offset())
+}
+
+// reduceTo stores in dst the elements of x reduced by r over the dims that are
+// true in reduced. finish is called with results that are ready, the first
+// being element lo of dst, and may change them; nil does nothing.
+func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.Reduction[T], finish func(lo int, d []T)) {
+	f := foldOf(x, reduced)
+	v := f.view(x)
+	src := newSource[T](v, v.Shape())
+	reduceBlocks(dst, &f, r, src.block, finish)
+	goruntime.KeepAlive(x)
+}
+
+// reduceBlocks is reduceTo of elements that load gives in the order of f, as
+// source.block does.
+func reduceBlocks[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, finish func(lo int, d []T)) {
+	out := newSink[T](dst)
+	done := func(lo, hi int) {
+		if finish != nil {
+			finish(lo, out.block(lo, hi))
+		}
+		out.store(lo, hi)
+	}
+	switch {
+	case dst.Numel() == 0:
+	case f.inner > 0:
+		reduceColumns(&out, f, r, load, done)
+	case f.k > kernel.Block:
+		reduceLongRows(&out, f, r, load, done)
+	default:
+		reduceRows(&out, f, r, load, done)
+	}
+	goruntime.KeepAlive(dst)
+}
+
+// reduceRows reduces rows of at most a block, several at a time.
+func reduceRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+	step := blockSize / max(f.k, 1)
+	for lo := 0; lo < f.outer; lo += step {
+		hi := min(lo+step, f.outer)
+		d := out.block(lo, hi)
+		if f.k == 0 {
+			kernel.Fill(d, r.Zero)
+		} else {
+			rows := load(lo*f.k, hi*f.k)
+			for i := range d {
+				d[i] = r.Block(rows[i*f.k : (i+1)*f.k])
+			}
+		}
+		done(lo, hi)
+	}
+}
+
+// reduceLongRows reduces rows of several blocks.
+func reduceLongRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+	tree := kernel.NewTree(r)
+	for i := range f.outer {
+		d := out.block(i, i+1)
+		for lo := 0; lo < f.k; lo += kernel.Block {
+			hi := min(lo+kernel.Block, f.k)
+			d[0] = r.Block(load(i*f.k+lo, i*f.k+hi))
+			tree.Push(d)
+		}
+		tree.Pop(d)
+		done(i, i+1)
+	}
+}
+
+// reduceColumns reduces the columns of tables: narrow ones several rows at a
+// time, wide ones a block of columns at a time.
+func reduceColumns[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+	width := min(f.inner, blockSize)
+	step := 1
+	if width == f.inner {
+		step = max(blockSize/width, 1)
+	}
+	columns := kernel.NewColumns(r, width)
+	for table := range f.outer {
+		for left := 0; left < f.inner; left += width {
+			w := min(width, f.inner-left)
+			columns.Start(w)
+			for row := 0; row < f.k; row += step {
+				n := min(step, f.k-row)
+				at := (table*f.k+row)*f.inner + left
+				columns.Add(load(at, at+(n-1)*f.inner+w))
+			}
+			lo := table*f.inner + left
+			columns.Result(out.block(lo, lo+w))
+			done(lo, lo+w)
+		}
+	}
+}

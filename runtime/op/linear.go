@@ -1,0 +1,104 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Def{
+		Name:    "linear",
+		Surface: Namespace,
+		Doc: "linear(x, weight, bias=None) returns the matrix product of x and the transposed weight, plus bias.\n" +
+			"[..., k] by [n, k] gives [..., n].\n" +
+			">>> F.linear(tensor([[1.0, 2.0]]), tensor([[3.0, 4.0]]), tensor([0.5]))\n" +
+			"[[11.5]]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor [..., k], not of bools"},
+			{Name: "weight", Kind: Tensor, Doc: "a tensor [n, k], not of bools"},
+			{Name: "bias", Kind: OptTensor, Doc: "a tensor [n], or None", Default: Default(None)},
+		},
+		Infer: inferLinear,
+		Run:   runLinear,
+		Grad:  linearGrad,
+	})
+}
+
+func inferLinear(c *Call) error {
+	x, w, b := c.In[0], c.In[1], c.In[2]
+	for i, y := range c.In {
+		if y != nil && y.DType() == dtype.Bool {
+			return c.Bad(c.InName(i), Describe(y), "a tensor of numbers", "no arithmetic on bools")
+		}
+	}
+	s, ws := x.Shape(), w.Shape()
+	if len(s) == 0 {
+		return c.Bad("x", Describe(x), "a tensor [..., k]", "")
+	}
+	if k := s[len(s)-1]; len(ws) != 2 || ws[1] != k {
+		return c.Bad("weight", Describe(w), fmt.Sprintf("%v[n, %d]", w.DType(), k), "x is "+Describe(x))
+	}
+	if b != nil && !b.Shape().Equal(ws[:1]) {
+		return c.Bad("bias", Describe(b), fmt.Sprintf("%v[%d]", b.DType(), ws[0]), "weight is "+Describe(w))
+	}
+	out := append(shape.Shape{}, s...)
+	out[len(s)-1] = ws[0]
+	return c.Result(promote(c.Ctx, c.In...), out)
+}
+
+func runLinear(c *Call) error {
+	y, w, b := c.Out[0], c.In[1], c.In[2]
+	out, err := c.newOutput(y, y.DType().Compute())
+	if err != nil {
+		return err
+	}
+	turned := w.View(shape.Shape{w.Shape()[1], w.Shape()[0]}, []int{w.Strides()[1], w.Strides()[0]}, w.Offset())
+	if err := productOf(c.In[0], turned).into(c, out.room); err != nil {
+		return err
+	}
+	if b != nil {
+		addTo(out.room, out.room, b)
+	}
+	out.done()
+	return nil
+}
+
+// addTo stores x + y in dst, a tensor of a dtype that is computed in.
+func addTo(dst, x, y *tensor.Tensor) {
+	switch dst.DType() {
+	case dtype.Float32:
+		run2(dst, x, y, kernel.Add.F32)
+	case dtype.Float64:
+		run2(dst, x, y, kernel.Add.F64)
+	case dtype.Int64:
+		run2(dst, x, y, kernel.Add.I64)
+	case dtype.Int32:
+		run2(dst, x, y, kernel.Add.I32)
+	default:
+		run2(dst, x, y, kernel.Add.U8)
+	}
+}
+
+// linearGrad is dx = dy weight, dweight = dyᵀ x and dbias = Σ dy, the dims in
+// front of the last taken as one.
+func linearGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	x, w, b := c.In[0], c.In[1], c.In[2]
+	k, n := w.Shape()[1], w.Shape()[0]
+	rows := shape.Shape(x.Shape()[:x.Ndim()-1]).Numel()
+	g := t.Reshape(dy[0], shape.Shape{rows, n})
+	dx := make([]*tensor.Tensor, 3)
+	if x.RequiresGrad() {
+		dx[0] = t.Reshape(t.MatMul(g, w), x.Shape())
+	}
+	if w.RequiresGrad() {
+		dx[1] = t.MatMul(t.Transpose(g, 0, 1), t.Reshape(x, shape.Shape{rows, k}))
+	}
+	if b != nil && b.RequiresGrad() {
+		dx[2] = t.Sum(g, []int{0}, false)
+	}
+	return dx
+}

@@ -1,0 +1,206 @@
+package op
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// reductionParam is how a loss joins its elements.
+var reductionParam = Param{Name: "reduction", Kind: Choice, Doc: `"mean", "sum", or "none" for every element's own loss`,
+	Default: Default(Str1("mean")), Choices: []string{"none", "mean", "sum"}}
+
+func init() {
+	register(&Def{
+		Name:    "mse_loss",
+		Surface: Namespace,
+		Doc: "mse_loss(x, target, reduction=\"mean\") returns the squared differences of x and target, averaged.\n" +
+			"Their shapes are broadcast.\n" +
+			">>> F.mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))\n" +
+			"2.0",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
+			{Name: "target", Kind: Tensor, Doc: "a float tensor"},
+			reductionParam,
+		},
+		Infer: inferMSE,
+		Run:   runMSE,
+		Grad:  mseGrad,
+	})
+	register(&Def{
+		Name:    "binary_cross_entropy_with_logits",
+		Surface: Namespace,
+		Doc: "binary_cross_entropy_with_logits(x, target, weight=None, reduction=\"mean\", pos_weight=None) returns the cross entropy of the sigmoid of x against target, averaged.\n" +
+			"The target holds numbers from 0 to 1. weight multiplies the losses, pos_weight the\n" +
+			"part of each that is due to a target of 1; both are broadcast.\n" +
+			">>> F.binary_cross_entropy_with_logits(tensor([0.0]), tensor([1.0]))\n" +
+			"0.6931472",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
+			{Name: "target", Kind: Tensor, Doc: "a float tensor of the same shape"},
+			{Name: "weight", Kind: OptTensor, Doc: "a float tensor that broadcasts to the shape of x, or None", Default: Default(None)},
+			reductionParam,
+			{Name: "pos_weight", Kind: OptTensor, Doc: "a float tensor that broadcasts to the shape of x, or None", Default: Default(None)},
+		},
+		Infer: inferBCE,
+		Run:   runBCE,
+		Grad:  bceGrad,
+	})
+}
+
+// reduced returns the shape of a loss whose elements have shape s.
+func reduced(reduction string, s shape.Shape) shape.Shape {
+	if reduction == "none" {
+		return s
+	}
+	return nil
+}
+
+// reduce returns the elements of a loss joined.
+func (t *Tape) reduce(reduction string, losses *tensor.Tensor) *tensor.Tensor {
+	switch reduction {
+	case "mean":
+		return t.Do("mean", []*tensor.Tensor{losses}, None, Bool1(false))
+	case "sum":
+		return t.Do("sum", []*tensor.Tensor{losses}, None, Bool1(false))
+	}
+	return losses
+}
+
+// reduceGrad returns the gradient of n elements of a loss, to be broadcast to
+// them, given that of the loss.
+func (t *Tape) reduceGrad(reduction string, dy *tensor.Tensor, n int) *tensor.Tensor {
+	if reduction == "mean" {
+		return t.Scale(dy, 1/float64(n))
+	}
+	return dy
+}
+
+func inferMSE(c *Call) error {
+	x, target := c.In[0], c.In[1]
+	if err := c.checkFloat("x", x); err != nil {
+		return err
+	}
+	if err := c.checkFloat("target", target); err != nil {
+		return err
+	}
+	s, ok := shape.Broadcast(x.Shape(), target.Shape())
+	if !ok {
+		return c.Bad("target", Describe(target), "shape "+x.Shape().String(), "the shapes do not broadcast")
+	}
+	return c.Result(promote(c.Ctx, x, target), reduced(c.Args[0].Str, s))
+}
+
+func runMSE(c *Call) error {
+	s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
+	losses, err := c.room(c.Out[0].DType().Compute(), s)
+	if err != nil {
+		return err
+	}
+	float2(losses, c.In[0], c.In[1], &kernel.SquaredDifference)
+	return c.compose(func(t *Tape) *tensor.Tensor { return t.reduce(c.Args[0].Str, losses) })
+}
+
+// mseGrad is dx = 2 (x - target) dy / n, and its opposite for the target.
+func mseGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	x, target := c.In[0], c.In[1]
+	diff := t.Sub(t.wide(x), t.wide(target))
+	g := t.Mul(t.Scale(diff, 2), t.reduceGrad(c.Args[0].Str, t.wide(dy[0]), diff.Numel()))
+	dx := []*tensor.Tensor{t.SumTo(g, x.Shape()), nil}
+	if target.RequiresGrad() {
+		dx[1] = t.Neg(t.SumTo(g, target.Shape()))
+	}
+	return dx
+}
+
+func inferBCE(c *Call) error {
+	x, target := c.In[0], c.In[1]
+	if err := c.checkFloat("x", x); err != nil {
+		return err
+	}
+	if err := c.checkFloat("target", target); err != nil {
+		return err
+	}
+	if !target.Shape().Equal(x.Shape()) {
+		return c.Bad("target", Describe(target), "shape "+x.Shape().String(), "that of x")
+	}
+	if err := c.checkSpread("weight", c.In[2], x.Shape()); err != nil {
+		return err
+	}
+	if err := c.checkSpread("pos_weight", c.In[3], x.Shape()); err != nil {
+		return err
+	}
+	return c.Result(promote(c.Ctx, c.In...), reduced(c.Args[0].Str, x.Shape()))
+}
+
+// checkSpread returns an error unless w is nil or a float tensor that
+// broadcasts to shape s.
+func (c *Call) checkSpread(param string, w *tensor.Tensor, s shape.Shape) error {
+	if w == nil {
+		return nil
+	}
+	if err := c.checkFloat(param, w); err != nil {
+		return err
+	}
+	if out, ok := shape.Broadcast(w.Shape(), s); !ok || !out.Equal(s) {
+		return c.Bad(param, Describe(w), "a tensor that broadcasts to shape "+s.String(), "that of x")
+	}
+	return nil
+}
+
+func runBCE(c *Call) error {
+	x, target, weight, positive := c.In[0], c.In[1], c.In[2], c.In[3]
+	if positive == nil {
+		positive = tensor.Number(1.0)
+	}
+	losses, err := c.room(c.Out[0].DType().Compute(), x.Shape())
+	if err != nil {
+		return err
+	}
+	if losses.DType() == dtype.Float64 {
+		run3(losses, x, target, positive, kernel.BinaryCrossEntropyTo[float64])
+	} else {
+		run3(losses, x, target, positive, kernel.BinaryCrossEntropyTo[float32])
+	}
+	return c.compose(func(t *Tape) *tensor.Tensor {
+		if weight != nil {
+			losses = t.Mul(losses, weight)
+		}
+		return t.reduce(c.Args[0].Str, losses)
+	})
+}
+
+// bceGrad differentiates w ((1 - t) x + (1 + (p - 1) t) softplus(-x)).
+func bceGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	x, target := t.wide(c.In[0]), t.wide(c.In[1])
+	weight, positive := c.In[2], c.In[3]
+	g := t.Expand(t.reduceGrad(c.Args[0].Str, t.wide(dy[0]), x.Numel()), x.Shape())
+	dx := make([]*tensor.Tensor, 4)
+	plus := t.unary("softplus", t.Neg(x)) // -log sigmoid(x)
+	factor := tensor.Number(1.0)          // 1 + (p - 1) t
+	if positive != nil {
+		factor = t.AddNumber(t.Mul(t.AddNumber(t.wide(positive), -1), target), 1)
+	}
+	if weight != nil {
+		if weight.RequiresGrad() {
+			loss := t.Add(t.Sub(x, t.Mul(target, x)), t.Mul(factor, plus))
+			dx[2] = t.SumTo(t.Mul(g, loss), weight.Shape())
+		}
+		g = t.Mul(g, t.wide(weight))
+	}
+	// The slope in x is (1 - t) - factor * (1 - sigmoid(x)).
+	slope := t.Sub(t.AddNumber(t.Neg(target), 1), t.Mul(factor, t.unary("sigmoid", t.Neg(x))))
+	dx[0] = t.Mul(g, slope)
+	if c.In[1].RequiresGrad() { // (p - 1) softplus(-x) - x
+		bend := t.Neg(x)
+		if positive != nil {
+			bend = t.Add(bend, t.Mul(t.AddNumber(t.wide(positive), -1), plus))
+		}
+		dx[1] = t.Mul(g, bend)
+	}
+	if positive != nil && positive.RequiresGrad() {
+		dx[3] = t.SumTo(t.Mul(g, t.Mul(target, plus)), positive.Shape())
+	}
+	return dx
+}

@@ -1,0 +1,208 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Def{
+		Name:    "masked_fill",
+		Surface: Method,
+		Doc: "masked_fill(x, mask, value) returns a copy of x with value where mask is true; x and mask are broadcast.\n" +
+			">>> tensor([1, 2, 3]).masked_fill(tensor([True, False, True]), 0).tolist()\n" +
+			"[0, 2, 0]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor"},
+			{Name: "mask", Kind: Tensor, Doc: "a bool tensor that broadcasts with x"},
+			{Name: "value", Kind: Operand, Doc: "a number or a tensor of one element, of no wider kind than x"},
+		},
+		Infer: inferMaskedFill,
+		Run: func(c *Call) error {
+			runWhere(c.Out[0], c.In[1], scalar(c.In[2]), c.In[0])
+			return nil
+		},
+		Grad: maskedFillGrad,
+	})
+	register(&Def{
+		Name:    "masked_select",
+		Surface: Method,
+		Doc: "masked_select(x, mask) returns the elements of x where mask is true, in row-major order, as a tensor of one dim.\n" +
+			"x and mask are broadcast.\n" +
+			">>> tensor([1, 2, 3]).masked_select(tensor([True, False, True])).tolist()\n" +
+			"[1, 3]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor"},
+			{Name: "mask", Kind: Tensor, Doc: "a bool tensor that broadcasts with x"},
+		},
+		Infer: inferMaskedSelect,
+		Run:   runMaskedSelect,
+		Grad:  maskedSelectGrad,
+	})
+	register(&Def{
+		Name:    "nonzero",
+		Surface: Method,
+		Doc: "nonzero(x) returns the indices of the elements of x that are not zero: an int64 tensor [n, ndim].\n" +
+			">>> tensor([[0, 5], [7, 0]]).nonzero().tolist()\n" +
+			"[[0, 1], [1, 0]]",
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
+		Infer: func(c *Call) error {
+			list, err := c.trues("x", c.In[0])
+			if err != nil {
+				return err
+			}
+			return c.Result(dtype.Int64, shape.Shape{len(list), c.In[0].Ndim()})
+		},
+		Run: runNonzero,
+	})
+}
+
+// trues returns the places, in row-major order, of the elements of x that are
+// true or not zero.
+func (c *Call) trues(param string, x *tensor.Tensor) ([]int, error) {
+	if x.Buffer() == nil {
+		return nil, c.Bad(param, Describe(x)+" without elements", "a tensor with elements", "the shape of the result depends on them")
+	}
+	b, err := castTo(c.Ctx, x, dtype.Bool)
+	if err != nil {
+		return nil, c.memory(err)
+	}
+	var list []int
+	for i, v := range Int64s(b) {
+		if v != 0 {
+			list = append(list, i)
+		}
+	}
+	return list, nil
+}
+
+// checkMask returns an error if x is no bool tensor.
+func (c *Call) checkMask(param string, x *tensor.Tensor) error {
+	if x.DType() != dtype.Bool {
+		return c.Bad(param, Describe(x), "a bool tensor", "compare with .eq(), .ne(), .lt(), .le(), .gt() or .ge()")
+	}
+	return nil
+}
+
+// inferMasked checks the mask In[1] and returns the shape of In[0] and the
+// mask broadcast.
+func inferMasked(c *Call) (shape.Shape, error) {
+	x, mask := c.In[0], c.In[1]
+	if err := c.checkMask("mask", mask); err != nil {
+		return nil, err
+	}
+	s, ok := shape.Broadcast(x.Shape(), mask.Shape())
+	if !ok {
+		return nil, c.Bad("mask", Describe(mask), fmt.Sprintf("a shape that broadcasts with %v", x.Shape()), "")
+	}
+	return s, nil
+}
+
+func inferMaskedFill(c *Call) error {
+	x, v := c.In[0], c.In[2]
+	s, err := inferMasked(c)
+	if err != nil {
+		return err
+	}
+	if v.Numel() != 1 {
+		return c.Bad("value", Describe(v), "a number, or a tensor of one element", "")
+	}
+	if dtype.Promote(v.DType(), x.DType()) != x.DType() && !dtype.SameKind(v.DType(), x.DType()) {
+		return c.Bad("value", "a number of "+v.DType().String(), "one of "+x.DType().String(), "x is "+Describe(x))
+	}
+	if err := c.checkNumber("value", v, x.DType()); err != nil {
+		return err
+	}
+	return c.Result(x.DType(), s)
+}
+
+// For y = masked_fill(x, value), dx is dy with zeros where the mask is true,
+// and dvalue the sum of dy there.
+func maskedFillGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	x, mask, v := c.In[0], c.In[1], c.In[2]
+	zero := tensor.Number(0.0)
+	grads := make([]*tensor.Tensor, 3)
+	if x.RequiresGrad() {
+		grads[0] = t.SumTo(t.Where(mask, zero, dy[0]), x.Shape())
+	}
+	if v.RequiresGrad() {
+		grads[2] = t.SumTo(t.Where(mask, dy[0], zero), shape.Shape{})
+		grads[2] = t.Reshape(grads[2], v.Shape())
+	}
+	return grads
+}
+
+// maskedPlaces returns the shape of In[0] and the mask broadcast, and the
+// places at which the mask is true.
+func maskedPlaces(c *Call) (shape.Shape, []int, error) {
+	s, err := inferMasked(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := c.trues("mask", expanded(c.In[1], s))
+	return s, list, err
+}
+
+// expanded returns x broadcast to s, which it fits, as a view.
+func expanded(x *tensor.Tensor, s shape.Shape) *tensor.Tensor {
+	at := placeOf(x).broadcast(x.Shape(), s)
+	return x.View(s, at.strides, at.offset)
+}
+
+func inferMaskedSelect(c *Call) error {
+	_, list, err := maskedPlaces(c)
+	if err != nil {
+		return err
+	}
+	return c.Result(c.In[0].DType(), shape.Shape{len(list)})
+}
+
+func runMaskedSelect(c *Call) error {
+	s, list, err := maskedPlaces(c)
+	if err != nil {
+		return err
+	}
+	if err := c.savePlaces(list); err != nil {
+		return err
+	}
+	p := selection{rows: 1, size: s.Numel(), width: 1, at: list}
+	return p.take(c, c.Out[0], expanded(c.In[0], s))
+}
+
+// savePlaces keeps list for the gradient.
+func (c *Call) savePlaces(list []int) error {
+	at, err := tensor.New(c.Ctx.Alloc, dtype.Int64, shape.Shape{len(list)})
+	if err != nil {
+		return c.memory(err)
+	}
+	for i, j := range list {
+		tensor.Data[int64](at)[i] = int64(j)
+	}
+	c.Saved = append(c.Saved, at)
+	return nil
+}
+
+// maskedSelectGrad puts dy where the elements came from.
+func maskedSelectGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
+	g := t.indexSpread(dy[0], 0, s.Numel(), c.Saved[0])
+	return []*tensor.Tensor{t.SumTo(t.Reshape(g, s), c.In[0].Shape()), nil}
+}
+
+func runNonzero(c *Call) error {
+	list, err := c.trues("x", c.In[0])
+	if err != nil {
+		return err
+	}
+	s, out := c.In[0].Shape(), tensor.Data[int64](c.Out[0])
+	for i, at := range list {
+		for d := len(s) - 1; d >= 0; d-- {
+			out[i*len(s)+d] = int64(at % s[d])
+			at /= s[d]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,375 @@
+package op
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"slices"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Def{
+		Name:    "matmul",
+		Surface: Method | Function,
+		Doc: "matmul(x, other) returns the matrix product of x and other.\n" +
+			"[m, k] by [k, n] gives [m, n]; dims in front are batches and broadcast. A tensor\n" +
+			"of one dim is a row on the left and a column on the right, and its dim of size 1\n" +
+			"does not appear in the result: [k] by [k] gives a tensor of shape (). Dtypes are\n" +
+			"promoted. Each element is the sum over k in ascending order.\n" +
+			">>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 10])).tolist()\n" +
+			"[21, 43]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor [..., m, k] or [k], not of bools"},
+			{Name: "other", Kind: Tensor, Doc: "a tensor [..., k, n] or [k], not of bools"},
+		},
+		Infer: inferMatmul,
+		Run:   runMatmul,
+		Grad:  matmulGrad,
+	})
+	register(&Def{
+		Name:    "dot",
+		Surface: Method | Function,
+		Doc: "dot(x, other) returns the sum of the products of the elements of two tensors of one dim.\n" +
+			">>> dot(tensor([1, 2, 3]), tensor([4, 5, 6])).item()\n" +
+			"32",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor [n], not of bools"},
+			{Name: "other", Kind: Tensor, Doc: "a tensor [n], not of bools"},
+		},
+		Infer: inferDot,
+		Run:   runMatmul,
+		Grad:  matmulGrad,
+	})
+	register(&Def{
+		Name:    "outer",
+		Surface: Method | Function,
+		Doc: "outer(x, other) returns the products of each element of x with each of other.\n" +
+			">>> outer(tensor([1, 2]), tensor([3, 4, 5])).tolist()\n" +
+			"[[3, 4, 5], [6, 8, 10]]",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a tensor [n], not of bools"},
+			{Name: "other", Kind: Tensor, Doc: "a tensor [m], not of bools"},
+		},
+		Infer: inferOuter,
+		Run:   runOuter,
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{t.MatMul(dy[0], c.In[1]), t.MatMul(t.unary("T", dy[0]), c.In[0])}
+		},
+	})
+	register(&Def{
+		Name:    "addmm",
+		Surface: Method | Function,
+		Doc: "addmm(c, a, b, beta=1, alpha=1) returns beta c + alpha a b, where a b is the matrix product.\n" +
+			"c is broadcast to the shape of the product. With beta 0, c is not read. For ints,\n" +
+			"beta and alpha are ints.\n" +
+			">>> addmm(tensor([1, 1]), tensor([[1, 2]]), tensor([[3, 4], [5, 6]])).tolist()\n" +
+			"[[14, 17]]",
+		Params: []Param{
+			{Name: "c", Kind: Tensor, Doc: "a tensor that broadcasts to [m, n]"},
+			{Name: "a", Kind: Tensor, Doc: "a tensor [m, k], not of bools"},
+			{Name: "b", Kind: Tensor, Doc: "a tensor [k, n], not of bools"},
+			{Name: "beta", Kind: Float, Doc: "the factor of c", Default: Default(Float1(1))},
+			{Name: "alpha", Kind: Float, Doc: "the factor of the product", Default: Default(Float1(1))},
+		},
+		Infer: inferAddmm,
+		Run:   runAddmm,
+		Grad:  addmmGrad,
+	})
+}
+
+// A product is what there is to compute for a matmul: a batch of matrix
+// products [m, k] by [k, n].
+type product struct {
+	batch   shape.Shape
+	m, n, k int
+	a, b    *tensor.Tensor // [..., m, k] and [..., k, n]
+}
+
+// productOf returns the product of a and b, of which those of one dim become
+// a row and a column.
+func productOf(a, b *tensor.Tensor) product {
+	if a.Ndim() == 1 {
+		a = a.View(shape.Shape{1, a.Shape()[0]}, []int{0, a.Strides()[0]}, a.Offset())
+	}
+	if b.Ndim() == 1 {
+		b = b.View(shape.Shape{b.Shape()[0], 1}, []int{b.Strides()[0], 0}, b.Offset())
+	}
+	as, bs := a.Shape(), b.Shape()
+	la, lb := len(as)-2, len(bs)-2
+	batch, _ := shape.Broadcast(as[:la], bs[:lb])
+	return product{batch: batch, m: as[la], n: bs[lb+1], k: as[la+1], a: a, b: b}
+}
+
+// inferFactors returns the dtype of the product of In[i] and In[i+1].
+func inferFactors(c *Call, i int) (dtype.DType, error) {
+	for j := i; j < i+2; j++ {
+		if c.In[j].DType() == dtype.Bool {
+			return 0, c.Bad(c.InName(j), Describe(c.In[j]), "a tensor of numbers", "no arithmetic on bools")
+		}
+	}
+	return dtype.Promote(c.In[i].DType(), c.In[i+1].DType()), nil
+}
+
+func inferMatmul(c *Call) error {
+	dt, err := inferFactors(c, 0)
+	if err != nil {
+		return err
+	}
+	a, b := c.In[0], c.In[1]
+	for i, x := range c.In {
+		if x.Ndim() == 0 {
+			return c.Bad(c.InName(i), Describe(x), "at least one dim", "mul multiplies by a number")
+		}
+	}
+	as, bs := a.Shape(), b.Shape()
+	k, inner := as[len(as)-1], max(len(bs)-2, 0)
+	if bs[inner] != k {
+		want := append(shape.Shape(nil), bs...)
+		want[inner] = k
+		return c.Bad(c.InName(1), Describe(b), fmt.Sprintf("%v[%s]", b.DType(), want.Join()), "inner sizes differ: x is "+Describe(a))
+	}
+	out, ok := shape.Broadcast(as[:max(len(as)-2, 0)], bs[:inner])
+	if !ok {
+		return c.Bad(c.InName(1), Describe(b), fmt.Sprintf("batch dims that broadcast with %v", as[:len(as)-2]), c.InName(0)+" is "+Describe(a))
+	}
+	out = slices.Clone(out)
+	if len(as) > 1 {
+		out = append(out, as[len(as)-2])
+	}
+	if len(bs) > 1 {
+		out = append(out, bs[len(bs)-1])
+	}
+	return c.Result(dt, out)
+}
+
+// runMatmul stores the product of In[0] and In[1].
+func runMatmul(c *Call) error { return productOf(c.In[0], c.In[1]).into(c, c.Out[0]) }
+
+// into stores the products in y, one after the other.
+func (p product) into(c *Call, y *tensor.Tensor) error {
+	dt := y.DType().Compute()
+	var err error
+	if p.a, err = castTo(c.Ctx, p.a, dt); err != nil {
+		return c.memory(err)
+	}
+	if p.b, err = castTo(c.Ctx, p.b, dt); err != nil {
+		return c.memory(err)
+	}
+	out := y
+	if dt != y.DType() {
+		if out, err = tensor.New(c.Ctx.Alloc, dt, y.Shape()); err != nil {
+			return c.memory(err)
+		}
+	}
+	switch dt {
+	case dtype.Float32:
+		multiply(p, out, kernel.Gemm.F32)
+	case dtype.Float64:
+		multiply(p, out, kernel.Gemm.F64)
+	case dtype.Int64:
+		multiply(p, out, kernel.Gemm.I64)
+	case dtype.Int32:
+		multiply(p, out, kernel.Gemm.I32)
+	default:
+		multiply(p, out, kernel.Gemm.U8)
+	}
+	if out != y {
+		copyInto(y, out)
+	}
+	goruntime.KeepAlive(p.a)
+	goruntime.KeepAlive(p.b)
+	return nil
+}
+
+// multiply runs gemm for each batch of p, or once if they are rows of one
+// matrix.
+func multiply[T tensor.Element](p product, y *tensor.Tensor, gemm func(c []T, a []T, ga kernel.Grid, b []T, gb kernel.Grid, m, n, k int)) {
+	p = p.merged()
+	a, b, c := tensor.Storage[T](p.a), tensor.Storage[T](p.b), tensor.Data[T](y)
+	for i := range p.batch.Numel() {
+		gemm(c[i*p.m*p.n:][:p.m*p.n], a, p.matrix(p.a, i), b, p.matrix(p.b, i), p.m, p.n, p.k)
+	}
+}
+
+// matrix returns where the elements of x lie that are its matrix in batch i.
+func (p product) matrix(x *tensor.Tensor, i int) kernel.Grid {
+	s, strides := x.Shape(), x.Strides()
+	d := len(s) - 2
+	g := kernel.Grid{Offset: x.Offset(), Row: strides[d], Col: strides[d+1]}
+	for e := len(p.batch) - 1; e >= 0; e-- {
+		if d--; d >= 0 && s[d] != 1 {
+			g.Offset += i % p.batch[e] * strides[d]
+		}
+		i /= p.batch[e]
+	}
+	return g
+}
+
+// merged returns p with the batches of a as rows of one matrix, if b is one
+// matrix for all of them and the strides of a allow.
+func (p product) merged() product {
+	if len(p.batch) == 0 || p.b.Ndim() > 2 {
+		return p
+	}
+	rows := p.batch.Numel() * p.m
+	s := shape.Shape{rows, p.k}
+	strides, ok := viewStrides(p.a, s)
+	if !ok {
+		return p
+	}
+	return product{m: rows, n: p.n, k: p.k, a: p.a.View(s, strides, p.a.Offset()), b: p.b}
+}
+
+// For y = a b, da = dy bᵀ and db = aᵀ dy, summed over the batches that a or b
+// was repeated for.
+func matmulGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	a, b := c.In[0], c.In[1]
+	as, bs := a.Shape(), b.Shape()
+	p := productOf(a, b)
+	g := t.Reshape(dy[0], append(slices.Clone(p.batch), p.m, p.n))
+	a, b = t.Reshape(a, p.a.Shape()), t.Reshape(b, p.b.Shape())
+	if len(p.batch) > 0 && b.Ndim() == 2 { // the batches are rows
+		a = t.Reshape(a, shape.Shape{p.batch.Numel() * p.m, p.k})
+		g = t.Reshape(g, shape.Shape{p.batch.Numel() * p.m, p.n})
+	}
+	grads := make([]*tensor.Tensor, 2)
+	if c.In[0].RequiresGrad() {
+		grads[0] = t.Reshape(t.SumTo(t.MatMul(g, t.Transpose(b, -2, -1)), a.Shape()), as)
+	}
+	if c.In[1].RequiresGrad() {
+		grads[1] = t.Reshape(t.SumTo(t.MatMul(t.Transpose(a, -2, -1), g), b.Shape()), bs)
+	}
+	return grads
+}
+
+func inferDot(c *Call) error {
+	if err := vectors(c); err != nil {
+		return err
+	}
+	if n, m := c.In[0].Numel(), c.In[1].Numel(); n != m {
+		return c.Bad("other", Describe(c.In[1]), fmt.Sprintf("%d elements", n), "as many as x")
+	}
+	dt, err := inferFactors(c, 0)
+	if err != nil {
+		return err
+	}
+	return c.Result(dt, shape.Shape{})
+}
+
+// vectors returns an error unless the inputs have one dim each.
+func vectors(c *Call) error {
+	for i, x := range c.In {
+		if x.Ndim() != 1 {
+			return c.Bad(c.InName(i), Describe(x), "a tensor of one dim", "")
+		}
+	}
+	return nil
+}
+
+func inferOuter(c *Call) error {
+	if err := vectors(c); err != nil {
+		return err
+	}
+	dt, err := inferFactors(c, 0)
+	if err != nil {
+		return err
+	}
+	return c.Result(dt, shape.Shape{c.In[0].Numel(), c.In[1].Numel()})
+}
+
+func runOuter(c *Call) error {
+	a, b := c.In[0], c.In[1]
+	n, m := a.Numel(), b.Numel()
+	p := product{m: n, n: m, k: 1,
+		a: a.View(shape.Shape{n, 1}, []int{a.Strides()[0], 1}, a.Offset()),
+		b: b.View(shape.Shape{1, m}, []int{0, b.Strides()[0]}, b.Offset()),
+	}
+	return p.into(c, c.Out[0])
+}
+
+func inferAddmm(c *Call) error {
+	dt, err := inferFactors(c, 1)
+	if err != nil {
+		return err
+	}
+	a, b := c.In[1], c.In[2]
+	if a.Ndim() != 2 {
+		return c.Bad("a", Describe(a), "a tensor [m, k]", "")
+	}
+	if k := a.Shape()[1]; b.Ndim() != 2 || b.Shape()[0] != k {
+		return c.Bad("b", Describe(b), fmt.Sprintf("%v[%d, n]", b.DType(), k), "a is "+Describe(a))
+	}
+	s := shape.Shape{a.Shape()[0], b.Shape()[1]}
+	if err := fits(c, "c", c.In[0], s); err != nil {
+		return err
+	}
+	dt = dtype.Promote(c.In[0].DType(), dt)
+	for i, name := range []string{"beta", "alpha"} {
+		if v := c.Args[i].Float; !dt.IsFloat() && v != float64(int(v)) {
+			return c.Bad(name, fmt.Sprint(v), "an int", "the tensors are of "+dt.String())
+		}
+	}
+	return c.Result(dt, s)
+}
+
+func runAddmm(c *Call) error {
+	y := c.Out[0]
+	prod := y
+	if dt := y.DType(); dt.IsHalf() {
+		var err error
+		if prod, err = tensor.New(c.Ctx.Alloc, dtype.Float32, y.Shape()); err != nil {
+			return c.memory(err)
+		}
+	}
+	if err := productOf(c.In[1], c.In[2]).into(c, prod); err != nil {
+		return err
+	}
+	beta, alpha := c.Args[0].Float, c.Args[1].Float
+	switch y.DType().Compute() {
+	case dtype.Float32:
+		run2(y, c.In[0], prod, weigh[float32](beta, alpha))
+	case dtype.Float64:
+		run2(y, c.In[0], prod, weigh[float64](beta, alpha))
+	case dtype.Int64:
+		run2(y, c.In[0], prod, weigh[int64](beta, alpha))
+	case dtype.Int32:
+		run2(y, c.In[0], prod, weigh[int32](beta, alpha))
+	default:
+		run2(y, c.In[0], prod, weigh[uint8](beta, alpha))
+	}
+	return nil
+}
+
+// weigh returns the kernel of beta x + alpha y.
+func weigh[T dtype.Number](beta, alpha float64) func(dst, x, y []T) {
+	b, a := factor[T](beta), factor[T](alpha)
+	return func(dst, x, y []T) { kernel.Weigh(dst, b, x, a, y) }
+}
+
+// factor returns v as a T. Of an integer it keeps the low bits, as the sums
+// that it scales do.
+func factor[T dtype.Number](v float64) T {
+	if T(1)/T(2) != 0 {
+		return T(v)
+	}
+	return T(int64(v))
+}
+
+func addmmGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	beta, alpha := c.Args[0].Float, c.Args[1].Float
+	grads := make([]*tensor.Tensor, 3)
+	if x := c.In[0]; x.RequiresGrad() {
+		grads[0] = t.SumTo(t.Scale(dy[0], beta), x.Shape())
+	}
+	if a := c.In[1]; a.RequiresGrad() {
+		grads[1] = t.Scale(t.MatMul(dy[0], t.unary("T", c.In[2])), alpha)
+	}
+	if b := c.In[2]; b.RequiresGrad() {
+		grads[2] = t.Scale(t.MatMul(t.unary("T", c.In[1]), dy[0]), alpha)
+	}
+	return grads
+}

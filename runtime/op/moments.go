@@ -1,0 +1,231 @@
+package op
+
+import (
+	"math"
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/tensor"
+)
+
+// The reductions of this file are computed in float64 and rounded once.
+
+func init() {
+	correction := Param{Name: "correction", Kind: Float, Doc: "what is taken off the number of elements", Default: Default(Float1(1))}
+	momentParams := append(dimsParams[:len(dimsParams):len(dimsParams)], correction)
+	register(&Def{
+		Name:    "var",
+		Surface: Method,
+		Doc: "var(x, dim=None, keepdim=False, correction=1) returns the variance of x, of floats, over dim.\n" + dimsDoc +
+			"The sum of squared\ndistances from the mean is divided by the number of elements less correction, or by\n0 if that is negative. Computed in float64.\n" +
+			">>> tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0).item()\n" +
+			"1.25",
+		Params: momentParams,
+		Infer:  inferFloatReduced,
+		Run:    func(c *Call) error { return runVar(c, false) },
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return one(t.varGrad(c, t.wide(dy[0])))
+		},
+	})
+	register(&Def{
+		Name:    "std",
+		Surface: Method,
+		Doc: "std(x, dim=None, keepdim=False, correction=1) returns the standard deviation of x, of floats, over dim: the square root of var.\n" +
+			"The gradient where it is 0 is 0.\n" +
+			">>> tensor([1.0, 3.0]).std(correction=0).item()\n" +
+			"1.0",
+		Params: momentParams,
+		Infer:  inferFloatReduced,
+		Run:    func(c *Call) error { return runVar(c, true) },
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			y := t.wide(c.Out[0])
+			slope := t.Where(t.isZero(y), tensor.Number(0.0), t.Div(t.wide(dy[0]), t.Scale(y, 2)))
+			return one(t.varGrad(c, slope))
+		},
+	})
+	register(&Def{
+		Name:    "norm",
+		Surface: Method,
+		Doc: "norm(x, p=2, dim=None, keepdim=False) returns the p-norm of x, of floats, over dim.\n" + dimsDoc +
+			"It is\n(Σ |x|^p)^(1/p); for p inf and -inf the greatest and least |x|; for p 0 the number of\nelements other than 0. Computed in float64.\n" +
+			">>> tensor([3.0, 4.0]).norm().item()\n" +
+			"5.0",
+		Params: []Param{
+			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
+			{Name: "p", Kind: Float, Doc: "the order of the norm", Default: Default(Float1(2))},
+			dimsParams[1],
+			keepdimParam,
+		},
+		Infer: inferNorm,
+		Run:   runNorm,
+		Grad:  normGrad,
+	})
+	register(&Def{
+		Name:    "logsumexp",
+		Surface: Method,
+		Doc: "logsumexp(x, dim=None, keepdim=False) returns the logarithm of the sum of exp(x), of floats, over dim, without overflow.\n" + dimsDoc +
+			"Of nothing it is -inf. Computed in float64.\n" +
+			">>> tensor([1000.0, 1000.0]).logsumexp(dim=0).item()\n" +
+			"1000.6931762695312",
+		Params: dimsParams,
+		Infer:  inferFloatReduced,
+		Run:    runLogSumExp,
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			share := t.unary("exp", t.Sub(t.wide(c.In[0]), t.wide(t.kept(c, c.Out[0]))))
+			return one(t.Mul(t.spread(c, dy[0]), share))
+		},
+	})
+}
+
+// isZero returns where x is 0.
+func (t *Tape) isZero(x *tensor.Tensor) *tensor.Tensor {
+	return t.binary("eq", x, tensor.Number(int64(0)))
+}
+
+// reduceMapped stores in dst the elements f(x, y), reduced by r over the dims
+// that are true in reduced. y is broadcast to x.
+func reduceMapped(dst, x, y *tensor.Tensor, reduced []bool, r *kernel.Reduction[float64], f func(dst, x, y []float64), finish func(lo int, d []float64)) {
+	fold := foldOf(x, reduced)
+	xv, yv := fold.view(x), fold.view(expanded(y, x.Shape()))
+	xs, ys := newSource[float64](xv, xv.Shape()), newSource[float64](yv, yv.Shape())
+	var buf []float64
+	load := func(lo, hi int) []float64 {
+		if len(buf) < hi-lo {
+			buf = make([]float64, hi-lo)
+		}
+		f(buf[:hi-lo], xs.block(lo, hi), ys.block(lo, hi))
+		return buf[:hi-lo]
+	}
+	reduceBlocks(dst, &fold, r, load, finish)
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(y)
+}
+
+// reducedRoom returns a float64 tensor of the shape of c's first input with
+// size 1 in the reduced dims.
+func (c *Call) reducedRoom(reduced []bool) (*tensor.Tensor, error) {
+	return c.room(dtype.Float64, reducedShape(c.In[0].Shape(), reduced, true))
+}
+
+// runVar computes the variance, or its square root.
+func runVar(c *Call, root bool) error {
+	reduced, err := c.reduced()
+	if err != nil {
+		return err
+	}
+	mean, err := c.reducedRoom(reduced)
+	if err != nil {
+		return err
+	}
+	x, n := c.In[0], float64(c.reducedSize())
+	reduceTo(mean, x, reduced, &kernel.Sum.F64, divideBy[float64](n))
+	reduceMapped(c.Out[0], x, mean, reduced, &kernel.Sum.F64, kernel.SquaredDiffTo[float64], func(_ int, d []float64) {
+		for i := range d {
+			d[i] /= max(n-c.Args[2].Float, 0)
+			if root {
+				d[i] = math.Sqrt(d[i])
+			}
+		}
+	})
+	return nil
+}
+
+// varGrad is dy times the derivative 2 (x - mean) / (n - correction).
+func (t *Tape) varGrad(c *Call, dy *tensor.Tensor) *tensor.Tensor {
+	x := t.wide(c.In[0])
+	dims, _ := c.reduced()
+	mean := t.Do("mean", one(x), IntsN(listed(dims)...), Bool1(true))
+	n := max(float64(c.reducedSize())-c.Args[2].Float, 0)
+	return t.Mul(t.spread(c, t.Scale(dy, 2/n)), t.Sub(x, mean))
+}
+
+func inferNorm(c *Call) error {
+	p := c.Args[0].Float
+	if p != p {
+		return c.Bad("p", "nan", "a number", "")
+	}
+	if math.IsInf(p, 0) {
+		if err := c.someElements(); err != nil {
+			return err
+		}
+	}
+	return inferFloatReduced(c)
+}
+
+func runNorm(c *Call) error {
+	reduced, err := c.reduced()
+	if err != nil {
+		return err
+	}
+	p, r := c.Args[0].Float, &kernel.Sum.F64
+	f := func(dst, x, _ []float64) { kernel.AbsFloatTo(dst, x) }
+	root := func(v float64) float64 { return v }
+	switch {
+	case math.IsInf(p, 1):
+		r = &kernel.Max.F64
+	case math.IsInf(p, -1):
+		r = &kernel.Min.F64
+	case p == 0:
+		f = func(dst, x, y []float64) { kernel.CountTo(dst, x) }
+	case p == 2:
+		f, root = func(dst, x, _ []float64) { kernel.SquareTo(dst, x) }, math.Sqrt
+	case p != 1:
+		f = func(dst, x, y []float64) {
+			kernel.AbsFloatTo(dst, x)
+			kernel.PowFloatTo(dst, dst, y)
+		}
+		root = func(v float64) float64 { return math.Pow(v, 1/p) }
+	}
+	reduceMapped(c.Out[0], c.In[0], tensor.Number(p), reduced, r, f, func(_ int, d []float64) {
+		for i, v := range d {
+			d[i] = root(v)
+		}
+	})
+	return nil
+}
+
+// normGrad is dy times x |x|^(p-2) / y^(p-1), 0 where y is 0; for the greatest
+// and least the sign of x, shared by all that are equal.
+func normGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	p, x, g := c.Args[0].Float, t.wide(c.In[0]), t.wide(dy[0])
+	if p == 0 {
+		return one(t.Do("zeros_like", one(x), None))
+	}
+	size, sign := t.unary("abs", x), t.unary("sign", x)
+	if math.IsInf(p, 0) {
+		return one(t.Mul(sign, t.shareOut(c, size, t.wide(c.Out[0]), g)))
+	}
+	y := t.wide(c.Out[0])
+	slope := t.Div(g, t.binary("pow", y, tensor.Number(p-1)))
+	slope = t.spread(c, t.Where(t.isZero(y), tensor.Number(0.0), slope))
+	power := t.Where(t.isZero(x), tensor.Number(0.0), t.binary("pow", size, tensor.Number(p-1)))
+	return one(t.Mul(t.Mul(sign, power), slope))
+}
+
+// runLogSumExp takes the greatest element out of the sum.
+func runLogSumExp(c *Call) error {
+	reduced, err := c.reduced()
+	if err != nil {
+		return err
+	}
+	most, err := c.reducedRoom(reduced)
+	if err != nil {
+		return err
+	}
+	x := c.In[0]
+	reduceTo(most, x, reduced, &kernel.Max.F64, func(_ int, d []float64) {
+		for i, v := range d {
+			if math.IsInf(v, 0) {
+				d[i] = 0
+			}
+		}
+	})
+	m := tensor.Data[float64](most)
+	reduceMapped(c.Out[0], x, most, reduced, &kernel.Sum.F64, kernel.ExpDiffTo[float64], func(lo int, d []float64) {
+		for i, v := range d {
+			d[i] = math.Log(v) + m[lo+i]
+		}
+	})
+	return nil
+}

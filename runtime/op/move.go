@@ -1,0 +1,128 @@
+package op
+
+import (
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A place says where elements lie in a buffer: the first at offset, the others
+// by a stride for each dim. Unlike a tensor's, the strides may be negative.
+type place struct {
+	offset  int
+	strides []int
+}
+
+// placeOf returns where the elements of x lie.
+func placeOf(x *tensor.Tensor) place { return place{x.Offset(), x.Strides()} }
+
+// narrow returns the place from index start on in dim d.
+func (p place) narrow(d, start int) place {
+	return place{p.offset + start*p.strides[d], p.strides}
+}
+
+// broadcast returns the place of elements of shape xs broadcast to s.
+func (p place) broadcast(xs, s shape.Shape) place {
+	b := place{p.offset, make([]int, len(s))}
+	lead := len(s) - len(xs)
+	for d, size := range xs {
+		if size != 1 {
+			b.strides[lead+d] = p.strides[d]
+		}
+	}
+	return b
+}
+
+// copySame stores the elements of x, of the dtype of dst and broadcast to its
+// shape, in those of dst. They do not overlap.
+func copySame(dst, x *tensor.Tensor) {
+	from := placeOf(x)
+	if !x.Shape().Equal(dst.Shape()) {
+		from = from.broadcast(x.Shape(), dst.Shape())
+	} else if x.Contiguous() && dst.Contiguous() {
+		copy(dst.Bytes(), x.Bytes())
+		goruntime.KeepAlive(dst)
+		goruntime.KeepAlive(x)
+		return
+	}
+	moveElements(dst, placeOf(dst), x, from, dst.Shape())
+}
+
+// moveElements stores the elements of x's buffer at from in dst's buffer at
+// to; there are as many as a tensor of shape s has. The tensors are of one
+// dtype, and the elements do not overlap.
+func moveElements(dst *tensor.Tensor, to place, x *tensor.Tensor, from place, s shape.Shape) {
+	switch dst.DType() {
+	case dtype.Float32:
+		moveAll(tensor.Storage[float32](dst), to, tensor.Storage[float32](x), from, s)
+	case dtype.Float64:
+		moveAll(tensor.Storage[float64](dst), to, tensor.Storage[float64](x), from, s)
+	case dtype.Float16:
+		moveAll(tensor.Storage[dtype.F16](dst), to, tensor.Storage[dtype.F16](x), from, s)
+	case dtype.BFloat16:
+		moveAll(tensor.Storage[dtype.BF16](dst), to, tensor.Storage[dtype.BF16](x), from, s)
+	case dtype.Int64:
+		moveAll(tensor.Storage[int64](dst), to, tensor.Storage[int64](x), from, s)
+	case dtype.Int32:
+		moveAll(tensor.Storage[int32](dst), to, tensor.Storage[int32](x), from, s)
+	case dtype.Uint8:
+		moveAll(tensor.Storage[uint8](dst), to, tensor.Storage[uint8](x), from, s)
+	default:
+		moveAll(tensor.Storage[bool](dst), to, tensor.Storage[bool](x), from, s)
+	}
+	goruntime.KeepAlive(dst)
+	goruntime.KeepAlive(x)
+}
+
+// moveAll is moveElements on slices.
+func moveAll[T any](dst []T, to place, src []T, from place, s shape.Shape) {
+	if s.Numel() == 0 {
+		return
+	}
+	sizes, ds, ss := mergeDims(s, to.strides, from.strides)
+	outer := len(sizes) - 2
+	rows, cols := sizes[outer], sizes[outer+1]
+	d := kernel.Grid{Offset: to.offset, Row: ds[outer], Col: ds[outer+1]}
+	g := kernel.Grid{Offset: from.offset, Row: ss[outer], Col: ss[outer+1]}
+	index := make([]int, outer)
+	for {
+		kernel.Copy(dst, d, src, g, rows, cols)
+		i := outer - 1
+		for ; i >= 0; i-- {
+			d.Offset, g.Offset = d.Offset+ds[i], g.Offset+ss[i]
+			if index[i]++; index[i] < sizes[i] {
+				break
+			}
+			d.Offset, g.Offset = d.Offset-sizes[i]*ds[i], g.Offset-sizes[i]*ss[i]
+			index[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// mergeDims returns s and the strides a and b of two operands without dims of
+// size 1, and with neighbouring dims that are one for both operands merged. It
+// puts dims of size 1 in front, so that there are at least two.
+func mergeDims(s shape.Shape, a, b []int) (sizes, sa, sb []int) {
+	n := len(s) + 2
+	room := make([]int, 3*n)
+	sizes, sa, sb = room[:2:n], room[n:n+2:2*n], room[2*n:n*2+2:3*n]
+	sizes[0], sizes[1] = 1, 1
+	for d, size := range s {
+		k := len(sizes) - 1
+		switch {
+		case size == 1:
+		case k >= 2 && sa[k] == a[d]*size && sb[k] == b[d]*size:
+			sizes[k], sa[k], sb[k] = sizes[k]*size, a[d], b[d]
+		default:
+			sizes, sa, sb = append(sizes, size), append(sa, a[d]), append(sb, b[d])
+		}
+	}
+	k := min(len(sizes)-2, 2) // how many of the dims in front are not needed
+	return sizes[k:], sa[k:], sb[k:]
+}

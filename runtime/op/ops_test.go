@@ -1,0 +1,143 @@
+package op
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// Helpers for tests of single operators: tensors of literals in, numbers out.
+
+var testCtx = &Ctx{Alloc: tensor.NewAllocator(0)}
+
+// mk returns a tensor of dt and shape s that holds data.
+func mk(t *testing.T, dt dtype.DType, s []int, data ...float64) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.New(testCtx.Alloc, dtype.Float64, shape.Shape(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(tensor.Data[float64](x), data)
+	y, err := castTo(testCtx, x, dt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// vec returns a float32 tensor of one dim.
+func vec(t *testing.T, data ...float64) *tensor.Tensor {
+	return mk(t, dtype.Float32, []int{len(data)}, data...)
+}
+
+// ints returns an int64 tensor of one dim.
+func ints(t *testing.T, data ...float64) *tensor.Tensor {
+	return mk(t, dtype.Int64, []int{len(data)}, data...)
+}
+
+// bools returns a bool tensor of one dim.
+func bools(t *testing.T, data ...float64) *tensor.Tensor {
+	return mk(t, dtype.Bool, []int{len(data)}, data...)
+}
+
+// do applies the operator called name; args left out take their defaults.
+func do(name string, in []*tensor.Tensor, args ...Arg) (*Call, error) {
+	d := must(name)
+	i := 0
+	for _, p := range d.Params {
+		if p.IsTensor() {
+			continue
+		}
+		if i++; i > len(args) {
+			args = append(args, *p.Default)
+		}
+	}
+	return Apply(testCtx, d, in, args)
+}
+
+// must1 is do of a call that succeeds.
+func must1(t *testing.T, name string, in []*tensor.Tensor, args ...Arg) *Call {
+	t.Helper()
+	c, err := do(name, in, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return c
+}
+
+// floats returns the elements of x.
+func floats(t *testing.T, x *tensor.Tensor) []float64 {
+	t.Helper()
+	y, err := copyOf(testCtx, x, dtype.Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]float64{}, tensor.Data[float64](y)...)
+}
+
+// same reports whether got and want are equal, NaN being equal to NaN.
+func same(got, want []float64) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i, v := range got {
+		if v != want[i] && !(v != v && want[i] != want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+var inf, nan = math.Inf(1), math.NaN()
+
+// A case1 is a call and its first result.
+type case1 struct {
+	name string
+	in   []*tensor.Tensor
+	args []Arg
+	dt   dtype.DType
+	s    shape.Shape // nil: that of the first input
+	want []float64
+}
+
+func (k *case1) run(t *testing.T) {
+	t.Helper()
+	c, err := do(k.name, k.in, k.args...)
+	if err != nil {
+		t.Errorf("%s(%s): %v", k.name, describeAll(k.in), err)
+		return
+	}
+	y, s := c.Out[0], k.s
+	if s == nil {
+		s = k.in[0].Shape()
+	}
+	if y.DType() != k.dt || !reflect.DeepEqual(append(shape.Shape{}, y.Shape()...), append(shape.Shape{}, s...)) {
+		t.Errorf("%s(%s) = %s, want %v%v", k.name, describeAll(k.in), Describe(y), k.dt, s)
+	} else if got := floats(t, y); !same(got, k.want) {
+		t.Errorf("%s(%s, %v) = %v, want %v", k.name, describeAll(k.in), k.args, got, k.want)
+	}
+}
+
+func describeAll(in []*tensor.Tensor) string {
+	var s []string
+	for _, x := range in {
+		s = append(s, Describe(x))
+	}
+	return strings.Join(s, ", ")
+}
+
+// fails checks that a call is refused with an *ArgError that contains want.
+func fails(t *testing.T, want, name string, in []*tensor.Tensor, args ...Arg) {
+	t.Helper()
+	_, err := do(name, in, args...)
+	if _, ok := err.(*ArgError); !ok {
+		t.Errorf("%s(%s): error %v (%T), want an *ArgError", name, describeAll(in), err, err)
+	} else if !strings.Contains(err.Error(), want) {
+		t.Errorf("%s(%s): error %q, want %q in it", name, describeAll(in), err, want)
+	}
+}

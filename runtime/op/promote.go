@@ -1,0 +1,89 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// promote returns the dtype of an operation on in, by PyTorch's rule: tensors
+// with dims outrank tensors of shape (), and these outrank numbers; a lower
+// rank changes the dtype only by a wider family (bool, integer, float). A nil
+// input does not count.
+func promote(c *Ctx, in ...*tensor.Tensor) dtype.DType {
+	var rank [3]struct {
+		dt   dtype.DType
+		seen bool
+	}
+	for _, x := range in {
+		if x == nil {
+			continue
+		}
+		r, dt := &rank[0], x.DType()
+		switch {
+		case x.Weak():
+			r = &rank[2]
+			if dt.IsFloat() {
+				dt = c.Float
+			}
+		case x.Ndim() == 0:
+			r = &rank[1]
+		}
+		if r.seen {
+			dt = dtype.Promote(r.dt, dt)
+		}
+		r.dt, r.seen = dt, true
+	}
+	low := rank[2]
+	for i := 1; i >= 0; i-- {
+		high := rank[i]
+		if high.seen && (!low.seen || dtype.SameKind(high.dt, low.dt) || high.dt == dtype.Promote(high.dt, low.dt)) {
+			low = high
+		}
+	}
+	return low.dt
+}
+
+// promote2 is promote of two operands, quick where there is nothing to decide.
+func promote2(c *Ctx, x, y *tensor.Tensor) dtype.DType {
+	if x.DType() == y.DType() && x.Weak() == y.Weak() {
+		if x.Weak() && x.DType().IsFloat() {
+			return c.Float
+		}
+		return x.DType()
+	}
+	return promote(c, x, y)
+}
+
+// checkNumber refuses the number x, the tensor parameter called param, if it
+// is an integer beyond the range of dt, in which the operator computes.
+func (c *Call) checkNumber(param string, x *tensor.Tensor, dt dtype.DType) error {
+	if !x.Weak() || x.DType() != dtype.Int64 || x.Buffer() == nil {
+		return nil
+	}
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	switch dt {
+	case dtype.Int32:
+		lo, hi = math.MinInt32, math.MaxInt32
+	case dtype.Uint8:
+		lo, hi = 0, math.MaxUint8
+	}
+	if v := tensor.Data[int64](x)[0]; v < lo || v > hi {
+		return c.Bad(param, fmt.Sprint(v), fmt.Sprintf("%d..%d", lo, hi), fmt.Sprintf("the range of %v", dt))
+	}
+	return nil
+}
+
+// broadcast2 returns the shape of an operation on x and y, the tensor
+// parameters called px and py.
+func (c *Call) broadcast2(x, y *tensor.Tensor, py string) (shape.Shape, error) {
+	s, ok := shape.Broadcast(x.Shape(), y.Shape())
+	if !ok {
+		return nil, c.Bad(py, fmt.Sprintf("shapes %v and %v", x.Shape(), y.Shape()),
+			"sizes that are equal or 1, aligned at the last dim", "")
+	}
+	return s, nil
+}

@@ -1,0 +1,198 @@
+package op
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func TestReductions(t *testing.T) {
+	f32, i64, bl := dtype.Float32, dtype.Int64, dtype.Bool
+	x := mk(t, f32, []int{2, 3}, 1, 5, 3, 4, 2, 6)
+	empty := mk(t, f32, []int{0, 3})
+	none, keep := []int{}, Bool1(true)
+	for _, k := range []case1{
+		{name: "sum", in: tensors{x}, dt: f32, s: none, want: []float64{21}},
+		{name: "sum", in: tensors{x}, args: []Arg{IntsN(-1)}, dt: f32, s: []int{2}, want: []float64{9, 12}},
+		{name: "sum", in: tensors{x}, args: []Arg{IntsN(0), keep}, dt: f32, s: []int{1, 3}, want: []float64{5, 7, 9}},
+		{name: "sum", in: tensors{x}, args: []Arg{IntsN(1, 0)}, dt: f32, s: none, want: []float64{21}},
+		{name: "sum", in: tensors{empty}, args: []Arg{IntsN(0)}, dt: f32, s: []int{3}, want: []float64{0, 0, 0}},
+		{name: "sum", in: tensors{empty}, args: []Arg{IntsN(1)}, dt: f32, s: []int{0}, want: nil},
+		{name: "sum", in: tensors{mk(t, dtype.Uint8, []int{2}, 200, 100)}, dt: i64, s: none, want: []float64{300}},
+		{name: "sum", in: tensors{bools(t, 1, 1, 0)}, dt: i64, s: none, want: []float64{2}},
+		{name: "mean", in: tensors{x}, dt: f32, s: none, want: []float64{3.5}},
+		{name: "mean", in: tensors{empty}, dt: f32, s: none, want: []float64{nan}},
+		{name: "prod", in: tensors{x}, args: []Arg{Int1(0)}, dt: f32, s: []int{3}, want: []float64{4, 10, 18}},
+		{name: "prod", in: tensors{empty}, dt: f32, s: none, want: []float64{1}},
+		{name: "max", in: tensors{x}, dt: f32, s: none, want: []float64{6}},
+		{name: "max", in: tensors{vec(t, 1, nan, 2)}, dt: f32, s: none, want: []float64{nan}},
+		{name: "min", in: tensors{x}, args: []Arg{Int1(1), keep}, dt: f32, s: []int{2, 1}, want: []float64{1, 2}},
+		{name: "max", in: tensors{vec(t, -1, nan, 2)}, args: []Arg{Int1(0)}, dt: f32, s: none, want: []float64{nan}},
+		{name: "max", in: tensors{mk(t, dtype.Float16, []int{2}, 0.5, 2)}, dt: dtype.Float16, s: none, want: []float64{2}},
+		{name: "argmax", in: tensors{x}, dt: i64, s: none, want: []float64{5}},
+		{name: "argmax", in: tensors{x}, args: []Arg{Int1(0)}, dt: i64, s: []int{3}, want: []float64{1, 0, 1}},
+		{name: "argmin", in: tensors{vec(t, 2, 1, 1)}, dt: i64, s: none, want: []float64{1}},
+		{name: "argmax", in: tensors{vec(t, 2, nan, nan)}, dt: i64, s: none, want: []float64{1}},
+		{name: "any", in: tensors{vec(t, 0, 0.5)}, dt: bl, s: none, want: []float64{1}},
+		{name: "any", in: tensors{vec(t)}, dt: bl, s: none, want: []float64{0}},
+		{name: "all", in: tensors{vec(t, nan, 0.5)}, dt: bl, s: none, want: []float64{1}},
+		{name: "all", in: tensors{vec(t)}, dt: bl, s: none, want: []float64{1}},
+		{name: "all", in: tensors{mk(t, bl, []int{2, 2}, 1, 0, 1, 1)}, args: []Arg{IntsN(0)}, dt: bl, s: []int{2}, want: []float64{1, 0}},
+		// Figures of NumPy.
+		{name: "var", in: tensors{vec(t, 1, 2, 3, 4)}, args: []Arg{None, Bool1(false), Float1(0)}, dt: f32, s: none, want: []float64{1.25}},
+		{name: "var", in: tensors{x}, args: []Arg{IntsN(1)}, dt: f32, s: []int{2}, want: []float64{4, 4}},
+		{name: "std", in: tensors{x}, args: []Arg{IntsN(1)}, dt: f32, s: []int{2}, want: []float64{2, 2}},
+		{name: "var", in: tensors{vec(t, 3)}, dt: f32, s: none, want: []float64{nan}},
+		{name: "norm", in: tensors{vec(t, 3, -4)}, dt: f32, s: none, want: []float64{5}},
+		{name: "norm", in: tensors{vec(t, 3e30, -4e30)}, dt: f32, s: none, want: []float64{float64(float32(5e30))}},
+		{name: "norm", in: tensors{vec(t, 3, -4)}, args: []Arg{Float1(1)}, dt: f32, s: none, want: []float64{7}},
+		{name: "norm", in: tensors{vec(t, 3, -4)}, args: []Arg{Float1(inf)}, dt: f32, s: none, want: []float64{4}},
+		{name: "norm", in: tensors{vec(t, 3, -4)}, args: []Arg{Float1(-inf)}, dt: f32, s: none, want: []float64{3}},
+		{name: "norm", in: tensors{vec(t, 3, 0)}, args: []Arg{Float1(0)}, dt: f32, s: none, want: []float64{1}},
+		{name: "norm", in: tensors{vec(t, 3, -4, 5)}, args: []Arg{Float1(3)}, dt: f32, s: none, want: []float64{6}},
+		{name: "logsumexp", in: tensors{vec(t, -1000, -1000)}, dt: f32, s: none, want: []float64{float64(float32(-1000 + math.Ln2))}},
+		{name: "logsumexp", in: tensors{vec(t, inf, 1)}, dt: f32, s: none, want: []float64{inf}},
+		{name: "logsumexp", in: tensors{vec(t, -inf, -inf)}, dt: f32, s: none, want: []float64{-inf}},
+		{name: "logsumexp", in: tensors{vec(t)}, dt: f32, s: none, want: []float64{-inf}},
+		{name: "cumsum", in: tensors{x}, args: []Arg{Int1(0)}, dt: f32, want: []float64{1, 5, 3, 5, 7, 9}},
+		{name: "cumsum", in: tensors{bools(t, 1, 0, 1)}, args: []Arg{Int1(-1)}, dt: i64, want: []float64{1, 1, 2}},
+		{name: "cumsum", in: tensors{empty}, args: []Arg{Int1(0)}, dt: f32, want: nil},
+	} {
+		k.run(t)
+	}
+	fails(t, `mean: for parameter "dim": got 5, want -2..1 (shape (2, 3))`, "mean", tensors{x}, IntsN(5))
+	fails(t, "got int64[1], want a float tensor (int64 has no fractions", "mean", tensors{ints(t, 1)})
+	fails(t, "want each dim once", "sum", tensors{x}, IntsN(0, -2))
+	fails(t, "at least one element", "max", tensors{empty})
+	fails(t, "at least one element", "argmin", tensors{empty}, Int1(0))
+}
+
+func TestSort(t *testing.T) {
+	x := mk(t, dtype.Float32, []int{2, 4}, 3, 1, nan, 1, 2, inf, -1, 0)
+	for _, k := range []struct {
+		name    string
+		args    []Arg
+		values  []float64
+		indices []float64
+	}{
+		{"sort", nil, []float64{1, 1, 3, nan, -1, 0, 2, inf}, []float64{1, 3, 0, 2, 2, 3, 0, 1}},
+		{"sort", []Arg{Int1(1), Bool1(true)}, []float64{nan, 3, 1, 1, inf, 2, 0, -1}, []float64{2, 0, 1, 3, 1, 0, 3, 2}},
+		{"sort", []Arg{Int1(0)}, []float64{2, 1, -1, 0, 3, inf, nan, 1}, []float64{1, 0, 1, 1, 0, 1, 0, 0}},
+		{"topk", []Arg{Int1(2)}, []float64{nan, 3, inf, 2}, []float64{2, 0, 1, 0}},
+		{"topk", []Arg{Int1(3), Int1(-1), Bool1(false)}, []float64{1, 1, 3, -1, 0, 2}, []float64{1, 3, 0, 2, 3, 0}},
+		{"topk", []Arg{Int1(0)}, nil, nil},
+		{"max", []Arg{Int1(0)}, []float64{3, inf, nan, 1}, []float64{0, 1, 0, 0}},
+	} {
+		c := must1(t, k.name, tensors{x}, k.args...)
+		if got := floats(t, c.Out[0]); !same(got, k.values) {
+			t.Errorf("%s%v: values %v, want %v", k.name, k.args, got, k.values)
+		}
+		if got := floats(t, c.Out[1]); !same(got, k.indices) {
+			t.Errorf("%s%v: indices %v, want %v", k.name, k.args, got, k.indices)
+		}
+	}
+	fails(t, `topk: for parameter "k": got 5, want 0..4`, "topk", tensors{x}, Int1(5))
+}
+
+// A sum has the bits of the documented order, whatever the strides of x and
+// the dims it is taken over.
+func TestSumOrder(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := shape.Shape(rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 7, 40, 70}), 1, 3).Draw(r, "shape"))
+		if rapid.Bool().Draw(r, "long") {
+			s[rapid.IntRange(0, len(s)-1).Draw(r, "long dim")] = 2100
+		}
+		x := scrambled(r, s)
+		dims := make([]bool, len(s))
+		var list []int
+		for d := range dims {
+			if dims[d] = rapid.Bool().Draw(r, fmt.Sprint("reduce ", d)); dims[d] {
+				list = append(list, d)
+			}
+		}
+		if list == nil {
+			return
+		}
+		c, err := do("sum", tensors{x}, IntsN(list...))
+		if err != nil {
+			r.Fatal(err)
+		}
+		got, want := tensor.Data[float32](c.Out[0]), plainSums(x, dims)
+		for i := range got {
+			if got[i] != want[i] {
+				r.Fatalf("sum of %v strides %v over %v: element %d is %v, want %v", s, x.Strides(), list, i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// scrambled returns a tensor of shape s whose dims lie in some order in
+// storage.
+func scrambled(r *rapid.T, s shape.Shape) *tensor.Tensor {
+	order := rapid.Permutation(iota0(len(s))).Draw(r, "order")
+	st := make([]int, len(s))
+	n := 1
+	for _, d := range order {
+		st[d] = n
+		n *= s[d]
+	}
+	x, err := tensor.New(testCtx.Alloc, dtype.Float32, shape.Shape{n})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i, data := 0, tensor.Data[float32](x); i < n; i++ {
+		data[i] = float32(math.Sin(float64(i)*1e3)) * 1e3
+	}
+	return x.View(s, st, 0)
+}
+
+// plainSums computes sums in the order that package kernel documents.
+func plainSums(x *tensor.Tensor, dims []bool) []float32 {
+	f := fold{outer: 1}
+	for d, r := range dims {
+		if !r {
+			f.order = append(f.order, d)
+			f.outer *= x.Shape()[d]
+		}
+	}
+	for d, r := range dims {
+		if r {
+			f.order = append(f.order, d)
+		}
+	}
+	v := f.view(x)
+	src := newSource[float32](v, v.Shape())
+	k := x.Numel() / f.outer
+	sums := make([]float32, f.outer)
+	for i := range sums {
+		sums[i] = plainSum(src.block(i*k, (i+1)*k))
+	}
+	return sums
+}
+
+func plainSum(x []float32) float32 {
+	if len(x) > kernel.Block {
+		half := kernel.Block
+		for 2*half < len(x) {
+			half *= 2
+		}
+		return plainSum(x[:half]) + plainSum(x[half:])
+	}
+	var lane [8]float32
+	for i, v := range x {
+		lane[i%8] += v
+	}
+	for w := 4; w > 0; w /= 2 {
+		for l := range w {
+			lane[l] += lane[l+w]
+		}
+	}
+	return lane[0]
+}

@@ -1,0 +1,100 @@
+package op
+
+import (
+	goruntime "runtime"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// This file serves kernels that work on a row of elements: those along one
+// dim, or along the last dims. Rows that do not lie as a kernel wants them are
+// copied, and results are copied back.
+
+// lastDim returns a view of x with dim d moved to the end.
+func lastDim(x *tensor.Tensor, d int) *tensor.Tensor {
+	n := x.Ndim()
+	if d == n-1 {
+		return x
+	}
+	s, st := make([]int, 0, n), make([]int, 0, n)
+	for i := range n {
+		if i != d {
+			s, st = append(s, x.Shape()[i]), append(st, x.Strides()[i])
+		}
+	}
+	return x.View(append(s, x.Shape()[d]), append(st, x.Strides()[d]), x.Offset())
+}
+
+// inOrder returns x, or a copy of it, contiguous and in dtype dt.
+func (c *Call) inOrder(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+	if x.DType() == dt && x.Contiguous() {
+		return x, nil
+	}
+	y, err := copyOf(c.Ctx, x, dt)
+	if err != nil {
+		return nil, c.memory(err)
+	}
+	return y, nil
+}
+
+// room returns an uninitialised tensor for what a kernel computes on the way.
+func (c *Call) room(dt dtype.DType, s shape.Shape) (*tensor.Tensor, error) {
+	x, err := tensor.New(c.Ctx.Alloc, dt, s)
+	if err != nil {
+		return nil, c.memory(err)
+	}
+	return x, nil
+}
+
+// An output is a tensor to be filled in order: the result itself or, where
+// that is of another dtype or lies otherwise, room that is copied there.
+type output struct{ dst, room *tensor.Tensor }
+
+// newOutput returns an output to dst, of dtype dt.
+func (c *Call) newOutput(dst *tensor.Tensor, dt dtype.DType) (output, error) {
+	if dst.DType() == dt && dst.Contiguous() {
+		return output{dst, dst}, nil
+	}
+	room, err := c.room(dt, dst.Shape())
+	return output{dst, room}, err
+}
+
+// done puts the elements where they belong.
+func (o *output) done() {
+	if o.room != o.dst {
+		copyInto(o.dst, o.room)
+	}
+	goruntime.KeepAlive(o.room)
+}
+
+// alongDim runs a kernel over the rows of x along dim d, into c.Out[0]. f32
+// and f64 are given a row of the result and one of x.
+func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64 func(dst, x []float64)) error {
+	dt := c.Out[0].DType().Compute()
+	in, err := c.inOrder(lastDim(x, d), dt)
+	if err != nil {
+		return err
+	}
+	out, err := c.newOutput(lastDim(c.Out[0], d), dt)
+	if err != nil {
+		return err
+	}
+	n := x.Shape()[d]
+	if dt == dtype.Float64 {
+		eachRow(tensor.Data[float64](out.room), tensor.Data[float64](in), n, f64)
+	} else {
+		eachRow(tensor.Data[float32](out.room), tensor.Data[float32](in), n, f32)
+	}
+	out.done()
+	goruntime.KeepAlive(in)
+	return nil
+}
+
+// eachRow calls f with each row of n elements of dst and x.
+func eachRow[T any](dst, x []T, n int, f func(dst, x []T)) {
+	for at := 0; at < len(x); at += n {
+		f(dst[at:at+n], x[at:at+n])
+	}
+}

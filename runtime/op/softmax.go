@@ -1,0 +1,73 @@
+package op
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	params := []Param{
+		{Name: "x", Kind: Tensor, Doc: "a float tensor"},
+		{Name: "dim", Kind: Dim, Doc: "the dim whose elements sum to 1"},
+		{Name: "dtype", Kind: OptDType, Doc: "the float dtype to convert x to first, or None", Default: Default(None)},
+	}
+	register(&Def{
+		Name:    "softmax",
+		Surface: Namespace,
+		Doc: "softmax(x, dim, dtype=None) returns exp(x) divided by its sum over dim.\n" +
+			">>> F.softmax(tensor([0.0, 0.0]), dim=0)\n" +
+			"[0.5 0.5]",
+		Params: params,
+		Infer:  inferSoftmax,
+		Run:    func(c *Call) error { return c.alongArgDim(kernel.SoftmaxTo[float32], kernel.SoftmaxTo[float64]) },
+		// dx = y (dy - Σ dy y).
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			g, y := t.wide(dy[0]), t.wide(c.Out[0])
+			gy := t.Mul(g, y)
+			return []*tensor.Tensor{t.Sub(gy, t.Mul(y, t.Sum(gy, []int{c.Args[0].Int}, true)))}
+		},
+	})
+	register(&Def{
+		Name:    "log_softmax",
+		Surface: Namespace,
+		Doc: "log_softmax(x, dim, dtype=None) returns the logarithm of softmax(x, dim), without overflow.\n" +
+			">>> F.log_softmax(tensor([0.0, 0.0]), dim=0)\n" +
+			"[-0.6931472 -0.6931472]",
+		Params: params,
+		Infer:  inferSoftmax,
+		Run:    func(c *Call) error { return c.alongArgDim(kernel.LogSoftmaxTo[float32], kernel.LogSoftmaxTo[float64]) },
+		// dx = dy - exp(y) Σ dy.
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			g, y := t.wide(dy[0]), t.wide(c.Out[0])
+			return []*tensor.Tensor{t.Sub(g, t.Mul(t.unary("exp", y), t.Sum(g, []int{c.Args[0].Int}, true)))}
+		},
+	})
+}
+
+func inferSoftmax(c *Call) error {
+	x := c.In[0]
+	dt := x.DType()
+	if c.Args[1].Set {
+		dt = dtype.DType(c.Args[1].Int)
+		if !dt.IsFloat() {
+			return c.Bad("dtype", dt.String(), "a float dtype", "")
+		}
+	} else if err := c.checkFloat("x", x); err != nil {
+		return err
+	}
+	if _, err := c.Dim(0, x.Shape()); err != nil {
+		return err
+	}
+	return c.Result(dt, x.Shape())
+}
+
+// alongArgDim is alongDim of the first input, along the dim that the first
+// argument names.
+func (c *Call) alongArgDim(f32 func(dst, x []float32), f64 func(dst, x []float64)) error {
+	d, err := c.Dim(0, c.In[0].Shape())
+	if err != nil {
+		return err
+	}
+	return c.alongDim(c.In[0], d, f32, f64)
+}
