@@ -17,19 +17,15 @@ type Integer interface{ int64 | int32 | uint8 }
 // Number is the constraint of all types that kernels do arithmetic in.
 type Number interface{ Float | Integer }
 
-// Float32 widens h exactly.
+// Float32 widens h exactly. The bits of h, moved to their places in a float32,
+// are those of its value times 2^-112, subnormal or not; only infinities and
+// NaN then need their exponent.
 func (h F16) Float32() float32 {
-	sign := uint32(h&0x8000) << 16
-	exp := uint32(h>>10) & 0x1f
-	frac := uint32(h) & 0x3ff
-	switch exp {
-	case 0x1f: // infinity or NaN
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
-	case 0: // zero or subnormal: frac times 2^-24, exact in float32
-		f := float32(frac) * 0x1p-24
-		return math.Float32frombits(math.Float32bits(f) | sign)
+	b := math.Float32bits(math.Float32frombits(uint32(h&0x7fff)<<13) * 0x1p112)
+	if h&0x7c00 == 0x7c00 {
+		b |= 0x7f800000
 	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+	return math.Float32frombits(b | uint32(h&0x8000)<<16)
 }
 
 // ToF16 rounds f to the nearest F16, ties to even.

@@ -1,0 +1,403 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"time"
+
+	"tpsh/comm"
+	"tpsh/mesh"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A Collective says which collective is called, and how. Dims count from the
+// front; Root is a group rank. Fields that the operation does not have are
+// zero.
+type Collective struct {
+	Op     string   // "all_reduce", ...: a key of Collectives
+	Dim    int      // the dim that is cut or joined; split_dim of all_to_all
+	Concat int      // concat_dim of all_to_all
+	Root   int      // src or dst
+	Reduce string   // "sum", "mean", "prod", "max", "min"
+	Pairs  [][2]int // of collective_permute
+
+	// sizes, if set, cuts Dim into these sizes by group rank, instead of
+	// even chunks: a gradient goes back to the sizes that came in.
+	sizes []int
+}
+
+// form is what sets one collective apart from the others.
+type form struct {
+	kind comm.Kind
+	// free returns the axis along which members may differ, or -1.
+	free func(c *Collective) int
+	// rooted says that Collective.Root counts.
+	rooted bool
+	// in returns the blocks that the member offers.
+	in func(k *call) []comm.Block
+	// out returns the shape of the member's result and where in it each block
+	// goes; a nil function if it has no result.
+	out func(k *call) (shape.Shape, func(y *tensor.Tensor) []comm.Block)
+	// adjoint returns the gradient of the member's input; nil if the
+	// operation has none and refuses inputs that require grad.
+	adjoint func(k *call, dy *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+func noFree(*Collective) int    { return -1 }
+func freeDim(c *Collective) int { return c.Dim }
+
+// Collectives is the table of collectives of one tensor. It is filled in init
+// because adjoints look it up.
+var collectives map[string]*form
+
+func init() {
+	collectives = map[string]*form{
+		"all_reduce":         {comm.AllReduce, noFree, false, whole, sameShape, adjointAllReduce},
+		"all_gather":         {comm.AllGather, freeDim, false, whole, joined, adjointAllGather},
+		"reduce_scatter":     {comm.ReduceScatter, noFree, false, cutDim, myPart, adjointReduceScatter},
+		"broadcast":          {comm.Broadcast, noFree, true, whole, sameShape, adjointBroadcast},
+		"reduce":             {comm.Reduce, noFree, true, whole, rootOnly(sameShape), nil},
+		"gather":             {comm.Gather, freeDim, true, whole, rootOnly(joined), nil},
+		"scatter":            {comm.Scatter, noFree, true, cutDim, myPart, adjointScatter},
+		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, cutDim, exchanged, adjointAllToAll},
+		"collective_permute": {comm.Permute, noFree, false, whole, sameShape, adjointPermute},
+	}
+}
+
+// A call is one call of a collective by this rank.
+type call struct {
+	Collective
+	r       *Rank
+	g       *comm.Group
+	form    *form
+	x       *tensor.Tensor // contiguous
+	members []comm.Member  // once they agree
+	y       *tensor.Tensor // the result, or nil
+	grad    bool           // a member's input requires grad
+	record  bool           // and recording was on
+	seq     uint64         // reserved for the node
+	line    string         // of the forward call, if recorded or asynchronous
+	rec     *Record
+	since   time.Time
+	async   bool
+}
+
+// Run calls the collective c on x and returns its result: nil where c gives
+// this member none. Every member of g calls it.
+func (r *Rank) Run(g *comm.Group, c Collective, x *tensor.Tensor) (*tensor.Tensor, error) {
+	k, o, err := r.newCall(g, c, x, false)
+	if err != nil {
+		return nil, err
+	}
+	res, err := g.Run(r.ctx, o)
+	return k.finish(res, err)
+}
+
+// newCall checks the call and makes the operation for package comm.
+func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*call, *comm.Op, error) {
+	if err := r.enter(c.Op); err != nil {
+		return nil, nil, err
+	}
+	k := &call{Collective: c, r: r, g: g, form: collectives[c.Op], async: async}
+	red := kernel.Combine(nil)
+	if c.Reduce != "" {
+		if red = kernel.Combiner(x.DType(), c.Reduce); red == nil {
+			return nil, nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
+		}
+	}
+	k.record = r.Tape.Enabled()
+	k.seq = r.Tape.Reserve()
+	var err error
+	if k.x, err = r.contiguous(x); err != nil {
+		return nil, nil, err
+	}
+	o := &comm.Op{Kind: k.form.kind, Align: x.DType().Size(), Reduce: comm.Reducer(red), Prepare: k.prepare, Where: r.whereFn}
+	o.Desc = comm.Desc{Op: c.Op, DType: x.DType().String(), Shape: stated(x.Shape()), Free: k.form.free(&c),
+		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Flags: r.flags(g, async)}
+	if k.form.rooted {
+		o.Desc.Root = c.Root
+	}
+	if k.record && x.RequiresGrad() {
+		o.Desc.Flags |= comm.RequiresGrad
+	}
+	if g.Rank() >= 0 {
+		o.In = k.form.in(k)
+	}
+	k.trace()
+	return k, o, nil
+}
+
+// stated returns s as the contract has it, where nil stands for no tensor.
+func stated(s shape.Shape) []int {
+	if s == nil {
+		return []int{}
+	}
+	return s
+}
+
+// dims returns what the contract compares.
+func (c *Collective) dims() [2]int {
+	d := [2]int{-1, -1}
+	switch c.Op {
+	case "all_gather", "reduce_scatter", "gather", "scatter":
+		d[0] = c.Dim
+	case "all_to_all":
+		d = [2]int{c.Dim, c.Concat}
+	}
+	return d
+}
+
+// flags returns what the rank states with a call on g.
+func (r *Rank) flags(g *comm.Group, async bool) comm.Flags {
+	var f comm.Flags
+	if g.Size() == r.size && r.Output != nil && r.Output.Dirty() {
+		f |= comm.Output
+	}
+	if async {
+		f |= comm.Async
+	}
+	return f
+}
+
+// cut ends the section of output after a call that joined all ranks.
+func (r *Rank) cut(g *comm.Group, f comm.Flags) {
+	if g.Size() == r.size && r.Output != nil && f&comm.Output != 0 && f&comm.Async == 0 {
+		r.Output.Cut()
+	}
+}
+
+// contiguous returns x in row-major order, off the record.
+func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.Contiguous() {
+		return x, nil
+	}
+	c, err := op.Apply(&r.ops, op.Lookup("contiguous"), []*tensor.Tensor{x.Detach()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	y := c.Out[0]
+	y.Auto = x.Auto
+	return y, nil
+}
+
+// trace notes the call where a trace is on.
+func (k *call) trace() {
+	if len(k.r.traces) == 0 {
+		return
+	}
+	k.rec = &Record{Op: k.Op, Group: k.g.String(), Bytes: k.payload(), Shape: k.x.Shape(), DType: k.x.DType().String()}
+	k.since = time.Now()
+	k.r.note(k.rec)
+}
+
+// payload returns the bytes that the rank puts in.
+func (k *call) payload() int {
+	n := k.x.Numel() * k.x.DType().Size()
+	switch k.Op {
+	case "broadcast", "scatter":
+		if k.g.Rank() != k.Root {
+			return 0
+		}
+	case "collective_permute":
+		for _, p := range k.Pairs {
+			if p[0] == k.g.Rank() {
+				return n
+			}
+		}
+		return 0
+	}
+	return n
+}
+
+// prepare makes the result when the members agree.
+func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+	k.members = members
+	k.grad = flags&comm.RequiresGrad != 0
+	if k.grad && k.form.adjoint == nil {
+		all := map[string]string{"reduce": "all_reduce", "gather": "all_gather"}[k.Op]
+		return nil, &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: "use " + all + ", whose result every member has"}
+	}
+	s, blocks := k.form.out(k)
+	if blocks == nil {
+		return nil, nil
+	}
+	y, err := tensor.New(k.r.ops.Alloc, k.x.DType(), s)
+	if err != nil {
+		return nil, &op.ResourceError{Func: k.Op, Err: err}
+	}
+	k.y = y
+	return blocks(y), nil
+}
+
+// finish ends the call: it completes the trace, cuts the output and records
+// the gradient.
+func (k *call) finish(res comm.Result, err error) (*tensor.Tensor, error) {
+	if k.rec != nil {
+		k.rec.finish(res, k.since)
+	}
+	goruntime.KeepAlive(k.x)
+	if err != nil {
+		return nil, err
+	}
+	if k.Op == "collective_permute" && !k.receives() {
+		clear(k.y.Bytes())
+	}
+	k.r.cut(k.g, res.Flags)
+	if k.grad && k.record {
+		if k.line == "" {
+			k.line = k.r.where()
+		}
+		k.r.Tape.CustomAt(k.seq, k.Op, []*tensor.Tensor{k.x}, []*tensor.Tensor{k.y}, true, k.backward)
+	}
+	return k.y, nil
+}
+
+// backward is the gradient of the call, which names the line of the forward
+// one.
+func (k *call) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	outer := k.r.replayed
+	k.r.replayed = k.line
+	defer func() { k.r.replayed = outer }()
+	g := dy[0]
+	if g == nil {
+		g = t.Do("zeros_like", []*tensor.Tensor{k.y.Detach()}, op.None)
+	}
+	dx, err := k.form.adjoint(k, g)
+	return []*tensor.Tensor{dx}, err
+}
+
+// whole offers all of x.
+func whole(k *call) []comm.Block { return []comm.Block{comm.Whole(k.x.Bytes())} }
+
+// sameShape is a result of the shape of x.
+func sameShape(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+	return k.x.Shape(), func(y *tensor.Tensor) []comm.Block { return []comm.Block{comm.Whole(y.Bytes())} }
+}
+
+// rootOnly is what out says on the root, and nothing elsewhere.
+func rootOnly(out func(*call) (shape.Shape, func(*tensor.Tensor) []comm.Block)) func(*call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+	return func(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+		if k.g.Rank() != k.Root {
+			return nil, nil
+		}
+		return out(k)
+	}
+}
+
+// cutDim offers x cut along Dim, a part for each member; only the root of a
+// scatter offers anything.
+func cutDim(k *call) []comm.Block {
+	if k.form.rooted && k.g.Rank() != k.Root {
+		return nil
+	}
+	return blocksAlong(k.x, k.Dim, k.parts(k.x.Shape()[k.Dim]))
+}
+
+// parts returns the sizes in which n elements are cut for the members.
+func (k *call) parts(n int) []int {
+	if k.sizes != nil {
+		return k.sizes
+	}
+	sizes := make([]int, k.g.Size())
+	for i := range sizes {
+		lo, hi := mesh.Block(n, k.g.Size(), i)
+		sizes[i] = hi - lo
+	}
+	return sizes
+}
+
+// myPart is the result of which each member has its part along Dim.
+func myPart(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+	_, blocks := sameShape(k)
+	return withSize(k.x.Shape(), k.Dim, k.parts(k.x.Shape()[k.Dim])[k.g.Rank()]), blocks
+}
+
+// joined is the members' inputs joined along Dim.
+func joined(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+	sizes := freeSizes(k.members)
+	return withSize(k.x.Shape(), k.Dim, sum(sizes)), func(y *tensor.Tensor) []comm.Block {
+		return blocksAlong(y, k.Dim, sizes)
+	}
+}
+
+// exchanged is the parts that the members cut for this one along Dim, joined
+// along Concat.
+func exchanged(k *call) (shape.Shape, func(y *tensor.Tensor) []comm.Block) {
+	sizes := k.pieceSizes()
+	s := k.x.Shape()
+	if k.Dim != k.Concat {
+		s = withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()])
+	}
+	return withSize(s, k.Concat, sum(sizes)), func(y *tensor.Tensor) []comm.Block {
+		return blocksAlong(y, k.Concat, sizes)
+	}
+}
+
+// pieceSizes returns the sizes along Concat of the pieces of an all_to_all
+// that come from each member.
+func (k *call) pieceSizes() []int {
+	sizes := freeSizes(k.members)
+	if k.Dim == k.Concat {
+		for i, n := range sizes {
+			lo, hi := mesh.Block(n, k.g.Size(), k.g.Rank())
+			sizes[i] = hi - lo
+		}
+	}
+	return sizes
+}
+
+// freeSizes returns the members' sizes along the free axis.
+func freeSizes(members []comm.Member) []int {
+	sizes := make([]int, len(members))
+	for i, m := range members {
+		sizes[i] = m.Free
+	}
+	return sizes
+}
+
+func sum(sizes []int) int {
+	n := 0
+	for _, s := range sizes {
+		n += s
+	}
+	return n
+}
+
+// withSize returns s with size n at dim.
+func withSize(s shape.Shape, dim, n int) shape.Shape {
+	out := append(shape.Shape(nil), s...)
+	out[dim] = n
+	return out
+}
+
+// blocksAlong cuts the contiguous tensor x along dim into the given sizes.
+func blocksAlong(x *tensor.Tensor, dim int, sizes []int) []comm.Block {
+	s := x.Shape()
+	rows := s[:dim].Numel()
+	inner := s[dim+1:].Numel() * x.DType().Size()
+	data := x.Bytes()
+	blocks := make([]comm.Block, len(sizes))
+	lo := 0
+	for i, n := range sizes {
+		b := comm.Block{Rows: rows, Width: n * inner, Pitch: s[dim] * inner}
+		if rows*b.Width > 0 {
+			b.Data = data[lo*inner:]
+		}
+		blocks[i] = b
+		lo += n
+	}
+	return blocks
+}
+
+// receives reports whether a pair ends at this member.
+func (k *call) receives() bool {
+	for _, p := range k.Pairs {
+		if p[1] == k.g.Rank() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"tpsh/comm"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// An Output is where a rank's printed lines go. Operations that join all
+// ranks cut it into sections.
+type Output = interface {
+	// Dirty reports whether lines have been printed since the last Cut.
+	Dirty() bool
+	// Cut ends the section.
+	Cut()
+}
+
+// A Group is a group of ranks.
+type Group = comm.Group
+
+// A Rank is one participant of a job. Its methods are called by the goroutine
+// that runs its program.
+type Rank struct {
+	// Tape applies operators and records them.
+	Tape *grad.Recorder
+	// Hooks of the front end, set before a program runs.
+	Output Output
+	// Line returns the source line that the program is at, as file:line:col.
+	// It is called on the program's goroutine, or while that is blocked.
+	Line func() string
+
+	id, size int
+	ops      op.Ctx
+	end      *comm.Endpoint
+	world    *comm.Group
+	groups   map[string]int // how many groups of these ranks were made
+	ctx      context.Context
+
+	seed, draws uint64
+	traces      []*Trace
+	faults      faults
+	quiet       bool          // what is communicated is not the script's
+	whereFn     func() string // where, bound once
+	works       []*issued     // issued and not waited for
+	replayed    string        // the line of the forward call whose gradient runs
+}
+
+// newRank returns the rank at end.
+func newRank(end *comm.Endpoint, size int, alloc *tensor.Allocator, seed uint64) (*Rank, error) {
+	r := &Rank{id: end.Rank(), size: size, end: end, groups: map[string]int{}, seed: seed, ctx: context.Background()}
+	r.ops = op.Ctx{Alloc: alloc, Float: dtype.Float32, Draw: r.draw}
+	r.Tape = grad.New(&r.ops)
+	r.Line = func() string { return "" }
+	all := make([]int, size)
+	for i := range all {
+		all[i] = i
+	}
+	var err error
+	r.world, err = end.Group(all, "")
+	r.whereFn = r.where
+	end.Where(r.whereFn)
+	return r, err
+}
+
+// ID returns the rank's number, from 0.
+func (r *Rank) ID() int { return r.id }
+
+// Size returns the number of ranks of the job.
+func (r *Rank) Size() int { return r.size }
+
+// World returns the group of all ranks.
+func (r *Rank) World() *comm.Group { return r.world }
+
+// Ops returns what the rank's operators need.
+func (r *Rank) Ops() *op.Ctx { return &r.ops }
+
+// Context returns the context of the program that runs.
+func (r *Rank) Context() context.Context { return r.ctx }
+
+// Begin says that a program starts, which ctx ends.
+func (r *Rank) Begin(ctx context.Context) { r.ctx = ctx }
+
+// End says that the rank's program has ended with err. It waits for the
+// asynchronous calls that nobody waited for, unless the program failed, and
+// returns err or else the first error of theirs.
+func (r *Rank) End(err error) error {
+	if err == nil {
+		err = r.waitAll()
+	}
+	r.end.End(err)
+	return err
+}
+
+// Apply applies the operator d and returns its results.
+func (r *Rank) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	return r.Tape.Apply(d, in, args)
+}
+
+// Do applies the operator called name and returns its first result.
+func (r *Rank) Do(name string, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
+	out, err := r.Tape.Apply(op.Lookup(name), in, args)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// NewGroup returns a new group of ranks, in that order. Groups of the same
+// ranks are told apart by how many of them the rank has made. It does not
+// communicate.
+func (r *Rank) NewGroup(ranks []int) (*comm.Group, error) {
+	key := fmt.Sprint(ranks)
+	g, err := r.end.Group(ranks, fmt.Sprintf("#%d", r.groups[key]+1))
+	if err != nil {
+		return nil, err
+	}
+	r.groups[key]++
+	return g, nil
+}
+
+// SharedGroup returns the one group of ranks, in that order, that meshes and
+// modes share.
+func (r *Rank) SharedGroup(ranks []int) (*comm.Group, error) { return r.end.Group(ranks, "") }
+
+// where returns the line of the call under way: in a backward pass, that of
+// the forward call.
+func (r *Rank) where() string {
+	if r.replayed != "" {
+		return r.replayed
+	}
+	return r.Line()
+}
+
+// ManualSeed sets the seed, and the draw counter to 0.
+func (r *Rank) ManualSeed(seed uint64) { r.seed, r.draws = seed, 0 }
+
+// RNG returns the seed and the number of draws since it was set.
+func (r *Rank) RNG() (seed, draws uint64) { return r.seed, r.draws }
+
+// SetRNG restores what RNG returned.
+func (r *Rank) SetRNG(seed, draws uint64) { r.seed, r.draws = seed, draws }
+
+func (r *Rank) draw() (seed, draw uint64) {
+	r.draws++
+	return r.seed, r.draws - 1
+}
