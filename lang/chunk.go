@@ -1,0 +1,219 @@
+package lang
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A session holds the globals that chunks share. They are alive: a function
+// sees what its globals are now, not what they were when it was defined.
+//
+// Starlark gives each compiled file globals of its own. So a chunk is compiled
+// statement by statement with every global as a predeclared name, which the
+// interpreter looks up in names when it meets it, and assignments to globals
+// are rewritten as assignments to items of the session: x = 1 becomes
+// session["x"] = 1, and def f(): ... is followed by session["f"] = f.
+type session struct {
+	names   starlark.StringDict // predeclared, universal, and assigned
+	defined map[string]bool     // the assigned ones
+}
+
+// sessionName is what rewritten chunks call the session. No source can.
+const sessionName = "<session>"
+
+var (
+	_ starlark.Mapping   = (*session)(nil)
+	_ starlark.HasSetKey = (*session)(nil)
+)
+
+func newSession(predeclared starlark.StringDict) *session {
+	s := &session{make(starlark.StringDict), make(map[string]bool)}
+	for _, dict := range []starlark.StringDict{starlark.Universe, predeclared} {
+		for name, v := range dict {
+			s.names[name] = v
+		}
+	}
+	s.names[sessionName] = s
+	return s
+}
+
+func (s *session) String() string        { return sessionName }
+func (s *session) Type() string          { return "session" }
+func (s *session) Freeze()               {}
+func (s *session) Truth() starlark.Bool  { return true }
+func (s *session) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: session") }
+
+// Get returns a global. The interpreter asks for it in x += 1.
+func (s *session) Get(key starlark.Value) (starlark.Value, bool, error) {
+	name := string(key.(starlark.String))
+	if v, ok := s.names[name]; ok {
+		return v, true, nil
+	}
+	return nil, false, fmt.Errorf("global variable %s referenced before assignment", name)
+}
+
+// SetKey assigns a global.
+func (s *session) SetKey(key, v starlark.Value) error {
+	s.set(string(key.(starlark.String)), v)
+	return nil
+}
+
+func (s *session) set(name string, v starlark.Value) {
+	s.names[name] = v
+	s.defined[name] = true
+}
+
+// run runs a chunk. If it is a single expression, run returns its value, which
+// becomes the global _ as well; else nil.
+func (s *session) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
+	file, err := Parse(string(p.Path), syntax.FilePortion{
+		Content:   []byte(p.Source),
+		FirstLine: int32(max(1, p.FirstLine)),
+		FirstCol:  1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if x := soleExpr(file); x != nil {
+		return s.eval(t, x)
+	}
+	programs, err := s.compile(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, prog := range programs {
+		if _, err := prog.Init(t, s.names); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// soleExpr returns the expression that is all of the file, or nil.
+func soleExpr(f *syntax.File) syntax.Expr {
+	if len(f.Stmts) == 1 {
+		if stmt, ok := f.Stmts[0].(*syntax.ExprStmt); ok {
+			return stmt.X
+		}
+	}
+	return nil
+}
+
+func (s *session) eval(t *starlark.Thread, x syntax.Expr) (v starlark.Value, err error) {
+	f := &syntax.File{Path: syntax.Start(x).Filename(), Options: FileOptions}
+	f.Stmts = []syntax.Stmt{&syntax.AssignStmt{Op: syntax.EQ, OpPos: syntax.Start(x), LHS: s.item("_", syntax.Start(x)), RHS: x}}
+	prog, err := resolveFile(f, s.names, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := prog.Init(t, s.names); err != nil {
+		return nil, err
+	}
+	return s.names["_"], nil
+}
+
+// compile returns the programs of a file's statements. All of them are
+// compiled before any runs.
+func (s *session) compile(file *syntax.File) ([]*starlark.Program, error) {
+	w := &rewriter{session: s, bound: make(map[string]bool)}
+	var files []*syntax.File
+	for _, stmt := range file.Stmts {
+		files = append(files, &syntax.File{
+			Path:    file.Path,
+			Options: FileOptions,
+			Stmts:   w.stmts([]syntax.Stmt{stmt}),
+		})
+	}
+	var programs []*starlark.Program
+	var mistakes StaticError
+	for _, f := range files {
+		prog, err := resolveFile(f, s.names, w.bound)
+		if e, ok := err.(*StaticError); ok {
+			mistakes.Lines = append(mistakes.Lines, e.Lines...)
+		}
+		programs = append(programs, prog)
+	}
+	if len(mistakes.Lines) > 0 {
+		return nil, &mistakes
+	}
+	return programs, nil
+}
+
+// A rewriter turns assignments to globals into assignments to items of the
+// session.
+type rewriter struct {
+	session *session
+	bound   map[string]bool // the globals that the chunk assigns
+}
+
+// stmts rewrites a block that is in no function.
+func (w *rewriter) stmts(block []syntax.Stmt) []syntax.Stmt {
+	var out []syntax.Stmt
+	for _, stmt := range block {
+		out = append(out, stmt)
+		switch stmt := stmt.(type) {
+		case *syntax.AssignStmt:
+			stmt.LHS = w.target(stmt.LHS)
+		case *syntax.DefStmt:
+			out = append(out, w.publish(stmt.Name))
+		case *syntax.LoadStmt:
+			for _, id := range stmt.To {
+				out = append(out, w.publish(id))
+			}
+		case *syntax.ForStmt:
+			stmt.Vars = w.target(stmt.Vars)
+			stmt.Body = w.stmts(stmt.Body)
+		case *syntax.WhileStmt:
+			stmt.Body = w.stmts(stmt.Body)
+		case *syntax.IfStmt:
+			stmt.True = w.stmts(stmt.True)
+			stmt.False = w.stmts(stmt.False)
+		}
+	}
+	return out
+}
+
+// target rewrites the left side of an assignment.
+func (w *rewriter) target(x syntax.Expr) syntax.Expr {
+	switch x := x.(type) {
+	case *syntax.Ident:
+		w.bound[x.Name] = true
+		return w.session.item(x.Name, x.NamePos)
+	case *syntax.ParenExpr:
+		x.X = w.target(x.X)
+	case *syntax.TupleExpr:
+		w.targets(x.List)
+	case *syntax.ListExpr:
+		w.targets(x.List)
+	}
+	return x
+}
+
+func (w *rewriter) targets(list []syntax.Expr) {
+	for i := range list {
+		list[i] = w.target(list[i])
+	}
+}
+
+// publish returns the statement session["name"] = name.
+func (w *rewriter) publish(id *syntax.Ident) syntax.Stmt {
+	w.bound[id.Name] = true
+	return &syntax.AssignStmt{
+		Op:    syntax.EQ,
+		OpPos: id.NamePos,
+		LHS:   w.session.item(id.Name, id.NamePos),
+		RHS:   &syntax.Ident{Name: id.Name, NamePos: id.NamePos},
+	}
+}
+
+// item returns the expression session["name"].
+func (s *session) item(name string, pos syntax.Position) syntax.Expr {
+	return &syntax.IndexExpr{
+		X:      &syntax.Ident{Name: sessionName, NamePos: pos},
+		Lbrack: pos,
+		Y:      &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: name, Value: name},
+		Rbrack: pos,
+	}
+}

@@ -1,0 +1,143 @@
+package lang
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A StaticError says why a source cannot be compiled: one line for each
+// mistake, with its position.
+type StaticError struct {
+	Lines []string
+}
+
+func (e *StaticError) Error() string { return strings.Join(e.Lines, "\n") }
+
+// Parse parses a file in the dialect of FileOptions. src is as for
+// [syntax.FileOptions.Parse]. Its error is a *StaticError.
+func Parse(path string, src any) (file *syntax.File, err error) {
+	defer recoverCompiler(path, &err)
+	file, err = FileOptions.Parse(path, src, 0)
+	if err != nil {
+		return nil, staticError(err, nil)
+	}
+	return file, nil
+}
+
+// resolveFile compiles a parsed file. names are the names that it can use.
+func resolveFile(file *syntax.File, names starlark.StringDict, also map[string]bool) (prog *starlark.Program, err error) {
+	defer recoverCompiler(file.Path, &err)
+	known := func(name string) bool { return names.Has(name) || also[name] }
+	prog, err = starlark.FileProgram(file, known)
+	if err != nil {
+		return nil, staticError(err, names)
+	}
+	return prog, nil
+}
+
+// recoverCompiler makes an error of a panic in the compiler, so that no
+// source can end a process.
+func recoverCompiler(path string, err *error) {
+	if p := recover(); p != nil {
+		*err = &StaticError{[]string{fmt.Sprintf("%s: cannot be compiled: %v", path, p)}}
+	}
+}
+
+// staticError lists the mistakes that the parser or the resolver found, and
+// proposes spellings from names.
+func staticError(err error, names starlark.StringDict) *StaticError {
+	var list resolve.ErrorList
+	if !errors.As(err, &list) {
+		return &StaticError{[]string{err.Error()}}
+	}
+	slices.SortStableFunc(list, func(a, b resolve.Error) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	e := new(StaticError)
+	for _, one := range list {
+		e.Lines = append(e.Lines, fmt.Sprintf("%s: %s", one.Pos, withSpelling(one.Msg, names)))
+	}
+	return e
+}
+
+// withSpelling completes the resolver's "undefined: x", which proposes names
+// of the file alone.
+func withSpelling(msg string, names starlark.StringDict) string {
+	name, ok := strings.CutPrefix(msg, "undefined: ")
+	if !ok || strings.Contains(name, " ") {
+		return msg
+	}
+	known := slices.Concat(names.Keys(), starlark.Universe.Keys())
+	if n := Nearest(name, known); n != "" {
+		return fmt.Sprintf("%s (did you mean %s?)", msg, n)
+	}
+	return msg
+}
+
+// A programKey says all that a compiled program depends on.
+type programKey struct {
+	path   string
+	source [sha256.Size]byte
+	names  [sha256.Size]byte
+}
+
+// A programCache holds compiled programs, which are immutable, so that the
+// ranks of a process and the tests of a file compile a source once.
+type programCache struct {
+	mu       sync.Mutex
+	programs map[programKey]*compilation
+}
+
+type compilation struct {
+	once sync.Once
+	prog *starlark.Program
+	err  error
+}
+
+// programs is a memory of compile's results, and so no state of any run.
+var programs programCache
+
+const maxPrograms = 64
+
+func (c *programCache) entry(key programKey) *compilation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.programs[key]
+	if e == nil {
+		if c.programs == nil || len(c.programs) >= maxPrograms {
+			c.programs = make(map[programKey]*compilation)
+		}
+		e = new(compilation)
+		c.programs[key] = e
+	}
+	return e
+}
+
+// compile returns the program of a source. names are the names that it can
+// use. Its error is a *StaticError.
+func compile(path, source string, names starlark.StringDict) (*starlark.Program, error) {
+	key := programKey{path, sha256.Sum256([]byte(source)), fingerprint(names)}
+	e := programs.entry(key)
+	e.once.Do(func() {
+		var file *syntax.File
+		if file, e.err = Parse(path, source); e.err == nil {
+			e.prog, e.err = resolveFile(file, names, nil)
+		}
+	})
+	return e.prog, e.err
+}
+
+// fingerprint identifies a set of names.
+func fingerprint(names starlark.StringDict) [sha256.Size]byte {
+	return sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(names)), "\n")))
+}

@@ -1,0 +1,87 @@
+package lang
+
+import (
+	"context"
+
+	"go.starlark.net/starlark"
+)
+
+// ScriptDir is the key of the thread local that holds the absolute path of
+// the script's folder.
+const ScriptDir = "tpsh.script_dir"
+
+// Output is the rank's side of the output sections. Operations that join all
+// ranks use it: each rank states whether it is Dirty, and if any of them was,
+// and none takes part asynchronously, every one of them calls Cut when the
+// operation is done. Both are called on the rank's own goroutine.
+//
+// It is an alias of an unnamed type so that an Env needs not import lang.
+type Output = interface {
+	// Dirty reports whether the rank has printed lines that are not sent.
+	Dirty() bool
+	// Cut closes the rank's section and begins the next.
+	Cut()
+}
+
+// Env is one rank's world. Its methods are called on the rank's goroutine: for
+// a program Begin, Predeclared, Attach, then, when it has run, Pending and End;
+// Attach is left out if the program does not compile. For the chunks of a
+// session Predeclared is called before the first, and End after the last.
+type Env interface {
+	// Rank returns the rank and the number of ranks.
+	Rank() (rank, size int)
+
+	// Predeclared returns values of this rank's own for the names that a
+	// program can use.
+	Predeclared() starlark.StringDict
+
+	// Attach hangs the rank on a new thread. out is how operations that join
+	// all ranks cut the output.
+	Attach(t *starlark.Thread, out Output)
+
+	// Pending takes the error that a value left when it could not return one,
+	// and cancelled the thread instead. It returns nil if there is none.
+	Pending() error
+
+	// Begin says that a program or chunk starts. An interrupt, a timeout, a
+	// limit or the failure of other ranks cancels ctx with its cause, and
+	// cancels the thread. What waits under ctx then returns an error that
+	// wraps the cause. What uncancels the thread looks at ctx afterwards.
+	Begin(ctx context.Context)
+
+	// End says that the rank's program has ended, with err or nil, and waits
+	// for what the rank began. An error that it returns is the program's,
+	// unless that has one. It is called once for every program; for a
+	// session of chunks, when the session ends.
+	End(err error) error
+
+	// Describe returns what a shell shows of a variable that holds v: dtype,
+	// shape, placements, bytes. It is "" if v is no tensor.
+	Describe(v starlark.Value) string
+}
+
+// A Pauser is an Env whose rank can rest between the chunks of a session.
+type Pauser interface {
+	// Pause says that a chunk has ended, with err or nil, and that the rank
+	// does nothing until Resume: a peer that waits for it waits in vain. An
+	// error that it returns is the chunk's, unless that has one.
+	Pause(err error) error
+
+	// Resume says that a chunk is to begin. It is called on every rank before
+	// the chunk begins on any. failed says that the last chunk ended badly on
+	// some rank, so that communication starts afresh.
+	Resume(failed bool)
+}
+
+// A Noter is an Env with something to say beside what the program prints,
+// such as a wait that takes long. Serve gives it a function that brings one
+// line to the front end's Options.Notes, from any goroutine.
+type Noter interface {
+	SetNote(note func(line string))
+}
+
+// A Signer is an Env that knows the parameters of its values. Parameters
+// returns the names that a call of v accepts as keywords, or nil.
+type Signer interface {
+	Parameters(v starlark.Value) []string
+}

@@ -1,0 +1,109 @@
+package lang
+
+import (
+	"slices"
+)
+
+// An Outcome says how a program ended on every rank.
+type Outcome struct {
+	Ranks []Result // by rank
+}
+
+// A Result says how a program ended on one rank.
+type Result struct {
+	// Ran is false for a rank that took no part (see Program.Ranks).
+	Ran bool
+	// Failure is nil if the program ended well.
+	Failure *Failure
+	// Value is the text of a chunk's value, nil if it is no expression or
+	// None.
+	Value *string
+}
+
+// OK reports whether the program ended well on every rank, but for those that
+// were killed on purpose.
+func (o *Outcome) OK() bool {
+	return !slices.ContainsFunc(o.Ranks, func(r Result) bool {
+		return r.Failure != nil && !r.Failure.Killed
+	})
+}
+
+// Interrupted reports whether the user ended the program.
+func (o *Outcome) Interrupted() bool {
+	return o.any(func(f *Failure) bool { return f.Stop == stopInterrupt })
+}
+
+// TimedOut reports whether the program ran into its time limit.
+func (o *Outcome) TimedOut() bool {
+	return o.any(func(f *Failure) bool { return f.Stop == stopTimeout })
+}
+
+// Values returns the values of the ranks that ran, as MergeValues shows them.
+func (o *Outcome) Values() string {
+	size := 0
+	var ranks []int
+	var values []string
+	for rank, r := range o.Ranks {
+		if r.Ran {
+			size++
+		}
+		if r.Value != nil {
+			ranks = append(ranks, rank)
+			values = append(values, *r.Value)
+		}
+	}
+	return MergeValues(size, ranks, values)
+}
+
+// Exit statuses of the command.
+const (
+	StatusOK          = 0
+	StatusFailed      = 1 // the script or a test failed
+	StatusUsage       = 2 // bad usage, or a script that cannot be read
+	StatusJob         = 3 // the job failed under the script: a death, a deadlock, a timeout
+	StatusInterrupted = 130
+)
+
+// ExitStatus returns the status with which a command that ran the program
+// ends.
+func (o *Outcome) ExitStatus() int {
+	switch {
+	case o.Interrupted():
+		return StatusInterrupted
+	case o.any(func(f *Failure) bool { return f.Stop == stopTimeout || f.Stop == stopHung || f.Killed || f.Lost }):
+		return StatusJob
+	case o.any(func(f *Failure) bool { return f.class() == cause && f.Kind != kindDeadlock && f.Kind != kindPeer }):
+		return StatusFailed
+	case o.any(func(f *Failure) bool { return f.Kind == kindDeadlock || f.Kind == kindPeer }):
+		return StatusJob
+	case o.failed():
+		return StatusFailed
+	}
+	return StatusOK
+}
+
+// failed reports whether the program ended badly on some rank.
+func (o *Outcome) failed() bool { return o.any(func(*Failure) bool { return true }) }
+
+func (o *Outcome) any(is func(*Failure) bool) bool {
+	return slices.ContainsFunc(o.Ranks, func(r Result) bool { return r.Failure != nil && is(r.Failure) })
+}
+
+// A failureClass says what a report does with a failure.
+type failureClass int
+
+const (
+	cause  failureClass = iota // reported with its traceback
+	victim                     // stopped on another rank's account, or on the user's: one line
+)
+
+func (f *Failure) class() failureClass {
+	switch f.Stop {
+	case stopInterrupt, stopTimeout, stopPeer, stopHung:
+		return victim
+	}
+	if f.Kind == kindPeer && !f.Killed && !f.Lost {
+		return victim
+	}
+	return cause
+}

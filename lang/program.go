@@ -1,0 +1,61 @@
+package lang
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.starlark.net/syntax"
+)
+
+// A Program is what a Session runs on its ranks.
+type Program struct {
+	// Path names the source in positions, as the user gave it.
+	Path string
+	// Dir is the absolute path of the script's folder (see ScriptDir).
+	Dir string
+	// Source is the text to run.
+	Source string
+
+	// Function is called, without arguments, after the top level has run; ""
+	// for none.
+	Function string
+
+	// Chunk runs the source among globals that the ranks keep from chunk to
+	// chunk. If it is a single expression, the Outcome holds its values.
+	Chunk bool
+	// FirstLine is the number of the first line of a chunk; 0 counts as 1.
+	FirstLine int
+	// Ranks lists the ranks that run a chunk, ascending; nil for all.
+	Ranks []int
+
+	// Timeout ends the program after a while; 0 for never.
+	Timeout time.Duration
+	// MaxSteps ends the program on a rank after so many steps of the
+	// interpreter; 0 for no limit.
+	MaxSteps uint64
+}
+
+// ReadProgram reads the script at path.
+func ReadProgram(path string) (Program, error) {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return Program{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return Program{}, fmt.Errorf("read %s: %w", path, pathless(err))
+	}
+	return Program{Path: path, Dir: dir, Source: string(source)}, nil
+}
+
+// FileOptions is the dialect of Starlark: everything that it has to offer.
+// It must not be changed.
+var FileOptions = &syntax.FileOptions{
+	Set:             true,
+	While:           true,
+	TopLevelControl: true,
+	GlobalReassign:  true,
+	Recursion:       true,
+}

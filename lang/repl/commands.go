@@ -1,0 +1,219 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tpsh/lang"
+)
+
+// A Command is what a line that begins with a colon and its name runs.
+type Command struct {
+	Name  string // without the colon
+	Usage string // its arguments: "FILE"; "" if it takes none
+	Help  string // one line
+	// Run runs the command with the rest of the line. Its error is shown.
+	Run func(ctx context.Context, s *Shell, arg string) error
+}
+
+// builtinCommands returns the commands that every shell has.
+func builtinCommands() []Command {
+	return []Command{
+		{"help", "", "lists the commands", help},
+		{"ranks", "N", "restarts with N ranks and no variables", setRanks},
+		{"rank", "R EXPR", "evaluates an expression on one rank", onRank},
+		{"who", "", "lists the variables", who},
+		{"time", "STMT", "runs a statement and says how long it took", timeStatement},
+		{"load", "FILE", "runs a file as if it had been typed", load},
+		{"save", "FILE", "writes what ran well to a new file", save},
+		{"doc", "NAME", "shows the documentation of a name", doc},
+		{"quit", "", "ends the shell", quit},
+	}
+}
+
+// command runs a command line, given without its colon.
+func (s *Shell) command(ctx context.Context, line string) {
+	name, arg, _ := strings.Cut(line, " ")
+	arg = strings.TrimSpace(arg)
+	i := slices.IndexFunc(s.commands, func(c Command) bool { return c.Name == name })
+	err := fmt.Errorf("unknown command; :help lists them")
+	if i >= 0 {
+		c := s.commands[i]
+		if (arg == "") == (c.Usage == "") {
+			err = c.Run(ctx, s, arg)
+		} else {
+			err = fmt.Errorf("want :%s", strings.TrimSpace(c.Name+" "+c.Usage))
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(s.opts.Err, ":%s: %v\n", name, err)
+		s.status = lang.StatusFailed
+	}
+}
+
+func help(_ context.Context, s *Shell, _ string) error {
+	w := tabwriter.NewWriter(s.opts.Out, 0, 0, 2, ' ', 0)
+	for _, c := range s.commands {
+		fmt.Fprintf(w, ":%s\t%s\n", strings.TrimSpace(c.Name+" "+c.Usage), c.Help)
+	}
+	return w.Flush()
+}
+
+func quit(_ context.Context, s *Shell, _ string) error {
+	s.quit = true
+	return nil
+}
+
+func setRanks(_ context.Context, s *Shell, arg string) error {
+	n, err := strconv.Atoi(arg)
+	if err != nil {
+		return fmt.Errorf("got %s, want a number of ranks", arg)
+	}
+	if err := s.restart(n); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.opts.Out, "%s, no variables\n", s.ranks())
+	return nil
+}
+
+func onRank(ctx context.Context, s *Shell, arg string) error {
+	number, source, _ := strings.Cut(arg, " ")
+	rank, err := strconv.Atoi(number)
+	if err != nil || strings.TrimSpace(source) == "" {
+		return errors.New("want :rank R EXPR")
+	}
+	if rank < 0 || rank >= s.session.Size() {
+		return fmt.Errorf("got rank %d, want one from 0 to %d", rank, s.session.Size()-1)
+	}
+	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line, Ranks: []int{rank}})
+	return nil
+}
+
+// who lists the variables, each once where the ranks agree.
+func who(ctx context.Context, s *Shell, _ string) error {
+	vars, err := s.session.Variables(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.opts.Out, 0, 0, 2, ' ', 0)
+	for _, name := range variableNames(vars) {
+		var ranks []int
+		var rows []string
+		for rank, list := range vars {
+			for _, v := range list {
+				if v.Name == name {
+					ranks = append(ranks, rank)
+					rows = append(rows, v.Type+" "+v.Text)
+				}
+			}
+		}
+		for row := range strings.Lines(lang.MergeValues(len(vars), ranks, rows)) {
+			fmt.Fprintf(w, "%s\t%s", name, row)
+		}
+	}
+	return w.Flush()
+}
+
+// variableNames returns the names that some rank has, sorted.
+func variableNames(vars [][]lang.Variable) []string {
+	var names []string
+	for _, v := range slices.Concat(vars...) {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func timeStatement(ctx context.Context, s *Shell, arg string) error {
+	begin := time.Now()
+	s.Exec(ctx, arg)
+	fmt.Fprintf(s.opts.Out, "took %v\n", time.Since(begin).Round(time.Microsecond))
+	return nil
+}
+
+func load(ctx context.Context, s *Shell, arg string) error {
+	path := arg
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	p, err := lang.ReadProgram(path)
+	if err != nil {
+		return err
+	}
+	p.Path = arg
+	s.run(ctx, p)
+	return nil
+}
+
+// save writes what ran well. It replaces no file but its own.
+func save(_ context.Context, s *Shell, arg string) error {
+	path := arg
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if s.saved[path] {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists", arg)
+	}
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, source := range s.done {
+		fmt.Fprintln(&text, strings.TrimSuffix(source, "\n"))
+	}
+	_, err = f.Write(text.Bytes())
+	if err = errors.Join(err, f.Close()); err == nil {
+		s.saved[path] = true
+		fmt.Fprintf(s.opts.Out, "%d statements written to %s\n", len(s.done), arg)
+	}
+	return err
+}
+
+func doc(_ context.Context, s *Shell, arg string) error {
+	if s.opts.Doc != nil {
+		if text, ok := s.opts.Doc(arg); ok {
+			fmt.Fprintln(s.opts.Out, strings.TrimSuffix(text, "\n"))
+			return nil
+		}
+	}
+	return fmt.Errorf("nothing is known of %s", arg)
+}
+
+// complete completes a line: the name of a command, or what the ranks know.
+func (s *Shell) complete(ctx context.Context, line string) (start int, names []string) {
+	source, offset := line, 0
+	if strings.HasPrefix(line, ":") {
+		command, _, more := strings.Cut(line, " ")
+		if !more {
+			for _, c := range s.commands {
+				if name := ":" + c.Name; strings.HasPrefix(name, command) {
+					names = append(names, name+" ")
+				}
+			}
+			slices.Sort(names)
+			return 0, names
+		}
+		offset = len(command) + 1
+		source = line[offset:]
+	}
+	start, names, err := s.session.Complete(ctx, source)
+	if err != nil {
+		return len(line), nil
+	}
+	return offset + start, names
+}

@@ -1,0 +1,215 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"tpsh/lang"
+)
+
+// Options say what a shell works with.
+type Options struct {
+	// Ranks is the number of ranks to begin with.
+	Ranks int
+	// Start starts ranks and returns the connections to them, by rank. stop
+	// ends them after the session on them has been closed.
+	Start func(ranks int) (conns []lang.Conn, stop func(), err error)
+	// Dir is the absolute path of the working folder.
+	Dir string
+
+	Input      Input            // where statements come from
+	Out        io.Writer        // gets values and what programs print
+	Err        io.Writer        // gets reports and notes
+	Interrupts <-chan os.Signal // nil for the process's interrupts
+
+	Mode     lang.Mode     // of output; "" is merged
+	Timeout  time.Duration // of a statement; 0 for none
+	MaxSteps uint64        // of a statement; 0 for no limit
+
+	// Commands come in addition to those of the package.
+	Commands []Command
+	// Doc returns what :doc shows of a name. It may be nil.
+	Doc func(name string) (text string, ok bool)
+}
+
+// Run runs a shell until its input ends, :quit or the end of ctx. It returns
+// the exit status: if the input is no terminal, that of the last statement
+// that failed; else 0, unless the ranks cannot be started.
+func Run(ctx context.Context, opts Options) int {
+	s := &Shell{opts: opts, dir: opts.Dir, saved: make(map[string]bool)}
+	s.commands = append(builtinCommands(), opts.Commands...)
+	if err := s.restart(opts.Ranks); err != nil {
+		fmt.Fprintln(opts.Err, err)
+		return lang.StatusJob
+	}
+	defer s.end()
+
+	reader, err := opts.Input(func(line string) (int, []string) { return s.complete(ctx, line) })
+	if err != nil {
+		fmt.Fprintln(opts.Err, err)
+		return lang.StatusJob
+	}
+	defer reader.Close()
+	s.in = &statements{reader: reader}
+
+	if s.opts.Interrupts == nil {
+		interrupts := make(chan os.Signal, 1)
+		signal.Notify(interrupts, os.Interrupt)
+		defer signal.Stop(interrupts)
+		s.opts.Interrupts = interrupts
+	}
+	if reader.Interactive() {
+		fmt.Fprintf(opts.Out, "%s; :help lists the commands, Ctrl-D ends\n", s.ranks())
+	}
+	return s.loop(ctx)
+}
+
+// A Shell is a shell at work, as its commands see it.
+type Shell struct {
+	opts     Options
+	dir      string
+	commands []Command
+	in       *statements
+
+	session *lang.Session
+	stop    func() // ends the ranks
+
+	done   []string        // the sources that ran well, for :save
+	saved  map[string]bool // files that :save has written
+	quit   bool
+	status int // of the last statement that failed
+}
+
+// ranks returns "4 ranks".
+func (s *Shell) ranks() string {
+	if n := s.session.Size(); n != 1 {
+		return fmt.Sprintf("%d ranks", n)
+	}
+	return "1 rank"
+}
+
+// restart ends the ranks, if there are any, and starts n anew.
+func (s *Shell) restart(n int) error {
+	if n < 1 {
+		return fmt.Errorf("got %d ranks, want at least 1", n)
+	}
+	conns, stop, err := s.opts.Start(n)
+	if err != nil {
+		return fmt.Errorf("cannot start %d ranks: %w", n, err)
+	}
+	s.end()
+	s.session = lang.NewSession(conns, lang.Options{Out: s.opts.Out, Notes: s.opts.Err, Mode: s.opts.Mode})
+	s.stop = stop
+	s.done = nil
+	return nil
+}
+
+// end ends the ranks.
+func (s *Shell) end() {
+	if s.session != nil {
+		s.session.Close()
+		s.stop()
+		s.session = nil
+	}
+}
+
+// loop reads and runs statements and commands.
+func (s *Shell) loop(ctx context.Context) int {
+	for !s.quit && ctx.Err() == nil {
+		st, err := s.in.next(fmt.Sprintf("tpsh[%d]> ", s.session.Size()))
+		switch {
+		case errors.Is(err, ErrInterrupt):
+			continue
+		case errors.Is(err, io.EOF):
+			return s.exitStatus()
+		case err != nil:
+			fmt.Fprintln(s.opts.Err, err)
+			s.status = lang.StatusFailed
+			continue
+		}
+		if st.command != "" {
+			s.command(ctx, st.command)
+		} else {
+			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: st.source, FirstLine: st.line})
+		}
+		if s.status == lang.StatusInterrupted && !s.in.reader.Interactive() {
+			break
+		}
+	}
+	return s.exitStatus()
+}
+
+// stdin is the path that positions of statements show.
+const stdin = "<stdin>"
+
+func (s *Shell) exitStatus() int {
+	if s.in.reader.Interactive() {
+		return lang.StatusOK
+	}
+	return s.status
+}
+
+// Exec runs a statement on all ranks and shows its value or what went wrong,
+// as if it had been typed. It reports whether it ended well.
+func (s *Shell) Exec(ctx context.Context, source string) bool {
+	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line})
+}
+
+// Out returns where commands write.
+func (s *Shell) Out() io.Writer { return s.opts.Out }
+
+// Dir returns the absolute path of the folder to which paths are relative.
+func (s *Shell) Dir() string { return s.dir }
+
+// run runs a chunk. An interrupt ends it.
+func (s *Shell) run(ctx context.Context, p lang.Program) bool {
+	p.Chunk, p.Timeout, p.MaxSteps = true, s.opts.Timeout, s.opts.MaxSteps
+	release := s.watchInterrupts()
+	o, err := s.session.Run(ctx, p)
+	release()
+	if err != nil {
+		fmt.Fprintf(s.opts.Err, "%v\nthe ranks cannot go on; :ranks %d starts them anew\n", err, s.session.Size())
+		s.status = lang.StatusJob
+		return false
+	}
+	io.WriteString(s.opts.Out, o.Values())
+	o.Report(s.opts.Err)
+	if !o.OK() {
+		s.status = o.ExitStatus()
+		return false
+	}
+	if p.Ranks == nil {
+		s.done = append(s.done, p.Source)
+	}
+	return true
+}
+
+// watchInterrupts passes interrupts on to the session until it is released.
+// One that came before is forgotten.
+func (s *Shell) watchInterrupts() (release func()) {
+	select {
+	case <-s.opts.Interrupts:
+	default:
+	}
+	session, quit, done := s.session, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-s.opts.Interrupts:
+				session.Interrupt()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}

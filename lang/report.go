@@ -1,0 +1,230 @@
+package lang
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Report writes what went wrong and where: each different failure once, with
+// the ranks it happened on, and then in one line each where the others were.
+// It writes nothing if all ranks ended well.
+func (o *Outcome) Report(w io.Writer) {
+	if !o.failed() {
+		return
+	}
+	r := &report{size: len(o.Ranks)}
+	causes, others := o.groups()
+	for i, g := range causes {
+		r.failure(g, i >= maxReports)
+	}
+	r.headline(o)
+	r.others(o, others)
+	io.WriteString(w, r.String())
+}
+
+// maxReports is the number of different failures that are reported with a
+// traceback; further ones get one line each.
+const maxReports = 4
+
+// A group is a set of ranks that failed alike.
+type group struct {
+	ranks    []int
+	failures []*Failure // by index in ranks
+}
+
+// groups returns the failures to be reported, by their lowest ranks, and the
+// ranks that get one line.
+func (o *Outcome) groups() (causes []*group, others []int) {
+	isCause := o.causes()
+	index := make(map[string]*group)
+	for rank, res := range o.Ranks {
+		f := res.Failure
+		if f == nil || !isCause(f) {
+			if res.Ran {
+				others = append(others, rank)
+			}
+			continue
+		}
+		g := index[f.key()]
+		if g == nil {
+			g = new(group)
+			index[f.key()] = g
+			causes = append(causes, g)
+		}
+		g.ranks = append(g.ranks, rank)
+		g.failures = append(g.failures, f)
+	}
+	return causes, others
+}
+
+// causes tells the failures to be reported from those that follow from them,
+// or from the user's wish. If every failure blames another rank, the first
+// stands for the cause.
+func (o *Outcome) causes() func(*Failure) bool {
+	isCause := func(f *Failure) bool { return f.class() == cause }
+	if o.any(isCause) || o.Interrupted() || o.TimedOut() {
+		return isCause
+	}
+	for _, res := range o.Ranks {
+		if f := res.Failure; f != nil && f.Stop == "" {
+			key := f.key()
+			return func(f *Failure) bool { return f.key() == key }
+		}
+	}
+	return isCause
+}
+
+// key returns a text that is equal for failures that share one report. A
+// mismatch or a deadlock is one failure of all the ranks concerned, wherever
+// each of them was.
+func (f *Failure) key() string {
+	if f.shared() {
+		return fmt.Sprintf("%s %v %s", f.Kind, f.Ranks, f.Message)
+	}
+	return fmt.Sprintf("%s %v %s %s", f.Kind, f.Trace, f.Function, f.Message)
+}
+
+func (f *Failure) shared() bool { return f.Kind == kindMismatch || f.Kind == kindDeadlock }
+
+// A report is the text of one in the making.
+type report struct {
+	strings.Builder
+	size int // ranks of the job
+}
+
+// failure reports a cause.
+func (r *report) failure(g *group, short bool) {
+	f := g.failures[0]
+	if f.Static {
+		fmt.Fprintf(r, "%s\n", f.Message)
+		return
+	}
+	header := fmt.Sprintf("%s of %d:", ranksOf(g.ranks), r.size)
+	if short {
+		fmt.Fprintf(r, "%s %s%s\n", header, f.summary(g), f.at())
+		return
+	}
+	fmt.Fprintln(r, header)
+	if g.sameTrace() {
+		r.trace(f)
+	}
+	fmt.Fprintln(r, f.summary(g))
+	if !g.sameTrace() {
+		r.places(g)
+	}
+}
+
+// sameTrace reports whether all ranks of the group failed in one place.
+func (g *group) sameTrace() bool {
+	return !slices.ContainsFunc(g.failures, func(f *Failure) bool {
+		return !slices.Equal(f.Trace, g.failures[0].Trace)
+	})
+}
+
+// function returns the function in which all ranks of the group failed, or "".
+func (g *group) function() string {
+	name := g.failures[0].Function
+	for _, f := range g.failures {
+		if f.Function != name {
+			return ""
+		}
+	}
+	return name
+}
+
+// trace writes a traceback as Starlark does.
+func (r *report) trace(f *Failure) {
+	if len(f.Trace) == 0 {
+		return
+	}
+	fmt.Fprintln(r, "Traceback (most recent call last):")
+	for _, fr := range f.Trace {
+		if fr.Skipped > 0 {
+			fmt.Fprintf(r, "  ... %d lines not shown\n", fr.Skipped)
+			continue
+		}
+		fmt.Fprintf(r, "  %s: in %s\n", fr.Pos, fr.Name)
+		if fr.Repeated > 0 {
+			fmt.Fprintf(r, "  ... and %d times more\n", fr.Repeated)
+		}
+	}
+}
+
+// summary returns the line that says what went wrong.
+func (f *Failure) summary(g *group) string {
+	return "Error" + in(g.function()) + ": " + string(f.Message)
+}
+
+func in(function string) string {
+	if function == "" {
+		return ""
+	}
+	return " in " + function
+}
+
+// at returns where the failure arose, in parentheses, for a report of one line.
+func (f *Failure) at() string {
+	if where := f.Where(); where != "" {
+		return " (" + where + ")"
+	}
+	return ""
+}
+
+// places writes where each rank of a shared failure was.
+func (r *report) places(g *group) {
+	var p printed
+	for i, f := range g.failures {
+		p.add(g.ranks[i], f.here())
+	}
+	for _, v := range p.variants {
+		fmt.Fprintf(r, "  %s: %s\n", ranksOf(v.ranks), v.text)
+	}
+}
+
+// here returns where a rank was: the function it was in and the source line.
+func (f *Failure) here() string {
+	i := f.place()
+	if i < 0 {
+		return "before the first line"
+	}
+	function := f.Function
+	if function == "" {
+		function = f.Trace[i].Name
+	}
+	return fmt.Sprintf("in %s at %s", function, f.Trace[i].Pos)
+}
+
+// headline says that the program was ended from outside, if it was.
+func (r *report) headline(o *Outcome) {
+	for _, res := range o.Ranks {
+		if f := res.Failure; f != nil && (f.Stop == stopInterrupt || f.Stop == stopTimeout) {
+			fmt.Fprintf(r, "%s\n", f.Message)
+			return
+		}
+	}
+}
+
+// others writes where the ranks were that are not reported on themselves.
+func (r *report) others(o *Outcome, ranks []int) {
+	var p printed
+	for _, rank := range ranks {
+		p.add(rank, whereabouts(o.Ranks[rank].Failure))
+	}
+	for _, v := range p.variants {
+		fmt.Fprintf(r, "%s: %s\n", ranksOf(v.ranks), v.text)
+	}
+}
+
+// whereabouts says in one line what became of a rank without a failure of its
+// own.
+func whereabouts(f *Failure) string {
+	switch {
+	case f == nil:
+		return "finished"
+	case f.Stop == stopHung:
+		return string(f.Message)
+	}
+	return "stopped " + f.here()
+}

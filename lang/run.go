@@ -1,0 +1,187 @@
+package lang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Run runs a program on the ranks and returns when it has ended on all of
+// them, or when those that were told to stop have not done so in time. The end
+// of ctx interrupts it. What goes wrong with the program is in the Outcome; an
+// error says that there was no program, or that its output could not be
+// written.
+func (s *Session) Run(ctx context.Context, p Program) (*Outcome, error) {
+	ranks := p.Ranks
+	if ranks == nil {
+		ranks = s.allRanks()
+	}
+	if err := s.usable(ranks); err != nil {
+		return nil, err
+	}
+	if p.Chunk {
+		ready := &readyMsg{Failed: s.failed}
+		if _, err := s.ask(ctx, s.allRanks(), &message{Ready: ready}); err != nil {
+			return nil, err
+		}
+	}
+	r := s.start(p, ranks)
+	r.wait(ctx, p.Timeout)
+	s.failed = !r.outcome.OK()
+	return r.outcome, r.sink.err
+}
+
+// A running is a program under way.
+type running struct {
+	*Session
+	seq     int
+	sink    *sink
+	outcome *Outcome
+	waiting map[int]bool // the ranks that have not ended
+
+	grace  <-chan time.Time // when to stop the others; nil if no rank has failed
+	giveUp <-chan time.Time // when to wait no more; nil if none was told to stop
+	failed int              // the first rank that failed
+}
+
+// start sends the program to the ranks.
+func (s *Session) start(p Program, ranks []int) *running {
+	s.seq++
+	s.drainInterrupts()
+	r := &running{
+		Session: s,
+		seq:     s.seq,
+		sink:    newSink(s.opts.Out, s.opts.Mode, ranks, len(s.conns)),
+		outcome: &Outcome{make([]Result, len(s.conns))},
+		waiting: make(map[int]bool),
+	}
+	m := &message{Seq: s.seq, Run: &runMsg{
+		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Function: p.Function,
+		Chunk: p.Chunk, FirstLine: p.FirstLine, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
+	}}
+	for _, rank := range ranks {
+		r.outcome.Ranks[rank].Ran = true
+		r.waiting[rank] = true
+		s.send(rank, m)
+	}
+	return r
+}
+
+// drainInterrupts forgets an interrupt that came when nothing ran.
+func (s *Session) drainInterrupts() {
+	select {
+	case <-s.interrupts:
+	default:
+	}
+}
+
+// wait handles what happens until no rank is waited for.
+func (r *running) wait(ctx context.Context, timeout time.Duration) {
+	var expired <-chan time.Time
+	if timeout > 0 {
+		expired = time.After(timeout)
+	}
+	done := ctx.Done()
+	for len(r.waiting) > 0 {
+		select {
+		case e := <-r.events:
+			r.handle(e)
+		case <-r.interrupts:
+			r.stop(stopInterrupt, "interrupted")
+		case <-done:
+			done = nil
+			r.stopFor(ctx)
+		case <-expired:
+			r.stop(stopTimeout, fmt.Sprintf("timed out after %v (--timeout)", timeout))
+		case <-r.grace:
+			r.stop(stopPeer, fmt.Sprintf("stopped: rank %d failed", r.failed))
+		case <-r.giveUp:
+			r.abandon()
+		}
+	}
+}
+
+// stopFor stops the ranks because ctx has ended.
+func (r *running) stopFor(ctx context.Context) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.stop(stopTimeout, "timed out")
+		return
+	}
+	r.stop(stopInterrupt, "interrupted")
+}
+
+// handle deals with what a rank sent, or with its loss.
+func (r *running) handle(e event) {
+	switch {
+	case e.err != nil:
+		r.broken[e.rank] = true
+		if r.waiting[e.rank] {
+			r.end(e.rank, &doneMsg{Failure: lost(e.err)})
+		}
+	case e.Note != nil:
+		r.note(e)
+	case e.Seq != r.seq || !r.waiting[e.rank]:
+	case e.Lines != nil:
+		r.sink.add(e.rank, e.Lines)
+		r.send(e.rank, &message{Ack: &ackMsg{e.Lines.size()}})
+		r.checkOutput()
+	case e.Done != nil:
+		r.end(e.rank, e.Done)
+	}
+}
+
+// lost is the failure of a rank whose connection ended.
+func lost(err error) *Failure {
+	return &Failure{
+		Kind:    kindPeer,
+		Message: text(fmt.Sprintf("the rank died: its connection ended (%v)", err)),
+		Lost:    true,
+	}
+}
+
+// end notes how a rank ended. If it failed, the others may go on for a while.
+func (r *running) end(rank int, d *doneMsg) {
+	delete(r.waiting, rank)
+	res := &r.outcome.Ranks[rank]
+	res.Failure = d.Failure
+	if d.Value != nil {
+		res.Value = (*string)(d.Value)
+	}
+	r.sink.close(rank)
+	r.checkOutput()
+	if f := d.Failure; f != nil && !f.Killed && r.grace == nil {
+		r.grace = time.After(r.opts.Grace)
+		r.failed = rank
+	}
+}
+
+// checkOutput stops the program if its output cannot be written.
+func (r *running) checkOutput() {
+	if r.sink.err != nil && r.giveUp == nil {
+		r.stop(stopPeer, fmt.Sprintf("cannot write the output: %v", r.sink.err))
+	}
+}
+
+// stop tells the ranks that have not ended to do so, soon. The reason that
+// comes first counts.
+func (r *running) stop(why stopReason, text string) {
+	for rank := range r.waiting {
+		r.send(rank, &message{Seq: r.seq, Cancel: &cancelMsg{why, text}})
+	}
+	if r.giveUp == nil {
+		r.giveUp = time.After(r.opts.Patience)
+	}
+}
+
+// abandon waits no longer for the ranks that do not stop.
+func (r *running) abandon() {
+	for rank := range r.waiting {
+		r.broken[rank] = true
+		r.end(rank, &doneMsg{Failure: &Failure{
+			Kind:    kindOther,
+			Stop:    stopHung,
+			Message: text(fmt.Sprintf("does not stop (was told to %v ago)", r.opts.Patience)),
+		}})
+	}
+}

@@ -1,0 +1,248 @@
+package lang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"go.starlark.net/starlark"
+)
+
+// Serve runs at the rank: it receives control messages from conn, runs the
+// programs they hold in the world of env, and answers. It returns nil when it
+// is told to stop or the connection closes, and else the cause of ctx's end or
+// what is wrong with the connection. A program under way is then ended first.
+func Serve(ctx context.Context, conn Conn, env Env) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &server{conn: conn, env: env, cancel: cancel, window: newWindow(), work: make(chan task)}
+	s.rank, s.size = env.Rank()
+	if n, ok := env.(Noter); ok {
+		n.SetNote(func(line string) { s.send(&message{Note: &noteMsg{text(line)}}) })
+	}
+	var reader sync.WaitGroup
+	reader.Go(func() { s.read(ctx) })
+	err := s.loop(ctx)
+	cancel(errStopped)
+	reader.Wait()
+	if errors.Is(err, errStopped) || errors.Is(err, errGone) {
+		return nil
+	}
+	return err
+}
+
+var (
+	errStopped = errors.New("the front end has stopped the rank")
+	errGone    = errors.New("the front end has gone")
+)
+
+// A server is the rank's side of a control connection.
+type server struct {
+	conn       Conn
+	env        Env
+	rank, size int
+	cancel     context.CancelCauseFunc // ends Serve
+	window     *window
+	work       chan task // from the reader to the rank's goroutine
+	session    *session  // of chunks; nil before the first
+
+	mu  sync.Mutex
+	now *job // the run under way or about to be
+}
+
+// A task is a message for the rank's goroutine; if it is a run, with its job.
+type task struct {
+	*message
+	job *job
+}
+
+// A job is one run.
+type job struct {
+	seq    int
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// read passes on what conn brings until ctx or the connection ends. Messages
+// that concern a run under way it handles itself.
+func (s *server) read(ctx context.Context) {
+	for {
+		data, err := s.conn.Recv(ctx)
+		if errors.Is(err, io.EOF) {
+			err = errGone
+		}
+		if err != nil {
+			s.cancel(err)
+			return
+		}
+		m, err := decode(data)
+		if err != nil {
+			s.cancel(err)
+			return
+		}
+		t := task{message: m}
+		switch {
+		case m.Cancel != nil:
+			s.stop(m.Seq, m.Cancel)
+			continue
+		case m.Ack != nil:
+			s.window.ack(m.Ack.Bytes)
+			continue
+		case m.Stop != nil:
+			s.cancel(errStopped)
+			return
+		case m.Run != nil:
+			t.job = s.newJob(ctx, m.Seq)
+		}
+		select {
+		case s.work <- t:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *server) newJob(ctx context.Context, seq int) *job {
+	j := &job{seq: seq}
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = j
+	return j
+}
+
+// stop ends the run seq, if that is the one under way.
+func (s *server) stop(seq int, why *cancelMsg) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now != nil && s.now.seq == seq {
+		s.now.cancel(&stopError{Reason: why.Reason, Text: why.Text})
+	}
+}
+
+// send sends a message. If it cannot, there is no one left to serve.
+func (s *server) send(m *message) {
+	if err := s.conn.Send(m.encode()); err != nil {
+		s.cancel(err)
+	}
+}
+
+// loop does the work that the reader passes on. It is the rank's goroutine.
+func (s *server) loop(ctx context.Context) error {
+	defer s.endSession()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case t := <-s.work:
+			if err := s.handle(t); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *server) handle(t task) error {
+	switch {
+	case t.Run != nil:
+		done := s.run(t.job, t.Run)
+		s.send(&message{Seq: t.Seq, Done: done})
+	case t.Ready != nil:
+		s.resume(t.Ready.Failed)
+		s.send(&message{Seq: t.Seq, Reply: &replyMsg{}})
+	case t.Complete != nil:
+		s.send(&message{Seq: t.Seq, Reply: s.complete(string(t.Complete.Line))})
+	case t.Who != nil:
+		s.send(&message{Seq: t.Seq, Reply: &replyMsg{Variables: s.variables()}})
+	default:
+		return fmt.Errorf("control message: not one for a rank: %+v", *t.message)
+	}
+	return nil
+}
+
+// run runs a program or chunk to its end and returns how it ended.
+func (s *server) run(j *job, p *runMsg) *doneMsg {
+	defer j.cancel(nil)
+	out := newRecorder(p.Output, s.rank, s.size)
+	out.ctx, out.stop, out.window = j.ctx, j.cancel, s.window
+	out.send = func(m *linesMsg) { s.send(&message{Seq: j.seq, Lines: m}) }
+
+	done := new(doneMsg)
+	err := protect(func() error {
+		s.env.Begin(j.ctx)
+		value, err := s.execute(j, p, out)
+		if err == nil && value != nil && value != starlark.None {
+			shown := text(value.String())
+			done.Value = &shown
+		}
+		return err
+	})
+	err = realError(j.ctx, err, s.env.Pending())
+	if end := protect(func() error { return s.rest(p, err) }); err == nil {
+		err = end
+	}
+	out.Cut()
+	if err != nil {
+		return &doneMsg{Failure: newFailure(err)}
+	}
+	return done
+}
+
+// execute runs the source on a new thread.
+func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, error) {
+	if p.Chunk {
+		return s.executeChunk(j, p, out)
+	}
+	predeclared := s.predeclared()
+	prog, err := compile(string(p.Path), string(p.Source), predeclared)
+	if err != nil {
+		return nil, err
+	}
+	t, release := s.newThread(j, p, out, predeclared)
+	defer release()
+	globals, err := prog.Init(t, predeclared)
+	if err != nil || p.Function == "" {
+		return nil, err
+	}
+	fn, ok := globals[p.Function]
+	if !ok {
+		return nil, fmt.Errorf("%s defines no %s", p.Path, p.Function)
+	}
+	_, err = starlark.Call(t, fn, nil, nil)
+	return nil, err
+}
+
+func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value, error) {
+	if s.session == nil {
+		s.session = newSession(s.predeclared())
+	}
+	t, release := s.newThread(j, p, out, s.session.names)
+	defer release()
+	return s.session.run(t, p)
+}
+
+// rest tells env that the program, or the chunk, is over.
+func (s *server) rest(p *runMsg, err error) error {
+	if !p.Chunk {
+		return s.env.End(err)
+	}
+	if e, ok := s.env.(Pauser); ok {
+		return e.Pause(err)
+	}
+	return nil
+}
+
+// resume tells env that a chunk is to begin.
+func (s *server) resume(failed bool) {
+	if e, ok := s.env.(Pauser); ok {
+		e.Resume(failed)
+	}
+}
+
+// endSession tells env that there will be no more chunks.
+func (s *server) endSession() {
+	if s.session != nil {
+		protect(func() error { return s.env.End(nil) })
+	}
+}

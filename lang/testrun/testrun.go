@@ -1,0 +1,266 @@
+package testrun
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"tpsh/lang"
+)
+
+// Options say which tests to run, on what, and how to tell of them.
+type Options struct {
+	// Paths are files, and folders that are searched for *_test.star files;
+	// none is the working folder.
+	Paths []string
+	// Ranks are the numbers of ranks asked for; none for those that each file
+	// names, or else 1, 2 and 4.
+	Ranks []int
+	// Transports are the transports asked for; at least one.
+	Transports []string
+	// Match selects tests by their names; nil for all.
+	Match *regexp.Regexp
+
+	// Start starts ranks and returns the connections to them, by rank. stop
+	// ends them after the session on them has been closed. It returns what is
+	// wrong with a program that ended well on all of them, such as messages
+	// that nobody received, in the words of a report.
+	Start func(ranks int, transport string) (conns []lang.Conn, stop func() error, err error)
+
+	Timeout  time.Duration // of a test; 0 is a minute
+	MaxSteps uint64        // of a test on a rank; 0 for no limit
+
+	Verbose bool      // tell of every test, and show what it prints
+	JSON    bool      // one event in JSON a line instead of text
+	JUnit   string    // the file that gets a report in JUnit's XML; "" for none
+	Out     io.Writer // gets all that is told
+	Err     io.Writer // gets what is wrong with the options, and notes
+}
+
+// defaultRanks are the numbers of ranks for a file that names none.
+var defaultRanks = []int{1, 2, 4}
+
+const defaultTimeout = time.Minute
+
+// Run runs the tests and returns the exit status.
+func Run(ctx context.Context, opts Options) int {
+	if opts.Timeout == 0 {
+		opts.Timeout = defaultTimeout
+	}
+	paths, err := find(opts.Paths)
+	if err != nil {
+		fmt.Fprintln(opts.Err, err)
+		return lang.StatusUsage
+	}
+	var files []*file
+	for _, path := range paths {
+		f, err := readFile(path)
+		if err != nil {
+			fmt.Fprintln(opts.Err, err)
+			return lang.StatusUsage
+		}
+		files = append(files, f)
+	}
+	if opts.Match != nil && !anyMatch(files, opts.Match) {
+		fmt.Fprintf(opts.Err, "no test matches %q\n", opts.Match)
+		return lang.StatusUsage
+	}
+	r := &runner{Options: opts, tell: newTellers(opts)}
+	return r.run(ctx, files)
+}
+
+// anyMatch reports whether a test of the files matches, or may.
+func anyMatch(files []*file, match *regexp.Regexp) bool {
+	for _, f := range files {
+		if f.mistake != "" || len(f.matching(match)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A totals counts tests. What is wrong with a whole file counts as one.
+type totals struct{ passed, failed, skipped int }
+
+func (t totals) String() string {
+	s := fmt.Sprintf("%d passed, %d failed", t.passed, t.failed)
+	if t.skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", t.skipped)
+	}
+	return s
+}
+
+// A runner runs the tests of some files.
+type runner struct {
+	Options
+	tell        tellers
+	totals      totals
+	interrupted bool
+}
+
+func (r *runner) run(ctx context.Context, files []*file) int {
+	for _, f := range files {
+		if ctx.Err() == nil && !r.interrupted {
+			r.file(ctx, f)
+		}
+	}
+	err := r.tell.end(r.totals)
+	switch {
+	case r.interrupted || ctx.Err() != nil:
+		return lang.StatusInterrupted
+	case err != nil:
+		fmt.Fprintln(r.Err, err)
+		return lang.StatusJob
+	case r.totals.failed > 0:
+		return lang.StatusFailed
+	}
+	return lang.StatusOK
+}
+
+// A fileResult is what became of a file.
+type fileResult struct {
+	path    string
+	action  action
+	note    string // why it was skipped, failed as a whole, or nothing ran
+	elapsed time.Duration
+}
+
+// An action says how a test or a file ended.
+type action string
+
+const (
+	passed  action = "pass"
+	failed  action = "fail"
+	skipped action = "skip"
+)
+
+// file runs the tests of a file.
+func (r *runner) file(ctx context.Context, f *file) {
+	begin := time.Now()
+	res := &fileResult{path: f.path, action: passed}
+	ranks := f.allowed(r.Ranks)
+	tests := f.matching(r.Match)
+	switch {
+	case f.mistake != "":
+		res.action, res.note = failed, f.mistake
+		r.totals.failed++
+	case len(ranks) == 0:
+		res.action, res.note = skipped, fmt.Sprintf("RANKS = %s allows none of %s", list(f.ranks), list(r.Ranks))
+		r.totals.skipped++
+	case len(tests) == 0:
+		res.note = "no tests to run"
+	}
+	if res.note == "" {
+		r.tests(ctx, f, tests, ranks, res)
+	}
+	res.elapsed = time.Since(begin)
+	r.tell.file(res)
+}
+
+// tests runs tests in the order of their definition, each on every number of
+// ranks and every transport.
+func (r *runner) tests(ctx context.Context, f *file, tests []string, ranks []int, res *fileResult) {
+	for _, name := range tests {
+		for _, n := range ranks {
+			for _, transport := range r.Transports {
+				if r.interrupted || ctx.Err() != nil {
+					return
+				}
+				c := &testCase{path: f.path, name: name, n: n, transport: transport}
+				r.test(ctx, f, c)
+				if c.action == failed {
+					res.action = failed
+				}
+			}
+		}
+	}
+}
+
+// A testCase is one run of a test, and what became of it.
+type testCase struct {
+	path, name string
+	n          int
+	transport  string
+
+	action  action
+	output  string // what it printed
+	report  string // what went wrong
+	elapsed time.Duration
+}
+
+// label names the case within its file.
+func (c *testCase) label() string { return fmt.Sprintf("%s (n=%d, %s)", c.name, c.n, c.transport) }
+
+// test runs a test on ranks of its own.
+func (r *runner) test(ctx context.Context, f *file, c *testCase) {
+	r.tell.begin(c)
+	begin := time.Now()
+	output := &capture{live: r.tell.live()}
+	var report bytes.Buffer
+	ok := r.onRanks(ctx, f, c, output, &report)
+	c.action = failed
+	if ok {
+		c.action = passed
+		r.totals.passed++
+	} else {
+		r.totals.failed++
+	}
+	c.output, c.report, c.elapsed = output.String(), report.String(), time.Since(begin)
+	r.tell.test(c)
+}
+
+// onRanks starts the ranks of a case, runs the test on them and ends them. It
+// reports whether all went well.
+func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, report io.Writer) bool {
+	conns, stop, err := r.Start(c.n, c.transport)
+	if err != nil {
+		fmt.Fprintf(report, "Error: cannot start %d ranks on %s: %v\n", c.n, c.transport, err)
+		return false
+	}
+	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err})
+	p := f.program
+	p.Function, p.Timeout, p.MaxSteps = c.name, r.Timeout, r.MaxSteps
+	o, err := s.Run(ctx, p)
+	s.Close()
+	undone := stop()
+	if err != nil {
+		fmt.Fprintf(report, "Error: %v\n", err)
+		return false
+	}
+	o.Report(report)
+	r.interrupted = r.interrupted || o.Interrupted()
+	if o.OK() && undone != nil {
+		fmt.Fprintln(report, undone)
+	}
+	return o.OK() && undone == nil
+}
+
+// maxCapture is how much of a test's output is kept for its report.
+const maxCapture = 1 << 20
+
+// A capture keeps what is written to it, up to maxCapture, and passes it on.
+type capture struct {
+	live io.Writer // or nil
+	kept bytes.Buffer
+	more bool // something is not kept
+}
+
+func (c *capture) Write(p []byte) (int, error) {
+	keep := min(len(p), maxCapture-c.kept.Len())
+	c.kept.Write(p[:keep])
+	c.more = c.more || keep < len(p)
+	if c.live != nil {
+		return c.live.Write(p)
+	}
+	return len(p), nil
+}
+
+func (c *capture) String() string {
+	if c.more {
+		return c.kept.String() + "\n... the rest of the output is not shown\n"
+	}
+	return c.kept.String()
+}

@@ -1,0 +1,83 @@
+package lang
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"go.starlark.net/lib/json"
+	"go.starlark.net/lib/math"
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// library holds the modules and functions of Starlark's own library that
+// every program has. Its values are immutable.
+var library = starlark.StringDict{
+	"json":   json.Module,
+	"math":   math.Module,
+	"struct": starlark.NewBuiltin("struct", starlarkstruct.Make),
+	"module": starlark.NewBuiltin("module", starlarkstruct.MakeModule),
+}
+
+// predeclared returns the names that a program can use.
+func (s *server) predeclared() starlark.StringDict {
+	names := maps.Clone(library)
+	maps.Copy(names, s.env.Predeclared())
+	return names
+}
+
+// newThread returns a thread for a run, on which env hangs. The end of the
+// job's context cancels it. release ends that bond.
+func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlark.StringDict) (t *starlark.Thread, release func()) {
+	t = &starlark.Thread{
+		Name:  fmt.Sprintf("rank %d", s.rank),
+		Print: out.print,
+		Load:  newLoader(p, predeclared).load,
+	}
+	t.SetLocal(ScriptDir, string(p.Dir))
+	l := &limits{job: j, steps: p.MaxSteps}
+	t.OnMaxSteps = l.check
+	l.rest(t)
+	s.env.Attach(t, out)
+	stop := context.AfterFunc(j.ctx, func() { t.Cancel(context.Cause(j.ctx).Error()) })
+	return t, func() { stop() }
+}
+
+// maxDepth is how deeply calls may nest. The interpreter's own limit is ten
+// times as high, and takes 400 MB of stack.
+const maxDepth = 10_000
+
+// checkEvery is the number of steps between looks at the limits. It takes
+// several steps to go one call deeper.
+const checkEvery = 1000
+
+// limits are what a thread may use.
+type limits struct {
+	job   *job
+	steps uint64 // of the interpreter; 0 for any number
+}
+
+// check is the OnMaxSteps function of a thread. The end of the steps ends the
+// job. A call too deep is the script's mistake, which a handler may catch.
+func (l *limits) check(t *starlark.Thread) {
+	if l.steps > 0 && t.Steps >= l.steps {
+		err := &stopError{Reason: stopLimit, Text: fmt.Sprintf("more than %d steps (--max-steps)", l.steps)}
+		l.job.cancel(err)
+		t.Cancel(err.Text)
+		return
+	}
+	if t.CallStackDepth() > maxDepth {
+		t.Cancel(fmt.Sprintf("stack overflow: more than %d calls deep (recursion without an end?)", maxDepth))
+	}
+	l.rest(t)
+}
+
+// rest sets the number of steps after which the thread is checked next.
+func (l *limits) rest(t *starlark.Thread) {
+	next := t.Steps + checkEvery
+	if l.steps > 0 {
+		next = min(next, l.steps)
+	}
+	t.SetMaxExecutionSteps(next)
+}
