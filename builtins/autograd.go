@@ -1,0 +1,219 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{
+		Name: "grad",
+		Doc: "grad(outputs, inputs, create_graph=False) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
+			"outputs is a tensor of one element, or a list of such; inputs is a tensor that\n" +
+			"requires grad, or a list of such. Nothing is accumulated in .grad. With\n" +
+			"create_graph the gradients can be differentiated again.\n" +
+			">>> x = tensor(3.0, requires_grad=True)\n" +
+			">>> grad(x * x, [x])[0].item()\n6.0",
+		Fn: gradOf,
+	}, &Row{
+		Name: "no_grad",
+		Doc: "no_grad(fn) returns fn(), run without recording: its results require no grad.\n" +
+			">>> x = ones(2, requires_grad=True)\n" +
+			">>> no_grad(lambda: x * 2).requires_grad\nFalse",
+		Fn: noGrad,
+	})
+	register(
+		tensorRow("requires_grad", "requires_grad is whether gradients flow to the tensor.\n>>> ones(2).requires_grad\nFalse",
+			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+				e.rank.Tape.Refresh(t)
+				return starlark.Bool(t.RequiresGrad()), nil
+			}),
+		tensorRow("grad", "grad is the gradient that backward has accumulated in a leaf, or None. It can be assigned.\n"+
+			">>> x = tensor(3.0, requires_grad=True)\n>>> (x * x).backward()\n>>> x.grad.item()\n6.0\n>>> x.grad = None",
+			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+				if t.Auto == nil {
+					return starlark.None, nil
+				}
+				return e.wrapOrNone(t.Auto.Grad), nil
+			}),
+		methodRow("backward", "backward(grad=None, create_graph=False) accumulates the gradients of the tensor in .grad of the leaves it depends on.\n"+
+			"grad is the gradient of the tensor itself, of its shape; None stands for 1, and the\n"+
+			"tensor then has one element. With create_graph the gradients can be differentiated\n"+
+			"again.\n"+
+			">>> x = tensor([1.0, 2.0], requires_grad=True)\n>>> (x * x).sum().backward()\n>>> x.grad\n[2. 4.]", backward),
+		methodRow("requires_grad_", "requires_grad_(requires_grad=True) says whether gradients are wanted in a leaf, and returns it.\n"+
+			">>> ones(2).requires_grad_().requires_grad\nTrue",
+			func(e *Env, fn string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				on := arg.Bool(true)
+				if err := arg.Unpack(fn, args, kwargs, "requires_grad?", &on); err != nil {
+					return nil, err
+				}
+				return x, x.requiresGrad(fn, bool(on))
+			}),
+		methodRow("register_hook", "register_hook(fn) calls fn(grad) with the gradient of the tensor whenever a backward pass has computed it.\n"+
+			"What fn returns replaces the gradient, unless it is None.\n"+
+			">>> x = tensor(3.0, requires_grad=True)\n>>> x.register_hook(lambda g: g * 10)\n>>> (x * x).backward()\n>>> x.grad.item()\n60.0", registerHook),
+	)
+}
+
+// wrapOrNone returns t as scripts have it, None for nil.
+func (e *Env) wrapOrNone(t *tensor.Tensor) starlark.Value {
+	if t == nil {
+		return starlark.None
+	}
+	return e.wrap(t)
+}
+
+// tensors is an argument that is a tensor, or a list or tuple of tensors.
+type tensors []*tensor.Tensor
+
+// Unpack implements starlark.Unpacker.
+func (p *tensors) Unpack(v starlark.Value) error {
+	if x, ok := v.(*Tensor); ok {
+		t, err := x.get()
+		*p = tensors{t}
+		return err
+	}
+	list, err := toTensors(v)
+	*p = list
+	return err
+}
+
+// optTensor is an argument that is a tensor or None.
+type optTensor struct{ t *tensor.Tensor }
+
+// Unpack implements starlark.Unpacker.
+func (p *optTensor) Unpack(v starlark.Value) (err error) {
+	if v == starlark.None {
+		return nil
+	}
+	p.t, err = toTensor(v)
+	return err
+}
+
+func gradOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		outputs, inputs tensors
+		again           arg.Bool
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again); err != nil {
+		return nil, err
+	}
+	grads, err := e.rank.Tape.Grad(outputs, inputs, bool(again))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]starlark.Value, len(grads))
+	for i, g := range grads {
+		list[i] = e.wrapOrNone(g)
+	}
+	return starlark.NewList(list), nil
+}
+
+func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dy    optTensor
+		again arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "grad?", &dy, "create_graph?", &again); err != nil {
+		return nil, err
+	}
+	return starlark.None, e.rank.Tape.Backward(t, dy.t, bool(again))
+}
+
+func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var hook arg.Callable
+	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
+		return nil, err
+	}
+	e.rank.Tape.Refresh(t)
+	if !t.RequiresGrad() {
+		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " that does not require grad", Want: "a tensor that does"}
+	}
+	if err := checkFrozen(fn, t); err != nil {
+		return nil, err
+	}
+	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
+		v, err := e.call(hook, e.wrap(g))
+		if err != nil {
+			return nil, err
+		}
+		var out optTensor
+		if err := out.Unpack(v); err != nil {
+			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Name(), Want: "a tensor or None"}
+		}
+		return out.t, nil
+	})
+	return starlark.None, nil
+}
+
+func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var fn arg.Callable
+	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
+		return nil, err
+	}
+	defer e.rank.Tape.SetEnabled(false)()
+	return e.call(fn)
+}
+
+// keepState returns a function that restores what a function of the script
+// may leave behind when an error ends it: whether operations are recorded.
+// Traces, seeds and hooks are restored by those who set them.
+func (e *Env) keepState() (restore func()) {
+	return e.rank.Tape.SetEnabled(e.rank.Tape.Enabled())
+}
+
+// results returns v, the result of a function of the script called fn: a
+// tensor, or a tuple or list of them. single tells whether it is one tensor.
+func results(fn string, v starlark.Value) (list []*tensor.Tensor, single bool, err error) {
+	var ts tensors
+	if err := ts.Unpack(v); err != nil {
+		return nil, false, &op.ArgError{Func: fn, Got: "a result of " + arg.Show(v), Want: "a tensor or a tuple of tensors"}
+	}
+	_, single = v.(*Tensor)
+	return ts, single, nil
+}
+
+// unresults is the inverse of results.
+func (e *Env) unresults(list []*tensor.Tensor, single bool) starlark.Value {
+	if single {
+		return e.wrap(list[0])
+	}
+	tuple := make(starlark.Tuple, len(list))
+	for i, t := range list {
+		tuple[i] = e.wrap(t)
+	}
+	return tuple
+}
+
+// tensorsAmong returns the tensors among args.
+func tensorsAmong(args starlark.Tuple) ([]*tensor.Tensor, error) {
+	var list []*tensor.Tensor
+	for _, v := range args {
+		if x, ok := v.(*Tensor); ok {
+			t, err := x.get()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// fnArg takes the function that is the first argument of the builtin b, and
+// returns it and the other arguments.
+func fnArg(b *starlark.Builtin, args starlark.Tuple) (starlark.Callable, starlark.Tuple, error) {
+	if len(args) == 0 {
+		return nil, nil, arg.Missing(b.Name(), "fn")
+	}
+	var fn arg.Callable
+	if err := arg.Set(b.Name(), "fn", &fn, args[0]); err != nil {
+		return nil, nil, err
+	}
+	return fn.Callable, args[1:], nil
+}

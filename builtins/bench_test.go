@@ -1,0 +1,62 @@
+package builtins
+
+import (
+	"context"
+	"testing"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime"
+)
+
+// loops are the bodies of loops, by name. The setup runs once; the time is
+// that of one turn, the loop's own included.
+var loops = []struct{ name, setup, body string }{
+	{"empty", "", "pass"},
+	{"add/f32/8x8", "x, y = ones(8, 8), ones(8, 8)", "z = x + y"},
+	{"add/f32/8x8/recorded", "x, y = ones(8, 8, requires_grad=True), ones(8, 8)", "z = x + y"},
+	{"addNumber/f32/8x8", "x = ones(8, 8)", "z = x + 1.5"},
+	{"exp/f32/8x8", "x = ones(8, 8)", "z = x.exp()"},
+	{"sum/f32/8x8", "x = ones(8, 8)", "z = x.sum(dim=0)"},
+	{"index/f32/8x8", "x = ones(8, 8)", "z = x[3]"},
+	{"matmul/f32/8x8", "x, y = ones(8, 8), ones(8, 8)", "z = matmul(x, y)"},
+	{"backward/f32/8x8", "x = ones(8, 8, requires_grad=True)", "(x * x).sum().backward()"},
+}
+
+// BenchmarkScript measures loops of a script.
+func BenchmarkScript(b *testing.B) {
+	for _, l := range loops {
+		source := l.setup + "\ndef loop(n):\n  for i in range(n):\n    " + l.body + "\n"
+		b.Run(l.name, func(b *testing.B) { benchScript(b, source) })
+	}
+}
+
+// benchScript runs source on one rank, and then its function loop.
+func benchScript(b *testing.B, source string) {
+	b.ReportAllocs()
+	done := make(chan error, 1)
+	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
+		done <- func() error {
+			env := New(r, Options{})
+			env.Begin(ctx)
+			thread := &starlark.Thread{}
+			names := env.Predeclared()
+			env.Attach(thread, nil)
+			globals, err := execute(thread, "bench.star", source, names)
+			if err != nil {
+				return err
+			}
+			b.ResetTimer()
+			_, err = starlark.Call(thread, globals["loop"], starlark.Tuple{starlark.MakeInt(b.N)}, nil)
+			b.StopTimer()
+			return env.End(err)
+		}()
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer job.Stop()
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,444 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A signature is how scripts call an operator under one of its names.
+type signature struct {
+	def     *op.Def
+	owner   string // "", "F" or, of a method, "Tensor"
+	name    string
+	slots   []slot
+	ins     int // how many slots take tensors
+	rest    int // the slot that takes all further positional arguments, or -1
+	creates bool
+}
+
+// A slot is a parameter and where its argument goes: to Call.In[at] or
+// Call.Args[at].
+type slot struct {
+	*op.Param
+	at int
+}
+
+// newSignature returns the signature of d under name.
+func newSignature(d *op.Def, owner, name string) *signature {
+	s := &signature{def: d, owner: owner, name: name, rest: -1, creates: creates[d.Name]}
+	args := 0
+	for i := range d.Params {
+		p := &d.Params[i]
+		if p.IsTensor() {
+			s.slots = append(s.slots, slot{p, s.ins})
+			s.ins++
+			continue
+		}
+		s.slots = append(s.slots, slot{p, args})
+		args++
+	}
+	for i := range s.slots {
+		if s.takesRest(i) {
+			s.rest = i
+		}
+	}
+	return s
+}
+
+// takesRest reports whether slot i takes all further positional arguments: a
+// list of tensors that comes last, or a list of ints that is the first
+// argument beside tensors and is followed by nothing but a dtype.
+func (s *signature) takesRest(i int) bool {
+	after := s.slots[i+1:]
+	switch s.slots[i].Kind {
+	case op.Tensors:
+		return len(after) == 0
+	case op.Ints, op.Sizes:
+		onlyDType := !slices.ContainsFunc(after, func(p slot) bool { return p.Kind != op.DType && p.Kind != op.OptDType })
+		return onlyDType && s.slots[i].at == 0
+	}
+	return false
+}
+
+// signatures returns those of every operator on one surface, by name.
+func signatures(surface op.Surface, owner string) []*signature {
+	var list []*signature
+	for _, d := range op.All() {
+		if d.Surface&surface == 0 {
+			continue
+		}
+		for _, name := range append([]string{d.Name}, d.Aliases...) {
+			list = append(list, newSignature(d, owner, name))
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+}
+
+// functions returns the operators that are functions, in F or not.
+var functions = sync.OnceValue(func() []*signature {
+	return append(signatures(op.Function, ""), signatures(op.Namespace, "F")...)
+})
+
+// methods returns the operators that are methods of tensors.
+var methods = sync.OnceValue(func() []*signature { return signatures(op.Method, "Tensor") })
+
+// bind returns the operator as a function of the rank of e.
+func (s *signature) bind(e *Env) *starlark.Builtin {
+	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return s.call(e, nil, args, kwargs)
+	})
+}
+
+// method returns the operator as a method, without its receiver.
+func (s *signature) method() *starlark.Builtin {
+	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		x := b.Receiver().(*Tensor)
+		return s.call(x.env, x, args, kwargs)
+	})
+}
+
+// call applies the operator to the arguments of a script. self is the
+// receiver of a method, and nil for a function.
+func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	b := binding{signature: s, env: e}
+	if err := b.fill(self, args, kwargs); err != nil {
+		return nil, err
+	}
+	out, err := e.rank.Apply(s.def, b.in, b.args)
+	if err != nil {
+		return nil, s.named(err)
+	}
+	if b.requires {
+		if err := require(s.name, out[0]); err != nil {
+			return nil, err
+		}
+	}
+	return b.result(self, out)
+}
+
+// named gives an error of the operator the name that the script used.
+func (s *signature) named(err error) error {
+	var bad *op.ArgError
+	if s.name != s.def.Name && errors.As(err, &bad) && bad.Func == s.def.Name {
+		bad.Func = s.name
+	}
+	return err
+}
+
+// result returns the results of the operator as a script has them: one, a
+// tuple, or a list where the operator says so. An operator that returns its
+// input returns self.
+func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, error) {
+	if b.def.List {
+		list := make([]starlark.Value, len(out))
+		for i, t := range out {
+			list[i] = b.env.wrap(t)
+		}
+		return starlark.NewList(list), nil
+	}
+	if len(out) > 1 {
+		tuple := make(starlark.Tuple, len(out))
+		for i, t := range out {
+			tuple[i] = b.env.wrap(t)
+		}
+		return tuple, nil
+	}
+	switch {
+	case self != nil && out[0] == self.t:
+		return self, nil
+	case b.def.Name == "equal" || b.def.Name == "allclose":
+		yes, err := truth(out[0])
+		return starlark.Bool(yes), err
+	}
+	return b.env.wrap(out[0]), nil
+}
+
+// A binding is the arguments of one call on their way to the operator.
+type binding struct {
+	*signature
+	env      *Env
+	in       []*tensor.Tensor
+	args     []op.Arg
+	given    uint64 // by slot
+	received int    // how many of a list of tensors are the receiver
+	requires bool   // requires_grad=True was given
+}
+
+// fill takes over the arguments of a script, and the defaults of those that
+// are not given.
+func (b *binding) fill(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	b.in = make([]*tensor.Tensor, b.ins)
+	if n := len(b.slots) - b.ins; n > 0 {
+		b.args = make([]op.Arg, n)
+	}
+	first, err := b.receive(self)
+	if err != nil {
+		return err
+	}
+	if err := b.positional(first, args); err != nil {
+		return err
+	}
+	for _, kw := range kwargs {
+		if err := b.keyword(string(kw[0].(starlark.String)), first, kw[1]); err != nil {
+			return err
+		}
+	}
+	for i := range b.slots {
+		if b.given&(1<<i) == 0 {
+			if err := b.useDefault(&b.slots[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// receive takes over the receiver of a method, and returns the slot of the
+// first argument. The receiver is the first parameter, or if that takes no
+// tensor, the first of a list of tensors.
+func (b *binding) receive(self *Tensor) (first int, err error) {
+	if self == nil {
+		return 0, nil
+	}
+	t, err := self.get()
+	if err != nil {
+		return 0, err
+	}
+	b.in[0] = t
+	if b.slots[0].IsTensor() {
+		b.given = 1
+		return 1, nil
+	}
+	b.given, b.received = 1<<b.rest, 1
+	return 0, nil
+}
+
+// positional takes over arguments by position, from slot first on.
+func (b *binding) positional(first int, args starlark.Tuple) error {
+	last := len(b.slots) - 1
+	if b.rest >= 0 {
+		last = b.rest
+	}
+	for i, v := range args {
+		slot := first + i
+		switch {
+		case slot > last:
+			return arg.TooMany(b.name, len(args), last+1-first)
+		case slot == b.rest && !isList(v) && (len(args)-i > 1 || b.slots[slot].Kind == op.Tensors):
+			return b.set(slot, args[i:])
+		}
+		if err := b.set(slot, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isList reports whether v is a list or tuple.
+func isList(v starlark.Value) bool {
+	switch v.(type) {
+	case *starlark.List, starlark.Tuple:
+		return true
+	}
+	return false
+}
+
+// keyword takes over an argument by name. Slots before first have none.
+func (b *binding) keyword(name string, first int, v starlark.Value) error {
+	for i := first; i < len(b.slots); i++ {
+		if b.slots[i].Name == name {
+			if b.given&(1<<i) != 0 {
+				return arg.Duplicate(b.name, name)
+			}
+			return b.set(i, v)
+		}
+	}
+	if b.creates {
+		switch name {
+		case "requires_grad":
+			return arg.Set(b.name, name, (*arg.Bool)(&b.requires), v)
+		case "device":
+			return checkDevice(b.name, v)
+		}
+	}
+	return arg.Unexpected(b.name, name, b.parameters())
+}
+
+// parameters returns the names that a call accepts as keywords.
+func (s *signature) parameters() []string {
+	var names []string
+	for i, p := range s.slots {
+		if s.owner != "Tensor" || i > 0 && p.Kind != op.Tensors || !p.IsTensor() {
+			names = append(names, p.Name)
+		}
+	}
+	if s.creates {
+		names = append(names, "requires_grad", "device")
+	}
+	return names
+}
+
+// set gives slot i the value v.
+func (b *binding) set(i int, v starlark.Value) error {
+	p := &b.slots[i]
+	b.given |= 1 << i
+	var err error
+	switch p.Kind {
+	case op.Tensor:
+		b.in[p.at], err = toTensor(v)
+	case op.OptTensor:
+		if v != starlark.None {
+			b.in[p.at], err = toTensor(v)
+		}
+	case op.Operand:
+		b.in[p.at], err = toOperand(v)
+	case op.OptOperand:
+		if v != starlark.None {
+			b.in[p.at], err = toOperand(v)
+		}
+	case op.Tensors:
+		var list []*tensor.Tensor
+		list, err = toTensors(v)
+		b.in = append(b.in[:p.at+b.received], list...)
+	default:
+		b.args[p.at], err = toArg(p.Param, v)
+	}
+	if err != nil {
+		return arg.In(b.name, p.Name, err)
+	}
+	return nil
+}
+
+// useDefault gives p its default.
+func (b *binding) useDefault(p *slot) error {
+	if p.Default == nil {
+		return arg.Missing(b.name, p.Name)
+	}
+	if !p.IsTensor() { // of a tensor it is None
+		b.args[p.at] = *p.Default
+	}
+	return nil
+}
+
+// toTensor returns v, which must be a tensor.
+func toTensor(v starlark.Value) (*tensor.Tensor, error) {
+	switch v := v.(type) {
+	case *Tensor:
+		return v.get()
+	case starlark.Bool:
+		return nil, arg.Bad(v, "a tensor", "== compares the values themselves; .eq() compares element by element")
+	}
+	return nil, arg.Bad(v, "a tensor", "")
+}
+
+// toOperand returns v, a tensor or a number, as a tensor.
+func toOperand(v starlark.Value) (*tensor.Tensor, error) {
+	switch v := v.(type) {
+	case *Tensor:
+		return v.get()
+	case starlark.Int:
+		n, ok := v.Int64()
+		if !ok {
+			return nil, arg.Bad(v, "an int of 64 bits", "")
+		}
+		return tensor.Number(n), nil
+	case starlark.Float:
+		return tensor.Number(float64(v)), nil
+	case starlark.Bool:
+		return tensor.Number(bool(v)), nil
+	}
+	return nil, arg.Bad(v, "a tensor or a number", "")
+}
+
+// toTensors returns v, a list or tuple of tensors.
+func toTensors(v starlark.Value) ([]*tensor.Tensor, error) {
+	var list arg.List
+	if err := list.Unpack(v); err != nil {
+		return nil, arg.Bad(v, "a list of tensors", "")
+	}
+	out := make([]*tensor.Tensor, len(list))
+	for i, v := range list {
+		x, ok := v.(*Tensor)
+		if !ok {
+			return nil, arg.BadItem(v, i, "a tensor")
+		}
+		t, err := x.get()
+		if err != nil {
+			return nil, err
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// toArg returns v as the argument of p, which takes no tensor.
+func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
+	switch p.Kind {
+	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptDType:
+		if v == starlark.None {
+			return op.None, nil
+		}
+	}
+	switch p.Kind {
+	case op.Int, op.OptInt, op.Dim, op.OptDim:
+		n, err := arg.ToInt(v)
+		return op.Int1(n), err
+	case op.Dims, op.Ints, op.Sizes:
+		list, err := arg.ToInts(v)
+		return op.Arg{Ints: list, Set: true}, err
+	case op.IntOrSeq:
+		if _, single := v.(starlark.Int); single {
+			n, err := arg.ToInt(v)
+			return op.Arg{Int: n}, err
+		}
+		list, err := arg.ToInts(v)
+		return op.Arg{Ints: list, Set: true}, err
+	case op.Float, op.OptFloat:
+		var f arg.Float
+		err := f.Unpack(v)
+		return op.Float1(float64(f)), err
+	case op.Bool:
+		var b arg.Bool
+		err := b.Unpack(v)
+		return op.Bool1(bool(b)), err
+	case op.DType, op.OptDType:
+		var d arg.DType
+		err := d.Unpack(v)
+		return op.Int1(int(d.D)), err
+	case op.Choice:
+		return toChoice(p, v)
+	case op.String:
+		var s arg.String
+		err := s.Unpack(v)
+		return op.Str1(string(s)), err
+	}
+	panic(fmt.Sprintf("builtins: parameter %s has a kind without a reader", p.Name))
+}
+
+// toChoice returns v, which is one of p's choices.
+func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
+	s, ok := starlark.AsString(v)
+	if ok && slices.Contains(p.Choices, s) {
+		return op.Str1(s), nil
+	}
+	quoted := make([]string, len(p.Choices))
+	for i, c := range p.Choices {
+		quoted[i] = fmt.Sprintf("%q", c)
+	}
+	rule := ""
+	if n := arg.Nearest(s, p.Choices); n != "" {
+		rule = fmt.Sprintf("did you mean %q?", n)
+	}
+	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), rule)
+}

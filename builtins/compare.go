@@ -1,0 +1,406 @@
+package builtins
+
+import (
+	"fmt"
+	"math"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A comparison compares two values part by part, looking into lists, tuples,
+// dicts, structs and tensors, and notes where they differ. Tensors are equal
+// if their shapes and values are, whatever their dtypes; a tensor and nested
+// lists are compared as lists, a tensor of one element and a number as
+// numbers. A NaN is equal to a NaN, as it is in Starlark.
+type comparison struct {
+	env   *Env
+	close *tolerance // nil: numbers must be equal
+
+	path   []string // where in the values the comparison is: "[2]", ".loss"
+	parts  int      // how many values have been compared that have no parts
+	differ int      // how many of them differ
+	first  *difference
+}
+
+// A difference is the first one of a comparison.
+type difference struct {
+	place     string // where it is, "" for the values as a whole
+	got, want string
+	more      string // what else is to be said of two values without parts
+	form      bool   // the values have different parts, or are of different kinds
+}
+
+func (d *difference) String() string {
+	text := "got " + d.got + ", want " + d.want
+	if d.place != "" {
+		text = "at " + d.place + ": " + text
+	}
+	if d.more != "" {
+		text += ", " + d.more
+	}
+	return text
+}
+
+// maxCompareDepth bounds how deep containers may stand in one another.
+const maxCompareDepth = 1000
+
+// compare compares got with want.
+func (c *comparison) compare(got, want starlark.Value) error {
+	if len(c.path) > maxCompareDepth {
+		return fmt.Errorf("values nested deeper than %d cannot be compared", maxCompareDepth)
+	}
+	if x, ok := got.(*Tensor); ok {
+		return c.tensor(x, want, false)
+	}
+	if y, ok := want.(*Tensor); ok {
+		return c.tensor(y, got, true)
+	}
+	switch got := got.(type) {
+	case *starlark.List:
+		if want, ok := want.(*starlark.List); ok {
+			return c.sequences(got, want)
+		}
+	case starlark.Tuple:
+		if want, ok := want.(starlark.Tuple); ok {
+			return c.sequences(got, want)
+		}
+	case *starlark.Dict:
+		if want, ok := want.(*starlark.Dict); ok {
+			return c.dicts(got, want)
+		}
+	case *starlarkstruct.Struct:
+		if want, ok := want.(*starlarkstruct.Struct); ok {
+			return c.structs(got, want)
+		}
+	}
+	return c.leaf(got, want)
+}
+
+// at compares the parts of two values to which step leads.
+func (c *comparison) at(step string, got, want starlark.Value) error {
+	c.path = append(c.path, step)
+	defer func() { c.path = c.path[:len(c.path)-1] }()
+	return c.compare(got, want)
+}
+
+// note notes a difference at the place where the comparison is.
+func (c *comparison) note(d difference) {
+	if c.first == nil {
+		d.place = strings.Join(c.path, "")
+		c.first = &d
+	}
+}
+
+// form notes that the values have different parts.
+func (c *comparison) form(got, want string) {
+	c.note(difference{got: got, want: want, form: true})
+}
+
+// leaf compares values that have no parts.
+func (c *comparison) leaf(got, want starlark.Value) error {
+	c.parts++
+	same, err := starlark.Equal(got, want)
+	if err != nil {
+		return err
+	}
+	if !same && c.close != nil {
+		x, xok := floatOf(got)
+		y, yok := floatOf(want)
+		same = xok && yok && c.close.holds(x, y)
+	}
+	if !same {
+		c.differ++
+		c.note(difference{got: arg.Show(got), want: arg.Show(want), more: c.explain(got, want)})
+	}
+	return nil
+}
+
+// explain says of two values without parts that differ by how much they do,
+// or where, if that does not meet the eye.
+func (c *comparison) explain(got, want starlark.Value) string {
+	if c.close != nil {
+		x, xok := floatOf(got)
+		y, yok := floatOf(want)
+		if xok && yok {
+			return fmt.Sprintf("off by %.6g where %.6g is allowed", math.Abs(x-y), c.close.allowed(y))
+		}
+	}
+	x, xok := got.(starlark.String)
+	y, yok := want.(starlark.String)
+	const short = 40
+	if !xok || !yok || len(x) <= short && len(y) <= short {
+		return ""
+	}
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return fmt.Sprintf("from byte %d on: got %s, want %s", n, arg.Show(x[n:]), arg.Show(y[n:]))
+}
+
+// floatOf returns a number as a float.
+func floatOf(v starlark.Value) (float64, bool) {
+	switch v.(type) {
+	case starlark.Int, starlark.Float:
+		return starlark.AsFloat(v)
+	}
+	return 0, false
+}
+
+// sequences compares two lists or tuples.
+func (c *comparison) sequences(got, want starlark.Indexable) error {
+	if got.Len() != want.Len() {
+		c.form(fmt.Sprintf("a length of %d", got.Len()), fmt.Sprint(want.Len()))
+		return nil
+	}
+	for i := range got.Len() {
+		if err := c.at("["+strconv.Itoa(i)+"]", got.Index(i), want.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dicts compares two dicts, whose order does not matter.
+func (c *comparison) dicts(got, want *starlark.Dict) error {
+	for key := range starlark.Elements(got) {
+		if _, ok, err := want.Get(key); err != nil || !ok {
+			c.form("the key "+arg.Show(key), "none such")
+		}
+	}
+	for key, w := range want.Entries() {
+		g, ok, err := got.Get(key)
+		if err != nil || !ok {
+			c.form("no key "+arg.Show(key), "one")
+			continue
+		}
+		if err := c.at("["+arg.Show(key)+"]", g, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// structs compares two structs.
+func (c *comparison) structs(got, want *starlarkstruct.Struct) error {
+	g, w := strings.Join(got.AttrNames(), ", "), strings.Join(want.AttrNames(), ", ")
+	if g != w {
+		c.form("a struct with "+g, "one with "+w)
+		return nil
+	}
+	for _, name := range got.AttrNames() {
+		x, err := got.Attr(name)
+		if err != nil {
+			return err
+		}
+		y, err := want.Attr(name)
+		if err != nil {
+			return err
+		}
+		if err := c.at("."+name, x, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tensor compares a tensor with any value; swapped says that the value is the
+// one that was got.
+func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	var other *tensor.Tensor
+	switch v := v.(type) {
+	case *Tensor:
+		if other, err = v.get(); err != nil {
+			return err
+		}
+	case starlark.Int, starlark.Float, starlark.Bool:
+		if t.Numel() == 1 {
+			return c.ordered(elementOf(t, t.Offset()), v, swapped)
+		}
+	case *starlark.List, starlark.Tuple:
+		list, err := c.env.nested("assert", t)
+		if err != nil {
+			return err
+		}
+		return c.ordered(list, listsOf(v), swapped)
+	}
+	if other == nil {
+		got, want := arg.Show(x), arg.Show(v)
+		if swapped {
+			got, want = want, got
+		}
+		c.form(got, want)
+		return nil
+	}
+	if swapped {
+		t, other = other, t
+	}
+	return c.tensors(t, other)
+}
+
+// ordered compares x, which came of a tensor, with v.
+func (c *comparison) ordered(x, v starlark.Value, swapped bool) error {
+	if swapped {
+		x, v = v, x
+	}
+	return c.compare(x, v)
+}
+
+// listsOf returns v with lists in the place of tuples, as a tensor's tolist
+// has them.
+func listsOf(v starlark.Value) starlark.Value {
+	if !isList(v) {
+		return v
+	}
+	seq := v.(starlark.Indexable)
+	list := make([]starlark.Value, seq.Len())
+	for i := range list {
+		list[i] = listsOf(seq.Index(i))
+	}
+	return starlark.NewList(list)
+}
+
+// tensors compares two tensors by shape and value.
+func (c *comparison) tensors(got, want *tensor.Tensor) error {
+	if !got.Shape().Equal(want.Shape()) {
+		c.form(fmt.Sprintf("shape %v", got.Shape()), fmt.Sprintf("shape %v", want.Shape()))
+		return nil
+	}
+	floats := got.DType().IsFloat()
+	if c.close == nil && floats != want.DType().IsFloat() {
+		return c.asLists(got, want) // neither kind holds all numbers of the other
+	}
+	if c.close != nil || floats {
+		return compareElements(c, got, want, dtype.Float64, func(x, y float64) bool {
+			return x == y || x != x && y != y || c.close != nil && c.close.holds(x, y)
+		})
+	}
+	return compareElements(c, got, want, dtype.Int64, func(x, y int64) bool { return x == y })
+}
+
+// asLists compares two tensors as nested lists.
+func (c *comparison) asLists(got, want *tensor.Tensor) error {
+	g, err := c.env.nested("assert", got)
+	if err != nil {
+		return err
+	}
+	w, err := c.env.nested("assert", want)
+	if err != nil {
+		return err
+	}
+	return c.compare(g, w)
+}
+
+// compareElements compares the elements of two tensors of one shape, converted
+// to dt, whose Go type is T.
+func compareElements[T float64 | int64](c *comparison, got, want *tensor.Tensor, dt dtype.DType, same func(x, y T) bool) error {
+	g, err := c.convert(got, dt)
+	if err != nil {
+		return err
+	}
+	w, err := c.convert(want, dt)
+	if err != nil {
+		return err
+	}
+	defer goruntime.KeepAlive(g)
+	defer goruntime.KeepAlive(w)
+	ys := tensor.Data[T](w)
+	c.parts += len(ys)
+	for i, x := range tensor.Data[T](g) {
+		if same(x, ys[i]) {
+			continue
+		}
+		c.differ++
+		if c.first == nil {
+			c.noteElement(got, want, i)
+		}
+	}
+	return nil
+}
+
+// convert returns the elements of t, contiguous and of dtype dt.
+func (c *comparison) convert(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+	t, err := c.env.rank.Do("to", []*tensor.Tensor{t.Detach()}, op.Int1(int(dt)))
+	if err != nil {
+		return nil, err
+	}
+	return c.env.rank.Do("contiguous", []*tensor.Tensor{t})
+}
+
+// noteElement notes that element i of two tensors, counted row by row,
+// differs.
+func (c *comparison) noteElement(got, want *tensor.Tensor, i int) {
+	if got.Ndim() > 0 {
+		c.path = append(c.path, index(got.Shape(), i))
+		defer func() { c.path = c.path[:len(c.path)-1] }()
+	}
+	x, y := elementAt(got, i), elementAt(want, i)
+	c.note(difference{got: arg.Show(x), want: arg.Show(y), more: c.explain(x, y)})
+}
+
+// elementAt returns element i of t, counted row by row.
+func elementAt(t *tensor.Tensor, i int) starlark.Value {
+	at := t.Offset()
+	for d := t.Ndim() - 1; d >= 0; d-- {
+		n := t.Shape()[d]
+		at += i % n * t.Strides()[d]
+		i /= n
+	}
+	return elementOf(t, at)
+}
+
+// index returns the index of element i, counted row by row, as a script
+// writes it: "[1, 2]".
+func index(s []int, i int) string {
+	steps := make([]string, len(s))
+	for d := len(s) - 1; d >= 0; d-- {
+		steps[d] = strconv.Itoa(i % s[d])
+		i /= s[d]
+	}
+	return "[" + strings.Join(steps, ", ") + "]"
+}
+
+// equal reports whether nothing differs.
+func (c *comparison) equal() bool { return c.first == nil }
+
+// where says in parentheses where the values differ, and in how many places;
+// nothing if they have no parts.
+func (c *comparison) where() string {
+	d := c.first
+	switch {
+	case c.parts > 1 && c.differ > 0 && !d.form:
+		return fmt.Sprintf(" (%d of %d values differ, first %v)", c.differ, c.parts, d)
+	case d.place != "" || d.form:
+		return fmt.Sprintf(" (%v)", d)
+	case d.more != "":
+		return " (" + d.more + ")"
+	}
+	return ""
+}
+
+// A tolerance says which numbers are close.
+type tolerance struct{ rtol, atol float64 }
+
+// holds reports whether |x - y| <= atol + rtol |y|. A NaN is close to a NaN,
+// and an infinity to itself.
+func (t *tolerance) holds(x, y float64) bool {
+	if x == y || x != x && y != y {
+		return true
+	}
+	return !math.IsInf(y, 0) && math.Abs(x-y) <= t.allowed(y)
+}
+
+func (t *tolerance) allowed(y float64) float64 { return t.atol + t.rtol*math.Abs(y) }

@@ -1,0 +1,61 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+)
+
+// creates names the operators that make a tensor of nothing but sizes and
+// numbers. As functions they also take requires_grad= and device=.
+var creates = map[string]bool{
+	"zeros": true, "ones": true, "full": true, "empty": true, "eye": true, "arange": true, "linspace": true,
+	"rand": true, "randn": true, "randint": true, "randperm": true,
+	"zeros_like": true, "ones_like": true, "full_like": true, "empty_like": true, "rand_like": true, "randn_like": true,
+}
+
+func init() {
+	register(&Row{
+		Name: "tensor",
+		Doc: "tensor(data, dtype=None, requires_grad=False) returns a tensor of the numbers in data: a number, nested lists of them, or a tensor, which is copied.\n" +
+			"Without a dtype it is that of the numbers: bool, int64, or, if one is a float, the\n" +
+			"default float. device=\"cpu\" is accepted.\n" +
+			">>> tensor([[1, 2], [3, 4]]).shape\n(2, 2)\n" +
+			">>> tensor([1, 2.5]).dtype\nfloat32",
+		Fn: newTensor,
+	})
+}
+
+func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		data     starlark.Value
+		dt       arg.OptDType
+		requires arg.Bool
+		device   arg.String = "cpu"
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", &device); err != nil {
+		return nil, err
+	}
+	if err := checkDevice(b.Name(), starlark.String(device)); err != nil {
+		return nil, err
+	}
+	t, err := e.fromNested(data, dt)
+	if err != nil {
+		return nil, arg.In(b.Name(), "data", err)
+	}
+	if requires {
+		if err := require(b.Name(), t); err != nil {
+			return nil, err
+		}
+	}
+	return e.wrap(t), nil
+}
+
+// checkDevice returns an error of the function fn if v is no device.
+func checkDevice(fn string, v starlark.Value) error {
+	if s, ok := starlark.AsString(v); ok && s == "cpu" || v == starlark.None {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Param: "device", Got: arg.Show(v), Want: `"cpu"`, Rule: "there is no other device"}
+}

@@ -1,0 +1,129 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/builtins/csv"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{
+		Name: "read_csv",
+		Doc: "read_csv(path, dtype=float32, header=False, delimiter=\",\") returns the numbers of a text file as a tensor [rows, columns].\n" +
+			"Each line is a row; empty lines do not count. With header=True the first one holds names, and is left out.\n" +
+			"Cells may stand in double quotes. A cell that is no number of the dtype, and rows of several lengths, are errors.\n" + docPath +
+			">>> path = tmpdir() + \"/table.csv\"\n" +
+			">>> write_text(path, \"a,b\\n1,2.5\\n3,4\\n\")\n" +
+			">>> read_csv(path, header=True).tolist()\n[[1.0, 2.5], [3.0, 4.0]]",
+		Fn: readCSV,
+	})
+}
+
+func readCSV(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		path      arg.String
+		dt        arg.DType // float32
+		header    arg.Bool
+		delimiter = arg.String(",")
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "dtype?", &dt, "header?", &header, "delimiter?", &delimiter); err != nil {
+		return nil, err
+	}
+	o := csv.Options{Header: bool(header)}
+	var size int
+	o.Delimiter, size = utf8.DecodeRuneInString(string(delimiter))
+	if err := csv.CheckDelimiter(o.Delimiter); err != nil || size != len(delimiter) {
+		rule := ""
+		if err != nil {
+			rule = err.Error()
+		}
+		return nil, &op.ArgError{Func: b.Name(), Param: "delimiter", Got: arg.Show(starlark.String(delimiter)), Want: "one character", Rule: rule}
+	}
+	f, err := e.open(b.Name(), string(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	x, err := e.readTable(f, o, dt.D)
+	if err != nil {
+		return nil, e.badFile(b.Name(), string(path), "a table of numbers", err)
+	}
+	return e.wrap(x), nil
+}
+
+// readTable reads a table of elements of dt.
+func (e *Env) readTable(f *os.File, o csv.Options, dt dtype.DType) (*tensor.Tensor, error) {
+	if dt.IsFloat() {
+		return tableOf(f, o, parseFloat(dt), func(s shape.Shape, elems []float64) (*tensor.Tensor, error) {
+			return op.FromFloats(e.rank.Ops(), dt, s, elems)
+		})
+	}
+	return tableOf(f, o, parseInt(dt), func(s shape.Shape, elems []int64) (*tensor.Tensor, error) {
+		return op.FromInts(e.rank.Ops(), dt, s, elems)
+	})
+}
+
+// tableOf reads a table of cells that parse understands, of which build makes
+// a tensor.
+func tableOf[T any](f *os.File, o csv.Options, parse func(string) (T, error), build func(shape.Shape, []T) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	t, err := csv.Read(f, o, parse)
+	if err != nil {
+		return nil, err
+	}
+	return build(shape.Shape{t.Rows, t.Cols}, t.Data)
+}
+
+// parseFloat returns what reads a cell of dt, a float dtype. Its errors say
+// what a cell should be.
+func parseFloat(dt dtype.DType) func(cell string) (float64, error) {
+	bits, want := 64, errors.New("a number")
+	if dt == dtype.Float32 {
+		bits = 32
+	}
+	return func(cell string) (float64, error) {
+		v, err := strconv.ParseFloat(cell, bits)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return 0, fmt.Errorf("a number that %v can hold", dt)
+		case err != nil || strings.ContainsAny(cell, "xX_"):
+			return 0, want
+		}
+		return v, nil
+	}
+}
+
+// parseInt returns what reads a cell of dt, an integer dtype or bool.
+func parseInt(dt dtype.DType) func(cell string) (int64, error) {
+	want := errors.New("an int that " + dt.String() + " can hold")
+	if dt == dtype.Bool {
+		want = errors.New("0, 1, true or false")
+	}
+	return func(cell string) (int64, error) {
+		if dt == dtype.Bool {
+			switch strings.ToLower(cell) {
+			case "1", "true":
+				return 1, nil
+			case "0", "false":
+				return 0, nil
+			}
+			return 0, want
+		}
+		v, err := strconv.ParseInt(cell, 10, 64)
+		if err != nil || !fitsIn(v, dt) {
+			return 0, want
+		}
+		return v, nil
+	}
+}

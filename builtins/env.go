@@ -1,0 +1,104 @@
+package builtins
+
+import (
+	"context"
+	"errors"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime"
+)
+
+// An Env is what one rank's programs see: its predeclared names, bound to the
+// rank, and what the values of its scripts need to find of it. The front end
+// drives it through its methods.
+type Env struct {
+	rank   *runtime.Rank
+	opts   Options
+	thread *starlark.Thread // the program's, while one runs
+
+	// pending is the typed error that a value left when it could not return
+	// one; see leave.
+	pending error
+
+	// tmpDirs are the folders that tmpdir has given the program.
+	tmpDirs []string
+}
+
+// Options says what the programs of a job may do.
+type Options struct {
+	Args   []string                    // args of the language
+	Allow  []string                    // folders that may be read and written besides the script's and the working folder
+	TmpDir func(n int) (string, error) // the folder of the ranks' n-th call of tmpdir, n from 1
+}
+
+// New returns the Env of rank.
+func New(rank *runtime.Rank, opts Options) *Env {
+	return &Env{rank: rank, opts: opts}
+}
+
+// Rank returns the rank's number and how many there are.
+func (e *Env) Rank() (rank, size int) { return e.rank.ID(), e.rank.Size() }
+
+// threadKey is the thread-local under which a thread keeps its Env.
+const threadKey = "tpsh.env"
+
+// Attach hangs the Env on thread, on which a program is about to run, and
+// makes out the place where the rank's lines go.
+func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
+	thread.SetLocal(threadKey, e)
+	e.thread = thread
+	e.rank.Output = out
+	e.rank.Line = e.line
+}
+
+// envOf returns the Env that Attach hung on thread.
+func envOf(thread *starlark.Thread) *Env { return thread.Local(threadKey).(*Env) }
+
+// call calls a function of the script on the program's thread.
+func (e *Env) call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
+	return starlark.Call(e.thread, fn, args, nil)
+}
+
+// line returns where the program is: the innermost line of a script.
+func (e *Env) line() string {
+	if e.thread == nil {
+		return ""
+	}
+	for i := range e.thread.CallStackDepth() {
+		if pos := e.thread.CallFrame(i).Pos; pos.Line > 0 {
+			return pos.String()
+		}
+	}
+	return ""
+}
+
+// Begin says that a program starts, which ctx ends.
+func (e *Env) Begin(ctx context.Context) { e.rank.Begin(ctx) }
+
+// End says that the rank's program has ended with err, and returns err or
+// what went wrong in ending.
+func (e *Env) End(err error) error { return e.rank.End(err) }
+
+// leave is for values whose Go interface has no error: it keeps err and stops
+// the program at its next instruction, where the front end finds it.
+func (e *Env) leave(err error) {
+	if e.pending == nil {
+		e.pending = err
+	}
+	e.thread.Cancel(err.Error())
+}
+
+// Pending takes the error that a value left, or returns nil.
+func (e *Env) Pending() error {
+	err := e.pending
+	e.pending = nil
+	return err
+}
+
+// uncatchable reports whether err ends the program whatever it does: an
+// interrupt, a timeout, a limit, or the rank's own death.
+func (e *Env) uncatchable(err error) bool {
+	var u interface{ Uncatchable() bool }
+	return e.rank.Context().Err() != nil || errors.As(err, &u) && u.Uncatchable()
+}

@@ -1,0 +1,171 @@
+package builtins
+
+import (
+	"errors"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// An Error is a failure as attempt gives it to a script.
+type Error struct {
+	env      *Env
+	message  string // without the function's name
+	function string // whose failure it is, or ""
+	kind     string
+	ranks    []int
+	where    string // file:line:col, or ""
+}
+
+var _ starlark.HasAttrs = (*Error)(nil)
+
+// String returns the error as a report prints it after "Error in ".
+func (e *Error) String() string {
+	if e.function == "" {
+		return e.message
+	}
+	return e.function + ": " + e.message
+}
+
+func (e *Error) Type() string                             { return "Error" }
+func (e *Error) Freeze()                                  {} // it cannot be changed
+func (e *Error) Truth() starlark.Bool                     { return true }
+func (e *Error) Hash() (uint32, error)                    { return starlark.String(e.String()).Hash() }
+func (e *Error) Attr(name string) (starlark.Value, error) { return e.env.attr("Error", e, name) }
+func (e *Error) AttrNames() []string                      { return attrNames("Error") }
+
+// catch calls fn. If it fails in a way that a script may handle, failure says
+// how; if in any other way, err does. The state that the call may leave
+// behind is as it was before.
+func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, failure *Error, err error) {
+	restore := e.keepState()
+	v, err = starlark.Call(e.thread, fn, args, kwargs)
+	restore()
+	cause := err
+	if e.pending != nil {
+		cause = e.pending
+	}
+	switch {
+	case cause == nil:
+		return v, nil, nil
+	case e.uncatchable(cause):
+		return nil, nil, cause
+	}
+	e.resume()
+	return nil, e.newError(cause, err), nil
+}
+
+// resume lets the program go on after the error that a value left.
+func (e *Env) resume() {
+	if e.Pending() == nil {
+		return
+	}
+	e.thread.Uncancel()
+	if ctx := e.rank.Context(); ctx.Err() != nil {
+		e.thread.Cancel(ctx.Err().Error()) // which Uncancel may have undone
+	}
+}
+
+// newError returns cause as scripts see it. stopped is the error with which
+// the interpreter stopped, or nil: cause, or what came of it.
+func (e *Env) newError(cause, stopped error) *Error {
+	f := &Error{env: e, kind: "other", ranks: []int{e.rank.ID()}, where: e.line()}
+	var (
+		kind     interface{ Kind() string }
+		ranks    interface{ Ranks() []int }
+		function interface{ Function() string }
+		at       *starlark.EvalError
+		within   string
+	)
+	if errors.As(stopped, &at) {
+		within = f.locate(at.CallStack)
+	}
+	f.function = within
+	if errors.As(cause, &function) {
+		f.function = function.Function()
+	}
+	if errors.As(cause, &ranks) {
+		f.ranks = ranks.Ranks()
+	}
+	if errors.As(cause, &kind) {
+		f.kind = kind.Kind()
+	} else if within == "fail" {
+		f.kind = "fail"
+	}
+	f.message = strings.TrimPrefix(cause.Error(), within+": ")
+	f.message = strings.TrimPrefix(f.message, f.function+": ")
+	if f.message == "Starlark stack overflow" { // as reports say it
+		f.message = "stack overflow: calls are nested too deeply (recursion without an end?)"
+	}
+	return f
+}
+
+// locate takes the place of the failure from the call stack, and returns the
+// name of the builtin function on top of it, or "".
+func (e *Error) locate(stack starlark.CallStack) (within string) {
+	if top := stack.At(0); top.Pos.Filename() == builtinFile {
+		within = top.Name
+	}
+	for i := range stack {
+		if pos := stack.At(i).Pos; pos.Filename() != builtinFile {
+			e.where = pos.String()
+			break
+		}
+	}
+	return within
+}
+
+// builtinFile is the file that the interpreter gives functions that are not
+// Starlark's.
+const builtinFile = "<builtin>"
+
+func init() {
+	register(&Row{
+		Name: "attempt",
+		Doc: "attempt(fn, *args, **kwargs) returns struct(ok, value, error): what fn(*args, **kwargs) returned, or the Error with which it failed.\n" +
+			"It catches what a script can cause, and not an interrupt, a limit, a timeout or the rank's own death.\n" +
+			">>> attempt(lambda: 1 // 0).ok\nFalse\n" +
+			">>> attempt(max, 3, 5).value\n5",
+		Fn: attempt,
+	},
+		errorRow("message", "message is what went wrong, without the name of the function.\n"+
+			">>> attempt(zeros, -1).error.message\n\"for parameter \\\"shape\\\": got -1 at index 0, want a non-negative int\"",
+			func(e *Error) starlark.Value { return starlark.String(e.message) }),
+		errorRow("function", "function is the name of the function that failed, or \"\" if it was no function of the language.\n"+
+			">>> attempt(zeros, -1).error.function\n\"zeros\"",
+			func(e *Error) starlark.Value { return starlark.String(e.function) }),
+		errorRow("kind", "kind is \"argument\", \"mismatch\", \"deadlock\", \"peer\", \"assertion\", \"fail\" or \"other\".\n"+
+			">>> attempt(fail, \"no\").error.kind\n\"fail\"",
+			func(e *Error) starlark.Value { return starlark.String(e.kind) }),
+		errorRow("ranks", "ranks is the list of the ranks concerned.\n"+
+			">>> attempt(fail, \"no\").error.ranks == [rank()]\nTrue",
+			func(e *Error) starlark.Value { return intList(e.ranks) }),
+		errorRow("where", "where is the line of the script that failed: \"file:line:col\".\n"+
+			">>> type(attempt(fail, \"no\").error.where)\n\"string\"",
+			func(e *Error) starlark.Value { return starlark.String(e.where) }))
+}
+
+// errorRow returns a row for an attribute of errors.
+func errorRow(name, doc string, get func(e *Error) starlark.Value) *Row {
+	return &Row{Name: "Error." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		return get(x.(*Error)), nil
+	}}
+}
+
+func attempt(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	fn, rest, err := fnArg(b, args)
+	if err != nil {
+		return nil, err
+	}
+	v, failure, err := e.catch(fn, rest, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	result := starlark.StringDict{"ok": starlark.Bool(failure == nil), "value": starlark.None, "error": starlark.None}
+	if failure != nil {
+		result["error"] = failure
+	} else {
+		result["value"] = v
+	}
+	return newStruct(result), nil
+}

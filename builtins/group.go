@@ -1,0 +1,180 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+)
+
+// A grouped value stands for a group of ranks wherever a parameter group=
+// takes one.
+type grouped interface {
+	starlark.Value
+	commGroup() (*runtime.Group, error)
+}
+
+// A Group is a group of ranks as new_group makes it.
+type Group struct {
+	env *Env
+	g   *runtime.Group
+}
+
+var (
+	_ grouped           = (*Group)(nil)
+	_ starlark.HasAttrs = (*Group)(nil)
+	_ arg.Described     = (*Group)(nil)
+)
+
+func (g *Group) commGroup() (*runtime.Group, error)       { return g.g, nil }
+func (g *Group) String() string                           { return "Group(" + intList(g.g.Ranks()).String() + ")" }
+func (g *Group) Describe() string                         { return g.String() }
+func (g *Group) Type() string                             { return "Group" }
+func (g *Group) Freeze()                                  {} // it cannot be changed
+func (g *Group) Truth() starlark.Bool                     { return true }
+func (g *Group) Hash() (uint32, error)                    { return starlark.String(g.g.String()).Hash() }
+func (g *Group) Attr(name string) (starlark.Value, error) { return g.env.attr("Group", g, name) }
+func (g *Group) AttrNames() []string                      { return attrNames("Group") }
+
+// intList returns xs as a list of a script.
+func intList(xs []int) *starlark.List {
+	list := make([]starlark.Value, len(xs))
+	for i, x := range xs {
+		list[i] = starlark.MakeInt(x)
+	}
+	return starlark.NewList(list)
+}
+
+// group returns the group that v, the argument group of fn, stands for: the
+// world if v is nil. The rank must be in it.
+func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
+	if v == nil {
+		return e.rank.World(), nil
+	}
+	s, ok := v.(grouped)
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: "a Group or None"}
+	}
+	g, err := s.commGroup()
+	if err != nil {
+		return nil, err
+	}
+	if g.Rank() < 0 {
+		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.rank.ID())}
+	}
+	return g, nil
+}
+
+// member checks that rank, the argument called name of fn, is a rank in g.
+func member(fn, name string, rank int, g *runtime.Group) error {
+	if rank < 0 || rank >= g.Size() {
+		return &op.ArgError{Func: fn, Param: name, Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", g.Size()-1), Rule: "a rank in the group"}
+	}
+	return nil
+}
+
+func init() {
+	register(&Row{
+		Name: "new_group",
+		Doc: "new_group(ranks) returns a Group of the given ranks, in that order: their ranks in the group are 0, 1, ...\n" +
+			"Each call makes a group of its own, which the calls of its members have in common: the n-th\n" +
+			"one of the same ranks is the same group on all of them. Making one does not communicate.\n" +
+			">>> all_reduce(tensor([1.0]), group=new_group([rank()])).tolist()\n[1.0]",
+		Fn: newGroup,
+	}, &Row{
+		Name: "Group.rank",
+		Doc: "rank() returns the rank of the caller in the group, or None outside it.\n" +
+			">>> new_group([rank()]).rank()\n0",
+		Fn: groupMethod(func(g *Group) starlark.Value {
+			if g.g.Rank() < 0 {
+				return starlark.None
+			}
+			return starlark.MakeInt(g.g.Rank())
+		}),
+	}, &Row{
+		Name: "Group.size",
+		Doc: "size() returns the number of members.\n" +
+			">>> new_group([0]).size()\n1",
+		Fn: groupMethod(func(g *Group) starlark.Value { return starlark.MakeInt(g.g.Size()) }),
+	}, &Row{
+		Name: "Group.ranks",
+		Doc: "ranks() returns the list of the members' global ranks, in the order of the group.\n" +
+			">>> new_group([0]).ranks()\n[0]",
+		Fn: groupMethod(func(g *Group) starlark.Value { return intList(g.g.Ranks()) }),
+	}, &Row{
+		Name: "Group.global_rank",
+		Doc: "global_rank(i) returns the global rank of member i.\n" +
+			">>> new_group([rank()]).global_rank(0) == rank()\nTrue",
+		Fn: globalRank,
+	})
+}
+
+// groupMethod returns a method of groups that takes no arguments.
+func groupMethod(get func(g *Group) starlark.Value) Function {
+	return func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
+			return nil, err
+		}
+		return get(b.Receiver().(*Group)), nil
+	}
+}
+
+func globalRank(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var i arg.Int
+	if err := arg.Unpack(b.Name(), args, kwargs, "i", &i); err != nil {
+		return nil, err
+	}
+	g := b.Receiver().(*Group).g
+	if err := member(b.Name(), "i", int(i), g); err != nil {
+		return nil, err
+	}
+	return starlark.MakeInt(g.Ranks()[i]), nil
+}
+
+func newGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var list starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "ranks", &list); err != nil {
+		return nil, err
+	}
+	ranks, err := e.ranks(b.Name(), list)
+	if err != nil {
+		return nil, err
+	}
+	g, err := e.rank.NewGroup(ranks)
+	if err != nil {
+		return nil, err
+	}
+	return &Group{e, g}, nil
+}
+
+// ranks returns v, the argument ranks of fn: a list, tuple or range of
+// different ranks.
+func (e *Env) ranks(fn string, v starlark.Value) ([]int, error) {
+	bad := func(got starlark.Value, at, want, rule string) error {
+		return &op.ArgError{Func: fn, Param: "ranks", Got: arg.Show(got) + at, Want: want, Rule: rule}
+	}
+	seq, ok := v.(starlark.Sequence)
+	if !ok {
+		return nil, bad(v, "", "a list of ranks", "")
+	}
+	var ranks []int
+	for item := range starlark.Elements(seq) {
+		at := fmt.Sprintf(" at index %d", len(ranks))
+		r, err := arg.ToInt(item)
+		if err != nil || r < 0 || r >= e.rank.Size() {
+			return nil, bad(item, at, fmt.Sprintf("0..%d", e.rank.Size()-1), fmt.Sprintf("there are %d ranks", e.rank.Size()))
+		}
+		if slices.Contains(ranks, r) {
+			return nil, bad(item, at, "each rank once", "")
+		}
+		ranks = append(ranks, r)
+	}
+	if len(ranks) == 0 {
+		return nil, bad(v, "", "at least one rank", "")
+	}
+	return ranks, nil
+}

@@ -1,0 +1,87 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+)
+
+func init() {
+	register(&Row{
+		Name: "send",
+		Doc: "send(x, dst, tag=0, group=None) sends the tensor x to the member dst, and does not wait for it.\n" +
+			"x may be changed afterwards. Messages of one source, tag and group are received in the order sent; one that\n" +
+			"nobody receives is an error when the run ends. Gradients do not go along.\n" + docGroup +
+			">>> send(tensor([rank()]), (rank() + 1) % world_size())\n" +
+			">>> recv((rank() - 1) % world_size()).tolist() == [(rank() - 1) % world_size()]\nTrue",
+		Fn: send,
+	}, &Row{
+		Name: "recv",
+		Doc: "recv(src, tag=0, group=None) returns the next tensor that the member src has sent here with this tag.\n" +
+			"It waits until there is one. Shape and dtype are those of the tensor that was sent.\n" + docGroup +
+			">>> send(tensor([1.5, 2.5]), rank(), tag=3)\n" +
+			">>> recv(rank(), tag=3).tolist()\n[1.5, 2.5]",
+		Fn: recv,
+	}, &Row{
+		Name: "barrier",
+		Doc: "barrier(group=None) returns when every member has called it.\n" + docGroup +
+			">>> barrier()",
+		Fn: barrier,
+	})
+}
+
+func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x, group starlark.Value
+		dst, tag arg.Int
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &x, "dst", &dst, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	t, err := e.tensorArg(b.Name(), "x", x)
+	if err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	if err := member(b.Name(), "dst", int(dst), g); err != nil {
+		return nil, err
+	}
+	return starlark.None, e.rank.Send(g, t, int(dst), int(tag))
+}
+
+func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		group    starlark.Value
+		src, tag arg.Int
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "src", &src, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	if err := member(b.Name(), "src", int(src), g); err != nil {
+		return nil, err
+	}
+	x, err := e.rank.Recv(g, int(src), int(tag))
+	if err != nil {
+		return nil, err
+	}
+	return e.wrap(x), nil
+}
+
+func barrier(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var group starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, e.rank.Barrier(g)
+}

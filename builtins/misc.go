@@ -1,0 +1,106 @@
+package builtins
+
+import (
+	"math/big"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/builtins/pyfmt"
+	"tpsh/runtime/op"
+)
+
+func init() {
+	register(&Row{
+		Name: "rank",
+		Doc:  "rank() returns the number of this rank, from 0.\n>>> 0 <= rank() and rank() < world_size()\nTrue",
+		Fn:   intFunction(func(e *Env) int { return e.rank.ID() }),
+	}, &Row{
+		Name: "world_size",
+		Doc:  "world_size() returns how many ranks there are.\n>>> len(all_gather_object(None)) == world_size()\nTrue",
+		Fn:   intFunction(func(e *Env) int { return e.rank.Size() }),
+	}, &Row{
+		Name: "local_rank",
+		Doc:  "local_rank() returns the number of this rank among those of its host, from 0.\n>>> local_rank() <= rank()\nTrue",
+		Fn:   intFunction(func(e *Env) int { return e.rank.ID() }),
+	}, &Row{
+		Name:  "args",
+		Doc:   "args is the list of the strings that stand after -- on the command line.\n>>> type(args)\n\"list\"",
+		Value: scriptArgs,
+	}, &Row{
+		Name: "fmt",
+		Doc: "fmt(x, spec=\"\") returns x as text: a number, a string, or the element of a tensor that has one.\n" +
+			"spec is as in Python's format: [[fill]align][sign][#][0][width][grouping][.precision][type].\n" +
+			">>> fmt(2.0 / 3, \".4f\")\n\"0.6667\"\n" +
+			">>> fmt(tensor(1234567), \",\")\n\"1,234,567\"",
+		Fn: format,
+	})
+}
+
+// intFunction returns a function without arguments that returns an int.
+func intFunction(get func(e *Env) int) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
+			return nil, err
+		}
+		return starlark.MakeInt(get(e)), nil
+	}
+}
+
+// scriptArgs returns the list args.
+func scriptArgs(e *Env) starlark.Value {
+	list := make([]starlark.Value, len(e.opts.Args))
+	for i, a := range e.opts.Args {
+		list[i] = starlark.String(a)
+	}
+	return starlark.NewList(list)
+}
+
+func format(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x    starlark.Value
+		text arg.String
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "spec?", &text); err != nil {
+		return nil, err
+	}
+	if t, ok := x.(*Tensor); ok {
+		var err error
+		if x, err = t.item(b.Name()); err != nil {
+			return nil, err
+		}
+	}
+	out := ""
+	spec, err := pyfmt.Parse(string(text))
+	if err == nil {
+		switch x := x.(type) {
+		case starlark.Bool:
+			out, err = formatBool(bool(x), string(text), spec)
+		case starlark.Int:
+			out, err = pyfmt.Int(x.BigInt(), spec)
+		case starlark.Float:
+			out, err = pyfmt.Float(float64(x), spec)
+		case starlark.String:
+			out, err = pyfmt.String(string(x), spec)
+		default:
+			return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: arg.Show(x), Want: "a number, a string or a tensor of one element"}
+		}
+	}
+	if err != nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "spec", Got: arg.Show(starlark.String(text)), Want: "[[fill]align][sign][#][0][width][grouping][.precision][type]", Rule: "it has " + err.Error()}
+	}
+	return starlark.String(out), nil
+}
+
+// formatBool formats a bool: as its name if nothing else is asked for, and
+// else as 0 or 1.
+func formatBool(b bool, text string, spec *pyfmt.Spec) (string, error) {
+	if text == "" {
+		return starlark.Bool(b).String(), nil
+	}
+	n := int64(0)
+	if b {
+		n = 1
+	}
+	return pyfmt.Int(big.NewInt(n), spec)
+}

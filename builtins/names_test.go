@@ -1,0 +1,27 @@
+package builtins
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPinnedNamesOfCommunication checks that the names that the language page
+// pins for communication, assertions, inspection and files are there.
+func TestPinnedNamesOfCommunication(t *testing.T) {
+	for _, name := range strings.Fields(`
+		rank world_size local_rank args attempt fmt
+		all_reduce all_gather reduce_scatter broadcast reduce gather scatter all_to_all barrier send recv collective_permute
+		broadcast_object all_gather_object scatter_object new_group
+		Group.rank Group.size Group.ranks Group.global_rank Work.wait Work.is_completed
+		ReduceOp ReduceOp.SUM ReduceOp.AVG ReduceOp.PRODUCT ReduceOp.MAX ReduceOp.MIN
+		load_npy save_npy read_text write_text read_csv tmpdir
+		assert assert.eq assert.ne assert.true assert.false assert.lt assert.contains assert.close assert.fails
+		assert.same_on_all_ranks assert.comm comm_trace comm_counts faults faults.kill faults.delay
+		CommTrace.op CommTrace.group CommTrace.bytes CommTrace.wire_bytes CommTrace.shape CommTrace.dtype CommTrace.seconds
+		CommTrace.predicted_seconds CommTrace.where Attempt.ok Attempt.value Attempt.error
+		Error.message Error.function Error.kind Error.ranks Error.where`) {
+		if _, ok := Doc(name); !ok {
+			t.Errorf("no documentation of %s", name)
+		}
+	}
+}

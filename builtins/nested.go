@@ -1,0 +1,257 @@
+package builtins
+
+import (
+	"fmt"
+	"math"
+	goruntime "runtime"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A nest is nested lists of numbers on their way to a tensor.
+type nest struct {
+	shape    shape.Shape
+	elems    []starlark.Value // numbers and bools, in row-major order
+	allBool  bool
+	anyFloat bool
+}
+
+// read takes over v, whose place among the lists is path.
+func (n *nest) read(v starlark.Value, path []int) error {
+	seq, err := sequence(v)
+	if err != nil {
+		return err
+	}
+	if seq == nil {
+		return n.add(v, path)
+	}
+	depth := len(path)
+	if depth == len(n.shape) && len(n.elems) == 0 && !n.closed(path) {
+		n.shape = append(n.shape, seq.Len())
+	}
+	if depth >= len(n.shape) || n.shape[depth] != seq.Len() {
+		return n.ragged(v, path)
+	}
+	for i := range seq.Len() {
+		if err := n.read(seq.Index(i), append(path, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closed reports whether the number of dims is known: the first innermost
+// list, perhaps empty, has been read.
+func (n *nest) closed(path []int) bool {
+	for _, i := range path {
+		if i > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sequence returns v if it is a list, tuple or range, and nil if it is none.
+func sequence(v starlark.Value) (starlark.Indexable, error) {
+	switch v := v.(type) {
+	case *starlark.List, starlark.Tuple:
+		return v.(starlark.Indexable), nil
+	case *Tensor:
+		t, err := v.get()
+		if err != nil || t.Ndim() == 0 {
+			return nil, err
+		}
+		return v, nil
+	case starlark.String, starlark.Bytes:
+		return nil, nil
+	case starlark.Indexable: // a range
+		return v, nil
+	}
+	return nil, nil
+}
+
+// add takes over an element: a number, a bool or a tensor of shape ().
+func (n *nest) add(v starlark.Value, path []int) error {
+	if len(path) != len(n.shape) {
+		return n.ragged(v, path)
+	}
+	if x, ok := v.(*Tensor); ok {
+		item, err := x.item("tensor")
+		if err != nil {
+			return err
+		}
+		v = item
+	}
+	switch v.(type) {
+	case starlark.Bool:
+	case starlark.Int:
+		n.allBool = false
+	case starlark.Float:
+		n.allBool, n.anyFloat = false, true
+	default:
+		return n.bad(v, path, "a number, or a list of numbers")
+	}
+	n.elems = append(n.elems, v)
+	return nil
+}
+
+// ragged is the error of lists that have no shape.
+func (n *nest) ragged(v starlark.Value, path []int) error {
+	want := "a number"
+	if len(path) < len(n.shape) {
+		want = fmt.Sprintf("a list of %d", n.shape[len(path)])
+	}
+	return n.bad(v, path, want)
+}
+
+func (n *nest) bad(v starlark.Value, path []int, want string) error {
+	got := arg.Show(v)
+	if len(path) > 0 {
+		got += " at index "
+		for _, i := range path {
+			got += fmt.Sprintf("[%d]", i)
+		}
+	}
+	return &op.ArgError{Got: got, Want: want}
+}
+
+// dtype returns that of the elements: bool, int64, or if one is a float, def.
+func (n *nest) dtype(def dtype.DType) dtype.DType {
+	switch {
+	case len(n.elems) == 0 || n.anyFloat:
+		return def
+	case n.allBool:
+		return dtype.Bool
+	}
+	return dtype.Int64
+}
+
+// tensor returns the elements as a tensor of dt.
+func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
+	if n.anyFloat || dt.IsFloat() {
+		return n.floats(c, dt)
+	}
+	elems := make([]int64, len(n.elems))
+	for i, v := range n.elems {
+		k, ok := asInteger(v)
+		if !ok || !fitsIn(k, dt) {
+			return nil, n.outside(v, dt)
+		}
+		elems[i] = k
+	}
+	return op.FromInts(c, dt, n.shape, elems)
+}
+
+// floats is tensor of elements one of which is a float, or of a float dtype.
+func (n *nest) floats(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
+	elems := make([]float64, len(n.elems))
+	for i, v := range n.elems {
+		f := asNumber(v)
+		if !dt.IsFloat() && dt != dtype.Bool && !(math.Abs(f) < 1<<63 && fitsIn(int64(f), dt)) {
+			return nil, n.outside(v, dt)
+		}
+		elems[i] = f
+	}
+	return op.FromFloats(c, dt, n.shape, elems)
+}
+
+// outside is the error of an element that dt cannot hold.
+func (n *nest) outside(v starlark.Value, dt dtype.DType) error {
+	return &op.ArgError{Got: arg.Show(v), Want: "a number that " + dt.String() + " can hold"}
+}
+
+// asInteger returns an int or a bool as an integer; false if it has more than 64
+// bits.
+func asInteger(v starlark.Value) (int64, bool) {
+	switch v := v.(type) {
+	case starlark.Int:
+		return v.Int64()
+	case starlark.Bool:
+		if v {
+			return 1, true
+		}
+	}
+	return 0, true
+}
+
+// asNumber returns an int, float or bool as a float.
+func asNumber(v starlark.Value) float64 {
+	if b, ok := v.(starlark.Bool); ok {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	f, _ := starlark.AsFloat(v)
+	return f
+}
+
+// fitsIn reports whether k is an element of dt, an integer dtype or bool.
+func fitsIn(k int64, dt dtype.DType) bool {
+	switch dt {
+	case dtype.Int32:
+		return k == int64(int32(k))
+	case dtype.Uint8:
+		return k == int64(uint8(k))
+	}
+	return true
+}
+
+// fromNested returns v, nested lists of numbers, as a tensor of the dtype that
+// is given, else of that of the numbers. Its errors lack the function.
+func (e *Env) fromNested(v starlark.Value, dt arg.OptDType) (*tensor.Tensor, error) {
+	if x, ok := v.(*Tensor); ok {
+		return e.copyOf(x, dt)
+	}
+	n := nest{allBool: true}
+	if err := n.read(v, nil); err != nil {
+		return nil, err
+	}
+	d := n.dtype(e.rank.Ops().Float)
+	if dt.Set {
+		d = dt.V.D
+	}
+	return n.tensor(e.rank.Ops(), d)
+}
+
+// copyOf returns a copy of x, of the dtype that is given, that takes no part
+// in differentiation.
+func (e *Env) copyOf(x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	t = t.Detach()
+	if dt.Set && dt.V.D != t.DType() {
+		return e.rank.Do("to", []*tensor.Tensor{t}, op.Int1(int(dt.V.D)))
+	}
+	return e.rank.Do("clone", []*tensor.Tensor{t})
+}
+
+// nested returns the elements of t as nested lists, for the function fn.
+func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
+	if t.Buffer() == nil {
+		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " without data", Want: "a tensor with data", Rule: "only its shape is computed"}
+	}
+	v := lists(t, t.Offset(), 0)
+	goruntime.KeepAlive(t)
+	return v, nil
+}
+
+// lists returns the elements of t from dim d on, the first lying at at.
+func lists(t *tensor.Tensor, at, d int) starlark.Value {
+	if d == t.Ndim() {
+		return elementOf(t, at)
+	}
+	list := make([]starlark.Value, t.Shape()[d])
+	for i := range list {
+		list[i] = lists(t, at+i*t.Strides()[d], d+1)
+	}
+	return starlark.NewList(list)
+}

@@ -1,0 +1,182 @@
+package builtins
+
+import (
+	"fmt"
+	"io"
+	"os"
+	goruntime "runtime"
+	"slices"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/builtins/npy"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// npyTypes gives the dtypes that .npy files know their names there. Files are
+// little-endian, as the machines are that tpsh runs on.
+var npyTypes = map[dtype.DType]string{
+	dtype.Float16: "<f2",
+	dtype.Float32: "<f4",
+	dtype.Float64: "<f8",
+	dtype.Int64:   "<i8",
+	dtype.Int32:   "<i4",
+	dtype.Uint8:   "|u1",
+	dtype.Bool:    "|b1",
+}
+
+func init() {
+	register(&Row{
+		Name: "load_npy",
+		Doc: "load_npy(path) returns the tensor that a file of NumPy's format .npy holds.\n" +
+			"Its dtype is one of float16, float32, float64, int32, int64, uint8 and bool.\n" + docPath +
+			">>> path = tmpdir() + \"/x.npy\"\n" +
+			">>> save_npy(path, tensor([[1, 2], [3, 4]]))\n" +
+			">>> load_npy(path).tolist()\n[[1, 2], [3, 4]]",
+		Fn: loadNpy,
+	}, &Row{
+		Name: "save_npy",
+		Doc: "save_npy(path, x) writes the tensor x to a file of NumPy's format .npy, in place of what was there.\n" +
+			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16.\n" + docPath +
+			">>> save_npy(tmpdir() + \"/x.npy\", ones(2, 3))",
+		Fn: saveNpy,
+	})
+}
+
+func loadNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var path arg.String
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
+		return nil, err
+	}
+	f, err := e.open(b.Name(), string(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	x, err := e.readNpy(f)
+	if err != nil {
+		return nil, e.badFile(b.Name(), string(path), "an .npy file", err)
+	}
+	return e.wrap(x), nil
+}
+
+// badFile returns err as the error that the file at path, an argument of fn,
+// is not what it should be. Errors of the machine stay what they are.
+func (e *Env) badFile(fn, path, want string, err error) error {
+	switch err := err.(type) {
+	case *op.ArgError, *op.ResourceError:
+		return err
+	case *os.PathError:
+		return e.badPath(fn, path, err)
+	}
+	return &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: want, Rule: err.Error()}
+}
+
+// readNpy reads an .npy file.
+func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
+	h, err := npy.ReadHeader(f)
+	if err != nil {
+		return nil, err
+	}
+	dt, err := npyType(h.Descr)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLength(f, h, dt.Size()); err != nil {
+		return nil, err
+	}
+	s := shape.Shape(h.Shape)
+	if h.Fortran {
+		s = slices.Clone(s)
+		slices.Reverse(s)
+	}
+	x, err := tensor.New(e.rank.Ops().Alloc, dt, s)
+	if err != nil {
+		return nil, &op.ResourceError{Func: "load_npy", Err: err}
+	}
+	data := x.Bytes()
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	if dt == dtype.Bool {
+		for i, v := range data {
+			if v != 0 {
+				data[i] = 1
+			}
+		}
+	}
+	goruntime.KeepAlive(x)
+	if !h.Fortran || len(s) < 2 {
+		return x, nil
+	}
+	if x, err = e.rank.Do("T", []*tensor.Tensor{x}); err != nil {
+		return nil, err
+	}
+	return e.rank.Do("contiguous", []*tensor.Tensor{x})
+}
+
+// npyType returns the dtype that .npy files call descr.
+func npyType(descr string) (dtype.DType, error) {
+	for dt, name := range npyTypes {
+		if descr == name || dt.Size() == 1 && len(descr) == 3 && descr[1:] == name[1:] {
+			return dt, nil
+		}
+	}
+	return 0, fmt.Errorf("it holds elements of type %q", descr)
+}
+
+// checkLength returns an error unless f, which is behind the header h, goes on
+// with all elements, size bytes each.
+func checkLength(f *os.File, h *npy.Header, size int) error {
+	if err := shape.Shape(h.Shape).Check(size); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	want := int64(shape.Shape(h.Shape).Numel() * size)
+	if have := info.Size() - at; have < want {
+		return fmt.Errorf("it has %d bytes of elements, and its header says %d", have, want)
+	}
+	return nil
+}
+
+func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		path arg.String
+		v    starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "x|tensor", &v); err != nil {
+		return nil, err
+	}
+	x, err := e.tensorArg(b.Name(), "x", v)
+	if err != nil {
+		return nil, err
+	}
+	descr, ok := npyTypes[x.DType()]
+	if !ok {
+		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}
+	}
+	if x, err = e.rank.Do("contiguous", []*tensor.Tensor{x.Detach()}); err != nil {
+		return nil, err
+	}
+	h := npy.Header{Descr: descr, Shape: x.Shape()}
+	err = e.write(b.Name(), string(path), func(w io.Writer) error {
+		if _, err := w.Write(h.Append(nil)); err != nil {
+			return err
+		}
+		_, err := w.Write(x.Bytes())
+		goruntime.KeepAlive(x)
+		return err
+	})
+	return starlark.None, err
+}

@@ -1,0 +1,113 @@
+package builtins
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tpsh/builtins/npy"
+	"tpsh/runtime/tensor"
+)
+
+// npyFile returns an .npy file of the header and data.
+func npyFile(h npy.Header, data ...byte) []byte { return append(h.Append(nil), data...) }
+
+// floats returns xs as the elements of a file.
+func floats(xs ...float32) []byte {
+	var data []byte
+	for _, x := range xs {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return data
+}
+
+// load reads the file that data is.
+func load(t testing.TB, e *Env, data []byte) (*tensor.Tensor, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.npy")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return e.readNpy(f)
+}
+
+func TestReadNpy(t *testing.T) {
+	tests := []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"rows", npyFile(npy.Header{Descr: "<f4", Shape: []int{2, 3}}, floats(1, 2, 3, 4, 5, 6)...), "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"},
+		{"columns", npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2, 3}}, floats(1, 4, 2, 5, 3, 6)...), "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"},
+		{"columns of one dim", npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2}}, floats(1, 2)...), "[1.0, 2.0]"},
+		{"a number", npyFile(npy.Header{Descr: "<f4"}, floats(7)...), "7.0"},
+		{"empty", npyFile(npy.Header{Descr: "<f4", Shape: []int{0, 3}}), "[]"},
+		{"bools that are not 0 or 1", npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7), "[False, True, True]"},
+		{"bytes in any order", npyFile(npy.Header{Descr: "<u1", Shape: []int{2}}, 1, 255), "[1, 255]"},
+		{"more than the array", npyFile(npy.Header{Descr: "|u1", Shape: []int{1}}, 1, 2), "[1]"},
+	}
+	onRank(t, func(_ context.Context, e *Env) {
+		for _, test := range tests {
+			x, err := load(t, e, test.file)
+			if err != nil {
+				t.Errorf("%s: %v", test.name, err)
+				continue
+			}
+			got, err := e.nested("test", x)
+			if err != nil || got.String() != test.want {
+				t.Errorf("%s: got %v, %v, want %s", test.name, got, err, test.want)
+			}
+		}
+	})
+}
+
+func TestReadNpyErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"cut", npyFile(npy.Header{Descr: "<f4", Shape: []int{2}}, floats(1)...), "it has 4 bytes of elements, and its header says 8"},
+		{"huge", npyFile(npy.Header{Descr: "<f8", Shape: []int{1 << 40, 1 << 40}}), "fewer than 2**63 bytes"},
+		{"large", npyFile(npy.Header{Descr: "<f8", Shape: []int{1 << 50}}), "it has 0 bytes of elements"},
+		{"big-endian", npyFile(npy.Header{Descr: ">f4", Shape: []int{1}}, floats(1)...), `it holds elements of type ">f4"`},
+		{"complex", npyFile(npy.Header{Descr: "<c8", Shape: []int{1}}, floats(1, 1)...), `it holds elements of type "<c8"`},
+		{"unsigned", npyFile(npy.Header{Descr: "<u4", Shape: []int{1}}, floats(1)...), `it holds elements of type "<u4"`},
+	}
+	onRank(t, func(_ context.Context, e *Env) {
+		for _, test := range tests {
+			x, err := load(t, e, test.file)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, %v, want an error with %q", test.name, x, err, test.want)
+			}
+		}
+	})
+}
+
+// FuzzReadNpy: any file gives a tensor of its shape, or an error.
+func FuzzReadNpy(f *testing.F) {
+	f.Add(npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2, 1}}, floats(1, 2)...))
+	f.Add(npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7))
+	f.Add([]byte(fmt.Sprintf("\x93NUMPY\x01\x00%c\x00{'descr': '<f8', 'fortran_order': True, 'shape': (0, 7)}", 56)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		onRank(t, func(_ context.Context, e *Env) {
+			x, err := load(t, e, data)
+			if err != nil {
+				return
+			}
+			if list, err := e.nested("test", x); err != nil {
+				t.Errorf("got %v, %v", list, err)
+			}
+		})
+	})
+}

@@ -1,0 +1,160 @@
+package builtins
+
+import (
+	"errors"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/builtins/object"
+	"tpsh/runtime/op"
+)
+
+const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and dicts whose keys are strings.\n"
+
+func init() {
+	register(&Row{
+		Name: "broadcast_object",
+		Doc: "broadcast_object(obj, src=0, group=None) returns the obj of the member src, on every member. Those of the others do not matter.\n" +
+			docObject + docGroup +
+			">>> broadcast_object({\"lr\": 0.1}, src=0)\n{\"lr\": 0.1}",
+		Fn: broadcastObject,
+	}, &Row{
+		Name: "all_gather_object",
+		Doc: "all_gather_object(obj, group=None) returns the list of every member's obj, in rank order.\n" +
+			docObject + docGroup +
+			">>> all_gather_object(rank()) == list(range(world_size()))\nTrue",
+		Fn: allGatherObject,
+	}, &Row{
+		Name: "scatter_object",
+		Doc: "scatter_object(list, src=0, group=None) returns this member's object of the list of the member src, which has one for each. The lists of the others do not matter.\n" +
+			docObject + docGroup +
+			">>> scatter_object([\"rank %d\" % r for r in range(world_size())]) == \"rank %d\" % rank()\nTrue",
+		Fn: scatterObject,
+	})
+}
+
+// encode returns the bytes of v, the argument called param of fn.
+func encode(fn, param string, v starlark.Value) ([]byte, error) {
+	data, err := object.Append(nil, v, nil)
+	return data, badObject(fn, param, err)
+}
+
+// badObject returns err, of package object, as an error about the argument
+// called param of fn.
+func badObject(fn, param string, err error) error {
+	var bad *object.Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	a := &op.ArgError{Func: fn, Param: param, Got: arg.Show(bad.Value)}
+	a.Want = "None, a bool, a number, a string, a list, a tuple or a dict with strings for keys"
+	if bad.Why != "" {
+		a.Got = bad.Error()
+	} else if bad.Path != "" {
+		a.Got += " at " + bad.Path
+	}
+	if _, ok := bad.Value.(*Tensor); ok {
+		a.Rule = strings.TrimSuffix(fn, "_object") + " takes tensors"
+	}
+	return a
+}
+
+func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		obj, group starlark.Value
+		src        arg.Int
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "src?", &src, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	if err := member(b.Name(), "src", int(src), g); err != nil {
+		return nil, err
+	}
+	var data []byte
+	if g.Rank() == int(src) {
+		if data, err = encode(b.Name(), "obj", obj); err != nil {
+			return nil, err
+		}
+	}
+	if data, err = e.rank.BroadcastObject(g, data, int(src)); err != nil {
+		return nil, err
+	}
+	return object.Decode(data)
+}
+
+func allGatherObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var obj, group starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(b.Name(), "obj", obj)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.rank.AllGatherObject(g, data)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]starlark.Value, len(all))
+	for i, data := range all {
+		if list[i], err = object.Decode(data); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.NewList(list), nil
+}
+
+func scatterObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		list, group starlark.Value
+		src         arg.Int
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "list", &list, "src?", &src, "group|parallel_mode??", &group); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), group)
+	if err != nil {
+		return nil, err
+	}
+	if err := member(b.Name(), "src", int(src), g); err != nil {
+		return nil, err
+	}
+	var objs [][]byte
+	if g.Rank() == int(src) {
+		if objs, err = encodeEach(b.Name(), list); err != nil {
+			return nil, err
+		}
+	}
+	data, err := e.rank.ScatterObject(g, objs, int(src))
+	if err != nil {
+		return nil, err
+	}
+	return object.Decode(data)
+}
+
+// encodeEach returns the bytes of each element of list, the argument of fn.
+func encodeEach(fn string, list starlark.Value) ([][]byte, error) {
+	var items arg.List
+	if err := arg.Set(fn, "list", &items, list); err != nil {
+		return nil, err
+	}
+	objs := make([][]byte, len(items))
+	for i, v := range items {
+		data, err := encode(fn, "list", v)
+		if err != nil {
+			return nil, err
+		}
+		objs[i] = data
+	}
+	return objs, nil
+}

@@ -1,0 +1,45 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+)
+
+// reduceOps gives the reductions of collectives their names: those that
+// scripts may use, and what package runtime calls them.
+var reduceOps = map[string]string{
+	"sum":     "sum",
+	"mean":    "mean",
+	"avg":     "mean",
+	"prod":    "prod",
+	"product": "prod",
+	"max":     "max",
+	"min":     "min",
+}
+
+// toReduceOp returns the reduction that v names.
+func toReduceOp(v starlark.Value) (string, error) {
+	name, ok := starlark.AsString(v)
+	if op := reduceOps[name]; ok && op != "" {
+		return op, nil
+	}
+	return "", arg.Bad(v, `one of "sum", "mean", "prod", "max", "min"`, "")
+}
+
+func init() {
+	register(&Row{
+		Name:      "ReduceOp",
+		Namespace: true,
+		Doc: "ReduceOp holds the reductions of collectives, as PyTorch writes them: SUM, AVG, PRODUCT, MAX, MIN.\n" +
+			"Each is the string that op= takes.\n" +
+			">>> all_reduce(tensor([2.0]), op=ReduceOp.MAX).tolist()\n[2.0]",
+	})
+	for name, op := range map[string]string{"SUM": "sum", "AVG": "mean", "PRODUCT": "prod", "MAX": "max", "MIN": "min"} {
+		register(&Row{
+			Name:  "ReduceOp." + name,
+			Doc:   name + " is " + starlark.String(op).String() + ", a reduction for op=.\n>>> ReduceOp." + name + "\n" + starlark.String(op).String(),
+			Value: func(*Env) starlark.Value { return starlark.String(op) },
+		})
+	}
+}

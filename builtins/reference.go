@@ -1,0 +1,274 @@
+package builtins
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime/op"
+)
+
+// An entry is a name of the language with its documentation, from whichever
+// table.
+type entry struct {
+	name   string // in full: "matmul", "F.relu", "Tensor.sum"
+	doc    string
+	params []op.Param // of an operator
+}
+
+// entries returns every name of the language, ascending.
+var entries = sync.OnceValue(func() []*entry {
+	var list []*entry
+	for _, r := range rows {
+		list = append(list, &entry{name: r.Name, doc: r.Doc})
+	}
+	for _, s := range append(functions(), methods()...) {
+		list = append(list, s.entry())
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+})
+
+// entry returns the entry of an operator.
+func (s *signature) entry() *entry {
+	name := s.name
+	if s.owner != "" {
+		name = s.owner + "." + name
+	}
+	return &entry{name: name, doc: s.def.Doc, params: s.def.Params}
+}
+
+// Names returns every name of the language, in full and ascending: "matmul",
+// "F.relu", "Tensor.sum".
+func Names() []string {
+	names := make([]string, len(entries()))
+	for i, e := range entries() {
+		names[i] = e.name
+	}
+	return names
+}
+
+// Doc returns the documentation of a name of the language, in full or without
+// its owner: "Tensor.sum" or "sum".
+func Doc(name string) (string, bool) {
+	var found *entry
+	for _, e := range entries() {
+		if e.name == name {
+			return e.text(), true
+		}
+		if _, rest := split(e.name); rest == name && (found == nil || strings.HasPrefix(e.name, "Tensor.")) {
+			found = e
+		}
+	}
+	if found == nil {
+		return "", false
+	}
+	return found.text(), true
+}
+
+// parts cuts a documentation into its text and its example.
+func (e *entry) parts() (text, example string) {
+	if i := strings.Index(e.doc, "\n>>> "); i >= 0 {
+		return e.doc[:i], e.doc[i+1:]
+	}
+	return e.doc, ""
+}
+
+// text returns the documentation with what each parameter takes.
+func (e *entry) text() string {
+	text, example := e.parts()
+	for _, p := range e.params {
+		text += fmt.Sprintf("\n  %s: %s", p.Name, describeParam(&p))
+	}
+	if example != "" {
+		text += "\n" + example
+	}
+	return text
+}
+
+// WriteReference writes the reference page, in Markdown.
+func WriteReference(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	byOwner := map[string][]*entry{}
+	var owners []string
+	for _, e := range entries() {
+		owner, _ := split(e.name)
+		if byOwner[owner] == nil {
+			owners = append(owners, owner)
+		}
+		byOwner[owner] = append(byOwner[owner], e)
+	}
+	sort.Strings(owners) // "" first
+	for _, owner := range owners {
+		fmt.Fprintf(&b, "\n## %s\n", ownerTitle(owner))
+		for _, e := range byOwner[owner] {
+			e.markdown(&b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const referenceHead = `# Reference
+
+Every name of the language, made from its tables by ` + "`go test ./builtins -run Reference -update`" + `.
+The examples are run by the tests; what stands after ` + "`>>>`" + ` is typed, what follows is its output.
+` + "`tpsh doc NAME`" + ` prints one entry.
+`
+
+// ownerTitle is the heading of the names of owner.
+func ownerTitle(owner string) string {
+	switch {
+	case owner == "":
+		return "Predeclared names"
+	case isNamespace(owner):
+		return "Names of `" + owner + "`"
+	}
+	return "Names of values of type `" + owner + "`"
+}
+
+// markdown writes the entry.
+func (e *entry) markdown(b *strings.Builder) {
+	text, example := e.parts()
+	first, rest, _ := strings.Cut(text, "\n")
+	fmt.Fprintf(b, "\n### %s\n\n", e.name)
+	if end := strings.Index(first, ") "); end >= 0 && !strings.Contains(first[:end], " is ") {
+		fmt.Fprintf(b, "`%s` %s\n", first[:end+1], first[end+2:])
+	} else {
+		fmt.Fprintln(b, first)
+	}
+	if rest != "" {
+		fmt.Fprintln(b, rest)
+	}
+	if len(e.params) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, p := range e.params {
+		fmt.Fprintf(b, "- `%s`: %s\n", p.Name, describeParam(&p))
+	}
+	if example != "" {
+		fmt.Fprintf(b, "\n```python\n%s\n```\n", example)
+	}
+}
+
+// Parameters returns the names that a call of v accepts as keywords, or nil if
+// that is not known.
+func (e *Env) Parameters(v starlark.Value) []string {
+	switch v := v.(type) {
+	case *starlark.Function:
+		var names []string
+		for i := range v.NumParams() {
+			name, _ := v.Param(i)
+			names = append(names, name)
+		}
+		return names
+	case *starlark.Builtin:
+		return builtinParameters(v)
+	}
+	return nil
+}
+
+// builtinParameters returns the parameters of a builtin of the language.
+func builtinParameters(b *starlark.Builtin) []string {
+	name := b.Name()
+	list := functions()
+	if r := b.Receiver(); r != nil {
+		list = methods()
+		if _, ok := r.(*Tensor); ok {
+			name = "Tensor." + name
+		} else {
+			name = r.Type() + "." + name
+		}
+	}
+	if r := rows[name]; r != nil {
+		return r.parameters()
+	}
+	for _, s := range list {
+		if s.name == b.Name() {
+			return s.parameters()
+		}
+	}
+	return nil
+}
+
+// parameters returns the names of the parameters of a function or method, as
+// the first line of its documentation has them.
+func (r *Row) parameters() []string {
+	first, _, _ := strings.Cut(r.Doc, "\n")
+	open, end := strings.IndexByte(first, '('), strings.Index(first, ") ")
+	if open < 0 || end < open || r.Fn == nil {
+		return nil
+	}
+	var names []string
+	depth := 0
+	start := open + 1
+	for i := open + 1; i <= end; i++ {
+		switch c := first[i]; {
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case i < end && (c == ')' || c == ']' || c == '}'):
+			depth--
+		case depth == 0 && (c == ',' || i == end):
+			if name := parameterName(first[start:i]); name != "" {
+				names = append(names, name)
+			}
+			start = i + 1
+		}
+	}
+	return names
+}
+
+// parameterName returns the name of a parameter as documented, `dim=None`;
+// "" for one that is no keyword, such as `*shape`.
+func parameterName(text string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(text), "=")
+	if strings.ContainsAny(name, "*. ") {
+		return ""
+	}
+	return name
+}
+
+// Describe returns what a shell shows of a variable that holds v: the dtype
+// and shape of a tensor and its bytes, and "" of anything else.
+func (e *Env) Describe(v starlark.Value) string {
+	x, ok := v.(*Tensor)
+	if !ok {
+		return ""
+	}
+	if x.t == nil {
+		return x.Describe()
+	}
+	return fmt.Sprintf("%s, %d bytes", x.Describe(), x.t.Numel()*x.t.DType().Size())
+}
+
+func init() {
+	register(
+		&Row{Name: "json", Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s)."},
+		&Row{Name: "math", Doc: "math is Starlark's module of functions of numbers: math.sqrt(x), math.floor(x), math.pi, ..."},
+		&Row{Name: "struct", Doc: "struct(**kwargs) returns a value with the given attributes.\n>>> struct(a=1, b=2).b\n2"},
+		&Row{Name: "module", Doc: "module(name, **kwargs) returns a module with the given attributes.\n>>> module(\"m\", a=1).a\n1"},
+		&Row{Name: "F", Namespace: true, Doc: "F is the module of functions for neural networks."},
+		&Row{Name: "Tensor", Doc: "Tensor is the type of tensors, as tensor() and the operators make them. It has no name in a script."},
+	)
+}
+
+// describeParam says what a parameter takes.
+func describeParam(p *op.Param) string {
+	if len(p.Choices) == 0 {
+		return p.Doc
+	}
+	quoted := make([]string, len(p.Choices))
+	for i, c := range p.Choices {
+		quoted[i] = fmt.Sprintf("%q", c)
+	}
+	text := "one of " + strings.Join(quoted, ", ")
+	if p.Doc != "" {
+		text = p.Doc + ": " + text
+	}
+	return text
+}

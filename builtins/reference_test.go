@@ -1,0 +1,197 @@
+package builtins
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime"
+)
+
+var update = flag.Bool("update", false, "write what tests compare with")
+
+const referencePath = "../docs/reference.md"
+
+func TestReferenceIsUpToDate(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteReference(&b); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.MkdirAll("../docs", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(referencePath, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(referencePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := firstDifference(b.String(), string(want)); d != "" {
+		t.Errorf("%s differs from the tables: %s\nrun: go test ./builtins -run Reference -update", referencePath, d)
+	}
+}
+
+// firstDifference describes the first line in which got and want differ; "" if
+// none does.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		var a, b string
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			return fmt.Sprintf("line %d:\n+%s\n-%s", i+1, a, b)
+		}
+	}
+	return ""
+}
+
+// TestDocs checks the form of every documentation.
+func TestDocs(t *testing.T) {
+	for _, e := range entries() {
+		first, _, _ := strings.Cut(e.doc, "\n")
+		_, name := split(e.name)
+		switch {
+		case first == "":
+			t.Errorf("%s has no documentation", e.name)
+		case strings.HasPrefix(first, name+" is "), strings.HasPrefix(first, e.name+" is "),
+			strings.HasPrefix(first, name+"("), strings.HasPrefix(first, e.name+"("), strings.HasPrefix(first, name+" holds "):
+		case e.params != nil: // under another name
+		default:
+			t.Errorf("%s: the documentation begins with %q", e.name, first)
+		}
+		for _, p := range e.params {
+			if describeParam(&p) == "" {
+				t.Errorf("%s: parameter %s has no documentation", e.name, p.Name)
+			}
+		}
+	}
+}
+
+// TestExamples runs the example of every documentation, on one rank.
+func TestExamples(t *testing.T) {
+	for _, e := range entries() {
+		_, example := e.parts()
+		if example == "" {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			done := make(chan struct{})
+			job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
+				defer close(done)
+				runExample(ctx, t, r, example)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer job.Stop()
+			<-done
+		})
+	}
+}
+
+// A step is a statement of an example and the output it is to have.
+type step struct{ statement, want string }
+
+// stepsOf returns the steps of an example.
+func stepsOf(example string) []step {
+	var steps []step
+	for line := range strings.Lines(example) {
+		last := len(steps) - 1
+		if s, ok := strings.CutPrefix(line, ">>> "); ok {
+			steps = append(steps, step{statement: s})
+		} else if s, ok := strings.CutPrefix(line, "... "); ok {
+			steps[last].statement += s
+		} else {
+			steps[last].want += line
+		}
+	}
+	return steps
+}
+
+// runExample runs an example on the rank r, as the shell does.
+func runExample(ctx context.Context, t *testing.T, r *runtime.Rank, example string) {
+	env := New(r, testOptions(t))
+	env.Begin(ctx)
+	var out strings.Builder
+	thread := &starlark.Thread{Print: func(_ *starlark.Thread, line string) { fmt.Fprintln(&out, line) }}
+	thread.SetLocal("tpsh.script_dir", t.TempDir())
+	names := env.Predeclared()
+	library(names)
+	env.Attach(thread, nil)
+	for _, s := range stepsOf(example) {
+		out.Reset()
+		v, err := runStep(thread, names, s.statement)
+		if err == nil && v != starlark.None {
+			fmt.Fprintln(&out, v)
+		}
+		if pending := env.Pending(); pending != nil {
+			err = pending
+		}
+		if err != nil {
+			t.Errorf("%s: %v", s.statement, err)
+			break
+		}
+		if got, want := strings.TrimSuffix(out.String(), "\n"), strings.TrimSuffix(s.want, "\n"); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", s.statement, got, want)
+		}
+	}
+	if err := env.End(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// runStep runs one statement, or evaluates one expression, among names.
+func runStep(thread *starlark.Thread, names starlark.StringDict, statement string) (starlark.Value, error) {
+	if expr, err := fileOptions.ParseExpr("example", statement, 0); err == nil {
+		return starlark.EvalExprOptions(fileOptions, thread, expr, names)
+	}
+	f, err := fileOptions.Parse("example", statement, 0)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, starlark.ExecREPLChunk(f, thread, names)
+}
+
+// TestPinnedNames checks that the names that the language page pins for
+// tensors, autograd and random numbers are there.
+func TestPinnedNames(t *testing.T) {
+	pinned := strings.Fields(`
+		float32 float64 float16 bfloat16 int64 int32 uint8 bool float int json math struct module
+		tensor zeros ones full empty eye arange linspace rand randn randint randperm
+		zeros_like ones_like full_like empty_like rand_like randn_like manual_seed set_default_dtype
+		rng_state set_rng_state with_seed multinomial
+		where cat stack matmul addmm einsum outer dot maximum minimum
+		grad no_grad checkpoint custom_vjp gradcheck F
+		F.linear F.relu F.gelu F.silu F.softmax F.log_softmax F.cross_entropy F.nll_loss F.mse_loss
+		F.binary_cross_entropy_with_logits F.layer_norm F.rms_norm F.batch_norm F.embedding F.embedding_bag
+		F.dropout F.scaled_dot_product_attention F.one_hot`)
+	for _, name := range strings.Fields(`
+		shape dtype ndim numel requires_grad grad T size item tolist to clone contiguous detach backward requires_grad_
+		register_hook eq ne lt le gt ge equal allclose slice narrow index_select gather scatter_add masked_fill reshape view
+		flatten squeeze unsqueeze transpose permute expand repeat split chunk pad flip roll tril triu sum mean prod max min
+		argmax argmin any all var std norm logsumexp cumsum topk sort abs neg exp log sqrt rsqrt sin cos tanh sigmoid erf
+		pow clamp maximum minimum round floor ceil sign reciprocal isnan isfinite matmul outer dot zero_ fill_ copy_ add_
+		sub_ mul_ div_ clamp_ dim at relu index_copy masked_select nonzero addmm einsum`) {
+		pinned = append(pinned, "Tensor."+name)
+	}
+	for _, name := range pinned {
+		if _, ok := Doc(name); !ok {
+			t.Errorf("no documentation of %s", name)
+		}
+	}
+}

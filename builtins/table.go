@@ -1,0 +1,188 @@
+package builtins
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// A Row is one name of the language that is no operator.
+type Row struct {
+	// Name is as scripts write it: "all_reduce", "assert.eq", "Group.size",
+	// "Tensor.shape". The owner of a dotted name is a namespace, whose
+	// attribute it is, or a type, whose values have it.
+	Name string
+	// Namespace says that the name is an owner of others, which are its own
+	// attributes. An owner without a row is a namespace if its first letter
+	// is small, and a type if it is not.
+	Namespace bool
+	// Doc is what `tpsh doc` prints: a first line `name(params) returns ...`
+	// or, for an attribute, `name is ...`; then shapes, errors and an example.
+	Doc string
+	// Fn carries out a call of a function, or of a method, whose receiver is
+	// b.Receiver().
+	Fn Function
+	// Value makes a constant for the rank, instead of Fn.
+	Value func(e *Env) starlark.Value
+	// Get reads an attribute of the value x of a type, instead of Fn.
+	Get func(e *Env, x starlark.Value) (starlark.Value, error)
+}
+
+// A Function is a builtin of the rank whose Env is e.
+type Function func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+var rows = map[string]*Row{}
+
+// register adds rows to the table. It panics if a name is taken.
+func register(list ...*Row) {
+	for _, r := range list {
+		if rows[r.Name] != nil {
+			panic("builtins: " + r.Name + " registered twice")
+		}
+		rows[r.Name] = r
+	}
+}
+
+// Rows returns the table, by name.
+func Rows() []*Row {
+	list := make([]*Row, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, r)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
+// split returns the owner of a name, or "", and the name without it.
+func split(name string) (owner, rest string) {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[:i], name[i+1:]
+	}
+	return "", name
+}
+
+// isNamespace reports whether owner is a namespace; see Row.Namespace.
+func isNamespace(owner string) bool {
+	if r := rows[owner]; r != nil {
+		return r.Namespace
+	}
+	return owner[0] >= 'a' && owner[0] <= 'z'
+}
+
+// Predeclared returns the names of the language that need no load, with
+// values of the rank's own.
+func (e *Env) Predeclared() starlark.StringDict {
+	names := starlark.StringDict{}
+	spaces := map[string]starlark.StringDict{"": names}
+	put := func(owner, name string, v starlark.Value) {
+		members := spaces[owner]
+		if members == nil {
+			members = starlark.StringDict{}
+			spaces[owner] = members
+			names[owner] = &starlarkstruct.Module{Name: owner, Members: members}
+		}
+		members[name] = v
+	}
+	for _, f := range functions() {
+		put(f.owner, f.name, f.bind(e))
+	}
+	for _, r := range Rows() {
+		owner, name := split(r.Name)
+		if owner != "" && !isNamespace(owner) {
+			continue
+		}
+		if v := r.value(e); v != nil {
+			put(owner, name, v)
+		}
+	}
+	return names
+}
+
+// value returns what the name of the row stands for on the rank of e; nil for
+// a namespace.
+func (r *Row) value(e *Env) starlark.Value {
+	switch {
+	case r.Fn != nil:
+		return starlark.NewBuiltin(r.Name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return r.Fn(e, thread, b, args, kwargs)
+		})
+	case r.Value != nil:
+		return r.Value(e)
+	}
+	return nil
+}
+
+// A typeMember is a name that the values of a type have.
+type typeMember struct {
+	method *starlark.Builtin // without a receiver; or
+	get    func(e *Env, x starlark.Value) (starlark.Value, error)
+}
+
+// A typeTable holds the members of a type.
+type typeTable struct {
+	members map[string]*typeMember
+	names   []string // ascending
+}
+
+// types holds the members of every type of the language. It is made once
+// the tables are complete.
+var types = sync.OnceValue(func() map[string]*typeTable {
+	all := map[string]*typeTable{}
+	put := func(owner, name string, m *typeMember) {
+		t := all[owner]
+		if t == nil {
+			t = &typeTable{members: map[string]*typeMember{}}
+			all[owner] = t
+		}
+		if t.members[name] != nil {
+			panic("builtins: " + owner + "." + name + " registered twice")
+		}
+		t.members[name] = m
+		t.names = append(t.names, name)
+	}
+	for _, f := range methods() {
+		put("Tensor", f.name, &typeMember{method: f.method()})
+	}
+	for _, r := range rows {
+		owner, name := split(r.Name)
+		if owner == "" || isNamespace(owner) {
+			continue
+		}
+		put(owner, name, r.member(name))
+	}
+	for _, t := range all {
+		sort.Strings(t.names)
+	}
+	return all
+})
+
+// member returns what the values of r's owner have under name.
+func (r *Row) member(name string) *typeMember {
+	if r.Fn == nil {
+		return &typeMember{get: r.Get}
+	}
+	return &typeMember{method: starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return r.Fn(envOf(thread), thread, b, args, kwargs)
+	})}
+}
+
+// attr implements starlark.HasAttrs of the value x of the type called owner.
+// It returns nil for an unknown name, and the interpreter suggests a spelling.
+func (e *Env) attr(owner string, x starlark.Value, name string) (starlark.Value, error) {
+	m := types()[owner].members[name]
+	switch {
+	case m == nil:
+		return nil, nil
+	case m.method != nil:
+		return m.method.BindReceiver(x), nil
+	case m.get != nil:
+		return m.get(e, x)
+	}
+	return nil, nil
+}
+
+// attrNames returns the names that the values of the type called owner have.
+func attrNames(owner string) []string { return types()[owner].names }

@@ -1,0 +1,80 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A Tensor is a tensor as scripts have it. Few of its Go interfaces get a
+// thread, so it knows the Env it belongs to.
+type Tensor struct {
+	env  *Env
+	t    *tensor.Tensor // nil while work is under way
+	work *runtime.Work  // of an asynchronous call that is to give t; else nil
+}
+
+var (
+	_ starlark.Value = (*Tensor)(nil)
+	_ arg.Described  = (*Tensor)(nil)
+)
+
+// wrap returns t as scripts have it.
+func (e *Env) wrap(t *tensor.Tensor) *Tensor { return &Tensor{env: e, t: t} }
+
+// wrapWork returns the result of an asynchronous call, which has one. Whoever
+// reads it first waits, and gets the call's error if nobody has had it.
+func (e *Env) wrapWork(w *runtime.Work) *Tensor { return &Tensor{env: e, work: w} }
+
+// get returns the tensor. That of an asynchronous call it waits for.
+func (x *Tensor) get() (*tensor.Tensor, error) {
+	if x.t != nil {
+		return x.t, nil
+	}
+	return x.await()
+}
+
+// await is get of the result of an asynchronous call.
+func (x *Tensor) await() (*tensor.Tensor, error) {
+	t, err := x.work.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, &noResultError{x.work.Failed()}
+	}
+	x.t, x.work = t, nil
+	return t, nil
+}
+
+// A noResultError says that a value was to come from an asynchronous call
+// whose failure has been told before.
+type noResultError struct{ cause error }
+
+func (e *noResultError) Error() string {
+	var f interface{ Function() string }
+	name := "an asynchronous call"
+	if errors.As(e.cause, &f) {
+		name = f.Function()
+	}
+	return fmt.Sprintf("the result of %s was read, which has failed", name)
+}
+
+// Kind returns "other": what went wrong has been told.
+func (e *noResultError) Kind() string { return "other" }
+
+// tensorArg returns v, the argument called param of fn, which must be a
+// tensor.
+func (e *Env) tensorArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+	x, ok := v.(*Tensor)
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a tensor"}
+	}
+	return x.get()
+}

@@ -1,0 +1,232 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// tensorRow returns a row for an attribute of tensors.
+func tensorRow(name, doc string, get func(e *Env, t *tensor.Tensor) (starlark.Value, error)) *Row {
+	return &Row{Name: "Tensor." + name, Doc: doc, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
+		t, err := x.(*Tensor).get()
+		if err != nil {
+			return nil, err
+		}
+		return get(e, t)
+	}}
+}
+
+// A tensorMethod carries out a method of tensors, fn being its name and x its
+// receiver.
+type tensorMethod func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+// methodRow returns a row for a method of tensors.
+func methodRow(name, doc string, do tensorMethod) *Row {
+	return &Row{Name: "Tensor." + name, Doc: doc, Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		x := b.Receiver().(*Tensor)
+		t, err := x.get()
+		if err != nil {
+			return nil, err
+		}
+		return do(x.env, b.Name(), x, t, args, kwargs)
+	}}
+}
+
+func init() {
+	register(
+		tensorRow("shape", "shape is the tuple of the sizes of the dims.\n>>> zeros(2, 3).shape\n(2, 3)",
+			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return shapeTuple(t.Shape()), nil }),
+		tensorRow("dtype", "dtype is the type of the elements.\n>>> zeros(2).dtype\nfloat32",
+			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return dtypeOf(t.DType()), nil }),
+		tensorRow("ndim", "ndim is the number of dims.\n>>> zeros(2, 3).ndim\n2",
+			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return starlark.MakeInt(t.Ndim()), nil }),
+		tensorRow("T", "T is the tensor with its dims in reverse order, sharing its storage.\n"+
+			">>> tensor([[1, 2], [3, 4]]).T.tolist()\n[[1, 3], [2, 4]]",
+			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+				return e.apply(transposeOp, []*tensor.Tensor{t})
+			}),
+		methodRow("size", "size(dim=None) returns the size of a dim, or the shape if dim is None.\n"+
+			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", size),
+		methodRow("dim", "dim() returns the number of dims.\n>>> zeros(2, 3).dim()\n2",
+			func(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return starlark.MakeInt(t.Ndim()), arg.Unpack(fn, args, kwargs)
+			}),
+		methodRow("numel", "numel() returns the number of elements.\n>>> zeros(2, 3).numel()\n6",
+			func(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return starlark.MakeInt(t.Numel()), arg.Unpack(fn, args, kwargs)
+			}),
+		methodRow("item", "item() returns the element of a tensor that has one, as a float, an int or a bool.\n"+
+			">>> tensor([[2.5]]).item()\n2.5",
+			func(_ *Env, fn string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				if err := arg.Unpack(fn, args, kwargs); err != nil {
+					return nil, err
+				}
+				return x.item(fn)
+			}),
+		methodRow("tolist", "tolist() returns the elements as nested lists; of a tensor of shape (), the element.\n"+
+			">>> tensor([[1, 2], [3, 4]]).tolist()\n[[1, 2], [3, 4]]",
+			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				if err := arg.Unpack(fn, args, kwargs); err != nil {
+					return nil, err
+				}
+				return e.nested(fn, t)
+			}),
+		methodRow("detach", "detach() returns a tensor on the same storage that takes no part in differentiation.\n"+
+			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
+			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return e.wrap(t.Detach()), arg.Unpack(fn, args, kwargs)
+			}),
+	)
+}
+
+var transposeOp = op.Lookup("T")
+
+// shapeTuple returns s as scripts have it.
+func shapeTuple(s shape.Shape) starlark.Tuple {
+	tuple := make(starlark.Tuple, len(s))
+	for i, n := range s {
+		tuple[i] = starlark.MakeInt(n)
+	}
+	return tuple
+}
+
+// size carries out Tensor.size.
+func size(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dim arg.OptInt
+	if err := arg.Unpack(fn, args, kwargs, "dim?", &dim); err != nil {
+		return nil, err
+	}
+	if !dim.Set {
+		return shapeTuple(t.Shape()), nil
+	}
+	d, err := arg.Dim(fn, "dim", int(dim.V), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	return starlark.MakeInt(t.Shape()[d]), nil
+}
+
+// String implements starlark.Value: the elements as NumPy shows them.
+func (x *Tensor) String() string {
+	t, err := x.get()
+	if err != nil {
+		x.env.leave(err)
+		return "tensor"
+	}
+	return tensor.Format(t)
+}
+
+// Describe returns dtype and shape: float32[2, 3].
+func (x *Tensor) Describe() string {
+	if x.t == nil {
+		return "a tensor under way"
+	}
+	return op.Describe(x.t)
+}
+
+// Type implements starlark.Value.
+func (x *Tensor) Type() string { return "tensor" }
+
+// Attr implements starlark.HasAttrs.
+func (x *Tensor) Attr(name string) (starlark.Value, error) { return x.env.attr("Tensor", x, name) }
+
+// AttrNames implements starlark.HasAttrs.
+func (x *Tensor) AttrNames() []string { return attrNames("Tensor") }
+
+// SetField implements starlark.HasSetField: grad and requires_grad can be
+// assigned.
+func (x *Tensor) SetField(name string, v starlark.Value) error {
+	switch name {
+	case "grad":
+		return x.setGrad(v)
+	case "requires_grad":
+		var on arg.Bool
+		if err := arg.Set(name, name, &on, v); err != nil {
+			return err
+		}
+		return x.requiresGrad(name, bool(on))
+	}
+	if types()["Tensor"].members[name] != nil {
+		return fmt.Errorf("can't assign to .%s of a tensor", name)
+	}
+	return starlark.NoSuchAttrError(fmt.Sprintf("tensor has no .%s field to assign to", name))
+}
+
+// setGrad makes v, a tensor like x or None, the gradient of x.
+func (x *Tensor) setGrad(v starlark.Value) error {
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	if err := checkFrozen("grad", t); err != nil {
+		return err
+	}
+	if v == starlark.None {
+		if t.Auto != nil {
+			t.Auto.Grad = nil
+		}
+		return nil
+	}
+	g, err := x.env.tensorArg("grad", "", v)
+	if err != nil {
+		return err
+	}
+	if !g.Shape().Equal(t.Shape()) || g.DType() != t.DType() {
+		return &op.ArgError{Func: "grad", Got: op.Describe(g), Want: op.Describe(t) + " or None", Rule: "a gradient is like its tensor"}
+	}
+	if t.Auto == nil {
+		t.Auto = &tensor.Auto{}
+	}
+	t.Auto.Grad = g
+	return nil
+}
+
+// requiresGrad says, for the function fn, whether gradients are wanted in x,
+// which is a leaf unless it changes nothing.
+func (x *Tensor) requiresGrad(fn string, on bool) error {
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	if t.RequiresGrad() == on {
+		return nil
+	}
+	if !grad.IsLeaf(t) {
+		return &op.ArgError{Func: fn, Got: "False for the result of a recorded operation", Want: "a leaf", Rule: ".detach() gives one"}
+	}
+	if err := checkFrozen(fn, t); err != nil {
+		return err
+	}
+	if on {
+		return require(fn, t)
+	}
+	t.Auto.Requires = false
+	return nil
+}
+
+// require makes t, a leaf, require grad.
+func require(fn string, t *tensor.Tensor) error {
+	if !t.DType().IsFloat() {
+		return &op.ArgError{Func: fn, Param: "requires_grad", Got: "True for " + op.Describe(t), Want: "a float dtype", Rule: "only floats have gradients"}
+	}
+	if t.Auto == nil {
+		t.Auto = &tensor.Auto{}
+	}
+	t.Auto.Requires = true
+	return nil
+}
+
+// countWord returns n things in words.
+func countWord(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,81 @@
+package builtins
+
+import (
+	goruntime "runtime"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// elementOf returns the element of t at index at of its buffer.
+func elementOf(t *tensor.Tensor, at int) starlark.Value {
+	defer goruntime.KeepAlive(t)
+	switch t.DType() {
+	case dtype.Float32:
+		return starlark.Float(tensor.Storage[float32](t)[at])
+	case dtype.Float64:
+		return starlark.Float(tensor.Storage[float64](t)[at])
+	case dtype.Float16:
+		return starlark.Float(tensor.Storage[dtype.F16](t)[at].Float32())
+	case dtype.BFloat16:
+		return starlark.Float(tensor.Storage[dtype.BF16](t)[at].Float32())
+	case dtype.Int64:
+		return starlark.MakeInt64(tensor.Storage[int64](t)[at])
+	case dtype.Int32:
+		return starlark.MakeInt64(int64(tensor.Storage[int32](t)[at]))
+	case dtype.Uint8:
+		return starlark.MakeInt64(int64(tensor.Storage[uint8](t)[at]))
+	}
+	return starlark.Bool(tensor.Storage[bool](t)[at])
+}
+
+// item returns the one element of x for the function called fn.
+func (x *Tensor) item(fn string) (starlark.Value, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	if err := oneElement(fn, t, ""); err != nil {
+		return nil, err
+	}
+	return elementOf(t, t.Offset()), nil
+}
+
+// oneElement returns an error if t has no elements, several, or no storage.
+func oneElement(fn string, t *tensor.Tensor, rule string) error {
+	switch {
+	case t.Numel() != 1:
+		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a tensor of one element", Rule: rule}
+	case t.Buffer() == nil:
+		return &op.ArgError{Func: fn, Got: op.Describe(t) + " without data", Want: "a tensor with data", Rule: "only its shape is computed"}
+	}
+	return nil
+}
+
+// truth returns whether the one element of t is not zero.
+func truth(t *tensor.Tensor) (bool, error) {
+	if err := oneElement("bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element"); err != nil {
+		return false, err
+	}
+	switch v := elementOf(t, t.Offset()).(type) {
+	case starlark.Float:
+		return v != 0, nil // NaN is true
+	case starlark.Int:
+		return v.Sign() != 0, nil
+	case starlark.Bool:
+		return bool(v), nil
+	}
+	panic("builtins: an element that is no number")
+}
+
+// truth returns whether the one element of x is not zero.
+func (x *Tensor) truth() (bool, error) {
+	t, err := x.get()
+	if err != nil {
+		return false, err
+	}
+	return truth(t)
+}

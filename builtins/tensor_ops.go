@@ -1,0 +1,163 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// The operators behind Starlark's, looked up once.
+var (
+	binaryOps = [...]*op.Def{
+		syntax.PLUS:       op.Lookup("add"),
+		syntax.MINUS:      op.Lookup("sub"),
+		syntax.STAR:       op.Lookup("mul"),
+		syntax.SLASH:      op.Lookup("div"),
+		syntax.SLASHSLASH: op.Lookup("floordiv"),
+		syntax.PERCENT:    op.Lookup("mod"),
+		syntax.AMP:        op.Lookup("and"),
+		syntax.PIPE:       op.Lookup("or"),
+		syntax.CIRCUMFLEX: op.Lookup("xor"),
+	}
+	negOp    = op.Lookup("neg")
+	invertOp = op.Lookup("invert")
+	eqOp     = op.Lookup("eq")
+	anyOp    = op.Lookup("any")
+)
+
+// Binary implements starlark.HasBinary: the operator between x and a tensor
+// or a number y, elementwise.
+func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	if int(tok) >= len(binaryOps) || binaryOps[tok] == nil {
+		return nil, nil
+	}
+	switch y.(type) {
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool:
+	default:
+		return nil, nil
+	}
+	d := binaryOps[tok]
+	a, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	b, err := toOperand(y)
+	if err != nil {
+		return nil, arg.In(d.Name, "", err)
+	}
+	in := []*tensor.Tensor{a, b}
+	if side == starlark.Right {
+		in[0], in[1] = b, a
+	}
+	return x.env.apply(d, in)
+}
+
+// apply applies an operator of one result that has no other arguments.
+func (e *Env) apply(d *op.Def, in []*tensor.Tensor) (starlark.Value, error) {
+	out, err := e.rank.Apply(d, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.wrap(out[0]), nil
+}
+
+// Unary implements starlark.HasUnary: -x, +x, which is x, and ~x.
+func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
+	var d *op.Def
+	switch tok {
+	case syntax.PLUS:
+		return x, nil
+	case syntax.MINUS:
+		d = negOp
+	case syntax.TILDE:
+		d = invertOp
+	default:
+		return nil, nil
+	}
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	return x.env.apply(d, []*tensor.Tensor{t})
+}
+
+// elementwise names the method that does element by element what a script
+// wrote as a comparison.
+var elementwise = map[syntax.Token]string{
+	syntax.EQL: "eq", syntax.NEQ: "ne", syntax.LT: "lt", syntax.LE: "le", syntax.GT: "gt", syntax.GE: "ge",
+}
+
+// CompareSameType implements starlark.Comparable. Starlark's comparisons give
+// one truth, so between tensors they are errors.
+func (x *Tensor) CompareSameType(tok syntax.Token, _ starlark.Value, _ int) (bool, error) {
+	want := "." + elementwise[tok] + "() for elementwise truths"
+	if tok == syntax.EQL || tok == syntax.NEQ {
+		want += ", .equal() or .allclose() for one"
+	}
+	return false, &op.ArgError{Func: tok.String(), Got: "two tensors", Want: want}
+}
+
+// Has implements starlark.Container: v in x is whether an element of x equals
+// the number v, or the tensor v where broadcasting puts it.
+func (x *Tensor) Has(v starlark.Value) (bool, error) {
+	t, err := x.get()
+	if err != nil {
+		return false, err
+	}
+	y, err := toOperand(v)
+	if err != nil {
+		return false, arg.In("in", "", err)
+	}
+	same, err := x.env.rank.Apply(eqOp, []*tensor.Tensor{t, y}, nil)
+	if err != nil {
+		return false, err
+	}
+	found, err := x.env.rank.Do("any", same, op.None, op.Bool1(false))
+	if err != nil {
+		return false, err
+	}
+	return truth(found)
+}
+
+// Truth implements starlark.Value: the truth of the one element. Of any other
+// tensor it is an error, left with the rank.
+func (x *Tensor) Truth() starlark.Bool {
+	yes, err := x.truth()
+	if err != nil {
+		x.env.leave(err)
+	}
+	return starlark.Bool(yes)
+}
+
+// Hash implements starlark.Value: tensors are mutable.
+func (x *Tensor) Hash() (uint32, error) {
+	return 0, unhashable(x)
+}
+
+// unhashable is the error of Hash of a mutable value.
+func unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
+
+// Freeze makes the storage of x read-only: x belongs to a loaded file.
+func (x *Tensor) Freeze() {
+	t, err := x.get()
+	if err != nil {
+		x.env.leave(err)
+		return
+	}
+	if b := t.Buffer(); b != nil {
+		b.Freeze()
+	}
+}
+
+// checkFrozen returns an error of the function fn if x may not be changed.
+func checkFrozen(fn string, t *tensor.Tensor) error {
+	if b := t.Buffer(); b != nil && b.Frozen() {
+		return &op.ArgError{Func: fn, Got: fmt.Sprintf("a frozen tensor %s", op.Describe(t)), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+	}
+	return nil
+}
