@@ -1,0 +1,97 @@
+// Package bench measures tpsh from a script: what a user's loop costs, the
+// loop itself included.
+//
+//	go test ./bench -run '^$' -bench . -count 5
+//
+// prints Go's benchmark format, which benchstat reads. The machine is shared,
+// so take the best of several.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tpsh/builtins"
+	"tpsh/lang"
+	"tpsh/runtime"
+)
+
+// runScript runs source on n ranks in process and fails b if it fails.
+func runScript(b *testing.B, n int, source string) {
+	b.Helper()
+	fronts, backs := make([]lang.Conn, n), make([]*lang.PipeConn, n)
+	for i := range n {
+		fronts[i], backs[i] = lang.Pipe()
+	}
+	job, err := runtime.Start(context.Background(), runtime.Config{Size: n, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
+		lang.Serve(ctx, backs[r.ID()], builtins.New(r, builtins.Options{}))
+		backs[r.ID()].Close()
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := lang.NewSession(fronts, lang.Options{})
+	outcome, err := s.Run(context.Background(), lang.Program{Path: "bench.star", Source: source})
+	s.Close()
+	job.Stop()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if !outcome.OK() {
+		outcome.Report(os.Stderr)
+		b.Fatal("the script failed")
+	}
+}
+
+// loops are bodies of a script's loop, run on some ranks, and what stands
+// before it.
+var loops = []struct {
+	name         string
+	ranks, count int
+	before, body string
+}{
+	{"empty loop", 1, 100_000, "", "pass"},
+	{"add 8x8", 1, 100_000, "x, y = rand(8, 8), rand(8, 8)", "x + y"},
+	{"add 8x8 with gradient", 1, 100_000, "x, y = rand(8, 8, requires_grad=True), rand(8, 8)", "x + y"},
+	{"matmul 8x8", 1, 100_000, "x, y = rand(8, 8), rand(8, 8)", "x.matmul(y)"},
+	{"sum 8x8", 1, 100_000, "x = rand(8, 8)", "x.sum()"},
+	{"all_reduce 8 B on 2", 2, 100_000, "x = ones(2)", "all_reduce(x)"},
+	{"all_reduce 8 B on 4", 4, 20_000, "x = ones(2)", "all_reduce(x)"},
+	{"all_reduce 1 MiB on 2", 2, 500, "x = ones(1 << 18)", "all_reduce(x)"},
+	{"all_reduce 64 MiB on 2", 2, 20, "x = ones(1 << 24)", "all_reduce(x)"},
+	{"barrier on 2", 2, 100_000, "", "barrier()"},
+	{"send and recv 8 B on 2", 2, 50_000, "x, peer = ones(2), 1 - rank()", "send(x, peer); recv(peer)"},
+	{"make and drop 64 MiB", 1, 100, "", "empty(1 << 24).fill_(1.0)"},
+}
+
+// BenchmarkScript reports the time of one turn of a loop in a script.
+func BenchmarkScript(b *testing.B) {
+	for _, l := range loops {
+		b.Run(l.name, func(b *testing.B) {
+			source := fmt.Sprintf("%s\ndef body():\n    for _ in range(%d):\n        %s\nbody()\n", l.before, l.count, l.body)
+			for range b.N {
+				runScript(b, l.ranks, source)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(l.count), "ns/turn")
+		})
+	}
+}
+
+// BenchmarkStart reports the time of `tpsh run -n 8 examples/hello.star` from
+// start to exit.
+func BenchmarkStart(b *testing.B) {
+	bin := filepath.Join(b.TempDir(), "tpsh")
+	if out, err := exec.Command("go", "build", "-o", bin, "tpsh/cmd/tpsh").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	b.ResetTimer()
+	for range b.N {
+		if out, err := exec.Command(bin, "run", "-n", "8", "../examples/hello.star").CombinedOutput(); err != nil {
+			b.Fatalf("tpsh run: %v\n%s", err, out)
+		}
+	}
+}

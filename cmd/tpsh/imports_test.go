@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// arrows says which packages of ours a package may import, and why no more. A
+// name ending in /... stands for the packages below it, too.
+var arrows = []struct {
+	pkg     string
+	imports []string
+	why     string
+}{
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/..."}, "the command introduces the language to its front ends"},
+	{"tpsh/lang", nil, "programs and reports know no tensors"},
+	{"tpsh/lang/repl", []string{"tpsh/lang"}, "the shell is one front end of a session"},
+	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},
+	{"tpsh/builtins", []string{"tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "values of the language know ranks and tensors, not who runs them"},
+	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
+	{"tpsh/builtins/npy", nil, "a file format knows bytes"},
+	{"tpsh/builtins/object", nil, "values travel as bytes"},
+	{"tpsh/builtins/pyfmt", nil, "a format language knows numbers and text"},
+	{"tpsh/builtins/sandbox", nil, "a sandbox knows files"},
+	{"tpsh/runtime", []string{"tpsh/runtime/...", "tpsh/mesh", "tpsh/comm"}, "ranks know no scripts"},
+	{"tpsh/runtime/grad", []string{"tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape"}, "gradients are made of operators"},
+	{"tpsh/runtime/op", []string{"tpsh/runtime/kernel", "tpsh/runtime/rng", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "operators know one rank"},
+	{"tpsh/runtime/kernel", []string{"tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
+	{"tpsh/runtime/rng", []string{"tpsh/runtime/dtype"}, "random numbers are a function of integers"},
+	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape"}, "storage knows no operators"},
+	{"tpsh/runtime/dtype", nil, "dtypes stand on nothing"},
+	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
+	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
+	{"tpsh/comm", nil, "communication moves bytes"},
+	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
+	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
+}
+
+// Imports point one way.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "tpsh/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		checkImports(t, p.ImportPath, p.Imports)
+	}
+	if seen < 10 {
+		t.Errorf("go list found %d packages, want all of them", seen)
+	}
+}
+
+func checkImports(t *testing.T, pkg string, imports []string) {
+	for _, a := range arrows {
+		if a.pkg != pkg {
+			continue
+		}
+		for _, i := range imports {
+			if strings.HasPrefix(i, "tpsh/") && !allowed(i, a.imports) {
+				t.Errorf("%s imports %s: %s", pkg, i, a.why)
+			}
+			if strings.HasPrefix(i, "go.starlark.net") && !strings.HasPrefix(pkg, "tpsh/lang") && !strings.HasPrefix(pkg, "tpsh/builtins") && !strings.HasPrefix(pkg, "tpsh/cmd") && pkg != "tpsh/bench" {
+				t.Errorf("%s imports %s: only the language knows Starlark", pkg, i)
+			}
+		}
+		return
+	}
+	t.Errorf("package %s has no row in arrows", pkg)
+}
+
+// allowed reports whether path is one of patterns.
+func allowed(path string, patterns []string) bool {
+	for _, p := range patterns {
+		base, below := strings.CutSuffix(p, "/...")
+		if path == base || below && strings.HasPrefix(path, base+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+// Tpsh is the shell for sharded tensor programs: it runs Starlark scripts on
+// several ranks, tests them, and explains their language.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"tpsh/lang"
+)
+
+// A command is one subcommand. Each has a file of its own.
+type command struct {
+	name  string
+	usage string // behind "tpsh name"
+	short string
+	// setup declares the command's flags and returns what runs it on the
+	// arguments that are no flags.
+	setup func(fs *flag.FlagSet) func(std *stdio, args []string) error
+}
+
+// commands lists the subcommands in the order of the help text. It is filled
+// in init because help looks at it.
+var commands []*command
+
+func init() {
+	commands = []*command{runCommand, replCommand, testCommand, docCommand, versionCommand, helpCommand}
+}
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// A status is an exit status with nothing left to say.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// A usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// usagef returns a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
+}
+
+// run carries out a command line and returns the exit status.
+func run(std *stdio, args []string) int {
+	cmd, args, err := find(args)
+	if err == nil {
+		err = cmd.run(std, args)
+	}
+	var s status
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return lang.StatusOK
+	case errors.As(err, &s):
+		return int(s)
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(std.err, "tpsh: %v\n", err)
+		if cmd != nil {
+			fmt.Fprintf(std.err, "usage: tpsh %s %s\nRun 'tpsh help %s' for its flags.\n", cmd.name, cmd.usage, cmd.name)
+		}
+		return lang.StatusUsage
+	default:
+		fmt.Fprintf(std.err, "tpsh: %v\n", err)
+		return lang.StatusFailed
+	}
+}
+
+// find returns the command that args name and its arguments. No name at all
+// is the shell.
+func find(args []string) (*command, []string, error) {
+	if len(args) == 0 {
+		return replCommand, nil, nil
+	}
+	switch args[0] {
+	case "-h", "-help", "--help":
+		return helpCommand, args[1:], nil
+	case "-version", "--version":
+		return versionCommand, args[1:], nil
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return replCommand, args, nil
+	}
+	if cmd := lookup(args[0]); cmd != nil {
+		return cmd, args[1:], nil
+	}
+	if strings.HasSuffix(args[0], ".star") {
+		return nil, nil, usagef("unknown command %q: did you mean tpsh run %s?", args[0], args[0])
+	}
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return nil, nil, usagef("unknown command %q, want one of %s", args[0], strings.Join(names, ", "))
+}
+
+func lookup(name string) *command {
+	for _, c := range commands {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// run parses the flags in args, which may stand before and behind other
+// arguments, up to "--", and carries out the command.
+func (c *command) run(std *stdio, args []string) error {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	body := c.setup(fs)
+	var rest []string
+	for {
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			c.help(std.out)
+			return err
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		done := len(args) - fs.NArg()
+		if fs.NArg() == 0 || done > 0 && args[done-1] == "--" {
+			return body(std, append(rest, fs.Args()...))
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+		if len(args) > 0 && args[0] == "--" {
+			return body(std, append(rest, args...))
+		}
+	}
+}
+
+// help prints what the command does and its flags.
+func (c *command) help(w io.Writer) {
+	fmt.Fprintf(w, "usage: tpsh %s %s\n\n%s\n", c.name, c.usage, c.short)
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	c.setup(fs)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	first := true
+	fs.VisitAll(func(f *flag.Flag) {
+		if first {
+			fmt.Fprintln(tw)
+			first = false
+		}
+		dashes := "--"
+		if len(f.Name) == 1 {
+			dashes = "-"
+		}
+		value, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(tw, "  %s%s %s\t%s\n", dashes, f.Name, value, text)
+	})
+	tw.Flush()
+}
+
+var helpCommand = &command{
+	name:  "help",
+	usage: "[COMMAND]",
+	short: "shows what the commands do",
+	setup: func(*flag.FlagSet) func(*stdio, []string) error { return help },
+}
+
+func help(std *stdio, args []string) error {
+	if len(args) > 1 {
+		return usagef("help: got %d arguments, want at most 1", len(args))
+	}
+	if len(args) == 1 {
+		c := lookup(args[0])
+		if c == nil {
+			return usagef("help: unknown command %q", args[0])
+		}
+		c.help(std.out)
+		return nil
+	}
+	fmt.Fprint(std.out, "Tpsh runs scripts of sharded tensor programs on several ranks.\n\n")
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, c := range commands {
+		fmt.Fprintf(tw, "  tpsh %s %s\t%s\n", c.name, c.usage, c.short)
+	}
+	fmt.Fprintf(tw, "\nA bare tpsh starts the shell.\n")
+	return tw.Flush()
+}

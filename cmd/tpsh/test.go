@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tpsh/lang"
+	"tpsh/lang/testrun"
+)
+
+var testCommand = &command{
+	name:  "test",
+	usage: "[-n 1,2,4] [--transport inproc,frames] [--run REGEXP] [PATH...]",
+	short: "runs the test_* functions of *_test.star files",
+	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
+		t := &tester{}
+		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")
+		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,frames")
+		fs.StringVar(&t.match, "run", "", "only tests whose name matches `REGEXP`")
+		fs.BoolVar(&t.verbose, "v", false, "tell of every test, and show what it prints")
+		fs.BoolVar(&t.json, "json", false, "one event in JSON a line, as go test -json")
+		fs.StringVar(&t.junit, "junit", "", "write a report in JUnit's XML to `FILE`")
+		t.limits.declare(fs)
+		return t.run
+	},
+}
+
+// A tester is one `tpsh test`.
+type tester struct {
+	limits
+	n, transports, match, junit string
+	verbose, json               bool
+}
+
+func (t *tester) run(std *stdio, paths []string) error {
+	opts, err := t.options(std, paths)
+	if err != nil {
+		return err
+	}
+	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer done()
+	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
+		return status(code)
+	}
+	return nil
+}
+
+// options returns what the flags ask for.
+func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err error) {
+	opts = testrun.Options{
+		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
+		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
+		Start: func(n int, transport string) ([]lang.Conn, func() error, error) {
+			r, err := start(n, transport, &t.limits, nil, nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.conns, func() error {
+				defer r.stop()
+				return r.unreceived()
+			}, nil
+		},
+	}
+	if t.n != "" {
+		for _, s := range strings.Split(t.n, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(s))
+			if err != nil {
+				return opts, usagef("for flag -n: got %q, want numbers of ranks, as 1,2,4", t.n)
+			}
+			if err := checkRanks(n); err != nil {
+				return opts, err
+			}
+			opts.Ranks = append(opts.Ranks, n)
+		}
+	}
+	for _, name := range strings.Split(t.transports, ",") {
+		name = strings.TrimSpace(name)
+		if err := checkTransport(name); err != nil {
+			return opts, err
+		}
+		opts.Transports = append(opts.Transports, name)
+	}
+	if t.match != "" {
+		if opts.Match, err = regexp.Compile(t.match); err != nil {
+			return opts, usagef("for flag --run: %v", err)
+		}
+	}
+	return opts, nil
+}
