@@ -21,9 +21,10 @@ type signature struct {
 	owner   string // "", "F" or, of a method, "Tensor"
 	name    string
 	slots   []slot
-	ins     int // how many slots take tensors
-	rest    int // the slot that takes all further positional arguments, or -1
-	creates bool
+	ins     int  // how many slots take tensors
+	rest    int  // the slot that takes all further positional arguments, or -1
+	creates bool // takes requires_grad= and device=
+	truth   bool // gives True or False instead of a tensor of one truth
 }
 
 // A slot is a parameter and where its argument goes: to Call.In[at] or
@@ -35,7 +36,8 @@ type slot struct {
 
 // newSignature returns the signature of d under name.
 func newSignature(d *op.Def, owner, name string) *signature {
-	s := &signature{def: d, owner: owner, name: name, rest: -1, creates: creates[d.Name]}
+	s := &signature{def: d, owner: owner, name: name, rest: -1,
+		creates: creates[d.Name], truth: d.Name == "equal" || d.Name == "allclose"}
 	args := 0
 	for i := range d.Params {
 		p := &d.Params[i]
@@ -157,7 +159,7 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 	switch {
 	case self != nil && out[0] == self.t:
 		return self, nil
-	case b.def.Name == "equal" || b.def.Name == "allclose":
+	case b.truth:
 		yes, err := truth(out[0])
 		return starlark.Bool(yes), err
 	}

@@ -152,9 +152,16 @@ func (k *collective) unpack(c *collectiveCall, args starlark.Tuple, kwargs []sta
 // set gives the parameter i the value v.
 func (k *collective) set(c *collectiveCall, i int, v starlark.Value) error {
 	c.given |= 1 << i
-	err := k.params[i].set(c, v)
+	if err := k.params[i].set(c, v); err != nil {
+		return k.blame(i, err)
+	}
+	return nil
+}
+
+// blame says of a mismatch that it is one of parameter i.
+func (k *collective) blame(i int, err error) error {
 	var bad *op.ArgError
-	if err != nil && errors.As(err, &bad) && bad.Func == "" {
+	if errors.As(err, &bad) && bad.Func == "" {
 		bad.Func, bad.Param = k.name, k.params[i].names[0]
 	}
 	return err

@@ -30,6 +30,10 @@ type Options struct {
 	Args   []string                    // args of the language
 	Allow  []string                    // folders that may be read and written besides the script's and the working folder
 	TmpDir func(n int) (string, error) // the folder of the ranks' n-th call of tmpdir, n from 1
+
+	// Scratch is the folder in which those of TmpDir lie: what one rank gets
+	// of tmpdir another may use. It need not be there; "" for none.
+	Scratch string
 }
 
 // New returns the Env of rank.

@@ -1,6 +1,7 @@
 package builtins
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -49,11 +50,30 @@ func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark
 	case cause == nil:
 		return v, nil, nil
 	case e.uncatchable(cause):
-		return nil, nil, cause
+		e.pending = nil
+		return nil, nil, e.reason(cause)
 	}
 	e.resume()
 	return nil, e.newError(cause, err), nil
 }
+
+// reason returns err, which nothing catches, or if the program was told to stop
+// and err says something else, why it was.
+func (e *Env) reason(err error) error {
+	ctx := e.rank.Context()
+	var at *starlark.EvalError
+	switch {
+	case ctx.Err() == nil, errors.Is(err, context.Cause(ctx)):
+		return err
+	case errors.As(err, &at) && strings.HasPrefix(at.Msg, cancelledPrefix):
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// cancelledPrefix begins the text of the error with which the interpreter
+// stops a program that was told to.
+const cancelledPrefix = "Starlark computation cancelled: "
 
 // resume lets the program go on after the error that a value left.
 func (e *Env) resume() {

@@ -6,30 +6,7 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
-
-	"tpsh/runtime"
 )
-
-// onRank calls fn on the one rank of a job, whose program has begun.
-func onRank(t testing.TB, fn func(ctx context.Context, e *Env)) {
-	t.Helper()
-	done := make(chan struct{})
-	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
-		defer close(done)
-		e := New(r, Options{})
-		e.Attach(new(starlark.Thread), nil)
-		e.Begin(ctx)
-		fn(ctx, e)
-		if err := e.End(nil); err != nil {
-			t.Error(err)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-done
-	job.Stop()
-}
 
 // builtin returns a function that does fn.
 func builtin(fn func() error) starlark.Callable {
@@ -45,7 +22,7 @@ func (fatal) Error() string     { return "fatal" }
 func (fatal) Uncatchable() bool { return true }
 
 func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
-	onRank(t, func(_ context.Context, e *Env) {
+	onRank(t, func(e *Env, _ *starlark.Thread) {
 		for _, fn := range []func() error{
 			func() error { return fatal{} },
 			func() error { e.leave(fatal{}); return nil },
@@ -55,14 +32,11 @@ func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
 				t.Errorf("got %v, %v, want the fatal error", failure, err)
 			}
 		}
-		if err := e.Pending(); !errors.As(err, new(fatal)) {
-			t.Errorf("got %v pending, want what was left to be there for the front end", err)
-		}
 	})
 }
 
 func TestCatchTakesWhatAValueLeft(t *testing.T) {
-	onRank(t, func(_ context.Context, e *Env) {
+	onRank(t, func(e *Env, _ *starlark.Thread) {
 		left := errors.New("left")
 		_, failure, err := e.catch(builtin(func() error { e.leave(left); return nil }), nil, nil)
 		if err != nil || failure == nil || failure.String() != "left" {
@@ -80,21 +54,22 @@ func TestCatchTakesWhatAValueLeft(t *testing.T) {
 // A program that is told to stop stops, though an error that it handles has
 // meanwhile been left.
 func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
-	onRank(t, func(ctx context.Context, e *Env) {
-		ctx, cancel := context.WithCancel(ctx)
+	onRank(t, func(e *Env, _ *starlark.Thread) {
+		stop := errors.New("told to stop")
+		ctx, cancel := context.WithCancelCause(e.rank.Context())
 		e.Begin(ctx)
 		_, failure, err := e.catch(builtin(func() error {
 			e.leave(errors.New("left"))
-			cancel()
+			cancel(stop)
 			return nil
 		}), nil, nil)
-		if failure != nil || err == nil {
-			t.Errorf("got %v, %v, want an error that is not caught", failure, err)
+		if failure != nil || !errors.Is(err, stop) {
+			t.Errorf("got %v, %v, want why the program is to stop", failure, err)
 		}
 		if _, err := starlark.Eval(e.thread, "x.star", "1 + 1", nil); err == nil {
 			t.Error("the thread goes on")
 		}
-		e.Begin(context.WithoutCancel(ctx))
+		e.Begin(context.Background())
 		e.Pending()
 	})
 }

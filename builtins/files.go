@@ -46,13 +46,23 @@ func init() {
 
 // folders returns those in which the program may read and write.
 func (e *Env) folders() sandbox.Folders {
+	list := append(e.namedFolders(), e.tmpDirs...)
+	if e.opts.Scratch != "" {
+		list = append(list, e.opts.Scratch)
+	}
+	return list
+}
+
+// namedFolders returns the script's folder, the working folder, and those that
+// the user has named.
+func (e *Env) namedFolders() sandbox.Folders {
 	var list sandbox.Folders
 	for _, dir := range append([]string{e.scriptDir(), "."}, e.opts.Allow...) {
 		if abs, err := filepath.Abs(dir); err == nil && !slices.Contains(list, abs) {
 			list = append(list, abs)
 		}
 	}
-	return append(list, e.tmpDirs...)
+	return list
 }
 
 // scriptDir returns the script's folder, or the working folder if there is no
@@ -107,8 +117,7 @@ func (e *Env) badPath(fn, path string, err error) error {
 	var outside *sandbox.OutsideError
 	switch {
 	case errors.As(err, &outside):
-		allowed := outside.Folders[:len(outside.Folders)-len(e.tmpDirs)]
-		bad.Want = "a path inside " + strings.Join(allowed, " or ")
+		bad.Want = "a path inside " + strings.Join(e.namedFolders(), " or ")
 		bad.Rule = "it leads to " + outside.Path + "; --allow DIR allows another folder"
 	case errors.Is(err, fs.ErrNotExist):
 		bad.Want, bad.Rule = "a file that is there", "there is no such file or folder"

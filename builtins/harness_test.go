@@ -92,6 +92,28 @@ func (s *script) runRank(ctx context.Context, r *runtime.Rank) (res rankResult) 
 	return res
 }
 
+// onRank calls f with the Env of the one rank of a job, whose program has
+// begun on thread.
+func onRank(t testing.TB, f func(env *Env, thread *starlark.Thread)) {
+	t.Helper()
+	done := make(chan struct{})
+	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
+		defer close(done)
+		env, thread := New(r, Options{}), new(starlark.Thread)
+		env.Begin(ctx)
+		env.Attach(thread, nil)
+		f(env, thread)
+		if err := env.End(nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer job.Stop()
+	<-done
+}
+
 // library adds what package lang predeclares.
 func library(names starlark.StringDict) {
 	names["json"], names["math"] = json.Module, math.Module

@@ -1,7 +1,6 @@
 package builtins
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.starlark.net/starlark"
 
 	"tpsh/builtins/npy"
 	"tpsh/runtime/tensor"
@@ -56,7 +57,7 @@ func TestReadNpy(t *testing.T) {
 		{"bytes in any order", npyFile(npy.Header{Descr: "<u1", Shape: []int{2}}, 1, 255), "[1, 255]"},
 		{"more than the array", npyFile(npy.Header{Descr: "|u1", Shape: []int{1}}, 1, 2), "[1]"},
 	}
-	onRank(t, func(_ context.Context, e *Env) {
+	onRank(t, func(e *Env, _ *starlark.Thread) {
 		for _, test := range tests {
 			x, err := load(t, e, test.file)
 			if err != nil {
@@ -84,7 +85,7 @@ func TestReadNpyErrors(t *testing.T) {
 		{"complex", npyFile(npy.Header{Descr: "<c8", Shape: []int{1}}, floats(1, 1)...), `it holds elements of type "<c8"`},
 		{"unsigned", npyFile(npy.Header{Descr: "<u4", Shape: []int{1}}, floats(1)...), `it holds elements of type "<u4"`},
 	}
-	onRank(t, func(_ context.Context, e *Env) {
+	onRank(t, func(e *Env, _ *starlark.Thread) {
 		for _, test := range tests {
 			x, err := load(t, e, test.file)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -100,7 +101,7 @@ func FuzzReadNpy(f *testing.F) {
 	f.Add(npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7))
 	f.Add([]byte(fmt.Sprintf("\x93NUMPY\x01\x00%c\x00{'descr': '<f8', 'fortran_order': True, 'shape': (0, 7)}", 56)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		onRank(t, func(_ context.Context, e *Env) {
+		onRank(t, func(e *Env, _ *starlark.Thread) {
 			x, err := load(t, e, data)
 			if err != nil {
 				return

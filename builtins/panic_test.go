@@ -1,18 +1,17 @@
 package builtins
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
@@ -31,38 +30,27 @@ tensor([0, 5, -9]), randn(2, 3, 4), randn(1, 2, 5, 5), ones(4, 3, dtype=uint8), 
 // arguments of all kinds: it may fail, with an error that says who, but not
 // panic.
 func TestArgumentsNeverPanic(t *testing.T) {
-	done := make(chan struct{})
-	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc", MaxMem: 64 << 20}, func(ctx context.Context, r *runtime.Rank) {
-		defer close(done)
-		callAll(ctx, t, r)
+	onRank(t, func(env *Env, thread *starlark.Thread) {
+		env.rank.Ops().Alloc.Limit = 64 << 20
+		callAll(t, env, thread)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer job.Stop()
-	<-done
 }
 
-// callAll makes the calls on the rank r.
-func callAll(ctx context.Context, t *testing.T, r *runtime.Rank) {
-	env := New(r, Options{})
-	env.Begin(ctx)
-	thread := &starlark.Thread{}
+// callAll makes the calls.
+func callAll(t *testing.T, env *Env, thread *starlark.Thread) {
 	names := env.Predeclared()
-	env.Attach(thread, nil)
 	random := rand.New(rand.NewPCG(1, 2))
 	calls := 100
 	if testing.Short() {
 		calls = 20
 	}
-	for _, s := range append(functions(), methods()...) {
+	for _, s := range slices.Concat(functions(), methods()) {
 		for range calls {
 			p := &picker{random, evalPool(t, thread, names)}
 			self, args, kwargs := p.call(s)
 			callOne(t, env, s, self, args, kwargs)
 		}
 	}
-	env.End(nil)
 }
 
 // A picker picks arguments from the pool.

@@ -3,6 +3,7 @@ package builtins
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ var entries = sync.OnceValue(func() []*entry {
 	for _, r := range rows {
 		list = append(list, &entry{name: r.Name, doc: r.Doc})
 	}
-	for _, s := range append(functions(), methods()...) {
+	for _, s := range slices.Concat(functions(), methods()) {
 		list = append(list, s.entry())
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
@@ -253,7 +254,14 @@ func init() {
 		&Row{Name: "struct", Doc: "struct(**kwargs) returns a value with the given attributes.\n>>> struct(a=1, b=2).b\n2"},
 		&Row{Name: "module", Doc: "module(name, **kwargs) returns a module with the given attributes.\n>>> module(\"m\", a=1).a\n1"},
 		&Row{Name: "F", Namespace: true, Doc: "F is the module of functions for neural networks."},
-		&Row{Name: "Tensor", Doc: "Tensor is the type of tensors, as tensor() and the operators make them. It has no name in a script."},
+		&Row{Name: "Tensor", Doc: "Tensor is the type of tensors, as tensor() and the operators make them; it has no name in a script.\n" +
+			"x + y, -, *, /, //, %, -x, and of integers and truths &, |, ^, ~x work element by\n" +
+			"element, with broadcasting; a side may be a number. x += y makes a new tensor.\n" +
+			"Comparisons are methods: .eq() and the like give truths, .equal() and .allclose() one\n" +
+			"answer. x[i], x[i, j] and x[a:b:c] are views, x[indices] and x[mask] copies, and all but\n" +
+			"the slice can be assigned to; .at() takes NumPy's notation. len(x), iteration and slices\n" +
+			"go over dim 0. float(x), int(x), bool(x) and `if x` take tensors of one element.\n" +
+			">>> x = tensor([[1, 2], [3, 4]])\n>>> (x * 10 - x[0]).tolist()\n[[9, 18], [29, 38]]"},
 	)
 }
 

@@ -2,16 +2,14 @@ package builtins
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
-
-	"tpsh/runtime"
 )
 
 var update = flag.Bool("update", false, "write what tests compare with")
@@ -90,16 +88,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
-			done := make(chan struct{})
-			job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
-				defer close(done)
-				runExample(ctx, t, r, example)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer job.Stop()
-			<-done
+			onRank(t, func(env *Env, thread *starlark.Thread) { runExample(t, env, thread, example) })
 		})
 	}
 }
@@ -123,16 +112,14 @@ func stepsOf(example string) []step {
 	return steps
 }
 
-// runExample runs an example on the rank r, as the shell does.
-func runExample(ctx context.Context, t *testing.T, r *runtime.Rank, example string) {
-	env := New(r, testOptions(t))
-	env.Begin(ctx)
+// runExample runs an example as the shell does.
+func runExample(t *testing.T, env *Env, thread *starlark.Thread, example string) {
+	env.opts = testOptions(t)
 	var out strings.Builder
-	thread := &starlark.Thread{Print: func(_ *starlark.Thread, line string) { fmt.Fprintln(&out, line) }}
+	thread.Print = func(_ *starlark.Thread, line string) { fmt.Fprintln(&out, line) }
 	thread.SetLocal("tpsh.script_dir", t.TempDir())
 	names := env.Predeclared()
 	library(names)
-	env.Attach(thread, nil)
 	for _, s := range stepsOf(example) {
 		out.Reset()
 		v, err := runStep(thread, names, s.statement)
@@ -149,9 +136,6 @@ func runExample(ctx context.Context, t *testing.T, r *runtime.Rank, example stri
 		if got, want := strings.TrimSuffix(out.String(), "\n"), strings.TrimSuffix(s.want, "\n"); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", s.statement, got, want)
 		}
-	}
-	if err := env.End(nil); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -194,4 +178,81 @@ func TestPinnedNames(t *testing.T) {
 			t.Errorf("no documentation of %s", name)
 		}
 	}
+}
+
+// TestDocFindsNames looks names up in full and without their owner.
+func TestDocFindsNames(t *testing.T) {
+	for _, test := range []struct{ name, begins string }{
+		{"matmul", "matmul("},
+		{"F.softmax", "softmax("},
+		{"softmax", "softmax("},
+		{"Tensor.view", "reshape("},
+		{"sum", "sum("},
+		{"gather", "gather(x, dst"}, // the function, not the method
+		{"Tensor.gather", "gather(x, dim"},
+		{"shape", "shape is "},
+		{"assert.eq", "eq("},
+	} {
+		if got, ok := Doc(test.name); !ok || !strings.HasPrefix(got, test.begins) {
+			t.Errorf("Doc(%q) = %.20q, %v, want it to begin with %q", test.name, got, ok, test.begins)
+		}
+	}
+	if got, ok := Doc("nothing"); ok {
+		t.Errorf("Doc(nothing) = %q", got)
+	}
+	names := Names()
+	if !slices.IsSorted(names) || !slices.Contains(names, "Tensor.sum") || slices.Contains(names, "getitem") {
+		t.Errorf("Names() = %q", names)
+	}
+}
+
+// TestParameters checks what completion knows of calls.
+func TestParameters(t *testing.T) {
+	onRank(t, func(env *Env, thread *starlark.Thread) {
+		for expr, want := range map[string]string{
+			"zeros":                "shape dtype requires_grad device",
+			"zeros(2).sum":         "dim keepdim",
+			"zeros(2).einsum":      "spec",
+			"F.gelu":               "x approximate",
+			"zeros(2).size":        "dim",
+			"zeros(2).backward":    "grad create_graph",
+			"tensor":               "data dtype requires_grad",
+			"gradcheck":            "fn inputs eps atol",
+			"checkpoint":           "fn",
+			"assert.close":         "got want rtol atol",
+			"lambda a, b=1: a":     "a b",
+			"new_group([0]).ranks": "",
+			"5":                    "",
+		} {
+			v, err := starlark.EvalOptions(fileOptions, thread, "test", expr, env.Predeclared())
+			if err != nil {
+				t.Errorf("%s: %v", expr, err)
+				continue
+			}
+			if got := strings.Join(env.Parameters(v), " "); got != want {
+				t.Errorf("parameters of %s: got %q, want %q", expr, got, want)
+			}
+		}
+	})
+}
+
+// TestDescribe checks what a shell shows of variables.
+func TestDescribe(t *testing.T) {
+	onRank(t, func(env *Env, thread *starlark.Thread) {
+		for expr, want := range map[string]string{
+			"zeros(2, 3)":             "float32[2, 3], 24 bytes",
+			"tensor(1)":               "int64[], 8 bytes",
+			"zeros(2, dtype=float16)": "float16[2], 4 bytes",
+			"5":                       "",
+			"[zeros(2)]":              "",
+		} {
+			v, err := starlark.EvalOptions(fileOptions, thread, "test", expr, env.Predeclared())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := env.Describe(v); got != want {
+				t.Errorf("Describe(%s) = %q, want %q", expr, got, want)
+			}
+		}
+	})
 }

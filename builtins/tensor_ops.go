@@ -27,7 +27,6 @@ var (
 	negOp    = op.Lookup("neg")
 	invertOp = op.Lookup("invert")
 	eqOp     = op.Lookup("eq")
-	anyOp    = op.Lookup("any")
 )
 
 // Binary implements starlark.HasBinary: the operator between x and a tensor

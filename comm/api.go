@@ -76,7 +76,8 @@ type Member struct {
 	Meta []byte // its Op.Meta; to be read only
 }
 
-// An Op is one member's call of a collective.
+// An Op is one member's call of a collective. Once it is called, neither the
+// Op nor anything it refers to may change, ever, but for the bytes of In.
 type Op struct {
 	Desc Desc
 	Kind Kind
@@ -92,10 +93,12 @@ type Op struct {
 	Align int
 
 	// Prepare is called once, when the members' calls agree, with every
-	// member's part by group rank and the OR of their flags. It returns the
-	// blocks for the results that Kind gives this member, which overlap no In
-	// block of any member. After an error the other members complete the
-	// call, and the caller gets the error. It may be nil if there is none.
+	// member's part by group rank and the OR of their flags: by Run on the
+	// goroutine of its caller, and for Issue on another. members is to be
+	// read only. Prepare returns the blocks for the results that Kind gives
+	// this member, which overlap no In block of any member. After an error the
+	// other members complete the call, and the caller gets the error. It may
+	// be nil if there are no results.
 	Prepare func(members []Member, flags Flags) ([]Block, error)
 
 	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
@@ -103,7 +106,8 @@ type Op struct {
 
 	// Where returns the source line of the call. It is called only for a
 	// report, on any goroutine, while the caller is inside the call; for an
-	// asynchronous call, at any time until its Work is done.
+	// asynchronous call, at any time until its Work is done. It must not
+	// communicate. If it is nil, the line is what Endpoint.Where tells.
 	Where func() string
 }
 

@@ -14,14 +14,51 @@
 //     before any data is believed.
 //   - A Block is a strided region of a buffer.
 //   - A schedule is a pure list of steps that carries out a collective. The
-//     message family sends and receives; the direct family reads the buffers
-//     of other ranks in place.
+//     message family sends and receives; the direct family reads and writes
+//     the blocks of other ranks in place.
+//   - A transport is what a Fabric is made of. On inproc ranks are goroutines
+//     that meet and carry out direct schedules. On frames they exchange every
+//     byte as frames through pipes and carry out message schedules; nothing
+//     else is shared, as between processes.
 //
 // Every collective joins its members: it ends on a rank only when every
 // member has called it and the calls have been compared, on every transport.
 // Reductions combine contributions in the order of group ranks, whatever the
 // schedule, the transport or the size: the same bits everywhere.
 //
-// A wait that can never end is found when the last rank concerned blocks,
-// without a timer; see Monitor.
+// # What can go wrong
+//
+// Calls that do not agree are a *MismatchError on every member, and count as
+// made: the members stay in step.
+//
+// A smallest set of ranks each of which waits only for calls or messages of
+// members of the set or of ended ranks, with nothing on its way to any of
+// them, is a deadlock. It is found when the last of them blocks, without a
+// timer, whatever other ranks do. Each gets the same *DeadlockError. A
+// collective in which one of them waited fails on every member of its group;
+// on one that has not called yet, when it calls. So call numbers stay equal.
+// A rank that merely waits for such a set goes on waiting.
+//
+// When a rank ends with a cause, every call on a group that holds it fails
+// with a *PeerError, but for calls that it had arrived at before. What it sent
+// before is received. Groups without it go on.
+//
+// # Use
+//
+// Every rank asks its Endpoint for the same group and calls the same
+// operations on it:
+//
+//	world, err := fabric.Endpoint(rank).Group([]int{0, 1, 2, 3}, "")
+//	...
+//	out := make([]byte, len(in))
+//	result, err := world.Run(ctx, &comm.Op{
+//		Desc:    comm.Desc{Op: "all_reduce", DType: "int64", Shape: []int{len(in) / 8}, ...},
+//		Kind:    comm.AllReduce,
+//		In:      []comm.Block{comm.Whole(in)},
+//		Align:   8,
+//		Prepare: func([]comm.Member, comm.Flags) ([]comm.Block, error) { return []comm.Block{comm.Whole(out)}, nil },
+//		Reduce:  addInt64,
+//	})
+//
+// A new transport passes commtest.Suite.
 package comm

@@ -169,7 +169,7 @@ func (c *messageCall) abandon() {
 	op := *c.op
 	op.Where = func() string { return there.where }
 	c.op = &op
-	st.fabric.tasks.Go(func() { c.finish(st.await(background, c.watcher()), false) })
+	st.fabric.tasks.Go(func() { c.finish(st.await(context.Background(), c.watcher()), false) })
 }
 
 // finish carries the call on from where every contract is there, or has failed
@@ -273,7 +273,7 @@ func (c *messageCall) await(there func() bool) error {
 		err := c.failed(func(f lasting) bool { return f.lost })
 		return err != nil, err
 	}
-	return c.line.station.await(background, w)
+	return c.line.station.await(context.Background(), w)
 }
 
 // prepare sets the blocks for this member's results.

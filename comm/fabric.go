@@ -15,12 +15,13 @@ import (
 type Fabric struct {
 	endpoints []*Endpoint
 	transport transport
-	tasks     sync.WaitGroup // the goroutines that the fabric has started
-	ctx       context.Context
+	tasks     sync.WaitGroup  // the goroutines that the fabric has started
+	ctx       context.Context // ends when the fabric is closed, and they with it
 	cancel    context.CancelCauseFunc
 }
 
-// A transport is what carries the bytes of a fabric.
+// A transport is what carries the bytes of a fabric. The goroutines that it
+// starts are tasks of the fabric.
 type transport interface {
 	// port returns the side of the transport that belongs to e.
 	port(e *Endpoint) port
@@ -29,8 +30,6 @@ type transport interface {
 	unreceived() []Unreceived
 	// notice is Fabric.Notice.
 	notice(after time.Duration, fn func(line string))
-	// close lets the goroutines end that the transport has started.
-	close()
 }
 
 // A port is one rank's side of a transport.
@@ -82,7 +81,7 @@ func (f *Fabric) Endpoint(rank int) *Endpoint { return f.endpoints[rank] }
 
 // Unreceived returns the messages that were sent and never received, by
 // destination, source, group and tag, and then in the order sent. It is called
-// after all ranks have ended.
+// after all ranks have ended, and returns when nothing is on its way any more.
 func (f *Fabric) Unreceived() []Unreceived {
 	all := f.transport.unreceived()
 	slices.SortStableFunc(all, compareUnreceived)
@@ -101,7 +100,6 @@ func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
 // Unreceived.
 func (f *Fabric) Close() {
 	f.cancel(errClosed)
-	f.transport.close()
 	f.tasks.Wait()
 }
 

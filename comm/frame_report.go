@@ -45,7 +45,7 @@ type verdict struct {
 	kind verdictKind
 
 	question int     // the number of a question
-	wait     int     // the wait that is asked about or ended, 0 for none
+	wait     int     // the wait that is asked about, released or ended, 0 for none
 	what     callKey // the call that is asked about, unless it is a wait
 
 	rank  int    // that has ended
@@ -60,7 +60,9 @@ type verdict struct {
 type verdictKind byte
 
 const (
-	verdictQuestion verdictKind = 1 + iota // where is the rank in a call?
+	verdictQuestion verdictKind = 1 + iota // where is the rank in a wait or a call?
+	verdictHold                            // the same, and the wait is not to end before the next
+	verdictRelease                         // the wait that was held may end
 	verdictEnded                           // a rank has ended normally
 	verdictFailed                          // a rank has ended with a cause
 	verdictLost                            // a rank cannot be relied on any more

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"context"
 	"slices"
 	"time"
 )
@@ -120,10 +119,3 @@ func (t *frames) unreceived() []Unreceived {
 func (t *frames) notice(after time.Duration, fn func(string)) {
 	t.supervisor.tell(event{notice: &noticeRequest{after, fn}})
 }
-
-// close has nothing to do: whoever reads a pipe does so for the context of the
-// fabric too.
-func (t *frames) close() {}
-
-// background is the context of calls that go on by themselves.
-var background = context.Background()

@@ -44,10 +44,6 @@ func (t *inproc) unreceived() []Unreceived {
 
 func (t *inproc) notice(after time.Duration, fn func(string)) { t.monitor.notice(after, fn) }
 
-// close has nothing to do: what waits does so for the context of the fabric
-// too.
-func (t *inproc) close() {}
-
 // An inprocPort is a rank's side of an inproc.
 type inprocPort struct {
 	transport *inproc
@@ -140,7 +136,7 @@ func (a *attendee) issue(op *Op) Work {
 		return a.block(ctx, m, op, done)
 	})
 	a.room.transport.fabric.tasks.Go(func() {
-		if err := a.await(background, a.waiter(op, m)); err != nil {
+		if err := a.await(context.Background(), a.waiter(op, m)); err != nil {
 			w.end(Result{}, err)
 		} else {
 			w.end(a.finish(m, op, &scratch{}, true))
@@ -185,7 +181,7 @@ func (a *attendee) abandon(w *waiter) {
 	op := a.room.transport.monitor.detach(w, a.rank)
 	a.room.transport.fabric.tasks.Go(func() {
 		rest := a.waiter(op, w.meeting)
-		if a.await(background, rest) == nil {
+		if a.await(context.Background(), rest) == nil {
 			a.finish(w.meeting, op, &scratch{}, false)
 		}
 	})

@@ -3,6 +3,7 @@ package comm
 import (
 	"context"
 	"hash/fnv"
+	goruntime "runtime"
 	"slices"
 )
 
@@ -70,7 +71,7 @@ func (l *wireLine) issue(op *Op) Work {
 	c := l.start(op)
 	w := newWork(l.endpoint, c.block)
 	l.station.fabric.tasks.Go(func() {
-		err := l.station.await(background, c.watcher())
+		err := l.station.await(context.Background(), c.watcher())
 		w.end(c.finish(err, true))
 		l.station.wakeFor(c.key)
 	})
@@ -95,6 +96,7 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 	}
 	st.sent[to]++
 	st.outlets[to].send(frame{typ: frameMessage, group: l.hash, tag: tag}, appendLetter(nil, sent))
+	goruntime.KeepAlive(m.Keep)
 	return nil
 }
 
@@ -110,7 +112,7 @@ func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) 
 		if w.verdict != nil {
 			return true, w.verdict
 		}
-		if st.box.has(key) {
+		if st.box.has(key) && !w.held {
 			return true, nil
 		}
 		err := st.failedMember(l.ranks, recvName, anyFailure)

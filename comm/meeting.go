@@ -81,8 +81,7 @@ func (m *meeting) size() int32 { return int32(len(m.entries)) }
 func (m *meeting) arrive(r int, op *Op) {
 	e := &m.entries[r]
 	if len(op.In) == 1 && op.In[0].Len() <= inlineBytes {
-		e.inlined = 1 + op.In[0].Len()
-		Copy(Whole(e.inline[:e.inlined-1]), op.In[0])
+		e.take(op.In[0])
 	}
 	if op.Meta != nil || op.Desc.Free >= 0 {
 		m.members[r] = Member{op.Desc.free(), op.Meta}
@@ -90,6 +89,17 @@ func (m *meeting) arrive(r int, op *Op) {
 	if e.op.CompareAndSwap(nil, op) && m.arrived.bell.Load() != nil && m.takesPlace() {
 		m.arrived.open()
 	}
+}
+
+// take copies the only block that the member of e offers.
+func (e *entry) take(b Block) {
+	n := b.Len()
+	e.inlined = 1 + n
+	if b.contiguous() { // sooner done than a general copy
+		copy(e.inline[:], b.Data[:n])
+		return
+	}
+	Copy(Whole(e.inline[:n]), b)
 }
 
 // outcome reports whether it is certain that m takes place or fails, and

@@ -223,21 +223,28 @@ func (st *station) acceptVerdict(f *frame) error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if v.kind == verdictQuestion {
-		st.answer(v)
-		return nil
+	st.obey(v)
+	return nil
+}
+
+// obey does what the supervisor says.
+func (st *station) obey(v *verdict) {
+	if v.kind > verdictRelease {
+		st.heard++
+		defer st.signalAll() // for the supervisor to know who waits still
 	}
-	st.heard++
 	switch v.kind {
+	case verdictQuestion, verdictHold:
+		st.answer(v)
+	case verdictRelease:
+		st.release(v)
 	case verdictDeadlock:
 		st.condemn(v)
 	case verdictEnded:
 		st.conclude(ending{lasting{failure{v.rank, nil}, false}, v.count})
-	default:
+	case verdictFailed, verdictLost:
 		st.conclude(ending{lasting{failure{v.rank, errors.New(v.text)}, v.kind == verdictLost}, v.count})
 	}
-	st.signalAll()
-	return nil
 }
 
 // condemn ends the waits that a deadlock has ended.

@@ -16,6 +16,7 @@ type watcher struct {
 	place   func() place
 	wake    chan struct{}
 	verdict *DeadlockError // for a message
+	held    bool           // for a message: whether only the supervisor may end it
 	told    bool           // whether the supervisor has heard of it
 	left    bool           // whether a context has ended it
 }
@@ -137,12 +138,15 @@ func (st *station) tell(w *watcher) {
 	}
 }
 
-// answer tells the supervisor where the rank is in a call, or in a wait.
+// answer tells the supervisor where the rank is in a call, or in a wait. A wait
+// that is part of a deadlock is held from here on: another rank of the deadlock
+// may hear of it first, go on, and send what this one no longer is to receive.
 func (st *station) answer(v *verdict) {
 	r := &report{kind: reportNone, question: v.question}
 	var find func() place
 	switch {
 	case v.wait != 0 && st.wait != nil && st.wait.id == v.wait:
+		st.wait.held = st.wait.held || v.kind == verdictHold
 		find = st.wait.place
 	case v.wait == 0 && st.calls[v.what] != nil:
 		find = st.calls[v.what].place
@@ -152,4 +156,12 @@ func (st *station) answer(v *verdict) {
 		r.kind, r.function, r.text, r.where = reportAnswer, p.function, p.text, p.where
 	}
 	st.report(r)
+}
+
+// release lets a wait end after all.
+func (st *station) release(v *verdict) {
+	if st.wait != nil && st.wait.id == v.wait {
+		st.wait.held = false
+		st.wait.signal()
+	}
 }

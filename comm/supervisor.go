@@ -212,11 +212,11 @@ func (s *supervisor) write(to int, v *verdict) {
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with
-// the answer.
-func (s *supervisor) ask(rank, wait int, what callKey, then func(*report)) {
+// the answer. kind is verdictQuestion or verdictHold.
+func (s *supervisor) ask(kind verdictKind, rank, wait int, what callKey, then func(*report)) {
 	s.question++
 	s.asked[s.question] = then
-	s.write(rank, &verdict{kind: verdictQuestion, question: s.question, wait: wait, what: what})
+	s.write(rank, &verdict{kind: kind, question: s.question, wait: wait, what: what})
 }
 
 // waits reports whether a rank waits for all that the supervisor knows.
@@ -244,7 +244,7 @@ func (s *supervisor) examine() {
 		if s.inquiry.holds(s) {
 			return
 		}
-		s.inquiry = nil
+		s.drop()
 	}
 	graph := s.graph()
 	for _, set := range graph.closedSets() {
@@ -269,7 +269,8 @@ func (s *supervisor) consistent(set []int) bool {
 	return true
 }
 
-// An inquiry collects where the ranks of a deadlock are.
+// An inquiry collects where the ranks of a deadlock are. Their waits are held
+// until it is over.
 type inquiry struct {
 	set    []int
 	graph  waitGraph
@@ -278,14 +279,23 @@ type inquiry struct {
 	result []Wait
 }
 
-// holds reports whether the reports are still the latest.
+// holds reports whether the ranks still wait for the same.
 func (q *inquiry) holds(s *supervisor) bool {
 	for i, r := range q.set {
-		if s.ranks[r].wait != q.basis[i] || !s.ranks[r].waits() {
+		k := &s.ranks[r]
+		if !k.waits() || k.wait.wait != q.basis[i].wait || !slices.Equal(k.wait.waits, q.basis[i].waits) {
 			return false
 		}
 	}
 	return true
+}
+
+// drop ends an inquiry that has not come to a deadlock.
+func (s *supervisor) drop() {
+	for i, r := range s.inquiry.set {
+		s.write(r, &verdict{kind: verdictRelease, wait: s.inquiry.basis[i].wait})
+	}
+	s.inquiry = nil
 }
 
 // inquire asks the ranks of a closed set where they are.
@@ -320,12 +330,12 @@ func (g waitGraph) onlyEnded(wait *report) bool {
 // askFor asks a rank about a wait or a call for q.
 func (s *supervisor) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {
 	q.asked++
-	s.ask(rank, wait, what, func(r *report) {
+	s.ask(verdictHold, rank, wait, what, func(r *report) {
 		if s.inquiry != q {
 			return
 		}
 		if r.kind == reportNone {
-			s.inquiry = nil
+			s.drop()
 			if wait != 0 { // it goes on, and will say if it waits again
 				s.ranks[rank].wait = nil
 			}
@@ -374,7 +384,7 @@ func (s *supervisor) remind() {
 			continue
 		}
 		k.noticed = true
-		s.ask(r, k.wait.wait, callKey{}, s.noticer(r, k.wait.waits))
+		s.ask(verdictQuestion, r, k.wait.wait, callKey{}, s.noticer(r, k.wait.waits))
 	}
 	s.timer.Reset(next)
 }

@@ -46,3 +46,7 @@ func TestWireIsAlike(t *testing.T) {
 		}
 	}
 }
+
+func TestTransportsAgree(t *testing.T) {
+	commtest.Agree(t, comm.NewInproc, comm.NewInproc, frames(comm.FrameOptions{}), frames(comm.FrameOptions{Seed: 1, Delay: true}))
+}

@@ -38,9 +38,10 @@ type form struct {
 	rooted bool
 	// in returns the blocks that the member offers.
 	in func(k *call) []comm.Block
-	// out returns the shape of the member's result and where in it each block
-	// goes; a nil function if it has no result.
-	out func(k *call) (shape.Shape, func(y *tensor.Tensor) []comm.Block)
+	// out returns the shape of the member's result; not ok if it has none.
+	out func(k *call) (s shape.Shape, ok bool)
+	// place returns where in the result y each block goes.
+	place func(k *call, y *tensor.Tensor) []comm.Block
 	// adjoint returns the gradient of the member's input; nil if the
 	// operation has none and refuses inputs that require grad.
 	adjoint func(k *call, dy *tensor.Tensor) (*tensor.Tensor, error)
@@ -55,15 +56,15 @@ var collectives map[string]*form
 
 func init() {
 	collectives = map[string]*form{
-		"all_reduce":         {comm.AllReduce, noFree, false, whole, sameShape, adjointAllReduce},
-		"all_gather":         {comm.AllGather, freeDim, false, whole, joined, adjointAllGather},
-		"reduce_scatter":     {comm.ReduceScatter, noFree, false, cutDim, myPart, adjointReduceScatter},
-		"broadcast":          {comm.Broadcast, noFree, true, whole, sameShape, adjointBroadcast},
-		"reduce":             {comm.Reduce, noFree, true, whole, rootOnly(sameShape), nil},
-		"gather":             {comm.Gather, freeDim, true, whole, rootOnly(joined), nil},
-		"scatter":            {comm.Scatter, noFree, true, cutDim, myPart, adjointScatter},
-		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, cutDim, exchanged, adjointAllToAll},
-		"collective_permute": {comm.Permute, noFree, false, whole, sameShape, adjointPermute},
+		"all_reduce":         {comm.AllReduce, noFree, false, whole, sameShape, throughout, adjointAllReduce},
+		"all_gather":         {comm.AllGather, freeDim, false, whole, joined, eachJoined, adjointAllGather},
+		"reduce_scatter":     {comm.ReduceScatter, noFree, false, cutDim, myPart, throughout, adjointReduceScatter},
+		"broadcast":          {comm.Broadcast, noFree, true, whole, sameShape, throughout, adjointBroadcast},
+		"reduce":             {comm.Reduce, noFree, true, whole, rootOnly(sameShape), throughout, nil},
+		"gather":             {comm.Gather, freeDim, true, whole, rootOnly(joined), eachJoined, nil},
+		"scatter":            {comm.Scatter, noFree, true, cutDim, myPart, throughout, adjointScatter},
+		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, cutDim, exchanged, eachExchanged, adjointAllToAll},
+		"collective_permute": {comm.Permute, noFree, false, whole, sameShape, throughout, adjointPermute},
 	}
 }
 
@@ -82,52 +83,54 @@ type call struct {
 	line    string         // of the forward call, if recorded or asynchronous
 	rec     *Record
 	since   time.Time
-	async   bool
+
+	op    comm.Op       // the call as package comm sees it
+	block [2]comm.Block // of op.In and of the result, where there is one of each
 }
 
 // Run calls the collective c on x and returns its result: nil where c gives
 // this member none. Every member of g calls it.
 func (r *Rank) Run(g *comm.Group, c Collective, x *tensor.Tensor) (*tensor.Tensor, error) {
-	k, o, err := r.newCall(g, c, x, false)
+	k, err := r.newCall(g, c, x, false)
 	if err != nil {
 		return nil, err
 	}
-	res, err := g.Run(r.ctx, o)
+	res, err := g.Run(r.ctx, &k.op)
 	return k.finish(res, err)
 }
 
 // newCall checks the call and makes the operation for package comm.
-func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*call, *comm.Op, error) {
+func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*call, error) {
 	if err := r.enter(c.Op); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	k := &call{Collective: c, r: r, g: g, form: collectives[c.Op], async: async}
-	red := kernel.Combine(nil)
+	k := &call{Collective: c, r: r, g: g, form: collectives[c.Op]}
+	var red kernel.Combine
 	if c.Reduce != "" {
 		if red = kernel.Combiner(x.DType(), c.Reduce); red == nil {
-			return nil, nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
+			return nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
 		}
 	}
 	k.record = r.Tape.Enabled()
 	k.seq = r.Tape.Reserve()
 	var err error
 	if k.x, err = r.contiguous(x); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	o := &comm.Op{Kind: k.form.kind, Align: x.DType().Size(), Reduce: comm.Reducer(red), Prepare: k.prepare, Where: r.whereFn}
-	o.Desc = comm.Desc{Op: c.Op, DType: x.DType().String(), Shape: stated(x.Shape()), Free: k.form.free(&c),
+	k.op = comm.Op{Kind: k.form.kind, Align: x.DType().Size(), Reduce: comm.Reducer(red), Prepare: k.prepare, Where: r.whereFn}
+	k.op.Desc = comm.Desc{Op: c.Op, DType: x.DType().String(), Shape: stated(x.Shape()), Free: k.form.free(&c),
 		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Flags: r.flags(g, async)}
 	if k.form.rooted {
-		o.Desc.Root = c.Root
+		k.op.Desc.Root = c.Root
 	}
 	if k.record && x.RequiresGrad() {
-		o.Desc.Flags |= comm.RequiresGrad
+		k.op.Desc.Flags |= comm.RequiresGrad
 	}
 	if g.Rank() >= 0 {
-		o.In = k.form.in(k)
+		k.op.In = k.form.in(k)
 	}
 	k.trace()
-	return k, o, nil
+	return k, nil
 }
 
 // stated returns s as the contract has it, where nil stands for no tensor.
@@ -220,8 +223,8 @@ func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, e
 		all := map[string]string{"reduce": "all_reduce", "gather": "all_gather"}[k.Op]
 		return nil, &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: "use " + all + ", whose result every member has"}
 	}
-	s, blocks := k.form.out(k)
-	if blocks == nil {
+	s, ok := k.form.out(k)
+	if !ok {
 		return nil, nil
 	}
 	y, err := tensor.New(k.r.ops.Alloc, k.x.DType(), s)
@@ -229,7 +232,7 @@ func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, e
 		return nil, &op.ResourceError{Func: k.Op, Err: err}
 	}
 	k.y = y
-	return blocks(y), nil
+	return k.form.place(k, y), nil
 }
 
 // finish ends the call: it completes the trace, cuts the output and records
@@ -270,18 +273,25 @@ func (k *call) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // whole offers all of x.
-func whole(k *call) []comm.Block { return []comm.Block{comm.Whole(k.x.Bytes())} }
-
-// sameShape is a result of the shape of x.
-func sameShape(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
-	return k.x.Shape(), func(y *tensor.Tensor) []comm.Block { return []comm.Block{comm.Whole(y.Bytes())} }
+func whole(k *call) []comm.Block {
+	k.block[0] = comm.Whole(k.x.Bytes())
+	return k.block[:1]
 }
 
+// throughout is one block, which fills the result.
+func throughout(k *call, y *tensor.Tensor) []comm.Block {
+	k.block[1] = comm.Whole(y.Bytes())
+	return k.block[1:]
+}
+
+// sameShape is a result of the shape of x.
+func sameShape(k *call) (shape.Shape, bool) { return k.x.Shape(), true }
+
 // rootOnly is what out says on the root, and nothing elsewhere.
-func rootOnly(out func(*call) (shape.Shape, func(*tensor.Tensor) []comm.Block)) func(*call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
-	return func(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
+func rootOnly(out func(*call) (shape.Shape, bool)) func(*call) (shape.Shape, bool) {
+	return func(k *call) (shape.Shape, bool) {
 		if k.g.Rank() != k.Root {
-			return nil, nil
+			return nil, false
 		}
 		return out(k)
 	}
@@ -310,30 +320,32 @@ func (k *call) parts(n int) []int {
 }
 
 // myPart is the result of which each member has its part along Dim.
-func myPart(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
-	_, blocks := sameShape(k)
-	return withSize(k.x.Shape(), k.Dim, k.parts(k.x.Shape()[k.Dim])[k.g.Rank()]), blocks
+func myPart(k *call) (shape.Shape, bool) {
+	s := k.x.Shape()
+	return withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()]), true
 }
 
 // joined is the members' inputs joined along Dim.
-func joined(k *call) (shape.Shape, func(*tensor.Tensor) []comm.Block) {
-	sizes := freeSizes(k.members)
-	return withSize(k.x.Shape(), k.Dim, sum(sizes)), func(y *tensor.Tensor) []comm.Block {
-		return blocksAlong(y, k.Dim, sizes)
-	}
+func joined(k *call) (shape.Shape, bool) {
+	return withSize(k.x.Shape(), k.Dim, sum(freeSizes(k.members))), true
+}
+
+func eachJoined(k *call, y *tensor.Tensor) []comm.Block {
+	return blocksAlong(y, k.Dim, freeSizes(k.members))
 }
 
 // exchanged is the parts that the members cut for this one along Dim, joined
 // along Concat.
-func exchanged(k *call) (shape.Shape, func(y *tensor.Tensor) []comm.Block) {
-	sizes := k.pieceSizes()
+func exchanged(k *call) (shape.Shape, bool) {
 	s := k.x.Shape()
 	if k.Dim != k.Concat {
 		s = withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()])
 	}
-	return withSize(s, k.Concat, sum(sizes)), func(y *tensor.Tensor) []comm.Block {
-		return blocksAlong(y, k.Concat, sizes)
-	}
+	return withSize(s, k.Concat, sum(k.pieceSizes())), true
+}
+
+func eachExchanged(k *call, y *tensor.Tensor) []comm.Block {
+	return blocksAlong(y, k.Concat, k.pieceSizes())
 }
 
 // pieceSizes returns the sizes along Concat of the pieces of an all_to_all

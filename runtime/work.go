@@ -26,11 +26,11 @@ type issued struct {
 // Issue starts the collective c on x and returns at once. The result is to be
 // had from the Work. Until it is done, an in-place change of x waits for it.
 func (r *Rank) Issue(g *comm.Group, c Collective, x *tensor.Tensor) (*Work, error) {
-	k, o, err := r.newCall(g, c, x, true)
+	k, err := r.newCall(g, c, x, true)
 	if err != nil {
 		return nil, err
 	}
-	w := r.issue(g, o, &k.line, func(res comm.Result, err error) ([]*tensor.Tensor, error) {
+	w := r.issue(g, &k.op, &k.line, func(res comm.Result, err error) ([]*tensor.Tensor, error) {
 		y, err := k.finish(res, err)
 		return []*tensor.Tensor{y}, err
 	})

@@ -45,11 +45,10 @@ func TestKinds(t *testing.T) {
 		{"bool of an int", "1", new(arg.Bool), "got 1, want True or False"},
 		{"string", `"a"`, new(arg.String), ""},
 		{"string of None", "None", new(arg.String), "got None, want a string"},
-		{"ints of an int", "3", new(arg.Ints), ""},
-		{"ints of a tuple", "(3, -4)", new(arg.Ints), ""},
-		{"ints of strings", `[1, "a"]`, new(arg.Ints), `got "a" at index 1, want an int`},
-		{"ints of a dict", "{1: 2}", new(arg.Ints), "got {1: 2}, want an int or a list of ints"},
 		{"shape", "[2, 0]", new(arg.Shape), ""},
+		{"shape of an int", "3", new(arg.Shape), ""},
+		{"shape of strings", `[1, "a"]`, new(arg.Shape), `got "a" at index 1, want an int`},
+		{"shape of a dict", "{1: 2}", new(arg.Shape), "got {1: 2}, want an int or a list of ints"},
 		{"shape of a negative", "-1", new(arg.Shape), "got -1, want a non-negative int"},
 		{"shape with a negative", "[2, -1]", new(arg.Shape), "got -1 at index 1, want a non-negative int"},
 		{"dtype by name", `"int64"`, new(arg.DType), ""},
@@ -82,7 +81,7 @@ func TestValues(t *testing.T) {
 	var (
 		shape arg.Shape
 		dt    arg.DType
-		opt   arg.OptFloat
+		opt   arg.OptInt
 	)
 	for _, err := range []error{unpackOne(t, &shape, "(2, 3)"), unpackOne(t, &dt, `"int32"`), unpackOne(t, &opt, "2")} {
 		if err != nil {

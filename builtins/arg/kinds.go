@@ -76,16 +76,6 @@ func (p *String) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// Ints is an argument that is an int, or a list or tuple of ints.
-type Ints []int
-
-// Unpack implements starlark.Unpacker.
-func (p *Ints) Unpack(v starlark.Value) error {
-	list, err := ToInts(v)
-	*p = list
-	return err
-}
-
 // ToInts returns v, an int or a list or tuple of ints, as a slice.
 func ToInts(v starlark.Value) ([]int, error) {
 	switch v := v.(type) {
@@ -232,12 +222,9 @@ func (p *Opt[T, P]) Unpack(v starlark.Value) error {
 
 // Arguments that may be None.
 type (
-	OptInt      = Opt[Int, *Int]
-	OptFloat    = Opt[Float, *Float]
-	OptString   = Opt[String, *String]
-	OptDType    = Opt[DType, *DType]
-	OptInts     = Opt[Ints, *Ints]
-	OptCallable = Opt[Callable, *Callable]
+	OptInt    = Opt[Int, *Int]
+	OptString = Opt[String, *String]
+	OptDType  = Opt[DType, *DType]
 )
 
 // Dim returns the dim that the parameter called name of fn names, counted from

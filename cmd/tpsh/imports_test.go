@@ -23,6 +23,7 @@ var arrows = []struct {
 	{"tpsh/builtins", []string{"tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "values of the language know ranks and tensors, not who runs them"},
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},
+	{"tpsh/builtins/csv", nil, "a file format knows bytes"},
 	{"tpsh/builtins/object", nil, "values travel as bytes"},
 	{"tpsh/builtins/pyfmt", nil, "a format language knows numbers and text"},
 	{"tpsh/builtins/sandbox", nil, "a sandbox knows files"},

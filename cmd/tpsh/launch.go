@@ -88,7 +88,7 @@ func start(n int, transport string, l *limits, args []string, notes io.Writer) (
 			fmt.Fprintln(notes, line)
 		}
 	}
-	opts := builtins.Options{Args: args, Allow: l.allow, TmpDir: r.tmpDir}
+	opts := builtins.Options{Args: args, Allow: l.allow, TmpDir: r.tmpDir, Scratch: r.scratch}
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
 		lang.Serve(ctx, conn, builtins.New(rank, opts)) // how it ends, the connection shows

@@ -21,7 +21,22 @@ type Combine func(dst []byte, srcs [][]byte)
 // "min") on elements of dt, or nil if dt does not have it: only floats have a
 // mean, and bools have neither sum nor mean. Storage types are accumulated in
 // float32 and rounded once. In max and min a NaN wins.
-func Combiner(dt dtype.DType, op string) Combine {
+func Combiner(dt dtype.DType, op string) Combine { return combiners[dt][op] }
+
+// combiners holds what Combiner returns.
+var combiners = func() (table [dtype.Count]map[string]Combine) {
+	for _, dt := range dtype.All {
+		table[dt] = map[string]Combine{}
+		for _, op := range []string{"sum", "mean", "prod", "max", "min"} {
+			if f := newCombine(dt, op); f != nil {
+				table[dt][op] = f
+			}
+		}
+	}
+	return table
+}()
+
+func newCombine(dt dtype.DType, op string) Combine {
 	switch dt {
 	case dtype.Float32:
 		return floats[float32](op)

@@ -9,9 +9,8 @@ import (
 // The rows of the transcendental functions.
 //
 // They are computed by Go's math package in float64, whose results are within
-// 1 ulp (erf, and tanh and sigmoid near 0, within 2). In float32 the result is
-// that value rounded once: the nearest float32 but where the exact value lies
-// within about 1e-9 ulp of the middle of two.
+// about 2 ulp. In float32 the result is that value rounded: the nearest float32
+// to the exact one, but where that lies within 1e-8 ulp of the middle of two.
 var (
 	// Exp is ExpTo.
 	Exp = Unary{F32: ExpTo[float32], F64: ExpTo[float64]}

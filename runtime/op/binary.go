@@ -21,9 +21,11 @@ type binaryOp struct {
 	refused string
 }
 
-var floorDiv = &binaryOp{row: kernel.FloorDiv, wants: "numbers", refuses: isZero, refused: "a divisor of 0"}
-var mod = &binaryOp{row: kernel.Mod, wants: "numbers", refuses: isZero, refused: "a divisor of 0"}
-var pow = &binaryOp{row: kernel.Pow, wants: "numbers", refuses: isNegative, refused: "a negative power"}
+var (
+	floorDiv = &binaryOp{row: kernel.FloorDiv, wants: "numbers", refuses: isZero, refused: "a divisor of 0"}
+	mod      = &binaryOp{row: kernel.Mod, wants: "numbers", refuses: isZero, refused: "a divisor of 0"}
+	pow      = &binaryOp{row: kernel.Pow, wants: "numbers", refuses: isNegative, refused: "a negative power"}
+)
 
 func isZero(v int64) bool     { return v == 0 }
 func isNegative(v int64) bool { return v < 0 }
@@ -70,6 +72,9 @@ func init() {
 			"[0.25, 0.5]",
 		Grad: divGrad,
 	}))
+}
+
+func init() {
 	register(floorDiv.def(&Def{
 		Name:    "floordiv",
 		Surface: Operator,
@@ -99,6 +104,9 @@ func init() {
 		Run:  runPow,
 		Grad: powGrad,
 	}))
+}
+
+func init() {
 	register((&binaryOp{row: kernel.Maximum, wants: "numbers or bools"}).def(&Def{
 		Name:    "maximum",
 		Surface: Method | Function,

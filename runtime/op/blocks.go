@@ -149,9 +149,7 @@ func (s *source[T]) fill(lo, hi int) {
 		s.filled = true
 		return
 	}
-	s.layout.runs(lo, hi, func(at, off, stride, n int) {
-		load(s.buf[at-lo:at-lo+n], s.x, off, stride)
-	})
+	loadRuns(s.buf, s.x, &s.layout, lo, hi)
 }
 
 // A sink takes the elements of a tensor in row-major order, as values of T.
@@ -185,48 +183,64 @@ func (s *sink[T]) store(lo, hi int) {
 	if s.direct != nil {
 		return
 	}
-	s.layout.runs(lo, hi, func(at, off, stride, n int) {
-		store(s.x, off, stride, s.buf[at-lo:at-lo+n])
-	})
+	storeRuns(s.x, &s.layout, lo, hi, s.buf)
 }
 
 // load fills dst with the elements of x's buffer at off, off+stride, ...
 func load[T dtype.Number](dst []T, x *tensor.Tensor, off, stride int) {
+	l := layout{offset: off, spans: []span{{len(dst), stride}}}
+	loadRuns(dst, x, &l, 0, len(dst))
+}
+
+// loadRuns stores elements lo to hi of x, which lie as l says, in dst.
+func loadRuns[T dtype.Number](dst []T, x *tensor.Tensor, l *layout, lo, hi int) {
 	switch x.DType() {
 	case dtype.Float32:
-		kernel.Gather(dst, tensor.Storage[float32](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[float32](x), l, lo, hi, kernel.Gather[T, float32])
 	case dtype.Float64:
-		kernel.Gather(dst, tensor.Storage[float64](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[float64](x), l, lo, hi, kernel.Gather[T, float64])
 	case dtype.Float16:
-		kernel.GatherF16(dst, tensor.Storage[dtype.F16](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[dtype.F16](x), l, lo, hi, kernel.GatherF16[T])
 	case dtype.BFloat16:
-		kernel.GatherBF16(dst, tensor.Storage[dtype.BF16](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[dtype.BF16](x), l, lo, hi, kernel.GatherBF16[T])
 	case dtype.Int64:
-		kernel.Gather(dst, tensor.Storage[int64](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[int64](x), l, lo, hi, kernel.Gather[T, int64])
 	case dtype.Int32:
-		kernel.Gather(dst, tensor.Storage[int32](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[int32](x), l, lo, hi, kernel.Gather[T, int32])
 	default: // uint8, and bools as bytes
-		kernel.Gather(dst, tensor.Storage[uint8](x)[off:], stride)
+		gatherRuns(dst, tensor.Storage[uint8](x), l, lo, hi, kernel.Gather[T, uint8])
 	}
 }
 
-// store puts src into the elements of x's buffer at off, off+stride, ... For a
+func gatherRuns[D, S any](dst []D, src []S, l *layout, lo, hi int, gather func(dst []D, src []S, stride int)) {
+	l.runs(lo, hi, func(at, off, stride, n int) {
+		gather(dst[at-lo:at-lo+n], src[off:], stride)
+	})
+}
+
+// storeRuns stores src in elements lo to hi of x, which lie as l says. For a
 // bool tensor src holds zeros and ones.
-func store[T dtype.Number](x *tensor.Tensor, off, stride int, src []T) {
+func storeRuns[T dtype.Number](x *tensor.Tensor, l *layout, lo, hi int, src []T) {
 	switch x.DType() {
 	case dtype.Float32:
-		kernel.Scatter(tensor.Storage[float32](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[float32](x), l, lo, hi, src, kernel.Scatter[float32, T])
 	case dtype.Float64:
-		kernel.Scatter(tensor.Storage[float64](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[float64](x), l, lo, hi, src, kernel.Scatter[float64, T])
 	case dtype.Float16:
-		kernel.ScatterF16(tensor.Storage[dtype.F16](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[dtype.F16](x), l, lo, hi, src, kernel.ScatterF16[T])
 	case dtype.BFloat16:
-		kernel.ScatterBF16(tensor.Storage[dtype.BF16](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[dtype.BF16](x), l, lo, hi, src, kernel.ScatterBF16[T])
 	case dtype.Int64:
-		kernel.Scatter(tensor.Storage[int64](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[int64](x), l, lo, hi, src, kernel.Scatter[int64, T])
 	case dtype.Int32:
-		kernel.Scatter(tensor.Storage[int32](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[int32](x), l, lo, hi, src, kernel.Scatter[int32, T])
 	default: // uint8, and bools as bytes
-		kernel.Scatter(tensor.Storage[uint8](x)[off:], stride, src)
+		scatterRuns(tensor.Storage[uint8](x), l, lo, hi, src, kernel.Scatter[uint8, T])
 	}
+}
+
+func scatterRuns[D, S any](dst []D, l *layout, lo, hi int, src []S, scatter func(dst []D, stride int, src []S)) {
+	l.runs(lo, hi, func(at, off, stride, n int) {
+		scatter(dst[off:], stride, src[at-lo:at-lo+n])
+	})
 }

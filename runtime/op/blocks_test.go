@@ -73,8 +73,13 @@ func eachElement(x *tensor.Tensor, s shape.Shape) []float64 {
 
 var numeric = []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16, dtype.Int64, dtype.Int32}
 
+// drawShape returns a shape of some blocks at most.
 func drawShape(r *rapid.T) shape.Shape {
-	return shape.Shape(rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 5, 17, 40}), 0, 3).Draw(r, "shape"))
+	s := shape.Shape(rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 5, 7}), 0, 3).Draw(r, "shape"))
+	if len(s) > 0 && rapid.Bool().Draw(r, "long") {
+		s[rapid.IntRange(0, len(s)-1).Draw(r, "long dim")] = 700
+	}
+	return s
 }
 
 // Operands of any layout, dtype and shape that fits give what their elements

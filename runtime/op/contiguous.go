@@ -88,9 +88,7 @@ func moveInto[T dtype.Number](dst, x *tensor.Tensor) {
 	if src.direct != nil {
 		copy(d, src.direct)
 	} else if len(d) > 0 {
-		src.layout.runs(0, len(d), func(at, off, stride, n int) {
-			load(d[at:at+n], x, off, stride)
-		})
+		loadRuns(d, x, &src.layout, 0, len(d))
 	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(dst)

@@ -7,7 +7,7 @@ import (
 
 func init() {
 	const drawn = "numbers are drawn for the dtype"
-	i, f, s, b, ints, none1 := op.Int1, op.Float1, op.Str1, op.Bool1, op.IntsN, op.None
+	i, f, s, b, ints := op.Int1, op.Float1, op.Str1, op.Bool1, op.IntsN
 
 	addExamples("rand", call(ints(2, 3)), call(ints(5), i(int(dtype.Float16))))
 	addExamples("randn", call(ints(2, 3)), call(ints(5), i(int(dtype.Float64))))
@@ -38,6 +38,11 @@ func init() {
 		call(values(2, 5), i(-1)),
 		call(values(2, 3, 4), i(0)))
 
+}
+
+func init() {
+	i, f, s := op.Int1, op.Float1, op.Str1
+
 	addExamples("mse_loss",
 		call(values(2, 3), values(2, 3)),
 		call(values(2, 3), values(3), s("sum")),
@@ -60,6 +65,11 @@ func init() {
 	addExamples("class_weights",
 		call(values(4, 3), indices(3, 4), positive(3), i(1), s("mean"), f(0.25)),
 		call(values(2, 3, 4), indices(3, 2, 4), none(), i(-100), s("none"), f(0)))
+
+}
+
+func init() {
+	i, f, s, b, ints, none1 := op.Int1, op.Float1, op.Str1, op.Bool1, op.IntsN, op.None
 
 	addExamples("layer_norm",
 		call(values(2, 5), none(), none(), ints(5)),

@@ -1,14 +1,21 @@
 package op_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
+
+var update = flag.Bool("update", false, "write testdata anew")
 
 // roundoff is half the distance from 1 to the next number of a float dtype.
 func roundoff(dt dtype.DType) float64 {
@@ -163,6 +170,51 @@ func class(v float64) string {
 		return "-inf"
 	}
 	return "finite"
+}
+
+// Each operator takes the dtypes that testdata/dtypes.txt lists for it; -update
+// writes the list anew.
+func TestTableDTypesTaken(t *testing.T) {
+	var b strings.Builder
+	for _, d := range op.All() {
+		if names := taken(d); names != nil {
+			fmt.Fprintf(&b, "%s: %s\n", d.Name, strings.Join(names, " "))
+		}
+	}
+	golden := filepath.Join("testdata", "dtypes.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(b.String(), "\n")
+	for i, line := range strings.Split(string(want), "\n") {
+		if i >= len(got) || got[i] != line {
+			t.Fatalf("%s, line %d: got %q, want %q; -update writes it anew", golden, i+1, got[min(i, len(got)-1)], line)
+		}
+	}
+}
+
+// taken returns the dtypes in which an example of d succeeds, nil if no
+// example depends on the dtype.
+func taken(d *op.Def) []string {
+	var names []string
+	for _, dt := range dtype.All {
+		if slices.ContainsFunc(examples[d.Name], func(ex example) bool {
+			if !slices.ContainsFunc(ex.in, func(in input) bool { return !in.fixed }) {
+				return false
+			}
+			_, err := newTrial(d, ex, dt).apply()
+			return err == nil
+		}) {
+			names = append(names, dt.String())
+		}
+	}
+	return names
 }
 
 // NaN and infinities give results, or an *op.ArgError; those of float32 are

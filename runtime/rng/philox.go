@@ -69,11 +69,6 @@ func each64[T any](dst []T, s stream, first uint64, f func(w uint64) T) {
 	}
 }
 
-// Uint32 sets dst[i] to word first+i of the draw.
-func Uint32(dst []uint32, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) uint32 { return w })
-}
-
 // below returns a number in [0, n) from a block of the draw, n > 0: the upper
 // 64 bits of the 192-bit product of n and the block's 128 bits. No number is
 // more likely than another by more than 2^-64 of its share.

@@ -33,9 +33,14 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 	}
 }
 
+// words sets dst[i] to word first+i of the draw.
+func words(dst []uint32, seed, draw, first uint64) {
+	each32(dst, newStream(seed, draw), first, func(w uint32) uint32 { return w })
+}
+
 // fills is every kernel that draws by position, as bits.
 var fills = map[string]func(n int, seed, draw, first uint64) []uint64{
-	"Uint32":        fill(Uint32, func(v uint32) uint64 { return uint64(v) }),
+	"words":         fill(words, func(v uint32) uint64 { return uint64(v) }),
 	"Uniform32":     fill(Uniform32, func(v float32) uint64 { return uint64(math.Float32bits(v)) }),
 	"Uniform64":     fill(Uniform64, math.Float64bits),
 	"UniformF16":    fill(UniformF16, func(v dtype.F16) uint64 { return uint64(v) }),
@@ -85,7 +90,7 @@ func TestBlocksOfADraw(t *testing.T) {
 // Bits that must never change: a script's figures depend on them.
 func TestFixedBits(t *testing.T) {
 	want := map[string][]uint64{
-		"Uint32":        {0x600f6196, 0x8fcdf8f1, 0x2c8ed839},
+		"words":         {0x600f6196, 0x8fcdf8f1, 0x2c8ed839},
 		"Uniform32":     {0x3ec01ec2, 0x3f0fcdf8, 0x3e323b60},
 		"Uniform64":     {0x3fea60347aaae349, 0x3fdf90b55e2516f2, 0x3fef9afa79d0e8fa},
 		"UniformF16":    {0x3600, 0x387e, 0x3190},
@@ -110,9 +115,9 @@ func TestSeedsAndDrawsDiffer(t *testing.T) {
 	seen := map[uint32]bool{}
 	for seed := range uint64(8) {
 		for draw := range uint64(8) {
-			words := make([]uint32, 16)
-			Uint32(words, seed, draw, 0)
-			for _, w := range words {
+			list := make([]uint32, 16)
+			words(list, seed, draw, 0)
+			for _, w := range list {
 				if seen[w] {
 					t.Fatalf("seed %d, draw %d: word %#x came before", seed, draw, w)
 				}

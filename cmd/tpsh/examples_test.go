@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tpsh/runtime"
+)
+
+const exampleDir = "../../examples"
+
+// runExample runs an example in process and returns what it prints.
+func runExample(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(&stdio{strings.NewReader(""), &out, &errs}, append([]string{"run"}, args...)); code != 0 {
+		t.Fatalf("tpsh run %s: exit status %d\n%s", strings.Join(args, " "), code, &errs)
+	}
+	return out.String()
+}
+
+// Every example prints, on four ranks of every transport, what the file
+// beside it says.
+func TestExamples(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join(exampleDir, "*.star"))
+	if err != nil || len(scripts) < 5 {
+		t.Fatalf("found %d examples, %v", len(scripts), err)
+	}
+	for _, script := range scripts {
+		golden := strings.TrimSuffix(script, ".star") + ".txt"
+		for _, transport := range runtime.Transports {
+			t.Run(filepath.Base(script)+"/"+transport, func(t *testing.T) {
+				got := runExample(t, "-n", "4", "--transport", transport, script)
+				if *update {
+					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != string(want) {
+					t.Errorf("got:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// A network split over 2 and 4 ranks is the same as on one: its loss stays
+// within 1e-5 at every step, and it learns.
+func TestDigitsByHand(t *testing.T) {
+	script := filepath.Join(exampleDir, "digits_by_hand.star")
+	want, accuracy := losses(t, runExample(t, "-n", "1", script, "--", "1"))
+	if len(want) != 300 || accuracy < 0.95 {
+		t.Fatalf("1 rank: %d losses and an accuracy of %g, want 300 and more than 0.95", len(want), accuracy)
+	}
+	for _, n := range []string{"2", "4"} {
+		got, accuracy := losses(t, runExample(t, "-n", n, script, "--", "1"))
+		if len(got) != len(want) || accuracy < 0.95 {
+			t.Fatalf("%s ranks: %d losses and an accuracy of %g, want %d and more than 0.95", n, len(got), accuracy, len(want))
+		}
+		for i := range got {
+			if d := math.Abs(got[i] - want[i]); d > 1e-5 {
+				t.Fatalf("%s ranks: loss %.7f at step %d, want %.7f to 1e-5", n, got[i], i+1, want[i])
+			}
+		}
+	}
+}
+
+// losses reads the losses and the accuracy that the example prints.
+func losses(t *testing.T, out string) (losses []float64, accuracy float64) {
+	t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		words := strings.Fields(line)
+		last, err := strconv.ParseFloat(words[len(words)-1], 64)
+		switch {
+		case strings.HasPrefix(line, "training"):
+		case err != nil:
+			t.Fatalf("line %q does not end in a number", line)
+		case words[0] == "step":
+			losses = append(losses, last)
+		default:
+			accuracy = last
+		}
+	}
+	return losses, accuracy
+}
