@@ -115,14 +115,9 @@ func assertNe(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 
 func assertClose(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var got, want starlark.Value
-	rtol, atol := arg.Float(1e-5), arg.Float(1e-8)
+	rtol, atol := bound(1e-5), bound(1e-8)
 	if err := arg.Unpack(b.Name(), args, kwargs, "got", &got, "want", &want, "rtol?", &rtol, "atol?", &atol); err != nil {
 		return nil, err
-	}
-	for name, tol := range map[string]arg.Float{"rtol": rtol, "atol": atol} {
-		if !(tol >= 0) {
-			return nil, &op.ArgError{Func: b.Name(), Param: name, Got: fmt.Sprint(tol), Want: "a number of at least 0"}
-		}
 	}
 	c := comparison{env: e, close: &tolerance{float64(rtol), float64(atol)}}
 	if err := c.compare(got, want); err != nil {
@@ -132,6 +127,22 @@ func assertClose(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 		return nil, e.failed(b.Name(), "got %s, want %s within rtol=%g, atol=%g%s", e.showAll(got), e.showAll(want), rtol, atol, c.where())
 	}
 	return starlark.None, nil
+}
+
+// A bound is an argument that is a number of at least 0.
+type bound float64
+
+// Unpack implements starlark.Unpacker.
+func (p *bound) Unpack(v starlark.Value) error {
+	var f arg.Float
+	if err := f.Unpack(v); err != nil {
+		return err
+	}
+	if !(f >= 0) {
+		return arg.Bad(v, "a number of at least 0", "")
+	}
+	*p = bound(f)
+	return nil
 }
 
 // showAll returns v as the failure of an assertion shows it: longer than

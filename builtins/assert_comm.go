@@ -32,48 +32,55 @@ func init() {
 	})
 }
 
-// A budget is what a function may communicate. A nil counts and negative
-// numbers allow everything.
+// A budget is what a function may communicate. A nil counts allows everything.
 type budget struct {
 	counts   map[string]int
-	maxBytes int
-	maxCalls int
+	maxBytes limit
+	maxCalls limit
 }
+
+// A limit is an argument that is a number not to be exceeded, or None.
+type limit struct {
+	n   int
+	set bool
+}
+
+// Unpack implements starlark.Unpacker.
+func (l *limit) Unpack(v starlark.Value) (err error) {
+	if l.set = v != starlark.None; !l.set {
+		return nil
+	}
+	if l.n, err = arg.ToInt(v); err == nil && l.n < 0 {
+		err = arg.Bad(v, "a non-negative int", "")
+	}
+	return err
+}
+
+// exceeded reports whether n is more than l allows.
+func (l *limit) exceeded(n int) bool { return l.set && n > l.n }
 
 func assertComm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		fn        arg.Callable
-		counts    starlark.Value
-		bytes     arg.OptInt
-		calls     arg.OptInt
-		allowance = budget{maxBytes: -1, maxCalls: -1}
-		err       error
+		fn           arg.Callable
+		counts       starlark.Value
+		bytes, calls limit
+		allowed      budget
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "counts??", &counts, "max_bytes?", &bytes, "max_calls?", &calls); err != nil {
 		return nil, err
 	}
+	allowed.maxBytes, allowed.maxCalls = bytes, calls
 	if counts != nil {
-		if allowance.counts, err = toCounts(b.Name(), counts); err != nil {
+		var err error
+		if allowed.counts, err = toCounts(b.Name(), counts); err != nil {
 			return nil, err
 		}
-	}
-	for name, limit := range map[string]struct {
-		given arg.OptInt
-		to    *int
-	}{"max_bytes": {bytes, &allowance.maxBytes}, "max_calls": {calls, &allowance.maxCalls}} {
-		if !limit.given.Set {
-			continue
-		}
-		if limit.given.V < 0 {
-			return nil, &op.ArgError{Func: b.Name(), Param: name, Got: fmt.Sprint(limit.given.V), Want: "a non-negative int"}
-		}
-		*limit.to = int(limit.given.V)
 	}
 	v, records, err := e.traced(fn)
 	if err != nil {
 		return nil, err
 	}
-	if over := allowance.exceeded(records); over != "" {
+	if over := allowed.exceeded(records); over != "" {
 		return nil, e.failed(b.Name(), "%s%s", over, listing(records))
 	}
 	return v, nil
@@ -115,15 +122,15 @@ func (b *budget) exceeded(records []*runtime.Record) string {
 			return fmt.Sprintf("got %s of %s, want at most %d", countWord(counts[name], "call"), name, b.counts[name])
 		}
 	}
-	if b.maxCalls >= 0 && len(records) > b.maxCalls {
-		return fmt.Sprintf("got %s, want at most %d", countWord(len(records), "call"), b.maxCalls)
+	if b.maxCalls.exceeded(len(records)) {
+		return fmt.Sprintf("got %s, want at most %d", countWord(len(records), "call"), b.maxCalls.n)
 	}
 	bytes := 0
 	for _, r := range records {
 		bytes += r.Bytes
 	}
-	if b.maxBytes >= 0 && bytes > b.maxBytes {
-		return fmt.Sprintf("got %s, want at most %d", countWord(bytes, "byte"), b.maxBytes)
+	if b.maxBytes.exceeded(bytes) {
+		return fmt.Sprintf("got %s, want at most %d", countWord(bytes, "byte"), b.maxBytes.n)
 	}
 	return ""
 }
