@@ -15,6 +15,10 @@ import (
 // is on its way between them; the first of them to go on would need something
 // that another sent after its own report, and that one would have had to go on
 // before it.
+//
+// It then asks each of the ranks where it is, which holds the rank's wait, and
+// when all have answered tells all of the deadlock. So what one of them does
+// after it has heard cannot reach another that has not.
 type supervisor struct {
 	fabricDone <-chan struct{}
 	outlets    []*outlet // to each rank

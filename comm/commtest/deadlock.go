@@ -264,6 +264,7 @@ func testRecovery(t *testing.T, open Opener) {
 		{"a call that one has not made", 3, recoverCall},
 		{"a call that was issued", 2, recoverWork},
 		{"a bystander in the call", 4, recoverBystander},
+		{"a message sent afterwards", 2, recoverMessage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			succeed(t, runRanks(t, open, test.size, func(r *rank) error {
@@ -327,4 +328,22 @@ func recoverBystander(r *rank) error {
 		}
 	}
 	return wantDeadlock(r.barrier(r.group([]int{0, 1, 2}, "")), 0, 1)
+}
+
+// recoverMessage has rank 1 send what rank 0 has waited for when that wait has
+// ended in a deadlock, though rank 0 may not have heard of it yet.
+func recoverMessage(r *rank) error {
+	if r.Rank() == 1 {
+		if err := wantDeadlock(r.barrier(r.world), 0, 1); err != nil {
+			return err
+		}
+		return r.world.Send(0, 0, comm.Message{}, "")
+	}
+	if err := wantDeadlock(r.recv(1), 0, 1); err != nil {
+		return err
+	}
+	if err := r.recv(1); err != nil {
+		return fmt.Errorf("what was sent afterwards: %w", err)
+	}
+	return wantDeadlock(r.barrier(r.world), 0, 1)
 }
