@@ -106,3 +106,11 @@ func (e *Env) uncatchable(err error) bool {
 	var u interface{ Uncatchable() bool }
 	return e.rank.Context().Err() != nil || errors.As(err, &u) && u.Uncatchable()
 }
+
+// Pause says that a statement of a shell has ended with err, and that the rank
+// rests until Resume.
+func (e *Env) Pause(err error) error { return e.rank.Pause(err) }
+
+// Resume says that a statement is to begin; failed says that the last one
+// ended badly on some rank.
+func (e *Env) Resume(failed bool) { e.rank.Resume(failed) }

@@ -37,8 +37,10 @@ type port interface {
 	// join returns the rank's side of g. It is called once for each Group, and
 	// only by members.
 	join(g *Group) line
-	// end is Endpoint.End.
+	// end, rest and resume are what Endpoint has under these names.
 	end(cause error)
+	rest()
+	resume()
 }
 
 // A line is a member's side of a group on one transport. The arguments of its

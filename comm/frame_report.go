@@ -29,13 +29,15 @@ type report struct {
 type reportKind byte
 
 const (
-	reportWaits  reportKind = 1 + iota // the rank waits
-	reportRuns                         // it waits no longer
-	reportEnded                        // it has ended normally
-	reportFailed                       // it has ended with a cause
-	reportLost                         // it hears nothing sensible from peer
-	reportAnswer                       // where it is in the call that was asked for
-	reportNone                         // it is not in that call
+	reportWaits   reportKind = 1 + iota // the rank waits
+	reportRuns                          // it waits no longer
+	reportEnded                         // it has ended normally
+	reportFailed                        // it has ended with a cause
+	reportRests                         // it makes no call until it resumes
+	reportResumes                       // it does again, when it has an answer
+	reportLost                          // it hears nothing sensible from peer
+	reportAnswer                        // where it is in the call that was asked for
+	reportNone                          // it is not in that call
 	reportKinds
 )
 
@@ -63,6 +65,7 @@ const (
 	verdictQuestion verdictKind = 1 + iota // where is the rank in a wait or a call?
 	verdictHold                            // the same, and the wait is not to end before the next
 	verdictRelease                         // the wait that was held may end
+	verdictAwake                           // it is known that the rank has resumed
 	verdictEnded                           // a rank has ended normally
 	verdictFailed                          // a rank has ended with a cause
 	verdictLost                            // a rank cannot be relied on any more

@@ -114,15 +114,14 @@ func (a *attendee) arrive(op *Op) *meeting {
 
 func (a *attendee) run(ctx context.Context, op *Op) (Result, error) {
 	m := a.arrive(op)
+	defer func() { a.next = m.after() }() // by now most likely there
 	if !a.room.transport.patience.linger(m.takesPlace) {
 		w := a.waiter(op, m)
 		w.program = true
 		if err := a.await(ctx, w); err != nil {
-			a.next = m.after()
 			return Result{}, err
 		}
 	}
-	a.next = m.after()
 	return a.finish(m, op, &a.scratch, true)
 }
 

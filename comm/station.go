@@ -16,6 +16,7 @@ type station struct {
 	outlets  []*outlet     // to each rank, nil at its own; to the supervisor at the end
 	sent     []int         // calls and messages to each rank; for the rank's goroutine
 	quiet    chan struct{} // closed when no message can come any more
+	awake    chan struct{} // holds an element when the supervisor knows that the rank has resumed
 
 	mu       sync.Mutex
 	lines    map[uint64]*wireLine  // the groups that the rank has made, by hash
@@ -39,6 +40,7 @@ func newStation(f *Fabric, rank, size int) *station {
 		outlets:  make([]*outlet, size+1),
 		sent:     make([]int, size),
 		quiet:    make(chan struct{}),
+		awake:    make(chan struct{}, 1),
 		lines:    map[uint64]*wireLine{},
 		calls:    map[callKey]*wireCall{},
 		received: make([]int, size),
@@ -229,7 +231,7 @@ func (st *station) acceptVerdict(f *frame) error {
 
 // obey does what the supervisor says.
 func (st *station) obey(v *verdict) {
-	if v.kind > verdictRelease {
+	if v.kind > verdictAwake {
 		st.heard++
 		defer st.signalAll() // for the supervisor to know who waits still
 	}
@@ -238,6 +240,11 @@ func (st *station) obey(v *verdict) {
 		st.answer(v)
 	case verdictRelease:
 		st.release(v)
+	case verdictAwake:
+		select {
+		case st.awake <- struct{}{}:
+		default:
+		}
 	case verdictDeadlock:
 		st.condemn(v)
 	case verdictEnded:

@@ -2,7 +2,6 @@ package comm
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -52,6 +51,7 @@ type knowledge struct {
 	since   time.Time
 	noticed bool  // whether a notice of the wait was asked for
 	ended   bool  // whether it has ended, in whatever way
+	rests   bool  // whether it makes no call until it resumes
 	lost    bool  // whether it cannot be relied on
 	sent    []int // how many calls and messages it had sent to each rank
 	told    int   // how many verdicts but questions it was sent
@@ -106,7 +106,7 @@ func (s *supervisor) check(r *report) error {
 			}
 		}
 	}
-	if counts := r.kind <= reportFailed && r.kind != reportRuns; counts && len(r.sent) != size {
+	if counts := r.kind <= reportRests && r.kind != reportRuns; counts && len(r.sent) != size {
 		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.sent)), fmt.Sprint(size)}
 	}
 	return nil
@@ -163,6 +163,11 @@ func (s *supervisor) learn(rank int, r *report) {
 		k.wait = nil
 	case reportEnded, reportFailed:
 		s.conclude(rank, r)
+	case reportRests:
+		k.rests, k.wait, k.sent = true, nil, r.sent
+	case reportResumes:
+		k.rests = false
+		s.write(rank, &verdict{kind: verdictAwake, rank: rank})
 	case reportLost:
 		text := r.text
 		if r.peer != rank {
@@ -233,146 +238,13 @@ func (s *supervisor) graph() waitGraph {
 	graph := make(waitGraph, len(s.ranks))
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {
-		case k.ended:
+		case k.ended || k.rests:
 			graph[r].state = ended
 		case k.waits():
 			graph[r] = node{blocked, k.wait.waits}
 		}
 	}
 	return graph
-}
-
-// examine looks for deadlocks. It looks into one at a time.
-func (s *supervisor) examine() {
-	if s.inquiry != nil {
-		if s.inquiry.holds(s) {
-			return
-		}
-		s.drop()
-	}
-	graph := s.graph()
-	for _, set := range graph.closedSets() {
-		if s.consistent(set) {
-			s.inquire(set, graph)
-			return
-		}
-	}
-}
-
-// consistent reports whether nothing is on its way to a rank of a set from one
-// for which it waits.
-func (s *supervisor) consistent(set []int) bool {
-	for _, r := range set {
-		wait := s.ranks[r].wait
-		for i, from := range wait.waits {
-			if sent := s.ranks[from].sent; sent == nil || sent[r] != wait.received[i] {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// An inquiry collects where the ranks of a deadlock are. Their waits are held
-// until it is over.
-type inquiry struct {
-	set    []int
-	graph  waitGraph
-	basis  []*report // by place in set: the reports that show the deadlock
-	asked  int       // questions that are not answered
-	result []Wait
-}
-
-// holds reports whether the ranks still wait for the same.
-func (q *inquiry) holds(s *supervisor) bool {
-	for i, r := range q.set {
-		k := &s.ranks[r]
-		if !k.waits() || k.wait.wait != q.basis[i].wait || !slices.Equal(k.wait.waits, q.basis[i].waits) {
-			return false
-		}
-	}
-	return true
-}
-
-// drop ends an inquiry that has not come to a deadlock.
-func (s *supervisor) drop() {
-	for i, r := range s.inquiry.set {
-		s.write(r, &verdict{kind: verdictRelease, wait: s.inquiry.basis[i].wait})
-	}
-	s.inquiry = nil
-}
-
-// inquire asks the ranks of a closed set where they are.
-func (s *supervisor) inquire(set []int, graph waitGraph) {
-	q := &inquiry{set: set, graph: graph}
-	s.inquiry = q
-	for _, r := range set {
-		q.basis = append(q.basis, s.ranks[r].wait)
-	}
-	for _, r := range set {
-		wait := s.ranks[r].wait
-		if !graph.onlyEnded(wait) {
-			s.askFor(q, r, wait.wait, callKey{}, wait.waits)
-			continue
-		}
-		// Everyone who has come to the call is in the same case; see
-		// monitor.waits.
-		for _, member := range wait.all {
-			if !slices.Contains(wait.waits, member) {
-				s.askFor(q, member, 0, wait.what, wait.waits)
-			}
-		}
-	}
-}
-
-// onlyEnded reports whether a wait is for a collective whose missing members
-// have ended.
-func (g waitGraph) onlyEnded(wait *report) bool {
-	return wait.what != callKey{} && allOf(wait.waits, func(r int) bool { return g[r].state == ended })
-}
-
-// askFor asks a rank about a wait or a call for q.
-func (s *supervisor) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {
-	q.asked++
-	s.ask(verdictHold, rank, wait, what, func(r *report) {
-		if s.inquiry != q {
-			return
-		}
-		if r.kind == reportNone {
-			s.drop()
-			if wait != 0 { // it goes on, and will say if it waits again
-				s.ranks[rank].wait = nil
-			}
-			return
-		}
-		q.result = append(q.result, Wait{rank, r.function, r.text, r.where, missing})
-		if q.asked--; q.asked == 0 && q.holds(s) {
-			s.condemn(q)
-		}
-	})
-}
-
-// condemn ends the waits of a deadlock, and fails the collectives in which its
-// ranks wait on every member.
-func (s *supervisor) condemn(q *inquiry) {
-	slices.SortFunc(q.result, func(a, b Wait) int { return a.Rank - b.Rank })
-	v := verdict{kind: verdictDeadlock, deadlock: &DeadlockError{q.result, q.graph.endedAmong(q.set)}}
-	told := slices.Clone(q.set)
-	for _, r := range q.set {
-		if wait := s.ranks[r].wait; wait.what != (callKey{}) && !slices.Contains(v.failed, wait.what) {
-			v.failed = append(v.failed, wait.what)
-			told = append(told, wait.all...)
-		}
-	}
-	slices.Sort(told)
-	for _, to := range slices.Compact(told) {
-		mine := v
-		if slices.Contains(q.set, to) {
-			mine.wait = s.ranks[to].wait.wait
-		}
-		s.send(to, &mine)
-	}
-	s.inquiry = nil
 }
 
 // remind asks the ranks that have waited for long where they are, for a notice.

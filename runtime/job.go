@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,10 +34,14 @@ var Transports = []string{"inproc", "frames"}
 
 // A Job is a set of ranks under way.
 type Job struct {
-	fabric *comm.Fabric
+	cfg    Config
 	alloc  *tensor.Allocator
 	cancel context.CancelCauseFunc
 	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	fabrics []*comm.Fabric // by generation: see Rank.Resume
+	arrived int            // ranks that have come to the last
 }
 
 // errStopped is the cause with which Stop ends what still runs.
@@ -49,24 +54,15 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 	if cfg.Size < 1 {
 		return nil, fmt.Errorf("got %d ranks, want at least 1", cfg.Size)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{alloc: tensor.NewAllocator(cfg.MaxMem), cancel: cancel}
-	j.alloc.Strict = cfg.MaxMem > 0
-	j.alloc.Poison = cfg.Poison
-	switch cfg.Transport {
-	case "inproc":
-		j.fabric = comm.NewInproc(cfg.Size)
-	case "frames":
-		j.fabric = comm.NewFrames(cfg.Size, cfg.Frames)
-	default:
-		cancel(nil)
+	if !slices.Contains(Transports, cfg.Transport) {
 		return nil, fmt.Errorf("got transport %q, want one of %q", cfg.Transport, Transports)
 	}
-	if cfg.Notice != nil {
-		j.fabric.Notice(cfg.NoticeAfter, cfg.Notice)
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), cancel: cancel}
+	j.alloc.Strict = cfg.MaxMem > 0
+	j.alloc.Poison = cfg.Poison
 	for i := range cfg.Size {
-		rank, err := newRank(j.fabric.Endpoint(i), cfg.Size, j.alloc, cfg.Seed)
+		rank, err := newRank(j, i)
 		if err != nil {
 			j.Stop()
 			return nil, err
@@ -82,7 +78,7 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 
 // Unreceived returns the messages that were sent and never received. The
 // ranks' programs have ended.
-func (j *Job) Unreceived() []comm.Unreceived { return j.fabric.Unreceived() }
+func (j *Job) Unreceived() []comm.Unreceived { return j.fabric().Unreceived() }
 
 // Memory returns the bytes of large tensors in use now, and the most there
 // have been, over all ranks.
@@ -92,6 +88,6 @@ func (j *Job) Memory() (now, peak int) { return j.alloc.InUse() }
 func (j *Job) Stop() {
 	j.cancel(errStopped)
 	j.done.Wait()
-	j.fabric.Close()
+	j.fabric().Close()
 	j.alloc.Close()
 }

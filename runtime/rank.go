@@ -34,12 +34,14 @@ type Rank struct {
 	// It is called on the program's goroutine, or while that is blocked.
 	Line func() string
 
-	id, size int
-	ops      op.Ctx
-	end      *comm.Endpoint
-	world    *comm.Group
-	groups   map[string]int // how many groups of these ranks were made
-	ctx      context.Context
+	job        *Job
+	generation int // of the job's fabrics
+	id, size   int
+	ops        op.Ctx
+	end        *comm.Endpoint
+	world      *comm.Group
+	groups     map[string]int // how many groups of these ranks were made
+	ctx        context.Context
 
 	seed, draws uint64
 	traces      []*Trace
@@ -50,20 +52,21 @@ type Rank struct {
 	replayed    string        // the line of the forward call whose gradient runs
 }
 
-// newRank returns the rank at end.
-func newRank(end *comm.Endpoint, size int, alloc *tensor.Allocator, seed uint64) (*Rank, error) {
-	r := &Rank{id: end.Rank(), size: size, end: end, groups: map[string]int{}, seed: seed, ctx: context.Background()}
-	r.ops = op.Ctx{Alloc: alloc, Float: dtype.Float32, Draw: r.draw}
+// newRank returns rank id of j.
+func newRank(j *Job, id int) (*Rank, error) {
+	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
+	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw}
 	r.Tape = grad.New(&r.ops)
 	r.Line = func() string { return "" }
-	all := make([]int, size)
+	r.whereFn = r.where
+	r.end = j.fabricOf(0).Endpoint(id)
+	r.end.Where(r.whereFn)
+	all := make([]int, r.size)
 	for i := range all {
 		all[i] = i
 	}
 	var err error
-	r.world, err = end.Group(all, "")
-	r.whereFn = r.where
-	end.Where(r.whereFn)
+	r.world, err = r.end.Group(all, "")
 	return r, err
 }
 

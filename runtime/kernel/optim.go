@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
+
+// The kernels of this file are the steps of optimisers. Products are rounded
+// before they are added, so that no machine fuses the two.
+
+// CombineTo is
+//
+//	for i := range dst {
+//		dst[i] = a*x[i] + b*y[i]
+//	}
+//
+// It panics if the lengths differ. dst may be x or y.
+func CombineTo[T dtype.Float](dst, x, y []T, a, b T) {
+	check3(len(dst), len(x), len(y))
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i := range dst {
+		dst[i] = T(a*x[i]) + T(b*y[i])
+	}
+}
+
+// LerpTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i] + w*(y[i]-x[i])
+//	}
+//
+// counted, for a w of 1/2 or more, from y, as torch.lerp does. It panics if
+// the lengths differ. dst may be x or y.
+func LerpTo[T dtype.Float](dst, x, y []T, w T) {
+	check3(len(dst), len(x), len(y))
+	x, y = x[:len(dst)], y[:len(dst)]
+	if w < 0.5 {
+		for i := range dst {
+			dst[i] = x[i] + T(w*(y[i]-x[i]))
+		}
+		return
+	}
+	for i := range dst {
+		dst[i] = y[i] - T((y[i]-x[i])*(1-w))
+	}
+}
+
+// AddSquareTo is
+//
+//	for i := range dst {
+//		dst[i] = keep*x[i] + share*y[i]*y[i]
+//	}
+//
+// It panics if the lengths differ. dst may be x or y.
+func AddSquareTo[T dtype.Float](dst, x, y []T, keep, share T) {
+	check3(len(dst), len(x), len(y))
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i := range dst {
+		dst[i] = T(keep*x[i]) + T(T(share*y[i])*y[i])
+	}
+}
+
+// AdamTo is
+//
+//	for i := range dst {
+//		dst[i] = x[i] - rate*m[i]/(√v[i]/root+eps)
+//	}
+//
+// It panics if the lengths differ. dst may be any of them.
+func AdamTo[T dtype.Float](dst, x, m, v []T, rate, root, eps T) {
+	check3(len(dst), len(x), len(m))
+	check2(len(dst), len(v))
+	x, m, v = x[:len(dst)], m[:len(dst)], v[:len(dst)]
+	for i := range dst {
+		dst[i] = x[i] - T(rate*m[i])/(T(math.Sqrt(float64(v[i])))/root+eps)
+	}
+}
