@@ -17,6 +17,7 @@ type monitor struct {
 	waiters  map[*waiter]bool // all that wait
 	blocked  []*waiter        // by rank: that of the rank itself, nil while it runs
 	ended    []bool           // by rank
+	resting  []bool           // by rank; see Endpoint.Rest
 	failures []failure        // in the order in which they came
 }
 
@@ -33,6 +34,7 @@ func newMonitor(t *inproc) *monitor {
 		waiters:   map[*waiter]bool{},
 		blocked:   make([]*waiter, t.size),
 		ended:     make([]bool, t.size),
+		resting:   make([]bool, t.size),
 	}
 }
 
@@ -176,10 +178,13 @@ func (mo *monitor) sendError(a *attendee, dst int) error {
 	})
 }
 
-// runs reports whether a rank is not ended and not blocked, or about to learn
+// gone reports whether a rank makes no call any more, or until it resumes.
+func (mo *monitor) gone(rank int) bool { return mo.ended[rank] || mo.resting[rank] }
+
+// runs reports whether a rank is not gone and not blocked, or about to learn
 // that its wait is over.
 func (mo *monitor) runs(rank int) bool {
-	if mo.ended[rank] {
+	if mo.gone(rank) {
 		return false
 	}
 	w := mo.blocked[rank]
@@ -219,7 +224,7 @@ func (mo *monitor) graph() waitGraph {
 	graph := make(waitGraph, len(mo.blocked))
 	for r, w := range mo.blocked {
 		switch {
-		case mo.ended[r]:
+		case mo.gone(r):
 			graph[r].state = ended
 		case !mo.runs(r):
 			graph[r] = node{blocked, w.missing()}

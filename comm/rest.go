@@ -42,7 +42,7 @@ func (p *inprocPort) resume() { p.transport.monitor.rest(p.endpoint.rank, false)
 func (mo *monitor) rest(rank int, rests bool) {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	mo.ended[rank] = rests
+	mo.resting[rank] = rests
 	if rests {
 		mo.check()
 	}

@@ -35,6 +35,7 @@ func Suite(t *testing.T, open Opener) {
 		{"Deadlock", testDeadlock},
 		{"Recovery", testRecovery},
 		{"Failure", testFailure},
+		{"Rest", testRest},
 		{"Cancel", testCancel},
 		{"Notice", testNotice},
 	} {
