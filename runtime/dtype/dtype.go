@@ -110,19 +110,6 @@ func Promote(a, b DType) DType {
 	return widest(a, b)
 }
 
-// PromoteNumber returns the dtype of an operation between a tensor of t and a
-// Starlark number of type n (Int64, Bool or Float64): a number widens a tensor
-// only to its own family, and then to def for a float.
-func PromoteNumber(t, n, def DType) DType {
-	if n.kind() <= t.kind() {
-		return t
-	}
-	if n.IsFloat() {
-		return def
-	}
-	return n
-}
-
 func widest(a, b DType) DType {
 	if a.Size() >= b.Size() {
 		return a

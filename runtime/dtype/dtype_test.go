@@ -29,23 +29,6 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-func TestPromoteNumber(t *testing.T) {
-	for _, c := range []struct{ tensor, number, want DType }{
-		{Float16, Float64, Float16},
-		{Float32, Int64, Float32},
-		{Int32, Int64, Int32},
-		{Uint8, Int64, Uint8},
-		{Int32, Float64, Float32},
-		{Bool, Int64, Int64},
-		{Bool, Float64, Float32},
-		{Bool, Bool, Bool},
-	} {
-		if got := PromoteNumber(c.tensor, c.number, Float32); got != c.want {
-			t.Errorf("PromoteNumber(%v, %v, float32) = %v, want %v", c.tensor, c.number, got, c.want)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
 	for _, d := range All {
 		if got, err := Parse(d.String()); err != nil || got != d {

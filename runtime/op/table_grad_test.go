@@ -134,10 +134,11 @@ func (s *scene) gradients(twice bool) (rec *grad.Recorder, grads, vars []*tensor
 }
 
 func zerosLike(x *tensor.Tensor) *tensor.Tensor {
-	z, err := tensor.Zeros(testAlloc, x.DType(), x.Shape())
+	z, err := tensor.New(testAlloc, x.DType(), x.Shape())
 	if err != nil {
 		panic(err)
 	}
+	clear(z.Bytes())
 	return z
 }
 

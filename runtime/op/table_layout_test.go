@@ -46,7 +46,7 @@ func expanded(x *tensor.Tensor) *tensor.Tensor {
 // laidOut returns a view with the elements of x at the given strides and
 // offset, in a new buffer of n elements and some.
 func laidOut(x *tensor.Tensor, strides []int, offset, n int) *tensor.Tensor {
-	room, err := tensor.Zeros(testAlloc, x.DType(), shape.Shape{n + offset + 2})
+	room, err := tensor.New(testAlloc, x.DType(), shape.Shape{n + offset + 2})
 	if err != nil {
 		panic(err)
 	}

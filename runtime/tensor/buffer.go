@@ -55,8 +55,6 @@ func (b *Buffer) Allocator() *Allocator { return b.alloc }
 // Len returns the size of the buffer in bytes.
 func (b *Buffer) Len() int { return len(b.data) }
 
-func (b *Buffer) zero() { clear(b.data) }
-
 // Small buffers are one object of the collector together with their header.
 type (
 	buffer64 struct {

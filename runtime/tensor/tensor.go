@@ -89,16 +89,6 @@ type flat struct {
 	room [2]int
 }
 
-// Zeros returns a contiguous tensor of zeros.
-func Zeros(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
-	t, err := New(a, dt, s)
-	if err != nil {
-		return nil, err
-	}
-	t.buf.zero()
-	return t, nil
-}
-
 // Number returns a tensor of shape () that holds a number of a script. It is
 // weak: it does not widen a tensor of its own kind. The dtype is Float64,
 // Int64 or Bool.
