@@ -13,12 +13,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"tpsh/builtins"
 	"tpsh/lang"
 	"tpsh/runtime"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the command does
+	os.Exit(m.Run())
+}
 
 // runScript runs source on n ranks in process and fails b if it fails.
 func runScript(b *testing.B, n int, source string) {
