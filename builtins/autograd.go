@@ -83,6 +83,15 @@ func (p *tensors) Unpack(v starlark.Value) error {
 	return err
 }
 
+// oneTensor is an argument that is a tensor.
+type oneTensor struct{ t *tensor.Tensor }
+
+// Unpack implements starlark.Unpacker.
+func (p *oneTensor) Unpack(v starlark.Value) (err error) {
+	p.t, err = toTensor(v)
+	return err
+}
+
 // optTensor is an argument that is a tensor or None.
 type optTensor struct{ t *tensor.Tensor }
 

@@ -20,6 +20,8 @@ var loops = []struct{ name, setup, body string }{
 	{"sum/f32/8x8", "x = ones(8, 8)", "z = x.sum(dim=0)"},
 	{"index/f32/8x8", "x = ones(8, 8)", "z = x[3]"},
 	{"matmul/f32/8x8", "x, y = ones(8, 8), ones(8, 8)", "z = matmul(x, y)"},
+	{"linear/f32/8x8", "m, x = nn.Linear(8, 8), ones(8, 8)", "y = m(x)"},
+	{"adam/f32/8x8", "w = ones(8, 8, requires_grad=True)\nw.grad = ones(8, 8)\nopt = optim.Adam([w])", "opt.step()"},
 	{"backward/f32/8x8", "x = ones(8, 8, requires_grad=True)", "(x * x).sum().backward()"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 )
 
 // builtin returns a function that does fn.
@@ -45,7 +46,7 @@ func TestCatchTakesWhatAValueLeft(t *testing.T) {
 		if e.Pending() != nil {
 			t.Error("it is still pending")
 		}
-		if _, err := starlark.Eval(e.thread, "x.star", "1 + 1", nil); err != nil {
+		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.thread, "x.star", "1 + 1", nil); err != nil {
 			t.Errorf("the thread does not go on: %v", err)
 		}
 	})
@@ -66,7 +67,7 @@ func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 		if failure != nil || !errors.Is(err, stop) {
 			t.Errorf("got %v, %v, want why the program is to stop", failure, err)
 		}
-		if _, err := starlark.Eval(e.thread, "x.star", "1 + 1", nil); err == nil {
+		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.thread, "x.star", "1 + 1", nil); err == nil {
 			t.Error("the thread goes on")
 		}
 		e.Begin(context.Background())

@@ -22,6 +22,13 @@ type nest struct {
 	anyFloat bool
 }
 
+// Lists have bounds, so that one that holds itself, or a slip in a number, is
+// an error before it fills the memory.
+const (
+	maxNesting = 64      // lists in lists
+	maxListed  = 1 << 28 // elements that become Starlark values, or were
+)
+
 // read takes over v, whose place among the lists is path.
 func (n *nest) read(v starlark.Value, path []int) error {
 	seq, err := sequence(v)
@@ -32,7 +39,13 @@ func (n *nest) read(v starlark.Value, path []int) error {
 		return n.add(v, path)
 	}
 	depth := len(path)
+	if depth == maxNesting {
+		return &op.ArgError{Got: "lists in lists without end", Want: fmt.Sprintf("at most %d", maxNesting), Rule: "each is a dim"}
+	}
 	if depth == len(n.shape) && len(n.elems) == 0 && !n.closed(path) {
+		if seq.Len() > maxListed/max(n.shape.Numel(), 1) {
+			return n.bad(v, path, fmt.Sprintf("at most %d numbers in all", maxListed))
+		}
 		n.shape = append(n.shape, seq.Len())
 	}
 	if depth >= len(n.shape) || n.shape[depth] != seq.Len() {
@@ -238,6 +251,9 @@ func (e *Env) copyOf(x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
 func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	if t.Buffer() == nil {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " without data", Want: "a tensor with data", Rule: "only its shape is computed"}
+	}
+	if t.Numel() > maxListed {
+		return nil, &op.ArgError{Func: fn, Got: op.Describe(t), Want: fmt.Sprintf("at most %d elements", maxListed), Rule: "each becomes a value of its own"}
 	}
 	v := lists(t, t.Offset(), 0)
 	goruntime.KeepAlive(t)

@@ -97,6 +97,9 @@ func setRNGState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 		if err != nil || !found || values[i].Unpack(field) != nil {
 			return nil, bad
 		}
+		if n := field.(starlark.Int); key == "draws" && n.Sign() < 0 {
+			return nil, bad
+		}
 	}
 	e.rank.SetRNG(uint64(values[0]), uint64(values[1]))
 	return starlark.None, nil

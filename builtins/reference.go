@@ -174,15 +174,22 @@ func (e *Env) Parameters(v starlark.Value) []string {
 	return nil
 }
 
+// An owned value has the members of a type that is not called what the value
+// says its type is: the type of an nn.Linear is "Linear", the owner "Module".
+type owned interface{ owner() string }
+
 // builtinParameters returns the parameters of a builtin of the language.
 func builtinParameters(b *starlark.Builtin) []string {
 	name := b.Name()
 	list := functions()
 	if r := b.Receiver(); r != nil {
 		list = methods()
-		if _, ok := r.(*Tensor); ok {
+		switch r := r.(type) {
+		case *Tensor:
 			name = "Tensor." + name
-		} else {
+		case owned:
+			name = r.owner() + "." + name
+		default:
 			name = r.Type() + "." + name
 		}
 	}

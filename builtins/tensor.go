@@ -18,6 +18,8 @@ type Tensor struct {
 	env  *Env
 	t    *tensor.Tensor // nil while work is under way
 	work *runtime.Work  // of an asynchronous call that is to give t; else nil
+
+	parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 }
 
 var (

@@ -211,7 +211,8 @@ func (x *Tensor) requiresGrad(fn string, on bool) error {
 	return nil
 }
 
-// require makes t, a leaf, require grad.
+// require makes t, a leaf, require grad. If it was a view, the tensor it shows
+// no longer has a say in its history: a change of one is none of the other's.
 func require(fn string, t *tensor.Tensor) error {
 	if !t.DType().IsFloat() {
 		return &op.ArgError{Func: fn, Param: "requires_grad", Got: "True for " + op.Describe(t), Want: "a float dtype", Rule: "only floats have gradients"}
@@ -220,6 +221,7 @@ func require(fn string, t *tensor.Tensor) error {
 		t.Auto = &tensor.Auto{}
 	}
 	t.Auto.Requires = true
+	t.Base, t.Changes = nil, 0
 	return nil
 }
 

@@ -222,9 +222,11 @@ func (p *Opt[T, P]) Unpack(v starlark.Value) error {
 
 // Arguments that may be None.
 type (
-	OptInt    = Opt[Int, *Int]
-	OptString = Opt[String, *String]
-	OptDType  = Opt[DType, *DType]
+	OptInt      = Opt[Int, *Int]
+	OptFloat    = Opt[Float, *Float]
+	OptString   = Opt[String, *String]
+	OptDType    = Opt[DType, *DType]
+	OptCallable = Opt[Callable, *Callable]
 )
 
 // Dim returns the dim that the parameter called name of fn names, counted from

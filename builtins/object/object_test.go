@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 	"pgregory.net/rapid"
 )
 
 // eval returns the value of a Starlark expression.
 func eval(t *testing.T, expr string) starlark.Value {
 	t.Helper()
-	v, err := starlark.Eval(new(starlark.Thread), "test.star", expr, starlark.StringDict{"inf": starlark.Float(math.Inf(1))})
+	v, err := starlark.EvalOptions(&syntax.FileOptions{Set: true}, new(starlark.Thread), "test.star", expr, starlark.StringDict{"inf": starlark.Float(math.Inf(1))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,12 +113,15 @@ func (c *Call) Dims(i int, s shape.Shape) ([]bool, error) {
 			return nil, err
 		}
 		if in[d] {
-			return nil, c.Bad(c.argName(i), fmt.Sprint(c.Args[i].Ints), "each dim once", fmt.Sprintf("shape %v", s))
+			return nil, c.Bad(c.argName(i), listText(c.Args[i].Ints), "each dim once", fmt.Sprintf("shape %v", s))
 		}
 		in[d] = true
 	}
 	return in, nil
 }
+
+// listText returns ints as a script writes a list of them.
+func listText(ints []int) string { return "[" + shape.Shape(ints).Join() + "]" }
 
 // argName returns the name of the i-th parameter that is no tensor.
 func (c *Call) argName(i int) string { return c.argParam(i).Name }

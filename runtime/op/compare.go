@@ -76,7 +76,16 @@ func registerComparison(name, holds, example string, row *kernel.Comparison) {
 			return c.Result(dtype.Bool, s)
 		},
 		Run: func(c *Call) error {
-			runComparison(row, comparedAs(c), c.Out[0], c.In[0], c.In[1])
+			dt := comparedAs(c)
+			x, err := c.storedAs(c.In[0], dt)
+			if err != nil {
+				return err
+			}
+			y, err := c.storedAs(c.In[1], dt)
+			if err != nil {
+				return err
+			}
+			runComparison(row, dt, c.Out[0], x, y)
 			return nil
 		},
 	})
@@ -95,6 +104,20 @@ func comparedAs(c *Call) dtype.DType {
 		return dtype.Int64
 	}
 	return dt
+}
+
+// storedAs returns x, rounded to dt if that is a storage type and x has another
+// one: 0.1 equals a float16 that was made of 0.1.
+func (c *Call) storedAs(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+	if !dt.IsHalf() || x.DType() == dt {
+		return x, nil
+	}
+	y, err := tensor.New(c.Ctx.Alloc, dt, x.Shape())
+	if err != nil {
+		return nil, c.memory(err)
+	}
+	copyInto(y, x)
+	return y, nil
 }
 
 func runComparison(row *kernel.Comparison, dt dtype.DType, dst, x, y *tensor.Tensor) {

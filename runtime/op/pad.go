@@ -38,7 +38,7 @@ func init() {
 func margins(c *Call) (before, after []int, err error) {
 	s, pad := c.In[0].Shape(), c.Args[0].Ints
 	if len(pad)%2 != 0 || len(pad) > 2*len(s) {
-		return nil, nil, c.Bad("pad", fmt.Sprint(pad), fmt.Sprintf("an even number of ints, at most %d", 2*len(s)), fmt.Sprintf("shape %v", s))
+		return nil, nil, c.Bad("pad", listText(pad), fmt.Sprintf("an even number of ints, at most %d", 2*len(s)), fmt.Sprintf("shape %v", s))
 	}
 	before, after = make([]int, len(s)), make([]int, len(s))
 	for i := 0; i < len(pad); i += 2 {
@@ -61,10 +61,10 @@ func inferPad(c *Call) error {
 	for d, n := range x.Shape() {
 		lo, hi, rule := before[d], after[d], fmt.Sprintf("dim %d of shape %v", d, x.Shape())
 		if least, most := marginRange(mode, n); min(lo, hi) < least || max(lo, hi) > most {
-			return c.Bad("pad", fmt.Sprint(c.Args[0].Ints), fmt.Sprintf("ints from %d to %d", least, most), rule+", mode \""+mode+"\"")
+			return c.Bad("pad", listText(c.Args[0].Ints), fmt.Sprintf("ints from %d to %d", least, most), rule+", mode \""+mode+"\"")
 		}
 		if out[d] += lo + hi; out[d] < 0 {
-			return c.Bad("pad", fmt.Sprint(c.Args[0].Ints), "a size of 0 or more", rule)
+			return c.Bad("pad", listText(c.Args[0].Ints), "a size of 0 or more", rule)
 		}
 	}
 	return c.Result(x.DType(), out)

@@ -160,10 +160,10 @@ func inferRandint(c *Call) error {
 	if low >= high {
 		return c.Bad("high", fmt.Sprint(high), fmt.Sprintf("more than %d", low), "low is below high")
 	}
-	if err := c.checkHolds("low", low, dt); err != nil {
+	if err := c.checkHolds("low", low, 0, dt); err != nil {
 		return err
 	}
-	if err := c.checkHolds("high", high-1, dt); err != nil {
+	if err := c.checkHolds("high", high, 1, dt); err != nil {
 		return err
 	}
 	s := shape.Shape(c.Args[2].Ints)
@@ -173,12 +173,12 @@ func inferRandint(c *Call) error {
 	return c.Result(dt, s)
 }
 
-// checkHolds returns an error if dt does not hold n exactly, as it does all
-// integers between it and 0.
-func (c *Call) checkHolds(param string, n int, dt dtype.DType) error {
+// checkHolds returns an error if dt does not hold n - past exactly, as it does
+// all integers between it and 0.
+func (c *Call) checkHolds(param string, n, past int, dt dtype.DType) error {
 	lo, hi := integersOf(dt)
-	if n < lo || n > hi {
-		return c.Bad(param, fmt.Sprint(n), fmt.Sprintf("%d..%d", lo, hi), "integers that "+dt.String()+" holds")
+	if k := n - past; k < lo || k > hi {
+		return c.Bad(param, fmt.Sprint(n), fmt.Sprintf("%d..%d", lo+past, hi+past), "integers that "+dt.String()+" holds")
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func inferRandperm(c *Call) error {
 		return c.Bad("dtype", "bool", "an integer or float dtype", "")
 	}
 	if n > 0 {
-		if err := c.checkHolds("n", n-1, dt); err != nil {
+		if err := c.checkHolds("n", n, 1, dt); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func TestRandomErrors(t *testing.T) {
 		{of("rand", op.IntsN(2), i64), `rand: for parameter "dtype": got int64, want a float dtype`},
 		{of("randn_like", counting(dtype.Int64, 2)), `randn_like: for parameter "dtype": got int64, want a float dtype`},
 		{of("randint", op.Int1(3), op.Int1(3), op.IntsN(1)), `randint: for parameter "high": got 3, want more than 3 (low is below high)`},
-		{of("randint", op.Int1(0), op.Int1(257), op.IntsN(1), u8), `randint: for parameter "high": got 256, want 0..255 (integers that uint8 holds)`},
+		{of("randint", op.Int1(0), op.Int1(257), op.IntsN(1), u8), `randint: for parameter "high": got 257, want 1..256 (integers that uint8 holds)`},
 		{of("randint", op.Int1(-1), op.Int1(2), op.IntsN(1), u8), `randint: for parameter "low": got -1, want 0..255 (integers that uint8 holds)`},
 		{of("randint", op.Int1(5), op.Int1(6), op.IntsN(2), f16), `float16(2,)[5 5]`},
 		{of("randperm", op.Int1(-1)), `randperm: for parameter "n": got -1, want a non-negative int`},

@@ -1,7 +1,6 @@
 package op
 
 import (
-	"fmt"
 	"slices"
 
 	"tpsh/runtime/shape"
@@ -108,12 +107,12 @@ func rollShifts(c *Call) ([]int, error) {
 	s, by := c.In[0].Shape(), c.Args[0].Ints
 	if !c.Args[1].Set {
 		if len(by) != 1 {
-			return nil, c.Bad("shifts", fmt.Sprint(by), "one int", "without dims")
+			return nil, c.Bad("shifts", listText(by), "one int", "without dims")
 		}
 		return []int{within(by[0], s.Numel())}, nil
 	}
 	if len(by) != len(c.Args[1].Ints) {
-		return nil, c.Bad("shifts", fmt.Sprint(by), "as many ints as dims", fmt.Sprintf("dims %v", c.Args[1].Ints))
+		return nil, c.Bad("shifts", listText(by), "as many ints as dims", "dims "+listText(c.Args[1].Ints))
 	}
 	shifts := make([]int, len(s))
 	for i, dim := range c.Args[1].Ints {

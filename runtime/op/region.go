@@ -105,7 +105,7 @@ func inferRegionGet(c *Call) error {
 // given shape.
 func checkRegion(c *Call, base, s shape.Shape, strides []int, offset int) error {
 	if len(strides) != len(s) {
-		return c.Bad("strides", fmt.Sprint(strides), fmt.Sprintf("%d strides", len(s)), "")
+		return c.Bad("strides", listText(strides), fmt.Sprintf("%d strides", len(s)), "")
 	}
 	last := offset
 	for d, size := range s {
@@ -115,7 +115,7 @@ func checkRegion(c *Call, base, s shape.Shape, strides []int, offset int) error 
 		last += (size - 1) * strides[d]
 	}
 	if s.Numel() > 0 && (offset < 0 || last >= base.Numel()) {
-		return c.Bad("offset", fmt.Sprint(offset), fmt.Sprintf("a region inside %d elements", base.Numel()), fmt.Sprintf("shape %v, strides %v", s, strides))
+		return c.Bad("offset", fmt.Sprint(offset), fmt.Sprintf("a region inside %d elements", base.Numel()), fmt.Sprintf("shape %v, strides %s", s, listText(strides)))
 	}
 	return nil
 }

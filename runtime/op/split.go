@@ -87,7 +87,7 @@ func splitSizes(c *Call, n int, rule string) ([]int, error) {
 			sum += size
 		}
 		if sum != n {
-			return nil, c.Bad("size_or_sizes", fmt.Sprint(sizes), fmt.Sprintf("sizes that add up to %d", n), rule)
+			return nil, c.Bad("size_or_sizes", listText(sizes), fmt.Sprintf("sizes that add up to %d", n), rule)
 		}
 		return sizes, nil
 	}
@@ -98,9 +98,13 @@ func splitSizes(c *Call, n int, rule string) ([]int, error) {
 	if n == 0 {
 		return []int{0}, nil
 	}
-	var sizes []int
-	for lo := 0; lo < n; lo += size {
-		sizes = append(sizes, min(size, n-lo))
+	pieces := (n-1)/size + 1
+	if pieces > maxPieces {
+		return nil, c.Bad("size_or_sizes", fmt.Sprint(size), fmt.Sprintf("at most %d pieces", maxPieces), rule)
+	}
+	sizes := make([]int, pieces)
+	for i := range sizes {
+		sizes[i] = min(size, n-i*size)
 	}
 	return sizes, nil
 }

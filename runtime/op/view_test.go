@@ -38,7 +38,7 @@ func TestViews(t *testing.T) {
 		{of("transpose", x, op.Int1(0), op.Int1(2)), `transpose: for parameter "dim1": got 2, want -2..1 (shape (2, 3))`},
 		{of("permute", cube, op.IntsN(2, 0, -2)), "int64(3, 2, 1)[0 3 1 4 2 5]"},
 		{of("permute", cube, op.IntsN(2, 0)), `permute: for parameter "dims": got (2, 0), want 3 dims (shape (2, 1, 3))`},
-		{of("permute", cube, op.IntsN(2, 0, -1)), `permute: for parameter "dims": got [2 0 -1], want each dim once (shape (2, 1, 3))`},
+		{of("permute", cube, op.IntsN(2, 0, -1)), `permute: for parameter "dims": got [2, 0, -1], want each dim once (shape (2, 1, 3))`},
 		{of("T", cube), "int64(3, 1, 2)[0 3 1 4 2 5]"},
 		{of("T", number), "int64()[0]"},
 		{of("expand", cube, op.IntsN(-1, 2, 3)), "int64(2, 2, 3)[0 1 2 0 1 2 3 4 5 3 4 5]"},

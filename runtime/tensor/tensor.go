@@ -65,7 +65,7 @@ func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
 	}
 	buf, err := a.Alloc(s.Numel() * dt.Size())
 	if err != nil {
-		return nil, fmt.Errorf("%w for %v%v", err, dt, s)
+		return nil, fmt.Errorf("%w for %v[%s]", err, dt, s.Join())
 	}
 	t := ShapeOnly(dt, s)
 	t.buf = buf

@@ -1,0 +1,311 @@
+package builtins
+
+import (
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+)
+
+// A Module is a module of a network as scripts have it: parameters, other
+// modules and other attributes under names, and a function of them and of what
+// it is called with.
+type Module struct {
+	env      *Env
+	class    *class
+	value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
+	fields   []field           // in the order of definition
+	at       map[string]int    // the place of each among fields
+	forward  starlark.Callable // the script's, of a module of class Module; or nil
+	training bool
+	hooks    []*forwardHook
+	frozen   bool
+}
+
+// A class is a kind of module.
+type class struct {
+	name    string
+	forward forwardFunc
+	shows   []string // the fields that str(m) shows between parentheses
+	bare    int      // how many of them, from the first, it shows without their names
+}
+
+// A forwardFunc computes what a call of a module returns.
+type forwardFunc func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+// A field is an attribute of a module.
+type field struct {
+	name  string
+	kind  fieldKind
+	value starlark.Value
+}
+
+// A fieldKind says what a field is for. A field of a parameter or of a module
+// keeps its kind while it is None.
+type fieldKind uint8
+
+const (
+	plainField fieldKind = iota
+	parameterField
+	moduleField
+)
+
+var (
+	_ starlark.Callable    = (*Module)(nil)
+	_ starlark.HasSetField = (*Module)(nil)
+	_ arg.Described        = (*Module)(nil)
+)
+
+// newModule returns a module of class c without fields.
+func (e *Env) newModule(c *class) *Module {
+	m := &Module{env: e, class: c, at: map[string]int{}, training: true}
+	m.value = m
+	return m
+}
+
+// moduleOf returns the Module of a value that is one, or nil.
+func moduleOf(v starlark.Value) *Module {
+	switch v := v.(type) {
+	case *Module:
+		return v
+	case *moduleList:
+		return &v.Module
+	}
+	return nil
+}
+
+// Type returns the name of the class: "Linear".
+func (m *Module) Type() string          { return m.class.name }
+func (m *Module) Name() string          { return m.class.name }
+func (m *Module) Truth() starlark.Bool  { return true }
+func (m *Module) Hash() (uint32, error) { return 0, unhashable(m) }
+
+// owner implements owned.
+func (m *Module) owner() string { return "Module" }
+
+// Freeze makes the module read-only: it belongs to a loaded file.
+func (m *Module) Freeze() {
+	if m.frozen {
+		return
+	}
+	m.frozen = true
+	for _, f := range m.fields {
+		f.value.Freeze()
+	}
+	for _, h := range m.hooks {
+		h.fn.Freeze()
+	}
+	if m.forward != nil {
+		m.forward.Freeze()
+	}
+}
+
+// mayChange returns an error of the function fn if the module is frozen.
+func (m *Module) mayChange(fn string) error {
+	if !m.frozen {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Got: "a frozen module " + m.Describe(), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+}
+
+// Attr implements starlark.HasAttrs.
+func (m *Module) Attr(name string) (starlark.Value, error) {
+	if v := m.get(name); v != nil {
+		return v, nil
+	}
+	return m.env.attr("Module", m.value, name)
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (m *Module) AttrNames() []string {
+	names := slices.Clone(attrNames("Module"))
+	for _, f := range m.fields {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// get returns the value of a field, or nil.
+func (m *Module) get(name string) starlark.Value {
+	if i, ok := m.at[name]; ok {
+		return m.fields[i].value
+	}
+	return nil
+}
+
+// SetField implements starlark.HasSetField: it assigns a field, or training.
+func (m *Module) SetField(name string, v starlark.Value) error {
+	fn := m.class.name + "." + name
+	if err := m.mayChange(fn); err != nil {
+		return err
+	}
+	if name == "training" {
+		return arg.Set(fn, "", (*arg.Bool)(&m.training), v)
+	}
+	return arg.In(fn, "", m.assign(name, v))
+}
+
+// assign gives the field called name the value v. A Parameter makes it a
+// parameter, a module a child; other values a plain field, unless it is one of
+// these, which takes None besides.
+func (m *Module) assign(name string, v starlark.Value) error {
+	switch {
+	case types()["Module"].members[name] != nil:
+		return arg.Bad(v, "another name for it", "every module has ."+name)
+	case name == "" || strings.Contains(name, "."):
+		return arg.Bad(v, "a name without dots for it", "paths are names joined by dots")
+	}
+	kind, of := plainField, plainField
+	if x, ok := v.(*Tensor); ok && x.parameter {
+		kind = parameterField
+	} else if child := moduleOf(v); child != nil {
+		if child.contains(m) {
+			return arg.Bad(v, "another module", "it contains this one")
+		}
+		kind = moduleField
+	}
+	if i, ok := m.at[name]; ok {
+		of = m.fields[i].kind
+	}
+	switch {
+	case kind != plainField || of == plainField:
+	case v == starlark.None:
+		kind = of
+	case of == parameterField:
+		return arg.Bad(v, "a Parameter or None", "nn.Parameter(t) makes one")
+	case of == moduleField:
+		return arg.Bad(v, "a module or None", "")
+	}
+	m.put(field{name, kind, v})
+	return nil
+}
+
+// put adds f, or puts it in the place of the field of its name.
+func (m *Module) put(f field) {
+	if i, ok := m.at[f.name]; ok {
+		m.fields[i] = f
+		return
+	}
+	m.at[f.name] = len(m.fields)
+	m.fields = append(m.fields, f)
+}
+
+// contains reports whether m is other or has it below.
+func (m *Module) contains(other *Module) bool {
+	found := false
+	m.walk("", func(_ string, sub *Module) { found = found || sub == other })
+	return found
+}
+
+// walk calls f with m and, in the order of definition, with every module below
+// it and the path to it, from prefix on. A module that stands in several places
+// comes up in each.
+func (m *Module) walk(prefix string, f func(path string, m *Module)) {
+	f(prefix, m)
+	for _, fd := range m.fields {
+		if child := moduleOf(fd.value); child != nil && fd.kind == moduleField {
+			child.walk(joinPath(prefix, fd.name), f)
+		}
+	}
+}
+
+// joinPath returns the path of what is called name in the module at path.
+func joinPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// A namedModule is a module and its path.
+type namedModule struct {
+	path string
+	m    *Module
+}
+
+// modules returns m and the modules below it, each once.
+func (m *Module) modules(prefix string) []namedModule {
+	var list []namedModule
+	seen := map[*Module]bool{}
+	m.walk(prefix, func(path string, m *Module) {
+		if !seen[m] {
+			seen[m] = true
+			list = append(list, namedModule{path, m})
+		}
+	})
+	return list
+}
+
+// A namedTensor is a parameter and its path.
+type namedTensor struct {
+	path string
+	x    *Tensor
+}
+
+// own returns the parameters of m itself, at path.
+func (m *Module) own(path string) []namedTensor {
+	var list []namedTensor
+	for _, f := range m.fields {
+		if x, ok := f.value.(*Tensor); ok && f.kind == parameterField {
+			list = append(list, namedTensor{joinPath(path, f.name), x})
+		}
+	}
+	return list
+}
+
+// parameters returns the parameters of m and, with recurse, of the modules
+// below it, each once.
+func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
+	var list []namedTensor
+	seen := map[*Tensor]bool{}
+	for _, sub := range m.modules(prefix) {
+		if sub.m != m && !recurse {
+			continue
+		}
+		for _, p := range sub.m.own(sub.path) {
+			if !seen[p.x] {
+				seen[p.x] = true
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// CallInternal implements starlark.Callable: it computes what the module
+// returns, and lets its hooks see and replace that, in the order in which they
+// were registered.
+func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	out, err := m.class.forward(m, thread, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range slices.Clone(m.hooks) {
+		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.value, args, out}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if v != starlark.None {
+			out = v
+		}
+	}
+	return out, nil
+}
+
+// callField calls the field called name, a module or a function.
+func (m *Module) callField(thread *starlark.Thread, name string, args ...starlark.Value) (starlark.Value, error) {
+	return m.callFieldWith(thread, name, nil, args...)
+}
+
+// callFieldWith is callField with arguments by name.
+func (m *Module) callFieldWith(thread *starlark.Thread, name string, kwargs []starlark.Tuple, args ...starlark.Value) (starlark.Value, error) {
+	fn, ok := m.get(name).(starlark.Callable)
+	if !ok {
+		return nil, &op.ArgError{Func: m.class.name + "." + name, Got: arg.Show(m.get(name)), Want: "a module or a function"}
+	}
+	return starlark.Call(thread, fn, args, kwargs)
+}

@@ -1,0 +1,448 @@
+package builtins
+
+import (
+	"fmt"
+	"math"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+var attentionClass = &class{name: "MultiheadAttention", forward: runAttention}
+
+func init() {
+	register(&Row{
+		Name: "nn.MultiheadAttention",
+		Doc: "MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, kdim=None, vdim=None, batch_first=False, dtype=None) returns a module of attention with several heads.\n" +
+			"A call m(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,\n" +
+			"average_attn_weights=True, is_causal=False) returns (output, weights). query is [l, n,\n" +
+			"embed_dim], key [s, n, kdim] and value [s, n, vdim], as output is [l, n, embed_dim];\n" +
+			"with batch_first n comes first, and all may be without n. weights are [n, l, s], the\n" +
+			"mean over heads, or without average_attn_weights [n, num_heads, l, s]; without\n" +
+			"need_weights None. Masks say what is NOT seen: truths hide, floats are added to the\n" +
+			"scores. key_padding_mask is [n, s], attn_mask [l, s] or [n * num_heads, l, s]; is_causal\n" +
+			"hides from query i the keys after i. A query that truths hide everything from gives\n" +
+			"zeros.\n" +
+			"in_proj_weight [3 embed_dim, embed_dim] is drawn uniform within √(6 / (4 embed_dim));\n" +
+			"where kdim or vdim differ it is in three, q_proj_weight, k_proj_weight, v_proj_weight,\n" +
+			"each within √(6 / (in + out)). in_proj_bias [3 embed_dim] is zeros. out_proj is a\n" +
+			"Linear whose bias begins as zeros. " + docDType + "\n" +
+			">>> m = nn.MultiheadAttention(8, 2, batch_first=True)\n" +
+			">>> x = ones(2, 3, 8)\n" +
+			">>> y, weights = m(x, x, x)\n" +
+			">>> y.shape, weights.shape\n((2, 3, 8), (2, 3, 3))",
+		Fn: newAttention,
+	})
+}
+
+// An attentionSpec is what a MultiheadAttention is made with.
+type attentionSpec struct {
+	embed, heads, k, v int
+	dropout            probability
+	bias, batchFirst   bool
+	dt                 arg.OptDType
+}
+
+func newAttention(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		embed, heads count
+		p            probability
+		bias, first  = arg.Bool(true), arg.Bool(false)
+		k, v         arg.Opt[count, *count]
+		dt           arg.OptDType
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "embed_dim", &embed, "num_heads", &heads, "dropout?", &p, "bias?", &bias,
+		"kdim?", &k, "vdim?", &v, "batch_first?", &first, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	s := attentionSpec{int(embed), int(heads), int(embed), int(embed), p, bool(bias), bool(first), dt}
+	if k.Set {
+		s.k = int(k.V)
+	}
+	if v.Set {
+		s.v = int(v.V)
+	}
+	return e.attention(b.Name(), "num_heads", s)
+}
+
+// attention returns a MultiheadAttention for the constructor fn, whose
+// parameter param is the number of heads.
+func (e *Env) attention(fn, param string, s attentionSpec) (*Module, error) {
+	if s.heads == 0 || s.embed%s.heads != 0 {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(s.heads), Want: fmt.Sprintf("a number that divides %d", s.embed), Rule: "every head has an equal part"}
+	}
+	m := e.newModule(attentionClass)
+	m.plain("embed_dim", starlark.MakeInt(s.embed), "num_heads", starlark.MakeInt(s.heads),
+		"kdim", starlark.MakeInt(s.k), "vdim", starlark.MakeInt(s.v),
+		"dropout", starlark.Float(s.dropout), "batch_first", starlark.Bool(s.batchFirst))
+	mk, err := e.newMaker(fn, m, s.dt)
+	if err != nil {
+		return nil, err
+	}
+	if err := mk.inProjection(s); err != nil {
+		return nil, err
+	}
+	out := e.newModule(linearClass)
+	out.plain("in_features", starlark.MakeInt(s.embed), "out_features", starlark.MakeInt(s.embed))
+	m.put(field{"out_proj", moduleField, out})
+	mk.m = out
+	if err := mk.linear(s.embed, s.embed, false); err != nil || !s.bias {
+		return m, err
+	}
+	return m, mk.constant("bias", "zeros", s.embed)
+}
+
+// inProjection makes the weights and biases of queries, keys and values.
+func (mk *maker) inProjection(s attentionSpec) error {
+	packed := s.k == s.embed && s.v == s.embed
+	if packed {
+		if err := mk.xavier("in_proj_weight", 3*s.embed, s.embed); err != nil {
+			return err
+		}
+	} else {
+		mk.none("in_proj_weight")
+	}
+	for i, in := range []int{s.embed, s.k, s.v} {
+		if packed {
+			mk.none(projectionNames[i])
+		} else if err := mk.xavier(projectionNames[i], s.embed, in); err != nil {
+			return err
+		}
+	}
+	if !s.bias {
+		mk.none("in_proj_bias")
+		return nil
+	}
+	return mk.constant("in_proj_bias", "zeros", 3*s.embed)
+}
+
+// projectionNames are the weights of queries, keys and values where they are
+// not packed in one.
+var projectionNames = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
+
+// An attentionCall is a call of a MultiheadAttention.
+type attentionCall struct {
+	chain
+	m                *Module
+	in               [3]*tensor.Tensor // query, key and value: [n, l or s, ...]
+	padding, mask    *tensor.Tensor    // or nil
+	causal           bool
+	heads            int
+	batched          bool // the arguments have a dim n
+	batchFirst       bool // and it is dim 0
+	weights, average bool // what is to be returned besides the output
+}
+
+func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		in            [3]oneTensor
+		padding, mask optTensor
+		need, average = arg.Bool(true), arg.Bool(true)
+		causal        arg.Bool
+	)
+	if err := arg.Unpack(m.class.name, args, kwargs, "query", &in[0], "key", &in[1], "value", &in[2], "key_padding_mask?", &padding,
+		"need_weights?", &need, "attn_mask?", &mask, "average_attn_weights?", &average, "is_causal?", &causal); err != nil {
+		return nil, err
+	}
+	a := &attentionCall{chain: chain{e: m.env, fn: m.class.name}, m: m,
+		in: [3]*tensor.Tensor{in[0].t, in[1].t, in[2].t}, padding: padding.t, mask: mask.t,
+		causal: bool(causal), weights: bool(need), average: bool(average)}
+	if err := a.prepare(); err != nil {
+		return nil, err
+	}
+	var qkv [3]*tensor.Tensor
+	for i, w := range a.project() {
+		qkv[i] = a.split(w)
+	}
+	y, weights := a.attend(qkv[0], qkv[1], qkv[2], a.bias())
+	y = a.join(y)
+	if a.err != nil {
+		return nil, a.err
+	}
+	out, err := m.callField(thread, "out_proj", m.env.wrap(y))
+	if err != nil {
+		return nil, err
+	}
+	return a.result(out, weights)
+}
+
+// ints returns integer fields.
+func (a *attentionCall) ints(names ...string) []int {
+	list := make([]int, len(names))
+	for i, name := range names {
+		n, err := arg.ToInt(a.m.get(name))
+		if err != nil {
+			a.fail(arg.In(a.fn+"."+name, "", err))
+		}
+		list[i] = n
+	}
+	return list
+}
+
+// prepare checks the arguments and gives them the layout [n, l, ...].
+func (a *attentionCall) prepare() error {
+	var first arg.Bool
+	if err := arg.Set(a.fn+".batch_first", "", &first, a.m.get("batch_first")); err != nil {
+		return err
+	}
+	names := []string{"embed_dim", "kdim", "vdim"}
+	sizes := a.ints(append(names, "num_heads")...)
+	if a.err != nil {
+		return a.err
+	}
+	a.heads, a.batchFirst, a.batched = sizes[3], bool(first), a.in[0].Ndim() != 2
+	for i, name := range []string{"query", "key", "value"} {
+		x := a.in[i]
+		if err := a.checkInput(name, x, names[i], sizes[i]); err != nil {
+			return err
+		}
+		switch {
+		case !a.batched:
+			a.in[i] = a.do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0))
+		case !a.batchFirst:
+			a.in[i] = a.do("transpose", []*tensor.Tensor{x}, op.Int1(0), op.Int1(1))
+		}
+	}
+	if a.err != nil {
+		return a.err
+	}
+	return a.checkTogether()
+}
+
+// checkInput returns an error unless x is a float tensor of the number of
+// dims of query, the last of size n, which is the field called of.
+func (a *attentionCall) checkInput(name string, x *tensor.Tensor, of string, n int) error {
+	dims, ndim := "l, n", 3
+	switch {
+	case !a.batched:
+		dims, ndim = "l", 2
+	case a.batchFirst:
+		dims = "n, l"
+	}
+	if x.DType().IsFloat() && x.Ndim() == ndim && x.Shape()[ndim-1] == n {
+		return nil
+	}
+	return &op.ArgError{Func: a.fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: of + " is " + fmt.Sprint(n)}
+}
+
+// checkTogether returns an error unless the sizes of the arguments, which now
+// begin with n, agree.
+func (a *attentionCall) checkTogether() error {
+	q, k, v := a.in[0].Shape(), a.in[1].Shape(), a.in[2].Shape()
+	bad := func(param string, x *tensor.Tensor, want, rule string) error {
+		return &op.ArgError{Func: a.fn, Param: param, Got: op.Describe(x), Want: want, Rule: rule}
+	}
+	switch {
+	case k[0] != q[0]:
+		return bad("key", a.in[1], fmt.Sprintf("a batch of %d", q[0]), "that of query")
+	case v[0] != k[0] || v[1] != k[1]:
+		return bad("value", a.in[2], fmt.Sprintf("a batch of %d and %d values", k[0], k[1]), "as many as keys")
+	}
+	n, l, s := q[0], q[1], k[1]
+	if x := a.padding; x != nil && !a.maskOf(x, a.unbatched(shape.Shape{n, s})) {
+		return bad("key_padding_mask", x, "a bool or float tensor of shape "+a.unbatched(shape.Shape{n, s}).String(), "True hides a key")
+	}
+	if x := a.mask; x != nil && !a.maskOf(x, shape.Shape{l, s}) && !a.maskOf(x, shape.Shape{n * a.heads, l, s}) {
+		return bad("attn_mask", x, fmt.Sprintf("a bool or float tensor of shape %v or %v", shape.Shape{l, s}, shape.Shape{n * a.heads, l, s}), "True hides a key from a query")
+	}
+	return nil
+}
+
+// unbatched returns s, which begins with the size of the batch, without that
+// if the arguments have none.
+func (a *attentionCall) unbatched(s shape.Shape) shape.Shape {
+	if a.batched {
+		return s
+	}
+	return s[1:]
+}
+
+func (a *attentionCall) maskOf(x *tensor.Tensor, s shape.Shape) bool {
+	return (x.DType() == dtype.Bool || x.DType().IsFloat()) && x.Shape().Equal(s)
+}
+
+// project returns the projections of query, key and value, [n, l, embed_dim].
+func (a *attentionCall) project() [3]*tensor.Tensor {
+	weights, biases := a.thirds("in_proj_weight"), a.thirds("in_proj_bias")
+	var out [3]*tensor.Tensor
+	for i, x := range a.in {
+		w := weights[i]
+		if w == nil {
+			w = a.field(projectionNames[i])
+		}
+		if w == nil {
+			a.fail(&op.ArgError{Func: a.fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
+		}
+		out[i] = a.do("linear", []*tensor.Tensor{x, w, biases[i]})
+	}
+	return out
+}
+
+// field returns a parameter, or nil if it is None.
+func (a *attentionCall) field(name string) *tensor.Tensor {
+	var x optTensor
+	a.fail(arg.Set(a.fn+"."+name, "", &x, a.m.get(name)))
+	return x.t
+}
+
+// thirds returns the parts of a parameter that is for query, key and value, or
+// nil if there is none.
+func (a *attentionCall) thirds(name string) [3]*tensor.Tensor {
+	w := a.field(name)
+	if w == nil || a.err != nil {
+		return [3]*tensor.Tensor{}
+	}
+	return [3]*tensor.Tensor(a.all("chunk", []*tensor.Tensor{w}, 3, op.Int1(3), op.Int1(0)))
+}
+
+// split returns x [n, l, embed_dim] as [n, heads, l, embed_dim / heads].
+func (a *attentionCall) split(x *tensor.Tensor) *tensor.Tensor {
+	if a.err != nil {
+		return nil
+	}
+	s := x.Shape()
+	x = a.do("reshape", []*tensor.Tensor{x}, op.IntsN(s[0], s[1], a.heads, s[2]/a.heads))
+	return a.do("transpose", []*tensor.Tensor{x}, op.Int1(1), op.Int1(2))
+}
+
+// join is the inverse of split, in the layout of the arguments.
+func (a *attentionCall) join(x *tensor.Tensor) *tensor.Tensor {
+	if a.err != nil {
+		return nil
+	}
+	s := x.Shape()
+	n, l, e := s[0], s[2], s[1]*s[3]
+	switch {
+	case !a.batched:
+		x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
+		return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(l, e))
+	case a.batchFirst:
+		x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
+		return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, l, e))
+	}
+	x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(2, 0, 1, 3))
+	return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(l, n, e))
+}
+
+// bias returns the masks as one that broadcasts to [n, heads, l, s]: truths of
+// what is seen, or floats to add to the scores; nil if nothing is hidden.
+func (a *attentionCall) bias() *tensor.Tensor {
+	if a.err != nil {
+		return nil
+	}
+	n, l, s := a.in[0].Shape()[0], a.in[0].Shape()[1], a.in[1].Shape()[1]
+	var hidden, added *tensor.Tensor
+	add := func(x *tensor.Tensor) {
+		switch {
+		case a.err != nil:
+		case x.DType() == dtype.Bool:
+			hidden = a.merge("or", hidden, x)
+		default:
+			added = a.merge("add", added, x)
+		}
+	}
+	if x := a.padding; x != nil {
+		add(a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, 1, 1, s)))
+	}
+	if x := a.mask; x != nil {
+		if x.Ndim() == 3 {
+			x = a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, a.heads, l, s))
+		}
+		add(x)
+	}
+	if a.causal {
+		add(a.future(l, s))
+	}
+	switch {
+	case a.err != nil || hidden == nil:
+		return added
+	case added == nil:
+		return a.do("invert", []*tensor.Tensor{hidden})
+	}
+	return a.do("where", []*tensor.Tensor{hidden, tensor.Number(math.Inf(-1)), added})
+}
+
+// merge returns y, or the operator called name of x and y if there is an x.
+func (a *attentionCall) merge(name string, x, y *tensor.Tensor) *tensor.Tensor {
+	if x == nil {
+		return y
+	}
+	return a.do(name, []*tensor.Tensor{x, y})
+}
+
+// future returns the mask [l, s] that hides from query i the keys after i.
+func (a *attentionCall) future(l, s int) *tensor.Tensor {
+	count := func(n int) *tensor.Tensor {
+		return a.do("arange", []*tensor.Tensor{tensor.Number(int64(n)), nil, nil}, op.None)
+	}
+	queries := a.do("reshape", []*tensor.Tensor{count(l)}, op.IntsN(l, 1))
+	return a.do("gt", []*tensor.Tensor{count(s), queries})
+}
+
+// attend returns the sums of values and, if they are wanted, their weights.
+func (a *attentionCall) attend(q, k, v, bias *tensor.Tensor) (y, weights *tensor.Tensor) {
+	var p arg.Float
+	if a.m.training {
+		a.fail(arg.Set(a.fn+".dropout", "", &p, a.m.get("dropout")))
+	}
+	if !a.weights {
+		return a.do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false)), nil
+	}
+	weights = a.softmax(q, k, bias)
+	if p > 0 {
+		weights = a.do("dropout", []*tensor.Tensor{weights}, op.Float1(float64(p)), op.Bool1(true))
+	}
+	return a.do("matmul", []*tensor.Tensor{weights, v}), weights
+}
+
+// softmax returns the weights, computed as scaled_dot_product_attention does.
+func (a *attentionCall) softmax(q, k, bias *tensor.Tensor) *tensor.Tensor {
+	if a.err != nil {
+		return nil
+	}
+	scale := 1 / math.Sqrt(float64(q.Shape()[3]))
+	scores := a.do("matmul", []*tensor.Tensor{q, a.do("transpose", []*tensor.Tensor{k}, op.Int1(-2), op.Int1(-1))})
+	scores = a.do("mul", []*tensor.Tensor{scores, tensor.Number(scale)})
+	over := func(x *tensor.Tensor) *tensor.Tensor {
+		return a.do("softmax", []*tensor.Tensor{x}, op.Int1(-1), op.None)
+	}
+	switch {
+	case bias == nil || a.err != nil:
+		return over(scores)
+	case bias.DType() != dtype.Bool:
+		return over(a.do("add", []*tensor.Tensor{scores, bias}))
+	}
+	least := tensor.Number(leastOf(scores.DType())) // finite: a query that sees nothing gets zeros, not NaN
+	scores = a.do("where", []*tensor.Tensor{bias, scores, least})
+	return a.do("where", []*tensor.Tensor{bias, over(scores), tensor.Number(0.0)})
+}
+
+// leastOf returns a number of dt that is as good as minus infinity.
+func leastOf(dt dtype.DType) float64 {
+	if dt == dtype.Float16 {
+		return -65504
+	}
+	return -3e38
+}
+
+// result returns the pair that a call returns.
+func (a *attentionCall) result(out starlark.Value, weights *tensor.Tensor) (starlark.Value, error) {
+	if weights == nil {
+		return starlark.Tuple{out, starlark.None}, nil
+	}
+	if a.average {
+		weights = a.do("mean", []*tensor.Tensor{weights}, op.IntsN(1), op.Bool1(false))
+	}
+	if !a.batched {
+		weights = a.do("squeeze", []*tensor.Tensor{weights}, op.IntsN(0))
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	return starlark.Tuple{out, a.e.wrap(weights)}, nil
+}

@@ -1,0 +1,267 @@
+package builtins
+
+import (
+	"fmt"
+	"sync"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// The classes of layers that are a function of F of what they are called with
+// and of their own fields.
+var (
+	linearClass    = &class{name: "Linear", forward: applies("linear", "input", "weight", "bias"), shows: []string{"in_features", "out_features", "bias"}}
+	embeddingClass = &class{name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx"}, bare: 2}
+	layerNormClass = &class{name: "LayerNorm", forward: applies("layer_norm", "input", "normalized_shape", "weight", "bias", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
+	rmsNormClass   = &class{name: "RMSNorm", forward: applies("rms_norm", "input", "normalized_shape", "weight", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
+	dropoutClass   = &class{name: "Dropout", forward: applies("dropout", "input", "p", "training"), shows: []string{"p"}}
+	reluClass      = &class{name: "ReLU", forward: applies("relu", "input")}
+	geluClass      = &class{name: "GELU", forward: applies("gelu", "input", "approximate"), shows: []string{"approximate"}}
+	siluClass      = &class{name: "SiLU", forward: applies("silu", "input")}
+)
+
+// applies returns the forward function of a class: the function called name of
+// F, of the argument called input and of the fields of the names that its
+// parameters have.
+func applies(name, input string, fields ...string) forwardFunc {
+	return func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var x starlark.Value
+		if err := arg.Unpack(m.class.name, args, kwargs, input, &x); err != nil {
+			return nil, err
+		}
+		return m.apply(name, starlark.Tuple{x}, fields...)
+	}
+}
+
+// apply calls the function called name of F with args and with the fields of
+// the names that its parameters have.
+func (m *Module) apply(name string, args starlark.Tuple, fields ...string) (starlark.Value, error) {
+	kwargs := make([]starlark.Tuple, len(fields))
+	for i, f := range fields {
+		v, err := m.Attr(f)
+		if err != nil {
+			return nil, err
+		}
+		kwargs[i] = starlark.Tuple{starlark.String(f), v}
+	}
+	return functionsOfF()[name].call(m.env, nil, args, kwargs)
+}
+
+// functionsOfF holds the functions of F by name.
+var functionsOfF = sync.OnceValue(func() map[string]*signature {
+	all := map[string]*signature{}
+	for _, s := range functions() {
+		if s.owner == "F" {
+			all[s.name] = s
+		}
+	}
+	return all
+})
+
+// A count is an argument that is a number of things.
+type count int
+
+// Unpack implements starlark.Unpacker.
+func (p *count) Unpack(v starlark.Value) error {
+	n, err := arg.ToInt(v)
+	if err == nil && n < 0 {
+		err = arg.Bad(v, "a non-negative int", "")
+	}
+	*p = count(n)
+	return err
+}
+
+// A probability is an argument from 0 to 1.
+type probability float64
+
+// Unpack implements starlark.Unpacker.
+func (p *probability) Unpack(v starlark.Value) error {
+	if err := (*arg.Float)(p).Unpack(v); err != nil {
+		return err
+	}
+	if !(*p >= 0 && *p <= 1) {
+		return arg.Bad(v, "a number from 0 to 1", "")
+	}
+	return nil
+}
+
+// plain gives fields that are neither parameters nor modules: pairs
+// alternates names and values.
+func (m *Module) plain(pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		m.put(field{pairs[i].(string), plainField, pairs[i+1].(starlark.Value)})
+	}
+}
+
+func newLinear(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		in, out count
+		bias    arg.Bool = true
+		dt      arg.OptDType
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "out_features", &out, "bias?", &bias, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	return e.linear(b.Name(), int(in), int(out), bool(bias), dt)
+}
+
+// linear returns a Linear for the constructor fn.
+func (e *Env) linear(fn string, in, out int, bias bool, dt arg.OptDType) (*Module, error) {
+	m := e.newModule(linearClass)
+	m.plain("in_features", starlark.MakeInt(in), "out_features", starlark.MakeInt(out))
+	mk, err := e.newMaker(fn, m, dt)
+	if err != nil {
+		return nil, err
+	}
+	return m, mk.linear(out, in, bias)
+}
+
+func newEmbedding(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		n, dim  count
+		padding arg.OptInt
+		dt      arg.OptDType
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	m := e.newModule(embeddingClass)
+	m.plain("num_embeddings", starlark.MakeInt(int(n)), "embedding_dim", starlark.MakeInt(int(dim)), "padding_idx", starlark.None)
+	mk, err := e.newMaker(b.Name(), m, dt)
+	if err != nil {
+		return nil, err
+	}
+	w, err := mk.create("randn", shape.Shape{int(n), int(dim)})
+	if err == nil && padding.Set {
+		err = mk.padding(w, int(padding.V))
+	}
+	return m, mk.parameter("weight", w, err)
+}
+
+// padding fills row i of w, the weight of an Embedding, with zeros.
+func (mk *maker) padding(w *tensor.Tensor, i int) error {
+	n := w.Shape()[0]
+	row, ok := shape.Dim(i, n)
+	if !ok {
+		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: fmt.Sprintf("there are %d rows", n)}
+	}
+	mk.m.plain("padding_idx", starlark.MakeInt(row))
+	part, err := mk.do("narrow", []*tensor.Tensor{w}, op.Int1(0), op.Int1(row), op.Int1(1))
+	if err != nil {
+		return err
+	}
+	return mk.m.env.zero(part)
+}
+
+func newLayerNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		s            arg.Shape
+		eps          = arg.Float(1e-5)
+		affine, bias = arg.Bool(true), arg.Bool(true)
+		dt           arg.OptDType
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "bias?", &bias, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	return e.layerNorm(b.Name(), s, float64(eps), bool(affine), bool(bias), dt)
+}
+
+// layerNorm returns a LayerNorm for the constructor fn.
+func (e *Env) layerNorm(fn string, s []int, eps float64, affine, bias bool, dt arg.OptDType) (*Module, error) {
+	m := e.newModule(layerNormClass)
+	m.plain("normalized_shape", shapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
+	mk, err := e.newMaker(fn, m, dt)
+	if err != nil {
+		return nil, err
+	}
+	mk.none("weight")
+	mk.none("bias")
+	if affine {
+		if err := mk.constant("weight", "ones", s...); err != nil {
+			return nil, err
+		}
+		if bias {
+			return m, mk.constant("bias", "zeros", s...)
+		}
+	}
+	return m, nil
+}
+
+func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		s      arg.Shape
+		eps    arg.OptFloat
+		affine = arg.Bool(true)
+		dt     arg.OptDType
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	m := e.newModule(rmsNormClass)
+	m.plain("normalized_shape", shapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
+	if eps.Set {
+		m.plain("eps", starlark.Float(eps.V))
+	}
+	mk, err := e.newMaker(b.Name(), m, dt)
+	if err != nil {
+		return nil, err
+	}
+	mk.none("weight")
+	if !affine {
+		return m, nil
+	}
+	return m, mk.constant("weight", "ones", s...)
+}
+
+func newDropout(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	p := probability(0.5)
+	if err := arg.Unpack(b.Name(), args, kwargs, "p?", &p); err != nil {
+		return nil, err
+	}
+	return e.dropout(p), nil
+}
+
+// dropout returns a Dropout.
+func (e *Env) dropout(p probability) *Module {
+	m := e.newModule(dropoutClass)
+	m.plain("p", starlark.Float(p))
+	return m
+}
+
+func newGELU(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var approximate starlark.Value = starlark.String("none")
+	if err := arg.Unpack(b.Name(), args, kwargs, "approximate?", &approximate); err != nil {
+		return nil, err
+	}
+	if err := checkChoice(b.Name(), "approximate", "gelu", approximate); err != nil {
+		return nil, err
+	}
+	m := e.newModule(geluClass)
+	m.plain("approximate", approximate)
+	return m, nil
+}
+
+// withoutArguments returns the constructor of a class whose modules are all
+// alike.
+func withoutArguments(c *class) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return e.newModule(c), arg.Unpack(b.Name(), args, kwargs)
+	}
+}
+
+// checkChoice returns an error of the constructor fn unless v is one of the
+// choices that the function called name of F has for the parameter param.
+func checkChoice(fn, param, name string, v starlark.Value) error {
+	for _, p := range functionsOfF()[name].slots {
+		if p.Name == param {
+			_, err := toChoice(p.Param, v)
+			return arg.In(fn, param, err)
+		}
+	}
+	panic("builtins: F." + name + " has no parameter " + param)
+}

@@ -1,0 +1,165 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+)
+
+// A moduleMethod carries out a method of modules, fn being its name and m its
+// receiver.
+type moduleMethod func(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+// moduleRow returns a row for a method of modules.
+func moduleRow(name, doc string, do moduleMethod) *Row {
+	return &Row{Name: "Module." + name, Doc: doc, Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return do(e, b.Name(), moduleOf(b.Receiver()), args, kwargs)
+	}}
+}
+
+func init() {
+	register(
+		&Row{Name: "Module", Doc: "Module is the type of modules, as nn makes them; type(m) is the class: \"Linear\".\n" +
+			"m(...) computes what the module returns. A Parameter that is assigned to an attribute\n" +
+			"becomes a parameter of the module, a module a child; anything else is kept as it is.\n" +
+			"str(m) shows the modules in it. Those of loaded files can be called and not changed.\n" +
+			">>> m = nn.Sequential(nn.Linear(2, 3), nn.ReLU())\n" +
+			">>> m.head = nn.Linear(3, 1)\n" +
+			">>> m\n" +
+			"Sequential(\n" +
+			"  (0): Linear(in_features=2, out_features=3, bias=True)\n" +
+			"  (1): ReLU()\n" +
+			"  (head): Linear(in_features=3, out_features=1, bias=True)\n" +
+			")"},
+		&Row{Name: "Module.training", Doc: "training is whether the module trains: dropout drops only then. It can be assigned; .train() and .eval() set it for the modules in it, too.\n" +
+			">>> nn.Dropout().training\nTrue",
+			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+				return starlark.Bool(moduleOf(x).training), nil
+			}},
+		moduleRow("named_parameters", "named_parameters(prefix=\"\", recurse=True) returns the parameters with their paths: a list of pairs, in the order of definition.\n"+
+			"Those of a module come before those of the modules in it. A parameter that stands in\n"+
+			"several places comes once, under the first. prefix begins every path; without recurse\n"+
+			"the parameters of the modules in it are left out.\n"+
+			">>> [name for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)).named_parameters()]\n"+
+			"[\"0.weight\", \"0.bias\", \"1.weight\", \"1.bias\"]", namedParameters),
+		moduleRow("parameters", "parameters(recurse=True) returns the parameters as a list, as named_parameters orders them.\n"+
+			">>> [p.shape for p in nn.Linear(2, 3).parameters()]\n[(3, 2), (3,)]", parameters),
+		moduleRow("named_modules", "named_modules(prefix=\"\") returns the module and the modules in it with their paths: a list of pairs, each module once.\n"+
+			"The path of the module itself is prefix. Modules come before those in them.\n"+
+			">>> [name for name, m in nn.Sequential(nn.ReLU(), nn.Sequential(nn.SiLU())).named_modules()]\n"+
+			"[\"\", \"0\", \"1\", \"1.0\"]", namedModules),
+		moduleRow("train", "train(mode=True) says whether the module and the modules in it train, and returns the module.\n"+
+			">>> nn.Sequential(nn.Dropout()).train(False)[0].training\nFalse", train),
+		moduleRow("eval", "eval() is train(False): dropout drops nothing. It returns the module.\n"+
+			">>> nn.Dropout(0.9).eval()(ones(2)).tolist()\n[1.0, 1.0]", eval),
+		moduleRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
+			">>> m = nn.Linear(2, 1)\n>>> m(ones(2)).backward()\n>>> m.zero_grad()\n>>> m.weight.grad == None\nTrue", zeroGrad),
+	)
+}
+
+func namedParameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		prefix  arg.String
+		recurse arg.Bool = true
+	)
+	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix, "recurse?", &recurse); err != nil {
+		return nil, err
+	}
+	var list []starlark.Value
+	for _, p := range m.parameters(string(prefix), bool(recurse)) {
+		list = append(list, starlark.Tuple{starlark.String(p.path), p.x})
+	}
+	return starlark.NewList(list), nil
+}
+
+func parameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	recurse := arg.Bool(true)
+	if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
+		return nil, err
+	}
+	var list []starlark.Value
+	for _, p := range m.parameters("", bool(recurse)) {
+		list = append(list, p.x)
+	}
+	return starlark.NewList(list), nil
+}
+
+func namedModules(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var prefix arg.String
+	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix); err != nil {
+		return nil, err
+	}
+	var list []starlark.Value
+	for _, sub := range m.modules(string(prefix)) {
+		list = append(list, starlark.Tuple{starlark.String(sub.path), sub.m.value})
+	}
+	return starlark.NewList(list), nil
+}
+
+func train(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	mode := arg.Bool(true)
+	if err := arg.Unpack(fn, args, kwargs, "mode?", &mode); err != nil {
+		return nil, err
+	}
+	return m.value, m.setTraining(fn, bool(mode))
+}
+
+func eval(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(fn, args, kwargs); err != nil {
+		return nil, err
+	}
+	return m.value, m.setTraining(fn, false)
+}
+
+// setTraining says for fn whether m and the modules below it train. If one of
+// them is frozen nothing changes.
+func (m *Module) setTraining(fn string, on bool) error {
+	list := m.modules("")
+	for _, sub := range list {
+		if err := sub.m.mayChange(fn); err != nil {
+			return err
+		}
+	}
+	for _, sub := range list {
+		sub.m.training = on
+	}
+	return nil
+}
+
+func zeroGrad(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	toNone := arg.Bool(true)
+	if err := arg.Unpack(fn, args, kwargs, "set_to_none?", &toNone); err != nil {
+		return nil, err
+	}
+	var list []*Tensor
+	for _, p := range m.parameters("", true) {
+		list = append(list, p.x)
+	}
+	return starlark.None, e.zeroGrads(fn, list, bool(toNone))
+}
+
+// zeroGrads forgets, for the function fn, the gradients of params, or makes
+// them zeros.
+func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
+	for _, x := range params {
+		t, err := x.get()
+		if err != nil {
+			return err
+		}
+		if t.RequiresGrad() {
+			if err := checkFrozen(fn, t); err != nil {
+				return err
+			}
+		}
+		switch {
+		case t.Auto == nil || t.Auto.Grad == nil:
+		case toNone:
+			t.Auto.Grad = nil
+		default:
+			if err := e.zero(t.Auto.Grad); err != nil {
+				return arg.Rename(fn, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// String returns the module as PyTorch prints it: its class, what it was made
+// with, and the modules in it.
+func (m *Module) String() string {
+	var names, lines []string
+	for _, f := range m.fields {
+		if f.kind == moduleField {
+			names = append(names, f.name)
+			lines = append(lines, strings.ReplaceAll(f.value.String(), "\n", "\n  "))
+		}
+	}
+	made := m.madeWith()
+	if len(lines) == 0 {
+		return m.class.name + "(" + made + ")"
+	}
+	if m.class == moduleListClass {
+		names, lines = mergeEqual(names, lines)
+	}
+	text := m.class.name + "("
+	if made != "" {
+		text += "\n  " + made
+	}
+	for i, line := range lines {
+		text += fmt.Sprintf("\n  (%s): %s", names[i], line)
+	}
+	return text + "\n)"
+}
+
+// Describe returns the module as errors show it: on one line.
+func (m *Module) Describe() string {
+	children := 0
+	for _, f := range m.fields {
+		if f.kind == moduleField {
+			children++
+		}
+	}
+	if children > 0 {
+		return fmt.Sprintf("%s of %s", m.class.name, countWord(children, "module"))
+	}
+	return m.class.name + "(" + m.madeWith() + ")"
+}
+
+// mergeEqual merges neighbours that print alike: "(0-2): 3 x ReLU()".
+func mergeEqual(names, lines []string) (mergedNames, mergedLines []string) {
+	for i := 0; i < len(lines); {
+		n := 1
+		for i+n < len(lines) && lines[i+n] == lines[i] {
+			n++
+		}
+		name, line := names[i], lines[i]
+		if n > 1 {
+			name, line = name+"-"+names[i+n-1], fmt.Sprintf("%d x %s", n, line)
+		}
+		mergedNames, mergedLines = append(mergedNames, name), append(mergedLines, line)
+		i += n
+	}
+	return mergedNames, mergedLines
+}
+
+// madeWith returns what the module was made with, as str shows it.
+func (m *Module) madeWith() string {
+	var parts []string
+	for i, name := range m.class.shows {
+		f := m.fields[m.at[name]]
+		text := f.value.String()
+		switch {
+		case f.kind == parameterField: // it shows whether it is there
+			text = starlark.Bool(f.value != starlark.None).String()
+		case f.value == starlark.None:
+			continue
+		}
+		if i >= m.class.bare {
+			text = name + "=" + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}

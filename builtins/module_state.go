@@ -1,0 +1,233 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(
+		moduleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
+			"The tensors share the storage of the parameters and require no grad. A parameter that\n"+
+			"stands in several places comes under every path.\n"+
+			">>> nn.LayerNorm(2).state_dict()\n"+
+			"{\"weight\": [1. 1.], \"bias\": [0. 0.]}", stateDict),
+		moduleRow("load_state_dict", "load_state_dict(state_dict, strict=True) copies the tensors of a dict into the parameters of those paths, and returns struct(missing_keys, unexpected_keys).\n"+
+			"Shapes agree; dtypes are converted. With strict every parameter is in the dict and\n"+
+			"nothing else. The error lists all that does not fit, and then nothing is copied.\n"+
+			">>> m = nn.LayerNorm(2)\n"+
+			">>> r = m.load_state_dict({\"weight\": tensor([3.0, 4.0])}, strict=False)\n"+
+			">>> m.weight.tolist(), r.missing_keys\n([3.0, 4.0], [\"bias\"])", loadStateDict),
+	)
+}
+
+// entries returns the parameters of m and of the modules below it with their
+// paths, in every place where one stands.
+func (m *Module) entries() []namedTensor {
+	var list []namedTensor
+	m.walk("", func(path string, m *Module) { list = append(list, m.own(path)...) })
+	return list
+}
+
+func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(fn, args, kwargs); err != nil {
+		return nil, err
+	}
+	d := starlark.NewDict(len(m.fields))
+	for _, p := range m.entries() {
+		t, err := p.x.get()
+		if err != nil {
+			return nil, err
+		}
+		if err := d.SetKey(starlark.String(p.path), e.wrap(t.Detach())); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// A loading is a call of load_state_dict.
+type loading struct {
+	fn         string
+	e          *Env
+	into       []namedTensor
+	from       map[string]starlark.Value
+	missing    []string // parameters that are not in the dict
+	unexpected []string // keys that name no parameter
+	bad        []string // what else does not fit
+}
+
+func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dict   *starlark.Dict
+		state  starlark.Value
+		strict = arg.Bool(true)
+	)
+	if err := arg.Unpack(fn, args, kwargs, "state_dict", &state, "strict?", &strict); err != nil {
+		return nil, err
+	}
+	dict, ok := state.(*starlark.Dict)
+	if !ok {
+		return nil, arg.In(fn, "state_dict", arg.Bad(state, "a dict of paths and tensors", "state_dict() gives one"))
+	}
+	l := &loading{fn: fn, e: e, into: m.entries(), from: map[string]starlark.Value{}}
+	if err := l.compare(dict); err != nil {
+		return nil, err
+	}
+	if err := l.refusal(m, bool(strict)); err != nil {
+		return nil, err
+	}
+	if err := l.copy(); err != nil {
+		return nil, err
+	}
+	return newStruct(starlark.StringDict{
+		"missing_keys":    stringList(l.missing),
+		"unexpected_keys": stringList(l.unexpected),
+	}), nil
+}
+
+// compare notes how dict and the parameters differ.
+func (l *loading) compare(dict *starlark.Dict) error {
+	expected := map[string]bool{}
+	for _, p := range l.into {
+		expected[p.path] = true
+		v, found, err := dict.Get(starlark.String(p.path))
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			l.missing = append(l.missing, p.path)
+			continue
+		}
+		l.from[p.path] = v
+		if err := l.compareOne(p, v); err != nil {
+			return err
+		}
+	}
+	for key := range starlark.Elements(dict) {
+		name, ok := starlark.AsString(key)
+		if !ok {
+			l.bad = append(l.bad, "the key "+arg.Show(key))
+		} else if !expected[name] {
+			l.unexpected = append(l.unexpected, name)
+		}
+	}
+	return nil
+}
+
+// compareOne notes how v differs from the parameter p.
+func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
+	to, err := p.x.get()
+	if err != nil {
+		return err
+	}
+	if err := checkFrozen(l.fn, to); err != nil {
+		return err
+	}
+	x, ok := v.(*Tensor)
+	if !ok {
+		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which is no tensor", arg.Show(v), p.path))
+		return nil
+	}
+	from, err := x.get()
+	if err != nil {
+		return err
+	}
+	if !from.Shape().Equal(to.Shape()) {
+		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which has shape %v", op.Describe(from), p.path, to.Shape()))
+	}
+	return nil
+}
+
+// refusal returns the error of a dict that does not fit m.
+func (l *loading) refusal(m *Module, strict bool) error {
+	var got []string
+	rule := ""
+	if strict && len(l.missing) > 0 {
+		got = append(got, "no "+quotedNames(l.missing))
+	}
+	if strict && len(l.unexpected) > 0 {
+		got = append(got, "unexpected "+quotedNames(l.unexpected))
+		if n := arg.Nearest(l.unexpected[0], l.missing); n != "" {
+			rule = fmt.Sprintf("did you mean %q?", n)
+		}
+	}
+	got = append(got, l.bad...)
+	if len(got) == 0 {
+		return nil
+	}
+	return &op.ArgError{Func: l.fn, Param: "state_dict", Got: strings.Join(got, "; "), Want: "a tensor for each parameter of " + m.Describe(), Rule: rule}
+}
+
+// copy copies the tensors into the parameters.
+func (l *loading) copy() error {
+	defer l.e.rank.Tape.SetEnabled(false)()
+	for _, p := range l.into {
+		v, ok := l.from[p.path]
+		if !ok {
+			continue
+		}
+		if err := l.e.copyInto(p.x, v.(*Tensor)); err != nil {
+			return arg.Rename(l.fn, err)
+		}
+	}
+	return nil
+}
+
+// The operators that fill a tensor, looked up once.
+var (
+	copyOp = op.Lookup("copy_")
+	zeroOp = op.Lookup("zero_")
+)
+
+// copyInto stores y in x.
+func (e *Env) copyInto(x, y *Tensor) error {
+	to, err := x.get()
+	if err != nil {
+		return err
+	}
+	from, err := y.get()
+	if err != nil {
+		return err
+	}
+	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{to, from}, nil)
+	return err
+}
+
+// zero fills t with zeros, unrecorded.
+func (e *Env) zero(t *tensor.Tensor) error {
+	defer e.rank.Tape.SetEnabled(false)()
+	_, err := e.rank.Apply(zeroOp, []*tensor.Tensor{t}, nil)
+	return err
+}
+
+// mostNames is how many names an error lists.
+const mostNames = 8
+
+// quotedNames returns names as an error lists them.
+func quotedNames(names []string) string {
+	var quoted []string
+	for i, name := range names {
+		if i == mostNames {
+			quoted = append(quoted, fmt.Sprintf("%d more", len(names)-i))
+			break
+		}
+		quoted = append(quoted, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// stringList returns names as a list.
+func stringList(names []string) *starlark.List {
+	list := make([]starlark.Value, len(names))
+	for i, name := range names {
+		list[i] = starlark.String(name)
+	}
+	return starlark.NewList(list)
+}

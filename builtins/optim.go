@@ -1,0 +1,390 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// An Optimizer changes parameters by their gradients.
+//
+// A group is parameters with hyperparameters of their own: a dict of a script,
+// which may change them between steps. It is read and checked at every step.
+type Optimizer struct {
+	env    *Env
+	rule   *optimRule
+	groups []*starlark.Dict
+	state  map[*Tensor]*paramState
+	frozen bool
+}
+
+// An optimRule is a kind of optimiser.
+type optimRule struct {
+	name  string
+	hyper []*hyper
+	// all names the tensors that it may keep for a parameter, and buffers those
+	// that it keeps for each of a group.
+	all     []string
+	buffers func(g *group) []string
+	// update makes one step of one parameter.
+	update func(u *paramStep)
+	// check refuses hyperparameters that do not go together; it may be nil.
+	check func(g *group) error
+}
+
+// A hyper is a hyperparameter.
+type hyper struct {
+	name  string
+	value starlark.Value // unless it is given
+	// check returns an error without function and parameter if v does not fit.
+	check func(v starlark.Value) error
+}
+
+// A paramState is what an optimiser keeps for a parameter.
+type paramState struct {
+	steps   int // made so far
+	buffers map[string]*Tensor
+}
+
+var _ starlark.HasSetField = (*Optimizer)(nil)
+
+func (o *Optimizer) Type() string          { return o.rule.name }
+func (o *Optimizer) Truth() starlark.Bool  { return true }
+func (o *Optimizer) Hash() (uint32, error) { return 0, unhashable(o) }
+
+// owner implements owned.
+func (o *Optimizer) owner() string { return "Optimizer" }
+
+// Freeze makes the optimiser and its parameters read-only: it belongs to a
+// loaded file.
+func (o *Optimizer) Freeze() {
+	if o.frozen {
+		return
+	}
+	o.frozen = true
+	for _, d := range o.groups {
+		d.Freeze()
+	}
+	for _, s := range o.state {
+		for _, x := range s.buffers {
+			x.Freeze()
+		}
+	}
+}
+
+// mayChange returns an error of the function fn if the optimiser is frozen.
+func (o *Optimizer) mayChange(fn string) error {
+	if !o.frozen {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Got: "a frozen " + o.rule.name, Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+}
+
+// String shows the groups.
+func (o *Optimizer) String() string {
+	var parts []string
+	for i, d := range o.groups {
+		text := ""
+		if len(o.groups) > 1 {
+			text = fmt.Sprintf("group %d: ", i)
+		}
+		var fields []string
+		for _, h := range o.rule.hyper {
+			fields = append(fields, h.name+"="+arg.Show(valueAt(d, h.name)))
+		}
+		parts = append(parts, text+strings.Join(fields, ", "))
+	}
+	return o.rule.name + "(" + strings.Join(parts, "; ") + ")"
+}
+
+// Attr implements starlark.HasAttrs.
+func (o *Optimizer) Attr(name string) (starlark.Value, error) {
+	return o.env.attr("Optimizer", o, name)
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (o *Optimizer) AttrNames() []string { return attrNames("Optimizer") }
+
+// SetField implements starlark.HasSetField: lr can be assigned.
+func (o *Optimizer) SetField(name string, v starlark.Value) error {
+	if name != "lr" {
+		if types()["Optimizer"].members[name] != nil {
+			return fmt.Errorf("can't assign to .%s of a %s", name, o.rule.name)
+		}
+		return starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s field to assign to", o.rule.name, name))
+	}
+	if err := o.mayChange("lr"); err != nil {
+		return err
+	}
+	if err := notNegative(v); err != nil {
+		return arg.In("lr", "", err)
+	}
+	for _, d := range o.groups {
+		if err := d.SetKey(starlark.String("lr"), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newOptimizer returns the constructor of optimisers of rule r.
+func newOptimizer(r *optimRule) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var params starlark.Value
+		values := make([]starlark.Value, len(r.hyper))
+		pairs := []any{"params", &params}
+		for i, h := range r.hyper {
+			values[i] = h.value
+			pairs = append(pairs, h.name+"?", &values[i])
+		}
+		if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
+			return nil, err
+		}
+		for i, h := range r.hyper {
+			if err := h.check(values[i]); err != nil {
+				return nil, arg.In(b.Name(), h.name, err)
+			}
+		}
+		o := &Optimizer{env: e, rule: r, state: map[*Tensor]*paramState{}}
+		if err := o.addGroups(b.Name(), params, values); err != nil {
+			return nil, err
+		}
+		return o, nil
+	}
+}
+
+// addGroups adds the groups of params: a list of tensors, or of dicts with
+// hyperparameters, which are values where a dict does not have them.
+func (o *Optimizer) addGroups(fn string, params starlark.Value, values []starlark.Value) error {
+	bad := func(err error) error { return arg.In(fn, "params", err) }
+	var list arg.List
+	if x, ok := params.(*Tensor); ok {
+		list = arg.List{x}
+	} else if list.Unpack(params) != nil {
+		return bad(arg.Bad(params, "a list of tensors, or of dicts with \"params\"", "m.parameters() is one"))
+	}
+	if len(list) == 0 {
+		return bad(arg.Bad(params, "at least one tensor", ""))
+	}
+	if _, dicts := list[0].(*starlark.Dict); !dicts {
+		d := starlark.NewDict(1)
+		if err := d.SetKey(starlark.String("params"), starlark.NewList(list)); err != nil {
+			return err
+		}
+		list = arg.List{d}
+	}
+	seen := map[*Tensor]bool{}
+	for i, v := range list {
+		d, ok := v.(*starlark.Dict)
+		if !ok {
+			return bad(arg.BadItem(v, i, "a dict with \"params\", as before it"))
+		}
+		if err := o.addGroup(fn, d, values, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addGroup adds the group that d of a script describes.
+func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Value, seen map[*Tensor]bool) error {
+	known := []string{"params"}
+	own := starlark.NewDict(len(values) + 1)
+	params := valueAt(d, "params")
+	if params == nil {
+		return arg.In(fn, "params", arg.Bad(d, "a dict with \"params\"", ""))
+	}
+	tensors, err := optimized(params, seen)
+	if err != nil {
+		return arg.In(fn, "params", err)
+	}
+	if err := own.SetKey(starlark.String("params"), tensors); err != nil {
+		return err
+	}
+	for i, h := range o.rule.hyper {
+		known = append(known, h.name)
+		v := valueAt(d, h.name)
+		if v == nil {
+			v = values[i]
+		}
+		if err := own.SetKey(starlark.String(h.name), v); err != nil {
+			return err
+		}
+	}
+	for _, key := range d.Keys() {
+		if name, ok := starlark.AsString(key); !ok || !slices.Contains(known, name) {
+			rule := ""
+			if n := arg.Nearest(name, known); n != "" {
+				rule = fmt.Sprintf("did you mean %q?", n)
+			}
+			return arg.In(fn, "params", arg.Bad(key, "one of "+quotedNames(known), rule))
+		}
+	}
+	o.groups = append(o.groups, own)
+	_, _, err = o.ready(fn, own)
+	return err
+}
+
+// optimized returns v, a tensor or a list of them, as a tuple, after checking
+// that each can be optimised and is in no group twice.
+func optimized(v starlark.Value, seen map[*Tensor]bool) (starlark.Tuple, error) {
+	if x, ok := v.(*Tensor); ok {
+		v = starlark.Tuple{x}
+	}
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return nil, arg.Bad(v, "a list of tensors", "m.parameters() is one")
+	}
+	if len(list) == 0 {
+		return nil, arg.Bad(v, "at least one tensor", "")
+	}
+	for i, v := range list {
+		x, ok := v.(*Tensor)
+		if !ok {
+			return nil, arg.BadItem(v, i, "a tensor")
+		}
+		if err := canOptimize(x, i); err != nil {
+			return nil, err
+		}
+		if seen[x] {
+			return nil, arg.BadItem(x, i, "each tensor once")
+		}
+		seen[x] = true
+	}
+	return starlark.Tuple(list), nil
+}
+
+// canOptimize returns an error unless x, at index i, is a leaf that requires
+// grad. A Parameter need not, and is left alone then.
+func canOptimize(x *Tensor, i int) error {
+	t, err := x.get()
+	switch {
+	case err != nil:
+		return err
+	case !grad.IsLeaf(t):
+		return &op.ArgError{Got: fmt.Sprintf("the result of an operation at index %d", i), Want: "a leaf", Rule: ".detach().requires_grad_() makes one"}
+	case !t.RequiresGrad() && !x.parameter:
+		return &op.ArgError{Got: fmt.Sprintf("%s at index %d, which does not require grad", op.Describe(t), i), Want: "a tensor that does", Rule: ".requires_grad_() says so"}
+	}
+	return nil
+}
+
+// valueAt returns d[key], or nil.
+func valueAt(d *starlark.Dict, key string) starlark.Value {
+	if v, found, _ := d.Get(starlark.String(key)); found {
+		return v
+	}
+	return nil
+}
+
+// A group reads a group of an optimiser for the function fn. After the first
+// error it gives zeros.
+type group struct {
+	o   *Optimizer
+	fn  string
+	d   *starlark.Dict
+	err error
+}
+
+// get returns a hyperparameter, checked.
+func (g *group) get(name string) starlark.Value {
+	v := valueAt(g.d, name)
+	for _, h := range g.o.rule.hyper {
+		if h.name != name {
+			continue
+		}
+		if err := h.check(v); err != nil {
+			if g.err == nil {
+				g.err = arg.In(g.fn, name, err)
+			}
+			return h.value
+		}
+		return v
+	}
+	panic("builtins: " + g.o.rule.name + " has no " + name)
+}
+
+// float returns a hyperparameter that is a number.
+func (g *group) float(name string) float64 {
+	f, _ := starlark.AsFloat(g.get(name))
+	return f
+}
+
+// on returns a hyperparameter that is True or False.
+func (g *group) on(name string) bool { return g.get(name) == starlark.True }
+
+// params returns the parameters.
+func (g *group) params() []*Tensor {
+	list, err := optimized(valueAt(g.d, "params"), map[*Tensor]bool{})
+	if err != nil {
+		if g.err == nil {
+			g.err = arg.In(g.fn, "params", err)
+		}
+		return nil
+	}
+	tensors := make([]*Tensor, len(list))
+	for i, x := range list {
+		tensors[i] = x.(*Tensor)
+	}
+	return tensors
+}
+
+// group returns the group d, read for the function fn and checked.
+func (o *Optimizer) group(fn string, d *starlark.Dict) (*group, error) {
+	g := &group{o: o, fn: fn, d: d}
+	for _, h := range o.rule.hyper {
+		g.get(h.name)
+	}
+	if g.err == nil && o.rule.check != nil {
+		g.err = arg.In(fn, "", o.rule.check(g))
+	}
+	return g, g.err
+}
+
+// ready reads d for the function fn, and makes the buffers of its parameters
+// that are not there, as zeros.
+func (o *Optimizer) ready(fn string, d *starlark.Dict) (*group, []*Tensor, error) {
+	g, err := o.group(fn, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, params := o.rule.buffers(g), g.params()
+	for _, x := range params {
+		if err := o.ensure(fn, x, names); err != nil {
+			return nil, nil, err
+		}
+	}
+	return g, params, g.err
+}
+
+// ensure makes the buffers of x called names that are not there.
+func (o *Optimizer) ensure(fn string, x *Tensor, names []string) error {
+	s := o.state[x]
+	if s == nil {
+		s = &paramState{buffers: map[string]*Tensor{}}
+		o.state[x] = s
+	}
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	defer o.env.rank.Tape.SetEnabled(false)()
+	for _, name := range names {
+		if s.buffers[name] != nil {
+			continue
+		}
+		b, err := o.env.rank.Do("zeros_like", []*tensor.Tensor{t}, op.None)
+		if err != nil {
+			return arg.Rename(fn, err)
+		}
+		s.buffers[name] = o.env.wrap(b)
+	}
+	return nil
+}

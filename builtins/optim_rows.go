@@ -1,0 +1,182 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+)
+
+// The hyperparameters that optimisers share.
+var (
+	lrHyper = &hyper{"lr", starlark.Float(1e-3), notNegative}
+
+	betasHyper   = &hyper{"betas", starlark.Tuple{starlark.Float(0.9), starlark.Float(0.999)}, twoBetas}
+	epsHyper     = &hyper{"eps", starlark.Float(1e-8), notNegative}
+	amsgradHyper = &hyper{"amsgrad", starlark.False, trueOrFalse}
+)
+
+var (
+	sgdRule = &optimRule{
+		name: "SGD",
+		hyper: []*hyper{
+			lrHyper,
+			{"momentum", starlark.Float(0), notNegative},
+			{"dampening", starlark.Float(0), anyNumber},
+			{"weight_decay", starlark.Float(0), notNegative},
+			{"nesterov", starlark.False, trueOrFalse},
+		},
+		all:     []string{"momentum_buffer"},
+		buffers: sgdBuffers,
+		update:  updateSGD,
+		check:   checkNesterov,
+	}
+	adamRule = &optimRule{
+		name:    "Adam",
+		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {"weight_decay", starlark.Float(0), notNegative}, amsgradHyper},
+		all:     adamTensors,
+		buffers: adamBuffers,
+		update:  updateAdam,
+	}
+	adamWRule = &optimRule{
+		name:    "AdamW",
+		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {"weight_decay", starlark.Float(0.01), notNegative}, amsgradHyper},
+		all:     adamTensors,
+		buffers: adamBuffers,
+		update:  updateAdamW,
+	}
+)
+
+func sgdBuffers(g *group) []string {
+	if g.float("momentum") == 0 {
+		return nil
+	}
+	return []string{"momentum_buffer"}
+}
+
+// adamTensors are what Adam keeps: m, v, and with amsgrad the greatest v.
+var adamTensors = []string{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}
+
+func adamBuffers(g *group) []string {
+	if g.on("amsgrad") {
+		return adamTensors
+	}
+	return adamTensors[:2]
+}
+
+const docParams = "params is a list of tensors, such as m.parameters(), or a list of dicts that have it\n" +
+	"under \"params\" and hyperparameters of their own. The tensors are leaves that require\n" +
+	"grad; a Parameter that does not is left alone. "
+
+func init() {
+	register(&Row{
+		Name: "optim", Namespace: true,
+		Doc: "optim is the module of optimisers, which change parameters by their gradients.",
+	}, &Row{
+		Name: "optim.SGD",
+		Doc: "SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False) returns an optimiser that goes down the gradient.\n" +
+			docParams + "A step is, for the gradient d,\n" +
+			"  d = d + weight_decay p\n" +
+			"  b = momentum b + (1 - dampening) d, or d in the first step\n" +
+			"  d = b, or with nesterov d + momentum b\n" +
+			"  p = p - lr d\n" +
+			"where the lines with b are there with a momentum only.\n" +
+			">>> w = tensor([2.0], requires_grad=True)\n" +
+			">>> opt = optim.SGD([w], lr=0.25)\n" +
+			">>> (w * w).sum().backward()\n" +
+			">>> opt.step()\n" +
+			">>> w.tolist()\n[1.0]",
+		Fn: newOptimizer(sgdRule),
+	}, &Row{
+		Name: "optim.Adam",
+		Doc: "Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n" +
+			docParams + "Step t is, for the gradient d,\n" +
+			"  d = d + weight_decay p\n" +
+			"  m = m + (1 - beta1) (d - m)\n" +
+			"  v = beta2 v + (1 - beta2) d²\n" +
+			"  p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)\n" +
+			"and takes the greatest v so far with amsgrad.\n" +
+			">>> w = tensor([2.0], requires_grad=True)\n" +
+			">>> opt = optim.Adam([w], lr=0.5)\n" +
+			">>> (w * w).sum().backward()\n" +
+			">>> opt.step()\n" +
+			">>> w.tolist()\n[1.5]",
+		Fn: newOptimizer(adamRule),
+	}, &Row{
+		Name: "optim.AdamW",
+		Doc: "AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False) returns an optimiser that is Adam, but for the decay of the weights.\n" +
+			docParams + "A step begins\n" +
+			"with p = p (1 - lr weight_decay), and the gradient is left as it is; see Adam.\n" +
+			">>> w = tensor([2.0], requires_grad=True)\n" +
+			">>> opt = optim.AdamW([w], lr=0.5, weight_decay=1.0)\n" +
+			">>> (w * w).sum().backward()\n" +
+			">>> opt.step()\n" +
+			">>> fmt(w, \".4f\")\n\"0.5000\"",
+		Fn: newOptimizer(adamWRule),
+	})
+}
+
+// optimRow returns a row for a method of optimisers.
+func optimRow(name, doc string, do func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
+	return &Row{Name: "Optimizer." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return do(b.Receiver().(*Optimizer), b.Name(), args, kwargs)
+	}}
+}
+
+func init() {
+	register(
+		&Row{Name: "Optimizer", Doc: "Optimizer is the type of optimisers, as optim makes them; type(x) is the kind: \"SGD\"."},
+		&Row{Name: "Optimizer.lr",
+			Doc: "lr is the learning rate: of the first group, where groups have their own. Assigning sets that of every group.\n" +
+				">>> opt = optim.SGD([zeros(2, requires_grad=True)], lr=0.5)\n" +
+				">>> opt.lr = opt.lr / 2\n" +
+				">>> opt.lr\n0.25",
+			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+				return valueAt(x.(*Optimizer).groups[0], "lr"), nil
+			}},
+		&Row{Name: "Optimizer.param_groups",
+			Doc: "param_groups is the tuple of the groups: dicts of \"params\" and of hyperparameters, which can be changed between steps.\n" +
+				">>> a, b = zeros(1, requires_grad=True), zeros(1, requires_grad=True)\n" +
+				">>> opt = optim.SGD([{\"params\": [a]}, {\"params\": [b], \"lr\": 0.5}], lr=0.25)\n" +
+				">>> [g[\"lr\"] for g in opt.param_groups]\n[0.25, 0.5]\n" +
+				">>> opt.param_groups[1][\"lr\"] = 0.125",
+			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+				var groups starlark.Tuple
+				for _, d := range x.(*Optimizer).groups {
+					groups = append(groups, d)
+				}
+				return groups, nil
+			}},
+		optimRow("step", "step() changes every parameter that has a gradient by it. Nothing is recorded.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> w.grad = ones(1)\n"+
+			">>> optim.SGD([w], lr=0.5).step()\n"+
+			">>> w.tolist()\n[1.5]",
+			func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				if err := arg.Unpack(fn, args, kwargs); err != nil {
+					return nil, err
+				}
+				return starlark.None, o.stepAll(fn)
+			}),
+		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> w.backward()\n"+
+			">>> optim.SGD([w]).zero_grad()\n"+
+			">>> w.grad == None\nTrue",
+			func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				toNone := arg.Bool(true)
+				if err := arg.Unpack(fn, args, kwargs, "set_to_none?", &toNone); err != nil {
+					return nil, err
+				}
+				for _, d := range o.groups {
+					g := &group{o: o, fn: fn, d: d}
+					if err := o.env.zeroGrads(fn, g.params(), bool(toNone)); err != nil {
+						return nil, err
+					}
+					if g.err != nil {
+						return nil, g.err
+					}
+				}
+				return starlark.None, nil
+			}),
+	)
+}

@@ -1,0 +1,199 @@
+package builtins
+
+import (
+	"math"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A paramStep is one step of one parameter. Its operators are applied in turn,
+// unrecorded, until an error.
+type paramStep struct {
+	chain
+	g     *group
+	state *paramState
+	p, dp *tensor.Tensor // the parameter and its gradient
+}
+
+// buffer returns what the optimiser keeps for the parameter under name.
+func (u *paramStep) buffer(name string) *tensor.Tensor {
+	t, err := u.state.buffers[name].get()
+	u.fail(err)
+	return t
+}
+
+// weighted returns a x + b y.
+func (u *paramStep) weighted(x, y *tensor.Tensor, a, b float64) *tensor.Tensor {
+	return u.do("combine", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
+}
+
+// weigh stores a x + b y in x.
+func (u *paramStep) weigh(x, y *tensor.Tensor, a, b float64) {
+	u.do("combine_", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
+}
+
+// stepAll makes a step of every parameter that has a gradient.
+func (o *Optimizer) stepAll(fn string) error {
+	if err := o.mayChange(fn); err != nil {
+		return err
+	}
+	defer o.env.rank.Tape.SetEnabled(false)()
+	for _, d := range o.groups {
+		g, params, err := o.ready(fn, d)
+		if err != nil {
+			return err
+		}
+		for _, x := range params {
+			if err := o.updateOne(g, x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// updateOne makes a step of x, of the group g.
+func (o *Optimizer) updateOne(g *group, x *Tensor) error {
+	t, err := x.get()
+	if err != nil || !t.RequiresGrad() {
+		return err
+	}
+	if err := checkFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
+		return err
+	}
+	u := &paramStep{chain: chain{e: o.env, fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
+	u.state.steps++
+	o.rule.update(u)
+	return u.err
+}
+
+// updateSGD is
+//
+//	d = dp + weight_decay p
+//	b = momentum b + (1 - dampening) d      d in the first step
+//	d = b                                   with nesterov d + momentum b
+//	p = p - lr d
+//
+// where b and the choice of d are there with a momentum only; PyTorch's order
+// of operations.
+func updateSGD(u *paramStep) {
+	d := u.dp
+	if decay := u.g.float("weight_decay"); decay != 0 {
+		d = u.weighted(u.p, d, decay, 1)
+	}
+	if momentum := u.g.float("momentum"); momentum != 0 {
+		b := u.buffer("momentum_buffer")
+		if u.state.steps == 1 {
+			u.do("copy_", []*tensor.Tensor{b, d})
+		} else {
+			u.weigh(b, d, momentum, 1-u.g.float("dampening"))
+		}
+		if u.g.on("nesterov") {
+			d = u.weighted(d, b, 1, momentum)
+		} else {
+			d = b
+		}
+	}
+	u.weigh(u.p, d, 1, -u.g.float("lr"))
+}
+
+// updateAdam is Adam with the decay of the weights in the gradient.
+//
+// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+func updateAdam(u *paramStep) {
+	d := u.dp
+	if decay := u.g.float("weight_decay"); decay != 0 {
+		d = u.weighted(u.p, d, decay, 1)
+	}
+	u.adam(d)
+}
+
+// updateAdamW is Adam with the decay of the weights apart from the gradient.
+//
+// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
+func updateAdamW(u *paramStep) {
+	if keep := 1 - u.g.float("lr")*u.g.float("weight_decay"); keep != 1 {
+		u.do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
+	}
+	u.adam(u.dp)
+}
+
+// adam is, in step t,
+//
+//	m = m + (1 - beta1) (d - m)
+//	v = beta2 v + (1 - beta2) d²
+//	p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)
+//
+// with the greatest v so far in the last line, if amsgrad; PyTorch's order of
+// operations.
+func (u *paramStep) adam(d *tensor.Tensor) {
+	beta1, beta2 := u.g.betas()
+	m, v := u.buffer("exp_avg"), u.buffer("exp_avg_sq")
+	u.do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
+	u.do("add_square_", []*tensor.Tensor{v, d}, op.Float1(beta2), op.Float1(1-beta2))
+	if u.g.on("amsgrad") {
+		most := u.buffer("max_exp_avg_sq")
+		u.do("copy_", []*tensor.Tensor{most, u.do("maximum", []*tensor.Tensor{most, v})})
+		v = most
+	}
+	t := float64(u.state.steps)
+	rate := u.g.float("lr") / (1 - math.Pow(beta1, t))
+	root := math.Sqrt(1 - math.Pow(beta2, t))
+	u.do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(u.g.float("eps")))
+}
+
+// betas returns the hyperparameter of that name.
+func (g *group) betas() (beta1, beta2 float64) {
+	var pair arg.List
+	if err := pair.Unpack(g.get("betas")); err != nil {
+		return 0, 0 // g.err tells
+	}
+	beta1, _ = starlark.AsFloat(pair[0])
+	beta2, _ = starlark.AsFloat(pair[1])
+	return beta1, beta2
+}
+
+// notNegative checks a number that is 0 or more.
+func notNegative(v starlark.Value) error {
+	var f arg.Float
+	if err := f.Unpack(v); err != nil {
+		return err
+	}
+	if !(f >= 0) || math.IsInf(float64(f), 1) {
+		return arg.Bad(v, "a non-negative number", "")
+	}
+	return nil
+}
+
+// anyNumber checks a number.
+func anyNumber(v starlark.Value) error { return new(arg.Float).Unpack(v) }
+
+// trueOrFalse checks a bool.
+func trueOrFalse(v starlark.Value) error { return new(arg.Bool).Unpack(v) }
+
+// twoBetas checks a pair of numbers from 0 to 1, without 1.
+func twoBetas(v starlark.Value) error {
+	var pair arg.List
+	if err := pair.Unpack(v); err != nil || len(pair) != 2 {
+		return arg.Bad(v, "a pair of numbers", "")
+	}
+	for i, b := range pair {
+		var f arg.Float
+		if err := f.Unpack(b); err != nil || !(f >= 0 && f < 1) {
+			return arg.BadItem(b, i, "a number from 0 to 1, without 1")
+		}
+	}
+	return nil
+}
+
+// checkNesterov refuses Nesterov's momentum where there is none.
+func checkNesterov(g *group) error {
+	if g.on("nesterov") && (g.float("momentum") <= 0 || g.float("dampening") != 0) {
+		return &op.ArgError{Func: g.fn, Param: "nesterov", Got: "True", Want: "False", Rule: "it needs a momentum and no dampening"}
+	}
+	return nil
+}
