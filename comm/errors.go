@@ -178,22 +178,25 @@ func (p *phrases) join(phrase func(ranks []int, text string) string) string {
 	return strings.Join(all, ", ")
 }
 
-// rankList names ranks, which are ascending: "rank 2", "ranks 0-3,5".
+// rankList names ranks, which are ascending, three or more neighbours by the
+// first and the last: "rank 2", "ranks 0,1", "ranks 0-3,5".
 func rankList(ranks []int) string {
-	var runs []string
-	for i := 0; i < len(ranks); {
-		end := i + 1
-		for end < len(ranks) && ranks[end] == ranks[end-1]+1 {
-			end++
+	var words []string
+	for rest := ranks; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n] == rest[0]+n {
+			n++
 		}
-		run := strconv.Itoa(ranks[i])
-		if end-i > 1 {
-			run += "-" + strconv.Itoa(ranks[end-1])
+		word := strconv.Itoa(rest[0])
+		if n < 3 {
+			n = 1
+		} else {
+			word += "-" + strconv.Itoa(rest[n-1])
 		}
-		runs = append(runs, run)
-		i = end
+		words = append(words, word)
+		rest = rest[n:]
 	}
-	return verb(ranks, "rank ", "ranks ") + strings.Join(runs, ",")
+	return verb(ranks, "rank ", "ranks ") + strings.Join(words, ",")
 }
 
 // verb returns one if there is one rank, and many otherwise.

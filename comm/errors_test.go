@@ -13,9 +13,9 @@ func TestRankList(t *testing.T) {
 		want  string
 	}{
 		{[]int{2}, "rank 2"},
-		{[]int{0, 1}, "ranks 0-1"},
+		{[]int{0, 1}, "ranks 0,1"},
 		{[]int{0, 2}, "ranks 0,2"},
-		{[]int{0, 1, 2, 5, 7, 8}, "ranks 0-2,5,7-8"},
+		{[]int{0, 1, 2, 5, 7, 8}, "ranks 0-2,5,7,8"},
 	} {
 		if got := rankList(test.ranks); got != test.want {
 			t.Errorf("%v: got %q, want %q", test.ranks, got, test.want)
@@ -83,7 +83,7 @@ func TestErrorFields(t *testing.T) {
 		{
 			&DeadlockError{[]Wait{{1, "barrier", "barrier()", "a:2:1", []int{0, 3}}, {2, "barrier", "barrier()", "a:2:1", []int{0, 3}}}, []int{0, 3}},
 			"deadlock", "barrier", []int{1, 2},
-			"barrier: deadlock: ranks 1-2 wait in barrier() at a:2:1 for ranks 0,3; ranks 0,3 have ended",
+			"barrier: deadlock: ranks 1,2 wait in barrier() at a:2:1 for ranks 0,3; ranks 0,3 have ended",
 		},
 		{
 			&PeerError{"recv", 3, cause}, "peer", "recv", []int{3}, "recv: rank 3 failed: boom",

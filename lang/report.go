@@ -190,7 +190,10 @@ func (f *Failure) here() string {
 		return "before the first line"
 	}
 	function := f.Function
-	if function == "" {
+	switch {
+	case f.shared() && f.Within != "":
+		function = f.Within // the failure's function is that of another rank, perhaps
+	case function == "":
 		function = f.Trace[i].Name
 	}
 	return fmt.Sprintf("in %s at %s", function, f.Trace[i].Pos)

@@ -50,10 +50,10 @@ var standstills = []standstill{
 			return r.barrier(r.world)
 		},
 		map[int]string{
-			0: "barrier: deadlock: rank 0 waits in barrier() at line of 0 for ranks 2-3, " +
-				"rank 1 waits in barrier() at line of 1 for ranks 2-3; ranks 2-3 have ended",
-			1: "barrier: deadlock: rank 0 waits in barrier() at line of 0 for ranks 2-3, " +
-				"rank 1 waits in barrier() at line of 1 for ranks 2-3; ranks 2-3 have ended",
+			0: "barrier: deadlock: rank 0 waits in barrier() at line of 0 for ranks 2,3, " +
+				"rank 1 waits in barrier() at line of 1 for ranks 2,3; ranks 2,3 have ended",
+			1: "barrier: deadlock: rank 0 waits in barrier() at line of 0 for ranks 2,3, " +
+				"rank 1 waits in barrier() at line of 1 for ranks 2,3; ranks 2,3 have ended",
 			2: "", 3: "",
 		},
 	},
