@@ -75,11 +75,10 @@ func (e *Env) reason(err error) error {
 // stops a program that was told to.
 const cancelledPrefix = "Starlark computation cancelled: "
 
-// resume lets the program go on after the error that a value left.
+// resume lets the program go on after an error that stopped the interpreter:
+// one that a value left, or a call too deep.
 func (e *Env) resume() {
-	if e.Pending() == nil {
-		return
-	}
+	e.pending = nil
 	e.thread.Uncancel()
 	if ctx := e.rank.Context(); ctx.Err() != nil {
 		e.thread.Cancel(ctx.Err().Error()) // which Uncancel may have undone
@@ -114,6 +113,7 @@ func (e *Env) newError(cause, stopped error) *Error {
 	}
 	f.message = strings.TrimPrefix(cause.Error(), within+": ")
 	f.message = strings.TrimPrefix(f.message, f.function+": ")
+	f.message = strings.TrimPrefix(f.message, cancelledPrefix)
 	if f.message == "Starlark stack overflow" { // as reports say it
 		f.message = "stack overflow: calls are nested too deeply (recursion without an end?)"
 	}

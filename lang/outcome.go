@@ -7,6 +7,9 @@ import (
 // An Outcome says how a program ended on every rank.
 type Outcome struct {
 	Ranks []Result // by rank
+
+	stop     stopReason // why the program was ended from outside, or ""
+	stopText string
 }
 
 // A Result says how a program ended on one rank.
@@ -28,14 +31,36 @@ func (o *Outcome) OK() bool {
 	})
 }
 
-// Interrupted reports whether the user ended the program.
-func (o *Outcome) Interrupted() bool {
-	return o.any(func(f *Failure) bool { return f.Stop == stopInterrupt })
+// Killed returns the ranks that were killed on purpose, ascending. A nil
+// Outcome has none.
+func (o *Outcome) Killed() []int {
+	if o == nil {
+		return nil
+	}
+	var ranks []int
+	for rank, r := range o.Ranks {
+		if r.Failure != nil && r.Failure.Killed {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
 }
 
+// Interrupted reports whether the user ended the program.
+func (o *Outcome) Interrupted() bool { return o.stoppedFor(stopInterrupt) }
+
 // TimedOut reports whether the program ran into its time limit.
-func (o *Outcome) TimedOut() bool {
-	return o.any(func(f *Failure) bool { return f.Stop == stopTimeout })
+func (o *Outcome) TimedOut() bool { return o.stoppedFor(stopTimeout) }
+
+// Hung reports whether a rank was told to stop and has not.
+func (o *Outcome) Hung() bool {
+	return o.any(func(f *Failure) bool { return f.Stop == stopHung })
+}
+
+// stoppedFor reports whether a rank was ended for the given reason, or was told
+// to end for it and did not.
+func (o *Outcome) stoppedFor(why stopReason) bool {
+	return o.any(func(f *Failure) bool { return f.Stop == why || f.Stop == stopHung && o.stop == why })
 }
 
 // Values returns the values of the ranks that ran, as MergeValues shows them.

@@ -207,6 +207,9 @@ func (r *report) headline(o *Outcome) {
 			return
 		}
 	}
+	if o.Interrupted() || o.TimedOut() { // and no rank heeds it
+		fmt.Fprintf(r, "%s\n", o.stopText)
+	}
 }
 
 // others writes where the ranks were that are not reported on themselves.

@@ -53,7 +53,7 @@ func (s *Session) start(p Program, ranks []int) *running {
 		Session: s,
 		seq:     s.seq,
 		sink:    newSink(s.opts.Out, s.opts.Mode, ranks, len(s.conns)),
-		outcome: &Outcome{make([]Result, len(s.conns))},
+		outcome: &Outcome{Ranks: make([]Result, len(s.conns))},
 		waiting: make(map[int]bool),
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
@@ -171,6 +171,7 @@ func (r *running) stop(why stopReason, text string) {
 	}
 	if r.giveUp == nil {
 		r.giveUp = time.After(r.opts.Patience)
+		r.outcome.stop, r.outcome.stopText = why, text
 	}
 }
 

@@ -182,7 +182,7 @@ func TestPatience(t *testing.T) {
 		if got := o.ExitStatus(); got != StatusJob {
 			t.Errorf("exit status: got %d, want %d", got, StatusJob)
 		}
-		contains(t, report, "rank 0: finished\nrank 1: does not stop")
+		contains(t, report, "timed out after 1s (--timeout)\nrank 0: finished\nrank 1: does not stop")
 		if _, err := b.Run(t.Context(), p); err == nil {
 			t.Error("a second run: got no error")
 		}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +49,19 @@ const maxRanks = 1 << 14
 func checkRanks(n int) error {
 	if n < 1 || n > maxRanks {
 		return usagef("for flag -n: got %d, want a number of ranks from 1 to %d", n, maxRanks)
+	}
+	return nil
+}
+
+// check returns a usage error if a limit makes no sense.
+func (l *limits) check() error {
+	if l.timeout < 0 {
+		return usagef("for flag --timeout: got %v, want a duration that is not negative", l.timeout)
+	}
+	for _, dir := range l.allow {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return usagef("for flag --allow: got %q, want a folder", dir)
+		}
 	}
 	return nil
 }
@@ -107,31 +122,73 @@ func (r *ranks) tmpDir(n int) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
+// maxUnreceived is how many places of sends without a receive are listed.
+const maxUnreceived = 20
+
 // unreceived returns an error about the messages that nobody received, or
-// nil. The programs have ended.
-func (r *ranks) unreceived() error {
-	left := r.job.Unreceived()
+// nil. What a killed rank sent or was sent is excused. The programs have ended.
+func (r *ranks) unreceived(killed []int) error {
+	all := r.job.Unreceived()
+	left := all[:0]
+	for _, m := range all {
+		if !slices.Contains(killed, m.Src) && !slices.Contains(killed, m.Dst) {
+			left = append(left, m)
+		}
+	}
 	if len(left) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Error in send: %d messages were sent and never received:", len(left))
 	if len(left) == 1 {
-		b.Reset()
 		b.WriteString("Error in send: a message was sent and never received:")
+	} else {
+		fmt.Fprintf(&b, "Error in send: %d messages were sent and never received:", len(left))
 	}
-	for _, m := range left {
-		fmt.Fprintf(&b, "\n  from rank %d to rank %d with tag %d, sent at %s", m.Src, m.Dst, m.Tag, m.Where)
+	for lines := 0; len(left) > 0; lines++ {
+		if lines == maxUnreceived {
+			fmt.Fprintf(&b, "\n  and %d more", len(left))
+			break
+		}
+		m, times := left[0], 1
+		for times < len(left) && left[times] == m {
+			times++
+		}
+		left = left[times:]
+		fmt.Fprintf(&b, "\n  from rank %d to rank %d with tag %d", m.Src, m.Dst, m.Tag)
+		if m.Group != "world" {
+			fmt.Fprintf(&b, " in %s", m.Group)
+		}
+		fmt.Fprintf(&b, ", sent at %s", m.Where)
+		if times > 1 {
+			fmt.Fprintf(&b, " (%d times)", times)
+		}
 	}
-	return fmt.Errorf("%s", b.String())
+	return errors.New(b.String())
 }
 
-// stop ends the ranks and removes what they left in temporary folders.
+// abandon removes what the ranks left in temporary folders and does not wait
+// for them: one of them does not stop, and the process is about to.
+func (r *ranks) abandon() { os.RemoveAll(r.scratch) }
+
+// patience is how long stop waits for ranks that should have ended.
+const patience = 5 * time.Second
+
+// stop ends the ranks and removes what they left in temporary folders. A rank
+// inside a step of the interpreter that nothing can interrupt is left to the
+// end of the process.
 func (r *ranks) stop() {
 	for _, c := range r.conns {
 		c.(*lang.PipeConn).Close()
 	}
-	r.job.Stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.job.Stop()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+	}
 	os.RemoveAll(r.scratch)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
@@ -138,7 +139,7 @@ func (c *command) run(std *stdio, args []string) error {
 			return err
 		}
 		if err != nil {
-			return usageError{err}
+			return usageError{flagError(fs, err)}
 		}
 		done := len(args) - fs.NArg()
 		if fs.NArg() == 0 || done > 0 && args[done-1] == "--" {
@@ -150,6 +151,55 @@ func (c *command) run(std *stdio, args []string) error {
 			return body(std, append(rest, args...))
 		}
 	}
+}
+
+// Errors of package flag, which it returns as texts alone.
+var (
+	badValue    = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]*): (.*)$`)
+	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
+	lacksValue  = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+)
+
+// flagError says what is wrong with a flag as tpsh does.
+func flagError(fs *flag.FlagSet, err error) error {
+	text := err.Error()
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("for flag %s: got %s, want %s", dashed(m[2]), m[1], wanted(fs, m[2]))
+	}
+	if m := lacksValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("for flag %s: got nothing, want %s", dashed(m[1]), wanted(fs, m[1]))
+	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		var names []string
+		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+		near := lang.Nearest(m[1], names)
+		if near != "" {
+			near = ": did you mean " + dashed(near) + "?"
+		}
+		return fmt.Errorf("%s has no flag %s%s", fs.Name(), dashed(m[1]), near)
+	}
+	return err
+}
+
+// wanted says what a flag takes: "N (run on N ranks)".
+func wanted(fs *flag.FlagSet, name string) string {
+	f := fs.Lookup(name)
+	if f == nil {
+		return "a value"
+	}
+	value, text := flag.UnquoteUsage(f)
+	if value == "" {
+		value = "true or false"
+	}
+	return value + " (" + text + ")"
+}
+
+// dashed returns a flag as it is written: -n, --seed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // help prints what the command does and its flags.
@@ -164,12 +214,8 @@ func (c *command) help(w io.Writer) {
 			fmt.Fprintln(tw)
 			first = false
 		}
-		dashes := "--"
-		if len(f.Name) == 1 {
-			dashes = "-"
-		}
 		value, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(tw, "  %s%s %s\t%s\n", dashes, f.Name, value, text)
+		fmt.Fprintf(tw, "  %s %s\t%s\n", dashed(f.Name), value, text)
 	})
 	tw.Flush()
 }

@@ -40,6 +40,9 @@ func (s *shell) run(std *stdio, args []string) error {
 	if err := checkTransport(s.transport); err != nil {
 		return err
 	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"tpsh/lang"
 )
@@ -45,20 +46,24 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer ranks.stop()
+	stop := ranks.stop
+	defer func() { stop() }()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output)})
 	defer s.Close()
-	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer done()
 	outcome, err := s.Run(ctx, p)
 	if err != nil {
 		return err
 	}
+	if outcome.Hung() {
+		stop = ranks.abandon
+	}
 	outcome.Report(std.err)
 	if code := outcome.ExitStatus(); code != lang.StatusOK {
 		return status(code)
 	}
-	if err := ranks.unreceived(); err != nil {
+	if err := ranks.unreceived(nil); err != nil {
 		fmt.Fprintln(std.err, err)
 		return status(lang.StatusFailed)
 	}
@@ -71,6 +76,9 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 		return "", nil, err
 	}
 	if err := checkTransport(r.transport); err != nil {
+		return "", nil, err
+	}
+	if err := r.check(); err != nil {
 		return "", nil, err
 	}
 	switch lang.Mode(r.output) {

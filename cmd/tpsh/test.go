@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"tpsh/lang"
 	"tpsh/lang/testrun"
@@ -42,7 +43,7 @@ func (t *tester) run(std *stdio, paths []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer done()
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
 		return status(code)
@@ -55,16 +56,19 @@ func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err 
 	opts = testrun.Options{
 		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
-		Start: func(n int, transport string) ([]lang.Conn, func() error, error) {
+		Start: func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
 			r, err := start(n, transport, &t.limits, nil, nil)
 			if err != nil {
 				return nil, nil, err
 			}
-			return r.conns, func() error {
+			return r.conns, func(killed []int) error {
 				defer r.stop()
-				return r.unreceived()
+				return r.unreceived(killed)
 			}, nil
 		},
+	}
+	if err := t.check(); err != nil {
+		return opts, err
 	}
 	if t.n != "" {
 		for _, s := range strings.Split(t.n, ",") {

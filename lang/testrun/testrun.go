@@ -26,9 +26,10 @@ type Options struct {
 
 	// Start starts ranks and returns the connections to them, by rank. stop
 	// ends them after the session on them has been closed. It returns what is
-	// wrong with a program that ended well on all of them, such as messages
-	// that nobody received, in the words of a report.
-	Start func(ranks int, transport string) (conns []lang.Conn, stop func() error, err error)
+	// wrong with a program that ended well on all of them but those that were
+	// killed on purpose, such as messages that nobody received, in the words of
+	// a report.
+	Start func(ranks int, transport string) (conns []lang.Conn, stop func(killed []int) error, err error)
 
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
@@ -225,7 +226,7 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 	p.Function, p.Timeout, p.MaxSteps = c.name, r.Timeout, r.MaxSteps
 	o, err := s.Run(ctx, p)
 	s.Close()
-	undone := stop()
+	undone := stop(o.Killed())
 	if err != nil {
 		fmt.Fprintf(report, "Error: %v\n", err)
 		return false

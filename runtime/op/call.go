@@ -84,23 +84,33 @@ func (c *Call) Results(specs ...Spec) error {
 // Dim returns the dim that Args[i] names, counted from the front, of a tensor
 // of shape s.
 func (c *Call) Dim(i int, s shape.Shape) (int, error) {
-	return c.dim(c.argName(i), c.Args[i].Int, s)
+	return c.dim(c.argName(i), c.Args[i].Int, len(s), s)
 }
 
-func (c *Call) dim(param string, dim int, s shape.Shape) (int, error) {
-	if d, ok := shape.Dim(dim, len(s)); ok {
+// axis is Dim for an operator that works along one dim, and takes a tensor of
+// shape () for a row of one element, as PyTorch does.
+func (c *Call) axis(i int, s shape.Shape) (int, error) {
+	return c.dim(c.argName(i), c.Args[i].Int, max(len(s), 1), s)
+}
+
+// dim returns the one of ndim dims that dim names, counted from the front.
+func (c *Call) dim(param string, dim, ndim int, s shape.Shape) (int, error) {
+	if d, ok := shape.Dim(dim, ndim); ok {
 		return d, nil
 	}
-	if len(s) == 0 {
+	if ndim == 0 {
 		return 0, c.Bad(param, fmt.Sprint(dim), "no dim", "shape ()")
 	}
-	return 0, c.Bad(param, fmt.Sprint(dim), fmt.Sprintf("%d..%d", -len(s), len(s)-1), fmt.Sprintf("shape %v", s))
+	return 0, c.Bad(param, fmt.Sprint(dim), fmt.Sprintf("%d..%d", -ndim, ndim-1), fmt.Sprintf("shape %v", s))
 }
 
 // Dims returns the dims that Args[i] (a Dims) names, counted from the front
 // and each once, of a tensor of shape s: all of them if it is None.
-func (c *Call) Dims(i int, s shape.Shape) ([]bool, error) {
-	in := make([]bool, len(s))
+func (c *Call) Dims(i int, s shape.Shape) ([]bool, error) { return c.dims(i, len(s), s) }
+
+// dims is Dims of a tensor that counts as one of ndim dims.
+func (c *Call) dims(i, ndim int, s shape.Shape) ([]bool, error) {
+	in := make([]bool, ndim)
 	if !c.Args[i].Set {
 		for d := range in {
 			in[d] = true
@@ -108,7 +118,7 @@ func (c *Call) Dims(i int, s shape.Shape) ([]bool, error) {
 		return in, nil
 	}
 	for _, dim := range c.Args[i].Ints {
-		d, err := c.dim(c.argName(i), dim, s)
+		d, err := c.dim(c.argName(i), dim, ndim, s)
 		if err != nil {
 			return nil, err
 		}

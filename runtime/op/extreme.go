@@ -89,7 +89,7 @@ func (c *Call) runArg(row *kernel.Arg, values, indices *tensor.Tensor) error {
 	x := c.In[0]
 	k := x.Numel()
 	if c.Args[0].Set {
-		d, err := c.Dim(0, x.Shape())
+		d, err := c.axis(0, x.Shape())
 		if err != nil {
 			return err
 		}
@@ -136,6 +136,9 @@ func pickTo[T dtype.Number](values, indices, x *tensor.Tensor, k int, pick func(
 // scatterBack returns zeros of the shape of c's first input, with dy added at
 // index along the dim that c's argument dim names.
 func (t *Tape) scatterBack(c *Call, dy, index *tensor.Tensor) *tensor.Tensor {
+	if c.In[0].Ndim() == 0 {
+		return dy
+	}
 	d, _ := c.Dim(c.dimArg(), c.In[0].Shape())
 	zeros := t.Do("zeros_like", one(c.In[0]), Int1(int(dy.DType())))
 	return t.Do("scatter_add", []*tensor.Tensor{zeros, index, dy}, Int1(d))

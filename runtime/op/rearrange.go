@@ -116,7 +116,7 @@ func rollShifts(c *Call) ([]int, error) {
 	}
 	shifts := make([]int, len(s))
 	for i, dim := range c.Args[1].Ints {
-		d, err := c.dim("dims", dim, s)
+		d, err := c.dim("dims", dim, len(s), s)
 		if err != nil {
 			return nil, err
 		}

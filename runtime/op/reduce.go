@@ -110,19 +110,21 @@ func (c *Call) dimArg() int {
 }
 
 // reduced returns which dims of the first input c reduces: those the argument
-// dim names, or all.
+// dim names, or all. A tensor of shape () has none, but counts as a row of one
+// element.
 func (c *Call) reduced() ([]bool, error) {
 	s, at := c.In[0].Shape(), c.dimArg()
 	if !c.Args[at].Set || c.argParam(at).Kind == Dims {
-		return c.Dims(at, s)
+		dims, err := c.dims(at, max(len(s), 1), s)
+		return dims[:min(len(s), len(dims))], err
 	}
-	d, err := c.Dim(at, s)
+	d, err := c.axis(at, s)
 	if err != nil {
 		return nil, err
 	}
-	dims := make([]bool, len(s))
+	dims := make([]bool, max(len(s), 1))
 	dims[d] = true
-	return dims, nil
+	return dims[:len(s)], nil
 }
 
 // inferReduced sets the result to one of dtype dt, of the shape of the first

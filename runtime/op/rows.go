@@ -12,9 +12,13 @@ import (
 // dim, or along the last dims. Rows that do not lie as a kernel wants them are
 // copied, and results are copied back.
 
-// lastDim returns a view of x with dim d moved to the end.
+// lastDim returns a view of x with dim d moved to the end, and of an x of shape
+// () one of shape (1,).
 func lastDim(x *tensor.Tensor, d int) *tensor.Tensor {
 	n := x.Ndim()
+	if n == 0 {
+		return x.View(shape.Shape{1}, []int{1}, x.Offset())
+	}
 	if d == n-1 {
 		return x
 	}
@@ -81,7 +85,7 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 	if err != nil {
 		return err
 	}
-	n := x.Shape()[d]
+	n := in.Shape()[in.Ndim()-1]
 	if dt == dtype.Float64 {
 		eachRow(tensor.Data[float64](out.room), tensor.Data[float64](in), n, f64)
 	} else {

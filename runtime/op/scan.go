@@ -42,7 +42,7 @@ func init() {
 
 func inferCumSum(c *Call) error {
 	x := c.In[0]
-	if _, err := c.Dim(0, x.Shape()); err != nil {
+	if _, err := c.axis(0, x.Shape()); err != nil {
 		return err
 	}
 	return c.Result(wideInt(x.DType()), x.Shape())
@@ -50,7 +50,7 @@ func inferCumSum(c *Call) error {
 
 // runCumSum adds along dim, from the last element to the first if reverse.
 func runCumSum(c *Call, reverse bool) error {
-	d, err := c.Dim(0, c.In[0].Shape())
+	d, err := c.axis(0, c.In[0].Shape())
 	if err != nil {
 		return err
 	}

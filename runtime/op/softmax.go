@@ -56,7 +56,7 @@ func inferSoftmax(c *Call) error {
 	} else if err := c.checkFloat("x", x); err != nil {
 		return err
 	}
-	if _, err := c.Dim(0, x.Shape()); err != nil {
+	if _, err := c.axis(0, x.Shape()); err != nil {
 		return err
 	}
 	return c.Result(dt, x.Shape())
@@ -65,7 +65,7 @@ func inferSoftmax(c *Call) error {
 // alongArgDim is alongDim of the first input, along the dim that the first
 // argument names.
 func (c *Call) alongArgDim(f32 func(dst, x []float32), f64 func(dst, x []float64)) error {
-	d, err := c.Dim(0, c.In[0].Shape())
+	d, err := c.axis(0, c.In[0].Shape())
 	if err != nil {
 		return err
 	}

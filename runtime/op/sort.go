@@ -25,13 +25,13 @@ func init() {
 		},
 		Infer: func(c *Call) error {
 			x := c.In[0]
-			if _, err := c.Dim(0, x.Shape()); err != nil {
+			if _, err := c.axis(0, x.Shape()); err != nil {
 				return err
 			}
 			return c.Results(Spec{x.DType(), x.Shape()}, Spec{dtype.Int64, x.Shape()})
 		},
 		Run: func(c *Call) error {
-			d, err := c.Dim(0, c.In[0].Shape())
+			d, err := c.axis(0, c.In[0].Shape())
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func init() {
 		},
 		Infer: inferTopK,
 		Run: func(c *Call) error {
-			d, err := c.Dim(1, c.In[0].Shape())
+			d, err := c.axis(1, c.In[0].Shape())
 			if err != nil {
 				return err
 			}
@@ -70,9 +70,15 @@ func init() {
 
 func inferTopK(c *Call) error {
 	x, k := c.In[0], c.Args[0].Int
-	d, err := c.Dim(1, x.Shape())
+	d, err := c.axis(1, x.Shape())
 	if err != nil {
 		return err
+	}
+	if x.Ndim() == 0 {
+		if k != 1 {
+			return c.Bad("k", fmt.Sprint(k), "1", "shape ()")
+		}
+		return c.Results(Spec{x.DType(), x.Shape()}, Spec{dtype.Int64, x.Shape()})
 	}
 	if n := x.Shape()[d]; k < 0 || k > n {
 		return c.Bad("k", fmt.Sprint(k), fmt.Sprintf("0..%d", n), fmt.Sprintf("the size of dim %d of shape %v", d, x.Shape()))

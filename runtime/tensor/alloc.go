@@ -53,6 +53,9 @@ type MemoryError struct {
 func (e *MemoryError) Uncatchable() bool { return e.Strict }
 
 func (e *MemoryError) Error() string {
+	if e.Want > e.Limit { // whatever is in use, which is not the same every time
+		return fmt.Sprintf("out of memory: %d bytes wanted, %d allowed", e.Want, e.Limit)
+	}
 	return fmt.Sprintf("out of memory: %d bytes wanted, %d in use, %d allowed", e.Want, e.InUse, e.Limit)
 }
 

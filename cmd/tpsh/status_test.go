@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tpsh/runtime"
+)
+
+// The exit status says what kind of thing went wrong.
+func TestExitStatus(t *testing.T) {
+	tests := []struct {
+		name   string
+		source string
+		flags  []string
+		want   int
+	}{
+		{"done", `all_reduce(ones(2))`, nil, 0},
+		{"a caught error", `attempt(fail, "no")`, nil, 0},
+		{"a caught deadlock", `attempt(recv, 1 - rank())`, nil, 0},
+		{"a failure", `fail("no")`, nil, 1},
+		{"a failure of one rank", "if rank() == 1:\n    1 // 0\nbarrier()", nil, 1},
+		{"a mismatch", `all_reduce(ones(2 + rank()))`, nil, 1},
+		{"a message left", `send(ones(2), rank())`, nil, 1},
+		{"steps", "while True:\n    pass", []string{"--max-steps", "10000"}, 1},
+		{"memory", `attempt(zeros, 1 << 26)`, []string{"--max-mem", "16M"}, 1},
+		{"no such name", `all_reduse(ones(2))`, nil, 1},
+		{"bad flag", ``, []string{"--transport", "pigeon"}, 2},
+		{"bad number", ``, []string{"-n", "many"}, 2},
+		{"a deadlock", `recv(1 - rank())`, nil, 3},
+		{"a rank that has ended", "if rank() == 0:\n    barrier()", nil, 3},
+		{"a deadlock at the end", "if rank() == 0:\n    all_reduce(ones(2), async_op=True)", nil, 3},
+		{"a death", "faults.kill(1, \"barrier#1\")\nbarrier()", nil, 3},
+		{"a death that others caught", "faults.kill(1, \"barrier#1\")\nattempt(barrier)", nil, 3},
+		{"a timeout", "while True:\n    pass", []string{"--timeout", "50ms"}, 3},
+	}
+	for _, test := range tests {
+		for _, transport := range runtime.Transports {
+			t.Run(test.name+"/"+transport, func(t *testing.T) {
+				args := append([]string{"run", "-n", "2", "--transport", transport}, test.flags...)
+				wantStatus(t, test.source, args, test.want)
+			})
+		}
+	}
+}
+
+// wantStatus runs source as a script with args before its name.
+func wantStatus(t *testing.T, source string, args []string, want int) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "main.star")
+	if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	got := run(&stdio{strings.NewReader(""), &out, &errs}, append(args, script))
+	if got != want {
+		t.Errorf("got exit status %d, want %d\n%s", got, want, &errs)
+	}
+	if quiet := errs.Len() == 0; quiet != (want == 0) {
+		t.Errorf("exit status %d with this on standard error:\n%s", got, &errs)
+	}
+}
+
+// Other commands use the same statuses.
+func TestExitStatusOfCommands(t *testing.T) {
+	dir := t.TempDir()
+	for name, source := range map[string]string{
+		"good_test.star": "def test_good():\n    barrier()",
+		"bad_test.star":  "def test_bad():\n    fail('no')",
+		"none_test.star": "x = 1",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	tests := []struct {
+		args []string
+		want int
+	}{
+		{[]string{"version"}, 0},
+		{[]string{"help"}, 0},
+		{[]string{"run", "--help"}, 0},
+		{[]string{"doc", "all_reduce"}, 0},
+		{[]string{"doc", "all_reduse"}, 1},
+		{[]string{"run", in("absent.star")}, 2},
+		{[]string{"frobnicate"}, 2},
+		{[]string{"test", in("good_test.star")}, 0},
+		{[]string{"test", in("bad_test.star")}, 1},
+		{[]string{"test", dir}, 1},
+		{[]string{"test", in("none_test.star")}, 1},
+		{[]string{"test", "--run", "nothing", in("good_test.star")}, 2},
+		{[]string{"test", "--run", "(", in("good_test.star")}, 2},
+		{[]string{"test", in("absent_test.star")}, 2},
+	}
+	for _, test := range tests {
+		var out, errs bytes.Buffer
+		if got := run(&stdio{strings.NewReader(""), &out, &errs}, test.args); got != test.want {
+			t.Errorf("tpsh %s: got exit status %d, want %d\n%s%s", strings.Join(test.args, " "), got, test.want, &out, &errs)
+		}
+	}
+}
+
+// An interrupt ends a run, also one in which all ranks wait.
+func TestExitStatusInterrupted(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil || goruntime.GOOS == "windows" { // where a process cannot interrupt itself
+		return
+	}
+	caught := make(chan os.Signal, 1) // so that no signal ends the test itself
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
+	for name, source := range map[string]string{
+		"loop":       "while True:\n    pass",
+		"collective": "if rank() == 0:\n    barrier()\nwhile True:\n    pass",
+		"attempt":    "def f():\n    while True:\n        pass\nwhile True:\n    attempt(f)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := time.AfterFunc(300*time.Millisecond, func() { self.Signal(os.Interrupt) })
+			defer end.Stop()
+			wantStatus(t, source, []string{"run", "-n", "2", "--timeout", "20s"}, 130)
+		})
+	}
+}
