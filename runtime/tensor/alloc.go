@@ -89,9 +89,16 @@ func (a *Allocator) region(size int) ([]byte, error) {
 	if r := a.take(size, false); r != nil {
 		return r, nil
 	}
-	a.collect(size)
-	if r := a.take(size, true); r != nil {
-		return r, nil
+	// On a busy machine what is unreachable may be slow to come back: only the
+	// last collection, after a long wait, tells that memory is short.
+	for _, moment := range []time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 50 * time.Millisecond} {
+		if size > a.Limit && a.Limit > 0 {
+			break
+		}
+		a.collect(size, moment)
+		if r := a.take(size, true); r != nil {
+			return r, nil
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,9 +169,9 @@ func (a *Allocator) release(region []byte) {
 }
 
 // collect runs the collector, waits until what it found unreachable has come
-// back, and sets the next target. A collection that has just been made by
-// another rank counts.
-func (a *Allocator) collect(size int) {
+// back, and nothing more for a moment, and sets the next target. A collection
+// that another rank has just made counts.
+func (a *Allocator) collect(size int, moment time.Duration) {
 	a.collecting.Lock()
 	defer a.collecting.Unlock()
 	a.mu.Lock()
@@ -176,7 +183,7 @@ func (a *Allocator) collect(size int) {
 	done := make(chan struct{})
 	goruntime.AddCleanup(new(Buffer), func(c chan struct{}) { close(c) }, done)
 	goruntime.GC()
-	a.settle(done)
+	a.settle(done, moment)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.target = 2*a.inUse + slack
@@ -184,11 +191,10 @@ func (a *Allocator) collect(size int) {
 
 // settle waits until the cleanups that a collection found due have run, in
 // goroutines of the runtime and in no order: until that of a fresh object has
-// closed done, and then until no region has come back for a moment. It yields
-// rather than sleeps: most often it is over in some microseconds.
-func (a *Allocator) settle(done <-chan struct{}) {
-	const moment = 100 * time.Microsecond
-	patience := time.Now().Add(20 * time.Millisecond)
+// closed done, or for a hundred moments, and then until no region has come back
+// for a moment. It yields rather than sleeps: most often it is over soon.
+func (a *Allocator) settle(done <-chan struct{}, moment time.Duration) {
+	patience := time.Now().Add(100 * moment)
 	for waiting := true; waiting && time.Now().Before(patience); goruntime.Gosched() {
 		select {
 		case <-done:
