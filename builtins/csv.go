@@ -46,7 +46,7 @@ func readCSV(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	o.Delimiter, size = utf8.DecodeRuneInString(string(delimiter))
 	if err := csv.CheckDelimiter(o.Delimiter); err != nil || size != len(delimiter) {
 		rule := ""
-		if err != nil {
+		if err != nil && len(delimiter) > 0 {
 			rule = err.Error()
 		}
 		return nil, &op.ArgError{Func: b.Name(), Param: "delimiter", Got: arg.Show(starlark.String(delimiter)), Want: "one character", Rule: rule}

@@ -108,10 +108,13 @@ func (e *Env) write(fn, path string, write func(w io.Writer) error) error {
 }
 
 // badPath returns err, the reason why the file at path cannot be used, as an
-// error about that argument of fn.
+// error about that argument of fn. A lack of memory on the way stays what it is.
 func (e *Env) badPath(fn, path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if short := (*op.ResourceError)(nil); errors.As(err, &short) {
+		return short
 	}
 	bad := &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: "a file that can be used", Rule: pathless(err)}
 	var outside *sandbox.OutsideError

@@ -19,6 +19,10 @@ for path in ["bad", "out/secret.txt", "../secret.txt", secret]:
     assert.fails(lambda: save_npy(path, ones(1)), "want a path inside")
     assert.fails(lambda: load_npy(path), "^load_npy: .* want a path inside")
     assert.fails(lambda: read_csv(path), "^read_csv: .* want a path inside")
+    assert.fails(lambda: load_npz(path), "^load_npz: .* want a path inside")
+    assert.fails(lambda: save_npz(path, {}), "^save_npz: .* want a path inside")
+    assert.fails(lambda: open_safetensors(path), "^open_safetensors: .* want a path inside")
+    assert.fails(lambda: save_safetensors(path, {}), "^save_safetensors: .* want a path inside")
 assert.fails(lambda: write_text("dangling", "x"), "want a path inside")
 `
 

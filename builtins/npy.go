@@ -89,6 +89,11 @@ func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
 	if err := checkLength(f, h, dt.Size()); err != nil {
 		return nil, err
 	}
+	return e.readElements("load_npy", f, h, dt)
+}
+
+// readElements reads the elements of the array that h says, of dt, for fn.
+func (e *Env) readElements(fn string, r io.Reader, h *npy.Header, dt dtype.DType) (*tensor.Tensor, error) {
 	s := shape.Shape(h.Shape)
 	if h.Fortran {
 		s = slices.Clone(s)
@@ -96,20 +101,12 @@ func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
 	}
 	x, err := tensor.New(e.rank.Ops().Alloc, dt, s)
 	if err != nil {
-		return nil, &op.ResourceError{Func: "load_npy", Err: err}
+		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
-	data := x.Bytes()
-	if _, err := io.ReadFull(f, data); err != nil {
+	if _, err := io.ReadFull(r, x.Bytes()); err != nil {
 		return nil, err
 	}
-	if dt == dtype.Bool {
-		for i, v := range data {
-			if v != 0 {
-				data[i] = 1
-			}
-		}
-	}
-	goruntime.KeepAlive(x)
+	mendBools(x)
 	if !h.Fortran || len(s) < 2 {
 		return x, nil
 	}
@@ -117,6 +114,21 @@ func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	return e.rank.Do("contiguous", []*tensor.Tensor{x})
+}
+
+// mendBools makes the bools of x, whose bytes come from a file, 0 or 1, as
+// tensors have them.
+func mendBools(x *tensor.Tensor) {
+	if x.DType() != dtype.Bool {
+		return
+	}
+	data := x.Bytes()
+	for i, v := range data {
+		if v != 0 {
+			data[i] = 1
+		}
+	}
+	goruntime.KeepAlive(x)
 }
 
 // npyType returns the dtype that .npy files call descr.
@@ -166,17 +178,26 @@ func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if !ok {
 		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}
 	}
-	if x, err = e.rank.Do("contiguous", []*tensor.Tensor{x.Detach()}); err != nil {
-		return nil, err
-	}
-	h := npy.Header{Descr: descr, Shape: x.Shape()}
-	err = e.write(b.Name(), string(path), func(w io.Writer) error {
-		if _, err := w.Write(h.Append(nil)); err != nil {
-			return err
-		}
-		_, err := w.Write(x.Bytes())
-		goruntime.KeepAlive(x)
-		return err
-	})
+	err = e.write(b.Name(), string(path), func(w io.Writer) error { return e.writeNpy(w, descr, x.Detach()) })
 	return starlark.None, err
+}
+
+// writeNpy writes x as an .npy file, which calls its dtype descr.
+func (e *Env) writeNpy(w io.Writer, descr string, x *tensor.Tensor) error {
+	h := npy.Header{Descr: descr, Shape: x.Shape()}
+	if _, err := w.Write(h.Append(nil)); err != nil {
+		return err
+	}
+	return e.writeElements(w, x)
+}
+
+// writeElements writes the elements of x, in row-major order.
+func (e *Env) writeElements(w io.Writer, x *tensor.Tensor) error {
+	x, err := e.rank.Do("contiguous", []*tensor.Tensor{x})
+	if err != nil {
+		return err
+	}
+	defer goruntime.KeepAlive(x)
+	_, err = w.Write(x.Bytes())
+	return err
 }
