@@ -257,7 +257,7 @@ func assertFails(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "pattern", Got: arg.Show(starlark.String(pattern)), Want: "a regular expression", Rule: err.Error()}
 	}
-	v, failure, err := e.catch(fn.Callable, nil, nil)
+	v, failure, err := e.catch(fn.Fn, nil, nil)
 	switch {
 	case err != nil:
 		return nil, err

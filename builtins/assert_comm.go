@@ -76,7 +76,7 @@ func assertComm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 			return nil, err
 		}
 	}
-	v, records, err := e.traced(fn)
+	v, records, err := e.traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}

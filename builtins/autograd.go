@@ -147,13 +147,13 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		return nil, err
 	}
 	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
-		v, err := e.call(hook, e.wrap(g))
+		v, err := e.call(hook.Fn, e.wrap(g))
 		if err != nil {
 			return nil, err
 		}
 		var out optTensor
 		if err := out.Unpack(v); err != nil {
-			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Name(), Want: "a tensor or None"}
+			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
 		}
 		return out.t, nil
 	})
@@ -166,7 +166,7 @@ func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 		return nil, err
 	}
 	defer e.rank.Tape.SetEnabled(false)()
-	return e.call(fn)
+	return e.call(fn.Fn)
 }
 
 // keepState returns a function that restores what a function of the script
@@ -224,5 +224,5 @@ func fnArg(b *starlark.Builtin, args starlark.Tuple) (starlark.Callable, starlar
 	if err := arg.Set(b.Name(), "fn", &fn, args[0]); err != nil {
 		return nil, nil, err
 	}
-	return fn.Callable, args[1:], nil
+	return fn.Fn, args[1:], nil
 }

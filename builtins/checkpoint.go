@@ -71,7 +71,7 @@ func customVJP(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "forward", &v.forward, "backward", &v.backward); err != nil {
 		return nil, err
 	}
-	return starlark.NewBuiltin(v.forward.Name(), v.call), nil
+	return starlark.NewBuiltin(v.forward.Fn.Name(), v.call), nil
 }
 
 // call carries out a call of the function that custom_vjp made.
@@ -81,7 +81,7 @@ func (v *vjp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 		return nil, err
 	}
 	restore := v.e.rank.Tape.SetEnabled(false)
-	res, err := starlark.Call(v.e.thread, v.forward, args, kwargs)
+	res, err := starlark.Call(v.e.thread, v.forward.Fn, args, kwargs)
 	restore()
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (v *vjp) gradients(t *op.Tape, args starlark.Tuple, out, dy []*tensor.Tenso
 		}
 		full[i] = g
 	}
-	res, err := v.e.call(v.backward, saved, v.e.unresults(full, single))
+	res, err := v.e.call(v.backward.Fn, saved, v.e.unresults(full, single))
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ import (
 var faultOps = []string{
 	"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "all_to_all",
 	"collective_permute", "barrier", "send", "recv", "broadcast_object", "all_gather_object", "scatter_object",
+	"send_forward", "recv_forward", "send_backward", "recv_backward", "send_forward_recv_forward", "send_backward_recv_backward",
+	"send_forward_recv_backward", "send_backward_recv_forward", "send_forward_backward_recv_forward_backward",
+	"send_tensor_meta", "recv_tensor_meta", "ring_forward", "pipeline_schedule",
 }
 
 const docAt = "at names the call: \"all_reduce#3\" is that rank's third all_reduce since the start of the run or test.\n" +

@@ -67,7 +67,7 @@ func gradCheck(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if !(eps > 0) {
 		return nil, &op.ArgError{Func: b.Name(), Param: "eps", Got: arg.Show(starlark.Float(eps)), Want: "a positive number"}
 	}
-	c := &checker{e: e, fn: fn.Callable}
+	c := &checker{e: e, fn: fn.Fn}
 	c.seed, c.draws = e.rank.RNG()
 	for _, x := range inputs {
 		leaf, err := c.leaf(x)

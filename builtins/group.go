@@ -61,7 +61,7 @@ func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
 	}
 	g, err := s.commGroup()
 	if err != nil {
-		return nil, err
+		return nil, arg.In(fn, "group", err)
 	}
 	if g.Rank() < 0 {
 		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.rank.ID())}

@@ -54,7 +54,7 @@ func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.traced(fn)
+	_, records, err := e.traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func commCounts(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.traced(fn)
+	_, records, err := e.traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}

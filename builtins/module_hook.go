@@ -54,7 +54,7 @@ func registerForwardHook(_ *Env, fn string, m *Module, args starlark.Tuple, kwar
 	if err := m.mayChange(fn); err != nil {
 		return nil, err
 	}
-	h := &forwardHook{hook.Callable}
+	h := &forwardHook{hook.Fn}
 	m.hooks = append(m.hooks, h)
 	return &RemovableHandle{m, h}, nil
 }

@@ -14,11 +14,16 @@ func TestPinnedNamesOfCommunication(t *testing.T) {
 		broadcast_object all_gather_object scatter_object new_group
 		Group.rank Group.size Group.ranks Group.global_rank Work.wait Work.is_completed
 		ReduceOp ReduceOp.SUM ReduceOp.AVG ReduceOp.PRODUCT ReduceOp.MAX ReduceOp.MIN
-		load_npy save_npy read_text write_text read_csv tmpdir
+		load_npy save_npy load_npz save_npz open_safetensors save_safetensors read_text write_text read_csv tmpdir
 		assert assert.eq assert.ne assert.true assert.false assert.lt assert.contains assert.close assert.fails
 		assert.same_on_all_ranks assert.comm comm_trace comm_counts faults faults.kill faults.delay
 		CommTrace.op CommTrace.group CommTrace.bytes CommTrace.wire_bytes CommTrace.shape CommTrace.dtype CommTrace.seconds
 		CommTrace.predicted_seconds CommTrace.where Attempt.ok Attempt.value Attempt.error
+		SafetensorsFile.keys SafetensorsFile.shape SafetensorsFile.get SafetensorsFile.get_slice
+		init_parallel ParallelMode ParallelMode.GLOBAL ParallelMode.DATA ParallelMode.PIPELINE ParallelMode.TENSOR ParallelMode.MODEL
+		send_forward recv_forward send_backward recv_backward send_forward_recv_forward send_backward_recv_backward
+		send_forward_recv_backward send_backward_recv_forward send_forward_backward_recv_forward_backward
+		send_tensor_meta recv_tensor_meta ring_forward pipeline_schedule Pipeline.loss Pipeline.outputs Pipeline.bubble
 		Error.message Error.function Error.kind Error.ranks Error.where`) {
 		if _, ok := Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)

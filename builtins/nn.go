@@ -105,7 +105,7 @@ func newScriptModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 		return nil, err
 	}
 	m := e.newModule(scriptClass)
-	m.forward = forward.V.Callable
+	m.forward = forward.V.Fn
 	for _, kw := range children {
 		name := string(kw[0].(starlark.String))
 		if err := m.assign(name, kw[1]); err != nil {

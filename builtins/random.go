@@ -116,5 +116,5 @@ func withSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	was, draws := e.rank.RNG()
 	defer e.rank.SetRNG(was, draws)
 	e.rank.ManualSeed(uint64(s))
-	return e.call(fn)
+	return e.call(fn.Fn)
 }

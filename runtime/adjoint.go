@@ -41,12 +41,14 @@ func (k *call) partial(y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	return k.r.Do("where", []*tensor.Tensor{first, dy, tensor.Number(0.0)})
 }
 
-// winners returns where this member is the first that holds y.
+// winners returns where this member is the first that holds y. A NaN wins, and
+// whoever has one holds it.
 func (k *call) winners(y *tensor.Tensor) (*tensor.Tensor, error) {
 	t := op.Tape{A: k.r}
 	var first *tensor.Tensor
 	err := guard(func() error {
-		holds := t.Do("eq", []*tensor.Tensor{k.x.Detach(), y.Detach()})
+		x := k.x.Detach()
+		holds := t.Do("or", []*tensor.Tensor{t.Do("eq", []*tensor.Tensor{x, y.Detach()}), t.Do("isnan", []*tensor.Tensor{x})})
 		me, none := tensor.Number(int64(k.g.Rank())), tensor.Number(int64(k.g.Size()))
 		rank := t.Cast(t.Where(holds, me, none), dtype.Int64)
 		least, err := k.r.Run(k.g, Collective{Op: "all_reduce", Reduce: "min"}, rank)

@@ -65,6 +65,7 @@ func init() {
 		"scatter":            {comm.Scatter, noFree, true, cutDim, myPart, throughout, adjointScatter},
 		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, cutDim, exchanged, eachExchanged, adjointAllToAll},
 		"collective_permute": {comm.Permute, noFree, false, whole, sameShape, throughout, adjointPermute},
+		"ring_forward":       {comm.Permute, noFree, false, whole, sameShape, throughout, nil},
 	}
 }
 

@@ -11,6 +11,18 @@ import (
 
 // Send sends x to member dst of g. It does not wait for the receiver.
 func (r *Rank) Send(g *comm.Group, x *tensor.Tensor, dst, tag int) error {
+	return r.post(g, x, dst, tag, nil)
+}
+
+// Recv returns the next tensor that member src of g sent with tag, once it is
+// there.
+func (r *Rank) Recv(g *comm.Group, src, tag int) (*tensor.Tensor, error) {
+	x, _, err := r.fetch(g, src, tag)
+	return x, err
+}
+
+// post sends x, and note beside it.
+func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) error {
 	if err := r.enter("send"); err != nil {
 		return err
 	}
@@ -24,49 +36,49 @@ func (r *Rank) Send(g *comm.Group, x *tensor.Tensor, dst, tag int) error {
 	if len(r.traces) > 0 {
 		r.note(&Record{Op: "send", Group: g.String(), Bytes: len(data), Wire: len(data), Shape: x.Shape(), DType: x.DType().String(), Predicted: Predict(len(data))})
 	}
-	return g.Send(dst, tag, comm.Message{Meta: appendShape(nil, x.DType(), x.Shape()), Data: data, Keep: y}, line)
+	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
+	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y}, line)
 }
 
-// Recv returns the next tensor that member src of g sent with tag, once it is
-// there.
-func (r *Rank) Recv(g *comm.Group, src, tag int) (*tensor.Tensor, error) {
+// fetch receives a tensor and what was sent beside it.
+func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte, err error) {
 	if err := r.enter("recv"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	since := time.Now()
 	m, err := g.Recv(r.ctx, src, tag, r.whereFn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	x, err := r.arrived(m)
+	x, note, err = r.arrived(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(r.traces) > 0 {
 		r.note(&Record{Op: "recv", Group: g.String(), Shape: x.Shape(), DType: x.DType().String(), Seconds: time.Since(since).Seconds(), Predicted: Predict(0)})
 	}
-	return x, nil
+	return x, note, nil
 }
 
-// arrived returns the tensor in m: the sender's own copy where memory is
-// shared, else a new one.
-func (r *Rank) arrived(m comm.Message) (*tensor.Tensor, error) {
-	if x, ok := m.Keep.(*tensor.Tensor); ok {
-		return x, nil
-	}
-	dt, s, _, err := cutShape(m.Meta)
+// arrived returns the tensor in m, the sender's own copy where memory is
+// shared, else a new one; and the note beside it.
+func (r *Rank) arrived(m comm.Message) (*tensor.Tensor, []byte, error) {
+	dt, s, note, err := cutShape(m.Meta)
 	if err != nil {
-		return nil, fmt.Errorf("recv: %w", err)
+		return nil, nil, fmt.Errorf("recv: %w", err)
+	}
+	if x, ok := m.Keep.(*tensor.Tensor); ok {
+		return x, note, nil
 	}
 	if s.Numel()*dt.Size() != len(m.Data) {
-		return nil, fmt.Errorf("recv: %w", errMeta)
+		return nil, nil, fmt.Errorf("recv: %w", errMeta)
 	}
 	x, err := tensor.New(r.ops.Alloc, dt, s)
 	if err != nil {
-		return nil, &op.ResourceError{Func: "recv", Err: err}
+		return nil, nil, &op.ResourceError{Func: "recv", Err: err}
 	}
 	copy(x.Bytes(), m.Data)
-	return x, nil
+	return x, note, nil
 }
 
 // Barrier returns when every member of g has called it.

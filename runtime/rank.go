@@ -41,6 +41,8 @@ type Rank struct {
 	end        *comm.Endpoint
 	world      *comm.Group
 	groups     map[string]int // how many groups of these ranks were made
+	parallel   *parallel      // nil before InitParallel
+	pipelines  uint64         // how many pipeline schedules the rank has begun
 	ctx        context.Context
 
 	seed, draws uint64

@@ -168,8 +168,9 @@ func didYouMean(name string) string {
 	return ""
 }
 
-// Callable is an argument that is a function.
-type Callable struct{ starlark.Callable }
+// Callable is an argument that is a function. It is not itself callable: the
+// interpreter keeps the place in a function only if it is called as it is.
+type Callable struct{ Fn starlark.Callable }
 
 // Unpack implements starlark.Unpacker.
 func (p *Callable) Unpack(v starlark.Value) error {
@@ -177,7 +178,7 @@ func (p *Callable) Unpack(v starlark.Value) error {
 	if !ok {
 		return Bad(v, "a function", "")
 	}
-	p.Callable = c
+	p.Fn = c
 	return nil
 }
 

@@ -1,0 +1,274 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/pipeline"
+	"tpsh/runtime/tensor"
+)
+
+// A Pipeline is what pipeline_schedule gives. It prints as the picture of its
+// schedule.
+type Pipeline struct {
+	env           *Env
+	schedule      *pipeline.Schedule
+	loss, outputs starlark.Value // None off the last stage
+}
+
+var _ starlark.HasAttrs = (*Pipeline)(nil)
+
+func (p *Pipeline) String() string                           { return p.schedule.String() }
+func (p *Pipeline) Type() string                             { return "Pipeline" }
+func (p *Pipeline) Freeze()                                  { p.loss.Freeze(); p.outputs.Freeze() }
+func (p *Pipeline) Truth() starlark.Bool                     { return true }
+func (p *Pipeline) Hash() (uint32, error)                    { return 0, fmt.Errorf("unhashable type: Pipeline") }
+func (p *Pipeline) Attr(name string) (starlark.Value, error) { return p.env.attr("Pipeline", p, name) }
+func (p *Pipeline) AttrNames() []string                      { return attrNames("Pipeline") }
+
+// pipelineExample begins the examples of what pipeline_schedule gives.
+const pipelineExample = ">>> init_parallel()\n" +
+	">>> w = tensor([[2.0]], requires_grad=True)\n" +
+	">>> p = pipeline_schedule(lambda h: h.matmul(w), ones(4, 1), zeros(4, 1), F.mse_loss, 2)\n"
+
+func init() {
+	register(&Row{
+		Name: "pipeline_schedule",
+		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\") returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel.\n" +
+			"stage_fn(x) computes the output of the caller's stage, one tensor. inputs counts on the\n" +
+			"first stage, targets and loss_fn(output, target), of one element, on the last; elsewhere\n" +
+			"they may be None. Both are cut along dim 0 into micro-batches: as chunk does or, where\n" +
+			"that would leave one empty, as evenly as can be. The gradients of the mean of their\n" +
+			"losses are added to .grad of what stage_fn uses, in the order of the micro-batches in\n" +
+			"every schedule.\n" +
+			"\"gpipe\" takes all micro-batches forward before any goes back; \"1f1b\" takes one back for\n" +
+			"each that goes forward, as soon as it can, and stage s of S holds S-s at most; for\n" +
+			"\"interleaved\" stage_fn is a list of v functions, the caller's chunks: chunk c of stage s\n" +
+			"is position c*S + s of the model, and the number of micro-batches is a multiple of S.\n" +
+			"All stages give the same schedule and numbers. The schedule is checked before it runs.\n" +
+			pipelineExample +
+			">>> p.loss.item(), w.grad.tolist()\n(4.0, [[4.0]])\n" +
+			">>> print(p)\n1f1b: stages 1, micro-batches 2, bubble 0.0%\nstage 0  F0 B0 F1 B1",
+		Fn: pipelineSchedule,
+	}, &Row{
+		Name: "Pipeline",
+		Doc: "Pipeline is the type of what pipeline_schedule returns. It prints as a picture of the schedule.\n" +
+			"There is a line for each stage and a column for each unit of time, in which a pass is\n" +
+			"done: F3 takes micro-batch 3 forward, B3 back, and a dot is an idle unit. With several\n" +
+			"chunks, a letter says which.",
+	}, pipelineRow("loss", "loss is the mean of the losses of the micro-batches on the last stage, and None elsewhere.\n"+
+		pipelineExample+">>> p.loss.item()\n4.0",
+		func(p *Pipeline) starlark.Value { return p.loss },
+	), pipelineRow("outputs", "outputs is what the last stage computed for the whole batch, and None elsewhere.\n"+
+		"The outputs of the micro-batches are joined along dim 0; those of no dim are stacked.\n"+
+		pipelineExample+">>> p.outputs.shape\n(4, 1)",
+		func(p *Pipeline) starlark.Value { return p.outputs },
+	), pipelineRow("bubble", "bubble is the part of the time in which a stage idles: (S-1) / (v*M + S-1), with v chunks and M micro-batches.\n"+
+		pipelineExample+">>> p.bubble\n0.0",
+		func(p *Pipeline) starlark.Value { return starlark.Float(p.schedule.Bubble()) },
+	))
+}
+
+// pipelineRow returns the row of an attribute of Pipelines.
+func pipelineRow(name, doc string, get func(p *Pipeline) starlark.Value) *Row {
+	return &Row{Name: "Pipeline." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		return get(x.(*Pipeline)), nil
+	}}
+}
+
+// A pipelineCall holds the arguments of pipeline_schedule.
+type pipelineCall struct {
+	e               *Env
+	fn              string
+	stage           runtime.Stage
+	stages          []starlark.Callable // by chunk
+	inputs, targets optTensor
+	loss            arg.OptCallable
+	micro           arg.Int
+	schedule        arg.String
+	cut             []*tensor.Tensor // targets, by micro-batch
+}
+
+func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	c := &pipelineCall{e: e, fn: b.Name(), schedule: "1f1b"}
+	var stageFn starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "stage_fn", &stageFn, "inputs", &c.inputs, "targets", &c.targets,
+		"loss_fn", &c.loss, "num_microbatches", &c.micro, "schedule?", &c.schedule); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.stage, err = e.rank.Stage(c.fn); err != nil {
+		return nil, err
+	}
+	if err := c.check(stageFn); err != nil {
+		return nil, err
+	}
+	p := &runtime.Pipeline{Loss: c.lossOf}
+	for _, fn := range c.stages {
+		p.Chunks = append(p.Chunks, c.chunk(fn))
+	}
+	if c.stage.First() {
+		if p.Inputs, err = c.split("inputs", c.inputs.t); err != nil {
+			return nil, err
+		}
+	}
+	if c.stage.Last() {
+		if c.cut, err = c.split("targets", c.targets.t); err != nil {
+			return nil, err
+		}
+	}
+	p.Schedule = pipeline.New(string(c.schedule), c.stage.Count, int(c.micro), len(c.stages))
+	loss, outputs, err := e.rank.RunPipeline(p)
+	if err != nil {
+		return nil, err
+	}
+	return c.result(p.Schedule, loss, outputs)
+}
+
+// check checks the sizes of the schedule, and takes over stage_fn.
+func (c *pipelineCall) check(stageFn starlark.Value) error {
+	bad := func(param, got, want, rule string) error {
+		return &op.ArgError{Func: c.fn, Param: param, Got: got, Want: want, Rule: rule}
+	}
+	schedule, micro := string(c.schedule), int(c.micro)
+	if !slices.Contains(pipeline.Names(), schedule) {
+		return bad("schedule", starlark.String(schedule).String(), `one of "`+strings.Join(pipeline.Names(), `", "`)+`"`, "")
+	}
+	if micro < 1 {
+		return bad("num_microbatches", fmt.Sprint(micro), "a positive int", "")
+	}
+	if schedule == "interleaved" && micro%c.stage.Count != 0 {
+		return bad("num_microbatches", fmt.Sprint(micro), fmt.Sprintf("a multiple of %d", c.stage.Count), "an interleaved schedule takes them by groups of the number of stages")
+	}
+	if c.stage.Last() && !c.loss.Set {
+		return bad("loss_fn", "None", "a function", "this rank has the last stage")
+	}
+	var err error
+	c.stages, err = stageFunctions(stageFn, schedule == "interleaved")
+	return arg.In(c.fn, "stage_fn", err)
+}
+
+// stageFunctions returns v, a function, or if chunked a list of functions.
+func stageFunctions(v starlark.Value, chunked bool) ([]starlark.Callable, error) {
+	if !chunked {
+		fn, ok := v.(starlark.Callable)
+		if !ok {
+			return nil, arg.Bad(v, "a function", "only an interleaved schedule takes a list")
+		}
+		return []starlark.Callable{fn}, nil
+	}
+	var list arg.List
+	if err := list.Unpack(v); err != nil || len(list) == 0 {
+		return nil, arg.Bad(v, "a list of functions", "the chunks of this stage")
+	}
+	var fns []starlark.Callable
+	for i, v := range list {
+		fn, ok := v.(starlark.Callable)
+		if !ok {
+			return nil, arg.BadItem(v, i, "a function")
+		}
+		fns = append(fns, fn)
+	}
+	return fns, nil
+}
+
+// split cuts x, the argument param, into micro-batches.
+func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, error) {
+	bad := func(got, want, rule string) error {
+		return &op.ArgError{Func: c.fn, Param: param, Got: got, Want: want, Rule: rule}
+	}
+	if x == nil {
+		return nil, bad("None", "a tensor", fmt.Sprintf("this rank has stage %d of %d", c.stage.Index, c.stage.Count))
+	}
+	if x.Ndim() == 0 || x.Shape()[0] < int(c.micro) {
+		return nil, bad(op.Describe(x), fmt.Sprintf("at least %d rows", c.micro), "one for each micro-batch")
+	}
+	list := make([]*tensor.Tensor, c.micro)
+	lo := 0
+	for i, n := range microSizes(x.Shape()[0], int(c.micro)) {
+		var err error
+		if list[i], err = c.e.rank.Do("narrow", []*tensor.Tensor{x}, op.Int1(0), op.Int1(lo), op.Int1(n)); err != nil {
+			return nil, err
+		}
+		lo += n
+	}
+	return list, nil
+}
+
+// microSizes returns the sizes of the parts in which n rows are cut: those of
+// chunk or, where that would leave a part empty, as even as can be. There are
+// no more parts than rows.
+func microSizes(n, parts int) []int {
+	sizes := make([]int, parts)
+	size := (n + parts - 1) / parts
+	for i := range sizes {
+		if size*(parts-1) < n {
+			sizes[i] = min(size, n-i*size)
+			continue
+		}
+		sizes[i] = n / parts
+		if i < n%parts {
+			sizes[i]++
+		}
+	}
+	return sizes
+}
+
+// chunk returns what computes the output of a chunk.
+func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor.Tensor, error) {
+	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		v, err := c.e.call(fn, c.e.wrap(x))
+		if err != nil {
+			return nil, err
+		}
+		y, ok := v.(*Tensor)
+		if !ok {
+			return nil, &op.ArgError{Func: c.fn, Param: "stage_fn", Got: "a result of " + arg.Show(v), Want: "a tensor"}
+		}
+		return y.get()
+	}
+}
+
+// lossOf calls loss_fn on the output y of micro-batch m.
+func (c *pipelineCall) lossOf(y *tensor.Tensor, m int) (*tensor.Tensor, error) {
+	v, err := c.e.call(c.loss.V.Fn, c.e.wrap(y), c.e.wrap(c.cut[m]))
+	if err != nil {
+		return nil, err
+	}
+	got := arg.Show(v)
+	if x, ok := v.(*Tensor); ok {
+		loss, err := x.get()
+		if err != nil {
+			return nil, err
+		}
+		if loss.Numel() == 1 && loss.DType().IsFloat() {
+			return loss, nil
+		}
+		got = op.Describe(loss)
+	}
+	return nil, &op.ArgError{Func: c.fn, Param: "loss_fn", Got: "a result of " + got, Want: "a float tensor of one element"}
+}
+
+// result makes the value of the script.
+func (c *pipelineCall) result(s *pipeline.Schedule, loss *tensor.Tensor, outputs []*tensor.Tensor) (starlark.Value, error) {
+	p := &Pipeline{c.e, s, c.e.wrapOrNone(loss), starlark.None}
+	if len(outputs) == 0 {
+		return p, nil
+	}
+	join := "cat"
+	if outputs[0].Ndim() == 0 {
+		join = "stack"
+	}
+	y, err := c.e.rank.Do(join, outputs, op.Int1(0))
+	if err != nil {
+		return nil, arg.Rename(c.fn, err)
+	}
+	p.outputs = c.e.wrap(y)
+	return p, nil
+}

@@ -1,0 +1,187 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// Texts that the documentation of several functions has in common.
+const (
+	docPeers = "prev_rank and next_rank are global ranks; without them the neighbours are those in the\n" +
+		"pipeline of init_parallel, which is a ring.\n"
+	docSends = "What is sent is a tensor or a list of tensors, each a message of its own, or None for\n" +
+		"nothing. A send does not wait. Traces and faults know it as send and recv, too.\n"
+	docReceives = "A shape, or a list of shapes, says what is to come; a list gives a list. Floats that come\n" +
+		"require grad, though no gradient flows back by itself. dtype is that of all, or a list\n" +
+		"with one for each shape. Another shape or dtype is an error, and has been received.\n"
+	docScatter = "With scatter_gather_tensors, at both ends, each tensor whose elements the tensor ranks can\n" +
+		"share out evenly goes in parts, one from each tensor rank, and is gathered there.\n"
+	docOnTheRing = "It acts on every stage: the last one's next is the first. A payload of None or recv_prev\n" +
+		"or recv_next of False leaves a direction out.\n"
+)
+
+// transferDocs are the documentation of transfers.
+var transferDocs = map[string]string{
+	"recv_forward": "recv_forward(input_tensor_shape, prev_rank=None, dtype=float32, scatter_gather_tensors=False) returns the input of this stage, from the one before; None on the first stage.\n" +
+		docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(recv_forward((2, 3)))\nNone",
+	"recv_backward": "recv_backward(output_grad_shape, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, from the one after; None on the last stage.\n" +
+		docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(recv_backward((2, 3)))\nNone",
+	"send_forward": "send_forward(output_tensor, next_rank=None, scatter_gather_tensors=False) sends the output of this stage to the one after; the last stage sends nothing.\n" +
+		docSends + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> send_forward(ones(2, 3))",
+	"send_backward": "send_backward(input_tensor_grad, prev_rank=None, scatter_gather_tensors=False) sends the gradient of this stage's input to the one before; the first stage sends nothing.\n" +
+		docSends + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> send_backward(ones(2, 3))",
+	"send_forward_recv_backward": "send_forward_recv_backward(output_tensor, output_grad_shape, recv_next=True, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, to whose next stage it sends that.\n" +
+		"On the last stage it does nothing and returns None, as without recv_next.\n" +
+		docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(send_forward_recv_backward(ones(2), (2,)))\nNone",
+	"send_backward_recv_forward": "send_backward_recv_forward(input_tensor_grad, input_tensor_shape, recv_prev=True, prev_rank=None, dtype=float32, scatter_gather_tensors=False) returns the next input of this stage, and sends the gradient of the last one back.\n" +
+		"On the first stage it does nothing and returns None, as without recv_prev.\n" +
+		docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(send_backward_recv_forward(ones(2), (2,)))\nNone",
+	"send_forward_recv_forward": "send_forward_recv_forward(output_tensor, input_tensor_shape, recv_prev=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the next input of this stage, and sends its output on.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> send_forward_recv_forward(tensor([1.0, 2.0]), (2,)).tolist()\n[1.0, 2.0]",
+	"send_backward_recv_backward": "send_backward_recv_backward(input_tensor_grad, output_grad_shape, recv_next=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, and sends that of its input back.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> send_backward_recv_backward(tensor([1.0, 2.0]), (2,)).tolist()\n[1.0, 2.0]",
+	"send_forward_backward_recv_forward_backward": "send_forward_backward_recv_forward_backward(output_tensor, input_tensor_grad, input_tensor_shape, output_grad_shape, recv_prev=True, recv_next=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns (input, gradient of the output), and sends the output on and the gradient of the input back.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> x, dy = send_forward_backward_recv_forward_backward(tensor([1.0]), tensor([2.0, 3.0]), (1,), (2,))\n" +
+		">>> x.tolist(), dy.tolist()\n([1.0], [2.0, 3.0])",
+}
+
+func init() {
+	for i := range transfers {
+		k := &transfers[i]
+		register(&Row{Name: k.name, Doc: transferDocs[k.name], Fn: k.call})
+	}
+	register(&Row{
+		Name: "send_tensor_meta",
+		Doc: "send_tensor_meta(tensor, need_meta=True, next_rank=None) returns False, and if need_meta sends the shape of a tensor, or of each in a list, to the next stage.\n" +
+			"Each shape is two messages: the number of dims, and the sizes. The result is for the\n" +
+			"variable that need_meta comes from, so that shapes go once. It acts on every stage: the\n" +
+			"last one's next is the first.\n" + docPeers +
+			">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+			">>> send_tensor_meta(ones(5, 1, 2))\nFalse\n" +
+			">>> recv_tensor_meta(None)\n(5, 1, 2)",
+		Fn: sendTensorMeta,
+	}, &Row{
+		Name: "recv_tensor_meta",
+		Doc: "recv_tensor_meta(tensor_shape, prev_rank=None) returns tensor_shape, or if that is None the shape that the stage before has sent.\n" +
+			"It is a tuple; after a list of several tensors it is a list of tuples.\n" + docPeers +
+			">>> recv_tensor_meta((2, 3))\n(2, 3)",
+		Fn: recvTensorMeta,
+	}, &Row{
+		Name: "ring_forward",
+		Doc: "ring_forward(tensor_send_next, parallel_mode) returns the tensor of the member before, and sends the next one its own.\n" +
+			"The first member comes after the last. Shapes and dtypes are those of all members.\n" +
+			"parallel_mode is a ParallelMode, a Group, or None for all ranks. The result is a leaf, which requires grad if it is a float.\n" +
+			">>> init_parallel()\n" +
+			">>> ring_forward(tensor([4.0]), ParallelMode.PIPELINE).tolist()\n[4.0]",
+		Fn: ringForward,
+	})
+}
+
+func sendTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		xs   tensors
+		need = arg.Bool(true)
+		next arg.OptInt
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "tensor", &xs, "need_meta?", &need, "next_rank?", &next); err != nil {
+		return nil, err
+	}
+	if !need {
+		return starlark.False, nil
+	}
+	stage, err := e.rank.Stage(b.Name())
+	if err != nil {
+		return nil, err
+	}
+	peer, err := e.peer(b.Name(), "next_rank", next, stage.Next)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.False, e.rank.SendMeta(b.Name(), xs, peer)
+}
+
+func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		known starlark.Value
+		prev  arg.OptInt
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "tensor_shape", &known, "prev_rank?", &prev); err != nil {
+		return nil, err
+	}
+	if known != starlark.None {
+		return known, arg.In(b.Name(), "tensor_shape", new(shapes).Unpack(known))
+	}
+	stage, err := e.rank.Stage(b.Name())
+	if err != nil {
+		return nil, err
+	}
+	peer, err := e.peer(b.Name(), "prev_rank", prev, stage.Prev)
+	if err != nil {
+		return nil, err
+	}
+	list, err := e.rank.RecvMeta(b.Name(), peer)
+	if err != nil {
+		return nil, err
+	}
+	return shapeTuples(list), nil
+}
+
+// shapeTuples returns shapes as scripts have them: one, or a list.
+func shapeTuples(list []shape.Shape) starlark.Value {
+	if len(list) == 1 {
+		return shapeTuple(list[0])
+	}
+	values := make([]starlark.Value, len(list))
+	for i, s := range list {
+		values[i] = shapeTuple(s)
+	}
+	return starlark.NewList(values)
+}
+
+func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x    oneTensor
+		mode starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "tensor_send_next", &x, "parallel_mode|group??", &mode); err != nil {
+		return nil, err
+	}
+	g, err := e.group(b.Name(), mode)
+	if err != nil {
+		return nil, err
+	}
+	ring := runtime.Collective{Op: b.Name()}
+	for i := range g.Size() {
+		ring.Pairs = append(ring.Pairs, [2]int{i, (i + 1) % g.Size()})
+	}
+	y, err := e.rank.Run(g, ring, x.t.Detach())
+	if err != nil {
+		return nil, err
+	}
+	if y.DType().IsFloat() {
+		y.Auto = &tensor.Auto{Requires: true}
+	}
+	return e.wrap(y), nil
+}

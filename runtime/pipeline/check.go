@@ -1,0 +1,175 @@
+package pipeline
+
+import "fmt"
+
+// A route is where messages travel in the order sent: from one stage to
+// another, and into one chunk there.
+type route struct {
+	from, to, chunk int
+	back            bool
+}
+
+// A parcel is a message under way.
+type parcel struct {
+	micro int
+	at    int // the time at which it was sent
+}
+
+// A pass is a computation of a stage in time.
+type pass struct {
+	Action
+	start int
+}
+
+// A run carries out a schedule without tensors: a pass takes one unit of time,
+// a message none.
+type run struct {
+	s      *Schedule
+	next   []int // by stage, its next action
+	clock  []int // by stage
+	mail   map[route][]parcel
+	seen   []map[Action]bool // by stage, what it has done
+	passes [][]pass          // by stage
+}
+
+// Check returns nil if the schedule can be carried out: no stage waits for
+// ever, every message is received, by the action that it is meant for, and
+// every stage takes every micro-batch through every chunk once forward and then
+// once backward, the backward passes of a chunk in the order of the
+// micro-batches.
+func (s *Schedule) Check() error {
+	_, err := s.run()
+	return err
+}
+
+// run carries out the schedule. The error is the first fault found.
+func (s *Schedule) run() (*run, error) {
+	r := &run{s: s, next: make([]int, s.Stages), clock: make([]int, s.Stages), mail: map[route][]parcel{}, passes: make([][]pass, s.Stages)}
+	for range s.Stages {
+		r.seen = append(r.seen, map[Action]bool{})
+	}
+	for moved := true; moved; {
+		moved = false
+		for stage := range s.Stages {
+			n, err := r.advance(stage)
+			if err != nil {
+				return nil, fmt.Errorf("pipeline: %s: stage %d: %w", s.Title(), stage, err)
+			}
+			moved = moved || n > 0
+		}
+	}
+	if err := r.complete(); err != nil {
+		return nil, fmt.Errorf("pipeline: %s: %w", s.Title(), err)
+	}
+	return r, nil
+}
+
+// advance lets a stage act until it waits or has ended, and returns how many
+// actions it did.
+func (r *run) advance(stage int) (n int, err error) {
+	for r.next[stage] < len(r.s.Actions[stage]) {
+		a := r.s.Actions[stage][r.next[stage]]
+		ok, err := r.act(stage, a)
+		if err != nil || !ok {
+			return n, err
+		}
+		if r.seen[stage][a] {
+			return n, fmt.Errorf("%v comes twice", a)
+		}
+		r.seen[stage][a] = true
+		r.next[stage]++
+		n++
+	}
+	return n, nil
+}
+
+// act does a, and reports false if it has to wait.
+func (r *run) act(stage int, a Action) (bool, error) {
+	done := func(k Kind) bool { return r.seen[stage][Action{k, a.Micro, a.Chunk}] }
+	_, _, far := r.s.Peer(stage, a)
+	switch a.Do {
+	case RecvForward, RecvBackward:
+		return r.receive(stage, a)
+	case SendForward, SendBackward:
+		if !far || !done(a.Do-1) {
+			return false, fmt.Errorf("%v has nothing to send", a)
+		}
+		r.send(stage, a)
+		return true, nil
+	case Backward:
+		if !done(Forward) || a.Micro > 0 && !r.seen[stage][Action{Backward, a.Micro - 1, a.Chunk}] {
+			return false, fmt.Errorf("%v comes too early", a)
+		}
+	}
+	if _, _, needs := r.s.Peer(stage, Action{a.Do - 1, a.Micro, a.Chunk}); needs && !done(a.Do-1) {
+		return false, fmt.Errorf("%v comes before %v", a, a.Do-1)
+	}
+	r.passes[stage] = append(r.passes[stage], pass{a, r.clock[stage]})
+	r.clock[stage]++
+	return true, nil
+}
+
+// send puts the message of a on its route.
+func (r *run) send(stage int, a Action) {
+	to, chunk, _ := r.s.Peer(stage, a)
+	key := route{stage, to, chunk, a.Do == SendBackward}
+	r.mail[key] = append(r.mail[key], parcel{a.Micro, r.clock[stage]})
+}
+
+// receive takes the message for a, and reports false if it is not there.
+func (r *run) receive(stage int, a Action) (bool, error) {
+	from, _, ok := r.s.Peer(stage, a)
+	if !ok {
+		return false, fmt.Errorf("%v has nobody to receive from", a)
+	}
+	key := route{from, stage, a.Chunk, a.Do == RecvBackward}
+	if len(r.mail[key]) == 0 {
+		return false, nil
+	}
+	p := r.mail[key][0]
+	if p.micro != a.Micro {
+		return false, fmt.Errorf("%v gets micro-batch %d from stage %d", a, p.micro, from)
+	}
+	r.mail[key] = r.mail[key][1:]
+	r.clock[stage] = max(r.clock[stage], p.at)
+	return true, nil
+}
+
+// complete checks that all is done and received.
+func (r *run) complete() error {
+	for stage, next := range r.next {
+		if next < len(r.s.Actions[stage]) {
+			return fmt.Errorf("stage %d waits for ever in %v", stage, r.s.Actions[stage][next])
+		}
+	}
+	for stage := range r.s.Stages { // by stage, so that the fault told is always the same
+		for key, list := range r.mail {
+			if key.from == stage && len(list) > 0 {
+				return fmt.Errorf("stage %d sends micro-batch %d, which stage %d does not receive", stage, list[0].micro, key.to)
+			}
+		}
+	}
+	for stage := range r.s.Stages {
+		if err := r.allPasses(stage); err != nil {
+			return fmt.Errorf("stage %d %w", stage, err)
+		}
+	}
+	return nil
+}
+
+// allPasses checks that a stage has done every pass. It has done none twice.
+func (r *run) allPasses(stage int) error {
+	for micro := range r.s.Micro {
+		for chunk := range r.s.Chunks {
+			for _, k := range []Kind{Forward, Backward} {
+				if a := (Action{k, micro, chunk}); !r.seen[stage][a] {
+					return fmt.Errorf("never does %v", a)
+				}
+			}
+		}
+	}
+	if got, want := len(r.passes[stage]), 2*r.s.Micro*r.s.Chunks; got != want {
+		return fmt.Errorf("does %d passes, want %d", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// each calls f with every schedule of 1 to 8 stages, 1 to 12 micro-batches and
+// 1 to 4 chunks.
+func each(f func(s *Schedule)) {
+	for stages := 1; stages <= 8; stages++ {
+		for micro := 1; micro <= 12; micro++ {
+			f(New("gpipe", stages, micro, 1))
+			f(New("1f1b", stages, micro, 1))
+			for chunks := 1; chunks <= 4 && micro%stages == 0; chunks++ {
+				f(New("interleaved", stages, micro, chunks))
+			}
+		}
+	}
+}
+
+func TestEverySchedulePassesCheck(t *testing.T) {
+	each(func(s *Schedule) {
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An oracle of its own: the passes of every stage are every pair of a
+// micro-batch and a chunk, once forward and once backward.
+func TestEveryPassOnce(t *testing.T) {
+	each(func(s *Schedule) {
+		for stage, actions := range s.Actions {
+			count := map[Action]int{}
+			for _, a := range actions {
+				count[a]++
+			}
+			for micro := range s.Micro {
+				for chunk := range s.Chunks {
+					f, b := count[Action{Forward, micro, chunk}], count[Action{Backward, micro, chunk}]
+					if f != 1 || b != 1 {
+						t.Errorf("%s: stage %d: micro-batch %d in chunk %d goes forward %d times and backward %d times, want once", s.Title(), stage, micro, chunk, f, b)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A stage idles as long as the formula says.
+func TestBubble(t *testing.T) {
+	each(func(s *Schedule) {
+		r, err := s.run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := slices.Max(r.clock)
+		idle := float64(end-2*s.Micro*s.Chunks) / float64(end)
+		if math.Abs(idle-s.Bubble()) > 1e-12 {
+			t.Errorf("%s: idle for %g of the time, want %g\n%v", s.Title(), idle, s.Bubble(), s)
+		}
+	})
+}
+
+func TestInFlight(t *testing.T) {
+	each(func(s *Schedule) {
+		for stage := range s.Stages {
+			want := s.Micro
+			switch {
+			case s.Name == "1f1b", s.Chunks == 1 && s.Name == "interleaved":
+				want = min(s.Stages-stage, s.Micro)
+			case s.Name == "interleaved":
+				want = min(2*(s.Stages-1-stage)+(s.Chunks-1)*s.Stages+1, s.Micro*s.Chunks)
+			}
+			if got := s.InFlight(stage); got != want {
+				t.Errorf("%s: stage %d holds up to %d micro-batches, want %d", s.Title(), stage, got, want)
+			}
+		}
+	})
+}
+
+// Check finds what is wrong with a schedule.
+func TestCheckRefuses(t *testing.T) {
+	base := New("1f1b", 3, 4, 1)
+	find := func(s *Schedule, stage int, a Action) int { return slices.Index(s.Actions[stage], a) }
+	swap := func(s *Schedule, stage int, a, b Action) {
+		i, j := find(s, stage, a), find(s, stage, b)
+		s.Actions[stage][i], s.Actions[stage][j] = b, a
+	}
+	remove := func(s *Schedule, stage int, a Action) {
+		i := find(s, stage, a)
+		s.Actions[stage] = slices.Delete(s.Actions[stage], i, i+1)
+	}
+	drop := func(s *Schedule, micro int, stages ...int) {
+		for _, stage := range stages {
+			s.Actions[stage] = slices.DeleteFunc(s.Actions[stage], func(a Action) bool { return a.Micro == micro })
+		}
+	}
+	for _, c := range []struct {
+		name, want string
+		spoil      func(s *Schedule)
+	}{
+		{"an unmatched receive", "stage 0 waits for ever in recv_backward of micro-batch 2", func(s *Schedule) { remove(s, 0, Action{SendForward, 3, 0}) }},
+		{"an unmatched send", "stage 0 sends micro-batch 3, which stage 1 does not receive", func(s *Schedule) {
+			drop(s, 3, 1, 2)
+			remove(s, 0, Action{RecvBackward, 3, 0})
+			remove(s, 0, Action{Backward, 3, 0})
+		}},
+		{"the wrong order", "gets micro-batch 0 from stage 0", func(s *Schedule) { swap(s, 1, Action{RecvForward, 0, 0}, Action{RecvForward, 1, 0}) }},
+		{"a cycle", "stage 0 waits for ever in recv_backward of micro-batch 0", func(s *Schedule) {
+			first := Action{RecvBackward, 0, 0}
+			remove(s, 0, first)
+			s.Actions[0] = slices.Insert(s.Actions[0], 0, first)
+		}},
+		{"a pass that is missing", "never does forward of micro-batch 3", func(s *Schedule) { drop(s, 3, 0, 1, 2) }},
+		{"a pass done twice", "comes twice", func(s *Schedule) { s.Actions[0] = append(s.Actions[0], Action{Backward, 3, 0}) }},
+		{"a backward pass first", "comes too early", func(s *Schedule) { swap(s, 2, Action{Forward, 0, 0}, Action{Backward, 0, 0}) }},
+		{"a forward pass without its input", "comes before recv_forward", func(s *Schedule) { remove(s, 1, Action{RecvForward, 0, 0}) }},
+		{"a send of nothing", "has nothing to send", func(s *Schedule) { swap(s, 0, Action{Forward, 0, 0}, Action{SendForward, 0, 0}) }},
+		{"a receive from nobody", "nobody to receive from", func(s *Schedule) {
+			s.Actions[0] = append([]Action{{RecvForward, 0, 0}}, s.Actions[0]...)
+		}},
+	} {
+		s := base.clone()
+		c.spoil(s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+	if err := base.Check(); err != nil {
+		t.Errorf("the schedule that was copied: %v", err)
+	}
+}
+
+func TestPicture(t *testing.T) {
+	for _, c := range []struct {
+		s    *Schedule
+		want string
+	}{
+		{New("gpipe", 2, 3, 1), `gpipe: stages 2, micro-batches 3, bubble 25.0%
+stage 0  F0 F1 F2 .  .  B0 B1 B2
+stage 1  .  F0 F1 F2 B0 B1 B2 .`},
+		{New("1f1b", 3, 4, 1), `1f1b: stages 3, micro-batches 4, bubble 33.3%
+stage 0  F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3
+stage 1  .  F0 F1 .  B0 F2 B1 F3 B2 .  B3 .
+stage 2  .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .`},
+		{New("interleaved", 2, 2, 2), `interleaved: stages 2, micro-batches 2, chunks 2, bubble 20.0%
+stage 0  F0a F1a F0b F1b .   B0b .   B1b B0a B1a
+stage 1  .   F0a F1a F0b B0b F1b B1b B0a B1a .`},
+	} {
+		if got := fmt.Sprint(c.s); got != c.want {
+			t.Errorf("got\n%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+func TestNewPanics(t *testing.T) {
+	for _, f := range []func(){
+		func() { New("none", 1, 1, 1) },
+		func() { New("gpipe", 2, 2, 2) },
+		func() { New("1f1b", 0, 2, 1) },
+		func() { New("interleaved", 2, 3, 2) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("got no panic, want one")
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// clone returns a copy of s whose actions may be changed.
+func (s *Schedule) clone() *Schedule {
+	c := *s
+	c.Actions = make([][]Action, len(s.Actions))
+	for i, list := range s.Actions {
+		c.Actions[i] = slices.Clone(list)
+	}
+	return &c
+}

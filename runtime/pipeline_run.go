@@ -1,0 +1,222 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tpsh/comm"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/pipeline"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A Pipeline is one batch on its way through the stages of a model, as one of
+// them computes it.
+type Pipeline struct {
+	Schedule *pipeline.Schedule
+	// Chunks compute the outputs of this stage's chunks.
+	Chunks []func(x *tensor.Tensor) (*tensor.Tensor, error)
+	// Inputs are the micro-batches, on the first stage.
+	Inputs []*tensor.Tensor
+	// Loss returns the loss of micro-batch m, of one element, whose output is
+	// y. The last stage calls it.
+	Loss func(y *tensor.Tensor, m int) (*tensor.Tensor, error)
+}
+
+// pipelineFunc is what scripts call a Pipeline by, for errors.
+const pipelineFunc = "pipeline_schedule"
+
+// A flight is a micro-batch in a chunk.
+type flight struct {
+	x, y *tensor.Tensor // input and output; the loss, in place of the last output
+	dy   *tensor.Tensor // the gradient of y; nil if there is none
+}
+
+// A pipelineRun is a Pipeline under way on its stage.
+type pipelineRun struct {
+	*Pipeline
+	r       *Rank
+	g       *comm.Group // the schedule's own
+	stage   int
+	call    uint64 // its number on this rank
+	flights [][]flight
+	losses  []*tensor.Tensor
+	outputs []*tensor.Tensor
+}
+
+// RunPipeline carries out p on every stage of the rank's pipeline. Gradients
+// of the mean of the losses are added to those of the leaves that the chunks
+// use, in the order of the micro-batches. On the last stage it returns that
+// mean and the outputs, cut off from the record; elsewhere nil.
+func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.Tensor, err error) {
+	if err := r.enter(pipelineFunc); err != nil {
+		return nil, nil, err
+	}
+	if err := p.Schedule.Check(); err != nil {
+		return nil, nil, err
+	}
+	stages := r.parallel.ranks(PipelineMode, r.id)
+	g, err := r.end.Group(stages, scheduleRoute)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.pipelines++
+	run := &pipelineRun{Pipeline: p, r: r, g: g, stage: g.Rank(), call: r.pipelines}
+	for range p.Chunks {
+		run.flights = append(run.flights, make([]flight, p.Schedule.Micro))
+	}
+	for _, a := range p.Schedule.Actions[run.stage] {
+		if err := run.act(a); err != nil {
+			return nil, nil, blame(pipelineFunc, err)
+		}
+	}
+	loss, err = run.meanLoss()
+	return loss, run.outputs, err
+}
+
+// act does a.
+func (p *pipelineRun) act(a pipeline.Action) (err error) {
+	f := &p.flights[a.Chunk][a.Micro]
+	switch a.Do {
+	case pipeline.RecvForward:
+		f.x, err = p.recv(a)
+		if err == nil && f.x != nil && f.x.DType().IsFloat() {
+			f.x.Auto = &tensor.Auto{Requires: true}
+		}
+		return err
+	case pipeline.Forward:
+		return p.forward(a, f)
+	case pipeline.SendForward:
+		return p.send(a, f.y)
+	case pipeline.RecvBackward:
+		f.dy, err = p.recv(a)
+		return err
+	case pipeline.Backward:
+		return p.backward(a, f)
+	default: // SendBackward
+		x := f.x
+		*f = flight{}
+		if x.Auto == nil {
+			return p.send(a, nil)
+		}
+		return p.send(a, x.Auto.Grad)
+	}
+}
+
+// last reports whether a is in the last position of the model.
+func (p *pipelineRun) last(a pipeline.Action) bool {
+	s := p.Schedule
+	return s.Position(p.stage, a.Chunk) == s.Stages*s.Chunks-1
+}
+
+// forward computes an output, and in the last position the loss.
+func (p *pipelineRun) forward(a pipeline.Action, f *flight) (err error) {
+	if p.Schedule.Position(p.stage, a.Chunk) == 0 {
+		f.x = p.Inputs[a.Micro]
+	}
+	if f.y, err = p.Chunks[a.Chunk](f.x); err != nil || !p.last(a) {
+		return err
+	}
+	p.outputs = append(p.outputs, f.y.Detach())
+	loss, err := p.Loss(f.y, a.Micro)
+	if err != nil {
+		return err
+	}
+	p.losses = append(p.losses, loss.Detach())
+	f.y, err = p.r.Do("div", []*tensor.Tensor{loss, tensor.Number(float64(p.Schedule.Micro))})
+	return err
+}
+
+// backward computes the gradients of a micro-batch, if it has any.
+func (p *pipelineRun) backward(a pipeline.Action, f *flight) error {
+	y, dy := f.y, f.dy
+	f.y, f.dy = nil, nil
+	p.r.Tape.Refresh(y)
+	if !y.RequiresGrad() || dy == nil && !p.last(a) {
+		return nil
+	}
+	if dy != nil && (dy.DType() != y.DType() || !dy.Shape().Equal(y.Shape())) {
+		from, _, _ := p.Schedule.Peer(p.stage, pipeline.Action{Do: pipeline.RecvBackward, Micro: a.Micro, Chunk: a.Chunk})
+		return &op.ArgError{Func: pipelineFunc, Got: fmt.Sprintf("a gradient %s from rank %d", op.Describe(dy), p.g.Ranks()[from]),
+			Want: op.Describe(y), Rule: fmt.Sprintf("the output of micro-batch %d", a.Micro)}
+	}
+	return p.r.Tape.Backward(y, dy, false)
+}
+
+// meanLoss returns the mean of the losses, or nil if there are none.
+func (p *pipelineRun) meanLoss() (*tensor.Tensor, error) {
+	if len(p.losses) == 0 {
+		return nil, nil
+	}
+	defer p.r.Tape.SetEnabled(false)()
+	sum := p.losses[0]
+	for _, l := range p.losses[1:] {
+		var err error
+		if sum, err = p.r.Do("add", []*tensor.Tensor{sum, l}); err != nil {
+			return nil, err
+		}
+	}
+	return p.r.Do("div", []*tensor.Tensor{sum, tensor.Number(float64(len(p.losses)))})
+}
+
+// A message of a schedule says beside its tensor which call on the sender it
+// belongs to, whether it holds no gradient, and which schedule runs there.
+
+// tag tells the messages into one position from those into others, and
+// activations from gradients.
+func (p *pipelineRun) tag(stage int, a pipeline.Action) int {
+	if a.Do == pipeline.SendForward || a.Do == pipeline.SendBackward {
+		to, chunk, _ := p.Schedule.Peer(stage, a)
+		stage, a.Chunk = to, chunk
+	}
+	tag := 2 * p.Schedule.Position(stage, a.Chunk)
+	if a.Do >= pipeline.RecvBackward {
+		tag++
+	}
+	return tag
+}
+
+// send sends x to where a says; nil says that there is no gradient.
+func (p *pipelineRun) send(a pipeline.Action, x *tensor.Tensor) error {
+	note := binary.AppendUvarint(nil, p.call)
+	if x != nil {
+		note = append(note, 1)
+	} else {
+		note = append(note, 0)
+		var err error
+		if x, err = op.FromInts(&p.r.ops, dtype.Uint8, shape.Shape{0}, nil); err != nil {
+			return err
+		}
+	}
+	to, _, _ := p.Schedule.Peer(p.stage, a)
+	return p.r.post(p.g, x, to, p.tag(p.stage, a), append(note, p.Schedule.Title()...))
+}
+
+// recv returns what was sent for a, or nil if there is no gradient. It passes
+// over messages of earlier calls, which have failed here.
+func (p *pipelineRun) recv(a pipeline.Action) (*tensor.Tensor, error) {
+	from, _, _ := p.Schedule.Peer(p.stage, a)
+	for {
+		x, note, err := p.r.fetch(p.g, from, p.tag(p.stage, a))
+		if err != nil {
+			return nil, err
+		}
+		call, k := binary.Uvarint(note)
+		if k <= 0 || k == len(note) {
+			return nil, errMeta
+		}
+		if call < p.call {
+			continue
+		}
+		if title := string(note[k+1:]); call > p.call || title != p.Schedule.Title() {
+			return nil, &op.ArgError{Func: pipelineFunc, Got: fmt.Sprintf("%q in call %d on rank %d", title, call, p.g.Ranks()[from]),
+				Want: fmt.Sprintf("%q in call %d", p.Schedule.Title(), p.call), Rule: "the stages of a pipeline run one schedule"}
+		}
+		if note[k] == 0 {
+			return nil, nil
+		}
+		return x, nil
+	}
+}
