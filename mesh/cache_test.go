@@ -1,0 +1,68 @@
+package mesh
+
+import "testing"
+
+// What is equal is one pointer.
+func TestCache(t *testing.T) {
+	var c Cache
+	m := c.Mesh(mustMesh(t, 2, 2))
+	if c.Mesh(mustMesh(t, 2, 2)) != m || c.Mesh(mustMesh(t, 4)) == m {
+		t.Error("Mesh keeps equal meshes apart, or different ones not")
+	}
+	place := func(placements ...Placement) *Placed {
+		t.Helper()
+		l, err := c.Place(m, []int{4, 4}, placements)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	rows, whole := place(Shard(0), Replicate()), place(Replicate(), Replicate())
+	if place(Shard(-2), Replicate()) != rows || place(Replicate(), Shard(0)) == rows {
+		t.Error("Place keeps equal layouts apart, or different ones not")
+	}
+	if _, err := c.Place(m, []int{4, 4}, []Placement{Shard(-4), Replicate()}); err == nil {
+		t.Error("Place takes Shard(-4)")
+	}
+	plan := func(src, dst *Placed, itemSize int) *Plan {
+		t.Helper()
+		p, err := c.Plan(src, dst, itemSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := plan(rows, whole, 4)
+	if plan(rows, whole, 4) != p || plan(rows, whole, 8) == p || plan(whole, rows, 4) == p {
+		t.Error("Plan keeps equal plans apart, or different ones not")
+	}
+	p = plan(place(Shard(0), Replicate()), place(Replicate(), Shard(1)), 4)
+	if p.Steps[0].Dst != place(Shard(0), Shard(1)) || p.Steps[1].Dst != place(Replicate(), Shard(1)) {
+		t.Error("the layouts of a plan's steps are not the cache's")
+	}
+	if _, err := c.Plan(rows, mustPlace(t, mustMesh(t, 4), []int{4, 4}, Replicate()), 4); err == nil {
+		t.Error("Plan goes to another mesh")
+	}
+}
+
+// A cache does not grow without end, and what it forgets is still right.
+func TestCacheIsBounded(t *testing.T) {
+	var c Cache
+	m := c.Mesh(mustMesh(t, 2))
+	for n := range 2*maxKept + 1 {
+		rows, err := c.Place(m, []int{n}, []Placement{Shard(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := c.Place(m, []int{n}, []Placement{Replicate()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := c.Plan(rows, whole, 1); err != nil || p.Bytes != (n+1)/2 {
+			t.Fatalf("the plan for %d elements is %+v, %v", n, p, err)
+		}
+	}
+	if len(c.layouts) > maxKept || len(c.plans) > maxKept {
+		t.Errorf("%d layouts and %d plans are kept", len(c.layouts), len(c.plans))
+	}
+}

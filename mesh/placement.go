@@ -1,0 +1,153 @@
+package mesh
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A ReduceOp says how the summands of a Partial make the value.
+type ReduceOp uint8
+
+const (
+	Sum ReduceOp = iota
+	Mean
+	Prod
+	Max
+	Min
+)
+
+var reduceOps = [...]string{Sum: "sum", Mean: "mean", Prod: "prod", Max: "max", Min: "min"}
+
+// String returns the name of op as scripts write it: "sum".
+func (op ReduceOp) String() string { return reduceOps[op] }
+
+// ParseReduceOp returns the operation called name. "avg" is another name of
+// "mean".
+func ParseReduceOp(name string) (ReduceOp, error) {
+	if name == "avg" {
+		return Mean, nil
+	}
+	if i := slices.Index(reduceOps[:], name); i >= 0 {
+		return ReduceOp(i), nil
+	}
+	return 0, &Error{"op", strconv.Quote(name), `one of "sum", "mean", "prod", "max", "min"`, ""}
+}
+
+// A Placement says what the ranks along one mesh dim hold of a tensor. It is
+// one of
+//
+//   - Replicate: all hold the same;
+//   - Shard(dim): each holds its Block of the tensor's dim, as the mesh dims
+//     before this one have left it;
+//   - Partial(op): each holds a summand, and op over them gives the value.
+//
+// Placements compare with ==. The zero value is Replicate.
+type Placement struct {
+	kind placementKind
+	op   ReduceOp
+	dim  int
+}
+
+type placementKind uint8
+
+const (
+	replicate placementKind = iota
+	shard
+	partial
+)
+
+// Replicate is the placement of ranks that hold the same.
+func Replicate() Placement { return Placement{} }
+
+// Shard is the placement of ranks that hold blocks of a tensor's dim. A
+// negative dim counts from the back until Normalize has seen it.
+func Shard(dim int) Placement { return Placement{kind: shard, dim: dim} }
+
+// Partial is the placement of ranks that hold summands.
+func Partial(op ReduceOp) Placement { return Placement{kind: partial, op: op} }
+
+// IsReplicate reports whether p is Replicate.
+func (p Placement) IsReplicate() bool { return p.kind == replicate }
+
+// Shard returns the tensor's dim that p cuts, if p is a Shard.
+func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.kind == shard }
+
+// Partial returns the operation of p, if p is a Partial.
+func (p Placement) Partial() (op ReduceOp, ok bool) { return p.op, p.kind == partial }
+
+// String returns p as people write it: R, S(0) or P(sum).
+func (p Placement) String() string {
+	switch p.kind {
+	case shard:
+		return "S(" + strconv.Itoa(p.dim) + ")"
+	case partial:
+		return "P(" + p.op.String() + ")"
+	}
+	return "R"
+}
+
+// Script returns p as a script writes it: Replicate(), Shard(0) or
+// Partial("sum").
+func (p Placement) Script() string {
+	switch p.kind {
+	case shard:
+		return "Shard(" + strconv.Itoa(p.dim) + ")"
+	case partial:
+		return "Partial(" + strconv.Quote(p.op.String()) + ")"
+	}
+	return "Replicate()"
+}
+
+// ParsePlacement is the inverse of String. The dim may be negative, and P
+// stands for P(sum).
+func ParsePlacement(s string) (Placement, error) {
+	switch {
+	case s == "R":
+		return Replicate(), nil
+	case s == "P":
+		return Partial(Sum), nil
+	case len(s) > 3 && s[1] == '(' && s[len(s)-1] == ')':
+		inner := s[2 : len(s)-1]
+		if dim, err := strconv.Atoi(inner); s[0] == 'S' && err == nil {
+			return Shard(dim), nil
+		}
+		if op, err := ParseReduceOp(inner); s[0] == 'P' && err == nil {
+			return Partial(op), nil
+		}
+	}
+	return Placement{}, &Error{"placements", strconv.Quote(s), "R, S(dim) or P(op)", ""}
+}
+
+// Normalize returns placements for a tensor of a shape with dims counted from
+// the front, in a slice of its own. A dim that the tensor does not have is an
+// *Error.
+func Normalize(placements []Placement, shape []int) ([]Placement, error) {
+	out := slices.Clone(placements)
+	for i, p := range out {
+		if p.kind != shard {
+			continue
+		}
+		if p.dim < -len(shape) || p.dim >= len(shape) {
+			want := fmt.Sprintf("a dim in %d..%d", -len(shape), len(shape)-1)
+			if len(shape) == 0 {
+				want = "no Shard"
+			}
+			return nil, &Error{"placements", fmt.Sprintf("%s at index %d", p.Script(), i), want, "shape " + Tuple(shape)}
+		}
+		if p.dim < 0 {
+			out[i].dim += len(shape)
+		}
+	}
+	return out, nil
+}
+
+// List returns placements as people write a list of them: [S(0), R].
+func List(placements []Placement) string {
+	texts := make([]string, len(placements))
+	for i, p := range placements {
+		texts[i] = p.String()
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
