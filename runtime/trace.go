@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/mesh"
 )
 
 // A Record is one communication of a rank.
@@ -63,14 +64,6 @@ func (rec *Record) finish(res comm.Result, since time.Time) {
 	rec.Predicted = Predict(res.Wire)
 }
 
-// The fixed cost model of communication: a latency and a bandwidth. They are
-// those of a machine of today in round figures; what a script computes never
-// depends on them.
-const (
-	alphaSeconds       = 1e-6
-	betaSecondsPerByte = 1e-10
-)
-
 // Predict returns the seconds that a call is expected to take in which the
-// rank sends wire bytes.
-func Predict(wire int) float64 { return alphaSeconds + betaSecondsPerByte*float64(wire) }
+// rank sends wire bytes, by the cost model of package mesh.
+func Predict(wire int) float64 { return mesh.Alpha + mesh.Beta*float64(wire) }
