@@ -14,7 +14,7 @@ const largeSize = 32 << 10
 
 // slack is how many bytes of large buffers may be handed out beyond twice
 // what was in use after the last collection before the next one.
-const slack = 128 << 20
+const slack = 256 << 20
 
 // An Allocator hands out the storage of tensors. Large buffers live outside
 // the collector's heap: one that is no longer reachable goes back to a free
