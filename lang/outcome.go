@@ -52,11 +52,6 @@ func (o *Outcome) Interrupted() bool { return o.stoppedFor(stopInterrupt) }
 // TimedOut reports whether the program ran into its time limit.
 func (o *Outcome) TimedOut() bool { return o.stoppedFor(stopTimeout) }
 
-// Hung reports whether a rank was told to stop and has not.
-func (o *Outcome) Hung() bool {
-	return o.any(func(f *Failure) bool { return f.Stop == stopHung })
-}
-
 // stoppedFor reports whether a rank was ended for the given reason, or was told
 // to end for it and did not.
 func (o *Outcome) stoppedFor(why stopReason) bool {

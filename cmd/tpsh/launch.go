@@ -166,12 +166,9 @@ func (r *ranks) unreceived(killed []int) error {
 	return errors.New(b.String())
 }
 
-// abandon removes what the ranks left in temporary folders and does not wait
-// for them: one of them does not stop, and the process is about to.
-func (r *ranks) abandon() { os.RemoveAll(r.scratch) }
-
-// patience is how long stop waits for ranks that should have ended.
-const patience = 5 * time.Second
+// patience is how long stop waits for ranks. Those that a session has told to
+// stop have had their time already.
+const patience = time.Second
 
 // stop ends the ranks and removes what they left in temporary folders. A rank
 // inside a step of the interpreter that nothing can interrupt is left to the

@@ -46,8 +46,7 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	stop := ranks.stop
-	defer func() { stop() }()
+	defer ranks.stop()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output)})
 	defer s.Close()
 	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -55,9 +54,6 @@ func (r *runner) run(std *stdio, args []string) error {
 	outcome, err := s.Run(ctx, p)
 	if err != nil {
 		return err
-	}
-	if outcome.Hung() {
-		stop = ranks.abandon
 	}
 	outcome.Report(std.err)
 	if code := outcome.ExitStatus(); code != lang.StatusOK {
