@@ -40,18 +40,6 @@ const (
 	maxDims = 64
 )
 
-// Numel returns the number of elements, or an error if they cannot be counted.
-func (h *Header) Numel() (int, error) {
-	n := 1
-	for _, d := range h.Shape {
-		if d > 0 && n > math.MaxInt/d {
-			return 0, fmt.Errorf("a shape of too many elements: %v", h.Shape)
-		}
-		n *= d
-	}
-	return n, nil
-}
-
 // ReadHeader reads a header from r, which is then at the first element.
 func ReadHeader(r io.Reader) (*Header, error) {
 	var start [8]byte
