@@ -17,7 +17,7 @@ import (
 // front; Root is a group rank. Fields that the operation does not have are
 // zero.
 type Collective struct {
-	Op     string   // "all_reduce", ...: a key of Collectives
+	Op     string   // "all_reduce", ...: a key of collectives
 	Dim    int      // the dim that is cut or joined; split_dim of all_to_all
 	Concat int      // concat_dim of all_to_all
 	Root   int      // src or dst
@@ -50,7 +50,7 @@ type form struct {
 func noFree(*Collective) int    { return -1 }
 func freeDim(c *Collective) int { return c.Dim }
 
-// Collectives is the table of collectives of one tensor. It is filled in init
+// collectives is the table of collectives of one tensor. It is filled in init
 // because adjoints look it up.
 var collectives map[string]*form
 
