@@ -21,18 +21,18 @@ type Env struct {
 	// one; see leave.
 	pending error
 
-	// tmpDirs are the folders that tmpdir has given the program.
-	tmpDirs []string
+	// tmpDirs is how many folders tmpdir has given the program.
+	tmpDirs int
 }
 
 // Options says what the programs of a job may do.
 type Options struct {
-	Args   []string                    // args of the language
-	Allow  []string                    // folders that may be read and written besides the script's and the working folder
-	TmpDir func(n int) (string, error) // the folder of the ranks' n-th call of tmpdir, n from 1
+	Args  []string // args of the language
+	Allow []string // folders that may be read and written besides the script's and the working folder
 
-	// Scratch is the folder in which those of TmpDir lie: what one rank gets
-	// of tmpdir another may use. It need not be there; "" for none.
+	// Scratch is the folder in which those of tmpdir lie, on all ranks alike,
+	// by the number of the call. It is made when it is needed, and removed by
+	// whoever starts the ranks; "" for no such folders.
 	Scratch string
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -46,7 +47,7 @@ func init() {
 
 // folders returns those in which the program may read and write.
 func (e *Env) folders() sandbox.Folders {
-	list := append(e.namedFolders(), e.tmpDirs...)
+	list := e.namedFolders()
 	if e.opts.Scratch != "" {
 		list = append(list, e.opts.Scratch)
 	}
@@ -169,13 +170,13 @@ func tmpdir(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	if e.opts.TmpDir == nil {
+	if e.opts.Scratch == "" {
 		return nil, &op.ResourceError{Func: b.Name(), Err: errors.New("there are no temporary folders here")}
 	}
-	dir, err := e.opts.TmpDir(len(e.tmpDirs) + 1)
-	if err != nil {
+	dir := filepath.Join(e.opts.Scratch, strconv.Itoa(e.tmpDirs+1))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &op.ResourceError{Func: b.Name(), Err: err}
 	}
-	e.tmpDirs = append(e.tmpDirs, dir)
+	e.tmpDirs++
 	return starlark.String(dir), nil
 }

@@ -184,18 +184,7 @@ func TestScripts(t *testing.T) {
 }
 
 // testOptions lets scripts write into a folder of the test's.
-func testOptions(t *testing.T) Options {
-	var mu sync.Mutex
-	dirs := map[int]string{}
-	return Options{TmpDir: func(n int) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if dirs[n] == "" {
-			dirs[n] = t.TempDir()
-		}
-		return dirs[n], nil
-	}}
-}
+func testOptions(t *testing.T) Options { return Options{Scratch: t.TempDir()} }
 
 // testFunctions returns the names of the test_ functions of a script, or one
 // empty name if it has none.

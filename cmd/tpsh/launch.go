@@ -103,7 +103,7 @@ func start(n int, transport string, l *limits, args []string, notes io.Writer) (
 			fmt.Fprintln(notes, line)
 		}
 	}
-	opts := builtins.Options{Args: args, Allow: l.allow, TmpDir: r.tmpDir, Scratch: r.scratch}
+	opts := builtins.Options{Args: args, Allow: l.allow, Scratch: r.scratch}
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
 		lang.Serve(ctx, conn, builtins.New(rank, opts)) // how it ends, the connection shows
@@ -114,12 +114,6 @@ func start(n int, transport string, l *limits, args []string, notes io.Writer) (
 	}
 	r.job = job
 	return r, nil
-}
-
-// tmpDir returns the folder of the ranks' n-th call of tmpdir.
-func (r *ranks) tmpDir(n int) (string, error) {
-	dir := filepath.Join(r.scratch, strconv.Itoa(n))
-	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // maxUnreceived is how many places of sends without a receive are listed.
