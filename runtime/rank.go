@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tpsh/comm"
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
@@ -41,8 +42,9 @@ type Rank struct {
 	end        *comm.Endpoint
 	world      *comm.Group
 	groups     map[string]int // how many groups of these ranks were made
-	parallel   *parallel      // nil before InitParallel
-	pipelines  uint64         // how many pipeline schedules the rank has begun
+	layouts    mesh.Cache
+	parallel   *parallel // nil before InitParallel
+	pipelines  uint64    // how many pipeline schedules the rank has begun
 	ctx        context.Context
 
 	seed, draws uint64
@@ -80,6 +82,9 @@ func (r *Rank) Size() int { return r.size }
 
 // World returns the group of all ranks.
 func (r *Rank) World() *comm.Group { return r.world }
+
+// Layouts returns the rank's meshes, layouts and plans.
+func (r *Rank) Layouts() *mesh.Cache { return &r.layouts }
 
 // Ops returns what the rank's operators need.
 func (r *Rank) Ops() *op.Ctx { return &r.ops }
