@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -50,6 +51,28 @@ type Def struct {
 	// stores there: differentiation records that one.
 	InPlace bool
 	Base    string
+
+	// Shard lists the ways to run the operator on blocks of tensors that ranks
+	// hold together; nil if all inputs must be replicated.
+	Shard Rule
+
+	// Local, if set, runs a row of Shard on the blocks of one rank: where that is
+	// not the operator itself on the blocks with the same arguments. It is not
+	// called where everything is replicated.
+	Local func(b *Blocks) ([]*tensor.Tensor, error)
+
+	// Aligned, if set, reports whether rows fit together: it is asked with one row
+	// taken for each dim of a mesh. The rules of reshape need it, whose blocks
+	// must be blocks of the result.
+	Aligned func(c *Call, from, to []*mesh.Placed) bool
+
+	// Compose, if set, makes the results of other operators: where inputs that
+	// are cut or partial fit no row, and gathering them would move more. It returns
+	// nil if it has nothing better for this call.
+	Compose func(t *Tape, c *Call) []*tensor.Tensor
+
+	// ByValue says that the shapes of the results depend on elements.
+	ByValue bool
 
 	// List says that scripts see the results as a list even if there is one.
 	List bool

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 )
@@ -34,6 +35,14 @@ type Tensor struct {
 	// record that is out of date. Package grad keeps both.
 	Base    *Tensor
 	Changes uint32
+
+	// Of a tensor that ranks hold together: where, and this rank's block.
+	layout *mesh.Placed
+	local  *Tensor
+
+	// Copied says that the tensor is the result of a view operator that had to
+	// move or cut what ranks hold: a change of it would not reach the input.
+	Copied bool
 }
 
 // Auto is what differentiation keeps with a tensor.
@@ -112,9 +121,17 @@ func Number[T float64 | int64 | bool](v T) *Tensor {
 // View returns a tensor with another shape, strides and offset on the storage
 // of x. It panics if the view reaches outside the storage.
 func (x *Tensor) View(s shape.Shape, strides []int, offset int) *Tensor {
+	x.mustBePlain()
 	v := &Tensor{shape: s, strides: strides, offset: offset, dt: x.dt, buf: x.buf}
 	v.checkBounds()
 	return v
+}
+
+// mustBePlain panics if ranks hold x together: it has no elements of its own.
+func (x *Tensor) mustBePlain() {
+	if x.layout != nil {
+		panic(fmt.Sprintf("tensor: the elements of a distributed tensor %v", x.layout))
+	}
 }
 
 // checkBounds panics if an index of x would reach outside its buffer.
@@ -148,6 +165,11 @@ func (x *Tensor) Detach() *Tensor {
 // ShapeOnly returns a tensor of the shape and dtype of x without storage. It
 // requires grad if x does.
 func (x *Tensor) ShapeOnly() *Tensor {
+	if x.layout != nil {
+		y := NewPlaced(x.layout, x.local.ShapeOnly())
+		y.Auto = x.Auto
+		return y
+	}
 	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, Auto: x.Auto}
 }
 
@@ -181,6 +203,7 @@ func (x *Tensor) RequiresGrad() bool { return x.Auto != nil && x.Auto.Requires }
 // Contiguous reports whether the elements of x lie in row-major order without
 // gaps. Strides of dims of size 1 do not matter.
 func (x *Tensor) Contiguous() bool {
+	x.mustBePlain()
 	n := 1
 	for i := len(x.shape) - 1; i >= 0; i-- {
 		if d := x.shape[i]; d != 1 {
@@ -213,6 +236,7 @@ func Data[T Element](x *Tensor) []T {
 // Storage returns the whole buffer of x as a slice of its elements' Go type,
 // to be indexed with x's offset and strides. The rules of Data hold.
 func Storage[T Element](x *Tensor) []T {
+	x.mustBePlain()
 	if !HoldsType[T](x) {
 		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
 	}

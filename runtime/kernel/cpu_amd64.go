@@ -1,0 +1,15 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// best is the greatest set that this machine and its operating system have.
+var best = func() Set {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C || !x.HasBMI2:
+		return Portable
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512CD || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return AVX2
+	}
+	return AVX512
+}()

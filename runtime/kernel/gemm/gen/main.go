@@ -1,0 +1,114 @@
+// Command gen writes the assembly of package gemm; see README.md.
+package main
+
+import (
+	"flag"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+// A isa is a set of instructions that kernels are written in.
+type isa struct {
+	name  string
+	doc   string
+	bytes int // of a vector
+	most  int // vectors of sums that a tile may have
+	// rows[v] is the greatest number of rows of a tile v vectors wide.
+	rows map[int]int
+}
+
+var isas = []isa{
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}},
+}
+
+// widths are the widths of tiles in vectors.
+var widths = []int{1, 2, 4, 8}
+
+// An elem is a type of elements.
+type elem struct {
+	name  string // in names of functions
+	typ   string // in Go
+	bytes int
+}
+
+var elems = []elem{{"F32", "float32", 4}, {"F64", "float64", 8}}
+
+func main() {
+	log.SetFlags(0)
+	dir := flag.String("dir", "..", "folder of package gemm")
+	flag.Parse()
+	for _, s := range isas {
+		if err := s.write(*dir); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := writeTables(filepath.Join(*dir, "tables_amd64.go")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// write writes the assembly of s and the declarations of its functions.
+func (s isa) write(dir string) error {
+	g := &generator{Context: build.NewContext(), isa: s}
+	g.ConstraintExpr("amd64")
+	g.masks()
+	for _, e := range elems {
+		for _, v := range widths {
+			for r := 1; r <= s.rows[v]; r++ {
+				g.tile(e, r, v)
+			}
+		}
+		g.copyRows(e)
+		g.transpose(e)
+	}
+	g.widen("F16")
+	g.widen("BF16")
+	f, err := g.Result()
+	if err != nil {
+		return err
+	}
+	if err := pass.Compile.Execute(f); err != nil {
+		return err
+	}
+	config := printer.Config{Name: "gen", Argv: []string{"go", "generate", "tpsh/runtime/kernel/gemm"}, Pkg: "gemm"}
+	for file, p := range map[string]printer.Printer{s.name + "_amd64.s": printer.NewGoAsm(config), s.name + "_amd64.go": printer.NewStubs(config)} {
+		text, err := p.Print(f)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A generator writes the functions of one set of instructions.
+type generator struct {
+	*build.Context
+	isa
+}
+
+// lanes returns how many elements a vector has.
+func (g *generator) lanes(e elem) int { return g.bytes / e.bytes }
+
+// begin starts the function called name.
+func (g *generator) begin(name, signature string, doc ...string) {
+	g.Function(g.isa.name + name)
+	g.Attributes(noSplit)
+	g.SignatureExpr(signature)
+	g.Doc(append([]string{g.isa.name + name + " " + doc[0]}, doc[1:]...)...)
+}
+
+// end ends a function.
+func (g *generator) end() {
+	g.VZEROUPPER()
+	g.RET()
+}
+
