@@ -201,6 +201,9 @@ func appendTensor(dst []byte, v starlark.Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t, err = x.env.whole("same_on_all_ranks", t); err != nil {
+		return nil, err
+	}
 	if t, err = x.env.rank.Do("contiguous", []*tensor.Tensor{t.Detach()}); err != nil {
 		return nil, err
 	}

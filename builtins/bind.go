@@ -160,7 +160,7 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 	case self != nil && out[0] == self.t:
 		return self, nil
 	case b.truth:
-		yes, err := truth(out[0])
+		yes, err := b.env.truth(out[0])
 		return starlark.Bool(yes), err
 	}
 	return b.env.wrap(out[0]), nil

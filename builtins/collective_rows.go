@@ -2,7 +2,7 @@ package builtins
 
 // The documentation that collectives have in common.
 const (
-	docGroup = "group is None for all ranks, or a Group or ParallelMode that the caller is in; parallel_mode is another name of it.\n"
+	docGroup = "group is None for all ranks, or a Group, a ProcessGroup (for its tensor-parallel group), a DeviceMesh of one dim or\na ParallelMode, and the caller is in it; parallel_mode is another name of group.\n"
 	docAsync = "With async_op=True the call returns (result, work) at once; the result can be read after work.wait(),\nand waits by itself if it is read before.\n"
 	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. Additions are made` + "\nin the order of the ranks.\n"
 	docAlike = "Shapes and dtypes are the same on every member.\n"

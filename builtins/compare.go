@@ -213,6 +213,19 @@ func (c *comparison) structs(got, want *starlarkstruct.Struct) error {
 	return nil
 }
 
+// whole returns t, or what a distributed tensor stands for: its ranks compare
+// it together, and what that sends is not the script's.
+func (c *comparison) whole(t *tensor.Tensor) (whole *tensor.Tensor, err error) {
+	if !t.Placed() {
+		return t, nil
+	}
+	err = c.env.rank.Quietly(func() (err error) {
+		whole, err = c.env.whole("assert", t)
+		return err
+	})
+	return whole, err
+}
+
 // tensor compares a tensor with any value; swapped says that the value is the
 // one that was got.
 func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
@@ -220,10 +233,16 @@ func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
 	if err != nil {
 		return err
 	}
+	if t, err = c.whole(t); err != nil {
+		return err
+	}
 	var other *tensor.Tensor
 	switch v := v.(type) {
 	case *Tensor:
 		if other, err = v.get(); err != nil {
+			return err
+		}
+		if other, err = c.whole(other); err != nil {
 			return err
 		}
 	case starlark.Int, starlark.Float, starlark.Bool:

@@ -34,6 +34,11 @@ type Options struct {
 	// by the number of the call. It is made when it is needed, and removed by
 	// whoever starts the ranks; "" for no such folders.
 	Scratch string
+
+	// Resume is the folder of resume_dir, on all ranks of a host alike; "" for
+	// none. Restarts is how often the job was started before.
+	Resume   string
+	Restarts int
 }
 
 // New returns the Env of rank.
@@ -114,3 +119,6 @@ func (e *Env) Pause(err error) error { return e.rank.Pause(err) }
 // Resume says that a statement is to begin; failed says that the last one
 // ended badly on some rank.
 func (e *Env) Resume(failed bool) { e.rank.Resume(failed) }
+
+// SetNote has lines beside the program's output, such as warnings, go to note.
+func (e *Env) SetNote(note func(line string)) { e.rank.Note = note }

@@ -48,8 +48,10 @@ func init() {
 // folders returns those in which the program may read and write.
 func (e *Env) folders() sandbox.Folders {
 	list := e.namedFolders()
-	if e.opts.Scratch != "" {
-		list = append(list, e.opts.Scratch)
+	for _, dir := range []string{e.opts.Scratch, e.opts.Resume} {
+		if dir != "" {
+			list = append(list, dir)
+		}
 	}
 	return list
 }

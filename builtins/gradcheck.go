@@ -210,6 +210,9 @@ func (c *checker) difference(x *tensor.Tensor, k int, eps float64) (float64, err
 		if err != nil {
 			return 0, err
 		}
+		if y, err = c.e.whole("gradcheck", y); err != nil {
+			return 0, err
+		}
 		side[i] = op.Float64At(y, 0)
 	}
 	return (side[0] - side[1]) / (2 * eps), nil

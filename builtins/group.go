@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
@@ -25,9 +26,10 @@ type Group struct {
 }
 
 var (
-	_ grouped           = (*Group)(nil)
-	_ starlark.HasAttrs = (*Group)(nil)
-	_ arg.Described     = (*Group)(nil)
+	_ grouped             = (*Group)(nil)
+	_ starlark.HasAttrs   = (*Group)(nil)
+	_ starlark.Comparable = (*Group)(nil)
+	_ arg.Described       = (*Group)(nil)
 )
 
 func (g *Group) commGroup() (*runtime.Group, error)       { return g.g, nil }
@@ -39,6 +41,12 @@ func (g *Group) Truth() starlark.Bool                     { return true }
 func (g *Group) Hash() (uint32, error)                    { return starlark.String(g.g.String()).Hash() }
 func (g *Group) Attr(name string) (starlark.Value, error) { return g.env.attr("Group", g, name) }
 func (g *Group) AttrNames() []string                      { return attrNames("Group") }
+
+// CompareSameType implements starlark.Comparable: values are equal that stand
+// for one group.
+func (g *Group) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
+	return equality("Group", cmp, g.g == v.(*Group).g)
+}
 
 // intList returns xs as a list of a script.
 func intList(xs []int) *starlark.List {
@@ -57,7 +65,7 @@ func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
 	}
 	s, ok := v.(grouped)
 	if !ok {
-		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: "a Group or None"}
+		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: "a Group, a ProcessGroup, a DeviceMesh of one dim, a ParallelMode or None"}
 	}
 	g, err := s.commGroup()
 	if err != nil {

@@ -184,7 +184,9 @@ func TestScripts(t *testing.T) {
 }
 
 // testOptions lets scripts write into a folder of the test's.
-func testOptions(t *testing.T) Options { return Options{Scratch: t.TempDir()} }
+func testOptions(t *testing.T) Options {
+	return Options{Scratch: t.TempDir(), Resume: t.TempDir()}
+}
 
 // testFunctions returns the names of the test_ functions of a script, or one
 // empty name if it has none.

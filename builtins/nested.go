@@ -255,6 +255,10 @@ func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	if t.Numel() > maxListed {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t), Want: fmt.Sprintf("at most %d elements", maxListed), Rule: "each becomes a value of its own"}
 	}
+	t, err := e.whole(fn, t)
+	if err != nil {
+		return nil, err
+	}
 	v := lists(t, t.Offset(), 0)
 	goruntime.KeepAlive(t)
 	return v, nil

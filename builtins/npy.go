@@ -174,6 +174,9 @@ func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err != nil {
 		return nil, err
 	}
+	if err := plainOnly(b.Name(), "x", x); err != nil {
+		return nil, err
+	}
 	descr, ok := npyTypes[x.DType()]
 	if !ok {
 		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}

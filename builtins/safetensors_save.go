@@ -55,6 +55,9 @@ func tensorDict(fn string, v starlark.Value) ([]namedValue, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := plainOnly(fn, "dict", t); err != nil {
+			return nil, err
+		}
 		list = append(list, namedValue{key, t.Detach()})
 	}
 	return list, nil

@@ -19,6 +19,9 @@ type Row struct {
 	// attributes. An owner without a row is a namespace if its first letter
 	// is small, and a type if it is not.
 	Namespace bool
+	// Static says that the name is an attribute of the function that makes
+	// values of a type, and not of these values.
+	Static bool
 	// Doc is what `tpsh doc` prints: a first line `name(params) returns ...`
 	// or, for an attribute, `name is ...`; then shapes, errors and an example.
 	Doc string
@@ -89,8 +92,16 @@ func (e *Env) Predeclared() starlark.StringDict {
 	for _, f := range functions() {
 		put(f.owner, f.name, f.bind(e))
 	}
+	statics := map[string]starlark.StringDict{}
 	for _, r := range Rows() {
 		owner, name := split(r.Name)
+		if r.Static {
+			if statics[owner] == nil {
+				statics[owner] = starlark.StringDict{}
+			}
+			statics[owner][name] = r.value(e)
+			continue
+		}
 		if owner != "" && !isNamespace(owner) {
 			continue
 		}
@@ -98,8 +109,29 @@ func (e *Env) Predeclared() starlark.StringDict {
 			put(owner, name, v)
 		}
 	}
+	for name, members := range statics {
+		names[name] = &constructor{names[name].(*starlark.Builtin), members}
+	}
 	return names
 }
+
+// A constructor is a function that makes values of a type, and has attributes:
+// what are static methods in Python.
+type constructor struct {
+	*starlark.Builtin
+	members starlark.StringDict
+}
+
+var (
+	_ starlark.Callable = (*constructor)(nil)
+	_ starlark.HasAttrs = (*constructor)(nil)
+)
+
+// Attr implements starlark.HasAttrs.
+func (c *constructor) Attr(name string) (starlark.Value, error) { return c.members[name], nil }
+
+// AttrNames implements starlark.HasAttrs.
+func (c *constructor) AttrNames() []string { return c.members.Keys() }
 
 // value returns what the name of the row stands for on the rank of e; nil for
 // a namespace.
@@ -148,7 +180,7 @@ var types = sync.OnceValue(func() map[string]*typeTable {
 	}
 	for _, r := range rows {
 		owner, name := split(r.Name)
-		if owner == "" || isNamespace(owner) {
+		if owner == "" || r.Static || isNamespace(owner) {
 			continue
 		}
 		put(owner, name, r.member(name))

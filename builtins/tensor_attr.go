@@ -9,6 +9,7 @@ import (
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -120,6 +121,9 @@ func (x *Tensor) String() string {
 		x.env.leave(err)
 		return "tensor"
 	}
+	if t.Placed() {
+		return x.env.formatPlaced(t)
+	}
 	return tensor.Format(t)
 }
 
@@ -128,17 +132,35 @@ func (x *Tensor) Describe() string {
 	if x.t == nil {
 		return "a tensor under way"
 	}
-	return op.Describe(x.t)
+	return shard.Describe(x.t)
 }
 
 // Type implements starlark.Value.
-func (x *Tensor) Type() string { return "tensor" }
+func (x *Tensor) Type() string {
+	if x.placed() {
+		return "DTensor"
+	}
+	return "tensor"
+}
 
 // Attr implements starlark.HasAttrs.
-func (x *Tensor) Attr(name string) (starlark.Value, error) { return x.env.attr("Tensor", x, name) }
+func (x *Tensor) Attr(name string) (starlark.Value, error) {
+	if v, err := x.env.attr("Tensor", x, name); v != nil || err != nil || !x.placed() {
+		return v, err
+	}
+	return x.env.attr("DTensor", x, name)
+}
 
 // AttrNames implements starlark.HasAttrs.
-func (x *Tensor) AttrNames() []string { return attrNames("Tensor") }
+func (x *Tensor) AttrNames() []string {
+	if x.placed() {
+		return append(attrNames("Tensor")[:len(attrNames("Tensor")):len(attrNames("Tensor"))], attrNames("DTensor")...)
+	}
+	return attrNames("Tensor")
+}
+
+// placed reports whether x is a distributed tensor.
+func (x *Tensor) placed() bool { return x.t != nil && x.t.Placed() }
 
 // SetField implements starlark.HasSetField: grad and requires_grad can be
 // assigned.
@@ -177,6 +199,9 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	g, err := x.env.tensorArg("grad", "", v)
 	if err != nil {
 		return err
+	}
+	if g.Placed() != t.Placed() || t.Placed() && g.Layout() != x.env.rank.Shard.GradLayout(t.Layout()) {
+		return &op.ArgError{Func: "grad", Got: shard.Describe(g), Want: shard.Describe(t), Rule: "a gradient lies like its tensor"}
 	}
 	if !g.Shape().Equal(t.Shape()) || g.DType() != t.DType() {
 		return &op.ArgError{Func: "grad", Got: op.Describe(g), Want: op.Describe(t) + " or None", Rule: "a gradient is like its tensor"}

@@ -38,7 +38,7 @@ func (x *Tensor) item(fn string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := oneElement(fn, t, ""); err != nil {
+	if t, err = x.env.one(fn, t, ""); err != nil {
 		return nil, err
 	}
 	return elementOf(t, t.Offset()), nil
@@ -55,9 +55,19 @@ func oneElement(fn string, t *tensor.Tensor, rule string) error {
 	return nil
 }
 
+// one is oneElement, and returns t with its element at hand: that of a
+// distributed tensor every rank of the mesh gets.
+func (e *Env) one(fn string, t *tensor.Tensor, rule string) (*tensor.Tensor, error) {
+	if err := oneElement(fn, t, rule); err != nil {
+		return nil, err
+	}
+	return e.whole(fn, t)
+}
+
 // truth returns whether the one element of t is not zero.
-func truth(t *tensor.Tensor) (bool, error) {
-	if err := oneElement("bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element"); err != nil {
+func (e *Env) truth(t *tensor.Tensor) (bool, error) {
+	t, err := e.one("bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element")
+	if err != nil {
 		return false, err
 	}
 	switch v := elementOf(t, t.Offset()).(type) {
@@ -77,5 +87,5 @@ func (x *Tensor) truth() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return truth(t)
+	return x.env.truth(t)
 }

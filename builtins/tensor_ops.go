@@ -120,7 +120,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return truth(found)
+	return x.env.truth(found)
 }
 
 // Truth implements starlark.Value: the truth of the one element. Of any other

@@ -67,6 +67,7 @@ type Desc struct {
 	Root   int      // a group rank, or -1
 	Dims   [2]int   // dim, or split_dim and concat_dim; -1 where unused
 	Pairs  [][2]int // of collective_permute
+	Detail string   // more that members must agree on, in words; "" if there is none
 	Flags  Flags
 }
 

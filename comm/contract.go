@@ -11,7 +11,7 @@ import (
 // agree reports whether a and b describe the same call.
 func agree(a, b *Desc) bool {
 	return a.Op == b.Op && a.DType == b.DType && a.Reduce == b.Reduce &&
-		a.Root == b.Root && a.Dims == b.Dims && a.Free == b.Free &&
+		a.Root == b.Root && a.Dims == b.Dims && a.Free == b.Free && a.Detail == b.Detail &&
 		sameShape(a, b) && slices.Equal(a.Pairs, b.Pairs)
 }
 
@@ -88,6 +88,9 @@ func parameters(d *Desc, k Kind) []parameter {
 	number(rootName(k), d.Root)
 	if d.Reduce != "" {
 		ps = append(ps, parameter{"op", strconv.Quote(d.Reduce)})
+	}
+	if d.Detail != "" {
+		ps = append(ps, parameter{"placements", d.Detail})
 	}
 	if k == Permute {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})

@@ -8,30 +8,28 @@ import (
 
 // A messageCall is a member's part in a collective on frames.
 type messageCall struct {
-	line  *wireLine
-	op    *Op
-	key   callKey
-	call  *wireCall
-	bytes int // of the block that is broadcast or reduced
-	ahead int // how many steps of the schedule were done at the start
-	out   []Block
-	slots map[int][]byte
+	line   *wireLine
+	op     *Op
+	key    callKey
+	call   *wireCall
+	bytes  int // of the block that is broadcast or reduced
+	ahead  int // how many steps of the schedule were done at the start
+	hash   uint64
+	out    []Block
+	slots  map[int][]byte
+	again  bool // whether nobody but its caller has known of the call
+	failed bool // whether it had failed before it was called
+	own    bool // whether the call is carried out on the rank's goroutine
 }
 
 // start makes op this member's part in the next call of the group: it sends
-// the contract to every other member, and after it what the schedule sends
-// first. In a call that has failed before it sends nothing.
+// the contract to every other member, and with or after it what the schedule
+// sends first. In a call that has failed before it sends nothing.
 func (l *wireLine) start(op *Op) *messageCall {
-	c := &messageCall{line: l, op: op, slots: map[int][]byte{}}
-	if c.enter() {
-		return c
+	c := &messageCall{line: l, op: op}
+	if c.failed = c.enter(); !c.failed {
+		c.announce()
 	}
-	payload := appendContract(nil, c.contract())
-	for _, r := range l.others {
-		l.station.sent[r]++
-		c.write(r, frame{typ: frameContract}, payload)
-	}
-	c.sendAhead()
 	return c
 }
 
@@ -50,17 +48,7 @@ func (c *messageCall) enter() (failed bool) {
 // write sends a message of the call to a rank.
 func (c *messageCall) write(to int, f frame, payload []byte) {
 	f.group, f.call = c.key.group, c.key.number
-	c.line.station.outlets[to].send(f, payload)
-}
-
-// contract returns what the others are to know of this member's call.
-func (c *messageCall) contract() *contract {
-	d := &c.op.Desc
-	k := &contract{hash: hashDesc(d), flags: d.Flags, free: d.free(), meta: c.op.Meta}
-	if len(c.op.In) > 0 {
-		k.bytes = c.op.In[0].Len()
-	}
-	return k
+	c.line.station.write(to, f, payload)
 }
 
 // place tells where the caller is.
@@ -69,23 +57,6 @@ func (c *messageCall) place() place {
 		c.op.Desc.Op,
 		callText(&c.op.Desc, c.op.Kind) + in(c.line.name),
 		c.line.endpoint.place(c.op.Where),
-	}
-}
-
-// sendAhead does the sends with which the schedule begins, unless it depends
-// on what is not known yet: who does not offer the block that is broadcast
-// does not know its length.
-func (c *messageCall) sendAhead() {
-	if c.op.Kind == Broadcast && c.op.Desc.Root != c.line.rank {
-		return
-	}
-	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
-	for _, st := range c.steps() {
-		if st.do != doSend || st.src[0].mem != memIn {
-			return
-		}
-		c.send(st)
-		c.ahead++
 	}
 }
 
@@ -113,11 +84,11 @@ func (c *messageCall) over() (bool, error) {
 	if c.call.verdict != nil {
 		return true, c.call.verdict
 	}
-	missing := c.missing()
-	if len(missing) == 0 {
+	if int(c.call.count.Load()) == len(c.line.others) {
 		return true, nil
 	}
-	err := c.failed(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
+	missing := c.missing()
+	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
 	return err != nil, err
 }
 
@@ -125,16 +96,16 @@ func (c *messageCall) over() (bool, error) {
 func (c *messageCall) missing() []int {
 	var ranks []int
 	for _, r := range c.line.others {
-		if c.call.contracts[r] == nil {
+		if !c.call.here[r] {
 			ranks = append(ranks, r)
 		}
 	}
 	return ranks
 }
 
-// failed returns the error of a call on a group with failed members: it tells
+// peerError returns the error of a call on a group with failed members: it tells
 // of the first that counts.
-func (c *messageCall) failed(counts func(lasting) bool) error {
+func (c *messageCall) peerError(counts func(lasting) bool) error {
 	return c.line.station.failedMember(c.line.ranks, c.op.Desc.Op, counts)
 }
 
@@ -169,6 +140,7 @@ func (c *messageCall) abandon() {
 	op := *c.op
 	op.Where = func() string { return there.where }
 	c.op = &op
+	c.own = false
 	st.fabric.tasks.Go(func() { c.finish(st.await(context.Background(), c.watcher()), false) })
 }
 
@@ -185,20 +157,28 @@ func (c *messageCall) finish(err error, present bool) (Result, error) {
 	}
 	members, flags := c.members()
 	if c.op.Kind == Broadcast {
-		c.bytes = c.contractOf(c.op.Desc.Root).bytes
+		c.bytes = c.bytesOf(c.op.Desc.Root)
 	}
-	steps := c.steps()[c.ahead:]
 	if present {
 		err = c.prepare(members, flags)
 	}
-	if c.out == nil {
-		steps = withoutOut(steps)
-	}
-	if moved := c.move(steps); err == nil {
+	if moved := c.moveAll(); err == nil {
 		err = moved
 	}
 	s := seat{c.line.rank, len(c.line.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
 	return Result{flags, wireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+}
+
+// moveAll does what is left of the schedule.
+func (c *messageCall) moveAll() error {
+	if done, err := c.reduceCarried(); done {
+		return err
+	}
+	steps := c.steps()[c.ahead:]
+	if c.out == nil {
+		steps = withoutOut(steps)
+	}
+	return c.move(steps)
 }
 
 // leave forgets the call at the station.
@@ -206,22 +186,21 @@ func (c *messageCall) leave() {
 	st := c.line.station
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	delete(st.calls, c.key)
+	st.forget(c.key, c.call, c.again)
 }
 
-// contractOf returns the contract of a member. All are there.
-func (c *messageCall) contractOf(member int) *contract {
+// bytesOf returns the length of the block that a member offers.
+func (c *messageCall) bytesOf(member int) int {
 	if member == c.line.rank {
-		return c.contract()
+		return c.op.In[0].Len()
 	}
-	return c.call.contracts[c.line.ranks[member]]
+	return c.call.contracts[c.line.ranks[member]].bytes
 }
 
 // agreed reports whether all contracts have one hash.
 func (c *messageCall) agreed() bool {
-	hash := hashDesc(&c.op.Desc)
 	for _, r := range c.line.others {
-		if c.call.contracts[r].hash != hash {
+		if c.call.contracts[r].hash != c.hash {
 			return false
 		}
 	}
@@ -232,8 +211,13 @@ func (c *messageCall) agreed() bool {
 func (c *messageCall) members() ([]Member, Flags) {
 	members := make([]Member, len(c.line.ranks))
 	var flags Flags
-	for i := range members {
-		k := c.contractOf(i)
+	for i, r := range c.line.ranks {
+		if i == c.line.rank {
+			members[i] = Member{c.op.Desc.free(), c.op.Meta}
+			flags |= c.op.Desc.Flags
+			continue
+		}
+		k := &c.call.contracts[r]
 		members[i] = Member{k.free, k.meta}
 		flags |= k.flags
 	}
@@ -252,7 +236,12 @@ func (c *messageCall) mismatch() error {
 	for i, r := range c.line.ranks {
 		theirs := mine
 		if r != c.line.station.rank {
-			err := c.await(func() bool { theirs = c.call.descs[r]; return theirs != nil })
+			err := c.await(func() bool {
+				if c.call.descs != nil {
+					theirs = c.call.descs[r]
+				}
+				return theirs != mine && theirs != nil
+			})
 			if err != nil {
 				return err
 			}
@@ -265,12 +254,12 @@ func (c *messageCall) mismatch() error {
 // await waits for what a member sends after its contract. It fails if a member
 // is lost.
 func (c *messageCall) await(there func() bool) error {
-	w := &watcher{what: c.key}
+	w := &watcher{what: c.key, own: c.own}
 	w.over = func() (bool, error) {
 		if there() {
 			return true, nil
 		}
-		err := c.failed(func(f lasting) bool { return f.lost })
+		err := c.peerError(func(f lasting) bool { return f.lost })
 		return err != nil, err
 	}
 	return c.line.station.await(context.Background(), w)
@@ -319,13 +308,13 @@ func (c *messageCall) send(st step) {
 func (c *messageCall) receive(st step) error {
 	key := dataKey{c.line.ranks[st.peer], st.tag}
 	var data []byte
-	err := c.await(func() (there bool) { data, there = c.call.data[key]; return there })
+	err := c.await(func() (there bool) { data, there = c.call.find(key); return there })
 	if err != nil {
 		return err
 	}
 	dst := st.dst[0]
 	if dst.mem == memSlot {
-		c.slots[dst.block] = data
+		c.setSlot(dst.block, data)
 		return nil
 	}
 	to := c.span(dst)
@@ -351,7 +340,7 @@ func (c *messageCall) combine(st step) (err error) {
 		src[i] = c.span(p)
 	}
 	if dst := st.dst[0]; dst.mem == memSlot {
-		c.slots[dst.block] = make([]byte, src[0].len())
+		c.setSlot(dst.block, make([]byte, src[0].len()))
 	}
 	dst := c.span(st.dst[0])
 	if st.do == doCopy {
@@ -360,6 +349,13 @@ func (c *messageCall) combine(st step) (err error) {
 	}
 	reduceSpans([]span{dst}, src, c.op.Reduce, c.op.Align)
 	return nil
+}
+
+func (c *messageCall) setSlot(i int, data []byte) {
+	if c.slots == nil {
+		c.slots = map[int][]byte{}
+	}
+	c.slots[i] = data
 }
 
 // span returns the bytes that p names.

@@ -66,20 +66,47 @@ func newFabric(size int) *Fabric {
 
 // attach connects f to t, on which it has size ranks.
 func (f *Fabric) attach(t transport, size int) {
-	f.transport = t
+	f.transport, f.endpoints = t, make([]*Endpoint, size)
 	for r := range size {
-		e := &Endpoint{fabric: f, rank: r, groups: map[string]*Group{}}
-		e.port = t.port(e)
-		f.endpoints = append(f.endpoints, e)
+		f.endpoints[r] = f.newEndpoint(r)
 	}
+}
+
+// attachOne connects f to t, on which it has one rank of size.
+func (f *Fabric) attachOne(t transport, rank, size int) {
+	f.transport, f.endpoints = t, make([]*Endpoint, size)
+	f.endpoints[rank] = f.newEndpoint(rank)
+}
+
+func (f *Fabric) newEndpoint(rank int) *Endpoint {
+	e := &Endpoint{fabric: f, rank: rank, groups: map[string]*Group{}}
+	e.port = f.transport.port(e)
+	return e
 }
 
 // Size returns the number of ranks.
 func (f *Fabric) Size() int { return len(f.endpoints) }
 
 // Endpoint returns the side of f that belongs to a rank. It panics unless
-// 0 <= rank < Size.
-func (f *Fabric) Endpoint(rank int) *Endpoint { return f.endpoints[rank] }
+// 0 <= rank < Size, and the rank is in this process.
+func (f *Fabric) Endpoint(rank int) *Endpoint {
+	e := f.endpoints[rank]
+	if e == nil {
+		panic(fmt.Sprintf("comm: rank %d is in another process", rank))
+	}
+	return e
+}
+
+// Local returns the ranks that are in this process.
+func (f *Fabric) Local() []int {
+	var ranks []int
+	for r, e := range f.endpoints {
+		if e != nil {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
 
 // Unreceived returns the messages that were sent and never received, by
 // destination, source, group and tag, and then in the order sent. It is called

@@ -15,7 +15,7 @@ import (
 //
 //	offset  bytes  field
 //	 0      4      magic, "tpsh"
-//	 4      1      version, 1
+//	 4      1      version, 2
 //	 5      1      type
 //	 6      1      more: 1 if the message goes on in the sender's next frame
 //	               of the same type, group, call, step and tag, else 0
@@ -25,20 +25,25 @@ import (
 //	16      8      group, a hash
 //	24      8      number of the call on the group
 //	32      8      tag of a message, signed
-//	40      4      length of the payload
-//	44      4      CRC-32C of the 44 bytes before and of the payload
-//	48             payload
+//	40      4      generation of the fabric
+//	44      4      number of the frame on its stream, modulo 1<<32
+//	48      4      length of the payload
+//	52      4      CRC-32C of the 52 bytes before and of the payload
+//	56             payload
 //
 // Every frame has one encoding, so what decodes encodes to the same bytes.
 type frame struct {
-	typ     frameType
-	more    bool
-	source  int // a rank of the fabric
-	group   uint64
-	call    uint64
-	step    int
-	tag     int
-	payload []byte
+	typ        frameType
+	more       bool
+	source     int // a rank of the fabric
+	group      uint64
+	call       uint64
+	step       int
+	tag        int
+	generation uint32
+	number     uint32
+	payload    []byte
+	lent       bool // whether payload is only there until the frame has been taken in
 }
 
 // A frameType says what a frame's payload is.
@@ -57,15 +62,17 @@ const (
 	frameReport
 	// frameVerdict carries what was found from the reports.
 	frameVerdict
+	// frameHeartbeat carries nothing: it says that its sender is there.
+	frameHeartbeat
 
 	frameTypes // one more than the last type
 )
 
 const (
 	frameMagic   = "tpsh"
-	frameVersion = 1
-	headerBytes  = 48
-	checkedBytes = 44 // the part of the header that the checksum covers
+	frameVersion = 2
+	headerBytes  = 56
+	checkedBytes = 52 // the part of the header that the checksum covers
 
 	// maxPayload is the longest payload that a frame may have. A longer
 	// message takes several frames.
@@ -76,7 +83,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A FrameError says why bytes that a peer sent are no frame.
 type FrameError struct {
-	What string // "alien", "version", "length", "checksum" or "truncated"
+	What string // "alien", "version", "length", "number", "checksum" or "truncated"
 	Got  string
 	Want string
 }
@@ -99,6 +106,8 @@ func appendFrame(buf []byte, f *frame) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, f.group)
 	buf = binary.LittleEndian.AppendUint64(buf, f.call)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.tag))
+	buf = binary.LittleEndian.AppendUint32(buf, f.generation)
+	buf = binary.LittleEndian.AppendUint32(buf, f.number)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f.payload)))
 	buf = binary.LittleEndian.AppendUint32(buf, checksum(buf[at:], f.payload))
 	return append(buf, f.payload...)
@@ -141,7 +150,7 @@ func (r *frameReader) next() (*frame, error) {
 	if err := r.readPayload(length); err != nil {
 		return nil, err
 	}
-	if got, want := checksum(h, r.buf), binary.LittleEndian.Uint32(h[44:]); got != want {
+	if got, want := checksum(h, r.buf), binary.LittleEndian.Uint32(h[52:]); got != want {
 		return nil, &FrameError{"checksum", fmt.Sprintf("%08x", got), fmt.Sprintf("%08x", want)}
 	}
 	f := &frame{
@@ -152,6 +161,9 @@ func (r *frameReader) next() (*frame, error) {
 		group:  binary.LittleEndian.Uint64(h[16:]),
 		call:   binary.LittleEndian.Uint64(h[24:]),
 		tag:    int(binary.LittleEndian.Uint64(h[32:])),
+
+		generation: binary.LittleEndian.Uint32(h[40:]),
+		number:     binary.LittleEndian.Uint32(h[44:]),
 	}
 	if length > 0 {
 		f.payload = bytes.Clone(r.buf)
@@ -182,7 +194,7 @@ func (r *frameReader) readPayload(length int) error {
 
 // checkHeader returns the length of the payload that h announces.
 func checkHeader(h []byte) (int, error) {
-	length := binary.LittleEndian.Uint32(h[40:])
+	length := binary.LittleEndian.Uint32(h[48:])
 	switch {
 	case string(h[:4]) != frameMagic:
 		return 0, &FrameError{"alien", fmt.Sprintf("%q", h[:4]), fmt.Sprintf("%q", frameMagic)}

@@ -3,79 +3,74 @@ package comm
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 )
 
 // A contract is what a member tells the others of its call before any data.
+// With it travels the first data that is for the receiver, if they are short.
 type contract struct {
 	hash  uint64 // of what members compare; see hashDesc
 	flags Flags
-	free  int // the size along Desc.Free, 0 if that is -1
-	bytes int // the length of In[0], 0 if there is none
+	free  int    // the size along Desc.Free, 0 if that is -1
+	bytes int    // the length of In[0], 0 if there is none
+	lane  uint32 // one more than the number of the lane for large data, 0 if there is none
+	use   uint32 // the number of the lane's use
+	first int    // one more than the tag of data, 0 if there are none
 	meta  []byte
+	data  []byte
 }
 
+// contractBytes is the length of the part of a contract that all have.
+const contractBytes = 41
+
 // appendContract appends the encoding of c to buf and returns the result: the
-// hash, free and bytes as 8 bytes each, the flags as one, then meta.
+// hash, free and bytes as 8 bytes each; lane, use, first and the length of meta
+// as 4; the flags as one; then meta, and data to the end.
 func appendContract(buf []byte, c *contract) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, c.hash)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(c.free))
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(c.bytes))
+	buf = binary.LittleEndian.AppendUint32(buf, c.lane)
+	buf = binary.LittleEndian.AppendUint32(buf, c.use)
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(c.first))
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(c.meta)))
 	buf = append(buf, byte(c.flags))
-	return append(buf, c.meta...)
+	return append(append(buf, c.meta...), c.data...)
 }
 
-// decodeContract decodes what appendContract appends. The meta of the result
-// is part of b.
-func decodeContract(b []byte) (*contract, error) {
+// decode decodes what appendContract appends. meta and data of the result are
+// parts of b.
+func (c *contract) decode(b []byte) error {
 	d := decoder{rest: b}
-	c := &contract{
-		hash:  d.uint64(),
-		free:  d.size(),
-		bytes: d.size(),
-		flags: Flags(d.byte()),
+	c.hash = d.uint64()
+	c.free = d.size()
+	c.bytes = d.size()
+	c.lane = d.uint32()
+	c.use = d.uint32()
+	c.first = int(d.uint32())
+	length := int(d.uint32())
+	c.flags = Flags(d.byte())
+	c.meta = d.take(length)
+	c.data = d.rest
+	if len(c.meta) == 0 {
+		c.meta = nil
+	}
+	if len(c.data) == 0 {
+		c.data = nil
+	}
+	if c.data != nil && c.first == 0 {
+		d.fail("alien", fmt.Sprintf("%d bytes of no message", len(c.data)), "none")
 	}
 	if d.err != nil {
-		return nil, fmt.Errorf("contract: %w", d.err)
+		return fmt.Errorf("contract: %w", d.err)
 	}
-	if len(d.rest) > 0 {
-		c.meta = d.rest
-	}
-	return c, nil
-}
-
-// hashDesc returns a hash of what members compare of a Desc: all but Flags and
-// the size along Free. Every bit of the result depends on all of it.
-func hashDesc(d *Desc) uint64 {
-	h := fnv.New64a()
-	h.Write(appendDesc(nil, compared(d)))
-	x := h.Sum64() // FNV's high bits depend little on the last bytes
-	x ^= x >> 33   // so mix as MurmurHash3's 64-bit finalizer does
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
-}
-
-// compared returns d with 0 for what members do not compare.
-func compared(d *Desc) *Desc {
-	c := *d
-	c.Flags = 0
-	if len(c.Pairs) == 0 {
-		c.Pairs = nil
-	}
-	if 0 <= c.Free && c.Free < len(c.Shape) {
-		c.Shape = append([]int{}, c.Shape...)
-		c.Shape[c.Free] = 0
-	}
-	return &c
+	return nil
 }
 
 // appendDesc appends the encoding of d to buf and returns the result. Numbers
 // take 8 bytes, texts and lists are preceded by their length; the length of a
 // list is one more than it is, and 0 for a nil list. The encoding is unique.
 func appendDesc(buf []byte, d *Desc) []byte {
-	for _, s := range []string{d.Op, d.DType, d.Reduce} {
+	for _, s := range []string{d.Op, d.DType, d.Reduce, d.Detail} {
 		buf = appendInt(buf, len(s))
 		buf = append(buf, s...)
 	}
@@ -113,6 +108,7 @@ func decodeDesc(b []byte) (*Desc, error) {
 		Op:     d.string(),
 		DType:  d.string(),
 		Reduce: d.string(),
+		Detail: d.string(),
 		Free:   d.int(),
 		Root:   d.int(),
 		Dims:   [2]int{d.int(), d.int()},
@@ -140,68 +136,4 @@ func decodeDesc(b []byte) (*Desc, error) {
 		return nil, fmt.Errorf("desc: %w", d.err)
 	}
 	return desc, nil
-}
-
-// A decoder takes values from the front of rest. After the first value that is
-// wrong, err is set, rest is empty and all values are zero.
-type decoder struct {
-	rest []byte
-	err  error
-}
-
-func (d *decoder) fail(what, got, want string) {
-	if d.err == nil {
-		d.err = &FrameError{what, got, want}
-	}
-	d.rest = nil
-}
-
-// take returns the next n bytes, or nil and an error if there are fewer.
-func (d *decoder) take(n int) []byte {
-	if d.err != nil || n < 0 || n > len(d.rest) {
-		d.fail("truncated", fmt.Sprintf("%d bytes", len(d.rest)), fmt.Sprint(uint(n)))
-		return nil
-	}
-	taken := d.rest[:n]
-	d.rest = d.rest[n:]
-	return taken
-}
-
-func (d *decoder) byte() byte {
-	if b := d.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) uint64() uint64 {
-	if b := d.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (d *decoder) int() int { return int(d.uint64()) }
-
-// size takes a number that is not negative.
-func (d *decoder) size() int {
-	n := d.int()
-	if n < 0 {
-		d.fail("length", fmt.Sprint(n), "0 or more")
-		return 0
-	}
-	return n
-}
-
-func (d *decoder) string() string { return string(d.take(d.int())) }
-
-// list takes the length of a list whose elements take elem bytes each, -1 for
-// a nil list. All of them are there if the length is not 0 or -1.
-func (d *decoder) list(elem int) int {
-	n := d.size() - 1
-	if n > len(d.rest)/elem {
-		d.fail("truncated", fmt.Sprintf("%d bytes", len(d.rest)), fmt.Sprintf("a list of %d", n))
-		return -1
-	}
-	return n
 }

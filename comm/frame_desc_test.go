@@ -79,6 +79,7 @@ func varied(d Desc) map[string]Desc {
 	vary("Free", func(d *Desc) { d.Free = 0 })
 	vary("Free, none", func(d *Desc) { d.Free = -1 })
 	vary("Reduce", func(d *Desc) { d.Reduce = "max" })
+	vary("Detail", func(d *Desc) { d.Detail = "[S(0)] to [R]" })
 	vary("Root", func(d *Desc) { d.Root = 1 })
 	vary("Dims", func(d *Desc) { d.Dims[0]++ })
 	vary("Dims, second", func(d *Desc) { d.Dims[1]++ })
@@ -139,23 +140,34 @@ func TestHashDescMixes(t *testing.T) {
 	}
 }
 
+func decodedContract(b []byte) (*contract, error) {
+	c := &contract{}
+	err := c.decode(b)
+	return c, err
+}
+
 func TestContractRoundTrip(t *testing.T) {
 	for _, want := range []*contract{
 		{},
 		{hash: math.MaxUint64, flags: Async, free: 3, bytes: math.MaxInt, meta: []byte("meta")},
+		{lane: 2, use: 1 << 31, first: 3, meta: []byte("m"), data: []byte("data")},
+		{first: 1},
 	} {
 		encoded := appendContract([]byte("x"), want)[1:]
-		if got, err := decodeContract(encoded); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := decodedContract(encoded); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v and %v, want %+v", got, err, want)
 		}
-		for n := range len(encoded) - len(want.meta) {
-			if _, err := decodeContract(encoded[:n]); err == nil {
+		for n := range len(encoded) - len(want.data) {
+			if _, err := decodedContract(encoded[:n]); err == nil {
 				t.Errorf("the first %d bytes: want an error", n)
 			}
 		}
 	}
+	if _, err := decodedContract(appendContract(nil, &contract{data: []byte("data")})); err == nil {
+		t.Error("data of no message: want an error")
+	}
 	negative := appendContract(nil, &contract{free: -1})
-	if _, err := decodeContract(negative); err == nil {
+	if _, err := decodedContract(negative); err == nil {
 		t.Error("a negative size: want an error")
 	}
 }
@@ -180,7 +192,7 @@ func FuzzDecodeContract(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendContract(nil, &contract{hash: 1, flags: 2, free: 3, bytes: 4, meta: []byte("meta")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := decodeContract(b)
+		c, err := decodedContract(b)
 		if err == nil && !bytes.Equal(appendContract(nil, c), b) {
 			t.Fatalf("%q decodes to %+v, which is encoded otherwise", b, c)
 		}

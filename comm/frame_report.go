@@ -23,6 +23,8 @@ type report struct {
 
 	question        int // the number of the question that is answered
 	function, where string
+
+	left []Unreceived // of reportLeft
 }
 
 // A reportKind says what a report tells.
@@ -38,6 +40,7 @@ const (
 	reportLost                          // it hears nothing sensible from peer
 	reportAnswer                        // where it is in the call that was asked for
 	reportNone                          // it is not in that call
+	reportLeft                          // all ranks have ended, and it has not received these messages
 	reportKinds
 )
 
@@ -69,6 +72,7 @@ const (
 	verdictEnded                           // a rank has ended normally
 	verdictFailed                          // a rank has ended with a cause
 	verdictLost                            // a rank cannot be relied on any more
+	verdictGone                            // nor will it be in a later generation
 	verdictDeadlock                        // waits have ended in a deadlock
 	verdictKinds
 )
@@ -92,7 +96,31 @@ func appendReport(buf []byte, r *report) []byte {
 	for _, s := range []string{r.text, r.function, r.where} {
 		buf = appendString(buf, s)
 	}
+	buf = appendInt(buf, listLen(r.left))
+	for _, u := range r.left {
+		buf = appendUnreceived(buf, u)
+	}
 	return buf
+}
+
+func appendUnreceived(buf []byte, u Unreceived) []byte {
+	for _, x := range []int{u.Src, u.Dst, u.Tag} {
+		buf = appendInt(buf, x)
+	}
+	return appendString(appendString(buf, u.Group), u.Where)
+}
+
+// unreceived takes what appendUnreceived appends. One takes at least 40 bytes.
+func (d *decoder) unreceived() []Unreceived {
+	n := d.list(40)
+	if n < 0 {
+		return nil
+	}
+	list := make([]Unreceived, n)
+	for i := range list {
+		list[i] = Unreceived{Src: d.int(), Dst: d.int(), Tag: d.int(), Group: d.string(), Where: d.string()}
+	}
+	return list
 }
 
 // decodeReport decodes what appendReport appends, and nothing else.
@@ -112,6 +140,7 @@ func decodeReport(b []byte) (*report, error) {
 		text:     d.string(),
 		function: d.string(),
 		where:    d.string(),
+		left:     d.unreceived(),
 	}
 	d.kind(byte(r.kind), byte(reportKinds))
 	if len(r.received) != len(r.waits) {

@@ -29,6 +29,9 @@ func drawReport(t *rapid.T) *report {
 		function: drawText.Draw(t, "function"),
 		where:    drawText.Draw(t, "where"),
 	}
+	if r.kind == reportLeft {
+		r.left = []Unreceived{{drawNumber.Draw(t, "src"), drawNumber.Draw(t, "dst"), drawText.Draw(t, "group"), 3, drawText.Draw(t, "line")}}
+	}
 	if rapid.Bool().Draw(t, "lists") {
 		r.waits, r.all, r.sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
 		r.received = make([]int, len(r.waits))

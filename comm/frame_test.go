@@ -22,6 +22,9 @@ func drawFrame(t *rapid.T) *frame {
 		call:   rapid.Uint64().Draw(t, "call"),
 		step:   int(rapid.Uint32().Draw(t, "step")),
 		tag:    rapid.Int().Draw(t, "tag"),
+
+		generation: rapid.Uint32().Draw(t, "generation"),
+		number:     rapid.Uint32().Draw(t, "number"),
 	}
 	length := rapid.SampledFrom([]int{0, 1, 7, firstBytes, firstBytes + 1, 5 * firstBytes}).Draw(t, "length")
 	if length > 0 {
@@ -58,10 +61,12 @@ func TestFramesRoundTrip(t *testing.T) {
 // The encoding is the documented one, byte by byte.
 func TestFrameBytes(t *testing.T) {
 	got := appendFrame(nil, &frame{
-		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, payload: []byte("hi"),
+		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, generation: 6, number: 7,
+		payload: []byte("hi"),
 	})
-	want := "tpsh\x01\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
-		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" + "\x02\x00\x00\x00"
+	want := "tpsh\x02\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
+		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" +
+		"\x06\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00"
 	if string(got[:checkedBytes]) != want || string(got[headerBytes:]) != "hi" {
 		t.Errorf("got %q, want %q, a checksum and hi", got, want)
 	}
@@ -71,7 +76,7 @@ func TestFrameBytes(t *testing.T) {
 func sealed(payload string, change func(b []byte)) []byte {
 	b := appendFrame(nil, &frame{typ: frameData, payload: []byte(payload)})
 	change(b)
-	binary.LittleEndian.PutUint32(b[44:], checksum(b, b[headerBytes:]))
+	binary.LittleEndian.PutUint32(b[52:], checksum(b, b[headerBytes:]))
 	return b
 }
 
@@ -84,14 +89,14 @@ func TestFrameErrors(t *testing.T) {
 	}{
 		{"magic", "alien", `frame: alien: got "Tpsh", want "tpsh"`, sealed("", set(0, 'T'))},
 		{"http", "alien", `frame: alien: got "GET ", want "tpsh"`, []byte("GET / HTTP/1.1\r\nHost: example.org\r\nAccept: text/html\r\n\r\n")},
-		{"version", "version", "frame: version: got 2, want 1", sealed("", set(4, 2))},
-		{"no type", "alien", "frame: alien: got type 0, want 1..6", sealed("", set(5, 0))},
-		{"type", "alien", "frame: alien: got type 8, want 1..6", sealed("", set(5, 8))},
+		{"version", "version", "frame: version: got 1, want 2", sealed("", set(4, 1))},
+		{"no type", "alien", "frame: alien: got type 0, want 1..7", sealed("", set(5, 0))},
+		{"type", "alien", "frame: alien: got type 8, want 1..7", sealed("", set(5, 8))},
 		{"more", "alien", "frame: alien: got flags 2, 0, want 0..1, 0", sealed("", set(6, 2))},
 		{"reserved", "alien", "frame: alien: got flags 0, 1, want 0..1, 0", sealed("", set(7, 1))},
-		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(43, 255))},
-		{"header", "truncated", "frame: truncated: got 47 bytes of the header, want 48", good[:47]},
-		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 48", good[:1]},
+		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(51, 255))},
+		{"header", "truncated", "frame: truncated: got 55 bytes of the header, want 56", good[:55]},
+		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 56", good[:1]},
 		{"payload", "truncated", "frame: truncated: got 6 bytes of the payload, want 7", good[:headerBytes+6]},
 		{"no payload", "truncated", "frame: truncated: got 0 bytes of the payload, want 7", good[:headerBytes]},
 	} {
@@ -151,7 +156,7 @@ func TestFrameLongest(t *testing.T) {
 
 // A header that promises a payload which does not come costs little memory.
 func TestFrameAllocation(t *testing.T) {
-	stream := sealed("", func(b []byte) { binary.LittleEndian.PutUint32(b[40:], maxPayload) })
+	stream := sealed("", func(b []byte) { binary.LittleEndian.PutUint32(b[48:], maxPayload) })
 	const rounds = 100
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -171,11 +176,11 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(sealed("", func([]byte) {}))
 	f.Add(append(sealed("one", func([]byte) {}), sealed("two", func(b []byte) { b[6] = 1 })...))
-	f.Add(sealed("x", func(b []byte) { b[43] = 1 }))
+	f.Add(sealed("x", func(b []byte) { b[51] = 1 }))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		checkFrames(t, stream)
 		if len(stream) >= headerBytes { // let mutations get past the checksum
-			binary.LittleEndian.PutUint32(stream[44:], checksum(stream, stream[headerBytes:]))
+			binary.LittleEndian.PutUint32(stream[52:], checksum(stream, stream[headerBytes:]))
 			checkFrames(t, stream)
 		}
 	})

@@ -40,7 +40,7 @@ const longestDelay = 50 * time.Microsecond
 // exchange every byte as frames. It panics unless size is positive.
 func NewFrames(size int, o FrameOptions) *Fabric {
 	f := newFabric(size)
-	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f, size)}
+	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.ctx.Done(), size)}
 	for r := range size {
 		t.stations = append(t.stations, newStation(f, r, size))
 	}

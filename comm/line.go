@@ -19,19 +19,9 @@ type wireLine struct {
 	rank      int   // in the group
 	scheduler scheduler
 	calls     uint64 // collectives that were called; guarded by station.mu
+	local     bool   // whether all members share memory
+	scratch   announcement
 }
-
-// A wireCall is a collective of which something is known at a station.
-type wireCall struct {
-	contracts map[int]*contract // of other ranks of the fabric, as are the rest
-	descs     map[int]*signed
-	data      map[dataKey][]byte
-	verdict   *DeadlockError
-	place     func() place // where this rank is in the call, once it has called
-}
-
-// A dataKey names what one rank sends to another in a collective.
-type dataKey struct{ source, tag int }
 
 func (st *station) join(g *Group) line {
 	h := fnv.New64a()
@@ -45,6 +35,7 @@ func (st *station) join(g *Group) line {
 		others:    slices.DeleteFunc(slices.Clone(g.ranks), func(r int) bool { return r == st.rank }),
 		rank:      g.rank,
 		scheduler: scheduler{rank: g.rank, size: len(g.ranks)},
+		local:     st.shared.reaches(g.ranks),
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -57,6 +48,10 @@ func (st *station) join(g *Group) line {
 
 func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
 	c := l.start(op)
+	c.own = true
+	if c.linger() {
+		return c.finish(nil, true)
+	}
 	w := c.watcher()
 	w.program = true
 	err := l.station.await(ctx, w)
@@ -95,7 +90,7 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 		return nil
 	}
 	st.sent[to]++
-	st.outlets[to].send(frame{typ: frameMessage, group: l.hash, tag: tag}, appendLetter(nil, sent))
+	st.write(to, frame{typ: frameMessage, group: l.hash, tag: tag}, appendLetter(nil, sent))
 	goruntime.KeepAlive(m.Keep)
 	return nil
 }

@@ -1,31 +1,43 @@
 package comm
 
 import (
+	"fmt"
 	"io"
 	"sync"
 )
 
-// An outlet writes frames to one other participant. Messages that several
-// goroutines send do not mix.
+// A sender passes messages on to one other participant. Messages that several
+// goroutines send do not mix. Whether anyone gets them is not for the sender
+// to know: the receiver notices that a stream has been cut.
+type sender interface {
+	// send sends payload as a message with the numbers of f. It is done with
+	// payload when it returns.
+	send(f frame, payload []byte)
+	// cut ends what is being sent, and lets nothing be sent any more.
+	cut()
+}
+
+// An outlet is a sender that writes frames to a stream.
 type outlet struct {
 	source int // the rank of the fabric that writes
 
 	mu     sync.Mutex
 	stream io.WriteCloser
+	number uint32 // of the next frame
 	buf    []byte
 }
 
-// send writes payload, in as many frames as it takes, with the numbers of f.
-// Whether anyone gets it is not for the writer to know: the reader notices
-// that a stream has been cut.
 func (o *outlet) send(f frame, payload []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.source = o.source
+	o.buf = o.buf[:0]
 	for first := true; first || len(payload) > 0; first = false {
 		n := min(len(payload), maxPayload)
 		f.payload, payload = payload[:n], payload[n:]
 		f.more = len(payload) > 0
+		f.number = o.number
+		o.number++
 		o.buf = appendFrame(o.buf[:0], &f)
 		if _, err := o.stream.Write(o.buf); err != nil {
 			return
@@ -33,21 +45,24 @@ func (o *outlet) send(f frame, payload []byte) {
 	}
 }
 
+func (o *outlet) cut() { o.stream.Close() }
+
 // An inlet reads what outlets write: whole messages from one participant.
 type inlet struct {
 	frames frameReader
-	source int // the rank that must have sent every frame
+	source int    // the rank that must have sent every frame
+	number uint32 // that the next frame must have
 }
 
 // next returns the next message as one frame, however long its payload. The
 // error is io.EOF at the end of the stream.
 func (in *inlet) next() (*frame, error) {
-	whole, err := in.frames.next()
+	whole, err := in.frame()
 	if err != nil {
 		return nil, err
 	}
 	for last := whole; last.more; {
-		if last, err = in.frames.next(); err != nil {
+		if last, err = in.frame(); err != nil {
 			return nil, unexpected(err)
 		}
 		if !continues(last, whole) {
@@ -62,10 +77,28 @@ func (in *inlet) next() (*frame, error) {
 	return whole, nil
 }
 
+// frame returns the next frame that is no heartbeat. None may be missing, come
+// twice or come out of its order.
+func (in *inlet) frame() (*frame, error) {
+	for {
+		f, err := in.frames.next()
+		if err != nil {
+			return nil, err
+		}
+		if f.number != in.number {
+			return nil, &FrameError{"number", fmt.Sprint(f.number), fmt.Sprint(in.number)}
+		}
+		in.number++
+		if f.typ != frameHeartbeat {
+			return f, nil
+		}
+	}
+}
+
 // continues reports whether f can be a later part of the message of first.
 func continues(f, first *frame) bool {
 	return f.typ == first.typ && f.source == first.source && f.group == first.group &&
-		f.call == first.call && f.step == first.step && f.tag == first.tag
+		f.call == first.call && f.step == first.step && f.tag == first.tag && f.generation == first.generation
 }
 
 // unexpected makes of the end of a stream one that comes too early.

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,14 +14,18 @@ type station struct {
 	fabric   *Fabric
 	endpoint *Endpoint
 	rank     int
-	outlets  []*outlet     // to each rank, nil at its own; to the supervisor at the end
+	number   uint32        // of the generation
+	outlets  []sender      // to each rank, nil at its own; to the supervisor at the end
+	apart    bool          // whether the supervisor is in another process, to which this rank tells what it has not received
 	sent     []int         // calls and messages to each rank; for the rank's goroutine
 	quiet    chan struct{} // closed when no message can come any more
 	awake    chan struct{} // holds an element when the supervisor knows that the rank has resumed
+	shared   *segmentLinks // what comes through shared memory, nil if there is none
 
 	mu       sync.Mutex
 	lines    map[uint64]*wireLine  // the groups that the rank has made, by hash
 	calls    map[callKey]*wireCall // under way, or known from others
+	spare    []*wireCall           // to be used again
 	box      mailbox               // mailKey.src is a rank of the fabric
 	received []int                 // calls and messages from each rank
 	broken   []bool                // whether nothing more can come from a rank
@@ -37,7 +42,7 @@ func newStation(f *Fabric, rank, size int) *station {
 	return &station{
 		fabric:   f,
 		rank:     rank,
-		outlets:  make([]*outlet, size+1),
+		outlets:  make([]sender, size+1),
 		sent:     make([]int, size),
 		quiet:    make(chan struct{}),
 		awake:    make(chan struct{}, 1),
@@ -54,7 +59,13 @@ func newStation(f *Fabric, rank, size int) *station {
 func (st *station) supervisor() int { return len(st.received) }
 
 func (st *station) report(r *report) {
-	st.outlets[st.supervisor()].send(frame{typ: frameReport}, appendReport(nil, r))
+	st.write(st.supervisor(), frame{typ: frameReport}, appendReport(nil, r))
+}
+
+// write sends a message to a participant.
+func (st *station) write(to int, f frame, payload []byte) {
+	f.generation = st.number
+	st.outlets[to].send(f, payload)
 }
 
 // listen takes in what a participant sends, until it sends no more or what is
@@ -78,17 +89,28 @@ func (st *station) listen(peer int, in *inlet) {
 // accept takes in one message.
 func (st *station) accept(peer int, f *frame) error {
 	if peer == st.supervisor() {
-		return st.acceptVerdict(f)
+		st.drain() // what was sent before it spoke
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.take(peer, f)
+}
+
+// take is accept for those who hold mu.
+func (st *station) take(peer int, f *frame) error {
+	if peer == st.supervisor() {
+		return st.takeVerdict(f)
 	}
 	switch f.typ {
 	case frameContract:
-		return st.acceptContract(peer, f)
+		st.count(peer)
+		return st.toCall(peer, f, func(call *wireCall) error { return call.sign(peer, f) })
 	case frameDesc:
-		return st.acceptDesc(peer, f)
+		return st.takeDesc(peer, f)
 	case frameData:
-		return st.acceptData(peer, f)
+		return st.toCall(peer, f, func(call *wireCall) error { return call.put(dataKey{peer, f.step}, f) })
 	case frameMessage:
-		return st.acceptMessage(peer, f)
+		return st.takeMessage(peer, f)
 	}
 	return alienType(f)
 }
@@ -103,31 +125,15 @@ func outOfRange(rank, size int) error {
 
 var errTwice = errors.New("frame: the same of one call came twice")
 
-func (st *station) acceptContract(peer int, f *frame) error {
-	c, err := decodeContract(f.payload)
-	if err != nil {
-		return err
-	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.count(peer)
-	return st.toCall(peer, f, func(call *wireCall) error {
-		if call.contracts[peer] != nil {
-			return errTwice
-		}
-		call.contracts[peer] = c
-		return nil
-	})
-}
-
-func (st *station) acceptDesc(peer int, f *frame) error {
+func (st *station) takeDesc(peer int, f *frame) error {
 	s, err := decodeSigned(f.payload)
 	if err != nil {
 		return err
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	return st.toCall(peer, f, func(call *wireCall) error {
+		if call.descs == nil {
+			call.descs = make([]*signed, len(st.received))
+		}
 		if call.descs[peer] != nil {
 			return errTwice
 		}
@@ -136,27 +142,16 @@ func (st *station) acceptDesc(peer int, f *frame) error {
 	})
 }
 
-func (st *station) acceptData(peer int, f *frame) error {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.toCall(peer, f, func(call *wireCall) error {
-		key := dataKey{peer, f.step}
-		if _, twice := call.data[key]; twice {
-			return errTwice
-		}
-		call.data[key] = f.payload
-		return nil
-	})
-}
-
-func (st *station) acceptMessage(peer int, f *frame) error {
-	l, err := decodeLetter(f.payload)
+func (st *station) takeMessage(peer int, f *frame) error {
+	payload := f.payload
+	if f.lent {
+		payload = bytes.Clone(payload)
+	}
+	l, err := decodeLetter(payload)
 	if err != nil {
 		return err
 	}
 	l.src, l.dst = peer, st.rank
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	st.box.put(mailKey{f.group, peer, f.tag}, *l)
 	st.count(peer)
 	return st.checkMember(peer, f.group)
@@ -191,15 +186,28 @@ func (st *station) checkMember(rank int, group uint64) error {
 func (st *station) call(key callKey) *wireCall {
 	call := st.calls[key]
 	if line := st.lines[key.group]; call == nil && (line == nil || key.number > line.calls) {
-		call = &wireCall{
-			contracts: map[int]*contract{},
-			descs:     map[int]*signed{},
-			data:      map[dataKey][]byte{},
+		if n := len(st.spare); n > 0 {
+			call, st.spare = st.spare[n-1], st.spare[:n-1]
+		} else {
+			call = newWireCall(len(st.received))
 		}
 		st.calls[key] = call
 	}
 	return call
 }
+
+// forget ends a call at the station. No one may know call afterwards if it is
+// to be used again.
+func (st *station) forget(key callKey, call *wireCall, again bool) {
+	delete(st.calls, key)
+	if again && len(st.spare) < spareCalls {
+		call.reset()
+		st.spare = append(st.spare, call)
+	}
+}
+
+// spareCalls is how many calls that have ended a station keeps.
+const spareCalls = 4
 
 // count counts what peer has sent, of which the supervisor must hear if the
 // rank waits still.
@@ -211,8 +219,8 @@ func (st *station) count(peer int) {
 	}
 }
 
-// acceptVerdict takes in what the supervisor says.
-func (st *station) acceptVerdict(f *frame) error {
+// takeVerdict takes in what the supervisor says.
+func (st *station) takeVerdict(f *frame) error {
 	if f.typ != frameVerdict {
 		return alienType(f)
 	}
@@ -223,8 +231,6 @@ func (st *station) acceptVerdict(f *frame) error {
 	if size := len(st.received); v.rank < 0 || v.rank >= size {
 		return outOfRange(v.rank, size)
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	st.obey(v)
 	return nil
 }
@@ -249,8 +255,11 @@ func (st *station) obey(v *verdict) {
 		st.condemn(v)
 	case verdictEnded:
 		st.conclude(ending{lasting{failure{v.rank, nil}, false}, v.count})
-	case verdictFailed, verdictLost:
-		st.conclude(ending{lasting{failure{v.rank, errors.New(v.text)}, v.kind == verdictLost}, v.count})
+	case verdictFailed, verdictLost, verdictGone:
+		if v.kind == verdictGone && v.rank != st.rank {
+			st.outlets[v.rank].cut() // for whoever is sending to it
+		}
+		st.conclude(ending{lasting{failure{v.rank, errors.New(v.text)}, v.kind != verdictFailed}, v.count})
 	}
 }
 

@@ -31,6 +31,9 @@ func (st *station) end(cause error) {
 func (st *station) lose(peer int, cause error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if peer != st.supervisor() && st.ended[peer] {
+		return // it has said all that it had to
+	}
 	if peer == st.supervisor() {
 		cause = fmt.Errorf("its connection to the supervisor was lost: %w", cause)
 		st.report(&report{kind: reportLost, peer: st.rank, text: cause.Error()})
@@ -42,7 +45,10 @@ func (st *station) lose(peer int, cause error) {
 	}
 	if !st.broken[peer] {
 		st.broken[peer] = true
-		st.report(&report{kind: reportLost, peer: peer, text: cause.Error()})
+		st.report(&report{
+			kind: reportLost, peer: peer, text: cause.Error(),
+			waits: []int{peer}, received: []int{st.received[peer]},
+		})
 		st.settle()
 	}
 }
@@ -85,6 +91,9 @@ func (st *station) hush() {
 	default:
 		if len(st.ended) == len(st.received) {
 			close(st.quiet)
+			if st.apart {
+				st.report(&report{kind: reportLeft, left: st.box.unreceived()})
+			}
 		}
 	}
 }

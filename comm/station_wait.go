@@ -19,6 +19,8 @@ type watcher struct {
 	held    bool           // for a message: whether only the supervisor may end it
 	told    bool           // whether the supervisor has heard of it
 	left    bool           // whether a context has ended it
+	own     bool           // whether it is on the rank's goroutine
+	bell    bell           // to be rung as well, where memory is shared
 }
 
 // A place is where a rank is: its call and its line.
@@ -28,6 +30,16 @@ func (w *watcher) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
+	}
+	if w.bell.rung != nil {
+		w.bell.ring()
+	}
+}
+
+// drain takes in what has come through shared memory.
+func (st *station) drain() {
+	if st.shared != nil {
+		st.shared.drain(st)
 	}
 }
 
@@ -57,8 +69,20 @@ func (st *station) wakeFor(key callKey) {
 // a wait of the rank itself, the supervisor knows of it.
 func (st *station) await(ctx context.Context, w *watcher) error {
 	w.wake = make(chan struct{}, 1)
+	if st.shared != nil {
+		w.bell = st.shared.bell
+	}
 	st.begin(w)
 	defer st.finish(w)
+	if st.shared != nil {
+		if w.program || w.own {
+			return st.shared.await(ctx, st, w)
+		}
+		if st.shared.aside.Add(1) == 1 {
+			w.bell.alarm() // for the listener to heed it
+		}
+		defer st.shared.aside.Add(-1)
+	}
 	for range 2 { // it may take no more than letting the others run
 		if over, err := st.look(w, false); over {
 			return err

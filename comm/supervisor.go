@@ -19,9 +19,12 @@ import (
 // when all have answered tells all of the deadlock. So what one of them does
 // after it has heard cannot reach another that has not.
 type supervisor struct {
-	fabricDone <-chan struct{}
-	outlets    []*outlet // to each rank
-	events     chan event
+	number  uint32 // of the generation
+	grace   time.Duration
+	outlets []sender // to each rank
+	events  chan event
+	done    <-chan struct{} // closed when there is no more to do
+	settled chan struct{}   // closed when no more can come of what was not received
 
 	// What follows belongs to run.
 	ranks    []knowledge
@@ -29,7 +32,10 @@ type supervisor struct {
 	question int                   // the number of the last question
 	inquiry  *inquiry              // the deadlock that is being looked into
 	notices  *noticeRequest
-	timer    *time.Timer
+	timer    *time.Timer  // of the notices
+	suspects []suspicion  // the oldest first
+	limit    *time.Timer  // of the first of suspects
+	left     []Unreceived // from those who have told
 }
 
 // An event is what the supervisor acts on.
@@ -37,6 +43,8 @@ type event struct {
 	rank   int
 	report *report        // of rank
 	lost   error          // why nothing sensible comes from rank any more
+	dead   error          // what has become of rank, from one who knows
+	exits  bool           // whether rank may fall silent
 	notice *noticeRequest // of Fabric.Notice
 }
 
@@ -53,18 +61,24 @@ type knowledge struct {
 	ended   bool  // whether it has ended, in whatever way
 	rests   bool  // whether it makes no call until it resumes
 	lost    bool  // whether it cannot be relied on
+	exits   bool  // whether its streams may end
+	left    bool  // whether it has told what it has not received
 	sent    []int // how many calls and messages it had sent to each rank
 	told    int   // how many verdicts but questions it was sent
 }
 
-func newSupervisor(f *Fabric, size int) *supervisor {
+// newSupervisor returns a supervisor of size ranks, which works until done is
+// closed.
+func newSupervisor(done <-chan struct{}, size int) *supervisor {
 	return &supervisor{
-		fabricDone: f.ctx.Done(),
-		outlets:    make([]*outlet, size),
-		events:     make(chan event),
-		ranks:      make([]knowledge, size),
-		asked:      map[int]func(*report){},
-		timer:      time.NewTimer(0),
+		outlets: make([]sender, size),
+		events:  make(chan event),
+		done:    done,
+		settled: make(chan struct{}),
+		ranks:   make([]knowledge, size),
+		asked:   map[int]func(*report){},
+		timer:   time.NewTimer(0),
+		limit:   time.NewTimer(0),
 	}
 }
 
@@ -72,7 +86,11 @@ func newSupervisor(f *Fabric, size int) *supervisor {
 // report.
 func (s *supervisor) listen(rank int, in *inlet) {
 	for {
-		r, err := s.hear(in)
+		f, err := in.next()
+		var r *report
+		if err == nil {
+			r, err = readReport(f, len(s.ranks))
+		}
 		s.tell(event{rank: rank, report: r, lost: err})
 		if err != nil {
 			return
@@ -80,12 +98,8 @@ func (s *supervisor) listen(rank int, in *inlet) {
 	}
 }
 
-// hear returns the next report.
-func (s *supervisor) hear(in *inlet) (*report, error) {
-	f, err := in.next()
-	if err != nil {
-		return nil, err
-	}
+// readReport returns the report of a frame from one of size ranks.
+func readReport(f *frame, size int) (*report, error) {
 	if f.typ != frameReport {
 		return nil, alienType(f)
 	}
@@ -93,12 +107,11 @@ func (s *supervisor) hear(in *inlet) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, s.check(r)
+	return r, r.check(size)
 }
 
 // check checks the numbers of a report that are to be ranks.
-func (s *supervisor) check(r *report) error {
-	size := len(s.ranks)
+func (r *report) check(size int) error {
 	for _, list := range [][]int{r.waits, r.all, {r.peer}} {
 		for _, x := range list {
 			if x < 0 || x >= size {
@@ -116,14 +129,18 @@ func (s *supervisor) check(r *report) error {
 func (s *supervisor) tell(e event) {
 	select {
 	case s.events <- e:
-	case <-s.fabricDone:
+	case <-s.done:
 	}
 }
 
-// run acts on events until the fabric is closed.
+// run acts on events until there is no more to do.
 func (s *supervisor) run() {
 	defer s.timer.Stop()
-	s.timer.Stop()
+	defer s.limit.Stop()
+	s.limit.Stop()
+	if s.notices == nil {
+		s.timer.Stop()
+	}
 	for {
 		select {
 		case e := <-s.events:
@@ -131,7 +148,10 @@ func (s *supervisor) run() {
 			s.examine()
 		case <-s.timer.C:
 			s.remind()
-		case <-s.fabricDone:
+		case <-s.limit.C:
+			s.decide()
+			s.examine()
+		case <-s.done:
 			return
 		}
 	}
@@ -143,8 +163,12 @@ func (s *supervisor) act(e event) {
 	case e.notice != nil:
 		s.notices = e.notice
 		s.timer.Reset(0)
+	case e.dead != nil:
+		s.lose(verdictGone, e.rank, e.dead.Error())
+	case e.exits:
+		s.ranks[e.rank].exits = true
 	case e.lost != nil:
-		s.lose(e.rank, fmt.Sprintf("its connection to the supervisor was lost: %v", e.lost))
+		s.suspect(suspicion{rank: e.rank, by: -1, text: fmt.Sprintf("its connection to the supervisor was lost: %v", e.lost)})
 	default:
 		s.learn(e.rank, e.report)
 	}
@@ -169,11 +193,12 @@ func (s *supervisor) learn(rank int, r *report) {
 		k.rests = false
 		s.write(rank, &verdict{kind: verdictAwake, rank: rank})
 	case reportLost:
-		text := r.text
-		if r.peer != rank {
-			text = fmt.Sprintf("its connection to rank %d was lost: %s", rank, r.text)
+		s.accuse(rank, r)
+	case reportLeft:
+		if !k.left && !k.lost {
+			k.left, s.left = true, append(s.left, r.left...)
+			s.settle()
 		}
-		s.lose(r.peer, text)
 	default:
 		if then := s.asked[r.question]; then != nil {
 			delete(s.asked, r.question)
@@ -198,15 +223,17 @@ func (s *supervisor) conclude(rank int, r *report) {
 	}
 }
 
-// lose notes that a rank cannot be relied on, and tells everyone.
-func (s *supervisor) lose(rank int, cause string) {
+// lose notes that a rank cannot be relied on, and tells everyone. kind is
+// verdictLost or verdictGone.
+func (s *supervisor) lose(kind verdictKind, rank int, cause string) {
 	if s.ranks[rank].lost {
 		return
 	}
 	s.ranks[rank].lost = true
 	for to := range s.ranks {
-		s.send(to, &verdict{kind: verdictLost, rank: rank, text: cause})
+		s.send(to, &verdict{kind: kind, rank: rank, text: cause})
 	}
+	s.settle()
 }
 
 // send sends a verdict that is no question. What the rank has reported before
@@ -217,7 +244,7 @@ func (s *supervisor) send(to int, v *verdict) {
 }
 
 func (s *supervisor) write(to int, v *verdict) {
-	s.outlets[to].send(frame{typ: frameVerdict}, appendVerdict(nil, v))
+	s.outlets[to].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v))
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with

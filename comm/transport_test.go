@@ -10,7 +10,10 @@ import (
 	"tpsh/comm/commtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	runAsRank(map[string]scenario{"bench": benchRank})
+	goleak.VerifyTestMain(m)
+}
 
 // frames returns an opener of frames with the given options.
 func frames(o comm.FrameOptions) commtest.Opener {
@@ -20,6 +23,12 @@ func frames(o comm.FrameOptions) commtest.Opener {
 func TestInproc(t *testing.T) { commtest.Suite(t, comm.NewInproc) }
 
 func TestFrames(t *testing.T) { commtest.Suite(t, frames(comm.FrameOptions{})) }
+
+func TestPiped(t *testing.T) { commtest.Suite(t, piped) }
+
+func TestShared(t *testing.T) { commtest.Suite(t, comm.NewShared) }
+
+func piped(size int) *comm.Fabric { return comm.NewPiped(size, comm.Loopback) }
 
 // What passes when bytes arrive at once passes when they are late.
 func TestFramesDelayed(t *testing.T) {

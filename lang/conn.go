@@ -37,8 +37,8 @@ func (c *PipeConn) Recv(ctx context.Context) ([]byte, error) { return c.in.take(
 
 // Close closes both directions. What has been sent can still be received.
 func (c *PipeConn) Close() error {
-	c.out.close()
-	c.in.close()
+	c.out.end(nil)
+	c.in.end(nil)
 	return nil
 }
 
@@ -49,6 +49,7 @@ type queue struct {
 	mu     sync.Mutex
 	msgs   [][]byte
 	closed bool
+	why    error // what is said at the end; nil for io.EOF
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
@@ -64,10 +65,14 @@ func (q *queue) put(msg []byte) error {
 	return nil
 }
 
-func (q *queue) close() {
+// end lets no more messages in. why is what take returns behind the last; only
+// the first counts.
+func (q *queue) end(why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	if !q.closed {
+		q.closed, q.why = true, why
+	}
 	q.signal()
 }
 
@@ -92,7 +97,8 @@ func (q *queue) take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// poll returns the next message, io.EOF, or neither if there is nothing yet.
+// poll returns the next message, why there are no more, or neither if there is
+// nothing yet.
 func (q *queue) poll() ([]byte, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,6 +110,9 @@ func (q *queue) poll() ([]byte, error) {
 	}
 	if q.closed {
 		q.signal() // for the next call
+		if q.why != nil {
+			return nil, q.why
+		}
 		return nil, io.EOF
 	}
 	return nil, nil

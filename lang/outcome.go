@@ -46,6 +46,11 @@ func (o *Outcome) Killed() []int {
 	return ranks
 }
 
+// Died reports whether a rank died, on purpose or not.
+func (o *Outcome) Died() bool {
+	return o.any(func(f *Failure) bool { return f.Killed || f.Lost })
+}
+
 // Interrupted reports whether the user ended the program.
 func (o *Outcome) Interrupted() bool { return o.stoppedFor(stopInterrupt) }
 

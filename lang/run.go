@@ -131,13 +131,18 @@ func (r *running) handle(e event) {
 	}
 }
 
+// A DeathError is the end of a connection because the rank has died. Cause says
+// of what, as in "was killed by signal 9 (killed)".
+type DeathError struct{ Cause string }
+
+func (e *DeathError) Error() string { return "the rank died: it " + e.Cause }
+
 // lost is the failure of a rank whose connection ended.
 func lost(err error) *Failure {
-	return &Failure{
-		Kind:    kindPeer,
-		Message: text(fmt.Sprintf("the rank died: its connection ended (%v)", err)),
-		Lost:    true,
+	if !errors.As(err, new(*DeathError)) {
+		err = fmt.Errorf("the rank died: its connection ended (%v)", err)
 	}
+	return &Failure{Kind: kindPeer, Message: text(err.Error()), Lost: true}
 }
 
 // end notes how a rank ended. If it failed, the others may go on for a while.

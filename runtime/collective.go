@@ -102,6 +102,9 @@ func (r *Rank) Run(g *comm.Group, c Collective, x *tensor.Tensor) (*tensor.Tenso
 
 // newCall checks the call and makes the operation for package comm.
 func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*call, error) {
+	if err := plainOnly(c.Op, x); err != nil {
+		return nil, err
+	}
 	if err := r.enter(c.Op); err != nil {
 		return nil, err
 	}

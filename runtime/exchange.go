@@ -76,6 +76,9 @@ func (k *exchange) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, 
 
 // newExchange checks the call and makes the operation for package comm.
 func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exchange, *comm.Op, error) {
+	if err := plainOnly("all_to_all", xs...); err != nil {
+		return nil, nil, err
+	}
 	if err := r.enter("all_to_all"); err != nil {
 		return nil, nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // A Config says how a job is run.
 type Config struct {
 	Size      int
-	Transport string // "inproc" or "frames"
+	Transport string // "inproc" or "frames"; Join does not look at it
 	Seed      uint64 // that random numbers start from
 	MaxMem    int    // bytes of large tensors in use over all ranks; 0: the machine's memory
 	Poison    bool   // fill released storage with a pattern, for tests
@@ -35,6 +35,7 @@ var Transports = []string{"inproc", "frames"}
 // A Job is a set of ranks under way.
 type Job struct {
 	cfg    Config
+	links  *comm.Links // to the ranks of other processes; nil if all are in this
 	alloc  *tensor.Allocator
 	cancel context.CancelCauseFunc
 	done   sync.WaitGroup
@@ -57,28 +58,41 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 	if !slices.Contains(Transports, cfg.Transport) {
 		return nil, fmt.Errorf("got transport %q, want one of %q", cfg.Transport, Transports)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), cancel: cancel}
-	j.alloc.Strict = cfg.MaxMem > 0
-	j.alloc.Poison = cfg.Poison
+	ctx, j := newJob(ctx, cfg)
 	for i := range cfg.Size {
-		rank, err := newRank(j, i)
-		if err != nil {
+		if err := j.start(ctx, i, run); err != nil {
 			j.Stop()
 			return nil, err
 		}
-		j.done.Add(1)
-		go func() {
-			defer j.done.Done()
-			run(ctx, rank)
-		}()
 	}
 	return j, nil
 }
 
+// newJob returns a job without ranks, and the context that it ends.
+func newJob(ctx context.Context, cfg Config) (context.Context, *Job) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), cancel: cancel}
+	j.alloc.Strict = cfg.MaxMem > 0
+	j.alloc.Poison = cfg.Poison
+	return ctx, j
+}
+
+// start starts a rank of this process.
+func (j *Job) start(ctx context.Context, rank int, run func(context.Context, *Rank)) error {
+	r, err := newRank(j, rank)
+	if err != nil {
+		return err
+	}
+	j.done.Go(func() { run(ctx, r) })
+	return nil
+}
+
+// An Unreceived is a message that was sent and never received.
+type Unreceived = comm.Unreceived
+
 // Unreceived returns the messages that were sent and never received. The
 // ranks' programs have ended.
-func (j *Job) Unreceived() []comm.Unreceived { return j.fabric().Unreceived() }
+func (j *Job) Unreceived() []Unreceived { return j.fabric().Unreceived() }
 
 // Memory returns the bytes of large tensors in use now, and the most there
 // have been, over all ranks.

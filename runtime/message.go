@@ -23,6 +23,9 @@ func (r *Rank) Recv(g *comm.Group, src, tag int) (*tensor.Tensor, error) {
 
 // post sends x, and note beside it.
 func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) error {
+	if err := plainOnly("send", x); err != nil {
+		return err
+	}
 	if err := r.enter("send"); err != nil {
 		return err
 	}

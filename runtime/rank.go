@@ -9,6 +9,7 @@ import (
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,6 +35,11 @@ type Rank struct {
 	// Line returns the source line that the program is at, as file:line:col.
 	// It is called on the program's goroutine, or while that is blocked.
 	Line func() string
+	// Note, if set, prints a line beside the program's output.
+	Note func(line string)
+
+	// Shard computes with tensors that ranks hold together.
+	Shard *shard.Engine
 
 	job        *Job
 	generation int // of the job's fabrics
@@ -61,6 +67,7 @@ func newRank(j *Job, id int) (*Rank, error) {
 	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw}
 	r.Tape = grad.New(&r.ops)
+	r.Shard = shard.New(r, r.Tape)
 	r.Line = func() string { return "" }
 	r.whereFn = r.where
 	r.end = j.fabricOf(0).Endpoint(id)

@@ -1,7 +1,5 @@
 package runtime
 
-import "tpsh/comm"
-
 // Pause says that a statement of a shell has ended here with err, and that the
 // rank rests until Resume: who waits for it waits in vain, or fails with err
 // if there is one. It returns err, or the first error of an asynchronous call
@@ -32,41 +30,4 @@ func (r *Rank) Resume(failed bool) {
 		end.Adopt(g)
 	}
 	r.end = end
-}
-
-// fabricOf returns the fabric of the job's n-th generation, n from 0. When
-// every rank has come to it, the one before is closed.
-func (j *Job) fabricOf(n int) *comm.Fabric {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if n == len(j.fabrics) {
-		j.fabrics = append(j.fabrics, j.newFabric())
-		j.arrived = 0
-	}
-	if j.arrived++; j.arrived == j.cfg.Size && n > 0 {
-		j.fabrics[n-1].Close()
-	}
-	return j.fabrics[n]
-}
-
-// newFabric connects the ranks.
-func (j *Job) newFabric() *comm.Fabric {
-	var f *comm.Fabric
-	switch j.cfg.Transport {
-	case "frames":
-		f = comm.NewFrames(j.cfg.Size, j.cfg.Frames)
-	default:
-		f = comm.NewInproc(j.cfg.Size)
-	}
-	if j.cfg.Notice != nil {
-		f.Notice(j.cfg.NoticeAfter, j.cfg.Notice)
-	}
-	return f
-}
-
-// fabric returns the fabric of the latest generation.
-func (j *Job) fabric() *comm.Fabric {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.fabrics[len(j.fabrics)-1]
 }

@@ -142,3 +142,8 @@ func (r *Rank) waitAll() error {
 	}
 	return first
 }
+
+// Completed returns the Work of a call that has ended with the result y.
+func (r *Rank) Completed(y *tensor.Tensor) *Work {
+	return &Work{&issued{r: r, out: []*tensor.Tensor{y}, ended: true}, 0}
+}

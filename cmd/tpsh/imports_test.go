@@ -16,7 +16,10 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/..."}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/launch", "tpsh/cluster"}, "the command introduces the language to its front ends"},
+	{"tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
+	{"tpsh/proc", nil, "a process is a thing of the kernel"},
+	{"tpsh/cluster", nil, "an environment is a list of words"},
 	{"tpsh/lang", nil, "programs and reports know no tensors"},
 	{"tpsh/lang/repl", []string{"tpsh/lang"}, "the shell is one front end of a session"},
 	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},
@@ -30,9 +33,10 @@ var arrows = []struct {
 	{"tpsh/builtins/sandbox", nil, "a sandbox knows files"},
 	{"tpsh/runtime", []string{"tpsh/runtime/...", "tpsh/mesh", "tpsh/comm"}, "ranks know no scripts"},
 	{"tpsh/runtime/shard", []string{"tpsh/runtime/grad", "tpsh/runtime/op", "tpsh/runtime/kernel", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh", "tpsh/comm"}, "layouts and communication meet here alone"},
-	{"tpsh/runtime/grad", []string{"tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape"}, "gradients are made of operators"},
+	{"tpsh/runtime/grad", []string{"tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "gradients are made of operators"},
 	{"tpsh/runtime/op", []string{"tpsh/runtime/kernel", "tpsh/runtime/rng", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "operators know one rank"},
-	{"tpsh/runtime/kernel", []string{"tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
+	{"tpsh/runtime/kernel", []string{"tpsh/runtime/kernel/...", "tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
+	{"tpsh/runtime/kernel/vec", []string{"tpsh/runtime/dtype"}, "vector kernels are loops over flat slices, too"},
 	{"tpsh/runtime/pipeline", nil, "a schedule is integer arithmetic"},
 	{"tpsh/runtime/rng", []string{"tpsh/runtime/dtype"}, "random numbers are a function of integers"},
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "storage knows no operators"},

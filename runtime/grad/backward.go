@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -47,8 +48,13 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 // run is the backward pass.
 func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
 	restore := r.SetEnabled(record)
+	ended := func() {}
+	if r.Placed != nil {
+		ended = r.Placed.Backward()
+	}
 	defer func() {
 		restore()
+		ended()
 		if p := recover(); p != nil {
 			te, ok := p.(*op.TapeError)
 			if !ok {
@@ -86,11 +92,11 @@ func (r *Recorder) seed(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error)
 		if y.Numel() != 1 {
 			return nil, &op.ArgError{Func: fn, Param: "grad", Got: "None", Want: "a gradient of shape " + y.Shape().String(), Rule: "only a tensor of one element has an implicit gradient"}
 		}
-		c, err := op.Apply(r.Ctx, op.Lookup("ones_like"), []*tensor.Tensor{y.Detach()}, []op.Arg{op.None})
+		_, out, err := r.invoke(op.Lookup("ones_like"), []*tensor.Tensor{y.Detach()}, []op.Arg{op.None})
 		if err != nil {
 			return nil, err
 		}
-		return c.Out[0], nil
+		return out[0], nil
 	}
 	if !dy.Shape().Equal(y.Shape()) {
 		return nil, &op.ArgError{Func: fn, Param: "grad", Got: "shape " + dy.Shape().String(), Want: "shape " + y.Shape().String()}
@@ -233,7 +239,11 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 		}
 		for j := range p.sink.wanted {
 			if w := &p.sink.wanted[j]; w.node == n && w.index == i && dy[i] != nil {
-				p.sink.got[j] = dy[i]
+				g, err := p.r.gradLike(dy[i], n.out[i].layout)
+				if err != nil {
+					return err
+				}
+				p.sink.got[j] = g
 			}
 		}
 	}
@@ -264,6 +274,15 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		}
 		return dx, checkCustom(n, dx)
 	}
+	for i, g := range dy {
+		if g != nil && g.Placed() && g.Layout().IsPartial() {
+			// Reduced once here, and not by every operator of the gradient.
+			var err error
+			if dy[i], err = p.r.gradLike(g, n.out[i].layout); err != nil {
+				return nil, err
+			}
+		}
+	}
 	c, stale := n.withoutStale()
 	dx := c.Def.Grad(p.tape, c, dy)
 	if len(dx) != len(n.in) {
@@ -289,6 +308,9 @@ func checkCustom(n *node, dx []*tensor.Tensor) error {
 		return &op.ArgError{Func: n.name, Got: fmt.Sprintf("%d gradients from backward", len(dx)), Want: fmt.Sprint(len(n.in)), Rule: "one for each input"}
 	}
 	for i, g := range dx {
+		if g != nil && n.in[i].live() && g.Placed() != (n.in[i].layout != nil) {
+			return &op.ArgError{Func: n.name, Got: fmt.Sprintf("a gradient from backward for input %d that is %s", i, kindOf(g.Placed())), Want: "one that is " + kindOf(!g.Placed()) + ", as the input"}
+		}
 		if g != nil && n.in[i].live() && !g.Shape().Equal(n.in[i].shape) {
 			return &op.ArgError{Func: n.name, Got: fmt.Sprintf("a gradient of shape %v from backward for input %d", g.Shape(), i), Want: "shape " + shape.Shape(n.in[i].shape).String()}
 		}
@@ -296,11 +318,30 @@ func checkCustom(n *node, dx []*tensor.Tensor) error {
 	return nil
 }
 
+// kindOf says of what kind a tensor is.
+func kindOf(placed bool) string {
+	if placed {
+		return "distributed"
+	}
+	return "plain"
+}
+
+// gradLike returns the gradient g of a tensor placed as l where it is to lie.
+func (r *Recorder) gradLike(g *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	if l == nil || !g.Placed() {
+		return g, nil
+	}
+	if l = r.Placed.GradLayout(l); g.Layout() == l {
+		return g, nil
+	}
+	return r.Placed.Move(g, l)
+}
+
 // shared reports whether gradient i of n may share its storage with another
 // tensor that somebody can see.
 func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
 	g := dx[i]
-	if !g.Contiguous() || n.back != nil {
+	if !g.Local().Contiguous() || n.back != nil {
 		return true
 	}
 	same := func(list []*tensor.Tensor, skip int) bool {
@@ -352,6 +393,13 @@ func (p *pass) settle(e *edge) error {
 	a := p.leaves[e.leaf.Auto]
 	if a.due--; a.due > 0 || a.grad == nil {
 		return nil
+	}
+	g, err := p.r.gradLike(a.grad, e.leaf.Layout())
+	if err != nil {
+		return err
+	}
+	if g != a.grad {
+		a.shared, a.grad = g.Buffer() == a.grad.Buffer(), g
 	}
 	for _, hook := range e.leaf.Auto.Hooks {
 		g, err := runHook(hook, a.grad)

@@ -17,11 +17,16 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 		return nil, err
 	}
 	if !requires || r.off > 0 || !x.DType().IsFloat() {
-		if _, err := op.Apply(r.Ctx, d, in, args); err != nil {
+		if _, _, err := r.invoke(d, in, args); err != nil {
 			return nil, err
 		}
 		x.Buffer().Changed()
 		return in[:1], nil
+	}
+	if x.Placed() {
+		if err := r.Placed.Check(d, in, args); err != nil {
+			return nil, err
+		}
 	}
 	old, err := r.asBefore(x, in)
 	if err != nil {
@@ -31,7 +36,7 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 	if err != nil {
 		return nil, err
 	}
-	if _, err := op.Apply(r.Ctx, op.Lookup("copy_"), []*tensor.Tensor{x, value[0]}, nil); err != nil {
+	if _, _, err := r.invoke(op.Lookup("copy_"), []*tensor.Tensor{x, value[0].Detach()}, nil); err != nil {
 		return nil, err
 	}
 	x.Buffer().Changed()
@@ -80,7 +85,10 @@ func (r *Recorder) mayChange(d *op.Def, x *tensor.Tensor) error {
 	if r.off == 0 && root.RequiresGrad() && IsLeaf(root) {
 		return bad("a leaf that requires grad", "another tensor, or the change inside no_grad", "its gradient would be lost")
 	}
-	if overlapping(x) {
+	if x.Copied {
+		return bad("a copy of a part of a distributed tensor "+op.Describe(x), "a tensor of its own", "the view had to be cut or moved, so a change would not reach what it shows: .clone() it, or change that")
+	}
+	if overlapping(x.Local()) {
 		return bad("an expanded tensor "+op.Describe(x), "one whose elements have storage of their own", "clone it first")
 	}
 	return x.Buffer().Await()
@@ -137,5 +145,10 @@ func (r *Recorder) refresh(x *tensor.Tensor) {
 
 // regionArgs says which part of its base the view x is.
 func regionArgs(x *tensor.Tensor) []op.Arg {
+	if x.Placed() {
+		local := x.Local()
+		return []op.Arg{op.IntsN(x.Shape()...), op.IntsN(local.Strides()...), op.Int1(local.Offset() - x.Base.Local().Offset()),
+			{Layout: x.Layout()}, {Layout: x.Base.Layout()}}
+	}
 	return []op.Arg{op.IntsN(x.Shape()...), op.IntsN(x.Strides()...), op.Int1(x.Offset() - x.Base.Offset())}
 }

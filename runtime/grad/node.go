@@ -1,6 +1,7 @@
 package grad
 
 import (
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -49,11 +50,12 @@ func (*node) IsNode() {}
 // An edge says where the gradient of an input goes: to a result of another
 // node, or to a leaf. Both are nil if nowhere.
 type edge struct {
-	node  *node
-	index int
-	leaf  *tensor.Tensor
-	dt    dtype.DType
-	shape shape.Shape
+	node   *node
+	index  int
+	leaf   *tensor.Tensor
+	dt     dtype.DType
+	shape  shape.Shape
+	layout *mesh.Placed // nil if the input is plain
 }
 
 // live reports whether a gradient is wanted along e.
@@ -61,9 +63,10 @@ func (e *edge) live() bool { return e.node != nil || e.leaf != nil }
 
 // A result is what a node keeps of one of its results.
 type result struct {
-	dt    dtype.DType
-	shape shape.Shape
-	hooks []tensor.Hook
+	dt     dtype.DType
+	shape  shape.Shape
+	layout *mesh.Placed // nil if the result is plain
+	hooks  []tensor.Hook
 }
 
 // edgeTo returns the edge to x as it is recorded now.
@@ -71,7 +74,7 @@ func edgeTo(x *tensor.Tensor) edge {
 	if x == nil || !x.RequiresGrad() {
 		return edge{}
 	}
-	e := edge{dt: x.DType(), shape: x.Shape()}
+	e := edge{dt: x.DType(), shape: x.Shape(), layout: x.Layout()}
 	if n, ok := x.Auto.Node.(*node); ok {
 		e.node, e.index = n, x.Auto.Index
 	} else {

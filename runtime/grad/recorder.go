@@ -7,6 +7,7 @@
 package grad
 
 import (
+	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -16,8 +17,29 @@ import (
 type Recorder struct {
 	Ctx *op.Ctx
 
+	// Placed applies operators to placed tensors; nil if there are none.
+	Placed Placer
+
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
+}
+
+// A Placer applies operators to tensors of which ranks hold blocks, and moves
+// such tensors.
+type Placer interface {
+	// Run applies d to in, of which at least one is placed. It returns the call
+	// to be recorded; or only its results, if they were made, and recorded, by
+	// other operators.
+	Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error)
+	// Check returns an error unless the in-place operator d can be run on in.
+	Check(d *op.Def, in []*tensor.Tensor, args []op.Arg) error
+	// GradLayout returns how the gradient of a tensor placed as l is to lie.
+	GradLayout(l *mesh.Placed) *mesh.Placed
+	// Move returns x placed as l, recorded.
+	Move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
+	// Backward says that gradients are computed until the function it returns is
+	// called.
+	Backward() (end func())
 }
 
 // New returns a Recorder that applies operators in ctx.
@@ -50,9 +72,9 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	if d.InPlace {
 		return r.inPlace(d, in, args, requires)
 	}
-	c, err := op.Apply(r.Ctx, d, in, args)
-	if err != nil {
-		return nil, err
+	c, out, err := r.invoke(d, in, args)
+	if err != nil || c == nil {
+		return out, err
 	}
 	if d.View {
 		linkViews(c)
@@ -63,6 +85,21 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	return c.Out, nil
 }
 
+// invoke applies d, unrecorded. The call is nil if other operators made the results
+// of placed tensors.
+func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
+	for _, x := range in {
+		if x != nil && x.Placed() {
+			return r.Placed.Run(d, in, args)
+		}
+	}
+	c, err := op.Apply(r.Ctx, d, in, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, c.Out, nil
+}
+
 // linkViews tells the results of a view operator what they are views of.
 func linkViews(c *op.Call) {
 	x := c.In[0]
@@ -71,7 +108,7 @@ func linkViews(c *op.Call) {
 		base = x.Base
 	}
 	for _, y := range c.Out {
-		if y != x && y.Buffer() == x.Buffer() && y.Buffer() != nil {
+		if y != x && y.Buffer() == x.Buffer() && y.Buffer() != nil && !y.Copied {
 			y.Base, y.Changes = base, base.Changes
 		}
 	}
@@ -103,7 +140,7 @@ func (r *Recorder) attach(n *node, out []*tensor.Tensor, seq uint64) {
 		if y == nil {
 			continue
 		}
-		n.out[i].dt, n.out[i].shape = y.DType(), y.Shape()
+		n.out[i].dt, n.out[i].shape, n.out[i].layout = y.DType(), y.Shape(), y.Layout()
 		if !y.DType().IsFloat() {
 			continue
 		}

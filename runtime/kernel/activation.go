@@ -4,26 +4,28 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The rows of activation functions and their derivatives. The derivatives are
-// functions of a gradient g and of the activation's input x.
+// functions of a gradient g and of the activation's input x. In float32 they are
+// those of package vec, but for Softplus.
 var (
 	// Gelu is GeluTo.
-	Gelu = Unary{F32: GeluTo[float32], F64: GeluTo[float64]}
+	Gelu = Unary{F32: vec.Gelu, F64: GeluTo[float64]}
 	// GeluTanh is GeluTanhTo.
-	GeluTanh = Unary{F32: GeluTanhTo[float32], F64: GeluTanhTo[float64]}
+	GeluTanh = Unary{F32: vec.GeluTanh, F64: GeluTanhTo[float64]}
 	// Silu is SiluTo.
-	Silu = Unary{F32: SiluTo[float32], F64: SiluTo[float64]}
+	Silu = Unary{F32: vec.Silu, F64: SiluTo[float64]}
 	// Softplus is SoftplusTo.
 	Softplus = Unary{F32: SoftplusTo[float32], F64: SoftplusTo[float64]}
 
 	// GeluGrad is GeluGradTo.
-	GeluGrad = Binary{F32: GeluGradTo[float32], F64: GeluGradTo[float64]}
+	GeluGrad = Binary{F32: vec.GeluGrad, F64: GeluGradTo[float64]}
 	// GeluTanhGrad is GeluTanhGradTo.
-	GeluTanhGrad = Binary{F32: GeluTanhGradTo[float32], F64: GeluTanhGradTo[float64]}
+	GeluTanhGrad = Binary{F32: vec.GeluTanhGrad, F64: GeluTanhGradTo[float64]}
 	// SiluGrad is SiluGradTo.
-	SiluGrad = Binary{F32: SiluGradTo[float32], F64: SiluGradTo[float64]}
+	SiluGrad = Binary{F32: vec.SiluGrad, F64: SiluGradTo[float64]}
 )
 
 // GeluTo is
@@ -37,7 +39,8 @@ var (
 func GeluTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(float64(v) * normalCDF(float64(v)))
+		u := max(float64(v), -40) // where it is 0, as at -Inf
+		dst[i] = T(u * normalCDF(u))
 	}
 }
 
@@ -160,6 +163,10 @@ func SoftplusTo[T dtype.Float](dst, x []T) {
 // It panics if the lengths differ. dst may be x.
 func DropTo[T dtype.Float](dst, x []T, keep []uint8, scale T) {
 	check3(len(dst), len(x), len(keep))
+	if d, ok := any(dst).([]float32); ok {
+		vec.Drop(d, as32(x), keep, float32(scale))
+		return
+	}
 	for i, k := range keep {
 		v := T(0)
 		if k != 0 {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // A Combine reduces sources of equal length into dst, which overlaps none of
@@ -43,9 +44,9 @@ func newCombine(dt dtype.DType, op string) Combine {
 	case dtype.Float64:
 		return floats[float64](op)
 	case dtype.Float16:
-		return halves(op, dtype.F16.Float32, dtype.ToF16)
+		return halves(op, vec.WidenF16, vec.NarrowF16)
 	case dtype.BFloat16:
-		return halves(op, dtype.BF16.Float32, dtype.ToBF16)
+		return halves(op, vec.WidenBF16, vec.NarrowBF16)
 	case dtype.Int64:
 		return ints[int64](op)
 	case dtype.Int32:
@@ -62,7 +63,7 @@ func newCombine(dt dtype.DType, op string) Combine {
 func floats[T dtype.Float](op string) Combine {
 	if op == "mean" {
 		return func(dst []byte, srcs [][]byte) {
-			combine(dst, srcs, addInto[T], addTo[T])
+			numbers[T]("sum")(dst, srcs)
 			scale(view[T](dst), T(len(srcs)))
 		}
 	}
@@ -76,7 +77,8 @@ func numbers[T dtype.Number](op string) Combine {
 	var to func(dst, x, y []T)
 	switch op {
 	case "sum":
-		into, to = addInto[T], addTo[T]
+		to = sumOf[T]()
+		into = func(dst, x []T) { to(dst, dst, x) }
 	case "prod":
 		into, to = mulInto[T], mulTo[T]
 	case "max":
@@ -89,6 +91,23 @@ func numbers[T dtype.Number](op string) Combine {
 	return func(dst []byte, srcs [][]byte) { combine(dst, srcs, into, to) }
 }
 
+// sumOf returns the kernel that adds.
+func sumOf[T dtype.Number]() func(dst, x, y []T) {
+	switch to := any(AddTo[T]).(type) {
+	case func(dst, x, y []float32):
+		return any(vec.Add).(func(dst, x, y []T))
+	case func(dst, x, y []float64):
+		return any(vec.Add64).(func(dst, x, y []T))
+	default:
+		return to.(func(dst, x, y []T))
+	}
+}
+
+// combineStep is how many elements are reduced at a time: of a few sources
+// they stay in the first-level cache, so that all are read once and dst is
+// written once.
+const combineStep = 1024
+
 // combine runs to on the first two sources and into on every further one.
 func combine[T dtype.Number](dst []byte, srcs [][]byte, into func(dst, x []T), to func(dst, x, y []T)) {
 	d := view[T](dst)
@@ -96,14 +115,22 @@ func combine[T dtype.Number](dst []byte, srcs [][]byte, into func(dst, x []T), t
 		copy(d, view[T](srcs[0]))
 		return
 	}
-	to(d, view[T](srcs[0]), view[T](srcs[1]))
-	for _, s := range srcs[2:] {
-		into(d, view[T](s))
+	if len(srcs) == 2 {
+		to(d, view[T](srcs[0]), view[T](srcs[1]))
+		return
+	}
+	for lo := 0; lo < len(d); lo += combineStep {
+		hi := min(lo+combineStep, len(d))
+		part := d[lo:hi]
+		to(part, view[T](srcs[0])[lo:hi], view[T](srcs[1])[lo:hi])
+		for _, s := range srcs[2:] {
+			into(part, view[T](s)[lo:hi])
+		}
 	}
 }
 
 // halves reduces a storage type by way of float32, a block at a time.
-func halves[H dtype.F16 | dtype.BF16](op string, wide func(H) float32, narrow func(float32) H) Combine {
+func halves[H dtype.F16 | dtype.BF16](op string, widen func(dst []float32, x []H), narrow func(dst []H, x []float32)) Combine {
 	f := floats[float32](op)
 	if f == nil {
 		return nil
@@ -118,15 +145,11 @@ func halves[H dtype.F16 | dtype.BF16](op string, wide func(H) float32, narrow fu
 			n := min(block, len(out)-lo)
 			for i, s := range srcs {
 				part := in[i*block : i*block+n]
-				for j, h := range view[H](s)[lo : lo+n] {
-					part[j] = wide(h)
-				}
+				widen(part, view[H](s)[lo:lo+n])
 				parts[i] = bytesOf(part)
 			}
 			f(bytesOf(sum[:n]), parts)
-			for j, v := range sum[:n] {
-				out[lo+j] = narrow(v)
-			}
+			narrow(out[lo:lo+n], sum[:n])
 		}
 	}
 }
@@ -146,27 +169,6 @@ func bytesOf[T any](x []T) []byte {
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
 }
-
-func addTo[T dtype.Number](dst, x, y []T) {
-	x, y = x[:len(dst)], y[:len(dst)]
-	i := 0
-	for ; i+8 <= len(dst); i += 8 {
-		d, a, b := dst[i:i+8:i+8], x[i:i+8:i+8], y[i:i+8:i+8]
-		d[0] = a[0] + b[0]
-		d[1] = a[1] + b[1]
-		d[2] = a[2] + b[2]
-		d[3] = a[3] + b[3]
-		d[4] = a[4] + b[4]
-		d[5] = a[5] + b[5]
-		d[6] = a[6] + b[6]
-		d[7] = a[7] + b[7]
-	}
-	for ; i < len(dst); i++ {
-		dst[i] = x[i] + y[i]
-	}
-}
-
-func addInto[T dtype.Number](dst, x []T) { addTo(dst, dst, x) }
 
 func mulTo[T dtype.Number](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]

@@ -2,60 +2,47 @@ package kernel
 
 import (
 	"fmt"
-	"strings"
+
+	"tpsh/runtime/kernel/vec"
 )
 
 // A Set is a set of instructions that kernels are written in. Every kernel
 // gives the same bits in each of them; only its speed differs.
-type Set uint8
+type Set = vec.Set
 
 // The sets of instructions, each of which includes those before it.
 const (
-	Portable Set = iota // Go
-	AVX2                // AVX2, FMA, F16C and BMI2
-	AVX512              // AVX-512 F, BW, CD, DQ and VL
+	Portable = vec.Portable
+	AVX2     = vec.AVX2
+	AVX512   = vec.AVX512
 )
 
-// setNames are the names of the sets, as Choose takes them.
-var setNames = [...]string{"portable", "avx2", "avx512"}
-
-// String returns the name of s.
-func (s Set) String() string { return setNames[s] }
-
 // Best returns the greatest set that this machine has.
-func Best() Set { return best }
+func Best() Set { return vec.Best() }
+
+// Active returns the set that kernels run in: the best one, unless Use chose
+// another.
+func Active() Set { return vec.Active() }
+
+// Use makes kernels run in s for as long as the process lives. A program calls
+// it at most once, before it runs a kernel: no lock guards the choice. It
+// panics if this machine does not have s.
+func Use(s Set) { vec.Use(s) }
 
 // Choose returns the set called name, "auto" for the best. It refuses a name
 // that is unknown and a set that this machine does not have.
 func Choose(name string) (Set, error) {
 	if name == "auto" {
-		return best, nil
+		return Best(), nil
 	}
-	for i, n := range setNames {
-		if n != name {
+	for s := Portable; s <= AVX512; s++ {
+		if s.String() != name {
 			continue
 		}
-		if s := Set(i); s <= best {
-			return s, nil
+		if s > Best() {
+			return 0, fmt.Errorf("instruction set %q: this machine has %s at best", name, Best())
 		}
-		return 0, fmt.Errorf("instruction set %q: this machine has not got it; it has %s", name, strings.Join(setNames[:best+1], ", "))
+		return s, nil
 	}
-	return 0, fmt.Errorf("instruction set %q: want auto, %s", name, strings.Join(setNames[:], ", "))
-}
-
-// active is the set in use. Only Use sets it.
-var active = best
-
-// Active returns the set that kernels run in: the best one, unless Use chose
-// another.
-func Active() Set { return active }
-
-// Use makes kernels run in s for as long as the process lives. A program calls
-// it at most once, before it runs a kernel: no lock guards the choice. It
-// panics if this machine does not have s.
-func Use(s Set) {
-	if s > best {
-		panic("kernel: instruction set " + s.String() + " is not of this machine")
-	}
-	active = s
+	return 0, fmt.Errorf("instruction set %q: want auto, %s, %s or %s", name, Portable, AVX2, AVX512)
 }

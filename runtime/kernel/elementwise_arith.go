@@ -4,18 +4,20 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
-// The rows of arithmetic on two operands. Integers wrap around.
+// The rows of arithmetic on two operands. Integers wrap around. What package
+// vec has gives the same bits as the loop it stands for.
 var (
 	// Add is AddTo; of bools, OrTo.
-	Add = Binary{AddTo[float32], AddTo[float64], AddTo[int64], AddTo[int32], AddTo[uint8], OrTo[uint8]}
+	Add = Binary{vec.Add, vec.Add64, AddTo[int64], AddTo[int32], AddTo[uint8], OrTo[uint8]}
 	// Sub is SubTo.
-	Sub = Binary{SubTo[float32], SubTo[float64], SubTo[int64], SubTo[int32], SubTo[uint8], nil}
+	Sub = Binary{vec.Sub, vec.Sub64, SubTo[int64], SubTo[int32], SubTo[uint8], nil}
 	// Mul is MulTo; of bools, AndTo.
-	Mul = Binary{MulTo[float32], MulTo[float64], MulTo[int64], MulTo[int32], MulTo[uint8], AndTo[uint8]}
+	Mul = Binary{vec.Mul, vec.Mul64, MulTo[int64], MulTo[int32], MulTo[uint8], AndTo[uint8]}
 	// Div is DivTo, of floats.
-	Div = Binary{F32: DivTo[float32], F64: DivTo[float64]}
+	Div = Binary{F32: vec.Div, F64: vec.Div64}
 	// FloorDiv is FloorDivFloatTo and FloorDivIntTo.
 	FloorDiv = Binary{FloorDivFloatTo[float32], FloorDivFloatTo[float64], FloorDivIntTo[int64], FloorDivIntTo[int32], FloorDivIntTo[uint8], nil}
 	// Mod is ModFloatTo and ModIntTo.
@@ -23,9 +25,9 @@ var (
 	// Pow is PowFloatTo and PowIntTo.
 	Pow = Binary{PowFloatTo[float32], PowFloatTo[float64], PowIntTo[int64], PowIntTo[int32], PowIntTo[uint8], nil}
 	// Maximum is MaximumTo.
-	Maximum = Binary{MaximumTo[float32], MaximumTo[float64], MaximumTo[int64], MaximumTo[int32], MaximumTo[uint8], MaximumTo[uint8]}
+	Maximum = Binary{vec.Maximum, MaximumTo[float64], MaximumTo[int64], MaximumTo[int32], MaximumTo[uint8], MaximumTo[uint8]}
 	// Minimum is MinimumTo.
-	Minimum = Binary{MinimumTo[float32], MinimumTo[float64], MinimumTo[int64], MinimumTo[int32], MinimumTo[uint8], MinimumTo[uint8]}
+	Minimum = Binary{vec.Minimum, MinimumTo[float64], MinimumTo[int64], MinimumTo[int32], MinimumTo[uint8], MinimumTo[uint8]}
 )
 
 // AddTo is

@@ -4,32 +4,33 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The rows of the transcendental functions.
 //
-// They are computed by Go's math package in float64, whose results are within
-// about 2 ulp. In float32 the result is that value rounded: the nearest float32
-// to the exact one, but where that lies within 1e-8 ulp of the middle of two.
+// In float64 they are computed by Go's math package, whose results are within
+// about 2 ulp. In float32 they are the kernels of package vec, but for Sin and
+// Cos, which are rounded from float64.
 var (
 	// Exp is ExpTo.
-	Exp = Unary{F32: ExpTo[float32], F64: ExpTo[float64]}
+	Exp = Unary{F32: vec.Exp, F64: ExpTo[float64]}
 	// Log is LogTo.
-	Log = Unary{F32: LogTo[float32], F64: LogTo[float64]}
+	Log = Unary{F32: vec.Log, F64: LogTo[float64]}
 	// Sqrt is SqrtTo.
-	Sqrt = Unary{F32: SqrtTo[float32], F64: SqrtTo[float64]}
+	Sqrt = Unary{F32: vec.Sqrt, F64: SqrtTo[float64]}
 	// Rsqrt is RsqrtTo.
-	Rsqrt = Unary{F32: RsqrtTo[float32], F64: RsqrtTo[float64]}
+	Rsqrt = Unary{F32: vec.Rsqrt, F64: RsqrtTo[float64]}
 	// Sin is SinTo.
 	Sin = Unary{F32: SinTo[float32], F64: SinTo[float64]}
 	// Cos is CosTo.
 	Cos = Unary{F32: CosTo[float32], F64: CosTo[float64]}
 	// Tanh is TanhTo.
-	Tanh = Unary{F32: TanhTo[float32], F64: TanhTo[float64]}
+	Tanh = Unary{F32: vec.Tanh, F64: TanhTo[float64]}
 	// Sigmoid is SigmoidTo.
-	Sigmoid = Unary{F32: SigmoidTo[float32], F64: SigmoidTo[float64]}
+	Sigmoid = Unary{F32: vec.Sigmoid, F64: SigmoidTo[float64]}
 	// Erf is ErfTo.
-	Erf = Unary{F32: ErfTo[float32], F64: ErfTo[float64]}
+	Erf = Unary{F32: vec.Erf, F64: ErfTo[float64]}
 )
 
 // ExpTo is

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // Gather is
@@ -136,6 +137,10 @@ func GatherF16[D dtype.Number](dst []D, src []dtype.F16, stride int) {
 		}
 	case stride == 1:
 		src = src[:len(dst)]
+		if d, ok := any(dst).([]float32); ok {
+			vec.WidenF16(d, src)
+			return
+		}
 		for i := range dst {
 			dst[i] = D(src[i].Float32())
 		}
@@ -157,6 +162,10 @@ func GatherBF16[D dtype.Number](dst []D, src []dtype.BF16, stride int) {
 		}
 	case stride == 1:
 		src = src[:len(dst)]
+		if d, ok := any(dst).([]float32); ok {
+			vec.WidenBF16(d, src)
+			return
+		}
 		for i := range dst {
 			dst[i] = D(src[i].Float32())
 		}
@@ -172,6 +181,10 @@ func GatherBF16[D dtype.Number](dst []D, src []dtype.BF16, stride int) {
 func ScatterF16[S dtype.Number](dst []dtype.F16, stride int, src []S) {
 	if stride == 1 {
 		dst = dst[:len(src)]
+		if x, ok := any(src).([]float32); ok {
+			vec.NarrowF16(dst, x)
+			return
+		}
 		for i, v := range src {
 			dst[i] = dtype.ToF16(float32(v))
 		}
@@ -186,6 +199,10 @@ func ScatterF16[S dtype.Number](dst []dtype.F16, stride int, src []S) {
 func ScatterBF16[S dtype.Number](dst []dtype.BF16, stride int, src []S) {
 	if stride == 1 {
 		dst = dst[:len(src)]
+		if x, ok := any(src).([]float32); ok {
+			vec.NarrowBF16(dst, x)
+			return
+		}
 		for i, v := range src {
 			dst[i] = dtype.ToBF16(float32(v))
 		}

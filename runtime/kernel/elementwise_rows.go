@@ -48,6 +48,9 @@ type Comparison struct {
 	Bool func(dst, x, y []uint8)
 }
 
+// as32 returns x as float32, which T is.
+func as32[T dtype.Number](x []T) []float32 { return any(x).([]float32) }
+
 // check2 panics if the lengths of a kernel's operands differ.
 func check2(n, m int) {
 	if m != n {

@@ -4,18 +4,20 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
-// The rows of exact functions of one operand.
+// The rows of exact functions of one operand. What package vec has gives the
+// same bits as the loop it stands for.
 var (
 	// Neg is NegTo. A negated integer keeps its low bits.
-	Neg = Unary{NegTo[float32], NegTo[float64], NegTo[int64], NegTo[int32], NegTo[uint8], nil}
+	Neg = Unary{vec.Neg, NegTo[float64], NegTo[int64], NegTo[int32], NegTo[uint8], nil}
 	// Abs is AbsFloatTo and AbsIntTo.
-	Abs = Unary{AbsFloatTo[float32], AbsFloatTo[float64], AbsIntTo[int64], AbsIntTo[int32], AbsIntTo[uint8], nil}
+	Abs = Unary{vec.Abs, AbsFloatTo[float64], AbsIntTo[int64], AbsIntTo[int32], AbsIntTo[uint8], nil}
 	// Sign is SignTo.
 	Sign = Unary{SignTo[float32], SignTo[float64], SignTo[int64], SignTo[int32], SignTo[uint8], SignTo[uint8]}
 	// Relu is ReluTo.
-	Relu = Unary{ReluTo[float32], ReluTo[float64], ReluTo[int64], ReluTo[int32], ReluTo[uint8], nil}
+	Relu = Unary{vec.Relu, ReluTo[float64], ReluTo[int64], ReluTo[int32], ReluTo[uint8], nil}
 	// Round is RoundTo; integers are round.
 	Round = Unary{RoundTo[float32], RoundTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
 	// Floor is FloorTo.
@@ -23,9 +25,9 @@ var (
 	// Ceil is CeilTo.
 	Ceil = Unary{CeilTo[float32], CeilTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
 	// Reciprocal is ReciprocalTo.
-	Reciprocal = Unary{F32: ReciprocalTo[float32], F64: ReciprocalTo[float64]}
+	Reciprocal = Unary{F32: vec.Reciprocal, F64: ReciprocalTo[float64]}
 	// Square is SquareTo.
-	Square = Unary{F32: SquareTo[float32], F64: SquareTo[float64]}
+	Square = Unary{F32: vec.Square, F64: SquareTo[float64]}
 )
 
 // CopyTo copies x to dst. It panics if the lengths differ.

@@ -4,10 +4,11 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // SquaredDifference is SquaredDifferenceTo.
-var SquaredDifference = Binary{F32: SquaredDifferenceTo[float32], F64: SquaredDifferenceTo[float64]}
+var SquaredDifference = Binary{F32: vec.SquaredDiff, F64: SquaredDifferenceTo[float64]}
 
 // SquaredDifferenceTo is
 //
@@ -154,8 +155,14 @@ func SoftClassLossTo[T dtype.Float](dst, x, weight, target []T, classes int, smo
 	}
 }
 
-// Total returns the sum of x in float64, from the first element to the last.
+// Total returns the sum of x in float64: of float32 in lanes (see Reduce), of
+// float64 from the first element to the last.
 func Total[T dtype.Float](x []T) float64 {
+	if v, ok := any(x).([]float32); ok {
+		var sum, squares [lanes]float64
+		vec.Moments(v, 0, &sum, &squares)
+		return addLanes(&sum)
+	}
 	sum := 0.0
 	for _, v := range x {
 		sum += float64(v)

@@ -4,10 +4,12 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The kernels of this file are the steps of optimisers. Products are rounded
-// before they are added, so that no machine fuses the two.
+// before they are added, so that no machine fuses the two; what
+// package vec does for float32 gives the same bits.
 
 // CombineTo is
 //
@@ -18,6 +20,10 @@ import (
 // It panics if the lengths differ. dst may be x or y.
 func CombineTo[T dtype.Float](dst, x, y []T, a, b T) {
 	check3(len(dst), len(x), len(y))
+	if d, ok := any(dst).([]float32); ok {
+		vec.Combine(d, as32(x), as32(y), float32(a), float32(b))
+		return
+	}
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
 		dst[i] = T(a*x[i]) + T(b*y[i])
@@ -34,6 +40,14 @@ func CombineTo[T dtype.Float](dst, x, y []T, a, b T) {
 // the lengths differ. dst may be x or y.
 func LerpTo[T dtype.Float](dst, x, y []T, w T) {
 	check3(len(dst), len(x), len(y))
+	if d, ok := any(dst).([]float32); ok {
+		if w < 0.5 {
+			vec.Lerp(d, as32(x), as32(y), float32(w))
+		} else {
+			vec.LerpBack(d, as32(x), as32(y), float32(1-w))
+		}
+		return
+	}
 	x, y = x[:len(dst)], y[:len(dst)]
 	if w < 0.5 {
 		for i := range dst {
@@ -55,6 +69,10 @@ func LerpTo[T dtype.Float](dst, x, y []T, w T) {
 // It panics if the lengths differ. dst may be x or y.
 func AddSquareTo[T dtype.Float](dst, x, y []T, keep, share T) {
 	check3(len(dst), len(x), len(y))
+	if d, ok := any(dst).([]float32); ok {
+		vec.AddSquare(d, as32(x), as32(y), float32(keep), float32(share))
+		return
+	}
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
 		dst[i] = T(keep*x[i]) + T(T(share*y[i])*y[i])
@@ -71,6 +89,10 @@ func AddSquareTo[T dtype.Float](dst, x, y []T, keep, share T) {
 func AdamTo[T dtype.Float](dst, x, m, v []T, rate, root, eps T) {
 	check3(len(dst), len(x), len(m))
 	check2(len(dst), len(v))
+	if d, ok := any(dst).([]float32); ok {
+		vec.Adam(d, as32(x), as32(m), as32(v), float32(rate), float32(root), float32(eps))
+		return
+	}
 	x, m, v = x[:len(dst)], m[:len(dst)], v[:len(dst)]
 	for i := range dst {
 		dst[i] = x[i] - T(rate*m[i])/(T(math.Sqrt(float64(v[i])))/root+eps)

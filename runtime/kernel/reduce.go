@@ -4,20 +4,24 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The order of a reduction. A row is cut into blocks of Block elements. A block
-// is reduced in eight lanes: lane l starts with the value of no elements and
-// takes elements l, l+8, l+16, ... in turn; then lane l takes lane l+4, for l
-// below 4, then l+2, then l+1. The results of the blocks are combined by a
+// is reduced in sixteen lanes: lane l starts with the value of no elements and
+// takes elements l, l+16, l+32, ... in turn; then lane l takes lane l+8, for l
+// below 8, then l+4, l+2 and l+1. The results of the blocks are combined by a
 // Tree. So the result depends on the elements and their number alone: not on
 // strides, on cores or on the width of vectors.
+//
+// Sums of float32 that are made in float64 (of softmax, normalisation and
+// losses) run in the same lanes over the whole row, without blocks.
 
 // Block is the number of elements in a block of a reduction.
 const Block = 1024
 
 // lanes is the number of lanes in which a block is reduced.
-const lanes = 8
+const lanes = vec.Lanes
 
 // A Reduction makes one value of many.
 type Reduction[T dtype.Number] struct {
@@ -39,19 +43,19 @@ type Reduce struct {
 var (
 	// Sum adds; integers wrap around.
 	Sum = Reduce{
-		F32: Reduction[float32]{0, sumBlock[float32], AddTo[float32]},
-		F64: Reduction[float64]{0, sumBlock[float64], AddTo[float64]},
+		F32: Reduction[float32]{0, sum32, vec.Add},
+		F64: Reduction[float64]{0, sum64, vec.Add64},
 		I64: Reduction[int64]{0, sumBlock[int64], AddTo[int64]},
 	}
 	// Prod multiplies; integers wrap around.
 	Prod = Reduce{
-		F32: Reduction[float32]{1, prodBlock[float32], MulTo[float32]},
-		F64: Reduction[float64]{1, prodBlock[float64], MulTo[float64]},
+		F32: Reduction[float32]{1, prodBlock[float32], vec.Mul},
+		F64: Reduction[float64]{1, prodBlock[float64], vec.Mul64},
 		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64]},
 	}
 	// Max takes the greatest element, or NaN if there is one.
 	Max = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(-1)), maxBlock[float32], MaximumTo[float32]},
+		F32: Reduction[float32]{float32(math.Inf(-1)), max32, vec.Maximum},
 		F64: Reduction[float64]{math.Inf(-1), maxBlock[float64], MaximumTo[float64]},
 		I64: Reduction[int64]{math.MinInt64, maxBlock[int64], MaximumTo[int64]},
 		I32: Reduction[int32]{math.MinInt32, maxBlock[int32], MaximumTo[int32]},
@@ -59,7 +63,7 @@ var (
 	}
 	// Min takes the least element, or NaN if there is one.
 	Min = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(1)), minBlock[float32], MinimumTo[float32]},
+		F32: Reduction[float32]{float32(math.Inf(1)), min32, vec.Minimum},
 		F64: Reduction[float64]{math.Inf(1), minBlock[float64], MinimumTo[float64]},
 		I64: Reduction[int64]{math.MaxInt64, minBlock[int64], MinimumTo[int64]},
 		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32]},
@@ -67,25 +71,44 @@ var (
 	}
 )
 
-// sumBlock keeps its lanes in registers.
-func sumBlock[T dtype.Number](x []T) T {
-	var a, b, c, d, e, f, g, h T
-	i := 0
-	for ; i+lanes <= len(x); i += lanes {
-		v := (*[lanes]T)(x[i:])
-		a += v[0]
-		b += v[1]
-		c += v[2]
-		d += v[3]
-		e += v[4]
-		f += v[5]
-		g += v[6]
-		h += v[7]
+func sum32(x []float32) float32 {
+	var lane [lanes]float32
+	vec.Sum(x, &lane)
+	return addLanes(&lane)
+}
+
+func sum64(x []float64) float64 {
+	var lane [lanes]float64
+	vec.Sum64(x, &lane)
+	return addLanes(&lane)
+}
+
+func max32(x []float32) float32 {
+	lane := fullLanes(float32(math.Inf(-1)))
+	vec.Max(x, &lane)
+	return maxLanes(&lane)
+}
+
+func min32(x []float32) float32 {
+	lane := fullLanes(float32(math.Inf(1)))
+	vec.Min(x, &lane)
+	least := lane[0]
+	for _, v := range lane[1:] {
+		least = min(least, v)
 	}
-	lane := [lanes]T{a, b, c, d, e, f, g, h}
-	for l, v := range x[i:] {
-		lane[l%lanes] += v
+	return least
+}
+
+// fullLanes returns lanes that start with v.
+func fullLanes[T dtype.Number](v T) (lane [lanes]T) {
+	for l := range lane {
+		lane[l] = v
 	}
+	return lane
+}
+
+// addLanes returns the sum of lanes in the order of a reduction.
+func addLanes[T dtype.Number](lane *[lanes]T) T {
 	for w := lanes / 2; w > 0; w /= 2 {
 		for l := range w {
 			lane[l] += lane[l+w]
@@ -94,8 +117,34 @@ func sumBlock[T dtype.Number](x []T) T {
 	return lane[0]
 }
 
+// maxLanes returns the greatest of lanes, or NaN.
+func maxLanes[T dtype.Number](lane *[lanes]T) T {
+	most := lane[0]
+	for _, v := range lane[1:] {
+		most = max(most, v)
+	}
+	return most
+}
+
+// sumBlock is for integers, whose sum has no order.
+func sumBlock[T dtype.Integer](x []T) T {
+	var a, b, c, d T
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]T)(x[i:])
+		a += v[0]
+		b += v[1]
+		c += v[2]
+		d += v[3]
+	}
+	for _, v := range x[i:] {
+		a += v
+	}
+	return a + b + c + d
+}
+
 func prodBlock[T dtype.Number](x []T) T {
-	lane := [lanes]T{1, 1, 1, 1, 1, 1, 1, 1}
+	lane := fullLanes[T](1)
 	for i, v := range x {
 		lane[i%lanes] *= v
 	}
@@ -110,44 +159,36 @@ func prodBlock[T dtype.Number](x []T) T {
 // maxBlock of no elements does not occur. The order makes no difference: Go's
 // max gives NaN if there is one, and of zeros of both signs +0.
 func maxBlock[T dtype.Number](x []T) T {
-	a, b, c, d, e, f, g, h := x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0]
+	a, b, c, d := x[0], x[0], x[0], x[0]
 	i := 0
-	for ; i+lanes <= len(x); i += lanes {
-		v := (*[lanes]T)(x[i:])
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]T)(x[i:])
 		a = max(a, v[0])
 		b = max(b, v[1])
 		c = max(c, v[2])
 		d = max(d, v[3])
-		e = max(e, v[4])
-		f = max(f, v[5])
-		g = max(g, v[6])
-		h = max(h, v[7])
 	}
 	for _, v := range x[i:] {
 		a = max(a, v)
 	}
-	return max(a, b, c, d, e, f, g, h)
+	return max(a, b, c, d)
 }
 
 // minBlock is maxBlock for the least; of zeros of both signs it gives -0.
 func minBlock[T dtype.Number](x []T) T {
-	a, b, c, d, e, f, g, h := x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0]
+	a, b, c, d := x[0], x[0], x[0], x[0]
 	i := 0
-	for ; i+lanes <= len(x); i += lanes {
-		v := (*[lanes]T)(x[i:])
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]T)(x[i:])
 		a = min(a, v[0])
 		b = min(b, v[1])
 		c = min(c, v[2])
 		d = min(d, v[3])
-		e = min(e, v[4])
-		f = min(f, v[5])
-		g = min(g, v[6])
-		h = min(h, v[7])
 	}
 	for _, v := range x[i:] {
 		a = min(a, v)
 	}
-	return min(a, b, c, d, e, f, g, h)
+	return min(a, b, c, d)
 }
 
 // A Tree combines the results of successive blocks, each a slice of the same

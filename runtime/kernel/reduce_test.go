@@ -66,13 +66,19 @@ func rowOf(r *Reduction[float32], x []float32) float32 {
 // A sum in lanes is close to the exact sum, and exact where no rounding occurs.
 func TestSumBlock(t *testing.T) {
 	for n := range 40 {
-		x := make([]float64, n)
+		x, small, whole := make([]float64, n), make([]float32, n), make([]int64, n)
 		want := 0.0
 		for i := range x {
-			x[i] = float64(i*i - 50)
+			x[i], small[i], whole[i] = float64(i*i-50), float32(i*i-50), int64(i*i-50)
 			want += x[i]
 		}
-		if got := sumBlock(x); got != want {
+		if got := sum32(small); float64(got) != want {
+			t.Errorf("sum of %d float32 = %v, want %v", n, got, want)
+		}
+		if got := sumBlock(whole); float64(got) != want {
+			t.Errorf("sum of %d int64 = %v, want %v", n, got, want)
+		}
+		if got := sum64(x); got != want {
 			t.Errorf("sum of %d = %v, want %v", n, got, want)
 		}
 	}
@@ -84,14 +90,14 @@ func TestExtremeBlocks(t *testing.T) {
 		for i := range x {
 			x[i] = float32((i*7 + 3) % n)
 		}
-		if got, want := maxBlock(x), slices.Max(x); got != want {
+		if got, want := max32(x), slices.Max(x); got != want || maxBlock(x) != want {
 			t.Errorf("max of %v = %v, want %v", x, got, want)
 		}
-		if got, want := minBlock(x), slices.Min(x); got != want {
+		if got, want := min32(x), slices.Min(x); got != want || minBlock(x) != want {
 			t.Errorf("min of %v = %v, want %v", x, got, want)
 		}
 		x[n/2] = float32(math.NaN())
-		if got := maxBlock(x); got == got {
+		if got := max32(x); got == got || maxBlock(x) == maxBlock(x) || min32(x) == min32(x) {
 			t.Errorf("max of %v = %v, want NaN", x, got)
 		}
 		if got := ArgMax(x); got != n/2 {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // SoftmaxTo is
@@ -12,12 +13,17 @@ import (
 //		dst[i] = exp(x[i]) / Σ exp(x[j])
 //	}
 //
-// without overflow, the sum in float64 from the first element to the last. A
-// NaN, an Inf or nothing but -Inf makes all of dst NaN. It panics if the
-// lengths differ. dst may be x.
+// without overflow. The sum is in float64, of float32 in lanes (see Reduce),
+// of float64 from the first element to the last. In float32, an exp(x[i]) less
+// than 1e-38 of the greatest counts as 0. A NaN, an Inf or nothing but -Inf
+// makes all of dst NaN. It panics if the lengths differ. dst may be x.
 func SoftmaxTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	if len(x) == 0 {
+		return
+	}
+	if d, ok := any(dst).([]float32); ok {
+		softmax32(d, as32(x))
 		return
 	}
 	most, sum := float64(maxOf(x)), 0.0
@@ -32,6 +38,12 @@ func SoftmaxTo[T dtype.Float](dst, x []T) {
 	}
 }
 
+func softmax32(dst, x []float32) {
+	var sum [lanes]float64
+	vec.ExpShift(dst, x, mostOf(x), &sum)
+	vec.Scale(dst, dst, float32(1/addLanes(&sum)))
+}
+
 // LogSoftmaxTo is
 //
 //	for i := range dst {
@@ -42,23 +54,76 @@ func SoftmaxTo[T dtype.Float](dst, x []T) {
 func LogSoftmaxTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	norm := logNorm(x)
+	if d, ok := any(dst).([]float32); ok {
+		vec.Shift(d, as32(x), norm)
+		return
+	}
 	for i, v := range x {
 		dst[i] = T(float64(v) - norm)
 	}
 }
 
-// logNorm returns log(Σ exp(x[j])) without overflow, the sum in float64 from
-// the first element to the last; NaN if the largest is infinite or there is
-// none.
+// logNorm returns log(Σ exp(x[j])) under the rules of SoftmaxTo; NaN if the
+// largest is infinite or there is none.
 func logNorm[T dtype.Float](x []T) float64 {
 	if len(x) == 0 {
 		return math.NaN()
+	}
+	if v, ok := any(x).([]float32); ok {
+		var sum [lanes]float64
+		most := mostOf(v)
+		vec.ExpSum(v, most, &sum)
+		return float64(most) + math.Log(addLanes(&sum))
 	}
 	most, sum := float64(maxOf(x)), 0.0
 	for _, v := range x {
 		sum += math.Exp(float64(v) - most)
 	}
 	return most + math.Log(sum)
+}
+
+// SoftmaxGradTo is the gradient of SoftmaxTo, given that of its result y:
+//
+//	for i := range dst {
+//		dst[i] = y[i] * (g[i] - Σ g[j]*y[j])
+//	}
+//
+// the sum in float64. It panics if the lengths differ. dst may be g or y.
+func SoftmaxGradTo[T dtype.Float](dst, g, y []T) {
+	check3(len(dst), len(g), len(y))
+	if d, ok := any(dst).([]float32); ok {
+		var dot [lanes]float64
+		vec.Dot(as32(g), as32(y), &dot)
+		vec.SoftmaxGrad(d, as32(g), as32(y), float32(addLanes(&dot)))
+		return
+	}
+	dot := 0.0
+	for i, v := range g {
+		dot += float64(float64(v) * float64(y[i]))
+	}
+	for i, v := range g {
+		dst[i] = T(float64(y[i]) * (float64(v) - dot))
+	}
+}
+
+// LogSoftmaxGradTo is the gradient of LogSoftmaxTo, given that of its result
+// y:
+//
+//	for i := range dst {
+//		dst[i] = g[i] - exp(y[i]) * Σ g[j]
+//	}
+//
+// the sum in float64. It panics if the lengths differ. dst may be g or y.
+func LogSoftmaxGradTo[T dtype.Float](dst, g, y []T) {
+	check3(len(dst), len(g), len(y))
+	sum := Total(g)
+	if d, ok := any(dst).([]float32); ok {
+		vec.LogSoftmaxGrad(d, as32(g), as32(y), float32(sum))
+		return
+	}
+	for i, v := range g {
+		dst[i] = T(float64(v) - float64(math.Exp(float64(y[i]))*sum))
+	}
 }
 
 // maxOf returns the largest of x, which is not empty, or NaN if there is one.
@@ -68,4 +133,11 @@ func maxOf[T dtype.Float](x []T) T {
 		m = max(m, v)
 	}
 	return m
+}
+
+// mostOf returns the largest of x that is no NaN, or -Inf.
+func mostOf(x []float32) float32 {
+	lane := fullLanes(float32(math.Inf(-1)))
+	vec.Most(x, &lane)
+	return maxLanes(&lane)
 }

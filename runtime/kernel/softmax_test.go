@@ -21,7 +21,7 @@ func TestSoftmax(t *testing.T) {
 		}
 		got := make([]float32, len(x))
 		SoftmaxTo(got, x)
-		near(t, "SoftmaxTo", got, soft, 1e-6, 1e-30)
+		near(t, "SoftmaxTo", got, soft, 1e-5, 1e-30) // x - most is rounded
 		LogSoftmaxTo(got, x)
 		near(t, "LogSoftmaxTo", got, logs, 1e-6, 1)
 		total := 0.0
@@ -32,6 +32,23 @@ func TestSoftmax(t *testing.T) {
 		if math.Abs(total-1) > 1e-5 {
 			t.Fatalf("in place: the sum is %v, want 1", total)
 		}
+	})
+}
+
+// The gradients in float32 are near those in float64, which are the loops.
+func TestSoftmaxGrad(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		x, g := floats32(t, "x", n, 5), floats32(t, "g", n, 5)
+		y, got, want := make([]float32, n), make([]float32, n), make([]float64, n)
+		SoftmaxTo(y, x)
+		SoftmaxGradTo(got, g, y)
+		SoftmaxGradTo(want, wide(g), wide(y))
+		near(t, "SoftmaxGradTo", got, want, 1e-6, 5)
+		LogSoftmaxTo(y, x)
+		LogSoftmaxGradTo(got, g, y)
+		LogSoftmaxGradTo(want, wide(g), wide(y))
+		near(t, "LogSoftmaxGradTo", got, want, 1e-6, 50)
 	})
 }
 

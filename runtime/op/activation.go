@@ -15,13 +15,14 @@ func init() {
 		Surface: Namespace,
 		Doc: "gelu(x, approximate=\"none\") returns x times the normal distribution function at x.\n" +
 			">>> F.gelu(tensor([-1.0, 0.0, 1.0]))\n" +
-			"[-0.15865526  0.          0.8413448 ]",
+			"[-0.15865527  0.          0.8413447 ]",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}, approximate},
 		Infer:  inferActivation,
 		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], geluRow(c)); return nil },
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], c.In[0]}, c.Args...)}
 		},
+		Shard: Elementwise,
 	})
 	register(&Def{
 		Name:    "gelu_grad",
@@ -38,6 +39,7 @@ func init() {
 			}
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], x}, c.Args...), t.Mul(dy[0], t.Mul(g, second))}
 		},
+		Shard: LinearIn(0),
 	})
 	register(&Def{
 		Name:    "silu",
@@ -51,6 +53,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], c.In[0])}
 		},
+		Shard: Elementwise,
 	})
 	register(&Def{
 		Name:    "silu_grad",
@@ -63,6 +66,7 @@ func init() {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], x), t.Mul(dy[0], t.Mul(g, t.siluSecond(x)))}
 		},
+		Shard: LinearIn(0),
 	})
 	register(&Def{
 		Name:    "softplus",
@@ -74,6 +78,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Mul(dy[0], t.unary("sigmoid", t.wide(c.In[0])))}
 		},
+		Shard: Monotonic,
 	})
 }
 

@@ -31,9 +31,13 @@ func init() {
 			{Name: "scale", Kind: OptFloat, Doc: "the factor of the scores; 1 / √e if None", Default: Default(None)},
 			{Name: "enable_gqa", Kind: Bool, Doc: "whether heads of query share those of key and value", Default: Default(Bool1(false))},
 		},
-		Infer: inferAttention,
-		Run:   runAttention,
-		Grad:  attentionGrad,
+		Infer:   inferAttention,
+		Run:     runAttention,
+		Grad:    attentionGrad,
+		Shard:   attentionRule,
+		Local:   localAttention,
+		Aligned: attentionAligned,
+		Compose: composeAttention,
 	})
 }
 
@@ -195,7 +199,7 @@ func (a *attention) weights() *tensor.Tensor {
 	scores := t.Scale(t.MatMul(a.q, t.Transpose(a.k, -2, -1)), a.scale)
 	sees := a.c.In[attMask]
 	if a.c.Args[attCausal].Int != 0 {
-		sees = a.causal()
+		sees = t.Do("causal_like", one(scores.Detach()))
 	}
 	switch {
 	case sees == nil:
@@ -211,20 +215,6 @@ func (a *attention) weights() *tensor.Tensor {
 
 func (a *attention) softmax(x *tensor.Tensor) *tensor.Tensor {
 	return a.t.Do("softmax", []*tensor.Tensor{x}, Int1(-1), None)
-}
-
-// causal returns the mask [l, s] of the keys up to each query's place.
-func (a *attention) causal() *tensor.Tensor {
-	l, s := a.q.Shape()[a.q.Ndim()-2], a.k.Shape()[a.k.Ndim()-2]
-	sees := make([]bool, l*s)
-	for i := range sees {
-		sees[i] = i%s <= i/s
-	}
-	x, err := FromBools(a.c.Ctx, dtype.Bool, shape.Shape{l, s}, sees)
-	if err != nil {
-		panic(&TapeError{a.c.memory(err)})
-	}
-	return x
 }
 
 // dropped returns weights or their gradient with those dropped that were.

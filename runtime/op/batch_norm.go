@@ -35,9 +35,11 @@ func init() {
 			{Name: "momentum", Kind: Float, Doc: "how much of the batch goes into the running mean and variance", Default: Default(Float1(0.1))},
 			{Name: "eps", Kind: Float, Doc: "a small number added to the variance", Default: Default(Float1(1e-5))},
 		},
-		Infer: inferBatchNorm,
-		Run:   runBatchNorm,
-		Grad:  batchNormGrad,
+		Infer:   inferBatchNorm,
+		Run:     runBatchNorm,
+		Grad:    batchNormGrad,
+		Shard:   batchNormRule,
+		Compose: composeBatchNorm,
 	})
 }
 

@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
@@ -41,6 +42,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.broadcastGrads(c, func() *tensor.Tensor { return dy[0] }, func() *tensor.Tensor { return dy[0] })
 		},
+		Shard: Linear,
 	}))
 	register((&binaryOp{row: kernel.Sub, wants: "numbers"}).def(&Def{
 		Name:    "sub",
@@ -52,6 +54,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.broadcastGrads(c, func() *tensor.Tensor { return dy[0] }, func() *tensor.Tensor { return t.Neg(dy[0]) })
 		},
+		Shard: Linear,
 	}))
 	register((&binaryOp{row: kernel.Mul, wants: "numbers or bools"}).def(&Def{
 		Name:    "mul",
@@ -60,7 +63,8 @@ func init() {
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) * tensor([3.0, 4.0])).tolist()\n" +
 			"[3.0, 8.0]",
-		Grad: mulGrad,
+		Grad:  mulGrad,
+		Shard: LinearIn(0, 1),
 	}))
 	register((&binaryOp{row: kernel.Div, float: true, wants: "numbers"}).def(&Def{
 		Name:    "div",
@@ -70,7 +74,8 @@ func init() {
 			"Division by zero gives an infinity or NaN.\n" +
 			">>> (tensor([1, 2]) / 4).tolist()\n" +
 			"[0.25, 0.5]",
-		Grad: divGrad,
+		Grad:  divGrad,
+		Shard: LinearIn(0),
 	}))
 }
 
@@ -83,6 +88,7 @@ func init() {
 			"infinity or NaN. The result is not differentiable.\n" +
 			">>> (tensor([7, -7]) // 2).tolist()\n" +
 			"[3, -4]",
+		Shard: Elementwise,
 	}))
 	register(mod.def(&Def{
 		Name:    "mod",
@@ -91,7 +97,8 @@ func init() {
 			"x and other are broadcast. An integer modulo zero is an error, a float NaN.\n" +
 			">>> (tensor([7, -7]) % 3).tolist()\n" +
 			"[1, 2]",
-		Grad: modGrad,
+		Grad:  modGrad,
+		Shard: Elementwise,
 	}))
 	register(pow.def(&Def{
 		Name:    "pow",
@@ -101,8 +108,9 @@ func init() {
 			"negative power. Floats are computed in float64 and rounded.\n" +
 			">>> tensor([1.0, 2.0, 3.0]).pow(2).tolist()\n" +
 			"[1.0, 4.0, 9.0]",
-		Run:  runPow,
-		Grad: powGrad,
+		Run:   runPow,
+		Grad:  powGrad,
+		Shard: Elementwise,
 	}))
 }
 
@@ -118,6 +126,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return extremeGrad(t, c, dy[0], "gt", "lt")
 		},
+		Shard: Rule(Elementwise).with(mesh.Max),
 	}))
 	register((&binaryOp{row: kernel.Minimum, wants: "numbers or bools"}).def(&Def{
 		Name:    "minimum",
@@ -130,6 +139,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return extremeGrad(t, c, dy[0], "lt", "gt")
 		},
+		Shard: Rule(Elementwise).with(mesh.Min),
 	}))
 }
 

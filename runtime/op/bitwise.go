@@ -1,6 +1,7 @@
 package op
 
 import (
+	"tpsh/mesh"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
 )
@@ -13,6 +14,7 @@ func init() {
 			"x and other are broadcast.\n" +
 			">>> (tensor([True, False]) & True).tolist()\n" +
 			"[True, False]",
+		Shard: Rule(Elementwise).ofBools(mesh.Min), // and is the least
 	}))
 	register((&binaryOp{row: kernel.Or, wants: "integers or bools"}).def(&Def{
 		Name:    "or",
@@ -21,6 +23,7 @@ func init() {
 			"x and other are broadcast.\n" +
 			">>> (tensor([1, 2]) | 4).tolist()\n" +
 			"[5, 6]",
+		Shard: Rule(Elementwise).ofBools(mesh.Max), // or is the greatest
 	}))
 	register((&binaryOp{row: kernel.Xor, wants: "integers or bools"}).def(&Def{
 		Name:    "xor",
@@ -29,6 +32,7 @@ func init() {
 			"x and other are broadcast.\n" +
 			">>> (tensor([True, False]) ^ True).tolist()\n" +
 			"[False, True]",
+		Shard: Elementwise,
 	}))
 	register(&Def{
 		Name:    "invert",
@@ -48,6 +52,7 @@ func init() {
 			runUnary(&kernel.Invert, c.In[0].DType(), c.Out[0], c.In[0])
 			return nil
 		},
+		Shard: Elementwise,
 	})
 }
 

@@ -33,6 +33,9 @@ type Call struct {
 	out1  [1]*tensor.Tensor
 }
 
+// ByValue reports whether the shapes of the results depend on elements.
+func (c *Call) ByValue() bool { return c.Def.ByValue != nil && c.Def.ByValue(c) }
+
 // An ArgError says that an argument does not fit.
 type ArgError struct {
 	Func  string // the operator or builtin

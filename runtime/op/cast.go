@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -32,7 +33,8 @@ func init() {
 			}
 			return c.copied(x, dt)
 		},
-		Grad: sameGrad,
+		Grad:  sameGrad,
+		Shard: Copying,
 	})
 	register(&Def{
 		Name:    "clone",
@@ -46,7 +48,8 @@ func init() {
 			copyInto(c.Out[0], c.In[0])
 			return nil
 		},
-		Grad: sameGrad,
+		Grad:  sameGrad,
+		Shard: Copying,
 	})
 	register(&Def{
 		Name:    "contiguous",
@@ -63,7 +66,19 @@ func init() {
 			}
 			return c.alias(c.In[0])
 		},
-		Grad: sameGrad,
+		Grad:  sameGrad,
+		Shard: Copying,
+	})
+	register(&Def{
+		Name:    "settle",
+		Surface: Internal,
+		Doc:     "settle(x) returns x, sharing its storage. The summands that ranks hold of x are made into one.",
+		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
+		View:    true,
+		Infer:   func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
+		Run:     func(c *Call) error { return c.alias(c.In[0]) },
+		Grad:    sameGrad,
+		Shard:   Elementwise,
 	})
 	registerLike("zeros_like", "zeros", ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", 0)
 	registerLike("ones_like", "ones", ">>> ones_like(tensor([1.0, 2.0])).tolist()\n[1.0, 1.0]", 1)
@@ -76,6 +91,7 @@ func init() {
 		Params: likeParams(),
 		Infer:  inferLike,
 		Run:    func(c *Call) error { return fillWith(c.Out[0], 0) },
+		Shard:  likeRule,
 	})
 	register(&Def{
 		Name:    "full_like",
@@ -94,6 +110,7 @@ func init() {
 			copyInto(c.Out[0], scalar(c.In[1]))
 			return nil
 		},
+		Shard: Rule(likeRule).withScalar(1),
 	})
 }
 
@@ -122,7 +139,20 @@ func registerLike(name, of, example string, v float64) {
 		Params: likeParams(),
 		Infer:  inferLike,
 		Run:    func(c *Call) error { return fillWith(c.Out[0], v) },
+		Shard:  likeRule,
 	})
+}
+
+// likeRule is the rule of creations like the first input: they are cut as it is,
+// and of its elements take nothing.
+func likeRule(c *Call) []Row {
+	rows := Elementwise(c)
+	for _, by := range anyPartial {
+		row := rowOf(c)
+		row.In[0] = mesh.Partial(by)
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // fillWith fills dst with v.

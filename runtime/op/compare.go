@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
@@ -29,7 +30,9 @@ func init() {
 		Infer: func(c *Call) error {
 			return c.Result(dtype.Bool, shape.Shape{})
 		},
-		Run: runEqual,
+		Run:     runEqual,
+		Shard:   equalRule,
+		Compose: composeEqual,
 	})
 	register(&Def{
 		Name:    "allclose",
@@ -49,7 +52,8 @@ func init() {
 			}
 			return c.Result(dtype.Bool, shape.Shape{})
 		},
-		Run: runAllClose,
+		Run:   runAllClose,
+		Shard: closeRule,
 	})
 }
 
@@ -88,6 +92,7 @@ func registerComparison(name, holds, example string, row *kernel.Comparison) {
 			runComparison(row, dt, c.Out[0], x, y)
 			return nil
 		},
+		Shard: Elementwise,
 	})
 }
 
@@ -157,6 +162,7 @@ func registerPredicate(name, holds, example string, row kernel.Predicate, exact 
 			}
 			return nil
 		},
+		Shard: Elementwise,
 	})
 }
 
@@ -175,6 +181,30 @@ func runEqual(c *Call) error {
 	}
 	tensor.Data[bool](c.Out[0])[0] = same
 	return nil
+}
+
+// equalRule: all is equal if all blocks are.
+func equalRule(c *Call) []Row {
+	if !c.In[0].Shape().Equal(c.In[1].Shape()) {
+		return nil
+	}
+	return closeRule(c)
+}
+
+// composeEqual answers where the shapes differ, without a look at elements.
+func composeEqual(t *Tape, c *Call) []*tensor.Tensor {
+	x := c.In[0]
+	if x.Shape().Equal(c.In[1].Shape()) {
+		return nil
+	}
+	none := t.Do("zeros_like", one(x.Detach()), Int1(int(dtype.Bool)))
+	return one(t.Do("any", one(none), None, Bool1(false)))
+}
+
+// closeRule: all is close if all blocks are.
+func closeRule(c *Call) []Row {
+	s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
+	return spreadRows(c, s, func(int) mesh.Placement { return mesh.Partial(mesh.Min) })
 }
 
 func equalBlocks[T dtype.Number](x, y []T) bool {

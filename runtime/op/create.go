@@ -54,6 +54,10 @@ func init() {
 			copyInto(c.Out[0], v.View(shape.Shape{}, nil, v.Offset()))
 			return nil
 		},
+		Shard: fullRule,
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
+			return b.Apply(IntsN(b.OutShape(0)...), b.Args[1])
+		},
 	})
 	register(&Def{
 		Name:    "eye",
@@ -113,6 +117,11 @@ func inferFull(c *Call) error {
 		return c.Bad("v", Describe(v), "a number, or a tensor of one element", "")
 	}
 	return c.create(0, c.dtypeArg(1, promote(c.Ctx, v)))
+}
+
+// fullRule: any dim may be cut, and v may be partial.
+func fullRule(c *Call) []Row {
+	return append(drawnRule(c), together(c, anyPartial...)...)
 }
 
 func inferEye(c *Call) error {

@@ -26,9 +26,12 @@ func init() {
 			"0.6931472",
 		Params: []Param{x, {Name: "target", Kind: Tensor, Doc: "an integer tensor [], [n] or [n, d1, ...], or a float tensor of the shape of x"},
 			weight, ignore, reductionParam, smoothing},
-		Infer: inferCrossEntropy,
-		Run:   runCrossEntropy,
-		Grad:  crossEntropyGrad,
+		Infer:   inferCrossEntropy,
+		Run:     runCrossEntropy,
+		Grad:    crossEntropyGrad,
+		Shard:   classLossRule,
+		Local:   localLoss,
+		Compose: composeClassLoss,
 	})
 	register(&Def{
 		Name:    "nll_loss",
@@ -44,6 +47,9 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Neg(t.Mul(t.classGradient(c, dy[0]), t.classWeights(c))), nil, nil}
 		},
+		Shard:   classLossRule,
+		Local:   localLoss,
+		Compose: composeClassLoss,
 	})
 	register(&Def{
 		Name:    "class_weights",
@@ -57,7 +63,8 @@ func init() {
 			}
 			return c.Result(c.In[0].DType(), c.In[0].Shape())
 		},
-		Run: runClassWeights,
+		Run:   runClassWeights,
+		Shard: targetRows,
 	})
 }
 

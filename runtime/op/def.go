@@ -71,8 +71,9 @@ type Def struct {
 	// nil if it has nothing better for this call.
 	Compose func(t *Tape, c *Call) []*tensor.Tensor
 
-	// ByValue says that the shapes of the results depend on elements.
-	ByValue bool
+	// ByValue reports whether the shapes of the results of a call depend on
+	// elements; nil if they never do.
+	ByValue func(c *Call) bool
 
 	// List says that scripts see the results as a list even if there is one.
 	List bool
@@ -129,6 +130,9 @@ type Arg struct {
 	Str   string
 	Ints  []int
 	Set   bool // an optional argument was given
+
+	// Layout is an argument of the operators of regions alone, on placed tensors.
+	Layout *mesh.Placed
 }
 
 // Defaults for Param.Default, and arguments for calls from Go.

@@ -23,10 +23,55 @@ func init() {
 			{Name: "p", Kind: Float, Doc: "the probability, 0 to 1", Default: Default(Float1(0.5))},
 			{Name: "training", Kind: Bool, Doc: "whether to drop at all", Default: Default(Bool1(true))},
 		},
-		Infer: inferDropout,
-		Run:   runDropout,
-		Grad:  dropoutGrad,
+		Infer:   inferDropout,
+		Run:     runDropout,
+		Grad:    dropoutGrad,
+		Shard:   dropoutRule,
+		Compose: composeDropout,
 	})
+}
+
+func init() {
+	register(&Def{
+		Name:    "keep_like",
+		Surface: Internal,
+		Doc:     "keep_like(x, p) returns which elements of a tensor of the shape of x are kept when each is dropped with probability p. It is one random draw.",
+		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, {Name: "p", Kind: Float, Doc: "the probability"}},
+		Infer:   func(c *Call) error { return c.Result(dtype.Bool, c.In[0].Shape()) },
+		Run: func(c *Call) error {
+			seed, draw := c.Ctx.Draw()
+			fillKeep(c.Args[0].Float)(c.Out[0], seed, draw, 0)
+			return nil
+		},
+		Shard: likeRule,
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(fillKeep(b.Args[0].Float)) },
+	})
+}
+
+// fillKeep returns what sets a tensor of bools to elements of the draw of
+// keep_like from first on.
+func fillKeep(p float64) func(x *tensor.Tensor, seed, draw, first uint64) {
+	return func(x *tensor.Tensor, seed, draw, first uint64) {
+		rng.Keep(tensor.Data[bool](x), seed, draw, first, 1-p)
+	}
+}
+
+// dropoutRule: what is drawn for the blocks is not what is kept for the
+// gradient of the whole, so that only without training there are rows.
+func dropoutRule(c *Call) []Row {
+	if c.Args[1].Int != 0 {
+		return nil
+	}
+	return Copying(c)
+}
+
+func composeDropout(t *Tape, c *Call) []*tensor.Tensor {
+	if c.Args[1].Int == 0 {
+		return nil
+	}
+	p := c.Args[0].Float
+	keep := t.Do("keep_like", one(c.In[0].Detach()), Float1(p))
+	return one(t.dropped(c.In[0], keep, p))
 }
 
 func inferDropout(c *Call) error {

@@ -63,6 +63,11 @@ func init() {
 		Params: []Param{ids, {Name: "num_classes", Kind: Int, Doc: "how many classes, or -1", Default: Default(Int1(-1))}},
 		Infer:  inferOneHot,
 		Run:    runOneHot,
+		Shard:  besides(func(c *Call) []bool { return make([]bool, c.In[0].Ndim()) }),
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
+			return b.Apply(Int1(b.Spec[0].Shape[b.In[0].Ndim()]))
+		},
+		ByValue: func(c *Call) bool { return c.Args[0].Int == -1 },
 	})
 }
 

@@ -10,7 +10,11 @@ func init() {
 		call(values(4, 3), i(0), indices(4, 6)),
 		call(values(2, 4, 3), i(1), indices(4, 2)),
 		call(values(2, 3), i(-1), indices(3)))
-	addExamples("index_spread", call(values(6, 3), indices(4, 6), i(0), i(4)), call(values(2, 5, 3), indices(4, 5), i(1), i(4)))
+	addExamples("index_spread",
+		call(values(6, 3), indices(4, 6), none(), i(0), i(4)),
+		call(values(2, 5, 3), indices(4, 5), none(), i(1), i(4)),
+		call(values(6, 3), indices(4, 6), values(4, 3), i(0), i(4)))
+	addExamples("latest", call(indices(4, 3), i(4)), call(indices(3, 2, 4), i(3)))
 	addExamples("index_copy",
 		call(values(5, 3), indices(5, 2), values(2, 3), i(0)),
 		call(values(2, 3), indices(3, 4), values(2, 4), i(1)),

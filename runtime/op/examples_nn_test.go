@@ -24,6 +24,8 @@ func init() {
 		call(values(3), f(1)),
 		call(values(3), f(0.5), b(false)))
 
+	addExamples("keep_like", call(values(3, 4), f(0.25)), call(values(2, 3, 4), f(0.5)))
+
 	addExamples("gelu", call(values(3, 4)), call(values(3, 4), s("tanh")))
 	addExamples("gelu_grad", call(values(3, 4), values(3, 4), s("none")), call(values(3, 4), values(3, 4), s("tanh")))
 	addExamples("silu", call(values(3, 4)))
@@ -57,11 +59,16 @@ func init() {
 		call(values(2, 3, 4), indices(3, 2, 4), positive(3), i(-100), s("none")).noGradient(2),
 		call(values(3), indices(3), none(), i(-100), s("mean"), f(0.5)),
 		call(values(4, 3), unit(4, 3), positive(3), i(-100), s("mean"), f(0.25)).noGradient(2),
-		call(values(2, 3, 4), unit(2, 3, 4), none(), i(-100), s("none")))
+		call(values(2, 3, 4), unit(2, 3, 4), none(), i(-100), s("none")),
+		call(values(2, 3, 4), indices(3, 2, 4), positive(3), i(1), s("mean"), f(0.25)).noGradient(2))
 	addExamples("nll_loss",
 		call(values(4, 3), indices(3, 4), none()),
 		call(values(2, 3, 4), indices(3, 2, 4), positive(3), i(2), s("sum")).noGradient(2),
 		call(values(4, 3), indices(3, 4), positive(3), i(-100), s("none")).noGradient(2))
+	addExamples("class_index", call(indices(5, 2, 4), i(5), i(1)))
+	addExamples("class_total",
+		call(indices(5, 2, 4), none(), i(5), i(1), i(int(dtype.Float32))),
+		call(indices(3, 7), literal(dtype.Float64, []int{3}, 1, 2, 4), i(3), i(-100), i(int(dtype.Float64))))
 	addExamples("class_weights",
 		call(values(4, 3), indices(3, 4), positive(3), i(1), s("mean"), f(0.25)),
 		call(values(2, 3, 4), indices(3, 2, 4), none(), i(-100), s("none"), f(0)))
@@ -106,10 +113,14 @@ func init() {
 	addExamples("one_hot",
 		call(indices(4, 2, 3), i(4)),
 		call(indices(4, 6)).dataDependent("the largest index counts"))
+	addExamples("causal_like", call(values(3, 5)), call(values(2, 4, 3)))
 	addExamples("scaled_dot_product_attention",
 		call(values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), none()),
 		call(values(3, 4), values(5, 4), values(5, 2), values(3, 5), f(0), b(false), f(0.5)),
 		call(values(3, 4), values(5, 4), values(5, 2), bools(3, 5)),
 		call(values(2, 3, 4), values(3, 4), values(3, 2), none(), f(0.25), b(true)),
-		call(values(4, 3, 2), values(2, 5, 2), values(2, 5, 3), none(), f(0), b(false), none1, b(true)))
+		call(values(4, 3, 2), values(2, 5, 2), values(2, 5, 3), none(), f(0), b(false), none1, b(true)),
+		call(values(2, 3, 4), values(1, 5, 4), values(2, 5, 6), values(2, 3, 1)),
+		call(values(6, 3, 2), values(3, 5, 2), values(1, 5, 3), none(), f(0), b(true), f(1), b(true)),
+		call(values(2, 3, 4), values(2, 5, 4), values(2, 2, 5, 6), none(), f(0.5)))
 }

@@ -37,6 +37,16 @@ func init() {
 			call(values(2, 3), op.Int1(1)),
 			call(values(2, 3, 4), op.Int1(0), keep))
 	}
+	for _, name := range []string{"amax", "amin"} {
+		addExamples(name,
+			call(values(2, 3), op.None, op.Bool1(false)),
+			call(values(2, 3, 4), op.IntsN(0, -1), keep))
+	}
+	addExamples("index_of",
+		call(values(2, 3), values(1, 1), op.None, keep),
+		call(indices(3, 2, 4), indices(3, 2, 1), op.Int1(1), op.Bool1(false)),
+		call(indices(2, 2, 3, 4), indices(2, 1, 3, 4), op.Int1(0), keep),
+		call(indices(2, 2, 3), indices(2, 1, 1), op.None, op.Bool1(false)))
 	for _, name := range []string{"cumsum", "cumsum_back"} {
 		addExamples(name, call(values(2, 3), op.Int1(1)), call(values(2, 3, 4), op.Int1(-2)))
 	}

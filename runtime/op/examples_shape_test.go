@@ -8,6 +8,8 @@ import (
 func init() {
 	i, f, s, ints, none1 := op.Int1, op.Float1, op.Str1, op.IntsN, op.None
 
+	addExamples("reshape",
+		call(values(4, 3), ints(12)), call(values(12), ints(4, 3)), call(values(4, 1, 6), ints(2, 2, 1, 3, 2)), call(values(2, 0, 3), ints(2, 3, 0)))
 	addExamples("reshape", call(values(2, 6), ints(3, -1)), call(values(2, 3), ints(-1)), call(values(), ints(1, 1)))
 	addExamples("flatten", call(values(2, 3, 4)), call(values(2, 3, 4), i(1)), call(values(2, 3, 4), i(0), i(1)), call(values()))
 	addExamples("squeeze", call(values(1, 2, 1, 3)), call(values(1, 2, 1, 3), ints(0, 1)), call(values()))
@@ -35,6 +37,9 @@ func init() {
 		call(values(3, 4), number(7), ints(3), ints(4), i(0)))
 	addExamples("region_spread", call(values(2, 2), ints(3, 4), ints(1, 5), i(2)))
 
+	addExamples("window_get", call(values(3, 4), ints(1, 0), ints(2, 4)), call(values(2, 3), ints(0, 3), ints(2, 0)), call(values(), ints(), ints()))
+	addExamples("window_put", call(values(2, 4), ints(3, 4), ints(1, 0)), call(values(2, 3), ints(2, 5), ints(0, 2)), call(values(), ints(), ints()))
+
 	addExamples("cat",
 		call(values(2, 3), values(4, 3), i(0)),
 		call(values(2, 3), values(2, 1), values(2, 4), i(-1)),
@@ -42,7 +47,7 @@ func init() {
 	addExamples("stack", call(values(2, 3), values(2, 3), i(1)), call(values(2, 3), values(2, 3), i(-1)), call(values(), values()))
 	addExamples("repeat", call(values(2, 3), ints(2, 3)), call(values(2, 3), ints(2, 1, 2)), call(values(3), ints(0)), call(values(), ints()))
 	addExamples("flip", call(values(2, 3, 4), ints(0, -1)), call(values(3), ints(0)))
-	addExamples("roll", call(values(2, 3), ints(1)), call(values(2, 3), ints(-1, 5), ints(0, 1)))
+	addExamples("roll", call(values(5, 3), ints(5, 1), ints(0, 1)), call(values(2, 3), ints(1)), call(values(2, 3), ints(-1, 5), ints(0, 1)))
 	addExamples("tril", call(values(3, 4)), call(values(2, 4, 3), i(-1)))
 	addExamples("triu", call(values(3, 4)), call(values(2, 4, 3), i(1)))
 	addExamples("pad",

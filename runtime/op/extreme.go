@@ -4,20 +4,21 @@ import (
 	"fmt"
 	goruntime "runtime"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
 )
 
 func init() {
-	registerExtreme("max", "greatest", ">>> tensor([1.0, 3.0, 2.0]).max().item()\n3.0", &kernel.Max, &kernel.ArgMaxRow)
-	registerExtreme("min", "least", ">>> tensor([1.0, 3.0, 2.0]).min().item()\n1.0", &kernel.Min, &kernel.ArgMinRow)
-	registerArg("argmax", "greatest", ">>> tensor([1.0, 3.0, 2.0]).argmax().item()\n1", &kernel.ArgMaxRow)
-	registerArg("argmin", "least", ">>> tensor([1.0, 3.0, 2.0]).argmin().item()\n0", &kernel.ArgMinRow)
+	registerExtreme("max", mesh.Max, "greatest", ">>> tensor([1.0, 3.0, 2.0]).max().item()\n3.0", &kernel.Max, &kernel.ArgMaxRow)
+	registerExtreme("min", mesh.Min, "least", ">>> tensor([1.0, 3.0, 2.0]).min().item()\n1.0", &kernel.Min, &kernel.ArgMinRow)
+	registerArg("argmax", "amax", "greatest", ">>> tensor([1.0, 3.0, 2.0]).argmax().item()\n1", &kernel.ArgMaxRow)
+	registerArg("argmin", "amin", "least", ">>> tensor([1.0, 3.0, 2.0]).argmin().item()\n0", &kernel.ArgMinRow)
 }
 
 // registerExtreme registers max or min.
-func registerExtreme(name, which, example string, row *kernel.Reduce, arg *kernel.Arg) {
+func registerExtreme(name string, by mesh.ReduceOp, which, example string, row *kernel.Reduce, arg *kernel.Arg) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
@@ -47,11 +48,24 @@ func registerExtreme(name, which, example string, row *kernel.Reduce, arg *kerne
 			}
 			return one(t.shareOut(c, c.In[0], c.Out[0], t.wide(dy[0])))
 		},
+		Shard: func(c *Call) []Row {
+			if c.Args[0].Set {
+				return keptRows(c)
+			}
+			return reduction(by, by)(c)
+		},
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
+			if b.Args[0].Set {
+				return b.Apply(b.Args...)
+			}
+			return one(b.T.Do("a"+name, b.X, None, b.Args[1])), nil
+		},
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor { return t.composeExtreme(c, "a"+name) },
 	})
 }
 
 // registerArg registers argmax or argmin.
-func registerArg(name, which, example string, row *kernel.Arg) {
+func registerArg(name, reduce, which, example string, row *kernel.Arg) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
@@ -67,6 +81,19 @@ func registerArg(name, which, example string, row *kernel.Arg) {
 			return c.inferReduced(dtype.Int64)
 		},
 		Run: func(c *Call) error { return c.runArg(row, nil, c.Out[0]) },
+		Shard: func(c *Call) []Row {
+			if c.Args[0].Set {
+				return keptRows(c)
+			}
+			return nil
+		},
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor {
+			if dims, _ := c.reduced(); !cutIn(c.In[0], dims) {
+				return nil
+			}
+			_, index := t.extremeOf(c, reduce)
+			return one(index)
+		},
 	})
 }
 

@@ -25,9 +25,13 @@ func init() {
 		Infer: inferGather,
 		Run:   runGather,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			zeros := t.Zeros(dy[0].DType(), c.In[0].Shape())
+			zeros := t.Do("zeros_like", c.In[:1], Int1(int(dy[0].DType())))
 			return []*tensor.Tensor{t.Do("scatter_add", []*tensor.Tensor{zeros, c.In[1], dy[0]}, c.Args...), nil}
 		},
+
+		Shard:   gatherRows,
+		Local:   gatherLocal,
+		Aligned: alongAligned,
 	})
 	register(&Def{
 		Name:    "scatter_add",
@@ -46,6 +50,10 @@ func init() {
 		Infer: inferScatterAdd,
 		Run:   runScatterAdd,
 		Grad:  scatterAddGrad,
+
+		Shard:   scatterAddRows,
+		Local:   scatterAddLocal,
+		Aligned: alongAligned,
 	})
 }
 
@@ -156,10 +164,7 @@ func scatterAddGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	grads := []*tensor.Tensor{dy[0], nil, nil}
 	if src.RequiresGrad() {
 		g := t.Do("gather", []*tensor.Tensor{dy[0], c.In[1]}, c.Args...)
-		if !g.Shape().Equal(src.Shape()) {
-			g = t.regionSpread(g, src.Shape(), src.Shape().Strides(), 0)
-		}
-		grads[2] = g
+		grads[2] = t.windowPut(g, src.Shape(), make([]int, src.Ndim()))
 	}
 	return grads
 }

@@ -34,29 +34,35 @@ func init() {
 		},
 		Infer: inferIndexSelect,
 		Run:   runIndexSelect,
+		Shard: indexSelectRows,
+		Local: indexSelectLocal,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s := c.In[0].Shape()
 			d, _ := c.Dim(0, s)
-			return []*tensor.Tensor{t.indexSpread(dy[0], d, s[d], c.In[1]), nil}
+			return []*tensor.Tensor{t.indexSpread(dy[0], d, s[d], c.In[1], t.like(c.In[0])), nil}
 		},
 	})
 	register(&Def{
 		Name:    "index_spread",
 		Surface: Internal,
-		Doc: "index_spread(src, dim, size, index) returns zeros but for what src adds at the indices of dim, whose size it gives.\n" +
-			"It is the gradient of index_select.",
+		Doc: "index_spread(src, dim, size, index, like=None) returns zeros but for what src adds at the indices of dim, whose size it gives.\n" +
+			"It is the gradient of index_select. like, of the shape of the result, says how ranks\n" +
+			"that hold it together are to hold the result.",
 		Params: []Param{
 			{Name: "src", Kind: Tensor, Doc: "a tensor of numbers"},
 			{Name: "dim", Kind: Dim, Doc: "the dim that is indexed"},
 			{Name: "size", Kind: Int, Doc: "its size in the result"},
 			{Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor [n]"},
+			{Name: "like", Kind: OptTensor, Doc: "a tensor whose elements do not count, or None", Default: Default(None)},
 		},
 		Infer: inferIndexSpread,
 		Run:   runIndexSpread,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			d, _ := c.Dim(0, c.In[0].Shape())
-			return []*tensor.Tensor{t.indexSelect(dy[0], d, c.In[1]), nil}
+			return []*tensor.Tensor{t.indexSelect(dy[0], d, c.In[1]), nil, nil}
 		},
+		Shard: indexSpreadRows,
+		Local: indexSpreadLocal,
 	})
 	register(&Def{
 		Name:    "index_copy",
@@ -74,6 +80,24 @@ func init() {
 		Infer: inferIndexCopy,
 		Run:   runIndexCopy,
 		Grad:  indexCopyGrad,
+		Shard: indexCopyRows,
+		Local: indexCopyLocal,
+	})
+	register(&Def{
+		Name:    "latest",
+		Surface: Internal,
+		Doc:     "latest(index, n) returns where no later element of index, in row-major order, names the same of n indices.",
+		Params: []Param{
+			{Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"},
+			{Name: "n", Kind: Int, Doc: "the size of the dim that is indexed"},
+		},
+		Infer: func(c *Call) error {
+			if err := c.checkIndex("index", c.In[0], c.In[0].Ndim()); err != nil {
+				return err
+			}
+			return c.Result(dtype.Bool, c.In[0].Shape())
+		},
+		Run: runLatest,
 	})
 }
 
@@ -83,9 +107,9 @@ func (t *Tape) indexSelect(x *tensor.Tensor, d int, index *tensor.Tensor) *tenso
 }
 
 // indexSpread returns zeros with size indices of dim d, and src added at the
-// given ones.
-func (t *Tape) indexSpread(src *tensor.Tensor, d, size int, index *tensor.Tensor) *tensor.Tensor {
-	return t.Do("index_spread", []*tensor.Tensor{src, index}, Int1(d), Int1(size))
+// given ones. The result is cut as like is, if that is not nil.
+func (t *Tape) indexSpread(src *tensor.Tensor, d, size int, index, like *tensor.Tensor) *tensor.Tensor {
+	return t.Do("index_spread", []*tensor.Tensor{src, index, like}, Int1(d), Int1(size))
 }
 
 // checkIndex returns an error if x is no integer tensor of at most ndim dims.
@@ -262,6 +286,9 @@ func inferIndexSpread(c *Call) error {
 	if s[d] = c.Args[1].Int; s[d] < 0 {
 		return c.Bad("size", fmt.Sprint(s[d]), "a non-negative int", "")
 	}
+	if like := c.In[2]; like != nil && !like.Shape().Equal(s) {
+		return c.Bad("like", Describe(like), "shape "+s.String(), "that of the result")
+	}
 	return c.Result(src.DType(), s)
 }
 
@@ -332,33 +359,27 @@ func indexCopyGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		}
 		column[0] = index.Numel()
 		g := t.indexSelect(dy[0], d, index)
-		grads[2] = t.SumTo(t.onlyLast(c, g, index, column, x.Shape()[d]), src.Shape())
+		grads[2] = t.SumTo(t.onlyLast(g, index, column, x.Shape()[d]), src.Shape())
 	}
 	return grads
 }
 
 // onlyLast returns g with zeros wherever a later element of index, into a dim
 // of n, is the same; s is the shape of index beside g.
-func (t *Tape) onlyLast(c *Call, g, index *tensor.Tensor, s shape.Shape, n int) *tensor.Tensor {
-	if index.Buffer() == nil {
-		return g
+func (t *Tape) onlyLast(g, index *tensor.Tensor, s shape.Shape, n int) *tensor.Tensor {
+	last := t.Do("latest", []*tensor.Tensor{index}, Int1(n))
+	return t.Where(t.Reshape(last, s), g, tensor.Number(0.0))
+}
+
+func runLatest(c *Call) error {
+	at, err := c.indices("index", c.In[0], 0, shape.Shape{c.Args[0].Int})
+	if err != nil {
+		return err
 	}
-	at := Int64s(index)
-	seen, last, all := make(map[int64]bool, len(at)), make([]bool, len(at)), true
+	seen, last := make([]bool, c.Args[0].Int), tensor.Data[bool](c.Out[0])
 	for i := len(at) - 1; i >= 0; i-- {
-		if at[i] < 0 {
-			at[i] += int64(n)
-		}
 		last[i] = !seen[at[i]]
-		all = all && last[i]
 		seen[at[i]] = true
 	}
-	if all {
-		return g
-	}
-	mask, err := FromBools(c.Ctx, dtype.Bool, s, last)
-	if err != nil {
-		panic(&TapeError{err})
-	}
-	return t.Where(mask, g, tensor.Number(0.0))
+	return nil
 }

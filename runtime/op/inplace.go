@@ -15,13 +15,13 @@ import (
 
 func init() {
 	registerInto("add_", "x + other", ">>> tensor([1.0, 2.0]).add_(1).tolist()\n[2.0, 3.0]",
-		&binaryOp{row: kernel.Add, wants: "numbers or bools"})
+		&binaryOp{row: kernel.Add, wants: "numbers or bools"}, Linear)
 	registerInto("sub_", "x - other", ">>> tensor([1.0, 2.0]).sub_(1).tolist()\n[0.0, 1.0]",
-		&binaryOp{row: kernel.Sub, wants: "numbers"})
+		&binaryOp{row: kernel.Sub, wants: "numbers"}, Linear)
 	registerInto("mul_", "x * other", ">>> tensor([1.0, 2.0]).mul_(2).tolist()\n[2.0, 4.0]",
-		&binaryOp{row: kernel.Mul, wants: "numbers or bools"})
+		&binaryOp{row: kernel.Mul, wants: "numbers or bools"}, LinearIn(0, 1))
 	registerInto("div_", "x / other", ">>> tensor([1.0, 2.0]).div_(2).tolist()\n[0.5, 1.0]",
-		&binaryOp{row: kernel.Div, float: true, wants: "numbers"})
+		&binaryOp{row: kernel.Div, float: true, wants: "numbers"}, LinearIn(0))
 	register(&Def{
 		Name:    "clamp_",
 		Surface: Method,
@@ -42,6 +42,7 @@ func init() {
 			runClamp(c.In[0], c.In[0], c.In[0].DType(), c.Args)
 			return nil
 		},
+		Shard: Monotonic,
 	})
 	registerAssignment(&assignment{
 		name: "zero",
@@ -49,6 +50,7 @@ func init() {
 			">>> tensor([1.0, 2.0]).zero_().tolist()\n" +
 			"[0.0, 0.0]",
 		value: func(c *Call) *tensor.Tensor { return tensor.Number(0.0) },
+		shard: Copying,
 	})
 	registerAssignment(&assignment{
 		name: "fill",
@@ -58,6 +60,7 @@ func init() {
 		params: []Param{{Name: "value", Kind: Operand, Doc: "a number or a tensor of one element"}},
 		check:  func(c *Call) error { return c.oneElement("value", c.In[1]) },
 		value:  func(c *Call) *tensor.Tensor { return scalar(c.In[1]) },
+		shard:  Rule(Copying).withScalar(1),
 	})
 	registerAssignment(&assignment{
 		name: "copy",
@@ -67,12 +70,13 @@ func init() {
 		params: []Param{{Name: "src", Kind: Operand, Doc: "a tensor that broadcasts to x, or a number"}},
 		check:  checkSource,
 		value:  func(c *Call) *tensor.Tensor { return c.In[1] },
+		shard:  Copying,
 	})
 }
 
 // registerInto registers the operator called name, which stores in x what b
 // gives.
-func registerInto(name, stores, example string, b *binaryOp) {
+func registerInto(name, stores, example string, b *binaryOp, shard Rule) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
@@ -84,6 +88,7 @@ func registerInto(name, stores, example string, b *binaryOp) {
 		Base:    name[:len(name)-1],
 		Infer:   b.inferInto,
 		Run:     b.runInto,
+		Shard:   shard,
 	})
 }
 
@@ -152,6 +157,7 @@ type assignment struct {
 	params []Param // after x
 	check  func(c *Call) error
 	value  func(c *Call) *tensor.Tensor
+	shard  Rule
 }
 
 // registerAssignment registers a, and the internal operator of the same value for
@@ -174,6 +180,7 @@ func registerAssignment(a *assignment) {
 			copyInto(c.In[0], v)
 			return nil
 		},
+		Shard: a.shard,
 	})
 	register(&Def{
 		Name:    a.name,
@@ -185,7 +192,8 @@ func registerAssignment(a *assignment) {
 			copyInto(c.Out[0], a.value(c))
 			return nil
 		},
-		Grad: assignGrad,
+		Grad:  assignGrad,
+		Shard: a.shard,
 	})
 }
 

@@ -29,16 +29,19 @@ func init() {
 			s, index := c.In[0].Shape(), c.In[1]
 			lead := 1
 			if index.DType() == dtype.Bool {
-				lead, index = index.Ndim(), c.Saved[0]
+				lead, index = index.Ndim(), c.places(t, index)
 			}
 			n := s[:lead].Numel()
 			g := t.Reshape(dy[0], append(shape.Shape{index.Numel()}, s[lead:]...))
-			g = t.indexSpread(g, 0, n, t.Reshape(index, shape.Shape{index.Numel()}))
+			g = t.indexSpread(g, 0, n, t.flat(index), nil)
 			return []*tensor.Tensor{t.Reshape(g, s), nil}
 		},
+		Shard:   indexRows,
+		Local:   indexLocal,
+		ByValue: byMask,
 	})
 	values := Param{Name: "value", Kind: Operand, Doc: "a tensor that broadcasts to what is replaced, or a number"}
-	registerSet("setitem",
+	registerSet(&Def{Name: "setitem", Infer: inferSetitem, Grad: setitemGrad, Shard: setitemRows, Local: setitemLocal}, setitem,
 		"setitem(x, index, value) returns a copy of x with value at one index of each of its first dims.",
 		"setitem_(x, index, value) stores value in x at one index of each of its first dims, and returns x.\n"+
 			"Scripts write x[i] = value and x[i, j] = value. Negative indices count from the\n"+
@@ -47,8 +50,9 @@ func init() {
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "index", Kind: Ints, Doc: "an index of each of the first dims"},
 			values,
-		}, inferSetitem, setitem, setitemGrad)
-	registerSet("index_put",
+		})
+	registerSet(&Def{Name: "index_put", Infer: inferIndexPut, Grad: indexPutGrad, Shard: indexPutRows, Local: indexPutLocal,
+		ByValue: func(c *Call) bool { return byMask(c) && c.In[2].Numel() != 1 }}, indexPut,
 		"index_put(x, index, value) returns a copy of x with value at an index tensor or a mask.",
 		"index_put_(x, index, value) stores value in x where an index tensor or a mask selects, and returns x.\n"+
 			"Scripts write x[index] = value; see index. value is broadcast and converted; of\n"+
@@ -57,37 +61,27 @@ func init() {
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "index", Kind: Tensor, Doc: "an int64, int32 or bool tensor"},
 			values,
-		}, inferIndexPut, indexPut, indexPutGrad)
+		})
 }
 
-// registerSet registers the operator called name, which returns a copy of x in
-// which run has replaced something, and the one called name_, which replaces
-// it in x.
-func registerSet(name, doc, docInPlace string, params []Param, infer func(c *Call) error, run func(c *Call, y *tensor.Tensor) error,
-	grad func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor) {
-	register(&Def{
-		Name:    name,
-		Surface: Internal,
-		Doc:     doc,
-		Params:  params,
-		Infer:   infer,
-		Run: func(c *Call) error {
-			copyInto(c.Out[0], c.In[0])
-			return run(c, c.Out[0])
-		},
-		Grad: grad,
-	})
-	register(&Def{
-		Name:    name + "_",
-		Surface: Internal,
-		Doc:     docInPlace,
-		Params:  params,
-		Infer:   infer,
-		Run:     func(c *Call) error { return run(c, c.In[0]) },
-		InPlace: true,
-		Base:    name,
-	})
+// registerSet registers d, which returns a copy of x in which run has replaced
+// something, and the operator of the name with an underscore, which replaces it
+// in x.
+func registerSet(d *Def, run func(c *Call, y *tensor.Tensor) error, doc, docInPlace string, params []Param) {
+	d.Surface, d.Doc, d.Params = Internal, doc, params
+	d.Run = func(c *Call) error {
+		copyInto(c.Out[0], c.In[0])
+		return run(c, c.Out[0])
+	}
+	register(d)
+	into := *d
+	into.Name, into.Doc, into.InPlace, into.Base, into.Grad = d.Name+"_", docInPlace, true, d.Name, nil
+	into.Run = func(c *Call) error { return run(c, c.In[0]) }
+	register(&into)
 }
+
+// byMask reports whether In[1] is a mask.
+func byMask(c *Call) bool { return c.In[1].DType() == dtype.Bool }
 
 // inferIndex checks the index tensor In[1] of In[0].
 func inferIndex(c *Call) error {
@@ -103,8 +97,8 @@ func selectedShape(c *Call) (shape.Shape, error) {
 	x, index := c.In[0], c.In[1]
 	s, is := x.Shape(), index.Shape()
 	if index.DType() == dtype.Bool {
-		if len(is) > len(s) || !s[:len(is)].Equal(is) {
-			return nil, c.Bad("index", Describe(index), fmt.Sprintf("the shape of the first dims of %v", s), "a mask")
+		if err := checkMaskOf(c, s, index); err != nil {
+			return nil, err
 		}
 		list, err := c.trues("index", index)
 		if err != nil {
@@ -119,6 +113,14 @@ func selectedShape(c *Call) (shape.Shape, error) {
 		return nil, c.Bad("index", Describe(index), "no index", "shape ()")
 	}
 	return slices.Concat(is, s[1:]), nil
+}
+
+// checkMaskOf returns an error unless mask has the shape of the first dims of s.
+func checkMaskOf(c *Call, s shape.Shape, mask *tensor.Tensor) error {
+	if is := mask.Shape(); len(is) > len(s) || !s[:len(is)].Equal(is) {
+		return c.Bad("index", Describe(mask), fmt.Sprintf("the shape of the first dims of %v", s), "a mask")
+	}
+	return nil
 }
 
 // selectedBy returns what the index tensor In[1] selects of In[0].
@@ -160,14 +162,21 @@ func checkValue(c *Call, value *tensor.Tensor, s shape.Shape) error {
 // withoutOnes returns a view of x without dims of size 1 in front, if it has
 // more than ndim dims.
 func withoutOnes(x *tensor.Tensor, ndim int) *tensor.Tensor {
-	lead := 0
-	for x.Ndim()-lead > ndim && x.Shape()[lead] == 1 {
-		lead++
-	}
+	lead := leadingOnes(x.Shape(), ndim)
 	if lead == 0 {
 		return x
 	}
 	return x.View(x.Shape()[lead:], x.Strides()[lead:], x.Offset())
+}
+
+// leadingOnes returns how many dims of size 1 in front of s are more than ndim
+// dims.
+func leadingOnes(s shape.Shape, ndim int) int {
+	lead := 0
+	for len(s)-lead > ndim && s[lead] == 1 {
+		lead++
+	}
+	return lead
 }
 
 func inferSetitem(c *Call) error {
@@ -212,10 +221,17 @@ func setitemGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 // sumToValue returns g, the gradient of a region, as that of the value that
 // was stored there.
 func (t *Tape) sumToValue(g, value *tensor.Tensor) *tensor.Tensor {
-	return t.Reshape(t.SumTo(g, withoutOnes(value, g.Ndim()).Shape()), value.Shape())
+	s := value.Shape()
+	return t.Reshape(t.SumTo(g, s[leadingOnes(s, g.Ndim()):]), s)
 }
 
 func inferIndexPut(c *Call) error {
+	if index := c.In[1]; index.DType() == dtype.Bool && index.Buffer() == nil && c.In[2].Numel() == 1 {
+		if err := checkMaskOf(c, c.In[0].Shape(), index); err != nil {
+			return err
+		}
+		return c.Result(c.In[0].DType(), c.In[0].Shape())
+	}
 	s, err := selectedShape(c)
 	if err != nil {
 		return err
@@ -264,7 +280,7 @@ func indexPutGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			for d := index.Ndim(); d < len(column); d++ {
 				column[d] = 1
 			}
-			g = t.onlyLast(c, g, index, column, x.Shape()[0])
+			g = t.onlyLast(g, index, column, x.Shape()[0])
 		}
 		grads[2] = t.sumToValue(g, value)
 	}

@@ -34,6 +34,8 @@ func init() {
 			}
 			return grads
 		},
+		Shard:   catRows,
+		Compose: movedCat,
 	})
 	register(&Def{
 		Name:    "stack",
@@ -58,6 +60,7 @@ func init() {
 			}
 			return grads
 		},
+		Shard: stackRows,
 	})
 	register(&Def{
 		Name:    "repeat",
@@ -89,6 +92,8 @@ func init() {
 			}
 			return one(t.Reshape(t.Sum(t.Reshape(dy[0], split), dims, false), s))
 		},
+		Shard:   repeatRows,
+		Compose: movedRepeat,
 	})
 }
 

@@ -38,7 +38,7 @@ func BenchmarkMove(b *testing.B) {
 		{"permute+contiguous/f32/1M", "flip", []*tensor.Tensor{large}, []Arg{IntsN(0, 1)}},
 		{"index_select/f32/1M/rows", "index_select", []*tensor.Tensor{large, rows}, []Arg{zero}},
 		{"index_select/f32/1M/columns", "index_select", []*tensor.Tensor{large, rows}, []Arg{one}},
-		{"index_spread/f32/1M/rows", "index_spread", []*tensor.Tensor{large, rows}, []Arg{zero, Int1(1024)}},
+		{"index_spread/f32/1M/rows", "index_spread", []*tensor.Tensor{large, rows, nil}, []Arg{zero, Int1(1024)}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			d := must(bench.op)

@@ -27,6 +27,11 @@ func init() {
 		Infer: inferMSE,
 		Run:   runMSE,
 		Grad:  mseGrad,
+		Shard: func(c *Call) []Row {
+			s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
+			return c.lossRows(s)
+		},
+		Local: localLoss,
 	})
 	register(&Def{
 		Name:    "binary_cross_entropy_with_logits",
@@ -46,6 +51,8 @@ func init() {
 		Infer: inferBCE,
 		Run:   runBCE,
 		Grad:  bceGrad,
+		Shard: func(c *Call) []Row { return c.lossRows(c.In[0].Shape()) },
+		Local: localLoss,
 	})
 }
 

@@ -25,7 +25,8 @@ func init() {
 			runWhere(c.Out[0], c.In[1], scalar(c.In[2]), c.In[0])
 			return nil
 		},
-		Grad: maskedFillGrad,
+		Grad:  maskedFillGrad,
+		Shard: maskedFillRule,
 	})
 	register(&Def{
 		Name:    "masked_select",
@@ -41,6 +42,8 @@ func init() {
 		Infer: inferMaskedSelect,
 		Run:   runMaskedSelect,
 		Grad:  maskedSelectGrad,
+
+		ByValue: func(*Call) bool { return true },
 	})
 	register(&Def{
 		Name:    "nonzero",
@@ -56,7 +59,8 @@ func init() {
 			}
 			return c.Result(dtype.Int64, shape.Shape{len(list), c.In[0].Ndim()})
 		},
-		Run: runNonzero,
+		Run:     runNonzero,
+		ByValue: func(*Call) bool { return true },
 	})
 }
 
@@ -117,6 +121,12 @@ func inferMaskedFill(c *Call) error {
 		return err
 	}
 	return c.Result(x.DType(), s)
+}
+
+// maskedFillRule is whereRule of the value and x.
+func maskedFillRule(c *Call) []Row {
+	rows := Rule(Elementwise).withScalar(2)(c)
+	return append(rows, togetherIn(c, []int{0, 2}, anyPartial...)...)
 }
 
 // For y = masked_fill(x, value), dx is dy with zeros where the mask is true,
@@ -185,10 +195,20 @@ func (c *Call) savePlaces(list []int) error {
 	return nil
 }
 
+// places returns the places, in row-major order, at which mask is true: those
+// that Run has saved, if it has.
+func (c *Call) places(t *Tape, mask *tensor.Tensor) *tensor.Tensor {
+	if len(c.Saved) > 0 {
+		return c.Saved[0]
+	}
+	list := t.unary("nonzero", t.flat(mask))
+	return t.flat(list)
+}
+
 // maskedSelectGrad puts dy where the elements came from.
 func maskedSelectGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
-	g := t.indexSpread(dy[0], 0, s.Numel(), c.Saved[0])
+	g := t.indexSpread(dy[0], 0, s.Numel(), c.places(t, t.Expand(c.In[1], s)), nil)
 	return []*tensor.Tensor{t.SumTo(t.Reshape(g, s), c.In[0].Shape()), nil}
 }
 

@@ -27,6 +27,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.varGrad(c, t.wide(dy[0])))
 		},
+		Shard:   kept,
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor { return t.composeVar(c, false) },
 	})
 	register(&Def{
 		Name:    "std",
@@ -43,6 +45,8 @@ func init() {
 			slope := t.Where(t.isZero(y), tensor.Number(0.0), t.Div(t.wide(dy[0]), t.Scale(y, 2)))
 			return one(t.varGrad(c, slope))
 		},
+		Shard:   kept,
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor { return t.composeVar(c, true) },
 	})
 	register(&Def{
 		Name:    "norm",
@@ -57,9 +61,12 @@ func init() {
 			dimsParams[1],
 			keepdimParam,
 		},
-		Infer: inferNorm,
-		Run:   runNorm,
-		Grad:  normGrad,
+		Infer:   inferNorm,
+		Run:     runNorm,
+		Grad:    normGrad,
+		Shard:   normRule,
+		Local:   localNorm,
+		Compose: composeNorm,
 	})
 	register(&Def{
 		Name:    "logsumexp",
@@ -75,6 +82,8 @@ func init() {
 			share := t.unary("exp", t.Sub(t.wide(c.In[0]), t.wide(t.kept(c, c.Out[0]))))
 			return one(t.Mul(t.spread(c, dy[0]), share))
 		},
+		Shard:   kept,
+		Compose: composeLogSumExp,
 	})
 }
 

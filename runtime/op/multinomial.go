@@ -4,6 +4,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/rng"
 	"tpsh/runtime/shape"
@@ -26,7 +27,13 @@ func init() {
 			{Name: "replacement", Kind: Bool, Doc: "whether an index may come again", Default: Default(Bool1(false))},
 		},
 		Infer: inferMultinomial,
-		Run:   runMultinomial,
+		Run:   func(c *Call) error { return c.multinomial(c.Out[0], c.In[0], 0) },
+		Shard: multinomialRule,
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
+			first, _ := b.Span(0, 0)
+			y := b.empty(0)
+			return one(y), b.multinomial(y, b.X[0], first)
+		},
 	})
 }
 
@@ -47,16 +54,28 @@ func inferMultinomial(c *Call) error {
 	return c.Result(dtype.Int64, out)
 }
 
-func runMultinomial(c *Call) error {
-	x, err := c.inOrder(c.In[0], dtype.Float64)
+// multinomialRule: the rows of probs may be cut.
+func multinomialRule(c *Call) []Row {
+	if c.In[0].Ndim() < 2 {
+		return nil
+	}
+	row := rowOf(c)
+	row.In[0], row.Out[0] = mesh.Shard(0), mesh.Shard(0)
+	return []Row{row}
+}
+
+// multinomial stores in y what is drawn from the rows of x, which are those of
+// probs from row first on.
+func (c *Call) multinomial(y, x *tensor.Tensor, first int) error {
+	x, err := c.inOrder(x, dtype.Float64)
 	if err != nil {
 		return err
 	}
 	s, n := x.Shape(), c.Args[0].Int
-	cats, probs, out := s[len(s)-1], tensor.Data[float64](x), tensor.Data[int64](c.Out[0])
+	cats, probs, out := s[len(s)-1], tensor.Data[float64](x), tensor.Data[int64](y)
 	rows := shape.Shape(s[:len(s)-1]).Numel()
 	for r := range rows {
-		if err := c.checkWeights(r, probs[r*cats:(r+1)*cats]); err != nil {
+		if err := c.checkWeights(first+r, probs[r*cats:(r+1)*cats]); err != nil {
 			return err
 		}
 	}
@@ -64,9 +83,9 @@ func runMultinomial(c *Call) error {
 	for r := range rows {
 		row, dst := probs[r*cats:(r+1)*cats], out[r*n:(r+1)*n]
 		if c.Args[1].Int != 0 {
-			rng.Categories(dst, row, seed, draw, uint64(r*n))
+			rng.Categories(dst, row, seed, draw, uint64((first+r)*n))
 		} else {
-			rng.Distinct(dst, row, seed, draw, uint64(r*cats))
+			rng.Distinct(dst, row, seed, draw, uint64((first+r)*cats))
 		}
 	}
 	goruntime.KeepAlive(x)

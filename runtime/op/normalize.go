@@ -24,9 +24,11 @@ func init() {
 		Params: []Param{x, normalized, weight,
 			{Name: "bias", Kind: OptTensor, Doc: "a float tensor of that shape, or None", Default: Default(None)},
 			{Name: "eps", Kind: Float, Doc: "a small number", Default: Default(Float1(1e-5))}},
-		Infer: inferNormalize,
-		Run:   runNormalize,
-		Grad:  normalizeGrad,
+		Infer:   inferNormalize,
+		Run:     runNormalize,
+		Grad:    normalizeGrad,
+		Shard:   normalizeRule,
+		Compose: composeNormalize,
 	})
 	register(&Def{
 		Name:    "rms_norm",
@@ -38,9 +40,11 @@ func init() {
 			"[ 1. -1.]",
 		Params: []Param{x, normalized, weight,
 			{Name: "eps", Kind: OptFloat, Doc: "a small number, or None", Default: Default(None)}},
-		Infer: inferNormalize,
-		Run:   runNormalize,
-		Grad:  normalizeGrad,
+		Infer:   inferNormalize,
+		Run:     runNormalize,
+		Grad:    normalizeGrad,
+		Shard:   normalizeRule,
+		Compose: composeNormalize,
 	})
 	register(&Def{
 		Name:    "normalize_grad",
@@ -49,9 +53,11 @@ func init() {
 		Params: []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what was normalised"},
 			{Name: "n", Kind: Int, Doc: "the elements of a row"}, {Name: "center", Kind: Bool, Doc: "whether the mean was subtracted"},
 			{Name: "eps", Kind: Float, Doc: "what was added to the variance"}},
-		Infer: inferNormalizeGrad,
-		Run:   runNormalizeGrad,
-		Grad:  normalizeGradGrad,
+		Infer:   inferNormalizeGrad,
+		Run:     runNormalizeGrad,
+		Grad:    normalizeGradGrad,
+		Shard:   normalizeGradRule,
+		Compose: composeNormalizeGrad,
 	})
 }
 

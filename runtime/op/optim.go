@@ -18,6 +18,7 @@ type stepOp struct {
 	numbers []Param
 	f32     func(c *Call, dst *tensor.Tensor, in []*tensor.Tensor)
 	f64     func(c *Call, dst *tensor.Tensor, in []*tensor.Tensor)
+	shard   Rule
 }
 
 func init() {
@@ -27,23 +28,23 @@ func init() {
 		{
 			name: "combine", returns: "a x + b y",
 			tensors: []Param{other}, numbers: []Param{number("a", "the factor of x"), number("b", "the factor of y")},
-			f32: runCombine[float32], f64: runCombine[float64],
+			f32: runCombine[float32], f64: runCombine[float64], shard: Linear,
 		},
 		{
 			name: "lerp", returns: "x + weight (y - x)",
 			tensors: []Param{other}, numbers: []Param{number("weight", "how far from x to y")},
-			f32: runLerp[float32], f64: runLerp[float64],
+			f32: runLerp[float32], f64: runLerp[float64], shard: Linear,
 		},
 		{
 			name: "add_square", returns: "keep x + share y²",
 			tensors: []Param{other}, numbers: []Param{number("keep", "the factor of x"), number("share", "the factor of y²")},
-			f32: runAddSquare[float32], f64: runAddSquare[float64],
+			f32: runAddSquare[float32], f64: runAddSquare[float64], shard: Elementwise,
 		},
 		{
 			name: "adam_step", returns: "x - rate m / (√v / root + eps)",
 			tensors: []Param{{Name: "m", Kind: Tensor, Doc: "the mean of gradients"}, {Name: "v", Kind: Tensor, Doc: "the mean of their squares"}},
 			numbers: []Param{number("rate", "the learning rate"), number("root", "what √v is divided by"), number("eps", "a small number")},
-			f32:     runAdam[float32], f64: runAdam[float64],
+			f32:     runAdam[float32], f64: runAdam[float64], shard: Elementwise,
 		},
 	} {
 		s.register()
@@ -85,7 +86,8 @@ func (s *stepOp) register() {
 			}
 			return c.Result(promote(c.Ctx, c.In...), c.In[0].Shape())
 		},
-		Run: func(c *Call) error { s.compute(c, c.Out[0], c.In); return nil },
+		Run:   func(c *Call) error { s.compute(c, c.Out[0], c.In); return nil },
+		Shard: s.shard,
 	})
 	register(&Def{
 		Name:    s.name + "_",
@@ -100,7 +102,8 @@ func (s *stepOp) register() {
 			}
 			return c.intoX(promote(c.Ctx, c.In...), c.In[0].Shape())
 		},
-		Run: s.runInto,
+		Run:   s.runInto,
+		Shard: s.shard,
 	})
 }
 

@@ -30,6 +30,9 @@ func init() {
 		Infer: inferPad,
 		Run:   runPad,
 		Grad:  padGrad,
+
+		Shard:   padRows,
+		Compose: movedPad,
 	})
 }
 
@@ -150,7 +153,7 @@ func padGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	g := dy[0]
 	for d, n := range c.In[0].Shape() {
 		if before[d] != 0 || after[d] != 0 {
-			g = t.indexSpread(g, d, n, c.marginIndex(t, n, before[d], after[d]))
+			g = t.indexSpread(g, d, n, c.marginIndex(t, n, before[d], after[d]), nil)
 		}
 	}
 	return one(g)

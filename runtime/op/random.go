@@ -25,6 +25,8 @@ func init() {
 		Params: []Param{shapeParam, floatParam},
 		Infer:  inferDraw,
 		Run:    func(c *Call) error { return runDraw(c, &uniform) },
+		Shard:  drawnRule,
+		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
 	})
 	register(&Def{
 		Name:    "randn",
@@ -37,6 +39,8 @@ func init() {
 		Params: []Param{shapeParam, floatParam},
 		Infer:  inferDraw,
 		Run:    func(c *Call) error { return runDraw(c, &standardNormal) },
+		Shard:  drawnRule,
+		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
 	})
 	register(&Def{
 		Name:    "rand_like",
@@ -47,6 +51,8 @@ func init() {
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, likeParam},
 		Infer:  inferDrawLike,
 		Run:    func(c *Call) error { return runDraw(c, &uniform) },
+		Shard:  likeRule,
+		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
 	})
 	register(&Def{
 		Name:    "randn_like",
@@ -57,6 +63,8 @@ func init() {
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, likeParam},
 		Infer:  inferDrawLike,
 		Run:    func(c *Call) error { return runDraw(c, &standardNormal) },
+		Shard:  likeRule,
+		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
 	})
 	register(&Def{
 		Name:    "randint",
@@ -72,6 +80,8 @@ func init() {
 		},
 		Infer: inferRandint,
 		Run:   runRandint,
+		Shard: drawnRule,
+		Local: localRandint,
 	})
 	register(&Def{
 		Name:    "randperm",

@@ -28,6 +28,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("flip", dy, c.Args...))
 		},
+		Shard: flipRows,
 	})
 	register(&Def{
 		Name:    "roll",
@@ -56,6 +57,9 @@ func init() {
 			}
 			return one(t.Do("roll", dy, IntsN(back...), c.Args[1]))
 		},
+		Shard:   rollRows,
+		Local:   rollLocal,
+		Compose: movedRoll,
 	})
 	for _, f := range []struct{ name, doc string }{
 		{"tril", "tril(x, diagonal=0) returns a copy of x [..., m, n] with zeros above a diagonal.\n" +
@@ -80,6 +84,8 @@ func init() {
 			Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 				return one(t.Do(f.name, dy, c.Args...))
 			},
+			Shard: wholeDims,
+			Local: triangleLocal,
 		})
 	}
 }

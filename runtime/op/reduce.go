@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
@@ -23,6 +24,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.spread(c, dy[0]))
 		},
+		Shard: reduction(mesh.Sum, mesh.Sum, mesh.Mean),
 	})
 	register(&Def{
 		Name:    "mean",
@@ -37,6 +39,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.spread(c, t.Scale(dy[0], 1/float64(c.reducedSize()))))
 		},
+		Shard: reduction(mesh.Sum, mesh.Sum, mesh.Mean),
+		Local: localMean,
 	})
 	register(&Def{
 		Name:    "any",
@@ -48,6 +52,7 @@ func init() {
 		Params: dimsParams,
 		Infer:  func(c *Call) error { return c.inferReduced(dtype.Bool) },
 		Run:    func(c *Call) error { return runTruth(c, &kernel.Max.U8) },
+		Shard:  truthRule(mesh.Max),
 	})
 	register(&Def{
 		Name:    "all",
@@ -59,6 +64,7 @@ func init() {
 		Params: dimsParams,
 		Infer:  func(c *Call) error { return c.inferReduced(dtype.Bool) },
 		Run:    func(c *Call) error { return runTruth(c, &allTrue) },
+		Shard:  truthRule(mesh.Min),
 	})
 	register(&Def{
 		Name:    "prod",
@@ -71,6 +77,7 @@ func init() {
 		Infer:  func(c *Call) error { return c.inferReduced(wideInt(c.In[0].DType())) },
 		Run:    func(c *Call) error { return c.runReduced(&kernel.Prod) },
 		Grad:   prodGrad,
+		Shard:  reduction(mesh.Prod, mesh.Prod),
 	})
 }
 
@@ -231,6 +238,22 @@ func divideBy[T dtype.Float](n float64) func(lo int, d []T) {
 		for i := range d {
 			d[i] /= T(n)
 		}
+	}
+}
+
+// localMean sums the block, whose elements are shares of the whole's.
+func localMean(b *Blocks) ([]*tensor.Tensor, error) {
+	sum := b.T.Do("sum", one(b.T.wide(b.X[0])), b.Args...)
+	return one(b.T.Cast(b.T.Div(sum, tensor.Number(float64(b.reducedSize()))), b.Spec[0].DType)), nil
+}
+
+// truthRule is the rule of any and all, which make one of bools as by does.
+func truthRule(by mesh.ReduceOp) Rule {
+	return func(c *Call) []Row {
+		if c.In[0].DType() != dtype.Bool {
+			return reduction(by)(c)
+		}
+		return reduction(by, by)(c)
 	}
 }
 

@@ -185,11 +185,11 @@ func plainSum(x []float32) float32 {
 		}
 		return plainSum(x[:half]) + plainSum(x[half:])
 	}
-	var lane [8]float32
+	var lane [16]float32
 	for i, v := range x {
-		lane[i%8] += v
+		lane[i%16] += v
 	}
-	for w := 4; w > 0; w /= 2 {
+	for w := 8; w > 0; w /= 2 {
 		for l := range w {
 			lane[l] += lane[l+w]
 		}

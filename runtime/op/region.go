@@ -28,7 +28,7 @@ func init() {
 		Infer:  inferRegionGet,
 		Run:    runRegionGet,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			return one(t.regionSpread(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int))
+			return one(t.regionSpread(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},
 		View: true,
 	})
@@ -59,18 +59,19 @@ func init() {
 		Infer: inferRegionSpread,
 		Run:   runRegionSpread,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			return one(t.regionGet(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int))
+			return one(t.regionGet(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},
 	})
 }
 
-func (t *Tape) regionGet(base *tensor.Tensor, s shape.Shape, strides []int, offset int) *tensor.Tensor {
-	return t.Do("region_get", []*tensor.Tensor{base}, IntsN(s...), IntsN(strides...), Int1(offset))
+// regionGet returns a region of base. layouts are those of a placed one.
+func (t *Tape) regionGet(base *tensor.Tensor, s shape.Shape, strides []int, offset int, layouts ...Arg) *tensor.Tensor {
+	return t.Do("region_get", []*tensor.Tensor{base}, append([]Arg{IntsN(s...), IntsN(strides...), Int1(offset)}, layouts...)...)
 }
 
 // regionSpread returns zeros of shape base with dy added in a region. Elements
 // of the region that are one, because a stride is 0, hold the sum.
-func (t *Tape) regionSpread(dy *tensor.Tensor, base shape.Shape, strides []int, offset int) *tensor.Tensor {
+func (t *Tape) regionSpread(dy *tensor.Tensor, base shape.Shape, strides []int, offset int, layouts ...Arg) *tensor.Tensor {
 	var repeated []int
 	for d, size := range dy.Shape() {
 		if size > 1 && strides[d] == 0 {
@@ -80,7 +81,7 @@ func (t *Tape) regionSpread(dy *tensor.Tensor, base shape.Shape, strides []int, 
 	if repeated != nil {
 		dy = t.Sum(dy, repeated, true)
 	}
-	return t.Do("region_spread", []*tensor.Tensor{dy}, IntsN(base...), IntsN(strides...), Int1(offset))
+	return t.Do("region_spread", []*tensor.Tensor{dy}, append([]Arg{IntsN(base...), IntsN(strides...), Int1(offset)}, layouts...)...)
 }
 
 // For y = region_set(base, src), dbase is dy with the region zeroed, and dsrc
@@ -89,7 +90,7 @@ func regionSetGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	s, strides, offset := shape.Shape(c.Args[0].Ints), c.Args[1].Ints, c.Args[2].Int
 	return []*tensor.Tensor{
 		t.Do("region_set", []*tensor.Tensor{dy[0], tensor.Number(0.0)}, c.Args...),
-		t.SumTo(t.regionGet(dy[0], s, strides, offset), c.In[1].Shape()),
+		t.SumTo(t.regionGet(dy[0], s, strides, offset, c.Args[3:]...), c.In[1].Shape()),
 	}
 }
 

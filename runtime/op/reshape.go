@@ -27,6 +27,10 @@ func init() {
 		Run:   runReshape,
 		Grad:  reshapeGrad,
 		View:  true,
+
+		Shard:   reshapeRows,
+		Aligned: reshapeAligned,
+		Local:   reshaped,
 	})
 	register(&Def{
 		Name:    "flatten",
@@ -45,6 +49,10 @@ func init() {
 		Run:   runReshape,
 		Grad:  reshapeGrad,
 		View:  true,
+
+		Shard:   reshapeRows,
+		Aligned: reshapeAligned,
+		Local:   reshaped,
 	})
 	register(&Def{
 		Name:    "squeeze",
@@ -61,6 +69,10 @@ func init() {
 		Run:   runSqueeze,
 		Grad:  reshapeGrad,
 		View:  true,
+
+		Shard:   reshapeRows,
+		Aligned: reshapeAligned,
+		Local:   reshaped,
 	})
 	register(&Def{
 		Name:    "unsqueeze",
@@ -77,6 +89,10 @@ func init() {
 		Run:   runUnsqueeze,
 		Grad:  reshapeGrad,
 		View:  true,
+
+		Shard:   reshapeRows,
+		Aligned: reshapeAligned,
+		Local:   reshaped,
 	})
 }
 

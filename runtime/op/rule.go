@@ -124,20 +124,7 @@ func alongBroadcast(xs, s shape.Shape, d int) mesh.Placement {
 func Linear(c *Call) []Row { return append(Elementwise(c), together(c, mesh.Sum, mesh.Mean)...) }
 
 // together returns a row for each of ops in which everything is Partial.
-func together(c *Call, ops ...mesh.ReduceOp) []Row {
-	var rows []Row
-	for _, op := range ops {
-		row := rowOf(c)
-		for i := range row.In {
-			row.In[i] = mesh.Partial(op)
-		}
-		for i := range row.Out {
-			row.Out[i] = mesh.Partial(op)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
+func together(c *Call, ops ...mesh.ReduceOp) []Row { return togetherIn(c, allInputs(c), ops...) }
 
 // LinearIn returns the rule of elementwise operators that are linear in each of
 // the given inputs by itself, the others given: x * y is linear in 0 and in 1,
@@ -151,16 +138,8 @@ func LinearIn(inputs ...int) Rule {
 func separately(c *Call, inputs ...int) []Row {
 	var rows []Row
 	for _, i := range inputs {
-		if i >= len(c.In) || c.In[i] == nil {
-			continue
-		}
-		for _, op := range []mesh.ReduceOp{mesh.Sum, mesh.Mean} {
-			row := rowOf(c)
-			row.In[i] = mesh.Partial(op)
-			for k := range row.Out {
-				row.Out[k] = mesh.Partial(op)
-			}
-			rows = append(rows, row)
+		if i < len(c.In) && c.In[i] != nil {
+			rows = append(rows, togetherIn(c, []int{i}, mesh.Sum, mesh.Mean)...)
 		}
 	}
 	return rows

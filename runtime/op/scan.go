@@ -3,6 +3,7 @@ package op
 import (
 	goruntime "runtime"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
@@ -26,6 +27,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("cumsum_back", dy, c.Args...))
 		},
+		Shard: scanRule,
 	})
 	register(&Def{
 		Name:    "cumsum_back",
@@ -37,8 +39,12 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("cumsum", dy, c.Args...))
 		},
+		Shard: scanRule,
 	})
 }
+
+// scanRule cuts the other dims; a sum of sums is one of all.
+var scanRule = besides(onAxis(0)).with(mesh.Sum, mesh.Mean)
 
 func inferCumSum(c *Call) error {
 	x := c.In[0]

@@ -27,6 +27,8 @@ func init() {
 			gy := t.Mul(g, y)
 			return []*tensor.Tensor{t.Sub(gy, t.Mul(y, t.Sum(gy, []int{c.Args[0].Int}, true)))}
 		},
+		Shard:   besides(onAxis(0)),
+		Compose: composeSoftmax,
 	})
 	register(&Def{
 		Name:    "log_softmax",
@@ -42,6 +44,8 @@ func init() {
 			g, y := t.wide(dy[0]), t.wide(c.Out[0])
 			return []*tensor.Tensor{t.Sub(g, t.Mul(t.unary("exp", y), t.Sum(g, []int{c.Args[0].Int}, true)))}
 		},
+		Shard:   besides(onAxis(0)),
+		Compose: composeLogSoftmax,
 	})
 }
 
@@ -60,6 +64,44 @@ func inferSoftmax(c *Call) error {
 		return err
 	}
 	return c.Result(dt, x.Shape())
+}
+
+// composeSoftmax takes the greatest and the sum over a dim that is cut.
+func composeSoftmax(t *Tape, c *Call) []*tensor.Tensor {
+	x, d, dt := t.softmaxInput(c)
+	if x == nil {
+		return nil
+	}
+	e := t.unary("exp", t.Sub(x, t.most(x, d)))
+	return one(t.Cast(t.Div(e, t.Sum(e, []int{d}, true)), dt))
+}
+
+func composeLogSoftmax(t *Tape, c *Call) []*tensor.Tensor {
+	x, d, dt := t.softmaxInput(c)
+	if x == nil {
+		return nil
+	}
+	x = t.Sub(x, t.most(x, d))
+	return one(t.Cast(t.Sub(x, t.unary("log", t.Sum(t.unary("exp", x), []int{d}, true))), dt))
+}
+
+// softmaxInput returns what c takes the softmax of, in the dtype of the
+// computation, along which dim, and the dtype of the result; nil if that dim is
+// not cut.
+func (t *Tape) softmaxInput(c *Call) (x *tensor.Tensor, d int, dt dtype.DType) {
+	x = c.In[0]
+	d, _ = c.axis(0, x.Shape())
+	if x.Ndim() == 0 || !cutIn(x, onAxis(0)(c)) {
+		return nil, 0, 0
+	}
+	dt = c.dtypeArg(1, x.DType())
+	return t.wide(t.Cast(t.settled(x), dt)), d, dt
+}
+
+// most returns the greatest of x along dim d, which stays with size 1. It takes
+// no part in differentiation.
+func (t *Tape) most(x *tensor.Tensor, d int) *tensor.Tensor {
+	return t.Do("amax", one(x.Detach()), IntsN(d), Bool1(true))
 }
 
 // alongArgDim is alongDim of the first input, along the dim that the first

@@ -38,7 +38,8 @@ func init() {
 			runSort(c, d, c.Args[1].Int != 0)
 			return nil
 		},
-		Grad: sortGrad,
+		Grad:  sortGrad,
+		Shard: besides(onAxis(0)),
 	})
 	register(&Def{
 		Name:    "topk",
@@ -64,7 +65,8 @@ func init() {
 			runSort(c, d, c.Args[2].Int != 0)
 			return nil
 		},
-		Grad: sortGrad,
+		Grad:  sortGrad,
+		Shard: besides(onAxis(1)),
 	})
 }
 

@@ -27,6 +27,9 @@ func init() {
 		Grad:  piecesGrad,
 		View:  true,
 		List:  true,
+
+		Shard:   piecesRows,
+		Compose: movedPieces,
 	})
 	register(&Def{
 		Name:    "chunk",
@@ -46,6 +49,9 @@ func init() {
 		Grad:  piecesGrad,
 		View:  true,
 		List:  true,
+
+		Shard:   piecesRows,
+		Compose: movedPieces,
 	})
 }
 

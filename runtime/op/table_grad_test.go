@@ -75,6 +75,11 @@ func (s *scene) value(rec *grad.Recorder, in, weights []*tensor.Tensor) *tensor.
 	if err != nil {
 		panic(err)
 	}
+	return s.weighted(rec, out, weights)
+}
+
+// weighted returns the sum of the results times their weights.
+func (s *scene) weighted(rec *grad.Recorder, out, weights []*tensor.Tensor) *tensor.Tensor {
 	var sum *tensor.Tensor
 	for k, y := range out {
 		if weights[k] == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
@@ -18,6 +19,9 @@ type unaryOp struct {
 	example string
 	row     kernel.Unary
 
+	// shard is the sharding rule; nil is Elementwise.
+	shard Rule
+
 	// float says that integers and bools become the default float dtype.
 	float bool
 
@@ -31,6 +35,7 @@ var unaryOps = []*unaryOp{
 		name: "neg", surface: Method | Operator, returns: "-x", row: kernel.Neg,
 		example: ">>> (-tensor([1, -2])).tolist()\n[-1, 2]",
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Neg(dy) },
+		shard:   negRule,
 	},
 	{
 		name: "abs", returns: "the absolute value of x", row: kernel.Abs,
@@ -42,6 +47,7 @@ var unaryOps = []*unaryOp{
 		name: "sign", returns: "1 where x is positive, -1 where it is negative, else x", row: kernel.Sign,
 		example: ">>> tensor([-1.5, 0.0, 2.0]).sign().tolist()\n[-1.0, 0.0, 1.0]",
 		grad:    zeroGrad,
+		shard:   Monotonic,
 	},
 	{
 		name: "relu", surface: Method | Namespace, returns: "the greater of x and 0", row: kernel.Relu,
@@ -50,21 +56,25 @@ var unaryOps = []*unaryOp{
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Where(t.binary("le", y, tensor.Number(int64(0))), tensor.Number(0.0), dy)
 		},
+		shard: Monotonic,
 	},
 	{
 		name: "round", returns: "x rounded to integers, halves to the even one", row: kernel.Round,
 		example: ">>> tensor([0.5, 1.5, -1.2]).round().tolist()\n[0.0, 2.0, -1.0]",
 		grad:    zeroGrad,
+		shard:   Monotonic,
 	},
 	{
 		name: "floor", returns: "the greatest integers not above x", row: kernel.Floor,
 		example: ">>> tensor([1.5, -1.5]).floor().tolist()\n[1.0, -2.0]",
 		grad:    zeroGrad,
+		shard:   Monotonic,
 	},
 	{
 		name: "ceil", returns: "the least integers not below x", row: kernel.Ceil,
 		example: ">>> tensor([1.5, -1.5]).ceil().tolist()\n[2.0, -1.0]",
 		grad:    zeroGrad,
+		shard:   Monotonic,
 	},
 	{
 		name: "reciprocal", returns: "1 / x", row: kernel.Reciprocal, float: true,
@@ -77,6 +87,7 @@ var unaryOps = []*unaryOp{
 		name: "exp", returns: "e to the power x", row: kernel.Exp, float: true,
 		example: ">>> tensor([0.0, 1.0]).exp().tolist()\n[1.0, 2.7182817459106445]",
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Mul(dy, y) },
+		shard:   Monotonic,
 	},
 	{
 		name: "log", returns: "the natural logarithm of x", row: kernel.Log, float: true,
@@ -117,6 +128,7 @@ var unaryOps = []*unaryOp{
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Mul(dy, t.Sub(tensor.Number(1.0), t.Mul(y, y)))
 		},
+		shard: Monotonic,
 	},
 	{
 		name: "sigmoid", returns: "1 / (1 + e to the power -x)", row: kernel.Sigmoid, float: true,
@@ -124,6 +136,7 @@ var unaryOps = []*unaryOp{
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Mul(dy, t.Mul(y, t.Sub(tensor.Number(1.0), y)))
 		},
+		shard: Monotonic,
 	},
 	{
 		name: "erf", returns: "the error function of x", row: kernel.Erf, float: true,
@@ -132,6 +145,7 @@ var unaryOps = []*unaryOp{
 			slope := t.Scale(t.unary("exp", t.Neg(t.Mul(x, x))), 2/math.Sqrt(math.Pi))
 			return t.Mul(dy, slope)
 		},
+		shard: Monotonic,
 	},
 }
 
@@ -160,7 +174,31 @@ func (u *unaryOp) def() *Def {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(u.grad(t, t.wide(c.In[0]), t.wide(c.Out[0]), t.wide(dy[0])))
 		},
+		Shard: u.rule1(),
 	}
+}
+
+// rule1 returns the sharding rule.
+func (u *unaryOp) rule1() Rule {
+	if u.shard == nil {
+		return Elementwise
+	}
+	return u.shard
+}
+
+// negRule: of floats, minus the greatest is the least of the negated. Integers
+// wrap around.
+func negRule(c *Call) []Row {
+	rows := Linear(c)
+	if !c.Spec[0].DType.IsFloat() {
+		return rows
+	}
+	for _, by := range [][2]mesh.ReduceOp{{mesh.Max, mesh.Min}, {mesh.Min, mesh.Max}} {
+		row := rowOf(c)
+		row.In[0], row.Out[0] = mesh.Partial(by[0]), mesh.Partial(by[1])
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // rule documents the dtype of the result.

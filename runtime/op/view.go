@@ -25,7 +25,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Transpose(dy[0], c.Args[0].Int, c.Args[1].Int))
 		},
-		View: true,
+		View:  true,
+		Shard: permutedRows(transposed),
 	})
 	register(&Def{
 		Name:    "permute",
@@ -44,7 +45,8 @@ func init() {
 			order, _ := permuted(c)
 			return one(t.Permute(dy[0], inverse(order)))
 		},
-		View: true,
+		View:  true,
+		Shard: permutedRows(permuted),
 	})
 	register(&Def{
 		Name:    "T",
@@ -59,7 +61,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.unary("T", dy[0]))
 		},
-		View: true,
+		View:  true,
+		Shard: permutedRows(reversed),
 	})
 	register(&Def{
 		Name:    "expand",
@@ -79,7 +82,9 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.SumTo(dy[0], c.In[0].Shape()))
 		},
-		View: true,
+		View:  true,
+		Shard: expandRows,
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) { return one(b.T.Expand(b.X[0], b.OutShape(0))), nil },
 	})
 }
 
@@ -113,6 +118,18 @@ func runPermuted(order func(c *Call) ([]int, error)) func(c *Call) error {
 		}
 		c.Out[0] = x.View(c.Spec[0].Shape, pick(x.Strides(), dims), x.Offset())
 		return nil
+	}
+}
+
+// permutedRows returns the rule that goes with inferPermuted.
+func permutedRows(order func(c *Call) ([]int, error)) Rule {
+	return func(c *Call) []Row {
+		dims, _ := order(c)
+		var rows []Row
+		for o, d := range dims {
+			rows = append(rows, cutting(c, d, o))
+		}
+		return append(rows, carried(c, 0)...)
 	}
 }
 
@@ -203,6 +220,19 @@ func inferExpand(c *Call) error {
 		return c.Bad("shape", out.String(), "fewer than 2**63 bytes", "")
 	}
 	return c.Result(c.In[0].DType(), out)
+}
+
+// expandRows is the rule of expand: the dims that keep their sizes may be cut.
+func expandRows(c *Call) []Row {
+	s, out := c.In[0].Shape(), c.Spec[0].Shape
+	lead := len(out) - len(s)
+	var rows []Row
+	for d, n := range s {
+		if n == out[lead+d] {
+			rows = append(rows, cutting(c, d, lead+d))
+		}
+	}
+	return append(rows, carried(c, 0)...)
 }
 
 func runExpand(c *Call) error {

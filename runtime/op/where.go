@@ -29,7 +29,8 @@ func init() {
 			runWhere(c.Out[0], c.In[0], c.In[1], c.In[2])
 			return nil
 		},
-		Grad: whereGrad,
+		Grad:  whereGrad,
+		Shard: whereRule,
 	})
 	register(&Def{
 		Name:    "clamp",
@@ -51,7 +52,8 @@ func init() {
 			runClamp(c.Out[0], c.In[0], c.Spec[0].DType, c.Args)
 			return nil
 		},
-		Grad: clampGrad,
+		Grad:  clampGrad,
+		Shard: Monotonic,
 	})
 }
 
@@ -93,6 +95,12 @@ func runWhere(dst, cond, x, y *tensor.Tensor) {
 	default:
 		run3(dst, cond, x, y, kernel.SelectTo[uint8])
 	}
+}
+
+// whereRule: given cond, a sum of choices is the choice of sums, and so is
+// anything else that works element by element.
+func whereRule(c *Call) []Row {
+	return append(Elementwise(c), togetherIn(c, []int{1, 2}, anyPartial...)...)
 }
 
 func whereGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {

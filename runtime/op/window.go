@@ -53,9 +53,23 @@ func (w *window) view(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // spread returns zeros of shape s with dy in the window.
-func (w *window) spread(t *Tape, dy *tensor.Tensor, s shape.Shape) *tensor.Tensor {
-	v := w.at(place{0, s.Strides()})
-	return t.regionSpread(dy, s, v.strides, v.offset)
+func (w *window) spread(t *Tape, c *Call, dy *tensor.Tensor, s shape.Shape) *tensor.Tensor {
+	box := make(shape.Shape, len(s))
+	for d := range box {
+		box[d] = 1
+	}
+	for i, d := range w.dims {
+		if d >= 0 {
+			box[d] = w.shape[i]
+		}
+	}
+	g := t.Reshape(dy, box)
+	for i, d := range w.dims {
+		if d >= 0 && w.steps[i] > 1 && w.shape[i] > 1 {
+			g = t.indexSpread(g, d, span1(w.shape[i], w.steps[i]), t.stepped(c.Ctx, w.shape[i], w.steps[i]), nil)
+		}
+	}
+	return t.windowPut(g, s, w.starts)
 }
 
 // registerWindow registers d as an operator whose result is the window of
@@ -82,7 +96,28 @@ func registerWindow(d *Def, of func(c *Call) (window, error)) {
 		if err != nil {
 			panic(&TapeError{err})
 		}
-		return one(w.spread(t, dy[0], c.In[0].Shape()))
+		return one(w.spread(t, c, dy[0], c.In[0].Shape()))
+	}
+	d.Shard = func(c *Call) []Row {
+		w, _ := of(c)
+		return w.rows(c)
+	}
+	d.Local = func(b *Blocks) ([]*tensor.Tensor, error) {
+		w, err := of(b.Call)
+		if err != nil {
+			return nil, err
+		}
+		return w.local(b)
+	}
+	d.Compose = func(t *Tape, c *Call) []*tensor.Tensor {
+		w, err := of(c)
+		if err != nil {
+			panic(&TapeError{err})
+		}
+		if y := w.moved(t, c); y != nil {
+			return one(y)
+		}
+		return nil
 	}
 	register(d)
 }

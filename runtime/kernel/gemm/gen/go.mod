@@ -5,6 +5,7 @@ go 1.26.0
 require github.com/mmcloughlin/avo v0.6.0
 
 require (
-	golang.org/x/mod v0.14.0 // indirect
-	golang.org/x/tools v0.16.1 // indirect
+	golang.org/x/mod v0.23.0 // indirect
+	golang.org/x/sync v0.11.0 // indirect
+	golang.org/x/tools v0.30.0 // indirect
 )

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
@@ -17,14 +18,15 @@ type isa struct {
 	name  string
 	doc   string
 	bytes int // of a vector
-	most  int // vectors of sums that a tile may have
 	// rows[v] is the greatest number of rows of a tile v vectors wide.
 	rows map[int]int
+	// turned is the greatest number of rows of a tile of a turned b.
+	turned int
 }
 
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, turned: 4},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, turned: 2},
 }
 
 // widths are the widths of tiles in vectors.
@@ -38,6 +40,9 @@ type elem struct {
 }
 
 var elems = []elem{{"F32", "float32", 4}, {"F64", "float64", 8}}
+
+// halves are the types of 16 bits.
+var halves = []string{"F16", "BF16"}
 
 func main() {
 	log.SetFlags(0)
@@ -64,11 +69,15 @@ func (s isa) write(dir string) error {
 				g.tile(e, r, v)
 			}
 		}
+		for r := 1; r <= s.turned; r++ {
+			g.turnedTile(e, r)
+		}
 		g.copyRows(e)
 		g.transpose(e)
 	}
-	g.widen("F16")
-	g.widen("BF16")
+	for _, h := range halves {
+		g.widen(h)
+	}
 	f, err := g.Result()
 	if err != nil {
 		return err
@@ -93,6 +102,7 @@ func (s isa) write(dir string) error {
 type generator struct {
 	*build.Context
 	isa
+	maskTable operand.Mem // see masks
 }
 
 // lanes returns how many elements a vector has.
@@ -111,4 +121,3 @@ func (g *generator) end() {
 	g.VZEROUPPER()
 	g.RET()
 }
-

@@ -26,15 +26,32 @@ func (g *generator) params(e elem) (dst, width, src, stride, n, rows reg.GPVirtu
 
 const packSignature = "func(dst *%s, width int, src *%[1]s, stride, n, rows int)"
 
-// copyRows writes the function that copies rows of at most one vector.
+// copyRows writes the function that copies rows.
 func (g *generator) copyRows(e elem) {
-	g.begin("Copy"+e.name, fmt.Sprintf(packSignature, e.typ), "is the copyFunc of one vector.")
+	g.begin(e.name+"Copy", fmt.Sprintf(packSignature, e.typ), "is the copyRows of kernels.")
 	dst, width, src, stride, n, rows := g.params(e)
-	m := g.maskOf(e, n)
-	x := g.vector()
+	last, whole := g.GP64(), g.GP64() // lanes of the last vector, bytes before it
+	g.MOVQ(n, whole)
+	g.DECQ(whole)
+	g.ANDQ(operand.I8(-g.lanes(e)), whole)
+	g.MOVQ(n, last)
+	g.SUBQ(whole, last)
+	m := g.maskOf(e, last)
+	g.SHLQ(shiftOf(e), whole)
+	x, i := g.vector(), g.GP64()
+	part := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Index: i, Scale: 1} }
 	g.Label("row")
-	g.load(e, m, at(src, 0), x)
-	g.VMOVUPS(x, at(dst, 0))
+	g.XORQ(i, i)
+	g.JMP(operand.LabelRef("enough"))
+	g.Label("vector")
+	g.VMOVUPS(part(src), x)
+	g.VMOVUPS(x, part(dst))
+	g.ADDQ(operand.I8(g.bytes), i)
+	g.Label("enough")
+	g.CMPQ(i, whole)
+	g.JLT(operand.LabelRef("vector"))
+	g.load(e, m, part(src), x)
+	g.VMOVUPS(x, part(dst))
 	g.ADDQ(stride, src)
 	g.ADDQ(width, dst)
 	g.DECQ(rows)
@@ -42,31 +59,19 @@ func (g *generator) copyRows(e elem) {
 	g.end()
 }
 
+// prefetchBytes is how far ahead loadSquare has the caches fetch each row.
+const prefetchBytes = 512
+
 // transpose writes the function that transposes squares of as many rows and
 // columns as a vector has lanes, from left to right.
 func (g *generator) transpose(e elem) {
-	g.begin("Transpose"+e.name, fmt.Sprintf(packSignature, e.typ), "is the transposeFunc of one vector.")
+	g.begin(e.name+"Transpose", fmt.Sprintf(packSignature, e.typ), "is the transpose of kernels.")
 	dst, width, src, stride, n, rows := g.params(e)
 	lanes := g.lanes(e)
 	in := g.rowsAt(src, stride, lanes)
 	x := g.vectors(lanes)
-	for _, v := range x {
-		g.zero(v)
-	}
 	g.Label("square")
-	left := g.GP64()
-	g.MOVQ(operand.U32(lanes), left)
-	g.CMPQ(rows, left)
-	g.CMOVQLT(rows, left)
-	m := g.maskOf(e, left)
-	for i, v := range x {
-		if i > 0 {
-			g.CMPQ(n, operand.U8(i))
-			g.JEQ(operand.LabelRef("loaded"))
-		}
-		g.load(e, m, in.at(i), v)
-	}
-	g.Label("loaded")
+	g.loadSquare(e, in, n, rows, x)
 	for _, v := range g.turn(e, x) {
 		g.VMOVUPS(v, at(dst, 0))
 		g.ADDQ(width, dst)
@@ -77,6 +82,30 @@ func (g *generator) transpose(e elem) {
 	g.JMP(operand.LabelRef("square"))
 	g.Label("done")
 	g.end()
+}
+
+// loadSquare loads the first n of some rows, and of each as many elements as
+// there are: all that a vector holds, or left.
+func (g *generator) loadSquare(e elem, in rows, n operand.Op, left reg.GPVirtual, x []reg.VecVirtual) {
+	lanes := g.GP64()
+	g.MOVQ(operand.U32(len(x)), lanes)
+	g.CMPQ(left, lanes)
+	g.CMOVQLT(left, lanes)
+	m := g.maskOf(e, lanes)
+	for _, v := range x {
+		g.zero(v)
+	}
+	for i, v := range x {
+		if i > 0 {
+			g.CMPQ(n, operand.U8(i))
+			g.JEQ(operand.LabelRef("loaded"))
+		}
+		g.load(e, m, in.at(i), v)
+		ahead := in.at(i)
+		ahead.Disp += prefetchBytes
+		g.PREFETCHT0(ahead)
+	}
+	g.Label("loaded")
 }
 
 // turn returns the columns of the square whose rows are x.
@@ -97,7 +126,7 @@ func (g *generator) turn(e elem, x []reg.VecVirtual) []reg.VecVirtual {
 			g.VUNPCKLPD(b, a, lo)
 			g.VUNPCKHPD(b, a, hi)
 		})
-		// Element i of row j of four is now in row swapped(i) of them.
+		// Columns 1 and 2 of each four have come out exchanged.
 		for i := 0; i < len(x); i += 4 {
 			x[i+1], x[i+2] = x[i+2], x[i+1]
 		}
@@ -117,7 +146,7 @@ func (g *generator) turn(e elem, x []reg.VecVirtual) []reg.VecVirtual {
 		})
 		step *= 2
 	}
-	return g.partsInOrder(e, x)
+	return x
 }
 
 // pairs combines rows that are step apart: the low results take the place of
@@ -130,17 +159,6 @@ func (g *generator) pairs(x []reg.VecVirtual, step int, f func(a, b, lo, hi reg.
 			f(x[i], x[i+step], y[i], y[i+step])
 		}
 	}
-	return y
-}
-
-// partsInOrder puts the columns in order that two rounds of VSHUFF32X4 leave
-// with the bits of their part's number swapped.
-func (g *generator) partsInOrder(e elem, x []reg.VecVirtual) []reg.VecVirtual {
-	y, in := make([]reg.VecVirtual, len(x)), 16/e.bytes // columns of a part
-	for i, v := range x {
-		y[i] = v
-	}
-	_ = in
 	return y
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+const tileSignature = "func(c *%s, ldc int, a *%[1]s, rowA, colA int, b *%[1]s, rowB, k, lanes int, add bool, ahead uintptr, step int)"
+
 // tile writes the function that computes r rows of v vectors of sums. The sums
 // stay in registers while the inner dim is walked once.
 func (g *generator) tile(e elem, r, v int) {
-	g.begin(fmt.Sprintf("Tile%s%dx%d", e.name, r, v),
-		fmt.Sprintf("func(c *%s, ldc int, a *%s, rowA, colA int, b *%s, rowB, k, lanes int, add bool)", e.typ, e.typ, e.typ),
+	g.begin(fmt.Sprintf("%sTile%dx%d", e.name, r, v), fmt.Sprintf(tileSignature, e.typ),
 		fmt.Sprintf("is the tileFunc of %d rows and %d vectors.", r, v))
 	shift := operand.U8(2)
 	if e.bytes == 8 {
@@ -23,34 +24,70 @@ func (g *generator) tile(e elem, r, v int) {
 		g.SHLQ(shift, x)
 		return x
 	}
+	g.prefetchSums(load("c"), bytes("ldc"), r, v)
 	a, b, k := g.rowsAt(load("a"), bytes("rowA"), r), load("b"), load("k")
 	colA, rowB := bytes("colA"), bytes("rowB")
-	lanes := load("lanes")
-	m := g.maskOf(e, lanes)
-
+	ahead, step := load("ahead"), load("step")
 	sum := g.vectors(r * v)
 	for _, s := range sum {
 		g.zero(s)
 	}
-	g.Label("inner")
-	g.products(e, m, sum, a, b, r, v)
-	a.step(g, colA)
-	g.ADDQ(rowB, b)
-	g.DECQ(k)
-	g.JNZ(operand.LabelRef("inner"))
-	g.storeSums(e, m, sum, load("c"), bytes("ldc"), r, v)
+	inner := func(label string, m *mask) {
+		g.Label(label)
+		g.products(e, m, sum, a, b, r, v)
+		g.prefetch(ahead, v)
+		g.ADDQ(step, ahead)
+		a.step(g, colA)
+		g.ADDQ(rowB, b)
+		g.DECQ(k)
+		g.JNZ(operand.LabelRef(label))
+	}
+	lanes := load("lanes")
+	if !g.wide() {
+		// Loads by a mask of AVX2 are slow: a loop without them.
+		g.CMPQ(lanes, operand.U8(g.lanes(e)))
+		g.JNE(operand.LabelRef("part"))
+		inner("whole", nil)
+		g.storeSums(e, nil, "Whole", sum, load("c"), bytes("ldc"), r, v)
+		g.end()
+		g.Label("part")
+	}
+	m := g.maskOf(e, lanes)
+	inner("inner", &m)
+	g.storeSums(e, &m, "", sum, load("c"), bytes("ldc"), r, v)
 	g.end()
 }
 
+// prefetchSums fetches what is to be stored to or added to.
+func (g *generator) prefetchSums(c, ldc reg.GPVirtual, r, v int) {
+	for i := range r {
+		for j := 0; j < v*g.bytes; j += 64 {
+			g.PREFETCHT0(at(c, j))
+		}
+		if i < r-1 {
+			g.ADDQ(ldc, c)
+		}
+	}
+}
+
+// prefetch fetches as many bytes as a row of b of v vectors has: to the
+// second-level cache, since other things are used before them, but for the
+// wide tiles, of which there are few before the row is needed.
+func (g *generator) prefetch(p reg.GPVirtual, v int) {
+	for j := 0; j < v*g.bytes; j += 64 {
+		if v > 2 {
+			g.PREFETCHT0(at(p, j))
+		} else {
+			g.PREFETCHT1(at(p, j))
+		}
+	}
+}
+
 // products adds to each sum the product of an element of a and one of b.
-func (g *generator) products(e elem, m mask, sum []reg.VecVirtual, a rows, b reg.GPVirtual, r, v int) {
+func (g *generator) products(e elem, m *mask, sum []reg.VecVirtual, a rows, b reg.GPVirtual, r, v int) {
 	loadB := func(j int) reg.VecVirtual {
 		x := g.vector()
-		if j == v-1 {
-			g.load(e, m, at(b, j*g.bytes), x)
-		} else {
-			g.VMOVUPS(at(b, j*g.bytes), x)
-		}
+		g.loadLast(e, m, j == v-1, at(b, j*g.bytes), x)
 		return x
 	}
 	loadA := func(i int) reg.VecVirtual {
@@ -84,30 +121,41 @@ func (g *generator) products(e elem, m mask, sum []reg.VecVirtual, a rows, b reg
 	}
 }
 
+// loadLast loads a vector, by the mask if it is the last one and there is one.
+func (g *generator) loadLast(e elem, m *mask, last bool, p operand.Mem, x reg.VecVirtual) {
+	if last && m != nil {
+		g.load(e, *m, p, x)
+	} else {
+		g.VMOVUPS(p, x)
+	}
+}
+
 // storeSums stores the sums in c, or if add is set adds them to it.
-func (g *generator) storeSums(e elem, m mask, sum []reg.VecVirtual, c, ldc reg.GPVirtual, r, v int) {
+func (g *generator) storeSums(e elem, m *mask, suffix string, sum []reg.VecVirtual, c, ldc reg.GPVirtual, r, v int) {
 	add := g.Load(g.Param("add"), g.GP8())
 	g.TESTB(add, add)
-	g.JZ(operand.LabelRef("store"))
+	g.JZ(operand.LabelRef("store" + suffix))
 	p := g.GP64()
 	g.MOVQ(c, p)
 	for i := range r {
-		for j := range v - 1 {
-			g.add(e, at(p, j*g.bytes), sum[i*v+j])
+		for j := range v {
+			x := g.vector()
+			g.loadLast(e, m, j == v-1, at(p, j*g.bytes), x)
+			g.add(e, x, sum[i*v+j])
 		}
-		x := g.vector()
-		g.load(e, m, at(p, (v-1)*g.bytes), x)
-		g.add(e, x, sum[i*v+v-1])
 		if i < r-1 {
 			g.ADDQ(ldc, p)
 		}
 	}
-	g.Label("store")
+	g.Label("store" + suffix)
 	for i := range r {
-		for j := range v - 1 {
-			g.VMOVUPS(sum[i*v+j], at(c, j*g.bytes))
+		for j := range v {
+			if to := at(c, j*g.bytes); j == v-1 && m != nil {
+				g.store(e, *m, sum[i*v+j], to)
+			} else {
+				g.VMOVUPS(sum[i*v+j], to)
+			}
 		}
-		g.store(e, m, sum[i*v+v-1], at(c, (v-1)*g.bytes))
 		if i < r-1 {
 			g.ADDQ(ldc, c)
 		}

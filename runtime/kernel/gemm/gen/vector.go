@@ -40,7 +40,7 @@ func (g *generator) masks() {
 	if g.wide() {
 		return
 	}
-	g.StaticGlobal(g.isa.name + "Masks")
+	g.maskTable = g.StaticGlobal(g.isa.name + "Masks")
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i := range 8 {
 		g.AddDatum(8*i, operand.U64(^uint64(0)*uint64(1-i/4)))
@@ -58,8 +58,8 @@ func (g *generator) maskOf(e elem, n reg.GPVirtual) mask {
 		return mask{k: k}
 	}
 	y, table := g.YMM(), g.GP64()
-	g.LEAQ(operand.NewDataAddr(operand.Symbol{Name: g.isa.name + "Masks", Static: true}, 32), table)
-	g.IMULQ(operand.I32(-e.bytes), n, n)
+	g.LEAQ(g.maskTable.Offset(32), table)
+	g.IMUL3Q(operand.I8(-e.bytes), n, n)
 	g.VMOVUPS(operand.Mem{Base: table, Index: n, Scale: 1}, y)
 	return mask{y: y}
 }

@@ -1,9 +1,10 @@
-package kernel
+package vec
 
 import "golang.org/x/sys/cpu"
 
-// best is the greatest set that this machine and its operating system have.
-var best = func() Set {
+// Best returns the greatest set that this machine and its operating system
+// have.
+func Best() Set {
 	x := &cpu.X86
 	switch {
 	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C || !x.HasBMI2:
@@ -12,4 +13,4 @@ var best = func() Set {
 		return AVX2
 	}
 	return AVX512
-}()
+}

@@ -1,0 +1,135 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+)
+
+// A ColoTensorSpec says on which group a ColoTensor lies, how it is cut, and
+// how operators compute with it.
+type ColoTensorSpec struct {
+	env     *Env
+	pg      *ProcessGroup
+	dist    *DistSpec
+	compute *ComputeSpec // nil for none
+}
+
+var (
+	_ starlark.HasAttrs   = (*ColoTensorSpec)(nil)
+	_ starlark.Comparable = (*ColoTensorSpec)(nil)
+	_ arg.Described       = (*ColoTensorSpec)(nil)
+)
+
+// String returns s as a script writes it.
+func (s *ColoTensorSpec) String() string {
+	text := fmt.Sprintf("ColoTensorSpec(%v, dist_attr=%v", s.pg, s.dist)
+	if s.compute != nil {
+		text += fmt.Sprintf(", compute_attr=%v", s.compute)
+	}
+	return text + ")"
+}
+
+func (s *ColoTensorSpec) Describe() string     { return "a ColoTensorSpec with " + s.dist.String() }
+func (s *ColoTensorSpec) Type() string         { return "ColoTensorSpec" }
+func (s *ColoTensorSpec) Truth() starlark.Bool { return true }
+func (s *ColoTensorSpec) AttrNames() []string  { return attrNames("ColoTensorSpec") }
+func (s *ColoTensorSpec) Attr(name string) (starlark.Value, error) {
+	return s.env.attr("ColoTensorSpec", s, name)
+}
+
+// Freeze implements starlark.Value.
+func (s *ColoTensorSpec) Freeze() {
+	s.pg.Freeze()
+	if s.compute != nil {
+		s.compute.Freeze()
+	}
+}
+
+// Hash implements starlark.Value.
+func (s *ColoTensorSpec) Hash() (uint32, error) {
+	return 0, fmt.Errorf("unhashable type: ColoTensorSpec")
+}
+
+// CompareSameType implements starlark.Comparable. Specs are equal if their
+// fields are.
+func (s *ColoTensorSpec) CompareSameType(cmp syntax.Token, v starlark.Value, depth int) (bool, error) {
+	o := v.(*ColoTensorSpec)
+	same, err := starlark.EqualDepth(starlark.Tuple{s.pg, s.dist, s.computeAttr()}, starlark.Tuple{o.pg, o.dist, o.computeAttr()}, depth)
+	if err != nil {
+		return false, err
+	}
+	return equality("ColoTensorSpec", cmp, same)
+}
+
+// computeAttr returns the ComputeSpec or None.
+func (s *ColoTensorSpec) computeAttr() starlark.Value {
+	if s.compute == nil {
+		return starlark.None
+	}
+	return s.compute
+}
+
+// coloSpecArg is an argument that is a ColoTensorSpec.
+type coloSpecArg struct{ *ColoTensorSpec }
+
+// Unpack implements starlark.Unpacker.
+func (p *coloSpecArg) Unpack(v starlark.Value) error {
+	s, ok := v.(*ColoTensorSpec)
+	if !ok {
+		return arg.Bad(v, "a ColoTensorSpec", "")
+	}
+	p.ColoTensorSpec = s
+	return nil
+}
+
+func init() {
+	const example = ">>> spec = ColoTensorSpec(ProcessGroup(tp_degree=1), ShardSpec([0], [1]))\n"
+	row := func(name, doc, want string, get func(s *ColoTensorSpec) starlark.Value) *Row {
+		return &Row{Name: "ColoTensorSpec." + name, Doc: doc + example + ">>> spec." + name + "\n" + want,
+			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) { return get(x.(*ColoTensorSpec)), nil }}
+	}
+	register(&Row{
+		Name: "ColoTensorSpec",
+		Doc: "ColoTensorSpec(pg, dist_attr=ReplicaSpec(), compute_attr=None) returns what a ColoTensor is to be: on which ProcessGroup, how it is cut, and how operators compute with it.\n" +
+			"None for pg stands for ProcessGroup(). The product of the num_partitions of a ShardSpec is\n" +
+			"the tensor-parallel degree of pg, or else that is an error. Specs are equal if their three\n" +
+			"attributes are.\n" + example +
+			">>> spec == ColoTensorSpec(ProcessGroup(tp_degree=1), ShardSpec([0], [1]))\nTrue",
+		Fn: newColoTensorSpec,
+	}, row("pg", "pg is the ProcessGroup.\n", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
+		func(s *ColoTensorSpec) starlark.Value { return s.pg },
+	), row("dist_attr", "dist_attr is the ShardSpec or ReplicaSpec.\n", "ShardSpec([0], [1])",
+		func(s *ColoTensorSpec) starlark.Value { return s.dist },
+	), row("compute_attr", "compute_attr is the ComputeSpec, or None.\n", "",
+		(*ColoTensorSpec).computeAttr,
+	))
+}
+
+func newColoTensorSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		pg      starlark.Value
+		dist    = distSpecArg{e.replicaSpec()}
+		compute computeSpecArg
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "pg", &pg, "dist_attr??", &dist, "compute_attr??", &compute); err != nil {
+		return nil, err
+	}
+	var group processGroupArg
+	if pg == starlark.None {
+		all, err := e.defaultProcessGroup()
+		if err != nil {
+			return nil, err
+		}
+		group = processGroupArg{all}
+	} else if err := arg.Set(b.Name(), "pg", &group, pg); err != nil {
+		return nil, err
+	}
+	if err := checkSpec(b.Name(), "dist_attr", group.ProcessGroup, dist.DistSpec); err != nil {
+		return nil, err
+	}
+	return &ColoTensorSpec{e, group.ProcessGroup, dist.DistSpec, compute.ComputeSpec}, nil
+}

@@ -1,0 +1,343 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A CommSpec is one step that takes a tensor from a ShardingSpec to another, as
+// ColossalAI has it, with its gradient.
+type CommSpec struct {
+	env         *Env
+	pattern     *commPattern
+	spec        *ShardingSpec // before the step
+	gather      []int         // the dims that are joined, from the front; nil where none is
+	shard       []int         // the dims that are cut
+	axes        []int         // the mesh dims along which ranks communicate
+	axis        starlark.Value
+	forwardOnly bool
+	mix         bool
+}
+
+var (
+	_ starlark.HasAttrs   = (*CommSpec)(nil)
+	_ starlark.Comparable = (*CommSpec)(nil)
+	_ arg.Described       = (*CommSpec)(nil)
+)
+
+// String returns c as a script writes it, but for the ShardingSpec, of which
+// the sequence stands there.
+func (c *CommSpec) String() string {
+	text := fmt.Sprintf("CommSpec(CollectiveCommPattern.%s, %v", c.pattern.name, c.spec)
+	for _, p := range []struct {
+		name string
+		dims []int
+	}{{"gather_dim", c.gather}, {"shard_dim", c.shard}} {
+		if p.dims != nil {
+			text += fmt.Sprintf(", %s=%v", p.name, c.dimsValue(p.dims))
+		}
+	}
+	text += fmt.Sprintf(", logical_process_axis=%v", c.axis)
+	if c.forwardOnly {
+		text += ", forward_only=True"
+	}
+	if c.mix {
+		text += ", mix_gather=True"
+	}
+	return text + ")"
+}
+
+func (c *CommSpec) Describe() string      { return "a CommSpec of " + c.pattern.name }
+func (c *CommSpec) Type() string          { return "CommSpec" }
+func (c *CommSpec) Freeze()               {} // it cannot be changed
+func (c *CommSpec) Truth() starlark.Bool  { return true }
+func (c *CommSpec) Hash() (uint32, error) { return starlark.String(c.String()).Hash() }
+func (c *CommSpec) AttrNames() []string   { return attrNames("CommSpec") }
+func (c *CommSpec) Attr(name string) (starlark.Value, error) {
+	return c.env.attr("CommSpec", c, name)
+}
+
+// CompareSameType implements starlark.Comparable. CommSpecs are equal if their
+// attributes are.
+func (c *CommSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
+	o := v.(*CommSpec)
+	return equality("CommSpec", cmp, c.spec.equals(o.spec) && c.String() == o.String())
+}
+
+// dimsValue returns dims as scripts have them: a list where the step is a mixed
+// gather, else the one that there is, or None.
+func (c *CommSpec) dimsValue(dims []int) starlark.Value {
+	switch {
+	case dims == nil:
+		return starlark.None
+	case c.pattern.mixed:
+		return intList(dims)
+	}
+	return starlark.MakeInt(dims[0])
+}
+
+// A commPattern is a kind of step.
+type commPattern struct {
+	name, doc     string
+	gather, shard bool // joins a dim, cuts a dim
+	mixed         bool // takes several dims
+	// cost returns what the step and its gradient cost, on the mesh of the
+	// ranks that communicate, which has one dim unless the pattern is mixed.
+	cost func(m *mesh.Mesh, size float64) (forward, backward float64)
+	// act carries out the step among the ranks of g, of which the caller is
+	// one, and records its gradient; nil for a mixed one.
+	act func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+// commPatternArg is an argument that is a member of CollectiveCommPattern.
+type commPatternArg struct{ *commPattern }
+
+// Unpack implements starlark.Unpacker.
+func (p *commPatternArg) Unpack(v starlark.Value) error {
+	m, err := toEnum("CollectiveCommPattern", v)
+	if err != nil {
+		return err
+	}
+	p.commPattern = findPattern(m.name)
+	return nil
+}
+
+// findPattern returns the pattern called name.
+func findPattern(name string) *commPattern {
+	return commPatterns[slices.IndexFunc(commPatterns, func(p *commPattern) bool { return p.name == name })]
+}
+
+func makeCommSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		pattern             commPatternArg
+		spec                shardingSpecArg
+		gather, shard, axis starlark.Value
+		forwardOnly, mix    arg.Bool
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "comm_pattern", &pattern, "sharding_spec", &spec, "gather_dim??", &gather, "shard_dim??", &shard,
+		"logical_process_axis??", &axis, "forward_only?", &forwardOnly, "mix_gather?", &mix); err != nil {
+		return nil, err
+	}
+	c := &CommSpec{env: e, pattern: pattern.commPattern, spec: spec.ShardingSpec, forwardOnly: bool(forwardOnly), mix: bool(mix)}
+	if c.mix && !c.pattern.mixed {
+		return nil, &op.ArgError{Func: b.Name(), Param: "mix_gather", Got: "True with " + c.pattern.name, Want: "MIXGATHER_FWD_SPLIT_BWD"}
+	}
+	var err error
+	if c.gather, err = c.dims(b.Name(), "gather_dim", gather); err != nil {
+		return nil, err
+	}
+	if c.shard, err = c.dims(b.Name(), "shard_dim", shard); err != nil {
+		return nil, err
+	}
+	if err := c.setAxes(b.Name(), axis); err != nil {
+		return nil, err
+	}
+	return c, c.complete(b.Name())
+}
+
+// dims returns v, the argument called param of fn, as dims of the tensor; nil
+// if v is.
+func (c *CommSpec) dims(fn, param string, v starlark.Value) ([]int, error) {
+	if v == nil {
+		return nil, nil
+	}
+	list, err := arg.ToInts(v)
+	if err != nil {
+		return nil, arg.In(fn, param, err)
+	}
+	if !c.pattern.mixed && len(list) != 1 {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "one dim"}
+	}
+	for i, d := range list {
+		if list[i], err = arg.Dim(fn, param, d, c.spec.shape); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// setAxes takes over v, the argument logical_process_axis of fn.
+func (c *CommSpec) setAxes(fn string, v starlark.Value) error {
+	d := c.spec.mesh
+	if v == nil {
+		c.axis = starlark.None
+		if d.m.NDim() == 1 {
+			c.axis, c.axes = starlark.MakeInt(0), []int{0}
+		}
+		return nil
+	}
+	list, single := arg.List{v}, true
+	switch v.(type) {
+	case *starlark.List, starlark.Tuple:
+		single = false
+		if err := list.Unpack(v); err != nil {
+			return err
+		}
+	}
+	axes := make([]int, len(list))
+	values := make([]starlark.Value, len(list))
+	for i, item := range list {
+		a, err := d.dim(fn, "logical_process_axis", item)
+		if err != nil {
+			return err
+		}
+		axes[i], values[i] = a, starlark.MakeInt(a)
+	}
+	c.axes, c.axis = axes, starlark.NewList(values)
+	if single {
+		c.axis = values[0]
+	}
+	return nil
+}
+
+// complete checks for the function fn that c has the dims and the axes that its
+// pattern needs, and fills in those that follow from others.
+func (c *CommSpec) complete(fn string) error {
+	p := c.pattern
+	if p.mixed {
+		return c.completeMixed(fn)
+	}
+	missing := func(param string) error {
+		return &op.ArgError{Func: fn, Param: param, Got: "None", Want: "a dim of the tensor", Rule: p.name}
+	}
+	c.fillDims()
+	if p.gather && c.gather == nil {
+		return missing("gather_dim")
+	}
+	if p.shard && c.shard == nil {
+		return missing("shard_dim")
+	}
+	if len(c.axes) == 0 {
+		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "a mesh dim, or a list of them", Rule: p.name}
+	}
+	for i, a := range c.axes {
+		if slices.Contains(c.axes[:i], a) {
+			return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "each mesh dim once"}
+		}
+	}
+	return nil
+}
+
+// fillDims gives a pattern in which one dim counts that dim under both names.
+func (c *CommSpec) fillDims() {
+	if c.pattern.gather == c.pattern.shard {
+		return
+	}
+	if c.gather == nil {
+		c.gather = c.shard
+	}
+	if c.shard == nil {
+		c.shard = c.gather
+	}
+}
+
+// completeMixed is complete of a mixed gather. What is joined and in which
+// order the sharding spec says; the other arguments must not contradict it.
+func (c *CommSpec) completeMixed(fn string) error {
+	cut, axes := c.spec.cut()
+	for _, given := range []struct {
+		param string
+		dims  []int
+	}{{"gather_dim", c.gather}, {"shard_dim", c.shard}} {
+		if given.dims != nil && !slices.Equal(slices.Sorted(slices.Values(given.dims)), cut) {
+			return &op.ArgError{Func: fn, Param: given.param, Got: fmt.Sprint(intList(given.dims)), Want: fmt.Sprintf("the dims %v", intList(cut)),
+				Rule: "those that " + c.spec.String() + " cuts"}
+		}
+	}
+	if !c.axesFit(cut, axes) {
+		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "what " + c.spec.String() + " says",
+			Rule: "the mesh dims of gather_dim in its order, or for one dim [1, 1], row by row, or [0, 0], column by column"}
+	}
+	c.fillMixed()
+	return nil
+}
+
+// fillMixed gives a mixed gather the dims that are not given, and the mesh dims
+// that its sharding spec has.
+func (c *CommSpec) fillMixed() {
+	cut, axes := c.spec.cut()
+	if c.gather == nil {
+		c.gather = cut
+	}
+	if c.shard == nil {
+		c.shard = c.gather
+	}
+	c.axes = axes
+}
+
+// cut returns the dims of the tensor that are cut, and the mesh dims that cut
+// them, in the order of the dims.
+func (s *ShardingSpec) cut() (dims, axes []int) {
+	for d, list := range s.axes {
+		if len(list) > 0 {
+			dims = append(dims, d)
+			axes = append(axes, list...)
+		}
+	}
+	return dims, axes
+}
+
+// axesFit reports whether the axes that are given describe how the sharding
+// spec of a mixed gather cuts the dims in cut, along the mesh dims in axes.
+func (c *CommSpec) axesFit(cut, axes []int) bool {
+	switch {
+	case c.axes == nil || len(axes) < 2 || slices.Equal(c.axes, axes):
+		return true
+	case len(cut) == 1:
+		order := 0
+		if slices.IsSorted(axes) {
+			order = 1
+		}
+		return slices.Equal(c.axes, []int{order, order})
+	}
+	var want []int
+	for _, d := range c.gather {
+		want = append(want, c.spec.axes[d]...)
+	}
+	return slices.Equal(c.axes, want)
+}
+
+// submesh returns the mesh of the ranks that communicate with the caller, or if
+// it is not in the mesh, with the first one. Its dims are in the order of the
+// axes, of which there is at least one.
+func (c *CommSpec) submesh() *mesh.Mesh {
+	d := c.spec.mesh
+	order := slices.Clone(c.axes)
+	for a := range d.m.NDim() {
+		if !slices.Contains(order, a) {
+			order = append(order, a)
+		}
+	}
+	dims := make([]int, len(c.axes))
+	for i := range dims {
+		dims[i] = i
+	}
+	return d.m.Permute(order...).Sub(d.near(), dims...)
+}
+
+// cost returns what c and its gradient cost. The size counts elements of what a
+// device holds.
+func (c *CommSpec) cost() (forward, backward float64) {
+	size := shape.Shape(c.spec.deviceShape()).Numel()
+	if len(c.axes) > 0 { // else it is a mixed gather of what is whole
+		m := c.submesh()
+		if !c.pattern.mixed {
+			m = m.Flatten()
+		}
+		forward, backward = c.pattern.cost(m, float64(size))
+	}
+	if c.forwardOnly {
+		backward = 0
+	}
+	return forward, backward
+}

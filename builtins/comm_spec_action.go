@@ -1,0 +1,197 @@
+package builtins
+
+import (
+	"slices"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// commPatterns are the kinds of steps, by the costs and actions of ColossalAI's
+// CommSpec (colossalai/tensor/comm_spec.py, v0.2.8); but a pure split costs
+// nothing, as its documentation says.
+var commPatterns = []*commPattern{
+	{
+		name: "GATHER_FWD_SPLIT_BWD", gather: true,
+		doc:  "an all-gather along gather_dim, whose gradient is this rank's block of the result's, with no sum.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllGatherCost(size, 0), 0 },
+		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.env.rank.Mirror("all_gather", x, c.gatherAlong(g, c.gather[0]), c.splitAlong(g, c.gather[0]))
+		},
+	}, {
+		name: "SPLIT_FWD_GATHER_BWD", shard: true,
+		doc:  "this rank's block along shard_dim, whose gradient is an all-gather. A dim is cut as x.chunk(n, dim) cuts it.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllGatherCost(size, 0) },
+		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.env.rank.Mirror("split", x, c.splitAlong(g, c.shard[0]), c.gatherAlong(g, c.shard[0]))
+		},
+	}, {
+		name: "ALL2ALL_FWD_ALL2ALL_BWD", gather: true, shard: true,
+		doc: "an all-to-all that cuts shard_dim and joins gather_dim, whose gradient is one with the dims exchanged.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) {
+			return m.AllToAllCost(size, 0), m.AllToAllCost(size, 0)
+		},
+		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.env.rank.Run(g, runtime.Collective{Op: "all_to_all", Dim: c.shard[0], Concat: c.gather[0]}, x)
+		},
+	}, {
+		name: "ALLREDUCE_FWD_IDENTITY_BWD",
+		doc:  "a sum over the ranks, whose gradient is the result's, with no sum.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllReduceCost(size, 0), 0 },
+		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.env.rank.Mirror("all_reduce", x, c.sum(g), c.copy)
+		},
+	}, {
+		name: "IDENTITY_FWD_ALLREDUCE_BWD",
+		doc:  "a copy, whose gradient is the sum of the result's over the ranks.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllReduceCost(size, 0) },
+		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.env.rank.Mirror("identity", x, c.copy, c.sum(g))
+		},
+	}, {
+		name: "MIXGATHER_FWD_SPLIT_BWD", mixed: true,
+		doc:  "an all-gather along all the dims that the sharding spec cuts at once, whose gradient is this rank's block.",
+		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.MixGatherCost(size), 0 },
+	},
+}
+
+// gatherAlong is the action that joins the ranks' tensors along dim.
+func (c *CommSpec) gatherAlong(g *runtime.Group, dim int) runtime.Action {
+	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.env.rank.Run(g, runtime.Collective{Op: "all_gather", Dim: dim}, x)
+	}
+}
+
+// splitAlong is the action that keeps this rank's block along dim.
+func (c *CommSpec) splitAlong(g *runtime.Group, dim int) runtime.Action {
+	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		k := &chain{e: c.env, fn: convertFn}
+		blocks := k.all("chunk", []*tensor.Tensor{x}, g.Size(), op.Int1(g.Size()), op.Int1(dim))
+		y := k.do("clone", []*tensor.Tensor{blocks[g.Rank()]})
+		return y, k.err
+	}
+}
+
+// sum is the action that adds up the ranks' tensors.
+func (c *CommSpec) sum(g *runtime.Group) runtime.Action {
+	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.env.rank.Run(g, runtime.Collective{Op: "all_reduce", Reduce: "sum"}, x)
+	}
+}
+
+// copy is the action that copies.
+func (c *CommSpec) copy(x *tensor.Tensor) (*tensor.Tensor, error) {
+	return c.env.rank.Do("clone", []*tensor.Tensor{x})
+}
+
+// mixGather gathers all that the sharding spec cuts, at once: the blocks of all
+// ranks come in one call, one after another, and are put in their places.
+func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
+	order, _ := axisOrder(c.spec.mesh.m.NDim(), c.spec.axes)
+	l, err := c.spec.layout(order)
+	if err != nil {
+		return nil, err
+	}
+	me := c.env.rank.ID()
+	if !slices.Equal(x.Shape(), l.LocalShape(me)) {
+		return nil, &op.ArgError{Func: convertFn, Param: "x", Got: op.Describe(x), Want: "shape " + mesh.Tuple(l.LocalShape(me)), Rule: "what this rank holds of " + c.spec.Describe()}
+	}
+	var cut []int // the dims of the layout's mesh that cut
+	for i, p := range l.Placements() {
+		if !p.IsReplicate() {
+			cut = append(cut, i)
+		}
+	}
+	g, err := c.env.rank.SharedGroup(l.Mesh().Line(me, cut...))
+	if err != nil {
+		return nil, err
+	}
+	join := func(x *tensor.Tensor) (*tensor.Tensor, error) { return c.assemble(g, l, cut, x) }
+	own := func(x *tensor.Tensor) (*tensor.Tensor, error) { return c.ownBlock(l, x) }
+	return c.env.rank.Mirror("all_gather", x, join, own)
+}
+
+// assemble returns the tensor whose blocks the ranks of g hold, as l says: a
+// line of l's mesh along the dims in cut.
+func (c *CommSpec) assemble(g *runtime.Group, l *mesh.Placed, cut []int, x *tensor.Tensor) (*tensor.Tensor, error) {
+	k := &chain{e: c.env, fn: convertFn}
+	flat := k.do("reshape", []*tensor.Tensor{x}, op.IntsN(x.Numel()))
+	if k.err != nil {
+		return nil, k.err
+	}
+	all, err := c.env.rank.Run(g, runtime.Collective{Op: "all_gather"}, flat)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]*tensor.Tensor, g.Size())
+	at := 0
+	for i, r := range g.Ranks() {
+		s := l.LocalShape(r)
+		n := shape.Shape(s).Numel()
+		part := k.do("narrow", []*tensor.Tensor{all}, op.Int1(0), op.Int1(at), op.Int1(n))
+		blocks[i] = k.do("reshape", []*tensor.Tensor{part}, op.IntsN(s...))
+		at += n
+	}
+	for _, i := range slices.Backward(cut) { // the innermost first
+		dim, _ := l.Placements()[i].Shard()
+		var rows []*tensor.Tensor
+		for row := range slices.Chunk(blocks, l.Mesh().Shape()[i]) {
+			rows = append(rows, k.do("cat", row, op.Int1(dim)))
+		}
+		blocks = rows
+	}
+	if len(cut) == 0 {
+		return k.do("clone", blocks), k.err
+	}
+	return blocks[0], k.err
+}
+
+// ownBlock returns what this rank holds of x in l.
+func (c *CommSpec) ownBlock(l *mesh.Placed, x *tensor.Tensor) (*tensor.Tensor, error) {
+	k := &chain{e: c.env, fn: convertFn}
+	b, _ := l.Box(c.env.rank.ID())
+	for d, n := range b.Shape() {
+		x = k.do("narrow", []*tensor.Tensor{x}, op.Int1(d), op.Int1(b.Lo[d]), op.Int1(n))
+	}
+	return k.do("clone", []*tensor.Tensor{x}), k.err
+}
+
+// convertFn is the name of the method that carries out a CommSpec.
+const convertFn = "convert_spec_to_action"
+
+// convertSpec carries out CommSpec.convert_spec_to_action.
+func convertSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x oneTensor
+	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &x); err != nil {
+		return nil, err
+	}
+	y, err := b.Receiver().(*CommSpec).convert(b.Name(), x.t)
+	if err != nil {
+		return nil, err
+	}
+	return e.wrapOrNone(y), nil
+}
+
+// convert carries out c on x for the method fn: nil outside the mesh.
+func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) {
+	if !c.spec.mesh.holds(c.env.rank.ID()) {
+		return nil, nil
+	}
+	if n := len(c.spec.shape); (c.pattern.gather || c.pattern.shard) && x.Ndim() != n {
+		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + countWord(n, "dim"), Rule: "as the sharding spec has"}
+	}
+	if c.pattern.mixed {
+		return c.mixGather(x)
+	}
+	g, err := c.env.rank.SharedGroup(c.submesh().Ranks())
+	if err != nil {
+		return nil, err
+	}
+	return c.pattern.act(c, g, x)
+}

@@ -1,0 +1,385 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
+	"tpsh/runtime/tensor"
+)
+
+// formatPlaced returns what a script sees of a distributed tensor: how it lies,
+// and this rank's block.
+func (e *Env) formatPlaced(t *tensor.Tensor) string {
+	l := t.Layout()
+	head := fmt.Sprintf("DTensor(%s, placements=%s, mesh=%s", op.Describe(t), mesh.List(l.Placements()), l.Mesh().Short())
+	box, ok := l.Box(e.rank.ID())
+	if !ok {
+		return head + ", not on this rank)"
+	}
+	return head + fmt.Sprintf(", block %v)\n%s", box, tensor.Format(t.Local()))
+}
+
+// placedArg returns t, which is the argument called param of fn and must be a
+// distributed tensor.
+func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+	x, ok := v.(*Tensor)
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a distributed tensor"}
+	}
+	t, err := x.get()
+	if err == nil && !t.Placed() {
+		err = &op.ArgError{Func: fn, Param: param, Got: "a plain tensor " + op.Describe(t), Want: "a distributed tensor", Rule: "distribute_tensor and DTensor.from_local make them"}
+	}
+	return t, err
+}
+
+// plainOnly returns an error if t, an argument of fn, is a distributed tensor.
+func plainOnly(fn, param string, t *tensor.Tensor) error {
+	if t == nil || !t.Placed() {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Param: param, Got: shard.Describe(t), Want: "a plain tensor", Rule: ".to_local() gives this rank's block, .full_tensor() the whole"}
+}
+
+// plainArg returns v, the argument called param of fn, which must be a plain
+// tensor.
+func (e *Env) plainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+	t, err := e.tensorArg(fn, param, v)
+	if err == nil {
+		err = plainOnly(fn, param, t)
+	}
+	return t, err
+}
+
+// whole returns t with its elements at hand: of a distributed tensor the whole,
+// which communicates unless it is replicated. Every rank of its mesh calls it.
+func (e *Env) whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if !t.Placed() {
+		return t, nil
+	}
+	return e.rank.Shard.Full(fn, t.Detach(), nil)
+}
+
+// layoutArgs returns the layout of a tensor of a shape on the mesh m, as the
+// function fn was given it. No placements are all Replicate.
+func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (*mesh.Placed, error) {
+	list := []mesh.Placement(p.V)
+	if !p.Set {
+		list = make([]mesh.Placement, m.NDim())
+	}
+	l, err := e.rank.Layouts().Place(m, s, list)
+	return l, ofMesh(fn, err)
+}
+
+// fromLocal carries out DTensor.from_local.
+func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		fn    = b.Name()
+		x     starlark.Value
+		m     optMesh
+		p     optPlacements
+		sizes arg.Opt[arg.Shape, *arg.Shape]
+		check arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check); err != nil {
+		return nil, err
+	}
+	t, err := e.plainArg(fn, "x", x)
+	if err != nil {
+		return nil, err
+	}
+	dm, err := e.worldMesh(m)
+	if err != nil {
+		return nil, err
+	}
+	s := shape.Shape(sizes.V)
+	if !sizes.Set {
+		if s, err = sizeOfParts(fn, dm, t.Shape(), p); err != nil {
+			return nil, err
+		}
+	}
+	l, err := e.layoutArgs(fn, dm, s, p)
+	if err != nil {
+		return nil, err
+	}
+	y, err := e.rank.Shard.FromLocal(t, l)
+	if err != nil {
+		return nil, e.unevenHint(fn, err, sizes.Set)
+	}
+	if check {
+		if err := e.rank.Shard.CheckReplicas(fn, y); err != nil {
+			return nil, err
+		}
+	}
+	return e.wrap(y), nil
+}
+
+// unevenHint gives an error about a block the name of the script's function, and
+// says how blocks of different sizes are stated.
+func (e *Env) unevenHint(fn string, err error, sized bool) error {
+	bad, ok := err.(*op.ArgError)
+	if !ok {
+		return err
+	}
+	bad.Func = fn
+	if !sized && bad.Param == "x" {
+		bad.Rule += "; blocks of different sizes need shape="
+	}
+	return bad
+}
+
+// worldMesh returns the mesh that was given, or that of all ranks in a line.
+func (e *Env) worldMesh(m optMesh) (*mesh.Mesh, error) {
+	if m.Set {
+		return m.V.Mesh(), nil
+	}
+	all, err := mesh.New([]int{e.rank.Size()}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.rank.Layouts().Mesh(all), nil
+}
+
+// sizeOfParts returns the shape of a tensor whose blocks all have shape s.
+func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape.Shape, error) {
+	s = append(shape.Shape{}, s...)
+	if p.Set && len(p.V) == m.NDim() {
+		list, err := mesh.Normalize(p.V, s)
+		if err != nil {
+			return nil, ofMesh(fn, err)
+		}
+		for i, q := range list {
+			if d, ok := q.Shard(); ok {
+				s[d] *= m.Shape()[i]
+			}
+		}
+	}
+	return s, nil
+}
+
+// distributeTensor carries out distribute_tensor.
+func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		fn  = b.Name()
+		x   starlark.Value
+		m   optMesh
+		p   optPlacements
+		src = arg.OptInt{Set: true}
+	)
+	if err := arg.Unpack(fn, args, kwargs, "x|tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "src_data_rank?", &src); err != nil {
+		return nil, err
+	}
+	t, err := e.tensorArg(fn, "x", x)
+	if err != nil {
+		return nil, err
+	}
+	dm, err := e.worldMesh(m)
+	if err != nil {
+		return nil, err
+	}
+	if t.Placed() && !m.Set {
+		dm = t.Layout().Mesh()
+	}
+	l, err := e.layoutArgs(fn, dm, t.Shape(), p)
+	if err != nil {
+		return nil, err
+	}
+	if t.Placed() {
+		if t.Layout() == l {
+			return x, nil
+		}
+		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(t), Want: "a plain tensor, or one that lies so already", Rule: ".redistribute() moves a distributed tensor"}
+	}
+	if l.IsPartial() {
+		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)", Rule: "DTensor.from_local(x, mesh, [Partial()]) takes summands"}
+	}
+	y, err := e.distribute(fn, t, l, src)
+	if err != nil {
+		return nil, err
+	}
+	if t.RequiresGrad() {
+		if err := require(fn, y); err != nil {
+			return nil, err
+		}
+	}
+	return e.wrap(y), nil
+}
+
+// distribute returns the tensor that the rank at place src of l's mesh has in t,
+// or if src is None what each rank has there.
+func (e *Env) distribute(fn string, t *tensor.Tensor, l *mesh.Placed, src arg.OptInt) (*tensor.Tensor, error) {
+	if !src.Set {
+		return e.rank.Shard.Block(t, l)
+	}
+	ranks := l.Mesh().Ranks()
+	if src.V < 0 || int(src.V) >= len(ranks) {
+		return nil, &op.ArgError{Func: fn, Param: "src_data_rank", Got: fmt.Sprint(src.V), Want: fmt.Sprintf("0..%d or None", len(ranks)-1), Rule: "a place in the mesh " + l.Mesh().Short()}
+	}
+	return e.rank.Shard.Distribute(t, l, ranks[src.V])
+}
+
+// A dtensorCreator makes DTensor.zeros and its like: fill returns a replicated
+// tensor's layout filled.
+func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error)) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var (
+			fn    = b.Name()
+			sizes arg.Shape
+			v     starlark.Value
+			m     optMesh
+			p     optPlacements
+			dt    arg.OptDType
+			req   arg.Bool
+		)
+		params := []any{"shape|size", &sizes, "mesh|device_mesh?", &m, "placements?", &p, "dtype?", &dt, "requires_grad?", &req}
+		if value {
+			params = append([]any{"shape|size", &sizes, "value|fill_value", &v}, params[2:]...)
+		}
+		if err := arg.Unpack(fn, args, kwargs, params...); err != nil {
+			return nil, err
+		}
+		dm, err := e.worldMesh(m)
+		if err != nil {
+			return nil, err
+		}
+		l, err := e.layoutArgs(fn, dm, shape.Shape(sizes), p)
+		if err != nil {
+			return nil, err
+		}
+		if l.IsPartial() {
+			return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)"}
+		}
+		t, err := make(e, fn, l, dt, v)
+		if err != nil {
+			return nil, err
+		}
+		if req {
+			if err := require(fn, t); err != nil {
+				return nil, err
+			}
+		}
+		return e.wrap(t), nil
+	}
+}
+
+// filled returns a tensor placed as l whose elements are v.
+func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tensor) (*tensor.Tensor, error) {
+	s := shape.Shape(l.LocalShape(e.rank.ID()))
+	if s == nil {
+		s = make(shape.Shape, max(1, len(l.Shape())))
+	}
+	d := op.None
+	if dt.Set {
+		d = op.Int1(int(dt.V.D))
+	}
+	restore := e.rank.Tape.SetEnabled(false)
+	defer restore()
+	block, err := e.rank.Do("full", []*tensor.Tensor{v}, op.IntsN(s...), d)
+	if err != nil {
+		return nil, named(fn, err)
+	}
+	return e.rank.Shard.FromLocal(block, l)
+}
+
+// constant returns what fills a tensor with the number v.
+func constant(v float64) func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+	return func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, _ starlark.Value) (*tensor.Tensor, error) {
+		if !dt.Set {
+			dt.V.D, dt.Set = e.rank.Ops().Float, true
+		}
+		return e.filled(fn, l, dt, tensor.Number(v))
+	}
+}
+
+// fullOf fills a tensor with the number of a script.
+func fullOf(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
+	x, err := toOperand(v)
+	if err != nil {
+		return nil, arg.In(fn, "value", err)
+	}
+	return e.filled(fn, l, dt, x)
+}
+
+// drawnBy returns what fills a tensor with random numbers, by the operator
+// called name.
+func drawnBy(name string) func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+	return func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
+		like, err := constant(0)(e, fn, l, dt, v)
+		if err != nil {
+			return nil, err
+		}
+		t, err := e.rank.Do(name, []*tensor.Tensor{like}, op.None)
+		return t, named(fn, err)
+	}
+}
+
+// named gives an error of an operator the name of the script's function.
+func named(fn string, err error) error {
+	if bad, ok := err.(*op.ArgError); ok {
+		bad.Func = fn
+	}
+	return err
+}
+
+// redistribute carries out DTensor.redistribute.
+func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m     optMesh
+		p     optPlacements
+		async arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "mesh|device_mesh?", &m, "placements?", &p, "async_op?", &async); err != nil {
+		return nil, err
+	}
+	dm := t.Layout().Mesh()
+	if m.Set {
+		dm = m.V.Mesh()
+	}
+	if !p.Set {
+		if !m.Set || dm.NDim() != t.Layout().Mesh().NDim() {
+			return nil, &op.ArgError{Func: fn, Param: "placements", Got: "None", Want: fmt.Sprintf("%d placements", dm.NDim()), Rule: "one for each dim of the mesh " + dm.Short()}
+		}
+		p = optPlacements{V: t.Layout().Placements(), Set: true}
+	}
+	l, err := e.layoutArgs(fn, dm, t.Shape(), p)
+	if err != nil {
+		return nil, err
+	}
+	if async {
+		return e.redistributeAsync(fn, t, l)
+	}
+	y, err := e.rank.Shard.Redistribute(fn, t, l)
+	if err != nil {
+		return nil, err
+	}
+	return e.wrap(y), nil
+}
+
+// redistributeAsync returns the tensor moved, and the work of moving it.
+func (e *Env) redistributeAsync(fn string, t *tensor.Tensor, l *mesh.Placed) (starlark.Value, error) {
+	y, err := e.rank.Shard.Redistribute(fn, t, l)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.Tuple{e.wrap(y), &Work{e, e.rank.Completed(y)}}, nil
+}
+
+// gradLayout returns the layout that grad_placements gives the gradient of t;
+// nil if they are None.
+func (e *Env) gradLayout(fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (*mesh.Placed, error) {
+	var p optPlacements
+	if err := arg.Unpack(fn, args, kwargs, "grad_placements?", &p); err != nil || !p.Set {
+		return nil, err
+	}
+	l, err := e.layoutArgs(fn, t.Layout().Mesh(), t.Shape(), p)
+	return l, ofParam(fn, "grad_placements", err)
+}
+
+// localShape returns the shape of this rank's block.
+func (e *Env) localShape(t *tensor.Tensor) starlark.Tuple { return shapeTuple(t.Local().Shape()) }

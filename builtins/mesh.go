@@ -1,0 +1,178 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+)
+
+// A DeviceMesh is an n-dimensional array of ranks as scripts have it. Its mesh
+// is one of the rank's Layouts, so that equal ones are one pointer.
+type DeviceMesh struct {
+	env *Env
+	m   *mesh.Mesh
+}
+
+var (
+	_ grouped             = (*DeviceMesh)(nil)
+	_ starlark.HasAttrs   = (*DeviceMesh)(nil)
+	_ starlark.Mapping    = (*DeviceMesh)(nil)
+	_ starlark.Comparable = (*DeviceMesh)(nil)
+	_ arg.Described       = (*DeviceMesh)(nil)
+)
+
+// deviceMesh returns m as scripts have it.
+func (e *Env) deviceMesh(m *mesh.Mesh) *DeviceMesh {
+	return &DeviceMesh{e, e.rank.Layouts().Mesh(m)}
+}
+
+// Mesh returns the mesh that d stands for.
+func (d *DeviceMesh) Mesh() *mesh.Mesh { return d.m }
+
+// String returns d as a script writes it:
+// DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp")).
+func (d *DeviceMesh) String() string {
+	return `DeviceMesh("cpu", ` + strings.TrimPrefix(d.m.String(), "DeviceMesh(")
+}
+
+func (d *DeviceMesh) Describe() string     { return "a DeviceMesh of " + d.m.Short() }
+func (d *DeviceMesh) Type() string         { return "DeviceMesh" }
+func (d *DeviceMesh) Freeze()              {} // it cannot be changed
+func (d *DeviceMesh) Truth() starlark.Bool { return true }
+func (d *DeviceMesh) AttrNames() []string  { return attrNames("DeviceMesh") }
+func (d *DeviceMesh) Attr(name string) (starlark.Value, error) {
+	return d.env.attr("DeviceMesh", d, name)
+}
+
+// Hash implements starlark.Value: equal meshes have one hash.
+func (d *DeviceMesh) Hash() (uint32, error) {
+	return starlark.String(fmt.Sprint(d.m.Shape(), d.m.Ranks())).Hash()
+}
+
+// CompareSameType implements starlark.Comparable.
+func (d *DeviceMesh) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
+	return equality("DeviceMesh", cmp, d.equals(v.(*DeviceMesh)))
+}
+
+// equals reports whether two meshes hold the same ranks in the same shape; names
+// and costs do not count.
+func (d *DeviceMesh) equals(o *DeviceMesh) bool {
+	return d.m == o.m || slices.Equal(d.m.Shape(), o.m.Shape()) && slices.Equal(d.m.Ranks(), o.m.Ranks())
+}
+
+// equality answers the comparison cmp of two values of a type that has no
+// order.
+func equality(typ string, cmp syntax.Token, same bool) (bool, error) {
+	switch cmp {
+	case syntax.EQL:
+		return same, nil
+	case syntax.NEQ:
+		return !same, nil
+	}
+	return false, fmt.Errorf("%s %s %s not implemented", typ, cmp, typ)
+}
+
+// commGroup implements grouped: a mesh of one dim is the group of its ranks.
+func (d *DeviceMesh) commGroup() (*runtime.Group, error) {
+	if d.m.NDim() != 1 {
+		return nil, arg.Bad(d, "a mesh of one dim", `mesh["name"] and mesh.get_group(dim) give the part along a dim`)
+	}
+	return d.env.rank.SharedGroup(d.m.Ranks())
+}
+
+// Get implements starlark.Mapping: mesh["tp"] and mesh["dp", "tp"] are the
+// meshes along these dims that hold the rank.
+func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
+	keys, ok := k.(starlark.Tuple)
+	if !ok {
+		keys = starlark.Tuple{k}
+	}
+	dims := make([]int, len(keys))
+	for i, key := range keys {
+		dim, err := d.dim("DeviceMesh", "", key)
+		if err != nil {
+			return nil, false, err
+		}
+		if i > 0 && dim <= dims[i-1] {
+			return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "dims " + arg.Show(k), Want: "dims in the order of the mesh, each once", Rule: "the mesh is " + d.m.Short()}
+		}
+		dims[i] = dim
+	}
+	if len(dims) == 0 {
+		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
+	}
+	return d.env.deviceMesh(d.m.Sub(d.near(), dims...)), true, nil
+}
+
+// near returns the rank of the caller, or if it is not in the mesh, the first
+// one that is: what lies along a dim is then as that rank sees it, and the
+// caller is no member of it.
+func (d *DeviceMesh) near() int {
+	if me := d.env.rank.ID(); d.holds(me) {
+		return me
+	}
+	return d.m.Ranks()[0]
+}
+
+// holds reports whether rank is in the mesh.
+func (d *DeviceMesh) holds(rank int) bool {
+	_, ok := d.m.Position(rank)
+	return ok
+}
+
+// dim returns the dim of the mesh that v, the argument called param of fn,
+// says by its name or its number, which may count from the back.
+func (d *DeviceMesh) dim(fn, param string, v starlark.Value) (int, error) {
+	bad := func(want string) error {
+		return &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: want, Rule: "the mesh is " + d.m.Short()}
+	}
+	if name, ok := starlark.AsString(v); ok {
+		if dim, ok := d.m.Dim(name); ok {
+			return dim, nil
+		}
+		if d.m.Names() == nil {
+			return 0, bad("the number of a dim, since the dims have no names")
+		}
+		return 0, bad("one of " + quoted(d.m.Names()))
+	}
+	n := d.m.NDim()
+	dim, err := arg.ToInt(v)
+	if err != nil || dim < -n || dim >= n {
+		return 0, bad(fmt.Sprintf("the name of a dim, or %d..%d", -n, n-1))
+	}
+	return (dim + n) % n, nil
+}
+
+// quoted returns names as a script writes them, with commas between them.
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = starlark.String(name).String()
+	}
+	return strings.Join(list, ", ")
+}
+
+// meshArg is an argument that is a DeviceMesh. Its parameter is written
+// "device_mesh|mesh".
+type meshArg struct{ *DeviceMesh }
+
+// Unpack implements starlark.Unpacker.
+func (p *meshArg) Unpack(v starlark.Value) error {
+	d, ok := v.(*DeviceMesh)
+	if !ok {
+		return arg.Bad(v, "a DeviceMesh", "")
+	}
+	p.DeviceMesh = d
+	return nil
+}
+
+// optMesh is an argument that is a DeviceMesh or None; Set tells which.
+type optMesh = arg.Opt[meshArg, *meshArg]

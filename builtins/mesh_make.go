@@ -1,0 +1,170 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+)
+
+func init() {
+	register(&Row{
+		Name: "DeviceMesh",
+		Doc: "DeviceMesh(device_type, mesh, mesh_dim_names=None, mesh_alpha=None, mesh_beta=None) returns an n-dimensional array of ranks.\n" +
+			"device_type is \"cpu\". mesh is ranks in nested lists or in a tensor of integers: each at most\n" +
+			"once, and not more than there are. mesh_dim_names gives each dim a name. mesh_alpha and\n" +
+			"mesh_beta give each dim a latency and a time per byte, for costs and for what is moved how;\n" +
+			"without them the costs take 1 for both. Every rank makes the same mesh, those outside it\n" +
+			"too; it does not communicate.\n" +
+			"mesh[\"tp\"] is the mesh of one dim that holds the caller, mesh[\"dp\", \"tp\"] that of two; a number\n" +
+			"stands for a dim, too. A mesh of one dim is a group of ranks for collectives. Meshes are\n" +
+			"equal if they hold the same ranks in the same shape.\n" +
+			">>> mesh = DeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"dp\", \"tp\"))\n" +
+			">>> mesh[\"tp\"]\nDeviceMesh(\"cpu\", [0], mesh_dim_names=(\"tp\",))\n" +
+			">>> all_reduce(tensor([2.0]), group=mesh[\"tp\"]).tolist()\n[2.0]",
+		Fn: newDeviceMesh,
+	}, &Row{
+		Name: "init_device_mesh",
+		Doc: "init_device_mesh(device_type, mesh_shape, mesh_dim_names=None) returns the DeviceMesh of the ranks from 0 on in a shape, the last dim fastest.\n" +
+			">>> init_device_mesh(\"cpu\", (1, 1), mesh_dim_names=(\"dp\", \"tp\"))\n" +
+			"DeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"dp\", \"tp\"))",
+		Fn: initDeviceMesh,
+	})
+}
+
+// deviceArg is an argument that is a type of device: "cpu".
+type deviceArg struct{}
+
+// Unpack implements starlark.Unpacker.
+func (*deviceArg) Unpack(v starlark.Value) error {
+	if s, ok := starlark.AsString(v); !ok || s != "cpu" {
+		return arg.Bad(v, `"cpu"`, "")
+	}
+	return nil
+}
+
+// nameList is an argument that is a list or tuple of strings.
+type nameList []string
+
+// Unpack implements starlark.Unpacker.
+func (p *nameList) Unpack(v starlark.Value) error {
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return arg.Bad(v, "a list of strings", "")
+	}
+	*p = make(nameList, len(list))
+	for i, item := range list {
+		s, ok := starlark.AsString(item)
+		if !ok {
+			return arg.BadItem(item, i, "a string")
+		}
+		(*p)[i] = s
+	}
+	return nil
+}
+
+// floatList is an argument that is a list or tuple of numbers.
+type floatList []float64
+
+// Unpack implements starlark.Unpacker.
+func (p *floatList) Unpack(v starlark.Value) error {
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return arg.Bad(v, "a list of numbers", "")
+	}
+	*p = make(floatList, len(list))
+	for i, item := range list {
+		var x arg.Float
+		if x.Unpack(item) != nil {
+			return arg.BadItem(item, i, "a number")
+		}
+		(*p)[i] = float64(x)
+	}
+	return nil
+}
+
+// rankArray is an argument that is ranks in nested lists or in a tensor of
+// integers.
+type rankArray struct {
+	shape shape.Shape
+	ranks []int
+}
+
+// Unpack implements starlark.Unpacker.
+func (p *rankArray) Unpack(v starlark.Value) error {
+	n := nest{allBool: true}
+	if err := n.read(v, nil); err != nil {
+		return err
+	}
+	if len(n.shape) == 0 {
+		return arg.Bad(v, "a list of ranks", "")
+	}
+	p.shape, p.ranks = n.shape, make([]int, len(n.elems))
+	for i, item := range n.elems {
+		r, err := arg.ToInt(item)
+		if err != nil {
+			return arg.Bad(item, "ranks, which are ints", "")
+		}
+		p.ranks[i] = r
+	}
+	return nil
+}
+
+func newDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		device      deviceArg
+		ranks       rankArray
+		names       nameList
+		alpha, beta floatList
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "device_type", &device, "mesh", &ranks,
+		"mesh_dim_names??", &names, "mesh_alpha??", &alpha, "mesh_beta??", &beta); err != nil {
+		return nil, err
+	}
+	m, err := mesh.New(ranks.shape, ranks.ranks, names)
+	if err == nil {
+		m, err = m.WithCosts(alpha, beta)
+	}
+	if err != nil {
+		return nil, ofMesh(b.Name(), err)
+	}
+	if err := e.checkWorld(b.Name(), "mesh", m); err != nil {
+		return nil, err
+	}
+	return e.deviceMesh(m), nil
+}
+
+// checkWorld checks that the ranks of m, the argument called param of fn, are
+// ranks of the job.
+func (e *Env) checkWorld(fn, param string, m *mesh.Mesh) error {
+	for _, r := range m.Ranks() {
+		if n := e.rank.Size(); r >= n {
+			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("rank %d in a mesh of %s", r, mesh.Tuple(m.Shape())),
+				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: "there are " + countWord(n, "rank")}
+		}
+	}
+	return nil
+}
+
+func initDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		device deviceArg
+		sizes  arg.Shape
+		names  nameList
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "device_type", &device, "mesh_shape", &sizes, "mesh_dim_names??", &names); err != nil {
+		return nil, err
+	}
+	m, err := mesh.New(sizes, nil, names)
+	if err != nil {
+		return nil, ofMesh(b.Name(), err)
+	}
+	if err := e.checkWorld(b.Name(), "mesh_shape", m); err != nil {
+		return nil, err
+	}
+	return e.deviceMesh(m), nil
+}

@@ -1,0 +1,236 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+)
+
+// A Placement is a placement as scripts have it: Replicate(), Shard(0) or
+// Partial("sum"). Those of one rank compare with ==.
+type Placement struct {
+	env *Env
+	p   mesh.Placement
+}
+
+var (
+	_ starlark.HasAttrs = Placement{}
+	_ arg.Described     = Placement{}
+)
+
+// Placement returns the placement that p stands for.
+func (p Placement) Placement() mesh.Placement { return p.p }
+
+func (p Placement) String() string        { return p.p.Script() }
+func (p Placement) Describe() string      { return p.p.Script() }
+func (p Placement) Freeze()               {} // it cannot be changed
+func (p Placement) Truth() starlark.Bool  { return true }
+func (p Placement) Hash() (uint32, error) { return starlark.String(p.p.Script()).Hash() }
+func (p Placement) AttrNames() []string   { return attrNames(p.Type()) }
+func (p Placement) Attr(name string) (starlark.Value, error) {
+	return p.env.attr(p.Type(), p, name)
+}
+
+// Type returns the name of the function that makes such placements.
+func (p Placement) Type() string {
+	if p.p.IsReplicate() {
+		return "Replicate"
+	}
+	if _, ok := p.p.Shard(); ok {
+		return "Shard"
+	}
+	return "Partial"
+}
+
+// placement returns p as scripts have it.
+func (e *Env) placement(p mesh.Placement) Placement { return Placement{e, p} }
+
+// placementTuple returns placements as scripts have them.
+func (e *Env) placementTuple(list []mesh.Placement) starlark.Tuple {
+	tuple := make(starlark.Tuple, len(list))
+	for i, p := range list {
+		tuple[i] = e.placement(p)
+	}
+	return tuple
+}
+
+// onePlacement is an argument that is a placement.
+type onePlacement struct{ p mesh.Placement }
+
+// Unpack implements starlark.Unpacker.
+func (p *onePlacement) Unpack(v starlark.Value) error {
+	x, ok := v.(Placement)
+	if !ok {
+		return arg.Bad(v, "a placement", "Replicate(), Shard(dim) or Partial(op)")
+	}
+	p.p = x.p
+	return nil
+}
+
+// placements is an argument that is a placement, or a list or tuple of
+// placements.
+type placements []mesh.Placement
+
+// Unpack implements starlark.Unpacker.
+func (p *placements) Unpack(v starlark.Value) error {
+	var one onePlacement
+	if one.Unpack(v) == nil {
+		*p = placements{one.p}
+		return nil
+	}
+	var list arg.List
+	if err := list.Unpack(v); err != nil {
+		return arg.Bad(v, "a list of placements", "Replicate(), Shard(dim), Partial(op)")
+	}
+	*p = make(placements, len(list))
+	for i, item := range list {
+		if one.Unpack(item) != nil {
+			return arg.BadItem(item, i, "a placement: Replicate(), Shard(dim) or Partial(op)")
+		}
+		(*p)[i] = one.p
+	}
+	return nil
+}
+
+// optPlacements is an argument that is placements or None; Set tells which.
+type optPlacements = arg.Opt[placements, *placements]
+
+// ofMesh gives an error of package mesh the function fn, and returns it as
+// scripts get it.
+func ofMesh(fn string, err error) error {
+	var bad *mesh.Error
+	if errors.As(err, &bad) {
+		return &op.ArgError{Func: fn, Param: bad.Param, Got: bad.Got, Want: bad.Want, Rule: bad.Rule}
+	}
+	return err
+}
+
+// ofParam is ofMesh of an error about placements, which are the argument called
+// param.
+func ofParam(fn, param string, err error) error {
+	err = ofMesh(fn, err)
+	var bad *op.ArgError
+	if errors.As(err, &bad) && bad.Param == "placements" {
+		bad.Param = param
+	}
+	return err
+}
+
+func init() {
+	register(&Row{
+		Name: "Replicate",
+		Doc: "Replicate() returns the placement of ranks that hold the same data along a mesh dim.\n" +
+			">>> Replicate() == Replicate()\nTrue",
+		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return e.placement(mesh.Replicate()), arg.Unpack(b.Name(), args, kwargs)
+		},
+	}, &Row{
+		Name: "Shard",
+		Doc: "Shard(dim) returns the placement of ranks that hold blocks of a tensor's dim along a mesh dim.\n" +
+			"The blocks are of ceil(n/parts) elements, the last ones shorter or empty. A negative dim counts from the back.\n" +
+			"Several mesh dims may cut one dim of a tensor: each cuts what those before it have left.\n" +
+			">>> Shard(0)\nShard(0)",
+		Fn: newShard,
+	}, &Row{
+		Name: "Partial",
+		Doc: "Partial(op=\"sum\") returns the placement of ranks that hold summands along a mesh dim: op over them gives the value.\n" +
+			"op is \"sum\", \"mean\", \"prod\", \"max\" or \"min\", or one of ReduceOp. _Partial is another name of the function.\n" +
+			">>> Partial()\nPartial(\"sum\")",
+		Fn: newPartial,
+	}, &Row{
+		Name: "_Partial",
+		Doc: "_Partial(op=\"sum\") returns Partial(op), in PyTorch's older spelling.\n" +
+			">>> _Partial() == Partial()\nTrue",
+		Fn: newPartial,
+	}, &Row{
+		Name: "Shard.dim",
+		Doc:  "dim is the dim of a tensor that is cut.\n>>> Shard(-1).dim\n-1",
+		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			dim, _ := x.(Placement).p.Shard()
+			return starlark.MakeInt(dim), nil
+		},
+	}, &Row{
+		Name: "Partial.reduce_op",
+		Doc:  "reduce_op is the operation that makes the value of the summands, as text.\n>>> Partial(\"max\").reduce_op\n\"max\"",
+		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			op, _ := x.(Placement).p.Partial()
+			return starlark.String(op.String()), nil
+		},
+	})
+	for _, owner := range []string{"Replicate", "Shard", "Partial"} {
+		registerKinds(owner, map[string]string{"Replicate": "Replicate()", "Shard": "Shard(0)", "Partial": "Partial()"}[owner])
+	}
+}
+
+// registerKinds adds the methods of the placements of one kind that ask which
+// kind it is; example is one.
+func registerKinds(owner, example string) {
+	register(&Row{
+		Name: owner + ".is_replicate",
+		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, pyBool(owner == "Replicate")),
+		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
+	}, &Row{
+		Name: owner + ".is_partial",
+		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, pyBool(owner == "Partial")),
+		Fn:   kindMethod(func(p mesh.Placement) bool { _, ok := p.Partial(); return ok }),
+	}, &Row{
+		Name: owner + ".is_shard",
+		Doc: fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
+			example, example, pyBool(owner == "Shard")),
+		Fn: isShard,
+	})
+}
+
+// pyBool returns b as scripts write it.
+func pyBool(b bool) string { return starlark.Bool(b).String() }
+
+// kindMethod returns a method of placements that takes no arguments.
+func kindMethod(is func(p mesh.Placement) bool) Function {
+	return func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return starlark.Bool(is(b.Receiver().(Placement).p)), arg.Unpack(b.Name(), args, kwargs)
+	}
+}
+
+func isShard(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dim arg.OptInt
+	if err := arg.Unpack(b.Name(), args, kwargs, "dim?", &dim); err != nil {
+		return nil, err
+	}
+	d, ok := b.Receiver().(Placement).p.Shard()
+	return starlark.Bool(ok && (!dim.Set || d == int(dim.V))), nil
+}
+
+func newShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dim arg.Int
+	if err := arg.Unpack(b.Name(), args, kwargs, "dim", &dim); err != nil {
+		return nil, err
+	}
+	return e.placement(mesh.Shard(int(dim))), nil
+}
+
+func newPartial(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	reduce := reduceOpArg("sum")
+	if err := arg.Unpack(b.Name(), args, kwargs, "op|reduce_op?", &reduce); err != nil {
+		return nil, err
+	}
+	op, err := mesh.ParseReduceOp(string(reduce))
+	if err != nil {
+		return nil, ofMesh(b.Name(), err)
+	}
+	return e.placement(mesh.Partial(op)), nil
+}
+
+// reduceOpArg is an argument that names a reduction.
+type reduceOpArg string
+
+// Unpack implements starlark.Unpacker.
+func (p *reduceOpArg) Unpack(v starlark.Value) error {
+	name, err := toReduceOp(v)
+	*p = reduceOpArg(name)
+	return err
+}

@@ -1,0 +1,208 @@
+package builtins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+)
+
+// A ShardingSpec says which dims of a mesh cut which dims of a tensor, as
+// ColossalAI has it. It is a layout under another name.
+type ShardingSpec struct {
+	env   *Env
+	mesh  *DeviceMesh
+	shape []int
+	axes  [][]int // by dim of the tensor, the mesh dims that cut it, outermost first
+}
+
+var (
+	_ starlark.HasAttrs   = (*ShardingSpec)(nil)
+	_ starlark.Comparable = (*ShardingSpec)(nil)
+	_ arg.Described       = (*ShardingSpec)(nil)
+)
+
+// sequence returns for each dim what cuts it: R, or S and the mesh dims.
+func (s *ShardingSpec) sequence() []string {
+	list := make([]string, len(s.axes))
+	for i, axes := range s.axes {
+		list[i] = "R"
+		if len(axes) > 0 {
+			list[i] = "S"
+		}
+		for _, a := range axes {
+			list[i] += fmt.Sprint(a)
+		}
+	}
+	return list
+}
+
+// String returns the sequence: [S01, R, R].
+func (s *ShardingSpec) String() string { return "[" + strings.Join(s.sequence(), ", ") + "]" }
+
+// Describe returns shape, sequence and mesh: a ShardingSpec of (4, 4) as [S0, R] on (2, 2).
+func (s *ShardingSpec) Describe() string {
+	return fmt.Sprintf("a ShardingSpec of %s as %v on %s", mesh.Tuple(s.shape), s, s.mesh.m.Short())
+}
+
+func (s *ShardingSpec) Type() string         { return "ShardingSpec" }
+func (s *ShardingSpec) Freeze()              {} // it cannot be changed
+func (s *ShardingSpec) Truth() starlark.Bool { return true }
+func (s *ShardingSpec) AttrNames() []string  { return attrNames("ShardingSpec") }
+func (s *ShardingSpec) Attr(name string) (starlark.Value, error) {
+	return s.env.attr("ShardingSpec", s, name)
+}
+
+// Hash implements starlark.Value: equal specs have one hash.
+func (s *ShardingSpec) Hash() (uint32, error) {
+	return starlark.String(mesh.Tuple(s.shape) + s.String()).Hash()
+}
+
+// CompareSameType implements starlark.Comparable.
+func (s *ShardingSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
+	return equality("ShardingSpec", cmp, s.equals(v.(*ShardingSpec)))
+}
+
+// equals reports whether mesh, shape and what cuts each dim are equal.
+func (s *ShardingSpec) equals(o *ShardingSpec) bool {
+	return s.mesh.equals(o.mesh) && slices.Equal(s.shape, o.shape) && slices.EqualFunc(s.axes, o.axes, slices.Equal)
+}
+
+// with returns the spec of the same tensor with other axes.
+func (s *ShardingSpec) with(axes [][]int) *ShardingSpec {
+	return &ShardingSpec{s.env, s.mesh, s.shape, axes}
+}
+
+// layout returns the layout that s stands for, on the mesh with its dims in an
+// order in which those that cut one dim of the tensor come as s lists them.
+func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
+	m := s.mesh.m
+	if !slices.IsSorted(order) {
+		m = s.env.rank.Layouts().Mesh(m.Permute(order...))
+	}
+	placements := make([]mesh.Placement, len(order))
+	for d, axes := range s.axes {
+		for _, a := range axes {
+			placements[slices.Index(order, a)] = mesh.Shard(d)
+		}
+	}
+	return s.env.rank.Layouts().Place(m, s.shape, placements)
+}
+
+// deviceShape returns the shape of what a device holds: of the first one, which
+// has the most where the dims do not divide evenly.
+func (s *ShardingSpec) deviceShape() []int {
+	order, _ := axisOrder(s.mesh.m.NDim(), s.axes)
+	l, err := s.layout(order)
+	if err != nil {
+		panic(err) // newShardingSpec has laid it out
+	}
+	return l.LocalShape(l.Ranks()[0])
+}
+
+// axisOrder returns the numbers below n in an order that has those in each list
+// in their order; the least that can come next comes next. It is not ok if
+// there is none.
+func axisOrder(n int, lists ...[][]int) (order []int, ok bool) {
+	after := make([]map[int]bool, n) // what must come before
+	for i := range after {
+		after[i] = map[int]bool{}
+	}
+	for _, list := range lists {
+		for _, axes := range list {
+			for i := 1; i < len(axes); i++ {
+				after[axes[i]][axes[i-1]] = true
+			}
+		}
+	}
+	for len(order) < n {
+		next := slices.IndexFunc(after, func(before map[int]bool) bool { return before != nil && len(before) == 0 })
+		if next < 0 {
+			return nil, false
+		}
+		order = append(order, next)
+		after[next] = nil
+		for _, before := range after {
+			delete(before, next)
+		}
+	}
+	return order, true
+}
+
+// shardingSpecArg is an argument that is a ShardingSpec.
+type shardingSpecArg struct{ *ShardingSpec }
+
+// Unpack implements starlark.Unpacker.
+func (p *shardingSpecArg) Unpack(v starlark.Value) error {
+	s, ok := v.(*ShardingSpec)
+	if !ok {
+		return arg.Bad(v, "a ShardingSpec", "")
+	}
+	p.ShardingSpec = s
+	return nil
+}
+
+func makeShardingSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m     meshArg
+		shape arg.Shape
+		dict  starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "device_mesh|mesh", &m, "entire_shape", &shape, "dim_partition_dict", &dict); err != nil {
+		return nil, err
+	}
+	parts, err := toPartition(b.Name(), dict)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := m.partition(b.Name(), shape, parts)
+	if err != nil {
+		return nil, err
+	}
+	return e.newShardingSpec(b.Name(), m.DeviceMesh, shape, axes)
+}
+
+// newShardingSpec returns the spec of a tensor whose dims are cut by the given
+// dims of a mesh, for the function fn.
+func (e *Env) newShardingSpec(fn string, m *DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
+	s := &ShardingSpec{e, m, shape, axes}
+	order, _ := axisOrder(m.m.NDim(), axes) // each mesh dim is in one list, once
+	if _, err := s.layout(order); err != nil {
+		return nil, ofMesh(fn, err)
+	}
+	return s, nil
+}
+
+// partition returns the dims of the mesh that cut each dim of a tensor of a
+// shape as parts says, for the function fn.
+func (d *DeviceMesh) partition(fn string, shape []int, parts []partition) ([][]int, error) {
+	bad := func(got, want, rule string) error {
+		return &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: got, Want: want, Rule: rule}
+	}
+	axes := make([][]int, len(shape))
+	taken := map[int]bool{}
+	for _, p := range parts {
+		dim, err := fromFront(fn, p.dim, len(shape))
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range p.axes {
+			if a < -d.m.NDim() || a >= d.m.NDim() {
+				return nil, bad(fmt.Sprintf("mesh dim %d", a), fmt.Sprintf("%d..%d", -d.m.NDim(), d.m.NDim()-1), "the mesh is "+d.m.Short())
+			}
+			a = (a + d.m.NDim()) % d.m.NDim()
+			if taken[a] {
+				return nil, bad(fmt.Sprintf("mesh dim %d twice", a), "each mesh dim at most once", "it can cut one dim of the tensor")
+			}
+			taken[a] = true
+			axes[dim] = append(axes[dim], a)
+		}
+	}
+	return axes, nil
+}

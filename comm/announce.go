@@ -1,0 +1,140 @@
+package comm
+
+// An announcement is memory for the contracts that a member sends; calls use
+// it one after another.
+type announcement struct {
+	first   []int // by member: one more than the step that goes with its contract, or 0
+	payload []byte
+	packed  []byte
+}
+
+// announce sends the contract to every other member, and does the sends with
+// which the schedule begins. Short data go with the contract.
+func (c *messageCall) announce() {
+	ahead := c.aheadSteps()
+	c.ahead = len(ahead)
+	l, st := c.line, c.line.station
+	first := l.scratch.assign(ahead, len(l.ranks))
+	for member, r := range l.ranks {
+		if member == l.rank {
+			continue
+		}
+		k := c.contract()
+		if i := first[member] - 1; i >= 0 && c.span(ahead[i].src[0]).len() <= st.carries(r) {
+			k.first, k.data = ahead[i].tag+1, l.scratch.pack(c.span(ahead[i].src[0]))
+		} else {
+			first[member] = 0
+		}
+		st.sent[r]++
+		l.scratch.payload = appendContract(l.scratch.payload[:0], &k)
+		c.write(r, frame{typ: frameContract}, l.scratch.payload)
+	}
+	for i, s := range ahead {
+		if first[s.peer] != i+1 {
+			c.send(s)
+		}
+	}
+}
+
+// assign sets first for the steps ahead.
+func (a *announcement) assign(ahead []step, size int) []int {
+	if a.first == nil {
+		a.first = make([]int, size)
+	}
+	clear(a.first)
+	for i, s := range ahead {
+		if a.first[s.peer] == 0 {
+			a.first[s.peer] = i + 1
+		}
+	}
+	return a.first
+}
+
+// pack returns the bytes of s, which stay there until the next pack.
+func (a *announcement) pack(s span) []byte {
+	if s.len() == 0 || s.block.contiguous() {
+		return s.block.run(s.lo, s.hi)
+	}
+	a.packed = s.appendTo(a.packed[:0])
+	return a.packed
+}
+
+// contract returns what all others are to know of this member's call.
+func (c *messageCall) contract() contract {
+	d := &c.op.Desc
+	k := contract{hash: c.hash, flags: d.Flags, free: d.free(), meta: c.op.Meta}
+	if len(c.op.In) > 0 {
+		k.bytes = c.op.In[0].Len()
+	}
+	return k
+}
+
+// aheadSteps returns the sends with which the schedule begins, unless it
+// depends on what is not known yet: who does not offer the block that is
+// broadcast does not know its length.
+func (c *messageCall) aheadSteps() []step {
+	c.hash = hashDesc(&c.op.Desc)
+	if c.op.Kind == Broadcast && c.op.Desc.Root != c.line.rank {
+		return nil
+	}
+	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
+	steps := c.steps()
+	n := 0
+	for n < len(steps) && steps[n].do == doSend && steps[n].src[0].mem == memIn {
+		n++
+	}
+	return steps[:n]
+}
+
+const (
+	// streamCarries is how long the data may be that go with a contract
+	// through a stream.
+	streamCarries = 32 << 10
+	// ringCarries is the same for shared memory.
+	ringCarries = 4 << 10
+)
+
+// carries returns how long the data may be that go with a contract to a rank.
+func (st *station) carries(rank int) int {
+	if st.shared.reaches([]int{rank}) {
+		return ringCarries
+	}
+	return streamCarries
+}
+
+// reduceCarried reduces what has come with the contracts, if the call is an
+// AllReduce that needs no more than that. It reports whether it was.
+func (c *messageCall) reduceCarried() (done bool, err error) {
+	if c.op.Kind != AllReduce || large(c.bytes, len(c.line.ranks)) || c.out == nil {
+		return false, nil
+	}
+	in, out := c.op.In[0], c.out[0]
+	if !in.contiguous() || !out.contiguous() || out.Len() != c.bytes {
+		return false, nil
+	}
+	srcs := make([][]byte, len(c.line.ranks))
+	for i, r := range c.line.ranks {
+		if i == c.line.rank {
+			srcs[i] = in.Data[:c.bytes]
+			continue
+		}
+		if k := &c.call.contracts[r]; k.first != 1 || len(k.data) != c.bytes {
+			return false, nil
+		} else {
+			srcs[i] = k.data
+		}
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	c.op.Reduce(out.Data[:c.bytes], srcs)
+	return true, nil
+}
+
+// linger waits for a moment for the contracts, and reports whether all are
+// there. It does so only where memory is shared.
+func (c *messageCall) linger() bool {
+	if !c.line.local || c.failed {
+		return false
+	}
+	c.again = c.line.station.shared.linger(c)
+	return c.again
+}

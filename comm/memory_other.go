@@ -1,0 +1,25 @@
+//go:build !linux
+
+package comm
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+var errNoMemory = errors.New("got this system, want Linux")
+
+func createMemory(int) (*os.File, error) { return nil, errNoMemory }
+
+func mapMemory(*os.File) ([]byte, error) { return nil, errNoMemory }
+
+func unmapMemory([]byte) error { return errNoMemory }
+
+// Without shared memory nobody waits for a word of it or wakes who does.
+
+func futexWait(*uint32, uint32, time.Duration) {}
+
+func futexWake(*uint32) {}
+
+func yieldCore() {}

@@ -1,0 +1,74 @@
+package comm
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// A queue is a sender that never waits for its stream: what is sent stays in
+// memory until the stream takes it.
+type queue struct {
+	source int
+	stream io.WriteCloser
+	ready  chan struct{} // holds an element when there is something to write
+
+	mu     sync.Mutex
+	buf    []byte
+	number uint32 // of the next frame
+	closed bool
+}
+
+func newQueue(source int, stream io.WriteCloser) *queue {
+	return &queue{source: source, stream: stream, ready: make(chan struct{}, 1)}
+}
+
+func (q *queue) send(f frame, payload []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	f.source = q.source
+	for first := true; first || len(payload) > 0; first = false {
+		n := min(len(payload), maxPayload)
+		f.payload, payload = payload[:n], payload[n:]
+		f.more = len(payload) > 0
+		f.number = q.number
+		q.number++
+		q.buf = appendFrame(q.buf, &f)
+	}
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// cut drops what is in q, and what will be sent.
+func (q *queue) cut() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.buf = true, nil
+}
+
+// run writes to the stream until ctx ends or the stream takes no more.
+func (q *queue) run(ctx context.Context) {
+	var spent []byte
+	for {
+		q.mu.Lock()
+		taken := q.buf
+		q.buf = spent[:0]
+		q.mu.Unlock()
+		if len(taken) == 0 {
+			select {
+			case <-q.ready:
+			case <-ctx.Done():
+				return
+			}
+		} else if _, err := q.stream.Write(taken); err != nil {
+			q.cut()
+			return
+		}
+		spent = taken
+	}
+}

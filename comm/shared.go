@@ -1,0 +1,209 @@
+package comm
+
+import (
+	"context"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// segmentLinks are what connects a rank to others through a Segment.
+//
+// Nobody reads a ring all the time. A goroutine that waits takes in what has
+// come for any of them; while the rank computes, the listener does if a writer
+// has no room, or if there are calls that go on beside the rank.
+type segmentLinks struct {
+	links    *Links
+	segment  *Segment
+	places   map[int]int // by rank
+	bell     bell        // of this rank
+	patience sharedPatience
+	aside    atomic.Int32 // waits of calls that go on beside the rank
+
+	mu      sync.Mutex
+	ins     []ringIn
+	station *station // of the latest generation
+}
+
+// A sharedPatience says how long a wait goes on before its thread sleeps.
+type sharedPatience struct {
+	spins  int // looks without a pause
+	yields int // looks after letting other processes run
+}
+
+// sharedPatienceFor returns the patience of one of size ranks on this host.
+// While every rank has a core, a look costs nobody anything.
+func sharedPatienceFor(size int) sharedPatience {
+	if size > goruntime.NumCPU() {
+		return sharedPatience{spins: 20, yields: 20}
+	}
+	return sharedPatience{spins: 1000, yields: 200}
+}
+
+func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
+	sl := &segmentLinks{links: l, segment: s, places: map[int]int{}, patience: sharedPatienceFor(s.size)}
+	for place, r := range local {
+		sl.places[r] = place
+	}
+	own := sl.places[l.rank]
+	sl.bell = s.bell(own)
+	for place, r := range local {
+		if place == own {
+			continue
+		}
+		l.outlets[r] = &ringOut{ring: s.ring(own, place), bell: s.bell(place), pump: sl.pump}
+		sl.ins = append(sl.ins, ringIn{ring: s.ring(place, own), source: r})
+	}
+	l.tasks.Go(sl.listen)
+	return sl
+}
+
+// join makes st the station that what comes is for.
+func (sl *segmentLinks) join(st *station) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.station, st.shared = st, sl
+}
+
+func (sl *segmentLinks) close() error { return sl.segment.Close() }
+
+// reaches reports whether all the ranks share memory. sl may be nil.
+func (sl *segmentLinks) reaches(ranks []int) bool {
+	if sl == nil {
+		return false
+	}
+	for _, r := range ranks {
+		if _, ok := sl.places[r]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// drain takes in what has come for st, unless its generation is past.
+func (sl *segmentLinks) drain(st *station) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.station == st {
+		sl.takeAll()
+	}
+}
+
+// pump takes in what has come for whatever generation is there.
+func (sl *segmentLinks) pump() {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.station != nil {
+		sl.takeAll()
+	}
+}
+
+// takeAll takes in what has come. The caller holds mu.
+func (sl *segmentLinks) takeAll() {
+	for i := range sl.ins {
+		if in := &sl.ins[i]; !in.broken && in.waiting() {
+			if err := sl.take(in); err != nil {
+				in.broken = true
+				sl.links.lose(in.source, err)
+			}
+		}
+	}
+}
+
+// take takes in what has come from one rank.
+func (sl *segmentLinks) take(in *ringIn) error {
+	st := sl.station
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return in.each(st.number, func(f *frame) error { return st.take(in.source, f) })
+}
+
+// waiting reports whether something has come.
+func (sl *segmentLinks) waiting() bool {
+	for i := range sl.ins {
+		if sl.ins[i].waiting() {
+			return true
+		}
+	}
+	return false
+}
+
+// linger waits for a moment for the contracts of a call, and reports whether
+// all are there.
+func (sl *segmentLinks) linger(c *messageCall) bool {
+	st, want := c.line.station, int32(len(c.line.others))
+	for i := range sl.patience.spins + sl.patience.yields {
+		if sl.waiting() {
+			sl.drain(st)
+		}
+		if c.call.count.Load() == want {
+			return true
+		}
+		if i >= sl.patience.spins {
+			yieldCore()
+		}
+	}
+	return false
+}
+
+// longestNap is how long a wait sleeps at most before it looks again, though
+// nobody has rung.
+const longestNap = 100 * time.Millisecond
+
+// listen takes in what comes while the rank does not wait for anything.
+func (sl *segmentLinks) listen() {
+	stop := context.AfterFunc(sl.links.ctx, sl.bell.alarm)
+	defer stop()
+	for sl.links.ctx.Err() == nil {
+		ticket := sl.bell.rung.Load()
+		heeds := sl.aside.Load() > 0
+		if heeds {
+			ticket = sl.bell.watch()
+		}
+		sl.pump()
+		if sl.links.ctx.Err() == nil {
+			sl.bell.sleep(ticket, longestNap)
+		}
+		if heeds {
+			sl.bell.leave()
+		}
+	}
+}
+
+// await is station.await for a goroutine that sleeps until the bell rings.
+func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) error {
+	for range sl.patience.yields {
+		if over, err := st.look(w, false); over {
+			return err
+		}
+		yieldCore()
+		sl.drain(st)
+	}
+	defer context.AfterFunc(ctx, sl.bell.alarm)()
+	defer context.AfterFunc(st.fabric.ctx, sl.bell.alarm)()
+	for {
+		if over, err := sl.awaitRing(ctx, st, w); over {
+			return err
+		}
+	}
+}
+
+// awaitRing looks once whether w is over, and sleeps if it is not.
+func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher) (bool, error) {
+	ticket := sl.bell.watch()
+	defer sl.bell.leave()
+	sl.drain(st)
+	if over, err := st.look(w, true); over {
+		return true, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		w.left = true
+		return true, context.Cause(ctx)
+	case st.fabric.ctx.Err() != nil:
+		return true, errClosed
+	}
+	sl.bell.sleep(ticket, longestNap)
+	return false, nil
+}

@@ -1,0 +1,128 @@
+package comm
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// together makes one fabric of ranks that reach each other as processes do:
+// each has links of its own.
+type together struct {
+	links       []*Links
+	supervision *Supervision
+	fabrics     []*Fabric
+	closed      bool
+}
+
+// Join returns a fabric with the endpoints of all links.
+func Join(supervision *Supervision, links []*Links) *Fabric {
+	t := &together{links: links, supervision: supervision}
+	f := newFabric(len(links))
+	for _, l := range links {
+		t.fabrics = append(t.fabrics, l.Fabric(0))
+	}
+	f.attach(t, len(links))
+	for r := range links {
+		f.endpoints[r] = t.fabrics[r].endpoints[r]
+	}
+	f.tasks.Go(func() {
+		<-f.ctx.Done()
+		for _, l := range links {
+			l.Close()
+		}
+		supervision.Close()
+	})
+	return f
+}
+
+func (t *together) port(e *Endpoint) port { return nil }
+
+func (t *together) unreceived() []Unreceived {
+	var all []Unreceived
+	for _, f := range t.fabrics {
+		all = append(all, f.transport.unreceived()...)
+	}
+	return all
+}
+
+func (t *together) notice(after time.Duration, fn func(string)) {
+	s := t.supervision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current.tell(event{notice: &noticeRequest{after, fn}})
+}
+
+// NewPiped returns a fabric of ranks that are connected by pairs of pipe.
+func NewPiped(size int, pair func() (a, b io.ReadWriteCloser)) *Fabric {
+	options := make([]LinkOptions, size)
+	s := SuperviseOptions{Grace: 20 * time.Millisecond}
+	for r := range options {
+		a, b := pair()
+		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size)}
+		s.Streams = append(s.Streams, a)
+	}
+	for a := range size {
+		for b := range a {
+			options[a].Peers[b], options[b].Peers[a] = pair()
+		}
+	}
+	links := make([]*Links, size)
+	for r, o := range options {
+		var err error
+		if links[r], err = Connect(o); err != nil {
+			panic(err)
+		}
+	}
+	return Join(Supervise(s), links)
+}
+
+// Loopback returns both ends of a connection over the loopback interface.
+func Loopback() (a, b io.ReadWriteCloser) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	if a, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		panic(err)
+	}
+	if b, err = l.Accept(); err != nil {
+		panic(err)
+	}
+	return a, b
+}
+
+// NewShared returns a fabric of ranks that share memory, which each maps for
+// itself.
+func NewShared(size int) *Fabric {
+	first, err := CreateSegment(size)
+	if err != nil {
+		panic(err)
+	}
+	defer first.Close()
+	var s SuperviseOptions
+	links := make([]*Links, size)
+	local := make([]int, size)
+	for r := range local {
+		local[r] = r
+	}
+	for r := range links {
+		a, b := Loopback()
+		s.Streams = append(s.Streams, a)
+		fd, err := syscall.Dup(int(first.File().Fd()))
+		if err != nil {
+			panic(err)
+		}
+		segment, err := OpenSegment(os.NewFile(uintptr(fd), "memory"))
+		if err != nil {
+			panic(err)
+		}
+		if links[r], err = Connect(LinkOptions{Rank: r, Size: size, Supervisor: b, Segment: segment, Local: local}); err != nil {
+			panic(err)
+		}
+	}
+	return Join(Supervise(s), links)
+}

@@ -1,0 +1,137 @@
+package lang
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxMessage bounds a message of a StreamConn. A section of lines is the
+// longest there is, and takes at most six times its bytes.
+const maxMessage = 1 << 30
+
+// farewell is how long Close tries to send what is still to be sent.
+const farewell = 5 * time.Second
+
+// A StreamConn is one end of a control connection over a stream of bytes: each
+// message behind its length in 4 bytes, the lowest first.
+type StreamConn struct {
+	stream  net.Conn
+	ended   func(error) error
+	in, out *queue
+	tasks   sync.WaitGroup
+}
+
+// Stream returns a connection over stream, which belongs to it from then on.
+// Both ends are of one version of tpsh. Close ends what Stream starts.
+//
+// If ended is not nil, it is told how the stream ended, with io.EOF if the
+// other end closed it, and returns what Recv says when all messages have been
+// received.
+func Stream(stream net.Conn, ended func(error) error) *StreamConn {
+	c := &StreamConn{stream: stream, ended: ended, in: newQueue(), out: newQueue()}
+	c.tasks.Go(c.read)
+	c.tasks.Go(c.write)
+	return c
+}
+
+// Send queues a copy of msg for the other end.
+func (c *StreamConn) Send(msg []byte) error {
+	if len(msg) > maxMessage {
+		return fmt.Errorf("control message: got %d bytes, want at most %d", len(msg), maxMessage)
+	}
+	return c.out.put(append([]byte{}, msg...))
+}
+
+// Recv waits for a message, for the end of the stream, or for ctx.
+func (c *StreamConn) Recv(ctx context.Context) ([]byte, error) { return c.in.take(ctx) }
+
+// Fail ends the connection at once. When all has been received that has come,
+// Recv returns err.
+func (c *StreamConn) Fail(err error) {
+	c.in.end(err)
+	c.out.end(nil)
+	c.stream.Close()
+}
+
+// Close sends what is still to be sent, if the other end takes it within
+// farewell, and closes the stream. What has come can still be received.
+func (c *StreamConn) Close() error {
+	c.stream.SetWriteDeadline(time.Now().Add(farewell))
+	c.out.end(nil)
+	c.tasks.Wait()
+	return nil
+}
+
+// read queues what comes.
+func (c *StreamConn) read() {
+	r := bufio.NewReader(c.stream)
+	var err error
+	for err == nil {
+		var msg []byte
+		if msg, err = readMessage(r); err == nil {
+			err = c.in.put(msg)
+		}
+	}
+	if c.ended != nil {
+		err = c.ended(err)
+	}
+	c.in.end(err)
+	c.out.end(nil)
+}
+
+// readMessage returns the next message of a stream, and io.EOF at its end.
+// Memory grows with what comes, whatever the length says.
+func readMessage(r io.Reader) ([]byte, error) {
+	var header [4]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(header[:])
+	if n > maxMessage {
+		return nil, fmt.Errorf("control message: got %d bytes, want at most %d", n, maxMessage)
+	}
+	var msg bytes.Buffer
+	msg.Grow(int(min(n, 64<<10)))
+	if _, err := io.CopyN(&msg, r, int64(n)); err != nil {
+		return nil, noEOF(err)
+	}
+	return msg.Bytes(), nil
+}
+
+// noEOF makes of the end of a stream one that comes too early.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// write sends what is queued, and closes the stream when there is no more to
+// come.
+func (c *StreamConn) write() {
+	defer c.stream.Close()
+	for {
+		msg, err := c.out.take(context.Background())
+		if err != nil {
+			return
+		}
+		if writeMessage(c.stream, msg) != nil { // which the reader notices, too
+			c.out.end(nil)
+			return
+		}
+	}
+}
+
+func writeMessage(w io.Writer, msg []byte) error {
+	header := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(msg)), uint32(len(msg)))
+	_, err := w.Write(append(header, msg...))
+	return err
+}

@@ -1,0 +1,79 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	goruntime "runtime"
+	"testing"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/tensor"
+)
+
+// benchProduct returns a product of matrices that lie by rows, or of those
+// that trans calls T transposed.
+func benchProduct[T dtype.Float](b *testing.B, m, n, k int, trans string) Product[T] {
+	x := Operand[T]{Data: benchData[T](b, m*k), Grid: kernel.Grid{Row: k, Col: 1}}
+	y := Operand[T]{Data: benchData[T](b, k*n), Grid: kernel.Grid{Row: n, Col: 1}}
+	for _, data := range [][]T{x.Data, y.Data} {
+		for i := range data {
+			data[i] = T(rand.Float32())
+		}
+	}
+	if trans[0] == 'T' {
+		x.Row, x.Col = 1, m
+	}
+	if trans[1] == 'T' {
+		y.Row, y.Col = 1, k
+	}
+	return Product[T]{M: m, N: n, K: k, Count: 1, A: x, B: y, C: benchData[T](b, m*n)}
+}
+
+// benchData returns room for n elements where tensors of ranks live: in huge
+// pages, if they are large.
+func benchData[T dtype.Float](b *testing.B, n int) []T {
+	dt := dtype.Float32
+	if elemBytes[T]() == 8 {
+		dt = dtype.Float64
+	}
+	x, err := tensor.New(tensor.NewAllocator(0), dt, []int{n})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { goruntime.KeepAlive(x) })
+	return tensor.Data[T](x)
+}
+
+func benchGemm[T dtype.Float](b *testing.B, name string, ks *kernels[T], helpers, m, n, k int, trans string) {
+	b.Run(fmt.Sprintf("%s/%dx%dx%d/%s", name, m, n, k, trans), func(b *testing.B) {
+		p := benchProduct[T](b, m, n, k, trans)
+		b.SetBytes(int64(elemBytes[T]() * (m*n + m*k + k*n)))
+		for b.Loop() {
+			p.compute(ks, crew{helpers: helpers})
+		}
+		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+}
+
+// BenchmarkMultiply measures squares, small and skinny products, by the set of
+// instructions and the number of goroutines.
+func BenchmarkMultiply(b *testing.B) {
+	for _, s := range sets() {
+		f32, f64 := kernelsOf(s)
+		for threads := 1; threads <= 2; threads++ {
+			b.Run(fmt.Sprintf("%v/threads=%d", s, threads), func(b *testing.B) {
+				for _, n := range []int{8, 16, 32, 64, 128, 256, 512, 1024, 2048} {
+					benchGemm(b, "f32", f32, threads-1, n, n, n, "NN")
+					benchGemm(b, "f64", f64, threads-1, n, n, n, "NN")
+				}
+				for _, m := range []int{1, 4, 16} {
+					for _, trans := range []string{"NN", "NT"} {
+						benchGemm(b, "f32", f32, threads-1, m, 4096, 4096, trans)
+						benchGemm(b, "f32", f32, threads-1, 4096, m, 4096, trans)
+					}
+				}
+			})
+		}
+	}
+}

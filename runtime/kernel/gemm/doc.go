@@ -1,0 +1,36 @@
+// Package gemm multiplies matrices of float32 and float64.
+//
+// # The order of a sum
+//
+// Every element of a product c[i, j] = Σ a[i, l] b[l, j] is computed as
+//
+//	for first := 0; first < k; first += Block {
+//		sum := 0
+//		for l := first; l < min(first+Block, k); l++ {
+//			sum = fma(a[i, l], b[l, j], sum) // rounded once
+//		}
+//		if first == 0 {
+//			c[i, j] = sum
+//		} else {
+//			c[i, j] += sum
+//		}
+//	}
+//
+// whatever the instructions in use, the number of goroutines, how the operands
+// lie in memory, and what rows and columns stand beside it. So all of these
+// give the same bits (but for the payload of a NaN). Vectors run along the
+// columns of c: their length decides how many sums go on side by side, and
+// never what is added to what.
+//
+// # How it is fast
+//
+// The scheme is that of Goto and van de Geijn, "Anatomy of high-performance
+// matrix multiplication", ACM TOMS 34(3), 2008, in the form of Van Zee and van
+// de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality",
+// ACM TOMS 41(3), 2015. A tile is a few rows and a few vectors of columns of c
+// whose sums stay in registers while Block steps of the inner dim go by; it is
+// the only thing written in assembly that multiplies. What it reads lies as it
+// is read: a and b are packed, block by block, in the order of tiles, and any
+// strides, transposes and half-precision numbers are dealt with on the way.
+// Operands that are read once or that are small are read where they lie.
+package gemm

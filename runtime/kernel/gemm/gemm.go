@@ -1,0 +1,109 @@
+package gemm
+
+import (
+	"fmt"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+)
+
+// An Operand says where a matrix lies: element [i, j] is number
+// Offset + i*Row + j*Col of its elements. They are Data or, for a product of
+// float32, F16 or BF16; the others are nil.
+type Operand[T dtype.Float] struct {
+	Data []T
+	F16  []dtype.F16
+	BF16 []dtype.BF16
+	kernel.Grid
+}
+
+// A Product is Count matrix products c = a b of [M, K] by [K, N].
+type Product[T dtype.Float] struct {
+	M, N, K, Count int
+	C              []T // [Count, M, N], which does not overlap A or B; need not be set before
+	A, B           Operand[T]
+	// At returns the offsets of the operands of product i, which stand in the
+	// place of A.Offset and B.Offset. It may be nil if Count is 1.
+	At func(i int) (a, b int)
+}
+
+// Multiply computes p, with the help of w if it is worth it. It panics if the
+// length of C is wrong or an element of an operand lies outside its slice.
+func Multiply[T dtype.Float](w *Workers, p Product[T]) {
+	c := w.hire(1 + p.Count*p.M*p.N*p.K/worthHelp)
+	defer c.dismiss()
+	p.compute(active[T](), c)
+}
+
+// active returns the kernels in use.
+func active[T dtype.Float]() *kernels[T] {
+	f32, f64 := kernelsOf(kernel.Active())
+	if ks, ok := any(f32).(*kernels[T]); ok {
+		return ks
+	}
+	return any(f64).(*kernels[T])
+}
+
+// Below so many multiplications a second goroutine costs more than it does.
+const worthHelp = 1 << 20
+
+// compute computes p.
+func (p *Product[T]) compute(ks *kernels[T], c crew) {
+	if len(p.C) != p.Count*p.M*p.N {
+		panic(fmt.Sprintf("gemm: %d elements for %d products of %d by %d", len(p.C), p.Count, p.M, p.N))
+	}
+	if p.K == 0 || len(p.C) == 0 {
+		clear(p.C)
+		return
+	}
+	if p.Count < c.size() || c.helpers == 0 {
+		for i := range p.Count {
+			p.one(ks, c, i)
+		}
+		return
+	}
+	// A few tasks for each goroutine even out what slows one of them.
+	tasks := min(p.Count, 8*c.size())
+	c.do(tasks, func(t int) {
+		for i := t * p.Count / tasks; i < (t+1)*p.Count/tasks; i++ {
+			p.one(ks, crew{}, i)
+		}
+	})
+}
+
+// one computes product i.
+func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
+	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
+	if p.At != nil {
+		s.a.Offset, s.b.Offset = p.At(i)
+	}
+	s.a.check(s.m, s.k)
+	s.b.check(s.k, s.n)
+	s.plan(c.size())
+	s.run(c)
+}
+
+// half reports whether the elements have 16 bits.
+func (o *Operand[T]) half() bool { return o.F16 != nil || o.BF16 != nil }
+
+// check panics unless o holds rows by cols elements.
+func (o *Operand[T]) check(rows, cols int) {
+	down, right := (rows-1)*o.Row, (cols-1)*o.Col
+	first := o.Offset + min(down, 0) + min(right, 0)
+	last := o.Offset + max(down, 0) + max(right, 0)
+	if first < 0 || last >= len(o.Data)+len(o.F16)+len(o.BF16) {
+		panic(fmt.Sprintf("gemm: a matrix of %d by %d at %+v in %d elements", rows, cols, o.Grid, len(o.Data)+len(o.F16)+len(o.BF16)))
+	}
+}
+
+// from returns o without its first i rows and j columns.
+func (o Operand[T]) from(i, j int) Operand[T] {
+	o.Offset += i*o.Row + j*o.Col
+	return o
+}
+
+// turned returns o transposed.
+func (o Operand[T]) turned() Operand[T] {
+	o.Row, o.Col = o.Col, o.Row
+	return o
+}

@@ -1,0 +1,81 @@
+package gemm
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+)
+
+// maxWidth is the greatest width of a tile in vectors.
+const maxWidth = 8
+
+// A tileFunc computes a tile of c, of a number of rows and of vectors that are
+// its own: it is
+//
+//	for i := range rows {
+//		for j := range (vectors-1)*lanesOfAVector + lanes {
+//			sum := 0
+//			for l := range k {
+//				sum = fma(a[i*rowA+l*colA], b[l*rowB+j], sum)
+//			}
+//			if add {
+//				sum += c[i*ldc+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// for k and lanes of at least 1. It touches no other elements.
+//
+// Besides, while it computes it may have the caches fetch what is soon to be
+// read: as many bytes as a row of its b has, from ahead on, k times, each time
+// step bytes further on. What is there, if anything, makes no difference.
+type tileFunc[T dtype.Float] func(c *T, ldc int, a *T, rowA, colA int, b *T, rowB, k, lanes int, add bool, ahead uintptr, step int)
+
+// kernels are what one set of instructions has for one type of elements.
+type kernels[T dtype.Float] struct {
+	lanes int // of a vector
+	// tiles[v][r-1] computes r rows of v vectors. Where there are tiles of a
+	// width there are those of every smaller number of rows.
+	tiles [maxWidth + 1][]tileFunc[T]
+	// turned[r-1] is tiles[1][r-1] of a b that lies by columns: its element is
+	// b[j*rowB+l].
+	turned []tileFunc[T]
+	// copyRows is
+	//
+	//	for l := range rows {
+	//		for i := range n {
+	//			dst[l*width+i] = src[l*stride+i]
+	//		}
+	//	}
+	//
+	// for n and rows of at least 1. It reads no other elements, and writes
+	// whole vectors from the first row to the last: what it leaves behind the
+	// n elements of a row is unspecified.
+	copyRows func(dst *T, width int, src *T, stride, n, rows int)
+	// transpose is copyRows of src[i*stride+l], for n of at most lanes.
+	transpose func(dst *T, width int, src *T, stride, n, rows int)
+	// widenF16 and widenBF16 store the values of src in dst, which is as
+	// long. Kernels of float64 have none.
+	widenF16  func(dst []T, src []dtype.F16)
+	widenBF16 func(dst []T, src []dtype.BF16)
+}
+
+// maxRows returns the number of rows that a tile may have.
+func (ks *kernels[T]) maxRows() int { return len(ks.tiles[1]) }
+
+// widest returns the width in vectors of the widest tile of so many rows.
+func (ks *kernels[T]) widest(rows int) int {
+	v := maxWidth
+	for len(ks.tiles[v]) < rows {
+		v /= 2
+	}
+	return v
+}
+
+// kernelsOf returns the kernels of float32 and of float64 in s.
+func kernelsOf(s kernel.Set) (*kernels[float32], *kernels[float64]) {
+	if s == kernel.Portable {
+		return &portableF32, &portableF64
+	}
+	return vectorKernels(s)
+}

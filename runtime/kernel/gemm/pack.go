@@ -1,0 +1,136 @@
+package gemm
+
+import (
+	"sync"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+)
+
+// blockA returns rows [i, i+rows) and columns [l, l+inner) of a.
+func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
+	a := s.a.from(i, l)
+	if s.directA {
+		return block[T]{data: a.Data[a.Offset:], row: a.Row, col: a.Col}
+	}
+	a = ws.widened(s.kernels, a, rows, inner)
+	to := ws.packedA(rows*inner + s.lanes)
+	tiles := ceil(rows, s.maxRows())
+	for t := range tiles {
+		lo, hi := cut(rows, tiles, t)
+		s.packPanel(to[lo*inner:], hi-lo, a.from(lo, 0), hi-lo, inner)
+	}
+	return block[T]{data: to, packed: true}
+}
+
+// blockB returns rows [l, l+inner) and columns [j, j+cols) of b.
+func (s *shape[T]) blockB(ws *workspace[T], l, inner, j, cols int) block[T] {
+	if s.directB {
+		b := s.b.from(l, j)
+		return block[T]{data: b.Data[b.Offset:], row: b.Row, col: 1}
+	}
+	to := ws.packedB(inner * ceil(cols, s.lanes) * s.lanes)
+	s.packB(ws, to, l, inner, j, cols)
+	return block[T]{data: to, packed: true}
+}
+
+// packB stores rows [l, l+inner) and columns [j, j+cols) of b in to: panel
+// after panel, of each one row after the other.
+func (s *shape[T]) packB(ws *workspace[T], to []T, l, inner, j, cols int) {
+	b := ws.widened(s.kernels, s.b.from(l, j), inner, cols)
+	for done := 0; done < cols; {
+		width := s.panel(cols-done) * s.lanes
+		n := min(width, cols-done)
+		s.packPanel(to[done*inner:], width, b.from(0, done).turned(), n, inner)
+		done += n
+	}
+}
+
+// packPanel stores n rows of x [n, inner] so that its columns lie one after
+// the other, width elements apart. It writes whole vectors: behind the end of
+// a column that is not the last of to, others follow.
+func (s *shape[T]) packPanel(to []T, width int, x Operand[T], n, inner int) {
+	switch {
+	case x.Row == 1 && x.Col >= 0:
+		s.copyRows(&to[0], width, &x.Data[x.Offset], x.Col, n, inner)
+	case x.Col == 1 && x.Row >= 0:
+		// From the last rows to the first: a vector that reaches beyond its
+		// column writes where the next column's first is still to come.
+		for i := (n - 1) / s.lanes * s.lanes; i >= 0; i -= s.lanes {
+			s.transpose(&to[i], width, &x.Data[x.Offset+i*x.Row], x.Row, min(s.lanes, n-i), inner)
+		}
+	default:
+		kernel.Copy(to, kernel.Grid{Row: 1, Col: width}, x.Data, x.Grid, n, inner)
+	}
+}
+
+// A workspace is the memory that one goroutine packs into.
+type workspace[T dtype.Float] struct{ a, b, c, wide []T }
+
+// Workspaces wait here for the next call.
+var (
+	rooms32 = sync.Pool{New: func() any { return new(workspace[float32]) }}
+	rooms64 = sync.Pool{New: func() any { return new(workspace[float64]) }}
+)
+
+// room returns a workspace of unspecified contents.
+func room[T dtype.Float]() *workspace[T] {
+	if elemBytes[T]() == 4 {
+		return rooms32.Get().(*workspace[T])
+	}
+	return rooms64.Get().(*workspace[T])
+}
+
+// leave gives ws back.
+func (ws *workspace[T]) leave() {
+	if elemBytes[T]() == 4 {
+		rooms32.Put(ws)
+	} else {
+		rooms64.Put(ws)
+	}
+}
+
+func (ws *workspace[T]) packedA(n int) []T { return enough(&ws.a, n) }
+func (ws *workspace[T]) packedB(n int) []T { return enough(&ws.b, n) }
+func (ws *workspace[T]) sums(n int) []T    { return enough(&ws.c, n) }
+
+// enough returns the first n elements of *x, which it replaces if it has
+// fewer. They begin where a page does.
+func enough[T dtype.Float](x *[]T, n int) []T {
+	if len(*x) < n {
+		*x = make([]T, max(n, 1<<13))
+	}
+	return (*x)[:n]
+}
+
+// widened returns the first rows and columns of x in elements of T.
+func (ws *workspace[T]) widened(ks *kernels[T], x Operand[T], rows, cols int) Operand[T] {
+	if !x.half() {
+		return x
+	}
+	if x.Row == 1 && x.Col != 1 {
+		return ws.widened(ks, x.turned(), cols, rows).turned()
+	}
+	wide := enough(&ws.wide, rows*cols)
+	if x.F16 != nil {
+		widenGrid(wide, x.F16, x.Grid, rows, cols, ks.widenF16)
+	} else {
+		widenGrid(wide, x.BF16, x.Grid, rows, cols, ks.widenBF16)
+	}
+	return Operand[T]{Data: wide, Grid: kernel.Grid{Row: cols, Col: 1}}
+}
+
+// widenGrid stores the values of x at g in dst [rows, cols].
+func widenGrid[T dtype.Float, H half](dst []T, x []H, g kernel.Grid, rows, cols int, widen func(dst []T, src []H)) {
+	for i := range rows {
+		row, p := dst[i*cols:][:cols], g.Offset+i*g.Row
+		if g.Col == 1 {
+			widen(row, x[p:p+cols])
+			continue
+		}
+		for j := range row {
+			row[j] = T(x[p].Float32())
+			p += g.Col
+		}
+	}
+}

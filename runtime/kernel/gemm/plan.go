@@ -1,0 +1,104 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"tpsh/runtime/dtype"
+)
+
+// Block is the number of steps of the inner dim whose products are one sum;
+// see the order of a sum. A panel of b, Block rows of two vectors of 64 bytes,
+// has 32 KiB, which a first-level cache of 32 KiB (Zen 2 to 4) or 48 KiB (Zen
+// 5, Golden Cove) holds while tiles pass by.
+const Block = 256
+
+const (
+	// maxRowBlock is the number of rows of a that are packed at once: with
+	// Block columns 168 KiB of float32 or 336 KiB of float64, which leaves
+	// room for the panels of b and for c in a second-level cache of 1 MiB
+	// (512 KiB on Zen 3 holds it in float32). 168 is a multiple of the 14
+	// and of the 6 rows of a tile.
+	maxRowBlock = 168
+
+	// maxColBytes is how much of Block rows of b is packed at once where each
+	// goroutine packs for itself: it stays in the second-level cache.
+	maxColBytes = 256 << 10
+
+	// maxShared is how many bytes of b are packed at once for all goroutines:
+	// half of a third-level cache of 32 MiB.
+	maxShared = 16 << 20
+
+	// smallBytes is the size of an operand up to which its rows are read
+	// where they lie: they stay in the first-level cache.
+	smallBytes = 32 << 10
+)
+
+// A shape is one product to compute and how to go about it.
+type shape[T dtype.Float] struct {
+	*kernels[T]
+	m, n, k int
+	a, b    Operand[T]
+	c       []T // [m, n]; [n, m] if turned
+
+	// turned says that a and b are the transposes of the operands, in the
+	// place of one another, and that so c is to be transposed.
+	turned bool
+	// directA and directB say that an operand is read where it lies.
+	directA, directB bool
+	// skinny says that b is packed panel by panel, since it is read once.
+	skinny bool
+	// turnedB says that b is turned in registers as it is read once.
+	turnedB bool
+
+	width     int // of the widest tiles, in vectors
+	rowBlocks int // the number of parts of the rows
+	colBlocks int // the number of parts of the columns
+}
+
+// plan settles how to go about s with so many goroutines. None of it has an
+// influence on the result.
+func (s *shape[T]) plan(goroutines int) {
+	if s.n < s.lanes && s.m > s.n && (s.n == 1 || s.m*s.k > smallBytes) {
+		s.m, s.n = s.n, s.m
+		s.a, s.b = s.b.turned(), s.a.turned()
+		s.turned = true
+	}
+	size, few := elemBytes[T](), s.m <= 2*s.maxRows()
+	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= smallBytes)
+	s.directB = !s.b.half() && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
+	s.skinny = few && s.directA && !s.directB
+	s.turnedB = s.skinny && s.m <= len(s.kernels.turned) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
+	s.rowBlocks = ceil(s.m, maxRowBlock)
+	if s.directA && s.directB {
+		s.rowBlocks = 1
+	}
+	s.width = s.widest(ceil(s.m, ceil(s.m, s.maxRows())))
+	if s.skinny {
+		s.width = min(s.width, 2)
+	}
+	s.colBlocks = 1
+	switch {
+	case goroutines == 1:
+	case s.rowBlocks > 1:
+		// Twice as many parts as goroutines even out what slows one of them.
+		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines), goroutines) * goroutines
+	default:
+		s.colBlocks = min(2*goroutines, ceil(s.n, s.lanes*s.width))
+	}
+}
+
+// ceil returns n/d rounded up.
+func ceil(n, d int) int { return (n + d - 1) / d }
+
+// elemBytes returns the size of a T.
+func elemBytes[T dtype.Float]() int { return int(unsafe.Sizeof(T(0))) }
+
+// cut returns the bounds of part i of n things in so many parts.
+func cut(n, parts, i int) (lo, hi int) { return i * n / parts, (i + 1) * n / parts }
+
+// cutCols is cut of the columns between whole panels.
+func (s *shape[T]) cutCols(i int) (lo, hi int) {
+	w := s.lanes * s.width
+	lo, hi = cut(ceil(s.n, w), s.colBlocks, i)
+	return lo * w, min(hi*w, s.n)
+}

@@ -1,0 +1,229 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"tpsh/runtime/dtype"
+)
+
+// run computes s.
+func (s *shape[T]) run(c crew) {
+	switch {
+	case s.rowBlocks > 1:
+		s.runShared(c)
+	case s.colBlocks > 1:
+		c.do(s.colBlocks, func(i int) { s.runCols(s.cutCols(i)) })
+	default:
+		s.runCols(0, s.n)
+	}
+}
+
+// runCols computes columns [lo, hi) of c, packing for itself what needs be.
+func (s *shape[T]) runCols(lo, hi int) {
+	ws := room[T]()
+	defer ws.leave()
+	c, ldc := s.c, s.n
+	switch {
+	case !s.turned || s.m == 1:
+		c = c[lo:]
+	default:
+		c, ldc = ws.sums(s.m*(hi-lo)), hi-lo
+	}
+	switch {
+	case s.turnedB:
+		s.runTurned(c, ldc, lo, hi)
+	case s.skinny:
+		s.runPanels(ws, c, ldc, lo, hi)
+	default:
+		s.runBlocks(ws, c, ldc, lo, hi)
+	}
+	if s.turned && s.m > 1 {
+		s.turnBack(c, lo, hi)
+	}
+}
+
+// runBlocks computes columns [lo, hi) of the product in c, whose rows are ldc
+// apart, block of a after block of a.
+func (s *shape[T]) runBlocks(ws *workspace[T], c []T, ldc, lo, hi int) {
+	for l := 0; l < s.k; l += Block {
+		inner := min(Block, s.k-l)
+		a := s.blockA(ws, 0, s.m, l, inner)
+		step := hi - lo
+		if !s.directB {
+			step = maxColBytes / (Block * elemBytes[T]())
+		}
+		for j := lo; j < hi; j += step {
+			cols := min(step, hi-j)
+			b := s.blockB(ws, l, inner, j, cols)
+			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, l > 0)
+		}
+	}
+}
+
+// runPanels is runBlocks panel of b after panel of b. So b is read in the
+// order in which it lies, if it lies by columns.
+func (s *shape[T]) runPanels(ws *workspace[T], c []T, ldc, lo, hi int) {
+	step := s.width * s.lanes
+	for j := lo; j < hi; j += step {
+		cols := min(step, hi-j)
+		for l := 0; l < s.k; l += Block {
+			inner := min(Block, s.k-l)
+			a, b := s.blockA(ws, 0, s.m, l, inner), s.blockB(ws, l, inner, j, cols)
+			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, l > 0)
+		}
+	}
+}
+
+// runTurned is runBlocks of a b that lies by columns and is read where it lies.
+func (s *shape[T]) runTurned(c []T, ldc, lo, hi int) {
+	for j := lo; j < hi; j += s.lanes {
+		for l := 0; l < s.k; l += Block {
+			a, b := s.a.from(0, l), s.b.from(l, j)
+			s.kernels.turned[s.m-1](&c[j-lo], ldc, &a.Data[a.Offset], a.Row, a.Col, &b.Data[b.Offset], b.Col, min(Block, s.k-l), min(s.lanes, hi-j), l > 0, 0, 0)
+		}
+	}
+}
+
+// turnBack stores x, columns [lo, hi) of the turned product, in c.
+func (s *shape[T]) turnBack(x []T, lo, hi int) {
+	for i := range s.m {
+		row, p := x[i*(hi-lo):][:hi-lo], lo*s.m+i
+		for _, v := range row {
+			s.c[p] = v
+			p += s.m
+		}
+	}
+}
+
+// runShared computes s: b is packed by and for all goroutines, each then takes
+// rows of a.
+func (s *shape[T]) runShared(c crew) {
+	shared := room[T]()
+	defer shared.leave()
+	most := maxShared / elemBytes[T]()
+	groupCols := min(s.n, most/Block&^(s.lanes*s.width-1))
+	padded := ceil(groupCols, s.lanes) * s.lanes
+	groupInner := min(s.k, most/padded/Block*Block)
+	packed := shared.packedB(padded * groupInner)
+	for j := 0; j < s.n; j += groupCols {
+		cols := min(groupCols, s.n-j)
+		for l := 0; l < s.k; l += groupInner {
+			inner := min(groupInner, s.k-l)
+			g := group[T]{s, packed, j, cols, l, inner}
+			c.do(g.packTasks(), g.pack)
+			c.do(s.rowBlocks, g.multiply)
+		}
+	}
+}
+
+// A group is a part of b that is packed at once: rows [l, l+inner), columns
+// [j, j+cols).
+type group[T dtype.Float] struct {
+	*shape[T]
+	packed   []T
+	j, cols  int
+	l, inner int
+}
+
+// packCols is the number of columns that a task packs.
+const packCols = 128
+
+// packTasks returns the number of tasks of pack.
+func (g group[T]) packTasks() int { return ceil(g.cols, packCols) * ceil(g.inner, Block) }
+
+// pack packs one part.
+func (g group[T]) pack(task int) {
+	ws := room[T]()
+	defer ws.leave()
+	blocks := ceil(g.inner, Block)
+	l, j := task%blocks*Block, task/blocks*packCols
+	inner := min(Block, g.inner-l)
+	to := g.block(l)[j*inner:]
+	g.packB(ws, to, g.l+l, inner, g.j+j, min(packCols, g.cols-j))
+}
+
+// block returns where rows [l, l+Block) of the group are.
+func (g group[T]) block(l int) []T { return g.packed[l*ceil(g.cols, g.lanes)*g.lanes:] }
+
+// multiply computes one part of the rows.
+func (g group[T]) multiply(task int) {
+	ws := room[T]()
+	defer ws.leave()
+	lo, hi := cut(g.m, g.rowBlocks, task)
+	if lo == hi {
+		return
+	}
+	for l := 0; l < g.inner; l += Block {
+		inner := min(Block, g.inner-l)
+		a := g.blockA(ws, lo, hi-lo, g.l+l, inner)
+		b := block[T]{data: g.block(l), packed: true}
+		g.multiplyBlocks(g.c[lo*g.n+g.j:], g.n, a, b, hi-lo, g.cols, inner, g.l+l > 0)
+	}
+}
+
+// A block is a part of an operand that tiles read: packed, or where it lies.
+type block[T dtype.Float] struct {
+	data     []T
+	packed   bool
+	row, col int // the strides, if it is not packed
+}
+
+// multiplyBlocks computes m rows and n columns of c, or if add is set adds to
+// them.
+func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, add bool) {
+	tiles := ceil(m, s.maxRows())
+	for j := 0; j < n; {
+		v := s.panel(n - j)
+		width := v * s.lanes
+		cols := min(width, n-j)
+		pb, rowB := b.panel(j, width, k)
+		for t := range tiles {
+			lo, hi := cut(m, tiles, t)
+			pa, rowA, colA := a.tile(lo, hi-lo, k)
+			ahead, step := b.ahead(pb, width, k, t, tiles)
+			s.tiles[v][hi-lo-1](&c[lo*ldc+j], ldc, pa, rowA, colA, pb, rowB, k, cols-width+s.lanes, add, ahead, step)
+		}
+		j += cols
+	}
+}
+
+// tile returns where rows [i, i+rows) of a are, and their strides.
+func (a *block[T]) tile(i, rows, k int) (p *T, row, col int) {
+	if a.packed {
+		return &a.data[i*k], 1, rows
+	}
+	return &a.data[i*a.row], a.row, a.col
+}
+
+// panel returns where the panel of b that begins with column j is, and its
+// stride.
+func (b *block[T]) panel(j, width, k int) (p *T, row int) {
+	if b.packed {
+		return &b.data[j*k], width
+	}
+	return &b.data[j], b.row
+}
+
+// bytesAhead is how much of b is fetched before it is needed, where b is read
+// where it lies: what is on its way for the whole of a memory's latency.
+const bytesAhead = 4 << 10
+
+// ahead returns what tile t of so many is to fetch of b, from address p on: if
+// it is packed its part of the next panel, else rows that follow.
+func (b *block[T]) ahead(p *T, width, k, t, tiles int) (ahead uintptr, step int) {
+	size := elemBytes[T]()
+	if !b.packed {
+		return uintptr(unsafe.Pointer(p)) + uintptr(bytesAhead/width*b.row), b.row * size
+	}
+	return uintptr(unsafe.Pointer(p)) + uintptr((tiles+t)*width*k/tiles*size), ceil(width*size, tiles)
+}
+
+// panel returns the width in vectors of the next panel of n more columns: the
+// greatest of which at most the last vector is not full.
+func (s *shape[T]) panel(n int) int {
+	v := s.width
+	for (v-1)*s.lanes >= n {
+		v /= 2
+	}
+	return v
+}

@@ -1,0 +1,185 @@
+package main
+
+import "math"
+
+// The functions of this file record the steps of functions of one number.
+// Polynomials were fitted by a weighted minimax (Lawson's iteration) to within
+// the relative errors given, with coefficients rounded to float32 one after
+// the other, the constant first.
+
+// Numbers that functions share.
+const (
+	log2E   = 1.4426950408889634
+	ln2     = 0.6931471805599453
+	ln2High = 0.693147182464599609375 // ln 2 in float32
+	ln2Low  = ln2 - ln2High
+
+	// shifter is what rounds a float32 to an integer when it is added: the
+	// integer is then in the low bits of the sum.
+	shifter     = 3 << 22
+	shifterBits = 0x4b400000
+)
+
+var (
+	inf = math.Inf(1)
+	nan = math.NaN()
+)
+
+// A power is e to some power, in parts: mantissa * 2^exponent.
+type power struct {
+	mantissa *expr
+	shifted  *expr // the exponent plus shifter
+}
+
+// power returns e to the power x. With n the integer nearest to x/ln 2 and
+// r = x - n ln 2 it is 2^n (1 + r + r² Q(r)); Q gives e^r to 3e-9.
+func (k *kernel) power(x *expr) power {
+	shifted := k.fma(x, k.num(log2E), k.num(shifter))
+	n := k.sub(shifted, k.num(shifter))
+	r := k.fnma(n, k.num(ln2High), x)
+	r = k.fnma(n, k.num(ln2Low), r)
+	s := k.mul(r, r)
+	q := k.fma(k.num(0.16666521), r, k.num(0.49999994))
+	q4 := k.fma(k.num(0.001382104), s, k.fma(k.num(0.008368671), r, k.num(0.041668262)))
+	tail := k.fma(s, k.fma(q4, s, q), r)
+	return power{k.add(tail, k.num(1)), shifted}
+}
+
+// scale returns p as a number, whose exponent is -126 to 127.
+func (k *kernel) scale(p power) *expr {
+	exponent := k.shl(k.bits(p.shifted), 23)
+	return k.mul(p.mantissa, k.from(k.intAdd(exponent, k.integer(127<<23))))
+}
+
+// scaleTwice returns p as a number, whose exponent is -252 to 254: subnormal
+// numbers are rounded once, in the second product.
+func (k *kernel) scaleTwice(p power) *expr {
+	n := k.intSub(k.bits(p.shifted), k.integer(shifterBits))
+	half := k.shr(n, 1)
+	bias := k.integer(127)
+	y := k.mul(p.mantissa, k.from(k.shl(k.intAdd(half, bias), 23)))
+	return k.mul(y, k.from(k.shl(k.intAdd(k.intSub(n, half), bias), 23)))
+}
+
+// exp returns e to the power x.
+func (k *kernel) exp(x *expr) *expr {
+	y := k.pick(k.less(k.num(88.72283172607422), x), k.num(inf), k.scaleTwice(k.power(x)))
+	return k.pick(k.less(x, k.num(-103.97283935546875)), k.num(0), y)
+}
+
+// expSmall returns e to the power x, which is not positive.
+func (k *kernel) expSmall(x *expr) *expr {
+	return k.pick(k.less(x, k.num(-103.97283935546875)), k.num(0), k.scaleTwice(k.power(x)))
+}
+
+// expNormal returns e to the power x, which is not positive; 0 in place of
+// subnormal numbers.
+func (k *kernel) expNormal(x *expr) *expr {
+	return k.pick(k.less(x, k.num(-87.33654022216797)), k.num(0), k.scale(k.power(x)))
+}
+
+// log returns the natural logarithm of x. With x = 2^e (1 + f), 1 + f between
+// √½ and √2, it is e ln 2 + f - f²/2 + f³ P(f), which P gives to 6e-9.
+func (k *kernel) log(x *expr) *expr {
+	const rootHalf = 0x3f3504f3
+	tiny := k.less(x, k.num(0x1p-126))
+	normal := k.pick(tiny, k.mul(x, k.num(0x1p23)), x)
+	above := k.intSub(k.bits(normal), k.integer(rootHalf))
+	e := k.add(k.toFloat(k.shr(above, 23)), k.pick(tiny, k.num(-23), k.num(0)))
+	m := k.intAdd(k.step(opAnd, i32, above, k.integer(1<<23-1)), k.integer(rootHalf))
+	f := k.sub(k.from(m), k.num(1))
+	z := k.mul(f, f)
+	p := k.poly(f, 0.3333333, -0.2500082, 0.20001243, -0.16623412, 0.14201544, -0.13159537, 0.12762427, -0.076368906)
+	y := k.fma(k.mul(z, f), p, k.mul(e, k.num(ln2Low)))
+	y = k.add(f, k.fnma(z, k.num(0.5), y))
+	y = k.fma(e, k.num(ln2High), y)
+	y = k.pick(k.less(x, k.num(inf)), y, x)
+	y = k.pick(k.less(x, k.num(0)), k.num(nan), y)
+	return k.pick(k.equal(x, k.num(0)), k.num(-inf), y)
+}
+
+// tanh returns the hyperbolic tangent of x: x + x³ P(x²) near 0, where P gives
+// it to 5e-9, and 1 - 2/(e^2|x| + 1) beyond, with the sign of x.
+func (k *kernel) tanh(x *expr) *expr {
+	a := k.abs(x)
+	s := k.mul(x, x)
+	near := k.fma(k.mul(x, s), k.poly(s, -0.3333328, 0.13331415, -0.053737767, 0.020633498, -0.0056993747), x)
+	a2 := k.min(k.num(20), k.add(a, a))
+	e := k.scale(k.power(a2))
+	far := k.sub(k.num(1), k.div(k.num(2), k.add(e, k.num(1))))
+	return k.pick(k.less(a, k.num(0.625)), near, k.or(far, k.sign(x)))
+}
+
+// erf returns the error function of x: x + x P(x²) near 0, where P gives it to
+// 2e-8, and 1 - exp(-t - t Q(t)) for t = |x| beyond, where Q gives it to 1e-9,
+// with the sign of x. The form is Juffa's.
+func (k *kernel) erf(x *expr) *expr {
+	a := k.abs(x)
+	s := k.mul(x, x)
+	near := k.fma(x, k.poly(s, 0.12837915, -0.3761249, 0.11281731, -0.026762966, 0.004987353, -5.9595896e-04), x)
+	t := k.min(k.num(4), a)
+	q := k.poly(t, 0.1286485, 0.63515127, 0.10623694, -0.023762101, 0.0036424678, -3.2280333e-04, 1.12309435e-05)
+	e := k.scale(k.power(k.neg(k.fma(t, q, t))))
+	far := k.sub(k.num(1), e)
+	return k.pick(k.less(a, k.num(0.93)), near, k.or(far, k.sign(x)))
+}
+
+// sigmoids returns 1/(1+e^-x) and 1/(1+e^x), given e = e^-|x|.
+func (k *kernel) sigmoids(x, e *expr) (up, down *expr) {
+	d := k.div(k.num(1), k.add(k.num(1), e))
+	ed := k.mul(e, d)
+	negative := k.less(x, k.num(0))
+	return k.pick(negative, ed, d), k.pick(negative, d, ed)
+}
+
+// sigmoidTimes returns v/(1+e^-x), given e = e^-|x|.
+func (k *kernel) sigmoidTimes(v, x, e *expr) *expr {
+	top := k.pick(k.less(x, k.num(0)), k.mul(v, e), v)
+	return k.div(top, k.add(k.num(1), e))
+}
+
+// clamp returns x, but no more than most and no less than -most.
+func (k *kernel) clamp(x *expr, most float64) *expr {
+	return k.min(k.num(most), k.max(k.num(-most), x))
+}
+
+// normalTail returns |x|, the normal distribution function at -|x|, and
+// e^(-x²/2). With a = |x| and t = 1/(1 + 0.3 a), the tail Φ(-a) is e^(-a²/2)
+// t P(t), which P gives to 4e-9. Beyond 12.8, where the tail is less than
+// 1e-37, a stays 12.8.
+func (k *kernel) normalTail(x *expr) (a, tail, e *expr) {
+	a = k.min(k.num(12.8), k.abs(x))
+	e = k.scale(k.power(k.mul(k.mul(a, k.num(-0.5)), a)))
+	t := k.div(k.num(1), k.fma(a, k.num(0.3), k.num(1)))
+	p := k.poly(t, 0.1196867, 0.119571716, 0.110236205, 0.07838635, 0.096165575, -0.07943859, 0.19180158, -0.22822581, 0.11244066, -0.020624386)
+	return a, k.mul(k.mul(p, t), e), e
+}
+
+// relu returns the greater of x and 0, or NaN.
+func (k *kernel) relu(x *expr) *expr { return k.max(k.num(0), x) }
+
+// The constants of Hendrycks and Gimpel, "Gaussian error linear units", 2016,
+// doubled: tanh u is 2/(1+e^-2u) - 1.
+const (
+	geluScale = 2 * 0.7978845608028654 // 2 √(2/π)
+	geluCube  = 0.044715 * geluScale
+)
+
+// geluTanhArg returns x (A + B x²) and its derivative.
+func (k *kernel) geluTanhArg(x *expr) (u *expr, slope func() *expr) {
+	s := k.mul(x, x)
+	u = k.mul(x, k.fma(s, k.num(geluCube), k.num(geluScale)))
+	return u, func() *expr { return k.fma(s, k.num(3*geluCube), k.num(geluScale)) }
+}
+
+// maximum returns the greater of a and b: NaN if either is, and +0 of zeros.
+func (k *kernel) maximum(a, b *expr) *expr {
+	m := k.pick(k.equal(a, b), k.and(a, b), k.max(a, b))
+	return k.pick(k.isNaN(a), a, m)
+}
+
+// minimum returns the lesser of a and b: NaN if either is, and -0 of zeros.
+func (k *kernel) minimum(a, b *expr) *expr {
+	m := k.pick(k.equal(a, b), k.or(a, b), k.min(a, b))
+	return k.pick(k.isNaN(a), a, m)
+}

@@ -1,0 +1,111 @@
+package main
+
+// A kernel is a loop over the elements of arrays of equal length.
+type kernel struct {
+	name    string // as the package exports it
+	doc     string // what it computes, the body of its doc comment
+	arrays  []array
+	scalars []scalar
+	accs    []scalar // accumulators, each of 16 lanes
+	ahead   []string // arrays that are rows of a table, whose next row is fetched
+	body    func(k *kernel)
+
+	steps       []*expr
+	consts      []*expr
+	scalarExprs []*expr
+}
+
+// An array is an operand of a kernel.
+type array struct {
+	name string
+	elem elem
+}
+
+// A scalar is a number that a kernel is given.
+type scalar struct {
+	name string
+	kind kind
+}
+
+// An elem is the type of an array's elements.
+type elem uint8
+
+const (
+	eF32 elem = iota
+	eF64
+	eF16
+	eBF16
+	eU8
+)
+
+// kind returns the type that elements are loaded as.
+func (e elem) kind() kind {
+	switch e {
+	case eF64:
+		return f64
+	case eU8:
+		return i32
+	}
+	return f32
+}
+
+// size returns the bytes of an element.
+func (e elem) size() int { return [...]int{4, 8, 2, 2, 1}[e] }
+
+// goType returns the Go type of an element.
+func (e elem) goType() string {
+	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8"}[e]
+}
+
+// goTail reports whether k's last elements, fewer than 16, are left to Go:
+// AVX2 has no masked moves of fewer than 32 bits.
+func (k *kernel) goTail() bool {
+	for _, a := range k.arrays {
+		if a.elem > eF64 {
+			return true
+		}
+	}
+	return false
+}
+
+// record runs k's body.
+func (k *kernel) record() {
+	k.steps, k.consts, k.scalarExprs = nil, nil, nil
+	k.body(k)
+}
+
+// f32s returns float32 arrays.
+func f32s(names ...string) []array {
+	var a []array
+	for _, n := range names {
+		a = append(a, array{n, eF32})
+	}
+	return a
+}
+
+// f64s returns float64 arrays.
+func f64s(names ...string) []array {
+	var a []array
+	for _, n := range names {
+		a = append(a, array{n, eF64})
+	}
+	return a
+}
+
+// scalars32 returns float32 numbers.
+func scalars32(names ...string) []scalar {
+	var s []scalar
+	for _, n := range names {
+		s = append(s, scalar{n, f32})
+	}
+	return s
+}
+
+// scalars64 returns float64 numbers.
+func scalars64(names ...string) []scalar {
+	var s []scalar
+	for _, n := range names {
+		s = append(s, scalar{n, f64})
+	}
+	return s
+}

@@ -1,0 +1,332 @@
+package main
+
+import "math"
+
+// kernels returns the kernels of package vec.
+func kernels() []*kernel {
+	return append(append(append(append(append(unary(), binary()...), gradients()...), rows()...), steps()...), moves()...)
+}
+
+// oneToOne returns a kernel dst[i] = f(x[i]).
+func oneToOne(name, doc string, f func(k *kernel, x *expr) *expr) *kernel {
+	return &kernel{
+		name: name, doc: "stores " + doc + " in dst. dst may be x.", arrays: f32s("dst", "x"),
+		body: func(k *kernel) { k.store("dst", f(k, k.load("x"))) },
+	}
+}
+
+// unary returns the kernels of functions of one number.
+func unary() []*kernel {
+	return []*kernel{
+		oneToOne("Exp", "e to the power x, within 1 ulp,", (*kernel).exp),
+		oneToOne("Log", "the natural logarithm of x, within 1 ulp,", (*kernel).log),
+		oneToOne("Tanh", "the hyperbolic tangent of x, within 2 ulp,", (*kernel).tanh),
+		oneToOne("Erf", "the error function of x, within 2 ulp,", (*kernel).erf),
+		oneToOne("Sigmoid", "1/(1+exp(-x)), within 2.5 ulp,", func(k *kernel, x *expr) *expr {
+			return k.sigmoidTimes(k.num(1), x, k.expSmall(k.neg(k.abs(x))))
+		}),
+		oneToOne("Silu", "x/(1+exp(-x)), within 3 ulp or 1e-42,", func(k *kernel, x *expr) *expr {
+			return k.sigmoidTimes(x, x, k.expSmall(k.neg(k.abs(x))))
+		}),
+		oneToOne("Gelu", "x times the normal distribution function at x, within 8 ulp or 2e-8,", func(k *kernel, x *expr) *expr {
+			a, tail, _ := k.normalTail(x) // for x > 0 it is x (1 - tail)
+			return k.fnma(a, tail, k.relu(x))
+		}),
+		oneToOne("GeluTanh", "x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), within 8 ulp or 2e-8,", func(k *kernel, x *expr) *expr {
+			u, _ := k.geluTanhArg(x)
+			return k.sigmoidTimes(x, x, k.expNormal(k.neg(k.abs(u))))
+		}),
+		oneToOne("Sqrt", "√x, correctly rounded,", (*kernel).sqrt),
+		oneToOne("Rsqrt", "1/√x, within 1.5 ulp,", func(k *kernel, x *expr) *expr { return k.div(k.num(1), k.sqrt(x)) }),
+		oneToOne("Reciprocal", "1/x, correctly rounded,", func(k *kernel, x *expr) *expr { return k.div(k.num(1), x) }),
+		oneToOne("Neg", "-x", (*kernel).neg),
+		oneToOne("Abs", "|x|", (*kernel).abs),
+		oneToOne("Square", "x²", func(k *kernel, x *expr) *expr { return k.mul(x, x) }),
+		oneToOne("Relu", "the greater of x and 0, or NaN,", func(k *kernel, x *expr) *expr {
+			return k.add(k.relu(x), k.num(0)) // of -0 the sum is 0
+		}),
+	}
+}
+
+// twoToOne returns a kernel dst[i] = f(x[i], y[i]).
+func twoToOne(name, doc string, arrays []array, f func(k *kernel, x, y *expr) *expr) *kernel {
+	x, y := arrays[1].name, arrays[2].name
+	return &kernel{
+		name: name, doc: "stores " + doc + " in dst. dst may be " + x + " or " + y + ".", arrays: arrays,
+		body: func(k *kernel) { k.store("dst", f(k, k.load(x), k.load(y))) },
+	}
+}
+
+// binary returns the kernels of functions of two numbers.
+func binary() []*kernel {
+	xy, xy64 := f32s("dst", "x", "y"), f64s("dst", "x", "y")
+	squaredDiff := func(k *kernel, x, y *expr) *expr {
+		d := k.sub(x, y)
+		return k.mul(d, d)
+	}
+	return []*kernel{
+		twoToOne("Add", "x + y", xy, (*kernel).add),
+		twoToOne("Sub", "x - y", xy, (*kernel).sub),
+		twoToOne("Mul", "x y", xy, (*kernel).mul),
+		twoToOne("Div", "x / y", xy, (*kernel).div),
+		twoToOne("Maximum", "the greater of x and y, or NaN,", xy, (*kernel).maximum),
+		twoToOne("Minimum", "the lesser of x and y, or NaN,", xy, (*kernel).minimum),
+		twoToOne("SquaredDiff", "(x - y)²", xy, squaredDiff),
+		twoToOne("Add64", "x + y", xy64, (*kernel).add),
+		twoToOne("Sub64", "x - y", xy64, (*kernel).sub),
+		twoToOne("Mul64", "x y", xy64, (*kernel).mul),
+		twoToOne("Div64", "x / y", xy64, (*kernel).div),
+		{
+			name: "Scale", doc: "stores x times a in dst. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars32("a"),
+			body: func(k *kernel) { k.store("dst", k.mul(k.load("x"), k.scalar("a"))) },
+		},
+	}
+}
+
+// gradients returns the kernels of a gradient times the slope of a function
+// at x.
+func gradients() []*kernel {
+	gx := f32s("dst", "grad", "x")
+	return []*kernel{
+		twoToOne("GeluGrad", "grad times the slope of Gelu at x", gx, func(k *kernel, g, x *expr) *expr {
+			// With φ the density, the slope at -|x| is Φ(-|x|) - |x| φ, and at |x|
+			// it is 1 less that.
+			a, tail, e := k.normalTail(x)
+			d := k.fnma(k.mul(e, k.num(1/math.Sqrt(2*math.Pi))), a, tail)
+			return k.mul(g, k.pick(k.less(x, k.num(0)), d, k.sub(k.num(1), d)))
+		}),
+		twoToOne("GeluTanhGrad", "grad times the slope of GeluTanh at x", gx, func(k *kernel, g, x *expr) *expr {
+			x = k.clamp(x, 15)
+			u, slope := k.geluTanhArg(x)
+			up, down := k.sigmoids(x, k.expNormal(k.neg(k.abs(u))))
+			return k.mul(g, k.fma(k.mul(k.mul(up, down), x), slope(), up))
+		}),
+		twoToOne("SiluGrad", "grad times the slope of Silu at x", gx, func(k *kernel, g, x *expr) *expr {
+			x = k.clamp(x, 200)
+			up, down := k.sigmoids(x, k.expSmall(k.neg(k.abs(x))))
+			return k.mul(g, k.fma(k.mul(up, down), x, up))
+		}),
+		twoToOne("TanhGrad", "grad (1 - y²), the gradient of x for y = tanh x,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
+			return k.mul(g, k.fnma(y, y, k.num(1)))
+		}),
+		twoToOne("SigmoidGrad", "grad y (1 - y), the gradient of x for its sigmoid y,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
+			return k.mul(g, k.fnma(y, y, y))
+		}),
+		twoToOne("ReluGrad", "grad where y > 0, else 0, the gradient of x for y = relu x,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
+			return k.pick(k.less(k.num(0), y), g, k.num(0))
+		}),
+	}
+}
+
+// rows returns the kernels that reduce rows, and those that finish them. Lane
+// l of an accumulator takes elements l, l+16, l+32, ... in turn.
+func rows() []*kernel {
+	f64acc := func(names ...string) []scalar { return scalars64(names...) }
+	return []*kernel{
+		{
+			name: "Sum", doc: "adds x to the lanes of sum.", arrays: f32s("x"), accs: scalars32("sum"),
+			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
+		},
+		{
+			name: "Sum64", doc: "adds x to the lanes of sum.", arrays: f64s("x"), accs: f64acc("sum"),
+			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
+		},
+		{
+			name: "Max", doc: "makes the lanes of most the greater of themselves and x, or NaN.", arrays: f32s("x"), accs: scalars32("most"),
+			body: func(k *kernel) { k.setAcc(0, k.maximum(k.load("x"), k.acc(0))) },
+		},
+		{
+			name: "Min", doc: "makes the lanes of least the lesser of themselves and x, or NaN.", arrays: f32s("x"), accs: scalars32("least"),
+			body: func(k *kernel) { k.setAcc(0, k.minimum(k.load("x"), k.acc(0))) },
+		},
+		{
+			name: "Most", doc: "makes the lanes of most the greater of themselves and x. It passes over NaN.", arrays: f32s("x"), accs: scalars32("most"),
+			body: func(k *kernel) { k.setAcc(0, k.max(k.load("x"), k.acc(0))) },
+		},
+		{
+			name: "Dot", doc: "adds the products of x and y, in float64, to the lanes of sum.", arrays: f32s("x", "y"), accs: f64acc("sum"),
+			body: func(k *kernel) { k.setAcc(0, k.fma(k.widen(k.load("x")), k.widen(k.load("y")), k.acc(0))) },
+		},
+		{
+			name: "ExpSum", doc: "adds exp(x - most) to the lanes of sum. No x is more than most; what is below\n1e-38 counts as 0.",
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			body: func(k *kernel) {
+				e := k.expNormal(k.sub(k.load("x"), k.scalar("most")))
+				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
+			},
+		},
+		{
+			name: "ExpShift", doc: "is ExpSum, and stores what it adds in dst. dst may be x.",
+			ahead: []string{"x"}, arrays: f32s("dst", "x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			body: func(k *kernel) {
+				e := k.expNormal(k.sub(k.load("x"), k.scalar("most")))
+				k.store("dst", e)
+				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
+			},
+		},
+		{
+			name: "Shift", doc: "stores x - by, computed in float64, in dst. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars64("by"),
+			body: func(k *kernel) { k.store("dst", k.narrow(k.sub(k.widen(k.load("x")), k.scalar("by")))) },
+		},
+		{
+			name: "SoftmaxGrad", doc: "stores y (grad - dot) in dst. dst may be grad or y.",
+			arrays: f32s("dst", "grad", "y"), scalars: scalars32("dot"),
+			body: func(k *kernel) { k.store("dst", k.mul(k.load("y"), k.sub(k.load("grad"), k.scalar("dot")))) },
+		},
+		{
+			name: "LogSoftmaxGrad", doc: "stores grad - exp(y) sum in dst. No y is positive. dst may be grad or y.",
+			arrays: f32s("dst", "grad", "y"), scalars: scalars32("sum"),
+			body: func(k *kernel) {
+				k.store("dst", k.fnma(k.expNormal(k.load("y")), k.scalar("sum"), k.load("grad")))
+			},
+		},
+		{
+			name: "Moments", doc: "adds d = x - pivot to the lanes of sum, and d² to those of squares.",
+			arrays: f32s("x"), scalars: scalars64("pivot"), accs: f64acc("sum", "squares"),
+			body: func(k *kernel) {
+				d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
+				k.setAcc(0, k.add(k.acc(0), d))
+				k.setAcc(1, k.fma(d, d, k.acc(1)))
+			},
+		},
+		{
+			name: "MomentsGrad", doc: "adds grad to the lanes of sum, and grad (x - pivot) to those of dot.",
+			arrays: f32s("grad", "x"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
+			body: func(k *kernel) {
+				g := k.widen(k.load("grad"))
+				k.setAcc(0, k.add(k.acc(0), g))
+				d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
+				k.setAcc(1, k.fma(d, g, k.acc(1)))
+			},
+		},
+		{
+			name: "Normalize", doc: "stores (x - high - low) scale in dst. dst may be x.",
+			ahead: []string{"x"}, arrays: f32s("dst", "x"), scalars: scalars32("high", "low", "scale"),
+			body: func(k *kernel) { k.store("dst", k.normalized()) },
+		},
+		{
+			name: "NormalizeWeight", doc: "is Normalize times weight.",
+			ahead: []string{"x"}, arrays: f32s("dst", "x", "weight"), scalars: scalars32("high", "low", "scale"),
+			body: func(k *kernel) { k.store("dst", k.mul(k.normalized(), k.load("weight"))) },
+		},
+		{
+			name: "NormalizeAffine", doc: "is Normalize times weight plus bias, rounded once.",
+			ahead: []string{"x"}, arrays: f32s("dst", "x", "weight", "bias"), scalars: scalars32("high", "low", "scale"),
+			body: func(k *kernel) { k.store("dst", k.fma(k.normalized(), k.load("weight"), k.load("bias"))) },
+		},
+		{
+			name: "NormalizeGrad", doc: "stores scale (grad - mean - h dot) in dst, for the h that Normalize stores. dst may\nbe grad or x.",
+			ahead: []string{"grad", "x"}, arrays: f32s("dst", "grad", "x"), scalars: scalars32("high", "low", "scale", "mean", "dot"),
+			body: func(k *kernel) {
+				t := k.sub(k.load("grad"), k.scalar("mean"))
+				k.store("dst", k.mul(k.fnma(k.normalized(), k.scalar("dot"), t), k.scalar("scale")))
+			},
+		},
+	}
+}
+
+// normalized returns (x - high - low) scale.
+func (k *kernel) normalized() *expr {
+	d := k.sub(k.sub(k.load("x"), k.scalar("high")), k.scalar("low"))
+	return k.mul(d, k.scalar("scale"))
+}
+
+// steps returns the kernels of optimisers' steps. Products are rounded before
+// they are added.
+func steps() []*kernel {
+	return []*kernel{
+		{
+			name: "Combine", doc: "stores a x + b y in dst. dst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("a", "b"),
+			body: func(k *kernel) {
+				k.store("dst", k.add(k.mul(k.scalar("a"), k.load("x")), k.mul(k.scalar("b"), k.load("y"))))
+			},
+		},
+		{
+			name: "Lerp", doc: "stores x + w (y - x) in dst. dst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("w"),
+			body: func(k *kernel) {
+				x := k.load("x")
+				k.store("dst", k.add(x, k.mul(k.scalar("w"), k.sub(k.load("y"), x))))
+			},
+		},
+		{
+			name: "LerpBack", doc: "stores y - rest (y - x) in dst. dst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("rest"),
+			body: func(k *kernel) {
+				y := k.load("y")
+				k.store("dst", k.sub(y, k.mul(k.sub(y, k.load("x")), k.scalar("rest"))))
+			},
+		},
+		{
+			name: "AddSquare", doc: "stores keep x + share y y in dst. dst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("keep", "share"),
+			body: func(k *kernel) {
+				y := k.load("y")
+				k.store("dst", k.add(k.mul(k.scalar("keep"), k.load("x")), k.mul(k.mul(k.scalar("share"), y), y)))
+			},
+		},
+		{
+			name: "Adam", doc: "stores x - rate m / (√v/root + eps) in dst. dst may be any of them.",
+			arrays: f32s("dst", "x", "m", "v"), scalars: scalars32("rate", "root", "eps"),
+			body: func(k *kernel) { k.store("dst", k.adam(k.load("m"), k.load("v"))) },
+		},
+		{
+			name: "AdamStep", doc: "is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam into x.",
+			arrays: f32s("x", "m", "v", "grad"), scalars: scalars32("w", "keep", "share", "rate", "root", "eps"),
+			body: func(k *kernel) {
+				g, m := k.load("grad"), k.load("m")
+				m = k.add(m, k.mul(k.scalar("w"), k.sub(g, m)))
+				k.store("m", m)
+				v := k.add(k.mul(k.scalar("keep"), k.load("v")), k.mul(k.mul(k.scalar("share"), g), g))
+				k.store("v", v)
+				k.store("x", k.adam(m, v))
+			},
+		},
+	}
+}
+
+// adam returns x - rate m / (√v/root + eps).
+func (k *kernel) adam(m, v *expr) *expr {
+	d := k.add(k.div(k.sqrt(v), k.scalar("root")), k.scalar("eps"))
+	return k.sub(k.load("x"), k.div(k.mul(k.scalar("rate"), m), d))
+}
+
+// moves returns the kernels that convert and choose elements.
+func moves() []*kernel {
+	return []*kernel{
+		{
+			name: "WidenF16", doc: "stores x in dst.", arrays: []array{{"dst", eF32}, {"x", eF16}},
+			body: func(k *kernel) { k.store("dst", k.load("x")) },
+		},
+		{
+			name: "WidenBF16", doc: "stores x in dst.", arrays: []array{{"dst", eF32}, {"x", eBF16}},
+			body: func(k *kernel) { k.store("dst", k.load("x")) },
+		},
+		{
+			name: "NarrowF16", doc: "stores x in dst, rounded to the nearest, ties to even.", arrays: []array{{"dst", eF16}, {"x", eF32}},
+			body: func(k *kernel) { k.store("dst", k.load("x")) },
+		},
+		{
+			name: "NarrowBF16", doc: "stores x in dst, rounded to the nearest, ties to even.", arrays: []array{{"dst", eBF16}, {"x", eF32}},
+			body: func(k *kernel) {
+				x := k.load("x")
+				b := k.bits(x)
+				odd := k.step(opAnd, i32, k.shr(b, 16), k.integer(1))
+				rounded := k.intAdd(k.intAdd(b, k.integer(0x7fff)), odd)
+				quiet := k.step(opOr, i32, b, k.integer(0x400000))
+				k.store("dst", k.pick(k.isNaN(x), quiet, rounded))
+			},
+		},
+		{
+			name: "Drop", doc: "stores x times scale in dst where keep is not 0, and 0 elsewhere. dst may be x.",
+			arrays: []array{{"dst", eF32}, {"x", eF32}, {"keep", eU8}}, scalars: scalars32("scale"),
+			body: func(k *kernel) {
+				y := k.mul(k.load("x"), k.scalar("scale"))
+				k.store("dst", k.pick(k.nonZero(k.load("keep")), y, k.num(0)))
+			},
+		},
+	}
+}

@@ -1,0 +1,60 @@
+// Command gen writes the kernels of package vec. Each is a loop over elements
+// whose steps package main records once, as expressions, and writes three
+// times: in AVX-512, in AVX2 and in Go. So the three compute alike.
+//
+// Functions of one number are in functions.go, kernels in kernels.go. To add a
+// kernel, add an entry there and run go generate in the folder of package vec.
+package main
+
+import (
+	"flag"
+	"os"
+	"regexp"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+var set = flag.String("set", "", "avx512, avx2, or go")
+
+func main() {
+	flag.Parse()
+	all := kernels()
+	switch *set {
+	case "go":
+		writePortable("../portable.go", all)
+		writeDispatch("../dispatch_amd64.go", all, true)
+		writeDispatch("../dispatch_other.go", all, false)
+		return
+	case "avx512", "avx2":
+		s := &assembler{wide: *set == "avx512"}
+		s.writePool(all)
+		for _, k := range all {
+			s.write(k)
+		}
+		build.Generate()
+		dropSelfMoves(flag.Lookup("out").Value.String())
+	default:
+		panic("-set is missing")
+	}
+}
+
+// selfMove matches a move of a register to itself, which remains where the
+// allocator has given two values one register.
+var selfMove = regexp.MustCompile(`(?m)^\tVMOV[AU]PS +([YZ]\d+), ([YZ]\d+)\n`)
+
+// dropSelfMoves removes self moves from a file.
+func dropSelfMoves(path string) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	src = selfMove.ReplaceAllFunc(src, func(line []byte) []byte {
+		if m := selfMove.FindSubmatch(line); string(m[1]) == string(m[2]) {
+			return nil
+		}
+		return line
+	})
+	if err := os.WriteFile(path, src, 0o666); err != nil {
+		panic(err)
+	}
+}

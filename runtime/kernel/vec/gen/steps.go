@@ -1,0 +1,359 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// regsOf returns how many registers of a part a value of kind kd takes.
+func regsOf(kd kind) int {
+	if kd == f64 {
+		return 2
+	}
+	return 1
+}
+
+// operand returns register i of e's value, or where it is in memory.
+func (s *assembler) operand(e *expr, i int) Op {
+	e = e.root()
+	switch e.op {
+	case opConst:
+		if v, ok := s.hoisted[e]; ok {
+			return v
+		}
+		return s.memOf(e)
+	case opScalar:
+		return s.scalars[e.slot]
+	case opAcc:
+		return s.accs[e.slot][s.part*regsOf(e.kind)+i]
+	}
+	return s.vals[e][i]
+}
+
+// register returns register i of e's value, which is loaded if it is in
+// memory.
+func (s *assembler) register(e *expr, i int) Op {
+	o := s.operand(e, i)
+	if m, ok := o.(Mem); ok {
+		v := s.vec()
+		VMOVUPS(m, v)
+		return v
+	}
+	return o
+}
+
+// dies reports whether the step at hand is the last to take e, so that it may
+// overwrite e's registers.
+func (s *assembler) dies(e *expr) bool {
+	e = e.root()
+	return e.op != opConst && e.op != opScalar && e.op != opAcc && s.uses[e] == 1
+}
+
+// emit emits step e.
+func (s *assembler) emit(e *expr) {
+	switch e.op {
+	case opLoad:
+		s.vals[e] = s.load(e)
+	case opStore:
+		s.store(e)
+	case opAcc, opBits, opFrom:
+	case opSetAcc:
+		s.setAcc(e)
+	case opWiden:
+		s.vals[e] = s.widen(e)
+	case opNarrow:
+		s.vals[e] = []Op{s.narrow(e)}
+	case opLess, opEqual, opUnordered, opNonZero:
+		s.vals[e] = []Op{s.compare(e)}
+	case opSelect:
+		s.vals[e] = []Op{s.pick(e)}
+	default:
+		for i := range regsOf(e.kind) {
+			s.vals[e] = append(s.vals[e], s.compute(e, i))
+		}
+	}
+	for _, a := range e.args {
+		if e.op != opBits && e.op != opFrom {
+			s.uses[a.root()]--
+		}
+	}
+}
+
+// instructions are those of operations on two operands, of float32, float64
+// and integers.
+var instructions = map[op][3]func(ops ...Op){
+	opAdd:    {VADDPS, VADDPD},
+	opSub:    {VSUBPS, VSUBPD},
+	opMul:    {VMULPS, VMULPD},
+	opDiv:    {VDIVPS, VDIVPD},
+	opMax:    {VMAXPS, VMAXPD},
+	opMin:    {VMINPS, VMINPD},
+	opAnd:    {VANDPS, VANDPD, VANDPS},
+	opOr:     {VORPS, VORPD, VORPS},
+	opXor:    {VXORPS, VXORPD, VXORPS},
+	opIntAdd: {2: VPADDD},
+	opIntSub: {2: VPSUBD},
+}
+
+// compute emits an operation on register i of its operands.
+func (s *assembler) compute(e *expr, i int) Op {
+	switch e.op {
+	case opFMA, opFNMA:
+		return s.fused(e, i)
+	}
+	d := s.vec()
+	a := s.register(e.args[0], i)
+	switch e.op {
+	case opSqrt:
+		if e.kind == f64 {
+			VSQRTPD(a, d)
+		} else {
+			VSQRTPS(a, d)
+		}
+	case opShiftLeft:
+		VPSLLD(Imm(e.bits), a, d)
+	case opShiftRight:
+		VPSRAD(Imm(e.bits), a, d)
+	case opToInt:
+		VCVTPS2DQ(a, d)
+	case opToFloat:
+		VCVTDQ2PS(a, d)
+	default:
+		instructions[e.op][e.kind](s.operand(e.args[1], i), a, d)
+	}
+	return d
+}
+
+// fusedForms are the fused instructions of float32 and float64: a product
+// added to the destination (231), the destination times a register added to
+// the first operand (213), and the destination times the first operand added
+// to a register (132).
+var fusedForms = map[op][2][3]func(ops ...Op){
+	opFMA:  {{VFMADD231PS, VFMADD213PS, VFMADD132PS}, {VFMADD231PD, VFMADD213PD, VFMADD132PD}},
+	opFNMA: {{VFNMADD231PS, VFNMADD213PS, VFNMADD132PS}, {VFNMADD231PD, VFNMADD213PD, VFNMADD132PD}},
+}
+
+// fused emits a*b + c or c - a*b, in place of an operand where one dies.
+func (s *assembler) fused(e *expr, i int) Op {
+	a, b, c := e.args[0], e.args[1], e.args[2]
+	if _, inMemory := s.operand(a, i).(Mem); inMemory || s.dies(b) && !s.dies(a) {
+		a, b = b, a
+	}
+	form := fusedForms[e.op][e.kind]
+	_, cInMemory := s.operand(c, i).(Mem)
+	_, bInMemory := s.operand(b, i).(Mem)
+	switch {
+	case s.dies(c):
+		d := s.operand(c, i)
+		form[0](s.operand(b, i), s.register(a, i), d)
+		return d
+	case s.dies(a) && a.root() != b.root() && !bInMemory:
+		d := s.operand(a, i)
+		form[1](s.operand(c, i), s.operand(b, i), d)
+		return d
+	case s.dies(a) && a.root() != b.root() && !cInMemory:
+		d := s.operand(a, i)
+		form[2](s.operand(b, i), s.operand(c, i), d)
+		return d
+	}
+	d := s.vec()
+	VMOVUPS(s.operand(c, i), d)
+	form[0](s.operand(b, i), s.register(a, i), d)
+	return d
+}
+
+// compare emits a comparison; its result is a K register in AVX-512.
+func (s *assembler) compare(e *expr) Op {
+	a := s.register(e.args[0], 0)
+	predicate := map[op]Op{opLess: Imm(17), opEqual: Imm(0), opUnordered: Imm(3)} // quiet ones
+	switch {
+	case e.op == opNonZero && s.wide:
+		k := K()
+		VPTESTMD(a, a, k)
+		return k
+	case e.op == opNonZero:
+		d, zero := YMM(), YMM()
+		VPXOR(zero, zero, zero)
+		VPCMPGTD(zero, a, d)
+		return d
+	case s.wide:
+		k := K()
+		VCMPPS(predicate[e.op], s.operand(e.args[1], 0), a, k)
+		return k
+	}
+	d := YMM()
+	VCMPPS(predicate[e.op], s.operand(e.args[1], 0), a, d)
+	return d
+}
+
+// pick emits a choice between two values.
+func (s *assembler) pick(e *expr) Op {
+	m, yes, no := s.vals[e.args[0]][0], s.operand(e.args[1], 0), s.register(e.args[2], 0)
+	d := s.vec()
+	s.blend(m, yes, no, d)
+	return d
+}
+
+// blend emits d = yes where m, else no.
+func (s *assembler) blend(m, yes, no, d Op) {
+	if s.wide {
+		VBLENDMPS(yes, no, m, d)
+	} else {
+		VBLENDVPS(m, yes, no, d)
+	}
+}
+
+// setAcc emits the change of an accumulator; elements that are not there leave
+// it as it is.
+func (s *assembler) setAcc(e *expr) {
+	n := regsOf(e.kind)
+	for i := range n {
+		acc, v := s.accs[e.slot][s.part*n+i], s.operand(e.args[0], i)
+		switch {
+		case !s.tail:
+			VMOVAPS(v, acc)
+		case e.kind == f64 && s.wide:
+			VBLENDMPD(v, acc, s.mask64(i), acc)
+		case e.kind == f64:
+			VBLENDVPD(s.mask64(i), v, acc, acc)
+		default:
+			s.blend(s.tailMask[s.part], v, acc, acc)
+		}
+	}
+}
+
+// widen emits the conversion of float32 to float64.
+func (s *assembler) widen(e *expr) []Op {
+	x := s.register(e.args[0], 0).(reg.VecVirtual)
+	lo, hi := s.vec(), s.vec()
+	if s.wide {
+		upper := YMM()
+		VCVTPS2PD(x.AsY(), lo)
+		VEXTRACTF32X8(Imm(1), x, upper)
+		VCVTPS2PD(upper, hi)
+	} else {
+		upper := XMM()
+		VCVTPS2PD(x.AsX(), lo)
+		VEXTRACTF128(Imm(1), x, upper)
+		VCVTPS2PD(upper, hi)
+	}
+	return []Op{lo, hi}
+}
+
+// narrow emits the conversion of float64 to float32.
+func (s *assembler) narrow(e *expr) Op {
+	d := s.vec()
+	lo, hi := s.register(e.args[0], 0), s.register(e.args[0], 1)
+	if s.wide {
+		l, h := YMM(), YMM()
+		VCVTPD2PS(lo, l)
+		VCVTPD2PS(hi, h)
+		VINSERTF32X8(Imm(1), h, l.AsZ(), d)
+	} else {
+		l, h := XMM(), XMM()
+		VCVTPD2PSY(lo, l)
+		VCVTPD2PSY(hi, h)
+		VINSERTF128(Imm(1), h, l.AsY(), d)
+	}
+	return d
+}
+
+// place returns where the part at hand of array a begins, past off bytes.
+func (s *assembler) place(a int, off int) Mem {
+	size := s.k.arrays[a].elem.size()
+	return Mem{Base: s.ptr[a], Index: s.at, Scale: uint8(size), Disp: s.part*s.lanes()*size + off}
+}
+
+// load emits the load of an array's elements. Those that are not there are 0.
+func (s *assembler) load(e *expr) []Op {
+	v := s.vec()
+	m := s.place(e.slot, 0)
+	switch s.k.arrays[e.slot].elem {
+	case eF16:
+		VCVTPH2PS(m, v)
+	case eBF16:
+		VPMOVZXWD(m, v)
+		VPSLLD(Imm(16), v, v)
+	case eU8:
+		VPMOVZXBD(m, v)
+	case eF64:
+		w := s.vec()
+		s.loadPart(m, s.mask64(0), v, true)
+		s.loadPart(s.place(e.slot, 4*s.lanes()), s.mask64(1), w, true)
+		return []Op{v, w}
+	default:
+		var tm Op
+		if s.tail {
+			tm = s.tailMask[s.part]
+		}
+		s.loadPart(m, tm, v, false)
+	}
+	return []Op{v}
+}
+
+// loadPart emits the load of a register, in the tail under the mask tm.
+func (s *assembler) loadPart(m Mem, tm Op, v Op, double bool) {
+	switch {
+	case !s.tail:
+		VMOVUPS(m, v)
+	case s.wide && double:
+		VMOVUPD_Z(m, tm, v)
+	case s.wide:
+		VMOVUPS_Z(m, tm, v)
+	case double:
+		VMASKMOVPD(m, tm, v)
+	default:
+		VMASKMOVPS(m, tm, v)
+	}
+}
+
+// store emits the store of an array's elements that are there.
+func (s *assembler) store(e *expr) {
+	m := s.place(e.slot, 0)
+	v := s.register(e.args[0], 0)
+	switch s.k.arrays[e.slot].elem {
+	case eF16:
+		VCVTPS2PH(Imm(0), v, m)
+	case eBF16:
+		s.storeBF16(v, m)
+	case eF64:
+		s.storePart(v, m, s.mask64(0), true)
+		s.storePart(s.register(e.args[0], 1), s.place(e.slot, 4*s.lanes()), s.mask64(1), true)
+	default:
+		var tm Op
+		if s.tail {
+			tm = s.tailMask[s.part]
+		}
+		s.storePart(v, m, tm, false)
+	}
+}
+
+// storePart emits the store of a register, in the tail under the mask tm.
+func (s *assembler) storePart(v Op, m Mem, tm Op, double bool) {
+	switch {
+	case !s.tail:
+		VMOVUPS(v, m)
+	case s.wide && double:
+		VMOVUPD(v, tm, m)
+	case s.wide:
+		VMOVUPS(v, tm, m)
+	case double:
+		VMASKMOVPD(v, tm, m)
+	default:
+		VMASKMOVPS(v, tm, m)
+	}
+}
+
+// storeBF16 emits the store of the upper halves of the integers v.
+func (s *assembler) storeBF16(v Op, m Mem) {
+	d := s.vec()
+	VPSRLD(Imm(16), v, d)
+	if s.wide {
+		VPMOVDW(d, m)
+		return
+	}
+	VPACKUSDW(d, d, d)
+	VPERMQ(Imm(0x08), d, d)
+	VMOVDQU(d.AsX(), m)
+}

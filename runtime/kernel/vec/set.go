@@ -1,0 +1,31 @@
+package vec
+
+// A Set is a set of instructions that kernels are written in.
+type Set uint8
+
+// The sets of instructions, each of which includes those before it.
+const (
+	Portable Set = iota // Go
+	AVX2                // AVX2, FMA, F16C and BMI2
+	AVX512              // AVX-512 F, BW, CD, DQ and VL
+)
+
+// String returns the name of s.
+func (s Set) String() string { return [...]string{"portable", "avx2", "avx512"}[s] }
+
+// active is the set in use. Only Use sets it.
+var active = Best()
+
+// Active returns the set that kernels run in: the best one, unless Use chose
+// another.
+func Active() Set { return active }
+
+// Use makes kernels run in s for as long as the process lives. A program calls
+// it at most once, before it runs a kernel: no lock guards the choice. It
+// panics if this machine does not have s.
+func Use(s Set) {
+	if s > Best() {
+		panic("vec: instruction set " + s.String() + " is not of this machine")
+	}
+	active = s
+}

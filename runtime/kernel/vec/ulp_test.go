@@ -1,0 +1,145 @@
+package vec
+
+import (
+	"math"
+	"testing"
+)
+
+// accuracy says how far kernels may be from a function computed in float64: so
+// many ulp, or so much.
+var accuracy = []struct {
+	name string
+	f    func(dst, x []float32)
+	want func(x float64) float64
+	ulp  float64
+	abs  float64
+}{
+	{"Exp", Exp, math.Exp, 1, 0},
+	{"Log", Log, math.Log, 1, 0},
+	{"Tanh", Tanh, math.Tanh, 2, 0},
+	{"Erf", Erf, math.Erf, 2, 0},
+	{"Sigmoid", Sigmoid, sigmoid, 2.5, 0},
+	{"Silu", Silu, func(x float64) float64 { return x * sigmoid(x) }, 3, 1e-42},
+	{"Gelu", Gelu, gelu, 8, 2e-8},
+	{"GeluTanh", GeluTanh, func(x float64) float64 { return x * sigmoid(geluTanhArg(x)) }, 8, 2e-8},
+	{"Sqrt", Sqrt, math.Sqrt, 0.5, 0},
+	{"Rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5, 0},
+	{"Reciprocal", Reciprocal, func(x float64) float64 { return 1 / x }, 0.5, 0},
+	{"GeluGrad", gradient(GeluGrad), geluSlope, 4, 3e-7},
+	{"GeluTanhGrad", gradient(GeluTanhGrad), geluTanhSlope, 4, 6e-7},
+	{"SiluGrad", gradient(SiluGrad), siluSlope, 4, 3e-7},
+}
+
+func sigmoid(x float64) float64 {
+	if x < 0 {
+		return math.Exp(x) / (1 + math.Exp(x))
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+func geluTanhArg(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x) }
+
+func gelu(x float64) float64 {
+	x = max(x, -40) // where it is 0 in float32, as at -Inf
+	return x * math.Erfc(-x/math.Sqrt2) / 2
+}
+
+func geluSlope(x float64) float64 {
+	if x = max(-40, min(x, 40)); x != x {
+		return x
+	}
+	return math.Erfc(-x/math.Sqrt2)/2 + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
+}
+
+func geluTanhSlope(x float64) float64 {
+	x = max(-40, min(x, 40))
+	s := sigmoid(geluTanhArg(x))
+	return s + x*s*sigmoid(-geluTanhArg(x))*2*math.Sqrt(2/math.Pi)*(1+3*0.044715*x*x)
+}
+
+func siluSlope(x float64) float64 {
+	x = max(-400, min(x, 400))
+	return sigmoid(x) * (1 + x*sigmoid(-x))
+}
+
+// gradient returns the kernel of a slope.
+func gradient(f func(dst, g, x []float32)) func(dst, x []float32) {
+	return func(dst, x []float32) {
+		g := make([]float32, len(x))
+		for i := range g {
+			g[i] = 1
+		}
+		f(dst, g, x)
+	}
+}
+
+// Over the whole range of float32, sampled, and at special values.
+func TestAccuracy(t *testing.T) {
+	x := append([]float32(nil), numbers...)
+	for b := uint64(0); b < 1<<32; b += 4093 {
+		x = append(x, math.Float32frombits(uint32(b)))
+	}
+	for i := range 300000 { // densely where functions bend
+		x = append(x, float32(i-150000)/7000)
+	}
+	got := make([]float32, len(x))
+	for _, a := range accuracy {
+		a.f(got, x)
+		most, at := 0.0, float32(0)
+		for i, v := range x {
+			e := a.want(float64(v))
+			if d := ulps(got[i], e); d > most && !(math.Abs(float64(got[i])-e) <= a.abs) {
+				most, at = d, v
+			}
+		}
+		t.Logf("%s: at most %.2f ulp, at %v", a.name, most, at)
+		if most > a.ulp {
+			got1 := make([]float32, 1)
+			a.f(got1, []float32{at})
+			t.Errorf("%s(%v) = %v, want %v within %v ulp", a.name, at, got1[0], a.want(float64(at)), a.ulp)
+		}
+	}
+}
+
+// ulps returns the distance of got from want, in units of the last place of
+// float32 at want.
+func ulps(got float32, want float64) float64 {
+	g := float64(got)
+	switch {
+	case got != got && want != want, g == want && math.Signbit(g) == math.Signbit(want):
+		return 0
+	case got != got || want != want:
+		return math.Inf(1)
+	}
+	w := float32(want)
+	if math.IsInf(float64(w), 0) || math.IsInf(g, 0) {
+		if got == w {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	if g == 0 && want == 0 {
+		return math.Inf(1) // of the wrong sign
+	}
+	_, e := math.Frexp(want)
+	unit := math.Ldexp(1, max(e-24, -149))
+	return math.Abs(g-want) / unit
+}
+
+// fma is rounded once, where float64 alone would round twice.
+func TestFMA(t *testing.T) {
+	for _, c := range []struct{ a, b, c, want float32 }{
+		{1 + 0x1p-23, 1 + 0x1p-23, 0x1p-60, 1 + 0x1p-22},
+		{1 + 0x1p-12, 1 + 0x1p-12, 0x1p-60, 1 + 0x1p-11 + 0x1p-23},
+		{1 + 0x1p-12, 1 + 0x1p-12, -0x1p-60, 1 + 0x1p-11},
+		{-(1 + 0x1p-12), 1 + 0x1p-12, -0x1p-60, -(1 + 0x1p-11 + 0x1p-23)},
+		{-(1 + 0x1p-12), 1 + 0x1p-12, 0x1p-60, -(1 + 0x1p-11)},
+		{0x1p-75, 0x1p-75, 0, 0},
+		{0x1p-75, 0x1.000002p-75, 0, 0x1p-149},
+		{2, 3, 4, 10},
+	} {
+		if got := fma(c.a, c.b, c.c); got != c.want {
+			t.Errorf("fma(%x, %x, %x) = %x, want %x", c.a, c.b, c.c, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package op
+
+import (
+	"tpsh/mesh"
+	"tpsh/runtime/shape"
+)
+
+// A dimGroup is a run of dims of a tensor and the run of dims of its reshaped
+// form that hold the same elements: as few of both as possible.
+type dimGroup struct {
+	in, out int // the first dim of each run whose size is not 1
+}
+
+// reshapeGroups returns the groups of a reshape from shape a to shape b that
+// hold a dim whose size is not 1. Of a tensor without elements these are only
+// the dims in front that stay.
+func reshapeGroups(a, b shape.Shape) []dimGroup {
+	var groups []dimGroup
+	if a.Numel() == 0 {
+		for d := 0; d < min(len(a), len(b)) && a[d] == b[d]; d++ {
+			groups = append(groups, dimGroup{d, d})
+		}
+		return groups
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == 1:
+			i++
+			continue
+		case b[j] == 1:
+			j++
+			continue
+		}
+		groups = append(groups, dimGroup{i, j})
+		n, m := a[i], b[j]
+		for i, j = i+1, j+1; n != m; {
+			if n < m {
+				n, i = n*a[i], i+1
+			} else {
+				m, j = m*b[j], j+1
+			}
+		}
+	}
+	return groups
+}
+
+// reshapeRows is the rule of reshape and its kind: the first dim of each group
+// may be cut.
+func reshapeRows(c *Call) []Row {
+	var rows []Row
+	for _, g := range reshapeGroups(c.In[0].Shape(), c.Spec[0].Shape) {
+		rows = append(rows, cutting(c, g.in, g.out))
+	}
+	return append(rows, carried(c, 0)...)
+}
+
+// reshapeAligned reports whether each rank's block of a reshaped tensor is its
+// block of the result: of each group, whose first dims alone are cut, it holds
+// the same elements of both.
+func reshapeAligned(c *Call, from, to []*mesh.Placed) bool {
+	a, b := c.In[0].Shape(), c.Spec[0].Shape
+	if a.Numel() == 0 {
+		return true
+	}
+	groups := reshapeGroups(a, b)
+	as, bs := a.Strides(), b.Strides()
+	for _, rank := range from[0].Ranks() {
+		x, _ := from[0].Box(rank)
+		y, _ := to[0].Box(rank)
+		if x.Numel() == 0 && y.Numel() == 0 {
+			continue
+		}
+		for _, g := range groups {
+			if x.Lo[g.in]*as[g.in] != y.Lo[g.out]*bs[g.out] || x.Hi[g.in]*as[g.in] != y.Hi[g.out]*bs[g.out] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,378 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// Run applies d to in, of which at least one is placed. It returns the call as
+// it is to be recorded, of placed tensors that lie as the operator takes them;
+// or only the results, if other operators made them.
+func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
+	m, err := e.meshOf(d, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if isRegion(d) {
+		c, err := e.region(d, in, args)
+		return c, outOf(c), err
+	}
+	if in, err = e.allPlaced(d, m, in); err != nil {
+		return nil, nil, err
+	}
+	dec, err := e.decide(d, m, in, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if dec.compose {
+		out, err := e.compose(d, in, args)
+		if out != nil || err != nil {
+			return nil, out, err
+		}
+	}
+	if in, err = e.bring(dec, in); err != nil {
+		return nil, nil, err
+	}
+	_, before := e.host.RNG()
+	c, err := e.runBlocks(dec, in, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, after := e.host.RNG(); after != before {
+		e.NoteDraw(m)
+		e.drew = true
+	} else {
+		e.drew = false
+	}
+	if e.Verify {
+		err = e.verify(c)
+	}
+	return c, c.Out, err
+}
+
+func outOf(c *op.Call) []*tensor.Tensor {
+	if c == nil {
+		return nil
+	}
+	return c.Out
+}
+
+// Check returns an error unless the in-place operator d can keep the
+// placements of in[0].
+func (e *Engine) Check(d *op.Def, in []*tensor.Tensor, args []op.Arg) error {
+	m, err := e.meshOf(d, in)
+	if err != nil {
+		return err
+	}
+	if !in[0].Placed() {
+		return &op.ArgError{Func: d.Name, Param: d.Params[0].Name, Got: "a plain tensor " + op.Describe(in[0]), Want: "a distributed tensor",
+			Rule: "an argument is one: " + describeFirst(in)}
+	}
+	if in, err = e.allPlaced(d, m, in); err == nil {
+		_, err = e.decide(d, m, in, args)
+	}
+	return err
+}
+
+// describeFirst describes the first of in that is placed.
+func describeFirst(in []*tensor.Tensor) string {
+	for _, x := range in {
+		if x != nil && x.Placed() {
+			return Describe(x)
+		}
+	}
+	return ""
+}
+
+// meshOf returns the mesh of the inputs that are placed, which must be one.
+func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
+	var first *tensor.Tensor
+	for i, x := range in {
+		if x == nil || !x.Placed() {
+			continue
+		}
+		if first == nil {
+			first = x
+			continue
+		}
+		if !alike(x.Layout().Mesh(), first.Layout().Mesh()) {
+			c := &op.Call{Def: d}
+			return nil, c.Bad(c.InName(i), Describe(x), "a tensor on "+first.Layout().Mesh().String(), "operands live on one mesh: .redistribute(mesh=) moves between two")
+		}
+	}
+	return first.Layout().Mesh(), nil
+}
+
+// alike reports whether a and b hold the same ranks in the same shape: they may
+// have other names.
+func alike(a, b *mesh.Mesh) bool {
+	return a == b || slices.Equal(a.Shape(), b.Shape()) && slices.Equal(a.Ranks(), b.Ranks())
+}
+
+// allPlaced returns in on the one mesh m, with plain tensors as replicated ones.
+// Numbers stay.
+func (e *Engine) allPlaced(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	out := in
+	for i, x := range in {
+		if x == nil || x.Placed() && x.Layout().Mesh() == m {
+			continue
+		}
+		if !x.Placed() {
+			e.noteOperand(d, m, x)
+		}
+		if x.Weak() {
+			continue
+		}
+		if &out[0] == &in[0] {
+			out = append([]*tensor.Tensor(nil), in...)
+		}
+		p, err := e.onto(m, x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// onto returns x as a tensor on m: a plain one as a tensor that every rank holds,
+// whose gradient is the full one on every rank; one on a mesh like m as it lies.
+func (e *Engine) onto(m *mesh.Mesh, x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.Placed() {
+		l, err := e.place(m, x.Shape(), x.Layout().Placements())
+		if err != nil {
+			return nil, err
+		}
+		return e.move(x, l)
+	}
+	return e.FromLocal(x, e.Replicated(m, x.Shape()))
+}
+
+// compose has d make its results of other operators; nil if it does not.
+func (e *Engine) compose(d *op.Def, in []*tensor.Tensor, args []op.Arg) (out []*tensor.Tensor, err error) {
+	e.within = append(e.within, d.Name)
+	defer func() { e.within = e.within[:len(e.within)-1] }()
+	defer recoverTape(&err)
+	c := &op.Call{Def: d, Ctx: e.host.Ops(), In: in, Args: args}
+	if err := d.Infer(standIn(c)); err != nil {
+		return nil, err
+	}
+	return d.Compose(&op.Tape{A: e.tape}, c), nil
+}
+
+// standIn returns c, whose Spec it shares, with inputs that have no elements of
+// a placed tensor to look at.
+func standIn(c *op.Call) *op.Call {
+	s := *c
+	s.In = make([]*tensor.Tensor, len(c.In))
+	for i, x := range c.In {
+		switch {
+		case x == nil:
+		case x.Placed():
+			s.In[i] = tensor.ShapeOnly(x.DType(), x.Shape())
+		default:
+			s.In[i] = x
+		}
+	}
+	return &s
+}
+
+// recoverTape makes the failure of an operator on a tape the error.
+func recoverTape(err *error) {
+	if p := recover(); p != nil {
+		te, ok := p.(*op.TapeError)
+		if !ok {
+			panic(p)
+		}
+		*err = te.Err
+	}
+}
+
+// bring moves in to where dec wants it.
+func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	out := in
+	for i, x := range in {
+		if x == nil || x.Layout() == dec.in[i] {
+			continue
+		}
+		if x.Weak() && !x.Placed() {
+			if !dec.in[i].IsPartial() {
+				continue
+			}
+		}
+		if &out[0] == &in[0] {
+			out = append([]*tensor.Tensor(nil), in...)
+		}
+		if !x.Placed() {
+			out[i] = e.summand(x, dec.in[i])
+			continue
+		}
+		if err := e.mayMove(dec, i); err != nil {
+			return nil, err
+		}
+		y, err := e.move(x, dec.in[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = y
+	}
+	return out, nil
+}
+
+// summand returns the number x, or zero where layout has another rank hold it.
+func (e *Engine) summand(x *tensor.Tensor, layout *mesh.Placed) *tensor.Tensor {
+	if e.keepsTerm(layout.Mesh(), layout.Placements(), allDims(layout.Mesh())) {
+		return x
+	}
+	return tensor.Number(0.0)
+}
+
+// runBlocks runs the operator on the rank's blocks of in, which lie as dec wants
+// them.
+func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+	d := dec.call.Def
+	c := &op.Call{Def: d, Ctx: dec.call.Ctx, In: in, Args: args, Spec: dec.call.Spec}
+	if c.ByValue() {
+		return c, e.runWhole(dec, c)
+	}
+	if !e.member(dec.mesh) {
+		return c, e.runOutside(dec, c)
+	}
+	blocks := make([]*tensor.Tensor, len(in))
+	bare := false
+	for i, x := range in {
+		if x != nil {
+			blocks[i] = x.Local()
+			bare = bare || blocks[i].Buffer() == nil
+		}
+	}
+	if bare {
+		c.Out = e.bare(dec)
+		return c, nil
+	}
+	if d.InPlace {
+		_, err := e.onBlocks(dec, blocks, args, c)
+		c.Out = in[:1]
+		return c, err
+	}
+	out, err := e.onBlocks(dec, blocks, args, c)
+	if err != nil {
+		return nil, err
+	}
+	return c, e.joinBlocks(dec, c, out)
+}
+
+// onBlocks runs the operator on blocks, or what it says is to be run instead.
+// What it leaves for its gradient it leaves in c.
+func (e *Engine) onBlocks(dec *decision, blocks []*tensor.Tensor, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
+	d := dec.call.Def
+	if d.Local == nil || dec.whole {
+		l, err := op.Apply(e.host.Ops(), d, blocks, args)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range l.Saved {
+			c.Saved = append(c.Saved, tensor.NewPlaced(e.Replicated(dec.mesh, x.Shape()), x))
+		}
+		return l.Out, nil
+	}
+	defer recoverTape(&err)
+	whole := *dec.call
+	whole.Args = args
+	b := &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: blocks, From: dec.in, To: dec.out, Rank: e.host.ID()}
+	return d.Local(b)
+}
+
+// plain applies operators to plain tensors, unrecorded.
+type plain struct{ ctx *op.Ctx }
+
+func (p plain) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	c, err := op.Apply(p.ctx, d, in, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Out, nil
+}
+
+// joinBlocks makes out, the rank's blocks of the results, the results of c.
+func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) error {
+	if len(out) != len(dec.out) {
+		panic(fmt.Sprintf("shard: %s gives %d blocks for %d results", c.Def.Name, len(out), len(dec.out)))
+	}
+	c.Out = make([]*tensor.Tensor, len(out))
+	for i, block := range out {
+		l := dec.out[i]
+		if !block.Shape().Equal(l.LocalShape(e.host.ID())) {
+			panic(fmt.Sprintf("shard: %s gives a block of shape %v, want %v of %v", c.Def.Name, block.Shape(), l.LocalShape(e.host.ID()), l))
+		}
+		c.Out[i] = tensor.NewPlaced(l, block)
+		if c.Def.View {
+			c.Out[i].Copied = dec.in[0] != dec.from[0] || block.Buffer() != c.In[0].Buffer()
+		}
+	}
+	return nil
+}
+
+// bare returns results without elements.
+func (e *Engine) bare(dec *decision) []*tensor.Tensor {
+	out := make([]*tensor.Tensor, len(dec.out))
+	for i, l := range dec.out {
+		dt := dec.call.Spec[i].DType
+		out[i] = tensor.NewPlaced(l, tensor.ShapeOnly(dt, l.LocalShape(e.host.ID())))
+	}
+	return out
+}
+
+// runOutside is runBlocks on a rank outside the mesh: the results are empty
+// there.
+func (e *Engine) runOutside(dec *decision, c *op.Call) error {
+	if c.Def.InPlace {
+		c.Out = c.In[:1]
+		return nil
+	}
+	for i, l := range dec.out {
+		block, err := e.outside(dec.call.Spec[i])
+		if err != nil {
+			return err
+		}
+		c.Out = append(c.Out, tensor.NewPlaced(l, block))
+	}
+	return nil
+}
+
+// runWhole runs an operator whose results' shapes depend on elements: on
+// replicated inputs.
+func (e *Engine) runWhole(dec *decision, c *op.Call) error {
+	if !e.member(dec.mesh) {
+		return &op.ArgError{Func: c.Def.Name, Got: "a call on a rank outside the mesh " + dec.mesh.Short(), Want: "a rank of the mesh", Rule: "the shape of the result depends on elements"}
+	}
+	blocks := make([]*tensor.Tensor, len(c.In))
+	for i, x := range c.In {
+		if x != nil {
+			blocks[i] = x.Local()
+		}
+	}
+	l, err := op.Apply(e.host.Ops(), c.Def, blocks, c.Args)
+	if err != nil {
+		return err
+	}
+	replicated := func(list []*tensor.Tensor) []*tensor.Tensor {
+		out := make([]*tensor.Tensor, len(list))
+		for i, x := range list {
+			out[i] = tensor.NewPlaced(e.Replicated(dec.mesh, x.Shape()), x)
+			out[i].Copied = c.Def.View
+		}
+		return out
+	}
+	c.Spec, c.Saved = l.Spec, replicated(l.Saved)
+	if c.Def.InPlace {
+		c.Out = c.In[:1]
+		return nil
+	}
+	c.Out = replicated(l.Out)
+	return nil
+}

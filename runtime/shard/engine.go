@@ -1,0 +1,144 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+
+	"tpsh/comm"
+	"tpsh/mesh"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A Host is what an Engine needs of its rank.
+type Host interface {
+	// ID returns the rank's number.
+	ID() int
+	// Layouts returns the rank's meshes, layouts and plans.
+	Layouts() *mesh.Cache
+	// Ops returns what the rank's operators need.
+	Ops() *op.Ctx
+	// SharedGroup returns the one group of ranks in that order.
+	SharedGroup(ranks []int) (*comm.Group, error)
+	// Communicate calls o on g. x is what the rank puts in, and bytes how much
+	// of it counts, for traces.
+	Communicate(g *comm.Group, o *comm.Op, x *tensor.Tensor, bytes int) (comm.Result, error)
+	// RNG returns the seed of random numbers and the number of draws.
+	RNG() (seed, draws uint64)
+	// SetRNG restores what RNG returned.
+	SetRNG(seed, draws uint64)
+	// Quietly runs fn without traces.
+	Quietly(fn func() error) error
+	// Here returns the source line that the program is at.
+	Here() string
+	// Tell prints a line beside the program's output.
+	Tell(line string)
+}
+
+// An Engine applies operators to placed tensors, and moves them, for one rank.
+type Engine struct {
+	// Implicit says whether operators may move their inputs where that
+	// communicates.
+	Implicit Permission
+	// Verify compares the results of every operator with those of the whole.
+	Verify bool
+
+	host      Host
+	tape      *grad.Recorder
+	decisions map[string]*decision
+	routes    map[*mesh.Step]*route
+	crossings map[crossing]*route
+	notes     map[*mesh.Mesh]*notes
+	told      map[string]bool // the lines warned of
+	within    []string        // the operators that are being composed, outermost first
+	drew      bool            // the last operator drew random numbers
+	backward  int             // not 0 while gradients are computed
+	key       []byte          // room for the key of a decision
+}
+
+// New returns an Engine for host, and has tape apply operators to placed tensors
+// through it.
+func New(host Host, tape *grad.Recorder) *Engine {
+	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, routes: map[*mesh.Step]*route{}, crossings: map[crossing]*route{},
+		notes: map[*mesh.Mesh]*notes{}, told: map[string]bool{}}
+	tape.Placed = e
+	return e
+}
+
+// A Permission says whether operators may do something unasked.
+type Permission uint8
+
+const (
+	Allow  Permission = iota // they may
+	Warn                     // they may, and say so once a line
+	Refuse                   // it is an error
+)
+
+// member reports whether the rank is in m.
+func (e *Engine) member(m *mesh.Mesh) bool {
+	_, ok := m.Position(e.host.ID())
+	return ok
+}
+
+// place returns the interned layout of a tensor of a shape.
+func (e *Engine) place(m *mesh.Mesh, s shape.Shape, placements []mesh.Placement) (*mesh.Placed, error) {
+	return e.host.Layouts().Place(m, s, placements)
+}
+
+// Replicated returns the layout of a tensor that every rank of m holds.
+func (e *Engine) Replicated(m *mesh.Mesh, s shape.Shape) *mesh.Placed {
+	l, err := e.place(m, s, make([]mesh.Placement, m.NDim()))
+	if err != nil {
+		panic(fmt.Sprintf("shard: replicating shape %v: %v", s, err)) // a tensor has that shape
+	}
+	return l
+}
+
+// with returns l with other placements, which suit it.
+func (e *Engine) with(l *mesh.Placed, placements []mesh.Placement) *mesh.Placed {
+	m, err := e.place(l.Mesh(), l.Shape(), placements)
+	if err != nil {
+		panic(fmt.Sprintf("shard: placing %v as %v: %v", l, placements, err))
+	}
+	return m
+}
+
+// GradLayout returns how the gradient of a tensor with layout l lies: like the
+// tensor, but replicated where that is a sum.
+func (e *Engine) GradLayout(l *mesh.Placed) *mesh.Placed {
+	if !l.IsPartial() {
+		return l
+	}
+	placements := append([]mesh.Placement(nil), l.Placements()...)
+	for i, p := range placements {
+		if _, ok := p.Partial(); ok {
+			placements[i] = mesh.Replicate()
+		}
+	}
+	return e.with(l, placements)
+}
+
+// outside returns the empty block of a rank outside the mesh of a tensor like s.
+func (e *Engine) outside(s op.Spec) (*tensor.Tensor, error) {
+	return tensor.New(e.host.Ops().Alloc, s.DType, make(shape.Shape, max(1, len(s.Shape))))
+}
+
+// An argument error of package mesh, of the function fn.
+func argError(fn string, err error) error {
+	var bad *mesh.Error
+	if errors.As(err, &bad) {
+		return &op.ArgError{Func: fn, Param: bad.Param, Got: bad.Got, Want: bad.Want, Rule: bad.Rule}
+	}
+	return err
+}
+
+// Describe returns x as errors show it: float32[4, 8] as [S(0)] on (tp=2).
+func Describe(x *tensor.Tensor) string {
+	if x == nil || !x.Placed() {
+		return op.Describe(x)
+	}
+	l := x.Layout()
+	return fmt.Sprintf("%s as %s on %s", op.Describe(x), mesh.List(l.Placements()), l.Mesh().Short())
+}

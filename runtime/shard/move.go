@@ -1,0 +1,259 @@
+package shard
+
+import (
+	"fmt"
+
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// Move returns x placed as l, recorded: the gradient is moved back. It may share
+// the storage of x. l may be on another mesh: then the ranks of both call it.
+func (e *Engine) Move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) { return e.move(x, l) }
+
+func (e *Engine) move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	if x.Layout() == l {
+		return x, nil
+	}
+	block, err := e.moveBlock(x, l)
+	if err != nil {
+		return nil, err
+	}
+	y := tensor.NewPlaced(l, block)
+	if x.RequiresGrad() {
+		back := e.GradLayout(x.Layout())
+		e.tape.Custom("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			g, err := e.move(dy[0], back)
+			return []*tensor.Tensor{g}, err
+		})
+	}
+	return y, nil
+}
+
+// Redistribute is Move for the script's function fn: the result shares no
+// storage with x.
+func (e *Engine) Redistribute(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	if err := e.checkMove(fn, x, l); err != nil {
+		return nil, err
+	}
+	y, err := e.move(x, l)
+	if err != nil || y.Buffer() == nil || y.Buffer() != x.Buffer() {
+		return y, err
+	}
+	out, err := e.tape.Apply(cloneOp, []*tensor.Tensor{y}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+var cloneOp = op.Lookup("clone")
+
+// checkMove returns an error unless a script may have x moved to l.
+func (e *Engine) checkMove(fn string, x *tensor.Tensor, l *mesh.Placed) error {
+	if x.Layout().Mesh() == l.Mesh() {
+		if err := mesh.CheckTarget(x.Layout(), l); err != nil {
+			return argError(fn, err)
+		}
+		if _, err := e.host.Layouts().Plan(x.Layout(), l, x.DType().Size()); err != nil {
+			return argError(fn, err)
+		}
+		return nil
+	}
+	if l.IsPartial() {
+		return &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "no Partial", Rule: "Partial is what operators leave, no target on another mesh"}
+	}
+	return nil
+}
+
+// moveBlock returns the rank's block of x moved to l.
+func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	src, block := x.Layout(), x.Local()
+	if src.Mesh() != l.Mesh() {
+		if !alike(src.Mesh(), l.Mesh()) {
+			return e.cross(x, l)
+		}
+		var err error
+		if src, err = e.place(l.Mesh(), src.Shape(), src.Placements()); err != nil {
+			return nil, err
+		}
+	}
+	if !e.member(l.Mesh()) {
+		return block, nil
+	}
+	if block.Buffer() == nil {
+		return tensor.ShapeOnly(x.DType(), l.LocalShape(e.host.ID())), nil
+	}
+	plan, err := e.host.Layouts().Plan(src, l, x.DType().Size())
+	if err != nil {
+		return nil, argError("redistribute", err)
+	}
+	for i := range plan.Steps {
+		if block, err = e.step(&plan.Steps[i], block); err != nil {
+			return nil, err
+		}
+	}
+	return block, nil
+}
+
+// step carries out a step of a plan on the rank's block.
+func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
+	switch s.Op {
+	case mesh.Slice:
+		return e.slice(s, block)
+	case mesh.MakePartial:
+		return e.makePartial(s, block)
+	}
+	if len(s.Group(e.host.ID())) == 1 {
+		return block, nil
+	}
+	r, err := e.route(s)
+	if err != nil {
+		return nil, err
+	}
+	return e.carry(r, block)
+}
+
+// slice returns the part of block that the rank keeps: a view.
+func (e *Engine) slice(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
+	me := e.host.ID()
+	have, _ := s.Src.Box(me)
+	keep, _ := s.Dst.Box(me)
+	return view(block, relative(keep, have)), nil
+}
+
+// relative returns box with its indices counted from where base begins.
+func relative(box, base mesh.Box) mesh.Box {
+	r := mesh.Box{Lo: make([]int, len(box.Lo)), Hi: make([]int, len(box.Lo))}
+	for d := range box.Lo {
+		r.Lo[d], r.Hi[d] = box.Lo[d]-base.Lo[d], box.Hi[d]-base.Lo[d]
+	}
+	return r
+}
+
+// view returns the elements of the plain tensor x in box, sharing its storage.
+func view(x *tensor.Tensor, box mesh.Box) *tensor.Tensor {
+	offset := x.Offset()
+	for d, lo := range box.Lo {
+		offset += lo * x.Strides()[d]
+	}
+	if box.Numel() == 0 {
+		offset = x.Offset()
+	}
+	return x.View(box.Shape(), x.Strides(), offset)
+}
+
+// makePartial returns the rank's summand of what every rank of its line holds.
+func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
+	p, _ := s.Dst.Placements()[s.Dims[0]].Partial()
+	var fill *tensor.Tensor
+	switch p {
+	case mesh.Sum:
+		fill = tensor.Number(0.0)
+	case mesh.Prod:
+		fill = tensor.Number(1.0)
+	default: // each term is the value
+		return block, nil
+	}
+	if e.keepsTerm(s.Dst.Mesh(), s.Dst.Placements(), s.Dims) {
+		return block, nil
+	}
+	c, err := op.Apply(e.host.Ops(), op.Lookup("full_like"), []*tensor.Tensor{block, fill}, []op.Arg{op.None})
+	if err != nil {
+		return nil, err
+	}
+	return c.Out[0], nil
+}
+
+// keepsTerm reports whether the rank is the one that keeps the value where it
+// becomes a sum along those of dims whose placements are Partial.
+func (e *Engine) keepsTerm(m *mesh.Mesh, placements []mesh.Placement, dims []int) bool {
+	at := m.Coordinate(e.host.ID())
+	for _, d := range dims {
+		if _, ok := placements[d].Partial(); ok && at != nil && at[d] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func allDims(m *mesh.Mesh) []int {
+	dims := make([]int, m.NDim())
+	for i := range dims {
+		dims[i] = i
+	}
+	return dims
+}
+
+// mayMove returns an error if input i of an operator may not be moved to where
+// dec wants it, because that communicates and was not asked for.
+func (e *Engine) mayMove(dec *decision, i int) error {
+	if e.Implicit == Allow || e.backward > 0 {
+		return nil
+	}
+	plan, err := e.host.Layouts().Plan(dec.from[i], dec.in[i], dec.call.In[i].DType().Size())
+	if err != nil || !communicates(plan) {
+		return err
+	}
+	name := dec.call.Def.Name
+	if len(e.within) > 0 {
+		name = e.within[0]
+	}
+	to := make([]string, 0, len(dec.in[i].Placements()))
+	for _, p := range dec.in[i].Placements() {
+		to = append(to, p.Script())
+	}
+	cost := fmt.Sprintf("%s of at most %d bytes a rank; .redistribute(placements=%s) before the call says it", stepNames(plan), plan.Bytes, listOf(to))
+	got := fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[i]), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
+	param := dec.call.InName(i)
+	if e.Implicit == Warn {
+		if here := e.host.Here(); !e.told[here+name+param] {
+			e.told[here+name+param] = true
+			e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q goes from %s to %s: %s", here, name, param, got, mesh.List(dec.in[i].Placements()), cost))
+		}
+		return nil
+	}
+	return &op.ArgError{Func: name, Param: param, Got: got, Want: mesh.List(dec.in[i].Placements()), Rule: "implicit redistribution is refused: " + cost}
+}
+
+func listOf(items []string) string {
+	s := "["
+	for i, item := range items {
+		if i > 0 {
+			s += ", "
+		}
+		s += item
+	}
+	return s + "]"
+}
+
+// communicates reports whether a step of p does.
+func communicates(p *mesh.Plan) bool {
+	for i := range p.Steps {
+		if p.Steps[i].Communicates() {
+			return true
+		}
+	}
+	return false
+}
+
+// stepNames lists the steps of p that communicate.
+func stepNames(p *mesh.Plan) string {
+	names := ""
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Communicates() {
+			if names != "" {
+				names += " and "
+			}
+			names += s.Op.String()
+		}
+	}
+	return names
+}
+
+// Backward implements grad.Placer.
+func (e *Engine) Backward() (end func()) {
+	e.backward++
+	return func() { e.backward-- }
+}

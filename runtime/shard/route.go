@@ -1,0 +1,370 @@
+package shard
+
+import (
+	goruntime "runtime"
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/mesh"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A route is a step of a plan as one rank carries it out: a call on a group, and
+// which areas of the rank's blocks its members exchange.
+type route struct {
+	name   string // of the operation, for the contract and traces
+	detail string // of what is moved, for the contract
+	kind   comm.Kind
+	reduce string // of a reduction
+	group  *comm.Group
+	whole  shape.Shape // of the tensor
+	have   shape.Shape // of the rank's block before
+	want   shape.Shape // and after
+	mesh   *mesh.Mesh
+
+	// By member: what it gets of my block, and where what I get of its block
+	// goes in mine. Of AllReduce they are nil.
+	send, recv []area
+
+	// Of an exchange that adds terms: the members whose areas make up each piece
+	// of my block, in the order they are added; recv then says where they go
+	// before that.
+	pieces [][]int
+}
+
+// An area is a box of a contiguous block, as a comm.Block sees it in elements.
+type area struct {
+	box                        mesh.Box // empty for no elements
+	elems                      int      // in the box, which is nothing if there are none
+	strided                    bool     // the other fields describe it
+	rows, width, pitch, offset int
+}
+
+// areaOf returns the area of box in a contiguous block of shape s.
+func areaOf(box mesh.Box, s shape.Shape) area {
+	if box.Numel() == 0 {
+		return area{strided: true}
+	}
+	a := area{box: box, elems: box.Numel(), strided: true, rows: 1}
+	strides := s.Strides()
+	for d, lo := range box.Lo {
+		a.offset += lo * strides[d]
+	}
+	d := len(s) - 1
+	a.width = 1
+	for full := true; full && d >= 0; d-- {
+		n := box.Hi[d] - box.Lo[d]
+		a.width, full = n*a.width, n == s[d]
+	}
+	a.pitch = a.width
+	for ; d >= 0; d-- {
+		switch n := box.Hi[d] - box.Lo[d]; {
+		case n == 1:
+		case a.rows == 1:
+			a.rows, a.pitch = n, strides[d]
+		case a.rows*a.pitch == strides[d]:
+			a.rows *= n
+		default:
+			a.strided = false
+		}
+	}
+	return a
+}
+
+// block returns a of the contiguous tensor x as package comm sees it; not ok if
+// it can't.
+func (a *area) block(x *tensor.Tensor) (b comm.Block, ok bool) {
+	if !a.strided || a.elems == 0 {
+		return comm.Block{}, a.strided
+	}
+	size := x.DType().Size()
+	return comm.Block{Data: x.Bytes()[a.offset*size:], Rows: a.rows, Width: a.width * size, Pitch: a.pitch * size}, true
+}
+
+// route returns the route of s, made when it is first asked for.
+func (e *Engine) route(s *mesh.Step) (*route, error) {
+	if r := e.routes[s]; r != nil {
+		return r, nil
+	}
+	me := e.host.ID()
+	have, _ := s.Src.Box(me)
+	want, _ := s.Dst.Box(me)
+	r := &route{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
+		whole: s.Src.Shape(), have: have.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
+	ranks := s.Group(me)
+	var err error
+	if r.group, err = e.host.SharedGroup(ranks); err != nil {
+		return nil, err
+	}
+	if red, ok := s.Reduces(); ok {
+		r.reduce = red.String()
+	}
+	switch s.Op {
+	case mesh.AllReduce:
+		r.kind = comm.AllReduce
+	case mesh.ReduceScatter:
+		r.kind = comm.ReduceScatter
+		r.overlaps(s.Src, s.Dst, ranks, me)
+	case mesh.AllGather:
+		r.kind = comm.AllGather
+		r.overlaps(s.Src, s.Dst, ranks, me)
+	case mesh.AllToAll:
+		r.kind = comm.AllToAll
+		r.overlaps(s.Src, s.Dst, ranks, me)
+	default:
+		r.kind = comm.AllToAll
+		r.exchange(s.Exchange(me), s.Src, s.Dst, me)
+	}
+	if len(e.routes) >= maxDecisions {
+		clear(e.routes)
+	}
+	e.routes[s] = r
+	return r, nil
+}
+
+// overlaps has each member get what it needs of each block.
+func (r *route) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
+	have, _ := src.Box(me)
+	want, _ := dst.Box(me)
+	for _, other := range ranks {
+		needs, _ := dst.Box(other)
+		holds, _ := src.Box(other)
+		r.send = append(r.send, common(have, needs))
+		r.recv = append(r.recv, common(want, holds))
+	}
+}
+
+// common returns the area, in the block that holds base, of what it has in common
+// with box.
+func common(base, box mesh.Box) area {
+	both, some := base.Intersect(box)
+	if !some {
+		return area{strided: true}
+	}
+	return areaWithin(both, base)
+}
+
+// areaWithin returns the area of box in the block that holds base.
+func areaWithin(box, base mesh.Box) area {
+	return areaOf(relative(box, base), base.Shape())
+}
+
+// exchange has each member get what x says.
+func (r *route) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
+	ranks := x.Ranks()
+	n := len(ranks)
+	r.send, r.recv = noAreas(n), noAreas(n)
+	have, want := boxOf(src, me), boxOf(dst, me)
+	place := func(rank int) int { return slices.Index(ranks, rank) }
+	for _, s := range x.Sends(me) {
+		r.send[place(s.To)] = areaWithin(s.Box, have)
+	}
+	for _, p := range x.Pieces(me) {
+		from := make([]int, len(p.From))
+		for i, rank := range p.From {
+			from[i] = place(rank)
+			r.recv[from[i]] = areaWithin(p.Box, want)
+			if rank == me {
+				r.send[from[i]] = areaWithin(p.Box, have)
+			}
+		}
+		if len(from) > 1 {
+			r.pieces = append(r.pieces, from)
+		}
+	}
+}
+
+func noAreas(n int) []area {
+	list := make([]area, n)
+	for i := range list {
+		list[i].strided = true
+	}
+	return list
+}
+
+// boxOf returns the one box that rank holds, or an empty one.
+func boxOf(l mesh.Layout, rank int) mesh.Box {
+	if boxes := l.Boxes(rank); len(boxes) == 1 {
+		return boxes[0]
+	}
+	zero := make([]int, max(1, len(l.Shape())))
+	return mesh.Box{Lo: zero, Hi: zero}
+}
+
+// A trip is one use of a route.
+type trip struct {
+	e     *Engine
+	r     *route
+	block *tensor.Tensor   // what the rank holds, contiguous
+	y     *tensor.Tensor   // what it is to hold
+	parts []*tensor.Tensor // by member, what is not received in place; else nil
+	op    comm.Op
+}
+
+// carry takes the rank's block along r.
+func (e *Engine) carry(r *route, block *tensor.Tensor) (*tensor.Tensor, error) {
+	t, err := e.newTrip(r, block)
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.host.Communicate(r.group, &t.op, t.block, t.payload())
+	if err != nil {
+		return nil, err
+	}
+	return t.finish()
+}
+
+// payload returns the bytes that the rank puts in.
+func (t *trip) payload() int { return t.block.Numel() * t.block.DType().Size() }
+
+// newTrip makes the call of r on the rank's block.
+func (e *Engine) newTrip(r *route, block *tensor.Tensor) (*trip, error) {
+	t := &trip{e: e, r: r}
+	var err error
+	if t.block, err = e.contiguous(block); err != nil {
+		return nil, err
+	}
+	dt := block.DType()
+	t.op = comm.Op{Kind: r.kind, Align: dt.Size(), Prepare: t.prepare}
+	t.op.Desc = comm.Desc{Op: r.name, DType: dt.String(), Shape: r.whole, Free: -1, Reduce: r.reduce, Root: -1, Dims: [2]int{-1, -1}, Detail: r.detail}
+	if r.reduce != "" && r.kind != comm.AllToAll {
+		combine := kernel.Combiner(dt, r.reduce)
+		if combine == nil {
+			return nil, noReduction(r, dt.String())
+		}
+		t.op.Reduce = comm.Reducer(combine)
+	}
+	t.op.Meta = e.notesOn(r)
+	if r.send == nil || r.kind == comm.AllGather {
+		t.op.In = []comm.Block{comm.Whole(t.block.Bytes())}
+		return t, nil
+	}
+	t.op.In = make([]comm.Block, len(r.send))
+	for i := range r.send {
+		b, ok := r.send[i].block(t.block)
+		if !ok {
+			packed, err := e.contiguous(view(t.block, r.send[i].box))
+			if err != nil {
+				return nil, err
+			}
+			b = comm.Whole(packed.Bytes())
+			t.parts = append(t.parts, packed) // kept alive
+		}
+		t.op.In[i] = b
+	}
+	return t, nil
+}
+
+func noReduction(r *route, dt string) error {
+	return &op.ArgError{Func: "redistribute", Got: "Partial(\"" + r.reduce + "\") of " + dt, Want: "a reduction that " + dt + " has"}
+}
+
+// contiguous returns the plain tensor x in row-major order.
+func (e *Engine) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.Contiguous() {
+		return x, nil
+	}
+	c, err := op.Apply(e.host.Ops(), contiguousOp, []*tensor.Tensor{x}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.Out[0], nil
+}
+
+var contiguousOp = op.Lookup("contiguous")
+
+// prepare makes the result, and returns where what comes goes.
+func (t *trip) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+	if err := t.e.compareNotes(t.r, members); err != nil {
+		return nil, err
+	}
+	r, dt := t.r, t.block.DType()
+	y, err := tensor.New(t.e.host.Ops().Alloc, dt, r.want)
+	if err != nil {
+		return nil, &op.ResourceError{Func: r.name, Err: err}
+	}
+	t.y = y
+	if r.recv == nil || r.kind == comm.ReduceScatter {
+		return []comm.Block{comm.Whole(y.Bytes())}, nil
+	}
+	t.parts = append(t.parts, make([]*tensor.Tensor, len(r.recv))...)
+	mine := t.parts[len(t.parts)-len(r.recv):]
+	blocks := make([]comm.Block, len(r.recv))
+	for i := range r.recv {
+		a := &r.recv[i]
+		b, ok := a.block(y)
+		if !ok || t.summed(i) {
+			if mine[i], err = tensor.New(t.e.host.Ops().Alloc, dt, shape.Shape(a.box.Shape())); err != nil {
+				return nil, &op.ResourceError{Func: r.name, Err: err}
+			}
+			b = comm.Whole(mine[i].Bytes())
+		}
+		blocks[i] = b
+	}
+	return blocks, nil
+}
+
+// summed reports whether what comes from member i is one of several terms.
+func (t *trip) summed(i int) bool {
+	for _, from := range t.r.pieces {
+		if slices.Contains(from, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish puts what was not received in place where it goes, and returns the
+// result.
+func (t *trip) finish() (*tensor.Tensor, error) {
+	goruntime.KeepAlive(t.block)
+	if t.r.recv == nil || t.r.kind == comm.ReduceScatter {
+		return t.y, nil
+	}
+	mine := t.parts[len(t.parts)-len(t.r.recv):]
+	for _, from := range t.r.pieces {
+		if err := t.add(from, mine); err != nil {
+			return nil, err
+		}
+	}
+	for i, part := range mine {
+		if part == nil {
+			continue
+		}
+		to := view(t.y, t.r.recv[i].box)
+		if _, err := op.Apply(t.e.host.Ops(), copyOp, []*tensor.Tensor{to, part}, nil); err != nil {
+			return nil, err
+		}
+	}
+	return t.y, nil
+}
+
+var copyOp = op.Lookup("copy_")
+
+// add leaves the sum, or other reduction, of the parts of the members from in
+// that of the first, in their order.
+func (t *trip) add(from []int, parts []*tensor.Tensor) error {
+	first := parts[from[0]]
+	combine := kernel.Combiner(first.DType(), t.r.reduce)
+	if combine == nil {
+		return noReduction(t.r, first.DType().String())
+	}
+	sum, err := tensor.New(t.e.host.Ops().Alloc, first.DType(), first.Shape())
+	if err != nil {
+		return &op.ResourceError{Func: t.r.name, Err: err}
+	}
+	terms := make([][]byte, len(from))
+	for i, k := range from {
+		terms[i] = parts[k].Bytes()
+	}
+	combine(sum.Bytes(), terms)
+	goruntime.KeepAlive(parts)
+	for _, k := range from {
+		parts[k] = nil
+	}
+	parts[from[0]] = sum
+	return nil
+}
