@@ -24,7 +24,8 @@ type CommSpec struct {
 	gather      []int         // the dims that are joined, from the front; nil where none is
 	shard       []int         // the dims that are cut
 	axes        []int         // the mesh dims along which ranks communicate
-	axis        starlark.Value
+	axis        []int         // logical_process_axis as it was given, or nil
+	listed      bool          // it was given as a list
 	forwardOnly bool
 	mix         bool
 }
@@ -47,7 +48,7 @@ func (c *CommSpec) String() string {
 			text += fmt.Sprintf(", %s=%v", p.name, c.dimsValue(p.dims))
 		}
 	}
-	text += fmt.Sprintf(", logical_process_axis=%v", c.axis)
+	text += fmt.Sprintf(", logical_process_axis=%v", c.axisValue())
 	if c.forwardOnly {
 		text += ", forward_only=True"
 	}
@@ -84,6 +85,17 @@ func (c *CommSpec) dimsValue(dims []int) starlark.Value {
 		return intList(dims)
 	}
 	return starlark.MakeInt(dims[0])
+}
+
+// axisValue returns logical_process_axis as scripts have it.
+func (c *CommSpec) axisValue() starlark.Value {
+	switch {
+	case c.listed:
+		return intList(c.axis)
+	case c.axis == nil:
+		return starlark.None
+	}
+	return starlark.MakeInt(c.axis[0])
 }
 
 // A commPattern is a kind of step.
@@ -170,33 +182,25 @@ func (c *CommSpec) dims(fn, param string, v starlark.Value) ([]int, error) {
 func (c *CommSpec) setAxes(fn string, v starlark.Value) error {
 	d := c.spec.mesh
 	if v == nil {
-		c.axis = starlark.None
 		if d.m.NDim() == 1 {
-			c.axis, c.axes = starlark.MakeInt(0), []int{0}
+			c.axis, c.axes = []int{0}, []int{0}
 		}
 		return nil
 	}
-	list, single := arg.List{v}, true
-	switch v.(type) {
-	case *starlark.List, starlark.Tuple:
-		single = false
-		if err := list.Unpack(v); err != nil {
-			return err
-		}
+	var list arg.List
+	c.listed = list.Unpack(v) == nil
+	if !c.listed {
+		list = arg.List{v}
 	}
-	axes := make([]int, len(list))
-	values := make([]starlark.Value, len(list))
+	c.axis = make([]int, len(list))
 	for i, item := range list {
 		a, err := d.dim(fn, "logical_process_axis", item)
 		if err != nil {
 			return err
 		}
-		axes[i], values[i] = a, starlark.MakeInt(a)
+		c.axis[i] = a
 	}
-	c.axes, c.axis = axes, starlark.NewList(values)
-	if single {
-		c.axis = values[0]
-	}
+	c.axes = c.axis
 	return nil
 }
 
@@ -218,11 +222,11 @@ func (c *CommSpec) complete(fn string) error {
 		return missing("shard_dim")
 	}
 	if len(c.axes) == 0 {
-		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "a mesh dim, or a list of them", Rule: p.name}
+		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axisValue()), Want: "a mesh dim, or a list of them", Rule: p.name}
 	}
 	for i, a := range c.axes {
 		if slices.Contains(c.axes[:i], a) {
-			return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "each mesh dim once"}
+			return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axisValue()), Want: "each mesh dim once"}
 		}
 	}
 	return nil
@@ -255,7 +259,7 @@ func (c *CommSpec) completeMixed(fn string) error {
 		}
 	}
 	if !c.axesFit(cut, axes) {
-		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axis), Want: "what " + c.spec.String() + " says",
+		return &op.ArgError{Func: fn, Param: "logical_process_axis", Got: arg.Show(c.axisValue()), Want: "what " + c.spec.String() + " says",
 			Rule: "the mesh dims of gather_dim in its order, or for one dim [1, 1], row by row, or [0, 0], column by column"}
 	}
 	c.fillMixed()
@@ -273,18 +277,6 @@ func (c *CommSpec) fillMixed() {
 		c.shard = c.gather
 	}
 	c.axes = axes
-}
-
-// cut returns the dims of the tensor that are cut, and the mesh dims that cut
-// them, in the order of the dims.
-func (s *ShardingSpec) cut() (dims, axes []int) {
-	for d, list := range s.axes {
-		if len(list) > 0 {
-			dims = append(dims, d)
-			axes = append(axes, list...)
-		}
-	}
-	return dims, axes
 }
 
 // axesFit reports whether the axes that are given describe how the sharding

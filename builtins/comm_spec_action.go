@@ -9,7 +9,6 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
-	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -90,11 +89,10 @@ func (c *CommSpec) copy(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.env.rank.Do("clone", []*tensor.Tensor{x})
 }
 
-// mixGather gathers all that the sharding spec cuts, at once: the blocks of all
-// ranks come in one call, one after another, and are put in their places.
+// mixGather gathers all that the sharding spec cuts, at once. What the ranks
+// hold is a tensor placed as the spec says, and the whole of it what they get.
 func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
-	order, _ := axisOrder(c.spec.mesh.m.NDim(), c.spec.axes)
-	l, err := c.spec.layout(order)
+	l, err := c.spec.layout(c.spec.order())
 	if err != nil {
 		return nil, err
 	}
@@ -102,64 +100,26 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if !slices.Equal(x.Shape(), l.LocalShape(me)) {
 		return nil, &op.ArgError{Func: convertFn, Param: "x", Got: op.Describe(x), Want: "shape " + mesh.Tuple(l.LocalShape(me)), Rule: "what this rank holds of " + c.spec.Describe()}
 	}
-	var cut []int // the dims of the layout's mesh that cut
-	for i, p := range l.Placements() {
-		if !p.IsReplicate() {
-			cut = append(cut, i)
+	engine := c.env.rank.Shard
+	join := func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		placed, err := engine.FromLocal(x, l)
+		if err != nil {
+			return nil, err
 		}
+		y, err := engine.Full(convertFn, placed, nil)
+		if err != nil || y.Buffer() != x.Buffer() {
+			return y, err
+		}
+		return c.copy(y) // nothing had to move
 	}
-	g, err := c.env.rank.SharedGroup(l.Mesh().Line(me, cut...))
-	if err != nil {
-		return nil, err
+	own := func(x *tensor.Tensor) (*tensor.Tensor, error) {
+		placed, err := engine.Block(x, l)
+		if err != nil {
+			return nil, err
+		}
+		return placed.Local(), nil
 	}
-	join := func(x *tensor.Tensor) (*tensor.Tensor, error) { return c.assemble(g, l, cut, x) }
-	own := func(x *tensor.Tensor) (*tensor.Tensor, error) { return c.ownBlock(l, x) }
 	return c.env.rank.Mirror("all_gather", x, join, own)
-}
-
-// assemble returns the tensor whose blocks the ranks of g hold, as l says: a
-// line of l's mesh along the dims in cut.
-func (c *CommSpec) assemble(g *runtime.Group, l *mesh.Placed, cut []int, x *tensor.Tensor) (*tensor.Tensor, error) {
-	k := &chain{e: c.env, fn: convertFn}
-	flat := k.do("reshape", []*tensor.Tensor{x}, op.IntsN(x.Numel()))
-	if k.err != nil {
-		return nil, k.err
-	}
-	all, err := c.env.rank.Run(g, runtime.Collective{Op: "all_gather"}, flat)
-	if err != nil {
-		return nil, err
-	}
-	blocks := make([]*tensor.Tensor, g.Size())
-	at := 0
-	for i, r := range g.Ranks() {
-		s := l.LocalShape(r)
-		n := shape.Shape(s).Numel()
-		part := k.do("narrow", []*tensor.Tensor{all}, op.Int1(0), op.Int1(at), op.Int1(n))
-		blocks[i] = k.do("reshape", []*tensor.Tensor{part}, op.IntsN(s...))
-		at += n
-	}
-	for _, i := range slices.Backward(cut) { // the innermost first
-		dim, _ := l.Placements()[i].Shard()
-		var rows []*tensor.Tensor
-		for row := range slices.Chunk(blocks, l.Mesh().Shape()[i]) {
-			rows = append(rows, k.do("cat", row, op.Int1(dim)))
-		}
-		blocks = rows
-	}
-	if len(cut) == 0 {
-		return k.do("clone", blocks), k.err
-	}
-	return blocks[0], k.err
-}
-
-// ownBlock returns what this rank holds of x in l.
-func (c *CommSpec) ownBlock(l *mesh.Placed, x *tensor.Tensor) (*tensor.Tensor, error) {
-	k := &chain{e: c.env, fn: convertFn}
-	b, _ := l.Box(c.env.rank.ID())
-	for d, n := range b.Shape() {
-		x = k.do("narrow", []*tensor.Tensor{x}, op.Int1(d), op.Int1(b.Lo[d]), op.Int1(n))
-	}
-	return k.do("clone", []*tensor.Tensor{x}), k.err
 }
 
 // convertFn is the name of the method that carries out a CommSpec.

@@ -60,7 +60,7 @@ func init() {
 		commSpecRow("shard_dim", "the dim that is cut, or None; of a mixed gather, the list of those that its gradient cuts.", "0",
 			func(c *CommSpec) starlark.Value { return c.dimsValue(c.shard) }),
 		commSpecRow("logical_process_axis", "the mesh dim along which ranks communicate, the list of them, or None.", "1",
-			func(c *CommSpec) starlark.Value { return c.axis }),
+			(*CommSpec).axisValue),
 		commSpecRow("forward_only", "whether the gradient is left out of the cost.", "False",
 			func(c *CommSpec) starlark.Value { return starlark.Bool(c.forwardOnly) }),
 		commSpecRow("mix_gather", "whether mix_gather was given.", "False",

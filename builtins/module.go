@@ -23,6 +23,9 @@ type Module struct {
 	training bool
 	hooks    []*forwardHook
 	frozen   bool
+
+	preparations []*preparation // of parallel styles
+	replica      *replica       // of replicate, or nil
 }
 
 // A class is a kind of module.
@@ -280,9 +283,24 @@ func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
 // returns, and lets its hooks see and replace that, in the order in which they
 // were registered.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var err error
+	for _, p := range m.preparations {
+		if p.in != nil {
+			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
+				return nil, err
+			}
+		}
+	}
 	out, err := m.class.forward(m, thread, args, kwargs)
 	if err != nil {
 		return nil, err
+	}
+	for i := len(m.preparations) - 1; i >= 0; i-- {
+		if p := m.preparations[i]; p.out != nil {
+			if out, err = p.out(thread, out); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for _, h := range slices.Clone(m.hooks) {
 		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.value, args, out}, nil)

@@ -125,6 +125,10 @@ func (mk *maker) inProjection(s attentionSpec) error {
 // not packed in one.
 var projectionNames = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
 
+// projectionBiases are the biases of queries, keys and values where they are not
+// packed in one.
+var projectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
+
 // An attentionCall is a call of a MultiheadAttention.
 type attentionCall struct {
 	chain
@@ -278,7 +282,11 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 		if w == nil {
 			a.fail(&op.ArgError{Func: a.fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
 		}
-		out[i] = a.do("linear", []*tensor.Tensor{x, w, biases[i]})
+		bias := biases[i]
+		if bias == nil && a.m.get(projectionBiases[i]) != nil {
+			bias = a.field(projectionBiases[i])
+		}
+		out[i] = a.do("linear", []*tensor.Tensor{x, w, bias})
 	}
 	return out
 }

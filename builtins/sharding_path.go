@@ -111,7 +111,7 @@ func (p *specPath) gatherAll() bool {
 	if n < 2 {
 		return false
 	}
-	c := &CommSpec{env: p.spec.env, pattern: findPattern("MIXGATHER_FWD_SPLIT_BWD"), spec: p.spec.with(slices.Clone(p.at)), axis: starlark.None, mix: true}
+	c := &CommSpec{env: p.spec.env, pattern: findPattern("MIXGATHER_FWD_SPLIT_BWD"), spec: p.spec.with(slices.Clone(p.at)), mix: true}
 	c.fillMixed()
 	p.steps = append(p.steps, c)
 	p.at = make([][]int, len(p.at))
@@ -146,17 +146,15 @@ func (p *specPath) gather() bool {
 // take adds the step that takes axes from the end of the dim from to the end of
 // the dim to; -1 stands for none.
 func (p *specPath) take(pattern string, from, to int, axes []int) {
-	c := &CommSpec{env: p.spec.env, pattern: findPattern(pattern), spec: p.spec.with(slices.Clone(p.at)), axes: slices.Clone(axes), axis: intList(axes)}
-	if len(axes) == 1 {
-		c.axis = starlark.MakeInt(axes[0])
-	}
+	axes = slices.Clone(axes)
+	c := &CommSpec{env: p.spec.env, pattern: findPattern(pattern), spec: p.spec.with(slices.Clone(p.at)), axes: axes, axis: axes, listed: len(axes) > 1}
 	if from >= 0 {
 		c.gather = []int{from}
 		p.at[from] = slices.Clone(p.at[from][:len(p.at[from])-len(axes)])
 	}
 	if to >= 0 {
 		c.shard = []int{to}
-		p.at[to] = slices.Concat(p.at[to], c.axes)
+		p.at[to] = slices.Concat(p.at[to], axes)
 	}
 	c.fillDims()
 	p.steps = append(p.steps, c)

@@ -79,6 +79,13 @@ func (s *ShardingSpec) with(axes [][]int) *ShardingSpec {
 	return &ShardingSpec{s.env, s.mesh, s.shape, axes}
 }
 
+// order returns the dims of the mesh in an order in which those that cut one dim
+// of the tensor come as s lists them. There is one: each is in one list, once.
+func (s *ShardingSpec) order() []int {
+	order, _ := axisOrder(s.mesh.m.NDim(), s.axes)
+	return order
+}
+
 // layout returns the layout that s stands for, on the mesh with its dims in an
 // order in which those that cut one dim of the tensor come as s lists them.
 func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
@@ -95,11 +102,22 @@ func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
 	return s.env.rank.Layouts().Place(m, s.shape, placements)
 }
 
+// cut returns the dims of the tensor that are cut, and the mesh dims that cut
+// them, in the order of the dims.
+func (s *ShardingSpec) cut() (dims, axes []int) {
+	for d, list := range s.axes {
+		if len(list) > 0 {
+			dims = append(dims, d)
+			axes = append(axes, list...)
+		}
+	}
+	return dims, axes
+}
+
 // deviceShape returns the shape of what a device holds: of the first one, which
 // has the most where the dims do not divide evenly.
 func (s *ShardingSpec) deviceShape() []int {
-	order, _ := axisOrder(s.mesh.m.NDim(), s.axes)
-	l, err := s.layout(order)
+	l, err := s.layout(s.order())
 	if err != nil {
 		panic(err) // newShardingSpec has laid it out
 	}
@@ -172,8 +190,7 @@ func makeShardingSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 // dims of a mesh, for the function fn.
 func (e *Env) newShardingSpec(fn string, m *DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
 	s := &ShardingSpec{e, m, shape, axes}
-	order, _ := axisOrder(m.m.NDim(), axes) // each mesh dim is in one list, once
-	if _, err := s.layout(order); err != nil {
+	if _, err := s.layout(s.order()); err != nil {
 		return nil, ofMesh(fn, err)
 	}
 	return s, nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"tpsh/comm"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,11 +36,13 @@ var Transports = []string{"inproc", "frames"}
 
 // A Job is a set of ranks under way.
 type Job struct {
-	cfg    Config
-	links  *comm.Links // to the ranks of other processes; nil if all are in this
-	alloc  *tensor.Allocator
-	cancel context.CancelCauseFunc
-	done   sync.WaitGroup
+	cfg   Config
+	links *comm.Links // to the ranks of other processes; nil if all are in this
+	alloc *tensor.Allocator
+	// workers are the cores that are left when each rank has one.
+	workers *gemm.Workers
+	cancel  context.CancelCauseFunc
+	done    sync.WaitGroup
 
 	mu      sync.Mutex
 	fabrics []*comm.Fabric // by generation: see Rank.Resume
@@ -71,7 +75,7 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 // newJob returns a job without ranks, and the context that it ends.
 func newJob(ctx context.Context, cfg Config) (context.Context, *Job) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), cancel: cancel}
+	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(goruntime.GOMAXPROCS(0) - cfg.Size), cancel: cancel}
 	j.alloc.Strict = cfg.MaxMem > 0
 	j.alloc.Poison = cfg.Poison
 	return ctx, j

@@ -24,7 +24,25 @@ type sink struct {
 //
 // Nodes are visited in reverse order of their creation.
 func (r *Recorder) Backward(y, dy *tensor.Tensor, record bool) error {
-	return r.run("backward", []*tensor.Tensor{y}, []*tensor.Tensor{dy}, &sink{}, record)
+	r.passes++
+	err := r.run("backward", []*tensor.Tensor{y}, []*tensor.Tensor{dy}, &sink{}, record)
+	if r.passes--; r.passes > 0 {
+		return err
+	}
+	after := r.after
+	r.after = nil
+	for _, fn := range after {
+		if err == nil {
+			err = r.unrecorded(fn)
+		}
+	}
+	return err
+}
+
+// unrecorded calls fn with recording off.
+func (r *Recorder) unrecorded(fn func() error) error {
+	defer r.SetEnabled(false)()
+	return fn()
 }
 
 // Grad returns the gradients of the sum of outputs with respect to inputs,

@@ -22,7 +22,14 @@ type Recorder struct {
 
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
+
+	passes int            // backward passes under way, one inside another
+	after  []func() error // to be called when the outermost has ended
 }
+
+// AfterBackward has fn called when the backward pass under way has left its
+// gradients in the leaves, before Backward returns.
+func (r *Recorder) AfterBackward(fn func() error) { r.after = append(r.after, fn) }
 
 // A Placer applies operators to tensors of which ranks hold blocks, and moves
 // such tensors.

@@ -158,13 +158,15 @@ func (e *Engine) compose(d *op.Def, in []*tensor.Tensor, args []op.Arg) (out []*
 	defer func() { e.within = e.within[:len(e.within)-1] }()
 	defer recoverTape(&err)
 	c := &op.Call{Def: d, Ctx: e.host.Ops(), In: in, Args: args}
-	if err := d.Infer(standIn(c)); err != nil {
+	stand := standIn(c)
+	if err := d.Infer(stand); err != nil {
 		return nil, err
 	}
+	c.Spec = stand.Spec
 	return d.Compose(&op.Tape{A: e.tape}, c), nil
 }
 
-// standIn returns c, whose Spec it shares, with inputs that have no elements of
+// standIn returns a copy of c with inputs that have no elements of
 // a placed tensor to look at.
 func standIn(c *op.Call) *op.Call {
 	s := *c

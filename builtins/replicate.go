@@ -1,0 +1,296 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{Name: "replicate", Fn: replicateModule,
+		Doc: "replicate(module, mesh) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
+			"Its parameters take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
+			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
+			"averages its blocks.\n" +
+			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
+	register(&Row{Name: "no_sync", Fn: noSync,
+		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate was given as they are.\n" +
+			"They are averaged, with what has accumulated, by the next backward outside.\n" +
+			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> no_sync(m, lambda: m(ones(4, 2)).sum().backward())\n>>> m.bias.grad.tolist()\n[4.0]"})
+	register(&Row{Name: "distribute_module", Fn: distributeModule,
+		Doc: "distribute_module(module, device_mesh, partition_fn=None, input_fn=None, output_fn=None) makes the parameters of a module distributed tensors, and returns the module.\n" +
+			"partition_fn(name, module, device_mesh) is called for the module, under the name \"\", and each below it, and may give\n" +
+			"them distributed parameters; the others are replicated. input_fn(inputs, device_mesh) is given the tuple of\n" +
+			"arguments of each call of the module and returns those that it gets, output_fn(output, device_mesh) what it returns.\n" +
+			">>> m = distribute_module(nn.Linear(2, 3), DeviceMesh(\"cpu\", [0]))\n>>> m.weight.placements\n(Replicate(),)"})
+}
+
+// moduleArg is an argument that is a module.
+type moduleArg struct{ m *Module }
+
+// Unpack implements starlark.Unpacker.
+func (p *moduleArg) Unpack(v starlark.Value) error {
+	if p.m = moduleOf(v); p.m == nil {
+		return arg.Bad(v, "a module", "")
+	}
+	return nil
+}
+
+// A replica is a module whose gradients are averaged over ranks.
+type replica struct {
+	e     *Env
+	name  string // of the module
+	group *runtime.Group
+	list  []namedTensor
+	sync  bool
+	due   map[*Tensor]bool // what the pass under way has given a gradient
+}
+
+func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m  moduleArg
+		dm meshArg
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh|device_mesh", &dm); err != nil {
+		return nil, err
+	}
+	if err := m.m.mayChange(b.Name()); err != nil {
+		return nil, err
+	}
+	if dm.Mesh().NDim() != 1 {
+		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: dm.Mesh().String(), Want: "a mesh of one dim", Rule: `mesh["dp"] is one of a mesh of several`}
+	}
+	if m.m.replica != nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
+	}
+	g, err := e.rank.SharedGroup(dm.Mesh().Ranks())
+	if err != nil {
+		return nil, err
+	}
+	r := &replica{e: e, name: m.m.class.name, group: g, list: m.m.parameters("", true), sync: true, due: map[*Tensor]bool{}}
+	m.m.replica = r
+	if g.Rank() < 0 {
+		return m.m.value, nil
+	}
+	for _, p := range r.list {
+		if err := r.adopt(p.x); err != nil {
+			return nil, err
+		}
+	}
+	return m.m.value, nil
+}
+
+// adopt gives x the values of the first rank, and has its gradients averaged.
+func (r *replica) adopt(x *Tensor) error {
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	first, err := r.e.rank.Run(r.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
+	if err != nil {
+		return err
+	}
+	restore := r.e.rank.Tape.SetEnabled(false)
+	_, err = r.e.rank.Do("copy_", []*tensor.Tensor{t.Local().Detach(), first})
+	restore()
+	if err != nil || !t.RequiresGrad() {
+		return err
+	}
+	t.Auto.Hooks = append(t.Auto.Hooks, func(*tensor.Tensor) (*tensor.Tensor, error) {
+		if r.sync && len(r.due) == 0 {
+			r.e.rank.Tape.AfterBackward(r.average)
+		}
+		if r.sync {
+			r.due[x] = true
+		}
+		return nil, nil
+	})
+	return nil
+}
+
+// bucketBytes is how much of gradients is averaged by one call at most, unless
+// one parameter is larger: their copies must not cost much memory.
+const bucketBytes = 32 << 20
+
+// average makes the gradients that are due the means over the ranks. Several
+// travel in one call; the order is that of the module's parameters.
+func (r *replica) average() error {
+	due := r.due
+	r.due = map[*Tensor]bool{}
+	var bucket []*tensor.Tensor
+	size := 0
+	flush := func() error {
+		list := bucket
+		bucket, size = nil, 0
+		return r.averageOf(list)
+	}
+	for _, p := range r.list {
+		if !due[p.x] || p.x.t.Auto.Grad == nil {
+			continue
+		}
+		g := p.x.t.Auto.Grad.Local()
+		n := g.Numel() * g.DType().Size()
+		if len(bucket) > 0 && (size+n > bucketBytes || g.DType() != bucket[0].DType()) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		bucket, size = append(bucket, g), size+n
+	}
+	return flush()
+}
+
+// averageOf averages tensors of one dtype, in place.
+func (r *replica) averageOf(list []*tensor.Tensor) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rank := r.e.rank
+	flat := make([]*tensor.Tensor, len(list))
+	sizes := make([]int, len(list))
+	for i, g := range list {
+		y, err := rank.Do("reshape", []*tensor.Tensor{g.Detach()}, op.IntsN(g.Numel()))
+		if err != nil {
+			return err
+		}
+		flat[i], sizes[i] = y, g.Numel()
+	}
+	one := flat[0]
+	var err error
+	if len(flat) > 1 {
+		if one, err = rank.Do("cat", flat, op.Int1(0)); err != nil {
+			return err
+		}
+	}
+	mean, err := rank.Run(r.group, runtime.Collective{Op: "all_reduce", Reduce: "mean"}, one)
+	if err != nil {
+		return err
+	}
+	parts, err := rank.Apply(op.Lookup("split"), []*tensor.Tensor{mean}, []op.Arg{op.IntsN(sizes...), op.Int1(0)})
+	if err != nil {
+		return err
+	}
+	for i, g := range list {
+		y, err := rank.Do("reshape", []*tensor.Tensor{parts[i]}, op.IntsN(g.Shape()...))
+		if err == nil {
+			_, err = rank.Do("copy_", []*tensor.Tensor{g.Detach(), y})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m  moduleArg
+		fn arg.Callable
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "fn", &fn); err != nil {
+		return nil, err
+	}
+	r := m.m.replica
+	if r == nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.m.Describe(), Want: "a module that replicate was given"}
+	}
+	was := r.sync
+	r.sync = false
+	defer func() { r.sync = was }()
+	return starlark.Call(thread, fn.Fn, nil, nil)
+}
+
+func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m             moduleArg
+		dm            optMesh
+		part, in, out arg.OptCallable
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "device_mesh|mesh?", &dm, "partition_fn?", &part, "input_fn?", &in, "output_fn?", &out); err != nil {
+		return nil, err
+	}
+	if err := m.m.mayChange(b.Name()); err != nil {
+		return nil, err
+	}
+	on, err := e.worldMesh(dm)
+	if err != nil {
+		return nil, err
+	}
+	value := e.deviceMesh(on)
+	if part.Set {
+		for _, sub := range m.m.modules("") {
+			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.path), sub.m.value, value}, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, p := range m.m.parameters("", true) {
+		if t, err := p.x.get(); err != nil {
+			return nil, err
+		} else if t.Placed() {
+			continue
+		}
+		if err := e.replicateParameter(b.Name(), p, on); err != nil {
+			return nil, err
+		}
+	}
+	m.m.preparations = append(m.m.preparations, moduleFunctions(b.Name(), m.m, value, in, out))
+	return m.m.value, nil
+}
+
+// replicateParameter makes a plain parameter a replicated distributed tensor.
+func (e *Env) replicateParameter(fn string, p namedTensor, m *mesh.Mesh) error {
+	if m.NDim() == 1 {
+		return e.placeParameter(fn, p.path, p.x, m, mesh.Replicate())
+	}
+	t := p.x.t
+	y, err := e.rank.Shard.Distribute(t, e.rank.Shard.Replicated(m, t.Shape()), m.Ranks()[0])
+	if err != nil {
+		return err
+	}
+	p.x.t = y
+	if t.RequiresGrad() {
+		return require(fn, y)
+	}
+	return nil
+}
+
+// moduleFunctions returns the preparation by input_fn and output_fn. A function of
+// three arguments is given the module first, as in today's PyTorch.
+func moduleFunctions(fn string, m *Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
+	call := func(thread *starlark.Thread, f starlark.Callable, v starlark.Value) (starlark.Value, error) {
+		args := starlark.Tuple{v, mesh}
+		if def, ok := f.(*starlark.Function); ok && def.NumParams() == 3 {
+			args = starlark.Tuple{m.value, v, mesh}
+		}
+		return starlark.Call(thread, f, args, nil)
+	}
+	p := &preparation{}
+	if in.Set {
+		p.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+			v, err := call(thread, in.V.Fn, args)
+			if err != nil || v == starlark.None {
+				return args, kwargs, err
+			}
+			switch v := v.(type) {
+			case starlark.Tuple:
+				return v, kwargs, nil
+			case *Tensor:
+				return starlark.Tuple{v}, kwargs, nil
+			}
+			return nil, nil, &op.ArgError{Func: fn, Param: "input_fn", Got: fmt.Sprintf("a result of %s", arg.Show(v)), Want: "a tuple of the arguments"}
+		}
+	}
+	if out.Set {
+		p.out = func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+			return call(thread, out.V.Fn, v)
+		}
+	}
+	return p
+}

@@ -1,0 +1,289 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+)
+
+// A Style is how a module is parallelized: how its parameters lie, and what is
+// done to what goes in and comes out.
+type Style struct {
+	env  *Env
+	kind *styleKind
+	// in and out are functions of a script or builtins, called with a value and
+	// the mesh; nil for no preparation, or if layouts are set instead.
+	in, out starlark.Callable
+	layouts *styleLayouts
+	dim     int // of SequenceParallel
+}
+
+// A styleKind is what a style is called, and what it does by default.
+type styleKind struct {
+	name    string
+	in, out string // the functions that prepare what goes in and comes out
+}
+
+// styleLayouts is a style in today's form: placements instead of functions. A
+// list has one entry for each argument or result; None leaves it alone.
+type styleLayouts struct {
+	in, desired, out, after []optPlacements
+	kwIn, kwDesired         map[string]optPlacements // of arguments by name
+	local                   bool                     // what comes out is plain
+}
+
+var (
+	colwiseKind  = &styleKind{"ColwiseParallel", "make_input_replicate_1d", "make_sharded_output_tensor"}
+	rowwiseKind  = &styleKind{"RowwiseParallel", "make_input_shard_1d_last_dim", "make_output_tensor"}
+	pairwiseKind = &styleKind{"PairwiseParallel", "make_input_replicate_1d", "make_output_tensor"}
+	sequenceKind = &styleKind{"SequenceParallel", "make_input_reshard_replicate", "make_output_reshard_tensor"}
+	plainKind    = &styleKind{name: "ParallelStyle"}
+	prepareIn    = &styleKind{name: "PrepareModuleInput"}
+	prepareOut   = &styleKind{name: "PrepareModuleOutput"}
+)
+
+var _ starlark.Value = (*Style)(nil)
+
+func (s *Style) String() string        { return s.kind.name + "()" }
+func (s *Style) Type() string          { return s.kind.name }
+func (s *Style) Freeze()               {} // it cannot be changed
+func (s *Style) Truth() starlark.Bool  { return true }
+func (s *Style) Hash() (uint32, error) { return 0, unhashable(s) }
+
+// styleDoc ends the documentation of styles that take functions or placements.
+const styleDoc = "prepare_input and prepare_output are functions of a value and the mesh, in PyTorch 2.0's form; None is for none.\n" +
+	"input_layouts and output_layouts are placements, in today's form: what plain inputs are taken for, and what the\n" +
+	"output is brought to; with use_local_output it is then this rank's block.\n"
+
+func init() {
+	register(
+		&Row{Name: "ColwiseParallel", Fn: newStyle(colwiseKind),
+			Doc: "ColwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its outputs, or an Embedding by its features.\n" +
+				"The input is replicated; the output is this rank's columns. " + styleDoc +
+				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), ColwiseParallel())\n>>> m.weight.placements\n(Shard(0),)"},
+		&Row{Name: "RowwiseParallel", Fn: newStyle(rowwiseKind),
+			Doc: "RowwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its inputs, or an Embedding by its words.\n" +
+				"The input is cut along its last dim; the output is the whole, the sum of what the ranks compute. " + styleDoc +
+				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), RowwiseParallel())\n>>> m.weight.placements, m.bias.placements\n((Shard(1),), (Replicate(),))"},
+		&Row{Name: "PairwiseParallel", Fn: newStyle(pairwiseKind),
+			Doc: "PairwiseParallel(prepare_input=None, prepare_output=None) returns the style that makes the Linears of a module alternately ColwiseParallel and RowwiseParallel.\n" +
+				"One sum for each pair is all that is communicated forward. In attention the heads are divided among the ranks.\n" +
+				"None is for the input taken as replicated and the whole output.\n" +
+				">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n>>> y = parallelize_module(m, DeviceMesh(\"cpu\", [0]), PairwiseParallel())(ones(2, 4))\n>>> y.shape\n(2, 4)"},
+		&Row{Name: "SequenceParallel", Fn: newSequence,
+			Doc: "SequenceParallel(sequence_dim=1, use_local_output=False) returns the style that keeps activations cut along the sequence.\n" +
+				"On a module with Linears it is PyTorch 2.0's: as PairwiseParallel, with inputs gathered and outputs cut along dim 0.\n" +
+				"On a LayerNorm, RMSNorm or Dropout it is today's: parameters are replicated, and the input and the output are cut\n" +
+				"along sequence_dim.\n" +
+				">>> m = parallelize_module(nn.LayerNorm(4), DeviceMesh(\"cpu\", [0]), SequenceParallel())\n>>> m(ones(2, 3, 4)).placements\n(Shard(1),)"},
+		&Row{Name: "ParallelStyle", Fn: newStyle(plainKind),
+			Doc: "ParallelStyle(prepare_input=None, prepare_output=None) returns a style that prepares what goes into a module and what comes out, and leaves its parameters as they are.\n" +
+				"Both are functions of a value and the mesh.\n" +
+				">>> twice = ParallelStyle(prepare_input=lambda x, mesh: x * 2)\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), twice)(ones(2)).tolist()\n[2.0, 2.0]"},
+		&Row{Name: "PrepareModuleInput", Fn: newPrepare(prepareIn),
+			Doc: "PrepareModuleInput(input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_output=False) returns the style that takes a module's arguments for distributed tensors and redistributes them.\n" +
+				"A list of layouts has a placement for each argument by position, None for one that is left alone; a dict one for\n" +
+				"each argument by name. With use_local_output the module is given this rank's blocks.\n" +
+				">>> prep = PrepareModuleInput(input_layouts=Shard(0), desired_input_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).placements\n(Replicate(),)"},
+		&Row{Name: "PrepareModuleOutput", Fn: newPrepare(prepareOut),
+			Doc: "PrepareModuleOutput(output_layouts=None, desired_output_layouts=None, use_local_output=True) returns the style that takes a module's results for distributed tensors and redistributes them.\n" +
+				"With use_local_output they are then this rank's blocks.\n" +
+				">>> prep = PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).shape\n(2,)"},
+	)
+}
+
+// newStyle returns the constructor of styles of a kind that takes functions, or
+// placements.
+func newStyle(kind *styleKind) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var (
+			in, out       starlark.Value
+			inLay, outLay starlark.Value
+			local         = arg.Bool(true)
+		)
+		params := []any{"prepare_input|_prepare_input?", &in, "prepare_output|_prepare_output?", &out}
+		if kind == colwiseKind || kind == rowwiseKind {
+			params = append(params, "input_layouts?", &inLay, "output_layouts?", &outLay, "use_local_output?", &local)
+		}
+		if err := arg.Unpack(b.Name(), args, kwargs, params...); err != nil {
+			return nil, err
+		}
+		s := &Style{env: e, kind: kind}
+		given := inLay != nil || outLay != nil || !bool(local)
+		if given && (in != nil || out != nil) {
+			return nil, &op.ArgError{Func: b.Name(), Got: "functions and placements", Want: "prepare_input and prepare_output, or input_layouts and output_layouts"}
+		}
+		if given {
+			return s, s.setLayouts(b.Name(), inLay, outLay, bool(local))
+		}
+		var err error
+		if s.in, err = e.preparer(b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
+			return nil, err
+		}
+		s.out, err = e.preparer(b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
+		return s, err
+	}
+}
+
+// preparer returns the function v that was given for param: where it was not, or
+// where it is None and that stands for the default, the builtin called def.
+func (e *Env) preparer(fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
+	if (v == nil || v == starlark.None && none) && def != "" {
+		return rows[def].value(e).(starlark.Callable), nil
+	}
+	if v == nil || v == starlark.None {
+		return nil, nil
+	}
+	f, ok := v.(starlark.Callable)
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a function of a value and a mesh, or None"}
+	}
+	return f, nil
+}
+
+// setLayouts gives a ColwiseParallel or RowwiseParallel its placements.
+func (s *Style) setLayouts(fn string, in, out starlark.Value, local bool) error {
+	s.layouts = &styleLayouts{local: local}
+	last := mesh.Shard(-1)
+	want, gives := mesh.Replicate(), last
+	if s.kind == rowwiseKind {
+		want, gives = last, mesh.Replicate()
+	}
+	var err error
+	if s.layouts.in, err = layoutList(fn, "input_layouts", in, want); err != nil {
+		return err
+	}
+	s.layouts.desired = []optPlacements{{V: placements{want}, Set: true}}
+	s.layouts.after, err = layoutList(fn, "output_layouts", out, gives)
+	return err
+}
+
+// layoutList returns v, a placement or a list of placements or None, one for each
+// value; def where it was not given.
+func layoutList(fn, param string, v starlark.Value, def mesh.Placement) ([]optPlacements, error) {
+	if v == nil {
+		return []optPlacements{{V: placements{def}, Set: true}}, nil
+	}
+	var one onePlacement
+	if one.Unpack(v) == nil {
+		return []optPlacements{{V: placements{one.p}, Set: true}}, nil
+	}
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a placement, or a list with one for each value"}
+	}
+	var all []optPlacements
+	for i, item := range list {
+		var p optPlacements
+		if p.Unpack(item) != nil {
+			return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("%s at index %d", arg.Show(item), i), Want: "a placement or None"}
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func newSequence(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dim     = arg.Int(1)
+		local   arg.Bool
+		in, out starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "sequence_dim?", &dim, "use_local_output?", &local,
+		"prepare_input|_prepare_input?", &in, "prepare_output|_prepare_output?", &out); err != nil {
+		return nil, err
+	}
+	s := &Style{env: e, kind: sequenceKind, dim: int(dim)}
+	cut := optPlacements{V: placements{mesh.Shard(int(dim))}, Set: true}
+	s.layouts = &styleLayouts{in: []optPlacements{cut}, desired: []optPlacements{cut}, after: []optPlacements{cut}, local: bool(local)}
+	var err error
+	if s.in, err = e.preparer(b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
+		return nil, err
+	}
+	s.out, err = e.preparer(b.Name(), "prepare_output", out, sequenceKind.out, true)
+	return s, err
+}
+
+// newPrepare returns the constructor of PrepareModuleInput or
+// PrepareModuleOutput.
+func newPrepare(kind *styleKind) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var (
+			from, to starlark.Value
+			kw, kwTo starlark.Value = starlark.None, starlark.None
+			local                   = arg.Bool(kind == prepareOut)
+			s                       = &Style{env: e, kind: kind, layouts: &styleLayouts{}}
+			params                  = []any{"output_layouts", &from, "desired_output_layouts", &to, "use_local_output?", &local}
+			names                   = [2]string{"output_layouts", "desired_output_layouts"}
+		)
+		if kind == prepareIn {
+			params = []any{"input_layouts?", &from, "desired_input_layouts?", &to, "input_kwarg_layouts?", &kw, "desired_input_kwarg_layouts?", &kwTo, "use_local_output?", &local}
+			names = [2]string{"input_layouts", "desired_input_layouts"}
+		}
+		if err := arg.Unpack(b.Name(), args, kwargs, params...); err != nil {
+			return nil, err
+		}
+		lists := [2][]optPlacements{}
+		for i, v := range []starlark.Value{from, to} {
+			if v == nil || v == starlark.None {
+				continue
+			}
+			list, err := layoutList(b.Name(), names[i], v, mesh.Replicate())
+			if err != nil {
+				return nil, err
+			}
+			lists[i] = list
+		}
+		if len(lists[0]) != len(lists[1]) {
+			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: countWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
+		}
+		s.layouts.local = bool(local)
+		if kind == prepareOut {
+			s.layouts.out, s.layouts.after = lists[0], lists[1]
+			return s, nil
+		}
+		s.layouts.in, s.layouts.desired = lists[0], lists[1]
+		return s, s.layouts.setKwargs(b.Name(), kw, kwTo)
+	}
+}
+
+// setKwargs takes over the placements of arguments by name.
+func (l *styleLayouts) setKwargs(fn string, from, to starlark.Value) error {
+	var err error
+	if l.kwIn, err = layoutDict(fn, "input_kwarg_layouts", from); err != nil {
+		return err
+	}
+	if l.kwDesired, err = layoutDict(fn, "desired_input_kwarg_layouts", to); err != nil {
+		return err
+	}
+	for name := range l.kwIn {
+		if _, ok := l.kwDesired[name]; !ok {
+			return &op.ArgError{Func: fn, Param: "desired_input_kwarg_layouts", Got: fmt.Sprintf("nothing for %q", name), Want: "the names of input_kwarg_layouts"}
+		}
+	}
+	return nil
+}
+
+func layoutDict(fn, param string, v starlark.Value) (map[string]optPlacements, error) {
+	all := map[string]optPlacements{}
+	if v == starlark.None {
+		return all, nil
+	}
+	d, ok := v.(*starlark.Dict)
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a dict of names and placements, or None"}
+	}
+	for _, item := range d.Items() {
+		var p optPlacements
+		name, ok := starlark.AsString(item[0])
+		if !ok || p.Unpack(item[1]) != nil {
+			return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("%s: %s", arg.Show(item[0]), arg.Show(item[1])), Want: "a name and a placement"}
+		}
+		all[name] = p
+	}
+	return all, nil
+}

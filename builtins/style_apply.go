@@ -1,0 +1,503 @@
+package builtins
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{Name: "parallelize_module", Fn: parallelizeModule,
+		Doc: "parallelize_module(module, device_mesh, parallelize_plan, tp_mesh_dim=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
+			"parallelize_plan is one style, or a dict from paths of modules below it to styles; in a path, * stands for any name\n" +
+			"or part of one. A path that matches nothing is an error. Of a mesh of several dims it is the line along tp_mesh_dim.\n" +
+			"Parameters are distributed tensors afterwards, with the values of the mesh's first rank; optimisers keep them.\n" +
+			">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n" +
+			">>> plan = {\"0\": ColwiseParallel(), \"2\": RowwiseParallel()}\n" +
+			">>> parallelize_module(m, DeviceMesh(\"cpu\", [0]), plan)(ones(2, 4)).shape\n(2, 4)"})
+}
+
+// A preparation is what a style does to what goes into a module and what comes
+// out.
+type preparation struct {
+	in  func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error)
+	out func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error)
+}
+
+// A planner carries out a parallelize_module.
+type planner struct {
+	e    *Env
+	fn   string
+	mesh *mesh.Mesh // of one dim
+	dm   *DeviceMesh
+}
+
+func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		v, plan starlark.Value
+		m       meshArg
+		dim     arg.Int
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
+		return nil, err
+	}
+	root := moduleOf(v)
+	if root == nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: arg.Show(v), Want: "a module"}
+	}
+	line, err := e.lineOf(b.Name(), m.Mesh(), int(dim))
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{e, b.Name(), line, e.deviceMesh(line)}
+	if s, ok := plan.(*Style); ok {
+		return v, p.apply(root, "", s)
+	}
+	d, ok := plan.(*starlark.Dict)
+	if !ok {
+		return nil, &op.ArgError{Func: b.Name(), Param: "parallelize_plan", Got: arg.Show(plan), Want: "a style, or a dict from paths to styles"}
+	}
+	return v, p.applyAll(root, d)
+}
+
+// lineOf returns the mesh of one dim that holds the caller along a dim of m; on a
+// rank outside m, that of its first rank.
+func (e *Env) lineOf(fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
+	d, ok := shape.Dim(dim, m.NDim())
+	if !ok {
+		return nil, &op.ArgError{Func: fn, Param: "tp_mesh_dim", Got: fmt.Sprint(dim), Want: fmt.Sprintf("%d..%d", -m.NDim(), m.NDim()-1), Rule: "the mesh is " + m.String()}
+	}
+	if m.NDim() == 1 {
+		return m, nil
+	}
+	line := m.Sub(e.rank.ID(), d)
+	if line == nil {
+		line = m.Sub(m.Ranks()[0], d)
+	}
+	return e.rank.Layouts().Mesh(line), nil
+}
+
+// applyAll applies each style of a plan to the modules that its path names.
+func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
+	type work struct {
+		m     namedModule
+		style *Style
+	}
+	var todo []work
+	all := root.modules("")
+	for _, item := range plan.Items() {
+		pattern, ok := starlark.AsString(item[0])
+		s, styled := item[1].(*Style)
+		if !ok || !styled {
+			return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s: %s", arg.Show(item[0]), arg.Show(item[1])), Want: "a path and a style"}
+		}
+		found := len(todo)
+		for _, m := range all {
+			if matches(pattern, m.path) {
+				todo = append(todo, work{m, s})
+			}
+		}
+		if len(todo) == found {
+			return p.noMatch(pattern, all)
+		}
+	}
+	for _, w := range todo {
+		if err := p.apply(w.m.m, w.m.path, w.style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matches reports whether the name at each place of pattern matches that of a
+// path.
+func matches(pattern, name string) bool {
+	if strings.Count(pattern, ".") != strings.Count(name, ".") {
+		return false
+	}
+	names := strings.Split(name, ".")
+	for i, part := range strings.Split(pattern, ".") {
+		if ok, err := path.Match(part, names[i]); !ok || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// noMatch says that a path of a plan names no module.
+func (p *planner) noMatch(pattern string, all []namedModule) error {
+	var paths []string
+	for _, m := range all {
+		if m.path != "" {
+			paths = append(paths, m.path)
+		}
+	}
+	rule := "the modules are " + strings.Join(paths, ", ")
+	if len(paths) == 0 {
+		rule = "the module has none below it"
+	} else if near := arg.Nearest(pattern, paths); near != "" {
+		rule = fmt.Sprintf("did you mean %q?", near)
+	}
+	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("the path %q, which matches nothing", pattern), Want: "the path of a module", Rule: rule}
+}
+
+// cannot says that a style does not suit a module.
+func (p *planner) cannot(m *Module, at string, s *Style, want string) error {
+	if at != "" {
+		at = fmt.Sprintf(" at %q", at)
+	}
+	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s for a %s%s", s.kind.name, m.class.name, at), Want: want}
+}
+
+// apply applies s to m, which is at a path.
+func (p *planner) apply(m *Module, at string, s *Style) error {
+	if err := m.mayChange(p.fn); err != nil {
+		return err
+	}
+	switch s.kind {
+	case colwiseKind, rowwiseKind:
+		if err := p.cut(m, at, s, s.kind == colwiseKind); err != nil {
+			return err
+		}
+		p.prepare(m, s)
+		return nil
+	case sequenceKind:
+		switch m.class {
+		case layerNormClass, rmsNormClass, dropoutClass:
+			return p.alongSequence(m, s)
+		}
+		fallthrough
+	case pairwiseKind:
+		done, err := p.pairs(m, s)
+		if err == nil && !done {
+			err = p.cannot(m, at, s, "a module with several Linears or an attention in it")
+		}
+		return err
+	}
+	p.prepare(m, s)
+	return nil
+}
+
+// cut cuts the parameters of a Linear or an Embedding.
+func (p *planner) cut(m *Module, at string, s *Style, colwise bool) error {
+	weight, bias := mesh.Shard(1), mesh.Replicate()
+	switch {
+	case m.class == linearClass && colwise:
+		weight, bias = mesh.Shard(0), mesh.Shard(0)
+	case m.class == embeddingClass && !colwise:
+		weight = mesh.Shard(0)
+	case m.class != linearClass && m.class != embeddingClass:
+		return p.cannot(m, at, s, "a Linear or an Embedding")
+	}
+	if err := p.place(m, "weight", weight); err != nil {
+		return err
+	}
+	return p.place(m, "bias", bias)
+}
+
+// place makes the parameter called name a distributed tensor; if it is None or
+// there is none, it does nothing.
+func (p *planner) place(m *Module, name string, placement mesh.Placement) error {
+	x, ok := m.get(name).(*Tensor)
+	if !ok {
+		return nil
+	}
+	return p.e.placeParameter(p.fn, m.class.name+"."+name, x, p.mesh, placement)
+}
+
+// placeParameter makes x, a parameter, a distributed tensor with the values that
+// the first rank of m has.
+func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement mesh.Placement) error {
+	t, err := x.get()
+	if err != nil {
+		return err
+	}
+	l, err := e.layoutArgs(fn, m, t.Shape(), optPlacements{V: placements{placement}, Set: true})
+	if err != nil {
+		return err
+	}
+	if t.Placed() {
+		if t.Layout() == l {
+			return nil
+		}
+		return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(t.Layout().Placements()), t.Layout().Mesh().Short()), Want: "a plain parameter"}
+	}
+	requires := t.RequiresGrad()
+	y, err := e.rank.Shard.Distribute(t, l, m.Ranks()[0])
+	if err != nil {
+		return err
+	}
+	x.t = y
+	if requires {
+		return require(fn, y)
+	}
+	return nil
+}
+
+// alongSequence is today's SequenceParallel.
+func (p *planner) alongSequence(m *Module, s *Style) error {
+	for _, x := range m.own("") {
+		if err := p.e.placeParameter(p.fn, m.class.name+"."+x.path, x.x, p.mesh, mesh.Replicate()); err != nil {
+			return err
+		}
+	}
+	p.prepareLayouts(m, s)
+	return nil
+}
+
+// pairs applies a PairwiseParallel, or PyTorch 2.0's SequenceParallel, to m and the
+// modules below it. It reports whether it has found anything to do.
+func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
+	if m.class == attentionClass {
+		return true, p.attention(m, s)
+	}
+	var linears []*Module
+	for _, f := range m.fields {
+		if child := moduleOf(f.value); child != nil && f.kind == moduleField && child.class == linearClass {
+			linears = append(linears, child)
+		}
+	}
+	if n := len(linears) / 2 * 2; n > 0 {
+		done = true
+		for i, child := range linears[:n] {
+			if err := p.cut(child, "", s, i%2 == 0); err != nil {
+				return done, err
+			}
+		}
+		first, last := *s, *s
+		first.out, last.in = nil, nil
+		p.prepare(linears[0], &first)
+		p.prepare(linears[n-1], &last)
+	}
+	for _, f := range m.fields {
+		child := moduleOf(f.value)
+		if child == nil || f.kind != moduleField || child.class == linearClass {
+			continue
+		}
+		below, err := p.pairs(child, s)
+		if err != nil {
+			return done, err
+		}
+		done = done || below
+	}
+	return done, nil
+}
+
+// attention divides the heads of an attention among the ranks: the projections of
+// queries, keys and values are cut by their outputs, that of the output by its
+// inputs.
+func (p *planner) attention(m *Module, s *Style) error {
+	heads, err := arg.ToInt(m.get("num_heads"))
+	if err != nil {
+		return arg.In(p.fn, "num_heads", err)
+	}
+	if n := p.mesh.Size(); heads%n != 0 {
+		return p.cannot(m, "", s, fmt.Sprintf("a number of heads that %d divides, not %d: the ranks of %s share them", n, heads, p.mesh.String()))
+	}
+	if err := p.unpack(m); err != nil {
+		return err
+	}
+	for i := range projectionNames {
+		if err := p.place(m, projectionNames[i], mesh.Shard(0)); err != nil {
+			return err
+		}
+		if err := p.place(m, projectionBiases[i], mesh.Shard(0)); err != nil {
+			return err
+		}
+	}
+	out := moduleOf(m.get("out_proj"))
+	if out == nil {
+		return p.cannot(m, "", s, "an attention whose out_proj is a Linear")
+	}
+	if err := p.cut(out, "", s, false); err != nil {
+		return err
+	}
+	p.prepare(m, s)
+	return nil
+}
+
+// unpack puts the packed projections of an attention into parameters of their own:
+// the ranks' parts of the packed ones would not be blocks.
+func (p *planner) unpack(m *Module) error {
+	for _, packed := range []struct {
+		name  string
+		parts [3]string
+	}{{"in_proj_weight", projectionNames}, {"in_proj_bias", projectionBiases}} {
+		x, ok := m.get(packed.name).(*Tensor)
+		if !ok {
+			continue
+		}
+		t, err := x.get()
+		if err != nil {
+			return err
+		}
+		parts, err := p.e.rank.Apply(op.Lookup("chunk"), []*tensor.Tensor{t.Detach()}, []op.Arg{op.Int1(3), op.Int1(0)})
+		if err != nil {
+			return err
+		}
+		for i, part := range parts {
+			y, err := p.e.rank.Do("clone", []*tensor.Tensor{part})
+			if err != nil {
+				return err
+			}
+			v := p.e.wrap(y)
+			v.parameter = true
+			if t.RequiresGrad() {
+				if err := require(p.fn, y); err != nil {
+					return err
+				}
+			}
+			m.put(field{packed.parts[i], parameterField, v})
+		}
+		m.put(field{packed.name, parameterField, starlark.None})
+	}
+	return nil
+}
+
+// prepare has m do to what goes in and comes out what s says.
+func (p *planner) prepare(m *Module, s *Style) {
+	if s.layouts != nil && s.kind != sequenceKind {
+		p.prepareLayouts(m, s)
+		return
+	}
+	prep := &preparation{}
+	if s.in != nil {
+		prep.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+			return p.eachInput(m, args, kwargs, func(_ int, _ string, v starlark.Value) (starlark.Value, error) {
+				return starlark.Call(thread, s.in, starlark.Tuple{v, p.dm}, nil)
+			})
+		}
+	}
+	if s.out != nil {
+		prep.out = func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+			return firstOf(m, v, func(v starlark.Value) (starlark.Value, error) {
+				return starlark.Call(thread, s.out, starlark.Tuple{v, p.dm}, nil)
+			})
+		}
+	}
+	m.preparations = append(m.preparations, prep)
+}
+
+// firstOf applies f to what a module has returned: of an attention's pair to the
+// output alone.
+func firstOf(m *Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
+	pair, ok := v.(starlark.Tuple)
+	if m.class != attentionClass || !ok || len(pair) == 0 {
+		return f(v)
+	}
+	first, err := f(pair[0])
+	if err != nil {
+		return nil, err
+	}
+	return append(starlark.Tuple{first}, pair[1:]...), nil
+}
+
+// eachInput applies f to the tensors that go into m: of an attention to query, key
+// and value alone. A tensor that goes in several times is prepared once.
+func (p *planner) eachInput(m *Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
+	seen := map[*Tensor]starlark.Value{}
+	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
+		x, ok := v.(*Tensor)
+		if !ok {
+			return v, nil
+		}
+		if y := seen[x]; y != nil {
+			return y, nil
+		}
+		y, err := f(i, name, x)
+		seen[x] = y
+		return y, err
+	}
+	out := append(starlark.Tuple(nil), args...)
+	for i, v := range args {
+		if m.class == attentionClass && i > 2 {
+			break
+		}
+		y, err := once(i, "", v)
+		if err != nil {
+			return nil, nil, err
+		}
+		out[i] = y
+	}
+	named := append([]starlark.Tuple(nil), kwargs...)
+	for i, kw := range kwargs {
+		name := string(kw[0].(starlark.String))
+		if m.class == attentionClass && name != "query" && name != "key" && name != "value" {
+			continue
+		}
+		y, err := once(-1, name, kw[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		named[i] = starlark.Tuple{kw[0], y}
+	}
+	return out, named, nil
+}
+
+// prepareLayouts is prepare of a style in today's form.
+func (p *planner) prepareLayouts(m *Module, s *Style) {
+	l := s.layouts
+	prep := &preparation{}
+	if l.in != nil || len(l.kwIn) > 0 {
+		local := s.kind == prepareIn && l.local
+		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+			if s.kind == prepareIn && len(l.in) > len(args) {
+				return nil, nil, &op.ArgError{Func: m.class.name, Got: countWord(len(args), "argument") + " by position", Want: countWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
+			}
+			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
+				from, to := l.of(i, name)
+				return p.e.layout(s.kind.name, v, p.mesh, from, to, local)
+			})
+		}
+	}
+	if l.after != nil {
+		prep.out = func(_ *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+			return p.results(s, v)
+		}
+	}
+	m.preparations = append(m.preparations, prep)
+}
+
+// of returns the placements of the argument at place i, or by name.
+func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
+	if i < 0 {
+		return l.kwIn[name], l.kwDesired[name]
+	}
+	if i >= len(l.in) {
+		return optPlacements{}, optPlacements{}
+	}
+	return l.in[i], l.desired[min(i, len(l.desired)-1)]
+}
+
+// results brings what a module has returned to the layouts of s.
+func (p *planner) results(s *Style, v starlark.Value) (starlark.Value, error) {
+	l := s.layouts
+	from := l.out
+	if from == nil { // the results are distributed tensors already
+		from = l.after
+	}
+	tuple, several := v.(starlark.Tuple)
+	if !several {
+		return p.e.layout(s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
+	}
+	if len(l.after) != len(tuple) && len(l.after) != 1 {
+		return nil, &op.ArgError{Func: s.kind.name, Got: countWord(len(tuple), "result"), Want: countWord(len(l.after), "result"), Rule: "one for each of the layouts"}
+	}
+	out := append(starlark.Tuple(nil), tuple...)
+	for i := range min(len(l.after), len(tuple)) {
+		y, err := p.e.layout(s.kind.name, tuple[i], p.mesh, from[i], l.after[i], l.local)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = y
+	}
+	return out, nil
+}
