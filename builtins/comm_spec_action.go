@@ -9,6 +9,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -142,6 +143,9 @@ func convertSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if !c.spec.mesh.holds(c.env.rank.ID()) {
 		return nil, nil
+	}
+	if x.Placed() {
+		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(x), Want: "a plain tensor", Rule: ".to_local() gives this rank's block"}
 	}
 	if n := len(c.spec.shape); (c.pattern.gather || c.pattern.shard) && x.Ndim() != n {
 		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + countWord(n, "dim"), Rule: "as the sharding spec has"}

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/runtime"
+	"tpsh/runtime/shard"
 )
 
 // An Env is what one rank's programs see: its predeclared names, bound to the
@@ -39,10 +40,18 @@ type Options struct {
 	// none. Restarts is how often the job was started before.
 	Resume   string
 	Restarts int
+
+	// Verify has every operation on distributed tensors compared with that on
+	// the whole; Strict makes implicit redistributions errors.
+	Verify, Strict bool
 }
 
 // New returns the Env of rank.
 func New(rank *runtime.Rank, opts Options) *Env {
+	rank.Shard.Verify = opts.Verify
+	if opts.Strict {
+		rank.Shard.Implicit = shard.Refuse
+	}
 	return &Env{rank: rank, opts: opts}
 }
 

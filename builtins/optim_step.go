@@ -109,30 +109,41 @@ func updateAdam(u *paramStep) {
 	if decay := u.g.float("weight_decay"); decay != 0 {
 		d = u.weighted(u.p, d, decay, 1)
 	}
-	u.adam(d)
+	u.adam(d, 1)
 }
 
 // updateAdamW is Adam with the decay of the weights apart from the gradient.
 //
 // Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 func updateAdamW(u *paramStep) {
-	if keep := 1 - u.g.float("lr")*u.g.float("weight_decay"); keep != 1 {
-		u.do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
-	}
-	u.adam(u.dp)
+	u.adam(u.dp, 1-u.g.float("lr")*u.g.float("weight_decay"))
 }
 
 // adam is, in step t,
 //
+//	p = keep p
 //	m = m + (1 - beta1) (d - m)
 //	v = beta2 v + (1 - beta2) d²
 //	p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)
 //
 // with the greatest v so far in the last line, if amsgrad; PyTorch's order of
-// operations.
-func (u *paramStep) adam(d *tensor.Tensor) {
+// operations. It is one operator, but with amsgrad and on tensors that ranks
+// hold together.
+func (u *paramStep) adam(d *tensor.Tensor, keep float64) {
 	beta1, beta2 := u.g.betas()
 	m, v := u.buffer("exp_avg"), u.buffer("exp_avg_sq")
+	t := float64(u.state.steps)
+	rate := u.g.float("lr") / (1 - math.Pow(beta1, t))
+	root := math.Sqrt(1 - math.Pow(beta2, t))
+	eps := u.g.float("eps")
+	if u.err == nil && !u.g.on("amsgrad") && !u.p.Placed() && !m.Placed() && !v.Placed() && !d.Placed() {
+		u.do("adam_update_", []*tensor.Tensor{u.p, m, v, d}, op.Float1(keep), op.Float1(1-beta1),
+			op.Float1(beta2), op.Float1(1-beta2), op.Float1(rate), op.Float1(root), op.Float1(eps))
+		return
+	}
+	if keep != 1 {
+		u.do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
+	}
 	u.do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
 	u.do("add_square_", []*tensor.Tensor{v, d}, op.Float1(beta2), op.Float1(1-beta2))
 	if u.g.on("amsgrad") {
@@ -140,10 +151,7 @@ func (u *paramStep) adam(d *tensor.Tensor) {
 		u.do("copy_", []*tensor.Tensor{most, u.do("maximum", []*tensor.Tensor{most, v})})
 		v = most
 	}
-	t := float64(u.state.steps)
-	rate := u.g.float("lr") / (1 - math.Pow(beta1, t))
-	root := math.Sqrt(1 - math.Pow(beta2, t))
-	u.do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(u.g.float("eps")))
+	u.do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(eps))
 }
 
 // betas returns the hyperparameter of that name.

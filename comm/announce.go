@@ -6,12 +6,28 @@ type announcement struct {
 	first   []int // by member: one more than the step that goes with its contract, or 0
 	payload []byte
 	packed  []byte
+	desc    *Desc // of the last call, nil before the first
+	hash    uint64
+	runs    [][]byte
+}
+
+// hashOf returns hashDesc(d), which is mostly that of the last call.
+func (a *announcement) hashOf(d *Desc) uint64 {
+	if a.desc == nil || a.desc != d && !agree(a.desc, d) {
+		a.hash = hashDesc(d)
+	}
+	a.desc = d
+	return a.hash
 }
 
 // announce sends the contract to every other member, and does the sends with
 // which the schedule begins. Short data go with the contract.
 func (c *messageCall) announce() {
+	c.offer()
 	ahead := c.aheadSteps()
+	if c.lane != nil {
+		ahead = nil
+	}
 	c.ahead = len(ahead)
 	l, st := c.line, c.line.station
 	first := l.scratch.assign(ahead, len(l.ranks))
@@ -50,6 +66,13 @@ func (a *announcement) assign(ahead []step, size int) []int {
 	return a.first
 }
 
+// letterHead returns what comes before the data of a message, and stays there
+// until the next use.
+func (a *announcement) letterHead(l *letter) []byte {
+	a.payload = appendLetterHead(a.payload[:0], l)
+	return a.payload
+}
+
 // pack returns the bytes of s, which stay there until the next pack.
 func (a *announcement) pack(s span) []byte {
 	if s.len() == 0 || s.block.contiguous() {
@@ -66,6 +89,9 @@ func (c *messageCall) contract() contract {
 	if len(c.op.In) > 0 {
 		k.bytes = c.op.In[0].Len()
 	}
+	if c.lane != nil {
+		k.lane, k.use = uint32(c.lane.number+1), c.lane.use
+	}
 	return k
 }
 
@@ -73,7 +99,7 @@ func (c *messageCall) contract() contract {
 // depends on what is not known yet: who does not offer the block that is
 // broadcast does not know its length.
 func (c *messageCall) aheadSteps() []step {
-	c.hash = hashDesc(&c.op.Desc)
+	c.hash = c.line.scratch.hashOf(&c.op.Desc)
 	if c.op.Kind == Broadcast && c.op.Desc.Root != c.line.rank {
 		return nil
 	}
@@ -86,13 +112,9 @@ func (c *messageCall) aheadSteps() []step {
 	return steps[:n]
 }
 
-const (
-	// streamCarries is how long the data may be that go with a contract
-	// through a stream.
-	streamCarries = 32 << 10
-	// ringCarries is the same for shared memory.
-	ringCarries = 4 << 10
-)
+// streamCarries is how long the data may be that go with a contract through a
+// stream.
+const streamCarries = 32 << 10
 
 // carries returns how long the data may be that go with a contract to a rank.
 func (st *station) carries(rank int) int {
@@ -112,7 +134,8 @@ func (c *messageCall) reduceCarried() (done bool, err error) {
 	if !in.contiguous() || !out.contiguous() || out.Len() != c.bytes {
 		return false, nil
 	}
-	srcs := make([][]byte, len(c.line.ranks))
+	srcs := c.runs()
+	defer clear(srcs)
 	for i, r := range c.line.ranks {
 		if i == c.line.rank {
 			srcs[i] = in.Data[:c.bytes]
@@ -127,6 +150,18 @@ func (c *messageCall) reduceCarried() (done bool, err error) {
 	defer recovered(c.op.Desc.Op, &err)
 	c.op.Reduce(out.Data[:c.bytes], srcs)
 	return true, nil
+}
+
+// runs returns a slice for a run of each member.
+func (c *messageCall) runs() [][]byte {
+	if !c.own {
+		return make([][]byte, len(c.line.ranks))
+	}
+	a := &c.line.scratch
+	if a.runs == nil {
+		a.runs = make([][]byte, len(c.line.ranks))
+	}
+	return a.runs
 }
 
 // linger waits for a moment for the contracts, and reports whether all are

@@ -1,6 +1,7 @@
 package comm_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -31,7 +32,8 @@ func BenchmarkProcesses(b *testing.B) {
 func benchmarkProcesses(b *testing.B, transport, kind string, ranks, size int) {
 	c := start(b, transport, ranks, "bench", kind, strconv.Itoa(size), strconv.Itoa(b.N))
 	outputs := c.wait(b)
-	ns, err := strconv.ParseFloat(strings.TrimSpace(outputs[0]), 64)
+	first, _, _ := strings.Cut(outputs[0], "\n")
+	ns, err := strconv.ParseFloat(first, 64)
 	if err != nil {
 		b.Fatalf("got %q, want a time", outputs)
 	}
@@ -40,35 +42,35 @@ func benchmarkProcesses(b *testing.B, transport, kind string, ranks, size int) {
 }
 
 // benchRank calls a collective so many times, and writes how long that took.
-func benchRank(w io.Writer, links *comm.Links, args []string) error {
+func benchRank(t *testing.T, w io.Writer, links *comm.Links, args []string) {
 	size, _ := strconv.Atoi(args[1])
 	rounds, _ := strconv.Atoi(args[2])
 	f := links.Fabric(0)
-	rank := f.Local()[0]
-	world, err := f.Endpoint(rank).Group(ranksOf(f.Size()), "")
+	e := f.Endpoint(f.Local()[0])
+	world, err := e.Group(ranksOf(f.Size()), "")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	call := benchCall(world, args[0], size)
-	for range min(rounds, 10) {
-		if err := call(); err != nil {
-			return err
+	repeat := func(n int, call func() error) {
+		for range n {
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if _, err := world.Run(context.Background(), benchBarrier); err != nil {
+	barrier := func() error {
+		_, err := world.Run(context.Background(), benchBarrier)
 		return err
 	}
+	repeat(min(rounds, 10), call)
+	repeat(1, barrier)
 	begin := time.Now()
-	for range rounds {
-		if err := call(); err != nil {
-			return err
-		}
-	}
+	repeat(rounds, call)
 	fmt.Fprintln(w, time.Since(begin).Nanoseconds())
-	_, err = world.Run(context.Background(), benchBarrier)
-	f.Endpoint(rank).End(nil)
+	repeat(1, barrier)
+	e.End(nil)
 	f.Unreceived()
-	return err
 }
 
 var benchBarrier = &comm.Op{Desc: comm.Desc{Op: "barrier", Free: -1, Root: -1, Dims: [2]int{-1, -1}}, Kind: comm.Barrier}
@@ -84,13 +86,13 @@ func benchCall(g *comm.Group, kind string, size int) func() error {
 		Align:  4,
 		Reduce: sum,
 	}
-	whole := func() []comm.Block { return []comm.Block{comm.Whole(make([]byte, size))} }
 	parts := func(size int) (list []comm.Block) {
 		for range n {
-			list = append(list, comm.Whole(make([]byte, size)))
+			list = append(list, comm.Whole(bytes.Repeat([]byte{1}, size))) // memory that is there
 		}
 		return list
 	}
+	whole := func() []comm.Block { return parts(size)[:1] }
 	var out []comm.Block
 	switch kind {
 	case "all_reduce":
@@ -117,7 +119,7 @@ func benchCall(g *comm.Group, kind string, size int) func() error {
 // benchPingPong returns what sends a message to the next rank of a pair and
 // back.
 func benchPingPong(g *comm.Group, size int) func() error {
-	m := comm.Message{Data: make([]byte, size)}
+	m := comm.Message{Data: bytes.Repeat([]byte{1}, size)}
 	peer := g.Rank() ^ 1
 	return func() (err error) {
 		if g.Rank()%2 == 0 {

@@ -8,15 +8,22 @@ import (
 
 // A messageCall is a member's part in a collective on frames.
 type messageCall struct {
-	line   *wireLine
-	op     *Op
-	key    callKey
-	call   *wireCall
-	bytes  int // of the block that is broadcast or reduced
-	ahead  int // how many steps of the schedule were done at the start
-	hash   uint64
-	out    []Block
-	slots  map[int][]byte
+	line  *wireLine
+	where func() place // c.place
+	op    *Op
+	key   callKey
+	call  *wireCall
+	bytes int // of the block that is broadcast or reduced
+	ahead int // how many steps of the schedule were done at the start
+	hash  uint64
+	out   []Block
+	slots map[int][]byte
+
+	lane    *ownLane // for what this member sends, nil if it sends frames
+	outs    []*laneOut
+	puts    []transfer
+	several *laneOut // among outs, nil if there is none
+
 	again  bool // whether nobody but its caller has known of the call
 	failed bool // whether it had failed before it was called
 	own    bool // whether the call is carried out on the rank's goroutine
@@ -26,10 +33,22 @@ type messageCall struct {
 // the contract to every other member, and with or after it what the schedule
 // sends first. In a call that has failed before it sends nothing.
 func (l *wireLine) start(op *Op) *messageCall {
-	c := &messageCall{line: l, op: op}
+	c := l.newCall()
+	c.op = op
 	if c.failed = c.enter(); !c.failed {
 		c.announce()
 	}
+	return c
+}
+
+// newCall returns a call of which all but line is to be set.
+func (l *wireLine) newCall() *messageCall {
+	c := l.idle
+	if c == nil {
+		return &messageCall{line: l}
+	}
+	l.idle = nil
+	*c = messageCall{line: l, where: c.where}
 	return c
 }
 
@@ -40,7 +59,10 @@ func (c *messageCall) enter() (failed bool) {
 	defer st.mu.Unlock()
 	c.key = callKey{l.hash, l.calls + 1}
 	c.call = st.call(c.key)
-	c.call.place = c.place
+	if c.where == nil {
+		c.where = c.place
+	}
+	c.call.place = c.where
 	l.calls++
 	return c.call.verdict != nil
 }
@@ -174,6 +196,9 @@ func (c *messageCall) moveAll() error {
 	if done, err := c.reduceCarried(); done {
 		return err
 	}
+	if c.staged() {
+		return c.moveStaged()
+	}
 	steps := c.steps()[c.ahead:]
 	if c.out == nil {
 		steps = withoutOut(steps)
@@ -184,6 +209,9 @@ func (c *messageCall) moveAll() error {
 // leave forgets the call at the station.
 func (c *messageCall) leave() {
 	st := c.line.station
+	if c.lane != nil {
+		st.shared.lanes.release(c.lane)
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.forget(c.key, c.call, c.again)
@@ -254,6 +282,11 @@ func (c *messageCall) mismatch() error {
 // await waits for what a member sends after its contract. It fails if a member
 // is lost.
 func (c *messageCall) await(there func() bool) error {
+	return c.line.station.await(context.Background(), c.waitFor(there))
+}
+
+// waitFor returns the watcher of await.
+func (c *messageCall) waitFor(there func() bool) *watcher {
 	w := &watcher{what: c.key, own: c.own}
 	w.over = func() (bool, error) {
 		if there() {
@@ -262,7 +295,7 @@ func (c *messageCall) await(there func() bool) error {
 		err := c.peerError(func(f lasting) bool { return f.lost })
 		return err != nil, err
 	}
-	return c.line.station.await(context.Background(), w)
+	return w
 }
 
 // prepare sets the blocks for this member's results.

@@ -95,10 +95,16 @@ func (e *FrameError) Error() string {
 // appendFrame appends the encoding of f to buf and returns the result. It
 // panics if the payload is longer than maxPayload or a number does not fit.
 func appendFrame(buf []byte, f *frame) []byte {
-	if len(f.payload) > maxPayload || uint(f.source) > 1<<32-1 || uint(f.step) > 1<<32-1 {
-		panic(fmt.Sprintf("comm: frame of rank %d, step %d with %d bytes", f.source, f.step, len(f.payload)))
-	}
 	at := len(buf)
+	return seal(append(appendHeader(buf, f, len(f.payload)), f.payload...), at)
+}
+
+// appendHeader appends the header of a frame with a payload of n bytes, but for
+// the checksum. It panics as appendFrame does.
+func appendHeader(buf []byte, f *frame, n int) []byte {
+	if n > maxPayload || uint(f.source) > 1<<32-1 || uint(f.step) > 1<<32-1 {
+		panic(fmt.Sprintf("comm: frame of rank %d, step %d with %d bytes", f.source, f.step, n))
+	}
 	buf = append(buf, frameMagic...)
 	buf = append(buf, frameVersion, byte(f.typ), moreByte(f.more), 0)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.source))
@@ -108,9 +114,16 @@ func appendFrame(buf []byte, f *frame) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.tag))
 	buf = binary.LittleEndian.AppendUint32(buf, f.generation)
 	buf = binary.LittleEndian.AppendUint32(buf, f.number)
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f.payload)))
-	buf = binary.LittleEndian.AppendUint32(buf, checksum(buf[at:], f.payload))
-	return append(buf, f.payload...)
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(n))
+	return append(buf, 0, 0, 0, 0)
+}
+
+// seal sets the checksum of the frame that starts at a byte of buf and ends
+// with it.
+func seal(buf []byte, at int) []byte {
+	f := buf[at:]
+	binary.LittleEndian.PutUint32(f[checkedBytes:], checksum(f, f[headerBytes:]))
+	return buf
 }
 
 func moreByte(more bool) byte {

@@ -1,6 +1,9 @@
 package comm
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // A report is what a rank tells the supervisor. Which fields are used depends
 // on its kind; the others are zero.
@@ -270,16 +273,20 @@ func (d *decoder) end(what string) error {
 // the line of its Send, the name of the group, its Meta, and its Data to the
 // end.
 func appendLetter(buf []byte, l *letter) []byte {
-	buf = appendString(appendString(buf, l.where), l.group)
-	buf = append(appendInt(buf, len(l.message.Meta)), l.message.Meta...)
-	return append(buf, l.message.Data...)
+	return append(appendLetterHead(buf, l), l.message.Data...)
 }
 
-// decodeLetter decodes what appendLetter appends. The slices of the message
-// are parts of b.
+// appendLetterHead appends what comes before Data.
+func appendLetterHead(buf []byte, l *letter) []byte {
+	buf = appendString(appendString(buf, l.where), l.group)
+	return append(appendInt(buf, len(l.message.Meta)), l.message.Meta...)
+}
+
+// decodeLetter decodes what appendLetter appends. The slices and texts of the
+// result are parts of b, which may not change any more.
 func decodeLetter(b []byte) (*letter, error) {
 	d := decoder{rest: b}
-	l := &letter{where: d.string(), group: d.string()}
+	l := &letter{where: textOf(d.take(d.int())), group: textOf(d.take(d.int()))}
 	l.message.Meta = d.take(d.size())
 	l.message.Data = d.rest
 	if d.err != nil {
@@ -287,6 +294,9 @@ func decodeLetter(b []byte) (*letter, error) {
 	}
 	return l, nil
 }
+
+// textOf returns b, which does not change any more, as a string.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // appendSigned appends the encoding of a call as its report shows it: its
 // kind, its line, and its Desc to the end.

@@ -24,21 +24,26 @@ func hashDesc(d *Desc) uint64 {
 		h.number(uint64(p[0]))
 		h.number(uint64(p[1]))
 	}
-	return uint64(h)
+	return h.mixed()
 }
 
 // A hasher is the hash of the numbers and texts it was given. Each step is a
-// bijection of what came before, and mixes as MurmurHash3's 64-bit finalizer
-// does.
+// bijection of what came before.
 type hasher uint64
 
 func (h *hasher) number(n uint64) {
-	x := uint64(*h) + 0x9e3779b97f4a7c15 ^ n
+	x := (uint64(*h) + 0x9e3779b97f4a7c15 ^ n) * 0xff51afd7ed558ccd
+	*h = hasher(x ^ x>>32)
+}
+
+// mixed returns the hash, mixed as MurmurHash3's 64-bit finalizer does.
+func (h *hasher) mixed() uint64 {
+	x := uint64(*h)
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
 	x *= 0xc4ceb9fe1a85ec53
-	*h = hasher(x ^ x>>33)
+	return x ^ x>>33
 }
 
 func (h *hasher) text(s string) {

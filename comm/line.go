@@ -21,6 +21,7 @@ type wireLine struct {
 	calls     uint64 // collectives that were called; guarded by station.mu
 	local     bool   // whether all members share memory
 	scratch   announcement
+	idle      *messageCall // to be used again, nil if there is none
 }
 
 func (st *station) join(g *Group) line {
@@ -50,7 +51,9 @@ func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
 	c := l.start(op)
 	c.own = true
 	if c.linger() {
-		return c.finish(nil, true)
+		result, err := c.finish(nil, true)
+		l.idle = c // of which nobody knows any more
+		return result, err
 	}
 	w := c.watcher()
 	w.program = true
@@ -90,7 +93,7 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 		return nil
 	}
 	st.sent[to]++
-	st.write(to, frame{typ: frameMessage, group: l.hash, tag: tag}, appendLetter(nil, sent))
+	st.writeParts(to, frame{typ: frameMessage, group: l.hash, tag: tag}, l.scratch.letterHead(sent), m.Data)
 	goruntime.KeepAlive(m.Keep)
 	return nil
 }
@@ -98,6 +101,9 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
 	st := l.station
 	key := mailKey{l.hash, l.ranks[src], tag}
+	if m, ok := st.linger(key); ok {
+		return m, nil
+	}
 	w := &watcher{program: true, all: l.ranks}
 	w.missing = func() []int { return []int{key.src} }
 	w.place = func() place {

@@ -53,13 +53,19 @@ func (b *mailbox) take(key mailKey) (Message, bool) {
 	}
 	first := queue[0]
 	queue[0] = letter{}
-	if len(queue) == 1 {
-		delete(b.queues, key)
-	} else {
+	switch {
+	case len(queue) > 1:
 		b.queues[key] = queue[1:]
+	case len(b.queues) <= spareQueues:
+		b.queues[key] = queue[:0]
+	default:
+		delete(b.queues, key)
 	}
 	return first.message, true
 }
+
+// spareQueues is how many empty queues a mailbox may keep.
+const spareQueues = 64
 
 // has reports whether there is a message in the queue of key.
 func (b *mailbox) has(key mailKey) bool {

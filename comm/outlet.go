@@ -10,9 +10,9 @@ import (
 // goroutines send do not mix. Whether anyone gets them is not for the sender
 // to know: the receiver notices that a stream has been cut.
 type sender interface {
-	// send sends payload as a message with the numbers of f. It is done with
-	// payload when it returns.
-	send(f frame, payload []byte)
+	// send sends head and then body as one message with the numbers of f. It
+	// is done with both when it returns.
+	send(f frame, head, body []byte)
 	// cut ends what is being sent, and lets nothing be sent any more.
 	cut()
 }
@@ -27,22 +27,47 @@ type outlet struct {
 	buf    []byte
 }
 
-func (o *outlet) send(f frame, payload []byte) {
+func (o *outlet) send(f frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.source = o.source
-	o.buf = o.buf[:0]
-	for first := true; first || len(payload) > 0; first = false {
-		n := min(len(payload), maxPayload)
-		f.payload, payload = payload[:n], payload[n:]
-		f.more = len(payload) > 0
-		f.number = o.number
-		o.number++
-		o.buf = appendFrame(o.buf[:0], &f)
+	payload := parts{head, body}
+	for first := true; first || payload.len() > 0; first = false {
+		o.buf = appendNext(o.buf[:0], &f, &payload, &o.number)
 		if _, err := o.stream.Write(o.buf); err != nil {
 			return
 		}
 	}
+}
+
+// appendNext appends a frame with the next of a payload, and counts it.
+func appendNext(buf []byte, f *frame, payload *parts, number *uint32) []byte {
+	n := min(payload.len(), maxPayload)
+	f.more, f.number = payload.len() > n, *number
+	*number++
+	at := len(buf)
+	buf = appendHeader(buf, f, n)
+	for n > 0 {
+		run := payload.next(n)
+		buf = append(buf, run...)
+		n -= len(run)
+	}
+	return seal(buf, at)
+}
+
+// parts is what is left of a message in two parts.
+type parts struct{ head, body []byte }
+
+func (p *parts) len() int { return len(p.head) + len(p.body) }
+
+// next takes at most n bytes from the front, all of one part.
+func (p *parts) next(n int) (run []byte) {
+	if len(p.head) == 0 {
+		p.head, p.body = p.body, nil
+	}
+	n = min(n, len(p.head))
+	run, p.head = p.head[:n], p.head[n:]
+	return run
 }
 
 func (o *outlet) cut() { o.stream.Close() }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/commtest"
 )
 
 // A crew is ranks in processes of their own, which run the test binary again.
@@ -32,10 +33,13 @@ const (
 )
 
 // A scenario is what a rank of a crew does. What it writes is its output.
-type scenario func(w io.Writer, links *comm.Links, args []string) error
+type scenario func(t *testing.T, w io.Writer, links *comm.Links, args []string)
 
-// runAsRank runs the scenario of this process if it is a rank of a crew.
-func runAsRank(scenarios map[string]scenario) {
+var scenarios = map[string]scenario{"bench": benchRank, "exercise": exerciseRank}
+
+// TestAsRank is the test of a process that is a rank of a crew; in others it
+// has nothing to do.
+func TestAsRank(t *testing.T) {
 	rank, err := strconv.Atoi(os.Getenv(rankVariable))
 	if err != nil {
 		return
@@ -43,15 +47,25 @@ func runAsRank(scenarios map[string]scenario) {
 	job := strings.Fields(os.Getenv(jobVariable))
 	size, _ := strconv.Atoi(job[0])
 	links, err := comm.Connect(inherited(rank, size, job[1]))
-	if err == nil {
-		err = scenarios[job[2]](os.Stdout, links, job[3:])
-		links.Close()
-	}
 	if err != nil {
-		fmt.Println("error:", err)
-		os.Exit(1)
+		t.Fatal(err)
 	}
-	os.Exit(0)
+	defer links.Close()
+	scenarios[job[2]](t, os.Stdout, links, job[3:])
+}
+
+// exerciseRank has the ranks communicate in every way, so many times.
+func exerciseRank(t *testing.T, w io.Writer, links *comm.Links, args []string) {
+	rounds, _ := strconv.Atoi(args[0])
+	f := links.Fabric(0)
+	fmt.Fprintln(w, "started")
+	for rank, err := range commtest.Exercise(t, f, rounds) {
+		if err != nil {
+			fmt.Fprintf(w, "rank %d: %v\n", rank, err)
+		}
+	}
+	f.Unreceived()
+	fmt.Fprintln(w, "done")
 }
 
 // inherited returns the options of a rank from the files that it inherits.
@@ -119,7 +133,7 @@ func start(t testing.TB, transport string, size int, scenario string, args ...st
 	}
 	job := strings.Join(append([]string{strconv.Itoa(size), transport, scenario}, args...), " ")
 	for r := range files {
-		cmd := exec.Command(os.Args[0])
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAsRank$", "-test.count=1")
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, r), jobVariable+"="+job)
 		cmd.ExtraFiles = files[r]
 		cmd.Stdout, cmd.Stderr = &c.outputs[r], os.Stderr

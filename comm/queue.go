@@ -23,20 +23,16 @@ func newQueue(source int, stream io.WriteCloser) *queue {
 	return &queue{source: source, stream: stream, ready: make(chan struct{}, 1)}
 }
 
-func (q *queue) send(f frame, payload []byte) {
+func (q *queue) send(f frame, head, body []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
 	f.source = q.source
-	for first := true; first || len(payload) > 0; first = false {
-		n := min(len(payload), maxPayload)
-		f.payload, payload = payload[:n], payload[n:]
-		f.more = len(payload) > 0
-		f.number = q.number
-		q.number++
-		q.buf = appendFrame(q.buf, &f)
+	payload := parts{head, body}
+	for first := true; first || payload.len() > 0; first = false {
+		q.buf = appendNext(q.buf, &f, &payload, &q.number)
 	}
 	select {
 	case q.ready <- struct{}{}:

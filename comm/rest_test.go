@@ -12,6 +12,7 @@ func both(t *testing.T, test func(t *testing.T, open func() *Fabric)) {
 	for name, open := range map[string]func() *Fabric{
 		"inproc": func() *Fabric { return NewInproc(2) },
 		"frames": func() *Fabric { return NewFrames(2, FrameOptions{Seed: 1, Delay: true}) },
+		"piped":  func() *Fabric { return NewPiped(2, Loopback) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

@@ -62,18 +62,20 @@ type ringOut struct {
 	number uint32 // of the next record
 }
 
-func (o *ringOut) send(f frame, payload []byte) {
+func (o *ringOut) send(f frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for first := true; first || len(payload) > 0; first = false {
-		n := min(len(payload), o.maxRecord())
+	payload := parts{head, body}
+	for first := true; first || payload.len() > 0; first = false {
+		n := min(payload.len(), o.maxRecord())
 		if !o.reserve(recordLen(n)) {
 			return
 		}
-		at := int(o.next % uint64(len(o.data)))
-		o.header(o.data[at:], &f, n, len(payload))
-		copy(o.data[at+recordBytes:], payload[:n])
-		payload = payload[n:]
+		to := o.data[o.next%uint64(len(o.data)):]
+		o.header(to, &f, n, payload.len())
+		for at := recordBytes; at < recordBytes+n; {
+			at += copy(to[at:], payload.next(recordBytes+n-at))
+		}
 		o.publish(recordLen(n))
 	}
 }

@@ -20,6 +20,7 @@ type segmentLinks struct {
 	bell     bell        // of this rank
 	patience sharedPatience
 	aside    atomic.Int32 // waits of calls that go on beside the rank
+	lanes    lanes
 
 	mu      sync.Mutex
 	ins     []ringIn
@@ -64,6 +65,7 @@ func (sl *segmentLinks) join(st *station) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	sl.station, st.shared = st, sl
+	sl.lanes.init(sl.segment, sl.places[st.rank])
 }
 
 func (sl *segmentLinks) close() error { return sl.segment.Close() }
@@ -96,6 +98,7 @@ func (sl *segmentLinks) pump() {
 	defer sl.mu.Unlock()
 	if sl.station != nil {
 		sl.takeAll()
+		sl.station.signalPieces()
 	}
 }
 
@@ -147,6 +150,29 @@ func (sl *segmentLinks) linger(c *messageCall) bool {
 	return false
 }
 
+// linger waits for a moment for a message, and removes it if there is one. It
+// does so only where memory is shared.
+func (st *station) linger(key mailKey) (Message, bool) {
+	sl := st.shared
+	if sl == nil {
+		return Message{}, false
+	}
+	for i := range sl.patience.spins + sl.patience.yields {
+		if sl.waiting() {
+			sl.drain(st)
+		}
+		if i%8 == 0 || i >= sl.patience.spins {
+			if m, ok := st.box.take(key); ok {
+				return m, true
+			}
+		}
+		if i >= sl.patience.spins {
+			yieldCore()
+		}
+	}
+	return Message{}, false
+}
+
 // longestNap is how long a wait sleeps at most before it looks again, though
 // nobody has rung.
 const longestNap = 100 * time.Millisecond
@@ -182,19 +208,23 @@ func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) erro
 	}
 	defer context.AfterFunc(ctx, sl.bell.alarm)()
 	defer context.AfterFunc(st.fabric.ctx, sl.bell.alarm)()
-	for {
-		if over, err := sl.awaitRing(ctx, st, w); over {
+	for start, nap := time.Now(), reportTime; ; {
+		if over, err := sl.awaitRing(ctx, st, w, nap); over {
 			return err
+		}
+		if nap == reportTime && time.Since(start) >= reportTime {
+			nap = longestNap
 		}
 	}
 }
 
-// awaitRing looks once whether w is over, and sleeps if it is not.
-func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher) (bool, error) {
+// awaitRing looks once whether w is over, and sleeps if it is not. For a long
+// nap it lets the supervisor know.
+func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, nap time.Duration) (bool, error) {
 	ticket := sl.bell.watch()
 	defer sl.bell.leave()
 	sl.drain(st)
-	if over, err := st.look(w, true); over {
+	if over, err := st.look(w, nap == longestNap); over {
 		return true, err
 	}
 	switch {
@@ -204,6 +234,6 @@ func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher) 
 	case st.fabric.ctx.Err() != nil:
 		return true, errClosed
 	}
-	sl.bell.sleep(ticket, longestNap)
+	sl.bell.sleep(ticket, nap)
 	return false, nil
 }

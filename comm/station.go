@@ -22,20 +22,22 @@ type station struct {
 	awake    chan struct{} // holds an element when the supervisor knows that the rank has resumed
 	shared   *segmentLinks // what comes through shared memory, nil if there is none
 
-	mu       sync.Mutex
-	lines    map[uint64]*wireLine  // the groups that the rank has made, by hash
-	calls    map[callKey]*wireCall // under way, or known from others
-	spare    []*wireCall           // to be used again
-	box      mailbox               // mailKey.src is a rank of the fabric
-	received []int                 // calls and messages from each rank
-	broken   []bool                // whether nothing more can come from a rank
-	endings  []ending              // of ranks, in the order of the supervisor, not yet valid
-	failures []lasting             // those with a cause that have become valid
-	ended    map[int]bool          // the ranks whose ends have become valid
-	heard    int                   // verdicts other than questions
-	watchers map[*watcher]bool     // who waits
-	wait     *watcher              // of the rank itself
-	waits    int                   // how many waits the rank has begun
+	mu        sync.Mutex
+	lines     map[uint64]*wireLine  // the groups that the rank has made, by hash
+	calls     map[callKey]*wireCall // under way, or known from others, but for the latest
+	latest    *wireCall             // nil if it has ended
+	latestKey callKey
+	spare     []*wireCall       // to be used again
+	box       mailbox           // mailKey.src is a rank of the fabric
+	received  []int             // calls and messages from each rank
+	broken    []bool            // whether nothing more can come from a rank
+	endings   []ending          // of ranks, in the order of the supervisor, not yet valid
+	failures  []lasting         // those with a cause that have become valid
+	ended     map[int]bool      // the ranks whose ends have become valid
+	heard     int               // verdicts other than questions
+	watchers  map[*watcher]bool // who waits
+	wait      *watcher          // of the rank itself
+	waits     int               // how many waits the rank has begun
 }
 
 func newStation(f *Fabric, rank, size int) *station {
@@ -63,9 +65,12 @@ func (st *station) report(r *report) {
 }
 
 // write sends a message to a participant.
-func (st *station) write(to int, f frame, payload []byte) {
+func (st *station) write(to int, f frame, payload []byte) { st.writeParts(to, f, payload, nil) }
+
+// writeParts sends a message in two parts to a participant.
+func (st *station) writeParts(to int, f frame, head, body []byte) {
 	f.generation = st.number
-	st.outlets[to].send(f, payload)
+	st.outlets[to].send(f, head, body)
 }
 
 // listen takes in what a participant sends, until it sends no more or what is
@@ -184,22 +189,41 @@ func (st *station) checkMember(rank int, group uint64) error {
 
 // call returns the call of key, or nil if it has ended here.
 func (st *station) call(key callKey) *wireCall {
-	call := st.calls[key]
-	if line := st.lines[key.group]; call == nil && (line == nil || key.number > line.calls) {
-		if n := len(st.spare); n > 0 {
-			call, st.spare = st.spare[n-1], st.spare[:n-1]
-		} else {
-			call = newWireCall(len(st.received))
-		}
-		st.calls[key] = call
+	call := st.known(key)
+	if call != nil {
+		return call
 	}
+	if line := st.lines[key.group]; line != nil && key.number <= line.calls {
+		return nil
+	}
+	if n := len(st.spare); n > 0 {
+		call, st.spare = st.spare[n-1], st.spare[:n-1]
+	} else {
+		call = newWireCall(len(st.received))
+	}
+	if st.latest != nil {
+		st.calls[st.latestKey] = st.latest
+	}
+	st.latest, st.latestKey = call, key
 	return call
+}
+
+// known returns the call of key, or nil if nothing is known of it.
+func (st *station) known(key callKey) *wireCall {
+	if st.latest != nil && st.latestKey == key {
+		return st.latest
+	}
+	return st.calls[key]
 }
 
 // forget ends a call at the station. No one may know call afterwards if it is
 // to be used again.
 func (st *station) forget(key callKey, call *wireCall, again bool) {
-	delete(st.calls, key)
+	if st.latest == call {
+		st.latest = nil
+	} else {
+		delete(st.calls, key)
+	}
 	if again && len(st.spare) < spareCalls {
 		call.reset()
 		st.spare = append(st.spare, call)

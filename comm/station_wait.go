@@ -3,6 +3,7 @@ package comm
 import (
 	"context"
 	goruntime "runtime"
+	"time"
 )
 
 // A watcher is a wait in progress at a station.
@@ -19,6 +20,7 @@ type watcher struct {
 	held    bool           // for a message: whether only the supervisor may end it
 	told    bool           // whether the supervisor has heard of it
 	left    bool           // whether a context has ended it
+	piece   bool           // whether it is for a piece of data in a lane
 	own     bool           // whether it is on the rank's goroutine
 	bell    bell           // to be rung as well, where memory is shared
 }
@@ -26,11 +28,9 @@ type watcher struct {
 // A place is where a rank is: its call and its line.
 type place struct{ function, text, where string }
 
+// signal makes w look again.
 func (w *watcher) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.poke()
 	if w.bell.rung != nil {
 		w.bell.ring()
 	}
@@ -52,9 +52,29 @@ func (st *station) signal(key callKey) {
 	}
 }
 
+// signalPieces lets those look again who wait for pieces and do not sleep where
+// the bell wakes them.
+func (st *station) signalPieces() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for w := range st.watchers {
+		if w.piece && !w.own {
+			w.poke()
+		}
+	}
+}
+
 func (st *station) signalAll() {
 	for w := range st.watchers {
 		w.signal()
+	}
+}
+
+// poke is signal for a watcher that does not sleep where the bell wakes it.
+func (w *watcher) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -89,12 +109,21 @@ func (st *station) await(ctx context.Context, w *watcher) error {
 		}
 		goruntime.Gosched()
 	}
+	var patience <-chan time.Time
+	tell := !st.apart
+	if st.apart {
+		timer := time.NewTimer(reportTime)
+		defer timer.Stop()
+		patience = timer.C
+	}
 	for {
-		if over, err := st.look(w, true); over {
+		if over, err := st.look(w, tell); over {
 			return err
 		}
 		select {
 		case <-w.wake:
+		case <-patience:
+			tell = true
 		case <-ctx.Done():
 			w.left = true
 			return context.Cause(ctx)
@@ -103,6 +132,10 @@ func (st *station) await(ctx context.Context, w *watcher) error {
 		}
 	}
 }
+
+// reportTime is how long a rank waits before it lets a supervisor in another
+// process know: most waits end sooner, and a report costs more than they do.
+const reportTime = time.Millisecond
 
 // begin makes w one of the watchers.
 func (st *station) begin(w *watcher) {
@@ -172,8 +205,8 @@ func (st *station) answer(v *verdict) {
 	case v.wait != 0 && st.wait != nil && st.wait.id == v.wait:
 		st.wait.held = st.wait.held || v.kind == verdictHold
 		find = st.wait.place
-	case v.wait == 0 && st.calls[v.what] != nil:
-		find = st.calls[v.what].place
+	case v.wait == 0 && st.known(v.what) != nil:
+		find = st.known(v.what).place
 	}
 	if find != nil {
 		p := find()

@@ -62,6 +62,7 @@ type knowledge struct {
 	rests   bool  // whether it makes no call until it resumes
 	lost    bool  // whether it cannot be relied on
 	exits   bool  // whether its streams may end
+	silent  bool  // whether its stream has ended
 	left    bool  // whether it has told what it has not received
 	sent    []int // how many calls and messages it had sent to each rank
 	told    int   // how many verdicts but questions it was sent
@@ -167,7 +168,10 @@ func (s *supervisor) act(e event) {
 		s.lose(verdictGone, e.rank, e.dead.Error())
 	case e.exits:
 		s.ranks[e.rank].exits = true
+		s.settle()
 	case e.lost != nil:
+		s.ranks[e.rank].silent = true
+		s.settle()
 		s.suspect(suspicion{rank: e.rank, by: -1, text: fmt.Sprintf("its connection to the supervisor was lost: %v", e.lost)})
 	default:
 		s.learn(e.rank, e.report)
@@ -244,7 +248,7 @@ func (s *supervisor) send(to int, v *verdict) {
 }
 
 func (s *supervisor) write(to int, v *verdict) {
-	s.outlets[to].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v))
+	s.outlets[to].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v), nil)
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with

@@ -91,11 +91,11 @@ func (s *supervisor) unreceived() []Unreceived {
 	return s.left
 }
 
-// settle closes settled when every rank has told what it has not received, or
-// is lost.
+// settle closes settled when every rank has told what it has not received, is
+// lost, or has exited.
 func (s *supervisor) settle() {
 	for r := range s.ranks {
-		if k := &s.ranks[r]; !k.left && !k.lost {
+		if k := &s.ranks[r]; !k.left && !k.lost && !(k.exits && k.silent) {
 			return
 		}
 	}

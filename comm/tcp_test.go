@@ -134,7 +134,7 @@ func TestListenerRejects(t *testing.T) {
 		"":                           "no answer for 50ms",
 		"tpshconn\x09\x00\x00\x00":   "got version 9 of the protocol, want 1",
 		"tpshconn\x01\x00\x00\x00ab": "no answer for 50ms",
-		"tpshconn\x01\x00\x00\x00" + strings.Repeat("n", 32) + "\xff\xff\xff\xff": "got a text of 4294967295 bytes, want at most 4096",
+		"tpshconn\x01\x00\x00\x00" + strings.Repeat("n", 32) + "\xff\xff\xff\xff":                               "got a text of 4294967295 bytes, want at most 4096",
 		"tpshconn\x01\x00\x00\x00" + strings.Repeat("n", 32) + "\x04\x00\x00\x00test" + strings.Repeat("p", 32): "does not know the job's token",
 	}
 	for said, want := range strangers {

@@ -3,8 +3,6 @@ package comm
 import (
 	"io"
 	"net"
-	"os"
-	"syscall"
 	"time"
 )
 
@@ -58,10 +56,10 @@ func (t *together) notice(after time.Duration, fn func(string)) {
 // NewPiped returns a fabric of ranks that are connected by pairs of pipe.
 func NewPiped(size int, pair func() (a, b io.ReadWriteCloser)) *Fabric {
 	options := make([]LinkOptions, size)
-	s := SuperviseOptions{Grace: 20 * time.Millisecond}
+	s := SuperviseOptions{Grace: 20 * time.Millisecond, Heartbeat: true, PeerTimeout: time.Second}
 	for r := range options {
 		a, b := pair()
-		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size)}
+		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size), Heartbeat: true, PeerTimeout: time.Second}
 		s.Streams = append(s.Streams, a)
 	}
 	for a := range size {
@@ -93,36 +91,4 @@ func Loopback() (a, b io.ReadWriteCloser) {
 		panic(err)
 	}
 	return a, b
-}
-
-// NewShared returns a fabric of ranks that share memory, which each maps for
-// itself.
-func NewShared(size int) *Fabric {
-	first, err := CreateSegment(size)
-	if err != nil {
-		panic(err)
-	}
-	defer first.Close()
-	var s SuperviseOptions
-	links := make([]*Links, size)
-	local := make([]int, size)
-	for r := range local {
-		local[r] = r
-	}
-	for r := range links {
-		a, b := Loopback()
-		s.Streams = append(s.Streams, a)
-		fd, err := syscall.Dup(int(first.File().Fd()))
-		if err != nil {
-			panic(err)
-		}
-		segment, err := OpenSegment(os.NewFile(uintptr(fd), "memory"))
-		if err != nil {
-			panic(err)
-		}
-		if links[r], err = Connect(LinkOptions{Rank: r, Size: size, Supervisor: b, Segment: segment, Local: local}); err != nil {
-			panic(err)
-		}
-	}
-	return Join(Supervise(s), links)
 }

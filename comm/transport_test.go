@@ -11,7 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	runAsRank(map[string]scenario{"bench": benchRank})
 	goleak.VerifyTestMain(m)
 }
 
@@ -25,8 +24,6 @@ func TestInproc(t *testing.T) { commtest.Suite(t, comm.NewInproc) }
 func TestFrames(t *testing.T) { commtest.Suite(t, frames(comm.FrameOptions{})) }
 
 func TestPiped(t *testing.T) { commtest.Suite(t, piped) }
-
-func TestShared(t *testing.T) { commtest.Suite(t, comm.NewShared) }
 
 func piped(size int) *comm.Fabric { return comm.NewPiped(size, comm.Loopback) }
 
@@ -57,5 +54,5 @@ func TestWireIsAlike(t *testing.T) {
 }
 
 func TestTransportsAgree(t *testing.T) {
-	commtest.Agree(t, comm.NewInproc, comm.NewInproc, frames(comm.FrameOptions{}), frames(comm.FrameOptions{Seed: 1, Delay: true}))
+	commtest.Agree(t, comm.NewInproc, comm.NewInproc, frames(comm.FrameOptions{}), frames(comm.FrameOptions{Seed: 1, Delay: true}), piped)
 }

@@ -38,7 +38,7 @@ func FuzzScript(f *testing.F) {
 		if greedy.MatchString(source) || len(source) > 4000 {
 			return
 		}
-		ranks, err := start(2, "inproc", &limits{maxMem: 64 << 20, quiet: true}, nil, nil)
+		ranks, err := (&plan{limits: &limits{maxMem: 64 << 20, quiet: true}, ranks: 2, transport: "inproc"}).start(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

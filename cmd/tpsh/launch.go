@@ -2,118 +2,147 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"tpsh/builtins"
 	"tpsh/lang"
+	"tpsh/launch"
 	"tpsh/runtime"
 )
 
-// limits are the flags that commands which run programs have in common.
-type limits struct {
-	timeout  time.Duration
-	maxSteps uint64
-	maxMem   byteSize
-	seed     uint64
-	allow    stringList
-	quiet    bool
-}
-
-func (l *limits) declare(fs *flag.FlagSet) {
-	fs.DurationVar(&l.timeout, "timeout", 0, "end the program after `D` (as 30s)")
-	fs.Uint64Var(&l.maxSteps, "max-steps", 0, "end the program after `N` steps of the interpreter on a rank")
-	fs.Var(&l.maxMem, "max-mem", "let tensors use `BYTES` at most (as 512M)")
-	fs.Uint64Var(&l.seed, "seed", 0, "start random numbers from `N`")
-	fs.Var(&l.allow, "allow", "let programs read and write in `DIR` too; may be repeated")
-	fs.BoolVar(&l.quiet, "quiet", false, "say nothing about long waits")
-}
-
-// defaultRanks is the number of ranks without -n.
-func defaultRanks() int { return max(2, goruntime.NumCPU()) }
-
-// maxRanks bounds -n: more goroutines than this are a slip of the keyboard.
-const maxRanks = 1 << 14
-
-// checkRanks returns a usage error unless ranks can be started.
-func checkRanks(n int) error {
-	if n < 1 || n > maxRanks {
-		return usagef("for flag -n: got %d, want a number of ranks from 1 to %d", n, maxRanks)
-	}
-	return nil
-}
-
-// check returns a usage error if a limit makes no sense.
-func (l *limits) check() error {
-	if l.timeout < 0 {
-		return usagef("for flag --timeout: got %v, want a duration that is not negative", l.timeout)
-	}
-	for _, dir := range l.allow {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usagef("for flag --allow: got %q, want a folder", dir)
-		}
-	}
-	return nil
-}
-
-// checkTransport returns a usage error unless there is such a transport.
-func checkTransport(name string) error {
-	for _, t := range runtime.Transports {
-		if t == name {
-			return nil
-		}
-	}
-	return usagef("for flag --transport: got %q, want one of %s", name, strings.Join(runtime.Transports, ", "))
+// A plan says what ranks a command starts.
+type plan struct {
+	limits    *limits
+	ranks     int
+	transport string
+	args      []string  // of the script
+	resume    string    // what survives restarts; "" for a folder that does not
+	restarts  int       // how often the job was started before
+	notes     io.Writer // gets lines that are no output; nil for nobody
 }
 
 // A ranks is a job under way, seen from the front end.
 type ranks struct {
 	conns   []lang.Conn
-	job     *runtime.Job
-	scratch string // the folder under which tmpdir makes its own
+	left    func() []runtime.Unreceived // the messages that nobody received
+	end     func()                      // ends the ranks
+	scratch string                      // the folder under which tmpdir makes its own
 }
 
-// start starts n ranks that serve a front end. notes gets lines about long
-// waits; nil for nobody.
-func start(n int, transport string, l *limits, args []string, notes io.Writer) (*ranks, error) {
-	r := &ranks{scratch: filepath.Join(os.TempDir(), fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))}
-	backs := make([]lang.Conn, n)
-	for i := range n {
-		front, back := lang.Pipe()
+// noticeAfter is how long a wait is before a line tells of it.
+const noticeAfter = 5 * time.Second
+
+// start starts ranks that serve a front end. ctx ends the waiting for them.
+func (p *plan) start(ctx context.Context) (*ranks, error) {
+	if slices.Contains(runtime.Transports, p.transport) {
+		return p.startHere()
+	}
+	c, err := launch.Gather(ctx, launch.Options{Transport: p.transport, Ranks: p.ranks, Note: p.note()})
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.startOn(ctx, c)
+	if err != nil {
+		c.Close(lang.StatusJob)
+		return nil, err
+	}
+	end := r.end
+	r.end = func() {
+		end()
+		c.Close(lang.StatusOK)
+	}
+	return r, nil
+}
+
+// startHere starts ranks that are goroutines of this process.
+func (p *plan) startHere() (*ranks, error) {
+	r := &ranks{scratch: newScratch()}
+	backs := make([]*lang.PipeConn, p.ranks)
+	for i := range backs {
+		var front lang.Conn
+		front, backs[i] = lang.Pipe()
 		r.conns = append(r.conns, front)
-		backs[i] = back
 	}
-	cfg := runtime.Config{Size: n, Transport: transport, Seed: l.seed, MaxMem: int(l.maxMem)}
-	if notes != nil && !l.quiet {
-		var mu sync.Mutex
-		cfg.NoticeAfter = 5 * time.Second
-		cfg.Notice = func(line string) {
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Fprintln(notes, line)
-		}
-	}
-	opts := builtins.Options{Args: args, Allow: l.allow, Scratch: r.scratch}
+	cfg := runtime.Config{Size: p.ranks, Transport: p.transport, Seed: p.limits.seed, MaxMem: int(p.limits.maxMem)}
+	cfg.Notice, cfg.NoticeAfter = p.notice()
+	opts := p.world(r.scratch)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
 		lang.Serve(ctx, conn, builtins.New(rank, opts)) // how it ends, the connection shows
-		conn.(*lang.PipeConn).Close()
+		conn.Close()
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.job = job
+	r.left = job.Unreceived
+	r.end = func() {
+		for _, c := range r.conns {
+			c.(*lang.PipeConn).Close()
+		}
+		await(job.Stop)
+	}
 	return r, nil
+}
+
+// startOn starts ranks that are processes.
+func (p *plan) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error) {
+	r := &ranks{scratch: newScratch()}
+	config, err := json.Marshal(duty{Seed: p.limits.seed, MaxMem: int(p.limits.maxMem), World: p.world(r.scratch)})
+	if err != nil {
+		return nil, err
+	}
+	spec := launch.Spec{Config: config}
+	spec.Notice, spec.NoticeAfter = p.notice()
+	job, err := c.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	r.conns, r.left, r.end = job.Conns(), job.Unreceived, job.Stop
+	return r, nil
+}
+
+// world returns what the programs of the job may do.
+func (p *plan) world(scratch string) builtins.Options {
+	o := builtins.Options{Args: p.args, Allow: p.limits.allow, Scratch: scratch, Resume: p.resume, Restarts: p.restarts, Verify: p.limits.verify, Strict: p.limits.strict}
+	if o.Resume == "" {
+		o.Resume = filepath.Join(scratch, "resume")
+	}
+	return o
+}
+
+// newScratch returns the path of a folder that is not there yet.
+func newScratch() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))
+}
+
+// note returns what writes a line to p.notes; nil if nobody wants it.
+func (p *plan) note() func(line string) {
+	if p.notes == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(p.notes, line)
+	}
+}
+
+// notice returns what writes lines about long waits, and how long those are.
+func (p *plan) notice() (func(line string), time.Duration) {
+	if p.limits.quiet {
+		return nil, 0
+	}
+	return p.note(), noticeAfter
 }
 
 // maxUnreceived is how many places of sends without a receive are listed.
@@ -122,7 +151,7 @@ const maxUnreceived = 20
 // unreceived returns an error about the messages that nobody received, or
 // nil. What a killed rank sent or was sent is excused. The programs have ended.
 func (r *ranks) unreceived(killed []int) error {
-	all := r.job.Unreceived()
+	all := r.left()
 	left := all[:0]
 	for _, m := range all {
 		if !slices.Contains(killed, m.Src) && !slices.Contains(killed, m.Dst) {
@@ -160,61 +189,27 @@ func (r *ranks) unreceived(killed []int) error {
 	return errors.New(b.String())
 }
 
-// patience is how long stop waits for ranks. Those that a session has told to
-// stop have had their time already.
+// patience is how long the ranks of this process may take to end. Those that a
+// session has told to stop have had their time already.
 const patience = time.Second
 
-// stop ends the ranks and removes what they left in temporary folders. A rank
-// inside a step of the interpreter that nothing can interrupt is left to the
-// end of the process.
-func (r *ranks) stop() {
-	for _, c := range r.conns {
-		c.(*lang.PipeConn).Close()
-	}
+// await calls f, and returns when f does or has taken longer than patience. A
+// rank inside a step of the interpreter that nothing can interrupt is left to
+// the end of the process.
+func await(f func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.job.Stop()
+		f()
 	}()
 	select {
 	case <-ended:
 	case <-time.After(patience):
 	}
+}
+
+// stop ends the ranks and removes what they left in temporary folders.
+func (r *ranks) stop() {
+	r.end()
 	os.RemoveAll(r.scratch)
-}
-
-// byteSize is a flag of a number of bytes with an optional suffix K, M or G.
-type byteSize int
-
-func (b *byteSize) String() string { return strconv.Itoa(int(*b)) }
-
-func (b *byteSize) Set(s string) error {
-	num, unit := strings.TrimRight(s, "KMGkmgiB"), 1
-	switch strings.ToUpper(strings.TrimRight(s[len(num):], "iB")) {
-	case "":
-	case "K":
-		unit = 1 << 10
-	case "M":
-		unit = 1 << 20
-	case "G":
-		unit = 1 << 30
-	default:
-		return fmt.Errorf("want a number of bytes, as 1000000 or 512M")
-	}
-	v, err := strconv.Atoi(num)
-	if err != nil || v <= 0 || v > 1<<62/unit {
-		return fmt.Errorf("want a number of bytes, as 1000000 or 512M")
-	}
-	*b = byteSize(v * unit)
-	return nil
-}
-
-// stringList is a flag that may be repeated.
-type stringList []string
-
-func (l *stringList) String() string { return strings.Join(*l, ",") }
-
-func (l *stringList) Set(s string) error {
-	*l = append(*l, s)
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"tpsh/lang"
+	"tpsh/launch"
 )
 
 // A command is one subcommand. Each has a file of its own.
@@ -31,7 +32,7 @@ type command struct {
 var commands []*command
 
 func init() {
-	commands = []*command{runCommand, replCommand, testCommand, docCommand, versionCommand, helpCommand}
+	commands = []*command{runCommand, replCommand, testCommand, docCommand, doctorCommand, versionCommand, helpCommand}
 }
 
 // stdio is where a command reads and writes.
@@ -51,6 +52,12 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
+// A jobError says that ranks could not be started.
+type jobError struct{ err error }
+
+func (e jobError) Error() string { return e.err.Error() }
+func (e jobError) Unwrap() error { return e.err }
+
 // usagef returns a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
@@ -61,6 +68,9 @@ func main() {
 		// Large tensors are not in this heap.
 		debug.SetGCPercent(400)
 	}
+	if launch.IsWorker() {
+		os.Exit(work())
+	}
 	os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
@@ -70,6 +80,18 @@ func run(std *stdio, args []string) int {
 	if err == nil {
 		err = cmd.run(std, args)
 	}
+	code := exitStatus(err)
+	if err != nil && !errors.Is(err, flag.ErrHelp) && !errors.As(err, new(status)) {
+		fmt.Fprintf(std.err, "tpsh: %v\n", err)
+		if cmd != nil && code == lang.StatusUsage {
+			fmt.Fprintf(std.err, "usage: tpsh %s %s\nRun 'tpsh help %s' for its flags.\n", cmd.name, cmd.usage, cmd.name)
+		}
+	}
+	return code
+}
+
+// exitStatus returns the exit status of a command that returned err.
+func exitStatus(err error) int {
 	var s status
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -77,15 +99,11 @@ func run(std *stdio, args []string) int {
 	case errors.As(err, &s):
 		return int(s)
 	case errors.As(err, new(usageError)):
-		fmt.Fprintf(std.err, "tpsh: %v\n", err)
-		if cmd != nil {
-			fmt.Fprintf(std.err, "usage: tpsh %s %s\nRun 'tpsh help %s' for its flags.\n", cmd.name, cmd.usage, cmd.name)
-		}
 		return lang.StatusUsage
-	default:
-		fmt.Fprintf(std.err, "tpsh: %v\n", err)
-		return lang.StatusFailed
+	case errors.As(err, new(jobError)):
+		return lang.StatusJob
 	}
+	return lang.StatusFailed
 }
 
 // find returns the command that args name and its arguments. No name at all

@@ -17,7 +17,7 @@ var replCommand = &command{
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		s := &shell{}
 		fs.IntVar(&s.n, "n", defaultRanks(), "start with `N` ranks")
-		fs.StringVar(&s.transport, "transport", "inproc", "let ranks talk by `T`: inproc or frames")
+		fs.StringVar(&s.transport, "transport", "inproc", transportUsage())
 		s.limits.declare(fs)
 		return s.run
 	},
@@ -53,7 +53,7 @@ func (s *shell) run(std *stdio, args []string) error {
 			if err := checkRanks(n); err != nil {
 				return nil, nil, err
 			}
-			r, err := start(n, s.transport, &s.limits, nil, std.err)
+			r, err := (&plan{limits: &s.limits, ranks: n, transport: s.transport, notes: std.err}).start(context.Background())
 			if err != nil {
 				return nil, nil, err
 			}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
 
 	"tpsh/lang"
+	"tpsh/launch"
 )
 
 var runCommand = &command{
@@ -16,10 +17,13 @@ var runCommand = &command{
 	usage: "[-n N] [--transport T] SCRIPT.star [-- ARGS]",
 	short: "runs a script on N ranks",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
-		r := &runner{}
+		r := &runner{flags: fs}
 		fs.IntVar(&r.n, "n", defaultRanks(), "run on `N` ranks")
-		fs.StringVar(&r.transport, "transport", "inproc", "let ranks talk by `T`: inproc or frames")
+		fs.StringVar(&r.transport, "transport", "inproc", transportUsage())
 		fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
+		fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
+		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
+		r.hosts.declare(fs)
 		r.limits.declare(fs)
 		return r.run
 	},
@@ -28,8 +32,10 @@ var runCommand = &command{
 // A runner is one `tpsh run`.
 type runner struct {
 	limits
-	n                 int
-	transport, output string
+	hosts
+	flags                        *flag.FlagSet
+	n, maxRestarts               int
+	transport, output, resumeDir string
 }
 
 func (r *runner) run(std *stdio, args []string) error {
@@ -37,33 +43,124 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
+	opts, err := r.options(wish{r.n, r.transport, r.given("n"), r.given("transport")}, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	plan := &plan{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, notes: std.err}
+	opts.Note = plan.note()
+	ctx, done := interruptible()
+	defer done()
+	if opts.Node > 0 {
+		return follow(ctx, opts)
+	}
 	p, err := lang.ReadProgram(script)
 	if err != nil {
 		return usageError{err}
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
-	ranks, err := start(r.n, r.transport, &r.limits, args, std.err)
+	remove, err := r.makeResume(plan)
 	if err != nil {
 		return err
+	}
+	defer remove()
+	if opts.Nodes > 1 {
+		return r.lead(ctx, std, p, plan, opts)
+	}
+	return r.attempts(ctx, std, p, plan, plan.start)
+}
+
+// given reports whether a flag was given.
+func (r *runner) given(name string) bool {
+	found := false
+	r.flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+// follow runs a node other than the first, to the end of the job.
+func follow(ctx context.Context, opts launch.Options) error {
+	code, err := launch.Follow(ctx, opts)
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	if code != lang.StatusOK {
+		return status(code)
+	}
+	return nil
+}
+
+// notStarted returns the error of a command whose ranks failed to start with
+// err, perhaps because ctx ended.
+func notStarted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return status(lang.StatusInterrupted)
+	}
+	return jobError{err}
+}
+
+// lead runs the first of several nodes.
+func (r *runner) lead(ctx context.Context, std *stdio, p lang.Program, plan *plan, opts launch.Options) error {
+	c, err := launch.Gather(ctx, opts)
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	err = r.attempts(ctx, std, p, plan, func(ctx context.Context) (*ranks, error) { return plan.startOn(ctx, c) })
+	c.Close(exitStatus(err))
+	return err
+}
+
+// attempts runs the program, and runs it again as long as a rank dies and that
+// is asked for.
+func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, plan *plan, start func(context.Context) (*ranks, error)) error {
+	for {
+		died, err := r.attempt(ctx, std, p, start)
+		if !died || plan.restarts == r.maxRestarts || ctx.Err() != nil {
+			return err
+		}
+		plan.restarts++
+		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", plan.restarts, r.maxRestarts)
+	}
+}
+
+// attempt starts ranks and runs the program on them. It reports whether one
+// has died.
+func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start func(context.Context) (*ranks, error)) (died bool, err error) {
+	ranks, err := start(ctx)
+	if err != nil {
+		return false, notStarted(ctx, err)
 	}
 	defer ranks.stop()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output)})
 	defer s.Close()
-	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer done()
 	outcome, err := s.Run(ctx, p)
 	if err != nil {
-		return err
+		return false, err
 	}
-	outcome.Report(std.err)
-	if code := outcome.ExitStatus(); code != lang.StatusOK {
+	return outcome.Died(), report(std.err, outcome, ranks)
+}
+
+// report says what went wrong, and returns it as an exit status.
+func report(w io.Writer, o *lang.Outcome, ranks *ranks) error {
+	o.Report(w)
+	if code := o.ExitStatus(); code != lang.StatusOK {
 		return status(code)
 	}
 	if err := ranks.unreceived(nil); err != nil {
-		fmt.Fprintln(std.err, err)
+		fmt.Fprintln(w, err)
 		return status(lang.StatusFailed)
 	}
 	return nil
+}
+
+// makeResume chooses the folder that survives restarts. remove removes it in
+// the end, unless the user has named it.
+func (r *runner) makeResume(plan *plan) (remove func(), err error) {
+	if r.resumeDir == "" {
+		plan.resume = newScratch() + "-resume"
+		return func() { os.RemoveAll(plan.resume) }, nil
+	}
+	plan.resume, err = filepath.Abs(r.resumeDir)
+	return func() {}, err
 }
 
 // parse checks the flags and returns the script and its arguments.
@@ -74,8 +171,11 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 	if err := checkTransport(r.transport); err != nil {
 		return "", nil, err
 	}
-	if err := r.check(); err != nil {
+	if err := r.limits.check(); err != nil {
 		return "", nil, err
+	}
+	if r.maxRestarts < 0 {
+		return "", nil, usagef("for flag --max-restarts: got %d, want a number from 0", r.maxRestarts)
 	}
 	switch lang.Mode(r.output) {
 	case lang.Merged, lang.Raw, lang.Rank0:

@@ -1,22 +1,73 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tpsh/launch"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	if launch.IsWorker() {
+		os.Exit(work())
+	}
+	if os.Getenv(commandVariable) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"tpsh": func() { os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])) },
 	})
 }
 
+// commandVariable is in the environment of the test binary when it is to be
+// the command.
+const commandVariable = "TPSH_TEST_COMMAND"
+
+const scriptDir = "testdata/script"
+
 // Each file of testdata/script is one behaviour of the command.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: scriptDir, UpdateScripts: *update, RequireExplicitExec: true})
+}
+
+// What those files say of frames is true of ranks that are processes, too.
+func TestScriptOfProcesses(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(scriptDir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range distinctTransports() {
+		if transport == "inproc" || transport == "frames" {
+			continue
+		}
+		dir, copied := t.TempDir(), 0
+		for _, file := range files {
+			script, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := bytes.ReplaceAll(script, []byte(",frames "), []byte(","+transport+" "))
+			changed = bytes.ReplaceAll(changed, []byte("--transport frames"), []byte("--transport "+transport))
+			if bytes.Equal(changed, script) {
+				continue
+			}
+			copied++
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), changed, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if copied < 5 {
+			t.Errorf("%d scripts speak of frames, want at least 5", copied)
+		}
+		t.Run(transport, func(t *testing.T) {
+			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true})
+		})
+	}
 }

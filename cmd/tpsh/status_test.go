@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"tpsh/runtime"
 )
 
 // The exit status says what kind of thing went wrong.
@@ -41,7 +39,7 @@ func TestExitStatus(t *testing.T) {
 		{"a timeout", "while True:\n    pass", []string{"--timeout", "50ms"}, 3},
 	}
 	for _, test := range tests {
-		for _, transport := range runtime.Transports {
+		for _, transport := range transports() {
 			t.Run(test.name+"/"+transport, func(t *testing.T) {
 				args := append([]string{"run", "-n", "2", "--transport", transport}, test.flags...)
 				wantStatus(t, test.source, args, test.want)

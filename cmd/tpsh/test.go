@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"flag"
-	"os"
-	"os/signal"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"tpsh/lang"
 	"tpsh/lang/testrun"
@@ -16,12 +13,12 @@ import (
 
 var testCommand = &command{
 	name:  "test",
-	usage: "[-n 1,2,4] [--transport inproc,frames] [--run REGEXP] [PATH...]",
+	usage: "[-n 1,2,4] [--transport inproc,shm,tcp] [--run REGEXP] [PATH...]",
 	short: "runs the test_* functions of *_test.star files",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		t := &tester{}
 		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")
-		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,frames")
+		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,shm,tcp")
 		fs.StringVar(&t.match, "run", "", "only tests whose name matches `REGEXP`")
 		fs.BoolVar(&t.verbose, "v", false, "tell of every test, and show what it prints")
 		fs.BoolVar(&t.json, "json", false, "one event in JSON a line, as go test -json")
@@ -39,12 +36,12 @@ type tester struct {
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
-	opts, err := t.options(std, paths)
+	ctx, done := interruptible()
+	defer done()
+	opts, err := t.options(ctx, std, paths)
 	if err != nil {
 		return err
 	}
-	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer done()
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
 		return status(code)
 	}
@@ -52,12 +49,12 @@ func (t *tester) run(std *stdio, paths []string) error {
 }
 
 // options returns what the flags ask for.
-func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err error) {
+func (t *tester) options(ctx context.Context, std *stdio, paths []string) (opts testrun.Options, err error) {
 	opts = testrun.Options{
 		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 		Start: func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-			r, err := start(n, transport, &t.limits, nil, nil)
+			r, err := (&plan{limits: &t.limits, ranks: n, transport: transport}).start(ctx)
 			if err != nil {
 				return nil, nil, err
 			}

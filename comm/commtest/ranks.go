@@ -66,14 +66,15 @@ func runRanks(t testing.TB, open Opener, size int, f func(r *rank) error) []erro
 	return runOn(t, fabric, f)
 }
 
-// runOn is runRanks on a fabric that the caller closes.
+// runOn is runRanks on a fabric that the caller closes. It runs the ranks that
+// are in this process.
 func runOn(t testing.TB, fabric *comm.Fabric, f func(r *rank) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errHangs)
 	defer cancel()
 	errs := make([]error, fabric.Size())
 	var wg sync.WaitGroup
-	for i := range errs {
+	for _, i := range fabric.Local() {
 		r := newRank(ctx, t, fabric, i)
 		wg.Go(func() {
 			errs[i] = f(r)

@@ -95,16 +95,24 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 // invoke applies d, unrecorded. The call is nil if other operators made the results
 // of placed tensors.
 func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
-	for _, x := range in {
-		if x != nil && x.Placed() {
-			return r.Placed.Run(d, in, args)
-		}
+	if somePlaced(in) {
+		return r.Placed.Run(d, in, args)
 	}
 	c, err := op.Apply(r.Ctx, d, in, args)
 	if err != nil {
 		return nil, nil, err
 	}
 	return c, c.Out, nil
+}
+
+// somePlaced reports whether one of in is placed.
+func somePlaced(in []*tensor.Tensor) bool {
+	for _, x := range in {
+		if x != nil && x.Placed() {
+			return true
+		}
+	}
+	return false
 }
 
 // linkViews tells the results of a view operator what they are views of.

@@ -26,6 +26,15 @@ var (
 	GeluTanhGrad = Binary{F32: vec.GeluTanhGrad, F64: GeluTanhGradTo[float64]}
 	// SiluGrad is SiluGradTo.
 	SiluGrad = Binary{F32: vec.SiluGrad, F64: SiluGradTo[float64]}
+
+	// TanhGrad, SigmoidGrad and ReluGrad take the function's result y in place of x.
+
+	// TanhGrad is TanhGradTo.
+	TanhGrad = Binary{F32: vec.TanhGrad, F64: TanhGradTo[float64]}
+	// SigmoidGrad is SigmoidGradTo.
+	SigmoidGrad = Binary{F32: vec.SigmoidGrad, F64: SigmoidGradTo[float64]}
+	// ReluGrad is ReluGradTo.
+	ReluGrad = Binary{F32: vec.ReluGrad, F64: ReluGradTo[float64]}
 )
 
 // GeluTo is
@@ -135,6 +144,53 @@ func SiluGradTo[T dtype.Float](dst, g, x []T) {
 			d += s * r * u
 		}
 		dst[i] = T(float64(g[i]) * d)
+	}
+}
+
+// TanhGradTo is
+//
+//	for i := range dst {
+//		dst[i] = g[i] * (1 - y[i]²)
+//	}
+//
+// the difference rounded once. It panics if the lengths differ. dst may be g or
+// y.
+func TanhGradTo[T dtype.Float](dst, g, y []T) {
+	check3(len(dst), len(g), len(y))
+	for i, v := range y {
+		dst[i] = g[i] * T(math.FMA(-float64(v), float64(v), 1))
+	}
+}
+
+// SigmoidGradTo is
+//
+//	for i := range dst {
+//		dst[i] = g[i] * (y[i] - y[i]²)
+//	}
+//
+// under the rules of TanhGradTo.
+func SigmoidGradTo[T dtype.Float](dst, g, y []T) {
+	check3(len(dst), len(g), len(y))
+	for i, v := range y {
+		dst[i] = g[i] * T(math.FMA(-float64(v), float64(v), float64(v)))
+	}
+}
+
+// ReluGradTo is
+//
+//	for i := range dst {
+//		dst[i] = 0 if y[i] <= 0 else g[i]
+//	}
+//
+// It panics if the lengths differ. dst may be g or y.
+func ReluGradTo[T dtype.Float](dst, g, y []T) {
+	check3(len(dst), len(g), len(y))
+	for i, v := range y {
+		d := g[i]
+		if v <= 0 {
+			d = 0
+		}
+		dst[i] = d
 	}
 }
 

@@ -103,6 +103,18 @@ func sumOf[T dtype.Number]() func(dst, x, y []T) {
 	}
 }
 
+// productOf returns the kernel that multiplies.
+func productOf[T dtype.Number]() func(dst, x, y []T) {
+	switch to := any(MulTo[T]).(type) {
+	case func(dst, x, y []float32):
+		return any(vec.Mul).(func(dst, x, y []T))
+	case func(dst, x, y []float64):
+		return any(vec.Mul64).(func(dst, x, y []T))
+	default:
+		return to.(func(dst, x, y []T))
+	}
+}
+
 // combineStep is how many elements are reduced at a time: of a few sources
 // they stay in the first-level cache, so that all are read once and dst is
 // written once.

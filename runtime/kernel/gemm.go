@@ -3,10 +3,8 @@ package kernel
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/gonum"
-
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
 )
 
 // A Product is a matrix product in each dtype that has it; see Gemm.
@@ -30,15 +28,23 @@ type Product struct {
 //		}
 //	}
 //
-// where ga and gb say where the elements of a and b lie. Every element is a
-// sum in this order, so it does not depend on how the operands lie, on the
-// rows and columns beside it, or on the number of cores. c does not overlap a
-// or b. It panics if an element lies outside its slice.
-var Gemm = Product{gemm(tile32), gemm(tile64), gemm(mulAdd[int64]), gemm(mulAdd[int32]), gemm(mulAdd[uint8])}
+// where ga and gb say where the elements of a and b lie; of floats it is the
+// sum in the order of package gemm, in the goroutine that calls it. c does not
+// overlap a or b. It panics if an element lies outside its slice.
+var Gemm = Product{floatGemm[float32], floatGemm[float64], intGemm[int64], intGemm[int32], intGemm[uint8]}
+
+// floatGemm is Gemm of floats.
+func floatGemm[T dtype.Float](c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
+	gemm.Multiply(nil, gemm.Product[T]{
+		M: m, N: n, K: k, Count: 1, C: c,
+		A: gemm.Operand[T]{Data: a, Grid: gemm.Grid(ga)},
+		B: gemm.Operand[T]{Data: b, Grid: gemm.Grid(gb)},
+	})
+}
 
 // The operands are walked in tiles of rowTile by innerTile of a, innerTile by
 // colTile of b: a tile of b stays in the second-level cache while all rows of
-// a pass. Tiles this small gonum multiplies in the goroutine that calls it.
+// a pass.
 const (
 	rowTile   = 64
 	innerTile = 128
@@ -54,31 +60,26 @@ type block[T any] struct {
 	stride int
 }
 
-// A tileFunc adds the product of a [m, k] and b [k, n] to c.
-type tileFunc[T any] func(c, a, b block[T], m, n, k int)
-
-// gemm returns Gemm made of products of tiles.
-func gemm[T dtype.Number](multiply tileFunc[T]) func(c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
-	return func(c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
-		if len(c) != m*n {
-			panic(fmt.Sprintf("kernel: %d elements for a product of %d by %d", len(c), m, n))
-		}
-		clear(c)
-		switch {
-		case m == 0 || n == 0 || k == 0:
-		case n < narrow:
-			dots(c, Grid{0, n, 1}, a, ga, b, gb, m, n, k)
-		case m < 4 && gb.Col != 1: // the transposed product is narrow
-			dots(c, Grid{0, 1, n}, b, Grid{gb.Offset, gb.Col, gb.Row}, a, Grid{ga.Offset, ga.Col, ga.Row}, n, m, k)
-		default:
-			gemmTiles(multiply, c, a, ga, b, gb, m, n, k)
-		}
+// intGemm is Gemm of integers.
+func intGemm[T dtype.Integer](c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
+	if len(c) != m*n {
+		panic(fmt.Sprintf("kernel: %d elements for a product of %d by %d", len(c), m, n))
+	}
+	clear(c)
+	switch {
+	case m == 0 || n == 0 || k == 0:
+	case n < narrow:
+		dots(c, Grid{0, n, 1}, a, ga, b, gb, m, n, k)
+	case m < 4 && gb.Col != 1: // the transposed product is narrow
+		dots(c, Grid{0, 1, n}, b, Grid{gb.Offset, gb.Col, gb.Row}, a, Grid{ga.Offset, ga.Col, ga.Row}, n, m, k)
+	default:
+		gemmTiles(c, a, ga, b, gb, m, n, k)
 	}
 }
 
 // dots is Gemm element by element, four rows at a time; gc says where the
 // elements of c lie.
-func dots[T dtype.Number](c []T, gc Grid, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
+func dots[T dtype.Integer](c []T, gc Grid, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
 	for j := range n {
 		pa, pb, pc := ga.Offset, gb.Offset+j*gb.Col, gc.Offset+j*gc.Col
 		i := 0
@@ -95,7 +96,7 @@ func dots[T dtype.Number](c []T, gc Grid, a []T, ga Grid, b []T, gb Grid, m, n, 
 }
 
 // dot returns the sum of a[l*ca] * b[l*rb] for l in range k.
-func dot[T dtype.Number](a []T, ca int, b []T, rb, k int) T {
+func dot[T dtype.Integer](a []T, ca int, b []T, rb, k int) T {
 	var s T
 	pa, pb := 0, 0
 	for range k {
@@ -106,7 +107,7 @@ func dot[T dtype.Number](a []T, ca int, b []T, rb, k int) T {
 }
 
 // dot4 returns dot of each of four rows of a, which are ra apart.
-func dot4[T dtype.Number](a []T, ra, ca int, b []T, rb, k int) (s0, s1, s2, s3 T) {
+func dot4[T dtype.Integer](a []T, ra, ca int, b []T, rb, k int) (s0, s1, s2, s3 T) {
 	a1, a2, a3 := a[ra:], a[2*ra:], a[3*ra:]
 	pa, pb := 0, 0
 	for range k {
@@ -121,7 +122,7 @@ func dot4[T dtype.Number](a []T, ra, ca int, b []T, rb, k int) (s0, s1, s2, s3 T
 }
 
 // gemmTiles adds the product of a and b to c tile by tile.
-func gemmTiles[T dtype.Number](multiply tileFunc[T], c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
+func gemmTiles[T dtype.Integer](c []T, a []T, ga Grid, b []T, gb Grid, m, n, k int) {
 	var packedA, packedB []T
 	for j := 0; j < n; j += colTile {
 		cols := min(colTile, n-j)
@@ -131,7 +132,7 @@ func gemmTiles[T dtype.Number](multiply tileFunc[T], c []T, a []T, ga Grid, b []
 			for i := 0; i < m; i += rowTile {
 				rows := min(rowTile, m-i)
 				ta := tileOf(a, Grid{ga.Offset + i*ga.Row + l*ga.Col, ga.Row, ga.Col}, rows, inner, &packedA)
-				multiply(block[T]{c[i*n+j:], n}, ta, tb, rows, cols, inner)
+				mulAdd(block[T]{c[i*n+j:], n}, ta, tb, rows, cols, inner)
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func gemmTiles[T dtype.Number](multiply tileFunc[T], c []T, a []T, ga Grid, b []
 
 // tileOf returns the tile of rows by cols at g: in place if its rows are
 // contiguous, else copied into *scratch.
-func tileOf[T dtype.Number](x []T, g Grid, rows, cols int, scratch *[]T) block[T] {
+func tileOf[T dtype.Integer](x []T, g Grid, rows, cols int, scratch *[]T) block[T] {
 	if g.Col == 1 && (g.Row >= cols || rows == 1) {
 		return block[T]{x[g.Offset:], max(g.Row, cols)}
 	}
@@ -159,7 +160,7 @@ func tileOf[T dtype.Number](x []T, g Grid, rows, cols int, scratch *[]T) block[T
 //			}
 //		}
 //	}
-func mulAdd[T dtype.Number](c, a, b block[T], m, n, k int) {
+func mulAdd[T dtype.Integer](c, a, b block[T], m, n, k int) {
 	for i := range m {
 		row := c.data[i*c.stride:][:n]
 		for l, v := range a.data[i*a.stride:][:k] {
@@ -168,51 +169,6 @@ func mulAdd[T dtype.Number](c, a, b block[T], m, n, k int) {
 			}
 		}
 	}
-}
-
-// tile32 is mulAdd of float32. Gonum passes over zeros of a, which is not the
-// same where b has a NaN or an infinity.
-func tile32(c, a, b block[float32], m, n, k int) {
-	if hasZero(a, m, k) && !allFinite(b, k, n) {
-		mulAdd(c, a, b, m, n, k)
-		return
-	}
-	gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a.data, a.stride, b.data, b.stride, 1, c.data, c.stride)
-}
-
-// tile64 is tile32 of float64.
-func tile64(c, a, b block[float64], m, n, k int) {
-	if hasZero(a, m, k) && !allFinite(b, k, n) {
-		mulAdd(c, a, b, m, n, k)
-		return
-	}
-	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a.data, a.stride, b.data, b.stride, 1, c.data, c.stride)
-}
-
-// hasZero reports whether an element of the tile is 0.
-func hasZero[T dtype.Float](x block[T], rows, cols int) bool {
-	for i := range rows {
-		for _, v := range x.data[i*x.stride:][:cols] {
-			if v == 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// allFinite reports whether no element of the tile is infinite or NaN.
-func allFinite[T dtype.Float](x block[T], rows, cols int) bool {
-	for i := range rows {
-		var s T
-		for _, v := range x.data[i*x.stride:][:cols] {
-			s += v * 0 // 0, or NaN from then on
-		}
-		if s != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Weigh is

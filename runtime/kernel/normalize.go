@@ -169,6 +169,19 @@ func normalizeGrad32(dst, g, x []float32, n Normal) {
 	vec.NormalizeGrad(dst, g, x, high, low, scale, float32(sum), float32(dot))
 }
 
+// NormalizeGradsTo is NormalizeGradTo given g times weight, and stores in gh the
+// products of g and h: what the row adds to the gradient of weight. It panics
+// if the lengths differ. dst may be g, and gh none of them.
+func NormalizeGradsTo[T dtype.Float](dst, gh, g, x, weight []T, n Normal) {
+	check3(len(dst), len(gh), len(x))
+	check3(len(dst), len(g), len(weight))
+	NormalizeTo(gh, x, nil, nil, n)
+	mulTo := productOf[T]()
+	mulTo(gh, gh, g)
+	mulTo(dst, g, weight)
+	NormalizeGradTo(dst, dst, x, n)
+}
+
 // ScaleShiftTo is
 //
 //	for i := range dst {

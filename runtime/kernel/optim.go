@@ -98,3 +98,40 @@ func AdamTo[T dtype.Float](dst, x, m, v []T, rate, root, eps T) {
 		dst[i] = x[i] - T(rate*m[i])/(T(math.Sqrt(float64(v[i])))/root+eps)
 	}
 }
+
+// An AdamRule is the numbers of a step of Adam.
+type AdamRule struct {
+	Decay           float64 // what x is multiplied by first
+	Weight          float64 // how far m goes to g
+	Keep, Share     float64 // the factors of v and g²
+	Rate, Root, Eps float64 // see AdamTo
+}
+
+// adamBlock is how many elements AdamStepTo takes at a time, so that they are
+// read from memory once.
+const adamBlock = 1024
+
+// AdamStepTo is
+//
+//	LerpTo(m, m, g, Weight)
+//	AddSquareTo(v, v, g, Keep, Share)
+//	AdamTo(x, x times Decay, m, v, Rate, Root, Eps)
+//
+// in one pass. It panics if the lengths differ.
+func AdamStepTo[T dtype.Float](x, m, v, g []T, r *AdamRule) {
+	check3(len(x), len(m), len(v))
+	check2(len(x), len(g))
+	if p, ok := any(x).([]float32); ok && T(r.Weight) < 0.5 {
+		vec.AdamStep(p, as32(m), as32(v), as32(g), float32(r.Decay), float32(r.Weight),
+			float32(r.Keep), float32(r.Share), float32(r.Rate), float32(r.Root), float32(r.Eps))
+		return
+	}
+	for lo := 0; lo < len(x); lo += adamBlock {
+		hi := min(lo+adamBlock, len(x))
+		x, m, v, g := x[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi]
+		LerpTo(m, m, g, T(r.Weight))
+		AddSquareTo(v, v, g, T(r.Keep), T(r.Share))
+		scaleBy(x, T(r.Decay))
+		AdamTo(x, x, m, v, T(r.Rate), T(r.Root), T(r.Eps))
+	}
+}

@@ -39,6 +39,31 @@ func TestOptimizerSteps(t *testing.T) {
 	})
 }
 
+// In one pass a step of Adam has the bits of its parts.
+func TestAdamStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 40).Draw(t, "n")
+		x, m, v, g := floats32(t, "x", n, 10), floats32(t, "m", n, 10), floats32(t, "v", n, 10), floats32(t, "g", n, 10)
+		for i := range v {
+			v[i] = max(v[i], -v[i])
+		}
+		r := &AdamRule{0.99, rapid.SampledFrom([]float64{0.1, 0.7}).Draw(t, "weight"), 0.9, 0.1, 0.01, 0.3, 1e-8}
+		wantX, wantM, wantV := make([]float32, n), make([]float32, n), make([]float32, n)
+		LerpTo(wantM, m, g, float32(r.Weight))
+		AddSquareTo(wantV, v, g, float32(r.Keep), float32(r.Share))
+		for i, p := range x {
+			wantX[i] = p * float32(r.Decay)
+		}
+		AdamTo(wantX, wantX, wantM, wantV, float32(r.Rate), float32(r.Root), float32(r.Eps))
+		AdamStepTo(x, m, v, g, r)
+		for i := range x {
+			if !sameBits(x[i], wantX[i]) || !sameBits(m[i], wantM[i]) || !sameBits(v[i], wantV[i]) {
+				t.Fatalf("element %d: got %v, %v, %v, want %v, %v, %v", i, x[i], m[i], v[i], wantX[i], wantM[i], wantV[i])
+			}
+		}
+	})
+}
+
 func TestLerpEnds(t *testing.T) {
 	x, y, got := []float32{1, 1e8}, []float32{1e8, 1}, make([]float32, 2)
 	LerpTo(got, x, y, 0)

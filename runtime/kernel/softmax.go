@@ -91,19 +91,7 @@ func logNorm[T dtype.Float](x []T) float64 {
 // the sum in float64. It panics if the lengths differ. dst may be g or y.
 func SoftmaxGradTo[T dtype.Float](dst, g, y []T) {
 	check3(len(dst), len(g), len(y))
-	if d, ok := any(dst).([]float32); ok {
-		var dot [lanes]float64
-		vec.Dot(as32(g), as32(y), &dot)
-		vec.SoftmaxGrad(d, as32(g), as32(y), float32(addLanes(&dot)))
-		return
-	}
-	dot := 0.0
-	for i, v := range g {
-		dot += float64(float64(v) * float64(y[i]))
-	}
-	for i, v := range g {
-		dst[i] = T(float64(y[i]) * (float64(v) - dot))
-	}
+	softmaxGradRow(dst, g, y, T(dotOf(g, y)))
 }
 
 // LogSoftmaxGradTo is the gradient of LogSoftmaxTo, given that of its result

@@ -92,11 +92,11 @@ func inferActivation(c *Call) error {
 // inferActivationGrad is the shape rule of the derivatives, whose two inputs
 // are alike but may differ in dtype.
 func inferActivationGrad(c *Call) error {
-	if err := c.checkFloat("x", c.In[1]); err != nil {
+	if err := c.checkFloat(c.InName(1), c.In[1]); err != nil {
 		return err
 	}
 	if !c.In[0].Shape().Equal(c.In[1].Shape()) {
-		return c.Bad("g", Describe(c.In[0]), "shape "+c.In[1].Shape().String(), "that of x")
+		return c.Bad("g", Describe(c.In[0]), "shape "+c.In[1].Shape().String(), "that of "+c.InName(1))
 	}
 	return c.Result(promote(c.Ctx, c.In...), c.In[1].Shape())
 }

@@ -225,18 +225,17 @@ func (a *attention) dropped(x *tensor.Tensor) *tensor.Tensor {
 	return a.t.dropped(x, a.c.Saved[0], a.c.Args[attDropout].Float)
 }
 
-func runAttention(c *Call) error {
-	if p := c.Args[attDropout].Float; p > 0 {
-		scores, err := c.scoreShape()
-		if err != nil {
-			return err
-		}
-		keep, err := c.keepMask(scores, p)
-		if err != nil {
-			return err
-		}
-		c.Saved = []*tensor.Tensor{keep}
+// runDroppedAttention leaves in c.Saved which weights it kept.
+func runDroppedAttention(c *Call) error {
+	scores, err := c.scoreShape()
+	if err != nil {
+		return err
 	}
+	keep, err := c.keepMask(scores, c.Args[attDropout].Float)
+	if err != nil {
+		return err
+	}
+	c.Saved = []*tensor.Tensor{keep}
 	return c.compose(func(t *Tape) *tensor.Tensor {
 		a := newAttention(t, c)
 		return t.MatMul(a.dropped(a.weights()), a.v)
@@ -247,6 +246,9 @@ func runAttention(c *Call) error {
 // d(p) v they have the gradient dp = d(dy vᵀ), the scores p (dp - Σ dp p).
 func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	a, g := newAttention(t, c), t.wide(dy[0])
+	if a.tiled() {
+		return a.tiledGrad(dy[0])
+	}
 	p := a.weights()
 	dp := t.Mul(a.dropped(t.MatMul(g, t.Transpose(a.v, -2, -1))), p)
 	ds := t.Sub(dp, t.Mul(p, t.Sum(dp, []int{-1}, true)))

@@ -46,14 +46,15 @@ func fillCausal(x *tensor.Tensor, row, column int) {
 // causalRule: the mask is cut as the scores are; of their elements it takes
 // nothing.
 func causalRule(c *Call) []Row {
-	rows := likeRule(c)
-	for _, row := range rows {
-		if d, cut := row.In[0].Shard(); cut {
-			row.Out[0] = replicate
-			if lead := c.In[0].Ndim() - 2; d >= lead {
-				row.Out[0] = mesh.Shard(d - lead)
-			}
+	rows := unread(c)
+	lead := c.In[0].Ndim() - 2
+	for d := range c.In[0].Ndim() {
+		row := rowOf(c)
+		row.In[0] = mesh.Shard(d)
+		if d >= lead {
+			row.Out[0] = mesh.Shard(d - lead)
 		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -146,15 +147,29 @@ func localAttention(b *Blocks) ([]*tensor.Tensor, error) {
 		}
 	}
 	if b.Args[attCausal].Int != 0 && b.Cut(attQuery, q-2) {
-		args[attCausal] = Bool1(false)
-		keys := in[attKey].Shape()
-		lo, hi := b.Span(attQuery, q-2)
-		sees, err := tensor.New(b.Ctx.Alloc, dtype.Bool, shape.Shape{hi - lo, keys[len(keys)-2]})
-		if err != nil {
-			return nil, b.memory(err)
-		}
-		fillCausal(sees, lo, 0)
-		in[attMask] = sees
+		args[attCausal], in[attMask] = Bool1(false), b.causalBlock(attQuery, attKey)
+	}
+	return b.T.A.Apply(b.Def, in, args)
+}
+
+// causalBlock returns the mask [l, s] that lets the rank's queries, rows of input
+// q, see the keys, rows of input k, up to their places in the whole.
+func (b *Blocks) causalBlock(q, k int) *tensor.Tensor {
+	lo, hi := b.Span(q, b.In[q].Ndim()-2)
+	keys := b.X[k].Shape()
+	sees, err := tensor.New(b.Ctx.Alloc, dtype.Bool, shape.Shape{hi - lo, keys[len(keys)-2]})
+	if err != nil {
+		panic(&TapeError{b.memory(err)})
+	}
+	fillCausal(sees, lo, 0)
+	return sees
+}
+
+// localAttentionGrad tells blocks where in the whole their queries are.
+func localAttentionGrad(b *Blocks) ([]*tensor.Tensor, error) {
+	in, args := slices.Clone(b.X), slices.Clone(b.Args)
+	if args[attGradCausal].Int != 0 && b.Cut(attGradQuery, b.In[attGradQuery].Ndim()-2) {
+		args[attGradCausal], in[attGradMask] = Bool1(false), b.causalBlock(attGradQuery, attGradKey)
 	}
 	return b.T.A.Apply(b.Def, in, args)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -15,6 +16,8 @@ type Ctx struct {
 	Float dtype.DType
 	// Draw returns the key of the next random draw; see package rng.
 	Draw func() (seed, draw uint64)
+	// Workers are the cores that matrix products may use besides the rank's.
+	Workers *gemm.Workers
 }
 
 // A Call is one application of an operator.

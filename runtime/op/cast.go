@@ -72,13 +72,16 @@ func init() {
 	register(&Def{
 		Name:    "settle",
 		Surface: Internal,
-		Doc:     "settle(x) returns x, sharing its storage. The summands that ranks hold of x are made into one.",
-		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
-		View:    true,
-		Infer:   func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
-		Run:     func(c *Call) error { return c.alias(c.In[0]) },
-		Grad:    sameGrad,
-		Shard:   Elementwise,
+		Doc: "settle(x, dims) returns x, sharing its storage.\n" +
+			"The summands that ranks hold of x are made into one, which may then be cut along dims.",
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, {Name: "dims", Kind: Ints, Doc: "dims of x"}},
+		View:   true,
+		Infer:  func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
+		Run:    func(c *Call) error { return c.alias(c.In[0]) },
+		Grad:   sameGrad,
+		Shard: func(c *Call) []Row {
+			return besides(func(c *Call) []bool { return without(c.In[0].Ndim(), c.Args[0].Ints) })(c)
+		},
 	})
 	registerLike("zeros_like", "zeros", ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", 0)
 	registerLike("ones_like", "ones", ">>> ones_like(tensor([1.0, 2.0])).tolist()\n[1.0, 1.0]", 1)
@@ -145,8 +148,12 @@ func registerLike(name, of, example string, v float64) {
 
 // likeRule is the rule of creations like the first input: they are cut as it is,
 // and of its elements take nothing.
-func likeRule(c *Call) []Row {
-	rows := Elementwise(c)
+func likeRule(c *Call) []Row { return append(Elementwise(c), unread(c)...) }
+
+// unread returns the rows of an operator that takes nothing of the elements of
+// the first input, in which that is partial.
+func unread(c *Call) []Row {
+	var rows []Row
 	for _, by := range anyPartial {
 		row := rowOf(c)
 		row.In[0] = mesh.Partial(by)

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 
 	"tpsh/mesh"
@@ -198,10 +199,25 @@ func (t *Tape) classMean(c *Call, sum *tensor.Tensor) *tensor.Tensor {
 	if c.probabilities() {
 		return t.Div(sum, tensor.Number(float64(withoutClasses(c.In[0].Shape()).Numel())))
 	}
-	total := t.Do("class_total", []*tensor.Tensor{c.In[1], c.classWeight()}, c.classCount(), c.Args[0], Int1(int(sum.DType())))
+	total := t.shared(t.doFor(c, "class_total", []*tensor.Tensor{c.In[1], c.classWeight()}, c.classCount(), c.Args[0], Int1(int(sum.DType()))))
 	none := t.isZero(total)
 	mean := t.Div(sum, t.Where(none, tensor.Number(1.0), total))
 	return t.Where(none, t.Div(sum.Detach(), total), mean)
+}
+
+// doFor is Do for an operator composed of others, whose errors name it.
+func (t *Tape) doFor(c *Call, name string, in []*tensor.Tensor, args ...Arg) *tensor.Tensor {
+	out, err := t.A.Apply(must(name), in, args)
+	if err != nil {
+		var bad *ArgError
+		if errors.As(err, &bad) {
+			named := *bad
+			named.Func = c.Def.Name
+			err = &named
+		}
+		panic(&TapeError{err})
+	}
+	return out[0]
 }
 
 // classCount returns the number of classes of c as an argument.
@@ -228,12 +244,16 @@ func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	if len(c.Args) > 2 {
 		smoothing = c.Args[2].Float
 	}
-	norm := t.classNorm(c, x)
+	norm := tensor.Number(0.0)
+	if c.classLoss().Logits {
+		x = t.Sub(x, t.most(x, d))
+		norm = t.unary("log", t.Sum(t.unary("exp", x), []int{d}, true))
+	}
 	if c.probabilities() {
 		share := t.AddNumber(t.Scale(t.wide(t.settled(c.In[1])), 1-smoothing), smoothing/float64(s[d]))
 		return t.spreadLoss(c, t.Mul(share, t.Sub(norm, x)))
 	}
-	y := t.Do("class_index", one(c.In[1]), c.classCount(), c.Args[0])
+	y := t.doFor(c, "class_index", one(c.In[1]), c.classCount(), c.Args[0])
 	rest := withoutClasses(s)
 	picked := t.Do("gather", []*tensor.Tensor{x, t.column(y, d)}, Int1(d))
 	loss := t.Scale(t.Reshape(t.Sub(norm, picked), rest), 1-smoothing)
@@ -245,17 +265,6 @@ func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	}
 	counts := t.binary("ne", c.In[1], tensor.Number(int64(c.Args[0].Int)))
 	return t.Where(counts, loss, tensor.Number(0.0))
-}
-
-// classNorm returns what c subtracts from x for the logarithms of probabilities,
-// with a dim of classes of size 1.
-func (t *Tape) classNorm(c *Call, x *tensor.Tensor) *tensor.Tensor {
-	if !c.classLoss().Logits {
-		return tensor.Number(0.0)
-	}
-	d := classDim(x.Shape())
-	most := t.most(x, d)
-	return t.Add(most, t.unary("log", t.Sum(t.unary("exp", t.Sub(x, most)), []int{d}, true)))
 }
 
 // spreadLoss sums losses over the classes, by their weights.

@@ -52,6 +52,10 @@ type Def struct {
 	InPlace bool
 	Base    string
 
+	// Writes is how many of In, from the first, an operator in place writes into;
+	// 0 stands for 1.
+	Writes int
+
 	// Shard lists the ways to run the operator on blocks of tensors that ranks
 	// hold together; nil if all inputs must be replicated.
 	Shard Rule
@@ -78,6 +82,9 @@ type Def struct {
 	// List says that scripts see the results as a list even if there is one.
 	List bool
 }
+
+// Changes reports whether d, if it is in place, writes into In[i].
+func (d *Def) Changes(i int) bool { return d.InPlace && i < max(d.Writes, 1) }
 
 // A ParamKind says what a parameter takes.
 type ParamKind uint8

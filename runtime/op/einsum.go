@@ -30,6 +30,9 @@ func init() {
 		Infer: inferEinsum,
 		Run:   runEinsum,
 		Grad:  einsumGrad,
+
+		Shard:   einsumRows,
+		Compose: summedDiagonals,
 	})
 }
 
@@ -326,8 +329,26 @@ func (p *einsumSpec) grad(t *Tape, c *Call, i int, dy *tensor.Tensor) *tensor.Te
 		}
 	}
 	g = t.SumTo(t.Expand(t.Reshape(g, s), p.shape(dims)), sizesOf(x, term))
-	if len(dims) < len(term) {
-		g = t.regionSpread(g, x.Shape(), diagonal(x.Shape().Strides(), term), 0)
+	return t.onDiagonal(g, term)
+}
+
+// onDiagonal returns g, which has a dim for each letter of term in the order of
+// their first occurrence, as a tensor that has it on the diagonals of the dims
+// of the same letter, and zeros beside them.
+func (t *Tape) onDiagonal(g *tensor.Tensor, term string) *tensor.Tensor {
+	s := make(shape.Shape, len(term))
+	dims := distinct(term)
+	for d := range term {
+		s[d] = 1
+		if strings.IndexByte(term, term[d]) == d {
+			s[d] = g.Shape()[strings.IndexByte(dims, term[d])]
+		}
+	}
+	g = t.Reshape(g, s)
+	for d := range term {
+		if first := strings.IndexByte(term, term[d]); first < d {
+			g = t.Where(t.diagonalMask(s, first, d), g, tensor.Number(0.0))
+		}
 	}
 	return g
 }

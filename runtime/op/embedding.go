@@ -30,17 +30,24 @@ func init() {
 		Infer: inferEmbedding,
 		Run:   runEmbedding,
 		Grad:  embeddingGrad,
+		Shard: embeddingRows,
+		Local: embeddingLocal,
 	})
 	register(&Def{
 		Name:    "embedding_grad",
 		Surface: Internal,
-		Doc:     "embedding_grad(g, x, n) returns n rows: the sums of the rows of g by the numbers in x.",
-		Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a float tensor of the shape of x with d at the end"}, ids, {Name: "n", Kind: Int, Doc: "how many rows"}},
-		Infer:   inferEmbeddingGrad,
-		Run:     runEmbeddingGrad,
+		Doc: "embedding_grad(g, x, n, like=None) returns n rows: the sums of the rows of g by the numbers in x.\n" +
+			"like, of the shape of the result, says how ranks that hold it together are to hold\n" +
+			"the result.",
+		Params: []Param{{Name: "g", Kind: Tensor, Doc: "a float tensor of the shape of x with d at the end"}, ids, {Name: "n", Kind: Int, Doc: "how many rows"},
+			{Name: "like", Kind: OptTensor, Doc: "a tensor [n, d] whose elements do not count, or None", Default: Default(None)}},
+		Infer: inferEmbeddingGrad,
+		Run:   runEmbeddingGrad,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			return []*tensor.Tensor{t.takeRows(c.In[1], dy[0]), nil}
+			return []*tensor.Tensor{t.takeRows(c.In[1], dy[0]), nil, nil}
 		},
+		Shard: embeddingGradRows,
+		Local: embeddingGradLocal,
 	})
 	register(&Def{
 		Name:    "embedding_scale",
@@ -50,6 +57,9 @@ func init() {
 			{Name: "by_freq", Kind: Bool, Doc: "whether to count"}},
 		Infer: func(c *Call) error { return c.Result(dtype.Float64, c.In[0].Shape()) },
 		Run:   runEmbeddingScale,
+
+		Shard:   embeddingScaleRows,
+		Compose: countedScale,
 	})
 	register(&Def{
 		Name:    "one_hot",
@@ -137,12 +147,13 @@ func embeddingGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		scale := t.Do("embedding_scale", []*tensor.Tensor{x}, Int1(n), padding, c.Args[1])
 		g = t.Mul(g, t.column(t.Cast(scale, g.DType()), x.Ndim()))
 	}
-	return []*tensor.Tensor{nil, t.addRows(g, x, n)}
+	return []*tensor.Tensor{nil, t.addRows(g, x, n, t.like(w))}
 }
 
-// addRows returns n rows: the sums of the rows of g by the numbers in x.
-func (t *Tape) addRows(g, x *tensor.Tensor, n int) *tensor.Tensor {
-	return t.Do("embedding_grad", []*tensor.Tensor{g, x}, Int1(n))
+// addRows returns n rows: the sums of the rows of g by the numbers in x. The
+// result is cut as like is, if that is not nil.
+func (t *Tape) addRows(g, x *tensor.Tensor, n int, like *tensor.Tensor) *tensor.Tensor {
+	return t.Do("embedding_grad", []*tensor.Tensor{g, x, like}, Int1(n))
 }
 
 func inferEmbeddingGrad(c *Call) error {
@@ -157,7 +168,11 @@ func inferEmbeddingGrad(c *Call) error {
 	if len(s) == 0 || !s[:len(s)-1].Equal(x.Shape()) {
 		return c.Bad("g", Describe(g), "the shape of x with one more dim", "x is "+Describe(x))
 	}
-	return c.Result(g.DType(), shape.Shape{c.Args[0].Int, s[len(s)-1]})
+	out := shape.Shape{c.Args[0].Int, s[len(s)-1]}
+	if like := c.In[2]; like != nil && !like.Shape().Equal(out) {
+		return c.Bad("like", Describe(like), "shape "+out.String(), "that of the result")
+	}
+	return c.Result(g.DType(), out)
 }
 
 func runEmbeddingGrad(c *Call) error {

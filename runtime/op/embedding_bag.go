@@ -33,6 +33,8 @@ func init() {
 		Infer: inferEmbeddingBag,
 		Run:   runEmbeddingBag,
 		Grad:  embeddingBagGrad,
+		Shard: embeddingBagRows,
+		Local: embeddingBagLocal,
 	})
 }
 
@@ -55,15 +57,16 @@ func inferEmbeddingBag(c *Call) error {
 			return c.Bad("per_sample_weights", Describe(samples), "a float tensor of shape "+x.Shape().String(), "that of x")
 		}
 	}
-	bags, err := c.bagCount(x, offsets)
+	bags, err := c.bagCount(x, offsets, c.Args[1].Int != 0)
 	if err != nil {
 		return err
 	}
 	return c.Result(promote(c.Ctx, w, samples), shape.Shape{bags, w.Shape()[1]})
 }
 
-// bagCount returns how many bags x and offsets make.
-func (c *Call) bagCount(x, offsets *tensor.Tensor) (int, error) {
+// bagCount returns how many bags x and offsets make. last says that these end
+// with the length of x.
+func (c *Call) bagCount(x, offsets *tensor.Tensor, last bool) (int, error) {
 	if x.Ndim() == 2 {
 		if offsets != nil {
 			return 0, c.Bad("offsets", Describe(offsets), "None", "the rows of x are the bags")
@@ -80,7 +83,7 @@ func (c *Call) bagCount(x, offsets *tensor.Tensor) (int, error) {
 		return 0, c.Bad("offsets", Describe(offsets), "an integer tensor [b]", "")
 	}
 	bags := offsets.Numel()
-	if c.Args[1].Int != 0 {
+	if last {
 		if bags--; bags < 0 {
 			return 0, c.Bad("offsets", Describe(offsets), "at least one element", "include_last_offset")
 		}
@@ -88,45 +91,22 @@ func (c *Call) bagCount(x, offsets *tensor.Tensor) (int, error) {
 	return bags, nil
 }
 
-// bagOf returns the bag of each of the n elements of x.
-func (c *Call) bagOf(n, bags int) ([]int64, error) {
-	bag := make([]int64, n)
-	if c.In[2] == nil {
-		for i := range bag {
-			bag[i] = int64(i / (n / bags))
-		}
-		return bag, nil
-	}
-	starts := Int64s(c.In[2])
-	if c.Args[1].Int == 0 {
-		if bags == 0 && n > 0 {
+// bagOf returns the bag of each of the n elements of x, in so many bags. last
+// says that the offsets In[2], if there are any, end with n.
+func (c *Call) bagOf(n, bags int, last bool) ([]int64, error) {
+	if c.In[2] != nil {
+		if !last && bags == 0 && n > 0 {
 			return nil, c.Bad("offsets", "no bag", fmt.Sprintf("bags for %d elements", n), "x is "+Describe(c.In[0]))
 		}
-		starts = append(starts, int64(n))
+		return c.bagsAt(c.In[2], last, n, bags)
 	}
-	from := int64(0)
-	for b, lo := range starts {
-		switch end := int64(n); {
-		case b == 0 && lo != 0:
-			return nil, c.Bad("offsets", fmt.Sprintf("%d at index 0", lo), "0", "the first bag begins where x does")
-		case lo < from || lo > end:
-			return nil, c.Bad("offsets", fmt.Sprintf("%d at index %d", lo, b), fmt.Sprintf("%d..%d", from, end), "offsets ascend and lie in x")
-		case b == bags && lo != end:
-			return nil, c.Bad("offsets", fmt.Sprintf("%d at index %d", lo, b), fmt.Sprint(end), "the last is the length of x")
-		}
-		from = lo
-	}
-	for b := range bags {
-		for i := starts[b]; i < starts[b+1]; i++ {
-			bag[i] = int64(b)
-		}
+	bag := make([]int64, n)
+	for i := range bag {
+		bag[i] = int64(i / (n / bags))
 	}
 	return bag, nil
 }
 
-// runEmbeddingBag leaves in c.Saved the bag of each element of x and what its
-// row is multiplied by, without per_sample_weights; or for the maximum the
-// rows that won, and 1 where there was one.
 func runEmbeddingBag(c *Call) error {
 	if c.Out[0].DType().Compute() == dtype.Float64 {
 		return embeddingBag[float64](c)
@@ -140,7 +120,7 @@ func embeddingBag[T dtype.Float](c *Call) error {
 	if err != nil {
 		return err
 	}
-	bag, err := c.bagOf(len(ids), bags)
+	bag, err := c.bagOf(len(ids), bags, c.Args[1].Int != 0)
 	if err != nil {
 		return err
 	}
@@ -157,13 +137,13 @@ func embeddingBag[T dtype.Float](c *Call) error {
 	b := bagging[T]{c, ids, bag, counts, scale, tensor.Data[T](table), tensor.Data[T](out.room)}
 	clear(b.dst)
 	if c.Args[0].Str == "max" {
-		err = b.max()
+		b.max()
 	} else {
-		err = b.sum()
+		b.sum()
 	}
 	out.done()
 	goruntime.KeepAlive(table)
-	return err
+	return nil
 }
 
 // bagSizes returns the size of each bag without padding and, for each of ids,
@@ -189,85 +169,32 @@ type bagging[T dtype.Float] struct {
 }
 
 // sum computes sums or means.
-func (b *bagging[T]) sum() error {
-	mean, n := b.c.Args[0].Str == "mean", b.c.Out[0].Shape()[1]
-	scale, factor := make([]T, len(b.ids)), make([]T, len(b.ids))
-	for i, v := range b.counted {
-		scale[i], factor[i] = T(v), T(v)
-		if mean && v != 0 {
-			factor[i] = T(v / b.counts[b.bag[i]])
-		}
-	}
+func (b *bagging[T]) sum() {
+	n := b.c.Out[0].Shape()[1]
+	scale := b.scale()
 	if samples := b.c.In[3]; samples != nil {
 		for i, v := range Float64s(samples) {
 			scale[i] *= T(v)
 		}
 	}
 	kernel.SumBags(b.dst, b.table, scale, b.ids, b.bag, n)
-	if mean {
+	if b.c.Args[0].Str == "mean" {
 		for i := range b.dst {
 			b.dst[i] /= T(max(b.counts[i/n], 1))
 		}
 	}
-	return saveBags(b.c, b.c.In[0].Shape(), b.bag, factor)
 }
 
 // max computes maxima.
-func (b *bagging[T]) max() error {
-	winner, won, scale := make([]int64, len(b.dst)), make([]T, len(b.dst)), make([]T, len(b.ids))
+func (b *bagging[T]) max() {
+	kernel.MaxBags(b.dst, make([]int64, len(b.dst)), b.table, b.scale(), b.ids, b.bag, b.c.Out[0].Shape()[1])
+}
+
+// scale returns what each row is multiplied by: 0 for padding.
+func (b *bagging[T]) scale() []T {
+	scale := make([]T, len(b.ids))
 	for i, v := range b.counted {
 		scale[i] = T(v)
 	}
-	for i := range winner {
-		winner[i] = -1
-	}
-	kernel.MaxBags(b.dst, winner, b.table, scale, b.ids, b.bag, b.c.Out[0].Shape()[1])
-	for i, id := range winner {
-		if id >= 0 {
-			won[i] = 1
-		}
-		winner[i] = max(id, 0)
-	}
-	return saveBags(b.c, b.c.Out[0].Shape(), winner, won)
-}
-
-// saveBags leaves the two slices in c.Saved as tensors of shape s.
-func saveBags[T dtype.Float](c *Call, s shape.Shape, numbers []int64, factors []T) error {
-	x, err := c.room(dtype.Int64, s)
-	if err != nil {
-		return err
-	}
-	y, err := c.room(c.Out[0].DType().Compute(), s)
-	if err != nil {
-		return err
-	}
-	copy(tensor.Data[int64](x), numbers)
-	copy(tensor.Data[T](y), factors)
-	c.Saved = []*tensor.Tensor{x, y}
-	return nil
-}
-
-func embeddingBagGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	x, w, samples := c.In[0], c.In[1], c.In[3]
-	dx := make([]*tensor.Tensor, 4)
-	if len(c.Saved) == 0 { // shapes only
-		dx[1] = w
-		return dx
-	}
-	g, n := t.wide(dy[0]), w.Shape()[0]
-	if c.Args[0].Str == "max" {
-		zeros := t.Zeros(g.DType(), w.Shape())
-		dx[1] = t.Do("scatter_add", []*tensor.Tensor{zeros, c.Saved[0], t.Mul(g, c.Saved[1])}, Int1(0))
-		return dx
-	}
-	rows := t.takeRows(c.Saved[0], g) // what reaches the row of each element of x
-	rows = t.Mul(rows, t.column(c.Saved[1], x.Ndim()))
-	if samples != nil {
-		if samples.RequiresGrad() {
-			dx[3] = t.Sum(t.Mul(rows, t.takeRows(x, t.wide(w))), []int{x.Ndim()}, false)
-		}
-		rows = t.Mul(rows, t.column(t.wide(samples), x.Ndim()))
-	}
-	dx[1] = t.addRows(rows, x, n)
-	return dx
+	return scale
 }

@@ -80,7 +80,7 @@ func addConversionExamples() {
 		call(values(2, 3), op.Int1(int(dtype.Bool))).notSmooth("a bool has no gradient"))
 	addExamples("clone", call(values(2, 3)))
 	addExamples("contiguous", call(values(2, 3)))
-	addExamples("settle", call(values(2, 3)))
+	addExamples("settle", call(values(2, 3), op.IntsN(0, 1)), call(values(2, 3), op.IntsN(1)))
 	for _, name := range []string{"zeros_like", "ones_like", "empty_like"} {
 		addExamples(name, call(values(2, 3)), call(values(2, 3), op.Int1(int(dtype.Int64))))
 	}

@@ -15,6 +15,7 @@ func init() {
 		call(values(3), values(3, 4)),
 		call(values(3), values(5, 3, 4)),
 		call(values(5, 2, 3), values(3)))
+	addExamples("rows_product", call(values(5, 2, 3), values(5, 2, 4)), call(values(3), values(4)), call(values(2, 3), values(2, 4)))
 	addExamples("dot", call(values(5), values(5)))
 	addExamples("outer", call(values(3), values(4)))
 	addExamples("addmm",

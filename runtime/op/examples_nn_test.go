@@ -32,6 +32,12 @@ func init() {
 	addExamples("silu_grad", call(values(3, 4), values(3, 4)))
 	addExamples("softplus", call(values(3, 4)))
 
+	for _, name := range []string{"tanh_grad", "sigmoid_grad", "relu_grad"} {
+		addExamples(name, call(values(3, 4), values(3, 4)))
+	}
+	for _, name := range []string{"softmax_grad", "log_softmax_grad"} {
+		addExamples(name, call(values(3, 4), values(3, 4), i(-1)), call(values(3, 4, 2), values(3, 4, 2), i(1)))
+	}
 	addExamples("softmax",
 		call(values(2, 5), i(-1)),
 		call(values(2, 3, 4), i(1)),
@@ -86,6 +92,9 @@ func init() {
 		call(values(2, 5), none(), ints(5), f(1e-5)),
 		call(values(2, 3, 4), values(4), ints(4), f(0.5)),
 		call(values(2, 3), none(), ints(3)).notComparable("eps is that of the dtype"))
+	addExamples("normalize_grads",
+		call(values(3, 5), values(3, 5), values(5), b(true), f(1e-5)),
+		call(values(4, 2, 3), values(4, 2, 3), values(2, 3), b(false), f(1e-5)))
 	addExamples("normalize_grad",
 		call(values(2, 5), values(2, 5), i(5), b(true), f(1e-5)),
 		call(values(2, 5), values(2, 5), i(5), b(false), f(1e-5)))
@@ -102,17 +111,34 @@ func init() {
 	addExamples("embedding",
 		call(indices(5, 2, 4), values(5, 3)),
 		call(indices(5, 7), values(5, 3), i(-1), b(true)).notSmooth("gradients are scaled by frequency"))
-	addExamples("embedding_grad", call(values(2, 4, 3), indices(5, 2, 4), i(5)))
+	addExamples("embedding_grad",
+		call(values(2, 4, 3), indices(5, 2, 4), none(), i(5)),
+		call(values(7, 3), indices(5, 7), values(5, 3), i(5)))
 	addExamples("embedding_scale", call(indices(5, 7), i(5), i(2), b(true)), call(indices(5, 7), i(5), none1, b(false)))
 	addExamples("embedding_bag",
+		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 2), none()),
+		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 2), none(), s("mean"), b(false), i(2)),
+		call(indices(5, 2, 4), values(5, 3), none(), none(), s("max"), b(false), i(3)),
+		call(indices(2, 3, 2), positive(2, 2), none(), none(), s("max"), b(false), i(0)),
 		call(indices(5, 2, 4), values(5, 3), none(), none()),
 		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 2), none(), s("sum"), b(false), i(1)),
 		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 7), none(), s("max"), b(true)),
 		call(indices(5, 7), values(5, 3), literal(dtype.Int32, []int{2}, 0, 3), values(7), s("sum")),
 		call(indices(5, 2, 4), values(5, 3), none(), values(2, 4), s("sum"), b(false), i(-2)))
+	addExamples("bag_of", call(literal(dtype.Int64, []int{3}, 0, 2, 2), i(5), b(false)), call(literal(dtype.Int32, []int{3}, 0, 2, 5), i(5), b(true)))
+	addExamples("bag_first",
+		call(indices(5, 2, 4), values(5, 3), none(), values(2, 3), b(false), none1),
+		call(indices(2, 3, 4), literal(dtype.Float64, []int{2, 2}, 1, 2, 1, 3), none(), literal(dtype.Float64, []int{3, 2}, 1, 2, 1, 3, 1, 3), b(false), i(1)),
+		call(indices(2, 3, 4), literal(dtype.Float64, []int{2, 2}, 1, 2, 1, 3), none(), literal(dtype.Float64, []int{3, 2}, 1, 2, 1, 3, 1, 3), b(false), none1),
+		call(indices(4, 5), literal(dtype.Float32, []int{4, 1}, 1, 2, 2, 1), literal(dtype.Int64, []int{2}, 0, 3), literal(dtype.Float32, []int{2, 1}, 1, 2), b(false), none1))
 	addExamples("one_hot",
 		call(indices(4, 2, 3), i(4)),
 		call(indices(4, 6)).dataDependent("the largest index counts"))
+	addExamples("attention_grad",
+		call(values(2, 3, 6), values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), values(2, 3, 6), none(), b(false), f(0.5)),
+		call(values(2, 3, 6), values(3, 4), values(2, 5, 4), values(5, 6), values(2, 3, 6), values(3, 5), b(false), f(1)),
+		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), bools(3, 5), b(false), f(0.5)),
+		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), none(), b(true), f(0.5)))
 	addExamples("causal_like", call(values(3, 5)), call(values(2, 4, 3)))
 	addExamples("scaled_dot_product_attention",
 		call(values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), none()),

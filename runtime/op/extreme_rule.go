@@ -66,7 +66,7 @@ func registerAmong(name, which, other string, by mesh.ReduceOp, row *kernel.Redu
 func (t *Tape) extremeOf(c *Call, reduce string) (value, index *tensor.Tensor) {
 	x := t.settled(c.In[0]).Detach()
 	dims, _ := c.reduced()
-	value = t.Do(reduce, one(x), IntsN(listed(dims)...), Bool1(true))
+	value = t.shared(t.Do(reduce, one(x), IntsN(listed(dims)...), Bool1(true)))
 	return value, t.Do("index_of", []*tensor.Tensor{x, value}, c.Args...)
 }
 
@@ -78,6 +78,7 @@ func (t *Tape) composeExtreme(c *Call, reduce string) []*tensor.Tensor {
 		return nil
 	}
 	value, index := t.extremeOf(c, reduce)
+	index = t.shared(index)
 	if x.RequiresGrad() { // the gradient goes to the index
 		d, _ := c.Dim(0, x.Shape())
 		value = t.Do("gather", []*tensor.Tensor{t.settled(x), t.kept(c, index)}, Int1(d))

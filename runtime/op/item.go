@@ -31,9 +31,12 @@ func init() {
 			if index.DType() == dtype.Bool {
 				lead, index = index.Ndim(), c.places(t, index)
 			}
-			n := s[:lead].Numel()
+			n, like := s[:lead].Numel(), t.like(c.In[0])
+			if lead != 1 {
+				like = nil
+			}
 			g := t.Reshape(dy[0], append(shape.Shape{index.Numel()}, s[lead:]...))
-			g = t.indexSpread(g, 0, n, t.flat(index), nil)
+			g = t.indexSpread(g, 0, n, t.flat(index), like)
 			return []*tensor.Tensor{t.Reshape(g, s), nil}
 		},
 		Shard:   indexRows,

@@ -25,6 +25,7 @@ func init() {
 		Infer: inferLinear,
 		Run:   runLinear,
 		Grad:  linearGrad,
+		Shard: linearRows,
 	})
 }
 
@@ -87,18 +88,15 @@ func addTo(dst, x, y *tensor.Tensor) {
 // front of the last taken as one.
 func linearGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	x, w, b := c.In[0], c.In[1], c.In[2]
-	k, n := w.Shape()[1], w.Shape()[0]
-	rows := shape.Shape(x.Shape()[:x.Ndim()-1]).Numel()
-	g := t.Reshape(dy[0], shape.Shape{rows, n})
 	dx := make([]*tensor.Tensor, 3)
 	if x.RequiresGrad() {
-		dx[0] = t.Reshape(t.MatMul(g, w), x.Shape())
+		dx[0] = t.MatMul(dy[0], w)
 	}
 	if w.RequiresGrad() {
-		dx[1] = t.MatMul(t.Transpose(g, 0, 1), t.Reshape(x, shape.Shape{rows, k}))
+		dx[1] = t.rowsProduct(dy[0], x)
 	}
 	if b != nil && b.RequiresGrad() {
-		dx[2] = t.Sum(g, []int{0}, false)
+		dx[2] = t.SumTo(dy[0], b.Shape())
 	}
 	return dx
 }

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	goruntime "runtime"
 	"slices"
 
 	"tpsh/runtime/dtype"
@@ -19,7 +18,8 @@ func init() {
 			"[m, k] by [k, n] gives [m, n]; dims in front are batches and broadcast. A tensor\n" +
 			"of one dim is a row on the left and a column on the right, and its dim of size 1\n" +
 			"does not appear in the result: [k] by [k] gives a tensor of shape (). Dtypes are\n" +
-			"promoted. Each element is the sum over k in ascending order.\n" +
+			"promoted. Floats are multiplied and added with one rounding, in ascending order of\n" +
+			"k; the sums of every 256 products are added up in order.\n" +
 			">>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 10])).tolist()\n" +
 			"[21, 43]",
 		Params: []Param{
@@ -29,6 +29,7 @@ func init() {
 		Infer: inferMatmul,
 		Run:   runMatmul,
 		Grad:  matmulGrad,
+		Shard: matmulRows,
 	})
 	register(&Def{
 		Name:    "dot",
@@ -43,6 +44,7 @@ func init() {
 		Infer: inferDot,
 		Run:   runMatmul,
 		Grad:  matmulGrad,
+		Shard: Einsum("k,k->"),
 	})
 	register(&Def{
 		Name:    "outer",
@@ -59,6 +61,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.MatMul(dy[0], c.In[1]), t.MatMul(t.unary("T", dy[0]), c.In[0])}
 		},
+		Shard: Einsum("m,n->mn"),
 	})
 	register(&Def{
 		Name:    "addmm",
@@ -78,30 +81,8 @@ func init() {
 		Infer: inferAddmm,
 		Run:   runAddmm,
 		Grad:  addmmGrad,
+		Shard: addmmRows,
 	})
-}
-
-// A product is what there is to compute for a matmul: a batch of matrix
-// products [m, k] by [k, n].
-type product struct {
-	batch   shape.Shape
-	m, n, k int
-	a, b    *tensor.Tensor // [..., m, k] and [..., k, n]
-}
-
-// productOf returns the product of a and b, of which those of one dim become
-// a row and a column.
-func productOf(a, b *tensor.Tensor) product {
-	if a.Ndim() == 1 {
-		a = a.View(shape.Shape{1, a.Shape()[0]}, []int{0, a.Strides()[0]}, a.Offset())
-	}
-	if b.Ndim() == 1 {
-		b = b.View(shape.Shape{b.Shape()[0], 1}, []int{b.Strides()[0], 0}, b.Offset())
-	}
-	as, bs := a.Shape(), b.Shape()
-	la, lb := len(as)-2, len(bs)-2
-	batch, _ := shape.Broadcast(as[:la], bs[:lb])
-	return product{batch: batch, m: as[la], n: bs[lb+1], k: as[la+1], a: a, b: b}
 }
 
 // inferFactors returns the dtype of the product of In[i] and In[i+1].
@@ -149,101 +130,37 @@ func inferMatmul(c *Call) error {
 // runMatmul stores the product of In[0] and In[1].
 func runMatmul(c *Call) error { return productOf(c.In[0], c.In[1]).into(c, c.Out[0]) }
 
-// into stores the products in y, one after the other.
-func (p product) into(c *Call, y *tensor.Tensor) error {
-	dt := y.DType().Compute()
-	var err error
-	if p.a, err = castTo(c.Ctx, p.a, dt); err != nil {
-		return c.memory(err)
-	}
-	if p.b, err = castTo(c.Ctx, p.b, dt); err != nil {
-		return c.memory(err)
-	}
-	out := y
-	if dt != y.DType() {
-		if out, err = tensor.New(c.Ctx.Alloc, dt, y.Shape()); err != nil {
-			return c.memory(err)
-		}
-	}
-	switch dt {
-	case dtype.Float32:
-		multiply(p, out, kernel.Gemm.F32)
-	case dtype.Float64:
-		multiply(p, out, kernel.Gemm.F64)
-	case dtype.Int64:
-		multiply(p, out, kernel.Gemm.I64)
-	case dtype.Int32:
-		multiply(p, out, kernel.Gemm.I32)
-	default:
-		multiply(p, out, kernel.Gemm.U8)
-	}
-	if out != y {
-		copyInto(y, out)
-	}
-	goruntime.KeepAlive(p.a)
-	goruntime.KeepAlive(p.b)
-	return nil
-}
-
-// multiply runs gemm for each batch of p, or once if they are rows of one
-// matrix.
-func multiply[T tensor.Element](p product, y *tensor.Tensor, gemm func(c []T, a []T, ga kernel.Grid, b []T, gb kernel.Grid, m, n, k int)) {
-	p = p.merged()
-	a, b, c := tensor.Storage[T](p.a), tensor.Storage[T](p.b), tensor.Data[T](y)
-	for i := range p.batch.Numel() {
-		gemm(c[i*p.m*p.n:][:p.m*p.n], a, p.matrix(p.a, i), b, p.matrix(p.b, i), p.m, p.n, p.k)
-	}
-}
-
-// matrix returns where the elements of x lie that are its matrix in batch i.
-func (p product) matrix(x *tensor.Tensor, i int) kernel.Grid {
-	s, strides := x.Shape(), x.Strides()
-	d := len(s) - 2
-	g := kernel.Grid{Offset: x.Offset(), Row: strides[d], Col: strides[d+1]}
-	for e := len(p.batch) - 1; e >= 0; e-- {
-		if d--; d >= 0 && s[d] != 1 {
-			g.Offset += i % p.batch[e] * strides[d]
-		}
-		i /= p.batch[e]
-	}
-	return g
-}
-
-// merged returns p with the batches of a as rows of one matrix, if b is one
-// matrix for all of them and the strides of a allow.
-func (p product) merged() product {
-	if len(p.batch) == 0 || p.b.Ndim() > 2 {
-		return p
-	}
-	rows := p.batch.Numel() * p.m
-	s := shape.Shape{rows, p.k}
-	strides, ok := viewStrides(p.a, s)
-	if !ok {
-		return p
-	}
-	return product{m: rows, n: p.n, k: p.k, a: p.a.View(s, strides, p.a.Offset()), b: p.b}
-}
-
 // For y = a b, da = dy bᵀ and db = aᵀ dy, summed over the batches that a or b
 // was repeated for.
 func matmulGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	a, b := c.In[0], c.In[1]
 	as, bs := a.Shape(), b.Shape()
-	p := productOf(a, b)
-	g := t.Reshape(dy[0], append(slices.Clone(p.batch), p.m, p.n))
-	a, b = t.Reshape(a, p.a.Shape()), t.Reshape(b, p.b.Shape())
-	if len(p.batch) > 0 && b.Ndim() == 2 { // the batches are rows
-		a = t.Reshape(a, shape.Shape{p.batch.Numel() * p.m, p.k})
-		g = t.Reshape(g, shape.Shape{p.batch.Numel() * p.m, p.n})
+	if len(as) == 1 {
+		a = t.Reshape(a, shape.Shape{1, as[0]})
 	}
+	if len(bs) == 1 {
+		b = t.Reshape(b, shape.Shape{bs[0], 1})
+	}
+	m, n := a.Shape()[a.Ndim()-2], b.Shape()[b.Ndim()-1]
+	batch := c.Spec[0].Shape[:max(a.Ndim(), b.Ndim())-2]
+	g := t.Reshape(dy[0], append(slices.Clone(batch), m, n))
 	grads := make([]*tensor.Tensor, 2)
 	if c.In[0].RequiresGrad() {
 		grads[0] = t.Reshape(t.SumTo(t.MatMul(g, t.Transpose(b, -2, -1)), a.Shape()), as)
 	}
 	if c.In[1].RequiresGrad() {
-		grads[1] = t.Reshape(t.SumTo(t.MatMul(t.Transpose(a, -2, -1), g), b.Shape()), bs)
+		grads[1] = t.Reshape(t.factorGrad(a, b, g), bs)
 	}
 	return grads
+}
+
+// factorGrad returns aᵀ g, of the shape of b, for the gradient g of the product
+// of a and b. Batches of a by one matrix b are rows of one matrix.
+func (t *Tape) factorGrad(a, b, g *tensor.Tensor) *tensor.Tensor {
+	if b.Ndim() == 2 && g.Ndim() > 2 {
+		return t.rowsProduct(a, g)
+	}
+	return t.SumTo(t.MatMul(t.Transpose(a, -2, -1), g), b.Shape())
 }
 
 func inferDot(c *Call) error {

@@ -42,6 +42,7 @@ func (t *Tape) composeVar(c *Call, root bool) []*tensor.Tensor {
 // root returns the p-th root of y, which is not negative. Its gradient where y
 // is 0 is 0.
 func (t *Tape) root(y *tensor.Tensor, p float64) *tensor.Tensor {
+	y = t.shared(y)
 	zero := t.isZero(y)
 	y = t.Where(zero, tensor.Number(1.0), y)
 	if p == 2 {
@@ -104,7 +105,7 @@ func composeLogSumExp(t *Tape, c *Call) []*tensor.Tensor {
 // logSumExp returns the logarithm of the sum of exp(x) over dims, which stay
 // with size 1. It takes the greatest out of the sum.
 func (t *Tape) logSumExp(x *tensor.Tensor, dims []int) *tensor.Tensor {
-	most := t.Do("amax", one(x.Detach()), IntsN(dims...), Bool1(true))
+	most := t.shared(t.Do("amax", one(x.Detach()), IntsN(dims...), Bool1(true)))
 	most = t.Where(t.unary("isfinite", most), most, tensor.Number(0.0))
 	return t.Add(t.unary("log", t.Sum(t.unary("exp", t.Sub(x, most)), dims, true)), most)
 }

@@ -144,6 +144,14 @@ func normalizeGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	how, n := c.normal()
 	x, g := t.wide(c.In[0]), t.wide(dy[0])
 	dx := make([]*tensor.Tensor, len(c.In))
+	if w := c.In[1]; w != nil && w.RequiresGrad() && !t.recording() {
+		out, err := t.A.Apply(must("normalize_grads"), []*tensor.Tensor{g, x, t.wide(w)}, []Arg{Bool1(how.Center), Float1(how.Eps)})
+		if err != nil {
+			panic(&TapeError{err})
+		}
+		copy(dx, out) // rms_norm has no bias
+		return dx
+	}
 	if len(dx) > 2 && c.In[2] != nil {
 		dx[2] = t.SumTo(g, c.In[2].Shape())
 	}

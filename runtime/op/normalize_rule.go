@@ -75,7 +75,7 @@ func (t *Tape) newNormalizer(x *tensor.Tensor, dims []int, how kernel.Normal) *n
 
 // meanOf returns the means of x along the rows, which stay with size 1.
 func (n *normalizer) meanOf(x *tensor.Tensor) *tensor.Tensor {
-	return n.t.Div(n.t.Sum(x, n.dims, true), tensor.Number(n.n))
+	return n.t.shared(n.t.Div(n.t.Sum(x, n.dims, true), tensor.Number(n.n)))
 }
 
 // normal returns the rows normalised.

@@ -228,13 +228,37 @@ func cutIn(x *tensor.Tensor, dims []bool) bool {
 	return false
 }
 
-// settled returns x with its summands, if it has any, made into one: for an
-// operator composed of several that would each do so.
+// without returns which of n dims are not among dims.
+func without(n int, dims []int) []bool {
+	in := make([]bool, n)
+	for d := range in {
+		in[d] = !slices.Contains(dims, d)
+	}
+	return in
+}
+
+// settled returns x with its summands, if it has any, made into one, and
+// perhaps cut: for an operator composed of several that would each do so.
 func (t *Tape) settled(x *tensor.Tensor) *tensor.Tensor {
 	if x == nil || !x.Placed() || !x.Layout().IsPartial() {
 		return x
 	}
-	return t.unary("settle", x)
+	return t.Do("settle", one(x), IntsN(listed(without(x.Ndim(), nil))...))
+}
+
+// shared returns x, of few elements that are used more than once, with its
+// summands, if it has any, made into one that all ranks have which had one.
+func (t *Tape) shared(x *tensor.Tensor) *tensor.Tensor {
+	if !x.Placed() || !x.Layout().IsPartial() {
+		return x
+	}
+	var dims []int
+	for d := range x.Ndim() {
+		if isCut(x.Layout(), d) {
+			dims = append(dims, d)
+		}
+	}
+	return t.Do("settle", one(x), IntsN(dims...))
 }
 
 // ofBools is with, where all inputs are bools.

@@ -21,11 +21,8 @@ func init() {
 		Params: params,
 		Infer:  inferSoftmax,
 		Run:    func(c *Call) error { return c.alongArgDim(kernel.SoftmaxTo[float32], kernel.SoftmaxTo[float64]) },
-		// dx = y (dy - Σ dy y).
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			g, y := t.wide(dy[0]), t.wide(c.Out[0])
-			gy := t.Mul(g, y)
-			return []*tensor.Tensor{t.Sub(gy, t.Mul(y, t.Sum(gy, []int{c.Args[0].Int}, true)))}
+			return t.rowGrad(c, dy[0], "softmax_grad", (*Tape).softmaxGrad)
 		},
 		Shard:   besides(onAxis(0)),
 		Compose: composeSoftmax,
@@ -39,10 +36,8 @@ func init() {
 		Params: params,
 		Infer:  inferSoftmax,
 		Run:    func(c *Call) error { return c.alongArgDim(kernel.LogSoftmaxTo[float32], kernel.LogSoftmaxTo[float64]) },
-		// dx = dy - exp(y) Σ dy.
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			g, y := t.wide(dy[0]), t.wide(c.Out[0])
-			return []*tensor.Tensor{t.Sub(g, t.Mul(t.unary("exp", y), t.Sum(g, []int{c.Args[0].Int}, true)))}
+			return t.rowGrad(c, dy[0], "log_softmax_grad", (*Tape).logSoftmaxGrad)
 		},
 		Shard:   besides(onAxis(0)),
 		Compose: composeLogSoftmax,
@@ -101,7 +96,7 @@ func (t *Tape) softmaxInput(c *Call) (x *tensor.Tensor, d int, dt dtype.DType) {
 // most returns the greatest of x along dim d, which stays with size 1. It takes
 // no part in differentiation.
 func (t *Tape) most(x *tensor.Tensor, d int) *tensor.Tensor {
-	return t.Do("amax", one(x.Detach()), IntsN(d), Bool1(true))
+	return t.shared(t.Do("amax", one(x.Detach()), IntsN(d), Bool1(true)))
 }
 
 // alongArgDim is alongDim of the first input, along the dim that the first

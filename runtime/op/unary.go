@@ -54,6 +54,9 @@ var unaryOps = []*unaryOp{
 		notes:   "The gradient at 0 is 0.\n",
 		example: ">>> F.relu(tensor([-1.0, 2.0])).tolist()\n[0.0, 2.0]",
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
+			if !t.recording() {
+				return t.binary("relu_grad", dy, y)
+			}
 			return t.Where(t.binary("le", y, tensor.Number(int64(0))), tensor.Number(0.0), dy)
 		},
 		shard: Monotonic,
@@ -126,6 +129,9 @@ var unaryOps = []*unaryOp{
 		name: "tanh", returns: "the hyperbolic tangent of x", row: kernel.Tanh, float: true,
 		example: ">>> tensor([0.0, 100.0]).tanh().tolist()\n[0.0, 1.0]",
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
+			if !t.recording() {
+				return t.binary("tanh_grad", dy, y)
+			}
 			return t.Mul(dy, t.Sub(tensor.Number(1.0), t.Mul(y, y)))
 		},
 		shard: Monotonic,
@@ -134,6 +140,9 @@ var unaryOps = []*unaryOp{
 		name: "sigmoid", returns: "1 / (1 + e to the power -x)", row: kernel.Sigmoid, float: true,
 		example: ">>> tensor([0.0]).sigmoid().tolist()\n[0.5]",
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
+			if !t.recording() {
+				return t.binary("sigmoid_grad", dy, y)
+			}
 			return t.Mul(dy, t.Mul(y, t.Sub(tensor.Number(1.0), y)))
 		},
 		shard: Monotonic,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tpsh/mesh"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -17,7 +18,10 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if err != nil {
 		return nil, nil, err
 	}
-	if isRegion(d) {
+	if err := checkTarget(d, in); err != nil {
+		return nil, nil, err
+	}
+	if isRegion(d, args) {
 		c, err := e.region(d, in, args)
 		return c, outOf(c), err
 	}
@@ -34,11 +38,15 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 			return nil, out, err
 		}
 	}
+	target := in[0]
 	if in, err = e.bring(dec, in); err != nil {
 		return nil, nil, err
 	}
 	_, before := e.host.RNG()
 	c, err := e.runBlocks(dec, in, args)
+	if err == nil && d.InPlace && in[0] != target {
+		err = e.putBack(in[0], target)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,6 +60,17 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 		err = e.verify(c)
 	}
 	return c, c.Out, err
+}
+
+// putBack stores in target what an operator in place has made of x, to which
+// target was moved. Both keep their placements.
+func (e *Engine) putBack(x, target *tensor.Tensor) error {
+	block, err := e.moveBlock(x, target.Layout())
+	if err != nil || !e.member(target.Layout().Mesh()) || block.Buffer() == nil {
+		return err
+	}
+	_, err = op.Apply(e.host.Ops(), copyOp, []*tensor.Tensor{target.Local(), block}, nil)
+	return err
 }
 
 func outOf(c *op.Call) []*tensor.Tensor {
@@ -68,14 +87,23 @@ func (e *Engine) Check(d *op.Def, in []*tensor.Tensor, args []op.Arg) error {
 	if err != nil {
 		return err
 	}
-	if !in[0].Placed() {
-		return &op.ArgError{Func: d.Name, Param: d.Params[0].Name, Got: "a plain tensor " + op.Describe(in[0]), Want: "a distributed tensor",
-			Rule: "an argument is one: " + describeFirst(in)}
+	if err := checkTarget(d, in); err != nil {
+		return err
 	}
 	if in, err = e.allPlaced(d, m, in); err == nil {
 		_, err = e.decide(d, m, in, args)
 	}
 	return err
+}
+
+// checkTarget returns an error if d is in place and its target is plain, though
+// another of in is placed.
+func checkTarget(d *op.Def, in []*tensor.Tensor) error {
+	if !d.InPlace || in[0].Placed() {
+		return nil
+	}
+	return &op.ArgError{Func: d.Name, Param: d.Params[0].Name, Got: "a plain tensor " + op.Describe(in[0]), Want: "a distributed tensor",
+		Rule: "an argument is one: " + describeFirst(in)}
 }
 
 // describeFirst describes the first of in that is placed.
@@ -225,12 +253,18 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 	return out, nil
 }
 
-// summand returns the number x, or zero where layout has another rank hold it.
+// summand returns the rank's term of the number x, placed as layout.
 func (e *Engine) summand(x *tensor.Tensor, layout *mesh.Placed) *tensor.Tensor {
-	if e.keepsTerm(layout.Mesh(), layout.Placements(), allDims(layout.Mesh())) {
+	v, changed := e.term(layout.Mesh(), layout.Placements(), allDims(layout.Mesh()))
+	switch {
+	case !changed:
 		return x
+	case x.DType() == dtype.Int64:
+		return tensor.Number(int64(v))
+	case x.DType() == dtype.Bool:
+		return tensor.Number(v != 0)
 	}
-	return tensor.Number(0.0)
+	return tensor.Number(v)
 }
 
 // runBlocks runs the operator on the rank's blocks of in, which lie as dec wants

@@ -170,24 +170,76 @@ func (a *candidate) less(b *candidate) bool {
 // choose returns the best candidate, the first of equal ones.
 func (e *Engine) choose(dec *decision) (*candidate, error) {
 	rows := e.rows(dec)
+	if still := standing(dec, rows); still != nil {
+		best, err := e.bestOf(dec, still)
+		if best != nil || err != nil {
+			return best, err
+		}
+	}
+	best, err := e.bestOf(dec, rows)
+	if best == nil && err == nil {
+		err = e.noRow(dec)
+	}
+	return best, err
+}
+
+// bestOf returns the best candidate of rows, the first of equal ones; nil if
+// there is none.
+func (e *Engine) bestOf(dec *decision, rows [][]op.Row) (*candidate, error) {
 	pick := make([]int, len(rows))
 	var best *candidate
-	for {
-		c, err := e.candidate(dec, rows, pick)
+	for more := true; more; more = next(pick, rows) {
+		c, err := e.candidate(dec, rows, pick, best)
 		if err != nil {
 			return nil, err
 		}
 		if c != nil && (best == nil || c.less(best)) {
 			best = c
 		}
-		if !next(pick, rows) {
+		if best != nil && best.seconds == 0 && best.changes == 0 {
 			break
 		}
 	}
-	if best == nil {
-		return nil, e.noRow(dec)
-	}
 	return best, nil
+}
+
+// standing returns those of rows that take every input as it lies, for each dim
+// of the mesh; nil if some dim has none. Nothing is better than a candidate of
+// these, and none has to be planned.
+func standing(dec *decision, rows [][]op.Row) [][]op.Row {
+	lists := make([][]op.Row, len(rows))
+	for k := range rows {
+		for _, row := range rows[k] {
+			if takes(row, dec.from, k) {
+				lists[k] = append(lists[k], row)
+			}
+		}
+		if lists[k] == nil {
+			return nil
+		}
+	}
+	return lists
+}
+
+// takes reports whether row has every input lie along a dim of the mesh as it
+// does already.
+func takes(row op.Row, from []*mesh.Placed, meshDim int) bool {
+	for i, l := range from {
+		if l != nil && l.Placements()[meshDim] != row.In[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// replicates reports whether row has everything replicated.
+func replicates(row op.Row, from []*mesh.Placed) bool {
+	for i, l := range from {
+		if l != nil && !row.In[i].IsReplicate() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(row.Out, func(p mesh.Placement) bool { return !p.IsReplicate() })
 }
 
 // next advances pick, the last dim fastest, and reports false after the last.
@@ -236,11 +288,12 @@ func suiting(dec *decision, rows []op.Row, meshDim int) []op.Row {
 	return some
 }
 
-// candidate prices the rows that pick names; nil if they do not fit together.
-func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int) (*candidate, error) {
+// candidate prices the rows that pick names; nil if they do not fit together, or
+// cost more than best, if there is one.
+func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *candidate) (*candidate, error) {
 	c := &candidate{in: make([]*mesh.Placed, len(dec.from)), whole: true}
-	for i := range pick {
-		c.whole = c.whole && pick[i] == len(rows[i])-1
+	for k := range pick {
+		c.whole = c.whole && replicates(rows[k][pick[k]], dec.from)
 	}
 	placements := make([]mesh.Placement, len(rows))
 	for i, l := range dec.from {
@@ -258,7 +311,7 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int) (*candida
 		if need == l {
 			continue
 		}
-		if i == 0 && dec.call.Def.InPlace {
+		if dec.call.Def.Changes(i) {
 			return nil, nil
 		}
 		plan, err := e.host.Layouts().Plan(l, need, dec.call.In[i].DType().Size())
@@ -267,6 +320,9 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int) (*candida
 		}
 		c.seconds += plan.Seconds
 		c.changes++
+		if best != nil && c.seconds > best.seconds {
+			return nil, nil
+		}
 	}
 	for i, spec := range dec.call.Spec {
 		for k := range rows {

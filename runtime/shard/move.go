@@ -144,38 +144,38 @@ func view(x *tensor.Tensor, box mesh.Box) *tensor.Tensor {
 	return x.View(box.Shape(), x.Strides(), offset)
 }
 
-// makePartial returns the rank's summand of what every rank of its line holds.
+// makePartial returns the rank's term of what every rank of its line holds.
 func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
-	p, _ := s.Dst.Placements()[s.Dims[0]].Partial()
-	var fill *tensor.Tensor
-	switch p {
-	case mesh.Sum:
-		fill = tensor.Number(0.0)
-	case mesh.Prod:
-		fill = tensor.Number(1.0)
-	default: // each term is the value
+	v, changed := e.term(s.Dst.Mesh(), s.Dst.Placements(), s.Dims)
+	if !changed {
 		return block, nil
 	}
-	if e.keepsTerm(s.Dst.Mesh(), s.Dst.Placements(), s.Dims) {
-		return block, nil
-	}
-	c, err := op.Apply(e.host.Ops(), op.Lookup("full_like"), []*tensor.Tensor{block, fill}, []op.Arg{op.None})
+	c, err := op.Apply(e.host.Ops(), op.Lookup("full_like"), []*tensor.Tensor{block, tensor.Number(v)}, []op.Arg{op.None})
 	if err != nil {
 		return nil, err
 	}
 	return c.Out[0], nil
 }
 
-// keepsTerm reports whether the rank is the one that keeps the value where it
-// becomes a sum along those of dims whose placements are Partial.
-func (e *Engine) keepsTerm(m *mesh.Mesh, placements []mesh.Placement, dims []int) bool {
+// term returns what the rank holds of a value that becomes Partial along those
+// of dims whose placements are: v if changed is true, and else the value itself.
+// Outer placements combine what inner ones give, so where the rank is not the
+// first along an outer dim, the inner ones make their term of v, and so on.
+func (e *Engine) term(m *mesh.Mesh, placements []mesh.Placement, dims []int) (v float64, changed bool) {
 	at := m.Coordinate(e.host.ID())
 	for _, d := range dims {
-		if _, ok := placements[d].Partial(); ok && at != nil && at[d] != 0 {
-			return false
+		p, ok := placements[d].Partial()
+		if !ok || at == nil || at[d] == 0 {
+			continue
+		}
+		switch p { // of a mean, maximum or minimum each term is the value
+		case mesh.Sum:
+			v, changed = 0, true
+		case mesh.Prod:
+			v, changed = 1, true
 		}
 	}
-	return true
+	return v, changed
 }
 
 func allDims(m *mesh.Mesh) []int {

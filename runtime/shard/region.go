@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"fmt"
-
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -12,22 +10,19 @@ import (
 // place. On placed tensors the region is one of the rank's blocks: the view and
 // what it shows are then placed, and must lie, as they did when the view was
 // made. Their layouts come as two more arguments (op.Arg.Layout): of the view and
-// of the base.
+// of the base. Without them the region is one of the whole.
 
-// isRegion reports whether d is an operator of regions.
-func isRegion(d *op.Def) bool {
+// isRegion reports whether d, called with args, works on a region of each block.
+func isRegion(d *op.Def, args []op.Arg) bool {
 	switch d.Name {
 	case "region_get", "region_set", "region_spread":
-		return true
+		return len(args) == 5
 	}
 	return false
 }
 
 // region runs d, an operator of regions.
 func (e *Engine) region(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
-	if len(args) != 5 {
-		panic(fmt.Sprintf("shard: %s of a placed tensor with %d arguments", d.Name, len(args)))
-	}
 	view, base := args[3].Layout, args[4].Layout
 	need, out := []*mesh.Placed{base, view}, base
 	switch d.Name {

@@ -1960,6 +1960,746 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F32Turned1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   rowB+48(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   k+56(FP), R8
+	VXORPS Y0, Y0, Y0
+
+square:
+	MOVQ       $0x00000008, R9
+	CMPQ       R8, R9
+	CMOVQLT    R8, R9
+	LEAQ       avx2Masks<>+32(SB), R10
+	IMUL3Q     $-4, R9, R9
+	VMOVUPS    (R10)(R9*1), Y9
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VMASKMOVPS (CX), Y9, Y1
+	PREFETCHT0 512(CX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPS (CX)(DX*1), Y9, Y2
+	PREFETCHT0 512(CX)(DX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPS (CX)(DX*2), Y9, Y3
+	PREFETCHT0 512(CX)(DX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPS (CX)(BX*1), Y9, Y4
+	PREFETCHT0 512(CX)(BX*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMASKMOVPS (SI), Y9, Y5
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMASKMOVPS (SI)(DX*1), Y9, Y6
+	PREFETCHT0 512(SI)(DX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMASKMOVPS (SI)(DX*2), Y9, Y7
+	PREFETCHT0 512(SI)(DX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMASKMOVPS (SI)(BX*1), Y9, Y8
+	PREFETCHT0 512(SI)(BX*1)
+
+loaded:
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VUNPCKLPD    Y2, Y9, Y8
+	VUNPCKHPD    Y2, Y9, Y2
+	VUNPCKLPD    Y3, Y1, Y9
+	VUNPCKHPD    Y3, Y1, Y1
+	VUNPCKLPD    Y6, Y4, Y3
+	VUNPCKHPD    Y6, Y4, Y4
+	VUNPCKLPD    Y7, Y5, Y6
+	VUNPCKHPD    Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y7, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y8, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y9, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y2
+	VFMADD231PS  Y2, Y6, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSS (AX), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	ADDQ         $+32, CX
+	ADDQ         $+32, SI
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-4, AX, AX
+	VMOVUPS    (CX)(AX*1), Y1
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVB       add+72(FP), CL
+	TESTB      CL, CL
+	JZ         store
+	MOVQ       AX, CX
+	VMASKMOVPS (CX), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+
+store:
+	VMASKMOVPS Y0, Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F32Turned2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   k+56(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+square:
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	LEAQ       avx2Masks<>+32(SB), R11
+	IMUL3Q     $-4, R10, R10
+	VMOVUPS    (R11)(R10*1), Y10
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VMASKMOVPS (DX), Y10, Y2
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*1), Y10, Y3
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*2), Y10, Y4
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPS (DX)(SI*1), Y10, Y5
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMASKMOVPS (DI), Y10, Y6
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMASKMOVPS (DI)(BX*1), Y10, Y7
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMASKMOVPS (DI)(BX*2), Y10, Y8
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMASKMOVPS (DI)(SI*1), Y10, Y9
+	PREFETCHT0 512(DI)(SI*1)
+
+loaded:
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPS    Y9, Y8, Y7
+	VUNPCKHPS    Y9, Y8, Y8
+	VUNPCKLPD    Y3, Y10, Y9
+	VUNPCKHPD    Y3, Y10, Y3
+	VUNPCKLPD    Y4, Y2, Y10
+	VUNPCKHPD    Y4, Y2, Y2
+	VUNPCKLPD    Y7, Y5, Y4
+	VUNPCKHPD    Y7, Y5, Y5
+	VUNPCKLPD    Y8, Y6, Y7
+	VUNPCKHPD    Y8, Y6, Y6
+	VPERM2F128   $0x20, Y4, Y9, Y8
+	VPERM2F128   $0x31, Y4, Y9, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y9
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VPERM2F128   $0x20, Y7, Y10, Y5
+	VPERM2F128   $0x31, Y7, Y10, Y7
+	VPERM2F128   $0x20, Y6, Y2, Y10
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y8, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y8, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y9, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y9, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y10, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y10, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS (AX)(CX*1), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y7, Y0
+	VBROADCASTSS (AX)(CX*1), Y3
+	VFMADD231PS  Y3, Y7, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VBROADCASTSS (AX)(CX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	ADDQ         $+32, DX
+	ADDQ         $+32, DI
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-4, AX, AX
+	VMOVUPS    (CX)(AX*1), Y2
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y2, Y3
+	VADDPS     Y3, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y2, Y3
+	VADDPS     Y3, Y1, Y1
+
+store:
+	VMASKMOVPS Y0, Y2, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F32Turned3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   k+56(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+square:
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	LEAQ       avx2Masks<>+32(SB), R11
+	IMUL3Q     $-4, R10, R10
+	VMOVUPS    (R11)(R10*1), Y11
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VMASKMOVPS (DX), Y11, Y3
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*1), Y11, Y4
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*2), Y11, Y5
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPS (DX)(SI*1), Y11, Y6
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMASKMOVPS (DI), Y11, Y7
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMASKMOVPS (DI)(BX*1), Y11, Y8
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMASKMOVPS (DI)(BX*2), Y11, Y9
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMASKMOVPS (DI)(SI*1), Y11, Y10
+	PREFETCHT0 512(DI)(SI*1)
+
+loaded:
+	VUNPCKLPS    Y4, Y3, Y11
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VUNPCKLPS    Y10, Y9, Y8
+	VUNPCKHPS    Y10, Y9, Y9
+	VUNPCKLPD    Y4, Y11, Y10
+	VUNPCKHPD    Y4, Y11, Y4
+	VUNPCKLPD    Y5, Y3, Y11
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y8, Y6, Y5
+	VUNPCKHPD    Y8, Y6, Y6
+	VUNPCKLPD    Y9, Y7, Y8
+	VUNPCKHPD    Y9, Y7, Y7
+	VPERM2F128   $0x20, Y5, Y10, Y9
+	VPERM2F128   $0x31, Y5, Y10, Y5
+	VPERM2F128   $0x20, Y6, Y4, Y10
+	VPERM2F128   $0x31, Y6, Y4, Y4
+	VPERM2F128   $0x20, Y8, Y11, Y6
+	VPERM2F128   $0x31, Y8, Y11, Y8
+	VPERM2F128   $0x20, Y7, Y3, Y11
+	VPERM2F128   $0x31, Y7, Y3, Y3
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y9, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y9, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y9, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y10, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y10, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y10, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y11, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y11, Y1
+	VBROADCASTSS (AX)(CX*2), Y6
+	VFMADD231PS  Y6, Y11, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (AX)(CX*2), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (AX)(CX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VBROADCASTSS (AX)(CX*1), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VBROADCASTSS (AX)(CX*2), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS (AX)(CX*1), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (AX)(CX*2), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	ADDQ         $+32, DX
+	ADDQ         $+32, DI
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-4, AX, AX
+	VMOVUPS    (CX)(AX*1), Y3
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y3, Y4
+	VADDPS     Y4, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y3, Y4
+	VADDPS     Y4, Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+
+store:
+	VMASKMOVPS Y0, Y3, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y3, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y3, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F32Turned4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), DI
+	LEAQ   (BX)(SI*4), R8
+	MOVQ   colA+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   k+56(FP), R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+square:
+	MOVQ       $0x00000008, R11
+	CMPQ       R10, R11
+	CMOVQLT    R10, R11
+	LEAQ       avx2Masks<>+32(SB), R12
+	IMUL3Q     $-4, R11, R11
+	VMOVUPS    (R12)(R11*1), Y12
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	VMASKMOVPS (BX), Y12, Y4
+	PREFETCHT0 512(BX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPS (BX)(SI*1), Y12, Y5
+	PREFETCHT0 512(BX)(SI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPS (BX)(SI*2), Y12, Y6
+	PREFETCHT0 512(BX)(SI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPS (BX)(DI*1), Y12, Y7
+	PREFETCHT0 512(BX)(DI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMASKMOVPS (R8), Y12, Y8
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMASKMOVPS (R8)(SI*1), Y12, Y9
+	PREFETCHT0 512(R8)(SI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMASKMOVPS (R8)(SI*2), Y12, Y10
+	PREFETCHT0 512(R8)(SI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMASKMOVPS (R8)(DI*1), Y12, Y11
+	PREFETCHT0 512(R8)(DI*1)
+
+loaded:
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPS    Y9, Y8, Y7
+	VUNPCKHPS    Y9, Y8, Y8
+	VUNPCKLPS    Y11, Y10, Y9
+	VUNPCKHPS    Y11, Y10, Y10
+	VUNPCKLPD    Y5, Y12, Y11
+	VUNPCKHPD    Y5, Y12, Y5
+	VUNPCKLPD    Y6, Y4, Y12
+	VUNPCKHPD    Y6, Y4, Y4
+	VUNPCKLPD    Y9, Y7, Y6
+	VUNPCKHPD    Y9, Y7, Y7
+	VUNPCKLPD    Y10, Y8, Y9
+	VUNPCKHPD    Y10, Y8, Y8
+	VPERM2F128   $0x20, Y6, Y11, Y10
+	VPERM2F128   $0x31, Y6, Y11, Y6
+	VPERM2F128   $0x20, Y7, Y5, Y11
+	VPERM2F128   $0x31, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y9, Y12, Y7
+	VPERM2F128   $0x31, Y9, Y12, Y9
+	VPERM2F128   $0x20, Y8, Y4, Y12
+	VPERM2F128   $0x31, Y8, Y4, Y4
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y10, Y0
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y10, Y1
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y10, Y2
+	VBROADCASTSS (AX)(DX*1), Y8
+	VFMADD231PS  Y8, Y10, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y11, Y0
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y11, Y1
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y11, Y2
+	VBROADCASTSS (AX)(DX*1), Y8
+	VFMADD231PS  Y8, Y11, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VBROADCASTSS (AX)(DX*1), Y8
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y12, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y12, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y12, Y2
+	VBROADCASTSS (AX)(DX*1), Y7
+	VFMADD231PS  Y7, Y12, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (AX)(DX*1), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (AX)(CX*2), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS (AX)(DX*1), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y9, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y9, Y1
+	VBROADCASTSS (AX)(CX*2), Y5
+	VFMADD231PS  Y5, Y9, Y2
+	VBROADCASTSS (AX)(DX*1), Y5
+	VFMADD231PS  Y5, Y9, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (AX)(CX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (AX)(DX*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         R9, AX
+	DECQ         R10
+	JZ           done
+	ADDQ         $+32, BX
+	ADDQ         $+32, R8
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-4, AX, AX
+	VMOVUPS    (CX)(AX*1), Y4
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y4, Y5
+	VADDPS     Y5, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y5
+	VADDPS     Y5, Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y5
+	VADDPS     Y5, Y3, Y3
+
+store:
+	VMASKMOVPS Y0, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y4, (AX)
+	VZEROUPPER
+	RET
+
 // func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F32Copy(SB), NOSPLIT, $0-48
@@ -2004,105 +2744,97 @@ enough:
 // func avx2F32Transpose(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX, CMOV, MMX+
 TEXT ·avx2F32Transpose(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   width+8(FP), CX
-	MOVQ   src+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   rows+40(FP), DI
-	SHLQ   $0x02, CX
-	SHLQ   $0x02, BX
-	LEAQ   (BX)(BX*2), R8
-	LEAQ   (DX)(BX*4), R9
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
+	MOVQ dst+0(FP), AX
+	MOVQ width+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), R8
+	LEAQ (DX)(BX*4), R9
 
 square:
-	MOVQ        $0x00000008, R10
-	CMPQ        DI, R10
-	CMOVQLT     DI, R10
-	LEAQ        avx2Masks<>+32(SB), R11
-	IMUL3Q      $-4, R10, R10
-	VMOVUPS     (R11)(R10*1), Y8
-	VMASKMOVPS  (DX), Y8, Y0
-	PREFETCHNTA 512(DX)
-	CMPQ        SI, $0x01
-	JEQ         loaded
-	VMASKMOVPS  (DX)(BX*1), Y8, Y1
-	PREFETCHNTA 512(DX)(BX*1)
-	CMPQ        SI, $0x02
-	JEQ         loaded
-	VMASKMOVPS  (DX)(BX*2), Y8, Y2
-	PREFETCHNTA 512(DX)(BX*2)
-	CMPQ        SI, $0x03
-	JEQ         loaded
-	VMASKMOVPS  (DX)(R8*1), Y8, Y3
-	PREFETCHNTA 512(DX)(R8*1)
-	CMPQ        SI, $0x04
-	JEQ         loaded
-	VMASKMOVPS  (R9), Y8, Y4
-	PREFETCHNTA 512(R9)
-	CMPQ        SI, $0x05
-	JEQ         loaded
-	VMASKMOVPS  (R9)(BX*1), Y8, Y5
-	PREFETCHNTA 512(R9)(BX*1)
-	CMPQ        SI, $0x06
-	JEQ         loaded
-	VMASKMOVPS  (R9)(BX*2), Y8, Y6
-	PREFETCHNTA 512(R9)(BX*2)
-	CMPQ        SI, $0x07
-	JEQ         loaded
-	VMASKMOVPS  (R9)(R8*1), Y8, Y7
-	PREFETCHNTA 512(R9)(R8*1)
+	MOVQ       $0x00000008, R10
+	CMPQ       DI, R10
+	CMOVQLT    DI, R10
+	LEAQ       avx2Masks<>+32(SB), R11
+	IMUL3Q     $-4, R10, R10
+	VMOVUPS    (R11)(R10*1), Y8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VMASKMOVPS (DX), Y8, Y0
+	PREFETCHT0 512(DX)
+	CMPQ       SI, $0x01
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*1), Y8, Y1
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       SI, $0x02
+	JEQ        loaded
+	VMASKMOVPS (DX)(BX*2), Y8, Y2
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       SI, $0x03
+	JEQ        loaded
+	VMASKMOVPS (DX)(R8*1), Y8, Y3
+	PREFETCHT0 512(DX)(R8*1)
+	CMPQ       SI, $0x04
+	JEQ        loaded
+	VMASKMOVPS (R9), Y8, Y4
+	PREFETCHT0 512(R9)
+	CMPQ       SI, $0x05
+	JEQ        loaded
+	VMASKMOVPS (R9)(BX*1), Y8, Y5
+	PREFETCHT0 512(R9)(BX*1)
+	CMPQ       SI, $0x06
+	JEQ        loaded
+	VMASKMOVPS (R9)(BX*2), Y8, Y6
+	PREFETCHT0 512(R9)(BX*2)
+	CMPQ       SI, $0x07
+	JEQ        loaded
+	VMASKMOVPS (R9)(R8*1), Y8, Y7
+	PREFETCHT0 512(R9)(R8*1)
 
 loaded:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
-	VUNPCKLPS  Y3, Y2, Y9
-	VUNPCKHPS  Y3, Y2, Y10
-	VUNPCKLPS  Y5, Y4, Y11
-	VUNPCKHPS  Y5, Y4, Y12
-	VUNPCKLPS  Y7, Y6, Y13
-	VUNPCKHPS  Y7, Y6, Y14
-	VUNPCKLPD  Y9, Y8, Y15
-	VUNPCKHPD  Y9, Y8, Y8
-	VUNPCKLPD  Y10, Y0, Y9
-	VUNPCKHPD  Y10, Y0, Y0
-	VUNPCKLPD  Y13, Y11, Y10
-	VUNPCKHPD  Y13, Y11, Y11
-	VUNPCKLPD  Y14, Y12, Y13
-	VUNPCKHPD  Y14, Y12, Y12
-	VPERM2F128 $0x20, Y10, Y15, Y14
-	VPERM2F128 $0x31, Y10, Y15, Y10
-	VPERM2F128 $0x20, Y11, Y8, Y15
-	VPERM2F128 $0x31, Y11, Y8, Y8
-	VPERM2F128 $0x20, Y13, Y9, Y11
-	VPERM2F128 $0x31, Y13, Y9, Y9
-	VPERM2F128 $0x20, Y12, Y0, Y13
-	VPERM2F128 $0x31, Y12, Y0, Y0
-	VMOVUPS    Y14, (AX)
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y1, Y8, Y7
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y5, Y3, Y2
+	VUNPCKHPD  Y5, Y3, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Y15, (AX)
+	VMOVUPS    Y7, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Y11, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Y13, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Y10, (AX)
+	VMOVUPS    Y3, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
@@ -2110,7 +2842,15 @@ loaded:
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Y9, (AX)
+	VMOVUPS    Y2, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Y1, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Y5, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
@@ -4072,6 +4812,466 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F64Turned1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   rowB+48(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   colA+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   k+56(FP), DI
+	VXORPS Y0, Y0, Y0
+
+square:
+	MOVQ       $0x00000004, R8
+	CMPQ       DI, R8
+	CMOVQLT    DI, R8
+	LEAQ       avx2Masks<>+32(SB), R9
+	IMUL3Q     $-8, R8, R8
+	VMOVUPS    (R9)(R8*1), Y5
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VMASKMOVPD (CX), Y5, Y1
+	PREFETCHT0 512(CX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPD (CX)(DX*1), Y5, Y2
+	PREFETCHT0 512(CX)(DX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPD (CX)(DX*2), Y5, Y3
+	PREFETCHT0 512(CX)(DX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPD (CX)(BX*1), Y5, Y4
+	PREFETCHT0 512(CX)(BX*1)
+
+loaded:
+	VUNPCKLPD    Y2, Y1, Y5
+	VUNPCKHPD    Y2, Y1, Y1
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VPERM2F128   $0x20, Y2, Y5, Y4
+	VPERM2F128   $0x31, Y2, Y5, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y5
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y4, Y0
+	ADDQ         SI, AX
+	DECQ         DI
+	JZ           done
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y5, Y0
+	ADDQ         SI, AX
+	DECQ         DI
+	JZ           done
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         SI, AX
+	DECQ         DI
+	JZ           done
+	VBROADCASTSD (AX), Y2
+	VFMADD231PD  Y2, Y1, Y0
+	ADDQ         SI, AX
+	DECQ         DI
+	JZ           done
+	ADDQ         $+32, CX
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-8, AX, AX
+	VMOVUPS    (CX)(AX*1), Y1
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVB       add+72(FP), CL
+	TESTB      CL, CL
+	JZ         store
+	MOVQ       AX, CX
+	VMASKMOVPD (CX), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+
+store:
+	VMASKMOVPD Y0, Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F64Turned2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   k+56(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+square:
+	MOVQ       $0x00000004, R9
+	CMPQ       R8, R9
+	CMOVQLT    R8, R9
+	LEAQ       avx2Masks<>+32(SB), R10
+	IMUL3Q     $-8, R9, R9
+	VMOVUPS    (R10)(R9*1), Y6
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VMASKMOVPD (DX), Y6, Y2
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*1), Y6, Y3
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*2), Y6, Y4
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPD (DX)(SI*1), Y6, Y5
+	PREFETCHT0 512(DX)(SI*1)
+
+loaded:
+	VUNPCKLPD    Y3, Y2, Y6
+	VUNPCKHPD    Y3, Y2, Y2
+	VUNPCKLPD    Y5, Y4, Y3
+	VUNPCKHPD    Y5, Y4, Y4
+	VPERM2F128   $0x20, Y3, Y6, Y5
+	VPERM2F128   $0x31, Y3, Y6, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y6
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (AX)(CX*1), Y4
+	VFMADD231PD  Y4, Y5, Y1
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y6, Y0
+	VBROADCASTSD (AX)(CX*1), Y4
+	VFMADD231PD  Y4, Y6, Y1
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y3, Y0
+	VBROADCASTSD (AX)(CX*1), Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VBROADCASTSD (AX)(CX*1), Y3
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	ADDQ         $+32, DX
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-8, AX, AX
+	VMOVUPS    (CX)(AX*1), Y2
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y2, Y3
+	VADDPD     Y3, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y2, Y3
+	VADDPD     Y3, Y1, Y1
+
+store:
+	VMASKMOVPD Y0, Y2, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F64Turned3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   k+56(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+square:
+	MOVQ       $0x00000004, R9
+	CMPQ       R8, R9
+	CMOVQLT    R8, R9
+	LEAQ       avx2Masks<>+32(SB), R10
+	IMUL3Q     $-8, R9, R9
+	VMOVUPS    (R10)(R9*1), Y7
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VMASKMOVPD (DX), Y7, Y3
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*1), Y7, Y4
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*2), Y7, Y5
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPD (DX)(SI*1), Y7, Y6
+	PREFETCHT0 512(DX)(SI*1)
+
+loaded:
+	VUNPCKLPD    Y4, Y3, Y7
+	VUNPCKHPD    Y4, Y3, Y3
+	VUNPCKLPD    Y6, Y5, Y4
+	VUNPCKHPD    Y6, Y5, Y5
+	VPERM2F128   $0x20, Y4, Y7, Y6
+	VPERM2F128   $0x31, Y4, Y7, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y7
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y6, Y0
+	VBROADCASTSD (AX)(CX*1), Y5
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (AX)(CX*2), Y5
+	VFMADD231PD  Y5, Y6, Y2
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y7, Y0
+	VBROADCASTSD (AX)(CX*1), Y5
+	VFMADD231PD  Y5, Y7, Y1
+	VBROADCASTSD (AX)(CX*2), Y5
+	VFMADD231PD  Y5, Y7, Y2
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD (AX)(CX*1), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VBROADCASTSD (AX)(CX*2), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y3, Y0
+	VBROADCASTSD (AX)(CX*1), Y4
+	VFMADD231PD  Y4, Y3, Y1
+	VBROADCASTSD (AX)(CX*2), Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         DI, AX
+	DECQ         R8
+	JZ           done
+	ADDQ         $+32, DX
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-8, AX, AX
+	VMOVUPS    (CX)(AX*1), Y3
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y3, Y4
+	VADDPD     Y4, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y3, Y4
+	VADDPD     Y4, Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y3, Y4
+	VADDPD     Y4, Y2, Y2
+
+store:
+	VMASKMOVPD Y0, Y3, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y3, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y3, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2F64Turned4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x03, SI
+	LEAQ   (SI)(SI*2), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   k+56(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+square:
+	MOVQ       $0x00000004, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	LEAQ       avx2Masks<>+32(SB), R11
+	IMUL3Q     $-8, R10, R10
+	VMOVUPS    (R11)(R10*1), Y8
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VMASKMOVPD (BX), Y8, Y4
+	PREFETCHT0 512(BX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMASKMOVPD (BX)(SI*1), Y8, Y5
+	PREFETCHT0 512(BX)(SI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMASKMOVPD (BX)(SI*2), Y8, Y6
+	PREFETCHT0 512(BX)(SI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMASKMOVPD (BX)(DI*1), Y8, Y7
+	PREFETCHT0 512(BX)(DI*1)
+
+loaded:
+	VUNPCKLPD    Y5, Y4, Y8
+	VUNPCKHPD    Y5, Y4, Y4
+	VUNPCKLPD    Y7, Y6, Y5
+	VUNPCKHPD    Y7, Y6, Y6
+	VPERM2F128   $0x20, Y5, Y8, Y7
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y6, Y4, Y8
+	VPERM2F128   $0x31, Y6, Y4, Y4
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD (AX)(CX*1), Y6
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (AX)(CX*2), Y6
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (AX)(DX*1), Y6
+	VFMADD231PD  Y6, Y7, Y3
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y8, Y0
+	VBROADCASTSD (AX)(CX*1), Y6
+	VFMADD231PD  Y6, Y8, Y1
+	VBROADCASTSD (AX)(CX*2), Y6
+	VFMADD231PD  Y6, Y8, Y2
+	VBROADCASTSD (AX)(DX*1), Y6
+	VFMADD231PD  Y6, Y8, Y3
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y5, Y0
+	VBROADCASTSD (AX)(CX*1), Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (AX)(CX*2), Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VBROADCASTSD (AX)(DX*1), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD (AX)(CX*1), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VBROADCASTSD (AX)(CX*2), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VBROADCASTSD (AX)(DX*1), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         R8, AX
+	DECQ         R9
+	JZ           done
+	ADDQ         $+32, BX
+	JMP          square
+
+done:
+	MOVQ       lanes+64(FP), AX
+	LEAQ       avx2Masks<>+32(SB), CX
+	IMUL3Q     $-8, AX, AX
+	VMOVUPS    (CX)(AX*1), Y4
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVB       add+72(FP), DL
+	TESTB      DL, DL
+	JZ         store
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y4, Y5
+	VADDPD     Y5, Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y5
+	VADDPD     Y5, Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y5
+	VADDPD     Y5, Y3, Y3
+
+store:
+	VMASKMOVPD Y0, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y4, (AX)
+	VZEROUPPER
+	RET
+
 // func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F64Copy(SB), NOSPLIT, $0-48
@@ -4116,60 +5316,60 @@ enough:
 // func avx2F64Transpose(dst *float64, width int, src *float64, stride int, n int, rows int)
 // Requires: AVX, CMOV, MMX+
 TEXT ·avx2F64Transpose(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   width+8(FP), CX
-	MOVQ   src+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   rows+40(FP), DI
-	SHLQ   $0x03, CX
-	SHLQ   $0x03, BX
-	LEAQ   (BX)(BX*2), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+	MOVQ dst+0(FP), AX
+	MOVQ width+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x03, CX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), R8
 
 square:
-	MOVQ        $0x00000004, R9
-	CMPQ        DI, R9
-	CMOVQLT     DI, R9
-	LEAQ        avx2Masks<>+32(SB), R10
-	IMUL3Q      $-8, R9, R9
-	VMOVUPS     (R10)(R9*1), Y4
-	VMASKMOVPD  (DX), Y4, Y0
-	PREFETCHNTA 512(DX)
-	CMPQ        SI, $0x01
-	JEQ         loaded
-	VMASKMOVPD  (DX)(BX*1), Y4, Y1
-	PREFETCHNTA 512(DX)(BX*1)
-	CMPQ        SI, $0x02
-	JEQ         loaded
-	VMASKMOVPD  (DX)(BX*2), Y4, Y2
-	PREFETCHNTA 512(DX)(BX*2)
-	CMPQ        SI, $0x03
-	JEQ         loaded
-	VMASKMOVPD  (DX)(R8*1), Y4, Y3
-	PREFETCHNTA 512(DX)(R8*1)
+	MOVQ       $0x00000004, R9
+	CMPQ       DI, R9
+	CMOVQLT    DI, R9
+	LEAQ       avx2Masks<>+32(SB), R10
+	IMUL3Q     $-8, R9, R9
+	VMOVUPS    (R10)(R9*1), Y4
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VMASKMOVPD (DX), Y4, Y0
+	PREFETCHT0 512(DX)
+	CMPQ       SI, $0x01
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*1), Y4, Y1
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       SI, $0x02
+	JEQ        loaded
+	VMASKMOVPD (DX)(BX*2), Y4, Y2
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       SI, $0x03
+	JEQ        loaded
+	VMASKMOVPD (DX)(R8*1), Y4, Y3
+	PREFETCHT0 512(DX)(R8*1)
 
 loaded:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKHPD  Y1, Y0, Y0
-	VUNPCKLPD  Y3, Y2, Y5
-	VUNPCKHPD  Y3, Y2, Y6
-	VPERM2F128 $0x20, Y5, Y4, Y7
-	VPERM2F128 $0x31, Y5, Y4, Y4
-	VPERM2F128 $0x20, Y6, Y0, Y5
-	VPERM2F128 $0x31, Y6, Y0, Y0
-	VMOVUPS    Y7, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Y5, (AX)
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y3
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y4
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VMOVUPS    Y3, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
 	VMOVUPS    Y4, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Y1, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done

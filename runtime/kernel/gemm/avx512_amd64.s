@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func avx512F32Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile1x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -23,7 +23,7 @@ TEXT ·avx512F32Tile1x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
+	VXORPS     Z0, Z0, Z0
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -55,7 +55,7 @@ store:
 	RET
 
 // func avx512F32Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile2x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -75,8 +75,8 @@ TEXT ·avx512F32Tile2x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -115,7 +115,7 @@ store:
 	RET
 
 // func avx512F32Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile3x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -137,9 +137,9 @@ TEXT ·avx512F32Tile3x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -185,7 +185,7 @@ store:
 	RET
 
 // func avx512F32Tile4x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile4x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -209,10 +209,10 @@ TEXT ·avx512F32Tile4x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -265,7 +265,7 @@ store:
 	RET
 
 // func avx512F32Tile5x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile5x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -292,11 +292,11 @@ TEXT ·avx512F32Tile5x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -357,7 +357,7 @@ store:
 	RET
 
 // func avx512F32Tile6x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile6x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -386,12 +386,12 @@ TEXT ·avx512F32Tile6x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -459,7 +459,7 @@ store:
 	RET
 
 // func avx512F32Tile7x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile7x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -490,13 +490,13 @@ TEXT ·avx512F32Tile7x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -571,7 +571,7 @@ store:
 	RET
 
 // func avx512F32Tile8x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile8x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -604,14 +604,14 @@ TEXT ·avx512F32Tile8x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -693,7 +693,7 @@ store:
 	RET
 
 // func avx512F32Tile9x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile9x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -729,15 +729,15 @@ TEXT ·avx512F32Tile9x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -827,7 +827,7 @@ store:
 	RET
 
 // func avx512F32Tile10x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile10x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -865,16 +865,16 @@ TEXT ·avx512F32Tile10x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -971,7 +971,7 @@ store:
 	RET
 
 // func avx512F32Tile11x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile11x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1011,17 +1011,17 @@ TEXT ·avx512F32Tile11x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -1125,7 +1125,7 @@ store:
 	RET
 
 // func avx512F32Tile12x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile12x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1167,18 +1167,18 @@ TEXT ·avx512F32Tile12x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -1289,7 +1289,7 @@ store:
 	RET
 
 // func avx512F32Tile13x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile13x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1334,19 +1334,19 @@ TEXT ·avx512F32Tile13x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -1465,7 +1465,7 @@ store:
 	RET
 
 // func avx512F32Tile14x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile14x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1512,20 +1512,20 @@ TEXT ·avx512F32Tile14x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -1651,7 +1651,7 @@ store:
 	RET
 
 // func avx512F32Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile1x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1670,8 +1670,8 @@ TEXT ·avx512F32Tile1x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -1709,7 +1709,7 @@ store:
 	RET
 
 // func avx512F32Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile2x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1731,10 +1731,10 @@ TEXT ·avx512F32Tile2x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -1783,7 +1783,7 @@ store:
 	RET
 
 // func avx512F32Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile3x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1808,12 +1808,12 @@ TEXT ·avx512F32Tile3x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -1873,7 +1873,7 @@ store:
 	RET
 
 // func avx512F32Tile4x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile4x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -1901,14 +1901,14 @@ TEXT ·avx512F32Tile4x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -1979,7 +1979,7 @@ store:
 	RET
 
 // func avx512F32Tile5x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile5x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2011,16 +2011,16 @@ TEXT ·avx512F32Tile5x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -2103,7 +2103,7 @@ store:
 	RET
 
 // func avx512F32Tile6x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile6x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2138,18 +2138,18 @@ TEXT ·avx512F32Tile6x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -2243,7 +2243,7 @@ store:
 	RET
 
 // func avx512F32Tile7x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile7x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2281,20 +2281,20 @@ TEXT ·avx512F32Tile7x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -2399,7 +2399,7 @@ store:
 	RET
 
 // func avx512F32Tile8x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile8x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2440,22 +2440,22 @@ TEXT ·avx512F32Tile8x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -2571,7 +2571,7 @@ store:
 	RET
 
 // func avx512F32Tile9x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile9x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2616,24 +2616,24 @@ TEXT ·avx512F32Tile9x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -2761,7 +2761,7 @@ store:
 	RET
 
 // func avx512F32Tile10x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile10x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -2809,26 +2809,26 @@ TEXT ·avx512F32Tile10x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -2967,7 +2967,7 @@ store:
 	RET
 
 // func avx512F32Tile11x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile11x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -3018,28 +3018,28 @@ TEXT ·avx512F32Tile11x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -3189,7 +3189,7 @@ store:
 	RET
 
 // func avx512F32Tile12x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile12x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -3243,30 +3243,30 @@ TEXT ·avx512F32Tile12x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -3427,7 +3427,7 @@ store:
 	RET
 
 // func avx512F32Tile13x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile13x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -3485,32 +3485,32 @@ TEXT ·avx512F32Tile13x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	VPXORD     Z24, Z24, Z24
-	VPXORD     Z25, Z25, Z25
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	VXORPS     Z24, Z24, Z24
+	VXORPS     Z25, Z25, Z25
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -3683,7 +3683,7 @@ store:
 	RET
 
 // func avx512F32Tile14x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile14x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -3744,34 +3744,34 @@ TEXT ·avx512F32Tile14x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	VPXORD     Z24, Z24, Z24
-	VPXORD     Z25, Z25, Z25
-	VPXORD     Z26, Z26, Z26
-	VPXORD     Z27, Z27, Z27
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	VXORPS     Z24, Z24, Z24
+	VXORPS     Z25, Z25, Z25
+	VXORPS     Z26, Z26, Z26
+	VXORPS     Z27, Z27, Z27
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -3955,7 +3955,7 @@ store:
 	RET
 
 // func avx512F32Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile1x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -3976,10 +3976,10 @@ TEXT ·avx512F32Tile1x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -4029,7 +4029,7 @@ store:
 	RET
 
 // func avx512F32Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile2x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4055,14 +4055,14 @@ TEXT ·avx512F32Tile2x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -4131,7 +4131,7 @@ store:
 	RET
 
 // func avx512F32Tile3x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile3x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4162,18 +4162,18 @@ TEXT ·avx512F32Tile3x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -4261,7 +4261,7 @@ store:
 	RET
 
 // func avx512F32Tile4x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile4x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4297,22 +4297,22 @@ TEXT ·avx512F32Tile4x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -4419,7 +4419,7 @@ store:
 	RET
 
 // func avx512F32Tile5x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile5x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4461,26 +4461,26 @@ TEXT ·avx512F32Tile5x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -4607,7 +4607,7 @@ store:
 	RET
 
 // func avx512F32Tile6x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile6x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4654,30 +4654,30 @@ TEXT ·avx512F32Tile6x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -4823,7 +4823,7 @@ store:
 	RET
 
 // func avx512F32Tile1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile1x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4848,14 +4848,14 @@ TEXT ·avx512F32Tile1x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -4929,7 +4929,7 @@ store:
 	RET
 
 // func avx512F32Tile2x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile2x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -4963,22 +4963,22 @@ TEXT ·avx512F32Tile2x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -5087,7 +5087,7 @@ store:
 	RET
 
 // func avx512F32Tile3x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F32Tile3x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5130,30 +5130,30 @@ TEXT ·avx512F32Tile3x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x02, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -5296,6 +5296,2770 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx512F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   rowB+48(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	LEAQ   (SI)(DX*4), DI
+	LEAQ   (DI)(DX*4), R8
+	MOVQ   colA+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   k+56(FP), R10
+	VXORPS Z0, Z0, Z0
+
+square:
+	MOVQ       $0x00000010, R11
+	CMPQ       R10, R11
+	CMOVQLT    R10, R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VMOVUPS.Z  (CX), K1, Z1
+	PREFETCHT0 512(CX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (CX)(DX*1), K1, Z2
+	PREFETCHT0 512(CX)(DX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (CX)(DX*2), K1, Z3
+	PREFETCHT0 512(CX)(DX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (CX)(BX*1), K1, Z4
+	PREFETCHT0 512(CX)(BX*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (SI), K1, Z5
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DX*1), K1, Z6
+	PREFETCHT0 512(SI)(DX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DX*2), K1, Z7
+	PREFETCHT0 512(SI)(DX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(BX*1), K1, Z8
+	PREFETCHT0 512(SI)(BX*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (DI), K1, Z9
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(DX*1), K1, Z10
+	PREFETCHT0 512(DI)(DX*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(DX*2), K1, Z11
+	PREFETCHT0 512(DI)(DX*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(BX*1), K1, Z12
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R8), K1, Z13
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(DX*1), K1, Z14
+	PREFETCHT0 512(R8)(DX*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(DX*2), K1, Z15
+	PREFETCHT0 512(R8)(DX*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(BX*1), K1, Z16
+	PREFETCHT0 512(R8)(BX*1)
+
+loaded:
+	VUNPCKLPS        Z2, Z1, Z17
+	VUNPCKHPS        Z2, Z1, Z1
+	VUNPCKLPS        Z4, Z3, Z2
+	VUNPCKHPS        Z4, Z3, Z3
+	VUNPCKLPS        Z6, Z5, Z4
+	VUNPCKHPS        Z6, Z5, Z5
+	VUNPCKLPS        Z8, Z7, Z6
+	VUNPCKHPS        Z8, Z7, Z7
+	VUNPCKLPS        Z10, Z9, Z8
+	VUNPCKHPS        Z10, Z9, Z9
+	VUNPCKLPS        Z12, Z11, Z10
+	VUNPCKHPS        Z12, Z11, Z11
+	VUNPCKLPS        Z14, Z13, Z12
+	VUNPCKHPS        Z14, Z13, Z13
+	VUNPCKLPS        Z16, Z15, Z14
+	VUNPCKHPS        Z16, Z15, Z15
+	VUNPCKLPD        Z2, Z17, Z16
+	VUNPCKHPD        Z2, Z17, Z2
+	VUNPCKLPD        Z3, Z1, Z17
+	VUNPCKHPD        Z3, Z1, Z1
+	VUNPCKLPD        Z6, Z4, Z3
+	VUNPCKHPD        Z6, Z4, Z4
+	VUNPCKLPD        Z7, Z5, Z6
+	VUNPCKHPD        Z7, Z5, Z5
+	VUNPCKLPD        Z10, Z8, Z7
+	VUNPCKHPD        Z10, Z8, Z8
+	VUNPCKLPD        Z11, Z9, Z10
+	VUNPCKHPD        Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VUNPCKLPD        Z15, Z13, Z14
+	VUNPCKHPD        Z15, Z13, Z13
+	VSHUFF32X4       $0x88, Z3, Z16, Z15
+	VSHUFF32X4       $0xdd, Z3, Z16, Z3
+	VSHUFF32X4       $0x88, Z4, Z2, Z16
+	VSHUFF32X4       $0xdd, Z4, Z2, Z2
+	VSHUFF32X4       $0x88, Z6, Z17, Z4
+	VSHUFF32X4       $0xdd, Z6, Z17, Z6
+	VSHUFF32X4       $0x88, Z5, Z1, Z17
+	VSHUFF32X4       $0xdd, Z5, Z1, Z1
+	VSHUFF32X4       $0x88, Z11, Z7, Z5
+	VSHUFF32X4       $0xdd, Z11, Z7, Z7
+	VSHUFF32X4       $0x88, Z12, Z8, Z11
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VSHUFF32X4       $0x88, Z14, Z10, Z12
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z13, Z9, Z14
+	VSHUFF32X4       $0xdd, Z13, Z9, Z9
+	VSHUFF32X4       $0x88, Z5, Z15, Z13
+	VSHUFF32X4       $0xdd, Z5, Z15, Z5
+	VSHUFF32X4       $0x88, Z11, Z16, Z15
+	VSHUFF32X4       $0xdd, Z11, Z16, Z11
+	VSHUFF32X4       $0x88, Z12, Z4, Z16
+	VSHUFF32X4       $0xdd, Z12, Z4, Z4
+	VSHUFF32X4       $0x88, Z14, Z17, Z12
+	VSHUFF32X4       $0xdd, Z14, Z17, Z14
+	VSHUFF32X4       $0x88, Z7, Z3, Z17
+	VSHUFF32X4       $0xdd, Z7, Z3, Z3
+	VSHUFF32X4       $0x88, Z8, Z2, Z7
+	VSHUFF32X4       $0xdd, Z8, Z2, Z2
+	VSHUFF32X4       $0x88, Z10, Z6, Z8
+	VSHUFF32X4       $0xdd, Z10, Z6, Z6
+	VSHUFF32X4       $0x88, Z9, Z1, Z10
+	VSHUFF32X4       $0xdd, Z9, Z1, Z1
+	VFMADD231PS.BCST (AX), Z13, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z5, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z4, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z3, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z2, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PS.BCST (AX), Z1, Z0
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	ADDQ             $+64, CX
+	ADDQ             $+64, SI
+	ADDQ             $+64, DI
+	ADDQ             $+64, R8
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), CL
+	TESTB     CL, CL
+	JZ        store
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	LEAQ   (DI)(BX*4), R8
+	LEAQ   (R8)(BX*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+square:
+	MOVQ       $0x00000010, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VMOVUPS.Z  (DX), K1, Z2
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*1), K1, Z3
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*2), K1, Z4
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(SI*1), K1, Z5
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (DI), K1, Z6
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(BX*1), K1, Z7
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(BX*2), K1, Z8
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(SI*1), K1, Z9
+	PREFETCHT0 512(DI)(SI*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R8), K1, Z10
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(BX*1), K1, Z11
+	PREFETCHT0 512(R8)(BX*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(BX*2), K1, Z12
+	PREFETCHT0 512(R8)(BX*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(SI*1), K1, Z13
+	PREFETCHT0 512(R8)(SI*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z14
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*1), K1, Z15
+	PREFETCHT0 512(R9)(BX*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*2), K1, Z16
+	PREFETCHT0 512(R9)(BX*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(SI*1), K1, Z17
+	PREFETCHT0 512(R9)(SI*1)
+
+loaded:
+	VUNPCKLPS        Z3, Z2, Z18
+	VUNPCKHPS        Z3, Z2, Z2
+	VUNPCKLPS        Z5, Z4, Z3
+	VUNPCKHPS        Z5, Z4, Z4
+	VUNPCKLPS        Z7, Z6, Z5
+	VUNPCKHPS        Z7, Z6, Z6
+	VUNPCKLPS        Z9, Z8, Z7
+	VUNPCKHPS        Z9, Z8, Z8
+	VUNPCKLPS        Z11, Z10, Z9
+	VUNPCKHPS        Z11, Z10, Z10
+	VUNPCKLPS        Z13, Z12, Z11
+	VUNPCKHPS        Z13, Z12, Z12
+	VUNPCKLPS        Z15, Z14, Z13
+	VUNPCKHPS        Z15, Z14, Z14
+	VUNPCKLPS        Z17, Z16, Z15
+	VUNPCKHPS        Z17, Z16, Z16
+	VUNPCKLPD        Z3, Z18, Z17
+	VUNPCKHPD        Z3, Z18, Z3
+	VUNPCKLPD        Z4, Z2, Z18
+	VUNPCKHPD        Z4, Z2, Z2
+	VUNPCKLPD        Z7, Z5, Z4
+	VUNPCKHPD        Z7, Z5, Z5
+	VUNPCKLPD        Z8, Z6, Z7
+	VUNPCKHPD        Z8, Z6, Z6
+	VUNPCKLPD        Z11, Z9, Z8
+	VUNPCKHPD        Z11, Z9, Z9
+	VUNPCKLPD        Z12, Z10, Z11
+	VUNPCKHPD        Z12, Z10, Z10
+	VUNPCKLPD        Z15, Z13, Z12
+	VUNPCKHPD        Z15, Z13, Z13
+	VUNPCKLPD        Z16, Z14, Z15
+	VUNPCKHPD        Z16, Z14, Z14
+	VSHUFF32X4       $0x88, Z4, Z17, Z16
+	VSHUFF32X4       $0xdd, Z4, Z17, Z4
+	VSHUFF32X4       $0x88, Z5, Z3, Z17
+	VSHUFF32X4       $0xdd, Z5, Z3, Z3
+	VSHUFF32X4       $0x88, Z7, Z18, Z5
+	VSHUFF32X4       $0xdd, Z7, Z18, Z7
+	VSHUFF32X4       $0x88, Z6, Z2, Z18
+	VSHUFF32X4       $0xdd, Z6, Z2, Z2
+	VSHUFF32X4       $0x88, Z12, Z8, Z6
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VSHUFF32X4       $0x88, Z13, Z9, Z12
+	VSHUFF32X4       $0xdd, Z13, Z9, Z9
+	VSHUFF32X4       $0x88, Z15, Z11, Z13
+	VSHUFF32X4       $0xdd, Z15, Z11, Z11
+	VSHUFF32X4       $0x88, Z14, Z10, Z15
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z6, Z16, Z14
+	VSHUFF32X4       $0xdd, Z6, Z16, Z6
+	VSHUFF32X4       $0x88, Z12, Z17, Z16
+	VSHUFF32X4       $0xdd, Z12, Z17, Z12
+	VSHUFF32X4       $0x88, Z13, Z5, Z17
+	VSHUFF32X4       $0xdd, Z13, Z5, Z5
+	VSHUFF32X4       $0x88, Z15, Z18, Z13
+	VSHUFF32X4       $0xdd, Z15, Z18, Z15
+	VSHUFF32X4       $0x88, Z8, Z4, Z18
+	VSHUFF32X4       $0xdd, Z8, Z4, Z4
+	VSHUFF32X4       $0x88, Z9, Z3, Z8
+	VSHUFF32X4       $0xdd, Z9, Z3, Z3
+	VSHUFF32X4       $0x88, Z11, Z7, Z9
+	VSHUFF32X4       $0xdd, Z11, Z7, Z7
+	VSHUFF32X4       $0x88, Z10, Z2, Z11
+	VSHUFF32X4       $0xdd, Z10, Z2, Z2
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z5, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z5, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z4, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z4, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z3, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z3, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z2, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z2, Z1
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, DX
+	ADDQ             $+64, DI
+	ADDQ             $+64, R8
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	LEAQ   (DI)(BX*4), R8
+	LEAQ   (R8)(BX*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+square:
+	MOVQ       $0x00000010, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VMOVUPS.Z  (DX), K1, Z3
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*1), K1, Z4
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*2), K1, Z5
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(SI*1), K1, Z6
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (DI), K1, Z7
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(BX*1), K1, Z8
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(BX*2), K1, Z9
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (DI)(SI*1), K1, Z10
+	PREFETCHT0 512(DI)(SI*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R8), K1, Z11
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(BX*1), K1, Z12
+	PREFETCHT0 512(R8)(BX*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(BX*2), K1, Z13
+	PREFETCHT0 512(R8)(BX*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(SI*1), K1, Z14
+	PREFETCHT0 512(R8)(SI*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z15
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*1), K1, Z16
+	PREFETCHT0 512(R9)(BX*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*2), K1, Z17
+	PREFETCHT0 512(R9)(BX*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(SI*1), K1, Z18
+	PREFETCHT0 512(R9)(SI*1)
+
+loaded:
+	VUNPCKLPS        Z4, Z3, Z19
+	VUNPCKHPS        Z4, Z3, Z3
+	VUNPCKLPS        Z6, Z5, Z4
+	VUNPCKHPS        Z6, Z5, Z5
+	VUNPCKLPS        Z8, Z7, Z6
+	VUNPCKHPS        Z8, Z7, Z7
+	VUNPCKLPS        Z10, Z9, Z8
+	VUNPCKHPS        Z10, Z9, Z9
+	VUNPCKLPS        Z12, Z11, Z10
+	VUNPCKHPS        Z12, Z11, Z11
+	VUNPCKLPS        Z14, Z13, Z12
+	VUNPCKHPS        Z14, Z13, Z13
+	VUNPCKLPS        Z16, Z15, Z14
+	VUNPCKHPS        Z16, Z15, Z15
+	VUNPCKLPS        Z18, Z17, Z16
+	VUNPCKHPS        Z18, Z17, Z17
+	VUNPCKLPD        Z4, Z19, Z18
+	VUNPCKHPD        Z4, Z19, Z4
+	VUNPCKLPD        Z5, Z3, Z19
+	VUNPCKHPD        Z5, Z3, Z3
+	VUNPCKLPD        Z8, Z6, Z5
+	VUNPCKHPD        Z8, Z6, Z6
+	VUNPCKLPD        Z9, Z7, Z8
+	VUNPCKHPD        Z9, Z7, Z7
+	VUNPCKLPD        Z12, Z10, Z9
+	VUNPCKHPD        Z12, Z10, Z10
+	VUNPCKLPD        Z13, Z11, Z12
+	VUNPCKHPD        Z13, Z11, Z11
+	VUNPCKLPD        Z16, Z14, Z13
+	VUNPCKHPD        Z16, Z14, Z14
+	VUNPCKLPD        Z17, Z15, Z16
+	VUNPCKHPD        Z17, Z15, Z15
+	VSHUFF32X4       $0x88, Z5, Z18, Z17
+	VSHUFF32X4       $0xdd, Z5, Z18, Z5
+	VSHUFF32X4       $0x88, Z6, Z4, Z18
+	VSHUFF32X4       $0xdd, Z6, Z4, Z4
+	VSHUFF32X4       $0x88, Z8, Z19, Z6
+	VSHUFF32X4       $0xdd, Z8, Z19, Z8
+	VSHUFF32X4       $0x88, Z7, Z3, Z19
+	VSHUFF32X4       $0xdd, Z7, Z3, Z3
+	VSHUFF32X4       $0x88, Z13, Z9, Z7
+	VSHUFF32X4       $0xdd, Z13, Z9, Z9
+	VSHUFF32X4       $0x88, Z14, Z10, Z13
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z16, Z12, Z14
+	VSHUFF32X4       $0xdd, Z16, Z12, Z12
+	VSHUFF32X4       $0x88, Z15, Z11, Z16
+	VSHUFF32X4       $0xdd, Z15, Z11, Z11
+	VSHUFF32X4       $0x88, Z7, Z17, Z15
+	VSHUFF32X4       $0xdd, Z7, Z17, Z7
+	VSHUFF32X4       $0x88, Z13, Z18, Z17
+	VSHUFF32X4       $0xdd, Z13, Z18, Z13
+	VSHUFF32X4       $0x88, Z14, Z6, Z18
+	VSHUFF32X4       $0xdd, Z14, Z6, Z6
+	VSHUFF32X4       $0x88, Z16, Z19, Z14
+	VSHUFF32X4       $0xdd, Z16, Z19, Z16
+	VSHUFF32X4       $0x88, Z9, Z5, Z19
+	VSHUFF32X4       $0xdd, Z9, Z5, Z5
+	VSHUFF32X4       $0x88, Z10, Z4, Z9
+	VSHUFF32X4       $0xdd, Z10, Z4, Z4
+	VSHUFF32X4       $0x88, Z12, Z8, Z10
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VSHUFF32X4       $0x88, Z11, Z3, Z12
+	VSHUFF32X4       $0xdd, Z11, Z3, Z3
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z15, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z14, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z13, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z6, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z16, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z5, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z5, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z4, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z4, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z4, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	VFMADD231PS.BCST (AX), Z3, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z3, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z3, Z2
+	ADDQ             R10, AX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, DX
+	ADDQ             $+64, DI
+	ADDQ             $+64, R8
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z2, Z2
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), DI
+	LEAQ   (BX)(SI*4), R8
+	LEAQ   (R8)(SI*4), R9
+	LEAQ   (R9)(SI*4), R10
+	MOVQ   colA+32(FP), R11
+	SHLQ   $0x02, R11
+	MOVQ   k+56(FP), R12
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+square:
+	MOVQ       $0x00000010, R13
+	CMPQ       R12, R13
+	CMOVQLT    R12, R13
+	MOVQ       $-1, R14
+	BZHIQ      R13, R14, R14
+	KMOVW      R14, K1
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VMOVUPS.Z  (BX), K1, Z4
+	PREFETCHT0 512(BX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (BX)(SI*1), K1, Z5
+	PREFETCHT0 512(BX)(SI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (BX)(SI*2), K1, Z6
+	PREFETCHT0 512(BX)(SI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (BX)(DI*1), K1, Z7
+	PREFETCHT0 512(BX)(DI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R8), K1, Z8
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(SI*1), K1, Z9
+	PREFETCHT0 512(R8)(SI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(SI*2), K1, Z10
+	PREFETCHT0 512(R8)(SI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R8)(DI*1), K1, Z11
+	PREFETCHT0 512(R8)(DI*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z12
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(SI*1), K1, Z13
+	PREFETCHT0 512(R9)(SI*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(SI*2), K1, Z14
+	PREFETCHT0 512(R9)(SI*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*1), K1, Z15
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z16
+	PREFETCHT0 512(R10)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(SI*1), K1, Z17
+	PREFETCHT0 512(R10)(SI*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(SI*2), K1, Z18
+	PREFETCHT0 512(R10)(SI*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*1), K1, Z19
+	PREFETCHT0 512(R10)(DI*1)
+
+loaded:
+	VUNPCKLPS        Z5, Z4, Z20
+	VUNPCKHPS        Z5, Z4, Z4
+	VUNPCKLPS        Z7, Z6, Z5
+	VUNPCKHPS        Z7, Z6, Z6
+	VUNPCKLPS        Z9, Z8, Z7
+	VUNPCKHPS        Z9, Z8, Z8
+	VUNPCKLPS        Z11, Z10, Z9
+	VUNPCKHPS        Z11, Z10, Z10
+	VUNPCKLPS        Z13, Z12, Z11
+	VUNPCKHPS        Z13, Z12, Z12
+	VUNPCKLPS        Z15, Z14, Z13
+	VUNPCKHPS        Z15, Z14, Z14
+	VUNPCKLPS        Z17, Z16, Z15
+	VUNPCKHPS        Z17, Z16, Z16
+	VUNPCKLPS        Z19, Z18, Z17
+	VUNPCKHPS        Z19, Z18, Z18
+	VUNPCKLPD        Z5, Z20, Z19
+	VUNPCKHPD        Z5, Z20, Z5
+	VUNPCKLPD        Z6, Z4, Z20
+	VUNPCKHPD        Z6, Z4, Z4
+	VUNPCKLPD        Z9, Z7, Z6
+	VUNPCKHPD        Z9, Z7, Z7
+	VUNPCKLPD        Z10, Z8, Z9
+	VUNPCKHPD        Z10, Z8, Z8
+	VUNPCKLPD        Z13, Z11, Z10
+	VUNPCKHPD        Z13, Z11, Z11
+	VUNPCKLPD        Z14, Z12, Z13
+	VUNPCKHPD        Z14, Z12, Z12
+	VUNPCKLPD        Z17, Z15, Z14
+	VUNPCKHPD        Z17, Z15, Z15
+	VUNPCKLPD        Z18, Z16, Z17
+	VUNPCKHPD        Z18, Z16, Z16
+	VSHUFF32X4       $0x88, Z6, Z19, Z18
+	VSHUFF32X4       $0xdd, Z6, Z19, Z6
+	VSHUFF32X4       $0x88, Z7, Z5, Z19
+	VSHUFF32X4       $0xdd, Z7, Z5, Z5
+	VSHUFF32X4       $0x88, Z9, Z20, Z7
+	VSHUFF32X4       $0xdd, Z9, Z20, Z9
+	VSHUFF32X4       $0x88, Z8, Z4, Z20
+	VSHUFF32X4       $0xdd, Z8, Z4, Z4
+	VSHUFF32X4       $0x88, Z14, Z10, Z8
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z15, Z11, Z14
+	VSHUFF32X4       $0xdd, Z15, Z11, Z11
+	VSHUFF32X4       $0x88, Z17, Z13, Z15
+	VSHUFF32X4       $0xdd, Z17, Z13, Z13
+	VSHUFF32X4       $0x88, Z16, Z12, Z17
+	VSHUFF32X4       $0xdd, Z16, Z12, Z12
+	VSHUFF32X4       $0x88, Z8, Z18, Z16
+	VSHUFF32X4       $0xdd, Z8, Z18, Z8
+	VSHUFF32X4       $0x88, Z14, Z19, Z18
+	VSHUFF32X4       $0xdd, Z14, Z19, Z14
+	VSHUFF32X4       $0x88, Z15, Z7, Z19
+	VSHUFF32X4       $0xdd, Z15, Z7, Z7
+	VSHUFF32X4       $0x88, Z17, Z20, Z15
+	VSHUFF32X4       $0xdd, Z17, Z20, Z17
+	VSHUFF32X4       $0x88, Z10, Z6, Z20
+	VSHUFF32X4       $0xdd, Z10, Z6, Z6
+	VSHUFF32X4       $0x88, Z11, Z5, Z10
+	VSHUFF32X4       $0xdd, Z11, Z5, Z5
+	VSHUFF32X4       $0x88, Z13, Z9, Z11
+	VSHUFF32X4       $0xdd, Z13, Z9, Z9
+	VSHUFF32X4       $0x88, Z12, Z4, Z13
+	VSHUFF32X4       $0xdd, Z12, Z4, Z4
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z16, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z16, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z18, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z19, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z15, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z20, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z20, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z20, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z20, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z10, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z11, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z13, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z8, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z14, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z7, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z17, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z6, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z5, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z5, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z5, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z9, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	VFMADD231PS.BCST (AX), Z4, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z4, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z4, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z4, Z3
+	ADDQ             R11, AX
+	DECQ             R12
+	JZ               done
+	ADDQ             $+64, BX
+	ADDQ             $+64, R8
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned5(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	LEAQ   (R9)(DI*4), R10
+	LEAQ   (R10)(DI*4), R11
+	MOVQ   colA+32(FP), R12
+	SHLQ   $0x02, R12
+	MOVQ   k+56(FP), R13
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+square:
+	MOVQ       $0x00000010, R14
+	CMPQ       R13, R14
+	CMOVQLT    R13, R14
+	MOVQ       $-1, R15
+	BZHIQ      R14, R15, R15
+	KMOVW      R15, K1
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VMOVUPS.Z  (SI), K1, Z5
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*1), K1, Z6
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*2), K1, Z7
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(R8*1), K1, Z8
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z9
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*1), K1, Z10
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*2), K1, Z11
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(R8*1), K1, Z12
+	PREFETCHT0 512(R9)(R8*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z13
+	PREFETCHT0 512(R10)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*1), K1, Z14
+	PREFETCHT0 512(R10)(DI*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*2), K1, Z15
+	PREFETCHT0 512(R10)(DI*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(R8*1), K1, Z16
+	PREFETCHT0 512(R10)(R8*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R11), K1, Z17
+	PREFETCHT0 512(R11)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*1), K1, Z18
+	PREFETCHT0 512(R11)(DI*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*2), K1, Z19
+	PREFETCHT0 512(R11)(DI*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(R8*1), K1, Z20
+	PREFETCHT0 512(R11)(R8*1)
+
+loaded:
+	VUNPCKLPS        Z6, Z5, Z21
+	VUNPCKHPS        Z6, Z5, Z5
+	VUNPCKLPS        Z8, Z7, Z6
+	VUNPCKHPS        Z8, Z7, Z7
+	VUNPCKLPS        Z10, Z9, Z8
+	VUNPCKHPS        Z10, Z9, Z9
+	VUNPCKLPS        Z12, Z11, Z10
+	VUNPCKHPS        Z12, Z11, Z11
+	VUNPCKLPS        Z14, Z13, Z12
+	VUNPCKHPS        Z14, Z13, Z13
+	VUNPCKLPS        Z16, Z15, Z14
+	VUNPCKHPS        Z16, Z15, Z15
+	VUNPCKLPS        Z18, Z17, Z16
+	VUNPCKHPS        Z18, Z17, Z17
+	VUNPCKLPS        Z20, Z19, Z18
+	VUNPCKHPS        Z20, Z19, Z19
+	VUNPCKLPD        Z6, Z21, Z20
+	VUNPCKHPD        Z6, Z21, Z6
+	VUNPCKLPD        Z7, Z5, Z21
+	VUNPCKHPD        Z7, Z5, Z5
+	VUNPCKLPD        Z10, Z8, Z7
+	VUNPCKHPD        Z10, Z8, Z8
+	VUNPCKLPD        Z11, Z9, Z10
+	VUNPCKHPD        Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VUNPCKLPD        Z15, Z13, Z14
+	VUNPCKHPD        Z15, Z13, Z13
+	VUNPCKLPD        Z18, Z16, Z15
+	VUNPCKHPD        Z18, Z16, Z16
+	VUNPCKLPD        Z19, Z17, Z18
+	VUNPCKHPD        Z19, Z17, Z17
+	VSHUFF32X4       $0x88, Z7, Z20, Z19
+	VSHUFF32X4       $0xdd, Z7, Z20, Z7
+	VSHUFF32X4       $0x88, Z8, Z6, Z20
+	VSHUFF32X4       $0xdd, Z8, Z6, Z6
+	VSHUFF32X4       $0x88, Z10, Z21, Z8
+	VSHUFF32X4       $0xdd, Z10, Z21, Z10
+	VSHUFF32X4       $0x88, Z9, Z5, Z21
+	VSHUFF32X4       $0xdd, Z9, Z5, Z5
+	VSHUFF32X4       $0x88, Z15, Z11, Z9
+	VSHUFF32X4       $0xdd, Z15, Z11, Z11
+	VSHUFF32X4       $0x88, Z16, Z12, Z15
+	VSHUFF32X4       $0xdd, Z16, Z12, Z12
+	VSHUFF32X4       $0x88, Z18, Z14, Z16
+	VSHUFF32X4       $0xdd, Z18, Z14, Z14
+	VSHUFF32X4       $0x88, Z17, Z13, Z18
+	VSHUFF32X4       $0xdd, Z17, Z13, Z13
+	VSHUFF32X4       $0x88, Z9, Z19, Z17
+	VSHUFF32X4       $0xdd, Z9, Z19, Z9
+	VSHUFF32X4       $0x88, Z15, Z20, Z19
+	VSHUFF32X4       $0xdd, Z15, Z20, Z15
+	VSHUFF32X4       $0x88, Z16, Z8, Z20
+	VSHUFF32X4       $0xdd, Z16, Z8, Z8
+	VSHUFF32X4       $0x88, Z18, Z21, Z16
+	VSHUFF32X4       $0xdd, Z18, Z21, Z18
+	VSHUFF32X4       $0x88, Z11, Z7, Z21
+	VSHUFF32X4       $0xdd, Z11, Z7, Z7
+	VSHUFF32X4       $0x88, Z12, Z6, Z11
+	VSHUFF32X4       $0xdd, Z12, Z6, Z6
+	VSHUFF32X4       $0x88, Z14, Z10, Z12
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z13, Z5, Z14
+	VSHUFF32X4       $0xdd, Z13, Z5, Z5
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST (BX), Z17, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST (BX), Z19, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z20, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z20, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z20, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z20, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z16, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z16, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z21, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z21, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z21, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST (BX), Z21, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST (BX), Z11, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST (BX), Z9, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST (BX), Z15, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z18, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST (BX), Z7, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z6, Z3
+	VFMADD231PS.BCST (BX), Z6, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z5, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z5, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z5, Z3
+	VFMADD231PS.BCST (BX), Z5, Z4
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	ADDQ             $+64, R11
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z4, Z4
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned6(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	LEAQ   (R9)(DI*4), R10
+	LEAQ   (R10)(DI*4), R11
+	MOVQ   colA+32(FP), R12
+	SHLQ   $0x02, R12
+	MOVQ   k+56(FP), R13
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+square:
+	MOVQ       $0x00000010, R14
+	CMPQ       R13, R14
+	CMOVQLT    R13, R14
+	MOVQ       $-1, R15
+	BZHIQ      R14, R15, R15
+	KMOVW      R15, K1
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VMOVUPS.Z  (SI), K1, Z6
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*1), K1, Z7
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*2), K1, Z8
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(R8*1), K1, Z9
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z10
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*1), K1, Z11
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*2), K1, Z12
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(R8*1), K1, Z13
+	PREFETCHT0 512(R9)(R8*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z14
+	PREFETCHT0 512(R10)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*1), K1, Z15
+	PREFETCHT0 512(R10)(DI*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*2), K1, Z16
+	PREFETCHT0 512(R10)(DI*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(R8*1), K1, Z17
+	PREFETCHT0 512(R10)(R8*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R11), K1, Z18
+	PREFETCHT0 512(R11)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*1), K1, Z19
+	PREFETCHT0 512(R11)(DI*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*2), K1, Z20
+	PREFETCHT0 512(R11)(DI*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(R8*1), K1, Z21
+	PREFETCHT0 512(R11)(R8*1)
+
+loaded:
+	VUNPCKLPS        Z7, Z6, Z22
+	VUNPCKHPS        Z7, Z6, Z6
+	VUNPCKLPS        Z9, Z8, Z7
+	VUNPCKHPS        Z9, Z8, Z8
+	VUNPCKLPS        Z11, Z10, Z9
+	VUNPCKHPS        Z11, Z10, Z10
+	VUNPCKLPS        Z13, Z12, Z11
+	VUNPCKHPS        Z13, Z12, Z12
+	VUNPCKLPS        Z15, Z14, Z13
+	VUNPCKHPS        Z15, Z14, Z14
+	VUNPCKLPS        Z17, Z16, Z15
+	VUNPCKHPS        Z17, Z16, Z16
+	VUNPCKLPS        Z19, Z18, Z17
+	VUNPCKHPS        Z19, Z18, Z18
+	VUNPCKLPS        Z21, Z20, Z19
+	VUNPCKHPS        Z21, Z20, Z20
+	VUNPCKLPD        Z7, Z22, Z21
+	VUNPCKHPD        Z7, Z22, Z7
+	VUNPCKLPD        Z8, Z6, Z22
+	VUNPCKHPD        Z8, Z6, Z6
+	VUNPCKLPD        Z11, Z9, Z8
+	VUNPCKHPD        Z11, Z9, Z9
+	VUNPCKLPD        Z12, Z10, Z11
+	VUNPCKHPD        Z12, Z10, Z10
+	VUNPCKLPD        Z15, Z13, Z12
+	VUNPCKHPD        Z15, Z13, Z13
+	VUNPCKLPD        Z16, Z14, Z15
+	VUNPCKHPD        Z16, Z14, Z14
+	VUNPCKLPD        Z19, Z17, Z16
+	VUNPCKHPD        Z19, Z17, Z17
+	VUNPCKLPD        Z20, Z18, Z19
+	VUNPCKHPD        Z20, Z18, Z18
+	VSHUFF32X4       $0x88, Z8, Z21, Z20
+	VSHUFF32X4       $0xdd, Z8, Z21, Z8
+	VSHUFF32X4       $0x88, Z9, Z7, Z21
+	VSHUFF32X4       $0xdd, Z9, Z7, Z7
+	VSHUFF32X4       $0x88, Z11, Z22, Z9
+	VSHUFF32X4       $0xdd, Z11, Z22, Z11
+	VSHUFF32X4       $0x88, Z10, Z6, Z22
+	VSHUFF32X4       $0xdd, Z10, Z6, Z6
+	VSHUFF32X4       $0x88, Z16, Z12, Z10
+	VSHUFF32X4       $0xdd, Z16, Z12, Z12
+	VSHUFF32X4       $0x88, Z17, Z13, Z16
+	VSHUFF32X4       $0xdd, Z17, Z13, Z13
+	VSHUFF32X4       $0x88, Z19, Z15, Z17
+	VSHUFF32X4       $0xdd, Z19, Z15, Z15
+	VSHUFF32X4       $0x88, Z18, Z14, Z19
+	VSHUFF32X4       $0xdd, Z18, Z14, Z14
+	VSHUFF32X4       $0x88, Z10, Z20, Z18
+	VSHUFF32X4       $0xdd, Z10, Z20, Z10
+	VSHUFF32X4       $0x88, Z16, Z21, Z20
+	VSHUFF32X4       $0xdd, Z16, Z21, Z16
+	VSHUFF32X4       $0x88, Z17, Z9, Z21
+	VSHUFF32X4       $0xdd, Z17, Z9, Z9
+	VSHUFF32X4       $0x88, Z19, Z22, Z17
+	VSHUFF32X4       $0xdd, Z19, Z22, Z19
+	VSHUFF32X4       $0x88, Z12, Z8, Z22
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VSHUFF32X4       $0x88, Z13, Z7, Z12
+	VSHUFF32X4       $0xdd, Z13, Z7, Z7
+	VSHUFF32X4       $0x88, Z15, Z11, Z13
+	VSHUFF32X4       $0xdd, Z15, Z11, Z11
+	VSHUFF32X4       $0x88, Z14, Z6, Z15
+	VSHUFF32X4       $0xdd, Z14, Z6, Z6
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z18, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z18, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z20, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z20, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z20, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z20, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z20, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z21, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z21, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z21, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST (BX), Z21, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z21, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST (BX), Z17, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z17, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z22, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z22, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z22, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z22, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z22, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z12, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST (BX), Z13, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z13, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST (BX), Z15, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z15, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z10, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z16, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z16, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z16, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST (BX), Z9, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z9, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST (BX), Z19, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z19, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z8, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST (BX), Z7, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z7, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST (BX), Z11, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z11, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z6, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z6, Z3
+	VFMADD231PS.BCST (BX), Z6, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z6, Z5
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	ADDQ             $+64, R11
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned7(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned7(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	LEAQ   (R9)(DI*4), R10
+	LEAQ   (R10)(DI*4), R11
+	MOVQ   colA+32(FP), R12
+	SHLQ   $0x02, R12
+	MOVQ   k+56(FP), R13
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+
+square:
+	MOVQ       $0x00000010, R14
+	CMPQ       R13, R14
+	CMOVQLT    R13, R14
+	MOVQ       $-1, R15
+	BZHIQ      R14, R15, R15
+	KMOVW      R15, K1
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VMOVUPS.Z  (SI), K1, Z7
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*1), K1, Z8
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*2), K1, Z9
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(R8*1), K1, Z10
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z11
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*1), K1, Z12
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*2), K1, Z13
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(R8*1), K1, Z14
+	PREFETCHT0 512(R9)(R8*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z15
+	PREFETCHT0 512(R10)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*1), K1, Z16
+	PREFETCHT0 512(R10)(DI*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*2), K1, Z17
+	PREFETCHT0 512(R10)(DI*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(R8*1), K1, Z18
+	PREFETCHT0 512(R10)(R8*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R11), K1, Z19
+	PREFETCHT0 512(R11)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*1), K1, Z20
+	PREFETCHT0 512(R11)(DI*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*2), K1, Z21
+	PREFETCHT0 512(R11)(DI*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(R8*1), K1, Z22
+	PREFETCHT0 512(R11)(R8*1)
+
+loaded:
+	VUNPCKLPS        Z8, Z7, Z23
+	VUNPCKHPS        Z8, Z7, Z7
+	VUNPCKLPS        Z10, Z9, Z8
+	VUNPCKHPS        Z10, Z9, Z9
+	VUNPCKLPS        Z12, Z11, Z10
+	VUNPCKHPS        Z12, Z11, Z11
+	VUNPCKLPS        Z14, Z13, Z12
+	VUNPCKHPS        Z14, Z13, Z13
+	VUNPCKLPS        Z16, Z15, Z14
+	VUNPCKHPS        Z16, Z15, Z15
+	VUNPCKLPS        Z18, Z17, Z16
+	VUNPCKHPS        Z18, Z17, Z17
+	VUNPCKLPS        Z20, Z19, Z18
+	VUNPCKHPS        Z20, Z19, Z19
+	VUNPCKLPS        Z22, Z21, Z20
+	VUNPCKHPS        Z22, Z21, Z21
+	VUNPCKLPD        Z8, Z23, Z22
+	VUNPCKHPD        Z8, Z23, Z8
+	VUNPCKLPD        Z9, Z7, Z23
+	VUNPCKHPD        Z9, Z7, Z7
+	VUNPCKLPD        Z12, Z10, Z9
+	VUNPCKHPD        Z12, Z10, Z10
+	VUNPCKLPD        Z13, Z11, Z12
+	VUNPCKHPD        Z13, Z11, Z11
+	VUNPCKLPD        Z16, Z14, Z13
+	VUNPCKHPD        Z16, Z14, Z14
+	VUNPCKLPD        Z17, Z15, Z16
+	VUNPCKHPD        Z17, Z15, Z15
+	VUNPCKLPD        Z20, Z18, Z17
+	VUNPCKHPD        Z20, Z18, Z18
+	VUNPCKLPD        Z21, Z19, Z20
+	VUNPCKHPD        Z21, Z19, Z19
+	VSHUFF32X4       $0x88, Z9, Z22, Z21
+	VSHUFF32X4       $0xdd, Z9, Z22, Z9
+	VSHUFF32X4       $0x88, Z10, Z8, Z22
+	VSHUFF32X4       $0xdd, Z10, Z8, Z8
+	VSHUFF32X4       $0x88, Z12, Z23, Z10
+	VSHUFF32X4       $0xdd, Z12, Z23, Z12
+	VSHUFF32X4       $0x88, Z11, Z7, Z23
+	VSHUFF32X4       $0xdd, Z11, Z7, Z7
+	VSHUFF32X4       $0x88, Z17, Z13, Z11
+	VSHUFF32X4       $0xdd, Z17, Z13, Z13
+	VSHUFF32X4       $0x88, Z18, Z14, Z17
+	VSHUFF32X4       $0xdd, Z18, Z14, Z14
+	VSHUFF32X4       $0x88, Z20, Z16, Z18
+	VSHUFF32X4       $0xdd, Z20, Z16, Z16
+	VSHUFF32X4       $0x88, Z19, Z15, Z20
+	VSHUFF32X4       $0xdd, Z19, Z15, Z15
+	VSHUFF32X4       $0x88, Z11, Z21, Z19
+	VSHUFF32X4       $0xdd, Z11, Z21, Z11
+	VSHUFF32X4       $0x88, Z17, Z22, Z21
+	VSHUFF32X4       $0xdd, Z17, Z22, Z17
+	VSHUFF32X4       $0x88, Z18, Z10, Z22
+	VSHUFF32X4       $0xdd, Z18, Z10, Z10
+	VSHUFF32X4       $0x88, Z20, Z23, Z18
+	VSHUFF32X4       $0xdd, Z20, Z23, Z20
+	VSHUFF32X4       $0x88, Z13, Z9, Z23
+	VSHUFF32X4       $0xdd, Z13, Z9, Z9
+	VSHUFF32X4       $0x88, Z14, Z8, Z13
+	VSHUFF32X4       $0xdd, Z14, Z8, Z8
+	VSHUFF32X4       $0x88, Z16, Z12, Z14
+	VSHUFF32X4       $0xdd, Z16, Z12, Z12
+	VSHUFF32X4       $0x88, Z15, Z7, Z16
+	VSHUFF32X4       $0xdd, Z15, Z7, Z7
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST (BX), Z19, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z19, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z19, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z21, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z21, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z21, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST (BX), Z21, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z21, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z21, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z22, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z22, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z22, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z22, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z22, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z22, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z18, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z18, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z18, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z23, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z23, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z23, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST (BX), Z23, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z23, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z23, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST (BX), Z13, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z13, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z13, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z14, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z14, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z16, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z16, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z16, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z16, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z16, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST (BX), Z11, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z11, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z11, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST (BX), Z17, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z17, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z17, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z10, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z10, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z20, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z20, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z20, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z20, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z20, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z20, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST (BX), Z9, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z9, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z9, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z8, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z8, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z12, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z12, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z7, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST (BX), Z7, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z7, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z7, Z6
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	ADDQ             $+64, R11
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z5, Z5
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z6, Z6
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32Turned8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F32Turned8(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	LEAQ   (R9)(DI*4), R10
+	LEAQ   (R10)(DI*4), R11
+	MOVQ   colA+32(FP), R12
+	SHLQ   $0x02, R12
+	MOVQ   k+56(FP), R13
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+square:
+	MOVQ       $0x00000010, R14
+	CMPQ       R13, R14
+	CMOVQLT    R13, R14
+	MOVQ       $-1, R15
+	BZHIQ      R14, R15, R15
+	KMOVW      R15, K1
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	VMOVUPS.Z  (SI), K1, Z8
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*1), K1, Z9
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(DI*2), K1, Z10
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (SI)(R8*1), K1, Z11
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z12
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*1), K1, Z13
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(DI*2), K1, Z14
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(R8*1), K1, Z15
+	PREFETCHT0 512(R9)(R8*1)
+	CMPQ       lanes+64(FP), $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z16
+	PREFETCHT0 512(R10)
+	CMPQ       lanes+64(FP), $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*1), K1, Z17
+	PREFETCHT0 512(R10)(DI*1)
+	CMPQ       lanes+64(FP), $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(DI*2), K1, Z18
+	PREFETCHT0 512(R10)(DI*2)
+	CMPQ       lanes+64(FP), $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(R8*1), K1, Z19
+	PREFETCHT0 512(R10)(R8*1)
+	CMPQ       lanes+64(FP), $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R11), K1, Z20
+	PREFETCHT0 512(R11)
+	CMPQ       lanes+64(FP), $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*1), K1, Z21
+	PREFETCHT0 512(R11)(DI*1)
+	CMPQ       lanes+64(FP), $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(DI*2), K1, Z22
+	PREFETCHT0 512(R11)(DI*2)
+	CMPQ       lanes+64(FP), $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(R8*1), K1, Z23
+	PREFETCHT0 512(R11)(R8*1)
+
+loaded:
+	VUNPCKLPS        Z9, Z8, Z24
+	VUNPCKHPS        Z9, Z8, Z8
+	VUNPCKLPS        Z11, Z10, Z9
+	VUNPCKHPS        Z11, Z10, Z10
+	VUNPCKLPS        Z13, Z12, Z11
+	VUNPCKHPS        Z13, Z12, Z12
+	VUNPCKLPS        Z15, Z14, Z13
+	VUNPCKHPS        Z15, Z14, Z14
+	VUNPCKLPS        Z17, Z16, Z15
+	VUNPCKHPS        Z17, Z16, Z16
+	VUNPCKLPS        Z19, Z18, Z17
+	VUNPCKHPS        Z19, Z18, Z18
+	VUNPCKLPS        Z21, Z20, Z19
+	VUNPCKHPS        Z21, Z20, Z20
+	VUNPCKLPS        Z23, Z22, Z21
+	VUNPCKHPS        Z23, Z22, Z22
+	VUNPCKLPD        Z9, Z24, Z23
+	VUNPCKHPD        Z9, Z24, Z9
+	VUNPCKLPD        Z10, Z8, Z24
+	VUNPCKHPD        Z10, Z8, Z8
+	VUNPCKLPD        Z13, Z11, Z10
+	VUNPCKHPD        Z13, Z11, Z11
+	VUNPCKLPD        Z14, Z12, Z13
+	VUNPCKHPD        Z14, Z12, Z12
+	VUNPCKLPD        Z17, Z15, Z14
+	VUNPCKHPD        Z17, Z15, Z15
+	VUNPCKLPD        Z18, Z16, Z17
+	VUNPCKHPD        Z18, Z16, Z16
+	VUNPCKLPD        Z21, Z19, Z18
+	VUNPCKHPD        Z21, Z19, Z19
+	VUNPCKLPD        Z22, Z20, Z21
+	VUNPCKHPD        Z22, Z20, Z20
+	VSHUFF32X4       $0x88, Z10, Z23, Z22
+	VSHUFF32X4       $0xdd, Z10, Z23, Z10
+	VSHUFF32X4       $0x88, Z11, Z9, Z23
+	VSHUFF32X4       $0xdd, Z11, Z9, Z9
+	VSHUFF32X4       $0x88, Z13, Z24, Z11
+	VSHUFF32X4       $0xdd, Z13, Z24, Z13
+	VSHUFF32X4       $0x88, Z12, Z8, Z24
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VSHUFF32X4       $0x88, Z18, Z14, Z12
+	VSHUFF32X4       $0xdd, Z18, Z14, Z14
+	VSHUFF32X4       $0x88, Z19, Z15, Z18
+	VSHUFF32X4       $0xdd, Z19, Z15, Z15
+	VSHUFF32X4       $0x88, Z21, Z17, Z19
+	VSHUFF32X4       $0xdd, Z21, Z17, Z17
+	VSHUFF32X4       $0x88, Z20, Z16, Z21
+	VSHUFF32X4       $0xdd, Z20, Z16, Z16
+	VSHUFF32X4       $0x88, Z12, Z22, Z20
+	VSHUFF32X4       $0xdd, Z12, Z22, Z12
+	VSHUFF32X4       $0x88, Z18, Z23, Z22
+	VSHUFF32X4       $0xdd, Z18, Z23, Z18
+	VSHUFF32X4       $0x88, Z19, Z11, Z23
+	VSHUFF32X4       $0xdd, Z19, Z11, Z11
+	VSHUFF32X4       $0x88, Z21, Z24, Z19
+	VSHUFF32X4       $0xdd, Z21, Z24, Z21
+	VSHUFF32X4       $0x88, Z14, Z10, Z24
+	VSHUFF32X4       $0xdd, Z14, Z10, Z10
+	VSHUFF32X4       $0x88, Z15, Z9, Z14
+	VSHUFF32X4       $0xdd, Z15, Z9, Z9
+	VSHUFF32X4       $0x88, Z17, Z13, Z15
+	VSHUFF32X4       $0xdd, Z17, Z13, Z13
+	VSHUFF32X4       $0x88, Z16, Z8, Z17
+	VSHUFF32X4       $0xdd, Z16, Z8, Z8
+	VFMADD231PS.BCST (AX), Z20, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z20, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z20, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z20, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z20, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z20, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z20, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z22, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z22, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z22, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z22, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z22, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z22, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z22, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z23, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z23, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z23, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST (BX), Z23, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z23, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z23, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z23, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z19, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z19, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z19, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST (BX), Z19, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z19, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z19, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z19, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z24, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z24, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z24, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z24, Z3
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z24, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z24, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z24, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z14, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z14, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z14, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z14, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z15, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST (BX), Z15, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z15, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z15, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z15, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z17, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z17, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z17, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST (BX), Z17, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z17, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z17, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z17, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z12, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z12, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z12, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z12, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z18, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z18, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z18, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z18, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z18, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z18, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z18, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z11, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST (BX), Z11, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z11, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z11, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z11, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z21, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z21, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z21, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST (BX), Z21, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z21, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z21, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z21, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z10, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z10, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z10, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z10, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z9, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST (BX), Z9, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z9, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z9, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z9, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z13, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST (BX), Z13, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z13, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z13, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z13, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	VFMADD231PS.BCST (AX), Z8, Z0
+	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX)(CX*1), Z8, Z5
+	VFMADD231PS.BCST (BX)(CX*2), Z8, Z6
+	VFMADD231PS.BCST (BX)(DX*1), Z8, Z7
+	ADDQ             R12, AX
+	ADDQ             R12, BX
+	DECQ             R13
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	ADDQ             $+64, R11
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	ADDQ      CX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
 // func avx512F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512F32Copy(SB), NOSPLIT, $0-48
@@ -5338,221 +8102,185 @@ enough:
 	RET
 
 // func avx512F32Transpose(dst *float32, width int, src *float32, stride int, n int, rows int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·avx512F32Transpose(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   width+8(FP), CX
-	MOVQ   src+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   rows+40(FP), DI
-	SHLQ   $0x02, CX
-	SHLQ   $0x02, BX
-	LEAQ   (BX)(BX*2), R8
-	LEAQ   (DX)(BX*4), R9
-	LEAQ   (R9)(BX*4), R10
-	LEAQ   (R10)(BX*4), R11
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+	MOVQ dst+0(FP), AX
+	MOVQ width+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), R8
+	LEAQ (DX)(BX*4), R9
+	LEAQ (R9)(BX*4), R10
+	LEAQ (R10)(BX*4), R11
 
 square:
-	MOVQ        $0x00000010, R12
-	CMPQ        DI, R12
-	CMOVQLT     DI, R12
-	MOVQ        $-1, R13
-	BZHIQ       R12, R13, R13
-	KMOVW       R13, K1
-	VMOVUPS.Z   (DX), K1, Z0
-	PREFETCHNTA 512(DX)
-	CMPQ        SI, $0x01
-	JEQ         loaded
-	VMOVUPS.Z   (DX)(BX*1), K1, Z1
-	PREFETCHNTA 512(DX)(BX*1)
-	CMPQ        SI, $0x02
-	JEQ         loaded
-	VMOVUPS.Z   (DX)(BX*2), K1, Z2
-	PREFETCHNTA 512(DX)(BX*2)
-	CMPQ        SI, $0x03
-	JEQ         loaded
-	VMOVUPS.Z   (DX)(R8*1), K1, Z3
-	PREFETCHNTA 512(DX)(R8*1)
-	CMPQ        SI, $0x04
-	JEQ         loaded
-	VMOVUPS.Z   (R9), K1, Z4
-	PREFETCHNTA 512(R9)
-	CMPQ        SI, $0x05
-	JEQ         loaded
-	VMOVUPS.Z   (R9)(BX*1), K1, Z5
-	PREFETCHNTA 512(R9)(BX*1)
-	CMPQ        SI, $0x06
-	JEQ         loaded
-	VMOVUPS.Z   (R9)(BX*2), K1, Z6
-	PREFETCHNTA 512(R9)(BX*2)
-	CMPQ        SI, $0x07
-	JEQ         loaded
-	VMOVUPS.Z   (R9)(R8*1), K1, Z7
-	PREFETCHNTA 512(R9)(R8*1)
-	CMPQ        SI, $0x08
-	JEQ         loaded
-	VMOVUPS.Z   (R10), K1, Z8
-	PREFETCHNTA 512(R10)
-	CMPQ        SI, $0x09
-	JEQ         loaded
-	VMOVUPS.Z   (R10)(BX*1), K1, Z9
-	PREFETCHNTA 512(R10)(BX*1)
-	CMPQ        SI, $0x0a
-	JEQ         loaded
-	VMOVUPS.Z   (R10)(BX*2), K1, Z10
-	PREFETCHNTA 512(R10)(BX*2)
-	CMPQ        SI, $0x0b
-	JEQ         loaded
-	VMOVUPS.Z   (R10)(R8*1), K1, Z11
-	PREFETCHNTA 512(R10)(R8*1)
-	CMPQ        SI, $0x0c
-	JEQ         loaded
-	VMOVUPS.Z   (R11), K1, Z12
-	PREFETCHNTA 512(R11)
-	CMPQ        SI, $0x0d
-	JEQ         loaded
-	VMOVUPS.Z   (R11)(BX*1), K1, Z13
-	PREFETCHNTA 512(R11)(BX*1)
-	CMPQ        SI, $0x0e
-	JEQ         loaded
-	VMOVUPS.Z   (R11)(BX*2), K1, Z14
-	PREFETCHNTA 512(R11)(BX*2)
-	CMPQ        SI, $0x0f
-	JEQ         loaded
-	VMOVUPS.Z   (R11)(R8*1), K1, Z15
-	PREFETCHNTA 512(R11)(R8*1)
+	MOVQ       $0x00000010, R12
+	CMPQ       DI, R12
+	CMOVQLT    DI, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VMOVUPS.Z  (DX), K1, Z0
+	PREFETCHT0 512(DX)
+	CMPQ       SI, $0x01
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*1), K1, Z1
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       SI, $0x02
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(BX*2), K1, Z2
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       SI, $0x03
+	JEQ        loaded
+	VMOVUPS.Z  (DX)(R8*1), K1, Z3
+	PREFETCHT0 512(DX)(R8*1)
+	CMPQ       SI, $0x04
+	JEQ        loaded
+	VMOVUPS.Z  (R9), K1, Z4
+	PREFETCHT0 512(R9)
+	CMPQ       SI, $0x05
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*1), K1, Z5
+	PREFETCHT0 512(R9)(BX*1)
+	CMPQ       SI, $0x06
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(BX*2), K1, Z6
+	PREFETCHT0 512(R9)(BX*2)
+	CMPQ       SI, $0x07
+	JEQ        loaded
+	VMOVUPS.Z  (R9)(R8*1), K1, Z7
+	PREFETCHT0 512(R9)(R8*1)
+	CMPQ       SI, $0x08
+	JEQ        loaded
+	VMOVUPS.Z  (R10), K1, Z8
+	PREFETCHT0 512(R10)
+	CMPQ       SI, $0x09
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(BX*1), K1, Z9
+	PREFETCHT0 512(R10)(BX*1)
+	CMPQ       SI, $0x0a
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(BX*2), K1, Z10
+	PREFETCHT0 512(R10)(BX*2)
+	CMPQ       SI, $0x0b
+	JEQ        loaded
+	VMOVUPS.Z  (R10)(R8*1), K1, Z11
+	PREFETCHT0 512(R10)(R8*1)
+	CMPQ       SI, $0x0c
+	JEQ        loaded
+	VMOVUPS.Z  (R11), K1, Z12
+	PREFETCHT0 512(R11)
+	CMPQ       SI, $0x0d
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(BX*1), K1, Z13
+	PREFETCHT0 512(R11)(BX*1)
+	CMPQ       SI, $0x0e
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(BX*2), K1, Z14
+	PREFETCHT0 512(R11)(BX*2)
+	CMPQ       SI, $0x0f
+	JEQ        loaded
+	VMOVUPS.Z  (R11)(R8*1), K1, Z15
+	PREFETCHT0 512(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS  Z1, Z0, Z16
 	VUNPCKHPS  Z1, Z0, Z0
-	VUNPCKLPS  Z3, Z2, Z17
-	VUNPCKHPS  Z3, Z2, Z18
-	VUNPCKLPS  Z5, Z4, Z19
-	VUNPCKHPS  Z5, Z4, Z20
-	VUNPCKLPS  Z7, Z6, Z21
-	VUNPCKHPS  Z7, Z6, Z22
-	VUNPCKLPS  Z9, Z8, Z23
-	VUNPCKHPS  Z9, Z8, Z24
-	VUNPCKLPS  Z11, Z10, Z25
-	VUNPCKHPS  Z11, Z10, Z26
-	VUNPCKLPS  Z13, Z12, Z27
-	VUNPCKHPS  Z13, Z12, Z28
-	VUNPCKLPS  Z15, Z14, Z29
-	VUNPCKHPS  Z15, Z14, Z30
-	VUNPCKLPD  Z17, Z16, Z31
-	VUNPCKHPD  Z17, Z16, Z16
-	VUNPCKLPD  Z18, Z0, Z17
-	VUNPCKHPD  Z18, Z0, Z0
-	VUNPCKLPD  Z21, Z19, Z18
-	VUNPCKHPD  Z21, Z19, Z19
-	VUNPCKLPD  Z22, Z20, Z21
-	VUNPCKHPD  Z22, Z20, Z20
-	VUNPCKLPD  Z25, Z23, Z22
-	VUNPCKHPD  Z25, Z23, Z23
-	VUNPCKLPD  Z26, Z24, Z25
-	VUNPCKHPD  Z26, Z24, Z24
-	VUNPCKLPD  Z29, Z27, Z26
-	VUNPCKHPD  Z29, Z27, Z27
-	VUNPCKLPD  Z30, Z28, Z29
-	VUNPCKHPD  Z30, Z28, Z28
-	VSHUFF32X4 $0x88, Z18, Z31, Z30
-	VSHUFF32X4 $0xdd, Z18, Z31, Z18
-	VSHUFF32X4 $0x88, Z19, Z16, Z31
-	VSHUFF32X4 $0xdd, Z19, Z16, Z16
-	VSHUFF32X4 $0x88, Z21, Z17, Z19
-	VSHUFF32X4 $0xdd, Z21, Z17, Z17
-	VSHUFF32X4 $0x88, Z20, Z0, Z21
-	VSHUFF32X4 $0xdd, Z20, Z0, Z0
-	VSHUFF32X4 $0x88, Z26, Z22, Z20
-	VSHUFF32X4 $0xdd, Z26, Z22, Z22
-	VSHUFF32X4 $0x88, Z27, Z23, Z26
-	VSHUFF32X4 $0xdd, Z27, Z23, Z23
-	VSHUFF32X4 $0x88, Z29, Z25, Z27
-	VSHUFF32X4 $0xdd, Z29, Z25, Z25
-	VSHUFF32X4 $0x88, Z28, Z24, Z29
-	VSHUFF32X4 $0xdd, Z28, Z24, Z24
-	VSHUFF32X4 $0x88, Z20, Z30, Z28
-	VSHUFF32X4 $0xdd, Z20, Z30, Z20
-	VSHUFF32X4 $0x88, Z26, Z31, Z30
-	VSHUFF32X4 $0xdd, Z26, Z31, Z26
-	VSHUFF32X4 $0x88, Z27, Z19, Z31
-	VSHUFF32X4 $0xdd, Z27, Z19, Z19
-	VSHUFF32X4 $0x88, Z29, Z21, Z27
-	VSHUFF32X4 $0xdd, Z29, Z21, Z21
-	VSHUFF32X4 $0x88, Z22, Z18, Z29
-	VSHUFF32X4 $0xdd, Z22, Z18, Z18
-	VSHUFF32X4 $0x88, Z23, Z16, Z22
-	VSHUFF32X4 $0xdd, Z23, Z16, Z16
-	VSHUFF32X4 $0x88, Z25, Z17, Z23
-	VSHUFF32X4 $0xdd, Z25, Z17, Z17
-	VSHUFF32X4 $0x88, Z24, Z0, Z25
-	VSHUFF32X4 $0xdd, Z24, Z0, Z0
-	VMOVUPS    Z28, (AX)
+	VUNPCKLPS  Z3, Z2, Z1
+	VUNPCKHPS  Z3, Z2, Z2
+	VUNPCKLPS  Z5, Z4, Z3
+	VUNPCKHPS  Z5, Z4, Z4
+	VUNPCKLPS  Z7, Z6, Z5
+	VUNPCKHPS  Z7, Z6, Z6
+	VUNPCKLPS  Z9, Z8, Z7
+	VUNPCKHPS  Z9, Z8, Z8
+	VUNPCKLPS  Z11, Z10, Z9
+	VUNPCKHPS  Z11, Z10, Z10
+	VUNPCKLPS  Z13, Z12, Z11
+	VUNPCKHPS  Z13, Z12, Z12
+	VUNPCKLPS  Z15, Z14, Z13
+	VUNPCKHPS  Z15, Z14, Z14
+	VUNPCKLPD  Z1, Z16, Z15
+	VUNPCKHPD  Z1, Z16, Z1
+	VUNPCKLPD  Z2, Z0, Z16
+	VUNPCKHPD  Z2, Z0, Z0
+	VUNPCKLPD  Z5, Z3, Z2
+	VUNPCKHPD  Z5, Z3, Z3
+	VUNPCKLPD  Z6, Z4, Z5
+	VUNPCKHPD  Z6, Z4, Z4
+	VUNPCKLPD  Z9, Z7, Z6
+	VUNPCKHPD  Z9, Z7, Z7
+	VUNPCKLPD  Z10, Z8, Z9
+	VUNPCKHPD  Z10, Z8, Z8
+	VUNPCKLPD  Z13, Z11, Z10
+	VUNPCKHPD  Z13, Z11, Z11
+	VUNPCKLPD  Z14, Z12, Z13
+	VUNPCKHPD  Z14, Z12, Z12
+	VSHUFF32X4 $0x88, Z2, Z15, Z14
+	VSHUFF32X4 $0xdd, Z2, Z15, Z2
+	VSHUFF32X4 $0x88, Z3, Z1, Z15
+	VSHUFF32X4 $0xdd, Z3, Z1, Z1
+	VSHUFF32X4 $0x88, Z5, Z16, Z3
+	VSHUFF32X4 $0xdd, Z5, Z16, Z5
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VSHUFF32X4 $0x88, Z10, Z6, Z4
+	VSHUFF32X4 $0xdd, Z10, Z6, Z6
+	VSHUFF32X4 $0x88, Z11, Z7, Z10
+	VSHUFF32X4 $0xdd, Z11, Z7, Z7
+	VSHUFF32X4 $0x88, Z13, Z9, Z11
+	VSHUFF32X4 $0xdd, Z13, Z9, Z9
+	VSHUFF32X4 $0x88, Z12, Z8, Z13
+	VSHUFF32X4 $0xdd, Z12, Z8, Z8
+	VSHUFF32X4 $0x88, Z4, Z14, Z12
+	VSHUFF32X4 $0xdd, Z4, Z14, Z4
+	VSHUFF32X4 $0x88, Z10, Z15, Z14
+	VSHUFF32X4 $0xdd, Z10, Z15, Z10
+	VSHUFF32X4 $0x88, Z11, Z3, Z15
+	VSHUFF32X4 $0xdd, Z11, Z3, Z3
+	VSHUFF32X4 $0x88, Z13, Z16, Z11
+	VSHUFF32X4 $0xdd, Z13, Z16, Z13
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z2
+	VSHUFF32X4 $0x88, Z7, Z1, Z6
+	VSHUFF32X4 $0xdd, Z7, Z1, Z1
+	VSHUFF32X4 $0x88, Z9, Z5, Z7
+	VSHUFF32X4 $0xdd, Z9, Z5, Z5
+	VSHUFF32X4 $0x88, Z8, Z0, Z9
+	VSHUFF32X4 $0xdd, Z8, Z0, Z0
+	VMOVUPS    Z12, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Z30, (AX)
+	VMOVUPS    Z14, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Z31, (AX)
+	VMOVUPS    Z15, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Z27, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z29, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z22, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z23, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z25, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z20, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z26, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z19, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z21, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z18, (AX)
+	VMOVUPS    Z11, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
@@ -5560,7 +8288,43 @@ loaded:
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Z17, (AX)
+	VMOVUPS    Z6, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z7, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z9, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z4, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z10, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z3, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z13, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z2, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z1, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z5, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
@@ -5579,7 +8343,7 @@ done:
 	RET
 
 // func avx512F64Tile1x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile1x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5597,7 +8361,7 @@ TEXT ·avx512F64Tile1x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
+	VXORPS     Z0, Z0, Z0
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -5629,7 +8393,7 @@ store:
 	RET
 
 // func avx512F64Tile2x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile2x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5649,8 +8413,8 @@ TEXT ·avx512F64Tile2x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -5689,7 +8453,7 @@ store:
 	RET
 
 // func avx512F64Tile3x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile3x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5711,9 +8475,9 @@ TEXT ·avx512F64Tile3x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -5759,7 +8523,7 @@ store:
 	RET
 
 // func avx512F64Tile4x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile4x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5783,10 +8547,10 @@ TEXT ·avx512F64Tile4x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -5839,7 +8603,7 @@ store:
 	RET
 
 // func avx512F64Tile5x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile5x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5866,11 +8630,11 @@ TEXT ·avx512F64Tile5x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -5931,7 +8695,7 @@ store:
 	RET
 
 // func avx512F64Tile6x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile6x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -5960,12 +8724,12 @@ TEXT ·avx512F64Tile6x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -6033,7 +8797,7 @@ store:
 	RET
 
 // func avx512F64Tile7x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile7x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6064,13 +8828,13 @@ TEXT ·avx512F64Tile7x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -6145,7 +8909,7 @@ store:
 	RET
 
 // func avx512F64Tile8x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile8x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6178,14 +8942,14 @@ TEXT ·avx512F64Tile8x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -6267,7 +9031,7 @@ store:
 	RET
 
 // func avx512F64Tile9x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile9x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6303,15 +9067,15 @@ TEXT ·avx512F64Tile9x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -6401,7 +9165,7 @@ store:
 	RET
 
 // func avx512F64Tile10x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile10x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6439,16 +9203,16 @@ TEXT ·avx512F64Tile10x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -6545,7 +9309,7 @@ store:
 	RET
 
 // func avx512F64Tile11x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile11x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6585,17 +9349,17 @@ TEXT ·avx512F64Tile11x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -6699,7 +9463,7 @@ store:
 	RET
 
 // func avx512F64Tile12x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile12x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6741,18 +9505,18 @@ TEXT ·avx512F64Tile12x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -6863,7 +9627,7 @@ store:
 	RET
 
 // func avx512F64Tile13x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile13x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -6908,19 +9672,19 @@ TEXT ·avx512F64Tile13x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -7039,7 +9803,7 @@ store:
 	RET
 
 // func avx512F64Tile14x1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile14x1(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7086,20 +9850,20 @@ TEXT ·avx512F64Tile14x1(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -7225,7 +9989,7 @@ store:
 	RET
 
 // func avx512F64Tile1x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile1x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7244,8 +10008,8 @@ TEXT ·avx512F64Tile1x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -7283,7 +10047,7 @@ store:
 	RET
 
 // func avx512F64Tile2x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile2x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7305,10 +10069,10 @@ TEXT ·avx512F64Tile2x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -7357,7 +10121,7 @@ store:
 	RET
 
 // func avx512F64Tile3x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile3x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7382,12 +10146,12 @@ TEXT ·avx512F64Tile3x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -7447,7 +10211,7 @@ store:
 	RET
 
 // func avx512F64Tile4x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile4x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7475,14 +10239,14 @@ TEXT ·avx512F64Tile4x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -7553,7 +10317,7 @@ store:
 	RET
 
 // func avx512F64Tile5x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile5x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7585,16 +10349,16 @@ TEXT ·avx512F64Tile5x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -7677,7 +10441,7 @@ store:
 	RET
 
 // func avx512F64Tile6x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile6x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7712,18 +10476,18 @@ TEXT ·avx512F64Tile6x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -7817,7 +10581,7 @@ store:
 	RET
 
 // func avx512F64Tile7x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile7x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -7855,20 +10619,20 @@ TEXT ·avx512F64Tile7x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -7973,7 +10737,7 @@ store:
 	RET
 
 // func avx512F64Tile8x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile8x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -8014,22 +10778,22 @@ TEXT ·avx512F64Tile8x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -8145,7 +10909,7 @@ store:
 	RET
 
 // func avx512F64Tile9x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile9x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -8190,24 +10954,24 @@ TEXT ·avx512F64Tile9x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -8335,7 +11099,7 @@ store:
 	RET
 
 // func avx512F64Tile10x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile10x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -8383,26 +11147,26 @@ TEXT ·avx512F64Tile10x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -8541,7 +11305,7 @@ store:
 	RET
 
 // func avx512F64Tile11x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile11x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -8592,28 +11356,28 @@ TEXT ·avx512F64Tile11x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -8763,7 +11527,7 @@ store:
 	RET
 
 // func avx512F64Tile12x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile12x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -8817,30 +11581,30 @@ TEXT ·avx512F64Tile12x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R10
 	MOVQ       ahead+80(FP), R11
 	MOVQ       step+88(FP), R12
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R13
 	MOVQ       $-1, R14
 	BZHIQ      R13, R14, R14
@@ -9001,7 +11765,7 @@ store:
 	RET
 
 // func avx512F64Tile13x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile13x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9059,32 +11823,32 @@ TEXT ·avx512F64Tile13x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	VPXORD     Z24, Z24, Z24
-	VPXORD     Z25, Z25, Z25
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	VXORPS     Z24, Z24, Z24
+	VXORPS     Z25, Z25, Z25
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -9257,7 +12021,7 @@ store:
 	RET
 
 // func avx512F64Tile14x2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile14x2(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9318,34 +12082,34 @@ TEXT ·avx512F64Tile14x2(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R11
 	MOVQ       ahead+80(FP), R12
 	MOVQ       step+88(FP), R13
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	VPXORD     Z24, Z24, Z24
-	VPXORD     Z25, Z25, Z25
-	VPXORD     Z26, Z26, Z26
-	VPXORD     Z27, Z27, Z27
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	VXORPS     Z24, Z24, Z24
+	VXORPS     Z25, Z25, Z25
+	VXORPS     Z26, Z26, Z26
+	VXORPS     Z27, Z27, Z27
 	MOVQ       lanes+64(FP), R14
 	MOVQ       $-1, R15
 	BZHIQ      R14, R15, R15
@@ -9529,7 +12293,7 @@ store:
 	RET
 
 // func avx512F64Tile1x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile1x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9550,10 +12314,10 @@ TEXT ·avx512F64Tile1x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -9603,7 +12367,7 @@ store:
 	RET
 
 // func avx512F64Tile2x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile2x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9629,14 +12393,14 @@ TEXT ·avx512F64Tile2x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -9705,7 +12469,7 @@ store:
 	RET
 
 // func avx512F64Tile3x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile3x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9736,18 +12500,18 @@ TEXT ·avx512F64Tile3x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -9835,7 +12599,7 @@ store:
 	RET
 
 // func avx512F64Tile4x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile4x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -9871,22 +12635,22 @@ TEXT ·avx512F64Tile4x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R8
 	MOVQ       ahead+80(FP), R9
 	MOVQ       step+88(FP), R10
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R12
@@ -9993,7 +12757,7 @@ store:
 	RET
 
 // func avx512F64Tile5x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile5x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -10035,26 +12799,26 @@ TEXT ·avx512F64Tile5x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -10181,7 +12945,7 @@ store:
 	RET
 
 // func avx512F64Tile6x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile6x4(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -10228,30 +12992,30 @@ TEXT ·avx512F64Tile6x4(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, R9
 	MOVQ       ahead+80(FP), R10
 	MOVQ       step+88(FP), R11
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
@@ -10397,7 +13161,7 @@ store:
 	RET
 
 // func avx512F64Tile1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile1x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -10422,14 +13186,14 @@ TEXT ·avx512F64Tile1x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, SI
 	MOVQ       ahead+80(FP), DI
 	MOVQ       step+88(FP), R8
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
 	MOVQ       lanes+64(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R10
@@ -10503,7 +13267,7 @@ store:
 	RET
 
 // func avx512F64Tile2x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile2x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -10537,22 +13301,22 @@ TEXT ·avx512F64Tile2x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -10661,7 +13425,7 @@ store:
 	RET
 
 // func avx512F64Tile3x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·avx512F64Tile3x8(SB), NOSPLIT, $0-96
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
@@ -10704,30 +13468,30 @@ TEXT ·avx512F64Tile3x8(SB), NOSPLIT, $0-96
 	SHLQ       $0x03, DI
 	MOVQ       ahead+80(FP), R8
 	MOVQ       step+88(FP), R9
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
 	MOVQ       lanes+64(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
@@ -10870,6 +13634,1586 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx512F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   rowB+48(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   k+56(FP), R8
+	VXORPS Z0, Z0, Z0
+
+square:
+	MOVQ       $0x00000008, R9
+	CMPQ       R8, R9
+	CMOVQLT    R8, R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVW      R10, K1
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VMOVUPD.Z  (CX), K1, Z1
+	PREFETCHT0 512(CX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (CX)(DX*1), K1, Z2
+	PREFETCHT0 512(CX)(DX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (CX)(DX*2), K1, Z3
+	PREFETCHT0 512(CX)(DX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (CX)(BX*1), K1, Z4
+	PREFETCHT0 512(CX)(BX*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (SI), K1, Z5
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DX*1), K1, Z6
+	PREFETCHT0 512(SI)(DX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DX*2), K1, Z7
+	PREFETCHT0 512(SI)(DX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(BX*1), K1, Z8
+	PREFETCHT0 512(SI)(BX*1)
+
+loaded:
+	VUNPCKLPD        Z2, Z1, Z9
+	VUNPCKHPD        Z2, Z1, Z1
+	VUNPCKLPD        Z4, Z3, Z2
+	VUNPCKHPD        Z4, Z3, Z3
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VUNPCKLPD        Z8, Z7, Z6
+	VUNPCKHPD        Z8, Z7, Z7
+	VSHUFF32X4       $0x88, Z2, Z9, Z8
+	VSHUFF32X4       $0xdd, Z2, Z9, Z2
+	VSHUFF32X4       $0x88, Z3, Z1, Z9
+	VSHUFF32X4       $0xdd, Z3, Z1, Z1
+	VSHUFF32X4       $0x88, Z6, Z4, Z3
+	VSHUFF32X4       $0xdd, Z6, Z4, Z4
+	VSHUFF32X4       $0x88, Z7, Z5, Z6
+	VSHUFF32X4       $0xdd, Z7, Z5, Z5
+	VSHUFF32X4       $0x88, Z3, Z8, Z7
+	VSHUFF32X4       $0xdd, Z3, Z8, Z3
+	VSHUFF32X4       $0x88, Z6, Z9, Z8
+	VSHUFF32X4       $0xdd, Z6, Z9, Z6
+	VSHUFF32X4       $0x88, Z4, Z2, Z9
+	VSHUFF32X4       $0xdd, Z4, Z2, Z2
+	VSHUFF32X4       $0x88, Z5, Z1, Z4
+	VSHUFF32X4       $0xdd, Z5, Z1, Z1
+	VFMADD231PD.BCST (AX), Z7, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z4, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z3, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z6, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z2, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	VFMADD231PD.BCST (AX), Z1, Z0
+	ADDQ             DI, AX
+	DECQ             R8
+	JZ               done
+	ADDQ             $+64, CX
+	ADDQ             $+64, SI
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), CL
+	TESTB     CL, CL
+	JZ        store
+	MOVQ      AX, CX
+	VMOVUPD.Z (CX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   k+56(FP), R9
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+square:
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VMOVUPD.Z  (DX), K1, Z2
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*1), K1, Z3
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*2), K1, Z4
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(SI*1), K1, Z5
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (DI), K1, Z6
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(BX*1), K1, Z7
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(BX*2), K1, Z8
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(SI*1), K1, Z9
+	PREFETCHT0 512(DI)(SI*1)
+
+loaded:
+	VUNPCKLPD        Z3, Z2, Z10
+	VUNPCKHPD        Z3, Z2, Z2
+	VUNPCKLPD        Z5, Z4, Z3
+	VUNPCKHPD        Z5, Z4, Z4
+	VUNPCKLPD        Z7, Z6, Z5
+	VUNPCKHPD        Z7, Z6, Z6
+	VUNPCKLPD        Z9, Z8, Z7
+	VUNPCKHPD        Z9, Z8, Z8
+	VSHUFF32X4       $0x88, Z3, Z10, Z9
+	VSHUFF32X4       $0xdd, Z3, Z10, Z3
+	VSHUFF32X4       $0x88, Z4, Z2, Z10
+	VSHUFF32X4       $0xdd, Z4, Z2, Z2
+	VSHUFF32X4       $0x88, Z7, Z5, Z4
+	VSHUFF32X4       $0xdd, Z7, Z5, Z5
+	VSHUFF32X4       $0x88, Z8, Z6, Z7
+	VSHUFF32X4       $0xdd, Z8, Z6, Z6
+	VSHUFF32X4       $0x88, Z4, Z9, Z8
+	VSHUFF32X4       $0xdd, Z4, Z9, Z4
+	VSHUFF32X4       $0x88, Z7, Z10, Z9
+	VSHUFF32X4       $0xdd, Z7, Z10, Z7
+	VSHUFF32X4       $0x88, Z5, Z3, Z10
+	VSHUFF32X4       $0xdd, Z5, Z3, Z3
+	VSHUFF32X4       $0x88, Z6, Z2, Z5
+	VSHUFF32X4       $0xdd, Z6, Z2, Z2
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z5, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z5, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z4, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z4, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z7, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z7, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z3, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z3, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z2, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z2, Z1
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	ADDQ             $+64, DX
+	ADDQ             $+64, DI
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   rowB+48(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (DX)(BX*4), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   k+56(FP), R9
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+square:
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VMOVUPD.Z  (DX), K1, Z3
+	PREFETCHT0 512(DX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*1), K1, Z4
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*2), K1, Z5
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(SI*1), K1, Z6
+	PREFETCHT0 512(DX)(SI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (DI), K1, Z7
+	PREFETCHT0 512(DI)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(BX*1), K1, Z8
+	PREFETCHT0 512(DI)(BX*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(BX*2), K1, Z9
+	PREFETCHT0 512(DI)(BX*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (DI)(SI*1), K1, Z10
+	PREFETCHT0 512(DI)(SI*1)
+
+loaded:
+	VUNPCKLPD        Z4, Z3, Z11
+	VUNPCKHPD        Z4, Z3, Z3
+	VUNPCKLPD        Z6, Z5, Z4
+	VUNPCKHPD        Z6, Z5, Z5
+	VUNPCKLPD        Z8, Z7, Z6
+	VUNPCKHPD        Z8, Z7, Z7
+	VUNPCKLPD        Z10, Z9, Z8
+	VUNPCKHPD        Z10, Z9, Z9
+	VSHUFF32X4       $0x88, Z4, Z11, Z10
+	VSHUFF32X4       $0xdd, Z4, Z11, Z4
+	VSHUFF32X4       $0x88, Z5, Z3, Z11
+	VSHUFF32X4       $0xdd, Z5, Z3, Z3
+	VSHUFF32X4       $0x88, Z8, Z6, Z5
+	VSHUFF32X4       $0xdd, Z8, Z6, Z6
+	VSHUFF32X4       $0x88, Z9, Z7, Z8
+	VSHUFF32X4       $0xdd, Z9, Z7, Z7
+	VSHUFF32X4       $0x88, Z5, Z10, Z9
+	VSHUFF32X4       $0xdd, Z5, Z10, Z5
+	VSHUFF32X4       $0x88, Z8, Z11, Z10
+	VSHUFF32X4       $0xdd, Z8, Z11, Z8
+	VSHUFF32X4       $0x88, Z6, Z4, Z11
+	VSHUFF32X4       $0xdd, Z6, Z4, Z4
+	VSHUFF32X4       $0x88, Z7, Z3, Z6
+	VSHUFF32X4       $0xdd, Z7, Z3, Z3
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z9, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z10, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z11, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z11, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z6, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z6, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z5, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z5, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z8, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z4, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z4, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z4, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	VFMADD231PD.BCST (AX), Z3, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z3, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z3, Z2
+	ADDQ             R8, AX
+	DECQ             R9
+	JZ               done
+	ADDQ             $+64, DX
+	ADDQ             $+64, DI
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z2, Z2
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x03, SI
+	LEAQ   (SI)(SI*2), DI
+	LEAQ   (BX)(SI*4), R8
+	MOVQ   colA+32(FP), R9
+	SHLQ   $0x03, R9
+	MOVQ   k+56(FP), R10
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+square:
+	MOVQ       $0x00000008, R11
+	CMPQ       R10, R11
+	CMOVQLT    R10, R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VMOVUPD.Z  (BX), K1, Z4
+	PREFETCHT0 512(BX)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (BX)(SI*1), K1, Z5
+	PREFETCHT0 512(BX)(SI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (BX)(SI*2), K1, Z6
+	PREFETCHT0 512(BX)(SI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (BX)(DI*1), K1, Z7
+	PREFETCHT0 512(BX)(DI*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R8), K1, Z8
+	PREFETCHT0 512(R8)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R8)(SI*1), K1, Z9
+	PREFETCHT0 512(R8)(SI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R8)(SI*2), K1, Z10
+	PREFETCHT0 512(R8)(SI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R8)(DI*1), K1, Z11
+	PREFETCHT0 512(R8)(DI*1)
+
+loaded:
+	VUNPCKLPD        Z5, Z4, Z12
+	VUNPCKHPD        Z5, Z4, Z4
+	VUNPCKLPD        Z7, Z6, Z5
+	VUNPCKHPD        Z7, Z6, Z6
+	VUNPCKLPD        Z9, Z8, Z7
+	VUNPCKHPD        Z9, Z8, Z8
+	VUNPCKLPD        Z11, Z10, Z9
+	VUNPCKHPD        Z11, Z10, Z10
+	VSHUFF32X4       $0x88, Z5, Z12, Z11
+	VSHUFF32X4       $0xdd, Z5, Z12, Z5
+	VSHUFF32X4       $0x88, Z6, Z4, Z12
+	VSHUFF32X4       $0xdd, Z6, Z4, Z4
+	VSHUFF32X4       $0x88, Z9, Z7, Z6
+	VSHUFF32X4       $0xdd, Z9, Z7, Z7
+	VSHUFF32X4       $0x88, Z10, Z8, Z9
+	VSHUFF32X4       $0xdd, Z10, Z8, Z8
+	VSHUFF32X4       $0x88, Z6, Z11, Z10
+	VSHUFF32X4       $0xdd, Z6, Z11, Z6
+	VSHUFF32X4       $0x88, Z9, Z12, Z11
+	VSHUFF32X4       $0xdd, Z9, Z12, Z9
+	VSHUFF32X4       $0x88, Z7, Z5, Z12
+	VSHUFF32X4       $0xdd, Z7, Z5, Z5
+	VSHUFF32X4       $0x88, Z8, Z4, Z7
+	VSHUFF32X4       $0xdd, Z8, Z4, Z4
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z10, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z11, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z11, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z12, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z12, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z7, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z7, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z6, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z6, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z9, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z5, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z5, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z5, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	VFMADD231PD.BCST (AX), Z4, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z4, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z4, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z4, Z3
+	ADDQ             R9, AX
+	DECQ             R10
+	JZ               done
+	ADDQ             $+64, BX
+	ADDQ             $+64, R8
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned5(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x03, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+square:
+	MOVQ       $0x00000008, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VMOVUPD.Z  (SI), K1, Z5
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*1), K1, Z6
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*2), K1, Z7
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(R8*1), K1, Z8
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R9), K1, Z9
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*1), K1, Z10
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*2), K1, Z11
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(R8*1), K1, Z12
+	PREFETCHT0 512(R9)(R8*1)
+
+loaded:
+	VUNPCKLPD        Z6, Z5, Z13
+	VUNPCKHPD        Z6, Z5, Z5
+	VUNPCKLPD        Z8, Z7, Z6
+	VUNPCKHPD        Z8, Z7, Z7
+	VUNPCKLPD        Z10, Z9, Z8
+	VUNPCKHPD        Z10, Z9, Z9
+	VUNPCKLPD        Z12, Z11, Z10
+	VUNPCKHPD        Z12, Z11, Z11
+	VSHUFF32X4       $0x88, Z6, Z13, Z12
+	VSHUFF32X4       $0xdd, Z6, Z13, Z6
+	VSHUFF32X4       $0x88, Z7, Z5, Z13
+	VSHUFF32X4       $0xdd, Z7, Z5, Z5
+	VSHUFF32X4       $0x88, Z10, Z8, Z7
+	VSHUFF32X4       $0xdd, Z10, Z8, Z8
+	VSHUFF32X4       $0x88, Z11, Z9, Z10
+	VSHUFF32X4       $0xdd, Z11, Z9, Z9
+	VSHUFF32X4       $0x88, Z7, Z12, Z11
+	VSHUFF32X4       $0xdd, Z7, Z12, Z7
+	VSHUFF32X4       $0x88, Z10, Z13, Z12
+	VSHUFF32X4       $0xdd, Z10, Z13, Z10
+	VSHUFF32X4       $0x88, Z8, Z6, Z13
+	VSHUFF32X4       $0xdd, Z8, Z6, Z6
+	VSHUFF32X4       $0x88, Z9, Z5, Z8
+	VSHUFF32X4       $0xdd, Z9, Z5, Z5
+	VFMADD231PD.BCST (AX), Z11, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PD.BCST (BX), Z11, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z12, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z13, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PD.BCST (BX), Z13, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z7, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PD.BCST (BX), Z7, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z6, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z6, Z3
+	VFMADD231PD.BCST (BX), Z6, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z5, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z5, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z5, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z5, Z3
+	VFMADD231PD.BCST (BX), Z5, Z4
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z4, Z4
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned6(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x03, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+square:
+	MOVQ       $0x00000008, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VMOVUPD.Z  (SI), K1, Z6
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*1), K1, Z7
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*2), K1, Z8
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(R8*1), K1, Z9
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R9), K1, Z10
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*1), K1, Z11
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*2), K1, Z12
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(R8*1), K1, Z13
+	PREFETCHT0 512(R9)(R8*1)
+
+loaded:
+	VUNPCKLPD        Z7, Z6, Z14
+	VUNPCKHPD        Z7, Z6, Z6
+	VUNPCKLPD        Z9, Z8, Z7
+	VUNPCKHPD        Z9, Z8, Z8
+	VUNPCKLPD        Z11, Z10, Z9
+	VUNPCKHPD        Z11, Z10, Z10
+	VUNPCKLPD        Z13, Z12, Z11
+	VUNPCKHPD        Z13, Z12, Z12
+	VSHUFF32X4       $0x88, Z7, Z14, Z13
+	VSHUFF32X4       $0xdd, Z7, Z14, Z7
+	VSHUFF32X4       $0x88, Z8, Z6, Z14
+	VSHUFF32X4       $0xdd, Z8, Z6, Z6
+	VSHUFF32X4       $0x88, Z11, Z9, Z8
+	VSHUFF32X4       $0xdd, Z11, Z9, Z9
+	VSHUFF32X4       $0x88, Z12, Z10, Z11
+	VSHUFF32X4       $0xdd, Z12, Z10, Z10
+	VSHUFF32X4       $0x88, Z8, Z13, Z12
+	VSHUFF32X4       $0xdd, Z8, Z13, Z8
+	VSHUFF32X4       $0x88, Z11, Z14, Z13
+	VSHUFF32X4       $0xdd, Z11, Z14, Z11
+	VSHUFF32X4       $0x88, Z9, Z7, Z14
+	VSHUFF32X4       $0xdd, Z9, Z7, Z7
+	VSHUFF32X4       $0x88, Z10, Z6, Z9
+	VSHUFF32X4       $0xdd, Z10, Z6, Z6
+	VFMADD231PD.BCST (AX), Z12, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z12, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z13, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PD.BCST (BX), Z13, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z13, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z14, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z14, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PD.BCST (BX), Z9, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z9, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z8, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z11, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PD.BCST (BX), Z11, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z11, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z7, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PD.BCST (BX), Z7, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z7, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z6, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z6, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z6, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z6, Z3
+	VFMADD231PD.BCST (BX), Z6, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z6, Z5
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned7(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned7(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x03, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+
+square:
+	MOVQ       $0x00000008, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VMOVUPD.Z  (SI), K1, Z7
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*1), K1, Z8
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*2), K1, Z9
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(R8*1), K1, Z10
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R9), K1, Z11
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*1), K1, Z12
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*2), K1, Z13
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(R8*1), K1, Z14
+	PREFETCHT0 512(R9)(R8*1)
+
+loaded:
+	VUNPCKLPD        Z8, Z7, Z15
+	VUNPCKHPD        Z8, Z7, Z7
+	VUNPCKLPD        Z10, Z9, Z8
+	VUNPCKHPD        Z10, Z9, Z9
+	VUNPCKLPD        Z12, Z11, Z10
+	VUNPCKHPD        Z12, Z11, Z11
+	VUNPCKLPD        Z14, Z13, Z12
+	VUNPCKHPD        Z14, Z13, Z13
+	VSHUFF32X4       $0x88, Z8, Z15, Z14
+	VSHUFF32X4       $0xdd, Z8, Z15, Z8
+	VSHUFF32X4       $0x88, Z9, Z7, Z15
+	VSHUFF32X4       $0xdd, Z9, Z7, Z7
+	VSHUFF32X4       $0x88, Z12, Z10, Z9
+	VSHUFF32X4       $0xdd, Z12, Z10, Z10
+	VSHUFF32X4       $0x88, Z13, Z11, Z12
+	VSHUFF32X4       $0xdd, Z13, Z11, Z11
+	VSHUFF32X4       $0x88, Z9, Z14, Z13
+	VSHUFF32X4       $0xdd, Z9, Z14, Z9
+	VSHUFF32X4       $0x88, Z12, Z15, Z14
+	VSHUFF32X4       $0xdd, Z12, Z15, Z12
+	VSHUFF32X4       $0x88, Z10, Z8, Z15
+	VSHUFF32X4       $0xdd, Z10, Z8, Z8
+	VSHUFF32X4       $0x88, Z11, Z7, Z10
+	VSHUFF32X4       $0xdd, Z11, Z7, Z7
+	VFMADD231PD.BCST (AX), Z13, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PD.BCST (BX), Z13, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z13, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z13, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z14, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z14, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z14, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z15, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z15, Z3
+	VFMADD231PD.BCST (BX), Z15, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z15, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z15, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z10, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z10, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PD.BCST (BX), Z9, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z9, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z9, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z12, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z12, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z12, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z12, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z12, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z12, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z8, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z8, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z7, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z7, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z7, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z7, Z3
+	VFMADD231PD.BCST (BX), Z7, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z7, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z7, Z6
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z5, Z5
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z6, Z6
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Turned8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512F64Turned8(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	LEAQ   (SI)(DI*4), R9
+	MOVQ   colA+32(FP), R10
+	SHLQ   $0x03, R10
+	MOVQ   k+56(FP), R11
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+square:
+	MOVQ       $0x00000008, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VMOVUPD.Z  (SI), K1, Z8
+	PREFETCHT0 512(SI)
+	CMPQ       lanes+64(FP), $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*1), K1, Z9
+	PREFETCHT0 512(SI)(DI*1)
+	CMPQ       lanes+64(FP), $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(DI*2), K1, Z10
+	PREFETCHT0 512(SI)(DI*2)
+	CMPQ       lanes+64(FP), $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (SI)(R8*1), K1, Z11
+	PREFETCHT0 512(SI)(R8*1)
+	CMPQ       lanes+64(FP), $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R9), K1, Z12
+	PREFETCHT0 512(R9)
+	CMPQ       lanes+64(FP), $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*1), K1, Z13
+	PREFETCHT0 512(R9)(DI*1)
+	CMPQ       lanes+64(FP), $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(DI*2), K1, Z14
+	PREFETCHT0 512(R9)(DI*2)
+	CMPQ       lanes+64(FP), $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(R8*1), K1, Z15
+	PREFETCHT0 512(R9)(R8*1)
+
+loaded:
+	VUNPCKLPD        Z9, Z8, Z16
+	VUNPCKHPD        Z9, Z8, Z8
+	VUNPCKLPD        Z11, Z10, Z9
+	VUNPCKHPD        Z11, Z10, Z10
+	VUNPCKLPD        Z13, Z12, Z11
+	VUNPCKHPD        Z13, Z12, Z12
+	VUNPCKLPD        Z15, Z14, Z13
+	VUNPCKHPD        Z15, Z14, Z14
+	VSHUFF32X4       $0x88, Z9, Z16, Z15
+	VSHUFF32X4       $0xdd, Z9, Z16, Z9
+	VSHUFF32X4       $0x88, Z10, Z8, Z16
+	VSHUFF32X4       $0xdd, Z10, Z8, Z8
+	VSHUFF32X4       $0x88, Z13, Z11, Z10
+	VSHUFF32X4       $0xdd, Z13, Z11, Z11
+	VSHUFF32X4       $0x88, Z14, Z12, Z13
+	VSHUFF32X4       $0xdd, Z14, Z12, Z12
+	VSHUFF32X4       $0x88, Z10, Z15, Z14
+	VSHUFF32X4       $0xdd, Z10, Z15, Z10
+	VSHUFF32X4       $0x88, Z13, Z16, Z15
+	VSHUFF32X4       $0xdd, Z13, Z16, Z13
+	VSHUFF32X4       $0x88, Z11, Z9, Z16
+	VSHUFF32X4       $0xdd, Z11, Z9, Z9
+	VSHUFF32X4       $0x88, Z12, Z8, Z11
+	VSHUFF32X4       $0xdd, Z12, Z8, Z8
+	VFMADD231PD.BCST (AX), Z14, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z14, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z14, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z14, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z14, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z14, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z14, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z15, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z15, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z15, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z15, Z3
+	VFMADD231PD.BCST (BX), Z15, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z15, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z15, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z15, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z16, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z16, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z16, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z16, Z3
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z16, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z16, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z16, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z11, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z11, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z11, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z11, Z3
+	VFMADD231PD.BCST (BX), Z11, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z11, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z11, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z11, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z10, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z10, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z10, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z10, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z10, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z10, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z10, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z13, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z13, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z13, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z13, Z3
+	VFMADD231PD.BCST (BX), Z13, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z13, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z13, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z13, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z9, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z9, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z9, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z9, Z3
+	VFMADD231PD.BCST (BX), Z9, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z9, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z9, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z9, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	VFMADD231PD.BCST (AX), Z8, Z0
+	VFMADD231PD.BCST (AX)(CX*1), Z8, Z1
+	VFMADD231PD.BCST (AX)(CX*2), Z8, Z2
+	VFMADD231PD.BCST (AX)(DX*1), Z8, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX)(CX*1), Z8, Z5
+	VFMADD231PD.BCST (BX)(CX*2), Z8, Z6
+	VFMADD231PD.BCST (BX)(DX*1), Z8, Z7
+	ADDQ             R10, AX
+	ADDQ             R10, BX
+	DECQ             R11
+	JZ               done
+	ADDQ             $+64, SI
+	ADDQ             $+64, R9
+	JMP              square
+
+done:
+	MOVQ      lanes+64(FP), AX
+	MOVQ      $-1, CX
+	BZHIQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVB      add+72(FP), DL
+	TESTB     DL, DL
+	JZ        store
+	MOVQ      AX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z2, Z2
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z4, Z4
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z6, Z6
+	ADDQ      CX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
+
+store:
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
 // func avx512F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512F64Copy(SB), NOSPLIT, $0-48
@@ -10912,115 +15256,115 @@ enough:
 	RET
 
 // func avx512F64Transpose(dst *float64, width int, src *float64, stride int, n int, rows int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·avx512F64Transpose(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   width+8(FP), CX
-	MOVQ   src+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   rows+40(FP), DI
-	SHLQ   $0x03, CX
-	SHLQ   $0x03, BX
-	LEAQ   (BX)(BX*2), R8
-	LEAQ   (DX)(BX*4), R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+	MOVQ dst+0(FP), AX
+	MOVQ width+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x03, CX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), R8
+	LEAQ (DX)(BX*4), R9
 
 square:
-	MOVQ        $0x00000008, R10
-	CMPQ        DI, R10
-	CMOVQLT     DI, R10
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPD.Z   (DX), K1, Z0
-	PREFETCHNTA 512(DX)
-	CMPQ        SI, $0x01
-	JEQ         loaded
-	VMOVUPD.Z   (DX)(BX*1), K1, Z1
-	PREFETCHNTA 512(DX)(BX*1)
-	CMPQ        SI, $0x02
-	JEQ         loaded
-	VMOVUPD.Z   (DX)(BX*2), K1, Z2
-	PREFETCHNTA 512(DX)(BX*2)
-	CMPQ        SI, $0x03
-	JEQ         loaded
-	VMOVUPD.Z   (DX)(R8*1), K1, Z3
-	PREFETCHNTA 512(DX)(R8*1)
-	CMPQ        SI, $0x04
-	JEQ         loaded
-	VMOVUPD.Z   (R9), K1, Z4
-	PREFETCHNTA 512(R9)
-	CMPQ        SI, $0x05
-	JEQ         loaded
-	VMOVUPD.Z   (R9)(BX*1), K1, Z5
-	PREFETCHNTA 512(R9)(BX*1)
-	CMPQ        SI, $0x06
-	JEQ         loaded
-	VMOVUPD.Z   (R9)(BX*2), K1, Z6
-	PREFETCHNTA 512(R9)(BX*2)
-	CMPQ        SI, $0x07
-	JEQ         loaded
-	VMOVUPD.Z   (R9)(R8*1), K1, Z7
-	PREFETCHNTA 512(R9)(R8*1)
+	MOVQ       $0x00000008, R10
+	CMPQ       DI, R10
+	CMOVQLT    DI, R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VMOVUPD.Z  (DX), K1, Z0
+	PREFETCHT0 512(DX)
+	CMPQ       SI, $0x01
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*1), K1, Z1
+	PREFETCHT0 512(DX)(BX*1)
+	CMPQ       SI, $0x02
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(BX*2), K1, Z2
+	PREFETCHT0 512(DX)(BX*2)
+	CMPQ       SI, $0x03
+	JEQ        loaded
+	VMOVUPD.Z  (DX)(R8*1), K1, Z3
+	PREFETCHT0 512(DX)(R8*1)
+	CMPQ       SI, $0x04
+	JEQ        loaded
+	VMOVUPD.Z  (R9), K1, Z4
+	PREFETCHT0 512(R9)
+	CMPQ       SI, $0x05
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(BX*1), K1, Z5
+	PREFETCHT0 512(R9)(BX*1)
+	CMPQ       SI, $0x06
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(BX*2), K1, Z6
+	PREFETCHT0 512(R9)(BX*2)
+	CMPQ       SI, $0x07
+	JEQ        loaded
+	VMOVUPD.Z  (R9)(R8*1), K1, Z7
+	PREFETCHT0 512(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
-	VUNPCKLPD  Z3, Z2, Z9
-	VUNPCKHPD  Z3, Z2, Z10
-	VUNPCKLPD  Z5, Z4, Z11
-	VUNPCKHPD  Z5, Z4, Z12
-	VUNPCKLPD  Z7, Z6, Z13
-	VUNPCKHPD  Z7, Z6, Z14
-	VSHUFF32X4 $0x88, Z9, Z8, Z15
-	VSHUFF32X4 $0xdd, Z9, Z8, Z8
-	VSHUFF32X4 $0x88, Z10, Z0, Z9
-	VSHUFF32X4 $0xdd, Z10, Z0, Z0
-	VSHUFF32X4 $0x88, Z13, Z11, Z10
-	VSHUFF32X4 $0xdd, Z13, Z11, Z11
-	VSHUFF32X4 $0x88, Z14, Z12, Z13
-	VSHUFF32X4 $0xdd, Z14, Z12, Z12
-	VSHUFF32X4 $0x88, Z10, Z15, Z14
-	VSHUFF32X4 $0xdd, Z10, Z15, Z10
-	VSHUFF32X4 $0x88, Z13, Z9, Z15
-	VSHUFF32X4 $0xdd, Z13, Z9, Z9
-	VSHUFF32X4 $0x88, Z11, Z8, Z13
-	VSHUFF32X4 $0xdd, Z11, Z8, Z8
-	VSHUFF32X4 $0x88, Z12, Z0, Z11
-	VSHUFF32X4 $0xdd, Z12, Z0, Z0
-	VMOVUPS    Z14, (AX)
+	VUNPCKLPD  Z3, Z2, Z1
+	VUNPCKHPD  Z3, Z2, Z2
+	VUNPCKLPD  Z5, Z4, Z3
+	VUNPCKHPD  Z5, Z4, Z4
+	VUNPCKLPD  Z7, Z6, Z5
+	VUNPCKHPD  Z7, Z6, Z6
+	VSHUFF32X4 $0x88, Z1, Z8, Z7
+	VSHUFF32X4 $0xdd, Z1, Z8, Z1
+	VSHUFF32X4 $0x88, Z2, Z0, Z8
+	VSHUFF32X4 $0xdd, Z2, Z0, Z0
+	VSHUFF32X4 $0x88, Z5, Z3, Z2
+	VSHUFF32X4 $0xdd, Z5, Z3, Z3
+	VSHUFF32X4 $0x88, Z6, Z4, Z5
+	VSHUFF32X4 $0xdd, Z6, Z4, Z4
+	VSHUFF32X4 $0x88, Z2, Z7, Z6
+	VSHUFF32X4 $0xdd, Z2, Z7, Z2
+	VSHUFF32X4 $0x88, Z5, Z8, Z7
+	VSHUFF32X4 $0xdd, Z5, Z8, Z5
+	VSHUFF32X4 $0x88, Z3, Z1, Z8
+	VSHUFF32X4 $0xdd, Z3, Z1, Z1
+	VSHUFF32X4 $0x88, Z4, Z0, Z3
+	VSHUFF32X4 $0xdd, Z4, Z0, Z0
+	VMOVUPS    Z6, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
-	VMOVUPS    Z15, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z13, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z11, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z10, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
-	JZ         done
-	VMOVUPS    Z9, (AX)
+	VMOVUPS    Z7, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done
 	VMOVUPS    Z8, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z3, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z2, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z5, (AX)
+	ADDQ       CX, AX
+	DECQ       DI
+	JZ         done
+	VMOVUPS    Z1, (AX)
 	ADDQ       CX, AX
 	DECQ       DI
 	JZ         done

@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
 )
 
 // benchProduct returns a product of matrices that lie by rows, or of those
 // that trans calls T transposed.
 func benchProduct[T dtype.Float](b *testing.B, m, n, k int, trans string) Product[T] {
-	x := Operand[T]{Data: benchData[T](b, m*k), Grid: kernel.Grid{Row: k, Col: 1}}
-	y := Operand[T]{Data: benchData[T](b, k*n), Grid: kernel.Grid{Row: n, Col: 1}}
+	x := Operand[T]{Data: benchData[T](b, m*k), Grid: Grid{Row: k, Col: 1}}
+	y := Operand[T]{Data: benchData[T](b, k*n), Grid: Grid{Row: n, Col: 1}}
 	for _, data := range [][]T{x.Data, y.Data} {
 		for i := range data {
 			data[i] = T(rand.Float32())

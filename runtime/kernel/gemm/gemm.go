@@ -4,17 +4,20 @@ import (
 	"fmt"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/vec"
 )
 
-// An Operand says where a matrix lies: element [i, j] is number
-// Offset + i*Row + j*Col of its elements. They are Data or, for a product of
-// float32, F16 or BF16; the others are nil.
+// A Grid says where the elements of a matrix lie in a slice: element [i, j] at
+// Offset + i*Row + j*Col. Row and Col may be 0 or negative.
+type Grid struct{ Offset, Row, Col int }
+
+// An Operand is a matrix. Its elements are in Data or, for a product of
+// float32, in F16 or BF16; the others are nil.
 type Operand[T dtype.Float] struct {
 	Data []T
 	F16  []dtype.F16
 	BF16 []dtype.BF16
-	kernel.Grid
+	Grid
 }
 
 // A Product is Count matrix products c = a b of [M, K] by [K, N].
@@ -37,7 +40,7 @@ func Multiply[T dtype.Float](w *Workers, p Product[T]) {
 
 // active returns the kernels in use.
 func active[T dtype.Float]() *kernels[T] {
-	f32, f64 := kernelsOf(kernel.Active())
+	f32, f64 := kernelsOf(vec.Active())
 	if ks, ok := any(f32).(*kernels[T]); ok {
 		return ks
 	}
@@ -73,14 +76,20 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 
 // one computes product i.
 func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
+	s := p.shape(ks, i)
+	s.plan(c.size())
+	s.run(c)
+}
+
+// shape returns product i, checked but without a plan.
+func (p *Product[T]) shape(ks *kernels[T], i int) shape[T] {
 	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
 	if p.At != nil {
 		s.a.Offset, s.b.Offset = p.At(i)
 	}
 	s.a.check(s.m, s.k)
 	s.b.check(s.k, s.n)
-	s.plan(c.size())
-	s.run(c)
+	return s
 }
 
 // half reports whether the elements have 16 bits.

@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/vec"
 )
 
 // inOrder is the loop of the package's comment.
@@ -56,16 +58,16 @@ func (o *Operand[T]) number(i, j int) T {
 }
 
 // sets are the sets of instructions of this machine.
-func sets() []kernel.Set {
-	var s []kernel.Set
-	for i := kernel.Portable; i <= kernel.Best(); i++ {
+func sets() []vec.Set {
+	var s []vec.Set
+	for i := vec.Portable; i <= vec.Best(); i++ {
 		s = append(s, i)
 	}
 	return s
 }
 
 // kernelsIn returns the kernels of T in s.
-func kernelsIn[T dtype.Float](s kernel.Set) *kernels[T] {
+func kernelsIn[T dtype.Float](s vec.Set) *kernels[T] {
 	f32, f64 := kernelsOf(s)
 	if ks, ok := any(f32).(*kernels[T]); ok {
 		return ks
@@ -78,7 +80,7 @@ var specials = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), mat
 
 // drawOperand draws a matrix of rows by cols, its elements and how it lies.
 func drawOperand[T dtype.Float](t *rapid.T, name string, rows, cols int, special bool) Operand[T] {
-	g := kernel.Grid{Offset: rapid.IntRange(0, 3).Draw(t, name+" offset")}
+	g := Grid{Offset: rapid.IntRange(0, 3).Draw(t, name+" offset")}
 	gap := rapid.IntRange(0, 3).Draw(t, name+" gap")
 	switch rapid.IntRange(0, 6).Draw(t, name+" layout") {
 	case 0, 1:
@@ -174,4 +176,176 @@ func testOrder[T dtype.Float](t *rapid.T) {
 func TestOrder(t *testing.T) {
 	t.Run("f32", rapid.MakeCheck(testOrder[float32]))
 	t.Run("f64", rapid.MakeCheck(testOrder[float64]))
+}
+
+// layouts are ways in which operands of a product lie: by rows, N, or by
+// columns, T.
+var layouts = []string{"NN", "NT", "TN", "TT"}
+
+// randomProduct returns a product of random matrices that lie as layout says.
+func randomProduct[T dtype.Float](m, n, k int, layout string) *Product[T] {
+	matrix := func(rows, cols int, trans byte) Operand[T] {
+		o := Operand[T]{Data: make([]T, rows*cols), Grid: Grid{Row: cols, Col: 1}}
+		if trans == 'T' {
+			o.Grid = Grid{Row: 1, Col: rows}
+		}
+		for i := range o.Data {
+			o.Data[i] = T(rand.NormFloat64())
+		}
+		return o
+	}
+	return &Product[T]{M: m, N: n, K: k, Count: 1, A: matrix(m, k, layout[0]), B: matrix(k, n, layout[1]), C: poisoned[T](m * n)}
+}
+
+// pathSizes lead down every path: both operands where they lie, one, none; by
+// blocks, by panels, turned; several blocks, groups and parts of each dim.
+var pathSizes = [][3]int{
+	{1, 1, 1}, {1, 1, 700}, {1, 300, 300}, {300, 1, 300}, {5, 7, 3}, {3, 300, 600}, {8, 40, 520}, {12, 100, 300},
+	{300, 3, 300}, {20, 100, 300}, {27, 33, 257}, {40, 40, 40}, {100, 90, 256}, {170, 30, 300}, {350, 35, 257},
+}
+
+func testPaths[T dtype.Float](t *testing.T) {
+	for _, size := range pathSizes {
+		for _, layout := range layouts {
+			p := randomProduct[T](size[0], size[1], size[2], layout)
+			want := inOrder(p)
+			for _, s := range sets() {
+				for _, goroutines := range []int{1, 3} {
+					p.C = poisoned[T](len(want))
+					one := p.shape(kernelsIn[T](s), 0)
+					one.plan(goroutines)
+					one.shared = 1 << 14 // several groups
+					one.run(crew{helpers: goroutines - 1})
+					expect(t, p, s, p.C, want)
+				}
+			}
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	t.Run("f32", testPaths[float32])
+	t.Run("f64", testPaths[float64])
+}
+
+// A batch gives what its products give one by one, whoever computes them.
+func testBatch[T dtype.Float](t *rapid.T) {
+	p := drawProduct[T](t)
+	p.Count = rapid.IntRange(1, 9).Draw(t, "count")
+	stepA, stepB := rapid.IntRange(0, 1).Draw(t, "step of a"), rapid.IntRange(0, 2).Draw(t, "step of b")
+	p.A.grow(p.Count * stepA)
+	p.B.grow(p.Count * stepB)
+	a, b := p.A.Offset, p.B.Offset
+	p.At = func(i int) (int, int) { return a + i*stepA, b + i*stepB }
+	want := inOrder(p)
+	for _, s := range sets() {
+		for helpers := range 3 {
+			p.C = poisoned[T](len(want))
+			p.compute(kernelsIn[T](s), crew{helpers: helpers})
+			expect(t, p, s, p.C, want)
+		}
+	}
+}
+
+// grow adds n elements.
+func (o *Operand[T]) grow(n int) {
+	switch {
+	case o.F16 != nil:
+		o.F16 = append(o.F16, make([]dtype.F16, n)...)
+	case o.BF16 != nil:
+		o.BF16 = append(o.BF16, make([]dtype.BF16, n)...)
+	default:
+		o.Data = append(o.Data, poisoned[T](n)...)
+	}
+}
+
+func TestBatch(t *testing.T) {
+	t.Run("f32", rapid.MakeCheck(testBatch[float32]))
+	t.Run("f64", rapid.MakeCheck(testBatch[float64]))
+}
+
+// The sums are right: near those of gonum, which adds in another order, by the
+// usual bound of k roundings of the sum of sizes.
+func TestAgainstGonum(t *testing.T) {
+	for _, size := range [][3]int{{517, 517, 517}, {1, 2000, 800}, {2000, 3, 800}, {64, 64, 64}} {
+		m, n, k := size[0], size[1], size[2]
+		p := randomProduct[float64](m, n, k, "NN")
+		Multiply(NewWorkers(1), *p)
+		want, sizes := make([]float64, m*n), make([]float64, m*n)
+		gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, p.A.Data, k, p.B.Data, n, 0, want, n)
+		a, b := absolute(p.A.Data), absolute(p.B.Data)
+		gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, k, b, n, 0, sizes, n)
+		near(t, "f64", p.C, want, sizes, float64(k)*0x1p-53)
+
+		q := randomProduct[float32](m, n, k, "NN")
+		copyTo(p.A.Data, q.A.Data)
+		copyTo(p.B.Data, q.B.Data)
+		Multiply(nil, *q)
+		gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, p.A.Data, k, p.B.Data, n, 0, want, n)
+		a, b = absolute(p.A.Data), absolute(p.B.Data)
+		gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, k, b, n, 0, sizes, n)
+		near(t, "f32", q.C, want, sizes, float64(k)*0x1p-24)
+	}
+}
+
+func copyTo(dst []float64, src []float32) {
+	for i, x := range src {
+		dst[i] = float64(x)
+	}
+}
+
+func absolute(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Abs(v)
+	}
+	return y
+}
+
+// near fails unless each of got is as near to want as size times rel.
+func near[T dtype.Float](t *testing.T, name string, got []T, want, size []float64, rel float64) {
+	t.Helper()
+	for i, x := range got {
+		if d := math.Abs(float64(x) - want[i]); !(d <= rel*size[i]) {
+			t.Fatalf("%s: element %d is %v, want %v within %g", name, i, x, want[i], rel*size[i])
+		}
+	}
+}
+
+// Products without elements, and those of no inner steps, which are zeros.
+func TestEmpty(t *testing.T) {
+	for _, size := range [][3]int{{0, 0, 0}, {0, 3, 2}, {3, 0, 2}, {2, 3, 0}} {
+		p := Product[float32]{M: size[0], N: size[1], K: size[2], Count: 2, C: poisoned[float32](2 * size[0] * size[1])}
+		Multiply(nil, p)
+		for i, x := range p.C {
+			if x != 0 {
+				t.Errorf("[%d, %d] by [%d, %d]: element %d is %v, want 0", p.M, p.K, p.K, p.N, i, x)
+			}
+		}
+	}
+}
+
+// What does not fit its slice is a defect of the caller.
+func TestChecks(t *testing.T) {
+	good := func() *Product[float64] { return randomProduct[float64](3, 4, 5, "NN") }
+	for name, spoil := range map[string]func(p *Product[float64]){
+		"a short c":         func(p *Product[float64]) { p.C = p.C[1:] },
+		"a long c":          func(p *Product[float64]) { p.M = 2 },
+		"an a out of range": func(p *Product[float64]) { p.A.Offset = 1 },
+		"a b out of range":  func(p *Product[float64]) { p.B.Row = 5 },
+		"a negative stride": func(p *Product[float64]) { p.B.Row = -1 },
+		"a batch's offset":  func(p *Product[float64]) { p.At = func(int) (int, int) { return 0, -1 } },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			p := good()
+			spoil(p)
+			Multiply(nil, *p)
+		}()
+	}
+	Multiply(nil, *good())
 }

@@ -2,7 +2,7 @@ package gemm
 
 import (
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/vec"
 )
 
 // maxWidth is the greatest width of a tile in vectors.
@@ -73,8 +73,8 @@ func (ks *kernels[T]) widest(rows int) int {
 }
 
 // kernelsOf returns the kernels of float32 and of float64 in s.
-func kernelsOf(s kernel.Set) (*kernels[float32], *kernels[float64]) {
-	if s == kernel.Portable {
+func kernelsOf(s vec.Set) (*kernels[float32], *kernels[float64]) {
+	if s == vec.Portable {
 		return &portableF32, &portableF64
 	}
 	return vectorKernels(s)

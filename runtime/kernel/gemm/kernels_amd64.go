@@ -3,14 +3,14 @@ package gemm
 import (
 	"unsafe"
 
-	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/vec"
 )
 
 //go:generate go -C gen run .
 
 // vectorKernels returns the kernels of s, which has vectors.
-func vectorKernels(s kernel.Set) (*kernels[float32], *kernels[float64]) {
-	if s == kernel.AVX2 {
+func vectorKernels(s vec.Set) (*kernels[float32], *kernels[float64]) {
+	if s == vec.AVX2 {
 		return &avx2F32, &avx2F64
 	}
 	return &avx512F32, &avx512F64

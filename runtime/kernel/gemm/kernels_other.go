@@ -2,9 +2,9 @@
 
 package gemm
 
-import "tpsh/runtime/kernel"
+import "tpsh/runtime/kernel/vec"
 
-// vectorKernels is not called: kernel.Set has nothing but Portable here.
-func vectorKernels(kernel.Set) (*kernels[float32], *kernels[float64]) {
+// vectorKernels is not called: vec.Set has nothing but Portable here.
+func vectorKernels(vec.Set) (*kernels[float32], *kernels[float64]) {
 	return &portableF32, &portableF64
 }

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel"
 )
 
 // blockA returns rows [i, i+rows) and columns [l, l+inner) of a.
@@ -60,7 +59,13 @@ func (s *shape[T]) packPanel(to []T, width int, x Operand[T], n, inner int) {
 			s.transpose(&to[i], width, &x.Data[x.Offset+i*x.Row], x.Row, min(s.lanes, n-i), inner)
 		}
 	default:
-		kernel.Copy(to, kernel.Grid{Row: 1, Col: width}, x.Data, x.Grid, n, inner)
+		for l := range inner {
+			p := x.Offset + l*x.Col
+			for i := range n {
+				to[l*width+i] = x.Data[p]
+				p += x.Row
+			}
+		}
 	}
 }
 
@@ -117,11 +122,11 @@ func (ws *workspace[T]) widened(ks *kernels[T], x Operand[T], rows, cols int) Op
 	} else {
 		widenGrid(wide, x.BF16, x.Grid, rows, cols, ks.widenBF16)
 	}
-	return Operand[T]{Data: wide, Grid: kernel.Grid{Row: cols, Col: 1}}
+	return Operand[T]{Data: wide, Grid: Grid{Row: cols, Col: 1}}
 }
 
 // widenGrid stores the values of x at g in dst [rows, cols].
-func widenGrid[T dtype.Float, H half](dst []T, x []H, g kernel.Grid, rows, cols int, widen func(dst []T, src []H)) {
+func widenGrid[T dtype.Float, H half](dst []T, x []H, g Grid, rows, cols int, widen func(dst []T, src []H)) {
 	for i := range rows {
 		row, p := dst[i*cols:][:cols], g.Offset+i*g.Row
 		if g.Col == 1 {

@@ -53,6 +53,7 @@ type shape[T dtype.Float] struct {
 	width     int // of the widest tiles, in vectors
 	rowBlocks int // the number of parts of the rows
 	colBlocks int // the number of parts of the columns
+	shared    int // how many elements of b are packed at once for all
 }
 
 // plan settles how to go about s with so many goroutines. None of it has an
@@ -76,6 +77,7 @@ func (s *shape[T]) plan(goroutines int) {
 	if s.skinny {
 		s.width = min(s.width, 2)
 	}
+	s.shared = maxShared / size
 	s.colBlocks = 1
 	switch {
 	case goroutines == 1:
@@ -87,14 +89,29 @@ func (s *shape[T]) plan(goroutines int) {
 	}
 }
 
-// ceil returns n/d rounded up.
-func ceil(n, d int) int { return (n + d - 1) / d }
+// needsRoom reports whether something is packed or turned.
+func (s *shape[T]) needsRoom() bool {
+	return !s.directA || !s.directB && !s.turnedB || s.turned && s.m > 1
+}
+
+// ceil returns n/d rounded up, for positive numbers.
+func ceil(n, d int) int {
+	if n <= d { // often, and a division takes long
+		return 1
+	}
+	return (n + d - 1) / d
+}
 
 // elemBytes returns the size of a T.
 func elemBytes[T dtype.Float]() int { return int(unsafe.Sizeof(T(0))) }
 
 // cut returns the bounds of part i of n things in so many parts.
-func cut(n, parts, i int) (lo, hi int) { return i * n / parts, (i + 1) * n / parts }
+func cut(n, parts, i int) (lo, hi int) {
+	if parts == 1 {
+		return 0, n
+	}
+	return i * n / parts, (i + 1) * n / parts
+}
 
 // cutCols is cut of the columns between whole panels.
 func (s *shape[T]) cutCols(i int) (lo, hi int) {

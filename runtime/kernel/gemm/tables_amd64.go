@@ -13,6 +13,7 @@ var avx512F32 = kernels[float32]{
 		4: {avx512F32Tile1x4, avx512F32Tile2x4, avx512F32Tile3x4, avx512F32Tile4x4, avx512F32Tile5x4, avx512F32Tile6x4},
 		8: {avx512F32Tile1x8, avx512F32Tile2x8, avx512F32Tile3x8},
 	},
+	turned:    []tileFunc[float32]{avx512F32Turned1, avx512F32Turned2, avx512F32Turned3, avx512F32Turned4, avx512F32Turned5, avx512F32Turned6, avx512F32Turned7, avx512F32Turned8},
 	copyRows:  avx512F32Copy,
 	transpose: avx512F32Transpose,
 	widenF16:  widenBy(avx512WidenF16, 16, widen[float32, dtype.F16]),
@@ -28,6 +29,7 @@ var avx512F64 = kernels[float64]{
 		4: {avx512F64Tile1x4, avx512F64Tile2x4, avx512F64Tile3x4, avx512F64Tile4x4, avx512F64Tile5x4, avx512F64Tile6x4},
 		8: {avx512F64Tile1x8, avx512F64Tile2x8, avx512F64Tile3x8},
 	},
+	turned:    []tileFunc[float64]{avx512F64Turned1, avx512F64Turned2, avx512F64Turned3, avx512F64Turned4, avx512F64Turned5, avx512F64Turned6, avx512F64Turned7, avx512F64Turned8},
 	copyRows:  avx512F64Copy,
 	transpose: avx512F64Transpose,
 }
@@ -40,6 +42,7 @@ var avx2F32 = kernels[float32]{
 		2: {avx2F32Tile1x2, avx2F32Tile2x2, avx2F32Tile3x2, avx2F32Tile4x2, avx2F32Tile5x2, avx2F32Tile6x2},
 		4: {avx2F32Tile1x4, avx2F32Tile2x4},
 	},
+	turned:    []tileFunc[float32]{avx2F32Turned1, avx2F32Turned2, avx2F32Turned3, avx2F32Turned4},
 	copyRows:  avx2F32Copy,
 	transpose: avx2F32Transpose,
 	widenF16:  widenBy(avx2WidenF16, 8, widen[float32, dtype.F16]),
@@ -54,6 +57,7 @@ var avx2F64 = kernels[float64]{
 		2: {avx2F64Tile1x2, avx2F64Tile2x2, avx2F64Tile3x2, avx2F64Tile4x2, avx2F64Tile5x2, avx2F64Tile6x2},
 		4: {avx2F64Tile1x4, avx2F64Tile2x4},
 	},
+	turned:    []tileFunc[float64]{avx2F64Turned1, avx2F64Turned2, avx2F64Turned3, avx2F64Turned4},
 	copyRows:  avx2F64Copy,
 	transpose: avx2F64Transpose,
 }

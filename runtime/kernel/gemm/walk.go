@@ -12,7 +12,8 @@ func (s *shape[T]) run(c crew) {
 	case s.rowBlocks > 1:
 		s.runShared(c)
 	case s.colBlocks > 1:
-		c.do(s.colBlocks, func(i int) { s.runCols(s.cutCols(i)) })
+		kept := *s // s itself does not escape: most products are small
+		c.do(s.colBlocks, func(i int) { kept.runCols(kept.cutCols(i)) })
 	default:
 		s.runCols(0, s.n)
 	}
@@ -20,8 +21,11 @@ func (s *shape[T]) run(c crew) {
 
 // runCols computes columns [lo, hi) of c, packing for itself what needs be.
 func (s *shape[T]) runCols(lo, hi int) {
-	ws := room[T]()
-	defer ws.leave()
+	var ws *workspace[T]
+	if s.needsRoom() {
+		ws = room[T]()
+		defer ws.leave()
+	}
 	c, ldc := s.c, s.n
 	switch {
 	case !s.turned || s.m == 1:
@@ -100,16 +104,16 @@ func (s *shape[T]) turnBack(x []T, lo, hi int) {
 func (s *shape[T]) runShared(c crew) {
 	shared := room[T]()
 	defer shared.leave()
-	most := maxShared / elemBytes[T]()
-	groupCols := min(s.n, most/Block&^(s.lanes*s.width-1))
+	groupCols := min(s.n, s.shared/Block&^(s.lanes*s.width-1))
 	padded := ceil(groupCols, s.lanes) * s.lanes
-	groupInner := min(s.k, most/padded/Block*Block)
+	groupInner := min(s.k, s.shared/padded/Block*Block)
 	packed := shared.packedB(padded * groupInner)
+	kept := *s
 	for j := 0; j < s.n; j += groupCols {
 		cols := min(groupCols, s.n-j)
 		for l := 0; l < s.k; l += groupInner {
 			inner := min(groupInner, s.k-l)
-			g := group[T]{s, packed, j, cols, l, inner}
+			g := group[T]{&kept, packed, j, cols, l, inner}
 			c.do(g.packTasks(), g.pack)
 			c.do(s.rowBlocks, g.multiply)
 		}
@@ -172,19 +176,45 @@ type block[T dtype.Float] struct {
 // them.
 func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, add bool) {
 	tiles := ceil(m, s.maxRows())
+	f := s.fetching(b, tiles, k)
 	for j := 0; j < n; {
 		v := s.panel(n - j)
 		width := v * s.lanes
 		cols := min(width, n-j)
 		pb, rowB := b.panel(j, width, k)
+		ahead := uintptr(unsafe.Pointer(pb)) + f.ahead
 		for t := range tiles {
 			lo, hi := cut(m, tiles, t)
 			pa, rowA, colA := a.tile(lo, hi-lo, k)
-			ahead, step := b.ahead(pb, width, k, t, tiles)
-			s.tiles[v][hi-lo-1](&c[lo*ldc+j], ldc, pa, rowA, colA, pb, rowB, k, cols-width+s.lanes, add, ahead, step)
+			s.tiles[v][hi-lo-1](&c[lo*ldc+j], ldc, pa, rowA, colA, pb, rowB, k, cols-width+s.lanes, add, ahead, f.step)
+			ahead += f.tile
 		}
 		j += cols
 	}
+}
+
+// bytesAhead is how much of b is fetched before it is needed, where b is read
+// where it lies: what is on its way for the whole of a memory's latency.
+const bytesAhead = 4 << 10
+
+// fetch says what of b tiles are to have fetched, in bytes: from ahead behind
+// their own panel, step further on for each step of the inner dim, and tile
+// further on for each tile of the panel.
+type fetch struct {
+	ahead, tile uintptr
+	step        int
+}
+
+// fetching returns what tiles are to fetch: if b is packed each its part of
+// the next panel, else the rows that follow.
+func (s *shape[T]) fetching(b block[T], tiles, k int) fetch {
+	width := s.width * s.lanes * elemBytes[T]()
+	if b.packed {
+		step := ceil(width, tiles)
+		return fetch{ahead: uintptr(width * k), tile: uintptr(step * k), step: step}
+	}
+	row := b.row * elemBytes[T]()
+	return fetch{ahead: uintptr(bytesAhead / width * row), step: row}
 }
 
 // tile returns where rows [i, i+rows) of a are, and their strides.
@@ -202,20 +232,6 @@ func (b *block[T]) panel(j, width, k int) (p *T, row int) {
 		return &b.data[j*k], width
 	}
 	return &b.data[j], b.row
-}
-
-// bytesAhead is how much of b is fetched before it is needed, where b is read
-// where it lies: what is on its way for the whole of a memory's latency.
-const bytesAhead = 4 << 10
-
-// ahead returns what tile t of so many is to fetch of b, from address p on: if
-// it is packed its part of the next panel, else rows that follow.
-func (b *block[T]) ahead(p *T, width, k, t, tiles int) (ahead uintptr, step int) {
-	size := elemBytes[T]()
-	if !b.packed {
-		return uintptr(unsafe.Pointer(p)) + uintptr(bytesAhead/width*b.row), b.row * size
-	}
-	return uintptr(unsafe.Pointer(p)) + uintptr((tiles+t)*width*k/tiles*size), ceil(width*size, tiles)
 }
 
 // panel returns the width in vectors of the next panel of n more columns: the

@@ -19,7 +19,7 @@ func NewWorkers(n int) *Workers {
 
 // take takes up to n workers and returns how many it got.
 func (w *Workers) take(n int) int {
-	if w == nil {
+	if w == nil || n <= 0 {
 		return 0
 	}
 	for {

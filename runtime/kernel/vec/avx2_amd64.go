@@ -280,7 +280,7 @@ func adamAVX2(dst *float32, x *float32, m *float32, v *float32, n int, rate floa
 // adamStepAVX2 is AdamStep of n elements.
 //
 //go:noescape
-func adamStepAVX2(x *float32, m *float32, v *float32, grad *float32, n int, w float32, keep float32, share float32, rate float32, root float32, eps float32)
+func adamStepAVX2(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 
 // widenF16AVX2 is WidenF16 of n elements.
 //
@@ -306,3 +306,8 @@ func narrowBF16AVX2(dst *uint16, x *float32, n int)
 //
 //go:noescape
 func dropAVX2(dst *float32, x *float32, keep *uint8, n int, scale float32)
+
+// philoxAVX2 is Philox of n elements.
+//
+//go:noescape
+func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)

@@ -1330,7 +1330,79 @@ DATA constants<>+5296(SB)/4, $0x00400000
 DATA constants<>+5300(SB)/4, $0x00400000
 DATA constants<>+5304(SB)/4, $0x00400000
 DATA constants<>+5308(SB)/4, $0x00400000
-GLOBL constants<>(SB), RODATA|NOPTR, $5312
+DATA constants<>+5312(SB)/4, $0xd2511f53
+DATA constants<>+5316(SB)/4, $0xd2511f53
+DATA constants<>+5320(SB)/4, $0xd2511f53
+DATA constants<>+5324(SB)/4, $0xd2511f53
+DATA constants<>+5328(SB)/4, $0xd2511f53
+DATA constants<>+5332(SB)/4, $0xd2511f53
+DATA constants<>+5336(SB)/4, $0xd2511f53
+DATA constants<>+5340(SB)/4, $0xd2511f53
+DATA constants<>+5344(SB)/4, $0xd2511f53
+DATA constants<>+5348(SB)/4, $0xd2511f53
+DATA constants<>+5352(SB)/4, $0xd2511f53
+DATA constants<>+5356(SB)/4, $0xd2511f53
+DATA constants<>+5360(SB)/4, $0xd2511f53
+DATA constants<>+5364(SB)/4, $0xd2511f53
+DATA constants<>+5368(SB)/4, $0xd2511f53
+DATA constants<>+5372(SB)/4, $0xd2511f53
+DATA constants<>+5376(SB)/4, $0xcd9e8d57
+DATA constants<>+5380(SB)/4, $0xcd9e8d57
+DATA constants<>+5384(SB)/4, $0xcd9e8d57
+DATA constants<>+5388(SB)/4, $0xcd9e8d57
+DATA constants<>+5392(SB)/4, $0xcd9e8d57
+DATA constants<>+5396(SB)/4, $0xcd9e8d57
+DATA constants<>+5400(SB)/4, $0xcd9e8d57
+DATA constants<>+5404(SB)/4, $0xcd9e8d57
+DATA constants<>+5408(SB)/4, $0xcd9e8d57
+DATA constants<>+5412(SB)/4, $0xcd9e8d57
+DATA constants<>+5416(SB)/4, $0xcd9e8d57
+DATA constants<>+5420(SB)/4, $0xcd9e8d57
+DATA constants<>+5424(SB)/4, $0xcd9e8d57
+DATA constants<>+5428(SB)/4, $0xcd9e8d57
+DATA constants<>+5432(SB)/4, $0xcd9e8d57
+DATA constants<>+5436(SB)/4, $0xcd9e8d57
+DATA constants<>+5440(SB)/8, $0xffffffff00000000
+DATA constants<>+5448(SB)/8, $0xffffffff00000000
+DATA constants<>+5456(SB)/8, $0xffffffff00000000
+DATA constants<>+5464(SB)/8, $0xffffffff00000000
+DATA constants<>+5472(SB)/8, $0xffffffff00000000
+DATA constants<>+5480(SB)/8, $0xffffffff00000000
+DATA constants<>+5488(SB)/8, $0xffffffff00000000
+DATA constants<>+5496(SB)/8, $0xffffffff00000000
+DATA constants<>+5504(SB)/4, $0x9e3779b9
+DATA constants<>+5508(SB)/4, $0x9e3779b9
+DATA constants<>+5512(SB)/4, $0x9e3779b9
+DATA constants<>+5516(SB)/4, $0x9e3779b9
+DATA constants<>+5520(SB)/4, $0x9e3779b9
+DATA constants<>+5524(SB)/4, $0x9e3779b9
+DATA constants<>+5528(SB)/4, $0x9e3779b9
+DATA constants<>+5532(SB)/4, $0x9e3779b9
+DATA constants<>+5536(SB)/4, $0x9e3779b9
+DATA constants<>+5540(SB)/4, $0x9e3779b9
+DATA constants<>+5544(SB)/4, $0x9e3779b9
+DATA constants<>+5548(SB)/4, $0x9e3779b9
+DATA constants<>+5552(SB)/4, $0x9e3779b9
+DATA constants<>+5556(SB)/4, $0x9e3779b9
+DATA constants<>+5560(SB)/4, $0x9e3779b9
+DATA constants<>+5564(SB)/4, $0x9e3779b9
+DATA constants<>+5568(SB)/4, $0xbb67ae85
+DATA constants<>+5572(SB)/4, $0xbb67ae85
+DATA constants<>+5576(SB)/4, $0xbb67ae85
+DATA constants<>+5580(SB)/4, $0xbb67ae85
+DATA constants<>+5584(SB)/4, $0xbb67ae85
+DATA constants<>+5588(SB)/4, $0xbb67ae85
+DATA constants<>+5592(SB)/4, $0xbb67ae85
+DATA constants<>+5596(SB)/4, $0xbb67ae85
+DATA constants<>+5600(SB)/4, $0xbb67ae85
+DATA constants<>+5604(SB)/4, $0xbb67ae85
+DATA constants<>+5608(SB)/4, $0xbb67ae85
+DATA constants<>+5612(SB)/4, $0xbb67ae85
+DATA constants<>+5616(SB)/4, $0xbb67ae85
+DATA constants<>+5620(SB)/4, $0xbb67ae85
+DATA constants<>+5624(SB)/4, $0xbb67ae85
+DATA constants<>+5628(SB)/4, $0xbb67ae85
+GLOBL constants<>(SB), RODATA|NOPTR, $5632
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -4687,16 +4759,20 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VMOVUPS   constants<>+960(SB), Y2
-	VCMPPS    $0x11, Y1, Y2, Y1
-	VMOVUPS   constants<>+960(SB), Y2
-	VBLENDVPS Y1, Y0, Y2, Y0
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VCMPPS    $0x03, Y1, Y1, Y1
+	VMOVUPS   constants<>+960(SB), Y3
+	VBLENDVPS Y1, Y0, Y3, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, (AX)(BX*4)
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VMOVUPS   constants<>+960(SB), Y2
-	VCMPPS    $0x11, Y1, Y2, Y1
-	VMOVUPS   constants<>+960(SB), Y2
-	VBLENDVPS Y1, Y0, Y2, Y0
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VCMPPS    $0x03, Y1, Y1, Y1
+	VMOVUPS   constants<>+960(SB), Y3
+	VBLENDVPS Y1, Y0, Y3, Y1
+	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, 32(AX)(BX*4)
 	ADDQ      $+16, BX
 
@@ -4712,16 +4788,20 @@ test:
 	VMASKMOVPS (CX)(BX*4), Y0, Y2
 	VMASKMOVPS (DX)(BX*4), Y0, Y3
 	VMOVUPS    constants<>+960(SB), Y4
-	VCMPPS     $0x11, Y3, Y4, Y3
-	VMOVUPS    constants<>+960(SB), Y4
-	VBLENDVPS  Y3, Y2, Y4, Y2
+	VCMPPS     $0x11, Y3, Y4, Y4
+	VCMPPS     $0x03, Y3, Y3, Y3
+	VMOVUPS    constants<>+960(SB), Y5
+	VBLENDVPS  Y3, Y2, Y5, Y3
+	VBLENDVPS  Y4, Y2, Y3, Y2
 	VMASKMOVPS Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
 	VMOVUPS    constants<>+960(SB), Y3
-	VCMPPS     $0x11, Y2, Y3, Y2
-	VMOVUPS    constants<>+960(SB), Y3
-	VBLENDVPS  Y2, Y0, Y3, Y0
+	VCMPPS     $0x11, Y2, Y3, Y3
+	VCMPPS     $0x03, Y2, Y2, Y2
+	VMOVUPS    constants<>+960(SB), Y4
+	VBLENDVPS  Y2, Y0, Y4, Y2
+	VBLENDVPS  Y3, Y0, Y2, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
 
 done:
@@ -5548,48 +5628,68 @@ TEXT ·logSoftmaxGradAVX2(SB), NOSPLIT, $0-36
 
 loop:
 	VMOVUPS      (DX)(BX*4), Y1
-	VCMPPS       $0x11, constants<>+4672(SB), Y1, Y2
+	VMOVUPS      constants<>+0(SB), Y2
+	VCMPPS       $0x11, Y1, Y2, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
+	VMOVUPS      Y1, Y5
+	VFNMADD231PS constants<>+256(SB), Y4, Y5
+	VFNMADD231PS constants<>+320(SB), Y4, Y5
+	VMULPS       Y5, Y5, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y5, Y6
+	VMOVUPS      constants<>+640(SB), Y7
+	VFMADD231PS  constants<>+576(SB), Y5, Y7
+	VFMADD231PS  constants<>+512(SB), Y4, Y7
+	VFMADD231PS  Y4, Y7, Y6
+	VFMADD231PS  Y6, Y4, Y5
+	VADDPS       constants<>+704(SB), Y5, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
+	VMULPS       Y3, Y4, Y3
+	VBLENDVPS    Y2, constants<>+64(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+960(SB), Y2, Y1
 	VMOVUPS      (CX)(BX*4), Y2
 	VFNMADD231PS Y0, Y1, Y2
 	VMOVUPS      Y2, (AX)(BX*4)
 	VMOVUPS      32(DX)(BX*4), Y1
-	VCMPPS       $0x11, constants<>+4672(SB), Y1, Y2
+	VMOVUPS      constants<>+0(SB), Y2
+	VCMPPS       $0x11, Y1, Y2, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
+	VMOVUPS      Y1, Y5
+	VFNMADD231PS constants<>+256(SB), Y4, Y5
+	VFNMADD231PS constants<>+320(SB), Y4, Y5
+	VMULPS       Y5, Y5, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y5, Y6
+	VMOVUPS      constants<>+640(SB), Y7
+	VFMADD231PS  constants<>+576(SB), Y5, Y7
+	VFMADD231PS  constants<>+512(SB), Y4, Y7
+	VFMADD231PS  Y4, Y7, Y6
+	VFMADD231PS  Y6, Y4, Y5
+	VADDPS       constants<>+704(SB), Y5, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
+	VMULPS       Y3, Y4, Y3
+	VBLENDVPS    Y2, constants<>+64(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+960(SB), Y2, Y1
 	VMOVUPS      32(CX)(BX*4), Y2
 	VFNMADD231PS Y0, Y1, Y2
 	VMOVUPS      Y2, 32(AX)(BX*4)
@@ -5605,48 +5705,68 @@ test:
 	VMOVDQU      64(DI)(SI*4), Y1
 	VMOVDQU      96(DI)(SI*4), Y2
 	VMASKMOVPS   (DX)(BX*4), Y1, Y3
-	VCMPPS       $0x11, constants<>+4672(SB), Y3, Y4
+	VMOVUPS      constants<>+0(SB), Y4
+	VCMPPS       $0x11, Y3, Y4, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y3
-	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
+	VMOVUPS      Y3, Y7
+	VFNMADD231PS constants<>+256(SB), Y6, Y7
+	VFNMADD231PS constants<>+320(SB), Y6, Y7
+	VMULPS       Y7, Y7, Y6
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y7, Y8
+	VMOVUPS      constants<>+640(SB), Y9
+	VFMADD231PS  constants<>+576(SB), Y7, Y9
+	VFMADD231PS  constants<>+512(SB), Y6, Y9
+	VFMADD231PS  Y6, Y9, Y8
+	VFMADD231PS  Y8, Y6, Y7
+	VADDPS       constants<>+704(SB), Y7, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPSUBD       Y7, Y5, Y5
+	VPADDD       constants<>+832(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
+	VMULPS       Y5, Y6, Y5
+	VBLENDVPS    Y4, constants<>+64(SB), Y5, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y3, Y3
+	VBLENDVPS    Y3, constants<>+960(SB), Y4, Y3
 	VMASKMOVPS   (CX)(BX*4), Y1, Y4
 	VFNMADD231PS Y0, Y3, Y4
 	VMASKMOVPS   Y4, Y1, (AX)(BX*4)
 	VMASKMOVPS   32(DX)(BX*4), Y2, Y1
-	VCMPPS       $0x11, constants<>+4672(SB), Y1, Y3
+	VMOVUPS      constants<>+0(SB), Y3
+	VCMPPS       $0x11, Y1, Y3, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y1, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y1
-	VFNMADD231PS constants<>+320(SB), Y5, Y1
-	VMULPS       Y1, Y1, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y1, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y1, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
+	VMOVUPS      Y1, Y6
+	VFNMADD231PS constants<>+256(SB), Y5, Y6
+	VFNMADD231PS constants<>+320(SB), Y5, Y6
+	VMULPS       Y6, Y6, Y5
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y6, Y7
+	VMOVUPS      constants<>+640(SB), Y8
+	VFMADD231PS  constants<>+576(SB), Y6, Y8
+	VFMADD231PS  constants<>+512(SB), Y5, Y8
+	VFMADD231PS  Y5, Y8, Y7
+	VFMADD231PS  Y7, Y5, Y6
+	VADDPS       constants<>+704(SB), Y6, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPADDD       constants<>+832(SB), Y6, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPSUBD       Y6, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VBLENDVPS    Y3, constants<>+960(SB), Y1, Y1
+	VMULPS       Y4, Y5, Y4
+	VBLENDVPS    Y3, constants<>+64(SB), Y4, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+960(SB), Y3, Y1
 	VMASKMOVPS   32(CX)(BX*4), Y2, Y3
 	VFNMADD231PS Y0, Y1, Y3
 	VMASKMOVPS   Y3, Y2, 32(AX)(BX*4)
@@ -6391,25 +6511,25 @@ TEXT ·adamAVX2(SB), NOSPLIT, $0-52
 	JMP          test
 
 loop:
-	VMOVUPS (DX)(SI*4), Y3
-	VMOVUPS (BX)(SI*4), Y4
-	VSQRTPS Y4, Y4
-	VDIVPS  Y1, Y4, Y4
-	VADDPS  Y2, Y4, Y4
-	VMOVUPS (CX)(SI*4), Y5
-	VMULPS  Y3, Y0, Y3
-	VDIVPS  Y4, Y3, Y3
-	VSUBPS  Y3, Y5, Y3
+	VMOVUPS (CX)(SI*4), Y3
+	VMOVUPS (DX)(SI*4), Y4
+	VMOVUPS (BX)(SI*4), Y5
+	VSQRTPS Y5, Y5
+	VDIVPS  Y1, Y5, Y5
+	VADDPS  Y2, Y5, Y5
+	VMULPS  Y4, Y0, Y4
+	VDIVPS  Y5, Y4, Y4
+	VSUBPS  Y4, Y3, Y3
 	VMOVUPS Y3, (AX)(SI*4)
-	VMOVUPS 32(DX)(SI*4), Y3
-	VMOVUPS 32(BX)(SI*4), Y4
-	VSQRTPS Y4, Y4
-	VDIVPS  Y1, Y4, Y4
-	VADDPS  Y2, Y4, Y4
-	VMOVUPS 32(CX)(SI*4), Y5
-	VMULPS  Y3, Y0, Y3
-	VDIVPS  Y4, Y3, Y3
-	VSUBPS  Y3, Y5, Y3
+	VMOVUPS 32(CX)(SI*4), Y3
+	VMOVUPS 32(DX)(SI*4), Y4
+	VMOVUPS 32(BX)(SI*4), Y5
+	VSQRTPS Y5, Y5
+	VDIVPS  Y1, Y5, Y5
+	VADDPS  Y2, Y5, Y5
+	VMULPS  Y4, Y0, Y4
+	VDIVPS  Y5, Y4, Y4
+	VSUBPS  Y4, Y3, Y3
 	VMOVUPS Y3, 32(AX)(SI*4)
 	ADDQ    $+16, SI
 
@@ -6422,44 +6542,45 @@ test:
 	NEGQ       DI
 	VMOVDQU    64(R8)(DI*4), Y3
 	VMOVDQU    96(R8)(DI*4), Y4
-	VMASKMOVPS (DX)(SI*4), Y3, Y5
-	VMASKMOVPS (BX)(SI*4), Y3, Y6
-	VSQRTPS    Y6, Y6
-	VDIVPS     Y1, Y6, Y6
-	VADDPS     Y2, Y6, Y6
-	VMASKMOVPS (CX)(SI*4), Y3, Y7
-	VMULPS     Y5, Y0, Y5
-	VDIVPS     Y6, Y5, Y5
-	VSUBPS     Y5, Y7, Y5
+	VMASKMOVPS (CX)(SI*4), Y3, Y5
+	VMASKMOVPS (DX)(SI*4), Y3, Y6
+	VMASKMOVPS (BX)(SI*4), Y3, Y7
+	VSQRTPS    Y7, Y7
+	VDIVPS     Y1, Y7, Y7
+	VADDPS     Y2, Y7, Y7
+	VMULPS     Y6, Y0, Y6
+	VDIVPS     Y7, Y6, Y6
+	VSUBPS     Y6, Y5, Y5
 	VMASKMOVPS Y5, Y3, (AX)(SI*4)
-	VMASKMOVPS 32(DX)(SI*4), Y4, Y3
-	VMASKMOVPS 32(BX)(SI*4), Y4, Y5
-	VSQRTPS    Y5, Y5
-	VDIVPS     Y1, Y5, Y1
+	VMASKMOVPS 32(CX)(SI*4), Y4, Y3
+	VMASKMOVPS 32(DX)(SI*4), Y4, Y5
+	VMASKMOVPS 32(BX)(SI*4), Y4, Y6
+	VSQRTPS    Y6, Y6
+	VDIVPS     Y1, Y6, Y1
 	VADDPS     Y2, Y1, Y1
-	VMASKMOVPS 32(CX)(SI*4), Y4, Y2
-	VMULPS     Y3, Y0, Y0
+	VMULPS     Y5, Y0, Y0
 	VDIVPS     Y1, Y0, Y0
-	VSUBPS     Y0, Y2, Y0
+	VSUBPS     Y0, Y3, Y0
 	VMASKMOVPS Y0, Y4, 32(AX)(SI*4)
 
 done:
 	VZEROUPPER
 	RET
 
-// func adamStepAVX2(x *float32, m *float32, v *float32, grad *float32, n int, w float32, keep float32, share float32, rate float32, root float32, eps float32)
+// func adamStepAVX2(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 // Requires: AVX
-TEXT ·adamStepAVX2(SB), NOSPLIT, $0-64
+TEXT ·adamStepAVX2(SB), NOSPLIT, $0-68
 	MOVQ         x+0(FP), AX
 	MOVQ         m+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         grad+24(FP), BX
-	VBROADCASTSS w+40(FP), Y0
-	VBROADCASTSS keep+44(FP), Y1
-	VBROADCASTSS share+48(FP), Y2
-	VBROADCASTSS rate+52(FP), Y3
-	VBROADCASTSS root+56(FP), Y4
-	VBROADCASTSS eps+60(FP), Y5
+	VBROADCASTSS decay+40(FP), Y0
+	VBROADCASTSS w+44(FP), Y1
+	VBROADCASTSS keep+48(FP), Y2
+	VBROADCASTSS share+52(FP), Y3
+	VBROADCASTSS rate+56(FP), Y4
+	VBROADCASTSS root+60(FP), Y5
+	VBROADCASTSS eps+64(FP), Y6
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8
@@ -6467,46 +6588,48 @@ TEXT ·adamStepAVX2(SB), NOSPLIT, $0-64
 	JMP          test
 
 loop:
-	VMOVUPS (BX)(SI*4), Y6
-	VMOVUPS (CX)(SI*4), Y7
-	VSUBPS  Y7, Y6, Y8
-	VMULPS  Y8, Y0, Y8
-	VADDPS  Y8, Y7, Y7
-	VMOVUPS Y7, (CX)(SI*4)
-	VMOVUPS (DX)(SI*4), Y8
-	VMULPS  Y8, Y1, Y8
-	VMULPS  Y6, Y2, Y9
-	VMULPS  Y6, Y9, Y6
-	VADDPS  Y6, Y8, Y6
-	VMOVUPS Y6, (DX)(SI*4)
-	VSQRTPS Y6, Y6
-	VDIVPS  Y4, Y6, Y6
-	VADDPS  Y5, Y6, Y6
-	VMOVUPS (AX)(SI*4), Y8
-	VMULPS  Y7, Y3, Y7
-	VDIVPS  Y6, Y7, Y6
-	VSUBPS  Y6, Y8, Y6
-	VMOVUPS Y6, (AX)(SI*4)
-	VMOVUPS 32(BX)(SI*4), Y6
-	VMOVUPS 32(CX)(SI*4), Y7
-	VSUBPS  Y7, Y6, Y8
-	VMULPS  Y8, Y0, Y8
-	VADDPS  Y8, Y7, Y7
-	VMOVUPS Y7, 32(CX)(SI*4)
-	VMOVUPS 32(DX)(SI*4), Y8
-	VMULPS  Y8, Y1, Y8
-	VMULPS  Y6, Y2, Y9
-	VMULPS  Y6, Y9, Y6
-	VADDPS  Y6, Y8, Y6
-	VMOVUPS Y6, 32(DX)(SI*4)
-	VSQRTPS Y6, Y6
-	VDIVPS  Y4, Y6, Y6
-	VADDPS  Y5, Y6, Y6
-	VMOVUPS 32(AX)(SI*4), Y8
-	VMULPS  Y7, Y3, Y7
-	VDIVPS  Y6, Y7, Y6
-	VSUBPS  Y6, Y8, Y6
-	VMOVUPS Y6, 32(AX)(SI*4)
+	VMOVUPS (BX)(SI*4), Y7
+	VMOVUPS (CX)(SI*4), Y8
+	VSUBPS  Y8, Y7, Y9
+	VMULPS  Y9, Y1, Y9
+	VADDPS  Y9, Y8, Y8
+	VMOVUPS Y8, (CX)(SI*4)
+	VMOVUPS (DX)(SI*4), Y9
+	VMULPS  Y9, Y2, Y9
+	VMULPS  Y7, Y3, Y10
+	VMULPS  Y7, Y10, Y7
+	VADDPS  Y7, Y9, Y7
+	VMOVUPS Y7, (DX)(SI*4)
+	VMOVUPS (AX)(SI*4), Y9
+	VMULPS  Y0, Y9, Y9
+	VSQRTPS Y7, Y7
+	VDIVPS  Y5, Y7, Y7
+	VADDPS  Y6, Y7, Y7
+	VMULPS  Y8, Y4, Y8
+	VDIVPS  Y7, Y8, Y7
+	VSUBPS  Y7, Y9, Y7
+	VMOVUPS Y7, (AX)(SI*4)
+	VMOVUPS 32(BX)(SI*4), Y7
+	VMOVUPS 32(CX)(SI*4), Y8
+	VSUBPS  Y8, Y7, Y9
+	VMULPS  Y9, Y1, Y9
+	VADDPS  Y9, Y8, Y8
+	VMOVUPS Y8, 32(CX)(SI*4)
+	VMOVUPS 32(DX)(SI*4), Y9
+	VMULPS  Y9, Y2, Y9
+	VMULPS  Y7, Y3, Y10
+	VMULPS  Y7, Y10, Y7
+	VADDPS  Y7, Y9, Y7
+	VMOVUPS Y7, 32(DX)(SI*4)
+	VMOVUPS 32(AX)(SI*4), Y9
+	VMULPS  Y0, Y9, Y9
+	VSQRTPS Y7, Y7
+	VDIVPS  Y5, Y7, Y7
+	VADDPS  Y6, Y7, Y7
+	VMULPS  Y8, Y4, Y8
+	VDIVPS  Y7, Y8, Y7
+	VSUBPS  Y7, Y9, Y7
+	VMOVUPS Y7, 32(AX)(SI*4)
 	ADDQ    $+16, SI
 
 test:
@@ -6516,48 +6639,50 @@ test:
 	JZ         done
 	LEAQ       tailMasks<>+0(SB), R8
 	NEGQ       DI
-	VMOVDQU    64(R8)(DI*4), Y6
-	VMOVDQU    96(R8)(DI*4), Y7
-	VMASKMOVPS (BX)(SI*4), Y6, Y8
-	VMASKMOVPS (CX)(SI*4), Y6, Y9
-	VSUBPS     Y9, Y8, Y10
-	VMULPS     Y10, Y0, Y10
-	VADDPS     Y10, Y9, Y9
-	VMASKMOVPS Y9, Y6, (CX)(SI*4)
-	VMASKMOVPS (DX)(SI*4), Y6, Y10
-	VMULPS     Y10, Y1, Y10
-	VMULPS     Y8, Y2, Y11
-	VMULPS     Y8, Y11, Y8
-	VADDPS     Y8, Y10, Y8
-	VMASKMOVPS Y8, Y6, (DX)(SI*4)
-	VSQRTPS    Y8, Y8
-	VDIVPS     Y4, Y8, Y8
-	VADDPS     Y5, Y8, Y8
-	VMASKMOVPS (AX)(SI*4), Y6, Y10
-	VMULPS     Y9, Y3, Y9
-	VDIVPS     Y8, Y9, Y8
-	VSUBPS     Y8, Y10, Y8
-	VMASKMOVPS Y8, Y6, (AX)(SI*4)
-	VMASKMOVPS 32(BX)(SI*4), Y7, Y6
-	VMASKMOVPS 32(CX)(SI*4), Y7, Y8
-	VSUBPS     Y8, Y6, Y9
-	VMULPS     Y9, Y0, Y0
-	VADDPS     Y0, Y8, Y0
-	VMASKMOVPS Y0, Y7, 32(CX)(SI*4)
-	VMASKMOVPS 32(DX)(SI*4), Y7, Y8
-	VMULPS     Y8, Y1, Y1
-	VMULPS     Y6, Y2, Y2
-	VMULPS     Y6, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VMASKMOVPS Y1, Y7, 32(DX)(SI*4)
-	VSQRTPS    Y1, Y1
-	VDIVPS     Y4, Y1, Y1
-	VADDPS     Y5, Y1, Y1
-	VMASKMOVPS 32(AX)(SI*4), Y7, Y2
+	VMOVDQU    64(R8)(DI*4), Y7
+	VMOVDQU    96(R8)(DI*4), Y8
+	VMASKMOVPS (BX)(SI*4), Y7, Y9
+	VMASKMOVPS (CX)(SI*4), Y7, Y10
+	VSUBPS     Y10, Y9, Y11
+	VMULPS     Y11, Y1, Y11
+	VADDPS     Y11, Y10, Y10
+	VMASKMOVPS Y10, Y7, (CX)(SI*4)
+	VMASKMOVPS (DX)(SI*4), Y7, Y11
+	VMULPS     Y11, Y2, Y11
+	VMULPS     Y9, Y3, Y12
+	VMULPS     Y9, Y12, Y9
+	VADDPS     Y9, Y11, Y9
+	VMASKMOVPS Y9, Y7, (DX)(SI*4)
+	VMASKMOVPS (AX)(SI*4), Y7, Y11
+	VMULPS     Y0, Y11, Y11
+	VSQRTPS    Y9, Y9
+	VDIVPS     Y5, Y9, Y9
+	VADDPS     Y6, Y9, Y9
+	VMULPS     Y10, Y4, Y10
+	VDIVPS     Y9, Y10, Y9
+	VSUBPS     Y9, Y11, Y9
+	VMASKMOVPS Y9, Y7, (AX)(SI*4)
+	VMASKMOVPS 32(BX)(SI*4), Y8, Y7
+	VMASKMOVPS 32(CX)(SI*4), Y8, Y9
+	VSUBPS     Y9, Y7, Y10
+	VMULPS     Y10, Y1, Y1
+	VADDPS     Y1, Y9, Y1
+	VMASKMOVPS Y1, Y8, 32(CX)(SI*4)
+	VMASKMOVPS 32(DX)(SI*4), Y8, Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y3, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y8, 32(DX)(SI*4)
+	VMASKMOVPS 32(AX)(SI*4), Y8, Y3
 	VMULPS     Y0, Y3, Y0
-	VDIVPS     Y1, Y0, Y0
-	VSUBPS     Y0, Y2, Y0
-	VMASKMOVPS Y0, Y7, 32(AX)(SI*4)
+	VSQRTPS    Y2, Y2
+	VDIVPS     Y5, Y2, Y2
+	VADDPS     Y6, Y2, Y2
+	VMULPS     Y1, Y4, Y1
+	VDIVPS     Y2, Y1, Y1
+	VSUBPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y8, 32(AX)(SI*4)
 
 done:
 	VZEROUPPER
@@ -6716,5 +6841,932 @@ loop:
 test:
 	CMPQ BX, SI
 	JLT  loop
+	VZEROUPPER
+	RET
+
+// func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
+// Requires: AVX, AVX2
+TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
+	MOVQ         x0+0(FP), AX
+	MOVQ         x1+8(FP), CX
+	MOVQ         x2+16(FP), DX
+	MOVQ         x3+24(FP), BX
+	VPBROADCASTD c1+40(FP), Y0
+	VPBROADCASTD c2+44(FP), Y1
+	VPBROADCASTD c3+48(FP), Y2
+	VPBROADCASTD k0+52(FP), Y3
+	VPBROADCASTD k1+56(FP), Y4
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS  (AX)(SI*4), Y5
+	VMOVUPS  constants<>+5312(SB), Y6
+	VPMULUDQ Y6, Y5, Y7
+	VPSRLQ   $0x20, Y7, Y7
+	VPSRLQ   $0x20, Y5, Y8
+	VPMULUDQ Y6, Y8, Y8
+	VANDPD   constants<>+5440(SB), Y8, Y8
+	VORPD    Y7, Y8, Y8
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y6
+	VPMULUDQ Y6, Y1, Y7
+	VPSRLQ   $0x20, Y7, Y7
+	VPSRLQ   $0x20, Y1, Y9
+	VPMULUDQ Y6, Y9, Y9
+	VANDPD   constants<>+5440(SB), Y9, Y9
+	VORPD    Y7, Y9, Y9
+	VPMULLD  constants<>+5376(SB), Y1, Y6
+	VXORPS   Y0, Y9, Y7
+	VXORPS   Y3, Y7, Y7
+	VXORPS   Y2, Y8, Y8
+	VXORPS   Y4, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y3, Y9
+	VPADDD   constants<>+5568(SB), Y4, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y6, Y6
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y8, Y14, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y13, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y5, Y14, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y7, Y14, Y7
+	VXORPS   Y9, Y7, Y7
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y10, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y6, Y6
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y8, Y14, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y13, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y5, Y14, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y7, Y14, Y7
+	VXORPS   Y9, Y7, Y7
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y10, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VMOVUPS  Y6, (AX)(SI*4)
+	VMOVUPS  Y8, (CX)(SI*4)
+	VMOVUPS  Y5, (DX)(SI*4)
+	VMOVUPS  Y7, (BX)(SI*4)
+	VMOVUPS  32(AX)(SI*4), Y5
+	VMOVUPS  constants<>+5312(SB), Y6
+	VPMULUDQ Y6, Y5, Y7
+	VPSRLQ   $0x20, Y7, Y7
+	VPSRLQ   $0x20, Y5, Y8
+	VPMULUDQ Y6, Y8, Y8
+	VANDPD   constants<>+5440(SB), Y8, Y8
+	VORPD    Y7, Y8, Y8
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y6
+	VPMULUDQ Y6, Y1, Y7
+	VPSRLQ   $0x20, Y7, Y7
+	VPSRLQ   $0x20, Y1, Y9
+	VPMULUDQ Y6, Y9, Y9
+	VANDPD   constants<>+5440(SB), Y9, Y9
+	VORPD    Y7, Y9, Y9
+	VPMULLD  constants<>+5376(SB), Y1, Y6
+	VXORPS   Y0, Y9, Y7
+	VXORPS   Y3, Y7, Y7
+	VXORPS   Y2, Y8, Y8
+	VXORPS   Y4, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y3, Y9
+	VPADDD   constants<>+5568(SB), Y4, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y6, Y6
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y8, Y14, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y13, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y5, Y14, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y7, Y14, Y7
+	VXORPS   Y9, Y7, Y7
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y10, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y6, Y6
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y8, Y14, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y13, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y5, Y14, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y5, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y5, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y6, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y6, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y7, Y14, Y7
+	VXORPS   Y9, Y7, Y7
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y10, Y8, Y8
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VMOVUPS  constants<>+5312(SB), Y11
+	VPMULUDQ Y11, Y7, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ Y11, Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y12, Y13, Y13
+	VPMULLD  constants<>+5312(SB), Y7, Y7
+	VMOVUPS  constants<>+5376(SB), Y11
+	VPMULUDQ Y11, Y8, Y12
+	VPSRLQ   $0x20, Y12, Y12
+	VPSRLQ   $0x20, Y8, Y14
+	VPMULUDQ Y11, Y14, Y14
+	VANDPD   constants<>+5440(SB), Y14, Y14
+	VORPD    Y12, Y14, Y14
+	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VXORPS   Y6, Y14, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y13, Y5
+	VXORPS   Y10, Y5, Y5
+	VMOVUPS  Y6, 32(AX)(SI*4)
+	VMOVUPS  Y8, 32(CX)(SI*4)
+	VMOVUPS  Y5, 32(DX)(SI*4)
+	VMOVUPS  Y7, 32(BX)(SI*4)
+	ADDQ     $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y5
+	VMOVDQU    96(R8)(DI*4), Y6
+	VMASKMOVPS (AX)(SI*4), Y5, Y7
+	VMOVUPS    constants<>+5312(SB), Y8
+	VPMULUDQ   Y8, Y7, Y9
+	VPSRLQ     $0x20, Y9, Y9
+	VPSRLQ     $0x20, Y7, Y10
+	VPMULUDQ   Y8, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y9, Y10, Y10
+	VPMULLD    constants<>+5312(SB), Y7, Y7
+	VMOVUPS    constants<>+5376(SB), Y8
+	VPMULUDQ   Y8, Y1, Y9
+	VPSRLQ     $0x20, Y9, Y9
+	VPSRLQ     $0x20, Y1, Y11
+	VPMULUDQ   Y8, Y11, Y11
+	VANDPD     constants<>+5440(SB), Y11, Y11
+	VORPD      Y9, Y11, Y11
+	VPMULLD    constants<>+5376(SB), Y1, Y8
+	VXORPS     Y0, Y11, Y9
+	VXORPS     Y3, Y9, Y9
+	VXORPS     Y2, Y10, Y10
+	VXORPS     Y4, Y10, Y10
+	VPADDD     constants<>+5504(SB), Y3, Y11
+	VPADDD     constants<>+5568(SB), Y4, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y9, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y9, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y9, Y9
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y10, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y10, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y10, Y10
+	VXORPS     Y8, Y16, Y8
+	VXORPS     Y11, Y8, Y8
+	VXORPS     Y7, Y15, Y7
+	VXORPS     Y12, Y7, Y7
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y8, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y8, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y8, Y8
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y7, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y7, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VXORPS     Y10, Y16, Y10
+	VXORPS     Y11, Y10, Y10
+	VXORPS     Y9, Y15, Y9
+	VXORPS     Y12, Y9, Y9
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y10, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y10, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y10, Y10
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y9, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y9, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VXORPS     Y7, Y16, Y7
+	VXORPS     Y11, Y7, Y7
+	VXORPS     Y8, Y15, Y8
+	VXORPS     Y12, Y8, Y8
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y7, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y7, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y7, Y7
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y8, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y8, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VXORPS     Y9, Y16, Y9
+	VXORPS     Y11, Y9, Y9
+	VXORPS     Y10, Y15, Y10
+	VXORPS     Y12, Y10, Y10
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y9, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y9, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y9, Y9
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y10, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y10, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y10, Y10
+	VXORPS     Y8, Y16, Y8
+	VXORPS     Y11, Y8, Y8
+	VXORPS     Y7, Y15, Y7
+	VXORPS     Y12, Y7, Y7
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y8, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y8, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y8, Y8
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y7, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y7, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VXORPS     Y10, Y16, Y10
+	VXORPS     Y11, Y10, Y10
+	VXORPS     Y9, Y15, Y9
+	VXORPS     Y12, Y9, Y9
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y10, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y10, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y10, Y10
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y9, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y9, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VXORPS     Y7, Y16, Y7
+	VXORPS     Y11, Y7, Y7
+	VXORPS     Y8, Y15, Y8
+	VXORPS     Y12, Y8, Y8
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y7, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y7, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y7, Y7
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y8, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y8, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VXORPS     Y9, Y16, Y9
+	VXORPS     Y11, Y9, Y9
+	VXORPS     Y10, Y15, Y10
+	VXORPS     Y12, Y10, Y10
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VMOVUPS    constants<>+5312(SB), Y13
+	VPMULUDQ   Y13, Y9, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y9, Y15
+	VPMULUDQ   Y13, Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y14, Y15, Y15
+	VPMULLD    constants<>+5312(SB), Y9, Y9
+	VMOVUPS    constants<>+5376(SB), Y13
+	VPMULUDQ   Y13, Y10, Y14
+	VPSRLQ     $0x20, Y14, Y14
+	VPSRLQ     $0x20, Y10, Y16
+	VPMULUDQ   Y13, Y16, Y16
+	VANDPD     constants<>+5440(SB), Y16, Y16
+	VORPD      Y14, Y16, Y16
+	VPMULLD    constants<>+5376(SB), Y10, Y10
+	VXORPS     Y8, Y16, Y8
+	VXORPS     Y11, Y8, Y8
+	VXORPS     Y7, Y15, Y7
+	VXORPS     Y12, Y7, Y7
+	VMASKMOVPS Y8, Y5, (AX)(SI*4)
+	VMASKMOVPS Y10, Y5, (CX)(SI*4)
+	VMASKMOVPS Y7, Y5, (DX)(SI*4)
+	VMASKMOVPS Y9, Y5, (BX)(SI*4)
+	VMASKMOVPS 32(AX)(SI*4), Y6, Y5
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y5, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y5, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y5, Y5
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VXORPS     Y0, Y10, Y0
+	VXORPS     Y3, Y0, Y0
+	VXORPS     Y2, Y9, Y2
+	VXORPS     Y4, Y2, Y2
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y0, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y0, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y0, Y0
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y2, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y2, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VXORPS     Y1, Y10, Y1
+	VXORPS     Y3, Y1, Y1
+	VXORPS     Y5, Y9, Y5
+	VXORPS     Y4, Y5, Y5
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y1, Y1
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y5, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y5, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y5, Y5
+	VXORPS     Y2, Y10, Y2
+	VXORPS     Y3, Y2, Y2
+	VXORPS     Y0, Y9, Y0
+	VXORPS     Y4, Y0, Y0
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y2, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y2, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y2, Y2
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y0, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y0, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y0, Y0
+	VXORPS     Y5, Y10, Y5
+	VXORPS     Y3, Y5, Y5
+	VXORPS     Y1, Y9, Y1
+	VXORPS     Y4, Y1, Y1
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y5, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y5, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y5, Y5
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VXORPS     Y0, Y10, Y0
+	VXORPS     Y3, Y0, Y0
+	VXORPS     Y2, Y9, Y2
+	VXORPS     Y4, Y2, Y2
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y0, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y0, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y0, Y0
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y2, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y2, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VXORPS     Y1, Y10, Y1
+	VXORPS     Y3, Y1, Y1
+	VXORPS     Y5, Y9, Y5
+	VXORPS     Y4, Y5, Y5
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y1, Y1
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y5, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y5, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y5, Y5
+	VXORPS     Y2, Y10, Y2
+	VXORPS     Y3, Y2, Y2
+	VXORPS     Y0, Y9, Y0
+	VXORPS     Y4, Y0, Y0
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y2, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y2, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y2, Y2
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y0, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y0, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y0, Y0
+	VXORPS     Y5, Y10, Y5
+	VXORPS     Y3, Y5, Y5
+	VXORPS     Y1, Y9, Y1
+	VXORPS     Y4, Y1, Y1
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y5, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y5, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y5, Y5
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VXORPS     Y0, Y10, Y0
+	VXORPS     Y3, Y0, Y0
+	VXORPS     Y2, Y9, Y2
+	VXORPS     Y4, Y2, Y2
+	VPADDD     constants<>+5504(SB), Y3, Y3
+	VPADDD     constants<>+5568(SB), Y4, Y4
+	VMOVUPS    constants<>+5312(SB), Y7
+	VPMULUDQ   Y7, Y0, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y0, Y9
+	VPMULUDQ   Y7, Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
+	VPMULLD    constants<>+5312(SB), Y0, Y0
+	VMOVUPS    constants<>+5376(SB), Y7
+	VPMULUDQ   Y7, Y2, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y2, Y10
+	VPMULUDQ   Y7, Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
+	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VXORPS     Y1, Y10, Y1
+	VXORPS     Y3, Y1, Y1
+	VXORPS     Y5, Y9, Y3
+	VXORPS     Y4, Y3, Y3
+	VMASKMOVPS Y1, Y6, 32(AX)(SI*4)
+	VMASKMOVPS Y2, Y6, 32(CX)(SI*4)
+	VMASKMOVPS Y3, Y6, 32(DX)(SI*4)
+	VMASKMOVPS Y0, Y6, 32(BX)(SI*4)
+
+done:
 	VZEROUPPER
 	RET

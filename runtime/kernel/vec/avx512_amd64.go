@@ -280,7 +280,7 @@ func adamAVX512(dst *float32, x *float32, m *float32, v *float32, n int, rate fl
 // adamStepAVX512 is AdamStep of n elements.
 //
 //go:noescape
-func adamStepAVX512(x *float32, m *float32, v *float32, grad *float32, n int, w float32, keep float32, share float32, rate float32, root float32, eps float32)
+func adamStepAVX512(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 
 // widenF16AVX512 is WidenF16 of n elements.
 //
@@ -306,3 +306,8 @@ func narrowBF16AVX512(dst *uint16, x *float32, n int)
 //
 //go:noescape
 func dropAVX512(dst *float32, x *float32, keep *uint8, n int, scale float32)
+
+// philoxAVX512 is Philox of n elements.
+//
+//go:noescape
+func philoxAVX512(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)

@@ -59,7 +59,7 @@ func BenchmarkKernels(b *testing.B) {
 		var sum [Lanes]float32
 		Sum(x, &sum)
 	})
-	bench(b, "AdamStep", 7, func() { AdamStep(y, m, v, x, 0.1, 0.999, 0.001, 0.001, 1, 1e-8) })
+	bench(b, "AdamStep", 7, func() { AdamStep(y, m, v, x, 0.99, 0.1, 0.999, 0.001, 0.001, 1, 1e-8) })
 }
 
 // Rows of softmax and layer norm, from their kernels.

@@ -564,7 +564,7 @@ func SigmoidGrad(dst []float32, grad []float32, y []float32) {
 	}
 }
 
-// ReluGrad stores grad where y > 0, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
+// ReluGrad stores grad where y > 0 or y is NaN, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
 func ReluGrad(dst []float32, grad []float32, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
@@ -748,7 +748,7 @@ func SoftmaxGrad(dst []float32, grad []float32, y []float32, dot float32) {
 	}
 }
 
-// LogSoftmaxGrad stores grad - exp(y) sum in dst. No y is positive. dst may be grad or y.
+// LogSoftmaxGrad stores grad - exp(y) sum in dst. dst may be grad or y.
 func LogSoftmaxGrad(dst []float32, grad []float32, y []float32, sum float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
@@ -963,8 +963,9 @@ func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, ro
 	}
 }
 
-// AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam into x.
-func AdamStep(x []float32, m []float32, v []float32, grad []float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+// AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam of x
+// times decay into x.
+func AdamStep(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
 	check(len(x), len(m))
 	check(len(x), len(v))
 	check(len(x), len(grad))
@@ -973,11 +974,11 @@ func AdamStep(x []float32, m []float32, v []float32, grad []float32, w float32, 
 		hi := min(lo+chunk, n)
 		switch active {
 		case AVX512:
-			adamStepAVX512(&x[lo], &m[lo], &v[lo], &grad[lo], hi-lo, w, keep, share, rate, root, eps)
+			adamStepAVX512(&x[lo], &m[lo], &v[lo], &grad[lo], hi-lo, decay, w, keep, share, rate, root, eps)
 		case AVX2:
-			adamStepAVX2(&x[lo], &m[lo], &v[lo], &grad[lo], hi-lo, w, keep, share, rate, root, eps)
+			adamStepAVX2(&x[lo], &m[lo], &v[lo], &grad[lo], hi-lo, decay, w, keep, share, rate, root, eps)
 		default:
-			adamStepGo(x[lo:hi], m[lo:hi], v[lo:hi], grad[lo:hi], w, keep, share, rate, root, eps)
+			adamStepGo(x[lo:hi], m[lo:hi], v[lo:hi], grad[lo:hi], decay, w, keep, share, rate, root, eps)
 		}
 	}
 }
@@ -1076,4 +1077,24 @@ func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
 		}
 	}
 	dropGo(dst[whole:], x[whole:], keep[whole:], scale)
+}
+
+// Philox stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the
+// key (k0, k1). What x1 to x3 held is lost.
+func Philox(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+	check(len(x0), len(x1))
+	check(len(x0), len(x2))
+	check(len(x0), len(x3))
+	n := len(x0)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			philoxAVX512(&x0[lo], &x1[lo], &x2[lo], &x3[lo], hi-lo, c1, c2, c3, k0, k1)
+		case AVX2:
+			philoxAVX2(&x0[lo], &x1[lo], &x2[lo], &x3[lo], hi-lo, c1, c2, c3, k0, k1)
+		default:
+			philoxGo(x0[lo:hi], x1[lo:hi], x2[lo:hi], x3[lo:hi], c1, c2, c3, k0, k1)
+		}
+	}
 }

@@ -214,7 +214,7 @@ func SigmoidGrad(dst []float32, grad []float32, y []float32) {
 	sigmoidGradGo(dst, grad, y)
 }
 
-// ReluGrad stores grad where y > 0, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
+// ReluGrad stores grad where y > 0 or y is NaN, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
 func ReluGrad(dst []float32, grad []float32, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
@@ -277,7 +277,7 @@ func SoftmaxGrad(dst []float32, grad []float32, y []float32, dot float32) {
 	softmaxGradGo(dst, grad, y, dot)
 }
 
-// LogSoftmaxGrad stores grad - exp(y) sum in dst. No y is positive. dst may be grad or y.
+// LogSoftmaxGrad stores grad - exp(y) sum in dst. dst may be grad or y.
 func LogSoftmaxGrad(dst []float32, grad []float32, y []float32, sum float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
@@ -360,12 +360,13 @@ func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, ro
 	adamGo(dst, x, m, v, rate, root, eps)
 }
 
-// AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam into x.
-func AdamStep(x []float32, m []float32, v []float32, grad []float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+// AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam of x
+// times decay into x.
+func AdamStep(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
 	check(len(x), len(m))
 	check(len(x), len(v))
 	check(len(x), len(grad))
-	adamStepGo(x, m, v, grad, w, keep, share, rate, root, eps)
+	adamStepGo(x, m, v, grad, decay, w, keep, share, rate, root, eps)
 }
 
 // WidenF16 stores x in dst.
@@ -397,4 +398,13 @@ func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(keep))
 	dropGo(dst, x, keep, scale)
+}
+
+// Philox stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the
+// key (k0, k1). What x1 to x3 held is lost.
+func Philox(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+	check(len(x0), len(x1))
+	check(len(x0), len(x2))
+	check(len(x0), len(x3))
+	philoxGo(x0, x1, x2, x3, c1, c2, c3, k0, k1)
 }

@@ -761,8 +761,10 @@ func reluGradGo(dst []float32, grad []float32, y []float32) {
 		t0 := grad[i]
 		t1 := y[i]
 		t2 := float32(0) < t1
-		t3 := pick(t2, t0, float32(0))
-		dst[i] = t3
+		t3 := t1 != t1
+		t4 := pick(t3, t0, float32(0))
+		t5 := pick(t2, t0, t4)
+		dst[i] = t5
 	}
 }
 
@@ -925,7 +927,7 @@ func logSoftmaxGradGo(dst []float32, grad []float32, y []float32, sum float32) {
 	y = y[:len(dst)]
 	for i := range dst {
 		t0 := y[i]
-		t1 := t0 < float32(-87.33654)
+		t1 := float32(88.72283) < t0
 		t2 := fma(t0, float32(1.442695), float32(1.2582912e+07))
 		t3 := t2 - float32(1.2582912e+07)
 		t4 := fma(-t3, float32(0.6931472), t0)
@@ -938,14 +940,23 @@ func logSoftmaxGradGo(dst []float32, grad []float32, y []float32, sum float32) {
 		t11 := fma(t6, t10, t5)
 		t12 := t11 + float32(1)
 		t13 := math.Float32bits(t2)
-		t14 := t13 << 23
-		t15 := t14 + uint32(0x3f800000)
-		t16 := math.Float32frombits(t15)
-		t17 := float32(t12 * t16)
-		t18 := pick(t1, float32(0), t17)
-		t19 := grad[i]
-		t20 := fma(-t18, sum, t19)
-		dst[i] = t20
+		t14 := t13 - uint32(0x4b400000)
+		t15 := uint32(int32(t14) >> 1)
+		t16 := t15 + uint32(0x7f)
+		t17 := t16 << 23
+		t18 := math.Float32frombits(t17)
+		t19 := float32(t12 * t18)
+		t20 := t14 - t15
+		t21 := t20 + uint32(0x7f)
+		t22 := t21 << 23
+		t23 := math.Float32frombits(t22)
+		t24 := float32(t19 * t23)
+		t25 := pick(t1, math.Float32frombits(0x7f800000), t24)
+		t26 := t0 < float32(-103.97284)
+		t27 := pick(t26, float32(0), t25)
+		t28 := grad[i]
+		t29 := fma(-t27, sum, t28)
+		dst[i] = t29
 	}
 }
 
@@ -1102,21 +1113,21 @@ func adamGo(dst []float32, x []float32, m []float32, v []float32, rate float32, 
 	m = m[:len(dst)]
 	v = v[:len(dst)]
 	for i := range dst {
-		t0 := m[i]
-		t1 := v[i]
-		t2 := float32(math.Sqrt(float64(t1)))
-		t3 := t2 / root
-		t4 := t3 + eps
-		t5 := x[i]
-		t6 := float32(rate * t0)
-		t7 := t6 / t4
-		t8 := t5 - t7
+		t0 := x[i]
+		t1 := m[i]
+		t2 := v[i]
+		t3 := float32(math.Sqrt(float64(t2)))
+		t4 := t3 / root
+		t5 := t4 + eps
+		t6 := float32(rate * t1)
+		t7 := t6 / t5
+		t8 := t0 - t7
 		dst[i] = t8
 	}
 }
 
 // adamStepGo is AdamStep.
-func adamStepGo(x []float32, m []float32, v []float32, grad []float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+func adamStepGo(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
 	m = m[:len(x)]
 	v = v[:len(x)]
 	grad = grad[:len(x)]
@@ -1133,14 +1144,15 @@ func adamStepGo(x []float32, m []float32, v []float32, grad []float32, w float32
 		t9 := float32(t8 * t0)
 		t10 := t7 + t9
 		v[i] = t10
-		t12 := float32(math.Sqrt(float64(t10)))
-		t13 := t12 / root
-		t14 := t13 + eps
-		t15 := x[i]
-		t16 := float32(rate * t4)
-		t17 := t16 / t14
-		t18 := t15 - t17
-		x[i] = t18
+		t12 := x[i]
+		t13 := float32(t12 * decay)
+		t14 := float32(math.Sqrt(float64(t10)))
+		t15 := t14 / root
+		t16 := t15 + eps
+		t17 := float32(rate * t4)
+		t18 := t17 / t16
+		t19 := t13 - t18
+		x[i] = t19
 	}
 }
 
@@ -1199,5 +1211,117 @@ func dropGo(dst []float32, x []float32, keep []uint8, scale float32) {
 		t3 := t2 != 0
 		t4 := pick(t3, t1, float32(0))
 		dst[i] = t4
+	}
+}
+
+// philoxGo is Philox.
+func philoxGo(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+	x1 = x1[:len(x0)]
+	x2 = x2[:len(x0)]
+	x3 = x3[:len(x0)]
+	for i := range x0 {
+		t0 := x0[i]
+		t1 := uint32(uint64(t0) * uint64(uint32(0xd2511f53)) >> 32)
+		t2 := t0 * uint32(0xd2511f53)
+		t3 := uint32(uint64(c2) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t4 := c2 * uint32(0xcd9e8d57)
+		t5 := t3 ^ c1
+		t6 := t5 ^ k0
+		t7 := t1 ^ c3
+		t8 := t7 ^ k1
+		t9 := k0 + uint32(0x9e3779b9)
+		t10 := k1 + uint32(0xbb67ae85)
+		t11 := uint32(uint64(t6) * uint64(uint32(0xd2511f53)) >> 32)
+		t12 := t6 * uint32(0xd2511f53)
+		t13 := uint32(uint64(t8) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t14 := t8 * uint32(0xcd9e8d57)
+		t15 := t13 ^ t4
+		t16 := t15 ^ t9
+		t17 := t11 ^ t2
+		t18 := t17 ^ t10
+		t19 := t9 + uint32(0x9e3779b9)
+		t20 := t10 + uint32(0xbb67ae85)
+		t21 := uint32(uint64(t16) * uint64(uint32(0xd2511f53)) >> 32)
+		t22 := t16 * uint32(0xd2511f53)
+		t23 := uint32(uint64(t18) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t24 := t18 * uint32(0xcd9e8d57)
+		t25 := t23 ^ t14
+		t26 := t25 ^ t19
+		t27 := t21 ^ t12
+		t28 := t27 ^ t20
+		t29 := t19 + uint32(0x9e3779b9)
+		t30 := t20 + uint32(0xbb67ae85)
+		t31 := uint32(uint64(t26) * uint64(uint32(0xd2511f53)) >> 32)
+		t32 := t26 * uint32(0xd2511f53)
+		t33 := uint32(uint64(t28) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t34 := t28 * uint32(0xcd9e8d57)
+		t35 := t33 ^ t24
+		t36 := t35 ^ t29
+		t37 := t31 ^ t22
+		t38 := t37 ^ t30
+		t39 := t29 + uint32(0x9e3779b9)
+		t40 := t30 + uint32(0xbb67ae85)
+		t41 := uint32(uint64(t36) * uint64(uint32(0xd2511f53)) >> 32)
+		t42 := t36 * uint32(0xd2511f53)
+		t43 := uint32(uint64(t38) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t44 := t38 * uint32(0xcd9e8d57)
+		t45 := t43 ^ t34
+		t46 := t45 ^ t39
+		t47 := t41 ^ t32
+		t48 := t47 ^ t40
+		t49 := t39 + uint32(0x9e3779b9)
+		t50 := t40 + uint32(0xbb67ae85)
+		t51 := uint32(uint64(t46) * uint64(uint32(0xd2511f53)) >> 32)
+		t52 := t46 * uint32(0xd2511f53)
+		t53 := uint32(uint64(t48) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t54 := t48 * uint32(0xcd9e8d57)
+		t55 := t53 ^ t44
+		t56 := t55 ^ t49
+		t57 := t51 ^ t42
+		t58 := t57 ^ t50
+		t59 := t49 + uint32(0x9e3779b9)
+		t60 := t50 + uint32(0xbb67ae85)
+		t61 := uint32(uint64(t56) * uint64(uint32(0xd2511f53)) >> 32)
+		t62 := t56 * uint32(0xd2511f53)
+		t63 := uint32(uint64(t58) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t64 := t58 * uint32(0xcd9e8d57)
+		t65 := t63 ^ t54
+		t66 := t65 ^ t59
+		t67 := t61 ^ t52
+		t68 := t67 ^ t60
+		t69 := t59 + uint32(0x9e3779b9)
+		t70 := t60 + uint32(0xbb67ae85)
+		t71 := uint32(uint64(t66) * uint64(uint32(0xd2511f53)) >> 32)
+		t72 := t66 * uint32(0xd2511f53)
+		t73 := uint32(uint64(t68) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t74 := t68 * uint32(0xcd9e8d57)
+		t75 := t73 ^ t64
+		t76 := t75 ^ t69
+		t77 := t71 ^ t62
+		t78 := t77 ^ t70
+		t79 := t69 + uint32(0x9e3779b9)
+		t80 := t70 + uint32(0xbb67ae85)
+		t81 := uint32(uint64(t76) * uint64(uint32(0xd2511f53)) >> 32)
+		t82 := t76 * uint32(0xd2511f53)
+		t83 := uint32(uint64(t78) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t84 := t78 * uint32(0xcd9e8d57)
+		t85 := t83 ^ t74
+		t86 := t85 ^ t79
+		t87 := t81 ^ t72
+		t88 := t87 ^ t80
+		t89 := t79 + uint32(0x9e3779b9)
+		t90 := t80 + uint32(0xbb67ae85)
+		t91 := uint32(uint64(t86) * uint64(uint32(0xd2511f53)) >> 32)
+		t92 := t86 * uint32(0xd2511f53)
+		t93 := uint32(uint64(t88) * uint64(uint32(0xcd9e8d57)) >> 32)
+		t94 := t88 * uint32(0xcd9e8d57)
+		t95 := t93 ^ t84
+		t96 := t95 ^ t89
+		t97 := t91 ^ t82
+		t98 := t97 ^ t90
+		x0[i] = t96
+		x1[i] = t94
+		x2[i] = t98
+		x3[i] = t92
 	}
 }

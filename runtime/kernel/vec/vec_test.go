@@ -26,7 +26,7 @@ var all = map[string]any{
 	"Moments": Moments, "MomentsGrad": MomentsGrad,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
-	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop,
+	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox,
 }
 
 // best is the set that the package starts with on this machine.
@@ -86,6 +86,8 @@ func operands(t *rapid.T, f reflect.Type, n, off int) []reflect.Value {
 			args = append(args, fill(reflect.MakeSlice(in, n+off, n+off), draw).Slice(off, n+off))
 		case reflect.Pointer:
 			args = append(args, fill(reflect.New(in.Elem()).Elem(), draw).Addr())
+		case reflect.Uint32:
+			args = append(args, reflect.ValueOf(math.Float32bits(draw())))
 		default:
 			args = append(args, reflect.ValueOf(draw()).Convert(in))
 		}
@@ -100,6 +102,8 @@ func fill(v reflect.Value, draw func() float32) reflect.Value {
 		switch v.Type().Elem().Kind() {
 		case reflect.Uint16:
 			x = reflect.ValueOf(uint16(math.Float32bits(draw()) >> 13))
+		case reflect.Uint32:
+			x = reflect.ValueOf(math.Float32bits(draw()))
 		case reflect.Uint8:
 			x = reflect.ValueOf(uint8(math.Float32bits(draw()) & 1))
 		}

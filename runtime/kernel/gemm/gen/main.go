@@ -25,8 +25,8 @@ type isa struct {
 }
 
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, turned: 4},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, turned: 2},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, turned: 8},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, turned: 4},
 }
 
 // widths are the widths of tiles in vectors.

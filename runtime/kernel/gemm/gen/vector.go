@@ -93,13 +93,7 @@ func (g *generator) store(e elem, m mask, v reg.VecVirtual, p operand.Mem) {
 }
 
 // zero sets v to zeros.
-func (g *generator) zero(v reg.VecVirtual) {
-	if g.wide() {
-		g.VPXORD(v, v, v)
-	} else {
-		g.VXORPS(v, v, v)
-	}
-}
+func (g *generator) zero(v reg.VecVirtual) { g.VXORPS(v, v, v) }
 
 // broadcast sets every lane of v to the element at p.
 func (g *generator) broadcast(e elem, p operand.Mem, v reg.VecVirtual) {

@@ -168,9 +168,12 @@ func (s *assembler) prologue() {
 			panic(err)
 		}
 		v := s.vec()
-		if c.kind == f64 {
+		switch c.kind {
+		case f64:
 			VBROADCASTSD(p.Addr, v)
-		} else {
+		case i32:
+			VPBROADCASTD(p.Addr, v)
+		default:
 			VBROADCASTSS(p.Addr, v)
 		}
 		s.scalars = append(s.scalars, v)

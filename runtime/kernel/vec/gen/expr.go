@@ -55,7 +55,8 @@ const (
 	opShiftLeft
 	opShiftRight // keeping the sign
 
-	opToInt // of a float32 that is an integer
+	opMulLow  // of two i32 the low and the high half of the product,
+	opMulHigh // unsigned
 	opToFloat
 	opWiden // float32 to float64
 	opNarrow
@@ -128,6 +129,8 @@ func (k *kernel) nonZero(a *expr) *expr    { return k.step(opNonZero, mask, a) }
 func (k *kernel) pick(m, a, b *expr) *expr { return k.step(opSelect, a.kind, m, a, b) }
 func (k *kernel) intAdd(a, b *expr) *expr  { return k.step(opIntAdd, i32, a, b) }
 func (k *kernel) intSub(a, b *expr) *expr  { return k.step(opIntSub, i32, a, b) }
+func (k *kernel) mulLow(a, b *expr) *expr  { return k.step(opMulLow, i32, a, b) }
+func (k *kernel) mulHigh(a, b *expr) *expr { return k.step(opMulHigh, i32, a, b) }
 func (k *kernel) toFloat(a *expr) *expr    { return k.step(opToFloat, f32, a) }
 func (k *kernel) widen(a *expr) *expr      { return k.step(opWiden, f64, a) }
 func (k *kernel) narrow(a *expr) *expr     { return k.step(opNarrow, f32, a) }

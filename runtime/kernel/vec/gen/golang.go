@@ -155,6 +155,10 @@ func (k *kernel) value(e *expr) string {
 		return a[0] + " + " + a[1]
 	case opSub, opIntSub:
 		return a[0] + " - " + a[1]
+	case opMulLow:
+		return a[0] + " * " + a[1]
+	case opMulHigh:
+		return "uint32(uint64(" + a[0] + ") * uint64(" + a[1] + ") >> 32)"
 	case opMul:
 		return t + "(" + a[0] + " * " + a[1] + ")"
 	case opDiv:

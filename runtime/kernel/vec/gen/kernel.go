@@ -36,6 +36,7 @@ const (
 	eF16
 	eBF16
 	eU8
+	eU32
 )
 
 // kind returns the type that elements are loaded as.
@@ -43,25 +44,25 @@ func (e elem) kind() kind {
 	switch e {
 	case eF64:
 		return f64
-	case eU8:
+	case eU8, eU32:
 		return i32
 	}
 	return f32
 }
 
 // size returns the bytes of an element.
-func (e elem) size() int { return [...]int{4, 8, 2, 2, 1}[e] }
+func (e elem) size() int { return [...]int{4, 8, 2, 2, 1, 4}[e] }
 
 // goType returns the Go type of an element.
 func (e elem) goType() string {
-	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8"}[e]
+	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8", "uint32"}[e]
 }
 
 // goTail reports whether k's last elements, fewer than 16, are left to Go:
 // AVX2 has no masked moves of fewer than 32 bits.
 func (k *kernel) goTail() bool {
 	for _, a := range k.arrays {
-		if a.elem > eF64 {
+		if a.elem.size() < 4 {
 			return true
 		}
 	}

@@ -1,10 +1,13 @@
 package main
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	return append(append(append(append(append(unary(), binary()...), gradients()...), rows()...), steps()...), moves()...)
+	return slices.Concat(unary(), binary(), gradients(), rows(), steps(), moves(), random())
 }
 
 // oneToOne returns a kernel dst[i] = f(x[i]).
@@ -113,8 +116,8 @@ func gradients() []*kernel {
 		twoToOne("SigmoidGrad", "grad y (1 - y), the gradient of x for its sigmoid y,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
 			return k.mul(g, k.fnma(y, y, y))
 		}),
-		twoToOne("ReluGrad", "grad where y > 0, else 0, the gradient of x for y = relu x,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
-			return k.pick(k.less(k.num(0), y), g, k.num(0))
+		twoToOne("ReluGrad", "grad where y > 0 or y is NaN, else 0, the gradient of x for y = relu x,", f32s("dst", "grad", "y"), func(k *kernel, g, y *expr) *expr {
+			return k.pick(k.less(k.num(0), y), g, k.pick(k.isNaN(y), g, k.num(0)))
 		}),
 	}
 }
@@ -176,10 +179,10 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.store("dst", k.mul(k.load("y"), k.sub(k.load("grad"), k.scalar("dot")))) },
 		},
 		{
-			name: "LogSoftmaxGrad", doc: "stores grad - exp(y) sum in dst. No y is positive. dst may be grad or y.",
+			name: "LogSoftmaxGrad", doc: "stores grad - exp(y) sum in dst. dst may be grad or y.",
 			arrays: f32s("dst", "grad", "y"), scalars: scalars32("sum"),
 			body: func(k *kernel) {
-				k.store("dst", k.fnma(k.expNormal(k.load("y")), k.scalar("sum"), k.load("grad")))
+				k.store("dst", k.fnma(k.exp(k.load("y")), k.scalar("sum"), k.load("grad")))
 			},
 		},
 		{
@@ -271,27 +274,27 @@ func steps() []*kernel {
 		{
 			name: "Adam", doc: "stores x - rate m / (√v/root + eps) in dst. dst may be any of them.",
 			arrays: f32s("dst", "x", "m", "v"), scalars: scalars32("rate", "root", "eps"),
-			body: func(k *kernel) { k.store("dst", k.adam(k.load("m"), k.load("v"))) },
+			body: func(k *kernel) { k.store("dst", k.adam(k.load("x"), k.load("m"), k.load("v"))) },
 		},
 		{
-			name: "AdamStep", doc: "is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam into x.",
-			arrays: f32s("x", "m", "v", "grad"), scalars: scalars32("w", "keep", "share", "rate", "root", "eps"),
+			name: "AdamStep", doc: "is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam of x\ntimes decay into x.",
+			arrays: f32s("x", "m", "v", "grad"), scalars: scalars32("decay", "w", "keep", "share", "rate", "root", "eps"),
 			body: func(k *kernel) {
 				g, m := k.load("grad"), k.load("m")
 				m = k.add(m, k.mul(k.scalar("w"), k.sub(g, m)))
 				k.store("m", m)
 				v := k.add(k.mul(k.scalar("keep"), k.load("v")), k.mul(k.mul(k.scalar("share"), g), g))
 				k.store("v", v)
-				k.store("x", k.adam(m, v))
+				k.store("x", k.adam(k.mul(k.load("x"), k.scalar("decay")), m, v))
 			},
 		},
 	}
 }
 
 // adam returns x - rate m / (√v/root + eps).
-func (k *kernel) adam(m, v *expr) *expr {
+func (k *kernel) adam(x, m, v *expr) *expr {
 	d := k.add(k.div(k.sqrt(v), k.scalar("root")), k.scalar("eps"))
-	return k.sub(k.load("x"), k.div(k.mul(k.scalar("rate"), m), d))
+	return k.sub(x, k.div(k.mul(k.scalar("rate"), m), d))
 }
 
 // moves returns the kernels that convert and choose elements.
@@ -328,5 +331,38 @@ func moves() []*kernel {
 				k.store("dst", k.pick(k.nonZero(k.load("keep")), y, k.num(0)))
 			},
 		},
+	}
+}
+
+// random returns the kernel that draws.
+func random() []*kernel {
+	return []*kernel{{
+		name: "Philox",
+		doc: "stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the\n" +
+			"key (k0, k1). What x1 to x3 held is lost.",
+		arrays:  []array{{"x0", eU32}, {"x1", eU32}, {"x2", eU32}, {"x3", eU32}},
+		scalars: []scalar{{"c1", i32}, {"c2", i32}, {"c3", i32}, {"k0", i32}, {"k1", i32}},
+		body:    (*kernel).philox,
+	}}
+}
+
+// philox records the ten rounds of Salmon, Moraes, Dror and Shaw, "Parallel
+// random numbers: as easy as 1, 2, 3", SC'11.
+func (k *kernel) philox() {
+	mul0, mul1 := k.integer(0xD2511F53), k.integer(0xCD9E8D57)
+	c0, c1, c2, c3 := k.load("x0"), k.scalar("c1"), k.scalar("c2"), k.scalar("c3")
+	k0, k1 := k.scalar("k0"), k.scalar("k1")
+	k.constant(f64, 0xffffffff00000000) // of mulHigh
+	for round := range 10 {
+		if round > 0 {
+			k0, k1 = k.intAdd(k0, k.integer(0x9E3779B9)), k.intAdd(k1, k.integer(0xBB67AE85))
+		}
+		high0, low0 := k.mulHigh(c0, mul0), k.mulLow(c0, mul0)
+		high1, low1 := k.mulHigh(c2, mul1), k.mulLow(c2, mul1)
+		c0, c1 = k.step(opXor, i32, k.step(opXor, i32, high1, c1), k0), low1
+		c2, c3 = k.step(opXor, i32, k.step(opXor, i32, high0, c3), k1), low0
+	}
+	for i, c := range []*expr{c0, c1, c2, c3} {
+		k.store([]string{"x0", "x1", "x2", "x3"}[i], c)
 	}
 }

@@ -94,6 +94,7 @@ var instructions = map[op][3]func(ops ...Op){
 	opXor:    {VXORPS, VXORPD, VXORPS},
 	opIntAdd: {2: VPADDD},
 	opIntSub: {2: VPSUBD},
+	opMulLow: {2: VPMULLD},
 }
 
 // compute emits an operation on register i of its operands.
@@ -101,6 +102,8 @@ func (s *assembler) compute(e *expr, i int) Op {
 	switch e.op {
 	case opFMA, opFNMA:
 		return s.fused(e, i)
+	case opMulHigh:
+		return s.mulHigh(e)
 	}
 	d := s.vec()
 	a := s.register(e.args[0], i)
@@ -115,14 +118,26 @@ func (s *assembler) compute(e *expr, i int) Op {
 		VPSLLD(Imm(e.bits), a, d)
 	case opShiftRight:
 		VPSRAD(Imm(e.bits), a, d)
-	case opToInt:
-		VCVTPS2DQ(a, d)
 	case opToFloat:
 		VCVTDQ2PS(a, d)
 	default:
 		instructions[e.op][e.kind](s.operand(e.args[1], i), a, d)
 	}
 	return d
+}
+
+// mulHigh emits the high halves of products, of the even elements and of the
+// odd ones, which are shifted to even places first.
+func (s *assembler) mulHigh(e *expr) Op {
+	a, b := s.register(e.args[0], 0), s.register(e.args[1], 0)
+	even, odd := s.vec(), s.vec()
+	VPMULUDQ(b, a, even)
+	VPSRLQ(Imm(32), even, even)
+	VPSRLQ(Imm(32), a, odd)
+	VPMULUDQ(b, odd, odd) // b is the same number in every place
+	VANDPD(s.operand(s.k.constant(f64, 0xffffffff00000000), 0), odd, odd)
+	VORPD(even, odd, odd)
+	return odd
 }
 
 // fusedForms are the fused instructions of float32 and float64: a product

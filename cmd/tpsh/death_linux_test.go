@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is the command at work.
+type process struct {
+	*exec.Cmd
+	out  *bufio.Reader
+	errs bytes.Buffer
+	tmp  string // its folder for temporary files
+}
+
+// startProcess starts the command. The test kills it in the end.
+func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0], args...), tmp: t.TempDir()}
+	p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+p.tmp)
+	p.Stderr = &p.errs
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill() })
+	return p
+}
+
+// line returns the next line that it prints.
+func (p *process) line(t *testing.T) string {
+	t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("no line on standard output (%v); on standard error:\n%s", err, &p.errs)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+// workers returns the processes of its n ranks, by rank.
+func (p *process) workers(t *testing.T, n int) []int {
+	t.Helper()
+	byRank := map[int]int{}
+	for _, pid := range children(p.Process.Pid) {
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		words := strings.Split(strings.TrimSuffix(string(cmdline), "\x00"), "\x00")
+		rank, err := strconv.Atoi(strings.TrimPrefix(words[len(words)-1], "rank="))
+		if err != nil {
+			t.Fatalf("process %d is no worker: %q", pid, words)
+		}
+		byRank[rank] = pid
+	}
+	if len(byRank) != n {
+		p.Process.Kill()
+		p.Wait()
+		t.Fatalf("found %d workers, want %d\n%s", len(byRank), n, &p.errs)
+	}
+	pids := make([]int, n)
+	for rank, pid := range byRank {
+		pids[rank] = pid
+	}
+	return pids
+}
+
+// children returns the processes whose parent is pid.
+func children(pid int) []int {
+	var found []int
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for _, word := range strings.Fields(string(text)) {
+			child, _ := strconv.Atoi(word)
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// end waits for it and checks its exit status, and that nothing is left: no
+// worker, and no file.
+func (p *process) end(t *testing.T, want int, workers []int) {
+	t.Helper()
+	late := time.AfterFunc(15*time.Second, func() { p.Process.Signal(syscall.SIGQUIT) })
+	io.Copy(io.Discard, p.out)
+	p.Wait()
+	late.Stop()
+	if got := p.ProcessState.ExitCode(); got != want {
+		t.Errorf("got exit status %d, want %d\n%s", got, want, &p.errs)
+	}
+	p.leavesNothing(t, workers)
+	if files, _ := os.ReadDir(p.tmp); len(files) > 0 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+// leavesNothing checks that its workers have ended, or do so soon.
+func (p *process) leavesNothing(t *testing.T, workers []int) {
+	t.Helper()
+	alive := func(pid int) bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && !strings.Contains(string(stat), ") Z ")
+	}
+	for end := time.Now().Add(5 * time.Second); slices.ContainsFunc(workers, alive); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a worker lives on")
+		}
+	}
+}
+
+// writeScript writes a script into a folder of the test's.
+func writeScript(t *testing.T, source string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "main.star")
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// calls are the calls in which a rank dies, by the name that reports have.
+var calls = map[string]string{
+	"barrier":            "barrier()",
+	"broadcast":          "broadcast(x, src=1)",
+	"all_gather":         "all_gather(x)",
+	"gather":             "gather(x, dst=0)",
+	"scatter":            "scatter(x, src=2)",
+	"all_to_all":         "all_to_all([x, x, x])",
+	"all_reduce":         "all_reduce(x)",
+	"reduce":             "reduce(x, dst=1)",
+	"reduce_scatter":     "reduce_scatter(x)",
+	"collective_permute": "collective_permute(x, [(0, 1), (1, 2), (2, 0)])",
+	"recv":               "send(x, (rank() + 1) % 3); recv((rank() + 2) % 3)",
+	"all_gather_object":  "all_gather_object({'rank': rank()})",
+}
+
+// A rank that is killed or stopped in the midst of calls fails all others at
+// once, with the cause; nothing is left behind.
+func TestDeath(t *testing.T) {
+	deaths := []struct {
+		signal syscall.Signal
+		cause  string
+	}{
+		{syscall.SIGKILL, "was killed by signal 9 (killed)"},
+		{syscall.SIGSTOP, "was stopped"},
+	}
+	for name, call := range calls {
+		script := writeScript(t, "x = ones(3000)\nprint('go')\nbarrier()\nwhile True:\n    "+call+"\n")
+		for _, death := range deaths {
+			for _, transport := range []string{"shm", "tcp"} {
+				t.Run(name+"/"+death.signal.String()+"/"+transport, func(t *testing.T) {
+					p := startProcess(t, "run", "-n", "3", "--transport", transport, script)
+					p.line(t)
+					workers := p.workers(t, 3)
+					time.Sleep(time.Duration(time.Now().UnixNano() % 5e6)) // anywhere in the loop
+					since := time.Now()
+					syscall.Kill(workers[1], death.signal)
+					p.end(t, 3, workers)
+					if took := time.Since(since); took > 5*time.Second {
+						t.Errorf("took %v, want it to end at once", took)
+					}
+					want := "rank 1 of 3:\nError: the rank died: it " + death.cause + "\nrank"
+					if got := p.errs.String(); !strings.HasPrefix(got, want) || !strings.Contains(got, " at "+script+":5:") {
+						t.Errorf("got:\n%swant it to begin:\n%s", got, want)
+					}
+				})
+			}
+		}
+	}
+}

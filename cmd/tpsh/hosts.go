@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"net"
+	"os"
+	"time"
+
+	"tpsh/cluster"
+	"tpsh/launch"
+)
+
+// hosts are the flags about jobs on several hosts.
+type hosts struct {
+	nodes, node, perNode int
+	rdzv, tokenFile      string
+	tls                  bool
+	peerTimeout          time.Duration
+}
+
+func (h *hosts) declare(fs *flag.FlagSet) {
+	fs.IntVar(&h.nodes, "nnodes", 1, "run on `K` nodes: start the command on each")
+	fs.IntVar(&h.node, "node-rank", -1, "this is node `I`, from 0, of --nnodes (default: JOB_COMPLETION_INDEX)")
+	fs.IntVar(&h.perNode, "nproc-per-node", 0, "run `N` ranks on this node (default: its part of -n)")
+	fs.StringVar(&h.rdzv, "rdzv", "", "let node 0 listen at `HOST:PORT`, which all nodes reach")
+	fs.StringVar(&h.tokenFile, "token-file", "", "read from `FILE` what all nodes know and nobody else (default: TPSH_TOKEN)")
+	fs.BoolVar(&h.tls, "tls", false, "encrypt what ranks of tcp send each other")
+	fs.DurationVar(&h.peerTimeout, "peer-timeout", launch.DefaultPeerTimeout, "take a rank of another host for dead when it is silent for `D`")
+}
+
+// A wish is what the command line says of the ranks, as far as it does.
+type wish struct {
+	ranks     int    // of the job
+	transport string // its name
+	n, t      bool   // whether the flags -n and --transport were given
+}
+
+// options returns what the job runs on: hosts that the flags name, those that
+// the environment names, or this one alone.
+func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
+	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, TLS: h.tls, PeerTimeout: h.peerTimeout}
+	if err := h.check(); err != nil {
+		return o, err
+	}
+	if o.Token, err = h.token(env); err != nil {
+		return o, err
+	}
+	var place *cluster.Place
+	if h.nodes == 1 && h.perNode == 0 && (!w.t || w.transport == "tcp" || w.transport == "auto") {
+		if place, err = cluster.Find(env); err != nil {
+			return o, usageError{err}
+		}
+	}
+	switch {
+	case place != nil:
+		o, err = placed(o, w, place)
+	case h.nodes > 1:
+		o, err = h.named(o, w, env)
+	case h.perNode > 0:
+		o.Ranks = h.perNode
+	}
+	if err == nil && o.Nodes > 1 {
+		err = checkNodes(&o, w)
+	}
+	return o, err
+}
+
+// check checks the flags each by itself.
+func (h *hosts) check() error {
+	switch {
+	case h.nodes < 1 || h.nodes > maxRanks:
+		return usagef("for flag --nnodes: got %d, want a number of nodes from 1 to %d", h.nodes, maxRanks)
+	case h.perNode < 0 || h.perNode > maxRanks:
+		return usagef("for flag --nproc-per-node: got %d, want a number of ranks from 1 to %d", h.perNode, maxRanks)
+	case h.peerTimeout < time.Second:
+		return usagef("for flag --peer-timeout: got %v, want at least 1s", h.peerTimeout)
+	}
+	return nil
+}
+
+// token returns what the nodes of the job know, nil for nothing.
+func (h *hosts) token(env cluster.Env) ([]byte, error) {
+	if h.tokenFile == "" {
+		token, _ := env("TPSH_TOKEN")
+		if token == "" {
+			return nil, nil
+		}
+		return []byte(token), nil
+	}
+	token, err := os.ReadFile(h.tokenFile)
+	if err != nil {
+		return nil, usagef("for flag --token-file: %v", err)
+	}
+	if token = bytes.TrimSpace(token); len(token) == 0 {
+		return nil, usagef("for flag --token-file: got %q, which is empty, want a file with a token", h.tokenFile)
+	}
+	return token, nil
+}
+
+// placed returns the options of one process of those that a launcher started,
+// which becomes one rank.
+func placed(o launch.Options, w wish, p *cluster.Place) (launch.Options, error) {
+	if w.n && w.ranks != p.Size {
+		return o, usagef("for flag -n: got %d, want %d (as many as %s has started)", w.ranks, p.Size, p.From)
+	}
+	o.Nodes, o.Node, o.Ranks = p.Size, p.Rank, 1
+	if o.Rendezvous == "" {
+		o.Rendezvous = p.Rendezvous
+	}
+	return o, nil
+}
+
+// named returns the options of one of the nodes that the flags speak of.
+func (h *hosts) named(o launch.Options, w wish, env cluster.Env) (launch.Options, error) {
+	o.Node = h.node
+	if o.Node < 0 {
+		index, err := cluster.Index(env)
+		if err != nil {
+			return o, usageError{err}
+		}
+		if o.Node = index; index < 0 {
+			return o, usagef("for flag --node-rank: got nothing, want the number of this node, from 0 to %d", h.nodes-1)
+		}
+	}
+	switch {
+	case o.Node >= h.nodes:
+		return o, usagef("for flag --node-rank: got %d, want the number of this node, from 0 to %d", o.Node, h.nodes-1)
+	case h.perNode > 0:
+		o.Ranks = h.perNode
+	case w.n && w.ranks%h.nodes != 0:
+		return o, usagef("for flag -n: got %d, want a multiple of the %d nodes, or --nproc-per-node", w.ranks, h.nodes)
+	case w.n:
+		o.Ranks = w.ranks / h.nodes
+	}
+	return o, nil
+}
+
+// checkNodes checks what a job on several nodes needs, and chooses its
+// transport if that was not asked for.
+func checkNodes(o *launch.Options, w wish) error {
+	if !w.t {
+		o.Transport = "auto"
+	}
+	if o.Transport != "tcp" && o.Transport != "auto" {
+		return usagef("for flag --transport: got %q, want tcp or auto (there are %d nodes)", o.Transport, o.Nodes)
+	}
+	host, port, err := net.SplitHostPort(o.Rendezvous)
+	if err != nil || host == "" || port == "" || port == "0" {
+		return usagef("for flag --rdzv: got %q, want HOST:PORT (where node 0 listens, and all nodes reach it)", o.Rendezvous)
+	}
+	if o.Node == 0 && o.Token == nil && !loopback(host) {
+		return usagef("for flag --token-file: got nothing, want a file, or TPSH_TOKEN (%s is no loopback address, and strangers are not to join)", host)
+	}
+	return nil
+}
+
+// loopback reports whether a host is this one, which no other can reach by
+// that name.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

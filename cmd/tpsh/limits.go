@@ -1,0 +1,120 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tpsh/launch"
+	"tpsh/runtime"
+)
+
+// limits are the flags that commands which run programs have in common.
+type limits struct {
+	timeout  time.Duration
+	maxSteps uint64
+	maxMem   byteSize
+	seed     uint64
+	allow    stringList
+	quiet    bool
+	verify   bool
+	strict   bool
+}
+
+func (l *limits) declare(fs *flag.FlagSet) {
+	fs.DurationVar(&l.timeout, "timeout", 0, "end the program after `D` (as 30s)")
+	fs.Uint64Var(&l.maxSteps, "max-steps", 0, "end the program after `N` steps of the interpreter on a rank")
+	fs.Var(&l.maxMem, "max-mem", "let tensors use `BYTES` at most (as 512M)")
+	fs.Uint64Var(&l.seed, "seed", 0, "start random numbers from `N`")
+	fs.Var(&l.allow, "allow", "let programs read and write in `DIR` too; may be repeated")
+	fs.BoolVar(&l.verify, "verify", false, "also run every operation on distributed tensors on the whole, and stop at the first difference")
+	fs.BoolVar(&l.strict, "strict", false, "make implicit redistributions errors")
+	fs.BoolVar(&l.quiet, "quiet", false, "say nothing about long waits")
+}
+
+// defaultRanks is the number of ranks without -n.
+func defaultRanks() int { return max(2, goruntime.NumCPU()) }
+
+// maxRanks bounds -n: more goroutines than this are a slip of the keyboard.
+const maxRanks = 1 << 14
+
+// checkRanks returns a usage error unless ranks can be started.
+func checkRanks(n int) error {
+	if n < 1 || n > maxRanks {
+		return usagef("for flag -n: got %d, want a number of ranks from 1 to %d", n, maxRanks)
+	}
+	return nil
+}
+
+// check returns a usage error if a limit makes no sense.
+func (l *limits) check() error {
+	if l.timeout < 0 {
+		return usagef("for flag --timeout: got %v, want a duration that is not negative", l.timeout)
+	}
+	for _, dir := range l.allow {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return usagef("for flag --allow: got %q, want a folder", dir)
+		}
+	}
+	return nil
+}
+
+// transports lists the names that --transport takes: those of ranks in this
+// process, and those of processes.
+func transports() []string { return slices.Concat(runtime.Transports, launch.Transports) }
+
+// checkTransport returns a usage error unless there is such a transport.
+func checkTransport(name string) error {
+	if !slices.Contains(transports(), name) {
+		return usagef("for flag --transport: got %q, want one of %s", name, strings.Join(transports(), ", "))
+	}
+	return nil
+}
+
+// transportUsage explains --transport.
+func transportUsage() string {
+	names := transports()
+	last := len(names) - 1
+	return "let ranks talk by `T`: " + strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// byteSize is a flag of a number of bytes with an optional suffix K, M or G.
+type byteSize int
+
+func (b *byteSize) String() string { return strconv.Itoa(int(*b)) }
+
+func (b *byteSize) Set(s string) error {
+	num, unit := strings.TrimRight(s, "KMGkmgiB"), 1
+	switch strings.ToUpper(strings.TrimRight(s[len(num):], "iB")) {
+	case "":
+	case "K":
+		unit = 1 << 10
+	case "M":
+		unit = 1 << 20
+	case "G":
+		unit = 1 << 30
+	default:
+		return fmt.Errorf("want a number of bytes, as 1000000 or 512M")
+	}
+	v, err := strconv.Atoi(num)
+	if err != nil || v <= 0 || v > 1<<62/unit {
+		return fmt.Errorf("want a number of bytes, as 1000000 or 512M")
+	}
+	*b = byteSize(v * unit)
+	return nil
+}
+
+// stringList is a flag that may be repeated.
+type stringList []string
+
+func (l *stringList) String() string { return strings.Join(*l, ",") }
+
+func (l *stringList) Set(s string) error {
+	*l = append(*l, s)
+	return nil
+}

@@ -1,0 +1,147 @@
+package comm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// linkedPair returns the links of two ranks, and their supervision, by pairs.
+func linkedPair(t *testing.T, o SuperviseOptions) ([2]*Links, *Supervision, [][2]io.Closer) {
+	t.Helper()
+	var links [2]*Links
+	var ends [][2]io.Closer
+	peer, other := Loopback()
+	peers := [2][]io.ReadWriteCloser{{nil, peer}, {other, nil}}
+	for r := range links {
+		a, b := Loopback()
+		o.Streams = append(o.Streams, a)
+		ends = append(ends, [2]io.Closer{a, b})
+		var err error
+		links[r], err = Connect(LinkOptions{
+			Rank: r, Size: 2, Supervisor: b, Peers: peers[r], Heartbeat: o.Heartbeat, PeerTimeout: o.PeerTimeout,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Supervise(o)
+	t.Cleanup(func() {
+		for _, l := range links {
+			l.Close()
+		}
+		s.Close()
+	})
+	return links, s, ends
+}
+
+var barrierOp = &Op{Kind: Barrier, Desc: Desc{Op: "barrier", Free: -1, Root: -1}}
+
+// Generations follow each other over the same streams, though one rank is
+// ahead, and whatever became of the one before.
+func TestGenerations(t *testing.T) {
+	links, s, _ := linkedPair(t, SuperviseOptions{})
+	var groups [2]*Group
+	for generation := range 20 {
+		var ranks sync.WaitGroup
+		errs := [2]error{}
+		for r := range links {
+			ranks.Go(func() {
+				if r == generation%2 {
+					time.Sleep(time.Millisecond)
+				}
+				e := links[r].Fabric(generation).Endpoint(r)
+				if generation == 0 {
+					groups[r], _ = e.Group([]int{0, 1}, "")
+				} else {
+					e.Adopt(groups[r])
+				}
+				errs[r] = groups[r].Send(1-r, generation, Message{}, "a line")
+				for range 3 {
+					_, err := groups[r].Run(context.Background(), barrierOp)
+					errs[r] = errors.Join(errs[r], err)
+				}
+				var end error
+				if generation%3 == r {
+					end = errors.New("a mistake")
+				}
+				e.End(end)
+			})
+		}
+		ranks.Wait()
+		for r, err := range errs {
+			if err != nil && generation%3 != 1-r {
+				t.Errorf("generation %d: rank %d: %v", generation, r, err)
+			}
+		}
+		if left := s.Unreceived(); len(left) != 2 || left[0].Tag != generation || left[1].Src != 0 {
+			t.Errorf("generation %d: got %v not received, want a message of each rank", generation, left)
+		}
+	}
+}
+
+// Who falls silent on a connection with heartbeats is reported, and then lost,
+// in every generation.
+func TestSilence(t *testing.T) {
+	var mu sync.Mutex
+	var silent []int
+	o := SuperviseOptions{Heartbeat: true, PeerTimeout: 100 * time.Millisecond}
+	o.Silent = func(rank int, _ time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		silent = append(silent, rank)
+	}
+	a, mute := Loopback() // nobody speaks at the other end
+	defer mute.Close()
+	b, other := Loopback()
+	o.Streams = []io.ReadWriteCloser{b, a}
+	peer, quiet := Loopback()
+	defer quiet.Close()
+	l, err := Connect(LinkOptions{
+		Rank: 0, Size: 2, Supervisor: other, Peers: []io.ReadWriteCloser{nil, peer}, Heartbeat: true, PeerTimeout: o.PeerTimeout,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Supervise(o)
+	defer s.Close()
+	defer l.Close()
+	for generation := range 2 {
+		world, err := l.Fabric(generation).Endpoint(0).Group([]int{0, 1}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = world.Run(context.Background(), barrierOp)
+		if err == nil || !strings.HasSuffix(err.Error(), "nothing was heard of it for 100ms") {
+			t.Errorf("generation %d: got %v, want a failure for want of a sign", generation, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if fmt.Sprint(silent) != "[1]" {
+		t.Errorf("got reports of %v, want one of rank 1", silent)
+	}
+}
+
+// Options that do not reach every rank are refused.
+func TestConnectRefuses(t *testing.T) {
+	stream, other := Loopback()
+	defer stream.Close()
+	defer other.Close()
+	for want, o := range map[string]LinkOptions{
+		"got rank 2 of 2": {Rank: 2, Size: 2, Supervisor: stream},
+		"got no stream to the supervisor, want one":            {Rank: 0, Size: 1},
+		"got 2 streams for 1 ranks, want at most as many":      {Size: 1, Supervisor: stream, Peers: make([]io.ReadWriteCloser, 2)},
+		"got no way to rank 1, want a stream or shared memory": {Size: 2, Supervisor: stream},
+		"got no way to rank 0, want a stream or shared memory": {Rank: 1, Size: 2, Supervisor: stream, Peers: []io.ReadWriteCloser{nil}},
+	} {
+		if l, err := Connect(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v and %v, want %s", l, err, want)
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+const (
+	// mostStaged is how many members a group may have that uses lanes.
+	mostStaged = 32
+	// ringCarries is how long data may be that go with a contract through
+	// shared memory. Longer ones go through lanes.
+	ringCarries = 8 << 10
+)
+
+// offer acquires a lane for what this member sends, if that is worth it.
+func (c *messageCall) offer() {
+	l := c.line
+	if !l.local || len(l.ranks) < 2 || len(l.ranks) > mostStaged || c.longest() <= ringCarries {
+		return
+	}
+	if c.lane = l.station.shared.lanes.acquire(); c.lane != nil {
+		c.openChannels()
+	}
+}
+
+// sends reports whether this member offers blocks that others need.
+func (c *messageCall) sends() bool {
+	root := c.op.Desc.Root == c.line.rank
+	switch c.op.Kind {
+	case Barrier:
+		return false
+	case Broadcast, Scatter:
+		return root
+	case Gather:
+		return !root
+	case Permute:
+		return slices.ContainsFunc(c.op.Desc.Pairs, func(p [2]int) bool { return p[0] == c.line.rank && p[1] != p[0] })
+	}
+	return true
+}
+
+// longest returns the length of the longest block that this member offers to
+// others. For what is reduced every member comes to the same.
+func (c *messageCall) longest() int {
+	most := 0
+	if c.sends() {
+		for _, b := range c.op.In {
+			most = max(most, b.Len())
+		}
+	}
+	return most
+}
+
+// openChannels opens the channels of the lane for what this member sends.
+func (c *messageCall) openChannels() {
+	all := part{mem: memIn, member: c.line.rank}
+	size := len(c.line.ranks)
+	switch c.op.Kind {
+	case Broadcast, AllGather:
+		c.openSeveral(c.op.In[0].Len(), c.line.otherMembers())
+		c.puts = append(c.puts, &putting{c.several, c.op.In[0].all()})
+	case Gather:
+		c.openFor(c.op.Desc.Root, all)
+	case Permute:
+		for _, p := range c.op.Desc.Pairs {
+			if p[0] == c.line.rank && p[1] != p[0] {
+				c.openFor(p[1], all)
+			}
+		}
+	case Scatter, AllToAll, ReduceScatter:
+		for _, m := range c.line.otherMembers() {
+			all.block = m
+			c.openFor(m, all)
+		}
+	case AllReduce, Reduce:
+		for _, m := range c.line.otherMembers() {
+			c.openFor(m, all.chunk(m, size))
+		}
+		mine := chunkLen(c.op.In[0].Len(), c.op.Align, c.line.rank, size)
+		if c.op.Kind == AllReduce {
+			c.openSeveral(mine, c.line.otherMembers())
+		} else if c.op.Desc.Root != c.line.rank {
+			c.openSeveral(mine, []int{c.op.Desc.Root})
+		}
+	}
+}
+
+// openFor opens the channel for a member, and has a part put into it.
+func (c *messageCall) openFor(member int, p part) {
+	src := c.span(p)
+	out := &laneOut{own: c.lane, channel: member, length: src.len()}
+	out.read(c.line.place(member), false)
+	c.openChannel(out)
+	c.puts = append(c.puts, &putting{out, src})
+}
+
+// openSeveral opens the channel for several members.
+func (c *messageCall) openSeveral(length int, members []int) {
+	c.several = &laneOut{own: c.lane, channel: c.line.rank, length: length}
+	for _, m := range members {
+		c.several.read(c.line.place(m), true)
+	}
+	c.openChannel(c.several)
+}
+
+func (c *messageCall) openChannel(o *laneOut) {
+	o.open(c.op.Align, len(c.line.ranks))
+	c.outs = append(c.outs, o)
+}
+
+// place returns the place of a member in the segment.
+func (l *wireLine) place(member int) int { return l.station.shared.places[l.ranks[member]] }
+
+// otherMembers lists the group ranks of the others, as seat.others does.
+func (l *wireLine) otherMembers() []int { return seat{rank: l.rank, size: len(l.ranks)}.others() }
+
+// stages reports whether what a member sends goes through a lane.
+func (c *messageCall) stages(member int) bool {
+	if member == c.line.rank {
+		return c.lane != nil
+	}
+	return c.call.contracts[c.line.ranks[member]].lane != 0
+}
+
+// staged reports whether lanes have a part in the call. What is reduced goes
+// through lanes if every member has one.
+func (c *messageCall) staged() bool {
+	if !c.line.local {
+		return false
+	}
+	any, all := false, true
+	for m := range c.line.ranks {
+		stages := c.stages(m)
+		any, all = any || stages, all && stages
+	}
+	if c.reduces() {
+		return all
+	}
+	return any
+}
+
+func (c *messageCall) reduces() bool {
+	return c.op.Kind == AllReduce || c.op.Kind == Reduce || c.op.Kind == ReduceScatter
+}
+
+// moveStaged moves the data of a call in which lanes have a part.
+func (c *messageCall) moveStaged() error {
+	list, err := c.transfers()
+	if err != nil {
+		return err
+	}
+	if c.lane != nil {
+		for _, o := range c.outs {
+			o.owe()
+		}
+	}
+	if !c.reduces() {
+		if err := c.moveUnstaged(doSend); err != nil {
+			return err
+		}
+	}
+	if err := c.transferAll(list); err != nil {
+		return err
+	}
+	if c.reduces() || c.op.Kind == Broadcast {
+		return nil
+	}
+	return c.moveUnstaged(doRecv)
+}
+
+// moveUnstaged does those of the steps that are left which send what does not
+// go through this member's lane, and copy; or those which receive what goes
+// through no lane.
+func (c *messageCall) moveUnstaged(do action) error {
+	steps := c.steps()
+	if c.lane == nil {
+		steps = steps[c.ahead:]
+	}
+	if c.out == nil {
+		steps = withoutOut(steps)
+	}
+	var left []step
+	for _, st := range steps {
+		switch {
+		case do == doSend && st.do == doSend && c.lane == nil && c.op.Kind != Broadcast,
+			do == doSend && st.do == doCopy,
+			do == doRecv && st.do == doRecv && !c.stages(st.peer):
+			left = append(left, st)
+		}
+	}
+	return c.move(left)
+}
+
+// transfers returns what is moved through lanes.
+func (c *messageCall) transfers() ([]transfer, error) {
+	list := slices.Clone(c.puts)
+	if c.reduces() {
+		t, err := c.reduction()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	for _, m := range c.line.otherMembers() {
+		if p, several, ok := c.takes(m); ok && c.stages(m) {
+			t := &taking{laneIn: c.openIn(m, several), drop: c.out == nil}
+			if !t.drop {
+				t.dst = c.span(p)
+				if t.dst.len() != t.length {
+					return nil, c.reject(c.line.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.len()))
+				}
+			}
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// takes returns where this member takes what another sends, if it does, and
+// whether it goes to several.
+func (c *messageCall) takes(member int) (to part, several, ok bool) {
+	s := seat{c.line.rank, len(c.line.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
+	switch c.op.Kind {
+	case Broadcast:
+		return s.out(0), true, member == s.root
+	case AllGather:
+		return s.out(member), true, true
+	case Gather:
+		return s.out(member), false, s.rank == s.root
+	case Scatter:
+		return s.out(0), false, member == s.root
+	case AllToAll:
+		return s.out(member), false, true
+	case AllReduce:
+		return s.out(0).chunk(member, s.size), true, true
+	case Reduce:
+		return s.out(0).chunk(member, s.size), true, s.rank == s.root
+	case Permute:
+		return s.out(0), false, slices.Contains(s.pairs, [2]int{member, s.rank})
+	}
+	return part{}, false, false
+}
+
+// openIn opens the channel from a member.
+func (c *messageCall) openIn(member int, several bool) laneIn {
+	sl, r := c.line.station.shared, c.line.ranks[member]
+	k, place := &c.call.contracts[r], sl.places[r]
+	in := laneIn{
+		lane:    sl.segment.lane(place, int(k.lane-1)),
+		use:     k.use,
+		channel: c.line.rank,
+		place:   sl.places[c.line.station.rank],
+		several: several,
+		bell:    sl.segment.bell(place),
+	}
+	if several {
+		in.channel = member
+	}
+	in.open(c.op.Align, len(c.line.ranks))
+	return in
+}
+
+// reduction returns what reduces the part of the result that is this member's
+// to make.
+func (c *messageCall) reduction() (*reducing, error) {
+	rank, size := c.line.rank, len(c.line.ranks)
+	src, dst := part{mem: memIn, member: rank}, part{mem: memOut, member: rank}
+	if c.op.Kind == ReduceScatter {
+		src.block = rank
+	} else {
+		src, dst = src.chunk(rank, size), dst.chunk(rank, size)
+	}
+	t := &reducing{own: c.span(src), place: rank, out: c.several, reduce: c.op.Reduce, name: c.op.Desc.Op}
+	if t.drop = c.out == nil || c.op.Kind == Reduce && c.op.Desc.Root != rank; !t.drop {
+		t.dst = c.span(dst)
+	}
+	for m, r := range c.line.ranks {
+		if m == rank {
+			continue
+		}
+		in := c.openIn(m, false)
+		if in.length != t.own.len() {
+			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.len()))
+		}
+		t.ins = append(t.ins, in)
+	}
+	t.length, t.piece, t.pieces = t.own.len(), t.ins[0].piece, t.ins[0].pieces
+	return t, nil
+}
+
+// transferAll moves all that is on the list, a piece of each at a time.
+func (c *messageCall) transferAll(list []transfer) (err error) {
+	defer recovered(c.op.Desc.Op, &err)
+	var failed error
+	for len(list) > 0 {
+		moved, left := false, list[:0]
+		for _, t := range list {
+			if !t.over() && t.ready() {
+				t.step()
+				moved = true
+			}
+			if r, ok := t.(*reducing); ok && r.err != nil && failed == nil {
+				failed = r.err
+				if r.out != nil { // which others need
+					c.line.station.giveUp(failed)
+					return failed
+				}
+			}
+			if !t.over() {
+				left = append(left, t)
+			}
+		}
+		if list = left; !moved && len(list) > 0 {
+			if err := c.awaitPiece(list); err != nil {
+				return err
+			}
+		}
+	}
+	return failed
+}
+
+// awaitPiece waits until a transfer is ready. It fails if a member is lost.
+func (c *messageCall) awaitPiece(list []transfer) error {
+	ready := func() bool {
+		return slices.ContainsFunc(list, func(t transfer) bool { return t.ready() })
+	}
+	sl := c.line.station.shared
+	for i := range sl.patience.spins + sl.patience.yields {
+		if ready() {
+			return nil
+		}
+		if i >= sl.patience.spins {
+			yieldCore()
+		}
+	}
+	w := c.waitFor(ready)
+	w.piece = true
+	return c.line.station.await(context.Background(), w)
+}

@@ -1,0 +1,145 @@
+package comm
+
+// A transfer moves data through channels, piece by piece.
+type transfer interface {
+	// over reports whether all is done.
+	over() bool
+	// ready reports whether a piece can be moved.
+	ready() bool
+	// step moves a piece. The transfer is ready.
+	step()
+}
+
+// A putting puts a span into a channel.
+type putting struct {
+	*laneOut
+	src span
+}
+
+func (t *putting) ready() bool { return t.room() }
+
+func (t *putting) step() {
+	at, to := t.done*t.piece, t.next()
+	copySpan(Whole(to).all(), t.src.cut(at, at+len(to)))
+	t.publish()
+}
+
+// A taking takes what comes through a channel to a span, or drops it.
+type taking struct {
+	laneIn
+	dst  span
+	drop bool
+}
+
+func (t *taking) step() {
+	at, from := t.done*t.piece, t.next()
+	if !t.drop {
+		copySpan(t.dst.cut(at, at+len(from)), Whole(from).all())
+	}
+	t.release()
+}
+
+// A reducing reduces what comes through channels, and a span of the rank's own,
+// in the order of group ranks.
+type reducing struct {
+	own    span
+	place  int      // of own among the sources
+	ins    []laneIn // the other sources
+	dst    span
+	drop   bool     // whether there is no dst
+	out    *laneOut // that the result goes to as well; nil for none
+	reduce Reducer
+	runs   [][]byte
+	packed []byte // for runs of own that are no slice
+	sum    []byte // for results that go nowhere in one run
+	length int
+	piece  int
+	pieces int
+	done   int
+	name   string // of the operation
+	err    error  // of reduce, after which nothing is reduced
+}
+
+func (t *reducing) over() bool { return t.done == t.pieces }
+
+func (t *reducing) ready() bool {
+	for i := range t.ins {
+		if !t.ins[i].ready() {
+			return false
+		}
+	}
+	return t.out == nil || t.out.room()
+}
+
+func (t *reducing) step() {
+	at := t.done * t.piece
+	n := min(t.piece, t.length-at)
+	t.runs = t.runs[:0]
+	for i := range t.ins {
+		if i == t.place {
+			t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
+		}
+		t.runs = append(t.runs, t.ins[i].next())
+	}
+	if t.place == len(t.ins) {
+		t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
+	}
+	if t.err == nil {
+		t.finish(at, n)
+	}
+	for i := range t.ins {
+		t.ins[i].release()
+	}
+	t.done++
+}
+
+// finish reduces runs to the bytes [at, at+n) of the result.
+func (t *reducing) finish(at, n int) {
+	defer recovered(t.name, &t.err)
+	var result []byte
+	if run := t.target(at, n); run != nil {
+		result = run
+	} else if t.out != nil {
+		result = t.out.next()
+	} else {
+		t.sum = append(t.sum[:0], make([]byte, n)...)
+		result = t.sum
+	}
+	t.reduce(result, t.runs)
+	if !t.drop && &t.dst.run(at)[0] != &result[0] {
+		copySpan(t.dst.cut(at, at+n), Whole(result).all())
+	}
+	if t.out != nil {
+		if next := t.out.next(); &next[0] != &result[0] {
+			copy(next, result)
+		}
+		t.out.publish()
+	}
+}
+
+// target returns the bytes [at, at+n) of dst, if they are one run.
+func (t *reducing) target(at, n int) []byte {
+	if t.drop {
+		return nil
+	}
+	if run := t.dst.run(at); len(run) >= n {
+		return run[:n]
+	}
+	return nil
+}
+
+// A copying copies a span to another of the same rank.
+type copying struct {
+	dst, src span
+	done     int
+}
+
+func (t *copying) over() bool { return t.done == t.src.len() }
+
+func (t *copying) ready() bool { return true }
+
+func (t *copying) step() {
+	end := min(t.src.len(), t.done+mostPiece)
+	copySpan(t.dst.cut(t.done, end), t.src.cut(t.done, end))
+	t.done = end
+}

@@ -1,0 +1,233 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"tpsh/comm"
+	"tpsh/lang"
+)
+
+// A Job is ranks under way, as the first launcher sees them.
+type Job struct {
+	cluster     *Cluster
+	host        *host          // the workers of this node
+	listener    *comm.Listener // nil without sockets
+	ownListener bool           // and not the cluster's
+	fates       []fate         // by rank
+	tasks       sync.WaitGroup
+
+	mu          sync.Mutex
+	conns       []*lang.StreamConn // to every rank; nil where it has not come
+	supervision *comm.Supervision  // nil until all ranks are connected
+	ending      chan struct{}      // closed when whoever goes goes in good order
+}
+
+// A fate is what has become of a rank.
+type fate struct {
+	once  sync.Once
+	known chan struct{} // closed when the rank has gone
+	cause string        // of its death, "" if it left in good order; set before known is closed
+}
+
+// Start starts the ranks of a job, and returns when they are connected; Stop
+// ends it. ctx ends the waiting alone. No other job of the cluster is under way.
+func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
+	j := &Job{cluster: c, conns: make([]*lang.StreamConn, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
+	for r := range j.fates {
+		j.fates[r].known = make(chan struct{})
+	}
+	s := &start{Job: j, spec: spec}
+	s.ctx, s.fail = context.WithCancelCause(ctx)
+	if err := s.run(); err != nil {
+		j.Stop()
+		return nil, err
+	}
+	return j, nil
+}
+
+// Conns returns the control connections, by rank. When a rank dies, receiving
+// from its connection ends in a *lang.DeathError.
+func (j *Job) Conns() []lang.Conn {
+	conns := make([]lang.Conn, len(j.conns))
+	for r, c := range j.conns {
+		conns[r] = c
+	}
+	return conns
+}
+
+// Unreceived returns the messages of the job's first program that were sent and
+// never received. It has ended on all ranks.
+func (j *Job) Unreceived() []comm.Unreceived { return j.supervision.Unreceived() }
+
+// How long the kernel's word is waited for when a connection of a rank has
+// ended: that of this host, and that of another.
+const (
+	reasonHere  = 200 * time.Millisecond
+	reasonThere = time.Second
+)
+
+// supervise begins to watch what the ranks wait for.
+func (j *Job) supervise(streams []net.Conn, s Spec) {
+	o := comm.SuperviseOptions{
+		Grace:       reasonHere,
+		Notice:      s.Notice,
+		NoticeAfter: s.NoticeAfter,
+	}
+	if j.cluster.opts.severalNodes() {
+		o.Grace, o.Heartbeat, o.PeerTimeout = reasonThere, true, j.cluster.opts.peerTimeout()
+		o.Silent = func(rank int, silence time.Duration) {
+			j.cluster.note(fmt.Sprintf("rank %d%s has not been heard of for %v", rank, j.cluster.on(rank), silence))
+		}
+	}
+	for _, stream := range streams {
+		o.Streams = append(o.Streams, stream)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.supervision = comm.Supervise(o)
+	for r := range j.fates { // of those who have gone since they connected
+		select {
+		case <-j.fates[r].known:
+			j.tell(r)
+		default:
+		}
+	}
+}
+
+// gone notes that a worker stopped or ended. If it was to end, that is all.
+func (j *Job) gone(rank int, cause string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.isEnding() {
+		return
+	}
+	f := &j.fates[rank]
+	f.once.Do(func() {
+		if f.cause = cause; cause != "" {
+			f.cause += j.cluster.on(rank)
+		}
+		close(f.known)
+		j.tell(rank)
+		if conn := j.conns[rank]; conn != nil && cause == wasStopped {
+			conn.Fail(f.err()) // no end of it tells that
+		}
+	})
+}
+
+// tell tells the supervisor the fate of a rank. The caller holds mu.
+func (j *Job) tell(rank int) {
+	switch f := &j.fates[rank]; {
+	case j.supervision == nil:
+	case f.cause == "":
+		j.supervision.Exits(rank)
+	default:
+		j.supervision.Lose(rank, errors.New(f.cause))
+	}
+}
+
+// err returns the error in which the connection to a rank ends that has gone.
+func (f *fate) err() error {
+	if f.cause == "" {
+		return io.EOF
+	}
+	return &lang.DeathError{Cause: f.cause}
+}
+
+func (j *Job) isEnding() bool {
+	select {
+	case <-j.ending:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended says why the control connection of a rank has ended: because the rank
+// has, as the kernel will tell in a moment.
+func (j *Job) ended(rank int, err error) error {
+	late := time.NewTimer(reasonThere)
+	defer late.Stop()
+	select {
+	case <-j.fates[rank].known:
+		return j.fates[rank].err()
+	case <-j.ending:
+	case <-late.C:
+	}
+	return err
+}
+
+// wrote passes on what a worker wrote on its own, as the Go runtime does before
+// it ends a process.
+func (j *Job) wrote(rank int, text string) {
+	j.cluster.note(fmt.Sprintf("rank %d wrote before it ended:\n%s", rank, text))
+}
+
+// attend listens to another node until its workers have ended.
+func (j *Job) attend(n *node) {
+	for {
+		var note nodeNote
+		if err := recvJSON(context.Background(), n.conn, &note); err != nil {
+			for _, r := range n.ranks {
+				j.gone(r, fmt.Sprintf("was lost with its host (%v)", err))
+			}
+			return
+		}
+		switch {
+		case note.Lost != nil && n.has(note.Lost.Rank):
+			j.gone(note.Lost.Rank, note.Lost.Cause)
+		case note.Wrote != nil && n.has(note.Wrote.Rank):
+			j.wrote(note.Wrote.Rank, note.Wrote.Text)
+		case note.Stopped:
+			return
+		}
+	}
+}
+
+// patience is how long workers that are told to end may take before they are
+// killed.
+const patience = time.Second
+
+// Stop ends the ranks, at once those that do not end in time. Nothing of the
+// job remains. A session on its connections has been closed.
+func (j *Job) Stop() {
+	j.mu.Lock()
+	close(j.ending)
+	supervision, conns := j.supervision, j.conns
+	j.mu.Unlock()
+	if supervision != nil {
+		for r := range conns {
+			supervision.Exits(r)
+		}
+	}
+	var closers sync.WaitGroup
+	for _, c := range conns {
+		if c != nil {
+			closers.Go(func() { c.Close() })
+		}
+	}
+	for _, n := range j.cluster.nodes {
+		sendJSON(n.conn, order{Stop: true})
+		late := time.AfterFunc(j.cluster.opts.peerTimeout(), func() { n.conn.Fail(errNoAnswer) })
+		defer late.Stop()
+	}
+	if j.host != nil {
+		j.host.wait(patience)
+		j.host.close()
+	}
+	closers.Wait()
+	j.tasks.Wait()
+	if supervision != nil {
+		supervision.Close()
+	}
+	if j.ownListener {
+		j.listener.Close()
+	}
+}
+
+var errNoAnswer = errors.New("it does not answer")

@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tpsh/lang"
+)
+
+// A role is what a worker is told first: who it is, and where the others are.
+type role struct {
+	Rank  int   `json:"rank"`
+	Size  int   `json:"size"`
+	Local []int `json:"local"` // the ranks of its node, ascending
+
+	// Segment says that the ranks of the node share memory, Meet that ranks
+	// are connected by sockets. The worker inherits what goes with the first.
+	Segment bool  `json:"segment,omitempty"`
+	Meet    *meet `json:"meet,omitempty"`
+
+	Config []byte `json:"config,omitempty"`
+}
+
+// A meet says how to meet the other ranks.
+type meet struct {
+	Address     string        `json:"address"` // of the rendezvous
+	Job         string        `json:"job"`
+	Token       []byte        `json:"token"`
+	TLS         bool          `json:"tls,omitempty"`
+	Heartbeat   bool          `json:"heartbeat,omitempty"` // some rank is on another host
+	PeerTimeout time.Duration `json:"peer_timeout"`
+}
+
+// A ready is what a worker answers: that it is connected, or why it is not.
+type ready struct {
+	Error string `json:"error,omitempty"`
+}
+
+// A nodeNote is what a launcher of another node tells the first. The first note
+// has Ranks, Host and Address, every other one of the rest.
+type nodeNote struct {
+	Ranks   int    `json:"ranks,omitempty"`   // how many workers it will start
+	Host    string `json:"host,omitempty"`    // where
+	Address string `json:"address,omitempty"` // of the rendezvous, as seen from there
+
+	Lost    *loss    `json:"lost,omitempty"`    // a worker of its has gone
+	Wrote   *writing `json:"wrote,omitempty"`   // a worker that has ended
+	Stopped bool     `json:"stopped,omitempty"` // its workers have ended, as it was told
+}
+
+// A loss says of what a worker has gone; "" if in good order.
+type loss struct {
+	Rank  int    `json:"rank"`
+	Cause string `json:"cause"`
+}
+
+// A writing is what a worker wrote on its own standard error.
+type writing struct {
+	Rank int    `json:"rank"`
+	Text string `json:"text"`
+}
+
+// An order is what the first launcher tells another: one of the fields.
+type order struct {
+	Start  *begin `json:"start,omitempty"`
+	Stop   bool   `json:"stop,omitempty"`   // the workers
+	Finish *int   `json:"finish,omitempty"` // with this exit status: there is no more to do
+}
+
+// A begin says what workers to start.
+type begin struct {
+	Ranks   []int `json:"ranks"`
+	Segment bool  `json:"segment,omitempty"` // they share memory
+}
+
+// sendJSON sends a message.
+func sendJSON(c lang.Conn, m any) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return c.Send(data)
+}
+
+// recvJSON receives a message of the type of m, and no other.
+func recvJSON(ctx context.Context, c lang.Conn, m any) error {
+	data, err := c.Recv(ctx)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(data, m)
+}
+
+func decodeJSON(data []byte, m any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return fmt.Errorf("message between launchers and workers: %w", err)
+	}
+	if d.More() {
+		return errors.New("message between launchers and workers: more than one")
+	}
+	return nil
+}

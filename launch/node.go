@@ -1,0 +1,156 @@
+package launch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"tpsh/comm"
+	"tpsh/lang"
+)
+
+// A follower is a launcher of another node than the first.
+type follower struct {
+	opts  Options
+	conn  *lang.StreamConn // to the first launcher
+	host  *host            // nil if no workers run
+	tasks sync.WaitGroup   // the relays of the host
+}
+
+// Follow joins the job whose first launcher is at o.Rendezvous, starts workers
+// as that one says, and returns the exit status that it says in the end. ctx
+// ends it before, with its cause.
+func Follow(ctx context.Context, o Options) (status int, err error) {
+	if err := o.check(); err != nil {
+		return 0, err
+	}
+	c := o.credentials()
+	stream, err := dial(ctx, c, o.Rendezvous, comm.Hello{Purpose: purposeNode, Rank: o.Node, Size: o.Nodes})
+	if err != nil {
+		return 0, err
+	}
+	keepAlive(stream, o.peerTimeout())
+	f := &follower{opts: o, conn: lang.Stream(stream, nil)}
+	defer f.conn.Close()
+	defer f.stop(0)
+	sendJSON(f.conn, nodeNote{Ranks: o.Ranks, Host: hostName(), Address: o.Rendezvous})
+	for {
+		var next order
+		if err := recvJSON(ctx, f.conn, &next); err != nil {
+			f.leave(err)
+			return 0, fmt.Errorf("the launcher of node 0 at %s: %w", o.Rendezvous, err)
+		}
+		switch {
+		case next.Start != nil:
+			err = f.start(ctx, c, next.Start)
+		case next.Stop:
+			f.stop(patience)
+			err = sendJSON(f.conn, nodeNote{Stopped: true})
+		case next.Finish != nil:
+			return *next.Finish, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// dial dials until the other end listens.
+func dial(ctx context.Context, c *comm.Credentials, address string, h comm.Hello) (net.Conn, error) {
+	for {
+		conn, err := c.Dial(ctx, address, h)
+		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
+			return conn, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w (%v)", context.Cause(ctx), err)
+		}
+	}
+}
+
+// start starts workers, and carries their control connections to the first
+// launcher.
+func (f *follower) start(ctx context.Context, c *comm.Credentials, b *begin) error {
+	if len(b.Ranks) != f.opts.Ranks {
+		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
+	}
+	var err error
+	if f.host, err = startHost(b.Ranks, hostOptions{segment: b.Segment}); err != nil {
+		return err
+	}
+	f.host.watch(f)
+	for i, rank := range b.Ranks {
+		remote, err := c.Dial(ctx, f.opts.Rendezvous, comm.Hello{Purpose: purposeControl, Rank: rank, Size: f.opts.Nodes})
+		if err != nil {
+			return err
+		}
+		keepAlive(remote, f.opts.peerTimeout())
+		relay(&f.tasks, f.host.controls[i], remote)
+	}
+	return nil
+}
+
+func (f *follower) gone(rank int, cause string) {
+	sendJSON(f.conn, nodeNote{Lost: &loss{rank, cause}})
+}
+
+func (f *follower) wrote(rank int, text string) {
+	sendJSON(f.conn, nodeNote{Wrote: &writing{rank, text}})
+}
+
+// leave tells the first launcher that the workers end because of why.
+func (f *follower) leave(why error) {
+	if f.host == nil {
+		return
+	}
+	for _, rank := range f.host.local {
+		f.gone(rank, fmt.Sprintf("was ended with its launcher (%v)", why))
+	}
+}
+
+// stop ends the workers, if there are any, those at once that do not end
+// within patience.
+func (f *follower) stop(patience time.Duration) {
+	if f.host == nil {
+		return
+	}
+	f.host.wait(patience)
+	for _, c := range f.host.controls {
+		c.Close()
+	}
+	f.host.close()
+	f.tasks.Wait()
+	f.host = nil
+}
+
+// relay copies between two connections until both have ended.
+func relay(tasks *sync.WaitGroup, a, b net.Conn) {
+	one := func(to, from net.Conn) {
+		io.Copy(to, from)
+		to.Close() // what was copied reaches it
+		from.Close()
+	}
+	tasks.Go(func() { one(a, b) })
+	tasks.Go(func() { one(b, a) })
+}
+
+// keepAlive lets a connection end when nothing has come from its other end's
+// kernel for timeout.
+func keepAlive(conn net.Conn, timeout time.Duration) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if t, ok := conn.(*net.TCPConn); ok {
+		const probes = 4
+		every := max(timeout/(probes+1), time.Second)
+		t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: every, Interval: every, Count: probes})
+	}
+}

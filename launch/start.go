@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"tpsh/comm"
+	"tpsh/lang"
+)
+
+// A start is a job whose ranks are connecting.
+type start struct {
+	*Job
+	ctx     context.Context // ends when one of them fails
+	fail    context.CancelCauseFunc
+	meeting *meet // nil if ranks need no sockets
+	spec    Spec
+	greeted sync.WaitGroup // until every rank that is attached is ready
+}
+
+// run starts the workers, and returns when all ranks are connected.
+func (s *start) run() (err error) {
+	defer func() {
+		s.fail(err)
+		s.greeted.Wait()
+	}()
+	if err := s.listen(); err != nil {
+		return err
+	}
+	o := hostOptions{segment: s.sharesMemory(), supervisor: s.meeting == nil}
+	if s.host, err = startHost(s.cluster.local(), o); err != nil {
+		return err
+	}
+	for i, rank := range s.host.local {
+		s.attach(rank, s.host.controls[i])
+	}
+	s.host.watch(s)
+	streams := s.host.supervisors
+	if s.meeting != nil {
+		s.orderNodes()
+		if streams, err = comm.Rendezvous(s.ctx, s.listener, s.cluster.size, s.welcome); err != nil {
+			return err
+		}
+	}
+	s.supervise(streams, s.spec)
+	s.greeted.Wait()
+	return context.Cause(s.ctx)
+}
+
+// sharesMemory reports whether the ranks of a node do.
+func (s *start) sharesMemory() bool { return s.cluster.opts.Transport != sockets }
+
+// listen makes the rendezvous, if there is to be one.
+func (s *start) listen() (err error) {
+	o := &s.cluster.opts
+	switch {
+	case o.severalNodes():
+		s.listener = s.cluster.listener
+		s.meeting = &meet{Address: o.Rendezvous, Job: jobName, Token: o.Token, TLS: o.TLS, Heartbeat: true, PeerTimeout: o.peerTimeout()}
+	case o.Transport == sockets:
+		c := &comm.Credentials{Job: jobName, Token: newToken(), TLS: o.TLS}
+		if s.listener, err = c.Listen("127.0.0.1:0"); err != nil {
+			return err
+		}
+		s.ownListener = true
+		s.meeting = &meet{Address: s.listener.Addr().String(), Job: c.Job, Token: c.Token, TLS: c.TLS, PeerTimeout: o.peerTimeout()}
+	}
+	return nil
+}
+
+// attach makes stream the control connection of a rank, and tells it its role.
+func (s *start) attach(rank int, stream net.Conn) {
+	conn := lang.Stream(stream, func(err error) error { return s.ended(rank, err) })
+	s.mu.Lock()
+	s.conns[rank] = conn
+	s.mu.Unlock()
+	local, address := s.cluster.placeOf(rank)
+	r := role{Rank: rank, Size: s.cluster.size, Local: local, Segment: s.sharesMemory(), Config: s.spec.Config}
+	if s.meeting != nil {
+		m := *s.meeting
+		if address != "" {
+			m.Address = address
+		}
+		r.Meet = &m
+	}
+	sendJSON(conn, r)
+	s.greeted.Go(func() {
+		if err := s.greet(conn); err != nil {
+			s.fail(fmt.Errorf("rank %d: %w", rank, err))
+		}
+	})
+}
+
+// greet waits until a rank is ready.
+func (s *start) greet(conn lang.Conn) error {
+	var r ready
+	if err := recvJSON(s.ctx, conn, &r); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return errors.New(r.Error)
+	}
+	return nil
+}
+
+// orderNodes has the other nodes start their workers, and listens to them.
+func (s *start) orderNodes() {
+	for _, n := range s.cluster.nodes {
+		sendJSON(n.conn, order{Start: &begin{Ranks: n.ranks, Segment: s.sharesMemory()}})
+		s.tasks.Go(func() { s.attend(n) })
+	}
+}
+
+// welcome takes a connection that came to the rendezvous for another reason
+// than that.
+func (s *start) welcome(stream net.Conn, hello comm.Hello) {
+	s.mu.Lock()
+	ok := hello.Purpose == purposeControl && hello.Rank >= s.cluster.opts.Ranks && hello.Rank < s.cluster.size && s.conns[hello.Rank] == nil
+	s.mu.Unlock()
+	if !ok {
+		stream.Close()
+		return
+	}
+	keepAlive(stream, s.cluster.opts.peerTimeout())
+	s.attach(hello.Rank, stream)
+}

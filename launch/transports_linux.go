@@ -1,0 +1,8 @@
+package launch
+
+// Transports lists the transports of processes there are here.
+var Transports = []string{sharedMemory, sockets, automatic}
+
+// program is the path under which the running program can be started again,
+// though its file may have been replaced.
+func program() (string, error) { return "/proc/self/exe", nil }

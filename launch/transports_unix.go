@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package launch
+
+import "os"
+
+// Transports lists the transports of processes there are here.
+var Transports = []string{sockets}
+
+// program is the path under which the running program can be started again.
+func program() (string, error) { return os.Executable() }

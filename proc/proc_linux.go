@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes are those of a process that ends with the thread that starts it
+// and hears nothing from the terminal.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// cldStopped is the code of a child that was stopped (CLD_STOPPED in
+// asm-generic/siginfo.h).
+const cldStopped = 5
+
+// watch waits for what becomes of the process until it has ended. WNOWAIT
+// leaves it to os.Process to reap it, which knows then that its number is free.
+func (p *Process) watch() {
+	for p.next(unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT) == cldStopped {
+		select {
+		case <-p.stopped:
+		default:
+			close(p.stopped)
+		}
+		p.next(unix.WSTOPPED | unix.WNOHANG) // forget this stop
+	}
+	p.reap()
+}
+
+// next waits for an event of the process and returns its code.
+func (p *Process) next(options int) (code int32) {
+	for {
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, p.os.Pid, &info, options, nil); err != unix.EINTR {
+			return info.Code
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package gemm
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"tpsh/runtime/dtype"
+)
+
+// A fence is memory between two pages that nobody may touch.
+type fence struct{ room []byte }
+
+// newFence returns a fence around at least n bytes.
+func newFence(t testing.TB, n int) fence {
+	page := os.Getpagesize()
+	n = ceil(n, page) * page
+	all, err := unix.Mmap(-1, 0, n+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(all) })
+	for _, guard := range [][]byte{all[:page], all[page+n:]} {
+		if err := unix.Mprotect(guard, unix.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fence{all[page : page+n]}
+}
+
+// fenced returns a copy of x in f: against its end, or its beginning.
+func fenced[E any](f fence, x []E, end bool) []E {
+	if len(x) == 0 {
+		return x
+	}
+	size := len(x) * int(unsafe.Sizeof(x[0]))
+	at := 0
+	if end {
+		at = len(f.room) - size
+	}
+	y := unsafe.Slice((*E)(unsafe.Pointer(&f.room[at])), len(x))
+	copy(y, x)
+	return y
+}
+
+// fencedOperand returns o with its elements in f.
+func fencedOperand[T dtype.Float](f fence, o Operand[T], end bool) Operand[T] {
+	o.Data, o.F16, o.BF16 = fenced(f, o.Data, end), fenced(f, o.F16, end), fenced(f, o.BF16, end)
+	return o
+}
+
+// testFences multiplies operands of which one element more or less is memory
+// that may not be touched.
+func testFences[T dtype.Float](t *testing.T) {
+	debug.SetPanicOnFault(true)
+	a, b, c := newFence(t, 32<<20), newFence(t, 32<<20), newFence(t, 4<<20)
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProduct[T](t)
+		want := inOrder(p)
+		end := rapid.Bool().Draw(t, "at the end")
+		p.A, p.B = fencedOperand(a, p.A, end), fencedOperand(b, p.B, end)
+		for _, s := range sets() {
+			p.C = fenced(c, poisoned[T](len(want)), end)
+			defer func() {
+				if r := recover(); r != nil {
+					panic(fmt.Sprintf("%v: [%d, %d] by [%d, %d], %+v by %+v: %v", s, p.M, p.K, p.K, p.N, p.A.Grid, p.B.Grid, r))
+				}
+			}()
+			p.compute(kernelsIn[T](s), crew{})
+			expect(t, p, s, p.C, want)
+		}
+	})
+}
+
+// Nothing is read or written beside the elements of the operands.
+func TestFences(t *testing.T) {
+	t.Run("f32", testFences[float32])
+	t.Run("f64", testFences[float64])
+}

@@ -1,0 +1,136 @@
+package gemm
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tpsh/runtime/dtype"
+)
+
+// drawFloat32 draws a float32 of any bits, or one of few bits, of which sums
+// lie halfway between others.
+func drawFloat32(t *rapid.T, name string) float32 {
+	if rapid.Bool().Draw(t, name+" of any bits") {
+		return math.Float32frombits(rapid.Uint32().Draw(t, name))
+	}
+	few := float64(rapid.IntRange(-1<<12, 1<<12).Draw(t, name+" fraction"))
+	return float32(math.Ldexp(few, rapid.IntRange(-150, 60).Draw(t, name+" exponent")))
+}
+
+// exactFMA is fma32 by exact arithmetic.
+func exactFMA(x, y, z float32) float32 {
+	s := float64(x)*float64(y) + float64(z)
+	if s-s != 0 || s == 0 {
+		return float32(s) // no number, or an exact zero with the sign that it has
+	}
+	sum := new(big.Float).SetPrec(1000).SetFloat64(float64(x) * float64(y))
+	sum.Add(sum, new(big.Float).SetFloat64(float64(z)))
+	f, _ := sum.Float32()
+	return f
+}
+
+func TestFMA32(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y, z := drawFloat32(t, "x"), drawFloat32(t, "y"), drawFloat32(t, "z")
+		if rapid.Bool().Draw(t, "z is near") {
+			z = math.Float32frombits(math.Float32bits(-x*y) ^ uint32(rapid.IntRange(0, 3).Draw(t, "bits")))
+		}
+		if got, want := fma32(x, y, z), exactFMA(x, y, z); !same(got, want) {
+			t.Fatalf("fma32(%b, %b, %b) = %b, want %b", x, y, z, got, want)
+		}
+	})
+}
+
+// A sum that is rounded to a tie of two float32 is rounded by what was lost.
+func TestFMA32OfTies(t *testing.T) {
+	for _, c := range []struct{ x, y, z, want float32 }{
+		{1 + 0x1p-12, 1 + 0x1p-12, 0x1p-60, 1 + 0x1p-11 + 0x1p-23},    // 1 + 2⁻¹¹ + 2⁻²⁴, a tie, and a bit more
+		{1 + 0x1p-12, 1 + 0x1p-12, -0x1p-60, 1 + 0x1p-11},             // and a bit less
+		{1 + 0x1p-12, 1 + 0x1p-12, 0, 1 + 0x1p-11},                    // to even
+		{-1 - 0x1p-12, 1 + 0x1p-12, -0x1p-60, -1 - 0x1p-11 - 0x1p-23}, // the same below zero
+		{0x1p-75, 0x1p-75, 0x1p-149, 0x1p-148},                        // of subnormals: to even
+		{0x1p-75, 0x1.8p-75, 0x1p-149, 0x1p-148},
+	} {
+		if got := fma32(c.x, c.y, c.z); !same(got, c.want) {
+			t.Errorf("fma32(%b, %b, %b) = %b, want %b", c.x, c.y, c.z, got, c.want)
+		}
+	}
+}
+
+// Every tile of every set of instructions is that of its comment.
+func testTiles[T dtype.Float](t *testing.T) {
+	const k, ldc = 5, 200
+	a, b := make([]T, 14*k), make([]T, k*ldc)
+	for _, x := range [][]T{a, b} {
+		for i := range x {
+			x[i] = T(rand.NormFloat64())
+		}
+	}
+	for _, s := range sets() {
+		ks := kernelsIn[T](s)
+		for v, tiles := range ks.tiles {
+			for r, tile := range tiles {
+				for lanes := 1; lanes <= ks.lanes; lanes++ {
+					cols := (v-1)*ks.lanes + lanes
+					for _, add := range []bool{false, true} {
+						c, want := make([]T, 14*ldc), make([]T, 14*ldc)
+						for i := range c {
+							c[i] = T(i)
+							want[i] = c[i]
+						}
+						for i := range (r + 1) * cols {
+							sum, at := T(0), i/cols*ldc+i%cols
+							for l := range k {
+								sum = fmaOf(a[i/cols*k+l], b[l*ldc+i%cols], sum)
+							}
+							if add {
+								sum += c[at]
+							}
+							want[at] = sum
+						}
+						tile(&c[0], ldc, &a[0], k, 1, &b[0], ldc, k, lanes, add, 0, 0)
+						for i := range c {
+							if !same(c[i], want[i]) {
+								t.Fatalf("%v: %d by %d vectors, %d lanes, add %v: element %d is %v, want %v", s, r+1, v, lanes, add, i, c[i], want[i])
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTiles(t *testing.T) {
+	t.Run("f32", testTiles[float32])
+	t.Run("f64", testTiles[float64])
+}
+
+// All numbers of 16 bits are widened as dtype widens them.
+func TestWiden(t *testing.T) {
+	f16, bf16, got := make([]dtype.F16, 1<<16), make([]dtype.BF16, 1<<16), make([]float32, 1<<16)
+	for i := range f16 {
+		f16[i], bf16[i] = dtype.F16(i), dtype.BF16(i)
+	}
+	for _, s := range sets() {
+		ks := kernelsIn[float32](s)
+		for _, n := range []int{0, 1, 17, 1 << 16} {
+			ks.widenF16(got[:n], f16[:n])
+			for i, x := range got[:n] {
+				if !same(x, f16[i].Float32()) {
+					t.Fatalf("%v: float16 %#x is %v, want %v", s, i, x, f16[i].Float32())
+				}
+			}
+			ks.widenBF16(got[:n], bf16[:n])
+			for i, x := range got[:n] {
+				if !same(x, bf16[i].Float32()) {
+					t.Fatalf("%v: bfloat16 %#x is %v, want %v", s, i, x, bf16[i].Float32())
+				}
+			}
+		}
+	}
+}

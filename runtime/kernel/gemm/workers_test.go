@@ -1,0 +1,67 @@
+package gemm
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// What one call has taken no other has, and all is given back.
+func TestWorkersAreShared(t *testing.T) {
+	w := NewWorkers(3)
+	a, b, c := w.hire(3), w.hire(3), w.hire(3)
+	if a.helpers != 2 || b.helpers != 1 || c.helpers != 0 {
+		t.Errorf("three calls that want 2 of 3 workers got %d, %d and %d, want 2, 1 and 0", a.helpers, b.helpers, c.helpers)
+	}
+	b.dismiss()
+	if d := w.hire(1); d.helpers != 0 {
+		t.Errorf("a call for one goroutine got %d helpers", d.helpers)
+	}
+	a.dismiss()
+	c.dismiss()
+	if got := w.hire(10); got.helpers != 3 {
+		t.Errorf("when all are back a call gets %d helpers, want 3", got.helpers)
+	}
+	if got := (*Workers)(nil).hire(2); got.helpers != 0 {
+		t.Errorf("no Workers gave %d helpers", got.helpers)
+	}
+	if got := NewWorkers(-1).hire(2); got.helpers != 0 {
+		t.Errorf("fewer than no Workers gave %d helpers", got.helpers)
+	}
+}
+
+// Every task is done once, and no goroutine outlives the call.
+func TestCrewDoesAll(t *testing.T) {
+	for helpers := range 4 {
+		for tasks := range 20 {
+			done := make([]atomic.Int32, tasks)
+			crew{helpers: helpers}.do(tasks, func(i int) { done[i].Add(1) })
+			goleak.VerifyNone(t)
+			for i := range done {
+				if n := done[i].Load(); n != 1 {
+					t.Errorf("%d helpers, %d tasks: task %d was done %d times", helpers, tasks, i, n)
+				}
+			}
+		}
+	}
+}
+
+// A panic in any goroutine reaches the caller when the others have ended.
+func TestCrewPanics(t *testing.T) {
+	for task := range 8 {
+		func() {
+			defer func() {
+				if r := recover(); r != task {
+					t.Errorf("task %d: recovered %v", task, r)
+				}
+				goleak.VerifyNone(t)
+			}()
+			crew{helpers: 2}.do(8, func(i int) {
+				if i == task {
+					panic(i)
+				}
+			})
+		}()
+	}
+}

@@ -1,0 +1,233 @@
+package op
+
+import (
+	goruntime "runtime"
+
+	"tpsh/mesh"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// The operators of this file are gradients in one pass over memory. They have
+// no gradient themselves: where differentiation is recorded, gradients are
+// composed of other operators, to the same formulas.
+
+// A slopeOp is the gradient of an elementwise function, given its result y.
+type slopeOp struct {
+	name string
+	of   string
+	row  kernel.Binary
+}
+
+func init() {
+	for _, s := range []*slopeOp{
+		{"tanh_grad", "tanh", kernel.TanhGrad},
+		{"sigmoid_grad", "sigmoid", kernel.SigmoidGrad},
+		{"relu_grad", "relu", kernel.ReluGrad},
+	} {
+		register(&Def{
+			Name:    s.name,
+			Surface: Internal,
+			Doc:     s.name + "(g, y) returns g times the derivative of " + s.of + " where its result is y.",
+			Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "y", Kind: Tensor, Doc: "what " + s.of + " returned"}},
+			Infer:   inferActivationGrad,
+			Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &s.row); return nil },
+			Shard:   LinearIn(0),
+		})
+	}
+	registerRowGrad("softmax", kernel.SoftmaxGradTo[float32], kernel.SoftmaxGradTo[float64], (*Tape).softmaxGrad)
+	registerRowGrad("log_softmax", kernel.LogSoftmaxGradTo[float32], kernel.LogSoftmaxGradTo[float64], (*Tape).logSoftmaxGrad)
+	register(&Def{
+		Name:    "normalize_grads",
+		Surface: Internal,
+		Doc: "normalize_grads(g, x, weight, center, eps) returns the gradients of x, weight and bias, given that of layer_norm or rms_norm.\n" +
+			"Rows have the shape of weight.",
+		Params: []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what was normalised"},
+			{Name: "weight", Kind: Tensor, Doc: "what the normalised rows were multiplied by"},
+			{Name: "center", Kind: Bool, Doc: "whether the mean was subtracted"},
+			{Name: "eps", Kind: Float, Doc: "what was added to the variance"}},
+		Infer: inferNormalizeGrads,
+		Run:   runNormalizeGrads,
+		Shard: normalizeGradsRule,
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor {
+			return t.normalizeGrads(t.settled(c.In[0]), t.settled(c.In[1]), t.settled(c.In[2]),
+				kernel.Normal{Center: c.Args[0].Int != 0, Eps: c.Args[1].Float}, promote(c.Ctx, c.In...))
+		},
+	})
+}
+
+// registerRowGrad registers the gradient of the operator called of, which works
+// along a dim, given its result.
+func registerRowGrad(of string, f32 func(dst, g, y []float32), f64 func(dst, g, y []float64), formula func(t *Tape, g, y *tensor.Tensor, dim int) *tensor.Tensor) {
+	register(&Def{
+		Name:    of + "_grad",
+		Surface: Internal,
+		Doc:     of + "_grad(g, y, dim) returns the gradient of x, given that of y = " + of + "(x, dim).",
+		Params: []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "y", Kind: Tensor, Doc: "what " + of + " returned"},
+			{Name: "dim", Kind: Dim, Doc: "the dim that " + of + " was taken along"}},
+		Infer: func(c *Call) error {
+			if _, err := c.axis(0, c.In[1].Shape()); err != nil {
+				return err
+			}
+			return inferActivationGrad(c)
+		},
+		Run: func(c *Call) error {
+			d, err := c.axis(0, c.In[1].Shape())
+			if err != nil {
+				return err
+			}
+			return c.alongDim2(c.In[0], c.In[1], d, f32, f64)
+		},
+		Shard: besides(onAxis(0)),
+		Compose: func(t *Tape, c *Call) []*tensor.Tensor {
+			d, _ := c.axis(0, c.In[1].Shape())
+			if c.In[1].Ndim() == 0 || !cutIn(c.In[0], onAxis(0)(c)) && !cutIn(c.In[1], onAxis(0)(c)) {
+				return nil
+			}
+			dx := formula(t, t.wide(t.settled(c.In[0])), t.wide(t.settled(c.In[1])), d)
+			return one(t.Cast(dx, promote(c.Ctx, c.In...)))
+		},
+	})
+}
+
+// softmaxGrad is dx = y (g - Σ g y).
+func (t *Tape) softmaxGrad(g, y *tensor.Tensor, dim int) *tensor.Tensor {
+	return t.Mul(y, t.Sub(g, t.Sum(t.Mul(g, y), []int{dim}, true)))
+}
+
+// logSoftmaxGrad is dx = g - exp(y) Σ g.
+func (t *Tape) logSoftmaxGrad(g, y *tensor.Tensor, dim int) *tensor.Tensor {
+	return t.Sub(g, t.Mul(t.unary("exp", y), t.Sum(g, []int{dim}, true)))
+}
+
+// rowGrad returns the gradient of c, an operator along the dim that its first
+// argument names: by the operator called name, or by formula if it is recorded.
+func (t *Tape) rowGrad(c *Call, dy *tensor.Tensor, name string, formula func(t *Tape, g, y *tensor.Tensor, dim int) *tensor.Tensor) []*tensor.Tensor {
+	g, y := t.wide(dy), t.wide(c.Out[0])
+	if t.recording() {
+		return one(formula(t, g, y, c.Args[0].Int))
+	}
+	return one(t.Do(name, []*tensor.Tensor{g, y}, Int1(c.Args[0].Int)))
+}
+
+// alongDim2 is alongDim of two inputs of one shape.
+func (c *Call) alongDim2(x, y *tensor.Tensor, d int, f32 func(dst, x, y []float32), f64 func(dst, x, y []float64)) error {
+	dt := c.Out[0].DType().Compute()
+	x, err := c.inOrder(lastDim(x, d), dt)
+	if err != nil {
+		return err
+	}
+	if y, err = c.inOrder(lastDim(y, d), dt); err != nil {
+		return err
+	}
+	out, err := c.newOutput(lastDim(c.Out[0], d), dt)
+	if err != nil {
+		return err
+	}
+	n := y.Shape()[y.Ndim()-1]
+	if dt == dtype.Float64 {
+		eachRow2(tensor.Data[float64](out.room), tensor.Data[float64](x), tensor.Data[float64](y), n, f64)
+	} else {
+		eachRow2(tensor.Data[float32](out.room), tensor.Data[float32](x), tensor.Data[float32](y), n, f32)
+	}
+	out.done()
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(y)
+	return nil
+}
+
+// eachRow2 calls f with each row of n elements of dst, x and y.
+func eachRow2[T any](dst, x, y []T, n int, f func(dst, x, y []T)) {
+	for at := 0; at < len(x); at += n {
+		f(dst[at:at+n], x[at:at+n], y[at:at+n])
+	}
+}
+
+func inferNormalizeGrads(c *Call) error {
+	x, row := c.In[1].Shape(), c.In[2].Shape()
+	if !c.In[2].DType().IsFloat() || len(row) == 0 || len(row) > len(x) || !x[len(x)-len(row):].Equal(row) {
+		return c.Bad("weight", Describe(c.In[2]), "a float tensor of the last sizes of x", "x is "+Describe(c.In[1]))
+	}
+	if err := inferActivationGrad(c); err != nil {
+		return err
+	}
+	dt := promote(c.Ctx, c.In...)
+	return c.Results(Spec{dt, x}, Spec{dt, row}, Spec{dt, row})
+}
+
+// normalizeGradsRule: rows may be cut from each other; the gradients of weight
+// and bias are then summands.
+func normalizeGradsRule(c *Call) []Row {
+	var rows []Row
+	for d := range c.In[1].Ndim() - c.In[2].Ndim() {
+		row := rowOf(c)
+		row.In[0], row.In[1] = mesh.Shard(d), mesh.Shard(d)
+		row.Out[0], row.Out[1], row.Out[2] = mesh.Shard(d), summands, summands
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func runNormalizeGrads(c *Call) error {
+	if c.Out[0].DType() == dtype.Float64 {
+		return normalizeGradsRows(c, &kernel.Sum.F64)
+	}
+	return normalizeGradsRows(c, &kernel.Sum.F32)
+}
+
+// normalizeGradsRows goes through the rows once. What it adds up for weight and
+// bias has the order of the operator sum.
+func normalizeGradsRows[T dtype.Float](c *Call, sum *kernel.Reduction[T]) error {
+	dt := c.Out[0].DType().Compute()
+	var in [3]*tensor.Tensor
+	var out [3]output
+	for i := range in {
+		var err error
+		if in[i], err = c.inOrder(c.In[i], dt); err != nil {
+			return err
+		}
+		if out[i], err = c.newOutput(c.Out[i], dt); err != nil {
+			return err
+		}
+	}
+	g, x, weight := direct1[T](in[0]), direct1[T](in[1]), direct1[T](in[2])
+	dx, n := direct1[T](out[0].room), max(len(weight), 1)
+	how := kernel.Normal{Center: c.Args[0].Int != 0, Eps: c.Args[1].Float}
+	weights, biases, gh := kernel.NewColumns(sum, n), kernel.NewColumns(sum, n), make([]T, n)
+	weights.Start(n)
+	biases.Start(n)
+	for at := 0; at+n <= len(x); at += n {
+		row := g[at : at+n]
+		kernel.NormalizeGradsTo(dx[at:at+n], gh, row, x[at:at+n], weight, how)
+		weights.Add(gh)
+		biases.Add(row)
+	}
+	if len(weight) > 0 {
+		weights.Result(direct1[T](out[1].room))
+		biases.Result(direct1[T](out[2].room))
+	}
+	for i := range out {
+		out[i].done()
+	}
+	goruntime.KeepAlive(in)
+	return nil
+}
+
+// direct1 returns the elements of x, which lie in order.
+func direct1[T dtype.Number](x *tensor.Tensor) []T {
+	d, _ := direct[T](x)
+	return d
+}
+
+// normalizeGrads returns the gradients of x, weight and bias in dtype dt,
+// composed.
+func (t *Tape) normalizeGrads(g, x, weight *tensor.Tensor, how kernel.Normal, dt dtype.DType) []*tensor.Tensor {
+	row := weight.Shape()
+	g, x = t.wide(g), t.wide(x)
+	db := t.SumTo(g, row)
+	dw := t.SumTo(t.Mul(g, t.normalized(x, row, how)), row)
+	dx := t.normalizeGrad(t.Mul(g, t.wide(weight)), x, shape.Shape(row).Numel(), how)
+	return []*tensor.Tensor{t.Cast(dx, dt), t.Cast(dw, dt), t.Cast(db, dt)}
+}
