@@ -34,6 +34,9 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	}
 	if dec.compose {
 		out, err := e.compose(d, in, args)
+		for _, y := range out {
+			y.Copied = y.Copied || d.View
+		}
 		if out != nil || err != nil {
 			return nil, out, err
 		}
@@ -129,7 +132,7 @@ func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
 		}
 		if !alike(x.Layout().Mesh(), first.Layout().Mesh()) {
 			c := &op.Call{Def: d}
-			return nil, c.Bad(c.InName(i), Describe(x), "a tensor on "+first.Layout().Mesh().String(), "operands live on one mesh: .redistribute(mesh=) moves between two")
+			return nil, c.Bad(c.InName(i), fmt.Sprintf("%s on %v", op.Describe(x), x.Layout().Mesh()), "a tensor on "+first.Layout().Mesh().String(), "operands live on one mesh: .redistribute(mesh=) moves between two")
 		}
 	}
 	return first.Layout().Mesh(), nil

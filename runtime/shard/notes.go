@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -26,9 +27,26 @@ const maxHashed = 64 << 10
 // notes is what the ranks of a mesh must agree on so far.
 type notes struct {
 	state    state
-	operand  string // the last plain operand
-	drawn    string // the last draw
+	operand  operand // the last plain one
+	drawn    string  // the last draw
 	compared map[*comm.Group]state
+}
+
+// An operand is a plain tensor or a number that met a distributed tensor.
+type operand struct {
+	def    *op.Def // of what
+	tensor string  // what tensor, and where; "" for a number
+	number float64
+}
+
+func (o *operand) String() string {
+	switch {
+	case o.def == nil:
+		return "none"
+	case o.tensor == "":
+		return fmt.Sprintf("%v in %s", o.number, o.def.Name)
+	}
+	return o.tensor
 }
 
 // A state is what is compared.
@@ -57,8 +75,8 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	n := e.notesOf(m)
 	if x.Weak() {
 		v := op.Float64At(x, 0)
-		n.add(crc32.Update(uint32(x.DType()), castagnoli, x.Bytes()))
-		n.operand = fmt.Sprintf("%v in %s", v, d.Name)
+		n.add(math.Float64bits(v))
+		n.operand = operand{def: d, number: v}
 		return
 	}
 	if x.Numel()*x.DType().Size() > maxHashed && !e.Verify {
@@ -68,15 +86,15 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	if err != nil {
 		return // the operator will say so
 	}
-	n.add(crc32.Update(uint32(x.DType()), castagnoli, y.Bytes()))
+	n.add(uint64(crc32.Update(uint32(x.DType()), castagnoli, y.Bytes())))
 	goruntime.KeepAlive(y)
-	n.operand = fmt.Sprintf("%s in %s at %s", op.Describe(x), d.Name, e.host.Here())
+	n.operand = operand{def: d, tensor: fmt.Sprintf("%s in %s at %s", op.Describe(x), d.Name, e.host.Here())}
 }
 
 // add adds an operand to the hash of all.
-func (n *notes) add(hash uint32) {
+func (n *notes) add(hash uint64) {
 	const prime = 1099511628211 // of FNV-1a
-	n.state.operands = (n.state.operands ^ uint64(hash)) * prime
+	n.state.operands = (n.state.operands ^ hash) * prime
 	n.state.operands ^= n.state.operands >> 29
 }
 
@@ -97,7 +115,7 @@ func (e *Engine) notesOn(r *route) []byte {
 	b = binary.LittleEndian.AppendUint64(b, n.state.draws)
 	b = binary.LittleEndian.AppendUint64(b, n.state.seed)
 	n.compared[r.group] = n.state
-	b = append(append(b, n.operand...), 0)
+	b = append(append(b, n.operand.String()...), 0)
 	return append(b, n.drawn...)
 }
 
