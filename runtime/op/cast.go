@@ -73,15 +73,15 @@ func init() {
 		Name:    "settle",
 		Surface: Internal,
 		Doc: "settle(x, dims) returns x, sharing its storage.\n" +
-			"The summands that ranks hold of x are made into one, which may then be cut along dims.",
-		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, {Name: "dims", Kind: Ints, Doc: "dims of x"}},
-		View:   true,
-		Infer:  func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
-		Run:    func(c *Call) error { return c.alias(c.In[0]) },
-		Grad:   sameGrad,
-		Shard: func(c *Call) []Row {
-			return besides(func(c *Call) []bool { return without(c.In[0].Ndim(), c.Args[0].Ints) })(c)
-		},
+			"The summands that ranks hold of x are made into one, which may then be cut along dims,\n" +
+			"along each no more often than it is listed.",
+		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, {Name: "dims", Kind: Ints, Doc: "dims of x"}},
+		View:    true,
+		Infer:   func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
+		Run:     func(c *Call) error { return c.alias(c.In[0]) },
+		Grad:    sameGrad,
+		Shard:   besides(func(c *Call) []bool { return without(c.In[0].Ndim(), c.Args[0].Ints) }),
+		Aligned: settledAligned,
 	})
 	registerLike("zeros_like", "zeros", ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", 0)
 	registerLike("ones_like", "ones", ">>> ones_like(tensor([1.0, 2.0])).tolist()\n[1.0, 1.0]", 1)

@@ -335,6 +335,10 @@ func crossEntropyGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	x := t.wide(c.In[0])
 	s := x.Shape()
 	d := classDim(s)
+	if !t.recording() && !c.probabilities() && !anyPlaced(x, c.In[1], c.In[2], dy[0]) {
+		in := []*tensor.Tensor{x, c.In[1], c.In[2], t.wide(dy[0])}
+		return []*tensor.Tensor{t.Do("cross_entropy_grad", in, c.Args...), nil, nil}
+	}
 	w, g := t.classWeights(c), t.classGradient(c, dy[0])
 	p := t.Do("softmax", []*tensor.Tensor{x}, Int1(d), None)
 	dx := []*tensor.Tensor{t.Mul(g, t.Sub(t.Mul(p, t.Sum(w, []int{d}, true)), w)), nil, nil}

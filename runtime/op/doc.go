@@ -1,5 +1,5 @@
 // Package op is the table of operators: for each its documentation, its
-// parameters, its shape rule, its kernel and its gradient.
+// parameters, its shape rule, its kernel, its gradient and its sharding rule.
 //
 // To add an operator, add one register call to the file of its family. The
 // builtin, completion, the reference page and the whole-table tests follow.
@@ -7,6 +7,11 @@
 // Applying an operator (see Apply) infers its results, allocates them and
 // runs the kernel. Package grad applies operators and records them; gradients
 // are operators too, applied through the same door.
+//
+// A sharding rule (see Rule) says how an operator runs on tensors that ranks
+// hold in blocks; it knows no communication. Package shard applies it. Where no
+// row of a rule fits and Def.Compose is set, the operator is made of others
+// that do.
 //
 // A tensor without storage is shape-only: its operators are inferred and not
 // run.

@@ -75,6 +75,10 @@ func init() {
 	addExamples("class_total",
 		call(indices(5, 2, 4), none(), i(5), i(1), i(int(dtype.Float32))),
 		call(indices(3, 7), literal(dtype.Float64, []int{3}, 1, 2, 4), i(3), i(-100), i(int(dtype.Float64))))
+	addExamples("cross_entropy_grad",
+		call(values(4, 5), indices(5, 4), none(), values(), i(-100), s("mean"), f(0)),
+		call(values(4, 5), indices(5, 4), positive(5), values(4), i(1), s("none"), f(0.25)),
+		call(values(2, 5, 3), indices(5, 2, 3), none(), values(), i(-100), s("sum"), f(0.5)))
 	addExamples("class_weights",
 		call(values(4, 3), indices(3, 4), positive(3), i(1), s("mean"), f(0.25)),
 		call(values(2, 3, 4), indices(3, 2, 4), none(), i(-100), s("none"), f(0)))

@@ -58,6 +58,98 @@ func init() {
 	})
 }
 
+func init() {
+	register(&Def{
+		Name:    "cross_entropy_grad",
+		Surface: Internal,
+		Doc:     "cross_entropy_grad(x, target, weight, g, ignore_index, reduction, label_smoothing) returns the gradient of x in cross_entropy, given that of the loss.",
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor [c], [n, c] or [n, c, d1, ...] of c classes"},
+			{Name: "target", Kind: Tensor, Doc: "an integer tensor"},
+			{Name: "weight", Kind: OptTensor, Doc: "a float tensor [c], or None"},
+			{Name: "g", Kind: Tensor, Doc: "a float tensor of the shape of the loss"},
+			{Name: "ignore_index", Kind: Int, Doc: "a target that does not count"}, reductionParam,
+			{Name: "label_smoothing", Kind: Float, Doc: "how much of each target is spread over all classes"}},
+		Infer: func(c *Call) error {
+			if err := c.checkClasses(); err != nil {
+				return err
+			}
+			if want := reduced(c.Args[1].Str, c.In[1].Shape()); !c.In[3].DType().IsFloat() || !c.In[3].Shape().Equal(want) {
+				return c.Bad("g", Describe(c.In[3]), "a float tensor of shape "+want.String(), "that of the loss")
+			}
+			return c.Result(c.In[0].DType(), c.In[0].Shape())
+		},
+		Run: func(c *Call) error {
+			if c.Out[0].DType() == dtype.Float64 {
+				return runClassGrad[float64](c)
+			}
+			return runClassGrad[float32](c)
+		},
+		Shard: classGradRule,
+	})
+}
+
+// classGradRule: targets may be cut from each other, but if they share a mean.
+func classGradRule(c *Call) []Row {
+	s := c.In[0].Shape()
+	if c.Args[1].Str == "mean" {
+		return nil
+	}
+	var rows []Row
+	for d := range s {
+		if d == classDim(s) {
+			continue
+		}
+		at := mesh.Shard(d)
+		if d > classDim(s) {
+			at = mesh.Shard(d - 1)
+		}
+		row := rowOf(c)
+		row.In[0], row.In[1], row.Out[0] = mesh.Shard(d), at, mesh.Shard(d)
+		if c.Args[1].Str == "none" {
+			row.In[3] = at
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func runClassGrad[T dtype.Float](c *Call) error {
+	dt, ignore := c.Out[0].DType().Compute(), int64(c.Args[0].Int)
+	k, err := newClassCase[T](c, dt, ignore)
+	if err != nil {
+		return err
+	}
+	g, err := c.inOrder(c.In[3], dt)
+	if err != nil {
+		return err
+	}
+	out, err := c.newOutput(lastDim(c.Out[0], classDim(c.Out[0].Shape())), dt)
+	if err != nil {
+		return err
+	}
+	scale := 1.0
+	if c.Args[1].Str == "mean" {
+		scale /= kernel.ClassTotal(k.weight, k.target, ignore)
+	}
+	l := kernel.ClassLoss{Logits: true, Ignore: ignore, Smoothing: c.Args[2].Float}
+	kernel.ClassGradTo(direct1[T](out.room), k.x, k.weight, k.target, k.classes, l, direct1[T](g), scale)
+	out.done()
+	goruntime.KeepAlive(k.keep)
+	goruntime.KeepAlive(g)
+	return nil
+}
+
+// anyPlaced reports whether ranks hold blocks of one of the tensors. A nil one
+// does not count.
+func anyPlaced(in ...*tensor.Tensor) bool {
+	for _, x := range in {
+		if x != nil && x.Placed() {
+			return true
+		}
+	}
+	return false
+}
+
 // registerRowGrad registers the gradient of the operator called of, which works
 // along a dim, given its result.
 func registerRowGrad(of string, f32 func(dst, g, y []float32), f64 func(dst, g, y []float64), formula func(t *Tape, g, y *tensor.Tensor, dim int) *tensor.Tensor) {

@@ -243,7 +243,11 @@ func (t *Tape) settled(x *tensor.Tensor) *tensor.Tensor {
 	if x == nil || !x.Placed() || !x.Layout().IsPartial() {
 		return x
 	}
-	return t.Do("settle", one(x), IntsN(listed(without(x.Ndim(), nil))...))
+	var dims []int
+	for d := range x.Ndim() {
+		dims = append(dims, slices.Repeat([]int{d}, x.Layout().Mesh().NDim())...)
+	}
+	return t.Do("settle", one(x), IntsN(dims...))
 }
 
 // shared returns x, of few elements that are used more than once, with its
@@ -252,13 +256,32 @@ func (t *Tape) shared(x *tensor.Tensor) *tensor.Tensor {
 	if !x.Placed() || !x.Layout().IsPartial() {
 		return x
 	}
+	return t.Do("settle", one(x), IntsN(cuts(x.Layout())...))
+}
+
+// cuts returns the dims that l cuts, each as often as a mesh dim cuts it.
+func cuts(l *mesh.Placed) []int {
 	var dims []int
-	for d := range x.Ndim() {
-		if isCut(x.Layout(), d) {
+	for _, p := range l.Placements() {
+		if d, cut := p.Shard(); cut {
 			dims = append(dims, d)
 		}
 	}
-	return t.Do("settle", one(x), IntsN(dims...))
+	return dims
+}
+
+// settledAligned reports whether no dim is cut more often than settle lists it.
+func settledAligned(c *Call, _, to []*mesh.Placed) bool {
+	allowed := map[int]int{}
+	for _, d := range c.Args[0].Ints {
+		allowed[d]++
+	}
+	for _, d := range cuts(to[0]) {
+		if allowed[d]--; allowed[d] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ofBools is with, where all inputs are bools.

@@ -18,15 +18,15 @@ import (
 
 // replicatedOnly lists the operators without a rule: what they do to one
 // element depends on all others, or they speak of a tensor's storage.
-var replicatedOnly = called(
+var replicatedOnly = set2(
 	"nonzero", "masked_select", // the shape of the result is that of the values
 	"bag_of", "arange", // they are told numbers, and a few of them
 	"latest",                                    // of equal indices, whichever rank has them, the last wins
 	"region_get", "region_set", "region_spread", // package shard runs them
 )
 
-// called returns the set of names.
-func called(names ...string) map[string]bool {
+// set2 returns the set of names.
+func set2(names ...string) map[string]bool {
 	s := map[string]bool{}
 	for _, name := range names {
 		s[name] = true

@@ -183,12 +183,12 @@ func (u *unaryOp) def() *Def {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(u.grad(t, t.wide(c.In[0]), t.wide(c.Out[0]), t.wide(dy[0])))
 		},
-		Shard: u.rule1(),
+		Shard: u.sharding(),
 	}
 }
 
-// rule1 returns the sharding rule.
-func (u *unaryOp) rule1() Rule {
+// sharding returns the sharding rule.
+func (u *unaryOp) sharding() Rule {
 	if u.shard == nil {
 		return Elementwise
 	}
