@@ -116,6 +116,48 @@ func ClassWeightsTo[T dtype.Float](dst, weight []T, target []int64, classes int,
 	}
 }
 
+// ClassGradTo is the gradient of x in ClassLossTo of logits, given that of each
+// loss: element i of g times scale, or g[0] times scale if there is but one.
+//
+//	for i, y := range target {
+//		T := row i of ClassWeightsTo
+//		dst[i*classes+c] = g[i]*scale * (softmax(row i of x)[c] * ΣT - T[c])
+//	}
+//
+// It panics if dst and x do not hold classes numbers for each target. dst may
+// be x.
+func ClassGradTo[T dtype.Float](dst, x, weight []T, target []int64, classes int, l ClassLoss, g []T, scale float64) {
+	check3(len(dst), len(x), len(target)*classes)
+	share, all := l.Smoothing/float64(classes), 0.0
+	if l.Smoothing > 0 {
+		for c := range classes {
+			all += share * weightOf(weight, c)
+		}
+	}
+	for i, y := range target {
+		row, in := dst[i*classes:(i+1)*classes], x[i*classes:(i+1)*classes]
+		if y == l.Ignore {
+			clear(row)
+			continue
+		}
+		slope := float64(g[min(i, len(g)-1)]) * scale
+		right := (1 - l.Smoothing) * weightOf(weight, int(y))
+		softmaxTimes(row, in, slope*(right+all))
+		if l.Smoothing > 0 {
+			for c := range row {
+				row[c] -= T(slope * share * weightOf(weight, c))
+			}
+		}
+		row[y] -= T(slope * right)
+	}
+}
+
+// softmaxTimes stores the softmax of x, times a, in dst.
+func softmaxTimes[T dtype.Float](dst, x []T, a float64) {
+	sum := expShift(dst, x, mostIn(x))
+	scaleBy(dst, T(a/sum))
+}
+
 // ClassTotal returns the sum of weight[y] over the targets y other than
 // ignore: what the mean of a ClassLoss divides by.
 func ClassTotal[T dtype.Float](weight []T, target []int64, ignore int64) float64 {

@@ -5,27 +5,39 @@ import "tpsh/runtime/dtype"
 // Uniform32 sets dst[i] to element first+i of the draw, uniform over the
 // multiples of 2^-24 in [0, 1). Each takes the upper 24 bits of one word.
 func Uniform32(dst []float32, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) float32 { return float32(w>>8) * 0x1p-24 })
+	each32(dst, newStream(seed, draw), first, func(dst []float32, w []uint32) {
+		for i, w := range w {
+			dst[i] = float32(w>>8) * 0x1p-24
+		}
+	})
 }
 
 // Uniform64 is Uniform32 in float64: multiples of 2^-53, from two words each.
 func Uniform64(dst []float64, seed, draw, first uint64) {
-	each64(dst, newStream(seed, draw), first, func(w uint64) float64 { return float64(w>>11) * 0x1p-53 })
+	each64(dst, newStream(seed, draw), first, func(dst []float64, w []uint64) {
+		for i, w := range w {
+			dst[i] = float64(w>>11) * 0x1p-53
+		}
+	})
 }
 
 // UniformF16 is Uniform32 in float16: multiples of 2^-11, so that none rounds
 // to 1.
 func UniformF16(dst []dtype.F16, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) dtype.F16 {
-		return dtype.ToF16(float32(w>>21) * 0x1p-11)
+	each32(dst, newStream(seed, draw), first, func(dst []dtype.F16, w []uint32) {
+		for i, w := range w {
+			dst[i] = dtype.ToF16(float32(w>>21) * 0x1p-11)
+		}
 	})
 }
 
 // UniformBF16 is Uniform32 in bfloat16: multiples of 2^-8, so that none rounds
 // to 1.
 func UniformBF16(dst []dtype.BF16, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) dtype.BF16 {
-		return dtype.ToBF16(float32(w>>24) * 0x1p-8)
+	each32(dst, newStream(seed, draw), first, func(dst []dtype.BF16, w []uint32) {
+		for i, w := range w {
+			dst[i] = dtype.ToBF16(float32(w>>24) * 0x1p-8)
+		}
 	})
 }
 
@@ -33,30 +45,38 @@ func UniformBF16(dst []dtype.BF16, seed, draw, first uint64) {
 // normal distribution: the quantile of (w + 1/2) / 2^32 for one word w. The
 // largest possible is 6.3.
 func Normal32(dst []float32, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) float32 {
-		return float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33))
+	each32(dst, newStream(seed, draw), first, func(dst []float32, w []uint32) {
+		for i, w := range w {
+			dst[i] = float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33))
+		}
 	})
 }
 
 // Normal64 is Normal32 in float64: the quantile of (w + 1/2) / 2^53 for the
 // upper 53 bits w of two words. The largest possible is 8.3.
 func Normal64(dst []float64, seed, draw, first uint64) {
-	each64(dst, newStream(seed, draw), first, func(w uint64) float64 {
-		return normal(int64(w>>11)<<1-(1<<53-1), 0x1p-54)
+	each64(dst, newStream(seed, draw), first, func(dst []float64, w []uint64) {
+		for i, w := range w {
+			dst[i] = normal(int64(w>>11)<<1-(1<<53-1), 0x1p-54)
+		}
 	})
 }
 
 // NormalF16 is Normal32 rounded to float16.
 func NormalF16(dst []dtype.F16, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) dtype.F16 {
-		return dtype.ToF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
+	each32(dst, newStream(seed, draw), first, func(dst []dtype.F16, w []uint32) {
+		for i, w := range w {
+			dst[i] = dtype.ToF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
+		}
 	})
 }
 
 // NormalBF16 is Normal32 rounded to bfloat16.
 func NormalBF16(dst []dtype.BF16, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) dtype.BF16 {
-		return dtype.ToBF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
+	each32(dst, newStream(seed, draw), first, func(dst []dtype.BF16, w []uint32) {
+		for i, w := range w {
+			dst[i] = dtype.ToBF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
+		}
 	})
 }
 
@@ -64,7 +84,11 @@ func NormalBF16(dst []dtype.BF16, seed, draw, first uint64) {
 // exponential distribution of mean 1: minus the logarithm of (w + 1) / 2^53
 // for the upper 53 bits w of two words. Zero is possible, infinity is not.
 func Exponential64(dst []float64, seed, draw, first uint64) {
-	each64(dst, newStream(seed, draw), first, func(w uint64) float64 { return -ln(float64(w>>11+1) * 0x1p-53) })
+	each64(dst, newStream(seed, draw), first, func(dst []float64, w []uint64) {
+		for i, w := range w {
+			dst[i] = -ln(float64(w>>11+1) * 0x1p-53)
+		}
+	})
 }
 
 // Keep sets dst[i] to whether element first+i of the draw, uniform in [0, 1),
@@ -72,7 +96,11 @@ func Exponential64(dst []float64, seed, draw, first uint64) {
 // 2^-32.
 func Keep(dst []bool, seed, draw, first uint64, p float64) {
 	limit := uint64(p*(1<<32) + 0.5)
-	each32(dst, newStream(seed, draw), first, func(w uint32) bool { return uint64(w) < limit })
+	each32(dst, newStream(seed, draw), first, func(dst []bool, w []uint32) {
+		for i, w := range w {
+			dst[i] = uint64(w) < limit
+		}
+	})
 }
 
 // Ints sets dst[i] to element first+i of the draw, uniform in [low, high).

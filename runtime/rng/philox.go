@@ -1,6 +1,10 @@
 package rng
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tpsh/runtime/kernel/vec"
+)
 
 // The constants of Philox4x32: Salmon, Moraes, Dror and Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3", SC'11, and Random123's philox.h.
@@ -41,29 +45,56 @@ func (s *stream) pair(b uint64) (w0, w1 uint64) {
 	return uint64(x1)<<32 | uint64(x0), uint64(x3)<<32 | uint64(x2)
 }
 
-// each32 sets dst[i] to f of 32-bit word first+i.
-func each32[T any](dst []T, s stream, first uint64, f func(w uint32) T) {
-	for len(dst) > 0 {
-		var w [4]uint32
-		w[0], w[1], w[2], w[3] = s.block(first / 4)
-		n := min(len(dst), 4-int(first%4))
+// batch is how many blocks are made at a time.
+const batch = 128
+
+// fill sets w to the words of len(w)/4 blocks, at most batch, from block b on.
+func (s *stream) fill(w []uint32, b uint64) {
+	n := len(w) / 4
+	if uint64(uint32(b))+uint64(n) > 1<<32 { // the upper half of the counter changes
 		for i := range n {
-			dst[i] = f(w[int(first%4)+i])
+			w[4*i], w[4*i+1], w[4*i+2], w[4*i+3] = s.block(b + uint64(i))
 		}
+		return
+	}
+	var x [4][batch]uint32
+	for i := range n {
+		x[0][i] = uint32(b) + uint32(i)
+	}
+	vec.Philox(x[0][:n], x[1][:n], x[2][:n], x[3][:n], uint32(b>>32), s.d0, s.d1, s.k0, s.k1)
+	for i := range n {
+		w := w[4*i : 4*i+4]
+		w[0], w[1], w[2], w[3] = x[0][i], x[1][i], x[2][i], x[3][i]
+	}
+}
+
+// each32 sets dst to what f makes, part by part, of the 32-bit words from first
+// on.
+func each32[T any](dst []T, s stream, first uint64, f func(dst []T, w []uint32)) {
+	var w [4 * batch]uint32
+	for len(dst) > 0 {
+		skip := int(first % 4)
+		n := min(len(dst), len(w)-skip)
+		s.fill(w[:(skip+n+3)/4*4], first/4)
+		f(dst[:n], w[skip:skip+n])
 		dst = dst[n:]
 		first += uint64(n)
 	}
 }
 
-// each64 sets dst[i] to f of 64-bit word first+i.
-func each64[T any](dst []T, s stream, first uint64, f func(w uint64) T) {
+// each64 is each32 of 64-bit words.
+func each64[T any](dst []T, s stream, first uint64, f func(dst []T, w []uint64)) {
+	var w [4 * batch]uint32
+	var pairs [2 * batch]uint64
 	for len(dst) > 0 {
-		var w [2]uint64
-		w[0], w[1] = s.pair(first / 2)
-		n := min(len(dst), 2-int(first%2))
-		for i := range n {
-			dst[i] = f(w[int(first%2)+i])
+		skip := int(first % 2)
+		n := min(len(dst), len(pairs)-skip)
+		blocks := (skip + n + 1) / 2
+		s.fill(w[:4*blocks], first/2)
+		for i := range 2 * blocks {
+			pairs[i] = uint64(w[2*i+1])<<32 | uint64(w[2*i])
 		}
+		f(dst[:n], pairs[skip:skip+n])
 		dst = dst[n:]
 		first += uint64(n)
 	}

@@ -35,7 +35,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 
 // words sets dst[i] to word first+i of the draw.
 func words(dst []uint32, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(w uint32) uint32 { return w })
+	each32(dst, newStream(seed, draw), first, func(dst, w []uint32) { copy(dst, w) })
 }
 
 // fills is every kernel that draws by position, as bits.
@@ -290,6 +290,33 @@ func TestPerm(t *testing.T) {
 		}
 	}
 	Perm(nil, 3, 0)
+}
+
+// Words made in batches are those made block by block, also where the upper
+// half of the block's number changes.
+func TestBatches(t *testing.T) {
+	s := newStream(0x0123456789abcdef, 77)
+	for _, first := range []uint64{0, 1, 7, 4<<32 - 9, 4<<32 - 1} {
+		got := make([]uint32, 5*batch+3)
+		each32(got, s, first, func(dst, w []uint32) { copy(dst, w) })
+		for i, w := range got {
+			at := first + uint64(i)
+			var want [4]uint32
+			want[0], want[1], want[2], want[3] = s.block(at / 4)
+			if w != want[at%4] {
+				t.Fatalf("word %d from %d on = %#x, want %#x", i, first, w, want[at%4])
+			}
+		}
+		pairs := make([]uint64, 3*batch+1)
+		each64(pairs, s, first, func(dst, w []uint64) { copy(dst, w) })
+		for i, w := range pairs {
+			at := first + uint64(i)
+			lo, hi := s.pair(at / 2)
+			if want := [2]uint64{lo, hi}[at%2]; w != want {
+				t.Fatalf("pair %d from %d on = %#x, want %#x", i, first, w, want)
+			}
+		}
+	}
 }
 
 func BenchmarkDraw(b *testing.B) {

@@ -1,6 +1,10 @@
 package tensor
 
-import "tpsh/mesh"
+import (
+	"fmt"
+
+	"tpsh/mesh"
+)
 
 // NewPlaced returns a tensor that ranks hold together: its shape is that of
 // layout, and this rank holds local, a plain tensor of the shape that layout
@@ -24,4 +28,20 @@ func (x *Tensor) Local() *Tensor {
 		return x
 	}
 	return x.local
+}
+
+// Relay makes x, which ranks hold together, lie as layout, with local as this
+// rank's block: another way to hold the same elements. What was recorded of x
+// stays true, and its gradient will lie as layout says. The storage of local is
+// nobody else's; views of x keep the old one.
+//
+// Relay panics if x is plain or layout is of another shape.
+func (x *Tensor) Relay(layout *mesh.Placed, local *Tensor) {
+	if x.layout == nil || !x.shape.Equal(layout.Shape()) {
+		panic(fmt.Sprintf("tensor: laying %v out as %v", x.shape, layout))
+	}
+	if local.buf != nil && x.buf != nil {
+		local.buf.version = x.buf.version
+	}
+	x.layout, x.local, x.buf = layout, local, local.buf
 }

@@ -36,13 +36,18 @@ type Tensor struct {
 	Base    *Tensor
 	Changes uint32
 
+	// Copied says that the tensor is the result of a view operator that had to
+	// move or cut what ranks hold: a change of it would not reach the input.
+	Copied bool
+
 	// Of a tensor that ranks hold together: where, and this rank's block.
 	layout *mesh.Placed
 	local  *Tensor
 
-	// Copied says that the tensor is the result of a view operator that had to
-	// move or cut what ranks hold: a change of it would not reach the input.
-	Copied bool
+	// Lens is what a language sees the tensor through besides, such as the group
+	// and specs of a ColoTensor; nil for nothing. Operators pay no heed to it, and
+	// their results have none; Detach keeps it.
+	Lens any
 }
 
 // Auto is what differentiation keeps with a tensor.

@@ -46,17 +46,17 @@ func avx2F32Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *floa
 // avx2F32Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F32Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F32Turned1 is the tileFunc of 1 rows and 1 vector of a turned b.
-func avx2F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F32ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
+func avx2F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F32Turned2 is the tileFunc of 2 rows and 1 vector of a turned b.
-func avx2F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F32ColTile2 is the tileFunc of 2 rows and 1 vector of a b that lies by columns.
+func avx2F32ColTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F32Turned3 is the tileFunc of 3 rows and 1 vector of a turned b.
-func avx2F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F32ColTile3 is the tileFunc of 3 rows and 1 vector of a b that lies by columns.
+func avx2F32ColTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F32Turned4 is the tileFunc of 4 rows and 1 vector of a turned b.
-func avx2F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F32ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
+func avx2F32ColTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
 // avx2F32Copy is the copyRows of kernels.
 func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
@@ -106,17 +106,17 @@ func avx2F64Tile1x4(c *float64, ldc int, a *float64, rowA int, colA int, b *floa
 // avx2F64Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F64Tile2x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F64Turned1 is the tileFunc of 1 rows and 1 vector of a turned b.
-func avx2F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F64ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
+func avx2F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F64Turned2 is the tileFunc of 2 rows and 1 vector of a turned b.
-func avx2F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F64ColTile2 is the tileFunc of 2 rows and 1 vector of a b that lies by columns.
+func avx2F64ColTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F64Turned3 is the tileFunc of 3 rows and 1 vector of a turned b.
-func avx2F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F64ColTile3 is the tileFunc of 3 rows and 1 vector of a b that lies by columns.
+func avx2F64ColTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx2F64Turned4 is the tileFunc of 4 rows and 1 vector of a turned b.
-func avx2F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx2F64ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
+func avx2F64ColTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
 // avx2F64Copy is the copyRows of kernels.
 func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)

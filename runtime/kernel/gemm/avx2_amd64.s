@@ -1723,8 +1723,8 @@ whole:
 	VFMADD231PS  Y4, Y5, Y2
 	VMOVUPS      96(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -1769,8 +1769,8 @@ inner:
 	VFMADD231PS  Y5, Y6, Y2
 	VMASKMOVPS   96(CX), Y4, Y6
 	VFMADD231PS  Y5, Y6, Y3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -1850,8 +1850,8 @@ whole:
 	VMOVUPS      96(DX), Y10
 	VFMADD231PS  Y8, Y10, Y3
 	VFMADD231PS  Y9, Y10, Y7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -1915,8 +1915,8 @@ inner:
 	VMASKMOVPS   96(DX), Y8, Y11
 	VFMADD231PS  Y9, Y11, Y3
 	VFMADD231PS  Y10, Y11, Y7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -1960,9 +1960,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F32Turned1(SB), NOSPLIT, $0-96
+TEXT ·avx2F32ColTile1(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -1993,35 +1993,35 @@ square:
 	VXORPS     Y7, Y7, Y7
 	VXORPS     Y8, Y8, Y8
 	VMASKMOVPS (CX), Y9, Y1
-	PREFETCHT0 512(CX)
+	PREFETCHT0 256(CX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPS (CX)(DX*1), Y9, Y2
-	PREFETCHT0 512(CX)(DX*1)
+	PREFETCHT0 256(CX)(DX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPS (CX)(DX*2), Y9, Y3
-	PREFETCHT0 512(CX)(DX*2)
+	PREFETCHT0 256(CX)(DX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPS (CX)(BX*1), Y9, Y4
-	PREFETCHT0 512(CX)(BX*1)
+	PREFETCHT0 256(CX)(BX*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMASKMOVPS (SI), Y9, Y5
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMASKMOVPS (SI)(DX*1), Y9, Y6
-	PREFETCHT0 512(SI)(DX*1)
+	PREFETCHT0 256(SI)(DX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMASKMOVPS (SI)(DX*2), Y9, Y7
-	PREFETCHT0 512(SI)(DX*2)
+	PREFETCHT0 256(SI)(DX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMASKMOVPS (SI)(BX*1), Y9, Y8
-	PREFETCHT0 512(SI)(BX*1)
+	PREFETCHT0 256(SI)(BX*1)
 
 loaded:
 	VUNPCKLPS    Y2, Y1, Y9
@@ -2112,9 +2112,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F32ColTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F32Turned2(SB), NOSPLIT, $0-96
+TEXT ·avx2F32ColTile2(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -2146,35 +2146,35 @@ square:
 	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
 	VMASKMOVPS (DX), Y10, Y2
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*1), Y10, Y3
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*2), Y10, Y4
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPS (DX)(SI*1), Y10, Y5
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMASKMOVPS (DI), Y10, Y6
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMASKMOVPS (DI)(BX*1), Y10, Y7
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMASKMOVPS (DI)(BX*2), Y10, Y8
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMASKMOVPS (DI)(SI*1), Y10, Y9
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 
 loaded:
 	VUNPCKLPS    Y3, Y2, Y10
@@ -2286,9 +2286,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F32ColTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F32Turned3(SB), NOSPLIT, $0-96
+TEXT ·avx2F32ColTile3(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -2321,35 +2321,35 @@ square:
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VMASKMOVPS (DX), Y11, Y3
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*1), Y11, Y4
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*2), Y11, Y5
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPS (DX)(SI*1), Y11, Y6
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMASKMOVPS (DI), Y11, Y7
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMASKMOVPS (DI)(BX*1), Y11, Y8
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMASKMOVPS (DI)(BX*2), Y11, Y9
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMASKMOVPS (DI)(SI*1), Y11, Y10
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 
 loaded:
 	VUNPCKLPS    Y4, Y3, Y11
@@ -2482,9 +2482,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F32ColTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F32Turned4(SB), NOSPLIT, $0-96
+TEXT ·avx2F32ColTile4(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -2518,35 +2518,35 @@ square:
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
 	VMASKMOVPS (BX), Y12, Y4
-	PREFETCHT0 512(BX)
+	PREFETCHT0 256(BX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPS (BX)(SI*1), Y12, Y5
-	PREFETCHT0 512(BX)(SI*1)
+	PREFETCHT0 256(BX)(SI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPS (BX)(SI*2), Y12, Y6
-	PREFETCHT0 512(BX)(SI*2)
+	PREFETCHT0 256(BX)(SI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPS (BX)(DI*1), Y12, Y7
-	PREFETCHT0 512(BX)(DI*1)
+	PREFETCHT0 256(BX)(DI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMASKMOVPS (R8), Y12, Y8
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMASKMOVPS (R8)(SI*1), Y12, Y9
-	PREFETCHT0 512(R8)(SI*1)
+	PREFETCHT0 256(R8)(SI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMASKMOVPS (R8)(SI*2), Y12, Y10
-	PREFETCHT0 512(R8)(SI*2)
+	PREFETCHT0 256(R8)(SI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMASKMOVPS (R8)(DI*1), Y12, Y11
-	PREFETCHT0 512(R8)(DI*1)
+	PREFETCHT0 256(R8)(DI*1)
 
 loaded:
 	VUNPCKLPS    Y5, Y4, Y12
@@ -2771,35 +2771,35 @@ square:
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
 	VMASKMOVPS (DX), Y8, Y0
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       SI, $0x01
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*1), Y8, Y1
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       SI, $0x02
 	JEQ        loaded
 	VMASKMOVPS (DX)(BX*2), Y8, Y2
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       SI, $0x03
 	JEQ        loaded
 	VMASKMOVPS (DX)(R8*1), Y8, Y3
-	PREFETCHT0 512(DX)(R8*1)
+	PREFETCHT0 256(DX)(R8*1)
 	CMPQ       SI, $0x04
 	JEQ        loaded
 	VMASKMOVPS (R9), Y8, Y4
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       SI, $0x05
 	JEQ        loaded
 	VMASKMOVPS (R9)(BX*1), Y8, Y5
-	PREFETCHT0 512(R9)(BX*1)
+	PREFETCHT0 256(R9)(BX*1)
 	CMPQ       SI, $0x06
 	JEQ        loaded
 	VMASKMOVPS (R9)(BX*2), Y8, Y6
-	PREFETCHT0 512(R9)(BX*2)
+	PREFETCHT0 256(R9)(BX*2)
 	CMPQ       SI, $0x07
 	JEQ        loaded
 	VMASKMOVPS (R9)(R8*1), Y8, Y7
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPS  Y1, Y0, Y8
@@ -4575,8 +4575,8 @@ whole:
 	VFMADD231PD  Y4, Y5, Y2
 	VMOVUPS      96(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -4621,8 +4621,8 @@ inner:
 	VFMADD231PD  Y5, Y6, Y2
 	VMASKMOVPD   96(CX), Y4, Y6
 	VFMADD231PD  Y5, Y6, Y3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -4702,8 +4702,8 @@ whole:
 	VMOVUPS      96(DX), Y10
 	VFMADD231PD  Y8, Y10, Y3
 	VFMADD231PD  Y9, Y10, Y7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -4767,8 +4767,8 @@ inner:
 	VMASKMOVPD   96(DX), Y8, Y11
 	VFMADD231PD  Y9, Y11, Y3
 	VFMADD231PD  Y10, Y11, Y7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -4812,9 +4812,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F64Turned1(SB), NOSPLIT, $0-96
+TEXT ·avx2F64ColTile1(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -4840,19 +4840,19 @@ square:
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VMASKMOVPD (CX), Y5, Y1
-	PREFETCHT0 512(CX)
+	PREFETCHT0 256(CX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPD (CX)(DX*1), Y5, Y2
-	PREFETCHT0 512(CX)(DX*1)
+	PREFETCHT0 256(CX)(DX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPD (CX)(DX*2), Y5, Y3
-	PREFETCHT0 512(CX)(DX*2)
+	PREFETCHT0 256(CX)(DX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPD (CX)(BX*1), Y5, Y4
-	PREFETCHT0 512(CX)(BX*1)
+	PREFETCHT0 256(CX)(BX*1)
 
 loaded:
 	VUNPCKLPD    Y2, Y1, Y5
@@ -4906,9 +4906,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F64ColTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F64Turned2(SB), NOSPLIT, $0-96
+TEXT ·avx2F64ColTile2(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -4935,19 +4935,19 @@ square:
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
 	VMASKMOVPD (DX), Y6, Y2
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*1), Y6, Y3
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*2), Y6, Y4
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPD (DX)(SI*1), Y6, Y5
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 
 loaded:
 	VUNPCKLPD    Y3, Y2, Y6
@@ -5014,9 +5014,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F64ColTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F64Turned3(SB), NOSPLIT, $0-96
+TEXT ·avx2F64ColTile3(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -5044,19 +5044,19 @@ square:
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VMASKMOVPD (DX), Y7, Y3
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*1), Y7, Y4
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*2), Y7, Y5
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPD (DX)(SI*1), Y7, Y6
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 
 loaded:
 	VUNPCKLPD    Y4, Y3, Y7
@@ -5136,9 +5136,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx2F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx2F64ColTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·avx2F64Turned4(SB), NOSPLIT, $0-96
+TEXT ·avx2F64ColTile4(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -5167,19 +5167,19 @@ square:
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
 	VMASKMOVPD (BX), Y8, Y4
-	PREFETCHT0 512(BX)
+	PREFETCHT0 256(BX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMASKMOVPD (BX)(SI*1), Y8, Y5
-	PREFETCHT0 512(BX)(SI*1)
+	PREFETCHT0 256(BX)(SI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMASKMOVPD (BX)(SI*2), Y8, Y6
-	PREFETCHT0 512(BX)(SI*2)
+	PREFETCHT0 256(BX)(SI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMASKMOVPD (BX)(DI*1), Y8, Y7
-	PREFETCHT0 512(BX)(DI*1)
+	PREFETCHT0 256(BX)(DI*1)
 
 loaded:
 	VUNPCKLPD    Y5, Y4, Y8
@@ -5338,19 +5338,19 @@ square:
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VMASKMOVPD (DX), Y4, Y0
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       SI, $0x01
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*1), Y4, Y1
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       SI, $0x02
 	JEQ        loaded
 	VMASKMOVPD (DX)(BX*2), Y4, Y2
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       SI, $0x03
 	JEQ        loaded
 	VMASKMOVPD (DX)(R8*1), Y4, Y3
-	PREFETCHT0 512(DX)(R8*1)
+	PREFETCHT0 256(DX)(R8*1)
 
 loaded:
 	VUNPCKLPD  Y1, Y0, Y4

@@ -115,29 +115,29 @@ func avx512F32Tile2x8(c *float32, ldc int, a *float32, rowA int, colA int, b *fl
 // avx512F32Tile3x8 is the tileFunc of 3 rows and 8 vectors.
 func avx512F32Tile3x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned1 is the tileFunc of 1 rows and 1 vector of a turned b.
-func avx512F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned2 is the tileFunc of 2 rows and 1 vector of a turned b.
-func avx512F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile2 is the tileFunc of 2 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned3 is the tileFunc of 3 rows and 1 vector of a turned b.
-func avx512F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile3 is the tileFunc of 3 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned4 is the tileFunc of 4 rows and 1 vector of a turned b.
-func avx512F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned5 is the tileFunc of 5 rows and 1 vector of a turned b.
-func avx512F32Turned5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile5 is the tileFunc of 5 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned6 is the tileFunc of 6 rows and 1 vector of a turned b.
-func avx512F32Turned6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile6 is the tileFunc of 6 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned7 is the tileFunc of 7 rows and 1 vector of a turned b.
-func avx512F32Turned7(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile7 is the tileFunc of 7 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile7(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F32Turned8 is the tileFunc of 8 rows and 1 vector of a turned b.
-func avx512F32Turned8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F32ColTile8 is the tileFunc of 8 rows and 1 vector of a b that lies by columns.
+func avx512F32ColTile8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
 // avx512F32Copy is the copyRows of kernels.
 func avx512F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
@@ -256,29 +256,29 @@ func avx512F64Tile2x8(c *float64, ldc int, a *float64, rowA int, colA int, b *fl
 // avx512F64Tile3x8 is the tileFunc of 3 rows and 8 vectors.
 func avx512F64Tile3x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned1 is the tileFunc of 1 rows and 1 vector of a turned b.
-func avx512F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned2 is the tileFunc of 2 rows and 1 vector of a turned b.
-func avx512F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile2 is the tileFunc of 2 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned3 is the tileFunc of 3 rows and 1 vector of a turned b.
-func avx512F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile3 is the tileFunc of 3 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned4 is the tileFunc of 4 rows and 1 vector of a turned b.
-func avx512F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned5 is the tileFunc of 5 rows and 1 vector of a turned b.
-func avx512F64Turned5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile5 is the tileFunc of 5 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned6 is the tileFunc of 6 rows and 1 vector of a turned b.
-func avx512F64Turned6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile6 is the tileFunc of 6 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned7 is the tileFunc of 7 rows and 1 vector of a turned b.
-func avx512F64Turned7(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile7 is the tileFunc of 7 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile7(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
-// avx512F64Turned8 is the tileFunc of 8 rows and 1 vector of a turned b.
-func avx512F64Turned8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// avx512F64ColTile8 is the tileFunc of 8 rows and 1 vector of a b that lies by columns.
+func avx512F64ColTile8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
 // avx512F64Copy is the copyRows of kernels.
 func avx512F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)

@@ -3995,10 +3995,10 @@ inner:
 	VFMADD231PS  Z4, Z5, Z2
 	VMOVUPS.Z    192(CX), K1, Z5
 	VFMADD231PS  Z4, Z5, Z3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -4083,10 +4083,10 @@ inner:
 	VMOVUPS.Z    192(DX), K1, Z10
 	VFMADD231PS  Z8, Z10, Z3
 	VFMADD231PS  Z9, Z10, Z7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -4199,10 +4199,10 @@ inner:
 	VFMADD231PS  Z12, Z15, Z3
 	VFMADD231PS  Z13, Z15, Z7
 	VFMADD231PS  Z14, Z15, Z11
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -4343,10 +4343,10 @@ inner:
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	PREFETCHT0   (R9)
-	PREFETCHT0   64(R9)
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
 	ADDQ         R10, R9
 	ADDQ         DI, AX
 	ADDQ         R8, BX
@@ -4516,10 +4516,10 @@ inner:
 	VFMADD231PS  Z24, Z21, Z17
 	VFMADD231PS  Z24, Z22, Z18
 	VFMADD231PS  Z24, Z23, Z19
-	PREFETCHT0   (R10)
-	PREFETCHT0   64(R10)
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
 	ADDQ         R11, R10
 	ADDQ         R8, AX
 	ADDQ         R8, BX
@@ -4718,10 +4718,10 @@ inner:
 	VFMADD231PS  Z28, Z25, Z21
 	VFMADD231PS  Z28, Z26, Z22
 	VFMADD231PS  Z28, Z27, Z23
-	PREFETCHT0   (R10)
-	PREFETCHT0   64(R10)
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
 	ADDQ         R11, R10
 	ADDQ         R8, AX
 	ADDQ         R8, BX
@@ -4879,14 +4879,14 @@ inner:
 	VFMADD231PS  Z8, Z9, Z6
 	VMOVUPS.Z    448(CX), K1, Z9
 	VFMADD231PS  Z8, Z9, Z7
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
-	PREFETCHT0   256(DI)
-	PREFETCHT0   320(DI)
-	PREFETCHT0   384(DI)
-	PREFETCHT0   448(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	PREFETCHT1   448(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -5011,14 +5011,14 @@ inner:
 	VMOVUPS.Z    448(DX), K1, Z18
 	VFMADD231PS  Z16, Z18, Z7
 	VFMADD231PS  Z17, Z18, Z15
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
-	PREFETCHT0   256(R8)
-	PREFETCHT0   320(R8)
-	PREFETCHT0   384(R8)
-	PREFETCHT0   448(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -5195,14 +5195,14 @@ inner:
 	VFMADD231PS  Z24, Z27, Z7
 	VFMADD231PS  Z25, Z27, Z15
 	VFMADD231PS  Z26, Z27, Z23
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
-	PREFETCHT0   256(R8)
-	PREFETCHT0   320(R8)
-	PREFETCHT0   384(R8)
-	PREFETCHT0   448(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -5296,9 +5296,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned1(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile1(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -5339,67 +5339,67 @@ square:
 	VXORPS     Z15, Z15, Z15
 	VXORPS     Z16, Z16, Z16
 	VMOVUPS.Z  (CX), K1, Z1
-	PREFETCHT0 512(CX)
+	PREFETCHT0 256(CX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (CX)(DX*1), K1, Z2
-	PREFETCHT0 512(CX)(DX*1)
+	PREFETCHT0 256(CX)(DX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (CX)(DX*2), K1, Z3
-	PREFETCHT0 512(CX)(DX*2)
+	PREFETCHT0 256(CX)(DX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (CX)(BX*1), K1, Z4
-	PREFETCHT0 512(CX)(BX*1)
+	PREFETCHT0 256(CX)(BX*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (SI), K1, Z5
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DX*1), K1, Z6
-	PREFETCHT0 512(SI)(DX*1)
+	PREFETCHT0 256(SI)(DX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DX*2), K1, Z7
-	PREFETCHT0 512(SI)(DX*2)
+	PREFETCHT0 256(SI)(DX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(BX*1), K1, Z8
-	PREFETCHT0 512(SI)(BX*1)
+	PREFETCHT0 256(SI)(BX*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (DI), K1, Z9
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(DX*1), K1, Z10
-	PREFETCHT0 512(DI)(DX*1)
+	PREFETCHT0 256(DI)(DX*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(DX*2), K1, Z11
-	PREFETCHT0 512(DI)(DX*2)
+	PREFETCHT0 256(DI)(DX*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(BX*1), K1, Z12
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R8), K1, Z13
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(DX*1), K1, Z14
-	PREFETCHT0 512(R8)(DX*1)
+	PREFETCHT0 256(R8)(DX*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(DX*2), K1, Z15
-	PREFETCHT0 512(R8)(DX*2)
+	PREFETCHT0 256(R8)(DX*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(BX*1), K1, Z16
-	PREFETCHT0 512(R8)(BX*1)
+	PREFETCHT0 256(R8)(BX*1)
 
 loaded:
 	VUNPCKLPS        Z2, Z1, Z17
@@ -5556,9 +5556,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned2(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile2(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -5600,67 +5600,67 @@ square:
 	VXORPS     Z16, Z16, Z16
 	VXORPS     Z17, Z17, Z17
 	VMOVUPS.Z  (DX), K1, Z2
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*1), K1, Z3
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*2), K1, Z4
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(SI*1), K1, Z5
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (DI), K1, Z6
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(BX*1), K1, Z7
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(BX*2), K1, Z8
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(SI*1), K1, Z9
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R8), K1, Z10
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(BX*1), K1, Z11
-	PREFETCHT0 512(R8)(BX*1)
+	PREFETCHT0 256(R8)(BX*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(BX*2), K1, Z12
-	PREFETCHT0 512(R8)(BX*2)
+	PREFETCHT0 256(R8)(BX*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(SI*1), K1, Z13
-	PREFETCHT0 512(R8)(SI*1)
+	PREFETCHT0 256(R8)(SI*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z14
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*1), K1, Z15
-	PREFETCHT0 512(R9)(BX*1)
+	PREFETCHT0 256(R9)(BX*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*2), K1, Z16
-	PREFETCHT0 512(R9)(BX*2)
+	PREFETCHT0 256(R9)(BX*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(SI*1), K1, Z17
-	PREFETCHT0 512(R9)(SI*1)
+	PREFETCHT0 256(R9)(SI*1)
 
 loaded:
 	VUNPCKLPS        Z3, Z2, Z18
@@ -5838,9 +5838,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned3(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile3(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -5883,67 +5883,67 @@ square:
 	VXORPS     Z17, Z17, Z17
 	VXORPS     Z18, Z18, Z18
 	VMOVUPS.Z  (DX), K1, Z3
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*1), K1, Z4
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*2), K1, Z5
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(SI*1), K1, Z6
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (DI), K1, Z7
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(BX*1), K1, Z8
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(BX*2), K1, Z9
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (DI)(SI*1), K1, Z10
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R8), K1, Z11
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(BX*1), K1, Z12
-	PREFETCHT0 512(R8)(BX*1)
+	PREFETCHT0 256(R8)(BX*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(BX*2), K1, Z13
-	PREFETCHT0 512(R8)(BX*2)
+	PREFETCHT0 256(R8)(BX*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(SI*1), K1, Z14
-	PREFETCHT0 512(R8)(SI*1)
+	PREFETCHT0 256(R8)(SI*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z15
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*1), K1, Z16
-	PREFETCHT0 512(R9)(BX*1)
+	PREFETCHT0 256(R9)(BX*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*2), K1, Z17
-	PREFETCHT0 512(R9)(BX*2)
+	PREFETCHT0 256(R9)(BX*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(SI*1), K1, Z18
-	PREFETCHT0 512(R9)(SI*1)
+	PREFETCHT0 256(R9)(SI*1)
 
 loaded:
 	VUNPCKLPS        Z4, Z3, Z19
@@ -6142,9 +6142,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned4(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile4(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -6188,67 +6188,67 @@ square:
 	VXORPS     Z18, Z18, Z18
 	VXORPS     Z19, Z19, Z19
 	VMOVUPS.Z  (BX), K1, Z4
-	PREFETCHT0 512(BX)
+	PREFETCHT0 256(BX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (BX)(SI*1), K1, Z5
-	PREFETCHT0 512(BX)(SI*1)
+	PREFETCHT0 256(BX)(SI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (BX)(SI*2), K1, Z6
-	PREFETCHT0 512(BX)(SI*2)
+	PREFETCHT0 256(BX)(SI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (BX)(DI*1), K1, Z7
-	PREFETCHT0 512(BX)(DI*1)
+	PREFETCHT0 256(BX)(DI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R8), K1, Z8
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(SI*1), K1, Z9
-	PREFETCHT0 512(R8)(SI*1)
+	PREFETCHT0 256(R8)(SI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(SI*2), K1, Z10
-	PREFETCHT0 512(R8)(SI*2)
+	PREFETCHT0 256(R8)(SI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R8)(DI*1), K1, Z11
-	PREFETCHT0 512(R8)(DI*1)
+	PREFETCHT0 256(R8)(DI*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z12
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(SI*1), K1, Z13
-	PREFETCHT0 512(R9)(SI*1)
+	PREFETCHT0 256(R9)(SI*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(SI*2), K1, Z14
-	PREFETCHT0 512(R9)(SI*2)
+	PREFETCHT0 256(R9)(SI*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*1), K1, Z15
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z16
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(SI*1), K1, Z17
-	PREFETCHT0 512(R10)(SI*1)
+	PREFETCHT0 256(R10)(SI*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(SI*2), K1, Z18
-	PREFETCHT0 512(R10)(SI*2)
+	PREFETCHT0 256(R10)(SI*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*1), K1, Z19
-	PREFETCHT0 512(R10)(DI*1)
+	PREFETCHT0 256(R10)(DI*1)
 
 loaded:
 	VUNPCKLPS        Z5, Z4, Z20
@@ -6468,9 +6468,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned5(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile5(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -6516,67 +6516,67 @@ square:
 	VXORPS     Z19, Z19, Z19
 	VXORPS     Z20, Z20, Z20
 	VMOVUPS.Z  (SI), K1, Z5
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*1), K1, Z6
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*2), K1, Z7
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(R8*1), K1, Z8
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z9
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*1), K1, Z10
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*2), K1, Z11
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z12
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z13
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*1), K1, Z14
-	PREFETCHT0 512(R10)(DI*1)
+	PREFETCHT0 256(R10)(DI*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*2), K1, Z15
-	PREFETCHT0 512(R10)(DI*2)
+	PREFETCHT0 256(R10)(DI*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z16
-	PREFETCHT0 512(R10)(R8*1)
+	PREFETCHT0 256(R10)(R8*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z17
-	PREFETCHT0 512(R11)
+	PREFETCHT0 256(R11)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*1), K1, Z18
-	PREFETCHT0 512(R11)(DI*1)
+	PREFETCHT0 256(R11)(DI*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*2), K1, Z19
-	PREFETCHT0 512(R11)(DI*2)
+	PREFETCHT0 256(R11)(DI*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z20
-	PREFETCHT0 512(R11)(R8*1)
+	PREFETCHT0 256(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS        Z6, Z5, Z21
@@ -6833,9 +6833,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned6(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile6(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -6882,67 +6882,67 @@ square:
 	VXORPS     Z20, Z20, Z20
 	VXORPS     Z21, Z21, Z21
 	VMOVUPS.Z  (SI), K1, Z6
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*1), K1, Z7
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*2), K1, Z8
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(R8*1), K1, Z9
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z10
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*1), K1, Z11
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*2), K1, Z12
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z13
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z14
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*1), K1, Z15
-	PREFETCHT0 512(R10)(DI*1)
+	PREFETCHT0 256(R10)(DI*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*2), K1, Z16
-	PREFETCHT0 512(R10)(DI*2)
+	PREFETCHT0 256(R10)(DI*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z17
-	PREFETCHT0 512(R10)(R8*1)
+	PREFETCHT0 256(R10)(R8*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z18
-	PREFETCHT0 512(R11)
+	PREFETCHT0 256(R11)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*1), K1, Z19
-	PREFETCHT0 512(R11)(DI*1)
+	PREFETCHT0 256(R11)(DI*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*2), K1, Z20
-	PREFETCHT0 512(R11)(DI*2)
+	PREFETCHT0 256(R11)(DI*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z21
-	PREFETCHT0 512(R11)(R8*1)
+	PREFETCHT0 256(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS        Z7, Z6, Z22
@@ -7220,9 +7220,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned7(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile7(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned7(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile7(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -7270,67 +7270,67 @@ square:
 	VXORPS     Z21, Z21, Z21
 	VXORPS     Z22, Z22, Z22
 	VMOVUPS.Z  (SI), K1, Z7
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*1), K1, Z8
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*2), K1, Z9
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(R8*1), K1, Z10
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z11
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*1), K1, Z12
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*2), K1, Z13
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z14
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z15
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*1), K1, Z16
-	PREFETCHT0 512(R10)(DI*1)
+	PREFETCHT0 256(R10)(DI*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*2), K1, Z17
-	PREFETCHT0 512(R10)(DI*2)
+	PREFETCHT0 256(R10)(DI*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z18
-	PREFETCHT0 512(R10)(R8*1)
+	PREFETCHT0 256(R10)(R8*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z19
-	PREFETCHT0 512(R11)
+	PREFETCHT0 256(R11)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*1), K1, Z20
-	PREFETCHT0 512(R11)(DI*1)
+	PREFETCHT0 256(R11)(DI*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*2), K1, Z21
-	PREFETCHT0 512(R11)(DI*2)
+	PREFETCHT0 256(R11)(DI*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z22
-	PREFETCHT0 512(R11)(R8*1)
+	PREFETCHT0 256(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS        Z8, Z7, Z23
@@ -7629,9 +7629,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F32Turned8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F32ColTile8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F32Turned8(SB), NOSPLIT, $0-96
+TEXT ·avx512F32ColTile8(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x02, CX
@@ -7680,67 +7680,67 @@ square:
 	VXORPS     Z22, Z22, Z22
 	VXORPS     Z23, Z23, Z23
 	VMOVUPS.Z  (SI), K1, Z8
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*1), K1, Z9
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(DI*2), K1, Z10
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (SI)(R8*1), K1, Z11
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z12
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*1), K1, Z13
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(DI*2), K1, Z14
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z15
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 	CMPQ       lanes+64(FP), $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z16
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       lanes+64(FP), $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*1), K1, Z17
-	PREFETCHT0 512(R10)(DI*1)
+	PREFETCHT0 256(R10)(DI*1)
 	CMPQ       lanes+64(FP), $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(DI*2), K1, Z18
-	PREFETCHT0 512(R10)(DI*2)
+	PREFETCHT0 256(R10)(DI*2)
 	CMPQ       lanes+64(FP), $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z19
-	PREFETCHT0 512(R10)(R8*1)
+	PREFETCHT0 256(R10)(R8*1)
 	CMPQ       lanes+64(FP), $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z20
-	PREFETCHT0 512(R11)
+	PREFETCHT0 256(R11)
 	CMPQ       lanes+64(FP), $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*1), K1, Z21
-	PREFETCHT0 512(R11)(DI*1)
+	PREFETCHT0 256(R11)(DI*1)
 	CMPQ       lanes+64(FP), $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(DI*2), K1, Z22
-	PREFETCHT0 512(R11)(DI*2)
+	PREFETCHT0 256(R11)(DI*2)
 	CMPQ       lanes+64(FP), $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z23
-	PREFETCHT0 512(R11)(R8*1)
+	PREFETCHT0 256(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS        Z9, Z8, Z24
@@ -8141,67 +8141,67 @@ square:
 	VXORPS     Z14, Z14, Z14
 	VXORPS     Z15, Z15, Z15
 	VMOVUPS.Z  (DX), K1, Z0
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       SI, $0x01
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*1), K1, Z1
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       SI, $0x02
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(BX*2), K1, Z2
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       SI, $0x03
 	JEQ        loaded
 	VMOVUPS.Z  (DX)(R8*1), K1, Z3
-	PREFETCHT0 512(DX)(R8*1)
+	PREFETCHT0 256(DX)(R8*1)
 	CMPQ       SI, $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z4
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       SI, $0x05
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*1), K1, Z5
-	PREFETCHT0 512(R9)(BX*1)
+	PREFETCHT0 256(R9)(BX*1)
 	CMPQ       SI, $0x06
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(BX*2), K1, Z6
-	PREFETCHT0 512(R9)(BX*2)
+	PREFETCHT0 256(R9)(BX*2)
 	CMPQ       SI, $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z7
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 	CMPQ       SI, $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z8
-	PREFETCHT0 512(R10)
+	PREFETCHT0 256(R10)
 	CMPQ       SI, $0x09
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(BX*1), K1, Z9
-	PREFETCHT0 512(R10)(BX*1)
+	PREFETCHT0 256(R10)(BX*1)
 	CMPQ       SI, $0x0a
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(BX*2), K1, Z10
-	PREFETCHT0 512(R10)(BX*2)
+	PREFETCHT0 256(R10)(BX*2)
 	CMPQ       SI, $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z11
-	PREFETCHT0 512(R10)(R8*1)
+	PREFETCHT0 256(R10)(R8*1)
 	CMPQ       SI, $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z12
-	PREFETCHT0 512(R11)
+	PREFETCHT0 256(R11)
 	CMPQ       SI, $0x0d
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(BX*1), K1, Z13
-	PREFETCHT0 512(R11)(BX*1)
+	PREFETCHT0 256(R11)(BX*1)
 	CMPQ       SI, $0x0e
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(BX*2), K1, Z14
-	PREFETCHT0 512(R11)(BX*2)
+	PREFETCHT0 256(R11)(BX*2)
 	CMPQ       SI, $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z15
-	PREFETCHT0 512(R11)(R8*1)
+	PREFETCHT0 256(R11)(R8*1)
 
 loaded:
 	VUNPCKLPS  Z1, Z0, Z16
@@ -12333,10 +12333,10 @@ inner:
 	VFMADD231PD  Z4, Z5, Z2
 	VMOVUPD.Z    192(CX), K1, Z5
 	VFMADD231PD  Z4, Z5, Z3
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -12421,10 +12421,10 @@ inner:
 	VMOVUPD.Z    192(DX), K1, Z10
 	VFMADD231PD  Z8, Z10, Z3
 	VFMADD231PD  Z9, Z10, Z7
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -12537,10 +12537,10 @@ inner:
 	VFMADD231PD  Z12, Z15, Z3
 	VFMADD231PD  Z13, Z15, Z7
 	VFMADD231PD  Z14, Z15, Z11
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -12681,10 +12681,10 @@ inner:
 	VFMADD231PD  Z20, Z17, Z13
 	VFMADD231PD  Z20, Z18, Z14
 	VFMADD231PD  Z20, Z19, Z15
-	PREFETCHT0   (R9)
-	PREFETCHT0   64(R9)
-	PREFETCHT0   128(R9)
-	PREFETCHT0   192(R9)
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
 	ADDQ         R10, R9
 	ADDQ         DI, AX
 	ADDQ         R8, BX
@@ -12854,10 +12854,10 @@ inner:
 	VFMADD231PD  Z24, Z21, Z17
 	VFMADD231PD  Z24, Z22, Z18
 	VFMADD231PD  Z24, Z23, Z19
-	PREFETCHT0   (R10)
-	PREFETCHT0   64(R10)
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
 	ADDQ         R11, R10
 	ADDQ         R8, AX
 	ADDQ         R8, BX
@@ -13056,10 +13056,10 @@ inner:
 	VFMADD231PD  Z28, Z25, Z21
 	VFMADD231PD  Z28, Z26, Z22
 	VFMADD231PD  Z28, Z27, Z23
-	PREFETCHT0   (R10)
-	PREFETCHT0   64(R10)
-	PREFETCHT0   128(R10)
-	PREFETCHT0   192(R10)
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
 	ADDQ         R11, R10
 	ADDQ         R8, AX
 	ADDQ         R8, BX
@@ -13217,14 +13217,14 @@ inner:
 	VFMADD231PD  Z8, Z9, Z6
 	VMOVUPD.Z    448(CX), K1, Z9
 	VFMADD231PD  Z8, Z9, Z7
-	PREFETCHT0   (DI)
-	PREFETCHT0   64(DI)
-	PREFETCHT0   128(DI)
-	PREFETCHT0   192(DI)
-	PREFETCHT0   256(DI)
-	PREFETCHT0   320(DI)
-	PREFETCHT0   384(DI)
-	PREFETCHT0   448(DI)
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	PREFETCHT1   448(DI)
 	ADDQ         R8, DI
 	ADDQ         BX, AX
 	ADDQ         SI, CX
@@ -13349,14 +13349,14 @@ inner:
 	VMOVUPD.Z    448(DX), K1, Z18
 	VFMADD231PD  Z16, Z18, Z7
 	VFMADD231PD  Z17, Z18, Z15
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
-	PREFETCHT0   256(R8)
-	PREFETCHT0   320(R8)
-	PREFETCHT0   384(R8)
-	PREFETCHT0   448(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -13533,14 +13533,14 @@ inner:
 	VFMADD231PD  Z24, Z27, Z7
 	VFMADD231PD  Z25, Z27, Z15
 	VFMADD231PD  Z26, Z27, Z23
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R8)
-	PREFETCHT0   128(R8)
-	PREFETCHT0   192(R8)
-	PREFETCHT0   256(R8)
-	PREFETCHT0   320(R8)
-	PREFETCHT0   384(R8)
-	PREFETCHT0   448(R8)
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
 	ADDQ         R9, R8
 	ADDQ         SI, AX
 	ADDQ         DI, DX
@@ -13634,9 +13634,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned1(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile1(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -13667,35 +13667,35 @@ square:
 	VXORPS     Z7, Z7, Z7
 	VXORPS     Z8, Z8, Z8
 	VMOVUPD.Z  (CX), K1, Z1
-	PREFETCHT0 512(CX)
+	PREFETCHT0 256(CX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (CX)(DX*1), K1, Z2
-	PREFETCHT0 512(CX)(DX*1)
+	PREFETCHT0 256(CX)(DX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (CX)(DX*2), K1, Z3
-	PREFETCHT0 512(CX)(DX*2)
+	PREFETCHT0 256(CX)(DX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (CX)(BX*1), K1, Z4
-	PREFETCHT0 512(CX)(BX*1)
+	PREFETCHT0 256(CX)(BX*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (SI), K1, Z5
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DX*1), K1, Z6
-	PREFETCHT0 512(SI)(DX*1)
+	PREFETCHT0 256(SI)(DX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DX*2), K1, Z7
-	PREFETCHT0 512(SI)(DX*2)
+	PREFETCHT0 256(SI)(DX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(BX*1), K1, Z8
-	PREFETCHT0 512(SI)(BX*1)
+	PREFETCHT0 256(SI)(BX*1)
 
 loaded:
 	VUNPCKLPD        Z2, Z1, Z9
@@ -13778,9 +13778,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned2(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile2(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -13812,35 +13812,35 @@ square:
 	VXORPS     Z8, Z8, Z8
 	VXORPS     Z9, Z9, Z9
 	VMOVUPD.Z  (DX), K1, Z2
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*1), K1, Z3
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*2), K1, Z4
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(SI*1), K1, Z5
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (DI), K1, Z6
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(BX*1), K1, Z7
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(BX*2), K1, Z8
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(SI*1), K1, Z9
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 
 loaded:
 	VUNPCKLPD        Z3, Z2, Z10
@@ -13936,9 +13936,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned3(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile3(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -13971,35 +13971,35 @@ square:
 	VXORPS     Z9, Z9, Z9
 	VXORPS     Z10, Z10, Z10
 	VMOVUPD.Z  (DX), K1, Z3
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*1), K1, Z4
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*2), K1, Z5
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(SI*1), K1, Z6
-	PREFETCHT0 512(DX)(SI*1)
+	PREFETCHT0 256(DX)(SI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (DI), K1, Z7
-	PREFETCHT0 512(DI)
+	PREFETCHT0 256(DI)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(BX*1), K1, Z8
-	PREFETCHT0 512(DI)(BX*1)
+	PREFETCHT0 256(DI)(BX*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(BX*2), K1, Z9
-	PREFETCHT0 512(DI)(BX*2)
+	PREFETCHT0 256(DI)(BX*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (DI)(SI*1), K1, Z10
-	PREFETCHT0 512(DI)(SI*1)
+	PREFETCHT0 256(DI)(SI*1)
 
 loaded:
 	VUNPCKLPD        Z4, Z3, Z11
@@ -14108,9 +14108,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned4(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile4(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -14144,35 +14144,35 @@ square:
 	VXORPS     Z10, Z10, Z10
 	VXORPS     Z11, Z11, Z11
 	VMOVUPD.Z  (BX), K1, Z4
-	PREFETCHT0 512(BX)
+	PREFETCHT0 256(BX)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (BX)(SI*1), K1, Z5
-	PREFETCHT0 512(BX)(SI*1)
+	PREFETCHT0 256(BX)(SI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (BX)(SI*2), K1, Z6
-	PREFETCHT0 512(BX)(SI*2)
+	PREFETCHT0 256(BX)(SI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (BX)(DI*1), K1, Z7
-	PREFETCHT0 512(BX)(DI*1)
+	PREFETCHT0 256(BX)(DI*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R8), K1, Z8
-	PREFETCHT0 512(R8)
+	PREFETCHT0 256(R8)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R8)(SI*1), K1, Z9
-	PREFETCHT0 512(R8)(SI*1)
+	PREFETCHT0 256(R8)(SI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R8)(SI*2), K1, Z10
-	PREFETCHT0 512(R8)(SI*2)
+	PREFETCHT0 256(R8)(SI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R8)(DI*1), K1, Z11
-	PREFETCHT0 512(R8)(DI*1)
+	PREFETCHT0 256(R8)(DI*1)
 
 loaded:
 	VUNPCKLPD        Z5, Z4, Z12
@@ -14294,9 +14294,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned5(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile5(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -14332,35 +14332,35 @@ square:
 	VXORPS     Z11, Z11, Z11
 	VXORPS     Z12, Z12, Z12
 	VMOVUPD.Z  (SI), K1, Z5
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*1), K1, Z6
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*2), K1, Z7
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(R8*1), K1, Z8
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z9
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*1), K1, Z10
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*2), K1, Z11
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z12
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD        Z6, Z5, Z13
@@ -14503,9 +14503,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned6(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile6(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -14542,35 +14542,35 @@ square:
 	VXORPS     Z12, Z12, Z12
 	VXORPS     Z13, Z13, Z13
 	VMOVUPD.Z  (SI), K1, Z6
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*1), K1, Z7
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*2), K1, Z8
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(R8*1), K1, Z9
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z10
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*1), K1, Z11
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*2), K1, Z12
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z13
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD        Z7, Z6, Z14
@@ -14726,9 +14726,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned7(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile7(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned7(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile7(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -14766,35 +14766,35 @@ square:
 	VXORPS     Z13, Z13, Z13
 	VXORPS     Z14, Z14, Z14
 	VMOVUPD.Z  (SI), K1, Z7
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*1), K1, Z8
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*2), K1, Z9
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(R8*1), K1, Z10
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z11
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*1), K1, Z12
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*2), K1, Z13
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z14
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD        Z8, Z7, Z15
@@ -14963,9 +14963,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func avx512F64Turned8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// func avx512F64ColTile8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·avx512F64Turned8(SB), NOSPLIT, $0-96
+TEXT ·avx512F64ColTile8(SB), NOSPLIT, $0-96
 	MOVQ   a+16(FP), AX
 	MOVQ   rowA+24(FP), CX
 	SHLQ   $0x03, CX
@@ -15004,35 +15004,35 @@ square:
 	VXORPS     Z14, Z14, Z14
 	VXORPS     Z15, Z15, Z15
 	VMOVUPD.Z  (SI), K1, Z8
-	PREFETCHT0 512(SI)
+	PREFETCHT0 256(SI)
 	CMPQ       lanes+64(FP), $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*1), K1, Z9
-	PREFETCHT0 512(SI)(DI*1)
+	PREFETCHT0 256(SI)(DI*1)
 	CMPQ       lanes+64(FP), $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(DI*2), K1, Z10
-	PREFETCHT0 512(SI)(DI*2)
+	PREFETCHT0 256(SI)(DI*2)
 	CMPQ       lanes+64(FP), $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (SI)(R8*1), K1, Z11
-	PREFETCHT0 512(SI)(R8*1)
+	PREFETCHT0 256(SI)(R8*1)
 	CMPQ       lanes+64(FP), $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z12
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       lanes+64(FP), $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*1), K1, Z13
-	PREFETCHT0 512(R9)(DI*1)
+	PREFETCHT0 256(R9)(DI*1)
 	CMPQ       lanes+64(FP), $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(DI*2), K1, Z14
-	PREFETCHT0 512(R9)(DI*2)
+	PREFETCHT0 256(R9)(DI*2)
 	CMPQ       lanes+64(FP), $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z15
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD        Z9, Z8, Z16
@@ -15285,35 +15285,35 @@ square:
 	VXORPS     Z6, Z6, Z6
 	VXORPS     Z7, Z7, Z7
 	VMOVUPD.Z  (DX), K1, Z0
-	PREFETCHT0 512(DX)
+	PREFETCHT0 256(DX)
 	CMPQ       SI, $0x01
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*1), K1, Z1
-	PREFETCHT0 512(DX)(BX*1)
+	PREFETCHT0 256(DX)(BX*1)
 	CMPQ       SI, $0x02
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(BX*2), K1, Z2
-	PREFETCHT0 512(DX)(BX*2)
+	PREFETCHT0 256(DX)(BX*2)
 	CMPQ       SI, $0x03
 	JEQ        loaded
 	VMOVUPD.Z  (DX)(R8*1), K1, Z3
-	PREFETCHT0 512(DX)(R8*1)
+	PREFETCHT0 256(DX)(R8*1)
 	CMPQ       SI, $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z4
-	PREFETCHT0 512(R9)
+	PREFETCHT0 256(R9)
 	CMPQ       SI, $0x05
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(BX*1), K1, Z5
-	PREFETCHT0 512(R9)(BX*1)
+	PREFETCHT0 256(R9)(BX*1)
 	CMPQ       SI, $0x06
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(BX*2), K1, Z6
-	PREFETCHT0 512(R9)(BX*2)
+	PREFETCHT0 256(R9)(BX*2)
 	CMPQ       SI, $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z7
-	PREFETCHT0 512(R9)(R8*1)
+	PREFETCHT0 256(R9)(R8*1)
 
 loaded:
 	VUNPCKLPD  Z1, Z0, Z8

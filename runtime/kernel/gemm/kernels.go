@@ -37,9 +37,9 @@ type kernels[T dtype.Float] struct {
 	// tiles[v][r-1] computes r rows of v vectors. Where there are tiles of a
 	// width there are those of every smaller number of rows.
 	tiles [maxWidth + 1][]tileFunc[T]
-	// turned[r-1] is tiles[1][r-1] of a b that lies by columns: its element is
+	// colTiles[r-1] is tiles[1][r-1] of a b that lies by columns: it reads
 	// b[j*rowB+l].
-	turned []tileFunc[T]
+	colTiles []tileFunc[T]
 	// copyRows is
 	//
 	//	for l := range rows {

@@ -14,7 +14,7 @@ func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
 	}
 	a = ws.widened(s.kernels, a, rows, inner)
 	to := ws.packedA(rows*inner + s.lanes)
-	tiles := ceil(rows, s.maxRows())
+	tiles := ceil(rows, s.height)
 	for t := range tiles {
 		lo, hi := cut(rows, tiles, t)
 		s.packPanel(to[lo*inner:], hi-lo, a.from(lo, 0), hi-lo, inner)

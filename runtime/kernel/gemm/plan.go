@@ -7,9 +7,9 @@ import (
 )
 
 // Block is the number of steps of the inner dim whose products are one sum;
-// see the order of a sum. A panel of b, Block rows of two vectors of 64 bytes,
-// has 32 KiB, which a first-level cache of 32 KiB (Zen 2 to 4) or 48 KiB (Zen
-// 5, Golden Cove) holds while tiles pass by.
+// see the order of a sum. A panel of b, Block rows of two vectors, has 32 KiB
+// in AVX-512, which a first-level cache of 48 KiB (Zen 5, Golden Cove) holds
+// while tiles pass by, and one of 32 KiB (Zen 4) nearly; in AVX2 it has 16 KiB.
 const Block = 256
 
 const (
@@ -31,6 +31,15 @@ const (
 	// smallBytes is the size of an operand up to which its rows are read
 	// where they lie: they stay in the first-level cache.
 	smallBytes = 32 << 10
+
+	// maxTurned is the number of columns of a turned product that are kept
+	// until they are turned back.
+	maxTurned = 16 << 10
+
+	// farBytes is the size of an operand from which on it comes from memory
+	// or the third-level cache: then it is read in pieces of rows as long as
+	// can be, four vectors, even if up to three tiles read them in turn.
+	farBytes = 1 << 20
 )
 
 // A shape is one product to compute and how to go about it.
@@ -47,9 +56,10 @@ type shape[T dtype.Float] struct {
 	directA, directB bool
 	// skinny says that b is packed panel by panel, since it is read once.
 	skinny bool
-	// turnedB says that b is turned in registers as it is read once.
-	turnedB bool
+	// byCols says that b lies by columns and is turned in registers.
+	byCols bool
 
+	height    int // of the highest tiles, in rows
 	width     int // of the widest tiles, in vectors
 	rowBlocks int // the number of parts of the rows
 	colBlocks int // the number of parts of the columns
@@ -59,39 +69,56 @@ type shape[T dtype.Float] struct {
 // plan settles how to go about s with so many goroutines. None of it has an
 // influence on the result.
 func (s *shape[T]) plan(goroutines int) {
+	// A result of few columns fills its vectors only if it is turned.
 	if s.n < s.lanes && s.m > s.n && (s.n == 1 || s.m*s.k > smallBytes) {
 		s.m, s.n = s.n, s.m
 		s.a, s.b = s.b.turned(), s.a.turned()
 		s.turned = true
 	}
+	s.planReading()
+	s.planParts(goroutines)
+}
+
+// planReading settles how operands are read, and by what tiles.
+func (s *shape[T]) planReading() {
 	size, few := elemBytes[T](), s.m <= 2*s.maxRows()
 	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= smallBytes)
 	s.directB = !s.b.half() && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
 	s.skinny = few && s.directA && !s.directB
-	s.turnedB = s.skinny && s.m <= len(s.kernels.turned) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
-	s.rowBlocks = ceil(s.m, maxRowBlock)
+	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
+	s.height = s.maxRows()
+	if flat := len(s.tiles[4]); few && s.directB && s.m <= 3*flat && s.k*s.n*size > farBytes {
+		s.height = flat
+	}
+	s.width = s.widest(ceil(s.m, ceil(s.m, s.height)))
+	if s.skinny { // so many columns are read at a time
+		s.width = min(s.width, 2)
+	}
+}
+
+// planParts settles what is done at a time and by whom.
+func (s *shape[T]) planParts(goroutines int) {
+	s.rowBlocks, s.colBlocks = ceil(s.m, maxRowBlock), 1
+	s.shared = maxShared / elemBytes[T]()
 	if s.directA && s.directB {
 		s.rowBlocks = 1
 	}
-	s.width = s.widest(ceil(s.m, ceil(s.m, s.maxRows())))
-	if s.skinny {
-		s.width = min(s.width, 2)
+	if s.turned && s.m > 1 {
+		s.colBlocks = ceil(s.n, maxTurned)
 	}
-	s.shared = maxShared / size
-	s.colBlocks = 1
 	switch {
 	case goroutines == 1:
 	case s.rowBlocks > 1:
 		// Twice as many parts as goroutines even out what slows one of them.
 		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines), goroutines) * goroutines
 	default:
-		s.colBlocks = min(2*goroutines, ceil(s.n, s.lanes*s.width))
+		s.colBlocks = max(s.colBlocks, min(2*goroutines, ceil(s.n, s.lanes*s.width)))
 	}
 }
 
 // needsRoom reports whether something is packed or turned.
 func (s *shape[T]) needsRoom() bool {
-	return !s.directA || !s.directB && !s.turnedB || s.turned && s.m > 1
+	return !s.directA || !s.directB && !s.byCols || s.turned && s.m > 1
 }
 
 // ceil returns n/d rounded up, for positive numbers.

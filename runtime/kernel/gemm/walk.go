@@ -34,8 +34,8 @@ func (s *shape[T]) runCols(lo, hi int) {
 		c, ldc = ws.sums(s.m*(hi-lo)), hi-lo
 	}
 	switch {
-	case s.turnedB:
-		s.runTurned(c, ldc, lo, hi)
+	case s.byCols:
+		s.runByCols(c, ldc, lo, hi)
 	case s.skinny:
 		s.runPanels(ws, c, ldc, lo, hi)
 	default:
@@ -78,12 +78,18 @@ func (s *shape[T]) runPanels(ws *workspace[T], c []T, ldc, lo, hi int) {
 	}
 }
 
-// runTurned is runBlocks of a b that lies by columns and is read where it lies.
-func (s *shape[T]) runTurned(c []T, ldc, lo, hi int) {
+// runByCols is runBlocks of a b that lies by columns and is read where it lies.
+func (s *shape[T]) runByCols(c []T, ldc, lo, hi int) {
+	tiles := ceil(s.m, len(s.colTiles))
 	for j := lo; j < hi; j += s.lanes {
 		for l := 0; l < s.k; l += Block {
-			a, b := s.a.from(0, l), s.b.from(l, j)
-			s.kernels.turned[s.m-1](&c[j-lo], ldc, &a.Data[a.Offset], a.Row, a.Col, &b.Data[b.Offset], b.Col, min(Block, s.k-l), min(s.lanes, hi-j), l > 0, 0, 0)
+			b := s.b.from(l, j)
+			for t := range tiles {
+				i, end := cut(s.m, tiles, t)
+				a := s.a.from(i, l)
+				s.colTiles[end-i-1](&c[i*ldc+j-lo], ldc, &a.Data[a.Offset], a.Row, a.Col, &b.Data[b.Offset], b.Col,
+					min(Block, s.k-l), min(s.lanes, hi-j), l > 0, 0, 0)
+			}
 		}
 	}
 }
@@ -175,7 +181,7 @@ type block[T dtype.Float] struct {
 // multiplyBlocks computes m rows and n columns of c, or if add is set adds to
 // them.
 func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, add bool) {
-	tiles := ceil(m, s.maxRows())
+	tiles := ceil(m, s.height)
 	f := s.fetching(b, tiles, k)
 	for j := 0; j < n; {
 		v := s.panel(n - j)
@@ -214,6 +220,9 @@ func (s *shape[T]) fetching(b block[T], tiles, k int) fetch {
 		return fetch{ahead: uintptr(width * k), tile: uintptr(step * k), step: step}
 	}
 	row := b.row * elemBytes[T]()
+	if tiles > 1 {
+		return fetch{ahead: uintptr(width), tile: uintptr(width / tiles), step: row}
+	}
 	return fetch{ahead: uintptr(bytesAhead / width * row), step: row}
 }
 

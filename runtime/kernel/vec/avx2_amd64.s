@@ -6851,11 +6851,11 @@ TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
 	MOVQ         x1+8(FP), CX
 	MOVQ         x2+16(FP), DX
 	MOVQ         x3+24(FP), BX
-	VPBROADCASTD c1+40(FP), Y0
-	VPBROADCASTD c2+44(FP), Y1
-	VPBROADCASTD c3+48(FP), Y2
-	VPBROADCASTD k0+52(FP), Y3
-	VPBROADCASTD k1+56(FP), Y4
+	VBROADCASTSS c1+40(FP), Y0
+	VBROADCASTSS c2+44(FP), Y1
+	VBROADCASTSS c3+48(FP), Y2
+	VBROADCASTSS k0+52(FP), Y3
+	VBROADCASTSS k1+56(FP), Y4
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8
@@ -6864,451 +6864,411 @@ TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
 
 loop:
 	VMOVUPS  (AX)(SI*4), Y5
-	VMOVUPS  constants<>+5312(SB), Y6
-	VPMULUDQ Y6, Y5, Y7
-	VPSRLQ   $0x20, Y7, Y7
-	VPSRLQ   $0x20, Y5, Y8
-	VPMULUDQ Y6, Y8, Y8
-	VANDPD   constants<>+5440(SB), Y8, Y8
-	VORPD    Y7, Y8, Y8
+	VPMULUDQ constants<>+5312(SB), Y5, Y6
+	VPSRLQ   $0x20, Y6, Y6
+	VPSRLQ   $0x20, Y5, Y7
+	VPMULUDQ constants<>+5312(SB), Y7, Y7
+	VANDPD   constants<>+5440(SB), Y7, Y7
+	VORPD    Y6, Y7, Y7
 	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y6
-	VPMULUDQ Y6, Y1, Y7
-	VPSRLQ   $0x20, Y7, Y7
-	VPSRLQ   $0x20, Y1, Y9
-	VPMULUDQ Y6, Y9, Y9
-	VANDPD   constants<>+5440(SB), Y9, Y9
-	VORPD    Y7, Y9, Y9
+	VPMULUDQ constants<>+5376(SB), Y1, Y6
+	VPSRLQ   $0x20, Y6, Y6
+	VPSRLQ   $0x20, Y1, Y8
+	VPMULUDQ constants<>+5376(SB), Y8, Y8
+	VANDPD   constants<>+5440(SB), Y8, Y8
+	VORPD    Y6, Y8, Y8
 	VPMULLD  constants<>+5376(SB), Y1, Y6
-	VXORPS   Y0, Y9, Y7
-	VXORPS   Y3, Y7, Y7
-	VXORPS   Y2, Y8, Y8
-	VXORPS   Y4, Y8, Y8
+	VXORPS   Y0, Y8, Y8
+	VXORPS   Y3, Y8, Y8
+	VXORPS   Y2, Y7, Y7
+	VXORPS   Y4, Y7, Y7
 	VPADDD   constants<>+5504(SB), Y3, Y9
 	VPADDD   constants<>+5568(SB), Y4, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
-	VXORPS   Y5, Y13, Y5
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y5, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y5, Y5
-	VXORPS   Y8, Y14, Y8
-	VXORPS   Y9, Y8, Y8
-	VXORPS   Y7, Y13, Y7
-	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y7, Y7
-	VXORPS   Y5, Y14, Y5
-	VXORPS   Y9, Y5, Y5
-	VXORPS   Y6, Y13, Y6
-	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y6, Y6
-	VXORPS   Y7, Y14, Y7
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
-	VXORPS   Y8, Y13, Y8
+	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
+	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
 	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
-	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y13, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y12, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y5, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y12, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y5, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y5, Y5
-	VXORPS   Y8, Y14, Y8
-	VXORPS   Y9, Y8, Y8
-	VXORPS   Y7, Y13, Y7
-	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y7, Y7
-	VXORPS   Y5, Y14, Y5
-	VXORPS   Y9, Y5, Y5
-	VXORPS   Y6, Y13, Y6
-	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y6, Y6
-	VXORPS   Y7, Y14, Y7
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
-	VXORPS   Y8, Y13, Y8
+	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
+	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
 	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
-	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y13, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y12, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y5, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y12, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VMOVUPS  Y6, (AX)(SI*4)
-	VMOVUPS  Y8, (CX)(SI*4)
+	VMOVUPS  Y7, (CX)(SI*4)
 	VMOVUPS  Y5, (DX)(SI*4)
-	VMOVUPS  Y7, (BX)(SI*4)
+	VMOVUPS  Y8, (BX)(SI*4)
 	VMOVUPS  32(AX)(SI*4), Y5
-	VMOVUPS  constants<>+5312(SB), Y6
-	VPMULUDQ Y6, Y5, Y7
-	VPSRLQ   $0x20, Y7, Y7
-	VPSRLQ   $0x20, Y5, Y8
-	VPMULUDQ Y6, Y8, Y8
-	VANDPD   constants<>+5440(SB), Y8, Y8
-	VORPD    Y7, Y8, Y8
+	VPMULUDQ constants<>+5312(SB), Y5, Y6
+	VPSRLQ   $0x20, Y6, Y6
+	VPSRLQ   $0x20, Y5, Y7
+	VPMULUDQ constants<>+5312(SB), Y7, Y7
+	VANDPD   constants<>+5440(SB), Y7, Y7
+	VORPD    Y6, Y7, Y7
 	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y6
-	VPMULUDQ Y6, Y1, Y7
-	VPSRLQ   $0x20, Y7, Y7
-	VPSRLQ   $0x20, Y1, Y9
-	VPMULUDQ Y6, Y9, Y9
-	VANDPD   constants<>+5440(SB), Y9, Y9
-	VORPD    Y7, Y9, Y9
+	VPMULUDQ constants<>+5376(SB), Y1, Y6
+	VPSRLQ   $0x20, Y6, Y6
+	VPSRLQ   $0x20, Y1, Y8
+	VPMULUDQ constants<>+5376(SB), Y8, Y8
+	VANDPD   constants<>+5440(SB), Y8, Y8
+	VORPD    Y6, Y8, Y8
 	VPMULLD  constants<>+5376(SB), Y1, Y6
-	VXORPS   Y0, Y9, Y7
-	VXORPS   Y3, Y7, Y7
-	VXORPS   Y2, Y8, Y8
-	VXORPS   Y4, Y8, Y8
+	VXORPS   Y0, Y8, Y8
+	VXORPS   Y3, Y8, Y8
+	VXORPS   Y2, Y7, Y7
+	VXORPS   Y4, Y7, Y7
 	VPADDD   constants<>+5504(SB), Y3, Y9
 	VPADDD   constants<>+5568(SB), Y4, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
-	VXORPS   Y5, Y13, Y5
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y5, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y5, Y5
-	VXORPS   Y8, Y14, Y8
-	VXORPS   Y9, Y8, Y8
-	VXORPS   Y7, Y13, Y7
-	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y7, Y7
-	VXORPS   Y5, Y14, Y5
-	VXORPS   Y9, Y5, Y5
-	VXORPS   Y6, Y13, Y6
-	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y6, Y6
-	VXORPS   Y7, Y14, Y7
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
-	VXORPS   Y8, Y13, Y8
+	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
+	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
 	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
-	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y13, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y12, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y5, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y12, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y5, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y5, Y5
-	VXORPS   Y8, Y14, Y8
-	VXORPS   Y9, Y8, Y8
-	VXORPS   Y7, Y13, Y7
-	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y7, Y7
-	VXORPS   Y5, Y14, Y5
-	VXORPS   Y9, Y5, Y5
-	VXORPS   Y6, Y13, Y6
-	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y5, Y12
-	VPSRLQ   $0x20, Y12, Y12
+	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ Y11, Y13, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
 	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y6, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y6, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
-	VPMULLD  constants<>+5376(SB), Y6, Y6
-	VXORPS   Y7, Y14, Y7
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
-	VXORPS   Y8, Y13, Y8
+	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
 	VPADDD   constants<>+5504(SB), Y9, Y9
 	VPADDD   constants<>+5568(SB), Y10, Y10
-	VMOVUPS  constants<>+5312(SB), Y11
-	VPMULUDQ Y11, Y7, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ Y11, Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
-	VORPD    Y12, Y13, Y13
+	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
 	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VMOVUPS  constants<>+5376(SB), Y11
-	VPMULUDQ Y11, Y8, Y12
-	VPSRLQ   $0x20, Y12, Y12
-	VPSRLQ   $0x20, Y8, Y14
-	VPMULUDQ Y11, Y14, Y14
-	VANDPD   constants<>+5440(SB), Y14, Y14
-	VORPD    Y12, Y14, Y14
+	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
 	VPMULLD  constants<>+5376(SB), Y8, Y8
-	VXORPS   Y6, Y14, Y6
-	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y13, Y5
+	VXORPS   Y9, Y5, Y5
+	VXORPS   Y6, Y12, Y6
+	VXORPS   Y10, Y6, Y6
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y5, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y5, Y5
+	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y6, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VXORPS   Y8, Y13, Y8
+	VXORPS   Y9, Y8, Y8
+	VXORPS   Y7, Y12, Y7
+	VXORPS   Y10, Y7, Y7
+	VPADDD   constants<>+5504(SB), Y9, Y9
+	VPADDD   constants<>+5568(SB), Y10, Y10
+	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y8, Y12
+	VPMULUDQ constants<>+5312(SB), Y12, Y12
+	VANDPD   constants<>+5440(SB), Y12, Y12
+	VORPD    Y11, Y12, Y12
+	VPMULLD  constants<>+5312(SB), Y8, Y8
+	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPSRLQ   $0x20, Y11, Y11
+	VPSRLQ   $0x20, Y7, Y13
+	VPMULUDQ constants<>+5376(SB), Y13, Y13
+	VANDPD   constants<>+5440(SB), Y13, Y13
+	VORPD    Y11, Y13, Y13
+	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VXORPS   Y6, Y13, Y6
+	VXORPS   Y9, Y6, Y6
+	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
 	VMOVUPS  Y6, 32(AX)(SI*4)
-	VMOVUPS  Y8, 32(CX)(SI*4)
+	VMOVUPS  Y7, 32(CX)(SI*4)
 	VMOVUPS  Y5, 32(DX)(SI*4)
-	VMOVUPS  Y7, 32(BX)(SI*4)
+	VMOVUPS  Y8, 32(BX)(SI*4)
 	ADDQ     $+16, SI
 
 test:
@@ -7321,446 +7281,406 @@ test:
 	VMOVDQU    64(R8)(DI*4), Y5
 	VMOVDQU    96(R8)(DI*4), Y6
 	VMASKMOVPS (AX)(SI*4), Y5, Y7
-	VMOVUPS    constants<>+5312(SB), Y8
-	VPMULUDQ   Y8, Y7, Y9
-	VPSRLQ     $0x20, Y9, Y9
-	VPSRLQ     $0x20, Y7, Y10
-	VPMULUDQ   Y8, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y9, Y10, Y10
+	VPMULUDQ   constants<>+5312(SB), Y7, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y7, Y9
+	VPMULUDQ   constants<>+5312(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y8, Y9, Y9
 	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VMOVUPS    constants<>+5376(SB), Y8
-	VPMULUDQ   Y8, Y1, Y9
-	VPSRLQ     $0x20, Y9, Y9
-	VPSRLQ     $0x20, Y1, Y11
-	VPMULUDQ   Y8, Y11, Y11
-	VANDPD     constants<>+5440(SB), Y11, Y11
-	VORPD      Y9, Y11, Y11
+	VPMULUDQ   constants<>+5376(SB), Y1, Y8
+	VPSRLQ     $0x20, Y8, Y8
+	VPSRLQ     $0x20, Y1, Y10
+	VPMULUDQ   constants<>+5376(SB), Y10, Y10
+	VANDPD     constants<>+5440(SB), Y10, Y10
+	VORPD      Y8, Y10, Y10
 	VPMULLD    constants<>+5376(SB), Y1, Y8
-	VXORPS     Y0, Y11, Y9
-	VXORPS     Y3, Y9, Y9
-	VXORPS     Y2, Y10, Y10
-	VXORPS     Y4, Y10, Y10
+	VXORPS     Y0, Y10, Y10
+	VXORPS     Y3, Y10, Y10
+	VXORPS     Y2, Y9, Y9
+	VXORPS     Y4, Y9, Y9
 	VPADDD     constants<>+5504(SB), Y3, Y11
 	VPADDD     constants<>+5568(SB), Y4, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y9, Y14
-	VPSRLQ     $0x20, Y14, Y14
+	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y10, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
+	VPMULLD    constants<>+5312(SB), Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   Y13, Y15, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
 	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
-	VPMULLD    constants<>+5312(SB), Y9, Y9
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y10, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y10, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y10, Y10
-	VXORPS     Y8, Y16, Y8
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
-	VXORPS     Y7, Y15, Y7
+	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
 	VPADDD     constants<>+5504(SB), Y11, Y11
 	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y8, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
+	VPMULUDQ   constants<>+5312(SB), Y8, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y8, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
 	VPMULLD    constants<>+5312(SB), Y8, Y8
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y7, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y7, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y7, Y7
-	VXORPS     Y10, Y16, Y10
-	VXORPS     Y11, Y10, Y10
-	VXORPS     Y9, Y15, Y9
-	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y10, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
-	VPMULLD    constants<>+5312(SB), Y10, Y10
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y9, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y9, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y9, Y9
-	VXORPS     Y7, Y16, Y7
-	VXORPS     Y11, Y7, Y7
-	VXORPS     Y8, Y15, Y8
-	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y7, Y14
-	VPSRLQ     $0x20, Y14, Y14
+	VPMULUDQ   constants<>+5376(SB), Y7, Y13
+	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   Y13, Y15, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
 	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
-	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y8, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y8, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y8, Y8
-	VXORPS     Y9, Y16, Y9
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
-	VXORPS     Y10, Y15, Y10
+	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
 	VPADDD     constants<>+5504(SB), Y11, Y11
 	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y9, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
+	VPMULUDQ   constants<>+5312(SB), Y9, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y9, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
 	VPMULLD    constants<>+5312(SB), Y9, Y9
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y10, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y10, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
+	VPMULUDQ   constants<>+5376(SB), Y10, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y10, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
 	VPMULLD    constants<>+5376(SB), Y10, Y10
-	VXORPS     Y8, Y16, Y8
-	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y15, Y7
+	VXORPS     Y11, Y7, Y7
+	VXORPS     Y8, Y14, Y8
+	VXORPS     Y12, Y8, Y8
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VPMULUDQ   constants<>+5312(SB), Y7, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y7, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
+	VPMULLD    constants<>+5312(SB), Y7, Y7
+	VPMULUDQ   constants<>+5376(SB), Y8, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y8, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VXORPS     Y10, Y15, Y10
+	VXORPS     Y11, Y10, Y10
+	VXORPS     Y9, Y14, Y9
+	VXORPS     Y12, Y9, Y9
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y10, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
+	VPMULLD    constants<>+5312(SB), Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y9, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VXORPS     Y8, Y15, Y8
+	VXORPS     Y11, Y8, Y8
+	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
 	VPADDD     constants<>+5504(SB), Y11, Y11
 	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y8, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
+	VPMULUDQ   constants<>+5312(SB), Y8, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y8, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
 	VPMULLD    constants<>+5312(SB), Y8, Y8
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y7, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y7, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y7, Y7
-	VXORPS     Y10, Y16, Y10
-	VXORPS     Y11, Y10, Y10
-	VXORPS     Y9, Y15, Y9
-	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y10, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
-	VPMULLD    constants<>+5312(SB), Y10, Y10
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y9, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y9, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y9, Y9
-	VXORPS     Y7, Y16, Y7
-	VXORPS     Y11, Y7, Y7
-	VXORPS     Y8, Y15, Y8
-	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y7, Y14
-	VPSRLQ     $0x20, Y14, Y14
+	VPMULUDQ   constants<>+5376(SB), Y7, Y13
+	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   Y13, Y15, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
 	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
-	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y8, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y8, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
-	VPMULLD    constants<>+5376(SB), Y8, Y8
-	VXORPS     Y9, Y16, Y9
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
-	VXORPS     Y10, Y15, Y10
+	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
 	VPADDD     constants<>+5504(SB), Y11, Y11
 	VPADDD     constants<>+5568(SB), Y12, Y12
-	VMOVUPS    constants<>+5312(SB), Y13
-	VPMULUDQ   Y13, Y9, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   Y13, Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
-	VORPD      Y14, Y15, Y15
+	VPMULUDQ   constants<>+5312(SB), Y9, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y9, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
 	VPMULLD    constants<>+5312(SB), Y9, Y9
-	VMOVUPS    constants<>+5376(SB), Y13
-	VPMULUDQ   Y13, Y10, Y14
-	VPSRLQ     $0x20, Y14, Y14
-	VPSRLQ     $0x20, Y10, Y16
-	VPMULUDQ   Y13, Y16, Y16
-	VANDPD     constants<>+5440(SB), Y16, Y16
-	VORPD      Y14, Y16, Y16
+	VPMULUDQ   constants<>+5376(SB), Y10, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y10, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
 	VPMULLD    constants<>+5376(SB), Y10, Y10
-	VXORPS     Y8, Y16, Y8
-	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y15, Y7
+	VXORPS     Y11, Y7, Y7
+	VXORPS     Y8, Y14, Y8
+	VXORPS     Y12, Y8, Y8
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VPMULUDQ   constants<>+5312(SB), Y7, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y7, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
+	VPMULLD    constants<>+5312(SB), Y7, Y7
+	VPMULUDQ   constants<>+5376(SB), Y8, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y8, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VXORPS     Y10, Y15, Y10
+	VXORPS     Y11, Y10, Y10
+	VXORPS     Y9, Y14, Y9
+	VXORPS     Y12, Y9, Y9
+	VPADDD     constants<>+5504(SB), Y11, Y11
+	VPADDD     constants<>+5568(SB), Y12, Y12
+	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y10, Y14
+	VPMULUDQ   constants<>+5312(SB), Y14, Y14
+	VANDPD     constants<>+5440(SB), Y14, Y14
+	VORPD      Y13, Y14, Y14
+	VPMULLD    constants<>+5312(SB), Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPSRLQ     $0x20, Y13, Y13
+	VPSRLQ     $0x20, Y9, Y15
+	VPMULUDQ   constants<>+5376(SB), Y15, Y15
+	VANDPD     constants<>+5440(SB), Y15, Y15
+	VORPD      Y13, Y15, Y15
+	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VXORPS     Y8, Y15, Y8
+	VXORPS     Y11, Y8, Y8
+	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
 	VMASKMOVPS Y8, Y5, (AX)(SI*4)
-	VMASKMOVPS Y10, Y5, (CX)(SI*4)
+	VMASKMOVPS Y9, Y5, (CX)(SI*4)
 	VMASKMOVPS Y7, Y5, (DX)(SI*4)
-	VMASKMOVPS Y9, Y5, (BX)(SI*4)
+	VMASKMOVPS Y10, Y5, (BX)(SI*4)
 	VMASKMOVPS 32(AX)(SI*4), Y6, Y5
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y5, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y5, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y1, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y1, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y1, Y1
-	VXORPS     Y0, Y10, Y0
+	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
-	VXORPS     Y2, Y9, Y2
+	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y0, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y0, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y2, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y2, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y2, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y2, Y2
-	VXORPS     Y1, Y10, Y1
+	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
-	VXORPS     Y5, Y9, Y5
+	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y1, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y1, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y1, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y1, Y1
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y5, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y5, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y5, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y5, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y5, Y5
-	VXORPS     Y2, Y10, Y2
+	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
-	VXORPS     Y0, Y9, Y0
+	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y2, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y2, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y2, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y2, Y2
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y0, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y0, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y0, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y0, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y0, Y0
-	VXORPS     Y5, Y10, Y5
+	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
-	VXORPS     Y1, Y9, Y1
+	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y5, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y5, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y1, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y1, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y1, Y1
-	VXORPS     Y0, Y10, Y0
+	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
-	VXORPS     Y2, Y9, Y2
+	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y0, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y0, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y2, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y2, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y2, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y2, Y2
-	VXORPS     Y1, Y10, Y1
+	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
-	VXORPS     Y5, Y9, Y5
+	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y1, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y1, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y1, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y1, Y1
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y5, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y5, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y5, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y5, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y5, Y5
-	VXORPS     Y2, Y10, Y2
+	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
-	VXORPS     Y0, Y9, Y0
+	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y2, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y2, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y2, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y2, Y2
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y0, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y0, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y0, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y0, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y0, Y0
-	VXORPS     Y5, Y10, Y5
+	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
-	VXORPS     Y1, Y9, Y1
+	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y5, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y5, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y1, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y1, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y1, Y1
-	VXORPS     Y0, Y10, Y0
+	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
-	VXORPS     Y2, Y9, Y2
+	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
 	VPADDD     constants<>+5504(SB), Y3, Y3
 	VPADDD     constants<>+5568(SB), Y4, Y4
-	VMOVUPS    constants<>+5312(SB), Y7
-	VPMULUDQ   Y7, Y0, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   Y7, Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
-	VORPD      Y8, Y9, Y9
+	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y0, Y8
+	VPMULUDQ   constants<>+5312(SB), Y8, Y8
+	VANDPD     constants<>+5440(SB), Y8, Y8
+	VORPD      Y7, Y8, Y8
 	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VMOVUPS    constants<>+5376(SB), Y7
-	VPMULUDQ   Y7, Y2, Y8
-	VPSRLQ     $0x20, Y8, Y8
-	VPSRLQ     $0x20, Y2, Y10
-	VPMULUDQ   Y7, Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
-	VORPD      Y8, Y10, Y10
+	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPSRLQ     $0x20, Y7, Y7
+	VPSRLQ     $0x20, Y2, Y9
+	VPMULUDQ   constants<>+5376(SB), Y9, Y9
+	VANDPD     constants<>+5440(SB), Y9, Y9
+	VORPD      Y7, Y9, Y9
 	VPMULLD    constants<>+5376(SB), Y2, Y2
-	VXORPS     Y1, Y10, Y1
+	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
-	VXORPS     Y5, Y9, Y3
+	VXORPS     Y5, Y8, Y3
 	VXORPS     Y4, Y3, Y3
 	VMASKMOVPS Y1, Y6, 32(AX)(SI*4)
 	VMASKMOVPS Y2, Y6, 32(CX)(SI*4)

@@ -20,13 +20,13 @@ type isa struct {
 	bytes int // of a vector
 	// rows[v] is the greatest number of rows of a tile v vectors wide.
 	rows map[int]int
-	// turned is the greatest number of rows of a tile of a turned b.
-	turned int
+	// colRows is the greatest number of rows of a colTile.
+	colRows int
 }
 
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, turned: 8},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, turned: 4},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, colRows: 8},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, colRows: 4},
 }
 
 // widths are the widths of tiles in vectors.
@@ -69,8 +69,8 @@ func (s isa) write(dir string) error {
 				g.tile(e, r, v)
 			}
 		}
-		for r := 1; r <= s.turned; r++ {
-			g.turnedTile(e, r)
+		for r := 1; r <= s.colRows; r++ {
+			g.colTile(e, r)
 		}
 		g.copyRows(e)
 		g.transpose(e)

@@ -60,7 +60,7 @@ func (g *generator) copyRows(e elem) {
 }
 
 // prefetchBytes is how far ahead loadSquare has the caches fetch each row.
-const prefetchBytes = 512
+const prefetchBytes = 256
 
 // transpose writes the function that transposes squares of as many rows and
 // columns as a vector has lanes, from left to right.

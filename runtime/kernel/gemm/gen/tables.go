@@ -38,9 +38,9 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 		}
 		fmt.Fprint(b, "},\n")
 	}
-	fmt.Fprintf(b, "},\nturned: []tileFunc[%s]{", e.typ)
-	for r := range s.turned {
-		fmt.Fprintf(b, "%sTurned%d, ", prefix, r+1)
+	fmt.Fprintf(b, "},\ncolTiles: []tileFunc[%s]{", e.typ)
+	for r := range s.colRows {
+		fmt.Fprintf(b, "%sColTile%d, ", prefix, r+1)
 	}
 	fmt.Fprintf(b, "},\ncopyRows: %sCopy,\ntranspose: %sTranspose,\n", prefix, prefix)
 	if e.bytes == 4 {

@@ -70,16 +70,11 @@ func (g *generator) prefetchSums(c, ldc reg.GPVirtual, r, v int) {
 	}
 }
 
-// prefetch fetches as many bytes as a row of b of v vectors has: to the
-// second-level cache, since other things are used before them, but for the
-// wide tiles, of which there are few before the row is needed.
+// prefetch fetches as many bytes as a row of b of v vectors has, to the
+// second-level cache: other things are used before them.
 func (g *generator) prefetch(p reg.GPVirtual, v int) {
 	for j := 0; j < v*g.bytes; j += 64 {
-		if v > 2 {
-			g.PREFETCHT0(at(p, j))
-		} else {
-			g.PREFETCHT1(at(p, j))
-		}
+		g.PREFETCHT1(at(p, j))
 	}
 }
 

@@ -168,12 +168,9 @@ func (s *assembler) prologue() {
 			panic(err)
 		}
 		v := s.vec()
-		switch c.kind {
-		case f64:
+		if c.kind == f64 {
 			VBROADCASTSD(p.Addr, v)
-		case i32:
-			VPBROADCASTD(p.Addr, v)
-		default:
+		} else {
 			VBROADCASTSS(p.Addr, v)
 		}
 		s.scalars = append(s.scalars, v)

@@ -129,7 +129,7 @@ func (s *assembler) compute(e *expr, i int) Op {
 // mulHigh emits the high halves of products, of the even elements and of the
 // odd ones, which are shifted to even places first.
 func (s *assembler) mulHigh(e *expr) Op {
-	a, b := s.register(e.args[0], 0), s.register(e.args[1], 0)
+	a, b := s.register(e.args[0], 0), s.operand(e.args[1], 0)
 	even, odd := s.vec(), s.vec()
 	VPMULUDQ(b, a, even)
 	VPSRLQ(Imm(32), even, even)

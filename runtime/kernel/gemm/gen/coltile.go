@@ -7,11 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// turnedTile writes the function that computes r rows of one vector of sums
+// colTile writes the function that computes r rows of one vector of sums
 // from a b that lies by columns: it is transposed in registers.
-func (g *generator) turnedTile(e elem, r int) {
-	g.begin(fmt.Sprintf("%sTurned%d", e.name, r), fmt.Sprintf(tileSignature, e.typ),
-		fmt.Sprintf("is the tileFunc of %d rows and 1 vector of a turned b.", r))
+func (g *generator) colTile(e elem, r int) {
+	g.begin(fmt.Sprintf("%sColTile%d", e.name, r), fmt.Sprintf(tileSignature, e.typ),
+		fmt.Sprintf("is the tileFunc of %d rows and 1 vector of a b that lies by columns.", r))
 	load := func(name string) reg.GPVirtual { return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual) }
 	bytes := func(name string) reg.GPVirtual {
 		x := load(name)
