@@ -32,6 +32,14 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if err != nil {
 		return nil, nil, err
 	}
+	if dec.moves && isWindow(d) {
+		c, err := e.window(dec, in[0], args)
+		return c, outOf(c), err
+	}
+	if dec.moves && isReshape(d) && flows(dec) {
+		c, err := e.reflow(dec, in[0], args)
+		return c, outOf(c), err
+	}
 	if dec.compose {
 		out, err := e.compose(d, in, args)
 		for _, y := range out {

@@ -21,6 +21,9 @@ type decision struct {
 	out     []*mesh.Placed // how the results lie
 	whole   bool           // everything is replicated
 	compose bool           // other operators may do better: op.Def.Compose
+	moves   bool           // an input is to be moved where that communicates
+	window  *window        // of a window that moves, once it is known
+	reflow  *reflow        // of a reshape that moves, once it is known
 }
 
 // maxDecisions is how many decisions an Engine keeps.
@@ -126,6 +129,7 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 		return nil, err
 	}
 	dec.in, dec.out, dec.whole = best.in, best.out, best.whole
+	dec.moves = best.seconds > 0
 	dec.compose = d.Compose != nil && best.seconds > 0
 	return dec, nil
 }
