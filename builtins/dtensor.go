@@ -363,11 +363,13 @@ func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwar
 
 // redistributeAsync returns the tensor moved, and the work of moving it.
 func (e *Env) redistributeAsync(fn string, t *tensor.Tensor, l *mesh.Placed) (starlark.Value, error) {
-	y, err := e.rank.Shard.Redistribute(fn, t, l)
+	w, err := e.rank.RedistributeAsync(fn, t, l)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.Tuple{e.wrap(y), &Work{e, e.rank.Completed(y)}}, nil
+	y := e.wrapWork(w)
+	y.distributed = true
+	return starlark.Tuple{y, &Work{e, w}}, nil
 }
 
 // gradLayout returns the layout that grad_placements gives the gradient of t;

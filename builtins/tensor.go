@@ -19,6 +19,8 @@ type Tensor struct {
 	t    *tensor.Tensor // nil while work is under way
 	work *runtime.Work  // of an asynchronous call that is to give t; else nil
 
+	distributed bool // what is under way is a distributed tensor
+
 	parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 }
 

@@ -160,7 +160,7 @@ func (x *Tensor) AttrNames() []string {
 }
 
 // placed reports whether x is a distributed tensor.
-func (x *Tensor) placed() bool { return x.t != nil && x.t.Placed() }
+func (x *Tensor) placed() bool { return x.distributed || x.t != nil && x.t.Placed() }
 
 // SetField implements starlark.HasSetField: grad and requires_grad can be
 // assigned.

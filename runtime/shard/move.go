@@ -22,11 +22,7 @@ func (e *Engine) move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 	}
 	y := tensor.NewPlaced(l, block)
 	if x.RequiresGrad() {
-		back := e.GradLayout(x.Layout())
-		e.tape.Custom("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-			g, err := e.move(dy[0], back)
-			return []*tensor.Tensor{g}, err
-		})
+		e.tape.Custom("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
 	}
 	return y, nil
 }
