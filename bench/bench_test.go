@@ -53,6 +53,9 @@ func runScript(b *testing.B, n int, source string) {
 	}
 }
 
+// line makes the mesh of all ranks.
+const line = "mesh = DeviceMesh(\"cpu\", list(range(world_size()))); "
+
 // loops are bodies of a script's loop, run on some ranks, and what stands
 // before it.
 var loops = []struct {
@@ -71,6 +74,14 @@ var loops = []struct {
 	{"all_reduce 64 MiB on 2", 2, 100, "x = ones(1 << 24)", "all_reduce(x)"},
 	{"barrier on 2", 2, 100_000, "", "barrier()"},
 	{"send and recv 8 B on 2", 2, 50_000, "x, peer = ones(2), 1 - rank()", "send(x, peer); recv(peer)"},
+	{"DTensor add 8x8", 1, 100_000, line + "x, y = [distribute_tensor(rand(8, 8), mesh, [Shard(0)]) for _ in range(2)]", "x + y"},
+	{"DTensor add 8x8 on 2", 2, 100_000, line + "x, y = [distribute_tensor(rand(8, 8), mesh, [Shard(0)]) for _ in range(2)]", "x + y"},
+	{"DTensor add 8x8 with gradient", 1, 100_000, line + "x, y = [distribute_tensor(rand(8, 8), mesh, [Shard(0)]).requires_grad_(True) for _ in range(2)]", "x + y"},
+	{"DTensor times number 8x8 on 2", 2, 100_000, line + "x = distribute_tensor(rand(8, 8), mesh, [Shard(0)])", "x * 2.0"},
+	{"DTensor linear 8x8 on 2", 2, 100_000, line + "x, w = distribute_tensor(rand(8, 8), mesh, [Replicate()]), distribute_tensor(rand(8, 8), mesh, [Shard(0)])", "F.linear(x, w)"},
+	{"linear 8x8", 1, 100_000, "x, w = rand(8, 8), rand(8, 8)", "F.linear(x, w)"},
+	{"redistribute 64 MiB S(0) to S(1) on 2", 2, 50, line + "x = DTensor.rand((4096, 4096), mesh, [Shard(0)])", "x.redistribute(placements=[Shard(1)])"},
+	{"copy 32 MiB on each of 2", 2, 50, "x = rand(2048, 4096)", "x.clone()"},
 	{"make and drop 64 MiB", 1, 100, "", "empty(1 << 24).fill_(1.0)"},
 }
 

@@ -22,7 +22,10 @@ func (e *Env) formatPlaced(t *tensor.Tensor) string {
 	if !ok {
 		return head + ", not on this rank)"
 	}
-	return head + fmt.Sprintf(", block %v)\n%s", box, tensor.Format(t.Local()))
+	if len(box.Lo) > 0 {
+		head += fmt.Sprintf(", block %v", box)
+	}
+	return head + ")\n" + tensor.Format(t.Local())
 }
 
 // placedArg returns t, which is the argument called param of fn and must be a
