@@ -194,7 +194,7 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		return nil, err
 	}
 	if t.Placed() {
-		if t.Layout() == l {
+		if t.Layout().Equal(l) {
 			return x, nil
 		}
 		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(t), Want: "a plain tensor, or one that lies so already", Rule: ".redistribute() moves a distributed tensor"}

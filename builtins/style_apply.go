@@ -225,7 +225,7 @@ func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement
 		return err
 	}
 	if t.Placed() {
-		if t.Layout() == l {
+		if t.Layout().Equal(l) {
 			return nil
 		}
 		return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(t.Layout().Placements()), t.Layout().Mesh().Short()), Want: "a plain parameter"}

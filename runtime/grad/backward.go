@@ -349,7 +349,7 @@ func (r *Recorder) gradLike(g *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, e
 	if l == nil || !g.Placed() {
 		return g, nil
 	}
-	if l = r.Placed.GradLayout(l); g.Layout() == l {
+	if l = r.Placed.GradLayout(l); g.Layout().Equal(l) {
 		return g, nil
 	}
 	return r.Placed.Move(g, l)

@@ -237,7 +237,7 @@ func recoverTape(err *error) {
 func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	out := in
 	for i, x := range in {
-		if x == nil || x.Layout() == dec.in[i] {
+		if x == nil || x.Placed() && x.Layout().Equal(dec.in[i]) {
 			continue
 		}
 		if x.Weak() && !x.Placed() {

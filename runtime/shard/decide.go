@@ -312,7 +312,8 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *can
 			return nil, fmt.Errorf("rule of %s: %w", dec.call.Def.Name, err)
 		}
 		c.in[i] = need
-		if need == l {
+		if need.Equal(l) {
+			c.in[i] = l
 			continue
 		}
 		if dec.call.Def.Changes(i) {
@@ -338,7 +339,7 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *can
 		}
 		c.out = append(c.out, out)
 	}
-	if dec.call.Def.InPlace && c.out[0] != c.in[0] {
+	if dec.call.Def.InPlace && !c.out[0].Equal(c.in[0]) {
 		return nil, nil
 	}
 	if f := dec.call.Def.Aligned; f != nil && !c.whole && !f(dec.call, c.in, c.out) {

@@ -13,7 +13,7 @@ import (
 func (e *Engine) Move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) { return e.move(x, l) }
 
 func (e *Engine) move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
-	if x.Layout() == l {
+	if x.Layout().Equal(l) {
 		return x, nil
 	}
 	block, err := e.moveBlock(x, l)
