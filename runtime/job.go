@@ -38,6 +38,7 @@ var Transports = []string{"inproc", "frames"}
 type Job struct {
 	cfg   Config
 	links *comm.Links // to the ranks of other processes; nil if all are in this
+	first int         // the generation of links that is the first of the job
 	alloc *tensor.Allocator
 	// workers are the cores that are left when each rank has one.
 	workers *gemm.Workers
@@ -62,7 +63,7 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 	if !slices.Contains(Transports, cfg.Transport) {
 		return nil, fmt.Errorf("got transport %q, want one of %q", cfg.Transport, Transports)
 	}
-	ctx, j := newJob(ctx, cfg)
+	ctx, j := newJob(ctx, cfg, goruntime.GOMAXPROCS(0)-cfg.Size)
 	for i := range cfg.Size {
 		if err := j.start(ctx, i, run); err != nil {
 			j.Stop()
@@ -72,10 +73,11 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 	return j, nil
 }
 
-// newJob returns a job without ranks, and the context that it ends.
-func newJob(ctx context.Context, cfg Config) (context.Context, *Job) {
+// newJob returns a job without ranks, and the context that it ends. spare is how
+// many cores are left when each rank has one.
+func newJob(ctx context.Context, cfg Config, spare int) (context.Context, *Job) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(goruntime.GOMAXPROCS(0) - cfg.Size), cancel: cancel}
+	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(spare), cancel: cancel}
 	j.alloc.Strict = cfg.MaxMem > 0
 	j.alloc.Poison = cfg.Poison
 	return ctx, j

@@ -123,9 +123,6 @@ func (t *attentionTile[T]) keys(hi int) int {
 // rowsFrom returns g from row i on.
 func rowsFrom(g Grid, i int) Grid { return Grid{g.Offset + i*g.Row, g.Row, g.Col} }
 
-// turned returns g with rows and columns exchanged.
-func turned(g Grid) Grid { return Grid{g.Offset, g.Col, g.Row} }
-
 // scores sets t.p [hi-lo, n] to the scores of queries lo to hi on n keys.
 func (t *attentionTile[T]) scores(lo, hi, key, n int) {
 	t.multiply(t.p[:(hi-lo)*n], t.q, Grid{0, t.Size, 1}, t.K, turned(rowsFrom(t.GridK, key)), hi-lo, n, t.Size)

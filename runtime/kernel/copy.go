@@ -31,6 +31,10 @@ func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 			spread(dst[d.Offset:d.Offset+cols], src[s.Offset])
 			d.Offset, s.Offset = d.Offset+d.Row, s.Offset+s.Row
 		}
+	case d.Col == 1 && s.Row == 1 && rows > 1 && cols > 1:
+		copyTurned(dst, d, src, s, rows, cols)
+	case d.Row == 1 && s.Col == 1 && rows > 1 && cols > 1:
+		copyTurned(dst, turned(d), src, turned(s), cols, rows)
 	case rows > 1 && abs(s.Row) < abs(s.Col):
 		copyTiles(dst, d, src, s, rows, cols)
 	default:
@@ -66,5 +70,33 @@ func copyTiles[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 		}
 	}
 }
+
+// copyTurned is copyStrided where the columns of src are contiguous and so are
+// the rows of dst: square by square, by way of room in which a square is
+// contiguous. So every line of the cache is read and written once, even if the
+// distance of rows is a power of two, where few lines of a column fit the
+// cache.
+func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
+	var room [tile * tile]T
+	for i := 0; i < rows; i += tile {
+		m := min(tile, rows-i)
+		for j := 0; j < cols; j += tile {
+			n := min(tile, cols-j)
+			for c := range n {
+				from := s.Offset + i + (j+c)*s.Col
+				for r, v := range src[from : from+m] {
+					room[(r*tile+c)%len(room)] = v
+				}
+			}
+			for r := range m {
+				to := d.Offset + (i+r)*d.Row + j
+				copy(dst[to:to+n], room[r*tile:])
+			}
+		}
+	}
+}
+
+// turned returns g with rows and columns exchanged.
+func turned(g Grid) Grid { return Grid{g.Offset, g.Col, g.Row} }
 
 func abs(x int) int { return max(x, -x) }

@@ -23,6 +23,9 @@ func Apply(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (*Call, error) {
 		return nil, err
 	}
 	if !c.shapeOnly() {
+		if err := restore(in); err != nil {
+			return nil, err
+		}
 		if err := d.Run(c); err != nil {
 			return nil, err
 		}
@@ -30,6 +33,18 @@ func Apply(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (*Call, error) {
 	goruntime.KeepAlive(in)
 	goruntime.KeepAlive(c)
 	return c, nil
+}
+
+// restore has those of in that were dropped given their elements again.
+func restore(in []*tensor.Tensor) error {
+	for _, x := range in {
+		if x != nil && x.Buffer().Dropped() {
+			if err := x.Buffer().Restore(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // prepare makes c.Out: the tensors of c.Spec, without storage if an input has

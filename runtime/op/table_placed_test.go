@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -28,15 +29,7 @@ type ring struct {
 	outside int
 }
 
-func (g ring) ranks() int {
-	n := g.outside
-	for k := range g.sizes {
-		if k == 0 {
-			n += product(g.sizes)
-		}
-	}
-	return n
-}
+func (g ring) ranks() int { return product(g.sizes) + g.outside }
 
 func product(sizes []int) int {
 	n := 1
@@ -54,6 +47,14 @@ type verdict struct {
 	lies  string // the layouts of the results
 	wrong string // what is not as it should be, or ""
 	err   error  // of the call
+	traffic
+}
+
+// traffic is what the call of a traced case sends.
+type traffic struct {
+	sent    int            // bytes, by this rank
+	gathers bool           // an input that is cut goes to every rank
+	to      []*mesh.Placed // how the results lie
 }
 
 // A crew is the ranks of a job that run cases, all the same one at a time.
@@ -106,7 +107,7 @@ func (c *crew) stop() {
 }
 
 // patience is how long the ranks may take for one case.
-const patience = 20 * time.Second
+const patience = 15 * time.Second
 
 // try has every rank run pc and returns what they say; fewer verdicts than
 // ranks if some do not come back.
@@ -281,22 +282,26 @@ func limit(some, many int) int {
 // those in other dtypes.
 func casesOf(t *testing.T, d *op.Def, g ring) []*ringCase {
 	var list []*ringCase
+	pairs := 1 // of placements there are so many more
+	if len(g.sizes) > 1 {
+		pairs = 4
+	}
 	for i, ex := range examples[d.Name] {
 		dt, ok := base(t, d, ex)
 		if !ok || len(ex.in) == 0 || ofRegions[d.Name] {
 			continue
 		}
 		seed := uint64(i)
-		list = append(list, sampleCases(newRingTrial(d, ex, dt), g, seed, limit(4/len(g.sizes), 400))...)
+		list = append(list, sampleCases(newRingTrial(d, ex, dt), g, seed, limit(4/pairs, 400))...)
 		sizes, dtypes := sizeTrials(d, ex, dt), dtypeTrials(d, ex, dt)
 		if !*everyCase {
 			sizes, dtypes = oneOf(sizes, g, seed), oneOf(dtypes, g, seed)
 		}
 		for k, make := range sizes {
-			list = append(list, sampleCases(make(), g, seed+uint64(k)<<16, limit(2/len(g.sizes), 40))...)
+			list = append(list, sampleCases(make(), g, seed+uint64(k)<<16, limit(2/len(g.sizes), 40/pairs))...)
 		}
 		for k, make := range dtypes {
-			list = append(list, sampleCases(make(), g, seed+uint64(k)<<24, limit(1, 16))...)
+			list = append(list, sampleCases(make(), g, seed+uint64(k)<<24, limit(1, 16/pairs))...)
 		}
 	}
 	return list

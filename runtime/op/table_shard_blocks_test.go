@@ -33,7 +33,7 @@ func blockOf(x *tensor.Tensor, l *mesh.Placed, rank, salt int) *tensor.Tensor {
 			elems[0] = madePartial(elems[0], by, at[d])
 		case partial:
 			for i, v := range elems {
-				elems[i] = termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+i)
+				elems[i] = convert(x.DType(), termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+i))
 			}
 			path = 31*path + at[d] + 1
 		}
@@ -136,7 +136,7 @@ func termOf(v float64, dt dtype.DType, by mesh.ReduceOp, k, n, seed int) float64
 	}
 	term := v + sign*math.Abs(other(k))
 	if dt == dtype.Uint8 {
-		term = max(term, 0)
+		term = min(max(term, 0), 255)
 	}
 	return term
 }

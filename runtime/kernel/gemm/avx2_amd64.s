@@ -2704,39 +2704,39 @@ store:
 // Requires: AVX
 TEXT ·avx2F32Copy(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
-	MOVQ    width+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    rows+40(FP), DI
-	SHLQ    $0x02, CX
-	SHLQ    $0x02, BX
-	MOVQ    SI, R8
+	MOVQ    src+16(FP), CX
+	MOVQ    n+32(FP), DX
+	MOVQ    rows+40(FP), BX
+	MOVQ    width+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    stride+24(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    DX, R8
 	DECQ    R8
 	ANDQ    $-8, R8
-	SUBQ    R8, SI
+	SUBQ    R8, DX
 	LEAQ    avx2Masks<>+32(SB), R9
-	IMUL3Q  $-4, SI, SI
-	VMOVUPS (R9)(SI*1), Y0
+	IMUL3Q  $-4, DX, DX
+	VMOVUPS (R9)(DX*1), Y0
 	SHLQ    $0x02, R8
 
 row:
-	XORQ SI, SI
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (DX)(SI*1), Y1
-	VMOVUPS Y1, (AX)(SI*1)
-	ADDQ    $+32, SI
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    $+32, DX
 
 enough:
-	CMPQ       SI, R8
+	CMPQ       DX, R8
 	JLT        vector
-	VMASKMOVPS (DX)(SI*1), Y0, Y1
-	VMOVUPS    Y1, (AX)(SI*1)
-	ADDQ       BX, DX
-	ADDQ       CX, AX
-	DECQ       DI
+	VMASKMOVPS (CX)(DX*1), Y0, Y1
+	VMOVUPS    Y1, (AX)(DX*1)
+	ADDQ       DI, CX
+	ADDQ       SI, AX
+	DECQ       BX
 	JNZ        row
 	VZEROUPPER
 	RET
@@ -2745,20 +2745,20 @@ enough:
 // Requires: AVX, CMOV, MMX+
 TEXT ·avx2F32Transpose(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
-	MOVQ width+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x02, CX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), R8
-	LEAQ (DX)(BX*4), R9
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (CX)(DI*4), R9
 
 square:
 	MOVQ       $0x00000008, R10
-	CMPQ       DI, R10
-	CMOVQLT    DI, R10
+	CMPQ       BX, R10
+	CMOVQLT    BX, R10
 	LEAQ       avx2Masks<>+32(SB), R11
 	IMUL3Q     $-4, R10, R10
 	VMOVUPS    (R11)(R10*1), Y8
@@ -2770,33 +2770,33 @@ square:
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
-	VMASKMOVPS (DX), Y8, Y0
-	PREFETCHT0 256(DX)
-	CMPQ       SI, $0x01
+	VMASKMOVPS (CX), Y8, Y0
+	PREFETCHT0 256(CX)
+	CMPQ       DX, $0x01
 	JEQ        loaded
-	VMASKMOVPS (DX)(BX*1), Y8, Y1
-	PREFETCHT0 256(DX)(BX*1)
-	CMPQ       SI, $0x02
+	VMASKMOVPS (CX)(DI*1), Y8, Y1
+	PREFETCHT0 256(CX)(DI*1)
+	CMPQ       DX, $0x02
 	JEQ        loaded
-	VMASKMOVPS (DX)(BX*2), Y8, Y2
-	PREFETCHT0 256(DX)(BX*2)
-	CMPQ       SI, $0x03
+	VMASKMOVPS (CX)(DI*2), Y8, Y2
+	PREFETCHT0 256(CX)(DI*2)
+	CMPQ       DX, $0x03
 	JEQ        loaded
-	VMASKMOVPS (DX)(R8*1), Y8, Y3
-	PREFETCHT0 256(DX)(R8*1)
-	CMPQ       SI, $0x04
+	VMASKMOVPS (CX)(R8*1), Y8, Y3
+	PREFETCHT0 256(CX)(R8*1)
+	CMPQ       DX, $0x04
 	JEQ        loaded
 	VMASKMOVPS (R9), Y8, Y4
 	PREFETCHT0 256(R9)
-	CMPQ       SI, $0x05
+	CMPQ       DX, $0x05
 	JEQ        loaded
-	VMASKMOVPS (R9)(BX*1), Y8, Y5
-	PREFETCHT0 256(R9)(BX*1)
-	CMPQ       SI, $0x06
+	VMASKMOVPS (R9)(DI*1), Y8, Y5
+	PREFETCHT0 256(R9)(DI*1)
+	CMPQ       DX, $0x06
 	JEQ        loaded
-	VMASKMOVPS (R9)(BX*2), Y8, Y6
-	PREFETCHT0 256(R9)(BX*2)
-	CMPQ       SI, $0x07
+	VMASKMOVPS (R9)(DI*2), Y8, Y6
+	PREFETCHT0 256(R9)(DI*2)
+	CMPQ       DX, $0x07
 	JEQ        loaded
 	VMASKMOVPS (R9)(R8*1), Y8, Y7
 	PREFETCHT0 256(R9)(R8*1)
@@ -2827,38 +2827,38 @@ loaded:
 	VPERM2F128 $0x20, Y4, Y0, Y8
 	VPERM2F128 $0x31, Y4, Y0, Y0
 	VMOVUPS    Y6, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y7, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y3, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y8, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y2, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y1, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y5, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y0, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
-	ADDQ       $+32, DX
+	ADDQ       $+32, CX
 	ADDQ       $+32, R9
 	JMP        square
 
@@ -5276,39 +5276,39 @@ store:
 // Requires: AVX
 TEXT ·avx2F64Copy(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
-	MOVQ    width+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    rows+40(FP), DI
-	SHLQ    $0x03, CX
-	SHLQ    $0x03, BX
-	MOVQ    SI, R8
+	MOVQ    src+16(FP), CX
+	MOVQ    n+32(FP), DX
+	MOVQ    rows+40(FP), BX
+	MOVQ    width+8(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    stride+24(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    DX, R8
 	DECQ    R8
 	ANDQ    $-4, R8
-	SUBQ    R8, SI
+	SUBQ    R8, DX
 	LEAQ    avx2Masks<>+32(SB), R9
-	IMUL3Q  $-8, SI, SI
-	VMOVUPS (R9)(SI*1), Y0
+	IMUL3Q  $-8, DX, DX
+	VMOVUPS (R9)(DX*1), Y0
 	SHLQ    $0x03, R8
 
 row:
-	XORQ SI, SI
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (DX)(SI*1), Y1
-	VMOVUPS Y1, (AX)(SI*1)
-	ADDQ    $+32, SI
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    $+32, DX
 
 enough:
-	CMPQ       SI, R8
+	CMPQ       DX, R8
 	JLT        vector
-	VMASKMOVPD (DX)(SI*1), Y0, Y1
-	VMOVUPS    Y1, (AX)(SI*1)
-	ADDQ       BX, DX
-	ADDQ       CX, AX
-	DECQ       DI
+	VMASKMOVPD (CX)(DX*1), Y0, Y1
+	VMOVUPS    Y1, (AX)(DX*1)
+	ADDQ       DI, CX
+	ADDQ       SI, AX
+	DECQ       BX
 	JNZ        row
 	VZEROUPPER
 	RET
@@ -5317,19 +5317,19 @@ enough:
 // Requires: AVX, CMOV, MMX+
 TEXT ·avx2F64Transpose(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
-	MOVQ width+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x03, CX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), R8
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
 
 square:
 	MOVQ       $0x00000004, R9
-	CMPQ       DI, R9
-	CMOVQLT    DI, R9
+	CMPQ       BX, R9
+	CMOVQLT    BX, R9
 	LEAQ       avx2Masks<>+32(SB), R10
 	IMUL3Q     $-8, R9, R9
 	VMOVUPS    (R10)(R9*1), Y4
@@ -5337,20 +5337,20 @@ square:
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	VMASKMOVPD (DX), Y4, Y0
-	PREFETCHT0 256(DX)
-	CMPQ       SI, $0x01
+	VMASKMOVPD (CX), Y4, Y0
+	PREFETCHT0 256(CX)
+	CMPQ       DX, $0x01
 	JEQ        loaded
-	VMASKMOVPD (DX)(BX*1), Y4, Y1
-	PREFETCHT0 256(DX)(BX*1)
-	CMPQ       SI, $0x02
+	VMASKMOVPD (CX)(DI*1), Y4, Y1
+	PREFETCHT0 256(CX)(DI*1)
+	CMPQ       DX, $0x02
 	JEQ        loaded
-	VMASKMOVPD (DX)(BX*2), Y4, Y2
-	PREFETCHT0 256(DX)(BX*2)
-	CMPQ       SI, $0x03
+	VMASKMOVPD (CX)(DI*2), Y4, Y2
+	PREFETCHT0 256(CX)(DI*2)
+	CMPQ       DX, $0x03
 	JEQ        loaded
-	VMASKMOVPD (DX)(R8*1), Y4, Y3
-	PREFETCHT0 256(DX)(R8*1)
+	VMASKMOVPD (CX)(R8*1), Y4, Y3
+	PREFETCHT0 256(CX)(R8*1)
 
 loaded:
 	VUNPCKLPD  Y1, Y0, Y4
@@ -5362,22 +5362,22 @@ loaded:
 	VPERM2F128 $0x20, Y2, Y0, Y4
 	VPERM2F128 $0x31, Y2, Y0, Y0
 	VMOVUPS    Y3, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y4, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y1, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Y0, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
-	ADDQ       $+32, DX
+	ADDQ       $+32, CX
 	JMP        square
 
 done:

@@ -8064,39 +8064,39 @@ store:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512F32Copy(SB), NOSPLIT, $0-48
 	MOVQ  dst+0(FP), AX
-	MOVQ  width+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	SHLQ  $0x02, CX
-	SHLQ  $0x02, BX
-	MOVQ  SI, R8
+	MOVQ  src+16(FP), CX
+	MOVQ  n+32(FP), DX
+	MOVQ  rows+40(FP), BX
+	MOVQ  width+8(FP), SI
+	SHLQ  $0x02, SI
+	MOVQ  stride+24(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  DX, R8
 	DECQ  R8
 	ANDQ  $-16, R8
-	SUBQ  R8, SI
+	SUBQ  R8, DX
 	MOVQ  $-1, R9
-	BZHIQ SI, R9, R9
+	BZHIQ DX, R9, R9
 	KMOVW R9, K1
 	SHLQ  $0x02, R8
 
 row:
-	XORQ SI, SI
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (DX)(SI*1), Z0
-	VMOVUPS Z0, (AX)(SI*1)
-	ADDQ    $+64, SI
+	VMOVUPS (CX)(DX*1), Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	ADDQ    $+64, DX
 
 enough:
-	CMPQ      SI, R8
+	CMPQ      DX, R8
 	JLT       vector
-	VMOVUPS.Z (DX)(SI*1), K1, Z0
-	VMOVUPS   Z0, (AX)(SI*1)
-	ADDQ      BX, DX
-	ADDQ      CX, AX
-	DECQ      DI
+	VMOVUPS.Z (CX)(DX*1), K1, Z0
+	VMOVUPS   Z0, (AX)(DX*1)
+	ADDQ      DI, CX
+	ADDQ      SI, AX
+	DECQ      BX
 	JNZ       row
 	VZEROUPPER
 	RET
@@ -8105,22 +8105,22 @@ enough:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·avx512F32Transpose(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
-	MOVQ width+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x02, CX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), R8
-	LEAQ (DX)(BX*4), R9
-	LEAQ (R9)(BX*4), R10
-	LEAQ (R10)(BX*4), R11
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (CX)(DI*4), R9
+	LEAQ (R9)(DI*4), R10
+	LEAQ (R10)(DI*4), R11
 
 square:
 	MOVQ       $0x00000010, R12
-	CMPQ       DI, R12
-	CMOVQLT    DI, R12
+	CMPQ       BX, R12
+	CMOVQLT    BX, R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R13
 	KMOVW      R13, K1
@@ -8140,65 +8140,65 @@ square:
 	VXORPS     Z13, Z13, Z13
 	VXORPS     Z14, Z14, Z14
 	VXORPS     Z15, Z15, Z15
-	VMOVUPS.Z  (DX), K1, Z0
-	PREFETCHT0 256(DX)
-	CMPQ       SI, $0x01
+	VMOVUPS.Z  (CX), K1, Z0
+	PREFETCHT0 256(CX)
+	CMPQ       DX, $0x01
 	JEQ        loaded
-	VMOVUPS.Z  (DX)(BX*1), K1, Z1
-	PREFETCHT0 256(DX)(BX*1)
-	CMPQ       SI, $0x02
+	VMOVUPS.Z  (CX)(DI*1), K1, Z1
+	PREFETCHT0 256(CX)(DI*1)
+	CMPQ       DX, $0x02
 	JEQ        loaded
-	VMOVUPS.Z  (DX)(BX*2), K1, Z2
-	PREFETCHT0 256(DX)(BX*2)
-	CMPQ       SI, $0x03
+	VMOVUPS.Z  (CX)(DI*2), K1, Z2
+	PREFETCHT0 256(CX)(DI*2)
+	CMPQ       DX, $0x03
 	JEQ        loaded
-	VMOVUPS.Z  (DX)(R8*1), K1, Z3
-	PREFETCHT0 256(DX)(R8*1)
-	CMPQ       SI, $0x04
+	VMOVUPS.Z  (CX)(R8*1), K1, Z3
+	PREFETCHT0 256(CX)(R8*1)
+	CMPQ       DX, $0x04
 	JEQ        loaded
 	VMOVUPS.Z  (R9), K1, Z4
 	PREFETCHT0 256(R9)
-	CMPQ       SI, $0x05
+	CMPQ       DX, $0x05
 	JEQ        loaded
-	VMOVUPS.Z  (R9)(BX*1), K1, Z5
-	PREFETCHT0 256(R9)(BX*1)
-	CMPQ       SI, $0x06
+	VMOVUPS.Z  (R9)(DI*1), K1, Z5
+	PREFETCHT0 256(R9)(DI*1)
+	CMPQ       DX, $0x06
 	JEQ        loaded
-	VMOVUPS.Z  (R9)(BX*2), K1, Z6
-	PREFETCHT0 256(R9)(BX*2)
-	CMPQ       SI, $0x07
+	VMOVUPS.Z  (R9)(DI*2), K1, Z6
+	PREFETCHT0 256(R9)(DI*2)
+	CMPQ       DX, $0x07
 	JEQ        loaded
 	VMOVUPS.Z  (R9)(R8*1), K1, Z7
 	PREFETCHT0 256(R9)(R8*1)
-	CMPQ       SI, $0x08
+	CMPQ       DX, $0x08
 	JEQ        loaded
 	VMOVUPS.Z  (R10), K1, Z8
 	PREFETCHT0 256(R10)
-	CMPQ       SI, $0x09
+	CMPQ       DX, $0x09
 	JEQ        loaded
-	VMOVUPS.Z  (R10)(BX*1), K1, Z9
-	PREFETCHT0 256(R10)(BX*1)
-	CMPQ       SI, $0x0a
+	VMOVUPS.Z  (R10)(DI*1), K1, Z9
+	PREFETCHT0 256(R10)(DI*1)
+	CMPQ       DX, $0x0a
 	JEQ        loaded
-	VMOVUPS.Z  (R10)(BX*2), K1, Z10
-	PREFETCHT0 256(R10)(BX*2)
-	CMPQ       SI, $0x0b
+	VMOVUPS.Z  (R10)(DI*2), K1, Z10
+	PREFETCHT0 256(R10)(DI*2)
+	CMPQ       DX, $0x0b
 	JEQ        loaded
 	VMOVUPS.Z  (R10)(R8*1), K1, Z11
 	PREFETCHT0 256(R10)(R8*1)
-	CMPQ       SI, $0x0c
+	CMPQ       DX, $0x0c
 	JEQ        loaded
 	VMOVUPS.Z  (R11), K1, Z12
 	PREFETCHT0 256(R11)
-	CMPQ       SI, $0x0d
+	CMPQ       DX, $0x0d
 	JEQ        loaded
-	VMOVUPS.Z  (R11)(BX*1), K1, Z13
-	PREFETCHT0 256(R11)(BX*1)
-	CMPQ       SI, $0x0e
+	VMOVUPS.Z  (R11)(DI*1), K1, Z13
+	PREFETCHT0 256(R11)(DI*1)
+	CMPQ       DX, $0x0e
 	JEQ        loaded
-	VMOVUPS.Z  (R11)(BX*2), K1, Z14
-	PREFETCHT0 256(R11)(BX*2)
-	CMPQ       SI, $0x0f
+	VMOVUPS.Z  (R11)(DI*2), K1, Z14
+	PREFETCHT0 256(R11)(DI*2)
+	CMPQ       DX, $0x0f
 	JEQ        loaded
 	VMOVUPS.Z  (R11)(R8*1), K1, Z15
 	PREFETCHT0 256(R11)(R8*1)
@@ -8269,70 +8269,70 @@ loaded:
 	VSHUFF32X4 $0x88, Z8, Z0, Z9
 	VSHUFF32X4 $0xdd, Z8, Z0, Z0
 	VMOVUPS    Z12, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z14, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z15, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z11, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z16, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z6, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z7, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z9, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z4, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z10, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z3, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z13, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z2, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z1, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z5, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z0, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
-	ADDQ       $+64, DX
+	ADDQ       $+64, CX
 	ADDQ       $+64, R9
 	ADDQ       $+64, R10
 	ADDQ       $+64, R11
@@ -15218,39 +15218,39 @@ store:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512F64Copy(SB), NOSPLIT, $0-48
 	MOVQ  dst+0(FP), AX
-	MOVQ  width+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  rows+40(FP), DI
-	SHLQ  $0x03, CX
-	SHLQ  $0x03, BX
-	MOVQ  SI, R8
+	MOVQ  src+16(FP), CX
+	MOVQ  n+32(FP), DX
+	MOVQ  rows+40(FP), BX
+	MOVQ  width+8(FP), SI
+	SHLQ  $0x03, SI
+	MOVQ  stride+24(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  DX, R8
 	DECQ  R8
 	ANDQ  $-8, R8
-	SUBQ  R8, SI
+	SUBQ  R8, DX
 	MOVQ  $-1, R9
-	BZHIQ SI, R9, R9
+	BZHIQ DX, R9, R9
 	KMOVW R9, K1
 	SHLQ  $0x03, R8
 
 row:
-	XORQ SI, SI
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (DX)(SI*1), Z0
-	VMOVUPS Z0, (AX)(SI*1)
-	ADDQ    $+64, SI
+	VMOVUPS (CX)(DX*1), Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	ADDQ    $+64, DX
 
 enough:
-	CMPQ      SI, R8
+	CMPQ      DX, R8
 	JLT       vector
-	VMOVUPD.Z (DX)(SI*1), K1, Z0
-	VMOVUPS   Z0, (AX)(SI*1)
-	ADDQ      BX, DX
-	ADDQ      CX, AX
-	DECQ      DI
+	VMOVUPD.Z (CX)(DX*1), K1, Z0
+	VMOVUPS   Z0, (AX)(DX*1)
+	ADDQ      DI, CX
+	ADDQ      SI, AX
+	DECQ      BX
 	JNZ       row
 	VZEROUPPER
 	RET
@@ -15259,20 +15259,20 @@ enough:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·avx512F64Transpose(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
-	MOVQ width+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x03, CX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), R8
-	LEAQ (DX)(BX*4), R9
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (CX)(DI*4), R9
 
 square:
 	MOVQ       $0x00000008, R10
-	CMPQ       DI, R10
-	CMOVQLT    DI, R10
+	CMPQ       BX, R10
+	CMOVQLT    BX, R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R11
 	KMOVW      R11, K1
@@ -15284,33 +15284,33 @@ square:
 	VXORPS     Z5, Z5, Z5
 	VXORPS     Z6, Z6, Z6
 	VXORPS     Z7, Z7, Z7
-	VMOVUPD.Z  (DX), K1, Z0
-	PREFETCHT0 256(DX)
-	CMPQ       SI, $0x01
+	VMOVUPD.Z  (CX), K1, Z0
+	PREFETCHT0 256(CX)
+	CMPQ       DX, $0x01
 	JEQ        loaded
-	VMOVUPD.Z  (DX)(BX*1), K1, Z1
-	PREFETCHT0 256(DX)(BX*1)
-	CMPQ       SI, $0x02
+	VMOVUPD.Z  (CX)(DI*1), K1, Z1
+	PREFETCHT0 256(CX)(DI*1)
+	CMPQ       DX, $0x02
 	JEQ        loaded
-	VMOVUPD.Z  (DX)(BX*2), K1, Z2
-	PREFETCHT0 256(DX)(BX*2)
-	CMPQ       SI, $0x03
+	VMOVUPD.Z  (CX)(DI*2), K1, Z2
+	PREFETCHT0 256(CX)(DI*2)
+	CMPQ       DX, $0x03
 	JEQ        loaded
-	VMOVUPD.Z  (DX)(R8*1), K1, Z3
-	PREFETCHT0 256(DX)(R8*1)
-	CMPQ       SI, $0x04
+	VMOVUPD.Z  (CX)(R8*1), K1, Z3
+	PREFETCHT0 256(CX)(R8*1)
+	CMPQ       DX, $0x04
 	JEQ        loaded
 	VMOVUPD.Z  (R9), K1, Z4
 	PREFETCHT0 256(R9)
-	CMPQ       SI, $0x05
+	CMPQ       DX, $0x05
 	JEQ        loaded
-	VMOVUPD.Z  (R9)(BX*1), K1, Z5
-	PREFETCHT0 256(R9)(BX*1)
-	CMPQ       SI, $0x06
+	VMOVUPD.Z  (R9)(DI*1), K1, Z5
+	PREFETCHT0 256(R9)(DI*1)
+	CMPQ       DX, $0x06
 	JEQ        loaded
-	VMOVUPD.Z  (R9)(BX*2), K1, Z6
-	PREFETCHT0 256(R9)(BX*2)
-	CMPQ       SI, $0x07
+	VMOVUPD.Z  (R9)(DI*2), K1, Z6
+	PREFETCHT0 256(R9)(DI*2)
+	CMPQ       DX, $0x07
 	JEQ        loaded
 	VMOVUPD.Z  (R9)(R8*1), K1, Z7
 	PREFETCHT0 256(R9)(R8*1)
@@ -15341,38 +15341,38 @@ loaded:
 	VSHUFF32X4 $0x88, Z4, Z0, Z3
 	VSHUFF32X4 $0xdd, Z4, Z0, Z0
 	VMOVUPS    Z6, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z7, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z8, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z3, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z2, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z5, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z1, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
 	VMOVUPS    Z0, (AX)
-	ADDQ       CX, AX
-	DECQ       DI
+	ADDQ       SI, AX
+	DECQ       BX
 	JZ         done
-	ADDQ       $+64, DX
+	ADDQ       $+64, CX
 	ADDQ       $+64, R9
 	JMP        square
 

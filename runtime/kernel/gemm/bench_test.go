@@ -66,6 +66,7 @@ func BenchmarkMultiply(b *testing.B) {
 					benchGemm(b, "f32", f32, threads-1, n, n, n, "NN")
 					benchGemm(b, "f64", f64, threads-1, n, n, n, "NN")
 				}
+				benchGemm(b, "f32", f32, threads-1, 1, 1, 1<<20, "NN")
 				for _, m := range []int{1, 4, 16} {
 					for _, trans := range []string{"NN", "NT"} {
 						benchGemm(b, "f32", f32, threads-1, m, 4096, 4096, trans)

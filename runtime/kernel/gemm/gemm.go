@@ -67,9 +67,11 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 	}
 	// A few tasks for each goroutine even out what slows one of them.
 	tasks := min(p.Count, 8*c.size())
+	kept := *p // p itself does not escape
 	c.do(tasks, func(t int) {
-		for i := t * p.Count / tasks; i < (t+1)*p.Count/tasks; i++ {
-			p.one(ks, crew{}, i)
+		lo, hi := cut(kept.Count, tasks, t)
+		for i := lo; i < hi; i++ {
+			kept.one(ks, crew{}, i)
 		}
 	})
 }

@@ -37,8 +37,8 @@ const (
 	maxTurned = 16 << 10
 
 	// farBytes is the size of an operand from which on it comes from memory
-	// or the third-level cache: then it is read in pieces of rows as long as
-	// can be, four vectors, even if up to three tiles read them in turn.
+	// or the third-level cache: then it is read in long pieces of rows, eight
+	// vectors or four, even if two or three tiles read them in turn.
 	farBytes = 1 << 20
 )
 
@@ -87,8 +87,13 @@ func (s *shape[T]) planReading() {
 	s.skinny = few && s.directA && !s.directB
 	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
 	s.height = s.maxRows()
-	if flat := len(s.tiles[4]); few && s.directB && s.m <= 3*flat && s.k*s.n*size > farBytes {
-		s.height = flat
+	if few && s.directB && s.k*s.n*size > farBytes {
+		switch {
+		case s.m <= 2*len(s.tiles[8]):
+			s.height = len(s.tiles[8])
+		case s.m <= 3*len(s.tiles[4]):
+			s.height = len(s.tiles[4])
+		}
 	}
 	s.width = s.widest(ceil(s.m, ceil(s.m, s.height)))
 	if s.skinny { // so many columns are read at a time

@@ -9,6 +9,8 @@ import (
 // run computes s.
 func (s *shape[T]) run(c crew) {
 	switch {
+	case s.isDot():
+		s.runDot()
 	case s.rowBlocks > 1:
 		s.runShared(c)
 	case s.colBlocks > 1:

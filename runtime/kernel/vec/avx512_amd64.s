@@ -1441,25 +1441,25 @@ GLOBL tailMasks<>(SB), RODATA|NOPTR, $128
 // func expAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+0(SB), Z0
-	VMOVUPS constants<>+64(SB), Z1
-	VMOVUPS constants<>+128(SB), Z2
-	VMOVUPS constants<>+192(SB), Z3
-	VMOVUPS constants<>+256(SB), Z4
-	VMOVUPS constants<>+320(SB), Z5
-	VMOVUPS constants<>+384(SB), Z6
-	VMOVUPS constants<>+448(SB), Z7
-	VMOVUPS constants<>+512(SB), Z8
-	VMOVUPS constants<>+576(SB), Z9
-	VMOVUPS constants<>+640(SB), Z10
-	VMOVUPS constants<>+704(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+64(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+640(SB), Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -1479,18 +1479,23 @@ loop:
 	VFMADD231PS  Z14, Z21, Z20
 	VFMADD231PS  Z20, Z14, Z15
 	VADDPS       Z11, Z15, Z14
-	VPSUBD       constants<>+768(SB), Z13, Z13
+	VBROADCASTSS constants<>+768(SB), Z15
+	VPSUBD       Z15, Z13, Z13
 	VPSRAD       $0x01, Z13, Z15
-	VPADDD       constants<>+832(SB), Z15, Z20
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z15, Z20
 	VPSLLD       $0x17, Z20, Z20
 	VMULPS       Z20, Z14, Z14
 	VPSUBD       Z15, Z13, Z13
-	VPADDD       constants<>+832(SB), Z13, Z13
+	VBROADCASTSS constants<>+832(SB), Z15
+	VPADDD       Z15, Z13, Z13
 	VPSLLD       $0x17, Z13, Z13
 	VMULPS       Z13, Z14, Z13
 	VBLENDMPS    Z1, Z13, K1, Z16
-	VCMPPS       $0x11, constants<>+896(SB), Z12, K1
-	VBLENDMPS    constants<>+960(SB), Z16, K1, Z17
+	VBROADCASTSS constants<>+896(SB), Z13
+	VCMPPS       $0x11, Z13, Z12, K1
+	VBROADCASTSS constants<>+960(SB), Z12
+	VBLENDMPS    Z12, Z16, K1, Z17
 	VMOVUPS      Z17, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -1519,18 +1524,23 @@ test:
 	VFMADD231PS  Z2, Z5, Z4
 	VFMADD231PS  Z4, Z2, Z3
 	VADDPS       Z11, Z3, Z2
-	VPSUBD       constants<>+768(SB), Z0, Z0
+	VBROADCASTSS constants<>+768(SB), Z3
+	VPSUBD       Z3, Z0, Z0
 	VPSRAD       $0x01, Z0, Z3
-	VPADDD       constants<>+832(SB), Z3, Z4
+	VBROADCASTSS constants<>+832(SB), Z4
+	VPADDD       Z4, Z3, Z4
 	VPSLLD       $0x17, Z4, Z4
 	VMULPS       Z4, Z2, Z2
 	VPSUBD       Z3, Z0, Z0
-	VPADDD       constants<>+832(SB), Z0, Z0
+	VBROADCASTSS constants<>+832(SB), Z3
+	VPADDD       Z3, Z0, Z0
 	VPSLLD       $0x17, Z0, Z0
 	VMULPS       Z0, Z2, Z0
 	VBLENDMPS    Z1, Z0, K2, Z18
-	VCMPPS       $0x11, constants<>+896(SB), Z12, K2
-	VBLENDMPS    constants<>+960(SB), Z18, K2, Z19
+	VBROADCASTSS constants<>+896(SB), Z0
+	VCMPPS       $0x11, Z0, Z12, K2
+	VBROADCASTSS constants<>+960(SB), Z0
+	VBLENDMPS    Z0, Z18, K2, Z19
 	VMOVUPS      Z19, K1, (AX)(DX*4)
 
 done:
@@ -1540,25 +1550,25 @@ done:
 // func logAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·logAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+1024(SB), Z0
-	VMOVUPS constants<>+1088(SB), Z1
-	VMOVUPS constants<>+1152(SB), Z2
-	VMOVUPS constants<>+1216(SB), Z3
-	VMOVUPS constants<>+960(SB), Z4
-	VMOVUPS constants<>+1280(SB), Z5
-	VMOVUPS constants<>+704(SB), Z6
-	VMOVUPS constants<>+1344(SB), Z7
-	VMOVUPS constants<>+1408(SB), Z8
-	VMOVUPS constants<>+1472(SB), Z9
-	VMOVUPS constants<>+1536(SB), Z10
-	VMOVUPS constants<>+1600(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+1024(SB), Z0
+	VBROADCASTSS constants<>+1088(SB), Z1
+	VBROADCASTSS constants<>+1152(SB), Z2
+	VBROADCASTSS constants<>+1216(SB), Z3
+	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+1280(SB), Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VBROADCASTSS constants<>+1344(SB), Z7
+	VBROADCASTSS constants<>+1408(SB), Z8
+	VBROADCASTSS constants<>+1472(SB), Z9
+	VBROADCASTSS constants<>+1536(SB), Z10
+	VBROADCASTSS constants<>+1600(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -1579,26 +1589,34 @@ loop:
 	VMOVUPS      Z9, Z27
 	VFMADD231PS  Z13, Z10, Z27
 	VMOVUPS      Z11, Z28
-	VFMADD231PS  constants<>+1664(SB), Z13, Z28
-	VMOVUPS      constants<>+1728(SB), Z29
-	VFMADD231PS  constants<>+1792(SB), Z13, Z29
+	VBROADCASTSS constants<>+1664(SB), Z29
+	VFMADD231PS  Z29, Z13, Z28
+	VBROADCASTSS constants<>+1728(SB), Z29
+	VBROADCASTSS constants<>+1792(SB), Z30
+	VFMADD231PS  Z30, Z13, Z29
 	VMULPS       Z13, Z13, Z30
 	VFMADD231PS  Z30, Z27, Z26
 	VFMADD231PS  Z30, Z29, Z28
 	VMULPS       Z30, Z30, Z27
 	VFMADD231PS  Z27, Z28, Z26
 	VMULPS       Z13, Z25, Z27
-	VMULPS       constants<>+320(SB), Z24, Z28
+	VBROADCASTSS constants<>+320(SB), Z28
+	VMULPS       Z28, Z24, Z28
 	VFMADD231PS  Z26, Z27, Z28
-	VFNMADD231PS constants<>+1856(SB), Z25, Z28
+	VBROADCASTSS constants<>+1856(SB), Z26
+	VFNMADD231PS Z26, Z25, Z28
 	VADDPS       Z28, Z13, Z13
-	VFMADD231PS  constants<>+256(SB), Z24, Z13
-	VCMPPS       $0x11, constants<>+64(SB), Z12, K1
+	VBROADCASTSS constants<>+256(SB), Z25
+	VFMADD231PS  Z25, Z24, Z13
+	VBROADCASTSS constants<>+64(SB), Z24
+	VCMPPS       $0x11, Z24, Z12, K1
 	VBLENDMPS    Z13, Z12, K1, Z16
 	VCMPPS       $0x11, Z4, Z12, K1
-	VBLENDMPS    constants<>+1920(SB), Z16, K1, Z17
+	VBROADCASTSS constants<>+1920(SB), Z13
+	VBLENDMPS    Z13, Z16, K1, Z17
 	VCMPPS       $0x00, Z4, Z12, K1
-	VBLENDMPS    constants<>+1984(SB), Z17, K1, Z18
+	VBROADCASTSS constants<>+1984(SB), Z12
+	VBLENDMPS    Z12, Z17, K1, Z18
 	VMOVUPS      Z18, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -1628,26 +1646,34 @@ test:
 	VMOVUPS      Z9, Z5
 	VFMADD231PS  Z0, Z10, Z5
 	VMOVUPS      Z11, Z6
-	VFMADD231PS  constants<>+1664(SB), Z0, Z6
-	VMOVUPS      constants<>+1728(SB), Z7
-	VFMADD231PS  constants<>+1792(SB), Z0, Z7
+	VBROADCASTSS constants<>+1664(SB), Z7
+	VFMADD231PS  Z7, Z0, Z6
+	VBROADCASTSS constants<>+1728(SB), Z7
+	VBROADCASTSS constants<>+1792(SB), Z8
+	VFMADD231PS  Z8, Z0, Z7
 	VMULPS       Z0, Z0, Z8
 	VFMADD231PS  Z8, Z5, Z3
 	VFMADD231PS  Z8, Z7, Z6
 	VMULPS       Z8, Z8, Z5
 	VFMADD231PS  Z5, Z6, Z3
 	VMULPS       Z0, Z2, Z5
-	VMULPS       constants<>+320(SB), Z1, Z6
+	VBROADCASTSS constants<>+320(SB), Z6
+	VMULPS       Z6, Z1, Z6
 	VFMADD231PS  Z3, Z5, Z6
-	VFNMADD231PS constants<>+1856(SB), Z2, Z6
+	VBROADCASTSS constants<>+1856(SB), Z3
+	VFNMADD231PS Z3, Z2, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  constants<>+256(SB), Z1, Z0
-	VCMPPS       $0x11, constants<>+64(SB), Z12, K2
+	VBROADCASTSS constants<>+256(SB), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS constants<>+64(SB), Z1
+	VCMPPS       $0x11, Z1, Z12, K2
 	VBLENDMPS    Z0, Z12, K2, Z21
 	VCMPPS       $0x11, Z4, Z12, K2
-	VBLENDMPS    constants<>+1920(SB), Z21, K2, Z22
+	VBROADCASTSS constants<>+1920(SB), Z0
+	VBLENDMPS    Z0, Z21, K2, Z22
 	VCMPPS       $0x00, Z4, Z12, K2
-	VBLENDMPS    constants<>+1984(SB), Z22, K2, Z23
+	VBROADCASTSS constants<>+1984(SB), Z0
+	VBLENDMPS    Z0, Z22, K2, Z23
 	VMOVUPS      Z23, K1, (AX)(DX*4)
 
 done:
@@ -1657,25 +1683,25 @@ done:
 // func tanhAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+2048(SB), Z0
-	VMOVUPS constants<>+2112(SB), Z1
-	VMOVUPS constants<>+2176(SB), Z2
-	VMOVUPS constants<>+2240(SB), Z3
-	VMOVUPS constants<>+2304(SB), Z4
-	VMOVUPS constants<>+2368(SB), Z5
-	VMOVUPS constants<>+2432(SB), Z6
-	VMOVUPS constants<>+128(SB), Z7
-	VMOVUPS constants<>+192(SB), Z8
-	VMOVUPS constants<>+256(SB), Z9
-	VMOVUPS constants<>+320(SB), Z10
-	VMOVUPS constants<>+384(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2048(SB), Z0
+	VBROADCASTSS constants<>+2112(SB), Z1
+	VBROADCASTSS constants<>+2176(SB), Z2
+	VBROADCASTSS constants<>+2240(SB), Z3
+	VBROADCASTSS constants<>+2304(SB), Z4
+	VBROADCASTSS constants<>+2368(SB), Z5
+	VBROADCASTSS constants<>+2432(SB), Z6
+	VBROADCASTSS constants<>+128(SB), Z7
+	VBROADCASTSS constants<>+192(SB), Z8
+	VBROADCASTSS constants<>+256(SB), Z9
+	VBROADCASTSS constants<>+320(SB), Z10
+	VBROADCASTSS constants<>+384(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -1699,24 +1725,31 @@ loop:
 	VFNMADD231PS Z9, Z17, Z14
 	VFNMADD231PS Z10, Z17, Z14
 	VMULPS       Z14, Z14, Z17
-	VMOVUPS      constants<>+448(SB), Z20
+	VBROADCASTSS constants<>+448(SB), Z20
 	VFMADD231PS  Z14, Z11, Z20
-	VMOVUPS      constants<>+640(SB), Z21
-	VFMADD231PS  constants<>+576(SB), Z14, Z21
-	VFMADD231PS  constants<>+512(SB), Z17, Z21
+	VBROADCASTSS constants<>+640(SB), Z21
+	VBROADCASTSS constants<>+576(SB), Z22
+	VFMADD231PS  Z22, Z14, Z21
+	VBROADCASTSS constants<>+512(SB), Z22
+	VFMADD231PS  Z22, Z17, Z21
 	VFMADD231PS  Z17, Z21, Z20
 	VFMADD231PS  Z20, Z17, Z14
-	VADDPS       constants<>+704(SB), Z14, Z14
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z14, Z14
 	VPSLLD       $0x17, Z16, Z16
-	VPADDD       constants<>+2496(SB), Z16, Z16
+	VBROADCASTSS constants<>+2496(SB), Z17
+	VPADDD       Z17, Z16, Z16
 	VMULPS       Z16, Z14, Z14
-	VADDPS       constants<>+704(SB), Z14, Z14
-	VMOVUPS      constants<>+2560(SB), Z16
+	VBROADCASTSS constants<>+704(SB), Z16
+	VADDPS       Z16, Z14, Z14
+	VBROADCASTSS constants<>+2560(SB), Z16
 	VDIVPS       Z14, Z16, Z14
-	VMOVUPS      constants<>+704(SB), Z16
+	VBROADCASTSS constants<>+704(SB), Z16
 	VSUBPS       Z14, Z16, Z14
-	VCMPPS       $0x11, constants<>+2624(SB), Z13, K1
-	VANDPS       constants<>+2688(SB), Z12, Z12
+	VBROADCASTSS constants<>+2624(SB), Z16
+	VCMPPS       $0x11, Z16, Z13, K1
+	VBROADCASTSS constants<>+2688(SB), Z13
+	VANDPS       Z13, Z12, Z12
 	VORPS        Z12, Z14, Z12
 	VBLENDMPS    Z15, Z12, K1, Z18
 	VMOVUPS      Z18, (AX)(DX*4)
@@ -1750,24 +1783,31 @@ test:
 	VFNMADD231PS Z9, Z3, Z1
 	VFNMADD231PS Z10, Z3, Z1
 	VMULPS       Z1, Z1, Z3
-	VMOVUPS      constants<>+448(SB), Z4
+	VBROADCASTSS constants<>+448(SB), Z4
 	VFMADD231PS  Z1, Z11, Z4
-	VMOVUPS      constants<>+640(SB), Z5
-	VFMADD231PS  constants<>+576(SB), Z1, Z5
-	VFMADD231PS  constants<>+512(SB), Z3, Z5
+	VBROADCASTSS constants<>+640(SB), Z5
+	VBROADCASTSS constants<>+576(SB), Z6
+	VFMADD231PS  Z6, Z1, Z5
+	VBROADCASTSS constants<>+512(SB), Z6
+	VFMADD231PS  Z6, Z3, Z5
 	VFMADD231PS  Z3, Z5, Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VADDPS       constants<>+704(SB), Z1, Z1
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z1, Z1
 	VPSLLD       $0x17, Z2, Z2
-	VPADDD       constants<>+2496(SB), Z2, Z2
+	VBROADCASTSS constants<>+2496(SB), Z3
+	VPADDD       Z3, Z2, Z2
 	VMULPS       Z2, Z1, Z1
-	VADDPS       constants<>+704(SB), Z1, Z1
-	VMOVUPS      constants<>+2560(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z2
+	VADDPS       Z2, Z1, Z1
+	VBROADCASTSS constants<>+2560(SB), Z2
 	VDIVPS       Z1, Z2, Z1
-	VMOVUPS      constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z2
 	VSUBPS       Z1, Z2, Z1
-	VCMPPS       $0x11, constants<>+2624(SB), Z0, K2
-	VANDPS       constants<>+2688(SB), Z12, Z0
+	VBROADCASTSS constants<>+2624(SB), Z2
+	VCMPPS       $0x11, Z2, Z0, K2
+	VBROADCASTSS constants<>+2688(SB), Z0
+	VANDPS       Z0, Z12, Z0
 	VORPS        Z0, Z1, Z0
 	VBLENDMPS    Z14, Z0, K2, Z19
 	VMOVUPS      Z19, K1, (AX)(DX*4)
@@ -1779,25 +1819,25 @@ done:
 // func erfAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·erfAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+2048(SB), Z0
-	VMOVUPS constants<>+2752(SB), Z1
-	VMOVUPS constants<>+2816(SB), Z2
-	VMOVUPS constants<>+2880(SB), Z3
-	VMOVUPS constants<>+2944(SB), Z4
-	VMOVUPS constants<>+3008(SB), Z5
-	VMOVUPS constants<>+3072(SB), Z6
-	VMOVUPS constants<>+3136(SB), Z7
-	VMOVUPS constants<>+3200(SB), Z8
-	VMOVUPS constants<>+3264(SB), Z9
-	VMOVUPS constants<>+3328(SB), Z10
-	VMOVUPS constants<>+3392(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2048(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VBROADCASTSS constants<>+2816(SB), Z2
+	VBROADCASTSS constants<>+2880(SB), Z3
+	VBROADCASTSS constants<>+2944(SB), Z4
+	VBROADCASTSS constants<>+3008(SB), Z5
+	VBROADCASTSS constants<>+3072(SB), Z6
+	VBROADCASTSS constants<>+3136(SB), Z7
+	VBROADCASTSS constants<>+3200(SB), Z8
+	VBROADCASTSS constants<>+3264(SB), Z9
+	VBROADCASTSS constants<>+3328(SB), Z10
+	VBROADCASTSS constants<>+3392(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -1819,36 +1859,50 @@ loop:
 	VFMADD231PS  Z14, Z9, Z16
 	VMOVUPS      Z10, Z17
 	VFMADD231PS  Z14, Z11, Z17
-	VMOVUPS      constants<>+3456(SB), Z20
-	VFMADD231PS  constants<>+3520(SB), Z14, Z20
+	VBROADCASTSS constants<>+3456(SB), Z20
+	VBROADCASTSS constants<>+3520(SB), Z21
+	VFMADD231PS  Z21, Z14, Z20
 	VMULPS       Z14, Z14, Z21
 	VFMADD231PS  Z21, Z17, Z16
-	VFMADD231PS  constants<>+3584(SB), Z21, Z20
+	VBROADCASTSS constants<>+3584(SB), Z17
+	VFMADD231PS  Z17, Z21, Z20
 	VMULPS       Z21, Z21, Z17
 	VFMADD231PS  Z17, Z20, Z16
 	VFMADD213PS  Z14, Z14, Z16
-	VXORPS       constants<>+2688(SB), Z16, Z14
-	VMOVUPS      constants<>+192(SB), Z16
-	VFMADD231PS  constants<>+128(SB), Z14, Z16
-	VSUBPS       constants<>+192(SB), Z16, Z17
-	VFNMADD231PS constants<>+256(SB), Z17, Z14
-	VFNMADD231PS constants<>+320(SB), Z17, Z14
+	VBROADCASTSS constants<>+2688(SB), Z14
+	VXORPS       Z14, Z16, Z14
+	VBROADCASTSS constants<>+192(SB), Z16
+	VBROADCASTSS constants<>+128(SB), Z17
+	VFMADD231PS  Z17, Z14, Z16
+	VBROADCASTSS constants<>+192(SB), Z17
+	VSUBPS       Z17, Z16, Z17
+	VBROADCASTSS constants<>+256(SB), Z20
+	VFNMADD231PS Z20, Z17, Z14
+	VBROADCASTSS constants<>+320(SB), Z20
+	VFNMADD231PS Z20, Z17, Z14
 	VMULPS       Z14, Z14, Z17
-	VMOVUPS      constants<>+448(SB), Z20
-	VFMADD231PS  constants<>+384(SB), Z14, Z20
-	VMOVUPS      constants<>+640(SB), Z21
-	VFMADD231PS  constants<>+576(SB), Z14, Z21
-	VFMADD231PS  constants<>+512(SB), Z17, Z21
+	VBROADCASTSS constants<>+448(SB), Z20
+	VBROADCASTSS constants<>+384(SB), Z21
+	VFMADD231PS  Z21, Z14, Z20
+	VBROADCASTSS constants<>+640(SB), Z21
+	VBROADCASTSS constants<>+576(SB), Z22
+	VFMADD231PS  Z22, Z14, Z21
+	VBROADCASTSS constants<>+512(SB), Z22
+	VFMADD231PS  Z22, Z17, Z21
 	VFMADD231PS  Z17, Z21, Z20
 	VFMADD231PS  Z20, Z17, Z14
-	VADDPS       constants<>+704(SB), Z14, Z14
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z14, Z14
 	VPSLLD       $0x17, Z16, Z16
-	VPADDD       constants<>+2496(SB), Z16, Z16
+	VBROADCASTSS constants<>+2496(SB), Z17
+	VPADDD       Z17, Z16, Z16
 	VMULPS       Z16, Z14, Z14
-	VMOVUPS      constants<>+704(SB), Z16
+	VBROADCASTSS constants<>+704(SB), Z16
 	VSUBPS       Z14, Z16, Z14
-	VCMPPS       $0x11, constants<>+3648(SB), Z13, K1
-	VANDPS       constants<>+2688(SB), Z12, Z12
+	VBROADCASTSS constants<>+3648(SB), Z16
+	VCMPPS       $0x11, Z16, Z13, K1
+	VBROADCASTSS constants<>+2688(SB), Z13
+	VANDPS       Z13, Z12, Z12
 	VORPS        Z12, Z14, Z12
 	VBLENDMPS    Z15, Z12, K1, Z18
 	VMOVUPS      Z18, (AX)(DX*4)
@@ -1880,36 +1934,50 @@ test:
 	VFMADD231PS  Z2, Z9, Z3
 	VMOVUPS      Z10, Z4
 	VFMADD231PS  Z2, Z11, Z4
-	VMOVUPS      constants<>+3456(SB), Z5
-	VFMADD231PS  constants<>+3520(SB), Z2, Z5
+	VBROADCASTSS constants<>+3456(SB), Z5
+	VBROADCASTSS constants<>+3520(SB), Z6
+	VFMADD231PS  Z6, Z2, Z5
 	VMULPS       Z2, Z2, Z6
 	VFMADD231PS  Z6, Z4, Z3
-	VFMADD231PS  constants<>+3584(SB), Z6, Z5
+	VBROADCASTSS constants<>+3584(SB), Z4
+	VFMADD231PS  Z4, Z6, Z5
 	VMULPS       Z6, Z6, Z4
 	VFMADD231PS  Z4, Z5, Z3
 	VFMADD213PS  Z2, Z2, Z3
-	VXORPS       constants<>+2688(SB), Z3, Z2
-	VMOVUPS      constants<>+192(SB), Z3
-	VFMADD231PS  constants<>+128(SB), Z2, Z3
-	VSUBPS       constants<>+192(SB), Z3, Z4
-	VFNMADD231PS constants<>+256(SB), Z4, Z2
-	VFNMADD231PS constants<>+320(SB), Z4, Z2
+	VBROADCASTSS constants<>+2688(SB), Z2
+	VXORPS       Z2, Z3, Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+128(SB), Z4
+	VFMADD231PS  Z4, Z2, Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VSUBPS       Z4, Z3, Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
+	VBROADCASTSS constants<>+320(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
 	VMULPS       Z2, Z2, Z4
-	VMOVUPS      constants<>+448(SB), Z5
-	VFMADD231PS  constants<>+384(SB), Z2, Z5
-	VMOVUPS      constants<>+640(SB), Z6
-	VFMADD231PS  constants<>+576(SB), Z2, Z6
-	VFMADD231PS  constants<>+512(SB), Z4, Z6
+	VBROADCASTSS constants<>+448(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VFMADD231PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+640(SB), Z6
+	VBROADCASTSS constants<>+576(SB), Z7
+	VFMADD231PS  Z7, Z2, Z6
+	VBROADCASTSS constants<>+512(SB), Z7
+	VFMADD231PS  Z7, Z4, Z6
 	VFMADD231PS  Z4, Z6, Z5
 	VFMADD231PS  Z5, Z4, Z2
-	VADDPS       constants<>+704(SB), Z2, Z2
+	VBROADCASTSS constants<>+704(SB), Z4
+	VADDPS       Z4, Z2, Z2
 	VPSLLD       $0x17, Z3, Z3
-	VPADDD       constants<>+2496(SB), Z3, Z3
+	VBROADCASTSS constants<>+2496(SB), Z4
+	VPADDD       Z4, Z3, Z3
 	VMULPS       Z3, Z2, Z2
-	VMOVUPS      constants<>+704(SB), Z3
+	VBROADCASTSS constants<>+704(SB), Z3
 	VSUBPS       Z2, Z3, Z2
-	VCMPPS       $0x11, constants<>+3648(SB), Z0, K2
-	VANDPS       constants<>+2688(SB), Z12, Z0
+	VBROADCASTSS constants<>+3648(SB), Z3
+	VCMPPS       $0x11, Z3, Z0, K2
+	VBROADCASTSS constants<>+2688(SB), Z0
+	VANDPS       Z0, Z12, Z0
 	VORPS        Z0, Z2, Z0
 	VBLENDMPS    Z1, Z0, K2, Z19
 	VMOVUPS      Z19, K1, (AX)(DX*4)
@@ -1921,25 +1989,25 @@ done:
 // func sigmoidAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+704(SB), Z0
-	VMOVUPS constants<>+2048(SB), Z1
-	VMOVUPS constants<>+2688(SB), Z2
-	VMOVUPS constants<>+896(SB), Z3
-	VMOVUPS constants<>+960(SB), Z4
-	VMOVUPS constants<>+128(SB), Z5
-	VMOVUPS constants<>+192(SB), Z6
-	VMOVUPS constants<>+256(SB), Z7
-	VMOVUPS constants<>+320(SB), Z8
-	VMOVUPS constants<>+384(SB), Z9
-	VMOVUPS constants<>+448(SB), Z10
-	VMOVUPS constants<>+512(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+2048(SB), Z1
+	VBROADCASTSS constants<>+2688(SB), Z2
+	VBROADCASTSS constants<>+896(SB), Z3
+	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -1954,19 +2022,23 @@ loop:
 	VMULPS       Z13, Z13, Z19
 	VMOVUPS      Z10, Z20
 	VFMADD231PS  Z13, Z9, Z20
-	VMOVUPS      constants<>+640(SB), Z21
-	VFMADD231PS  constants<>+576(SB), Z13, Z21
+	VBROADCASTSS constants<>+640(SB), Z21
+	VBROADCASTSS constants<>+576(SB), Z22
+	VFMADD231PS  Z22, Z13, Z21
 	VFMADD231PS  Z19, Z11, Z21
 	VFMADD231PS  Z19, Z21, Z20
 	VFMADD231PS  Z20, Z19, Z13
 	VADDPS       Z0, Z13, Z13
-	VPSUBD       constants<>+768(SB), Z18, Z18
+	VBROADCASTSS constants<>+768(SB), Z19
+	VPSUBD       Z19, Z18, Z18
 	VPSRAD       $0x01, Z18, Z19
-	VPADDD       constants<>+832(SB), Z19, Z20
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z19, Z20
 	VPSLLD       $0x17, Z20, Z20
 	VMULPS       Z20, Z13, Z13
 	VPSUBD       Z19, Z18, Z18
-	VPADDD       constants<>+832(SB), Z18, Z18
+	VBROADCASTSS constants<>+832(SB), Z19
+	VPADDD       Z19, Z18, Z18
 	VPSLLD       $0x17, Z18, Z18
 	VMULPS       Z18, Z13, Z13
 	VBLENDMPS    Z4, Z13, K1, Z14
@@ -1998,19 +2070,23 @@ test:
 	VMULPS       Z1, Z1, Z3
 	VMOVUPS      Z10, Z5
 	VFMADD231PS  Z1, Z9, Z5
-	VMOVUPS      constants<>+640(SB), Z6
-	VFMADD231PS  constants<>+576(SB), Z1, Z6
+	VBROADCASTSS constants<>+640(SB), Z6
+	VBROADCASTSS constants<>+576(SB), Z7
+	VFMADD231PS  Z7, Z1, Z6
 	VFMADD231PS  Z3, Z11, Z6
 	VFMADD231PS  Z3, Z6, Z5
 	VFMADD231PS  Z5, Z3, Z1
 	VADDPS       Z0, Z1, Z1
-	VPSUBD       constants<>+768(SB), Z2, Z2
+	VBROADCASTSS constants<>+768(SB), Z3
+	VPSUBD       Z3, Z2, Z2
 	VPSRAD       $0x01, Z2, Z3
-	VPADDD       constants<>+832(SB), Z3, Z5
+	VBROADCASTSS constants<>+832(SB), Z5
+	VPADDD       Z5, Z3, Z5
 	VPSLLD       $0x17, Z5, Z5
 	VMULPS       Z5, Z1, Z1
 	VPSUBD       Z3, Z2, Z2
-	VPADDD       constants<>+832(SB), Z2, Z2
+	VBROADCASTSS constants<>+832(SB), Z3
+	VPADDD       Z3, Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VMULPS       Z2, Z1, Z1
 	VBLENDMPS    Z4, Z1, K2, Z16
@@ -2028,25 +2104,25 @@ done:
 // func siluAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·siluAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+2048(SB), Z0
-	VMOVUPS constants<>+2688(SB), Z1
-	VMOVUPS constants<>+896(SB), Z2
-	VMOVUPS constants<>+960(SB), Z3
-	VMOVUPS constants<>+128(SB), Z4
-	VMOVUPS constants<>+192(SB), Z5
-	VMOVUPS constants<>+256(SB), Z6
-	VMOVUPS constants<>+320(SB), Z7
-	VMOVUPS constants<>+384(SB), Z8
-	VMOVUPS constants<>+448(SB), Z9
-	VMOVUPS constants<>+512(SB), Z10
-	VMOVUPS constants<>+576(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2048(SB), Z0
+	VBROADCASTSS constants<>+2688(SB), Z1
+	VBROADCASTSS constants<>+896(SB), Z2
+	VBROADCASTSS constants<>+960(SB), Z3
+	VBROADCASTSS constants<>+128(SB), Z4
+	VBROADCASTSS constants<>+192(SB), Z5
+	VBROADCASTSS constants<>+256(SB), Z6
+	VBROADCASTSS constants<>+320(SB), Z7
+	VBROADCASTSS constants<>+384(SB), Z8
+	VBROADCASTSS constants<>+448(SB), Z9
+	VBROADCASTSS constants<>+512(SB), Z10
+	VBROADCASTSS constants<>+576(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -2061,26 +2137,30 @@ loop:
 	VMULPS       Z13, Z13, Z19
 	VMOVUPS      Z9, Z20
 	VFMADD231PS  Z13, Z8, Z20
-	VMOVUPS      constants<>+640(SB), Z21
+	VBROADCASTSS constants<>+640(SB), Z21
 	VFMADD231PS  Z13, Z11, Z21
 	VFMADD231PS  Z19, Z10, Z21
 	VFMADD231PS  Z19, Z21, Z20
 	VFMADD231PS  Z20, Z19, Z13
-	VADDPS       constants<>+704(SB), Z13, Z13
-	VPSUBD       constants<>+768(SB), Z18, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
+	VADDPS       Z19, Z13, Z13
+	VBROADCASTSS constants<>+768(SB), Z19
+	VPSUBD       Z19, Z18, Z18
 	VPSRAD       $0x01, Z18, Z19
-	VPADDD       constants<>+832(SB), Z19, Z20
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z19, Z20
 	VPSLLD       $0x17, Z20, Z20
 	VMULPS       Z20, Z13, Z13
 	VPSUBD       Z19, Z18, Z18
-	VPADDD       constants<>+832(SB), Z18, Z18
+	VBROADCASTSS constants<>+832(SB), Z19
+	VPADDD       Z19, Z18, Z18
 	VPSLLD       $0x17, Z18, Z18
 	VMULPS       Z18, Z13, Z13
 	VBLENDMPS    Z3, Z13, K1, Z14
 	VCMPPS       $0x11, Z3, Z12, K1
 	VMULPS       Z14, Z12, Z13
 	VBLENDMPS    Z13, Z12, K1, Z15
-	VMOVUPS      constants<>+704(SB), Z12
+	VBROADCASTSS constants<>+704(SB), Z12
 	VADDPS       Z14, Z12, Z12
 	VDIVPS       Z12, Z15, Z12
 	VMOVUPS      Z12, (AX)(DX*4)
@@ -2106,26 +2186,30 @@ test:
 	VMULPS       Z0, Z0, Z2
 	VMOVUPS      Z9, Z4
 	VFMADD231PS  Z0, Z8, Z4
-	VMOVUPS      constants<>+640(SB), Z5
+	VBROADCASTSS constants<>+640(SB), Z5
 	VFMADD231PS  Z0, Z11, Z5
 	VFMADD231PS  Z2, Z10, Z5
 	VFMADD231PS  Z2, Z5, Z4
 	VFMADD231PS  Z4, Z2, Z0
-	VADDPS       constants<>+704(SB), Z0, Z0
-	VPSUBD       constants<>+768(SB), Z1, Z1
+	VBROADCASTSS constants<>+704(SB), Z2
+	VADDPS       Z2, Z0, Z0
+	VBROADCASTSS constants<>+768(SB), Z2
+	VPSUBD       Z2, Z1, Z1
 	VPSRAD       $0x01, Z1, Z2
-	VPADDD       constants<>+832(SB), Z2, Z4
+	VBROADCASTSS constants<>+832(SB), Z4
+	VPADDD       Z4, Z2, Z4
 	VPSLLD       $0x17, Z4, Z4
 	VMULPS       Z4, Z0, Z0
 	VPSUBD       Z2, Z1, Z1
-	VPADDD       constants<>+832(SB), Z1, Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VPADDD       Z2, Z1, Z1
 	VPSLLD       $0x17, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VBLENDMPS    Z3, Z0, K2, Z16
 	VCMPPS       $0x11, Z3, Z12, K2
 	VMULPS       Z16, Z12, Z0
 	VBLENDMPS    Z0, Z12, K2, Z17
-	VMOVUPS      constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+704(SB), Z0
 	VADDPS       Z16, Z0, Z0
 	VDIVPS       Z0, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
@@ -2137,25 +2221,25 @@ done:
 // func geluAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·geluAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+3712(SB), Z0
-	VMOVUPS constants<>+2048(SB), Z1
-	VMOVUPS constants<>+3776(SB), Z2
-	VMOVUPS constants<>+128(SB), Z3
-	VMOVUPS constants<>+192(SB), Z4
-	VMOVUPS constants<>+256(SB), Z5
-	VMOVUPS constants<>+320(SB), Z6
-	VMOVUPS constants<>+384(SB), Z7
-	VMOVUPS constants<>+448(SB), Z8
-	VMOVUPS constants<>+512(SB), Z9
-	VMOVUPS constants<>+576(SB), Z10
-	VMOVUPS constants<>+640(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+3712(SB), Z0
+	VBROADCASTSS constants<>+2048(SB), Z1
+	VBROADCASTSS constants<>+3776(SB), Z2
+	VBROADCASTSS constants<>+128(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VBROADCASTSS constants<>+320(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z7
+	VBROADCASTSS constants<>+448(SB), Z8
+	VBROADCASTSS constants<>+512(SB), Z9
+	VBROADCASTSS constants<>+576(SB), Z10
+	VBROADCASTSS constants<>+640(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -2176,24 +2260,32 @@ loop:
 	VFMADD231PS  Z16, Z9, Z18
 	VFMADD231PS  Z16, Z18, Z17
 	VFMADD231PS  Z17, Z16, Z14
-	VADDPS       constants<>+704(SB), Z14, Z14
+	VBROADCASTSS constants<>+704(SB), Z16
+	VADDPS       Z16, Z14, Z14
 	VPSLLD       $0x17, Z15, Z15
-	VPADDD       constants<>+2496(SB), Z15, Z15
+	VBROADCASTSS constants<>+2496(SB), Z16
+	VPADDD       Z16, Z15, Z15
 	VMULPS       Z15, Z14, Z14
-	VMOVUPS      constants<>+704(SB), Z15
-	VFMADD231PS  constants<>+3840(SB), Z13, Z15
-	VMOVUPS      constants<>+704(SB), Z16
+	VBROADCASTSS constants<>+704(SB), Z15
+	VBROADCASTSS constants<>+3840(SB), Z16
+	VFMADD231PS  Z16, Z13, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
 	VDIVPS       Z15, Z16, Z15
-	VMOVUPS      constants<>+3904(SB), Z16
-	VFMADD231PS  constants<>+3968(SB), Z15, Z16
-	VMOVUPS      constants<>+4032(SB), Z17
-	VFMADD231PS  constants<>+4096(SB), Z15, Z17
-	VMOVUPS      constants<>+4160(SB), Z18
-	VFMADD231PS  constants<>+4224(SB), Z15, Z18
-	VMOVUPS      constants<>+4288(SB), Z19
-	VFMADD231PS  constants<>+4352(SB), Z15, Z19
-	VMOVUPS      constants<>+4416(SB), Z20
-	VFMADD231PS  constants<>+4480(SB), Z15, Z20
+	VBROADCASTSS constants<>+3904(SB), Z16
+	VBROADCASTSS constants<>+3968(SB), Z17
+	VFMADD231PS  Z17, Z15, Z16
+	VBROADCASTSS constants<>+4032(SB), Z17
+	VBROADCASTSS constants<>+4096(SB), Z18
+	VFMADD231PS  Z18, Z15, Z17
+	VBROADCASTSS constants<>+4160(SB), Z18
+	VBROADCASTSS constants<>+4224(SB), Z19
+	VFMADD231PS  Z19, Z15, Z18
+	VBROADCASTSS constants<>+4288(SB), Z19
+	VBROADCASTSS constants<>+4352(SB), Z20
+	VFMADD231PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+4416(SB), Z20
+	VBROADCASTSS constants<>+4480(SB), Z21
+	VFMADD231PS  Z21, Z15, Z20
 	VMULPS       Z15, Z15, Z21
 	VFMADD231PS  Z21, Z17, Z16
 	VFMADD231PS  Z21, Z19, Z18
@@ -2203,7 +2295,7 @@ loop:
 	VFMADD231PS  Z17, Z20, Z16
 	VMULPS       Z15, Z16, Z15
 	VMULPS       Z14, Z15, Z14
-	VMOVUPS      constants<>+960(SB), Z15
+	VBROADCASTSS constants<>+960(SB), Z15
 	VMAXPS       Z12, Z15, Z12
 	VFNMADD231PS Z14, Z13, Z12
 	VMOVUPS      Z12, (AX)(DX*4)
@@ -2235,24 +2327,32 @@ test:
 	VFMADD231PS  Z3, Z9, Z5
 	VFMADD231PS  Z3, Z5, Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VADDPS       constants<>+704(SB), Z1, Z1
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z1, Z1
 	VPSLLD       $0x17, Z2, Z2
-	VPADDD       constants<>+2496(SB), Z2, Z2
+	VBROADCASTSS constants<>+2496(SB), Z3
+	VPADDD       Z3, Z2, Z2
 	VMULPS       Z2, Z1, Z1
-	VMOVUPS      constants<>+704(SB), Z2
-	VFMADD231PS  constants<>+3840(SB), Z0, Z2
-	VMOVUPS      constants<>+704(SB), Z3
+	VBROADCASTSS constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+3840(SB), Z3
+	VFMADD231PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
 	VDIVPS       Z2, Z3, Z2
-	VMOVUPS      constants<>+3904(SB), Z3
-	VFMADD231PS  constants<>+3968(SB), Z2, Z3
-	VMOVUPS      constants<>+4032(SB), Z4
-	VFMADD231PS  constants<>+4096(SB), Z2, Z4
-	VMOVUPS      constants<>+4160(SB), Z5
-	VFMADD231PS  constants<>+4224(SB), Z2, Z5
-	VMOVUPS      constants<>+4288(SB), Z6
-	VFMADD231PS  constants<>+4352(SB), Z2, Z6
-	VMOVUPS      constants<>+4416(SB), Z7
-	VFMADD231PS  constants<>+4480(SB), Z2, Z7
+	VBROADCASTSS constants<>+3904(SB), Z3
+	VBROADCASTSS constants<>+3968(SB), Z4
+	VFMADD231PS  Z4, Z2, Z3
+	VBROADCASTSS constants<>+4032(SB), Z4
+	VBROADCASTSS constants<>+4096(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+4160(SB), Z5
+	VBROADCASTSS constants<>+4224(SB), Z6
+	VFMADD231PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+4288(SB), Z6
+	VBROADCASTSS constants<>+4352(SB), Z7
+	VFMADD231PS  Z7, Z2, Z6
+	VBROADCASTSS constants<>+4416(SB), Z7
+	VBROADCASTSS constants<>+4480(SB), Z8
+	VFMADD231PS  Z8, Z2, Z7
 	VMULPS       Z2, Z2, Z8
 	VFMADD231PS  Z8, Z4, Z3
 	VFMADD231PS  Z8, Z6, Z5
@@ -2262,7 +2362,7 @@ test:
 	VFMADD231PS  Z4, Z7, Z3
 	VMULPS       Z2, Z3, Z2
 	VMULPS       Z1, Z2, Z1
-	VMOVUPS      constants<>+960(SB), Z2
+	VBROADCASTSS constants<>+960(SB), Z2
 	VMAXPS       Z12, Z2, Z2
 	VFNMADD231PS Z1, Z0, Z2
 	VMOVUPS      Z2, K1, (AX)(DX*4)
@@ -2274,25 +2374,25 @@ done:
 // func geluTanhAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+4544(SB), Z0
-	VMOVUPS constants<>+4608(SB), Z1
-	VMOVUPS constants<>+2048(SB), Z2
-	VMOVUPS constants<>+2688(SB), Z3
-	VMOVUPS constants<>+4672(SB), Z4
-	VMOVUPS constants<>+960(SB), Z5
-	VMOVUPS constants<>+128(SB), Z6
-	VMOVUPS constants<>+192(SB), Z7
-	VMOVUPS constants<>+256(SB), Z8
-	VMOVUPS constants<>+320(SB), Z9
-	VMOVUPS constants<>+384(SB), Z10
-	VMOVUPS constants<>+448(SB), Z11
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+4544(SB), Z0
+	VBROADCASTSS constants<>+4608(SB), Z1
+	VBROADCASTSS constants<>+2048(SB), Z2
+	VBROADCASTSS constants<>+2688(SB), Z3
+	VBROADCASTSS constants<>+4672(SB), Z4
+	VBROADCASTSS constants<>+960(SB), Z5
+	VBROADCASTSS constants<>+128(SB), Z6
+	VBROADCASTSS constants<>+192(SB), Z7
+	VBROADCASTSS constants<>+256(SB), Z8
+	VBROADCASTSS constants<>+320(SB), Z9
+	VBROADCASTSS constants<>+384(SB), Z10
+	VBROADCASTSS constants<>+448(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z12
@@ -2310,20 +2410,24 @@ loop:
 	VMULPS       Z13, Z13, Z19
 	VMOVUPS      Z11, Z20
 	VFMADD231PS  Z13, Z10, Z20
-	VMOVUPS      constants<>+640(SB), Z21
-	VFMADD231PS  constants<>+576(SB), Z13, Z21
-	VFMADD231PS  constants<>+512(SB), Z19, Z21
+	VBROADCASTSS constants<>+640(SB), Z21
+	VBROADCASTSS constants<>+576(SB), Z22
+	VFMADD231PS  Z22, Z13, Z21
+	VBROADCASTSS constants<>+512(SB), Z22
+	VFMADD231PS  Z22, Z19, Z21
 	VFMADD231PS  Z19, Z21, Z20
 	VFMADD231PS  Z20, Z19, Z13
-	VADDPS       constants<>+704(SB), Z13, Z13
+	VBROADCASTSS constants<>+704(SB), Z19
+	VADDPS       Z19, Z13, Z13
 	VPSLLD       $0x17, Z18, Z18
-	VPADDD       constants<>+2496(SB), Z18, Z18
+	VBROADCASTSS constants<>+2496(SB), Z19
+	VPADDD       Z19, Z18, Z18
 	VMULPS       Z18, Z13, Z13
 	VBLENDMPS    Z5, Z13, K1, Z14
 	VCMPPS       $0x11, Z5, Z12, K1
 	VMULPS       Z14, Z12, Z13
 	VBLENDMPS    Z13, Z12, K1, Z15
-	VMOVUPS      constants<>+704(SB), Z12
+	VBROADCASTSS constants<>+704(SB), Z12
 	VADDPS       Z14, Z12, Z12
 	VDIVPS       Z12, Z15, Z12
 	VMOVUPS      Z12, (AX)(DX*4)
@@ -2352,20 +2456,24 @@ test:
 	VMULPS       Z0, Z0, Z2
 	VMOVUPS      Z11, Z3
 	VFMADD231PS  Z0, Z10, Z3
-	VMOVUPS      constants<>+640(SB), Z4
-	VFMADD231PS  constants<>+576(SB), Z0, Z4
-	VFMADD231PS  constants<>+512(SB), Z2, Z4
+	VBROADCASTSS constants<>+640(SB), Z4
+	VBROADCASTSS constants<>+576(SB), Z6
+	VFMADD231PS  Z6, Z0, Z4
+	VBROADCASTSS constants<>+512(SB), Z6
+	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z2, Z4, Z3
 	VFMADD231PS  Z3, Z2, Z0
-	VADDPS       constants<>+704(SB), Z0, Z0
+	VBROADCASTSS constants<>+704(SB), Z2
+	VADDPS       Z2, Z0, Z0
 	VPSLLD       $0x17, Z1, Z1
-	VPADDD       constants<>+2496(SB), Z1, Z1
+	VBROADCASTSS constants<>+2496(SB), Z2
+	VPADDD       Z2, Z1, Z1
 	VMULPS       Z1, Z0, Z0
 	VBLENDMPS    Z5, Z0, K2, Z16
 	VCMPPS       $0x11, Z5, Z12, K2
 	VMULPS       Z16, Z12, Z0
 	VBLENDMPS    Z0, Z12, K2, Z17
-	VMOVUPS      constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+704(SB), Z0
 	VADDPS       Z16, Z0, Z0
 	VDIVPS       Z0, Z17, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
@@ -2410,14 +2518,14 @@ done:
 // func rsqrtAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·rsqrtAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+704(SB), Z0
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS (CX)(DX*4), Z1
@@ -2446,14 +2554,14 @@ done:
 // func reciprocalAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·reciprocalAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+704(SB), Z0
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS (CX)(DX*4), Z1
@@ -2480,14 +2588,14 @@ done:
 // func negAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·negAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+2688(SB), Z0
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2688(SB), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS (CX)(DX*4), Z1
@@ -2514,14 +2622,14 @@ done:
 // func absAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·absAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+2048(SB), Z0
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2048(SB), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS (CX)(DX*4), Z1
@@ -2581,14 +2689,14 @@ done:
 // func reluAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·reluAVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+960(SB), Z0
-	MOVQ    n+16(FP), BX
-	MOVQ    BX, SI
-	ANDQ    $-16, SI
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+960(SB), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS (CX)(DX*4), Z1
@@ -3105,26 +3213,26 @@ done:
 // func geluGradAVX512(dst *float32, grad *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    grad+8(FP), CX
-	MOVQ    x+16(FP), DX
-	VMOVUPS constants<>+3712(SB), Z0
-	VMOVUPS constants<>+2048(SB), Z1
-	VMOVUPS constants<>+3776(SB), Z2
-	VMOVUPS constants<>+128(SB), Z3
-	VMOVUPS constants<>+192(SB), Z4
-	VMOVUPS constants<>+256(SB), Z5
-	VMOVUPS constants<>+320(SB), Z6
-	VMOVUPS constants<>+384(SB), Z7
-	VMOVUPS constants<>+448(SB), Z8
-	VMOVUPS constants<>+512(SB), Z9
-	VMOVUPS constants<>+576(SB), Z10
-	VMOVUPS constants<>+640(SB), Z11
-	MOVQ    n+24(FP), SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	XORQ    BX, BX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSS constants<>+3712(SB), Z0
+	VBROADCASTSS constants<>+2048(SB), Z1
+	VBROADCASTSS constants<>+3776(SB), Z2
+	VBROADCASTSS constants<>+128(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VBROADCASTSS constants<>+320(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z7
+	VBROADCASTSS constants<>+448(SB), Z8
+	VBROADCASTSS constants<>+512(SB), Z9
+	VBROADCASTSS constants<>+576(SB), Z10
+	VBROADCASTSS constants<>+640(SB), Z11
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(BX*4), Z12
@@ -3146,24 +3254,32 @@ loop:
 	VFMADD231PS  Z19, Z9, Z21
 	VFMADD231PS  Z19, Z21, Z20
 	VFMADD231PS  Z20, Z19, Z17
-	VADDPS       constants<>+704(SB), Z17, Z17
+	VBROADCASTSS constants<>+704(SB), Z19
+	VADDPS       Z19, Z17, Z17
 	VPSLLD       $0x17, Z18, Z18
-	VPADDD       constants<>+2496(SB), Z18, Z18
+	VBROADCASTSS constants<>+2496(SB), Z19
+	VPADDD       Z19, Z18, Z18
 	VMULPS       Z18, Z17, Z17
-	VMOVUPS      constants<>+704(SB), Z18
-	VFMADD231PS  constants<>+3840(SB), Z14, Z18
-	VMOVUPS      constants<>+704(SB), Z19
+	VBROADCASTSS constants<>+704(SB), Z18
+	VBROADCASTSS constants<>+3840(SB), Z19
+	VFMADD231PS  Z19, Z14, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
 	VDIVPS       Z18, Z19, Z18
-	VMOVUPS      constants<>+3904(SB), Z19
-	VFMADD231PS  constants<>+3968(SB), Z18, Z19
-	VMOVUPS      constants<>+4032(SB), Z20
-	VFMADD231PS  constants<>+4096(SB), Z18, Z20
-	VMOVUPS      constants<>+4160(SB), Z21
-	VFMADD231PS  constants<>+4224(SB), Z18, Z21
-	VMOVUPS      constants<>+4288(SB), Z22
-	VFMADD231PS  constants<>+4352(SB), Z18, Z22
-	VMOVUPS      constants<>+4416(SB), Z23
-	VFMADD231PS  constants<>+4480(SB), Z18, Z23
+	VBROADCASTSS constants<>+3904(SB), Z19
+	VBROADCASTSS constants<>+3968(SB), Z20
+	VFMADD231PS  Z20, Z18, Z19
+	VBROADCASTSS constants<>+4032(SB), Z20
+	VBROADCASTSS constants<>+4096(SB), Z21
+	VFMADD231PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+4160(SB), Z21
+	VBROADCASTSS constants<>+4224(SB), Z22
+	VFMADD231PS  Z22, Z18, Z21
+	VBROADCASTSS constants<>+4288(SB), Z22
+	VBROADCASTSS constants<>+4352(SB), Z23
+	VFMADD231PS  Z23, Z18, Z22
+	VBROADCASTSS constants<>+4416(SB), Z23
+	VBROADCASTSS constants<>+4480(SB), Z24
+	VFMADD231PS  Z24, Z18, Z23
 	VMULPS       Z18, Z18, Z24
 	VFMADD231PS  Z24, Z20, Z19
 	VFMADD231PS  Z24, Z22, Z21
@@ -3173,10 +3289,12 @@ loop:
 	VFMADD231PS  Z20, Z23, Z19
 	VMULPS       Z18, Z19, Z18
 	VMULPS       Z17, Z18, Z18
-	VMULPS       constants<>+4736(SB), Z17, Z17
+	VBROADCASTSS constants<>+4736(SB), Z19
+	VMULPS       Z19, Z17, Z17
 	VFNMADD231PS Z14, Z17, Z18
-	VCMPPS       $0x11, constants<>+960(SB), Z13, K1
-	VMOVUPS      constants<>+704(SB), Z13
+	VBROADCASTSS constants<>+960(SB), Z14
+	VCMPPS       $0x11, Z14, Z13, K1
+	VBROADCASTSS constants<>+704(SB), Z13
 	VSUBPS       Z18, Z13, Z13
 	VBLENDMPS    Z18, Z13, K1, Z15
 	VMULPS       Z15, Z12, Z12
@@ -3210,24 +3328,32 @@ test:
 	VFMADD231PS  Z3, Z9, Z5
 	VFMADD231PS  Z3, Z5, Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VADDPS       constants<>+704(SB), Z1, Z1
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z1, Z1
 	VPSLLD       $0x17, Z2, Z2
-	VPADDD       constants<>+2496(SB), Z2, Z2
+	VBROADCASTSS constants<>+2496(SB), Z3
+	VPADDD       Z3, Z2, Z2
 	VMULPS       Z2, Z1, Z1
-	VMOVUPS      constants<>+704(SB), Z2
-	VFMADD231PS  constants<>+3840(SB), Z0, Z2
-	VMOVUPS      constants<>+704(SB), Z3
+	VBROADCASTSS constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+3840(SB), Z3
+	VFMADD231PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
 	VDIVPS       Z2, Z3, Z2
-	VMOVUPS      constants<>+3904(SB), Z3
-	VFMADD231PS  constants<>+3968(SB), Z2, Z3
-	VMOVUPS      constants<>+4032(SB), Z4
-	VFMADD231PS  constants<>+4096(SB), Z2, Z4
-	VMOVUPS      constants<>+4160(SB), Z5
-	VFMADD231PS  constants<>+4224(SB), Z2, Z5
-	VMOVUPS      constants<>+4288(SB), Z6
-	VFMADD231PS  constants<>+4352(SB), Z2, Z6
-	VMOVUPS      constants<>+4416(SB), Z7
-	VFMADD231PS  constants<>+4480(SB), Z2, Z7
+	VBROADCASTSS constants<>+3904(SB), Z3
+	VBROADCASTSS constants<>+3968(SB), Z4
+	VFMADD231PS  Z4, Z2, Z3
+	VBROADCASTSS constants<>+4032(SB), Z4
+	VBROADCASTSS constants<>+4096(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+4160(SB), Z5
+	VBROADCASTSS constants<>+4224(SB), Z6
+	VFMADD231PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+4288(SB), Z6
+	VBROADCASTSS constants<>+4352(SB), Z7
+	VFMADD231PS  Z7, Z2, Z6
+	VBROADCASTSS constants<>+4416(SB), Z7
+	VBROADCASTSS constants<>+4480(SB), Z8
+	VFMADD231PS  Z8, Z2, Z7
 	VMULPS       Z2, Z2, Z8
 	VFMADD231PS  Z8, Z4, Z3
 	VFMADD231PS  Z8, Z6, Z5
@@ -3237,10 +3363,12 @@ test:
 	VFMADD231PS  Z4, Z7, Z3
 	VMULPS       Z2, Z3, Z2
 	VMULPS       Z1, Z2, Z2
-	VMULPS       constants<>+4736(SB), Z1, Z1
+	VBROADCASTSS constants<>+4736(SB), Z3
+	VMULPS       Z3, Z1, Z1
 	VFNMADD231PS Z0, Z1, Z2
-	VCMPPS       $0x11, constants<>+960(SB), Z13, K2
-	VMOVUPS      constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+960(SB), Z0
+	VCMPPS       $0x11, Z0, Z13, K2
+	VBROADCASTSS constants<>+704(SB), Z0
 	VSUBPS       Z2, Z0, Z0
 	VBLENDMPS    Z2, Z0, K2, Z16
 	VMULPS       Z16, Z12, Z0
@@ -3253,26 +3381,26 @@ done:
 // func geluTanhGradAVX512(dst *float32, grad *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·geluTanhGradAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    grad+8(FP), CX
-	MOVQ    x+16(FP), DX
-	VMOVUPS constants<>+4800(SB), Z0
-	VMOVUPS constants<>+4864(SB), Z1
-	VMOVUPS constants<>+4544(SB), Z2
-	VMOVUPS constants<>+4608(SB), Z3
-	VMOVUPS constants<>+2048(SB), Z4
-	VMOVUPS constants<>+2688(SB), Z5
-	VMOVUPS constants<>+4672(SB), Z6
-	VMOVUPS constants<>+960(SB), Z7
-	VMOVUPS constants<>+128(SB), Z8
-	VMOVUPS constants<>+192(SB), Z9
-	VMOVUPS constants<>+256(SB), Z10
-	VMOVUPS constants<>+320(SB), Z11
-	MOVQ    n+24(FP), SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	XORQ    BX, BX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSS constants<>+4800(SB), Z0
+	VBROADCASTSS constants<>+4864(SB), Z1
+	VBROADCASTSS constants<>+4544(SB), Z2
+	VBROADCASTSS constants<>+4608(SB), Z3
+	VBROADCASTSS constants<>+2048(SB), Z4
+	VBROADCASTSS constants<>+2688(SB), Z5
+	VBROADCASTSS constants<>+4672(SB), Z6
+	VBROADCASTSS constants<>+960(SB), Z7
+	VBROADCASTSS constants<>+128(SB), Z8
+	VBROADCASTSS constants<>+192(SB), Z9
+	VBROADCASTSS constants<>+256(SB), Z10
+	VBROADCASTSS constants<>+320(SB), Z11
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(BX*4), Z12
@@ -3292,21 +3420,26 @@ loop:
 	VFNMADD231PS Z10, Z23, Z21
 	VFNMADD231PS Z11, Z23, Z21
 	VMULPS       Z21, Z21, Z23
-	VMOVUPS      constants<>+448(SB), Z24
-	VFMADD231PS  constants<>+384(SB), Z21, Z24
-	VMOVUPS      constants<>+640(SB), Z25
-	VFMADD231PS  constants<>+576(SB), Z21, Z25
-	VFMADD231PS  constants<>+512(SB), Z23, Z25
+	VBROADCASTSS constants<>+448(SB), Z24
+	VBROADCASTSS constants<>+384(SB), Z25
+	VFMADD231PS  Z25, Z21, Z24
+	VBROADCASTSS constants<>+640(SB), Z25
+	VBROADCASTSS constants<>+576(SB), Z26
+	VFMADD231PS  Z26, Z21, Z25
+	VBROADCASTSS constants<>+512(SB), Z26
+	VFMADD231PS  Z26, Z23, Z25
 	VFMADD231PS  Z23, Z25, Z24
 	VFMADD231PS  Z24, Z23, Z21
-	VADDPS       constants<>+704(SB), Z21, Z21
+	VBROADCASTSS constants<>+704(SB), Z23
+	VADDPS       Z23, Z21, Z21
 	VPSLLD       $0x17, Z22, Z22
-	VPADDD       constants<>+2496(SB), Z22, Z22
+	VBROADCASTSS constants<>+2496(SB), Z23
+	VPADDD       Z23, Z22, Z22
 	VMULPS       Z22, Z21, Z21
 	VBLENDMPS    Z7, Z21, K1, Z14
-	VMOVUPS      constants<>+704(SB), Z21
+	VBROADCASTSS constants<>+704(SB), Z21
 	VADDPS       Z14, Z21, Z21
-	VMOVUPS      constants<>+704(SB), Z22
+	VBROADCASTSS constants<>+704(SB), Z22
 	VDIVPS       Z21, Z22, Z21
 	VMULPS       Z21, Z14, Z22
 	VCMPPS       $0x11, Z7, Z13, K1
@@ -3314,7 +3447,8 @@ loop:
 	VBLENDMPS    Z21, Z22, K1, Z16
 	VMULPS       Z16, Z15, Z21
 	VMULPS       Z13, Z21, Z13
-	VFMADD132PS  constants<>+4928(SB), Z3, Z20
+	VBROADCASTSS constants<>+4928(SB), Z21
+	VFMADD213PS  Z3, Z21, Z20
 	VFMADD231PS  Z20, Z13, Z15
 	VMULPS       Z15, Z12, Z12
 	VMOVUPS      Z12, (AX)(BX*4)
@@ -3345,21 +3479,26 @@ test:
 	VFNMADD231PS Z10, Z5, Z2
 	VFNMADD231PS Z11, Z5, Z2
 	VMULPS       Z2, Z2, Z5
-	VMOVUPS      constants<>+448(SB), Z6
-	VFMADD231PS  constants<>+384(SB), Z2, Z6
-	VMOVUPS      constants<>+640(SB), Z8
-	VFMADD231PS  constants<>+576(SB), Z2, Z8
-	VFMADD231PS  constants<>+512(SB), Z5, Z8
+	VBROADCASTSS constants<>+448(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z8
+	VFMADD231PS  Z8, Z2, Z6
+	VBROADCASTSS constants<>+640(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VFMADD231PS  Z9, Z2, Z8
+	VBROADCASTSS constants<>+512(SB), Z9
+	VFMADD231PS  Z9, Z5, Z8
 	VFMADD231PS  Z5, Z8, Z6
 	VFMADD231PS  Z6, Z5, Z2
-	VADDPS       constants<>+704(SB), Z2, Z2
+	VBROADCASTSS constants<>+704(SB), Z5
+	VADDPS       Z5, Z2, Z2
 	VPSLLD       $0x17, Z4, Z4
-	VPADDD       constants<>+2496(SB), Z4, Z4
+	VBROADCASTSS constants<>+2496(SB), Z5
+	VPADDD       Z5, Z4, Z4
 	VMULPS       Z4, Z2, Z2
 	VBLENDMPS    Z7, Z2, K2, Z17
-	VMOVUPS      constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z2
 	VADDPS       Z17, Z2, Z2
-	VMOVUPS      constants<>+704(SB), Z4
+	VBROADCASTSS constants<>+704(SB), Z4
 	VDIVPS       Z2, Z4, Z2
 	VMULPS       Z2, Z17, Z4
 	VCMPPS       $0x11, Z7, Z0, K2
@@ -3367,7 +3506,8 @@ test:
 	VBLENDMPS    Z2, Z4, K2, Z19
 	VMULPS       Z19, Z18, Z2
 	VMULPS       Z0, Z2, Z0
-	VFMADD132PS  constants<>+4928(SB), Z3, Z1
+	VBROADCASTSS constants<>+4928(SB), Z2
+	VFMADD213PS  Z3, Z2, Z1
 	VFMADD231PS  Z1, Z0, Z18
 	VMULPS       Z18, Z12, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
@@ -3379,26 +3519,26 @@ done:
 // func siluGradAVX512(dst *float32, grad *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·siluGradAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    grad+8(FP), CX
-	MOVQ    x+16(FP), DX
-	VMOVUPS constants<>+4992(SB), Z0
-	VMOVUPS constants<>+5056(SB), Z1
-	VMOVUPS constants<>+2048(SB), Z2
-	VMOVUPS constants<>+2688(SB), Z3
-	VMOVUPS constants<>+896(SB), Z4
-	VMOVUPS constants<>+960(SB), Z5
-	VMOVUPS constants<>+128(SB), Z6
-	VMOVUPS constants<>+192(SB), Z7
-	VMOVUPS constants<>+256(SB), Z8
-	VMOVUPS constants<>+320(SB), Z9
-	VMOVUPS constants<>+384(SB), Z10
-	VMOVUPS constants<>+448(SB), Z11
-	MOVQ    n+24(FP), SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	XORQ    BX, BX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSS constants<>+4992(SB), Z0
+	VBROADCASTSS constants<>+5056(SB), Z1
+	VBROADCASTSS constants<>+2048(SB), Z2
+	VBROADCASTSS constants<>+2688(SB), Z3
+	VBROADCASTSS constants<>+896(SB), Z4
+	VBROADCASTSS constants<>+960(SB), Z5
+	VBROADCASTSS constants<>+128(SB), Z6
+	VBROADCASTSS constants<>+192(SB), Z7
+	VBROADCASTSS constants<>+256(SB), Z8
+	VBROADCASTSS constants<>+320(SB), Z9
+	VBROADCASTSS constants<>+384(SB), Z10
+	VBROADCASTSS constants<>+448(SB), Z11
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(BX*4), Z12
@@ -3416,25 +3556,31 @@ loop:
 	VMULPS       Z20, Z20, Z22
 	VMOVUPS      Z11, Z23
 	VFMADD231PS  Z20, Z10, Z23
-	VMOVUPS      constants<>+640(SB), Z24
-	VFMADD231PS  constants<>+576(SB), Z20, Z24
-	VFMADD231PS  constants<>+512(SB), Z22, Z24
+	VBROADCASTSS constants<>+640(SB), Z24
+	VBROADCASTSS constants<>+576(SB), Z25
+	VFMADD231PS  Z25, Z20, Z24
+	VBROADCASTSS constants<>+512(SB), Z25
+	VFMADD231PS  Z25, Z22, Z24
 	VFMADD231PS  Z22, Z24, Z23
 	VFMADD231PS  Z23, Z22, Z20
-	VADDPS       constants<>+704(SB), Z20, Z20
-	VPSUBD       constants<>+768(SB), Z21, Z21
+	VBROADCASTSS constants<>+704(SB), Z22
+	VADDPS       Z22, Z20, Z20
+	VBROADCASTSS constants<>+768(SB), Z22
+	VPSUBD       Z22, Z21, Z21
 	VPSRAD       $0x01, Z21, Z22
-	VPADDD       constants<>+832(SB), Z22, Z23
+	VBROADCASTSS constants<>+832(SB), Z23
+	VPADDD       Z23, Z22, Z23
 	VPSLLD       $0x17, Z23, Z23
 	VMULPS       Z23, Z20, Z20
 	VPSUBD       Z22, Z21, Z21
-	VPADDD       constants<>+832(SB), Z21, Z21
+	VBROADCASTSS constants<>+832(SB), Z22
+	VPADDD       Z22, Z21, Z21
 	VPSLLD       $0x17, Z21, Z21
 	VMULPS       Z21, Z20, Z20
 	VBLENDMPS    Z5, Z20, K1, Z14
-	VMOVUPS      constants<>+704(SB), Z20
+	VBROADCASTSS constants<>+704(SB), Z20
 	VADDPS       Z14, Z20, Z20
-	VMOVUPS      constants<>+704(SB), Z21
+	VBROADCASTSS constants<>+704(SB), Z21
 	VDIVPS       Z20, Z21, Z20
 	VMULPS       Z20, Z14, Z21
 	VCMPPS       $0x11, Z5, Z13, K1
@@ -3469,25 +3615,31 @@ test:
 	VMULPS       Z1, Z1, Z3
 	VMOVUPS      Z11, Z4
 	VFMADD231PS  Z1, Z10, Z4
-	VMOVUPS      constants<>+640(SB), Z6
-	VFMADD231PS  constants<>+576(SB), Z1, Z6
-	VFMADD231PS  constants<>+512(SB), Z3, Z6
+	VBROADCASTSS constants<>+640(SB), Z6
+	VBROADCASTSS constants<>+576(SB), Z7
+	VFMADD231PS  Z7, Z1, Z6
+	VBROADCASTSS constants<>+512(SB), Z7
+	VFMADD231PS  Z7, Z3, Z6
 	VFMADD231PS  Z3, Z6, Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VADDPS       constants<>+704(SB), Z1, Z1
-	VPSUBD       constants<>+768(SB), Z2, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z1, Z1
+	VBROADCASTSS constants<>+768(SB), Z3
+	VPSUBD       Z3, Z2, Z2
 	VPSRAD       $0x01, Z2, Z3
-	VPADDD       constants<>+832(SB), Z3, Z4
+	VBROADCASTSS constants<>+832(SB), Z4
+	VPADDD       Z4, Z3, Z4
 	VPSLLD       $0x17, Z4, Z4
 	VMULPS       Z4, Z1, Z1
 	VPSUBD       Z3, Z2, Z2
-	VPADDD       constants<>+832(SB), Z2, Z2
+	VBROADCASTSS constants<>+832(SB), Z3
+	VPADDD       Z3, Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VMULPS       Z2, Z1, Z1
 	VBLENDMPS    Z5, Z1, K2, Z17
-	VMOVUPS      constants<>+704(SB), Z1
+	VBROADCASTSS constants<>+704(SB), Z1
 	VADDPS       Z17, Z1, Z1
-	VMOVUPS      constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z2
 	VDIVPS       Z1, Z2, Z1
 	VMULPS       Z1, Z17, Z2
 	VCMPPS       $0x11, Z5, Z0, K2
@@ -3505,15 +3657,15 @@ done:
 // func tanhGradAVX512(dst *float32, grad *float32, y *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·tanhGradAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    grad+8(FP), CX
-	MOVQ    y+16(FP), DX
-	VMOVUPS constants<>+704(SB), Z0
-	MOVQ    n+24(FP), SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	XORQ    BX, BX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+704(SB), Z0
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
 
 loop:
 	VMOVUPS      (CX)(BX*4), Z1
@@ -3585,15 +3737,15 @@ done:
 // func reluGradAVX512(dst *float32, grad *float32, y *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·reluGradAVX512(SB), NOSPLIT, $0-32
-	MOVQ    dst+0(FP), AX
-	MOVQ    grad+8(FP), CX
-	MOVQ    y+16(FP), DX
-	VMOVUPS constants<>+960(SB), Z0
-	MOVQ    n+24(FP), SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	XORQ    BX, BX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+960(SB), Z0
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
 
 loop:
 	VMOVUPS   (CX)(BX*4), Z1
@@ -3845,19 +3997,15 @@ TEXT ·dotAVX512(SB), NOSPLIT, $0-32
 	JMP     test
 
 loop:
-	VMOVUPS       (AX)(DX*4), Z2
-	VCVTPS2PD     Y2, Z3
-	VEXTRACTF32X8 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VMOVUPS       (CX)(DX*4), Z4
-	VCVTPS2PD     Y4, Z5
-	VEXTRACTF32X8 $0x01, Z4, Y4
-	VCVTPS2PD     Y4, Z4
-	VFMADD213PD   Z0, Z5, Z3
-	VFMADD213PD   Z1, Z4, Z2
-	VMOVAPS       Z3, Z0
-	VMOVAPS       Z2, Z1
-	ADDQ          $+16, DX
+	VCVTPS2PD   (AX)(DX*4), Z2
+	VCVTPS2PD   32(AX)(DX*4), Z3
+	VCVTPS2PD   (CX)(DX*4), Z4
+	VCVTPS2PD   32(CX)(DX*4), Z5
+	VFMADD213PD Z0, Z4, Z2
+	VFMADD213PD Z1, Z5, Z3
+	VMOVAPS     Z2, Z0
+	VMOVAPS     Z3, Z1
+	ADDQ        $+16, DX
 
 test:
 	CMPQ          DX, SI
@@ -3896,15 +4044,15 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-32
 	MOVQ         sum+24(FP), CX
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
-	VMOVUPS      constants<>+4672(SB), Z3
-	VMOVUPS      constants<>+960(SB), Z4
-	VMOVUPS      constants<>+128(SB), Z5
-	VMOVUPS      constants<>+192(SB), Z6
-	VMOVUPS      constants<>+256(SB), Z7
-	VMOVUPS      constants<>+320(SB), Z8
-	VMOVUPS      constants<>+384(SB), Z9
-	VMOVUPS      constants<>+448(SB), Z10
-	VMOVUPS      constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+4672(SB), Z3
+	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -3925,14 +4073,17 @@ loop:
 	VMULPS        Z12, Z12, Z16
 	VMOVUPS       Z10, Z17
 	VFMADD231PS   Z12, Z9, Z17
-	VMOVUPS       constants<>+640(SB), Z18
-	VFMADD231PS   constants<>+576(SB), Z12, Z18
+	VBROADCASTSS  constants<>+640(SB), Z18
+	VBROADCASTSS  constants<>+576(SB), Z19
+	VFMADD231PS   Z19, Z12, Z18
 	VFMADD231PS   Z16, Z11, Z18
 	VFMADD231PS   Z16, Z18, Z17
 	VFMADD231PS   Z17, Z16, Z12
-	VADDPS        constants<>+704(SB), Z12, Z12
+	VBROADCASTSS  constants<>+704(SB), Z16
+	VADDPS        Z16, Z12, Z12
 	VPSLLD        $0x17, Z15, Z15
-	VPADDD        constants<>+2496(SB), Z15, Z15
+	VBROADCASTSS  constants<>+2496(SB), Z16
+	VPADDD        Z16, Z15, Z15
 	VMULPS        Z15, Z12, Z12
 	VBLENDMPS     Z4, Z12, K1, Z13
 	VCVTPS2PD     Y13, Z12
@@ -3962,14 +4113,17 @@ test:
 	VMULPS        Z0, Z0, Z5
 	VMOVUPS       Z10, Z6
 	VFMADD231PS   Z0, Z9, Z6
-	VMOVUPS       constants<>+640(SB), Z7
-	VFMADD231PS   constants<>+576(SB), Z0, Z7
+	VBROADCASTSS  constants<>+640(SB), Z7
+	VBROADCASTSS  constants<>+576(SB), Z8
+	VFMADD231PS   Z8, Z0, Z7
 	VFMADD231PS   Z5, Z11, Z7
 	VFMADD231PS   Z5, Z7, Z6
 	VFMADD231PS   Z6, Z5, Z0
-	VADDPS        constants<>+704(SB), Z0, Z0
+	VBROADCASTSS  constants<>+704(SB), Z5
+	VADDPS        Z5, Z0, Z0
 	VPSLLD        $0x17, Z3, Z3
-	VPADDD        constants<>+2496(SB), Z3, Z3
+	VBROADCASTSS  constants<>+2496(SB), Z5
+	VPADDD        Z5, Z3, Z3
 	VMULPS        Z3, Z0, Z0
 	VBLENDMPS     Z4, Z0, K3, Z14
 	VCVTPS2PD     Y14, Z0
@@ -3996,15 +4150,15 @@ TEXT ·expShiftAVX512(SB), NOSPLIT, $0-40
 	MOVQ         sum+32(FP), DX
 	VMOVUPS      (DX), Z1
 	VMOVUPS      64(DX), Z2
-	VMOVUPS      constants<>+4672(SB), Z3
-	VMOVUPS      constants<>+960(SB), Z4
-	VMOVUPS      constants<>+128(SB), Z5
-	VMOVUPS      constants<>+192(SB), Z6
-	VMOVUPS      constants<>+256(SB), Z7
-	VMOVUPS      constants<>+320(SB), Z8
-	VMOVUPS      constants<>+384(SB), Z9
-	VMOVUPS      constants<>+448(SB), Z10
-	VMOVUPS      constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+4672(SB), Z3
+	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -4025,14 +4179,17 @@ loop:
 	VMULPS        Z12, Z12, Z16
 	VMOVUPS       Z10, Z17
 	VFMADD231PS   Z12, Z9, Z17
-	VMOVUPS       constants<>+640(SB), Z18
-	VFMADD231PS   constants<>+576(SB), Z12, Z18
+	VBROADCASTSS  constants<>+640(SB), Z18
+	VBROADCASTSS  constants<>+576(SB), Z19
+	VFMADD231PS   Z19, Z12, Z18
 	VFMADD231PS   Z16, Z11, Z18
 	VFMADD231PS   Z16, Z18, Z17
 	VFMADD231PS   Z17, Z16, Z12
-	VADDPS        constants<>+704(SB), Z12, Z12
+	VBROADCASTSS  constants<>+704(SB), Z16
+	VADDPS        Z16, Z12, Z12
 	VPSLLD        $0x17, Z15, Z15
-	VPADDD        constants<>+2496(SB), Z15, Z15
+	VBROADCASTSS  constants<>+2496(SB), Z16
+	VPADDD        Z16, Z15, Z15
 	VMULPS        Z15, Z12, Z12
 	VBLENDMPS     Z4, Z12, K1, Z13
 	VMOVUPS       Z13, (AX)(DX*4)
@@ -4063,14 +4220,17 @@ test:
 	VMULPS        Z0, Z0, Z5
 	VMOVUPS       Z10, Z6
 	VFMADD231PS   Z0, Z9, Z6
-	VMOVUPS       constants<>+640(SB), Z7
-	VFMADD231PS   constants<>+576(SB), Z0, Z7
+	VBROADCASTSS  constants<>+640(SB), Z7
+	VBROADCASTSS  constants<>+576(SB), Z8
+	VFMADD231PS   Z8, Z0, Z7
 	VFMADD231PS   Z5, Z11, Z7
 	VFMADD231PS   Z5, Z7, Z6
 	VFMADD231PS   Z6, Z5, Z0
-	VADDPS        constants<>+704(SB), Z0, Z0
+	VBROADCASTSS  constants<>+704(SB), Z5
+	VADDPS        Z5, Z0, Z0
 	VPSLLD        $0x17, Z3, Z3
-	VPADDD        constants<>+2496(SB), Z3, Z3
+	VBROADCASTSS  constants<>+2496(SB), Z5
+	VPADDD        Z5, Z3, Z3
 	VMULPS        Z3, Z0, Z0
 	VBLENDMPS     Z4, Z0, K3, Z14
 	VMOVUPS       Z14, K1, (AX)(DX*4)
@@ -4102,17 +4262,15 @@ TEXT ·shiftAVX512(SB), NOSPLIT, $0-32
 	JMP          test
 
 loop:
-	VMOVUPS       (CX)(DX*4), Z1
-	VCVTPS2PD     Y1, Z2
-	VEXTRACTF32X8 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VSUBPD        Z0, Z2, Z2
-	VSUBPD        Z0, Z1, Z1
-	VCVTPD2PS     Z2, Y3
-	VCVTPD2PS     Z1, Y1
-	VINSERTF32X8  $0x01, Y1, Z3, Z1
-	VMOVUPS       Z1, (AX)(DX*4)
-	ADDQ          $+16, DX
+	VCVTPS2PD    (CX)(DX*4), Z1
+	VCVTPS2PD    32(CX)(DX*4), Z2
+	VSUBPD       Z0, Z1, Z1
+	VSUBPD       Z0, Z2, Z2
+	VCVTPD2PS    Z1, Y3
+	VCVTPD2PS    Z2, Y1
+	VINSERTF32X8 $0x01, Y1, Z3, Z1
+	VMOVUPS      Z1, (AX)(DX*4)
+	ADDQ         $+16, DX
 
 test:
 	CMPQ          DX, SI
@@ -4183,17 +4341,17 @@ TEXT ·logSoftmaxGradAVX512(SB), NOSPLIT, $0-36
 	MOVQ         grad+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS sum+32(FP), Z0
-	VMOVUPS      constants<>+0(SB), Z1
-	VMOVUPS      constants<>+64(SB), Z2
-	VMOVUPS      constants<>+128(SB), Z3
-	VMOVUPS      constants<>+192(SB), Z4
-	VMOVUPS      constants<>+256(SB), Z5
-	VMOVUPS      constants<>+320(SB), Z6
-	VMOVUPS      constants<>+384(SB), Z7
-	VMOVUPS      constants<>+448(SB), Z8
-	VMOVUPS      constants<>+512(SB), Z9
-	VMOVUPS      constants<>+576(SB), Z10
-	VMOVUPS      constants<>+640(SB), Z11
+	VBROADCASTSS constants<>+0(SB), Z1
+	VBROADCASTSS constants<>+64(SB), Z2
+	VBROADCASTSS constants<>+128(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VBROADCASTSS constants<>+320(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z7
+	VBROADCASTSS constants<>+448(SB), Z8
+	VBROADCASTSS constants<>+512(SB), Z9
+	VBROADCASTSS constants<>+576(SB), Z10
+	VBROADCASTSS constants<>+640(SB), Z11
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -4217,19 +4375,25 @@ loop:
 	VFMADD231PS  Z14, Z9, Z21
 	VFMADD231PS  Z14, Z21, Z20
 	VFMADD231PS  Z20, Z14, Z15
-	VADDPS       constants<>+704(SB), Z15, Z14
-	VPSUBD       constants<>+768(SB), Z13, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VADDPS       Z14, Z15, Z14
+	VBROADCASTSS constants<>+768(SB), Z15
+	VPSUBD       Z15, Z13, Z13
 	VPSRAD       $0x01, Z13, Z15
-	VPADDD       constants<>+832(SB), Z15, Z20
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z15, Z20
 	VPSLLD       $0x17, Z20, Z20
 	VMULPS       Z20, Z14, Z14
 	VPSUBD       Z15, Z13, Z13
-	VPADDD       constants<>+832(SB), Z13, Z13
+	VBROADCASTSS constants<>+832(SB), Z15
+	VPADDD       Z15, Z13, Z13
 	VPSLLD       $0x17, Z13, Z13
 	VMULPS       Z13, Z14, Z13
 	VBLENDMPS    Z2, Z13, K1, Z16
-	VCMPPS       $0x11, constants<>+896(SB), Z12, K1
-	VBLENDMPS    constants<>+960(SB), Z16, K1, Z17
+	VBROADCASTSS constants<>+896(SB), Z13
+	VCMPPS       $0x11, Z13, Z12, K1
+	VBROADCASTSS constants<>+960(SB), Z12
+	VBLENDMPS    Z12, Z16, K1, Z17
 	VMOVUPS      (CX)(BX*4), Z12
 	VFNMADD231PS Z0, Z17, Z12
 	VMOVUPS      Z12, (AX)(BX*4)
@@ -4259,19 +4423,25 @@ test:
 	VFMADD231PS  Z3, Z9, Z6
 	VFMADD231PS  Z3, Z6, Z5
 	VFMADD231PS  Z5, Z3, Z4
-	VADDPS       constants<>+704(SB), Z4, Z3
-	VPSUBD       constants<>+768(SB), Z1, Z1
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z4, Z3
+	VBROADCASTSS constants<>+768(SB), Z4
+	VPSUBD       Z4, Z1, Z1
 	VPSRAD       $0x01, Z1, Z4
-	VPADDD       constants<>+832(SB), Z4, Z5
+	VBROADCASTSS constants<>+832(SB), Z5
+	VPADDD       Z5, Z4, Z5
 	VPSLLD       $0x17, Z5, Z5
 	VMULPS       Z5, Z3, Z3
 	VPSUBD       Z4, Z1, Z1
-	VPADDD       constants<>+832(SB), Z1, Z1
+	VBROADCASTSS constants<>+832(SB), Z4
+	VPADDD       Z4, Z1, Z1
 	VPSLLD       $0x17, Z1, Z1
 	VMULPS       Z1, Z3, Z1
 	VBLENDMPS    Z2, Z1, K2, Z18
-	VCMPPS       $0x11, constants<>+896(SB), Z12, K2
-	VBLENDMPS    constants<>+960(SB), Z18, K2, Z19
+	VBROADCASTSS constants<>+896(SB), Z1
+	VCMPPS       $0x11, Z1, Z12, K2
+	VBROADCASTSS constants<>+960(SB), Z1
+	VBLENDMPS    Z1, Z18, K2, Z19
 	VMOVUPS.Z    (CX)(BX*4), K1, Z1
 	VFNMADD231PS Z0, Z19, Z1
 	VMOVUPS      Z1, K1, (AX)(BX*4)
@@ -4298,17 +4468,15 @@ TEXT ·momentsAVX512(SB), NOSPLIT, $0-40
 	JMP          test
 
 loop:
-	VMOVUPS       (AX)(CX*4), Z5
-	VCVTPS2PD     Y5, Z6
-	VEXTRACTF32X8 $0x01, Z5, Y5
-	VCVTPS2PD     Y5, Z5
-	VSUBPD        Z0, Z6, Z6
-	VSUBPD        Z0, Z5, Z5
-	VADDPD        Z6, Z1, Z1
-	VADDPD        Z5, Z2, Z2
-	VFMADD231PD   Z6, Z6, Z3
-	VFMADD231PD   Z5, Z5, Z4
-	ADDQ          $+16, CX
+	VCVTPS2PD   (AX)(CX*4), Z5
+	VCVTPS2PD   32(AX)(CX*4), Z6
+	VSUBPD      Z0, Z5, Z5
+	VSUBPD      Z0, Z6, Z6
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z6, Z2, Z2
+	VFMADD231PD Z5, Z5, Z3
+	VFMADD231PD Z6, Z6, Z4
+	ADDQ        $+16, CX
 
 test:
 	CMPQ          CX, BX
@@ -4365,23 +4533,19 @@ TEXT ·momentsGradAVX512(SB), NOSPLIT, $0-48
 	JMP          test
 
 loop:
-	VMOVUPS       (AX)(DX*4), Z5
-	VCVTPS2PD     Y5, Z6
-	VEXTRACTF32X8 $0x01, Z5, Y5
-	VCVTPS2PD     Y5, Z5
-	VADDPD        Z6, Z1, Z1
-	VADDPD        Z5, Z2, Z2
-	VMOVUPS       (CX)(DX*4), Z7
-	VCVTPS2PD     Y7, Z8
-	VEXTRACTF32X8 $0x01, Z7, Y7
-	VCVTPS2PD     Y7, Z7
-	VSUBPD        Z0, Z8, Z8
-	VSUBPD        Z0, Z7, Z7
-	VFMADD213PD   Z3, Z6, Z8
-	VFMADD213PD   Z4, Z5, Z7
-	VMOVAPS       Z8, Z3
-	VMOVAPS       Z7, Z4
-	ADDQ          $+16, DX
+	VCVTPS2PD   (AX)(DX*4), Z5
+	VCVTPS2PD   32(AX)(DX*4), Z6
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z6, Z2, Z2
+	VCVTPS2PD   (CX)(DX*4), Z7
+	VCVTPS2PD   32(CX)(DX*4), Z8
+	VSUBPD      Z0, Z7, Z7
+	VSUBPD      Z0, Z8, Z8
+	VFMADD213PD Z3, Z5, Z7
+	VFMADD213PD Z4, Z6, Z8
+	VMOVAPS     Z7, Z3
+	VMOVAPS     Z8, Z4
+	ADDQ        $+16, DX
 
 test:
 	CMPQ          DX, SI
@@ -4983,16 +5147,16 @@ test:
 // func narrowBF16AVX512(dst *uint16, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	VMOVUPS constants<>+5120(SB), Z0
-	VMOVUPS constants<>+5184(SB), Z1
-	VMOVUPS constants<>+5248(SB), Z2
-	MOVQ    n+16(FP), DX
-	MOVQ    DX, BX
-	ANDQ    $-16, BX
-	XORQ    DX, DX
-	JMP     test
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+5120(SB), Z0
+	VBROADCASTSS constants<>+5184(SB), Z1
+	VBROADCASTSS constants<>+5248(SB), Z2
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         DX, DX
+	JMP          test
 
 loop:
 	VMOVUPS   (CX)(DX*4), Z3
@@ -5020,7 +5184,7 @@ TEXT ·dropAVX512(SB), NOSPLIT, $0-36
 	MOVQ         x+8(FP), CX
 	MOVQ         keep+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
-	VMOVUPS      constants<>+960(SB), Z1
+	VBROADCASTSS constants<>+960(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -5054,11 +5218,11 @@ TEXT ·philoxAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS c3+48(FP), Z2
 	VBROADCASTSS k0+52(FP), Z3
 	VBROADCASTSS k1+56(FP), Z4
-	VMOVUPS      constants<>+5312(SB), Z5
-	VMOVUPS      constants<>+5376(SB), Z6
-	VMOVUPS      constants<>+5440(SB), Z7
-	VMOVUPS      constants<>+5504(SB), Z8
-	VMOVUPS      constants<>+5568(SB), Z9
+	VBROADCASTSS constants<>+5312(SB), Z5
+	VBROADCASTSS constants<>+5376(SB), Z6
+	VBROADCASTSD constants<>+5440(SB), Z7
+	VBROADCASTSS constants<>+5504(SB), Z8
+	VBROADCASTSS constants<>+5568(SB), Z9
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8

@@ -3,6 +3,8 @@ package vec
 import (
 	"math"
 	"testing"
+
+	"tpsh/runtime/dtype"
 )
 
 // Elements of the benchmarks: 16 MiB of float32, as rows of 1024.
@@ -22,13 +24,14 @@ func benchData(arrays int) [][]float32 {
 	return out
 }
 
-// bench runs f in every set. Each run moves so many arrays through memory.
-func bench(b *testing.B, name string, arrays int, f func()) {
+// bench runs f in every set. A run moves so many bytes through memory for each
+// element.
+func bench(b *testing.B, name string, bytes int64, f func()) {
 	defer Use(Best())
 	for s := Best(); ; s-- {
 		Use(s)
 		b.Run(name+"/"+s.String(), func(b *testing.B) {
-			b.SetBytes(int64(arrays) * 4 * benchSize)
+			b.SetBytes(bytes * benchSize)
 			for b.Loop() {
 				f()
 			}
@@ -50,16 +53,21 @@ func BenchmarkKernels(b *testing.B) {
 		{"Exp", Exp}, {"Log", Log}, {"Tanh", Tanh}, {"Erf", Erf}, {"Sigmoid", Sigmoid},
 		{"Silu", Silu}, {"Gelu", Gelu}, {"GeluTanh", GeluTanh}, {"Relu", Relu},
 	} {
-		bench(b, k.name, 2, func() { k.f(y, x) })
+		bench(b, k.name, 8, func() { k.f(y, x) })
 	}
-	bench(b, "Add", 3, func() { Add(m, x, y) })
-	bench(b, "GeluGrad", 3, func() { GeluGrad(m, x, y) })
-	bench(b, "SiluGrad", 3, func() { SiluGrad(m, x, y) })
-	bench(b, "Sum", 1, func() {
+	bench(b, "Add", 12, func() { Add(m, x, y) })
+	f16, bf16 := make([]dtype.F16, benchSize), make([]dtype.BF16, benchSize)
+	bench(b, "NarrowF16", 6, func() { NarrowF16(f16, x) })
+	bench(b, "NarrowBF16", 6, func() { NarrowBF16(bf16, x) })
+	bench(b, "WidenF16", 6, func() { WidenF16(m, f16) })
+	bench(b, "WidenBF16", 6, func() { WidenBF16(m, bf16) })
+	bench(b, "GeluGrad", 12, func() { GeluGrad(m, x, y) })
+	bench(b, "SiluGrad", 12, func() { SiluGrad(m, x, y) })
+	bench(b, "Sum", 4, func() {
 		var sum [Lanes]float32
 		Sum(x, &sum)
 	})
-	bench(b, "AdamStep", 7, func() { AdamStep(y, m, v, x, 0.99, 0.1, 0.999, 0.001, 0.001, 1, 1e-8) })
+	bench(b, "AdamStep", 28, func() { AdamStep(y, m, v, x, 0.99, 0.1, 0.999, 0.001, 0.001, 1, 1e-8) })
 }
 
 // Rows of softmax and layer norm, from their kernels.
@@ -70,7 +78,7 @@ func BenchmarkRows(b *testing.B) {
 			f(d[1][at:at+benchRow], d[0][at:at+benchRow])
 		}
 	}
-	bench(b, "Softmax", 2, func() {
+	bench(b, "Softmax", 8, func() {
 		eachRow(func(dst, x []float32) {
 			most := [Lanes]float32{}
 			var sum [Lanes]float64
@@ -80,7 +88,7 @@ func BenchmarkRows(b *testing.B) {
 		})
 	})
 	weight, bias := make([]float32, benchRow), make([]float32, benchRow)
-	bench(b, "LayerNorm", 2, func() {
+	bench(b, "LayerNorm", 8, func() {
 		eachRow(func(dst, x []float32) {
 			var sum, squares [Lanes]float64
 			Moments(x, float64(x[0]), &sum, &squares)

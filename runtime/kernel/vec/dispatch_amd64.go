@@ -4,8 +4,8 @@ package vec
 
 import "tpsh/runtime/dtype"
 
-// Exp stores e to the power x, within 1 ulp, in dst. dst may be x.
-func Exp(dst []float32, x []float32) {
+// Exp stores e to the power x, within 1.1 ulp, in dst. dst may be x.
+func Exp(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -22,7 +22,7 @@ func Exp(dst []float32, x []float32) {
 }
 
 // Log stores the natural logarithm of x, within 1 ulp, in dst. dst may be x.
-func Log(dst []float32, x []float32) {
+func Log(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -39,7 +39,7 @@ func Log(dst []float32, x []float32) {
 }
 
 // Tanh stores the hyperbolic tangent of x, within 2 ulp, in dst. dst may be x.
-func Tanh(dst []float32, x []float32) {
+func Tanh(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -56,7 +56,7 @@ func Tanh(dst []float32, x []float32) {
 }
 
 // Erf stores the error function of x, within 2 ulp, in dst. dst may be x.
-func Erf(dst []float32, x []float32) {
+func Erf(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -73,7 +73,7 @@ func Erf(dst []float32, x []float32) {
 }
 
 // Sigmoid stores 1/(1+exp(-x)), within 2.5 ulp, in dst. dst may be x.
-func Sigmoid(dst []float32, x []float32) {
+func Sigmoid(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -90,7 +90,7 @@ func Sigmoid(dst []float32, x []float32) {
 }
 
 // Silu stores x/(1+exp(-x)), within 3 ulp or 1e-42, in dst. dst may be x.
-func Silu(dst []float32, x []float32) {
+func Silu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -107,7 +107,7 @@ func Silu(dst []float32, x []float32) {
 }
 
 // Gelu stores x times the normal distribution function at x, within 8 ulp or 2e-8, in dst. dst may be x.
-func Gelu(dst []float32, x []float32) {
+func Gelu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -124,7 +124,7 @@ func Gelu(dst []float32, x []float32) {
 }
 
 // GeluTanh stores x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), within 8 ulp or 2e-8, in dst. dst may be x.
-func GeluTanh(dst []float32, x []float32) {
+func GeluTanh(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -141,7 +141,7 @@ func GeluTanh(dst []float32, x []float32) {
 }
 
 // Sqrt stores √x, correctly rounded, in dst. dst may be x.
-func Sqrt(dst []float32, x []float32) {
+func Sqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -158,7 +158,7 @@ func Sqrt(dst []float32, x []float32) {
 }
 
 // Rsqrt stores 1/√x, within 1.5 ulp, in dst. dst may be x.
-func Rsqrt(dst []float32, x []float32) {
+func Rsqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -175,7 +175,7 @@ func Rsqrt(dst []float32, x []float32) {
 }
 
 // Reciprocal stores 1/x, correctly rounded, in dst. dst may be x.
-func Reciprocal(dst []float32, x []float32) {
+func Reciprocal(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -192,7 +192,7 @@ func Reciprocal(dst []float32, x []float32) {
 }
 
 // Neg stores -x in dst. dst may be x.
-func Neg(dst []float32, x []float32) {
+func Neg(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -209,7 +209,7 @@ func Neg(dst []float32, x []float32) {
 }
 
 // Abs stores |x| in dst. dst may be x.
-func Abs(dst []float32, x []float32) {
+func Abs(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -226,7 +226,7 @@ func Abs(dst []float32, x []float32) {
 }
 
 // Square stores x² in dst. dst may be x.
-func Square(dst []float32, x []float32) {
+func Square(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -243,7 +243,7 @@ func Square(dst []float32, x []float32) {
 }
 
 // Relu stores the greater of x and 0, or NaN, in dst. dst may be x.
-func Relu(dst []float32, x []float32) {
+func Relu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -260,7 +260,7 @@ func Relu(dst []float32, x []float32) {
 }
 
 // Add stores x + y in dst. dst may be x or y.
-func Add(dst []float32, x []float32, y []float32) {
+func Add(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -278,7 +278,7 @@ func Add(dst []float32, x []float32, y []float32) {
 }
 
 // Sub stores x - y in dst. dst may be x or y.
-func Sub(dst []float32, x []float32, y []float32) {
+func Sub(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -296,7 +296,7 @@ func Sub(dst []float32, x []float32, y []float32) {
 }
 
 // Mul stores x y in dst. dst may be x or y.
-func Mul(dst []float32, x []float32, y []float32) {
+func Mul(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -314,7 +314,7 @@ func Mul(dst []float32, x []float32, y []float32) {
 }
 
 // Div stores x / y in dst. dst may be x or y.
-func Div(dst []float32, x []float32, y []float32) {
+func Div(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -332,7 +332,7 @@ func Div(dst []float32, x []float32, y []float32) {
 }
 
 // Maximum stores the greater of x and y, or NaN, in dst. dst may be x or y.
-func Maximum(dst []float32, x []float32, y []float32) {
+func Maximum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -350,7 +350,7 @@ func Maximum(dst []float32, x []float32, y []float32) {
 }
 
 // Minimum stores the lesser of x and y, or NaN, in dst. dst may be x or y.
-func Minimum(dst []float32, x []float32, y []float32) {
+func Minimum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -368,7 +368,7 @@ func Minimum(dst []float32, x []float32, y []float32) {
 }
 
 // SquaredDiff stores (x - y)² in dst. dst may be x or y.
-func SquaredDiff(dst []float32, x []float32, y []float32) {
+func SquaredDiff(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -386,7 +386,7 @@ func SquaredDiff(dst []float32, x []float32, y []float32) {
 }
 
 // Add64 stores x + y in dst. dst may be x or y.
-func Add64(dst []float64, x []float64, y []float64) {
+func Add64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -404,7 +404,7 @@ func Add64(dst []float64, x []float64, y []float64) {
 }
 
 // Sub64 stores x - y in dst. dst may be x or y.
-func Sub64(dst []float64, x []float64, y []float64) {
+func Sub64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -422,7 +422,7 @@ func Sub64(dst []float64, x []float64, y []float64) {
 }
 
 // Mul64 stores x y in dst. dst may be x or y.
-func Mul64(dst []float64, x []float64, y []float64) {
+func Mul64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -440,7 +440,7 @@ func Mul64(dst []float64, x []float64, y []float64) {
 }
 
 // Div64 stores x / y in dst. dst may be x or y.
-func Div64(dst []float64, x []float64, y []float64) {
+func Div64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -458,7 +458,7 @@ func Div64(dst []float64, x []float64, y []float64) {
 }
 
 // Scale stores x times a in dst. dst may be x.
-func Scale(dst []float32, x []float32, a float32) {
+func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -475,7 +475,7 @@ func Scale(dst []float32, x []float32, a float32) {
 }
 
 // GeluGrad stores grad times the slope of Gelu at x in dst. dst may be grad or x.
-func GeluGrad(dst []float32, grad []float32, x []float32) {
+func GeluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
@@ -493,7 +493,7 @@ func GeluGrad(dst []float32, grad []float32, x []float32) {
 }
 
 // GeluTanhGrad stores grad times the slope of GeluTanh at x in dst. dst may be grad or x.
-func GeluTanhGrad(dst []float32, grad []float32, x []float32) {
+func GeluTanhGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
@@ -511,7 +511,7 @@ func GeluTanhGrad(dst []float32, grad []float32, x []float32) {
 }
 
 // SiluGrad stores grad times the slope of Silu at x in dst. dst may be grad or x.
-func SiluGrad(dst []float32, grad []float32, x []float32) {
+func SiluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
@@ -529,7 +529,7 @@ func SiluGrad(dst []float32, grad []float32, x []float32) {
 }
 
 // TanhGrad stores grad (1 - y²), the gradient of x for y = tanh x, in dst. dst may be grad or y.
-func TanhGrad(dst []float32, grad []float32, y []float32) {
+func TanhGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -547,7 +547,7 @@ func TanhGrad(dst []float32, grad []float32, y []float32) {
 }
 
 // SigmoidGrad stores grad y (1 - y), the gradient of x for its sigmoid y, in dst. dst may be grad or y.
-func SigmoidGrad(dst []float32, grad []float32, y []float32) {
+func SigmoidGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -565,7 +565,7 @@ func SigmoidGrad(dst []float32, grad []float32, y []float32) {
 }
 
 // ReluGrad stores grad where y > 0 or y is NaN, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
-func ReluGrad(dst []float32, grad []float32, y []float32) {
+func ReluGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -663,7 +663,7 @@ func Most(x []float32, most *[16]float32) {
 }
 
 // Dot adds the products of x and y, in float64, to the lanes of sum.
-func Dot(x []float32, y []float32, sum *[16]float64) {
+func Dot(x, y []float32, sum *[16]float64) {
 	check(len(x), len(y))
 	n := len(x)
 	for lo := 0; lo < n; lo += chunk {
@@ -697,7 +697,7 @@ func ExpSum(x []float32, most float32, sum *[16]float64) {
 }
 
 // ExpShift is ExpSum, and stores what it adds in dst. dst may be x.
-func ExpShift(dst []float32, x []float32, most float32, sum *[16]float64) {
+func ExpShift(dst, x []float32, most float32, sum *[16]float64) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -714,7 +714,7 @@ func ExpShift(dst []float32, x []float32, most float32, sum *[16]float64) {
 }
 
 // Shift stores x - by, computed in float64, in dst. dst may be x.
-func Shift(dst []float32, x []float32, by float64) {
+func Shift(dst, x []float32, by float64) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -731,7 +731,7 @@ func Shift(dst []float32, x []float32, by float64) {
 }
 
 // SoftmaxGrad stores y (grad - dot) in dst. dst may be grad or y.
-func SoftmaxGrad(dst []float32, grad []float32, y []float32, dot float32) {
+func SoftmaxGrad(dst, grad, y []float32, dot float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -749,7 +749,7 @@ func SoftmaxGrad(dst []float32, grad []float32, y []float32, dot float32) {
 }
 
 // LogSoftmaxGrad stores grad - exp(y) sum in dst. dst may be grad or y.
-func LogSoftmaxGrad(dst []float32, grad []float32, y []float32, sum float32) {
+func LogSoftmaxGrad(dst, grad, y []float32, sum float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -767,7 +767,7 @@ func LogSoftmaxGrad(dst []float32, grad []float32, y []float32, sum float32) {
 }
 
 // Moments adds d = x - pivot to the lanes of sum, and d² to those of squares.
-func Moments(x []float32, pivot float64, sum *[16]float64, squares *[16]float64) {
+func Moments(x []float32, pivot float64, sum, squares *[16]float64) {
 	n := len(x)
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
@@ -783,7 +783,7 @@ func Moments(x []float32, pivot float64, sum *[16]float64, squares *[16]float64)
 }
 
 // MomentsGrad adds grad to the lanes of sum, and grad (x - pivot) to those of dot.
-func MomentsGrad(grad []float32, x []float32, pivot float64, sum *[16]float64, dot *[16]float64) {
+func MomentsGrad(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	check(len(grad), len(x))
 	n := len(grad)
 	for lo := 0; lo < n; lo += chunk {
@@ -800,7 +800,7 @@ func MomentsGrad(grad []float32, x []float32, pivot float64, sum *[16]float64, d
 }
 
 // Normalize stores (x - high - low) scale in dst. dst may be x.
-func Normalize(dst []float32, x []float32, high float32, low float32, scale float32) {
+func Normalize(dst, x []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	n := len(dst)
 	for lo := 0; lo < n; lo += chunk {
@@ -817,7 +817,7 @@ func Normalize(dst []float32, x []float32, high float32, low float32, scale floa
 }
 
 // NormalizeWeight is Normalize times weight.
-func NormalizeWeight(dst []float32, x []float32, weight []float32, high float32, low float32, scale float32) {
+func NormalizeWeight(dst, x, weight []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(weight))
 	n := len(dst)
@@ -835,7 +835,7 @@ func NormalizeWeight(dst []float32, x []float32, weight []float32, high float32,
 }
 
 // NormalizeAffine is Normalize times weight plus bias, rounded once.
-func NormalizeAffine(dst []float32, x []float32, weight []float32, bias []float32, high float32, low float32, scale float32) {
+func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(weight))
 	check(len(dst), len(bias))
@@ -855,7 +855,7 @@ func NormalizeAffine(dst []float32, x []float32, weight []float32, bias []float3
 
 // NormalizeGrad stores scale (grad - mean - h dot) in dst, for the h that Normalize stores. dst may
 // be grad or x.
-func NormalizeGrad(dst []float32, grad []float32, x []float32, high float32, low float32, scale float32, mean float32, dot float32) {
+func NormalizeGrad(dst, grad, x []float32, high, low, scale, mean, dot float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
@@ -873,7 +873,7 @@ func NormalizeGrad(dst []float32, grad []float32, x []float32, high float32, low
 }
 
 // Combine stores a x + b y in dst. dst may be x or y.
-func Combine(dst []float32, x []float32, y []float32, a float32, b float32) {
+func Combine(dst, x, y []float32, a, b float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -891,7 +891,7 @@ func Combine(dst []float32, x []float32, y []float32, a float32, b float32) {
 }
 
 // Lerp stores x + w (y - x) in dst. dst may be x or y.
-func Lerp(dst []float32, x []float32, y []float32, w float32) {
+func Lerp(dst, x, y []float32, w float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -909,7 +909,7 @@ func Lerp(dst []float32, x []float32, y []float32, w float32) {
 }
 
 // LerpBack stores y - rest (y - x) in dst. dst may be x or y.
-func LerpBack(dst []float32, x []float32, y []float32, rest float32) {
+func LerpBack(dst, x, y []float32, rest float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -927,7 +927,7 @@ func LerpBack(dst []float32, x []float32, y []float32, rest float32) {
 }
 
 // AddSquare stores keep x + share y y in dst. dst may be x or y.
-func AddSquare(dst []float32, x []float32, y []float32, keep float32, share float32) {
+func AddSquare(dst, x, y []float32, keep, share float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
@@ -945,7 +945,7 @@ func AddSquare(dst []float32, x []float32, y []float32, keep float32, share floa
 }
 
 // Adam stores x - rate m / (√v/root + eps) in dst. dst may be any of them.
-func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, root float32, eps float32) {
+func Adam(dst, x, m, v []float32, rate, root, eps float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(m))
 	check(len(dst), len(v))
@@ -965,7 +965,7 @@ func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, ro
 
 // AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam of x
 // times decay into x.
-func AdamStep(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+func AdamStep(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps float32) {
 	check(len(x), len(m))
 	check(len(x), len(v))
 	check(len(x), len(grad))
@@ -1060,7 +1060,7 @@ func NarrowBF16(dst []dtype.BF16, x []float32) {
 }
 
 // Drop stores x times scale in dst where keep is not 0, and 0 elsewhere. dst may be x.
-func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
+func Drop(dst, x []float32, keep []uint8, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(keep))
 	n := len(dst)
@@ -1081,7 +1081,7 @@ func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
 
 // Philox stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the
 // key (k0, k1). What x1 to x3 held is lost.
-func Philox(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	check(len(x0), len(x1))
 	check(len(x0), len(x2))
 	check(len(x0), len(x3))

@@ -6,216 +6,216 @@ package vec
 
 import "tpsh/runtime/dtype"
 
-// Exp stores e to the power x, within 1 ulp, in dst. dst may be x.
-func Exp(dst []float32, x []float32) {
+// Exp stores e to the power x, within 1.1 ulp, in dst. dst may be x.
+func Exp(dst, x []float32) {
 	check(len(dst), len(x))
 	expGo(dst, x)
 }
 
 // Log stores the natural logarithm of x, within 1 ulp, in dst. dst may be x.
-func Log(dst []float32, x []float32) {
+func Log(dst, x []float32) {
 	check(len(dst), len(x))
 	logGo(dst, x)
 }
 
 // Tanh stores the hyperbolic tangent of x, within 2 ulp, in dst. dst may be x.
-func Tanh(dst []float32, x []float32) {
+func Tanh(dst, x []float32) {
 	check(len(dst), len(x))
 	tanhGo(dst, x)
 }
 
 // Erf stores the error function of x, within 2 ulp, in dst. dst may be x.
-func Erf(dst []float32, x []float32) {
+func Erf(dst, x []float32) {
 	check(len(dst), len(x))
 	erfGo(dst, x)
 }
 
 // Sigmoid stores 1/(1+exp(-x)), within 2.5 ulp, in dst. dst may be x.
-func Sigmoid(dst []float32, x []float32) {
+func Sigmoid(dst, x []float32) {
 	check(len(dst), len(x))
 	sigmoidGo(dst, x)
 }
 
 // Silu stores x/(1+exp(-x)), within 3 ulp or 1e-42, in dst. dst may be x.
-func Silu(dst []float32, x []float32) {
+func Silu(dst, x []float32) {
 	check(len(dst), len(x))
 	siluGo(dst, x)
 }
 
 // Gelu stores x times the normal distribution function at x, within 8 ulp or 2e-8, in dst. dst may be x.
-func Gelu(dst []float32, x []float32) {
+func Gelu(dst, x []float32) {
 	check(len(dst), len(x))
 	geluGo(dst, x)
 }
 
 // GeluTanh stores x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), within 8 ulp or 2e-8, in dst. dst may be x.
-func GeluTanh(dst []float32, x []float32) {
+func GeluTanh(dst, x []float32) {
 	check(len(dst), len(x))
 	geluTanhGo(dst, x)
 }
 
 // Sqrt stores √x, correctly rounded, in dst. dst may be x.
-func Sqrt(dst []float32, x []float32) {
+func Sqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	sqrtGo(dst, x)
 }
 
 // Rsqrt stores 1/√x, within 1.5 ulp, in dst. dst may be x.
-func Rsqrt(dst []float32, x []float32) {
+func Rsqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	rsqrtGo(dst, x)
 }
 
 // Reciprocal stores 1/x, correctly rounded, in dst. dst may be x.
-func Reciprocal(dst []float32, x []float32) {
+func Reciprocal(dst, x []float32) {
 	check(len(dst), len(x))
 	reciprocalGo(dst, x)
 }
 
 // Neg stores -x in dst. dst may be x.
-func Neg(dst []float32, x []float32) {
+func Neg(dst, x []float32) {
 	check(len(dst), len(x))
 	negGo(dst, x)
 }
 
 // Abs stores |x| in dst. dst may be x.
-func Abs(dst []float32, x []float32) {
+func Abs(dst, x []float32) {
 	check(len(dst), len(x))
 	absGo(dst, x)
 }
 
 // Square stores x² in dst. dst may be x.
-func Square(dst []float32, x []float32) {
+func Square(dst, x []float32) {
 	check(len(dst), len(x))
 	squareGo(dst, x)
 }
 
 // Relu stores the greater of x and 0, or NaN, in dst. dst may be x.
-func Relu(dst []float32, x []float32) {
+func Relu(dst, x []float32) {
 	check(len(dst), len(x))
 	reluGo(dst, x)
 }
 
 // Add stores x + y in dst. dst may be x or y.
-func Add(dst []float32, x []float32, y []float32) {
+func Add(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	addGo(dst, x, y)
 }
 
 // Sub stores x - y in dst. dst may be x or y.
-func Sub(dst []float32, x []float32, y []float32) {
+func Sub(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	subGo(dst, x, y)
 }
 
 // Mul stores x y in dst. dst may be x or y.
-func Mul(dst []float32, x []float32, y []float32) {
+func Mul(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	mulGo(dst, x, y)
 }
 
 // Div stores x / y in dst. dst may be x or y.
-func Div(dst []float32, x []float32, y []float32) {
+func Div(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	divGo(dst, x, y)
 }
 
 // Maximum stores the greater of x and y, or NaN, in dst. dst may be x or y.
-func Maximum(dst []float32, x []float32, y []float32) {
+func Maximum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	maximumGo(dst, x, y)
 }
 
 // Minimum stores the lesser of x and y, or NaN, in dst. dst may be x or y.
-func Minimum(dst []float32, x []float32, y []float32) {
+func Minimum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	minimumGo(dst, x, y)
 }
 
 // SquaredDiff stores (x - y)² in dst. dst may be x or y.
-func SquaredDiff(dst []float32, x []float32, y []float32) {
+func SquaredDiff(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	squaredDiffGo(dst, x, y)
 }
 
 // Add64 stores x + y in dst. dst may be x or y.
-func Add64(dst []float64, x []float64, y []float64) {
+func Add64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	add64Go(dst, x, y)
 }
 
 // Sub64 stores x - y in dst. dst may be x or y.
-func Sub64(dst []float64, x []float64, y []float64) {
+func Sub64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	sub64Go(dst, x, y)
 }
 
 // Mul64 stores x y in dst. dst may be x or y.
-func Mul64(dst []float64, x []float64, y []float64) {
+func Mul64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	mul64Go(dst, x, y)
 }
 
 // Div64 stores x / y in dst. dst may be x or y.
-func Div64(dst []float64, x []float64, y []float64) {
+func Div64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	div64Go(dst, x, y)
 }
 
 // Scale stores x times a in dst. dst may be x.
-func Scale(dst []float32, x []float32, a float32) {
+func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
 	scaleGo(dst, x, a)
 }
 
 // GeluGrad stores grad times the slope of Gelu at x in dst. dst may be grad or x.
-func GeluGrad(dst []float32, grad []float32, x []float32) {
+func GeluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	geluGradGo(dst, grad, x)
 }
 
 // GeluTanhGrad stores grad times the slope of GeluTanh at x in dst. dst may be grad or x.
-func GeluTanhGrad(dst []float32, grad []float32, x []float32) {
+func GeluTanhGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	geluTanhGradGo(dst, grad, x)
 }
 
 // SiluGrad stores grad times the slope of Silu at x in dst. dst may be grad or x.
-func SiluGrad(dst []float32, grad []float32, x []float32) {
+func SiluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	siluGradGo(dst, grad, x)
 }
 
 // TanhGrad stores grad (1 - y²), the gradient of x for y = tanh x, in dst. dst may be grad or y.
-func TanhGrad(dst []float32, grad []float32, y []float32) {
+func TanhGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	tanhGradGo(dst, grad, y)
 }
 
 // SigmoidGrad stores grad y (1 - y), the gradient of x for its sigmoid y, in dst. dst may be grad or y.
-func SigmoidGrad(dst []float32, grad []float32, y []float32) {
+func SigmoidGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	sigmoidGradGo(dst, grad, y)
 }
 
 // ReluGrad stores grad where y > 0 or y is NaN, else 0, the gradient of x for y = relu x, in dst. dst may be grad or y.
-func ReluGrad(dst []float32, grad []float32, y []float32) {
+func ReluGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	reluGradGo(dst, grad, y)
@@ -247,7 +247,7 @@ func Most(x []float32, most *[16]float32) {
 }
 
 // Dot adds the products of x and y, in float64, to the lanes of sum.
-func Dot(x []float32, y []float32, sum *[16]float64) {
+func Dot(x, y []float32, sum *[16]float64) {
 	check(len(x), len(y))
 	dotGo(x, y, sum)
 }
@@ -259,57 +259,57 @@ func ExpSum(x []float32, most float32, sum *[16]float64) {
 }
 
 // ExpShift is ExpSum, and stores what it adds in dst. dst may be x.
-func ExpShift(dst []float32, x []float32, most float32, sum *[16]float64) {
+func ExpShift(dst, x []float32, most float32, sum *[16]float64) {
 	check(len(dst), len(x))
 	expShiftGo(dst, x, most, sum)
 }
 
 // Shift stores x - by, computed in float64, in dst. dst may be x.
-func Shift(dst []float32, x []float32, by float64) {
+func Shift(dst, x []float32, by float64) {
 	check(len(dst), len(x))
 	shiftGo(dst, x, by)
 }
 
 // SoftmaxGrad stores y (grad - dot) in dst. dst may be grad or y.
-func SoftmaxGrad(dst []float32, grad []float32, y []float32, dot float32) {
+func SoftmaxGrad(dst, grad, y []float32, dot float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	softmaxGradGo(dst, grad, y, dot)
 }
 
 // LogSoftmaxGrad stores grad - exp(y) sum in dst. dst may be grad or y.
-func LogSoftmaxGrad(dst []float32, grad []float32, y []float32, sum float32) {
+func LogSoftmaxGrad(dst, grad, y []float32, sum float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	logSoftmaxGradGo(dst, grad, y, sum)
 }
 
 // Moments adds d = x - pivot to the lanes of sum, and d² to those of squares.
-func Moments(x []float32, pivot float64, sum *[16]float64, squares *[16]float64) {
+func Moments(x []float32, pivot float64, sum, squares *[16]float64) {
 	momentsGo(x, pivot, sum, squares)
 }
 
 // MomentsGrad adds grad to the lanes of sum, and grad (x - pivot) to those of dot.
-func MomentsGrad(grad []float32, x []float32, pivot float64, sum *[16]float64, dot *[16]float64) {
+func MomentsGrad(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	check(len(grad), len(x))
 	momentsGradGo(grad, x, pivot, sum, dot)
 }
 
 // Normalize stores (x - high - low) scale in dst. dst may be x.
-func Normalize(dst []float32, x []float32, high float32, low float32, scale float32) {
+func Normalize(dst, x []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	normalizeGo(dst, x, high, low, scale)
 }
 
 // NormalizeWeight is Normalize times weight.
-func NormalizeWeight(dst []float32, x []float32, weight []float32, high float32, low float32, scale float32) {
+func NormalizeWeight(dst, x, weight []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(weight))
 	normalizeWeightGo(dst, x, weight, high, low, scale)
 }
 
 // NormalizeAffine is Normalize times weight plus bias, rounded once.
-func NormalizeAffine(dst []float32, x []float32, weight []float32, bias []float32, high float32, low float32, scale float32) {
+func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(weight))
 	check(len(dst), len(bias))
@@ -318,42 +318,42 @@ func NormalizeAffine(dst []float32, x []float32, weight []float32, bias []float3
 
 // NormalizeGrad stores scale (grad - mean - h dot) in dst, for the h that Normalize stores. dst may
 // be grad or x.
-func NormalizeGrad(dst []float32, grad []float32, x []float32, high float32, low float32, scale float32, mean float32, dot float32) {
+func NormalizeGrad(dst, grad, x []float32, high, low, scale, mean, dot float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	normalizeGradGo(dst, grad, x, high, low, scale, mean, dot)
 }
 
 // Combine stores a x + b y in dst. dst may be x or y.
-func Combine(dst []float32, x []float32, y []float32, a float32, b float32) {
+func Combine(dst, x, y []float32, a, b float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	combineGo(dst, x, y, a, b)
 }
 
 // Lerp stores x + w (y - x) in dst. dst may be x or y.
-func Lerp(dst []float32, x []float32, y []float32, w float32) {
+func Lerp(dst, x, y []float32, w float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	lerpGo(dst, x, y, w)
 }
 
 // LerpBack stores y - rest (y - x) in dst. dst may be x or y.
-func LerpBack(dst []float32, x []float32, y []float32, rest float32) {
+func LerpBack(dst, x, y []float32, rest float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	lerpBackGo(dst, x, y, rest)
 }
 
 // AddSquare stores keep x + share y y in dst. dst may be x or y.
-func AddSquare(dst []float32, x []float32, y []float32, keep float32, share float32) {
+func AddSquare(dst, x, y []float32, keep, share float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	addSquareGo(dst, x, y, keep, share)
 }
 
 // Adam stores x - rate m / (√v/root + eps) in dst. dst may be any of them.
-func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, root float32, eps float32) {
+func Adam(dst, x, m, v []float32, rate, root, eps float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(m))
 	check(len(dst), len(v))
@@ -362,7 +362,7 @@ func Adam(dst []float32, x []float32, m []float32, v []float32, rate float32, ro
 
 // AdamStep is Lerp of m and grad into m by w, AddSquare of v and grad into v, and Adam of x
 // times decay into x.
-func AdamStep(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+func AdamStep(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps float32) {
 	check(len(x), len(m))
 	check(len(x), len(v))
 	check(len(x), len(grad))
@@ -394,7 +394,7 @@ func NarrowBF16(dst []dtype.BF16, x []float32) {
 }
 
 // Drop stores x times scale in dst where keep is not 0, and 0 elsewhere. dst may be x.
-func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
+func Drop(dst, x []float32, keep []uint8, scale float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(keep))
 	dropGo(dst, x, keep, scale)
@@ -402,7 +402,7 @@ func Drop(dst []float32, x []float32, keep []uint8, scale float32) {
 
 // Philox stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the
 // key (k0, k1). What x1 to x3 held is lost.
-func Philox(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	check(len(x0), len(x1))
 	check(len(x0), len(x2))
 	check(len(x0), len(x3))

@@ -13,7 +13,7 @@ import (
 // added is rounded first, unless fma says otherwise.
 
 // expGo is Exp.
-func expGo(dst []float32, x []float32) {
+func expGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -49,7 +49,7 @@ func expGo(dst []float32, x []float32) {
 }
 
 // logGo is Log.
-func logGo(dst []float32, x []float32) {
+func logGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -93,7 +93,7 @@ func logGo(dst []float32, x []float32) {
 }
 
 // tanhGo is Tanh.
-func tanhGo(dst []float32, x []float32) {
+func tanhGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -137,7 +137,7 @@ func tanhGo(dst []float32, x []float32) {
 }
 
 // erfGo is Erf.
-func erfGo(dst []float32, x []float32) {
+func erfGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -188,7 +188,7 @@ func erfGo(dst []float32, x []float32) {
 }
 
 // sigmoidGo is Sigmoid.
-func sigmoidGo(dst []float32, x []float32) {
+func sigmoidGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -229,7 +229,7 @@ func sigmoidGo(dst []float32, x []float32) {
 }
 
 // siluGo is Silu.
-func siluGo(dst []float32, x []float32) {
+func siluGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -270,7 +270,7 @@ func siluGo(dst []float32, x []float32) {
 }
 
 // geluGo is Gelu.
-func geluGo(dst []float32, x []float32) {
+func geluGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -317,7 +317,7 @@ func geluGo(dst []float32, x []float32) {
 }
 
 // geluTanhGo is GeluTanh.
-func geluTanhGo(dst []float32, x []float32) {
+func geluTanhGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -354,7 +354,7 @@ func geluTanhGo(dst []float32, x []float32) {
 }
 
 // sqrtGo is Sqrt.
-func sqrtGo(dst []float32, x []float32) {
+func sqrtGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -364,7 +364,7 @@ func sqrtGo(dst []float32, x []float32) {
 }
 
 // rsqrtGo is Rsqrt.
-func rsqrtGo(dst []float32, x []float32) {
+func rsqrtGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -375,7 +375,7 @@ func rsqrtGo(dst []float32, x []float32) {
 }
 
 // reciprocalGo is Reciprocal.
-func reciprocalGo(dst []float32, x []float32) {
+func reciprocalGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -385,7 +385,7 @@ func reciprocalGo(dst []float32, x []float32) {
 }
 
 // negGo is Neg.
-func negGo(dst []float32, x []float32) {
+func negGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -395,7 +395,7 @@ func negGo(dst []float32, x []float32) {
 }
 
 // absGo is Abs.
-func absGo(dst []float32, x []float32) {
+func absGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -405,7 +405,7 @@ func absGo(dst []float32, x []float32) {
 }
 
 // squareGo is Square.
-func squareGo(dst []float32, x []float32) {
+func squareGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -415,7 +415,7 @@ func squareGo(dst []float32, x []float32) {
 }
 
 // reluGo is Relu.
-func reluGo(dst []float32, x []float32) {
+func reluGo(dst, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -426,7 +426,7 @@ func reluGo(dst []float32, x []float32) {
 }
 
 // addGo is Add.
-func addGo(dst []float32, x []float32, y []float32) {
+func addGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -438,7 +438,7 @@ func addGo(dst []float32, x []float32, y []float32) {
 }
 
 // subGo is Sub.
-func subGo(dst []float32, x []float32, y []float32) {
+func subGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -450,7 +450,7 @@ func subGo(dst []float32, x []float32, y []float32) {
 }
 
 // mulGo is Mul.
-func mulGo(dst []float32, x []float32, y []float32) {
+func mulGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -462,7 +462,7 @@ func mulGo(dst []float32, x []float32, y []float32) {
 }
 
 // divGo is Div.
-func divGo(dst []float32, x []float32, y []float32) {
+func divGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -474,7 +474,7 @@ func divGo(dst []float32, x []float32, y []float32) {
 }
 
 // maximumGo is Maximum.
-func maximumGo(dst []float32, x []float32, y []float32) {
+func maximumGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -491,7 +491,7 @@ func maximumGo(dst []float32, x []float32, y []float32) {
 }
 
 // minimumGo is Minimum.
-func minimumGo(dst []float32, x []float32, y []float32) {
+func minimumGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -508,7 +508,7 @@ func minimumGo(dst []float32, x []float32, y []float32) {
 }
 
 // squaredDiffGo is SquaredDiff.
-func squaredDiffGo(dst []float32, x []float32, y []float32) {
+func squaredDiffGo(dst, x, y []float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -521,7 +521,7 @@ func squaredDiffGo(dst []float32, x []float32, y []float32) {
 }
 
 // add64Go is Add64.
-func add64Go(dst []float64, x []float64, y []float64) {
+func add64Go(dst, x, y []float64) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -533,7 +533,7 @@ func add64Go(dst []float64, x []float64, y []float64) {
 }
 
 // sub64Go is Sub64.
-func sub64Go(dst []float64, x []float64, y []float64) {
+func sub64Go(dst, x, y []float64) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -545,7 +545,7 @@ func sub64Go(dst []float64, x []float64, y []float64) {
 }
 
 // mul64Go is Mul64.
-func mul64Go(dst []float64, x []float64, y []float64) {
+func mul64Go(dst, x, y []float64) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -557,7 +557,7 @@ func mul64Go(dst []float64, x []float64, y []float64) {
 }
 
 // div64Go is Div64.
-func div64Go(dst []float64, x []float64, y []float64) {
+func div64Go(dst, x, y []float64) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -569,7 +569,7 @@ func div64Go(dst []float64, x []float64, y []float64) {
 }
 
 // scaleGo is Scale.
-func scaleGo(dst []float32, x []float32, a float32) {
+func scaleGo(dst, x []float32, a float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -579,7 +579,7 @@ func scaleGo(dst []float32, x []float32, a float32) {
 }
 
 // geluGradGo is GeluGrad.
-func geluGradGo(dst []float32, grad []float32, x []float32) {
+func geluGradGo(dst, grad, x []float32) {
 	grad = grad[:len(dst)]
 	x = x[:len(dst)]
 	for i := range dst {
@@ -632,7 +632,7 @@ func geluGradGo(dst []float32, grad []float32, x []float32) {
 }
 
 // geluTanhGradGo is GeluTanhGrad.
-func geluTanhGradGo(dst []float32, grad []float32, x []float32) {
+func geluTanhGradGo(dst, grad, x []float32) {
 	grad = grad[:len(dst)]
 	x = x[:len(dst)]
 	for i := range dst {
@@ -679,7 +679,7 @@ func geluTanhGradGo(dst []float32, grad []float32, x []float32) {
 }
 
 // siluGradGo is SiluGrad.
-func siluGradGo(dst []float32, grad []float32, x []float32) {
+func siluGradGo(dst, grad, x []float32) {
 	grad = grad[:len(dst)]
 	x = x[:len(dst)]
 	for i := range dst {
@@ -728,7 +728,7 @@ func siluGradGo(dst []float32, grad []float32, x []float32) {
 }
 
 // tanhGradGo is TanhGrad.
-func tanhGradGo(dst []float32, grad []float32, y []float32) {
+func tanhGradGo(dst, grad, y []float32) {
 	grad = grad[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -741,7 +741,7 @@ func tanhGradGo(dst []float32, grad []float32, y []float32) {
 }
 
 // sigmoidGradGo is SigmoidGrad.
-func sigmoidGradGo(dst []float32, grad []float32, y []float32) {
+func sigmoidGradGo(dst, grad, y []float32) {
 	grad = grad[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -754,7 +754,7 @@ func sigmoidGradGo(dst []float32, grad []float32, y []float32) {
 }
 
 // reluGradGo is ReluGrad.
-func reluGradGo(dst []float32, grad []float32, y []float32) {
+func reluGradGo(dst, grad, y []float32) {
 	grad = grad[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -824,7 +824,7 @@ func mostGo(x []float32, most *[16]float32) {
 }
 
 // dotGo is Dot.
-func dotGo(x []float32, y []float32, sum *[16]float64) {
+func dotGo(x, y []float32, sum *[16]float64) {
 	y = y[:len(x)]
 	for i := range x {
 		t0 := x[i]
@@ -866,7 +866,7 @@ func expSumGo(x []float32, most float32, sum *[16]float64) {
 }
 
 // expShiftGo is ExpShift.
-func expShiftGo(dst []float32, x []float32, most float32, sum *[16]float64) {
+func expShiftGo(dst, x []float32, most float32, sum *[16]float64) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -897,7 +897,7 @@ func expShiftGo(dst []float32, x []float32, most float32, sum *[16]float64) {
 }
 
 // shiftGo is Shift.
-func shiftGo(dst []float32, x []float32, by float64) {
+func shiftGo(dst, x []float32, by float64) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -909,7 +909,7 @@ func shiftGo(dst []float32, x []float32, by float64) {
 }
 
 // softmaxGradGo is SoftmaxGrad.
-func softmaxGradGo(dst []float32, grad []float32, y []float32, dot float32) {
+func softmaxGradGo(dst, grad, y []float32, dot float32) {
 	grad = grad[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -922,7 +922,7 @@ func softmaxGradGo(dst []float32, grad []float32, y []float32, dot float32) {
 }
 
 // logSoftmaxGradGo is LogSoftmaxGrad.
-func logSoftmaxGradGo(dst []float32, grad []float32, y []float32, sum float32) {
+func logSoftmaxGradGo(dst, grad, y []float32, sum float32) {
 	grad = grad[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -961,7 +961,7 @@ func logSoftmaxGradGo(dst []float32, grad []float32, y []float32, sum float32) {
 }
 
 // momentsGo is Moments.
-func momentsGo(x []float32, pivot float64, sum *[16]float64, squares *[16]float64) {
+func momentsGo(x []float32, pivot float64, sum, squares *[16]float64) {
 	for i := range x {
 		t0 := x[i]
 		t1 := float64(t0)
@@ -974,7 +974,7 @@ func momentsGo(x []float32, pivot float64, sum *[16]float64, squares *[16]float6
 }
 
 // momentsGradGo is MomentsGrad.
-func momentsGradGo(grad []float32, x []float32, pivot float64, sum *[16]float64, dot *[16]float64) {
+func momentsGradGo(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	x = x[:len(grad)]
 	for i := range grad {
 		t0 := grad[i]
@@ -990,7 +990,7 @@ func momentsGradGo(grad []float32, x []float32, pivot float64, sum *[16]float64,
 }
 
 // normalizeGo is Normalize.
-func normalizeGo(dst []float32, x []float32, high float32, low float32, scale float32) {
+func normalizeGo(dst, x []float32, high, low, scale float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		t0 := x[i]
@@ -1002,7 +1002,7 @@ func normalizeGo(dst []float32, x []float32, high float32, low float32, scale fl
 }
 
 // normalizeWeightGo is NormalizeWeight.
-func normalizeWeightGo(dst []float32, x []float32, weight []float32, high float32, low float32, scale float32) {
+func normalizeWeightGo(dst, x, weight []float32, high, low, scale float32) {
 	x = x[:len(dst)]
 	weight = weight[:len(dst)]
 	for i := range dst {
@@ -1017,7 +1017,7 @@ func normalizeWeightGo(dst []float32, x []float32, weight []float32, high float3
 }
 
 // normalizeAffineGo is NormalizeAffine.
-func normalizeAffineGo(dst []float32, x []float32, weight []float32, bias []float32, high float32, low float32, scale float32) {
+func normalizeAffineGo(dst, x, weight, bias []float32, high, low, scale float32) {
 	x = x[:len(dst)]
 	weight = weight[:len(dst)]
 	bias = bias[:len(dst)]
@@ -1034,7 +1034,7 @@ func normalizeAffineGo(dst []float32, x []float32, weight []float32, bias []floa
 }
 
 // normalizeGradGo is NormalizeGrad.
-func normalizeGradGo(dst []float32, grad []float32, x []float32, high float32, low float32, scale float32, mean float32, dot float32) {
+func normalizeGradGo(dst, grad, x []float32, high, low, scale, mean, dot float32) {
 	grad = grad[:len(dst)]
 	x = x[:len(dst)]
 	for i := range dst {
@@ -1051,7 +1051,7 @@ func normalizeGradGo(dst []float32, grad []float32, x []float32, high float32, l
 }
 
 // combineGo is Combine.
-func combineGo(dst []float32, x []float32, y []float32, a float32, b float32) {
+func combineGo(dst, x, y []float32, a, b float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -1065,7 +1065,7 @@ func combineGo(dst []float32, x []float32, y []float32, a float32, b float32) {
 }
 
 // lerpGo is Lerp.
-func lerpGo(dst []float32, x []float32, y []float32, w float32) {
+func lerpGo(dst, x, y []float32, w float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -1079,7 +1079,7 @@ func lerpGo(dst []float32, x []float32, y []float32, w float32) {
 }
 
 // lerpBackGo is LerpBack.
-func lerpBackGo(dst []float32, x []float32, y []float32, rest float32) {
+func lerpBackGo(dst, x, y []float32, rest float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -1093,7 +1093,7 @@ func lerpBackGo(dst []float32, x []float32, y []float32, rest float32) {
 }
 
 // addSquareGo is AddSquare.
-func addSquareGo(dst []float32, x []float32, y []float32, keep float32, share float32) {
+func addSquareGo(dst, x, y []float32, keep, share float32) {
 	x = x[:len(dst)]
 	y = y[:len(dst)]
 	for i := range dst {
@@ -1108,7 +1108,7 @@ func addSquareGo(dst []float32, x []float32, y []float32, keep float32, share fl
 }
 
 // adamGo is Adam.
-func adamGo(dst []float32, x []float32, m []float32, v []float32, rate float32, root float32, eps float32) {
+func adamGo(dst, x, m, v []float32, rate, root, eps float32) {
 	x = x[:len(dst)]
 	m = m[:len(dst)]
 	v = v[:len(dst)]
@@ -1127,7 +1127,7 @@ func adamGo(dst []float32, x []float32, m []float32, v []float32, rate float32, 
 }
 
 // adamStepGo is AdamStep.
-func adamStepGo(x []float32, m []float32, v []float32, grad []float32, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32) {
+func adamStepGo(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps float32) {
 	m = m[:len(x)]
 	v = v[:len(x)]
 	grad = grad[:len(x)]
@@ -1201,7 +1201,7 @@ func narrowBF16Go(dst []dtype.BF16, x []float32) {
 }
 
 // dropGo is Drop.
-func dropGo(dst []float32, x []float32, keep []uint8, scale float32) {
+func dropGo(dst, x []float32, keep []uint8, scale float32) {
 	x = x[:len(dst)]
 	keep = keep[:len(dst)]
 	for i := range dst {
@@ -1215,7 +1215,7 @@ func dropGo(dst []float32, x []float32, keep []uint8, scale float32) {
 }
 
 // philoxGo is Philox.
-func philoxGo(x0 []uint32, x1 []uint32, x2 []uint32, x3 []uint32, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32) {
+func philoxGo(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	x1 = x1[:len(x0)]
 	x2 = x2[:len(x0)]
 	x3 = x3[:len(x0)]

@@ -14,7 +14,7 @@ var accuracy = []struct {
 	ulp  float64
 	abs  float64
 }{
-	{"Exp", Exp, math.Exp, 1, 0},
+	{"Exp", Exp, math.Exp, 1.1, 0},
 	{"Log", Log, math.Log, 1, 0},
 	{"Tanh", Tanh, math.Tanh, 2, 0},
 	{"Erf", Erf, math.Erf, 2, 0},
@@ -76,7 +76,7 @@ func gradient(f func(dst, g, x []float32)) func(dst, x []float32) {
 // Over the whole range of float32, sampled, and at special values.
 func TestAccuracy(t *testing.T) {
 	x := append([]float32(nil), numbers...)
-	for b := uint64(0); b < 1<<32; b += 4093 {
+	for b := uint64(0); b < 1<<32; b += 2039 {
 		x = append(x, math.Float32frombits(uint32(b)))
 	}
 	for i := range 300000 { // densely where functions bend

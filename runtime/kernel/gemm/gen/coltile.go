@@ -12,14 +12,8 @@ import (
 func (g *generator) colTile(e elem, r int) {
 	g.begin(fmt.Sprintf("%sColTile%d", e.name, r), fmt.Sprintf(tileSignature, e.typ),
 		fmt.Sprintf("is the tileFunc of %d rows and 1 vector of a b that lies by columns.", r))
-	load := func(name string) reg.GPVirtual { return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual) }
-	bytes := func(name string) reg.GPVirtual {
-		x := load(name)
-		g.SHLQ(shiftOf(e), x)
-		return x
-	}
-	a, b := g.rowsAt(load("a"), bytes("rowA"), r), g.rowsAt(load("b"), bytes("rowB"), g.lanes(e))
-	colA, k := bytes("colA"), load("k")
+	a, b := g.rowsAt(g.load("a"), g.loadBytes(e, "rowA"), r), g.rowsAt(g.load("b"), g.loadBytes(e, "rowB"), g.lanes(e))
+	colA, k := g.loadBytes(e, "colA"), g.load("k")
 	sum, x := g.vectors(r), g.vectors(g.lanes(e))
 	for _, v := range sum {
 		g.zero(v)
@@ -47,8 +41,8 @@ func (g *generator) colTile(e elem, r int) {
 	b.step(g, operand.I32(g.bytes))
 	g.JMP(operand.LabelRef("square"))
 	g.Label("done")
-	m := g.maskOf(e, load("lanes"))
-	g.storeSums(e, &m, "", sum, load("c"), bytes("ldc"), r, 1)
+	m := g.maskOf(e, g.load("lanes"))
+	g.storeSums(e, &m, "", sum, g.load("c"), g.loadBytes(e, "ldc"), r, 1)
 	g.end()
 }
 

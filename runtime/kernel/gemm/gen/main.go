@@ -7,13 +7,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// A isa is a set of instructions that kernels are written in.
+// An isa is a set of instructions that kernels are written in.
 type isa struct {
 	name  string
 	doc   string
@@ -105,15 +107,35 @@ type generator struct {
 	maskTable operand.Mem // see masks
 }
 
+// load loads a parameter into a register.
+func (g *generator) load(name string) reg.GPVirtual {
+	return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual)
+}
+
+// loadBytes loads a parameter that counts elements, in bytes.
+func (g *generator) loadBytes(e elem, name string) reg.GPVirtual {
+	x := g.load(name)
+	g.SHLQ(shiftOf(e), x)
+	return x
+}
+
+// shiftOf is the logarithm of the size of e.
+func shiftOf(e elem) operand.U8 {
+	if e.bytes == 8 {
+		return 3
+	}
+	return 2
+}
+
 // lanes returns how many elements a vector has.
 func (g *generator) lanes(e elem) int { return g.bytes / e.bytes }
 
-// begin starts the function called name.
-func (g *generator) begin(name, signature string, doc ...string) {
+// begin starts the function called name; doc says what it does.
+func (g *generator) begin(name, signature, doc string) {
 	g.Function(g.isa.name + name)
-	g.Attributes(noSplit)
+	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(signature)
-	g.Doc(append([]string{g.isa.name + name + " " + doc[0]}, doc[1:]...)...)
+	g.Doc(g.isa.name + name + " " + doc)
 }
 
 // end ends a function.

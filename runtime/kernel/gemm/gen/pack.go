@@ -7,29 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// shiftOf is the logarithm of the size of e.
-func shiftOf(e elem) operand.U8 {
-	if e.bytes == 8 {
-		return 3
-	}
-	return 2
-}
-
-// params loads a packing function's parameters; strides become bytes.
-func (g *generator) params(e elem) (dst, width, src, stride, n, rows reg.GPVirtual) {
-	load := func(name string) reg.GPVirtual { return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual) }
-	dst, width, src, stride, n, rows = load("dst"), load("width"), load("src"), load("stride"), load("n"), load("rows")
-	g.SHLQ(shiftOf(e), width)
-	g.SHLQ(shiftOf(e), stride)
-	return
-}
-
 const packSignature = "func(dst *%s, width int, src *%[1]s, stride, n, rows int)"
 
 // copyRows writes the function that copies rows.
 func (g *generator) copyRows(e elem) {
 	g.begin(e.name+"Copy", fmt.Sprintf(packSignature, e.typ), "is the copyRows of kernels.")
-	dst, width, src, stride, n, rows := g.params(e)
+	dst, src, n, rows := g.load("dst"), g.load("src"), g.load("n"), g.load("rows")
+	width, stride := g.loadBytes(e, "width"), g.loadBytes(e, "stride")
 	last, whole := g.GP64(), g.GP64() // lanes of the last vector, bytes before it
 	g.MOVQ(n, whole)
 	g.DECQ(whole)
@@ -50,7 +34,7 @@ func (g *generator) copyRows(e elem) {
 	g.Label("enough")
 	g.CMPQ(i, whole)
 	g.JLT(operand.LabelRef("vector"))
-	g.load(e, m, part(src), x)
+	g.loadMasked(e, m, part(src), x)
 	g.VMOVUPS(x, part(dst))
 	g.ADDQ(stride, src)
 	g.ADDQ(width, dst)
@@ -66,7 +50,8 @@ const prefetchBytes = 256
 // columns as a vector has lanes, from left to right.
 func (g *generator) transpose(e elem) {
 	g.begin(e.name+"Transpose", fmt.Sprintf(packSignature, e.typ), "is the transpose of kernels.")
-	dst, width, src, stride, n, rows := g.params(e)
+	dst, src, n, rows := g.load("dst"), g.load("src"), g.load("n"), g.load("rows")
+	width, stride := g.loadBytes(e, "width"), g.loadBytes(e, "stride")
 	lanes := g.lanes(e)
 	in := g.rowsAt(src, stride, lanes)
 	x := g.vectors(lanes)
@@ -100,7 +85,7 @@ func (g *generator) loadSquare(e elem, in rows, n operand.Op, left reg.GPVirtual
 			g.CMPQ(n, operand.U8(i))
 			g.JEQ(operand.LabelRef("loaded"))
 		}
-		g.load(e, m, in.at(i), v)
+		g.loadMasked(e, m, in.at(i), v)
 		ahead := in.at(i)
 		ahead.Disp += prefetchBytes
 		g.PREFETCHT0(ahead)
@@ -166,7 +151,7 @@ func (g *generator) pairs(x []reg.VecVirtual, step int, f func(a, b, lo, hi reg.
 func (g *generator) widen(from string) {
 	g.begin("Widen"+from, "func(dst *float32, src *uint16, n int)",
 		fmt.Sprintf("widens n numbers; n is a positive multiple of %d.", g.bytes/4))
-	dst, src, n := g.Load(g.Param("dst"), g.GP64()), g.Load(g.Param("src"), g.GP64()), g.Load(g.Param("n"), g.GP64())
+	dst, src, n := g.load("dst"), g.load("src"), g.load("n")
 	x := g.vector()
 	g.Label("next")
 	if from == "F16" {

@@ -14,20 +14,10 @@ const tileSignature = "func(c *%s, ldc int, a *%[1]s, rowA, colA int, b *%[1]s, 
 func (g *generator) tile(e elem, r, v int) {
 	g.begin(fmt.Sprintf("%sTile%dx%d", e.name, r, v), fmt.Sprintf(tileSignature, e.typ),
 		fmt.Sprintf("is the tileFunc of %d rows and %d vectors.", r, v))
-	shift := operand.U8(2)
-	if e.bytes == 8 {
-		shift = 3
-	}
-	load := func(name string) reg.GPVirtual { return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual) }
-	bytes := func(name string) reg.GPVirtual {
-		x := load(name)
-		g.SHLQ(shift, x)
-		return x
-	}
-	g.prefetchSums(load("c"), bytes("ldc"), r, v)
-	a, b, k := g.rowsAt(load("a"), bytes("rowA"), r), load("b"), load("k")
-	colA, rowB := bytes("colA"), bytes("rowB")
-	ahead, step := load("ahead"), load("step")
+	g.prefetchSums(g.load("c"), g.loadBytes(e, "ldc"), r, v)
+	a, b, k := g.rowsAt(g.load("a"), g.loadBytes(e, "rowA"), r), g.load("b"), g.load("k")
+	colA, rowB := g.loadBytes(e, "colA"), g.loadBytes(e, "rowB")
+	ahead, step := g.load("ahead"), g.load("step")
 	sum := g.vectors(r * v)
 	for _, s := range sum {
 		g.zero(s)
@@ -42,19 +32,19 @@ func (g *generator) tile(e elem, r, v int) {
 		g.DECQ(k)
 		g.JNZ(operand.LabelRef(label))
 	}
-	lanes := load("lanes")
+	lanes := g.load("lanes")
 	if !g.wide() {
 		// Loads by a mask of AVX2 are slow: a loop without them.
 		g.CMPQ(lanes, operand.U8(g.lanes(e)))
 		g.JNE(operand.LabelRef("part"))
 		inner("whole", nil)
-		g.storeSums(e, nil, "Whole", sum, load("c"), bytes("ldc"), r, v)
+		g.storeSums(e, nil, "Whole", sum, g.load("c"), g.loadBytes(e, "ldc"), r, v)
 		g.end()
 		g.Label("part")
 	}
 	m := g.maskOf(e, lanes)
 	inner("inner", &m)
-	g.storeSums(e, &m, "", sum, load("c"), bytes("ldc"), r, v)
+	g.storeSums(e, &m, "", sum, g.load("c"), g.loadBytes(e, "ldc"), r, v)
 	g.end()
 }
 
@@ -119,7 +109,7 @@ func (g *generator) products(e elem, m *mask, sum []reg.VecVirtual, a rows, b re
 // loadLast loads a vector, by the mask if it is the last one and there is one.
 func (g *generator) loadLast(e elem, m *mask, last bool, p operand.Mem, x reg.VecVirtual) {
 	if last && m != nil {
-		g.load(e, *m, p, x)
+		g.loadMasked(e, *m, p, x)
 	} else {
 		g.VMOVUPS(p, x)
 	}
@@ -146,7 +136,7 @@ func (g *generator) storeSums(e elem, m *mask, suffix string, sum []reg.VecVirtu
 	for i := range r {
 		for j := range v {
 			if to := at(c, j*g.bytes); j == v-1 && m != nil {
-				g.store(e, *m, sum[i*v+j], to)
+				g.storeMasked(e, *m, sum[i*v+j], to)
 			} else {
 				g.VMOVUPS(sum[i*v+j], to)
 			}

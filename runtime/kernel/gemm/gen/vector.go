@@ -6,8 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-const noSplit = attr.NOSPLIT
-
 // wide reports whether the vectors are those of AVX-512.
 func (g *generator) wide() bool { return g.bytes == 64 }
 
@@ -64,8 +62,8 @@ func (g *generator) maskOf(e elem, n reg.GPVirtual) mask {
 	return mask{y: y}
 }
 
-// load loads the lanes of m from p, and zeros for the others.
-func (g *generator) load(e elem, m mask, p operand.Mem, v reg.VecVirtual) {
+// loadMasked loads the lanes of m from p, and zeros for the others.
+func (g *generator) loadMasked(e elem, m mask, p operand.Mem, v reg.VecVirtual) {
 	switch {
 	case g.wide() && e.bytes == 4:
 		g.VMOVUPS_Z(p, m.k, v)
@@ -78,8 +76,8 @@ func (g *generator) load(e elem, m mask, p operand.Mem, v reg.VecVirtual) {
 	}
 }
 
-// store stores the lanes of m at p.
-func (g *generator) store(e elem, m mask, v reg.VecVirtual, p operand.Mem) {
+// storeMasked stores the lanes of m at p.
+func (g *generator) storeMasked(e elem, m mask, v reg.VecVirtual, p operand.Mem) {
 	switch {
 	case g.wide() && e.bytes == 4:
 		g.VMOVUPS(v, m.k, p)

@@ -220,9 +220,7 @@ func (s *assembler) hoist() {
 		free -= len(a)
 	}
 	for _, c := range s.k.consts[:max(0, min(free, len(s.k.consts)))] {
-		v := ZMM()
-		VMOVUPS(s.memOf(c), v)
-		s.hoisted[c] = v
+		s.hoisted[c] = s.broadcast(c).(reg.VecVirtual)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // portableHeader begins the file of portable kernels.
@@ -68,17 +67,27 @@ func writeLoop(b *bytes.Buffer, k *kernel) {
 
 // params returns the parameters of k's Go functions.
 func (k *kernel) params() string {
-	var p []string
+	var names, types []string
 	for _, a := range k.arrays {
-		p = append(p, a.name+" []"+a.elem.goType())
+		names, types = append(names, a.name), append(types, "[]"+a.elem.goType())
 	}
 	for _, s := range k.scalars {
-		p = append(p, s.name+" "+goKind(s.kind))
+		names, types = append(names, s.name), append(types, goKind(s.kind))
 	}
 	for _, s := range k.accs {
-		p = append(p, s.name+" *["+strconv.Itoa(group)+"]"+goKind(s.kind))
+		names, types = append(names, s.name), append(types, "*["+strconv.Itoa(group)+"]"+goKind(s.kind))
 	}
-	return strings.Join(p, ", ")
+	p := ""
+	for i, name := range names {
+		p += name
+		if i+1 < len(names) && types[i] != types[i+1] || i+1 == len(names) {
+			p += " " + types[i]
+		}
+		if i+1 < len(names) {
+			p += ", "
+		}
+	}
+	return p
 }
 
 // goKind returns the Go type of a value.

@@ -21,7 +21,7 @@ func oneToOne(name, doc string, f func(k *kernel, x *expr) *expr) *kernel {
 // unary returns the kernels of functions of one number.
 func unary() []*kernel {
 	return []*kernel{
-		oneToOne("Exp", "e to the power x, within 1 ulp,", (*kernel).exp),
+		oneToOne("Exp", "e to the power x, within 1.1 ulp,", (*kernel).exp),
 		oneToOne("Log", "the natural logarithm of x, within 1 ulp,", (*kernel).log),
 		oneToOne("Tanh", "the hyperbolic tangent of x, within 2 ulp,", (*kernel).tanh),
 		oneToOne("Erf", "the error function of x, within 2 ulp,", (*kernel).erf),

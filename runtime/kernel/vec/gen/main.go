@@ -1,6 +1,6 @@
-// Command gen writes the kernels of package vec. Each is a loop over elements
-// whose steps package main records once, as expressions, and writes three
-// times: in AVX-512, in AVX2 and in Go. So the three compute alike.
+// Command gen writes the kernels of package vec. Each is a loop over elements,
+// whose steps are recorded once, as expressions, and written three times: in
+// AVX-512, in AVX2 and in Go. So the three compute alike.
 //
 // Functions of one number are in functions.go, kernels in kernels.go. To add a
 // kernel, add an entry there and run go generate in the folder of package vec.

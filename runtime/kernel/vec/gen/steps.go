@@ -14,13 +14,16 @@ func regsOf(kd kind) int {
 	return 1
 }
 
-// operand returns register i of e's value, or where it is in memory.
+// operand returns register i of e's value, or in AVX2 where it is in memory.
 func (s *assembler) operand(e *expr, i int) Op {
 	e = e.root()
 	switch e.op {
 	case opConst:
 		if v, ok := s.hoisted[e]; ok {
 			return v
+		}
+		if s.wide {
+			return s.broadcast(e)
 		}
 		return s.memOf(e)
 	case opScalar:
@@ -29,6 +32,26 @@ func (s *assembler) operand(e *expr, i int) Op {
 		return s.accs[e.slot][s.part*regsOf(e.kind)+i]
 	}
 	return s.vals[e][i]
+}
+
+// broadcast emits the load of constant c. AVX-512 takes one number from memory
+// and not a whole register: constants are no more than 32 bytes aligned, and a
+// load across lines of the cache takes twice as long.
+func (s *assembler) broadcast(c *expr) Op {
+	v := s.vec()
+	if c.kind == f64 {
+		VBROADCASTSD(s.memOf(c), v)
+	} else {
+		VBROADCASTSS(s.memOf(c), v)
+	}
+	return v
+}
+
+// loaded reports whether e is a constant that is in no register until a step
+// takes it.
+func (s *assembler) loaded(e *expr) bool {
+	e = e.root()
+	return e.op == opConst && s.hoisted[e] == nil
 }
 
 // register returns register i of e's value, which is loaded if it is in
@@ -54,7 +77,9 @@ func (s *assembler) dies(e *expr) bool {
 func (s *assembler) emit(e *expr) {
 	switch e.op {
 	case opLoad:
-		s.vals[e] = s.load(e)
+		if !s.widensOnly(e) {
+			s.vals[e] = s.load(e)
+		}
 	case opStore:
 		s.store(e)
 	case opAcc, opBits, opFrom:
@@ -152,12 +177,11 @@ var fusedForms = map[op][2][3]func(ops ...Op){
 // fused emits a*b + c or c - a*b, in place of an operand where one dies.
 func (s *assembler) fused(e *expr, i int) Op {
 	a, b, c := e.args[0], e.args[1], e.args[2]
-	if _, inMemory := s.operand(a, i).(Mem); inMemory || s.dies(b) && !s.dies(a) {
+	if s.loaded(a) || s.dies(b) && !s.dies(a) {
 		a, b = b, a
 	}
 	form := fusedForms[e.op][e.kind]
-	_, cInMemory := s.operand(c, i).(Mem)
-	_, bInMemory := s.operand(b, i).(Mem)
+	bInMemory, cInMemory := s.loaded(b) && !s.wide, s.loaded(c) && !s.wide
 	switch {
 	case s.dies(c):
 		d := s.operand(c, i)
@@ -172,8 +196,11 @@ func (s *assembler) fused(e *expr, i int) Op {
 		form[2](s.operand(b, i), s.operand(c, i), d)
 		return d
 	}
-	d := s.vec()
-	VMOVUPS(s.operand(c, i), d)
+	d := s.register(c, i)
+	if !s.loaded(c) {
+		d = s.vec()
+		VMOVUPS(s.operand(c, i), d)
+	}
 	form[0](s.operand(b, i), s.register(a, i), d)
 	return d
 }
@@ -238,8 +265,21 @@ func (s *assembler) setAcc(e *expr) {
 	}
 }
 
+// widensOnly reports whether e is a load of float32 that the next step widens
+// and no other takes: the conversion then reads memory.
+func (s *assembler) widensOnly(e *expr) bool {
+	next := s.k.steps[e.id+1]
+	return !s.tail && next.op == opWiden && next.args[0] == e && e.uses == 1
+}
+
 // widen emits the conversion of float32 to float64.
 func (s *assembler) widen(e *expr) []Op {
+	if x := e.args[0]; x.op == opLoad && s.widensOnly(x) {
+		lo, hi := s.vec(), s.vec()
+		VCVTPS2PD(s.place(x.slot, 0), lo)
+		VCVTPS2PD(s.place(x.slot, 2*s.lanes()), hi)
+		return []Op{lo, hi}
+	}
 	x := s.register(e.args[0], 0).(reg.VecVirtual)
 	lo, hi := s.vec(), s.vec()
 	if s.wide {
