@@ -165,11 +165,15 @@ func (c *messageCall) runs() [][]byte {
 }
 
 // linger waits for a moment for the contracts, and reports whether all are
-// there. It does so only where memory is shared.
+// there.
 func (c *messageCall) linger() bool {
-	if !c.line.local || c.failed {
+	st := c.line.station
+	switch {
+	case c.failed:
 		return false
+	case c.line.local:
+		return st.shared.linger(c)
 	}
-	c.again = c.line.station.shared.linger(c)
-	return c.again
+	want := int32(len(c.line.others))
+	return st.linger(c.line.others, func() bool { return c.call.count.Load() == want })
 }

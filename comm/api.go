@@ -125,6 +125,16 @@ type Message struct {
 	Meta []byte
 	Data []byte
 	Keep any
+
+	pool   *bufferPool // that memory goes back to
+	memory []byte      // that holds Meta and Data
+}
+
+// Release says that the receiver has no more use for Meta and Data, whose memory
+// may then be used for other messages. It need not be called.
+func (m *Message) Release() {
+	m.pool.put(m.memory)
+	*m = Message{}
 }
 
 // An Unreceived is a message that was sent and never received.

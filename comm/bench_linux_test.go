@@ -123,15 +123,18 @@ func benchPingPong(g *comm.Group, size int) func() error {
 	peer := g.Rank() ^ 1
 	return func() (err error) {
 		if g.Rank()%2 == 0 {
+			var got comm.Message
 			if err = g.Send(peer, 0, m, ""); err == nil {
-				_, err = g.Recv(context.Background(), peer, 0, nil)
+				got, err = g.Recv(context.Background(), peer, 0, nil)
 			}
+			got.Release()
 			return err
 		}
 		got, err := g.Recv(context.Background(), peer, 0, nil)
 		if err != nil {
 			return err
 		}
-		return g.Send(peer, 0, got, "")
+		defer got.Release()
+		return g.Send(peer, 0, comm.Message{Data: got.Data}, "")
 	}
 }

@@ -18,11 +18,12 @@ type laneReader struct {
 	bell  bell
 }
 
-// open announces the data of a channel, before the contract is sent.
+// open announces the data of a channel, before the contract is sent. The number
+// of the use comes first: who reads the length then knows of which use it is.
 func (o *laneOut) open(align, size int) {
 	o.channelPlan = planChannel(len(o.own.data), o.channel, size, o.length, align)
-	o.own.length(o.channel).Store(uint64(o.length))
 	o.own.put(o.channel).Store(counted(o.own.use, 0))
+	o.own.length(o.channel).Store(uint64(o.length))
 }
 
 // read adds the rank at a place to the readers.
@@ -78,12 +79,17 @@ type laneIn struct {
 	several bool // whether others read the channel too
 	bell    bell // of the writer
 	length  int
-	done    int // pieces that were taken
+	stale   bool // whether the writer has given the call up, so that nothing will come
+	done    int  // pieces that were taken
 }
 
 // open learns what will come. The writer's contract is there.
 func (in *laneIn) open(align, size int) {
 	in.length = int(in.lane.length(in.channel).Load())
+	if uint32(in.lane.put(in.channel).Load()>>32) != in.use {
+		in.stale, in.pieces = true, 1
+		return
+	}
 	in.channelPlan = planChannel(len(in.lane.data), in.channel, size, in.length, align)
 }
 

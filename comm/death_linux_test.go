@@ -21,7 +21,7 @@ func TestProcesses(t *testing.T) {
 						t.Errorf("rank %d: got %q, want done", rank, output)
 					}
 				}
-				if left := c.supervision.Unreceived(); len(left) > 0 {
+				if left := c.supervision.Unreceived(0); len(left) > 0 {
 					t.Errorf("got %v not received, want nothing", left)
 				}
 			})

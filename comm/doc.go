@@ -20,6 +20,11 @@
 //     that meet and carry out direct schedules. On frames they exchange every
 //     byte as frames through pipes and carry out message schedules; nothing
 //     else is shared, as between processes.
+//   - Links join a rank in a process of its own to the others: by streams (tcp),
+//     by a Segment of shared memory (shm), or by both. A Supervision in the
+//     process that has started the ranks watches them.
+//   - A generation is one of the fabrics that follow each other over the same
+//     Links.
 //
 // Every collective joins its members: it ends on a rank only when every
 // member has called it and the calls have been compared, on every transport.
@@ -59,6 +64,26 @@
 //		Prepare: func([]comm.Member, comm.Flags) ([]comm.Block, error) { return []comm.Block{comm.Whole(out)}, nil },
 //		Reduce:  addInt64,
 //	})
+//
+// # Processes
+//
+// A launcher makes a Segment or a Listener, starts the processes, and watches
+// them:
+//
+//	segment, err := comm.CreateSegment(size)      // shm: segment.File() is passed to each process
+//	conns, err := comm.Rendezvous(ctx, l, size, nil) // tcp: each process calls Meet
+//	...
+//	s := comm.Supervise(comm.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
+//	s.Lose(rank, errors.New("was killed by signal 9 (killed)")) // when the kernel says so
+//
+// A process connects its rank, and uses one fabric after another:
+//
+//	links, err := comm.Connect(comm.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Segment: segment, Local: all})
+//	endpoint := links.Fabric(0).Endpoint(rank)
+//
+// What crosses a stream is frames: see frame.go for the format, and Credentials
+// for how two ends come to trust each other. What crosses shared memory is
+// records (ring.go), and pieces of large blocks (lane.go).
 //
 // A new transport passes commtest.Suite.
 package comm

@@ -26,18 +26,20 @@ type Injection struct {
 // Injections returns bytes of which none is to pass unnoticed between three
 // ranks.
 func Injections() []Injection {
-	contract := frame{typ: frameContract, group: 1, call: 2, payload: appendContract(nil, &contract{})}
+	payload := appendContract(nil, &contract{})
+	contract := frame{typ: frameContract, group: 1, call: 2, rest: len(payload), payload: payload}
 	flipped := appendFrame(nil, &contract)
 	flipped[len(flipped)-1] ^= 1
 	unfinished := contract
 	unfinished.more = true
+	unfinished.rest++
 	good := appendFrame(nil, &contract)
 	contract.number = 1
 	second := appendFrame(nil, &contract)
 	outOfRange := &report{kind: reportWaits, waits: []int{3}, received: []int{0}, sent: make([]int, 3)}
 	fewCounters := &report{kind: reportEnded, sent: make([]int, 2)}
 	frameOf := func(typ frameType, payload []byte) []byte {
-		return appendFrame(nil, &frame{typ: typ, payload: payload})
+		return appendFrame(nil, &frame{typ: typ, rest: len(payload), payload: payload})
 	}
 	nextOf := func(typ frameType) []byte { return appendFrame(nil, &frame{typ: typ, number: 1}) }
 	return []Injection{

@@ -1,13 +1,9 @@
 package comm
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"slices"
 )
 
 // A frame is what ranks that share no memory exchange: a header of fixed
@@ -27,9 +23,10 @@ import (
 //	32      8      tag of a message, signed
 //	40      4      generation of the fabric
 //	44      4      number of the frame on its stream, modulo 1<<32
-//	48      4      length of the payload
-//	52      4      CRC-32C of the 52 bytes before and of the payload
-//	56             payload
+//	48      8      bytes of the message from this frame on
+//	56      4      length of the payload
+//	60      4      CRC-32C of the 60 bytes before and of the payload
+//	64             payload
 //
 // Every frame has one encoding, so what decodes encodes to the same bytes.
 type frame struct {
@@ -42,6 +39,7 @@ type frame struct {
 	tag        int
 	generation uint32
 	number     uint32
+	rest       int // bytes of the message from this frame on
 	payload    []byte
 	lent       bool // whether payload is only there until the frame has been taken in
 }
@@ -71,12 +69,15 @@ const (
 const (
 	frameMagic   = "tpsh"
 	frameVersion = 2
-	headerBytes  = 56
-	checkedBytes = 52 // the part of the header that the checksum covers
+	headerBytes  = 64
+	checkedBytes = 60 // the part of the header that the checksum covers
 
 	// maxPayload is the longest payload that a frame may have. A longer
 	// message takes several frames.
 	maxPayload = 256 << 10
+
+	// maxMessage is how long a message may be.
+	maxMessage = 1 << 36
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -102,7 +103,7 @@ func appendFrame(buf []byte, f *frame) []byte {
 // appendHeader appends the header of a frame with a payload of n bytes, but for
 // the checksum. It panics as appendFrame does.
 func appendHeader(buf []byte, f *frame, n int) []byte {
-	if n > maxPayload || uint(f.source) > 1<<32-1 || uint(f.step) > 1<<32-1 {
+	if n > maxPayload || f.rest < n || uint(f.source) > 1<<32-1 || uint(f.step) > 1<<32-1 {
 		panic(fmt.Sprintf("comm: frame of rank %d, step %d with %d bytes", f.source, f.step, n))
 	}
 	buf = append(buf, frameMagic...)
@@ -114,6 +115,7 @@ func appendHeader(buf []byte, f *frame, n int) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.tag))
 	buf = binary.LittleEndian.AppendUint32(buf, f.generation)
 	buf = binary.LittleEndian.AppendUint32(buf, f.number)
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.rest))
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(n))
 	return append(buf, 0, 0, 0, 0)
 }
@@ -135,99 +137,4 @@ func moreByte(more bool) byte {
 
 func checksum(header, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(header[:checkedBytes], castagnoli), castagnoli, payload)
-}
-
-// A frameReader decodes the frames of a stream.
-type frameReader struct {
-	stream io.Reader
-	header [headerBytes]byte
-	buf    []byte // the payload being read
-}
-
-// next reads one frame, whose payload is the caller's to keep. It returns
-// io.EOF if the stream ends between two frames, a *FrameError if what comes is
-// no frame, and otherwise the error of the stream. After an error the place
-// where the next frame starts is unknown.
-//
-// No length that a header claims makes next allocate more than firstBytes, or
-// more than as much as has arrived.
-func (r *frameReader) next() (*frame, error) {
-	h := r.header[:]
-	if n, err := io.ReadFull(r.stream, h); err != nil {
-		return nil, truncated(err, n, headerBytes, "header")
-	}
-	length, err := checkHeader(h)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.readPayload(length); err != nil {
-		return nil, err
-	}
-	if got, want := checksum(h, r.buf), binary.LittleEndian.Uint32(h[52:]); got != want {
-		return nil, &FrameError{"checksum", fmt.Sprintf("%08x", got), fmt.Sprintf("%08x", want)}
-	}
-	f := &frame{
-		typ:    frameType(h[5]),
-		more:   h[6] == 1,
-		source: int(binary.LittleEndian.Uint32(h[8:])),
-		step:   int(binary.LittleEndian.Uint32(h[12:])),
-		group:  binary.LittleEndian.Uint64(h[16:]),
-		call:   binary.LittleEndian.Uint64(h[24:]),
-		tag:    int(binary.LittleEndian.Uint64(h[32:])),
-
-		generation: binary.LittleEndian.Uint32(h[40:]),
-		number:     binary.LittleEndian.Uint32(h[44:]),
-	}
-	if length > 0 {
-		f.payload = bytes.Clone(r.buf)
-	}
-	return f, nil
-}
-
-// firstBytes is how much memory a payload gets before any of it has arrived.
-const firstBytes = 4 << 10
-
-// readPayload reads length bytes into buf, which grows with what arrives.
-func (r *frameReader) readPayload(length int) error {
-	r.buf = r.buf[:0]
-	for len(r.buf) < length {
-		have := len(r.buf)
-		r.buf = slices.Grow(r.buf, min(length-have, max(have, firstBytes)))
-		n, err := io.ReadFull(r.stream, r.buf[have:min(length, cap(r.buf))])
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // the frame has begun
-		}
-		if err != nil {
-			return truncated(err, have+n, length, "payload")
-		}
-		r.buf = r.buf[:have+n]
-	}
-	return nil
-}
-
-// checkHeader returns the length of the payload that h announces.
-func checkHeader(h []byte) (int, error) {
-	length := binary.LittleEndian.Uint32(h[48:])
-	switch {
-	case string(h[:4]) != frameMagic:
-		return 0, &FrameError{"alien", fmt.Sprintf("%q", h[:4]), fmt.Sprintf("%q", frameMagic)}
-	case h[4] != frameVersion:
-		return 0, &FrameError{"version", fmt.Sprint(h[4]), fmt.Sprint(frameVersion)}
-	case h[5] == 0 || h[5] >= byte(frameTypes):
-		return 0, &FrameError{"alien", fmt.Sprintf("type %d", h[5]), fmt.Sprintf("1..%d", frameTypes-1)}
-	case h[6] > 1 || h[7] != 0:
-		return 0, &FrameError{"alien", fmt.Sprintf("flags %d, %d", h[6], h[7]), "0..1, 0"}
-	case length > maxPayload:
-		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", maxPayload)}
-	}
-	return int(length), nil
-}
-
-// truncated makes a *FrameError of an end of the stream in the middle of part,
-// a part of a frame that has want bytes, and leaves other errors alone.
-func truncated(err error, got, want int, part string) error {
-	if !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	return &FrameError{"truncated", fmt.Sprintf("%d bytes of the %s", got, part), fmt.Sprint(want)}
 }

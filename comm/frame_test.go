@@ -27,6 +27,10 @@ func drawFrame(t *rapid.T) *frame {
 		number:     rapid.Uint32().Draw(t, "number"),
 	}
 	length := rapid.SampledFrom([]int{0, 1, 7, firstBytes, firstBytes + 1, 5 * firstBytes}).Draw(t, "length")
+	f.rest = length
+	if f.more {
+		f.rest += rapid.IntRange(1, 1<<20).Draw(t, "rest")
+	}
 	if length > 0 {
 		f.payload = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, length)
 	}
@@ -61,12 +65,12 @@ func TestFramesRoundTrip(t *testing.T) {
 // The encoding is the documented one, byte by byte.
 func TestFrameBytes(t *testing.T) {
 	got := appendFrame(nil, &frame{
-		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, generation: 6, number: 7,
+		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, generation: 6, number: 7, rest: 3,
 		payload: []byte("hi"),
 	})
 	want := "tpsh\x02\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
 		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" +
-		"\x06\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00"
+		"\x06\x00\x00\x00\x07\x00\x00\x00" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00"
 	if string(got[:checkedBytes]) != want || string(got[headerBytes:]) != "hi" {
 		t.Errorf("got %q, want %q, a checksum and hi", got, want)
 	}
@@ -74,9 +78,9 @@ func TestFrameBytes(t *testing.T) {
 
 // sealed returns a frame's encoding after change, with the checksum set right.
 func sealed(payload string, change func(b []byte)) []byte {
-	b := appendFrame(nil, &frame{typ: frameData, payload: []byte(payload)})
+	b := appendFrame(nil, &frame{typ: frameData, rest: len(payload), payload: []byte(payload)})
 	change(b)
-	binary.LittleEndian.PutUint32(b[52:], checksum(b, b[headerBytes:]))
+	binary.LittleEndian.PutUint32(b[60:], checksum(b, b[headerBytes:]))
 	return b
 }
 
@@ -88,15 +92,15 @@ func TestFrameErrors(t *testing.T) {
 		stream           []byte
 	}{
 		{"magic", "alien", `frame: alien: got "Tpsh", want "tpsh"`, sealed("", set(0, 'T'))},
-		{"http", "alien", `frame: alien: got "GET ", want "tpsh"`, []byte("GET / HTTP/1.1\r\nHost: example.org\r\nAccept: text/html\r\n\r\n")},
+		{"http", "alien", `frame: alien: got "GET ", want "tpsh"`, []byte("GET / HTTP/1.1\r\nHost: www.example.org\r\nAccept: text/html, text/plain\r\n\r\n")},
 		{"version", "version", "frame: version: got 1, want 2", sealed("", set(4, 1))},
 		{"no type", "alien", "frame: alien: got type 0, want 1..7", sealed("", set(5, 0))},
 		{"type", "alien", "frame: alien: got type 8, want 1..7", sealed("", set(5, 8))},
 		{"more", "alien", "frame: alien: got flags 2, 0, want 0..1, 0", sealed("", set(6, 2))},
 		{"reserved", "alien", "frame: alien: got flags 0, 1, want 0..1, 0", sealed("", set(7, 1))},
-		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(51, 255))},
-		{"header", "truncated", "frame: truncated: got 55 bytes of the header, want 56", good[:55]},
-		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 56", good[:1]},
+		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(59, 255))},
+		{"header", "truncated", "frame: truncated: got 63 bytes of the header, want 64", good[:63]},
+		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 64", good[:1]},
 		{"payload", "truncated", "frame: truncated: got 6 bytes of the payload, want 7", good[:headerBytes+6]},
 		{"no payload", "truncated", "frame: truncated: got 0 bytes of the payload, want 7", good[:headerBytes]},
 	} {
@@ -135,7 +139,7 @@ func TestFrameStreamError(t *testing.T) {
 
 func TestAppendFramePanics(t *testing.T) {
 	for name, f := range map[string]*frame{
-		"payload": {typ: frameData, payload: make([]byte, maxPayload+1)},
+		"payload": {typ: frameData, rest: maxPayload + 1, payload: make([]byte, maxPayload+1)},
 		"source":  {typ: frameData, source: -1},
 		"step":    {typ: frameData, step: 1 << 32},
 	} {
@@ -147,7 +151,7 @@ func TestAppendFramePanics(t *testing.T) {
 
 // The longest payload is read whole.
 func TestFrameLongest(t *testing.T) {
-	want := &frame{typ: frameData, payload: bytes.Repeat([]byte("abcd"), maxPayload/4)}
+	want := &frame{typ: frameData, rest: maxPayload, payload: bytes.Repeat([]byte("abcd"), maxPayload/4)}
 	got, err := (&frameReader{stream: bytes.NewReader(appendFrame(nil, want))}).next()
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got other bytes, or %v", err)
@@ -156,7 +160,10 @@ func TestFrameLongest(t *testing.T) {
 
 // A header that promises a payload which does not come costs little memory.
 func TestFrameAllocation(t *testing.T) {
-	stream := sealed("", func(b []byte) { binary.LittleEndian.PutUint32(b[48:], maxPayload) })
+	stream := sealed("", func(b []byte) {
+		binary.LittleEndian.PutUint64(b[48:], maxPayload)
+		binary.LittleEndian.PutUint32(b[56:], maxPayload)
+	})
 	const rounds = 100
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -166,7 +173,7 @@ func TestFrameAllocation(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if got, most := (after.TotalAlloc-before.TotalAlloc)/rounds, uint64(4*firstBytes); got > most {
+	if got, most := (after.TotalAlloc-before.TotalAlloc)/rounds, uint64(aheadBytes+4*firstBytes); got > most {
 		t.Errorf("got %d bytes allocated, want at most %d", got, most)
 	}
 }
@@ -176,11 +183,11 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(sealed("", func([]byte) {}))
 	f.Add(append(sealed("one", func([]byte) {}), sealed("two", func(b []byte) { b[6] = 1 })...))
-	f.Add(sealed("x", func(b []byte) { b[51] = 1 }))
+	f.Add(sealed("x", func(b []byte) { b[59] = 1 }))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		checkFrames(t, stream)
 		if len(stream) >= headerBytes { // let mutations get past the checksum
-			binary.LittleEndian.PutUint32(stream[52:], checksum(stream, stream[headerBytes:]))
+			binary.LittleEndian.PutUint32(stream[60:], checksum(stream, stream[headerBytes:]))
 			checkFrames(t, stream)
 		}
 	})
@@ -207,7 +214,7 @@ func checkFrames(t *testing.T, stream []byte) {
 
 func BenchmarkFrame(b *testing.B) {
 	for _, length := range []int{8, maxPayload} {
-		f := &frame{typ: frameData, payload: make([]byte, length)}
+		f := &frame{typ: frameData, rest: length, payload: make([]byte, length)}
 		encoded := appendFrame(nil, f)
 		name := map[int]string{8: "8", maxPayload: "256KiB"}[length]
 		b.Run("append/"+name, func(b *testing.B) {

@@ -50,19 +50,20 @@ func (st *station) join(g *Group) line {
 func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
 	c := l.start(op)
 	c.own = true
-	if c.linger() {
-		result, err := c.finish(nil, true)
-		l.idle = c // of which nobody knows any more
-		return result, err
+	var err error
+	if !c.linger() {
+		w := c.watcher()
+		w.program = true
+		err = l.station.await(ctx, w)
+		if w.left {
+			c.abandon()
+			return Result{}, err
+		}
 	}
-	w := c.watcher()
-	w.program = true
-	err := l.station.await(ctx, w)
-	if w.left {
-		c.abandon()
-		return Result{}, err
-	}
-	return c.finish(err, true)
+	c.again = true // nobody else knows of it
+	result, err := c.finish(err, true)
+	l.idle = c
+	return result, err
 }
 
 func (l *wireLine) issue(op *Op) Work {
@@ -101,7 +102,7 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
 	st := l.station
 	key := mailKey{l.hash, l.ranks[src], tag}
-	if m, ok := st.linger(key); ok {
+	if m, ok := st.lingerFor(key); ok {
 		return m, nil
 	}
 	w := &watcher{program: true, all: l.ranks}

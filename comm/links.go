@@ -42,6 +42,8 @@ type Links struct {
 	outlets    []sender    // by rank, nil at the own; to the supervisor at the end
 	streams    []io.Closer // that Close closes
 	segment    *segmentLinks
+	sockets    []*socket // by rank, nil where a stream is none
+	pool       bufferPool
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	tasks      sync.WaitGroup
@@ -68,6 +70,7 @@ func Connect(o LinkOptions) (*Links, error) {
 		outlets: make([]sender, o.Size+1),
 		turned:  make(chan struct{}),
 		broken:  make([]error, o.Size+1),
+		sockets: make([]*socket, o.Size),
 	}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	if o.Segment != nil {
@@ -113,8 +116,13 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *pulse) {
 	l.outlets[peer] = out
 	l.streams = append(l.streams, stream)
 	reader := p.watch(stream)
-	in := &inlet{frames: frameReader{stream: reader}, source: peer}
-	l.tasks.Go(func() { l.listen(peer, in, reader) })
+	if s := newSocket(l, peer, stream, reader); s != nil && peer != l.size {
+		l.sockets[peer] = s
+		l.tasks.Go(s.listen)
+	} else {
+		in := &inlet{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
+		l.tasks.Go(func() { l.listen(peer, in, reader) })
+	}
 	if p != nil {
 		l.tasks.Go(func() { p.beat(l.ctx, out) })
 		l.tasks.Go(func() {
@@ -145,18 +153,29 @@ func (l *Links) listen(peer int, in *inlet, heard *heardReader) {
 	}
 }
 
+// now returns the station of a generation, nil if that is past or the links are
+// closed, and whether the generation has come.
+func (l *Links) now(generation uint32) (st *station, come bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.station == nil || l.station.number < generation:
+		return nil, l.ctx.Err() != nil
+	case l.station.number > generation:
+		return nil, true
+	}
+	return l.station, true
+}
+
 // turn returns the station of a generation, for which it waits if need be. It
 // is nil if the generation is past, or the links are closed.
 func (l *Links) turn(generation uint32) *station {
 	for {
 		l.mu.Lock()
-		st, turned := l.station, l.turned
+		turned := l.turned
 		l.mu.Unlock()
-		switch {
-		case st != nil && st.number == generation:
+		if st, come := l.now(generation); come {
 			return st
-		case st != nil && st.number > generation:
-			return nil
 		}
 		select {
 		case <-turned:
@@ -193,6 +212,7 @@ func (l *Links) Fabric(generation int) *Fabric {
 	st := newStation(f, l.rank, l.size)
 	st.number, st.apart = uint32(generation), true
 	copy(st.outlets, l.outlets)
+	st.sockets, st.pool = l.sockets, &l.pool
 	f.attachOne(&joined{st}, l.rank, l.size)
 	if l.segment != nil {
 		l.segment.join(st)

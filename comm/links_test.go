@@ -79,7 +79,7 @@ func TestGenerations(t *testing.T) {
 				t.Errorf("generation %d: rank %d: %v", generation, r, err)
 			}
 		}
-		if left := s.Unreceived(); len(left) != 2 || left[0].Tag != generation || left[1].Src != 0 {
+		if left := s.Unreceived(generation); len(left) != 2 || left[0].Tag != generation || left[1].Src != 0 {
 			t.Errorf("generation %d: got %v not received, want a message of each rank", generation, left)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ func TestAsRank(t *testing.T) {
 	}
 	job := strings.Fields(os.Getenv(jobVariable))
 	size, _ := strconv.Atoi(job[0])
+	runtime.GOMAXPROCS(max(1, runtime.NumCPU()/size)) // as a launcher would have it
 	links, err := comm.Connect(inherited(rank, size, job[1]))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -53,12 +52,9 @@ type heardReader struct {
 // paused stands for the time of a reader that does not read now.
 const paused = -1
 
-// readAhead is how many bytes a reader of a stream takes at a time.
-const readAhead = 64 << 10
-
 // watch returns a reader of a stream. p may be nil.
 func (p *pulse) watch(stream io.Reader) *heardReader {
-	return &heardReader{stream: bufio.NewReaderSize(stream, readAhead), start: time.Now()}
+	return &heardReader{stream: stream, start: time.Now()}
 }
 
 func (h *heardReader) Read(b []byte) (int, error) {

@@ -163,7 +163,7 @@ const maxTable = 1 << 20
 func readTable(c io.Reader, size int) ([]string, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(c, length[:]); err != nil {
-		return nil, unexpected(err)
+		return nil, err
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxTable {
@@ -171,7 +171,7 @@ func readTable(c io.Reader, size int) ([]string, error) {
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(c, b); err != nil {
-		return nil, unexpected(err)
+		return nil, err
 	}
 	d := decoder{rest: b}
 	switch kind := d.string(); {

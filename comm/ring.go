@@ -42,7 +42,7 @@ const (
 )
 
 // maxRecord returns the longest payload that a record of the ring may have.
-func (r *ring) maxRecord() int { return len(r.data)/4 - recordBytes }
+func (r *ring) maxRecord() int { return len(r.data)/8 - recordBytes }
 
 // recordLen returns the bytes that a record takes.
 func recordLen(payload int) int {
@@ -158,6 +158,7 @@ func (o *ringOut) cut() {
 type ringIn struct {
 	ring
 	source  int // the rank that writes
+	pool    *bufferPool
 	next    uint64
 	number  uint32 // that the next record must have
 	partial *frame // a message of which more is to come
@@ -190,9 +191,16 @@ func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 		}
 		in.next += uint64(n)
 		in.number++
+		if n >= promptBytes {
+			in.release()
+		}
 	}
 	return nil
 }
+
+// promptBytes is the length of a record from which the writer is told at once
+// that it was read, since it may wait for the room.
+const promptBytes = 4 << 10
 
 // message takes in a record that is not skipped.
 func (in *ringIn) message(f *frame, now uint32, take func(f *frame) error) error {
@@ -239,6 +247,7 @@ func (in *ringIn) record(f *frame, head uint64) (int, error) {
 		group:      binary.LittleEndian.Uint64(b[24:]),
 		call:       binary.LittleEndian.Uint64(b[32:]),
 		tag:        int(binary.LittleEndian.Uint64(b[40:])),
+		rest:       int(binary.LittleEndian.Uint64(b[48:])),
 		payload:    b[recordBytes:][:length:length],
 		lent:       true,
 	}
@@ -249,12 +258,12 @@ func (in *ringIn) record(f *frame, head uint64) (int, error) {
 // while more is to come.
 func (in *ringIn) gather(f *frame) (*frame, error) {
 	if in.partial == nil {
-		total := binary.LittleEndian.Uint64(in.data[in.next%uint64(len(in.data)):][48:])
-		if total > maxMessage {
-			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", uint64(maxMessage))}
+		total := f.rest
+		if total < 0 || total > maxMessage {
+			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", maxMessage)}
 		}
 		first := *f
-		first.lent, first.payload = false, make([]byte, 0, total)
+		first.lent, first.payload = false, in.pool.get(total)
 		in.partial = &first
 	}
 	whole := in.partial
@@ -268,6 +277,3 @@ func (in *ringIn) gather(f *frame) (*frame, error) {
 	in.partial, whole.more = nil, false
 	return whole, nil
 }
-
-// maxMessage is how long a message may be.
-const maxMessage = 1 << 36

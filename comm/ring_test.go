@@ -42,7 +42,7 @@ func TestRingRoundTrip(t *testing.T) {
 		var want []*frame
 		for range rapid.IntRange(0, 20).Draw(t, "messages") {
 			f := drawFrame(t)
-			f.source, f.more, f.generation, f.number = 0, false, 5, 0
+			f.source, f.more, f.generation, f.number, f.rest = 0, false, 5, 0, len(f.payload)
 			want = append(want, f)
 			out.send(*f, f.payload[:len(f.payload)/3], f.payload[len(f.payload)/3:])
 		}
@@ -94,14 +94,14 @@ func TestRingCut(t *testing.T) {
 
 // Whatever is in a ring, reading it ends, and with no error but a FrameError.
 func FuzzRing(f *testing.F) {
-	r := newRing(1 << 10)
+	r := newRing(4 << 10)
 	out := newRingOut(r, func() {})
 	out.send(frame{typ: frameContract, group: 1, call: 2}, appendContract(nil, &contract{}), nil)
 	out.send(frame{typ: frameMessage, tag: -1}, make([]byte, 500), nil)
 	f.Add(bytes.Clone(r.data), uint16(r.head.Load()))
 	f.Add([]byte{}, uint16(64))
 	f.Fuzz(func(t *testing.T, data []byte, head uint16) {
-		r := newRing(1 << 10)
+		r := newRing(4 << 10)
 		copy(r.data, data)
 		for at := 0; at+recordBytes <= len(r.data); at += recordBytes { // so that more than one record is believed
 			if n := binary.LittleEndian.Uint32(r.data[at+12:]); n > 16 {

@@ -54,7 +54,7 @@ func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
 			continue
 		}
 		l.outlets[r] = &ringOut{ring: s.ring(own, place), bell: s.bell(place), pump: sl.pump}
-		sl.ins = append(sl.ins, ringIn{ring: s.ring(place, own), source: r})
+		sl.ins = append(sl.ins, ringIn{ring: s.ring(place, own), source: r, pool: &l.pool})
 	}
 	l.tasks.Go(sl.listen)
 	return sl
@@ -144,19 +144,25 @@ func (sl *segmentLinks) linger(c *messageCall) bool {
 			return true
 		}
 		if i >= sl.patience.spins {
-			yieldCore()
+			yield()
 		}
 	}
 	return false
 }
 
-// linger waits for a moment for a message, and removes it if there is one. It
-// does so only where memory is shared.
-func (st *station) linger(key mailKey) (Message, bool) {
-	sl := st.shared
-	if sl == nil {
-		return Message{}, false
+// lingerFor waits for a moment for a message, and removes it if there is one.
+func (st *station) lingerFor(key mailKey) (m Message, ok bool) {
+	if st.shared.reaches([]int{key.src}) {
+		return st.shared.lingerFor(st, key)
 	}
+	st.linger([]int{key.src}, func() bool {
+		m, ok = st.box.take(key)
+		return ok
+	})
+	return m, ok
+}
+
+func (sl *segmentLinks) lingerFor(st *station, key mailKey) (Message, bool) {
 	for i := range sl.patience.spins + sl.patience.yields {
 		if sl.waiting() {
 			sl.drain(st)
@@ -167,7 +173,7 @@ func (st *station) linger(key mailKey) (Message, bool) {
 			}
 		}
 		if i >= sl.patience.spins {
-			yieldCore()
+			yield()
 		}
 	}
 	return Message{}, false
@@ -203,7 +209,7 @@ func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) erro
 		if over, err := st.look(w, false); over {
 			return err
 		}
-		yieldCore()
+		yield()
 		sl.drain(st)
 	}
 	defer context.AfterFunc(ctx, sl.bell.alarm)()
@@ -236,4 +242,10 @@ func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, 
 	}
 	sl.bell.sleep(ticket, nap)
 	return false, nil
+}
+
+// yield lets other goroutines and other processes run.
+func yield() {
+	goruntime.Gosched()
+	yieldCore()
 }

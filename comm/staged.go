@@ -208,7 +208,7 @@ func (c *messageCall) transfers() ([]transfer, error) {
 			t := &taking{laneIn: c.openIn(m, several), drop: c.out == nil}
 			if !t.drop {
 				t.dst = c.span(p)
-				if t.dst.len() != t.length {
+				if t.dst.len() != t.length && !t.stale {
 					return nil, c.reject(c.line.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.len()))
 				}
 			}
@@ -281,12 +281,14 @@ func (c *messageCall) reduction() (*reducing, error) {
 			continue
 		}
 		in := c.openIn(m, false)
-		if in.length != t.own.len() {
+		if in.length != t.own.len() && !in.stale {
 			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.len()))
 		}
 		t.ins = append(t.ins, in)
 	}
-	t.length, t.piece, t.pieces = t.own.len(), t.ins[0].piece, t.ins[0].pieces
+	t.length = t.own.len()
+	plan := planChannel(laneBytes(c.line.station.shared.segment.size), rank, size, t.length, c.op.Align)
+	t.piece, t.pieces = plan.piece, plan.pieces
 	return t, nil
 }
 
@@ -332,7 +334,7 @@ func (c *messageCall) awaitPiece(list []transfer) error {
 			return nil
 		}
 		if i >= sl.patience.spins {
-			yieldCore()
+			yield()
 		}
 	}
 	w := c.waitFor(ready)

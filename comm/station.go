@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +20,8 @@ type station struct {
 	quiet    chan struct{} // closed when no message can come any more
 	awake    chan struct{} // holds an element when the supervisor knows that the rank has resumed
 	shared   *segmentLinks // what comes through shared memory, nil if there is none
+	sockets  []*socket     // that can be looked at, by rank; nil if there are none
+	pool     *bufferPool   // for data
 
 	mu        sync.Mutex
 	lines     map[uint64]*wireLine  // the groups that the rank has made, by hash
@@ -44,6 +45,7 @@ func newStation(f *Fabric, rank, size int) *station {
 	return &station{
 		fabric:   f,
 		rank:     rank,
+		pool:     &bufferPool{},
 		outlets:  make([]sender, size+1),
 		sent:     make([]int, size),
 		quiet:    make(chan struct{}),
@@ -150,12 +152,13 @@ func (st *station) takeDesc(peer int, f *frame) error {
 func (st *station) takeMessage(peer int, f *frame) error {
 	payload := f.payload
 	if f.lent {
-		payload = bytes.Clone(payload)
+		payload = append(st.pool.get(len(payload)), payload...)
 	}
 	l, err := decodeLetter(payload)
 	if err != nil {
 		return err
 	}
+	l.message.pool, l.message.memory = st.pool, payload
 	l.src, l.dst = peer, st.rank
 	st.box.put(mailKey{f.group, peer, f.tag}, *l)
 	st.count(peer)
@@ -199,7 +202,7 @@ func (st *station) call(key callKey) *wireCall {
 	if n := len(st.spare); n > 0 {
 		call, st.spare = st.spare[n-1], st.spare[:n-1]
 	} else {
-		call = newWireCall(len(st.received))
+		call = newWireCall(len(st.received), st.pool)
 	}
 	if st.latest != nil {
 		st.calls[st.latestKey] = st.latest

@@ -44,13 +44,14 @@ type Supervision struct {
 
 	mu      sync.Mutex
 	current *supervisor
+	turned  chan struct{}      // closed when current is another
 	end     context.CancelFunc // of current
 	fates   []event            // what is true of ranks in every generation
 }
 
 // Supervise takes the streams of o over, and begins to listen.
 func Supervise(o SuperviseOptions) *Supervision {
-	s := &Supervision{options: o}
+	s := &Supervision{options: o, turned: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	var p *pulse
 	if o.Heartbeat {
@@ -100,6 +101,8 @@ func (s *Supervision) turn(generation uint32) {
 	}
 	fates := s.fates
 	s.current, s.end = next, end
+	close(s.turned)
+	s.turned = make(chan struct{})
 	s.tasks.Go(next.run)
 	for _, e := range fates {
 		next.tell(e)
@@ -158,14 +161,26 @@ func (s *Supervision) Lose(rank int, cause error) { s.happen(event{rank: rank, d
 // Exits says that the process of a rank exits in good order.
 func (s *Supervision) Exits(rank int) { s.happen(event{rank: rank, exits: true}) }
 
-// Unreceived returns the messages of the current generation that were sent and
-// never received, as Fabric.Unreceived does. It returns when every rank has
-// ended or is lost, or s is closed.
-func (s *Supervision) Unreceived() []Unreceived {
-	s.mu.Lock()
-	now := s.current
-	s.mu.Unlock()
-	return now.unreceived()
+// Unreceived returns the messages of a generation that were sent and never
+// received, as Fabric.Unreceived does. It returns when every rank has ended in
+// it or is lost, or s is closed; of a generation that is past it returns none.
+func (s *Supervision) Unreceived(generation int) []Unreceived {
+	for {
+		s.mu.Lock()
+		now, turned := s.current, s.turned
+		s.mu.Unlock()
+		switch {
+		case int(now.number) > generation:
+			return nil
+		case int(now.number) == generation:
+			return now.unreceived()
+		}
+		select {
+		case <-turned:
+		case <-s.ctx.Done():
+			return nil
+		}
+	}
 }
 
 // Close closes the streams, and returns when all goroutines that s has started

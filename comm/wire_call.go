@@ -14,6 +14,7 @@ type wireCall struct {
 	count     atomic.Int32 // of contracts; written under station.mu
 	data      []datum
 	verdict   *DeadlockError
+	spare     *bufferPool
 	place     func() place // where this rank is in the call, once it has called
 }
 
@@ -26,12 +27,15 @@ type datum struct {
 // A dataKey names what one rank sends to another in a collective.
 type dataKey struct{ source, tag int }
 
-func newWireCall(size int) *wireCall {
-	return &wireCall{contracts: make([]contract, size), here: make([]bool, size), small: make([][]byte, size)}
+func newWireCall(size int, spare *bufferPool) *wireCall {
+	return &wireCall{spare: spare, contracts: make([]contract, size), here: make([]bool, size), small: make([][]byte, size)}
 }
 
 // reset makes call as good as new.
 func (call *wireCall) reset() {
+	for _, d := range call.data {
+		call.spare.put(d.bytes)
+	}
 	clear(call.here)
 	clear(call.contracts)
 	clear(call.data)
@@ -78,7 +82,7 @@ func (call *wireCall) put(key dataKey, f *frame) error {
 	}
 	data := f.payload
 	if f.lent {
-		data = bytes.Clone(data)
+		data = append(call.spare.get(len(data)), data...)
 	}
 	call.data = append(call.data, datum{key, data})
 	return nil

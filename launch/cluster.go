@@ -16,6 +16,7 @@ import (
 // outlives the jobs that are started on it, one after the other.
 type Cluster struct {
 	opts     Options
+	machine  string
 	listener *comm.Listener // nil if there is no other node
 	nodes    []*node        // the others, by number from 1
 	size     int            // ranks of all nodes
@@ -33,6 +34,7 @@ const (
 type node struct {
 	conn    *lang.StreamConn
 	host    string // its name
+	machine string
 	address string // of the rendezvous, as seen from there
 	ranks   []int  // of its workers
 }
@@ -46,7 +48,7 @@ func Gather(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Nodes < 1 {
 		o.Nodes = 1
 	}
-	c := &Cluster{opts: o, size: o.Ranks}
+	c := &Cluster{opts: o, machine: o.machineName(), size: o.Ranks}
 	if !o.severalNodes() {
 		return c, nil
 	}
@@ -71,7 +73,6 @@ func (c *Cluster) gather(ctx context.Context) error {
 			return fmt.Errorf("%w (%s)", err, c.missing())
 		}
 		if err := c.admit(ctx, stream, hello); err != nil {
-			stream.Close()
 			return err
 		}
 	}
@@ -84,30 +85,49 @@ func (c *Cluster) gather(ctx context.Context) error {
 	return nil
 }
 
-// admit makes the launcher at the other end of stream a node.
+// admit makes the launcher at the other end of stream a node. If it cannot,
+// that one is told why.
 func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello comm.Hello) error {
-	at := stream.RemoteAddr()
-	switch {
-	case hello.Purpose != purposeNode:
-		return fmt.Errorf("%v: came for %q, want %q", at, hello.Purpose, purposeNode)
-	case hello.Size != c.opts.Nodes:
-		return fmt.Errorf("%v: node %d says there are %d nodes, want %d", at, hello.Rank, hello.Size, c.opts.Nodes)
-	case hello.Rank < 1 || hello.Rank >= c.opts.Nodes:
-		return fmt.Errorf("%v: got node %d, want 1..%d", at, hello.Rank, c.opts.Nodes-1)
-	case c.nodes[hello.Rank-1] != nil:
-		return fmt.Errorf("%v: node %d came twice", at, hello.Rank)
-	}
 	keepAlive(stream, c.opts.peerTimeout())
 	n := &node{conn: lang.Stream(stream, nil)}
+	err := c.check(hello)
+	if err == nil {
+		err = n.introduce(ctx)
+	}
+	if err != nil {
+		sendJSON(n.conn, order{Refuse: err.Error()})
+		n.conn.Close()
+		return fmt.Errorf("a launcher at %v: %w", stream.RemoteAddr(), err)
+	}
+	c.nodes[hello.Rank-1] = n
+	return nil
+}
+
+// check returns an error unless a launcher that has come is one that is due.
+func (c *Cluster) check(hello comm.Hello) error {
+	switch {
+	case hello.Purpose != purposeNode:
+		return fmt.Errorf("it came for %q, want %q", hello.Purpose, purposeNode)
+	case hello.Size != c.opts.Nodes:
+		return fmt.Errorf("node %d says there are %d nodes, want %d", hello.Rank, hello.Size, c.opts.Nodes)
+	case hello.Rank < 1 || hello.Rank >= c.opts.Nodes:
+		return fmt.Errorf("got node %d, want 1..%d", hello.Rank, c.opts.Nodes-1)
+	case c.nodes[hello.Rank-1] != nil:
+		return fmt.Errorf("node %d came twice", hello.Rank)
+	}
+	return nil
+}
+
+// introduce receives the node's first note.
+func (n *node) introduce(ctx context.Context) error {
 	var note nodeNote
 	if err := recvJSON(ctx, n.conn, &note); err != nil {
-		return fmt.Errorf("%v: %w", at, err)
+		return err
 	}
 	if note.Ranks < 1 || note.Ranks > maxRanks {
-		return fmt.Errorf("%v: got a node of %d ranks, want 1..%d", at, note.Ranks, maxRanks)
+		return fmt.Errorf("got a node of %d ranks, want 1..%d", note.Ranks, maxRanks)
 	}
-	n.host, n.address, n.ranks = note.Host, note.Address, make([]int, note.Ranks)
-	c.nodes[hello.Rank-1] = n
+	n.host, n.machine, n.address, n.ranks = note.Host, note.Machine, note.Address, make([]int, note.Ranks)
 	return nil
 }
 
@@ -159,23 +179,60 @@ func (c *Cluster) local() []int {
 // has reports whether rank is one of the node's.
 func (n *node) has(rank int) bool { return slices.Contains(n.ranks, rank) }
 
-// placeOf returns the ranks of the node of a rank, and if it is another than
-// this the address of the rendezvous as seen from there.
-func (c *Cluster) placeOf(rank int) (local []int, address string) {
+// nodeOf returns the node of a rank, nil if it is this one.
+func (c *Cluster) nodeOf(rank int) *node {
 	for _, n := range c.nodes {
 		if n.has(rank) {
-			return n.ranks, n.address
+			return n
 		}
 	}
-	return c.local(), ""
+	return nil
+}
+
+// neighbours returns the nodes on the machine of n, or of this node if n is
+// nil, in their order. n is among them.
+func (c *Cluster) neighbours(n *node) []*node {
+	if n == nil {
+		return c.nodesOn(c.machine)
+	}
+	if n.machine == "" {
+		return []*node{n}
+	}
+	return c.nodesOn(n.machine)
+}
+
+// nodesOn returns the other nodes on a machine.
+func (c *Cluster) nodesOn(machine string) []*node {
+	var found []*node
+	for _, n := range c.nodes {
+		if machine != "" && n.machine == machine {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// isHere reports whether a node, or this one if n is nil, is on this machine.
+func (c *Cluster) isHere(n *node) bool {
+	return n == nil || n.machine != "" && n.machine == c.machine
+}
+
+// together returns the ranks on the machine of n, or of this node if n is nil.
+func (c *Cluster) together(n *node) []int {
+	var ranks []int
+	if c.isHere(n) {
+		ranks = c.local()
+	}
+	for _, other := range c.neighbours(n) {
+		ranks = append(ranks, other.ranks...)
+	}
+	return ranks
 }
 
 // on says on which host a rank is, if there are several: " on b".
 func (c *Cluster) on(rank int) string {
-	for _, n := range c.nodes {
-		if n.has(rank) {
-			return " on " + n.host
-		}
+	if n := c.nodeOf(rank); n != nil {
+		return " on " + n.host
 	}
 	if c.opts.severalNodes() {
 		return " on " + hostName()

@@ -28,9 +28,11 @@
 //
 //	seat, err := launch.TakeSeat()
 //	...
-//	seat.Ready(nil)
-//	lang.Serve(ctx, seat.Conn, ...)
-//	seat.Wait()
+//	defer seat.Close()
+//	for more := true; more; more = seat.Next() {
+//		seat.Ready(nil)
+//		lang.Serve(ctx, seat.Conn, ...)
+//	}
 //
 // No worker outlives its launcher: Stop ends it, and else the kernel does, or
 // the end of its control connection.

@@ -1,10 +1,10 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,21 +20,25 @@ type host struct {
 	processes   []*proc.Process // by index in local, as what follows
 	controls    []net.Conn
 	supervisors []net.Conn    // to the supervisor; nil if they find it themselves
-	segment     *comm.Segment // nil if they share no memory
+	segment     *comm.Segment // what they share, if it was made here
+	memory      *os.File      // the file of what they share, nil for nothing
 	watchers    sync.WaitGroup
 }
 
 // hostOptions say how the workers of a node are started.
 type hostOptions struct {
-	segment    bool // they share memory
-	supervisor bool // they inherit a connection to the supervisor
+	share      int    // make memory that so many ranks share; 0 for none
+	memory     string // let them share the memory at this path; "" for none
+	supervisor bool   // they inherit a connection to the supervisor
 }
 
 // startHost starts a worker for each of the ranks in local.
 func startHost(local []int, o hostOptions) (*host, error) {
 	h := &host{local: local, group: proc.NewGroup()}
-	err := h.start(o)
-	if err != nil {
+	if err := h.start(o); err != nil {
+		for _, c := range slices.Concat(h.controls, h.supervisors) {
+			c.Close()
+		}
 		h.close()
 		return nil, err
 	}
@@ -42,27 +46,38 @@ func startHost(local []int, o hostOptions) (*host, error) {
 }
 
 func (h *host) start(o hostOptions) error {
-	if o.segment {
-		var err error
-		if h.segment, err = comm.CreateSegment(len(h.local)); err != nil {
-			return err
-		}
+	if err := h.remember(o); err != nil {
+		return err
 	}
 	path, err := program()
 	if err != nil {
 		return err
 	}
-	for range h.local {
-		if err := h.startWorker(path, o); err != nil {
-			return err
+	for _, rank := range h.local {
+		if err := h.startWorker(path, rank, o); err != nil {
+			return fmt.Errorf("rank %d: %w", rank, err)
 		}
 	}
 	return nil
 }
 
-// startWorker starts the next worker. It inherits its control connection, then
-// that to the supervisor and the shared memory, as far as it is to have them.
-func (h *host) startWorker(path string, o hostOptions) error {
+// remember makes the memory that the workers share, or opens it.
+func (h *host) remember(o hostOptions) (err error) {
+	switch {
+	case o.memory != "":
+		h.memory, err = os.OpenFile(o.memory, os.O_RDWR, 0)
+	case o.share > 0:
+		if h.segment, err = comm.CreateSegment(o.share); err == nil {
+			h.memory = h.segment.File()
+		}
+	}
+	return err
+}
+
+// startWorker starts the worker of a rank. It inherits its control connection,
+// then that to the supervisor and the shared memory, as far as it is to have
+// them.
+func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	control, put, err := socketPair()
 	if err != nil {
 		return err
@@ -79,12 +94,12 @@ func (h *host) startWorker(path string, o hostOptions) error {
 		h.supervisors = append(h.supervisors, supervisor)
 		files = append(files, put)
 	}
-	if h.segment != nil {
-		files = append(files, h.segment.File())
+	if h.memory != nil {
+		files = append(files, h.memory)
 	}
 	p, err := h.group.Start(proc.Command{
 		Path: path,
-		Args: []string{os.Args[0], "worker", fmt.Sprintf("rank=%d", h.local[len(h.processes)])}, // for ps
+		Args: []string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, // for ps
 		Env:  append(os.Environ(), workerVariable+"=1"),
 		Put:  files,
 	})
@@ -151,9 +166,11 @@ func (h *host) wait(patience time.Duration) {
 func (h *host) close() error {
 	h.group.Close()
 	h.watchers.Wait()
-	var errs []error
-	if h.segment != nil {
-		errs = append(errs, h.segment.Close())
+	switch {
+	case h.segment != nil:
+		return h.segment.Close()
+	case h.memory != nil:
+		return h.memory.Close()
 	}
-	return errors.Join(errs...)
+	return nil
 }

@@ -21,10 +21,13 @@ type Job struct {
 	ownListener bool           // and not the cluster's
 	fates       []fate         // by rank
 	tasks       sync.WaitGroup
+	stopping    sync.Once
+	generation  int // how often the ranks have begun again
 
 	mu          sync.Mutex
 	conns       []*lang.StreamConn // to every rank; nil where it has not come
 	supervision *comm.Supervision  // nil until all ranks are connected
+	fail        func(error)        // ends the start of the job
 	ending      chan struct{}      // closed when whoever goes goes in good order
 }
 
@@ -44,8 +47,9 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	s := &start{Job: j, spec: spec}
 	s.ctx, s.fail = context.WithCancelCause(ctx)
+	j.fail = s.fail
 	if err := s.run(); err != nil {
-		j.Stop()
+		j.stop(0)
 		return nil, err
 	}
 	return j, nil
@@ -61,9 +65,49 @@ func (j *Job) Conns() []lang.Conn {
 	return conns
 }
 
-// Unreceived returns the messages of the job's first program that were sent and
-// never received. It has ended on all ranks.
-func (j *Job) Unreceived() []comm.Unreceived { return j.supervision.Unreceived() }
+// Unreceived returns the messages of the program that ran last that were sent
+// and never received. It has ended on all ranks.
+func (j *Job) Unreceived() []comm.Unreceived { return j.supervision.Unreceived(j.generation) }
+
+// Again lets the ranks begin again, with another configuration. The front end
+// has closed its session, in which no more than one program was run. After an
+// error the job is of no more use.
+func (j *Job) Again(ctx context.Context, config []byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errBusy)
+	defer cancel()
+	for _, c := range j.conns {
+		if err := done(ctx, c); err != nil {
+			return err
+		}
+	}
+	j.generation++
+	for _, c := range j.conns {
+		sendJSON(c, again{config})
+	}
+	for r, c := range j.conns {
+		if err := greet(ctx, c); err != nil {
+			return fmt.Errorf("rank %d: %w", r, err)
+		}
+	}
+	return nil
+}
+
+var errBusy = errors.New("a rank does not come to an end")
+
+// done returns when a rank has said that it is done. What else it has said was
+// for the front end, which has gone.
+func done(ctx context.Context, c lang.Conn) error {
+	for {
+		msg, err := c.Recv(ctx)
+		if err != nil {
+			return err
+		}
+		var r ready
+		if decodeJSON(msg, &r) == nil && r.Done {
+			return nil
+		}
+	}
+}
 
 // How long the kernel's word is waited for when a connection of a rank has
 // ended: that of this host, and that of another.
@@ -82,7 +126,7 @@ func (j *Job) supervise(streams []net.Conn, s Spec) {
 	if j.cluster.opts.severalNodes() {
 		o.Grace, o.Heartbeat, o.PeerTimeout = reasonThere, true, j.cluster.opts.peerTimeout()
 		o.Silent = func(rank int, silence time.Duration) {
-			j.cluster.note(fmt.Sprintf("rank %d%s has not been heard of for %v", rank, j.cluster.on(rank), silence))
+			j.cluster.note(fmt.Sprintf("rank %d%s has not been heard of for %v", rank, j.cluster.on(rank), silence.Round(100*time.Millisecond)))
 		}
 	}
 	for _, stream := range streams {
@@ -124,6 +168,7 @@ func (j *Job) gone(rank int, cause string) {
 func (j *Job) tell(rank int) {
 	switch f := &j.fates[rank]; {
 	case j.supervision == nil:
+		j.fail(fmt.Errorf("rank %d: %w", rank, f.err()))
 	case f.cause == "":
 		j.supervision.Exits(rank)
 	default:
@@ -179,6 +224,12 @@ func (j *Job) attend(n *node) {
 			return
 		}
 		switch {
+		case note.Memory != "":
+			for _, other := range j.cluster.neighbours(n) {
+				if other != n {
+					other.begin(begin{Memory: note.Memory})
+				}
+			}
 		case note.Lost != nil && n.has(note.Lost.Rank):
 			j.gone(note.Lost.Rank, note.Lost.Cause)
 		case note.Wrote != nil && n.has(note.Wrote.Rank):
@@ -195,7 +246,10 @@ const patience = time.Second
 
 // Stop ends the ranks, at once those that do not end in time. Nothing of the
 // job remains. A session on its connections has been closed.
-func (j *Job) Stop() {
+func (j *Job) Stop() { j.stopping.Do(func() { j.stop(patience) }) }
+
+// stop is Stop, with some patience.
+func (j *Job) stop(patience time.Duration) {
 	j.mu.Lock()
 	close(j.ending)
 	supervision, conns := j.supervision, j.conns

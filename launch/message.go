@@ -15,9 +15,9 @@ import (
 type role struct {
 	Rank  int   `json:"rank"`
 	Size  int   `json:"size"`
-	Local []int `json:"local"` // the ranks of its node, ascending
+	Local []int `json:"local"` // the ranks of its machine, ascending
 
-	// Segment says that the ranks of the node share memory, Meet that ranks
+	// Segment says that the ranks of the machine share memory, Meet that ranks
 	// are connected by sockets. The worker inherits what goes with the first.
 	Segment bool  `json:"segment,omitempty"`
 	Meet    *meet `json:"meet,omitempty"`
@@ -35,18 +35,27 @@ type meet struct {
 	PeerTimeout time.Duration `json:"peer_timeout"`
 }
 
-// A ready is what a worker answers: that it is connected, or why it is not.
+// A ready is what a worker tells its launcher: that it is ready to begin, or why
+// it is not, or that it has come to the end of what the front end had for it.
 type ready struct {
 	Error string `json:"error,omitempty"`
+	Done  bool   `json:"done,omitempty"`
+}
+
+// An again is what a worker that is done is told if there is more for it.
+type again struct {
+	Config []byte `json:"config"`
 }
 
 // A nodeNote is what a launcher of another node tells the first. The first note
-// has Ranks, Host and Address, every other one of the rest.
+// has the first four fields, every other one of the rest.
 type nodeNote struct {
 	Ranks   int    `json:"ranks,omitempty"`   // how many workers it will start
 	Host    string `json:"host,omitempty"`    // where
+	Machine string `json:"machine,omitempty"` // what machine returns there
 	Address string `json:"address,omitempty"` // of the rendezvous, as seen from there
 
+	Memory  string   `json:"memory,omitempty"`  // the path of what its workers share
 	Lost    *loss    `json:"lost,omitempty"`    // a worker of its has gone
 	Wrote   *writing `json:"wrote,omitempty"`   // a worker that has ended
 	Stopped bool     `json:"stopped,omitempty"` // its workers have ended, as it was told
@@ -69,12 +78,14 @@ type order struct {
 	Start  *begin `json:"start,omitempty"`
 	Stop   bool   `json:"stop,omitempty"`   // the workers
 	Finish *int   `json:"finish,omitempty"` // with this exit status: there is no more to do
+	Refuse string `json:"refuse,omitempty"` // why it is not of the job
 }
 
 // A begin says what workers to start.
 type begin struct {
-	Ranks   []int `json:"ranks"`
-	Segment bool  `json:"segment,omitempty"` // they share memory
+	Ranks  []int  `json:"ranks"`
+	Share  int    `json:"share,omitempty"`  // make memory for so many ranks
+	Memory string `json:"memory,omitempty"` // use the memory at this path
 }
 
 // sendJSON sends a message.

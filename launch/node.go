@@ -39,7 +39,7 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	f := &follower{opts: o, conn: lang.Stream(stream, nil)}
 	defer f.conn.Close()
 	defer f.stop(0)
-	sendJSON(f.conn, nodeNote{Ranks: o.Ranks, Host: hostName(), Address: o.Rendezvous})
+	sendJSON(f.conn, nodeNote{Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
 	for {
 		var next order
 		if err := recvJSON(ctx, f.conn, &next); err != nil {
@@ -48,12 +48,16 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 		}
 		switch {
 		case next.Start != nil:
-			err = f.start(ctx, c, next.Start)
+			if err = f.start(ctx, c, next.Start); err != nil {
+				f.lose(next.Start.Ranks, fmt.Sprintf("could not be started (%v)", err))
+			}
 		case next.Stop:
 			f.stop(patience)
 			err = sendJSON(f.conn, nodeNote{Stopped: true})
 		case next.Finish != nil:
 			return *next.Finish, nil
+		case next.Refuse != "":
+			return 0, fmt.Errorf("node 0 at %s refuses this one: %s", o.Rendezvous, next.Refuse)
 		}
 		if err != nil {
 			return 0, err
@@ -83,8 +87,11 @@ func (f *follower) start(ctx context.Context, c *comm.Credentials, b *begin) err
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
 	var err error
-	if f.host, err = startHost(b.Ranks, hostOptions{segment: b.Segment}); err != nil {
+	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory}); err != nil {
 		return err
+	}
+	if b.Share > 0 {
+		sendJSON(f.conn, nodeNote{Memory: pathOf(f.host.memory)})
 	}
 	f.host.watch(f)
 	for i, rank := range b.Ranks {
@@ -108,11 +115,15 @@ func (f *follower) wrote(rank int, text string) {
 
 // leave tells the first launcher that the workers end because of why.
 func (f *follower) leave(why error) {
-	if f.host == nil {
-		return
+	if f.host != nil {
+		f.lose(f.host.local, fmt.Sprintf("was ended with its launcher (%v)", why))
 	}
-	for _, rank := range f.host.local {
-		f.gone(rank, fmt.Sprintf("was ended with its launcher (%v)", why))
+}
+
+// lose tells the first launcher that workers have gone.
+func (f *follower) lose(ranks []int, cause string) {
+	for _, rank := range ranks {
+		f.gone(rank, cause)
 	}
 }
 

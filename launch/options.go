@@ -31,6 +31,9 @@ type Options struct {
 	// it counts as dead; 0 is DefaultPeerTimeout.
 	PeerTimeout time.Duration
 
+	// machine is that of this launcher, if it is to be another, for tests.
+	machine string
+
 	// Note, if set, is given lines about the job that are not its output: what
 	// a worker wrote before it ended, a host that is silent. It is called by
 	// one goroutine at a time.
@@ -67,6 +70,14 @@ func (o *Options) check() error {
 }
 
 func (o *Options) severalNodes() bool { return o.Nodes > 1 }
+
+// machineName returns what launchers of this machine have in common.
+func (o *Options) machineName() string {
+	if o.machine != "" {
+		return o.machine
+	}
+	return machine()
+}
 
 // peerTimeout returns PeerTimeout or what stands for it.
 func (o *Options) peerTimeout() time.Duration {

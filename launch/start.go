@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"tpsh/comm"
 	"tpsh/lang"
@@ -30,7 +31,7 @@ func (s *start) run() (err error) {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	o := hostOptions{segment: s.sharesMemory(), supervisor: s.meeting == nil}
+	o := hostOptions{share: s.sharers(nil), supervisor: s.meeting == nil}
 	if s.host, err = startHost(s.cluster.local(), o); err != nil {
 		return err
 	}
@@ -50,8 +51,14 @@ func (s *start) run() (err error) {
 	return context.Cause(s.ctx)
 }
 
-// sharesMemory reports whether the ranks of a node do.
-func (s *start) sharesMemory() bool { return s.cluster.opts.Transport != sockets }
+// sharers returns how many ranks share memory on the machine of n, or of this
+// node if n is nil; 0 if they do not.
+func (s *start) sharers(n *node) int {
+	if s.cluster.opts.Transport == sockets {
+		return 0
+	}
+	return len(s.cluster.together(n))
+}
 
 // listen makes the rendezvous, if there is to be one.
 func (s *start) listen() (err error) {
@@ -77,27 +84,42 @@ func (s *start) attach(rank int, stream net.Conn) {
 	s.mu.Lock()
 	s.conns[rank] = conn
 	s.mu.Unlock()
-	local, address := s.cluster.placeOf(rank)
-	r := role{Rank: rank, Size: s.cluster.size, Local: local, Segment: s.sharesMemory(), Config: s.spec.Config}
+	n := s.cluster.nodeOf(rank)
+	r := role{Rank: rank, Size: s.cluster.size, Local: s.cluster.together(n), Segment: s.sharers(n) > 0, Config: s.spec.Config}
 	if s.meeting != nil {
 		m := *s.meeting
-		if address != "" {
-			m.Address = address
+		if n != nil {
+			m.Address = n.address
 		}
 		r.Meet = &m
 	}
 	sendJSON(conn, r)
 	s.greeted.Go(func() {
-		if err := s.greet(conn); err != nil {
+		if err := greet(s.ctx, conn); err != nil {
+			s.excuse(err)
 			s.fail(fmt.Errorf("rank %d: %w", rank, err))
 		}
 	})
 }
 
+// excuse gives the death of another rank, of which a rank may complain before
+// the kernel does, the time to come first.
+func (s *start) excuse(err error) {
+	if errors.As(err, new(*lang.DeathError)) {
+		return
+	}
+	late := time.NewTimer(reasonHere)
+	defer late.Stop()
+	select {
+	case <-s.ctx.Done():
+	case <-late.C:
+	}
+}
+
 // greet waits until a rank is ready.
-func (s *start) greet(conn lang.Conn) error {
+func greet(ctx context.Context, conn lang.Conn) error {
 	var r ready
-	if err := recvJSON(s.ctx, conn, &r); err != nil {
+	if err := recvJSON(ctx, conn, &r); err != nil {
 		return err
 	}
 	if r.Error != "" {
@@ -106,12 +128,28 @@ func (s *start) greet(conn lang.Conn) error {
 	return nil
 }
 
-// orderNodes has the other nodes start their workers, and listens to them.
+// orderNodes has the other nodes start their workers, and listens to them. Of
+// those on one other machine the first makes the memory that they share; the
+// rest wait for its path.
 func (s *start) orderNodes() {
 	for _, n := range s.cluster.nodes {
-		sendJSON(n.conn, order{Start: &begin{Ranks: n.ranks, Segment: s.sharesMemory()}})
+		sharers, first := s.sharers(n), s.cluster.neighbours(n)[0] == n
+		switch {
+		case sharers == 0:
+			n.begin(begin{})
+		case s.cluster.isHere(n):
+			n.begin(begin{Memory: pathOf(s.host.memory)})
+		case first:
+			n.begin(begin{Share: sharers})
+		}
 		s.tasks.Go(func() { s.attend(n) })
 	}
+}
+
+// begin has the node start its workers.
+func (n *node) begin(b begin) {
+	b.Ranks = n.ranks
+	sendJSON(n.conn, order{Start: &b})
 }
 
 // welcome takes a connection that came to the rendezvous for another reason

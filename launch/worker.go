@@ -21,7 +21,8 @@ func IsWorker() bool { return os.Getenv(workerVariable) != "" }
 type Seat struct {
 	Rank, Size int
 	Local      int              // how many ranks there are on this host
-	Config     []byte           // Spec.Config
+	Config     []byte           // Spec.Config, or that of Job.Again
+	Generation int              // of the fabric to begin with
 	Links      *comm.Links      // to the other ranks
 	Conn       *lang.StreamConn // to the front end
 }
@@ -129,12 +130,22 @@ func (s *Seat) Ready(err error) {
 	sendJSON(s.Conn, answer)
 }
 
-// Wait returns when the launcher has no more use for the rank, which it has
-// while others may still ask what became of messages.
-func (s *Seat) Wait() {
-	for {
-		if _, err := s.Conn.Recv(context.Background()); err != nil {
-			return
-		}
+// Next says that the front end has closed its session, and returns when it is
+// known whether there will be another, with another Config and Generation.
+// Meanwhile other ranks may still learn what became of messages.
+func (s *Seat) Next() (more bool) {
+	sendJSON(s.Conn, ready{Done: true})
+	var next again
+	if err := recvJSON(context.Background(), s.Conn, &next); err != nil {
+		return false
 	}
+	s.Config = next.Config
+	s.Generation++
+	return true
+}
+
+// Close gives the seat up.
+func (s *Seat) Close() {
+	s.Links.Close()
+	s.Conn.Close()
 }

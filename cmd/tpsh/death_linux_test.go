@@ -19,6 +19,7 @@ import (
 // A process is the command at work.
 type process struct {
 	*exec.Cmd
+	in   io.Writer // of a shell
 	out  *bufio.Reader
 	errs bytes.Buffer
 	tmp  string // its folder for temporary files
@@ -27,9 +28,18 @@ type process struct {
 // startProcess starts the command. The test kills it in the end.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startProcessReading(t, nil, args...)
+}
+
+// startProcessReading starts the command with a standard input.
+func startProcessReading(t *testing.T, in *os.File, args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0], args...), tmp: t.TempDir()}
 	p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+p.tmp)
 	p.Stderr = &p.errs
+	if in != nil {
+		p.Stdin = in
+	}
 	out, err := p.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +189,142 @@ func TestDeath(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// A request to end, an interrupt and the loss of the terminal end a run in
+// which all ranks are at work, and leave nothing behind.
+func TestSignals(t *testing.T) {
+	script := writeScript(t, "tmpdir()\nprint('go')\nbarrier()\nwhile True:\n    barrier()\n")
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for _, transport := range distinctTransports() {
+			t.Run(sig.String()+"/"+transport, func(t *testing.T) {
+				p := startProcess(t, "run", "-n", "3", "--transport", transport, script)
+				p.line(t)
+				workers := children(p.Process.Pid)
+				p.Process.Signal(sig)
+				p.end(t, 130, workers)
+				if got := p.errs.String(); !strings.HasPrefix(got, "interrupted\n") {
+					t.Errorf("got:\n%s\nwant it to begin with interrupted", got)
+				}
+			})
+		}
+	}
+}
+
+// A launcher that is killed takes its workers with it, whatever they do.
+func TestLauncherKilled(t *testing.T) {
+	for name, source := range map[string]string{
+		"at work": "while True:\n    pass\n",
+		"waiting": "recv(rank()) if rank() else None\nwhile True:\n    pass\n",
+	} {
+		script := writeScript(t, "print('go')\nbarrier()\n"+source)
+		for _, transport := range []string{"shm", "tcp"} {
+			t.Run(name+"/"+transport, func(t *testing.T) {
+				p := startProcess(t, "run", "-n", "3", "--transport", transport, script)
+				p.line(t)
+				workers := p.workers(t, 3)
+				p.Process.Kill()
+				p.Wait()
+				p.leavesNothing(t, workers)
+			})
+		}
+	}
+}
+
+// What the Go runtime writes when a worker ends badly is shown with its rank.
+func TestWorkerWrites(t *testing.T) {
+	p := startProcess(t, "run", "-n", "2", "--transport", "shm", writeScript(t, "print('go')\nbarrier()\nwhile True:\n    pass\n"))
+	p.line(t)
+	workers := p.workers(t, 2)
+	syscall.Kill(workers[1], syscall.SIGABRT)
+	p.end(t, 3, workers)
+	for _, want := range []string{"rank 1 wrote before it ended:\nSIGABRT: abort\n", "rank 1 of 2:\nError: the rank died: it exited with status 2\n"} {
+		if !strings.Contains(p.errs.String(), want) {
+			t.Errorf("got:\n%s\nwant it to contain:\n%s", &p.errs, want)
+		}
+	}
+}
+
+// A shell survives the death of a rank: it says so, and starts others when it
+// is told to.
+func TestShellSurvives(t *testing.T) {
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			p := startShell(t, "-n", "2", "--transport", transport)
+			p.say(t, "print('hello')", "hello")
+			workers := p.workers(t, 2)
+			syscall.Kill(workers[1], syscall.SIGKILL)
+			p.say(t, "barrier()\n1 + 1\n:ranks 3\nworld_size()", "3 ranks, no variables", "3")
+			p.say(t, ":quit")
+			p.end(t, 3, append(workers, children(p.Process.Pid)...))
+			for _, want := range []string{"was killed by signal 9 (killed)", "the ranks cannot go on; :ranks 2 starts them anew"} {
+				if !strings.Contains(p.errs.String(), want) {
+					t.Errorf("got:\n%s\nwant it to contain %q", &p.errs, want)
+				}
+			}
+		})
+	}
+}
+
+// A request to end and the loss of the terminal end a shell, which leaves
+// nothing behind.
+func TestShellSignals(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		for _, transport := range distinctTransports() {
+			t.Run(sig.String()+"/"+transport, func(t *testing.T) {
+				p := startShell(t, "-n", "2", "--transport", transport)
+				p.say(t, "write_text(tmpdir() + '/a', 'a') if rank() == 0 else None\nprint('hello')", "hello")
+				workers := children(p.Process.Pid)
+				p.Process.Signal(sig)
+				p.end(t, 130, workers)
+			})
+		}
+	}
+}
+
+// What the system refuses is told, with the rank that it was for.
+func TestResourceLimits(t *testing.T) {
+	script := writeScript(t, "barrier()\n")
+	tests := []struct{ limit, transport, want string }{
+		{"-f 100", "shm", "tpsh: shared memory: "},
+		{"-n 20", "tcp", "tpsh: rank "},
+		{"-n 20", "shm", "too many open files"},
+	}
+	for _, test := range tests {
+		t.Run(test.limit+"/"+test.transport, func(t *testing.T) {
+			c := exec.Command("sh", "-c", "ulimit "+test.limit+"; exec \"$@\"", "sh", os.Args[0], "run", "-n", "8", "--transport", test.transport, script)
+			c.Env = append(os.Environ(), commandVariable+"=1")
+			out, err := c.CombinedOutput()
+			if c.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), test.want) {
+				t.Errorf("got %v and\n%s\nwant exit status 3 and %q", err, out, test.want)
+			}
+		})
+	}
+}
+
+// startShell starts a shell.
+func startShell(t *testing.T, args ...string) *process {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	p := startProcessReading(t, r, append([]string{"repl"}, args...)...)
+	r.Close()
+	p.in = w
+	return p
+}
+
+// say gives the shell statements, and checks the lines that it answers.
+func (p *process) say(t *testing.T, statements string, answers ...string) {
+	t.Helper()
+	fmt.Fprintln(p.in, statements)
+	for _, want := range answers {
+		if got := p.line(t); got != want {
+			t.Errorf("after %q: got %q, want %q", statements, got, want)
 		}
 	}
 }

@@ -206,16 +206,21 @@ func tryTransport(name string) finding {
 	return ok("%s; 2 ranks started, met and ended in %v", uses[name], time.Since(since).Round(100*time.Microsecond))
 }
 
-// meet runs a program in which two ranks meet.
+// meet starts two ranks, has them meet, and ends them.
 func meet(transport string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	ranks, err := (&plan{limits: &limits{quiet: true}, ranks: 2, transport: transport}).start(ctx)
+	ranks, err := (&starter{limits: &limits{quiet: true}, ranks: 2, transport: transport}).start(ctx)
 	if err != nil {
 		return err
 	}
 	defer ranks.stop()
-	s := lang.NewSession(ranks.conns, lang.Options{Out: io.Discard})
+	return barrier(ctx, ranks)
+}
+
+// barrier runs a program in which all ranks meet.
+func barrier(ctx context.Context, r *ranks) error {
+	s := lang.NewSession(r.conns, lang.Options{Out: io.Discard})
 	defer s.Close()
 	o, err := s.Run(ctx, lang.Program{Path: "meet.star", Source: "barrier()"})
 	if err == nil && !o.OK() {

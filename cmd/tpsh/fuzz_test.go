@@ -38,7 +38,7 @@ func FuzzScript(f *testing.F) {
 		if greedy.MatchString(source) || len(source) > 4000 {
 			return
 		}
-		ranks, err := (&plan{limits: &limits{maxMem: 64 << 20, quiet: true}, ranks: 2, transport: "inproc"}).start(context.Background())
+		ranks, err := (&starter{limits: &limits{maxMem: 64 << 20, quiet: true}, ranks: 2, transport: "inproc"}).start(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ import (
 	"tpsh/runtime"
 )
 
-// A plan says what ranks a command starts.
-type plan struct {
+// A starter says what ranks a command starts.
+type starter struct {
 	limits    *limits
 	ranks     int
 	transport string
@@ -32,25 +32,27 @@ type plan struct {
 
 // A ranks is a job under way, seen from the front end.
 type ranks struct {
-	conns   []lang.Conn
-	left    func() []runtime.Unreceived // the messages that nobody received
-	end     func()                      // ends the ranks
-	scratch string                      // the folder under which tmpdir makes its own
+	transport string
+	conns     []lang.Conn
+	job       *launch.Job                 // nil if they are in this process
+	left      func() []runtime.Unreceived // the messages that nobody received
+	end       func()                      // ends the ranks
+	scratch   string                      // the folder under which tmpdir makes its own
 }
 
 // noticeAfter is how long a wait is before a line tells of it.
 const noticeAfter = 5 * time.Second
 
 // start starts ranks that serve a front end. ctx ends the waiting for them.
-func (p *plan) start(ctx context.Context) (*ranks, error) {
-	if slices.Contains(runtime.Transports, p.transport) {
-		return p.startHere()
+func (s *starter) start(ctx context.Context) (*ranks, error) {
+	if slices.Contains(runtime.Transports, s.transport) {
+		return s.startHere()
 	}
-	c, err := launch.Gather(ctx, launch.Options{Transport: p.transport, Ranks: p.ranks, Note: p.note()})
+	c, err := launch.Gather(ctx, launch.Options{Transport: s.transport, Ranks: s.ranks, Note: s.note()})
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.startOn(ctx, c)
+	r, err := s.startOn(ctx, c)
 	if err != nil {
 		c.Close(lang.StatusJob)
 		return nil, err
@@ -64,17 +66,17 @@ func (p *plan) start(ctx context.Context) (*ranks, error) {
 }
 
 // startHere starts ranks that are goroutines of this process.
-func (p *plan) startHere() (*ranks, error) {
-	r := &ranks{scratch: newScratch()}
-	backs := make([]*lang.PipeConn, p.ranks)
+func (s *starter) startHere() (*ranks, error) {
+	r := &ranks{transport: s.transport, scratch: newScratch()}
+	backs := make([]*lang.PipeConn, s.ranks)
 	for i := range backs {
 		var front lang.Conn
 		front, backs[i] = lang.Pipe()
 		r.conns = append(r.conns, front)
 	}
-	cfg := runtime.Config{Size: p.ranks, Transport: p.transport, Seed: p.limits.seed, MaxMem: int(p.limits.maxMem)}
-	cfg.Notice, cfg.NoticeAfter = p.notice()
-	opts := p.world(r.scratch)
+	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem)}
+	cfg.Notice, cfg.NoticeAfter = s.notice()
+	opts := s.world(r.scratch)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
 		lang.Serve(ctx, conn, builtins.New(rank, opts)) // how it ends, the connection shows
@@ -94,25 +96,37 @@ func (p *plan) startHere() (*ranks, error) {
 }
 
 // startOn starts ranks that are processes.
-func (p *plan) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error) {
-	r := &ranks{scratch: newScratch()}
-	config, err := json.Marshal(duty{Seed: p.limits.seed, MaxMem: int(p.limits.maxMem), World: p.world(r.scratch)})
-	if err != nil {
+func (s *starter) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error) {
+	r := &ranks{transport: s.transport, scratch: newScratch()}
+	spec := launch.Spec{Config: s.config(r.scratch)}
+	spec.Notice, spec.NoticeAfter = s.notice()
+	var err error
+	if r.job, err = c.Start(ctx, spec); err != nil {
 		return nil, err
 	}
-	spec := launch.Spec{Config: config}
-	spec.Notice, spec.NoticeAfter = p.notice()
-	job, err := c.Start(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	r.conns, r.left, r.end = job.Conns(), job.Unreceived, job.Stop
+	r.conns, r.left, r.end = r.job.Conns(), r.job.Unreceived, r.job.Stop
 	return r, nil
 }
 
+// startAgain starts ranks in the processes of r, whose front end has gone. It
+// returns r or an error.
+func (s *starter) startAgain(ctx context.Context, r *ranks) (*ranks, error) {
+	r.scratch = newScratch()
+	return r, r.job.Again(ctx, s.config(r.scratch))
+}
+
+// config returns what the ranks are told that are processes.
+func (s *starter) config(scratch string) []byte {
+	config, err := json.Marshal(duty{Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), World: s.world(scratch)})
+	if err != nil {
+		panic(fmt.Sprintf("duty of ranks: %v", err)) // all its types are encodable
+	}
+	return config
+}
+
 // world returns what the programs of the job may do.
-func (p *plan) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: p.args, Allow: p.limits.allow, Scratch: scratch, Resume: p.resume, Restarts: p.restarts, Verify: p.limits.verify, Strict: p.limits.strict}
+func (s *starter) world(scratch string) builtins.Options {
+	o := builtins.Options{Args: s.args, Allow: s.limits.allow, Scratch: scratch, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}
@@ -124,25 +138,25 @@ func newScratch() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))
 }
 
-// note returns what writes a line to p.notes; nil if nobody wants it.
-func (p *plan) note() func(line string) {
-	if p.notes == nil {
+// note returns what writes a line to s.notes; nil if nobody wants it.
+func (s *starter) note() func(line string) {
+	if s.notes == nil {
 		return nil
 	}
 	var mu sync.Mutex
 	return func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(p.notes, line)
+		fmt.Fprintln(s.notes, line)
 	}
 }
 
 // notice returns what writes lines about long waits, and how long those are.
-func (p *plan) notice() (func(line string), time.Duration) {
-	if p.limits.quiet {
+func (s *starter) notice() (func(line string), time.Duration) {
+	if s.limits.quiet {
 		return nil, 0
 	}
-	return p.note(), noticeAfter
+	return s.note(), noticeAfter
 }
 
 // maxUnreceived is how many places of sends without a receive are listed.

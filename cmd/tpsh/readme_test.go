@@ -44,14 +44,14 @@ func TestReadmeSessions(t *testing.T) {
 		lines := strings.Split(block, "\n")
 		var want []string
 		for _, line := range lines[1:] {
-			if !strings.HasPrefix(line, "    ") {
+			if line != "" && !strings.HasPrefix(line, "    ") {
 				break
 			}
 			want = append(want, strings.TrimPrefix(line, "    "))
 		}
 		var out bytes.Buffer
 		run(&stdio{strings.NewReader(""), &out, &out}, append([]string{"run"}, strings.Fields(lines[0])...))
-		if got := strings.TrimSpace(out.String()); got != strings.Join(want, "\n") {
+		if got := strings.TrimSpace(out.String()); got != strings.TrimSpace(strings.Join(want, "\n")) {
 			t.Errorf("tpsh run %s prints:\n%s\nthe README says:\n%s", lines[0], got, strings.Join(want, "\n"))
 		}
 		sessions++

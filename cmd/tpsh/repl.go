@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"os"
+	"sync"
 
 	"tpsh/builtins"
 	"tpsh/lang"
@@ -28,6 +30,9 @@ type shell struct {
 	limits
 	n         int
 	transport string
+
+	mu      sync.Mutex
+	current *ranks // nil before the first
 }
 
 func (s *shell) run(std *stdio, args []string) error {
@@ -47,18 +52,10 @@ func (s *shell) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer atEnding(s.stop)()
 	code := repl.Run(context.Background(), repl.Options{
-		Ranks: s.n,
-		Start: func(n int) ([]lang.Conn, func(), error) {
-			if err := checkRanks(n); err != nil {
-				return nil, nil, err
-			}
-			r, err := (&plan{limits: &s.limits, ranks: n, transport: s.transport, notes: std.err}).start(context.Background())
-			if err != nil {
-				return nil, nil, err
-			}
-			return r.conns, r.stop, nil
-		},
+		Ranks:    s.n,
+		Start:    func(n int) ([]lang.Conn, func(), error) { return s.start(n, std.err) },
 		Dir:      dir,
 		Input:    s.input(std),
 		Out:      std.out,
@@ -66,11 +63,36 @@ func (s *shell) run(std *stdio, args []string) error {
 		Timeout:  s.timeout,
 		MaxSteps: s.maxSteps,
 		Doc:      builtins.Doc,
+		Commands: shellCommands,
 	})
 	if code != lang.StatusOK {
 		return status(code)
 	}
 	return nil
+}
+
+// start starts n ranks.
+func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), err error) {
+	if err := checkRanks(n); err != nil {
+		return nil, nil, err
+	}
+	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, notes: notes}).start(context.Background())
+	if err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = r
+	return r.conns, r.stop, nil
+}
+
+// stop ends the ranks that were started last.
+func (s *shell) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil {
+		s.current.stop()
+	}
 }
 
 // input returns where the shell reads: the terminal, or what stands for it.

@@ -47,8 +47,8 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	plan := &plan{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, notes: std.err}
-	opts.Note = plan.note()
+	st := &starter{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, notes: std.err}
+	opts.Note = st.note()
 	ctx, done := interruptible()
 	defer done()
 	if opts.Node > 0 {
@@ -59,15 +59,15 @@ func (r *runner) run(std *stdio, args []string) error {
 		return usageError{err}
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
-	remove, err := r.makeResume(plan)
+	remove, err := r.makeResume(st)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	if opts.Nodes > 1 {
-		return r.lead(ctx, std, p, plan, opts)
+		return r.lead(ctx, std, p, st, opts)
 	}
-	return r.attempts(ctx, std, p, plan, plan.start)
+	return r.attempts(ctx, std, p, st, st.start)
 }
 
 // given reports whether a flag was given.
@@ -99,26 +99,26 @@ func notStarted(ctx context.Context, err error) error {
 }
 
 // lead runs the first of several nodes.
-func (r *runner) lead(ctx context.Context, std *stdio, p lang.Program, plan *plan, opts launch.Options) error {
+func (r *runner) lead(ctx context.Context, std *stdio, p lang.Program, st *starter, opts launch.Options) error {
 	c, err := launch.Gather(ctx, opts)
 	if err != nil {
 		return notStarted(ctx, err)
 	}
-	err = r.attempts(ctx, std, p, plan, func(ctx context.Context) (*ranks, error) { return plan.startOn(ctx, c) })
+	err = r.attempts(ctx, std, p, st, func(ctx context.Context) (*ranks, error) { return st.startOn(ctx, c) })
 	c.Close(exitStatus(err))
 	return err
 }
 
 // attempts runs the program, and runs it again as long as a rank dies and that
 // is asked for.
-func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, plan *plan, start func(context.Context) (*ranks, error)) error {
+func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, st *starter, start func(context.Context) (*ranks, error)) error {
 	for {
 		died, err := r.attempt(ctx, std, p, start)
-		if !died || plan.restarts == r.maxRestarts || ctx.Err() != nil {
+		if !died || st.restarts == r.maxRestarts || ctx.Err() != nil {
 			return err
 		}
-		plan.restarts++
-		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", plan.restarts, r.maxRestarts)
+		st.restarts++
+		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", st.restarts, r.maxRestarts)
 	}
 }
 
@@ -154,12 +154,12 @@ func report(w io.Writer, o *lang.Outcome, ranks *ranks) error {
 
 // makeResume chooses the folder that survives restarts. remove removes it in
 // the end, unless the user has named it.
-func (r *runner) makeResume(plan *plan) (remove func(), err error) {
+func (r *runner) makeResume(st *starter) (remove func(), err error) {
 	if r.resumeDir == "" {
-		plan.resume = newScratch() + "-resume"
-		return func() { os.RemoveAll(plan.resume) }, nil
+		st.resume = newScratch() + "-resume"
+		return func() { os.RemoveAll(st.resume) }, nil
 	}
-	plan.resume, err = filepath.Abs(r.resumeDir)
+	st.resume, err = filepath.Abs(r.resumeDir)
 	return func() {}, err
 }
 

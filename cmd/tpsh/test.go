@@ -38,7 +38,9 @@ type tester struct {
 func (t *tester) run(std *stdio, paths []string) error {
 	ctx, done := interruptible()
 	defer done()
-	opts, err := t.options(ctx, std, paths)
+	var kept pool
+	defer kept.close()
+	opts, err := t.options(ctx, std, paths, &kept)
 	if err != nil {
 		return err
 	}
@@ -49,17 +51,17 @@ func (t *tester) run(std *stdio, paths []string) error {
 }
 
 // options returns what the flags ask for.
-func (t *tester) options(ctx context.Context, std *stdio, paths []string) (opts testrun.Options, err error) {
+func (t *tester) options(ctx context.Context, std *stdio, paths []string, kept *pool) (opts testrun.Options, err error) {
 	opts = testrun.Options{
 		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 		Start: func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-			r, err := (&plan{limits: &t.limits, ranks: n, transport: transport}).start(ctx)
+			r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport})
 			if err != nil {
 				return nil, nil, err
 			}
 			return r.conns, func(killed []int) error {
-				defer r.stop()
+				defer kept.put(r)
 				return r.unreceived(killed)
 			}, nil
 		},

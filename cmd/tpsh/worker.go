@@ -20,35 +20,40 @@ type duty struct {
 	World  builtins.Options `json:"world"`
 }
 
-// work is the whole of a worker: it takes its seat in the job and serves the
-// front end until that ends. It returns the exit status, of which nobody
-// learns if all went well.
+// work is the whole of a worker: it takes its seat in the job and serves one
+// front end after the other until there are no more. It returns the exit
+// status.
 func work() int {
 	seat, err := launch.TakeSeat()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return lang.StatusJob
 	}
-	var d duty
-	if err := json.Unmarshal(seat.Config, &d); err != nil {
-		seat.Ready(fmt.Errorf("worker: %w", err))
-		return lang.StatusJob
-	}
+	defer seat.Close()
 	share(seat.Local)
-	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem}
-	err = runtime.Join(context.Background(), cfg, seat.Links, seat.Rank, seat.Local, func(ctx context.Context, rank *runtime.Rank) {
-		seat.Ready(nil)
-		lang.Serve(ctx, seat.Conn, builtins.New(rank, d.World)) // how it ends, the connection shows
-		seat.Wait()
-	})
-	if err != nil {
-		seat.Ready(err)
-	}
-	seat.Conn.Close()
-	if err != nil {
-		return lang.StatusJob
+	for more := true; more; {
+		if more, err = serve(seat); err != nil {
+			seat.Ready(err)
+			return lang.StatusJob
+		}
 	}
 	return lang.StatusOK
+}
+
+// serve serves one front end, and reports whether there is another.
+func serve(seat *launch.Seat) (more bool, err error) {
+	var d duty
+	if err := json.Unmarshal(seat.Config, &d); err != nil {
+		return false, fmt.Errorf("worker: %w", err)
+	}
+	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem}
+	place := runtime.Seat{Rank: seat.Rank, Local: seat.Local, Links: seat.Links, Generation: seat.Generation}
+	err = runtime.Join(context.Background(), cfg, place, func(ctx context.Context, rank *runtime.Rank) {
+		seat.Ready(nil)
+		lang.Serve(ctx, seat.Conn, builtins.New(rank, d.World)) // how it ends, the connection shows
+		more = seat.Next()
+	})
+	return more, err
 }
 
 // share leaves cores to the other ranks of the machine. Two are the least: one

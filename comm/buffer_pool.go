@@ -1,0 +1,51 @@
+package comm
+
+import "sync"
+
+// A bufferPool keeps memory for what has come from others: for data of
+// collectives until the call is over, for messages until Message.Release. It
+// may be used by several goroutines. A nil pool keeps nothing.
+type bufferPool struct {
+	mu    sync.Mutex
+	spare [][]byte
+}
+
+const (
+	// spareBuffers is how many buffers a pool keeps.
+	spareBuffers = 16
+	// leastSpare is the length below which a buffer is not worth keeping.
+	leastSpare = 16 << 10
+)
+
+// get returns an empty slice with room for n bytes.
+func (p *bufferPool) get(n int) []byte {
+	if p == nil || n < leastSpare {
+		return make([]byte, 0, n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, b := range p.spare {
+		if n <= cap(b) && cap(b) <= 2*n {
+			last := len(p.spare) - 1
+			p.spare[i], p.spare[last] = p.spare[last], nil
+			p.spare = p.spare[:last]
+			return b[:0]
+		}
+	}
+	return make([]byte, 0, n)
+}
+
+// put gives memory back that get has returned, or other memory that nobody has
+// a use for.
+func (p *bufferPool) put(b []byte) {
+	if p == nil || cap(b) < leastSpare {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.spare) == spareBuffers {
+		p.spare[0] = b
+		return
+	}
+	p.spare = append(p.spare, b)
+}

@@ -1,0 +1,159 @@
+package comm
+
+import (
+	"net"
+	"sync"
+	"syscall"
+)
+
+// A socket reads a connection of the operating system's. Its listener sleeps
+// until something comes; but whoever waits for it may look, and take it in at
+// once, which spares waking another thread.
+type socket struct {
+	links *Links
+	peer  int
+	raw   syscall.RawConn
+	heard *heardReader
+	look  func(fd uintptr) // of poll, made once
+
+	mu    sync.Mutex
+	in    inlet
+	fd    uintptr // while it is being read
+	short bool    // whether the last read has emptied it
+	held  *frame  // of a generation that has not come; nil if there is none
+	err   error   // after which nothing is read
+}
+
+// newSocket returns a socket for a stream, or nil if it is none.
+func newSocket(l *Links, peer int, stream any, heard *heardReader) *socket {
+	conn, ok := stream.(*net.TCPConn)
+	if !ok || !polls {
+		return nil
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &socket{links: l, peer: peer, raw: raw, heard: heard}
+	s.in = inlet{source: peer, spare: &l.pool}
+	s.look = func(fd uintptr) { s.takeAll(fd) }
+	return s
+}
+
+// read reads for in.
+func (s *socket) read(b []byte) (int, error) {
+	if s.short {
+		s.short = false
+		return 0, errAgain
+	}
+	n, err := readSocket(s.fd, b)
+	if n > 0 {
+		s.short = n < len(b)
+		s.heard.resume()
+	}
+	return n, err
+}
+
+// takeAll takes in what is there. It reports false if there may be more later.
+// The caller holds mu.
+func (s *socket) takeAll(fd uintptr) (over bool) {
+	s.fd, s.short = fd, false
+	for s.err == nil && s.held == nil {
+		f, err := s.in.pull(s.read)
+		if err == errAgain {
+			return false
+		}
+		if s.err = err; err == nil {
+			s.hand(f)
+		}
+	}
+	return true
+}
+
+// hand gives a message to the station of its generation, or holds it.
+func (s *socket) hand(f *frame) {
+	st, come := s.links.now(f.generation)
+	if !come {
+		s.held = f
+	} else if st != nil {
+		s.err = st.accept(s.peer, f)
+	}
+}
+
+// poll takes in what is there, unless somebody else does just now. It may be
+// called on nil.
+func (s *socket) poll() {
+	if s == nil || !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	if s.err == nil && s.held == nil {
+		s.raw.Control(s.look)
+	}
+}
+
+// listen takes in what comes until the links are closed or the connection is
+// no good.
+func (s *socket) listen() {
+	for {
+		err := s.raw.Read(func(fd uintptr) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.takeAll(fd)
+		})
+		if s.links.ctx.Err() != nil {
+			return
+		}
+		if failed := s.wait(); failed != nil {
+			err = failed
+		}
+		if err != nil {
+			s.links.lose(s.peer, err)
+			return
+		}
+	}
+}
+
+// wait waits until the generation has come of which s holds a message, and
+// takes that in. It returns the error of s.
+func (s *socket) wait() error {
+	s.mu.Lock()
+	held := s.held
+	s.mu.Unlock()
+	if held != nil {
+		s.heard.pause()
+		s.links.turn(held.generation)
+		s.heard.resume()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		s.held = nil
+		s.hand(held)
+	}
+	return s.err
+}
+
+// pollRounds is how often a wait looks at sockets before it sleeps.
+const pollRounds = 60
+
+// linger looks for a moment at what comes from ranks, through whatever, until
+// come holds, and reports whether it does.
+func (st *station) linger(ranks []int, come func() bool) bool {
+	if st.sockets == nil {
+		return come()
+	}
+	for range pollRounds {
+		for _, r := range ranks {
+			st.sockets[r].poll()
+		}
+		if st.shared != nil && st.shared.waiting() {
+			st.drain()
+		}
+		if come() {
+			return true
+		}
+		yield()
+	}
+	return false
+}
