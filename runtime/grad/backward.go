@@ -384,7 +384,7 @@ func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 	if e.node == nil {
 		a := p.leaves[e.leaf.Auto]
 		a.shared = a.grad == nil && shared
-		a.grad = p.sum(a.grad, g)
+		a.grad = p.leafSum(a.grad, g)
 		return
 	}
 	dy := p.dy[e.node]
@@ -400,6 +400,15 @@ func (p *pass) sum(acc, g *tensor.Tensor) *tensor.Tensor {
 		return g
 	}
 	return p.tape.Add(acc, g)
+}
+
+// leafSum is sum for the gradient of a leaf. One of two shapes, a part and the
+// whole, has no gradient when both were computed with.
+func (p *pass) leafSum(acc, g *tensor.Tensor) *tensor.Tensor {
+	if acc != nil && !acc.Shape().Equal(g.Shape()) {
+		panic(&op.TapeError{Err: &op.ArgError{Func: "backward", Got: "a gradient of shape " + g.Shape().String() + " for a leaf that has one of shape " + acc.Shape().String(), Want: "gradients of one shape", Rule: "set .grad to None between"}})
+	}
+	return p.sum(acc, g)
 }
 
 // settle notes that nothing more comes along e; when nothing more comes at
@@ -447,6 +456,6 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	if x.Auto.Grad == nil && a.shared {
 		a.grad = p.tape.Do("clone", []*tensor.Tensor{a.grad})
 	}
-	x.Auto.Grad = p.sum(x.Auto.Grad, a.grad)
+	x.Auto.Grad = p.leafSum(x.Auto.Grad, a.grad)
 	return nil
 }

@@ -36,7 +36,11 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := r.invoke(op.Lookup("copy_"), []*tensor.Tensor{x, value[0].Detach()}, nil); err != nil {
+	stored, err := r.reducedFor(x, value[0].Detach())
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := r.invoke(op.Lookup("copy_"), []*tensor.Tensor{x, stored}, nil); err != nil {
 		return nil, err
 	}
 	x.Buffer().Changed()
@@ -47,6 +51,16 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 	}
 	r.rebase(x, value[0])
 	return in[:1], nil
+}
+
+// reducedFor returns v, which is to be stored in x, without terms if both have
+// some and not alike: x keeps its own, and those of v cannot be reduced beside
+// them.
+func (r *Recorder) reducedFor(x, v *tensor.Tensor) (*tensor.Tensor, error) {
+	if !x.Placed() || !v.Placed() || v.Layout() == x.Layout() || !x.Layout().IsPartial() || !v.Layout().IsPartial() {
+		return v, nil
+	}
+	return r.Placed.Move(v, r.Placed.GradLayout(v.Layout()))
 }
 
 // asBefore returns in with copies of the tensors that share the storage of x:

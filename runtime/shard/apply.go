@@ -356,12 +356,32 @@ func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) err
 		if !block.Shape().Equal(l.LocalShape(e.host.ID())) {
 			panic(fmt.Sprintf("shard: %s gives a block of shape %v, want %v of %v", c.Def.Name, block.Shape(), l.LocalShape(e.host.ID()), l))
 		}
+		made := c.Def.View && makesTerms(dec.in[0], l)
+		if made {
+			clone, err := op.Apply(e.host.Ops(), cloneOp, []*tensor.Tensor{block}, nil)
+			if err != nil {
+				return err
+			}
+			block = clone.Out[0]
+		}
 		c.Out[i] = tensor.NewPlaced(l, block)
 		if c.Def.View {
-			c.Out[i].Copied = dec.in[0] != dec.from[0] || block.Buffer() != c.In[0].Buffer()
+			c.Out[i].Copied = made || dec.in[0] != dec.from[0] || block.Buffer() != c.In[0].Buffer()
 		}
 	}
 	return nil
+}
+
+// makesTerms reports whether a result placed as to is made of terms that an input
+// placed as from has not: where it is cut, one rank has what a view shows, and
+// the others zeros. The view is then a copy on every rank, not only on those.
+func makesTerms(from, to *mesh.Placed) bool {
+	for k, p := range to.Placements() {
+		if _, ok := p.Partial(); ok && p != from.Placements()[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // bare returns results without elements.

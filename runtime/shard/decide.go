@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"tpsh/mesh"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -261,9 +262,13 @@ func next(pick []int, rows [][]op.Row) bool {
 func (e *Engine) rows(dec *decision) [][]op.Row {
 	var all []op.Row
 	if dec.call.Def.Shard != nil {
-		all = dec.call.Def.Shard(dec.call)
+		for _, row := range dec.call.Def.Shard(dec.call) {
+			if possible(dec.call, row) {
+				all = append(all, row)
+			}
+		}
 	}
-	all = append(all[:len(all):len(all)], op.Row{In: make([]mesh.Placement, len(dec.from)), Out: make([]mesh.Placement, len(dec.call.Spec))})
+	all = append(all, op.Row{In: make([]mesh.Placement, len(dec.from)), Out: make([]mesh.Placement, len(dec.call.Spec))})
 	ndim := dec.mesh.NDim()
 	lists := make([][]op.Row, ndim)
 	few := math.Pow(float64(len(all)), float64(ndim)) > maxCombinations
@@ -274,6 +279,34 @@ func (e *Engine) rows(dec *decision) [][]op.Row {
 		}
 	}
 	return lists
+}
+
+// possible reports whether tensors of the dtypes of c can be placed as row says.
+// A number can be anything.
+func possible(c *op.Call, row op.Row) bool {
+	for i, x := range c.In {
+		if x != nil && !x.Weak() && !canBe(x.DType(), row.In[i]) {
+			return false
+		}
+	}
+	for i, spec := range c.Spec {
+		if !canBe(spec.DType, row.Out[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// canBe reports whether tensors of dt have the reduction of p.
+func canBe(dt dtype.DType, p mesh.Placement) bool {
+	by, ok := p.Partial()
+	switch {
+	case !ok:
+		return true
+	case by == mesh.Mean:
+		return dt.IsFloat()
+	}
+	return dt != dtype.Bool || by == mesh.Max || by == mesh.Min
 }
 
 // suiting returns those of rows in which an input lies along a mesh dim as it

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -156,15 +157,16 @@ func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor
 // term returns what the rank holds of a value that becomes Partial along those
 // of dims whose placements are: v if changed is true, and else the value itself.
 // Outer placements combine what inner ones give, so where the rank is not the
-// first along an outer dim, the inner ones make their term of v, and so on.
+// first along an outer dim, the inner ones, of dims or not, make their term of v,
+// and so on.
 func (e *Engine) term(m *mesh.Mesh, placements []mesh.Placement, dims []int) (v float64, changed bool) {
 	at := m.Coordinate(e.host.ID())
-	for _, d := range dims {
-		p, ok := placements[d].Partial()
-		if !ok || at == nil || at[d] == 0 {
+	for d := range placements {
+		by, ok := placements[d].Partial()
+		if !ok || at == nil || at[d] == 0 || !changed && !slices.Contains(dims, d) {
 			continue
 		}
-		switch p { // of a mean, maximum or minimum each term is the value
+		switch by { // of a mean, maximum or minimum each term is the value
 		case mesh.Sum:
 			v, changed = 0, true
 		case mesh.Prod:
@@ -253,3 +255,6 @@ func (e *Engine) Backward() (end func()) {
 	e.backward++
 	return func() { e.backward-- }
 }
+
+// InBackward reports whether gradients are being computed.
+func (e *Engine) InBackward() bool { return e.backward > 0 }

@@ -264,6 +264,11 @@ func noReduction(r *route, dt string) error {
 
 // contiguous returns the plain tensor x in row-major order.
 func (e *Engine) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if b := x.Buffer(); b != nil {
+		if err := b.Restore(); err != nil {
+			return nil, err
+		}
+	}
 	if x.Contiguous() {
 		return x, nil
 	}
