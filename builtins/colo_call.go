@@ -1,0 +1,150 @@
+package builtins
+
+import (
+	"slices"
+
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A coloCall is one application of an operator to ColoTensors. Its rule says
+// which layouts it takes and gives; where it has none, the operator runs on the
+// inputs as they lie, or at the least cost.
+type coloCall struct {
+	env  *Env
+	def  *op.Def
+	in   []*tensor.Tensor // on one mesh, once they have met
+	args []op.Arg
+
+	view    *coloView    // of the group
+	compute *ComputeSpec // of the result
+}
+
+// A coloRule carries out an operator on ColoTensors.
+type coloRule struct {
+	// weight is the place of the input whose group the others join, and whose
+	// compute spec counts; -1 for none.
+	weight int
+	run    func(c *coloCall) ([]*tensor.Tensor, error)
+}
+
+// coloRules holds the rules by operator.
+var coloRules = map[string]coloRule{
+	"linear":        {1, (*coloCall).linear},
+	"addmm":         {2, (*coloCall).addmm},
+	"embedding":     {1, (*coloCall).embedding},
+	"embedding_bag": {1, (*coloCall).embedding},
+	"layer_norm":    {-1, (*coloCall).normalize},
+	"batch_norm":    {-1, (*coloCall).normalize},
+	"cross_entropy": {-1, (*coloCall).crossEntropy},
+	"reshape":       {-1, (*coloCall).reshape},
+}
+
+// invoke applies an operator for a script. To ColoTensors it is applied by their
+// rules, and hooks on ColoParameters see it.
+func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	if !slices.ContainsFunc(in, isColo) {
+		return e.rank.Apply(d, in, args)
+	}
+	if len(e.hooks) > 0 {
+		if params := e.modelData(in); len(params) > 0 {
+			return e.hooked(params, d, in, args)
+		}
+	}
+	return e.invokeColo(d, in, args)
+}
+
+// invokeColo applies an operator to in, of which one is a ColoTensor. The results
+// are ColoTensors.
+func (e *Env) invokeColo(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	c := &coloCall{env: e, def: d, in: slices.Clone(in), args: args}
+	rule, ok := coloRules[d.Name]
+	if !ok {
+		rule = coloRule{-1, (*coloCall).plain}
+	}
+	first := rule.weight
+	if d.InPlace && isColo(in[0]) {
+		first = 0
+	}
+	if first >= 0 && !isColo(in[first]) {
+		first = -1
+	}
+	if err := e.meet(c, first); err != nil {
+		return nil, err
+	}
+	if ok {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+	}
+	out, err := rule.run(c)
+	if err != nil || d.InPlace {
+		return out, err
+	}
+	return c.results(out)
+}
+
+// lead returns the input whose group the operator runs in: in[first], or if first
+// is negative the first that has a group of its own.
+func (c *coloCall) lead(first int) *tensor.Tensor {
+	if first >= 0 {
+		return c.in[first]
+	}
+	var lead *tensor.Tensor
+	for _, x := range c.in {
+		if v := coloOf(x); v != nil && (lead == nil || coloOf(lead).free && !v.free) {
+			lead = x
+		}
+	}
+	return lead
+}
+
+// check returns the operator's own error about shapes and dtypes, before
+// anything is moved.
+func (c *coloCall) check() error {
+	stand := make([]*tensor.Tensor, len(c.in))
+	for i, x := range c.in {
+		stand[i] = x
+		if x != nil && x.Placed() {
+			stand[i] = tensor.ShapeOnly(x.DType(), x.Shape())
+		}
+	}
+	return c.def.Infer(&op.Call{Def: c.def, Ctx: c.env.rank.Ops(), In: stand, Args: c.args})
+}
+
+// results returns out as ColoTensors that lie as a spec can say.
+func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	list := make([]*tensor.Tensor, len(out))
+	for i, y := range out {
+		y, err := c.env.settled(y)
+		if err != nil {
+			return nil, err
+		}
+		if y.Placed() && !isColo(y) {
+			v := c.view.of()
+			v.compute = c.compute
+			y.Lens = v
+		}
+		list[i] = y
+	}
+	return list, nil
+}
+
+// plain applies the operator to the inputs as they are.
+func (c *coloCall) plain() ([]*tensor.Tensor, error) { return c.env.rank.Apply(c.def, c.in, c.args) }
+
+// bad returns an error about in[i].
+func (c *coloCall) bad(i int, got, want, rule string) error {
+	call := &op.Call{Def: c.def}
+	return &op.ArgError{Func: c.def.Name, Param: call.InName(i), Got: got, Want: want, Rule: rule}
+}
+
+// replicate makes in[i] whole on every rank, if it is a distributed tensor.
+func (c *coloCall) replicate(i int) error {
+	if x := c.in[i]; x != nil && x.Placed() {
+		y, err := c.env.replicated(x)
+		c.in[i] = y
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tpsh/mesh"
+	"tpsh/runtime/grad"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// How ColoTensors are moved: inside a tensor-parallel group by the planner, and
+// between groups, or between a group in a line and the same seen as a grid, by
+// way of the whole, as the three rules of redistribute have it.
+
+// replicated returns t on its own mesh with all of it on every rank.
+func (e *Env) replicated(t *tensor.Tensor) (*tensor.Tensor, error) {
+	return e.rank.Shard.Move(t, e.rank.Shard.Replicated(t.Layout().Mesh(), t.Shape()))
+}
+
+// settled returns t, a result of operators on ColoTensors, as a spec can say it
+// lies: a sum of summands is added up at once.
+func (e *Env) settled(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t == nil || !t.Placed() {
+		return t, nil
+	}
+	if _, _, ok := layoutDims(t.Layout()); ok {
+		return t, nil
+	}
+	return e.replicated(t)
+}
+
+// seen returns g, the gradient of a ColoTensor seen through v, as one. It is
+// settled.
+func (e *Env) seen(g *tensor.Tensor, v *coloView) (*tensor.Tensor, error) {
+	if g == nil || v == nil || isColo(g) || !g.Placed() {
+		return g, nil
+	}
+	g, err := e.settled(g)
+	if err != nil || isColo(g) {
+		return g, err
+	}
+	g.Lens = v.of()
+	return g, nil
+}
+
+// recut returns t cut as spec says by the groups of pg, recorded, for the
+// function fn. It may share the storage of t, and is no ColoTensor yet.
+func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
+	l, err := e.placeSpec(fn, "dist_spec", pg, spec, t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if t.Layout().Mesh() == l.Mesh() {
+		return e.rank.Shard.Move(t, l)
+	}
+	from := coloOf(t).pg
+	y, err := e.replicated(t)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(from.m.Ranks(), pg.m.Ranks()) {
+		if err := e.checkSwitch(fn, y, from, pg); err != nil {
+			return nil, err
+		}
+		y = e.rank.Shard.Regard(y, e.rank.Shard.Replicated(l.Mesh(), t.Shape()))
+	}
+	return e.rank.Shard.Move(y, l)
+}
+
+// checkSwitch returns an error if the ranks of the caller's tensor-parallel group
+// of pg hold different data of t, which is whole on each rank of a group of from.
+// Inside such a group they hold the same.
+func (e *Env) checkSwitch(fn string, t *tensor.Tensor, from, pg *ProcessGroup) error {
+	line, old := pg.line(tpDim), from.line(tpDim)
+	inside := true
+	for _, r := range line {
+		inside = inside && slices.Contains(old, r)
+	}
+	if inside {
+		return nil
+	}
+	err := e.rank.Shard.CheckLine(fn, t, line)
+	var bad *op.ArgError
+	if errors.As(err, &bad) {
+		bad.Param = "pg"
+		bad.Want = fmt.Sprintf("the same data on ranks %v", intList(line))
+		bad.Rule = "they become one tensor-parallel group, and came from several of " + from.Describe()
+	}
+	return err
+}
+
+// redistributed carries out ColoTensor.redistribute. The result shares no storage
+// with t, and has no compute spec.
+func (e *Env) redistributed(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
+	if pg == nil {
+		pg = coloOf(t).pg
+	}
+	y, err := e.recut(fn, t, pg, spec)
+	if err != nil {
+		return nil, err
+	}
+	if y == t || y.Buffer() != nil && y.Buffer() == t.Buffer() {
+		if y, err = e.rank.Do("clone", []*tensor.Tensor{y}); err != nil {
+			return nil, err
+		}
+	}
+	y.Lens = &coloView{pg: pg}
+	return y, nil
+}
+
+// setDistSpec carries out ColoTensor.set_dist_spec: in place, and unrecorded.
+func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
+	if !grad.IsLeaf(t) {
+		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + e.describe(t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
+	}
+	if err := checkFrozen(fn, t); err != nil {
+		return err
+	}
+	restore := e.rank.Tape.SetEnabled(false)
+	defer restore()
+	v := coloOf(t)
+	y, err := e.redistributed(fn, t, v.pg, spec)
+	if err != nil {
+		return err
+	}
+	if g := gradOfLeaf(t); g != nil {
+		if g, err = e.seen(g, v); err == nil {
+			g, err = e.redistributed(fn, g, v.pg, spec)
+		}
+		if err != nil {
+			return err
+		}
+		t.Auto.Grad = g
+	}
+	t.Relay(y.Layout(), y.Local())
+	return nil
+}
+
+// gradOfLeaf returns the gradient that t has accumulated, or nil.
+func gradOfLeaf(t *tensor.Tensor) *tensor.Tensor {
+	if t.Auto == nil {
+		return nil
+	}
+	return t.Auto.Grad
+}
+
+// setProcessGroup carries out ColoTensor.set_process_group: nothing is moved.
+func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) error {
+	v := coloOf(t)
+	if v.pg.m == pg.m {
+		return nil
+	}
+	if err := checkFrozen(fn, t); err != nil {
+		return err
+	}
+	bad := func(param, got, want, rule string) error {
+		return &op.ArgError{Func: fn, Param: param, Got: got, Want: want, Rule: rule}
+	}
+	switch {
+	case v.pg.degree(tpDim) != 1 && v.pg.degree(dpDim) != 1:
+		return bad("", "a tensor on "+v.pg.Describe(), "one whose group is all tensor parallel or all data parallel", ".redistribute(dist_spec, pg) changes the group of any")
+	case e.specOf(t).isShard():
+		return bad("", e.describe(t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
+	case !slices.Equal(v.pg.m.Ranks(), pg.m.Ranks()):
+		return bad("pg", pg.Describe(), fmt.Sprintf("a group of the ranks %v", intList(v.pg.m.Ranks())), "nothing is moved: .redistribute(dist_spec, pg) does that")
+	case !grad.IsLeaf(t):
+		return bad("", "the result of a recorded operation, "+e.describe(t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
+	}
+	if err := e.checkSwitch(fn, t, v.pg, pg); err != nil {
+		return err
+	}
+	l := e.rank.Shard.Replicated(pg.m, t.Shape())
+	if g := gradOfLeaf(t); g != nil {
+		t.Auto.Grad = tensor.NewPlaced(l, g.Local())
+	}
+	t.Relay(l, t.Local())
+	next := *v
+	next.pg, next.free = pg, false
+	t.Lens = &next
+	return nil
+}
+
+// meet brings the inputs of c, of which one is a ColoTensor, to one group and
+// one mesh: those of c.in[first] or, if first is negative, the group of the first
+// that has one of its own. Only the former has tensors of other groups converted.
+func (e *Env) meet(c *coloCall, first int) error {
+	lead := c.lead(first)
+	pg := coloOf(lead).pg
+	for i, x := range c.in {
+		v := coloOf(x)
+		if v == nil || v.pg.m == pg.m {
+			continue
+		}
+		y, err := e.joinGroup(c, i, pg, first >= 0)
+		if err != nil {
+			return err
+		}
+		c.in[i] = y
+	}
+	m := c.meshOf(lead)
+	for i, x := range c.in {
+		if !isColo(x) || x.Layout().Mesh() == m {
+			continue
+		}
+		y, err := e.replicated(x)
+		if err != nil {
+			return err
+		}
+		c.in[i] = e.rank.Shard.Regard(y, e.rank.Shard.Replicated(m, x.Shape()))
+		c.in[i].Lens = x.Lens
+	}
+	c.view = coloOf(lead)
+	return nil
+}
+
+// joinGroup returns c.in[i], a tensor of another group, whole in the groups of
+// pg. One without a group of its own, as plain tensors are, joins any; others
+// only if asked says that the operator converts them.
+func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup, asked bool) (*tensor.Tensor, error) {
+	x := c.in[i]
+	v := coloOf(x)
+	fn := c.def.Name
+	if c.def.Changes(i) || !v.free && !asked {
+		call := &op.Call{Def: c.def}
+		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: e.describe(x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
+	}
+	var y *tensor.Tensor
+	var err error
+	if v.free {
+		if y, err = e.rank.Shard.ToLocal(x, nil); err == nil {
+			y, err = e.rank.Shard.FromLocal(y, e.rank.Shard.Replicated(pg.m, x.Shape()))
+		}
+	} else {
+		y, err = e.recut(fn, x, pg, e.replicaSpec())
+	}
+	if err != nil {
+		return nil, err
+	}
+	y.Lens = &coloView{pg: pg, compute: v.compute, model: v.model}
+	return y, nil
+}
+
+// meshOf returns the mesh on which the operator runs: of the first tensor that
+// is cut, lead before others, or else of lead.
+func (c *coloCall) meshOf(lead *tensor.Tensor) *mesh.Mesh {
+	m := lead.Layout().Mesh()
+	if c.def.InPlace || len(c.env.specOf(lead).dims) > 0 {
+		return m
+	}
+	for _, x := range c.in {
+		if isColo(x) && coloOf(x).pg.m == coloOf(lead).pg.m && len(c.env.specOf(x).dims) > 0 {
+			return x.Layout().Mesh()
+		}
+	}
+	return m
+}

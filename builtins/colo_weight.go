@@ -1,0 +1,143 @@
+package builtins
+
+import (
+	"fmt"
+
+	"tpsh/runtime/tensor"
+)
+
+// How operators compute with a weight that is cut, by ColossalAI's rules: what a
+// weight and its specs allow, how other operands are to lie, and what becomes of
+// the result.
+
+// computeSpecRule says how a weight comes by a compute spec.
+const computeSpecRule = "spec=ColoTensorSpec(pg, dist_attr, ComputeSpec(ComputePattern.TP1D)) states it"
+
+// A manner is how an operator computes with a weight.
+type manner uint8
+
+const (
+	alone   manner = iota // each rank alone
+	rowwise               // inputs are cut too, and results added up
+	colwise               // results are cut
+)
+
+// mannerOf returns how the operator computes with its weight, in[i], of which the
+// dim inner is added up and outer is of the results: 0 or -1. It refuses what no
+// rule covers.
+func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
+	w := c.in[i]
+	v := coloOf(w)
+	switch {
+	case v == nil:
+		return alone, nil
+	case v.compute == nil && isWhole(w):
+		return alone, nil
+	case v.compute == nil:
+		return 0, c.bad(i, c.env.describe(w)+" without compute spec", "a replicated weight, or one with a compute spec", computeSpecRule)
+	}
+	if err := c.onlyTP1D(i); err != nil {
+		return 0, err
+	}
+	dim, one := oneCut(w)
+	last := w.Ndim() - 1
+	switch {
+	case one && dim == (inner+w.Ndim())%w.Ndim():
+		return rowwise, nil
+	case one && dim == (outer+w.Ndim())%w.Ndim():
+		return colwise, nil
+	}
+	return 0, c.bad(i, c.env.describe(w), fmt.Sprintf("a weight cut along dim 0 or along dim %d", last), "its compute spec is "+v.compute.String())
+}
+
+// onlyTP1D returns an error if the compute spec of in[i] has a pattern that
+// operators refuse.
+func (c *coloCall) onlyTP1D(i int) error {
+	if v := coloOf(c.in[i]); v != nil && v.compute != nil && v.compute.pattern.name != "TP1D" {
+		return c.bad(i, v.compute.String(), "ComputePattern.TP1D", "operators compute in no other pattern")
+	}
+	return nil
+}
+
+// addend checks in[i], which is added to the results of an operator that computes
+// as s says: cut like the results of columns, and else whole. replicated says
+// whether the results of columns take one that is whole, too.
+func (c *coloCall) addend(i int, s manner, replicated bool) error {
+	b := c.in[i]
+	if b == nil {
+		return nil
+	}
+	cut := isColo(b) && !isWhole(b)
+	switch {
+	case s != colwise && cut:
+		return c.bad(i, c.env.describe(b), "a replicated tensor", "it is added once, to the whole result")
+	case s == rowwise && isColo(b) && coloOf(b).compute != nil:
+		return c.bad(i, c.env.describe(b)+" with "+coloOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
+	case s == colwise && !replicated && c.view.pg.degree(tpDim) > 1 && (!isColo(b) || !c.env.specOf(b).isShard()):
+		return c.bad(i, c.env.describe(b)+", which is replicated", "one that is cut", "the weight is cut along the dim of the results")
+	}
+	return nil
+}
+
+// finish returns y, the result of an operator that computes as s says with the
+// weight in[i]: of columns it is gathered, unless the compute spec says not to.
+func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, error) {
+	var err error
+	switch s {
+	case rowwise:
+		y, err = c.env.replicated(y)
+	case colwise:
+		if y, err = c.cut(y, -1); err != nil {
+			return nil, err
+		}
+		if compute := coloOf(c.in[i]).compute; compute.replicate {
+			y, err = c.env.replicated(y)
+		} else {
+			c.compute = compute
+		}
+	}
+	return []*tensor.Tensor{y}, err
+}
+
+// takes moves in[i] to where an operator that computes as s says takes it: cut
+// along the last dim for rows, and whole for columns.
+func (c *coloCall) takes(i int, s manner) error {
+	x := c.in[i]
+	if !x.Placed() {
+		return nil // it counts as replicated, and is cut without communication
+	}
+	switch s {
+	case rowwise:
+		y, err := c.cutMoved(x)
+		c.in[i] = y
+		return err
+	case colwise:
+		return c.replicate(i)
+	}
+	return nil
+}
+
+// cutMoved returns x cut along its last dim, from whatever mesh of the group it
+// lies on.
+func (c *coloCall) cutMoved(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if !isColo(x) {
+		return c.cut(x, -1)
+	}
+	pg := c.view.pg
+	y, err := c.env.recut(c.def.Name, x, pg, c.env.shardSpec([]int{-1}, []int{pg.degree(tpDim)}))
+	if err == nil && y != x {
+		y.Lens = x.Lens
+	}
+	return y, err
+}
+
+// cut returns y, or if that is another layout y moved, cut along dim by the
+// tensor-parallel groups: the last dim if dim is -1.
+func (c *coloCall) cut(y *tensor.Tensor, dim int) (*tensor.Tensor, error) {
+	pg := c.view.pg
+	l, err := c.env.placeSpec(c.def.Name, "", pg, c.env.shardSpec([]int{dim}, []int{pg.degree(tpDim)}), y.Shape())
+	if err != nil {
+		return nil, err
+	}
+	return c.env.rank.Shard.Move(y, l)
+}
