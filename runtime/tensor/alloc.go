@@ -75,13 +75,8 @@ func (a *Allocator) Alloc(n int) (*Buffer, error) {
 		b.alloc = a
 		return b, nil
 	}
-	region, err := a.region(sizeClass(n))
-	if err != nil {
-		return nil, err
-	}
-	b := &Buffer{data: region[:n:n], alloc: a}
-	goruntime.AddCleanup(b, a.release, region)
-	return b, nil
+	b := &Buffer{alloc: a}
+	return b, b.fill(n)
 }
 
 // region returns a region of size bytes, a size class.

@@ -9,6 +9,8 @@ type Buffer struct {
 	alloc   *Allocator
 	frozen  bool
 	hold    func() error
+	region  *region  // of a large buffer that has its memory
+	away    *absence // of a buffer that has been dropped
 }
 
 // Hold makes in-place changes of the buffer wait: before the next one, wait is
@@ -52,8 +54,14 @@ func (b *Buffer) Frozen() bool { return b.frozen }
 // Allocator returns the allocator the buffer came from.
 func (b *Buffer) Allocator() *Allocator { return b.alloc }
 
-// Len returns the size of the buffer in bytes.
-func (b *Buffer) Len() int { return len(b.data) }
+// Len returns the size of the buffer in bytes; that of a dropped one is what it
+// was.
+func (b *Buffer) Len() int {
+	if b.away != nil {
+		return b.away.size
+	}
+	return len(b.data)
+}
 
 // Small buffers are one object of the collector together with their header.
 type (

@@ -1,0 +1,389 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// newFlatTensor carries out the constructor of flat tensors, or with param that of
+// flat parameters, whose data may be None.
+func newFlatTensor(param bool) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var data starlark.Value = starlark.None
+		requires, name := arg.Bool(param), "data"
+		if param {
+			name = "data?"
+		}
+		if err := arg.Unpack(b.Name(), args, kwargs, name, &data, "requires_grad?", &requires); err != nil {
+			return nil, err
+		}
+		v := &flatView{param: param}
+		if param && data == starlark.None {
+			return e.newFlat(b.Name(), v, nil, bool(requires))
+		}
+		t, err := e.plainArg(b.Name(), "data", data)
+		if err != nil {
+			return nil, err
+		}
+		if from := data.(*Tensor).flat; from != nil {
+			t = from.local
+			v.spec, v.pg, v.group = from.spec, from.pg, from.group
+		}
+		if t != nil && t.Ndim() != 1 {
+			return nil, &op.ArgError{Func: b.Name(), Param: "data", Got: op.Describe(t), Want: "a tensor of one dim", Rule: b.Name() + ".shard(t) cuts one of any shape"}
+		}
+		return e.newFlat(b.Name(), v, t, bool(requires))
+	}
+}
+
+// A flatSharding is the arguments of shard.
+type flatSharding struct {
+	fn          string
+	data        starlark.Value
+	spec        arg.Opt[flatSpecArg, *flatSpecArg]
+	pg          starlark.Value
+	synchronize arg.Bool
+	requires    arg.Opt[arg.Bool, *arg.Bool]
+}
+
+// flatShard carries out shard of flat tensors, or of flat parameters.
+func flatShard(param bool) Function {
+	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		s := flatSharding{fn: b.Name(), synchronize: true}
+		var device starlark.Value = starlark.None
+		if err := arg.Unpack(s.fn, args, kwargs, "tensor", &s.data, "sharding_spec?", &s.spec, "process_group?", &s.pg,
+			"synchronize?", &s.synchronize, "device?", &device, "requires_grad?", &s.requires); err != nil {
+			return nil, err
+		}
+		if err := checkDevice(s.fn, device); err != nil {
+			return nil, err
+		}
+		return e.flatShard(&s, param)
+	}
+}
+
+// flatShard returns this rank's part of the tensor that s has.
+func (e *Env) flatShard(s *flatSharding, param bool) (starlark.Value, error) {
+	t, err := e.plainArg(s.fn, "tensor", s.data)
+	if err != nil {
+		return nil, err
+	}
+	g, err := e.flatGroup(s.fn, s.pg)
+	if err != nil {
+		return nil, err
+	}
+	spec := s.spec.V.FlatShardingSpec
+	if !s.spec.Set {
+		spec, err = e.flatSpec(s.fn, t.Shape(), mesh.EvenRanges(t.Numel(), g.Size()))
+	} else if err = mustHaveShape(s.fn, "tensor", t, spec.f.Shape(), "the shape of sharding_spec"); err == nil {
+		err = spec.fits(s.fn, "sharding_spec", g)
+	}
+	if err != nil {
+		return nil, err
+	}
+	requires := t.RequiresGrad()
+	if s.requires.Set {
+		requires = bool(s.requires.V)
+	}
+	defer e.rank.Tape.SetEnabled(false)()
+	if s.synchronize {
+		if t, err = e.flatFromFirst(g, t); err != nil {
+			return nil, err
+		}
+	}
+	v := &flatView{param: param, spec: spec, pg: s.pg, group: g}
+	part, err := e.flatPart(v, t.Detach(), true)
+	if err != nil {
+		return nil, err
+	}
+	return e.newFlat(s.fn, v, part, requires)
+}
+
+// flatFromFirst returns what the first member of g has in t, and stores it in t
+// where that may be written.
+func (e *Env) flatFromFirst(g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor, error) {
+	first, err := e.rank.Run(g, runtime.Collective{Op: "broadcast"}, t.Detach())
+	if err != nil || g.Rank() == 0 || !t.Contiguous() || t.Buffer().Frozen() {
+		return first, err
+	}
+	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{t, first}, nil)
+	return first, err
+}
+
+// flatGather carries out gather.
+func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dt    arg.OptDType
+		first arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "dtype?", &dt, "rank0_only?", &first); err != nil {
+		return nil, err
+	}
+	if x.flat.whole != nil {
+		return x.env.wrap(x.flat.whole), nil
+	}
+	y, err := x.flatGathered(fn, x.flat.local, dt, bool(first))
+	if err != nil {
+		return nil, err
+	}
+	return x.env.wrap(y), nil
+}
+
+// flatGathered returns the whole of x, of which this rank has t: on every rank of
+// the group, or on the first alone.
+func (x *Tensor) flatGathered(fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+	if err := x.flatKnown(fn); err != nil {
+		return nil, err
+	}
+	t, err := x.flatCast(fn, t, dt)
+	if err != nil {
+		return nil, err
+	}
+	v := x.flat
+	if first {
+		return x.env.rank.CollectFlat(v.group, v.spec.f, t)
+	}
+	return x.env.rank.GatherFlat(v.group, v.spec.f, t)
+}
+
+// flatUnshard carries out unshard_.
+func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		data  starlark.Value = starlark.None
+		dt    arg.OptDType
+		first arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "unsharded_data?", &data, "dtype?", &dt, "rank0_only?", &first); err != nil {
+		return nil, err
+	}
+	if err := x.flatMayChange(fn); err != nil {
+		return nil, err
+	}
+	if err := x.flatKnown(fn); err != nil {
+		return nil, err
+	}
+	if data == starlark.None {
+		if x.flat.whole != nil {
+			return starlark.None, nil
+		}
+		y, err := x.flatGathered(fn, x.flat.local.Detach(), dt, bool(first))
+		if err != nil {
+			return nil, err
+		}
+		x.flatAttach(y)
+		return starlark.None, nil
+	}
+	y, err := x.flatGiven(fn, data, dt, bool(first))
+	if err != nil {
+		return nil, err
+	}
+	x.flatAttach(y)
+	return starlark.None, nil
+}
+
+// flatGiven returns data, which a script has for the whole of x, in the shape of
+// that; with first as it is, but on the first rank of the group.
+func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+	t, err := x.env.plainArg(fn, "unsharded_data", data)
+	if err != nil {
+		return nil, err
+	}
+	defer x.env.rank.Tape.SetEnabled(false)()
+	if t, err = x.flatCast(fn, t.Detach(), dt); err != nil || first && x.flat.group.Rank() != 0 {
+		return t, err
+	}
+	s := x.flat.spec.f.Shape()
+	if t.Numel() != x.flat.spec.numel() {
+		return nil, mustHaveShape(fn, "unsharded_data", t, s, "that of the whole")
+	}
+	return x.env.rank.Do("reshape", []*tensor.Tensor{t}, op.IntsN(s...))
+}
+
+// flatReshard carries out reshard_.
+func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var back arg.Bool
+	if err := arg.Unpack(fn, args, kwargs, "writeback?", &back); err != nil {
+		return nil, err
+	}
+	if err := x.flatMayChange(fn); err != nil {
+		return nil, err
+	}
+	v := x.flat
+	if v.whole == nil {
+		return starlark.None, nil
+	}
+	var part *tensor.Tensor
+	if back {
+		var err error
+		if part, err = x.flatWritten(fn); err != nil {
+			return nil, err
+		}
+	}
+	if part != nil {
+		x.flatReplace(part)
+	}
+	v.whole, x.t = nil, v.local
+	return starlark.None, nil
+}
+
+// flatWritten returns what this rank stores of the whole that the first rank of
+// the group has, in the dtype of its data.
+func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
+	v, e := x.flat, x.env
+	defer e.rank.Tape.SetEnabled(false)()
+	whole := v.whole.Detach()
+	if whole.Numel() == 0 && v.spec.numel() > 0 {
+		room, err := tensor.New(e.rank.Ops().Alloc, whole.DType(), v.spec.f.Shape())
+		if err != nil {
+			return nil, &op.ResourceError{Func: fn, Err: err}
+		}
+		whole = room
+	}
+	if err := mustHaveShape(fn, "", whole, v.spec.f.Shape(), "that of the whole"); err != nil {
+		return nil, err
+	}
+	first, err := e.rank.Run(v.group, runtime.Collective{Op: "broadcast"}, whole)
+	if err != nil {
+		return nil, err
+	}
+	part, err := e.flatPart(v, first, true)
+	if err != nil {
+		return nil, err
+	}
+	return e.to(part, v.local.DType())
+}
+
+// flatWrap carries out wrap.
+func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		data starlark.Value
+		on   arg.Opt[arg.Bool, *arg.Bool]
+	)
+	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "requires_grad?", &on); err != nil {
+		return nil, err
+	}
+	if err := x.flatKnown(fn); err != nil {
+		return nil, err
+	}
+	t, err := x.env.plainArg(fn, "tensor", data)
+	if err != nil {
+		return nil, err
+	}
+	s, rule := x.flat.local.Shape(), "that of this rank's data: it is sharded"
+	if x.flat.whole != nil {
+		s, rule = x.flat.spec.f.Shape(), "that of the whole: it is unsharded"
+	}
+	if err := mustHaveShape(fn, "tensor", t, s, rule); err != nil {
+		return nil, err
+	}
+	requires := t.RequiresGrad()
+	if on.Set {
+		requires = bool(on.V)
+	}
+	return x.flatLabel(fn, t, requires)
+}
+
+// flatChunks carries out chunk_unsharded.
+func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		data starlark.Value
+		pad  arg.Bool
+	)
+	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "pad?", &pad); err != nil {
+		return nil, err
+	}
+	t, err := x.flatWholeArg(fn, data)
+	if err != nil {
+		return nil, err
+	}
+	f, most := x.flat.spec.f, 0
+	for _, rank := range f.Ranks() {
+		most = max(most, f.Numel(rank))
+	}
+	list := make([]starlark.Value, len(f.Ranks()))
+	for i, rank := range f.Ranks() {
+		part, err := x.env.rank.Shard.FlatPart(f, rank, t)
+		if err == nil && bool(pad) && part.Numel() < most {
+			part, err = x.env.rank.Do("pad", []*tensor.Tensor{part}, op.IntsN(0, most-part.Numel()), op.Str1("constant"), op.Float1(0))
+		}
+		if err != nil {
+			return nil, arg.Rename(fn, err)
+		}
+		list[i] = x.env.wrap(part)
+	}
+	return starlark.NewList(list), nil
+}
+
+// flatChunk carries out sharded_chunk.
+func flatChunk(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var data starlark.Value
+	if err := arg.Unpack(fn, args, kwargs, "tensor", &data); err != nil {
+		return nil, err
+	}
+	t, err := x.flatWholeArg(fn, data)
+	if err != nil {
+		return nil, err
+	}
+	part, err := x.env.flatPart(x.flat, t, false)
+	if err != nil {
+		return nil, err
+	}
+	return x.env.wrap(part), nil
+}
+
+// flatWholeArg returns v, the argument tensor of fn, which has the shape of the
+// whole of x.
+func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, error) {
+	if err := x.flatKnown(fn); err != nil {
+		return nil, err
+	}
+	t, err := x.env.plainArg(fn, "tensor", v)
+	if err != nil {
+		return nil, err
+	}
+	return t, mustHaveShape(fn, "tensor", t, x.flat.spec.f.Shape(), "that of the whole")
+}
+
+// markAsSharded carries out mark_as_sharded.
+func markAsSharded(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		spec flatSpecArg
+		pg   starlark.Value
+	)
+	if err := arg.Unpack(fn, args, kwargs, "sharding_spec", &spec, "process_group?", &pg); err != nil {
+		return nil, err
+	}
+	if err := x.flatMayChange(fn); err != nil {
+		return nil, err
+	}
+	return starlark.None, x.flatMark(fn, "sharding_spec", spec.FlatShardingSpec, pg)
+}
+
+// setShardedData makes v this rank's data of x.
+func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
+	if err := x.flatMayChange(fn); err != nil {
+		return err
+	}
+	t, err := x.env.plainArg(fn, "", v)
+	if err != nil {
+		return err
+	}
+	if t.Ndim() != 1 {
+		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a tensor of one dim"}
+	}
+	if x.flat.spec != nil {
+		if err := mustHaveShape(fn, "", t, x.flat.local.Shape(), "that of this rank's data"); err != nil {
+			return err
+		}
+	}
+	if x.t.RequiresGrad() && !t.DType().IsFloat() {
+		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a float tensor", Rule: "it requires grad"}
+	}
+	x.flatReplace(t)
+	return nil
+}

@@ -1,0 +1,350 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{Name: "fully_shard", Fn: fullyShard,
+		Doc: "fully_shard(module, mesh, reshard_after_forward=True) makes the ranks of a mesh of one dim store the parameters of a module in parts, and returns the module.\n" +
+			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
+			"the mesh's first rank has; gradients and the optimiser's state are of these parts. A distributed parameter stays so\n" +
+			"over other ranks: the blocks are cut. Parameters are gathered in units just before a unit computes, in one all_gather\n" +
+			"that is issued while the unit before computes, and forgotten after; so again in backward, which leaves in .grad the\n" +
+			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules that were given to\n" +
+			"fully_shard before, the other children, those of a Sequential or ModuleList each, and the module's own parameters.\n" +
+			"A child must be called for its parameters to be there. With reshard_after_forward=False they stay until the unit's\n" +
+			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0, and load_state_dict() takes these or\n" +
+			"whole ones; every rank calls them.\n" +
+			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
+			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
+			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
+			">>> m(ones(4, 2)).sum().backward()\n>>> m[1].bias.grad.tolist()\n[4.0]"})
+	register(
+		moduleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
+			"Their values can be read then; changes of them are lost.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
+		moduleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
+			exampleFullyShard+">>> m.unshard()\n>>> m.reshard()\n>>> m.weight.shape\n(6,)", reshardModule),
+	)
+}
+
+// exampleFullyShard begins the examples of fully sharded modules.
+const exampleFullyShard = ">>> m = fully_shard(nn.Linear(2, 3), DeviceMesh(\"cpu\", [0]))\n"
+
+// A shardUnit is a module whose parameters are gathered together.
+type shardUnit struct {
+	e       *Env
+	m       *Module
+	params  []*shardParam
+	bundles []*runtime.Bundle // of params, one for each dtype
+	also    []*shardUnit      // those whose parameters it computes with, too
+	early   bool              // it reshards after forward, and not only after backward
+
+	depth    int  // how often it has been opened and not closed
+	manual   bool // once by unshard()
+	recorded bool // the parameters that are open have gradients
+
+	before *shardUnit   // the unit whose backward is likely to come next
+	order  []*shardUnit // as the last call of m, not inside another, opened units
+}
+
+// A shardParam is a parameter of a unit: what a flat parameter is part of.
+type shardParam struct {
+	x      *Tensor
+	mesh   *mesh.Mesh
+	flat   *mesh.Flat   // on the ranks of the group
+	layout *mesh.Placed // of a distributed parameter, whose block is cut; else nil
+	lens   any
+}
+
+// fullShape returns the shape of the parameter.
+func (p *shardParam) fullShape() shape.Shape {
+	if p.layout != nil {
+		return p.layout.Shape()
+	}
+	return p.flat.Shape()
+}
+
+// A fullSharding is a call of fully_shard.
+type fullSharding struct {
+	e     *Env
+	fn    string
+	mesh  *DeviceMesh
+	group *runtime.Group
+	early bool
+}
+
+func fullyShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		m     moduleArg
+		dm    meshArg
+		early = arg.Bool(true)
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early); err != nil {
+		return nil, err
+	}
+	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early)}
+	if err := s.check(m.m); err != nil {
+		return nil, err
+	}
+	if err := s.children(m.m); err != nil {
+		return nil, err
+	}
+	return m.m.value, s.unit(m.m)
+}
+
+// check refuses modules and meshes that cannot be meant, and finds the group.
+func (s *fullSharding) check(m *Module) error {
+	bad := func(param, got, want, rule string) error {
+		return &op.ArgError{Func: s.fn, Param: param, Got: got, Want: want, Rule: rule}
+	}
+	if s.mesh.Mesh().NDim() != 1 {
+		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim", `mesh["dp"] is one of a mesh of several`)
+	}
+	var err error
+	if s.group, err = s.e.rank.SharedGroup(s.mesh.Mesh().Ranks()); err != nil {
+		return err
+	}
+	if s.group.Rank() < 0 {
+		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.rank.ID()), "only the ranks that store the module call fully_shard")
+	}
+	if m.unit != nil {
+		return bad("module", "a module that fully_shard has been given", "another", "")
+	}
+	for _, sub := range m.modules("") {
+		if err := sub.m.mayChange(s.fn); err != nil {
+			return err
+		}
+		if sub.m.replica != nil {
+			return bad("module", "a module with one that replicate has been given", "one without", "both average gradients")
+		}
+		for _, p := range sub.m.own(sub.path) {
+			if err := s.checkParameter(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkParameter refuses a parameter that cannot be cut.
+func (s *fullSharding) checkParameter(p namedTensor) error {
+	t, err := p.x.get()
+	switch {
+	case err != nil:
+		return err
+	case p.x.flat != nil && p.x.flat.of == nil:
+		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("a %s as %q", p.x.Type(), p.path), Want: "a parameter that is whole on each rank, or distributed"}
+	case p.x.flat != nil:
+		return nil
+	case t.Placed() && t.Layout().IsPartial():
+		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.path), Want: "no Partial"}
+	}
+	return checkFrozen(s.fn, t)
+}
+
+// children makes units of the children of m that are none yet.
+func (s *fullSharding) children(m *Module) error {
+	if m.class == attentionClass { // which does not call its child
+		return nil
+	}
+	for _, f := range m.fields {
+		c := moduleOf(f.value)
+		if c == nil || f.kind != moduleField || c.unit != nil {
+			continue
+		}
+		var err error
+		if c.class == sequentialClass || c.class == moduleListClass {
+			err = s.children(c)
+		} else {
+			err = s.unit(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unit makes m a unit of the parameters that are in it, but for those of units
+// that it contains.
+func (s *fullSharding) unit(m *Module) error {
+	u := &shardUnit{e: s.e, m: m, early: s.early}
+	var mine []*Tensor
+	seen := map[*Tensor]bool{}
+	m.computes(func(x *Tensor) {
+		switch {
+		case seen[x]:
+		case x.flat != nil:
+			u.addAlso(x.flat.of.unit)
+		default:
+			mine = append(mine, x)
+		}
+		seen[x] = true
+	})
+	byType := map[dtype.DType][]*shardParam{}
+	var types []dtype.DType
+	for _, x := range mine {
+		dt := x.t.DType()
+		if byType[dt] == nil {
+			types = append(types, dt)
+		}
+		p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.t.Layout(), lens: x.t.Lens}
+		p.flat = shard.FlatEven(x.t.Local().Shape(), s.group.Size())
+		byType[dt] = append(byType[dt], p)
+		u.params = append(u.params, p)
+	}
+	for _, dt := range types {
+		if err := s.cut(u, byType[dt]); err != nil {
+			return err
+		}
+	}
+	m.unit = u
+	return nil
+}
+
+// computes calls f with every parameter of m and of the modules below it that are
+// no units, in every place where one stands.
+func (m *Module) computes(f func(x *Tensor)) {
+	for _, p := range m.own("") {
+		f(p.x)
+	}
+	for _, fd := range m.fields {
+		if c := moduleOf(fd.value); c != nil && fd.kind == moduleField && c.unit == nil {
+			c.computes(f)
+		}
+	}
+}
+
+// addAlso notes that u computes with parameters of v.
+func (u *shardUnit) addAlso(v *shardUnit) {
+	for _, w := range u.also {
+		if w == v {
+			return
+		}
+	}
+	u.also = append(u.also, v)
+}
+
+// cut makes params, of one dtype, flat parameters of u whose parts on this rank
+// lie one after another in one storage.
+func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
+	n, me := 0, s.group.Rank()
+	for _, p := range params {
+		n += p.flat.Numel(me)
+	}
+	store, err := tensor.New(s.e.rank.Ops().Alloc, params[0].x.t.DType(), shape.Shape{n})
+	if err != nil {
+		return &op.ResourceError{Func: s.fn, Err: err}
+	}
+	defer s.e.rank.Tape.SetEnabled(false)()
+	var flats []*mesh.Flat
+	var layouts []*mesh.Placed
+	lo := 0
+	for _, p := range params {
+		n := p.flat.Numel(me)
+		if err := s.adopt(u, p, store.View(shape.Shape{n}, []int{1}, lo)); err != nil {
+			return err
+		}
+		flats, layouts = append(flats, p.flat), append(layouts, p.layout)
+		lo += n
+	}
+	b := s.e.rank.NewBundle(s.group, flats, layouts, func() []*tensor.Tensor {
+		parts := make([]*tensor.Tensor, len(params))
+		for i, p := range params {
+			parts[i] = p.x.flat.local
+		}
+		return parts
+	})
+	b.Restore, b.Ended = u.restore, u.ended
+	u.bundles = append(u.bundles, b)
+	return nil
+}
+
+// adopt makes p a flat parameter whose part on this rank is stored in part.
+func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) error {
+	e, t := s.e, p.x.t
+	first, err := e.rank.Run(s.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
+	if err != nil {
+		return err
+	}
+	values, err := e.rank.Shard.FlatPart(p.flat, s.group.Rank(), first)
+	if err != nil {
+		return err
+	}
+	if _, err := e.rank.Apply(copyOp, []*tensor.Tensor{part, values}, nil); err != nil {
+		return err
+	}
+	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}
+	p.x.t, p.x.flat = part, view
+	if t.RequiresGrad() {
+		return require(s.fn, part)
+	}
+	return nil
+}
+
+// A shardPart says what a flat parameter is part of.
+type shardPart struct {
+	*shardParam
+	unit *shardUnit
+}
+
+// unitsOf returns the units of m and of the modules below it.
+func unitsOf(fn string, m *Module) ([]*shardUnit, error) {
+	var list []*shardUnit
+	for _, sub := range m.modules("") {
+		if sub.m.unit != nil {
+			list = append(list, sub.m.unit)
+		}
+	}
+	if list == nil {
+		return nil, &op.ArgError{Func: fn, Got: m.Describe(), Want: "a module that fully_shard was given"}
+	}
+	return list, nil
+}
+
+func unshardModule(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(fn, args, kwargs); err != nil {
+		return nil, err
+	}
+	units, err := unitsOf(fn, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		if u.manual {
+			continue
+		}
+		if err := u.open(); err != nil {
+			return nil, err
+		}
+		u.manual = true
+	}
+	return starlark.None, nil
+}
+
+func reshardModule(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(fn, args, kwargs); err != nil {
+		return nil, err
+	}
+	units, err := unitsOf(fn, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		u.endManual()
+		u.release()
+	}
+	return starlark.None, nil
+}

@@ -1,0 +1,246 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime/tensor"
+)
+
+// How units are opened and closed as modules are called. The order is that of the
+// program, which is one on all ranks; so is that of the gathers.
+
+// A shardPass is a call of a unit's module that is not inside another's: from one
+// to the next, the order in which it opens units tells what to gather early.
+type shardPass struct {
+	opened []*shardUnit
+	order  []*shardUnit // in the last such call
+}
+
+// begin begins a pass if none is under way. end ends it.
+func (u *shardUnit) begin() (end func()) {
+	if u.e.pass != nil {
+		return func() {}
+	}
+	p := &shardPass{order: u.order}
+	u.e.pass = p
+	return func() {
+		u.e.pass = nil
+		if u.order = p.opened; len(p.opened) > 0 {
+			u.before = p.opened[len(p.opened)-1]
+		}
+	}
+}
+
+// next notes that u is opened, and starts to gather the unit that is likely to be
+// opened next.
+func (p *shardPass) next(u *shardUnit) error {
+	k := len(p.opened)
+	if k > 0 {
+		u.before = p.opened[k-1]
+	}
+	p.opened = append(p.opened, u)
+	if k+1 >= len(p.order) || p.order[k] != u {
+		return nil
+	}
+	return p.order[k+1].prefetch()
+}
+
+// prefetch starts to gather u.
+func (u *shardUnit) prefetch() error {
+	for _, b := range u.bundles {
+		if err := b.Prefetch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call calls run, which computes what u's module returns, with the parameters
+// gathered.
+func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, error) {
+	end := u.begin()
+	defer end()
+	units := append([]*shardUnit{u}, u.also...)
+	for _, v := range units {
+		if err := v.open(); err != nil {
+			return nil, err
+		}
+		defer v.close()
+	}
+	if err := u.e.pass.next(u); err != nil {
+		return nil, err
+	}
+	out, err := run()
+	if err != nil {
+		return nil, err
+	}
+	return u.watch(units, out)
+}
+
+// open gathers the parameters of u and has them stand for their wholes.
+func (u *shardUnit) open() error {
+	u.depth++
+	if u.depth > 1 && (u.recorded || !u.e.rank.Tape.Enabled()) {
+		for _, b := range u.bundles {
+			if err := b.Fetch(); err != nil {
+				u.depth--
+				return err
+			}
+		}
+		return nil
+	}
+	if err := u.show(); err != nil {
+		u.depth--
+		return err
+	}
+	return nil
+}
+
+// show has the parameters of u stand for their wholes, recorded if recording is on.
+func (u *shardUnit) show() error {
+	whole := map[*tensor.Tensor]*tensor.Tensor{} // by part
+	for i, b := range u.bundles {
+		list, err := b.Use()
+		if err != nil {
+			for _, opened := range u.bundles[:i] {
+				opened.End()
+			}
+			return err
+		}
+		for k, part := range b.Parts() {
+			whole[part] = list[k]
+		}
+	}
+	if u.depth > 1 { // they were in use, unrecorded
+		u.endUses()
+	}
+	for _, p := range u.params {
+		v := p.x.flat
+		v.whole = whole[v.local]
+		v.whole.Lens = p.lens
+		p.x.t = v.whole
+	}
+	u.recorded = u.e.rank.Tape.Enabled()
+	return nil
+}
+
+// close ends what open began. With the last, the parameters stand for their parts.
+func (u *shardUnit) close() {
+	if u.depth--; u.depth > 0 {
+		return
+	}
+	for _, p := range u.params {
+		p.x.flat.whole, p.x.t = nil, p.x.flat.local
+	}
+	u.endUses()
+	u.recorded = false
+	if u.early {
+		u.release()
+	}
+}
+
+func (u *shardUnit) endUses() {
+	for _, b := range u.bundles {
+		b.End()
+	}
+}
+
+// release drops the gathered parameters, unless they are open.
+func (u *shardUnit) release() {
+	for _, b := range u.bundles {
+		b.Release()
+	}
+}
+
+// endManual ends what unshard() began.
+func (u *shardUnit) endManual() {
+	if u.manual {
+		u.manual = false
+		u.close()
+	}
+}
+
+// ended is called when a backward pass has been through u.
+func (u *shardUnit) ended() { u.endManual() }
+
+// restore gathers the parameters of u again for the backward pass under way, and
+// starts to gather those that it is likely to need next.
+func (u *shardUnit) restore() error {
+	for _, b := range u.bundles {
+		if err := b.Again(); err != nil {
+			return err
+		}
+	}
+	if u.before == nil || u.before == u {
+		return nil
+	}
+	for _, b := range u.before.bundles {
+		if b.Wanted() {
+			if err := b.Prefetch(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// watch returns out, what a module returned that computed with units, so that a
+// backward pass that comes to one of its tensors restores these first.
+func (u *shardUnit) watch(units []*shardUnit, out starlark.Value) (starlark.Value, error) {
+	if !u.e.rank.Tape.Enabled() {
+		return out, nil
+	}
+	return mapTensors(out, func(x *Tensor) (*Tensor, error) {
+		t, err := x.get()
+		if err != nil || !t.RequiresGrad() {
+			return x, err
+		}
+		return u.e.wrap(u.e.rank.Upon("reshard", t, func() error {
+			for _, v := range units {
+				if err := v.restore(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})), nil
+	})
+}
+
+// mapTensors returns v, a tensor or a tuple, list or dict of values, with f of
+// each tensor in it.
+func mapTensors(v starlark.Value, f func(x *Tensor) (*Tensor, error)) (starlark.Value, error) {
+	switch v := v.(type) {
+	case *Tensor:
+		return f(v)
+	case starlark.Tuple:
+		list, err := mapEach(v, f)
+		return starlark.Tuple(list), err
+	case *starlark.List:
+		list, err := mapEach(v, f)
+		return starlark.NewList(list), err
+	case *starlark.Dict:
+		d := starlark.NewDict(v.Len())
+		for key, item := range v.Entries() {
+			item, err := mapTensors(item, f)
+			if err == nil {
+				err = d.SetKey(key, item)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return d, nil
+	}
+	return v, nil
+}
+
+func mapEach(v starlark.Indexable, f func(x *Tensor) (*Tensor, error)) ([]starlark.Value, error) {
+	list := make([]starlark.Value, v.Len())
+	for i := range list {
+		var err error
+		if list[i], err = mapTensors(v.Index(i), f); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
