@@ -18,7 +18,7 @@ func init() {
 			"create_graph the gradients can be differentiated again.\n" +
 			">>> x = tensor(3.0, requires_grad=True)\n" +
 			">>> grad(x * x, [x])[0].item()\n6.0",
-		Fn: gradOf,
+		Fn: gradients,
 	}, &Row{
 		Name: "no_grad",
 		Doc: "no_grad(fn) returns fn(), run without recording: its results require no grad.\n" +
@@ -38,7 +38,7 @@ func init() {
 				if t.Auto == nil {
 					return starlark.None, nil
 				}
-				return e.wrapOrNone(t.Auto.Grad), nil
+				return e.gradOf(t, t.Auto.Grad)
 			}),
 		methodRow("backward", "backward(grad=None, create_graph=False) accumulates the gradients of the tensor in .grad of the leaves it depends on.\n"+
 			"grad is the gradient of the tensor itself, of its shape; None stands for 1, and the\n"+
@@ -68,6 +68,12 @@ func (e *Env) wrapOrNone(t *tensor.Tensor) starlark.Value {
 	return e.wrap(t)
 }
 
+// gradOf returns g, the gradient of t or nil, as scripts have it.
+func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
+	g, err := e.seen(g, coloOf(t))
+	return e.wrapOrNone(g), err
+}
+
 // tensors is an argument that is a tensor, or a list or tuple of tensors.
 type tensors []*tensor.Tensor
 
@@ -81,6 +87,29 @@ func (p *tensors) Unpack(v starlark.Value) error {
 	list, err := toTensors(v)
 	*p = list
 	return err
+}
+
+// tensorValues is an argument that is a tensor, or a list or tuple of tensors, as
+// scripts have them.
+type tensorValues []*Tensor
+
+// Unpack implements starlark.Unpacker.
+func (p *tensorValues) Unpack(v starlark.Value) error {
+	if x, ok := v.(*Tensor); ok {
+		*p = tensorValues{x}
+		return nil
+	}
+	if _, err := toTensors(v); err != nil {
+		return err
+	}
+	var list arg.List
+	if err := list.Unpack(v); err != nil {
+		return err
+	}
+	for _, item := range list {
+		*p = append(*p, item.(*Tensor))
+	}
+	return nil
 }
 
 // oneTensor is an argument that is a tensor.
@@ -104,7 +133,7 @@ func (p *optTensor) Unpack(v starlark.Value) (err error) {
 	return err
 }
 
-func gradOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		outputs, inputs tensors
 		again           arg.Bool
@@ -118,7 +147,9 @@ func gradOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	list := make([]starlark.Value, len(grads))
 	for i, g := range grads {
-		list[i] = e.wrapOrNone(g)
+		if list[i], err = e.gradOf(inputs[i], g); err != nil {
+			return nil, err
+		}
 	}
 	return starlark.NewList(list), nil
 }
@@ -131,7 +162,30 @@ func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tupl
 	if err := arg.Unpack(fn, args, kwargs, "grad?", &dy, "create_graph?", &again); err != nil {
 		return nil, err
 	}
-	return starlark.None, e.rank.Tape.Backward(t, dy.t, bool(again))
+	given, err := e.asGradOf(fn, t, dy.t)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, e.rank.Tape.Backward(t, given, bool(again))
+}
+
+// asGradOf returns dy, which a script gives the function fn as the gradient of y,
+// where that is to lie: a plain one of a distributed tensor counts as replicated.
+func (e *Env) asGradOf(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
+	switch {
+	case dy == nil || !y.Placed() && !dy.Placed() || !dy.Shape().Equal(y.Shape()):
+		return dy, nil // whoever takes it looks at the shape
+	case !y.Placed():
+		return nil, &op.ArgError{Func: fn, Param: "grad", Got: e.describe(dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
+	case dy.Placed():
+		return dy, nil
+	}
+	to := e.rank.Shard.GradLayout(y.Layout())
+	dy, err := e.rank.Shard.FromLocal(dy, e.rank.Shard.Replicated(to.Mesh(), y.Shape()))
+	if err != nil {
+		return nil, err
+	}
+	return e.rank.Shard.Move(dy, to)
 }
 
 func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -147,7 +201,11 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		return nil, err
 	}
 	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
-		v, err := e.call(hook.Fn, e.wrap(g))
+		seen, err := e.gradOf(t, g)
+		if err != nil {
+			return nil, err
+		}
+		v, err := e.call(hook.Fn, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +213,7 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		if err := out.Unpack(v); err != nil {
 			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
 		}
-		return out.t, nil
+		return e.asGradOf(fn, t, out.t)
 	})
 	return starlark.None, nil
 }

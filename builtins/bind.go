@@ -117,7 +117,10 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
-	out, err := e.rank.Apply(s.def, b.in, b.args)
+	if r := e.replacementOf(s.def, b.in); r != nil {
+		return r.call(e, self, args, kwargs)
+	}
+	out, err := e.invoke(s.def, b.in, b.args)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -126,7 +129,11 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 			return nil, err
 		}
 	}
-	return b.result(self, out)
+	y, err := b.result(self, out)
+	if err == nil && flatLikes[s.def.Name] {
+		return flatLike(s.name, y, args, kwargs)
+	}
+	return y, err
 }
 
 // named gives an error of the operator the name that the script used.

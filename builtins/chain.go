@@ -31,7 +31,7 @@ func (c *chain) all(name string, in []*tensor.Tensor, n int, args ...op.Arg) []*
 	if c.err != nil {
 		return make([]*tensor.Tensor, n)
 	}
-	out, err := c.e.rank.Apply(op.Lookup(name), in, args)
+	out, err := c.e.invoke(op.Lookup(name), in, args)
 	if err != nil {
 		c.err = arg.Rename(c.fn, err)
 		return make([]*tensor.Tensor, n)

@@ -19,6 +19,7 @@ type DistSpec struct {
 	env   *Env
 	dims  []int // none: each rank holds all
 	parts []int // into how many blocks each of dims is cut
+	ndim  int   // of the tensor that it was read from; 0 if a script wrote it
 }
 
 var (
@@ -46,26 +47,45 @@ func (s *DistSpec) Type() string {
 	return "ReplicaSpec"
 }
 
-func (s *DistSpec) Describe() string      { return s.String() }
-func (s *DistSpec) Freeze()               {} // it cannot be changed
-func (s *DistSpec) Truth() starlark.Bool  { return true }
-func (s *DistSpec) Hash() (uint32, error) { return starlark.String(s.String()).Hash() }
-func (s *DistSpec) AttrNames() []string   { return attrNames(s.Type()) }
+func (s *DistSpec) Describe() string     { return s.String() }
+func (s *DistSpec) Freeze()              {} // it cannot be changed
+func (s *DistSpec) Truth() starlark.Bool { return true }
+func (s *DistSpec) AttrNames() []string  { return attrNames(s.Type()) }
 func (s *DistSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.attr(s.Type(), s, name)
 }
 
-// CompareSameType implements starlark.Comparable.
+// Hash implements starlark.Value: equal specs have one hash, however they write
+// their dims.
+func (s *DistSpec) Hash() (uint32, error) { return starlark.String(fmt.Sprint(s.parts)).Hash() }
+
+// CompareSameType implements starlark.Comparable. Next to the spec of a tensor,
+// whose dims are known, a dim may be counted from the back.
 func (s *DistSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
 	o := v.(*DistSpec)
-	return equality(s.Type(), cmp, slices.Equal(s.dims, o.dims) && slices.Equal(s.parts, o.parts))
+	ndim := max(s.ndim, o.ndim)
+	return equality(s.Type(), cmp, slices.Equal(s.fromFront(ndim), o.fromFront(ndim)) && slices.Equal(s.parts, o.parts))
+}
+
+// fromFront returns the dims of s, those counted from the back of ndim dims
+// counted from the front.
+func (s *DistSpec) fromFront(ndim int) []int {
+	dims := slices.Clone(s.dims)
+	for i, d := range dims {
+		if d < 0 && d+ndim >= 0 {
+			dims[i] = d + ndim
+		}
+	}
+	return dims
 }
 
 // replicaSpec returns ReplicaSpec().
 func (e *Env) replicaSpec() *DistSpec { return &DistSpec{env: e} }
 
 // shardSpec returns ShardSpec(dims, parts).
-func (e *Env) shardSpec(dims, parts []int) *DistSpec { return &DistSpec{e, dims, parts} }
+func (e *Env) shardSpec(dims, parts []int) *DistSpec {
+	return &DistSpec{env: e, dims: dims, parts: parts}
+}
 
 // distSpecArg is an argument that is what ShardSpec or ReplicaSpec makes.
 type distSpecArg struct{ *DistSpec }

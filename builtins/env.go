@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/runtime"
+	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
 )
 
@@ -22,8 +23,18 @@ type Env struct {
 	// one; see leave.
 	pending error
 
+	// shellTrace is the trace of the shell's :trace while it runs, or nil.
+	shellTrace *runtime.Trace
+
 	// tmpDirs is how many folders tmpdir has given the program.
 	tmpDirs int
+
+	// hooks are those on ColoParameters that are active, and replaced holds what
+	// stands for operators on ColoTensors.
+	hooks    []*ColoParamOpHook
+	replaced map[*op.Def]*replacement
+
+	pass *shardPass // the call of a fully sharded module under way, or nil
 }
 
 // Options says what the programs of a job may do.

@@ -21,6 +21,7 @@ var faultOps = []string{
 	"send_forward", "recv_forward", "send_backward", "recv_backward", "send_forward_recv_forward", "send_backward_recv_backward",
 	"send_forward_recv_backward", "send_backward_recv_forward", "send_forward_backward_recv_forward_backward",
 	"send_tensor_meta", "recv_tensor_meta", "ring_forward", "pipeline_schedule",
+	"exchange", // of a redistribution that is none of the others
 }
 
 const docAt = "at names the call: \"all_reduce#3\" is that rank's third all_reduce since the start of the run or test.\n" +

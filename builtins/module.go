@@ -26,6 +26,7 @@ type Module struct {
 
 	preparations []*preparation // of parallel styles
 	replica      *replica       // of replicate, or nil
+	unit         *shardUnit     // of fully_shard, or nil
 }
 
 // A class is a kind of module.
@@ -279,10 +280,17 @@ func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
 	return list
 }
 
-// CallInternal implements starlark.Callable: it computes what the module
-// returns, and lets its hooks see and replace that, in the order in which they
-// were registered.
+// CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if m.unit != nil {
+		return m.unit.call(func() (starlark.Value, error) { return m.run(thread, args, kwargs) })
+	}
+	return m.run(thread, args, kwargs)
+}
+
+// run computes what the module returns, and lets its hooks see and replace that,
+// in the order in which they were registered.
+func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var err error
 	for _, p := range m.preparations {
 		if p.in != nil {

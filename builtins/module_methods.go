@@ -142,7 +142,7 @@ func zeroGrad(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starla
 // them zeros.
 func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
 	for _, x := range params {
-		t, err := x.get()
+		t, err := x.leaf()
 		if err != nil {
 			return err
 		}

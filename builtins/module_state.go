@@ -41,11 +41,11 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 	}
 	d := starlark.NewDict(len(m.fields))
 	for _, p := range m.entries() {
-		t, err := p.x.get()
+		t, err := p.x.state()
 		if err != nil {
 			return nil, err
 		}
-		if err := d.SetKey(starlark.String(p.path), e.wrap(t.Detach())); err != nil {
+		if err := d.SetKey(starlark.String(p.path), e.wrap(t)); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func (l *loading) compare(dict *starlark.Dict) error {
 
 // compareOne notes how v differs from the parameter p.
 func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
-	to, err := p.x.get()
+	to, want, err := p.x.stored()
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if !from.Shape().Equal(to.Shape()) {
-		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which has shape %v", op.Describe(from), p.path, to.Shape()))
+	if !from.Shape().Equal(want) {
+		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which has shape %v", op.Describe(from), p.path, want))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (l *loading) copy() error {
 		if !ok {
 			continue
 		}
-		if err := l.e.copyInto(p.x, v.(*Tensor)); err != nil {
+		if err := l.e.loadParameter(l.fn, p.x, v.(*Tensor)); err != nil {
 			return arg.Rename(l.fn, err)
 		}
 	}

@@ -125,6 +125,9 @@ func newParameter(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	}
 	x := e.wrap(data.t.Detach())
 	x.parameter = true
+	if v := coloOf(x.t); v != nil {
+		x.t.Lens = v.asModel()
+	}
 	if !requires {
 		return x, nil
 	}

@@ -2,10 +2,12 @@ package builtins
 
 import (
 	"math"
+	"slices"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -27,7 +29,7 @@ func init() {
 
 func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		params tensors
+		params tensorValues
 		most   arg.Float
 		order  = arg.Float(2)
 	)
@@ -40,23 +42,100 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if !(order > 0) {
 		return nil, &op.ArgError{Func: b.Name(), Param: "norm_type", Got: arg.Show(starlark.Float(order)), Want: "a positive number"}
 	}
-	var grads []*tensor.Tensor
-	for _, t := range params {
-		if t.Auto != nil && t.Auto.Grad != nil {
-			if err := checkFrozen(b.Name(), t); err != nil {
-				return nil, err
-			}
-			grads = append(grads, t.Auto.Grad)
+	var all []*tensor.Tensor
+	var classes []*gradClass
+	for _, x := range params {
+		t, err := x.leaf()
+		if err == nil {
+			err = checkFrozen(b.Name(), t)
 		}
+		if err != nil {
+			return nil, err
+		}
+		if t.Auto == nil || t.Auto.Grad == nil {
+			continue
+		}
+		over, err := x.gradGroups(t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t.Auto.Grad)
+		classes = addGrad(classes, over, t.Auto.Grad)
 	}
 	defer e.rank.Tape.SetEnabled(false)()
 	c := &chain{e: e, fn: b.Name()}
-	norm := c.norm(grads, float64(order))
-	c.clip(grads, norm, float64(most))
+	norm := c.normOfAll(classes, float64(order))
+	c.clip(all, norm, float64(most))
 	if c.err != nil {
 		return nil, c.err
 	}
 	return e.wrap(norm), nil
+}
+
+// A gradClass is gradients of which the ranks of some groups have parts.
+type gradClass struct {
+	over []*runtime.Group // the norm is that of the norms of their members, in turn
+	list []*tensor.Tensor
+}
+
+// addGrad adds g to the class of those that lie over the same groups.
+func addGrad(classes []*gradClass, over []*runtime.Group, g *tensor.Tensor) []*gradClass {
+	for _, c := range classes {
+		if slices.Equal(c.over, over) {
+			c.list = append(c.list, g)
+			return classes
+		}
+	}
+	return append(classes, &gradClass{over, []*tensor.Tensor{g}})
+}
+
+// gradGroups returns the groups whose ranks have parts of the gradient of x, a
+// flat tensor that is sharded, whose leaf is t; none for other tensors.
+func (x *Tensor) gradGroups(t *tensor.Tensor) ([]*runtime.Group, error) {
+	v := x.flat
+	if v == nil || v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
+		return nil, nil
+	}
+	over := []*runtime.Group{v.group}
+	if v.of == nil || v.of.layout == nil {
+		return over, nil
+	}
+	l := v.of.layout
+	for d, p := range l.Placements() {
+		if _, cut := p.Shard(); cut {
+			g, err := x.env.rank.SharedGroup(l.Mesh().Line(x.env.rank.ID(), d))
+			if err != nil {
+				return nil, err
+			}
+			over = append(over, g)
+		}
+	}
+	return over, nil
+}
+
+// normOfAll returns the norm of the elements of classes, which ranks have parts of.
+func (c *chain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
+	var norms []*tensor.Tensor
+	for _, class := range classes {
+		n := c.norm(class.list, order)
+		for _, g := range class.over {
+			n = c.do("reshape", []*tensor.Tensor{n}, op.IntsN(1))
+			if c.err != nil {
+				return nil
+			}
+			all, err := c.e.rank.Run(g, runtime.Collective{Op: "all_gather"}, n)
+			c.fail(err)
+			n = c.do("norm", []*tensor.Tensor{all}, op.Float1(order), op.None, op.Bool1(false))
+		}
+		norms = append(norms, n)
+	}
+	if len(norms) == 1 {
+		return norms[0]
+	}
+	if c.err != nil {
+		return nil
+	}
+	return c.norm(norms, order)
 }
 
 // norm returns the norm of the elements of list, the norm of the norms.

@@ -218,7 +218,7 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 	if !ok {
 		return l.bad(fmt.Sprintf("%s as %q of parameter %d", arg.Show(v), name, n), "a tensor")
 	}
-	t, err := x.get()
+	t, err := x.leaf()
 	if err != nil {
 		return err
 	}

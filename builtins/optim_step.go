@@ -58,12 +58,15 @@ func (o *Optimizer) stepAll(fn string) error {
 
 // updateOne makes a step of x, of the group g.
 func (o *Optimizer) updateOne(g *group, x *Tensor) error {
-	t, err := x.get()
+	t, err := x.leaf()
 	if err != nil || !t.RequiresGrad() {
 		return err
 	}
 	if err := checkFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
 		return err
+	}
+	if dp := t.Auto.Grad; !dp.Shape().Equal(t.Shape()) {
+		return &op.ArgError{Func: g.fn, Got: "a gradient " + op.Describe(dp) + " of a parameter " + op.Describe(t), Want: "one of its shape", Rule: "of a flat parameter, the gradient is as the parameter was when it was computed with"}
 	}
 	u := &paramStep{chain: chain{e: o.env, fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
 	u.state.steps++

@@ -54,7 +54,8 @@ func Names() []string {
 }
 
 // Doc returns the documentation of a name of the language, in full or without
-// its owner: "Tensor.sum" or "sum".
+// its owner: "Tensor.sum" or "sum". What the values of a type have of another is
+// found there: "ColoTensor.sum".
 func Doc(name string) (string, bool) {
 	var found *entry
 	for _, e := range entries() {
@@ -65,10 +66,23 @@ func Doc(name string) (string, bool) {
 			found = e
 		}
 	}
-	if found == nil {
-		return "", false
+	if found != nil {
+		return found.text(), true
 	}
-	return found.text(), true
+	owner, rest := split(name)
+	for _, base := range bases[owner] {
+		if text, ok := Doc(base + "." + rest); ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// bases are the types whose members the values of another type have besides.
+var bases = map[string][]string{
+	"DTensor":       {"Tensor"},
+	"ColoTensor":    {"DTensor"},
+	"ColoParameter": {"ColoTensor"},
 }
 
 // parts cuts a documentation into its text and its example.

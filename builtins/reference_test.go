@@ -192,13 +192,18 @@ func TestDocFindsNames(t *testing.T) {
 		{"Tensor.gather", "gather(x, dim"},
 		{"shape", "shape is "},
 		{"assert.eq", "eq("},
+		{"ColoTensor.shape", "shape is "}, // a member of every tensor
+		{"ColoParameter.dist_spec", "dist_spec is "},
+		{"DTensor.size", "size("},
 	} {
 		if got, ok := Doc(test.name); !ok || !strings.HasPrefix(got, test.begins) {
 			t.Errorf("Doc(%q) = %.20q, %v, want it to begin with %q", test.name, got, ok, test.begins)
 		}
 	}
-	if got, ok := Doc("nothing"); ok {
-		t.Errorf("Doc(nothing) = %q", got)
+	for _, name := range []string{"nothing", "ColoTensor.nothing"} {
+		if got, ok := Doc(name); ok {
+			t.Errorf("Doc(%s) = %q", name, got)
+		}
 	}
 	names := Names()
 	if !slices.IsSorted(names) || !slices.Contains(names, "Tensor.sum") || slices.Contains(names, "getitem") {

@@ -22,6 +22,8 @@ type Tensor struct {
 	distributed bool // what is under way is a distributed tensor
 
 	parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
+
+	flat *flatView // of a flat tensor; else nil
 }
 
 var (
@@ -38,10 +40,13 @@ func (e *Env) wrapWork(w *runtime.Work) *Tensor { return &Tensor{env: e, work: w
 
 // get returns the tensor. That of an asynchronous call it waits for.
 func (x *Tensor) get() (*tensor.Tensor, error) {
-	if x.t != nil {
-		return x.t, nil
+	if x.t == nil {
+		return x.await()
 	}
-	return x.await()
+	if b := x.t.Buffer(); b != nil && b.Dropped() {
+		return x.t, b.Restore()
+	}
+	return x.t, nil
 }
 
 // await is get of the result of an asynchronous call.

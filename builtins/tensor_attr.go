@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -51,7 +52,7 @@ func init() {
 		tensorRow("T", "T is the tensor with its dims in reverse order, sharing its storage.\n"+
 			">>> tensor([[1, 2], [3, 4]]).T.tolist()\n[[1, 3], [2, 4]]",
 			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				return e.apply(transposeOp, []*tensor.Tensor{t})
+				return e.apply(transposeOp, []*tensor.Tensor{t}, e.wrap(t))
 			}),
 		methodRow("size", "size(dim=None) returns the size of a dim, or the shape if dim is None.\n"+
 			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", size),
@@ -82,7 +83,11 @@ func init() {
 		methodRow("detach", "detach() returns a tensor on the same storage that takes no part in differentiation.\n"+
 			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
 			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return e.wrap(t.Detach()), arg.Unpack(fn, args, kwargs)
+				y := t.Detach()
+				if v := coloOf(t); v != nil {
+					y.Lens = v.of()
+				}
+				return e.wrap(y), arg.Unpack(fn, args, kwargs)
 			}),
 	)
 }
@@ -121,7 +126,12 @@ func (x *Tensor) String() string {
 		x.env.leave(err)
 		return "tensor"
 	}
-	if t.Placed() {
+	switch {
+	case x.flat != nil:
+		return x.formatFlat()
+	case isColo(t):
+		return x.env.formatColo(t)
+	case t.Placed():
 		return x.env.formatPlaced(t)
 	}
 	return tensor.Format(t)
@@ -132,11 +142,17 @@ func (x *Tensor) Describe() string {
 	if x.t == nil {
 		return "a tensor under way"
 	}
-	return shard.Describe(x.t)
+	return x.env.describe(x.t)
 }
 
 // Type implements starlark.Value.
 func (x *Tensor) Type() string {
+	if x.flat != nil {
+		return x.flat.name()
+	}
+	if v := coloOf(x.t); v != nil {
+		return v.name()
+	}
 	if x.placed() {
 		return "DTensor"
 	}
@@ -145,18 +161,50 @@ func (x *Tensor) Type() string {
 
 // Attr implements starlark.HasAttrs.
 func (x *Tensor) Attr(name string) (starlark.Value, error) {
-	if v, err := x.env.attr("Tensor", x, name); v != nil || err != nil || !x.placed() {
-		return v, err
+	for _, owner := range x.owners() {
+		if v, err := x.env.attr(owner, x, name); v != nil || err != nil {
+			return v, err
+		}
 	}
-	return x.env.attr("DTensor", x, name)
+	if x.flat != nil && name == "shard" {
+		return rows[x.flat.name()+".shard"].value(x.env), nil
+	}
+	return nil, nil
+}
+
+// The types whose members a tensor has. Those of an earlier one come first.
+var (
+	plainOwners  = []string{"Tensor"}
+	placedOwners = []string{"Tensor", "DTensor"}
+	coloOwners   = []string{"Tensor", "ColoTensor", "DTensor"}
+	flatOwners   = []string{"ShardedFlatTensor", "Tensor"} // gather is the former's
+)
+
+// owners returns the types whose members x has.
+func (x *Tensor) owners() []string {
+	switch {
+	case x.flat != nil:
+		return flatOwners
+	case isColo(x.t):
+		return coloOwners
+	case x.placed():
+		return placedOwners
+	}
+	return plainOwners
 }
 
 // AttrNames implements starlark.HasAttrs.
 func (x *Tensor) AttrNames() []string {
-	if x.placed() {
-		return append(attrNames("Tensor")[:len(attrNames("Tensor")):len(attrNames("Tensor"))], attrNames("DTensor")...)
+	owners := x.owners()
+	if len(owners) == 1 {
+		return attrNames(owners[0])
 	}
-	return attrNames("Tensor")
+	var names []string
+	for _, owner := range owners {
+		names = append(names, attrNames(owner)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // placed reports whether x is a distributed tensor.
@@ -174,6 +222,14 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 			return err
 		}
 		return x.requiresGrad(name, bool(on))
+	case "compute_spec":
+		if isColo(x.t) {
+			return setComputeSpec(x.t, name, v)
+		}
+	case "sharded_data":
+		if x.flat != nil {
+			return x.setShardedData(name, v)
+		}
 	}
 	if types()["Tensor"].members[name] != nil {
 		return fmt.Errorf("can't assign to .%s of a tensor", name)

@@ -62,9 +62,9 @@ func (x *Tensor) Get(v starlark.Value) (_ starlark.Value, found bool, err error)
 	}
 	var out []*tensor.Tensor
 	if key.index != nil {
-		out, err = x.env.rank.Apply(indexOp, []*tensor.Tensor{t, key.index}, nil)
+		out, err = x.env.invoke(indexOp, []*tensor.Tensor{t, key.index}, nil)
 	} else {
-		out, err = x.env.rank.Apply(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(key.ints...)})
+		out, err = x.env.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(key.ints...)})
 	}
 	if err != nil {
 		return nil, false, arg.Rename("x[...]", err)
@@ -87,9 +87,9 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 		return arg.In("x[...] = v", "value", err)
 	}
 	if key.index != nil {
-		_, err = x.env.rank.Apply(indexPutOp, []*tensor.Tensor{t, key.index, value}, nil)
+		_, err = x.env.invoke(indexPutOp, []*tensor.Tensor{t, key.index, value}, nil)
 	} else {
-		_, err = x.env.rank.Apply(setItemOp, []*tensor.Tensor{t, value}, []op.Arg{op.IntsN(key.ints...)})
+		_, err = x.env.invoke(setItemOp, []*tensor.Tensor{t, value}, []op.Arg{op.IntsN(key.ints...)})
 	}
 	return arg.Rename("x[...] = v", err)
 }
@@ -120,7 +120,7 @@ func (x *Tensor) Index(i int) starlark.Value {
 
 // select0 returns t at index i of dim 0; an error is left with the rank.
 func (e *Env) select0(t *tensor.Tensor, i int) starlark.Value {
-	out, err := e.rank.Apply(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(i)})
+	out, err := e.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(i)})
 	if err != nil {
 		e.leave(err)
 		return starlark.None
@@ -157,9 +157,9 @@ func (x *Tensor) slice(start, end, step int) (starlark.Value, error) {
 		}
 	}
 	args := []op.Arg{op.Int1(0), op.Int1(start), op.Int1(end), op.Int1(step)}
-	out, err := x.env.rank.Apply(sliceOp, []*tensor.Tensor{t}, args)
+	out, err := x.env.invoke(sliceOp, []*tensor.Tensor{t}, args)
 	if err == nil && reverse {
-		out, err = x.env.rank.Apply(flipOp, out, []op.Arg{op.IntsN(0)})
+		out, err = x.env.invoke(flipOp, out, []op.Arg{op.IntsN(0)})
 	}
 	if err != nil {
 		return nil, err

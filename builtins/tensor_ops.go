@@ -49,16 +49,21 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 	if err != nil {
 		return nil, arg.In(d.Name, "", err)
 	}
-	in := []*tensor.Tensor{a, b}
+	in, values := []*tensor.Tensor{a, b}, [...]starlark.Value{x, y}
 	if side == starlark.Right {
 		in[0], in[1] = b, a
+		values[0], values[1] = y, x
 	}
-	return x.env.apply(d, in)
+	return x.env.apply(d, in, values[:]...)
 }
 
-// apply applies an operator of one result that has no other arguments.
-func (e *Env) apply(d *op.Def, in []*tensor.Tensor) (starlark.Value, error) {
-	out, err := e.rank.Apply(d, in, nil)
+// apply applies an operator of one result that has no other arguments. values are
+// in as the script has them.
+func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
+	if r := e.replacementOf(d, in); r != nil {
+		return r.call(e, nil, values, nil)
+	}
+	out, err := e.invoke(d, in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +87,7 @@ func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.env.apply(d, []*tensor.Tensor{t})
+	return x.env.apply(d, []*tensor.Tensor{t}, x)
 }
 
 // elementwise names the method that does element by element what a script
@@ -112,7 +117,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 	if err != nil {
 		return false, arg.In("in", "", err)
 	}
-	same, err := x.env.rank.Apply(eqOp, []*tensor.Tensor{t, y}, nil)
+	same, err := x.env.invoke(eqOp, []*tensor.Tensor{t, y}, nil)
 	if err != nil {
 		return false, err
 	}
@@ -143,6 +148,10 @@ func unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s
 
 // Freeze makes the storage of x read-only: x belongs to a loaded file.
 func (x *Tensor) Freeze() {
+	if x.flat != nil {
+		x.flatFreeze()
+		return
+	}
 	t, err := x.get()
 	if err != nil {
 		x.env.leave(err)

@@ -6,17 +6,17 @@ type announcement struct {
 	first   []int // by member: one more than the step that goes with its contract, or 0
 	payload []byte
 	packed  []byte
-	desc    *Desc // of the last call, nil before the first
+	desc    Desc // of the last call
 	hash    uint64
+	hashed  bool // whether there was a call
 	runs    [][]byte
 }
 
 // hashOf returns hashDesc(d), which is mostly that of the last call.
 func (a *announcement) hashOf(d *Desc) uint64 {
-	if a.desc == nil || a.desc != d && !agree(a.desc, d) {
-		a.hash = hashDesc(d)
+	if !a.hashed || !agree(&a.desc, d) {
+		a.hash, a.desc, a.hashed = hashDesc(d), *d, true
 	}
-	a.desc = d
 	return a.hash
 }
 

@@ -8,11 +8,12 @@ import "sync"
 type bufferPool struct {
 	mu    sync.Mutex
 	spare [][]byte
+	bytes int // in spare
 }
 
 const (
-	// spareBuffers is how many buffers a pool keeps.
-	spareBuffers = 16
+	// spareBytes is how many bytes a pool keeps at most.
+	spareBytes = 128 << 20
 	// leastSpare is the length below which a buffer is not worth keeping.
 	leastSpare = 16 << 10
 )
@@ -29,6 +30,7 @@ func (p *bufferPool) get(n int) []byte {
 			last := len(p.spare) - 1
 			p.spare[i], p.spare[last] = p.spare[last], nil
 			p.spare = p.spare[:last]
+			p.bytes -= cap(b)
 			return b[:0]
 		}
 	}
@@ -43,9 +45,12 @@ func (p *bufferPool) put(b []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.spare) == spareBuffers {
-		p.spare[0] = b
-		return
+	for len(p.spare) > 0 && p.bytes+cap(b) > spareBytes { // the longest unused first
+		p.bytes -= cap(p.spare[0])
+		p.spare = append(p.spare[:0], p.spare[1:]...)
 	}
-	p.spare = append(p.spare, b)
+	if p.bytes+cap(b) <= spareBytes {
+		p.spare = append(p.spare, b)
+		p.bytes += cap(b)
+	}
 }

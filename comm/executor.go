@@ -48,7 +48,6 @@ func (l *wireLine) newCall() *messageCall {
 		return &messageCall{line: l}
 	}
 	l.idle = nil
-	*c = messageCall{line: l, where: c.where}
 	return c
 }
 

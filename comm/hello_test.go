@@ -111,7 +111,7 @@ func (r *recording) Read(b []byte) (int, error) {
 // A silent peer is reported once, and then lost.
 func TestPulseGuard(t *testing.T) {
 	p := &pulse{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
-	h := p.watch(nil)
+	h := newHeardReader(nil)
 	reports, lost := 0, make(chan error, 1)
 	p.guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })
 	if err := <-lost; reports != 1 || err.Error() != "nothing was heard of it for 60ms" {

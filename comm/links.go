@@ -115,7 +115,7 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *pulse) {
 	out := &outlet{source: l.rank, stream: stream}
 	l.outlets[peer] = out
 	l.streams = append(l.streams, stream)
-	reader := p.watch(stream)
+	reader := newHeardReader(stream)
 	if s := newSocket(l, peer, stream, reader); s != nil && peer != l.size {
 		l.sockets[peer] = s
 		l.tasks.Go(s.listen)

@@ -52,8 +52,8 @@ type heardReader struct {
 // paused stands for the time of a reader that does not read now.
 const paused = -1
 
-// watch returns a reader of a stream. p may be nil.
-func (p *pulse) watch(stream io.Reader) *heardReader {
+// newHeardReader returns a reader of a stream, which is heard of now.
+func newHeardReader(stream io.Reader) *heardReader {
 	return &heardReader{stream: stream, start: time.Now()}
 }
 

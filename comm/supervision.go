@@ -27,7 +27,8 @@ type SuperviseOptions struct {
 	Silent      func(rank int, silence time.Duration)
 
 	// Notice, if set, is given a line whenever a rank has waited for longer
-	// than NoticeAfter; see Fabric.Notice.
+	// than NoticeAfter; see Fabric.Notice. Neither function may call the
+	// Supervision.
 	NoticeAfter time.Duration
 	Notice      func(line string)
 }
@@ -63,7 +64,7 @@ func Supervise(o SuperviseOptions) *Supervision {
 		q := newQueue(len(o.Streams), stream)
 		s.outlets = append(s.outlets, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
-		readers[rank] = p.watch(stream)
+		readers[rank] = newHeardReader(stream)
 		inlets[rank] = &inlet{frames: frameReader{stream: readers[rank]}, source: rank}
 	}
 	s.turn(0)

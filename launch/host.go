@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +31,7 @@ type hostOptions struct {
 	share      int    // make memory that so many ranks share; 0 for none
 	memory     string // let them share the memory at this path; "" for none
 	supervisor bool   // they inherit a connection to the supervisor
+	token      []byte // with which they meet other ranks; nil for none
 }
 
 // startHost starts a worker for each of the ranks in local.
@@ -100,7 +102,7 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	p, err := h.group.Start(proc.Command{
 		Path: path,
 		Args: []string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, // for ps
-		Env:  append(os.Environ(), workerVariable+"=1"),
+		Env:  append(os.Environ(), workerVariable+"=1", tokenVariable+"="+base64.StdEncoding.EncodeToString(o.token)),
 		Put:  files,
 	})
 	if err != nil {

@@ -225,17 +225,28 @@ func (j *Job) attend(n *node) {
 		}
 		switch {
 		case note.Memory != "":
-			for _, other := range j.cluster.neighbours(n) {
-				if other != n {
-					other.begin(begin{Memory: note.Memory})
-				}
-			}
+			j.share(n, note.Memory)
 		case note.Lost != nil && n.has(note.Lost.Rank):
 			j.gone(note.Lost.Rank, note.Lost.Cause)
 		case note.Wrote != nil && n.has(note.Wrote.Rank):
 			j.wrote(note.Wrote.Rank, note.Wrote.Text)
 		case note.Stopped:
 			return
+		}
+	}
+}
+
+// share has the other nodes on the machine of n start their workers, with the
+// memory that n has made.
+func (j *Job) share(n *node, path string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.isEnding() { // and they have been told
+		return
+	}
+	for _, other := range j.cluster.neighbours(n) {
+		if other != n {
+			other.begin(begin{Memory: path})
 		}
 	}
 }
@@ -252,15 +263,14 @@ func (j *Job) Stop() { j.stopping.Do(func() { j.stop(patience) }) }
 func (j *Job) stop(patience time.Duration) {
 	j.mu.Lock()
 	close(j.ending)
-	supervision, conns := j.supervision, j.conns
 	j.mu.Unlock()
-	if supervision != nil {
-		for r := range conns {
-			supervision.Exits(r)
+	if j.supervision != nil {
+		for r := range j.conns {
+			j.supervision.Exits(r)
 		}
 	}
 	var closers sync.WaitGroup
-	for _, c := range conns {
+	for _, c := range j.conns {
 		if c != nil {
 			closers.Go(func() { c.Close() })
 		}
@@ -276,12 +286,22 @@ func (j *Job) stop(patience time.Duration) {
 	}
 	closers.Wait()
 	j.tasks.Wait()
-	if supervision != nil {
-		supervision.Close()
+	j.disconnect()
+}
+
+var errNoAnswer = errors.New("it does not answer")
+
+// disconnect closes what connects the launcher to ranks that have ended.
+func (j *Job) disconnect() {
+	switch {
+	case j.supervision != nil:
+		j.supervision.Close()
+	case j.host != nil: // and nobody has taken its streams over
+		for _, stream := range j.host.supervisors {
+			stream.Close()
+		}
 	}
 	if j.ownListener {
 		j.listener.Close()
 	}
 }
-
-var errNoAnswer = errors.New("it does not answer")

@@ -25,11 +25,12 @@ type role struct {
 	Config []byte `json:"config,omitempty"`
 }
 
-// A meet says how to meet the other ranks.
+// A meet says how to meet the other ranks. The token that it takes is not in it:
+// it may cross a network that is not encrypted. A worker has that from its own
+// launcher.
 type meet struct {
 	Address     string        `json:"address"` // of the rendezvous
 	Job         string        `json:"job"`
-	Token       []byte        `json:"token"`
 	TLS         bool          `json:"tls,omitempty"`
 	Heartbeat   bool          `json:"heartbeat,omitempty"` // some rank is on another host
 	PeerTimeout time.Duration `json:"peer_timeout"`

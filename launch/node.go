@@ -87,7 +87,7 @@ func (f *follower) start(ctx context.Context, c *comm.Credentials, b *begin) err
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
 	var err error
-	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory}); err != nil {
+	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory, token: f.opts.Token}); err != nil {
 		return err
 	}
 	if b.Share > 0 {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ type start struct {
 	*Job
 	ctx     context.Context // ends when one of them fails
 	fail    context.CancelCauseFunc
-	meeting *meet // nil if ranks need no sockets
+	meeting *meet  // nil if ranks need no sockets
+	token   []byte // with which they meet
 	spec    Spec
 	greeted sync.WaitGroup // until every rank that is attached is ready
 }
@@ -31,7 +33,7 @@ func (s *start) run() (err error) {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	o := hostOptions{share: s.sharers(nil), supervisor: s.meeting == nil}
+	o := hostOptions{share: s.sharers(nil), supervisor: s.meeting == nil, token: s.token}
 	if s.host, err = startHost(s.cluster.local(), o); err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (s *start) run() (err error) {
 	if s.meeting != nil {
 		s.orderNodes()
 		if streams, err = comm.Rendezvous(s.ctx, s.listener, s.cluster.size, s.welcome); err != nil {
-			return err
+			return cmp.Or(context.Cause(s.ctx), err)
 		}
 	}
 	s.supervise(streams, s.spec)
@@ -66,14 +68,16 @@ func (s *start) listen() (err error) {
 	switch {
 	case o.severalNodes():
 		s.listener = s.cluster.listener
-		s.meeting = &meet{Address: o.Rendezvous, Job: jobName, Token: o.Token, TLS: o.TLS, Heartbeat: true, PeerTimeout: o.peerTimeout()}
+		s.meeting = &meet{Address: o.Rendezvous, Job: jobName, TLS: o.TLS, Heartbeat: true, PeerTimeout: o.peerTimeout()}
+		s.token = o.Token
 	case o.Transport == sockets:
 		c := &comm.Credentials{Job: jobName, Token: newToken(), TLS: o.TLS}
 		if s.listener, err = c.Listen("127.0.0.1:0"); err != nil {
 			return err
 		}
 		s.ownListener = true
-		s.meeting = &meet{Address: s.listener.Addr().String(), Job: c.Job, Token: c.Token, TLS: c.TLS, PeerTimeout: o.peerTimeout()}
+		s.meeting = &meet{Address: s.listener.Addr().String(), Job: c.Job, TLS: c.TLS, PeerTimeout: o.peerTimeout()}
+		s.token = c.Token
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +12,12 @@ import (
 	"tpsh/lang"
 )
 
-// workerVariable is in the environment of a worker.
-const workerVariable = "TPSH_WORKER"
+// Variables in the environment of a worker, which no other user can read: that
+// it is one, and the token with which it meets other ranks, in base64.
+const (
+	workerVariable = "TPSH_WORKER"
+	tokenVariable  = "TPSH_WORKER_TOKEN"
+)
 
 // IsWorker reports whether the process is a worker.
 func IsWorker() bool { return os.Getenv(workerVariable) != "" }
@@ -111,7 +116,14 @@ func (r *role) links() (o comm.LinkOptions, err error) {
 func (m *meet) links(rank, size int) (comm.LinkOptions, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), timeToMeet, errors.New("the other ranks did not come"))
 	defer cancel()
-	c := &comm.Credentials{Job: m.Job, Token: m.Token, TLS: m.TLS}
+	token, err := base64.StdEncoding.DecodeString(os.Getenv(tokenVariable))
+	if err != nil {
+		return comm.LinkOptions{}, fmt.Errorf("worker: its token: %w", err)
+	}
+	c := &comm.Credentials{Job: m.Job, TLS: m.TLS}
+	if len(token) > 0 {
+		c.Token = token
+	}
 	mesh, err := comm.Meet(ctx, c, m.Address, rank, size)
 	if err != nil {
 		return comm.LinkOptions{}, err

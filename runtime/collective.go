@@ -178,6 +178,11 @@ func (r *Rank) cut(g *comm.Group, f comm.Flags) {
 
 // contiguous returns x in row-major order, off the record.
 func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if b := x.Buffer(); b != nil {
+		if err := b.Restore(); err != nil {
+			return nil, err
+		}
+	}
 	if x.Contiguous() {
 		return x, nil
 	}

@@ -28,7 +28,7 @@ func (j *Job) local() int {
 // newFabric connects the ranks anew.
 func (j *Job) newFabric() *comm.Fabric {
 	if j.links != nil {
-		return j.links.Fabric(len(j.fabrics))
+		return j.links.Fabric(j.first + len(j.fabrics))
 	}
 	var f *comm.Fabric
 	switch j.cfg.Transport {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -81,6 +82,8 @@ func (r *Rank) arrived(m comm.Message) (*tensor.Tensor, []byte, error) {
 		return nil, nil, &op.ResourceError{Func: "recv", Err: err}
 	}
 	copy(x.Bytes(), m.Data)
+	note = bytes.Clone(note) // a part of m
+	m.Release()
 	return x, note, nil
 }
 

@@ -46,6 +46,23 @@ func (f Folders) Open(path string) (*os.File, error) {
 	return root.Open(name)
 }
 
+// OpenFolder opens the folder at path, which is absolute; with create it makes
+// the folder, and those on the way to it, unless they are there. Names in it lead
+// nowhere else.
+func (f Folders) OpenFolder(path string, create bool) (*os.Root, error) {
+	root, name, err := f.find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if create {
+		if err := root.MkdirAll(name, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	return root.OpenRoot(name)
+}
+
 // Write makes what write writes the contents of the file at path, which is
 // absolute. Others see the old file, if there is one, or the new one, but no
 // part of it; after an error the old one stands.
@@ -72,7 +89,11 @@ func (f Folders) Write(path string, write func(w io.Writer) error) (err error) {
 			root.Remove(draft)
 		}
 	}()
-	if err := errors.Join(write(file), file.Close()); err != nil {
+	err = write(file)
+	if err == nil {
+		err = file.Sync() // a name must not come before what it stands for
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return root.Rename(draft, name)

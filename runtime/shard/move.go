@@ -206,7 +206,7 @@ func (e *Engine) mayMove(dec *decision, i int) error {
 	got := fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[i]), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
 	param := dec.call.InName(i)
 	if e.Implicit == Warn {
-		if here := e.host.Here(); !e.told[here+name+param] {
+		if here := e.host.Here(); !e.told[here+name+param] && e.host.ID() == dec.mesh.Ranks()[0] {
 			e.told[here+name+param] = true
 			e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q goes from %s to %s: %s", here, name, param, got, mesh.List(dec.in[i].Placements()), cost))
 		}

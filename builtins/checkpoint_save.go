@@ -1,0 +1,376 @@
+package builtins
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/mesh"
+	"tpsh/runtime/ckpt"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{
+		Name: "save_checkpoint",
+		Doc: "save_checkpoint(dir, state) saves a dict of tensors and of other values as a checkpoint, in the place of the one that dir holds.\n" +
+			"state holds tensors, numbers, strings, bools, None, and lists, tuples and dicts of such, whose keys are strings: also\n" +
+			"what state_dict() and rng_state() return. All ranks call it, with the same state: of tensors that they hold together\n" +
+			"each writes blocks of its own, and all else must be equal on all. A tensor that is Partial is summed up first.\n" +
+			"A rank that fails makes all fail. Whenever a save ends, killed or out of space, dir holds the old checkpoint or the\n" +
+			"new one, whole. dir is relative to the script's folder, as a path is, and made if it is not there. What else\n" +
+			"is in it stays, but for files of earlier saves.\n" +
+			">>> path = tmpdir() + \"/run\"\n" +
+			">>> save_checkpoint(path, {\"w\": ones(2, 3), \"step\": 7, \"rng\": rng_state()})\n" +
+			">>> load_checkpoint(path, {\"step\": 0})\n{\"step\": 7}",
+		Fn: saveCheckpoint,
+	})
+}
+
+// A held is what this rank holds of a tensor: the boxes of the whole, none of
+// them empty, that local stores one after another.
+type held struct {
+	shape   []int
+	boxes   []mesh.Box
+	local   *tensor.Tensor
+	partial bool // what it holds is summands
+}
+
+// held returns what this rank holds of x, for the function fn.
+func (x *Tensor) held(fn string) (*held, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	if x.flat != nil && x.flat.whole == nil {
+		if err := x.flatKnown(fn); err != nil {
+			return nil, err
+		}
+		l, local, _ := x.flatLayout()
+		return x.env.holds(l, local), nil
+	}
+	if t.Placed() {
+		h := x.env.holds(t.Layout(), t.Local())
+		h.partial = t.Layout().IsPartial()
+		return h, nil
+	}
+	h := &held{shape: t.Shape(), local: t}
+	if t.Numel() > 0 {
+		h.boxes = []mesh.Box{{Lo: make([]int, t.Ndim()), Hi: t.Shape()}}
+	}
+	return h, nil
+}
+
+// holds returns what this rank holds of a tensor laid out as l: local.
+func (e *Env) holds(l mesh.Layout, local *tensor.Tensor) *held {
+	h := &held{shape: l.Shape(), local: local}
+	for _, box := range l.Boxes(e.rank.ID()) {
+		if box.Numel() > 0 {
+			h.boxes = append(h.boxes, box)
+		}
+	}
+	return h
+}
+
+// each calls f for each box with the bytes of its elements in x, which is h.local
+// or a contiguous tensor like it.
+func (h *held) each(x *tensor.Tensor, f func(i int, data []byte) error) error {
+	defer goruntime.KeepAlive(x)
+	data, at := x.Bytes(), 0
+	for i, box := range h.boxes {
+		n := box.Numel() * x.DType().Size()
+		if err := f(i, data[at:at+n]); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// A ckptMessage is what a rank tells the others while they save or load.
+type ckptMessage struct {
+	Func       string       `json:"func"`
+	Error      string       `json:"error,omitempty"`
+	State      []byte       `json:"state,omitempty"`
+	Offers     []ckpt.Offer `json:"offers,omitempty"`
+	Generation int          `json:"generation,omitempty"`
+	File       *ckpt.File   `json:"file,omitempty"`
+	Index      []byte       `json:"index,omitempty"`
+	Problem    string       `json:"problem,omitempty"`
+}
+
+// agree tells all ranks m, and err if that is one, and returns what each tells.
+// If one has failed, all do.
+func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) {
+	m.Func = fn
+	if err != nil {
+		m.Error = err.Error()
+	}
+	data, bad := json.Marshal(m)
+	if bad != nil {
+		return nil, bad
+	}
+	list, bad := e.rank.AllGatherObject(e.rank.World(), data)
+	if err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	all := make([]ckptMessage, len(list))
+	for r, data := range list {
+		if err := json.Unmarshal(data, &all[r]); err != nil || all[r].Func != fn {
+			return nil, &op.ResourceError{Func: fn, Err: fmt.Errorf("rank %d is in another function", r)}
+		}
+	}
+	for r := range all {
+		if all[r].Error != "" {
+			return nil, &op.ResourceError{Func: fn, Err: fmt.Errorf("rank %d has failed: %s", r, all[r].Error)}
+		}
+	}
+	return all, nil
+}
+
+// folder opens the folder at dir, an argument of fn; with create it makes it.
+func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
+	abs, err := e.absolute(dir)
+	if err == nil {
+		var root *os.Root
+		if root, err = e.folders().OpenFolder(abs, create); err == nil {
+			return root, nil
+		}
+	}
+	err = e.badPath(fn, dir, err)
+	var bad *op.ArgError
+	if errors.As(err, &bad) {
+		bad.Param = "dir"
+		switch bad.Want {
+		case "a file that can be used":
+			bad.Want = "a folder that can be used"
+		case "a file that is there":
+			bad.Want = "a folder that is there"
+		}
+	}
+	return nil, err
+}
+
+// A saving is a call of save_checkpoint.
+type saving struct {
+	e       *Env
+	fn      string
+	root    *os.Root
+	local   map[string]*held // by name
+	bytes   map[string]*tensor.Tensor
+	state   []byte
+	tensors []*ckpt.Tensor
+	entries [][]ckpt.Entry // by rank
+}
+
+func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dir   arg.String
+		state starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "dir", &dir, "state", &state); err != nil {
+		return nil, err
+	}
+	s := &saving{e: e, fn: b.Name(), local: map[string]*held{}, bytes: map[string]*tensor.Tensor{}}
+	defer e.rank.Tape.SetEnabled(false)()
+	if err := s.assign(state); err != nil {
+		return nil, err
+	}
+	gen, err := s.open(string(dir))
+	if s.root != nil {
+		defer s.root.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, s.write(gen)
+}
+
+// assign settles with all ranks what there is to save, and who writes what.
+func (s *saving) assign(state starlark.Value) error {
+	w := &stateWriter{fn: s.fn, names: map[string]bool{}}
+	var err error
+	if _, ok := state.(*starlark.Dict); !ok {
+		err = arg.In(s.fn, "state", arg.Bad(state, "a dict", ""))
+	} else {
+		err = w.write("", state, 0)
+	}
+	if err == nil {
+		err = s.settle(w.tensors)
+	}
+	var offers []ckpt.Offer
+	if err == nil {
+		offers, err = s.offers(w.tensors)
+	}
+	s.state = w.text
+	all, err := s.e.agree(s.fn, ckptMessage{State: w.text, Offers: offers}, err)
+	if err != nil {
+		return err
+	}
+	lists := make([][]ckpt.Offer, len(all))
+	for r := range all {
+		lists[r] = all[r].Offers
+	}
+	if s.tensors, s.entries, err = ckpt.Assign(lists); err != nil {
+		var c *ckpt.ConflictError
+		if errors.As(err, &c) {
+			return &op.ArgError{Func: s.fn, Param: "state", Got: c.Got, Want: c.Want}
+		}
+		return err
+	}
+	return s.compareStates(all)
+}
+
+// compareStates returns an error if the ranks have values that differ.
+func (s *saving) compareStates(all []ckptMessage) error {
+	for r := range all {
+		if string(all[r].State) == string(all[0].State) {
+			continue
+		}
+		a, err := readState(all[0].State)
+		if err != nil {
+			return err
+		}
+		b, err := readState(all[r].State)
+		if err != nil {
+			return err
+		}
+		path, _ := differAt("", a, b)
+		return &op.ArgError{Func: s.fn, Param: "state", Got: fmt.Sprintf("different values for %q on ranks 0 and %d", path, r), Want: "the same on all ranks"}
+	}
+	return nil
+}
+
+// settle waits for the tensors, and sums up those that are Partial, which all
+// ranks do together.
+func (s *saving) settle(list []namedTensor) error {
+	for i, n := range list {
+		h, err := n.x.held(s.fn)
+		if err != nil {
+			return err
+		}
+		if !h.partial {
+			continue
+		}
+		t, err := n.x.get()
+		if err != nil {
+			return err
+		}
+		sum, err := s.e.rank.Shard.Redistribute(s.fn, t.Detach(), s.e.rank.Shard.GradLayout(t.Layout()))
+		if err != nil {
+			return err
+		}
+		list[i].x = s.e.wrap(sum)
+	}
+	return nil
+}
+
+// offers returns what this rank holds of each tensor.
+func (s *saving) offers(list []namedTensor) ([]ckpt.Offer, error) {
+	offers := make([]ckpt.Offer, len(list))
+	for i, n := range list {
+		h, err := n.x.held(s.fn)
+		if err != nil {
+			return nil, err
+		}
+		x, err := s.e.rank.Do("contiguous", []*tensor.Tensor{h.local.Detach()})
+		if err != nil {
+			return nil, err
+		}
+		s.local[n.path], s.bytes[n.path] = h, x
+		o := ckpt.Offer{Name: n.path, DType: x.DType().String(), Shape: append([]int{}, h.shape...), Boxes: h.boxes, Sums: make([]ckpt.Sum, len(h.boxes))}
+		_ = h.each(x, func(k int, data []byte) error {
+			o.Sums[k].AddBox(data, x.DType().Size(), h.shape, h.boxes[k])
+			return nil
+		})
+		offers[i] = o
+	}
+	return offers, nil
+}
+
+// open opens the folder, which rank 0 makes, and returns the number of the save.
+func (s *saving) open(dir string) (gen int, err error) {
+	if s.e.rank.ID() == 0 {
+		if s.root, err = s.e.folder(s.fn, dir, true); err == nil {
+			gen, err = ckpt.Generation(s.root)
+		}
+	}
+	all, err := s.e.agree(s.fn, ckptMessage{Generation: gen}, err)
+	if err != nil {
+		return 0, err
+	}
+	if s.root == nil {
+		s.root, err = s.e.folder(s.fn, dir, false)
+	}
+	return all[0].Generation, err
+}
+
+// write writes this rank's file, and when all have theirs on disk, rank 0 makes
+// them the checkpoint.
+func (s *saving) write(gen int) error {
+	file, err := s.writeFile(gen)
+	all, err := s.e.agree(s.fn, ckptMessage{File: file}, s.failed(err))
+	if err != nil {
+		if file != nil {
+			_ = s.root.Remove(file.Name) // the next save would
+		}
+		return err
+	}
+	if s.e.rank.ID() == 0 {
+		files := make([]*ckpt.File, len(all))
+		for r := range all {
+			files[r] = all[r].File
+		}
+		err = ckpt.Commit(s.root, ckpt.Fresh(s.state, s.tensors, files, s.entries))
+	}
+	_, err = s.e.agree(s.fn, ckptMessage{}, s.failed(err))
+	return err
+}
+
+// failed returns err, of the file system, as an error of the function.
+func (s *saving) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &op.ResourceError{Func: s.fn, Err: errors.New(pathless(err))}
+}
+
+// writeFile writes what this rank is to write; nil stands for nothing.
+func (s *saving) writeFile(gen int) (*ckpt.File, error) {
+	entries := s.entries[s.e.rank.ID()]
+	if s.root == nil || len(entries) == 0 {
+		return nil, nil
+	}
+	w, err := ckpt.Create(s.root, gen, s.e.rank.ID(), entries)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		h := s.local[entry.Name]
+		err := h.each(s.bytes[entry.Name], func(i int, data []byte) error {
+			if h.boxes[i].String() != entry.Box.String() {
+				return nil
+			}
+			_, err := w.Write(data)
+			return err
+		})
+		if err != nil {
+			w.Discard()
+			return nil, err
+		}
+	}
+	return w.Close()
+}
+
+// describeHeld returns h as errors about checkpoints show it: its dtype and the
+// shape of the whole.
+func describeHeld(h *held) string { return ckpt.Describe(h.local.DType().String(), h.shape) }

@@ -1,0 +1,340 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/mesh"
+	"tpsh/runtime/kernel"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
+	"tpsh/runtime/tensor"
+)
+
+// A Bundle is parameters of one dtype that the members of a group store together,
+// each a flat part of every one, and gather and forget together. What it gathers
+// lies in storage of its own, which is dropped in between: tensors that a record
+// refers to find their elements there again.
+//
+// With n bytes of parameters and p members, a member stores n/p bytes; a gather
+// takes 2n for the time of a copy, and n after that.
+type Bundle struct {
+	// Restore is called when the elements are wanted after Release. It calls
+	// Again.
+	Restore func() error
+	// Ended is called when a backward pass has given the parts their gradients.
+	Ended func()
+
+	r       *Rank
+	g       *comm.Group
+	pack    *shard.FlatPack
+	parts   func() []*tensor.Tensor // what this member stores of each parameter
+	layouts []*mesh.Placed          // of each: how it lies on other ranks; nil for a plain one
+
+	uses   int              // under way
+	store  *tensor.Tensor   // the gathered elements; nil before the first gather
+	wholes []*tensor.Tensor // views of store
+	of     stamp            // of the parts that were gathered
+	work   *Work            // a gather under way, or nil
+	workOf stamp
+}
+
+// A stamp tells whether parts have changed.
+type stamp []partStamp
+
+type partStamp struct {
+	buffer  *tensor.Buffer
+	version uint32
+}
+
+// NewBundle returns the bundle of parameters of which each member of g stores the
+// part that its layout among flats says, whose ranks are those in the group; parts
+// returns what this one stores. Where layouts has one, the parameter is a block of
+// a tensor that lies so. All parts have one dtype.
+func (r *Rank) NewBundle(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, parts func() []*tensor.Tensor) *Bundle {
+	return &Bundle{r: r, g: g, pack: shard.NewFlatPack(parts()[0].DType(), flats), parts: parts, layouts: layouts}
+}
+
+// stamp returns the stamp of the parts as they are.
+func (b *Bundle) stamp() stamp {
+	var s stamp
+	for _, x := range b.parts() {
+		s = append(s, partStamp{x.Buffer(), x.Buffer().Version()})
+	}
+	return s
+}
+
+// Gathered reports whether the elements are there, and are those of the parts.
+func (b *Bundle) Gathered() bool {
+	return b.store != nil && !b.store.Buffer().Dropped() && slices.Equal(b.of, b.stamp())
+}
+
+// Prefetch starts a gather, unless the elements are there or on their way.
+func (b *Bundle) Prefetch() error {
+	now := b.stamp()
+	if b.Gathered() || b.work != nil && slices.Equal(b.workOf, now) {
+		return nil
+	}
+	if b.work != nil { // of parts that have changed
+		if _, err := b.work.Wait(); err != nil {
+			return err
+		}
+		b.work = nil
+	}
+	x, err := b.joinedParts()
+	if err != nil {
+		return err
+	}
+	if b.work, err = b.r.Issue(b.g, Collective{Op: "all_gather"}, x); err != nil {
+		return err
+	}
+	b.workOf = now
+	return nil
+}
+
+// joinedParts returns the parts one after another: [n].
+func (b *Bundle) joinedParts() (*tensor.Tensor, error) {
+	parts := b.parts()
+	first, n := parts[0], 0
+	adjacent := true
+	for _, x := range parts {
+		adjacent = adjacent && x.Buffer() == first.Buffer() && x.Contiguous() && (x.Numel() == 0 || x.Offset() == first.Offset()+n)
+		n += x.Numel()
+	}
+	if adjacent {
+		return first.View(shape.Shape{n}, []int{1}, first.Offset()), nil
+	}
+	list := make([]*tensor.Tensor, len(parts))
+	for i, x := range parts {
+		list[i] = x.Detach()
+	}
+	return b.r.Do("cat", list, op.Int1(0))
+}
+
+// Fetch gathers the elements, unless they are there.
+func (b *Bundle) Fetch() error {
+	if b.Gathered() {
+		return nil
+	}
+	if err := b.Prefetch(); err != nil {
+		return err
+	}
+	all, err := b.work.Wait()
+	of := b.workOf
+	b.work, b.workOf = nil, nil
+	if err != nil {
+		return err
+	}
+	if all == nil {
+		return &op.ArgError{Func: "fully_shard", Got: "a gather that has failed", Want: "the parameters"}
+	}
+	if err := b.room(all); err != nil {
+		return err
+	}
+	b.pack.Join(b.store, all)
+	all.Buffer().Drop(func() error { panic("runtime: a gathered buffer is read after it was copied") })
+	if !slices.Equal(b.of, of) {
+		b.store.Buffer().Changed()
+		b.of = of
+	}
+	return nil
+}
+
+// room has the store take the elements of all.
+func (b *Bundle) room(all *tensor.Tensor) error {
+	if b.store != nil {
+		if err := b.store.Buffer().Refill(); err != nil {
+			return &op.ResourceError{Func: "fully_shard", Err: err}
+		}
+		return nil
+	}
+	store, err := tensor.New(b.r.ops.Alloc, all.DType(), shape.Shape{b.pack.Joined()})
+	if err != nil {
+		return &op.ResourceError{Func: "fully_shard", Err: err}
+	}
+	clear(store.Bytes())
+	b.store, b.wholes = store, b.pack.Views(store)
+	return nil
+}
+
+// Use gathers the elements and returns the parameters, whose gradients go to the
+// parts: their means over the members, by one reduce_scatter. End ends the use.
+func (b *Bundle) Use() ([]*tensor.Tensor, error) {
+	if err := b.Fetch(); err != nil {
+		return nil, err
+	}
+	b.uses++
+	all := make([]*tensor.Tensor, len(b.wholes))
+	var in, out []*tensor.Tensor
+	var at []int
+	for i, x := range b.parts() {
+		all[i] = b.wholes[i].Detach()
+		if l := b.layouts[i]; l != nil {
+			all[i] = tensor.NewPlaced(l, all[i])
+		}
+		if x.RequiresGrad() {
+			in, out, at = append(in, x), append(out, all[i]), append(at, i)
+		}
+	}
+	if len(in) > 0 && b.r.Tape.Enabled() {
+		line := b.r.where()
+		b.r.Tape.CustomAt(b.r.Tape.Reserve(), "fully_shard", in, out, true, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			defer b.r.replay(line)()
+			return b.backward(at, dy)
+		})
+	}
+	return all, nil
+}
+
+// End ends a use.
+func (b *Bundle) End() { b.uses-- }
+
+// Release drops what was gathered, unless a use is under way.
+func (b *Bundle) Release() {
+	if b.uses == 0 && b.store != nil {
+		b.store.Buffer().Drop(b.Restore)
+	}
+}
+
+// Again gathers the elements for a backward pass, which finds them as they were;
+// outside of one it is an error.
+func (b *Bundle) Again() error {
+	switch {
+	case b.store == nil || !b.store.Buffer().Dropped():
+		return nil
+	case !b.r.Shard.InBackward():
+		return &op.ArgError{Func: "fully_shard", Got: "a read of a parameter that has been resharded", Want: "one in the module's forward function", Rule: "or between .unshard() and .reshard()"}
+	case !slices.Equal(b.of, b.stamp()):
+		return &op.ArgError{Func: "backward", Got: "a parameter of a fully sharded module that was changed after the forward pass", Want: "it as it was", Rule: "call backward before the step"}
+	}
+	return b.Fetch()
+}
+
+// backward returns the gradients of the parts, given those of the parameters
+// numbered at.
+func (b *Bundle) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if b.r.Tape.Enabled() {
+		return nil, &op.ArgError{Func: "backward", Param: "create_graph", Got: "True through a fully sharded module", Want: "False", Rule: "its gradients cannot be differentiated again"}
+	}
+	b.Release()
+	grads := make([]*tensor.Tensor, len(b.layouts))
+	for k, g := range dy {
+		if g == nil {
+			continue
+		}
+		var err error
+		if grads[at[k]], err = b.block(at[k], g); err != nil {
+			return nil, err
+		}
+	}
+	reduced, err := b.reduce(grads)
+	if err != nil {
+		return nil, err
+	}
+	dx := make([]*tensor.Tensor, len(at))
+	for k, i := range at {
+		dx[k] = reduced[i]
+	}
+	b.Ended()
+	return dx, nil
+}
+
+// block returns this rank's block of g, the gradient of parameter i, contiguous.
+func (b *Bundle) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if l := b.layouts[i]; l != nil {
+		moved, err := b.r.Shard.Move(g.Detach(), b.r.Shard.GradLayout(l))
+		if err != nil {
+			return nil, err
+		}
+		g = moved.Local()
+	}
+	return b.r.contiguous(g)
+}
+
+// reduce returns this member's parts of the means of grads over the members: nil
+// where no member has a gradient.
+func (b *Bundle) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	dt := b.parts()[0].DType()
+	sent, err := tensor.New(b.r.ops.Alloc, dt, shape.Shape{b.pack.Packed()})
+	if err != nil {
+		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
+	}
+	b.pack.Pack(sent, grads)
+	mine := b.pack.Stored(b.g.Rank())
+	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
+	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(kernel.Combiner(dt, "mean")), Prepare: s.prepare, Meta: present(grads)}
+	o.Desc = comm.Desc{Op: "reduce_scatter", DType: dt.String(), Shape: sent.Shape(), Free: -1, Reduce: "mean", Root: -1, Dims: [2]int{0, -1}}
+	var sizes []int
+	for k := range b.g.Size() {
+		sizes = append(sizes, sum(b.pack.Stored(k)))
+	}
+	o.In = blocksAlong(sent, 0, sizes)
+	if _, err = b.r.Communicate(b.g, o, sent, len(sent.Bytes())); err != nil {
+		return nil, err
+	}
+	sent.Buffer().Drop(func() error { panic("runtime: gradients are read after they were sent") })
+	parts := make([]*tensor.Tensor, len(grads))
+	lo := 0
+	for i, n := range mine {
+		if s.some[i] != 0 {
+			parts[i] = s.y.View(shape.Shape{n}, []int{1}, lo)
+		}
+		lo += n
+	}
+	return parts, nil
+}
+
+// present returns for each of list a byte that is 0 if it is nil.
+func present(list []*tensor.Tensor) []byte {
+	bytes := make([]byte, len(list))
+	for i, x := range list {
+		if x != nil {
+			bytes[i] = 1
+		}
+	}
+	return bytes
+}
+
+// A gradientSum takes what comes of a reduce_scatter of gradients.
+type gradientSum struct {
+	alloc *tensor.Allocator
+	like  *tensor.Tensor
+	n     int            // elements that this member gets
+	y     *tensor.Tensor // these
+	some  []byte         // for each parameter, not 0 if a member has a gradient
+}
+
+// prepare makes the result, and notes which gradients there are.
+func (s *gradientSum) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+	for k, m := range members {
+		if len(m.Meta) != len(s.some) {
+			return nil, fmt.Errorf("fully_shard: member %d has %d parameters, this one %d", k, len(m.Meta), len(s.some))
+		}
+		for i, p := range m.Meta {
+			s.some[i] |= p
+		}
+	}
+	var err error
+	if s.y, err = tensor.New(s.alloc, s.like.DType(), shape.Shape{s.n}); err != nil {
+		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
+	}
+	return []comm.Block{comm.Whole(s.y.Bytes())}, nil
+}
+
+// Parts returns what this member stores of each parameter.
+func (b *Bundle) Parts() []*tensor.Tensor { return b.parts() }
+
+// Wanted reports whether a record refers to elements that have been released.
+func (b *Bundle) Wanted() bool { return b.store != nil && b.store.Buffer().Dropped() }
+
+// Upon returns x, on its storage, recorded as an operation that a backward pass
+// begins by calling fn.
+func (r *Rank) Upon(name string, x *tensor.Tensor, fn func() error) *tensor.Tensor {
+	y := x.Detach()
+	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return dy, fn()
+	})
+	return y
+}

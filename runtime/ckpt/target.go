@@ -1,0 +1,126 @@
+package ckpt
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"tpsh/mesh"
+)
+
+// A Target says how the tensors of a checkpoint are to be cut.
+type Target struct {
+	mesh  *mesh.Mesh
+	rules []rule // for a tensor the first that matches its name counts
+}
+
+// A rule says how the tensors are cut whose names match a pattern.
+type rule struct {
+	pattern    string
+	flat       bool // in even ranges of the elements
+	placements []mesh.Placement
+}
+
+// WholeTarget has one writer write every tensor in one piece.
+const WholeTarget = "n=1:*=R"
+
+// ParseTarget reads a Target: the sizes of the dims of a mesh, each with its name,
+// a colon, and rules, of which the first counts that matches a tensor's name.
+//
+//	dp=2,tp=4:*.bias=R;*.weight=S(0);*=flat
+//
+// A rule is a pattern, in which * stands for any text, an equals sign, and one
+// placement for each of the last dims of the mesh, the others being R; or flat,
+// which cuts the elements in even ranges. Tensors that no rule matches are R:
+// one of the ranks writes all of such a one.
+func ParseTarget(s string) (*Target, error) {
+	dims, rules, _ := strings.Cut(s, ":")
+	var shape []int
+	var names []string
+	for _, dim := range strings.Split(dims, ",") {
+		name, size, ok := strings.Cut(dim, "=")
+		n, err := strconv.Atoi(size)
+		if !ok || name == "" || err != nil || n < 1 || n > 1<<14 {
+			return nil, fmt.Errorf("got %q for a dim of the mesh, want a name and a size, as tp=4", dim)
+		}
+		shape, names = append(shape, n), append(names, name)
+	}
+	m, err := mesh.New(shape, nil, names)
+	if err != nil {
+		return nil, err
+	}
+	if m.Size() > 1<<14 {
+		return nil, fmt.Errorf("got a mesh of %d ranks, want at most %d", m.Size(), 1<<14)
+	}
+	g := &Target{mesh: m}
+	for _, text := range strings.Split(rules, ";") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		r, err := parseRule(strings.TrimSpace(text), m.NDim())
+		if err != nil {
+			return nil, err
+		}
+		g.rules = append(g.rules, r)
+	}
+	return g, nil
+}
+
+// parseRule reads a rule for a mesh of ndim dims.
+func parseRule(text string, ndim int) (r rule, err error) {
+	i := strings.LastIndexByte(text, '=')
+	if i < 1 {
+		return r, fmt.Errorf("got the rule %q, want a pattern and placements, as *.weight=S(0)", text)
+	}
+	r.pattern = text[:i]
+	if _, err := path.Match(r.pattern, ""); err != nil {
+		return r, fmt.Errorf("got the pattern %q, want one without an open [", r.pattern)
+	}
+	if text[i+1:] == "flat" {
+		r.flat = true
+		return r, nil
+	}
+	list := strings.Split(text[i+1:], ",")
+	if len(list) > ndim {
+		return r, fmt.Errorf("got %d placements in the rule %q, want at most %d, one for each dim of the mesh", len(list), text, ndim)
+	}
+	r.placements = make([]mesh.Placement, ndim-len(list), ndim)
+	for _, s := range list {
+		p, err := mesh.ParsePlacement(strings.TrimSpace(s))
+		if _, partial := p.Partial(); err != nil || partial {
+			return r, fmt.Errorf("got the placement %q in the rule %q, want R, S(dim) or flat", s, text)
+		}
+		r.placements = append(r.placements, p)
+	}
+	return r, nil
+}
+
+// matches reports whether the rule is for the tensor called name.
+func (r *rule) matches(name string) bool {
+	// A slash in a name is like any other letter.
+	clean := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(clean.Replace(r.pattern), clean.Replace(name))
+	return ok && err == nil
+}
+
+// layout returns how t is to be cut.
+func (g *Target) layout(t *Tensor) (mesh.Layout, error) {
+	placements := make([]mesh.Placement, g.mesh.NDim())
+	for i := range g.rules {
+		r := &g.rules[i]
+		if !r.matches(t.Name) {
+			continue
+		}
+		if r.flat {
+			return mesh.NewFlat(t.Shape, g.mesh.Ranks(), mesh.EvenRanges(t.Numel(), g.mesh.Size()))
+		}
+		placements = r.placements
+		break
+	}
+	l, err := mesh.Place(g.mesh, t.Shape, placements)
+	if err != nil {
+		return nil, fmt.Errorf("tensor %q, %v: %w", t.Name, t, err)
+	}
+	return l, nil
+}
