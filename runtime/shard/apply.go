@@ -32,12 +32,8 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if err != nil {
 		return nil, nil, err
 	}
-	if dec.moves && isWindow(d) {
-		c, err := e.window(dec, in[0], args)
-		return c, outOf(c), err
-	}
-	if dec.moves && isReshape(d) && flows(dec) {
-		c, err := e.reflow(dec, in[0], args)
+	if dec.exchanges() {
+		c, err := e.exchange(dec, in[0], args)
 		return c, outOf(c), err
 	}
 	if dec.compose {
@@ -71,6 +67,24 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 		err = e.verify(c)
 	}
 	return c, c.Out, err
+}
+
+// exchanges reports whether dec is for an operator whose result the ranks make by
+// an exchange of what they lack of it.
+func (dec *decision) exchanges() bool {
+	d := dec.call.Def
+	return dec.moves && (isWindow(d) || isReshape(d) && flows(dec))
+}
+
+// exchange carries out dec, which exchanges, on x.
+func (e *Engine) exchange(dec *decision, x *tensor.Tensor, args []op.Arg) (*op.Call, error) {
+	if err := e.mayExchange(dec); err != nil {
+		return nil, err
+	}
+	if isWindow(dec.call.Def) {
+		return e.window(dec, x, args)
+	}
+	return e.reflow(dec, x, args)
 }
 
 // putBack stores in target what an operator in place has made of x, to which

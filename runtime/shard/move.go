@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"fmt"
 	"slices"
 
 	"tpsh/mesh"
@@ -182,48 +181,6 @@ func allDims(m *mesh.Mesh) []int {
 		dims[i] = i
 	}
 	return dims
-}
-
-// mayMove returns an error if input i of an operator may not be moved to where
-// dec wants it, because that communicates and was not asked for.
-func (e *Engine) mayMove(dec *decision, i int) error {
-	if e.Implicit == Allow || e.backward > 0 {
-		return nil
-	}
-	plan, err := e.host.Layouts().Plan(dec.from[i], dec.in[i], dec.call.In[i].DType().Size())
-	if err != nil || !communicates(plan) {
-		return err
-	}
-	name := dec.call.Def.Name
-	if len(e.within) > 0 {
-		name = e.within[0]
-	}
-	to := make([]string, 0, len(dec.in[i].Placements()))
-	for _, p := range dec.in[i].Placements() {
-		to = append(to, p.Script())
-	}
-	cost := fmt.Sprintf("%s of at most %d bytes a rank; .redistribute(placements=%s) before the call says it", stepNames(plan), plan.Bytes, listOf(to))
-	got := fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[i]), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
-	param := dec.call.InName(i)
-	if e.Implicit == Warn {
-		if here := e.host.Here(); !e.told[here+name+param] && e.host.ID() == dec.mesh.Ranks()[0] {
-			e.told[here+name+param] = true
-			e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q goes from %s to %s: %s", here, name, param, got, mesh.List(dec.in[i].Placements()), cost))
-		}
-		return nil
-	}
-	return &op.ArgError{Func: name, Param: param, Got: got, Want: mesh.List(dec.in[i].Placements()), Rule: "implicit redistribution is refused: " + cost}
-}
-
-func listOf(items []string) string {
-	s := "["
-	for i, item := range items {
-		if i > 0 {
-			s += ", "
-		}
-		s += item
-	}
-	return s + "]"
 }
 
 // communicates reports whether a step of p does.

@@ -1,0 +1,54 @@
+package shard
+
+import (
+	"fmt"
+	"strings"
+
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+)
+
+// mayMove returns an error if input i of an operator may not be moved to where
+// dec wants it, because that communicates and was not asked for.
+func (e *Engine) mayMove(dec *decision, i int) error {
+	if e.Implicit == Allow || e.backward > 0 {
+		return nil
+	}
+	plan, err := e.host.Layouts().Plan(dec.from[i], dec.in[i], dec.call.In[i].DType().Size())
+	if err != nil || !communicates(plan) {
+		return err
+	}
+	to := make([]string, len(dec.in[i].Placements()))
+	for k, p := range dec.in[i].Placements() {
+		to[k] = p.Script()
+	}
+	return e.unasked(dec, i, mesh.List(dec.in[i].Placements()), fmt.Sprintf("%s of at most %d bytes a rank; .redistribute(placements=[%s]) before the call says it", stepNames(plan), plan.Bytes, strings.Join(to, ", ")))
+}
+
+// mayExchange is mayMove of an operator whose result the ranks make by an
+// exchange of what they lack of it.
+func (e *Engine) mayExchange(dec *decision) error {
+	if e.Implicit == Allow || e.backward > 0 {
+		return nil
+	}
+	return e.unasked(dec, 0, "a dim that is not cut", "an exchange of what ranks lack of the result; .redistribute() before the call moves the cut to another dim")
+}
+
+// unasked warns, or returns an error, about input i of an operator, which is to be
+// brought to want at a cost that nobody has asked for.
+func (e *Engine) unasked(dec *decision, i int, want, cost string) error {
+	name := dec.call.Def.Name
+	if len(e.within) > 0 {
+		name = e.within[0]
+	}
+	got := fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[i]), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
+	param := dec.call.InName(i)
+	if e.Implicit == Refuse {
+		return &op.ArgError{Func: name, Param: param, Got: got, Want: want, Rule: "implicit redistribution is refused: " + cost}
+	}
+	if here := e.host.Here(); !e.told[here+name+param] && e.host.ID() == dec.mesh.Ranks()[0] {
+		e.told[here+name+param] = true
+		e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q is %s, and goes to %s: %s", here, name, param, got, want, cost))
+	}
+	return nil
+}
