@@ -16,8 +16,9 @@ type coloCall struct {
 	in   []*tensor.Tensor // on one mesh, once they have met
 	args []op.Arg
 
-	view    *coloView    // of the group
-	compute *ComputeSpec // of the result
+	converts bool         // tensors of other groups join that of the weight
+	view     *coloView    // of the group
+	compute  *ComputeSpec // of the result
 }
 
 // A coloRule carries out an operator on ColoTensors.
@@ -62,14 +63,7 @@ func (e *Env) invokeColo(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	if !ok {
 		rule = coloRule{-1, (*coloCall).plain}
 	}
-	first := rule.weight
-	if d.InPlace && isColo(in[0]) {
-		first = 0
-	}
-	if first >= 0 && !isColo(in[first]) {
-		first = -1
-	}
-	if err := e.meet(c, first); err != nil {
+	if err := e.meet(c, c.leader(rule.weight)); err != nil {
 		return nil, err
 	}
 	if ok {
@@ -84,16 +78,21 @@ func (e *Env) invokeColo(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	return c.results(out)
 }
 
-// lead returns the input whose group the operator runs in: in[first], or if first
-// is negative the first that has a group of its own.
-func (c *coloCall) lead(first int) *tensor.Tensor {
-	if first >= 0 {
-		return c.in[first]
+// leader returns the place of the input whose group the operator runs in: what
+// it writes into, its weight if that has a group of its own, or else the first
+// that has one.
+func (c *coloCall) leader(weight int) int {
+	if c.def.InPlace && isColo(c.in[0]) {
+		return 0
 	}
-	var lead *tensor.Tensor
-	for _, x := range c.in {
-		if v := coloOf(x); v != nil && (lead == nil || coloOf(lead).free && !v.free) {
-			lead = x
+	if weight >= 0 && isColo(c.in[weight]) && !coloOf(c.in[weight]).free {
+		c.converts = true
+		return weight
+	}
+	lead := -1
+	for i, x := range c.in {
+		if v := coloOf(x); v != nil && (lead < 0 || coloOf(c.in[lead]).free && !v.free) {
+			lead = i
 		}
 	}
 	return lead
@@ -116,10 +115,12 @@ func (c *coloCall) check() error {
 func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	list := make([]*tensor.Tensor, len(out))
 	for i, y := range out {
+		at := y.Layout()
 		y, err := c.env.settled(y)
 		if err != nil {
 			return nil, err
 		}
+		y.Copied = y.Copied || c.def.View && y.Layout() != at
 		if y.Placed() && !isColo(y) {
 			v := c.view.of()
 			v.compute = c.compute

@@ -65,7 +65,7 @@ func init() {
 			"pre_backward(params) when the gradient of its result is known and post_backward(params)\n" +
 			"when those of its operands are. params are the ColoParameters among the operands, in their\n" +
 			"order, one that stands twice twice. None is for nothing to call. A hook may change how a\n" +
-			"parameter is cut: the operator, and later its gradient, takes it as it is then.\n" +
+			"parameter is cut: the operator takes it as it is then.\n" +
 			"ColoParamOpHookManager.use_hooks makes hooks active.\n" +
 			example + ">>> hook\nColoParamOpHook(pre_forward=lambda)",
 		Fn: newColoParamOpHook,

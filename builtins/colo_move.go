@@ -119,9 +119,11 @@ func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
 	if err := checkFrozen(fn, t); err != nil {
 		return err
 	}
-	restore := e.rank.Tape.SetEnabled(false)
-	defer restore()
 	v := coloOf(t)
+	if l, err := e.placeSpec(fn, "dist_spec", v.pg, spec, t.Shape()); err != nil || l == t.Layout() {
+		return err
+	}
+	defer e.rank.Tape.SetEnabled(false)()
 	y, err := e.redistributed(fn, t, v.pg, spec)
 	if err != nil {
 		return err
@@ -136,6 +138,10 @@ func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
 		t.Auto.Grad = g
 	}
 	t.Relay(y.Layout(), y.Local())
+	if t.Base != nil { // it is no view any more
+		t.Base, t.Changes = nil, 0
+	}
+	t.Copied = false
 	return nil
 }
 
@@ -183,18 +189,17 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 	return nil
 }
 
-// meet brings the inputs of c, of which one is a ColoTensor, to one group and
-// one mesh: those of c.in[first] or, if first is negative, the group of the first
-// that has one of its own. Only the former has tensors of other groups converted.
-func (e *Env) meet(c *coloCall, first int) error {
-	lead := c.lead(first)
+// meet brings the inputs of c to the group of c.in[leader], a ColoTensor, and to
+// one mesh.
+func (e *Env) meet(c *coloCall, leader int) error {
+	lead := c.in[leader]
 	pg := coloOf(lead).pg
 	for i, x := range c.in {
 		v := coloOf(x)
 		if v == nil || v.pg.m == pg.m {
 			continue
 		}
-		y, err := e.joinGroup(c, i, pg, first >= 0)
+		y, err := e.joinGroup(c, i, pg)
 		if err != nil {
 			return err
 		}
@@ -218,12 +223,12 @@ func (e *Env) meet(c *coloCall, first int) error {
 
 // joinGroup returns c.in[i], a tensor of another group, whole in the groups of
 // pg. One without a group of its own, as plain tensors are, joins any; others
-// only if asked says that the operator converts them.
-func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup, asked bool) (*tensor.Tensor, error) {
+// only if the operator converts them.
+func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, error) {
 	x := c.in[i]
 	v := coloOf(x)
 	fn := c.def.Name
-	if c.def.Changes(i) || !v.free && !asked {
+	if c.def.Changes(i) || !v.free && !c.converts {
 		call := &op.Call{Def: c.def}
 		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: e.describe(x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
 	}

@@ -112,8 +112,10 @@ func (c *coloCall) embedding() ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.replicate(0); err != nil {
-		return nil, err
+	if s != alone {
+		if err := c.replicate(0); err != nil {
+			return nil, err
+		}
 	}
 	y, err := c.first(c.def, c.in, c.args)
 	if err != nil {
@@ -184,12 +186,17 @@ func (c *coloCall) reshape() ([]*tensor.Tensor, error) {
 	if err := c.def.Infer(call); err != nil {
 		return nil, err
 	}
-	if to := call.Spec[0].Shape; !keepsCut(x, to) {
-		if err := c.replicate(0); err != nil {
-			return nil, err
-		}
+	if keepsCut(x, call.Spec[0].Shape) {
+		return c.plain()
 	}
-	return c.plain()
+	if err := c.replicate(0); err != nil {
+		return nil, err
+	}
+	out, err := c.plain()
+	if err == nil {
+		out[0].Copied = out[0].Copied || out[0].Buffer() != x.Buffer()
+	}
+	return out, err
 }
 
 // keepsCut reports whether the dim along which x is cut, its first or last one,

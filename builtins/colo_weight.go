@@ -87,7 +87,7 @@ func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, 
 	case rowwise:
 		y, err = c.env.replicated(y)
 	case colwise:
-		if y, err = c.cut(y, -1); err != nil {
+		if y, err = c.cutLast(y); err != nil {
 			return nil, err
 		}
 		if compute := coloOf(c.in[i]).compute; compute.replicate {
@@ -108,7 +108,7 @@ func (c *coloCall) takes(i int, s manner) error {
 	}
 	switch s {
 	case rowwise:
-		y, err := c.cutMoved(x)
+		y, err := c.cutLast(x)
 		c.in[i] = y
 		return err
 	case colwise:
@@ -117,27 +117,21 @@ func (c *coloCall) takes(i int, s manner) error {
 	return nil
 }
 
-// cutMoved returns x cut along its last dim, from whatever mesh of the group it
-// lies on.
-func (c *coloCall) cutMoved(x *tensor.Tensor) (*tensor.Tensor, error) {
-	if !isColo(x) {
-		return c.cut(x, -1)
-	}
+// cutLast returns x cut along its last dim by the tensor-parallel groups, from
+// whatever mesh of the group it lies on.
+func (c *coloCall) cutLast(x *tensor.Tensor) (*tensor.Tensor, error) {
 	pg := c.view.pg
-	y, err := c.env.recut(c.def.Name, x, pg, c.env.shardSpec([]int{-1}, []int{pg.degree(tpDim)}))
-	if err == nil && y != x {
-		y.Lens = x.Lens
+	spec := c.env.shardSpec([]int{-1}, []int{pg.degree(tpDim)})
+	if isColo(x) {
+		y, err := c.env.recut(c.def.Name, x, pg, spec)
+		if err == nil && y != x {
+			y.Lens = x.Lens
+		}
+		return y, err
 	}
-	return y, err
-}
-
-// cut returns y, or if that is another layout y moved, cut along dim by the
-// tensor-parallel groups: the last dim if dim is -1.
-func (c *coloCall) cut(y *tensor.Tensor, dim int) (*tensor.Tensor, error) {
-	pg := c.view.pg
-	l, err := c.env.placeSpec(c.def.Name, "", pg, c.env.shardSpec([]int{dim}, []int{pg.degree(tpDim)}), y.Shape())
+	l, err := c.env.placeSpec(c.def.Name, "", pg, spec, x.Shape())
 	if err != nil {
 		return nil, err
 	}
-	return c.env.rank.Shard.Move(y, l)
+	return c.env.rank.Shard.Move(x, l)
 }
