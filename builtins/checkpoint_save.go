@@ -1,11 +1,14 @@
 package builtins
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	goruntime "runtime"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -163,13 +166,12 @@ func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
 // A saving is a call of save_checkpoint.
 type saving struct {
 	e       *Env
-	fn      string
+	fn, dir string
 	root    *os.Root
-	local   map[string]*held // by name
-	bytes   map[string]*tensor.Tensor
 	state   []byte
+	local   map[string]*held // what this rank holds of each tensor, contiguous
 	tensors []*ckpt.Tensor
-	entries [][]ckpt.Entry // by rank
+	entries [][]ckpt.Entry // what each rank writes
 }
 
 func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -180,12 +182,16 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := arg.Unpack(b.Name(), args, kwargs, "dir", &dir, "state", &state); err != nil {
 		return nil, err
 	}
-	s := &saving{e: e, fn: b.Name(), local: map[string]*held{}, bytes: map[string]*tensor.Tensor{}}
+	s := &saving{e: e, fn: b.Name(), dir: string(dir), local: map[string]*held{}}
 	defer e.rank.Tape.SetEnabled(false)()
-	if err := s.assign(state); err != nil {
+	list, err := s.values(state)
+	if err != nil {
 		return nil, err
 	}
-	gen, err := s.open(string(dir))
+	if err := s.assign(list); err != nil {
+		return nil, err
+	}
+	gen, err := s.open()
 	if s.root != nil {
 		defer s.root.Close()
 	}
@@ -195,45 +201,28 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	return starlark.None, s.write(gen)
 }
 
-// assign settles with all ranks what there is to save, and who writes what.
-func (s *saving) assign(state starlark.Value) error {
+// values makes out what there is to save beside tensors, which is the same on all
+// ranks, and returns these.
+func (s *saving) values(state starlark.Value) ([]namedTensor, error) {
 	w := &stateWriter{fn: s.fn, names: map[string]bool{}}
-	var err error
-	if _, ok := state.(*starlark.Dict); !ok {
-		err = arg.In(s.fn, "state", arg.Bad(state, "a dict", ""))
-	} else {
+	err := error(nil)
+	if _, ok := state.(*starlark.Dict); ok {
 		err = w.write("", state, 0)
+	} else {
+		err = arg.In(s.fn, "state", arg.Bad(state, "a dict", ""))
 	}
-	if err == nil {
-		err = s.settle(w.tensors)
-	}
-	var offers []ckpt.Offer
-	if err == nil {
-		offers, err = s.offers(w.tensors)
+	all, err := s.e.agree(s.fn, ckptMessage{State: w.text}, err)
+	if err != nil {
+		return nil, err
 	}
 	s.state = w.text
-	all, err := s.e.agree(s.fn, ckptMessage{State: w.text, Offers: offers}, err)
-	if err != nil {
-		return err
-	}
-	lists := make([][]ckpt.Offer, len(all))
-	for r := range all {
-		lists[r] = all[r].Offers
-	}
-	if s.tensors, s.entries, err = ckpt.Assign(lists); err != nil {
-		var c *ckpt.ConflictError
-		if errors.As(err, &c) {
-			return &op.ArgError{Func: s.fn, Param: "state", Got: c.Got, Want: c.Want}
-		}
-		return err
-	}
-	return s.compareStates(all)
+	return w.tensors, s.compareStates(all)
 }
 
 // compareStates returns an error if the ranks have values that differ.
 func (s *saving) compareStates(all []ckptMessage) error {
 	for r := range all {
-		if string(all[r].State) == string(all[0].State) {
+		if bytes.Equal(all[r].State, all[0].State) {
 			continue
 		}
 		a, err := readState(all[0].State)
@@ -245,9 +234,32 @@ func (s *saving) compareStates(all []ckptMessage) error {
 			return err
 		}
 		path, _ := differAt("", a, b)
-		return &op.ArgError{Func: s.fn, Param: "state", Got: fmt.Sprintf("different values for %q on ranks 0 and %d", path, r), Want: "the same on all ranks"}
+		return &op.ArgError{Func: s.fn, Param: "state", Got: fmt.Sprintf("different keys or values at %q on ranks 0 and %d", path, r), Want: "the same on all ranks"}
 	}
 	return nil
+}
+
+// assign settles with all ranks who writes what of the tensors.
+func (s *saving) assign(list []namedTensor) error {
+	var offers []ckpt.Offer
+	err := s.settle(list)
+	if err == nil {
+		offers, err = s.offers(list)
+	}
+	all, err := s.e.agree(s.fn, ckptMessage{Offers: offers}, err)
+	if err != nil {
+		return err
+	}
+	lists := make([][]ckpt.Offer, len(all))
+	for r := range all {
+		lists[r] = all[r].Offers
+	}
+	s.tensors, s.entries, err = ckpt.Assign(lists)
+	var c *ckpt.ConflictError
+	if errors.As(err, &c) {
+		return &op.ArgError{Func: s.fn, Param: "state", Got: c.Got, Want: c.Want}
+	}
+	return err
 }
 
 // settle waits for the tensors, and sums up those that are Partial, which all
@@ -286,22 +298,27 @@ func (s *saving) offers(list []namedTensor) ([]ckpt.Offer, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.local[n.path], s.bytes[n.path] = h, x
+		h.local = x
+		s.local[n.path] = h
 		o := ckpt.Offer{Name: n.path, DType: x.DType().String(), Shape: append([]int{}, h.shape...), Boxes: h.boxes, Sums: make([]ckpt.Sum, len(h.boxes))}
-		_ = h.each(x, func(k int, data []byte) error {
+		err = h.each(x, func(k int, data []byte) error {
 			o.Sums[k].AddBox(data, x.DType().Size(), h.shape, h.boxes[k])
 			return nil
 		})
+		if err != nil {
+			return nil, err
+		}
 		offers[i] = o
 	}
 	return offers, nil
 }
 
 // open opens the folder, which rank 0 makes, and returns the number of the save.
-func (s *saving) open(dir string) (gen int, err error) {
+func (s *saving) open() (gen int, err error) {
 	if s.e.rank.ID() == 0 {
-		if s.root, err = s.e.folder(s.fn, dir, true); err == nil {
-			gen, err = ckpt.Generation(s.root)
+		if s.root, err = s.e.folder(s.fn, s.dir, true); err == nil {
+			gen, err = ckpt.Begin(s.root)
+			err = s.failed(err)
 		}
 	}
 	all, err := s.e.agree(s.fn, ckptMessage{Generation: gen}, err)
@@ -309,8 +326,9 @@ func (s *saving) open(dir string) (gen int, err error) {
 		return 0, err
 	}
 	if s.root == nil {
-		s.root, err = s.e.folder(s.fn, dir, false)
+		s.root, err = s.e.folder(s.fn, s.dir, false)
 	}
+	_, err = s.e.agree(s.fn, ckptMessage{}, err)
 	return all[0].Generation, err
 }
 
@@ -341,29 +359,21 @@ func (s *saving) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &op.ResourceError{Func: s.fn, Err: errors.New(pathless(err))}
+	return &op.ResourceError{Func: s.fn, Err: fmt.Errorf("to %q: %s", s.dir, pathless(err))}
 }
 
 // writeFile writes what this rank is to write; nil stands for nothing.
 func (s *saving) writeFile(gen int) (*ckpt.File, error) {
 	entries := s.entries[s.e.rank.ID()]
-	if s.root == nil || len(entries) == 0 {
+	if len(entries) == 0 {
 		return nil, nil
 	}
 	w, err := ckpt.Create(s.root, gen, s.e.rank.ID(), entries)
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		h := s.local[entry.Name]
-		err := h.each(s.bytes[entry.Name], func(i int, data []byte) error {
-			if h.boxes[i].String() != entry.Box.String() {
-				return nil
-			}
-			_, err := w.Write(data)
-			return err
-		})
-		if err != nil {
+	for i := range entries {
+		if err := s.writeEntry(w, &entries[i]); err != nil {
 			w.Discard()
 			return nil, err
 		}
@@ -371,6 +381,17 @@ func (s *saving) writeFile(gen int) (*ckpt.File, error) {
 	return w.Close()
 }
 
-// describeHeld returns h as errors about checkpoints show it: its dtype and the
-// shape of the whole.
+// writeEntry writes a box that this rank holds.
+func (s *saving) writeEntry(w io.Writer, entry *ckpt.Entry) error {
+	h := s.local[entry.Name]
+	return h.each(h.local, func(i int, data []byte) error {
+		if !slices.Equal(h.boxes[i].Lo, entry.Box.Lo) {
+			return nil
+		}
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// describeHeld returns h as errors show it: the dtype and the shape of the whole.
 func describeHeld(h *held) string { return ckpt.Describe(h.local.DType().String(), h.shape) }

@@ -23,6 +23,8 @@ for path in ["bad", "out/secret.txt", "../secret.txt", secret]:
     assert.fails(lambda: save_npz(path, {}), "^save_npz: .* want a path inside")
     assert.fails(lambda: open_safetensors(path), "^open_safetensors: .* want a path inside")
     assert.fails(lambda: save_safetensors(path, {}), "^save_safetensors: .* want a path inside")
+    assert.fails(lambda: save_checkpoint(path, {}), "^save_checkpoint: .* want a path inside")
+    assert.fails(lambda: load_checkpoint(path, {}), "^load_checkpoint: .* want a path inside")
 assert.fails(lambda: write_text("dangling", "x"), "want a path inside")
 `
 

@@ -34,6 +34,8 @@ type SafetensorsFile struct {
 	env  *Env
 	path string // as the script wrote it
 	f    *safetensors.File
+
+	closed bool // by the script
 }
 
 var (
@@ -64,7 +66,7 @@ func init() {
 		Name: "open_safetensors",
 		Doc: "open_safetensors(path) returns a safetensors file as a SafetensorsFile, which reads its tensors as they are asked for.\n" +
 			"The file is checked when it is opened: no tensor lacks data, overlaps another or leaves a gap.\n" +
-			"It is mapped into memory, and stays open as long as the value is in use.\n" + docPath +
+			"It is mapped into memory, and stays open until close(), or as long as the value is in use.\n" + docPath +
 			docFile +
 			">>> f.get(\"w\").tolist()\n[[1.0, 2.0], [3.0, 4.0]]",
 		Fn: openSafetensors,
@@ -98,6 +100,13 @@ func init() {
 			"It reads them, and no other elements. start and stop lie between 0 and the size of dim.\n" +
 			docFile + ">>> f.get_slice(\"w\", 1, 0, 1).tolist()\n[[1.0], [3.0]]",
 		Fn: safetensorsGetSlice,
+	}, &Row{
+		Name: "SafetensorsFile.close",
+		Doc: "close() closes the file. Its names, shapes and dtypes are still there; its elements can no longer be read. A file that\n" +
+			"is closed already stays so.\n" +
+			docFile + ">>> f.close()\n" +
+			">>> f.keys()\n[\"w\"]",
+		Fn: safetensorsClose,
 	})
 }
 
@@ -114,7 +123,22 @@ func openSafetensors(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err != nil {
 		return nil, e.badFile(b.Name(), string(path), "a safetensors file", err)
 	}
-	return &SafetensorsFile{e, string(path), f}, nil
+	return &SafetensorsFile{env: e, path: string(path), f: f}, nil
+}
+
+func safetensorsClose(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
+		return nil, err
+	}
+	f := b.Receiver().(*SafetensorsFile)
+	if f.closed {
+		return starlark.None, nil
+	}
+	f.closed = true
+	if err := f.f.Close(); err != nil {
+		return nil, &op.ResourceError{Func: b.Name(), Err: fmt.Errorf("%q: %s", f.path, pathless(err))}
+	}
+	return starlark.None, nil
 }
 
 func safetensorsKeys(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -232,6 +256,9 @@ func checkRange(fn string, start, stop, size, dim int, t *safetensors.Tensor) er
 
 // copy returns a tensor of shape s and the dtype of t that read fills.
 func (f *SafetensorsFile) copy(fn string, t *safetensors.Tensor, s shape.Shape, read func(dst []byte) error) (starlark.Value, error) {
+	if f.closed {
+		return nil, &op.ArgError{Func: fn, Got: "a file that was closed, " + f.String(), Want: "one that is open", Rule: "open_safetensors opens it again"}
+	}
 	dt, err := safetensorsType(fn, t)
 	if err != nil {
 		return nil, err

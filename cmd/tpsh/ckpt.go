@@ -82,7 +82,7 @@ func (o *ckptOptions) ls(std *stdio, args []string) error {
 		fmt.Fprintf(tw, "%s\t%v\t%s\t%s\t%v\n", t.Name, t, counted(int64(len(t.Pieces)), "piece"), counted(t.Bytes(), "byte"), t.Sum)
 		for i := range t.Pieces {
 			p := &t.Pieces[i]
-			fmt.Fprintf(tw, "  %v\t%s\tat %d\t%s\t\n", p.Box(), r.Files[p.File].Name, p.Offset, counted(int64(p.Box().Numel()*t.ItemSize()), "byte"))
+			fmt.Fprintf(tw, "  %v\t%s\tat %d\t%s\n", p.Box(), r.Files[p.File].Name, p.Offset, counted(int64(p.Box().Numel()*t.ItemSize()), "byte"))
 		}
 	}
 	if err := tw.Flush(); err != nil {

@@ -32,7 +32,7 @@ type command struct {
 var commands []*command
 
 func init() {
-	commands = []*command{runCommand, replCommand, testCommand, docCommand, ckptCommand, doctorCommand, versionCommand, helpCommand}
+	commands = []*command{runCommand, replCommand, testCommand, benchCommand, docCommand, ckptCommand, doctorCommand, versionCommand, helpCommand}
 }
 
 // stdio is where a command reads and writes.

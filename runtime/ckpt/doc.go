@@ -23,7 +23,7 @@
 //
 // Writing a checkpoint of one piece, and reading a part of it:
 //
-//	gen, err := ckpt.Generation(root)
+//	gen, err := ckpt.Begin(root)
 //	f, err := ckpt.Create(root, gen, 0, []ckpt.Entry{{"w", "float32", []int{4, 5}, box}})
 //	_, err = f.Write(data)
 //	file, err := f.Close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -54,6 +55,45 @@ type File struct {
 	Size int64  `json:"size"`
 	Sums []byte `json:"crc32c"` // of each chunk, 4 bytes, little-endian
 }
+
+// UnmarshalJSON implements json.Unmarshaler. A piece that lacks something is an
+// error at once: a hostile list of such would take much more memory than text.
+func (p *Piece) UnmarshalJSON(data []byte) error {
+	type plain Piece
+	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+		return err
+	}
+	if p.Lo == nil || p.Hi == nil {
+		return errors.New("a piece without its box")
+	}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler, as that of Piece does.
+func (t *Tensor) UnmarshalJSON(data []byte) error {
+	type plain Tensor
+	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
+		return err
+	}
+	if t.ItemSize() == 0 {
+		return fmt.Errorf("tensor %.60q of the unknown dtype %.20q", t.Name, t.DType)
+	}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler, as that of Piece does.
+func (f *File) UnmarshalJSON(data []byte) error {
+	type plain File
+	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
+		return err
+	}
+	if !fileName.MatchString(f.Name) {
+		return errBadName
+	}
+	return nil
+}
+
+var errBadName = errors.New("a data file without a name of its own")
 
 // Box returns what the piece holds.
 func (p *Piece) Box() mesh.Box { return mesh.Box{Lo: p.Lo, Hi: p.Hi} }
@@ -183,8 +223,8 @@ func (x *Index) check() error {
 	}
 	seen := map[string]bool{}
 	for _, f := range x.Files {
-		if f == nil || !fileName.MatchString(f.Name) || seen[f.Name] {
-			return badIndex("a data file without a name of its own")
+		if f == nil || seen[f.Name] {
+			return badIndex("%v", errBadName)
 		}
 		seen[f.Name] = true
 		if f.Size < 0 || int64(len(f.Sums)) != (f.Size/chunkSize+min(1, f.Size%chunkSize))*4 {
@@ -207,9 +247,6 @@ func (x *Index) check() error {
 // checkTensor returns an error unless t has a shape, and pieces that tile it.
 func (x *Index) checkTensor(t *Tensor) error {
 	size := t.ItemSize()
-	if size == 0 {
-		return badIndex("tensor %.60q of the unknown dtype %.20q", t.Name, t.DType)
-	}
 	n := math.MaxInt / size
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n/d == 0 {

@@ -174,11 +174,13 @@ func (r *Reader) Verify(most int, progress func(done int64)) []error {
 			bad = append(bad, err)
 		}
 	}
+	var buf []byte
 	done := int64(0)
 	for _, t := range r.Tensors {
 		var sum Sum
 		err := slabs(whole(t.Shape), max(1, most/t.ItemSize()), func(box mesh.Box) error {
-			buf := r.room(box.Numel() * t.ItemSize())
+			n := box.Numel() * t.ItemSize()
+			buf = slices.Grow(buf[:0], n)[:n]
 			if err := r.Read(buf, t, box); err != nil {
 				return err
 			}
@@ -196,9 +198,6 @@ func (r *Reader) Verify(most int, progress func(done int64)) []error {
 	}
 	return bad
 }
-
-// room returns n bytes to read into.
-func (r *Reader) room(n int) []byte { return make([]byte, n) }
 
 // verifyHeader returns an error unless a file begins, and ends, as a safetensors
 // file of its pieces does.

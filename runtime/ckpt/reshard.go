@@ -112,7 +112,7 @@ func (p *Plan) Reshard(r *Reader, dst *os.Root, maxMem int, progress func(done i
 	if err != nil {
 		return err
 	}
-	gen, err := Generation(dst)
+	gen, err := Begin(dst)
 	if err != nil {
 		return err
 	}
@@ -135,11 +135,7 @@ func (p *Plan) Reshard(r *Reader, dst *os.Root, maxMem int, progress func(done i
 			return pathless(err)
 		}
 	}
-	if err := Commit(dst, Fresh(r.State, p.tensors, files, p.entries)); err != nil {
-		w.remove(files)
-		return pathless(err)
-	}
-	return nil
+	return pathless(Commit(dst, Fresh(r.State, p.tensors, files, p.entries)))
 }
 
 // A resharding is a call of Reshard.

@@ -12,10 +12,11 @@ import (
 // draft is the name of an index before it takes the place of the old one.
 const draft = IndexName + ".new"
 
-// Generation returns the number of the next save in a folder: one above those of
-// all data files there, those of a save that died included. Two saves at a time
-// in one folder are not provided for.
-func Generation(root *os.Root) (int, error) {
+// Begin returns the generation of the next save in a folder: one above those of
+// all data files there. It removes what a save that died has left, which may take
+// the room that this one needs. Two saves at a time in one folder are not
+// provided for.
+func Begin(root *os.Root) (generation int, err error) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return 0, err
@@ -30,25 +31,25 @@ func Generation(root *os.Root) (int, error) {
 	if last == 99999999 {
 		return 0, errors.New("no more numbers for saves here: save into a new folder")
 	}
+	data, err := root.ReadFile(IndexName)
+	if errors.Is(err, fs.ErrNotExist) {
+		clean(root, new(Index))
+	} else if x, bad := Decode(data); err == nil && bad == nil {
+		clean(root, x)
+	}
 	return last + 1, nil
 }
 
 // Commit makes x, whose data files are on disk, the index of the folder, and then
 // removes the data files of other saves. After an error the old checkpoint
-// stands, unless the error says otherwise.
+// stands and the new data files are gone, unless the error says otherwise.
 func Commit(root *os.Root, x *Index) error {
-	data, err := x.Encode()
-	if err != nil {
-		return err
-	}
-	if err := write(root, draft, data); err != nil {
-		_ = root.Remove(draft) // the next save would
-		return err
-	}
-	if err := syncFolder(root); err != nil {
-		return err
-	}
-	if err := root.Rename(draft, IndexName); err != nil {
+	if err := replace(root, x); err != nil {
+		// What cannot be removed the next save will remove.
+		_ = root.Remove(draft)
+		for _, f := range x.Files {
+			_ = root.Remove(f.Name)
+		}
 		return err
 	}
 	if err := syncFolder(root); err != nil {
@@ -56,6 +57,21 @@ func Commit(root *os.Root, x *Index) error {
 	}
 	clean(root, x)
 	return nil
+}
+
+// replace puts x in the place of the old index, in one step.
+func replace(root *os.Root, x *Index) error {
+	data, err := x.Encode()
+	if err != nil {
+		return err
+	}
+	if err := write(root, draft, data); err != nil {
+		return err
+	}
+	if err := syncFolder(root); err != nil {
+		return err
+	}
+	return root.Rename(draft, IndexName)
 }
 
 // write makes data the contents of a file, on disk.
@@ -84,8 +100,8 @@ func syncFolder(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// clean removes the data files that x does not name. A file that stays for an
-// error is in nobody's way.
+// clean removes the data files that x does not name, and a draft of an index. A
+// file that stays for an error is in nobody's way.
 func clean(root *os.Root, x *Index) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -96,7 +112,7 @@ func clean(root *os.Root, x *Index) {
 		keep[f.Name] = true
 	}
 	for _, entry := range list {
-		if name := entry.Name(); fileName.MatchString(name) && !keep[name] {
+		if name := entry.Name(); name == draft || fileName.MatchString(name) && !keep[name] {
 			_ = root.Remove(name)
 		}
 	}
