@@ -346,7 +346,27 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if !placed {
 		return starlark.Call(c.e.thread, c.plain, args, nil)
 	}
+	if slices.ContainsFunc(in, isColo) {
+		return c.onColo(name, in)
+	}
 	return c.onBlocks(name, in)
+}
+
+// onColo is onBlocks of ColoTensors, and so is the result.
+func (c *customOp) onColo(name string, in []*tensor.Tensor) (starlark.Value, error) {
+	call := &coloCall{env: c.e, def: c.def, in: in}
+	if err := c.e.meet(call, call.leader(-1)); err != nil {
+		return nil, err
+	}
+	v, err := c.onBlocks(name, call.in)
+	if err != nil {
+		return nil, err
+	}
+	out, err := call.results([]*tensor.Tensor{v.(*Tensor).t})
+	if err != nil {
+		return nil, err
+	}
+	return c.e.wrap(out[0]), nil
 }
 
 // onBlocks runs the operator on the blocks of in.

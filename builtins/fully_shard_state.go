@@ -32,8 +32,7 @@ func (x *Tensor) leaf() (*tensor.Tensor, error) {
 // one that fully_shard has cut, a distributed tensor of full shape.
 func (x *Tensor) state() (*tensor.Tensor, error) {
 	if x.flat != nil && x.flat.of != nil {
-		defer x.env.rank.Tape.SetEnabled(false)()
-		return x.flat.of.state()
+		return x.flat.of.state(x.flat.local)
 	}
 	t, err := x.get()
 	if err != nil {
@@ -42,38 +41,54 @@ func (x *Tensor) state() (*tensor.Tensor, error) {
 	return t.Detach(), nil
 }
 
-// state returns the parameter: cut along dim 0 on the mesh of fully_shard, or if
-// it is distributed, or has no dims, whole on each rank of that mesh.
-func (p *shardPart) state() (*tensor.Tensor, error) {
-	e, v := p.unit.e, p.x.flat
+// stateWith returns t, which an optimiser keeps for x, as its state_dict has it: as
+// state has x. Of a flat tensor it is one, too.
+func (x *Tensor) stateWith(fn string, t *tensor.Tensor) (*Tensor, error) {
+	switch v := x.flat; {
+	case v != nil && v.of != nil:
+		y, err := v.of.state(t)
+		return x.env.wrap(y), err
+	case v != nil && v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
+		return x.flatLabel(fn, t, false)
+	}
+	return x.env.wrap(t.Detach()), nil
+}
+
+// state returns what has part on this rank, and lies as the parameter: cut along
+// dim 0 on the mesh of fully_shard, or if the parameter is distributed, or has no
+// dims, whole on each rank of that mesh.
+func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
+	e := p.unit.e
+	defer e.rank.Tape.SetEnabled(false)()
 	s := shape.Shape(p.flat.Shape())
 	if p.layout == nil && len(s) > 0 {
-		return p.rows(s)
+		return p.rows(s, part.Detach())
 	}
-	whole, err := e.rank.GatherFlat(v.group, p.flat, v.local.Detach())
+	whole, err := e.rank.GatherFlat(p.x.flat.group, p.flat, part.Detach())
 	if err != nil {
 		return nil, err
 	}
-	y := tensor.NewPlaced(e.rank.Shard.Replicated(p.mesh, s), whole)
-	if p.layout != nil {
-		y = tensor.NewPlaced(p.layout, whole)
-		y.Lens = p.lens
+	if p.layout == nil {
+		return tensor.NewPlaced(e.rank.Shard.Replicated(p.mesh, s), whole), nil
 	}
+	y := tensor.NewPlaced(p.layout, whole)
+	y.Lens = p.lens
 	return y, nil
 }
 
-// rows returns the parameter, of shape s, cut along dim 0: one exchange.
-func (p *shardPart) rows(s shape.Shape) (*tensor.Tensor, error) {
-	e, v := p.unit.e, p.x.flat
+// rows returns what has part on this rank, of shape s, cut along dim 0: one
+// exchange.
+func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, error) {
+	e, g := p.unit.e, p.x.flat.group
 	l, err := e.rank.Layouts().Place(p.mesh, s, []mesh.Placement{mesh.Shard(0)})
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := e.rank.Shard.FlatPieces(p.flat, shard.FlatRows(s, v.group.Size()), v.group.Rank(), v.local.Detach())
+	pieces, err := e.rank.Shard.FlatPieces(p.flat, shard.FlatRows(s, g.Size()), g.Rank(), part)
 	if err != nil {
 		return nil, err
 	}
-	got, err := e.rank.Exchange(v.group, pieces)
+	got, err := e.rank.Exchange(g, pieces)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +102,32 @@ func (p *shardPart) rows(s shape.Shape) (*tensor.Tensor, error) {
 	return tensor.NewPlaced(l, row), nil
 }
 
-// loadParameter stores y in the parameter x, for fn. The whole of one that
+// loadState stores y, a distributed or a whole tensor, in the parameter x, or if
+// kept is not nil in that, which an optimiser keeps for x, for fn. The whole of what
 // fully_shard has cut is on every rank for a moment.
-func (e *Env) loadParameter(fn string, x, y *Tensor) error {
-	if x.flat == nil || x.flat.of == nil {
-		return e.copyInto(x, y)
+func (e *Env) loadState(fn string, x, kept, y *Tensor) error {
+	into := x
+	if kept != nil {
+		into = kept
 	}
-	t, err := y.get()
+	if x.flat == nil || x.flat.of == nil {
+		return e.copyInto(into, y)
+	}
+	to, err := into.leaf()
 	if err != nil {
 		return err
 	}
-	p := x.flat.of
+	from, err := y.get()
+	if err != nil {
+		return err
+	}
+	return x.flat.of.load(fn, to, from)
+}
+
+// load stores this rank's part of t in part.
+func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
+	e := p.unit.e
+	var err error
 	if p.layout != nil && t.Placed() {
 		t, err = e.rank.Shard.Move(t.Detach(), p.layout)
 	} else {
@@ -109,10 +139,10 @@ func (e *Env) loadParameter(fn string, x, y *Tensor) error {
 	if err != nil {
 		return err
 	}
-	part, err := e.rank.Shard.FlatPart(p.flat, x.flat.group.Rank(), t.Local().Detach())
+	values, err := e.rank.Shard.FlatPart(p.flat, p.x.flat.group.Rank(), t.Local().Detach())
 	if err != nil {
 		return err
 	}
-	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{x.flat.local, part}, nil)
+	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{part, values}, nil)
 	return err
 }

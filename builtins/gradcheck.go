@@ -70,6 +70,9 @@ func gradCheck(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	c := &checker{e: e, fn: fn.Fn}
 	c.seed, c.draws = e.rank.RNG()
 	for _, x := range inputs {
+		if err := plainOnly(b.Name(), "inputs", x); err != nil {
+			return nil, err
+		}
 		leaf, err := c.leaf(x)
 		if err != nil {
 			return nil, err

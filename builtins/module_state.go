@@ -173,7 +173,7 @@ func (l *loading) copy() error {
 		if !ok {
 			continue
 		}
-		if err := l.e.loadParameter(l.fn, p.x, v.(*Tensor)); err != nil {
+		if err := l.e.loadState(l.fn, p.x, nil, v.(*Tensor)); err != nil {
 			return arg.Rename(l.fn, err)
 		}
 	}

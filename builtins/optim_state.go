@@ -17,7 +17,9 @@ func init() {
 		optimRow("state_dict", "state_dict() returns the state as a dict: {\"state\": {...}, \"param_groups\": [...]}.\n"+
 			"Parameters are numbered through all groups. Under \"state\" each has a dict under its\n"+
 			"number, a string, of the steps made and of tensors, which share the storage of the\n"+
-			"optimiser's; a group has its hyperparameters and the list \"params\" of numbers.\n"+
+			"optimiser's; a group has its hyperparameters and the list \"params\" of numbers. Of a\n"+
+			"parameter that fully_shard has cut, they are distributed tensors of full shape, made by\n"+
+			"every rank together.\n"+
 			">>> opt = optim.SGD([zeros(2, requires_grad=True)], lr=0.5, momentum=0.5)\n"+
 			">>> opt.state_dict()[\"state\"]\n{\"0\": {\"step\": 0, \"momentum_buffer\": [0. 0.]}}", optimStateDict),
 		optimRow("load_state_dict", "load_state_dict(state_dict) takes over what state_dict() of an optimiser of the same kind returned: hyperparameters, steps, and copies of the tensors.\n"+
@@ -35,14 +37,14 @@ func optimStateDict(o *Optimizer, fn string, args starlark.Tuple, kwargs []starl
 	state, n := starlark.NewDict(len(o.state)), 0
 	var groups []starlark.Value
 	for _, d := range o.groups {
-		g, params, err := o.ready(fn, d)
+		_, params, err := o.ready(fn, d)
 		if err != nil {
 			return nil, err
 		}
 		var numbers []starlark.Value
 		for _, x := range params {
 			numbers = append(numbers, starlark.MakeInt(n))
-			s, err := o.stateOf(g, x)
+			s, err := o.stateOf(fn, x)
 			if err != nil {
 				return nil, err
 			}
@@ -69,8 +71,8 @@ func optimStateDict(o *Optimizer, fn string, args starlark.Tuple, kwargs []starl
 	return result, result.SetKey(starlark.String("param_groups"), starlark.NewList(groups))
 }
 
-// stateOf returns what is kept for x, of the group g, as a dict.
-func (o *Optimizer) stateOf(g *group, x *Tensor) (*starlark.Dict, error) {
+// stateOf returns what is kept for x as a dict, for fn.
+func (o *Optimizer) stateOf(fn string, x *Tensor) (*starlark.Dict, error) {
 	s := o.state[x]
 	d := starlark.NewDict(len(s.buffers) + 1)
 	if err := d.SetKey(starlark.String("step"), starlark.MakeInt(s.steps)); err != nil {
@@ -81,7 +83,11 @@ func (o *Optimizer) stateOf(g *group, x *Tensor) (*starlark.Dict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := d.SetKey(starlark.String(name), o.env.wrap(t.Detach())); err != nil {
+		y, err := x.stateWith(fn, t)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.SetKey(starlark.String(name), y); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +224,7 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 	if !ok {
 		return l.bad(fmt.Sprintf("%s as %q of parameter %d", arg.Show(v), name, n), "a tensor")
 	}
-	t, err := x.leaf()
+	_, want, err := x.stored()
 	if err != nil {
 		return err
 	}
@@ -226,14 +232,14 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 	if err != nil {
 		return err
 	}
-	if !y.Shape().Equal(t.Shape()) {
-		return l.bad(fmt.Sprintf("%s as %q of parameter %d", op.Describe(y), name, n), "shape "+t.Shape().String())
+	if !y.Shape().Equal(want) {
+		return l.bad(fmt.Sprintf("%s as %q of parameter %d", op.Describe(y), name, n), "shape "+want.String())
 	}
 	l.then = append(l.then, func() error {
 		if err := l.o.ensure(l.fn, x, []string{name}); err != nil {
 			return err
 		}
-		return arg.Rename(l.fn, l.o.env.copyInto(l.o.state[x].buffers[name], from))
+		return arg.Rename(l.fn, l.o.env.loadState(l.fn, x, l.o.state[x].buffers[name], from))
 	})
 	return nil
 }

@@ -178,11 +178,15 @@ var (
 	placedOwners = []string{"Tensor", "DTensor"}
 	coloOwners   = []string{"Tensor", "ColoTensor", "DTensor"}
 	flatOwners   = []string{"ShardedFlatTensor", "Tensor"} // gather is the former's
+
+	flatPlacedOwners = []string{"ShardedFlatTensor", "Tensor", "DTensor"}
 )
 
 // owners returns the types whose members x has.
 func (x *Tensor) owners() []string {
 	switch {
+	case x.flat != nil && x.placed():
+		return flatPlacedOwners
 	case x.flat != nil:
 		return flatOwners
 	case isColo(x.t):

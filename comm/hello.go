@@ -300,10 +300,14 @@ func (c *Credentials) Dial(ctx context.Context, address string, hello Hello) (ne
 	if err := c.check(address); err != nil {
 		return nil, err
 	}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
+		if limit, ok := caller.Deadline(); ok && time.Until(limit) <= 0 {
+			<-caller.Done() // the dialler's clock may be a moment ahead of it
+		}
 		return nil, err
 	}
 	conn, err := c.greet(ctx, raw, func(h *handshake) error { return h.dial(c.Job, hello) }, c.client)

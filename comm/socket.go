@@ -30,6 +30,7 @@ func newSocket(l *Links, peer int, stream any, heard *heardReader) *socket {
 	if !ok || !polls {
 		return nil
 	}
+	enlarge(conn)
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil
@@ -38,6 +39,18 @@ func newSocket(l *Links, peer int, stream any, heard *heardReader) *socket {
 	s.in = inlet{source: peer, spare: &l.pool}
 	s.look = func(fd uintptr) { s.takeAll(fd) }
 	return s
+}
+
+// loopbackBuffer is the room for bytes under way between processes of a host.
+const loopbackBuffer = 2 << 20
+
+// enlarge gives a connection within the host room for a large block, so that
+// its ends need not take turns. On a network the system knows better.
+func enlarge(conn *net.TCPConn) {
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		conn.SetWriteBuffer(loopbackBuffer)
+		conn.SetReadBuffer(loopbackBuffer)
+	}
 }
 
 // read reads for in.

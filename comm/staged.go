@@ -2,6 +2,7 @@ package comm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -130,15 +131,16 @@ func (c *messageCall) staged() bool {
 	if !c.line.local {
 		return false
 	}
-	any, all := false, true
+	staged := 0
 	for m := range c.line.ranks {
-		stages := c.stages(m)
-		any, all = any || stages, all && stages
+		if c.stages(m) {
+			staged++
+		}
 	}
 	if c.reduces() {
-		return all
+		return staged == len(c.line.ranks)
 	}
-	return any
+	return staged > 0
 }
 
 func (c *messageCall) reduces() bool {
@@ -162,6 +164,9 @@ func (c *messageCall) moveStaged() error {
 		}
 	}
 	if err := c.transferAll(list); err != nil {
+		if slices.ContainsFunc(list, unfinished) && errors.As(err, new(*PanicError)) {
+			c.line.station.giveUp(err)
+		}
 		return err
 	}
 	if c.reduces() || c.op.Kind == Broadcast {
@@ -295,32 +300,48 @@ func (c *messageCall) reduction() (*reducing, error) {
 // transferAll moves all that is on the list, a piece of each at a time.
 func (c *messageCall) transferAll(list []transfer) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
-	var failed error
 	for len(list) > 0 {
-		moved, left := false, list[:0]
+		moved := false
 		for _, t := range list {
 			if !t.over() && t.ready() {
 				t.step()
 				moved = true
 			}
-			if r, ok := t.(*reducing); ok && r.err != nil && failed == nil {
-				failed = r.err
-				if r.out != nil { // which others need
-					c.line.station.giveUp(failed)
-					return failed
-				}
-			}
-			if !t.over() {
-				left = append(left, t)
-			}
 		}
-		if list = left; !moved && len(list) > 0 {
+		failed, needed := failedReduction(list)
+		if needed {
+			c.line.station.giveUp(failed)
+			return failed
+		}
+		if err == nil {
+			err = failed
+		}
+		list = slices.DeleteFunc(list, transfer.over)
+		if !moved && len(list) > 0 {
 			if err := c.awaitPiece(list); err != nil {
 				return err
 			}
 		}
 	}
-	return failed
+	return err
+}
+
+// unfinished reports whether others still need what t puts into a channel. What
+// was over has left the list.
+func unfinished(t transfer) bool {
+	_, puts := t.(*putting)
+	return puts && !t.over()
+}
+
+// failedReduction returns the error of a reduction on the list that has failed,
+// and whether others need its result.
+func failedReduction(list []transfer) (err error, needed bool) {
+	for _, t := range list {
+		if r, ok := t.(*reducing); ok && r.err != nil {
+			return r.err, r.out != nil
+		}
+	}
+	return nil, false
 }
 
 // awaitPiece waits until a transfer is ready. It fails if a member is lost.

@@ -52,8 +52,13 @@ func Gather(ctx context.Context, o Options) (*Cluster, error) {
 	if !o.severalNodes() {
 		return c, nil
 	}
-	var err error
-	if c.listener, err = o.credentials().Listen(o.Rendezvous); err != nil {
+	ctx, cancel := o.untilGathered(ctx)
+	defer cancel()
+	err := persist(ctx, func() (err error) {
+		c.listener, err = o.credentials().Listen(o.Rendezvous)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	c.listener.Rejected = func(addr string, err error) { c.note(fmt.Sprintf("turned away %s: %v", addr, err)) }

@@ -73,20 +73,29 @@ func (j *Job) Unreceived() []comm.Unreceived { return j.supervision.Unreceived(j
 // has closed its session, in which no more than one program was run. After an
 // error the job is of no more use.
 func (j *Job) Again(ctx context.Context, config []byte) error {
+	j.generation++
+	for _, c := range j.conns {
+		sendJSON(c, again{config})
+	}
+	if err := j.done(ctx); err != nil {
+		return err
+	}
+	for r, c := range j.conns {
+		if err := greet(ctx, c); err != nil {
+			return fmt.Errorf("rank %d: %w", r, err)
+		}
+	}
+	return nil
+}
+
+// done returns when all ranks have said that they are done with what was before.
+// One that is not soon will not be.
+func (j *Job) done(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errBusy)
 	defer cancel()
 	for _, c := range j.conns {
 		if err := done(ctx, c); err != nil {
 			return err
-		}
-	}
-	j.generation++
-	for _, c := range j.conns {
-		sendJSON(c, again{config})
-	}
-	for r, c := range j.conns {
-		if err := greet(ctx, c); err != nil {
-			return fmt.Errorf("rank %d: %w", r, err)
 		}
 	}
 	return nil

@@ -378,6 +378,23 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
+// Nodes that do not come are not waited for without end, on either side.
+func TestNobodyComes(t *testing.T) {
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), GatherTimeout: 200 * time.Millisecond}
+	want := "the nodes did not come together within 200ms"
+	if _, err := Gather(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("node 0: got %v, want %s", err, want)
+	}
+	o.Node = 1
+	if _, err := Follow(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("node 1: got %v, want %s", err, want)
+	}
+	o.Rendezvous, o.Token = "nowhere.invalid:29500", []byte("x")
+	if _, err := Follow(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nowhere.invalid") {
+		t.Errorf("node 1: got %v, want %s and the name", err, want)
+	}
+}
+
 // A launcher whose first has gone ends its workers and says so.
 func TestFirstGoes(t *testing.T) {
 	o := Options{Transport: "tcp", Ranks: 2, Nodes: 2, Rendezvous: freeAddress(t)}

@@ -37,13 +37,14 @@ type meet struct {
 }
 
 // A ready is what a worker tells its launcher: that it is ready to begin, or why
-// it is not, or that it has come to the end of what the front end had for it.
+// it is not, or when it is told to begin again that it is done with what it did.
 type ready struct {
 	Error string `json:"error,omitempty"`
 	Done  bool   `json:"done,omitempty"`
 }
 
-// An again is what a worker that is done is told if there is more for it.
+// An again is what a worker is told whose front end has gone, if there is
+// another.
 type again struct {
 	Config []byte `json:"config"`
 }

@@ -31,7 +31,7 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 		return 0, err
 	}
 	c := o.credentials()
-	stream, err := dial(ctx, c, o.Rendezvous, comm.Hello{Purpose: purposeNode, Rank: o.Node, Size: o.Nodes})
+	stream, err := o.dial(ctx, c)
 	if err != nil {
 		return 0, err
 	}
@@ -65,17 +65,32 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	}
 }
 
-// dial dials until the other end listens.
-func dial(ctx context.Context, c *comm.Credentials, address string, h comm.Hello) (net.Conn, error) {
+// dial connects to the first launcher, when it listens.
+func (o *Options) dial(ctx context.Context, c *comm.Credentials) (stream net.Conn, err error) {
+	ctx, cancel := o.untilGathered(ctx)
+	defer cancel()
+	err = persist(ctx, func() error {
+		stream, err = c.Dial(ctx, o.Rendezvous, comm.Hello{Purpose: purposeNode, Rank: o.Node, Size: o.Nodes})
+		return err
+	})
+	return stream, err
+}
+
+// persist calls f until it succeeds, or fails for a reason that does not pass by
+// itself, as these do: that nobody listens yet, or that a name is not known yet.
+func persist(ctx context.Context, f func() error) error {
 	for {
-		conn, err := c.Dial(ctx, address, h)
-		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
-			return conn, err
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if passes := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)); !passes && ctx.Err() == nil {
+			return err
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w (%v)", context.Cause(ctx), err)
+			return fmt.Errorf("%w (%v)", context.Cause(ctx), err)
 		}
 	}
 }

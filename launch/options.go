@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -30,6 +32,9 @@ type Options struct {
 	// PeerTimeout is how long a process of another host may be silent before
 	// it counts as dead; 0 is DefaultPeerTimeout.
 	PeerTimeout time.Duration
+	// GatherTimeout is how long the nodes may take to come; 0 is
+	// DefaultGatherTimeout.
+	GatherTimeout time.Duration
 
 	// machine is that of this launcher, if it is to be another, for tests.
 	machine string
@@ -42,6 +47,10 @@ type Options struct {
 
 // DefaultPeerTimeout is how long a process of another host may be silent.
 const DefaultPeerTimeout = 10 * time.Second
+
+// DefaultGatherTimeout is how long the nodes of a job may take to come: a
+// cluster may start them one after the other.
+const DefaultGatherTimeout = 5 * time.Minute
 
 // Names of transports.
 const (
@@ -79,13 +88,14 @@ func (o *Options) machineName() string {
 	return machine()
 }
 
-// peerTimeout returns PeerTimeout or what stands for it.
-func (o *Options) peerTimeout() time.Duration {
-	if o.PeerTimeout == 0 {
-		return DefaultPeerTimeout
-	}
-	return o.PeerTimeout
+// untilGathered returns a context that ends when the nodes should have come.
+func (o *Options) untilGathered(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := cmp.Or(o.GatherTimeout, DefaultGatherTimeout)
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the nodes did not come together within %v", timeout))
 }
+
+// peerTimeout returns PeerTimeout or what stands for it.
+func (o *Options) peerTimeout() time.Duration { return cmp.Or(o.PeerTimeout, DefaultPeerTimeout) }
 
 // jobName is what the processes of a job on several nodes say they belong to.
 // Its token tells it from others.

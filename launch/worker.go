@@ -142,17 +142,17 @@ func (s *Seat) Ready(err error) {
 	sendJSON(s.Conn, answer)
 }
 
-// Next says that the front end has closed its session, and returns when it is
-// known whether there will be another, with another Config and Generation.
+// Next is called when the front end has closed its session. It returns when it
+// is known whether there will be another, with another Config and Generation.
 // Meanwhile other ranks may still learn what became of messages.
 func (s *Seat) Next() (more bool) {
-	sendJSON(s.Conn, ready{Done: true})
 	var next again
 	if err := recvJSON(context.Background(), s.Conn, &next); err != nil {
 		return false
 	}
 	s.Config = next.Config
 	s.Generation++
+	sendJSON(s.Conn, ready{Done: true})
 	return true
 }
 

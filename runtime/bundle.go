@@ -127,6 +127,11 @@ func (b *Bundle) Fetch() error {
 	if err != nil {
 		return err
 	}
+	for _, s := range of { // they no longer wait for the gather
+		if err := s.buffer.Await(); err != nil {
+			return err
+		}
+	}
 	if all == nil {
 		return &op.ArgError{Func: "fully_shard", Got: "a gather that has failed", Want: "the parameters"}
 	}
@@ -275,11 +280,12 @@ func (b *Bundle) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nil, err
 	}
 	sent.Buffer().Drop(func() error { panic("runtime: gradients are read after they were sent") })
-	parts := make([]*tensor.Tensor, len(grads))
+	parts, y := make([]*tensor.Tensor, len(grads)), s.y
+	s.y = nil // o refers to it, and the transport to o for some calls more
 	lo := 0
 	for i, n := range mine {
 		if s.some[i] != 0 {
-			parts[i] = s.y.View(shape.Shape{n}, []int{1}, lo)
+			parts[i] = y.View(shape.Shape{n}, []int{1}, lo)
 		}
 		lo += n
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Seed      uint64 // that random numbers start from
 	MaxMem    int    // bytes of large tensors in use over all ranks; 0: the machine's memory
 	Poison    bool   // fill released storage with a pattern, for tests
+	Cost      Cost   // by which traces predict how long a call takes
 
 	// Frames tells how a frames transport misbehaves, for tests.
 	Frames comm.FrameOptions

@@ -38,7 +38,7 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	data := y.Bytes()
 	line := r.where()
 	if len(r.traces) > 0 {
-		r.note(&Record{Op: "send", Group: g.String(), Bytes: len(data), Wire: len(data), Shape: x.Shape(), DType: x.DType().String(), Predicted: Predict(len(data))})
+		r.note(&Record{Op: "send", Group: g.String(), Bytes: len(data), Wire: len(data), Shape: x.Shape(), DType: x.DType().String(), Predicted: r.job.cfg.Cost.Predict(len(data))})
 	}
 	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
 	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y}, line)
@@ -59,7 +59,7 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 		return nil, nil, err
 	}
 	if len(r.traces) > 0 {
-		r.note(&Record{Op: "recv", Group: g.String(), Shape: x.Shape(), DType: x.DType().String(), Seconds: time.Since(since).Seconds(), Predicted: Predict(0)})
+		r.note(&Record{Op: "recv", Group: g.String(), Shape: x.Shape(), DType: x.DType().String(), Seconds: time.Since(since).Seconds(), Predicted: r.job.cfg.Cost.Predict(0)})
 	}
 	return x, note, nil
 }

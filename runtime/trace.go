@@ -18,6 +18,8 @@ type Record struct {
 	Seconds   float64
 	Predicted float64
 	Where     string
+
+	cost Cost // by which Predicted is computed
 }
 
 // A Trace collects the communication of a rank while it is on.
@@ -51,7 +53,7 @@ func (r *Rank) Quietly(fn func() error) error {
 
 // note adds rec to every trace that is on.
 func (r *Rank) note(rec *Record) {
-	rec.Where = r.where()
+	rec.Where, rec.cost = r.where(), r.job.cfg.Cost
 	for _, t := range r.traces {
 		t.Records = append(t.Records, rec)
 	}
@@ -61,9 +63,23 @@ func (r *Rank) note(rec *Record) {
 func (rec *Record) finish(res comm.Result, since time.Time) {
 	rec.Wire = res.Wire
 	rec.Seconds = time.Since(since).Seconds()
-	rec.Predicted = Predict(res.Wire)
+	rec.Predicted = rec.cost.Predict(res.Wire)
+}
+
+// A Cost is what a call is expected to take: Alpha seconds, and Beta seconds
+// for every byte that the rank sends. The zero value is the fixed cost model of
+// package mesh. Predictions are for people to read: what a run does never
+// depends on a Cost.
+type Cost struct {
+	Alpha float64 `json:"alpha"`
+	Beta  float64 `json:"beta"`
 }
 
 // Predict returns the seconds that a call is expected to take in which the
-// rank sends wire bytes, by the cost model of package mesh.
-func Predict(wire int) float64 { return mesh.Alpha + mesh.Beta*float64(wire) }
+// rank sends wire bytes.
+func (c Cost) Predict(wire int) float64 {
+	if c == (Cost{}) {
+		c = Cost{mesh.Alpha, mesh.Beta}
+	}
+	return c.Alpha + c.Beta*float64(wire)
+}

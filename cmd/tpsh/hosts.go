@@ -17,6 +17,7 @@ type hosts struct {
 	rdzv, tokenFile      string
 	tls                  bool
 	peerTimeout          time.Duration
+	rdzvTimeout          time.Duration
 }
 
 func (h *hosts) declare(fs *flag.FlagSet) {
@@ -24,6 +25,7 @@ func (h *hosts) declare(fs *flag.FlagSet) {
 	fs.IntVar(&h.node, "node-rank", -1, "this is node `I`, from 0, of --nnodes (default: JOB_COMPLETION_INDEX)")
 	fs.IntVar(&h.perNode, "nproc-per-node", 0, "run `N` ranks on this node (default: its part of -n)")
 	fs.StringVar(&h.rdzv, "rdzv", "", "let node 0 listen at `HOST:PORT`, which all nodes reach")
+	fs.DurationVar(&h.rdzvTimeout, "rdzv-timeout", launch.DefaultGatherTimeout, "wait for the other nodes for `D`")
 	fs.StringVar(&h.tokenFile, "token-file", "", "read from `FILE` what all nodes know and nobody else (default: TPSH_TOKEN)")
 	fs.BoolVar(&h.tls, "tls", false, "encrypt what ranks of tcp send each other")
 	fs.DurationVar(&h.peerTimeout, "peer-timeout", launch.DefaultPeerTimeout, "take a rank of another host for dead when it is silent for `D`")
@@ -39,7 +41,7 @@ type wish struct {
 // options returns what the job runs on: hosts that the flags name, those that
 // the environment names, or this one alone.
 func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
-	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, TLS: h.tls, PeerTimeout: h.peerTimeout}
+	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, TLS: h.tls, PeerTimeout: h.peerTimeout, GatherTimeout: h.rdzvTimeout}
 	if err := h.check(); err != nil {
 		return o, err
 	}
@@ -75,6 +77,8 @@ func (h *hosts) check() error {
 		return usagef("for flag --nproc-per-node: got %d, want a number of ranks from 1 to %d", h.perNode, maxRanks)
 	case h.peerTimeout < time.Second:
 		return usagef("for flag --peer-timeout: got %v, want at least 1s", h.peerTimeout)
+	case h.rdzvTimeout <= 0:
+		return usagef("for flag --rdzv-timeout: got %v, want a duration above 0", h.rdzvTimeout)
 	}
 	return nil
 }

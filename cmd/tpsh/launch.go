@@ -74,7 +74,7 @@ func (s *starter) startHere() (*ranks, error) {
 		front, backs[i] = lang.Pipe()
 		r.conns = append(r.conns, front)
 	}
-	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem)}
+	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport)}
 	cfg.Notice, cfg.NoticeAfter = s.notice()
 	opts := s.world(r.scratch)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
@@ -117,7 +117,7 @@ func (s *starter) startAgain(ctx context.Context, r *ranks) (*ranks, error) {
 
 // config returns what the ranks are told that are processes.
 func (s *starter) config(scratch string) []byte {
-	config, err := json.Marshal(duty{Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), World: s.world(scratch)})
+	config, err := json.Marshal(duty{Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport), World: s.world(scratch)})
 	if err != nil {
 		panic(fmt.Sprintf("duty of ranks: %v", err)) // all its types are encodable
 	}

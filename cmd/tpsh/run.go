@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -117,6 +118,9 @@ func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, st *s
 		if !died || st.restarts == r.maxRestarts || ctx.Err() != nil {
 			return err
 		}
+		if errors.As(err, new(jobError)) { // else it has been reported
+			fmt.Fprintf(std.err, "tpsh: %v\n", err)
+		}
 		st.restarts++
 		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", st.restarts, r.maxRestarts)
 	}
@@ -127,7 +131,7 @@ func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, st *s
 func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start func(context.Context) (*ranks, error)) (died bool, err error) {
 	ranks, err := start(ctx)
 	if err != nil {
-		return false, notStarted(ctx, err)
+		return errors.As(err, new(*lang.DeathError)), notStarted(ctx, err)
 	}
 	defer ranks.stop()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output)})

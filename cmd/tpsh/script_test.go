@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,7 +36,24 @@ const scriptDir = "testdata/script"
 
 // Each file of testdata/script is one behaviour of the command.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: scriptDir, UpdateScripts: *update, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: scriptDir, UpdateScripts: *update, RequireExplicitExec: true, Setup: findPorts})
+}
+
+// findPorts sets PORT1 to PORT9 to ports on which nobody listens.
+func findPorts(env *testscript.Env) error {
+	for i := 1; i <= 9; i++ {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close() // so that all differ
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			return err
+		}
+		env.Setenv(fmt.Sprintf("PORT%d", i), port)
+	}
+	return nil
 }
 
 // What those files say of frames is true of ranks that are processes, too.
@@ -67,7 +86,7 @@ func TestScriptOfProcesses(t *testing.T) {
 			t.Errorf("%d scripts speak of frames, want at least 5", copied)
 		}
 		t.Run(transport, func(t *testing.T) {
-			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true})
+			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, Setup: findPorts})
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 type duty struct {
 	Seed   uint64           `json:"seed"`
 	MaxMem int              `json:"max_mem"`
+	Cost   runtime.Cost     `json:"cost"`
 	World  builtins.Options `json:"world"`
 }
 
@@ -46,7 +47,7 @@ func serve(seat *launch.Seat) (more bool, err error) {
 	if err := json.Unmarshal(seat.Config, &d); err != nil {
 		return false, fmt.Errorf("worker: %w", err)
 	}
-	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem}
+	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem, Cost: d.Cost}
 	place := runtime.Seat{Rank: seat.Rank, Local: seat.Local, Links: seat.Links, Generation: seat.Generation}
 	err = runtime.Join(context.Background(), cfg, place, func(ctx context.Context, rank *runtime.Rank) {
 		seat.Ready(nil)

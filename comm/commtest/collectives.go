@@ -32,6 +32,26 @@ var lengths = map[string]func(i int) int{
 	"large":  func(int) int { return 9000 },
 }
 
+// testHuge has calls follow each other on two groups whose blocks are longer
+// than what a transport may hold of them at a time.
+func testHuge(t *testing.T, open Opener) {
+	const size = 3
+	huge := func(i int) int { return 150000 + i }
+	var trials []*trial
+	for i, k := range kinds {
+		trials = append(trials, newTrial(k, size, 1, huge, i%2 == 1), newTrial(k, size, 1, lengths["large"], false))
+	}
+	succeed(t, runRanks(t, open, size, func(r *rank) error {
+		groups := []*comm.Group{r.world, r.group([]int{2, 0, 1}, "")}
+		for i, tr := range trials {
+			if err := tr.run(r, groups[i/2%2]); err != nil {
+				return fmt.Errorf("%s: %w", opName(tr.kind), err)
+			}
+		}
+		return nil
+	}))
+}
+
 // testCollectives compares every kind of collective with its definition, at
 // several sizes, roots and lengths.
 func testCollectives(t *testing.T, open Opener) {

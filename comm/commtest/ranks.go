@@ -21,6 +21,7 @@ func Suite(t *testing.T, open Opener) {
 		run  func(*testing.T, Opener)
 	}{
 		{"Collectives", testCollectives},
+		{"Huge", testHuge},
 		{"Rounding", testRounding},
 		{"Members", testMembers},
 		{"PrepareFails", testPrepareFails},

@@ -1,0 +1,17 @@
+// Package peak measures what a core can compute at most: it multiplies and adds
+// in registers alone, as the kernels would if memory took no time. Benchmarks
+// compare with it.
+package peak
+
+import "tpsh/runtime/kernel/vec"
+
+// Multiply does n rounds of independent fused multiply-adds of float32, with the
+// widest instructions of the set in use, and returns how many operations these
+// were: a multiply-add of a lane counts as two.
+func Multiply(n int) (operations int) {
+	return rounds(vec.Active(), n)
+}
+
+// chains is how many multiply-adds of a round do not wait for each other: more
+// than any processor has under way.
+const chains = 12

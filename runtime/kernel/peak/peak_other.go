@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package peak
+
+import "tpsh/runtime/kernel/vec"
+
+// rounds does n rounds. There are no vector instructions to do them with.
+func rounds(_ vec.Set, n int) (operations int) { return scalar(n) }
