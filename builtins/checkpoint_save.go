@@ -27,8 +27,8 @@ func init() {
 			"what state_dict() and rng_state() return. All ranks call it, with the same state: of tensors that they hold together\n" +
 			"each writes blocks of its own, and all else must be equal on all. A tensor that is Partial is summed up first.\n" +
 			"A rank that fails makes all fail. Whenever a save ends, killed or out of space, dir holds the old checkpoint or the\n" +
-			"new one, whole. dir is relative to the script's folder, as a path is, and made if it is not there. What else\n" +
-			"is in it stays, but for files of earlier saves.\n" +
+			"new one, whole. dir is relative to the script's folder, as a path is, one folder for all ranks, and made if it\n" +
+			"is not there. What else is in it stays, but for files of earlier saves.\n" +
 			">>> path = tmpdir() + \"/run\"\n" +
 			">>> save_checkpoint(path, {\"w\": ones(2, 3), \"step\": 7, \"rng\": rng_state()})\n" +
 			">>> load_checkpoint(path, {\"step\": 0})\n{\"step\": 7}",
@@ -54,6 +54,9 @@ func (x *Tensor) held(fn string) (*held, error) {
 	if x.flat != nil && x.flat.whole == nil {
 		if err := x.flatKnown(fn); err != nil {
 			return nil, err
+		}
+		if of := x.flat.of; of != nil && of.layout != nil {
+			return nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(of.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
 		}
 		l, local, _ := x.flatLayout()
 		return x.env.holds(l, local), nil

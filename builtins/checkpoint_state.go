@@ -168,11 +168,15 @@ type savedValue struct {
 
 var errState = errors.New("its state is not what a save writes")
 
-// readState returns what the text of a state stands for.
+// readState returns what the text of a state stands for. The error is errState.
 func readState(text []byte) (*savedValue, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return readValue(d, 0)
+	v, err := readValue(d, 0)
+	if err != nil {
+		return nil, errState
+	}
+	return v, nil
 }
 
 func readValue(d *json.Decoder, depth int) (*savedValue, error) {

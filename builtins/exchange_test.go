@@ -22,6 +22,7 @@ tensors["number \"é\"\n"] = tensor(-2.5, dtype=float64)
 save_safetensors("all.safetensors", tensors, metadata={"format": "np\t\u2028/"})
 save_npz("stored.npz", {k: v for k, v in tensors.items() if k != "bfloat16"})
 save_npy("rows.npy", tensors["float32"])
+save_checkpoint("checkpoint", tensors)
 `
 
 // From the same values tpsh writes the same bytes as the Python packages: the

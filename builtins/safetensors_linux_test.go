@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.starlark.net/starlark"
 
@@ -34,14 +37,16 @@ func TestSliceMemory(t *testing.T) {
 			t.Error(err)
 			return
 		}
+		var kept []starlark.Value // so that no slice gets the memory of another
 		for _, test := range tests {
-			before := resident(t, "VmRSS")
+			before := settled(t)
 			resetPeak(t)
 			v, err := runStep(thread, names, fmt.Sprintf(`f.get_slice("x", %d, %d, %d)`, test.dim, test.start, test.stop))
 			if err != nil {
 				t.Error(err)
 				return
 			}
+			kept = append(kept, v)
 			size := v.(*Tensor).t.Numel() * 4
 			if used := resident(t, "VmHWM") - before; used < size/2 || used >= 2*size {
 				t.Errorf("%s: %d bytes more at the peak for a slice of %d, want below twice", test.name, used, size)
@@ -50,6 +55,7 @@ func TestSliceMemory(t *testing.T) {
 			}
 			checkZeros(t, v.(*Tensor).t)
 		}
+		goruntime.KeepAlive(kept)
 	})
 }
 
@@ -91,6 +97,19 @@ func resident(t *testing.T, name string) int {
 		t.Error(err)
 	}
 	return n << 10
+}
+
+// settled returns the resident memory when what earlier tests have left has gone: it
+// has stayed the same for a while after a collection.
+func settled(t *testing.T) int {
+	debug.FreeOSMemory()
+	last, since := resident(t, "VmRSS"), time.Now()
+	for patience := since.Add(5 * time.Second); time.Since(since) < 50*time.Millisecond && time.Now().Before(patience); time.Sleep(time.Millisecond) {
+		if now := resident(t, "VmRSS"); now != last {
+			last, since = now, time.Now()
+		}
+	}
+	return last
 }
 
 // resetPeak makes VmHWM what VmRSS is.

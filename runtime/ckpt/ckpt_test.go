@@ -288,6 +288,41 @@ func TestReshardMemory(t *testing.T) {
 	}
 }
 
+// A damaged source is found, and leaves nothing in the target.
+func TestReshardDamaged(t *testing.T) {
+	src, dst := folder(t), folder(t)
+	if err := save(src, 1, "null", one(100_000, 1)); err != nil {
+		t.Fatal(err)
+	}
+	const name = "00000001-00000.safetensors"
+	data, err := src.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-100] ^= 4
+	if err := src.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g, _ := ParseTarget("n=3:*=flat")
+	p, err := NewPlan(r.Index, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Reshard(r, dst, 2<<20, func(int64) {})
+	want := `tensor "w": 00000001-00000.safetensors: bytes 1966080 to 2000080 do not have their checksum: the file is damaged`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if list, err := fs.ReadDir(dst.FS(), "."); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v in the target, want nothing", list, err)
+	}
+}
+
 // one returns a sample w of n rows of 5 numbers from first on, on one rank.
 func one(n, first int) *sample {
 	m, err := mesh.New([]int{1}, nil, nil)

@@ -27,7 +27,7 @@
 //	f, err := ckpt.Create(root, gen, 0, []ckpt.Entry{{"w", "float32", []int{4, 5}, box}})
 //	_, err = f.Write(data)
 //	file, err := f.Close()
-//	err = ckpt.Commit(root, gen, index)
+//	err = ckpt.Commit(root, ckpt.Fresh(state, tensors, files, entries))
 //
 //	r, err := ckpt.Open(root)
 //	err = r.Read(dst, r.Tensor("w"), mesh.Box{Lo: []int{1, 0}, Hi: []int{3, 5}})
