@@ -79,15 +79,14 @@ func (x *Tensor) flatShow() error {
 	case v.local != nil:
 		x.t = v.local
 	default:
-		none, err := x.env.payload("", "", nil)
+		none, err := tensor.New(x.env.rank.Ops().Alloc, x.env.rank.Ops().Float, shape.Shape{0})
 		x.t = none
 		return err
 	}
 	return nil
 }
 
-// flatAttach makes t, on whose storage nobody else computes gradients, the whole of x.
-// Whole and data are one leaf.
+// flatAttach makes t the whole of x, on its storage. Whole and data are one leaf.
 func (x *Tensor) flatAttach(t *tensor.Tensor) {
 	from := x.flat.local
 	if from.Auto == nil || !grad.IsLeaf(from) {

@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -25,8 +26,8 @@ func init() {
 			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules that were given to\n" +
 			"fully_shard before, the other children, those of a Sequential or ModuleList each, and the module's own parameters.\n" +
 			"A child must be called for its parameters to be there. With reshard_after_forward=False they stay until the unit's\n" +
-			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0, and load_state_dict() takes these or\n" +
-			"whole ones; every rank calls them.\n" +
+			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0, or as they were distributed before,\n" +
+			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
 			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
@@ -229,12 +230,9 @@ func (m *Module) computes(f func(x *Tensor)) {
 
 // addAlso notes that u computes with parameters of v.
 func (u *shardUnit) addAlso(v *shardUnit) {
-	for _, w := range u.also {
-		if w == v {
-			return
-		}
+	if !slices.Contains(u.also, v) {
+		u.also = append(u.also, v)
 	}
-	u.also = append(u.also, v)
 }
 
 // cut makes params, of one dtype, flat parameters of u whose parts on this rank

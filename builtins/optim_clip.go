@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -72,21 +73,27 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	return e.wrap(norm), nil
 }
 
-// A gradClass is gradients of which the ranks of some groups have parts.
+// A gradClass is gradients that lie over the same ranks: plain ones, of which the
+// ranks of some groups may have parts, or distributed ones on one mesh.
 type gradClass struct {
+	mesh *mesh.Mesh       // nil for plain ones
 	over []*runtime.Group // the norm is that of the norms of their members, in turn
 	list []*tensor.Tensor
 }
 
-// addGrad adds g to the class of those that lie over the same groups.
+// addGrad adds g to the class of those that lie over the same mesh and groups.
 func addGrad(classes []*gradClass, over []*runtime.Group, g *tensor.Tensor) []*gradClass {
+	var m *mesh.Mesh
+	if g.Placed() {
+		m = g.Layout().Mesh()
+	}
 	for _, c := range classes {
-		if slices.Equal(c.over, over) {
+		if c.mesh == m && slices.Equal(c.over, over) {
 			c.list = append(c.list, g)
 			return classes
 		}
 	}
-	return append(classes, &gradClass{over, []*tensor.Tensor{g}})
+	return append(classes, &gradClass{m, over, []*tensor.Tensor{g}})
 }
 
 // gradGroups returns the groups whose ranks have parts of the gradient of x, a
@@ -113,7 +120,8 @@ func (x *Tensor) gradGroups(t *tensor.Tensor) ([]*runtime.Group, error) {
 	return over, nil
 }
 
-// normOfAll returns the norm of the elements of classes, which ranks have parts of.
+// normOfAll returns the norm of the elements of classes, which ranks have parts
+// of: a distributed tensor if all are on one mesh, else a plain one.
 func (c *chain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
 	var norms []*tensor.Tensor
 	for _, class := range classes {
@@ -126,6 +134,11 @@ func (c *chain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
 			all, err := c.e.rank.Run(g, runtime.Collective{Op: "all_gather"}, n)
 			c.fail(err)
 			n = c.do("norm", []*tensor.Tensor{all}, op.Float1(order), op.None, op.Bool1(false))
+		}
+		if c.err == nil && len(classes) > 1 {
+			var err error
+			n, err = c.e.whole(c.fn, n)
+			c.fail(err)
 		}
 		norms = append(norms, n)
 	}

@@ -184,6 +184,8 @@ func (e *Env) Parameters(v starlark.Value) []string {
 		return names
 	case *starlark.Builtin:
 		return builtinParameters(v)
+	case *constructor:
+		return builtinParameters(v.Builtin)
 	}
 	return nil
 }
@@ -200,6 +202,11 @@ func builtinParameters(b *starlark.Builtin) []string {
 		list = methods()
 		switch r := r.(type) {
 		case *Tensor:
+			for _, owner := range r.owners() {
+				if row := rows[owner+"."+name]; row != nil {
+					return row.parameters()
+				}
+			}
 			name = "Tensor." + name
 		case owned:
 			name = r.owner() + "." + name

@@ -227,7 +227,11 @@ func TestParameters(t *testing.T) {
 			"assert.close":         "got want rtol atol",
 			"lambda a, b=1: a":     "a b",
 			"new_group([0]).ranks": "",
-			"5":                    "",
+
+			"flat.ShardedFlatTensor":                   "data requires_grad",
+			"ShardedFlatTensor.shard(zeros(2)).gather": "dtype rank0_only",
+			"zeros(2).gather":                          "dim index",
+			"5":                                        "",
 		} {
 			v, err := starlark.EvalOptions(fileOptions, thread, "test", expr, env.Predeclared())
 			if err != nil {
