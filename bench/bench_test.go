@@ -56,6 +56,20 @@ func runScript(b *testing.B, n int, source string) {
 // line makes the mesh of all ranks.
 const line = "mesh = DeviceMesh(\"cpu\", list(range(world_size()))); "
 
+// mlp makes a network of two layers, cut along the ranks, and a step that
+// trains it.
+const mlp = line + `
+model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
+parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+optimizer = optim.SGD(model.parameters(), lr=0.01)
+x, target = randn(32, 64), randn(32, 64)
+def step():
+    loss = F.mse_loss(model(x), target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+`
+
 // loops are bodies of a script's loop, run on some ranks, and what stands
 // before it.
 var loops = []struct {
@@ -82,6 +96,9 @@ var loops = []struct {
 	{"linear 8x8", 1, 100_000, "x, w = rand(8, 8), rand(8, 8)", "F.linear(x, w)"},
 	{"redistribute 64 MiB S(0) to S(1) on 2", 2, 50, line + "x = DTensor.rand((4096, 4096), mesh, [Shard(0)])", "x.redistribute(placements=[Shard(1)])"},
 	{"copy 32 MiB on each of 2", 2, 50, "x = rand(2048, 4096)", "x.clone()"},
+	{"training step on 1", 1, 1000, mlp, "step()"},
+	{"training step on 2", 2, 1000, mlp, "step()"},
+	{"training step on 4", 4, 1000, mlp, "step()"},
 	{"make and drop 64 MiB", 1, 100, "", "empty(1 << 24).fill_(1.0)"},
 }
 

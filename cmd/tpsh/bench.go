@@ -119,19 +119,13 @@ func benchFailed(ctx context.Context, name string, err error) error {
 // measure measures a case on ranks of its own.
 func (b *bench) measure(ctx context.Context, c *benchCase) (*figures, error) {
 	f := &figures{ranks: c.ranks, cost: c.cost}
-	if c.suite == "step" && b.transport == "inproc" {
-		defer f.watchMemory()()
+	if c.suite == "step" {
+		return f, b.measureStep(ctx, c, f)
 	}
 	m, err := b.newMeter(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer m.close()
-	if f.turns, f.turn, err = m.fastest(ctx, b.time); err != nil {
-		return nil, err
-	}
-	if c.check != "" {
-		err = m.do(ctx, c.check)
-	}
-	return f, err
+	return f, m.measure(ctx, c, f, b.time)
 }

@@ -101,7 +101,7 @@ func (b *bench) fit(ctx context.Context, transport string) (runtime.Cost, error)
 		if err != nil {
 			return runtime.Cost{}, err
 		}
-		sizes, seconds = append(sizes, float64(size)), append(seconds, f.turn.Seconds())
+		sizes, seconds = append(sizes, float64(size)), append(seconds, f.seconds)
 	}
 	return fitCost(sizes, seconds), nil
 }

@@ -103,10 +103,10 @@ func (b *bench) matmulCases() []*benchCase {
 		dtype   string
 		m, k, n int
 	}{
-		{"float32", 8, 8, 8}, {"float32", 32, 32, 32}, {"float32", 128, 128, 128},
+		{"float32", 8, 8, 8}, {"float32", 16, 16, 16}, {"float32", 32, 32, 32}, {"float32", 64, 64, 64}, {"float32", 128, 128, 128},
 		{"float32", 512, 512, 512}, {"float32", 1024, 1024, 1024}, {"float32", 2048, 2048, 2048},
 		{"float64", 512, 512, 512}, {"float64", 1024, 1024, 1024}, {"float64", 2048, 2048, 2048},
-		{"float32", 1, 4096, 4096}, {"float32", 16, 4096, 4096},
+		{"float32", 1, 4096, 4096}, {"float32", 4, 4096, 4096}, {"float32", 16, 4096, 4096},
 	} {
 		item := map[string]int{"float32": 4, "float64": 8}[k.dtype]
 		for _, ranks := range onOneAnd(b.ranks) {

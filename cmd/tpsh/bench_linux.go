@@ -6,15 +6,12 @@ import (
 	"strings"
 )
 
-// resetPeak begins to watch the most memory that this process has resident, and
-// returns the bytes that it has now; not ok if the system does not tell.
-func resetPeak() (now int, ok bool) {
-	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
-		return 0, false
-	}
-	now = statusBytes("VmRSS")
-	return now, now > 0
-}
+// residentMemory returns the bytes of this process that are resident.
+func residentMemory() int { return statusBytes("VmRSS") }
+
+// resetPeak begins to watch the most memory that is resident. It reports
+// whether the system lets it.
+func resetPeak() bool { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil }
 
 // peakMemory returns the most bytes that were resident since resetPeak.
 func peakMemory() int { return statusBytes("VmHWM") }

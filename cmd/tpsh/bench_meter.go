@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -54,32 +55,30 @@ func (m *meter) turns(ctx context.Context, n int) (time.Duration, error) {
 	return time.Since(since), err
 }
 
-// fastest returns a number of turns that takes a round's share of total, and
-// the time of one turn in the fastest round.
-func (m *meter) fastest(ctx context.Context, total time.Duration) (n int, turn time.Duration, err error) {
+// measure measures c, whose ranks m has, in rounds that take a share of total
+// each, and checks what it computes.
+func (m *meter) measure(ctx context.Context, c *benchCase, f *figures, total time.Duration) error {
 	share := total / rounds
-	n = 1
-	for {
-		took, err := m.turns(ctx, n)
-		if err != nil {
-			return 0, 0, err
+	for n, took := 1, time.Duration(0); took < share; n = moreTurns(n, took, share) {
+		var err error
+		if took, err = m.turns(ctx, n); err != nil {
+			return err
 		}
-		if took >= share {
-			break
-		}
-		n = moreTurns(n, took, share)
+		f.turns = n
 	}
-	best := time.Duration(0)
-	for i := range rounds {
-		took, err := m.turns(ctx, n)
+	best := math.Inf(1)
+	for range rounds {
+		took, err := m.turns(ctx, f.turns)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		if i == 0 || took < best {
-			best = took
-		}
+		best = min(best, took.Seconds())
 	}
-	return n, best / time.Duration(n), nil
+	f.seconds = best / float64(f.turns)
+	if c.check == "" {
+		return nil
+	}
+	return m.do(ctx, c.check)
 }
 
 // moreTurns returns how many turns to try after n took less than share: a fifth

@@ -2,7 +2,8 @@
 
 package main
 
-// resetPeak would watch the resident memory, which only Linux tells.
-func resetPeak() (now int, ok bool) { return 0, false }
+// Resident memory is told on Linux alone.
 
-func peakMemory() int { return 0 }
+func residentMemory() int { return 0 }
+func resetPeak() bool     { return false }
+func peakMemory() int     { return 0 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	goruntime "runtime"
 	"strings"
-	"time"
 
 	"tpsh/runtime/kernel"
 )
@@ -14,7 +13,7 @@ import (
 // figures are what was measured of a case.
 type figures struct {
 	ranks, turns int
-	turn         time.Duration
+	seconds      float64 // of a turn
 	cost
 	idle, peak int // bytes resident before and at most; 0 if not known
 }
@@ -31,8 +30,8 @@ const limitFrom = 4 << 10
 
 // metrics returns the figures in their units. A ratio is 1 at the limit.
 func (f *figures) metrics(m *machine) []metric {
-	seconds := f.turn.Seconds()
-	list := []metric{{float64(f.turn.Nanoseconds()), "ns/op"}}
+	seconds := f.seconds
+	list := []metric{{1e9 * seconds, "ns/op"}}
 	add := func(value float64, unit string) { list = append(list, metric{value, unit}) }
 	if f.flops > 0 {
 		add(f.flops/seconds/1e9, "GFLOP/s")

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
+	"time"
 )
 
 // stepScript trains a network of two layers, cut along the ranks as Megatron
@@ -56,16 +58,37 @@ func stepCost(ranks, batch, in, hidden, out int) cost {
 	}
 }
 
-// watchMemory begins to watch how much memory the process uses; the function
-// that it returns ends that and adds the figures.
-func (f *figures) watchMemory() (end func()) {
+// idleMemory returns the bytes that are resident when the ranks of the cases
+// before have given back what they had, which they do a moment after a
+// collection.
+func idleMemory() int {
+	goruntime.GC()
+	time.Sleep(20 * time.Millisecond)
 	debug.FreeOSMemory()
-	before, ok := resetPeak()
-	if !ok {
-		return func() {}
+	return residentMemory()
+}
+
+// warmUp is how many turns have passed when the memory of the step is watched:
+// what the making of the network took has been given back.
+const warmUp = 16
+
+// measureStep measures c and the memory that its steps take.
+func (b *bench) measureStep(ctx context.Context, c *benchCase, f *figures) error {
+	f.idle = idleMemory()
+	m, err := b.newMeter(ctx, c)
+	if err != nil {
+		return err
 	}
-	return func() {
-		f.idle, f.peak = before, peakMemory()
-		goruntime.GC()
+	defer m.close()
+	if _, err := m.turns(ctx, warmUp); err != nil {
+		return err
 	}
+	watched := resetPeak()
+	if err := m.measure(ctx, c, f, b.time); err != nil {
+		return err
+	}
+	if watched && b.transport == "inproc" {
+		f.peak = peakMemory()
+	}
+	return nil
 }

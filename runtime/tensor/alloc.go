@@ -12,15 +12,22 @@ import (
 // reused; smaller ones are the collector's.
 const largeSize = 32 << 10
 
-// slack is how many bytes of large buffers may be handed out beyond twice
-// what was in use after the last collection before the next one.
-const slack = 256 << 20
+// How many bytes of large buffers are handed out, beyond what was in use after
+// a collection, before the next one: between minSlack and maxSlack, and no more
+// than keep collections at about one part in collectShare of the time. What a
+// collection takes does not depend on the bytes, which the collector does not
+// look at; how fast they are handed out depends on the program.
+const (
+	minSlack     = 16 << 20
+	maxSlack     = 256 << 20
+	collectShare = 16
+)
 
 // An Allocator hands out the storage of tensors. Large buffers live outside
 // the collector's heap: one that is no longer reachable goes back to a free
 // list by size class, and is handed out again without being zeroed or faulted
 // in anew. Since the collector cannot see them, the Allocator starts a
-// collection itself when it has handed out twice what survived the last.
+// collection itself when it has handed out enough since the last.
 //
 // An Allocator may be used by several ranks at a time.
 type Allocator struct {
@@ -33,6 +40,7 @@ type Allocator struct {
 	Poison bool
 
 	collecting sync.Mutex // held during a collection
+	collected  time.Time  // when the last one ended
 
 	mu     sync.Mutex
 	free   map[int][][]byte // by size class
@@ -40,6 +48,7 @@ type Allocator struct {
 	inUse  int              // bytes handed out and not yet returned
 	peak   int              // the most inUse has been
 	target int              // collect when inUse would exceed it
+	slack  int              // how far above what is in use the next target is
 	closed bool
 }
 
@@ -65,7 +74,7 @@ func NewAllocator(limit int) *Allocator {
 	if limit <= 0 {
 		limit = machineMemory()
 	}
-	return &Allocator{Limit: limit, free: map[int][][]byte{}, target: slack}
+	return &Allocator{Limit: limit, free: map[int][][]byte{}, slack: minSlack, target: minSlack}
 }
 
 // Alloc returns a buffer of n bytes. Its contents are arbitrary.
@@ -118,9 +127,6 @@ func (a *Allocator) take(size int, force bool) []byte {
 	if !force && a.inUse+size > a.target {
 		return nil
 	}
-	if a.spare > a.inUse+slack {
-		a.trim()
-	}
 	r, err := mapRegion(size)
 	if err != nil {
 		return nil
@@ -134,15 +140,24 @@ func (a *Allocator) use(size int) {
 	a.peak = max(a.peak, a.inUse)
 }
 
-// trim returns all free regions to the operating system. a.mu is held.
-func (a *Allocator) trim() {
-	for size, list := range a.free {
-		for _, r := range list {
-			unmapRegion(r)
+// trim returns free regions to the operating system until at most keep bytes
+// are left, from the size class that has most of them first: before the next
+// collection no more than the slack is handed out. a.mu is held.
+func (a *Allocator) trim(keep int) {
+	for a.spare > keep {
+		most := 0
+		for size, list := range a.free {
+			if size*len(list) > most*len(a.free[most]) {
+				most = size
+			}
 		}
-		delete(a.free, size)
+		list := a.free[most]
+		last := len(list) - 1
+		unmapRegion(list[last])
+		list[last] = nil
+		a.free[most] = list[:last]
+		a.spare -= most
 	}
-	a.spare = 0
 }
 
 // release takes back a region that nothing can reach any more.
@@ -175,13 +190,29 @@ func (a *Allocator) collect(size int, moment time.Duration) {
 	if !due {
 		return
 	}
+	begin := time.Now()
 	done := make(chan struct{})
 	goruntime.AddCleanup(new(Buffer), func(c chan struct{}) { close(c) }, done)
 	goruntime.GC()
 	a.settle(done, moment)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.target = 2*a.inUse + slack
+	a.slack = nextSlack(a.slack, time.Since(begin), begin.Sub(a.collected))
+	a.target = a.inUse + a.slack
+	a.trim(a.slack)
+	a.collected = time.Now()
+}
+
+// nextSlack returns what follows slack after a collection that took so long, and
+// began so long after the one before.
+func nextSlack(slack int, took, since time.Duration) int {
+	switch {
+	case took*collectShare > since:
+		return min(2*slack, maxSlack)
+	case took*collectShare*3 < since:
+		return max(slack/2, minSlack)
+	}
+	return slack
 }
 
 // settle waits until the cleanups that a collection found due have run, in
@@ -212,7 +243,7 @@ func (a *Allocator) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
-	a.trim()
+	a.trim(0)
 }
 
 // InUse returns the bytes of large buffers that are handed out, reachable or

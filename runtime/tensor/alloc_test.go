@@ -5,6 +5,7 @@ import (
 	goruntime "runtime"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"tpsh/runtime/dtype"
@@ -37,11 +38,56 @@ func TestReuse(t *testing.T) {
 		regions[unsafe.SliceData(b.data)] = true
 		goruntime.KeepAlive(b)
 	}
-	if _, peak := a.InUse(); peak > slack+3*size {
-		t.Errorf("200 buffers of %d bytes, one in use at a time, took %d bytes at the peak, want at most %d", size, peak, slack+3*size)
+	if _, peak := a.InUse(); peak > maxSlack+3*size {
+		t.Errorf("200 buffers of %d bytes, one in use at a time, took %d bytes at the peak, want at most %d", size, peak, maxSlack+3*size)
 	}
-	if len(regions) > slack/size+3 {
-		t.Errorf("200 buffers lay in %d regions, want at most %d", len(regions), slack/size+3)
+	if len(regions) > maxSlack/size+3 {
+		t.Errorf("200 buffers lay in %d regions, want at most %d", len(regions), maxSlack/size+3)
+	}
+}
+
+// Collections that take much of the time become rarer, others more frequent,
+// within bounds.
+func TestNextSlack(t *testing.T) {
+	for _, c := range []struct {
+		slack       int
+		took, since time.Duration
+		want        int
+	}{
+		{minSlack, time.Millisecond, 15 * time.Millisecond, 2 * minSlack},
+		{maxSlack, time.Millisecond, 0, maxSlack},
+		{4 * minSlack, time.Millisecond, 17 * time.Millisecond, 4 * minSlack},
+		{4 * minSlack, time.Millisecond, 49 * time.Millisecond, 2 * minSlack},
+		{minSlack, time.Millisecond, time.Hour, minSlack},
+	} {
+		if got := nextSlack(c.slack, c.took, c.since); got != c.want {
+			t.Errorf("nextSlack(%d, %v, %v) = %d, want %d", c.slack, c.took, c.since, got, c.want)
+		}
+	}
+}
+
+// After a collection no more lies free than is handed out before the next, and
+// what is most goes first.
+func TestTrim(t *testing.T) {
+	a := NewAllocator(0)
+	defer a.Close()
+	for _, size := range []int{1 << 20, 1 << 20, 1 << 20, 2 << 20} {
+		r, err := mapRegion(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.free[size] = append(a.free[size], r)
+		a.spare += size
+	}
+	for _, keep := range []int{5 << 20, 4<<20 + 1, 1 << 20, 0} {
+		a.trim(keep)
+		small, large := len(a.free[1<<20]), len(a.free[2<<20])
+		if a.spare > keep || a.spare != small<<20+large<<21 {
+			t.Errorf("trimmed to %d bytes: %d of 1 MiB and %d of 2 MiB are left, counted as %d bytes", keep, small, large, a.spare)
+		}
+		if keep == 4<<20+1 && small != 2 {
+			t.Errorf("trimmed to %d bytes: %d of 3 small regions are left, want 2: their class has most bytes", keep, small)
+		}
 	}
 }
 

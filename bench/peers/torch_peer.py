@@ -1,0 +1,109 @@
+"""PyTorch: eager on one rank, processes that talk by gloo on several."""
+
+import os
+import sys
+
+import common
+
+case, rest = common.arguments()
+ranks = int(os.environ.get("TPSH_RANKS", "1"))
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn.functional as F
+
+
+class Copy(torch.autograd.Function):
+    """Megatron's f: the identity forward, an all-reduce backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        dist.all_reduce(grad)
+        return grad
+
+
+class Reduce(torch.autograd.Function):
+    """Megatron's g: an all-reduce forward, the identity backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        if ranks > 1:
+            dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def matmul(dtype, m, k, n):
+    x, y = torch.ones(m, k, dtype=getattr(torch, dtype)), torch.ones(k, n, dtype=getattr(torch, dtype))
+    return lambda: torch.matmul(x, y)
+
+
+def vector(name):
+    x = torch.rand(4096, 1024)
+    if name == "adam":
+        x.requires_grad_(True)
+        x.grad = torch.rand_like(x)
+        return torch.optim.Adam([x]).step
+    return {"gelu": lambda: F.gelu(x), "softmax": lambda: F.softmax(x, -1), "layer_norm": lambda: F.layer_norm(x, (1024,))}[name]
+
+
+def add():
+    x, y = torch.rand(8, 8), torch.rand(8, 8)
+    return lambda: x + y
+
+
+def all_reduce(size):
+    x = torch.zeros(max(1, size // 4))
+    return lambda: dist.all_reduce(x)
+
+
+def step(batch, inner, hidden, outer):
+    torch.manual_seed(0)
+    own = hidden // ranks
+    first, second = torch.nn.Linear(inner, own), torch.nn.Linear(own, outer)
+    optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.01)
+    x, target = torch.randn(batch, inner), torch.randn(batch, outer)
+
+    def turn():
+        h = F.relu(first(x))
+        loss = F.mse_loss(Reduce.apply(F.linear(h, second.weight)) + second.bias, target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return turn
+
+
+def agree(n):
+    if ranks == 1:
+        return n
+    t = torch.tensor([n])
+    dist.broadcast(t, 0)
+    return int(t)
+
+
+def run(rank):
+    torch.set_num_threads(max(1, common.CORES // ranks))
+    if ranks > 1:
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=os.environ.get("TPSH_PORT", "29511"))
+        dist.init_process_group("gloo", rank=rank, world_size=ranks)
+    seconds = common.fastest(globals()[case](*rest), dist.barrier if ranks > 1 else lambda: None, agree)
+    if rank == 0:
+        common.report(seconds)
+    if ranks > 1:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    if ranks == 1:
+        run(0)
+    else:
+        mp.spawn(run, nprocs=ranks)

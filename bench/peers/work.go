@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A work is something that tpsh and its peers do alike.
+type work struct {
+	name         string
+	ranks, cores int
+	bench        string   // the case of tpsh bench
+	script       string   // instead: a script whose whole run is measured
+	peer         []string // the arguments of the peers' scripts
+	on           string   // the kind of work: see peer.kinds
+	flops        float64  // if its rate is of interest
+}
+
+// A peer is what people use today.
+type peer struct {
+	name, module, script string
+	launcher             string   // starts its ranks; "" if the script does
+	kinds                []string // of works that its script knows
+	single               bool     // on one rank only
+}
+
+var peers = []peer{
+	{"OpenBLAS", "numpy", "openblas.py", "", []string{"matmul"}, true},
+	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "adam", "add", "all_reduce", "step"}, false},
+	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "vector", "add", "all_reduce", "step"}, false},
+	{"Open MPI", "mpi4py.MPI", "mpi.py", "mpirun", []string{"all_reduce"}, false},
+}
+
+// does reports whether the script of p knows w.
+func (p peer) does(w work) bool {
+	return slices.Contains(p.kinds, w.on) && !(p.single && w.ranks > 1)
+}
+
+// works returns the rows of the table.
+func works() []work {
+	var all []work
+	for _, dtype := range []string{"float32", "float64"} {
+		for _, n := range []int{512, 1024, 2048} {
+			all = append(all, product(dtype, n, n, n, 1), product(dtype, n, n, n, 2))
+		}
+	}
+	for _, n := range []int{8, 16, 32, 64, 128} {
+		all = append(all, product("float32", n, n, n, 1))
+	}
+	for _, m := range []int{1, 4, 16} {
+		all = append(all, product("float32", m, 4096, 4096, 1))
+	}
+	for _, name := range []string{"gelu", "softmax", "layer_norm"} {
+		all = append(all, work{name: name + " of 16 MiB", ranks: 1, cores: 1, bench: "vector/" + name, peer: []string{"vector", name}, on: "vector"})
+	}
+	all = append(all,
+		work{name: "Adam on 16 MiB", ranks: 1, cores: 1, bench: "vector/adam", peer: []string{"vector", "adam"}, on: "adam"},
+		work{name: "x + y of 8x8", ranks: 1, cores: 1, bench: "dispatch/add", peer: []string{"add"}, on: "add"},
+		work{name: "x + y of 8x8, DTensor", ranks: 1, cores: 1, bench: "dispatch/DTensor-add", on: "placed"})
+	for _, ranks := range []int{2, 4} {
+		for _, size := range []struct {
+			text  string
+			bytes int
+		}{{"8B", 8}, {"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"64MiB", 64 << 20}} {
+			all = append(all, work{name: "all_reduce of " + size.text, ranks: ranks, cores: 2, bench: "all_reduce/" + size.text, peer: []string{"all_reduce", fmt.Sprint(size.bytes)}, on: "all_reduce"})
+		}
+	}
+	for _, at := range [][2]int{{2, 2}, {4, 2}} {
+		all = append(all, step(at[0], at[1], 32, 64, 256, 64))
+	}
+	for _, at := range [][2]int{{1, 1}, {1, 2}, {2, 2}, {4, 2}} {
+		all = append(all, step(at[0], at[1], 256, 1024, 4096, 1024))
+	}
+	return append(all,
+		work{name: "start, print on each, exit", ranks: 8, cores: 2, script: "print(\"hello from\", rank())\n"},
+		work{name: "start, barrier, all_reduce of 1KiB, exit", ranks: 1000, cores: 2, script: "barrier()\nall_reduce(ones(256))\n"})
+}
+
+// product is a matrix product on one rank.
+func product(dtype string, m, k, n, cores int) work {
+	size := fmt.Sprintf("%dx%dx%d", m, k, n)
+	return work{
+		name: "matmul " + dtype + " " + size, ranks: 1, cores: cores, bench: "matmul/" + dtype + "/" + size,
+		peer: append([]string{"matmul", dtype}, strings.Split(size, "x")...), on: "matmul",
+		flops: 2 * float64(m) * float64(k) * float64(n),
+	}
+}
+
+// step is a training step of a network of two layers, split among the ranks.
+func step(ranks, cores int, sizes ...int) work {
+	words := strings.Fields(strings.Trim(fmt.Sprint(sizes), "[]"))
+	size := strings.Join(words, "x")
+	return work{name: "training step " + size, ranks: ranks, cores: cores, bench: "step/mlp/" + size, peer: append([]string{"step"}, words...), on: "step"}
+}

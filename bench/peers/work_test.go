@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every work has something to measure here, and every peer a script that knows
+// the kinds of work it is given.
+func TestWorks(t *testing.T) {
+	seen := map[string]bool{}
+	for _, w := range works() {
+		key := w.name + " on " + strings.Repeat("i", w.ranks) + " " + strings.Repeat("i", w.cores)
+		if seen[key] {
+			t.Errorf("%s stands twice for %d ranks on %d cores", w.name, w.ranks, w.cores)
+		}
+		seen[key] = true
+		if (w.bench == "") == (w.script == "") {
+			t.Errorf("%s: got case %q and script %q, want one of them", w.name, w.bench, w.script)
+		}
+	}
+	for _, p := range peers {
+		text, err := os.ReadFile(p.script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range works() {
+			if p.does(w) && len(p.kinds) > 1 && !strings.Contains(string(text), "def "+w.peer[0]+"(") {
+				t.Errorf("%s does not define %s of %s", p.script, w.peer[0], w.name)
+			}
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, c := range []struct {
+		w       work
+		seconds float64
+		want    string
+	}{
+		{work{}, 512e-9, "512 ns"},
+		{work{}, 1.234e-6, "1.23 µs"},
+		{work{}, 5.2e-3, "5200 µs"},
+		{work{flops: 2e9}, 1e-2, "200.0 GFLOP/s"},
+	} {
+		if got := c.w.text(c.seconds); got != c.want {
+			t.Errorf("text(%v) = %q, want %q", c.seconds, got, c.want)
+		}
+	}
+}
