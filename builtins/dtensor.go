@@ -111,7 +111,7 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.rank.Shard.FromLocal(t, l)
+	y, err := e.rank.Shard.Join(t, l)
 	if err != nil {
 		return nil, e.unevenHint(fn, err, sizes.Set)
 	}

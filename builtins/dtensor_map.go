@@ -405,7 +405,23 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (starlark.Value, e
 	if err != nil {
 		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.rank.ID()))), Rule: "the block of the result that sharding gives this rank"}
 	}
+	if err := shards.VerifyBlocks(name, in, y, c.onWhole); err != nil {
+		return nil, err
+	}
 	return c.e.wrap(y), nil
+}
+
+// onWhole runs the operator on plain tensors, for comparison with blocks.
+func (c *customOp) onWhole(in []*tensor.Tensor) (*tensor.Tensor, error) {
+	args := make(starlark.Tuple, len(in))
+	for i, x := range in {
+		args[i] = c.e.wrap(x)
+	}
+	v, err := starlark.Call(c.e.thread, c.plain, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	return toTensor(v)
 }
 
 func allReplicated(l *mesh.Placed) bool {

@@ -249,16 +249,7 @@ func (e *Env) replicateParameter(fn string, p namedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
 		return e.placeParameter(fn, p.path, p.x, m, mesh.Replicate())
 	}
-	t := p.x.t
-	y, err := e.rank.Shard.Distribute(t, e.rank.Shard.Replicated(m, t.Shape()), m.Ranks()[0])
-	if err != nil {
-		return err
-	}
-	p.x.t = y
-	if t.RequiresGrad() {
-		return require(fn, y)
-	}
-	return nil
+	return e.distributeParameter(fn, p.x, e.rank.Shard.Replicated(m, p.x.t.Shape()))
 }
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of

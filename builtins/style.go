@@ -67,7 +67,7 @@ func init() {
 				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), ColwiseParallel())\n>>> m.weight.placements\n(Shard(0),)"},
 		&Row{Name: "RowwiseParallel", Fn: newStyle(rowwiseKind),
 			Doc: "RowwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its inputs, or an Embedding by its words.\n" +
-				"The input is cut along its last dim; the output is the whole, the sum of what the ranks compute. " + styleDoc +
+				"The input is cut along its last dim, but that of an Embedding is whole; the output is the whole, the sum of what the\nranks compute. " + styleDoc +
 				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), RowwiseParallel())\n>>> m.weight.placements, m.bias.placements\n((Shard(1),), (Replicate(),))"},
 		&Row{Name: "PairwiseParallel", Fn: newStyle(pairwiseKind),
 			Doc: "PairwiseParallel(prepare_input=None, prepare_output=None) returns the style that makes the Linears of a module alternately ColwiseParallel and RowwiseParallel.\n" +
@@ -127,6 +127,23 @@ func newStyle(kind *styleKind) Function {
 		s.out, err = e.preparer(b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
 		return s, err
 	}
+}
+
+// of returns s as it is for m: every rank needs all the numbers that go into an
+// Embedding cut by its words, though the inputs of a Linear are cut.
+func (s *Style) of(m *Module) *Style {
+	if s.kind != rowwiseKind || m.class != embeddingClass {
+		return s
+	}
+	own := *s
+	if s.layouts != nil {
+		layouts := *s.layouts
+		layouts.desired = []optPlacements{{V: placements{mesh.Replicate()}, Set: true}}
+		own.layouts = &layouts
+	} else if s.in != nil && s.in.Name() == rowwiseKind.in {
+		own.in = rows[colwiseKind.in].value(s.env).(starlark.Callable)
+	}
+	return &own
 }
 
 // preparer returns the function v that was given for param: where it was not, or

@@ -167,7 +167,7 @@ func (p *planner) apply(m *Module, at string, s *Style) error {
 		if err := p.cut(m, at, s, s.kind == colwiseKind); err != nil {
 			return err
 		}
-		p.prepare(m, s)
+		p.prepare(m, s.of(m))
 		return nil
 	case sequenceKind:
 		switch m.class {
@@ -230,15 +230,26 @@ func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement
 		}
 		return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(t.Layout().Placements()), t.Layout().Mesh().Short()), Want: "a plain parameter"}
 	}
-	requires := t.RequiresGrad()
-	y, err := e.rank.Shard.Distribute(t, l, m.Ranks()[0])
+	return e.distributeParameter(fn, x, l)
+}
+
+// distributeParameter makes x, a plain parameter, one that lies as l, with the
+// values that the first rank of l's mesh has. It keeps what is called with its
+// gradients.
+func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
+	t := x.t
+	y, err := e.rank.Shard.Distribute(t, l, l.Mesh().Ranks()[0])
 	if err != nil {
 		return err
 	}
 	x.t = y
-	if requires {
-		return require(fn, y)
+	if !t.RequiresGrad() {
+		return nil
 	}
+	if err := require(fn, y); err != nil {
+		return err
+	}
+	y.Auto.Hooks = t.Auto.Hooks
 	return nil
 }
 
@@ -302,7 +313,7 @@ func (p *planner) attention(m *Module, s *Style) error {
 	if n := p.mesh.Size(); heads%n != 0 {
 		return p.cannot(m, "", s, fmt.Sprintf("a number of heads that %d divides, not %d: the ranks of %s share them", n, heads, p.mesh.String()))
 	}
-	if err := p.unpack(m); err != nil {
+	if err := p.unpack(m, s); err != nil {
 		return err
 	}
 	for i := range projectionNames {
@@ -326,7 +337,7 @@ func (p *planner) attention(m *Module, s *Style) error {
 
 // unpack puts the packed projections of an attention into parameters of their own:
 // the ranks' parts of the packed ones would not be blocks.
-func (p *planner) unpack(m *Module) error {
+func (p *planner) unpack(m *Module, s *Style) error {
 	for _, packed := range []struct {
 		name  string
 		parts [3]string
@@ -338,6 +349,9 @@ func (p *planner) unpack(m *Module) error {
 		t, err := x.get()
 		if err != nil {
 			return err
+		}
+		if t.Auto != nil && len(t.Auto.Hooks) > 0 {
+			return p.cannot(m, "", s, "an attention with no hook on its "+packed.name+", which becomes several parameters: replicate and register_hook come after")
 		}
 		parts, err := p.e.rank.Apply(op.Lookup("chunk"), []*tensor.Tensor{t.Detach()}, []op.Arg{op.Int1(3), op.Int1(0)})
 		if err != nil {
@@ -372,6 +386,12 @@ func (p *planner) prepare(m *Module, s *Style) {
 	if s.in != nil {
 		prep.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			return p.eachInput(m, args, kwargs, func(_ int, _ string, v starlark.Value) (starlark.Value, error) {
+				if s.in.Name() == rowwiseKind.in {
+					var err error
+					if v, err = p.unevenInput(m, v); err != nil {
+						return nil, err
+					}
+				}
 				return starlark.Call(thread, s.in, starlark.Tuple{v, p.dm}, nil)
 			})
 		}
@@ -454,6 +474,12 @@ func (p *planner) prepareLayouts(m *Module, s *Style) {
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)
+				if s.kind == rowwiseKind && len(from.V) == 1 && from.V[0] == mesh.Shard(-1) {
+					var err error
+					if v, err = p.unevenInput(m, v); err != nil {
+						return nil, err
+					}
+				}
 				return p.e.layout(s.kind.name, v, p.mesh, from, to, local)
 			})
 		}
@@ -475,6 +501,39 @@ func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
 		return optPlacements{}, optPlacements{}
 	}
 	return l.in[i], l.desired[min(i, len(l.desired)-1)]
+}
+
+// unevenInput returns v, which goes into m, as a distributed tensor if it is this
+// rank's block of the inputs of a Linear that do not divide evenly: the weight
+// says how many they are, which the block alone does not.
+func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, error) {
+	x, ok := v.(*Tensor)
+	w, weighted := m.get("weight").(*Tensor)
+	if !ok || !weighted || m.class != linearClass {
+		return v, nil
+	}
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	features := w.t.Shape()[1]
+	if t.Placed() || len(t.Shape()) == 0 || features%p.mesh.Size() == 0 {
+		return v, nil
+	}
+	s := append(shape.Shape{}, t.Shape()...)
+	s[len(s)-1] = features
+	l, err := p.e.layoutArgs(p.fn, p.mesh, s, optPlacements{V: placements{mesh.Shard(-1)}, Set: true})
+	if err != nil {
+		return nil, err
+	}
+	if !t.Shape().Equal(l.LocalShape(p.e.rank.ID())) {
+		return v, nil
+	}
+	y, err := p.e.rank.Shard.Join(t, l)
+	if err != nil {
+		return nil, err
+	}
+	return p.e.wrap(y), nil
 }
 
 // results brings what a module has returned to the layouts of s.

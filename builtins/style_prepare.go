@@ -149,7 +149,7 @@ func (e *Env) takeAs(fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Pl
 		if err != nil {
 			return nil, err
 		}
-		if t, err = e.rank.Shard.FromLocal(t, l); err != nil {
+		if t, err = e.rank.Shard.Join(t, l); err != nil {
 			return nil, named(fn, err)
 		}
 	}

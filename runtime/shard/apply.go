@@ -34,6 +34,9 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	}
 	if dec.exchanges() {
 		c, err := e.exchange(dec, in[0], args)
+		if err == nil && e.Verify {
+			err = e.verify(c, in)
+		}
 		return c, outOf(c), err
 	}
 	if dec.compose {
@@ -45,7 +48,7 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 			return nil, out, err
 		}
 	}
-	target := in[0]
+	given, target := in, in[0]
 	if in, err = e.bring(dec, in); err != nil {
 		return nil, nil, err
 	}
@@ -63,8 +66,8 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	} else {
 		e.drew = false
 	}
-	if e.Verify {
-		err = e.verify(c)
+	if e.Verify && d != cloneOp { // a rank copies a gradient if its own block needs it
+		err = e.verify(c, given)
 	}
 	return c, c.Out, err
 }

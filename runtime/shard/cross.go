@@ -48,8 +48,10 @@ func (e *Engine) crossRoute(c crossing) (*route, error) {
 	if err != nil {
 		return nil, argError("redistribute", err)
 	}
-	r := &route{name: "exchange", kind: comm.AllToAll, whole: c.src.Shape(), mesh: c.dst.Mesh(),
-		detail: c.src.String() + " to " + c.dst.String()}
+	r := &route{name: "exchange", kind: comm.AllToAll, whole: c.src.Shape(), detail: c.src.String() + " to " + c.dst.String()}
+	if len(x.Ranks()) == c.dst.Mesh().Size() { // else ranks call that may have skipped what the mesh does
+		r.mesh = c.dst.Mesh()
+	}
 	r.have, r.want = boxOf(c.src, me).Shape(), boxOf(c.dst, me).Shape()
 	if r.group, err = e.host.SharedGroup(x.Ranks()); err != nil {
 		return nil, err

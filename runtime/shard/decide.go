@@ -27,8 +27,9 @@ type decision struct {
 	reflow  *reflow        // of a reshape that moves, once it is known
 }
 
-// maxDecisions is how many decisions an Engine keeps.
-const maxDecisions = 1 << 13
+// maxDecisions is how many decisions, and how many routes, an Engine keeps: some
+// ten kilobytes each.
+const maxDecisions = 1 << 11
 
 // maxCombinations bounds the choices of a row for each dim of a mesh that are
 // priced. Beyond it, rows that suit no input as it lies are left out.

@@ -13,6 +13,11 @@
 //     input is moved to, and how the results lie. It is computed once from the
 //     operator's rule (op.Rule) and kept.
 //
+// A flat tensor is one of which each rank of a group stores some ranges of the
+// elements in row-major order (mesh.Flat). To operators it is a plain tensor of one
+// dim, or the whole where that has been gathered: this package takes it apart and
+// puts it together.
+//
 // The gradient of a placed tensor is placed. A move has the gradient moved back,
 // so that a gather's is a slice: nothing is added up. Operators are recorded
 // whole, and their gradients are operators on placed tensors, through the same

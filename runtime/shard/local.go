@@ -10,6 +10,16 @@ import (
 	"tpsh/runtime/tensor"
 )
 
+// Join is FromLocal of blocks that a program states to be of one tensor: the next
+// call on the mesh fails where ranks have stated different shapes of it.
+func (e *Engine) Join(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	y, err := e.FromLocal(x, l)
+	if err == nil {
+		e.noteJoined(l)
+	}
+	return y, err
+}
+
 // FromLocal returns the tensor of which this rank's block is the plain x, placed
 // as l. It shares the storage of x and does not communicate. The gradient of x
 // is the rank's block of that of the result.

@@ -31,7 +31,7 @@ func (e *Engine) SummandLayout(l *mesh.Placed) *mesh.Placed {
 	return e.with(l, placements)
 }
 
-// FromAlike is FromLocal of a block that a function of blocks has returned: where
+// FromAlike is Join of a block that a function of blocks has returned: where
 // several ranks return it alike, each has a share of its gradient.
 func (e *Engine) FromAlike(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	n := 1
@@ -41,13 +41,13 @@ func (e *Engine) FromAlike(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 		}
 	}
 	if n == 1 || !x.RequiresGrad() {
-		return e.FromLocal(x, l)
+		return e.Join(x, l)
 	}
 	y := x.Detach()
 	e.tape.Custom("local_map", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return []*tensor.Tensor{t.Scale(dy[0], 1/float64(n))}, nil
 	})
-	return e.FromLocal(y, l)
+	return e.Join(y, l)
 }
 
 // Fit returns in placed as a row of d's rule takes them, moved at the least cost,

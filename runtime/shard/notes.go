@@ -18,7 +18,8 @@ import (
 // The ranks of a mesh run one program on tensors that they hold together. What
 // they must agree on beside the calls themselves is compared by the next call on
 // the mesh: the plain tensors and numbers that were operands, which count as
-// replicated, and how many random numbers were drawn.
+// replicated, the shapes of tensors made of blocks, and how many random numbers
+// were drawn.
 
 // maxHashed is the number of bytes up to which plain operands are compared,
 // without Verify.
@@ -28,7 +29,9 @@ const maxHashed = 64 << 10
 type notes struct {
 	state    state
 	operand  operand // the last plain one
+	joined   joined  // the last tensor made of blocks
 	drawn    string  // the last draw
+	lost     bool    // a call has failed since the last that compared
 	compared map[*comm.Group]state
 }
 
@@ -49,9 +52,23 @@ func (o *operand) String() string {
 	return o.tensor
 }
 
+// A joined is a tensor that ranks have made of blocks, each stating its own.
+type joined struct {
+	layout *mesh.Placed
+	where  string // the source line
+}
+
+func (j *joined) String() string {
+	if j.layout == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%v at %s", j.layout, j.where)
+}
+
 // A state is what is compared.
 type state struct {
 	operands uint64 // a hash of all of them, in order
+	shapes   uint64 // a hash of those of tensors made of blocks, in order
 	draws    uint64 // the number of the last draw, from 1, and the seed
 	seed     uint64
 }
@@ -75,7 +92,7 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	n := e.notesOf(m)
 	if x.Weak() {
 		v := op.Float64At(x, 0)
-		n.add(math.Float64bits(v))
+		n.state.operands = chain(n.state.operands, math.Float64bits(v))
 		n.operand = operand{def: d, number: v}
 		return
 	}
@@ -86,16 +103,29 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	if err != nil {
 		return // the operator will say so
 	}
-	n.add(uint64(crc32.Update(uint32(x.DType()), castagnoli, y.Bytes())))
+	n.state.operands = chain(n.state.operands, uint64(crc32.Update(uint32(x.DType()), castagnoli, y.Bytes())))
 	goruntime.KeepAlive(y)
 	n.operand = operand{def: d, tensor: fmt.Sprintf("%s in %s at %s", op.Describe(x), d.Name, e.host.Here())}
 }
 
-// add adds an operand to the hash of all.
-func (n *notes) add(hash uint64) {
+// noteJoined notes that ranks have made a tensor placed as l of their blocks.
+func (e *Engine) noteJoined(l *mesh.Placed) {
+	m := l.Mesh()
+	if m.Size() == 1 || e.backward > 0 || !e.member(m) {
+		return
+	}
+	n := e.notesOf(m)
+	for _, size := range l.Shape() {
+		n.state.shapes = chain(n.state.shapes, uint64(size))
+	}
+	n.joined = joined{layout: l, where: e.host.Here()}
+}
+
+// chain returns the hash of a list, given that of all but its last value.
+func chain(hash, last uint64) uint64 {
 	const prime = 1099511628211 // of FNV-1a
-	n.state.operands = (n.state.operands ^ hash) * prime
-	n.state.operands ^= n.state.operands >> 29
+	hash = (hash ^ last) * prime
+	return hash ^ hash>>29
 }
 
 // NoteDraw notes that random numbers were drawn for a tensor on m.
@@ -108,39 +138,78 @@ func (e *Engine) NoteDraw(m *mesh.Mesh) {
 // notesOn returns what the next call on m has compared, nil for nothing new.
 func (e *Engine) notesOn(r *route) []byte {
 	n := e.notes[r.mesh]
-	if n == nil || n.compared[r.group] == n.state {
+	if n == nil || n.compared[r.group] == n.state && !n.lost {
 		return nil
 	}
-	b := binary.LittleEndian.AppendUint64(nil, n.state.operands)
-	b = binary.LittleEndian.AppendUint64(b, n.state.draws)
-	b = binary.LittleEndian.AppendUint64(b, n.state.seed)
+	b := []byte{0}
+	if n.lost {
+		b[0] = 1
+	}
+	for _, v := range []uint64{n.state.operands, n.state.shapes, n.state.draws, n.state.seed} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
 	n.compared[r.group] = n.state
-	b = append(append(b, n.operand.String()...), 0)
-	return append(b, n.drawn...)
+	for _, text := range []string{n.operand.String(), n.joined.String(), n.drawn} {
+		b = append(append(b, text...), 0)
+	}
+	return b
+}
+
+// forget has the rank begin anew with what the ranks of m, nil for none, must
+// agree on: a program is told once of a call that failed.
+func (e *Engine) forget(m *mesh.Mesh) {
+	if m == nil {
+		return
+	}
+	n := e.notesOf(m)
+	n.state, n.lost = state{}, true
+	clear(n.compared)
 }
 
 // compareNotes returns an error unless the members of a call have noted the
-// same.
+// same. If a call has failed on some of them, of which the others know nothing,
+// all take what the first has noted.
 func (e *Engine) compareNotes(r *route, members []comm.Member) error {
-	var all []note
+	all := make([]note, len(members))
+	differ, mixed := false, false
 	for i := range members {
-		all = append(all, readNote(members[i].Meta))
+		all[i] = readNote(members[i].Meta)
+		differ = differ || all[i].state != all[0].state
+		mixed = mixed || all[i].lost != all[0].lost
 	}
-	differ := func(f func(note) uint64) bool {
-		return slices.ContainsFunc(all, func(n note) bool { return f(n) != f(all[0]) })
+	if mixed {
+		n := e.notesOf(r.mesh)
+		n.state, n.lost = all[0].state, false
+		n.compared[r.group] = n.state
+		return nil
 	}
-	ranks := r.group.Ranks()
-	switch {
-	case differ(func(n note) uint64 { return n.operands }):
-		return disagree(r, ranks, "a plain operand of a distributed tensor differs between ranks", all, func(n note) string {
-			return "the last was " + orNone(n.operand)
-		})
-	case differ(func(n note) uint64 { return n.draws }), differ(func(n note) uint64 { return n.seed }):
-		return disagree(r, ranks, "the random numbers of a distributed tensor differ between ranks", all, func(n note) string {
-			return fmt.Sprintf("%d draws from seed %d, the last distributed one at %s", n.draws, n.seed, orNone(n.drawn))
-		})
+	if all[0].lost {
+		e.notesOf(r.mesh).lost = false
+	}
+	if differ {
+		return disagreement(r, all)
 	}
 	return nil
+}
+
+// disagreement returns the error for members that have noted all, which differ.
+func disagreement(r *route, all []note) error {
+	differ := func(f func(state) uint64) bool {
+		return slices.ContainsFunc(all, func(n note) bool { return f(n.state) != f(all[0].state) })
+	}
+	switch {
+	case differ(func(s state) uint64 { return s.shapes }):
+		return disagree(r, "the shape of a distributed tensor made of blocks differs between ranks", all, func(n note) string {
+			return "the last was " + orNone(n.joined)
+		})
+	case differ(func(s state) uint64 { return s.operands }):
+		return disagree(r, "a plain operand of a distributed tensor differs between ranks", all, func(n note) string {
+			return "the last was " + orNone(n.operand)
+		})
+	}
+	return disagree(r, "the random numbers of a distributed tensor differ between ranks", all, func(n note) string {
+		return fmt.Sprintf("%d draws from seed %d, the last distributed one at %s", n.state.draws, n.state.seed, orNone(n.drawn))
+	})
 }
 
 func orNone(s string) string {
@@ -150,18 +219,23 @@ func orNone(s string) string {
 	return s
 }
 
-// A note is what a member states.
+// A note is what a member states. The texts are of the last of each.
 type note struct {
-	operands, draws, seed uint64
-	operand, drawn        string
+	state                  state
+	lost                   bool
+	operand, joined, drawn string
 }
 
+// readNote reads what notesOn has written.
 func readNote(b []byte) note {
-	if len(b) < 24 {
+	if len(b) < 33 {
 		return note{}
 	}
-	operand, drawn, _ := strings.Cut(string(b[24:]), "\x00")
-	return note{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), operand, drawn}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[1+8*i:]) }
+	n := note{state: state{operands: word(0), shapes: word(1), draws: word(2), seed: word(3)}, lost: b[0] == 1}
+	texts := strings.SplitN(string(b[33:]), "\x00", 4)
+	n.operand, n.joined, n.drawn = texts[0], texts[1], texts[2]
+	return n
 }
 
 // A DisagreeError says that the ranks of a mesh have not run the same program.
@@ -189,8 +263,8 @@ func (e *DisagreeError) Function() string { return e.Op }
 // Ranks returns those of the call.
 func (e *DisagreeError) Ranks() []int { return e.Member }
 
-func disagree(r *route, ranks []int, what string, all []note, text func(note) string) error {
-	e := &DisagreeError{Op: r.name, What: what, Member: ranks}
+func disagree(r *route, what string, all []note, text func(note) string) error {
+	e := &DisagreeError{Op: r.name, What: what, Member: r.group.Ranks()}
 	for _, n := range all {
 		e.States = append(e.States, text(n))
 	}

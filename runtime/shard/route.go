@@ -23,7 +23,7 @@ type route struct {
 	whole  shape.Shape // of the tensor
 	have   shape.Shape // of the rank's block before
 	want   shape.Shape // and after
-	mesh   *mesh.Mesh
+	mesh   *mesh.Mesh  // whose notes the call compares; nil for none
 
 	// By member: what it gets of my block, and where what I get of its block
 	// goes in mine. Of AllReduce they are nil.
@@ -212,6 +212,7 @@ func (e *Engine) carry(r *route, block *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	_, err = e.host.Communicate(r.group, &t.op, t.block, t.payload())
 	if err != nil {
+		e.forget(r.mesh)
 		return nil, err
 	}
 	return t.finish()

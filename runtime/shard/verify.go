@@ -34,7 +34,8 @@ func (e *DivergenceError) Kind() string { return "other" }
 func (e *DivergenceError) Function() string { return e.Op }
 
 // tolerance is by how much an element of a dtype may differ, relative to the
-// greatest of the whole: sums are added in another order.
+// greatest of the whole, and of the inputs where the result is a sum of terms:
+// sums are added in another order, and what is left may be little.
 func tolerance(dt dtype.DType) float64 {
 	switch dt {
 	case dtype.Float32:
@@ -49,20 +50,16 @@ func tolerance(dt dtype.DType) float64 {
 	return 0
 }
 
-// verify runs c, which has been run on blocks, on the whole of its inputs, and
-// compares the results. Every rank of the mesh calls it.
-func (e *Engine) verify(c *op.Call) error {
+// verify runs c, which has been run on blocks, on the whole of what it was given,
+// before that was moved, and compares the results. Every rank of the mesh calls it.
+func (e *Engine) verify(c *op.Call, given []*tensor.Tensor) error {
 	if c.Def.InPlace || c.ByValue() || len(c.Out) == 0 || !e.member(c.Out[0].Layout().Mesh()) {
 		return nil
 	}
 	return e.host.Quietly(func() error {
-		in := make([]*tensor.Tensor, len(c.In))
-		for i, x := range c.In {
-			y, err := e.wholeOf(x)
-			if err != nil {
-				return err
-			}
-			in[i] = y
+		in, err := e.wholesOf(given)
+		if err != nil {
+			return err
 		}
 		seed, draws := e.host.RNG()
 		if e.drew {
@@ -74,16 +71,50 @@ func (e *Engine) verify(c *op.Call) error {
 			return err
 		}
 		for i, y := range c.Out {
-			got, err := e.wholeOf(y)
-			if err != nil {
-				return err
-			}
-			if err := e.sameAs(c, y.Layout(), got, w.Out[i]); err != nil {
+			if err := e.sameAs(c.Def.Name, in, y, w.Out[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// VerifyBlocks is what Verify says for an operator called name that fn runs, which
+// has made y of blocks of in: fn is run on the whole of in, and its result compared.
+// Without Verify, and on ranks outside the mesh, it does nothing.
+func (e *Engine) VerifyBlocks(name string, in []*tensor.Tensor, y *tensor.Tensor, fn func(whole []*tensor.Tensor) (*tensor.Tensor, error)) error {
+	if !e.Verify || !e.member(y.Layout().Mesh()) {
+		return nil
+	}
+	defer e.tape.SetEnabled(false)()
+	return e.host.Quietly(func() error {
+		whole, err := e.wholesOf(in)
+		if err != nil {
+			return err
+		}
+		seed, draws := e.host.RNG()
+		want, err := fn(whole)
+		e.host.SetRNG(seed, draws)
+		if err != nil {
+			return err
+		}
+		if !want.Shape().Equal(y.Shape()) {
+			return &op.ArgError{Func: name, Got: "a result of " + op.Describe(want) + " on the whole of the inputs", Want: fmt.Sprintf("shape %v", y.Shape()), Rule: "what the results on blocks make"}
+		}
+		return e.sameAs(name, whole, y, want)
+	})
+}
+
+// wholesOf returns the whole of each of in.
+func (e *Engine) wholesOf(in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, len(in))
+	for i, x := range in {
+		var err error
+		if out[i], err = e.wholeOf(x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // wholeOf returns the whole of x, which may be nil or plain.
@@ -94,15 +125,22 @@ func (e *Engine) wholeOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return e.moveBlock(x, e.Replicated(x.Layout().Mesh(), x.Shape()))
 }
 
-// sameAs returns an error unless got, a result of c placed as l, is like want.
-func (e *Engine) sameAs(c *op.Call, l *mesh.Placed, got, want *tensor.Tensor) error {
-	n := want.Numel()
+// sameAs returns an error unless y, a result of an operator, is like want, what it
+// gives on in, the whole of its inputs.
+func (e *Engine) sameAs(name string, in []*tensor.Tensor, y, want *tensor.Tensor) error {
+	got, err := e.wholeOf(y)
+	if err != nil {
+		return err
+	}
+	l, n := y.Layout(), want.Numel()
 	a, b := make([]float64, n), make([]float64, n)
-	scale := 0.0
 	for i := range n {
 		a[i], b[i] = op.Float64At(got, i), op.Float64At(want, i)
-		if v := b[i]; !math.IsInf(v, 0) && !math.IsNaN(v) {
-			scale = max(scale, math.Abs(v))
+	}
+	scale := greatest(want)
+	if l.IsPartial() {
+		for _, x := range in {
+			scale = max(scale, greatest(x))
 		}
 	}
 	tol := tolerance(want.DType()) * scale
@@ -112,9 +150,24 @@ func (e *Engine) sameAs(c *op.Call, l *mesh.Placed, got, want *tensor.Tensor) er
 			continue
 		}
 		at := indexOf(i, want.Shape())
-		return &DivergenceError{Op: c.Def.Name, Lies: mesh.List(l.Placements()), Rank: holderOf(l, at), Index: at, Got: a[i], Want: b[i], Where: e.host.Here()}
+		return &DivergenceError{Op: name, Lies: mesh.List(l.Placements()), Rank: holderOf(l, at), Index: at, Got: a[i], Want: b[i], Where: e.host.Here()}
 	}
 	return nil
+}
+
+// greatest returns the greatest absolute value of the finite elements of x; 0 if
+// there are none, or x is nil.
+func greatest(x *tensor.Tensor) float64 {
+	if x == nil {
+		return 0
+	}
+	most := 0.0
+	for i := range x.Numel() {
+		if v := op.Float64At(x, i); !math.IsInf(v, 0) && !math.IsNaN(v) {
+			most = max(most, math.Abs(v))
+		}
+	}
+	return most
 }
 
 // indexOf returns the index of element i of a tensor of shape s.
