@@ -133,7 +133,7 @@ var projectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
 type attentionCall struct {
 	chain
 	m                *Module
-	in               [3]*tensor.Tensor // query, key and value: [n, l or s, ...]
+	in               [3]*tensor.Tensor // query, key and value, as they were given
 	padding, mask    *tensor.Tensor    // or nil
 	causal           bool
 	heads            int
@@ -188,7 +188,7 @@ func (a *attentionCall) ints(names ...string) []int {
 	return list
 }
 
-// prepare checks the arguments and gives them the layout [n, l, ...].
+// prepare checks the arguments and notes how they lie.
 func (a *attentionCall) prepare() error {
 	var first arg.Bool
 	if err := arg.Set(a.fn+".batch_first", "", &first, a.m.get("batch_first")); err != nil {
@@ -201,21 +201,38 @@ func (a *attentionCall) prepare() error {
 	}
 	a.heads, a.batchFirst, a.batched = sizes[3], bool(first), a.in[0].Ndim() != 2
 	for i, name := range []string{"query", "key", "value"} {
-		x := a.in[i]
-		if err := a.checkInput(name, x, names[i], sizes[i]); err != nil {
+		if err := a.checkInput(name, a.in[i], names[i], sizes[i]); err != nil {
 			return err
-		}
-		switch {
-		case !a.batched:
-			a.in[i] = a.do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0))
-		case !a.batchFirst:
-			a.in[i] = a.do("transpose", []*tensor.Tensor{x}, op.Int1(0), op.Int1(1))
 		}
 	}
 	if a.err != nil {
 		return a.err
 	}
 	return a.checkTogether()
+}
+
+// batchesFirst gives a projection the layout [n, l, ...]. The arguments keep
+// theirs: one that is several of them gets the sum of its gradients, as they lie.
+func (a *attentionCall) batchesFirst(x *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case !a.batched:
+		return a.do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0))
+	case !a.batchFirst:
+		return a.do("transpose", []*tensor.Tensor{x}, op.Int1(0), op.Int1(1))
+	}
+	return x
+}
+
+// sizes returns the sizes n and l of argument i.
+func (a *attentionCall) sizes(i int) (n, l int) {
+	s := a.in[i].Shape()
+	switch {
+	case !a.batched:
+		return 1, s[0]
+	case a.batchFirst:
+		return s[0], s[1]
+	}
+	return s[1], s[0]
 }
 
 // checkInput returns an error unless x is a float tensor of the number of
@@ -234,20 +251,19 @@ func (a *attentionCall) checkInput(name string, x *tensor.Tensor, of string, n i
 	return &op.ArgError{Func: a.fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: of + " is " + fmt.Sprint(n)}
 }
 
-// checkTogether returns an error unless the sizes of the arguments, which now
-// begin with n, agree.
+// checkTogether returns an error unless the sizes of the arguments agree.
 func (a *attentionCall) checkTogether() error {
-	q, k, v := a.in[0].Shape(), a.in[1].Shape(), a.in[2].Shape()
+	n, l := a.sizes(0)
+	batch, s := a.sizes(1)
 	bad := func(param string, x *tensor.Tensor, want, rule string) error {
 		return &op.ArgError{Func: a.fn, Param: param, Got: op.Describe(x), Want: want, Rule: rule}
 	}
 	switch {
-	case k[0] != q[0]:
-		return bad("key", a.in[1], fmt.Sprintf("a batch of %d", q[0]), "that of query")
-	case v[0] != k[0] || v[1] != k[1]:
-		return bad("value", a.in[2], fmt.Sprintf("a batch of %d and %d values", k[0], k[1]), "as many as keys")
+	case batch != n:
+		return bad("key", a.in[1], fmt.Sprintf("a batch of %d", n), "that of query")
+	case !a.in[2].Shape()[:a.in[2].Ndim()-1].Equal(a.in[1].Shape()[:a.in[1].Ndim()-1]):
+		return bad("value", a.in[2], fmt.Sprintf("a batch of %d and %d values", n, s), "as many as keys")
 	}
-	n, l, s := q[0], q[1], k[1]
 	if x := a.padding; x != nil && !a.maskOf(x, a.unbatched(shape.Shape{n, s})) {
 		return bad("key_padding_mask", x, "a bool or float tensor of shape "+a.unbatched(shape.Shape{n, s}).String(), "True hides a key")
 	}
@@ -286,7 +302,7 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 		if bias == nil && a.m.get(projectionBiases[i]) != nil {
 			bias = a.field(projectionBiases[i])
 		}
-		out[i] = a.do("linear", []*tensor.Tensor{x, w, bias})
+		out[i] = a.batchesFirst(a.do("linear", []*tensor.Tensor{x, w, bias}))
 	}
 	return out
 }
@@ -343,7 +359,8 @@ func (a *attentionCall) bias() *tensor.Tensor {
 	if a.err != nil {
 		return nil
 	}
-	n, l, s := a.in[0].Shape()[0], a.in[0].Shape()[1], a.in[1].Shape()[1]
+	n, l := a.sizes(0)
+	_, s := a.sizes(1)
 	var hidden, added *tensor.Tensor
 	add := func(x *tensor.Tensor) {
 		switch {

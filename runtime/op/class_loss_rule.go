@@ -236,7 +236,9 @@ func (c *Call) classWeight() *tensor.Tensor {
 
 // classLosses returns the loss of each target of c. No rank needs a whole row
 // of x: the norm is made of sums, and what a target names comes from the rank
-// that holds it.
+// that holds it. Three numbers of each target are all that cross_entropy
+// communicates, none of them in the backward pass (Shoeybi and others,
+// "Megatron-LM", 2019, §3).
 func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	x, smoothing := t.wide(t.settled(c.In[0])), 0.0
 	s := x.Shape()
@@ -247,7 +249,7 @@ func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	norm := tensor.Number(0.0)
 	if c.classLoss().Logits {
 		x = t.Sub(x, t.most(x, d))
-		norm = t.unary("log", t.Sum(t.unary("exp", x), []int{d}, true))
+		norm = t.unary("log", t.shared(t.Sum(t.unary("exp", x), []int{d}, true)))
 	}
 	if c.probabilities() {
 		share := t.AddNumber(t.Scale(t.wide(t.settled(c.In[1])), 1-smoothing), smoothing/float64(s[d]))
@@ -256,6 +258,9 @@ func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	y := t.doFor(c, "class_index", one(c.In[1]), c.classCount(), c.Args[0])
 	rest := withoutClasses(s)
 	picked := t.Do("gather", []*tensor.Tensor{x, t.column(y, d)}, Int1(d))
+	if c.classLoss().Logits {
+		picked = t.shared(picked) // the norm is whole, too
+	}
 	loss := t.Scale(t.Reshape(t.Sub(norm, picked), rest), 1-smoothing)
 	if w := c.classWeight(); w != nil {
 		loss = t.Mul(loss, t.Reshape(t.takeRows(y, t.Reshape(t.wide(w), shape.Shape{s[d], 1})), rest))
