@@ -1,7 +1,7 @@
 // Peers measures tpsh and what people use today on the same work in the same
 // run, and prints the table of docs/performance.md.
 //
-//	go run ./bench/peers -python venv/bin/python
+//	go run ./bench/peers -python venv/bin/python -update docs/performance.md
 //
 // It alternates between tpsh and its peers, several times, and takes the best of
 // each: on a busy machine both have had the same chances. Peers that are not
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -28,6 +29,7 @@ type harness struct {
 	rounds       int
 	time         time.Duration // of a case in a round
 	missing      map[string]string
+	out          io.Writer // gets the table
 }
 
 func main() {
@@ -37,11 +39,18 @@ func main() {
 	flag.StringVar(&h.scripts, "scripts", filepath.Join("bench", "peers"), "find the scripts of the peers in the folder `DIR`")
 	flag.IntVar(&h.rounds, "rounds", 3, "measure each case `N` times")
 	flag.DurationVar(&h.time, "time", 500*time.Millisecond, "measure tpsh for `D` in each round, and a peer as long")
+	page := flag.String("update", "", "put the table into the page `FILE`, too")
 	only := flag.String("run", "", "measure the cases whose name holds `TEXT`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := h.run(ctx, *only); err != nil {
+	var table strings.Builder
+	h.out = io.MultiWriter(os.Stdout, &table)
+	err := h.run(ctx, *only)
+	if err == nil && *page != "" {
+		err = update(*page, table.String())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
@@ -63,8 +72,8 @@ func (h *harness) run(ctx context.Context, only string) error {
 	if err := h.look(ctx); err != nil {
 		return err
 	}
-	fmt.Println("| case | ranks, cores | tpsh | peers, and how many times as long they take |")
-	fmt.Println("| --- | --- | --- | --- |")
+	fmt.Fprintln(h.out, "| case | ranks, cores | tpsh | peers, and how many times as long they take |")
+	fmt.Fprintln(h.out, "| --- | --- | --- | --- |")
 	for _, w := range works() {
 		if !strings.Contains(w.name, only) {
 			continue
@@ -73,10 +82,10 @@ func (h *harness) run(ctx context.Context, only string) error {
 			return err
 		}
 	}
-	fmt.Println()
+	fmt.Fprintln(h.out)
 	for _, p := range peers {
 		if why := h.missing[p.name]; why != "" {
-			fmt.Printf("%s was not measured: %s\n", p.name, why)
+			fmt.Fprintf(h.out, "%s was not measured: %s\n", p.name, why)
 		}
 	}
 	return nil
@@ -138,7 +147,7 @@ func (h *harness) compare(ctx context.Context, w work) error {
 			cells = append(cells, fmt.Sprintf("%s %s (%.2f)", p.name, w.text(t), t/ours))
 		}
 	}
-	fmt.Printf("| %s | %d, %d | %s | %s |\n", w.name, w.ranks, w.cores, w.text(ours), strings.Join(cells, ", "))
+	fmt.Fprintf(h.out, "| %s | %d, %d | %s | %s |\n", w.name, w.ranks, w.cores, w.text(ours), strings.Join(cells, ", "))
 	return nil
 }
 

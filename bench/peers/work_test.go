@@ -49,3 +49,24 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// The table of a page is replaced and the rest stays; a page without marks is
+// refused.
+func TestReplaceTable(t *testing.T) {
+	got, err := replaceTable("before\n"+tableBegin+"old\n"+tableEnd+"behind\n", "new\n")
+	if want := "before\n" + tableBegin + "new\n" + tableEnd + "behind\n"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for _, page := range []string{"", tableBegin, tableEnd + tableBegin} {
+		if got, err := replaceTable(page, "new\n"); err == nil {
+			t.Errorf("replaceTable(%q) = %q, want an error", page, got)
+		}
+	}
+	page, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replaceTable(string(page), ""); err != nil {
+		t.Errorf("docs/performance.md: %v", err)
+	}
+}

@@ -19,7 +19,7 @@ const largeSize = 32 << 10
 // look at; how fast they are handed out depends on the program.
 const (
 	minSlack     = 16 << 20
-	maxSlack     = 256 << 20
+	maxSlack     = 128 << 20
 	collectShare = 16
 )
 
@@ -39,8 +39,9 @@ type Allocator struct {
 	// that a test sees whatever still reads them.
 	Poison bool
 
-	collecting sync.Mutex // held during a collection
-	collected  time.Time  // when the last one ended
+	collecting sync.Mutex    // held during a collection
+	collected  time.Time     // when the last one ended
+	took       time.Duration // what collections take, on an average in which the last counts a quarter
 
 	mu     sync.Mutex
 	free   map[int][][]byte // by size class
@@ -197,13 +198,20 @@ func (a *Allocator) collect(size int, moment time.Duration) {
 	a.settle(done, moment)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.slack = nextSlack(a.slack, time.Since(begin), begin.Sub(a.collected))
+	if took := time.Since(begin); a.took == 0 {
+		a.took = took
+	} else {
+		a.took = (3*a.took + took) / 4
+	}
+	a.slack = nextSlack(a.slack, a.took, begin.Sub(a.collected))
 	a.target = a.inUse + a.slack
-	a.trim(a.slack)
+	if a.spare > 2*a.slack { // and not at once when slack has become less
+		a.trim(a.slack)
+	}
 	a.collected = time.Now()
 }
 
-// nextSlack returns what follows slack after a collection that took so long, and
+// nextSlack returns what follows slack if collections take so long, and the last
 // began so long after the one before.
 func nextSlack(slack int, took, since time.Duration) int {
 	switch {
