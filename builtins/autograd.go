@@ -84,8 +84,12 @@ func (p *tensors) Unpack(v starlark.Value) error {
 		*p = tensors{t}
 		return err
 	}
-	list, err := toTensors(v)
-	*p = list
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return arg.Bad(v, "a tensor or a list of tensors", "")
+	}
+	ts, err := toTensors(v)
+	*p = ts
 	return err
 }
 

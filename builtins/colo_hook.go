@@ -71,7 +71,8 @@ func init() {
 		Fn: newColoParamOpHook,
 	}, &Row{
 		Name: "ColoParamOpHookManager", Namespace: true,
-		Doc: "ColoParamOpHookManager is the module of active hooks on ColoParameters.",
+		Doc: "ColoParamOpHookManager is the module of active hooks on ColoParameters.\n" +
+			">>> ColoParamOpHookManager.use_hooks(ColoParamOpHook(), body=ColoParamOpHookManager.has_hook)\nTrue",
 	}, &Row{
 		Name: "ColoParamOpHookManager.use_hooks",
 		Doc: "use_hooks(*hooks, body) returns body(), with hooks and no others active while it runs.\n" +

@@ -170,7 +170,7 @@ func (e *Env) newColo(fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.rank.Shard.FromLocal(x, l)
+	y, err := e.rank.Shard.Join(x, l)
 	if err != nil {
 		return nil, ofPayload(fn, param, err, s.shape.Set)
 	}

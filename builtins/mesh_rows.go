@@ -1,6 +1,8 @@
 package builtins
 
 import (
+	"math"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
@@ -116,7 +118,7 @@ func registerMeshCosts() {
 				meshExample + ">>> mesh." + c.name + "(16, 0)\n" + c.example,
 			Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var (
-					size arg.Float
+					size byteCount
 					dim  starlark.Value
 				)
 				if err := arg.Unpack(b.Name(), args, kwargs, "num_bytes", &size, "mesh_dim", &dim); err != nil {
@@ -140,9 +142,25 @@ func registerMeshCosts() {
 	})
 }
 
+// byteCount is an argument that is a size in bytes.
+type byteCount float64
+
+// Unpack implements starlark.Unpacker.
+func (p *byteCount) Unpack(v starlark.Value) error {
+	var size arg.Float
+	if err := size.Unpack(v); err != nil {
+		return err
+	}
+	if !(size >= 0) || math.IsInf(float64(size), 1) {
+		return arg.Bad(v, "a finite number that is not negative", "")
+	}
+	*p = byteCount(size)
+	return nil
+}
+
 func mixGatherCost(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		size arg.Float
+		size byteCount
 		dim  starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "num_bytes", &size, "mesh_dim??", &dim); err != nil {

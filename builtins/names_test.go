@@ -20,6 +20,7 @@ func TestPinnedNamesOfCommunication(t *testing.T) {
 		CommTrace.op CommTrace.group CommTrace.bytes CommTrace.wire_bytes CommTrace.shape CommTrace.dtype CommTrace.seconds
 		CommTrace.predicted_seconds CommTrace.where Attempt.ok Attempt.value Attempt.error
 		SafetensorsFile.keys SafetensorsFile.shape SafetensorsFile.get SafetensorsFile.get_slice
+		load_tokenizer Tokenizer.encode Tokenizer.decode Tokenizer.vocab_size Tokenizer.token_to_id Tokenizer.id_to_token
 		init_parallel ParallelMode ParallelMode.GLOBAL ParallelMode.DATA ParallelMode.PIPELINE ParallelMode.TENSOR ParallelMode.MODEL
 		send_forward recv_forward send_backward recv_backward send_forward_recv_forward send_backward_recv_backward
 		send_forward_recv_backward send_backward_recv_forward send_forward_backward_recv_forward_backward

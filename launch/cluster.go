@@ -37,6 +37,7 @@ type node struct {
 	machine string
 	address string // of the rendezvous, as seen from there
 	ranks   []int  // of its workers
+	lost    error  // why it is not heard of any more; nil while it is
 }
 
 // Gather waits until the launchers of all nodes have come. It is called in node
@@ -168,6 +169,16 @@ func (c *Cluster) Close(status int) error {
 	closers.Wait()
 	if c.listener != nil {
 		return c.listener.Close()
+	}
+	return nil
+}
+
+// complete returns an error if a node has been lost. No job is under way.
+func (c *Cluster) complete() error {
+	for i, n := range c.nodes {
+		if n.lost != nil {
+			return fmt.Errorf("node %d on %s is lost (%w)", i+1, n.host, n.lost)
+		}
 	}
 	return nil
 }

@@ -40,7 +40,11 @@ type fate struct {
 
 // Start starts the ranks of a job, and returns when they are connected; Stop
 // ends it. ctx ends the waiting alone. No other job of the cluster is under way.
+// When a node has been lost with the one before, there cannot be another.
 func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
 	j := &Job{cluster: c, conns: make([]*lang.StreamConn, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
@@ -227,6 +231,7 @@ func (j *Job) attend(n *node) {
 	for {
 		var note nodeNote
 		if err := recvJSON(context.Background(), n.conn, &note); err != nil {
+			n.lost = err
 			for _, r := range n.ranks {
 				j.gone(r, fmt.Sprintf("was lost with its host (%v)", err))
 			}
@@ -294,8 +299,33 @@ func (j *Job) stop(patience time.Duration) {
 		j.host.close()
 	}
 	closers.Wait()
+	turned := j.turnAway()
 	j.tasks.Wait()
+	turned()
 	j.disconnect()
+}
+
+// turnAway ends the connections that still come from other nodes, until it is
+// told to stop: a launcher that waits for an answer to one hears no orders, and
+// what a worker has begun is not to be found by the next job.
+func (j *Job) turnAway() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var turning sync.WaitGroup
+	if j.cluster.opts.severalNodes() && j.listener != nil {
+		turning.Go(func() {
+			for {
+				conn, _, err := j.listener.Accept(ctx)
+				if err != nil {
+					return
+				}
+				conn.Close()
+			}
+		})
+	}
+	return func() {
+		cancel()
+		turning.Wait()
+	}
 }
 
 var errNoAnswer = errors.New("it does not answer")

@@ -312,6 +312,69 @@ func testNodes(t *testing.T, transport string, secure bool, machines []string, l
 	}
 }
 
+// A start that fails while the workers of other nodes are still connecting
+// keeps nobody waiting, and the next one succeeds.
+func TestNodesStartAgain(t *testing.T) {
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	var follower sync.WaitGroup
+	defer follower.Wait()
+	follower.Go(func() {
+		mine := o
+		mine.Node, mine.Ranks = 1, 3
+		if status, err := Follow(t.Context(), mine); status != 7 || err != nil {
+			t.Errorf("node 1: got status %d, %v, want 7", status, err)
+		}
+	})
+	c, err := Gather(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(7)
+	for i := range 4 {
+		since, why := time.Now(), errors.New("never mind")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(i)*time.Millisecond, why)
+		if _, err := c.Start(ctx, Spec{}); !errors.Is(err, why) {
+			t.Errorf("got %v, want %v", err, why)
+		}
+		cancel()
+		if took := time.Since(since); took > 4*time.Second {
+			t.Errorf("took %v, want it to end soon", took)
+		}
+	}
+	greetings(t, startJob(t, c, "go"), func(int) int { return 4 }, "go")
+}
+
+// When a node is lost, its ranks die with it, and there is no other job.
+func TestNodeLost(t *testing.T) {
+	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	ctx, leave := context.WithCancelCause(t.Context())
+	var follower sync.WaitGroup
+	defer follower.Wait()
+	follower.Go(func() {
+		mine := o
+		mine.Node = 1
+		Follow(ctx, mine)
+	})
+	c, err := Gather(t.Context(), o)
+	if err != nil {
+		leave(err)
+		t.Fatal(err)
+	}
+	defer c.Close(0)
+	j := startJob(t, c, "go")
+	greetings(t, j, func(int) int { return 2 }, "go")
+	leave(errors.New("it is time"))
+	if _, err := receive(t, j.Conns()[1]); !errors.As(err, new(*lang.DeathError)) || !strings.Contains(err.Error(), "it is time") {
+		t.Errorf("got %v, want the death of the rank", err)
+	}
+	follower.Wait()
+	j.Stop()
+	want := "node 1 on " + hostName() + " is lost (EOF)"
+	if _, err := c.Start(t.Context(), Spec{}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // Launchers that do not agree about the job are refused, and told why.
 func TestNodesDisagree(t *testing.T) {
 	tests := []struct {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,6 +98,13 @@ func (j *Job) start(ctx context.Context, rank int, run func(context.Context, *Ra
 
 // An Unreceived is a message that was sent and never received.
 type Unreceived = comm.Unreceived
+
+// OfSchedule reports whether a message that nobody received is one of a Pipeline.
+// Schedules are matched before they run: one that leaves a message has failed on
+// a stage, and that stage's program was told.
+func OfSchedule(m Unreceived) bool {
+	return strings.HasSuffix(m.Group, " "+strconv.Quote(scheduleRoute))
+}
 
 // Unreceived returns the messages that were sent and never received. The
 // ranks' programs have ended.

@@ -77,11 +77,19 @@ func (r *Rank) Transfer(t *Transfer) (fromPrev, fromNext []*tensor.Tensor, err e
 	return fromPrev, fromNext, blame(t.Func, err)
 }
 
-// blame makes the failure of a peer in a send or receive one of fn.
+// blame makes an error of fn of the failure of a peer in a send or receive, and of
+// a receive whose message never comes. Where several ranks wait for each other,
+// all of them keep the one report.
 func blame(fn string, err error) error {
 	var p *comm.PeerError
 	if errors.As(err, &p) {
 		return &comm.PeerError{Func: fn, Rank: p.Rank, Cause: p.Cause}
+	}
+	var d *comm.DeadlockError
+	if errors.As(err, &d) && len(d.Waits) == 1 {
+		wait := d.Waits[0]
+		wait.Function = fn
+		return &comm.DeadlockError{Waits: []comm.Wait{wait}, Ended: d.Ended}
 	}
 	return err
 }

@@ -49,6 +49,7 @@ var arrows = []struct {
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", nil, "communication moves bytes"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
+	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }
 

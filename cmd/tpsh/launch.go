@@ -163,12 +163,13 @@ func (s *starter) notice() (func(line string), time.Duration) {
 const maxUnreceived = 20
 
 // unreceived returns an error about the messages that nobody received, or
-// nil. What a killed rank sent or was sent is excused. The programs have ended.
+// nil. What a killed rank sent or was sent is excused, and what a schedule left
+// that failed. The programs have ended.
 func (r *ranks) unreceived(killed []int) error {
 	all := r.left()
 	left := all[:0]
 	for _, m := range all {
-		if !slices.Contains(killed, m.Src) && !slices.Contains(killed, m.Dst) {
+		if !slices.Contains(killed, m.Src) && !slices.Contains(killed, m.Dst) && !runtime.OfSchedule(m) {
 			left = append(left, m)
 		}
 	}

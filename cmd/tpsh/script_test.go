@@ -72,8 +72,10 @@ func TestScriptOfProcesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			changed := bytes.ReplaceAll(script, []byte(",frames "), []byte(","+transport+" "))
-			changed = bytes.ReplaceAll(changed, []byte("--transport frames"), []byte("--transport "+transport))
+			changed := script
+			for _, place := range []string{",%s ", "--transport %s", `"transport":"%s"`} {
+				changed = bytes.ReplaceAll(changed, fmt.Appendf(nil, place, "frames"), fmt.Appendf(nil, place, transport))
+			}
 			if bytes.Equal(changed, script) {
 				continue
 			}
