@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"tpsh/cluster"
-	"tpsh/launch"
+	"tpsh/cmd/tpsh/launch"
+	"tpsh/cmd/tpsh/launch/cluster"
 )
 
 // hosts are the flags about jobs on several hosts.

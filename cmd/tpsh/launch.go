@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tpsh/builtins"
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
-	"tpsh/launch"
 	"tpsh/runtime"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tpsh/launch"
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/runtime"
 )
 

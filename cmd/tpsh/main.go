@@ -13,8 +13,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
-	"tpsh/launch"
 )
 
 // A command is one subcommand. Each has a file of its own.

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
-	"tpsh/launch"
 )
 
 var runCommand = &command{

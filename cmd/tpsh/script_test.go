@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tpsh/launch"
+	"tpsh/cmd/tpsh/launch"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")

@@ -8,8 +8,8 @@ import (
 	goruntime "runtime"
 
 	"tpsh/builtins"
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
-	"tpsh/launch"
 	"tpsh/runtime"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"tpsh/cmd/tpsh/launch/proc"
 	"tpsh/comm"
-	"tpsh/proc"
 )
 
 // A host is the workers of a node as their launcher sees them.
