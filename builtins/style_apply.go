@@ -91,7 +91,7 @@ func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
 		m     namedModule
 		style *Style
 	}
-	var todo []work
+	var list []work
 	all := root.modules("")
 	for _, item := range plan.Items() {
 		pattern, ok := starlark.AsString(item[0])
@@ -99,17 +99,17 @@ func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
 		if !ok || !styled {
 			return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s: %s", arg.Show(item[0]), arg.Show(item[1])), Want: "a path and a style"}
 		}
-		found := len(todo)
+		found := len(list)
 		for _, m := range all {
 			if matches(pattern, m.path) {
-				todo = append(todo, work{m, s})
+				list = append(list, work{m, s})
 			}
 		}
-		if len(todo) == found {
+		if len(list) == found {
 			return p.noMatch(pattern, all)
 		}
 	}
-	for _, w := range todo {
+	for _, w := range list {
 		if err := p.apply(w.m.m, w.m.path, w.style); err != nil {
 			return err
 		}

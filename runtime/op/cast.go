@@ -69,6 +69,9 @@ func init() {
 		Grad:  sameGrad,
 		Shard: Copying,
 	})
+}
+
+func init() {
 	register(&Def{
 		Name:    "settle",
 		Surface: Internal,
