@@ -263,8 +263,11 @@ func (k *call) finish(res comm.Result, err error) (*tensor.Tensor, error) {
 			k.line = k.r.where()
 		}
 		k.r.Tape.CustomAt(k.seq, k.Op, []*tensor.Tensor{k.x}, []*tensor.Tensor{k.y}, true, k.backward)
+		return k.y, nil
 	}
-	return k.y, nil
+	y := k.y
+	k.x, k.y = nil, nil // the group may refer to the call for some time
+	return y, nil
 }
 
 // backward is the gradient of the call, which names the line of the forward

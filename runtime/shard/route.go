@@ -327,6 +327,13 @@ func (t *trip) summed(i int) bool {
 // result.
 func (t *trip) finish() (*tensor.Tensor, error) {
 	goruntime.KeepAlive(t.block)
+	y, err := t.assemble()
+	t.block, t.y, t.parts = nil, nil, nil // the group may refer to the call for some time
+	return y, err
+}
+
+// assemble puts what was not received in place where it goes.
+func (t *trip) assemble() (*tensor.Tensor, error) {
 	if t.r.recv == nil || t.r.kind == comm.ReduceScatter {
 		return t.y, nil
 	}
