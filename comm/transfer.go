@@ -127,19 +127,3 @@ func (t *reducing) target(at, n int) []byte {
 	}
 	return nil
 }
-
-// A copying copies a span to another of the same rank.
-type copying struct {
-	dst, src span
-	done     int
-}
-
-func (t *copying) over() bool { return t.done == t.src.len() }
-
-func (t *copying) ready() bool { return true }
-
-func (t *copying) step() {
-	end := min(t.src.len(), t.done+mostPiece)
-	copySpan(t.dst.cut(t.done, end), t.src.cut(t.done, end))
-	t.done = end
-}

@@ -160,12 +160,6 @@ func (s *Shell) Exec(ctx context.Context, source string) bool {
 	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line})
 }
 
-// Out returns where commands write.
-func (s *Shell) Out() io.Writer { return s.opts.Out }
-
-// Dir returns the absolute path of the folder to which paths are relative.
-func (s *Shell) Dir() string { return s.dir }
-
 // run runs a chunk. An interrupt ends it.
 func (s *Shell) run(ctx context.Context, p lang.Program) bool {
 	p.Chunk, p.Timeout, p.MaxSteps = true, s.opts.Timeout, s.opts.MaxSteps

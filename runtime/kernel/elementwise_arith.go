@@ -16,7 +16,7 @@ var (
 	Sub = Binary{vec.Sub, vec.Sub64, SubTo[int64], SubTo[int32], SubTo[uint8], nil}
 	// Mul is MulTo; of bools, AndTo.
 	Mul = Binary{vec.Mul, vec.Mul64, MulTo[int64], MulTo[int32], MulTo[uint8], AndTo[uint8]}
-	// Div is DivTo, of floats.
+	// Div is x[i] / y[i], of floats.
 	Div = Binary{F32: vec.Div, F64: vec.Div64}
 	// FloorDiv is FloorDivFloatTo and FloorDivIntTo.
 	FloorDiv = Binary{FloorDivFloatTo[float32], FloorDivFloatTo[float64], FloorDivIntTo[int64], FloorDivIntTo[int32], FloorDivIntTo[uint8], nil}
@@ -72,21 +72,6 @@ func MulTo[T dtype.Number](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
 		dst[i] = x[i] * y[i]
-	}
-}
-
-// DivTo is
-//
-//	for i := range dst {
-//		dst[i] = x[i] / y[i]
-//	}
-//
-// It panics if the lengths differ. dst may be x or y.
-func DivTo[T dtype.Float](dst, x, y []T) {
-	check3(len(dst), len(x), len(y))
-	x, y = x[:len(dst)], y[:len(dst)]
-	for i := range dst {
-		dst[i] = x[i] / y[i]
 	}
 }
 

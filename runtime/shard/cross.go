@@ -52,7 +52,7 @@ func (e *Engine) crossRoute(c crossing) (*route, error) {
 	if len(x.Ranks()) == c.dst.Mesh().Size() { // else ranks call that may have skipped what the mesh does
 		r.mesh = c.dst.Mesh()
 	}
-	r.have, r.want = boxOf(c.src, me).Shape(), boxOf(c.dst, me).Shape()
+	r.want = boxOf(c.dst, me).Shape()
 	if r.group, err = e.host.SharedGroup(x.Ranks()); err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (e *Engine) newReflow(dec *decision, l *mesh.Placed) (*reflow, error) {
 		return nil, err
 	}
 	r := &route{name: "exchange", kind: comm.AllToAll, whole: to, mesh: l.Mesh(), detail: l.String() + " to " + out.String()}
-	r.have, r.want = shape.Shape{src.Numel(me)}, shape.Shape{dst.Numel(me)}
+	r.want = shape.Shape{dst.Numel(me)}
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,7 @@ type route struct {
 	reduce string // of a reduction
 	group  *comm.Group
 	whole  shape.Shape // of the tensor
-	have   shape.Shape // of the rank's block before
-	want   shape.Shape // and after
+	want   shape.Shape // of the rank's block after
 	mesh   *mesh.Mesh  // whose notes the call compares; nil for none
 
 	// By member: what it gets of my block, and where what I get of its block
@@ -90,10 +89,9 @@ func (e *Engine) route(s *mesh.Step) (*route, error) {
 		return r, nil
 	}
 	me := e.host.ID()
-	have, _ := s.Src.Box(me)
 	want, _ := s.Dst.Box(me)
 	r := &route{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
-		whole: s.Src.Shape(), have: have.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
+		whole: s.Src.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
 	ranks := s.Group(me)
 	var err error
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {

@@ -105,7 +105,7 @@ func (e *Engine) newWindow(dec *decision, l *mesh.Placed, args []op.Arg) (*windo
 		return nil, argError(d.Name, err)
 	}
 	r := &route{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), mesh: l.Mesh(), detail: src.String() + " to " + dst.String()}
-	r.have, r.want = boxOf(src, me).Shape(), boxOf(dst, me).Shape()
+	r.want = boxOf(dst, me).Shape()
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {
 		return nil, err
 	}
