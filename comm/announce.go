@@ -24,8 +24,11 @@ func (a *announcement) hashOf(d *Desc) uint64 {
 // which the schedule begins. Short data go with the contract.
 func (c *messageCall) announce() {
 	c.offer()
+	c.carries = c.ready()
+	c.pieces = true
+	defer func() { c.pieces = false }()
 	ahead := c.aheadSteps()
-	if c.lane != nil {
+	if c.lane != nil || c.bulky(ahead) || c.carries && c.longest() >= carryBytes {
 		ahead = nil
 	}
 	c.ahead = len(ahead)
@@ -91,6 +94,8 @@ func (c *messageCall) contract() contract {
 	}
 	if c.lane != nil {
 		k.lane, k.use = uint32(c.lane.number+1), c.lane.use
+	} else if c.carries {
+		k.lane = carryLane
 	}
 	return k
 }
@@ -110,6 +115,20 @@ func (c *messageCall) aheadSteps() []step {
 		n++
 	}
 	return steps[:n]
+}
+
+// bulky reports whether data that are sent ahead would come before the others
+// are ready for them, and be copied for that.
+func (c *messageCall) bulky(ahead []step) bool {
+	if c.line.station.cables == nil {
+		return false
+	}
+	for _, s := range ahead {
+		if c.span(s.src[0]).len() > streamCarries {
+			return true
+		}
+	}
+	return false
 }
 
 // streamCarries is how long the data may be that go with a contract through a

@@ -102,6 +102,11 @@ type Op struct {
 	// be nil if there are no results.
 	Prepare func(members []Member, flags Flags) ([]Block, error)
 
+	// Share, if every member has it, takes the place of Prepare for a result that
+	// all members have alike (of Broadcast, AllGather and AllReduce) where they
+	// share memory.
+	Share Sharer
+
 	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
 	Reduce Reducer
 

@@ -49,9 +49,6 @@ func (b Block) all() span { return span{b, 0, b.Len()} }
 // len returns the number of bytes in s.
 func (s span) len() int { return s.hi - s.lo }
 
-// whole reports whether s is all of its block.
-func (s span) whole() bool { return s.lo == 0 && s.hi == s.block.Len() }
-
 // run returns the longest run that starts at byte at of s; at is below s.len().
 func (s span) run(at int) []byte { return s.block.run(s.lo+at, s.hi) }
 
@@ -84,16 +81,41 @@ func copySpan(dst, src span) {
 	if dst.len() != src.len() {
 		panic(fmt.Sprintf("comm: copy of %d bytes to %d", src.len(), dst.len()))
 	}
-	if dst.whole() && src.whole() && dst.len() > 0 {
-		d, s := alike(dst.block, src.block)
-		if d.Width == s.Width {
-			copyRows(d, s)
-			return
-		}
+	if d, s, ok := sameRows(dst, src); ok {
+		copyRows(d, s)
+		return
 	}
 	for at := 0; at < dst.len(); {
 		at += copy(dst.run(at), src.run(at))
 	}
+}
+
+// sameRows returns dst and src, which are equally long, as blocks with rows of the
+// same width; not ok if they are none.
+func sameRows(dst, src span) (d, s Block, ok bool) {
+	d, ok = dst.rows()
+	if !ok {
+		return d, s, false
+	}
+	if s, ok = src.rows(); !ok {
+		return d, s, false
+	}
+	d, s = alike(d, s)
+	return d, s, d.Width == s.Width
+}
+
+// rows returns s as a Block; not ok if it has no bytes, or parts of rows.
+func (s span) rows() (b Block, ok bool) {
+	b = s.block
+	switch {
+	case s.len() == 0:
+		return b, false
+	case b.contiguous():
+		return Whole(b.Data[s.lo:s.hi]), true
+	case s.lo%b.Width != 0 || s.hi%b.Width != 0:
+		return b, false
+	}
+	return Block{b.Data[s.lo/b.Width*b.Pitch:], s.len() / b.Width, b.Width, b.Pitch}, true
 }
 
 // copyRows copies src to dst, which has as many rows of the same width.

@@ -11,17 +11,34 @@ import (
 func (a *attendee) finish(m *meeting, op *Op, s *scratch, present bool) (Result, error) {
 	flags, inline, same := m.compare(op)
 	if !same {
+		m.wake()
 		return Result{}, a.mismatch(m)
 	}
 	c := &directCall{attendee: a, meeting: m, op: op, inline: inline, scratch: s}
-	var err error
+	err := c.carryOut(flags, present)
+	return Result{flags, a.wire(m, op)}, err
+}
+
+// carryOut makes the member's result, if it is there to have it, and does its part
+// of those of the others.
+func (c *directCall) carryOut(flags Flags, present bool) (err error) {
+	total := c.meeting.commonBytes(c.op)
+	if total == 0 || total >= aloneBytes {
+		c.meeting.wake()
+	}
+	if total > 0 {
+		if shared, err := c.share(total, flags, present); shared {
+			return err
+		}
+		c.meeting.wake()
+	}
 	if present {
 		err = c.prepare(flags)
 	}
 	if moved := c.move(); err == nil {
 		err = moved
 	}
-	return Result{flags, a.wire(m, op)}, err
+	return err
 }
 
 // compare reports whether every call of the meeting agrees with op, and if so

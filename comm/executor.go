@@ -19,10 +19,17 @@ type messageCall struct {
 	out   []Block
 	slots map[int][]byte
 
+	pieces  bool // whether span and the numbers of messages are those of a piece
+	current int  // the piece
+
 	lane    *ownLane // for what this member sends, nil if it sends frames
 	outs    []*laneOut
 	puts    []transfer
 	several *laneOut // among outs, nil if there is none
+
+	sending []func() error // wait for what is being sent
+
+	carries bool // whether this member is ready to have the call carried
 
 	again  bool // whether nobody but its caller has known of the call
 	failed bool // whether it had failed before it was called
@@ -31,10 +38,11 @@ type messageCall struct {
 
 // start makes op this member's part in the next call of the group: it sends
 // the contract to every other member, and with or after it what the schedule
-// sends first. In a call that has failed before it sends nothing.
-func (l *wireLine) start(op *Op) *messageCall {
+// sends first. In a call that has failed before it sends nothing. own says that
+// the rank's goroutine carries the call out.
+func (l *wireLine) start(op *Op, own bool) *messageCall {
 	c := l.newCall()
-	c.op = op
+	c.op, c.own = op, own
 	if c.failed = c.enter(); !c.failed {
 		c.announce()
 	}
@@ -70,6 +78,21 @@ func (c *messageCall) enter() (failed bool) {
 func (c *messageCall) write(to int, f frame, payload []byte) {
 	f.group, f.call = c.key.group, c.key.number
 	c.line.station.write(to, f, payload)
+}
+
+// writeLater is write for a payload that stays as it is until the call ends. It
+// reports false if it has sent nothing, since only write can.
+func (c *messageCall) writeLater(to int, f frame, payload []byte) bool {
+	o, ok := c.line.station.outlets[to].(*outlet)
+	if !ok {
+		return false
+	}
+	f.group, f.call, f.generation = c.key.group, c.key.number, c.line.station.number
+	wait, ok := o.sendLater(f, payload)
+	if ok {
+		c.sending = append(c.sending, wait)
+	}
+	return ok
 }
 
 // place tells where the caller is.
@@ -162,7 +185,11 @@ func (c *messageCall) abandon() {
 	op.Where = func() string { return there.where }
 	c.op = &op
 	c.own = false
-	st.fabric.tasks.Go(func() { c.finish(st.await(context.Background(), c.watcher()), false) })
+	c.line.left.Add(1)
+	st.fabric.tasks.Go(func() {
+		defer c.line.left.Done()
+		c.finish(st.await(context.Background(), c.watcher()), false)
+	})
 }
 
 // finish carries the call on from where every contract is there, or has failed
@@ -198,18 +225,28 @@ func (c *messageCall) moveAll() error {
 	if c.staged() {
 		return c.moveStaged()
 	}
-	steps := c.steps()[c.ahead:]
-	if c.out == nil {
-		steps = withoutOut(steps)
+	if c.carried() {
+		return c.carry()
 	}
-	return c.move(steps)
+	steps := c.steps()
+	if c.out == nil {
+		return c.move(withoutOut(steps), c.ahead)
+	}
+	return c.move(steps, c.ahead)
 }
 
 // leave forgets the call at the station.
 func (c *messageCall) leave() {
+	for _, wait := range c.sending {
+		wait() // who does not get it notices that
+	}
 	st := c.line.station
 	if c.lane != nil {
+		c.withdrawAll()
 		st.shared.lanes.release(c.lane)
+	}
+	if len(c.call.berths) > 0 {
+		c.abandonBerths()
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -281,10 +318,11 @@ func (c *messageCall) mismatch() error {
 // await waits for what a member sends after its contract. It fails if a member
 // is lost.
 func (c *messageCall) await(there func() bool) error {
-	if st := c.line.station; !c.line.local && c.own && st.linger(c.line.others, c.locked(there)) {
+	st, come := c.line.station, c.locked(there)
+	if come() || !c.line.local && c.own && st.linger(c.line.others, come) {
 		return nil
 	}
-	return c.line.station.await(context.Background(), c.waitFor(there))
+	return st.await(context.Background(), c.waitFor(there))
 }
 
 // locked returns what asks there with the station locked.
@@ -319,42 +357,9 @@ func (c *messageCall) prepare(members []Member, flags Flags) (err error) {
 	return err
 }
 
-// move does the steps of the schedule. If the member cannot make what it is to
-// send later, no rank may rely on it any more.
-func (c *messageCall) move(steps []step) error {
-	for i, st := range steps {
-		switch st.do {
-		case doSend:
-			c.send(st)
-		case doRecv:
-			if err := c.receive(st); err != nil {
-				return err
-			}
-		default:
-			if err := c.combine(st); err != nil {
-				if slices.ContainsFunc(steps[i:], func(st step) bool { return st.do == doSend }) {
-					c.line.station.giveUp(err)
-				}
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// send does a step that sends.
-func (c *messageCall) send(st step) {
-	s := c.span(st.src[0])
-	payload := s.run(0)
-	if len(payload) < s.len() {
-		payload = s.appendTo(nil)
-	}
-	c.write(c.line.ranks[st.peer], frame{typ: frameData, step: st.tag}, payload)
-}
-
 // receive does a step that receives.
 func (c *messageCall) receive(st step) error {
-	key := dataKey{c.line.ranks[st.peer], st.tag}
+	key := c.dataKey(st)
 	var data []byte
 	err := c.await(func() (there bool) { data, there = c.call.find(key); return there })
 	if err != nil {
@@ -366,6 +371,9 @@ func (c *messageCall) receive(st step) error {
 		return nil
 	}
 	to := c.span(dst)
+	if to.len() >= leastBerth && sameMemory(to.run(0), data) {
+		return nil // it was read to where it belongs
+	}
 	if to.len() != len(data) {
 		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.len()))
 	}
@@ -404,15 +412,4 @@ func (c *messageCall) setSlot(i int, data []byte) {
 		c.slots = map[int][]byte{}
 	}
 	c.slots[i] = data
-}
-
-// span returns the bytes that p names.
-func (c *messageCall) span(p part) span {
-	switch p.mem {
-	case memIn:
-		return p.span(c.op.In[p.block], c.op.Align)
-	case memOut:
-		return p.span(c.out[p.block], c.op.Align)
-	}
-	return Whole(c.slots[p.block]).all()
 }

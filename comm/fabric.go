@@ -18,6 +18,7 @@ type Fabric struct {
 	tasks     sync.WaitGroup  // the goroutines that the fabric has started
 	ctx       context.Context // ends when the fabric is closed, and they with it
 	cancel    context.CancelCauseFunc
+	all       func() []int // the ranks, which nobody changes
 }
 
 // A transport is what carries the bytes of a fabric. The goroutines that it
@@ -59,9 +60,18 @@ func newFabric(size int) *Fabric {
 	if size < 1 {
 		panic(fmt.Sprintf("comm: a fabric of %d ranks", size))
 	}
-	f := &Fabric{}
+	f := &Fabric{all: sync.OnceValue(func() []int { return firstRanks(size) })}
 	f.ctx, f.cancel = context.WithCancelCause(context.Background())
 	return f
+}
+
+// firstRanks returns the ranks from 0 to n-1.
+func firstRanks(n int) []int {
+	ranks := make([]int, n)
+	for r := range ranks {
+		ranks[r] = r
+	}
+	return ranks
 }
 
 // attach connects f to t, on which it has size ranks.
@@ -157,13 +167,13 @@ func (e *Endpoint) Group(ranks []int, instance string) (*Group, error) {
 	if err := e.checkRanks(ranks); err != nil {
 		return nil, err
 	}
-	key := listText(ranks) + instance
+	key := e.groupKey(ranks, instance)
 	if g := e.groups[key]; g != nil {
 		return g, nil
 	}
 	g := &Group{
 		endpoint: e,
-		ranks:    slices.Clone(ranks),
+		ranks:    e.fabric.keep(ranks),
 		rank:     slices.Index(ranks, e.rank),
 		key:      key,
 		name:     e.groupName(ranks, instance),
@@ -184,28 +194,53 @@ func (e *Endpoint) checkRanks(ranks []int) error {
 	if len(ranks) == 0 {
 		return bad("at least one rank")
 	}
+	ascends := true
 	for i, r := range ranks {
 		if r < 0 || r >= size {
 			return bad(fmt.Sprintf("0..%d (there are %d ranks)", size-1, size))
 		}
-		if slices.Contains(ranks[:i], r) {
+		if i > 0 && ascends {
+			ascends = ranks[i-1] < r
+		}
+		if !ascends && slices.Contains(ranks[:i], r) {
 			return bad(fmt.Sprintf("each rank once (%d is there twice)", r))
 		}
 	}
 	return nil
 }
 
+// keep returns ranks for a group to keep: a copy, but that of all ranks is one.
+func (f *Fabric) keep(ranks []int) []int {
+	if f.isWorld(ranks) {
+		return f.all()
+	}
+	return slices.Clone(ranks)
+}
+
+// isWorld reports whether ranks are all of them, in their order. They have been
+// checked.
+func (f *Fabric) isWorld(ranks []int) bool { return len(ranks) == f.Size() && slices.IsSorted(ranks) }
+
 // worldName is the name of the group of all ranks in their order.
 const worldName = "world"
 
+// groupKey returns what tells a group from all others, on every rank alike. That of
+// all ranks is short: each of them has it.
+func (e *Endpoint) groupKey(ranks []int, instance string) string {
+	if e.fabric.isWorld(ranks) {
+		return worldName + instance
+	}
+	return listText(ranks) + instance
+}
+
 // groupName returns the name of a group in reports.
 func (e *Endpoint) groupName(ranks []int, instance string) string {
+	if instance == "" && e.fabric.isWorld(ranks) {
+		return worldName
+	}
 	name := "group " + listText(ranks)
 	if instance != "" {
 		return name + " " + strconv.Quote(instance)
-	}
-	if len(ranks) == e.fabric.Size() && slices.IsSorted(ranks) {
-		return worldName
 	}
 	return name
 }

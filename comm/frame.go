@@ -3,7 +3,6 @@ package comm
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 )
 
 // A frame is what ranks that share no memory exchange: a header of fixed
@@ -14,7 +13,8 @@ import (
 //	 4      1      version, 2
 //	 5      1      type
 //	 6      1      more: 1 if the message goes on in the sender's next frame
-//	               of the same type, group, call, step and tag, else 0
+//	               of the same type, group, call, step and tag, 2 if its rest
+//	               comes beside the stream, else 0
 //	 7      1      0
 //	 8      4      source, a rank of the fabric
 //	12      4      step of the schedule
@@ -32,7 +32,8 @@ import (
 type frame struct {
 	typ        frameType
 	more       bool
-	source     int // a rank of the fabric
+	beside     bool // whether the rest of the message comes beside the stream
+	source     int  // a rank of the fabric
 	group      uint64
 	call       uint64
 	step       int
@@ -80,8 +81,6 @@ const (
 	maxMessage = 1 << 36
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // A FrameError says why bytes that a peer sent are no frame.
 type FrameError struct {
 	What string // "alien", "version", "length", "number", "checksum" or "truncated"
@@ -107,7 +106,7 @@ func appendHeader(buf []byte, f *frame, n int) []byte {
 		panic(fmt.Sprintf("comm: frame of rank %d, step %d with %d bytes", f.source, f.step, n))
 	}
 	buf = append(buf, frameMagic...)
-	buf = append(buf, frameVersion, byte(f.typ), moreByte(f.more), 0)
+	buf = append(buf, frameVersion, byte(f.typ), restByte(f), 0)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.source))
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.step))
 	buf = binary.LittleEndian.AppendUint64(buf, f.group)
@@ -128,6 +127,14 @@ func seal(buf []byte, at int) []byte {
 	return buf
 }
 
+// restByte says how the rest of the message of f comes.
+func restByte(f *frame) byte {
+	if f.beside {
+		return 2
+	}
+	return moreByte(f.more)
+}
+
 func moreByte(more bool) byte {
 	if more {
 		return 1
@@ -136,5 +143,5 @@ func moreByte(more bool) byte {
 }
 
 func checksum(header, payload []byte) uint32 {
-	return crc32.Update(crc32.Checksum(header[:checkedBytes], castagnoli), castagnoli, payload)
+	return crc(crc(0, header[:checkedBytes]), payload)
 }

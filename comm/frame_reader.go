@@ -23,6 +23,11 @@ type frameReader struct {
 	scratch []byte // for its payload
 	into    []byte // where its payload goes instead, if that is long enough
 
+	// place, unless it is nil, is asked with the numbers of a frame that begins a
+	// long message where to read it to. It returns nil, or memory for all of the
+	// message.
+	place func(f *frame) []byte
+
 	ahead  []byte // what was read beyond the frame in progress
 	buffer []byte // of ahead
 	frame  frame  // that pull returns
@@ -51,6 +56,10 @@ func (r *frameReader) pull(read func([]byte) (int, error)) (*frame, error) {
 		if r.have += n; r.have == headerBytes && n > 0 {
 			if r.length, err = checkHeader(r.header[:]); err != nil {
 				return nil, err
+			}
+			if r.place != nil && len(r.into) == 0 && r.length >= leastPlaced {
+				r.decode(nil)
+				r.into = r.place(&r.frame)
 			}
 		}
 		if n == 0 && err != nil {
@@ -107,9 +116,21 @@ func (r *frameReader) finish() (*frame, error) {
 		return nil, &FrameError{"checksum", fmt.Sprintf("%08x", got), fmt.Sprintf("%08x", want)}
 	}
 	r.have = 0
+	r.decode(payload)
+	r.frame.lent = lent
+	return &r.frame, nil
+}
+
+// leastPlaced is the length from which a payload is worth a place of its own.
+const leastPlaced = 16 << 10
+
+// decode decodes the header, which is there, to the frame.
+func (r *frameReader) decode(payload []byte) {
+	h := r.header[:]
 	r.frame = frame{
 		typ:     frameType(h[5]),
 		more:    h[6] == 1,
+		beside:  h[6] == 2,
 		source:  int(binary.LittleEndian.Uint32(h[8:])),
 		step:    int(binary.LittleEndian.Uint32(h[12:])),
 		group:   binary.LittleEndian.Uint64(h[16:]),
@@ -117,12 +138,10 @@ func (r *frameReader) finish() (*frame, error) {
 		tag:     int(binary.LittleEndian.Uint64(h[32:])),
 		rest:    int(binary.LittleEndian.Uint64(h[48:])),
 		payload: payload,
-		lent:    lent,
 
 		generation: binary.LittleEndian.Uint32(h[40:]),
 		number:     binary.LittleEndian.Uint32(h[44:]),
 	}
-	return &r.frame, nil
 }
 
 // ended returns the error of a stream that has given no more bytes.
@@ -167,11 +186,11 @@ func checkHeader(h []byte) (int, error) {
 		return 0, &FrameError{"version", fmt.Sprint(h[4]), fmt.Sprint(frameVersion)}
 	case h[5] == 0 || h[5] >= byte(frameTypes):
 		return 0, &FrameError{"alien", fmt.Sprintf("type %d", h[5]), fmt.Sprintf("1..%d", frameTypes-1)}
-	case h[6] > 1 || h[7] != 0:
-		return 0, &FrameError{"alien", fmt.Sprintf("flags %d, %d", h[6], h[7]), "0..1, 0"}
+	case h[6] > 2 || h[7] != 0:
+		return 0, &FrameError{"alien", fmt.Sprintf("flags %d, %d", h[6], h[7]), "0..2, 0"}
 	case length > maxPayload:
 		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", maxPayload)}
-	case rest > maxMessage || rest < uint64(length) || h[6] == 1 != (rest > uint64(length)):
+	case rest > maxMessage || rest < uint64(length) || h[6] != 0 != (rest > uint64(length)):
 		return 0, &FrameError{"length", fmt.Sprintf("%d of %d", length, rest), fmt.Sprintf("at most %d in all", maxMessage)}
 	}
 	return int(length), nil

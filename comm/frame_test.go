@@ -28,7 +28,8 @@ func drawFrame(t *rapid.T) *frame {
 	}
 	length := rapid.SampledFrom([]int{0, 1, 7, firstBytes, firstBytes + 1, 5 * firstBytes}).Draw(t, "length")
 	f.rest = length
-	if f.more {
+	f.beside = !f.more && rapid.Bool().Draw(t, "beside")
+	if f.more || f.beside {
 		f.rest += rapid.IntRange(1, 1<<20).Draw(t, "rest")
 	}
 	if length > 0 {
@@ -96,8 +97,8 @@ func TestFrameErrors(t *testing.T) {
 		{"version", "version", "frame: version: got 1, want 2", sealed("", set(4, 1))},
 		{"no type", "alien", "frame: alien: got type 0, want 1..7", sealed("", set(5, 0))},
 		{"type", "alien", "frame: alien: got type 8, want 1..7", sealed("", set(5, 8))},
-		{"more", "alien", "frame: alien: got flags 2, 0, want 0..1, 0", sealed("", set(6, 2))},
-		{"reserved", "alien", "frame: alien: got flags 0, 1, want 0..1, 0", sealed("", set(7, 1))},
+		{"more", "alien", "frame: alien: got flags 3, 0, want 0..2, 0", sealed("", set(6, 3))},
+		{"reserved", "alien", "frame: alien: got flags 0, 1, want 0..2, 0", sealed("", set(7, 1))},
 		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(59, 255))},
 		{"header", "truncated", "frame: truncated: got 63 bytes of the header, want 64", good[:63]},
 		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 64", good[:1]},

@@ -74,6 +74,9 @@ func patienceFor(size int) patience {
 // linger looks for a moment whether something has come, and reports whether it
 // has.
 func (p patience) linger(come func() bool) bool {
+	if come() {
+		return true
+	}
 	for range p.spins {
 		if come() {
 			return true
@@ -85,5 +88,5 @@ func (p patience) linger(come func() bool) bool {
 			return true
 		}
 	}
-	return come()
+	return false
 }

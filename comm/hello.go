@@ -39,8 +39,9 @@ type Credentials struct {
 	// are made on the loopback interface alone.
 	Token []byte
 	// TLS encrypts connections. Certificates are made for the occasion, since
-	// it is Token that shows who somebody is.
-	TLS bool
+	// it is Token that shows who somebody is, unless there is an Identity.
+	TLS      bool
+	Identity *Identity
 	// Timeout is for the time that one handshake may take, 0 for ten seconds.
 	Timeout time.Duration
 }
@@ -129,8 +130,11 @@ func (h *handshake) prove(role string) error { return h.say(h.proof(role)) }
 func (h *handshake) believe(role string) error {
 	want := h.proof(role)
 	got, err := h.hear(proofBytes)
+	if e := (*HandshakeError)(nil); errors.As(err, &e) {
+		return h.fail("%s (where a proof of the job's token was due: the tokens may differ)", e.Text)
+	}
 	if err != nil {
-		return fmt.Errorf("%w (where a proof of the job's token was due: the tokens may differ)", err)
+		return err
 	}
 	if !hmac.Equal(got, want) {
 		return h.fail("the other end does not know the job's token")
@@ -280,6 +284,11 @@ func (c *Credentials) timeout() time.Duration {
 	return 10 * time.Second
 }
 
+// limit returns a context that ends when a handshake has taken too long.
+func (c *Credentials) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.timeout(), fmt.Errorf("no answer for %v", c.timeout()))
+}
+
 // check checks that an address may be used.
 func (c *Credentials) check(address string) error {
 	host, _, err := net.SplitHostPort(address)
@@ -301,7 +310,7 @@ func (c *Credentials) Dial(ctx context.Context, address string, hello Hello) (ne
 		return nil, err
 	}
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+	ctx, cancel := c.limit(ctx)
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -323,23 +332,32 @@ func (c *Credentials) Dial(ctx context.Context, address string, hello Hello) (ne
 func (c *Credentials) greet(ctx context.Context, raw net.Conn, shake func(*handshake) error, secure func(net.Conn) *tls.Conn) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })()
 	h := &handshake{conn: raw, token: c.Token}
+	var err error
 	if c.TLS {
-		conn := secure(raw)
-		if err := conn.HandshakeContext(ctx); err != nil {
-			return nil, h.wrap(fmt.Errorf("TLS: %w", err))
-		}
-		state := conn.ConnectionState()
-		secret, err := state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, 32)
-		if err != nil {
-			return nil, h.wrap(err)
-		}
-		h.conn, h.secret = conn, secret
+		err = h.encrypt(ctx, secure(raw))
 	}
-	if err := shake(h); err != nil {
-		if ctx.Err() != nil {
-			return nil, h.fail("no answer for %v", c.timeout())
-		}
-		return nil, err
+	if err == nil {
+		err = shake(h)
 	}
-	return h.conn, nil
+	switch {
+	case err == nil:
+		return h.conn, nil
+	case ctx.Err() != nil:
+		err = h.fail("%v", context.Cause(ctx))
+	}
+	return nil, err
+}
+
+// encrypt goes on with the handshake inside a TLS connection.
+func (h *handshake) encrypt(ctx context.Context, conn *tls.Conn) error {
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return h.wrap(fmt.Errorf("TLS: %w", err))
+	}
+	state := conn.ConnectionState()
+	secret, err := state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, 32)
+	if err != nil {
+		return h.wrap(err)
+	}
+	h.conn, h.secret = conn, secret
+	return nil
 }

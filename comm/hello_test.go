@@ -2,7 +2,9 @@ package comm
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -108,12 +110,35 @@ func (r *recording) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// A handshake that the caller ends fails of what the caller says, and one that
+// takes too long of that.
+func TestDialEnds(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // where nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	why := errors.New("the job has failed")
+	for _, secure := range []bool{false, true} {
+		for want, limit := range map[string]time.Duration{why.Error(): 50 * time.Millisecond, "no answer for 300ms": time.Minute} {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, why)
+			defer cancel()
+			c := &Credentials{Token: []byte("token"), TLS: secure, Timeout: 300 * time.Millisecond}
+			_, err := c.Dial(ctx, l.Addr().String(), Hello{})
+			var e *HandshakeError
+			if !errors.As(err, &e) || e.Text != want {
+				t.Errorf("TLS %v: got %v, want %s", secure, err, want)
+			}
+		}
+	}
+}
+
 // A silent peer is reported once, and then lost.
 func TestPulseGuard(t *testing.T) {
-	p := &pulse{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
-	h := newHeardReader(nil)
+	p := &Pulse{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
+	h := NewHeardReader(nil)
 	reports, lost := 0, make(chan error, 1)
-	p.guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })
+	p.Guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })
 	if err := <-lost; reports != 1 || err.Error() != "nothing was heard of it for 60ms" {
 		t.Errorf("got %d reports and %v, want 1 and a loss", reports, err)
 	}

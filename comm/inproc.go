@@ -128,7 +128,9 @@ func (a *attendee) run(ctx context.Context, op *Op) (Result, error) {
 func (a *attendee) issue(op *Op) Work {
 	m := a.arrive(op)
 	a.next = m.after()
-	if m.arrived.bell.Load() != nil { // others wait, and for fewer now
+	if m.takesPlace() {
+		m.wake()
+	} else if m.arrived.bell.Load() != nil { // others wait, and for fewer now
 		a.room.transport.monitor.recheck()
 	}
 	w := newWork(a.endpoint, func(ctx context.Context, done <-chan struct{}) error {

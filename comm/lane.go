@@ -19,7 +19,7 @@ import (
 //
 // The words of a lane for n ranks, a cache line each:
 //
-//	n times, by group rank, what was put into a channel, and the bytes that will be
+//	n times, by group rank, what was put into a channel, the bytes that will be, and where they are lent
 //	n times, by place, what a rank has taken from the channel that is for it
 //	n times, by place, what a rank has taken from the channel for several
 type lane struct {
@@ -63,6 +63,12 @@ func (l lane) put(channel int) *atomic.Uint64 { return l.word(channel) }
 // length returns the bytes that will be put into a channel.
 func (l lane) length(channel int) *atomic.Uint64 {
 	return l.segment.word64(l.words + channel*lineBytes + 8)
+}
+
+// address returns where the bytes are in the writer's memory that it lends, 0 if
+// it puts them into the channel.
+func (l lane) address(channel int) *atomic.Uint64 {
+	return l.segment.word64(l.words + channel*lineBytes + 16)
 }
 
 // taken returns how many pieces the rank at a place has taken from the channel

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	goruntime "runtime"
 	"slices"
+	"sync"
 )
 
 // A wireLine is a member's side of a group on frames. On the wire a group is
@@ -18,8 +19,10 @@ type wireLine struct {
 	others    []int // the ranks of the other members
 	rank      int   // in the group
 	scheduler scheduler
-	calls     uint64 // collectives that were called; guarded by station.mu
-	local     bool   // whether all members share memory
+	calls     uint64         // collectives that were called; guarded by station.mu
+	local     bool           // whether all members share memory
+	carrier   Carrier        // of its collectives, nil if there is none
+	left      sync.WaitGroup // calls that go on without their callers
 	scratch   announcement
 	idle      *messageCall // to be used again, nil if there is none
 }
@@ -37,6 +40,7 @@ func (st *station) join(g *Group) line {
 		rank:      g.rank,
 		scheduler: scheduler{rank: g.rank, size: len(g.ranks)},
 		local:     st.shared.reaches(g.ranks),
+		carrier:   st.carrierOf(g.ranks),
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -48,8 +52,7 @@ func (st *station) join(g *Group) line {
 }
 
 func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
-	c := l.start(op)
-	c.own = true
+	c := l.start(op, true)
 	var err error
 	if !c.linger() {
 		w := c.watcher()
@@ -68,7 +71,7 @@ func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
 }
 
 func (l *wireLine) issue(op *Op) Work {
-	c := l.start(op)
+	c := l.start(op, false)
 	w := newWork(l.endpoint, c.block)
 	l.station.fabric.tasks.Go(func() {
 		err := l.station.await(context.Background(), c.watcher())

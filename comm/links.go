@@ -26,11 +26,22 @@ type LinkOptions struct {
 	Segment *Segment
 	Local   []int
 
+	// Carrier, if it is set, carries out whole collectives of all ranks. Either
+	// all ranks have one or none.
+	Carrier Carrier
+
 	// Heartbeat says that Peers and Supervisor carry heartbeats: one on which
 	// nothing comes for PeerTimeout, or if that is 0 for ten seconds, is taken
 	// to be lost.
 	Heartbeat   bool
 	PeerTimeout time.Duration
+
+	// Where says on which host the rank is, for reports; "" if that is no matter.
+	Where string
+
+	// Deserted, if set, is called when the Supervisor is lost, and why: nobody
+	// will end the rank. It must not block.
+	Deserted func(cause error)
 }
 
 // Links are what connects one rank, in a process of its own, to the others and
@@ -42,8 +53,13 @@ type Links struct {
 	outlets    []sender    // by rank, nil at the own; to the supervisor at the end
 	streams    []io.Closer // that Close closes
 	segment    *segmentLinks
+	cables     cables
+	carrier    Carrier
 	sockets    []*socket // by rank, nil where a stream is none
+	where      string
+	deserted   func(error)
 	pool       bufferPool
+	meter      meter
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	tasks      sync.WaitGroup
@@ -65,13 +81,17 @@ func Connect(o LinkOptions) (*Links, error) {
 		return nil, err
 	}
 	l := &Links{
-		rank:    o.Rank,
-		size:    o.Size,
-		outlets: make([]sender, o.Size+1),
-		turned:  make(chan struct{}),
-		broken:  make([]error, o.Size+1),
-		sockets: make([]*socket, o.Size),
+		rank:     o.Rank,
+		size:     o.Size,
+		outlets:  make([]sender, o.Size+1),
+		sockets:  make([]*socket, o.Size),
+		where:    o.Where,
+		carrier:  o.Carrier,
+		deserted: o.Deserted,
+		turned:   make(chan struct{}),
+		broken:   make([]error, o.Size+1),
 	}
+	l.cables.links, l.cables.by = l, make([]*cable, o.Size)
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	if o.Segment != nil {
 		l.segment = newSegmentLinks(l, o.Segment, o.Local)
@@ -80,6 +100,9 @@ func Connect(o LinkOptions) (*Links, error) {
 		if stream != nil {
 			l.attach(peer, stream, o.pulse())
 		}
+	}
+	if err := l.cables.start(); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -111,28 +134,42 @@ func (o *LinkOptions) check() error {
 }
 
 // attach uses a stream for what goes to and comes from a participant.
-func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *pulse) {
-	out := &outlet{source: l.rank, stream: stream}
+func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) {
+	reader := NewHeardReader(stream)
+	out := l.plug(peer, stream, reader)
 	l.outlets[peer] = out
+	if p != nil {
+		l.tasks.Go(func() { p.beatOn(l.ctx, out) })
+		l.tasks.Go(func() {
+			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
+		})
+	}
+}
+
+// plug begins to listen to a stream, and returns what sends to it.
+func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) sender {
+	if peer < l.size {
+		if c := newCable(l, peer, stream, reader); c != nil {
+			l.cables.add(c)
+			l.streams = append(l.streams, c)
+			return c
+		}
+	}
+	out := &outlet{source: l.rank, stream: stream}
 	l.streams = append(l.streams, stream)
-	reader := newHeardReader(stream)
 	if s := newSocket(l, peer, stream, reader); s != nil && peer != l.size {
 		l.sockets[peer] = s
+		out.beside, _ = stream.(PollStream)
 		l.tasks.Go(s.listen)
 	} else {
 		in := &inlet{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
 		l.tasks.Go(func() { l.listen(peer, in, reader) })
 	}
-	if p != nil {
-		l.tasks.Go(func() { p.beat(l.ctx, out) })
-		l.tasks.Go(func() {
-			p.guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
-		})
-	}
+	return out
 }
 
 // listen gives what a participant sends to the station of its generation.
-func (l *Links) listen(peer int, in *inlet, heard *heardReader) {
+func (l *Links) listen(peer int, in *inlet, heard *HeardReader) {
 	for {
 		f, err := in.next()
 		if err == nil {
@@ -194,6 +231,9 @@ func (l *Links) lose(peer int, cause error) {
 		if l.station != nil {
 			l.station.lose(peer, cause)
 		}
+		if peer == l.size && l.deserted != nil {
+			l.deserted(cause)
+		}
 	}
 }
 
@@ -210,13 +250,24 @@ func (l *Links) Fabric(generation int) *Fabric {
 	}
 	f := newFabric(l.size)
 	st := newStation(f, l.rank, l.size)
-	st.number, st.apart = uint32(generation), true
+	st.number, st.apart, st.where = uint32(generation), true, l.where
+	st.meter = &l.meter
 	copy(st.outlets, l.outlets)
-	st.sockets, st.pool = l.sockets, &l.pool
+	st.sockets, st.pool, st.carrier = l.sockets, &l.pool, l.carrier
+	if len(l.cables.all) > 0 {
+		st.cables = &l.cables
+	}
 	f.attachOne(&joined{st}, l.rank, l.size)
 	if l.segment != nil {
 		l.segment.join(st)
 	}
+	l.begin(f, st)
+	l.cables.turn()
+	return f
+}
+
+// begin makes f the fabric that what comes is for.
+func (l *Links) begin(f *Fabric, st *station) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fabric, l.station = f, st
@@ -227,7 +278,20 @@ func (l *Links) Fabric(generation int) *Fabric {
 			st.lose(peer, cause)
 		}
 	}
-	return f
+}
+
+// place returns memory for a long message of which the first frame comes from a
+// participant: where a call wants it, or such as nobody uses.
+func (l *Links) place(peer int, f *frame) []byte {
+	if st, _ := l.now(f.generation); st != nil && f.typ == frameData {
+		if memory := st.berth(peer, f); memory != nil {
+			return memory
+		}
+	}
+	if f.rest > maxPayload || f.typ != frameData && f.typ != frameMessage {
+		return nil // it may be less than it says, or is not kept
+	}
+	return l.pool.get(f.rest)[:f.rest]
 }
 
 // Close closes the fabric, the streams and the segment, and returns when all
@@ -248,6 +312,7 @@ func (l *Links) Close() error {
 		f.Close()
 	}
 	l.tasks.Wait()
+	l.cables.close()
 	if l.segment != nil {
 		err = errors.Join(err, l.segment.close())
 	}

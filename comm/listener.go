@@ -2,15 +2,9 @@ package comm
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"sync"
 	"time"
@@ -53,7 +47,7 @@ func (c *Credentials) Listen(address string) (*Listener, error) {
 	l := &Listener{credentials: c, accepted: make(chan arrival)}
 	if c.TLS {
 		var err error
-		if l.certificate, err = newCertificate(); err != nil {
+		if l.certificate, err = c.certificate(); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +136,7 @@ func (l *Listener) serve() {
 
 // handle carries out the handshake on a connection.
 func (l *Listener) handle(raw net.Conn) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.credentials.timeout())
+	ctx, cancel := l.credentials.limit(l.ctx)
 	defer cancel()
 	var a arrival
 	conn, err := l.credentials.greet(ctx, raw, func(h *handshake) (err error) {
@@ -179,29 +173,4 @@ func (l *Listener) reject(conn net.Conn, err error) {
 		l.Rejected(conn.RemoteAddr().String(), err)
 	}
 	conn.Close()
-}
-
-// client and server make a connection one of TLS 1.3. Neither checks a
-// certificate: the proofs of the handshake are bound to the connection.
-
-func (c *Credentials) client(raw net.Conn) *tls.Conn {
-	return tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true})
-}
-
-func (l *Listener) server(raw net.Conn) *tls.Conn {
-	return tls.Server(raw, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{l.certificate}})
-}
-
-// newCertificate returns a certificate that nobody vouches for.
-func newCertificate() (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("certificate: %w", err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(365 * 24 * time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("certificate: %w", err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }

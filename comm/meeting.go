@@ -25,7 +25,8 @@ type meeting struct {
 	ready    gate           // for all to have blocks for the results
 	done     gate           // for nobody to use a block of another any more
 	mismatch *MismatchError // guarded by monitor.mu
-	_        [16]byte
+	common   atomic.Pointer[common]
+	made     door // opened when common is there
 }
 
 // An entry is what a member shows the others of its call. It fills a cache
@@ -77,7 +78,7 @@ func (m *meeting) after() *meeting {
 func (m *meeting) size() int32 { return int32(len(m.entries)) }
 
 // arrive shows op to the other members as the call of member r, unless r is
-// refused. The last to arrive wakes the others.
+// refused. The last to arrive is to wake the others.
 func (m *meeting) arrive(r int, op *Op) {
 	e := &m.entries[r]
 	if len(op.In) == 1 && op.In[0].Len() <= inlineBytes {
@@ -86,7 +87,13 @@ func (m *meeting) arrive(r int, op *Op) {
 	if op.Meta != nil || op.Desc.Free >= 0 {
 		m.members[r] = Member{op.Desc.free(), op.Meta}
 	}
-	if e.op.CompareAndSwap(nil, op) && m.arrived.bell.Load() != nil && m.takesPlace() {
+	e.op.CompareAndSwap(nil, op)
+}
+
+// wake wakes the members that sleep until m takes place. Whoever sees that it does
+// calls it before waiting for another member.
+func (m *meeting) wake() {
+	if m.arrived.bell.Load() != nil {
 		m.arrived.open()
 	}
 }

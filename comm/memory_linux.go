@@ -3,6 +3,7 @@ package comm
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -71,3 +72,28 @@ func futexWake(word *uint32) {
 
 // yieldCore lets another process have the core.
 func yieldCore() { syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
+
+// processID returns the process by which others can name this one.
+func processID() int { return os.Getpid() }
+
+// errNoProcess is the error of readMemory for a process that has ended.
+const errNoProcess = unix.ESRCH
+
+// readMemory reads from an address of another process's memory, if the system
+// lets this one.
+func readMemory(process int, b []byte, address uintptr) error {
+	for len(b) > 0 {
+		local := []unix.Iovec{{Base: &b[0]}}
+		local[0].SetLen(len(b))
+		n, err := unix.ProcessVMReadv(process, local, []unix.RemoteIovec{{Base: address, Len: len(b)}}, 0)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return os.NewSyscallError("process_vm_readv", err)
+		case n == 0:
+			return io.ErrUnexpectedEOF
+		}
+		b, address = b[n:], address+uintptr(n)
+	}
+	return nil
+}

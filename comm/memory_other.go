@@ -23,3 +23,9 @@ func futexWait(*uint32, uint32, time.Duration) {}
 func futexWake(*uint32) {}
 
 func yieldCore() {}
+
+var errNoProcess = errors.New("no such process")
+
+func processID() int { return 0 }
+
+func readMemory(int, []byte, uintptr) error { return errors.ErrUnsupported }

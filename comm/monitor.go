@@ -209,12 +209,18 @@ func (mo *monitor) check() {
 }
 
 // allHope reports whether every blocked rank waits for one that runs. It is
-// what holds nearly always, and quickly found.
+// what holds nearly always, and quickly found: for one of those that wait at a
+// meeting it is found for all.
 func (mo *monitor) allHope() bool {
+	var last *meeting // of which it is known
 	for r, w := range mo.blocked {
-		if w != nil && !mo.runs(r) && !w.waitsFor(mo.runs) {
+		if w == nil || w.meeting != nil && w.meeting == last {
+			continue
+		}
+		if !mo.runs(r) && !w.waitsFor(mo.runs) {
 			return false
 		}
+		last = w.meeting
 	}
 	return true
 }

@@ -3,7 +3,6 @@ package comm
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"sync"
@@ -27,7 +26,8 @@ type outlet struct {
 
 	mu     sync.Mutex
 	stream io.WriteCloser
-	number uint32 // of the next frame
+	beside PollStream // that is stream, if blocks go beside it; otherwise nil
+	number uint32     // of the next frame
 	buf    []byte
 	runs   [][]byte
 }
@@ -36,12 +36,44 @@ func (o *outlet) send(f frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.source = o.source
+	if o.beside != nil && len(head)+len(body) >= blockBytes {
+		o.sendBeside(&f, head, body)()
+		return
+	}
 	payload := parts{head, body}
 	for first := true; first || payload.len() > 0; first = false {
 		if err := o.sendNext(&f, &payload); err != nil {
 			return
 		}
 	}
+}
+
+// sendLater is send for a body that is used until wait returns. It reports false
+// if it has sent nothing, since only send can.
+func (o *outlet) sendLater(f frame, body []byte) (wait func() error, ok bool) {
+	if o.beside == nil || len(body) < blockBytes {
+		return nil, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f.source = o.source
+	return o.sendBeside(&f, nil, body), true
+}
+
+// sendBeside writes a frame with the shorter part of a message, and begins to
+// pass the longer beside the stream: body, or head if there is no body.
+func (o *outlet) sendBeside(f *frame, head, body []byte) (wait func() error) {
+	if len(body) == 0 {
+		head, body = nil, head
+	}
+	f.rest, f.beside, f.number = len(head)+len(body), true, o.number
+	f.payload = head
+	o.number++
+	o.buf = appendFrame(o.buf[:0], f)
+	if _, err := o.stream.Write(o.buf); err != nil {
+		return func() error { return err }
+	}
+	return o.beside.WriteBlock(body)
 }
 
 // largeWrite is the length from which a payload is written from where it is.
@@ -55,26 +87,38 @@ func (o *outlet) sendNext(f *frame, payload *parts) error {
 		_, err := o.stream.Write(o.buf)
 		return err
 	}
-	n := f.next(payload, &o.number)
-	o.buf = appendHeader(o.buf[:0], f, n)
-	sum := crc32.Checksum(o.buf[:checkedBytes], castagnoli)
-	o.runs = append(o.runs[:0], o.buf)
-	for n > 0 {
-		run := payload.next(n)
-		sum = crc32.Update(sum, castagnoli, run)
-		o.runs = append(o.runs, run)
-		n -= len(run)
-	}
-	binary.LittleEndian.PutUint32(o.buf[checkedBytes:], sum)
+	o.buf, o.runs = appendRuns(o.buf[:0], o.runs[:0], f, payload, &o.number, maxPayload)
 	vector := net.Buffers(o.runs)
 	_, err := vector.WriteTo(conn)
 	clear(o.runs)
 	return err
 }
 
+// appendRuns appends to runs a frame with the next of a payload, of which it has
+// at most so many bytes, and counts it.
+// What is short goes into buf, of which the first run is then all.
+func appendRuns(buf []byte, runs [][]byte, f *frame, payload *parts, number *uint32, most int) ([]byte, [][]byte) {
+	if payload.len() < largeWrite {
+		buf = appendNext(buf, f, payload, number)
+		return buf, append(runs, buf)
+	}
+	n := f.next(payload, number, most)
+	buf = appendHeader(buf, f, n)
+	sum := crc(0, buf[:checkedBytes])
+	runs = append(runs, buf)
+	for n > 0 {
+		run := payload.next(n)
+		sum = crc(sum, run)
+		runs = append(runs, run)
+		n -= len(run)
+	}
+	binary.LittleEndian.PutUint32(buf[checkedBytes:], sum)
+	return buf, runs
+}
+
 // appendNext appends a frame with the next of a payload, and counts it.
 func appendNext(buf []byte, f *frame, payload *parts, number *uint32) []byte {
-	n := f.next(payload, number)
+	n := f.next(payload, number, maxPayload)
 	at := len(buf)
 	buf = appendHeader(buf, f, n)
 	for n > 0 {
@@ -85,10 +129,10 @@ func appendNext(buf []byte, f *frame, payload *parts, number *uint32) []byte {
 	return seal(buf, at)
 }
 
-// next makes f the frame with the next of a payload, counts it, and returns how
-// much that is.
-func (f *frame) next(payload *parts, number *uint32) int {
-	n := min(payload.len(), maxPayload)
+// next makes f the frame with the next of a payload, at most so many bytes,
+// counts it, and returns how much that is.
+func (f *frame) next(payload *parts, number *uint32, most int) int {
+	n := min(payload.len(), most)
 	f.rest, f.more, f.number = payload.len(), payload.len() > n, *number
 	*number++
 	return n
@@ -120,10 +164,12 @@ func (o *outlet) cut() {
 // An inlet reads what outlets write: whole messages from one participant.
 type inlet struct {
 	frames frameReader
-	source int         // the rank that must have sent every frame
-	number uint32      // that the next frame must have
-	whole  *frame      // a message of which more is to come, nil if there is none
-	spare  *bufferPool // for long data, nil if there is none
+	source int                                        // the rank that must have sent every frame
+	number uint32                                     // that the next frame must have
+	whole  *frame                                     // a message of which more is to come, nil if there is none
+	begin  func(b []byte) (done func() (bool, error)) // of what comes beside the stream, nil if nothing does
+	filled func() (bool, error)                       // whether the rest of whole has come so, nil if it does not
+	spare  *bufferPool                                // for long data, nil if there is none
 }
 
 // next returns the next message as one frame, however long its payload, which
@@ -133,9 +179,14 @@ func (in *inlet) next() (*frame, error) { return in.pull(in.frames.stream.Read) 
 // pull is next for what read gives. It can be called again after errAgain.
 func (in *inlet) pull(read func([]byte) (int, error)) (*frame, error) {
 	for {
-		in.frames.into = nil
-		if in.whole != nil {
-			in.frames.into = in.whole.payload[len(in.whole.payload):cap(in.whole.payload)]
+		if in.filled != nil {
+			return in.fill()
+		}
+		if in.frames.have < headerBytes { // nothing of the payload is there
+			in.frames.into = nil
+			if in.whole != nil {
+				in.frames.into = in.whole.payload[len(in.whole.payload):cap(in.whole.payload)]
+			}
 		}
 		f, err := in.frames.pull(read)
 		if err == io.EOF && in.whole != nil {
@@ -150,6 +201,12 @@ func (in *inlet) pull(read func([]byte) (int, error)) (*frame, error) {
 		if f.typ == frameHeartbeat {
 			continue
 		}
+		if f.beside {
+			if err := in.beginRest(f); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if in.whole == nil && !f.more {
 			return f, nil
 		}
@@ -162,6 +219,35 @@ func (in *inlet) pull(read func([]byte) (int, error)) (*frame, error) {
 			return whole, nil
 		}
 	}
+}
+
+// beginRest begins to take in what comes beside the stream of the message of f.
+func (in *inlet) beginRest(f *frame) error {
+	if in.begin == nil || in.whole != nil {
+		return &FrameError{"alien", "a message beside the stream", "none there"}
+	}
+	if err := in.gather(f); err != nil {
+		return err
+	}
+	whole := in.whole
+	in.filled = in.begin(whole.payload[len(whole.payload):whole.rest])
+	return nil
+}
+
+// fill returns the message of which the rest comes beside the stream, or
+// errAgain if it has not come yet.
+func (in *inlet) fill() (*frame, error) {
+	done, err := in.filled()
+	if err != nil {
+		return nil, err
+	}
+	if !done {
+		return nil, errAgain
+	}
+	whole := in.whole
+	whole.payload, whole.beside = whole.payload[:whole.rest], false
+	in.whole, in.filled = nil, nil
+	return whole, nil
 }
 
 // check checks that f is from the source, and that no frame is missing, comes
@@ -181,7 +267,10 @@ func (in *inlet) check(f *frame) error {
 func (in *inlet) gather(f *frame) error {
 	if in.whole == nil {
 		whole := *f
-		whole.lent, whole.payload = false, in.spare.get(f.rest)
+		if whole.lent {
+			whole.payload = in.spare.get(f.rest)
+		}
+		whole.lent, whole.payload = false, whole.payload[:0]
 		in.whole = &whole
 	}
 	whole := in.whole
@@ -200,4 +289,29 @@ func (in *inlet) gather(f *frame) error {
 func continues(f, first *frame) bool {
 	return f.typ == first.typ && f.source == first.source && f.group == first.group &&
 		f.call == first.call && f.step == first.step && f.tag == first.tag && f.generation == first.generation
+}
+
+// leave gives up memory in which a message is being taken in: from now on it
+// goes elsewhere.
+func (in *inlet) leave(memory []byte) {
+	r := &in.frames
+	mid := max(0, r.have-headerBytes) // bytes of a frame in progress
+	switch {
+	case in.whole != nil && sameMemory(in.whole.payload, memory):
+		there := in.whole.payload
+		in.whole.payload = append(make([]byte, 0, cap(there)), there...)
+		if mid > 0 {
+			into := in.whole.payload[len(there):cap(there)]
+			copy(into, r.into[:mid])
+			r.into = into
+		}
+	case in.whole == nil && r.have >= headerBytes && sameMemory(r.into, memory):
+		r.into = append(make([]byte, 0, len(memory)), memory...)
+	}
+}
+
+// sameMemory reports whether a and b, of which either may be empty but has room,
+// begin with the same byte.
+func sameMemory(a, b []byte) bool {
+	return cap(a) > 0 && cap(b) > 0 && &a[:1][0] == &b[:1][0]
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A pulse tells streams that are silent because their other end has nothing to
+// A Pulse tells streams that are silent because their other end has nothing to
 // say from those whose other end is gone.
-type pulse struct {
+type Pulse struct {
 	interval time.Duration // between heartbeats
 	silence  time.Duration // after which to say that nothing is heard
 	timeout  time.Duration // after which a stream is lost
@@ -26,24 +26,25 @@ const (
 	defaultPeerTimeout = 10 * time.Second
 )
 
-// newPulse returns the pulse of streams that carry heartbeats.
-func newPulse(timeout time.Duration) *pulse {
+// NewPulse returns the pulse of streams that carry heartbeats, and are lost when
+// nothing comes for timeout, or if that is 0 for ten seconds.
+func NewPulse(timeout time.Duration) *Pulse {
 	if timeout <= 0 {
 		timeout = defaultPeerTimeout
 	}
-	return &pulse{min(beatInterval, timeout/4), min(silenceTime, timeout/2), timeout}
+	return &Pulse{min(beatInterval, timeout/4), min(silenceTime, timeout/2), timeout}
 }
 
 // pulse returns the pulse of the streams, nil if they have none.
-func (o *LinkOptions) pulse() *pulse {
+func (o *LinkOptions) pulse() *Pulse {
 	if !o.Heartbeat {
 		return nil
 	}
-	return newPulse(o.PeerTimeout)
+	return NewPulse(o.PeerTimeout)
 }
 
-// A heardReader reads a stream, and knows when it was last heard of.
-type heardReader struct {
+// A HeardReader reads a stream, and knows when it was last heard of.
+type HeardReader struct {
 	stream io.Reader
 	last   atomic.Int64 // nanoseconds since start, or paused
 	start  time.Time
@@ -52,34 +53,35 @@ type heardReader struct {
 // paused stands for the time of a reader that does not read now.
 const paused = -1
 
-// newHeardReader returns a reader of a stream, which is heard of now.
-func newHeardReader(stream io.Reader) *heardReader {
-	return &heardReader{stream: stream, start: time.Now()}
+// NewHeardReader returns a reader of a stream, which is heard of now.
+func NewHeardReader(stream io.Reader) *HeardReader {
+	return &HeardReader{stream: stream, start: time.Now()}
 }
 
-func (h *heardReader) Read(b []byte) (int, error) {
+// Read reads the stream.
+func (h *HeardReader) Read(b []byte) (int, error) {
 	n, err := h.stream.Read(b)
 	h.resume()
 	return n, err
 }
 
 // pause says that silence means nothing, since nobody listens.
-func (h *heardReader) pause() { h.last.Store(paused) }
+func (h *HeardReader) pause() { h.last.Store(paused) }
 
 // resume says that the stream is heard of now.
-func (h *heardReader) resume() { h.last.Store(int64(time.Since(h.start))) }
+func (h *HeardReader) resume() { h.last.Store(int64(time.Since(h.start))) }
 
 // silent returns for how long nothing was heard.
-func (h *heardReader) silent() time.Duration {
+func (h *HeardReader) silent() time.Duration {
 	if last := h.last.Load(); last != paused {
 		return time.Since(h.start) - time.Duration(last)
 	}
 	return 0
 }
 
-// beat sends heartbeats until ctx ends. It has a thread of its own, so that a
-// long computation does not look like a death.
-func (p *pulse) beat(ctx context.Context, out sender) {
+// Beat calls send at every heartbeat until ctx ends. It has a thread of its own,
+// so that a long computation does not look like a death.
+func (p *Pulse) Beat(ctx context.Context, send func()) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	ticker := time.NewTicker(p.interval)
@@ -87,24 +89,35 @@ func (p *pulse) beat(ctx context.Context, out sender) {
 	for {
 		select {
 		case <-ticker.C:
-			out.send(frame{typ: frameHeartbeat}, nil, nil)
+			send()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// guard has lose called when nothing was heard for too long, and before that,
+// beatOn sends heartbeats to a participant until ctx ends.
+func (p *Pulse) beatOn(ctx context.Context, out sender) {
+	p.Beat(ctx, func() { out.send(frame{typ: frameHeartbeat}, nil, nil) })
+}
+
+// Guard has lose called when nothing was heard for too long, and before that,
 // once a silence, report, unless it is nil. It returns then, or when ctx ends.
-func (p *pulse) guard(ctx context.Context, h *heardReader, report func(silence time.Duration), lose func(error)) {
+// When this process was itself kept from running, what has come meanwhile is
+// read first.
+func (p *Pulse) Guard(ctx context.Context, h *HeardReader, report func(silence time.Duration), lose func(error)) {
 	ticker := time.NewTicker(p.silence / 4)
 	defer ticker.Stop()
-	reported := false
+	reported, before := false, time.Now()
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
+		}
+		since := time.Since(before)
+		if before = time.Now(); since > p.silence {
+			continue
 		}
 		switch silence := h.silent(); {
 		case silence >= p.timeout:

@@ -42,7 +42,7 @@ func TestRingRoundTrip(t *testing.T) {
 		var want []*frame
 		for range rapid.IntRange(0, 20).Draw(t, "messages") {
 			f := drawFrame(t)
-			f.source, f.more, f.generation, f.number, f.rest = 0, false, 5, 0, len(f.payload)
+			f.source, f.more, f.beside, f.generation, f.number, f.rest = 0, false, false, 5, 0, len(f.payload)
 			want = append(want, f)
 			out.send(*f, f.payload[:len(f.payload)/3], f.payload[len(f.payload)/3:])
 		}

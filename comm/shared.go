@@ -21,6 +21,7 @@ type segmentLinks struct {
 	patience sharedPatience
 	aside    atomic.Int32 // waits of calls that go on beside the rank
 	lanes    lanes
+	tried    atomic.Bool // whether it is known whose memory can be read
 
 	mu      sync.Mutex
 	ins     []ringIn
@@ -37,9 +38,17 @@ type sharedPatience struct {
 // While every rank has a core, a look costs nobody anything.
 func sharedPatienceFor(size int) sharedPatience {
 	if size > goruntime.NumCPU() {
-		return sharedPatience{spins: 20, yields: 20}
+		return sharedPatience{spins: 2, yields: 300}
 	}
 	return sharedPatience{spins: 1000, yields: 200}
+}
+
+// pause is what a wait does after look i: nothing at first, and then it lets
+// others run.
+func (p sharedPatience) pause(i int) {
+	if i >= p.spins {
+		yield(i)
+	}
 }
 
 func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
@@ -56,8 +65,16 @@ func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
 		l.outlets[r] = &ringOut{ring: s.ring(own, place), bell: s.bell(place), pump: sl.pump}
 		sl.ins = append(sl.ins, ringIn{ring: s.ring(place, own), source: r, pool: &l.pool})
 	}
+	s.introduce(own)
 	l.tasks.Go(sl.listen)
 	return sl
+}
+
+// try finds out whose memory can be read.
+func (sl *segmentLinks) try() {
+	if !sl.tried.Load() && sl.segment.try(sl.places[sl.links.rank]) {
+		sl.tried.Store(true)
+	}
 }
 
 // join makes st the station that what comes is for.
@@ -143,9 +160,7 @@ func (sl *segmentLinks) linger(c *messageCall) bool {
 		if c.call.count.Load() == want {
 			return true
 		}
-		if i >= sl.patience.spins {
-			yield()
-		}
+		sl.patience.pause(i)
 	}
 	return false
 }
@@ -172,9 +187,7 @@ func (sl *segmentLinks) lingerFor(st *station, key mailKey) (Message, bool) {
 				return m, true
 			}
 		}
-		if i >= sl.patience.spins {
-			yield()
-		}
+		sl.patience.pause(i)
 	}
 	return Message{}, false
 }
@@ -205,11 +218,11 @@ func (sl *segmentLinks) listen() {
 
 // await is station.await for a goroutine that sleeps until the bell rings.
 func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) error {
-	for range sl.patience.yields {
+	for i := range sl.patience.yields {
 		if over, err := st.look(w, false); over {
 			return err
 		}
-		yield()
+		yield(i)
 		sl.drain(st)
 	}
 	defer context.AfterFunc(ctx, sl.bell.alarm)()
@@ -244,8 +257,15 @@ func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, 
 	return false, nil
 }
 
-// yield lets other goroutines and other processes run.
-func yield() {
-	goruntime.Gosched()
+// yield lets other processes run, and in one of some calls, which are numbered,
+// other goroutines: that may wake a thread for them, which costs more.
+func yield(i int) {
+	if i%goYields == goYields-1 {
+		goruntime.Gosched()
+	}
 	yieldCore()
 }
+
+// goYields is how many times other processes may run for one time that other
+// goroutines may.
+const goYields = 32

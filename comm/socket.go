@@ -13,8 +13,10 @@ type socket struct {
 	links *Links
 	peer  int
 	raw   syscall.RawConn
-	heard *heardReader
+	heard *HeardReader
 	look  func(fd uintptr) // of poll, made once
+	from  func(fd uintptr, b []byte) (int, error)
+	kick  func() // wakes the listener; nil if what wakes it is the system
 
 	mu    sync.Mutex
 	in    inlet
@@ -22,10 +24,21 @@ type socket struct {
 	short bool    // whether the last read has emptied it
 	held  *frame  // of a generation that has not come; nil if there is none
 	err   error   // after which nothing is read
+
+	prompt bool // whether to stop behind a contract or data
 }
 
 // newSocket returns a socket for a stream, or nil if it is none.
-func newSocket(l *Links, peer int, stream any, heard *heardReader) *socket {
+func newSocket(l *Links, peer int, stream any, heard *HeardReader) *socket {
+	s := &socket{links: l, peer: peer, heard: heard, from: readSocket}
+	s.in = inlet{source: peer, spare: &l.pool}
+	s.look = func(fd uintptr) { s.takeAll(fd) }
+	if p, ok := stream.(PollStream); ok && peer < l.size {
+		conn := newPolledConn(p)
+		s.raw, s.from, s.kick = conn, conn.read, conn.kick
+		s.in.begin = p.BeginBlock
+		return s
+	}
 	conn, ok := stream.(*net.TCPConn)
 	if !ok || !polls {
 		return nil
@@ -35,9 +48,7 @@ func newSocket(l *Links, peer int, stream any, heard *heardReader) *socket {
 	if err != nil {
 		return nil
 	}
-	s := &socket{links: l, peer: peer, raw: raw, heard: heard}
-	s.in = inlet{source: peer, spare: &l.pool}
-	s.look = func(fd uintptr) { s.takeAll(fd) }
+	s.raw = raw
 	return s
 }
 
@@ -59,7 +70,7 @@ func (s *socket) read(b []byte) (int, error) {
 		s.short = false
 		return 0, errAgain
 	}
-	n, err := readSocket(s.fd, b)
+	n, err := s.from(s.fd, b)
 	if n > 0 {
 		s.short = n < len(b)
 		s.heard.resume()
@@ -78,6 +89,9 @@ func (s *socket) takeAll(fd uintptr) (over bool) {
 		}
 		if s.err = err; err == nil {
 			s.hand(f)
+			if s.prompt && (f.typ == frameContract || f.typ == frameData) {
+				return false
+			}
 		}
 	}
 	return true
@@ -102,6 +116,9 @@ func (s *socket) poll() {
 	defer s.mu.Unlock()
 	if s.err == nil && s.held == nil {
 		s.raw.Control(s.look)
+	}
+	if s.kick != nil && (s.err != nil || s.held != nil) {
+		s.kick() // the rest is the listener's
 	}
 }
 
@@ -147,18 +164,23 @@ func (s *socket) wait() error {
 	return s.err
 }
 
-// pollRounds is how often a wait looks at sockets before it sleeps.
-const pollRounds = 60
+// pollRounds is how often a wait looks in vain at what comes through connections
+// before it sleeps.
+const pollRounds = 300
 
 // linger looks for a moment at what comes from ranks, through whatever, until
-// come holds, and reports whether it does.
+// come holds, and reports whether it does. As long as something comes it goes
+// on.
 func (st *station) linger(ranks []int, come func() bool) bool {
-	if st.sockets == nil {
+	if st.sockets == nil && st.cables == nil {
 		return come()
 	}
-	for range pollRounds {
+	for i := 0; i < pollRounds; i++ {
 		for _, r := range ranks {
 			st.sockets[r].poll()
+			if st.cables.look(r) {
+				i = 0
+			}
 		}
 		if st.shared != nil && st.shared.waiting() {
 			st.drain()
@@ -166,7 +188,9 @@ func (st *station) linger(ranks []int, come func() bool) bool {
 		if come() {
 			return true
 		}
-		yield()
+		if i > 0 {
+			yield(i)
+		}
 	}
 	return false
 }

@@ -2,10 +2,39 @@
 
 package comm
 
-import "io"
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
 
-// readSocket is not called where polls is false.
+// polls says that sockets cannot be read without waiting. What follows is not
+// called.
+const polls = false
+
 func readSocket(uintptr, []byte) (int, error) { return 0, io.EOF }
 
-// polls says that sockets cannot be read without waiting.
-const polls = false
+func writeSocket(int, [][]byte) (int, error) { return 0, io.EOF }
+
+func detach(*net.TCPConn) (int, error) { return 0, errors.ErrUnsupported }
+
+func shutdownSocket(int) error { return nil }
+
+func closeSocket(int) error { return nil }
+
+type pollList []int
+
+func (l *pollList) add(int, bool, bool) {}
+
+func (l pollList) wait(time.Duration) {}
+
+type rouser struct{ at int }
+
+func newRouser() (*rouser, error) { return nil, errors.ErrUnsupported }
+
+func (r *rouser) rouse() {}
+
+func (r *rouser) calm() {}
+
+func (r *rouser) close() {}

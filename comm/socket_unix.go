@@ -4,7 +4,12 @@ package comm
 
 import (
 	"io"
+	"net"
+	"sync/atomic"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // readSocket reads what is there, without waiting.
@@ -25,5 +30,113 @@ func readSocket(fd uintptr, b []byte) (int, error) {
 	}
 }
 
+// writeSocket writes as much of runs as there is room for, without waiting. It
+// returns errAgain if there is none.
+func writeSocket(fd int, runs [][]byte) (n int, err error) {
+	for {
+		if len(runs) == 1 {
+			n, err = syscall.Write(fd, runs[0])
+		} else {
+			n, err = unix.SendmsgBuffers(fd, runs, nil, nil, 0)
+		}
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			return 0, errAgain
+		case err != nil:
+			return 0, err
+		default:
+			return n, nil
+		}
+	}
+}
+
 // polls says that sockets can be read without waiting.
 const polls = true
+
+// detach returns a descriptor of its own for a connection, which does not block.
+func detach(conn *net.TCPConn) (int, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var fd int
+	controlled := raw.Control(func(at uintptr) {
+		fd, err = unix.FcntlInt(at, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if controlled != nil {
+		return 0, controlled
+	}
+	return fd, err
+}
+
+func shutdownSocket(fd int) error {
+	if err := unix.Shutdown(fd, unix.SHUT_RDWR); err != unix.ENOTCONN {
+		return err
+	}
+	return nil
+}
+
+func closeSocket(fd int) error { return unix.Close(fd) }
+
+// A pollList is what a goroutine sleeps at.
+type pollList []unix.PollFd
+
+// add adds a descriptor from which to read, to which to write, or both.
+func (l *pollList) add(fd int, read, write bool) {
+	var events int16
+	if read {
+		events |= unix.POLLIN
+	}
+	if write {
+		events |= unix.POLLOUT
+	}
+	*l = append(*l, unix.PollFd{Fd: int32(fd), Events: events})
+}
+
+// wait returns when one of the list is ready, or after timeout, which is rounded
+// up to milliseconds.
+func (l pollList) wait(timeout time.Duration) {
+	unix.Poll(l, int((timeout+time.Millisecond-1)/time.Millisecond))
+}
+
+// A rouser wakes a goroutine that sleeps at a pollList.
+type rouser struct {
+	at, to int // the ends of a pipe
+	rung   atomic.Bool
+}
+
+func newRouser() (*rouser, error) {
+	var ends [2]int
+	if err := unix.Pipe(ends[:]); err != nil {
+		return nil, err
+	}
+	for _, fd := range ends {
+		unix.CloseOnExec(fd)
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return nil, err
+		}
+	}
+	return &rouser{at: ends[0], to: ends[1]}, nil
+}
+
+// rouse wakes who sleeps, or will sleep next.
+func (r *rouser) rouse() {
+	if r.rung.CompareAndSwap(false, true) {
+		unix.Write(r.to, []byte{0})
+	}
+}
+
+// calm makes ready for the next rouse.
+func (r *rouser) calm() {
+	if r.rung.Load() {
+		var b [1]byte
+		unix.Read(r.at, b[:])
+		r.rung.Store(false)
+	}
+}
+
+func (r *rouser) close() {
+	unix.Close(r.at)
+	unix.Close(r.to)
+}

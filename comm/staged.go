@@ -21,6 +21,7 @@ func (c *messageCall) offer() {
 	if !l.local || len(l.ranks) < 2 || len(l.ranks) > mostStaged || c.longest() <= ringCarries {
 		return
 	}
+	l.station.shared.try()
 	if c.lane = l.station.shared.lanes.acquire(); c.lane != nil {
 		c.openChannels()
 	}
@@ -60,8 +61,13 @@ func (c *messageCall) openChannels() {
 	size := len(c.line.ranks)
 	switch c.op.Kind {
 	case Broadcast, AllGather:
-		c.openSeveral(c.op.In[0].Len(), c.line.otherMembers())
-		c.puts = append(c.puts, &putting{c.several, c.op.In[0].all()})
+		src := c.op.In[0].all()
+		if c.lends(src, c.line.otherMembers()) {
+			c.openSeveral(src.len(), c.line.otherMembers(), &src)
+			return
+		}
+		c.openSeveral(src.len(), c.line.otherMembers(), nil)
+		c.puts = append(c.puts, &putting{c.several, src})
 	case Gather:
 		c.openFor(c.op.Desc.Root, all)
 	case Permute:
@@ -81,9 +87,9 @@ func (c *messageCall) openChannels() {
 		}
 		mine := chunkLen(c.op.In[0].Len(), c.op.Align, c.line.rank, size)
 		if c.op.Kind == AllReduce {
-			c.openSeveral(mine, c.line.otherMembers())
+			c.openSeveral(mine, c.line.otherMembers(), nil)
 		} else if c.op.Desc.Root != c.line.rank {
-			c.openSeveral(mine, []int{c.op.Desc.Root})
+			c.openSeveral(mine, []int{c.op.Desc.Root}, nil)
 		}
 	}
 }
@@ -93,21 +99,33 @@ func (c *messageCall) openFor(member int, p part) {
 	src := c.span(p)
 	out := &laneOut{own: c.lane, channel: member, length: src.len()}
 	out.read(c.line.place(member), false)
+	if !c.reduces() && c.lends(src, []int{member}) {
+		c.puts = append(c.puts, newLending(out, src))
+		c.openChannel(out)
+		return
+	}
 	c.openChannel(out)
 	c.puts = append(c.puts, &putting{out, src})
 }
 
-// openSeveral opens the channel for several members.
-func (c *messageCall) openSeveral(length int, members []int) {
+// openSeveral opens the channel for several members, to which src is lent if it
+// is not nil.
+func (c *messageCall) openSeveral(length int, members []int, src *span) {
 	c.several = &laneOut{own: c.lane, channel: c.line.rank, length: length}
 	for _, m := range members {
 		c.several.read(c.line.place(m), true)
+	}
+	if src != nil {
+		c.puts = append(c.puts, newLending(c.several, *src))
 	}
 	c.openChannel(c.several)
 }
 
 func (c *messageCall) openChannel(o *laneOut) {
 	o.open(c.op.Align, len(c.line.ranks))
+	if m := c.line.station.meter; m != nil {
+		m.memory.Add(int64(o.length))
+	}
 	c.outs = append(c.outs, o)
 }
 
@@ -180,14 +198,15 @@ func (c *messageCall) moveStaged() error {
 // through no lane.
 func (c *messageCall) moveUnstaged(do action) error {
 	steps := c.steps()
-	if c.lane == nil {
-		steps = steps[c.ahead:]
-	}
 	if c.out == nil {
 		steps = withoutOut(steps)
 	}
 	var left []step
-	for _, st := range steps {
+	ahead := 0 // of those that are left
+	for i, st := range steps {
+		if i == c.ahead {
+			ahead = len(left)
+		}
 		switch {
 		case do == doSend && st.do == doSend && c.lane == nil && c.op.Kind != Broadcast,
 			do == doSend && st.do == doCopy,
@@ -195,7 +214,10 @@ func (c *messageCall) moveUnstaged(do action) error {
 			left = append(left, st)
 		}
 	}
-	return c.move(left)
+	if len(steps) == c.ahead {
+		ahead = len(left)
+	}
+	return c.move(left, ahead)
 }
 
 // transfers returns what is moved through lanes.
@@ -217,10 +239,25 @@ func (c *messageCall) transfers() ([]transfer, error) {
 					return nil, c.reject(c.line.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.len()))
 				}
 			}
-			list = append(list, t)
+			list = append(list, c.pulls(t, m))
 		}
 	}
 	return list, nil
+}
+
+// pulls returns what does the same as t, of what a member lends; t if that puts
+// it into the channel.
+func (c *messageCall) pulls(t *taking, member int) transfer {
+	if t.lent == 0 || t.stale {
+		return t
+	}
+	sl, rank := c.line.station.shared, c.line.ranks[member]
+	lose := func(err error) {
+		if !errors.Is(err, errNoProcess) { // of a death the supervisor tells
+			c.line.station.lose(rank, fmt.Errorf("its memory cannot be read: %w", err))
+		}
+	}
+	return &pulling{laneIn: t.laneIn, process: sl.segment.process(sl.places[rank]), dst: t.dst, drop: t.drop, lose: lose}
 }
 
 // takes returns where this member takes what another sends, if it does, and
@@ -354,9 +391,7 @@ func (c *messageCall) awaitPiece(list []transfer) error {
 		if ready() {
 			return nil
 		}
-		if i >= sl.patience.spins {
-			yield()
-		}
+		sl.patience.pause(i)
 	}
 	w := c.waitFor(ready)
 	w.piece = true

@@ -14,13 +14,17 @@ type station struct {
 	endpoint *Endpoint
 	rank     int
 	number   uint32        // of the generation
+	where    string        // the host of the rank, "" if that is no matter
+	meter    *meter        // of what is sent to other ranks, nil if nobody asks
 	outlets  []sender      // to each rank, nil at its own; to the supervisor at the end
 	apart    bool          // whether the supervisor is in another process, to which this rank tells what it has not received
 	sent     []int         // calls and messages to each rank; for the rank's goroutine
 	quiet    chan struct{} // closed when no message can come any more
 	awake    chan struct{} // holds an element when the supervisor knows that the rank has resumed
 	shared   *segmentLinks // what comes through shared memory, nil if there is none
+	cables   *cables       // what comes through connections, nil if there are none
 	sockets  []*socket     // that can be looked at, by rank; nil if there are none
+	carrier  Carrier       // of whole collectives, nil if there is none
 	pool     *bufferPool   // for data
 
 	mu        sync.Mutex
@@ -72,6 +76,9 @@ func (st *station) write(to int, f frame, payload []byte) { st.writeParts(to, f,
 // writeParts sends a message in two parts to a participant.
 func (st *station) writeParts(to int, f frame, head, body []byte) {
 	f.generation = st.number
+	if out := st.outlets[to]; st.meter != nil && to != st.supervisor() {
+		st.meter.count(out, len(head)+len(body))
+	}
 	st.outlets[to].send(f, head, body)
 }
 

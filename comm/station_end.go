@@ -35,7 +35,7 @@ func (st *station) lose(peer int, cause error) {
 		return // it has said all that it had to
 	}
 	if peer == st.supervisor() {
-		cause = fmt.Errorf("its connection to the supervisor was lost: %w", cause)
+		cause = fmt.Errorf("%s: %w", supervisorLost(st.where), cause)
 		st.report(&report{kind: reportLost, peer: st.rank, text: cause.Error()})
 		for r := range st.received { // of no rank will it hear that it has ended
 			st.ended[r] = true
@@ -51,6 +51,21 @@ func (st *station) lose(peer int, cause error) {
 		})
 		st.settle()
 	}
+}
+
+// supervisorLost says that a rank on a host, "" for any, has lost the
+// supervisor.
+func supervisorLost(host string) string {
+	return "its connection to the supervisor was lost" + onHost(host)
+}
+
+// onHost says on which host something is: " on b". It is "" if that is no
+// matter.
+func onHost(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " on " + host
 }
 
 // giveUp lets no rank rely on this one any more.

@@ -23,6 +23,7 @@ type watcher struct {
 	piece   bool           // whether it is for a piece of data in a lane
 	own     bool           // whether it is on the rank's goroutine
 	bell    bell           // to be rung as well, where memory is shared
+	cables  *cables        // to be roused as well; nil if there are none
 }
 
 // A place is where a rank is: its call and its line.
@@ -33,6 +34,9 @@ func (w *watcher) signal() {
 	w.poke()
 	if w.bell.rung != nil {
 		w.bell.ring()
+	}
+	if w.cables != nil {
+		w.cables.rouse()
 	}
 }
 
@@ -94,6 +98,13 @@ func (st *station) await(ctx context.Context, w *watcher) error {
 	}
 	st.begin(w)
 	defer st.finish(w)
+	if st.cables != nil {
+		if w.cables = st.cables; st.shared == nil && (w.program || w.own) {
+			return st.cables.await(ctx, st, w)
+		}
+		st.cables.heed()
+		defer st.cables.unheed()
+	}
 	if st.shared != nil {
 		if w.program || w.own {
 			return st.shared.await(ctx, st, w)

@@ -14,6 +14,10 @@ type SuperviseOptions struct {
 	// Streams are, by rank, the other ends of LinkOptions.Supervisor.
 	Streams []io.ReadWriteCloser
 
+	// Hosts says on which host each rank is, for reports; nil if that is no
+	// matter.
+	Hosts []string
+
 	// Grace is how long, after a stream of a rank has ended, Lose or Exits may
 	// come to say why, before the end of the stream itself is the cause that
 	// the others are told. It is 0 where nobody watches the processes.
@@ -54,24 +58,24 @@ type Supervision struct {
 func Supervise(o SuperviseOptions) *Supervision {
 	s := &Supervision{options: o, turned: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	var p *pulse
+	var p *Pulse
 	if o.Heartbeat {
-		p = newPulse(o.PeerTimeout)
+		p = NewPulse(o.PeerTimeout)
 	}
 	inlets := make([]*inlet, len(o.Streams))
-	readers := make([]*heardReader, len(o.Streams))
+	readers := make([]*HeardReader, len(o.Streams))
 	for rank, stream := range o.Streams {
 		q := newQueue(len(o.Streams), stream)
 		s.outlets = append(s.outlets, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
-		readers[rank] = newHeardReader(stream)
+		readers[rank] = NewHeardReader(stream)
 		inlets[rank] = &inlet{frames: frameReader{stream: readers[rank]}, source: rank}
 	}
 	s.turn(0)
 	for rank, in := range inlets {
 		s.tasks.Go(func() { s.listen(rank, in) })
 		if p != nil {
-			s.tasks.Go(func() { p.beat(s.ctx, s.outlets[rank]) })
+			s.tasks.Go(func() { p.beatOn(s.ctx, s.outlets[rank]) })
 			s.tasks.Go(func() { s.guard(p, rank, readers[rank]) })
 		}
 	}
@@ -79,12 +83,12 @@ func Supervise(o SuperviseOptions) *Supervision {
 }
 
 // guard reports and ends the silence of a rank.
-func (s *Supervision) guard(p *pulse, rank int, h *heardReader) {
+func (s *Supervision) guard(p *Pulse, rank int, h *HeardReader) {
 	var report func(time.Duration)
 	if s.options.Silent != nil {
 		report = func(d time.Duration) { s.options.Silent(rank, d) }
 	}
-	p.guard(s.ctx, h, report, func(err error) { s.Lose(rank, err) })
+	p.Guard(s.ctx, h, report, func(err error) { s.Lose(rank, err) })
 }
 
 // turn makes the generation the current one. The caller holds mu, or nobody
@@ -95,7 +99,7 @@ func (s *Supervision) turn(generation uint32) {
 	}
 	ctx, end := context.WithCancel(s.ctx)
 	next := newSupervisor(ctx.Done(), len(s.outlets))
-	next.number, next.grace = generation, s.options.Grace
+	next.number, next.grace, next.hosts = generation, s.options.Grace, s.options.Hosts
 	copy(next.outlets, s.outlets)
 	if s.options.Notice != nil {
 		next.notices = &noticeRequest{s.options.NoticeAfter, s.options.Notice}

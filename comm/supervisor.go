@@ -21,6 +21,7 @@ import (
 type supervisor struct {
 	number  uint32 // of the generation
 	grace   time.Duration
+	hosts   []string // of each rank, nil if that is no matter
 	outlets []sender // to each rank
 	events  chan event
 	done    <-chan struct{} // closed when there is no more to do
@@ -158,6 +159,14 @@ func (s *supervisor) run() {
 	}
 }
 
+// where returns the host of a rank, "" if that is no matter.
+func (s *supervisor) where(rank int) string {
+	if s.hosts == nil {
+		return ""
+	}
+	return s.hosts[rank]
+}
+
 // act takes in an event.
 func (s *supervisor) act(e event) {
 	switch {
@@ -172,7 +181,7 @@ func (s *supervisor) act(e event) {
 	case e.lost != nil:
 		s.ranks[e.rank].silent = true
 		s.settle()
-		s.suspect(suspicion{rank: e.rank, by: -1, text: fmt.Sprintf("its connection to the supervisor was lost: %v", e.lost)})
+		s.suspect(suspicion{rank: e.rank, by: -1, text: fmt.Sprintf("%s: %v", supervisorLost(s.where(e.rank)), e.lost)})
 	default:
 		s.learn(e.rank, e.report)
 	}

@@ -33,7 +33,7 @@ func (s *supervisor) accuse(rank int, r *report) {
 		s.lose(verdictLost, rank, r.text)
 	default:
 		x := suspicion{rank: r.peer, by: rank, received: -1}
-		x.text = fmt.Sprintf("its connection to rank %d was lost: %s", rank, r.text)
+		x.text = fmt.Sprintf("its connection to rank %d was lost%s: %s", rank, onHost(s.where(r.peer)), r.text)
 		if len(r.received) == 1 {
 			x.received = r.received[0]
 		}

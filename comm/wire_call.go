@@ -13,6 +13,7 @@ type wireCall struct {
 	descs     []*signed    // nil if none has come
 	count     atomic.Int32 // of contracts; written under station.mu
 	data      []datum
+	berths    []berth // where data are to be read to; guarded by station.mu
 	verdict   *DeadlockError
 	spare     *bufferPool
 	place     func() place // where this rank is in the call, once it has called
@@ -22,6 +23,16 @@ type wireCall struct {
 type datum struct {
 	dataKey
 	bytes []byte
+	away  bool // whether the bytes are memory of the member's blocks
+}
+
+// A berth is memory for data that have not come.
+type berth struct {
+	dataKey
+	memory []byte
+	away   bool // whether it is part of the member's blocks
+	taken  bool // whether data have begun to come to it
+	full   bool // whether they are there
 }
 
 // A dataKey names what one rank sends to another in a collective.
@@ -34,11 +45,15 @@ func newWireCall(size int, spare *bufferPool) *wireCall {
 // reset makes call as good as new.
 func (call *wireCall) reset() {
 	for _, d := range call.data {
-		call.spare.put(d.bytes)
+		if !d.away {
+			call.spare.put(d.bytes)
+		}
 	}
+	clear(call.berths)
 	clear(call.here)
 	clear(call.contracts)
 	clear(call.data)
+	call.berths = call.berths[:0]
 	call.descs, call.data, call.verdict, call.place = nil, call.data[:0], nil, nil
 	call.count.Store(0)
 }
@@ -80,10 +95,27 @@ func (call *wireCall) put(key dataKey, f *frame) error {
 	if _, twice := call.find(key); twice {
 		return errTwice
 	}
-	data := f.payload
+	d := datum{dataKey: key, bytes: f.payload}
 	if f.lent {
-		data = append(call.spare.get(len(data)), data...)
+		d.bytes = append(call.spare.get(len(d.bytes)), d.bytes...)
 	}
-	call.data = append(call.data, datum{key, data})
+	for i := range call.berths {
+		if b := &call.berths[i]; b.taken && b.dataKey == key && sameMemory(b.memory, d.bytes) {
+			b.full, d.away = true, b.away
+		}
+	}
+	call.data = append(call.data, d)
+	return nil
+}
+
+// berth returns the memory for data of so many bytes, nil if there is none. It
+// does so once.
+func (call *wireCall) berth(key dataKey, length int) []byte {
+	for i := range call.berths {
+		if b := &call.berths[i]; !b.taken && b.dataKey == key && len(b.memory) == length {
+			b.taken = true
+			return b.memory
+		}
+	}
 	return nil
 }

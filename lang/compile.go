@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -88,7 +88,7 @@ func withSpelling(msg string, names starlark.StringDict) string {
 type programKey struct {
 	path   string
 	source [sha256.Size]byte
-	names  [sha256.Size]byte
+	names  uint64 // see fingerprint
 }
 
 // A programCache holds compiled programs, which are immutable, so that the
@@ -137,7 +137,14 @@ func compile(path, source string, names starlark.StringDict) (*starlark.Program,
 	return e.prog, e.err
 }
 
-// fingerprint identifies a set of names.
-func fingerprint(names starlark.StringDict) [sha256.Size]byte {
-	return sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(names)), "\n")))
+// fingerprint identifies a set of names: by the sum of their hashes, for which
+// they need not be sorted.
+func fingerprint(names starlark.StringDict) uint64 {
+	var sum uint64
+	for name := range names {
+		sum += maphash.String(nameSeed, name)
+	}
+	return sum
 }
+
+var nameSeed = maphash.MakeSeed()

@@ -31,8 +31,8 @@ type Env interface {
 	// Rank returns the rank and the number of ranks.
 	Rank() (rank, size int)
 
-	// Predeclared returns values of this rank's own for the names that a
-	// program can use.
+	// Predeclared returns the names that a program can use, in a dict of the
+	// caller's. What of the values can be changed is this rank's own.
 	Predeclared() starlark.StringDict
 
 	// Attach hangs the rank on a new thread. out is how operations that join

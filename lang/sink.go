@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -16,14 +15,19 @@ type sink struct {
 
 	open   [][][]Line // by rank: its sections that are not written, oldest first
 	closed []bool     // by rank: it sends no more
+	due    int        // ranks that are to send the oldest section yet
 }
 
 // newSink returns the sink of a run on some of size ranks.
 func newSink(out io.Writer, mode Mode, ranks []int, size int) *sink {
 	s := &sink{out: out, mode: mode, open: make([][][]Line, size), closed: make([]bool, size)}
-	for rank := range size {
-		s.closed[rank] = !slices.Contains(ranks, rank)
+	for rank := range s.closed {
+		s.closed[rank] = true
 	}
+	for _, rank := range ranks {
+		s.closed[rank] = false
+	}
+	s.due = s.countDue()
 	return s
 }
 
@@ -33,14 +37,33 @@ func (s *sink) add(rank int, m *linesMsg) {
 		s.stream(rank, m.Lines)
 		return
 	}
+	if s.isDue(rank) {
+		s.due--
+	}
 	s.open[rank] = append(s.open[rank], m.Lines)
 	s.flush()
 }
 
 // close says that a rank has sent all its lines.
 func (s *sink) close(rank int) {
+	if s.isDue(rank) {
+		s.due--
+	}
 	s.closed[rank] = true
 	s.flush()
+}
+
+// isDue reports whether a rank is to send the oldest section yet.
+func (s *sink) isDue(rank int) bool { return len(s.open[rank]) == 0 && !s.closed[rank] }
+
+func (s *sink) countDue() int {
+	n := 0
+	for rank := range s.open {
+		if s.isDue(rank) {
+			n++
+		}
+	}
+	return n
 }
 
 // stream writes lines at once.
@@ -58,25 +81,20 @@ func (s *sink) stream(rank int, lines []Line) {
 
 // flush writes the sections that are complete.
 func (s *sink) flush() {
-	for {
+	for s.due == 0 {
 		section := make([][]Line, len(s.open))
 		some := false
 		for rank, queue := range s.open {
-			switch {
-			case len(queue) > 0:
-				section[rank] = queue[0]
+			if len(queue) > 0 {
+				section[rank], s.open[rank] = queue[0], queue[1:]
 				some = true
-			case !s.closed[rank]:
-				return
 			}
 		}
 		if !some {
 			return
 		}
-		for rank, queue := range s.open {
-			s.open[rank] = queue[min(1, len(queue)):]
-		}
 		s.write(merge(section))
+		s.due = s.countDue()
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
-	"net"
 	"sync"
 	"time"
 )
@@ -21,21 +21,23 @@ const maxMessage = 1 << 30
 const farewell = 5 * time.Second
 
 // A StreamConn is one end of a control connection over a stream of bytes: each
-// message behind its length in 4 bytes, the lowest first.
+// message behind its length in 4 bytes, the lowest first, and a CRC-32C of those
+// and of the message.
 type StreamConn struct {
-	stream  net.Conn
+	stream  io.ReadWriteCloser
 	ended   func(error) error
 	in, out *queue
 	tasks   sync.WaitGroup
 }
 
 // Stream returns a connection over stream, which belongs to it from then on.
-// Both ends are of one version of tpsh. Close ends what Stream starts.
+// Its Close ends what reads from it and writes to it. Both ends are of one
+// version of tpsh. Close of the connection ends what Stream starts.
 //
 // If ended is not nil, it is told how the stream ended, with io.EOF if the
 // other end closed it, and returns what Recv says when all messages have been
 // received.
-func Stream(stream net.Conn, ended func(error) error) *StreamConn {
+func Stream(stream io.ReadWriteCloser, ended func(error) error) *StreamConn {
 	c := &StreamConn{stream: stream, ended: ended, in: newQueue(), out: newQueue()}
 	c.tasks.Go(c.read)
 	c.tasks.Go(c.write)
@@ -64,7 +66,8 @@ func (c *StreamConn) Fail(err error) {
 // Close sends what is still to be sent, if the other end takes it within
 // farewell, and closes the stream. What has come can still be received.
 func (c *StreamConn) Close() error {
-	c.stream.SetWriteDeadline(time.Now().Add(farewell))
+	late := time.AfterFunc(farewell, func() { c.stream.Close() })
+	defer late.Stop()
 	c.out.end(nil)
 	c.tasks.Wait()
 	return nil
@@ -90,7 +93,7 @@ func (c *StreamConn) read() {
 // readMessage returns the next message of a stream, and io.EOF at its end.
 // Memory grows with what comes, whatever the length says.
 func readMessage(r io.Reader) ([]byte, error) {
-	var header [4]byte
+	var header [8]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return nil, err
 	}
@@ -103,8 +106,18 @@ func readMessage(r io.Reader) ([]byte, error) {
 	if _, err := io.CopyN(&msg, r, int64(n)); err != nil {
 		return nil, noEOF(err)
 	}
+	if got, want := checksum(header[:4], msg.Bytes()), binary.LittleEndian.Uint32(header[4:]); got != want {
+		return nil, fmt.Errorf("control message: got checksum %08x, want %08x (its %d bytes were damaged on the way)", got, want, n)
+	}
 	return msg.Bytes(), nil
 }
+
+// checksum returns the checksum of a message behind its length.
+func checksum(length, msg []byte) uint32 {
+	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, msg)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // noEOF makes of the end of a stream one that comes too early.
 func noEOF(err error) error {
@@ -131,7 +144,8 @@ func (c *StreamConn) write() {
 }
 
 func writeMessage(w io.Writer, msg []byte) error {
-	header := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(msg)), uint32(len(msg)))
+	header := binary.LittleEndian.AppendUint32(make([]byte, 0, 8+len(msg)), uint32(len(msg)))
+	header = binary.LittleEndian.AppendUint32(header, checksum(header, msg))
 	_, err := w.Write(append(header, msg...))
 	return err
 }

@@ -122,10 +122,12 @@ func TestReadMessage(t *testing.T) {
 	}{
 		{"nothing", "", "EOF"},
 		{"half a length", "\x01\x00", "unexpected EOF"},
-		{"no message", "\x01\x00\x00\x00", "unexpected EOF"},
-		{"half a message", "\x03\x00\x00\x00ab", "unexpected EOF"},
-		{"too long", "\xff\xff\xff\xff", "control message: got 4294967295 bytes, want at most 1073741824"},
-		{"a lie", "\xff\xff\xff\x3fabc", "unexpected EOF"},
+		{"no checksum", "\x01\x00\x00\x00abc", "unexpected EOF"},
+		{"no message", "\x01\x00\x00\x00abcd", "unexpected EOF"},
+		{"half a message", "\x03\x00\x00\x00abcdab", "unexpected EOF"},
+		{"damaged", "\x03\x00\x00\x00abcdabc", "control message: got checksum 551483f8, want 64636261 (its 3 bytes were damaged on the way)"},
+		{"too long", "\xff\xff\xff\xffabcd", "control message: got 4294967295 bytes, want at most 1073741824"},
+		{"a lie", "\xff\xff\xff\x3fabcdabc", "unexpected EOF"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -138,8 +140,11 @@ func TestReadMessage(t *testing.T) {
 
 // Whatever parses is written back the same.
 func FuzzReadMessage(f *testing.F) {
-	f.Add([]byte("\x05\x00\x00\x00hello\x00\x00\x00\x00"))
-	f.Add([]byte("\xff\xff\xff\xff"))
+	var two bytes.Buffer
+	writeMessage(&two, []byte("hello"))
+	writeMessage(&two, nil)
+	f.Add(two.Bytes())
+	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := bytes.NewReader(data)
 		for {

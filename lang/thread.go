@@ -3,7 +3,6 @@ package lang
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"go.starlark.net/lib/json"
 	"go.starlark.net/lib/math"
@@ -22,8 +21,12 @@ var library = starlark.StringDict{
 
 // predeclared returns the names that a program can use.
 func (s *server) predeclared() starlark.StringDict {
-	names := maps.Clone(library)
-	maps.Copy(names, s.env.Predeclared())
+	names := s.env.Predeclared()
+	for name, v := range library {
+		if names[name] == nil {
+			names[name] = v
+		}
+	}
 	return names
 }
 

@@ -36,6 +36,8 @@ type form struct {
 	free func(c *Collective) int
 	// rooted says that Collective.Root counts.
 	rooted bool
+	// alike says that all members have the same result.
+	alike bool
 	// in returns the blocks that the member offers.
 	in func(k *call) []comm.Block
 	// out returns the shape of the member's result; not ok if it has none.
@@ -56,16 +58,16 @@ var collectives map[string]*form
 
 func init() {
 	collectives = map[string]*form{
-		"all_reduce":         {comm.AllReduce, noFree, false, whole, sameShape, throughout, adjointAllReduce},
-		"all_gather":         {comm.AllGather, freeDim, false, whole, joined, eachJoined, adjointAllGather},
-		"reduce_scatter":     {comm.ReduceScatter, noFree, false, cutDim, myPart, throughout, adjointReduceScatter},
-		"broadcast":          {comm.Broadcast, noFree, true, whole, sameShape, throughout, adjointBroadcast},
-		"reduce":             {comm.Reduce, noFree, true, whole, rootOnly(sameShape), throughout, nil},
-		"gather":             {comm.Gather, freeDim, true, whole, rootOnly(joined), eachJoined, nil},
-		"scatter":            {comm.Scatter, noFree, true, cutDim, myPart, throughout, adjointScatter},
-		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, cutDim, exchanged, eachExchanged, adjointAllToAll},
-		"collective_permute": {comm.Permute, noFree, false, whole, sameShape, throughout, adjointPermute},
-		"ring_forward":       {comm.Permute, noFree, false, whole, sameShape, throughout, nil},
+		"all_reduce":         {comm.AllReduce, noFree, false, true, whole, sameShape, throughout, adjointAllReduce},
+		"all_gather":         {comm.AllGather, freeDim, false, true, whole, joined, eachJoined, adjointAllGather},
+		"reduce_scatter":     {comm.ReduceScatter, noFree, false, false, cutDim, myPart, throughout, adjointReduceScatter},
+		"broadcast":          {comm.Broadcast, noFree, true, true, whole, sameShape, throughout, adjointBroadcast},
+		"reduce":             {comm.Reduce, noFree, true, false, whole, rootOnly(sameShape), throughout, nil},
+		"gather":             {comm.Gather, freeDim, true, false, whole, rootOnly(joined), eachJoined, nil},
+		"scatter":            {comm.Scatter, noFree, true, false, cutDim, myPart, throughout, adjointScatter},
+		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, false, cutDim, exchanged, eachExchanged, adjointAllToAll},
+		"collective_permute": {comm.Permute, noFree, false, false, whole, sameShape, throughout, adjointPermute},
+		"ring_forward":       {comm.Permute, noFree, false, false, whole, sameShape, throughout, nil},
 	}
 }
 
@@ -126,6 +128,9 @@ func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool
 		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Flags: r.flags(g, async)}
 	if k.form.rooted {
 		k.op.Desc.Root = c.Root
+	}
+	if k.form.alike {
+		k.op.Share = k
 	}
 	if k.record && x.RequiresGrad() {
 		k.op.Desc.Flags |= comm.RequiresGrad
@@ -224,13 +229,21 @@ func (k *call) payload() int {
 	return n
 }
 
-// prepare makes the result when the members agree.
-func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+// agreed notes what the call learns when the members agree.
+func (k *call) agreed(members []comm.Member, flags comm.Flags) error {
 	k.members = members
 	k.grad = flags&comm.RequiresGrad != 0
 	if k.grad && k.form.adjoint == nil {
 		all := map[string]string{"reduce": "all_reduce", "gather": "all_gather"}[k.Op]
-		return nil, &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: "use " + all + ", whose result every member has"}
+		return &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: "use " + all + ", whose result every member has"}
+	}
+	return nil
+}
+
+// prepare makes the result when the members agree.
+func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+	if err := k.agreed(members, flags); err != nil {
+		return nil, err
 	}
 	s, ok := k.form.out(k)
 	if !ok {
@@ -258,6 +271,9 @@ func (k *call) finish(res comm.Result, err error) (*tensor.Tensor, error) {
 		clear(k.y.Bytes())
 	}
 	k.r.cut(k.g, res.Flags)
+	if k.y != nil {
+		k.y.Buffer().Seal()
+	}
 	if k.grad && k.record {
 		if k.line == "" {
 			k.line = k.r.where()

@@ -23,6 +23,7 @@ type Config struct {
 	Seed      uint64 // that random numbers start from
 	MaxMem    int    // bytes of large tensors in use over all ranks; 0: the machine's memory
 	Poison    bool   // fill released storage with a pattern, for tests
+	Guard     bool   // share storage of any size, and fault on writes to it, for tests
 	Cost      Cost   // by which traces predict how long a call takes
 
 	// Frames tells how a frames transport misbehaves, for tests.
@@ -42,6 +43,7 @@ type Job struct {
 	cfg   Config
 	links *comm.Links // to the ranks of other processes; nil if all are in this
 	first int         // the generation of links that is the first of the job
+	ranks []int       // all of them
 	alloc *tensor.Allocator
 	// workers are the cores that are left when each rank has one.
 	workers *gemm.Workers
@@ -80,9 +82,12 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 // many cores are left when each rank has one.
 func newJob(ctx context.Context, cfg Config, spare int) (context.Context, *Job) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{cfg: cfg, alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(spare), cancel: cancel}
+	j := &Job{cfg: cfg, ranks: stride(0, cfg.Size, 1), alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(spare), cancel: cancel}
 	j.alloc.Strict = cfg.MaxMem > 0
 	j.alloc.Poison = cfg.Poison
+	if cfg.Guard {
+		j.alloc.Guard, j.alloc.Large = true, 1
+	}
 	return ctx, j
 }
 

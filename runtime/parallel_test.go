@@ -67,6 +67,9 @@ func TestTransfer(t *testing.T) {
 			if got := [2]float32{values(prev[0])[0], values(next[0])[0]}; got != [2]float32{float32(s.Prev), float32(s.Next)} {
 				return fmt.Errorf("got %v from %d and %d", got, s.Prev, s.Next)
 			}
+			if err := r.Barrier(r.World()); err != nil { // all have received: nobody is around any more
+				return err
+			}
 			if s.Last() {
 				return errors.New("died")
 			}

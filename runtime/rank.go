@@ -72,12 +72,8 @@ func newRank(j *Job, id int) (*Rank, error) {
 	r.whereFn = r.where
 	r.end = j.fabricOf(0).Endpoint(id)
 	r.end.Where(r.whereFn)
-	all := make([]int, r.size)
-	for i := range all {
-		all[i] = i
-	}
 	var err error
-	r.world, err = r.end.Group(all, "")
+	r.world, err = r.end.Group(j.ranks, "")
 	return r, err
 }
 

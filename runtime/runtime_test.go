@@ -22,7 +22,7 @@ func onRanks(t *testing.T, transport string, n int, body func(r *Rank) error) []
 	errs := make([]error, n)
 	var ended sync.WaitGroup
 	ended.Add(n)
-	job, err := Start(context.Background(), Config{Size: n, Transport: transport, Poison: true}, func(ctx context.Context, r *Rank) {
+	job, err := Start(context.Background(), Config{Size: n, Transport: transport, Poison: true, Guard: true}, func(ctx context.Context, r *Rank) {
 		defer ended.Done()
 		r.Begin(ctx)
 		errs[r.ID()] = r.End(body(r))

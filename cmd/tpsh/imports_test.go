@@ -16,7 +16,7 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/cluster"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/cluster", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/cluster", nil, "an environment is a list of words"},
@@ -39,6 +39,7 @@ var arrows = []struct {
 	{"tpsh/runtime/kernel", []string{"tpsh/runtime/kernel/...", "tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
 	{"tpsh/runtime/kernel/vec", []string{"tpsh/runtime/dtype"}, "vector kernels are loops over flat slices, too"},
 	{"tpsh/runtime/kernel/peak", []string{"tpsh/runtime/kernel/vec"}, "the limit of a kernel is that of its instructions"},
+	{"tpsh/runtime/kernel/blas", nil, "a library of C knows pointers"},
 	{"tpsh/runtime/kernel/gemm", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "a product chooses among sets of instructions as all kernels do"},
 	{"tpsh/runtime/pipeline", nil, "a schedule is integer arithmetic"},
 	{"tpsh/runtime/rng", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "random numbers are a function of integers"},
@@ -48,8 +49,10 @@ var arrows = []struct {
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", nil, "communication moves bytes"},
+	{"tpsh/comm/mpi", []string{"tpsh/comm"}, "an MPI moves bytes, too"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
+	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/runtime/kernel", "tpsh/runtime/dtype"}, "a transport is measured with the kernels that reduce on it, and no script"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }
 

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Buffers of at least largeSize bytes come from the operating system and are
-// reused; smaller ones are the collector's.
+// largeSize is Allocator.Large unless a test wants another.
 const largeSize = 32 << 10
 
-// How many bytes of large buffers are handed out, beyond what was in use after
-// a collection, before the next one: between minSlack and maxSlack, and no more
-// than keep collections at about one part in collectShare of the time. What a
-// collection takes does not depend on the bytes, which the collector does not
-// look at; how fast they are handed out depends on the program.
+// A collection is due when minSlack bytes of large buffers have been handed out
+// since the last and it would take no more than one part in collectShare of the
+// time since then, or when maxSlack bytes have. What it takes does not depend on
+// the bytes, which the collector does not look at; how fast they are handed out
+// depends on the program.
 const (
 	minSlack     = 16 << 20
 	maxSlack     = 128 << 20
@@ -31,6 +30,9 @@ const (
 //
 // An Allocator may be used by several ranks at a time.
 type Allocator struct {
+	// Large is from how many bytes on a buffer is large: such ones come from the
+	// operating system and are reused; smaller ones are the collector's.
+	Large int
 	// Limit is the number of bytes that may be in use; 0 means no limit.
 	Limit int
 	// Strict says that Limit was asked for: going beyond it ends the program.
@@ -38,19 +40,24 @@ type Allocator struct {
 	// Poison overwrites a byte of every cache line of released buffers, so
 	// that a test sees whatever still reads them.
 	Poison bool
+	// Guard has the hardware watch over storage that buffers share: a write to it
+	// is a fault. It is for tests, too.
+	Guard bool
 
-	collecting sync.Mutex    // held during a collection
-	collected  time.Time     // when the last one ended
-	took       time.Duration // what collections take, on an average in which the last counts a quarter
+	collecting sync.Mutex // held during a collection
+
+	blocks blockPools
 
 	mu     sync.Mutex
 	free   map[int][][]byte // by size class
 	spare  int              // bytes in free
 	inUse  int              // bytes handed out and not yet returned
 	peak   int              // the most inUse has been
-	target int              // collect when inUse would exceed it
-	slack  int              // how far above what is in use the next target is
 	closed bool
+
+	collected time.Time // when the last collection ended
+	took      mean      // what collections take
+	left      int       // bytes in use after the last one
 }
 
 // A MemoryError says that a tensor does not fit in memory.
@@ -75,12 +82,16 @@ func NewAllocator(limit int) *Allocator {
 	if limit <= 0 {
 		limit = machineMemory()
 	}
-	return &Allocator{Limit: limit, free: map[int][][]byte{}, slack: minSlack, target: minSlack}
+	return &Allocator{Large: largeSize, Limit: limit, free: map[int][][]byte{}}
 }
 
 // Alloc returns a buffer of n bytes. Its contents are arbitrary.
 func (a *Allocator) Alloc(n int) (*Buffer, error) {
-	if n < largeSize {
+	switch {
+	case n >= a.Large:
+	case n >= leastBlock:
+		return a.block(n), nil
+	default:
 		b := small(n)
 		b.alloc = a
 		return b, nil
@@ -110,8 +121,8 @@ func (a *Allocator) region(size int) ([]byte, error) {
 	return nil, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
 }
 
-// take returns a free or a new region, or nil if a collection is due. With
-// force it goes beyond the target, but not beyond the limit.
+// take returns a free or a new region, or nil if a collection is due. With force
+// it does not wait for one, but goes no further than the limit.
 func (a *Allocator) take(size int, force bool) []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +136,7 @@ func (a *Allocator) take(size int, force bool) []byte {
 		a.use(size)
 		return r
 	}
-	if !force && a.inUse+size > a.target {
+	if !force && due(a.inUse-a.left, time.Since(a.collected), time.Duration(a.took)) {
 		return nil
 	}
 	r, err := mapRegion(size)
@@ -136,14 +147,19 @@ func (a *Allocator) take(size int, force bool) []byte {
 	return r
 }
 
+// due reports whether a collection that takes so long is due when so many bytes
+// have become in use since the last, which ended so long ago.
+func due(bytes int, since, took time.Duration) bool {
+	return bytes >= minSlack && (bytes >= maxSlack || since >= took*collectShare)
+}
+
 func (a *Allocator) use(size int) {
 	a.inUse += size
 	a.peak = max(a.peak, a.inUse)
 }
 
 // trim returns free regions to the operating system until at most keep bytes
-// are left, from the size class that has most of them first: before the next
-// collection no more than the slack is handed out. a.mu is held.
+// are left, from the size class that has most of them first. a.mu is held.
 func (a *Allocator) trim(keep int) {
 	for a.spare > keep {
 		most := 0
@@ -163,6 +179,9 @@ func (a *Allocator) trim(keep int) {
 
 // release takes back a region that nothing can reach any more.
 func (a *Allocator) release(region []byte) {
+	if a.Guard {
+		protect(region, false)
+	}
 	if a.Poison {
 		for i := 0; i < len(region); i += 64 {
 			region[i] = 0xA5
@@ -179,16 +198,17 @@ func (a *Allocator) release(region []byte) {
 	a.spare += len(region)
 }
 
-// collect runs the collector, waits until what it found unreachable has come
-// back, and nothing more for a moment, and sets the next target. A collection
-// that another rank has just made counts.
+// collect runs the collector, and waits until what it found unreachable has come
+// back, and nothing more for a moment. A collection that another rank has just made
+// counts. As much stays free as may well be handed out before the next one.
 func (a *Allocator) collect(size int, moment time.Duration) {
 	a.collecting.Lock()
 	defer a.collecting.Unlock()
 	a.mu.Lock()
-	due := len(a.free[size]) == 0 || a.inUse+size > a.Limit
+	needless := len(a.free[size]) > 0 && a.inUse+size <= a.Limit
+	used := a.inUse - a.left
 	a.mu.Unlock()
-	if !due {
+	if needless {
 		return
 	}
 	begin := time.Now()
@@ -198,29 +218,20 @@ func (a *Allocator) collect(size int, moment time.Duration) {
 	a.settle(done, moment)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if took := time.Since(begin); a.took == 0 {
-		a.took = took
-	} else {
-		a.took = (3*a.took + took) / 4
-	}
-	a.slack = nextSlack(a.slack, a.took, begin.Sub(a.collected))
-	a.target = a.inUse + a.slack
-	if a.spare > 2*a.slack { // and not at once when slack has become less
-		a.trim(a.slack)
-	}
-	a.collected = time.Now()
+	a.trim(5 * max(used, minSlack) / 4)
+	a.left, a.collected = a.inUse, time.Now()
+	a.took.add(a.collected.Sub(begin))
 }
 
-// nextSlack returns what follows slack if collections take so long, and the last
-// began so long after the one before.
-func nextSlack(slack int, took, since time.Duration) int {
-	switch {
-	case took*collectShare > since:
-		return min(2*slack, maxSlack)
-	case took*collectShare*3 < since:
-		return max(slack/2, minSlack)
+// A mean is an average in which the last value counts half. Values of more than
+// twice the mean count as that: they say more of the moment than of the program.
+type mean time.Duration
+
+func (m *mean) add(v time.Duration) {
+	if *m == 0 {
+		*m = mean(v)
 	}
-	return slack
+	*m = (*m + min(mean(v), 2**m)) / 2
 }
 
 // settle waits until the cleanups that a collection found due have run, in
@@ -265,6 +276,7 @@ func (a *Allocator) InUse() (now, peak int) {
 // sizeClass rounds n up to a multiple of a quarter of the next lower power of
 // two, so that at most a fifth is wasted.
 func sizeClass(n int) int {
+	n = max(n, 4096)
 	step := 1 << (bits.Len(uint(n-1)) - 3)
 	step = max(step, 4096)
 	return (n + step - 1) / step * step

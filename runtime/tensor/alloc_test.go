@@ -46,28 +46,37 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// Collections that take much of the time become rarer, others more frequent,
-// within bounds.
-func TestNextSlack(t *testing.T) {
+// Where collections would take much of the time they become rarer, within bounds.
+func TestDue(t *testing.T) {
 	for _, c := range []struct {
-		slack       int
-		took, since time.Duration
-		want        int
+		bytes       int
+		since, took time.Duration
+		want        bool
 	}{
-		{minSlack, time.Millisecond, 15 * time.Millisecond, 2 * minSlack},
-		{maxSlack, time.Millisecond, 0, maxSlack},
-		{4 * minSlack, time.Millisecond, 17 * time.Millisecond, 4 * minSlack},
-		{4 * minSlack, time.Millisecond, 49 * time.Millisecond, 2 * minSlack},
-		{minSlack, time.Millisecond, time.Hour, minSlack},
+		{minSlack - 1, time.Hour, 0, false},
+		{minSlack, 0, 0, true},
+		{minSlack, 15 * time.Millisecond, time.Millisecond, false},
+		{minSlack, 16 * time.Millisecond, time.Millisecond, true},
+		{maxSlack - 1, time.Millisecond, time.Millisecond, false},
+		{maxSlack, time.Millisecond, time.Millisecond, true},
 	} {
-		if got := nextSlack(c.slack, c.took, c.since); got != c.want {
-			t.Errorf("nextSlack(%d, %v, %v) = %d, want %d", c.slack, c.took, c.since, got, c.want)
+		if got := due(c.bytes, c.since, c.took); got != c.want {
+			t.Errorf("due(%d, %v, %v) = %v, want %v", c.bytes, c.since, c.took, got, c.want)
 		}
 	}
 }
 
-// After a collection no more lies free than is handed out before the next, and
-// what is most goes first.
+// An outlier does not move the mean by much, and the mean follows what lasts.
+func TestMean(t *testing.T) {
+	var m mean
+	for _, c := range []struct{ v, want time.Duration }{{4, 4}, {1000, 6}, {6, 6}, {1, 3}} {
+		if m.add(c.v); time.Duration(m) != c.want {
+			t.Errorf("after %d the mean is %d, want %d", c.v, time.Duration(m), c.want)
+		}
+	}
+}
+
+// What is most goes first, until no more lies free than is to be kept.
 func TestTrim(t *testing.T) {
 	a := NewAllocator(0)
 	defer a.Close()

@@ -9,6 +9,7 @@ type Buffer struct {
 	alloc   *Allocator
 	frozen  bool
 	hold    func() error
+	block   bool     // data is a block, see Allocator.block
 	region  *region  // of a large buffer that has its memory
 	away    *absence // of a buffer that has been dropped
 }

@@ -1,14 +1,5 @@
 package tensor
 
-import goruntime "runtime"
-
-// A region is the memory of a large buffer, and what gives it back when the
-// buffer is no longer reachable.
-type region struct {
-	bytes   []byte
-	cleanup goruntime.Cleanup
-}
-
 // An absence is what is known of a buffer without memory.
 type absence struct {
 	size    int
@@ -17,16 +8,16 @@ type absence struct {
 
 // fill gives b a large region of n bytes of its own.
 func (b *Buffer) fill(n int) error {
-	bytes, err := b.alloc.region(sizeClass(n))
+	r, err := b.alloc.newRegion(n, 1)
 	if err != nil {
 		return err
 	}
-	b.data = bytes[:n:n]
-	b.region = &region{bytes, goruntime.AddCleanup(b, b.alloc.release, bytes)}
+	b.data, b.region = r.bytes[:n:n], r
 	return nil
 }
 
-// Drop gives the memory of b back at once, though tensors refer to b. Whoever
+// Drop gives the memory of b back at once, or its share in it, though tensors
+// refer to b. Whoever
 // wants its elements calls Restore before; that calls restore, which is to give
 // it memory again with Refill, or to say why there is none.
 func (b *Buffer) Drop(restore func() error) {
@@ -34,11 +25,25 @@ func (b *Buffer) Drop(restore func() error) {
 		return
 	}
 	b.away = &absence{len(b.data), restore}
+	if b.block {
+		b.block = false
+		b.alloc.releaseBlock(b.data)
+	}
 	b.data = nil
 	if r := b.region; r != nil {
 		b.region = nil
-		r.cleanup.Stop()
-		b.alloc.release(r.bytes)
+		r.leave()
+	}
+}
+
+// Pooled reports whether b has memory that Drop gives back. b may be nil.
+func (b *Buffer) Pooled() bool { return b != nil && (b.region != nil || b.block) }
+
+// Discard is Drop of a buffer that nobody reads any more. It does nothing to a
+// small one, or to one that an asynchronous call holds.
+func (b *Buffer) Discard() {
+	if b.Pooled() && b.hold == nil {
+		b.Drop(func() error { panic("tensor: storage is wanted that was discarded") })
 	}
 }
 
@@ -60,7 +65,7 @@ func (b *Buffer) Refill() error {
 		return nil
 	}
 	n := b.away.size
-	if n >= largeSize {
+	if b.alloc != nil && n >= b.alloc.Large {
 		if err := b.fill(n); err != nil {
 			return err
 		}

@@ -7,3 +7,6 @@ func mapRegion(size int) ([]byte, error) { return make([]byte, size), nil }
 
 // unmapRegion leaves r to the collector.
 func unmapRegion(r []byte) {}
+
+// protect does nothing: there is no way to make the region read-only.
+func protect(r []byte, readOnly bool) {}

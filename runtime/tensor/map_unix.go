@@ -19,3 +19,14 @@ func unmapRegion(r []byte) {
 		panic("tensor: munmap: " + err.Error())
 	}
 }
+
+// protect makes the region r read-only, or writable again.
+func protect(r []byte, readOnly bool) {
+	prot := unix.PROT_READ | unix.PROT_WRITE
+	if readOnly {
+		prot = unix.PROT_READ
+	}
+	if err := unix.Mprotect(r, prot); err != nil {
+		panic("tensor: mprotect: " + err.Error())
+	}
+}

@@ -56,12 +56,23 @@ type Auto struct {
 	Requires bool
 	// Grad is the gradient accumulated in a leaf, or nil.
 	Grad *Tensor
+	// Sole says that nobody else has the storage of Grad. Whoever gives Grad to
+	// somebody who may keep it clears this.
+	Sole bool
 	// Node made the tensor; nil for a leaf. Package grad defines it.
 	Node Node
 	// Index is the place of the tensor among the results of Node.
 	Index int
 	// Hooks are called with a leaf's gradient before it is accumulated.
 	Hooks []Hook
+}
+
+// Forget sets Grad to nil. Its storage is back at once if nobody else has it.
+func (a *Auto) Forget() {
+	if g := a.Grad; g != nil && a.Sole {
+		g.Buffer().Discard()
+	}
+	a.Grad, a.Sole = nil, false
 }
 
 // A Hook sees a gradient as it arrives, and may replace it: a nil result
@@ -84,6 +95,15 @@ func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
 	t := ShapeOnly(dt, s)
 	t.buf = buf
 	return t, nil
+}
+
+// NewOn returns a contiguous tensor whose elements are those of buf, which has as
+// many bytes as they take.
+func NewOn(buf *Buffer, dt dtype.DType, s shape.Shape) *Tensor {
+	t := ShapeOnly(dt, s)
+	t.buf = buf
+	t.checkBounds()
+	return t
 }
 
 // ShapeOnly returns a tensor without storage.

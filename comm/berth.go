@@ -1,0 +1,106 @@
+package comm
+
+import "slices"
+
+// leastBerth is the length from which data get a berth.
+const leastBerth = leastPlaced
+
+// berth returns the memory for the data of which the first frame comes from a
+// participant, nil if nobody has asked for them.
+func (st *station) berth(peer int, f *frame) []byte {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	call := st.known(callKey{f.group, f.call})
+	if call == nil {
+		return nil
+	}
+	return call.berth(dataKey{peer, f.step}, f.rest)
+}
+
+// expectAll makes berths for what the steps receive of n pieces: for all of what
+// goes to the member's blocks, and for the first piece of what is reduced.
+func (c *messageCall) expectAll(steps []step, n int) {
+	for piece := range n {
+		c.expect(steps, piece, memOut)
+	}
+	c.expect(steps, 0, memSlot)
+}
+
+// expect makes berths for what the steps receive of a piece to a kind of memory,
+// if it comes through cables.
+func (c *messageCall) expect(steps []step, piece int, mem memory) {
+	st := c.line.station
+	if st.cables == nil {
+		return
+	}
+	defer func(current int) { c.current = current }(c.current)
+	c.current = piece
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, s := range steps {
+		if s.do != doRecv || s.dst[0].mem != mem || piece > 0 && piece >= c.piecesIn(s) {
+			continue
+		}
+		key := c.dataKey(s)
+		if _, there := c.call.find(key); there || st.cables.by[key.source] == nil {
+			continue
+		}
+		if memory, away := c.berthFor(s, steps); memory != nil {
+			c.call.berths = append(c.call.berths, berth{dataKey: key, memory: memory, away: away})
+		}
+	}
+}
+
+// berthFor returns the memory for what a step receives, nil if it is not worth
+// it, and whether that is part of the member's blocks.
+func (c *messageCall) berthFor(s step, steps []step) (memory []byte, away bool) {
+	if s.dst[0].mem == memSlot {
+		if n := c.slotLen(s.dst[0], steps); n >= leastBerth {
+			memory = c.line.station.pool.get(n)[:n]
+		}
+		return memory, false
+	}
+	to := c.span(s.dst[0])
+	if to.len() < leastBerth {
+		return nil, false
+	}
+	if memory = to.run(0); len(memory) < to.len() {
+		return nil, false
+	}
+	return memory, true
+}
+
+// slotLen returns the length of what is received to a slot: that of the member's
+// own part with which it is reduced, 0 if it is not.
+func (c *messageCall) slotLen(slot part, steps []step) int {
+	for _, s := range steps {
+		if s.do != doReduce || !slices.Contains(s.src, slot) {
+			continue
+		}
+		for _, p := range s.src {
+			if p.mem != memSlot {
+				return c.span(p).len()
+			}
+		}
+	}
+	return 0
+}
+
+// abandonBerths sees to it that nothing is read to the member's blocks any more.
+// A call that has failed may end before all has come that was on its way.
+func (c *messageCall) abandonBerths() {
+	st := c.line.station
+	var open []berth
+	st.mu.Lock()
+	for i := range c.call.berths {
+		b := &c.call.berths[i]
+		if b.taken && !b.full {
+			open = append(open, *b)
+		}
+		b.taken = true
+	}
+	st.mu.Unlock()
+	for _, b := range open {
+		st.cables.by[b.source].release(b.memory)
+	}
+}

@@ -1,0 +1,177 @@
+package comm
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A cable is a connection of the operating system's that is both ends' own to
+// look at: Go's scheduler does not know of it, since that would wake a thread
+// whenever something comes. What comes is read by whoever waits for it, and
+// by the listener of cables while the rank waits for nothing.
+//
+// Who writes and finds no room reads meanwhile, so that two ranks which write
+// to each other do not wait for each other.
+type cable struct {
+	socket
+	set *cables
+	at  int // the file descriptor
+
+	out    sync.Mutex // held to write; guards the next three
+	number uint32     // of the next frame
+	buf    []byte
+	runs   [][]byte
+	gone   atomic.Bool // whether nothing can be written any more
+	told   bool        // whether the links know of err; guarded by mu
+}
+
+// newCable returns a cable for a stream, which it takes over, or nil if the
+// stream is no connection of the operating system's.
+func newCable(l *Links, peer int, stream any, heard *HeardReader) *cable {
+	conn, ok := stream.(*net.TCPConn)
+	if !ok || !polls {
+		return nil
+	}
+	enlarge(conn)
+	at, err := detach(conn)
+	if err != nil {
+		return nil
+	}
+	conn.Close()
+	c := &cable{set: &l.cables, at: at}
+	c.socket = socket{links: l, peer: peer, heard: heard, from: readSocket}
+	c.in = inlet{source: peer, spare: &l.pool}
+	c.in.frames.place = func(f *frame) []byte { return l.place(peer, f) }
+	return c
+}
+
+// take takes in what is there, unless somebody else does just now, or if brief is
+// true at most one message of a call. It reports whether something was.
+func (c *cable) take(brief bool) bool {
+	if !c.mu.TryLock() {
+		return false
+	}
+	if c.err != nil || c.held != nil {
+		c.mu.Unlock()
+		return false
+	}
+	before := c.in.number + uint32(c.in.frames.have)
+	c.prompt = brief
+	c.takeAll(uintptr(c.at))
+	c.prompt = false
+	came := c.in.number+uint32(c.in.frames.have) != before
+	lost := c.err
+	if lost == nil || c.told {
+		lost = nil
+	} else {
+		c.told = true
+	}
+	c.mu.Unlock()
+	if lost != nil && c.links.ctx.Err() == nil {
+		c.links.lose(c.peer, lost)
+	}
+	return came
+}
+
+// turn takes in what was held for the generation that has come.
+func (c *cable) turn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held := c.held; held != nil {
+		c.held = nil
+		c.hand(held)
+		c.heard.resume()
+	}
+}
+
+// open reports whether something may still come that can be taken in.
+func (c *cable) open() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err == nil && c.held == nil
+}
+
+// release makes sure that nothing is read to memory that a message of a call
+// was to go to, when the call has ended before all of it had come.
+func (c *cable) release(memory []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.in.leave(memory)
+}
+
+func (c *cable) send(f frame, head, body []byte) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	f.source = c.links.rank
+	payload := parts{head, body}
+	for first := true; first || payload.len() > 0; first = false {
+		c.buf, c.runs = appendRuns(c.buf[:0], c.runs[:0], &f, &payload, &c.number, cablePayload)
+		if !c.write() {
+			return
+		}
+		if payload.len() > 0 {
+			c.set.pump() // for the others, who send as well
+		}
+	}
+}
+
+// cablePayload is the longest payload that is written without a look at what has
+// come: the less is under way, the less falls out of the caches.
+const cablePayload = 128 << 10
+
+// write writes runs. It reports false if the other end takes nothing any more.
+func (c *cable) write() bool {
+	defer clear(c.runs)
+	for rest := c.runs; len(rest) > 0; {
+		if c.gone.Load() {
+			return false
+		}
+		n, err := writeSocket(c.at, rest)
+		switch {
+		case errors.Is(err, errAgain):
+			c.starve()
+		case err != nil:
+			c.gone.Store(true)
+			return false
+		}
+		rest = behind(rest, n)
+	}
+	return true
+}
+
+// behind returns what is left of runs behind n bytes.
+func behind(runs [][]byte, n int) [][]byte {
+	for len(runs) > 0 && n >= len(runs[0]) {
+		n -= len(runs[0])
+		runs = runs[1:]
+	}
+	if n > 0 {
+		runs[0] = runs[0][n:]
+	}
+	return runs
+}
+
+// starve takes in what has come while there is no room to write, and sleeps for
+// a moment if nothing has.
+func (c *cable) starve() {
+	if c.set.pump() {
+		return
+	}
+	yieldCore()
+	if !c.set.pump() {
+		c.set.sleep(time.Millisecond, c, nil)
+	}
+}
+
+// cut ends what is being sent, and lets nothing be sent any more.
+func (c *cable) cut() { c.gone.Store(true) }
+
+// Close ends the connection. The file descriptor is closed by release of the
+// set, when nobody uses it any more.
+func (c *cable) Close() error {
+	c.gone.Store(true)
+	return shutdownSocket(c.at)
+}

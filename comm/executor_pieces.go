@@ -1,0 +1,164 @@
+package comm
+
+import "slices"
+
+// mostOfBlock is how much of each block a schedule moves at a time: it is carried
+// out for a piece of all blocks after the other, so that what is received is
+// still in a cache when it is reduced or sent on, and so that one piece is on its
+// way while the last one is worked on. Blocks may differ in length; one that has
+// no such piece takes no part in it. All members cut blocks alike.
+const mostOfBlock = 512 << 10
+
+// tagsEach is how many messages there may be from one member to another in a
+// piece.
+const tagsEach = 2
+
+// pieceLen returns the length of the pieces of a block.
+func (c *messageCall) pieceLen() int {
+	align := max(c.op.Align, 1)
+	return max(1, mostOfBlock/align) * align
+}
+
+// piecesOf returns how many pieces there are of a block of so many bytes, which
+// is at least one.
+func (c *messageCall) piecesOf(bytes int) int {
+	n := c.pieceLen()
+	return max(1, (bytes+n-1)/n)
+}
+
+// move does the steps of the schedule, piece by piece, and skips the first of
+// the first piece, which were done ahead. If the member cannot make what it is to
+// send later, no rank may rely on it any more.
+func (c *messageCall) move(steps []step, ahead int) error {
+	n := 0
+	for _, st := range steps {
+		n = max(n, c.piecesIn(st))
+	}
+	c.pieces = true
+	defer func() { c.pieces, c.current = false, 0 }()
+	c.expectAll(steps, n)
+	for c.current = 0; c.current < n; c.current++ {
+		if c.current+1 < n {
+			c.expect(steps, c.current+1, memSlot)
+		}
+		if err := c.movePiece(steps, ahead); err != nil {
+			if c.current < n-1 && slices.ContainsFunc(steps, sends) {
+				c.line.station.giveUp(err)
+			}
+			return err
+		}
+		if ahead = 0; n > 1 {
+			c.drop()
+		}
+	}
+	return nil
+}
+
+// sends reports whether a step sends.
+func sends(st step) bool { return st.do == doSend }
+
+// piecesIn returns how many pieces a step has. What is received to a slot has as
+// many as what it is reduced with; what goes nowhere need not be awaited.
+func (c *messageCall) piecesIn(st step) int {
+	switch c.op.Kind {
+	case Broadcast, AllReduce, Reduce:
+		return c.piecesOf(c.bytes)
+	}
+	most := 1
+	for _, p := range append(slices.Clip(st.dst), st.src...) {
+		switch {
+		case p.mem == memIn:
+			most = max(most, c.piecesOf(c.op.In[p.block].Len()))
+		case p.mem == memOut:
+			most = max(most, c.piecesOf(c.out[p.block].Len()))
+		case c.op.Kind == ReduceScatter && c.out != nil:
+			most = max(most, c.piecesOf(c.op.In[c.line.rank].Len()))
+		}
+	}
+	return most
+}
+
+// movePiece does the steps of the current piece.
+func (c *messageCall) movePiece(steps []step, ahead int) error {
+	for i, st := range steps {
+		if i < ahead || c.current > 0 && c.current >= c.piecesIn(st) {
+			continue
+		}
+		switch st.do {
+		case doSend:
+			c.send(st)
+		case doRecv:
+			if err := c.receive(st); err != nil {
+				return err
+			}
+		default:
+			if err := c.combine(st); err != nil {
+				if slices.ContainsFunc(steps[i:], sends) {
+					c.line.station.giveUp(err)
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tag returns the tag of what a step sends or receives.
+func (c *messageCall) tag(st step) int { return st.tag + tagsEach*c.current }
+
+// dataKey names what a step receives.
+func (c *messageCall) dataKey(st step) dataKey { return dataKey{c.line.ranks[st.peer], c.tag(st)} }
+
+// send does a step that sends.
+func (c *messageCall) send(st step) {
+	s := c.span(st.src[0])
+	payload := s.run(0)
+	if len(payload) < s.len() {
+		payload = s.appendTo(nil)
+	}
+	f, to := frame{typ: frameData, step: c.tag(st)}, c.line.ranks[st.peer]
+	if st.src[0].mem == memSlot || !c.writeLater(to, f, payload) {
+		c.write(to, f, payload)
+	}
+}
+
+// drop lets go of what has come for the current piece.
+func (c *messageCall) drop() {
+	st := c.line.station
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	of := func(k dataKey) bool { return k.tag/tagsEach == c.current }
+	c.call.berths = slices.DeleteFunc(c.call.berths, func(b berth) bool { return b.full && of(b.dataKey) })
+	c.call.data = slices.DeleteFunc(c.call.data, func(d datum) bool {
+		if of(d.dataKey) && !d.away {
+			st.pool.put(d.bytes)
+		}
+		return of(d.dataKey)
+	})
+}
+
+// span returns the bytes that p names: of the current piece, or of the whole
+// block if the call is not carried out in pieces.
+func (c *messageCall) span(p part) span {
+	switch p.mem {
+	case memIn:
+		return c.cut(c.op.In[p.block], p)
+	case memOut:
+		return c.cut(c.out[p.block], p)
+	}
+	return Whole(c.slots[p.block]).all()
+}
+
+// cut returns the part p of the current piece of b.
+func (c *messageCall) cut(b Block, p part) span {
+	if !c.pieces {
+		return p.span(b, c.op.Align)
+	}
+	n := c.pieceLen()
+	s := span{b, min(b.Len(), c.current*n), min(b.Len(), (c.current+1)*n)}
+	if p.parts == 0 {
+		return s
+	}
+	lo, hi := chunkOf(s.len(), c.op.Align, p.index, p.parts)
+	return s.cut(lo, hi)
+}

@@ -1,0 +1,44 @@
+package mpi
+
+// An engine is what a World asks of MPI. Nobody calls it while another does.
+// Memory that is given to a call must stay where it is until test has told that
+// the call is done.
+type engine interface {
+	// probe looks for a message of a circle that nobody has begun to receive.
+	probe(in circle) (m arrival, found bool, err error)
+	// send and receive begin to move a message to or from a rank.
+	send(in circle, to, tag int, b []byte) (request, error)
+	receive(in circle, from, tag int, b []byte) (request, error)
+	// barrier begins to wait for all ranks.
+	barrier(in circle) (request, error)
+	// collect begins a collective of all ranks.
+	collect(c *collective) (request, error)
+	// test tells whether what a request stands for is done, and how many bytes
+	// it has received. It is not called again for one that was done.
+	test(r request) (done bool, n int, err error)
+	// cancel ends a receive that nothing has come for.
+	cancel(r request)
+	// abort ends all processes.
+	abort(status int)
+	finalize() error
+}
+
+// A circle is one of the communicators of a world, each of which has all its
+// ranks. Messages of one do not meet those of another.
+type circle int
+
+const (
+	chat  circle = iota // what streams carry
+	bulk                // blocks beside streams
+	whole               // collectives
+
+	circles // their number
+)
+
+// An arrival is a message that has come.
+type arrival struct {
+	from, tag, bytes int
+}
+
+// A request is MPI's handle of what was begun.
+type request uint64

@@ -1,0 +1,389 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// A streamKey names a stream of this rank.
+type streamKey struct{ peer, channel int }
+
+// A Stream carries bytes between two ranks in both directions, in order. Read
+// and Write may go on at once. It is a comm.BlockStream and a comm.PollStream.
+type Stream struct {
+	world *World
+	key   streamKey
+	twin  *Stream // the other end, if both are of this rank
+
+	writing sync.Mutex // held to write
+	flying  int        // bytes on their way; guarded by world.mu
+
+	mu     sync.Mutex
+	come   sync.Cond     // something has changed; its lock is mu
+	coming []incoming    // begun and not all taken in, in order
+	inbox  [][]byte      // taken in and not read
+	at     int           // bytes of inbox[0] that were read
+	over   bool          // whether the other end has closed
+	err    error         // after which nothing can be read
+	shut   chan struct{} // closed by Close
+	notify func()        // nil if nobody minds
+	trying bool          // whether somebody looks just now, and need not be told
+}
+
+// An incoming is a message that MPI is receiving.
+type incoming struct {
+	operation *operation
+	bytes     []byte
+}
+
+const (
+	// flyingMost is how many bytes may be on their way before a Write waits.
+	flyingMost = 1 << 20
+	// copiedMost is the longest piece that Write copies, so as not to wait.
+	copiedMost = 32 << 10
+	// messageMost is the longest message. MPI counts its bytes in 32 bits.
+	messageMost = 1 << 30
+)
+
+// Stream returns the stream to a rank on a channel, the same at every call;
+// both ends need not ask for it at the same time. Of the streams of this rank
+// to itself the calls return one end and the other by turns. Stream panics
+// unless 0 <= peer < Size and channel is one of 0..16384.
+func (w *World) Stream(peer, channel int) io.ReadWriteCloser {
+	if peer < 0 || peer >= w.size || channel < 0 || channel > maxChannel {
+		panic(fmt.Sprintf("mpi: stream to rank %d of %d, channel %d", peer, w.size, channel))
+	}
+	w.lock()
+	defer w.mu.Unlock()
+	s := w.stream(streamKey{peer, channel})
+	if peer != w.rank {
+		return s
+	}
+	end := pipeEnd{s}
+	w.streams[s.key] = s.twin // whose turn it is next
+	return end
+}
+
+// stream returns the stream of a key. The caller holds mu.
+func (w *World) stream(key streamKey) *Stream {
+	if s := w.streams[key]; s != nil {
+		return s
+	}
+	s := newStream(w, key)
+	if key.peer == w.rank {
+		s.twin = newStream(w, key)
+		s.twin.twin = s
+	}
+	w.streams[key] = s
+	return s
+}
+
+func newStream(w *World, key streamKey) *Stream {
+	s := &Stream{world: w, key: key, shut: make(chan struct{})}
+	s.come.L = &s.mu
+	s.err = w.err
+	return s
+}
+
+// closed reports whether Close was called.
+func (s *Stream) closed() bool {
+	select {
+	case <-s.shut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Write sends b. It may return before b has arrived; b is the caller's again.
+func (s *Stream) Write(b []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	for n := 0; n < len(b); {
+		if s.closed() {
+			return n, errStream
+		}
+		piece := b[n:min(n+messageMost, len(b))]
+		if err := s.write(piece); err != nil {
+			return n, err
+		}
+		n += len(piece)
+	}
+	return len(b), nil
+}
+
+// write sends a message.
+func (s *Stream) write(b []byte) error {
+	switch {
+	case s.twin != nil:
+		m := s.world.memory.get(len(b))
+		copy(m, b)
+		s.twin.deliver(m)
+		return nil
+	case len(b) > copiedMost:
+		return s.send(chat, b)()
+	}
+	w := s.world
+	m := w.memory.get(len(b))
+	copy(m, b)
+	o := &operation{}
+	if !small(m) {
+		o.hold(m)
+	}
+	w.lock()
+	s.flying += len(b)
+	o.then = func(int, error) {
+		s.flying -= len(m)
+		w.memory.put(m)
+	}
+	w.submit(o, func() (request, error) { return w.engine.send(chat, s.key.peer, s.key.channel, m) })
+	if s.flying > flyingMost && !o.over.Load() {
+		o.wake = make(chan struct{})
+	}
+	err := w.err
+	w.mu.Unlock()
+	if o.wake != nil {
+		w.wait(o, s.shut)
+	}
+	return err
+}
+
+// send begins to send a message from where it is. wait returns when that is done.
+func (s *Stream) send(in circle, b []byte) (wait func() error) {
+	w := s.world
+	o := &operation{wake: make(chan struct{})}
+	o.hold(b)
+	w.lock()
+	w.submit(o, func() (request, error) { return w.engine.send(in, s.key.peer, s.key.channel, b) })
+	w.mu.Unlock()
+	return func() error { return s.await(o) }
+}
+
+// await waits for an operation.
+func (s *Stream) await(o *operation) error {
+	s.world.wait(o, s.shut)
+	if !o.over.Load() {
+		return errStream
+	}
+	return o.err
+}
+
+// WriteBlock begins to pass b to the other end's next BeginBlock. b is the
+// caller's again when wait has returned. What was written before arrives before.
+func (s *Stream) WriteBlock(b []byte) (wait func() error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed() {
+		return func() error { return errStream }
+	}
+	var waits []func() error
+	for first := true; first || len(b) > 0; first = false {
+		piece := b[:min(messageMost, len(b))]
+		waits = append(waits, s.send(bulk, piece))
+		b = b[len(piece):]
+	}
+	return func() (err error) {
+		for _, wait := range waits {
+			err = errors.Join(err, wait())
+		}
+		return err
+	}
+}
+
+// BeginBlock begins to fill b with the next block of the other end, which has
+// len(b) bytes. The result tells whether that is done. Whoever is told by
+// Notify is told when it is.
+func (s *Stream) BeginBlock(b []byte) (done func() (bool, error)) {
+	var pieces []*operation
+	w := s.world
+	w.lock()
+	defer w.mu.Unlock()
+	for first := true; first || len(b) > 0; first = false {
+		piece := b[:min(messageMost, len(b))]
+		o := &operation{posted: true}
+		o.hold(piece)
+		o.then = func(n int, err error) {
+			if err == nil && n != len(piece) && !w.draining {
+				o.err = fmt.Errorf("mpi: got a block of %d bytes of rank %d, want %d", n, s.key.peer, len(piece))
+			}
+			s.tell()
+		}
+		w.submit(o, func() (request, error) { return w.engine.receive(bulk, s.key.peer, s.key.channel, piece) })
+		pieces = append(pieces, o)
+		b = b[len(piece):]
+	}
+	return func() (bool, error) {
+		for _, o := range pieces {
+			if !o.over.Load() {
+				return false, nil
+			}
+			if o.err != nil {
+				return true, o.err
+			}
+		}
+		return true, nil
+	}
+}
+
+// Read returns what has come, for which it waits. At the end of the stream it
+// returns io.EOF.
+func (s *Stream) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if n, err := s.take(b); n > 0 || err != nil || len(b) == 0 {
+			return n, err
+		}
+		s.come.Wait()
+	}
+}
+
+// TryRead is Read that does not wait: it returns 0 and nil if nothing has come.
+// It looks whether something has, if look says so.
+func (s *Stream) TryRead(b []byte, look bool) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, err := s.take(b); n > 0 || err != nil || !look {
+		return n, err
+	}
+	s.trying = true
+	s.mu.Unlock()
+	s.world.look()
+	s.mu.Lock()
+	s.trying = false
+	return s.take(b)
+}
+
+// take returns what has come, 0 and nil if that is nothing. The caller holds
+// mu.
+func (s *Stream) take(b []byte) (int, error) {
+	if s.closed() {
+		return 0, errStream
+	}
+	n := 0
+	for n < len(b) && len(s.inbox) > 0 {
+		first := s.inbox[0]
+		k := copy(b[n:], first[s.at:])
+		n += k
+		if s.at += k; s.at == len(first) {
+			s.world.memory.put(first)
+			s.inbox[0], s.at = nil, 0
+			s.inbox = s.inbox[1:]
+		}
+	}
+	switch {
+	case n > 0:
+		return n, nil
+	case s.err != nil:
+		return 0, s.err
+	case s.over:
+		return 0, io.EOF
+	}
+	return 0, nil
+}
+
+// Notify has f called whenever there may be more to read or a block has come,
+// unless a TryRead that looks has brought it about. f must not wait.
+func (s *Stream) Notify(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify = f
+}
+
+// tell tells those who wait for what comes.
+func (s *Stream) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake()
+}
+
+// wake is tell for those who hold mu.
+func (s *Stream) wake() {
+	s.come.Broadcast()
+	if s.notify != nil && !s.trying {
+		s.notify()
+	}
+}
+
+// expect puts a message that is being received in its place.
+func (s *Stream) expect(o *operation, b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.coming = append(s.coming, incoming{o, b})
+}
+
+// settle takes in the messages that are there, up to the first that is not.
+func (s *Stream) settle(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.coming) > 0 && s.coming[0].operation.over.Load() {
+		first := s.coming[0]
+		s.coming[0] = incoming{}
+		s.coming = s.coming[1:]
+		s.accept(first.bytes)
+	}
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	s.wake()
+}
+
+// accept takes in a message. The caller holds mu.
+func (s *Stream) accept(b []byte) {
+	if len(b) == 0 {
+		s.over = true
+	} else if !s.closed() {
+		s.inbox = append(s.inbox, b)
+		return
+	}
+	s.world.memory.put(b)
+}
+
+// deliver takes in a message of the twin.
+func (s *Stream) deliver(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accept(b)
+	s.wake()
+}
+
+// lose ends the stream because of an error.
+func (s *Stream) lose(err error) {
+	s.settle(err)
+	if s.twin != nil {
+		s.twin.settle(err)
+	}
+}
+
+// Close ends the stream here, and for the other end after what was written.
+// Whoever waits in one of its methods stops doing so.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	if s.closed() {
+		s.mu.Unlock()
+		return nil
+	}
+	close(s.shut)
+	s.inbox = nil
+	s.wake()
+	s.mu.Unlock()
+	if s.twin != nil {
+		s.twin.deliver(nil)
+		return nil
+	}
+	w := s.world
+	w.lock()
+	defer w.mu.Unlock()
+	o := &operation{}
+	w.submit(o, func() (request, error) { return w.engine.send(chat, s.key.peer, s.key.channel, nil) })
+	return nil
+}
+
+// A pipeEnd is an end of a stream of which both are of one rank.
+type pipeEnd struct{ s *Stream }
+
+func (p pipeEnd) Read(b []byte) (int, error)  { return p.s.Read(b) }
+func (p pipeEnd) Write(b []byte) (int, error) { return p.s.Write(b) }
+func (p pipeEnd) Close() error                { return p.s.Close() }

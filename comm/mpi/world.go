@@ -1,0 +1,140 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say how a process joins its world.
+type Options struct {
+	Library *Library // of Find
+	Launch  *Launch  // of Launched; nil if no launcher has started the process
+}
+
+// A World is the ranks that a launcher has started together, seen from one of
+// them.
+type World struct {
+	rank, size int
+	local      []int
+	label      string // of the library
+
+	engine  engine
+	bell    bell
+	wanted  atomic.Int32 // goroutines that want mu at once
+	ended   atomic.Bool  // whether the owner is to finalise MPI
+	done    chan struct{}
+	end     error // of the owner, once done is closed
+	closing sync.Once
+
+	start  time.Time
+	active atomic.Int64 // when something has happened last, in ns after start
+	looked atomic.Int64 // when somebody other than the owner has looked last
+	busy   atomic.Bool  // whether pending holds any
+	memory memory
+
+	mu       sync.Mutex // held to use engine
+	pending  []*operation
+	streams  map[streamKey]*Stream
+	draining bool  // whether what comes is dropped
+	err      error // after which nothing works
+}
+
+// The channels of streams that tpsh uses.
+const (
+	Data        = 0 // between ranks
+	Supervision = 1 // between a rank and the Supervision
+	Control     = 2 // between a rank and whoever directs the run
+)
+
+// maxChannel is the highest channel of a stream. Every MPI has so many tags.
+const maxChannel = 1 << 14
+
+var (
+	errClosed = errors.New("mpi: the world is closed")
+	errStream = fmt.Errorf("mpi: the stream is closed: %w", io.ErrClosedPipe)
+)
+
+// newWorld returns a world over an engine, which somebody is to drive.
+func newWorld(e engine, b bell, rank, size int, local []int, label string) *World {
+	return &World{
+		rank: rank, size: size, local: local, label: label,
+		engine:  e,
+		bell:    b,
+		done:    make(chan struct{}),
+		streams: map[streamKey]*Stream{},
+		start:   time.Now(),
+	}
+}
+
+// Rank returns the rank of this process.
+func (w *World) Rank() int { return w.rank }
+
+// Size returns the number of ranks.
+func (w *World) Size() int { return w.size }
+
+// Local returns the ranks on this machine in ascending order, this one among
+// them.
+func (w *World) Local() []int { return slices.Clone(w.local) }
+
+// String names the world and its library.
+func (w *World) String() string { return fmt.Sprintf("rank %d of %d by %s", w.rank, w.size, w.label) }
+
+// Abort ends all processes of the world, this one included, by MPI_Abort. The
+// launcher passes the status on, if it does so at all.
+func (w *World) Abort(status int) {
+	w.lock()
+	defer w.mu.Unlock()
+	w.engine.abort(status)
+}
+
+// Close ends all streams, takes part in what the other ranks still send until
+// every rank has called Close, and finalises MPI. A process that has joined a
+// world calls it before it exits, or Abort; launchers take it for a failure
+// otherwise.
+func (w *World) Close() error {
+	w.closing.Do(func() {
+		for _, s := range w.opened() {
+			s.Close()
+		}
+		w.ended.Store(true)
+		w.bell.ring()
+	})
+	<-w.done
+	return w.end
+}
+
+// opened returns the streams that are there.
+func (w *World) opened() []*Stream {
+	w.lock()
+	defer w.mu.Unlock()
+	var all []*Stream
+	for _, s := range w.streams {
+		all = append(all, s)
+	}
+	return all
+}
+
+// lock locks mu ahead of those who only look whether something has come.
+func (w *World) lock() {
+	w.wanted.Add(1)
+	w.mu.Lock()
+	w.wanted.Add(-1)
+}
+
+// fail notes that MPI has failed: nothing works any more. The caller holds mu.
+func (w *World) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+	for _, o := range w.pending {
+		o.finish(0, w.err)
+	}
+	for _, s := range w.streams {
+		s.lose(w.err)
+	}
+}
