@@ -38,6 +38,7 @@ func init() {
 				if t.Auto == nil {
 					return starlark.None, nil
 				}
+				t.Auto.Sole = false
 				return e.gradOf(t, t.Auto.Grad)
 			}),
 		methodRow("backward", "backward(grad=None, create_graph=False) accumulates the gradients of the tensor in .grad of the leaves it depends on.\n"+

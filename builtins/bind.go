@@ -95,10 +95,10 @@ var functions = sync.OnceValue(func() []*signature {
 // methods returns the operators that are methods of tensors.
 var methods = sync.OnceValue(func() []*signature { return signatures(op.Method, "Tensor") })
 
-// bind returns the operator as a function of the rank of e.
-func (s *signature) bind(e *Env) *starlark.Builtin {
-	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return s.call(e, nil, args, kwargs)
+// function returns the operator as a function of whatever rank calls it.
+func (s *signature) function() *starlark.Builtin {
+	return starlark.NewBuiltin(s.name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return s.call(envOf(thread), nil, args, kwargs)
 	})
 }
 

@@ -135,7 +135,7 @@ func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
 		if err != nil {
 			return err
 		}
-		t.Auto.Grad = g
+		t.Auto.Grad, t.Auto.Sole = g, false
 	}
 	t.Relay(y.Layout(), y.Local())
 	if t.Base != nil { // it is no view any more
@@ -180,7 +180,7 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 	}
 	l := e.rank.Shard.Replicated(pg.m, t.Shape())
 	if g := gradOfLeaf(t); g != nil {
-		t.Auto.Grad = tensor.NewPlaced(l, g.Local())
+		t.Auto.Grad, t.Auto.Sole = tensor.NewPlaced(l, g.Local()), false
 	}
 	t.Relay(l, t.Local())
 	next := *v

@@ -66,7 +66,7 @@ func init() {
 			">>> zeros(2, dtype=bool)\n[False False]",
 	}
 	for _, d := range dtype.All {
-		register(&Row{Name: d.String(), Doc: doc[d], Value: func(*Env) starlark.Value { return dtypeOf(d) }})
+		register(&Row{Name: d.String(), Doc: doc[d], Value: func() starlark.Value { return dtypeOf(d) }})
 	}
 	register(&Row{
 		Name: "float",

@@ -29,7 +29,7 @@ func registerEnum(typ, doc string, members []enumMember) {
 		register(&Row{
 			Name:  typ + "." + m.name,
 			Doc:   m.name + " is " + m.doc + "\n>>> " + typ + "." + m.name + "\n" + typ + "." + m.name,
-			Value: func(*Env) starlark.Value { return enum{typ, m.name} },
+			Value: func() starlark.Value { return enum{typ, m.name} },
 		})
 	}
 }

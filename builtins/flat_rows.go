@@ -37,9 +37,9 @@ func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *Row {
 
 // constructorOf returns the constructor called name with its attribute shard, to
 // stand in a namespace, too.
-func constructorOf(name string) func(e *Env) starlark.Value {
-	return func(e *Env) starlark.Value {
-		return &constructor{rows[name].value(e).(*starlark.Builtin), starlark.StringDict{"shard": rows[name+".shard"].value(e)}}
+func constructorOf(name string) func() starlark.Value {
+	return func() starlark.Value {
+		return &constructor{rows[name].value().(*starlark.Builtin), starlark.StringDict{"shard": rows[name+".shard"].value()}}
 	}
 }
 

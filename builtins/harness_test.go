@@ -49,7 +49,7 @@ func (s *script) run(t testing.TB, transport string, n int) []rankResult {
 	results := make([]rankResult, n)
 	var done sync.WaitGroup
 	done.Add(n)
-	job, err := runtime.Start(ctx, runtime.Config{Size: n, Transport: transport, Poison: true}, func(ctx context.Context, r *runtime.Rank) {
+	job, err := runtime.Start(ctx, runtime.Config{Size: n, Transport: transport, Poison: true, Guard: true}, func(ctx context.Context, r *runtime.Rank) {
 		defer done.Done()
 		results[r.ID()] = s.runRank(ctx, r)
 	})

@@ -24,9 +24,9 @@ func init() {
 		Doc:  "local_rank() returns the number of this rank among those of its host, from 0.\n>>> local_rank() <= rank()\nTrue",
 		Fn:   intFunction(func(e *Env) int { return e.rank.ID() }),
 	}, &Row{
-		Name:  "args",
-		Doc:   "args is the list of the strings that stand after -- on the command line.\n>>> type(args)\n\"list\"",
-		Value: scriptArgs,
+		Name: "args",
+		Doc:  "args is the list of the strings that stand after -- on the command line.\n>>> type(args)\n\"list\"",
+		Own:  scriptArgs,
 	}, &Row{
 		Name: "fmt",
 		Doc: "fmt(x, spec=\"\") returns x as text: a number, a string, or the element of a tensor that has one.\n" +

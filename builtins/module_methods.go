@@ -154,7 +154,7 @@ func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
 		switch {
 		case t.Auto == nil || t.Auto.Grad == nil:
 		case toNone:
-			t.Auto.Grad = nil
+			t.Auto.Forget()
 		default:
 			if err := e.zero(t.Auto.Grad); err != nil {
 				return arg.Rename(fn, err)

@@ -291,24 +291,36 @@ type group struct {
 	fn  string
 	d   *starlark.Dict
 	err error
+
+	read []starlark.Value // the hyperparameters, in the order of the rule; nil before they are read
 }
 
 // get returns a hyperparameter, checked.
 func (g *group) get(name string) starlark.Value {
-	v := valueAt(g.d, name)
-	for _, h := range g.o.rule.hyper {
-		if h.name != name {
-			continue
-		}
-		if err := h.check(v); err != nil {
-			if g.err == nil {
-				g.err = arg.In(g.fn, name, err)
+	if g.read == nil {
+		g.read = make([]starlark.Value, len(g.o.rule.hyper))
+	}
+	for i := range g.o.rule.hyper {
+		if h := g.o.rule.hyper[i]; h.name == name {
+			if g.read[i] == nil {
+				g.read[i] = g.checked(h)
 			}
-			return h.value
+			return g.read[i]
 		}
-		return v
 	}
 	panic("builtins: " + g.o.rule.name + " has no " + name)
+}
+
+// checked returns the hyperparameter h, or its default if there is an error.
+func (g *group) checked(h *hyper) starlark.Value {
+	v := valueAt(g.d, h.name)
+	if err := h.check(v); err != nil {
+		if g.err == nil {
+			g.err = arg.In(g.fn, h.name, err)
+		}
+		return h.value
+	}
+	return v
 }
 
 // float returns a hyperparameter that is a number.

@@ -62,7 +62,7 @@ func init() {
 			Doc: m.String() + " is the group " + docModes[m] + ", once init_parallel has been called.\n" +
 				">>> init_parallel()\n" +
 				">>> all_gather(tensor([7]), group=ParallelMode." + m.String() + ").tolist()[0]\n7",
-			Value: func(e *Env) starlark.Value { return &ParallelMode{e, m} },
+			Own: func(e *Env) starlark.Value { return &ParallelMode{e, m} },
 		})
 	}
 }

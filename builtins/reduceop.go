@@ -39,7 +39,7 @@ func init() {
 		register(&Row{
 			Name:  "ReduceOp." + name,
 			Doc:   name + " is " + starlark.String(op).String() + ", a reduction for op=.\n>>> ReduceOp." + name + "\n" + starlark.String(op).String(),
-			Value: func(*Env) starlark.Value { return starlark.String(op) },
+			Value: func() starlark.Value { return starlark.String(op) },
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package builtins
 
 import (
+	"maps"
 	"sort"
 	"strings"
 	"sync"
@@ -28,8 +29,10 @@ type Row struct {
 	// Fn carries out a call of a function, or of a method, whose receiver is
 	// b.Receiver().
 	Fn Function
-	// Value makes a constant for the rank, instead of Fn.
-	Value func(e *Env) starlark.Value
+	// Value makes a constant, which cannot be changed, instead of Fn.
+	Value func() starlark.Value
+	// Own makes a constant of the rank's own, instead of Fn.
+	Own func(e *Env) starlark.Value
 	// Get reads an attribute of the value x of a type, instead of Fn.
 	Get func(e *Env, x starlark.Value) (starlark.Value, error)
 }
@@ -75,9 +78,41 @@ func isNamespace(owner string) bool {
 	return owner[0] >= 'a' && owner[0] <= 'z'
 }
 
-// Predeclared returns the names of the language that need no load, with
-// values of the rank's own.
+// Predeclared returns the names of the language that need no load. The dict is
+// the caller's.
 func (e *Env) Predeclared() starlark.StringDict {
+	names := maps.Clone(universe())
+	for owner, list := range ownRows() {
+		members := names
+		if owner != "" {
+			members = maps.Clone(names[owner].(*starlarkstruct.Module).Members)
+			names[owner] = &starlarkstruct.Module{Name: owner, Members: members}
+		}
+		for _, r := range list {
+			_, name := split(r.Name)
+			members[name] = r.Own(e)
+		}
+	}
+	return names
+}
+
+// ownRows returns the rows of constants that each rank has of its own, by the
+// namespace that they are in, "" for none.
+var ownRows = sync.OnceValue(func() map[string][]*Row {
+	byOwner := map[string][]*Row{}
+	for _, r := range rows {
+		if r.Own != nil {
+			owner, _ := split(r.Name)
+			byOwner[owner] = append(byOwner[owner], r)
+		}
+	}
+	return byOwner
+})
+
+// universe holds the names of the language with the values that all ranks share:
+// none of them can be changed, and functions find the rank by the thread. It is
+// made once the tables are complete.
+var universe = sync.OnceValue(func() starlark.StringDict {
 	names := starlark.StringDict{}
 	spaces := map[string]starlark.StringDict{"": names}
 	put := func(owner, name string, v starlark.Value) {
@@ -90,7 +125,7 @@ func (e *Env) Predeclared() starlark.StringDict {
 		members[name] = v
 	}
 	for _, f := range functions() {
-		put(f.owner, f.name, f.bind(e))
+		put(f.owner, f.name, f.function())
 	}
 	statics := map[string]starlark.StringDict{}
 	for _, r := range Rows() {
@@ -99,21 +134,26 @@ func (e *Env) Predeclared() starlark.StringDict {
 			if statics[owner] == nil {
 				statics[owner] = starlark.StringDict{}
 			}
-			statics[owner][name] = r.value(e)
+			statics[owner][name] = r.value()
 			continue
 		}
 		if owner != "" && !isNamespace(owner) {
 			continue
 		}
-		if v := r.value(e); v != nil {
+		if v := r.value(); v != nil {
 			put(owner, name, v)
+		}
+	}
+	for owner := range ownRows() {
+		if owner != "" && names[owner] == nil {
+			names[owner] = &starlarkstruct.Module{Name: owner, Members: starlark.StringDict{}}
 		}
 	}
 	for name, members := range statics {
 		names[name] = &constructor{names[name].(*starlark.Builtin), members}
 	}
 	return names
-}
+})
 
 // A constructor is a function that makes values of a type, and has attributes:
 // what are static methods in Python.
@@ -133,18 +173,23 @@ func (c *constructor) Attr(name string) (starlark.Value, error) { return c.membe
 // AttrNames implements starlark.HasAttrs.
 func (c *constructor) AttrNames() []string { return c.members.Keys() }
 
-// value returns what the name of the row stands for on the rank of e; nil for
-// a namespace.
-func (r *Row) value(e *Env) starlark.Value {
+// value returns what the name of the row stands for on every rank; nil for a
+// namespace, and for what each rank has of its own.
+func (r *Row) value() starlark.Value {
 	switch {
 	case r.Fn != nil:
-		return starlark.NewBuiltin(r.Name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return r.Fn(e, thread, b, args, kwargs)
-		})
+		return r.function(r.Name)
 	case r.Value != nil:
-		return r.Value(e)
+		return r.Value()
 	}
 	return nil
+}
+
+// function returns the row as a function, under name, of whatever rank calls it.
+func (r *Row) function(name string) *starlark.Builtin {
+	return starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return r.Fn(envOf(thread), thread, b, args, kwargs)
+	})
 }
 
 // A typeMember is a name that the values of a type have.
@@ -196,9 +241,7 @@ func (r *Row) member(name string) *typeMember {
 	if r.Fn == nil {
 		return &typeMember{get: r.Get}
 	}
-	return &typeMember{method: starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return r.Fn(envOf(thread), thread, b, args, kwargs)
-	})}
+	return &typeMember{method: r.function(name)}
 }
 
 // attr implements starlark.HasAttrs of the value x of the type called owner.

@@ -167,7 +167,7 @@ func (x *Tensor) Attr(name string) (starlark.Value, error) {
 		}
 	}
 	if x.flat != nil && name == "shard" {
-		return rows[x.flat.name()+".shard"].value(x.env), nil
+		return rows[x.flat.name()+".shard"].value(), nil
 	}
 	return nil, nil
 }
@@ -252,7 +252,7 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	}
 	if v == starlark.None {
 		if t.Auto != nil {
-			t.Auto.Grad = nil
+			t.Auto.Forget()
 		}
 		return nil
 	}
@@ -269,6 +269,7 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	if t.Auto == nil {
 		t.Auto = &tensor.Auto{}
 	}
+	t.Auto.Forget()
 	t.Auto.Grad = g
 	return nil
 }

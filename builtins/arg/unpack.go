@@ -45,7 +45,7 @@ func Unpack(fn string, args starlark.Tuple, kwargs []starlark.Tuple, pairs ...an
 	}
 	for i := range params {
 		if p := &params[i]; !p.given && !p.optional {
-			return Missing(fn, p.names[0])
+			return Missing(fn, p.name())
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func Unpack(fn string, args starlark.Tuple, kwargs []starlark.Tuple, pairs ...an
 
 // A param is one parameter of a call of Unpack.
 type param struct {
-	names    []string
+	names    string // "group|parallel_mode"
 	optional bool
 	skipNone bool
 	to       any
@@ -65,13 +65,19 @@ func newParam(spec string, to any) param {
 	spec, p.skipNone = strings.CutSuffix(spec, "??")
 	spec, p.optional = strings.CutSuffix(spec, "?")
 	p.optional = p.optional || p.skipNone
-	p.names = strings.Split(spec, "|")
+	p.names = spec
 	return p
+}
+
+// name returns the name of p that errors use.
+func (p *param) name() string {
+	first, _, _ := strings.Cut(p.names, "|")
+	return first
 }
 
 func find(params []param, name string) *param {
 	for i := range params {
-		for _, n := range params[i].names {
+		for n := range strings.SplitSeq(params[i].names, "|") {
 			if n == name {
 				return &params[i]
 			}
@@ -83,7 +89,7 @@ func find(params []param, name string) *param {
 func allNames(params []param) []string {
 	var names []string
 	for i := range params {
-		names = append(names, params[i].names...)
+		names = append(names, strings.Split(params[i].names, "|")...)
 	}
 	return names
 }
@@ -94,7 +100,7 @@ func (p *param) set(fn string, v starlark.Value) error {
 	if p.skipNone && v == starlark.None {
 		return nil
 	}
-	return Set(fn, p.names[0], p.to, v)
+	return Set(fn, p.name(), p.to, v)
 }
 
 // Set stores v in the variable that to points to, of a parameter of fn.
@@ -112,6 +118,9 @@ func Set(fn, name string, to any, v starlark.Value) error {
 // In gives err, if it is a mismatch that knows no function, the name of the
 // function and of the parameter, and returns it.
 func In(fn, param string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var bad *op.ArgError
 	if errors.As(err, &bad) && bad.Func == "" {
 		bad.Func, bad.Param = fn, param

@@ -125,7 +125,8 @@ func (r *Recorder) seed(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error)
 // A pass is one walk over the record.
 type pass struct {
 	r      *Recorder
-	tape   *op.Tape
+	tape   *op.Tape // on litter
+	litter litter
 	sink   *sink
 	dy     map[*node][]*tensor.Tensor
 	leaves map[*tensor.Auto]*arrival
@@ -137,7 +138,9 @@ type pass struct {
 }
 
 func (r *Recorder) newPass(s *sink) *pass {
-	return &pass{r: r, tape: &op.Tape{A: r}, sink: s, dy: map[*node][]*tensor.Tensor{}, leaves: map[*tensor.Auto]*arrival{}}
+	p := &pass{r: r, litter: litter{r: r}, sink: s, dy: map[*node][]*tensor.Tensor{}, leaves: map[*tensor.Auto]*arrival{}}
+	p.tape = &op.Tape{A: &p.litter}
+	return p
 }
 
 // An arrival is the gradient of a leaf while its parts come in.
@@ -209,6 +212,10 @@ func (p *pass) step(n *node) error {
 			p.deliver(&n.in[i], g, shared(n, dy, dx, i))
 		}
 	}
+	for _, g := range dy {
+		p.litter.replace(g, nil)
+	}
+	p.litter.clear()
 	return nil
 }
 
@@ -249,6 +256,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 			if dy[i] == nil {
 				continue
 			}
+			p.litter.keep(dy[i])
 			g, err := runHook(hook, dy[i])
 			if err != nil {
 				return err
@@ -257,6 +265,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 		}
 		for j := range p.sink.wanted {
 			if w := &p.sink.wanted[j]; w.node == n && w.index == i && dy[i] != nil {
+				p.litter.keep(dy[i])
 				g, err := p.r.gradLike(dy[i], n.out[i].layout)
 				if err != nil {
 					return err
@@ -286,11 +295,7 @@ func runHook(hook tensor.Hook, g *tensor.Tensor) (*tensor.Tensor, error) {
 // gradients runs n backwards.
 func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if n.back != nil {
-		dx, err := n.back(p.tape, dy)
-		if err != nil {
-			return nil, err
-		}
-		return dx, checkCustom(n, dx)
+		return p.custom(n, dy)
 	}
 	for i, g := range dy {
 		if g != nil && g.Placed() && g.Layout().IsPartial() {
@@ -299,6 +304,7 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 			if dy[i], err = p.r.gradLike(g, n.out[i].layout); err != nil {
 				return nil, err
 			}
+			p.litter.replace(g, dy[i])
 		}
 	}
 	c, stale := n.withoutStale()
@@ -318,6 +324,23 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		}
 	}
 	return dx, nil
+}
+
+// custom runs the custom operation n backwards.
+func (p *pass) custom(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	was := p.litter.off
+	if !n.conducts {
+		for _, g := range dy {
+			p.litter.keep(g)
+		}
+		p.litter.off = true
+	}
+	dx, err := n.back(p.tape, dy)
+	p.litter.off = was
+	if err != nil {
+		return nil, err
+	}
+	return dx, checkCustom(n, dx)
 }
 
 // checkCustom checks what the backward function of a custom operation gave.
@@ -378,13 +401,17 @@ func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
 func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 	g = p.tape.Cast(g, e.dt)
 	if p.border != nil && e.seq() <= p.start {
-		p.border[e.place()] = p.sum(p.border[e.place()], g)
+		sum := p.sum(p.border[e.place()], g)
+		p.litter.keep(sum)
+		p.border[e.place()] = sum
 		return
 	}
 	if e.node == nil {
 		a := p.leaves[e.leaf.Auto]
 		a.shared = a.grad == nil && shared
-		a.grad = p.leafSum(a.grad, g)
+		sum := p.leafSum(a.grad, g)
+		p.litter.replace(a.grad, sum)
+		a.grad = sum
 		return
 	}
 	dy := p.dy[e.node]
@@ -392,7 +419,9 @@ func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 		dy = make([]*tensor.Tensor, len(e.node.out))
 		p.dy[e.node] = dy
 	}
-	dy[e.index] = p.sum(dy[e.index], g)
+	sum := p.sum(dy[e.index], g)
+	p.litter.replace(dy[e.index], sum)
+	dy[e.index] = sum
 }
 
 func (p *pass) sum(acc, g *tensor.Tensor) *tensor.Tensor {
@@ -425,6 +454,9 @@ func (p *pass) settle(e *edge) error {
 	if err != nil {
 		return err
 	}
+	if p.litter.replace(a.grad, nil); len(e.leaf.Auto.Hooks) > 0 || p.sink.got != nil {
+		p.litter.keep(a.grad)
+	}
 	if g != a.grad {
 		a.shared, a.grad = g.Buffer() == a.grad.Buffer(), g
 	}
@@ -446,6 +478,7 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 		for j := range p.sink.wanted {
 			if w := p.sink.wanted[j].leaf; w != nil && w.Auto == x.Auto {
 				p.sink.got[j] = p.sum(p.sink.got[j], a.grad)
+				p.litter.keep(p.sink.got[j])
 			}
 		}
 		return nil
@@ -456,6 +489,11 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	if x.Auto.Grad == nil && a.shared {
 		a.grad = p.tape.Do("clone", []*tensor.Tensor{a.grad})
 	}
-	x.Auto.Grad = p.leafSum(x.Auto.Grad, a.grad)
+	sum := p.leafSum(x.Auto.Grad, a.grad)
+	p.litter.keep(sum)
+	if x.Auto.Grad != nil {
+		x.Auto.Forget() // the sum lies elsewhere
+	}
+	x.Auto.Grad, x.Auto.Sole = sum, !p.r.Enabled()
 	return nil
 }

@@ -19,8 +19,9 @@ type node struct {
 	call     *op.Call // of an operator; nil if back is set
 	versions []uint32 // of the buffers of call.In, call.Out and call.Saved
 
-	back   Backward // of a custom node
-	always bool     // run even if no gradient has arrived: the node communicates
+	back     Backward // of a custom node
+	always   bool     // run even if no gradient has arrived: the node communicates
+	conducts bool     // see Recorder.Conduct
 
 	// Room for what most nodes need, so that a node is one allocation.
 	in2       [2]edge

@@ -180,11 +180,24 @@ func (r *Recorder) Custom(name string, in, out []*tensor.Tensor, back Backward) 
 	}
 }
 
+// Conduct is Custom of an operation whose gradient keeps nothing of what it is
+// given, and shows nothing of it to a script: it hands that on, or makes another.
+func (r *Recorder) Conduct(name string, in, out []*tensor.Tensor, back Backward) {
+	if r.off == 0 {
+		r.custom(r.Reserve(), name, in, out, false, back).conducts = true
+	}
+}
+
 // CustomAt is Custom at a number that was reserved when recording was on.
 // With always, out requires grad though no input does, and back runs whenever
 // a backward pass can reach it: the operation communicates, and other ranks
 // expect this one.
 func (r *Recorder) CustomAt(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) {
+	r.custom(seq, name, in, out, always, back)
+}
+
+// custom makes the node of CustomAt.
+func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) *node {
 	n := newNode(name, len(in), len(out))
 	n.back, n.always = back, always
 	live := always
@@ -196,6 +209,7 @@ func (r *Recorder) CustomAt(seq uint64, name string, in, out []*tensor.Tensor, a
 	if live {
 		r.attach(n, out, seq)
 	}
+	return n
 }
 
 // OnGrad calls hook with the gradient of x whenever a backward pass has

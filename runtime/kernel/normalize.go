@@ -159,9 +159,15 @@ func normalizeGrad32(dst, g, x []float32, n Normal) {
 	m := momentsOf(x, n)
 	var sums, dots [lanes]float64
 	vec.MomentsGrad(g, x, m.pivot+m.mean, &sums, &dots)
+	m.gradTo(dst, g, x, n, &sums, &dots)
+}
+
+// gradTo stores the gradient of x, given that of what x was normalised to, its
+// sum, and the sum of its products with x less the mean.
+func (m *moment32) gradTo(dst, g, x []float32, n Normal, sums, dots *[lanes]float64) {
 	size := float64(len(x))
-	sum := addLanes(&sums) / size
-	dot := addLanes(&dots) / size * m.scale
+	sum := addLanes(sums) / size
+	dot := addLanes(dots) / size * m.scale
 	if !n.Center {
 		sum = 0
 	}
@@ -175,11 +181,26 @@ func normalizeGrad32(dst, g, x []float32, n Normal) {
 func NormalizeGradsTo[T dtype.Float](dst, gh, g, x, weight []T, n Normal) {
 	check3(len(dst), len(gh), len(x))
 	check3(len(dst), len(g), len(weight))
+	if d, ok := any(dst).([]float32); ok {
+		normalizeGrads32(d, as32(gh), as32(g), as32(x), as32(weight), n)
+		return
+	}
 	NormalizeTo(gh, x, nil, nil, n)
 	mulTo := productOf[T]()
 	mulTo(gh, gh, g)
 	mulTo(dst, g, weight)
 	NormalizeGradTo(dst, dst, x, n)
+}
+
+// normalizeGrads32 goes over the row four times, which stays in the first-level
+// cache.
+func normalizeGrads32(dst, gh, g, x, weight []float32, n Normal) {
+	m := momentsOf(x, n)
+	high, low, scale := m.parts()
+	var sums, dots [lanes]float64
+	vec.NormalizeTimes(gh, x, g, high, low, scale)
+	vec.MomentsGradWeight(dst, g, x, weight, m.pivot+m.mean, &sums, &dots)
+	m.gradTo(dst, dst, x, n, &sums, &dots)
 }
 
 // ScaleShiftTo is

@@ -81,3 +81,27 @@ func BenchmarkNormalize(b *testing.B) {
 		NormalizeTo(dst, x, x, x, Normal{Center: true, Eps: 1e-5})
 	}
 }
+
+// NormalizeGradsTo of float32 gives the bits of the passes that it joins.
+func TestNormalizeGradsTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 70).Draw(t, "n")
+		how := Normal{Center: rapid.Bool().Draw(t, "center"), Eps: 1e-5}
+		draw := func(name string) []float32 {
+			return rapid.SliceOfN(rapid.Float32Range(-4, 4), n, n).Draw(t, name)
+		}
+		g, x, weight := draw("g"), draw("x"), draw("weight")
+		dst, gh := make([]float32, n), make([]float32, n)
+		NormalizeGradsTo(dst, gh, g, x, weight, how)
+		wantGH, want := make([]float32, n), make([]float32, n)
+		NormalizeTo(wantGH, x, nil, nil, how)
+		MulTo(wantGH, wantGH, g)
+		MulTo(want, g, weight)
+		NormalizeGradTo(want, want, x, how)
+		for i := range n {
+			if math.Float32bits(dst[i]) != math.Float32bits(want[i]) || math.Float32bits(gh[i]) != math.Float32bits(wantGH[i]) {
+				t.Fatalf("element %d is %v and %v, want %v and %v", i, dst[i], gh[i], want[i], wantGH[i])
+			}
+		}
+	})
+}

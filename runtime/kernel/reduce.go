@@ -107,23 +107,22 @@ func fullLanes[T dtype.Number](v T) (lane [lanes]T) {
 	return lane
 }
 
-// addLanes returns the sum of lanes in the order of a reduction.
+// addLanes returns the sum of lanes in the order of a reduction. It is written
+// out because rows may be short: a loop takes as long as some hundred elements.
 func addLanes[T dtype.Number](lane *[lanes]T) T {
-	for w := lanes / 2; w > 0; w /= 2 {
-		for l := range w {
-			lane[l] += lane[l+w]
-		}
-	}
-	return lane[0]
+	a0, a1, a2, a3 := lane[0]+lane[8], lane[1]+lane[9], lane[2]+lane[10], lane[3]+lane[11]
+	a4, a5, a6, a7 := lane[4]+lane[12], lane[5]+lane[13], lane[6]+lane[14], lane[7]+lane[15]
+	a0, a1, a2, a3 = a0+a4, a1+a5, a2+a6, a3+a7
+	return (a0 + a2) + (a1 + a3)
 }
 
-// maxLanes returns the greatest of lanes, or NaN.
+// maxLanes returns the greatest of lanes, or NaN, written out as addLanes is.
 func maxLanes[T dtype.Number](lane *[lanes]T) T {
-	most := lane[0]
-	for _, v := range lane[1:] {
-		most = max(most, v)
-	}
-	return most
+	a := max(max(lane[0], lane[1]), max(lane[2], lane[3]))
+	b := max(max(lane[4], lane[5]), max(lane[6], lane[7]))
+	c := max(max(lane[8], lane[9]), max(lane[10], lane[11]))
+	d := max(max(lane[12], lane[13]), max(lane[14], lane[15]))
+	return max(max(a, b), max(c, d))
 }
 
 // sumBlock is for integers, whose sum has no order.
@@ -254,16 +253,24 @@ func (t *Tree[T]) room() []T {
 // column is reduced in the order of a row of its elements.
 type Columns[T dtype.Number] struct {
 	r    *Reduction[T]
-	tree *Tree[T]
-	lane []T // lanes rows, one after the other
-	w    int // the length of a row
-	n    int // rows taken of the current block
+	tree Tree[T] // of the blocks but the last
+	lane []T     // lanes rows, one after the other
+	w    int     // the length of a row
+	n    int     // rows taken of the current block
 }
 
 // NewColumns returns a Columns of tables with rows of at most width elements.
 func NewColumns[T dtype.Number](r *Reduction[T], width int) *Columns[T] {
-	return &Columns[T]{r: r, tree: NewTree(r), lane: make([]T, lanes*width)}
+	return NewColumnsIn(r, make([]T, ColumnsRoom(width)))
 }
+
+// NewColumnsIn is NewColumns in room, which has ColumnsRoom(width) elements.
+func NewColumnsIn[T dtype.Number](r *Reduction[T], room []T) *Columns[T] {
+	return &Columns[T]{r: r, tree: Tree[T]{into: r.Into}, lane: room}
+}
+
+// ColumnsRoom returns how many elements a Columns of such a width has room for.
+func ColumnsRoom(width int) int { return lanes * width }
 
 // Start begins a table with rows of w elements.
 func (c *Columns[T]) Start(w int) {
@@ -281,25 +288,29 @@ func (c *Columns[T]) Add(rows []T) {
 		c.r.Into(lane, lane, rows[:take*c.w])
 		rows = rows[take*c.w:]
 		if c.n += take; c.n == Block {
-			c.endBlock()
+			c.tree.Push(c.block())
+			Fill(c.lane, c.r.Zero)
+			c.n = 0
 		}
 	}
 }
 
-// endBlock combines the lanes and passes the result to the tree.
-func (c *Columns[T]) endBlock() {
-	for w := lanes / 2 * c.w; w >= c.w; w /= 2 {
+// block combines the lanes and returns the result, which lies in them.
+func (c *Columns[T]) block() []T {
+	for w := lanes / 2 * c.w; w >= c.w && w > 0; w /= 2 {
 		c.r.Into(c.lane[:w], c.lane[:w], c.lane[w:2*w])
 	}
-	c.tree.Push(c.lane[:c.w])
-	Fill(c.lane, c.r.Zero)
-	c.n = 0
+	return c.lane[:c.w]
 }
 
 // Result stores the reductions of the columns in dst.
 func (c *Columns[T]) Result(dst []T) {
-	if c.n > 0 || c.tree.count == 0 {
-		c.endBlock()
+	if c.tree.count == 0 {
+		copy(dst, c.block())
+		return
+	}
+	if c.n > 0 {
+		c.tree.Push(c.block())
 	}
 	c.tree.Pop(dst)
 }

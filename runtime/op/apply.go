@@ -16,23 +16,35 @@ import (
 // need not.
 func Apply(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (*Call, error) {
 	c := &Call{Def: d, Ctx: ctx, In: in, Args: args}
-	if err := d.Infer(c); err != nil {
+	if err := c.Apply(); err != nil {
 		return nil, err
+	}
+	return c, nil
+}
+
+// Apply is the function Apply for a call that has its operator, its context and
+// its arguments, and nothing else.
+func (c *Call) Apply() error {
+	if err := c.Def.Infer(c); err != nil {
+		return err
 	}
 	if err := c.prepare(); err != nil {
-		return nil, err
+		return err
 	}
 	if !c.shapeOnly() {
-		if err := restore(in); err != nil {
-			return nil, err
+		if err := restore(c.In); err != nil {
+			return err
 		}
-		if err := d.Run(c); err != nil {
-			return nil, err
+		if err := c.own(); err != nil {
+			return c.memory(err)
+		}
+		if err := c.Def.Run(c); err != nil {
+			return err
 		}
 	}
-	goruntime.KeepAlive(in)
+	goruntime.KeepAlive(c.In)
 	goruntime.KeepAlive(c)
-	return c, nil
+	return nil
 }
 
 // restore has those of in that were dropped given their elements again.
@@ -47,14 +59,24 @@ func restore(in []*tensor.Tensor) error {
 	return nil
 }
 
+// own makes the storage that c writes to, of its inputs, the rank's own: ranks
+// share the results of some collectives until one of them changes its own.
+func (c *Call) own() error {
+	for i, x := range c.In {
+		if !c.Def.Changes(i) {
+			break
+		}
+		if err := x.Buffer().Own(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // prepare makes c.Out: the tensors of c.Spec, without storage if an input has
 // none, or room for views.
 func (c *Call) prepare() error {
-	if len(c.Spec) == 1 {
-		c.Out = c.out1[:]
-	} else {
-		c.Out = make([]*tensor.Tensor, len(c.Spec))
-	}
+	c.MakeOut(len(c.Spec))
 	if c.Def.InPlace {
 		c.Out[0] = c.In[0]
 		return nil
@@ -75,6 +97,15 @@ func (c *Call) prepare() error {
 		c.Out[i] = out
 	}
 	return nil
+}
+
+// MakeOut makes c.Out a list of n results to be set.
+func (c *Call) MakeOut(n int) {
+	if n == 1 {
+		c.Out = c.out1[:]
+		return
+	}
+	c.Out = make([]*tensor.Tensor, n)
 }
 
 // memory gives an error of the allocator the operator's name.

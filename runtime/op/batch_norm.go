@@ -193,6 +193,9 @@ func (c *Call) storeChannels(channels []channel) error {
 		if err := buf.Await(); err != nil {
 			return err
 		}
+		if err := buf.Own(); err != nil {
+			return c.memory(err)
+		}
 		copyInto(c.In[i], x)
 		buf.Changed()
 		goruntime.KeepAlive(x)

@@ -2,6 +2,8 @@ package op
 
 import (
 	goruntime "runtime"
+	"sync"
+	"unsafe"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -36,11 +38,15 @@ func run1[D, T dtype.Number](dst, x *tensor.Tensor, f func(dst []D, x []T)) {
 	}
 	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
 	n := dst.Numel()
+	out.borrow(n)
+	xs.borrow(n)
 	for lo := 0; lo < n; lo += blockSize {
 		hi := min(lo+blockSize, n)
 		f(out.block(lo, hi), xs.block(lo, hi))
 		out.store(lo, hi)
 	}
+	out.release()
+	xs.release()
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(dst)
 }
@@ -61,11 +67,17 @@ func run2[D, S, T dtype.Number](dst, x, y *tensor.Tensor, f func(dst []D, x []S,
 	s := dst.Shape()
 	out, xs, ys := newSink[D](dst), newSource[S](x, s), newSource[T](y, s)
 	n := dst.Numel()
+	out.borrow(n)
+	xs.borrow(n)
+	ys.borrow(n)
 	for lo := 0; lo < n; lo += blockSize {
 		hi := min(lo+blockSize, n)
 		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi))
 		out.store(lo, hi)
 	}
+	out.release()
+	xs.release()
+	ys.release()
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(y)
 	goruntime.KeepAlive(dst)
@@ -76,11 +88,19 @@ func run3[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, f func(dst []D, 
 	s := dst.Shape()
 	out, xs, ys, zs := newSink[D](dst), newSource[R](x, s), newSource[S](y, s), newSource[T](z, s)
 	n := dst.Numel()
+	out.borrow(n)
+	xs.borrow(n)
+	ys.borrow(n)
+	zs.borrow(n)
 	for lo := 0; lo < n; lo += blockSize {
 		hi := min(lo+blockSize, n)
 		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi), zs.block(lo, hi))
 		out.store(lo, hi)
 	}
+	out.release()
+	xs.release()
+	ys.release()
+	zs.release()
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(y)
 	goruntime.KeepAlive(z)
@@ -112,6 +132,7 @@ type source[T dtype.Number] struct {
 	direct []T    // all of them, if they lie so
 	layout layout // where they lie otherwise
 	buf    []T    // holds a block
+	room   *room  // what buf is in, if it was borrowed
 	filled bool   // x is a single element, repeated in all of buf
 }
 
@@ -158,6 +179,7 @@ type sink[T dtype.Number] struct {
 	direct []T    // the elements themselves, if they lie in order
 	layout layout // where they lie otherwise
 	buf    []T    // holds a block
+	room   *room  // what buf is in, if it was borrowed
 }
 
 func newSink[T dtype.Number](x *tensor.Tensor) sink[T] {
@@ -184,6 +206,47 @@ func (s *sink[T]) store(lo, hi int) {
 		return
 	}
 	storeRuns(s.x, &s.layout, lo, hi, s.buf)
+}
+
+// A room is memory for a block of any type.
+type room [blockSize]uint64
+
+// rooms wait here for the next call.
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// borrow has s use, for blocks of n elements in all, a room that release gives
+// back, in the place of new memory.
+func (s *source[T]) borrow(n int) {
+	if s.direct == nil && n > 0 {
+		s.room, s.buf = blockIn[T](n)
+	}
+}
+
+// release gives back what s has borrowed; its blocks are no longer valid.
+func (s *source[T]) release() { giveBack(s.room) }
+
+// borrow is the borrow of a source.
+func (s *sink[T]) borrow(n int) {
+	if s.direct == nil && n > 0 {
+		s.room, s.buf = blockIn[T](n)
+	}
+}
+
+// release is the release of a source.
+func (s *sink[T]) release() { giveBack(s.room) }
+
+// blockIn returns a room and in it a block of unspecified contents, of n
+// elements or the most that a block has.
+func blockIn[T dtype.Number](n int) (*room, []T) {
+	r := rooms.Get().(*room)
+	return r, unsafe.Slice((*T)(unsafe.Pointer(r)), min(n, blockSize))
+}
+
+// giveBack takes back a room; nil is none.
+func giveBack(r *room) {
+	if r != nil {
+		rooms.Put(r)
+	}
 }
 
 // load fills dst with the elements of x's buffer at off, off+stride, ...

@@ -51,6 +51,9 @@ func init() {
 func init() {
 	i, f, s := op.Int1, op.Float1, op.Str1
 
+	addExamples("mse_grad",
+		call(values(2, 3), values(2, 3), values(), op.Float1(0.25)),
+		call(values(2, 3), values(3), values(), op.Float1(1)))
 	addExamples("mse_loss",
 		call(values(2, 3), values(2, 3)),
 		call(values(2, 3), values(3), s("sum")),

@@ -93,7 +93,7 @@ func reduceBlocks[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reducti
 	switch {
 	case dst.Numel() == 0:
 	case f.inner > 0:
-		reduceColumns(&out, f, r, load, done)
+		reduceColumns(dst, &out, f, r, load, done)
 	case f.k > kernel.Block:
 		reduceLongRows(&out, f, r, load, done)
 	default:
@@ -137,13 +137,15 @@ func reduceLongRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T
 
 // reduceColumns reduces the columns of tables: narrow ones several rows at a
 // time, wide ones a block of columns at a time.
-func reduceColumns[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+func reduceColumns[T dtype.Number](dst *tensor.Tensor, out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
 	width := min(f.inner, blockSize)
 	step := 1
 	if width == f.inner {
 		step = max(blockSize/width, 1)
 	}
-	columns := kernel.NewColumns(r, width)
+	room, b := scratch[T](dst, kernel.ColumnsRoom(width))
+	defer b.Discard()
+	columns := kernel.NewColumnsIn(r, room)
 	for table := range f.outer {
 		for left := 0; left < f.inner; left += width {
 			w := min(width, f.inner-left)
@@ -158,4 +160,15 @@ func reduceColumns[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T]
 			done(lo, lo+w)
 		}
 	}
+}
+
+// scratch returns room for n elements, which hold anything, of the allocator of
+// like, and the buffer that it lies in, to be discarded.
+func scratch[T dtype.Number](like *tensor.Tensor, n int) ([]T, *tensor.Buffer) {
+	if a := like.Buffer().Allocator(); a != nil {
+		if room, b, err := tensor.Room[T](a, n); err == nil {
+			return room, b
+		}
+	}
+	return make([]T, n), nil
 }

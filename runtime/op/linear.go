@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	goruntime "runtime"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -62,10 +63,32 @@ func runLinear(c *Call) error {
 		return err
 	}
 	if b != nil {
-		addTo(out.room, out.room, b)
+		addRow(out.room, b)
 	}
 	out.done()
 	return nil
+}
+
+// addRow adds the vector b to every row of the contiguous y, a tensor of a dtype
+// that is computed in.
+func addRow(y, b *tensor.Tensor) {
+	switch {
+	case y.DType() == dtype.Float32 && b.DType() == dtype.Float32 && b.Contiguous():
+		addRows(y, b, kernel.Add.F32)
+	case y.DType() == dtype.Float64 && b.DType() == dtype.Float64 && b.Contiguous():
+		addRows(y, b, kernel.Add.F64)
+	default:
+		addTo(y, y, b)
+	}
+}
+
+// addRows is addRow where the elements of both lie in order.
+func addRows[T dtype.Float](y, b *tensor.Tensor, add func(dst, x, y []T)) {
+	row := tensor.Data[T](b)
+	for rows := tensor.Data[T](y); len(rows) > 0; rows = rows[len(row):] {
+		add(rows[:len(row)], rows[:len(row)], row)
+	}
+	goruntime.KeepAlive(b)
 }
 
 // addTo stores x + y in dst, a tensor of a dtype that is computed in.

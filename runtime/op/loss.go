@@ -13,27 +13,6 @@ var reductionParam = Param{Name: "reduction", Kind: Choice, Doc: `"mean", "sum",
 
 func init() {
 	register(&Def{
-		Name:    "mse_loss",
-		Surface: Namespace,
-		Doc: "mse_loss(x, target, reduction=\"mean\") returns the squared differences of x and target, averaged.\n" +
-			"Their shapes are broadcast.\n" +
-			">>> F.mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))\n" +
-			"2.0",
-		Params: []Param{
-			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
-			{Name: "target", Kind: Tensor, Doc: "a float tensor"},
-			reductionParam,
-		},
-		Infer: inferMSE,
-		Run:   runMSE,
-		Grad:  mseGrad,
-		Shard: func(c *Call) []Row {
-			s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
-			return c.lossRows(s)
-		},
-		Local: localLoss,
-	})
-	register(&Def{
 		Name:    "binary_cross_entropy_with_logits",
 		Surface: Namespace,
 		Doc: "binary_cross_entropy_with_logits(x, target, weight=None, reduction=\"mean\", pos_weight=None) returns the cross entropy of the sigmoid of x against target, averaged.\n" +
@@ -84,43 +63,6 @@ func (t *Tape) reduceGrad(reduction string, dy *tensor.Tensor, n int) *tensor.Te
 	return dy
 }
 
-func inferMSE(c *Call) error {
-	x, target := c.In[0], c.In[1]
-	if err := c.checkFloat("x", x); err != nil {
-		return err
-	}
-	if err := c.checkFloat("target", target); err != nil {
-		return err
-	}
-	s, ok := shape.Broadcast(x.Shape(), target.Shape())
-	if !ok {
-		return c.Bad("target", Describe(target), "shape "+x.Shape().String(), "the shapes do not broadcast")
-	}
-	return c.Result(promote(c.Ctx, x, target), reduced(c.Args[0].Str, s))
-}
-
-func runMSE(c *Call) error {
-	s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
-	losses, err := c.room(c.Out[0].DType().Compute(), s)
-	if err != nil {
-		return err
-	}
-	float2(losses, c.In[0], c.In[1], &kernel.SquaredDifference)
-	return c.compose(func(t *Tape) *tensor.Tensor { return t.reduce(c.Args[0].Str, losses) })
-}
-
-// mseGrad is dx = 2 (x - target) dy / n, and its opposite for the target.
-func mseGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	x, target := c.In[0], c.In[1]
-	diff := t.Sub(t.wide(x), t.wide(target))
-	g := t.Mul(t.Scale(diff, 2), t.reduceGrad(c.Args[0].Str, t.wide(dy[0]), diff.Numel()))
-	dx := []*tensor.Tensor{t.SumTo(g, x.Shape()), nil}
-	if target.RequiresGrad() {
-		dx[1] = t.Neg(t.SumTo(g, target.Shape()))
-	}
-	return dx
-}
-
 func inferBCE(c *Call) error {
 	x, target := c.In[0], c.In[1]
 	if err := c.checkFloat("x", x); err != nil {
@@ -165,6 +107,7 @@ func runBCE(c *Call) error {
 	if err != nil {
 		return err
 	}
+	defer losses.Buffer().Discard()
 	if losses.DType() == dtype.Float64 {
 		run3(losses, x, target, positive, kernel.BinaryCrossEntropyTo[float64])
 	} else {

@@ -65,10 +65,11 @@ func (c *Call) newOutput(dst *tensor.Tensor, dt dtype.DType) (output, error) {
 	return output{dst, room}, err
 }
 
-// done puts the elements where they belong.
+// done puts the elements where they belong. It is the end of o.
 func (o *output) done() {
 	if o.room != o.dst {
 		copyInto(o.dst, o.room)
+		o.room.Buffer().Discard()
 	}
 	goruntime.KeepAlive(o.room)
 }

@@ -72,7 +72,7 @@ func newCrew(t *testing.T, g ring) *crew {
 		c.work[i] = make(chan *ringCase, 1)
 	}
 	var err error
-	c.job, err = runtime.Start(context.Background(), runtime.Config{Size: n, Transport: "inproc", Poison: true}, func(ctx context.Context, r *runtime.Rank) {
+	c.job, err = runtime.Start(context.Background(), runtime.Config{Size: n, Transport: "inproc", Poison: true, Guard: true}, func(ctx context.Context, r *runtime.Rank) {
 		r.Begin(ctx)
 		var err error
 		for pc := range c.work[r.ID()] {

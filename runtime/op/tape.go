@@ -90,11 +90,17 @@ func (t *Tape) SumTo(x *tensor.Tensor, s shape.Shape) *tensor.Tensor {
 		return x
 	}
 	lead := len(xs) - len(s)
-	var dims []int
-	for d := range xs {
-		if d < lead || s[d-lead] == 1 && xs[d] != 1 {
+	dims := make([]int, lead, len(xs))
+	for d := range dims {
+		dims[d] = d
+	}
+	for d := lead; d < len(xs); d++ {
+		if s[d-lead] == 1 && xs[d] != 1 {
 			dims = append(dims, d)
 		}
+	}
+	if len(dims) == lead {
+		return t.Sum(x, dims, false)
 	}
 	return t.Reshape(t.Sum(x, dims, true), s)
 }

@@ -306,37 +306,65 @@ func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*
 	if !e.member(dec.mesh) {
 		return c, e.runOutside(dec, c)
 	}
-	blocks := make([]*tensor.Tensor, len(in))
-	bare := false
-	for i, x := range in {
-		if x != nil {
-			blocks[i] = x.Local()
-			bare = bare || blocks[i].Buffer() == nil
-		}
-	}
-	if bare {
+	b := e.takeCall(in)
+	defer e.putCall(b)
+	if b.bare {
 		c.Out = e.bare(dec)
 		return c, nil
 	}
 	if d.InPlace {
-		_, err := e.onBlocks(dec, blocks, args, c)
+		_, err := e.onBlocks(dec, b, args, c)
 		c.Out = in[:1]
 		return c, err
 	}
-	out, err := e.onBlocks(dec, blocks, args, c)
+	out, err := e.onBlocks(dec, b, args, c)
 	if err != nil {
 		return nil, err
 	}
 	return c, e.joinBlocks(dec, c, out)
 }
 
+// A blockCall is a call on the rank's blocks. Nobody keeps it when it has ended, so
+// that the next can have its place.
+type blockCall struct {
+	call   op.Call
+	blocks []*tensor.Tensor
+	bare   bool // a block has no elements
+}
+
+// takeCall returns a call on the rank's blocks of in.
+func (e *Engine) takeCall(in []*tensor.Tensor) *blockCall {
+	b := e.spare
+	if b == nil {
+		b = &blockCall{}
+	}
+	e.spare = nil
+	for _, x := range in {
+		var block *tensor.Tensor
+		if x != nil {
+			block = x.Local()
+			b.bare = b.bare || block.Buffer() == nil
+		}
+		b.blocks = append(b.blocks, block)
+	}
+	return b
+}
+
+// putCall takes a call back that has ended.
+func (e *Engine) putCall(b *blockCall) {
+	clear(b.blocks)
+	*b = blockCall{blocks: b.blocks[:0]}
+	e.spare = b
+}
+
 // onBlocks runs the operator on blocks, or what it says is to be run instead.
-// What it leaves for its gradient it leaves in c.
-func (e *Engine) onBlocks(dec *decision, blocks []*tensor.Tensor, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
+// What it leaves for its gradient it leaves in c. The list of results may be in b.
+func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
 	d := dec.call.Def
 	if d.Local == nil || dec.whole {
-		l, err := op.Apply(e.host.Ops(), d, blocks, args)
-		if err != nil {
+		l := &b.call
+		l.Def, l.Ctx, l.In, l.Args = d, e.host.Ops(), b.blocks, args
+		if err := l.Apply(); err != nil {
 			return nil, err
 		}
 		for _, x := range l.Saved {
@@ -347,8 +375,7 @@ func (e *Engine) onBlocks(dec *decision, blocks []*tensor.Tensor, args []op.Arg,
 	defer recoverTape(&err)
 	whole := *dec.call
 	whole.Args = args
-	b := &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: blocks, From: dec.in, To: dec.out, Rank: e.host.ID()}
-	return d.Local(b)
+	return d.Local(&op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.ID()})
 }
 
 // plain applies operators to plain tensors, unrecorded.
@@ -367,11 +394,11 @@ func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) err
 	if len(out) != len(dec.out) {
 		panic(fmt.Sprintf("shard: %s gives %d blocks for %d results", c.Def.Name, len(out), len(dec.out)))
 	}
-	c.Out = make([]*tensor.Tensor, len(out))
+	c.MakeOut(len(out))
 	for i, block := range out {
 		l := dec.out[i]
-		if !block.Shape().Equal(l.LocalShape(e.host.ID())) {
-			panic(fmt.Sprintf("shard: %s gives a block of shape %v, want %v of %v", c.Def.Name, block.Shape(), l.LocalShape(e.host.ID()), l))
+		if !block.Shape().Equal(dec.blocks[i]) {
+			panic(fmt.Sprintf("shard: %s gives a block of shape %v, want %v of %v", c.Def.Name, block.Shape(), dec.blocks[i], l))
 		}
 		made := c.Def.View && makesTerms(dec.in[0], l)
 		if made {
@@ -406,7 +433,7 @@ func (e *Engine) bare(dec *decision) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, len(dec.out))
 	for i, l := range dec.out {
 		dt := dec.call.Spec[i].DType
-		out[i] = tensor.NewPlaced(l, tensor.ShapeOnly(dt, l.LocalShape(e.host.ID())))
+		out[i] = tensor.NewPlaced(l, tensor.ShapeOnly(dt, dec.blocks[i]))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -20,6 +21,7 @@ type decision struct {
 	from    []*mesh.Placed // how each input lies; nil for None
 	in      []*mesh.Placed // what each input is moved to; nil for None
 	out     []*mesh.Placed // how the results lie
+	blocks  []shape.Shape  // of the results on this rank
 	whole   bool           // everything is replicated
 	compose bool           // other operators may do better: op.Def.Compose
 	moves   bool           // an input is to be moved where that communicates
@@ -131,6 +133,9 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 		return nil, err
 	}
 	dec.in, dec.out, dec.whole = best.in, best.out, best.whole
+	for _, l := range dec.out {
+		dec.blocks = append(dec.blocks, l.LocalShape(e.host.ID()))
+	}
 	dec.moves = best.seconds > 0
 	dec.compose = d.Compose != nil && best.seconds > 0
 	return dec, nil

@@ -56,6 +56,7 @@ type Engine struct {
 	drew      bool            // the last operator drew random numbers
 	backward  int             // not 0 while gradients are computed
 	key       []byte          // room for the key of a decision
+	spare     *blockCall      // room for the next call on blocks; nil while it is in use
 }
 
 // New returns an Engine for host, and has tape apply operators to placed tensors

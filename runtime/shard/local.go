@@ -43,7 +43,7 @@ func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 	if err := differentiable(l); err != nil {
 		return nil, err
 	}
-	e.tape.Custom("from_local", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	e.tape.Conduct("from_local", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		g, err := e.move(dy[0], e.GradLayout(l))
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (e *Engine) ToLocal(x *tensor.Tensor, back *mesh.Placed) (*tensor.Tensor, e
 	if back == nil {
 		back = e.GradLayout(x.Layout())
 	}
-	e.tape.Custom("to_local", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	e.tape.Conduct("to_local", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		g, err := e.FromLocal(dy[0], back)
 		return []*tensor.Tensor{g}, err
 	})

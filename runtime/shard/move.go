@@ -22,7 +22,7 @@ func (e *Engine) move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 	}
 	y := tensor.NewPlaced(l, block)
 	if x.RequiresGrad() {
-		e.tape.Custom("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
+		e.tape.Conduct("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
 	}
 	return y, nil
 }

@@ -30,8 +30,9 @@ type notes struct {
 	state    state
 	operand  operand // the last plain one
 	joined   joined  // the last tensor made of blocks
-	drawn    string  // the last draw
-	lost     bool    // a call has failed since the last that compared
+	texts    map[joined]string
+	drawn    string // the last draw
+	lost     bool   // a call has failed since the last that compared
 	compared map[*comm.Group]state
 }
 
@@ -71,6 +72,23 @@ type state struct {
 	shapes   uint64 // a hash of those of tensors made of blocks, in order
 	draws    uint64 // the number of the last draw, from 1, and the seed
 	seed     uint64
+}
+
+// maxTexts is how many texts of tensors made of blocks are kept: a loop makes the
+// same again and again.
+const maxTexts = 64
+
+// joinedText returns the text of the last tensor made of blocks.
+func (n *notes) joinedText() string {
+	text, ok := n.texts[n.joined]
+	if !ok {
+		if n.texts == nil || len(n.texts) >= maxTexts {
+			n.texts = map[joined]string{}
+		}
+		text = n.joined.String()
+		n.texts[n.joined] = text
+	}
+	return text
 }
 
 func (e *Engine) notesOf(m *mesh.Mesh) *notes {
@@ -149,7 +167,7 @@ func (e *Engine) notesOn(r *route) []byte {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	n.compared[r.group] = n.state
-	for _, text := range []string{n.operand.String(), n.joined.String(), n.drawn} {
+	for _, text := range []string{n.operand.String(), n.joinedText(), n.drawn} {
 		b = append(append(b, text...), 0)
 	}
 	return b

@@ -32,7 +32,7 @@ func onRanks(t *testing.T, n int, body func(r *runtime.Rank) error) {
 	var ended sync.WaitGroup
 	ended.Add(n)
 	errs := make([]error, n)
-	job, err := runtime.Start(context.Background(), runtime.Config{Size: n, Transport: "inproc", Poison: true}, func(ctx context.Context, r *runtime.Rank) {
+	job, err := runtime.Start(context.Background(), runtime.Config{Size: n, Transport: "inproc", Poison: true, Guard: true}, func(ctx context.Context, r *runtime.Rank) {
 		defer ended.Done()
 		r.Begin(ctx)
 		errs[r.ID()] = r.End(body(r))

@@ -21,7 +21,7 @@ func (e *Engine) Regard(x *tensor.Tensor, l *mesh.Placed) *tensor.Tensor {
 	y := tensor.NewPlaced(l, x.Local())
 	if x.RequiresGrad() {
 		back := e.GradLayout(x.Layout())
-		e.tape.Custom("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		e.tape.Conduct("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 			g, err := e.move(dy[0], e.GradLayout(l))
 			if err != nil {
 				return nil, err

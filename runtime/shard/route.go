@@ -198,7 +198,7 @@ type trip struct {
 	r     *route
 	block *tensor.Tensor   // what the rank holds, contiguous
 	y     *tensor.Tensor   // what it is to hold
-	parts []*tensor.Tensor // by member, what is not received in place; else nil
+	parts []*tensor.Tensor // by member, what is not received in place; else nil; none of a shared result
 	op    comm.Op
 }
 
@@ -237,6 +237,9 @@ func (e *Engine) newTrip(r *route, block *tensor.Tensor) (*trip, error) {
 		t.op.Reduce = comm.Reducer(combine)
 	}
 	t.op.Meta = e.notesOn(r)
+	if r.alike() {
+		t.op.Share = t
+	}
 	if r.send == nil || r.kind == comm.AllGather {
 		t.op.In = []comm.Block{comm.Whole(t.block.Bytes())}
 		return t, nil
@@ -326,13 +329,16 @@ func (t *trip) summed(i int) bool {
 func (t *trip) finish() (*tensor.Tensor, error) {
 	goruntime.KeepAlive(t.block)
 	y, err := t.assemble()
+	if err == nil {
+		y.Buffer().Seal()
+	}
 	t.block, t.y, t.parts = nil, nil, nil // the group may refer to the call for some time
 	return y, err
 }
 
 // assemble puts what was not received in place where it goes.
 func (t *trip) assemble() (*tensor.Tensor, error) {
-	if t.r.recv == nil || t.r.kind == comm.ReduceScatter {
+	if t.r.recv == nil || t.r.kind == comm.ReduceScatter || t.parts == nil {
 		return t.y, nil
 	}
 	mine := t.parts[len(t.parts)-len(t.r.recv):]

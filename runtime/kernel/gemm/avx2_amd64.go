@@ -46,6 +46,9 @@ func avx2F32Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *floa
 // avx2F32Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F32Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
+// avx2F32Stream1x8 is the streamFunc of 1 rows and 8 vectors.
+func avx2F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
 // avx2F32ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
 func avx2F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
@@ -105,6 +108,9 @@ func avx2F64Tile1x4(c *float64, ldc int, a *float64, rowA int, colA int, b *floa
 
 // avx2F64Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F64Tile2x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64Stream1x8 is the streamFunc of 1 rows and 8 vectors.
+func avx2F64Stream1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
 
 // avx2F64ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
 func avx2F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)

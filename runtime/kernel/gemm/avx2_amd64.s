@@ -1960,6 +1960,87 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+// Requires: AVX, FMA3
+TEXT ·avx2F32Stream1x8(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ b+40(FP), CX
+	MOVQ rowB+48(FP), DX
+	MOVQ n+64(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ rowA+24(FP), DI
+	LEAQ (DI)(DI*2), DI
+
+panel:
+	CMPB   fresh+72(FP), $0x00
+	JEQ    resume
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	JMP    start
+
+resume:
+	MOVQ    AX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VMOVUPS 128(DI), Y4
+	VMOVUPS 160(DI), Y5
+	VMOVUPS 192(DI), Y6
+	VMOVUPS 224(DI), Y7
+
+start:
+	MOVQ CX, DI
+	MOVQ k+56(FP), R8
+
+inner:
+	VBROADCASTSS (SI), Y8
+	VMOVUPS      (DI), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      32(DI), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      64(DI), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      96(DI), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      128(DI), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      160(DI), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      192(DI), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      224(DI), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         colA+32(FP), SI
+	ADDQ         DX, DI
+	DECQ         R8
+	JNZ          inner
+	MOVQ         AX, DI
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, 32(DI)
+	VMOVUPS      Y2, 64(DI)
+	VMOVUPS      Y3, 96(DI)
+	VMOVUPS      Y4, 128(DI)
+	VMOVUPS      Y5, 160(DI)
+	VMOVUPS      Y6, 192(DI)
+	VMOVUPS      Y7, 224(DI)
+	MOVQ         k+56(FP), R8
+	IMULQ        colA+32(FP), R8
+	NEGQ         R8
+	ADDQ         R8, SI
+	ADDQ         $+256, CX
+	ADDQ         $+256, AX
+	DECQ         BX
+	JNZ          panel
+	VZEROUPPER
+	RET
+
 // func avx2F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·avx2F32ColTile1(SB), NOSPLIT, $0-96
@@ -4809,6 +4890,87 @@ store:
 	VMOVUPS    Y5, 32(AX)
 	VMOVUPS    Y6, 64(AX)
 	VMASKMOVPD Y7, Y8, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64Stream1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+// Requires: AVX, FMA3
+TEXT ·avx2F64Stream1x8(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ b+40(FP), CX
+	MOVQ rowB+48(FP), DX
+	MOVQ n+64(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ rowA+24(FP), DI
+	LEAQ (DI)(DI*2), DI
+
+panel:
+	CMPB   fresh+72(FP), $0x00
+	JEQ    resume
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	JMP    start
+
+resume:
+	MOVQ    AX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VMOVUPS 128(DI), Y4
+	VMOVUPS 160(DI), Y5
+	VMOVUPS 192(DI), Y6
+	VMOVUPS 224(DI), Y7
+
+start:
+	MOVQ CX, DI
+	MOVQ k+56(FP), R8
+
+inner:
+	VBROADCASTSD (SI), Y8
+	VMOVUPS      (DI), Y9
+	VFMADD231PD  Y8, Y9, Y0
+	VMOVUPS      32(DI), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VMOVUPS      64(DI), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VMOVUPS      96(DI), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VMOVUPS      128(DI), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VMOVUPS      160(DI), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VMOVUPS      192(DI), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VMOVUPS      224(DI), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         colA+32(FP), SI
+	ADDQ         DX, DI
+	DECQ         R8
+	JNZ          inner
+	MOVQ         AX, DI
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, 32(DI)
+	VMOVUPS      Y2, 64(DI)
+	VMOVUPS      Y3, 96(DI)
+	VMOVUPS      Y4, 128(DI)
+	VMOVUPS      Y5, 160(DI)
+	VMOVUPS      Y6, 192(DI)
+	VMOVUPS      Y7, 224(DI)
+	MOVQ         k+56(FP), R8
+	IMULQ        colA+32(FP), R8
+	NEGQ         R8
+	ADDQ         R8, SI
+	ADDQ         $+256, CX
+	ADDQ         $+256, AX
+	DECQ         BX
+	JNZ          panel
 	VZEROUPPER
 	RET
 

@@ -5296,6 +5296,87 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx512F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32Stream1x8(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ b+40(FP), CX
+	MOVQ rowB+48(FP), DX
+	MOVQ n+64(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ rowA+24(FP), DI
+	LEAQ (DI)(DI*2), DI
+
+panel:
+	CMPB   fresh+72(FP), $0x00
+	JEQ    resume
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    start
+
+resume:
+	MOVQ    AX, DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS 256(DI), Z4
+	VMOVUPS 320(DI), Z5
+	VMOVUPS 384(DI), Z6
+	VMOVUPS 448(DI), Z7
+
+start:
+	MOVQ CX, DI
+	MOVQ k+56(FP), R8
+
+inner:
+	VBROADCASTSS (SI), Z8
+	VMOVUPS      (DI), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      64(DI), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      128(DI), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      192(DI), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      256(DI), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      320(DI), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      384(DI), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      448(DI), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         colA+32(FP), SI
+	ADDQ         DX, DI
+	DECQ         R8
+	JNZ          inner
+	MOVQ         AX, DI
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	VMOVUPS      Z2, 128(DI)
+	VMOVUPS      Z3, 192(DI)
+	VMOVUPS      Z4, 256(DI)
+	VMOVUPS      Z5, 320(DI)
+	VMOVUPS      Z6, 384(DI)
+	VMOVUPS      Z7, 448(DI)
+	MOVQ         k+56(FP), R8
+	IMULQ        colA+32(FP), R8
+	NEGQ         R8
+	ADDQ         R8, SI
+	ADDQ         $+512, CX
+	ADDQ         $+512, AX
+	DECQ         BX
+	JNZ          panel
+	VZEROUPPER
+	RET
+
 // func avx512F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·avx512F32ColTile1(SB), NOSPLIT, $0-96
@@ -13631,6 +13712,87 @@ store:
 	VMOVUPS Z21, 320(AX)
 	VMOVUPS Z22, 384(AX)
 	VMOVUPD Z23, K1, 448(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Stream1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64Stream1x8(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ b+40(FP), CX
+	MOVQ rowB+48(FP), DX
+	MOVQ n+64(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ rowA+24(FP), DI
+	LEAQ (DI)(DI*2), DI
+
+panel:
+	CMPB   fresh+72(FP), $0x00
+	JEQ    resume
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	JMP    start
+
+resume:
+	MOVQ    AX, DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS 256(DI), Z4
+	VMOVUPS 320(DI), Z5
+	VMOVUPS 384(DI), Z6
+	VMOVUPS 448(DI), Z7
+
+start:
+	MOVQ CX, DI
+	MOVQ k+56(FP), R8
+
+inner:
+	VBROADCASTSD (SI), Z8
+	VMOVUPS      (DI), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VMOVUPS      64(DI), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VMOVUPS      128(DI), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VMOVUPS      192(DI), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VMOVUPS      256(DI), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VMOVUPS      320(DI), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VMOVUPS      384(DI), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VMOVUPS      448(DI), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         colA+32(FP), SI
+	ADDQ         DX, DI
+	DECQ         R8
+	JNZ          inner
+	MOVQ         AX, DI
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, 64(DI)
+	VMOVUPS      Z2, 128(DI)
+	VMOVUPS      Z3, 192(DI)
+	VMOVUPS      Z4, 256(DI)
+	VMOVUPS      Z5, 320(DI)
+	VMOVUPS      Z6, 384(DI)
+	VMOVUPS      Z7, 448(DI)
+	MOVQ         k+56(FP), R8
+	IMULQ        colA+32(FP), R8
+	NEGQ         R8
+	ADDQ         R8, SI
+	ADDQ         $+512, CX
+	ADDQ         $+512, AX
+	DECQ         BX
+	JNZ          panel
 	VZEROUPPER
 	RET
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 	"tpsh/runtime/tensor"
 )
 
@@ -74,6 +75,33 @@ func BenchmarkMultiply(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkRead measures a pass over as many bytes as the b of a skinny product
+// has, which only reads: what limits those products.
+func BenchmarkRead(b *testing.B) {
+	x := benchData[float32](b, 4096*4096)
+	for i := range x {
+		x[i] = rand.Float32()
+	}
+	b.SetBytes(int64(4 * len(x)))
+	var most [vec.Lanes]float32
+	for b.Loop() {
+		vec.Most(x, &most)
+	}
+}
+
+// BenchmarkSkinny measures products of a few rows by a matrix that does not fit
+// the caches, by what of them is read.
+func BenchmarkSkinny(b *testing.B) {
+	for _, s := range sets()[1:] {
+		f32, _ := kernelsOf(s)
+		for _, m := range []int{1, 2, 3, 4, 6, 8, 12, 16} {
+			for _, trans := range []string{"NN", "NT"} {
+				benchGemm(b, s.String(), f32, 0, m, 4096, 4096, trans)
+			}
 		}
 	}
 }

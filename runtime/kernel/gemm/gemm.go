@@ -79,6 +79,9 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 // one computes product i.
 func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
 	s := p.shape(ks, i)
+	if library != nil && s.byLibrary(library) {
+		return
+	}
 	s.plan(c.size())
 	s.run(c)
 }

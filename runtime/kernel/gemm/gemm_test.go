@@ -198,9 +198,9 @@ func randomProduct[T dtype.Float](m, n, k int, layout string) *Product[T] {
 }
 
 // pathSizes lead down every path: both operands where they lie, one, none; by
-// blocks, by panels, turned; several blocks, groups and parts of each dim.
+// blocks, by panels, in streams, turned; several blocks, groups and parts of each dim.
 var pathSizes = [][3]int{
-	{1, 1, 1}, {1, 1, 700}, {1, 1, 768}, {1, 1, 5000}, {1, 300, 300}, {300, 1, 300}, {5, 7, 3}, {3, 300, 600}, {8, 40, 520}, {12, 100, 300},
+	{1, 1, 1}, {1, 1, 700}, {1, 1, 768}, {1, 1, 5000}, {1, 300, 300}, {300, 1, 300}, {1, 300, 1030}, {5, 7, 3}, {3, 300, 600}, {8, 40, 520}, {12, 100, 300},
 	{300, 3, 300}, {20, 100, 300}, {27, 33, 257}, {40, 40, 40}, {100, 90, 256}, {170, 30, 300}, {350, 35, 257}, {20000, 3, 2},
 }
 

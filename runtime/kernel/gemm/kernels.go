@@ -31,12 +31,37 @@ const maxWidth = 8
 // step bytes further on. What is there, if anything, makes no difference.
 type tileFunc[T dtype.Float] func(c *T, ldc int, a *T, rowA, colA int, b *T, rowB, k, lanes int, add bool, ahead uintptr, step int)
 
+// A streamFunc goes on with the sums of a number of rows that is its own, and of
+// n panels of columns: it is
+//
+//	for i := range rows {
+//		for j := range n * columns {
+//			sum := c[i*ldc+j], or 0 if fresh is set
+//			for l := range k {
+//				sum = fma(a[i*rowA+l*colA], b[l*rowB+j], sum)
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// for k and n of at least 1. All strides are in bytes. It reads the k rows of b
+// side by side, each from its beginning to its end.
+type streamFunc[T dtype.Float] func(c *T, ldc int, a *T, rowA, colA int, b *T, rowB, k, n int, fresh bool)
+
+// A streamer is a streamFunc and the number of columns of its panels.
+type streamer[T dtype.Float] struct {
+	columns int
+	stream  streamFunc[T]
+}
+
 // kernels are what one set of instructions has for one type of elements.
 type kernels[T dtype.Float] struct {
 	lanes int // of a vector
 	// tiles[v][r-1] computes r rows of v vectors. Where there are tiles of a
 	// width there are those of every smaller number of rows.
 	tiles [maxWidth + 1][]tileFunc[T]
+	// streams[r-1] goes on with r rows, few. There may be none.
+	streams []streamer[T]
 	// colTiles[r-1] is tiles[1][r-1] of a b that lies by columns: it reads
 	// b[j*rowB+l].
 	colTiles []tileFunc[T]

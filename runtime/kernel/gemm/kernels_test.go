@@ -134,3 +134,43 @@ func TestWiden(t *testing.T) {
 		}
 	}
 }
+
+// Every stream of every set of instructions is that of its comment.
+func testStreams[T dtype.Float](t *testing.T) {
+	const k, panels = 5, 3
+	for _, s := range sets() {
+		for i, f := range kernelsIn[T](s).streams {
+			rows, cols := i+1, panels*f.columns
+			p := randomProduct[T](rows, cols, k, "NN")
+			for _, fresh := range []bool{true, false} {
+				ldc, size := cols+3, elemBytes[T]()
+				c, want := make([]T, rows*ldc), make([]T, rows*ldc)
+				for at := range c {
+					c[at], want[at] = T(at), T(at)
+				}
+				for at := range rows * cols {
+					row, col := at/cols, at%cols
+					sum := want[row*ldc+col]
+					if fresh {
+						sum = 0
+					}
+					for l := range k {
+						sum = fmaOf(p.A.number(row, l), p.B.number(l, col), sum)
+					}
+					want[row*ldc+col] = sum
+				}
+				f.stream(&c[0], ldc*size, &p.A.Data[0], k*size, size, &p.B.Data[0], cols*size, k, panels, fresh)
+				for at := range c {
+					if !same(c[at], want[at]) {
+						t.Fatalf("%v: %d rows, fresh %v: element %d is %v, want %v", s, rows, fresh, at, c[at], want[at])
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestStreams(t *testing.T) {
+	t.Run("f32", testStreams[float32])
+	t.Run("f64", testStreams[float64])
+}

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	goruntime "runtime"
 	"sync"
 
 	"tpsh/runtime/dtype"
@@ -72,27 +73,56 @@ func (s *shape[T]) packPanel(to []T, width int, x Operand[T], n, inner int) {
 // A workspace is the memory that one goroutine packs into.
 type workspace[T dtype.Float] struct{ a, b, c, wide []T }
 
-// Workspaces wait here for the next call.
-var (
-	rooms32 = sync.Pool{New: func() any { return new(workspace[float32]) }}
-	rooms64 = sync.Pool{New: func() any { return new(workspace[float64]) }}
-)
-
-// room returns a workspace of unspecified contents.
-func room[T dtype.Float]() *workspace[T] {
-	if elemBytes[T]() == 4 {
-		return rooms32.Get().(*workspace[T])
-	}
-	return rooms64.Get().(*workspace[T])
+// A shelf is where workspaces wait for the next call. Unlike a sync.Pool it keeps
+// them through a collection: large tensors make those frequent, and a workspace of
+// some megabytes takes longer to make anew than most products.
+type shelf[T dtype.Float] struct {
+	mu   sync.Mutex
+	list []*workspace[T]
 }
 
-// leave gives ws back.
-func (ws *workspace[T]) leave() {
-	if elemBytes[T]() == 4 {
-		rooms32.Put(ws)
-	} else {
-		rooms64.Put(ws)
+// The shelves of one type: for a product's own goroutines, and for what
+// they share, which takes more room.
+type shelves[T dtype.Float] struct{ own, shared shelf[T] }
+
+var (
+	rooms32 shelves[float32]
+	rooms64 shelves[float64]
+)
+
+func (s *shelf[T]) take() *workspace[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.list) - 1
+	if last < 0 {
+		return new(workspace[T])
 	}
+	ws := s.list[last]
+	s.list = s.list[:last]
+	return ws
+}
+
+// put takes ws back, unless there are more than products under way are likely to
+// need.
+func (s *shelf[T]) put(ws *workspace[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) < 2*goruntime.GOMAXPROCS(0) {
+		s.list = append(s.list, ws)
+	}
+}
+
+// room returns a workspace of unspecified contents.
+func room[T dtype.Float]() *workspace[T] { return shelvesOf[T]().own.take() }
+
+// leave gives ws back.
+func (ws *workspace[T]) leave() { shelvesOf[T]().own.put(ws) }
+
+func shelvesOf[T dtype.Float]() *shelves[T] {
+	if s, ok := any(&rooms32).(*shelves[T]); ok {
+		return s
+	}
+	return any(&rooms64).(*shelves[T])
 }
 
 func (ws *workspace[T]) packedA(n int) []T { return enough(&ws.a, n) }

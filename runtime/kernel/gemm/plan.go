@@ -25,8 +25,9 @@ const (
 	maxColBytes = 256 << 10
 
 	// maxShared is how many bytes of b are packed at once for all goroutines:
-	// half of a third-level cache of 32 MiB.
-	maxShared = 16 << 20
+	// of two ranks that compute at a time it takes a quarter of a third-level cache of
+	// 32 MiB.
+	maxShared = 4 << 20
 
 	// smallBytes is the size of an operand up to which its rows are read
 	// where they lie: they stay in the first-level cache.
@@ -56,6 +57,8 @@ type shape[T dtype.Float] struct {
 	directA, directB bool
 	// skinny says that b is packed panel by panel, since it is read once.
 	skinny bool
+	// streamed says that b passes by in long pieces of its rows.
+	streamed bool
 	// byCols says that b lies by columns and is turned in registers.
 	byCols bool
 
@@ -87,6 +90,10 @@ func (s *shape[T]) planReading() {
 	s.skinny = few && s.directA && !s.directB
 	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
 	s.height = s.maxRows()
+	if s.streamed = s.canStream(); s.streamed {
+		s.width = s.streams[s.m-1].columns / s.lanes
+		return
+	}
 	if few && s.directB && s.k*s.n*size > farBytes {
 		switch {
 		case s.m <= 2*len(s.tiles[8]):
@@ -123,7 +130,7 @@ func (s *shape[T]) planParts(goroutines int) {
 
 // needsRoom reports whether something is packed or turned.
 func (s *shape[T]) needsRoom() bool {
-	return !s.directA || !s.directB && !s.byCols || s.turned && s.m > 1
+	return s.streamed || !s.directA || !s.directB && !s.byCols || s.turned && s.m > 1
 }
 
 // ceil returns n/d rounded up, for positive numbers.

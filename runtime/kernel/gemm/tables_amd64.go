@@ -13,6 +13,9 @@ var avx512F32 = kernels[float32]{
 		4: {avx512F32Tile1x4, avx512F32Tile2x4, avx512F32Tile3x4, avx512F32Tile4x4, avx512F32Tile5x4, avx512F32Tile6x4},
 		8: {avx512F32Tile1x8, avx512F32Tile2x8, avx512F32Tile3x8},
 	},
+	streams: []streamer[float32]{
+		{128, avx512F32Stream1x8},
+	},
 	colTiles:  []tileFunc[float32]{avx512F32ColTile1, avx512F32ColTile2, avx512F32ColTile3, avx512F32ColTile4, avx512F32ColTile5, avx512F32ColTile6, avx512F32ColTile7, avx512F32ColTile8},
 	copyRows:  avx512F32Copy,
 	transpose: avx512F32Transpose,
@@ -29,6 +32,9 @@ var avx512F64 = kernels[float64]{
 		4: {avx512F64Tile1x4, avx512F64Tile2x4, avx512F64Tile3x4, avx512F64Tile4x4, avx512F64Tile5x4, avx512F64Tile6x4},
 		8: {avx512F64Tile1x8, avx512F64Tile2x8, avx512F64Tile3x8},
 	},
+	streams: []streamer[float64]{
+		{64, avx512F64Stream1x8},
+	},
 	colTiles:  []tileFunc[float64]{avx512F64ColTile1, avx512F64ColTile2, avx512F64ColTile3, avx512F64ColTile4, avx512F64ColTile5, avx512F64ColTile6, avx512F64ColTile7, avx512F64ColTile8},
 	copyRows:  avx512F64Copy,
 	transpose: avx512F64Transpose,
@@ -41,6 +47,9 @@ var avx2F32 = kernels[float32]{
 		1: {avx2F32Tile1x1, avx2F32Tile2x1, avx2F32Tile3x1, avx2F32Tile4x1, avx2F32Tile5x1, avx2F32Tile6x1},
 		2: {avx2F32Tile1x2, avx2F32Tile2x2, avx2F32Tile3x2, avx2F32Tile4x2, avx2F32Tile5x2, avx2F32Tile6x2},
 		4: {avx2F32Tile1x4, avx2F32Tile2x4},
+	},
+	streams: []streamer[float32]{
+		{64, avx2F32Stream1x8},
 	},
 	colTiles:  []tileFunc[float32]{avx2F32ColTile1, avx2F32ColTile2, avx2F32ColTile3, avx2F32ColTile4},
 	copyRows:  avx2F32Copy,
@@ -56,6 +65,9 @@ var avx2F64 = kernels[float64]{
 		1: {avx2F64Tile1x1, avx2F64Tile2x1, avx2F64Tile3x1, avx2F64Tile4x1, avx2F64Tile5x1, avx2F64Tile6x1},
 		2: {avx2F64Tile1x2, avx2F64Tile2x2, avx2F64Tile3x2, avx2F64Tile4x2, avx2F64Tile5x2, avx2F64Tile6x2},
 		4: {avx2F64Tile1x4, avx2F64Tile2x4},
+	},
+	streams: []streamer[float64]{
+		{32, avx2F64Stream1x8},
 	},
 	colTiles:  []tileFunc[float64]{avx2F64ColTile1, avx2F64ColTile2, avx2F64ColTile3, avx2F64ColTile4},
 	copyRows:  avx2F64Copy,

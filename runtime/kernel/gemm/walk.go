@@ -36,6 +36,8 @@ func (s *shape[T]) runCols(lo, hi int) {
 		c, ldc = ws.sums(s.m*(hi-lo)), hi-lo
 	}
 	switch {
+	case s.streamed:
+		s.runStream(ws, c, ldc, lo, hi)
 	case s.byCols:
 		s.runByCols(c, ldc, lo, hi)
 	case s.skinny:
@@ -110,8 +112,9 @@ func (s *shape[T]) turnBack(x []T, lo, hi int) {
 // runShared computes s: b is packed by and for all goroutines, each then takes
 // rows of a.
 func (s *shape[T]) runShared(c crew) {
-	shared := room[T]()
-	defer shared.leave()
+	shelf := &shelvesOf[T]().shared
+	shared := shelf.take()
+	defer shelf.put(shared)
 	groupCols := min(s.n, s.shared/Block&^(s.lanes*s.width-1))
 	padded := ceil(groupCols, s.lanes) * s.lanes
 	groupInner := min(s.k, s.shared/padded/Block*Block)

@@ -232,6 +232,11 @@ func momentsAVX2(x *float32, n int, pivot float64, sum *float64, squares *float6
 //go:noescape
 func momentsGradAVX2(grad *float32, x *float32, n int, pivot float64, sum *float64, dot *float64)
 
+// momentsGradWeightAVX2 is MomentsGradWeight of n elements.
+//
+//go:noescape
+func momentsGradWeightAVX2(dst *float32, grad *float32, x *float32, weight *float32, n int, pivot float64, sum *float64, dot *float64)
+
 // normalizeAVX2 is Normalize of n elements.
 //
 //go:noescape
@@ -246,6 +251,11 @@ func normalizeWeightAVX2(dst *float32, x *float32, weight *float32, n int, high 
 //
 //go:noescape
 func normalizeAffineAVX2(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
+
+// normalizeTimesAVX2 is NormalizeTimes of n elements.
+//
+//go:noescape
+func normalizeTimesAVX2(dst *float32, x *float32, y *float32, n int, high float32, low float32, scale float32)
 
 // normalizeGradAVX2 is NormalizeGrad of n elements.
 //

@@ -5764,7 +5764,7 @@ done:
 	RET
 
 // func momentsAVX2(x *float32, n int, pivot float64, sum *float64, squares *float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·momentsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	VBROADCASTSD pivot+16(FP), Y0
@@ -5781,10 +5781,12 @@ TEXT ·momentsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
+	LEAQ         (AX)(DX*4), SI
 	XORQ         CX, CX
 	JMP          test
 
 loop:
+	PREFETCHT0  (SI)(CX*4)
 	VCVTPS2PD   (AX)(CX*4), Y9
 	VCVTPS2PD   16(AX)(CX*4), Y10
 	VSUBPD      Y0, Y9, Y9
@@ -5872,7 +5874,7 @@ done:
 	RET
 
 // func momentsGradAVX2(grad *float32, x *float32, n int, pivot float64, sum *float64, dot *float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·momentsGradAVX2(SB), NOSPLIT, $0-48
 	MOVQ         grad+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -5890,10 +5892,12 @@ TEXT ·momentsGradAVX2(SB), NOSPLIT, $0-48
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
+	LEAQ         (AX)(BX*4), DI
 	XORQ         DX, DX
 	JMP          test
 
 loop:
+	PREFETCHT0  (DI)(DX*4)
 	VCVTPS2PD   (AX)(DX*4), Y9
 	VCVTPS2PD   16(AX)(DX*4), Y10
 	VADDPD      Y9, Y1, Y1
@@ -5992,8 +5996,149 @@ done:
 	VZEROUPPER
 	RET
 
+// func momentsGradWeightAVX2(dst *float32, grad *float32, x *float32, weight *float32, n int, pivot float64, sum *float64, dot *float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·momentsGradWeightAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         weight+24(FP), BX
+	VBROADCASTSD pivot+40(FP), Y0
+	MOVQ         sum+48(FP), SI
+	VMOVUPS      (SI), Y1
+	VMOVUPS      32(SI), Y2
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      96(SI), Y4
+	MOVQ         dot+56(FP), SI
+	VMOVUPS      (SI), Y5
+	VMOVUPS      32(SI), Y6
+	VMOVUPS      64(SI), Y7
+	VMOVUPS      96(SI), Y8
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	LEAQ         (CX)(DI*4), R9
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0   (R9)(SI*4)
+	VMOVUPS      (CX)(SI*4), Y9
+	VMOVUPS      (BX)(SI*4), Y10
+	VMULPS       Y10, Y9, Y9
+	VMOVUPS      Y9, (AX)(SI*4)
+	VCVTPS2PD    X9, Y10
+	VEXTRACTF128 $0x01, Y9, X9
+	VCVTPS2PD    X9, Y9
+	VADDPD       Y10, Y1, Y1
+	VADDPD       Y9, Y2, Y2
+	VCVTPS2PD    (DX)(SI*4), Y11
+	VCVTPS2PD    16(DX)(SI*4), Y12
+	VSUBPD       Y0, Y11, Y11
+	VSUBPD       Y0, Y12, Y12
+	VFMADD213PD  Y5, Y10, Y11
+	VFMADD213PD  Y6, Y9, Y12
+	VMOVAPS      Y11, Y5
+	VMOVAPS      Y12, Y6
+	VMOVUPS      32(CX)(SI*4), Y9
+	VMOVUPS      32(BX)(SI*4), Y10
+	VMULPS       Y10, Y9, Y9
+	VMOVUPS      Y9, 32(AX)(SI*4)
+	VCVTPS2PD    X9, Y10
+	VEXTRACTF128 $0x01, Y9, X9
+	VCVTPS2PD    X9, Y9
+	VADDPD       Y10, Y3, Y3
+	VADDPD       Y9, Y4, Y4
+	VCVTPS2PD    32(DX)(SI*4), Y11
+	VCVTPS2PD    48(DX)(SI*4), Y12
+	VSUBPD       Y0, Y11, Y11
+	VSUBPD       Y0, Y12, Y12
+	VFMADD213PD  Y7, Y10, Y11
+	VFMADD213PD  Y8, Y9, Y12
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y12, Y8
+	ADDQ         $+16, SI
+
+test:
+	CMPQ         SI, R8
+	JLT          loop
+	SUBQ         SI, DI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), R8
+	NEGQ         DI
+	VMOVDQU      64(R8)(DI*4), Y9
+	VMOVDQU      96(R8)(DI*4), Y10
+	VMASKMOVPS   (CX)(SI*4), Y9, Y11
+	VMASKMOVPS   (BX)(SI*4), Y9, Y12
+	VMULPS       Y12, Y11, Y11
+	VMASKMOVPS   Y11, Y9, (AX)(SI*4)
+	VCVTPS2PD    X11, Y12
+	VEXTRACTF128 $0x01, Y11, X11
+	VCVTPS2PD    X11, Y11
+	VADDPD       Y12, Y1, Y13
+	VADDPD       Y11, Y2, Y14
+	VPMOVSXDQ    X9, Y15
+	VBLENDVPD    Y15, Y13, Y1, Y1
+	VEXTRACTI128 $0x01, Y9, X13
+	VPMOVSXDQ    X13, Y13
+	VBLENDVPD    Y13, Y14, Y2, Y2
+	VMASKMOVPS   (DX)(SI*4), Y9, Y13
+	VCVTPS2PD    X13, Y14
+	VEXTRACTF128 $0x01, Y13, X13
+	VCVTPS2PD    X13, Y13
+	VSUBPD       Y0, Y14, Y14
+	VSUBPD       Y0, Y13, Y13
+	VFMADD213PD  Y5, Y12, Y14
+	VFMADD213PD  Y6, Y11, Y13
+	VPMOVSXDQ    X9, Y11
+	VBLENDVPD    Y11, Y14, Y5, Y5
+	VEXTRACTI128 $0x01, Y9, X9
+	VPMOVSXDQ    X9, Y9
+	VBLENDVPD    Y9, Y13, Y6, Y6
+	VMASKMOVPS   32(CX)(SI*4), Y10, Y9
+	VMASKMOVPS   32(BX)(SI*4), Y10, Y11
+	VMULPS       Y11, Y9, Y9
+	VMASKMOVPS   Y9, Y10, 32(AX)(SI*4)
+	VCVTPS2PD    X9, Y11
+	VEXTRACTF128 $0x01, Y9, X9
+	VCVTPS2PD    X9, Y9
+	VADDPD       Y11, Y3, Y12
+	VADDPD       Y9, Y4, Y13
+	VPMOVSXDQ    X10, Y14
+	VBLENDVPD    Y14, Y12, Y3, Y3
+	VEXTRACTI128 $0x01, Y10, X12
+	VPMOVSXDQ    X12, Y12
+	VBLENDVPD    Y12, Y13, Y4, Y4
+	VMASKMOVPS   32(DX)(SI*4), Y10, Y12
+	VCVTPS2PD    X12, Y13
+	VEXTRACTF128 $0x01, Y12, X12
+	VCVTPS2PD    X12, Y12
+	VSUBPD       Y0, Y13, Y13
+	VSUBPD       Y0, Y12, Y0
+	VFMADD213PD  Y7, Y11, Y13
+	VFMADD213PD  Y8, Y9, Y0
+	VPMOVSXDQ    X10, Y9
+	VBLENDVPD    Y9, Y13, Y7, Y7
+	VEXTRACTI128 $0x01, Y10, X9
+	VPMOVSXDQ    X9, Y9
+	VBLENDVPD    Y9, Y0, Y8, Y8
+
+done:
+	MOVQ    sum+48(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	MOVQ    dot+56(FP), AX
+	VMOVUPS Y5, (AX)
+	VMOVUPS Y6, 32(AX)
+	VMOVUPS Y7, 64(AX)
+	VMOVUPS Y8, 96(AX)
+	VZEROUPPER
+	RET
+
 // func normalizeAVX2(dst *float32, x *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·normalizeAVX2(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -6003,23 +6148,21 @@ TEXT ·normalizeAVX2(SB), NOSPLIT, $0-36
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
-	LEAQ         (CX)(BX*4), DI
 	XORQ         DX, DX
 	JMP          test
 
 loop:
-	PREFETCHT0 (DI)(DX*4)
-	VMOVUPS    (CX)(DX*4), Y3
-	VSUBPS     Y0, Y3, Y3
-	VSUBPS     Y1, Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VMOVUPS    Y3, (AX)(DX*4)
-	VMOVUPS    32(CX)(DX*4), Y3
-	VSUBPS     Y0, Y3, Y3
-	VSUBPS     Y1, Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VMOVUPS    Y3, 32(AX)(DX*4)
-	ADDQ       $+16, DX
+	VMOVUPS (CX)(DX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS Y3, (AX)(DX*4)
+	VMOVUPS 32(CX)(DX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(AX)(DX*4)
+	ADDQ    $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -6046,7 +6189,7 @@ done:
 	RET
 
 // func normalizeWeightAVX2(dst *float32, x *float32, weight *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·normalizeWeightAVX2(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -6057,27 +6200,25 @@ TEXT ·normalizeWeightAVX2(SB), NOSPLIT, $0-44
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
-	LEAQ         (CX)(SI*4), R8
 	XORQ         BX, BX
 	JMP          test
 
 loop:
-	PREFETCHT0 (R8)(BX*4)
-	VMOVUPS    (CX)(BX*4), Y3
-	VSUBPS     Y0, Y3, Y3
-	VSUBPS     Y1, Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VMOVUPS    (DX)(BX*4), Y4
-	VMULPS     Y4, Y3, Y3
-	VMOVUPS    Y3, (AX)(BX*4)
-	VMOVUPS    32(CX)(BX*4), Y3
-	VSUBPS     Y0, Y3, Y3
-	VSUBPS     Y1, Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VMOVUPS    32(DX)(BX*4), Y4
-	VMULPS     Y4, Y3, Y3
-	VMOVUPS    Y3, 32(AX)(BX*4)
-	ADDQ       $+16, BX
+	VMOVUPS (CX)(BX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS (DX)(BX*4), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS 32(DX)(BX*4), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(AX)(BX*4)
+	ADDQ    $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -6108,7 +6249,7 @@ done:
 	RET
 
 // func normalizeAffineAVX2(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, FMA3
 TEXT ·normalizeAffineAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -6120,12 +6261,10 @@ TEXT ·normalizeAffineAVX2(SB), NOSPLIT, $0-52
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8
-	LEAQ         (CX)(DI*4), R9
 	XORQ         SI, SI
 	JMP          test
 
 loop:
-	PREFETCHT0  (R9)(SI*4)
 	VMOVUPS     (CX)(SI*4), Y3
 	VSUBPS      Y0, Y3, Y3
 	VSUBPS      Y1, Y3, Y3
@@ -6174,8 +6313,68 @@ done:
 	VZEROUPPER
 	RET
 
+// func normalizeTimesAVX2(dst *float32, x *float32, y *float32, n int, high float32, low float32, scale float32)
+// Requires: AVX
+TEXT ·normalizeTimesAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS high+32(FP), Y0
+	VBROADCASTSS low+36(FP), Y1
+	VBROADCASTSS scale+40(FP), Y2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(BX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS (DX)(BX*4), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y3
+	VSUBPS  Y0, Y3, Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS 32(DX)(BX*4), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y3
+	VMOVDQU    96(DI)(SI*4), Y4
+	VMASKMOVPS (CX)(BX*4), Y3, Y5
+	VSUBPS     Y0, Y5, Y5
+	VSUBPS     Y1, Y5, Y5
+	VMULPS     Y2, Y5, Y5
+	VMASKMOVPS (DX)(BX*4), Y3, Y6
+	VMULPS     Y6, Y5, Y5
+	VMASKMOVPS Y5, Y3, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y4, Y3
+	VSUBPS     Y0, Y3, Y0
+	VSUBPS     Y1, Y0, Y0
+	VMULPS     Y2, Y0, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y4, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func normalizeGradAVX2(dst *float32, grad *float32, x *float32, n int, high float32, low float32, scale float32, mean float32, dot float32)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, FMA3
 TEXT ·normalizeGradAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
@@ -6188,14 +6387,10 @@ TEXT ·normalizeGradAVX2(SB), NOSPLIT, $0-52
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
-	LEAQ         (CX)(SI*4), R8
-	LEAQ         (DX)(SI*4), R9
 	XORQ         BX, BX
 	JMP          test
 
 loop:
-	PREFETCHT0   (R8)(BX*4)
-	PREFETCHT0   (R9)(BX*4)
 	VMOVUPS      (CX)(BX*4), Y5
 	VSUBPS       Y3, Y5, Y5
 	VMOVUPS      (DX)(BX*4), Y6

@@ -232,6 +232,11 @@ func momentsAVX512(x *float32, n int, pivot float64, sum *float64, squares *floa
 //go:noescape
 func momentsGradAVX512(grad *float32, x *float32, n int, pivot float64, sum *float64, dot *float64)
 
+// momentsGradWeightAVX512 is MomentsGradWeight of n elements.
+//
+//go:noescape
+func momentsGradWeightAVX512(dst *float32, grad *float32, x *float32, weight *float32, n int, pivot float64, sum *float64, dot *float64)
+
 // normalizeAVX512 is Normalize of n elements.
 //
 //go:noescape
@@ -246,6 +251,11 @@ func normalizeWeightAVX512(dst *float32, x *float32, weight *float32, n int, hig
 //
 //go:noescape
 func normalizeAffineAVX512(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
+
+// normalizeTimesAVX512 is NormalizeTimes of n elements.
+//
+//go:noescape
+func normalizeTimesAVX512(dst *float32, x *float32, y *float32, n int, high float32, low float32, scale float32)
 
 // normalizeGradAVX512 is NormalizeGrad of n elements.
 //

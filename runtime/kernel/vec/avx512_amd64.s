@@ -4451,7 +4451,7 @@ done:
 	RET
 
 // func momentsAVX512(x *float32, n int, pivot float64, sum *float64, squares *float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·momentsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	VBROADCASTSD pivot+16(FP), Z0
@@ -4464,10 +4464,12 @@ TEXT ·momentsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
+	LEAQ         (AX)(DX*4), SI
 	XORQ         CX, CX
 	JMP          test
 
 loop:
+	PREFETCHT0  (SI)(CX*4)
 	VCVTPS2PD   (AX)(CX*4), Z5
 	VCVTPS2PD   32(AX)(CX*4), Z6
 	VSUBPD      Z0, Z5, Z5
@@ -4515,7 +4517,7 @@ done:
 	RET
 
 // func momentsGradAVX512(grad *float32, x *float32, n int, pivot float64, sum *float64, dot *float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·momentsGradAVX512(SB), NOSPLIT, $0-48
 	MOVQ         grad+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -4529,10 +4531,12 @@ TEXT ·momentsGradAVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
+	LEAQ         (AX)(BX*4), DI
 	XORQ         DX, DX
 	JMP          test
 
 loop:
+	PREFETCHT0  (DI)(DX*4)
 	VCVTPS2PD   (AX)(DX*4), Z5
 	VCVTPS2PD   32(AX)(DX*4), Z6
 	VADDPD      Z5, Z1, Z1
@@ -4585,8 +4589,91 @@ done:
 	VZEROUPPER
 	RET
 
+// func momentsGradWeightAVX512(dst *float32, grad *float32, x *float32, weight *float32, n int, pivot float64, sum *float64, dot *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·momentsGradWeightAVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         weight+24(FP), BX
+	VBROADCASTSD pivot+40(FP), Z0
+	MOVQ         sum+48(FP), SI
+	VMOVUPS      (SI), Z1
+	VMOVUPS      64(SI), Z2
+	MOVQ         dot+56(FP), SI
+	VMOVUPS      (SI), Z3
+	VMOVUPS      64(SI), Z4
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	LEAQ         (CX)(DI*4), R9
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0    (R9)(SI*4)
+	VMOVUPS       (CX)(SI*4), Z5
+	VMOVUPS       (BX)(SI*4), Z6
+	VMULPS        Z6, Z5, Z5
+	VMOVUPS       Z5, (AX)(SI*4)
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y5
+	VCVTPS2PD     Y5, Z5
+	VADDPD        Z6, Z1, Z1
+	VADDPD        Z5, Z2, Z2
+	VCVTPS2PD     (DX)(SI*4), Z7
+	VCVTPS2PD     32(DX)(SI*4), Z8
+	VSUBPD        Z0, Z7, Z7
+	VSUBPD        Z0, Z8, Z8
+	VFMADD213PD   Z3, Z6, Z7
+	VFMADD213PD   Z4, Z5, Z8
+	VMOVAPS       Z7, Z3
+	VMOVAPS       Z8, Z4
+	ADDQ          $+16, SI
+
+test:
+	CMPQ          SI, R8
+	JLT           loop
+	SUBQ          SI, DI
+	JZ            done
+	MOVQ          $-1, R8
+	BZHIQ         DI, R8, R8
+	KMOVW         R8, K1
+	KSHIFTRW      $0x08, K1, K2
+	VMOVUPS.Z     (CX)(SI*4), K1, Z5
+	VMOVUPS.Z     (BX)(SI*4), K1, Z6
+	VMULPS        Z6, Z5, Z5
+	VMOVUPS       Z5, K1, (AX)(SI*4)
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y5
+	VCVTPS2PD     Y5, Z5
+	VADDPD        Z6, Z1, Z7
+	VADDPD        Z5, Z2, Z8
+	VBLENDMPD     Z7, Z1, K1, Z1
+	VBLENDMPD     Z8, Z2, K2, Z2
+	VMOVUPS.Z     (DX)(SI*4), K1, Z7
+	VCVTPS2PD     Y7, Z8
+	VEXTRACTF32X8 $0x01, Z7, Y7
+	VCVTPS2PD     Y7, Z7
+	VSUBPD        Z0, Z8, Z8
+	VSUBPD        Z0, Z7, Z0
+	VFMADD213PD   Z3, Z6, Z8
+	VFMADD213PD   Z4, Z5, Z0
+	VBLENDMPD     Z8, Z3, K1, Z3
+	VBLENDMPD     Z0, Z4, K2, Z4
+
+done:
+	MOVQ    sum+48(FP), AX
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
+	MOVQ    dot+56(FP), AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VZEROUPPER
+	RET
+
 // func normalizeAVX512(dst *float32, x *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·normalizeAVX512(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -4596,18 +4683,16 @@ TEXT ·normalizeAVX512(SB), NOSPLIT, $0-36
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
-	LEAQ         (CX)(BX*4), DI
 	XORQ         DX, DX
 	JMP          test
 
 loop:
-	PREFETCHT0 (DI)(DX*4)
-	VMOVUPS    (CX)(DX*4), Z3
-	VSUBPS     Z0, Z3, Z3
-	VSUBPS     Z1, Z3, Z3
-	VMULPS     Z2, Z3, Z3
-	VMOVUPS    Z3, (AX)(DX*4)
-	ADDQ       $+16, DX
+	VMOVUPS (CX)(DX*4), Z3
+	VSUBPS  Z0, Z3, Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z2, Z3, Z3
+	VMOVUPS Z3, (AX)(DX*4)
+	ADDQ    $+16, DX
 
 test:
 	CMPQ      DX, SI
@@ -4628,7 +4713,7 @@ done:
 	RET
 
 // func normalizeWeightAVX512(dst *float32, x *float32, weight *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·normalizeWeightAVX512(SB), NOSPLIT, $0-44
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -4639,20 +4724,18 @@ TEXT ·normalizeWeightAVX512(SB), NOSPLIT, $0-44
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
-	LEAQ         (CX)(SI*4), R8
 	XORQ         BX, BX
 	JMP          test
 
 loop:
-	PREFETCHT0 (R8)(BX*4)
-	VMOVUPS    (CX)(BX*4), Z3
-	VSUBPS     Z0, Z3, Z3
-	VSUBPS     Z1, Z3, Z3
-	VMULPS     Z2, Z3, Z3
-	VMOVUPS    (DX)(BX*4), Z4
-	VMULPS     Z4, Z3, Z3
-	VMOVUPS    Z3, (AX)(BX*4)
-	ADDQ       $+16, BX
+	VMOVUPS (CX)(BX*4), Z3
+	VSUBPS  Z0, Z3, Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z2, Z3, Z3
+	VMOVUPS (DX)(BX*4), Z4
+	VMULPS  Z4, Z3, Z3
+	VMOVUPS Z3, (AX)(BX*4)
+	ADDQ    $+16, BX
 
 test:
 	CMPQ      BX, DI
@@ -4675,7 +4758,7 @@ done:
 	RET
 
 // func normalizeAffineAVX512(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·normalizeAffineAVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -4687,12 +4770,10 @@ TEXT ·normalizeAffineAVX512(SB), NOSPLIT, $0-52
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8
-	LEAQ         (CX)(DI*4), R9
 	XORQ         SI, SI
 	JMP          test
 
 loop:
-	PREFETCHT0  (R9)(SI*4)
 	VMOVUPS     (CX)(SI*4), Z3
 	VSUBPS      Z0, Z3, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -4724,8 +4805,53 @@ done:
 	VZEROUPPER
 	RET
 
+// func normalizeTimesAVX512(dst *float32, x *float32, y *float32, n int, high float32, low float32, scale float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normalizeTimesAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS high+32(FP), Z0
+	VBROADCASTSS low+36(FP), Z1
+	VBROADCASTSS scale+40(FP), Z2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(BX*4), Z3
+	VSUBPS  Z0, Z3, Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z2, Z3, Z3
+	VMOVUPS (DX)(BX*4), Z4
+	VMULPS  Z4, Z3, Z3
+	VMOVUPS Z3, (AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z3
+	VSUBPS    Z0, Z3, Z0
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func normalizeGradAVX512(dst *float32, grad *float32, x *float32, n int, high float32, low float32, scale float32, mean float32, dot float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·normalizeGradAVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
@@ -4738,14 +4864,10 @@ TEXT ·normalizeGradAVX512(SB), NOSPLIT, $0-52
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
-	LEAQ         (CX)(SI*4), R8
-	LEAQ         (DX)(SI*4), R9
 	XORQ         BX, BX
 	JMP          test
 
 loop:
-	PREFETCHT0   (R8)(BX*4)
-	PREFETCHT0   (R9)(BX*4)
 	VMOVUPS      (CX)(BX*4), Z5
 	VSUBPS       Z3, Z5, Z5
 	VMOVUPS      (DX)(BX*4), Z6

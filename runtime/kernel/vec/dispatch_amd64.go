@@ -799,6 +799,26 @@ func MomentsGrad(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	}
 }
 
+// MomentsGradWeight stores the products of grad and weight in dst, and is MomentsGrad of them. dst may be
+// grad.
+func MomentsGradWeight(dst, grad, x, weight []float32, pivot float64, sum, dot *[16]float64) {
+	check(len(dst), len(grad))
+	check(len(dst), len(x))
+	check(len(dst), len(weight))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			momentsGradWeightAVX512(&dst[lo], &grad[lo], &x[lo], &weight[lo], hi-lo, pivot, &sum[0], &dot[0])
+		case AVX2:
+			momentsGradWeightAVX2(&dst[lo], &grad[lo], &x[lo], &weight[lo], hi-lo, pivot, &sum[0], &dot[0])
+		default:
+			momentsGradWeightGo(dst[lo:hi], grad[lo:hi], x[lo:hi], weight[lo:hi], pivot, sum, dot)
+		}
+	}
+}
+
 // Normalize stores (x - high - low) scale in dst. dst may be x.
 func Normalize(dst, x []float32, high, low, scale float32) {
 	check(len(dst), len(x))
@@ -849,6 +869,24 @@ func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 			normalizeAffineAVX2(&dst[lo], &x[lo], &weight[lo], &bias[lo], hi-lo, high, low, scale)
 		default:
 			normalizeAffineGo(dst[lo:hi], x[lo:hi], weight[lo:hi], bias[lo:hi], high, low, scale)
+		}
+	}
+}
+
+// NormalizeTimes is Normalize times y. dst may be x or y.
+func NormalizeTimes(dst, x, y []float32, high, low, scale float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			normalizeTimesAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, high, low, scale)
+		case AVX2:
+			normalizeTimesAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, high, low, scale)
+		default:
+			normalizeTimesGo(dst[lo:hi], x[lo:hi], y[lo:hi], high, low, scale)
 		}
 	}
 }

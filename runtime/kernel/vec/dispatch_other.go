@@ -295,6 +295,15 @@ func MomentsGrad(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	momentsGradGo(grad, x, pivot, sum, dot)
 }
 
+// MomentsGradWeight stores the products of grad and weight in dst, and is MomentsGrad of them. dst may be
+// grad.
+func MomentsGradWeight(dst, grad, x, weight []float32, pivot float64, sum, dot *[16]float64) {
+	check(len(dst), len(grad))
+	check(len(dst), len(x))
+	check(len(dst), len(weight))
+	momentsGradWeightGo(dst, grad, x, weight, pivot, sum, dot)
+}
+
 // Normalize stores (x - high - low) scale in dst. dst may be x.
 func Normalize(dst, x []float32, high, low, scale float32) {
 	check(len(dst), len(x))
@@ -314,6 +323,13 @@ func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 	check(len(dst), len(weight))
 	check(len(dst), len(bias))
 	normalizeAffineGo(dst, x, weight, bias, high, low, scale)
+}
+
+// NormalizeTimes is Normalize times y. dst may be x or y.
+func NormalizeTimes(dst, x, y []float32, high, low, scale float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	normalizeTimesGo(dst, x, y, high, low, scale)
 }
 
 // NormalizeGrad stores scale (grad - mean - h dot) in dst, for the h that Normalize stores. dst may

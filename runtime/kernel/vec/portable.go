@@ -989,6 +989,27 @@ func momentsGradGo(grad, x []float32, pivot float64, sum, dot *[16]float64) {
 	}
 }
 
+// momentsGradWeightGo is MomentsGradWeight.
+func momentsGradWeightGo(dst, grad, x, weight []float32, pivot float64, sum, dot *[16]float64) {
+	grad = grad[:len(dst)]
+	x = x[:len(dst)]
+	weight = weight[:len(dst)]
+	for i := range dst {
+		t0 := grad[i]
+		t1 := weight[i]
+		t2 := float32(t0 * t1)
+		dst[i] = t2
+		t4 := float64(t2)
+		t6 := sum[i%16] + t4
+		sum[i%16] = t6
+		t8 := x[i]
+		t9 := float64(t8)
+		t10 := t9 - pivot
+		t12 := math.FMA(t10, t4, dot[i%16])
+		dot[i%16] = t12
+	}
+}
+
 // normalizeGo is Normalize.
 func normalizeGo(dst, x []float32, high, low, scale float32) {
 	x = x[:len(dst)]
@@ -1030,6 +1051,21 @@ func normalizeAffineGo(dst, x, weight, bias []float32, high, low, scale float32)
 		t5 := bias[i]
 		t6 := fma(t3, t4, t5)
 		dst[i] = t6
+	}
+}
+
+// normalizeTimesGo is NormalizeTimes.
+func normalizeTimesGo(dst, x, y []float32, high, low, scale float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 - high
+		t2 := t1 - low
+		t3 := float32(t2 * scale)
+		t4 := y[i]
+		t5 := float32(t3 * t4)
+		dst[i] = t5
 	}
 }
 

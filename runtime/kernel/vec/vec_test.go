@@ -23,7 +23,7 @@ var all = map[string]any{
 	"TanhGrad": TanhGrad, "SigmoidGrad": SigmoidGrad, "ReluGrad": ReluGrad,
 	"Sum": Sum, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Dot": Dot, "ExpSum": ExpSum, "ExpShift": ExpShift,
 	"Shift": Shift, "SoftmaxGrad": SoftmaxGrad, "LogSoftmaxGrad": LogSoftmaxGrad,
-	"Moments": Moments, "MomentsGrad": MomentsGrad,
+	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
 	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox,

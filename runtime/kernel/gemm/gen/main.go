@@ -22,13 +22,15 @@ type isa struct {
 	bytes int // of a vector
 	// rows[v] is the greatest number of rows of a tile v vectors wide.
 	rows map[int]int
+	// streams[r-1] is the width in vectors of the stream of r rows.
+	streams []int
 	// colRows is the greatest number of rows of a colTile.
 	colRows int
 }
 
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, colRows: 8},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, colRows: 4},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8}, colRows: 8},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, streams: []int{8}, colRows: 4},
 }
 
 // widths are the widths of tiles in vectors.
@@ -70,6 +72,9 @@ func (s isa) write(dir string) error {
 			for r := 1; r <= s.rows[v]; r++ {
 				g.tile(e, r, v)
 			}
+		}
+		for i, v := range s.streams {
+			g.stream(e, i+1, v)
 		}
 		for r := 1; r <= s.colRows; r++ {
 			g.colTile(e, r)

@@ -38,6 +38,10 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 		}
 		fmt.Fprint(b, "},\n")
 	}
+	fmt.Fprintf(b, "},\nstreams: []streamer[%s]{\n", e.typ)
+	for i, v := range s.streams {
+		fmt.Fprintf(b, "{%d, %sStream%dx%d},\n", v*s.bytes/e.bytes, prefix, i+1, v)
+	}
 	fmt.Fprintf(b, "},\ncolTiles: []tileFunc[%s]{", e.typ)
 	for r := range s.colRows {
 		fmt.Fprintf(b, "%sColTile%d, ", prefix, r+1)

@@ -187,7 +187,7 @@ func rows() []*kernel {
 		},
 		{
 			name: "Moments", doc: "adds d = x - pivot to the lanes of sum, and d² to those of squares.",
-			arrays: f32s("x"), scalars: scalars64("pivot"), accs: f64acc("sum", "squares"),
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars64("pivot"), accs: f64acc("sum", "squares"),
 			body: func(k *kernel) {
 				d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
 				k.setAcc(0, k.add(k.acc(0), d))
@@ -196,32 +196,41 @@ func rows() []*kernel {
 		},
 		{
 			name: "MomentsGrad", doc: "adds grad to the lanes of sum, and grad (x - pivot) to those of dot.",
-			arrays: f32s("grad", "x"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
+			ahead: []string{"grad"}, arrays: f32s("grad", "x"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
+			body: func(k *kernel) { k.addMoments(k.load("grad")) },
+		},
+		{
+			name: "MomentsGradWeight", doc: "stores the products of grad and weight in dst, and is MomentsGrad of them. dst may be\ngrad.",
+			ahead: []string{"grad"}, arrays: f32s("dst", "grad", "x", "weight"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
 			body: func(k *kernel) {
-				g := k.widen(k.load("grad"))
-				k.setAcc(0, k.add(k.acc(0), g))
-				d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
-				k.setAcc(1, k.fma(d, g, k.acc(1)))
+				g := k.mul(k.load("grad"), k.load("weight"))
+				k.store("dst", g)
+				k.addMoments(g)
 			},
 		},
 		{
 			name: "Normalize", doc: "stores (x - high - low) scale in dst. dst may be x.",
-			ahead: []string{"x"}, arrays: f32s("dst", "x"), scalars: scalars32("high", "low", "scale"),
+			arrays: f32s("dst", "x"), scalars: scalars32("high", "low", "scale"),
 			body: func(k *kernel) { k.store("dst", k.normalized()) },
 		},
 		{
 			name: "NormalizeWeight", doc: "is Normalize times weight.",
-			ahead: []string{"x"}, arrays: f32s("dst", "x", "weight"), scalars: scalars32("high", "low", "scale"),
+			arrays: f32s("dst", "x", "weight"), scalars: scalars32("high", "low", "scale"),
 			body: func(k *kernel) { k.store("dst", k.mul(k.normalized(), k.load("weight"))) },
 		},
 		{
 			name: "NormalizeAffine", doc: "is Normalize times weight plus bias, rounded once.",
-			ahead: []string{"x"}, arrays: f32s("dst", "x", "weight", "bias"), scalars: scalars32("high", "low", "scale"),
+			arrays: f32s("dst", "x", "weight", "bias"), scalars: scalars32("high", "low", "scale"),
 			body: func(k *kernel) { k.store("dst", k.fma(k.normalized(), k.load("weight"), k.load("bias"))) },
 		},
 		{
+			name: "NormalizeTimes", doc: "is Normalize times y. dst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("high", "low", "scale"),
+			body: func(k *kernel) { k.store("dst", k.mul(k.normalized(), k.load("y"))) },
+		},
+		{
 			name: "NormalizeGrad", doc: "stores scale (grad - mean - h dot) in dst, for the h that Normalize stores. dst may\nbe grad or x.",
-			ahead: []string{"grad", "x"}, arrays: f32s("dst", "grad", "x"), scalars: scalars32("high", "low", "scale", "mean", "dot"),
+			arrays: f32s("dst", "grad", "x"), scalars: scalars32("high", "low", "scale", "mean", "dot"),
 			body: func(k *kernel) {
 				t := k.sub(k.load("grad"), k.scalar("mean"))
 				k.store("dst", k.mul(k.fnma(k.normalized(), k.scalar("dot"), t), k.scalar("scale")))
@@ -234,6 +243,15 @@ func rows() []*kernel {
 func (k *kernel) normalized() *expr {
 	d := k.sub(k.sub(k.load("x"), k.scalar("high")), k.scalar("low"))
 	return k.mul(d, k.scalar("scale"))
+}
+
+// addMoments adds grad to the first accumulator, and grad (x - pivot) to the
+// second.
+func (k *kernel) addMoments(grad *expr) {
+	g := k.widen(grad)
+	k.setAcc(0, k.add(k.acc(0), g))
+	d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
+	k.setAcc(1, k.fma(d, g, k.acc(1)))
 }
 
 // steps returns the kernels of optimisers' steps. Products are rounded before

@@ -1,0 +1,87 @@
+package grad
+
+import (
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// A litter is the large storage that gradients of operators have made during a
+// backward pass and that nothing else can see: what a gradient needed on the way,
+// and what was added to something. It goes back as soon as no gradient under way
+// lies in it, and not only with a collection.
+//
+// A litter is the Applier of the pass. The gradient of an operator keeps nothing
+// and shows nothing to a script; where something else is given a tensor, a hook,
+// a leaf, the gradient of a custom operation, its storage leaves the litter.
+type litter struct {
+	r    *Recorder
+	uses map[*tensor.Buffer]int // gradients under way, by where they lie
+	off  bool                   // what is made now is somebody else's
+}
+
+// Apply applies d, and notes what it makes. While a pass is recorded nothing is
+// noted, since the record refers to all of it.
+func (l *litter) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	out, err := l.r.Apply(d, in, args)
+	if err != nil || l.off || l.r.Enabled() {
+		return out, err
+	}
+	for _, y := range out {
+		if b := y.Buffer(); b.Pooled() && !lies(b, in) {
+			if l.uses == nil {
+				l.uses = map[*tensor.Buffer]int{}
+			}
+			l.uses[b] += 0
+		}
+	}
+	return out, nil
+}
+
+// Enabled reports whether operations are recorded.
+func (l *litter) Enabled() bool { return l.r.Enabled() }
+
+// lies reports whether one of list lies in b.
+func lies(b *tensor.Buffer, list []*tensor.Tensor) bool {
+	for _, x := range list {
+		if x != nil && x.Buffer() == b {
+			return true
+		}
+	}
+	return false
+}
+
+// replace notes that the gradient now, and not was any more, is under way. Either
+// may be nil.
+func (l *litter) replace(was, now *tensor.Tensor) {
+	if l.uses == nil {
+		return
+	}
+	l.count(now, 1)
+	l.count(was, -1)
+}
+
+func (l *litter) count(g *tensor.Tensor, n int) {
+	if g == nil {
+		return
+	}
+	if uses, ok := l.uses[g.Buffer()]; ok {
+		l.uses[g.Buffer()] = uses + n
+	}
+}
+
+// keep notes that somebody else may have g from now on.
+func (l *litter) keep(g *tensor.Tensor) {
+	if g != nil {
+		delete(l.uses, g.Buffer())
+	}
+}
+
+// clear gives back what no gradient under way lies in.
+func (l *litter) clear() {
+	for b, uses := range l.uses {
+		if uses == 0 {
+			b.Discard()
+			delete(l.uses, b)
+		}
+	}
+}
