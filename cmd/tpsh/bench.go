@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -23,12 +24,14 @@ var benchCommand = &command{
 		fs.Var(&b.maxBytes, "max-bytes", "leave out cases of more than `BYTES` a rank")
 		fs.BoolVar(&b.json, "json", false, "print an object a line")
 		fs.BoolVar(&b.calibrate, "calibrate", false, "measure what predicted_seconds goes by, and write it to "+profileText)
+		b.kernels.declare(fs)
 		return b.run
 	},
 }
 
 // A bench is one `tpsh bench`.
 type bench struct {
+	kernels
 	ranks, count    int
 	transport       string
 	time            time.Duration
@@ -74,6 +77,12 @@ func (b *bench) check(args []string) error {
 		return err
 	}
 	if err := checkTransport(b.transport); err != nil {
+		return err
+	}
+	if err := b.kernels.check(); err != nil {
+		return err
+	}
+	if err := alone("bench", os.LookupEnv); err != nil {
 		return err
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tpsh/lang"
+	"tpsh/runtime/kernel/blas"
 )
 
 var doctorCommand = &command{
@@ -55,7 +56,7 @@ type check struct {
 // checks returns the checks of doctor in their order: of the machine, of its
 // system, and of each transport.
 func checks() []check {
-	all := []check{{"cores", lookAtCores}}
+	all := []check{{"build", lookAtBuild}, {"cores", lookAtCores}, {"kernels", lookAtKernels}}
 	all = append(all, systemChecks()...)
 	all = append(all,
 		check{"temporary folder", lookAtScratch},
@@ -67,12 +68,15 @@ func checks() []check {
 	for _, name := range transports() {
 		all = append(all, check{"transport " + name, func() finding { return tryTransport(name) }})
 	}
-	return append(all, check{"transport mpi", func() finding { return none("this build opens no MPI library") }})
+	return append(all, check{"transport " + viaMPI, tryMPI})
 }
 
 func doctor(std *stdio, args []string) error {
 	if len(args) > 0 {
 		return usagef("doctor: got argument %q, want none", args[0])
+	}
+	if !firstHere(os.LookupEnv) {
+		return nil // another process of this host tells
 	}
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	failures := 0
@@ -147,22 +151,22 @@ func lookAtInterfaces() finding {
 	return ok("%s", strings.Join(words, ", "))
 }
 
-// lookForMPI looks for libraries by name; it opens none.
-func lookForMPI() finding {
-	found := libraries("libmpi.so*", "libmpich.so*", "libmpi.*dylib", "msmpi.dll")
-	if len(found) == 0 {
-		return none("no libmpi found")
-	}
-	return ok("%s", strings.Join(found, ", "))
-}
-
-// lookForBLAS looks for libraries by name; it opens none.
+// lookForBLAS says which library --blas openblas would use, or why there is
+// none. It opens those that it can.
 func lookForBLAS() finding {
-	found := libraries("libopenblas*.so*", "libmkl_rt.so*", "libblis.so*", "libblas.so*")
-	if len(found) == 0 {
-		return none("no library found; tpsh uses its own kernels")
+	const own = "matrices are multiplied by tpsh itself"
+	if !blas.Built {
+		found := libraries("libopenblas*.so*", "libmkl_rt.so*", "libblis.so*", "libblas.so*")
+		if len(found) == 0 {
+			found = []string{"no library found"}
+		}
+		return none("%s; this build opens none (on Linux one with -tags native does): %s", strings.Join(found, ", "), own)
 	}
-	return none("%s: not used, tpsh uses its own kernels", strings.Join(found, ", "))
+	l, err := blas.Find(os.LookupEnv)
+	if err != nil {
+		return none("%v; %s", err, own)
+	}
+	return ok("%v, for --blas openblas alone: else %s", l, own)
 }
 
 // maxLibraries is how many libraries a finding names.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"net"
 	"os"
@@ -16,6 +17,7 @@ type hosts struct {
 	nodes, node, perNode int
 	rdzv, tokenFile      string
 	tls                  bool
+	identity             launch.IdentityFiles
 	peerTimeout          time.Duration
 	rdzvTimeout          time.Duration
 }
@@ -28,6 +30,9 @@ func (h *hosts) declare(fs *flag.FlagSet) {
 	fs.DurationVar(&h.rdzvTimeout, "rdzv-timeout", launch.DefaultGatherTimeout, "wait for the other nodes for `D`")
 	fs.StringVar(&h.tokenFile, "token-file", "", "read from `FILE` what all nodes know and nobody else (default: TPSH_TOKEN)")
 	fs.BoolVar(&h.tls, "tls", false, "encrypt what ranks of tcp send each other")
+	fs.StringVar(&h.identity.Certificate, "tls-cert", "", "with --tls, show the certificate in `FILE` (PEM)")
+	fs.StringVar(&h.identity.Key, "tls-key", "", "the private key of --tls-cert, in `FILE` (PEM)")
+	fs.StringVar(&h.identity.Authorities, "tls-ca", "", "believe only who shows a certificate of an authority in `FILE` (PEM)")
 	fs.DurationVar(&h.peerTimeout, "peer-timeout", launch.DefaultPeerTimeout, "take a rank of another host for dead when it is silent for `D`")
 }
 
@@ -41,9 +46,12 @@ type wish struct {
 // options returns what the job runs on: hosts that the flags name, those that
 // the environment names, or this one alone.
 func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
-	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, TLS: h.tls, PeerTimeout: h.peerTimeout, GatherTimeout: h.rdzvTimeout}
-	if err := h.check(); err != nil {
+	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, Version: version(), TLS: h.tls, PeerTimeout: h.peerTimeout, GatherTimeout: h.rdzvTimeout}
+	if err := h.checkFlags(); err != nil {
 		return o, err
+	}
+	if h.identity != (launch.IdentityFiles{}) {
+		o.Identity = &h.identity
 	}
 	if o.Token, err = h.token(env); err != nil {
 		return o, err
@@ -55,8 +63,10 @@ func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
 		}
 	}
 	switch {
-	case place != nil:
+	case place != nil && place.Size > 1:
 		o, err = placed(o, w, place)
+	case place != nil && !w.n:
+		o.Ranks = place.Size
 	case h.nodes > 1:
 		o, err = h.named(o, w, env)
 	case h.perNode > 0:
@@ -68,8 +78,8 @@ func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
 	return o, err
 }
 
-// check checks the flags each by itself.
-func (h *hosts) check() error {
+// checkFlags checks the flags each by itself.
+func (h *hosts) checkFlags() error {
 	switch {
 	case h.nodes < 1 || h.nodes > maxRanks:
 		return usagef("for flag --nnodes: got %d, want a number of nodes from 1 to %d", h.nodes, maxRanks)
@@ -79,6 +89,28 @@ func (h *hosts) check() error {
 		return usagef("for flag --peer-timeout: got %v, want at least 1s", h.peerTimeout)
 	case h.rdzvTimeout <= 0:
 		return usagef("for flag --rdzv-timeout: got %v, want a duration above 0", h.rdzvTimeout)
+	}
+	return h.checkIdentity()
+}
+
+// checkIdentity checks that the flags about certificates are there together.
+func (h *hosts) checkIdentity() error {
+	given := 0
+	for _, file := range []string{h.identity.Certificate, h.identity.Key, h.identity.Authorities} {
+		if file != "" {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return nil
+	case given < 3:
+		return usagef("for flag --tls-cert: got %d of --tls-cert, --tls-key and --tls-ca, want all three (both ends show a certificate, and check the other's)", given)
+	case !h.tls:
+		return usagef("for flag --tls-cert: got a certificate, want --tls with it")
+	}
+	if err := h.identity.Check(); err != nil {
+		return usagef("for flag --tls-cert: %v", err)
 	}
 	return nil
 }
@@ -100,6 +132,22 @@ func (h *hosts) token(env cluster.Env) ([]byte, error) {
 		return nil, usagef("for flag --token-file: got %q, which is empty, want a file with a token", h.tokenFile)
 	}
 	return token, nil
+}
+
+// onNodes carries out a command on several nodes: in node 0 it calls lead with
+// the nodes, and returns its error; in the others it starts ranks for node 0,
+// and returns the exit status of that.
+func onNodes(ctx context.Context, o launch.Options, lead func(*launch.Cluster) error) error {
+	if o.Node > 0 {
+		return follow(ctx, o)
+	}
+	c, err := launch.Gather(ctx, o)
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	err = lead(c)
+	c.Close(exitStatus(err))
+	return err
 }
 
 // placed returns the options of one process of those that a launcher started,

@@ -24,10 +24,11 @@ type starter struct {
 	limits    *limits
 	ranks     int
 	transport string
-	args      []string  // of the script
-	resume    string    // what survives restarts; "" for a folder that does not
-	restarts  int       // how often the job was started before
-	notes     io.Writer // gets lines that are no output; nil for nobody
+	args      []string        // of the script
+	resume    string          // what survives restarts; "" for a folder that does not
+	restarts  int             // how often the job was started before
+	cluster   *launch.Cluster // of a world, whose ranks are there; nil elsewhere
+	notes     io.Writer       // gets lines that are no output; nil for nobody
 }
 
 // A ranks is a job under way, seen from the front end.
@@ -45,10 +46,13 @@ const noticeAfter = 5 * time.Second
 
 // start starts ranks that serve a front end. ctx ends the waiting for them.
 func (s *starter) start(ctx context.Context) (*ranks, error) {
-	if slices.Contains(runtime.Transports, s.transport) {
+	if ofOneProcess(s.transport) {
 		return s.startHere()
 	}
-	c, err := launch.Gather(ctx, launch.Options{Transport: s.transport, Ranks: s.ranks, Note: s.note()})
+	if s.cluster != nil {
+		return s.startOn(ctx, s.cluster)
+	}
+	c, err := launch.Gather(ctx, launch.Options{Transport: s.transport, Ranks: s.ranks, Args: s.limits.kernels.words(), Note: s.note()})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +69,13 @@ func (s *starter) start(ctx context.Context) (*ranks, error) {
 	return r, nil
 }
 
+// ofOneProcess reports whether the ranks of a transport are goroutines of one
+// process.
+func ofOneProcess(transport string) bool { return slices.Contains(runtime.Transports, transport) }
+
 // startHere starts ranks that are goroutines of this process.
 func (s *starter) startHere() (*ranks, error) {
+	s.limits.kernels.use()
 	r := &ranks{transport: s.transport, scratch: newScratch()}
 	backs := make([]*lang.PipeConn, s.ranks)
 	for i := range backs {
@@ -157,6 +166,20 @@ func (s *starter) notice() (func(line string), time.Duration) {
 		return nil, 0
 	}
 	return s.note(), noticeAfter
+}
+
+// tellTraffic writes a table of what the ranks have sent. The front end has
+// closed its session.
+func (r *ranks) tellTraffic(ctx context.Context, w io.Writer) error {
+	sent, err := r.job.Traffic(ctx)
+	if err != nil {
+		return jobError{err}
+	}
+	fmt.Fprintf(w, "%-12s%16s%16s\n", "bytes sent", "shared memory", "connections")
+	for rank, t := range sent {
+		fmt.Fprintf(w, "%-12s%16d%16d\n", fmt.Sprint("rank ", rank), t.Memory, t.Streams)
+	}
+	return nil
 }
 
 // maxUnreceived is how many places of sends without a receive are listed.

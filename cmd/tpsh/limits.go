@@ -16,6 +16,7 @@ import (
 
 // limits are the flags that commands which run programs have in common.
 type limits struct {
+	kernels
 	timeout  time.Duration
 	maxSteps uint64
 	maxMem   byteSize
@@ -27,6 +28,7 @@ type limits struct {
 }
 
 func (l *limits) declare(fs *flag.FlagSet) {
+	l.kernels.declare(fs)
 	fs.DurationVar(&l.timeout, "timeout", 0, "end the program after `D` (as 30s)")
 	fs.Uint64Var(&l.maxSteps, "max-steps", 0, "end the program after `N` steps of the interpreter on a rank")
 	fs.Var(&l.maxMem, "max-mem", "let tensors use `BYTES` at most (as 512M); of ranks that are processes, each has its share")
@@ -56,6 +58,14 @@ func (l *limits) check() error {
 	if l.timeout < 0 {
 		return usagef("for flag --timeout: got %v, want a duration that is not negative", l.timeout)
 	}
+	return nil
+}
+
+// checkHere returns a usage error if this machine lacks what is asked for.
+func (l *limits) checkHere() error {
+	if err := l.kernels.check(); err != nil {
+		return err
+	}
 	for _, dir := range l.allow {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return usagef("for flag --allow: got %q, want a folder", dir)
@@ -68,19 +78,18 @@ func (l *limits) check() error {
 // process, and those of processes.
 func transports() []string { return slices.Concat(runtime.Transports, launch.Transports) }
 
-// checkTransport returns a usage error unless there is such a transport.
-func checkTransport(name string) error {
-	if !slices.Contains(transports(), name) {
-		return usagef("for flag --transport: got %q, want one of %s", name, strings.Join(transports(), ", "))
+// checkTransport returns a usage error unless there is such a transport. Some
+// commands take more of them.
+func checkTransport(name string, more ...string) error {
+	if names := append(transports(), more...); !slices.Contains(names, name) {
+		return usagef("for flag --transport: got %q, want one of %s", name, strings.Join(names, ", "))
 	}
 	return nil
 }
 
 // transportUsage explains --transport.
-func transportUsage() string {
-	names := transports()
-	last := len(names) - 1
-	return "let ranks talk by `T`: " + strings.Join(names[:last], ", ") + " or " + names[last]
+func transportUsage(more ...string) string {
+	return "let ranks talk by `T`: " + orList(append(transports(), more...))
 }
 
 // byteSize is a flag of a number of bytes with an optional suffix K, M or G.

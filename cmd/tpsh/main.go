@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
@@ -81,6 +82,10 @@ func run(std *stdio, args []string) int {
 		err = cmd.run(std, args)
 	}
 	code := exitStatus(err)
+	if code == lang.StatusUsage && !speaks(os.LookupEnv) {
+		time.Sleep(timeToSpeak)
+		return code
+	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) && !errors.As(err, new(status)) {
 		fmt.Fprintf(std.err, "tpsh: %v\n", err)
 		if cmd != nil && code == lang.StatusUsage {
@@ -89,6 +94,10 @@ func run(std *stdio, args []string) int {
 	}
 	return code
 }
+
+// timeToSpeak is how long the processes of a launcher of MPI leave to the one of
+// them that tells what is wrong: when a process ends so, launchers end the rest.
+const timeToSpeak = 300 * time.Millisecond
 
 // exitStatus returns the exit status of a command that returned err.
 func exitStatus(err error) int {

@@ -43,7 +43,7 @@ func (p *pool) put(r *ranks) {
 	os.RemoveAll(r.scratch)
 	p.idle = append(p.idle, r)
 	p.size += len(r.conns)
-	for p.size > maxIdle {
+	for p.size > maxIdle && len(p.idle) > 1 {
 		p.size -= len(p.idle[0].conns)
 		p.idle[0].stop()
 		p.idle = p.idle[1:]

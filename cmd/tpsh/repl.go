@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"sync"
 
 	"tpsh/builtins"
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
 	"tpsh/lang/repl"
 )
@@ -17,9 +19,10 @@ var replCommand = &command{
 	usage: "[-n N] [--transport T]",
 	short: "starts the shell, attached to N ranks",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
-		s := &shell{}
+		s := &shell{flags: fs}
 		fs.IntVar(&s.n, "n", defaultRanks(), "start with `N` ranks")
 		fs.StringVar(&s.transport, "transport", "inproc", transportUsage())
+		s.hosts.declare(fs)
 		s.limits.declare(fs)
 		return s.run
 	},
@@ -28,8 +31,11 @@ var replCommand = &command{
 // A shell is one `tpsh repl`.
 type shell struct {
 	limits
+	hosts
+	flags     *flag.FlagSet
 	n         int
 	transport string
+	cluster   *launch.Cluster // nil if there is but one node
 
 	mu      sync.Mutex
 	current *ranks // nil before the first
@@ -48,6 +54,31 @@ func (s *shell) run(std *stdio, args []string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	if err := s.checkHere(); err != nil {
+		return err
+	}
+	if err := alone("repl", os.LookupEnv); err != nil {
+		return err
+	}
+	o, err := s.hosts.options(wish{s.n, s.transport, given(s.flags, "n"), given(s.flags, "transport")}, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	if o.Nodes == 1 {
+		return s.talk(std)
+	}
+	o.Note, o.Args = (&starter{notes: std.err}).note(), s.kernels.words()
+	ctx, done := interruptible()
+	defer done()
+	return onNodes(ctx, o, func(c *launch.Cluster) error {
+		done() // from now on interrupts are for the shell
+		s.cluster, s.n, s.transport = c, c.Size(), o.Transport
+		return s.talk(std)
+	})
+}
+
+// talk is the shell, to its end.
+func (s *shell) talk(std *stdio) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -76,7 +107,10 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	if err := checkRanks(n); err != nil {
 		return nil, nil, err
 	}
-	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, notes: notes}).start(context.Background())
+	if err := s.makeRoom(n); err != nil {
+		return nil, nil, err
+	}
+	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, cluster: s.cluster, notes: notes}).start(context.Background())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,6 +118,19 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	defer s.mu.Unlock()
 	s.current = r
 	return r.conns, r.stop, nil
+}
+
+// makeRoom ends the ranks that there are, if nodes have no room for others
+// beside them.
+func (s *shell) makeRoom(n int) error {
+	if s.cluster == nil {
+		return nil
+	}
+	if n != s.cluster.Size() {
+		return fmt.Errorf("got %d, want %d (the nodes of the shell were started for so many)", n, s.cluster.Size())
+	}
+	s.stop()
+	return nil
 }
 
 // stop ends the ranks that were started last.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -120,5 +121,80 @@ func TestPool(t *testing.T) {
 	r.stop()
 	if left := children(syscall.Getpid()); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
+	}
+}
+
+// digitsProgram trains the network of examples/digits.star, its first layer cut
+// by columns and the second by rows over pairs of ranks that share the data. It
+// saves a checkpoint of all its state now and then, and goes on from the last.
+const digitsProgram = `
+def load_digits():
+    table = read_csv(args[0])
+    return table.narrow(1, 0, 64) / 16.0, table.narrow(1, 64, 1).reshape(-1).to(int64)
+
+def main():
+    manual_seed(0)
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    model = parallelize_module(model, mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    replicate(model, mesh["dp"])
+    optimizer = optim.Adam(model.parameters(), lr=0.01)
+    x, y = load_digits()
+
+    def state(step):
+        return {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "rng": rng_state(), "step": step}
+
+    path = resume_dir() + "/run"
+    first = 0
+    saved = attempt(load_checkpoint, path, state(0))
+    if saved.ok:
+        optimizer.load_state_dict(saved.value["optimizer"])
+        set_rng_state(saved.value["rng"])
+        first = saved.value["step"]
+    for step in range(first, 120):
+        batch = randperm(len(x)).narrow(0, mesh.get_local_rank("dp") * 100, 100)
+        loss = F.cross_entropy(model(x[batch]), y[batch])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % 5 == 4:
+            save_checkpoint(path, state(step + 1))
+    print("loss", all_reduce(loss.detach(), group=mesh["dp"], op="mean").item())
+
+main()
+`
+
+// A network that is trained on processes which are killed at random, a launcher
+// of another node's included in what is restarted, ends with the same loss as if
+// nobody had disturbed it.
+func TestRestartsDigits(t *testing.T) {
+	script := writeScript(t, digitsProgram)
+	data, err := filepath.Abs("../../examples/data/digits.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := func(transport, restarts string) []string {
+		return []string{"run", "-n", "4", "--transport", transport, "--max-restarts", restarts, "--allow", filepath.Dir(data), script, "--", data}
+	}
+	want := runToEnd(t, startProcess(t, args("inproc", "0")...))
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			p := startProcess(t, args(transport, "1000")...)
+			ctx, stop := context.WithCancel(t.Context())
+			var killer sync.WaitGroup
+			kills := 0
+			killer.Go(func() { kills = killNowAndThen(ctx, p) })
+			got := runToEnd(t, p)
+			stop()
+			killer.Wait()
+			if got != want {
+				t.Errorf("after %d kills: got %q, want %q", kills, got, want)
+			}
+			again := strings.Count(p.errs.String(), "starting the job again")
+			if again == 0 {
+				t.Errorf("it was never started again after %d kills", kills)
+			}
+			t.Logf("%d kills, started again %d times: %s", kills, again, got)
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/comm/mpi"
 	"tpsh/lang"
 )
 
@@ -20,9 +21,10 @@ var runCommand = &command{
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		r := &runner{flags: fs}
 		fs.IntVar(&r.n, "n", defaultRanks(), "run on `N` ranks")
-		fs.StringVar(&r.transport, "transport", "inproc", transportUsage())
+		fs.StringVar(&r.transport, "transport", "inproc", transportUsage(viaMPI))
 		fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
 		fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
+		fs.BoolVar(&r.stats, "stats", false, "tell in the end what ranks that are processes sent each other, by the way it went")
 		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
 		r.hosts.declare(fs)
 		r.limits.declare(fs)
@@ -36,6 +38,7 @@ type runner struct {
 	hosts
 	flags                        *flag.FlagSet
 	n, maxRestarts               int
+	stats                        bool
 	transport, output, resumeDir string
 }
 
@@ -44,17 +47,60 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
+	l, err := chooseWorld(r.transport, r.given("transport"), r.given("nnodes") || r.given("nproc-per-node"), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		return r.runInWorld(std, l, script, args)
+	}
+	if err := r.checkHere(); err != nil {
+		return err
+	}
 	opts, err := r.options(wish{r.n, r.transport, r.given("n"), r.given("transport")}, os.LookupEnv)
 	if err != nil {
 		return err
 	}
 	st := &starter{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, notes: std.err}
-	opts.Note = st.note()
+	if r.stats && ofOneProcess(opts.Transport) {
+		return usagef("for flag --stats: got transport %q, want one of processes (ranks of one process read each other's memory)", opts.Transport)
+	}
+	opts.Note, opts.Args = st.note(), r.kernels.words()
 	ctx, done := interruptible()
 	defer done()
 	if opts.Node > 0 {
 		return follow(ctx, opts)
 	}
+	return r.read(script, st, func(p lang.Program) error {
+		if opts.Nodes > 1 {
+			return r.lead(ctx, std, p, st, opts)
+		}
+		return r.attempts(ctx, std, p, st, st.start)
+	})
+}
+
+// runInWorld runs the script on the ranks that a launcher of MPI has started.
+func (r *runner) runInWorld(std *stdio, l *mpi.Launch, script string, args []string) error {
+	if err := checkForeign(r.given, l); err != nil {
+		return err
+	}
+	if r.given("n") {
+		if err := checkSize([]int{r.n}, l); err != nil {
+			return err
+		}
+	}
+	return inWorld(std, l, &r.kernels, func(ctx context.Context, c *launch.Cluster) error {
+		if err := r.checkHere(); err != nil {
+			return err
+		}
+		st := &starter{limits: &r.limits, ranks: c.Size(), transport: viaMPI, cluster: c, args: args, notes: std.err}
+		return r.read(script, st, func(p lang.Program) error { return r.attempts(ctx, std, p, st, st.start) })
+	})
+}
+
+// read reads the script, and calls run with it while there is a folder for what
+// survives restarts.
+func (r *runner) read(script string, st *starter, run func(lang.Program) error) error {
 	p, err := lang.ReadProgram(script)
 	if err != nil {
 		return usageError{err}
@@ -65,16 +111,15 @@ func (r *runner) run(std *stdio, args []string) error {
 		return err
 	}
 	defer remove()
-	if opts.Nodes > 1 {
-		return r.lead(ctx, std, p, st, opts)
-	}
-	return r.attempts(ctx, std, p, st, st.start)
+	return run(p)
 }
 
+func (r *runner) given(name string) bool { return given(r.flags, name) }
+
 // given reports whether a flag was given.
-func (r *runner) given(name string) bool {
+func given(flags *flag.FlagSet, name string) bool {
 	found := false
-	r.flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
 }
 
@@ -140,7 +185,12 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	if err != nil {
 		return false, err
 	}
-	return outcome.Died(), report(std.err, outcome, ranks)
+	err = report(std.err, outcome, ranks)
+	if err == nil && r.stats && ranks.job != nil {
+		s.Close()
+		err = ranks.tellTraffic(ctx, std.err)
+	}
+	return outcome.Died(), err
 }
 
 // report says what went wrong, and returns it as an exit status.
@@ -172,7 +222,7 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 	if err := checkRanks(r.n); err != nil {
 		return "", nil, err
 	}
-	if err := checkTransport(r.transport); err != nil {
+	if err := checkTransport(r.transport, viaMPI); err != nil {
 		return "", nil, err
 	}
 	if err := r.limits.check(); err != nil {

@@ -12,11 +12,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/runtime/kernel/blas"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	release = os.Getenv(versionVariable)
 	if launch.IsWorker() {
 		os.Exit(work())
 	}
@@ -32,11 +34,24 @@ func TestMain(m *testing.M) {
 // the command.
 const commandVariable = "TPSH_TEST_COMMAND"
 
+// versionVariable is in the environment of the test binary when it is to be of
+// that version.
+const versionVariable = "TPSH_TEST_VERSION"
+
 const scriptDir = "testdata/script"
 
 // Each file of testdata/script is one behaviour of the command.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: scriptDir, UpdateScripts: *update, RequireExplicitExec: true, Setup: findPorts})
+	testscript.Run(t, testscript.Params{Dir: scriptDir, UpdateScripts: *update, RequireExplicitExec: true, Setup: findPorts, Condition: condition})
+}
+
+// condition adds to the conditions of scripts [native], which holds in a binary
+// that can open libraries.
+func condition(name string) (bool, error) {
+	if name == "native" {
+		return blas.Built, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 // findPorts sets PORT1 to PORT9 to ports on which nobody listens.
@@ -88,7 +103,7 @@ func TestScriptOfProcesses(t *testing.T) {
 			t.Errorf("%d scripts speak of frames, want at least 5", copied)
 		}
 		t.Run(transport, func(t *testing.T) {
-			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, Setup: findPorts})
+			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, Setup: findPorts, Condition: condition})
 		})
 	}
 }

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"flag"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"tpsh/cmd/tpsh/launch"
+	"tpsh/comm/mpi"
 	"tpsh/lang"
 	"tpsh/lang/testrun"
 )
@@ -16,13 +20,14 @@ var testCommand = &command{
 	usage: "[-n 1,2,4] [--transport inproc,shm,tcp] [--run REGEXP] [PATH...]",
 	short: "runs the test_* functions of *_test.star files",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
-		t := &tester{}
+		t := &tester{flags: fs}
 		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")
 		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,shm,tcp")
 		fs.StringVar(&t.match, "run", "", "only tests whose name matches `REGEXP`")
 		fs.BoolVar(&t.verbose, "v", false, "tell of every test, and show what it prints")
 		fs.BoolVar(&t.json, "json", false, "one event in JSON a line, as go test -json")
 		fs.StringVar(&t.junit, "junit", "", "write a report in JUnit's XML to `FILE`")
+		t.hosts.declare(fs)
 		t.limits.declare(fs)
 		return t.run
 	},
@@ -31,18 +36,90 @@ var testCommand = &command{
 // A tester is one `tpsh test`.
 type tester struct {
 	limits
+	hosts
+	flags                       *flag.FlagSet
 	n, transports, match, junit string
 	verbose, json               bool
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
-	ctx, done := interruptible()
-	defer done()
-	var kept pool
-	defer kept.close()
-	opts, err := t.options(ctx, std, paths, &kept)
+	opts, err := t.options(std, paths)
 	if err != nil {
 		return err
+	}
+	l, err := chooseWorld(strings.Join(opts.Transports, ","), t.given("transport"), t.given("nnodes") || t.given("nproc-per-node"), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		return t.runInWorld(std, l, opts)
+	}
+	if err := t.checkHere(); err != nil {
+		return err
+	}
+	ctx, done := interruptible()
+	defer done()
+	o, err := t.nodes(opts)
+	if err != nil {
+		return err
+	}
+	if o.Nodes == 1 {
+		return t.test(ctx, opts, nil)
+	}
+	o.Note, o.Args = (&starter{notes: std.err}).note(), t.kernels.words()
+	return onNodes(ctx, o, func(c *launch.Cluster) error {
+		opts.Ranks, opts.Transports = []int{c.Size()}, []string{o.Transport}
+		return t.test(ctx, opts, c)
+	})
+}
+
+// nodes returns the nodes on which to test, of which there may be but this one.
+// On several, the ranks of all are what every test runs on: a file that is not
+// for so many is skipped.
+func (t *tester) nodes(opts testrun.Options) (launch.Options, error) {
+	w := wish{ranks: defaultRanks(), transport: t.transports, n: len(opts.Ranks) > 0, t: t.given("transport")}
+	if len(opts.Ranks) > 1 && t.hosts.nodes > 1 {
+		return launch.Options{}, usagef("for flag -n: got %q, want one number (%d nodes run all tests on their ranks)", t.n, t.hosts.nodes)
+	}
+	if len(opts.Ranks) > 0 {
+		w.ranks = opts.Ranks[0]
+	}
+	return t.hosts.options(w, os.LookupEnv)
+}
+
+func (t *tester) given(name string) bool { return given(t.flags, name) }
+
+// runInWorld runs the tests on the ranks that a launcher of MPI has started, all
+// of them. A file that is not for so many is skipped.
+func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) error {
+	if err := checkForeign(t.given, l); err != nil {
+		return err
+	}
+	if err := checkSize(opts.Ranks, l); err != nil {
+		return err
+	}
+	opts.Ranks, opts.Transports = []int{l.Size}, []string{viaMPI}
+	return inWorld(std, l, &t.kernels, func(ctx context.Context, c *launch.Cluster) error {
+		if err := t.checkHere(); err != nil {
+			return err
+		}
+		return t.test(ctx, opts, c)
+	})
+}
+
+// test runs the tests, on the ranks of c if that is not nil.
+func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Cluster) error {
+	var kept pool
+	defer kept.close()
+	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
+		r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport, cluster: c})
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.conns, func(killed []int) error {
+			defer kept.put(r)
+			return r.unreceived(killed)
+		}, nil
 	}
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
 		return status(code)
@@ -51,20 +128,10 @@ func (t *tester) run(std *stdio, paths []string) error {
 }
 
 // options returns what the flags ask for.
-func (t *tester) options(ctx context.Context, std *stdio, paths []string, kept *pool) (opts testrun.Options, err error) {
+func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err error) {
 	opts = testrun.Options{
 		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
-		Start: func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-			r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport})
-			if err != nil {
-				return nil, nil, err
-			}
-			return r.conns, func(killed []int) error {
-				defer kept.put(r)
-				return r.unreceived(killed)
-			}, nil
-		},
 	}
 	if err := t.check(); err != nil {
 		return opts, err
@@ -83,10 +150,13 @@ func (t *tester) options(ctx context.Context, std *stdio, paths []string, kept *
 	}
 	for _, name := range strings.Split(t.transports, ",") {
 		name = strings.TrimSpace(name)
-		if err := checkTransport(name); err != nil {
+		if err := checkTransport(name, viaMPI); err != nil {
 			return opts, err
 		}
 		opts.Transports = append(opts.Transports, name)
+	}
+	if len(opts.Transports) > 1 && slices.Contains(opts.Transports, viaMPI) {
+		return opts, usagef("for flag --transport: got %q, want %s alone (its ranks are there from the start)", t.transports, viaMPI)
 	}
 	if t.match != "" {
 		if opts.Match, err = regexp.Compile(t.match); err != nil {

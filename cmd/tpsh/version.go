@@ -22,8 +22,15 @@ var versionCommand = &command{
 	},
 }
 
-// version returns the module's version as it was built.
+// release is the version that a builder gives a binary by
+// -ldflags "-X main.release=v1.2.3".
+var release string
+
+// version returns release, or else the module's version as it was built.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

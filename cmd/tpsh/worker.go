@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -31,7 +32,14 @@ func work() int {
 		return lang.StatusJob
 	}
 	defer seat.Close()
-	share(seat.Local)
+	share(seat.Local, 0)
+	k := kernelsOf(os.Args)
+	if err := k.check(); err != nil {
+		seat.Ready(err)
+		return lang.StatusJob
+	}
+	k.use()
+	seat.Kernels = computing()
 	for more := true; more; {
 		if more, err = serve(seat); err != nil {
 			seat.Ready(err)
@@ -47,20 +55,29 @@ func serve(seat *launch.Seat) (more bool, err error) {
 	if err := json.Unmarshal(seat.Config, &d); err != nil {
 		return false, fmt.Errorf("worker: %w", err)
 	}
+	lost := false
 	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem, Cost: d.Cost}
 	place := runtime.Seat{Rank: seat.Rank, Local: seat.Local, Links: seat.Links, Generation: seat.Generation}
 	err = runtime.Join(context.Background(), cfg, place, func(ctx context.Context, rank *runtime.Rank) {
 		seat.Ready(nil)
-		lang.Serve(ctx, seat.Conn, builtins.New(rank, d.World)) // how it ends, the connection shows
+		served := lang.Serve(ctx, seat.Conn, builtins.New(rank, d.World))
+		if lost = served != nil && ctx.Err() == nil; lost {
+			fmt.Fprintln(os.Stderr, served) // the launcher may not hear of it otherwise
+			return
+		}
 		more = seat.Next()
 	})
+	if err == nil && lost {
+		err = errors.New("worker: the connection to the front end was lost")
+	}
 	return more, err
 }
 
 // share leaves cores to the other ranks of the machine. Two are the least: one
-// for the rank, and one for what it hears meanwhile.
-func share(ranks int) {
+// for the rank, and one for what it hears meanwhile. busy is how many threads
+// something else keeps.
+func share(ranks, busy int) {
 	if os.Getenv("GOMAXPROCS") == "" {
-		goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/ranks))
+		goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/ranks) + busy)
 	}
 }

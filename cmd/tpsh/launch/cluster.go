@@ -2,6 +2,8 @@ package launch
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,7 +11,6 @@ import (
 	"sync"
 
 	"tpsh/comm"
-	"tpsh/lang"
 )
 
 // A Cluster is the nodes of a job, as the launcher of the first sees them. It
@@ -20,6 +21,8 @@ type Cluster struct {
 	listener *comm.Listener // nil if there is no other node
 	nodes    []*node        // the others, by number from 1
 	size     int            // ranks of all nodes
+
+	front *front // of a world; nil where launchers start the ranks
 
 	noting sync.Mutex // held during opts.Note
 }
@@ -32,7 +35,7 @@ const (
 
 // A node is another launcher, as the first sees it.
 type node struct {
-	conn    *lang.StreamConn
+	conn    *line
 	host    string // its name
 	machine string
 	address string // of the rendezvous, as seen from there
@@ -62,7 +65,7 @@ func Gather(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.listener.Rejected = func(addr string, err error) { c.note(fmt.Sprintf("turned away %s: %v", addr, err)) }
+	c.listener.Rejected = c.turnedAway
 	if err := c.gather(ctx); err != nil {
 		c.Close(1)
 		return nil, err
@@ -94,11 +97,14 @@ func (c *Cluster) gather(ctx context.Context) error {
 // admit makes the launcher at the other end of stream a node. If it cannot,
 // that one is told why.
 func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello comm.Hello) error {
-	keepAlive(stream, c.opts.peerTimeout())
-	n := &node{conn: lang.Stream(stream, nil)}
+	n := &node{conn: newLine(stream, lineEnd{
+		name:    fmt.Sprintf("node %d at %s", hello.Rank, stream.RemoteAddr()),
+		timeout: c.opts.peerTimeout(),
+		note:    c.note,
+	})}
 	err := c.check(hello)
 	if err == nil {
-		err = n.introduce(ctx)
+		err = n.introduce(ctx, c.opts.Version)
 	}
 	if err != nil {
 		sendJSON(n.conn, order{Refuse: err.Error()})
@@ -124,10 +130,18 @@ func (c *Cluster) check(hello comm.Hello) error {
 	return nil
 }
 
-// introduce receives the node's first note.
-func (n *node) introduce(ctx context.Context) error {
+// introduce receives the node's first note, which is to come from a program of
+// the same version.
+func (n *node) introduce(ctx context.Context, version string) error {
+	data, err := n.conn.Recv(ctx)
+	if err != nil {
+		return err
+	}
 	var note nodeNote
-	if err := recvJSON(ctx, n.conn, &note); err != nil {
+	if err := json.Unmarshal(data, &note); err == nil && note.Version != version { // it may well say what this one does not know
+		return fmt.Errorf("it is tpsh %s, and node 0 is tpsh %s (want the same)", note.Version, version)
+	}
+	if err := decodeJSON(data, &note); err != nil {
 		return err
 	}
 	if note.Ranks < 1 || note.Ranks > maxRanks {
@@ -157,6 +171,9 @@ func (c *Cluster) Size() int { return c.size }
 // Close ends the launchers of the other nodes, with this exit status. There is
 // no job under way.
 func (c *Cluster) Close(status int) error {
+	if c.front != nil {
+		return c.front.finish(status)
+	}
 	var closers sync.WaitGroup
 	for _, n := range c.nodes {
 		if n != nil {
@@ -245,10 +262,25 @@ func (c *Cluster) together(n *node) []int {
 	return ranks
 }
 
+// hosts returns the hosts of the ranks.
+func (c *Cluster) hosts() []string {
+	names := make([]string, c.size)
+	for rank := range names {
+		names[rank] = hostName()
+		if n := c.nodeOf(rank); n != nil {
+			names[rank] = n.host
+		}
+	}
+	return names
+}
+
 // on says on which host a rank is, if there are several: " on b".
 func (c *Cluster) on(rank int) string {
 	if n := c.nodeOf(rank); n != nil {
 		return " on " + n.host
+	}
+	if c.front != nil && c.front.hosts[rank] != "" {
+		return " on " + c.front.hosts[rank]
 	}
 	if c.opts.severalNodes() {
 		return " on " + hostName()
@@ -256,14 +288,19 @@ func (c *Cluster) on(rank int) string {
 	return ""
 }
 
+// turnedAway tells of a connection that was turned away.
+func (c *Cluster) turnedAway(address string, err error) {
+	if e := (*comm.HandshakeError)(nil); errors.As(err, &e) {
+		err = errors.New(e.Text) // which need not name the address again
+	}
+	c.note(fmt.Sprintf("turned away %s: %v", address, err))
+}
+
 // note passes on a line about the job.
 func (c *Cluster) note(line string) {
-	if c.opts.Note == nil {
-		return
-	}
 	c.noting.Lock()
 	defer c.noting.Unlock()
-	c.opts.Note(line)
+	c.opts.note(line)
 }
 
 // hostName returns the name of this machine, for reports.

@@ -1,7 +1,7 @@
 package launch
 
 import (
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -28,10 +28,11 @@ type host struct {
 
 // hostOptions say how the workers of a node are started.
 type hostOptions struct {
-	share      int    // make memory that so many ranks share; 0 for none
-	memory     string // let them share the memory at this path; "" for none
-	supervisor bool   // they inherit a connection to the supervisor
-	token      []byte // with which they meet other ranks; nil for none
+	share      int      // make memory that so many ranks share; 0 for none
+	memory     string   // let them share the memory at this path; "" for none
+	supervisor bool     // they inherit a connection to the supervisor
+	args       []string // of their command lines
+	secrets    secrets
 }
 
 // startHost starts a worker for each of the ranks in local.
@@ -86,6 +87,10 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	}
 	defer put.Close()
 	h.controls = append(h.controls, control)
+	known, err := json.Marshal(o.secrets)
+	if err != nil {
+		return err
+	}
 	files := []*os.File{put}
 	if o.supervisor {
 		supervisor, put, err := socketPair()
@@ -101,8 +106,8 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	}
 	p, err := h.group.Start(proc.Command{
 		Path: path,
-		Args: []string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, // for ps
-		Env:  append(os.Environ(), workerVariable+"=1", tokenVariable+"="+base64.StdEncoding.EncodeToString(o.token)),
+		Args: append([]string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, o.args...), // the rank for ps
+		Env:  append(os.Environ(), workerVariable+"=1", secretsVariable+"="+string(known)),
 		Put:  files,
 	})
 	if err != nil {

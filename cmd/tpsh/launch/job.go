@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -26,6 +25,7 @@ type Job struct {
 
 	mu          sync.Mutex
 	conns       []*lang.StreamConn // to every rank; nil where it has not come
+	kernels     []string           // by rank: what it computes with; "" where it has not said
 	supervision *comm.Supervision  // nil until all ranks are connected
 	fail        func(error)        // ends the start of the job
 	ending      chan struct{}      // closed when whoever goes goes in good order
@@ -45,14 +45,18 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	j := &Job{cluster: c, conns: make([]*lang.StreamConn, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
+	j := &Job{cluster: c, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
 	s := &start{Job: j, spec: spec}
 	s.ctx, s.fail = context.WithCancelCause(ctx)
 	j.fail = s.fail
-	if err := s.run(); err != nil {
+	begin := s.run
+	if c.front != nil {
+		begin = func() error { return c.front.begin(s.ctx, j, spec) }
+	}
+	if err := begin(); err != nil {
 		j.stop(0)
 		return nil, err
 	}
@@ -77,28 +81,64 @@ func (j *Job) Unreceived() []comm.Unreceived { return j.supervision.Unreceived(j
 // has closed its session, in which no more than one program was run. After an
 // error the job is of no more use.
 func (j *Job) Again(ctx context.Context, config []byte) error {
+	limit := patience
+	if j.cluster.front != nil {
+		limit = timeToEnd // for there are no others to be started
+	}
+	return j.again(ctx, config, limit)
+}
+
+func (j *Job) again(ctx context.Context, config []byte, limit time.Duration) (err error) {
+	if f := j.cluster.front; f != nil {
+		defer func() {
+			if err != nil {
+				f.abandon(err)
+			}
+		}()
+	}
 	j.generation++
 	for _, c := range j.conns {
-		sendJSON(c, again{config})
+		sendJSON(c, again{Config: config})
 	}
-	if err := j.done(ctx); err != nil {
+	if err := j.done(ctx, limit); err != nil {
 		return err
 	}
-	for r, c := range j.conns {
-		if err := greet(ctx, c); err != nil {
+	for r := range j.conns {
+		if err := j.greet(ctx, r); err != nil {
 			return fmt.Errorf("rank %d: %w", r, err)
 		}
 	}
 	return nil
 }
 
-// done returns when all ranks have said that they are done with what was before.
-// One that is not soon will not be.
-func (j *Job) done(ctx context.Context) error {
+// Traffic returns, by rank, what the ranks have sent. The front end has closed
+// its session.
+func (j *Job) Traffic(ctx context.Context) ([]comm.Traffic, error) {
+	for _, c := range j.conns {
+		sendJSON(c, again{Traffic: true})
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errBusy)
 	defer cancel()
+	sent := make([]comm.Traffic, len(j.conns))
+	for rank, c := range j.conns {
+		r, err := done(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+		if r.Traffic != nil {
+			sent[rank] = *r.Traffic
+		}
+	}
+	return sent, nil
+}
+
+// done returns when all ranks have said that they are done with what was before.
+// One that is not within limit will not be.
+func (j *Job) done(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errBusy)
+	defer cancel()
 	for _, c := range j.conns {
-		if err := done(ctx, c); err != nil {
+		if _, err := done(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -109,15 +149,15 @@ var errBusy = errors.New("a rank does not come to an end")
 
 // done returns when a rank has said that it is done. What else it has said was
 // for the front end, which has gone.
-func done(ctx context.Context, c lang.Conn) error {
+func done(ctx context.Context, c lang.Conn) (*ready, error) {
 	for {
 		msg, err := c.Recv(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var r ready
 		if decodeJSON(msg, &r) == nil && r.Done {
-			return nil
+			return &r, nil
 		}
 	}
 }
@@ -130,20 +170,19 @@ const (
 )
 
 // supervise begins to watch what the ranks wait for.
-func (j *Job) supervise(streams []net.Conn, s Spec) {
+func (j *Job) supervise(streams []io.ReadWriteCloser, s Spec) {
 	o := comm.SuperviseOptions{
 		Grace:       reasonHere,
+		Streams:     streams,
 		Notice:      s.Notice,
 		NoticeAfter: s.NoticeAfter,
 	}
 	if j.cluster.opts.severalNodes() {
 		o.Grace, o.Heartbeat, o.PeerTimeout = reasonThere, true, j.cluster.opts.peerTimeout()
+		o.Hosts = j.cluster.hosts()
 		o.Silent = func(rank int, silence time.Duration) {
 			j.cluster.note(fmt.Sprintf("rank %d%s has not been heard of for %v", rank, j.cluster.on(rank), silence.Round(100*time.Millisecond)))
 		}
-	}
-	for _, stream := range streams {
-		o.Streams = append(o.Streams, stream)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -158,7 +197,11 @@ func (j *Job) supervise(streams []net.Conn, s Spec) {
 }
 
 // gone notes that a worker stopped or ended. If it was to end, that is all.
-func (j *Job) gone(rank int, cause string) {
+func (j *Job) gone(rank int, cause string) { j.went(rank, cause, cause == wasStopped) }
+
+// went is gone, of a worker whose control connection is to be ended here if
+// nothing else does.
+func (j *Job) went(rank int, cause string, silently bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.isEnding() {
@@ -171,8 +214,8 @@ func (j *Job) gone(rank int, cause string) {
 		}
 		close(f.known)
 		j.tell(rank)
-		if conn := j.conns[rank]; conn != nil && cause == wasStopped {
-			conn.Fail(f.err()) // no end of it tells that
+		if conn := j.conns[rank]; conn != nil && silently {
+			conn.Fail(f.err())
 		}
 	})
 }
@@ -213,12 +256,22 @@ func (j *Job) ended(rank int, err error) error {
 	defer late.Stop()
 	select {
 	case <-j.fates[rank].known:
-		return j.fates[rank].err()
 	case <-j.ending:
 	case <-late.C:
+		j.gone(rank, cutOff(err))
 	}
-	return err
+	switch f := &j.fates[rank]; {
+	case j.isEnding():
+		return err
+	case f.cause == "": // it has left because of that
+		return &lang.DeathError{Cause: cutOff(err) + j.cluster.on(rank)}
+	default:
+		return f.err()
+	}
 }
+
+// cutOff is the cause of a rank's loss that has lost the front end.
+func cutOff(err error) string { return fmt.Sprintf("lost its connection to the launcher (%v)", err) }
 
 // wrote passes on what a worker wrote on its own, as the Go runtime does before
 // it ends a process.
@@ -233,7 +286,7 @@ func (j *Job) attend(n *node) {
 		if err := recvJSON(context.Background(), n.conn, &note); err != nil {
 			n.lost = err
 			for _, r := range n.ranks {
-				j.gone(r, fmt.Sprintf("was lost with its host (%v)", err))
+				j.went(r, fmt.Sprintf("was lost with its host (%v)", err), err != io.EOF)
 			}
 			return
 		}
@@ -285,7 +338,7 @@ func (j *Job) stop(patience time.Duration) {
 	}
 	var closers sync.WaitGroup
 	for _, c := range j.conns {
-		if c != nil {
+		if c != nil && j.cluster.front == nil { // else Cluster.Close has more to say
 			closers.Go(func() { c.Close() })
 		}
 	}

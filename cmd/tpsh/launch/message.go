@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"tpsh/comm"
 	"tpsh/lang"
 )
 
@@ -25,9 +26,9 @@ type role struct {
 	Config []byte `json:"config,omitempty"`
 }
 
-// A meet says how to meet the other ranks. The token that it takes is not in it:
-// it may cross a network that is not encrypted. A worker has that from its own
-// launcher.
+// A meet says how to meet the other ranks. The secrets that it takes are not in
+// it: it may cross a network that is not encrypted. A worker has them from its
+// own launcher.
 type meet struct {
 	Address     string        `json:"address"` // of the rendezvous
 	Job         string        `json:"job"`
@@ -36,22 +37,38 @@ type meet struct {
 	PeerTimeout time.Duration `json:"peer_timeout"`
 }
 
+// secrets are what a worker finds in its environment, which no other user can
+// read: the token, nil for none, and what files say who it is, nil for none.
+type secrets struct {
+	Token    []byte         `json:"token,omitempty"`
+	Identity *IdentityFiles `json:"identity,omitempty"`
+}
+
 // A ready is what a worker tells its launcher: that it is ready to begin, or why
 // it is not, or when it is told to begin again that it is done with what it did.
 type ready struct {
-	Error string `json:"error,omitempty"`
-	Done  bool   `json:"done,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+	Kernels string `json:"kernels,omitempty"` // Seat.Kernels
+	Host    string `json:"host,omitempty"`    // where it is
+
+	Traffic *comm.Traffic `json:"traffic,omitempty"` // what it has sent, if that is asked for
 }
 
 // An again is what a worker is told whose front end has gone, if there is
-// another.
+// another. In a world that is what every rank is told: that there is a front
+// end, or with which status to end.
 type again struct {
-	Config []byte `json:"config"`
+	Traffic bool `json:"traffic,omitempty"` // it is to tell what it has sent, and nothing else
+
+	Config []byte `json:"config,omitempty"`
+	Finish *int   `json:"finish,omitempty"`
 }
 
 // A nodeNote is what a launcher of another node tells the first. The first note
-// has the first four fields, every other one of the rest.
+// has the first five fields, every other one of the rest, or none: a heartbeat.
 type nodeNote struct {
+	Version string `json:"version,omitempty"` // of the program
 	Ranks   int    `json:"ranks,omitempty"`   // how many workers it will start
 	Host    string `json:"host,omitempty"`    // where
 	Machine string `json:"machine,omitempty"` // what machine returns there
@@ -75,7 +92,8 @@ type writing struct {
 	Text string `json:"text"`
 }
 
-// An order is what the first launcher tells another: one of the fields.
+// An order is what the first launcher tells another: one of the fields, or
+// none, which is a heartbeat.
 type order struct {
 	Start  *begin `json:"start,omitempty"`
 	Stop   bool   `json:"stop,omitempty"`   // the workers

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"tpsh/comm"
-	"tpsh/lang"
 )
 
 // A follower is a launcher of another node than the first.
 type follower struct {
 	opts  Options
-	conn  *lang.StreamConn // to the first launcher
-	host  *host            // nil if no workers run
-	tasks sync.WaitGroup   // the relays of the host
+	conn  *line          // to the first launcher
+	host  *host          // nil if no workers run
+	tasks sync.WaitGroup // the relays of the host
 }
 
 // Follow joins the job whose first launcher is at o.Rendezvous, starts workers
@@ -35,11 +34,13 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	keepAlive(stream, o.peerTimeout())
-	f := &follower{opts: o, conn: lang.Stream(stream, nil)}
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	f := &follower{opts: o}
+	f.conn = newLine(stream, lineEnd{name: "node 0 at " + o.Rendezvous, timeout: o.peerTimeout(), note: o.note, lost: lose})
 	defer f.conn.Close()
 	defer f.stop(0)
-	sendJSON(f.conn, nodeNote{Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
+	sendJSON(f.conn, nodeNote{Version: o.Version, Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
 	for {
 		var next order
 		if err := recvJSON(ctx, f.conn, &next); err != nil {
@@ -102,7 +103,7 @@ func (f *follower) start(ctx context.Context, c *comm.Credentials, b *begin) err
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
 	var err error
-	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory, token: f.opts.Token}); err != nil {
+	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory, args: f.opts.Args, secrets: f.opts.secrets(f.opts.Token)}); err != nil {
 		return err
 	}
 	if b.Share > 0 {

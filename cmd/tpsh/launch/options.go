@@ -24,11 +24,14 @@ type Options struct {
 	// listens.
 	Nodes, Node int
 	Rendezvous  string
+	// Version is that of the program, the same on all nodes.
+	Version string
 	// Token is what all nodes know and nobody else; nil only where the
 	// rendezvous is on this host. TLS says that what crosses between processes
-	// is encrypted.
-	Token []byte
-	TLS   bool
+	// is encrypted. With an Identity, both ends then show a certificate.
+	Token    []byte
+	TLS      bool
+	Identity *IdentityFiles
 	// PeerTimeout is how long a process of another host may be silent before
 	// it counts as dead; 0 is DefaultPeerTimeout.
 	PeerTimeout time.Duration
@@ -39,10 +42,38 @@ type Options struct {
 	// machine is that of this launcher, if it is to be another, for tests.
 	machine string
 
+	identity *comm.Identity // what Identity names
+
+	// Args are given to the workers of this node in their command line, for the
+	// program to read.
+	Args []string
+
 	// Note, if set, is given lines about the job that are not its output: what
 	// a worker wrote before it ended, a host that is silent. It is called by
 	// one goroutine at a time.
 	Note func(line string)
+}
+
+// IdentityFiles are the files that comm.ReadIdentity reads. The processes of
+// every node find their own under these names.
+type IdentityFiles struct {
+	Certificate string `json:"certificate"`
+	Key         string `json:"key"`
+	Authorities string `json:"authorities"`
+}
+
+// Check returns an error unless the files hold what they should.
+func (f *IdentityFiles) Check() error {
+	_, err := f.read()
+	return err
+}
+
+// read reads the files; f may be nil.
+func (f *IdentityFiles) read() (*comm.Identity, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return comm.ReadIdentity(f.Certificate, f.Key, f.Authorities)
 }
 
 // DefaultPeerTimeout is how long a process of another host may be silent.
@@ -59,8 +90,8 @@ const (
 	automatic    = "auto" // shared memory inside a host, sockets between hosts
 )
 
-// check returns an error unless o makes sense here.
-func (o *Options) check() error {
+// check returns an error unless o makes sense here, and reads what it names.
+func (o *Options) check() (err error) {
 	if !slices.Contains(Transports, o.Transport) {
 		return fmt.Errorf("got transport %q, want one of %s", o.Transport, strings.Join(Transports, ", "))
 	}
@@ -75,7 +106,8 @@ func (o *Options) check() error {
 			return fmt.Errorf("got node %d, want 0..%d", o.Node, o.Nodes-1)
 		}
 	}
-	return nil
+	o.identity, err = o.Identity.read()
+	return err
 }
 
 func (o *Options) severalNodes() bool { return o.Nodes > 1 }
@@ -103,7 +135,17 @@ const jobName = "tpsh"
 
 // credentials returns what launchers and ranks prove to each other.
 func (o *Options) credentials() *comm.Credentials {
-	return &comm.Credentials{Job: jobName, Token: o.Token, TLS: o.TLS}
+	return &comm.Credentials{Job: jobName, Token: o.Token, TLS: o.TLS, Identity: o.identity}
+}
+
+// secrets returns what workers are told who prove that they know token.
+func (o *Options) secrets(token []byte) secrets { return secrets{token, o.Identity} }
+
+// note passes on a line about the job.
+func (o *Options) note(line string) {
+	if o.Note != nil {
+		o.Note(line)
+	}
 }
 
 // newToken returns a token that nobody can guess.

@@ -31,6 +31,13 @@ func socketPair() (ours net.Conn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
+// wake lets a process go on that was stopped, if it is the parent still.
+func wake(parent int) {
+	if os.Getppid() == parent {
+		syscall.Kill(parent, syscall.SIGCONT)
+	}
+}
+
 // fileConn returns the connection that f is, and closes f.
 func fileConn(f *os.File) (net.Conn, error) {
 	defer f.Close()

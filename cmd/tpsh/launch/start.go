@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ func (s *start) run() (err error) {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	o := hostOptions{share: s.sharers(nil), supervisor: s.meeting == nil, token: s.token}
+	o := hostOptions{share: s.sharers(nil), supervisor: s.meeting == nil, args: s.cluster.opts.Args, secrets: s.cluster.opts.secrets(s.token)}
 	if s.host, err = startHost(s.cluster.local(), o); err != nil {
 		return err
 	}
@@ -48,9 +49,21 @@ func (s *start) run() (err error) {
 			return cmp.Or(context.Cause(s.ctx), err)
 		}
 	}
-	s.supervise(streams, s.spec)
+	s.supervise(wide(streams), s.spec)
 	s.greeted.Wait()
-	return context.Cause(s.ctx)
+	if err := context.Cause(s.ctx); err != nil {
+		return err
+	}
+	return s.alike()
+}
+
+// wide returns connections as what they are as well.
+func wide(conns []net.Conn) []io.ReadWriteCloser {
+	streams := make([]io.ReadWriteCloser, len(conns))
+	for i, c := range conns {
+		streams[i] = c
+	}
+	return streams
 }
 
 // sharers returns how many ranks share memory on the machine of n, or of this
@@ -71,7 +84,8 @@ func (s *start) listen() (err error) {
 		s.meeting = &meet{Address: o.Rendezvous, Job: jobName, TLS: o.TLS, Heartbeat: true, PeerTimeout: o.peerTimeout()}
 		s.token = o.Token
 	case o.Transport == sockets:
-		c := &comm.Credentials{Job: jobName, Token: newToken(), TLS: o.TLS}
+		c := o.credentials()
+		c.Token = newToken()
 		if s.listener, err = c.Listen("127.0.0.1:0"); err != nil {
 			return err
 		}
@@ -99,7 +113,7 @@ func (s *start) attach(rank int, stream net.Conn) {
 	}
 	sendJSON(conn, r)
 	s.greeted.Go(func() {
-		if err := greet(s.ctx, conn); err != nil {
+		if err := s.greet(s.ctx, rank); err != nil {
 			s.excuse(err)
 			s.fail(fmt.Errorf("rank %d: %w", rank, err))
 		}
@@ -121,13 +135,30 @@ func (s *start) excuse(err error) {
 }
 
 // greet waits until a rank is ready.
-func greet(ctx context.Context, conn lang.Conn) error {
+func (j *Job) greet(ctx context.Context, rank int) error {
 	var r ready
-	if err := recvJSON(ctx, conn, &r); err != nil {
+	if err := recvJSON(ctx, j.conns[rank], &r); err != nil {
 		return err
 	}
 	if r.Error != "" {
 		return errors.New(r.Error)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kernels[rank] = r.Kernels
+	if f := j.cluster.front; f != nil {
+		f.hosts[rank] = r.Host
+	}
+	return nil
+}
+
+// alike returns an error unless all ranks compute with the same kernels.
+func (j *Job) alike() error {
+	for rank, set := range j.kernels {
+		if first := j.kernels[0]; set != first {
+			return fmt.Errorf("ranks compute with different kernels: rank 0%s with %s, rank %d%s with %s; start all with --kernels portable, or another set that all their machines have",
+				j.cluster.on(0), first, rank, j.cluster.on(rank), set)
+		}
 	}
 	return nil
 }

@@ -15,4 +15,6 @@ func program() (string, error) { return "", errSystem }
 
 func socketPair() (ours net.Conn, theirs *os.File, err error) { return nil, nil, errSystem }
 
+func wake(int) {}
+
 func inherited(int) (net.Conn, error) { return nil, errSystem }

@@ -2,7 +2,7 @@ package launch
 
 import (
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,10 +13,10 @@ import (
 )
 
 // Variables in the environment of a worker, which no other user can read: that
-// it is one, and the token with which it meets other ranks, in base64.
+// it is one, and its secrets.
 const (
-	workerVariable = "TPSH_WORKER"
-	tokenVariable  = "TPSH_WORKER_TOKEN"
+	workerVariable  = "TPSH_WORKER"
+	secretsVariable = "TPSH_WORKER_SECRETS"
 )
 
 // IsWorker reports whether the process is a worker.
@@ -30,6 +30,18 @@ type Seat struct {
 	Generation int              // of the fabric to begin with
 	Links      *comm.Links      // to the other ranks
 	Conn       *lang.StreamConn // to the front end
+
+	// Status is that with which to end, in a world when Next has returned false.
+	// It is nil if the front end has been lost.
+	Status *int
+
+	// Kernels is the set of kernels that the rank computes with, which the
+	// worker sets. A job starts only if it is the same on all ranks.
+	Kernels string
+
+	launcher int             // the process that has started this one
+	ctx      context.Context // ends when that has gone
+	left     context.CancelCauseFunc
 }
 
 // timeToMeet is how long workers, all of them started, may take to connect.
@@ -48,7 +60,9 @@ func TakeSeat() (*Seat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("worker: no connection to a launcher: %w", err)
 	}
-	s := &Seat{Conn: lang.Stream(stream, orphan)}
+	s := &Seat{launcher: os.Getppid()}
+	s.ctx, s.left = context.WithCancelCause(context.Background())
+	s.Conn = lang.Stream(stream, s.orphaned)
 	if err := s.connect(); err != nil {
 		s.Ready(err)
 		s.Conn.Close()
@@ -57,36 +71,50 @@ func TakeSeat() (*Seat, error) {
 	return s, nil
 }
 
-// orphan sees to it that the process ends, whatever it does, when the
+// orphaned sees to it that the process ends, whatever it does, when the
 // connection to its launcher has ended.
-func orphan(err error) error {
+func (s *Seat) orphaned(err error) error {
+	s.left(errors.New("the launcher has gone"))
 	time.AfterFunc(orphanage, func() { os.Exit(exitOrphaned) })
 	return err
+}
+
+// deserted sees to it that the process ends when its supervisor is lost, and
+// that its launcher does, which would have ended the process had it not been
+// stopped itself.
+func (s *Seat) deserted(cause error) {
+	time.AfterFunc(orphanage, func() {
+		fmt.Fprintf(os.Stderr, "its supervisor was lost (%v), and its launcher did not end it: was that stopped?\n", cause)
+		wake(s.launcher)
+		os.Exit(exitOrphaned)
+	})
 }
 
 // connect receives the role and connects to the other ranks.
 func (s *Seat) connect() error {
 	var r role
-	if err := recvJSON(context.Background(), s.Conn, &r); err != nil {
+	if err := recvJSON(s.ctx, s.Conn, &r); err != nil {
 		return err
 	}
 	if r.Rank < 0 || r.Rank >= r.Size {
 		return fmt.Errorf("worker: got rank %d of %d", r.Rank, r.Size)
 	}
 	s.Rank, s.Size, s.Local, s.Config = r.Rank, r.Size, len(r.Local), r.Config
-	o, err := r.links()
+	o, err := r.links(s.ctx)
 	if err != nil {
 		return err
 	}
+	o.Deserted = s.deserted
 	s.Links, err = comm.Connect(o)
 	return err
 }
 
-// links returns what connects the rank to the others.
-func (r *role) links() (o comm.LinkOptions, err error) {
+// links returns what connects the rank to the others. ctx ends the waiting for
+// them.
+func (r *role) links(ctx context.Context) (o comm.LinkOptions, err error) {
 	next := 4 // the descriptor behind the control connection's
 	if r.Meet != nil {
-		if o, err = r.Meet.links(r.Rank, r.Size); err != nil {
+		if o, err = r.Meet.links(ctx, r.Rank, r.Size); err != nil {
 			return o, err
 		}
 	} else {
@@ -113,16 +141,12 @@ func (r *role) links() (o comm.LinkOptions, err error) {
 }
 
 // links connects rank to the others by sockets.
-func (m *meet) links(rank, size int) (comm.LinkOptions, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), timeToMeet, errors.New("the other ranks did not come"))
+func (m *meet) links(ctx context.Context, rank, size int) (comm.LinkOptions, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeToMeet, errors.New("the other ranks did not come"))
 	defer cancel()
-	token, err := base64.StdEncoding.DecodeString(os.Getenv(tokenVariable))
+	c, err := m.credentials()
 	if err != nil {
-		return comm.LinkOptions{}, fmt.Errorf("worker: its token: %w", err)
-	}
-	c := &comm.Credentials{Job: m.Job, TLS: m.TLS}
-	if len(token) > 0 {
-		c.Token = token
+		return comm.LinkOptions{}, fmt.Errorf("worker: %w", err)
 	}
 	mesh, err := comm.Meet(ctx, c, m.Address, rank, size)
 	if err != nil {
@@ -130,12 +154,25 @@ func (m *meet) links(rank, size int) (comm.LinkOptions, error) {
 	}
 	o := mesh.Options()
 	o.Heartbeat, o.PeerTimeout = m.Heartbeat, m.PeerTimeout
+	if m.Heartbeat {
+		o.Where = hostName()
+	}
 	return o, nil
+}
+
+// credentials returns what the ranks prove to each other.
+func (m *meet) credentials() (*comm.Credentials, error) {
+	var known secrets
+	if err := json.Unmarshal([]byte(os.Getenv(secretsVariable)), &known); err != nil {
+		return nil, fmt.Errorf("its secrets: %w", err)
+	}
+	id, err := known.Identity.read()
+	return &comm.Credentials{Job: m.Job, Token: known.Token, TLS: m.TLS, Identity: id}, err
 }
 
 // Ready tells the launcher that the rank can begin, or why it cannot.
 func (s *Seat) Ready(err error) {
-	var answer ready
+	answer := ready{Kernels: s.Kernels, Host: hostName()}
 	if err != nil {
 		answer.Error = err.Error()
 	}
@@ -147,13 +184,23 @@ func (s *Seat) Ready(err error) {
 // Meanwhile other ranks may still learn what became of messages.
 func (s *Seat) Next() (more bool) {
 	var next again
-	if err := recvJSON(context.Background(), s.Conn, &next); err != nil {
-		return false
+	for known := false; !known; { // the rest was for a front end that is gone
+		next = again{}
+		msg, err := s.Conn.Recv(context.Background())
+		if err != nil {
+			return false
+		}
+		known = decodeJSON(msg, &next) == nil
+		if known && next.Traffic {
+			traffic := s.Links.Traffic()
+			sendJSON(s.Conn, ready{Done: true, Traffic: &traffic})
+			known = false
+		}
 	}
-	s.Config = next.Config
+	s.Config, s.Status = next.Config, next.Finish
 	s.Generation++
 	sendJSON(s.Conn, ready{Done: true})
-	return true
+	return s.Status == nil
 }
 
 // Close gives the seat up.

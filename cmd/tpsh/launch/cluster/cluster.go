@@ -21,14 +21,14 @@ type Place struct {
 type Env func(name string) (value string, ok bool)
 
 // Find returns the place that the environment tells, or nil if no launcher has
-// started the process as one of several.
+// started the process. It may be the only one of the job.
 func Find(env Env) (*Place, error) {
 	for _, find := range []func(reader) (*Place, error){torchrun, slurm} {
 		p, err := find(reader{env})
 		if err != nil {
 			return nil, err
 		}
-		if p != nil && p.Size > 1 {
+		if p != nil {
 			return p, nil
 		}
 	}
