@@ -2,6 +2,7 @@
 // run, and prints the table of docs/performance.md.
 //
 //	go run ./bench/peers -python venv/bin/python -update docs/performance.md
+//	go run ./bench/peers -python venv/bin/python -only shm,tcp
 //
 // It alternates between tpsh and its peers, several times, and takes the best of
 // each: on a busy machine both have had the same chances. Peers that are not
@@ -18,6 +19,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,57 +27,109 @@ import (
 // A harness is one run.
 type harness struct {
 	tpsh, python string
+	rankProgram  string // of bench/ranks
 	scripts      string // the folder of the scripts of the peers
 	rounds       int
 	time         time.Duration // of a case in a round
 	missing      map[string]string
-	out          io.Writer // gets the table
+	only, page   string
+	out          io.Writer // gets a table
 }
 
 func main() {
 	h := &harness{missing: map[string]string{}}
 	flag.StringVar(&h.python, "python", "python3", "run the scripts of the peers with `FILE`")
 	flag.StringVar(&h.tpsh, "tpsh", "", "measure the binary `FILE` instead of building one")
+	flag.StringVar(&h.rankProgram, "rankprogram", "", "measure the binary `FILE` of bench/ranks instead of building one")
 	flag.StringVar(&h.scripts, "scripts", filepath.Join("bench", "peers"), "find the scripts of the peers in the folder `DIR`")
 	flag.IntVar(&h.rounds, "rounds", 3, "measure each case `N` times")
 	flag.DurationVar(&h.time, "time", 500*time.Millisecond, "measure tpsh for `D` in each round, and a peer as long")
-	page := flag.String("update", "", "put the table into the page `FILE`, too")
-	only := flag.String("run", "", "measure the cases whose name holds `TEXT`")
+	flag.StringVar(&h.page, "update", "", "put the tables into the page `FILE`, too")
+	flag.StringVar(&h.only, "run", "", "measure the cases whose name holds `TEXT`")
+	which := flag.String("only", "table,shm,tcp", "measure these of table, shm and tcp: one table of everything, or collectives of processes")
+	ranks := flag.Int("ranks", 0, "measure collectives of processes on `N` ranks; 0 is 2 and then 4")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	var table strings.Builder
-	h.out = io.MultiWriter(os.Stdout, &table)
-	err := h.run(ctx, *only)
-	if err == nil && *page != "" {
-		err = update(*page, table.String())
-	}
-	if err != nil {
+	if err := h.run(ctx, strings.Split(*which, ","), *ranks); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-// run measures the cases and prints the table.
-func (h *harness) run(ctx context.Context, only string) error {
-	if h.tpsh == "" {
-		dir, err := os.MkdirTemp("", "tpsh-peers-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		h.tpsh = filepath.Join(dir, "tpsh")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", h.tpsh, "tpsh/cmd/tpsh").CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
-		}
+// run measures what which names.
+func (h *harness) run(ctx context.Context, which []string, ranks int) error {
+	dir, err := os.MkdirTemp("", "tpsh-peers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := h.build(ctx, dir, which); err != nil {
+		return err
 	}
 	if err := h.look(ctx); err != nil {
 		return err
 	}
+	counts := []int{ranks}
+	if ranks == 0 {
+		counts = []int{2, 4}
+	}
+	for _, w := range which {
+		if w == "table" {
+			err = h.section(tableName, func() error { return h.table(ctx) })
+		}
+		for _, g := range grids([]string{w}, counts, h.only) {
+			if w != "table" && err == nil {
+				err = h.section(g.name(), func() error { return h.grid(ctx, g) })
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, why := range h.missing {
+		fmt.Fprintf(os.Stderr, "peers: %s was not measured: %s\n", name, why)
+	}
+	return nil
+}
+
+// build builds the programs of tpsh that which needs.
+func (h *harness) build(ctx context.Context, dir string, which []string) error {
+	var err error
+	if h.tpsh == "" && slices.Contains(which, "table") {
+		h.tpsh, err = goBuild(ctx, dir, "tpsh/cmd/tpsh")
+	}
+	if h.rankProgram == "" && err == nil && (slices.Contains(which, "shm") || slices.Contains(which, "tcp")) {
+		h.rankProgram, err = goBuild(ctx, dir, "tpsh/bench/ranks")
+	}
+	return err
+}
+
+// goBuild builds a program in a folder and returns its file.
+func goBuild(ctx context.Context, dir, pkg string) (string, error) {
+	file := filepath.Join(dir, filepath.Base(pkg))
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", file, pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+}
+
+// section has a table printed, and put into the page.
+func (h *harness) section(name string, print func() error) error {
+	var text strings.Builder
+	h.out = io.MultiWriter(os.Stdout, &text)
+	if err := print(); err != nil || h.page == "" {
+		return err
+	}
+	return update(h.page, name, text.String())
+}
+
+// table measures the works and prints their table.
+func (h *harness) table(ctx context.Context) error {
 	fmt.Fprintln(h.out, "| case | ranks, cores | tpsh | peers, and how many times as long they take |")
 	fmt.Fprintln(h.out, "| --- | --- | --- | --- |")
 	for _, w := range works() {
-		if !strings.Contains(w.name, only) {
+		if !strings.Contains(w.name, h.only) {
 			continue
 		}
 		if err := h.compare(ctx, w); err != nil {
@@ -96,13 +150,25 @@ func (h *harness) look(ctx context.Context) error {
 	if _, err := exec.LookPath(h.python); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 	}
+	modules := map[string]string{}
 	for _, p := range peers {
-		out, err := exec.CommandContext(ctx, h.python, "-c", "import "+p.module).CombinedOutput()
+		modules[p.name] = p.module
+	}
+	for _, p := range gridPeers {
+		modules[p.name] = p.module
+	}
+	for name, module := range modules {
+		if module == "" {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, h.python, "-c", "import "+module)
+		cmd.Env = append(os.Environ(), mpiVariable)
+		out, err := cmd.CombinedOutput()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			h.missing[p.name] = lastLine(string(out), err)
+			h.missing[name] = lastLine(string(out), err)
 		}
 	}
 	return nil
@@ -161,9 +227,15 @@ func better(before, seconds float64) float64 {
 
 // text returns a time of w, as a rate where it computes.
 func (w work) text(seconds float64) string {
-	switch {
-	case w.flops > 0:
+	if w.flops > 0 {
 		return fmt.Sprintf("%.1f GFLOP/s", w.flops/seconds/1e9)
+	}
+	return timeText(seconds)
+}
+
+// timeText returns a time in a unit that suits it.
+func timeText(seconds float64) string {
+	switch {
 	case seconds < 1e-6:
 		return fmt.Sprintf("%.0f ns", seconds*1e9)
 	case seconds < 10e-6:

@@ -73,10 +73,10 @@ func (h *harness) wholeRun(ctx context.Context, w work) (float64, error) {
 func (h *harness) theirs(ctx context.Context, p peer, w work) (float64, error) {
 	args := append([]string{h.python, filepath.Join(h.scripts, p.script)}, w.peer...)
 	if p.launcher != "" {
-		args = append([]string{h.launcher(p), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(w.ranks)}, args...)
+		args = append([]string{h.launcher(p.launcher), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(w.ranks)}, args...)
 	}
 	out, err := h.output(ctx, onCores(w.cores, args...),
-		"TPSH_CORES="+strconv.Itoa(w.cores), "TPSH_RANKS="+strconv.Itoa(w.ranks), fmt.Sprintf("TPSH_ROUND=%g", h.time.Seconds()/5))
+		"TPSH_CORES="+strconv.Itoa(w.cores), "TPSH_RANKS="+strconv.Itoa(w.ranks), fmt.Sprintf("TPSH_ROUND=%g", h.time.Seconds()/5), mpiVariable)
 	if err != nil {
 		return 0, err
 	}
@@ -88,16 +88,22 @@ func (h *harness) theirs(ctx context.Context, p peer, w work) (float64, error) {
 	return 0, errNoFigure
 }
 
-// launcher returns the program that starts a peer's ranks: the one beside the
-// interpreter, if there is one.
-func (h *harness) launcher(p peer) string {
+// mpiVariable tells mpi4py which MPI it is to use where there are several.
+const mpiVariable = "MPI4PY_MPIABI=openmpi"
+
+// launcher returns the program of a name that starts a peer's ranks: the one
+// beside the interpreter, if there is one, or Debian's.
+func (h *harness) launcher(name string) string {
 	if path, err := exec.LookPath(h.python); err == nil {
-		beside := filepath.Join(filepath.Dir(path), p.launcher)
+		beside := filepath.Join(filepath.Dir(path), name)
 		if _, err := os.Stat(beside); err == nil {
 			return beside
 		}
 	}
-	return p.launcher
+	if path, err := exec.LookPath(name + ".openmpi"); err == nil {
+		return path
+	}
+	return name
 }
 
 // onCores returns a command line that may use so many cores, where the system
@@ -112,7 +118,7 @@ func onCores(cores int, args ...string) []string {
 	return append([]string{"taskset", "-c", fmt.Sprintf("0-%d", cores-1)}, args...)
 }
 
-// output runs a command and returns what it prints.
+// output runs a command and returns what it prints, even if it fails.
 func (h *harness) output(ctx context.Context, args []string, env ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -122,7 +128,7 @@ func (h *harness) output(ctx context.Context, args []string, env ...string) ([]b
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, lastLine(complaint.String(), err))
+		return out, fmt.Errorf("%w: %s", err, lastLine(complaint.String(), err))
 	}
 	return out, nil
 }

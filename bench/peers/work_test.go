@@ -50,23 +50,47 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The table of a page is replaced and the rest stays; a page without marks is
-// refused.
+// The table of a page is replaced and the rest stays; a page without its marks
+// is refused.
 func TestReplaceTable(t *testing.T) {
-	got, err := replaceTable("before\n"+tableBegin+"old\n"+tableEnd+"behind\n", "new\n")
-	if want := "before\n" + tableBegin + "new\n" + tableEnd + "behind\n"; got != want || err != nil {
+	begin := tableBegin("shm, 2 ranks")
+	got, err := replaceTable("before\n"+begin+"old\n"+tableEnd+"behind\n", "shm, 2 ranks", "new\n")
+	if want := "before\n" + begin + "new\n" + tableEnd + "behind\n"; got != want || err != nil {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	for _, page := range []string{"", tableBegin, tableEnd + tableBegin} {
-		if got, err := replaceTable(page, "new\n"); err == nil {
+	for _, page := range []string{"", begin, tableEnd + begin, tableBegin("shm, 4 ranks") + tableEnd} {
+		if got, err := replaceTable(page, "shm, 2 ranks", "new\n"); err == nil {
 			t.Errorf("replaceTable(%q) = %q, want an error", page, got)
 		}
 	}
+}
+
+// The page has a place for every table.
+func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replaceTable(string(page), ""); err != nil {
-		t.Errorf("docs/performance.md: %v", err)
+	names := []string{tableName}
+	for _, g := range grids([]string{"shm", "tcp"}, []int{2, 4}, "") {
+		names = append(names, g.name())
+	}
+	for _, name := range names {
+		if _, err := replaceTable(string(page), name, ""); err != nil {
+			t.Errorf("docs/performance.md: %v", err)
+		}
+	}
+}
+
+// A grid prints what was measured, and by how many times each peer takes longer.
+func TestPrintGrid(t *testing.T) {
+	var out strings.Builder
+	h := &harness{out: &out}
+	g := grid{"shm", 2, []string{"all_reduce/8", "broadcast/8"}}
+	h.printGrid(g, []map[string]float64{{"all_reduce/8": 1e-6, "broadcast/8": 2e-6}, {"all_reduce/8": 1.5e-6}, nil})
+	want := "| shm, 2 ranks | bytes | tpsh | Open MPI | gloo |\n| --- | --- | --- | --- | --- |\n" +
+		"| all_reduce | 8 | 1.00 µs | 1.50 µs (1.50) | |\n| broadcast | 8 | 2.00 µs | | |\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
