@@ -174,3 +174,22 @@ func TestStreams(t *testing.T) {
 	t.Run("f32", testStreams[float32])
 	t.Run("f64", testStreams[float64])
 }
+
+// What a stream leaves over, of however many columns, is in the product as well.
+func testStreamRests[T dtype.Float](t *testing.T) {
+	for _, s := range sets() {
+		ks := kernelsIn[T](s)
+		for i, f := range ks.streams {
+			for n := f.columns; n < 2*f.columns; n++ {
+				p := randomProduct[T](i+1, n, farBytes/(n*elemBytes[T]())+1, "NN")
+				p.compute(ks, crew{})
+				expect(t, p, s, p.C, inOrder(p))
+			}
+		}
+	}
+}
+
+func TestStreamRests(t *testing.T) {
+	t.Run("f32", testStreamRests[float32])
+	t.Run("f64", testStreamRests[float64])
+}

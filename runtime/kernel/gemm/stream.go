@@ -43,7 +43,9 @@ func (s *shape[T]) runStream(ws *workspace[T], c []T, ldc, lo, hi int) {
 		}
 	}
 	if whole < hi-lo {
-		s.runBlocks(ws, c[whole:], ldc, lo+whole, hi)
+		rest := *s
+		rest.width = s.widest(s.m) // which may be less than a stream's
+		rest.runBlocks(ws, c[whole:], ldc, lo+whole, hi)
 	}
 }
 
