@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A cable is a connection of the operating system's that is both ends' own to
-// look at: Go's scheduler does not know of it, since that would wake a thread
-// whenever something comes. What comes is read by whoever waits for it, and
-// by the listener of cables while the rank waits for nothing.
+// A cable is a connection of the operating system's of which Go's scheduler does
+// not know, since that would wake a thread whenever something comes. What comes
+// is read by whoever waits for it, and by the listener of the cables while the
+// rank waits for nothing.
 //
 // Who writes and finds no room reads meanwhile, so that two ranks which write
 // to each other do not wait for each other.
@@ -24,6 +24,7 @@ type cable struct {
 	number uint32     // of the next frame
 	buf    []byte
 	runs   [][]byte
+	shut   sync.Once
 	gone   atomic.Bool // whether nothing can be written any more
 	told   bool        // whether the links know of err; guarded by mu
 }
@@ -169,9 +170,11 @@ func (c *cable) starve() {
 // cut ends what is being sent, and lets nothing be sent any more.
 func (c *cable) cut() { c.gone.Store(true) }
 
-// Close ends the connection. The file descriptor is closed by release of the
-// set, when nobody uses it any more.
+// Close ends the connection. The set closes the file descriptor when nobody uses
+// it any more.
 func (c *cable) Close() error {
 	c.gone.Store(true)
-	return shutdownSocket(c.at)
+	var err error
+	c.shut.Do(func() { err = shutdownSocket(c.at) })
+	return err
 }

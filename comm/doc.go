@@ -28,6 +28,8 @@
 //
 // Every collective joins its members: it ends on a rank only when every
 // member has called it and the calls have been compared, on every transport.
+// Where members share memory, a result that all have alike is made once, if its
+// owners want that (Sharer): members do pieces of it, whoever is there first.
 // Reductions combine contributions in the order of group ranks, whatever the
 // schedule, the transport or the size: the same bits everywhere.
 //
@@ -84,6 +86,14 @@
 // What crosses a stream is frames: see frame.go for the format, and Credentials
 // for how two ends come to trust each other. What crosses shared memory is
 // records (ring.go), and pieces of large blocks (lane.go).
+//
+// Where an MPI has started the ranks (package mpi), it is the streams that are
+// its own: a PollStream can be looked at by whoever waits, and large blocks go
+// beside it, from memory to memory. The calls are compared and carried out as
+// on any stream, but for whole collectives of all ranks on large blocks, which a
+// Carrier carries out:
+//
+//	links, err := comm.Connect(comm.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Peers: streams, Carrier: world})
 //
 // A new transport passes commtest.Suite.
 package comm

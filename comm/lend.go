@@ -14,9 +14,9 @@ import (
 // all have read what it lends withdraws it: who reads finds out afterwards, and
 // waits for the failure for which the other has left.
 
-// leastLent is the length from which a block is lent: below, asking the system
-// costs more than a copy.
-const leastLent = 64 << 10
+// leastLent is the length from which a block is lent: below, having the system
+// find its pages costs more than a copy saves.
+const leastLent = 4 << 20
 
 // withdrawn is the count of a channel whose block is not lent any more.
 const withdrawn = 1<<31 - 1

@@ -1,6 +1,8 @@
 package comm_test
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -60,5 +62,72 @@ func TestMPIWanders(t *testing.T) {
 			}
 		}
 		f.Close()
+	}
+}
+
+// Whole collectives of all ranks are carried, to where their results lie in a
+// row and to where they do not, and past a member that has no room for them.
+func TestMPICarries(t *testing.T) {
+	for size := 3; size <= 4; size++ {
+		f := simulated(uint64(size))(size)
+		for rank, err := range commtest.Huge(t, f, 100000) {
+			if err != nil {
+				t.Errorf("rank %d of %d: %v", rank, size, err)
+			}
+		}
+		f.Close()
+		f = simulated(uint64(size))(size)
+		onRanks(f, func(g *comm.Group) {
+			for i, kind := range []comm.Kind{comm.AllGather, comm.Gather, comm.Broadcast} {
+				carryOnce(t, g, kind, i%size, g.Rank() == i)
+				carryOnce(t, g, kind, i%size, false)
+			}
+		})
+		f.Close()
+	}
+}
+
+// carryOnce makes a collective whose results lie in a row. If full is true this
+// member has no room for them.
+func carryOnce(t *testing.T, g *comm.Group, kind comm.Kind, root int, full bool) {
+	const each = 100 << 10
+	want := make([]byte, 0, each*g.Size())
+	for r := range g.Size() {
+		want = append(want, bytes.Repeat([]byte{byte(r + 1)}, each+r)...)
+	}
+	mine := bytes.Repeat([]byte{byte(g.Rank() + 1)}, each+g.Rank())
+	row := make([]byte, len(want))
+	var out []comm.Block
+	op := &comm.Op{Kind: kind, Align: 1, Desc: comm.Desc{Op: "carried", DType: "uint8", Shape: []int{1}, Free: -1, Root: -1, Dims: [2]int{-1, -1}}}
+	switch at := 0; {
+	case kind == comm.Broadcast:
+		op.Desc.Root, want, out = root, bytes.Repeat([]byte{9}, 3*each), []comm.Block{comm.Whole(row[:3*each])}
+		if mine = nil; g.Rank() == root {
+			mine = bytes.Clone(want)
+		}
+	case kind == comm.AllGather || g.Rank() == root:
+		for r := range g.Size() {
+			out = append(out, comm.Whole(row[at:][:each+r]))
+			at += each + r
+		}
+	}
+	if kind == comm.Gather {
+		op.Desc.Root = root
+	}
+	if mine != nil {
+		op.In = []comm.Block{comm.Whole(mine)}
+	}
+	errFull := errors.New("no room")
+	op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) {
+		if full {
+			return nil, errFull
+		}
+		return out, nil
+	}
+	if _, err := g.Run(t.Context(), op); full != errors.Is(err, errFull) || !full && err != nil {
+		t.Errorf("kind %d, rank %d: got %v, want a failure: %v", kind, g.Rank(), err, full)
+	}
+	if len(out) > 0 && !full && !bytes.Equal(row[:len(want)], want) {
+		t.Errorf("kind %d, rank %d: got other bytes than were sent", kind, g.Rank())
 	}
 }

@@ -36,7 +36,10 @@ func (o *outlet) send(f frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.source = o.source
-	if o.beside != nil && len(head)+len(body) >= blockBytes {
+	if len(body) == 0 {
+		head, body = nil, head
+	}
+	if o.beside != nil && len(body) >= blockBytes && len(head) <= maxPayload {
 		o.sendBeside(&f, head, body)()
 		return
 	}
@@ -60,12 +63,9 @@ func (o *outlet) sendLater(f frame, body []byte) (wait func() error, ok bool) {
 	return o.sendBeside(&f, nil, body), true
 }
 
-// sendBeside writes a frame with the shorter part of a message, and begins to
-// pass the longer beside the stream: body, or head if there is no body.
+// sendBeside writes a frame with the head of a message, and begins to pass the
+// body beside the stream. The head is at most maxPayload long.
 func (o *outlet) sendBeside(f *frame, head, body []byte) (wait func() error) {
-	if len(body) == 0 {
-		head, body = nil, head
-	}
 	f.rest, f.beside, f.number = len(head)+len(body), true, o.number
 	f.payload = head
 	o.number++

@@ -5,7 +5,7 @@ package comm
 import (
 	"io"
 	"net"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
@@ -102,8 +102,12 @@ func (l pollList) wait(timeout time.Duration) {
 
 // A rouser wakes a goroutine that sleeps at a pollList.
 type rouser struct {
-	at, to int // the ends of a pipe
-	rung   atomic.Bool
+	at int // the end of a pipe from which to read
+
+	mu     sync.Mutex
+	to     int  // the other end
+	rung   bool // whether there is a byte in the pipe
+	closed bool // whether the descriptors may be somebody else's
 }
 
 func newRouser() (*rouser, error) {
@@ -122,21 +126,29 @@ func newRouser() (*rouser, error) {
 
 // rouse wakes who sleeps, or will sleep next.
 func (r *rouser) rouse() {
-	if r.rung.CompareAndSwap(false, true) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && !r.rung {
+		r.rung = true
 		unix.Write(r.to, []byte{0})
 	}
 }
 
 // calm makes ready for the next rouse.
 func (r *rouser) calm() {
-	if r.rung.Load() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && r.rung {
 		var b [1]byte
 		unix.Read(r.at, b[:])
-		r.rung.Store(false)
+		r.rung = false
 	}
 }
 
 func (r *rouser) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	unix.Close(r.at)
 	unix.Close(r.to)
 }

@@ -96,10 +96,11 @@ func (st *station) await(ctx context.Context, w *watcher) error {
 	if st.shared != nil {
 		w.bell = st.shared.bell
 	}
+	w.cables = st.cables // before others know of w
 	st.begin(w)
 	defer st.finish(w)
 	if st.cables != nil {
-		if w.cables = st.cables; st.shared == nil && (w.program || w.own) {
+		if st.shared == nil && (w.program || w.own) {
 			return st.cables.await(ctx, st, w)
 		}
 		st.cables.heed()

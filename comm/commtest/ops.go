@@ -36,7 +36,7 @@ func float32At(b []byte, at int) float32 {
 
 // floats returns the bytes of float32 numbers.
 func floats(xs ...float32) []byte {
-	var b []byte
+	b := make([]byte, 0, 4*len(xs))
 	for _, x := range xs {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}

@@ -65,7 +65,6 @@ func (f *functions) names() map[string]*uintptr {
 type scratch struct {
 	handle  uint64
 	number  int32
-	other   int32
 	status  [64]byte
 	message [512]byte
 }

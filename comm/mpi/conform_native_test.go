@@ -62,6 +62,9 @@ func conformScenario(t *testing.T, w *mpi.World, args []string) error {
 		if err := errors.Join(commtest.Exercise(t, f, 2)...); err != nil {
 			return fmt.Errorf("exercise: %w", err)
 		}
+		if err := errors.Join(commtest.Huge(t, f, 300000)...); err != nil {
+			return err
+		}
 		f.Unreceived()
 		f = l.Fabric(2*generation + 1)
 		if err := errors.Join(commtest.Wander(t, f, seed, rounds, most)...); err != nil {

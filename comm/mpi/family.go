@@ -16,8 +16,7 @@ type family struct {
 	world, bytes, noInfo, returnErrors constant
 
 	anySource, anyTag int32
-	sharedMemory      int32   // MPI_COMM_TYPE_SHARED
-	inPlace           uintptr // MPI_IN_PLACE
+	sharedMemory      int32 // MPI_COMM_TYPE_SHARED
 
 	status   int // bytes of an MPI_Status
 	sourceAt int // in it
@@ -45,7 +44,6 @@ var openMPI = &family{
 	anySource:    -1,
 	anyTag:       -1,
 	sharedMemory: 0,
-	inPlace:      1,
 
 	// int MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled; size_t _ucount
 	status:   24,
@@ -68,7 +66,6 @@ var mpich = &family{
 	anySource:    -2,
 	anyTag:       -1,
 	sharedMemory: 1,
-	inPlace:      ^uintptr(0),
 
 	// int count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR
 	status:   20,

@@ -29,9 +29,7 @@ func open(name string) (*Library, error) {
 	}
 	goruntime.LockOSThread() // the text of an error is the thread's
 	defer goruntime.UnlockOSThread()
-	if _, ok := os.LookupEnv("UCX_ERROR_SIGNALS"); !ok {
-		os.Setenv("UCX_ERROR_SIGNALS", "") // signals are Go's; UCX looks when it is loaded
-	}
+	settleUCX()
 	// Parts that Open MPI loads later look for its symbols among the global.
 	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
@@ -46,6 +44,18 @@ func open(name string) (*Library, error) {
 		l.Path = name
 	}
 	return l, nil
+}
+
+// settleUCX keeps UCX, which may come with the library and looks at the
+// environment when it is loaded, from handling signals, which are Go's, and from
+// writing warnings on the output, which is the program's: that a message came
+// too late for anyone, when MPI is finalised.
+func settleUCX() {
+	for _, v := range [][2]string{{"UCX_ERROR_SIGNALS", ""}, {"UCX_LOG_LEVEL", "error"}} {
+		if _, ok := os.LookupEnv(v[0]); !ok {
+			os.Setenv(v[0], v[1])
+		}
+	}
 }
 
 // identify returns the library of a handle by what it says of itself.

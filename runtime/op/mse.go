@@ -88,7 +88,8 @@ func mseTo[T dtype.Float](c *Call, loss func(dst, x, y []T), sum *kernel.Reducti
 	s, _ := shape.Broadcast(x.Shape(), target.Shape())
 	f := fold{outer: 1, k: s.Numel()}
 	xs, ts := newSource[T](x, s), newSource[T](target, s)
-	losses := make([]T, min(f.k, kernel.Block))
+	losses, b := scratch[T](y, min(f.k, kernel.Block))
+	defer b.Discard()
 	load := func(lo, hi int) []T {
 		loss(losses[:hi-lo], xs.block(lo, hi), ts.block(lo, hi))
 		return losses[:hi-lo]
@@ -155,7 +156,8 @@ func runMSEGrad(c *Call) error {
 // factor, whose 2 changes no rounding, while it is in the cache.
 func mseGradTo[T dtype.Float](c *Call, sub, mul func(dst, x, y []T)) {
 	dys := newSource[T](c.In[2], shape.Shape{})
-	factors := make([]T, 256)
+	factors, b := scratch[T](c.Out[0], 256)
+	defer b.Discard()
 	kernel.Fill(factors, 2*(dys.block(0, 1)[0]*T(c.Args[0].Float)))
 	run2(c.Out[0], c.In[0], c.In[1], func(dst, x, y []T) {
 		for len(dst) > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // largeSize is Allocator.Large unless a test wants another.
-const largeSize = 32 << 10
+const largeSize = 64 << 10
 
 // A collection is due when minSlack bytes of large buffers have been handed out
 // since the last and it would take no more than one part in collectShare of the

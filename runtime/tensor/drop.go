@@ -17,9 +17,8 @@ func (b *Buffer) fill(n int) error {
 }
 
 // Drop gives the memory of b back at once, or its share in it, though tensors
-// refer to b. Whoever
-// wants its elements calls Restore before; that calls restore, which is to give
-// it memory again with Refill, or to say why there is none.
+// refer to b. Whoever wants its elements calls Restore before; that calls restore,
+// which is to give it memory again with Refill, or to say why there is none.
 func (b *Buffer) Drop(restore func() error) {
 	if b.away != nil {
 		return

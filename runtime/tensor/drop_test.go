@@ -73,3 +73,23 @@ func TestRefillWithoutMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A gradient that is forgotten gives its storage back, unless somebody else may
+// have it or an asynchronous call reads it.
+func TestForget(t *testing.T) {
+	for _, c := range []struct{ sole, held, back bool }{{true, false, true}, {false, false, false}, {true, true, false}} {
+		a := NewAllocator(0)
+		g, err := New(a, dtype.Float32, shape.Shape{largeSize})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.held {
+			g.Buffer().Hold(func() error { return nil })
+		}
+		auto := &Auto{Grad: g, Sole: c.sole}
+		auto.Forget()
+		if used, _ := a.InUse(); (used == 0) != c.back || auto.Grad != nil || auto.Sole {
+			t.Errorf("%+v: %d bytes in use, gradient %v, sole %v", c, used, auto.Grad, auto.Sole)
+		}
+	}
+}

@@ -24,10 +24,12 @@ const (
 	// goroutine packs for itself: it stays in the second-level cache.
 	maxColBytes = 256 << 10
 
-	// maxShared is how many bytes of b are packed at once for all goroutines:
-	// of two ranks that compute at a time it takes a quarter of a third-level cache of
-	// 32 MiB.
-	maxShared = 4 << 20
+	// maxShared is how many bytes of b are packed at once for all goroutines, which
+	// wait for each other before and after: half of a third-level cache of 32 MiB.
+	// maxAlone is the same for one goroutine, which waits for nobody, while each of
+	// some other ranks packs as much: an eighth of that cache.
+	maxShared = 16 << 20
+	maxAlone  = 4 << 20
 
 	// smallBytes is the size of an operand up to which its rows are read
 	// where they lie: they stay in the first-level cache.
@@ -120,6 +122,7 @@ func (s *shape[T]) planParts(goroutines int) {
 	}
 	switch {
 	case goroutines == 1:
+		s.shared = maxAlone / elemBytes[T]()
 	case s.rowBlocks > 1:
 		// Twice as many parts as goroutines even out what slows one of them.
 		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines), goroutines) * goroutines
