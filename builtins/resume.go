@@ -16,6 +16,8 @@ func init() {
 		Doc: "resume_dir() returns the path of a folder that is there for the ranks when the job is started again after a death\n" +
 			"(tpsh run --max-restarts N). What a script saves there, it finds there. It is empty when the job is first started,\n" +
 			"and removed in the end, unless --resume-dir DIR names one that is kept. It is one folder for all ranks of a host.\n" +
+			"On several hosts each has its own, where a rank finds what ranks of that host have saved, unless --resume-dir names a folder that the\n" +
+			"hosts share: a checkpoint, which all ranks write and read together, is to be in such a one.\n" +
 			">>> write_text(resume_dir() + \"/step.txt\", \"7\")\n" +
 			">>> attempt(read_text, resume_dir() + \"/step.txt\").value\n\"7\"",
 		Fn: resumeDir,

@@ -289,6 +289,7 @@ func TestResourceLimits(t *testing.T) {
 	script := writeScript(t, "barrier()\n")
 	tests := []struct{ limit, transport, want string }{
 		{"-f 100", "shm", "tpsh: shared memory: "},
+		{"-f 100", "auto", "tpsh: shared memory: "},
 		{"-n 20", "tcp", "tpsh: rank "},
 		{"-n 20", "shm", "too many open files"},
 	}

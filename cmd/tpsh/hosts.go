@@ -73,6 +73,7 @@ func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
 		o.Ranks = h.perNode
 	}
 	if err == nil && o.Nodes > 1 {
+		o.Scratch = newScratch()
 		err = checkNodes(&o, w)
 	}
 	return o, err
@@ -141,6 +142,7 @@ func onNodes(ctx context.Context, o launch.Options, lead func(*launch.Cluster) e
 	if o.Node > 0 {
 		return follow(ctx, o)
 	}
+	defer os.RemoveAll(o.Scratch)
 	c, err := launch.Gather(ctx, o)
 	if err != nil {
 		return notStarted(ctx, err)

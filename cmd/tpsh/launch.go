@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type starter struct {
 	ranks     int
 	transport string
 	args      []string        // of the script
+	parent    string          // of the folder for what survives restarts, "" for that of temporary files
 	resume    string          // what survives restarts; "" for a folder that does not
 	restarts  int             // how often the job was started before
 	cluster   *launch.Cluster // of a world, whose ranks are there; nil elsewhere
@@ -39,6 +41,7 @@ type ranks struct {
 	left      func() []runtime.Unreceived // the messages that nobody received
 	end       func()                      // ends the ranks
 	scratch   string                      // the folder under which tmpdir makes its own
+	parent    string                      // of scratch, if the ranks are processes
 }
 
 // noticeAfter is how long a wait is before a line tells of it.
@@ -106,7 +109,8 @@ func (s *starter) startHere() (*ranks, error) {
 
 // startOn starts ranks that are processes.
 func (s *starter) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error) {
-	r := &ranks{transport: s.transport, scratch: newScratch()}
+	r := &ranks{transport: s.transport, parent: cmp.Or(c.Scratch(), os.TempDir())}
+	r.scratch = newScratchIn(r.parent)
 	spec := launch.Spec{Config: s.config(r.scratch)}
 	spec.Notice, spec.NoticeAfter = s.notice()
 	var err error
@@ -120,7 +124,7 @@ func (s *starter) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error
 // startAgain starts ranks in the processes of r, whose front end has gone. It
 // returns r or an error.
 func (s *starter) startAgain(ctx context.Context, r *ranks) (*ranks, error) {
-	r.scratch = newScratch()
+	r.scratch = newScratchIn(r.parent)
 	return r, r.job.Again(ctx, s.config(r.scratch))
 }
 
@@ -143,8 +147,11 @@ func (s *starter) world(scratch string) builtins.Options {
 }
 
 // newScratch returns the path of a folder that is not there yet.
-func newScratch() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))
+func newScratch() string { return newScratchIn(os.TempDir()) }
+
+// newScratchIn returns the path of a folder in another that is not there yet.
+func newScratchIn(parent string) string {
+	return filepath.Join(parent, fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))
 }
 
 // note returns what writes a line to s.notes; nil if nobody wants it.

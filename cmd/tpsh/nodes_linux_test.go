@@ -145,3 +145,57 @@ func TestNodesShell(t *testing.T) {
 	one.end(t, 1, workers)
 	p.wants(t, "faults.kill: rank 2 was killed", "got 3, want 4 (the nodes of the shell were started for so many)")
 }
+
+// What ranks leave in temporary folders is removed on every host, here that of a
+// launcher which node 0 cannot clean up for: it has gone already.
+func TestNodesLeaveNothing(t *testing.T) {
+	script := writeScript(t, "write_text(tmpdir() + '/a', 'a')\nwrite_text(resume_dir() + '/b%d' % rank(), 'b')\nprint(tmpdir())\nbarrier()\nwhile True:\n    barrier()\n")
+	at := freeAddress(t)
+	nodes := startNodes(t, at, at, "run", "--output", "rank0", script)
+	dir := nodes[0].line(t)
+	workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
+	nodes[0].Process.Kill()
+	io.Copy(io.Discard, nodes[0].out)
+	nodes[0].Wait()
+	nodes[1].end(t, 3, workers)
+	if left, _ := os.ReadDir(nodes[0].tmp); len(left) > 0 {
+		t.Errorf("left behind: %v, where ranks wrote in %s", left, dir)
+	}
+}
+
+// Who does not belong to a job is refused, and both sides say why.
+func TestNodesRefuse(t *testing.T) {
+	script := writeScript(t, "print('no')\n")
+	for _, transport := range []string{"tcp", "auto"} {
+		t.Run("token/"+transport, func(t *testing.T) {
+			at := freeAddress(t)
+			t.Setenv("TPSH_TOKEN", "theirs")
+			one := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "1", "--rdzv", at, script)
+			t.Setenv("TPSH_TOKEN", "ours")
+			zero := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "0", "--rdzv", at, "--rdzv-timeout", "1s", script)
+			one.end(t, 3, nil)
+			zero.end(t, 3, nil)
+			one.wants(t, "the tokens may differ")
+			zero.wants(t, "turned away 127.0.0.1:", "the other end does not know the job's token", "these have not come: [1]")
+		})
+		t.Run("world/"+transport, func(t *testing.T) {
+			at := freeAddress(t)
+			one := startProcess(t, "run", "--transport", transport, "--nnodes", "3", "--node-rank", "1", "--rdzv", at, script)
+			zero := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "0", "--rdzv", at, script)
+			one.end(t, 3, nil)
+			zero.end(t, 3, nil)
+			one.wants(t, "refuses this one: node 1 says there are 3 nodes, want 2")
+			zero.wants(t, "node 1 says there are 3 nodes, want 2")
+		})
+		t.Run("port/"+transport, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			zero := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "0", "--rdzv", l.Addr().String(), script)
+			zero.end(t, 3, nil)
+			zero.wants(t, "tpsh: listen tcp "+l.Addr().String()+": bind: address already in use\n")
+		})
+	}
+}

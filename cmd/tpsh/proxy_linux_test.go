@@ -25,7 +25,6 @@ type crossing struct {
 	mu      sync.Mutex
 	begun   []byte // what went up first, until the purpose is known
 	purpose string // "node", "control" or "rank"
-	changed bool   // for the use of alter
 }
 
 // newProxy returns a proxy to an address. Alter is given what crosses, and
@@ -165,7 +164,6 @@ func TestDamage(t *testing.T) {
 }
 
 func testDamage(t *testing.T, script, purpose string, up bool, damage func(b []byte) ([]byte, bool)) {
-	var begin sync.Once
 	now := make(chan struct{})
 	done := make(chan struct{}, 1) // holds an element when it has happened
 	at := freeAddress(t)
@@ -189,7 +187,7 @@ func testDamage(t *testing.T, script, purpose string, up bool, damage func(b []b
 	nodes[0].line(t)
 	workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
 	since := time.Now()
-	begin.Do(func() { close(now) })
+	close(now)
 	go io.Copy(io.Discard, nodes[1].out)
 	nodes[0].end(t, 3, workers)
 	nodes[1].end(t, 3, workers)

@@ -140,6 +140,9 @@ func (s *shell) stop() {
 	if s.current != nil {
 		s.current.stop()
 	}
+	if s.cluster != nil {
+		os.RemoveAll(s.cluster.Scratch())
+	}
 }
 
 // input returns where the shell reads: the terminal, or what stands for it.

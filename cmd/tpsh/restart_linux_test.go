@@ -164,9 +164,8 @@ def main():
 main()
 `
 
-// A network that is trained on processes which are killed at random, a launcher
-// of another node's included in what is restarted, ends with the same loss as if
-// nobody had disturbed it.
+// A network that is trained on processes which are killed at random ends with
+// the same loss as if nobody had disturbed it.
 func TestRestartsDigits(t *testing.T) {
 	script := writeScript(t, digitsProgram)
 	data, err := filepath.Abs("../../examples/data/digits.csv")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -61,7 +62,7 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	st := &starter{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, notes: std.err}
+	st := &starter{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: std.err}
 	if r.stats && ofOneProcess(opts.Transport) {
 		return usagef("for flag --stats: got transport %q, want one of processes (ranks of one process read each other's memory)", opts.Transport)
 	}
@@ -146,13 +147,9 @@ func notStarted(ctx context.Context, err error) error {
 
 // lead runs the first of several nodes.
 func (r *runner) lead(ctx context.Context, std *stdio, p lang.Program, st *starter, opts launch.Options) error {
-	c, err := launch.Gather(ctx, opts)
-	if err != nil {
-		return notStarted(ctx, err)
-	}
-	err = r.attempts(ctx, std, p, st, func(ctx context.Context) (*ranks, error) { return st.startOn(ctx, c) })
-	c.Close(exitStatus(err))
-	return err
+	return onNodes(ctx, opts, func(c *launch.Cluster) error {
+		return r.attempts(ctx, std, p, st, func(ctx context.Context) (*ranks, error) { return st.startOn(ctx, c) })
+	})
 }
 
 // attempts runs the program, and runs it again as long as a rank dies and that
@@ -210,7 +207,7 @@ func report(w io.Writer, o *lang.Outcome, ranks *ranks) error {
 // the end, unless the user has named it.
 func (r *runner) makeResume(st *starter) (remove func(), err error) {
 	if r.resumeDir == "" {
-		st.resume = newScratch() + "-resume"
+		st.resume = newScratchIn(cmp.Or(st.parent, os.TempDir())) + "-resume"
 		return func() { os.RemoveAll(st.resume) }, nil
 	}
 	st.resume, err = filepath.Abs(r.resumeDir)

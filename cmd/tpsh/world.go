@@ -173,7 +173,7 @@ func leadWorld(std *stdio, w world, k *kernels, lead func(*launch.Cluster) error
 	code := exitStatus(err)
 	if stuck := c.Close(code); stuck != nil {
 		tell(std.err, err)
-		fmt.Fprintf(std.err, "tpsh: %v: the processes are ended by force\n", stuck)
+		fmt.Fprintf(std.err, "tpsh: %v; all processes are ended by force\n", stuck)
 		w.Abort(cmp.Or(code, lang.StatusJob))
 		return status(cmp.Or(code, lang.StatusJob))
 	}

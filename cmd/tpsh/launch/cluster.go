@@ -40,6 +40,7 @@ type node struct {
 	machine string
 	address string // of the rendezvous, as seen from there
 	ranks   []int  // of its workers
+	scratch string // Options.Scratch
 	lost    error  // why it is not heard of any more; nil while it is
 }
 
@@ -76,7 +77,7 @@ func Gather(ctx context.Context, o Options) (*Cluster, error) {
 // gather fills c.nodes.
 func (c *Cluster) gather(ctx context.Context) error {
 	c.nodes = make([]*node, c.opts.Nodes-1)
-	for missing := len(c.nodes); missing > 0; missing-- {
+	for slices.Contains(c.nodes, nil) {
 		stream, hello, err := c.listener.Accept(ctx)
 		if err != nil {
 			return fmt.Errorf("%w (%s)", err, c.missing())
@@ -97,7 +98,7 @@ func (c *Cluster) gather(ctx context.Context) error {
 // admit makes the launcher at the other end of stream a node. If it cannot,
 // that one is told why.
 func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello comm.Hello) error {
-	n := &node{conn: newLine(stream, lineEnd{
+	n := &node{scratch: c.opts.Scratch, conn: newLine(stream, lineEnd{
 		name:    fmt.Sprintf("node %d at %s", hello.Rank, stream.RemoteAddr()),
 		timeout: c.opts.peerTimeout(),
 		note:    c.note,
@@ -124,10 +125,25 @@ func (c *Cluster) check(hello comm.Hello) error {
 		return fmt.Errorf("node %d says there are %d nodes, want %d", hello.Rank, hello.Size, c.opts.Nodes)
 	case hello.Rank < 1 || hello.Rank >= c.opts.Nodes:
 		return fmt.Errorf("got node %d, want 1..%d", hello.Rank, c.opts.Nodes-1)
-	case c.nodes[hello.Rank-1] != nil:
-		return fmt.Errorf("node %d came twice", hello.Rank)
+	}
+	if n := c.nodes[hello.Rank-1]; n != nil {
+		if !n.gone() {
+			return fmt.Errorf("node %d came twice", hello.Rank)
+		}
+		n.conn.Close() // it comes again, as a cluster may start it anew
 	}
 	return nil
+}
+
+// gone reports whether the connection to a node that is to be started has ended.
+func (n *node) gone() bool {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for {
+		if _, err := n.conn.Recv(now); err != nil { // else it was a heartbeat
+			return !errors.Is(err, context.Canceled)
+		}
+	}
 }
 
 // introduce receives the node's first note, which is to come from a program of
@@ -167,6 +183,9 @@ func (c *Cluster) missing() string {
 
 // Size returns the number of ranks.
 func (c *Cluster) Size() int { return c.size }
+
+// Scratch returns Options.Scratch.
+func (c *Cluster) Scratch() string { return c.opts.Scratch }
 
 // Close ends the launchers of the other nodes, with this exit status. There is
 // no job under way.

@@ -13,6 +13,10 @@
 //     one on each host. The front end, the supervisor of package comm and the
 //     rendezvous are in node 0. The other launchers carry the control
 //     connections of their workers to it, and report what the kernel tells.
+//   - A World is processes that another launcher has started, such as mpirun,
+//     each of which is a rank. Nobody here watches them: that launcher decides
+//     what a death means. GatherIn makes a Cluster of them in the process of
+//     rank 0, and TakeSeatIn is what the others do.
 //
 // A launcher looks like this:
 //
@@ -34,6 +38,11 @@
 //		lang.Serve(ctx, seat.Conn, ...)
 //	}
 //
+// Launchers of several nodes let each other hear that they are there, as ranks
+// and the supervisor do: one that is stopped is given up, though its workers go
+// on. Its workers end of that, too, and let it go on, to end as well.
+//
 // No worker outlives its launcher: Stop ends it, and else the kernel does, or
-// the end of its control connection.
+// the end of its control connection. The ranks of a World end together: Close of
+// the Cluster tells them the exit status.
 package launch

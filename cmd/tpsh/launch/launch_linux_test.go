@@ -425,6 +425,36 @@ func TestNodeLost(t *testing.T) {
 	}
 }
 
+// A launcher that ends while others are waited for may come again; one that
+// comes twice is refused.
+func TestNodeComesAgain(t *testing.T) {
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 3, Rendezvous: freeAddress(t)}
+	follow := func(ctx context.Context, node int) error {
+		mine := o
+		mine.Node = node
+		_, err := Follow(ctx, mine)
+		return err
+	}
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	first, leave := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("it is time"))
+	defer leave()
+	followers.Go(func() {
+		if err := follow(first, 1); err == nil || !strings.Contains(err.Error(), "it is time") {
+			t.Errorf("node 1: got %v, want it to leave", err)
+		}
+		followers.Go(func() { follow(t.Context(), 1) })
+		time.Sleep(100 * time.Millisecond)
+		followers.Go(func() { follow(t.Context(), 2) })
+	})
+	c, err := Gather(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(0)
+	greetings(t, startJob(t, c, "go"), func(int) int { return 3 }, "go")
+}
+
 // Launchers that do not agree about the job are refused, and told why.
 func TestNodesDisagree(t *testing.T) {
 	tests := []struct {

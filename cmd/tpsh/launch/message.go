@@ -106,6 +106,8 @@ type begin struct {
 	Ranks  []int  `json:"ranks"`
 	Share  int    `json:"share,omitempty"`  // make memory for so many ranks
 	Memory string `json:"memory,omitempty"` // use the memory at this path
+
+	Scratch string `json:"scratch,omitempty"` // Options.Scratch
 }
 
 // sendJSON sends a message.

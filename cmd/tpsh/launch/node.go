@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,10 +20,11 @@ import (
 
 // A follower is a launcher of another node than the first.
 type follower struct {
-	opts  Options
-	conn  *line          // to the first launcher
-	host  *host          // nil if no workers run
-	tasks sync.WaitGroup // the relays of the host
+	opts    Options
+	conn    *line          // to the first launcher
+	host    *host          // nil if no workers run
+	tasks   sync.WaitGroup // the relays of the host
+	scratch string         // what ranks leave behind, to be removed
 }
 
 // Follow joins the job whose first launcher is at o.Rendezvous, starts workers
@@ -39,6 +44,7 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	f := &follower{opts: o}
 	f.conn = newLine(stream, lineEnd{name: "node 0 at " + o.Rendezvous, timeout: o.peerTimeout(), note: o.note, lost: lose})
 	defer f.conn.Close()
+	defer f.clean()
 	defer f.stop(0)
 	sendJSON(f.conn, nodeNote{Version: o.Version, Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
 	for {
@@ -77,15 +83,24 @@ func (o *Options) dial(ctx context.Context, c *comm.Credentials) (stream net.Con
 	return stream, err
 }
 
-// persist calls f until it succeeds, or fails for a reason that does not pass by
-// itself, as these do: that nobody listens yet, or that a name is not known yet.
+// passing are reasons not to reach a host that may pass by themselves: nobody
+// listens yet, or the host or the network is not up yet.
+var passing = []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, os.ErrDeadlineExceeded}
+
+// passes reports whether err may pass by itself, as also that a name is not
+// known yet.
+func passes(err error) bool {
+	return errors.As(err, new(*net.DNSError)) || slices.ContainsFunc(passing, func(e error) bool { return errors.Is(err, e) })
+}
+
+// persist calls f until it succeeds, or fails for a reason that does not pass.
 func persist(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if err == nil {
 			return nil
 		}
-		if passes := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)); !passes && ctx.Err() == nil {
+		if !passes(err) && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -102,6 +117,7 @@ func (f *follower) start(ctx context.Context, c *comm.Credentials, b *begin) err
 	if len(b.Ranks) != f.opts.Ranks {
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
+	f.scratch = b.Scratch
 	var err error
 	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory, args: f.opts.Args, secrets: f.opts.secrets(f.opts.Token)}); err != nil {
 		return err
@@ -156,6 +172,13 @@ func (f *follower) stop(patience time.Duration) {
 	f.host.close()
 	f.tasks.Wait()
 	f.host = nil
+}
+
+// clean removes what the ranks have left on this host.
+func (f *follower) clean() {
+	if filepath.IsAbs(f.scratch) && strings.HasPrefix(filepath.Base(f.scratch), "tpsh-") {
+		os.RemoveAll(f.scratch)
+	}
 }
 
 // relay copies between two connections until both have ended.

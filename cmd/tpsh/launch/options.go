@@ -32,6 +32,10 @@ type Options struct {
 	Token    []byte
 	TLS      bool
 	Identity *IdentityFiles
+	// Scratch, if set, is the path of a folder in which ranks leave what is
+	// temporary, each on its host. In the end every launcher but that of node 0,
+	// which alone needs it here, removes its own. Its name begins with tpsh-.
+	Scratch string
 	// PeerTimeout is how long a process of another host may be silent before
 	// it counts as dead; 0 is DefaultPeerTimeout.
 	PeerTimeout time.Duration

@@ -4,6 +4,7 @@ package launch
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -36,6 +37,19 @@ func wake(parent int) {
 	if os.Getppid() == parent {
 		syscall.Kill(parent, syscall.SIGCONT)
 	}
+}
+
+// ends returns the ends of a stream within this process.
+func ends() (a, b io.ReadWriteCloser, err error) {
+	a, file, err := socketPair()
+	if err != nil {
+		return nil, nil, err
+	}
+	if b, err = fileConn(file); err != nil {
+		a.Close()
+		return nil, nil, err
+	}
+	return a, b, nil
 }
 
 // fileConn returns the connection that f is, and closes f.

@@ -183,7 +183,7 @@ func (s *start) orderNodes() {
 
 // begin has the node start its workers.
 func (n *node) begin(b begin) {
-	b.Ranks = n.ranks
+	b.Ranks, b.Scratch = n.ranks, n.scratch
 	sendJSON(n.conn, order{Start: &b})
 }
 

@@ -68,19 +68,6 @@ func GatherIn(w World, o Options) (*Cluster, error) {
 	return &Cluster{opts: o, size: w.Size(), front: f}, nil
 }
 
-// ends returns the ends of a stream within this process.
-func ends() (a, b io.ReadWriteCloser, err error) {
-	a, file, err := socketPair()
-	if err != nil {
-		return nil, nil, err
-	}
-	if b, err = fileConn(file); err != nil {
-		a.Close()
-		return nil, nil, err
-	}
-	return a, b, nil
-}
-
 // TakeSeat takes the seat of rank 0 in a cluster that GatherIn made. The first Next
 // of any Seat in a world waits for the first Config.
 func (c *Cluster) TakeSeat() (*Seat, error) {
@@ -164,8 +151,12 @@ func (f *front) finish(status int) error {
 	}
 	var first error
 	for rank, c := range f.controls {
-		if _, err := done(ctx, c); err != nil && first == nil {
-			first = fmt.Errorf("rank %d: %w", rank, err)
+		switch _, err := done(ctx, c); {
+		case err == nil || first != nil:
+		case errors.Is(err, errBusy):
+			first = fmt.Errorf("rank %d does not come to an end", rank)
+		default:
+			first = fmt.Errorf("rank %d is lost: %w", rank, err)
 		}
 		c.Close()
 	}
