@@ -15,7 +15,7 @@ func init() {
 		Surface: Namespace,
 		Doc: "gelu(x, approximate=\"none\") returns x times the normal distribution function at x.\n" +
 			">>> F.gelu(tensor([-1.0, 0.0, 1.0]))\n" +
-			"[-0.15865527  0.          0.8413447 ]",
+			"[-0.15865526  0.          0.8413447 ]",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}, approximate},
 		Infer:  inferActivation,
 		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], geluRow(c)); return nil },

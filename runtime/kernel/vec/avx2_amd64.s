@@ -98,86 +98,86 @@ DATA constants<>+368(SB)/4, $0xb102e308
 DATA constants<>+372(SB)/4, $0xb102e308
 DATA constants<>+376(SB)/4, $0xb102e308
 DATA constants<>+380(SB)/4, $0xb102e308
-DATA constants<>+384(SB)/4, $0x3e2aaa49
-DATA constants<>+388(SB)/4, $0x3e2aaa49
-DATA constants<>+392(SB)/4, $0x3e2aaa49
-DATA constants<>+396(SB)/4, $0x3e2aaa49
-DATA constants<>+400(SB)/4, $0x3e2aaa49
-DATA constants<>+404(SB)/4, $0x3e2aaa49
-DATA constants<>+408(SB)/4, $0x3e2aaa49
-DATA constants<>+412(SB)/4, $0x3e2aaa49
-DATA constants<>+416(SB)/4, $0x3e2aaa49
-DATA constants<>+420(SB)/4, $0x3e2aaa49
-DATA constants<>+424(SB)/4, $0x3e2aaa49
-DATA constants<>+428(SB)/4, $0x3e2aaa49
-DATA constants<>+432(SB)/4, $0x3e2aaa49
-DATA constants<>+436(SB)/4, $0x3e2aaa49
-DATA constants<>+440(SB)/4, $0x3e2aaa49
-DATA constants<>+444(SB)/4, $0x3e2aaa49
-DATA constants<>+448(SB)/4, $0x3efffffe
-DATA constants<>+452(SB)/4, $0x3efffffe
-DATA constants<>+456(SB)/4, $0x3efffffe
-DATA constants<>+460(SB)/4, $0x3efffffe
-DATA constants<>+464(SB)/4, $0x3efffffe
-DATA constants<>+468(SB)/4, $0x3efffffe
-DATA constants<>+472(SB)/4, $0x3efffffe
-DATA constants<>+476(SB)/4, $0x3efffffe
-DATA constants<>+480(SB)/4, $0x3efffffe
-DATA constants<>+484(SB)/4, $0x3efffffe
-DATA constants<>+488(SB)/4, $0x3efffffe
-DATA constants<>+492(SB)/4, $0x3efffffe
-DATA constants<>+496(SB)/4, $0x3efffffe
-DATA constants<>+500(SB)/4, $0x3efffffe
-DATA constants<>+504(SB)/4, $0x3efffffe
-DATA constants<>+508(SB)/4, $0x3efffffe
-DATA constants<>+512(SB)/4, $0x3ab527b7
-DATA constants<>+516(SB)/4, $0x3ab527b7
-DATA constants<>+520(SB)/4, $0x3ab527b7
-DATA constants<>+524(SB)/4, $0x3ab527b7
-DATA constants<>+528(SB)/4, $0x3ab527b7
-DATA constants<>+532(SB)/4, $0x3ab527b7
-DATA constants<>+536(SB)/4, $0x3ab527b7
-DATA constants<>+540(SB)/4, $0x3ab527b7
-DATA constants<>+544(SB)/4, $0x3ab527b7
-DATA constants<>+548(SB)/4, $0x3ab527b7
-DATA constants<>+552(SB)/4, $0x3ab527b7
-DATA constants<>+556(SB)/4, $0x3ab527b7
-DATA constants<>+560(SB)/4, $0x3ab527b7
-DATA constants<>+564(SB)/4, $0x3ab527b7
-DATA constants<>+568(SB)/4, $0x3ab527b7
-DATA constants<>+572(SB)/4, $0x3ab527b7
-DATA constants<>+576(SB)/4, $0x3c091cc0
-DATA constants<>+580(SB)/4, $0x3c091cc0
-DATA constants<>+584(SB)/4, $0x3c091cc0
-DATA constants<>+588(SB)/4, $0x3c091cc0
-DATA constants<>+592(SB)/4, $0x3c091cc0
-DATA constants<>+596(SB)/4, $0x3c091cc0
-DATA constants<>+600(SB)/4, $0x3c091cc0
-DATA constants<>+604(SB)/4, $0x3c091cc0
-DATA constants<>+608(SB)/4, $0x3c091cc0
-DATA constants<>+612(SB)/4, $0x3c091cc0
-DATA constants<>+616(SB)/4, $0x3c091cc0
-DATA constants<>+620(SB)/4, $0x3c091cc0
-DATA constants<>+624(SB)/4, $0x3c091cc0
-DATA constants<>+628(SB)/4, $0x3c091cc0
-DATA constants<>+632(SB)/4, $0x3c091cc0
-DATA constants<>+636(SB)/4, $0x3c091cc0
-DATA constants<>+640(SB)/4, $0x3d2aac57
-DATA constants<>+644(SB)/4, $0x3d2aac57
-DATA constants<>+648(SB)/4, $0x3d2aac57
-DATA constants<>+652(SB)/4, $0x3d2aac57
-DATA constants<>+656(SB)/4, $0x3d2aac57
-DATA constants<>+660(SB)/4, $0x3d2aac57
-DATA constants<>+664(SB)/4, $0x3d2aac57
-DATA constants<>+668(SB)/4, $0x3d2aac57
-DATA constants<>+672(SB)/4, $0x3d2aac57
-DATA constants<>+676(SB)/4, $0x3d2aac57
-DATA constants<>+680(SB)/4, $0x3d2aac57
-DATA constants<>+684(SB)/4, $0x3d2aac57
-DATA constants<>+688(SB)/4, $0x3d2aac57
-DATA constants<>+692(SB)/4, $0x3d2aac57
-DATA constants<>+696(SB)/4, $0x3d2aac57
-DATA constants<>+700(SB)/4, $0x3d2aac57
+DATA constants<>+384(SB)/4, $0x3ab526ae
+DATA constants<>+388(SB)/4, $0x3ab526ae
+DATA constants<>+392(SB)/4, $0x3ab526ae
+DATA constants<>+396(SB)/4, $0x3ab526ae
+DATA constants<>+400(SB)/4, $0x3ab526ae
+DATA constants<>+404(SB)/4, $0x3ab526ae
+DATA constants<>+408(SB)/4, $0x3ab526ae
+DATA constants<>+412(SB)/4, $0x3ab526ae
+DATA constants<>+416(SB)/4, $0x3ab526ae
+DATA constants<>+420(SB)/4, $0x3ab526ae
+DATA constants<>+424(SB)/4, $0x3ab526ae
+DATA constants<>+428(SB)/4, $0x3ab526ae
+DATA constants<>+432(SB)/4, $0x3ab526ae
+DATA constants<>+436(SB)/4, $0x3ab526ae
+DATA constants<>+440(SB)/4, $0x3ab526ae
+DATA constants<>+444(SB)/4, $0x3ab526ae
+DATA constants<>+448(SB)/4, $0x3c091cc7
+DATA constants<>+452(SB)/4, $0x3c091cc7
+DATA constants<>+456(SB)/4, $0x3c091cc7
+DATA constants<>+460(SB)/4, $0x3c091cc7
+DATA constants<>+464(SB)/4, $0x3c091cc7
+DATA constants<>+468(SB)/4, $0x3c091cc7
+DATA constants<>+472(SB)/4, $0x3c091cc7
+DATA constants<>+476(SB)/4, $0x3c091cc7
+DATA constants<>+480(SB)/4, $0x3c091cc7
+DATA constants<>+484(SB)/4, $0x3c091cc7
+DATA constants<>+488(SB)/4, $0x3c091cc7
+DATA constants<>+492(SB)/4, $0x3c091cc7
+DATA constants<>+496(SB)/4, $0x3c091cc7
+DATA constants<>+500(SB)/4, $0x3c091cc7
+DATA constants<>+504(SB)/4, $0x3c091cc7
+DATA constants<>+508(SB)/4, $0x3c091cc7
+DATA constants<>+512(SB)/4, $0x3d2aac58
+DATA constants<>+516(SB)/4, $0x3d2aac58
+DATA constants<>+520(SB)/4, $0x3d2aac58
+DATA constants<>+524(SB)/4, $0x3d2aac58
+DATA constants<>+528(SB)/4, $0x3d2aac58
+DATA constants<>+532(SB)/4, $0x3d2aac58
+DATA constants<>+536(SB)/4, $0x3d2aac58
+DATA constants<>+540(SB)/4, $0x3d2aac58
+DATA constants<>+544(SB)/4, $0x3d2aac58
+DATA constants<>+548(SB)/4, $0x3d2aac58
+DATA constants<>+552(SB)/4, $0x3d2aac58
+DATA constants<>+556(SB)/4, $0x3d2aac58
+DATA constants<>+560(SB)/4, $0x3d2aac58
+DATA constants<>+564(SB)/4, $0x3d2aac58
+DATA constants<>+568(SB)/4, $0x3d2aac58
+DATA constants<>+572(SB)/4, $0x3d2aac58
+DATA constants<>+576(SB)/4, $0x3e2aaa48
+DATA constants<>+580(SB)/4, $0x3e2aaa48
+DATA constants<>+584(SB)/4, $0x3e2aaa48
+DATA constants<>+588(SB)/4, $0x3e2aaa48
+DATA constants<>+592(SB)/4, $0x3e2aaa48
+DATA constants<>+596(SB)/4, $0x3e2aaa48
+DATA constants<>+600(SB)/4, $0x3e2aaa48
+DATA constants<>+604(SB)/4, $0x3e2aaa48
+DATA constants<>+608(SB)/4, $0x3e2aaa48
+DATA constants<>+612(SB)/4, $0x3e2aaa48
+DATA constants<>+616(SB)/4, $0x3e2aaa48
+DATA constants<>+620(SB)/4, $0x3e2aaa48
+DATA constants<>+624(SB)/4, $0x3e2aaa48
+DATA constants<>+628(SB)/4, $0x3e2aaa48
+DATA constants<>+632(SB)/4, $0x3e2aaa48
+DATA constants<>+636(SB)/4, $0x3e2aaa48
+DATA constants<>+640(SB)/4, $0x3efffffe
+DATA constants<>+644(SB)/4, $0x3efffffe
+DATA constants<>+648(SB)/4, $0x3efffffe
+DATA constants<>+652(SB)/4, $0x3efffffe
+DATA constants<>+656(SB)/4, $0x3efffffe
+DATA constants<>+660(SB)/4, $0x3efffffe
+DATA constants<>+664(SB)/4, $0x3efffffe
+DATA constants<>+668(SB)/4, $0x3efffffe
+DATA constants<>+672(SB)/4, $0x3efffffe
+DATA constants<>+676(SB)/4, $0x3efffffe
+DATA constants<>+680(SB)/4, $0x3efffffe
+DATA constants<>+684(SB)/4, $0x3efffffe
+DATA constants<>+688(SB)/4, $0x3efffffe
+DATA constants<>+692(SB)/4, $0x3efffffe
+DATA constants<>+696(SB)/4, $0x3efffffe
+DATA constants<>+700(SB)/4, $0x3efffffe
 DATA constants<>+704(SB)/4, $0x3f800000
 DATA constants<>+708(SB)/4, $0x3f800000
 DATA constants<>+712(SB)/4, $0x3f800000
@@ -946,463 +946,735 @@ DATA constants<>+3760(SB)/4, $0x414ccccd
 DATA constants<>+3764(SB)/4, $0x414ccccd
 DATA constants<>+3768(SB)/4, $0x414ccccd
 DATA constants<>+3772(SB)/4, $0x414ccccd
-DATA constants<>+3776(SB)/4, $0xbf000000
-DATA constants<>+3780(SB)/4, $0xbf000000
-DATA constants<>+3784(SB)/4, $0xbf000000
-DATA constants<>+3788(SB)/4, $0xbf000000
-DATA constants<>+3792(SB)/4, $0xbf000000
-DATA constants<>+3796(SB)/4, $0xbf000000
-DATA constants<>+3800(SB)/4, $0xbf000000
-DATA constants<>+3804(SB)/4, $0xbf000000
-DATA constants<>+3808(SB)/4, $0xbf000000
-DATA constants<>+3812(SB)/4, $0xbf000000
-DATA constants<>+3816(SB)/4, $0xbf000000
-DATA constants<>+3820(SB)/4, $0xbf000000
-DATA constants<>+3824(SB)/4, $0xbf000000
-DATA constants<>+3828(SB)/4, $0xbf000000
-DATA constants<>+3832(SB)/4, $0xbf000000
-DATA constants<>+3836(SB)/4, $0xbf000000
-DATA constants<>+3840(SB)/4, $0x3e99999a
-DATA constants<>+3844(SB)/4, $0x3e99999a
-DATA constants<>+3848(SB)/4, $0x3e99999a
-DATA constants<>+3852(SB)/4, $0x3e99999a
-DATA constants<>+3856(SB)/4, $0x3e99999a
-DATA constants<>+3860(SB)/4, $0x3e99999a
-DATA constants<>+3864(SB)/4, $0x3e99999a
-DATA constants<>+3868(SB)/4, $0x3e99999a
-DATA constants<>+3872(SB)/4, $0x3e99999a
-DATA constants<>+3876(SB)/4, $0x3e99999a
-DATA constants<>+3880(SB)/4, $0x3e99999a
-DATA constants<>+3884(SB)/4, $0x3e99999a
-DATA constants<>+3888(SB)/4, $0x3e99999a
-DATA constants<>+3892(SB)/4, $0x3e99999a
-DATA constants<>+3896(SB)/4, $0x3e99999a
-DATA constants<>+3900(SB)/4, $0x3e99999a
-DATA constants<>+3904(SB)/4, $0x3df51e4d
-DATA constants<>+3908(SB)/4, $0x3df51e4d
-DATA constants<>+3912(SB)/4, $0x3df51e4d
-DATA constants<>+3916(SB)/4, $0x3df51e4d
-DATA constants<>+3920(SB)/4, $0x3df51e4d
-DATA constants<>+3924(SB)/4, $0x3df51e4d
-DATA constants<>+3928(SB)/4, $0x3df51e4d
-DATA constants<>+3932(SB)/4, $0x3df51e4d
-DATA constants<>+3936(SB)/4, $0x3df51e4d
-DATA constants<>+3940(SB)/4, $0x3df51e4d
-DATA constants<>+3944(SB)/4, $0x3df51e4d
-DATA constants<>+3948(SB)/4, $0x3df51e4d
-DATA constants<>+3952(SB)/4, $0x3df51e4d
-DATA constants<>+3956(SB)/4, $0x3df51e4d
-DATA constants<>+3960(SB)/4, $0x3df51e4d
-DATA constants<>+3964(SB)/4, $0x3df51e4d
-DATA constants<>+3968(SB)/4, $0x3df4e204
-DATA constants<>+3972(SB)/4, $0x3df4e204
-DATA constants<>+3976(SB)/4, $0x3df4e204
-DATA constants<>+3980(SB)/4, $0x3df4e204
-DATA constants<>+3984(SB)/4, $0x3df4e204
-DATA constants<>+3988(SB)/4, $0x3df4e204
-DATA constants<>+3992(SB)/4, $0x3df4e204
-DATA constants<>+3996(SB)/4, $0x3df4e204
-DATA constants<>+4000(SB)/4, $0x3df4e204
-DATA constants<>+4004(SB)/4, $0x3df4e204
-DATA constants<>+4008(SB)/4, $0x3df4e204
-DATA constants<>+4012(SB)/4, $0x3df4e204
-DATA constants<>+4016(SB)/4, $0x3df4e204
-DATA constants<>+4020(SB)/4, $0x3df4e204
-DATA constants<>+4024(SB)/4, $0x3df4e204
-DATA constants<>+4028(SB)/4, $0x3df4e204
-DATA constants<>+4032(SB)/4, $0x3de1c385
-DATA constants<>+4036(SB)/4, $0x3de1c385
-DATA constants<>+4040(SB)/4, $0x3de1c385
-DATA constants<>+4044(SB)/4, $0x3de1c385
-DATA constants<>+4048(SB)/4, $0x3de1c385
-DATA constants<>+4052(SB)/4, $0x3de1c385
-DATA constants<>+4056(SB)/4, $0x3de1c385
-DATA constants<>+4060(SB)/4, $0x3de1c385
-DATA constants<>+4064(SB)/4, $0x3de1c385
-DATA constants<>+4068(SB)/4, $0x3de1c385
-DATA constants<>+4072(SB)/4, $0x3de1c385
-DATA constants<>+4076(SB)/4, $0x3de1c385
-DATA constants<>+4080(SB)/4, $0x3de1c385
-DATA constants<>+4084(SB)/4, $0x3de1c385
-DATA constants<>+4088(SB)/4, $0x3de1c385
-DATA constants<>+4092(SB)/4, $0x3de1c385
-DATA constants<>+4096(SB)/4, $0x3da08906
-DATA constants<>+4100(SB)/4, $0x3da08906
-DATA constants<>+4104(SB)/4, $0x3da08906
-DATA constants<>+4108(SB)/4, $0x3da08906
-DATA constants<>+4112(SB)/4, $0x3da08906
-DATA constants<>+4116(SB)/4, $0x3da08906
-DATA constants<>+4120(SB)/4, $0x3da08906
-DATA constants<>+4124(SB)/4, $0x3da08906
-DATA constants<>+4128(SB)/4, $0x3da08906
-DATA constants<>+4132(SB)/4, $0x3da08906
-DATA constants<>+4136(SB)/4, $0x3da08906
-DATA constants<>+4140(SB)/4, $0x3da08906
-DATA constants<>+4144(SB)/4, $0x3da08906
-DATA constants<>+4148(SB)/4, $0x3da08906
-DATA constants<>+4152(SB)/4, $0x3da08906
-DATA constants<>+4156(SB)/4, $0x3da08906
-DATA constants<>+4160(SB)/4, $0x3dc4f275
-DATA constants<>+4164(SB)/4, $0x3dc4f275
-DATA constants<>+4168(SB)/4, $0x3dc4f275
-DATA constants<>+4172(SB)/4, $0x3dc4f275
-DATA constants<>+4176(SB)/4, $0x3dc4f275
-DATA constants<>+4180(SB)/4, $0x3dc4f275
-DATA constants<>+4184(SB)/4, $0x3dc4f275
-DATA constants<>+4188(SB)/4, $0x3dc4f275
-DATA constants<>+4192(SB)/4, $0x3dc4f275
-DATA constants<>+4196(SB)/4, $0x3dc4f275
-DATA constants<>+4200(SB)/4, $0x3dc4f275
-DATA constants<>+4204(SB)/4, $0x3dc4f275
-DATA constants<>+4208(SB)/4, $0x3dc4f275
-DATA constants<>+4212(SB)/4, $0x3dc4f275
-DATA constants<>+4216(SB)/4, $0x3dc4f275
-DATA constants<>+4220(SB)/4, $0x3dc4f275
-DATA constants<>+4224(SB)/4, $0xbda2b0b3
-DATA constants<>+4228(SB)/4, $0xbda2b0b3
-DATA constants<>+4232(SB)/4, $0xbda2b0b3
-DATA constants<>+4236(SB)/4, $0xbda2b0b3
-DATA constants<>+4240(SB)/4, $0xbda2b0b3
-DATA constants<>+4244(SB)/4, $0xbda2b0b3
-DATA constants<>+4248(SB)/4, $0xbda2b0b3
-DATA constants<>+4252(SB)/4, $0xbda2b0b3
-DATA constants<>+4256(SB)/4, $0xbda2b0b3
-DATA constants<>+4260(SB)/4, $0xbda2b0b3
-DATA constants<>+4264(SB)/4, $0xbda2b0b3
-DATA constants<>+4268(SB)/4, $0xbda2b0b3
-DATA constants<>+4272(SB)/4, $0xbda2b0b3
-DATA constants<>+4276(SB)/4, $0xbda2b0b3
-DATA constants<>+4280(SB)/4, $0xbda2b0b3
-DATA constants<>+4284(SB)/4, $0xbda2b0b3
-DATA constants<>+4288(SB)/4, $0x3e4467a2
-DATA constants<>+4292(SB)/4, $0x3e4467a2
-DATA constants<>+4296(SB)/4, $0x3e4467a2
-DATA constants<>+4300(SB)/4, $0x3e4467a2
-DATA constants<>+4304(SB)/4, $0x3e4467a2
-DATA constants<>+4308(SB)/4, $0x3e4467a2
-DATA constants<>+4312(SB)/4, $0x3e4467a2
-DATA constants<>+4316(SB)/4, $0x3e4467a2
-DATA constants<>+4320(SB)/4, $0x3e4467a2
-DATA constants<>+4324(SB)/4, $0x3e4467a2
-DATA constants<>+4328(SB)/4, $0x3e4467a2
-DATA constants<>+4332(SB)/4, $0x3e4467a2
-DATA constants<>+4336(SB)/4, $0x3e4467a2
-DATA constants<>+4340(SB)/4, $0x3e4467a2
-DATA constants<>+4344(SB)/4, $0x3e4467a2
-DATA constants<>+4348(SB)/4, $0x3e4467a2
-DATA constants<>+4352(SB)/4, $0xbe69b407
-DATA constants<>+4356(SB)/4, $0xbe69b407
-DATA constants<>+4360(SB)/4, $0xbe69b407
-DATA constants<>+4364(SB)/4, $0xbe69b407
-DATA constants<>+4368(SB)/4, $0xbe69b407
-DATA constants<>+4372(SB)/4, $0xbe69b407
-DATA constants<>+4376(SB)/4, $0xbe69b407
-DATA constants<>+4380(SB)/4, $0xbe69b407
-DATA constants<>+4384(SB)/4, $0xbe69b407
-DATA constants<>+4388(SB)/4, $0xbe69b407
-DATA constants<>+4392(SB)/4, $0xbe69b407
-DATA constants<>+4396(SB)/4, $0xbe69b407
-DATA constants<>+4400(SB)/4, $0xbe69b407
-DATA constants<>+4404(SB)/4, $0xbe69b407
-DATA constants<>+4408(SB)/4, $0xbe69b407
-DATA constants<>+4412(SB)/4, $0xbe69b407
-DATA constants<>+4416(SB)/4, $0x3de6474a
-DATA constants<>+4420(SB)/4, $0x3de6474a
-DATA constants<>+4424(SB)/4, $0x3de6474a
-DATA constants<>+4428(SB)/4, $0x3de6474a
-DATA constants<>+4432(SB)/4, $0x3de6474a
-DATA constants<>+4436(SB)/4, $0x3de6474a
-DATA constants<>+4440(SB)/4, $0x3de6474a
-DATA constants<>+4444(SB)/4, $0x3de6474a
-DATA constants<>+4448(SB)/4, $0x3de6474a
-DATA constants<>+4452(SB)/4, $0x3de6474a
-DATA constants<>+4456(SB)/4, $0x3de6474a
-DATA constants<>+4460(SB)/4, $0x3de6474a
-DATA constants<>+4464(SB)/4, $0x3de6474a
-DATA constants<>+4468(SB)/4, $0x3de6474a
-DATA constants<>+4472(SB)/4, $0x3de6474a
-DATA constants<>+4476(SB)/4, $0x3de6474a
-DATA constants<>+4480(SB)/4, $0xbca8f479
-DATA constants<>+4484(SB)/4, $0xbca8f479
-DATA constants<>+4488(SB)/4, $0xbca8f479
-DATA constants<>+4492(SB)/4, $0xbca8f479
-DATA constants<>+4496(SB)/4, $0xbca8f479
-DATA constants<>+4500(SB)/4, $0xbca8f479
-DATA constants<>+4504(SB)/4, $0xbca8f479
-DATA constants<>+4508(SB)/4, $0xbca8f479
-DATA constants<>+4512(SB)/4, $0xbca8f479
-DATA constants<>+4516(SB)/4, $0xbca8f479
-DATA constants<>+4520(SB)/4, $0xbca8f479
-DATA constants<>+4524(SB)/4, $0xbca8f479
-DATA constants<>+4528(SB)/4, $0xbca8f479
-DATA constants<>+4532(SB)/4, $0xbca8f479
-DATA constants<>+4536(SB)/4, $0xbca8f479
-DATA constants<>+4540(SB)/4, $0xbca8f479
-DATA constants<>+4544(SB)/4, $0x3d922279
-DATA constants<>+4548(SB)/4, $0x3d922279
-DATA constants<>+4552(SB)/4, $0x3d922279
-DATA constants<>+4556(SB)/4, $0x3d922279
-DATA constants<>+4560(SB)/4, $0x3d922279
-DATA constants<>+4564(SB)/4, $0x3d922279
-DATA constants<>+4568(SB)/4, $0x3d922279
-DATA constants<>+4572(SB)/4, $0x3d922279
-DATA constants<>+4576(SB)/4, $0x3d922279
-DATA constants<>+4580(SB)/4, $0x3d922279
-DATA constants<>+4584(SB)/4, $0x3d922279
-DATA constants<>+4588(SB)/4, $0x3d922279
-DATA constants<>+4592(SB)/4, $0x3d922279
-DATA constants<>+4596(SB)/4, $0x3d922279
-DATA constants<>+4600(SB)/4, $0x3d922279
-DATA constants<>+4604(SB)/4, $0x3d922279
-DATA constants<>+4608(SB)/4, $0x3fcc422a
-DATA constants<>+4612(SB)/4, $0x3fcc422a
-DATA constants<>+4616(SB)/4, $0x3fcc422a
-DATA constants<>+4620(SB)/4, $0x3fcc422a
-DATA constants<>+4624(SB)/4, $0x3fcc422a
-DATA constants<>+4628(SB)/4, $0x3fcc422a
-DATA constants<>+4632(SB)/4, $0x3fcc422a
-DATA constants<>+4636(SB)/4, $0x3fcc422a
-DATA constants<>+4640(SB)/4, $0x3fcc422a
-DATA constants<>+4644(SB)/4, $0x3fcc422a
-DATA constants<>+4648(SB)/4, $0x3fcc422a
-DATA constants<>+4652(SB)/4, $0x3fcc422a
-DATA constants<>+4656(SB)/4, $0x3fcc422a
-DATA constants<>+4660(SB)/4, $0x3fcc422a
-DATA constants<>+4664(SB)/4, $0x3fcc422a
-DATA constants<>+4668(SB)/4, $0x3fcc422a
-DATA constants<>+4672(SB)/4, $0xc2aeac4f
-DATA constants<>+4676(SB)/4, $0xc2aeac4f
-DATA constants<>+4680(SB)/4, $0xc2aeac4f
-DATA constants<>+4684(SB)/4, $0xc2aeac4f
-DATA constants<>+4688(SB)/4, $0xc2aeac4f
-DATA constants<>+4692(SB)/4, $0xc2aeac4f
-DATA constants<>+4696(SB)/4, $0xc2aeac4f
-DATA constants<>+4700(SB)/4, $0xc2aeac4f
-DATA constants<>+4704(SB)/4, $0xc2aeac4f
-DATA constants<>+4708(SB)/4, $0xc2aeac4f
-DATA constants<>+4712(SB)/4, $0xc2aeac4f
-DATA constants<>+4716(SB)/4, $0xc2aeac4f
-DATA constants<>+4720(SB)/4, $0xc2aeac4f
-DATA constants<>+4724(SB)/4, $0xc2aeac4f
-DATA constants<>+4728(SB)/4, $0xc2aeac4f
-DATA constants<>+4732(SB)/4, $0xc2aeac4f
-DATA constants<>+4736(SB)/4, $0x3ecc422a
-DATA constants<>+4740(SB)/4, $0x3ecc422a
-DATA constants<>+4744(SB)/4, $0x3ecc422a
-DATA constants<>+4748(SB)/4, $0x3ecc422a
-DATA constants<>+4752(SB)/4, $0x3ecc422a
-DATA constants<>+4756(SB)/4, $0x3ecc422a
-DATA constants<>+4760(SB)/4, $0x3ecc422a
-DATA constants<>+4764(SB)/4, $0x3ecc422a
-DATA constants<>+4768(SB)/4, $0x3ecc422a
-DATA constants<>+4772(SB)/4, $0x3ecc422a
-DATA constants<>+4776(SB)/4, $0x3ecc422a
-DATA constants<>+4780(SB)/4, $0x3ecc422a
-DATA constants<>+4784(SB)/4, $0x3ecc422a
-DATA constants<>+4788(SB)/4, $0x3ecc422a
-DATA constants<>+4792(SB)/4, $0x3ecc422a
-DATA constants<>+4796(SB)/4, $0x3ecc422a
-DATA constants<>+4800(SB)/4, $0x41700000
-DATA constants<>+4804(SB)/4, $0x41700000
-DATA constants<>+4808(SB)/4, $0x41700000
-DATA constants<>+4812(SB)/4, $0x41700000
-DATA constants<>+4816(SB)/4, $0x41700000
-DATA constants<>+4820(SB)/4, $0x41700000
-DATA constants<>+4824(SB)/4, $0x41700000
-DATA constants<>+4828(SB)/4, $0x41700000
-DATA constants<>+4832(SB)/4, $0x41700000
-DATA constants<>+4836(SB)/4, $0x41700000
-DATA constants<>+4840(SB)/4, $0x41700000
-DATA constants<>+4844(SB)/4, $0x41700000
-DATA constants<>+4848(SB)/4, $0x41700000
-DATA constants<>+4852(SB)/4, $0x41700000
-DATA constants<>+4856(SB)/4, $0x41700000
-DATA constants<>+4860(SB)/4, $0x41700000
-DATA constants<>+4864(SB)/4, $0xc1700000
-DATA constants<>+4868(SB)/4, $0xc1700000
-DATA constants<>+4872(SB)/4, $0xc1700000
-DATA constants<>+4876(SB)/4, $0xc1700000
-DATA constants<>+4880(SB)/4, $0xc1700000
-DATA constants<>+4884(SB)/4, $0xc1700000
-DATA constants<>+4888(SB)/4, $0xc1700000
-DATA constants<>+4892(SB)/4, $0xc1700000
-DATA constants<>+4896(SB)/4, $0xc1700000
-DATA constants<>+4900(SB)/4, $0xc1700000
-DATA constants<>+4904(SB)/4, $0xc1700000
-DATA constants<>+4908(SB)/4, $0xc1700000
-DATA constants<>+4912(SB)/4, $0xc1700000
-DATA constants<>+4916(SB)/4, $0xc1700000
-DATA constants<>+4920(SB)/4, $0xc1700000
-DATA constants<>+4924(SB)/4, $0xc1700000
-DATA constants<>+4928(SB)/4, $0x3e5b33b6
-DATA constants<>+4932(SB)/4, $0x3e5b33b6
-DATA constants<>+4936(SB)/4, $0x3e5b33b6
-DATA constants<>+4940(SB)/4, $0x3e5b33b6
-DATA constants<>+4944(SB)/4, $0x3e5b33b6
-DATA constants<>+4948(SB)/4, $0x3e5b33b6
-DATA constants<>+4952(SB)/4, $0x3e5b33b6
-DATA constants<>+4956(SB)/4, $0x3e5b33b6
-DATA constants<>+4960(SB)/4, $0x3e5b33b6
-DATA constants<>+4964(SB)/4, $0x3e5b33b6
-DATA constants<>+4968(SB)/4, $0x3e5b33b6
-DATA constants<>+4972(SB)/4, $0x3e5b33b6
-DATA constants<>+4976(SB)/4, $0x3e5b33b6
-DATA constants<>+4980(SB)/4, $0x3e5b33b6
-DATA constants<>+4984(SB)/4, $0x3e5b33b6
-DATA constants<>+4988(SB)/4, $0x3e5b33b6
-DATA constants<>+4992(SB)/4, $0x43480000
-DATA constants<>+4996(SB)/4, $0x43480000
-DATA constants<>+5000(SB)/4, $0x43480000
-DATA constants<>+5004(SB)/4, $0x43480000
-DATA constants<>+5008(SB)/4, $0x43480000
-DATA constants<>+5012(SB)/4, $0x43480000
-DATA constants<>+5016(SB)/4, $0x43480000
-DATA constants<>+5020(SB)/4, $0x43480000
-DATA constants<>+5024(SB)/4, $0x43480000
-DATA constants<>+5028(SB)/4, $0x43480000
-DATA constants<>+5032(SB)/4, $0x43480000
-DATA constants<>+5036(SB)/4, $0x43480000
-DATA constants<>+5040(SB)/4, $0x43480000
-DATA constants<>+5044(SB)/4, $0x43480000
-DATA constants<>+5048(SB)/4, $0x43480000
-DATA constants<>+5052(SB)/4, $0x43480000
-DATA constants<>+5056(SB)/4, $0xc3480000
-DATA constants<>+5060(SB)/4, $0xc3480000
-DATA constants<>+5064(SB)/4, $0xc3480000
-DATA constants<>+5068(SB)/4, $0xc3480000
-DATA constants<>+5072(SB)/4, $0xc3480000
-DATA constants<>+5076(SB)/4, $0xc3480000
-DATA constants<>+5080(SB)/4, $0xc3480000
-DATA constants<>+5084(SB)/4, $0xc3480000
-DATA constants<>+5088(SB)/4, $0xc3480000
-DATA constants<>+5092(SB)/4, $0xc3480000
-DATA constants<>+5096(SB)/4, $0xc3480000
-DATA constants<>+5100(SB)/4, $0xc3480000
-DATA constants<>+5104(SB)/4, $0xc3480000
-DATA constants<>+5108(SB)/4, $0xc3480000
-DATA constants<>+5112(SB)/4, $0xc3480000
-DATA constants<>+5116(SB)/4, $0xc3480000
-DATA constants<>+5120(SB)/4, $0x00000001
-DATA constants<>+5124(SB)/4, $0x00000001
-DATA constants<>+5128(SB)/4, $0x00000001
-DATA constants<>+5132(SB)/4, $0x00000001
-DATA constants<>+5136(SB)/4, $0x00000001
-DATA constants<>+5140(SB)/4, $0x00000001
-DATA constants<>+5144(SB)/4, $0x00000001
-DATA constants<>+5148(SB)/4, $0x00000001
-DATA constants<>+5152(SB)/4, $0x00000001
-DATA constants<>+5156(SB)/4, $0x00000001
-DATA constants<>+5160(SB)/4, $0x00000001
-DATA constants<>+5164(SB)/4, $0x00000001
-DATA constants<>+5168(SB)/4, $0x00000001
-DATA constants<>+5172(SB)/4, $0x00000001
-DATA constants<>+5176(SB)/4, $0x00000001
-DATA constants<>+5180(SB)/4, $0x00000001
-DATA constants<>+5184(SB)/4, $0x00007fff
-DATA constants<>+5188(SB)/4, $0x00007fff
-DATA constants<>+5192(SB)/4, $0x00007fff
-DATA constants<>+5196(SB)/4, $0x00007fff
-DATA constants<>+5200(SB)/4, $0x00007fff
-DATA constants<>+5204(SB)/4, $0x00007fff
-DATA constants<>+5208(SB)/4, $0x00007fff
-DATA constants<>+5212(SB)/4, $0x00007fff
-DATA constants<>+5216(SB)/4, $0x00007fff
-DATA constants<>+5220(SB)/4, $0x00007fff
-DATA constants<>+5224(SB)/4, $0x00007fff
-DATA constants<>+5228(SB)/4, $0x00007fff
-DATA constants<>+5232(SB)/4, $0x00007fff
-DATA constants<>+5236(SB)/4, $0x00007fff
-DATA constants<>+5240(SB)/4, $0x00007fff
-DATA constants<>+5244(SB)/4, $0x00007fff
-DATA constants<>+5248(SB)/4, $0x00400000
-DATA constants<>+5252(SB)/4, $0x00400000
-DATA constants<>+5256(SB)/4, $0x00400000
-DATA constants<>+5260(SB)/4, $0x00400000
-DATA constants<>+5264(SB)/4, $0x00400000
-DATA constants<>+5268(SB)/4, $0x00400000
-DATA constants<>+5272(SB)/4, $0x00400000
-DATA constants<>+5276(SB)/4, $0x00400000
-DATA constants<>+5280(SB)/4, $0x00400000
-DATA constants<>+5284(SB)/4, $0x00400000
-DATA constants<>+5288(SB)/4, $0x00400000
-DATA constants<>+5292(SB)/4, $0x00400000
-DATA constants<>+5296(SB)/4, $0x00400000
-DATA constants<>+5300(SB)/4, $0x00400000
-DATA constants<>+5304(SB)/4, $0x00400000
-DATA constants<>+5308(SB)/4, $0x00400000
-DATA constants<>+5312(SB)/4, $0xd2511f53
-DATA constants<>+5316(SB)/4, $0xd2511f53
-DATA constants<>+5320(SB)/4, $0xd2511f53
-DATA constants<>+5324(SB)/4, $0xd2511f53
-DATA constants<>+5328(SB)/4, $0xd2511f53
-DATA constants<>+5332(SB)/4, $0xd2511f53
-DATA constants<>+5336(SB)/4, $0xd2511f53
-DATA constants<>+5340(SB)/4, $0xd2511f53
-DATA constants<>+5344(SB)/4, $0xd2511f53
-DATA constants<>+5348(SB)/4, $0xd2511f53
-DATA constants<>+5352(SB)/4, $0xd2511f53
-DATA constants<>+5356(SB)/4, $0xd2511f53
-DATA constants<>+5360(SB)/4, $0xd2511f53
-DATA constants<>+5364(SB)/4, $0xd2511f53
-DATA constants<>+5368(SB)/4, $0xd2511f53
-DATA constants<>+5372(SB)/4, $0xd2511f53
-DATA constants<>+5376(SB)/4, $0xcd9e8d57
-DATA constants<>+5380(SB)/4, $0xcd9e8d57
-DATA constants<>+5384(SB)/4, $0xcd9e8d57
-DATA constants<>+5388(SB)/4, $0xcd9e8d57
-DATA constants<>+5392(SB)/4, $0xcd9e8d57
-DATA constants<>+5396(SB)/4, $0xcd9e8d57
-DATA constants<>+5400(SB)/4, $0xcd9e8d57
-DATA constants<>+5404(SB)/4, $0xcd9e8d57
-DATA constants<>+5408(SB)/4, $0xcd9e8d57
-DATA constants<>+5412(SB)/4, $0xcd9e8d57
-DATA constants<>+5416(SB)/4, $0xcd9e8d57
-DATA constants<>+5420(SB)/4, $0xcd9e8d57
-DATA constants<>+5424(SB)/4, $0xcd9e8d57
-DATA constants<>+5428(SB)/4, $0xcd9e8d57
-DATA constants<>+5432(SB)/4, $0xcd9e8d57
-DATA constants<>+5436(SB)/4, $0xcd9e8d57
-DATA constants<>+5440(SB)/8, $0xffffffff00000000
-DATA constants<>+5448(SB)/8, $0xffffffff00000000
-DATA constants<>+5456(SB)/8, $0xffffffff00000000
-DATA constants<>+5464(SB)/8, $0xffffffff00000000
-DATA constants<>+5472(SB)/8, $0xffffffff00000000
-DATA constants<>+5480(SB)/8, $0xffffffff00000000
-DATA constants<>+5488(SB)/8, $0xffffffff00000000
-DATA constants<>+5496(SB)/8, $0xffffffff00000000
-DATA constants<>+5504(SB)/4, $0x9e3779b9
-DATA constants<>+5508(SB)/4, $0x9e3779b9
-DATA constants<>+5512(SB)/4, $0x9e3779b9
-DATA constants<>+5516(SB)/4, $0x9e3779b9
-DATA constants<>+5520(SB)/4, $0x9e3779b9
-DATA constants<>+5524(SB)/4, $0x9e3779b9
-DATA constants<>+5528(SB)/4, $0x9e3779b9
-DATA constants<>+5532(SB)/4, $0x9e3779b9
-DATA constants<>+5536(SB)/4, $0x9e3779b9
-DATA constants<>+5540(SB)/4, $0x9e3779b9
-DATA constants<>+5544(SB)/4, $0x9e3779b9
-DATA constants<>+5548(SB)/4, $0x9e3779b9
-DATA constants<>+5552(SB)/4, $0x9e3779b9
-DATA constants<>+5556(SB)/4, $0x9e3779b9
-DATA constants<>+5560(SB)/4, $0x9e3779b9
-DATA constants<>+5564(SB)/4, $0x9e3779b9
-DATA constants<>+5568(SB)/4, $0xbb67ae85
-DATA constants<>+5572(SB)/4, $0xbb67ae85
-DATA constants<>+5576(SB)/4, $0xbb67ae85
-DATA constants<>+5580(SB)/4, $0xbb67ae85
-DATA constants<>+5584(SB)/4, $0xbb67ae85
-DATA constants<>+5588(SB)/4, $0xbb67ae85
-DATA constants<>+5592(SB)/4, $0xbb67ae85
-DATA constants<>+5596(SB)/4, $0xbb67ae85
-DATA constants<>+5600(SB)/4, $0xbb67ae85
-DATA constants<>+5604(SB)/4, $0xbb67ae85
-DATA constants<>+5608(SB)/4, $0xbb67ae85
-DATA constants<>+5612(SB)/4, $0xbb67ae85
-DATA constants<>+5616(SB)/4, $0xbb67ae85
-DATA constants<>+5620(SB)/4, $0xbb67ae85
-DATA constants<>+5624(SB)/4, $0xbb67ae85
-DATA constants<>+5628(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $5632
+DATA constants<>+3776(SB)/4, $0x304de854
+DATA constants<>+3780(SB)/4, $0x304de854
+DATA constants<>+3784(SB)/4, $0x304de854
+DATA constants<>+3788(SB)/4, $0x304de854
+DATA constants<>+3792(SB)/4, $0x304de854
+DATA constants<>+3796(SB)/4, $0x304de854
+DATA constants<>+3800(SB)/4, $0x304de854
+DATA constants<>+3804(SB)/4, $0x304de854
+DATA constants<>+3808(SB)/4, $0x304de854
+DATA constants<>+3812(SB)/4, $0x304de854
+DATA constants<>+3816(SB)/4, $0x304de854
+DATA constants<>+3820(SB)/4, $0x304de854
+DATA constants<>+3824(SB)/4, $0x304de854
+DATA constants<>+3828(SB)/4, $0x304de854
+DATA constants<>+3832(SB)/4, $0x304de854
+DATA constants<>+3836(SB)/4, $0x304de854
+DATA constants<>+3840(SB)/4, $0xb32757d4
+DATA constants<>+3844(SB)/4, $0xb32757d4
+DATA constants<>+3848(SB)/4, $0xb32757d4
+DATA constants<>+3852(SB)/4, $0xb32757d4
+DATA constants<>+3856(SB)/4, $0xb32757d4
+DATA constants<>+3860(SB)/4, $0xb32757d4
+DATA constants<>+3864(SB)/4, $0xb32757d4
+DATA constants<>+3868(SB)/4, $0xb32757d4
+DATA constants<>+3872(SB)/4, $0xb32757d4
+DATA constants<>+3876(SB)/4, $0xb32757d4
+DATA constants<>+3880(SB)/4, $0xb32757d4
+DATA constants<>+3884(SB)/4, $0xb32757d4
+DATA constants<>+3888(SB)/4, $0xb32757d4
+DATA constants<>+3892(SB)/4, $0xb32757d4
+DATA constants<>+3896(SB)/4, $0xb32757d4
+DATA constants<>+3900(SB)/4, $0xb32757d4
+DATA constants<>+3904(SB)/4, $0x35634bca
+DATA constants<>+3908(SB)/4, $0x35634bca
+DATA constants<>+3912(SB)/4, $0x35634bca
+DATA constants<>+3916(SB)/4, $0x35634bca
+DATA constants<>+3920(SB)/4, $0x35634bca
+DATA constants<>+3924(SB)/4, $0x35634bca
+DATA constants<>+3928(SB)/4, $0x35634bca
+DATA constants<>+3932(SB)/4, $0x35634bca
+DATA constants<>+3936(SB)/4, $0x35634bca
+DATA constants<>+3940(SB)/4, $0x35634bca
+DATA constants<>+3944(SB)/4, $0x35634bca
+DATA constants<>+3948(SB)/4, $0x35634bca
+DATA constants<>+3952(SB)/4, $0x35634bca
+DATA constants<>+3956(SB)/4, $0x35634bca
+DATA constants<>+3960(SB)/4, $0x35634bca
+DATA constants<>+3964(SB)/4, $0x35634bca
+DATA constants<>+3968(SB)/4, $0xb727ec72
+DATA constants<>+3972(SB)/4, $0xb727ec72
+DATA constants<>+3976(SB)/4, $0xb727ec72
+DATA constants<>+3980(SB)/4, $0xb727ec72
+DATA constants<>+3984(SB)/4, $0xb727ec72
+DATA constants<>+3988(SB)/4, $0xb727ec72
+DATA constants<>+3992(SB)/4, $0xb727ec72
+DATA constants<>+3996(SB)/4, $0xb727ec72
+DATA constants<>+4000(SB)/4, $0xb727ec72
+DATA constants<>+4004(SB)/4, $0xb727ec72
+DATA constants<>+4008(SB)/4, $0xb727ec72
+DATA constants<>+4012(SB)/4, $0xb727ec72
+DATA constants<>+4016(SB)/4, $0xb727ec72
+DATA constants<>+4020(SB)/4, $0xb727ec72
+DATA constants<>+4024(SB)/4, $0xb727ec72
+DATA constants<>+4028(SB)/4, $0xb727ec72
+DATA constants<>+4032(SB)/4, $0x3890d8d8
+DATA constants<>+4036(SB)/4, $0x3890d8d8
+DATA constants<>+4040(SB)/4, $0x3890d8d8
+DATA constants<>+4044(SB)/4, $0x3890d8d8
+DATA constants<>+4048(SB)/4, $0x3890d8d8
+DATA constants<>+4052(SB)/4, $0x3890d8d8
+DATA constants<>+4056(SB)/4, $0x3890d8d8
+DATA constants<>+4060(SB)/4, $0x3890d8d8
+DATA constants<>+4064(SB)/4, $0x3890d8d8
+DATA constants<>+4068(SB)/4, $0x3890d8d8
+DATA constants<>+4072(SB)/4, $0x3890d8d8
+DATA constants<>+4076(SB)/4, $0x3890d8d8
+DATA constants<>+4080(SB)/4, $0x3890d8d8
+DATA constants<>+4084(SB)/4, $0x3890d8d8
+DATA constants<>+4088(SB)/4, $0x3890d8d8
+DATA constants<>+4092(SB)/4, $0x3890d8d8
+DATA constants<>+4096(SB)/4, $0xb98421bd
+DATA constants<>+4100(SB)/4, $0xb98421bd
+DATA constants<>+4104(SB)/4, $0xb98421bd
+DATA constants<>+4108(SB)/4, $0xb98421bd
+DATA constants<>+4112(SB)/4, $0xb98421bd
+DATA constants<>+4116(SB)/4, $0xb98421bd
+DATA constants<>+4120(SB)/4, $0xb98421bd
+DATA constants<>+4124(SB)/4, $0xb98421bd
+DATA constants<>+4128(SB)/4, $0xb98421bd
+DATA constants<>+4132(SB)/4, $0xb98421bd
+DATA constants<>+4136(SB)/4, $0xb98421bd
+DATA constants<>+4140(SB)/4, $0xb98421bd
+DATA constants<>+4144(SB)/4, $0xb98421bd
+DATA constants<>+4148(SB)/4, $0xb98421bd
+DATA constants<>+4152(SB)/4, $0xb98421bd
+DATA constants<>+4156(SB)/4, $0xb98421bd
+DATA constants<>+4160(SB)/4, $0xb872fbe7
+DATA constants<>+4164(SB)/4, $0xb872fbe7
+DATA constants<>+4168(SB)/4, $0xb872fbe7
+DATA constants<>+4172(SB)/4, $0xb872fbe7
+DATA constants<>+4176(SB)/4, $0xb872fbe7
+DATA constants<>+4180(SB)/4, $0xb872fbe7
+DATA constants<>+4184(SB)/4, $0xb872fbe7
+DATA constants<>+4188(SB)/4, $0xb872fbe7
+DATA constants<>+4192(SB)/4, $0xb872fbe7
+DATA constants<>+4196(SB)/4, $0xb872fbe7
+DATA constants<>+4200(SB)/4, $0xb872fbe7
+DATA constants<>+4204(SB)/4, $0xb872fbe7
+DATA constants<>+4208(SB)/4, $0xb872fbe7
+DATA constants<>+4212(SB)/4, $0xb872fbe7
+DATA constants<>+4216(SB)/4, $0xb872fbe7
+DATA constants<>+4220(SB)/4, $0xb872fbe7
+DATA constants<>+4224(SB)/4, $0x3be5e36d
+DATA constants<>+4228(SB)/4, $0x3be5e36d
+DATA constants<>+4232(SB)/4, $0x3be5e36d
+DATA constants<>+4236(SB)/4, $0x3be5e36d
+DATA constants<>+4240(SB)/4, $0x3be5e36d
+DATA constants<>+4244(SB)/4, $0x3be5e36d
+DATA constants<>+4248(SB)/4, $0x3be5e36d
+DATA constants<>+4252(SB)/4, $0x3be5e36d
+DATA constants<>+4256(SB)/4, $0x3be5e36d
+DATA constants<>+4260(SB)/4, $0x3be5e36d
+DATA constants<>+4264(SB)/4, $0x3be5e36d
+DATA constants<>+4268(SB)/4, $0x3be5e36d
+DATA constants<>+4272(SB)/4, $0x3be5e36d
+DATA constants<>+4276(SB)/4, $0x3be5e36d
+DATA constants<>+4280(SB)/4, $0x3be5e36d
+DATA constants<>+4284(SB)/4, $0x3be5e36d
+DATA constants<>+4288(SB)/4, $0xbd56fa85
+DATA constants<>+4292(SB)/4, $0xbd56fa85
+DATA constants<>+4296(SB)/4, $0xbd56fa85
+DATA constants<>+4300(SB)/4, $0xbd56fa85
+DATA constants<>+4304(SB)/4, $0xbd56fa85
+DATA constants<>+4308(SB)/4, $0xbd56fa85
+DATA constants<>+4312(SB)/4, $0xbd56fa85
+DATA constants<>+4316(SB)/4, $0xbd56fa85
+DATA constants<>+4320(SB)/4, $0xbd56fa85
+DATA constants<>+4324(SB)/4, $0xbd56fa85
+DATA constants<>+4328(SB)/4, $0xbd56fa85
+DATA constants<>+4332(SB)/4, $0xbd56fa85
+DATA constants<>+4336(SB)/4, $0xbd56fa85
+DATA constants<>+4340(SB)/4, $0xbd56fa85
+DATA constants<>+4344(SB)/4, $0xbd56fa85
+DATA constants<>+4348(SB)/4, $0xbd56fa85
+DATA constants<>+4352(SB)/4, $0xbeeb1d47
+DATA constants<>+4356(SB)/4, $0xbeeb1d47
+DATA constants<>+4360(SB)/4, $0xbeeb1d47
+DATA constants<>+4364(SB)/4, $0xbeeb1d47
+DATA constants<>+4368(SB)/4, $0xbeeb1d47
+DATA constants<>+4372(SB)/4, $0xbeeb1d47
+DATA constants<>+4376(SB)/4, $0xbeeb1d47
+DATA constants<>+4380(SB)/4, $0xbeeb1d47
+DATA constants<>+4384(SB)/4, $0xbeeb1d47
+DATA constants<>+4388(SB)/4, $0xbeeb1d47
+DATA constants<>+4392(SB)/4, $0xbeeb1d47
+DATA constants<>+4396(SB)/4, $0xbeeb1d47
+DATA constants<>+4400(SB)/4, $0xbeeb1d47
+DATA constants<>+4404(SB)/4, $0xbeeb1d47
+DATA constants<>+4408(SB)/4, $0xbeeb1d47
+DATA constants<>+4412(SB)/4, $0xbeeb1d47
+DATA constants<>+4416(SB)/4, $0xbf93576d
+DATA constants<>+4420(SB)/4, $0xbf93576d
+DATA constants<>+4424(SB)/4, $0xbf93576d
+DATA constants<>+4428(SB)/4, $0xbf93576d
+DATA constants<>+4432(SB)/4, $0xbf93576d
+DATA constants<>+4436(SB)/4, $0xbf93576d
+DATA constants<>+4440(SB)/4, $0xbf93576d
+DATA constants<>+4444(SB)/4, $0xbf93576d
+DATA constants<>+4448(SB)/4, $0xbf93576d
+DATA constants<>+4452(SB)/4, $0xbf93576d
+DATA constants<>+4456(SB)/4, $0xbf93576d
+DATA constants<>+4460(SB)/4, $0xbf93576d
+DATA constants<>+4464(SB)/4, $0xbf93576d
+DATA constants<>+4468(SB)/4, $0xbf93576d
+DATA constants<>+4472(SB)/4, $0xbf93576d
+DATA constants<>+4476(SB)/4, $0xbf93576d
+DATA constants<>+4480(SB)/4, $0x38a0bb64
+DATA constants<>+4484(SB)/4, $0x38a0bb64
+DATA constants<>+4488(SB)/4, $0x38a0bb64
+DATA constants<>+4492(SB)/4, $0x38a0bb64
+DATA constants<>+4496(SB)/4, $0x38a0bb64
+DATA constants<>+4500(SB)/4, $0x38a0bb64
+DATA constants<>+4504(SB)/4, $0x38a0bb64
+DATA constants<>+4508(SB)/4, $0x38a0bb64
+DATA constants<>+4512(SB)/4, $0x38a0bb64
+DATA constants<>+4516(SB)/4, $0x38a0bb64
+DATA constants<>+4520(SB)/4, $0x38a0bb64
+DATA constants<>+4524(SB)/4, $0x38a0bb64
+DATA constants<>+4528(SB)/4, $0x38a0bb64
+DATA constants<>+4532(SB)/4, $0x38a0bb64
+DATA constants<>+4536(SB)/4, $0x38a0bb64
+DATA constants<>+4540(SB)/4, $0x38a0bb64
+DATA constants<>+4544(SB)/4, $0xba2f84b3
+DATA constants<>+4548(SB)/4, $0xba2f84b3
+DATA constants<>+4552(SB)/4, $0xba2f84b3
+DATA constants<>+4556(SB)/4, $0xba2f84b3
+DATA constants<>+4560(SB)/4, $0xba2f84b3
+DATA constants<>+4564(SB)/4, $0xba2f84b3
+DATA constants<>+4568(SB)/4, $0xba2f84b3
+DATA constants<>+4572(SB)/4, $0xba2f84b3
+DATA constants<>+4576(SB)/4, $0xba2f84b3
+DATA constants<>+4580(SB)/4, $0xba2f84b3
+DATA constants<>+4584(SB)/4, $0xba2f84b3
+DATA constants<>+4588(SB)/4, $0xba2f84b3
+DATA constants<>+4592(SB)/4, $0xba2f84b3
+DATA constants<>+4596(SB)/4, $0xba2f84b3
+DATA constants<>+4600(SB)/4, $0xba2f84b3
+DATA constants<>+4604(SB)/4, $0xba2f84b3
+DATA constants<>+4608(SB)/4, $0x3b9d96eb
+DATA constants<>+4612(SB)/4, $0x3b9d96eb
+DATA constants<>+4616(SB)/4, $0x3b9d96eb
+DATA constants<>+4620(SB)/4, $0x3b9d96eb
+DATA constants<>+4624(SB)/4, $0x3b9d96eb
+DATA constants<>+4628(SB)/4, $0x3b9d96eb
+DATA constants<>+4632(SB)/4, $0x3b9d96eb
+DATA constants<>+4636(SB)/4, $0x3b9d96eb
+DATA constants<>+4640(SB)/4, $0x3b9d96eb
+DATA constants<>+4644(SB)/4, $0x3b9d96eb
+DATA constants<>+4648(SB)/4, $0x3b9d96eb
+DATA constants<>+4652(SB)/4, $0x3b9d96eb
+DATA constants<>+4656(SB)/4, $0x3b9d96eb
+DATA constants<>+4660(SB)/4, $0x3b9d96eb
+DATA constants<>+4664(SB)/4, $0x3b9d96eb
+DATA constants<>+4668(SB)/4, $0x3b9d96eb
+DATA constants<>+4672(SB)/4, $0xbce357bd
+DATA constants<>+4676(SB)/4, $0xbce357bd
+DATA constants<>+4680(SB)/4, $0xbce357bd
+DATA constants<>+4684(SB)/4, $0xbce357bd
+DATA constants<>+4688(SB)/4, $0xbce357bd
+DATA constants<>+4692(SB)/4, $0xbce357bd
+DATA constants<>+4696(SB)/4, $0xbce357bd
+DATA constants<>+4700(SB)/4, $0xbce357bd
+DATA constants<>+4704(SB)/4, $0xbce357bd
+DATA constants<>+4708(SB)/4, $0xbce357bd
+DATA constants<>+4712(SB)/4, $0xbce357bd
+DATA constants<>+4716(SB)/4, $0xbce357bd
+DATA constants<>+4720(SB)/4, $0xbce357bd
+DATA constants<>+4724(SB)/4, $0xbce357bd
+DATA constants<>+4728(SB)/4, $0xbce357bd
+DATA constants<>+4732(SB)/4, $0xbce357bd
+DATA constants<>+4736(SB)/4, $0x3df5fdee
+DATA constants<>+4740(SB)/4, $0x3df5fdee
+DATA constants<>+4744(SB)/4, $0x3df5fdee
+DATA constants<>+4748(SB)/4, $0x3df5fdee
+DATA constants<>+4752(SB)/4, $0x3df5fdee
+DATA constants<>+4756(SB)/4, $0x3df5fdee
+DATA constants<>+4760(SB)/4, $0x3df5fdee
+DATA constants<>+4764(SB)/4, $0x3df5fdee
+DATA constants<>+4768(SB)/4, $0x3df5fdee
+DATA constants<>+4772(SB)/4, $0x3df5fdee
+DATA constants<>+4776(SB)/4, $0x3df5fdee
+DATA constants<>+4780(SB)/4, $0x3df5fdee
+DATA constants<>+4784(SB)/4, $0x3df5fdee
+DATA constants<>+4788(SB)/4, $0x3df5fdee
+DATA constants<>+4792(SB)/4, $0x3df5fdee
+DATA constants<>+4796(SB)/4, $0x3df5fdee
+DATA constants<>+4800(SB)/4, $0xbeb17218
+DATA constants<>+4804(SB)/4, $0xbeb17218
+DATA constants<>+4808(SB)/4, $0xbeb17218
+DATA constants<>+4812(SB)/4, $0xbeb17218
+DATA constants<>+4816(SB)/4, $0xbeb17218
+DATA constants<>+4820(SB)/4, $0xbeb17218
+DATA constants<>+4824(SB)/4, $0xbeb17218
+DATA constants<>+4828(SB)/4, $0xbeb17218
+DATA constants<>+4832(SB)/4, $0xbeb17218
+DATA constants<>+4836(SB)/4, $0xbeb17218
+DATA constants<>+4840(SB)/4, $0xbeb17218
+DATA constants<>+4844(SB)/4, $0xbeb17218
+DATA constants<>+4848(SB)/4, $0xbeb17218
+DATA constants<>+4852(SB)/4, $0xbeb17218
+DATA constants<>+4856(SB)/4, $0xbeb17218
+DATA constants<>+4860(SB)/4, $0xbeb17218
+DATA constants<>+4864(SB)/4, $0x3d922279
+DATA constants<>+4868(SB)/4, $0x3d922279
+DATA constants<>+4872(SB)/4, $0x3d922279
+DATA constants<>+4876(SB)/4, $0x3d922279
+DATA constants<>+4880(SB)/4, $0x3d922279
+DATA constants<>+4884(SB)/4, $0x3d922279
+DATA constants<>+4888(SB)/4, $0x3d922279
+DATA constants<>+4892(SB)/4, $0x3d922279
+DATA constants<>+4896(SB)/4, $0x3d922279
+DATA constants<>+4900(SB)/4, $0x3d922279
+DATA constants<>+4904(SB)/4, $0x3d922279
+DATA constants<>+4908(SB)/4, $0x3d922279
+DATA constants<>+4912(SB)/4, $0x3d922279
+DATA constants<>+4916(SB)/4, $0x3d922279
+DATA constants<>+4920(SB)/4, $0x3d922279
+DATA constants<>+4924(SB)/4, $0x3d922279
+DATA constants<>+4928(SB)/4, $0x3fcc422a
+DATA constants<>+4932(SB)/4, $0x3fcc422a
+DATA constants<>+4936(SB)/4, $0x3fcc422a
+DATA constants<>+4940(SB)/4, $0x3fcc422a
+DATA constants<>+4944(SB)/4, $0x3fcc422a
+DATA constants<>+4948(SB)/4, $0x3fcc422a
+DATA constants<>+4952(SB)/4, $0x3fcc422a
+DATA constants<>+4956(SB)/4, $0x3fcc422a
+DATA constants<>+4960(SB)/4, $0x3fcc422a
+DATA constants<>+4964(SB)/4, $0x3fcc422a
+DATA constants<>+4968(SB)/4, $0x3fcc422a
+DATA constants<>+4972(SB)/4, $0x3fcc422a
+DATA constants<>+4976(SB)/4, $0x3fcc422a
+DATA constants<>+4980(SB)/4, $0x3fcc422a
+DATA constants<>+4984(SB)/4, $0x3fcc422a
+DATA constants<>+4988(SB)/4, $0x3fcc422a
+DATA constants<>+4992(SB)/4, $0xc2aeac4f
+DATA constants<>+4996(SB)/4, $0xc2aeac4f
+DATA constants<>+5000(SB)/4, $0xc2aeac4f
+DATA constants<>+5004(SB)/4, $0xc2aeac4f
+DATA constants<>+5008(SB)/4, $0xc2aeac4f
+DATA constants<>+5012(SB)/4, $0xc2aeac4f
+DATA constants<>+5016(SB)/4, $0xc2aeac4f
+DATA constants<>+5020(SB)/4, $0xc2aeac4f
+DATA constants<>+5024(SB)/4, $0xc2aeac4f
+DATA constants<>+5028(SB)/4, $0xc2aeac4f
+DATA constants<>+5032(SB)/4, $0xc2aeac4f
+DATA constants<>+5036(SB)/4, $0xc2aeac4f
+DATA constants<>+5040(SB)/4, $0xc2aeac4f
+DATA constants<>+5044(SB)/4, $0xc2aeac4f
+DATA constants<>+5048(SB)/4, $0xc2aeac4f
+DATA constants<>+5052(SB)/4, $0xc2aeac4f
+DATA constants<>+5056(SB)/4, $0xbf000000
+DATA constants<>+5060(SB)/4, $0xbf000000
+DATA constants<>+5064(SB)/4, $0xbf000000
+DATA constants<>+5068(SB)/4, $0xbf000000
+DATA constants<>+5072(SB)/4, $0xbf000000
+DATA constants<>+5076(SB)/4, $0xbf000000
+DATA constants<>+5080(SB)/4, $0xbf000000
+DATA constants<>+5084(SB)/4, $0xbf000000
+DATA constants<>+5088(SB)/4, $0xbf000000
+DATA constants<>+5092(SB)/4, $0xbf000000
+DATA constants<>+5096(SB)/4, $0xbf000000
+DATA constants<>+5100(SB)/4, $0xbf000000
+DATA constants<>+5104(SB)/4, $0xbf000000
+DATA constants<>+5108(SB)/4, $0xbf000000
+DATA constants<>+5112(SB)/4, $0xbf000000
+DATA constants<>+5116(SB)/4, $0xbf000000
+DATA constants<>+5120(SB)/4, $0x3e99999a
+DATA constants<>+5124(SB)/4, $0x3e99999a
+DATA constants<>+5128(SB)/4, $0x3e99999a
+DATA constants<>+5132(SB)/4, $0x3e99999a
+DATA constants<>+5136(SB)/4, $0x3e99999a
+DATA constants<>+5140(SB)/4, $0x3e99999a
+DATA constants<>+5144(SB)/4, $0x3e99999a
+DATA constants<>+5148(SB)/4, $0x3e99999a
+DATA constants<>+5152(SB)/4, $0x3e99999a
+DATA constants<>+5156(SB)/4, $0x3e99999a
+DATA constants<>+5160(SB)/4, $0x3e99999a
+DATA constants<>+5164(SB)/4, $0x3e99999a
+DATA constants<>+5168(SB)/4, $0x3e99999a
+DATA constants<>+5172(SB)/4, $0x3e99999a
+DATA constants<>+5176(SB)/4, $0x3e99999a
+DATA constants<>+5180(SB)/4, $0x3e99999a
+DATA constants<>+5184(SB)/4, $0x3df51e4d
+DATA constants<>+5188(SB)/4, $0x3df51e4d
+DATA constants<>+5192(SB)/4, $0x3df51e4d
+DATA constants<>+5196(SB)/4, $0x3df51e4d
+DATA constants<>+5200(SB)/4, $0x3df51e4d
+DATA constants<>+5204(SB)/4, $0x3df51e4d
+DATA constants<>+5208(SB)/4, $0x3df51e4d
+DATA constants<>+5212(SB)/4, $0x3df51e4d
+DATA constants<>+5216(SB)/4, $0x3df51e4d
+DATA constants<>+5220(SB)/4, $0x3df51e4d
+DATA constants<>+5224(SB)/4, $0x3df51e4d
+DATA constants<>+5228(SB)/4, $0x3df51e4d
+DATA constants<>+5232(SB)/4, $0x3df51e4d
+DATA constants<>+5236(SB)/4, $0x3df51e4d
+DATA constants<>+5240(SB)/4, $0x3df51e4d
+DATA constants<>+5244(SB)/4, $0x3df51e4d
+DATA constants<>+5248(SB)/4, $0x3df4e204
+DATA constants<>+5252(SB)/4, $0x3df4e204
+DATA constants<>+5256(SB)/4, $0x3df4e204
+DATA constants<>+5260(SB)/4, $0x3df4e204
+DATA constants<>+5264(SB)/4, $0x3df4e204
+DATA constants<>+5268(SB)/4, $0x3df4e204
+DATA constants<>+5272(SB)/4, $0x3df4e204
+DATA constants<>+5276(SB)/4, $0x3df4e204
+DATA constants<>+5280(SB)/4, $0x3df4e204
+DATA constants<>+5284(SB)/4, $0x3df4e204
+DATA constants<>+5288(SB)/4, $0x3df4e204
+DATA constants<>+5292(SB)/4, $0x3df4e204
+DATA constants<>+5296(SB)/4, $0x3df4e204
+DATA constants<>+5300(SB)/4, $0x3df4e204
+DATA constants<>+5304(SB)/4, $0x3df4e204
+DATA constants<>+5308(SB)/4, $0x3df4e204
+DATA constants<>+5312(SB)/4, $0x3de1c385
+DATA constants<>+5316(SB)/4, $0x3de1c385
+DATA constants<>+5320(SB)/4, $0x3de1c385
+DATA constants<>+5324(SB)/4, $0x3de1c385
+DATA constants<>+5328(SB)/4, $0x3de1c385
+DATA constants<>+5332(SB)/4, $0x3de1c385
+DATA constants<>+5336(SB)/4, $0x3de1c385
+DATA constants<>+5340(SB)/4, $0x3de1c385
+DATA constants<>+5344(SB)/4, $0x3de1c385
+DATA constants<>+5348(SB)/4, $0x3de1c385
+DATA constants<>+5352(SB)/4, $0x3de1c385
+DATA constants<>+5356(SB)/4, $0x3de1c385
+DATA constants<>+5360(SB)/4, $0x3de1c385
+DATA constants<>+5364(SB)/4, $0x3de1c385
+DATA constants<>+5368(SB)/4, $0x3de1c385
+DATA constants<>+5372(SB)/4, $0x3de1c385
+DATA constants<>+5376(SB)/4, $0x3da08906
+DATA constants<>+5380(SB)/4, $0x3da08906
+DATA constants<>+5384(SB)/4, $0x3da08906
+DATA constants<>+5388(SB)/4, $0x3da08906
+DATA constants<>+5392(SB)/4, $0x3da08906
+DATA constants<>+5396(SB)/4, $0x3da08906
+DATA constants<>+5400(SB)/4, $0x3da08906
+DATA constants<>+5404(SB)/4, $0x3da08906
+DATA constants<>+5408(SB)/4, $0x3da08906
+DATA constants<>+5412(SB)/4, $0x3da08906
+DATA constants<>+5416(SB)/4, $0x3da08906
+DATA constants<>+5420(SB)/4, $0x3da08906
+DATA constants<>+5424(SB)/4, $0x3da08906
+DATA constants<>+5428(SB)/4, $0x3da08906
+DATA constants<>+5432(SB)/4, $0x3da08906
+DATA constants<>+5436(SB)/4, $0x3da08906
+DATA constants<>+5440(SB)/4, $0x3dc4f275
+DATA constants<>+5444(SB)/4, $0x3dc4f275
+DATA constants<>+5448(SB)/4, $0x3dc4f275
+DATA constants<>+5452(SB)/4, $0x3dc4f275
+DATA constants<>+5456(SB)/4, $0x3dc4f275
+DATA constants<>+5460(SB)/4, $0x3dc4f275
+DATA constants<>+5464(SB)/4, $0x3dc4f275
+DATA constants<>+5468(SB)/4, $0x3dc4f275
+DATA constants<>+5472(SB)/4, $0x3dc4f275
+DATA constants<>+5476(SB)/4, $0x3dc4f275
+DATA constants<>+5480(SB)/4, $0x3dc4f275
+DATA constants<>+5484(SB)/4, $0x3dc4f275
+DATA constants<>+5488(SB)/4, $0x3dc4f275
+DATA constants<>+5492(SB)/4, $0x3dc4f275
+DATA constants<>+5496(SB)/4, $0x3dc4f275
+DATA constants<>+5500(SB)/4, $0x3dc4f275
+DATA constants<>+5504(SB)/4, $0xbda2b0b3
+DATA constants<>+5508(SB)/4, $0xbda2b0b3
+DATA constants<>+5512(SB)/4, $0xbda2b0b3
+DATA constants<>+5516(SB)/4, $0xbda2b0b3
+DATA constants<>+5520(SB)/4, $0xbda2b0b3
+DATA constants<>+5524(SB)/4, $0xbda2b0b3
+DATA constants<>+5528(SB)/4, $0xbda2b0b3
+DATA constants<>+5532(SB)/4, $0xbda2b0b3
+DATA constants<>+5536(SB)/4, $0xbda2b0b3
+DATA constants<>+5540(SB)/4, $0xbda2b0b3
+DATA constants<>+5544(SB)/4, $0xbda2b0b3
+DATA constants<>+5548(SB)/4, $0xbda2b0b3
+DATA constants<>+5552(SB)/4, $0xbda2b0b3
+DATA constants<>+5556(SB)/4, $0xbda2b0b3
+DATA constants<>+5560(SB)/4, $0xbda2b0b3
+DATA constants<>+5564(SB)/4, $0xbda2b0b3
+DATA constants<>+5568(SB)/4, $0x3e4467a2
+DATA constants<>+5572(SB)/4, $0x3e4467a2
+DATA constants<>+5576(SB)/4, $0x3e4467a2
+DATA constants<>+5580(SB)/4, $0x3e4467a2
+DATA constants<>+5584(SB)/4, $0x3e4467a2
+DATA constants<>+5588(SB)/4, $0x3e4467a2
+DATA constants<>+5592(SB)/4, $0x3e4467a2
+DATA constants<>+5596(SB)/4, $0x3e4467a2
+DATA constants<>+5600(SB)/4, $0x3e4467a2
+DATA constants<>+5604(SB)/4, $0x3e4467a2
+DATA constants<>+5608(SB)/4, $0x3e4467a2
+DATA constants<>+5612(SB)/4, $0x3e4467a2
+DATA constants<>+5616(SB)/4, $0x3e4467a2
+DATA constants<>+5620(SB)/4, $0x3e4467a2
+DATA constants<>+5624(SB)/4, $0x3e4467a2
+DATA constants<>+5628(SB)/4, $0x3e4467a2
+DATA constants<>+5632(SB)/4, $0xbe69b407
+DATA constants<>+5636(SB)/4, $0xbe69b407
+DATA constants<>+5640(SB)/4, $0xbe69b407
+DATA constants<>+5644(SB)/4, $0xbe69b407
+DATA constants<>+5648(SB)/4, $0xbe69b407
+DATA constants<>+5652(SB)/4, $0xbe69b407
+DATA constants<>+5656(SB)/4, $0xbe69b407
+DATA constants<>+5660(SB)/4, $0xbe69b407
+DATA constants<>+5664(SB)/4, $0xbe69b407
+DATA constants<>+5668(SB)/4, $0xbe69b407
+DATA constants<>+5672(SB)/4, $0xbe69b407
+DATA constants<>+5676(SB)/4, $0xbe69b407
+DATA constants<>+5680(SB)/4, $0xbe69b407
+DATA constants<>+5684(SB)/4, $0xbe69b407
+DATA constants<>+5688(SB)/4, $0xbe69b407
+DATA constants<>+5692(SB)/4, $0xbe69b407
+DATA constants<>+5696(SB)/4, $0x3de6474a
+DATA constants<>+5700(SB)/4, $0x3de6474a
+DATA constants<>+5704(SB)/4, $0x3de6474a
+DATA constants<>+5708(SB)/4, $0x3de6474a
+DATA constants<>+5712(SB)/4, $0x3de6474a
+DATA constants<>+5716(SB)/4, $0x3de6474a
+DATA constants<>+5720(SB)/4, $0x3de6474a
+DATA constants<>+5724(SB)/4, $0x3de6474a
+DATA constants<>+5728(SB)/4, $0x3de6474a
+DATA constants<>+5732(SB)/4, $0x3de6474a
+DATA constants<>+5736(SB)/4, $0x3de6474a
+DATA constants<>+5740(SB)/4, $0x3de6474a
+DATA constants<>+5744(SB)/4, $0x3de6474a
+DATA constants<>+5748(SB)/4, $0x3de6474a
+DATA constants<>+5752(SB)/4, $0x3de6474a
+DATA constants<>+5756(SB)/4, $0x3de6474a
+DATA constants<>+5760(SB)/4, $0xbca8f479
+DATA constants<>+5764(SB)/4, $0xbca8f479
+DATA constants<>+5768(SB)/4, $0xbca8f479
+DATA constants<>+5772(SB)/4, $0xbca8f479
+DATA constants<>+5776(SB)/4, $0xbca8f479
+DATA constants<>+5780(SB)/4, $0xbca8f479
+DATA constants<>+5784(SB)/4, $0xbca8f479
+DATA constants<>+5788(SB)/4, $0xbca8f479
+DATA constants<>+5792(SB)/4, $0xbca8f479
+DATA constants<>+5796(SB)/4, $0xbca8f479
+DATA constants<>+5800(SB)/4, $0xbca8f479
+DATA constants<>+5804(SB)/4, $0xbca8f479
+DATA constants<>+5808(SB)/4, $0xbca8f479
+DATA constants<>+5812(SB)/4, $0xbca8f479
+DATA constants<>+5816(SB)/4, $0xbca8f479
+DATA constants<>+5820(SB)/4, $0xbca8f479
+DATA constants<>+5824(SB)/4, $0x3ecc422a
+DATA constants<>+5828(SB)/4, $0x3ecc422a
+DATA constants<>+5832(SB)/4, $0x3ecc422a
+DATA constants<>+5836(SB)/4, $0x3ecc422a
+DATA constants<>+5840(SB)/4, $0x3ecc422a
+DATA constants<>+5844(SB)/4, $0x3ecc422a
+DATA constants<>+5848(SB)/4, $0x3ecc422a
+DATA constants<>+5852(SB)/4, $0x3ecc422a
+DATA constants<>+5856(SB)/4, $0x3ecc422a
+DATA constants<>+5860(SB)/4, $0x3ecc422a
+DATA constants<>+5864(SB)/4, $0x3ecc422a
+DATA constants<>+5868(SB)/4, $0x3ecc422a
+DATA constants<>+5872(SB)/4, $0x3ecc422a
+DATA constants<>+5876(SB)/4, $0x3ecc422a
+DATA constants<>+5880(SB)/4, $0x3ecc422a
+DATA constants<>+5884(SB)/4, $0x3ecc422a
+DATA constants<>+5888(SB)/4, $0x41700000
+DATA constants<>+5892(SB)/4, $0x41700000
+DATA constants<>+5896(SB)/4, $0x41700000
+DATA constants<>+5900(SB)/4, $0x41700000
+DATA constants<>+5904(SB)/4, $0x41700000
+DATA constants<>+5908(SB)/4, $0x41700000
+DATA constants<>+5912(SB)/4, $0x41700000
+DATA constants<>+5916(SB)/4, $0x41700000
+DATA constants<>+5920(SB)/4, $0x41700000
+DATA constants<>+5924(SB)/4, $0x41700000
+DATA constants<>+5928(SB)/4, $0x41700000
+DATA constants<>+5932(SB)/4, $0x41700000
+DATA constants<>+5936(SB)/4, $0x41700000
+DATA constants<>+5940(SB)/4, $0x41700000
+DATA constants<>+5944(SB)/4, $0x41700000
+DATA constants<>+5948(SB)/4, $0x41700000
+DATA constants<>+5952(SB)/4, $0xc1700000
+DATA constants<>+5956(SB)/4, $0xc1700000
+DATA constants<>+5960(SB)/4, $0xc1700000
+DATA constants<>+5964(SB)/4, $0xc1700000
+DATA constants<>+5968(SB)/4, $0xc1700000
+DATA constants<>+5972(SB)/4, $0xc1700000
+DATA constants<>+5976(SB)/4, $0xc1700000
+DATA constants<>+5980(SB)/4, $0xc1700000
+DATA constants<>+5984(SB)/4, $0xc1700000
+DATA constants<>+5988(SB)/4, $0xc1700000
+DATA constants<>+5992(SB)/4, $0xc1700000
+DATA constants<>+5996(SB)/4, $0xc1700000
+DATA constants<>+6000(SB)/4, $0xc1700000
+DATA constants<>+6004(SB)/4, $0xc1700000
+DATA constants<>+6008(SB)/4, $0xc1700000
+DATA constants<>+6012(SB)/4, $0xc1700000
+DATA constants<>+6016(SB)/4, $0x3e5b33b6
+DATA constants<>+6020(SB)/4, $0x3e5b33b6
+DATA constants<>+6024(SB)/4, $0x3e5b33b6
+DATA constants<>+6028(SB)/4, $0x3e5b33b6
+DATA constants<>+6032(SB)/4, $0x3e5b33b6
+DATA constants<>+6036(SB)/4, $0x3e5b33b6
+DATA constants<>+6040(SB)/4, $0x3e5b33b6
+DATA constants<>+6044(SB)/4, $0x3e5b33b6
+DATA constants<>+6048(SB)/4, $0x3e5b33b6
+DATA constants<>+6052(SB)/4, $0x3e5b33b6
+DATA constants<>+6056(SB)/4, $0x3e5b33b6
+DATA constants<>+6060(SB)/4, $0x3e5b33b6
+DATA constants<>+6064(SB)/4, $0x3e5b33b6
+DATA constants<>+6068(SB)/4, $0x3e5b33b6
+DATA constants<>+6072(SB)/4, $0x3e5b33b6
+DATA constants<>+6076(SB)/4, $0x3e5b33b6
+DATA constants<>+6080(SB)/4, $0x43480000
+DATA constants<>+6084(SB)/4, $0x43480000
+DATA constants<>+6088(SB)/4, $0x43480000
+DATA constants<>+6092(SB)/4, $0x43480000
+DATA constants<>+6096(SB)/4, $0x43480000
+DATA constants<>+6100(SB)/4, $0x43480000
+DATA constants<>+6104(SB)/4, $0x43480000
+DATA constants<>+6108(SB)/4, $0x43480000
+DATA constants<>+6112(SB)/4, $0x43480000
+DATA constants<>+6116(SB)/4, $0x43480000
+DATA constants<>+6120(SB)/4, $0x43480000
+DATA constants<>+6124(SB)/4, $0x43480000
+DATA constants<>+6128(SB)/4, $0x43480000
+DATA constants<>+6132(SB)/4, $0x43480000
+DATA constants<>+6136(SB)/4, $0x43480000
+DATA constants<>+6140(SB)/4, $0x43480000
+DATA constants<>+6144(SB)/4, $0xc3480000
+DATA constants<>+6148(SB)/4, $0xc3480000
+DATA constants<>+6152(SB)/4, $0xc3480000
+DATA constants<>+6156(SB)/4, $0xc3480000
+DATA constants<>+6160(SB)/4, $0xc3480000
+DATA constants<>+6164(SB)/4, $0xc3480000
+DATA constants<>+6168(SB)/4, $0xc3480000
+DATA constants<>+6172(SB)/4, $0xc3480000
+DATA constants<>+6176(SB)/4, $0xc3480000
+DATA constants<>+6180(SB)/4, $0xc3480000
+DATA constants<>+6184(SB)/4, $0xc3480000
+DATA constants<>+6188(SB)/4, $0xc3480000
+DATA constants<>+6192(SB)/4, $0xc3480000
+DATA constants<>+6196(SB)/4, $0xc3480000
+DATA constants<>+6200(SB)/4, $0xc3480000
+DATA constants<>+6204(SB)/4, $0xc3480000
+DATA constants<>+6208(SB)/4, $0x00000001
+DATA constants<>+6212(SB)/4, $0x00000001
+DATA constants<>+6216(SB)/4, $0x00000001
+DATA constants<>+6220(SB)/4, $0x00000001
+DATA constants<>+6224(SB)/4, $0x00000001
+DATA constants<>+6228(SB)/4, $0x00000001
+DATA constants<>+6232(SB)/4, $0x00000001
+DATA constants<>+6236(SB)/4, $0x00000001
+DATA constants<>+6240(SB)/4, $0x00000001
+DATA constants<>+6244(SB)/4, $0x00000001
+DATA constants<>+6248(SB)/4, $0x00000001
+DATA constants<>+6252(SB)/4, $0x00000001
+DATA constants<>+6256(SB)/4, $0x00000001
+DATA constants<>+6260(SB)/4, $0x00000001
+DATA constants<>+6264(SB)/4, $0x00000001
+DATA constants<>+6268(SB)/4, $0x00000001
+DATA constants<>+6272(SB)/4, $0x00007fff
+DATA constants<>+6276(SB)/4, $0x00007fff
+DATA constants<>+6280(SB)/4, $0x00007fff
+DATA constants<>+6284(SB)/4, $0x00007fff
+DATA constants<>+6288(SB)/4, $0x00007fff
+DATA constants<>+6292(SB)/4, $0x00007fff
+DATA constants<>+6296(SB)/4, $0x00007fff
+DATA constants<>+6300(SB)/4, $0x00007fff
+DATA constants<>+6304(SB)/4, $0x00007fff
+DATA constants<>+6308(SB)/4, $0x00007fff
+DATA constants<>+6312(SB)/4, $0x00007fff
+DATA constants<>+6316(SB)/4, $0x00007fff
+DATA constants<>+6320(SB)/4, $0x00007fff
+DATA constants<>+6324(SB)/4, $0x00007fff
+DATA constants<>+6328(SB)/4, $0x00007fff
+DATA constants<>+6332(SB)/4, $0x00007fff
+DATA constants<>+6336(SB)/4, $0x00400000
+DATA constants<>+6340(SB)/4, $0x00400000
+DATA constants<>+6344(SB)/4, $0x00400000
+DATA constants<>+6348(SB)/4, $0x00400000
+DATA constants<>+6352(SB)/4, $0x00400000
+DATA constants<>+6356(SB)/4, $0x00400000
+DATA constants<>+6360(SB)/4, $0x00400000
+DATA constants<>+6364(SB)/4, $0x00400000
+DATA constants<>+6368(SB)/4, $0x00400000
+DATA constants<>+6372(SB)/4, $0x00400000
+DATA constants<>+6376(SB)/4, $0x00400000
+DATA constants<>+6380(SB)/4, $0x00400000
+DATA constants<>+6384(SB)/4, $0x00400000
+DATA constants<>+6388(SB)/4, $0x00400000
+DATA constants<>+6392(SB)/4, $0x00400000
+DATA constants<>+6396(SB)/4, $0x00400000
+DATA constants<>+6400(SB)/4, $0xd2511f53
+DATA constants<>+6404(SB)/4, $0xd2511f53
+DATA constants<>+6408(SB)/4, $0xd2511f53
+DATA constants<>+6412(SB)/4, $0xd2511f53
+DATA constants<>+6416(SB)/4, $0xd2511f53
+DATA constants<>+6420(SB)/4, $0xd2511f53
+DATA constants<>+6424(SB)/4, $0xd2511f53
+DATA constants<>+6428(SB)/4, $0xd2511f53
+DATA constants<>+6432(SB)/4, $0xd2511f53
+DATA constants<>+6436(SB)/4, $0xd2511f53
+DATA constants<>+6440(SB)/4, $0xd2511f53
+DATA constants<>+6444(SB)/4, $0xd2511f53
+DATA constants<>+6448(SB)/4, $0xd2511f53
+DATA constants<>+6452(SB)/4, $0xd2511f53
+DATA constants<>+6456(SB)/4, $0xd2511f53
+DATA constants<>+6460(SB)/4, $0xd2511f53
+DATA constants<>+6464(SB)/4, $0xcd9e8d57
+DATA constants<>+6468(SB)/4, $0xcd9e8d57
+DATA constants<>+6472(SB)/4, $0xcd9e8d57
+DATA constants<>+6476(SB)/4, $0xcd9e8d57
+DATA constants<>+6480(SB)/4, $0xcd9e8d57
+DATA constants<>+6484(SB)/4, $0xcd9e8d57
+DATA constants<>+6488(SB)/4, $0xcd9e8d57
+DATA constants<>+6492(SB)/4, $0xcd9e8d57
+DATA constants<>+6496(SB)/4, $0xcd9e8d57
+DATA constants<>+6500(SB)/4, $0xcd9e8d57
+DATA constants<>+6504(SB)/4, $0xcd9e8d57
+DATA constants<>+6508(SB)/4, $0xcd9e8d57
+DATA constants<>+6512(SB)/4, $0xcd9e8d57
+DATA constants<>+6516(SB)/4, $0xcd9e8d57
+DATA constants<>+6520(SB)/4, $0xcd9e8d57
+DATA constants<>+6524(SB)/4, $0xcd9e8d57
+DATA constants<>+6528(SB)/8, $0xffffffff00000000
+DATA constants<>+6536(SB)/8, $0xffffffff00000000
+DATA constants<>+6544(SB)/8, $0xffffffff00000000
+DATA constants<>+6552(SB)/8, $0xffffffff00000000
+DATA constants<>+6560(SB)/8, $0xffffffff00000000
+DATA constants<>+6568(SB)/8, $0xffffffff00000000
+DATA constants<>+6576(SB)/8, $0xffffffff00000000
+DATA constants<>+6584(SB)/8, $0xffffffff00000000
+DATA constants<>+6592(SB)/4, $0x9e3779b9
+DATA constants<>+6596(SB)/4, $0x9e3779b9
+DATA constants<>+6600(SB)/4, $0x9e3779b9
+DATA constants<>+6604(SB)/4, $0x9e3779b9
+DATA constants<>+6608(SB)/4, $0x9e3779b9
+DATA constants<>+6612(SB)/4, $0x9e3779b9
+DATA constants<>+6616(SB)/4, $0x9e3779b9
+DATA constants<>+6620(SB)/4, $0x9e3779b9
+DATA constants<>+6624(SB)/4, $0x9e3779b9
+DATA constants<>+6628(SB)/4, $0x9e3779b9
+DATA constants<>+6632(SB)/4, $0x9e3779b9
+DATA constants<>+6636(SB)/4, $0x9e3779b9
+DATA constants<>+6640(SB)/4, $0x9e3779b9
+DATA constants<>+6644(SB)/4, $0x9e3779b9
+DATA constants<>+6648(SB)/4, $0x9e3779b9
+DATA constants<>+6652(SB)/4, $0x9e3779b9
+DATA constants<>+6656(SB)/4, $0xbb67ae85
+DATA constants<>+6660(SB)/4, $0xbb67ae85
+DATA constants<>+6664(SB)/4, $0xbb67ae85
+DATA constants<>+6668(SB)/4, $0xbb67ae85
+DATA constants<>+6672(SB)/4, $0xbb67ae85
+DATA constants<>+6676(SB)/4, $0xbb67ae85
+DATA constants<>+6680(SB)/4, $0xbb67ae85
+DATA constants<>+6684(SB)/4, $0xbb67ae85
+DATA constants<>+6688(SB)/4, $0xbb67ae85
+DATA constants<>+6692(SB)/4, $0xbb67ae85
+DATA constants<>+6696(SB)/4, $0xbb67ae85
+DATA constants<>+6700(SB)/4, $0xbb67ae85
+DATA constants<>+6704(SB)/4, $0xbb67ae85
+DATA constants<>+6708(SB)/4, $0xbb67ae85
+DATA constants<>+6712(SB)/4, $0xbb67ae85
+DATA constants<>+6716(SB)/4, $0xbb67ae85
+GLOBL constants<>(SB), RODATA|NOPTR, $6720
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -1459,15 +1731,13 @@ loop:
 	VMOVUPS      Y0, Y4
 	VFNMADD231PS constants<>+256(SB), Y3, Y4
 	VFNMADD231PS constants<>+320(SB), Y3, Y4
-	VMULPS       Y4, Y4, Y3
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y4, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y4, Y6
-	VFMADD231PS  constants<>+512(SB), Y3, Y6
-	VFMADD231PS  Y3, Y6, Y5
-	VFMADD231PS  Y5, Y3, Y4
-	VADDPS       constants<>+704(SB), Y4, Y3
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y4, Y3
+	VFMADD213PS  constants<>+512(SB), Y4, Y3
+	VFMADD213PS  constants<>+576(SB), Y4, Y3
+	VFMADD213PS  constants<>+640(SB), Y4, Y3
+	VFMADD213PS  constants<>+704(SB), Y4, Y3
+	VFMADD213PS  constants<>+704(SB), Y4, Y3
 	VPSUBD       constants<>+768(SB), Y2, Y2
 	VPSRAD       $0x01, Y2, Y4
 	VPADDD       constants<>+832(SB), Y4, Y5
@@ -1490,15 +1760,13 @@ loop:
 	VMOVUPS      Y0, Y4
 	VFNMADD231PS constants<>+256(SB), Y3, Y4
 	VFNMADD231PS constants<>+320(SB), Y3, Y4
-	VMULPS       Y4, Y4, Y3
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y4, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y4, Y6
-	VFMADD231PS  constants<>+512(SB), Y3, Y6
-	VFMADD231PS  Y3, Y6, Y5
-	VFMADD231PS  Y5, Y3, Y4
-	VADDPS       constants<>+704(SB), Y4, Y3
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y4, Y3
+	VFMADD213PS  constants<>+512(SB), Y4, Y3
+	VFMADD213PS  constants<>+576(SB), Y4, Y3
+	VFMADD213PS  constants<>+640(SB), Y4, Y3
+	VFMADD213PS  constants<>+704(SB), Y4, Y3
+	VFMADD213PS  constants<>+704(SB), Y4, Y3
 	VPSUBD       constants<>+768(SB), Y2, Y2
 	VPSRAD       $0x01, Y2, Y4
 	VPADDD       constants<>+832(SB), Y4, Y5
@@ -1532,15 +1800,13 @@ test:
 	VMOVUPS      Y2, Y6
 	VFNMADD231PS constants<>+256(SB), Y5, Y6
 	VFNMADD231PS constants<>+320(SB), Y5, Y6
-	VMULPS       Y6, Y6, Y5
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y6, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y6, Y8
-	VFMADD231PS  constants<>+512(SB), Y5, Y8
-	VFMADD231PS  Y5, Y8, Y7
-	VFMADD231PS  Y7, Y5, Y6
-	VADDPS       constants<>+704(SB), Y6, Y5
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y6, Y5
+	VFMADD213PS  constants<>+512(SB), Y6, Y5
+	VFMADD213PS  constants<>+576(SB), Y6, Y5
+	VFMADD213PS  constants<>+640(SB), Y6, Y5
+	VFMADD213PS  constants<>+704(SB), Y6, Y5
+	VFMADD213PS  constants<>+704(SB), Y6, Y5
 	VPSUBD       constants<>+768(SB), Y4, Y4
 	VPSRAD       $0x01, Y4, Y6
 	VPADDD       constants<>+832(SB), Y6, Y7
@@ -1563,15 +1829,13 @@ test:
 	VMOVUPS      Y0, Y5
 	VFNMADD231PS constants<>+256(SB), Y4, Y5
 	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMULPS       Y5, Y5, Y4
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y5, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y5, Y7
-	VFMADD231PS  constants<>+512(SB), Y4, Y7
-	VFMADD231PS  Y4, Y7, Y6
-	VFMADD231PS  Y6, Y4, Y5
-	VADDPS       constants<>+704(SB), Y5, Y4
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y5, Y4
+	VFMADD213PS  constants<>+512(SB), Y5, Y4
+	VFMADD213PS  constants<>+576(SB), Y5, Y4
+	VFMADD213PS  constants<>+640(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
 	VPSUBD       constants<>+768(SB), Y3, Y3
 	VPSRAD       $0x01, Y3, Y5
 	VPADDD       constants<>+832(SB), Y5, Y6
@@ -1811,18 +2075,16 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VADDPS       constants<>+704(SB), Y2, Y2
 	VMOVUPS      constants<>+2560(SB), Y4
 	VDIVPS       Y2, Y4, Y2
@@ -1854,18 +2116,16 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VADDPS       constants<>+704(SB), Y2, Y2
 	VMOVUPS      constants<>+2560(SB), Y4
 	VDIVPS       Y2, Y4, Y2
@@ -1908,18 +2168,16 @@ test:
 	VSUBPS       constants<>+192(SB), Y6, Y7
 	VFNMADD231PS constants<>+256(SB), Y7, Y4
 	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMULPS       Y4, Y4, Y7
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y4, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y4, Y9
-	VFMADD231PS  constants<>+512(SB), Y7, Y9
-	VFMADD231PS  Y7, Y9, Y8
-	VFMADD231PS  Y8, Y7, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       constants<>+2496(SB), Y6, Y6
-	VMULPS       Y6, Y4, Y4
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y4
+	VPADDD       constants<>+2496(SB), Y4, Y4
+	VMULPS       Y4, Y7, Y4
 	VADDPS       constants<>+704(SB), Y4, Y4
 	VMOVUPS      constants<>+2560(SB), Y6
 	VDIVPS       Y4, Y6, Y4
@@ -1951,18 +2209,16 @@ test:
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VADDPS       constants<>+704(SB), Y3, Y3
 	VMOVUPS      constants<>+2560(SB), Y5
 	VDIVPS       Y3, Y5, Y3
@@ -2024,18 +2280,16 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VMOVUPS      constants<>+704(SB), Y4
 	VSUBPS       Y2, Y4, Y2
 	VCMPPS       $0x11, constants<>+3648(SB), Y1, Y1
@@ -2077,18 +2331,16 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VMOVUPS      constants<>+704(SB), Y4
 	VSUBPS       Y2, Y4, Y2
 	VCMPPS       $0x11, constants<>+3648(SB), Y1, Y1
@@ -2141,18 +2393,16 @@ test:
 	VSUBPS       constants<>+192(SB), Y6, Y7
 	VFNMADD231PS constants<>+256(SB), Y7, Y4
 	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMULPS       Y4, Y4, Y7
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y4, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y4, Y9
-	VFMADD231PS  constants<>+512(SB), Y7, Y9
-	VFMADD231PS  Y7, Y9, Y8
-	VFMADD231PS  Y8, Y7, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       constants<>+2496(SB), Y6, Y6
-	VMULPS       Y6, Y4, Y4
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y4
+	VPADDD       constants<>+2496(SB), Y4, Y4
+	VMULPS       Y4, Y7, Y4
 	VMOVUPS      constants<>+704(SB), Y6
 	VSUBPS       Y4, Y6, Y4
 	VCMPPS       $0x11, constants<>+3648(SB), Y3, Y3
@@ -2194,18 +2444,16 @@ test:
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VMOVUPS      constants<>+704(SB), Y5
 	VSUBPS       Y3, Y5, Y3
 	VCMPPS       $0x11, constants<>+3648(SB), Y2, Y2
@@ -2239,24 +2487,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
 	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y1, Y1
-	VPSUBD       Y4, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -2276,24 +2522,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
 	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y1, Y1
-	VPSUBD       Y4, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -2324,24 +2568,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSUBD       constants<>+768(SB), Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPADDD       constants<>+832(SB), Y6, Y7
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
 	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y3, Y3
-	VPSUBD       Y6, Y5, Y5
-	VPADDD       constants<>+832(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VCMPPS       $0x11, constants<>+960(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y4
@@ -2361,24 +2603,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y3
@@ -2415,24 +2655,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
 	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y1, Y1
-	VPSUBD       Y4, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
@@ -2450,24 +2688,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
 	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y1, Y1
-	VPSUBD       Y4, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
@@ -2496,24 +2732,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSUBD       constants<>+768(SB), Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPADDD       constants<>+832(SB), Y6, Y7
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
 	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y3, Y3
-	VPSUBD       Y6, Y5, Y5
-	VPADDD       constants<>+832(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VCMPPS       $0x11, constants<>+960(SB), Y2, Y4
 	VMULPS       Y3, Y2, Y5
@@ -2531,24 +2765,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y3
 	VMULPS       Y2, Y0, Y4
@@ -2578,48 +2810,31 @@ loop:
 	VANDPS       constants<>+2048(SB), Y0, Y1
 	VMOVUPS      constants<>+3712(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMULPS       constants<>+3776(SB), Y1, Y2
-	VMULPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+3840(SB), Y2
+	VFMADD231PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3904(SB), Y1, Y2
+	VFMADD213PS  constants<>+3968(SB), Y1, Y2
+	VFMADD213PS  constants<>+4032(SB), Y1, Y2
+	VFMADD213PS  constants<>+4096(SB), Y1, Y2
+	VFMADD213PS  constants<>+4160(SB), Y1, Y2
+	VFMADD213PS  constants<>+4224(SB), Y1, Y2
+	VFMADD213PS  constants<>+4288(SB), Y1, Y2
+	VFMADD213PS  constants<>+4352(SB), Y1, Y2
+	VFMADD213PS  constants<>+4416(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VFMADD231PS  Y2, Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y2
-	VFNMADD231PS constants<>+320(SB), Y4, Y2
-	VMULPS       Y2, Y2, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y2, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+704(SB), Y3
-	VFMADD231PS  constants<>+3840(SB), Y1, Y3
-	VMOVUPS      constants<>+704(SB), Y4
-	VDIVPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+3904(SB), Y4
-	VFMADD231PS  constants<>+3968(SB), Y3, Y4
-	VMOVUPS      constants<>+4032(SB), Y5
-	VFMADD231PS  constants<>+4096(SB), Y3, Y5
-	VMOVUPS      constants<>+4160(SB), Y6
-	VFMADD231PS  constants<>+4224(SB), Y3, Y6
-	VMOVUPS      constants<>+4288(SB), Y7
-	VFMADD231PS  constants<>+4352(SB), Y3, Y7
-	VMOVUPS      constants<>+4416(SB), Y8
-	VFMADD231PS  constants<>+4480(SB), Y3, Y8
-	VMULPS       Y3, Y3, Y9
-	VFMADD231PS  Y9, Y5, Y4
-	VFMADD231PS  Y9, Y7, Y6
-	VMULPS       Y9, Y9, Y5
-	VFMADD231PS  Y5, Y6, Y4
-	VMULPS       Y5, Y5, Y5
-	VFMADD231PS  Y5, Y8, Y4
-	VMULPS       Y3, Y4, Y3
-	VMULPS       Y2, Y3, Y2
+	VFNMADD213PS Y4, Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y2, Y4
+	VFMADD213PS  constants<>+4608(SB), Y2, Y4
+	VFMADD213PS  constants<>+4672(SB), Y2, Y4
+	VFMADD213PS  constants<>+4736(SB), Y2, Y4
+	VFMADD213PS  constants<>+4800(SB), Y2, Y4
+	VFMADD213PS  constants<>+1856(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
 	VMOVUPS      constants<>+960(SB), Y3
 	VMAXPS       Y0, Y3, Y0
 	VFNMADD231PS Y2, Y1, Y0
@@ -2628,48 +2843,31 @@ loop:
 	VANDPS       constants<>+2048(SB), Y0, Y1
 	VMOVUPS      constants<>+3712(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMULPS       constants<>+3776(SB), Y1, Y2
-	VMULPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+3840(SB), Y2
+	VFMADD231PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3904(SB), Y1, Y2
+	VFMADD213PS  constants<>+3968(SB), Y1, Y2
+	VFMADD213PS  constants<>+4032(SB), Y1, Y2
+	VFMADD213PS  constants<>+4096(SB), Y1, Y2
+	VFMADD213PS  constants<>+4160(SB), Y1, Y2
+	VFMADD213PS  constants<>+4224(SB), Y1, Y2
+	VFMADD213PS  constants<>+4288(SB), Y1, Y2
+	VFMADD213PS  constants<>+4352(SB), Y1, Y2
+	VFMADD213PS  constants<>+4416(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VFMADD231PS  Y2, Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y2
-	VFNMADD231PS constants<>+320(SB), Y4, Y2
-	VMULPS       Y2, Y2, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y2, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+704(SB), Y3
-	VFMADD231PS  constants<>+3840(SB), Y1, Y3
-	VMOVUPS      constants<>+704(SB), Y4
-	VDIVPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+3904(SB), Y4
-	VFMADD231PS  constants<>+3968(SB), Y3, Y4
-	VMOVUPS      constants<>+4032(SB), Y5
-	VFMADD231PS  constants<>+4096(SB), Y3, Y5
-	VMOVUPS      constants<>+4160(SB), Y6
-	VFMADD231PS  constants<>+4224(SB), Y3, Y6
-	VMOVUPS      constants<>+4288(SB), Y7
-	VFMADD231PS  constants<>+4352(SB), Y3, Y7
-	VMOVUPS      constants<>+4416(SB), Y8
-	VFMADD231PS  constants<>+4480(SB), Y3, Y8
-	VMULPS       Y3, Y3, Y9
-	VFMADD231PS  Y9, Y5, Y4
-	VFMADD231PS  Y9, Y7, Y6
-	VMULPS       Y9, Y9, Y5
-	VFMADD231PS  Y5, Y6, Y4
-	VMULPS       Y5, Y5, Y5
-	VFMADD231PS  Y5, Y8, Y4
-	VMULPS       Y3, Y4, Y3
-	VMULPS       Y2, Y3, Y2
+	VFNMADD213PS Y4, Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y2, Y4
+	VFMADD213PS  constants<>+4608(SB), Y2, Y4
+	VFMADD213PS  constants<>+4672(SB), Y2, Y4
+	VFMADD213PS  constants<>+4736(SB), Y2, Y4
+	VFMADD213PS  constants<>+4800(SB), Y2, Y4
+	VFMADD213PS  constants<>+1856(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
 	VMOVUPS      constants<>+960(SB), Y3
 	VMAXPS       Y0, Y3, Y0
 	VFNMADD231PS Y2, Y1, Y0
@@ -2689,48 +2887,31 @@ test:
 	VANDPS       constants<>+2048(SB), Y2, Y3
 	VMOVUPS      constants<>+3712(SB), Y4
 	VMINPS       Y3, Y4, Y3
-	VMULPS       constants<>+3776(SB), Y3, Y4
-	VMULPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+3840(SB), Y4
+	VFMADD231PS  constants<>+3776(SB), Y3, Y4
+	VFMADD213PS  constants<>+3904(SB), Y3, Y4
+	VFMADD213PS  constants<>+3968(SB), Y3, Y4
+	VFMADD213PS  constants<>+4032(SB), Y3, Y4
+	VFMADD213PS  constants<>+4096(SB), Y3, Y4
+	VFMADD213PS  constants<>+4160(SB), Y3, Y4
+	VFMADD213PS  constants<>+4224(SB), Y3, Y4
+	VFMADD213PS  constants<>+4288(SB), Y3, Y4
+	VFMADD213PS  constants<>+4352(SB), Y3, Y4
+	VFMADD213PS  constants<>+4416(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y4, Y5
+	VFMADD231PS  Y4, Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y4
-	VFNMADD231PS constants<>+320(SB), Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y4, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y4, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VMOVUPS      constants<>+704(SB), Y5
-	VFMADD231PS  constants<>+3840(SB), Y3, Y5
-	VMOVUPS      constants<>+704(SB), Y6
-	VDIVPS       Y5, Y6, Y5
-	VMOVUPS      constants<>+3904(SB), Y6
-	VFMADD231PS  constants<>+3968(SB), Y5, Y6
-	VMOVUPS      constants<>+4032(SB), Y7
-	VFMADD231PS  constants<>+4096(SB), Y5, Y7
-	VMOVUPS      constants<>+4160(SB), Y8
-	VFMADD231PS  constants<>+4224(SB), Y5, Y8
-	VMOVUPS      constants<>+4288(SB), Y9
-	VFMADD231PS  constants<>+4352(SB), Y5, Y9
-	VMOVUPS      constants<>+4416(SB), Y10
-	VFMADD231PS  constants<>+4480(SB), Y5, Y10
-	VMULPS       Y5, Y5, Y11
-	VFMADD231PS  Y11, Y7, Y6
-	VFMADD231PS  Y11, Y9, Y8
-	VMULPS       Y11, Y11, Y7
-	VFMADD231PS  Y7, Y8, Y6
-	VMULPS       Y7, Y7, Y7
-	VFMADD231PS  Y7, Y10, Y6
-	VMULPS       Y5, Y6, Y5
-	VMULPS       Y4, Y5, Y4
+	VFNMADD213PS Y6, Y3, Y4
+	VMOVUPS      constants<>+4544(SB), Y6
+	VFMADD231PS  constants<>+4480(SB), Y4, Y6
+	VFMADD213PS  constants<>+4608(SB), Y4, Y6
+	VFMADD213PS  constants<>+4672(SB), Y4, Y6
+	VFMADD213PS  constants<>+4736(SB), Y4, Y6
+	VFMADD213PS  constants<>+4800(SB), Y4, Y6
+	VFMADD213PS  constants<>+1856(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y4
+	VPADDD       constants<>+2496(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y4
 	VMOVUPS      constants<>+960(SB), Y5
 	VMAXPS       Y2, Y5, Y2
 	VFNMADD231PS Y4, Y3, Y2
@@ -2739,48 +2920,31 @@ test:
 	VANDPS       constants<>+2048(SB), Y0, Y2
 	VMOVUPS      constants<>+3712(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMULPS       constants<>+3776(SB), Y2, Y3
-	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+3840(SB), Y3
+	VFMADD231PS  constants<>+3776(SB), Y2, Y3
+	VFMADD213PS  constants<>+3904(SB), Y2, Y3
+	VFMADD213PS  constants<>+3968(SB), Y2, Y3
+	VFMADD213PS  constants<>+4032(SB), Y2, Y3
+	VFMADD213PS  constants<>+4096(SB), Y2, Y3
+	VFMADD213PS  constants<>+4160(SB), Y2, Y3
+	VFMADD213PS  constants<>+4224(SB), Y2, Y3
+	VFMADD213PS  constants<>+4288(SB), Y2, Y3
+	VFMADD213PS  constants<>+4352(SB), Y2, Y3
+	VFMADD213PS  constants<>+4416(SB), Y2, Y3
 	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VFMADD231PS  Y3, Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y3
-	VFNMADD231PS constants<>+320(SB), Y5, Y3
-	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y3, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VMOVUPS      constants<>+704(SB), Y4
-	VFMADD231PS  constants<>+3840(SB), Y2, Y4
-	VMOVUPS      constants<>+704(SB), Y5
-	VDIVPS       Y4, Y5, Y4
-	VMOVUPS      constants<>+3904(SB), Y5
-	VFMADD231PS  constants<>+3968(SB), Y4, Y5
-	VMOVUPS      constants<>+4032(SB), Y6
-	VFMADD231PS  constants<>+4096(SB), Y4, Y6
-	VMOVUPS      constants<>+4160(SB), Y7
-	VFMADD231PS  constants<>+4224(SB), Y4, Y7
-	VMOVUPS      constants<>+4288(SB), Y8
-	VFMADD231PS  constants<>+4352(SB), Y4, Y8
-	VMOVUPS      constants<>+4416(SB), Y9
-	VFMADD231PS  constants<>+4480(SB), Y4, Y9
-	VMULPS       Y4, Y4, Y10
-	VFMADD231PS  Y10, Y6, Y5
-	VFMADD231PS  Y10, Y8, Y7
-	VMULPS       Y10, Y10, Y6
-	VFMADD231PS  Y6, Y7, Y5
-	VMULPS       Y6, Y6, Y6
-	VFMADD231PS  Y6, Y9, Y5
-	VMULPS       Y4, Y5, Y4
-	VMULPS       Y3, Y4, Y3
+	VFNMADD213PS Y5, Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y5
+	VFMADD231PS  constants<>+4480(SB), Y3, Y5
+	VFMADD213PS  constants<>+4608(SB), Y3, Y5
+	VFMADD213PS  constants<>+4672(SB), Y3, Y5
+	VFMADD213PS  constants<>+4736(SB), Y3, Y5
+	VFMADD213PS  constants<>+4800(SB), Y3, Y5
+	VFMADD213PS  constants<>+1856(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+960(SB), Y4
 	VMAXPS       Y0, Y4, Y0
 	VFNMADD231PS Y3, Y2, Y0
@@ -2804,29 +2968,27 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+4608(SB), Y2
-	VFMADD231PS  constants<>+4544(SB), Y1, Y2
+	VMOVUPS      constants<>+4928(SB), Y2
+	VFMADD231PS  constants<>+4864(SB), Y1, Y2
 	VMULPS       Y2, Y0, Y1
 	VANDPS       constants<>+2048(SB), Y1, Y1
 	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+4672(SB), Y1, Y2
+	VCMPPS       $0x11, constants<>+4992(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSLLD       $0x17, Y3, Y1
+	VPADDD       constants<>+2496(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
@@ -2837,29 +2999,27 @@ loop:
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+4608(SB), Y2
-	VFMADD231PS  constants<>+4544(SB), Y1, Y2
+	VMOVUPS      constants<>+4928(SB), Y2
+	VFMADD231PS  constants<>+4864(SB), Y1, Y2
 	VMULPS       Y2, Y0, Y1
 	VANDPS       constants<>+2048(SB), Y1, Y1
 	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+4672(SB), Y1, Y2
+	VCMPPS       $0x11, constants<>+4992(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD231PS constants<>+256(SB), Y4, Y1
 	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y1, Y5
-	VMOVUPS      constants<>+640(SB), Y6
-	VFMADD231PS  constants<>+576(SB), Y1, Y6
-	VFMADD231PS  constants<>+512(SB), Y4, Y6
-	VFMADD231PS  Y4, Y6, Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VADDPS       constants<>+704(SB), Y1, Y1
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSLLD       $0x17, Y3, Y1
+	VPADDD       constants<>+2496(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
@@ -2881,29 +3041,27 @@ test:
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+4608(SB), Y4
-	VFMADD231PS  constants<>+4544(SB), Y3, Y4
+	VMOVUPS      constants<>+4928(SB), Y4
+	VFMADD231PS  constants<>+4864(SB), Y3, Y4
 	VMULPS       Y4, Y2, Y3
 	VANDPS       constants<>+2048(SB), Y3, Y3
 	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4672(SB), Y3, Y4
+	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VCMPPS       $0x11, constants<>+960(SB), Y2, Y4
 	VMULPS       Y3, Y2, Y5
@@ -2914,29 +3072,27 @@ test:
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
 	VMULPS       Y0, Y0, Y2
-	VMOVUPS      constants<>+4608(SB), Y3
-	VFMADD231PS  constants<>+4544(SB), Y2, Y3
+	VMOVUPS      constants<>+4928(SB), Y3
+	VFMADD231PS  constants<>+4864(SB), Y2, Y3
 	VMULPS       Y3, Y0, Y2
 	VANDPS       constants<>+2048(SB), Y2, Y2
 	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+4672(SB), Y2, Y3
+	VCMPPS       $0x11, constants<>+4992(SB), Y2, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2496(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
 	VCMPPS       $0x11, constants<>+960(SB), Y0, Y3
 	VMULPS       Y2, Y0, Y4
@@ -3984,39 +4140,37 @@ loop:
 	VANDPS       constants<>+2048(SB), Y1, Y2
 	VMOVUPS      constants<>+3712(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMULPS       constants<>+3776(SB), Y2, Y3
+	VMULPS       constants<>+5056(SB), Y2, Y3
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y3, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y3
 	VFNMADD231PS constants<>+320(SB), Y5, Y3
-	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y3, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y4
-	VFMADD231PS  constants<>+3840(SB), Y2, Y4
+	VFMADD231PS  constants<>+5120(SB), Y2, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
-	VMOVUPS      constants<>+3904(SB), Y5
-	VFMADD231PS  constants<>+3968(SB), Y4, Y5
-	VMOVUPS      constants<>+4032(SB), Y6
-	VFMADD231PS  constants<>+4096(SB), Y4, Y6
-	VMOVUPS      constants<>+4160(SB), Y7
-	VFMADD231PS  constants<>+4224(SB), Y4, Y7
-	VMOVUPS      constants<>+4288(SB), Y8
-	VFMADD231PS  constants<>+4352(SB), Y4, Y8
-	VMOVUPS      constants<>+4416(SB), Y9
-	VFMADD231PS  constants<>+4480(SB), Y4, Y9
+	VMOVUPS      constants<>+5184(SB), Y5
+	VFMADD231PS  constants<>+5248(SB), Y4, Y5
+	VMOVUPS      constants<>+5312(SB), Y6
+	VFMADD231PS  constants<>+5376(SB), Y4, Y6
+	VMOVUPS      constants<>+5440(SB), Y7
+	VFMADD231PS  constants<>+5504(SB), Y4, Y7
+	VMOVUPS      constants<>+5568(SB), Y8
+	VFMADD231PS  constants<>+5632(SB), Y4, Y8
+	VMOVUPS      constants<>+5696(SB), Y9
+	VFMADD231PS  constants<>+5760(SB), Y4, Y9
 	VMULPS       Y4, Y4, Y10
 	VFMADD231PS  Y10, Y6, Y5
 	VFMADD231PS  Y10, Y8, Y7
@@ -4026,7 +4180,7 @@ loop:
 	VFMADD231PS  Y6, Y9, Y5
 	VMULPS       Y4, Y5, Y4
 	VMULPS       Y3, Y4, Y4
-	VMULPS       constants<>+4736(SB), Y3, Y3
+	VMULPS       constants<>+5824(SB), Y3, Y3
 	VFNMADD231PS Y2, Y3, Y4
 	VCMPPS       $0x11, constants<>+960(SB), Y1, Y1
 	VMOVUPS      constants<>+704(SB), Y2
@@ -4039,39 +4193,37 @@ loop:
 	VANDPS       constants<>+2048(SB), Y1, Y2
 	VMOVUPS      constants<>+3712(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMULPS       constants<>+3776(SB), Y2, Y3
+	VMULPS       constants<>+5056(SB), Y2, Y3
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y3, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y3
 	VFNMADD231PS constants<>+320(SB), Y5, Y3
-	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y3, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y4
-	VFMADD231PS  constants<>+3840(SB), Y2, Y4
+	VFMADD231PS  constants<>+5120(SB), Y2, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
-	VMOVUPS      constants<>+3904(SB), Y5
-	VFMADD231PS  constants<>+3968(SB), Y4, Y5
-	VMOVUPS      constants<>+4032(SB), Y6
-	VFMADD231PS  constants<>+4096(SB), Y4, Y6
-	VMOVUPS      constants<>+4160(SB), Y7
-	VFMADD231PS  constants<>+4224(SB), Y4, Y7
-	VMOVUPS      constants<>+4288(SB), Y8
-	VFMADD231PS  constants<>+4352(SB), Y4, Y8
-	VMOVUPS      constants<>+4416(SB), Y9
-	VFMADD231PS  constants<>+4480(SB), Y4, Y9
+	VMOVUPS      constants<>+5184(SB), Y5
+	VFMADD231PS  constants<>+5248(SB), Y4, Y5
+	VMOVUPS      constants<>+5312(SB), Y6
+	VFMADD231PS  constants<>+5376(SB), Y4, Y6
+	VMOVUPS      constants<>+5440(SB), Y7
+	VFMADD231PS  constants<>+5504(SB), Y4, Y7
+	VMOVUPS      constants<>+5568(SB), Y8
+	VFMADD231PS  constants<>+5632(SB), Y4, Y8
+	VMOVUPS      constants<>+5696(SB), Y9
+	VFMADD231PS  constants<>+5760(SB), Y4, Y9
 	VMULPS       Y4, Y4, Y10
 	VFMADD231PS  Y10, Y6, Y5
 	VFMADD231PS  Y10, Y8, Y7
@@ -4081,7 +4233,7 @@ loop:
 	VFMADD231PS  Y6, Y9, Y5
 	VMULPS       Y4, Y5, Y4
 	VMULPS       Y3, Y4, Y4
-	VMULPS       constants<>+4736(SB), Y3, Y3
+	VMULPS       constants<>+5824(SB), Y3, Y3
 	VFNMADD231PS Y2, Y3, Y4
 	VCMPPS       $0x11, constants<>+960(SB), Y1, Y1
 	VMOVUPS      constants<>+704(SB), Y2
@@ -4105,39 +4257,37 @@ test:
 	VANDPS       constants<>+2048(SB), Y3, Y4
 	VMOVUPS      constants<>+3712(SB), Y5
 	VMINPS       Y4, Y5, Y4
-	VMULPS       constants<>+3776(SB), Y4, Y5
+	VMULPS       constants<>+5056(SB), Y4, Y5
 	VMULPS       Y4, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VFMADD231PS  constants<>+128(SB), Y5, Y6
 	VSUBPS       constants<>+192(SB), Y6, Y7
 	VFNMADD231PS constants<>+256(SB), Y7, Y5
 	VFNMADD231PS constants<>+320(SB), Y7, Y5
-	VMULPS       Y5, Y5, Y7
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y5, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y5, Y9
-	VFMADD231PS  constants<>+512(SB), Y7, Y9
-	VFMADD231PS  Y7, Y9, Y8
-	VFMADD231PS  Y8, Y7, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       constants<>+2496(SB), Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y5, Y7
+	VFMADD213PS  constants<>+512(SB), Y5, Y7
+	VFMADD213PS  constants<>+576(SB), Y5, Y7
+	VFMADD213PS  constants<>+640(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VPSLLD       $0x17, Y6, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y7, Y5
 	VMOVUPS      constants<>+704(SB), Y6
-	VFMADD231PS  constants<>+3840(SB), Y4, Y6
+	VFMADD231PS  constants<>+5120(SB), Y4, Y6
 	VMOVUPS      constants<>+704(SB), Y7
 	VDIVPS       Y6, Y7, Y6
-	VMOVUPS      constants<>+3904(SB), Y7
-	VFMADD231PS  constants<>+3968(SB), Y6, Y7
-	VMOVUPS      constants<>+4032(SB), Y8
-	VFMADD231PS  constants<>+4096(SB), Y6, Y8
-	VMOVUPS      constants<>+4160(SB), Y9
-	VFMADD231PS  constants<>+4224(SB), Y6, Y9
-	VMOVUPS      constants<>+4288(SB), Y10
-	VFMADD231PS  constants<>+4352(SB), Y6, Y10
-	VMOVUPS      constants<>+4416(SB), Y11
-	VFMADD231PS  constants<>+4480(SB), Y6, Y11
+	VMOVUPS      constants<>+5184(SB), Y7
+	VFMADD231PS  constants<>+5248(SB), Y6, Y7
+	VMOVUPS      constants<>+5312(SB), Y8
+	VFMADD231PS  constants<>+5376(SB), Y6, Y8
+	VMOVUPS      constants<>+5440(SB), Y9
+	VFMADD231PS  constants<>+5504(SB), Y6, Y9
+	VMOVUPS      constants<>+5568(SB), Y10
+	VFMADD231PS  constants<>+5632(SB), Y6, Y10
+	VMOVUPS      constants<>+5696(SB), Y11
+	VFMADD231PS  constants<>+5760(SB), Y6, Y11
 	VMULPS       Y6, Y6, Y12
 	VFMADD231PS  Y12, Y8, Y7
 	VFMADD231PS  Y12, Y10, Y9
@@ -4147,7 +4297,7 @@ test:
 	VFMADD231PS  Y8, Y11, Y7
 	VMULPS       Y6, Y7, Y6
 	VMULPS       Y5, Y6, Y6
-	VMULPS       constants<>+4736(SB), Y5, Y5
+	VMULPS       constants<>+5824(SB), Y5, Y5
 	VFNMADD231PS Y4, Y5, Y6
 	VCMPPS       $0x11, constants<>+960(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
@@ -4160,39 +4310,37 @@ test:
 	VANDPS       constants<>+2048(SB), Y2, Y3
 	VMOVUPS      constants<>+3712(SB), Y4
 	VMINPS       Y3, Y4, Y3
-	VMULPS       constants<>+3776(SB), Y3, Y4
+	VMULPS       constants<>+5056(SB), Y3, Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y4, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y4
 	VFNMADD231PS constants<>+320(SB), Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y4, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y4, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y4, Y6
+	VFMADD213PS  constants<>+512(SB), Y4, Y6
+	VFMADD213PS  constants<>+576(SB), Y4, Y6
+	VFMADD213PS  constants<>+640(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y4
+	VPADDD       constants<>+2496(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y4
 	VMOVUPS      constants<>+704(SB), Y5
-	VFMADD231PS  constants<>+3840(SB), Y3, Y5
+	VFMADD231PS  constants<>+5120(SB), Y3, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VDIVPS       Y5, Y6, Y5
-	VMOVUPS      constants<>+3904(SB), Y6
-	VFMADD231PS  constants<>+3968(SB), Y5, Y6
-	VMOVUPS      constants<>+4032(SB), Y7
-	VFMADD231PS  constants<>+4096(SB), Y5, Y7
-	VMOVUPS      constants<>+4160(SB), Y8
-	VFMADD231PS  constants<>+4224(SB), Y5, Y8
-	VMOVUPS      constants<>+4288(SB), Y9
-	VFMADD231PS  constants<>+4352(SB), Y5, Y9
-	VMOVUPS      constants<>+4416(SB), Y10
-	VFMADD231PS  constants<>+4480(SB), Y5, Y10
+	VMOVUPS      constants<>+5184(SB), Y6
+	VFMADD231PS  constants<>+5248(SB), Y5, Y6
+	VMOVUPS      constants<>+5312(SB), Y7
+	VFMADD231PS  constants<>+5376(SB), Y5, Y7
+	VMOVUPS      constants<>+5440(SB), Y8
+	VFMADD231PS  constants<>+5504(SB), Y5, Y8
+	VMOVUPS      constants<>+5568(SB), Y9
+	VFMADD231PS  constants<>+5632(SB), Y5, Y9
+	VMOVUPS      constants<>+5696(SB), Y10
+	VFMADD231PS  constants<>+5760(SB), Y5, Y10
 	VMULPS       Y5, Y5, Y11
 	VFMADD231PS  Y11, Y7, Y6
 	VFMADD231PS  Y11, Y9, Y8
@@ -4202,7 +4350,7 @@ test:
 	VFMADD231PS  Y7, Y10, Y6
 	VMULPS       Y5, Y6, Y5
 	VMULPS       Y4, Y5, Y5
-	VMULPS       constants<>+4736(SB), Y4, Y4
+	VMULPS       constants<>+5824(SB), Y4, Y4
 	VFNMADD231PS Y3, Y4, Y5
 	VCMPPS       $0x11, constants<>+960(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
@@ -4230,34 +4378,32 @@ TEXT ·geluTanhGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      (DX)(BX*4), Y1
-	VMOVUPS      constants<>+4864(SB), Y2
+	VMOVUPS      constants<>+5952(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+4800(SB), Y2
+	VMOVUPS      constants<>+5888(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+4608(SB), Y3
-	VFMADD231PS  constants<>+4544(SB), Y2, Y3
+	VMOVUPS      constants<>+4928(SB), Y3
+	VFMADD231PS  constants<>+4864(SB), Y2, Y3
 	VMULPS       Y3, Y1, Y3
 	VANDPS       constants<>+2048(SB), Y3, Y3
 	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4672(SB), Y3, Y4
+	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
@@ -4269,41 +4415,39 @@ loop:
 	VBLENDVPS    Y5, Y4, Y3, Y3
 	VMULPS       Y3, Y6, Y3
 	VMULPS       Y1, Y3, Y1
-	VMOVUPS      constants<>+4608(SB), Y3
-	VFMADD231PS  constants<>+4928(SB), Y2, Y3
+	VMOVUPS      constants<>+4928(SB), Y3
+	VFMADD231PS  constants<>+6016(SB), Y2, Y3
 	VFMADD231PS  Y3, Y1, Y6
 	VMULPS       Y6, Y0, Y0
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
 	VMOVUPS      32(DX)(BX*4), Y1
-	VMOVUPS      constants<>+4864(SB), Y2
+	VMOVUPS      constants<>+5952(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+4800(SB), Y2
+	VMOVUPS      constants<>+5888(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+4608(SB), Y3
-	VFMADD231PS  constants<>+4544(SB), Y2, Y3
+	VMOVUPS      constants<>+4928(SB), Y3
+	VFMADD231PS  constants<>+4864(SB), Y2, Y3
 	VMULPS       Y3, Y1, Y3
 	VANDPS       constants<>+2048(SB), Y3, Y3
 	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4672(SB), Y3, Y4
+	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2496(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
@@ -4315,8 +4459,8 @@ loop:
 	VBLENDVPS    Y5, Y4, Y3, Y3
 	VMULPS       Y3, Y6, Y3
 	VMULPS       Y1, Y3, Y1
-	VMOVUPS      constants<>+4608(SB), Y3
-	VFMADD231PS  constants<>+4928(SB), Y2, Y3
+	VMOVUPS      constants<>+4928(SB), Y3
+	VFMADD231PS  constants<>+6016(SB), Y2, Y3
 	VFMADD231PS  Y3, Y1, Y6
 	VMULPS       Y6, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(BX*4)
@@ -4333,34 +4477,32 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y1
 	VMASKMOVPS   (CX)(BX*4), Y0, Y2
 	VMASKMOVPS   (DX)(BX*4), Y0, Y3
-	VMOVUPS      constants<>+4864(SB), Y4
+	VMOVUPS      constants<>+5952(SB), Y4
 	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+4800(SB), Y4
+	VMOVUPS      constants<>+5888(SB), Y4
 	VMINPS       Y3, Y4, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constants<>+4608(SB), Y5
-	VFMADD231PS  constants<>+4544(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y5
+	VFMADD231PS  constants<>+4864(SB), Y4, Y5
 	VMULPS       Y5, Y3, Y5
 	VANDPS       constants<>+2048(SB), Y5, Y5
 	VXORPS       constants<>+2688(SB), Y5, Y5
-	VCMPPS       $0x11, constants<>+4672(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y5
 	VFNMADD231PS constants<>+320(SB), Y8, Y5
-	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y5, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y5, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
 	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VADDPS       Y5, Y6, Y6
@@ -4372,41 +4514,39 @@ test:
 	VBLENDVPS    Y7, Y6, Y5, Y5
 	VMULPS       Y5, Y8, Y5
 	VMULPS       Y3, Y5, Y3
-	VMOVUPS      constants<>+4608(SB), Y5
-	VFMADD231PS  constants<>+4928(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y5
+	VFMADD231PS  constants<>+6016(SB), Y4, Y5
 	VFMADD231PS  Y5, Y3, Y8
 	VMULPS       Y8, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
-	VMOVUPS      constants<>+4864(SB), Y3
+	VMOVUPS      constants<>+5952(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      constants<>+4800(SB), Y3
+	VMOVUPS      constants<>+5888(SB), Y3
 	VMINPS       Y2, Y3, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+4608(SB), Y4
-	VFMADD231PS  constants<>+4544(SB), Y3, Y4
+	VMOVUPS      constants<>+4928(SB), Y4
+	VFMADD231PS  constants<>+4864(SB), Y3, Y4
 	VMULPS       Y4, Y2, Y4
 	VANDPS       constants<>+2048(SB), Y4, Y4
 	VXORPS       constants<>+2688(SB), Y4, Y4
-	VCMPPS       $0x11, constants<>+4672(SB), Y4, Y5
+	VCMPPS       $0x11, constants<>+4992(SB), Y4, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VFMADD231PS  constants<>+128(SB), Y4, Y6
 	VSUBPS       constants<>+192(SB), Y6, Y7
 	VFNMADD231PS constants<>+256(SB), Y7, Y4
 	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMULPS       Y4, Y4, Y7
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y4, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y4, Y9
-	VFMADD231PS  constants<>+512(SB), Y7, Y9
-	VFMADD231PS  Y7, Y9, Y8
-	VFMADD231PS  Y8, Y7, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       constants<>+2496(SB), Y6, Y6
-	VMULPS       Y6, Y4, Y4
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y4
+	VPADDD       constants<>+2496(SB), Y4, Y4
+	VMULPS       Y4, Y7, Y4
 	VBLENDVPS    Y5, constants<>+960(SB), Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VADDPS       Y4, Y5, Y5
@@ -4418,8 +4558,8 @@ test:
 	VBLENDVPS    Y6, Y5, Y4, Y4
 	VMULPS       Y4, Y7, Y4
 	VMULPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+4608(SB), Y4
-	VFMADD231PS  constants<>+4928(SB), Y3, Y4
+	VMOVUPS      constants<>+4928(SB), Y4
+	VFMADD231PS  constants<>+6016(SB), Y3, Y4
 	VFMADD231PS  Y4, Y2, Y7
 	VMULPS       Y7, Y0, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
@@ -4443,9 +4583,9 @@ TEXT ·siluGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      (DX)(BX*4), Y1
-	VMOVUPS      constants<>+5056(SB), Y2
+	VMOVUPS      constants<>+6144(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+4992(SB), Y2
+	VMOVUPS      constants<>+6080(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VANDPS       constants<>+2048(SB), Y1, Y2
 	VXORPS       constants<>+2688(SB), Y2, Y2
@@ -4455,24 +4595,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
 	VADDPS       Y2, Y3, Y3
@@ -4488,9 +4626,9 @@ loop:
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
 	VMOVUPS      32(DX)(BX*4), Y1
-	VMOVUPS      constants<>+5056(SB), Y2
+	VMOVUPS      constants<>+6144(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+4992(SB), Y2
+	VMOVUPS      constants<>+6080(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VANDPS       constants<>+2048(SB), Y1, Y2
 	VXORPS       constants<>+2688(SB), Y2, Y2
@@ -4500,24 +4638,22 @@ loop:
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD231PS constants<>+256(SB), Y5, Y2
 	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y2, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y2, Y7
-	VFMADD231PS  constants<>+512(SB), Y5, Y7
-	VFMADD231PS  Y5, Y7, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
 	VADDPS       Y2, Y3, Y3
@@ -4544,9 +4680,9 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y1
 	VMASKMOVPS   (CX)(BX*4), Y0, Y2
 	VMASKMOVPS   (DX)(BX*4), Y0, Y3
-	VMOVUPS      constants<>+5056(SB), Y4
+	VMOVUPS      constants<>+6144(SB), Y4
 	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+4992(SB), Y4
+	VMOVUPS      constants<>+6080(SB), Y4
 	VMINPS       Y3, Y4, Y3
 	VANDPS       constants<>+2048(SB), Y3, Y4
 	VXORPS       constants<>+2688(SB), Y4, Y4
@@ -4556,24 +4692,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y6, Y7
 	VFNMADD231PS constants<>+256(SB), Y7, Y4
 	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMULPS       Y4, Y4, Y7
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y4, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y4, Y9
-	VFMADD231PS  constants<>+512(SB), Y7, Y9
-	VFMADD231PS  Y7, Y9, Y8
-	VFMADD231PS  Y8, Y7, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VPSUBD       constants<>+768(SB), Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPADDD       constants<>+832(SB), Y7, Y8
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSUBD       constants<>+768(SB), Y6, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPADDD       constants<>+832(SB), Y6, Y8
 	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y4, Y4
-	VPSUBD       Y7, Y6, Y6
-	VPADDD       constants<>+832(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
+	VMULPS       Y8, Y7, Y7
+	VPSUBD       Y6, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y7, Y4
 	VBLENDVPS    Y5, constants<>+960(SB), Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VADDPS       Y4, Y5, Y5
@@ -4589,9 +4723,9 @@ test:
 	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
-	VMOVUPS      constants<>+5056(SB), Y3
+	VMOVUPS      constants<>+6144(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      constants<>+4992(SB), Y3
+	VMOVUPS      constants<>+6080(SB), Y3
 	VMINPS       Y2, Y3, Y2
 	VANDPS       constants<>+2048(SB), Y2, Y3
 	VXORPS       constants<>+2688(SB), Y3, Y3
@@ -4601,24 +4735,22 @@ test:
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD231PS constants<>+256(SB), Y6, Y3
 	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y3, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y3, Y8
-	VFMADD231PS  constants<>+512(SB), Y6, Y8
-	VFMADD231PS  Y6, Y8, Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VPSUBD       constants<>+768(SB), Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPADDD       constants<>+832(SB), Y6, Y7
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
 	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y3, Y3
-	VPSUBD       Y6, Y5, Y5
-	VPADDD       constants<>+832(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y3
 	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
@@ -5194,24 +5326,22 @@ loop:
 	PREFETCHT0   (SI)(CX*4)
 	VMOVUPS      (AX)(CX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4672(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y5
 	VFNMADD231PS constants<>+320(SB), Y8, Y5
-	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y5, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y5, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
 	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
@@ -5220,24 +5350,22 @@ loop:
 	VADDPD       Y5, Y2, Y2
 	VMOVUPS      32(AX)(CX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4672(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y5
 	VFNMADD231PS constants<>+320(SB), Y8, Y5
-	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y5, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y5, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
 	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
@@ -5257,24 +5385,22 @@ test:
 	VMOVDQU      96(BX)(DX*4), Y6
 	VMASKMOVPS   (AX)(CX*4), Y5, Y7
 	VSUBPS       Y0, Y7, Y7
-	VCMPPS       $0x11, constants<>+4672(SB), Y7, Y8
+	VCMPPS       $0x11, constants<>+4992(SB), Y7, Y8
 	VMOVUPS      constants<>+192(SB), Y9
 	VFMADD231PS  constants<>+128(SB), Y7, Y9
 	VSUBPS       constants<>+192(SB), Y9, Y10
 	VFNMADD231PS constants<>+256(SB), Y10, Y7
 	VFNMADD231PS constants<>+320(SB), Y10, Y7
-	VMULPS       Y7, Y7, Y10
-	VMOVUPS      constants<>+448(SB), Y11
-	VFMADD231PS  constants<>+384(SB), Y7, Y11
-	VMOVUPS      constants<>+640(SB), Y12
-	VFMADD231PS  constants<>+576(SB), Y7, Y12
-	VFMADD231PS  constants<>+512(SB), Y10, Y12
-	VFMADD231PS  Y10, Y12, Y11
-	VFMADD231PS  Y11, Y10, Y7
-	VADDPS       constants<>+704(SB), Y7, Y7
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       constants<>+2496(SB), Y9, Y9
-	VMULPS       Y9, Y7, Y7
+	VMOVUPS      constants<>+448(SB), Y10
+	VFMADD231PS  constants<>+384(SB), Y7, Y10
+	VFMADD213PS  constants<>+512(SB), Y7, Y10
+	VFMADD213PS  constants<>+576(SB), Y7, Y10
+	VFMADD213PS  constants<>+640(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VPSLLD       $0x17, Y9, Y7
+	VPADDD       constants<>+2496(SB), Y7, Y7
+	VMULPS       Y7, Y10, Y7
 	VBLENDVPS    Y8, constants<>+960(SB), Y7, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X7
@@ -5288,24 +5414,22 @@ test:
 	VBLENDVPD    Y5, Y7, Y2, Y2
 	VMASKMOVPS   32(AX)(CX*4), Y6, Y5
 	VSUBPS       Y0, Y5, Y0
-	VCMPPS       $0x11, constants<>+4672(SB), Y0, Y5
+	VCMPPS       $0x11, constants<>+4992(SB), Y0, Y5
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y0, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y0
 	VFNMADD231PS constants<>+320(SB), Y8, Y0
-	VMULPS       Y0, Y0, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y0, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y0, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VADDPS       constants<>+704(SB), Y0, Y0
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y0, Y0
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y0, Y8
+	VFMADD213PS  constants<>+512(SB), Y0, Y8
+	VFMADD213PS  constants<>+576(SB), Y0, Y8
+	VFMADD213PS  constants<>+640(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VPSLLD       $0x17, Y7, Y0
+	VPADDD       constants<>+2496(SB), Y0, Y0
+	VMULPS       Y0, Y8, Y0
 	VBLENDVPS    Y5, constants<>+960(SB), Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
@@ -5349,24 +5473,22 @@ loop:
 	PREFETCHT0   (DI)(DX*4)
 	VMOVUPS      (CX)(DX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4672(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y5
 	VFNMADD231PS constants<>+320(SB), Y8, Y5
-	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y5, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y5, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
 	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
 	VMOVUPS      Y5, (AX)(DX*4)
 	VCVTPS2PD    X5, Y6
@@ -5376,24 +5498,22 @@ loop:
 	VADDPD       Y5, Y2, Y2
 	VMOVUPS      32(CX)(DX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4672(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y5
 	VFNMADD231PS constants<>+320(SB), Y8, Y5
-	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y5, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y5, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VADDPS       constants<>+704(SB), Y5, Y5
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2496(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
 	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
 	VMOVUPS      Y5, 32(AX)(DX*4)
 	VCVTPS2PD    X5, Y6
@@ -5414,24 +5534,22 @@ test:
 	VMOVDQU      96(SI)(BX*4), Y6
 	VMASKMOVPS   (CX)(DX*4), Y5, Y7
 	VSUBPS       Y0, Y7, Y7
-	VCMPPS       $0x11, constants<>+4672(SB), Y7, Y8
+	VCMPPS       $0x11, constants<>+4992(SB), Y7, Y8
 	VMOVUPS      constants<>+192(SB), Y9
 	VFMADD231PS  constants<>+128(SB), Y7, Y9
 	VSUBPS       constants<>+192(SB), Y9, Y10
 	VFNMADD231PS constants<>+256(SB), Y10, Y7
 	VFNMADD231PS constants<>+320(SB), Y10, Y7
-	VMULPS       Y7, Y7, Y10
-	VMOVUPS      constants<>+448(SB), Y11
-	VFMADD231PS  constants<>+384(SB), Y7, Y11
-	VMOVUPS      constants<>+640(SB), Y12
-	VFMADD231PS  constants<>+576(SB), Y7, Y12
-	VFMADD231PS  constants<>+512(SB), Y10, Y12
-	VFMADD231PS  Y10, Y12, Y11
-	VFMADD231PS  Y11, Y10, Y7
-	VADDPS       constants<>+704(SB), Y7, Y7
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       constants<>+2496(SB), Y9, Y9
-	VMULPS       Y9, Y7, Y7
+	VMOVUPS      constants<>+448(SB), Y10
+	VFMADD231PS  constants<>+384(SB), Y7, Y10
+	VFMADD213PS  constants<>+512(SB), Y7, Y10
+	VFMADD213PS  constants<>+576(SB), Y7, Y10
+	VFMADD213PS  constants<>+640(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VPSLLD       $0x17, Y9, Y7
+	VPADDD       constants<>+2496(SB), Y7, Y7
+	VMULPS       Y7, Y10, Y7
 	VBLENDVPS    Y8, constants<>+960(SB), Y7, Y7
 	VMASKMOVPS   Y7, Y5, (AX)(DX*4)
 	VCVTPS2PD    X7, Y8
@@ -5446,24 +5564,22 @@ test:
 	VBLENDVPD    Y5, Y7, Y2, Y2
 	VMASKMOVPS   32(CX)(DX*4), Y6, Y5
 	VSUBPS       Y0, Y5, Y0
-	VCMPPS       $0x11, constants<>+4672(SB), Y0, Y5
+	VCMPPS       $0x11, constants<>+4992(SB), Y0, Y5
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y0, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
 	VFNMADD231PS constants<>+256(SB), Y8, Y0
 	VFNMADD231PS constants<>+320(SB), Y8, Y0
-	VMULPS       Y0, Y0, Y8
-	VMOVUPS      constants<>+448(SB), Y9
-	VFMADD231PS  constants<>+384(SB), Y0, Y9
-	VMOVUPS      constants<>+640(SB), Y10
-	VFMADD231PS  constants<>+576(SB), Y0, Y10
-	VFMADD231PS  constants<>+512(SB), Y8, Y10
-	VFMADD231PS  Y8, Y10, Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VADDPS       constants<>+704(SB), Y0, Y0
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
-	VMULPS       Y7, Y0, Y0
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y0, Y8
+	VFMADD213PS  constants<>+512(SB), Y0, Y8
+	VFMADD213PS  constants<>+576(SB), Y0, Y8
+	VFMADD213PS  constants<>+640(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VPSLLD       $0x17, Y7, Y0
+	VPADDD       constants<>+2496(SB), Y0, Y0
+	VMULPS       Y0, Y8, Y0
 	VBLENDVPS    Y5, constants<>+960(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y6, 32(AX)(DX*4)
 	VCVTPS2PD    X0, Y5
@@ -5624,15 +5740,13 @@ loop:
 	VMOVUPS      Y1, Y5
 	VFNMADD231PS constants<>+256(SB), Y4, Y5
 	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMULPS       Y5, Y5, Y4
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y5, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y5, Y7
-	VFMADD231PS  constants<>+512(SB), Y4, Y7
-	VFMADD231PS  Y4, Y7, Y6
-	VFMADD231PS  Y6, Y4, Y5
-	VADDPS       constants<>+704(SB), Y5, Y4
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y5, Y4
+	VFMADD213PS  constants<>+512(SB), Y5, Y4
+	VFMADD213PS  constants<>+576(SB), Y5, Y4
+	VFMADD213PS  constants<>+640(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
 	VPSUBD       constants<>+768(SB), Y3, Y3
 	VPSRAD       $0x01, Y3, Y5
 	VPADDD       constants<>+832(SB), Y5, Y6
@@ -5657,15 +5771,13 @@ loop:
 	VMOVUPS      Y1, Y5
 	VFNMADD231PS constants<>+256(SB), Y4, Y5
 	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMULPS       Y5, Y5, Y4
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y5, Y6
-	VMOVUPS      constants<>+640(SB), Y7
-	VFMADD231PS  constants<>+576(SB), Y5, Y7
-	VFMADD231PS  constants<>+512(SB), Y4, Y7
-	VFMADD231PS  Y4, Y7, Y6
-	VFMADD231PS  Y6, Y4, Y5
-	VADDPS       constants<>+704(SB), Y5, Y4
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y5, Y4
+	VFMADD213PS  constants<>+512(SB), Y5, Y4
+	VFMADD213PS  constants<>+576(SB), Y5, Y4
+	VFMADD213PS  constants<>+640(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
+	VFMADD213PS  constants<>+704(SB), Y5, Y4
 	VPSUBD       constants<>+768(SB), Y3, Y3
 	VPSRAD       $0x01, Y3, Y5
 	VPADDD       constants<>+832(SB), Y5, Y6
@@ -5701,15 +5813,13 @@ test:
 	VMOVUPS      Y3, Y7
 	VFNMADD231PS constants<>+256(SB), Y6, Y7
 	VFNMADD231PS constants<>+320(SB), Y6, Y7
-	VMULPS       Y7, Y7, Y6
-	VMOVUPS      constants<>+448(SB), Y8
-	VFMADD231PS  constants<>+384(SB), Y7, Y8
-	VMOVUPS      constants<>+640(SB), Y9
-	VFMADD231PS  constants<>+576(SB), Y7, Y9
-	VFMADD231PS  constants<>+512(SB), Y6, Y9
-	VFMADD231PS  Y6, Y9, Y8
-	VFMADD231PS  Y8, Y6, Y7
-	VADDPS       constants<>+704(SB), Y7, Y6
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y7, Y6
+	VFMADD213PS  constants<>+512(SB), Y7, Y6
+	VFMADD213PS  constants<>+576(SB), Y7, Y6
+	VFMADD213PS  constants<>+640(SB), Y7, Y6
+	VFMADD213PS  constants<>+704(SB), Y7, Y6
+	VFMADD213PS  constants<>+704(SB), Y7, Y6
 	VPSUBD       constants<>+768(SB), Y5, Y5
 	VPSRAD       $0x01, Y5, Y7
 	VPADDD       constants<>+832(SB), Y7, Y8
@@ -5734,15 +5844,13 @@ test:
 	VMOVUPS      Y1, Y6
 	VFNMADD231PS constants<>+256(SB), Y5, Y6
 	VFNMADD231PS constants<>+320(SB), Y5, Y6
-	VMULPS       Y6, Y6, Y5
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y6, Y7
-	VMOVUPS      constants<>+640(SB), Y8
-	VFMADD231PS  constants<>+576(SB), Y6, Y8
-	VFMADD231PS  constants<>+512(SB), Y5, Y8
-	VFMADD231PS  Y5, Y8, Y7
-	VFMADD231PS  Y7, Y5, Y6
-	VADDPS       constants<>+704(SB), Y6, Y5
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y6, Y5
+	VFMADD213PS  constants<>+512(SB), Y6, Y5
+	VFMADD213PS  constants<>+576(SB), Y6, Y5
+	VFMADD213PS  constants<>+640(SB), Y6, Y5
+	VFMADD213PS  constants<>+704(SB), Y6, Y5
+	VFMADD213PS  constants<>+704(SB), Y6, Y5
 	VPSUBD       constants<>+768(SB), Y4, Y4
 	VPSRAD       $0x01, Y4, Y6
 	VPADDD       constants<>+832(SB), Y6, Y7
@@ -6947,10 +7055,10 @@ TEXT ·narrowBF16AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+5120(SB), Y1, Y1
-	VPADDD    constants<>+5184(SB), Y0, Y2
+	VANDPS    constants<>+6208(SB), Y1, Y1
+	VPADDD    constants<>+6272(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+5248(SB), Y0, Y2
+	VORPS     constants<>+6336(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -6959,10 +7067,10 @@ loop:
 	VMOVDQU   X0, (AX)(DX*2)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+5120(SB), Y1, Y1
-	VPADDD    constants<>+5184(SB), Y0, Y2
+	VANDPS    constants<>+6208(SB), Y1, Y1
+	VPADDD    constants<>+6272(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+5248(SB), Y0, Y2
+	VORPS     constants<>+6336(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -7035,200 +7143,200 @@ TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
 
 loop:
 	VMOVUPS  (AX)(SI*4), Y5
-	VPMULUDQ constants<>+5312(SB), Y5, Y6
+	VPMULUDQ constants<>+6400(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+5312(SB), Y7, Y7
-	VANDPD   constants<>+5440(SB), Y7, Y7
+	VPMULUDQ constants<>+6400(SB), Y7, Y7
+	VANDPD   constants<>+6528(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y1, Y6
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+5376(SB), Y8, Y8
-	VANDPD   constants<>+5440(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y8, Y8
+	VANDPD   constants<>+6528(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+5376(SB), Y1, Y6
+	VPMULLD  constants<>+6464(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y3, Y9
-	VPADDD   constants<>+5568(SB), Y4, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y3, Y9
+	VPADDD   constants<>+6656(SB), Y4, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPMULLD  constants<>+6400(SB), Y6, Y6
+	VPMULUDQ constants<>+6464(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VPMULLD  constants<>+6464(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPMULLD  constants<>+6400(SB), Y7, Y7
+	VPMULUDQ constants<>+6464(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VPMULLD  constants<>+6464(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VPMULLD  constants<>+6464(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPMULLD  constants<>+6400(SB), Y6, Y6
+	VPMULUDQ constants<>+6464(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VPMULLD  constants<>+6464(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPMULLD  constants<>+6400(SB), Y7, Y7
+	VPMULUDQ constants<>+6464(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VPMULLD  constants<>+6464(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VPMULLD  constants<>+6464(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -7238,200 +7346,200 @@ loop:
 	VMOVUPS  Y5, (DX)(SI*4)
 	VMOVUPS  Y8, (BX)(SI*4)
 	VMOVUPS  32(AX)(SI*4), Y5
-	VPMULUDQ constants<>+5312(SB), Y5, Y6
+	VPMULUDQ constants<>+6400(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+5312(SB), Y7, Y7
-	VANDPD   constants<>+5440(SB), Y7, Y7
+	VPMULUDQ constants<>+6400(SB), Y7, Y7
+	VANDPD   constants<>+6528(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y1, Y6
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+5376(SB), Y8, Y8
-	VANDPD   constants<>+5440(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y8, Y8
+	VANDPD   constants<>+6528(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+5376(SB), Y1, Y6
+	VPMULLD  constants<>+6464(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y3, Y9
-	VPADDD   constants<>+5568(SB), Y4, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y3, Y9
+	VPADDD   constants<>+6656(SB), Y4, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPMULLD  constants<>+6400(SB), Y6, Y6
+	VPMULUDQ constants<>+6464(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VPMULLD  constants<>+6464(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPMULLD  constants<>+6400(SB), Y7, Y7
+	VPMULUDQ constants<>+6464(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VPMULLD  constants<>+6464(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VPMULLD  constants<>+6464(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y6, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y6, Y6
-	VPMULUDQ constants<>+5376(SB), Y5, Y11
+	VPMULLD  constants<>+6400(SB), Y6, Y6
+	VPMULUDQ constants<>+6464(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y5, Y5
+	VPMULLD  constants<>+6464(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y7, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y7, Y7
-	VPMULUDQ constants<>+5376(SB), Y8, Y11
+	VPMULLD  constants<>+6400(SB), Y7, Y7
+	VPMULUDQ constants<>+6464(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y8, Y8
+	VPMULLD  constants<>+6464(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y5, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y5, Y5
-	VPMULUDQ constants<>+5376(SB), Y6, Y11
+	VPMULLD  constants<>+6400(SB), Y5, Y5
+	VPMULUDQ constants<>+6464(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y6, Y6
+	VPMULLD  constants<>+6464(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+5504(SB), Y9, Y9
-	VPADDD   constants<>+5568(SB), Y10, Y10
-	VPMULUDQ constants<>+5312(SB), Y8, Y11
+	VPADDD   constants<>+6592(SB), Y9, Y9
+	VPADDD   constants<>+6656(SB), Y10, Y10
+	VPMULUDQ constants<>+6400(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+5312(SB), Y12, Y12
-	VANDPD   constants<>+5440(SB), Y12, Y12
+	VPMULUDQ constants<>+6400(SB), Y12, Y12
+	VANDPD   constants<>+6528(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+5312(SB), Y8, Y8
-	VPMULUDQ constants<>+5376(SB), Y7, Y11
+	VPMULLD  constants<>+6400(SB), Y8, Y8
+	VPMULUDQ constants<>+6464(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+5376(SB), Y13, Y13
-	VANDPD   constants<>+5440(SB), Y13, Y13
+	VPMULUDQ constants<>+6464(SB), Y13, Y13
+	VANDPD   constants<>+6528(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+5376(SB), Y7, Y7
+	VPMULLD  constants<>+6464(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -7452,200 +7560,200 @@ test:
 	VMOVDQU    64(R8)(DI*4), Y5
 	VMOVDQU    96(R8)(DI*4), Y6
 	VMASKMOVPS (AX)(SI*4), Y5, Y7
-	VPMULUDQ   constants<>+5312(SB), Y7, Y8
+	VPMULUDQ   constants<>+6400(SB), Y7, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y7, Y9
-	VPMULUDQ   constants<>+5312(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6400(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y8, Y9, Y9
-	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VPMULUDQ   constants<>+5376(SB), Y1, Y8
+	VPMULLD    constants<>+6400(SB), Y7, Y7
+	VPMULUDQ   constants<>+6464(SB), Y1, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   constants<>+5376(SB), Y10, Y10
-	VANDPD     constants<>+5440(SB), Y10, Y10
+	VPMULUDQ   constants<>+6464(SB), Y10, Y10
+	VANDPD     constants<>+6528(SB), Y10, Y10
 	VORPD      Y8, Y10, Y10
-	VPMULLD    constants<>+5376(SB), Y1, Y8
+	VPMULLD    constants<>+6464(SB), Y1, Y8
 	VXORPS     Y0, Y10, Y10
 	VXORPS     Y3, Y10, Y10
 	VXORPS     Y2, Y9, Y9
 	VXORPS     Y4, Y9, Y9
-	VPADDD     constants<>+5504(SB), Y3, Y11
-	VPADDD     constants<>+5568(SB), Y4, Y12
-	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPADDD     constants<>+6592(SB), Y3, Y11
+	VPADDD     constants<>+6656(SB), Y4, Y12
+	VPMULUDQ   constants<>+6400(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y10, Y10
-	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPMULLD    constants<>+6400(SB), Y10, Y10
+	VPMULUDQ   constants<>+6464(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VPMULLD    constants<>+6464(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y8, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y8, Y8
-	VPMULUDQ   constants<>+5376(SB), Y7, Y13
+	VPMULLD    constants<>+6400(SB), Y8, Y8
+	VPMULUDQ   constants<>+6464(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VPMULLD    constants<>+6464(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y9, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y9, Y9
-	VPMULUDQ   constants<>+5376(SB), Y10, Y13
+	VPMULLD    constants<>+6400(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y10, Y10
+	VPMULLD    constants<>+6464(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y7, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VPMULUDQ   constants<>+5376(SB), Y8, Y13
+	VPMULLD    constants<>+6400(SB), Y7, Y7
+	VPMULUDQ   constants<>+6464(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VPMULLD    constants<>+6464(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y10, Y10
-	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPMULLD    constants<>+6400(SB), Y10, Y10
+	VPMULUDQ   constants<>+6464(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VPMULLD    constants<>+6464(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y8, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y8, Y8
-	VPMULUDQ   constants<>+5376(SB), Y7, Y13
+	VPMULLD    constants<>+6400(SB), Y8, Y8
+	VPMULUDQ   constants<>+6464(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y7, Y7
+	VPMULLD    constants<>+6464(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y9, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y9, Y9
-	VPMULUDQ   constants<>+5376(SB), Y10, Y13
+	VPMULLD    constants<>+6400(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y10, Y10
+	VPMULLD    constants<>+6464(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y7, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y7, Y7
-	VPMULUDQ   constants<>+5376(SB), Y8, Y13
+	VPMULLD    constants<>+6400(SB), Y7, Y7
+	VPMULUDQ   constants<>+6464(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y8, Y8
+	VPMULLD    constants<>+6464(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+5504(SB), Y11, Y11
-	VPADDD     constants<>+5568(SB), Y12, Y12
-	VPMULUDQ   constants<>+5312(SB), Y10, Y13
+	VPADDD     constants<>+6592(SB), Y11, Y11
+	VPADDD     constants<>+6656(SB), Y12, Y12
+	VPMULUDQ   constants<>+6400(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+5312(SB), Y14, Y14
-	VANDPD     constants<>+5440(SB), Y14, Y14
+	VPMULUDQ   constants<>+6400(SB), Y14, Y14
+	VANDPD     constants<>+6528(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+5312(SB), Y10, Y10
-	VPMULUDQ   constants<>+5376(SB), Y9, Y13
+	VPMULLD    constants<>+6400(SB), Y10, Y10
+	VPMULUDQ   constants<>+6464(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+5376(SB), Y15, Y15
-	VANDPD     constants<>+5440(SB), Y15, Y15
+	VPMULUDQ   constants<>+6464(SB), Y15, Y15
+	VANDPD     constants<>+6528(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+5376(SB), Y9, Y9
+	VPMULLD    constants<>+6464(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
@@ -7655,200 +7763,200 @@ test:
 	VMASKMOVPS Y7, Y5, (DX)(SI*4)
 	VMASKMOVPS Y10, Y5, (BX)(SI*4)
 	VMASKMOVPS 32(AX)(SI*4), Y6, Y5
-	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPMULUDQ   constants<>+6400(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPMULLD    constants<>+6400(SB), Y5, Y5
+	VPMULUDQ   constants<>+6464(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VPMULLD    constants<>+6464(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPMULLD    constants<>+6400(SB), Y0, Y0
+	VPMULUDQ   constants<>+6464(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VPMULLD    constants<>+6464(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y1, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y1, Y1
-	VPMULUDQ   constants<>+5376(SB), Y5, Y7
+	VPMULLD    constants<>+6400(SB), Y1, Y1
+	VPMULUDQ   constants<>+6464(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y5, Y5
+	VPMULLD    constants<>+6464(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y2, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y2, Y2
-	VPMULUDQ   constants<>+5376(SB), Y0, Y7
+	VPMULLD    constants<>+6400(SB), Y2, Y2
+	VPMULUDQ   constants<>+6464(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y0, Y0
+	VPMULLD    constants<>+6464(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPMULLD    constants<>+6400(SB), Y5, Y5
+	VPMULUDQ   constants<>+6464(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VPMULLD    constants<>+6464(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPMULLD    constants<>+6400(SB), Y0, Y0
+	VPMULUDQ   constants<>+6464(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VPMULLD    constants<>+6464(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y1, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y1, Y1
-	VPMULUDQ   constants<>+5376(SB), Y5, Y7
+	VPMULLD    constants<>+6400(SB), Y1, Y1
+	VPMULUDQ   constants<>+6464(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y5, Y5
+	VPMULLD    constants<>+6464(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y2, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y2, Y2
-	VPMULUDQ   constants<>+5376(SB), Y0, Y7
+	VPMULLD    constants<>+6400(SB), Y2, Y2
+	VPMULUDQ   constants<>+6464(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y0, Y0
+	VPMULLD    constants<>+6464(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y5, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y5, Y5
-	VPMULUDQ   constants<>+5376(SB), Y1, Y7
+	VPMULLD    constants<>+6400(SB), Y5, Y5
+	VPMULUDQ   constants<>+6464(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y1, Y1
+	VPMULLD    constants<>+6464(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+5504(SB), Y3, Y3
-	VPADDD     constants<>+5568(SB), Y4, Y4
-	VPMULUDQ   constants<>+5312(SB), Y0, Y7
+	VPADDD     constants<>+6592(SB), Y3, Y3
+	VPADDD     constants<>+6656(SB), Y4, Y4
+	VPMULUDQ   constants<>+6400(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+5312(SB), Y8, Y8
-	VANDPD     constants<>+5440(SB), Y8, Y8
+	VPMULUDQ   constants<>+6400(SB), Y8, Y8
+	VANDPD     constants<>+6528(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+5312(SB), Y0, Y0
-	VPMULUDQ   constants<>+5376(SB), Y2, Y7
+	VPMULLD    constants<>+6400(SB), Y0, Y0
+	VPMULUDQ   constants<>+6464(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+5376(SB), Y9, Y9
-	VANDPD     constants<>+5440(SB), Y9, Y9
+	VPMULUDQ   constants<>+6464(SB), Y9, Y9
+	VANDPD     constants<>+6528(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+5376(SB), Y2, Y2
+	VPMULLD    constants<>+6464(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y3

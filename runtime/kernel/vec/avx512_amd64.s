@@ -98,86 +98,86 @@ DATA constants<>+368(SB)/4, $0xb102e308
 DATA constants<>+372(SB)/4, $0xb102e308
 DATA constants<>+376(SB)/4, $0xb102e308
 DATA constants<>+380(SB)/4, $0xb102e308
-DATA constants<>+384(SB)/4, $0x3e2aaa49
-DATA constants<>+388(SB)/4, $0x3e2aaa49
-DATA constants<>+392(SB)/4, $0x3e2aaa49
-DATA constants<>+396(SB)/4, $0x3e2aaa49
-DATA constants<>+400(SB)/4, $0x3e2aaa49
-DATA constants<>+404(SB)/4, $0x3e2aaa49
-DATA constants<>+408(SB)/4, $0x3e2aaa49
-DATA constants<>+412(SB)/4, $0x3e2aaa49
-DATA constants<>+416(SB)/4, $0x3e2aaa49
-DATA constants<>+420(SB)/4, $0x3e2aaa49
-DATA constants<>+424(SB)/4, $0x3e2aaa49
-DATA constants<>+428(SB)/4, $0x3e2aaa49
-DATA constants<>+432(SB)/4, $0x3e2aaa49
-DATA constants<>+436(SB)/4, $0x3e2aaa49
-DATA constants<>+440(SB)/4, $0x3e2aaa49
-DATA constants<>+444(SB)/4, $0x3e2aaa49
-DATA constants<>+448(SB)/4, $0x3efffffe
-DATA constants<>+452(SB)/4, $0x3efffffe
-DATA constants<>+456(SB)/4, $0x3efffffe
-DATA constants<>+460(SB)/4, $0x3efffffe
-DATA constants<>+464(SB)/4, $0x3efffffe
-DATA constants<>+468(SB)/4, $0x3efffffe
-DATA constants<>+472(SB)/4, $0x3efffffe
-DATA constants<>+476(SB)/4, $0x3efffffe
-DATA constants<>+480(SB)/4, $0x3efffffe
-DATA constants<>+484(SB)/4, $0x3efffffe
-DATA constants<>+488(SB)/4, $0x3efffffe
-DATA constants<>+492(SB)/4, $0x3efffffe
-DATA constants<>+496(SB)/4, $0x3efffffe
-DATA constants<>+500(SB)/4, $0x3efffffe
-DATA constants<>+504(SB)/4, $0x3efffffe
-DATA constants<>+508(SB)/4, $0x3efffffe
-DATA constants<>+512(SB)/4, $0x3ab527b7
-DATA constants<>+516(SB)/4, $0x3ab527b7
-DATA constants<>+520(SB)/4, $0x3ab527b7
-DATA constants<>+524(SB)/4, $0x3ab527b7
-DATA constants<>+528(SB)/4, $0x3ab527b7
-DATA constants<>+532(SB)/4, $0x3ab527b7
-DATA constants<>+536(SB)/4, $0x3ab527b7
-DATA constants<>+540(SB)/4, $0x3ab527b7
-DATA constants<>+544(SB)/4, $0x3ab527b7
-DATA constants<>+548(SB)/4, $0x3ab527b7
-DATA constants<>+552(SB)/4, $0x3ab527b7
-DATA constants<>+556(SB)/4, $0x3ab527b7
-DATA constants<>+560(SB)/4, $0x3ab527b7
-DATA constants<>+564(SB)/4, $0x3ab527b7
-DATA constants<>+568(SB)/4, $0x3ab527b7
-DATA constants<>+572(SB)/4, $0x3ab527b7
-DATA constants<>+576(SB)/4, $0x3c091cc0
-DATA constants<>+580(SB)/4, $0x3c091cc0
-DATA constants<>+584(SB)/4, $0x3c091cc0
-DATA constants<>+588(SB)/4, $0x3c091cc0
-DATA constants<>+592(SB)/4, $0x3c091cc0
-DATA constants<>+596(SB)/4, $0x3c091cc0
-DATA constants<>+600(SB)/4, $0x3c091cc0
-DATA constants<>+604(SB)/4, $0x3c091cc0
-DATA constants<>+608(SB)/4, $0x3c091cc0
-DATA constants<>+612(SB)/4, $0x3c091cc0
-DATA constants<>+616(SB)/4, $0x3c091cc0
-DATA constants<>+620(SB)/4, $0x3c091cc0
-DATA constants<>+624(SB)/4, $0x3c091cc0
-DATA constants<>+628(SB)/4, $0x3c091cc0
-DATA constants<>+632(SB)/4, $0x3c091cc0
-DATA constants<>+636(SB)/4, $0x3c091cc0
-DATA constants<>+640(SB)/4, $0x3d2aac57
-DATA constants<>+644(SB)/4, $0x3d2aac57
-DATA constants<>+648(SB)/4, $0x3d2aac57
-DATA constants<>+652(SB)/4, $0x3d2aac57
-DATA constants<>+656(SB)/4, $0x3d2aac57
-DATA constants<>+660(SB)/4, $0x3d2aac57
-DATA constants<>+664(SB)/4, $0x3d2aac57
-DATA constants<>+668(SB)/4, $0x3d2aac57
-DATA constants<>+672(SB)/4, $0x3d2aac57
-DATA constants<>+676(SB)/4, $0x3d2aac57
-DATA constants<>+680(SB)/4, $0x3d2aac57
-DATA constants<>+684(SB)/4, $0x3d2aac57
-DATA constants<>+688(SB)/4, $0x3d2aac57
-DATA constants<>+692(SB)/4, $0x3d2aac57
-DATA constants<>+696(SB)/4, $0x3d2aac57
-DATA constants<>+700(SB)/4, $0x3d2aac57
+DATA constants<>+384(SB)/4, $0x3ab526ae
+DATA constants<>+388(SB)/4, $0x3ab526ae
+DATA constants<>+392(SB)/4, $0x3ab526ae
+DATA constants<>+396(SB)/4, $0x3ab526ae
+DATA constants<>+400(SB)/4, $0x3ab526ae
+DATA constants<>+404(SB)/4, $0x3ab526ae
+DATA constants<>+408(SB)/4, $0x3ab526ae
+DATA constants<>+412(SB)/4, $0x3ab526ae
+DATA constants<>+416(SB)/4, $0x3ab526ae
+DATA constants<>+420(SB)/4, $0x3ab526ae
+DATA constants<>+424(SB)/4, $0x3ab526ae
+DATA constants<>+428(SB)/4, $0x3ab526ae
+DATA constants<>+432(SB)/4, $0x3ab526ae
+DATA constants<>+436(SB)/4, $0x3ab526ae
+DATA constants<>+440(SB)/4, $0x3ab526ae
+DATA constants<>+444(SB)/4, $0x3ab526ae
+DATA constants<>+448(SB)/4, $0x3c091cc7
+DATA constants<>+452(SB)/4, $0x3c091cc7
+DATA constants<>+456(SB)/4, $0x3c091cc7
+DATA constants<>+460(SB)/4, $0x3c091cc7
+DATA constants<>+464(SB)/4, $0x3c091cc7
+DATA constants<>+468(SB)/4, $0x3c091cc7
+DATA constants<>+472(SB)/4, $0x3c091cc7
+DATA constants<>+476(SB)/4, $0x3c091cc7
+DATA constants<>+480(SB)/4, $0x3c091cc7
+DATA constants<>+484(SB)/4, $0x3c091cc7
+DATA constants<>+488(SB)/4, $0x3c091cc7
+DATA constants<>+492(SB)/4, $0x3c091cc7
+DATA constants<>+496(SB)/4, $0x3c091cc7
+DATA constants<>+500(SB)/4, $0x3c091cc7
+DATA constants<>+504(SB)/4, $0x3c091cc7
+DATA constants<>+508(SB)/4, $0x3c091cc7
+DATA constants<>+512(SB)/4, $0x3d2aac58
+DATA constants<>+516(SB)/4, $0x3d2aac58
+DATA constants<>+520(SB)/4, $0x3d2aac58
+DATA constants<>+524(SB)/4, $0x3d2aac58
+DATA constants<>+528(SB)/4, $0x3d2aac58
+DATA constants<>+532(SB)/4, $0x3d2aac58
+DATA constants<>+536(SB)/4, $0x3d2aac58
+DATA constants<>+540(SB)/4, $0x3d2aac58
+DATA constants<>+544(SB)/4, $0x3d2aac58
+DATA constants<>+548(SB)/4, $0x3d2aac58
+DATA constants<>+552(SB)/4, $0x3d2aac58
+DATA constants<>+556(SB)/4, $0x3d2aac58
+DATA constants<>+560(SB)/4, $0x3d2aac58
+DATA constants<>+564(SB)/4, $0x3d2aac58
+DATA constants<>+568(SB)/4, $0x3d2aac58
+DATA constants<>+572(SB)/4, $0x3d2aac58
+DATA constants<>+576(SB)/4, $0x3e2aaa48
+DATA constants<>+580(SB)/4, $0x3e2aaa48
+DATA constants<>+584(SB)/4, $0x3e2aaa48
+DATA constants<>+588(SB)/4, $0x3e2aaa48
+DATA constants<>+592(SB)/4, $0x3e2aaa48
+DATA constants<>+596(SB)/4, $0x3e2aaa48
+DATA constants<>+600(SB)/4, $0x3e2aaa48
+DATA constants<>+604(SB)/4, $0x3e2aaa48
+DATA constants<>+608(SB)/4, $0x3e2aaa48
+DATA constants<>+612(SB)/4, $0x3e2aaa48
+DATA constants<>+616(SB)/4, $0x3e2aaa48
+DATA constants<>+620(SB)/4, $0x3e2aaa48
+DATA constants<>+624(SB)/4, $0x3e2aaa48
+DATA constants<>+628(SB)/4, $0x3e2aaa48
+DATA constants<>+632(SB)/4, $0x3e2aaa48
+DATA constants<>+636(SB)/4, $0x3e2aaa48
+DATA constants<>+640(SB)/4, $0x3efffffe
+DATA constants<>+644(SB)/4, $0x3efffffe
+DATA constants<>+648(SB)/4, $0x3efffffe
+DATA constants<>+652(SB)/4, $0x3efffffe
+DATA constants<>+656(SB)/4, $0x3efffffe
+DATA constants<>+660(SB)/4, $0x3efffffe
+DATA constants<>+664(SB)/4, $0x3efffffe
+DATA constants<>+668(SB)/4, $0x3efffffe
+DATA constants<>+672(SB)/4, $0x3efffffe
+DATA constants<>+676(SB)/4, $0x3efffffe
+DATA constants<>+680(SB)/4, $0x3efffffe
+DATA constants<>+684(SB)/4, $0x3efffffe
+DATA constants<>+688(SB)/4, $0x3efffffe
+DATA constants<>+692(SB)/4, $0x3efffffe
+DATA constants<>+696(SB)/4, $0x3efffffe
+DATA constants<>+700(SB)/4, $0x3efffffe
 DATA constants<>+704(SB)/4, $0x3f800000
 DATA constants<>+708(SB)/4, $0x3f800000
 DATA constants<>+712(SB)/4, $0x3f800000
@@ -946,463 +946,735 @@ DATA constants<>+3760(SB)/4, $0x414ccccd
 DATA constants<>+3764(SB)/4, $0x414ccccd
 DATA constants<>+3768(SB)/4, $0x414ccccd
 DATA constants<>+3772(SB)/4, $0x414ccccd
-DATA constants<>+3776(SB)/4, $0xbf000000
-DATA constants<>+3780(SB)/4, $0xbf000000
-DATA constants<>+3784(SB)/4, $0xbf000000
-DATA constants<>+3788(SB)/4, $0xbf000000
-DATA constants<>+3792(SB)/4, $0xbf000000
-DATA constants<>+3796(SB)/4, $0xbf000000
-DATA constants<>+3800(SB)/4, $0xbf000000
-DATA constants<>+3804(SB)/4, $0xbf000000
-DATA constants<>+3808(SB)/4, $0xbf000000
-DATA constants<>+3812(SB)/4, $0xbf000000
-DATA constants<>+3816(SB)/4, $0xbf000000
-DATA constants<>+3820(SB)/4, $0xbf000000
-DATA constants<>+3824(SB)/4, $0xbf000000
-DATA constants<>+3828(SB)/4, $0xbf000000
-DATA constants<>+3832(SB)/4, $0xbf000000
-DATA constants<>+3836(SB)/4, $0xbf000000
-DATA constants<>+3840(SB)/4, $0x3e99999a
-DATA constants<>+3844(SB)/4, $0x3e99999a
-DATA constants<>+3848(SB)/4, $0x3e99999a
-DATA constants<>+3852(SB)/4, $0x3e99999a
-DATA constants<>+3856(SB)/4, $0x3e99999a
-DATA constants<>+3860(SB)/4, $0x3e99999a
-DATA constants<>+3864(SB)/4, $0x3e99999a
-DATA constants<>+3868(SB)/4, $0x3e99999a
-DATA constants<>+3872(SB)/4, $0x3e99999a
-DATA constants<>+3876(SB)/4, $0x3e99999a
-DATA constants<>+3880(SB)/4, $0x3e99999a
-DATA constants<>+3884(SB)/4, $0x3e99999a
-DATA constants<>+3888(SB)/4, $0x3e99999a
-DATA constants<>+3892(SB)/4, $0x3e99999a
-DATA constants<>+3896(SB)/4, $0x3e99999a
-DATA constants<>+3900(SB)/4, $0x3e99999a
-DATA constants<>+3904(SB)/4, $0x3df51e4d
-DATA constants<>+3908(SB)/4, $0x3df51e4d
-DATA constants<>+3912(SB)/4, $0x3df51e4d
-DATA constants<>+3916(SB)/4, $0x3df51e4d
-DATA constants<>+3920(SB)/4, $0x3df51e4d
-DATA constants<>+3924(SB)/4, $0x3df51e4d
-DATA constants<>+3928(SB)/4, $0x3df51e4d
-DATA constants<>+3932(SB)/4, $0x3df51e4d
-DATA constants<>+3936(SB)/4, $0x3df51e4d
-DATA constants<>+3940(SB)/4, $0x3df51e4d
-DATA constants<>+3944(SB)/4, $0x3df51e4d
-DATA constants<>+3948(SB)/4, $0x3df51e4d
-DATA constants<>+3952(SB)/4, $0x3df51e4d
-DATA constants<>+3956(SB)/4, $0x3df51e4d
-DATA constants<>+3960(SB)/4, $0x3df51e4d
-DATA constants<>+3964(SB)/4, $0x3df51e4d
-DATA constants<>+3968(SB)/4, $0x3df4e204
-DATA constants<>+3972(SB)/4, $0x3df4e204
-DATA constants<>+3976(SB)/4, $0x3df4e204
-DATA constants<>+3980(SB)/4, $0x3df4e204
-DATA constants<>+3984(SB)/4, $0x3df4e204
-DATA constants<>+3988(SB)/4, $0x3df4e204
-DATA constants<>+3992(SB)/4, $0x3df4e204
-DATA constants<>+3996(SB)/4, $0x3df4e204
-DATA constants<>+4000(SB)/4, $0x3df4e204
-DATA constants<>+4004(SB)/4, $0x3df4e204
-DATA constants<>+4008(SB)/4, $0x3df4e204
-DATA constants<>+4012(SB)/4, $0x3df4e204
-DATA constants<>+4016(SB)/4, $0x3df4e204
-DATA constants<>+4020(SB)/4, $0x3df4e204
-DATA constants<>+4024(SB)/4, $0x3df4e204
-DATA constants<>+4028(SB)/4, $0x3df4e204
-DATA constants<>+4032(SB)/4, $0x3de1c385
-DATA constants<>+4036(SB)/4, $0x3de1c385
-DATA constants<>+4040(SB)/4, $0x3de1c385
-DATA constants<>+4044(SB)/4, $0x3de1c385
-DATA constants<>+4048(SB)/4, $0x3de1c385
-DATA constants<>+4052(SB)/4, $0x3de1c385
-DATA constants<>+4056(SB)/4, $0x3de1c385
-DATA constants<>+4060(SB)/4, $0x3de1c385
-DATA constants<>+4064(SB)/4, $0x3de1c385
-DATA constants<>+4068(SB)/4, $0x3de1c385
-DATA constants<>+4072(SB)/4, $0x3de1c385
-DATA constants<>+4076(SB)/4, $0x3de1c385
-DATA constants<>+4080(SB)/4, $0x3de1c385
-DATA constants<>+4084(SB)/4, $0x3de1c385
-DATA constants<>+4088(SB)/4, $0x3de1c385
-DATA constants<>+4092(SB)/4, $0x3de1c385
-DATA constants<>+4096(SB)/4, $0x3da08906
-DATA constants<>+4100(SB)/4, $0x3da08906
-DATA constants<>+4104(SB)/4, $0x3da08906
-DATA constants<>+4108(SB)/4, $0x3da08906
-DATA constants<>+4112(SB)/4, $0x3da08906
-DATA constants<>+4116(SB)/4, $0x3da08906
-DATA constants<>+4120(SB)/4, $0x3da08906
-DATA constants<>+4124(SB)/4, $0x3da08906
-DATA constants<>+4128(SB)/4, $0x3da08906
-DATA constants<>+4132(SB)/4, $0x3da08906
-DATA constants<>+4136(SB)/4, $0x3da08906
-DATA constants<>+4140(SB)/4, $0x3da08906
-DATA constants<>+4144(SB)/4, $0x3da08906
-DATA constants<>+4148(SB)/4, $0x3da08906
-DATA constants<>+4152(SB)/4, $0x3da08906
-DATA constants<>+4156(SB)/4, $0x3da08906
-DATA constants<>+4160(SB)/4, $0x3dc4f275
-DATA constants<>+4164(SB)/4, $0x3dc4f275
-DATA constants<>+4168(SB)/4, $0x3dc4f275
-DATA constants<>+4172(SB)/4, $0x3dc4f275
-DATA constants<>+4176(SB)/4, $0x3dc4f275
-DATA constants<>+4180(SB)/4, $0x3dc4f275
-DATA constants<>+4184(SB)/4, $0x3dc4f275
-DATA constants<>+4188(SB)/4, $0x3dc4f275
-DATA constants<>+4192(SB)/4, $0x3dc4f275
-DATA constants<>+4196(SB)/4, $0x3dc4f275
-DATA constants<>+4200(SB)/4, $0x3dc4f275
-DATA constants<>+4204(SB)/4, $0x3dc4f275
-DATA constants<>+4208(SB)/4, $0x3dc4f275
-DATA constants<>+4212(SB)/4, $0x3dc4f275
-DATA constants<>+4216(SB)/4, $0x3dc4f275
-DATA constants<>+4220(SB)/4, $0x3dc4f275
-DATA constants<>+4224(SB)/4, $0xbda2b0b3
-DATA constants<>+4228(SB)/4, $0xbda2b0b3
-DATA constants<>+4232(SB)/4, $0xbda2b0b3
-DATA constants<>+4236(SB)/4, $0xbda2b0b3
-DATA constants<>+4240(SB)/4, $0xbda2b0b3
-DATA constants<>+4244(SB)/4, $0xbda2b0b3
-DATA constants<>+4248(SB)/4, $0xbda2b0b3
-DATA constants<>+4252(SB)/4, $0xbda2b0b3
-DATA constants<>+4256(SB)/4, $0xbda2b0b3
-DATA constants<>+4260(SB)/4, $0xbda2b0b3
-DATA constants<>+4264(SB)/4, $0xbda2b0b3
-DATA constants<>+4268(SB)/4, $0xbda2b0b3
-DATA constants<>+4272(SB)/4, $0xbda2b0b3
-DATA constants<>+4276(SB)/4, $0xbda2b0b3
-DATA constants<>+4280(SB)/4, $0xbda2b0b3
-DATA constants<>+4284(SB)/4, $0xbda2b0b3
-DATA constants<>+4288(SB)/4, $0x3e4467a2
-DATA constants<>+4292(SB)/4, $0x3e4467a2
-DATA constants<>+4296(SB)/4, $0x3e4467a2
-DATA constants<>+4300(SB)/4, $0x3e4467a2
-DATA constants<>+4304(SB)/4, $0x3e4467a2
-DATA constants<>+4308(SB)/4, $0x3e4467a2
-DATA constants<>+4312(SB)/4, $0x3e4467a2
-DATA constants<>+4316(SB)/4, $0x3e4467a2
-DATA constants<>+4320(SB)/4, $0x3e4467a2
-DATA constants<>+4324(SB)/4, $0x3e4467a2
-DATA constants<>+4328(SB)/4, $0x3e4467a2
-DATA constants<>+4332(SB)/4, $0x3e4467a2
-DATA constants<>+4336(SB)/4, $0x3e4467a2
-DATA constants<>+4340(SB)/4, $0x3e4467a2
-DATA constants<>+4344(SB)/4, $0x3e4467a2
-DATA constants<>+4348(SB)/4, $0x3e4467a2
-DATA constants<>+4352(SB)/4, $0xbe69b407
-DATA constants<>+4356(SB)/4, $0xbe69b407
-DATA constants<>+4360(SB)/4, $0xbe69b407
-DATA constants<>+4364(SB)/4, $0xbe69b407
-DATA constants<>+4368(SB)/4, $0xbe69b407
-DATA constants<>+4372(SB)/4, $0xbe69b407
-DATA constants<>+4376(SB)/4, $0xbe69b407
-DATA constants<>+4380(SB)/4, $0xbe69b407
-DATA constants<>+4384(SB)/4, $0xbe69b407
-DATA constants<>+4388(SB)/4, $0xbe69b407
-DATA constants<>+4392(SB)/4, $0xbe69b407
-DATA constants<>+4396(SB)/4, $0xbe69b407
-DATA constants<>+4400(SB)/4, $0xbe69b407
-DATA constants<>+4404(SB)/4, $0xbe69b407
-DATA constants<>+4408(SB)/4, $0xbe69b407
-DATA constants<>+4412(SB)/4, $0xbe69b407
-DATA constants<>+4416(SB)/4, $0x3de6474a
-DATA constants<>+4420(SB)/4, $0x3de6474a
-DATA constants<>+4424(SB)/4, $0x3de6474a
-DATA constants<>+4428(SB)/4, $0x3de6474a
-DATA constants<>+4432(SB)/4, $0x3de6474a
-DATA constants<>+4436(SB)/4, $0x3de6474a
-DATA constants<>+4440(SB)/4, $0x3de6474a
-DATA constants<>+4444(SB)/4, $0x3de6474a
-DATA constants<>+4448(SB)/4, $0x3de6474a
-DATA constants<>+4452(SB)/4, $0x3de6474a
-DATA constants<>+4456(SB)/4, $0x3de6474a
-DATA constants<>+4460(SB)/4, $0x3de6474a
-DATA constants<>+4464(SB)/4, $0x3de6474a
-DATA constants<>+4468(SB)/4, $0x3de6474a
-DATA constants<>+4472(SB)/4, $0x3de6474a
-DATA constants<>+4476(SB)/4, $0x3de6474a
-DATA constants<>+4480(SB)/4, $0xbca8f479
-DATA constants<>+4484(SB)/4, $0xbca8f479
-DATA constants<>+4488(SB)/4, $0xbca8f479
-DATA constants<>+4492(SB)/4, $0xbca8f479
-DATA constants<>+4496(SB)/4, $0xbca8f479
-DATA constants<>+4500(SB)/4, $0xbca8f479
-DATA constants<>+4504(SB)/4, $0xbca8f479
-DATA constants<>+4508(SB)/4, $0xbca8f479
-DATA constants<>+4512(SB)/4, $0xbca8f479
-DATA constants<>+4516(SB)/4, $0xbca8f479
-DATA constants<>+4520(SB)/4, $0xbca8f479
-DATA constants<>+4524(SB)/4, $0xbca8f479
-DATA constants<>+4528(SB)/4, $0xbca8f479
-DATA constants<>+4532(SB)/4, $0xbca8f479
-DATA constants<>+4536(SB)/4, $0xbca8f479
-DATA constants<>+4540(SB)/4, $0xbca8f479
-DATA constants<>+4544(SB)/4, $0x3d922279
-DATA constants<>+4548(SB)/4, $0x3d922279
-DATA constants<>+4552(SB)/4, $0x3d922279
-DATA constants<>+4556(SB)/4, $0x3d922279
-DATA constants<>+4560(SB)/4, $0x3d922279
-DATA constants<>+4564(SB)/4, $0x3d922279
-DATA constants<>+4568(SB)/4, $0x3d922279
-DATA constants<>+4572(SB)/4, $0x3d922279
-DATA constants<>+4576(SB)/4, $0x3d922279
-DATA constants<>+4580(SB)/4, $0x3d922279
-DATA constants<>+4584(SB)/4, $0x3d922279
-DATA constants<>+4588(SB)/4, $0x3d922279
-DATA constants<>+4592(SB)/4, $0x3d922279
-DATA constants<>+4596(SB)/4, $0x3d922279
-DATA constants<>+4600(SB)/4, $0x3d922279
-DATA constants<>+4604(SB)/4, $0x3d922279
-DATA constants<>+4608(SB)/4, $0x3fcc422a
-DATA constants<>+4612(SB)/4, $0x3fcc422a
-DATA constants<>+4616(SB)/4, $0x3fcc422a
-DATA constants<>+4620(SB)/4, $0x3fcc422a
-DATA constants<>+4624(SB)/4, $0x3fcc422a
-DATA constants<>+4628(SB)/4, $0x3fcc422a
-DATA constants<>+4632(SB)/4, $0x3fcc422a
-DATA constants<>+4636(SB)/4, $0x3fcc422a
-DATA constants<>+4640(SB)/4, $0x3fcc422a
-DATA constants<>+4644(SB)/4, $0x3fcc422a
-DATA constants<>+4648(SB)/4, $0x3fcc422a
-DATA constants<>+4652(SB)/4, $0x3fcc422a
-DATA constants<>+4656(SB)/4, $0x3fcc422a
-DATA constants<>+4660(SB)/4, $0x3fcc422a
-DATA constants<>+4664(SB)/4, $0x3fcc422a
-DATA constants<>+4668(SB)/4, $0x3fcc422a
-DATA constants<>+4672(SB)/4, $0xc2aeac4f
-DATA constants<>+4676(SB)/4, $0xc2aeac4f
-DATA constants<>+4680(SB)/4, $0xc2aeac4f
-DATA constants<>+4684(SB)/4, $0xc2aeac4f
-DATA constants<>+4688(SB)/4, $0xc2aeac4f
-DATA constants<>+4692(SB)/4, $0xc2aeac4f
-DATA constants<>+4696(SB)/4, $0xc2aeac4f
-DATA constants<>+4700(SB)/4, $0xc2aeac4f
-DATA constants<>+4704(SB)/4, $0xc2aeac4f
-DATA constants<>+4708(SB)/4, $0xc2aeac4f
-DATA constants<>+4712(SB)/4, $0xc2aeac4f
-DATA constants<>+4716(SB)/4, $0xc2aeac4f
-DATA constants<>+4720(SB)/4, $0xc2aeac4f
-DATA constants<>+4724(SB)/4, $0xc2aeac4f
-DATA constants<>+4728(SB)/4, $0xc2aeac4f
-DATA constants<>+4732(SB)/4, $0xc2aeac4f
-DATA constants<>+4736(SB)/4, $0x3ecc422a
-DATA constants<>+4740(SB)/4, $0x3ecc422a
-DATA constants<>+4744(SB)/4, $0x3ecc422a
-DATA constants<>+4748(SB)/4, $0x3ecc422a
-DATA constants<>+4752(SB)/4, $0x3ecc422a
-DATA constants<>+4756(SB)/4, $0x3ecc422a
-DATA constants<>+4760(SB)/4, $0x3ecc422a
-DATA constants<>+4764(SB)/4, $0x3ecc422a
-DATA constants<>+4768(SB)/4, $0x3ecc422a
-DATA constants<>+4772(SB)/4, $0x3ecc422a
-DATA constants<>+4776(SB)/4, $0x3ecc422a
-DATA constants<>+4780(SB)/4, $0x3ecc422a
-DATA constants<>+4784(SB)/4, $0x3ecc422a
-DATA constants<>+4788(SB)/4, $0x3ecc422a
-DATA constants<>+4792(SB)/4, $0x3ecc422a
-DATA constants<>+4796(SB)/4, $0x3ecc422a
-DATA constants<>+4800(SB)/4, $0x41700000
-DATA constants<>+4804(SB)/4, $0x41700000
-DATA constants<>+4808(SB)/4, $0x41700000
-DATA constants<>+4812(SB)/4, $0x41700000
-DATA constants<>+4816(SB)/4, $0x41700000
-DATA constants<>+4820(SB)/4, $0x41700000
-DATA constants<>+4824(SB)/4, $0x41700000
-DATA constants<>+4828(SB)/4, $0x41700000
-DATA constants<>+4832(SB)/4, $0x41700000
-DATA constants<>+4836(SB)/4, $0x41700000
-DATA constants<>+4840(SB)/4, $0x41700000
-DATA constants<>+4844(SB)/4, $0x41700000
-DATA constants<>+4848(SB)/4, $0x41700000
-DATA constants<>+4852(SB)/4, $0x41700000
-DATA constants<>+4856(SB)/4, $0x41700000
-DATA constants<>+4860(SB)/4, $0x41700000
-DATA constants<>+4864(SB)/4, $0xc1700000
-DATA constants<>+4868(SB)/4, $0xc1700000
-DATA constants<>+4872(SB)/4, $0xc1700000
-DATA constants<>+4876(SB)/4, $0xc1700000
-DATA constants<>+4880(SB)/4, $0xc1700000
-DATA constants<>+4884(SB)/4, $0xc1700000
-DATA constants<>+4888(SB)/4, $0xc1700000
-DATA constants<>+4892(SB)/4, $0xc1700000
-DATA constants<>+4896(SB)/4, $0xc1700000
-DATA constants<>+4900(SB)/4, $0xc1700000
-DATA constants<>+4904(SB)/4, $0xc1700000
-DATA constants<>+4908(SB)/4, $0xc1700000
-DATA constants<>+4912(SB)/4, $0xc1700000
-DATA constants<>+4916(SB)/4, $0xc1700000
-DATA constants<>+4920(SB)/4, $0xc1700000
-DATA constants<>+4924(SB)/4, $0xc1700000
-DATA constants<>+4928(SB)/4, $0x3e5b33b6
-DATA constants<>+4932(SB)/4, $0x3e5b33b6
-DATA constants<>+4936(SB)/4, $0x3e5b33b6
-DATA constants<>+4940(SB)/4, $0x3e5b33b6
-DATA constants<>+4944(SB)/4, $0x3e5b33b6
-DATA constants<>+4948(SB)/4, $0x3e5b33b6
-DATA constants<>+4952(SB)/4, $0x3e5b33b6
-DATA constants<>+4956(SB)/4, $0x3e5b33b6
-DATA constants<>+4960(SB)/4, $0x3e5b33b6
-DATA constants<>+4964(SB)/4, $0x3e5b33b6
-DATA constants<>+4968(SB)/4, $0x3e5b33b6
-DATA constants<>+4972(SB)/4, $0x3e5b33b6
-DATA constants<>+4976(SB)/4, $0x3e5b33b6
-DATA constants<>+4980(SB)/4, $0x3e5b33b6
-DATA constants<>+4984(SB)/4, $0x3e5b33b6
-DATA constants<>+4988(SB)/4, $0x3e5b33b6
-DATA constants<>+4992(SB)/4, $0x43480000
-DATA constants<>+4996(SB)/4, $0x43480000
-DATA constants<>+5000(SB)/4, $0x43480000
-DATA constants<>+5004(SB)/4, $0x43480000
-DATA constants<>+5008(SB)/4, $0x43480000
-DATA constants<>+5012(SB)/4, $0x43480000
-DATA constants<>+5016(SB)/4, $0x43480000
-DATA constants<>+5020(SB)/4, $0x43480000
-DATA constants<>+5024(SB)/4, $0x43480000
-DATA constants<>+5028(SB)/4, $0x43480000
-DATA constants<>+5032(SB)/4, $0x43480000
-DATA constants<>+5036(SB)/4, $0x43480000
-DATA constants<>+5040(SB)/4, $0x43480000
-DATA constants<>+5044(SB)/4, $0x43480000
-DATA constants<>+5048(SB)/4, $0x43480000
-DATA constants<>+5052(SB)/4, $0x43480000
-DATA constants<>+5056(SB)/4, $0xc3480000
-DATA constants<>+5060(SB)/4, $0xc3480000
-DATA constants<>+5064(SB)/4, $0xc3480000
-DATA constants<>+5068(SB)/4, $0xc3480000
-DATA constants<>+5072(SB)/4, $0xc3480000
-DATA constants<>+5076(SB)/4, $0xc3480000
-DATA constants<>+5080(SB)/4, $0xc3480000
-DATA constants<>+5084(SB)/4, $0xc3480000
-DATA constants<>+5088(SB)/4, $0xc3480000
-DATA constants<>+5092(SB)/4, $0xc3480000
-DATA constants<>+5096(SB)/4, $0xc3480000
-DATA constants<>+5100(SB)/4, $0xc3480000
-DATA constants<>+5104(SB)/4, $0xc3480000
-DATA constants<>+5108(SB)/4, $0xc3480000
-DATA constants<>+5112(SB)/4, $0xc3480000
-DATA constants<>+5116(SB)/4, $0xc3480000
-DATA constants<>+5120(SB)/4, $0x00000001
-DATA constants<>+5124(SB)/4, $0x00000001
-DATA constants<>+5128(SB)/4, $0x00000001
-DATA constants<>+5132(SB)/4, $0x00000001
-DATA constants<>+5136(SB)/4, $0x00000001
-DATA constants<>+5140(SB)/4, $0x00000001
-DATA constants<>+5144(SB)/4, $0x00000001
-DATA constants<>+5148(SB)/4, $0x00000001
-DATA constants<>+5152(SB)/4, $0x00000001
-DATA constants<>+5156(SB)/4, $0x00000001
-DATA constants<>+5160(SB)/4, $0x00000001
-DATA constants<>+5164(SB)/4, $0x00000001
-DATA constants<>+5168(SB)/4, $0x00000001
-DATA constants<>+5172(SB)/4, $0x00000001
-DATA constants<>+5176(SB)/4, $0x00000001
-DATA constants<>+5180(SB)/4, $0x00000001
-DATA constants<>+5184(SB)/4, $0x00007fff
-DATA constants<>+5188(SB)/4, $0x00007fff
-DATA constants<>+5192(SB)/4, $0x00007fff
-DATA constants<>+5196(SB)/4, $0x00007fff
-DATA constants<>+5200(SB)/4, $0x00007fff
-DATA constants<>+5204(SB)/4, $0x00007fff
-DATA constants<>+5208(SB)/4, $0x00007fff
-DATA constants<>+5212(SB)/4, $0x00007fff
-DATA constants<>+5216(SB)/4, $0x00007fff
-DATA constants<>+5220(SB)/4, $0x00007fff
-DATA constants<>+5224(SB)/4, $0x00007fff
-DATA constants<>+5228(SB)/4, $0x00007fff
-DATA constants<>+5232(SB)/4, $0x00007fff
-DATA constants<>+5236(SB)/4, $0x00007fff
-DATA constants<>+5240(SB)/4, $0x00007fff
-DATA constants<>+5244(SB)/4, $0x00007fff
-DATA constants<>+5248(SB)/4, $0x00400000
-DATA constants<>+5252(SB)/4, $0x00400000
-DATA constants<>+5256(SB)/4, $0x00400000
-DATA constants<>+5260(SB)/4, $0x00400000
-DATA constants<>+5264(SB)/4, $0x00400000
-DATA constants<>+5268(SB)/4, $0x00400000
-DATA constants<>+5272(SB)/4, $0x00400000
-DATA constants<>+5276(SB)/4, $0x00400000
-DATA constants<>+5280(SB)/4, $0x00400000
-DATA constants<>+5284(SB)/4, $0x00400000
-DATA constants<>+5288(SB)/4, $0x00400000
-DATA constants<>+5292(SB)/4, $0x00400000
-DATA constants<>+5296(SB)/4, $0x00400000
-DATA constants<>+5300(SB)/4, $0x00400000
-DATA constants<>+5304(SB)/4, $0x00400000
-DATA constants<>+5308(SB)/4, $0x00400000
-DATA constants<>+5312(SB)/4, $0xd2511f53
-DATA constants<>+5316(SB)/4, $0xd2511f53
-DATA constants<>+5320(SB)/4, $0xd2511f53
-DATA constants<>+5324(SB)/4, $0xd2511f53
-DATA constants<>+5328(SB)/4, $0xd2511f53
-DATA constants<>+5332(SB)/4, $0xd2511f53
-DATA constants<>+5336(SB)/4, $0xd2511f53
-DATA constants<>+5340(SB)/4, $0xd2511f53
-DATA constants<>+5344(SB)/4, $0xd2511f53
-DATA constants<>+5348(SB)/4, $0xd2511f53
-DATA constants<>+5352(SB)/4, $0xd2511f53
-DATA constants<>+5356(SB)/4, $0xd2511f53
-DATA constants<>+5360(SB)/4, $0xd2511f53
-DATA constants<>+5364(SB)/4, $0xd2511f53
-DATA constants<>+5368(SB)/4, $0xd2511f53
-DATA constants<>+5372(SB)/4, $0xd2511f53
-DATA constants<>+5376(SB)/4, $0xcd9e8d57
-DATA constants<>+5380(SB)/4, $0xcd9e8d57
-DATA constants<>+5384(SB)/4, $0xcd9e8d57
-DATA constants<>+5388(SB)/4, $0xcd9e8d57
-DATA constants<>+5392(SB)/4, $0xcd9e8d57
-DATA constants<>+5396(SB)/4, $0xcd9e8d57
-DATA constants<>+5400(SB)/4, $0xcd9e8d57
-DATA constants<>+5404(SB)/4, $0xcd9e8d57
-DATA constants<>+5408(SB)/4, $0xcd9e8d57
-DATA constants<>+5412(SB)/4, $0xcd9e8d57
-DATA constants<>+5416(SB)/4, $0xcd9e8d57
-DATA constants<>+5420(SB)/4, $0xcd9e8d57
-DATA constants<>+5424(SB)/4, $0xcd9e8d57
-DATA constants<>+5428(SB)/4, $0xcd9e8d57
-DATA constants<>+5432(SB)/4, $0xcd9e8d57
-DATA constants<>+5436(SB)/4, $0xcd9e8d57
-DATA constants<>+5440(SB)/8, $0xffffffff00000000
-DATA constants<>+5448(SB)/8, $0xffffffff00000000
-DATA constants<>+5456(SB)/8, $0xffffffff00000000
-DATA constants<>+5464(SB)/8, $0xffffffff00000000
-DATA constants<>+5472(SB)/8, $0xffffffff00000000
-DATA constants<>+5480(SB)/8, $0xffffffff00000000
-DATA constants<>+5488(SB)/8, $0xffffffff00000000
-DATA constants<>+5496(SB)/8, $0xffffffff00000000
-DATA constants<>+5504(SB)/4, $0x9e3779b9
-DATA constants<>+5508(SB)/4, $0x9e3779b9
-DATA constants<>+5512(SB)/4, $0x9e3779b9
-DATA constants<>+5516(SB)/4, $0x9e3779b9
-DATA constants<>+5520(SB)/4, $0x9e3779b9
-DATA constants<>+5524(SB)/4, $0x9e3779b9
-DATA constants<>+5528(SB)/4, $0x9e3779b9
-DATA constants<>+5532(SB)/4, $0x9e3779b9
-DATA constants<>+5536(SB)/4, $0x9e3779b9
-DATA constants<>+5540(SB)/4, $0x9e3779b9
-DATA constants<>+5544(SB)/4, $0x9e3779b9
-DATA constants<>+5548(SB)/4, $0x9e3779b9
-DATA constants<>+5552(SB)/4, $0x9e3779b9
-DATA constants<>+5556(SB)/4, $0x9e3779b9
-DATA constants<>+5560(SB)/4, $0x9e3779b9
-DATA constants<>+5564(SB)/4, $0x9e3779b9
-DATA constants<>+5568(SB)/4, $0xbb67ae85
-DATA constants<>+5572(SB)/4, $0xbb67ae85
-DATA constants<>+5576(SB)/4, $0xbb67ae85
-DATA constants<>+5580(SB)/4, $0xbb67ae85
-DATA constants<>+5584(SB)/4, $0xbb67ae85
-DATA constants<>+5588(SB)/4, $0xbb67ae85
-DATA constants<>+5592(SB)/4, $0xbb67ae85
-DATA constants<>+5596(SB)/4, $0xbb67ae85
-DATA constants<>+5600(SB)/4, $0xbb67ae85
-DATA constants<>+5604(SB)/4, $0xbb67ae85
-DATA constants<>+5608(SB)/4, $0xbb67ae85
-DATA constants<>+5612(SB)/4, $0xbb67ae85
-DATA constants<>+5616(SB)/4, $0xbb67ae85
-DATA constants<>+5620(SB)/4, $0xbb67ae85
-DATA constants<>+5624(SB)/4, $0xbb67ae85
-DATA constants<>+5628(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $5632
+DATA constants<>+3776(SB)/4, $0x304de854
+DATA constants<>+3780(SB)/4, $0x304de854
+DATA constants<>+3784(SB)/4, $0x304de854
+DATA constants<>+3788(SB)/4, $0x304de854
+DATA constants<>+3792(SB)/4, $0x304de854
+DATA constants<>+3796(SB)/4, $0x304de854
+DATA constants<>+3800(SB)/4, $0x304de854
+DATA constants<>+3804(SB)/4, $0x304de854
+DATA constants<>+3808(SB)/4, $0x304de854
+DATA constants<>+3812(SB)/4, $0x304de854
+DATA constants<>+3816(SB)/4, $0x304de854
+DATA constants<>+3820(SB)/4, $0x304de854
+DATA constants<>+3824(SB)/4, $0x304de854
+DATA constants<>+3828(SB)/4, $0x304de854
+DATA constants<>+3832(SB)/4, $0x304de854
+DATA constants<>+3836(SB)/4, $0x304de854
+DATA constants<>+3840(SB)/4, $0xb32757d4
+DATA constants<>+3844(SB)/4, $0xb32757d4
+DATA constants<>+3848(SB)/4, $0xb32757d4
+DATA constants<>+3852(SB)/4, $0xb32757d4
+DATA constants<>+3856(SB)/4, $0xb32757d4
+DATA constants<>+3860(SB)/4, $0xb32757d4
+DATA constants<>+3864(SB)/4, $0xb32757d4
+DATA constants<>+3868(SB)/4, $0xb32757d4
+DATA constants<>+3872(SB)/4, $0xb32757d4
+DATA constants<>+3876(SB)/4, $0xb32757d4
+DATA constants<>+3880(SB)/4, $0xb32757d4
+DATA constants<>+3884(SB)/4, $0xb32757d4
+DATA constants<>+3888(SB)/4, $0xb32757d4
+DATA constants<>+3892(SB)/4, $0xb32757d4
+DATA constants<>+3896(SB)/4, $0xb32757d4
+DATA constants<>+3900(SB)/4, $0xb32757d4
+DATA constants<>+3904(SB)/4, $0x35634bca
+DATA constants<>+3908(SB)/4, $0x35634bca
+DATA constants<>+3912(SB)/4, $0x35634bca
+DATA constants<>+3916(SB)/4, $0x35634bca
+DATA constants<>+3920(SB)/4, $0x35634bca
+DATA constants<>+3924(SB)/4, $0x35634bca
+DATA constants<>+3928(SB)/4, $0x35634bca
+DATA constants<>+3932(SB)/4, $0x35634bca
+DATA constants<>+3936(SB)/4, $0x35634bca
+DATA constants<>+3940(SB)/4, $0x35634bca
+DATA constants<>+3944(SB)/4, $0x35634bca
+DATA constants<>+3948(SB)/4, $0x35634bca
+DATA constants<>+3952(SB)/4, $0x35634bca
+DATA constants<>+3956(SB)/4, $0x35634bca
+DATA constants<>+3960(SB)/4, $0x35634bca
+DATA constants<>+3964(SB)/4, $0x35634bca
+DATA constants<>+3968(SB)/4, $0xb727ec72
+DATA constants<>+3972(SB)/4, $0xb727ec72
+DATA constants<>+3976(SB)/4, $0xb727ec72
+DATA constants<>+3980(SB)/4, $0xb727ec72
+DATA constants<>+3984(SB)/4, $0xb727ec72
+DATA constants<>+3988(SB)/4, $0xb727ec72
+DATA constants<>+3992(SB)/4, $0xb727ec72
+DATA constants<>+3996(SB)/4, $0xb727ec72
+DATA constants<>+4000(SB)/4, $0xb727ec72
+DATA constants<>+4004(SB)/4, $0xb727ec72
+DATA constants<>+4008(SB)/4, $0xb727ec72
+DATA constants<>+4012(SB)/4, $0xb727ec72
+DATA constants<>+4016(SB)/4, $0xb727ec72
+DATA constants<>+4020(SB)/4, $0xb727ec72
+DATA constants<>+4024(SB)/4, $0xb727ec72
+DATA constants<>+4028(SB)/4, $0xb727ec72
+DATA constants<>+4032(SB)/4, $0x3890d8d8
+DATA constants<>+4036(SB)/4, $0x3890d8d8
+DATA constants<>+4040(SB)/4, $0x3890d8d8
+DATA constants<>+4044(SB)/4, $0x3890d8d8
+DATA constants<>+4048(SB)/4, $0x3890d8d8
+DATA constants<>+4052(SB)/4, $0x3890d8d8
+DATA constants<>+4056(SB)/4, $0x3890d8d8
+DATA constants<>+4060(SB)/4, $0x3890d8d8
+DATA constants<>+4064(SB)/4, $0x3890d8d8
+DATA constants<>+4068(SB)/4, $0x3890d8d8
+DATA constants<>+4072(SB)/4, $0x3890d8d8
+DATA constants<>+4076(SB)/4, $0x3890d8d8
+DATA constants<>+4080(SB)/4, $0x3890d8d8
+DATA constants<>+4084(SB)/4, $0x3890d8d8
+DATA constants<>+4088(SB)/4, $0x3890d8d8
+DATA constants<>+4092(SB)/4, $0x3890d8d8
+DATA constants<>+4096(SB)/4, $0xb98421bd
+DATA constants<>+4100(SB)/4, $0xb98421bd
+DATA constants<>+4104(SB)/4, $0xb98421bd
+DATA constants<>+4108(SB)/4, $0xb98421bd
+DATA constants<>+4112(SB)/4, $0xb98421bd
+DATA constants<>+4116(SB)/4, $0xb98421bd
+DATA constants<>+4120(SB)/4, $0xb98421bd
+DATA constants<>+4124(SB)/4, $0xb98421bd
+DATA constants<>+4128(SB)/4, $0xb98421bd
+DATA constants<>+4132(SB)/4, $0xb98421bd
+DATA constants<>+4136(SB)/4, $0xb98421bd
+DATA constants<>+4140(SB)/4, $0xb98421bd
+DATA constants<>+4144(SB)/4, $0xb98421bd
+DATA constants<>+4148(SB)/4, $0xb98421bd
+DATA constants<>+4152(SB)/4, $0xb98421bd
+DATA constants<>+4156(SB)/4, $0xb98421bd
+DATA constants<>+4160(SB)/4, $0xb872fbe7
+DATA constants<>+4164(SB)/4, $0xb872fbe7
+DATA constants<>+4168(SB)/4, $0xb872fbe7
+DATA constants<>+4172(SB)/4, $0xb872fbe7
+DATA constants<>+4176(SB)/4, $0xb872fbe7
+DATA constants<>+4180(SB)/4, $0xb872fbe7
+DATA constants<>+4184(SB)/4, $0xb872fbe7
+DATA constants<>+4188(SB)/4, $0xb872fbe7
+DATA constants<>+4192(SB)/4, $0xb872fbe7
+DATA constants<>+4196(SB)/4, $0xb872fbe7
+DATA constants<>+4200(SB)/4, $0xb872fbe7
+DATA constants<>+4204(SB)/4, $0xb872fbe7
+DATA constants<>+4208(SB)/4, $0xb872fbe7
+DATA constants<>+4212(SB)/4, $0xb872fbe7
+DATA constants<>+4216(SB)/4, $0xb872fbe7
+DATA constants<>+4220(SB)/4, $0xb872fbe7
+DATA constants<>+4224(SB)/4, $0x3be5e36d
+DATA constants<>+4228(SB)/4, $0x3be5e36d
+DATA constants<>+4232(SB)/4, $0x3be5e36d
+DATA constants<>+4236(SB)/4, $0x3be5e36d
+DATA constants<>+4240(SB)/4, $0x3be5e36d
+DATA constants<>+4244(SB)/4, $0x3be5e36d
+DATA constants<>+4248(SB)/4, $0x3be5e36d
+DATA constants<>+4252(SB)/4, $0x3be5e36d
+DATA constants<>+4256(SB)/4, $0x3be5e36d
+DATA constants<>+4260(SB)/4, $0x3be5e36d
+DATA constants<>+4264(SB)/4, $0x3be5e36d
+DATA constants<>+4268(SB)/4, $0x3be5e36d
+DATA constants<>+4272(SB)/4, $0x3be5e36d
+DATA constants<>+4276(SB)/4, $0x3be5e36d
+DATA constants<>+4280(SB)/4, $0x3be5e36d
+DATA constants<>+4284(SB)/4, $0x3be5e36d
+DATA constants<>+4288(SB)/4, $0xbd56fa85
+DATA constants<>+4292(SB)/4, $0xbd56fa85
+DATA constants<>+4296(SB)/4, $0xbd56fa85
+DATA constants<>+4300(SB)/4, $0xbd56fa85
+DATA constants<>+4304(SB)/4, $0xbd56fa85
+DATA constants<>+4308(SB)/4, $0xbd56fa85
+DATA constants<>+4312(SB)/4, $0xbd56fa85
+DATA constants<>+4316(SB)/4, $0xbd56fa85
+DATA constants<>+4320(SB)/4, $0xbd56fa85
+DATA constants<>+4324(SB)/4, $0xbd56fa85
+DATA constants<>+4328(SB)/4, $0xbd56fa85
+DATA constants<>+4332(SB)/4, $0xbd56fa85
+DATA constants<>+4336(SB)/4, $0xbd56fa85
+DATA constants<>+4340(SB)/4, $0xbd56fa85
+DATA constants<>+4344(SB)/4, $0xbd56fa85
+DATA constants<>+4348(SB)/4, $0xbd56fa85
+DATA constants<>+4352(SB)/4, $0xbeeb1d47
+DATA constants<>+4356(SB)/4, $0xbeeb1d47
+DATA constants<>+4360(SB)/4, $0xbeeb1d47
+DATA constants<>+4364(SB)/4, $0xbeeb1d47
+DATA constants<>+4368(SB)/4, $0xbeeb1d47
+DATA constants<>+4372(SB)/4, $0xbeeb1d47
+DATA constants<>+4376(SB)/4, $0xbeeb1d47
+DATA constants<>+4380(SB)/4, $0xbeeb1d47
+DATA constants<>+4384(SB)/4, $0xbeeb1d47
+DATA constants<>+4388(SB)/4, $0xbeeb1d47
+DATA constants<>+4392(SB)/4, $0xbeeb1d47
+DATA constants<>+4396(SB)/4, $0xbeeb1d47
+DATA constants<>+4400(SB)/4, $0xbeeb1d47
+DATA constants<>+4404(SB)/4, $0xbeeb1d47
+DATA constants<>+4408(SB)/4, $0xbeeb1d47
+DATA constants<>+4412(SB)/4, $0xbeeb1d47
+DATA constants<>+4416(SB)/4, $0xbf93576d
+DATA constants<>+4420(SB)/4, $0xbf93576d
+DATA constants<>+4424(SB)/4, $0xbf93576d
+DATA constants<>+4428(SB)/4, $0xbf93576d
+DATA constants<>+4432(SB)/4, $0xbf93576d
+DATA constants<>+4436(SB)/4, $0xbf93576d
+DATA constants<>+4440(SB)/4, $0xbf93576d
+DATA constants<>+4444(SB)/4, $0xbf93576d
+DATA constants<>+4448(SB)/4, $0xbf93576d
+DATA constants<>+4452(SB)/4, $0xbf93576d
+DATA constants<>+4456(SB)/4, $0xbf93576d
+DATA constants<>+4460(SB)/4, $0xbf93576d
+DATA constants<>+4464(SB)/4, $0xbf93576d
+DATA constants<>+4468(SB)/4, $0xbf93576d
+DATA constants<>+4472(SB)/4, $0xbf93576d
+DATA constants<>+4476(SB)/4, $0xbf93576d
+DATA constants<>+4480(SB)/4, $0x38a0bb64
+DATA constants<>+4484(SB)/4, $0x38a0bb64
+DATA constants<>+4488(SB)/4, $0x38a0bb64
+DATA constants<>+4492(SB)/4, $0x38a0bb64
+DATA constants<>+4496(SB)/4, $0x38a0bb64
+DATA constants<>+4500(SB)/4, $0x38a0bb64
+DATA constants<>+4504(SB)/4, $0x38a0bb64
+DATA constants<>+4508(SB)/4, $0x38a0bb64
+DATA constants<>+4512(SB)/4, $0x38a0bb64
+DATA constants<>+4516(SB)/4, $0x38a0bb64
+DATA constants<>+4520(SB)/4, $0x38a0bb64
+DATA constants<>+4524(SB)/4, $0x38a0bb64
+DATA constants<>+4528(SB)/4, $0x38a0bb64
+DATA constants<>+4532(SB)/4, $0x38a0bb64
+DATA constants<>+4536(SB)/4, $0x38a0bb64
+DATA constants<>+4540(SB)/4, $0x38a0bb64
+DATA constants<>+4544(SB)/4, $0xba2f84b3
+DATA constants<>+4548(SB)/4, $0xba2f84b3
+DATA constants<>+4552(SB)/4, $0xba2f84b3
+DATA constants<>+4556(SB)/4, $0xba2f84b3
+DATA constants<>+4560(SB)/4, $0xba2f84b3
+DATA constants<>+4564(SB)/4, $0xba2f84b3
+DATA constants<>+4568(SB)/4, $0xba2f84b3
+DATA constants<>+4572(SB)/4, $0xba2f84b3
+DATA constants<>+4576(SB)/4, $0xba2f84b3
+DATA constants<>+4580(SB)/4, $0xba2f84b3
+DATA constants<>+4584(SB)/4, $0xba2f84b3
+DATA constants<>+4588(SB)/4, $0xba2f84b3
+DATA constants<>+4592(SB)/4, $0xba2f84b3
+DATA constants<>+4596(SB)/4, $0xba2f84b3
+DATA constants<>+4600(SB)/4, $0xba2f84b3
+DATA constants<>+4604(SB)/4, $0xba2f84b3
+DATA constants<>+4608(SB)/4, $0x3b9d96eb
+DATA constants<>+4612(SB)/4, $0x3b9d96eb
+DATA constants<>+4616(SB)/4, $0x3b9d96eb
+DATA constants<>+4620(SB)/4, $0x3b9d96eb
+DATA constants<>+4624(SB)/4, $0x3b9d96eb
+DATA constants<>+4628(SB)/4, $0x3b9d96eb
+DATA constants<>+4632(SB)/4, $0x3b9d96eb
+DATA constants<>+4636(SB)/4, $0x3b9d96eb
+DATA constants<>+4640(SB)/4, $0x3b9d96eb
+DATA constants<>+4644(SB)/4, $0x3b9d96eb
+DATA constants<>+4648(SB)/4, $0x3b9d96eb
+DATA constants<>+4652(SB)/4, $0x3b9d96eb
+DATA constants<>+4656(SB)/4, $0x3b9d96eb
+DATA constants<>+4660(SB)/4, $0x3b9d96eb
+DATA constants<>+4664(SB)/4, $0x3b9d96eb
+DATA constants<>+4668(SB)/4, $0x3b9d96eb
+DATA constants<>+4672(SB)/4, $0xbce357bd
+DATA constants<>+4676(SB)/4, $0xbce357bd
+DATA constants<>+4680(SB)/4, $0xbce357bd
+DATA constants<>+4684(SB)/4, $0xbce357bd
+DATA constants<>+4688(SB)/4, $0xbce357bd
+DATA constants<>+4692(SB)/4, $0xbce357bd
+DATA constants<>+4696(SB)/4, $0xbce357bd
+DATA constants<>+4700(SB)/4, $0xbce357bd
+DATA constants<>+4704(SB)/4, $0xbce357bd
+DATA constants<>+4708(SB)/4, $0xbce357bd
+DATA constants<>+4712(SB)/4, $0xbce357bd
+DATA constants<>+4716(SB)/4, $0xbce357bd
+DATA constants<>+4720(SB)/4, $0xbce357bd
+DATA constants<>+4724(SB)/4, $0xbce357bd
+DATA constants<>+4728(SB)/4, $0xbce357bd
+DATA constants<>+4732(SB)/4, $0xbce357bd
+DATA constants<>+4736(SB)/4, $0x3df5fdee
+DATA constants<>+4740(SB)/4, $0x3df5fdee
+DATA constants<>+4744(SB)/4, $0x3df5fdee
+DATA constants<>+4748(SB)/4, $0x3df5fdee
+DATA constants<>+4752(SB)/4, $0x3df5fdee
+DATA constants<>+4756(SB)/4, $0x3df5fdee
+DATA constants<>+4760(SB)/4, $0x3df5fdee
+DATA constants<>+4764(SB)/4, $0x3df5fdee
+DATA constants<>+4768(SB)/4, $0x3df5fdee
+DATA constants<>+4772(SB)/4, $0x3df5fdee
+DATA constants<>+4776(SB)/4, $0x3df5fdee
+DATA constants<>+4780(SB)/4, $0x3df5fdee
+DATA constants<>+4784(SB)/4, $0x3df5fdee
+DATA constants<>+4788(SB)/4, $0x3df5fdee
+DATA constants<>+4792(SB)/4, $0x3df5fdee
+DATA constants<>+4796(SB)/4, $0x3df5fdee
+DATA constants<>+4800(SB)/4, $0xbeb17218
+DATA constants<>+4804(SB)/4, $0xbeb17218
+DATA constants<>+4808(SB)/4, $0xbeb17218
+DATA constants<>+4812(SB)/4, $0xbeb17218
+DATA constants<>+4816(SB)/4, $0xbeb17218
+DATA constants<>+4820(SB)/4, $0xbeb17218
+DATA constants<>+4824(SB)/4, $0xbeb17218
+DATA constants<>+4828(SB)/4, $0xbeb17218
+DATA constants<>+4832(SB)/4, $0xbeb17218
+DATA constants<>+4836(SB)/4, $0xbeb17218
+DATA constants<>+4840(SB)/4, $0xbeb17218
+DATA constants<>+4844(SB)/4, $0xbeb17218
+DATA constants<>+4848(SB)/4, $0xbeb17218
+DATA constants<>+4852(SB)/4, $0xbeb17218
+DATA constants<>+4856(SB)/4, $0xbeb17218
+DATA constants<>+4860(SB)/4, $0xbeb17218
+DATA constants<>+4864(SB)/4, $0x3d922279
+DATA constants<>+4868(SB)/4, $0x3d922279
+DATA constants<>+4872(SB)/4, $0x3d922279
+DATA constants<>+4876(SB)/4, $0x3d922279
+DATA constants<>+4880(SB)/4, $0x3d922279
+DATA constants<>+4884(SB)/4, $0x3d922279
+DATA constants<>+4888(SB)/4, $0x3d922279
+DATA constants<>+4892(SB)/4, $0x3d922279
+DATA constants<>+4896(SB)/4, $0x3d922279
+DATA constants<>+4900(SB)/4, $0x3d922279
+DATA constants<>+4904(SB)/4, $0x3d922279
+DATA constants<>+4908(SB)/4, $0x3d922279
+DATA constants<>+4912(SB)/4, $0x3d922279
+DATA constants<>+4916(SB)/4, $0x3d922279
+DATA constants<>+4920(SB)/4, $0x3d922279
+DATA constants<>+4924(SB)/4, $0x3d922279
+DATA constants<>+4928(SB)/4, $0x3fcc422a
+DATA constants<>+4932(SB)/4, $0x3fcc422a
+DATA constants<>+4936(SB)/4, $0x3fcc422a
+DATA constants<>+4940(SB)/4, $0x3fcc422a
+DATA constants<>+4944(SB)/4, $0x3fcc422a
+DATA constants<>+4948(SB)/4, $0x3fcc422a
+DATA constants<>+4952(SB)/4, $0x3fcc422a
+DATA constants<>+4956(SB)/4, $0x3fcc422a
+DATA constants<>+4960(SB)/4, $0x3fcc422a
+DATA constants<>+4964(SB)/4, $0x3fcc422a
+DATA constants<>+4968(SB)/4, $0x3fcc422a
+DATA constants<>+4972(SB)/4, $0x3fcc422a
+DATA constants<>+4976(SB)/4, $0x3fcc422a
+DATA constants<>+4980(SB)/4, $0x3fcc422a
+DATA constants<>+4984(SB)/4, $0x3fcc422a
+DATA constants<>+4988(SB)/4, $0x3fcc422a
+DATA constants<>+4992(SB)/4, $0xc2aeac4f
+DATA constants<>+4996(SB)/4, $0xc2aeac4f
+DATA constants<>+5000(SB)/4, $0xc2aeac4f
+DATA constants<>+5004(SB)/4, $0xc2aeac4f
+DATA constants<>+5008(SB)/4, $0xc2aeac4f
+DATA constants<>+5012(SB)/4, $0xc2aeac4f
+DATA constants<>+5016(SB)/4, $0xc2aeac4f
+DATA constants<>+5020(SB)/4, $0xc2aeac4f
+DATA constants<>+5024(SB)/4, $0xc2aeac4f
+DATA constants<>+5028(SB)/4, $0xc2aeac4f
+DATA constants<>+5032(SB)/4, $0xc2aeac4f
+DATA constants<>+5036(SB)/4, $0xc2aeac4f
+DATA constants<>+5040(SB)/4, $0xc2aeac4f
+DATA constants<>+5044(SB)/4, $0xc2aeac4f
+DATA constants<>+5048(SB)/4, $0xc2aeac4f
+DATA constants<>+5052(SB)/4, $0xc2aeac4f
+DATA constants<>+5056(SB)/4, $0xbf000000
+DATA constants<>+5060(SB)/4, $0xbf000000
+DATA constants<>+5064(SB)/4, $0xbf000000
+DATA constants<>+5068(SB)/4, $0xbf000000
+DATA constants<>+5072(SB)/4, $0xbf000000
+DATA constants<>+5076(SB)/4, $0xbf000000
+DATA constants<>+5080(SB)/4, $0xbf000000
+DATA constants<>+5084(SB)/4, $0xbf000000
+DATA constants<>+5088(SB)/4, $0xbf000000
+DATA constants<>+5092(SB)/4, $0xbf000000
+DATA constants<>+5096(SB)/4, $0xbf000000
+DATA constants<>+5100(SB)/4, $0xbf000000
+DATA constants<>+5104(SB)/4, $0xbf000000
+DATA constants<>+5108(SB)/4, $0xbf000000
+DATA constants<>+5112(SB)/4, $0xbf000000
+DATA constants<>+5116(SB)/4, $0xbf000000
+DATA constants<>+5120(SB)/4, $0x3e99999a
+DATA constants<>+5124(SB)/4, $0x3e99999a
+DATA constants<>+5128(SB)/4, $0x3e99999a
+DATA constants<>+5132(SB)/4, $0x3e99999a
+DATA constants<>+5136(SB)/4, $0x3e99999a
+DATA constants<>+5140(SB)/4, $0x3e99999a
+DATA constants<>+5144(SB)/4, $0x3e99999a
+DATA constants<>+5148(SB)/4, $0x3e99999a
+DATA constants<>+5152(SB)/4, $0x3e99999a
+DATA constants<>+5156(SB)/4, $0x3e99999a
+DATA constants<>+5160(SB)/4, $0x3e99999a
+DATA constants<>+5164(SB)/4, $0x3e99999a
+DATA constants<>+5168(SB)/4, $0x3e99999a
+DATA constants<>+5172(SB)/4, $0x3e99999a
+DATA constants<>+5176(SB)/4, $0x3e99999a
+DATA constants<>+5180(SB)/4, $0x3e99999a
+DATA constants<>+5184(SB)/4, $0x3df51e4d
+DATA constants<>+5188(SB)/4, $0x3df51e4d
+DATA constants<>+5192(SB)/4, $0x3df51e4d
+DATA constants<>+5196(SB)/4, $0x3df51e4d
+DATA constants<>+5200(SB)/4, $0x3df51e4d
+DATA constants<>+5204(SB)/4, $0x3df51e4d
+DATA constants<>+5208(SB)/4, $0x3df51e4d
+DATA constants<>+5212(SB)/4, $0x3df51e4d
+DATA constants<>+5216(SB)/4, $0x3df51e4d
+DATA constants<>+5220(SB)/4, $0x3df51e4d
+DATA constants<>+5224(SB)/4, $0x3df51e4d
+DATA constants<>+5228(SB)/4, $0x3df51e4d
+DATA constants<>+5232(SB)/4, $0x3df51e4d
+DATA constants<>+5236(SB)/4, $0x3df51e4d
+DATA constants<>+5240(SB)/4, $0x3df51e4d
+DATA constants<>+5244(SB)/4, $0x3df51e4d
+DATA constants<>+5248(SB)/4, $0x3df4e204
+DATA constants<>+5252(SB)/4, $0x3df4e204
+DATA constants<>+5256(SB)/4, $0x3df4e204
+DATA constants<>+5260(SB)/4, $0x3df4e204
+DATA constants<>+5264(SB)/4, $0x3df4e204
+DATA constants<>+5268(SB)/4, $0x3df4e204
+DATA constants<>+5272(SB)/4, $0x3df4e204
+DATA constants<>+5276(SB)/4, $0x3df4e204
+DATA constants<>+5280(SB)/4, $0x3df4e204
+DATA constants<>+5284(SB)/4, $0x3df4e204
+DATA constants<>+5288(SB)/4, $0x3df4e204
+DATA constants<>+5292(SB)/4, $0x3df4e204
+DATA constants<>+5296(SB)/4, $0x3df4e204
+DATA constants<>+5300(SB)/4, $0x3df4e204
+DATA constants<>+5304(SB)/4, $0x3df4e204
+DATA constants<>+5308(SB)/4, $0x3df4e204
+DATA constants<>+5312(SB)/4, $0x3de1c385
+DATA constants<>+5316(SB)/4, $0x3de1c385
+DATA constants<>+5320(SB)/4, $0x3de1c385
+DATA constants<>+5324(SB)/4, $0x3de1c385
+DATA constants<>+5328(SB)/4, $0x3de1c385
+DATA constants<>+5332(SB)/4, $0x3de1c385
+DATA constants<>+5336(SB)/4, $0x3de1c385
+DATA constants<>+5340(SB)/4, $0x3de1c385
+DATA constants<>+5344(SB)/4, $0x3de1c385
+DATA constants<>+5348(SB)/4, $0x3de1c385
+DATA constants<>+5352(SB)/4, $0x3de1c385
+DATA constants<>+5356(SB)/4, $0x3de1c385
+DATA constants<>+5360(SB)/4, $0x3de1c385
+DATA constants<>+5364(SB)/4, $0x3de1c385
+DATA constants<>+5368(SB)/4, $0x3de1c385
+DATA constants<>+5372(SB)/4, $0x3de1c385
+DATA constants<>+5376(SB)/4, $0x3da08906
+DATA constants<>+5380(SB)/4, $0x3da08906
+DATA constants<>+5384(SB)/4, $0x3da08906
+DATA constants<>+5388(SB)/4, $0x3da08906
+DATA constants<>+5392(SB)/4, $0x3da08906
+DATA constants<>+5396(SB)/4, $0x3da08906
+DATA constants<>+5400(SB)/4, $0x3da08906
+DATA constants<>+5404(SB)/4, $0x3da08906
+DATA constants<>+5408(SB)/4, $0x3da08906
+DATA constants<>+5412(SB)/4, $0x3da08906
+DATA constants<>+5416(SB)/4, $0x3da08906
+DATA constants<>+5420(SB)/4, $0x3da08906
+DATA constants<>+5424(SB)/4, $0x3da08906
+DATA constants<>+5428(SB)/4, $0x3da08906
+DATA constants<>+5432(SB)/4, $0x3da08906
+DATA constants<>+5436(SB)/4, $0x3da08906
+DATA constants<>+5440(SB)/4, $0x3dc4f275
+DATA constants<>+5444(SB)/4, $0x3dc4f275
+DATA constants<>+5448(SB)/4, $0x3dc4f275
+DATA constants<>+5452(SB)/4, $0x3dc4f275
+DATA constants<>+5456(SB)/4, $0x3dc4f275
+DATA constants<>+5460(SB)/4, $0x3dc4f275
+DATA constants<>+5464(SB)/4, $0x3dc4f275
+DATA constants<>+5468(SB)/4, $0x3dc4f275
+DATA constants<>+5472(SB)/4, $0x3dc4f275
+DATA constants<>+5476(SB)/4, $0x3dc4f275
+DATA constants<>+5480(SB)/4, $0x3dc4f275
+DATA constants<>+5484(SB)/4, $0x3dc4f275
+DATA constants<>+5488(SB)/4, $0x3dc4f275
+DATA constants<>+5492(SB)/4, $0x3dc4f275
+DATA constants<>+5496(SB)/4, $0x3dc4f275
+DATA constants<>+5500(SB)/4, $0x3dc4f275
+DATA constants<>+5504(SB)/4, $0xbda2b0b3
+DATA constants<>+5508(SB)/4, $0xbda2b0b3
+DATA constants<>+5512(SB)/4, $0xbda2b0b3
+DATA constants<>+5516(SB)/4, $0xbda2b0b3
+DATA constants<>+5520(SB)/4, $0xbda2b0b3
+DATA constants<>+5524(SB)/4, $0xbda2b0b3
+DATA constants<>+5528(SB)/4, $0xbda2b0b3
+DATA constants<>+5532(SB)/4, $0xbda2b0b3
+DATA constants<>+5536(SB)/4, $0xbda2b0b3
+DATA constants<>+5540(SB)/4, $0xbda2b0b3
+DATA constants<>+5544(SB)/4, $0xbda2b0b3
+DATA constants<>+5548(SB)/4, $0xbda2b0b3
+DATA constants<>+5552(SB)/4, $0xbda2b0b3
+DATA constants<>+5556(SB)/4, $0xbda2b0b3
+DATA constants<>+5560(SB)/4, $0xbda2b0b3
+DATA constants<>+5564(SB)/4, $0xbda2b0b3
+DATA constants<>+5568(SB)/4, $0x3e4467a2
+DATA constants<>+5572(SB)/4, $0x3e4467a2
+DATA constants<>+5576(SB)/4, $0x3e4467a2
+DATA constants<>+5580(SB)/4, $0x3e4467a2
+DATA constants<>+5584(SB)/4, $0x3e4467a2
+DATA constants<>+5588(SB)/4, $0x3e4467a2
+DATA constants<>+5592(SB)/4, $0x3e4467a2
+DATA constants<>+5596(SB)/4, $0x3e4467a2
+DATA constants<>+5600(SB)/4, $0x3e4467a2
+DATA constants<>+5604(SB)/4, $0x3e4467a2
+DATA constants<>+5608(SB)/4, $0x3e4467a2
+DATA constants<>+5612(SB)/4, $0x3e4467a2
+DATA constants<>+5616(SB)/4, $0x3e4467a2
+DATA constants<>+5620(SB)/4, $0x3e4467a2
+DATA constants<>+5624(SB)/4, $0x3e4467a2
+DATA constants<>+5628(SB)/4, $0x3e4467a2
+DATA constants<>+5632(SB)/4, $0xbe69b407
+DATA constants<>+5636(SB)/4, $0xbe69b407
+DATA constants<>+5640(SB)/4, $0xbe69b407
+DATA constants<>+5644(SB)/4, $0xbe69b407
+DATA constants<>+5648(SB)/4, $0xbe69b407
+DATA constants<>+5652(SB)/4, $0xbe69b407
+DATA constants<>+5656(SB)/4, $0xbe69b407
+DATA constants<>+5660(SB)/4, $0xbe69b407
+DATA constants<>+5664(SB)/4, $0xbe69b407
+DATA constants<>+5668(SB)/4, $0xbe69b407
+DATA constants<>+5672(SB)/4, $0xbe69b407
+DATA constants<>+5676(SB)/4, $0xbe69b407
+DATA constants<>+5680(SB)/4, $0xbe69b407
+DATA constants<>+5684(SB)/4, $0xbe69b407
+DATA constants<>+5688(SB)/4, $0xbe69b407
+DATA constants<>+5692(SB)/4, $0xbe69b407
+DATA constants<>+5696(SB)/4, $0x3de6474a
+DATA constants<>+5700(SB)/4, $0x3de6474a
+DATA constants<>+5704(SB)/4, $0x3de6474a
+DATA constants<>+5708(SB)/4, $0x3de6474a
+DATA constants<>+5712(SB)/4, $0x3de6474a
+DATA constants<>+5716(SB)/4, $0x3de6474a
+DATA constants<>+5720(SB)/4, $0x3de6474a
+DATA constants<>+5724(SB)/4, $0x3de6474a
+DATA constants<>+5728(SB)/4, $0x3de6474a
+DATA constants<>+5732(SB)/4, $0x3de6474a
+DATA constants<>+5736(SB)/4, $0x3de6474a
+DATA constants<>+5740(SB)/4, $0x3de6474a
+DATA constants<>+5744(SB)/4, $0x3de6474a
+DATA constants<>+5748(SB)/4, $0x3de6474a
+DATA constants<>+5752(SB)/4, $0x3de6474a
+DATA constants<>+5756(SB)/4, $0x3de6474a
+DATA constants<>+5760(SB)/4, $0xbca8f479
+DATA constants<>+5764(SB)/4, $0xbca8f479
+DATA constants<>+5768(SB)/4, $0xbca8f479
+DATA constants<>+5772(SB)/4, $0xbca8f479
+DATA constants<>+5776(SB)/4, $0xbca8f479
+DATA constants<>+5780(SB)/4, $0xbca8f479
+DATA constants<>+5784(SB)/4, $0xbca8f479
+DATA constants<>+5788(SB)/4, $0xbca8f479
+DATA constants<>+5792(SB)/4, $0xbca8f479
+DATA constants<>+5796(SB)/4, $0xbca8f479
+DATA constants<>+5800(SB)/4, $0xbca8f479
+DATA constants<>+5804(SB)/4, $0xbca8f479
+DATA constants<>+5808(SB)/4, $0xbca8f479
+DATA constants<>+5812(SB)/4, $0xbca8f479
+DATA constants<>+5816(SB)/4, $0xbca8f479
+DATA constants<>+5820(SB)/4, $0xbca8f479
+DATA constants<>+5824(SB)/4, $0x3ecc422a
+DATA constants<>+5828(SB)/4, $0x3ecc422a
+DATA constants<>+5832(SB)/4, $0x3ecc422a
+DATA constants<>+5836(SB)/4, $0x3ecc422a
+DATA constants<>+5840(SB)/4, $0x3ecc422a
+DATA constants<>+5844(SB)/4, $0x3ecc422a
+DATA constants<>+5848(SB)/4, $0x3ecc422a
+DATA constants<>+5852(SB)/4, $0x3ecc422a
+DATA constants<>+5856(SB)/4, $0x3ecc422a
+DATA constants<>+5860(SB)/4, $0x3ecc422a
+DATA constants<>+5864(SB)/4, $0x3ecc422a
+DATA constants<>+5868(SB)/4, $0x3ecc422a
+DATA constants<>+5872(SB)/4, $0x3ecc422a
+DATA constants<>+5876(SB)/4, $0x3ecc422a
+DATA constants<>+5880(SB)/4, $0x3ecc422a
+DATA constants<>+5884(SB)/4, $0x3ecc422a
+DATA constants<>+5888(SB)/4, $0x41700000
+DATA constants<>+5892(SB)/4, $0x41700000
+DATA constants<>+5896(SB)/4, $0x41700000
+DATA constants<>+5900(SB)/4, $0x41700000
+DATA constants<>+5904(SB)/4, $0x41700000
+DATA constants<>+5908(SB)/4, $0x41700000
+DATA constants<>+5912(SB)/4, $0x41700000
+DATA constants<>+5916(SB)/4, $0x41700000
+DATA constants<>+5920(SB)/4, $0x41700000
+DATA constants<>+5924(SB)/4, $0x41700000
+DATA constants<>+5928(SB)/4, $0x41700000
+DATA constants<>+5932(SB)/4, $0x41700000
+DATA constants<>+5936(SB)/4, $0x41700000
+DATA constants<>+5940(SB)/4, $0x41700000
+DATA constants<>+5944(SB)/4, $0x41700000
+DATA constants<>+5948(SB)/4, $0x41700000
+DATA constants<>+5952(SB)/4, $0xc1700000
+DATA constants<>+5956(SB)/4, $0xc1700000
+DATA constants<>+5960(SB)/4, $0xc1700000
+DATA constants<>+5964(SB)/4, $0xc1700000
+DATA constants<>+5968(SB)/4, $0xc1700000
+DATA constants<>+5972(SB)/4, $0xc1700000
+DATA constants<>+5976(SB)/4, $0xc1700000
+DATA constants<>+5980(SB)/4, $0xc1700000
+DATA constants<>+5984(SB)/4, $0xc1700000
+DATA constants<>+5988(SB)/4, $0xc1700000
+DATA constants<>+5992(SB)/4, $0xc1700000
+DATA constants<>+5996(SB)/4, $0xc1700000
+DATA constants<>+6000(SB)/4, $0xc1700000
+DATA constants<>+6004(SB)/4, $0xc1700000
+DATA constants<>+6008(SB)/4, $0xc1700000
+DATA constants<>+6012(SB)/4, $0xc1700000
+DATA constants<>+6016(SB)/4, $0x3e5b33b6
+DATA constants<>+6020(SB)/4, $0x3e5b33b6
+DATA constants<>+6024(SB)/4, $0x3e5b33b6
+DATA constants<>+6028(SB)/4, $0x3e5b33b6
+DATA constants<>+6032(SB)/4, $0x3e5b33b6
+DATA constants<>+6036(SB)/4, $0x3e5b33b6
+DATA constants<>+6040(SB)/4, $0x3e5b33b6
+DATA constants<>+6044(SB)/4, $0x3e5b33b6
+DATA constants<>+6048(SB)/4, $0x3e5b33b6
+DATA constants<>+6052(SB)/4, $0x3e5b33b6
+DATA constants<>+6056(SB)/4, $0x3e5b33b6
+DATA constants<>+6060(SB)/4, $0x3e5b33b6
+DATA constants<>+6064(SB)/4, $0x3e5b33b6
+DATA constants<>+6068(SB)/4, $0x3e5b33b6
+DATA constants<>+6072(SB)/4, $0x3e5b33b6
+DATA constants<>+6076(SB)/4, $0x3e5b33b6
+DATA constants<>+6080(SB)/4, $0x43480000
+DATA constants<>+6084(SB)/4, $0x43480000
+DATA constants<>+6088(SB)/4, $0x43480000
+DATA constants<>+6092(SB)/4, $0x43480000
+DATA constants<>+6096(SB)/4, $0x43480000
+DATA constants<>+6100(SB)/4, $0x43480000
+DATA constants<>+6104(SB)/4, $0x43480000
+DATA constants<>+6108(SB)/4, $0x43480000
+DATA constants<>+6112(SB)/4, $0x43480000
+DATA constants<>+6116(SB)/4, $0x43480000
+DATA constants<>+6120(SB)/4, $0x43480000
+DATA constants<>+6124(SB)/4, $0x43480000
+DATA constants<>+6128(SB)/4, $0x43480000
+DATA constants<>+6132(SB)/4, $0x43480000
+DATA constants<>+6136(SB)/4, $0x43480000
+DATA constants<>+6140(SB)/4, $0x43480000
+DATA constants<>+6144(SB)/4, $0xc3480000
+DATA constants<>+6148(SB)/4, $0xc3480000
+DATA constants<>+6152(SB)/4, $0xc3480000
+DATA constants<>+6156(SB)/4, $0xc3480000
+DATA constants<>+6160(SB)/4, $0xc3480000
+DATA constants<>+6164(SB)/4, $0xc3480000
+DATA constants<>+6168(SB)/4, $0xc3480000
+DATA constants<>+6172(SB)/4, $0xc3480000
+DATA constants<>+6176(SB)/4, $0xc3480000
+DATA constants<>+6180(SB)/4, $0xc3480000
+DATA constants<>+6184(SB)/4, $0xc3480000
+DATA constants<>+6188(SB)/4, $0xc3480000
+DATA constants<>+6192(SB)/4, $0xc3480000
+DATA constants<>+6196(SB)/4, $0xc3480000
+DATA constants<>+6200(SB)/4, $0xc3480000
+DATA constants<>+6204(SB)/4, $0xc3480000
+DATA constants<>+6208(SB)/4, $0x00000001
+DATA constants<>+6212(SB)/4, $0x00000001
+DATA constants<>+6216(SB)/4, $0x00000001
+DATA constants<>+6220(SB)/4, $0x00000001
+DATA constants<>+6224(SB)/4, $0x00000001
+DATA constants<>+6228(SB)/4, $0x00000001
+DATA constants<>+6232(SB)/4, $0x00000001
+DATA constants<>+6236(SB)/4, $0x00000001
+DATA constants<>+6240(SB)/4, $0x00000001
+DATA constants<>+6244(SB)/4, $0x00000001
+DATA constants<>+6248(SB)/4, $0x00000001
+DATA constants<>+6252(SB)/4, $0x00000001
+DATA constants<>+6256(SB)/4, $0x00000001
+DATA constants<>+6260(SB)/4, $0x00000001
+DATA constants<>+6264(SB)/4, $0x00000001
+DATA constants<>+6268(SB)/4, $0x00000001
+DATA constants<>+6272(SB)/4, $0x00007fff
+DATA constants<>+6276(SB)/4, $0x00007fff
+DATA constants<>+6280(SB)/4, $0x00007fff
+DATA constants<>+6284(SB)/4, $0x00007fff
+DATA constants<>+6288(SB)/4, $0x00007fff
+DATA constants<>+6292(SB)/4, $0x00007fff
+DATA constants<>+6296(SB)/4, $0x00007fff
+DATA constants<>+6300(SB)/4, $0x00007fff
+DATA constants<>+6304(SB)/4, $0x00007fff
+DATA constants<>+6308(SB)/4, $0x00007fff
+DATA constants<>+6312(SB)/4, $0x00007fff
+DATA constants<>+6316(SB)/4, $0x00007fff
+DATA constants<>+6320(SB)/4, $0x00007fff
+DATA constants<>+6324(SB)/4, $0x00007fff
+DATA constants<>+6328(SB)/4, $0x00007fff
+DATA constants<>+6332(SB)/4, $0x00007fff
+DATA constants<>+6336(SB)/4, $0x00400000
+DATA constants<>+6340(SB)/4, $0x00400000
+DATA constants<>+6344(SB)/4, $0x00400000
+DATA constants<>+6348(SB)/4, $0x00400000
+DATA constants<>+6352(SB)/4, $0x00400000
+DATA constants<>+6356(SB)/4, $0x00400000
+DATA constants<>+6360(SB)/4, $0x00400000
+DATA constants<>+6364(SB)/4, $0x00400000
+DATA constants<>+6368(SB)/4, $0x00400000
+DATA constants<>+6372(SB)/4, $0x00400000
+DATA constants<>+6376(SB)/4, $0x00400000
+DATA constants<>+6380(SB)/4, $0x00400000
+DATA constants<>+6384(SB)/4, $0x00400000
+DATA constants<>+6388(SB)/4, $0x00400000
+DATA constants<>+6392(SB)/4, $0x00400000
+DATA constants<>+6396(SB)/4, $0x00400000
+DATA constants<>+6400(SB)/4, $0xd2511f53
+DATA constants<>+6404(SB)/4, $0xd2511f53
+DATA constants<>+6408(SB)/4, $0xd2511f53
+DATA constants<>+6412(SB)/4, $0xd2511f53
+DATA constants<>+6416(SB)/4, $0xd2511f53
+DATA constants<>+6420(SB)/4, $0xd2511f53
+DATA constants<>+6424(SB)/4, $0xd2511f53
+DATA constants<>+6428(SB)/4, $0xd2511f53
+DATA constants<>+6432(SB)/4, $0xd2511f53
+DATA constants<>+6436(SB)/4, $0xd2511f53
+DATA constants<>+6440(SB)/4, $0xd2511f53
+DATA constants<>+6444(SB)/4, $0xd2511f53
+DATA constants<>+6448(SB)/4, $0xd2511f53
+DATA constants<>+6452(SB)/4, $0xd2511f53
+DATA constants<>+6456(SB)/4, $0xd2511f53
+DATA constants<>+6460(SB)/4, $0xd2511f53
+DATA constants<>+6464(SB)/4, $0xcd9e8d57
+DATA constants<>+6468(SB)/4, $0xcd9e8d57
+DATA constants<>+6472(SB)/4, $0xcd9e8d57
+DATA constants<>+6476(SB)/4, $0xcd9e8d57
+DATA constants<>+6480(SB)/4, $0xcd9e8d57
+DATA constants<>+6484(SB)/4, $0xcd9e8d57
+DATA constants<>+6488(SB)/4, $0xcd9e8d57
+DATA constants<>+6492(SB)/4, $0xcd9e8d57
+DATA constants<>+6496(SB)/4, $0xcd9e8d57
+DATA constants<>+6500(SB)/4, $0xcd9e8d57
+DATA constants<>+6504(SB)/4, $0xcd9e8d57
+DATA constants<>+6508(SB)/4, $0xcd9e8d57
+DATA constants<>+6512(SB)/4, $0xcd9e8d57
+DATA constants<>+6516(SB)/4, $0xcd9e8d57
+DATA constants<>+6520(SB)/4, $0xcd9e8d57
+DATA constants<>+6524(SB)/4, $0xcd9e8d57
+DATA constants<>+6528(SB)/8, $0xffffffff00000000
+DATA constants<>+6536(SB)/8, $0xffffffff00000000
+DATA constants<>+6544(SB)/8, $0xffffffff00000000
+DATA constants<>+6552(SB)/8, $0xffffffff00000000
+DATA constants<>+6560(SB)/8, $0xffffffff00000000
+DATA constants<>+6568(SB)/8, $0xffffffff00000000
+DATA constants<>+6576(SB)/8, $0xffffffff00000000
+DATA constants<>+6584(SB)/8, $0xffffffff00000000
+DATA constants<>+6592(SB)/4, $0x9e3779b9
+DATA constants<>+6596(SB)/4, $0x9e3779b9
+DATA constants<>+6600(SB)/4, $0x9e3779b9
+DATA constants<>+6604(SB)/4, $0x9e3779b9
+DATA constants<>+6608(SB)/4, $0x9e3779b9
+DATA constants<>+6612(SB)/4, $0x9e3779b9
+DATA constants<>+6616(SB)/4, $0x9e3779b9
+DATA constants<>+6620(SB)/4, $0x9e3779b9
+DATA constants<>+6624(SB)/4, $0x9e3779b9
+DATA constants<>+6628(SB)/4, $0x9e3779b9
+DATA constants<>+6632(SB)/4, $0x9e3779b9
+DATA constants<>+6636(SB)/4, $0x9e3779b9
+DATA constants<>+6640(SB)/4, $0x9e3779b9
+DATA constants<>+6644(SB)/4, $0x9e3779b9
+DATA constants<>+6648(SB)/4, $0x9e3779b9
+DATA constants<>+6652(SB)/4, $0x9e3779b9
+DATA constants<>+6656(SB)/4, $0xbb67ae85
+DATA constants<>+6660(SB)/4, $0xbb67ae85
+DATA constants<>+6664(SB)/4, $0xbb67ae85
+DATA constants<>+6668(SB)/4, $0xbb67ae85
+DATA constants<>+6672(SB)/4, $0xbb67ae85
+DATA constants<>+6676(SB)/4, $0xbb67ae85
+DATA constants<>+6680(SB)/4, $0xbb67ae85
+DATA constants<>+6684(SB)/4, $0xbb67ae85
+DATA constants<>+6688(SB)/4, $0xbb67ae85
+DATA constants<>+6692(SB)/4, $0xbb67ae85
+DATA constants<>+6696(SB)/4, $0xbb67ae85
+DATA constants<>+6700(SB)/4, $0xbb67ae85
+DATA constants<>+6704(SB)/4, $0xbb67ae85
+DATA constants<>+6708(SB)/4, $0xbb67ae85
+DATA constants<>+6712(SB)/4, $0xbb67ae85
+DATA constants<>+6716(SB)/4, $0xbb67ae85
+GLOBL constants<>(SB), RODATA|NOPTR, $6720
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -1451,52 +1723,137 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+320(SB), Z5
 	VBROADCASTSS constants<>+384(SB), Z6
 	VBROADCASTSS constants<>+448(SB), Z7
-	VBROADCASTSS constants<>+512(SB), Z8
-	VBROADCASTSS constants<>+576(SB), Z9
-	VBROADCASTSS constants<>+640(SB), Z10
-	VBROADCASTSS constants<>+704(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VCMPPS       $0x11, Z8, Z0, K1
+	VCMPPS       $0x11, Z9, Z0, K2
+	VMOVUPS      Z3, Z10
+	VFMADD231PS  Z2, Z8, Z10
+	VMOVUPS      Z3, Z11
+	VFMADD231PS  Z2, Z9, Z11
+	VSUBPS       Z3, Z10, Z12
+	VSUBPS       Z3, Z11, Z13
+	VMOVUPS      Z8, Z14
+	VFNMADD231PS Z4, Z12, Z14
+	VMOVUPS      Z9, Z15
+	VFNMADD231PS Z4, Z13, Z15
+	VFNMADD231PS Z5, Z12, Z14
+	VFNMADD231PS Z5, Z13, Z15
+	VMOVUPS      Z7, Z12
+	VFMADD231PS  Z14, Z6, Z12
+	VMOVUPS      Z7, Z13
+	VFMADD231PS  Z15, Z6, Z13
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z14, Z12
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z15, Z13
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z14, Z12
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z15, Z13
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z14, Z12
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z15, Z13
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z14, Z12
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z15, Z13
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z14, Z12
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z15, Z13
+	VBROADCASTSS constants<>+768(SB), Z14
+	VPSUBD       Z14, Z10, Z10
+	VBROADCASTSS constants<>+768(SB), Z14
+	VPSUBD       Z14, Z11, Z11
+	VPSRAD       $0x01, Z10, Z14
+	VPSRAD       $0x01, Z11, Z15
+	VBROADCASTSS constants<>+832(SB), Z24
+	VPADDD       Z24, Z14, Z24
+	VBROADCASTSS constants<>+832(SB), Z25
+	VPADDD       Z25, Z15, Z25
+	VPSLLD       $0x17, Z24, Z24
+	VPSLLD       $0x17, Z25, Z25
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z25, Z13, Z13
+	VPSUBD       Z14, Z10, Z10
+	VPSUBD       Z15, Z11, Z11
+	VBROADCASTSS constants<>+832(SB), Z14
+	VPADDD       Z14, Z10, Z10
+	VBROADCASTSS constants<>+832(SB), Z14
+	VPADDD       Z14, Z11, Z11
+	VPSLLD       $0x17, Z10, Z10
+	VPSLLD       $0x17, Z11, Z11
+	VMULPS       Z10, Z12, Z10
+	VMULPS       Z11, Z13, Z11
+	VBLENDMPS    Z1, Z10, K1, Z16
+	VBLENDMPS    Z1, Z11, K2, Z17
+	VBROADCASTSS constants<>+896(SB), Z10
+	VCMPPS       $0x11, Z10, Z8, K1
+	VBROADCASTSS constants<>+896(SB), Z8
+	VCMPPS       $0x11, Z8, Z9, K2
+	VBROADCASTSS constants<>+960(SB), Z8
+	VBLENDMPS    Z8, Z16, K1, Z18
+	VBROADCASTSS constants<>+960(SB), Z8
+	VBLENDMPS    Z8, Z17, K2, Z19
+	VMOVUPS      Z18, (AX)(DX*4)
+	VMOVUPS      Z19, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VCMPPS       $0x11, Z12, Z0, K1
-	VMOVUPS      Z3, Z13
-	VFMADD231PS  Z2, Z12, Z13
-	VSUBPS       Z3, Z13, Z14
-	VMOVUPS      Z12, Z15
-	VFNMADD231PS Z4, Z14, Z15
-	VFNMADD231PS Z5, Z14, Z15
-	VMULPS       Z15, Z15, Z14
-	VMOVUPS      Z7, Z20
-	VFMADD231PS  Z15, Z6, Z20
-	VMOVUPS      Z10, Z21
-	VFMADD231PS  Z15, Z9, Z21
-	VFMADD231PS  Z14, Z8, Z21
-	VFMADD231PS  Z14, Z21, Z20
-	VFMADD231PS  Z20, Z14, Z15
-	VADDPS       Z11, Z15, Z14
-	VBROADCASTSS constants<>+768(SB), Z15
-	VPSUBD       Z15, Z13, Z13
-	VPSRAD       $0x01, Z13, Z15
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z15, Z20
-	VPSLLD       $0x17, Z20, Z20
-	VMULPS       Z20, Z14, Z14
-	VPSUBD       Z15, Z13, Z13
-	VBROADCASTSS constants<>+832(SB), Z15
-	VPADDD       Z15, Z13, Z13
-	VPSLLD       $0x17, Z13, Z13
-	VMULPS       Z13, Z14, Z13
-	VBLENDMPS    Z1, Z13, K1, Z16
-	VBROADCASTSS constants<>+896(SB), Z13
-	VCMPPS       $0x11, Z13, Z12, K1
-	VBROADCASTSS constants<>+960(SB), Z12
-	VBLENDMPS    Z12, Z16, K1, Z17
-	VMOVUPS      Z17, (AX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z8
+	VCMPPS       $0x11, Z8, Z0, K1
+	VMOVUPS      Z3, Z9
+	VFMADD231PS  Z2, Z8, Z9
+	VSUBPS       Z3, Z9, Z10
+	VMOVUPS      Z8, Z11
+	VFNMADD231PS Z4, Z10, Z11
+	VFNMADD231PS Z5, Z10, Z11
+	VMOVUPS      Z7, Z10
+	VFMADD231PS  Z11, Z6, Z10
+	VBROADCASTSS constants<>+512(SB), Z12
+	VFMADD213PS  Z12, Z11, Z10
+	VBROADCASTSS constants<>+576(SB), Z12
+	VFMADD213PS  Z12, Z11, Z10
+	VBROADCASTSS constants<>+640(SB), Z12
+	VFMADD213PS  Z12, Z11, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z11, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z11, Z10
+	VBROADCASTSS constants<>+768(SB), Z11
+	VPSUBD       Z11, Z9, Z9
+	VPSRAD       $0x01, Z9, Z11
+	VBROADCASTSS constants<>+832(SB), Z12
+	VPADDD       Z12, Z11, Z12
+	VPSLLD       $0x17, Z12, Z12
+	VMULPS       Z12, Z10, Z10
+	VPSUBD       Z11, Z9, Z9
+	VBROADCASTSS constants<>+832(SB), Z11
+	VPADDD       Z11, Z9, Z9
+	VPSLLD       $0x17, Z9, Z9
+	VMULPS       Z9, Z10, Z9
+	VBLENDMPS    Z1, Z9, K1, Z20
+	VBROADCASTSS constants<>+896(SB), Z9
+	VCMPPS       $0x11, Z9, Z8, K1
+	VBROADCASTSS constants<>+960(SB), Z8
+	VBLENDMPS    Z8, Z20, K1, Z21
+	VMOVUPS      Z21, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1507,23 +1864,26 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VCMPPS       $0x11, Z12, Z0, K2
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VCMPPS       $0x11, Z8, Z0, K2
 	VMOVUPS      Z3, Z0
-	VFMADD231PS  Z2, Z12, Z0
+	VFMADD231PS  Z2, Z8, Z0
 	VSUBPS       Z3, Z0, Z2
-	VMOVUPS      Z12, Z3
+	VMOVUPS      Z8, Z3
 	VFNMADD231PS Z4, Z2, Z3
 	VFNMADD231PS Z5, Z2, Z3
-	VMULPS       Z3, Z3, Z2
-	VMOVUPS      Z7, Z4
-	VFMADD231PS  Z3, Z6, Z4
-	VMOVUPS      Z10, Z5
-	VFMADD231PS  Z3, Z9, Z5
-	VFMADD231PS  Z2, Z8, Z5
-	VFMADD231PS  Z2, Z5, Z4
-	VFMADD231PS  Z4, Z2, Z3
-	VADDPS       Z11, Z3, Z2
+	VMOVUPS      Z7, Z2
+	VFMADD231PS  Z3, Z6, Z2
+	VBROADCASTSS constants<>+512(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VBROADCASTSS constants<>+576(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VBROADCASTSS constants<>+640(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
 	VBROADCASTSS constants<>+768(SB), Z3
 	VPSUBD       Z3, Z0, Z0
 	VPSRAD       $0x01, Z0, Z3
@@ -1536,12 +1896,12 @@ test:
 	VPADDD       Z3, Z0, Z0
 	VPSLLD       $0x17, Z0, Z0
 	VMULPS       Z0, Z2, Z0
-	VBLENDMPS    Z1, Z0, K2, Z18
+	VBLENDMPS    Z1, Z0, K2, Z22
 	VBROADCASTSS constants<>+896(SB), Z0
-	VCMPPS       $0x11, Z0, Z12, K2
+	VCMPPS       $0x11, Z0, Z8, K2
 	VBROADCASTSS constants<>+960(SB), Z0
-	VBLENDMPS    Z0, Z18, K2, Z19
-	VMOVUPS      Z19, K1, (AX)(DX*4)
+	VBLENDMPS    Z0, Z22, K2, Z23
+	VMOVUPS      Z23, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -1564,6 +1924,7 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+1472(SB), Z9
 	VBROADCASTSS constants<>+1536(SB), Z10
 	VBROADCASTSS constants<>+1600(SB), Z11
+	VBROADCASTSS constants<>+1664(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -1571,53 +1932,52 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	JMP          test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VCMPPS       $0x11, Z0, Z12, K1
-	VMULPS       Z1, Z12, Z13
-	VBLENDMPS    Z13, Z12, K1, Z14
-	VPSUBD       Z2, Z14, Z13
-	VPSRAD       $0x17, Z13, Z24
-	VCVTDQ2PS    Z24, Z24
-	VBLENDMPS    Z3, Z4, K1, Z15
-	VADDPS       Z15, Z24, Z24
-	VANDPS       Z5, Z13, Z13
-	VPADDD       Z2, Z13, Z13
-	VSUBPS       Z6, Z13, Z13
-	VMULPS       Z13, Z13, Z25
-	VMOVUPS      Z7, Z26
-	VFMADD231PS  Z13, Z8, Z26
-	VMOVUPS      Z9, Z27
-	VFMADD231PS  Z13, Z10, Z27
-	VMOVUPS      Z11, Z28
-	VBROADCASTSS constants<>+1664(SB), Z29
-	VFMADD231PS  Z29, Z13, Z28
-	VBROADCASTSS constants<>+1728(SB), Z29
-	VBROADCASTSS constants<>+1792(SB), Z30
-	VFMADD231PS  Z30, Z13, Z29
-	VMULPS       Z13, Z13, Z30
-	VFMADD231PS  Z30, Z27, Z26
-	VFMADD231PS  Z30, Z29, Z28
-	VMULPS       Z30, Z30, Z27
-	VFMADD231PS  Z27, Z28, Z26
-	VMULPS       Z13, Z25, Z27
-	VBROADCASTSS constants<>+320(SB), Z28
-	VMULPS       Z28, Z24, Z28
-	VFMADD231PS  Z26, Z27, Z28
-	VBROADCASTSS constants<>+1856(SB), Z26
-	VFNMADD231PS Z26, Z25, Z28
-	VADDPS       Z28, Z13, Z13
-	VBROADCASTSS constants<>+256(SB), Z25
-	VFMADD231PS  Z25, Z24, Z13
-	VBROADCASTSS constants<>+64(SB), Z24
-	VCMPPS       $0x11, Z24, Z12, K1
-	VBLENDMPS    Z13, Z12, K1, Z16
-	VCMPPS       $0x11, Z4, Z12, K1
-	VBROADCASTSS constants<>+1920(SB), Z13
-	VBLENDMPS    Z13, Z16, K1, Z17
-	VCMPPS       $0x00, Z4, Z12, K1
-	VBROADCASTSS constants<>+1984(SB), Z12
-	VBLENDMPS    Z12, Z17, K1, Z18
-	VMOVUPS      Z18, (AX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z13
+	VCMPPS       $0x11, Z0, Z13, K1
+	VMULPS       Z1, Z13, Z14
+	VBLENDMPS    Z14, Z13, K1, Z15
+	VPSUBD       Z2, Z15, Z14
+	VPSRAD       $0x17, Z14, Z25
+	VCVTDQ2PS    Z25, Z25
+	VBLENDMPS    Z3, Z4, K1, Z16
+	VADDPS       Z16, Z25, Z25
+	VANDPS       Z5, Z14, Z14
+	VPADDD       Z2, Z14, Z14
+	VSUBPS       Z6, Z14, Z14
+	VMULPS       Z14, Z14, Z26
+	VMOVUPS      Z7, Z27
+	VFMADD231PS  Z14, Z8, Z27
+	VMOVUPS      Z9, Z28
+	VFMADD231PS  Z14, Z10, Z28
+	VMOVUPS      Z11, Z29
+	VFMADD231PS  Z14, Z12, Z29
+	VBROADCASTSS constants<>+1728(SB), Z30
+	VBROADCASTSS constants<>+1792(SB), Z31
+	VFMADD231PS  Z31, Z14, Z30
+	VMULPS       Z14, Z14, Z31
+	VFMADD231PS  Z31, Z28, Z27
+	VFMADD231PS  Z31, Z30, Z29
+	VMULPS       Z31, Z31, Z28
+	VFMADD231PS  Z28, Z29, Z27
+	VMULPS       Z14, Z26, Z28
+	VBROADCASTSS constants<>+320(SB), Z29
+	VMULPS       Z29, Z25, Z29
+	VFMADD231PS  Z27, Z28, Z29
+	VBROADCASTSS constants<>+1856(SB), Z27
+	VFNMADD231PS Z27, Z26, Z29
+	VADDPS       Z29, Z14, Z14
+	VBROADCASTSS constants<>+256(SB), Z26
+	VFMADD231PS  Z26, Z25, Z14
+	VBROADCASTSS constants<>+64(SB), Z25
+	VCMPPS       $0x11, Z25, Z13, K1
+	VBLENDMPS    Z14, Z13, K1, Z17
+	VCMPPS       $0x11, Z4, Z13, K1
+	VBROADCASTSS constants<>+1920(SB), Z14
+	VBLENDMPS    Z14, Z17, K1, Z18
+	VCMPPS       $0x00, Z4, Z13, K1
+	VBROADCASTSS constants<>+1984(SB), Z13
+	VBLENDMPS    Z13, Z18, K1, Z19
+	VMOVUPS      Z19, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1628,15 +1988,15 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VCMPPS       $0x11, Z0, Z12, K2
-	VMULPS       Z1, Z12, Z0
-	VBLENDMPS    Z0, Z12, K2, Z19
-	VPSUBD       Z2, Z19, Z0
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VCMPPS       $0x11, Z0, Z13, K2
+	VMULPS       Z1, Z13, Z0
+	VBLENDMPS    Z0, Z13, K2, Z20
+	VPSUBD       Z2, Z20, Z0
 	VPSRAD       $0x17, Z0, Z1
 	VCVTDQ2PS    Z1, Z1
-	VBLENDMPS    Z3, Z4, K2, Z20
-	VADDPS       Z20, Z1, Z1
+	VBLENDMPS    Z3, Z4, K2, Z21
+	VADDPS       Z21, Z1, Z1
 	VANDPS       Z5, Z0, Z0
 	VPADDD       Z2, Z0, Z0
 	VSUBPS       Z6, Z0, Z0
@@ -1646,8 +2006,7 @@ test:
 	VMOVUPS      Z9, Z5
 	VFMADD231PS  Z0, Z10, Z5
 	VMOVUPS      Z11, Z6
-	VBROADCASTSS constants<>+1664(SB), Z7
-	VFMADD231PS  Z7, Z0, Z6
+	VFMADD231PS  Z0, Z12, Z6
 	VBROADCASTSS constants<>+1728(SB), Z7
 	VBROADCASTSS constants<>+1792(SB), Z8
 	VFMADD231PS  Z8, Z0, Z7
@@ -1666,15 +2025,15 @@ test:
 	VBROADCASTSS constants<>+256(SB), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	VBROADCASTSS constants<>+64(SB), Z1
-	VCMPPS       $0x11, Z1, Z12, K2
-	VBLENDMPS    Z0, Z12, K2, Z21
-	VCMPPS       $0x11, Z4, Z12, K2
+	VCMPPS       $0x11, Z1, Z13, K2
+	VBLENDMPS    Z0, Z13, K2, Z22
+	VCMPPS       $0x11, Z4, Z13, K2
 	VBROADCASTSS constants<>+1920(SB), Z0
-	VBLENDMPS    Z0, Z21, K2, Z22
-	VCMPPS       $0x00, Z4, Z12, K2
-	VBROADCASTSS constants<>+1984(SB), Z0
 	VBLENDMPS    Z0, Z22, K2, Z23
-	VMOVUPS      Z23, K1, (AX)(DX*4)
+	VCMPPS       $0x00, Z4, Z13, K2
+	VBROADCASTSS constants<>+1984(SB), Z0
+	VBLENDMPS    Z0, Z23, K2, Z24
+	VMOVUPS      Z24, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -1693,66 +2052,173 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+2368(SB), Z5
 	VBROADCASTSS constants<>+2432(SB), Z6
 	VBROADCASTSS constants<>+128(SB), Z7
-	VBROADCASTSS constants<>+192(SB), Z8
-	VBROADCASTSS constants<>+256(SB), Z9
-	VBROADCASTSS constants<>+320(SB), Z10
-	VBROADCASTSS constants<>+384(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VANDPS       Z0, Z8, Z10
+	VANDPS       Z0, Z9, Z11
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VMOVUPS      Z1, Z16
+	VFMADD231PS  Z12, Z2, Z16
+	VMOVUPS      Z1, Z17
+	VFMADD231PS  Z13, Z2, Z17
+	VMOVUPS      Z3, Z18
+	VFMADD231PS  Z12, Z4, Z18
+	VMOVUPS      Z3, Z19
+	VFMADD231PS  Z13, Z4, Z19
+	VMULPS       Z12, Z12, Z12
+	VMULPS       Z13, Z13, Z13
+	VFMADD231PS  Z12, Z18, Z16
+	VFMADD231PS  Z13, Z19, Z17
+	VMULPS       Z12, Z12, Z12
+	VMULPS       Z13, Z13, Z13
+	VFMADD231PS  Z5, Z12, Z16
+	VFMADD231PS  Z5, Z13, Z17
+	VFMADD213PS  Z8, Z16, Z14
+	VFMADD213PS  Z9, Z17, Z15
+	VADDPS       Z10, Z10, Z12
+	VADDPS       Z11, Z11, Z13
+	VMINPS       Z12, Z6, Z12
+	VMINPS       Z13, Z6, Z13
+	VBROADCASTSS constants<>+192(SB), Z16
+	VFMADD231PS  Z7, Z12, Z16
+	VBROADCASTSS constants<>+192(SB), Z17
+	VFMADD231PS  Z7, Z13, Z17
+	VBROADCASTSS constants<>+192(SB), Z18
+	VSUBPS       Z18, Z16, Z16
+	VBROADCASTSS constants<>+192(SB), Z18
+	VSUBPS       Z18, Z17, Z17
+	VBROADCASTSS constants<>+256(SB), Z18
+	VFNMADD231PS Z18, Z16, Z12
+	VBROADCASTSS constants<>+256(SB), Z18
+	VFNMADD231PS Z18, Z17, Z13
+	VBROADCASTSS constants<>+320(SB), Z18
+	VFNMADD231PS Z18, Z16, Z12
+	VBROADCASTSS constants<>+320(SB), Z18
+	VFNMADD231PS Z18, Z17, Z13
+	VBROADCASTSS constants<>+448(SB), Z18
+	VBROADCASTSS constants<>+384(SB), Z19
+	VFMADD231PS  Z19, Z12, Z18
+	VBROADCASTSS constants<>+448(SB), Z19
+	VBROADCASTSS constants<>+384(SB), Z24
+	VFMADD231PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z13, Z19
+	VSCALEFPS    Z16, Z18, Z12
+	VSCALEFPS    Z17, Z19, Z13
+	VBROADCASTSS constants<>+704(SB), Z16
+	VADDPS       Z16, Z12, Z12
+	VBROADCASTSS constants<>+704(SB), Z16
+	VADDPS       Z16, Z13, Z13
+	VBROADCASTSS constants<>+2560(SB), Z16
+	VDIVPS       Z12, Z16, Z12
+	VBROADCASTSS constants<>+2560(SB), Z16
+	VDIVPS       Z13, Z16, Z13
+	VBROADCASTSS constants<>+704(SB), Z16
+	VSUBPS       Z12, Z16, Z12
+	VBROADCASTSS constants<>+704(SB), Z16
+	VSUBPS       Z13, Z16, Z13
+	VBROADCASTSS constants<>+2624(SB), Z16
+	VCMPPS       $0x11, Z16, Z10, K1
+	VBROADCASTSS constants<>+2624(SB), Z10
+	VCMPPS       $0x11, Z10, Z11, K2
+	VBROADCASTSS constants<>+2688(SB), Z10
+	VANDPS       Z10, Z8, Z8
+	VBROADCASTSS constants<>+2688(SB), Z10
+	VANDPS       Z10, Z9, Z9
+	VORPS        Z8, Z12, Z8
+	VORPS        Z9, Z13, Z9
+	VBLENDMPS    Z14, Z8, K1, Z20
+	VBLENDMPS    Z15, Z9, K2, Z21
+	VMOVUPS      Z20, (AX)(DX*4)
+	VMOVUPS      Z21, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VANDPS       Z0, Z12, Z13
-	VMULPS       Z12, Z12, Z14
-	VMULPS       Z14, Z12, Z15
-	VMOVUPS      Z1, Z16
-	VFMADD231PS  Z14, Z2, Z16
-	VMOVUPS      Z3, Z17
-	VFMADD231PS  Z14, Z4, Z17
-	VMULPS       Z14, Z14, Z14
-	VFMADD231PS  Z14, Z17, Z16
-	VMULPS       Z14, Z14, Z14
-	VFMADD231PS  Z5, Z14, Z16
-	VFMADD213PS  Z12, Z16, Z15
-	VADDPS       Z13, Z13, Z14
-	VMINPS       Z14, Z6, Z14
-	VMOVUPS      Z8, Z16
-	VFMADD231PS  Z7, Z14, Z16
-	VSUBPS       Z8, Z16, Z17
-	VFNMADD231PS Z9, Z17, Z14
-	VFNMADD231PS Z10, Z17, Z14
-	VMULPS       Z14, Z14, Z17
-	VBROADCASTSS constants<>+448(SB), Z20
-	VFMADD231PS  Z14, Z11, Z20
-	VBROADCASTSS constants<>+640(SB), Z21
-	VBROADCASTSS constants<>+576(SB), Z22
-	VFMADD231PS  Z22, Z14, Z21
-	VBROADCASTSS constants<>+512(SB), Z22
-	VFMADD231PS  Z22, Z17, Z21
-	VFMADD231PS  Z17, Z21, Z20
-	VFMADD231PS  Z20, Z17, Z14
-	VBROADCASTSS constants<>+704(SB), Z17
-	VADDPS       Z17, Z14, Z14
-	VPSLLD       $0x17, Z16, Z16
-	VBROADCASTSS constants<>+2496(SB), Z17
-	VPADDD       Z17, Z16, Z16
-	VMULPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+704(SB), Z16
-	VADDPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+2560(SB), Z16
-	VDIVPS       Z14, Z16, Z14
-	VBROADCASTSS constants<>+704(SB), Z16
-	VSUBPS       Z14, Z16, Z14
-	VBROADCASTSS constants<>+2624(SB), Z16
-	VCMPPS       $0x11, Z16, Z13, K1
-	VBROADCASTSS constants<>+2688(SB), Z13
-	VANDPS       Z13, Z12, Z12
-	VORPS        Z12, Z14, Z12
-	VBLENDMPS    Z15, Z12, K1, Z18
-	VMOVUPS      Z18, (AX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z0, Z8, Z9
+	VMULPS       Z8, Z8, Z10
+	VMULPS       Z10, Z8, Z11
+	VMOVUPS      Z1, Z12
+	VFMADD231PS  Z10, Z2, Z12
+	VMOVUPS      Z3, Z13
+	VFMADD231PS  Z10, Z4, Z13
+	VMULPS       Z10, Z10, Z10
+	VFMADD231PS  Z10, Z13, Z12
+	VMULPS       Z10, Z10, Z10
+	VFMADD231PS  Z5, Z10, Z12
+	VFMADD213PS  Z8, Z12, Z11
+	VADDPS       Z9, Z9, Z10
+	VMINPS       Z10, Z6, Z10
+	VBROADCASTSS constants<>+192(SB), Z12
+	VFMADD231PS  Z7, Z10, Z12
+	VBROADCASTSS constants<>+192(SB), Z13
+	VSUBPS       Z13, Z12, Z12
+	VBROADCASTSS constants<>+256(SB), Z13
+	VFNMADD231PS Z13, Z12, Z10
+	VBROADCASTSS constants<>+320(SB), Z13
+	VFNMADD231PS Z13, Z12, Z10
+	VBROADCASTSS constants<>+448(SB), Z13
+	VBROADCASTSS constants<>+384(SB), Z14
+	VFMADD231PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+512(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+576(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+640(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VSCALEFPS    Z12, Z13, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z12, Z10, Z10
+	VBROADCASTSS constants<>+2560(SB), Z12
+	VDIVPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VSUBPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+2624(SB), Z12
+	VCMPPS       $0x11, Z12, Z9, K1
+	VBROADCASTSS constants<>+2688(SB), Z9
+	VANDPS       Z9, Z8, Z8
+	VORPS        Z8, Z10, Z8
+	VBLENDMPS    Z11, Z8, K1, Z22
+	VMOVUPS      Z22, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1763,41 +2229,42 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VANDPS       Z0, Z12, Z0
-	VMULPS       Z12, Z12, Z13
-	VMULPS       Z13, Z12, Z14
-	VFMADD231PS  Z13, Z2, Z1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z0, Z8, Z0
+	VMULPS       Z8, Z8, Z9
+	VMULPS       Z9, Z8, Z10
+	VFMADD231PS  Z9, Z2, Z1
 	VMOVUPS      Z3, Z2
-	VFMADD231PS  Z13, Z4, Z2
-	VMULPS       Z13, Z13, Z3
+	VFMADD231PS  Z9, Z4, Z2
+	VMULPS       Z9, Z9, Z3
 	VFMADD231PS  Z3, Z2, Z1
 	VMULPS       Z3, Z3, Z2
 	VFMADD231PS  Z5, Z2, Z1
-	VFMADD213PS  Z12, Z1, Z14
+	VFMADD213PS  Z8, Z1, Z10
 	VADDPS       Z0, Z0, Z1
 	VMINPS       Z1, Z6, Z1
-	VMOVUPS      Z8, Z2
+	VBROADCASTSS constants<>+192(SB), Z2
 	VFMADD231PS  Z7, Z1, Z2
-	VSUBPS       Z8, Z2, Z3
-	VFNMADD231PS Z9, Z3, Z1
-	VFNMADD231PS Z10, Z3, Z1
-	VMULPS       Z1, Z1, Z3
-	VBROADCASTSS constants<>+448(SB), Z4
-	VFMADD231PS  Z1, Z11, Z4
-	VBROADCASTSS constants<>+640(SB), Z5
-	VBROADCASTSS constants<>+576(SB), Z6
-	VFMADD231PS  Z6, Z1, Z5
-	VBROADCASTSS constants<>+512(SB), Z6
-	VFMADD231PS  Z6, Z3, Z5
-	VFMADD231PS  Z3, Z5, Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS constants<>+704(SB), Z3
-	VADDPS       Z3, Z1, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VBROADCASTSS constants<>+2496(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS constants<>+192(SB), Z3
+	VSUBPS       Z3, Z2, Z2
+	VBROADCASTSS constants<>+256(SB), Z3
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS constants<>+320(SB), Z3
+	VFNMADD231PS Z3, Z2, Z1
+	VBROADCASTSS constants<>+448(SB), Z3
+	VBROADCASTSS constants<>+384(SB), Z4
+	VFMADD231PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+512(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+576(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+640(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
 	VBROADCASTSS constants<>+704(SB), Z2
 	VADDPS       Z2, Z1, Z1
 	VBROADCASTSS constants<>+2560(SB), Z2
@@ -1807,10 +2274,10 @@ test:
 	VBROADCASTSS constants<>+2624(SB), Z2
 	VCMPPS       $0x11, Z2, Z0, K2
 	VBROADCASTSS constants<>+2688(SB), Z0
-	VANDPS       Z0, Z12, Z0
+	VANDPS       Z0, Z8, Z0
 	VORPS        Z0, Z1, Z0
-	VBLENDMPS    Z14, Z0, K2, Z19
-	VMOVUPS      Z19, K1, (AX)(DX*4)
+	VBLENDMPS    Z10, Z0, K2, Z23
+	VMOVUPS      Z23, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -1829,83 +2296,218 @@ TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+3008(SB), Z5
 	VBROADCASTSS constants<>+3072(SB), Z6
 	VBROADCASTSS constants<>+3136(SB), Z7
-	VBROADCASTSS constants<>+3200(SB), Z8
-	VBROADCASTSS constants<>+3264(SB), Z9
-	VBROADCASTSS constants<>+3328(SB), Z10
-	VBROADCASTSS constants<>+3392(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
 
-loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VANDPS       Z0, Z12, Z13
-	VMULPS       Z12, Z12, Z14
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VANDPS       Z0, Z8, Z10
+	VANDPS       Z0, Z9, Z11
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMOVUPS      Z1, Z14
+	VFMADD231PS  Z12, Z2, Z14
 	VMOVUPS      Z1, Z15
-	VFMADD231PS  Z14, Z2, Z15
+	VFMADD231PS  Z13, Z2, Z15
 	VMOVUPS      Z3, Z16
-	VFMADD231PS  Z14, Z4, Z16
-	VMOVUPS      Z5, Z17
-	VFMADD231PS  Z14, Z6, Z17
-	VMULPS       Z14, Z14, Z14
-	VFMADD231PS  Z14, Z16, Z15
-	VMULPS       Z14, Z14, Z14
-	VFMADD231PS  Z14, Z17, Z15
-	VFMADD213PS  Z12, Z12, Z15
-	VMINPS       Z13, Z7, Z14
-	VMOVUPS      Z8, Z16
-	VFMADD231PS  Z14, Z9, Z16
-	VMOVUPS      Z10, Z17
-	VFMADD231PS  Z14, Z11, Z17
-	VBROADCASTSS constants<>+3456(SB), Z20
-	VBROADCASTSS constants<>+3520(SB), Z21
-	VFMADD231PS  Z21, Z14, Z20
-	VMULPS       Z14, Z14, Z21
-	VFMADD231PS  Z21, Z17, Z16
-	VBROADCASTSS constants<>+3584(SB), Z17
-	VFMADD231PS  Z17, Z21, Z20
-	VMULPS       Z21, Z21, Z17
-	VFMADD231PS  Z17, Z20, Z16
-	VFMADD213PS  Z14, Z14, Z16
-	VBROADCASTSS constants<>+2688(SB), Z14
-	VXORPS       Z14, Z16, Z14
+	VFMADD231PS  Z12, Z4, Z16
+	VMOVUPS      Z3, Z17
+	VFMADD231PS  Z13, Z4, Z17
+	VMOVUPS      Z5, Z18
+	VFMADD231PS  Z12, Z6, Z18
+	VMOVUPS      Z5, Z19
+	VFMADD231PS  Z13, Z6, Z19
+	VMULPS       Z12, Z12, Z12
+	VMULPS       Z13, Z13, Z13
+	VFMADD231PS  Z12, Z16, Z14
+	VFMADD231PS  Z13, Z17, Z15
+	VMULPS       Z12, Z12, Z12
+	VMULPS       Z13, Z13, Z13
+	VFMADD231PS  Z12, Z18, Z14
+	VFMADD231PS  Z13, Z19, Z15
+	VFMADD213PS  Z8, Z8, Z14
+	VFMADD213PS  Z9, Z9, Z15
+	VMINPS       Z10, Z7, Z12
+	VMINPS       Z11, Z7, Z13
+	VBROADCASTSS constants<>+3200(SB), Z16
+	VBROADCASTSS constants<>+3264(SB), Z17
+	VFMADD231PS  Z17, Z12, Z16
+	VBROADCASTSS constants<>+3200(SB), Z17
+	VBROADCASTSS constants<>+3264(SB), Z18
+	VFMADD231PS  Z18, Z13, Z17
+	VBROADCASTSS constants<>+3328(SB), Z18
+	VBROADCASTSS constants<>+3392(SB), Z19
+	VFMADD231PS  Z19, Z12, Z18
+	VBROADCASTSS constants<>+3328(SB), Z19
+	VBROADCASTSS constants<>+3392(SB), Z24
+	VFMADD231PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+3456(SB), Z24
+	VBROADCASTSS constants<>+3520(SB), Z25
+	VFMADD231PS  Z25, Z12, Z24
+	VBROADCASTSS constants<>+3456(SB), Z25
+	VBROADCASTSS constants<>+3520(SB), Z26
+	VFMADD231PS  Z26, Z13, Z25
+	VMULPS       Z12, Z12, Z26
+	VMULPS       Z13, Z13, Z27
+	VFMADD231PS  Z26, Z18, Z16
+	VFMADD231PS  Z27, Z19, Z17
+	VBROADCASTSS constants<>+3584(SB), Z18
+	VFMADD231PS  Z18, Z26, Z24
+	VBROADCASTSS constants<>+3584(SB), Z18
+	VFMADD231PS  Z18, Z27, Z25
+	VMULPS       Z26, Z26, Z18
+	VMULPS       Z27, Z27, Z19
+	VFMADD231PS  Z18, Z24, Z16
+	VFMADD231PS  Z19, Z25, Z17
+	VFMADD213PS  Z12, Z12, Z16
+	VFMADD213PS  Z13, Z13, Z17
+	VBROADCASTSS constants<>+2688(SB), Z12
+	VXORPS       Z12, Z16, Z12
+	VBROADCASTSS constants<>+2688(SB), Z13
+	VXORPS       Z13, Z17, Z13
 	VBROADCASTSS constants<>+192(SB), Z16
 	VBROADCASTSS constants<>+128(SB), Z17
-	VFMADD231PS  Z17, Z14, Z16
+	VFMADD231PS  Z17, Z12, Z16
 	VBROADCASTSS constants<>+192(SB), Z17
-	VSUBPS       Z17, Z16, Z17
-	VBROADCASTSS constants<>+256(SB), Z20
-	VFNMADD231PS Z20, Z17, Z14
-	VBROADCASTSS constants<>+320(SB), Z20
-	VFNMADD231PS Z20, Z17, Z14
-	VMULPS       Z14, Z14, Z17
-	VBROADCASTSS constants<>+448(SB), Z20
-	VBROADCASTSS constants<>+384(SB), Z21
-	VFMADD231PS  Z21, Z14, Z20
-	VBROADCASTSS constants<>+640(SB), Z21
-	VBROADCASTSS constants<>+576(SB), Z22
-	VFMADD231PS  Z22, Z14, Z21
-	VBROADCASTSS constants<>+512(SB), Z22
-	VFMADD231PS  Z22, Z17, Z21
-	VFMADD231PS  Z17, Z21, Z20
-	VFMADD231PS  Z20, Z17, Z14
-	VBROADCASTSS constants<>+704(SB), Z17
-	VADDPS       Z17, Z14, Z14
-	VPSLLD       $0x17, Z16, Z16
-	VBROADCASTSS constants<>+2496(SB), Z17
-	VPADDD       Z17, Z16, Z16
-	VMULPS       Z16, Z14, Z14
+	VBROADCASTSS constants<>+128(SB), Z18
+	VFMADD231PS  Z18, Z13, Z17
+	VBROADCASTSS constants<>+192(SB), Z18
+	VSUBPS       Z18, Z16, Z16
+	VBROADCASTSS constants<>+192(SB), Z18
+	VSUBPS       Z18, Z17, Z17
+	VBROADCASTSS constants<>+256(SB), Z18
+	VFNMADD231PS Z18, Z16, Z12
+	VBROADCASTSS constants<>+256(SB), Z18
+	VFNMADD231PS Z18, Z17, Z13
+	VBROADCASTSS constants<>+320(SB), Z18
+	VFNMADD231PS Z18, Z16, Z12
+	VBROADCASTSS constants<>+320(SB), Z18
+	VFNMADD231PS Z18, Z17, Z13
+	VBROADCASTSS constants<>+448(SB), Z18
+	VBROADCASTSS constants<>+384(SB), Z19
+	VFMADD231PS  Z19, Z12, Z18
+	VBROADCASTSS constants<>+448(SB), Z19
+	VBROADCASTSS constants<>+384(SB), Z24
+	VFMADD231PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z13, Z19
+	VSCALEFPS    Z16, Z18, Z12
+	VSCALEFPS    Z17, Z19, Z13
 	VBROADCASTSS constants<>+704(SB), Z16
-	VSUBPS       Z14, Z16, Z14
+	VSUBPS       Z12, Z16, Z12
+	VBROADCASTSS constants<>+704(SB), Z16
+	VSUBPS       Z13, Z16, Z13
 	VBROADCASTSS constants<>+3648(SB), Z16
-	VCMPPS       $0x11, Z16, Z13, K1
-	VBROADCASTSS constants<>+2688(SB), Z13
-	VANDPS       Z13, Z12, Z12
-	VORPS        Z12, Z14, Z12
-	VBLENDMPS    Z15, Z12, K1, Z18
-	VMOVUPS      Z18, (AX)(DX*4)
+	VCMPPS       $0x11, Z16, Z10, K1
+	VBROADCASTSS constants<>+3648(SB), Z10
+	VCMPPS       $0x11, Z10, Z11, K2
+	VBROADCASTSS constants<>+2688(SB), Z10
+	VANDPS       Z10, Z8, Z8
+	VBROADCASTSS constants<>+2688(SB), Z10
+	VANDPS       Z10, Z9, Z9
+	VORPS        Z8, Z12, Z8
+	VORPS        Z9, Z13, Z9
+	VBLENDMPS    Z14, Z8, K1, Z20
+	VBLENDMPS    Z15, Z9, K2, Z21
+	VMOVUPS      Z20, (AX)(DX*4)
+	VMOVUPS      Z21, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z0, Z8, Z9
+	VMULPS       Z8, Z8, Z10
+	VMOVUPS      Z1, Z11
+	VFMADD231PS  Z10, Z2, Z11
+	VMOVUPS      Z3, Z12
+	VFMADD231PS  Z10, Z4, Z12
+	VMOVUPS      Z5, Z13
+	VFMADD231PS  Z10, Z6, Z13
+	VMULPS       Z10, Z10, Z10
+	VFMADD231PS  Z10, Z12, Z11
+	VMULPS       Z10, Z10, Z10
+	VFMADD231PS  Z10, Z13, Z11
+	VFMADD213PS  Z8, Z8, Z11
+	VMINPS       Z9, Z7, Z10
+	VBROADCASTSS constants<>+3200(SB), Z12
+	VBROADCASTSS constants<>+3264(SB), Z13
+	VFMADD231PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+3328(SB), Z13
+	VBROADCASTSS constants<>+3392(SB), Z14
+	VFMADD231PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+3456(SB), Z14
+	VBROADCASTSS constants<>+3520(SB), Z15
+	VFMADD231PS  Z15, Z10, Z14
+	VMULPS       Z10, Z10, Z15
+	VFMADD231PS  Z15, Z13, Z12
+	VBROADCASTSS constants<>+3584(SB), Z13
+	VFMADD231PS  Z13, Z15, Z14
+	VMULPS       Z15, Z15, Z13
+	VFMADD231PS  Z13, Z14, Z12
+	VFMADD213PS  Z10, Z10, Z12
+	VBROADCASTSS constants<>+2688(SB), Z10
+	VXORPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+192(SB), Z12
+	VBROADCASTSS constants<>+128(SB), Z13
+	VFMADD231PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+192(SB), Z13
+	VSUBPS       Z13, Z12, Z12
+	VBROADCASTSS constants<>+256(SB), Z13
+	VFNMADD231PS Z13, Z12, Z10
+	VBROADCASTSS constants<>+320(SB), Z13
+	VFNMADD231PS Z13, Z12, Z10
+	VBROADCASTSS constants<>+448(SB), Z13
+	VBROADCASTSS constants<>+384(SB), Z14
+	VFMADD231PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+512(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+576(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+640(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z10, Z13
+	VSCALEFPS    Z12, Z13, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VSUBPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+3648(SB), Z12
+	VCMPPS       $0x11, Z12, Z9, K1
+	VBROADCASTSS constants<>+2688(SB), Z9
+	VANDPS       Z9, Z8, Z8
+	VORPS        Z8, Z10, Z8
+	VBLENDMPS    Z11, Z8, K1, Z22
+	VMOVUPS      Z22, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1916,24 +2518,26 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VANDPS       Z0, Z12, Z0
-	VMULPS       Z12, Z12, Z13
-	VFMADD231PS  Z13, Z2, Z1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z0, Z8, Z0
+	VMULPS       Z8, Z8, Z9
+	VFMADD231PS  Z9, Z2, Z1
 	VMOVUPS      Z3, Z2
-	VFMADD231PS  Z13, Z4, Z2
+	VFMADD231PS  Z9, Z4, Z2
 	VMOVUPS      Z5, Z3
-	VFMADD231PS  Z13, Z6, Z3
-	VMULPS       Z13, Z13, Z4
+	VFMADD231PS  Z9, Z6, Z3
+	VMULPS       Z9, Z9, Z4
 	VFMADD231PS  Z4, Z2, Z1
 	VMULPS       Z4, Z4, Z2
 	VFMADD231PS  Z2, Z3, Z1
-	VFMADD213PS  Z12, Z12, Z1
+	VFMADD213PS  Z8, Z8, Z1
 	VMINPS       Z0, Z7, Z2
-	VMOVUPS      Z8, Z3
-	VFMADD231PS  Z2, Z9, Z3
-	VMOVUPS      Z10, Z4
-	VFMADD231PS  Z2, Z11, Z4
+	VBROADCASTSS constants<>+3200(SB), Z3
+	VBROADCASTSS constants<>+3264(SB), Z4
+	VFMADD231PS  Z4, Z2, Z3
+	VBROADCASTSS constants<>+3328(SB), Z4
+	VBROADCASTSS constants<>+3392(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
 	VBROADCASTSS constants<>+3456(SB), Z5
 	VBROADCASTSS constants<>+3520(SB), Z6
 	VFMADD231PS  Z6, Z2, Z5
@@ -1950,37 +2554,34 @@ test:
 	VBROADCASTSS constants<>+128(SB), Z4
 	VFMADD231PS  Z4, Z2, Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VSUBPS       Z4, Z3, Z4
-	VBROADCASTSS constants<>+256(SB), Z5
-	VFNMADD231PS Z5, Z4, Z2
-	VBROADCASTSS constants<>+320(SB), Z5
-	VFNMADD231PS Z5, Z4, Z2
-	VMULPS       Z2, Z2, Z4
-	VBROADCASTSS constants<>+448(SB), Z5
-	VBROADCASTSS constants<>+384(SB), Z6
-	VFMADD231PS  Z6, Z2, Z5
-	VBROADCASTSS constants<>+640(SB), Z6
-	VBROADCASTSS constants<>+576(SB), Z7
-	VFMADD231PS  Z7, Z2, Z6
-	VBROADCASTSS constants<>+512(SB), Z7
-	VFMADD231PS  Z7, Z4, Z6
-	VFMADD231PS  Z4, Z6, Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VBROADCASTSS constants<>+704(SB), Z4
-	VADDPS       Z4, Z2, Z2
-	VPSLLD       $0x17, Z3, Z3
-	VBROADCASTSS constants<>+2496(SB), Z4
-	VPADDD       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VFNMADD231PS Z4, Z3, Z2
+	VBROADCASTSS constants<>+320(SB), Z4
+	VFNMADD231PS Z4, Z3, Z2
+	VBROADCASTSS constants<>+448(SB), Z4
+	VBROADCASTSS constants<>+384(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+512(SB), Z5
+	VFMADD213PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+576(SB), Z5
+	VFMADD213PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+640(SB), Z5
+	VFMADD213PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+704(SB), Z5
+	VFMADD213PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+704(SB), Z5
+	VFMADD213PS  Z5, Z2, Z4
+	VSCALEFPS    Z3, Z4, Z2
 	VBROADCASTSS constants<>+704(SB), Z3
 	VSUBPS       Z2, Z3, Z2
 	VBROADCASTSS constants<>+3648(SB), Z3
 	VCMPPS       $0x11, Z3, Z0, K2
 	VBROADCASTSS constants<>+2688(SB), Z0
-	VANDPS       Z0, Z12, Z0
+	VANDPS       Z0, Z8, Z0
 	VORPS        Z0, Z2, Z0
-	VBLENDMPS    Z1, Z0, K2, Z19
-	VMOVUPS      Z19, K1, (AX)(DX*4)
+	VBLENDMPS    Z1, Z0, K2, Z23
+	VMOVUPS      Z23, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -1999,55 +2600,143 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+128(SB), Z5
 	VBROADCASTSS constants<>+192(SB), Z6
 	VBROADCASTSS constants<>+256(SB), Z7
-	VBROADCASTSS constants<>+320(SB), Z8
-	VBROADCASTSS constants<>+384(SB), Z9
-	VBROADCASTSS constants<>+448(SB), Z10
-	VBROADCASTSS constants<>+512(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VANDPS       Z1, Z8, Z10
+	VANDPS       Z1, Z9, Z11
+	VXORPS       Z2, Z10, Z10
+	VXORPS       Z2, Z11, Z11
+	VCMPPS       $0x11, Z3, Z10, K1
+	VCMPPS       $0x11, Z3, Z11, K2
+	VMOVUPS      Z6, Z20
+	VFMADD231PS  Z5, Z10, Z20
+	VMOVUPS      Z6, Z21
+	VFMADD231PS  Z5, Z11, Z21
+	VSUBPS       Z6, Z20, Z22
+	VSUBPS       Z6, Z21, Z23
+	VFNMADD231PS Z7, Z22, Z10
+	VFNMADD231PS Z7, Z23, Z11
+	VBROADCASTSS constants<>+320(SB), Z24
+	VFNMADD231PS Z24, Z22, Z10
+	VBROADCASTSS constants<>+320(SB), Z22
+	VFNMADD231PS Z22, Z23, Z11
+	VBROADCASTSS constants<>+448(SB), Z22
+	VBROADCASTSS constants<>+384(SB), Z23
+	VFMADD231PS  Z23, Z10, Z22
+	VBROADCASTSS constants<>+448(SB), Z23
+	VBROADCASTSS constants<>+384(SB), Z24
+	VFMADD231PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VFMADD213PS  Z0, Z10, Z22
+	VFMADD213PS  Z0, Z11, Z23
+	VFMADD213PS  Z0, Z10, Z22
+	VFMADD213PS  Z0, Z11, Z23
+	VBROADCASTSS constants<>+768(SB), Z10
+	VPSUBD       Z10, Z20, Z10
+	VBROADCASTSS constants<>+768(SB), Z11
+	VPSUBD       Z11, Z21, Z11
+	VPSRAD       $0x01, Z10, Z20
+	VPSRAD       $0x01, Z11, Z21
+	VBROADCASTSS constants<>+832(SB), Z24
+	VPADDD       Z24, Z20, Z24
+	VBROADCASTSS constants<>+832(SB), Z25
+	VPADDD       Z25, Z21, Z25
+	VPSLLD       $0x17, Z24, Z24
+	VPSLLD       $0x17, Z25, Z25
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z25, Z23, Z23
+	VPSUBD       Z20, Z10, Z10
+	VPSUBD       Z21, Z11, Z11
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z10, Z10
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z11, Z11
+	VPSLLD       $0x17, Z10, Z10
+	VPSLLD       $0x17, Z11, Z11
+	VMULPS       Z10, Z22, Z10
+	VMULPS       Z11, Z23, Z11
+	VBLENDMPS    Z4, Z10, K1, Z12
+	VBLENDMPS    Z4, Z11, K2, Z13
+	VCMPPS       $0x11, Z4, Z8, K1
+	VCMPPS       $0x11, Z4, Z9, K2
+	VMULPS       Z12, Z0, Z8
+	VMULPS       Z13, Z0, Z9
+	VBLENDMPS    Z8, Z0, K1, Z14
+	VBLENDMPS    Z9, Z0, K2, Z15
+	VADDPS       Z12, Z0, Z8
+	VADDPS       Z13, Z0, Z9
+	VDIVPS       Z8, Z14, Z8
+	VDIVPS       Z9, Z15, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VANDPS       Z1, Z12, Z13
-	VXORPS       Z2, Z13, Z13
-	VCMPPS       $0x11, Z3, Z13, K1
-	VMOVUPS      Z6, Z18
-	VFMADD231PS  Z5, Z13, Z18
-	VSUBPS       Z6, Z18, Z19
-	VFNMADD231PS Z7, Z19, Z13
-	VFNMADD231PS Z8, Z19, Z13
-	VMULPS       Z13, Z13, Z19
-	VMOVUPS      Z10, Z20
-	VFMADD231PS  Z13, Z9, Z20
-	VBROADCASTSS constants<>+640(SB), Z21
-	VBROADCASTSS constants<>+576(SB), Z22
-	VFMADD231PS  Z22, Z13, Z21
-	VFMADD231PS  Z19, Z11, Z21
-	VFMADD231PS  Z19, Z21, Z20
-	VFMADD231PS  Z20, Z19, Z13
-	VADDPS       Z0, Z13, Z13
-	VBROADCASTSS constants<>+768(SB), Z19
-	VPSUBD       Z19, Z18, Z18
-	VPSRAD       $0x01, Z18, Z19
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z19, Z20
-	VPSLLD       $0x17, Z20, Z20
-	VMULPS       Z20, Z13, Z13
-	VPSUBD       Z19, Z18, Z18
-	VBROADCASTSS constants<>+832(SB), Z19
-	VPADDD       Z19, Z18, Z18
-	VPSLLD       $0x17, Z18, Z18
-	VMULPS       Z18, Z13, Z13
-	VBLENDMPS    Z4, Z13, K1, Z14
-	VCMPPS       $0x11, Z4, Z12, K1
-	VMULPS       Z14, Z0, Z12
-	VBLENDMPS    Z12, Z0, K1, Z15
-	VADDPS       Z14, Z0, Z12
-	VDIVPS       Z12, Z15, Z12
-	VMOVUPS      Z12, (AX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z1, Z8, Z9
+	VXORPS       Z2, Z9, Z9
+	VCMPPS       $0x11, Z3, Z9, K1
+	VMOVUPS      Z6, Z10
+	VFMADD231PS  Z5, Z9, Z10
+	VSUBPS       Z6, Z10, Z11
+	VFNMADD231PS Z7, Z11, Z9
+	VBROADCASTSS constants<>+320(SB), Z12
+	VFNMADD231PS Z12, Z11, Z9
+	VBROADCASTSS constants<>+448(SB), Z11
+	VBROADCASTSS constants<>+384(SB), Z12
+	VFMADD231PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+512(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VFMADD213PS  Z0, Z9, Z11
+	VFMADD213PS  Z0, Z9, Z11
+	VBROADCASTSS constants<>+768(SB), Z9
+	VPSUBD       Z9, Z10, Z9
+	VPSRAD       $0x01, Z9, Z10
+	VBROADCASTSS constants<>+832(SB), Z12
+	VPADDD       Z12, Z10, Z12
+	VPSLLD       $0x17, Z12, Z12
+	VMULPS       Z12, Z11, Z11
+	VPSUBD       Z10, Z9, Z9
+	VBROADCASTSS constants<>+832(SB), Z10
+	VPADDD       Z10, Z9, Z9
+	VPSLLD       $0x17, Z9, Z9
+	VMULPS       Z9, Z11, Z9
+	VBLENDMPS    Z4, Z9, K1, Z16
+	VCMPPS       $0x11, Z4, Z8, K1
+	VMULPS       Z16, Z0, Z8
+	VBLENDMPS    Z8, Z0, K1, Z17
+	VADDPS       Z16, Z0, Z8
+	VDIVPS       Z8, Z17, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2058,43 +2747,45 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VANDPS       Z1, Z12, Z1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z1, Z8, Z1
 	VXORPS       Z2, Z1, Z1
 	VCMPPS       $0x11, Z3, Z1, K2
 	VMOVUPS      Z6, Z2
 	VFMADD231PS  Z5, Z1, Z2
 	VSUBPS       Z6, Z2, Z3
 	VFNMADD231PS Z7, Z3, Z1
-	VFNMADD231PS Z8, Z3, Z1
-	VMULPS       Z1, Z1, Z3
-	VMOVUPS      Z10, Z5
-	VFMADD231PS  Z1, Z9, Z5
-	VBROADCASTSS constants<>+640(SB), Z6
-	VBROADCASTSS constants<>+576(SB), Z7
-	VFMADD231PS  Z7, Z1, Z6
-	VFMADD231PS  Z3, Z11, Z6
-	VFMADD231PS  Z3, Z6, Z5
-	VFMADD231PS  Z5, Z3, Z1
-	VADDPS       Z0, Z1, Z1
-	VBROADCASTSS constants<>+768(SB), Z3
-	VPSUBD       Z3, Z2, Z2
-	VPSRAD       $0x01, Z2, Z3
+	VBROADCASTSS constants<>+320(SB), Z5
+	VFNMADD231PS Z5, Z3, Z1
+	VBROADCASTSS constants<>+448(SB), Z3
+	VBROADCASTSS constants<>+384(SB), Z5
+	VFMADD231PS  Z5, Z1, Z3
+	VBROADCASTSS constants<>+512(SB), Z5
+	VFMADD213PS  Z5, Z1, Z3
+	VBROADCASTSS constants<>+576(SB), Z5
+	VFMADD213PS  Z5, Z1, Z3
+	VBROADCASTSS constants<>+640(SB), Z5
+	VFMADD213PS  Z5, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VBROADCASTSS constants<>+768(SB), Z1
+	VPSUBD       Z1, Z2, Z1
+	VPSRAD       $0x01, Z1, Z2
 	VBROADCASTSS constants<>+832(SB), Z5
-	VPADDD       Z5, Z3, Z5
+	VPADDD       Z5, Z2, Z5
 	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z3, Z2, Z2
-	VBROADCASTSS constants<>+832(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBLENDMPS    Z4, Z1, K2, Z16
-	VCMPPS       $0x11, Z4, Z12, K2
-	VMULPS       Z16, Z0, Z1
-	VBLENDMPS    Z1, Z0, K2, Z17
-	VADDPS       Z16, Z0, Z0
-	VDIVPS       Z0, Z17, Z0
+	VMULPS       Z5, Z3, Z3
+	VPSUBD       Z2, Z1, Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VPADDD       Z2, Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VMULPS       Z1, Z3, Z1
+	VBLENDMPS    Z4, Z1, K2, Z18
+	VCMPPS       $0x11, Z4, Z8, K2
+	VMULPS       Z18, Z0, Z1
+	VBLENDMPS    Z1, Z0, K2, Z19
+	VADDPS       Z18, Z0, Z0
+	VDIVPS       Z0, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -2114,56 +2805,149 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+192(SB), Z5
 	VBROADCASTSS constants<>+256(SB), Z6
 	VBROADCASTSS constants<>+320(SB), Z7
-	VBROADCASTSS constants<>+384(SB), Z8
-	VBROADCASTSS constants<>+448(SB), Z9
-	VBROADCASTSS constants<>+512(SB), Z10
-	VBROADCASTSS constants<>+576(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VANDPS       Z0, Z8, Z10
+	VANDPS       Z0, Z9, Z11
+	VXORPS       Z1, Z10, Z10
+	VXORPS       Z1, Z11, Z11
+	VCMPPS       $0x11, Z2, Z10, K1
+	VCMPPS       $0x11, Z2, Z11, K2
+	VMOVUPS      Z5, Z20
+	VFMADD231PS  Z4, Z10, Z20
+	VMOVUPS      Z5, Z21
+	VFMADD231PS  Z4, Z11, Z21
+	VSUBPS       Z5, Z20, Z22
+	VSUBPS       Z5, Z21, Z23
+	VFNMADD231PS Z6, Z22, Z10
+	VFNMADD231PS Z6, Z23, Z11
+	VFNMADD231PS Z7, Z22, Z10
+	VFNMADD231PS Z7, Z23, Z11
+	VBROADCASTSS constants<>+448(SB), Z22
+	VBROADCASTSS constants<>+384(SB), Z23
+	VFMADD231PS  Z23, Z10, Z22
+	VBROADCASTSS constants<>+448(SB), Z23
+	VBROADCASTSS constants<>+384(SB), Z24
+	VFMADD231PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+704(SB), Z10
+	VFMADD213PS  Z10, Z11, Z23
+	VBROADCASTSS constants<>+768(SB), Z10
+	VPSUBD       Z10, Z20, Z10
+	VBROADCASTSS constants<>+768(SB), Z11
+	VPSUBD       Z11, Z21, Z11
+	VPSRAD       $0x01, Z10, Z20
+	VPSRAD       $0x01, Z11, Z21
+	VBROADCASTSS constants<>+832(SB), Z24
+	VPADDD       Z24, Z20, Z24
+	VBROADCASTSS constants<>+832(SB), Z25
+	VPADDD       Z25, Z21, Z25
+	VPSLLD       $0x17, Z24, Z24
+	VPSLLD       $0x17, Z25, Z25
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z25, Z23, Z23
+	VPSUBD       Z20, Z10, Z10
+	VPSUBD       Z21, Z11, Z11
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z10, Z10
+	VBROADCASTSS constants<>+832(SB), Z20
+	VPADDD       Z20, Z11, Z11
+	VPSLLD       $0x17, Z10, Z10
+	VPSLLD       $0x17, Z11, Z11
+	VMULPS       Z10, Z22, Z10
+	VMULPS       Z11, Z23, Z11
+	VBLENDMPS    Z3, Z10, K1, Z12
+	VBLENDMPS    Z3, Z11, K2, Z13
+	VCMPPS       $0x11, Z3, Z8, K1
+	VCMPPS       $0x11, Z3, Z9, K2
+	VMULPS       Z12, Z8, Z10
+	VMULPS       Z13, Z9, Z11
+	VBLENDMPS    Z10, Z8, K1, Z14
+	VBLENDMPS    Z11, Z9, K2, Z15
+	VBROADCASTSS constants<>+704(SB), Z8
+	VADDPS       Z12, Z8, Z8
+	VBROADCASTSS constants<>+704(SB), Z9
+	VADDPS       Z13, Z9, Z9
+	VDIVPS       Z8, Z14, Z8
+	VDIVPS       Z9, Z15, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VANDPS       Z0, Z12, Z13
-	VXORPS       Z1, Z13, Z13
-	VCMPPS       $0x11, Z2, Z13, K1
-	VMOVUPS      Z5, Z18
-	VFMADD231PS  Z4, Z13, Z18
-	VSUBPS       Z5, Z18, Z19
-	VFNMADD231PS Z6, Z19, Z13
-	VFNMADD231PS Z7, Z19, Z13
-	VMULPS       Z13, Z13, Z19
-	VMOVUPS      Z9, Z20
-	VFMADD231PS  Z13, Z8, Z20
-	VBROADCASTSS constants<>+640(SB), Z21
-	VFMADD231PS  Z13, Z11, Z21
-	VFMADD231PS  Z19, Z10, Z21
-	VFMADD231PS  Z19, Z21, Z20
-	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS constants<>+704(SB), Z19
-	VADDPS       Z19, Z13, Z13
-	VBROADCASTSS constants<>+768(SB), Z19
-	VPSUBD       Z19, Z18, Z18
-	VPSRAD       $0x01, Z18, Z19
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z19, Z20
-	VPSLLD       $0x17, Z20, Z20
-	VMULPS       Z20, Z13, Z13
-	VPSUBD       Z19, Z18, Z18
-	VBROADCASTSS constants<>+832(SB), Z19
-	VPADDD       Z19, Z18, Z18
-	VPSLLD       $0x17, Z18, Z18
-	VMULPS       Z18, Z13, Z13
-	VBLENDMPS    Z3, Z13, K1, Z14
-	VCMPPS       $0x11, Z3, Z12, K1
-	VMULPS       Z14, Z12, Z13
-	VBLENDMPS    Z13, Z12, K1, Z15
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z0, Z8, Z9
+	VXORPS       Z1, Z9, Z9
+	VCMPPS       $0x11, Z2, Z9, K1
+	VMOVUPS      Z5, Z10
+	VFMADD231PS  Z4, Z9, Z10
+	VSUBPS       Z5, Z10, Z11
+	VFNMADD231PS Z6, Z11, Z9
+	VFNMADD231PS Z7, Z11, Z9
+	VBROADCASTSS constants<>+448(SB), Z11
+	VBROADCASTSS constants<>+384(SB), Z12
+	VFMADD231PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+512(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
 	VBROADCASTSS constants<>+704(SB), Z12
-	VADDPS       Z14, Z12, Z12
-	VDIVPS       Z12, Z15, Z12
-	VMOVUPS      Z12, (AX)(DX*4)
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+768(SB), Z9
+	VPSUBD       Z9, Z10, Z9
+	VPSRAD       $0x01, Z9, Z10
+	VBROADCASTSS constants<>+832(SB), Z12
+	VPADDD       Z12, Z10, Z12
+	VPSLLD       $0x17, Z12, Z12
+	VMULPS       Z12, Z11, Z11
+	VPSUBD       Z10, Z9, Z9
+	VBROADCASTSS constants<>+832(SB), Z10
+	VPADDD       Z10, Z9, Z9
+	VPSLLD       $0x17, Z9, Z9
+	VMULPS       Z9, Z11, Z9
+	VBLENDMPS    Z3, Z9, K1, Z16
+	VCMPPS       $0x11, Z3, Z8, K1
+	VMULPS       Z16, Z8, Z9
+	VBLENDMPS    Z9, Z8, K1, Z17
+	VBROADCASTSS constants<>+704(SB), Z8
+	VADDPS       Z16, Z8, Z8
+	VDIVPS       Z8, Z17, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2174,8 +2958,8 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VANDPS       Z0, Z12, Z0
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z0, Z8, Z0
 	VXORPS       Z1, Z0, Z0
 	VCMPPS       $0x11, Z2, Z0, K2
 	VMOVUPS      Z5, Z1
@@ -2183,35 +2967,38 @@ test:
 	VSUBPS       Z5, Z1, Z2
 	VFNMADD231PS Z6, Z2, Z0
 	VFNMADD231PS Z7, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMOVUPS      Z9, Z4
-	VFMADD231PS  Z0, Z8, Z4
-	VBROADCASTSS constants<>+640(SB), Z5
-	VFMADD231PS  Z0, Z11, Z5
-	VFMADD231PS  Z2, Z10, Z5
-	VFMADD231PS  Z2, Z5, Z4
-	VFMADD231PS  Z4, Z2, Z0
-	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+768(SB), Z2
-	VPSUBD       Z2, Z1, Z1
-	VPSRAD       $0x01, Z1, Z2
+	VBROADCASTSS constants<>+448(SB), Z2
+	VBROADCASTSS constants<>+384(SB), Z4
+	VFMADD231PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+512(SB), Z4
+	VFMADD213PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+576(SB), Z4
+	VFMADD213PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+640(SB), Z4
+	VFMADD213PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z0, Z2
+	VBROADCASTSS constants<>+768(SB), Z0
+	VPSUBD       Z0, Z1, Z0
+	VPSRAD       $0x01, Z0, Z1
 	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z2, Z4
+	VPADDD       Z4, Z1, Z4
 	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z0, Z0
-	VPSUBD       Z2, Z1, Z1
-	VBROADCASTSS constants<>+832(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VBLENDMPS    Z3, Z0, K2, Z16
-	VCMPPS       $0x11, Z3, Z12, K2
-	VMULPS       Z16, Z12, Z0
-	VBLENDMPS    Z0, Z12, K2, Z17
+	VMULPS       Z4, Z2, Z2
+	VPSUBD       Z1, Z0, Z0
+	VBROADCASTSS constants<>+832(SB), Z1
+	VPADDD       Z1, Z0, Z0
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS       Z0, Z2, Z0
+	VBLENDMPS    Z3, Z0, K2, Z18
+	VCMPPS       $0x11, Z3, Z8, K2
+	VMULPS       Z18, Z8, Z0
+	VBLENDMPS    Z0, Z8, K2, Z19
 	VBROADCASTSS constants<>+704(SB), Z0
-	VADDPS       Z16, Z0, Z0
-	VDIVPS       Z0, Z17, Z0
+	VADDPS       Z18, Z0, Z0
+	VDIVPS       Z0, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -2226,79 +3013,238 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+3712(SB), Z0
 	VBROADCASTSS constants<>+2048(SB), Z1
 	VBROADCASTSS constants<>+3776(SB), Z2
-	VBROADCASTSS constants<>+128(SB), Z3
-	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+256(SB), Z5
-	VBROADCASTSS constants<>+320(SB), Z6
-	VBROADCASTSS constants<>+384(SB), Z7
-	VBROADCASTSS constants<>+448(SB), Z8
-	VBROADCASTSS constants<>+512(SB), Z9
-	VBROADCASTSS constants<>+576(SB), Z10
-	VBROADCASTSS constants<>+640(SB), Z11
+	VBROADCASTSS constants<>+3840(SB), Z3
+	VBROADCASTSS constants<>+3904(SB), Z4
+	VBROADCASTSS constants<>+3968(SB), Z5
+	VBROADCASTSS constants<>+4032(SB), Z6
+	VBROADCASTSS constants<>+4096(SB), Z7
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+64, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VMOVUPS      128(CX)(DX*4), Z10
+	VMOVUPS      192(CX)(DX*4), Z11
+	VANDPS       Z1, Z8, Z12
+	VANDPS       Z1, Z9, Z13
+	VANDPS       Z1, Z10, Z14
+	VANDPS       Z1, Z11, Z15
+	VMINPS       Z12, Z0, Z12
+	VMINPS       Z13, Z0, Z13
+	VMINPS       Z14, Z0, Z14
+	VMINPS       Z15, Z0, Z15
+	VMOVUPS      Z3, Z16
+	VFMADD231PS  Z12, Z2, Z16
+	VMOVUPS      Z3, Z17
+	VFMADD231PS  Z13, Z2, Z17
+	VMOVUPS      Z3, Z18
+	VFMADD231PS  Z14, Z2, Z18
+	VMOVUPS      Z3, Z19
+	VFMADD231PS  Z15, Z2, Z19
+	VFMADD213PS  Z4, Z12, Z16
+	VFMADD213PS  Z4, Z13, Z17
+	VFMADD213PS  Z4, Z14, Z18
+	VFMADD213PS  Z4, Z15, Z19
+	VFMADD213PS  Z5, Z12, Z16
+	VFMADD213PS  Z5, Z13, Z17
+	VFMADD213PS  Z5, Z14, Z18
+	VFMADD213PS  Z5, Z15, Z19
+	VFMADD213PS  Z6, Z12, Z16
+	VFMADD213PS  Z6, Z13, Z17
+	VFMADD213PS  Z6, Z14, Z18
+	VFMADD213PS  Z6, Z15, Z19
+	VFMADD213PS  Z7, Z12, Z16
+	VFMADD213PS  Z7, Z13, Z17
+	VFMADD213PS  Z7, Z14, Z18
+	VFMADD213PS  Z7, Z15, Z19
+	VBROADCASTSS constants<>+4160(SB), Z20
+	VFMADD213PS  Z20, Z12, Z16
+	VBROADCASTSS constants<>+4160(SB), Z20
+	VFMADD213PS  Z20, Z13, Z17
+	VBROADCASTSS constants<>+4160(SB), Z20
+	VFMADD213PS  Z20, Z14, Z18
+	VBROADCASTSS constants<>+4160(SB), Z20
+	VFMADD213PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+4224(SB), Z20
+	VFMADD213PS  Z20, Z12, Z16
+	VBROADCASTSS constants<>+4224(SB), Z20
+	VFMADD213PS  Z20, Z13, Z17
+	VBROADCASTSS constants<>+4224(SB), Z20
+	VFMADD213PS  Z20, Z14, Z18
+	VBROADCASTSS constants<>+4224(SB), Z20
+	VFMADD213PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+4288(SB), Z20
+	VFMADD213PS  Z20, Z12, Z16
+	VBROADCASTSS constants<>+4288(SB), Z20
+	VFMADD213PS  Z20, Z13, Z17
+	VBROADCASTSS constants<>+4288(SB), Z20
+	VFMADD213PS  Z20, Z14, Z18
+	VBROADCASTSS constants<>+4288(SB), Z20
+	VFMADD213PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+4352(SB), Z20
+	VFMADD213PS  Z20, Z12, Z16
+	VBROADCASTSS constants<>+4352(SB), Z20
+	VFMADD213PS  Z20, Z13, Z17
+	VBROADCASTSS constants<>+4352(SB), Z20
+	VFMADD213PS  Z20, Z14, Z18
+	VBROADCASTSS constants<>+4352(SB), Z20
+	VFMADD213PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+4416(SB), Z20
+	VFMADD213PS  Z20, Z12, Z16
+	VBROADCASTSS constants<>+4416(SB), Z20
+	VFMADD213PS  Z20, Z13, Z17
+	VBROADCASTSS constants<>+4416(SB), Z20
+	VFMADD213PS  Z20, Z14, Z18
+	VBROADCASTSS constants<>+4416(SB), Z20
+	VFMADD213PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+192(SB), Z20
+	VFMADD231PS  Z16, Z12, Z20
+	VBROADCASTSS constants<>+192(SB), Z21
+	VFMADD231PS  Z17, Z13, Z21
+	VBROADCASTSS constants<>+192(SB), Z22
+	VFMADD231PS  Z18, Z14, Z22
+	VBROADCASTSS constants<>+192(SB), Z23
+	VFMADD231PS  Z19, Z15, Z23
+	VBROADCASTSS constants<>+192(SB), Z24
+	VSUBPS       Z24, Z20, Z20
+	VBROADCASTSS constants<>+192(SB), Z24
+	VSUBPS       Z24, Z21, Z21
+	VBROADCASTSS constants<>+192(SB), Z24
+	VSUBPS       Z24, Z22, Z22
+	VBROADCASTSS constants<>+192(SB), Z24
+	VSUBPS       Z24, Z23, Z23
+	VFNMADD213PS Z20, Z12, Z16
+	VFNMADD213PS Z21, Z13, Z17
+	VFNMADD213PS Z22, Z14, Z18
+	VFNMADD213PS Z23, Z15, Z19
+	VBROADCASTSS constants<>+4544(SB), Z24
+	VBROADCASTSS constants<>+4480(SB), Z25
+	VFMADD231PS  Z25, Z16, Z24
+	VBROADCASTSS constants<>+4544(SB), Z25
+	VBROADCASTSS constants<>+4480(SB), Z26
+	VFMADD231PS  Z26, Z17, Z25
+	VBROADCASTSS constants<>+4544(SB), Z26
+	VBROADCASTSS constants<>+4480(SB), Z27
+	VFMADD231PS  Z27, Z18, Z26
+	VBROADCASTSS constants<>+4544(SB), Z27
+	VBROADCASTSS constants<>+4480(SB), Z28
+	VFMADD231PS  Z28, Z19, Z27
+	VBROADCASTSS constants<>+4608(SB), Z28
+	VFMADD213PS  Z28, Z16, Z24
+	VBROADCASTSS constants<>+4608(SB), Z28
+	VFMADD213PS  Z28, Z17, Z25
+	VBROADCASTSS constants<>+4608(SB), Z28
+	VFMADD213PS  Z28, Z18, Z26
+	VBROADCASTSS constants<>+4608(SB), Z28
+	VFMADD213PS  Z28, Z19, Z27
+	VBROADCASTSS constants<>+4672(SB), Z28
+	VFMADD213PS  Z28, Z16, Z24
+	VBROADCASTSS constants<>+4672(SB), Z28
+	VFMADD213PS  Z28, Z17, Z25
+	VBROADCASTSS constants<>+4672(SB), Z28
+	VFMADD213PS  Z28, Z18, Z26
+	VBROADCASTSS constants<>+4672(SB), Z28
+	VFMADD213PS  Z28, Z19, Z27
+	VBROADCASTSS constants<>+4736(SB), Z28
+	VFMADD213PS  Z28, Z16, Z24
+	VBROADCASTSS constants<>+4736(SB), Z28
+	VFMADD213PS  Z28, Z17, Z25
+	VBROADCASTSS constants<>+4736(SB), Z28
+	VFMADD213PS  Z28, Z18, Z26
+	VBROADCASTSS constants<>+4736(SB), Z28
+	VFMADD213PS  Z28, Z19, Z27
+	VBROADCASTSS constants<>+4800(SB), Z28
+	VFMADD213PS  Z28, Z16, Z24
+	VBROADCASTSS constants<>+4800(SB), Z28
+	VFMADD213PS  Z28, Z17, Z25
+	VBROADCASTSS constants<>+4800(SB), Z28
+	VFMADD213PS  Z28, Z18, Z26
+	VBROADCASTSS constants<>+4800(SB), Z28
+	VFMADD213PS  Z28, Z19, Z27
+	VBROADCASTSS constants<>+1856(SB), Z28
+	VFMADD213PS  Z28, Z16, Z24
+	VBROADCASTSS constants<>+1856(SB), Z16
+	VFMADD213PS  Z16, Z17, Z25
+	VBROADCASTSS constants<>+1856(SB), Z16
+	VFMADD213PS  Z16, Z18, Z26
+	VBROADCASTSS constants<>+1856(SB), Z16
+	VFMADD213PS  Z16, Z19, Z27
+	VSCALEFPS    Z20, Z24, Z16
+	VSCALEFPS    Z21, Z25, Z17
+	VSCALEFPS    Z22, Z26, Z18
+	VSCALEFPS    Z23, Z27, Z19
+	VBROADCASTSS constants<>+960(SB), Z20
+	VMAXPS       Z8, Z20, Z8
+	VBROADCASTSS constants<>+960(SB), Z20
+	VMAXPS       Z9, Z20, Z9
+	VBROADCASTSS constants<>+960(SB), Z20
+	VMAXPS       Z10, Z20, Z10
+	VBROADCASTSS constants<>+960(SB), Z20
+	VMAXPS       Z11, Z20, Z11
+	VFNMADD231PS Z16, Z12, Z8
+	VFNMADD231PS Z17, Z13, Z9
+	VFNMADD231PS Z18, Z14, Z10
+	VFNMADD231PS Z19, Z15, Z11
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	VMOVUPS      Z10, 128(AX)(DX*4)
+	VMOVUPS      Z11, 192(AX)(DX*4)
+	ADDQ         $+64, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VANDPS       Z1, Z12, Z13
-	VMINPS       Z13, Z0, Z13
-	VMULPS       Z2, Z13, Z14
-	VMULPS       Z13, Z14, Z14
-	VMOVUPS      Z4, Z15
-	VFMADD231PS  Z3, Z14, Z15
-	VSUBPS       Z4, Z15, Z16
-	VFNMADD231PS Z5, Z16, Z14
-	VFNMADD231PS Z6, Z16, Z14
-	VMULPS       Z14, Z14, Z16
-	VMOVUPS      Z8, Z17
-	VFMADD231PS  Z14, Z7, Z17
-	VMOVUPS      Z11, Z18
-	VFMADD231PS  Z14, Z10, Z18
-	VFMADD231PS  Z16, Z9, Z18
-	VFMADD231PS  Z16, Z18, Z17
-	VFMADD231PS  Z17, Z16, Z14
-	VBROADCASTSS constants<>+704(SB), Z16
-	VADDPS       Z16, Z14, Z14
-	VPSLLD       $0x17, Z15, Z15
-	VBROADCASTSS constants<>+2496(SB), Z16
-	VPADDD       Z16, Z15, Z15
-	VMULPS       Z15, Z14, Z14
-	VBROADCASTSS constants<>+704(SB), Z15
-	VBROADCASTSS constants<>+3840(SB), Z16
-	VFMADD231PS  Z16, Z13, Z15
-	VBROADCASTSS constants<>+704(SB), Z16
-	VDIVPS       Z15, Z16, Z15
-	VBROADCASTSS constants<>+3904(SB), Z16
-	VBROADCASTSS constants<>+3968(SB), Z17
-	VFMADD231PS  Z17, Z15, Z16
-	VBROADCASTSS constants<>+4032(SB), Z17
-	VBROADCASTSS constants<>+4096(SB), Z18
-	VFMADD231PS  Z18, Z15, Z17
-	VBROADCASTSS constants<>+4160(SB), Z18
-	VBROADCASTSS constants<>+4224(SB), Z19
-	VFMADD231PS  Z19, Z15, Z18
-	VBROADCASTSS constants<>+4288(SB), Z19
-	VBROADCASTSS constants<>+4352(SB), Z20
-	VFMADD231PS  Z20, Z15, Z19
-	VBROADCASTSS constants<>+4416(SB), Z20
-	VBROADCASTSS constants<>+4480(SB), Z21
-	VFMADD231PS  Z21, Z15, Z20
-	VMULPS       Z15, Z15, Z21
-	VFMADD231PS  Z21, Z17, Z16
-	VFMADD231PS  Z21, Z19, Z18
-	VMULPS       Z21, Z21, Z17
-	VFMADD231PS  Z17, Z18, Z16
-	VMULPS       Z17, Z17, Z17
-	VFMADD231PS  Z17, Z20, Z16
-	VMULPS       Z15, Z16, Z15
-	VMULPS       Z14, Z15, Z14
-	VBROADCASTSS constants<>+960(SB), Z15
-	VMAXPS       Z12, Z15, Z12
-	VFNMADD231PS Z14, Z13, Z12
-	VMOVUPS      Z12, (AX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z1, Z8, Z9
+	VMINPS       Z9, Z0, Z9
+	VMOVUPS      Z3, Z10
+	VFMADD231PS  Z9, Z2, Z10
+	VFMADD213PS  Z4, Z9, Z10
+	VFMADD213PS  Z5, Z9, Z10
+	VFMADD213PS  Z6, Z9, Z10
+	VFMADD213PS  Z7, Z9, Z10
+	VBROADCASTSS constants<>+4160(SB), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VBROADCASTSS constants<>+4224(SB), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VBROADCASTSS constants<>+4288(SB), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VBROADCASTSS constants<>+4352(SB), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VBROADCASTSS constants<>+4416(SB), Z11
+	VFMADD213PS  Z11, Z9, Z10
+	VBROADCASTSS constants<>+192(SB), Z11
+	VFMADD231PS  Z10, Z9, Z11
+	VBROADCASTSS constants<>+192(SB), Z12
+	VSUBPS       Z12, Z11, Z11
+	VFNMADD213PS Z11, Z9, Z10
+	VBROADCASTSS constants<>+4544(SB), Z12
+	VBROADCASTSS constants<>+4480(SB), Z13
+	VFMADD231PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+4608(SB), Z13
+	VFMADD213PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+4672(SB), Z13
+	VFMADD213PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+4736(SB), Z13
+	VFMADD213PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+4800(SB), Z13
+	VFMADD213PS  Z13, Z10, Z12
+	VBROADCASTSS constants<>+1856(SB), Z13
+	VFMADD213PS  Z13, Z10, Z12
+	VSCALEFPS    Z11, Z12, Z10
+	VBROADCASTSS constants<>+960(SB), Z11
+	VMAXPS       Z8, Z11, Z8
+	VFNMADD231PS Z10, Z9, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2309,61 +3255,46 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VANDPS       Z1, Z12, Z1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z1, Z8, Z1
 	VMINPS       Z1, Z0, Z0
-	VMULPS       Z2, Z0, Z1
-	VMULPS       Z0, Z1, Z1
-	VMOVUPS      Z4, Z2
-	VFMADD231PS  Z3, Z1, Z2
-	VSUBPS       Z4, Z2, Z3
-	VFNMADD231PS Z5, Z3, Z1
-	VFNMADD231PS Z6, Z3, Z1
-	VMULPS       Z1, Z1, Z3
-	VMOVUPS      Z8, Z4
-	VFMADD231PS  Z1, Z7, Z4
-	VMOVUPS      Z11, Z5
-	VFMADD231PS  Z1, Z10, Z5
-	VFMADD231PS  Z3, Z9, Z5
-	VFMADD231PS  Z3, Z5, Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS constants<>+704(SB), Z3
-	VADDPS       Z3, Z1, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VBROADCASTSS constants<>+2496(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+3840(SB), Z3
-	VFMADD231PS  Z3, Z0, Z2
-	VBROADCASTSS constants<>+704(SB), Z3
-	VDIVPS       Z2, Z3, Z2
-	VBROADCASTSS constants<>+3904(SB), Z3
-	VBROADCASTSS constants<>+3968(SB), Z4
-	VFMADD231PS  Z4, Z2, Z3
-	VBROADCASTSS constants<>+4032(SB), Z4
-	VBROADCASTSS constants<>+4096(SB), Z5
-	VFMADD231PS  Z5, Z2, Z4
-	VBROADCASTSS constants<>+4160(SB), Z5
-	VBROADCASTSS constants<>+4224(SB), Z6
-	VFMADD231PS  Z6, Z2, Z5
-	VBROADCASTSS constants<>+4288(SB), Z6
-	VBROADCASTSS constants<>+4352(SB), Z7
-	VFMADD231PS  Z7, Z2, Z6
-	VBROADCASTSS constants<>+4416(SB), Z7
-	VBROADCASTSS constants<>+4480(SB), Z8
-	VFMADD231PS  Z8, Z2, Z7
-	VMULPS       Z2, Z2, Z8
-	VFMADD231PS  Z8, Z4, Z3
-	VFMADD231PS  Z8, Z6, Z5
-	VMULPS       Z8, Z8, Z4
-	VFMADD231PS  Z4, Z5, Z3
-	VMULPS       Z4, Z4, Z4
-	VFMADD231PS  Z4, Z7, Z3
-	VMULPS       Z2, Z3, Z2
-	VMULPS       Z1, Z2, Z1
+	VMOVUPS      Z3, Z1
+	VFMADD231PS  Z0, Z2, Z1
+	VFMADD213PS  Z4, Z0, Z1
+	VFMADD213PS  Z5, Z0, Z1
+	VFMADD213PS  Z6, Z0, Z1
+	VFMADD213PS  Z7, Z0, Z1
+	VBROADCASTSS constants<>+4160(SB), Z2
+	VFMADD213PS  Z2, Z0, Z1
+	VBROADCASTSS constants<>+4224(SB), Z2
+	VFMADD213PS  Z2, Z0, Z1
+	VBROADCASTSS constants<>+4288(SB), Z2
+	VFMADD213PS  Z2, Z0, Z1
+	VBROADCASTSS constants<>+4352(SB), Z2
+	VFMADD213PS  Z2, Z0, Z1
+	VBROADCASTSS constants<>+4416(SB), Z2
+	VFMADD213PS  Z2, Z0, Z1
+	VBROADCASTSS constants<>+192(SB), Z2
+	VFMADD231PS  Z1, Z0, Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VSUBPS       Z3, Z2, Z2
+	VFNMADD213PS Z2, Z0, Z1
+	VBROADCASTSS constants<>+4544(SB), Z3
+	VBROADCASTSS constants<>+4480(SB), Z4
+	VFMADD231PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+4608(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+4672(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+4736(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+4800(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+1856(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
 	VBROADCASTSS constants<>+960(SB), Z2
-	VMAXPS       Z12, Z2, Z2
+	VMAXPS       Z8, Z2, Z2
 	VFNMADD231PS Z1, Z0, Z2
 	VMOVUPS      Z2, K1, (AX)(DX*4)
 
@@ -2376,61 +3307,139 @@ done:
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+4544(SB), Z0
-	VBROADCASTSS constants<>+4608(SB), Z1
+	VBROADCASTSS constants<>+4864(SB), Z0
+	VBROADCASTSS constants<>+4928(SB), Z1
 	VBROADCASTSS constants<>+2048(SB), Z2
 	VBROADCASTSS constants<>+2688(SB), Z3
-	VBROADCASTSS constants<>+4672(SB), Z4
+	VBROADCASTSS constants<>+4992(SB), Z4
 	VBROADCASTSS constants<>+960(SB), Z5
 	VBROADCASTSS constants<>+128(SB), Z6
 	VBROADCASTSS constants<>+192(SB), Z7
-	VBROADCASTSS constants<>+256(SB), Z8
-	VBROADCASTSS constants<>+320(SB), Z9
-	VBROADCASTSS constants<>+384(SB), Z10
-	VBROADCASTSS constants<>+448(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
+	VMULPS       Z8, Z8, Z10
+	VMULPS       Z9, Z9, Z11
+	VFMADD213PS  Z1, Z0, Z10
+	VFMADD213PS  Z1, Z0, Z11
+	VMULPS       Z10, Z8, Z10
+	VMULPS       Z11, Z9, Z11
+	VANDPS       Z2, Z10, Z10
+	VANDPS       Z2, Z11, Z11
+	VXORPS       Z3, Z10, Z10
+	VXORPS       Z3, Z11, Z11
+	VCMPPS       $0x11, Z4, Z10, K1
+	VCMPPS       $0x11, Z4, Z11, K2
+	VMOVUPS      Z7, Z20
+	VFMADD231PS  Z6, Z10, Z20
+	VMOVUPS      Z7, Z21
+	VFMADD231PS  Z6, Z11, Z21
+	VSUBPS       Z7, Z20, Z20
+	VSUBPS       Z7, Z21, Z21
+	VBROADCASTSS constants<>+256(SB), Z22
+	VFNMADD231PS Z22, Z20, Z10
+	VBROADCASTSS constants<>+256(SB), Z22
+	VFNMADD231PS Z22, Z21, Z11
+	VBROADCASTSS constants<>+320(SB), Z22
+	VFNMADD231PS Z22, Z20, Z10
+	VBROADCASTSS constants<>+320(SB), Z22
+	VFNMADD231PS Z22, Z21, Z11
+	VBROADCASTSS constants<>+448(SB), Z22
+	VBROADCASTSS constants<>+384(SB), Z23
+	VFMADD231PS  Z23, Z10, Z22
+	VBROADCASTSS constants<>+448(SB), Z23
+	VBROADCASTSS constants<>+384(SB), Z24
+	VFMADD231PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+512(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+640(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z11, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z10, Z22
+	VBROADCASTSS constants<>+704(SB), Z10
+	VFMADD213PS  Z10, Z11, Z23
+	VSCALEFPS    Z20, Z22, Z10
+	VSCALEFPS    Z21, Z23, Z11
+	VBLENDMPS    Z5, Z10, K1, Z12
+	VBLENDMPS    Z5, Z11, K2, Z13
+	VCMPPS       $0x11, Z5, Z8, K1
+	VCMPPS       $0x11, Z5, Z9, K2
+	VMULPS       Z12, Z8, Z10
+	VMULPS       Z13, Z9, Z11
+	VBLENDMPS    Z10, Z8, K1, Z14
+	VBLENDMPS    Z11, Z9, K2, Z15
+	VBROADCASTSS constants<>+704(SB), Z8
+	VADDPS       Z12, Z8, Z8
+	VBROADCASTSS constants<>+704(SB), Z9
+	VADDPS       Z13, Z9, Z9
+	VDIVPS       Z8, Z14, Z8
+	VDIVPS       Z9, Z15, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
-	VMOVUPS      (CX)(DX*4), Z12
-	VMULPS       Z12, Z12, Z13
-	VFMADD213PS  Z1, Z0, Z13
-	VMULPS       Z13, Z12, Z13
-	VANDPS       Z2, Z13, Z13
-	VXORPS       Z3, Z13, Z13
-	VCMPPS       $0x11, Z4, Z13, K1
-	VMOVUPS      Z7, Z18
-	VFMADD231PS  Z6, Z13, Z18
-	VSUBPS       Z7, Z18, Z19
-	VFNMADD231PS Z8, Z19, Z13
-	VFNMADD231PS Z9, Z19, Z13
-	VMULPS       Z13, Z13, Z19
-	VMOVUPS      Z11, Z20
-	VFMADD231PS  Z13, Z10, Z20
-	VBROADCASTSS constants<>+640(SB), Z21
-	VBROADCASTSS constants<>+576(SB), Z22
-	VFMADD231PS  Z22, Z13, Z21
-	VBROADCASTSS constants<>+512(SB), Z22
-	VFMADD231PS  Z22, Z19, Z21
-	VFMADD231PS  Z19, Z21, Z20
-	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS constants<>+704(SB), Z19
-	VADDPS       Z19, Z13, Z13
-	VPSLLD       $0x17, Z18, Z18
-	VBROADCASTSS constants<>+2496(SB), Z19
-	VPADDD       Z19, Z18, Z18
-	VMULPS       Z18, Z13, Z13
-	VBLENDMPS    Z5, Z13, K1, Z14
-	VCMPPS       $0x11, Z5, Z12, K1
-	VMULPS       Z14, Z12, Z13
-	VBLENDMPS    Z13, Z12, K1, Z15
+	VMOVUPS      (CX)(DX*4), Z8
+	VMULPS       Z8, Z8, Z9
+	VFMADD213PS  Z1, Z0, Z9
+	VMULPS       Z9, Z8, Z9
+	VANDPS       Z2, Z9, Z9
+	VXORPS       Z3, Z9, Z9
+	VCMPPS       $0x11, Z4, Z9, K1
+	VMOVUPS      Z7, Z10
+	VFMADD231PS  Z6, Z9, Z10
+	VSUBPS       Z7, Z10, Z10
+	VBROADCASTSS constants<>+256(SB), Z11
+	VFNMADD231PS Z11, Z10, Z9
+	VBROADCASTSS constants<>+320(SB), Z11
+	VFNMADD231PS Z11, Z10, Z9
+	VBROADCASTSS constants<>+448(SB), Z11
+	VBROADCASTSS constants<>+384(SB), Z12
+	VFMADD231PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+512(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
 	VBROADCASTSS constants<>+704(SB), Z12
-	VADDPS       Z14, Z12, Z12
-	VDIVPS       Z12, Z15, Z12
-	VMOVUPS      Z12, (AX)(DX*4)
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+704(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VSCALEFPS    Z10, Z11, Z9
+	VBLENDMPS    Z5, Z9, K1, Z16
+	VCMPPS       $0x11, Z5, Z8, K1
+	VMULPS       Z16, Z8, Z9
+	VBLENDMPS    Z9, Z8, K1, Z17
+	VBROADCASTSS constants<>+704(SB), Z8
+	VADDPS       Z16, Z8, Z8
+	VDIVPS       Z8, Z17, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2441,41 +3450,41 @@ test:
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z12
-	VMULPS       Z12, Z12, Z13
-	VFMADD213PS  Z1, Z0, Z13
-	VMULPS       Z13, Z12, Z0
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VMULPS       Z8, Z8, Z9
+	VFMADD213PS  Z1, Z0, Z9
+	VMULPS       Z9, Z8, Z0
 	VANDPS       Z2, Z0, Z0
 	VXORPS       Z3, Z0, Z0
 	VCMPPS       $0x11, Z4, Z0, K2
 	VMOVUPS      Z7, Z1
 	VFMADD231PS  Z6, Z0, Z1
-	VSUBPS       Z7, Z1, Z2
-	VFNMADD231PS Z8, Z2, Z0
-	VFNMADD231PS Z9, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMOVUPS      Z11, Z3
-	VFMADD231PS  Z0, Z10, Z3
-	VBROADCASTSS constants<>+640(SB), Z4
-	VBROADCASTSS constants<>+576(SB), Z6
-	VFMADD231PS  Z6, Z0, Z4
-	VBROADCASTSS constants<>+512(SB), Z6
-	VFMADD231PS  Z6, Z2, Z4
-	VFMADD231PS  Z2, Z4, Z3
-	VFMADD231PS  Z3, Z2, Z0
-	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z2, Z0, Z0
-	VPSLLD       $0x17, Z1, Z1
-	VBROADCASTSS constants<>+2496(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VBLENDMPS    Z5, Z0, K2, Z16
-	VCMPPS       $0x11, Z5, Z12, K2
-	VMULPS       Z16, Z12, Z0
-	VBLENDMPS    Z0, Z12, K2, Z17
+	VSUBPS       Z7, Z1, Z1
+	VBROADCASTSS constants<>+256(SB), Z2
+	VFNMADD231PS Z2, Z1, Z0
+	VBROADCASTSS constants<>+320(SB), Z2
+	VFNMADD231PS Z2, Z1, Z0
+	VBROADCASTSS constants<>+448(SB), Z2
+	VBROADCASTSS constants<>+384(SB), Z3
+	VFMADD231PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+512(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+576(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+640(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VBLENDMPS    Z5, Z0, K2, Z18
+	VCMPPS       $0x11, Z5, Z8, K2
+	VMULPS       Z18, Z8, Z0
+	VBLENDMPS    Z0, Z8, K2, Z19
 	VBROADCASTSS constants<>+704(SB), Z0
-	VADDPS       Z16, Z0, Z0
-	VDIVPS       Z0, Z17, Z0
+	VADDPS       Z18, Z0, Z0
+	VDIVPS       Z0, Z19, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -3218,7 +4227,7 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+16(FP), DX
 	VBROADCASTSS constants<>+3712(SB), Z0
 	VBROADCASTSS constants<>+2048(SB), Z1
-	VBROADCASTSS constants<>+3776(SB), Z2
+	VBROADCASTSS constants<>+5056(SB), Z2
 	VBROADCASTSS constants<>+128(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
 	VBROADCASTSS constants<>+256(SB), Z5
@@ -3228,6 +4237,7 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+512(SB), Z9
 	VBROADCASTSS constants<>+576(SB), Z10
 	VBROADCASTSS constants<>+640(SB), Z11
+	VBROADCASTSS constants<>+704(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -3235,70 +4245,62 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
 	JMP          test
 
 loop:
-	VMOVUPS      (CX)(BX*4), Z12
-	VMOVUPS      (DX)(BX*4), Z13
-	VANDPS       Z1, Z13, Z14
-	VMINPS       Z14, Z0, Z14
-	VMULPS       Z2, Z14, Z17
-	VMULPS       Z14, Z17, Z17
-	VMOVUPS      Z4, Z18
-	VFMADD231PS  Z3, Z17, Z18
-	VSUBPS       Z4, Z18, Z19
-	VFNMADD231PS Z5, Z19, Z17
-	VFNMADD231PS Z6, Z19, Z17
-	VMULPS       Z17, Z17, Z19
+	VMOVUPS      (CX)(BX*4), Z13
+	VMOVUPS      (DX)(BX*4), Z14
+	VANDPS       Z1, Z14, Z15
+	VMINPS       Z15, Z0, Z15
+	VMULPS       Z2, Z15, Z18
+	VMULPS       Z15, Z18, Z18
+	VMOVUPS      Z4, Z19
+	VFMADD231PS  Z3, Z18, Z19
+	VSUBPS       Z4, Z19, Z19
+	VFNMADD231PS Z5, Z19, Z18
+	VFNMADD231PS Z6, Z19, Z18
 	VMOVUPS      Z8, Z20
-	VFMADD231PS  Z17, Z7, Z20
-	VMOVUPS      Z11, Z21
-	VFMADD231PS  Z17, Z10, Z21
-	VFMADD231PS  Z19, Z9, Z21
-	VFMADD231PS  Z19, Z21, Z20
-	VFMADD231PS  Z20, Z19, Z17
-	VBROADCASTSS constants<>+704(SB), Z19
-	VADDPS       Z19, Z17, Z17
-	VPSLLD       $0x17, Z18, Z18
-	VBROADCASTSS constants<>+2496(SB), Z19
-	VPADDD       Z19, Z18, Z18
-	VMULPS       Z18, Z17, Z17
-	VBROADCASTSS constants<>+704(SB), Z18
-	VBROADCASTSS constants<>+3840(SB), Z19
-	VFMADD231PS  Z19, Z14, Z18
-	VBROADCASTSS constants<>+704(SB), Z19
-	VDIVPS       Z18, Z19, Z18
-	VBROADCASTSS constants<>+3904(SB), Z19
-	VBROADCASTSS constants<>+3968(SB), Z20
-	VFMADD231PS  Z20, Z18, Z19
-	VBROADCASTSS constants<>+4032(SB), Z20
-	VBROADCASTSS constants<>+4096(SB), Z21
-	VFMADD231PS  Z21, Z18, Z20
-	VBROADCASTSS constants<>+4160(SB), Z21
-	VBROADCASTSS constants<>+4224(SB), Z22
-	VFMADD231PS  Z22, Z18, Z21
-	VBROADCASTSS constants<>+4288(SB), Z22
-	VBROADCASTSS constants<>+4352(SB), Z23
-	VFMADD231PS  Z23, Z18, Z22
-	VBROADCASTSS constants<>+4416(SB), Z23
-	VBROADCASTSS constants<>+4480(SB), Z24
-	VFMADD231PS  Z24, Z18, Z23
-	VMULPS       Z18, Z18, Z24
-	VFMADD231PS  Z24, Z20, Z19
-	VFMADD231PS  Z24, Z22, Z21
-	VMULPS       Z24, Z24, Z20
-	VFMADD231PS  Z20, Z21, Z19
-	VMULPS       Z20, Z20, Z20
-	VFMADD231PS  Z20, Z23, Z19
-	VMULPS       Z18, Z19, Z18
-	VMULPS       Z17, Z18, Z18
-	VBROADCASTSS constants<>+4736(SB), Z19
-	VMULPS       Z19, Z17, Z17
-	VFNMADD231PS Z14, Z17, Z18
-	VBROADCASTSS constants<>+960(SB), Z14
-	VCMPPS       $0x11, Z14, Z13, K1
-	VBROADCASTSS constants<>+704(SB), Z13
-	VSUBPS       Z18, Z13, Z13
-	VBLENDMPS    Z18, Z13, K1, Z15
-	VMULPS       Z15, Z12, Z12
-	VMOVUPS      Z12, (AX)(BX*4)
+	VFMADD231PS  Z18, Z7, Z20
+	VFMADD213PS  Z9, Z18, Z20
+	VFMADD213PS  Z10, Z18, Z20
+	VFMADD213PS  Z11, Z18, Z20
+	VFMADD213PS  Z12, Z18, Z20
+	VFMADD213PS  Z12, Z18, Z20
+	VSCALEFPS    Z19, Z20, Z18
+	VMOVUPS      Z12, Z19
+	VBROADCASTSS constants<>+5120(SB), Z20
+	VFMADD231PS  Z20, Z15, Z19
+	VDIVPS       Z19, Z12, Z19
+	VBROADCASTSS constants<>+5184(SB), Z20
+	VBROADCASTSS constants<>+5248(SB), Z21
+	VFMADD231PS  Z21, Z19, Z20
+	VBROADCASTSS constants<>+5312(SB), Z21
+	VBROADCASTSS constants<>+5376(SB), Z22
+	VFMADD231PS  Z22, Z19, Z21
+	VBROADCASTSS constants<>+5440(SB), Z22
+	VBROADCASTSS constants<>+5504(SB), Z23
+	VFMADD231PS  Z23, Z19, Z22
+	VBROADCASTSS constants<>+5568(SB), Z23
+	VBROADCASTSS constants<>+5632(SB), Z24
+	VFMADD231PS  Z24, Z19, Z23
+	VBROADCASTSS constants<>+5696(SB), Z24
+	VBROADCASTSS constants<>+5760(SB), Z25
+	VFMADD231PS  Z25, Z19, Z24
+	VMULPS       Z19, Z19, Z25
+	VFMADD231PS  Z25, Z21, Z20
+	VFMADD231PS  Z25, Z23, Z22
+	VMULPS       Z25, Z25, Z21
+	VFMADD231PS  Z21, Z22, Z20
+	VMULPS       Z21, Z21, Z21
+	VFMADD231PS  Z21, Z24, Z20
+	VMULPS       Z19, Z20, Z19
+	VMULPS       Z18, Z19, Z19
+	VBROADCASTSS constants<>+5824(SB), Z20
+	VMULPS       Z20, Z18, Z18
+	VFNMADD231PS Z15, Z18, Z19
+	VBROADCASTSS constants<>+960(SB), Z15
+	VCMPPS       $0x11, Z15, Z14, K1
+	VSUBPS       Z19, Z12, Z14
+	VBLENDMPS    Z19, Z14, K1, Z16
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -3309,50 +4311,43 @@ test:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z12
-	VMOVUPS.Z    (DX)(BX*4), K1, Z13
-	VANDPS       Z1, Z13, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMOVUPS.Z    (DX)(BX*4), K1, Z14
+	VANDPS       Z1, Z14, Z1
 	VMINPS       Z1, Z0, Z0
 	VMULPS       Z2, Z0, Z1
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z4, Z2
 	VFMADD231PS  Z3, Z1, Z2
-	VSUBPS       Z4, Z2, Z3
-	VFNMADD231PS Z5, Z3, Z1
-	VFNMADD231PS Z6, Z3, Z1
-	VMULPS       Z1, Z1, Z3
-	VMOVUPS      Z8, Z4
-	VFMADD231PS  Z1, Z7, Z4
-	VMOVUPS      Z11, Z5
-	VFMADD231PS  Z1, Z10, Z5
-	VFMADD231PS  Z3, Z9, Z5
-	VFMADD231PS  Z3, Z5, Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS constants<>+704(SB), Z3
-	VADDPS       Z3, Z1, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VBROADCASTSS constants<>+2496(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+3840(SB), Z3
+	VSUBPS       Z4, Z2, Z2
+	VFNMADD231PS Z5, Z2, Z1
+	VFNMADD231PS Z6, Z2, Z1
+	VMOVUPS      Z8, Z3
+	VFMADD231PS  Z1, Z7, Z3
+	VFMADD213PS  Z9, Z1, Z3
+	VFMADD213PS  Z10, Z1, Z3
+	VFMADD213PS  Z11, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VMOVUPS      Z12, Z2
+	VBROADCASTSS constants<>+5120(SB), Z3
 	VFMADD231PS  Z3, Z0, Z2
-	VBROADCASTSS constants<>+704(SB), Z3
-	VDIVPS       Z2, Z3, Z2
-	VBROADCASTSS constants<>+3904(SB), Z3
-	VBROADCASTSS constants<>+3968(SB), Z4
+	VDIVPS       Z2, Z12, Z2
+	VBROADCASTSS constants<>+5184(SB), Z3
+	VBROADCASTSS constants<>+5248(SB), Z4
 	VFMADD231PS  Z4, Z2, Z3
-	VBROADCASTSS constants<>+4032(SB), Z4
-	VBROADCASTSS constants<>+4096(SB), Z5
+	VBROADCASTSS constants<>+5312(SB), Z4
+	VBROADCASTSS constants<>+5376(SB), Z5
 	VFMADD231PS  Z5, Z2, Z4
-	VBROADCASTSS constants<>+4160(SB), Z5
-	VBROADCASTSS constants<>+4224(SB), Z6
+	VBROADCASTSS constants<>+5440(SB), Z5
+	VBROADCASTSS constants<>+5504(SB), Z6
 	VFMADD231PS  Z6, Z2, Z5
-	VBROADCASTSS constants<>+4288(SB), Z6
-	VBROADCASTSS constants<>+4352(SB), Z7
+	VBROADCASTSS constants<>+5568(SB), Z6
+	VBROADCASTSS constants<>+5632(SB), Z7
 	VFMADD231PS  Z7, Z2, Z6
-	VBROADCASTSS constants<>+4416(SB), Z7
-	VBROADCASTSS constants<>+4480(SB), Z8
+	VBROADCASTSS constants<>+5696(SB), Z7
+	VBROADCASTSS constants<>+5760(SB), Z8
 	VFMADD231PS  Z8, Z2, Z7
 	VMULPS       Z2, Z2, Z8
 	VFMADD231PS  Z8, Z4, Z3
@@ -3363,15 +4358,14 @@ test:
 	VFMADD231PS  Z4, Z7, Z3
 	VMULPS       Z2, Z3, Z2
 	VMULPS       Z1, Z2, Z2
-	VBROADCASTSS constants<>+4736(SB), Z3
+	VBROADCASTSS constants<>+5824(SB), Z3
 	VMULPS       Z3, Z1, Z1
 	VFNMADD231PS Z0, Z1, Z2
 	VBROADCASTSS constants<>+960(SB), Z0
-	VCMPPS       $0x11, Z0, Z13, K2
-	VBROADCASTSS constants<>+704(SB), Z0
-	VSUBPS       Z2, Z0, Z0
-	VBLENDMPS    Z2, Z0, K2, Z16
-	VMULPS       Z16, Z12, Z0
+	VCMPPS       $0x11, Z0, Z14, K2
+	VSUBPS       Z2, Z12, Z0
+	VBLENDMPS    Z2, Z0, K2, Z17
+	VMULPS       Z17, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -3384,18 +4378,19 @@ TEXT ·geluTanhGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSS constants<>+4800(SB), Z0
-	VBROADCASTSS constants<>+4864(SB), Z1
-	VBROADCASTSS constants<>+4544(SB), Z2
-	VBROADCASTSS constants<>+4608(SB), Z3
+	VBROADCASTSS constants<>+5888(SB), Z0
+	VBROADCASTSS constants<>+5952(SB), Z1
+	VBROADCASTSS constants<>+4864(SB), Z2
+	VBROADCASTSS constants<>+4928(SB), Z3
 	VBROADCASTSS constants<>+2048(SB), Z4
 	VBROADCASTSS constants<>+2688(SB), Z5
-	VBROADCASTSS constants<>+4672(SB), Z6
+	VBROADCASTSS constants<>+4992(SB), Z6
 	VBROADCASTSS constants<>+960(SB), Z7
 	VBROADCASTSS constants<>+128(SB), Z8
 	VBROADCASTSS constants<>+192(SB), Z9
 	VBROADCASTSS constants<>+256(SB), Z10
 	VBROADCASTSS constants<>+320(SB), Z11
+	VBROADCASTSS constants<>+384(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -3403,55 +4398,51 @@ TEXT ·geluTanhGradAVX512(SB), NOSPLIT, $0-32
 	JMP          test
 
 loop:
-	VMOVUPS      (CX)(BX*4), Z12
-	VMOVUPS      (DX)(BX*4), Z13
-	VMAXPS       Z13, Z1, Z13
-	VMINPS       Z13, Z0, Z13
-	VMULPS       Z13, Z13, Z20
-	VMOVUPS      Z3, Z21
-	VFMADD231PS  Z2, Z20, Z21
-	VMULPS       Z21, Z13, Z21
-	VANDPS       Z4, Z21, Z21
-	VXORPS       Z5, Z21, Z21
-	VCMPPS       $0x11, Z6, Z21, K1
-	VMOVUPS      Z9, Z22
-	VFMADD231PS  Z8, Z21, Z22
-	VSUBPS       Z9, Z22, Z23
-	VFNMADD231PS Z10, Z23, Z21
-	VFNMADD231PS Z11, Z23, Z21
-	VMULPS       Z21, Z21, Z23
+	VMOVUPS      (CX)(BX*4), Z13
+	VMOVUPS      (DX)(BX*4), Z14
+	VMAXPS       Z14, Z1, Z14
+	VMINPS       Z14, Z0, Z14
+	VMULPS       Z14, Z14, Z21
+	VMOVUPS      Z3, Z22
+	VFMADD231PS  Z2, Z21, Z22
+	VMULPS       Z22, Z14, Z22
+	VANDPS       Z4, Z22, Z22
+	VXORPS       Z5, Z22, Z22
+	VCMPPS       $0x11, Z6, Z22, K1
+	VMOVUPS      Z9, Z23
+	VFMADD231PS  Z8, Z22, Z23
+	VSUBPS       Z9, Z23, Z23
+	VFNMADD231PS Z10, Z23, Z22
+	VFNMADD231PS Z11, Z23, Z22
 	VBROADCASTSS constants<>+448(SB), Z24
-	VBROADCASTSS constants<>+384(SB), Z25
-	VFMADD231PS  Z25, Z21, Z24
+	VFMADD231PS  Z22, Z12, Z24
+	VBROADCASTSS constants<>+512(SB), Z25
+	VFMADD213PS  Z25, Z22, Z24
+	VBROADCASTSS constants<>+576(SB), Z25
+	VFMADD213PS  Z25, Z22, Z24
 	VBROADCASTSS constants<>+640(SB), Z25
-	VBROADCASTSS constants<>+576(SB), Z26
-	VFMADD231PS  Z26, Z21, Z25
-	VBROADCASTSS constants<>+512(SB), Z26
-	VFMADD231PS  Z26, Z23, Z25
-	VFMADD231PS  Z23, Z25, Z24
-	VFMADD231PS  Z24, Z23, Z21
-	VBROADCASTSS constants<>+704(SB), Z23
-	VADDPS       Z23, Z21, Z21
-	VPSLLD       $0x17, Z22, Z22
-	VBROADCASTSS constants<>+2496(SB), Z23
-	VPADDD       Z23, Z22, Z22
-	VMULPS       Z22, Z21, Z21
-	VBLENDMPS    Z7, Z21, K1, Z14
-	VBROADCASTSS constants<>+704(SB), Z21
-	VADDPS       Z14, Z21, Z21
+	VFMADD213PS  Z25, Z22, Z24
+	VBROADCASTSS constants<>+704(SB), Z25
+	VFMADD213PS  Z25, Z22, Z24
+	VBROADCASTSS constants<>+704(SB), Z25
+	VFMADD213PS  Z25, Z22, Z24
+	VSCALEFPS    Z23, Z24, Z22
+	VBLENDMPS    Z7, Z22, K1, Z15
 	VBROADCASTSS constants<>+704(SB), Z22
-	VDIVPS       Z21, Z22, Z21
-	VMULPS       Z21, Z14, Z22
-	VCMPPS       $0x11, Z7, Z13, K1
-	VBLENDMPS    Z22, Z21, K1, Z15
-	VBLENDMPS    Z21, Z22, K1, Z16
-	VMULPS       Z16, Z15, Z21
-	VMULPS       Z13, Z21, Z13
-	VBROADCASTSS constants<>+4928(SB), Z21
-	VFMADD213PS  Z3, Z21, Z20
-	VFMADD231PS  Z20, Z13, Z15
-	VMULPS       Z15, Z12, Z12
-	VMOVUPS      Z12, (AX)(BX*4)
+	VADDPS       Z15, Z22, Z22
+	VBROADCASTSS constants<>+704(SB), Z23
+	VDIVPS       Z22, Z23, Z22
+	VMULPS       Z22, Z15, Z23
+	VCMPPS       $0x11, Z7, Z14, K1
+	VBLENDMPS    Z23, Z22, K1, Z16
+	VBLENDMPS    Z22, Z23, K1, Z17
+	VMULPS       Z17, Z16, Z22
+	VMULPS       Z14, Z22, Z14
+	VBROADCASTSS constants<>+6016(SB), Z22
+	VFMADD213PS  Z3, Z22, Z21
+	VFMADD231PS  Z21, Z14, Z16
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -3462,54 +4453,50 @@ test:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z12
-	VMOVUPS.Z    (DX)(BX*4), K1, Z13
-	VMAXPS       Z13, Z1, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMOVUPS.Z    (DX)(BX*4), K1, Z14
+	VMAXPS       Z14, Z1, Z1
 	VMINPS       Z1, Z0, Z0
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      Z3, Z13
-	VFMADD231PS  Z2, Z1, Z13
-	VMULPS       Z13, Z0, Z2
+	VMOVUPS      Z3, Z14
+	VFMADD231PS  Z2, Z1, Z14
+	VMULPS       Z14, Z0, Z2
 	VANDPS       Z4, Z2, Z2
 	VXORPS       Z5, Z2, Z2
 	VCMPPS       $0x11, Z6, Z2, K2
 	VMOVUPS      Z9, Z4
 	VFMADD231PS  Z8, Z2, Z4
-	VSUBPS       Z9, Z4, Z5
-	VFNMADD231PS Z10, Z5, Z2
-	VFNMADD231PS Z11, Z5, Z2
-	VMULPS       Z2, Z2, Z5
-	VBROADCASTSS constants<>+448(SB), Z6
-	VBROADCASTSS constants<>+384(SB), Z8
-	VFMADD231PS  Z8, Z2, Z6
-	VBROADCASTSS constants<>+640(SB), Z8
-	VBROADCASTSS constants<>+576(SB), Z9
-	VFMADD231PS  Z9, Z2, Z8
-	VBROADCASTSS constants<>+512(SB), Z9
-	VFMADD231PS  Z9, Z5, Z8
-	VFMADD231PS  Z5, Z8, Z6
-	VFMADD231PS  Z6, Z5, Z2
-	VBROADCASTSS constants<>+704(SB), Z5
-	VADDPS       Z5, Z2, Z2
-	VPSLLD       $0x17, Z4, Z4
-	VBROADCASTSS constants<>+2496(SB), Z5
-	VPADDD       Z5, Z4, Z4
-	VMULPS       Z4, Z2, Z2
-	VBLENDMPS    Z7, Z2, K2, Z17
+	VSUBPS       Z9, Z4, Z4
+	VFNMADD231PS Z10, Z4, Z2
+	VFNMADD231PS Z11, Z4, Z2
+	VBROADCASTSS constants<>+448(SB), Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VBROADCASTSS constants<>+512(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+576(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+640(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VSCALEFPS    Z4, Z5, Z2
+	VBLENDMPS    Z7, Z2, K2, Z18
 	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z17, Z2, Z2
+	VADDPS       Z18, Z2, Z2
 	VBROADCASTSS constants<>+704(SB), Z4
 	VDIVPS       Z2, Z4, Z2
-	VMULPS       Z2, Z17, Z4
+	VMULPS       Z2, Z18, Z4
 	VCMPPS       $0x11, Z7, Z0, K2
-	VBLENDMPS    Z4, Z2, K2, Z18
-	VBLENDMPS    Z2, Z4, K2, Z19
-	VMULPS       Z19, Z18, Z2
+	VBLENDMPS    Z4, Z2, K2, Z19
+	VBLENDMPS    Z2, Z4, K2, Z20
+	VMULPS       Z20, Z19, Z2
 	VMULPS       Z0, Z2, Z0
-	VBROADCASTSS constants<>+4928(SB), Z2
+	VBROADCASTSS constants<>+6016(SB), Z2
 	VFMADD213PS  Z3, Z2, Z1
-	VFMADD231PS  Z1, Z0, Z18
-	VMULPS       Z18, Z12, Z0
+	VFMADD231PS  Z1, Z0, Z19
+	VMULPS       Z19, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -3522,8 +4509,8 @@ TEXT ·siluGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSS constants<>+4992(SB), Z0
-	VBROADCASTSS constants<>+5056(SB), Z1
+	VBROADCASTSS constants<>+6080(SB), Z0
+	VBROADCASTSS constants<>+6144(SB), Z1
 	VBROADCASTSS constants<>+2048(SB), Z2
 	VBROADCASTSS constants<>+2688(SB), Z3
 	VBROADCASTSS constants<>+896(SB), Z4
@@ -3534,6 +4521,7 @@ TEXT ·siluGradAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+320(SB), Z9
 	VBROADCASTSS constants<>+384(SB), Z10
 	VBROADCASTSS constants<>+448(SB), Z11
+	VBROADCASTSS constants<>+512(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -3541,55 +4529,54 @@ TEXT ·siluGradAVX512(SB), NOSPLIT, $0-32
 	JMP          test
 
 loop:
-	VMOVUPS      (CX)(BX*4), Z12
-	VMOVUPS      (DX)(BX*4), Z13
-	VMAXPS       Z13, Z1, Z13
-	VMINPS       Z13, Z0, Z13
-	VANDPS       Z2, Z13, Z20
-	VXORPS       Z3, Z20, Z20
-	VCMPPS       $0x11, Z4, Z20, K1
-	VMOVUPS      Z7, Z21
-	VFMADD231PS  Z6, Z20, Z21
-	VSUBPS       Z7, Z21, Z22
-	VFNMADD231PS Z8, Z22, Z20
-	VFNMADD231PS Z9, Z22, Z20
-	VMULPS       Z20, Z20, Z22
+	VMOVUPS      (CX)(BX*4), Z13
+	VMOVUPS      (DX)(BX*4), Z14
+	VMAXPS       Z14, Z1, Z14
+	VMINPS       Z14, Z0, Z14
+	VANDPS       Z2, Z14, Z21
+	VXORPS       Z3, Z21, Z21
+	VCMPPS       $0x11, Z4, Z21, K1
+	VMOVUPS      Z7, Z22
+	VFMADD231PS  Z6, Z21, Z22
+	VSUBPS       Z7, Z22, Z23
+	VFNMADD231PS Z8, Z23, Z21
+	VFNMADD231PS Z9, Z23, Z21
 	VMOVUPS      Z11, Z23
-	VFMADD231PS  Z20, Z10, Z23
+	VFMADD231PS  Z21, Z10, Z23
+	VFMADD213PS  Z12, Z21, Z23
+	VBROADCASTSS constants<>+576(SB), Z24
+	VFMADD213PS  Z24, Z21, Z23
 	VBROADCASTSS constants<>+640(SB), Z24
-	VBROADCASTSS constants<>+576(SB), Z25
-	VFMADD231PS  Z25, Z20, Z24
-	VBROADCASTSS constants<>+512(SB), Z25
-	VFMADD231PS  Z25, Z22, Z24
-	VFMADD231PS  Z22, Z24, Z23
-	VFMADD231PS  Z23, Z22, Z20
-	VBROADCASTSS constants<>+704(SB), Z22
-	VADDPS       Z22, Z20, Z20
-	VBROADCASTSS constants<>+768(SB), Z22
-	VPSUBD       Z22, Z21, Z21
+	VFMADD213PS  Z24, Z21, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z21, Z23
+	VBROADCASTSS constants<>+704(SB), Z24
+	VFMADD213PS  Z24, Z21, Z23
+	VBROADCASTSS constants<>+768(SB), Z21
+	VPSUBD       Z21, Z22, Z21
 	VPSRAD       $0x01, Z21, Z22
-	VBROADCASTSS constants<>+832(SB), Z23
-	VPADDD       Z23, Z22, Z23
-	VPSLLD       $0x17, Z23, Z23
-	VMULPS       Z23, Z20, Z20
+	VBROADCASTSS constants<>+832(SB), Z24
+	VPADDD       Z24, Z22, Z24
+	VPSLLD       $0x17, Z24, Z24
+	VMULPS       Z24, Z23, Z23
 	VPSUBD       Z22, Z21, Z21
 	VBROADCASTSS constants<>+832(SB), Z22
 	VPADDD       Z22, Z21, Z21
 	VPSLLD       $0x17, Z21, Z21
-	VMULPS       Z21, Z20, Z20
-	VBLENDMPS    Z5, Z20, K1, Z14
-	VBROADCASTSS constants<>+704(SB), Z20
-	VADDPS       Z14, Z20, Z20
+	VMULPS       Z21, Z23, Z21
+	VBLENDMPS    Z5, Z21, K1, Z15
 	VBROADCASTSS constants<>+704(SB), Z21
-	VDIVPS       Z20, Z21, Z20
-	VMULPS       Z20, Z14, Z21
-	VCMPPS       $0x11, Z5, Z13, K1
-	VBLENDMPS    Z21, Z20, K1, Z15
-	VBLENDMPS    Z20, Z21, K1, Z16
-	VMULPS       Z16, Z15, Z20
-	VFMADD231PS  Z13, Z20, Z15
-	VMULPS       Z15, Z12, Z12
-	VMOVUPS      Z12, (AX)(BX*4)
+	VADDPS       Z15, Z21, Z21
+	VBROADCASTSS constants<>+704(SB), Z22
+	VDIVPS       Z21, Z22, Z21
+	VMULPS       Z21, Z15, Z22
+	VCMPPS       $0x11, Z5, Z14, K1
+	VBLENDMPS    Z22, Z21, K1, Z16
+	VBLENDMPS    Z21, Z22, K1, Z17
+	VMULPS       Z17, Z16, Z21
+	VFMADD231PS  Z14, Z21, Z16
+	VMULPS       Z16, Z13, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -3600,9 +4587,9 @@ test:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z12
-	VMOVUPS.Z    (DX)(BX*4), K1, Z13
-	VMAXPS       Z13, Z1, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMOVUPS.Z    (DX)(BX*4), K1, Z14
+	VMAXPS       Z14, Z1, Z1
 	VMINPS       Z1, Z0, Z0
 	VANDPS       Z2, Z0, Z1
 	VXORPS       Z3, Z1, Z1
@@ -3612,42 +4599,41 @@ test:
 	VSUBPS       Z7, Z2, Z3
 	VFNMADD231PS Z8, Z3, Z1
 	VFNMADD231PS Z9, Z3, Z1
-	VMULPS       Z1, Z1, Z3
-	VMOVUPS      Z11, Z4
-	VFMADD231PS  Z1, Z10, Z4
-	VBROADCASTSS constants<>+640(SB), Z6
-	VBROADCASTSS constants<>+576(SB), Z7
-	VFMADD231PS  Z7, Z1, Z6
-	VBROADCASTSS constants<>+512(SB), Z7
-	VFMADD231PS  Z7, Z3, Z6
-	VFMADD231PS  Z3, Z6, Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS constants<>+704(SB), Z3
-	VADDPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+768(SB), Z3
-	VPSUBD       Z3, Z2, Z2
-	VPSRAD       $0x01, Z2, Z3
+	VMOVUPS      Z11, Z3
+	VFMADD231PS  Z1, Z10, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VBROADCASTSS constants<>+576(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+640(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+704(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+768(SB), Z1
+	VPSUBD       Z1, Z2, Z1
+	VPSRAD       $0x01, Z1, Z2
 	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z3, Z4
+	VPADDD       Z4, Z2, Z4
 	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z1, Z1
-	VPSUBD       Z3, Z2, Z2
-	VBROADCASTSS constants<>+832(SB), Z3
-	VPADDD       Z3, Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBLENDMPS    Z5, Z1, K2, Z17
+	VMULPS       Z4, Z3, Z3
+	VPSUBD       Z2, Z1, Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VPADDD       Z2, Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VMULPS       Z1, Z3, Z1
+	VBLENDMPS    Z5, Z1, K2, Z18
 	VBROADCASTSS constants<>+704(SB), Z1
-	VADDPS       Z17, Z1, Z1
+	VADDPS       Z18, Z1, Z1
 	VBROADCASTSS constants<>+704(SB), Z2
 	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z1, Z17, Z2
+	VMULPS       Z1, Z18, Z2
 	VCMPPS       $0x11, Z5, Z0, K2
-	VBLENDMPS    Z2, Z1, K2, Z18
-	VBLENDMPS    Z1, Z2, K2, Z19
-	VMULPS       Z19, Z18, Z1
-	VFMADD231PS  Z0, Z1, Z18
-	VMULPS       Z18, Z12, Z0
+	VBLENDMPS    Z2, Z1, K2, Z19
+	VBLENDMPS    Z1, Z2, K2, Z20
+	VMULPS       Z20, Z19, Z1
+	VFMADD231PS  Z0, Z1, Z19
+	VMULPS       Z19, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -3957,7 +4943,25 @@ TEXT ·mostAVX512(SB), NOSPLIT, $0-24
 	MOVQ    DX, BX
 	ANDQ    $-16, BX
 	XORQ    CX, CX
-	JMP     test
+	MOVQ    BX, SI
+	SUBQ    $+64, SI
+	JMP     testTogether
+
+loopTogether:
+	VMOVUPS (AX)(CX*4), Z1
+	VMOVUPS 64(AX)(CX*4), Z2
+	VMOVUPS 128(AX)(CX*4), Z3
+	VMOVUPS 192(AX)(CX*4), Z4
+	VMAXPS  Z0, Z1, Z0
+	VMAXPS  Z0, Z2, Z0
+	VMAXPS  Z0, Z3, Z0
+	VMAXPS  Z0, Z4, Z0
+	ADDQ    $+64, CX
+
+testTogether:
+	CMPQ CX, SI
+	JLE  loopTogether
+	JMP  test
 
 loop:
 	VMOVUPS (AX)(CX*4), Z1
@@ -4044,53 +5048,179 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-32
 	MOVQ         sum+24(FP), CX
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
-	VBROADCASTSS constants<>+4672(SB), Z3
+	VBROADCASTSS constants<>+4992(SB), Z3
 	VBROADCASTSS constants<>+960(SB), Z4
 	VBROADCASTSS constants<>+128(SB), Z5
 	VBROADCASTSS constants<>+192(SB), Z6
 	VBROADCASTSS constants<>+256(SB), Z7
-	VBROADCASTSS constants<>+320(SB), Z8
-	VBROADCASTSS constants<>+384(SB), Z9
-	VBROADCASTSS constants<>+448(SB), Z10
-	VBROADCASTSS constants<>+512(SB), Z11
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
 	LEAQ         (AX)(DX*4), SI
 	XORQ         CX, CX
-	JMP          test
+	MOVQ         BX, DI
+	SUBQ         $+64, DI
+	JMP          testTogether
+
+loopTogether:
+	PREFETCHT0    (SI)(CX*4)
+	PREFETCHT0    64(SI)(CX*4)
+	PREFETCHT0    128(SI)(CX*4)
+	PREFETCHT0    192(SI)(CX*4)
+	VMOVUPS       (AX)(CX*4), Z8
+	VMOVUPS       64(AX)(CX*4), Z9
+	VMOVUPS       128(AX)(CX*4), Z10
+	VMOVUPS       192(AX)(CX*4), Z11
+	VSUBPS        Z0, Z8, Z8
+	VSUBPS        Z0, Z9, Z9
+	VSUBPS        Z0, Z10, Z10
+	VSUBPS        Z0, Z11, Z11
+	VCMPPS        $0x11, Z3, Z8, K1
+	VCMPPS        $0x11, Z3, Z9, K2
+	VCMPPS        $0x11, Z3, Z10, K3
+	VCMPPS        $0x11, Z3, Z11, K4
+	VMOVUPS       Z6, Z18
+	VFMADD231PS   Z5, Z8, Z18
+	VMOVUPS       Z6, Z19
+	VFMADD231PS   Z5, Z9, Z19
+	VMOVUPS       Z6, Z20
+	VFMADD231PS   Z5, Z10, Z20
+	VMOVUPS       Z6, Z21
+	VFMADD231PS   Z5, Z11, Z21
+	VSUBPS        Z6, Z18, Z18
+	VSUBPS        Z6, Z19, Z19
+	VSUBPS        Z6, Z20, Z20
+	VSUBPS        Z6, Z21, Z21
+	VFNMADD231PS  Z7, Z18, Z8
+	VFNMADD231PS  Z7, Z19, Z9
+	VFNMADD231PS  Z7, Z20, Z10
+	VFNMADD231PS  Z7, Z21, Z11
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z18, Z8
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z19, Z9
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z20, Z10
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS  constants<>+448(SB), Z22
+	VBROADCASTSS  constants<>+384(SB), Z23
+	VFMADD231PS   Z23, Z8, Z22
+	VBROADCASTSS  constants<>+448(SB), Z23
+	VBROADCASTSS  constants<>+384(SB), Z24
+	VFMADD231PS   Z24, Z9, Z23
+	VBROADCASTSS  constants<>+448(SB), Z24
+	VBROADCASTSS  constants<>+384(SB), Z25
+	VFMADD231PS   Z25, Z10, Z24
+	VBROADCASTSS  constants<>+448(SB), Z25
+	VBROADCASTSS  constants<>+384(SB), Z26
+	VFMADD231PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z9, Z23
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z10, Z24
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z11, Z25
+	VSCALEFPS     Z18, Z22, Z8
+	VSCALEFPS     Z19, Z23, Z9
+	VSCALEFPS     Z20, Z24, Z10
+	VSCALEFPS     Z21, Z25, Z11
+	VBLENDMPS     Z4, Z8, K1, Z12
+	VBLENDMPS     Z4, Z9, K2, Z13
+	VBLENDMPS     Z4, Z10, K3, Z14
+	VBLENDMPS     Z4, Z11, K4, Z15
+	VCVTPS2PD     Y12, Z8
+	VEXTRACTF32X8 $0x01, Z12, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y13, Z8
+	VEXTRACTF32X8 $0x01, Z13, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y14, Z8
+	VEXTRACTF32X8 $0x01, Z14, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y15, Z8
+	VEXTRACTF32X8 $0x01, Z15, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	ADDQ          $+64, CX
+
+testTogether:
+	CMPQ CX, DI
+	JLE  loopTogether
+	JMP  test
 
 loop:
 	PREFETCHT0    (SI)(CX*4)
-	VMOVUPS       (AX)(CX*4), Z12
-	VSUBPS        Z0, Z12, Z12
-	VCMPPS        $0x11, Z3, Z12, K1
-	VMOVUPS       Z6, Z15
-	VFMADD231PS   Z5, Z12, Z15
-	VSUBPS        Z6, Z15, Z16
-	VFNMADD231PS  Z7, Z16, Z12
-	VFNMADD231PS  Z8, Z16, Z12
-	VMULPS        Z12, Z12, Z16
-	VMOVUPS       Z10, Z17
-	VFMADD231PS   Z12, Z9, Z17
-	VBROADCASTSS  constants<>+640(SB), Z18
-	VBROADCASTSS  constants<>+576(SB), Z19
-	VFMADD231PS   Z19, Z12, Z18
-	VFMADD231PS   Z16, Z11, Z18
-	VFMADD231PS   Z16, Z18, Z17
-	VFMADD231PS   Z17, Z16, Z12
-	VBROADCASTSS  constants<>+704(SB), Z16
-	VADDPS        Z16, Z12, Z12
-	VPSLLD        $0x17, Z15, Z15
-	VBROADCASTSS  constants<>+2496(SB), Z16
-	VPADDD        Z16, Z15, Z15
-	VMULPS        Z15, Z12, Z12
-	VBLENDMPS     Z4, Z12, K1, Z13
-	VCVTPS2PD     Y13, Z12
-	VEXTRACTF32X8 $0x01, Z13, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z12, Z1, Z1
-	VADDPD        Z15, Z2, Z2
+	VMOVUPS       (AX)(CX*4), Z8
+	VSUBPS        Z0, Z8, Z8
+	VCMPPS        $0x11, Z3, Z8, K1
+	VMOVUPS       Z6, Z9
+	VFMADD231PS   Z5, Z8, Z9
+	VSUBPS        Z6, Z9, Z9
+	VFNMADD231PS  Z7, Z9, Z8
+	VBROADCASTSS  constants<>+320(SB), Z10
+	VFNMADD231PS  Z10, Z9, Z8
+	VBROADCASTSS  constants<>+448(SB), Z10
+	VBROADCASTSS  constants<>+384(SB), Z11
+	VFMADD231PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+512(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+576(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+640(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+704(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+704(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VSCALEFPS     Z9, Z10, Z8
+	VBLENDMPS     Z4, Z8, K1, Z16
+	VCVTPS2PD     Y16, Z8
+	VEXTRACTF32X8 $0x01, Z16, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
 	ADDQ          $+16, CX
 
 test:
@@ -4102,32 +5232,32 @@ test:
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
 	KSHIFTRW      $0x08, K1, K2
-	VMOVUPS.Z     (AX)(CX*4), K1, Z12
-	VSUBPS        Z0, Z12, Z0
+	VMOVUPS.Z     (AX)(CX*4), K1, Z8
+	VSUBPS        Z0, Z8, Z0
 	VCMPPS        $0x11, Z3, Z0, K3
 	VMOVUPS       Z6, Z3
 	VFMADD231PS   Z5, Z0, Z3
-	VSUBPS        Z6, Z3, Z5
-	VFNMADD231PS  Z7, Z5, Z0
-	VFNMADD231PS  Z8, Z5, Z0
-	VMULPS        Z0, Z0, Z5
-	VMOVUPS       Z10, Z6
-	VFMADD231PS   Z0, Z9, Z6
-	VBROADCASTSS  constants<>+640(SB), Z7
-	VBROADCASTSS  constants<>+576(SB), Z8
-	VFMADD231PS   Z8, Z0, Z7
-	VFMADD231PS   Z5, Z11, Z7
-	VFMADD231PS   Z5, Z7, Z6
-	VFMADD231PS   Z6, Z5, Z0
-	VBROADCASTSS  constants<>+704(SB), Z5
-	VADDPS        Z5, Z0, Z0
-	VPSLLD        $0x17, Z3, Z3
-	VBROADCASTSS  constants<>+2496(SB), Z5
-	VPADDD        Z5, Z3, Z3
-	VMULPS        Z3, Z0, Z0
-	VBLENDMPS     Z4, Z0, K3, Z14
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF32X8 $0x01, Z14, Y3
+	VSUBPS        Z6, Z3, Z3
+	VFNMADD231PS  Z7, Z3, Z0
+	VBROADCASTSS  constants<>+320(SB), Z5
+	VFNMADD231PS  Z5, Z3, Z0
+	VBROADCASTSS  constants<>+448(SB), Z5
+	VBROADCASTSS  constants<>+384(SB), Z6
+	VFMADD231PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+512(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+576(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+640(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+704(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+704(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VSCALEFPS     Z3, Z5, Z0
+	VBLENDMPS     Z4, Z0, K3, Z17
+	VCVTPS2PD     Y17, Z0
+	VEXTRACTF32X8 $0x01, Z17, Y3
 	VCVTPS2PD     Y3, Z3
 	VADDPD        Z0, Z1, Z0
 	VADDPD        Z3, Z2, Z3
@@ -4150,54 +5280,184 @@ TEXT ·expShiftAVX512(SB), NOSPLIT, $0-40
 	MOVQ         sum+32(FP), DX
 	VMOVUPS      (DX), Z1
 	VMOVUPS      64(DX), Z2
-	VBROADCASTSS constants<>+4672(SB), Z3
+	VBROADCASTSS constants<>+4992(SB), Z3
 	VBROADCASTSS constants<>+960(SB), Z4
 	VBROADCASTSS constants<>+128(SB), Z5
 	VBROADCASTSS constants<>+192(SB), Z6
 	VBROADCASTSS constants<>+256(SB), Z7
-	VBROADCASTSS constants<>+320(SB), Z8
-	VBROADCASTSS constants<>+384(SB), Z9
-	VBROADCASTSS constants<>+448(SB), Z10
-	VBROADCASTSS constants<>+512(SB), Z11
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
 	LEAQ         (CX)(BX*4), DI
 	XORQ         DX, DX
-	JMP          test
+	MOVQ         SI, R8
+	SUBQ         $+64, R8
+	JMP          testTogether
+
+loopTogether:
+	PREFETCHT0    (DI)(DX*4)
+	PREFETCHT0    64(DI)(DX*4)
+	PREFETCHT0    128(DI)(DX*4)
+	PREFETCHT0    192(DI)(DX*4)
+	VMOVUPS       (CX)(DX*4), Z8
+	VMOVUPS       64(CX)(DX*4), Z9
+	VMOVUPS       128(CX)(DX*4), Z10
+	VMOVUPS       192(CX)(DX*4), Z11
+	VSUBPS        Z0, Z8, Z8
+	VSUBPS        Z0, Z9, Z9
+	VSUBPS        Z0, Z10, Z10
+	VSUBPS        Z0, Z11, Z11
+	VCMPPS        $0x11, Z3, Z8, K1
+	VCMPPS        $0x11, Z3, Z9, K2
+	VCMPPS        $0x11, Z3, Z10, K3
+	VCMPPS        $0x11, Z3, Z11, K4
+	VMOVUPS       Z6, Z18
+	VFMADD231PS   Z5, Z8, Z18
+	VMOVUPS       Z6, Z19
+	VFMADD231PS   Z5, Z9, Z19
+	VMOVUPS       Z6, Z20
+	VFMADD231PS   Z5, Z10, Z20
+	VMOVUPS       Z6, Z21
+	VFMADD231PS   Z5, Z11, Z21
+	VSUBPS        Z6, Z18, Z18
+	VSUBPS        Z6, Z19, Z19
+	VSUBPS        Z6, Z20, Z20
+	VSUBPS        Z6, Z21, Z21
+	VFNMADD231PS  Z7, Z18, Z8
+	VFNMADD231PS  Z7, Z19, Z9
+	VFNMADD231PS  Z7, Z20, Z10
+	VFNMADD231PS  Z7, Z21, Z11
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z18, Z8
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z19, Z9
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z20, Z10
+	VBROADCASTSS  constants<>+320(SB), Z22
+	VFNMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS  constants<>+448(SB), Z22
+	VBROADCASTSS  constants<>+384(SB), Z23
+	VFMADD231PS   Z23, Z8, Z22
+	VBROADCASTSS  constants<>+448(SB), Z23
+	VBROADCASTSS  constants<>+384(SB), Z24
+	VFMADD231PS   Z24, Z9, Z23
+	VBROADCASTSS  constants<>+448(SB), Z24
+	VBROADCASTSS  constants<>+384(SB), Z25
+	VFMADD231PS   Z25, Z10, Z24
+	VBROADCASTSS  constants<>+448(SB), Z25
+	VBROADCASTSS  constants<>+384(SB), Z26
+	VFMADD231PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+512(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+576(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+640(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z9, Z23
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z10, Z24
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z11, Z25
+	VBROADCASTSS  constants<>+704(SB), Z26
+	VFMADD213PS   Z26, Z8, Z22
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z9, Z23
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z10, Z24
+	VBROADCASTSS  constants<>+704(SB), Z8
+	VFMADD213PS   Z8, Z11, Z25
+	VSCALEFPS     Z18, Z22, Z8
+	VSCALEFPS     Z19, Z23, Z9
+	VSCALEFPS     Z20, Z24, Z10
+	VSCALEFPS     Z21, Z25, Z11
+	VBLENDMPS     Z4, Z8, K1, Z12
+	VBLENDMPS     Z4, Z9, K2, Z13
+	VBLENDMPS     Z4, Z10, K3, Z14
+	VBLENDMPS     Z4, Z11, K4, Z15
+	VMOVUPS       Z12, (AX)(DX*4)
+	VMOVUPS       Z13, 64(AX)(DX*4)
+	VMOVUPS       Z14, 128(AX)(DX*4)
+	VMOVUPS       Z15, 192(AX)(DX*4)
+	VCVTPS2PD     Y12, Z8
+	VEXTRACTF32X8 $0x01, Z12, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y13, Z8
+	VEXTRACTF32X8 $0x01, Z13, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y14, Z8
+	VEXTRACTF32X8 $0x01, Z14, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	VCVTPS2PD     Y15, Z8
+	VEXTRACTF32X8 $0x01, Z15, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
+	ADDQ          $+64, DX
+
+testTogether:
+	CMPQ DX, R8
+	JLE  loopTogether
+	JMP  test
 
 loop:
 	PREFETCHT0    (DI)(DX*4)
-	VMOVUPS       (CX)(DX*4), Z12
-	VSUBPS        Z0, Z12, Z12
-	VCMPPS        $0x11, Z3, Z12, K1
-	VMOVUPS       Z6, Z15
-	VFMADD231PS   Z5, Z12, Z15
-	VSUBPS        Z6, Z15, Z16
-	VFNMADD231PS  Z7, Z16, Z12
-	VFNMADD231PS  Z8, Z16, Z12
-	VMULPS        Z12, Z12, Z16
-	VMOVUPS       Z10, Z17
-	VFMADD231PS   Z12, Z9, Z17
-	VBROADCASTSS  constants<>+640(SB), Z18
-	VBROADCASTSS  constants<>+576(SB), Z19
-	VFMADD231PS   Z19, Z12, Z18
-	VFMADD231PS   Z16, Z11, Z18
-	VFMADD231PS   Z16, Z18, Z17
-	VFMADD231PS   Z17, Z16, Z12
-	VBROADCASTSS  constants<>+704(SB), Z16
-	VADDPS        Z16, Z12, Z12
-	VPSLLD        $0x17, Z15, Z15
-	VBROADCASTSS  constants<>+2496(SB), Z16
-	VPADDD        Z16, Z15, Z15
-	VMULPS        Z15, Z12, Z12
-	VBLENDMPS     Z4, Z12, K1, Z13
-	VMOVUPS       Z13, (AX)(DX*4)
-	VCVTPS2PD     Y13, Z12
-	VEXTRACTF32X8 $0x01, Z13, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z12, Z1, Z1
-	VADDPD        Z15, Z2, Z2
+	VMOVUPS       (CX)(DX*4), Z8
+	VSUBPS        Z0, Z8, Z8
+	VCMPPS        $0x11, Z3, Z8, K1
+	VMOVUPS       Z6, Z9
+	VFMADD231PS   Z5, Z8, Z9
+	VSUBPS        Z6, Z9, Z9
+	VFNMADD231PS  Z7, Z9, Z8
+	VBROADCASTSS  constants<>+320(SB), Z10
+	VFNMADD231PS  Z10, Z9, Z8
+	VBROADCASTSS  constants<>+448(SB), Z10
+	VBROADCASTSS  constants<>+384(SB), Z11
+	VFMADD231PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+512(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+576(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+640(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+704(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VBROADCASTSS  constants<>+704(SB), Z11
+	VFMADD213PS   Z11, Z8, Z10
+	VSCALEFPS     Z9, Z10, Z8
+	VBLENDMPS     Z4, Z8, K1, Z16
+	VMOVUPS       Z16, (AX)(DX*4)
+	VCVTPS2PD     Y16, Z8
+	VEXTRACTF32X8 $0x01, Z16, Y9
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z1, Z1
+	VADDPD        Z9, Z2, Z2
 	ADDQ          $+16, DX
 
 test:
@@ -4209,33 +5469,33 @@ test:
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
 	KSHIFTRW      $0x08, K1, K2
-	VMOVUPS.Z     (CX)(DX*4), K1, Z12
-	VSUBPS        Z0, Z12, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z8
+	VSUBPS        Z0, Z8, Z0
 	VCMPPS        $0x11, Z3, Z0, K3
 	VMOVUPS       Z6, Z3
 	VFMADD231PS   Z5, Z0, Z3
-	VSUBPS        Z6, Z3, Z5
-	VFNMADD231PS  Z7, Z5, Z0
-	VFNMADD231PS  Z8, Z5, Z0
-	VMULPS        Z0, Z0, Z5
-	VMOVUPS       Z10, Z6
-	VFMADD231PS   Z0, Z9, Z6
-	VBROADCASTSS  constants<>+640(SB), Z7
-	VBROADCASTSS  constants<>+576(SB), Z8
-	VFMADD231PS   Z8, Z0, Z7
-	VFMADD231PS   Z5, Z11, Z7
-	VFMADD231PS   Z5, Z7, Z6
-	VFMADD231PS   Z6, Z5, Z0
-	VBROADCASTSS  constants<>+704(SB), Z5
-	VADDPS        Z5, Z0, Z0
-	VPSLLD        $0x17, Z3, Z3
-	VBROADCASTSS  constants<>+2496(SB), Z5
-	VPADDD        Z5, Z3, Z3
-	VMULPS        Z3, Z0, Z0
-	VBLENDMPS     Z4, Z0, K3, Z14
-	VMOVUPS       Z14, K1, (AX)(DX*4)
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF32X8 $0x01, Z14, Y3
+	VSUBPS        Z6, Z3, Z3
+	VFNMADD231PS  Z7, Z3, Z0
+	VBROADCASTSS  constants<>+320(SB), Z5
+	VFNMADD231PS  Z5, Z3, Z0
+	VBROADCASTSS  constants<>+448(SB), Z5
+	VBROADCASTSS  constants<>+384(SB), Z6
+	VFMADD231PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+512(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+576(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+640(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+704(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VBROADCASTSS  constants<>+704(SB), Z6
+	VFMADD213PS   Z6, Z0, Z5
+	VSCALEFPS     Z3, Z5, Z0
+	VBLENDMPS     Z4, Z0, K3, Z17
+	VMOVUPS       Z17, K1, (AX)(DX*4)
+	VCVTPS2PD     Y17, Z0
+	VEXTRACTF32X8 $0x01, Z17, Y3
 	VCVTPS2PD     Y3, Z3
 	VADDPD        Z0, Z1, Z0
 	VADDPD        Z3, Z2, Z3
@@ -4352,6 +5612,7 @@ TEXT ·logSoftmaxGradAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS constants<>+512(SB), Z9
 	VBROADCASTSS constants<>+576(SB), Z10
 	VBROADCASTSS constants<>+640(SB), Z11
+	VBROADCASTSS constants<>+704(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -4359,44 +5620,41 @@ TEXT ·logSoftmaxGradAVX512(SB), NOSPLIT, $0-36
 	JMP          test
 
 loop:
-	VMOVUPS      (DX)(BX*4), Z12
-	VCMPPS       $0x11, Z12, Z1, K1
-	VMOVUPS      Z4, Z13
-	VFMADD231PS  Z3, Z12, Z13
-	VSUBPS       Z4, Z13, Z14
-	VMOVUPS      Z12, Z15
-	VFNMADD231PS Z5, Z14, Z15
-	VFNMADD231PS Z6, Z14, Z15
-	VMULPS       Z15, Z15, Z14
-	VMOVUPS      Z8, Z20
-	VFMADD231PS  Z15, Z7, Z20
-	VMOVUPS      Z11, Z21
-	VFMADD231PS  Z15, Z10, Z21
-	VFMADD231PS  Z14, Z9, Z21
-	VFMADD231PS  Z14, Z21, Z20
-	VFMADD231PS  Z20, Z14, Z15
-	VBROADCASTSS constants<>+704(SB), Z14
-	VADDPS       Z14, Z15, Z14
-	VBROADCASTSS constants<>+768(SB), Z15
-	VPSUBD       Z15, Z13, Z13
-	VPSRAD       $0x01, Z13, Z15
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z15, Z20
-	VPSLLD       $0x17, Z20, Z20
-	VMULPS       Z20, Z14, Z14
-	VPSUBD       Z15, Z13, Z13
-	VBROADCASTSS constants<>+832(SB), Z15
-	VPADDD       Z15, Z13, Z13
-	VPSLLD       $0x17, Z13, Z13
-	VMULPS       Z13, Z14, Z13
-	VBLENDMPS    Z2, Z13, K1, Z16
-	VBROADCASTSS constants<>+896(SB), Z13
-	VCMPPS       $0x11, Z13, Z12, K1
-	VBROADCASTSS constants<>+960(SB), Z12
-	VBLENDMPS    Z12, Z16, K1, Z17
-	VMOVUPS      (CX)(BX*4), Z12
-	VFNMADD231PS Z0, Z17, Z12
-	VMOVUPS      Z12, (AX)(BX*4)
+	VMOVUPS      (DX)(BX*4), Z13
+	VCMPPS       $0x11, Z13, Z1, K1
+	VMOVUPS      Z4, Z14
+	VFMADD231PS  Z3, Z13, Z14
+	VSUBPS       Z4, Z14, Z15
+	VMOVUPS      Z13, Z16
+	VFNMADD231PS Z5, Z15, Z16
+	VFNMADD231PS Z6, Z15, Z16
+	VMOVUPS      Z8, Z15
+	VFMADD231PS  Z16, Z7, Z15
+	VFMADD213PS  Z9, Z16, Z15
+	VFMADD213PS  Z10, Z16, Z15
+	VFMADD213PS  Z11, Z16, Z15
+	VFMADD213PS  Z12, Z16, Z15
+	VFMADD213PS  Z12, Z16, Z15
+	VBROADCASTSS constants<>+768(SB), Z16
+	VPSUBD       Z16, Z14, Z14
+	VPSRAD       $0x01, Z14, Z16
+	VBROADCASTSS constants<>+832(SB), Z21
+	VPADDD       Z21, Z16, Z21
+	VPSLLD       $0x17, Z21, Z21
+	VMULPS       Z21, Z15, Z15
+	VPSUBD       Z16, Z14, Z14
+	VBROADCASTSS constants<>+832(SB), Z16
+	VPADDD       Z16, Z14, Z14
+	VPSLLD       $0x17, Z14, Z14
+	VMULPS       Z14, Z15, Z14
+	VBLENDMPS    Z2, Z14, K1, Z17
+	VBROADCASTSS constants<>+896(SB), Z14
+	VCMPPS       $0x11, Z14, Z13, K1
+	VBROADCASTSS constants<>+960(SB), Z13
+	VBLENDMPS    Z13, Z17, K1, Z18
+	VMOVUPS      (CX)(BX*4), Z13
+	VFNMADD231PS Z0, Z18, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -4407,24 +5665,21 @@ test:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z12
-	VCMPPS       $0x11, Z12, Z1, K2
+	VMOVUPS.Z    (DX)(BX*4), K1, Z13
+	VCMPPS       $0x11, Z13, Z1, K2
 	VMOVUPS      Z4, Z1
-	VFMADD231PS  Z3, Z12, Z1
+	VFMADD231PS  Z3, Z13, Z1
 	VSUBPS       Z4, Z1, Z3
-	VMOVUPS      Z12, Z4
+	VMOVUPS      Z13, Z4
 	VFNMADD231PS Z5, Z3, Z4
 	VFNMADD231PS Z6, Z3, Z4
-	VMULPS       Z4, Z4, Z3
-	VMOVUPS      Z8, Z5
-	VFMADD231PS  Z4, Z7, Z5
-	VMOVUPS      Z11, Z6
-	VFMADD231PS  Z4, Z10, Z6
-	VFMADD231PS  Z3, Z9, Z6
-	VFMADD231PS  Z3, Z6, Z5
-	VFMADD231PS  Z5, Z3, Z4
-	VBROADCASTSS constants<>+704(SB), Z3
-	VADDPS       Z3, Z4, Z3
+	VMOVUPS      Z8, Z3
+	VFMADD231PS  Z4, Z7, Z3
+	VFMADD213PS  Z9, Z4, Z3
+	VFMADD213PS  Z10, Z4, Z3
+	VFMADD213PS  Z11, Z4, Z3
+	VFMADD213PS  Z12, Z4, Z3
+	VFMADD213PS  Z12, Z4, Z3
 	VBROADCASTSS constants<>+768(SB), Z4
 	VPSUBD       Z4, Z1, Z1
 	VPSRAD       $0x01, Z1, Z4
@@ -4437,13 +5692,13 @@ test:
 	VPADDD       Z4, Z1, Z1
 	VPSLLD       $0x17, Z1, Z1
 	VMULPS       Z1, Z3, Z1
-	VBLENDMPS    Z2, Z1, K2, Z18
+	VBLENDMPS    Z2, Z1, K2, Z19
 	VBROADCASTSS constants<>+896(SB), Z1
-	VCMPPS       $0x11, Z1, Z12, K2
+	VCMPPS       $0x11, Z1, Z13, K2
 	VBROADCASTSS constants<>+960(SB), Z1
-	VBLENDMPS    Z1, Z18, K2, Z19
+	VBLENDMPS    Z1, Z19, K2, Z20
 	VMOVUPS.Z    (CX)(BX*4), K1, Z1
-	VFNMADD231PS Z0, Z19, Z1
+	VFNMADD231PS Z0, Z20, Z1
 	VMOVUPS      Z1, K1, (AX)(BX*4)
 
 done:
@@ -5271,9 +6526,9 @@ test:
 TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+5120(SB), Z0
-	VBROADCASTSS constants<>+5184(SB), Z1
-	VBROADCASTSS constants<>+5248(SB), Z2
+	VBROADCASTSS constants<>+6208(SB), Z0
+	VBROADCASTSS constants<>+6272(SB), Z1
+	VBROADCASTSS constants<>+6336(SB), Z2
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -5340,11 +6595,11 @@ TEXT ·philoxAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS c3+48(FP), Z2
 	VBROADCASTSS k0+52(FP), Z3
 	VBROADCASTSS k1+56(FP), Z4
-	VBROADCASTSS constants<>+5312(SB), Z5
-	VBROADCASTSS constants<>+5376(SB), Z6
-	VBROADCASTSD constants<>+5440(SB), Z7
-	VBROADCASTSS constants<>+5504(SB), Z8
-	VBROADCASTSS constants<>+5568(SB), Z9
+	VBROADCASTSS constants<>+6400(SB), Z5
+	VBROADCASTSS constants<>+6464(SB), Z6
+	VBROADCASTSD constants<>+6528(SB), Z7
+	VBROADCASTSS constants<>+6592(SB), Z8
+	VBROADCASTSS constants<>+6656(SB), Z9
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8

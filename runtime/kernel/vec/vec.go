@@ -52,3 +52,6 @@ func fma(a, b, c float32) float32 {
 	}
 	return float32(math.Float64frombits(bits))
 }
+
+// scale returns m 2^n for a whole n, where that is a normal number.
+func scale(m, n float32) float32 { return m * math.Float32frombits(uint32(int32(n)+127)<<23) }

@@ -160,6 +160,17 @@ func sameBits(g, w reflect.Value) bool {
 
 func nanF16(b uint64) bool { return b&0x7fff > 0x7c00 }
 
+// notLess returns most, or the greatest of x if that is more.
+func notLess(most, x reflect.Value) reflect.Value {
+	y := float32(most.Float())
+	for _, v := range x.Interface().([]float32) {
+		if v > y {
+			y = v
+		}
+	}
+	return reflect.ValueOf(y)
+}
+
 // Every set of instructions gives the bits of the Go that is generated beside
 // it, whatever the length and the alignment.
 func TestSameBits(t *testing.T) {
@@ -169,6 +180,9 @@ func TestSameBits(t *testing.T) {
 			n, off := rapid.IntRange(0, 70).Draw(t, "n"), rapid.IntRange(0, 3).Draw(t, "offset")
 			fv := reflect.ValueOf(f)
 			args := operands(t, fv.Type(), n, off)
+			if name == "ExpSum" || name == "ExpShift" {
+				args[len(args)-2] = notLess(args[len(args)-2], args[len(args)-3])
+			}
 			Use(Portable)
 			want := clone(args)
 			fv.Call(want)

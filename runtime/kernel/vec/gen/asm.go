@@ -110,13 +110,12 @@ func (s *assembler) write(k *kernel) {
 	ANDQ(I32(-group), whole)
 	s.lookAhead(n.(reg.GPVirtual))
 	XORQ(s.at, s.at)
+	if s.wide && k.together > 1 {
+		s.together(whole)
+	}
 	JMP(LabelRef("test"))
 	Label("loop")
-	for _, p := range s.ahead {
-		PREFETCHT0(Mem{Base: p, Index: s.at, Scale: 4})
-	}
-	s.body()
-	ADDQ(I32(group), s.at)
+	s.round(1)
 	Label("test")
 	CMPQ(s.at, whole)
 	JLT(LabelRef("loop"))
@@ -125,12 +124,37 @@ func (s *assembler) write(k *kernel) {
 		JZ(LabelRef("done"))
 		s.makeMasks(n.(reg.GPVirtual))
 		s.tail = true
-		s.body()
+		s.body(1)
 		Label("done")
 	}
 	s.epilogue()
 	VZEROUPPER()
 	RET()
+}
+
+// together emits the loop whose rounds take as many groups as s.k says, for
+// those of the first whole elements that fill such rounds.
+func (s *assembler) together(whole reg.GPVirtual) {
+	last := GP64()
+	MOVQ(whole, last)
+	SUBQ(I32(group*s.k.together), last)
+	JMP(LabelRef("testTogether"))
+	Label("loopTogether")
+	s.round(s.k.together)
+	Label("testTogether")
+	CMPQ(s.at, last)
+	JLE(LabelRef("loopTogether"))
+}
+
+// round emits what a round of a loop does, and goes to the next.
+func (s *assembler) round(groups int) {
+	for _, p := range s.ahead {
+		for i := range groups {
+			PREFETCHT0(Mem{Base: p, Index: s.at, Scale: 4, Disp: 4 * group * i})
+		}
+	}
+	s.body(groups)
+	ADDQ(I32(group*groups), s.at)
 }
 
 // signature returns the type of the function of s.k.
@@ -215,7 +239,10 @@ func (s *assembler) hoist() {
 	if !s.wide {
 		return
 	}
-	free := 12 - len(s.scalars)
+	free := 13 - len(s.scalars)
+	if s.k.together > 1 {
+		free -= 5
+	}
 	for _, a := range s.accs {
 		free -= len(a)
 	}
@@ -276,16 +303,36 @@ func (s *assembler) has64() bool {
 	return false
 }
 
-// body emits the steps for one group.
-func (s *assembler) body() {
-	for s.part = range s.parts() {
-		s.vals, s.uses = map[*expr][]Op{}, map[*expr]int{}
-		for _, e := range s.k.steps {
-			s.uses[e] = e.uses
+// body emits the steps for so many groups. Those of several groups are emitted
+// side by side: a processor holds no more than some hundred instructions that
+// wait for a result, and of steps that wait for each other those are few
+// groups. Accumulators take the groups one after the other.
+func (s *assembler) body(groups int) {
+	n, steps := groups*s.parts(), s.k.steps
+	side := 0
+	if groups > 1 {
+		side = s.k.beforeAccs()
+	}
+	vals, uses := make([]map[*expr][]Op, n), make([]map[*expr]int, n)
+	for p := range n {
+		vals[p], uses[p] = map[*expr][]Op{}, map[*expr]int{}
+		for _, e := range steps {
+			uses[p][e] = e.uses
 		}
-		for _, e := range s.k.steps {
+	}
+	emit := func(part int, steps []*expr) {
+		s.part, s.vals, s.uses = part, vals[part], uses[part]
+		for _, e := range steps {
 			s.emit(e)
 		}
+	}
+	for i := range side {
+		for p := range n {
+			emit(p, steps[i:i+1])
+		}
+	}
+	for p := range n {
+		emit(p, steps[side:])
 	}
 }
 

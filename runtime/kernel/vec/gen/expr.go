@@ -60,8 +60,9 @@ const (
 	opToFloat
 	opWiden // float32 to float64
 	opNarrow
-	opBits // float32 as i32
-	opFrom // i32 as float32
+	opScale // a 2^b for a whole b, where the result is a normal number; c is b plus shifter
+	opBits  // float32 as i32
+	opFrom  // i32 as float32
 
 	opStore
 	opSetAcc
@@ -171,6 +172,17 @@ func (k *kernel) poly(x *expr, c ...float64) *expr {
 		}
 		x = k.mul(x, x)
 	}
+}
+
+// horner returns the polynomial of x whose coefficients are c, the constant
+// first, by Horner's rule, which takes the fewest steps: what waits for a
+// result leaves room for the rounds of the loop that follow.
+func (k *kernel) horner(x *expr, c ...float64) *expr {
+	y := k.num(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		y = k.fma(y, x, k.num(c[i]))
+	}
+	return y
 }
 
 // load returns the element of the array called name.

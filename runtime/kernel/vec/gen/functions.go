@@ -29,26 +29,23 @@ var (
 type power struct {
 	mantissa *expr
 	shifted  *expr // the exponent plus shifter
+	n        *expr // the exponent
 }
 
 // power returns e to the power x. With n the integer nearest to x/ln 2 and
-// r = x - n ln 2 it is 2^n (1 + r + r² Q(r)); Q gives e^r to 3e-9.
+// r = x - n ln 2 it is 2^n (1 + r Q(r)); Q gives e^r to 4e-9.
 func (k *kernel) power(x *expr) power {
 	shifted := k.fma(x, k.num(log2E), k.num(shifter))
 	n := k.sub(shifted, k.num(shifter))
 	r := k.fnma(n, k.num(ln2High), x)
 	r = k.fnma(n, k.num(ln2Low), r)
-	s := k.mul(r, r)
-	q := k.fma(k.num(0.16666521), r, k.num(0.49999994))
-	q4 := k.fma(k.num(0.001382104), s, k.fma(k.num(0.008368671), r, k.num(0.041668262)))
-	tail := k.fma(s, k.fma(q4, s, q), r)
-	return power{k.add(tail, k.num(1)), shifted}
+	return power{k.horner(r, 1, 1, 0.49999994, 0.1666652, 0.041668266, 0.0083686775, 0.0013820732), shifted, n}
 }
 
 // scale returns p as a number, whose exponent is -126 to 127.
 func (k *kernel) scale(p power) *expr {
-	exponent := k.shl(k.bits(p.shifted), 23)
-	return k.mul(p.mantissa, k.from(k.intAdd(exponent, k.integer(127<<23))))
+	k.constant(i32, 127<<23) // of AVX2
+	return k.step(opScale, f32, p.mantissa, p.n, p.shifted)
 }
 
 // scaleTwice returns p as a number, whose exponent is -252 to 254: subnormal
@@ -153,6 +150,22 @@ func (k *kernel) normalTail(x *expr) (a, tail, e *expr) {
 	t := k.div(k.num(1), k.fma(a, k.num(0.3), k.num(1)))
 	p := k.poly(t, 0.1196867, 0.119571716, 0.110236205, 0.07838635, 0.096165575, -0.07943859, 0.19180158, -0.22822581, 0.11244066, -0.020624386)
 	return a, k.mul(k.mul(p, t), e), e
+}
+
+// normalTailPower returns |x| and the normal distribution function at -|x|,
+// which is 2^(-1 - a R(a)) for a = |x|, where R gives it to 3e-7 up to 3 and,
+// times a, to 1e-9 beyond. Beyond 12.8, where it is less than 1e-37, a stays
+// 12.8. The power of two is 2^n P(f) for n - f = -a R(a), -½ <= f <= ½, where
+// P gives it and the ½ to 3e-9.
+func (k *kernel) normalTailPower(x *expr) (a, tail *expr) {
+	a = k.min(k.num(12.8), k.abs(x))
+	r := k.horner(a, -1.151105523109436, -0.4592077434062958, -0.05248500779271126, 0.007015636656433344, -5.793189848191105e-05, -0.0002520213893149048,
+		6.906845374032855e-05, -1.000902739178855e-05, 8.467437737635919e-07, -3.896259670455038e-08, 7.490872366844314e-10)
+	shifted := k.fma(a, r, k.num(shifter))
+	n := k.sub(shifted, k.num(shifter))
+	f := k.fnma(a, r, n)
+	p := k.horner(f, 0.5, -0.3465735912322998, 0.12011323869228363, -0.02775179781019688, 0.0048092505894601345, -0.0006695493939332664, 7.664298755116761e-05)
+	return a, k.scale(power{p, shifted, n})
 }
 
 // relu returns the greater of x and 0, or NaN.

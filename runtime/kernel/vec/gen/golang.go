@@ -202,6 +202,8 @@ func (k *kernel) value(e *expr) string {
 		return "float32(int32(" + a[0] + "))"
 	case opWiden, opNarrow:
 		return t + "(" + a[0] + ")"
+	case opScale:
+		return "scale(" + a[0] + ", " + a[1] + ")"
 	case opBits:
 		return "math.Float32bits(" + a[0] + ")"
 	case opFrom:

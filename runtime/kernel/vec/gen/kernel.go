@@ -10,6 +10,8 @@ type kernel struct {
 	ahead   []string // arrays that are rows of a table, whose next row is fetched
 	body    func(k *kernel)
 
+	together int // groups that a round of the loop takes side by side in AVX-512, if more than 1
+
 	steps       []*expr
 	consts      []*expr
 	scalarExprs []*expr
@@ -73,6 +75,17 @@ func (k *kernel) goTail() bool {
 func (k *kernel) record() {
 	k.steps, k.consts, k.scalarExprs = nil, nil, nil
 	k.body(k)
+}
+
+// beforeAccs returns how many steps come before the first that takes an
+// accumulator.
+func (k *kernel) beforeAccs() int {
+	for i, e := range k.steps {
+		if e.op == opAcc {
+			return i
+		}
+	}
+	return len(k.steps)
 }
 
 // f32s returns float32 arrays.

@@ -7,7 +7,17 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	return slices.Concat(unary(), binary(), gradients(), rows(), steps(), moves(), random())
+	all := slices.Concat(unary(), binary(), gradients(), rows(), steps(), moves(), random())
+	for _, k := range all {
+		k.together = together[k.name]
+	}
+	return all
+}
+
+// together is how many groups kernels take side by side whose steps wait for
+// each other for long.
+var together = map[string]int{
+	"Exp": 2, "Tanh": 2, "Erf": 2, "Sigmoid": 2, "Silu": 2, "GeluTanh": 2, "Gelu": 4, "ExpSum": 4, "ExpShift": 4, "Most": 4,
 }
 
 // oneToOne returns a kernel dst[i] = f(x[i]).
@@ -32,7 +42,7 @@ func unary() []*kernel {
 			return k.sigmoidTimes(x, x, k.expSmall(k.neg(k.abs(x))))
 		}),
 		oneToOne("Gelu", "x times the normal distribution function at x, within 8 ulp or 2e-8,", func(k *kernel, x *expr) *expr {
-			a, tail, _ := k.normalTail(x) // for x > 0 it is x (1 - tail)
+			a, tail := k.normalTailPower(x) // for x > 0 it is x (1 - tail)
 			return k.fnma(a, tail, k.relu(x))
 		}),
 		oneToOne("GeluTanh", "x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), within 8 ulp or 2e-8,", func(k *kernel, x *expr) *expr {

@@ -29,7 +29,7 @@ func (s *assembler) operand(e *expr, i int) Op {
 	case opScalar:
 		return s.scalars[e.slot]
 	case opAcc:
-		return s.accs[e.slot][s.part*regsOf(e.kind)+i]
+		return s.accs[e.slot][s.part%s.parts()*regsOf(e.kind)+i]
 	}
 	return s.vals[e][i]
 }
@@ -129,6 +129,8 @@ func (s *assembler) compute(e *expr, i int) Op {
 		return s.fused(e, i)
 	case opMulHigh:
 		return s.mulHigh(e)
+	case opScale:
+		return s.scale(e)
 	}
 	d := s.vec()
 	a := s.register(e.args[0], i)
@@ -163,6 +165,20 @@ func (s *assembler) mulHigh(e *expr) Op {
 	VANDPD(s.operand(s.k.constant(f64, 0xffffffff00000000), 0), odd, odd)
 	VORPD(even, odd, odd)
 	return odd
+}
+
+// scale emits a product with a power of two. AVX2 makes the power from the low
+// bits of the exponent plus shifter.
+func (s *assembler) scale(e *expr) Op {
+	d, m := s.vec(), s.register(e.args[0], 0)
+	if s.wide {
+		VSCALEFPS(s.operand(e.args[1], 0), m, d)
+		return d
+	}
+	VPSLLD(Imm(23), s.register(e.args[2], 0), d)
+	VPADDD(s.operand(s.k.constant(i32, 127<<23), 0), d, d)
+	VMULPS(d, m, d)
+	return d
 }
 
 // fusedForms are the fused instructions of float32 and float64: a product
@@ -251,7 +267,7 @@ func (s *assembler) blend(m, yes, no, d Op) {
 func (s *assembler) setAcc(e *expr) {
 	n := regsOf(e.kind)
 	for i := range n {
-		acc, v := s.accs[e.slot][s.part*n+i], s.operand(e.args[0], i)
+		acc, v := s.accs[e.slot][s.part%s.parts()*n+i], s.operand(e.args[0], i)
 		switch {
 		case !s.tail:
 			VMOVAPS(v, acc)
