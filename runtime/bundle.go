@@ -150,6 +150,9 @@ func (b *Bundle) Fetch() error {
 // room has the store take the elements of all.
 func (b *Bundle) room(all *tensor.Tensor) error {
 	if b.store != nil {
+		if err := b.store.Buffer().Await(); err != nil {
+			return err
+		}
 		if err := b.store.Buffer().Refill(); err != nil {
 			return &op.ResourceError{Func: "fully_shard", Err: err}
 		}
@@ -196,9 +199,13 @@ func (b *Bundle) Use() ([]*tensor.Tensor, error) {
 // End ends a use.
 func (b *Bundle) End() { b.uses-- }
 
-// Release drops what was gathered, unless a use is under way.
+// Release drops what was gathered, unless a use is under way. An asynchronous call
+// that reads it ends before.
 func (b *Bundle) Release() {
-	if b.uses == 0 && b.store != nil {
+	if b.uses > 0 || b.store == nil {
+		return
+	}
+	if b.store.Buffer().Await() == nil { // else the program is being stopped
 		b.store.Buffer().Drop(b.Restore)
 	}
 }
