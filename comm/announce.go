@@ -34,11 +34,12 @@ func (c *messageCall) announce() {
 	c.ahead = len(ahead)
 	l, st := c.line, c.line.station
 	first := l.scratch.assign(ahead, len(l.ranks))
+	k := c.contract()
 	for member, r := range l.ranks {
 		if member == l.rank {
 			continue
 		}
-		k := c.contract()
+		k.first, k.data = 0, nil
 		if i := first[member] - 1; i >= 0 && c.span(ahead[i].src[0]).len() <= st.carries(r) {
 			k.first, k.data = ahead[i].tag+1, l.scratch.pack(c.span(ahead[i].src[0]))
 		} else {

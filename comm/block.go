@@ -81,6 +81,10 @@ func copySpan(dst, src span) {
 	if dst.len() != src.len() {
 		panic(fmt.Sprintf("comm: copy of %d bytes to %d", src.len(), dst.len()))
 	}
+	if dst.block.contiguous() && src.block.contiguous() {
+		copy(dst.block.Data[dst.lo:dst.hi], src.block.Data[src.lo:src.hi])
+		return
+	}
 	if d, s, ok := sameRows(dst, src); ok {
 		copyRows(d, s)
 		return

@@ -64,35 +64,46 @@ func (c *cable) take(brief bool) bool {
 	c.takeAll(uintptr(c.at))
 	c.prompt = false
 	came := c.in.number+uint32(c.in.frames.have) != before
-	lost := c.err
-	if lost == nil || c.told {
-		lost = nil
-	} else {
-		c.told = true
+	c.unlock()
+	return came
+}
+
+// unlock unlocks mu when something was taken in, and tells the links if that was
+// the end. Silence means nothing while a message is held: nobody listens.
+func (c *cable) unlock() {
+	if c.held != nil {
+		c.heard.pause()
 	}
+	lost := c.err
+	if c.told {
+		lost = nil
+	}
+	c.told = c.told || lost != nil
 	c.mu.Unlock()
 	if lost != nil && c.links.ctx.Err() == nil {
 		c.links.lose(c.peer, lost)
 	}
-	return came
 }
 
 // turn takes in what was held for the generation that has come.
 func (c *cable) turn() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if held := c.held; held != nil {
 		c.held = nil
-		c.hand(held)
 		c.heard.resume()
+		c.hand(held)
 	}
+	c.unlock()
 }
 
-// open reports whether something may still come that can be taken in.
-func (c *cable) open() bool {
+// open reports whether something may still come that can be taken in, and
+// whether some of it is there: a brief take leaves what it has read ahead, of
+// which the system no longer tells.
+func (c *cable) open() (open, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err == nil && c.held == nil
+	open = c.err == nil && c.held == nil
+	return open, open && len(c.in.frames.ahead) > 0
 }
 
 // release makes sure that nothing is read to memory that a message of a call

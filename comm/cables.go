@@ -97,11 +97,12 @@ func (s *cables) turn() {
 func (s *cables) sleep(timeout time.Duration, writer *cable, r *rouser) {
 	var list pollList
 	for _, c := range s.all {
-		switch {
-		case c == writer:
-			list.add(c.at, c.open(), true)
-		case c.open():
-			list.add(c.at, true, false)
+		open, there := c.open()
+		if there {
+			return
+		}
+		if open || c == writer {
+			list.add(c.at, open, c == writer)
 		}
 	}
 	if r != nil {

@@ -91,6 +91,33 @@ type scratch struct {
 	runs     [][]byte
 }
 
+// clear lets go of what is in s.
+func (s *scratch) clear() {
+	clear(s.dst)
+	clear(s.src)
+	clear(s.runs)
+	s.dst, s.src, s.runs = s.dst[:0], s.src[:0], s.runs[:0]
+}
+
+// reduceRuns reduces src to dst[0] as reduceSpans does, if they are short and each
+// is a run. It reports false if they are not, and has done nothing.
+func (s *scratch) reduceRuns(reduce Reducer, align int) bool {
+	n := s.dst[0].len()
+	if n == 0 || n > pieceBytes || len(s.dst[0].run(0)) < n {
+		return false
+	}
+	checkReduce(n, s.dst, s.src, align)
+	for _, src := range s.src {
+		run := src.run(0)
+		if len(run) < n {
+			return false
+		}
+		s.runs = append(s.runs, run)
+	}
+	reduce(s.dst[0].run(0), s.runs)
+	return true
+}
+
 // prepare sets the blocks for this member's results.
 func (c *directCall) prepare(flags Flags) (err error) {
 	if c.op.Prepare == nil {

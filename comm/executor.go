@@ -17,7 +17,9 @@ type messageCall struct {
 	ahead int // how many steps of the schedule were done at the start
 	hash  uint64
 	out   []Block
-	slots map[int][]byte
+	slots [][]byte
+
+	scratch scratch // kept for the next call
 
 	pieces  bool // whether span and the numbers of messages are those of a piece
 	current int  // the piece
@@ -359,13 +361,11 @@ func (c *messageCall) prepare(members []Member, flags Flags) (err error) {
 
 // receive does a step that receives.
 func (c *messageCall) receive(st step) error {
-	key := c.dataKey(st)
-	var data []byte
-	err := c.await(func() (there bool) { data, there = c.call.find(key); return there })
+	key, dst := c.dataKey(st), st.dst[0]
+	data, err := c.data(key)
 	if err != nil {
 		return err
 	}
-	dst := st.dst[0]
 	if dst.mem == memSlot {
 		c.setSlot(dst.block, data)
 		return nil
@@ -381,6 +381,21 @@ func (c *messageCall) receive(st step) error {
 	return nil
 }
 
+// data returns what has been sent under key, when it is there. What has come with
+// a contract is, and stays as it is.
+func (c *messageCall) data(key dataKey) ([]byte, error) {
+	if data, there := c.call.carried(key); there {
+		return data, nil
+	}
+	return c.awaitData(key)
+}
+
+// awaitData is data for what does not come with a contract.
+func (c *messageCall) awaitData(key dataKey) (data []byte, err error) {
+	err = c.await(func() (there bool) { data, there = c.call.find(key); return there })
+	return data, err
+}
+
 // reject ends a call in which a member has sent what cannot be used. No rank
 // may rely on it any more.
 func (c *messageCall) reject(rank int, cause error) error {
@@ -391,25 +406,34 @@ func (c *messageCall) reject(rank int, cause error) error {
 // combine does a step that copies or reduces.
 func (c *messageCall) combine(st step) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
-	src := make([]span, len(st.src))
-	for i, p := range st.src {
-		src[i] = c.span(p)
+	s := &c.scratch
+	defer s.clear()
+	for _, p := range st.src {
+		s.src = append(s.src, c.span(p))
 	}
 	if dst := st.dst[0]; dst.mem == memSlot {
-		c.setSlot(dst.block, make([]byte, src[0].len()))
+		c.setSlot(dst.block, make([]byte, s.src[0].len()))
 	}
-	dst := c.span(st.dst[0])
-	if st.do == doCopy {
-		copySpan(dst, src[0])
-		return nil
+	s.dst = append(s.dst, c.span(st.dst[0]))
+	switch {
+	case st.do == doCopy:
+		copySpan(s.dst[0], s.src[0])
+	case !s.reduceRuns(c.op.Reduce, c.op.Align):
+		reduceSpans(s.dst, s.src, c.op.Reduce, c.op.Align)
 	}
-	reduceSpans([]span{dst}, src, c.op.Reduce, c.op.Align)
 	return nil
 }
 
 func (c *messageCall) setSlot(i int, data []byte) {
-	if c.slots == nil {
-		c.slots = map[int][]byte{}
+	if i >= len(c.slots) {
+		c.slots = append(c.slots, make([][]byte, i+1-len(c.slots))...)
 	}
 	c.slots[i] = data
+}
+
+// reset makes c as good as new for another call of its group, and keeps what holds
+// no memory of others.
+func (c *messageCall) reset() {
+	clear(c.slots)
+	*c = messageCall{line: c.line, where: c.where, slots: c.slots, scratch: c.scratch}
 }

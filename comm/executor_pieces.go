@@ -65,17 +65,26 @@ func (c *messageCall) piecesIn(st step) int {
 		return c.piecesOf(c.bytes)
 	}
 	most := 1
-	for _, p := range append(slices.Clip(st.dst), st.src...) {
-		switch {
-		case p.mem == memIn:
-			most = max(most, c.piecesOf(c.op.In[p.block].Len()))
-		case p.mem == memOut:
-			most = max(most, c.piecesOf(c.out[p.block].Len()))
-		case c.op.Kind == ReduceScatter && c.out != nil:
-			most = max(most, c.piecesOf(c.op.In[c.line.rank].Len()))
-		}
+	for _, p := range st.dst {
+		most = max(most, c.piecesOf(c.lengthIn(p)))
+	}
+	for _, p := range st.src {
+		most = max(most, c.piecesOf(c.lengthIn(p)))
 	}
 	return most
+}
+
+// lengthIn returns the length of the block of p, or of what it is reduced with.
+func (c *messageCall) lengthIn(p part) int {
+	switch {
+	case p.mem == memIn:
+		return c.op.In[p.block].Len()
+	case p.mem == memOut:
+		return c.out[p.block].Len()
+	case c.op.Kind == ReduceScatter && c.out != nil:
+		return c.op.In[c.line.rank].Len()
+	}
+	return 0
 }
 
 // movePiece does the steps of the current piece.

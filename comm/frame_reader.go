@@ -74,8 +74,8 @@ var errAgain = errors.New("nothing to read yet")
 // some reads at least a byte to b, unless there is an error.
 func (r *frameReader) some(b []byte, read func([]byte) (int, error)) (int, error) {
 	if len(r.ahead) == 0 {
-		if len(b) >= aheadBytes {
-			return read(b)
+		if len(b) >= aheadBytes || r.have < headerBytes && len(r.into) > 0 {
+			return read(b) // what follows has a place of its own
 		}
 		if r.buffer == nil {
 			r.buffer = make([]byte, aheadBytes)

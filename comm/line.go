@@ -65,7 +65,7 @@ func (l *wireLine) run(ctx context.Context, op *Op) (Result, error) {
 	}
 	c.again = true // nobody else knows of it
 	result, err := c.finish(err, true)
-	*c = messageCall{line: l, where: c.where} // so that nothing stays in memory for it
+	c.reset() // so that nothing stays in memory for it
 	l.idle = c
 	return result, err
 }

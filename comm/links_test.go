@@ -85,6 +85,85 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// A rank may come to a generation long after another has sent to it there: that
+// nothing is read meanwhile is no silence.
+func TestLateForGeneration(t *testing.T) {
+	links, _, _ := linkedPair(t, SuperviseOptions{})
+	world := func(r, generation int) *Group {
+		g, err := links[r].Fabric(generation).Endpoint(r).Group([]int{0, 1}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	world(0, 0)
+	world(1, 0)
+	world(0, 1).Send(1, 0, Message{}, "a line")
+	cable := links[1].cables.by[0]
+	for open := true; open; open, _ = cable.open() {
+		time.Sleep(time.Millisecond)
+	}
+	if silence := cable.heard.silent(); silence != 0 {
+		t.Errorf("got a silence of %v, want none", silence)
+	}
+	if _, err := world(1, 1).Recv(t.Context(), 0, 0, func() string { return "" }); err != nil {
+		t.Error(err)
+	}
+	if time.Sleep(time.Millisecond); cable.heard.silent() == 0 {
+		t.Error("got no silence after all was taken in, want some")
+	}
+}
+
+// What must not come is noticed, though it comes before its generation.
+func TestAlienBeforeGeneration(t *testing.T) {
+	links, _, _ := linkedPair(t, SuperviseOptions{})
+	for r := range links {
+		links[r].Fabric(0)
+	}
+	links[0].outlets[1].send(frame{typ: frameVerdict, generation: 1}, nil, nil)
+	time.Sleep(10 * time.Millisecond)
+	g, err := links[1].Fabric(1).Endpoint(1).Group([]int{0, 1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := g.Recv(ctx, 0, 0, func() string { return "" }); !errors.As(err, new(*PeerError)) {
+		t.Errorf("got %v, want that rank 0 is lost", err)
+	}
+}
+
+// What was read ahead with a contract, and left by who wanted only that, is taken
+// in by the next who would sleep.
+func TestReadAheadIsTaken(t *testing.T) {
+	links, _, _ := linkedPair(t, SuperviseOptions{})
+	station := links[1].Fabric(0).transport.(*joined).station
+	world, err := links[0].Fabric(0).Endpoint(0).Group([]int{0, 1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cable := links[1].cables.by[0]
+	time.Sleep(10 * time.Millisecond) // until the listener sleeps
+	cable.mu.Lock()
+	for range 3 {
+		world.Issue(barrierOp)
+	}
+	time.Sleep(10 * time.Millisecond)
+	cable.prompt = true
+	cable.takeAll(uintptr(cable.at))
+	cable.prompt = false
+	cable.mu.Unlock()
+	for start := time.Now(); time.Since(start) < longestNap/2; time.Sleep(time.Millisecond) {
+		station.mu.Lock()
+		received := station.received[0]
+		station.mu.Unlock()
+		if received == 3 {
+			return
+		}
+	}
+	t.Errorf("the contracts were not taken in for %v", longestNap/2)
+}
+
 // Who falls silent on a connection with heartbeats is reported, and then lost,
 // in every generation.
 func TestSilence(t *testing.T) {

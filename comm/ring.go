@@ -161,6 +161,7 @@ type ringIn struct {
 	pool    *bufferPool
 	next    uint64
 	number  uint32 // that the next record must have
+	came    frame  // what each hands out
 	partial *frame // a message of which more is to come
 	broken  bool   // whether something came that was no record
 }
@@ -175,9 +176,9 @@ func (in *ringIn) waiting() bool { return in.head.Load() != in.tail.Load() }
 func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 	defer in.release()
 	head := in.head.Load()
-	var f frame
+	f := &in.came
 	for in.next != head {
-		n, err := in.record(&f, head)
+		n, err := in.record(f, head)
 		if err != nil {
 			return err
 		}
@@ -185,7 +186,7 @@ func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 			if f.generation > now {
 				return nil
 			}
-			if err := in.message(&f, now, take); err != nil {
+			if err := in.message(f, now, take); err != nil {
 				return err
 			}
 		}

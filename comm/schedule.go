@@ -218,8 +218,10 @@ func withoutOut(steps []step) []step {
 type scheduler struct {
 	rank, size int
 
-	mu   sync.Mutex
-	kept map[scheduleKey][]step
+	mu      sync.Mutex
+	kept    map[scheduleKey][]step
+	last    []step // that was asked for
+	lastKey scheduleKey
 }
 
 type scheduleKey struct {
@@ -247,6 +249,9 @@ func (s *scheduler) steps(a *algorithm, root int, pairs [][2]int) []step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := scheduleKey{a, root}
+	if s.lastKey == key {
+		return s.last
+	}
 	steps, ok := s.kept[key]
 	if !ok {
 		steps = a.steps(seat{s.rank, s.size, root, nil})
@@ -255,5 +260,6 @@ func (s *scheduler) steps(a *algorithm, root int, pairs [][2]int) []step {
 		}
 		s.kept[key] = steps
 	}
+	s.last, s.lastKey = steps, key
 	return steps
 }

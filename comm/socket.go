@@ -56,11 +56,12 @@ func newSocket(l *Links, peer int, stream any, heard *HeardReader) *socket {
 const loopbackBuffer = 2 << 20
 
 // enlarge gives a connection within the host room for a large block, so that
-// its ends need not take turns. On a network the system knows better.
+// its ends need not take turns, and no need to spare anybody. On a network the system knows better.
 func enlarge(conn *net.TCPConn) {
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
 		conn.SetWriteBuffer(loopbackBuffer)
 		conn.SetReadBuffer(loopbackBuffer)
+		unpace(conn)
 	}
 }
 

@@ -77,10 +77,19 @@ func (call *wireCall) sign(peer int, f *frame) error {
 	return nil
 }
 
-// find returns what has been sent under key.
-func (call *wireCall) find(key dataKey) ([]byte, bool) {
+// carried returns what has been sent under key with a contract. When the contract
+// is known to be there, station.mu need not be held.
+func (call *wireCall) carried(key dataKey) ([]byte, bool) {
 	if c := &call.contracts[key.source]; c.first == key.tag+1 {
 		return c.data, true
+	}
+	return nil, false
+}
+
+// find returns what has been sent under key.
+func (call *wireCall) find(key dataKey) ([]byte, bool) {
+	if data, there := call.carried(key); there {
+		return data, true
 	}
 	for i := range call.data {
 		if call.data[i].dataKey == key {

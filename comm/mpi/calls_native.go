@@ -30,8 +30,7 @@ type functions struct {
 	commRank, commSize, commDup, commSplitType uintptr
 	commSetErrhandler, commFree                uintptr
 	iprobe, isend, irecv, test, cancel         uintptr
-	allgather                                  uintptr
-	ibarrier, ibcast, iallgatherv, igatherv    uintptr
+	allgather, ibcast, iallgatherv, igatherv   uintptr
 }
 
 // names are the functions with what MPI calls them.
@@ -53,7 +52,6 @@ func (f *functions) names() map[string]*uintptr {
 		"MPI_Test":                &f.test,
 		"MPI_Cancel":              &f.cancel,
 		"MPI_Allgather":           &f.allgather,
-		"MPI_Ibarrier":            &f.ibarrier,
 		"MPI_Ibcast":              &f.ibcast,
 		"MPI_Iallgatherv":         &f.iallgatherv,
 		"MPI_Igatherv":            &f.igatherv,

@@ -170,9 +170,13 @@ func (w *World) begin(o *operation, start func() (request, error)) {
 
 // arrive begins to receive a message of a stream. The caller holds mu.
 func (w *World) arrive(a arrival) {
-	if a.from < 0 || a.from >= w.size || a.from == w.rank || a.tag < 0 || a.tag > maxChannel || a.bytes < 0 || a.bytes > messageMost {
+	if a.from < 0 || a.from >= w.size || a.from == w.rank || a.tag < 0 || a.tag > farewell || a.bytes < 0 || a.bytes > messageMost {
 		w.fail(fmt.Errorf("mpi: got a message of rank %d with tag %d and %d bytes, want one of another rank of %d, a tag of 0..%d and at most %d bytes",
-			a.from, a.tag, a.bytes, w.size, maxChannel, messageMost))
+			a.from, a.tag, a.bytes, w.size, farewell, messageMost))
+		return
+	}
+	if a.tag == farewell {
+		w.takeFarewell(chat, a.from)
 		return
 	}
 	s := w.stream(streamKey{a.from, a.tag})
@@ -205,18 +209,17 @@ func (w *World) wait(o *operation, closed <-chan struct{}) {
 
 // leave takes part in what the others still send until all ranks have come here,
 // and finalises MPI. It is the owner's.
+//
+// Each rank's last message to each other says so. A barrier would not do: what a
+// rank has sent before it may come after it, and for that nobody would be left.
 func (w *World) leave() error {
 	w.lock()
 	w.draining = true
 	w.cancelReceives()
+	w.sayFarewell(chat)
+	w.sayFarewell(bulk)
 	w.mu.Unlock()
-	w.drain(func() bool { return len(w.pending) == 0 })
-	all := &operation{}
-	w.lock()
-	w.begin(all, func() (request, error) { return w.engine.barrier(chat) })
-	w.mu.Unlock()
-	w.drain(all.over.Load)
-	w.drain(func() bool { return len(w.pending) == 0 })
+	w.drain(func() bool { return len(w.pending) == 0 && w.farewells == 2*(w.size-1) })
 	w.lock()
 	defer w.mu.Unlock()
 	err := w.err
@@ -235,6 +238,26 @@ func (w *World) release() {
 	}
 	w.pending = nil
 	w.memory.close()
+}
+
+// farewell is the tag of the last message of a rank to another in a circle.
+const farewell = maxChannel + 1
+
+// sayFarewell sends the last message of a circle to all other ranks. The caller
+// holds mu.
+func (w *World) sayFarewell(in circle) {
+	for peer := range w.size {
+		if peer != w.rank {
+			w.begin(&operation{}, func() (request, error) { return w.engine.send(in, peer, farewell, nil) })
+		}
+	}
+}
+
+// takeFarewell receives the last message of a rank in a circle. The caller holds
+// mu.
+func (w *World) takeFarewell(in circle, from int) {
+	o := &operation{then: func(int, error) { w.farewells++ }}
+	w.begin(o, func() (request, error) { return w.engine.receive(in, from, farewell, nil) })
 }
 
 // cancelReceives ends the receives for which nothing has come.
@@ -276,6 +299,10 @@ func (w *World) dropBlock() bool {
 	}
 	if !found {
 		return false
+	}
+	if a.tag == farewell {
+		w.takeFarewell(bulk, a.from)
+		return true
 	}
 	o, b := &operation{}, make([]byte, a.bytes)
 	o.hold(b)

@@ -9,8 +9,6 @@ type engine interface {
 	// send and receive begin to move a message to or from a rank.
 	send(in circle, to, tag int, b []byte) (request, error)
 	receive(in circle, from, tag int, b []byte) (request, error)
-	// barrier begins to wait for all ranks.
-	barrier(in circle) (request, error)
 	// collect begins a collective of all ranks.
 	collect(c *collective) (request, error)
 	// test tells whether what a request stands for is done, and how many bytes

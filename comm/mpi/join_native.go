@@ -5,6 +5,7 @@ package mpi
 import (
 	"encoding/binary"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 )
 
@@ -78,6 +79,10 @@ func (c *calls) local(rank int) ([]int, error) {
 	}
 	mine, all := make([]byte, 4), make([]byte, 4*n)
 	binary.NativeEndian.PutUint32(mine, uint32(rank))
+	var pins goruntime.Pinner // a stack might move
+	defer pins.Unpin()
+	pins.Pin(&mine[0])
+	pins.Pin(&all[0])
 	if err := c.call("MPI_Allgather", f.allgather, start(mine), 4, c.bytes, start(all), 4, c.bytes, here); err != nil {
 		return nil, err
 	}
@@ -110,11 +115,6 @@ func (c *calls) send(in circle, to, tag int, b []byte) (request, error) {
 
 func (c *calls) receive(in circle, from, tag int, b []byte) (request, error) {
 	err := c.call("MPI_Irecv", c.functions.irecv, start(b), uintptr(len(b)), c.bytes, uintptr(from), uintptr(tag), c.circles[in], address(&c.scratch.handle))
-	return request(c.handle()), err
-}
-
-func (c *calls) barrier(in circle) (request, error) {
-	err := c.call("MPI_Ibarrier", c.functions.ibarrier, c.circles[in], address(&c.scratch.handle))
 	return request(c.handle()), err
 }
 

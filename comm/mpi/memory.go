@@ -14,9 +14,10 @@ const slabBuffers = 64
 
 // A memory gives out buffers. Small ones never move, and are used again.
 type memory struct {
-	mu   sync.Mutex
-	free [][]byte
-	pins goruntime.Pinner
+	mu     sync.Mutex
+	free   [][]byte
+	pins   goruntime.Pinner
+	closed bool // whether MPI uses none any more
 }
 
 // get returns a buffer of n bytes.
@@ -37,7 +38,9 @@ func (m *memory) get(n int) []byte {
 
 func (m *memory) grow() {
 	slab := make([]byte, slabBuffers*smallBytes)
-	m.pins.Pin(&slab[0])
+	if !m.closed {
+		m.pins.Pin(&slab[0])
+	}
 	for at := 0; at < len(slab); at += smallBytes {
 		m.free = append(m.free, slab[at:at:at+smallBytes])
 	}
@@ -56,4 +59,9 @@ func (m *memory) put(b []byte) {
 func small(b []byte) bool { return cap(b) == smallBytes }
 
 // close lets the buffers go.
-func (m *memory) close() { m.pins.Unpin() }
+func (m *memory) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	m.pins.Unpin()
+}

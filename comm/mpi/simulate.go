@@ -31,9 +31,7 @@ type simulation struct {
 	dice    *rand.Rand // nil if nothing is left to chance
 	letters []*letter  // that were sent and not received, in the order sent
 	posted  []*step    // receives that nothing has come for, in the order begun
-	waiting [circles]int
-	rounds  [circles]int // barriers that are over
-	parts   []part       // of the collective that ranks have begun and not all
+	parts   []part     // of the collective that ranks have begun and not all
 }
 
 // A part is what one rank has in a collective.
@@ -49,6 +47,7 @@ type letter struct {
 	from, to, tag int
 	bytes         []byte
 	send          *step // nil once it was copied
+	late          int   // how often probe still does not see it
 }
 
 // A step is an operation that was begun.
@@ -90,10 +89,15 @@ func (e *simulated) add(st *step) request {
 func (e *simulated) probe(in circle) (arrival, bool, error) {
 	e.s.mu.Lock()
 	defer e.s.mu.Unlock()
+	behind := make([]bool, e.size) // a letter that is late
 	for _, l := range e.s.letters {
-		if l.in == in && l.to == e.rank {
+		if l.in != in || l.to != e.rank || behind[l.from] {
+			continue
+		}
+		if l.late--; l.late < 0 {
 			return arrival{l.from, l.tag, len(l.bytes)}, true, nil
 		}
+		behind[l.from] = true
 	}
 	return arrival{}, false, nil
 }
@@ -105,6 +109,9 @@ func (e *simulated) send(in circle, to, tag int, b []byte) (request, error) {
 	l := &letter{in: in, from: e.rank, to: to, tag: tag, bytes: b, send: st}
 	if st.done {
 		l.bytes, l.send = slices.Clone(b), nil
+	}
+	if e.s.dice != nil {
+		l.late = e.s.dice.IntN(20) * e.s.dice.IntN(2)
 	}
 	i := slices.IndexFunc(e.s.posted, func(p *step) bool { return l.meets(p) })
 	if i < 0 {
@@ -146,26 +153,11 @@ func (l *letter) arrive(p *step) {
 	}
 }
 
-func (e *simulated) barrier(in circle) (request, error) {
-	e.s.mu.Lock()
-	defer e.s.mu.Unlock()
-	round := e.s.rounds[in]
-	if e.s.waiting[in]++; e.s.waiting[in] == e.size {
-		e.s.waiting[in] = 0
-		e.s.rounds[in]++
-	}
-	return e.add(&step{in: in, tag: round, from: barrierStep}), nil
-}
-
-// barrierStep marks the step of a barrier, whose tag is its round.
-const barrierStep = -1
-
 func (e *simulated) test(r request) (bool, int, error) {
 	e.s.mu.Lock()
 	defer e.s.mu.Unlock()
 	st := e.requests[r]
-	done := st.done || st.from == barrierStep && e.s.rounds[st.in] > st.tag
-	if st.delay--; st.delay >= 0 || !done {
+	if st.delay--; st.delay >= 0 || !st.done {
 		return false, 0, nil
 	}
 	delete(e.requests, r)

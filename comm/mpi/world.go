@@ -42,6 +42,8 @@ type World struct {
 	streams  map[streamKey]*Stream
 	draining bool  // whether what comes is dropped
 	err      error // after which nothing works
+
+	farewells int // last messages that have come
 }
 
 // The channels of streams that tpsh uses.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -135,9 +136,28 @@ func TestCloseUnderWay(t *testing.T) {
 		}
 		closeAll(t, worlds)
 		tasks.Wait()
+		if left := worlds[0].engine.(*simulated).s.letters; len(left) > 0 {
+			t.Errorf("seed %d: %d messages were never received, the first of rank %d to %d", seed, len(left), left[0].from, left[0].to)
+		}
 		if _, err := worlds[0].Stream(1, 5).Write([]byte("x")); !errors.Is(err, errClosed) {
 			t.Errorf("write in a closed world: got %v, want %v", err, errClosed)
 		}
+	}
+}
+
+// A write that comes too late pins nothing: the runtime panics at memory that
+// stays pinned when nobody knows of it any more.
+func TestWriteTooLate(t *testing.T) {
+	worlds := Simulate(2, 1)
+	closeAll(t, worlds)
+	for range 2 * slabBuffers {
+		worlds[0].Stream(1, 0).(*Stream).write([]byte("x"))
+		worlds[0].memory.get(1)
+	}
+	worlds = nil
+	for range 5 {
+		goruntime.GC()
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -158,7 +178,7 @@ func (b *broken) probe(in circle) (arrival, bool, error) {
 	case "a negative tag":
 		return arrival{from: 1, tag: -1}, true, nil
 	case "a high tag":
-		return arrival{from: 1, tag: maxChannel + 1}, true, nil
+		return arrival{from: 1, tag: farewell + 1}, true, nil
 	case "a negative length":
 		return arrival{from: 1, bytes: -1}, true, nil
 	case "a great length":
@@ -186,7 +206,7 @@ func (b *broken) test(r request) (bool, int, error) {
 func TestBrokenEngine(t *testing.T) {
 	for what, want := range map[string]string{
 		"probe": "broken", "send": "broken", "test": "broken",
-		"a far rank": "rank 5", "a negative tag": "tag -1", "a high tag": "tag 16385", "a negative length": "-1 bytes", "a great length": "1073741825 bytes",
+		"a far rank": "rank 5", "a negative tag": "tag -1", "a high tag": "tag 16386", "a negative length": "-1 bytes", "a great length": "1073741825 bytes",
 	} {
 		s := &simulation{}
 		w := newWorld(&broken{newSimulated(s, 0, 2), what}, newTimerBell(), 0, 2, []int{0, 1}, "a broken engine")
@@ -214,7 +234,7 @@ func FuzzArrive(f *testing.F) {
 	f.Add(1, maxChannel, smallBytes+1)
 	f.Fuzz(func(t *testing.T, from, tag, n int) {
 		w := newWorld(newSimulated(&simulation{}, 0, 2), newTimerBell(), 0, 2, []int{0, 1}, "a simulation")
-		good := from == 1 && 0 <= tag && tag <= maxChannel && 0 <= n && n <= messageMost
+		good := from == 1 && 0 <= tag && tag <= farewell && 0 <= n && n <= messageMost
 		if good && n > 1<<20 {
 			return // it is only memory
 		}
