@@ -300,7 +300,7 @@ func (in *inlet) leave(memory []byte) {
 	case in.whole != nil && sameMemory(in.whole.payload, memory):
 		there := in.whole.payload
 		in.whole.payload = append(make([]byte, 0, cap(there)), there...)
-		if mid > 0 {
+		if mid > 0 && r.length <= len(r.into) {
 			into := in.whole.payload[len(there):cap(there)]
 			copy(into, r.into[:mid])
 			r.into = into
