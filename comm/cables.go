@@ -47,16 +47,6 @@ func (s *cables) add(c *cable) {
 	s.by[c.peer] = c
 }
 
-// reach reports whether there are cables to all of the ranks.
-func (s *cables) reach(ranks []int) bool {
-	for _, r := range ranks {
-		if s == nil || s.by[r] == nil {
-			return false
-		}
-	}
-	return len(ranks) > 0
-}
-
 // look takes in what has come from a rank, at most one message of a call, so
 // that the rank can get ready for the next when it has it. It reports whether
 // something has come, and may be called on nil.
