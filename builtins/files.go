@@ -140,19 +140,28 @@ func pathless(err error) string {
 	return err.Error()
 }
 
-func readText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var path arg.String
-	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
-		return nil, err
-	}
-	f, err := e.open(b.Name(), string(path))
+// readAll returns what is in the file at path, for the function name.
+func (e *Env) readAll(name, path string) ([]byte, error) {
+	f, err := e.open(name, path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return nil, e.badPath(b.Name(), string(path), err)
+		return nil, e.badPath(name, path, err)
+	}
+	return data, nil
+}
+
+func readText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var path arg.String
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
+		return nil, err
+	}
+	data, err := e.readAll(b.Name(), string(path))
+	if err != nil {
+		return nil, err
 	}
 	return starlark.String(data), nil
 }

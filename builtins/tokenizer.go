@@ -3,7 +3,6 @@ package builtins
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"go.starlark.net/starlark"
 
@@ -89,14 +88,9 @@ func loadTokenizer(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	f, err := e.open(b.Name(), string(path))
+	data, err := e.readAll(b.Name(), string(path))
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, e.badPath(b.Name(), string(path), err)
 	}
 	t, err := bpe.Parse(data)
 	if err != nil {
