@@ -7,7 +7,7 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), rows(), steps(), moves(), random())
+	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random())
 	for _, k := range all {
 		k.together = together[k.name]
 	}
@@ -218,6 +218,13 @@ func rows() []*kernel {
 				k.addMoments(g)
 			},
 		},
+	}
+}
+
+// normalizations returns the kernels that carry out what the sums of a row have
+// told: see normalized.
+func normalizations() []*kernel {
+	return []*kernel{
 		{
 			name: "Normalize", doc: "stores (x - high - low) scale in dst. dst may be x.",
 			arrays: f32s("dst", "x"), scalars: scalars32("high", "low", "scale"),
