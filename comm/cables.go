@@ -174,16 +174,7 @@ func (s *cables) await(ctx context.Context, st *station, w *watcher) error {
 		yield(i)
 		s.pump()
 	}
-	defer context.AfterFunc(ctx, s.bell.rouse)()
-	defer context.AfterFunc(st.fabric.ctx, s.bell.rouse)()
-	for start, nap := time.Now(), reportTime; ; {
-		if over, err := s.awaitRoused(ctx, st, w, nap); over {
-			return err
-		}
-		if nap == reportTime && time.Since(start) >= reportTime {
-			nap = longestNap
-		}
-	}
+	return st.nap(ctx, s.bell.rouse, func(nap time.Duration) (bool, error) { return s.awaitRoused(ctx, st, w, nap) })
 }
 
 // awaitRoused looks once whether w is over, and sleeps if it is not. For a long
@@ -192,15 +183,8 @@ func (s *cables) awaitRoused(ctx context.Context, st *station, w *watcher, nap t
 	s.here.Add(1)
 	defer s.here.Add(-1)
 	s.pump()
-	if over, err := st.look(w, nap == longestNap); over {
+	if over, err := st.ends(ctx, w, nap); over {
 		return true, err
-	}
-	switch {
-	case ctx.Err() != nil:
-		w.left = true
-		return true, context.Cause(ctx)
-	case st.fabric.ctx.Err() != nil:
-		return true, errClosed
 	}
 	s.sleep(nap, nil, s.bell)
 	return false, nil

@@ -225,16 +225,7 @@ func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) erro
 		yield(i)
 		sl.drain(st)
 	}
-	defer context.AfterFunc(ctx, sl.bell.alarm)()
-	defer context.AfterFunc(st.fabric.ctx, sl.bell.alarm)()
-	for start, nap := time.Now(), reportTime; ; {
-		if over, err := sl.awaitRing(ctx, st, w, nap); over {
-			return err
-		}
-		if nap == reportTime && time.Since(start) >= reportTime {
-			nap = longestNap
-		}
-	}
+	return st.nap(ctx, sl.bell.alarm, func(nap time.Duration) (bool, error) { return sl.awaitRing(ctx, st, w, nap) })
 }
 
 // awaitRing looks once whether w is over, and sleeps if it is not. For a long
@@ -243,15 +234,8 @@ func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, 
 	ticket := sl.bell.watch()
 	defer sl.bell.leave()
 	sl.drain(st)
-	if over, err := st.look(w, nap == longestNap); over {
+	if over, err := st.ends(ctx, w, nap); over {
 		return true, err
-	}
-	switch {
-	case ctx.Err() != nil:
-		w.left = true
-		return true, context.Cause(ctx)
-	case st.fabric.ctx.Err() != nil:
-		return true, errClosed
 	}
 	sl.bell.sleep(ticket, nap)
 	return false, nil

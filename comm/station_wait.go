@@ -234,3 +234,36 @@ func (st *station) release(v *verdict) {
 		st.wait.signal()
 	}
 }
+
+// nap is the rest of an await that sleeps: it calls once, which looks and then
+// sleeps for a nap at most, until that tells how the wait has ended. Whatever
+// ends the wait from outside calls alarm. The naps are short until the wait is
+// long enough to be reported.
+func (st *station) nap(ctx context.Context, alarm func(), once func(nap time.Duration) (over bool, err error)) error {
+	defer context.AfterFunc(ctx, alarm)()
+	defer context.AfterFunc(st.fabric.ctx, alarm)()
+	for start, nap := time.Now(), reportTime; ; {
+		if over, err := once(nap); over {
+			return err
+		}
+		if nap == reportTime && time.Since(start) >= reportTime {
+			nap = longestNap
+		}
+	}
+}
+
+// ends looks whether w is over, or the wait for it ends for another reason.
+// Before a long nap it lets the supervisor know.
+func (st *station) ends(ctx context.Context, w *watcher, nap time.Duration) (over bool, err error) {
+	if over, err := st.look(w, nap == longestNap); over {
+		return true, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		w.left = true
+		return true, context.Cause(ctx)
+	case st.fabric.ctx.Err() != nil:
+		return true, errClosed
+	}
+	return false, nil
+}
