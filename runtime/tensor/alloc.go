@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"math/bits"
+	"os"
 	goruntime "runtime"
 	"sync"
 	"time"
@@ -23,9 +24,9 @@ const (
 )
 
 // An Allocator hands out the storage of tensors. Large buffers live outside
-// the collector's heap: one that is no longer reachable goes back to a free
-// list by size class, and is handed out again without being zeroed or faulted
-// in anew. Since the collector cannot see them, the Allocator starts a
+// the collector's heap, on huge pages where the system has them: one that is no
+// longer reachable goes back to its slab, or to a free list by size class, and is
+// handed out again without being zeroed or faulted in anew. Since the collector cannot see them, the Allocator starts a
 // collection itself when it has handed out enough since the last.
 //
 // An Allocator may be used by several ranks at a time.
@@ -49,7 +50,8 @@ type Allocator struct {
 	blocks blockPools
 
 	mu     sync.Mutex
-	free   map[int][][]byte // by size class
+	slabs  slabs            // of regions that are carved
+	free   map[int][][]byte // the others, by size class
 	spare  int              // bytes in free
 	inUse  int              // bytes handed out and not yet returned
 	peak   int              // the most inUse has been
@@ -100,10 +102,10 @@ func (a *Allocator) Alloc(n int) (*Buffer, error) {
 	return b, b.fill(n)
 }
 
-// region returns a region of size bytes, a size class.
-func (a *Allocator) region(size int) ([]byte, error) {
-	if r := a.take(size, false); r != nil {
-		return r, nil
+// region returns the memory of a region of size bytes, a size class.
+func (a *Allocator) region(size int) (piece, error) {
+	if m := a.take(size, false); m.bytes != nil {
+		return m, nil
 	}
 	// On a busy machine what is unreachable may be slow to come back: only the
 	// last collection, after a long wait, tells that memory is short.
@@ -112,39 +114,71 @@ func (a *Allocator) region(size int) ([]byte, error) {
 			break
 		}
 		a.collect(size, moment)
-		if r := a.take(size, true); r != nil {
-			return r, nil
+		if m := a.take(size, true); m.bytes != nil {
+			return m, nil
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return nil, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
+	return piece{}, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
 }
 
-// take returns a free or a new region, or nil if a collection is due. With force
-// it does not wait for one, but goes no further than the limit.
-func (a *Allocator) take(size int, force bool) []byte {
+// take returns free or new memory, or the zero piece if a collection is due. With
+// force it does not wait for one, but goes no further than the limit.
+func (a *Allocator) take(size int, force bool) piece {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.inUse+size > a.Limit && a.Limit > 0 {
-		return nil
+	if !a.allows(size) {
+		return piece{}
 	}
-	if list := a.free[size]; len(list) > 0 {
-		r := list[len(list)-1]
-		a.free[size] = list[:len(list)-1]
-		a.spare -= size
-		a.use(size)
-		return r
+	m := a.reuse(size)
+	if m.bytes == nil && (force || !due(a.inUse-a.left, time.Since(a.collected), time.Duration(a.took))) {
+		m = a.fresh(size)
 	}
-	if !force && due(a.inUse-a.left, time.Since(a.collected), time.Duration(a.took)) {
-		return nil
+	if m.bytes != nil {
+		a.inUse += size
+		a.peak = max(a.peak, a.inUse)
 	}
-	r, err := mapRegion(size)
+	return m
+}
+
+// allows reports whether size bytes more may be in use. a.mu is held.
+func (a *Allocator) allows(size int) bool { return a.Limit <= 0 || a.inUse+size <= a.Limit }
+
+// reuse returns memory that is there already, or the zero piece. a.mu is held.
+func (a *Allocator) reuse(size int) piece {
+	if carved(size) {
+		return a.slabs.cut(size, false)
+	}
+	list := a.free[size]
+	if len(list) == 0 {
+		return piece{}
+	}
+	last := len(list) - 1
+	a.free[size] = list[:last]
+	a.spare -= size
+	return piece{bytes: list[last]}
+}
+
+// hasFree reports whether reuse would return memory. a.mu is held.
+func (a *Allocator) hasFree(size int) bool {
+	if carved(size) {
+		return a.slabs.has(size)
+	}
+	return len(a.free[size]) > 0
+}
+
+// fresh returns memory from the operating system, or the zero piece if it gives
+// none. a.mu is held.
+func (a *Allocator) fresh(size int) piece {
+	if carved(size) {
+		return a.slabs.cut(size, true)
+	}
+	bytes, err := mapRegion(size)
 	if err != nil {
-		return nil
+		return piece{}
 	}
-	a.use(size)
-	return r
+	return piece{bytes: bytes}
 }
 
 // due reports whether a collection that takes so long is due when so many bytes
@@ -153,15 +187,12 @@ func due(bytes int, since, took time.Duration) bool {
 	return bytes >= minSlack && (bytes >= maxSlack || since >= took*collectShare)
 }
 
-func (a *Allocator) use(size int) {
-	a.inUse += size
-	a.peak = max(a.peak, a.inUse)
-}
-
-// trim returns free regions to the operating system until at most keep bytes
-// are left, from the size class that has most of them first. a.mu is held.
+// trim gives free memory back to the operating system until at most keep bytes are
+// left, or what is left lies on pages in use: from the size class that has most of
+// them first, among which the huge pages of slabs count as one. a.mu is held.
 func (a *Allocator) trim(keep int) {
-	for a.spare > keep {
+	idle := a.slabs.idle()
+	for a.spare+a.slabs.spare > keep {
 		most := 0
 		for size, list := range a.free {
 			if size*len(list) > most*len(a.free[most]) {
@@ -169,43 +200,58 @@ func (a *Allocator) trim(keep int) {
 			}
 		}
 		list := a.free[most]
+		if len(idle)*hugePage > most*len(list) {
+			a.slabs.drop(idle[len(idle)-1])
+			idle = idle[:len(idle)-1]
+			continue
+		}
+		if most == 0 {
+			break
+		}
 		last := len(list) - 1
 		unmapRegion(list[last])
 		list[last] = nil
 		a.free[most] = list[:last]
 		a.spare -= most
 	}
+	a.slabs.unmap()
 }
 
-// release takes back a region that nothing can reach any more.
-func (a *Allocator) release(region []byte) {
+// release takes back the memory of a region that nothing can reach any more.
+func (a *Allocator) release(m piece) {
 	if a.Guard {
-		protect(region, false)
+		protect(m.bytes, false)
 	}
 	if a.Poison {
-		for i := 0; i < len(region); i += 64 {
-			region[i] = 0xA5
+		for i := 0; i < len(m.bytes); i += 64 {
+			m.bytes[i] = 0xA5
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.inUse -= len(region)
-	if a.closed {
-		unmapRegion(region)
-		return
+	size := len(m.bytes)
+	a.inUse -= size
+	if m.slab != nil {
+		a.slabs.put(m)
+	} else {
+		a.free[size] = append(a.free[size], m.bytes)
+		a.spare += size
 	}
-	a.free[len(region)] = append(a.free[len(region)], region)
-	a.spare += len(region)
+	if a.closed {
+		a.trim(0)
+	}
 }
 
 // collect runs the collector, and waits until what it found unreachable has come
-// back, and nothing more for a moment. A collection that another rank has just made
-// counts. As much stays free as may well be handed out before the next one.
+// back, and nothing more for a moment. If there is room, a collection counts that
+// another rank has made meanwhile: of a thousand that wait, one collects. As much
+// stays free as may well be handed out before the next one.
 func (a *Allocator) collect(size int, moment time.Duration) {
+	asked := time.Now()
 	a.collecting.Lock()
 	defer a.collecting.Unlock()
 	a.mu.Lock()
-	needless := len(a.free[size]) > 0 && a.inUse+size <= a.Limit
+	needless := a.allows(size) && (a.hasFree(size) || a.collected.After(asked))
 	used := a.inUse - a.left
 	a.mu.Unlock()
 	if needless {
@@ -273,11 +319,11 @@ func (a *Allocator) InUse() (now, peak int) {
 	return a.inUse, a.peak
 }
 
-// sizeClass rounds n up to a multiple of a quarter of the next lower power of
-// two, so that at most a fifth is wasted.
+// sizeClass rounds n up to whole pages, and to a multiple of a quarter of the next
+// lower power of two, so that at most a fifth of more than four pages is wasted.
 func sizeClass(n int) int {
-	n = max(n, 4096)
-	step := 1 << (bits.Len(uint(n-1)) - 3)
-	step = max(step, 4096)
+	page := os.Getpagesize()
+	n = max(n, page)
+	step := max(1<<(bits.Len(uint(n-1))-3), page)
 	return (n + step - 1) / step * step
 }

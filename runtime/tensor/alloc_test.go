@@ -78,23 +78,23 @@ func TestMean(t *testing.T) {
 
 // What is most goes first, until no more lies free than is to be kept.
 func TestTrim(t *testing.T) {
+	const unit = 16 << 20 // no size that is carved
 	a := NewAllocator(0)
 	defer a.Close()
-	for _, size := range []int{1 << 20, 1 << 20, 1 << 20, 2 << 20} {
-		r, err := mapRegion(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.free[size] = append(a.free[size], r)
-		a.spare += size
+	var all []piece
+	for _, size := range []int{unit, unit, unit, 2 * unit} {
+		all = append(all, a.take(size, true))
 	}
-	for _, keep := range []int{5 << 20, 4<<20 + 1, 1 << 20, 0} {
+	for _, m := range all {
+		a.release(m)
+	}
+	for _, keep := range []int{5 * unit, 4*unit + 1, unit, 0} {
 		a.trim(keep)
-		small, large := len(a.free[1<<20]), len(a.free[2<<20])
-		if a.spare > keep || a.spare != small<<20+large<<21 {
-			t.Errorf("trimmed to %d bytes: %d of 1 MiB and %d of 2 MiB are left, counted as %d bytes", keep, small, large, a.spare)
+		small, large := len(a.free[unit]), len(a.free[2*unit])
+		if a.spare > keep || a.spare != small*unit+large*2*unit {
+			t.Errorf("trimmed to %d bytes: %d of 16 MiB and %d of 32 MiB are left, counted as %d bytes", keep, small, large, a.spare)
 		}
-		if keep == 4<<20+1 && small != 2 {
+		if keep == 4*unit+1 && small != 2 {
 			t.Errorf("trimmed to %d bytes: %d of 3 small regions are left, want 2: their class has most bytes", keep, small)
 		}
 	}

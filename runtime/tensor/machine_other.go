@@ -7,3 +7,6 @@ func machineMemory() int { return 0 }
 
 // adviseHuge does nothing.
 func adviseHuge(r []byte) {}
+
+// discard does nothing: what is discarded goes back when it is unmapped.
+func discard(r []byte) {}

@@ -2,20 +2,37 @@
 
 package tensor
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
 
-// mapRegion returns size bytes of zeroed memory from the operating system.
+	"golang.org/x/sys/unix"
+)
+
+// carved reports whether regions of size bytes are cut from slabs: those that would
+// leave a part of a huge page.
+func carved(size int) bool { return size%hugePage != 0 }
+
+// mapRegion returns size bytes of zeroed memory from the operating system, which
+// begin with a huge page.
 func mapRegion(size int) ([]byte, error) {
-	r, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err == nil {
-		adviseHuge(r)
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size+hugePage), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	all := unsafe.Slice((*byte)(p), size+hugePage)
+	skip := int(-uintptr(p) % hugePage)
+	r := all[skip:][:size]
+	if skip > 0 {
+		unmapRegion(all[:skip])
+	}
+	unmapRegion(all[skip+size:])
+	adviseHuge(r)
+	return r, nil
 }
 
 // unmapRegion gives back what mapRegion returned.
 func unmapRegion(r []byte) {
-	if err := unix.Munmap(r); err != nil {
+	if err := unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(r)), uintptr(len(r))); err != nil {
 		panic("tensor: munmap: " + err.Error())
 	}
 }

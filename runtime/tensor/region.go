@@ -9,8 +9,8 @@ import (
 // one of them is to be written to. It goes back to the allocator when the last of
 // them has left it, or when none can be reached any more.
 type region struct {
-	alloc   *Allocator
-	bytes   []byte
+	alloc *Allocator
+	piece
 	sharers atomic.Int32 // buffers that have not left it
 	sealed  atomic.Bool  // nobody may write, see Allocator.Guard
 	cleanup goruntime.Cleanup
@@ -18,13 +18,13 @@ type region struct {
 
 // newRegion returns a region for n bytes that so many buffers are to share.
 func (a *Allocator) newRegion(n, sharers int) (*region, error) {
-	bytes, err := a.region(sizeClass(n))
+	m, err := a.region(sizeClass(n))
 	if err != nil {
 		return nil, err
 	}
-	r := &region{alloc: a, bytes: bytes}
+	r := &region{alloc: a, piece: m}
 	r.sharers.Store(int32(sharers))
-	r.cleanup = goruntime.AddCleanup(r, a.release, bytes)
+	r.cleanup = goruntime.AddCleanup(r, a.release, m)
 	return r, nil
 }
 
@@ -32,7 +32,7 @@ func (a *Allocator) newRegion(n, sharers int) (*region, error) {
 func (r *region) leave() {
 	if r.sharers.Add(-1) == 0 {
 		r.cleanup.Stop()
-		r.alloc.release(r.bytes)
+		r.alloc.release(r.piece)
 	}
 }
 
@@ -100,4 +100,19 @@ func (b *Buffer) Seal() {
 	if r.sealed.CompareAndSwap(false, true) {
 		protect(r.bytes, true)
 	}
+}
+
+// Share returns a tensor with the elements of x on the same memory, until one of
+// the two is written to: Own gives that memory of its own. It returns nil if x is
+// not contiguous, or not most of a large buffer, of which a copy would then cost
+// more than one of x. Who calls it may write to x.
+func (x *Tensor) Share() *Tensor {
+	b := x.buf
+	if b == nil || b.region == nil || !x.Contiguous() || 2*x.Numel()*x.dt.Size() < len(b.data) {
+		return nil
+	}
+	b.region.sharers.Add(1)
+	other := &Buffer{alloc: b.alloc, data: b.data, region: b.region}
+	other.Seal()
+	return &Tensor{shape: x.shape, strides: x.strides, offset: x.offset, dt: x.dt, buf: other}
 }
