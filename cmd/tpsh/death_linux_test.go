@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tpsh/lang"
 )
 
 // A process is the command at work.
@@ -21,6 +23,7 @@ type process struct {
 	*exec.Cmd
 	in   io.Writer // of a shell
 	out  *bufio.Reader
+	pipe io.Closer // that out reads
 	errs bytes.Buffer
 	tmp  string // its folder for temporary files
 }
@@ -44,7 +47,7 @@ func startProcessReading(t *testing.T, in *os.File, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.out = bufio.NewReader(out)
+	p.out, p.pipe = bufio.NewReader(out), out
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,21 +216,71 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A launcher that is killed takes its workers with it, whatever they do.
+// Who reads no more of the output ends a command, which leaves nothing behind.
+func TestUnread(t *testing.T) {
+	script := writeScript(t, "write_text(tmpdir() + '/%d' % rank(), 'a')\nwhile True:\n    print('x' * 1000)\n    barrier()\n")
+	tests := filepath.Join(t.TempDir(), "a_test.star")
+	source := "def test_a():\n    write_text(tmpdir() + '/%d' % rank(), 'a')\n    for _ in range(1000):\n        barrier()\n"
+	if err := os.WriteFile(tests, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range distinctTransports() {
+		for name, args := range map[string][]string{
+			"run":  {"run", "-n", "2", "--transport", transport, script},
+			"test": {"test", "-v", "-n", "1,2,3,4", "--transport", transport, tests},
+		} {
+			t.Run(name+"/"+transport, func(t *testing.T) {
+				p := startProcess(t, args...)
+				p.line(t)
+				workers := children(p.Process.Pid)
+				p.unread(t)
+				p.end(t, map[string]int{"run": statusUnread, "test": lang.StatusInterrupted}[name], workers)
+			})
+		}
+		t.Run("repl/"+transport, func(t *testing.T) {
+			p := startShell(t, "-n", "2", "--transport", transport)
+			p.say(t, "write_text(tmpdir() + '/%d' % rank(), 'a')\nprint('hello')", "hello")
+			workers := children(p.Process.Pid)
+			p.unread(t)
+			fmt.Fprintln(p.in, "print('more')")
+			p.end(t, statusUnread, workers)
+		})
+	}
+}
+
+// unread closes the reading end of its output.
+func (p *process) unread(t *testing.T) {
+	t.Helper()
+	if err := p.pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A launcher that is killed takes its workers with it, whatever they do. What
+// they leave in temporary folders is removed by the next run, which leaves those
+// of others alone.
 func TestLauncherKilled(t *testing.T) {
 	for name, source := range map[string]string{
 		"at work": "while True:\n    pass\n",
 		"waiting": "recv(rank()) if rank() else None\nwhile True:\n    pass\n",
 	} {
-		script := writeScript(t, "print('go')\nbarrier()\n"+source)
+		script := writeScript(t, "write_text(tmpdir() + '/%d' % rank(), 'a')\nwrite_text(resume_dir() + '/%d' % rank(), 'a')\nprint('go')\nbarrier()\n"+source)
 		for _, transport := range []string{"shm", "tcp"} {
 			t.Run(name+"/"+transport, func(t *testing.T) {
 				p := startProcess(t, "run", "-n", "3", "--transport", transport, script)
 				p.line(t)
 				workers := p.workers(t, 3)
+				p.sweeps(t)
+				if files, _ := os.ReadDir(p.tmp); len(files) != 2 {
+					t.Errorf("there are %v, want a folder of tmpdir and one of resume_dir", files)
+				}
 				p.Process.Kill()
 				p.Wait()
 				p.leavesNothing(t, workers)
+				p.sweeps(t)
+				if files, _ := os.ReadDir(p.tmp); len(files) > 0 {
+					t.Errorf("left behind: %v", files)
+				}
 			})
 		}
 	}

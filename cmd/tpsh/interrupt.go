@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,14 +22,51 @@ func endings() []os.Signal {
 }
 
 // interruptible returns a context that an interrupt or one of endings ends.
+// Until it is released, writing what nobody reads any more is an error.
 func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), append(endings(), os.Interrupt)...)
+	goOn := unreadGoesOn()
+	ctx, stop := signal.NotifyContext(context.Background(), append(endings(), os.Interrupt)...)
+	return ctx, func() {
+		stop()
+		goOn()
+	}
+}
+
+// unreadGoesOn makes writing to standard output or error, when nobody reads it
+// any more, an error and not the end of the process, which would leave what its
+// ranks have in temporary folders. It is so until it is released.
+func unreadGoesOn() (release func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
+}
+
+// isUnread reports whether err is that nobody reads standard output any more,
+// as behind "| head -1". Who wanted no more needs no message.
+func isUnread(err error) bool {
+	var e *fs.PathError
+	return errors.As(err, &e) && e.Path == os.Stdout.Name() && errors.Is(e, syscall.EPIPE)
+}
+
+// A heardWriter writes to w, and calls lost when nobody reads that any more.
+type heardWriter struct {
+	w    io.Writer
+	lost func()
+}
+
+func (h *heardWriter) Write(b []byte) (int, error) {
+	n, err := h.w.Write(b)
+	if isUnread(err) {
+		h.lost()
+	}
+	return n, err
 }
 
 // atEnding ends the process behind f when one of endings comes, until it is
 // released. It is for a command that may be reading from a terminal, which
 // nothing else interrupts.
 func atEnding(f func()) (release func()) {
+	goOn := unreadGoesOn()
 	come, quit, done := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(come, endings()...)
 	go func() {
@@ -39,6 +79,7 @@ func atEnding(f func()) (release func()) {
 		}
 	}()
 	return func() {
+		goOn()
 		signal.Stop(come)
 		close(quit)
 		<-done

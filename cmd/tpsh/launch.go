@@ -146,14 +146,6 @@ func (s *starter) world(scratch string) builtins.Options {
 	return o
 }
 
-// newScratch returns the path of a folder that is not there yet.
-func newScratch() string { return newScratchIn(os.TempDir()) }
-
-// newScratchIn returns the path of a folder in another that is not there yet.
-func newScratchIn(parent string) string {
-	return filepath.Join(parent, fmt.Sprintf("tpsh-%d-%d", os.Getpid(), time.Now().UnixNano()))
-}
-
 // note returns what writes a line to s.notes; nil if nobody wants it.
 func (s *starter) note() func(line string) {
 	if s.notes == nil {

@@ -82,6 +82,9 @@ func run(std *stdio, args []string) int {
 		err = cmd.run(std, args)
 	}
 	code := exitStatus(err)
+	if code == statusUnread {
+		return code
+	}
 	if code == lang.StatusUsage && !speaks(os.LookupEnv) {
 		time.Sleep(timeToSpeak)
 		return code
@@ -99,6 +102,10 @@ func run(std *stdio, args []string) int {
 // them that tells what is wrong: when a process ends so, launchers end the rest.
 const timeToSpeak = 300 * time.Millisecond
 
+// statusUnread is the exit status of a command that nobody read to its end: the
+// one that shells give a program which that ends by a signal (128 + SIGPIPE).
+const statusUnread = 141
+
 // exitStatus returns the exit status of a command that returned err.
 func exitStatus(err error) int {
 	var s status
@@ -107,6 +114,8 @@ func exitStatus(err error) int {
 		return lang.StatusOK
 	case errors.As(err, &s):
 		return int(s)
+	case isUnread(err):
+		return statusUnread
 	case errors.As(err, new(usageError)):
 		return lang.StatusUsage
 	case errors.As(err, new(jobError)):

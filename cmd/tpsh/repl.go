@@ -89,7 +89,7 @@ func (s *shell) talk(std *stdio) error {
 		Start:    func(n int) ([]lang.Conn, func(), error) { return s.start(n, std.err) },
 		Dir:      dir,
 		Input:    s.input(std),
-		Out:      std.out,
+		Out:      &heardWriter{std.out, s.leave},
 		Err:      std.err,
 		Timeout:  s.timeout,
 		MaxSteps: s.maxSteps,
@@ -143,6 +143,12 @@ func (s *shell) stop() {
 	if s.cluster != nil {
 		os.RemoveAll(s.cluster.Scratch())
 	}
+}
+
+// leave ends the shell that nobody reads any more, and its ranks.
+func (s *shell) leave() {
+	s.stop()
+	os.Exit(statusUnread)
 }
 
 // input returns where the shell reads: the terminal, or what stands for it.

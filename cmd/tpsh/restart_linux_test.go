@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,26 +42,84 @@ print("loss", all_reduce((error * error).sum()).item(), w.tolist())
 // at random, with the same result as if nobody had disturbed it.
 func TestRestartsUntilDone(t *testing.T) {
 	script := writeScript(t, trainingProgram)
+	want := runToEnd(t, startProcess(t, "run", "-n", "3", script))
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			want := runToEnd(t, startProcess(t, "run", "-n", "3", script))
-			p := startProcess(t, "run", "-n", "3", "--transport", transport, "--max-restarts", "1000", script)
-			ctx, stop := context.WithCancel(t.Context())
-			var killer sync.WaitGroup
-			kills := 0
-			killer.Go(func() { kills = killNowAndThen(ctx, p) })
-			got := runToEnd(t, p)
-			stop()
-			killer.Wait()
-			if got != want {
-				t.Errorf("after %d kills: got %q, want %q", kills, got, want)
-			}
-			t.Logf("%d kills", kills)
-			if again := strings.Count(p.errs.String(), "starting the job again"); again == 0 || again > kills {
-				t.Errorf("it was started again %d times after %d kills", again, kills)
-			}
+			endsWith(t, want, startProcess(t, "run", "-n", "3", "--transport", transport, "--max-restarts", "1000", script))
 		})
 	}
+}
+
+// The same on two nodes, the ranks of both of which are killed.
+func TestRestartsNodes(t *testing.T) {
+	script := writeScript(t, trainingProgram)
+	want := runToEnd(t, startProcess(t, "run", "-n", "4", script))
+	for transport, args := range map[string][]string{
+		"tcp":  {"run", "--transport", "tcp", "--max-restarts", "1000", script},
+		"auto": {"run", "--transport", "auto", "--max-restarts", "1000", "--resume-dir", t.TempDir(), script},
+	} {
+		t.Run(transport, func(t *testing.T) {
+			at := freeAddress(t)
+			nodes := startNodes(t, at, at, args...)
+			endsWith(t, want, nodes[0], nodes[1])
+		})
+	}
+}
+
+// A job whose launcher is lost cannot be started again by the others. Who starts
+// it anew goes on from what it has saved.
+func TestResumeNodes(t *testing.T) {
+	script := writeScript(t, trainingProgram)
+	want := runToEnd(t, startProcess(t, "run", "-n", "4", script))
+	for lost := range 2 {
+		t.Run(fmt.Sprint("node ", lost), func(t *testing.T) {
+			dir, at := t.TempDir(), freeAddress(t)
+			args := []string{"run", "--transport", "tcp", "--max-restarts", "5", "--resume-dir", dir, script}
+			nodes := startNodes(t, at, at, args...)
+			for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(dir, "state.npz")); err == nil || time.Now().After(end) {
+					break
+				}
+			}
+			workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
+			nodes[lost].Process.Kill()
+			nodes[lost].Wait()
+			nodes[1-lost].end(t, 3, workers)
+			if lost == 1 {
+				nodes[0].wants(t, "starting the job again (1 of 5)", "node 1 on ", " is lost (")
+			}
+			nodes = startNodes(t, at, at, args...)
+			if got := runToEnd(t, nodes[0]); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			nodes[0].end(t, 0, nil)
+			nodes[1].end(t, 0, nil)
+		})
+	}
+}
+
+// endsWith kills ranks of the nodes of a job now and then, which is to end as if
+// nobody had, and to leave nothing.
+func endsWith(t *testing.T, want string, nodes ...*process) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var killer sync.WaitGroup
+	kills := 0
+	killer.Go(func() { kills = killNowAndThen(ctx, nodes) })
+	got := runToEnd(t, nodes[0])
+	stop()
+	killer.Wait()
+	if got != want {
+		t.Errorf("after %d kills: got %q, want %q", kills, got, want)
+	}
+	again := strings.Count(nodes[0].errs.String(), "starting the job again")
+	if again == 0 || again > kills {
+		t.Errorf("it was started again %d times after %d kills", again, kills)
+	}
+	for _, p := range nodes {
+		p.end(t, 0, nil)
+	}
+	t.Logf("%d kills, started again %d times", kills, again)
 }
 
 // runToEnd returns what a run prints that ends well.
@@ -72,10 +132,10 @@ func runToEnd(t *testing.T, p *process) string {
 	return string(out)
 }
 
-// killNowAndThen kills a random worker of p again and again, until ctx ends or
-// that has gone on for long enough. It returns how many it has killed.
-func killNowAndThen(ctx context.Context, p *process) (kills int) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// killNowAndThen kills a random worker of nodes again and again, until ctx ends
+// or that has gone on for long enough. It returns how many it has killed.
+func killNowAndThen(ctx context.Context, nodes []*process) (kills int) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for {
 		select {
@@ -83,7 +143,11 @@ func killNowAndThen(ctx context.Context, p *process) (kills int) {
 		case <-ctx.Done():
 			return kills
 		}
-		if workers := children(p.Process.Pid); len(workers) > 0 {
+		var workers []int
+		for _, p := range nodes {
+			workers = append(workers, slices.DeleteFunc(children(p.Process.Pid), beforeExec)...)
+		}
+		if len(workers) > 0 {
 			syscall.Kill(workers[rand.IntN(len(workers))], syscall.SIGKILL)
 			kills++
 		}
@@ -178,22 +242,34 @@ func TestRestartsDigits(t *testing.T) {
 	want := runToEnd(t, startProcess(t, args("inproc", "0")...))
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			p := startProcess(t, args(transport, "1000")...)
-			ctx, stop := context.WithCancel(t.Context())
-			var killer sync.WaitGroup
-			kills := 0
-			killer.Go(func() { kills = killNowAndThen(ctx, p) })
-			got := runToEnd(t, p)
-			stop()
-			killer.Wait()
-			if got != want {
-				t.Errorf("after %d kills: got %q, want %q", kills, got, want)
-			}
-			again := strings.Count(p.errs.String(), "starting the job again")
-			if again == 0 {
-				t.Errorf("it was never started again after %d kills", kills)
-			}
-			t.Logf("%d kills, started again %d times: %s", kills, again, got)
+			endsWith(t, want, startProcess(t, args(transport, "1000")...))
 		})
 	}
+}
+
+// So does a transformer on a mesh of two dims, on one node and on two.
+func TestRestartsGPT(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "gpt.star")
+	for to, from := range map[string]string{script: "testdata/faults/gpt.star", filepath.Join(dir, "lib/decoder.star"): "../../examples/lib/decoder.star"} {
+		source, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.MkdirAll(filepath.Dir(to), 0o755)
+		if err := os.WriteFile(to, source, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := runToEnd(t, startProcess(t, "run", "-n", "4", script))
+	for _, transport := range []string{"shm", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			endsWith(t, want, startProcess(t, "run", "-n", "4", "--transport", transport, "--max-restarts", "1000", script))
+		})
+	}
+	t.Run("auto on two nodes", func(t *testing.T) {
+		at := freeAddress(t)
+		nodes := startNodes(t, at, at, "run", "--max-restarts", "1000", script)
+		endsWith(t, want, nodes[0], nodes[1])
+	})
 }

@@ -107,6 +107,7 @@ func (r *runner) read(script string, st *starter, run func(lang.Program) error) 
 		return usageError{err}
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
+	sweep()
 	remove, err := r.makeResume(st)
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ func (t *tester) run(std *stdio, paths []string) error {
 	}
 	ctx, done := interruptible()
 	defer done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts.Out = &heardWriter{opts.Out, cancel}
 	o, err := t.nodes(opts)
 	if err != nil {
 		return err
@@ -109,6 +112,7 @@ func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) err
 
 // test runs the tests, on the ranks of c if that is not nil.
 func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Cluster) error {
+	sweep()
 	var kept pool
 	defer kept.close()
 	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {

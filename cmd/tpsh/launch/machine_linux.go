@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// machine names what a process must have in common with another for the two to
+// Machine names what a process must have in common with another for the two to
 // share memory by passing its path in /proc: the system that was booted, the
 // processes it sees, and the user; and the network, for what has another is
 // meant to be another host. It is "" if that cannot be found out.
-func machine() string {
+func Machine() string {
 	words := []string{strconv.Itoa(os.Getuid())}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

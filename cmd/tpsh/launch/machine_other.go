@@ -4,9 +4,9 @@ package launch
 
 import "os"
 
-// machine names what processes must have in common to share memory: nothing
+// Machine names what processes must have in common to share memory: nothing
 // suffices.
-func machine() string { return "" }
+func Machine() string { return "" }
 
 // pathOf returns a path under which other processes can open a file.
 func pathOf(f *os.File) string { return f.Name() }

@@ -121,7 +121,7 @@ func (o *Options) machineName() string {
 	if o.machine != "" {
 		return o.machine
 	}
-	return machine()
+	return Machine()
 }
 
 // untilGathered returns a context that ends when the nodes should have come.

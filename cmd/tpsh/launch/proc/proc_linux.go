@@ -16,8 +16,10 @@ func attributes() *syscall.SysProcAttr {
 // asm-generic/siginfo.h).
 const cldStopped = 5
 
-// watch waits for what becomes of the process until it has ended. WNOWAIT
-// leaves it to os.Process to reap it, which knows then that its number is free.
+// watch waits for what becomes of the process until it has ended, and ends what
+// it leaves in its group, as a library may that starts processes. WNOWAIT leaves
+// it to os.Process to reap it, which knows then that its number is free; until
+// that the group's is not free either.
 func (p *Process) watch() {
 	for p.next(unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT) == cldStopped {
 		select {
@@ -27,6 +29,7 @@ func (p *Process) watch() {
 		}
 		p.next(unix.WSTOPPED | unix.WNOHANG) // forget this stop
 	}
+	unix.Kill(-p.os.Pid, unix.SIGKILL)
 	p.reap()
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +27,22 @@ var roles = map[string]func(){
 		f := os.NewFile(3, "put")
 		fmt.Fprint(f, "hello")
 		f.Close()
+	},
+	// A process that ignores requests to end, in another folder.
+	"stubborn": func() {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+		os.Chdir("/")
+		os.Stdout.Close()
+		os.Stderr.Close()
+		time.Sleep(time.Minute)
+	},
+	// A process that leaves another behind, which has its output.
+	"leave": func() {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), roleVariable+"=sleep")
+		c.Stdout = os.Stdout
+		c.Start()
+		fmt.Println(c.Process.Pid)
 	},
 	// A launcher that starts a process, says which, and waits to be killed.
 	"launch": func() {
@@ -173,6 +191,35 @@ func TestStopped(t *testing.T) {
 	within(t, "end", p.Done())
 }
 
+// What a process has started ends with it, and does not keep others waiting.
+func TestLeaves(t *testing.T) {
+	since := time.Now()
+	p := begin(t, self("leave"))
+	child, err := strconv.Atoi(strings.TrimSpace(p.Output()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(since); took > afterlife {
+		t.Errorf("its output took %v", took)
+	}
+	endsSoon(t, child)
+}
+
+// A process is ended that has closed its output and hears no signal.
+func TestStubborn(t *testing.T) {
+	g := NewGroup()
+	p, err := g.Start(self("stubborn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Output() // that is, it is closed
+	p.os.Signal(syscall.SIGTERM)
+	g.Close()
+	if got, want := p.Cause(), "was killed by signal 9 (killed)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A launcher that is killed takes its processes with it.
 func TestOrphan(t *testing.T) {
 	c := exec.Command(os.Args[0])
@@ -191,9 +238,15 @@ func TestOrphan(t *testing.T) {
 	}
 	c.Process.Kill()
 	c.Wait()
-	for end := time.Now().Add(10 * time.Second); gone(child) != nil; time.Sleep(time.Millisecond) {
+	endsSoon(t, child)
+}
+
+// endsSoon checks that a process that is no child ends.
+func endsSoon(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); gone(pid) != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("process %d lives on: %v", child, gone(child))
+			t.Fatalf("process %d lives on: %v", pid, gone(pid))
 		}
 	}
 }

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	faults    = flag.Int("faults", 12, "how many runs TestRandomFaults disturbs")
+	faultSeed = flag.Uint64("fault-seed", uint64(time.Now().UnixNano()), "the seed of the first run that TestRandomFaults disturbs")
+	faultKind = flag.String("fault-kind", "", "the `NAME` of the only kind of fault, for TestRandomFaults")
+)
+
+// faultPrograms are the programs that TestRandomFaults disturbs. They check all
+// that they compute, and print the names of their phases.
+var faultPrograms = []string{"small", "large", "pipeline", "training"}
+
+// A place is where the ranks of a job are.
+type place struct {
+	transport string
+	nodes     int // launchers on this host
+	ranks     int // of each
+}
+
+func (p place) String() string {
+	return fmt.Sprintf("%s on %d of %d", p.transport, p.nodes, p.ranks)
+}
+
+// randomPlace returns one of the places in which faults are tried.
+func randomPlace(rng *rand.Rand) place {
+	switch rng.IntN(6) {
+	case 0:
+		return place{"tcp", 2, 1 + rng.IntN(2)}
+	case 1:
+		return place{"auto", 2, 1 + rng.IntN(2)}
+	case 2, 3:
+		return place{"tcp", 1, 2 + rng.IntN(3)}
+	default:
+		return place{"shm", 1, 2 + rng.IntN(3)}
+	}
+}
+
+// A calm is what an undisturbed run of a program is like.
+type calm struct {
+	lines []string // that it prints
+	took  time.Duration
+}
+
+// Whatever happens to a process of a job, and whenever: the job ends, with the
+// right result or with status 3 and the cause, and leaves nothing behind. By
+// hand:
+//
+//	go test ./cmd/tpsh -run RandomFaults -v -timeout 15m -faults 500
+func TestRandomFaults(t *testing.T) {
+	tally := faultTally{}
+	calms := map[string]*calm{}
+	begun := time.Now()
+	for i := range *faults {
+		seed := *faultSeed + uint64(i)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			d := &disturbance{program: faultPrograms[rng.IntN(len(faultPrograms))], place: randomPlace(rng), rng: rng}
+			key := fmt.Sprint(d.program, " by ", d.place)
+			if calms[key] == nil {
+				calms[key] = (&disturbance{program: d.program, place: d.place}).undisturbed(t)
+			}
+			d.calm = calms[key]
+			d.run(t)
+			tally.add(d)
+			if d.what == "" { // another run that nothing happened to
+				d.calm.took = min(d.calm.took, d.took)
+			}
+		})
+	}
+	t.Logf("%d runs were disturbed in %v\n%v", *faults, time.Since(begun).Round(time.Second), tally)
+}
+
+// A disturbance is a run to which something happens.
+type disturbance struct {
+	program string
+	place   place
+	calm    *calm
+	rng     *rand.Rand
+	kind    *faultKindOf
+	what    string // happened, "" if there was nothing for it to happen to
+	phase   string // in which it happened
+	outcome string
+	took    time.Duration
+
+	restarts bool // whether the job may be started again
+	nodes    []*process
+	lines    lineList // that node 0 has printed
+}
+
+// A lineList is lines as they come.
+type lineList struct {
+	sync.Mutex
+	list  []string
+	ended bool
+}
+
+// read takes in the lines of a process until there are no more.
+func (l *lineList) read(from *bufio.Reader) {
+	s := bufio.NewScanner(from)
+	for s.Scan() {
+		l.Lock()
+		l.list = append(l.list, s.Text())
+		l.Unlock()
+	}
+	l.Lock()
+	l.ended = true
+	l.Unlock()
+}
+
+// afterEnd is the phase of a program that has ended.
+const afterEnd = "after the end"
+
+// phase returns the name of the phase that the program is in.
+func (l *lineList) phase() string {
+	l.Lock()
+	defer l.Unlock()
+	switch {
+	case l.ended:
+		return afterEnd
+	case len(l.list) == 0:
+		return "start"
+	}
+	name, _, _ := strings.Cut(l.list[len(l.list)-1], " ")
+	return name
+}
+
+// begin starts the launchers.
+func (d *disturbance) begin(t *testing.T, flags ...string) {
+	t.Helper()
+	script, err := filepath.Abs("testdata/faults/" + d.program + ".star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := ""
+	if d.place.nodes > 1 {
+		at = freeAddress(t)
+	}
+	for node := range d.place.nodes {
+		args := []string{"run", "--transport", d.place.transport, "--quiet"}
+		if d.place.nodes > 1 {
+			args = append(args, "--nnodes", fmt.Sprint(d.place.nodes), "--node-rank", fmt.Sprint(node), "--rdzv", at,
+				"--nproc-per-node", fmt.Sprint(d.place.ranks), "--rdzv-timeout", "5s")
+		} else {
+			args = append(args, "-n", fmt.Sprint(d.place.ranks))
+		}
+		p := startProcess(t, append(append(args, flags...), script)...)
+		d.nodes = append(d.nodes, p)
+	}
+}
+
+// late is when a run hangs.
+const late = 25 * time.Second
+
+// end waits for the launchers. One that hangs is made to say where.
+func (d *disturbance) end(t *testing.T) {
+	t.Helper()
+	var ends sync.WaitGroup
+	for node, p := range d.nodes {
+		ends.Go(func() {
+			hangs := time.AfterFunc(late, func() {
+				t.Errorf("node %d hangs", node)
+				p.Process.Signal(quit)
+				time.Sleep(time.Second)
+				p.Process.Kill()
+			})
+			defer hangs.Stop()
+			if node == 0 {
+				d.lines.read(p.out)
+			} else {
+				new(lineList).read(p.out)
+			}
+			p.Wait()
+		})
+	}
+	ends.Wait()
+}
+
+// undisturbed runs the program, and returns what that is like.
+func (d *disturbance) undisturbed(t *testing.T) *calm {
+	t.Helper()
+	since := time.Now()
+	d.begin(t)
+	d.end(t)
+	took := time.Since(since)
+	for _, p := range d.nodes {
+		p.leavesNothing(t, nil)
+		if code := p.ProcessState.ExitCode(); code != 0 {
+			t.Fatalf("undisturbed: exit status %d\n%s", code, &p.errs)
+		}
+	}
+	return &calm{d.lines.list, took}
+}
+
+// run starts the program, does one of its processes harm at a random moment,
+// and checks what comes of it.
+func (d *disturbance) run(t *testing.T) {
+	for d.kind == nil || d.kind.silent && d.place.nodes == 1 { // nobody would notice
+		d.kind = randomFault(d.rng)
+	}
+	d.restarts = d.rng.IntN(4) == 0 && d.kind.toRank
+	var flags []string
+	if d.restarts {
+		flags = append(flags, "--max-restarts", "1")
+	}
+	if d.kind.silent {
+		flags = append(flags, "--peer-timeout", "2s")
+	}
+	moment := time.Duration(d.rng.Int64N(int64(d.calm.took * 13 / 10)))
+	since := time.Now()
+	d.begin(t, flags...)
+	var harm sync.WaitGroup
+	harm.Go(func() {
+		time.Sleep(moment)
+		for d.phase != afterEnd && d.what == "" { // else there are no ranks yet
+			d.phase = d.lines.phase()
+			d.what = d.kind.harm(d)
+			time.Sleep(time.Millisecond)
+		}
+	})
+	d.end(t)
+	d.took = time.Since(since)
+	harm.Wait()
+	d.check(t)
+	d.leavesNothing(t)
+	if t.Failed() {
+		d.outcome = "wrong"
+		t.Logf("%s by %v: %s (%s) in phase %s, after %v of %v, restarts %v", d.program, d.place, d.kind.name, d.what, d.phase, moment, d.calm.took, d.restarts)
+		for node, p := range d.nodes {
+			t.Logf("node %d: %v\n%s", node, p.ProcessState, &p.errs)
+		}
+		t.Logf("it printed %q, want %q", d.lines.list, d.calm.lines)
+	}
+}
+
+// causes are what the first lines of reports say of what happened.
+var causes = regexp.MustCompile(`(?m)^(tpsh: |Error: the rank died: it |Error in \w+: rank \d+ failed: )`)
+
+// check checks how the launchers have ended, and sets d.outcome.
+func (d *disturbance) check(t *testing.T) {
+	code := d.nodes[0].ProcessState.ExitCode()
+	errs := d.nodes[0].errs.String()
+	again := strings.Contains(errs, "starting the job again")
+	switch {
+	case code == 0 && again:
+		d.outcome = "done, started again"
+		d.wantsSame(t)
+	case code == 0:
+		d.outcome = "done"
+		if !slices.Equal(d.lines.list, d.calm.lines) {
+			t.Errorf("a wrong result")
+		}
+	case d.kind.allows(d, code):
+		d.outcome = fmt.Sprintf("%s, status %d", d.kind.end, code)
+	case code == 3 && d.kind.fails && causes.MatchString(errs):
+		d.outcome = "failed with the cause"
+	default:
+		t.Errorf("exit status %d", code)
+	}
+	if d.what == "" && code != 0 {
+		t.Errorf("exit status %d, though nothing happened", code)
+	}
+	for node, p := range d.nodes[1:] {
+		if got := p.ProcessState.ExitCode(); got != code && got != 3 && !d.kind.allows(d, got) {
+			t.Errorf("node %d: exit status %d, want %d or 3", node+1, got, code)
+		}
+	}
+}
+
+// wantsSame checks what a job has printed that was started again.
+func (d *disturbance) wantsSame(t *testing.T) {
+	got, want := d.lines.list, d.calm.lines
+	if len(got) == 0 || got[len(got)-1] != want[len(want)-1] {
+		t.Errorf("a wrong result")
+	}
+	for _, line := range got {
+		if line = ofSome.ReplaceAllString(line, ""); !slices.Contains(want, line) {
+			t.Errorf("a wrong line %q", line)
+		}
+	}
+}
+
+// ofSome is before a line that not all ranks have printed, as when a job ends.
+var ofSome = regexp.MustCompile(`^\[[\d,-]+\] `)
+
+// leavesNothing checks that no process of the run is there any more, and no
+// file. A process is known by its folder for temporary files. What a launcher
+// leaves that is killed, the next run of the command removes.
+func (d *disturbance) leavesNothing(t *testing.T) {
+	for node, p := range d.nodes {
+		left := processesWith("TMPDIR=" + p.tmp)
+		for end := time.Now().Add(5 * time.Second); len(left) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			left = processesWith("TMPDIR=" + p.tmp)
+		}
+		if len(left) > 0 {
+			t.Errorf("node %d: processes %v live on", node, left)
+		}
+		if !p.ProcessState.Exited() {
+			p.sweeps(t)
+		}
+		if files, _ := os.ReadDir(p.tmp); len(files) > 0 {
+			t.Errorf("node %d: left behind: %v", node, files)
+		}
+	}
+}
+
+// sweeps runs the command again with the folder for temporary files of p.
+func (p *process) sweeps(t *testing.T) {
+	t.Helper()
+	next := exec.Command(os.Args[0], "run", "-n", "1", writeScript(t, "pass\n"))
+	next.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+p.tmp)
+	if out, err := next.CombinedOutput(); err != nil {
+		t.Errorf("the next run: %v\n%s", err, out)
+	}
+}
+
+// processesWith returns the processes that have a variable in their environment
+// and have not ended.
+func processesWith(variable string) (found []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		environ, _ := os.ReadFile(dir + "/environ")
+		if bytes.Contains(environ, []byte(variable+"\x00")) {
+			found = append(found, filepath.Base(dir))
+		}
+	}
+	return found
+}
+
+// A faultTally counts runs by what is of interest.
+type faultTally map[string]map[string]int
+
+func (f faultTally) add(d *disturbance) {
+	kind := d.kind.name
+	if d.what == "" {
+		kind = "none: it was over"
+	}
+	for by, value := range map[string]string{
+		"outcome": d.outcome, "place": d.place.String(), "program": d.program, "kind": kind, "phase": d.program + ", " + d.phase,
+	} {
+		if f[by] == nil {
+			f[by] = map[string]int{}
+		}
+		f[by][value]++
+	}
+}
+
+func (f faultTally) String() string {
+	var b strings.Builder
+	for _, by := range []string{"outcome", "kind", "place", "phase"} {
+		fmt.Fprintf(&b, "by %s:\n", by)
+		var values []string
+		for value := range f[by] {
+			values = append(values, value)
+		}
+		slices.Sort(values)
+		for _, value := range values {
+			fmt.Fprintf(&b, "%8d  %s\n", f[by][value], value)
+		}
+	}
+	return b.String()
+}

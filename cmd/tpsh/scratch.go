@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"tpsh/cmd/tpsh/launch"
+)
+
+// newScratch returns the path of a folder for temporary files that is not there
+// yet. Who is given it removes it.
+func newScratch() string { return newScratchIn(os.TempDir()) }
+
+// newScratchIn returns the path of a folder in another that is not there yet.
+func newScratchIn(parent string) string {
+	return filepath.Join(parent, fmt.Sprintf("%s%d-%d", scratchPrefix(), os.Getpid(), time.Now().UnixNano()))
+}
+
+// scratchPrefix is what the names of the folders of newScratch begin with, before
+// the number of the process: it is another on every machine and in every
+// container, for they may share their folders.
+func scratchPrefix() string {
+	h := fnv.New64a()
+	h.Write([]byte(launch.Machine()))
+	return fmt.Sprintf("tpsh-%016x-", h.Sum64())
+}
+
+// sweep removes the folders that commands of this machine have left which were
+// killed before they could.
+func sweep() {
+	if launch.Machine() == "" {
+		return
+	}
+	prefix := scratchPrefix()
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), prefix)
+		var pid int
+		if _, err := fmt.Sscanf(rest, "%d-", &pid); ours && err == nil && gone(pid) {
+			os.RemoveAll(filepath.Join(os.TempDir(), e.Name()))
+		}
+	}
+}
+
+// gone reports whether there is no process of that number.
+func gone(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
