@@ -346,7 +346,7 @@ func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwar
 	}
 	if !p.Set {
 		if !m.Set || dm.NDim() != t.Layout().Mesh().NDim() {
-			return nil, &op.ArgError{Func: fn, Param: "placements", Got: "None", Want: fmt.Sprintf("%d placements", dm.NDim()), Rule: "one for each dim of the mesh " + dm.Short()}
+			return nil, &op.ArgError{Func: fn, Param: "placements", Got: "None", Want: "a list of placements", Rule: "one for each dim of the mesh " + dm.Short()}
 		}
 		p = optPlacements{V: t.Layout().Placements(), Set: true}
 	}

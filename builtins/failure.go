@@ -114,9 +114,6 @@ func (e *Env) newError(cause, stopped error) *Error {
 	f.message = strings.TrimPrefix(cause.Error(), within+": ")
 	f.message = strings.TrimPrefix(f.message, f.function+": ")
 	f.message = strings.TrimPrefix(f.message, cancelledPrefix)
-	if f.message == "Starlark stack overflow" { // as reports say it
-		f.message = "stack overflow: calls are nested too deeply (recursion without an end?)"
-	}
 	return f
 }
 

@@ -21,7 +21,8 @@ const (
 )
 
 // trainScript trains the model for two steps of Adam. On a rank it holds activations
-// of a few KiB, which do not count: they are the collector's.
+// of a few KiB, which do not count: they are the collector's. The ranks hold what
+// they have trained until all have.
 const trainScript = `
 def layer():
     return nn.Linear(%[1]d, %[1]d, bias=False)
@@ -35,6 +36,7 @@ def main():
         opt.zero_grad()
         m(ones(4, %[1]d)).sum().backward()
         opt.step()
+    barrier()
 
 main()
 `

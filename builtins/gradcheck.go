@@ -202,13 +202,21 @@ func (c *checker) gradient(y, x *tensor.Tensor) ([]float64, error) {
 
 // difference returns the central difference of the value in element k of x.
 func (c *checker) difference(x *tensor.Tensor, k int, eps float64) (float64, error) {
-	defer goruntime.KeepAlive(x)
-	data := tensor.Data[float64](x)
-	was := data[k]
-	defer func() { data[k] = was }()
+	was := tensor.Data[float64](x)[k]
+	set := func(v float64) error {
+		defer goruntime.KeepAlive(x)
+		err := x.Buffer().Own() // fn may have sent it
+		if err == nil {
+			tensor.Data[float64](x)[k] = v
+		}
+		return err
+	}
+	defer set(was)
 	var side [2]float64
 	for i, step := range []float64{eps, -eps} {
-		data[k] = was + step
+		if err := set(was + step); err != nil {
+			return 0, err
+		}
 		y, err := c.value(false)
 		if err != nil {
 			return 0, err

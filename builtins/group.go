@@ -77,6 +77,16 @@ func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
 	return g, nil
 }
 
+// groupWith returns the group that v, an argument of fn, stands for, as group
+// does, and checks that rank, the argument called name, is a rank in it.
+func (e *Env) groupWith(fn string, v starlark.Value, name string, rank int) (*runtime.Group, error) {
+	g, err := e.group(fn, v)
+	if err != nil {
+		return nil, err
+	}
+	return g, member(fn, name, rank, g)
+}
+
 // member checks that rank, the argument called name of fn, is a rank in g.
 func member(fn, name string, rank int, g *runtime.Group) error {
 	if rank < 0 || rank >= g.Size() {

@@ -42,11 +42,8 @@ func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.groupWith(b.Name(), group, "dst", int(dst))
 	if err != nil {
-		return nil, err
-	}
-	if err := member(b.Name(), "dst", int(dst), g); err != nil {
 		return nil, err
 	}
 	return starlark.None, e.rank.Send(g, t, int(dst), int(tag))
@@ -60,11 +57,8 @@ func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err := arg.Unpack(b.Name(), args, kwargs, "src", &src, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.groupWith(b.Name(), group, "src", int(src))
 	if err != nil {
-		return nil, err
-	}
-	if err := member(b.Name(), "src", int(src), g); err != nil {
 		return nil, err
 	}
 	x, err := e.rank.Recv(g, int(src), int(tag))

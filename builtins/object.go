@@ -69,11 +69,8 @@ func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "src?", &src, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.groupWith(b.Name(), group, "src", int(src))
 	if err != nil {
-		return nil, err
-	}
-	if err := member(b.Name(), "src", int(src), g); err != nil {
 		return nil, err
 	}
 	var data []byte
@@ -122,11 +119,8 @@ func scatterObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), args, kwargs, "list", &list, "src?", &src, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.groupWith(b.Name(), group, "src", int(src))
 	if err != nil {
-		return nil, err
-	}
-	if err := member(b.Name(), "src", int(src), g); err != nil {
 		return nil, err
 	}
 	var objs [][]byte

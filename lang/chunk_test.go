@@ -95,7 +95,8 @@ func TestChunkOnSomeRanks(t *testing.T) {
 	}
 }
 
-// Ranks rest between chunks, and learn whether the last one went well.
+// Ranks rest between chunks, and while others run one that they have no part
+// in. They learn whether the last one went well.
 func TestEnvIsToldOfChunks(t *testing.T) {
 	b := newBench(t, 2, Options{})
 	b.chunk(t, "1")
@@ -103,7 +104,7 @@ func TestEnvIsToldOfChunks(t *testing.T) {
 	b.run(t, Program{Path: "<stdin>", Chunk: true, Source: "2", Ranks: []int{1}})
 	b.stop()
 	want := [][]string{
-		{"resume false", "begin", "pause <nil>", "resume false", "begin", "pause <nil>", "resume true", "end <nil>"},
+		{"resume false", "begin", "pause <nil>", "resume false", "begin", "pause <nil>", "resume true", "pause <nil>", "end <nil>"},
 		{"resume false", "begin", "pause <nil>", "resume false", "begin", "pause fail: x", "resume true", "begin", "pause <nil>", "end <nil>"},
 	}
 	for rank, w := range want {

@@ -62,9 +62,10 @@ type Env interface {
 
 // A Pauser is an Env whose rank can rest between the chunks of a session.
 type Pauser interface {
-	// Pause says that a chunk has ended, with err or nil, and that the rank
-	// does nothing until Resume: a peer that waits for it waits in vain. An
-	// error that it returns is the chunk's, unless that has one.
+	// Pause says that a chunk has ended, with err or nil, or is for others,
+	// and that the rank does nothing until Resume: a peer that waits for it
+	// waits in vain. An error that it returns is the chunk's, unless that has
+	// one.
 	Pause(err error) error
 
 	// Resume says that a chunk is to begin. It is called on every rank before

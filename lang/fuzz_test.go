@@ -17,7 +17,7 @@ func FuzzDecode(f *testing.F) {
 		{Seq: 3, Lines: &linesMsg{Lines: []Line{{"a.star:1:1", 0, "\xff"}}}},
 		{Seq: 4, Done: &doneMsg{Failure: &Failure{Kind: "other", Message: "x", Trace: []Frame{{Name: "f", Pos: "a.star:1:2"}}}}},
 		{Seq: 5, Reply: &replyMsg{Start: 2, Names: []string{"x"}}},
-		{Stop: &stopMsg{}}, {Ready: &readyMsg{true}}, {Ack: &ackMsg{7}}, {Who: &whoMsg{}}, {Complete: &completeMsg{"x"}},
+		{Stop: &stopMsg{}}, {Ready: &readyMsg{true, []int{1, 2}}}, {Ack: &ackMsg{7}}, {Who: &whoMsg{}}, {Complete: &completeMsg{"x"}},
 		{Note: &noteMsg{"waiting"}},
 	} {
 		f.Add(m.encode())

@@ -37,7 +37,8 @@ type message struct {
 
 // readyMsg says that a chunk is to begin on some ranks.
 type readyMsg struct {
-	Failed bool `json:"failed,omitempty"` // the last chunk ended badly somewhere
+	Failed bool  `json:"failed,omitempty"` // the last chunk ended badly somewhere
+	Ranks  []int `json:"ranks,omitempty"`  // that will run the chunk; none for all
 }
 
 // runMsg says what to run. Its fields are those of Program.

@@ -21,7 +21,7 @@ func (s *Session) Run(ctx context.Context, p Program) (*Outcome, error) {
 		return nil, err
 	}
 	if p.Chunk {
-		ready := &readyMsg{Failed: s.failed}
+		ready := &readyMsg{Failed: s.failed, Ranks: p.Ranks}
 		if _, err := s.ask(ctx, s.allRanks(), &message{Ready: ready}); err != nil {
 			return nil, err
 		}

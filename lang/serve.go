@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"go.starlark.net/starlark"
@@ -149,7 +150,7 @@ func (s *server) handle(t task) error {
 		done := s.run(t.job, t.Run)
 		s.send(&message{Seq: t.Seq, Done: done})
 	case t.Ready != nil:
-		s.resume(t.Ready.Failed)
+		s.resume(t.Ready)
 		s.send(&message{Seq: t.Seq, Reply: &replyMsg{}})
 	case t.Complete != nil:
 		s.send(&message{Seq: t.Seq, Reply: s.complete(string(t.Complete.Line))})
@@ -233,10 +234,16 @@ func (s *server) rest(p *runMsg, err error) error {
 	return nil
 }
 
-// resume tells env that a chunk is to begin.
-func (s *server) resume(failed bool) {
-	if e, ok := s.env.(Pauser); ok {
-		e.Resume(failed)
+// resume tells env that a chunk is to begin, and where this rank has no part in
+// it, that it rests: who waits for it does so in vain.
+func (s *server) resume(m *readyMsg) {
+	e, ok := s.env.(Pauser)
+	if !ok {
+		return
+	}
+	e.Resume(m.Failed)
+	if len(m.Ranks) > 0 && !slices.Contains(m.Ranks, s.rank) {
+		e.Pause(nil)
 	}
 }
 

@@ -72,7 +72,7 @@ func Place(m *Mesh, shape []int, placements []Placement) (*Placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Placed{m, slices.Clone(shape), placements}, nil
+	return &Placed{m, append([]int{}, shape...), placements}, nil
 }
 
 // checkShape returns an error unless the bytes of a tensor can be counted.
@@ -134,7 +134,7 @@ func (l *Placed) Mesh() *Mesh { return l.mesh }
 // front.
 func (l *Placed) Placements() []Placement { return l.placements }
 
-// Shape returns the shape of the tensor.
+// Shape returns the shape of the tensor. It is never nil.
 func (l *Placed) Shape() []int { return l.shape }
 
 // Ranks returns those of the mesh.

@@ -193,6 +193,13 @@ func TestPlaceRefuses(t *testing.T) {
 	}
 }
 
+// Ranks compare what shape they state in a call: () has one form.
+func TestShapeOfNoDimsIsNotNil(t *testing.T) {
+	if l := mustPlace(t, mustMesh(t, 2), nil, Partial(Sum)); l.Shape() == nil {
+		t.Error("got nil, want a shape of no dims")
+	}
+}
+
 // The parts of a layout tile the tensor, ranks of one part hold the same, and
 // each term of a sum is whole.
 func TestLayoutTiles(t *testing.T) {

@@ -2,8 +2,7 @@ package runtime
 
 // Pause says that a statement of a shell has ended here with err, and that the
 // rank rests until Resume: who waits for it waits in vain, or fails with err
-// if there is one. It returns err, or the first error of an asynchronous call
-// that had ended and was not waited for.
+// if there is one. It returns err.
 func (r *Rank) Pause(err error) error {
 	if err != nil {
 		r.end.End(err)

@@ -32,12 +32,7 @@ type pointing struct {
 // pointing returns which elements of the rank's block of the index tensor In[1]
 // point along dim d of In[0] into the rank's block of that.
 func (b *Blocks) pointing() (p pointing, err error) {
-	s := b.whole(0)
-	d, err := b.Dim(0, s)
-	if err != nil {
-		return p, err
-	}
-	list, err := b.indices("index", b.X[1], d, s)
+	d, list, err := b.indexed(b.whole(0))
 	if err != nil {
 		return p, err
 	}

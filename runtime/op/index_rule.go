@@ -65,16 +65,20 @@ func ownersRow(c *Call, d int) Row {
 }
 
 func indexSelectLocal(b *Blocks) ([]*tensor.Tensor, error) {
-	s := b.whole(0)
-	d, err := b.Dim(0, s)
-	if err != nil {
-		return nil, err
-	}
-	at, err := b.indices("index", b.X[1], d, s)
+	d, at, err := b.indexed(b.whole(0))
 	if err != nil {
 		return nil, err
 	}
 	return one(b.take(0, d, at)), nil
+}
+
+// indexed returns the dim that Args[0] names, of a tensor of shape s, and what
+// the index tensor In[1] holds, both counted from the front.
+func (b *Blocks) indexed(s shape.Shape) (d int, at []int, err error) {
+	if d, err = b.Dim(0, s); err == nil {
+		at, err = b.indices("index", b.X[1], d, s)
+	}
+	return d, at, err
 }
 
 // indexSpreadRows is the rule of index_spread: like says which dims of the
@@ -128,12 +132,7 @@ func (t *Tape) like(x *tensor.Tensor) *tensor.Tensor {
 }
 
 func indexSpreadLocal(b *Blocks) ([]*tensor.Tensor, error) {
-	s := b.Spec[0].Shape
-	d, err := b.Dim(0, s)
-	if err != nil {
-		return nil, err
-	}
-	at, err := b.indices("index", b.X[1], d, s)
+	d, at, err := b.indexed(b.Spec[0].Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +161,7 @@ func indexCopyRows(c *Call) []Row {
 
 func indexCopyLocal(b *Blocks) ([]*tensor.Tensor, error) {
 	s := b.whole(0)
-	d, err := b.Dim(0, s)
-	if err != nil {
-		return nil, err
-	}
-	at, err := b.indices("index", b.X[1], d, s)
+	d, at, err := b.indexed(s)
 	if err != nil {
 		return nil, err
 	}

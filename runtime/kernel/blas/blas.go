@@ -3,7 +3,6 @@ package blas
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -163,17 +162,4 @@ func fileAt(maps string, p uintptr) string {
 		}
 	}
 	return ""
-}
-
-// pathOf returns the path of the file that the function at p is from, or else
-// name.
-func pathOf(name string, p uintptr) string {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		return name
-	}
-	if path := fileAt(string(maps), p); path != "" {
-		return path
-	}
-	return name
 }

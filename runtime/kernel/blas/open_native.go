@@ -4,6 +4,7 @@ package blas
 
 import (
 	"fmt"
+	"os"
 	goruntime "runtime"
 	"unsafe"
 
@@ -33,6 +34,19 @@ func open(name string) (*Library, error) {
 	}
 	l.Path = pathOf(name, l.sgemm)
 	return l, nil
+}
+
+// pathOf returns the path of the file that the function at p is from, or else
+// name.
+func pathOf(name string, p uintptr) string {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return name
+	}
+	if path := fileAt(string(maps), p); path != "" {
+		return path
+	}
+	return name
 }
 
 // use returns the library of these symbols, all but its path, if its integers
