@@ -1,5 +1,7 @@
 package comm
 
+import "slices"
+
 // An announcement is memory for the contracts that a member sends; calls use
 // it one after another.
 type announcement struct {
@@ -10,6 +12,8 @@ type announcement struct {
 	hash    uint64
 	hashed  bool // whether there was a call
 	runs    [][]byte
+	members []Member // of the last call, if they had no Meta
+	draft   []Member
 }
 
 // hashOf returns hashDesc(d), which is mostly that of the last call.
@@ -23,13 +27,15 @@ func (a *announcement) hashOf(d *Desc) uint64 {
 // announce sends the contract to every other member, and does the sends with
 // which the schedule begins. Short data go with the contract.
 func (c *messageCall) announce() {
-	c.offer()
+	most := c.longest()
+	c.offer(most)
 	c.carries = c.ready()
-	c.pieces = true
+	c.pieces = most > streamCarries // below there is one piece, which is all
 	defer func() { c.pieces = false }()
-	ahead := c.aheadSteps()
-	if c.lane != nil || c.bulky(ahead) || c.carries && c.longest() >= carryBytes {
-		ahead = nil
+	ahead, later := c.aheadSteps()
+	c.sent = !c.pieces && c.lane == nil && !slices.ContainsFunc(later, sends)
+	if c.lane != nil || c.bulky(ahead) || c.carries && most >= carryBytes {
+		ahead, c.sent = nil, false
 	}
 	c.ahead = len(ahead)
 	l, st := c.line, c.line.station
@@ -70,6 +76,18 @@ func (a *announcement) assign(ahead []step, size int) []int {
 	return a.first
 }
 
+// keep returns the members of draft, which is to be used again. They are those of
+// the last call if they are alike.
+func (a *announcement) keep(draft []Member) []Member {
+	a.draft = draft
+	plain := func(x, y Member) bool { return x.Free == y.Free && x.Meta == nil && y.Meta == nil }
+	if !slices.EqualFunc(a.members, draft, plain) {
+		a.members = slices.Clone(draft)
+		clear(draft) // so that no Meta stays in memory for it
+	}
+	return a.members
+}
+
 // letterHead returns what comes before the data of a message, and stays there
 // until the next use.
 func (a *announcement) letterHead(l *letter) []byte {
@@ -101,13 +119,13 @@ func (c *messageCall) contract() contract {
 	return k
 }
 
-// aheadSteps returns the sends with which the schedule begins, unless it
-// depends on what is not known yet: who does not offer the block that is
-// broadcast does not know its length.
-func (c *messageCall) aheadSteps() []step {
+// aheadSteps returns the sends with which the schedule begins, and the steps
+// after them; none if the schedule depends on what is not known yet: who does not
+// offer the block that is broadcast does not know its length.
+func (c *messageCall) aheadSteps() (ahead, later []step) {
 	c.hash = c.line.scratch.hashOf(&c.op.Desc)
 	if c.op.Kind == Broadcast && c.op.Desc.Root != c.line.rank {
-		return nil
+		return nil, nil
 	}
 	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
 	steps := c.steps()
@@ -115,13 +133,13 @@ func (c *messageCall) aheadSteps() []step {
 	for n < len(steps) && steps[n].do == doSend && steps[n].src[0].mem == memIn {
 		n++
 	}
-	return steps[:n]
+	return steps[:n], steps[n:]
 }
 
 // bulky reports whether data that are sent ahead would come before the others
 // are ready for them, and be copied for that.
 func (c *messageCall) bulky(ahead []step) bool {
-	if c.line.station.cables == nil {
+	if !c.line.station.places() {
 		return false
 	}
 	for _, s := range ahead {
@@ -138,50 +156,13 @@ const streamCarries = 32 << 10
 
 // carries returns how long the data may be that go with a contract to a rank.
 func (st *station) carries(rank int) int {
-	if st.shared.reaches([]int{rank}) {
+	switch {
+	case st.shared.reaches([]int{rank}):
 		return ringCarries
+	case st.polled != nil:
+		return polledCarries
 	}
 	return streamCarries
-}
-
-// reduceCarried reduces what has come with the contracts, if the call is an
-// AllReduce that needs no more than that. It reports whether it was.
-func (c *messageCall) reduceCarried() (done bool, err error) {
-	if c.op.Kind != AllReduce || large(c.bytes, len(c.line.ranks)) || c.out == nil {
-		return false, nil
-	}
-	in, out := c.op.In[0], c.out[0]
-	if !in.contiguous() || !out.contiguous() || out.Len() != c.bytes {
-		return false, nil
-	}
-	srcs := c.runs()
-	defer clear(srcs)
-	for i, r := range c.line.ranks {
-		if i == c.line.rank {
-			srcs[i] = in.Data[:c.bytes]
-			continue
-		}
-		if k := &c.call.contracts[r]; k.first != 1 || len(k.data) != c.bytes {
-			return false, nil
-		} else {
-			srcs[i] = k.data
-		}
-	}
-	defer recovered(c.op.Desc.Op, &err)
-	c.op.Reduce(out.Data[:c.bytes], srcs)
-	return true, nil
-}
-
-// runs returns a slice for a run of each member.
-func (c *messageCall) runs() [][]byte {
-	if !c.own {
-		return make([][]byte, len(c.line.ranks))
-	}
-	a := &c.line.scratch
-	if a.runs == nil {
-		a.runs = make([][]byte, len(c.line.ranks))
-	}
-	return a.runs
 }
 
 // linger waits for a moment for the contracts, and reports whether all are

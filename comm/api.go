@@ -1,6 +1,9 @@
 package comm
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Flags are bits that a member states with a collective call; every member
 // learns the OR over all members.
@@ -126,13 +129,58 @@ type Result struct {
 // A Message is what Send passes to Recv: Meta and Data as sent. Send takes
 // the slices over; they must not change afterwards. Keep is held for as long
 // as Data is in use, and arrives with the message only where memory is shared.
+//
+// Done, if it is set, is called where Keep does not arrive, when Data is in use
+// no more: within Send, or on another goroutine, or never if it is the end of the
+// generation that ends the use. It must neither block nor communicate.
 type Message struct {
 	Meta []byte
 	Data []byte
 	Keep any
+	Done func()
 
 	pool   *bufferPool // that memory goes back to
 	memory []byte      // that holds Meta and Data
+	lent   *borrowed   // where Data is to be read, nil if it is there
+}
+
+// A Place returns memory of n bytes for the Data of a message. meta is its Meta,
+// to be read only, and only until Place returns.
+type Place func(meta []byte, n int) ([]byte, error)
+
+// room returns memory for n bytes of Data, p's or, if p is nil, such as Release
+// gives back to a pool.
+func (m *Message) room(p Place, n int) ([]byte, error) {
+	if p == nil {
+		m.memory = m.pool.get(n)[:n]
+		return m.memory, nil
+	}
+	room, err := p(m.Meta, n)
+	if err == nil && len(room) != n {
+		panic(fmt.Sprintf("comm: a place of %d bytes for a message of %d", len(room), n))
+	}
+	return room, err
+}
+
+// move has Data lie where p wants them, unless p is nil, or Keep has arrived and
+// they are to stay where they are.
+func (m *Message) move(p Place) error {
+	if p == nil || m.Keep != nil {
+		return nil
+	}
+	room, err := m.room(p, len(m.Data))
+	if err == nil {
+		copy(room, m.Data)
+		m.Data = room
+	}
+	return err
+}
+
+// done notes that Data is in use no more.
+func (m *Message) done() {
+	if m.Done != nil {
+		m.Done()
+	}
 }
 
 // Release says that the receiver has no more use for Meta and Data, whose memory

@@ -17,10 +17,18 @@ func (st *station) berth(peer int, f *frame) []byte {
 	return call.berth(dataKey{peer, f.step}, f.rest)
 }
 
+// places reports whether what some ranks send can be read to where it belongs,
+// and placesOf whether what a rank sends can.
+func (st *station) places() bool { return st.cables != nil || st.polled != nil }
+
+func (st *station) placesOf(rank int) bool {
+	return st.cables != nil && st.cables.by[rank] != nil || st.polled != nil && st.sockets[rank] != nil
+}
+
 // expectAll makes berths for what the steps receive of n pieces: for all of what
 // goes to the member's blocks, and for the first piece of what is reduced.
 func (c *messageCall) expectAll(steps []step, n int) {
-	if c.line.station.cables == nil {
+	if !c.line.station.places() {
 		return
 	}
 	for piece := range n {
@@ -33,7 +41,7 @@ func (c *messageCall) expectAll(steps []step, n int) {
 // if it comes through cables.
 func (c *messageCall) expect(steps []step, piece int, mem memory) {
 	st := c.line.station
-	if st.cables == nil {
+	if !st.places() {
 		return
 	}
 	defer func(current int) { c.current = current }(c.current)
@@ -45,7 +53,7 @@ func (c *messageCall) expect(steps []step, piece int, mem memory) {
 			continue
 		}
 		key := c.dataKey(s)
-		if _, there := c.call.find(key); there || st.cables.by[key.source] == nil {
+		if _, there := c.call.find(key); there || !st.placesOf(key.source) {
 			continue
 		}
 		if memory, away := c.berthFor(s, steps); memory != nil {
@@ -104,6 +112,10 @@ func (c *messageCall) abandonBerths() {
 	}
 	st.mu.Unlock()
 	for _, b := range open {
-		st.cables.by[b.source].release(b.memory)
+		if st.polled != nil {
+			st.polled.release(st.sockets[b.source], b.memory)
+		} else {
+			st.cables.by[b.source].release(b.memory)
+		}
 	}
 }

@@ -29,24 +29,20 @@ type cable struct {
 	told   bool        // whether the links know of err; guarded by mu
 }
 
-// newCable returns a cable for a stream, which it takes over, or nil if the
-// stream is no connection of the operating system's.
-func newCable(l *Links, peer int, stream any, heard *HeardReader) *cable {
-	conn, ok := stream.(*net.TCPConn)
-	if !ok || !polls {
-		return nil
-	}
+// newCable returns a cable for a connection, which it takes over. The error is that
+// the process has no descriptor left for it, or that the connection is closed.
+func newCable(l *Links, peer int, conn *net.TCPConn, heard *HeardReader) (*cable, error) {
 	enlarge(conn)
 	at, err := detach(conn)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	conn.Close()
 	c := &cable{set: &l.cables, at: at}
 	c.socket = socket{links: l, peer: peer, heard: heard, from: readSocket}
 	c.in = inlet{source: peer, spare: &l.pool}
 	c.in.frames.place = func(f *frame) []byte { return l.place(peer, f) }
-	return c
+	return c, nil
 }
 
 // take takes in what is there, unless somebody else does just now, or if brief is
@@ -63,6 +59,9 @@ func (c *cable) take(brief bool) bool {
 	c.prompt = brief
 	c.takeAll(uintptr(c.at))
 	c.prompt = false
+	if brief && len(c.in.frames.ahead) > 0 {
+		c.set.stir()
+	}
 	came := c.in.number+uint32(c.in.frames.have) != before
 	c.unlock()
 	return came
@@ -119,8 +118,12 @@ func (c *cable) send(f frame, head, body []byte) {
 	defer c.out.Unlock()
 	f.source = c.links.rank
 	payload := parts{head, body}
+	most := c.mostOf(payload.len())
 	for first := true; first || payload.len() > 0; first = false {
-		c.buf, c.runs = appendRuns(c.buf[:0], c.runs[:0], &f, &payload, &c.number, cablePayload)
+		if payload.len() <= most+frameRest {
+			most = payload.len()
+		}
+		c.buf, c.runs = appendRuns(c.buf[:0], c.runs[:0], &f, &payload, &c.number, most)
 		if !c.write() {
 			return
 		}
@@ -130,9 +133,26 @@ func (c *cable) send(f frame, head, body []byte) {
 	}
 }
 
-// cablePayload is the longest payload that is written without a look at what has
-// come: the less is under way, the less falls out of the caches.
-const cablePayload = 128 << 10
+const (
+	// cableFrame is the longest frame that is written without a look at what has
+	// come, but for the last of a message: the less is under way, the less falls
+	// out of the caches.
+	cableFrame = 256 << 10
+	// frameRest is how much more a frame may have than others if that is the end of
+	// a message: it is not worth a frame of its own.
+	frameRest = 32 << 10
+)
+
+// mostOf returns how much of a payload of so many bytes goes into a frame: as many
+// segments as there is room for, since the connection sends what is over as one
+// more, which costs it as much as a whole one.
+func (c *cable) mostOf(bytes int) int {
+	if bytes <= cableFrame {
+		return bytes
+	}
+	segment := segmentLen(c.at)
+	return cableFrame/segment*segment - headerBytes
+}
 
 // write writes runs. It reports false if the other end takes nothing any more.
 func (c *cable) write() bool {

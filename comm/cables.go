@@ -19,6 +19,7 @@ type cables struct {
 	looks atomic.Uint64 // how often the rank has looked
 	here  atomic.Int32  // goroutines that sleep at the cables
 	aside atomic.Int32  // waits of calls that go on beside the rank
+	dozes atomic.Bool   // whether the listener sleeps at the cables, or is about to
 	bell  *rouser       // of those who sleep at the cables
 	ear   *rouser       // of the listener that does
 	kick  chan struct{} // holds an element when the listener is to listen
@@ -142,7 +143,18 @@ func (s *cables) attend() {
 		if s.aside.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
 			return
 		}
-		s.sleep(longestNap, nil, s.ear)
+		s.dozes.Store(true)
+		s.sleep(s.links.naps.long, nil, s.ear)
+		s.dozes.Store(false)
+	}
+}
+
+// stir wakes the listener if it sleeps: of what the rank has read ahead the system
+// does not tell it. Who calls it holds the mu of the cable, at which the listener
+// looks before it sleeps.
+func (s *cables) stir() {
+	if s.dozes.Load() {
+		s.ear.rouse()
 	}
 }
 
@@ -174,16 +186,15 @@ func (s *cables) await(ctx context.Context, st *station, w *watcher) error {
 		yield(i)
 		s.pump()
 	}
-	return st.nap(ctx, s.bell.rouse, func(nap time.Duration) (bool, error) { return s.awaitRoused(ctx, st, w, nap) })
+	return st.nap(ctx, s.bell.rouse, func(nap time.Duration, tell bool) (bool, error) { return s.awaitRoused(ctx, st, w, nap, tell) })
 }
 
-// awaitRoused looks once whether w is over, and sleeps if it is not. For a long
-// nap it lets the supervisor know.
-func (s *cables) awaitRoused(ctx context.Context, st *station, w *watcher, nap time.Duration) (bool, error) {
+// awaitRoused looks once whether w is over, and sleeps if it is not.
+func (s *cables) awaitRoused(ctx context.Context, st *station, w *watcher, nap time.Duration, tell bool) (bool, error) {
 	s.here.Add(1)
 	defer s.here.Add(-1)
 	s.pump()
-	if over, err := st.ends(ctx, w, nap); over {
+	if over, err := st.ends(ctx, w, tell); over {
 		return true, err
 	}
 	s.sleep(nap, nil, s.bell)

@@ -9,8 +9,8 @@ type laneOut struct {
 	channel int
 	length  int
 	readers []laneReader
-	done    int     // pieces that were put in
-	lent    uintptr // where the data are that are lent, 0 if they are put in
+	done    int      // pieces that were put in
+	lent    lentSpan // where the data are that are lent, of address 0 if they are put in
 }
 
 // A laneReader is one who takes what is put into a channel.
@@ -23,12 +23,12 @@ type laneReader struct {
 // of the use comes first: who reads the length then knows of which use it is.
 func (o *laneOut) open(align, size int) {
 	o.channelPlan = planChannel(len(o.own.data), o.channel, size, o.length, align)
-	if o.lent != 0 {
+	if o.lent.address != 0 {
 		o.pieces = 1
 	}
 	o.own.put(o.channel).Store(counted(o.own.use, 0))
 	o.own.length(o.channel).Store(uint64(o.length))
-	o.own.address(o.channel).Store(uint64(o.lent))
+	o.own.lend(o.channel, o.lent)
 }
 
 // read adds the rank at a place to the readers.
@@ -84,21 +84,24 @@ type laneIn struct {
 	several bool // whether others read the channel too
 	bell    bell // of the writer
 	length  int
-	lent    uintptr // where the data are in the writer's memory, 0 if they are put in
-	stale   bool    // whether the writer has given the call up, so that nothing will come
-	done    int     // pieces that were taken
+	lent    lentSpan // where the data are in the writer's memory, of address 0 if they are put in
+	stale   bool     // whether the writer has given the call up, so that nothing will come
+	done    int      // pieces that were taken
 }
 
 // open learns what will come. The writer's contract is there.
 func (in *laneIn) open(align, size int) {
 	in.length = int(in.lane.length(in.channel).Load())
-	in.lent = uintptr(in.lane.address(in.channel).Load())
-	if uint32(in.lane.put(in.channel).Load()>>32) != in.use {
+	in.lent = in.lane.lent(in.channel)
+	if in.past() {
 		in.stale, in.pieces = true, 1
 		return
 	}
 	in.channelPlan = planChannel(len(in.lane.data), in.channel, size, in.length, align)
 }
+
+// past reports whether the writer uses the lane for another call by now.
+func (in *laneIn) past() bool { return uint32(in.lane.put(in.channel).Load()>>32) != in.use }
 
 func (in *laneIn) over() bool { return in.done == in.pieces }
 

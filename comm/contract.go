@@ -37,6 +37,16 @@ func (d *Desc) free() int {
 	return d.Shape[d.Free]
 }
 
+// InBackward ends the Detail of a call that a backward pass makes by itself, so
+// that it agrees with none of a forward pass.
+const InBackward = "in backward"
+
+// detail returns d.Detail without InBackward, and whether that stood there.
+func (d *Desc) detail() (rest string, backward bool) {
+	rest, backward = strings.CutSuffix(d.Detail, InBackward)
+	return strings.TrimSuffix(rest, " "), backward
+}
+
 // A signed is a member's call as its report shows it.
 type signed struct {
 	desc  Desc
@@ -65,7 +75,11 @@ func callText(d *Desc, k Kind) string {
 	for _, p := range parameters(d, k) {
 		args = append(args, p.name+"="+p.value)
 	}
-	return d.Op + "(" + strings.Join(args, ", ") + ")"
+	text := d.Op + "(" + strings.Join(args, ", ") + ")"
+	if _, backward := d.detail(); backward {
+		text += " " + InBackward
+	}
+	return text
 }
 
 // A parameter is a name and a value as a script writes them.
@@ -89,8 +103,8 @@ func parameters(d *Desc, k Kind) []parameter {
 	if d.Reduce != "" {
 		ps = append(ps, parameter{"op", strconv.Quote(d.Reduce)})
 	}
-	if d.Detail != "" {
-		ps = append(ps, parameter{"placements", d.Detail})
+	if placements, _ := d.detail(); placements != "" {
+		ps = append(ps, parameter{"placements", placements})
 	}
 	if k == Permute {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
@@ -142,9 +156,12 @@ func onlyDifference(calls []signed) string {
 }
 
 // differences returns the names of the parameters in which two calls differ;
-// "function" stands for all of them where the functions differ.
+// "function" stands for all of them where the functions differ, or one call is
+// in backward.
 func differences(a *Desc, ak Kind, b *Desc, bk Kind) []string {
-	if a.Op != b.Op || ak != bk {
+	_, aBack := a.detail()
+	_, bBack := b.detail()
+	if a.Op != b.Op || ak != bk || aBack != bBack {
 		return []string{"function", "parameters"}
 	}
 	var names []string

@@ -1,13 +1,18 @@
 package comm_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"tpsh/comm"
 )
 
 // Ranks in processes of their own communicate as those of one process do.
@@ -43,6 +48,56 @@ func TestProcessKilled(t *testing.T) {
 				time.Sleep(time.Duration(rng.Int64N(int64(300 * time.Millisecond))))
 				c.commands[victim].Process.Kill()
 				c.wantFailure(t, victim, fmt.Sprintf("rank %d failed: ended with signal: killed", victim))
+			})
+		}
+	}
+}
+
+// When a process is killed that lends what others read, or reads what others
+// lend, at whatever moment, the ranks of all others fail and tell of what.
+func TestProcessKilledLending(t *testing.T) {
+	for name := range largeShapes {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(seed, uint64(len(name))))
+				const size = 3
+				victim := rng.IntN(size)
+				c := start(t, "shm", size, "large", strings.ReplaceAll(name, " ", "_"))
+				time.Sleep(time.Duration(rng.Int64N(int64(600 * time.Millisecond))))
+				c.commands[victim].Process.Kill()
+				c.wantFailure(t, victim, fmt.Sprintf("rank %d failed: ended with signal: killed", victim))
+			})
+		}
+	}
+}
+
+// largeProcess has the ranks move large blocks of a shape until one of them dies.
+func largeProcess(t *testing.T, w io.Writer, links *comm.Links, args []string) {
+	f := links.Fabric(0)
+	e := f.Endpoint(f.Local()[0])
+	err := largeRank(e, f.Size(), largeShapes[strings.ReplaceAll(args[0], "_", " ")], 1<<30)
+	fmt.Fprintln(w, err)
+	e.End(err)
+	f.Unreceived()
+	fmt.Fprintln(w, "done")
+}
+
+// Whatever happens to what a process writes to another, none of them hangs or
+// has a wrong result: those that have not ended fail, and say that a peer did.
+func TestProcessDisturbed(t *testing.T) {
+	failed := regexp.MustCompile(`^started\n(rank \d: [^\n]*rank \d failed: [^\n]*\n)?done\n`)
+	for _, fault := range ofConnections {
+		for seed := range uint64(2) {
+			t.Run(fmt.Sprintf("%s/%d", faults[fault], seed), func(t *testing.T) {
+				t.Parallel()
+				c := &crew{outputs: make([]bytes.Buffer, 3), disturbance: &comm.Disturbance{Seed: seed, Fault: fault, Below: 300}}
+				c.start(t, "tcp", 3, "exercise", "5")
+				for rank, output := range c.wait(t) {
+					if !failed.MatchString(output) {
+						t.Errorf("rank %d: got %q, want no error or the failure of a peer", rank, output)
+					}
+				}
 			})
 		}
 	}

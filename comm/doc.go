@@ -85,13 +85,14 @@
 //
 // What crosses a stream is frames: see frame.go for the format, and Credentials
 // for how two ends come to trust each other. What crosses shared memory is
-// records (ring.go), and pieces of large blocks (lane.go).
+// records (ring.go), and pieces of large blocks (lane.go). The data of long
+// messages do not: they are read from the sender's memory (loan.go).
 //
 // Where an MPI has started the ranks (package mpi), it is the streams that are
 // its own: a PollStream can be looked at by whoever waits, and large blocks go
 // beside it, from memory to memory. The calls are compared and carried out as
-// on any stream, but for whole collectives of all ranks on large blocks, which a
-// Carrier carries out:
+// on any stream, but for large broadcasts to all ranks, which a Carrier
+// carries out:
 //
 //	links, err := comm.Connect(comm.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Peers: streams, Carrier: world})
 //

@@ -13,8 +13,9 @@ type messageCall struct {
 	op    *Op
 	key   callKey
 	call  *wireCall
-	bytes int // of the block that is broadcast or reduced
-	ahead int // how many steps of the schedule were done at the start
+	bytes int  // of the block that is broadcast or reduced
+	ahead int  // how many steps of the schedule were done at the start
+	sent  bool // whether all that this member sends has left with the contracts
 	hash  uint64
 	out   []Block
 	slots [][]byte
@@ -138,7 +139,7 @@ func (c *messageCall) over() (bool, error) {
 	return err != nil, err
 }
 
-// missing returns the ranks that have not called.
+// missing returns the ranks that have not called, ascending.
 func (c *messageCall) missing() []int {
 	var ranks []int
 	for _, r := range c.line.others {
@@ -146,6 +147,7 @@ func (c *messageCall) missing() []int {
 			ranks = append(ranks, r)
 		}
 	}
+	slices.Sort(ranks)
 	return ranks
 }
 
@@ -221,7 +223,7 @@ func (c *messageCall) finish(err error, present bool) (Result, error) {
 
 // moveAll does what is left of the schedule.
 func (c *messageCall) moveAll() error {
-	if done, err := c.reduceCarried(); done {
+	if done, err := c.moveShort(); done || err != nil {
 		return err
 	}
 	if c.staged() {
@@ -275,17 +277,23 @@ func (c *messageCall) agreed() bool {
 
 // members returns what Op.Prepare is given.
 func (c *messageCall) members() ([]Member, Flags) {
-	members := make([]Member, len(c.line.ranks))
+	var members []Member
+	if c.own {
+		members = c.line.scratch.draft[:0]
+	}
 	var flags Flags
-	for i, r := range c.line.ranks {
-		if i == c.line.rank {
-			members[i] = Member{c.op.Desc.free(), c.op.Meta}
+	for _, r := range c.line.ranks {
+		if r == c.line.station.rank {
+			members = append(members, Member{c.op.Desc.free(), c.op.Meta})
 			flags |= c.op.Desc.Flags
 			continue
 		}
 		k := &c.call.contracts[r]
-		members[i] = Member{k.free, k.meta}
+		members = append(members, Member{k.free, k.meta})
 		flags |= k.flags
+	}
+	if c.own {
+		members = c.line.scratch.keep(members)
 	}
 	return members, flags
 }

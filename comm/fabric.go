@@ -50,7 +50,7 @@ type line interface {
 	run(ctx context.Context, op *Op) (Result, error)
 	issue(op *Op) Work
 	send(dst, tag int, m Message, where string) error
-	recv(ctx context.Context, src, tag int, where func() string) (Message, error)
+	recv(ctx context.Context, src, tag int, where func() string, place Place) (Message, error)
 }
 
 // errClosed ends what is under way when a fabric is closed.

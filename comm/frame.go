@@ -10,7 +10,7 @@ import (
 //
 //	offset  bytes  field
 //	 0      4      magic, "tpsh"
-//	 4      1      version, 2
+//	 4      1      version, 3
 //	 5      1      type
 //	 6      1      more: 1 if the message goes on in the sender's next frame
 //	               of the same type, group, call, step and tag, 2 if its rest
@@ -69,13 +69,13 @@ const (
 
 const (
 	frameMagic   = "tpsh"
-	frameVersion = 2
+	frameVersion = 3
 	headerBytes  = 64
 	checkedBytes = 60 // the part of the header that the checksum covers
 
 	// maxPayload is the longest payload that a frame may have. A longer
 	// message takes several frames.
-	maxPayload = 256 << 10
+	maxPayload = 320 << 10
 
 	// maxMessage is how long a message may be.
 	maxMessage = 1 << 36

@@ -69,7 +69,7 @@ func TestFrameBytes(t *testing.T) {
 		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, generation: 6, number: 7, rest: 3,
 		payload: []byte("hi"),
 	})
-	want := "tpsh\x02\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
+	want := "tpsh\x03\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
 		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" +
 		"\x06\x00\x00\x00\x07\x00\x00\x00" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00"
 	if string(got[:checkedBytes]) != want || string(got[headerBytes:]) != "hi" {
@@ -94,12 +94,12 @@ func TestFrameErrors(t *testing.T) {
 	}{
 		{"magic", "alien", `frame: alien: got "Tpsh", want "tpsh"`, sealed("", set(0, 'T'))},
 		{"http", "alien", `frame: alien: got "GET ", want "tpsh"`, []byte("GET / HTTP/1.1\r\nHost: www.example.org\r\nAccept: text/html, text/plain\r\n\r\n")},
-		{"version", "version", "frame: version: got 1, want 2", sealed("", set(4, 1))},
+		{"version", "version", "frame: version: got 1, want 3", sealed("", set(4, 1))},
 		{"no type", "alien", "frame: alien: got type 0, want 1..7", sealed("", set(5, 0))},
 		{"type", "alien", "frame: alien: got type 8, want 1..7", sealed("", set(5, 8))},
 		{"more", "alien", "frame: alien: got flags 3, 0, want 0..2, 0", sealed("", set(6, 3))},
 		{"reserved", "alien", "frame: alien: got flags 0, 1, want 0..2, 0", sealed("", set(7, 1))},
-		{"length", "length", "frame: length: got 4278190080, want at most 262144", sealed("", set(59, 255))},
+		{"length", "length", "frame: length: got 4278190080, want at most 327680", sealed("", set(59, 255))},
 		{"header", "truncated", "frame: truncated: got 63 bytes of the header, want 64", good[:63]},
 		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 64", good[:1]},
 		{"payload", "truncated", "frame: truncated: got 6 bytes of the payload, want 7", good[:headerBytes+6]},
@@ -217,7 +217,7 @@ func BenchmarkFrame(b *testing.B) {
 	for _, length := range []int{8, maxPayload} {
 		f := &frame{typ: frameData, rest: length, payload: make([]byte, length)}
 		encoded := appendFrame(nil, f)
-		name := map[int]string{8: "8", maxPayload: "256KiB"}[length]
+		name := map[int]string{8: "8", maxPayload: "320KiB"}[length]
 		b.Run("append/"+name, func(b *testing.B) {
 			b.SetBytes(int64(length))
 			for b.Loop() {

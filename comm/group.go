@@ -96,10 +96,18 @@ func (g *Group) Send(dst, tag int, m Message, where string) error {
 // a member of the group has failed, or the cause of ctx. where tells the line
 // of the call, as Op.Where does.
 func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
+	return g.RecvInto(ctx, src, tag, where, nil)
+}
+
+// RecvInto is Recv of a message whose Data are to lie where place says, which is
+// called once for a message, when it is there. Where memory is shared and Keep
+// arrives it is not: Data stay where the sender has them. After an error of
+// place, which is that of RecvInto, the message counts as received.
+func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
 	if err := g.checkPeer(recvName, "src", src); err != nil {
 		return Message{}, err
 	}
-	m, err := g.line.recv(ctx, src, tag, where)
+	m, err := g.line.recv(ctx, src, tag, where, place)
 	if err != nil {
 		g.endpoint.observe(err)
 	}

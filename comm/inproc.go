@@ -189,17 +189,17 @@ func (a *attendee) abandon(w *waiter) {
 }
 
 // recv returns the first message from src with tag.
-func (a *attendee) recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
+func (a *attendee) recv(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
 	t := a.room.transport
 	box, key := &t.boxes[a.endpoint.rank], mailKey{a.room.id, src, tag}
-	if m, ok := box.linger(key, t.patience); ok {
-		return m, nil
+	m, ok := box.linger(key, t.patience)
+	if !ok {
+		if err := a.awaitMessage(ctx, a.receiver(src, key, where)); err != nil {
+			return Message{}, err
+		}
+		m, _ = box.take(key)
 	}
-	if err := a.awaitMessage(ctx, a.receiver(src, key, where)); err != nil {
-		return Message{}, err
-	}
-	m, _ := box.take(key)
-	return m, nil
+	return m, m.move(place)
 }
 
 // awaitMessage waits until the message of w is there. It leaves the message:

@@ -19,7 +19,7 @@ import (
 //
 // The words of a lane for n ranks, a cache line each:
 //
-//	n times, by group rank, what was put into a channel, the bytes that will be, and where they are lent
+//	n times, by group rank, what was put into a channel, the bytes that will be, and the lentSpan where they are
 //	n times, by place, what a rank has taken from the channel that is for it
 //	n times, by place, what a rank has taken from the channel for several
 type lane struct {
@@ -65,10 +65,24 @@ func (l lane) length(channel int) *atomic.Uint64 {
 	return l.segment.word64(l.words + channel*lineBytes + 8)
 }
 
-// address returns where the bytes are in the writer's memory that it lends, 0 if
-// it puts them into the channel.
-func (l lane) address(channel int) *atomic.Uint64 {
-	return l.segment.word64(l.words + channel*lineBytes + 16)
+// lend says where the bytes are that the writer of a channel lends.
+func (l lane) lend(channel int, s lentSpan) {
+	for i, x := range s.words() {
+		l.lentWord(channel, i).Store(x)
+	}
+}
+
+// lent returns where the bytes are that the writer of a channel lends.
+func (l lane) lent(channel int) lentSpan {
+	var words lentWords
+	for i := range words {
+		words[i] = l.lentWord(channel, i).Load()
+	}
+	return words.span()
+}
+
+func (l lane) lentWord(channel, i int) *atomic.Uint64 {
+	return l.segment.word64(l.words + channel*lineBytes + 16 + 8*i)
 }
 
 // taken returns how many pieces the rank at a place has taken from the channel

@@ -9,3 +9,11 @@ import (
 func TestLargeShared(t *testing.T) { testLarge(t, comm.NewShared) }
 
 func TestLargeMixed(t *testing.T) { testLarge(t, comm.NewMixed) }
+
+// Where the system does not let some ranks read the memory of some others, lanes
+// serve.
+func TestLargeUnreadable(t *testing.T) {
+	testLarge(t, func(size int) *comm.Fabric {
+		return comm.NewUnreadable(size, func(from, to int) bool { return to == 0 || from == 1 })
+	})
+}

@@ -1,7 +1,8 @@
 package comm
 
 import (
-	"bytes"
+	"io"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 )
@@ -14,9 +15,17 @@ import (
 // all have read what it lends withdraws it: who reads finds out afterwards, and
 // waits for the failure for which the other has left.
 
-// leastLent is the length from which a block is lent: below, having the system
-// find its pages costs more than a copy saves.
-const leastLent = 4 << 20
+const (
+	// leastLent is the length from which a block is lent where all members read:
+	// below, having the system find its pages costs more than a copy saves.
+	leastLent = 64 << 10
+	// leastLentAside is the length from which it is lent where the lender has
+	// nothing to read meanwhile, and could copy it to a lane.
+	leastLentAside = 128 << 10
+	// leastRow is the width of the rows from which it is lent if it is in rows
+	// that are apart: each takes the system as long as a copy of so many bytes.
+	leastRow = 4 << 10
+)
 
 // withdrawn is the count of a channel whose block is not lent any more.
 const withdrawn = 1<<31 - 1
@@ -64,7 +73,7 @@ func (s *Segment) try(place int) (all bool) {
 		}
 		var probe [len(segmentMagic)]byte
 		address := s.word64(s.plan.bells + other*bellBytes + 16).Load()
-		if readMemory(process, probe[:], uintptr(address)) == nil && bytes.Equal(probe[:], []byte(segmentMagic)) {
+		if readMemory(process, probe[:], uintptr(address)) == nil && string(probe[:]) == segmentMagic {
 			word.Store(readable)
 		} else {
 			word.Store(unreadable)
@@ -76,7 +85,11 @@ func (s *Segment) try(place int) (all bool) {
 // lends reports whether a part of the member's can be lent to members.
 func (c *messageCall) lends(src span, members []int) bool {
 	sl := c.line.station.shared
-	if src.len() < leastLent || len(src.run(0)) < src.len() {
+	least := leastLentAside
+	if c.op.Kind == AllGather || c.op.Kind == AllToAll {
+		least = leastLent
+	}
+	if src.len() < least || !src.block.contiguous() && src.block.Width < leastRow {
 		return false
 	}
 	own := sl.places[c.line.station.rank]
@@ -88,6 +101,74 @@ func (c *messageCall) lends(src span, members []int) bool {
 	return true
 }
 
+// A lentSpan is a span in the memory of the rank that lends it: rows of width
+// bytes that start pitch bytes apart, of which the first begins at address. It
+// begins with byte skew of that row.
+type lentSpan struct {
+	address            uintptr
+	skew, width, pitch int
+}
+
+// lentWords are the fields of a lentSpan as they lie in shared memory.
+type lentWords [4]uint64
+
+func (s lentSpan) words() lentWords {
+	return lentWords{uint64(s.address), uint64(s.skew), uint64(s.width), uint64(s.pitch)}
+}
+
+func (w lentWords) span() lentSpan { return lentSpan{uintptr(w[0]), int(w[1]), int(w[2]), int(w[3])} }
+
+// lentSpanOf returns s, which is not empty, for others to read.
+func lentSpanOf(s span) lentSpan {
+	if s.block.contiguous() {
+		return lentSpan{address: addressOf(s.run(0)), width: s.len(), pitch: s.len()}
+	}
+	row, skew := s.lo/s.block.Width, s.lo%s.block.Width
+	return lentSpan{addressOf(s.block.Data[row*s.block.Pitch:]), skew, s.block.Width, s.block.Pitch}
+}
+
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// A localRun and a remoteRun are some bytes of this process's memory and of
+// another's, as the system has them in its calls.
+type (
+	localRun struct {
+		first *byte
+		bytes int
+	}
+	remoteRun struct {
+		address uintptr
+		bytes   int
+	}
+)
+
+func localRunOf(b []byte) localRun { return localRun{unsafe.SliceData(b), len(b)} }
+
+// appendRuns appends the runs of the n bytes at byte at of s, mostRuns of them at
+// most, and returns how many bytes they have.
+func (s lentSpan) appendRuns(runs []remoteRun, at, n int) ([]remoteRun, int) {
+	bytes := 0
+	for bytes < n && len(runs) < mostRuns {
+		row, column := (s.skew+at+bytes)/s.width, (s.skew+at+bytes)%s.width
+		run := remoteRun{s.address + uintptr(row*s.pitch+column), min(n-bytes, s.width-column)}
+		runs = append(runs, run)
+		bytes += run.bytes
+	}
+	return runs, bytes
+}
+
+// appendRuns appends the runs of s, mostRuns of them at most, and returns how many
+// bytes they have.
+func (s span) appendRuns(runs []localRun) ([]localRun, int) {
+	bytes := 0
+	for bytes < s.len() && len(runs) < mostRuns {
+		run := s.run(bytes)
+		runs = append(runs, localRunOf(run))
+		bytes += len(run)
+	}
+	return runs, bytes
+}
+
 // A lending is a block that others read from where it is.
 type lending struct {
 	*laneOut
@@ -96,7 +177,7 @@ type lending struct {
 
 // newLending lends a part of the member's to the readers of a channel.
 func newLending(o *laneOut, src span) *lending {
-	o.lent = uintptr(unsafe.Pointer(unsafe.SliceData(src.run(0))))
+	o.lent = lentSpanOf(src)
 	return &lending{laneOut: o}
 }
 
@@ -133,41 +214,86 @@ type pulling struct {
 	process int
 	dst     span
 	drop    bool
+	piece   int         // bytes that are read at a time, at most
 	at      int         // bytes that were read
 	lose    func(error) // is told that the other's memory cannot be read
 	failed  bool
 	read    bool // whether all was read, or dropped
-}
 
-// pullBytes is how much is read at a time.
-const pullBytes = 256 << 10
+	to     []localRun
+	from   []remoteRun
+	packed []byte // what goes to narrow rows
+}
 
 func (t *pulling) over() bool { return t.read }
 
 func (t *pulling) ready() bool { return !t.failed }
 
 func (t *pulling) step() {
-	n := min(pullBytes, t.length-t.at)
+	n, err := t.length, error(nil)
 	if !t.drop {
-		for run := t.dst.cut(t.at, t.at+n); run.len() > 0; {
-			to := run.run(0)
-			if err := readMemory(t.process, to, t.lent+uintptr(t.at)); err != nil {
-				t.failed = true
-				t.lose(err)
-				return
-			}
-			t.at += len(to)
-			run = run.cut(len(to), run.len())
-		}
-	} else {
-		t.at = t.length
+		n, err = t.pull(min(t.piece, t.length-t.at))
 	}
-	if countIn(t.lane.put(t.channel).Load(), t.use) == withdrawn || uint32(t.lane.put(t.channel).Load()>>32) != t.use {
+	if t.withdrawn() { // and its memory may be other memory by now, or none
 		t.failed = true
 		return
 	}
-	if t.at == t.length {
+	if err != nil {
+		t.failed = true
+		t.lose(err)
+		return
+	}
+	if t.at += n; t.at >= t.length {
 		t.read = true
 		t.release()
 	}
+}
+
+// withdrawn reports whether the block is not lent any more.
+func (t *pulling) withdrawn() bool {
+	return t.past() || countIn(t.lane.put(t.channel).Load(), t.use) == withdrawn
+}
+
+// narrowRow is the width of rows that are not worth reading each by itself.
+const narrowRow = 512
+
+// pull reads at most n bytes, and returns how many.
+func (t *pulling) pull(n int) (int, error) {
+	dst := t.dst.cut(t.at, t.at+n)
+	if dst.block.contiguous() || dst.block.Width >= narrowRow {
+		return t.pullTo(dst)
+	}
+	t.packed = slices.Grow(t.packed[:0], n)[:n]
+	n, err := t.pullTo(Whole(t.packed).all())
+	copySpan(dst.cut(0, n), Whole(t.packed[:n]).all())
+	return n, err
+}
+
+// pullTo reads what comes next to dst, as far as the system does so in one call.
+func (t *pulling) pullTo(dst span) (int, error) {
+	var to, from int
+	t.to, to = dst.appendRuns(t.to[:0])
+	t.from, from = t.lent.appendRuns(t.from[:0], t.at, dst.len())
+	n, err := readRuns(t.process, t.to, t.from)
+	if err == nil && n < min(to, from) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// readMemory reads from an address of another process's memory, if the system
+// lets this one.
+func readMemory(process int, b []byte, address uintptr) error {
+	for len(b) > 0 {
+		n := min(len(b), longPiece)
+		got, err := readRuns(process, []localRun{localRunOf(b[:n])}, []remoteRun{{address, n}})
+		switch {
+		case err != nil:
+			return err
+		case got < n:
+			return io.ErrUnexpectedEOF
+		}
+		b, address = b[n:], address+uintptr(n)
+	}
+	return nil
 }

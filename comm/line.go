@@ -2,6 +2,7 @@ package comm
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	goruntime "runtime"
 	"slices"
@@ -98,21 +99,49 @@ func (l *wireLine) send(dst, tag int, m Message, where string) error {
 		return nil
 	}
 	st.sent[to]++
-	st.writeParts(to, frame{typ: frameMessage, group: l.hash, tag: tag}, l.scratch.letterHead(sent), m.Data)
-	goruntime.KeepAlive(m.Keep)
+	f, head := frame{typ: frameMessage, group: l.hash, tag: tag}, l.scratch.letterHead(sent)
+	if !st.lend(to, f, head, m) {
+		st.writeParts(to, f, head, m.Data)
+		goruntime.KeepAlive(m.Keep)
+		m.done()
+	}
 	return nil
 }
 
-func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) (Message, error) {
+func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
 	st := l.station
-	key := mailKey{l.hash, l.ranks[src], tag}
-	if m, ok := st.lingerFor(key); ok {
-		return m, nil
+	if st.shared != nil {
+		st.shared.try()
 	}
+	key := mailKey{l.hash, l.ranks[src], tag}
+	m, ok := st.lingerFor(key)
+	if !ok {
+		if err := st.await(ctx, l.receiver(key, where)); err != nil {
+			return Message{}, err
+		}
+		m, _ = st.box.take(key)
+	}
+	var err error
+	if m.lent != nil {
+		err = l.borrow(ctx, &m, place)
+	} else {
+		err = m.move(place)
+	}
+	if err != nil {
+		m.Release()
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// receiver returns a watcher for a message.
+func (l *wireLine) receiver(key mailKey, where func() string) *watcher {
+	st := l.station
 	w := &watcher{program: true, all: l.ranks}
 	w.missing = func() []int { return []int{key.src} }
 	w.place = func() place {
-		return place{recvName, recvText(src, tag) + in(l.name), l.endpoint.place(where)}
+		src := slices.Index(l.ranks, key.src)
+		return place{recvName, recvText(src, key.tag) + in(l.name), l.endpoint.place(where)}
 	}
 	w.over = func() (bool, error) {
 		if w.verdict != nil {
@@ -124,11 +153,34 @@ func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string) 
 		err := st.failedMember(l.ranks, recvName, anyFailure)
 		return err != nil, err
 	}
-	if err := st.await(ctx, w); err != nil {
-		return Message{}, err
+	return w
+}
+
+// borrow reads the Data of m, which are lent. If they cannot be read, their owner
+// is as good as dead: it returns the failure that this makes of a member.
+func (l *wireLine) borrow(ctx context.Context, m *Message, p Place) error {
+	lent := m.lent
+	defer lent.giveBack()
+	room, err := m.room(p, lent.length)
+	if err != nil {
+		return err
 	}
-	m, _ := st.box.take(key)
-	return m, nil
+	if err := lent.read(room); err != nil {
+		l.station.forsake(lent.from, fmt.Errorf("its memory cannot be read: %w", err))
+		return l.station.await(ctx, l.mourner())
+	}
+	m.Data, m.lent = room, nil
+	return nil
+}
+
+// mourner returns a watcher for the failure of a member.
+func (l *wireLine) mourner() *watcher {
+	w := &watcher{own: true, all: l.ranks}
+	w.over = func() (bool, error) {
+		err := l.station.failedMember(l.ranks, recvName, anyFailure)
+		return err != nil, err
+	}
+	return w
 }
 
 func anyFailure(lasting) bool { return true }

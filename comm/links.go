@@ -1,10 +1,12 @@
 package comm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -42,6 +44,8 @@ type LinkOptions struct {
 	// Deserted, if set, is called when the Supervisor is lost, and why: nobody
 	// will end the rank. It must not block.
 	Deserted func(cause error)
+
+	naps naps // in place of usualNaps, in tests
 }
 
 // Links are what connects one rank, in a process of its own, to the others and
@@ -56,8 +60,10 @@ type Links struct {
 	cables     cables
 	carrier    Carrier
 	sockets    []*socket // by rank, nil where a stream is none
+	polled     polled
 	where      string
 	deserted   func(error)
+	naps       naps
 	pool       bufferPool
 	meter      meter
 	ctx        context.Context
@@ -88,6 +94,7 @@ func Connect(o LinkOptions) (*Links, error) {
 		where:    o.Where,
 		carrier:  o.Carrier,
 		deserted: o.Deserted,
+		naps:     cmp.Or(o.naps, usualNaps),
 		turned:   make(chan struct{}),
 		broken:   make([]error, o.Size+1),
 	}
@@ -96,12 +103,16 @@ func Connect(o LinkOptions) (*Links, error) {
 	if o.Segment != nil {
 		l.segment = newSegmentLinks(l, o.Segment, o.Local)
 	}
+	var err error
 	for peer, stream := range append(o.peers(), o.Supervisor) {
 		if stream != nil {
-			l.attach(peer, stream, o.pulse())
+			err = errors.Join(err, l.attach(peer, stream, o.pulse()))
 		}
 	}
-	if err := l.cables.start(); err != nil {
+	if err == nil {
+		err = l.cables.start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -134,9 +145,12 @@ func (o *LinkOptions) check() error {
 }
 
 // attach uses a stream for what goes to and comes from a participant.
-func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) {
+func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) error {
 	reader := NewHeardReader(stream)
-	out := l.plug(peer, stream, reader)
+	out, err := l.plug(peer, stream, reader)
+	if err != nil {
+		return err
+	}
 	l.outlets[peer] = out
 	if p != nil {
 		l.tasks.Go(func() { p.beatOn(l.ctx, out) })
@@ -144,28 +158,32 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) {
 			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
 		})
 	}
+	return nil
 }
 
 // plug begins to listen to a stream, and returns what sends to it.
-func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) sender {
-	if peer < l.size {
-		if c := newCable(l, peer, stream, reader); c != nil {
-			l.cables.add(c)
-			l.streams = append(l.streams, c)
-			return c
+func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (sender, error) {
+	if conn, ok := stream.(*net.TCPConn); ok && polls && peer < l.size {
+		c, err := newCable(l, peer, conn, reader)
+		if err != nil {
+			l.streams = append(l.streams, stream)
+			return nil, fmt.Errorf("connect: to rank %d: %w", peer, err)
 		}
+		l.cables.add(c)
+		l.streams = append(l.streams, c)
+		return c, nil
 	}
 	out := &outlet{source: l.rank, stream: stream}
 	l.streams = append(l.streams, stream)
-	if s := newSocket(l, peer, stream, reader); s != nil && peer != l.size {
-		l.sockets[peer] = s
-		out.beside, _ = stream.(PollStream)
+	if p, ok := stream.(PollStream); ok && peer < l.size {
+		s := newSocket(l, peer, p, reader)
+		l.sockets[peer], out.beside = s, p
 		l.tasks.Go(s.listen)
 	} else {
 		in := &inlet{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
 		l.tasks.Go(func() { l.listen(peer, in, reader) })
 	}
-	return out
+	return out, nil
 }
 
 // listen gives what a participant sends to the station of its generation.
@@ -250,12 +268,15 @@ func (l *Links) Fabric(generation int) *Fabric {
 	}
 	f := newFabric(l.size)
 	st := newStation(f, l.rank, l.size)
-	st.number, st.apart, st.where = uint32(generation), true, l.where
+	st.number, st.apart, st.where, st.naps = uint32(generation), true, l.where, l.naps
 	st.meter = &l.meter
 	copy(st.outlets, l.outlets)
 	st.sockets, st.pool, st.carrier = l.sockets, &l.pool, l.carrier
 	if len(l.cables.all) > 0 {
 		st.cables = &l.cables
+	}
+	if len(l.polled.all) > 0 {
+		st.polled = &l.polled
 	}
 	f.attachOne(&joined{st}, l.rank, l.size)
 	if l.segment != nil {

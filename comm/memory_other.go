@@ -28,4 +28,6 @@ var errNoProcess = errors.New("no such process")
 
 func processID() int { return 0 }
 
-func readMemory(int, []byte, uintptr) error { return errors.ErrUnsupported }
+const mostRuns = 1
+
+func readRuns(int, []localRun, []remoteRun) (int, error) { return 0, errors.ErrUnsupported }

@@ -226,6 +226,11 @@ func (in *inlet) beginRest(f *frame) error {
 	if in.begin == nil || in.whole != nil {
 		return &FrameError{"alien", "a message beside the stream", "none there"}
 	}
+	if in.frames.place != nil && len(f.payload) == 0 {
+		if memory := in.frames.place(f); memory != nil {
+			f.payload, f.lent = memory[:0], false
+		}
+	}
 	if err := in.gather(f); err != nil {
 		return err
 	}

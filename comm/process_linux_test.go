@@ -25,6 +25,7 @@ type crew struct {
 	outputs     []bytes.Buffer // by rank
 	supervision *comm.Supervision
 	watchers    sync.WaitGroup
+	disturbance *comm.Disturbance // of what rank 1 writes to rank 0; nil for none
 }
 
 // The environment that makes a process of the test binary a rank.
@@ -36,7 +37,7 @@ const (
 // A scenario is what a rank of a crew does. What it writes is its output.
 type scenario func(t *testing.T, w io.Writer, links *comm.Links, args []string)
 
-var scenarios = map[string]scenario{"bench": benchRank, "exercise": exerciseRank}
+var scenarios = map[string]scenario{"bench": benchRank, "exercise": exerciseRank, "lend": lendRank, "large": largeProcess}
 
 // TestAsRank is the test of a process that is a rank of a crew; in others it
 // has nothing to do.
@@ -114,6 +115,12 @@ func ranksOf(size int) []int {
 func start(t testing.TB, transport string, size int, scenario string, args ...string) *crew {
 	t.Helper()
 	c := &crew{outputs: make([]bytes.Buffer, size)}
+	c.start(t, transport, size, scenario, args...)
+	return c
+}
+
+func (c *crew) start(t testing.TB, transport string, size int, scenario string, args ...string) {
+	t.Helper()
 	files := make([][]*os.File, size)
 	var streams []io.ReadWriteCloser
 	for r := range files {
@@ -131,7 +138,7 @@ func start(t testing.TB, transport string, size int, scenario string, args ...st
 			files[r] = append(files[r], segment.File())
 		}
 	} else {
-		mesh(t, files)
+		mesh(t, files, c.disturbance)
 	}
 	job := strings.Join(append([]string{strconv.Itoa(size), transport, scenario}, args...), " ")
 	for r := range files {
@@ -157,17 +164,20 @@ func start(t testing.TB, transport string, size int, scenario string, args ...st
 		c.watchers.Go(func() { c.watch(r, cmd) })
 	}
 	t.Cleanup(c.stop)
-	return c
 }
 
-// mesh gives every rank a connection to every other, in the order of ranks.
-func mesh(t testing.TB, files [][]*os.File) {
+// mesh gives every rank a connection to every other, in the order of ranks. What
+// rank 1 writes to rank 0 is disturbed, unless d is nil.
+func mesh(t testing.TB, files [][]*os.File, d *comm.Disturbance) {
 	for r := range files {
 		files[r] = append(files[r], make([]*os.File, len(files))...)
 	}
 	for x := range files {
 		for y := range x {
 			a, b := comm.Loopback()
+			if d != nil && x == 1 && y == 0 {
+				a, b = cabled(*d)
+			}
 			files[x][1+y], files[y][1+x] = fileOf(t, a), fileOf(t, b)
 		}
 	}

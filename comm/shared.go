@@ -81,11 +81,18 @@ func (sl *segmentLinks) try() {
 func (sl *segmentLinks) join(st *station) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
+	sl.segment.recall(sl.places[st.rank], lendsIn(st.number), sl.station)
 	sl.station, st.shared = st, sl
+	sl.try()
 	sl.lanes.init(sl.segment, sl.places[st.rank])
 }
 
-func (sl *segmentLinks) close() error { return sl.segment.Close() }
+func (sl *segmentLinks) close() error {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.segment.recall(sl.places[sl.links.rank], 0, sl.station)
+	return sl.segment.Close()
+}
 
 // reaches reports whether all the ranks share memory. sl may be nil.
 func (sl *segmentLinks) reaches(ranks []int) bool {
@@ -192,10 +199,6 @@ func (sl *segmentLinks) lingerFor(st *station, key mailKey) (Message, bool) {
 	return Message{}, false
 }
 
-// longestNap is how long a wait sleeps at most before it looks again, though
-// nobody has rung.
-const longestNap = 100 * time.Millisecond
-
 // listen takes in what comes while the rank does not wait for anything.
 func (sl *segmentLinks) listen() {
 	stop := context.AfterFunc(sl.links.ctx, sl.bell.alarm)
@@ -208,7 +211,7 @@ func (sl *segmentLinks) listen() {
 		}
 		sl.pump()
 		if sl.links.ctx.Err() == nil {
-			sl.bell.sleep(ticket, longestNap)
+			sl.bell.sleep(ticket, sl.links.naps.long)
 		}
 		if heeds {
 			sl.bell.leave()
@@ -225,16 +228,15 @@ func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) erro
 		yield(i)
 		sl.drain(st)
 	}
-	return st.nap(ctx, sl.bell.alarm, func(nap time.Duration) (bool, error) { return sl.awaitRing(ctx, st, w, nap) })
+	return st.nap(ctx, sl.bell.alarm, func(nap time.Duration, tell bool) (bool, error) { return sl.awaitRing(ctx, st, w, nap, tell) })
 }
 
-// awaitRing looks once whether w is over, and sleeps if it is not. For a long
-// nap it lets the supervisor know.
-func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, nap time.Duration) (bool, error) {
+// awaitRing looks once whether w is over, and sleeps if it is not.
+func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, nap time.Duration, tell bool) (bool, error) {
 	ticket := sl.bell.watch()
 	defer sl.bell.leave()
 	sl.drain(st)
-	if over, err := st.ends(ctx, w, nap); over {
+	if over, err := st.ends(ctx, w, tell); over {
 		return true, err
 	}
 	sl.bell.sleep(ticket, nap)

@@ -3,20 +3,19 @@ package comm
 import (
 	"net"
 	"sync"
-	"syscall"
 )
 
-// A socket reads a connection of the operating system's. Its listener sleeps
-// until something comes; but whoever waits for it may look, and take it in at
-// once, which spares waking another thread.
+// A socket reads a PollStream, or as part of a cable a connection of the operating
+// system's. Its listener sleeps until something comes; but whoever waits for it may
+// look, and take it in at once, which spares waking another thread.
 type socket struct {
 	links *Links
 	peer  int
-	raw   syscall.RawConn
+	conn  *polledConn // nil in a cable, as are kick and ready
 	heard *HeardReader
-	look  func(fd uintptr) // of poll, made once
 	from  func(fd uintptr, b []byte) (int, error)
-	kick  func() // wakes the listener; nil if what wakes it is the system
+	kick  func()      // wakes the listener
+	ready func() bool // whether something has come
 
 	mu    sync.Mutex
 	in    inlet
@@ -28,27 +27,13 @@ type socket struct {
 	prompt bool // whether to stop behind a contract or data
 }
 
-// newSocket returns a socket for a stream, or nil if it is none.
-func newSocket(l *Links, peer int, stream any, heard *HeardReader) *socket {
-	s := &socket{links: l, peer: peer, heard: heard, from: readSocket}
-	s.in = inlet{source: peer, spare: &l.pool}
-	s.look = func(fd uintptr) { s.takeAll(fd) }
-	if p, ok := stream.(PollStream); ok && peer < l.size {
-		conn := newPolledConn(p)
-		s.raw, s.from, s.kick = conn, conn.read, conn.kick
-		s.in.begin = p.BeginBlock
-		return s
-	}
-	conn, ok := stream.(*net.TCPConn)
-	if !ok || !polls {
-		return nil
-	}
-	enlarge(conn)
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	s.raw = raw
+// newSocket returns a socket for what a rank sends through a stream.
+func newSocket(l *Links, peer int, p PollStream, heard *HeardReader) *socket {
+	conn := newPolledConn(p)
+	s := &socket{links: l, peer: peer, heard: heard, conn: conn, from: conn.read, kick: conn.kick, ready: p.Ready}
+	s.in = inlet{source: peer, spare: &l.pool, begin: p.BeginBlock}
+	s.in.frames.place = func(f *frame) []byte { return l.place(peer, f) }
+	l.polled.add(s, p)
 	return s
 }
 
@@ -111,14 +96,18 @@ func (s *socket) hand(f *frame) {
 // poll takes in what is there, unless somebody else does just now. It may be
 // called on nil.
 func (s *socket) poll() {
-	if s == nil || !s.mu.TryLock() {
+	if s == nil || !s.ready() {
+		return
+	}
+	if !s.mu.TryLock() {
+		s.kick() // whoever is at it may be past what has come
 		return
 	}
 	defer s.mu.Unlock()
 	if s.err == nil && s.held == nil {
-		s.raw.Control(s.look)
+		s.takeAll(0)
 	}
-	if s.kick != nil && (s.err != nil || s.held != nil) {
+	if s.err != nil || s.held != nil {
 		s.kick() // the rest is the listener's
 	}
 }
@@ -127,7 +116,7 @@ func (s *socket) poll() {
 // no good.
 func (s *socket) listen() {
 	for {
-		err := s.raw.Read(func(fd uintptr) bool {
+		err := s.conn.Read(func(fd uintptr) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.takeAll(fd)
@@ -175,6 +164,9 @@ const pollRounds = 300
 func (st *station) linger(ranks []int, come func() bool) bool {
 	if st.sockets == nil && st.cables == nil {
 		return come()
+	}
+	if st.polled != nil {
+		return st.polled.linger(come)
 	}
 	for i := 0; i < pollRounds; i++ {
 		for _, r := range ranks {

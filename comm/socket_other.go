@@ -19,6 +19,8 @@ func writeSocket(int, [][]byte) (int, error) { return 0, io.EOF }
 
 func detach(*net.TCPConn) (int, error) { return 0, errors.ErrUnsupported }
 
+func segmentLen(int) int { return 1 }
+
 func shutdownSocket(int) error { return nil }
 
 func closeSocket(int) error { return nil }

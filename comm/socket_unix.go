@@ -70,6 +70,16 @@ func detach(conn *net.TCPConn) (int, error) {
 	return fd, err
 }
 
+// segmentLen returns how many bytes a connection sends at a time, of which there
+// are several in a cableFrame.
+func segmentLen(fd int) int {
+	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	if err != nil || n <= 0 || n > cableFrame/2 {
+		return 1
+	}
+	return n
+}
+
 func shutdownSocket(fd int) error {
 	if err := unix.Shutdown(fd, unix.SHUT_RDWR); err != unix.ENOTCONN {
 		return err

@@ -15,13 +15,17 @@ const (
 	ringCarries = 8 << 10
 )
 
-// offer acquires a lane for what this member sends, if that is worth it.
-func (c *messageCall) offer() {
+// offer acquires a lane for what this member sends, if that is worth it. most is
+// the length of its longest block.
+func (c *messageCall) offer(most int) {
 	l := c.line
-	if !l.local || len(l.ranks) < 2 || len(l.ranks) > mostStaged || c.longest() <= ringCarries {
+	if !l.local || len(l.ranks) < 2 || len(l.ranks) > mostStaged {
 		return
 	}
-	l.station.shared.try()
+	l.station.shared.try() // though it has nothing to send, others may
+	if most <= ringCarries {
+		return
+	}
 	if c.lane = l.station.shared.lanes.acquire(); c.lane != nil {
 		c.openChannels()
 	}
@@ -175,9 +179,8 @@ func (c *messageCall) moveStaged() error {
 		for _, o := range c.outs {
 			o.owe()
 		}
-	}
-	if !c.reduces() {
-		if err := c.moveUnstaged(doSend); err != nil {
+	} else if c.op.Kind != Broadcast {
+		if err := c.moveUnstaged(doSend, func(step) bool { return true }); err != nil {
 			return err
 		}
 	}
@@ -190,13 +193,12 @@ func (c *messageCall) moveStaged() error {
 	if c.reduces() || c.op.Kind == Broadcast {
 		return nil
 	}
-	return c.moveUnstaged(doRecv)
+	return c.moveUnstaged(doRecv, func(st step) bool { return !c.stages(st.peer) })
 }
 
-// moveUnstaged does those of the steps that are left which send what does not
-// go through this member's lane, and copy; or those which receive what goes
-// through no lane.
-func (c *messageCall) moveUnstaged(do action) error {
+// moveUnstaged does those of the steps that are left which send, or receive, and
+// are chosen.
+func (c *messageCall) moveUnstaged(do action, chosen func(step) bool) error {
 	steps := c.steps()
 	if c.out == nil {
 		steps = withoutOut(steps)
@@ -207,10 +209,7 @@ func (c *messageCall) moveUnstaged(do action) error {
 		if i == c.ahead {
 			ahead = len(left)
 		}
-		switch {
-		case do == doSend && st.do == doSend && c.lane == nil && c.op.Kind != Broadcast,
-			do == doSend && st.do == doCopy,
-			do == doRecv && st.do == doRecv && !c.stages(st.peer):
+		if st.do == do && chosen(st) {
 			left = append(left, st)
 		}
 	}
@@ -220,7 +219,7 @@ func (c *messageCall) moveUnstaged(do action) error {
 	return c.move(left, ahead)
 }
 
-// transfers returns what is moved through lanes.
+// transfers returns what is moved through lanes, and what the member copies.
 func (c *messageCall) transfers() ([]transfer, error) {
 	list := slices.Clone(c.puts)
 	if c.reduces() {
@@ -229,6 +228,8 @@ func (c *messageCall) transfers() ([]transfer, error) {
 			return nil, err
 		}
 		list = append(list, t)
+	} else if c.out != nil {
+		list = c.appendCopies(list)
 	}
 	for _, m := range c.line.otherMembers() {
 		if p, several, ok := c.takes(m); ok && c.stages(m) {
@@ -245,10 +246,43 @@ func (c *messageCall) transfers() ([]transfer, error) {
 	return list, nil
 }
 
+// appendCopies appends what the member copies of its own blocks.
+func (c *messageCall) appendCopies(list []transfer) []transfer {
+	for _, st := range c.steps() {
+		if st.do == doCopy {
+			list = append(list, &copying{dst: c.span(st.dst[0]), src: c.span(st.src[0]), piece: c.copyPiece()})
+		}
+	}
+	return list
+}
+
+const (
+	// shortPiece is how much is copied at a time where what is written finds room
+	// in a cache.
+	shortPiece = 256 << 10
+	// longPiece is how much is copied at a time where it does not. From there on
+	// copy writes past the caches.
+	longPiece = 1 << 20
+	// mostCached is how much may be written in a call for it to find room.
+	mostCached = 32 << 20
+)
+
+// copyPiece returns how much the member copies at a time.
+func (c *messageCall) copyPiece() int {
+	written := 0
+	for _, b := range c.out {
+		written += b.Len()
+	}
+	if written*len(c.line.ranks) < mostCached {
+		return shortPiece
+	}
+	return longPiece
+}
+
 // pulls returns what does the same as t, of what a member lends; t if that puts
 // it into the channel.
 func (c *messageCall) pulls(t *taking, member int) transfer {
-	if t.lent == 0 || t.stale {
+	if t.lent.address == 0 || t.stale {
 		return t
 	}
 	sl, rank := c.line.station.shared, c.line.ranks[member]
@@ -257,7 +291,8 @@ func (c *messageCall) pulls(t *taking, member int) transfer {
 			c.line.station.lose(rank, fmt.Errorf("its memory cannot be read: %w", err))
 		}
 	}
-	return &pulling{laneIn: t.laneIn, process: sl.segment.process(sl.places[rank]), dst: t.dst, drop: t.drop, lose: lose}
+	process := sl.segment.process(sl.places[rank])
+	return &pulling{laneIn: t.laneIn, process: process, dst: t.dst, drop: t.drop, piece: c.copyPiece(), lose: lose}
 }
 
 // takes returns where this member takes what another sends, if it does, and
@@ -363,12 +398,9 @@ func (c *messageCall) transferAll(list []transfer) (err error) {
 	return err
 }
 
-// unfinished reports whether others still need what t puts into a channel. What
-// was over has left the list.
-func unfinished(t transfer) bool {
-	_, puts := t.(*putting)
-	return puts && !t.over()
-}
+// unfinished reports whether others still wait for t, or may. What was over has
+// left the list, as nil.
+func unfinished(t transfer) bool { return t != nil && !t.over() }
 
 // failedReduction returns the error of a reduction on the list that has failed,
 // and whether others need its result.

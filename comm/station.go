@@ -24,8 +24,10 @@ type station struct {
 	shared   *segmentLinks // what comes through shared memory, nil if there is none
 	cables   *cables       // what comes through connections, nil if there are none
 	sockets  []*socket     // that can be looked at, by rank; nil if there are none
+	polled   *polled       // what comes through PollStreams, nil if there are none
 	carrier  Carrier       // of whole collectives, nil if there is none
 	pool     *bufferPool   // for data
+	naps     naps          // of who sleeps at shared or at cables
 
 	mu        sync.Mutex
 	lines     map[uint64]*wireLine  // the groups that the rank has made, by hash
@@ -34,6 +36,7 @@ type station struct {
 	latestKey callKey
 	spare     []*wireCall       // to be used again
 	box       mailbox           // mailKey.src is a rank of the fabric
+	loans     loans             // of the data of messages
 	received  []int             // calls and messages from each rank
 	broken    []bool            // whether nothing more can come from a rank
 	endings   []ending          // of ranks, in the order of the supervisor, not yet valid
@@ -125,6 +128,8 @@ func (st *station) take(peer int, f *frame) error {
 		return st.toCall(peer, f, func(call *wireCall) error { return call.put(dataKey{peer, f.step}, f) })
 	case frameMessage:
 		return st.takeMessage(peer, f)
+	case recordLoan, recordReturned:
+		return st.takeLoan(peer, f)
 	}
 	return alienType(f)
 }
@@ -166,6 +171,11 @@ func (st *station) takeMessage(peer int, f *frame) error {
 		return err
 	}
 	l.message.pool, l.message.memory = st.pool, payload
+	return st.deliver(peer, f, l)
+}
+
+// deliver puts a letter into the box.
+func (st *station) deliver(peer int, f *frame, l *letter) error {
 	l.src, l.dst = peer, st.rank
 	st.box.put(mailKey{f.group, peer, f.tag}, *l)
 	st.count(peer)

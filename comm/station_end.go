@@ -92,6 +92,9 @@ func (st *station) settle() {
 			st.failures = append(st.failures, e.lasting)
 		}
 		st.ended[e.rank] = true
+		if !e.lost {
+			st.loans.endTo(e.rank)
+		}
 	}
 	if changed {
 		st.signalAll()

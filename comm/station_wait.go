@@ -115,6 +115,11 @@ func (st *station) await(ctx context.Context, w *watcher) error {
 		}
 		defer st.shared.aside.Add(-1)
 	}
+	if st.polled != nil && (w.program || w.own) {
+		if over, err := st.polled.await(st, w); over {
+			return err
+		}
+	}
 	for range 2 { // it may take no more than letting the others run
 		if over, err := st.look(w, false); over {
 			return err
@@ -235,27 +240,38 @@ func (st *station) release(v *verdict) {
 	}
 }
 
+// naps say how long who waits sleeps at most before it looks again, though nobody
+// has woken it: for a short nap until the wait is long enough to be reported, and
+// for a long one from then on.
+type naps struct{ short, long time.Duration }
+
+// usualNaps are the naps of links whose LinkOptions say nothing of them.
+var usualNaps = naps{reportTime, longestNap}
+
+// longestNap is how long somebody sleeps at most whom nobody wakes.
+const longestNap = 100 * time.Millisecond
+
 // nap is the rest of an await that sleeps: it calls once, which looks and then
 // sleeps for a nap at most, until that tells how the wait has ended. Whatever
-// ends the wait from outside calls alarm. The naps are short until the wait is
-// long enough to be reported.
-func (st *station) nap(ctx context.Context, alarm func(), once func(nap time.Duration) (over bool, err error)) error {
+// ends the wait from outside calls alarm. tell says that once is to let the
+// supervisor know, before a long nap.
+func (st *station) nap(ctx context.Context, alarm func(), once func(nap time.Duration, tell bool) (over bool, err error)) error {
 	defer context.AfterFunc(ctx, alarm)()
 	defer context.AfterFunc(st.fabric.ctx, alarm)()
-	for start, nap := time.Now(), reportTime; ; {
-		if over, err := once(nap); over {
+	for start, nap := time.Now(), st.naps.short; ; {
+		if over, err := once(nap, nap == st.naps.long); over {
 			return err
 		}
-		if nap == reportTime && time.Since(start) >= reportTime {
-			nap = longestNap
+		if nap != st.naps.long && time.Since(start) >= nap {
+			nap = st.naps.long
 		}
 	}
 }
 
-// ends looks whether w is over, or the wait for it ends for another reason.
-// Before a long nap it lets the supervisor know.
-func (st *station) ends(ctx context.Context, w *watcher, nap time.Duration) (over bool, err error) {
-	if over, err := st.look(w, nap == longestNap); over {
+// ends looks whether w is over, or the wait for it ends for another reason. tell
+// is that of look.
+func (st *station) ends(ctx context.Context, w *watcher, tell bool) (over bool, err error) {
+	if over, err := st.look(w, tell); over {
 		return true, err
 	}
 	switch {

@@ -2,7 +2,8 @@ package comm
 
 import (
 	"io"
-	"syscall"
+	goruntime "runtime"
+	"time"
 )
 
 // A PollStream is a stream that can be looked at, so that whoever waits for
@@ -12,13 +13,22 @@ type PollStream interface {
 	io.ReadWriteCloser
 
 	// TryRead is Read that does not wait: it returns 0 and nil if nothing has
-	// come. If look is true it looks whether there is more than is known.
-	TryRead(b []byte, look bool) (int, error)
+	// come.
+	TryRead(b []byte) (int, error)
 
 	// Notify has f called, which does not wait, when something may have come:
-	// bytes, a block or the end. It need not be called for what a TryRead that
-	// looks finds.
+	// bytes, a block or the end. It is not called for what Look finds.
 	Notify(f func())
+
+	// Look moves on what is under way on all PollStreams of the rank, and
+	// reports whether something has come on any.
+	Look() bool
+
+	// Ready reports whether something has come since the last call.
+	Ready() bool
+
+	// Doze lets some ten microseconds pass, in which other processes run.
+	Doze()
 
 	// WriteBlock begins to pass b, which is used until wait returns, to the
 	// other end's next BeginBlock. What was written before arrives before.
@@ -30,11 +40,14 @@ type PollStream interface {
 	BeginBlock(b []byte) (done func() (bool, error))
 }
 
-// blockBytes is the length from which what is sent goes beside a PollStream.
-const blockBytes = 16 << 10
+// polledCarries is how long the data may be that go with a contract through a
+// PollStream: such that both are one message.
+const polledCarries = 7 << 10
 
-// A polledConn is a PollStream in the shape of a connection of the operating
-// system's, so that a socket can read it.
+// blockBytes is the length from which what is sent goes beside a PollStream.
+const blockBytes = 8 << 10
+
+// A polledConn reads a PollStream for a socket.
 type polledConn struct {
 	stream PollStream
 	come   chan struct{} // holds an element when there may be something to read
@@ -56,34 +69,113 @@ func (c *polledConn) kick() {
 
 // Read calls f until it returns true, whenever something may have come.
 func (c *polledConn) Read(f func(fd uintptr) bool) error {
-	for !f(known) {
+	for !f(0) {
 		<-c.come
 	}
 	return nil
 }
 
-// Control calls f once, to look.
-func (c *polledConn) Control(f func(fd uintptr)) error {
-	f(looking)
-	return nil
-}
-
-// Write does nothing.
-func (c *polledConn) Write(func(fd uintptr) bool) error { return nil }
-
-// What a polledConn gives for a file: whether to look at the stream.
-const (
-	known   uintptr = 0
-	looking uintptr = 1
-)
-
 // read reads as readSocket does.
-func (c *polledConn) read(fd uintptr, b []byte) (int, error) {
-	n, err := c.stream.TryRead(b, fd == looking)
+func (c *polledConn) read(_ uintptr, b []byte) (int, error) {
+	n, err := c.stream.TryRead(b)
 	if n == 0 && err == nil {
 		err = errAgain
 	}
 	return n, err
 }
 
-var _ syscall.RawConn = (*polledConn)(nil)
+// polled are the sockets of a rank that read PollStreams. Who waits looks for all
+// of them at once.
+type polled struct {
+	all     []*socket
+	look    func() bool
+	doze    func()
+	patient bool // whether there is a processor for each rank
+}
+
+// add makes s, which reads p, one of them.
+func (ps *polled) add(s *socket, p PollStream) {
+	ps.all, ps.look, ps.doze = append(ps.all, s), p.Look, p.Doze
+	ps.patient = len(ps.all) < goruntime.NumCPU()
+}
+
+// take takes in what has come, and reports whether there was something.
+func (ps *polled) take() bool {
+	if !ps.look() {
+		return false
+	}
+	for _, s := range ps.all {
+		s.poll()
+	}
+	return true
+}
+
+// linger looks for a moment at what comes until come holds, and reports whether
+// it does. As long as something comes it goes on.
+func (ps *polled) linger(come func() bool) bool {
+	for i := 0; i < pollRounds; i++ {
+		if come() {
+			return true
+		}
+		if ps.take() {
+			i = 0
+		} else {
+			ps.pause(i)
+		}
+	}
+	return false
+}
+
+// pause lets other processes run, and now and then other goroutines.
+func (ps *polled) pause(i int) {
+	if !ps.patient || i >= patientRounds {
+		yieldCore()
+	}
+	if i%patientRounds == patientRounds-1 {
+		goruntime.Gosched()
+	}
+}
+
+// patientRounds is how often one looks before others may run that have no
+// processor of their own.
+const patientRounds = 100
+
+// await looks now and then until a wait is over, or nothing has come for so long
+// that others are to do so.
+func (ps *polled) await(st *station, w *watcher) (over bool, err error) {
+	for since := time.Now(); time.Since(since) < pollTime; ps.doze() {
+		if ps.take() {
+			since = time.Now()
+		}
+		if over, err := st.look(w, time.Since(since) > reportTime); over {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// pollTime is how long a wait looks after something has come.
+const pollTime = 10 * time.Millisecond
+
+// fillTime is how long a call that has failed waits for a block that is being
+// filled.
+const fillTime = time.Second
+
+// release returns when nothing is read to memory any more that a block was to
+// go to, or that takes too long: a transport keeps the memory meanwhile.
+func (ps *polled) release(s *socket, memory []byte) {
+	for since := time.Now(); s.fills(memory) && time.Since(since) < fillTime; yieldCore() {
+		ps.take()
+	}
+}
+
+// fills reports whether a block is being read to memory.
+func (s *socket) fills(memory []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in.filled == nil || !sameMemory(s.in.whole.payload, memory) {
+		return false
+	}
+	done, _ := s.in.filled()
+	return !done
+}

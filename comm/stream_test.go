@@ -22,8 +22,11 @@ type heap struct {
 func (h *heap) Close() error  { return nil }
 func (h *heap) Notify(func()) {}
 func (h *heap) wait() error   { return nil }
+func (h *heap) Look() bool    { return h.Len() > 0 }
+func (h *heap) Ready() bool   { return h.Len() > 0 }
+func (h *heap) Doze()         {}
 
-func (h *heap) TryRead(b []byte, _ bool) (int, error) {
+func (h *heap) TryRead(b []byte) (int, error) {
 	n, err := h.Read(b[:min(len(b), 7000)])
 	if err == io.EOF {
 		err = nil
@@ -56,7 +59,7 @@ func (h *heap) BeginBlock(b []byte) func() (bool, error) {
 func (h *heap) pullAll(in *inlet) (all []*frame, err error) {
 	conn := newPolledConn(h)
 	for waits := 0; ; {
-		f, err := in.pull(func(b []byte) (int, error) { return conn.read(looking, b) })
+		f, err := in.pull(func(b []byte) (int, error) { return conn.read(0, b) })
 		if err == errAgain {
 			if waits++; h.Len() == 0 && waits > h.late+2 { // and nothing since the last message
 				return all, nil

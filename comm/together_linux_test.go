@@ -8,33 +8,65 @@ import (
 
 // NewShared returns a fabric of ranks that share memory, which each maps for
 // itself.
-func NewShared(size int) *Fabric {
-	first, err := CreateSegment(size)
-	if err != nil {
-		panic(err)
+func NewShared(size int) *Fabric { return connected(sharedOptions(size)) }
+
+// NewUnreadable returns a fabric of ranks that share memory, of which some cannot
+// read what others have besides.
+func NewUnreadable(size int, hidden func(from, to int) bool) *Fabric {
+	options, s := sharedOptions(size)
+	for from := range size {
+		for to := range size {
+			if hidden(from, to) {
+				options[0].Segment.reads(from, to).Store(unreadable)
+			}
+		}
 	}
-	defer first.Close()
-	var s SuperviseOptions
-	links := make([]*Links, size)
-	local := make([]int, size)
-	for r := range local {
-		local[r] = r
-	}
-	for r := range links {
-		a, b := Loopback()
-		s.Streams = append(s.Streams, a)
-		if links[r], err = Connect(LinkOptions{Rank: r, Size: size, Supervisor: b, Segment: again(first), Local: local}); err != nil {
+	return connected(options, s)
+}
+
+// NewMixed returns a fabric of ranks on two hosts, as it were: the even and the
+// odd ranks share memory, and connections join all others.
+func NewMixed(size int) *Fabric { return connected(mixedOptions(size)) }
+
+// connected returns the fabric of ranks with the given options.
+func connected(options []LinkOptions, s SuperviseOptions) *Fabric {
+	links := make([]*Links, len(options))
+	for r, o := range options {
+		var err error
+		if links[r], err = Connect(o); err != nil {
 			panic(err)
 		}
 	}
 	return Join(Supervise(s), links)
 }
 
-// NewMixed returns a fabric of ranks on two hosts, as it were: the even and the
-// odd ranks share memory, and connections join all others.
-func NewMixed(size int) *Fabric {
+// supervised adds the stream to the supervisor to options.
+func supervised(options []LinkOptions, s SuperviseOptions) ([]LinkOptions, SuperviseOptions) {
+	for r := range options {
+		a, b := Loopback()
+		s.Streams = append(s.Streams, a)
+		options[r].Supervisor = b
+	}
+	return options, s
+}
+
+// sharedOptions are those of ranks that share memory.
+func sharedOptions(size int) ([]LinkOptions, SuperviseOptions) {
+	first, err := CreateSegment(size)
+	if err != nil {
+		panic(err)
+	}
+	defer first.Close()
 	options := make([]LinkOptions, size)
-	s := SuperviseOptions{Heartbeat: true}
+	for r := range options {
+		options[r] = LinkOptions{Rank: r, Size: size, Segment: again(first), Local: firstRanks(size)}
+	}
+	return supervised(options, SuperviseOptions{})
+}
+
+// mixedOptions are those of ranks on two hosts, as it were.
+func mixedOptions(size int) ([]LinkOptions, SuperviseOptions) {
+	options := make([]LinkOptions, size)
 	for host := range min(2, size) {
 		var local []int
 		for r := host; r < size; r += 2 {
@@ -50,7 +82,6 @@ func NewMixed(size int) *Fabric {
 			options[r].Peers = make([]io.ReadWriteCloser, size)
 		}
 	}
-	links := make([]*Links, size)
 	for x := range options {
 		for y := range x {
 			if x%2 != y%2 {
@@ -58,16 +89,7 @@ func NewMixed(size int) *Fabric {
 			}
 		}
 	}
-	for r := range options {
-		a, b := Loopback()
-		s.Streams = append(s.Streams, a)
-		options[r].Supervisor = b
-		var err error
-		if links[r], err = Connect(options[r]); err != nil {
-			panic(err)
-		}
-	}
-	return Join(Supervise(s), links)
+	return supervised(options, SuperviseOptions{Heartbeat: true})
 }
 
 // again opens a segment as another process does.

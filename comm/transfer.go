@@ -39,6 +39,26 @@ func (t *taking) step() {
 	t.release()
 }
 
+// A copying copies a span of the rank's own.
+type copying struct {
+	dst, src span
+	piece    int // bytes that are copied at a time, at most
+	at       int // bytes that were copied
+}
+
+func (t *copying) over() bool { return t.at == t.src.len() }
+
+func (t *copying) ready() bool { return true }
+
+func (t *copying) step() {
+	if t.dst.len() != t.src.len() {
+		copySpan(t.dst, t.src) // which says so
+	}
+	end := min(t.at+t.piece, t.src.len())
+	copySpan(t.dst.cut(t.at, end), t.src.cut(t.at, end))
+	t.at = end
+}
+
 // A reducing reduces what comes through channels, and a span of the rank's own,
 // in the order of group ranks.
 type reducing struct {

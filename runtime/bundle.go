@@ -153,7 +153,11 @@ func (b *Bundle) room(all *tensor.Tensor) error {
 		if err := b.store.Buffer().Await(); err != nil {
 			return err
 		}
-		if err := b.store.Buffer().Refill(); err != nil {
+		err := b.store.Buffer().Refill()
+		if err == nil {
+			err = b.store.Buffer().Own() // a program may have sent it
+		}
+		if err != nil {
 			return &op.ResourceError{Func: "fully_shard", Err: err}
 		}
 		return nil
@@ -277,7 +281,7 @@ func (b *Bundle) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	mine := b.pack.Stored(b.g.Rank())
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
 	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(kernel.Combiner(dt, "mean")), Prepare: s.prepare, Meta: present(grads)}
-	o.Desc = comm.Desc{Op: "reduce_scatter", DType: dt.String(), Shape: sent.Shape(), Free: -1, Reduce: "mean", Root: -1, Dims: [2]int{0, -1}}
+	o.Desc = comm.Desc{Op: "reduce_scatter", DType: dt.String(), Shape: sent.Shape(), Free: -1, Reduce: "mean", Root: -1, Dims: [2]int{0, -1}, Detail: b.r.pass()}
 	var sizes []int
 	for k := range b.g.Size() {
 		sizes = append(sizes, sum(b.pack.Stored(k)))

@@ -30,18 +30,30 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	if err := r.enter("send"); err != nil {
 		return err
 	}
-	c, err := op.Apply(&r.ops, op.Lookup("clone"), []*tensor.Tensor{x.Detach()}, nil)
+	y, err := r.snapshot(x)
 	if err != nil {
 		return err
 	}
-	y := c.Out[0]
 	data := y.Bytes()
 	line := r.where()
 	if len(r.traces) > 0 {
 		r.note(&Record{Op: "send", Group: g.String(), Bytes: len(data), Wire: len(data), Shape: x.Shape(), DType: x.DType().String(), Predicted: r.job.cfg.Cost.Predict(len(data))})
 	}
 	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
-	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y}, line)
+	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y, Done: y.Buffer().Discard}, line)
+}
+
+// snapshot returns a contiguous tensor of the elements that x has now: on the
+// storage of x, which is copied when somebody writes to it, or else on its own.
+func (r *Rank) snapshot(x *tensor.Tensor) (*tensor.Tensor, error) {
+	if y := x.Share(); y != nil {
+		return y, nil
+	}
+	c, err := op.Apply(&r.ops, op.Lookup("clone"), []*tensor.Tensor{x.Detach()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.Out[0], nil
 }
 
 // fetch receives a tensor and what was sent beside it.
@@ -50,13 +62,23 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 		return nil, nil, err
 	}
 	since := time.Now()
-	m, err := g.Recv(r.ctx, src, tag, r.whereFn)
+	m, err := g.RecvInto(r.ctx, src, tag, r.whereFn, func(meta []byte, n int) ([]byte, error) {
+		if x, err = r.vacant(meta, n); err != nil {
+			return nil, err
+		}
+		return x.Bytes(), nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	x, note, err = r.arrived(m)
+	if y, ok := m.Keep.(*tensor.Tensor); ok { // memory is shared
+		x = y
+	}
+	_, _, note, err = cutShape(m.Meta)
+	note = bytes.Clone(note) // a part of m
+	m.Release()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("recv: %w", err)
 	}
 	if len(r.traces) > 0 {
 		r.note(&Record{Op: "recv", Group: g.String(), Shape: x.Shape(), DType: x.DType().String(), Seconds: time.Since(since).Seconds(), Predicted: r.job.cfg.Cost.Predict(0)})
@@ -64,27 +86,21 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	return x, note, nil
 }
 
-// arrived returns the tensor in m, the sender's own copy where memory is
-// shared, else a new one; and the note beside it.
-func (r *Rank) arrived(m comm.Message) (*tensor.Tensor, []byte, error) {
-	dt, s, note, err := cutShape(m.Meta)
+// vacant returns a new tensor for the n bytes of a message of which the rest is
+// meta.
+func (r *Rank) vacant(meta []byte, n int) (*tensor.Tensor, error) {
+	dt, s, _, err := cutShape(meta)
+	if err == nil && s.Numel()*dt.Size() != n {
+		err = errMeta
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("recv: %w", err)
-	}
-	if x, ok := m.Keep.(*tensor.Tensor); ok {
-		return x, note, nil
-	}
-	if s.Numel()*dt.Size() != len(m.Data) {
-		return nil, nil, fmt.Errorf("recv: %w", errMeta)
+		return nil, fmt.Errorf("recv: %w", err)
 	}
 	x, err := tensor.New(r.ops.Alloc, dt, s)
 	if err != nil {
-		return nil, nil, &op.ResourceError{Func: "recv", Err: err}
+		return nil, &op.ResourceError{Func: "recv", Err: err}
 	}
-	copy(x.Bytes(), m.Data)
-	note = bytes.Clone(note) // a part of m
-	m.Release()
-	return x, note, nil
+	return x, nil
 }
 
 // Barrier returns when every member of g has called it.

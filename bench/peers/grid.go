@@ -59,10 +59,14 @@ type gridPeer struct {
 
 var gridPeers = []gridPeer{
 	{"tpsh", "", func(h *harness, g grid) []string {
-		return []string{h.rankProgram, "-n", strconv.Itoa(g.ranks), "-transport", g.transport, "-round", fmt.Sprint(gridRound, "s")}
+		args := []string{h.rankProgram, "-n", strconv.Itoa(g.ranks), "-transport", g.transport, "-round", fmt.Sprint(gridRound, "s")}
+		if g.transport == "mpi" {
+			args = append(h.mpirun(g.ranks), args...)
+		}
+		return args
 	}},
 	{"Open MPI", "mpi4py.MPI", func(h *harness, g grid) []string {
-		args := []string{h.launcher("mpirun"), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(g.ranks)}
+		args := h.mpirun(g.ranks)
 		if g.transport == "tcp" {
 			args = append(args, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self")
 		}
@@ -71,6 +75,11 @@ var gridPeers = []gridPeer{
 	{"gloo", "torch", func(h *harness, g grid) []string {
 		return []string{h.python, filepath.Join(h.scripts, "gloo_grid.py")}
 	}},
+}
+
+// mpirun returns the command line of Open MPI's launcher, without the program.
+func (h *harness) mpirun(ranks int) []string {
+	return []string{h.launcher("mpirun"), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(ranks)}
 }
 
 // grid measures g in rounds that alternate between tpsh and its peers, and

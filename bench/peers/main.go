@@ -46,7 +46,7 @@ func main() {
 	flag.DurationVar(&h.time, "time", 500*time.Millisecond, "measure tpsh for `D` in each round, and a peer as long")
 	flag.StringVar(&h.page, "update", "", "put the tables into the page `FILE`, too")
 	flag.StringVar(&h.only, "run", "", "measure the cases whose name holds `TEXT`")
-	which := flag.String("only", "table,shm,tcp", "measure these of table, shm and tcp: one table of everything, or collectives of processes")
+	which := flag.String("only", "table,shm,tcp", "measure these of table, shm, tcp and mpi: one table of everything, or collectives of processes")
 	ranks := flag.Int("ranks", 0, "measure collectives of processes on `N` ranks; 0 is 2 and then 4")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -97,18 +97,19 @@ func (h *harness) run(ctx context.Context, which []string, ranks int) error {
 func (h *harness) build(ctx context.Context, dir string, which []string) error {
 	var err error
 	if h.tpsh == "" && slices.Contains(which, "table") {
-		h.tpsh, err = goBuild(ctx, dir, "tpsh/cmd/tpsh")
+		h.tpsh, err = goBuild(ctx, dir, "", "tpsh/cmd/tpsh")
 	}
-	if h.rankProgram == "" && err == nil && (slices.Contains(which, "shm") || slices.Contains(which, "tcp")) {
-		h.rankProgram, err = goBuild(ctx, dir, "tpsh/bench/ranks")
+	processes := func(w string) bool { return w == "shm" || w == "tcp" || w == "mpi" }
+	if h.rankProgram == "" && err == nil && slices.ContainsFunc(which, processes) {
+		h.rankProgram, err = goBuild(ctx, dir, "native", "tpsh/bench/ranks")
 	}
 	return err
 }
 
-// goBuild builds a program in a folder and returns its file.
-func goBuild(ctx context.Context, dir, pkg string) (string, error) {
+// goBuild builds a program with tags in a folder and returns its file.
+func goBuild(ctx context.Context, dir, tags, pkg string) (string, error) {
 	file := filepath.Join(dir, filepath.Base(pkg))
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", file, pkg).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", file, pkg).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return file, nil

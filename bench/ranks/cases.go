@@ -112,8 +112,10 @@ func (w *worker) pingPong(size int) func() error {
 	}
 	data := blocks(1, size)[0].Data
 	send := func() error { return w.world.Send(peer, 0, comm.Message{Data: data}, "") }
+	room := blocks(1, size)[0].Data
+	place := func([]byte, int) ([]byte, error) { return room, nil }
 	receive := func() error {
-		m, err := w.world.Recv(w.ctx, peer, 0, nil)
+		m, err := w.world.RecvInto(w.ctx, peer, 0, nil, place)
 		if err == nil {
 			m.Release()
 		}

@@ -4,7 +4,9 @@
 //
 //	go run ./bench/ranks -n 4 -transport shm all_reduce/8 all_gather/1048576
 //
-// prints for each case the seconds of a call on the slowest rank, in the fastest
+//	go build -tags native ./bench/ranks && mpirun -n 4 ./ranks -transport mpi all_reduce/8
+//
+// print for each case the seconds of a call on the slowest rank, in the fastest
 // of some rounds. A size is the bytes that every rank puts in. Of ping_pong it is
 // half of a round trip that is measured, of all pairs of ranks at the same time.
 // bench/peers compares these figures with those of others.
@@ -24,6 +26,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/mpi"
 )
 
 // A job is what one command measures.
@@ -44,7 +47,7 @@ const (
 func main() {
 	j := &job{}
 	flag.IntVar(&j.ranks, "n", 2, "start `N` ranks")
-	flag.StringVar(&j.transport, "transport", "shm", "connect them by `NAME`: shm or tcp")
+	flag.StringVar(&j.transport, "transport", "shm", "connect them by `NAME`: shm, tcp, or mpi under a launcher of MPI, which says how many there are")
 	flag.DurationVar(&j.round, "round", 50*time.Millisecond, "call for `D` in each round")
 	flag.StringVar(&j.profile, "cpuprofile", "", "write the CPU profile of rank 0 to `FILE`")
 	flag.Parse()
@@ -62,6 +65,10 @@ func (j *job) do(ctx context.Context) error {
 	if err := j.check(); err != nil {
 		return err
 	}
+	if j.transport == "mpi" {
+		launch, _ := mpi.Launched(os.LookupEnv)
+		return j.inWorld(ctx, launch)
+	}
 	if text := os.Getenv(rankVariable); text != "" {
 		rank, err := strconv.Atoi(text)
 		if err != nil {
@@ -77,8 +84,8 @@ func (j *job) check() error {
 	switch {
 	case j.ranks < 2 || j.ranks > 64:
 		return fmt.Errorf("for flag -n: got %d, want 2..64", j.ranks)
-	case j.transport != "shm" && j.transport != "tcp":
-		return fmt.Errorf("for flag -transport: got %q, want shm or tcp", j.transport)
+	case j.transport != "shm" && j.transport != "tcp" && j.transport != "mpi":
+		return fmt.Errorf("for flag -transport: got %q, want shm, tcp or mpi", j.transport)
 	}
 	for _, text := range j.cases {
 		if _, err := parseCase(text); err != nil {

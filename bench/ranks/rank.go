@@ -24,13 +24,19 @@ type worker struct {
 // rank measures all cases as one of the ranks. It is set up as a rank of tpsh
 // is: see the command's worker.
 func (j *job) rank(ctx context.Context, rank int) error {
-	goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/j.ranks))
-	debug.SetGCPercent(400)
 	links, err := j.connect(ctx, rank)
 	if err != nil {
 		return err
 	}
+	return j.measureAll(ctx, links, rank, 0)
+}
+
+// measureAll measures all cases on links, which it closes. So many threads are
+// busy with other things.
+func (j *job) measureAll(ctx context.Context, links *comm.Links, rank, busy int) error {
 	defer links.Close()
+	goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/j.ranks) + busy)
+	debug.SetGCPercent(400)
 	fabric := links.Fabric(0)
 	defer fabric.Close()
 	endpoint := fabric.Endpoint(rank)
@@ -38,10 +44,11 @@ func (j *job) rank(ctx context.Context, rank int) error {
 	for r := range j.ranks {
 		all = append(all, r)
 	}
-	w := &worker{ctx: ctx, round: j.round}
-	if w.world, err = endpoint.Group(all, ""); err != nil {
+	world, err := endpoint.Group(all, "")
+	if err != nil {
 		return err
 	}
+	w := &worker{ctx: ctx, round: j.round, world: world}
 	if j.profile != "" && rank == 0 {
 		f, err := os.Create(j.profile)
 		if err != nil {

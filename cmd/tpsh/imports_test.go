@@ -52,7 +52,7 @@ var arrows = []struct {
 	{"tpsh/comm/mpi", []string{"tpsh/comm"}, "an MPI moves bytes, too"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
-	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
+	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }
 

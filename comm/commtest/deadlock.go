@@ -78,6 +78,19 @@ var standstills = []standstill{
 			`rank 1 waits in barrier() in group [0, 1] "b" at line of 1 for rank 0`),
 	},
 	{
+		"a group in another order than that of its ranks", 3,
+		func(r *rank) error {
+			if r.Rank() != 1 {
+				return nil
+			}
+			return r.barrier(r.group([]int{2, 1, 0}, "a"))
+		},
+		map[int]string{
+			0: "", 2: "",
+			1: `barrier: deadlock: rank 1 waits in barrier() in group [2, 1, 0] "a" at line of 1 for ranks 0,2; ranks 0,2 have ended`,
+		},
+	},
+	{
 		"the wrong tag", 2,
 		func(r *rank) error {
 			if r.Rank() == 1 {

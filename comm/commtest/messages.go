@@ -1,6 +1,8 @@
 package commtest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,7 +18,9 @@ func testMessages(t *testing.T, open Opener) {
 		run  func(r *rank) error
 	}{
 		{"in order of source, tag and group", 3, messagesInOrder},
+		{"short and long", 3, messagesOfAllLengths},
 		{"a large one does not wait", 2, messagesDoNotWait},
+		{"into memory that is there", 2, messagesInto},
 		{"to itself", 1, messagesToItself},
 		{"round a ring", 5, messagesRound},
 	} {
@@ -54,6 +58,88 @@ func messagesInOrder(r *rank) error {
 					if got := append(slices.Clone(m.Meta), m.Data...); !slices.Equal(got, want) {
 						return fmt.Errorf("got %v, want %v", got, want)
 					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// messagesOfAllLengths has every rank send messages of very different lengths to
+// all, itself among them, on two groups; each receives them from the last rank
+// and tag to the first, every other one into memory of its own.
+func messagesOfAllLengths(r *rank) error {
+	groups := []*comm.Group{r.world, r.group([]int{2, 0, 1}, "")}
+	lengths := []int{300 << 10, 1, 140 << 10, 0, 9000}
+	content := func(src, dst, group, tag, i int) []byte {
+		b := bytes.Repeat([]byte{byte(src), byte(dst), byte(group), byte(tag), byte(i)}, 1+lengths[(i+tag)%len(lengths)]/5)
+		return append(b, byte(i))
+	}
+	for i := range lengths {
+		for tag := range 2 {
+			for j, g := range groups {
+				for dst := range r.size {
+					if err := g.Send(dst, tag, comm.Message{Meta: []byte{byte(i)}, Data: content(g.Rank(), dst, j, tag, i)}, ""); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	for src := r.size - 1; src >= 0; src-- {
+		for tag := 1; tag >= 0; tag-- {
+			for j, g := range groups {
+				for i := range lengths {
+					var place comm.Place
+					if i%2 == 0 {
+						place = func(_ []byte, n int) ([]byte, error) { return make([]byte, n), nil }
+					}
+					m, err := g.RecvInto(r.ctx, src, tag, nil, place)
+					if err != nil {
+						return err
+					}
+					if want := content(src, g.Rank(), j, tag, i); !slices.Equal(m.Data, want) || !slices.Equal(m.Meta, []byte{byte(i)}) {
+						return fmt.Errorf("message %d from %d with tag %d on %v: got %d bytes after %v, want %d others", i, src, tag, g, len(m.Data), m.Meta, len(want))
+					}
+					m.Release()
+				}
+			}
+		}
+	}
+	return nil
+}
+
+var errNoPlace = errors.New("no room")
+
+// messagesInto has rank 0 receive into memory of its own, from rank 1 and from
+// itself. A message that has no place is received nevertheless.
+func messagesInto(r *rank) error {
+	for _, n := range []int{12, 512 << 10} {
+		for i := range 3 {
+			m := comm.Message{Meta: []byte{byte(i)}, Data: pattern(r.Rank(), i, n/4)}
+			if err := r.world.Send(0, 0, m, ""); err != nil {
+				return err
+			}
+		}
+		for src := 0; src < 2 && r.Rank() == 0; src++ {
+			for i := range 3 {
+				room := make([]byte, n)
+				place := func(meta []byte, length int) ([]byte, error) {
+					if length != n || !slices.Equal(meta, []byte{byte(i)}) {
+						return nil, fmt.Errorf("a place for %d bytes and %v, want %d and %d", length, meta, n, i)
+					}
+					if i == 1 {
+						return nil, errNoPlace
+					}
+					return room, nil
+				}
+				m, err := r.world.RecvInto(r.ctx, src, 0, nil, place)
+				switch {
+				case i == 1 && errors.Is(err, errNoPlace):
+				case i == 1 || err != nil:
+					return fmt.Errorf("message %d of %d bytes: got %v", i, n, err)
+				case &m.Data[0] != &room[0] || !slices.Equal(room, pattern(src, i, n/4)):
+					return fmt.Errorf("message %d of %d bytes: it is not in its place", i, n)
 				}
 			}
 		}
@@ -122,7 +208,7 @@ func testUnreceived(t *testing.T, open Opener) {
 		reverse := r.group([]int{2, 1, 0}, "")
 		for tag := 2; tag >= 0; tag-- {
 			for dst := range 3 {
-				if err := r.world.Send(dst, tag, comm.Message{}, fmt.Sprintf("line %d", tag)); err != nil {
+				if err := r.world.Send(dst, tag, comm.Message{Data: make([]byte, tag*200<<10)}, fmt.Sprintf("line %d", tag)); err != nil {
 					return err
 				}
 			}

@@ -13,17 +13,28 @@ type bell interface {
 	// sleep or is called meanwhile.
 	sleep(d time.Duration)
 	ring()
+	// doze lets some ten microseconds pass, on any thread.
+	doze()
 }
 
 // A timerBell is a bell for an owner that is a goroutine like others. Go's
 // timers are coarse: they may round up to a millisecond.
 type timerBell chan struct{}
 
+// leastTimer is the shortest time for which a timerBell sleeps.
+const leastTimer = 200 * time.Microsecond
+
 func newTimerBell() timerBell { return make(timerBell, 1) }
 
 func (timerBell) yield() { goruntime.Gosched() }
 
+func (timerBell) doze() { goruntime.Gosched() }
+
 func (b timerBell) sleep(d time.Duration) {
+	if d < leastTimer {
+		goruntime.Gosched()
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -34,6 +34,14 @@ func (b *threadBell) ring() {
 	}
 }
 
+func (b *threadBell) doze() {
+	pause := unix.NsecToTimespec(int64(dozeTime))
+	unix.Nanosleep(&pause, nil)
+}
+
+// dozeTime is what the system is asked for, to which it adds some 50 us.
+const dozeTime = 5 * time.Microsecond
+
 // sharpen makes the sleeps of this thread end when they are to, and not 50 us
 // later.
 func sharpen() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0) }

@@ -30,7 +30,7 @@ type functions struct {
 	commRank, commSize, commDup, commSplitType uintptr
 	commSetErrhandler, commFree                uintptr
 	iprobe, isend, irecv, test, cancel         uintptr
-	allgather, ibcast, iallgatherv, igatherv   uintptr
+	allgather, ibcast                          uintptr
 }
 
 // names are the functions with what MPI calls them.
@@ -53,8 +53,6 @@ func (f *functions) names() map[string]*uintptr {
 		"MPI_Cancel":              &f.cancel,
 		"MPI_Allgather":           &f.allgather,
 		"MPI_Ibcast":              &f.ibcast,
-		"MPI_Iallgatherv":         &f.iallgatherv,
-		"MPI_Igatherv":            &f.igatherv,
 	}
 }
 

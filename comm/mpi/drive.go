@@ -1,25 +1,22 @@
 package mpi
 
 import (
-	"fmt"
 	goruntime "runtime"
 	"time"
 )
 
 const (
-	// spinning is for how long after something has happened one looks again
-	// without a pause, and moving for how long while something is under way,
-	// which moves only when MPI is called.
-	spinning = 50 * time.Microsecond
-	moving   = 5 * time.Millisecond
+	// moving is for how long while something is under way one looks again
+	// without a long pause, since it moves only when MPI is called.
+	moving = 100 * time.Millisecond
 	// idleShare is the part of the time for which nothing has happened that the
 	// owner then sleeps, and longestSleep and shortestSleep bound it.
-	idleShare     = 50
-	shortestSleep = 5 * time.Microsecond
+	idleShare     = 16
+	shortestSleep = 10 * time.Microsecond
 	longestSleep  = time.Millisecond
-	// looked is for how long the owner leaves the looking to others who look.
-	looked      = 50 * time.Microsecond
-	lookedSleep = 200 * time.Microsecond
+	// lookedSleep is for how long the owner leaves the looking to others who
+	// have looked since it last did.
+	lookedSleep = 300 * time.Microsecond
 	// atOnce is how many messages are taken in before others have their turn.
 	atOnce = 16
 )
@@ -27,15 +24,19 @@ const (
 // drive moves on what is under way until the world ends, and then leaves MPI.
 // It is the owner's.
 func (w *World) drive() {
+	w.openSlots()
 	for !w.ended.Load() {
-		if w.wanted.Load() > 0 {
-			w.bell.yield()
+		if looks := w.looks.Load(); looks != w.seen {
+			w.seen = looks
+			w.bell.sleep(lookedSleep)
 			continue
 		}
 		w.mu.Lock()
 		happened := w.advance()
 		w.mu.Unlock()
-		if !happened {
+		if happened {
+			w.active = w.now()
+		} else {
 			w.rest()
 		}
 	}
@@ -45,68 +46,51 @@ func (w *World) drive() {
 
 // rest lets some time pass before the owner looks again.
 func (w *World) rest() {
-	now, limit := time.Since(w.start), spinning
-	idle := now - time.Duration(w.active.Load())
-	if w.busy.Load() {
-		limit = moving
+	idle := w.now() - w.active
+	limit := longestSleep
+	if w.busy.Load() && idle < moving {
+		limit = 2 * shortestSleep
 	}
-	switch {
-	case now-time.Duration(w.looked.Load()) < looked:
-		w.bell.sleep(lookedSleep)
-	case idle < limit:
-		w.bell.yield()
-	default:
-		w.bell.sleep(min(max(idle/idleShare, shortestSleep), longestSleep))
-	}
+	w.bell.sleep(min(max(idle/idleShare, shortestSleep), limit))
 }
 
-// stir notes that something has happened.
-func (w *World) stir() { w.active.Store(w.now()) }
+// now returns the time after start.
+func (w *World) now() time.Duration { return time.Since(w.start) }
 
-// now returns the time in ns after start.
-func (w *World) now() int64 { return int64(time.Since(w.start)) }
-
-// look moves on what is under way, unless somebody else does just now. It is
-// for those who wait for something.
-func (w *World) look() {
-	w.looked.Store(w.now())
+// look moves on what is under way, unless somebody else does just now, and
+// reports whether something has happened. It is for those who wait for
+// something.
+func (w *World) look() (happened bool) {
+	w.looks.Add(1)
 	if w.mu.TryLock() {
-		w.advance()
+		happened = w.advance()
 		w.mu.Unlock()
 	}
+	return happened
 }
 
 // advance ends what has ended and takes in what has come. It reports whether
 // there was any. The caller holds mu.
 func (w *World) advance() (happened bool) {
-	if w.err != nil {
+	if w.err != nil || w.slots == nil {
 		return false
 	}
-	happened = w.testAll()
-	for range atOnce {
-		a, found, err := w.engine.probe(chat)
-		if err != nil {
-			w.fail(err)
-			return true
-		}
-		if !found {
-			break
-		}
-		happened = true
-		w.arrive(a)
+	happened = w.takeAll()
+	if len(w.pending) > 0 {
+		happened = w.testAll() || happened
 	}
-	if happened {
-		w.stir()
+	if !happened && len(w.flights) > 0 {
+		w.land(1)
 	}
 	return happened
 }
 
-// testAll ends what has ended.
+// testAll ends what has ended. The caller holds mu.
 func (w *World) testAll() (happened bool) {
 	left := 0
 	for i := 0; i < len(w.pending); i++ { // the list may grow meanwhile
 		o := w.pending[i]
-		done, n, err := w.engine.test(o.request)
+		done, a, err := w.engine.test(o.request)
 		if !done && err == nil {
 			w.pending[left] = o
 			left++
@@ -114,7 +98,7 @@ func (w *World) testAll() (happened bool) {
 		}
 		happened = true
 		o.pins.Unpin()
-		o.finish(n, err)
+		o.finish(a.bytes, err)
 		if err != nil {
 			w.fail(err)
 		}
@@ -141,63 +125,26 @@ func (w *World) submit(o *operation, start func() (request, error)) {
 
 // begin begins an operation, unless it ends at once. The caller holds mu.
 func (w *World) begin(o *operation, start func() (request, error)) {
-	if w.err != nil {
-		o.pins.Unpin()
-		o.finish(0, w.err)
-		return
+	err := w.err
+	if err == nil {
+		o.request, err = start()
+		if err != nil {
+			w.fail(err)
+		}
 	}
-	r, err := start()
 	if err != nil {
 		o.pins.Unpin()
 		o.finish(0, err)
-		w.fail(err)
 		return
 	}
-	o.request = r
-	w.stir()
-	done, n, err := w.engine.test(r)
-	if !done && err == nil {
-		w.pending = append(w.pending, o)
-		w.busy.Store(true)
-		return
-	}
-	o.pins.Unpin()
-	o.finish(n, err)
-	if err != nil {
-		w.fail(err)
-	}
-}
-
-// arrive begins to receive a message of a stream. The caller holds mu.
-func (w *World) arrive(a arrival) {
-	if a.from < 0 || a.from >= w.size || a.from == w.rank || a.tag < 0 || a.tag > farewell || a.bytes < 0 || a.bytes > messageMost {
-		w.fail(fmt.Errorf("mpi: got a message of rank %d with tag %d and %d bytes, want one of another rank of %d, a tag of 0..%d and at most %d bytes",
-			a.from, a.tag, a.bytes, w.size, farewell, messageMost))
-		return
-	}
-	if a.tag == farewell {
-		w.takeFarewell(chat, a.from)
-		return
-	}
-	s := w.stream(streamKey{a.from, a.tag})
-	o := &operation{}
-	b := w.memory.get(a.bytes)
-	if !small(b) {
-		o.hold(b)
-	}
-	o.then = func(n int, err error) { s.settle(err) }
-	s.expect(o, b)
-	w.begin(o, func() (request, error) { return w.engine.receive(chat, a.from, a.tag, b) })
+	w.pending = append(w.pending, o)
+	w.busy.Store(true)
 }
 
 // wait waits until an operation has ended, or the channel is closed. Who waits
 // moves it on: large messages move only when MPI is called.
 func (w *World) wait(o *operation, closed <-chan struct{}) {
-	for begun := w.now(); !o.over.Load() && w.now()-max(begun, w.active.Load()) < int64(moving); {
-		w.look()
-		goruntime.Gosched()
-		w.bell.yield()
-	}
+	w.moveUntil(o.over.Load)
 	if !o.over.Load() {
 		w.bell.ring()
 		select {
@@ -207,26 +154,52 @@ func (w *World) wait(o *operation, closed <-chan struct{}) {
 	}
 }
 
+// moveUntil looks until something is so, or nothing has happened for a while.
+func (w *World) moveUntil(over func() bool) {
+	begun := w.now()
+	for i := 1; !over(); i++ {
+		if w.look() {
+			begun = w.now()
+			continue
+		}
+		if i%goYields == 0 {
+			if w.now()-begun > moving {
+				return
+			}
+			goruntime.Gosched()
+		}
+		w.bell.yield()
+	}
+}
+
+// goYields is how many times other processes may run for one time that other
+// goroutines may: that may wake a thread for them, which costs more.
+const goYields = 32
+
 // leave takes part in what the others still send until all ranks have come here,
 // and finalises MPI. It is the owner's.
 //
 // Each rank's last message to each other says so. A barrier would not do: what a
 // rank has sent before it may come after it, and for that nobody would be left.
 func (w *World) leave() error {
-	w.lock()
+	w.mu.Lock()
 	w.draining = true
 	w.cancelReceives()
 	w.sayFarewell(chat)
 	w.sayFarewell(bulk)
 	w.mu.Unlock()
-	w.drain(func() bool { return len(w.pending) == 0 && w.farewells == 2*(w.size-1) })
-	w.lock()
-	defer w.mu.Unlock()
+	w.drain(func() bool { return len(w.pending) == 0 && len(w.flights) == 0 && w.farewells == 2*(w.size-1) })
+	w.mu.Lock()
+	w.closeSlots()
 	err := w.err
 	w.fail(errClosed)
+	w.mu.Unlock()
+	close(w.parted)
 	if err == nil { // otherwise it might wait for ever
 		err = w.engine.finalize()
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.release()
 	return err
 }
@@ -275,7 +248,7 @@ const drainLooks = 200
 // drain drops what comes until something holds.
 func (w *World) drain(over func() bool) {
 	for idle := 0; ; idle++ {
-		w.lock()
+		w.mu.Lock()
 		if over() || w.err != nil {
 			w.mu.Unlock()
 			return

@@ -6,14 +6,17 @@ package mpi
 type engine interface {
 	// probe looks for a message of a circle that nobody has begun to receive.
 	probe(in circle) (m arrival, found bool, err error)
+	// listen begins to receive the next message of a circle that nobody else
+	// has begun to receive.
+	listen(in circle, b []byte) (request, error)
 	// send and receive begin to move a message to or from a rank.
 	send(in circle, to, tag int, b []byte) (request, error)
 	receive(in circle, from, tag int, b []byte) (request, error)
 	// collect begins a collective of all ranks.
 	collect(c *collective) (request, error)
-	// test tells whether what a request stands for is done, and how many bytes
-	// it has received. It is not called again for one that was done.
-	test(r request) (done bool, n int, err error)
+	// test tells whether what a request stands for is done, and if so what it has
+	// received. It is not called again for one that was done.
+	test(r request) (done bool, m arrival, err error)
 	// cancel ends a receive that nothing has come for.
 	cancel(r request)
 	// abort ends all processes.

@@ -118,36 +118,27 @@ func (c *calls) receive(in circle, from, tag int, b []byte) (request, error) {
 	return request(c.handle()), err
 }
 
-func (c *calls) collect(k *collective) (request, error) {
-	f, in, handle := &c.functions, c.circles[whole], address(&c.scratch.handle)
-	var counts, starts uintptr
-	if len(k.counts) > 0 {
-		counts, starts = address(&k.counts[0]), address(&k.starts[0])
-	}
-	var err error
-	switch k.do {
-	case broadcast:
-		err = c.call("MPI_Ibcast", f.ibcast, start(k.mine), uintptr(len(k.mine)), c.bytes, uintptr(k.root), in, handle)
-	case allGather:
-		err = c.call("MPI_Iallgatherv", f.iallgatherv, start(k.mine), uintptr(len(k.mine)), c.bytes,
-			start(k.all), counts, starts, c.bytes, in, handle)
-	case gather:
-		err = c.call("MPI_Igatherv", f.igatherv, start(k.mine), uintptr(len(k.mine)), c.bytes,
-			start(k.all), counts, starts, c.bytes, uintptr(k.root), in, handle)
-	}
+func (c *calls) listen(in circle, b []byte) (request, error) {
+	f := c.family
+	err := c.call("MPI_Irecv", c.functions.irecv, start(b), uintptr(len(b)), c.bytes, signed(f.anySource), signed(f.anyTag), c.circles[in], address(&c.scratch.handle))
 	return request(c.handle()), err
 }
 
-func (c *calls) test(r request) (done bool, n int, err error) {
-	s := c.scratch
+func (c *calls) collect(k *collective) (request, error) {
+	err := c.call("MPI_Ibcast", c.functions.ibcast, start(k.bytes), uintptr(len(k.bytes)), c.bytes, uintptr(k.root), c.circles[whole], address(&c.scratch.handle))
+	return request(c.handle()), err
+}
+
+func (c *calls) test(r request) (done bool, a arrival, err error) {
+	s, f := c.scratch, c.family
 	c.setHandle(uintptr(r))
 	if err := c.call("MPI_Test", c.functions.test, address(&s.handle), address(&s.number), address(&s.status[0])); err != nil {
-		return false, 0, err
+		return false, a, err
 	}
 	if s.number == 0 {
-		return false, 0, nil
+		return false, a, nil
 	}
-	return true, c.family.count(s.status[:]), nil
+	return true, arrival{f.sourceOf(s.status[:]), f.tagOf(s.status[:]), f.count(s.status[:])}, nil
 }
 
 func (c *calls) cancel(r request) {

@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// smallBytes is the length of the buffers that are used again, for most of what
-// streams carry.
-const smallBytes = 4 << 10
+// smallBytes is the length of the buffers, each for a message of a stream.
+const smallBytes = 8 << 10
 
 // slabBuffers is how many of them are made at a time.
 const slabBuffers = 64
 
-// A memory gives out buffers. Small ones never move, and are used again.
+// A memory gives out buffers, which never move, and are used again.
 type memory struct {
 	mu     sync.Mutex
 	free   [][]byte
@@ -20,11 +19,8 @@ type memory struct {
 	closed bool // whether MPI uses none any more
 }
 
-// get returns a buffer of n bytes.
+// get returns a buffer of n bytes, which are at most smallBytes.
 func (m *memory) get(n int) []byte {
-	if n > smallBytes {
-		return make([]byte, n)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.free) == 0 {
@@ -48,15 +44,10 @@ func (m *memory) grow() {
 
 // put takes a buffer of get back.
 func (m *memory) put(b []byte) {
-	if small(b) {
-		m.mu.Lock()
-		m.free = append(m.free, b[:0])
-		m.mu.Unlock()
-	}
+	m.mu.Lock()
+	m.free = append(m.free, b[:0])
+	m.mu.Unlock()
 }
-
-// small reports whether b is one that is used again.
-func small(b []byte) bool { return cap(b) == smallBytes }
 
 // close lets the buffers go.
 func (m *memory) close() {

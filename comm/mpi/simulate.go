@@ -54,8 +54,9 @@ type letter struct {
 type step struct {
 	in            circle
 	from, to, tag int
+	any           bool // whether it receives from any rank, with any tag
 	buffer        []byte
-	n             int
+	arrival       arrival
 	done          bool
 	err           error
 	delay         int // how often test still says that it is not done
@@ -124,9 +125,17 @@ func (e *simulated) send(in circle, to, tag int, b []byte) (request, error) {
 }
 
 func (e *simulated) receive(in circle, from, tag int, b []byte) (request, error) {
+	return e.await(&step{in: in, from: from, to: e.rank, tag: tag, buffer: b})
+}
+
+func (e *simulated) listen(in circle, b []byte) (request, error) {
+	return e.await(&step{in: in, to: e.rank, any: true, buffer: b})
+}
+
+// await begins a receive.
+func (e *simulated) await(st *step) (request, error) {
 	e.s.mu.Lock()
 	defer e.s.mu.Unlock()
-	st := &step{in: in, from: from, to: e.rank, tag: tag, buffer: b}
 	i := slices.IndexFunc(e.s.letters, func(l *letter) bool { return l.meets(st) })
 	if i < 0 {
 		e.s.posted = append(e.s.posted, st)
@@ -139,12 +148,12 @@ func (e *simulated) receive(in circle, from, tag int, b []byte) (request, error)
 
 // meets reports whether a receive is for l.
 func (l *letter) meets(p *step) bool {
-	return l.in == p.in && l.from == p.from && l.to == p.to && l.tag == p.tag
+	return l.in == p.in && l.to == p.to && (p.any || l.from == p.from && l.tag == p.tag)
 }
 
 // arrive copies l to where p receives it.
 func (l *letter) arrive(p *step) {
-	p.n, p.done = copy(p.buffer, l.bytes), true
+	p.arrival, p.done = arrival{l.from, l.tag, copy(p.buffer, l.bytes)}, true
 	if len(l.bytes) > len(p.buffer) {
 		p.err = errors.New("mpi: a message was longer than its buffer")
 	}
@@ -153,15 +162,15 @@ func (l *letter) arrive(p *step) {
 	}
 }
 
-func (e *simulated) test(r request) (bool, int, error) {
+func (e *simulated) test(r request) (bool, arrival, error) {
 	e.s.mu.Lock()
 	defer e.s.mu.Unlock()
 	st := e.requests[r]
 	if st.delay--; st.delay >= 0 || !st.done {
-		return false, 0, nil
+		return false, arrival{}, nil
 	}
 	delete(e.requests, r)
-	return true, st.n, st.err
+	return true, st.arrival, st.err
 }
 
 func (e *simulated) cancel(r request) {
@@ -196,12 +205,10 @@ func (e *simulated) collect(c *collective) (request, error) {
 // take takes in what p gets of another rank's part.
 func (p part) take(from part) {
 	switch {
-	case p.do != from.do || p.root != from.root:
+	case p.root != from.root || len(p.bytes) != len(from.bytes):
 		p.step.err = errors.New("mpi: ranks are in different collectives")
-	case p.do == broadcast && from.rank == p.root:
-		copy(p.mine, from.mine)
-	case p.do != broadcast && p.all != nil:
-		copy(p.all[p.starts[from.rank]:][:p.counts[from.rank]], from.mine)
+	case from.rank == p.root:
+		copy(p.bytes, from.bytes)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // A streamKey names a stream of this rank.
@@ -22,27 +24,20 @@ type Stream struct {
 
 	mu     sync.Mutex
 	come   sync.Cond     // something has changed; its lock is mu
-	coming []incoming    // begun and not all taken in, in order
-	inbox  [][]byte      // taken in and not read
-	at     int           // bytes of inbox[0] that were read
+	inbox  [][]byte      // taken in and, from read on, not read
+	read   int           // of inbox
+	at     int           // bytes of inbox[read] that were read
 	over   bool          // whether the other end has closed
 	err    error         // after which nothing can be read
 	shut   chan struct{} // closed by Close
 	notify func()        // nil if nobody minds
-	trying bool          // whether somebody looks just now, and need not be told
-}
 
-// An incoming is a message that MPI is receiving.
-type incoming struct {
-	operation *operation
-	bytes     []byte
+	ready atomic.Bool // whether something has come since Ready
 }
 
 const (
 	// flyingMost is how many bytes may be on their way before a Write waits.
 	flyingMost = 1 << 20
-	// copiedMost is the longest piece that Write copies, so as not to wait.
-	copiedMost = 32 << 10
 	// messageMost is the longest message. MPI counts its bytes in 32 bits.
 	messageMost = 1 << 30
 )
@@ -55,7 +50,7 @@ func (w *World) Stream(peer, channel int) io.ReadWriteCloser {
 	if peer < 0 || peer >= w.size || channel < 0 || channel > maxChannel {
 		panic(fmt.Sprintf("mpi: stream to rank %d of %d, channel %d", peer, w.size, channel))
 	}
-	w.lock()
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.stream(streamKey{peer, channel})
 	if peer != w.rank {
@@ -105,7 +100,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 		if s.closed() {
 			return n, errStream
 		}
-		piece := b[n:min(n+messageMost, len(b))]
+		piece := b[n:min(n+smallBytes, len(b))]
 		if err := s.write(piece); err != nil {
 			return n, err
 		}
@@ -114,40 +109,36 @@ func (s *Stream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// write sends a message.
+// write sends a message of at most smallBytes.
 func (s *Stream) write(b []byte) error {
-	switch {
-	case s.twin != nil:
-		m := s.world.memory.get(len(b))
-		copy(m, b)
-		s.twin.deliver(m)
-		return nil
-	case len(b) > copiedMost:
-		return s.send(chat, b)()
-	}
 	w := s.world
 	m := w.memory.get(len(b))
 	copy(m, b)
-	o := &operation{}
-	if !small(m) {
-		o.hold(m)
+	if s.twin != nil {
+		s.twin.deliver(m, true)
+		return nil
 	}
-	w.lock()
-	s.flying += len(b)
-	o.then = func(int, error) {
-		s.flying -= len(m)
-		w.memory.put(m)
-	}
-	w.submit(o, func() (request, error) { return w.engine.send(chat, s.key.peer, s.key.channel, m) })
-	if s.flying > flyingMost && !o.over.Load() {
-		o.wake = make(chan struct{})
-	}
-	err := w.err
+	w.mu.Lock()
+	err := w.fly(s, m)
+	many := s.flying > flyingMost
 	w.mu.Unlock()
-	if o.wake != nil {
-		w.wait(o, s.shut)
+	for many && !s.closed() {
+		w.moveUntil(func() bool { return s.closed() || !s.crowded() })
+		if many = s.crowded(); many {
+			w.bell.ring()
+			time.Sleep(longestSleep)
+		}
 	}
 	return err
+}
+
+// crowded reports whether more is on its way than may be.
+func (s *Stream) crowded() bool {
+	w := s.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.land(len(w.flights))
+	return s.flying > flyingMost && w.err == nil && !w.draining
 }
 
 // send begins to send a message from where it is. wait returns when that is done.
@@ -155,7 +146,7 @@ func (s *Stream) send(in circle, b []byte) (wait func() error) {
 	w := s.world
 	o := &operation{wake: make(chan struct{})}
 	o.hold(b)
-	w.lock()
+	w.mu.Lock()
 	w.submit(o, func() (request, error) { return w.engine.send(in, s.key.peer, s.key.channel, b) })
 	w.mu.Unlock()
 	return func() error { return s.await(o) }
@@ -198,7 +189,7 @@ func (s *Stream) WriteBlock(b []byte) (wait func() error) {
 func (s *Stream) BeginBlock(b []byte) (done func() (bool, error)) {
 	var pieces []*operation
 	w := s.world
-	w.lock()
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	for first := true; first || len(b) > 0; first = false {
 		piece := b[:min(messageMost, len(b))]
@@ -208,7 +199,7 @@ func (s *Stream) BeginBlock(b []byte) (done func() (bool, error)) {
 			if err == nil && n != len(piece) && !w.draining {
 				o.err = fmt.Errorf("mpi: got a block of %d bytes of rank %d, want %d", n, s.key.peer, len(piece))
 			}
-			s.tell()
+			s.tell(!w.muted)
 		}
 		w.submit(o, func() (request, error) { return w.engine.receive(bulk, s.key.peer, s.key.channel, piece) })
 		pieces = append(pieces, o)
@@ -240,19 +231,31 @@ func (s *Stream) Read(b []byte) (int, error) {
 	}
 }
 
+// Look moves on what is under way, of all streams of the world, and reports
+// whether something has come for any. Of that nobody is told but Ready.
+func (s *Stream) Look() (came bool) {
+	w := s.world
+	w.looks.Add(1)
+	if w.mu.TryLock() {
+		w.muted = true
+		came = w.advance()
+		w.muted = false
+		w.mu.Unlock()
+	}
+	return came
+}
+
+// Ready reports whether something has come since the last call: bytes, a block
+// or the end.
+func (s *Stream) Ready() bool { return s.ready.Load() && s.ready.Swap(false) }
+
+// Doze lets some ten microseconds pass, in which other processes run.
+func (s *Stream) Doze() { s.world.bell.doze() }
+
 // TryRead is Read that does not wait: it returns 0 and nil if nothing has come.
-// It looks whether something has, if look says so.
-func (s *Stream) TryRead(b []byte, look bool) (int, error) {
+func (s *Stream) TryRead(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n, err := s.take(b); n > 0 || err != nil || !look {
-		return n, err
-	}
-	s.trying = true
-	s.mu.Unlock()
-	s.world.look()
-	s.mu.Lock()
-	s.trying = false
 	return s.take(b)
 }
 
@@ -263,15 +266,18 @@ func (s *Stream) take(b []byte) (int, error) {
 		return 0, errStream
 	}
 	n := 0
-	for n < len(b) && len(s.inbox) > 0 {
-		first := s.inbox[0]
+	for n < len(b) && s.read < len(s.inbox) {
+		first := s.inbox[s.read]
 		k := copy(b[n:], first[s.at:])
 		n += k
 		if s.at += k; s.at == len(first) {
 			s.world.memory.put(first)
-			s.inbox[0], s.at = nil, 0
-			s.inbox = s.inbox[1:]
+			s.inbox[s.read], s.at = nil, 0
+			s.read++
 		}
+	}
+	if s.read == len(s.inbox) {
+		s.inbox, s.read = s.inbox[:0], 0
 	}
 	switch {
 	case n > 0:
@@ -285,75 +291,57 @@ func (s *Stream) take(b []byte) (int, error) {
 }
 
 // Notify has f called whenever there may be more to read or a block has come,
-// unless a TryRead that looks has brought it about. f must not wait.
+// unless it was Look that has brought it about. f must not wait.
 func (s *Stream) Notify(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notify = f
 }
 
-// tell tells those who wait for what comes.
-func (s *Stream) tell() {
+// tell tells those who wait for what comes, and if aloud is true who is to be
+// notified.
+func (s *Stream) tell(aloud bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wake()
+	s.wake(aloud)
 }
 
 // wake is tell for those who hold mu.
-func (s *Stream) wake() {
+func (s *Stream) wake(aloud bool) {
+	s.ready.Store(true)
 	s.come.Broadcast()
-	if s.notify != nil && !s.trying {
+	if aloud && s.notify != nil {
 		s.notify()
 	}
 }
 
-// expect puts a message that is being received in its place.
-func (s *Stream) expect(o *operation, b []byte) {
+// deliver takes in a message, of which those who are to be notified are told if
+// aloud is true. One of no bytes is the end.
+func (s *Stream) deliver(b []byte, aloud bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.coming = append(s.coming, incoming{o, b})
-}
-
-// settle takes in the messages that are there, up to the first that is not.
-func (s *Stream) settle(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.coming) > 0 && s.coming[0].operation.over.Load() {
-		first := s.coming[0]
-		s.coming[0] = incoming{}
-		s.coming = s.coming[1:]
-		s.accept(first.bytes)
-	}
-	if err != nil && s.err == nil {
-		s.err = err
-	}
-	s.wake()
-}
-
-// accept takes in a message. The caller holds mu.
-func (s *Stream) accept(b []byte) {
-	if len(b) == 0 {
+	switch {
+	case len(b) == 0:
 		s.over = true
-	} else if !s.closed() {
+		s.world.memory.put(b)
+	case s.closed():
+		s.world.memory.put(b)
+	default:
 		s.inbox = append(s.inbox, b)
-		return
 	}
-	s.world.memory.put(b)
-}
-
-// deliver takes in a message of the twin.
-func (s *Stream) deliver(b []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.accept(b)
-	s.wake()
+	s.wake(aloud)
 }
 
 // lose ends the stream because of an error.
 func (s *Stream) lose(err error) {
-	s.settle(err)
-	if s.twin != nil {
-		s.twin.settle(err)
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	s.wake(true)
+	s.mu.Unlock()
+	if s.twin != nil && s.twin.err == nil {
+		s.twin.lose(err)
 	}
 }
 
@@ -366,18 +354,17 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	close(s.shut)
-	s.inbox = nil
-	s.wake()
+	s.inbox, s.read = nil, 0
+	s.wake(true)
 	s.mu.Unlock()
+	w := s.world
 	if s.twin != nil {
-		s.twin.deliver(nil)
+		s.twin.deliver(w.memory.get(0), true)
 		return nil
 	}
-	w := s.world
-	w.lock()
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	o := &operation{}
-	w.submit(o, func() (request, error) { return w.engine.send(chat, s.key.peer, s.key.channel, nil) })
+	w.fly(s, w.memory.get(0)) // who does not get it does not listen
 	return nil
 }
 

@@ -25,21 +25,27 @@ type World struct {
 
 	engine  engine
 	bell    bell
-	wanted  atomic.Int32 // goroutines that want mu at once
-	ended   atomic.Bool  // whether the owner is to finalise MPI
+	ended   atomic.Bool   // whether the owner is to finalise MPI
+	parted  chan struct{} // closed when there is nothing more to do but finalise MPI
 	done    chan struct{}
 	end     error // of the owner, once done is closed
 	closing sync.Once
+	patient time.Duration // for how long Close waits for MPI to finalise
 
 	start  time.Time
-	active atomic.Int64 // when something has happened last, in ns after start
-	looked atomic.Int64 // when somebody other than the owner has looked last
-	busy   atomic.Bool  // whether pending holds any
+	active time.Duration // when the owner has last seen something happen, after start; the owner's
+	looks  atomic.Uint64 // how often somebody other than the owner has looked
+	seen   uint64        // looks when the owner last minded; the owner's
+	busy   atomic.Bool   // whether pending holds any
 	memory memory
 
 	mu       sync.Mutex // held to use engine
+	slots    []slot     // the next messages of streams, from next on; nil before any is awaited
+	next     int
+	flights  []flight // messages of streams under way, in the order sent
 	pending  []*operation
 	streams  map[streamKey]*Stream
+	muted    bool  // whether nobody is to be notified of what has come
 	draining bool  // whether what comes is dropped
 	err      error // after which nothing works
 
@@ -67,7 +73,9 @@ func newWorld(e engine, b bell, rank, size int, local []int, label string) *Worl
 		rank: rank, size: size, local: local, label: label,
 		engine:  e,
 		bell:    b,
+		parted:  make(chan struct{}),
 		done:    make(chan struct{}),
+		patient: finalizeTime,
 		streams: map[streamKey]*Stream{},
 		start:   time.Now(),
 	}
@@ -89,7 +97,7 @@ func (w *World) String() string { return fmt.Sprintf("rank %d of %d by %s", w.ra
 // Abort ends all processes of the world, this one included, by MPI_Abort. The
 // launcher passes the status on, if it does so at all.
 func (w *World) Abort(status int) {
-	w.lock()
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.engine.abort(status)
 }
@@ -97,7 +105,8 @@ func (w *World) Abort(status int) {
 // Close ends all streams, takes part in what the other ranks still send until
 // every rank has called Close, and finalises MPI. A process that has joined a
 // world calls it before it exits, or Abort; launchers take it for a failure
-// otherwise.
+// otherwise. If MPI does not come to the end of finalising, Close returns
+// ErrUnfinished: all ranks have done what they had to do, and may exit.
 func (w *World) Close() error {
 	w.closing.Do(func() {
 		for _, s := range w.opened() {
@@ -106,26 +115,32 @@ func (w *World) Close() error {
 		w.ended.Store(true)
 		w.bell.ring()
 	})
-	<-w.done
-	return w.end
+	<-w.parted
+	timer := time.NewTimer(w.patient)
+	defer timer.Stop()
+	select {
+	case <-w.done:
+		return w.end
+	case <-timer.C:
+		return ErrUnfinished
+	}
 }
+
+// finalizeTime is how long MPI may take to finalise.
+const finalizeTime = 5 * time.Second
+
+// ErrUnfinished says that MPI_Finalize has not returned.
+var ErrUnfinished = fmt.Errorf("mpi: MPI_Finalize has not returned for %v, though all ranks have ended", finalizeTime)
 
 // opened returns the streams that are there.
 func (w *World) opened() []*Stream {
-	w.lock()
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []*Stream
 	for _, s := range w.streams {
 		all = append(all, s)
 	}
 	return all
-}
-
-// lock locks mu ahead of those who only look whether something has come.
-func (w *World) lock() {
-	w.wanted.Add(1)
-	w.mu.Lock()
-	w.wanted.Add(-1)
 }
 
 // fail notes that MPI has failed: nothing works any more. The caller holds mu.

@@ -1,0 +1,110 @@
+package comm
+
+// A call is short if it needs no data but those that come with the contracts, and
+// sends no others. It is carried out without the steps of its schedule, which for
+// a few bytes take longer than all the rest.
+
+// moveShort carries out a call that is short. It reports false, without an error,
+// and has done nothing, if it is not.
+func (c *messageCall) moveShort() (done bool, err error) {
+	if !c.sent {
+		return false, nil
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	switch c.op.Kind {
+	case Barrier:
+		return true, nil
+	case Broadcast:
+		return c.shortBroadcast(), nil
+	case AllGather:
+		return c.shortExchange(func(int) Block { return c.op.In[0] }), nil
+	case AllToAll:
+		return c.shortExchange(func(m int) Block { return c.op.In[m] }), nil
+	case AllReduce:
+		return c.shortReduce(c.op.In[0]), nil
+	case ReduceScatter:
+		return c.shortReduce(c.op.In[c.line.rank]), nil
+	}
+	return false, nil
+}
+
+// brought returns what a member has sent with its contract, and whether that is
+// all of so many bytes.
+func (c *messageCall) brought(member, length int) ([]byte, bool) {
+	k := &c.call.contracts[c.line.ranks[member]]
+	return k.data, k.first == 1 && len(k.data) == length
+}
+
+func (c *messageCall) shortBroadcast() bool {
+	root := c.op.Desc.Root
+	if root == c.line.rank {
+		if c.out != nil {
+			Copy(c.out[0], c.op.In[0])
+		}
+		return true
+	}
+	if len(c.out) != 1 || large(c.bytes, len(c.line.ranks)) {
+		return false
+	}
+	data, ok := c.brought(root, c.out[0].Len())
+	if ok {
+		Copy(c.out[0], Whole(data))
+	}
+	return ok
+}
+
+// shortExchange leaves what every member has sent in the block for it, and so the
+// member's own, which own returns.
+func (c *messageCall) shortExchange(own func(member int) Block) bool {
+	if len(c.out) != len(c.line.ranks) {
+		return false
+	}
+	for m, out := range c.out {
+		if _, ok := c.brought(m, out.Len()); !ok && m != c.line.rank {
+			return false
+		}
+	}
+	for m, out := range c.out {
+		if m == c.line.rank {
+			Copy(out, own(m))
+		} else {
+			data, _ := c.brought(m, out.Len())
+			Copy(out, Whole(data))
+		}
+	}
+	return true
+}
+
+// shortReduce reduces what every member has sent, and own, in rank order.
+func (c *messageCall) shortReduce(own Block) bool {
+	if len(c.out) != 1 || c.out[0].Len() != own.Len() || !own.contiguous() || !c.out[0].contiguous() {
+		return false
+	}
+	n, srcs := own.Len(), c.runs()
+	defer clear(srcs)
+	for m := range srcs {
+		if m == c.line.rank {
+			srcs[m] = own.Data[:n]
+			continue
+		}
+		data, ok := c.brought(m, n)
+		if !ok {
+			return false
+		}
+		srcs[m] = data
+	}
+	c.op.Reduce(c.out[0].Data[:n], srcs)
+	return true
+}
+
+// runs returns a slice for a run of each member.
+func (c *messageCall) runs() [][]byte {
+	if !c.own {
+		return make([][]byte, len(c.line.ranks))
+	}
+	a := &c.line.scratch
+	if a.runs == nil {
+		a.runs = make([][]byte, len(c.line.ranks))
+	}
+	return a.runs
+}
