@@ -125,7 +125,7 @@ func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool
 	}
 	k.op = comm.Op{Kind: k.form.kind, Align: x.DType().Size(), Reduce: comm.Reducer(red), Prepare: k.prepare, Where: r.whereFn}
 	k.op.Desc = comm.Desc{Op: c.Op, DType: x.DType().String(), Shape: stated(x.Shape()), Free: k.form.free(&c),
-		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Flags: r.flags(g, async)}
+		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Detail: r.pass(), Flags: r.flags(g, async)}
 	if k.form.rooted {
 		k.op.Desc.Root = c.Root
 	}
@@ -160,6 +160,16 @@ func (c *Collective) dims() [2]int {
 		d = [2]int{c.Dim, c.Concat}
 	}
 	return d
+}
+
+// pass returns what the contract says of the pass in which a call is made:
+// comm.InBackward of what a gradient calls, and nothing of what a script calls,
+// be it in a checkpoint that is computed again or a backward function of its own.
+func (r *Rank) pass() string {
+	if r.replayed != "" {
+		return comm.InBackward
+	}
+	return ""
 }
 
 // flags returns what the rank states with a call on g.

@@ -88,7 +88,7 @@ func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exc
 	dt := xs[0].DType()
 	k := &exchange{r: r, g: g, xs: xs, record: r.Tape.Enabled(), seq: r.Tape.Reserve()}
 	o := &comm.Op{Kind: comm.AllToAll, Align: dt.Size(), Prepare: k.prepare, Where: r.whereFn}
-	o.Desc = comm.Desc{Op: "all_to_all", DType: dt.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}, Flags: r.flags(g, async)}
+	o.Desc = comm.Desc{Op: "all_to_all", DType: dt.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: r.pass(), Flags: r.flags(g, async)}
 	bytes := 0
 	for i, x := range xs {
 		if x.DType() != dt {

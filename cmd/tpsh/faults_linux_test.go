@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -46,11 +47,14 @@ func randomPlace(rng *rand.Rand) place {
 	case 1:
 		return place{"auto", 2, 1 + rng.IntN(2)}
 	case 2, 3:
-		return place{"tcp", 1, 2 + rng.IntN(3)}
+		return place{"tcp", 1, onOne[rng.IntN(len(onOne))]}
 	default:
-		return place{"shm", 1, 2 + rng.IntN(3)}
+		return place{"shm", 1, onOne[rng.IntN(len(onOne))]}
 	}
 }
+
+// onOne are the numbers of ranks of one launcher alone.
+var onOne = []int{2, 3, 4, 6}
 
 // A calm is what an undisturbed run of a program is like.
 type calm struct {
@@ -64,14 +68,17 @@ type calm struct {
 //
 //	go test ./cmd/tpsh -run RandomFaults -v -timeout 15m -faults 500
 func TestRandomFaults(t *testing.T) {
-	tally := faultTally{}
+	tally := faultTally{counts: map[string]map[string]int{}, slowest: map[string]time.Duration{}}
 	calms := map[string]*calm{}
 	begun := time.Now()
 	for i := range *faults {
 		seed := *faultSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
-			d := &disturbance{program: faultPrograms[rng.IntN(len(faultPrograms))], place: randomPlace(rng), rng: rng}
+			d := &disturbance{program: faultPrograms[rng.IntN(len(faultPrograms))], kind: randomFault(rng), place: randomPlace(rng), rng: rng}
+			for d.kind.silent && d.place.nodes == 1 { // nobody would notice
+				d.place = randomPlace(rng)
+			}
 			key := fmt.Sprint(d.program, " by ", d.place)
 			if calms[key] == nil {
 				calms[key] = (&disturbance{program: d.program, place: d.place}).undisturbed(t)
@@ -84,7 +91,7 @@ func TestRandomFaults(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d runs were disturbed in %v\n%v", *faults, time.Since(begun).Round(time.Second), tally)
+	t.Logf("%d runs were disturbed in %v\n%v", *faults, time.Since(begun).Round(time.Second), &tally)
 }
 
 // A disturbance is a run to which something happens.
@@ -97,7 +104,8 @@ type disturbance struct {
 	what    string // happened, "" if there was nothing for it to happen to
 	phase   string // in which it happened
 	outcome string
-	took    time.Duration
+	took    time.Duration // by the whole run
+	after   time.Duration // from the harm to the end
 
 	restarts bool // whether the job may be started again
 	nodes    []*process
@@ -211,9 +219,6 @@ func (d *disturbance) undisturbed(t *testing.T) *calm {
 // run starts the program, does one of its processes harm at a random moment,
 // and checks what comes of it.
 func (d *disturbance) run(t *testing.T) {
-	for d.kind == nil || d.kind.silent && d.place.nodes == 1 { // nobody would notice
-		d.kind = randomFault(d.rng)
-	}
 	d.restarts = d.rng.IntN(4) == 0 && d.kind.toRank
 	var flags []string
 	if d.restarts {
@@ -225,11 +230,13 @@ func (d *disturbance) run(t *testing.T) {
 	moment := time.Duration(d.rng.Int64N(int64(d.calm.took * 13 / 10)))
 	since := time.Now()
 	d.begin(t, flags...)
+	var harmed time.Time
 	var harm sync.WaitGroup
 	harm.Go(func() {
 		time.Sleep(moment)
 		for d.phase != afterEnd && d.what == "" { // else there are no ranks yet
 			d.phase = d.lines.phase()
+			harmed = time.Now()
 			d.what = d.kind.harm(d)
 			time.Sleep(time.Millisecond)
 		}
@@ -237,6 +244,7 @@ func (d *disturbance) run(t *testing.T) {
 	d.end(t)
 	d.took = time.Since(since)
 	harm.Wait()
+	d.after = time.Since(harmed)
 	d.check(t)
 	d.leavesNothing(t)
 	if t.Failed() {
@@ -344,9 +352,12 @@ func processesWith(variable string) (found []string) {
 }
 
 // A faultTally counts runs by what is of interest.
-type faultTally map[string]map[string]int
+type faultTally struct {
+	counts  map[string]map[string]int
+	slowest map[string]time.Duration // by outcome: the longest time from the harm to the end
+}
 
-func (f faultTally) add(d *disturbance) {
+func (f *faultTally) add(d *disturbance) {
 	kind := d.kind.name
 	if d.what == "" {
 		kind = "none: it was over"
@@ -354,25 +365,31 @@ func (f faultTally) add(d *disturbance) {
 	for by, value := range map[string]string{
 		"outcome": d.outcome, "place": d.place.String(), "program": d.program, "kind": kind, "phase": d.program + ", " + d.phase,
 	} {
-		if f[by] == nil {
-			f[by] = map[string]int{}
+		if f.counts[by] == nil {
+			f.counts[by] = map[string]int{}
 		}
-		f[by][value]++
+		f.counts[by][value]++
+	}
+	if d.what != "" {
+		kind := d.outcome
+		if d.kind.silent {
+			kind += ", found by silence"
+		}
+		f.slowest[kind] = max(f.slowest[kind], d.after)
 	}
 }
 
-func (f faultTally) String() string {
+func (f *faultTally) String() string {
 	var b strings.Builder
 	for _, by := range []string{"outcome", "kind", "place", "phase"} {
 		fmt.Fprintf(&b, "by %s:\n", by)
-		var values []string
-		for value := range f[by] {
-			values = append(values, value)
+		for _, value := range slices.Sorted(maps.Keys(f.counts[by])) {
+			fmt.Fprintf(&b, "%8d  %s\n", f.counts[by][value], value)
 		}
-		slices.Sort(values)
-		for _, value := range values {
-			fmt.Fprintf(&b, "%8d  %s\n", f[by][value], value)
-		}
+	}
+	b.WriteString("the longest from the harm to the end:\n")
+	for _, kind := range slices.Sorted(maps.Keys(f.slowest)) {
+		fmt.Fprintf(&b, "%8v  %s\n", f.slowest[kind].Round(time.Millisecond), kind)
 	}
 	return b.String()
 }

@@ -178,7 +178,10 @@ func leadWorld(std *stdio, w world, k *kernels, lead func(*launch.Cluster) error
 		return status(cmp.Or(code, lang.StatusJob))
 	}
 	<-served
-	if closed := w.Close(); closed != nil && err == nil {
+	closed := w.Close()
+	if errors.Is(closed, mpi.ErrUnfinished) {
+		fmt.Fprintf(std.err, "tpsh: warning: %v\n", closed)
+	} else if closed != nil && err == nil {
 		return jobError{closed}
 	}
 	return err
@@ -203,7 +206,7 @@ func followWorld(w world, k *kernels) error {
 		w.Abort(lang.StatusJob)
 		return status(lang.StatusJob)
 	}
-	if err := w.Close(); err != nil {
+	if err := w.Close(); err != nil && !errors.Is(err, mpi.ErrUnfinished) { // of which rank 0 tells
 		return jobError{err}
 	}
 	if *seat.Status != lang.StatusOK {

@@ -17,6 +17,7 @@ import (
 type route struct {
 	name   string // of the operation, for the contract and traces
 	detail string // of what is moved, for the contract
+	back   string // detail while gradients are computed
 	kind   comm.Kind
 	reduce string // of a reduction
 	group  *comm.Group
@@ -92,6 +93,7 @@ func (e *Engine) route(s *mesh.Step) (*route, error) {
 	want, _ := s.Dst.Box(me)
 	r := &route{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
 		whole: s.Src.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
+	r.back = r.detail + " " + comm.InBackward
 	ranks := s.Group(me)
 	var err error
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {
@@ -229,6 +231,9 @@ func (e *Engine) newTrip(r *route, block *tensor.Tensor) (*trip, error) {
 	dt := block.DType()
 	t.op = comm.Op{Kind: r.kind, Align: dt.Size(), Prepare: t.prepare}
 	t.op.Desc = comm.Desc{Op: r.name, DType: dt.String(), Shape: r.whole, Free: -1, Reduce: r.reduce, Root: -1, Dims: [2]int{-1, -1}, Detail: r.detail}
+	if e.InBackward() {
+		t.op.Desc.Detail = r.back
+	}
 	if r.reduce != "" && r.kind != comm.AllToAll {
 		combine := kernel.Combiner(dt, r.reduce)
 		if combine == nil {

@@ -76,6 +76,29 @@ func TestMean(t *testing.T) {
 	}
 }
 
+// Of many ranks that find a collection due, few collect.
+func TestCollectOnce(t *testing.T) {
+	const ranks = 40
+	a := NewAllocator(1 << 40)
+	defer a.Close()
+	first := a.take(maxSlack, true)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	var all sync.WaitGroup
+	var pieces [ranks]piece
+	for r := range ranks {
+		all.Go(func() { pieces[r], _ = a.region(10 << 20) })
+	}
+	all.Wait()
+	goruntime.ReadMemStats(&after)
+	if got := after.NumForcedGC - before.NumForcedGC; got < 1 || got > ranks/2 {
+		t.Errorf("%d ranks collected %d times, want 1 to %d", ranks, got, ranks/2)
+	}
+	for _, m := range append(pieces[:], first) {
+		a.release(m)
+	}
+}
+
 // What is most goes first, until no more lies free than is to be kept.
 func TestTrim(t *testing.T) {
 	const unit = 16 << 20 // no size that is carved
