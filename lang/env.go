@@ -81,6 +81,13 @@ type Noter interface {
 	SetNote(note func(line string))
 }
 
+// A Hinter is an Env that knows what to do instead of some things that the
+// interpreter refuses. Hint is given the interpreter's message and returns what
+// a report adds to it, or "".
+type Hinter interface {
+	Hint(message string) string
+}
+
 // A Signer is an Env that knows the parameters of its values. Parameters
 // returns the names that a call of v accepts as keywords, or nil.
 type Signer interface {

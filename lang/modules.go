@@ -100,7 +100,7 @@ func (l *loader) read(name string) (string, error) {
 	return source, err
 }
 
-// readRegular returns the content of a file that is neither a folder nor a
+// readRegular returns the source in a file that is neither a folder nor a
 // device or pipe, reading from which might never end.
 func readRegular(fsys fs.FS, name string) (string, error) {
 	info, err := fs.Stat(fsys, name)
@@ -111,7 +111,7 @@ func readRegular(fsys fs.FS, name string) (string, error) {
 		return "", fmt.Errorf("not a regular file")
 	}
 	data, err := fs.ReadFile(fsys, name)
-	return string(data), pathless(err)
+	return WithoutMark(string(data)), pathless(err)
 }
 
 // pathless takes the operation and the path, which the caller names, from a

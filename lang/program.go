@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"go.starlark.net/syntax"
@@ -47,8 +48,12 @@ func ReadProgram(path string) (Program, error) {
 	if err != nil {
 		return Program{}, fmt.Errorf("read %s: %w", path, pathless(err))
 	}
-	return Program{Path: path, Dir: dir, Source: string(source)}, nil
+	return Program{Path: path, Dir: dir, Source: WithoutMark(string(source))}, nil
 }
+
+// WithoutMark returns a text without the byte order mark with which some
+// editors begin one.
+func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
 
 // FileOptions is the dialect of Starlark: everything that it has to offer.
 // It must not be changed.

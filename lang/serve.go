@@ -185,9 +185,20 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	}
 	out.Cut()
 	if err != nil {
-		return &doneMsg{Failure: newFailure(err)}
+		return &doneMsg{Failure: s.failure(err)}
 	}
 	return done
+}
+
+// failure describes the error that ended a program, with the hint of the Env.
+func (s *server) failure(err error) *Failure {
+	f := newFailure(err)
+	if env, ok := s.env.(Hinter); ok {
+		if hint := env.Hint(string(f.Message)); hint != "" {
+			f.Message += text(" (" + hint + ")")
+		}
+	}
+	return f
 }
 
 // execute runs the source on a new thread.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -370,5 +372,16 @@ func TestPipe(t *testing.T) {
 	c, _ := Pipe()
 	if _, err := c.Recv(ctx); err != context.Canceled {
 		t.Errorf("got error %v, want canceled", err)
+	}
+}
+
+// A byte order mark is no part of a script.
+func TestReadProgramSkipsTheMark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.star")
+	if err := os.WriteFile(path, []byte("\ufeffx = 1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := ReadProgram(path); err != nil || p.Source != "x = 1\n" {
+		t.Errorf("got %q, %v, want the source without its mark", p.Source, err)
 	}
 }

@@ -91,15 +91,15 @@ func doctor(std *stdio, args []string) error {
 		return err
 	}
 	if failures > 0 {
-		fmt.Fprintf(std.out, "%d checks failed\n", failures)
+		fmt.Fprintf(std.out, "%s failed\n", counted(int64(failures), "check"))
 		return status(lang.StatusFailed)
 	}
 	return nil
 }
 
 func lookAtCores() finding {
-	return ok("%d of %s, %d in use; run starts %d ranks unless -n says otherwise",
-		goruntime.NumCPU(), goruntime.GOARCH, goruntime.GOMAXPROCS(0), defaultRanks())
+	return ok("%d of %s, %d in use; run starts %s unless -n says otherwise",
+		goruntime.NumCPU(), goruntime.GOARCH, goruntime.GOMAXPROCS(0), counted(int64(defaultRanks()), "rank"))
 }
 
 // lookAtScratch makes a folder where tmpdir would.

@@ -13,13 +13,13 @@ var shellCommands = []repl.Command{
 }
 
 func visualize(ctx context.Context, s *repl.Shell, arg string) error {
-	s.Exec(ctx, "visualize_sharding("+arg+")")
+	s.ExecAs(ctx, "visualize_sharding("+arg+")", "")
 	return nil
 }
 
 // traceStatement runs the statement between two that turn a trace on and print
 // it. After a failure the trace is printed by the next that ends.
 func traceStatement(ctx context.Context, s *repl.Shell, arg string) error {
-	s.Exec(ctx, "_trace(True)\n"+arg+"\n_trace(False)")
+	s.ExecAs(ctx, "_trace(True)\n"+arg+"\n_trace(False)", arg)
 	return nil
 }

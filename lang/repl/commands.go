@@ -82,7 +82,7 @@ func setRanks(_ context.Context, s *Shell, arg string) error {
 	if err := s.restart(n); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.opts.Out, "%s, no variables\n", s.ranks())
+	fmt.Fprintf(s.opts.Out, "%s, no variables\n", ranks(s.session.Size()))
 	return nil
 }
 
@@ -95,7 +95,7 @@ func onRank(ctx context.Context, s *Shell, arg string) error {
 	if rank < 0 || rank >= s.session.Size() {
 		return fmt.Errorf("got rank %d, want one from 0 to %d", rank, s.session.Size()-1)
 	}
-	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line, Ranks: []int{rank}})
+	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line, Ranks: []int{rank}}, "")
 	return nil
 }
 
@@ -151,7 +151,7 @@ func load(ctx context.Context, s *Shell, arg string) error {
 		return err
 	}
 	p.Path = arg
-	s.run(ctx, p)
+	s.run(ctx, p, p.Source)
 	return nil
 }
 
@@ -179,7 +179,7 @@ func save(_ context.Context, s *Shell, arg string) error {
 	_, err = f.Write(text.Bytes())
 	if err = errors.Join(err, f.Close()); err == nil {
 		s.saved[path] = true
-		fmt.Fprintf(s.opts.Out, "%d statements written to %s\n", len(s.done), arg)
+		fmt.Fprintf(s.opts.Out, "%s written to %s\n", count(len(s.done), "statement"), arg)
 	}
 	return err
 }

@@ -107,6 +107,9 @@ func (s *statements) take(prompt string) (line string, err error) {
 	if err == nil {
 		s.line++
 	}
+	if s.line == 1 {
+		line = lang.WithoutMark(line)
+	}
 	return line, err
 }
 

@@ -64,7 +64,7 @@ func Run(ctx context.Context, opts Options) int {
 		s.opts.Interrupts = interrupts
 	}
 	if reader.Interactive() {
-		fmt.Fprintf(opts.Out, "%s; :help lists the commands, Ctrl-D ends\n", s.ranks())
+		fmt.Fprintf(opts.Out, "%s; :help lists the commands, Ctrl-D ends\n", ranks(s.session.Size()))
 	}
 	return s.loop(ctx)
 }
@@ -79,28 +79,31 @@ type Shell struct {
 	session *lang.Session
 	stop    func() // ends the ranks
 
-	done   []string        // the sources that ran well, for :save
+	done   []string        // what was typed and ran well, for :save
 	saved  map[string]bool // files that :save has written
 	quit   bool
 	status int // of the last statement that failed
 }
 
 // ranks returns "4 ranks".
-func (s *Shell) ranks() string {
-	if n := s.session.Size(); n != 1 {
-		return fmt.Sprintf("%d ranks", n)
+func ranks(n int) string { return count(n, "rank") }
+
+// count returns n things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	return "1 rank"
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // restart ends the ranks, if there are any, and starts n anew.
 func (s *Shell) restart(n int) error {
 	if n < 1 {
-		return fmt.Errorf("got %d ranks, want at least 1", n)
+		return fmt.Errorf("got %s, want at least 1", ranks(n))
 	}
 	conns, stop, err := s.opts.Start(n)
 	if err != nil {
-		return fmt.Errorf("cannot start %d ranks: %w", n, err)
+		return fmt.Errorf("cannot start %s: %w", ranks(n), err)
 	}
 	s.end()
 	s.session = lang.NewSession(conns, lang.Options{Out: s.opts.Out, Notes: s.opts.Err, Mode: s.opts.Mode})
@@ -135,7 +138,7 @@ func (s *Shell) loop(ctx context.Context) int {
 		if st.command != "" {
 			s.command(ctx, st.command)
 		} else {
-			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: st.source, FirstLine: st.line})
+			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: st.source, FirstLine: st.line}, st.source)
 		}
 		if s.status == lang.StatusInterrupted && !s.in.reader.Interactive() {
 			break
@@ -157,11 +160,17 @@ func (s *Shell) exitStatus() int {
 // Exec runs a statement on all ranks and shows its value or what went wrong,
 // as if it had been typed. It reports whether it ended well.
 func (s *Shell) Exec(ctx context.Context, source string) bool {
-	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line})
+	return s.ExecAs(ctx, source, source)
 }
 
-// run runs a chunk. An interrupt ends it.
-func (s *Shell) run(ctx context.Context, p lang.Program) bool {
+// ExecAs is Exec of a source that a command made of what was typed, which is
+// what :save writes; "" for nothing.
+func (s *Shell) ExecAs(ctx context.Context, source, typed string) bool {
+	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line}, typed)
+}
+
+// run runs a chunk, of which typed is for :save. An interrupt ends it.
+func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
 	p.Chunk, p.Timeout, p.MaxSteps = true, s.opts.Timeout, s.opts.MaxSteps
 	release := s.watchInterrupts()
 	o, err := s.session.Run(ctx, p)
@@ -177,8 +186,8 @@ func (s *Shell) run(ctx context.Context, p lang.Program) bool {
 		s.status = o.ExitStatus()
 		return false
 	}
-	if p.Ranks == nil {
-		s.done = append(s.done, p.Source)
+	if typed != "" {
+		s.done = append(s.done, typed)
 	}
 	return true
 }

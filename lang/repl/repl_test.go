@@ -347,6 +347,26 @@ o
 	}
 }
 
+// Of what commands run only what was typed is saved, and a byte order mark is
+// not there.
+func TestSavedIsWhatWasTyped(t *testing.T) {
+	var screen bytes.Buffer
+	opts := options(t, &screen)
+	opts.Commands = []Command{{Name: "twice", Usage: "X", Run: func(ctx context.Context, s *Shell, arg string) error {
+		s.ExecAs(ctx, arg+"\n"+arg, arg)
+		s.ExecAs(ctx, "print(1)", "")
+		return nil
+	}}}
+	got := transcript(t, opts, "\ufeffx = 1\n:time x += 1\n:twice x += 2\n:rank 0 x\n:save out.star\nx\n")
+	if !strings.Contains(got, "3 statements written") || !strings.Contains(got, "> x\n6\n") {
+		t.Errorf("got:\n%s", got)
+	}
+	saved, err := os.ReadFile(filepath.Join(opts.Dir, "out.star"))
+	if want := "x = 1\nx += 1\nx += 2\n"; err != nil || string(saved) != want {
+		t.Errorf("saved: got %q, %v, want %q", saved, err, want)
+	}
+}
+
 // Input that is no terminal is read without prompts; blocks need no blank
 // line after them, not even at the end.
 func TestPlainInput(t *testing.T) {

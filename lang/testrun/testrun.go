@@ -218,7 +218,11 @@ func (r *runner) test(ctx context.Context, f *file, c *testCase) {
 func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, report io.Writer) bool {
 	conns, stop, err := r.Start(c.n, c.transport)
 	if err != nil {
-		fmt.Fprintf(report, "Error: cannot start %d ranks on %s: %v\n", c.n, c.transport, err)
+		ranks := "1 rank"
+		if c.n != 1 {
+			ranks = fmt.Sprintf("%d ranks", c.n)
+		}
+		fmt.Fprintf(report, "Error: cannot start %s on %s: %v\n", ranks, c.transport, err)
 		return false
 	}
 	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err})

@@ -289,7 +289,7 @@ func TestMatchLeavesNoTest(t *testing.T) {
 func TestRanksThatCannotStart(t *testing.T) {
 	files(t, map[string]string{"a_test.star": "def test_x(): pass"})
 	got, status := run(t, Options{Ranks: []int{1}, Transports: []string{"none"}})
-	if want := "    Error: cannot start 1 ranks on none: no such transport\n"; !strings.Contains(got, want) || status != 1 {
+	if want := "    Error: cannot start 1 rank on none: no such transport\n"; !strings.Contains(got, want) || status != 1 {
 		t.Errorf("got status %d and:\n%s\nwant 1 and %q", status, got, want)
 	}
 }
