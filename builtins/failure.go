@@ -114,6 +114,9 @@ func (e *Env) newError(cause, stopped error) *Error {
 	f.message = strings.TrimPrefix(cause.Error(), within+": ")
 	f.message = strings.TrimPrefix(f.message, f.function+": ")
 	f.message = strings.TrimPrefix(f.message, cancelledPrefix)
+	if hint := e.Hint(f.message); hint != "" {
+		f.message += " (" + hint + ")"
+	}
 	return f
 }
 

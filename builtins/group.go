@@ -184,7 +184,7 @@ func (e *Env) ranks(fn string, v starlark.Value) ([]int, error) {
 		at := fmt.Sprintf(" at index %d", len(ranks))
 		r, err := arg.ToInt(item)
 		if err != nil || r < 0 || r >= e.rank.Size() {
-			return nil, bad(item, at, fmt.Sprintf("0..%d", e.rank.Size()-1), fmt.Sprintf("there are %d ranks", e.rank.Size()))
+			return nil, bad(item, at, fmt.Sprintf("0..%d", e.rank.Size()-1), thereAre(e.rank.Size(), "rank"))
 		}
 		if slices.Contains(ranks, r) {
 			return nil, bad(item, at, "each rank once", "")

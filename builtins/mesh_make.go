@@ -144,7 +144,7 @@ func (e *Env) checkWorld(fn, param string, m *mesh.Mesh) error {
 	for _, r := range m.Ranks() {
 		if n := e.rank.Size(); r >= n {
 			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("rank %d in a mesh of %s", r, mesh.Tuple(m.Shape())),
-				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: "there are " + countWord(n, "rank")}
+				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: thereAre(n, "rank")}
 		}
 	}
 	return nil

@@ -148,7 +148,7 @@ func (mk *maker) padding(w *tensor.Tensor, i int) error {
 	n := w.Shape()[0]
 	row, ok := shape.Dim(i, n)
 	if !ok {
-		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: fmt.Sprintf("there are %d rows", n)}
+		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: thereAre(n, "row")}
 	}
 	mk.m.plain("padding_idx", starlark.MakeInt(row))
 	part, err := mk.do("narrow", []*tensor.Tensor{w}, op.Int1(0), op.Int1(row), op.Int1(1))

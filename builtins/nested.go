@@ -1,10 +1,13 @@
 package builtins
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	goruntime "runtime"
+	"strings"
 
+	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
@@ -262,6 +265,24 @@ func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	v := lists(t, t.Offset(), 0)
 	goruntime.KeepAlive(t)
 	return v, nil
+}
+
+// MarshalJSON implements json.Marshaler, which Starlark's json.encode asks:
+// x is encoded as what tolist gives.
+func (x *Tensor) MarshalJSON() ([]byte, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.env.nested("tolist", t)
+	if err != nil {
+		return nil, err
+	}
+	s, err := starlark.Call(x.env.thread, json.Module.Members["encode"], starlark.Tuple{list}, nil)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "json.encode: "))
+	}
+	return []byte(s.(starlark.String)), nil
 }
 
 // lists returns the elements of t from dim d on, the first lying at at.

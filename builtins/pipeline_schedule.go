@@ -187,7 +187,7 @@ func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, 
 		return nil, bad("None", "a tensor", fmt.Sprintf("this rank has stage %d of %d", c.stage.Index, c.stage.Count))
 	}
 	if x.Ndim() == 0 || x.Shape()[0] < int(c.micro) {
-		return nil, bad(op.Describe(x), fmt.Sprintf("at least %d rows", c.micro), "one for each micro-batch")
+		return nil, bad(op.Describe(x), "at least "+countWord(int(c.micro), "row"), "one for each micro-batch")
 	}
 	list := make([]*tensor.Tensor, c.micro)
 	lo := 0

@@ -272,12 +272,12 @@ func (e *Env) Describe(v starlark.Value) string {
 	if x.t == nil {
 		return x.Describe()
 	}
-	return fmt.Sprintf("%s, %d bytes", x.Describe(), x.t.Numel()*x.t.DType().Size())
+	return x.Describe() + ", " + countWord(x.t.Numel()*x.t.DType().Size(), "byte")
 }
 
 func init() {
 	register(
-		&Row{Name: "json", Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s)."},
+		&Row{Name: "json", Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s).\nTensors are encoded as nested lists.\n>>> json.encode({\"x\": tensor([[1, 2]])})\n\"{\\\"x\\\":[[1,2]]}\""},
 		&Row{Name: "math", Doc: "math is Starlark's module of functions of numbers: math.sqrt(x), math.floor(x), math.pi, ..."},
 		&Row{Name: "struct", Doc: "struct(**kwargs) returns a value with the given attributes.\n>>> struct(a=1, b=2).b\n2"},
 		&Row{Name: "module", Doc: "module(name, **kwargs) returns a module with the given attributes.\n>>> module(\"m\", a=1).a\n1"},

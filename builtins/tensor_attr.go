@@ -318,3 +318,11 @@ func countWord(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// thereAre says how many things there are.
+func thereAre(n int, thing string) string {
+	if n == 1 {
+		return "there is 1 " + thing
+	}
+	return "there are " + countWord(n, thing)
+}

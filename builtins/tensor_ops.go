@@ -2,6 +2,8 @@ package builtins
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -105,6 +107,35 @@ func (x *Tensor) CompareSameType(tok syntax.Token, _ starlark.Value, _ int) (boo
 	}
 	return false, &op.ArgError{Func: tok.String(), Got: "two tensors", Want: want}
 }
+
+// refusedComparison is what the interpreter says of < and the like between
+// values of different types, which it asks nobody about.
+var refusedComparison = regexp.MustCompile(`^(\S+) (<|<=|>|>=) (\S+) not implemented$`)
+
+// tensorTypes are what Tensor.Type returns.
+var tensorTypes = []string{"tensor", "DTensor", "ColoTensor", "ColoParameter", "ShardedFlatTensor", "ShardedFlatParameter"}
+
+// Hint returns what to do instead of what the interpreter refuses with message,
+// or "" if there is nothing to say.
+func (e *Env) Hint(message string) string {
+	m := refusedComparison.FindStringSubmatch(message)
+	switch {
+	case m == nil:
+		return ""
+	case slices.Contains(tensorTypes, m[1]):
+		return "use ." + elementwise[comparisonTokens[m[2]]] + "() for elementwise truths"
+	case slices.Contains(tensorTypes, m[3]):
+		return "use the tensor's ." + elementwise[mirrored[comparisonTokens[m[2]]]] + "() for elementwise truths"
+	}
+	return ""
+}
+
+// comparisonTokens are the comparisons that Hint knows, and mirrored what they
+// are with their sides exchanged.
+var (
+	comparisonTokens = map[string]syntax.Token{"<": syntax.LT, "<=": syntax.LE, ">": syntax.GT, ">=": syntax.GE}
+	mirrored         = map[syntax.Token]syntax.Token{syntax.LT: syntax.GT, syntax.LE: syntax.GE, syntax.GT: syntax.LT, syntax.GE: syntax.LE}
+)
 
 // Has implements starlark.Container: v in x is whether an element of x equals
 // the number v, or the tensor v where broadcasting puts it.

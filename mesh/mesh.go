@@ -40,7 +40,11 @@ func New(shape, ranks []int, names []string) (*Mesh, error) {
 		}
 	}
 	if len(ranks) != size {
-		return nil, &Error{"mesh", fmt.Sprintf("%d ranks", len(ranks)), strconv.Itoa(size), "shape " + Tuple(shape)}
+		got := fmt.Sprintf("%d ranks", len(ranks))
+		if len(ranks) == 1 {
+			got = "1 rank"
+		}
+		return nil, &Error{"mesh", got, strconv.Itoa(size), "shape " + Tuple(shape)}
 	}
 	if err := checkNames(names, shape); err != nil {
 		return nil, err

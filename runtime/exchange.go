@@ -83,7 +83,7 @@ func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exc
 		return nil, nil, err
 	}
 	if len(xs) != g.Size() {
-		return nil, nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: fmt.Sprintf("a list of %d tensors", len(xs)), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
+		return nil, nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: "a list of " + count(len(xs), "tensor"), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
 	}
 	dt := xs[0].DType()
 	k := &exchange{r: r, g: g, xs: xs, record: r.Tape.Enabled(), seq: r.Tape.Reserve()}

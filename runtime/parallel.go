@@ -71,7 +71,7 @@ func (r *Rank) InitParallel(pipeline, tensor, data int) error {
 		}
 		return &op.ArgError{Func: "init_parallel", Got: got, Want: want, Rule: rule}
 	}
-	world := fmt.Sprintf("the world has %d ranks", r.size)
+	world := "the world has " + count(r.size, "rank")
 	if pipeline > r.size || tensor > r.size || r.size%(pipeline*tensor) != 0 {
 		return bad(fmt.Sprintf("degrees whose product divides %d", r.size), world)
 	}

@@ -346,7 +346,11 @@ func (p *pass) custom(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 // checkCustom checks what the backward function of a custom operation gave.
 func checkCustom(n *node, dx []*tensor.Tensor) error {
 	if len(dx) != len(n.in) {
-		return &op.ArgError{Func: n.name, Got: fmt.Sprintf("%d gradients from backward", len(dx)), Want: fmt.Sprint(len(n.in)), Rule: "one for each input"}
+		got := fmt.Sprintf("%d gradients from backward", len(dx))
+		if len(dx) == 1 {
+			got = "1 gradient from backward"
+		}
+		return &op.ArgError{Func: n.name, Got: got, Want: fmt.Sprint(len(n.in)), Rule: "one for each input"}
 	}
 	for i, g := range dx {
 		if g != nil && n.in[i].live() && g.Placed() != (n.in[i].layout != nil) {

@@ -7,6 +7,8 @@
 package grad
 
 import (
+	"errors"
+
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -76,6 +78,11 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 		r.Refresh(x)
 		requires = requires || x.RequiresGrad()
 	}
+	if d.Before != nil {
+		if err := r.before(d, in, args); err != nil {
+			return nil, err
+		}
+	}
 	if d.InPlace {
 		return r.inPlace(d, in, args, requires)
 	}
@@ -90,6 +97,31 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 		r.record(c)
 	}
 	return c.Out, nil
+}
+
+// before does, unrecorded, what d does before it is applied. Its errors are of d.
+func (r *Recorder) before(d *op.Def, in []*tensor.Tensor, args []op.Arg) (err error) {
+	c := &op.Call{Def: d, Ctx: r.Ctx, In: in, Args: args}
+	if err := d.Infer(c); err != nil {
+		return err
+	}
+	defer r.SetEnabled(false)()
+	defer func() {
+		if p := recover(); p != nil {
+			te, ok := p.(*op.TapeError)
+			if !ok {
+				panic(p)
+			}
+			err = te.Err
+			if a := (*op.ArgError)(nil); errors.As(err, &a) {
+				of := *a
+				of.Func = d.Name
+				err = &of
+			}
+		}
+	}()
+	d.Before(&op.Tape{A: r}, c)
+	return nil
 }
 
 // invoke applies d, unrecorded. The call is nil if other operators made the results

@@ -60,7 +60,8 @@ func restore(in []*tensor.Tensor) error {
 }
 
 // own makes the storage that c writes to, of its inputs, the rank's own: ranks
-// share the results of some collectives until one of them changes its own.
+// share the results of some collectives, and what they send, until one of them
+// changes its own.
 func (c *Call) own() error {
 	for i, x := range c.In {
 		if !c.Def.Changes(i) {

@@ -32,6 +32,10 @@ type Def struct {
 	// Infer checks the call and sets c.Spec, one for each result.
 	Infer func(c *Call) error
 
+	// Before, if set, is called with a call that Infer has checked, before it is
+	// applied, with recording off: it may change In in place.
+	Before func(t *Tape, c *Call)
+
 	// Run computes the results. c.Out holds tensors of c.Spec, contiguous and
 	// uninitialised; for a View, Run sets c.Out.
 	Run func(c *Call) error

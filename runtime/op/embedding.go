@@ -15,23 +15,29 @@ func init() {
 	register(&Def{
 		Name:    "embedding",
 		Surface: Namespace,
-		Doc: "embedding(x, weight, padding_idx=None, scale_grad_by_freq=False) returns the rows of weight that x names.\n" +
+		Doc: "embedding(x, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False) returns the rows of weight that x names.\n" +
 			"weight [n, d] and x of any shape give that shape with d at the end. The row\n" +
 			"padding_idx gets no gradient; scale_grad_by_freq divides that of a row by how often\n" +
-			"x names it.\n" +
+			"x names it. With max_norm, rows that x names and whose norm of order norm_type is\n" +
+			"greater are first scaled to it, in weight itself, which is not recorded. Gradients\n" +
+			"are dense, whatever sparse says.\n" +
 			">>> F.embedding(tensor([1, 0]), tensor([[1.0, 2.0], [3.0, 4.0]]))\n" +
 			"[[3. 4.]\n" +
 			" [1. 2.]]",
 		Params: []Param{ids,
 			{Name: "weight", Kind: Tensor, Doc: "a tensor [n, d]"},
 			{Name: "padding_idx", Kind: OptInt, Doc: "a row without gradient, counted from the end if negative, or None", Default: Default(None)},
+			{Name: "max_norm", Kind: OptFloat, Doc: "the greatest norm of a row that x names, or None", Default: Default(None)},
+			{Name: "norm_type", Kind: Float, Doc: "the order of that norm", Default: Default(Float1(2))},
 			{Name: "scale_grad_by_freq", Kind: Bool, Doc: "whether to divide gradients by frequency", Default: Default(Bool1(false))},
+			{Name: "sparse", Kind: Bool, Doc: "accepted for programs written for PyTorch; it changes nothing", Default: Default(Bool1(false))},
 		},
-		Infer: inferEmbedding,
-		Run:   runEmbedding,
-		Grad:  embeddingGrad,
-		Shard: embeddingRows,
-		Local: embeddingLocal,
+		Infer:  inferEmbedding,
+		Before: limitRows,
+		Run:    runEmbedding,
+		Grad:   embeddingGrad,
+		Shard:  embeddingRows,
+		Local:  embeddingLocal,
 	})
 	register(&Def{
 		Name:    "embedding_grad",
@@ -83,7 +89,23 @@ func init() {
 
 // takeRows returns the rows of weight that x names.
 func (t *Tape) takeRows(x, weight *tensor.Tensor) *tensor.Tensor {
-	return t.Do("embedding", []*tensor.Tensor{x, weight}, None, Bool1(false))
+	return t.Do("embedding", []*tensor.Tensor{x, weight}, None, None, Float1(2), Bool1(false), Bool1(false))
+}
+
+// limitRows scales the rows of weight that x names and whose norm is greater
+// than max_norm, as PyTorch does: by max_norm / (norm + 1e-7).
+func limitRows(t *Tape, c *Call) {
+	x, w, limit := c.In[0], c.In[1], c.Args[1]
+	if !limit.Set || w.Buffer() == nil {
+		return
+	}
+	most := tensor.Number(limit.Float)
+	each := t.column(t.Do("ones_like", []*tensor.Tensor{x}, Int1(int(dtype.Float64))), x.Ndim())
+	named := t.binary("gt", t.addRows(each, x, w.Shape()[0], nil), tensor.Number(0.0))
+	norm := t.Do("norm", []*tensor.Tensor{w}, c.Args[2], IntsN(1), Bool1(true))
+	over := t.binary("and", named, t.binary("gt", norm, most))
+	factor := t.Where(over, t.Div(most, t.Add(norm, tensor.Number(1e-7))), tensor.Number(1.0))
+	t.Do("mul_", []*tensor.Tensor{w, t.Cast(factor, w.DType())})
 }
 
 func inferEmbedding(c *Call) error {
@@ -96,6 +118,9 @@ func inferEmbedding(c *Call) error {
 	}
 	if _, err := c.padding(c.Args[0], w.Shape()[0]); err != nil {
 		return err
+	}
+	if c.Args[1].Set && !w.DType().IsFloat() {
+		return c.Bad("weight", Describe(w), "a float tensor", "max_norm scales its rows")
 	}
 	return c.Result(w.DType(), append(append(shape.Shape{}, x.Shape()...), w.Shape()[1]))
 }
@@ -142,9 +167,9 @@ func runEmbedding(c *Call) error {
 func embeddingGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	x, w := c.In[0], c.In[1]
 	g, n := t.wide(dy[0]), w.Shape()[0]
-	if c.Args[0].Set || c.Args[1].Int != 0 {
+	if c.Args[0].Set || c.Args[3].Int != 0 {
 		padding, _ := c.padding(c.Args[0], n)
-		scale := t.Do("embedding_scale", []*tensor.Tensor{x}, Int1(n), padding, c.Args[1])
+		scale := t.Do("embedding_scale", []*tensor.Tensor{x}, Int1(n), padding, c.Args[3])
 		g = t.Mul(g, t.column(t.Cast(scale, g.DType()), x.Ndim()))
 	}
 	return []*tensor.Tensor{nil, t.addRows(g, x, n, t.like(w))}

@@ -39,9 +39,9 @@ func TestEmbedding(t *testing.T) {
 		args []op.Arg
 		want []float64
 	}{
-		{[]op.Arg{op.None, op.Bool1(false)}, []float64{2, 2, 0, 0, 1, 1}},
-		{[]op.Arg{op.Int1(-3), op.Bool1(false)}, []float64{0, 0, 0, 0, 1, 1}},
-		{[]op.Arg{op.None, op.Bool1(true)}, []float64{1, 1, 0, 0, 1, 1}},
+		{padded(op.None, false), []float64{2, 2, 0, 0, 1, 1}},
+		{padded(op.Int1(-3), false), []float64{0, 0, 0, 0, 1, 1}},
+		{padded(op.None, true), []float64{1, 1, 0, 0, 1, 1}},
 	}
 	for _, tt := range tests {
 		got := gradientOf(t, 1, "embedding", []*tensor.Tensor{i64(0, 2, 0), counting(dtype.Float64, 3, 2)}, tt.args...)
@@ -49,6 +49,11 @@ func TestEmbedding(t *testing.T) {
 			t.Errorf("gradient with %v: got %v, want %v", tt.args, got, tt.want)
 		}
 	}
+}
+
+// padded returns the arguments of embedding without a limit of norms.
+func padded(padding op.Arg, byFreq bool) []op.Arg {
+	return []op.Arg{padding, op.None, op.Float1(2), op.Bool1(byFreq), op.Bool1(false)}
 }
 
 func TestEmbeddingBag(t *testing.T) {

@@ -117,7 +117,7 @@ func init() {
 		call(values(4), values(2, 4), values(2)))
 	addExamples("embedding",
 		call(indices(5, 2, 4), values(5, 3)),
-		call(indices(5, 7), values(5, 3), i(-1), b(true)).notSmooth("gradients are scaled by frequency"))
+		call(indices(5, 7), values(5, 3), i(-1), none1, f(2), b(true)).notSmooth("gradients are scaled by frequency"))
 	addExamples("embedding_grad",
 		call(values(2, 4, 3), indices(5, 2, 4), none(), i(5)),
 		call(values(7, 3), indices(5, 7), values(5, 3), i(5)))

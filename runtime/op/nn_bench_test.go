@@ -33,7 +33,7 @@ func BenchmarkNN(b *testing.B) {
 		{"cross_entropy/f32/1M", "cross_entropy", []*tensor.Tensor{x, target, nil}, []Arg{Int1(-100), Str1("mean"), Float1(0)}},
 		{"layer_norm/f32/1M", "layer_norm", []*tensor.Tensor{x, row, row}, []Arg{IntsN(1024), Float1(1e-5)}},
 		{"linear/f32/1024x256x1024", "linear", []*tensor.Tensor{x, w, nil}, nil},
-		{"embedding/f32/1024x1024", "embedding", []*tensor.Tensor{target, x}, []Arg{None, Bool1(false)}},
+		{"embedding/f32/1024x1024", "embedding", []*tensor.Tensor{target, x}, []Arg{None, None, Float1(2), Bool1(false), Bool1(false)}},
 		{"attention/f32/8x128x64", "scaled_dot_product_attention", []*tensor.Tensor{heads, heads, heads, nil}, []Arg{Float1(0), Bool1(false), None, Bool1(false)}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

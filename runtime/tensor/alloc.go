@@ -26,8 +26,9 @@ const (
 // An Allocator hands out the storage of tensors. Large buffers live outside
 // the collector's heap, on huge pages where the system has them: one that is no
 // longer reachable goes back to its slab, or to a free list by size class, and is
-// handed out again without being zeroed or faulted in anew. Since the collector cannot see them, the Allocator starts a
-// collection itself when it has handed out enough since the last.
+// handed out again without being zeroed or faulted in anew. Since the collector
+// cannot see them, the Allocator starts a collection itself when it has handed out
+// enough since the last.
 //
 // An Allocator may be used by several ranks at a time.
 type Allocator struct {
