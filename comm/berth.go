@@ -17,6 +17,37 @@ func (st *station) berth(peer int, f *frame) []byte {
 	return call.berth(dataKey{peer, f.step}, f.rest)
 }
 
+// room returns the memory for the Data of a message that follow its head, which is
+// all that f holds: where the receive wants them that waits for it, if one does.
+func (st *station) room(peer int, f *frame) []byte {
+	n := f.rest - len(f.payload)
+	if n < leastBerth {
+		return nil
+	}
+	l, err := decodeLetter(f.payload)
+	if err != nil || len(l.message.Data) > 0 {
+		return nil // it is not all of the head, or more than that
+	}
+	return st.box.room(mailKey{f.group, peer, f.tag}, &l.message, n)
+}
+
+// expectMessage lets the next message of key be read to where p says, if it comes
+// through what can be looked at. No other may be expected.
+func (st *station) expectMessage(key mailKey, p Place) {
+	if p != nil && st.placesOf(key.src) {
+		st.box.expect(key, p)
+	}
+}
+
+// abandonMessage sees to it that nothing is read any more to the memory of a
+// message that was expected, and that it stays the rank's if all has come.
+func (st *station) abandonMessage() {
+	if b := st.box.expected(); b.memory != nil {
+		st.withdraw(b.key.src, b.memory)
+		st.box.leave(b.key, b.memory)
+	}
+}
+
 // places reports whether what some ranks send can be read to where it belongs,
 // and placesOf whether what a rank sends can.
 func (st *station) places() bool { return st.cables != nil || st.polled != nil }
@@ -112,10 +143,15 @@ func (c *messageCall) abandonBerths() {
 	}
 	st.mu.Unlock()
 	for _, b := range open {
-		if st.polled != nil {
-			st.polled.release(st.sockets[b.source], b.memory)
-		} else {
-			st.cables.by[b.source].release(b.memory)
-		}
+		st.withdraw(b.source, b.memory)
+	}
+}
+
+// withdraw sees to it that nothing of what a rank sends is read to memory any more.
+func (st *station) withdraw(rank int, memory []byte) {
+	if st.polled != nil {
+		st.polled.release(st.sockets[rank], memory)
+	} else {
+		st.cables.by[rank].release(memory)
 	}
 }

@@ -42,6 +42,7 @@ func newCable(l *Links, peer int, conn *net.TCPConn, heard *HeardReader) (*cable
 	c.socket = socket{links: l, peer: peer, heard: heard, from: readSocket}
 	c.in = inlet{source: peer, spare: &l.pool}
 	c.in.frames.place = func(f *frame) []byte { return l.place(peer, f) }
+	c.in.room = func(f *frame) []byte { return l.room(peer, f) }
 	return c, nil
 }
 
@@ -110,7 +111,9 @@ func (c *cable) open() (open, there bool) {
 func (c *cable) release(memory []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.in.leave(memory)
+	if c.err == nil { // otherwise nothing is read
+		c.in.leave(memory)
+	}
 }
 
 func (c *cable) send(f frame, head, body []byte) {
@@ -119,14 +122,22 @@ func (c *cable) send(f frame, head, body []byte) {
 	f.source = c.links.rank
 	payload := parts{head, body}
 	most := c.mostOf(payload.len())
+	c.buf, c.runs = c.buf[:0], c.runs[:0]
+	ahead := 0 // bytes of a frame that is written together with the next
+	if f.typ == frameMessage && len(body) >= leastApart && len(head) < largeWrite {
+		c.buf, c.runs = appendRuns(c.buf, c.runs, &f, &payload, &c.number, len(head))
+		ahead = headerBytes + len(head)
+	}
 	for first := true; first || payload.len() > 0; first = false {
+		n := most - ahead
 		if payload.len() <= most+frameRest {
-			most = payload.len()
+			n = payload.len()
 		}
-		c.buf, c.runs = appendRuns(c.buf[:0], c.runs[:0], &f, &payload, &c.number, most)
+		c.buf, c.runs = appendRuns(c.buf, c.runs, &f, &payload, &c.number, n)
 		if !c.write() {
 			return
 		}
+		c.buf, c.runs, ahead = c.buf[:0], c.runs[:0], 0
 		if payload.len() > 0 {
 			c.set.pump() // for the others, who send as well
 		}
@@ -141,6 +152,10 @@ const (
 	// frameRest is how much more a frame may have than others if that is the end of
 	// a message: it is not worth a frame of its own.
 	frameRest = 32 << 10
+	// leastApart is the length from which the data of a message follow a frame of
+	// their own with its head, which says where they belong: below, a copy costs no
+	// more than the frame does.
+	leastApart = 80 << 10
 )
 
 // mostOf returns how much of a payload of so many bytes goes into a frame: as many

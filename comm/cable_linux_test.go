@@ -84,6 +84,43 @@ func checkLengths(t *testing.T, lengths []int) {
 	}
 }
 
+// The data of a long message follow a frame with all of its head, and fill whole
+// segments together with it.
+func TestCableMessage(t *testing.T) {
+	from, to := pair(t)
+	l := &Links{rank: 1}
+	l.cables.links = l
+	c, err := newCable(l, 0, from, NewHeardReader(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSocket(c.at)
+	in := frameReader{stream: to}
+	long := bytes.Repeat([]byte("m"), largeWrite)
+	for _, test := range []struct {
+		head  []byte
+		data  int
+		apart bool
+	}{{[]byte("head"), leastApart - 1, false}, {[]byte("head"), leastApart, true}, {[]byte("head"), 1 << 20, true}, {long, 1 << 20, false}} {
+		sent := make(chan struct{})
+		body := counting(test.data)
+		go func() { defer close(sent); c.send(frame{typ: frameMessage}, test.head, body) }()
+		got, lengths := receiveFrames(t, &in)
+		<-sent
+		if !bytes.Equal(got, slices.Concat(test.head, body)) {
+			t.Errorf("%d bytes behind %d: got others than were sent", len(body), len(test.head))
+		}
+		if apart := lengths[0] == len(test.head); apart != test.apart {
+			t.Errorf("%d bytes behind %d: got frames of %v, want the head apart: %v", len(body), len(test.head), lengths, test.apart)
+		}
+		if !test.apart {
+			continue
+		}
+		lengths[1] += headerBytes + lengths[0]
+		checkLengths(t, lengths[1:])
+	}
+}
+
 // A frame of a cable fills the segments of its connection.
 func TestCableSegments(t *testing.T) {
 	from, to := pair(t)

@@ -47,6 +47,14 @@ func TestCallText(t *testing.T) {
 			Permute, Desc{Op: "collective_permute", DType: "float32", Shape: []int{1}, Root: -1, Dims: [2]int{-1, -1}, Pairs: [][2]int{{0, 2}, {1, 0}}},
 			"collective_permute(float32[1], pairs=[(0, 2), (1, 0)])",
 		},
+		{
+			AllReduce, Desc{Op: "all_reduce", DType: "float32", Shape: []int{1}, Root: -1, Dims: [2]int{-1, -1}, Reduce: "sum", Detail: InBackward},
+			`all_reduce(float32[1], op="sum") in backward`,
+		},
+		{
+			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "[S(0)] to [R] " + InBackward},
+			"all_gather(float32[4], placements=[S(0)] to [R]) in backward",
+		},
 	} {
 		if got := callText(&test.desc, test.kind); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)

@@ -100,9 +100,10 @@ func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Me
 }
 
 // RecvInto is Recv of a message whose Data are to lie where place says, which is
-// called once for a message, when it is there. Where memory is shared and Keep
-// arrives it is not: Data stay where the sender has them. After an error of
-// place, which is that of RecvInto, the message counts as received.
+// called once, when Meta is there, perhaps on another goroutine. Where memory is
+// shared and Keep arrives it is not: Data stay where the sender has them. After an
+// error of place, which is that of RecvInto, the message counts as received; after
+// another nobody uses the memory that place has returned, whatever it holds.
 func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
 	if err := g.checkPeer(recvName, "src", src); err != nil {
 		return Message{}, err

@@ -2,6 +2,7 @@ package comm
 
 import (
 	"io"
+	"math"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -33,14 +34,13 @@ const withdrawn = 1<<31 - 1
 // introduce lets the others find out whether they can read the memory of the
 // rank at a place of s, which is this process.
 func (s *Segment) introduce(place int) {
-	at := s.plan.bells + place*bellBytes
-	s.word64(at + 16).Store(uint64(uintptr(unsafe.Pointer(&s.mem[0]))))
-	s.word64(at + 8).Store(uint64(processID()))
+	s.rankWord(place, probeAt).Store(uint64(addressOf(s.mem)))
+	s.rankWord(place, processAt).Store(uint64(processID()))
 }
 
 // process returns the process of the rank at a place, 0 if it is not known.
 func (s *Segment) process(place int) int {
-	return int(s.word64(s.plan.bells + place*bellBytes + 8).Load())
+	return int(s.rankWord(place, processAt).Load())
 }
 
 // What a rank knows of whether it can read another's memory.
@@ -72,8 +72,8 @@ func (s *Segment) try(place int) (all bool) {
 			continue
 		}
 		var probe [len(segmentMagic)]byte
-		address := s.word64(s.plan.bells + other*bellBytes + 16).Load()
-		if readMemory(process, probe[:], uintptr(address)) == nil && string(probe[:]) == segmentMagic {
+		address := uintptr(s.rankWord(other, probeAt).Load())
+		if readMemory(process, probe[:], address) == nil && string(probe[:]) == segmentMagic {
 			word.Store(readable)
 		} else {
 			word.Store(unreadable)
@@ -117,6 +117,12 @@ func (s lentSpan) words() lentWords {
 }
 
 func (w lentWords) span() lentSpan { return lentSpan{uintptr(w[0]), int(w[1]), int(w[2]), int(w[3])} }
+
+// valid reports whether s, which another process has written, may be a span of so
+// many bytes. Whether there is such memory shows when it is read.
+func (s lentSpan) valid(length int) bool {
+	return s.width > 0 && s.skew >= 0 && s.skew < s.width && s.skew <= math.MaxInt-length
+}
 
 // lentSpanOf returns s, which is not empty, for others to read.
 func lentSpanOf(s span) lentSpan {

@@ -164,7 +164,7 @@ func TestLenderLost(t *testing.T) {
 		st.shared.try()
 	}
 	s := stations[0].shared.segment
-	s.word64(s.plan.bells + 8).Store(uint64(other.Process.Pid))
+	s.rankWord(0, processAt).Store(uint64(other.Process.Pid))
 	errs := make(chan error, 2)
 	for _, g := range groups {
 		go func() {
@@ -185,5 +185,47 @@ func TestLenderLost(t *testing.T) {
 		if !errors.As(err, &peer) || peer.Rank != 0 || !strings.Contains(err.Error(), "its memory cannot be read") {
 			t.Errorf("got %v, want a failure of rank 0 whose memory cannot be read", err)
 		}
+	}
+}
+
+// What a rank says of a block that it has for others is not believed if it cannot
+// be: the rank is relied on no more, and nobody crashes.
+func TestLaneRefuses(t *testing.T) {
+	const n = 2 * leastLent
+	lends := func(s lentSpan) func(lane, *contract) {
+		return func(l lane, _ *contract) { l.lend(0, s) }
+	}
+	lies := map[string]func(lane, *contract){
+		"a lane that is none": func(_ lane, k *contract) { k.lane = lanesEach + 1 },
+		"less than nothing":   func(l lane, _ *contract) { l.length(0).Store(1 << 63) },
+		"rows of no width":    lends(lentSpan{address: 16}),
+		"rows of less":        lends(lentSpan{address: 16, width: -8, pitch: 8}),
+		"no byte of a row":    lends(lentSpan{address: 16, skew: 8, width: 8, pitch: 8}),
+	}
+	for name, lie := range lies {
+		t.Run(name, func(t *testing.T) {
+			f := NewShared(2)
+			defer f.Close()
+			groups, stations := everyone(t, f)
+			out := []Block{Whole(make([]byte, n))}
+			op := &Op{
+				Desc: Desc{Op: "a_call", Free: -1, Root: -1, Dims: [2]int{-1, -1}, Pairs: [][2]int{{1, 0}}},
+				Kind: Permute, Align: 1, In: []Block{Whole(nil)},
+				Prepare: func([]Member, Flags) ([]Block, error) { return out, nil },
+			}
+			liar := stations[1]
+			own := liar.shared.lanes.acquire()
+			source := &laneOut{own: own, channel: 0, length: n}
+			source.open(1, 2)
+			k := contract{hash: hashDesc(&op.Desc), bytes: n, lane: uint32(own.number + 1), use: own.use}
+			lie(own.lane, &k)
+			line := groups[1].line.(*wireLine)
+			liar.write(0, frame{typ: frameContract, group: line.hash, call: 1}, appendContract(nil, &k))
+			_, err := groups[0].Run(t.Context(), op)
+			var peer *PeerError
+			if !errors.As(err, &peer) || peer.Rank != 1 || !strings.Contains(err.Error(), "a_call: got ") {
+				t.Errorf("got %v, want that what rank 1 says is refused", err)
+			}
+		})
 	}
 }

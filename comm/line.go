@@ -114,15 +114,19 @@ func (l *wireLine) recv(ctx context.Context, src, tag int, where func() string, 
 		st.shared.try()
 	}
 	key := mailKey{l.hash, l.ranks[src], tag}
+	st.expectMessage(key, place)
 	m, ok := st.lingerFor(key)
 	if !ok {
 		if err := st.await(ctx, l.receiver(key, where)); err != nil {
+			st.abandonMessage()
 			return Message{}, err
 		}
 		m, _ = st.box.take(key)
 	}
 	var err error
-	if m.lent != nil {
+	if b := st.box.expected(); b.asked {
+		err = b.err // Data are there
+	} else if m.lent != nil {
 		err = l.borrow(ctx, &m, place)
 	} else {
 		err = m.move(place)

@@ -315,6 +315,15 @@ func (l *Links) place(peer int, f *frame) []byte {
 	return l.pool.get(f.rest)[:f.rest]
 }
 
+// room returns memory for what comes behind the head of a message, all of which f
+// holds, if a receive waits for it that says where; otherwise nil.
+func (l *Links) room(peer int, f *frame) []byte {
+	if st, _ := l.now(f.generation); st != nil {
+		return st.room(peer, f)
+	}
+	return nil
+}
+
 // Close closes the fabric, the streams and the segment, and returns when all
 // goroutines that l has started have ended.
 func (l *Links) Close() error {

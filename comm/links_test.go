@@ -169,7 +169,7 @@ func TestReadAheadIsTaken(t *testing.T) {
 func TestSilence(t *testing.T) {
 	var mu sync.Mutex
 	var silent []int
-	o := SuperviseOptions{Heartbeat: true, PeerTimeout: 100 * time.Millisecond}
+	o := SuperviseOptions{Heartbeat: true, PeerTimeout: 300 * time.Millisecond}
 	o.Silent = func(rank int, _ time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -196,7 +196,7 @@ func TestSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = world.Run(context.Background(), barrierOp)
-		if err == nil || !strings.HasSuffix(err.Error(), "nothing was heard of it for 100ms") {
+		if err == nil || !strings.HasSuffix(err.Error(), "nothing was heard of it for 300ms") {
 			t.Errorf("generation %d: got %v, want a failure for want of a sign", generation, err)
 		}
 	}

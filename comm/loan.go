@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 )
 
 // The data of a long message are lent, where the receiver can read the sender's
@@ -105,7 +104,7 @@ func (st *station) lend(to int, f frame, head []byte, m Message) bool {
 	f.typ = recordLoan
 	b := borrowed{
 		number:  st.loans.add(to, m),
-		address: uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))),
+		address: addressOf(m.Data),
 		length:  len(m.Data),
 	}
 	st.writeParts(to, f, head, b.append(nil))
@@ -186,9 +185,7 @@ func (b *borrowed) giveBack() {
 
 // lends is where the rank at a place says in which generation it lends: it is
 // that of lendsIn, or 0 for none.
-func (s *Segment) lends(place int) *atomic.Uint64 {
-	return s.word64(s.plan.bells + place*bellBytes + 24)
-}
+func (s *Segment) lends(place int) *atomic.Uint64 { return s.rankWord(place, lendsAt) }
 
 func lendsIn(generation uint32) uint64 { return uint64(generation) + 1 }
 

@@ -118,7 +118,7 @@ func TestLoanEnds(t *testing.T) {
 func TestLoanLost(t *testing.T) {
 	for want, spoil := range map[string]func(s *Segment){
 		"it lends no more what it has sent": func(s *Segment) { s.lends(0).Store(lendsIn(7)) },
-		"no such process":                   func(s *Segment) { s.word64(s.plan.bells + 8).Store(1<<31 - 2) },
+		"no such process":                   func(s *Segment) { s.rankWord(0, processAt).Store(1<<31 - 2) },
 	} {
 		for _, ended := range []bool{false, true} {
 			f := NewShared(3)

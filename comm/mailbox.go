@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	goruntime "runtime"
@@ -12,7 +13,17 @@ import (
 type mailbox struct {
 	mu     sync.Mutex
 	queues map[mailKey][]letter
-	waiter *waiter // of the receive that waits, if one does
+	waiter *waiter      // of the receive that waits, if one does
+	berth  messageBerth // for what it waits for
+}
+
+// A messageBerth is where the Data of a message are to be read to.
+type messageBerth struct {
+	key    mailKey
+	place  Place  // nil if no message is expected
+	asked  bool   // whether place has been called
+	memory []byte // that it has returned
+	err    error
 }
 
 // A mailKey is what a receive asks for.
@@ -79,6 +90,47 @@ func (b *mailbox) await(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiter = w
+}
+
+// expect has room ask p for the next message of key.
+func (b *mailbox) expect(key mailKey, p Place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.berth = messageBerth{key: key, place: p}
+}
+
+// room returns memory for the n bytes of Data of a message of which the rest is m,
+// nil if it is not expected or has no place.
+func (b *mailbox) room(key mailKey, m *Message, n int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := &b.berth
+	if e.place == nil || e.asked || e.key != key || len(b.queues[key]) > 0 {
+		return nil
+	}
+	e.asked = true
+	e.memory, e.err = m.room(e.place, n)
+	return e.memory
+}
+
+// expected returns what has become of expect, and ends it.
+func (b *mailbox) expected() messageBerth {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.berth
+	b.berth = messageBerth{}
+	return e
+}
+
+// leave has a message of key have memory of its own, if Data are at memory.
+func (b *mailbox) leave(key mailKey, memory []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.queues[key] {
+		if m := &b.queues[key][i].message; sameMemory(m.Data, memory) {
+			m.Data = bytes.Clone(m.Data)
+		}
+	}
 }
 
 // unreceived returns the messages that are left, in order within each queue.

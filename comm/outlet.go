@@ -95,24 +95,26 @@ func (o *outlet) sendNext(f *frame, payload *parts) error {
 }
 
 // appendRuns appends to runs a frame with the next of a payload, of which it has
-// at most so many bytes, and counts it.
-// What is short goes into buf, of which the first run is then all.
+// at most so many bytes, and counts it. What is short goes to the end of buf, of
+// which runs then hold it.
 func appendRuns(buf []byte, runs [][]byte, f *frame, payload *parts, number *uint32, most int) ([]byte, [][]byte) {
+	at := len(buf)
 	if payload.len() < largeWrite {
 		buf = appendNext(buf, f, payload, number)
-		return buf, append(runs, buf)
+		return buf, append(runs, buf[at:])
 	}
 	n := f.next(payload, number, most)
 	buf = appendHeader(buf, f, n)
-	sum := crc(0, buf[:checkedBytes])
-	runs = append(runs, buf)
+	header := buf[at:]
+	sum := crc(0, header[:checkedBytes])
+	runs = append(runs, header)
 	for n > 0 {
 		run := payload.next(n)
 		sum = crc(sum, run)
 		runs = append(runs, run)
 		n -= len(run)
 	}
-	binary.LittleEndian.PutUint32(buf[checkedBytes:], sum)
+	binary.LittleEndian.PutUint32(header[checkedBytes:], sum)
 	return buf, runs
 }
 
@@ -170,6 +172,7 @@ type inlet struct {
 	begin  func(b []byte) (done func() (bool, error)) // of what comes beside the stream, nil if nothing does
 	filled func() (bool, error)                       // whether the rest of whole has come so, nil if it does not
 	spare  *bufferPool                                // for long data, nil if there is none
+	room   func(f *frame) []byte                      // see start; nil if there is none
 }
 
 // next returns the next message as one frame, however long its payload, which
@@ -185,7 +188,8 @@ func (in *inlet) pull(read func([]byte) (int, error)) (*frame, error) {
 		if in.frames.have < headerBytes { // nothing of the payload is there
 			in.frames.into = nil
 			if in.whole != nil {
-				in.frames.into = in.whole.payload[len(in.whole.payload):cap(in.whole.payload)]
+				to := *in.whole.end()
+				in.frames.into = to[len(to):cap(to)]
 			}
 		}
 		f, err := in.frames.pull(read)
@@ -234,8 +238,7 @@ func (in *inlet) beginRest(f *frame) error {
 	if err := in.gather(f); err != nil {
 		return err
 	}
-	whole := in.whole
-	in.filled = in.begin(whole.payload[len(whole.payload):whole.rest])
+	in.filled = in.begin(in.whole.full()[len(*in.whole.end()):])
 	return nil
 }
 
@@ -250,7 +253,7 @@ func (in *inlet) fill() (*frame, error) {
 		return nil, errAgain
 	}
 	whole := in.whole
-	whole.payload, whole.beside = whole.payload[:whole.rest], false
+	*whole.end(), whole.beside = whole.full(), false
 	in.whole, in.filled = nil, nil
 	return whole, nil
 }
@@ -271,23 +274,51 @@ func (in *inlet) check(f *frame) error {
 // gather adds f to the message in progress, or begins one.
 func (in *inlet) gather(f *frame) error {
 	if in.whole == nil {
-		whole := *f
-		if whole.lent {
-			whole.payload = in.spare.get(f.rest)
-		}
-		whole.lent, whole.payload = false, whole.payload[:0]
-		in.whole = &whole
+		in.start(f)
+		return nil
 	}
 	whole := in.whole
-	if !continues(f, whole) || f.rest != whole.rest-len(whole.payload) {
+	if !continues(f, whole) || f.rest != whole.rest-len(whole.payload)-len(whole.data) {
 		return &FrameError{"alien", "a frame of another message", "the rest of one"}
 	}
+	to := whole.end()
 	if f.lent {
-		whole.payload = append(whole.payload, f.payload...)
+		*to = append(*to, f.payload...)
 	} else { // it is there
-		whole.payload = whole.payload[:len(whole.payload)+len(f.payload)]
+		*to = (*to)[:len(*to)+len(f.payload)]
 	}
 	return nil
+}
+
+// start makes f the message in progress. What comes behind the head of a message
+// goes where room says, which is asked with its first frame.
+func (in *inlet) start(f *frame) {
+	whole := *f
+	if f.lent {
+		if behind := f.rest - len(f.payload); in.room != nil && f.typ == frameMessage && behind > 0 {
+			if memory := in.room(f); memory != nil {
+				whole.data = memory[:0:behind]
+			}
+		}
+		whole.payload = append(in.spare.get(f.rest-cap(whole.data)), f.payload...)
+	}
+	whole.lent = false
+	in.whole = &whole
+}
+
+// end returns what the next bytes of a message are put behind.
+func (f *frame) end() *[]byte {
+	if f.data != nil {
+		return &f.data
+	}
+	return &f.payload
+}
+
+// full returns what *f.end() is when the rest of the message has come, beside the
+// stream.
+func (f *frame) full() []byte {
+	to := *f.end()
+	return to[:len(to)+f.rest-len(f.payload)]
 }
 
 // continues reports whether f can be a later part of the message of first.
@@ -302,11 +333,12 @@ func (in *inlet) leave(memory []byte) {
 	r := &in.frames
 	mid := max(0, r.have-headerBytes) // bytes of a frame in progress
 	switch {
-	case in.whole != nil && sameMemory(in.whole.payload, memory):
-		there := in.whole.payload
-		in.whole.payload = append(make([]byte, 0, cap(there)), there...)
-		if mid > 0 && r.length <= len(r.into) {
-			into := in.whole.payload[len(there):cap(there)]
+	case in.whole != nil && sameMemory(*in.whole.end(), memory):
+		to := in.whole.end()
+		there := *to
+		*to = append(make([]byte, 0, cap(there)), there...)
+		if r.have >= headerBytes && r.length <= len(r.into) {
+			into := (*to)[len(there):cap(there)]
 			copy(into, r.into[:mid])
 			r.into = into
 		}

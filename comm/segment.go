@@ -16,8 +16,10 @@ import (
 // Its parts, each aligned to a page:
 //
 //	the header: magic, version, size, ringBytes, laneBytes, 8 bytes each
-//	for each rank its bell: rung and sleepers, a cache line each
-//	for each ordered pair of ranks the control words of its ring
+//	for each rank its bell, rung and sleepers, a cache line each, and beside
+//	rung what others need to read its memory: see lend.go and loan.go
+//	for each ordered pair of ranks the control words of its ring, and whether
+//	the second can read the memory of the first
 //	for each ordered pair of ranks the bytes of its ring
 //	for each rank its lanes: see lane.go
 type Segment struct {
@@ -154,10 +156,24 @@ const (
 	controlBytes = 3 * lineBytes
 )
 
+// Where the words of a rank lie among the bellBytes that are its.
+const (
+	rungAt     = 0
+	processAt  = 8  // the process that the rank is, 0 until it is known
+	probeAt    = 16 // an address in its memory where segmentMagic stands
+	lendsAt    = 24 // the generation in which it lends: see lendsIn
+	sleepersAt = lineBytes
+)
+
+// rankWord returns one of the words of the rank at a place.
+func (s *Segment) rankWord(place, at int) *atomic.Uint64 {
+	return s.word64(s.plan.bells + place*bellBytes + at)
+}
+
 // bell returns the bell of the rank at a place, numbered from 0.
 func (s *Segment) bell(place int) bell {
 	at := s.plan.bells + place*bellBytes
-	return bell{s.word32(at), s.word32(at + lineBytes)}
+	return bell{s.word32(at + rungAt), s.word32(at + sleepersAt)}
 }
 
 // ring returns the ring from one place to another.

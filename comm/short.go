@@ -31,8 +31,8 @@ func (c *messageCall) moveShort() (done bool, err error) {
 // brought returns what a member has sent with its contract, and whether that is
 // all of so many bytes.
 func (c *messageCall) brought(member, length int) ([]byte, bool) {
-	k := &c.call.contracts[c.line.ranks[member]]
-	return k.data, k.first == 1 && len(k.data) == length
+	data, there := c.call.carried(dataKey{c.line.ranks[member], 0})
+	return data, there && len(data) == length
 }
 
 func (c *messageCall) shortBroadcast() bool {
@@ -43,7 +43,7 @@ func (c *messageCall) shortBroadcast() bool {
 		}
 		return true
 	}
-	if len(c.out) != 1 || large(c.bytes, len(c.line.ranks)) {
+	if len(c.out) != 1 || large(c.bytes, len(c.line.ranks)) { // then a chunk has come
 		return false
 	}
 	data, ok := c.brought(root, c.out[0].Len())

@@ -33,6 +33,7 @@ func newSocket(l *Links, peer int, p PollStream, heard *HeardReader) *socket {
 	s := &socket{links: l, peer: peer, heard: heard, conn: conn, from: conn.read, kick: conn.kick, ready: p.Ready}
 	s.in = inlet{source: peer, spare: &l.pool, begin: p.BeginBlock}
 	s.in.frames.place = func(f *frame) []byte { return l.place(peer, f) }
+	s.in.room = func(f *frame) []byte { return l.room(peer, f) }
 	l.polled.add(s, p)
 	return s
 }

@@ -233,7 +233,11 @@ func (c *messageCall) transfers() ([]transfer, error) {
 	}
 	for _, m := range c.line.otherMembers() {
 		if p, several, ok := c.takes(m); ok && c.stages(m) {
-			t := &taking{laneIn: c.openIn(m, several), drop: c.out == nil}
+			in, err := c.openIn(m, several)
+			if err != nil {
+				return nil, err
+			}
+			t := &taking{laneIn: in, drop: c.out == nil}
 			if !t.drop {
 				t.dst = c.span(p)
 				if t.dst.len() != t.length && !t.stale {
@@ -320,10 +324,14 @@ func (c *messageCall) takes(member int) (to part, several, ok bool) {
 	return part{}, false, false
 }
 
-// openIn opens the channel from a member.
-func (c *messageCall) openIn(member int, several bool) laneIn {
+// openIn opens the channel from a member, which is rejected if what it says of it
+// cannot be.
+func (c *messageCall) openIn(member int, several bool) (laneIn, error) {
 	sl, r := c.line.station.shared, c.line.ranks[member]
 	k, place := &c.call.contracts[r], sl.places[r]
+	if k.lane > lanesEach {
+		return laneIn{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.lane, lanesEach))
+	}
 	in := laneIn{
 		lane:    sl.segment.lane(place, int(k.lane-1)),
 		use:     k.use,
@@ -336,7 +344,10 @@ func (c *messageCall) openIn(member int, several bool) laneIn {
 		in.channel = member
 	}
 	in.open(c.op.Align, len(c.line.ranks))
-	return in
+	if !in.stale && (in.length < 0 || in.lent.address != 0 && !in.lent.valid(in.length)) {
+		return in, c.reject(r, fmt.Errorf("%s: got %d bytes at %+v, want what can be", c.op.Desc.Op, in.length, in.lent))
+	}
+	return in, nil
 }
 
 // reduction returns what reduces the part of the result that is this member's
@@ -357,7 +368,10 @@ func (c *messageCall) reduction() (*reducing, error) {
 		if m == rank {
 			continue
 		}
-		in := c.openIn(m, false)
+		in, err := c.openIn(m, false)
+		if err != nil {
+			return nil, err
+		}
 		if in.length != t.own.len() && !in.stale {
 			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.len()))
 		}

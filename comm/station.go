@@ -170,6 +170,9 @@ func (st *station) takeMessage(peer int, f *frame) error {
 	if err != nil {
 		return err
 	}
+	if f.data != nil {
+		l.message.Data = f.data
+	}
 	l.message.pool, l.message.memory = st.pool, payload
 	return st.deliver(peer, f, l)
 }

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"bytes"
 	"io"
 	goruntime "runtime"
 	"time"
@@ -169,13 +170,18 @@ func (ps *polled) release(s *socket, memory []byte) {
 	}
 }
 
-// fills reports whether a block is being read to memory.
+// fills reports whether a block is being read to memory. One that has come, and
+// that nobody has been given, goes elsewhere.
 func (s *socket) fills(memory []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.in.filled == nil || !sameMemory(s.in.whole.payload, memory) {
+	if s.in.filled == nil || !sameMemory(*s.in.whole.end(), memory) {
 		return false
 	}
 	done, _ := s.in.filled()
+	if done {
+		to := s.in.whole.end()
+		*to = bytes.Clone(s.in.whole.full())[:len(*to)]
+	}
 	return !done
 }

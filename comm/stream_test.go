@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -137,5 +139,31 @@ func TestAlienBesideStream(t *testing.T) {
 		if got, err := h.pullAll(in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %d messages and %v, want an error about %s", test.name, len(got), err, test.want)
 		}
+	}
+}
+
+// A call that has failed waits for a block that is being filled, but not for ever;
+// and one that has come, of which nobody knows yet, goes elsewhere.
+func TestReleaseBlock(t *testing.T) {
+	memory := counting(blockBytes)
+	filling := func(filled func() (bool, error)) *socket {
+		s := &socket{}
+		s.in.whole = &frame{rest: blockBytes, payload: memory[:0]}
+		s.in.filled = filled
+		return s
+	}
+	ps := &polled{look: func() bool { return false }}
+	synctest.Test(t, func(t *testing.T) {
+		since := time.Now()
+		ps.release(filling(func() (bool, error) { time.Sleep(time.Millisecond); return false, nil }), memory)
+		if took := time.Since(since); took < fillTime || took > fillTime+10*time.Millisecond {
+			t.Errorf("a block that stops halfway was waited for %v, want %v", took, fillTime)
+		}
+	})
+	s := filling(func() (bool, error) { return true, nil })
+	ps.release(s, memory)
+	clear(memory)
+	if f, err := s.in.fill(); err != nil || !bytes.Equal(f.payload, counting(blockBytes)) {
+		t.Errorf("got %v, want the block as it has come", err)
 	}
 }

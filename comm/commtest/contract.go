@@ -27,6 +27,8 @@ func changes(k comm.Kind) []change {
 	add("dtype", "dtype", func(d *comm.Desc) { d.DType = "int32" })
 	add("shape", "shape", func(d *comm.Desc) { d.Shape = []int{5, 3} })
 	add("ndim", "shape", func(d *comm.Desc) { d.Shape = []int{4, 2, 1} })
+	add("placements", "placements", func(d *comm.Desc) { d.Detail = "[S(0)] to [R]" })
+	add("pass", "", func(d *comm.Desc) { d.Detail = comm.InBackward })
 	add("no tensor", "", func(d *comm.Desc) { d.DType, d.Shape, d.Free = "", nil, -1 })
 	switch k {
 	case comm.Broadcast, comm.Scatter:

@@ -20,7 +20,7 @@ import (
 // model has.
 func TestConforms(t *testing.T) { playAll(t, []int{2, 3, 4}, "conform", "60", "20000") }
 
-// Blocks of 64 MiB arrive as they were.
+// Blocks of 16 MiB arrive as they were.
 func TestConformsHuge(t *testing.T) { playAll(t, []int{2}, "huge") }
 
 // links connects the ranks of a world, and has MPI carry out whole collectives
@@ -81,7 +81,7 @@ func hugeScenario(t *testing.T, w *mpi.World, _ []string) error {
 		return err
 	}
 	f := l.Fabric(0)
-	if err := errors.Join(commtest.Huge(t, f, 16<<20)...); err != nil {
+	if err := errors.Join(commtest.Huge(t, f, 4<<20)...); err != nil {
 		return err
 	}
 	f.Unreceived()
