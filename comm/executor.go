@@ -207,6 +207,9 @@ func (c *messageCall) finish(err error, present bool) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if c.line.local {
+		c.line.station.shared.try() // all are there
+	}
 	members, flags := c.members()
 	if c.op.Kind == Broadcast {
 		c.bytes = c.bytesOf(c.op.Desc.Root)
