@@ -63,9 +63,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// self returns what starts the test binary in a role.
+// self returns what starts the test binary in a role. One that looks for races
+// ends at once, and not a second later.
 func self(role string) Command {
-	return Command{Path: os.Args[0], Args: os.Args[:1], Env: append(os.Environ(), roleVariable+"="+role)}
+	return Command{Path: os.Args[0], Args: os.Args[:1], Env: append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")}
 }
 
 // begin starts the test binary in a role, and ends it with the test.
