@@ -30,9 +30,9 @@ func pair(t *testing.T) (a, b *net.TCPConn) {
 	return dialed.(*net.TCPConn), accepted.(*net.TCPConn)
 }
 
-// A cable cuts a message into frames that fill whole segments, but for the last,
-// and none that is hardly longer than its header.
-func TestCableFrames(t *testing.T) {
+// cableTo returns a cable, and what reads the frames that it sends.
+func cableTo(t *testing.T) (*cable, *frameReader) {
+	t.Helper()
 	from, to := pair(t)
 	l := &Links{rank: 1}
 	l.cables.links = l
@@ -40,14 +40,20 @@ func TestCableFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeSocket(c.at)
-	in := frameReader{stream: to}
+	t.Cleanup(func() { closeSocket(c.at) })
+	return c, &frameReader{stream: to}
+}
+
+// A cable cuts a message into frames that fill whole segments, but for the last,
+// and none that is hardly longer than its header.
+func TestCableFrames(t *testing.T) {
+	c, in := cableTo(t)
 	for _, length := range []int{0, 1, largeWrite, cableFrame, cableFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			head, body := []byte("head"), bytes.Repeat([]byte{1, 2, 3, 4, 5}, length/5+1)[:length]
 			sent := make(chan struct{})
 			go func() { defer close(sent); c.send(frame{typ: frameData}, head, body) }()
-			got, lengths := receiveFrames(t, &in)
+			got, lengths := receiveFrames(t, in)
 			<-sent
 			if want := append(slices.Clone(head), body...); !bytes.Equal(got, want) {
 				t.Fatalf("got other bytes than were sent, %d of %d", len(got), len(want))
@@ -87,15 +93,7 @@ func checkLengths(t *testing.T, lengths []int) {
 // The data of a long message follow a frame with all of its head, and fill whole
 // segments together with it.
 func TestCableMessage(t *testing.T) {
-	from, to := pair(t)
-	l := &Links{rank: 1}
-	l.cables.links = l
-	c, err := newCable(l, 0, from, NewHeardReader(from))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeSocket(c.at)
-	in := frameReader{stream: to}
+	c, in := cableTo(t)
 	long := bytes.Repeat([]byte("m"), largeWrite)
 	for _, test := range []struct {
 		head  []byte
@@ -105,7 +103,7 @@ func TestCableMessage(t *testing.T) {
 		sent := make(chan struct{})
 		body := counting(test.data)
 		go func() { defer close(sent); c.send(frame{typ: frameMessage}, test.head, body) }()
-		got, lengths := receiveFrames(t, &in)
+		got, lengths := receiveFrames(t, in)
 		<-sent
 		if !bytes.Equal(got, slices.Concat(test.head, body)) {
 			t.Errorf("%d bytes behind %d: got others than were sent", len(body), len(test.head))
