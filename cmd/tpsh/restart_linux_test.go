@@ -35,6 +35,7 @@ for step in range(first, 6000):
         if r == 0:
             save_npz(path, {"w": w, "step": tensor([step + 1])})
         barrier()
+error = matmul(mine, w) - target
 print("loss", all_reduce((error * error).sum()).item(), w.tolist())
 `
 
