@@ -12,8 +12,8 @@ type announcement struct {
 	hash    uint64
 	hashed  bool // whether there was a call
 	runs    [][]byte
-	members []Member // of the last call, if they had no Meta
-	draft   []Member
+	members []Member // of the last call, given again to the next if that is alike and has no Meta
+	draft   []Member // memory for those of a call
 }
 
 // hashOf returns hashDesc(d), which is mostly that of the last call.

@@ -132,7 +132,8 @@ type Result struct {
 //
 // Done, if it is set, is called where Keep does not arrive, when Data is in use
 // no more: within Send, or on another goroutine, or never if it is the end of the
-// generation that ends the use. It must neither block nor communicate.
+// generation that ends the use; not when Send fails. It must neither block nor
+// communicate.
 type Message struct {
 	Meta []byte
 	Data []byte

@@ -103,7 +103,8 @@ func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Me
 // called once, when Meta is there, perhaps on another goroutine. Where memory is
 // shared and Keep arrives it is not: Data stay where the sender has them. After an
 // error of place, which is that of RecvInto, the message counts as received; after
-// another nobody uses the memory that place has returned, whatever it holds.
+// another nobody uses the memory that place has returned, whatever it holds; but
+// over a PollStream whose other end has stopped within a block (see fillTime).
 func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
 	if err := g.checkPeer(recvName, "src", src); err != nil {
 		return Message{}, err
