@@ -36,6 +36,7 @@ var arrows = []struct {
 	{"tpsh/runtime/shard", []string{"tpsh/runtime/grad", "tpsh/runtime/op", "tpsh/runtime/kernel", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh", "tpsh/comm"}, "layouts and communication meet here alone"},
 	{"tpsh/runtime/grad", []string{"tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "gradients are made of operators"},
 	{"tpsh/runtime/op", []string{"tpsh/runtime/kernel", "tpsh/runtime/kernel/gemm", "tpsh/runtime/rng", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "operators know one rank"},
+	{"tpsh/runtime/op/optest", nil, "the tests of the table see what a user of it sees"},
 	{"tpsh/runtime/kernel", []string{"tpsh/runtime/kernel/...", "tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
 	{"tpsh/runtime/kernel/vec", []string{"tpsh/runtime/dtype"}, "vector kernels are loops over flat slices, too"},
 	{"tpsh/runtime/kernel/peak", []string{"tpsh/runtime/kernel/vec"}, "the limit of a kernel is that of its instructions"},

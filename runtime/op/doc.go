@@ -13,6 +13,10 @@
 // row of a rule fits and Def.Compose is set, the operator is made of others
 // that do.
 //
+// Files begin with the name of their family: elementwise_, reduce_, shape_,
+// index_, linalg_, nn_, optim_, random_ and create_ hold entries, engine_ what
+// runs them; _rule is an entry's sharding rule. Package optest tests the table.
+//
 // A tensor without storage is shape-only: its operators are inferred and not
 // run.
 package op

@@ -1,0 +1,35 @@
+package optest
+
+import "tpsh/runtime/op"
+
+func init() {
+	f, s := op.Float1, op.Str1
+
+	addExamples("matmul",
+		call(values(2, 3), values(3, 4)),
+		call(values(5, 2, 3), values(3, 4)),
+		call(values(2, 3), values(5, 3, 4)),
+		call(values(5, 1, 2, 3), values(6, 3, 4)),
+		call(values(3), values(3)),
+		call(values(2, 3), values(3)),
+		call(values(3), values(3, 4)),
+		call(values(3), values(5, 3, 4)),
+		call(values(5, 2, 3), values(3)))
+	addExamples("rows_product", call(values(5, 2, 3), values(5, 2, 4)), call(values(3), values(4)), call(values(2, 3), values(2, 4)))
+	addExamples("dot", call(values(5), values(5)))
+	addExamples("outer", call(values(3), values(4)))
+	addExamples("addmm",
+		call(values(4), values(2, 3), values(3, 4)),
+		call(values(2, 4), values(2, 3), values(3, 4), f(2), f(-3)),
+		call(values(2, 1), values(2, 3), values(3, 4), f(0), f(1)))
+	addExamples("einsum",
+		call(s("ij,jk->ik"), values(2, 3), values(3, 4)),
+		call(s("bij,bjk->bik"), values(5, 2, 3), values(5, 3, 4)),
+		call(s("ij,jk,kl->il"), values(2, 3), values(3, 4), values(4, 5)),
+		call(s("ii->i"), values(3, 3)),
+		call(s("ii,ij->"), values(3, 3), values(3, 2)),
+		call(s("ij->j"), values(2, 3)),
+		call(s("i,j"), values(2), values(3)),
+		call(s("...i,...i->..."), values(2, 3), values(4, 1, 3)),
+		call(s("ij,kl->il"), values(2, 3), values(4, 5)))
+}
