@@ -27,6 +27,7 @@ var arrows = []struct {
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},
 	{"tpsh/builtins/safetensors", nil, "a file format knows bytes"},
+	{"tpsh/builtins/pickle", nil, "a file format knows bytes"},
 	{"tpsh/builtins/csv", nil, "a file format knows bytes"},
 	{"tpsh/builtins/bpe", nil, "a file format knows bytes"},
 	{"tpsh/builtins/object", nil, "values travel as bytes"},
