@@ -122,7 +122,9 @@ func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) 
 	if bad != nil {
 		return nil, bad
 	}
+	ckpt.Step("rank %d tells the others %d bytes", e.rank.ID(), len(data))
 	list, bad := e.rank.AllGatherObject(e.rank.World(), data)
+	ckpt.Step("rank %d has heard the others", e.rank.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +139,21 @@ func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) 
 	}
 	for r := range all {
 		if all[r].Error != "" {
-			return nil, &op.ResourceError{Func: fn, Err: fmt.Errorf("rank %d has failed: %s", r, all[r].Error)}
+			return nil, &op.ResourceError{Func: fn, Err: &toldError{r, all[r].Error}}
 		}
 	}
 	return all, nil
 }
+
+// A toldError is a failure that a rank has told all others in agree: no rank
+// goes on. After any other error of agree some ranks may know that all have
+// succeeded, and have gone on.
+type toldError struct {
+	rank int
+	text string
+}
+
+func (e *toldError) Error() string { return fmt.Sprintf("rank %d has failed: %s", e.rank, e.text) }
 
 // folder opens the folder at dir, an argument of fn; with create it makes it.
 func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
@@ -341,8 +353,11 @@ func (s *saving) write(gen int) error {
 	file, err := s.writeFile(gen)
 	all, err := s.e.agree(s.fn, ckptMessage{File: file}, s.failed(err))
 	if err != nil {
-		if file != nil {
-			_ = s.root.Remove(file.Name) // the next save would
+		// A file that others may have made part of the checkpoint stays: an interrupt
+		// may end this rank's wait for the answers when rank 0 has them all.
+		var told *toldError
+		if file != nil && errors.As(err, &told) {
+			ckpt.Remove(s.root, file.Name) // the next save would
 		}
 		return err
 	}

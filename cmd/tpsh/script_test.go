@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	release = os.Getenv(versionVariable)
+	watchSaves()
 	if launch.IsWorker() {
 		os.Exit(work())
 	}

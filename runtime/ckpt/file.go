@@ -99,6 +99,7 @@ type Writer struct {
 func Create(root *os.Root, generation, writer int, entries []Entry) (*Writer, error) {
 	slices.SortFunc(entries, func(a, b Entry) int { return order(&a, &b) })
 	name := fmt.Sprintf("%08d-%05d.safetensors", generation, writer)
+	Step("create %s", name)
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
@@ -134,6 +135,7 @@ func (w *Writer) flush() error {
 	for part := range slices.Chunk(w.buf, chunkSize) {
 		w.sums = binary.LittleEndian.AppendUint32(w.sums, crc32.Checksum(part, castagnoli))
 	}
+	Step("write %s at %d", w.name, w.size)
 	n, err := w.f.Write(w.buf)
 	w.size += int64(n)
 	w.buf = w.buf[:0]
@@ -145,6 +147,7 @@ func (w *Writer) flush() error {
 func (w *Writer) Close() (*File, error) {
 	err := w.flush()
 	if err == nil {
+		Step("sync %s", w.name)
 		err = w.f.Sync()
 	}
 	if err == nil {
@@ -160,5 +163,5 @@ func (w *Writer) Close() (*File, error) {
 // Discard removes the file.
 func (w *Writer) Discard() {
 	w.f.Close()
-	_ = w.root.Remove(w.name) // the next save would
+	Remove(w.root, w.name) // the next save would
 }

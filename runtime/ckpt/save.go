@@ -46,9 +46,9 @@ func Begin(root *os.Root) (generation int, err error) {
 func Commit(root *os.Root, x *Index) error {
 	if err := replace(root, x); err != nil {
 		// What cannot be removed the next save will remove.
-		_ = root.Remove(draft)
+		Remove(root, draft)
 		for _, f := range x.Files {
-			_ = root.Remove(f.Name)
+			Remove(root, f.Name)
 		}
 		return err
 	}
@@ -71,17 +71,27 @@ func replace(root *os.Root, x *Index) error {
 	if err := syncFolder(root); err != nil {
 		return err
 	}
+	Step("rename %s", draft)
 	return root.Rename(draft, IndexName)
+}
+
+// Remove removes a file of a save. One that stays for an error is in nobody's way.
+func Remove(root *os.Root, name string) {
+	Step("remove %s", name)
+	_ = root.Remove(name)
 }
 
 // write makes data the contents of a file, on disk.
 func write(root *os.Root, name string, data []byte) error {
+	Step("create %s", name)
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
+	Step("write %s", name)
 	_, err = f.Write(data)
 	if err == nil {
+		Step("sync %s", name)
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
@@ -93,6 +103,7 @@ func syncFolder(root *os.Root) error {
 	if err != nil {
 		return err
 	}
+	Step("sync the folder")
 	err = f.Sync()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrInvalid) {
 		err = nil // a file system that keeps names without being asked
@@ -100,8 +111,7 @@ func syncFolder(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// clean removes the data files that x does not name, and a draft of an index. A
-// file that stays for an error is in nobody's way.
+// clean removes the data files that x does not name, and a draft of an index.
 func clean(root *os.Root, x *Index) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -113,7 +123,7 @@ func clean(root *os.Root, x *Index) {
 	}
 	for _, entry := range list {
 		if name := entry.Name(); name == draft || fileName.MatchString(name) && !keep[name] {
-			_ = root.Remove(name)
+			Remove(root, name)
 		}
 	}
 }
