@@ -65,7 +65,7 @@ func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpe
 		if err := e.checkSwitch(fn, y, from, pg); err != nil {
 			return nil, err
 		}
-		y = e.rank.Shard.Regard(y, e.rank.Shard.Replicated(l.Mesh(), t.Shape()))
+		y = e.rank.Shard.Reinterpret(y, e.rank.Shard.Replicated(l.Mesh(), t.Shape()))
 	}
 	return e.rank.Shard.Move(y, l)
 }
@@ -214,7 +214,7 @@ func (e *Env) meet(c *coloCall, leader int) error {
 		if err != nil {
 			return err
 		}
-		c.in[i] = e.rank.Shard.Regard(y, e.rank.Shard.Replicated(m, x.Shape()))
+		c.in[i] = e.rank.Shard.Reinterpret(y, e.rank.Shard.Replicated(m, x.Shape()))
 		c.in[i].Lens = x.Lens
 	}
 	c.view = coloOf(lead)

@@ -22,14 +22,14 @@ var commPatterns = []*commPattern{
 		doc:  "an all-gather along gather_dim, whose gradient is this rank's block of the result's, with no sum.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllGatherCost(size, 0), 0 },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.Mirror("all_gather", x, c.gatherAlong(g, c.gather[0]), c.splitAlong(g, c.gather[0]))
+			return c.env.rank.RecordPair("all_gather", x, c.gatherAlong(g, c.gather[0]), c.splitAlong(g, c.gather[0]))
 		},
 	}, {
 		name: "SPLIT_FWD_GATHER_BWD", shard: true,
 		doc:  "this rank's block along shard_dim, whose gradient is an all-gather. A dim is cut as x.chunk(n, dim) cuts it.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllGatherCost(size, 0) },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.Mirror("split", x, c.splitAlong(g, c.shard[0]), c.gatherAlong(g, c.shard[0]))
+			return c.env.rank.RecordPair("split", x, c.splitAlong(g, c.shard[0]), c.gatherAlong(g, c.shard[0]))
 		},
 	}, {
 		name: "ALL2ALL_FWD_ALL2ALL_BWD", gather: true, shard: true,
@@ -45,14 +45,14 @@ var commPatterns = []*commPattern{
 		doc:  "a sum over the ranks, whose gradient is the result's, with no sum.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllReduceCost(size, 0), 0 },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.Mirror("all_reduce", x, c.sum(g), c.copy)
+			return c.env.rank.RecordPair("all_reduce", x, c.sum(g), c.copy)
 		},
 	}, {
 		name: "IDENTITY_FWD_ALLREDUCE_BWD",
 		doc:  "a copy, whose gradient is the sum of the result's over the ranks.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllReduceCost(size, 0) },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.Mirror("identity", x, c.copy, c.sum(g))
+			return c.env.rank.RecordPair("identity", x, c.copy, c.sum(g))
 		},
 	}, {
 		name: "MIXGATHER_FWD_SPLIT_BWD", mixed: true,
@@ -120,7 +120,7 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		return placed.Local(), nil
 	}
-	return c.env.rank.Mirror("all_gather", x, join, own)
+	return c.env.rank.RecordPair("all_gather", x, join, own)
 }
 
 // convertFn is the name of the method that carries out a CommSpec.

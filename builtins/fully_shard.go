@@ -45,12 +45,12 @@ const exampleFullyShard = ">>> m = fully_shard(nn.Linear(2, 3), DeviceMesh(\"cpu
 
 // A shardUnit is a module whose parameters are gathered together.
 type shardUnit struct {
-	e       *Env
-	m       *Module
-	params  []*shardParam
-	bundles []*runtime.Bundle // of params, one for each dtype
-	also    []*shardUnit      // those whose parameters it computes with, too
-	early   bool              // it reshards after forward, and not only after backward
+	e           *Env
+	m           *Module
+	params      []*shardParam
+	paramGroups []*runtime.ParamGroup // of params, one for each dtype
+	also        []*shardUnit          // those whose parameters it computes with, too
+	early       bool                  // it reshards after forward, and not only after backward
 
 	depth    int  // how often it has been opened and not closed
 	manual   bool // once by unshard()
@@ -258,7 +258,7 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 		flats, layouts = append(flats, p.flat), append(layouts, p.layout)
 		lo += n
 	}
-	b := s.e.rank.NewBundle(s.group, flats, layouts, func() []*tensor.Tensor {
+	b := s.e.rank.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
 		for i, p := range params {
 			parts[i] = p.x.flat.local
@@ -266,7 +266,7 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 		return parts
 	})
 	b.Restore, b.Ended = u.restore, u.ended
-	u.bundles = append(u.bundles, b)
+	u.paramGroups = append(u.paramGroups, b)
 	return nil
 }
 

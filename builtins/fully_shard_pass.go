@@ -47,7 +47,7 @@ func (p *shardPass) next(u *shardUnit) error {
 
 // prefetch starts to gather u.
 func (u *shardUnit) prefetch() error {
-	for _, b := range u.bundles {
+	for _, b := range u.paramGroups {
 		if err := b.Prefetch(); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 func (u *shardUnit) open() error {
 	u.depth++
 	if u.depth > 1 && (u.recorded || !u.e.rank.Tape.Enabled()) {
-		for _, b := range u.bundles {
+		for _, b := range u.paramGroups {
 			if err := b.Fetch(); err != nil {
 				u.depth--
 				return err
@@ -99,10 +99,10 @@ func (u *shardUnit) open() error {
 // show has the parameters of u stand for their wholes, recorded if recording is on.
 func (u *shardUnit) show() error {
 	whole := map[*tensor.Tensor]*tensor.Tensor{} // by part
-	for i, b := range u.bundles {
+	for i, b := range u.paramGroups {
 		list, err := b.Use()
 		if err != nil {
-			for _, opened := range u.bundles[:i] {
+			for _, opened := range u.paramGroups[:i] {
 				opened.End()
 			}
 			return err
@@ -140,14 +140,14 @@ func (u *shardUnit) close() {
 }
 
 func (u *shardUnit) endUses() {
-	for _, b := range u.bundles {
+	for _, b := range u.paramGroups {
 		b.End()
 	}
 }
 
 // release drops the gathered parameters, unless they are open.
 func (u *shardUnit) release() {
-	for _, b := range u.bundles {
+	for _, b := range u.paramGroups {
 		b.Release()
 	}
 }
@@ -166,7 +166,7 @@ func (u *shardUnit) ended() { u.endManual() }
 // restore gathers the parameters of u again for the backward pass under way, and
 // starts to gather those that it is likely to need next.
 func (u *shardUnit) restore() error {
-	for _, b := range u.bundles {
+	for _, b := range u.paramGroups {
 		if err := b.Again(); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (u *shardUnit) restore() error {
 	if u.before == nil || u.before == u {
 		return nil
 	}
-	for _, b := range u.before.bundles {
+	for _, b := range u.before.paramGroups {
 		if b.Wanted() {
 			if err := b.Prefetch(); err != nil {
 				return err
@@ -195,7 +195,7 @@ func (u *shardUnit) watch(units []*shardUnit, out starlark.Value) (starlark.Valu
 		if err != nil || !t.RequiresGrad() {
 			return x, err
 		}
-		return u.e.wrap(u.e.rank.Upon("reshard", t, func() error {
+		return u.e.wrap(u.e.rank.OnBackward("reshard", t, func() error {
 			for _, v := range units {
 				if err := v.restore(); err != nil {
 					return err

@@ -124,12 +124,12 @@ func (r *Recorder) seed(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error)
 
 // A pass is one walk over the record.
 type pass struct {
-	r      *Recorder
-	tape   *op.Tape // on litter
-	litter litter
-	sink   *sink
-	dy     map[*node][]*tensor.Tensor
-	leaves map[*tensor.Auto]*arrival
+	r        *Recorder
+	tape     *op.Tape // on tempPool
+	tempPool tempPool
+	sink     *sink
+	dy       map[*node][]*tensor.Tensor
+	leaves   map[*tensor.Auto]*arrival
 
 	// border, if not nil, collects the gradients that arrive at leaves and at
 	// nodes numbered start or less, to which the walk then does not go.
@@ -138,8 +138,8 @@ type pass struct {
 }
 
 func (r *Recorder) newPass(s *sink) *pass {
-	p := &pass{r: r, litter: litter{r: r}, sink: s, dy: map[*node][]*tensor.Tensor{}, leaves: map[*tensor.Auto]*arrival{}}
-	p.tape = &op.Tape{A: &p.litter}
+	p := &pass{r: r, tempPool: tempPool{r: r}, sink: s, dy: map[*node][]*tensor.Tensor{}, leaves: map[*tensor.Auto]*arrival{}}
+	p.tape = &op.Tape{A: &p.tempPool}
 	return p
 }
 
@@ -213,9 +213,9 @@ func (p *pass) step(n *node) error {
 		}
 	}
 	for _, g := range dy {
-		p.litter.replace(g, nil)
+		p.tempPool.replace(g, nil)
 	}
-	p.litter.clear()
+	p.tempPool.clear()
 	return nil
 }
 
@@ -256,7 +256,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 			if dy[i] == nil {
 				continue
 			}
-			p.litter.keep(dy[i])
+			p.tempPool.keep(dy[i])
 			g, err := runHook(hook, dy[i])
 			if err != nil {
 				return err
@@ -265,7 +265,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 		}
 		for j := range p.sink.wanted {
 			if w := &p.sink.wanted[j]; w.node == n && w.index == i && dy[i] != nil {
-				p.litter.keep(dy[i])
+				p.tempPool.keep(dy[i])
 				g, err := p.r.gradLike(dy[i], n.out[i].layout)
 				if err != nil {
 					return err
@@ -304,7 +304,7 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 			if dy[i], err = p.r.gradLike(g, n.out[i].layout); err != nil {
 				return nil, err
 			}
-			p.litter.replace(g, dy[i])
+			p.tempPool.replace(g, dy[i])
 		}
 	}
 	c, stale := n.withoutStale()
@@ -328,15 +328,15 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 
 // custom runs the custom operation n backwards.
 func (p *pass) custom(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	was := p.litter.off
+	was := p.tempPool.off
 	if !n.conducts {
 		for _, g := range dy {
-			p.litter.keep(g)
+			p.tempPool.keep(g)
 		}
-		p.litter.off = true
+		p.tempPool.off = true
 	}
 	dx, err := n.back(p.tape, dy)
-	p.litter.off = was
+	p.tempPool.off = was
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +406,7 @@ func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 	g = p.tape.Cast(g, e.dt)
 	if p.border != nil && e.seq() <= p.start {
 		sum := p.sum(p.border[e.place()], g)
-		p.litter.keep(sum)
+		p.tempPool.keep(sum)
 		p.border[e.place()] = sum
 		return
 	}
@@ -414,7 +414,7 @@ func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 		a := p.leaves[e.leaf.Auto]
 		a.shared = a.grad == nil && shared
 		sum := p.leafSum(a.grad, g)
-		p.litter.replace(a.grad, sum)
+		p.tempPool.replace(a.grad, sum)
 		a.grad = sum
 		return
 	}
@@ -424,7 +424,7 @@ func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 		p.dy[e.node] = dy
 	}
 	sum := p.sum(dy[e.index], g)
-	p.litter.replace(dy[e.index], sum)
+	p.tempPool.replace(dy[e.index], sum)
 	dy[e.index] = sum
 }
 
@@ -458,8 +458,8 @@ func (p *pass) settle(e *edge) error {
 	if err != nil {
 		return err
 	}
-	if p.litter.replace(a.grad, nil); len(e.leaf.Auto.Hooks) > 0 || p.sink.got != nil {
-		p.litter.keep(a.grad)
+	if p.tempPool.replace(a.grad, nil); len(e.leaf.Auto.Hooks) > 0 || p.sink.got != nil {
+		p.tempPool.keep(a.grad)
 	}
 	if g != a.grad {
 		a.shared, a.grad = g.Buffer() == a.grad.Buffer(), g
@@ -482,7 +482,7 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 		for j := range p.sink.wanted {
 			if w := p.sink.wanted[j].leaf; w != nil && w.Auto == x.Auto {
 				p.sink.got[j] = p.sum(p.sink.got[j], a.grad)
-				p.litter.keep(p.sink.got[j])
+				p.tempPool.keep(p.sink.got[j])
 			}
 		}
 		return nil
@@ -494,7 +494,7 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 		a.grad = p.tape.Do("clone", []*tensor.Tensor{a.grad})
 	}
 	sum := p.leafSum(x.Auto.Grad, a.grad)
-	p.litter.keep(sum)
+	p.tempPool.keep(sum)
 	if x.Auto.Grad != nil {
 		x.Auto.Forget() // the sum lies elsewhere
 	}

@@ -9,24 +9,24 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A place says where elements lie in a buffer: the first at offset, the others
+// A strided says where elements lie in a buffer: the first at offset, the others
 // by a stride for each dim. Unlike a tensor's, the strides may be negative.
-type place struct {
+type strided struct {
 	offset  int
 	strides []int
 }
 
-// placeOf returns where the elements of x lie.
-func placeOf(x *tensor.Tensor) place { return place{x.Offset(), x.Strides()} }
+// stridedOf returns where the elements of x lie.
+func stridedOf(x *tensor.Tensor) strided { return strided{x.Offset(), x.Strides()} }
 
-// narrow returns the place from index start on in dim d.
-func (p place) narrow(d, start int) place {
-	return place{p.offset + start*p.strides[d], p.strides}
+// narrow returns where they lie from index start on in dim d.
+func (p strided) narrow(d, start int) strided {
+	return strided{p.offset + start*p.strides[d], p.strides}
 }
 
-// broadcast returns the place of elements of shape xs broadcast to s.
-func (p place) broadcast(xs, s shape.Shape) place {
-	b := place{p.offset, make([]int, len(s))}
+// broadcast returns where elements of shape xs lie that are broadcast to s.
+func (p strided) broadcast(xs, s shape.Shape) strided {
+	b := strided{p.offset, make([]int, len(s))}
 	lead := len(s) - len(xs)
 	for d, size := range xs {
 		if size != 1 {
@@ -39,7 +39,7 @@ func (p place) broadcast(xs, s shape.Shape) place {
 // copySame stores the elements of x, of the dtype of dst and broadcast to its
 // shape, in those of dst. They do not overlap.
 func copySame(dst, x *tensor.Tensor) {
-	from := placeOf(x)
+	from := stridedOf(x)
 	if !x.Shape().Equal(dst.Shape()) {
 		from = from.broadcast(x.Shape(), dst.Shape())
 	} else if x.Contiguous() && dst.Contiguous() {
@@ -48,13 +48,13 @@ func copySame(dst, x *tensor.Tensor) {
 		goruntime.KeepAlive(x)
 		return
 	}
-	moveElements(dst, placeOf(dst), x, from, dst.Shape())
+	moveElements(dst, stridedOf(dst), x, from, dst.Shape())
 }
 
 // moveElements stores the elements of x's buffer at from in dst's buffer at
 // to; there are as many as a tensor of shape s has. The tensors are of one
 // dtype, and the elements do not overlap.
-func moveElements(dst *tensor.Tensor, to place, x *tensor.Tensor, from place, s shape.Shape) {
+func moveElements(dst *tensor.Tensor, to strided, x *tensor.Tensor, from strided, s shape.Shape) {
 	switch dst.DType() {
 	case dtype.Float32:
 		moveAll(tensor.Storage[float32](dst), to, tensor.Storage[float32](x), from, s)
@@ -78,7 +78,7 @@ func moveElements(dst *tensor.Tensor, to place, x *tensor.Tensor, from place, s 
 }
 
 // moveAll is moveElements on slices.
-func moveAll[T any](dst []T, to place, src []T, from place, s shape.Shape) {
+func moveAll[T any](dst []T, to strided, src []T, from strided, s shape.Shape) {
 	if s.Numel() == 0 {
 		return
 	}

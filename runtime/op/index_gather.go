@@ -164,7 +164,7 @@ func scatterAddGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	grads := []*tensor.Tensor{dy[0], nil, nil}
 	if src.RequiresGrad() {
 		g := t.Do("gather", []*tensor.Tensor{dy[0], c.In[1]}, c.Args...)
-		grads[2] = t.windowPut(g, src.Shape(), make([]int, src.Ndim()))
+		grads[2] = t.subtensorPut(g, src.Shape(), make([]int, src.Ndim()))
 	}
 	return grads
 }

@@ -158,7 +158,7 @@ func maskedPlaces(c *Call) (shape.Shape, []int, error) {
 
 // expanded returns x broadcast to s, which it fits, as a view.
 func expanded(x *tensor.Tensor, s shape.Shape) *tensor.Tensor {
-	at := placeOf(x).broadcast(x.Shape(), s)
+	at := stridedOf(x).broadcast(x.Shape(), s)
 	return x.View(s, at.strides, at.offset)
 }
 

@@ -13,7 +13,7 @@ import (
 
 func init() {
 	correction := Param{Name: "correction", Kind: Float, Doc: "what is taken off the number of elements", Default: Default(Float1(1))}
-	momentParams := append(dimsParams[:len(dimsParams):len(dimsParams)], correction)
+	statsParams := append(dimsParams[:len(dimsParams):len(dimsParams)], correction)
 	register(&Def{
 		Name:    "var",
 		Surface: Method,
@@ -21,7 +21,7 @@ func init() {
 			"The sum of squared\ndistances from the mean is divided by the number of elements less correction, or by\n0 if that is negative. Computed in float64.\n" +
 			">>> tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0).item()\n" +
 			"1.25",
-		Params: momentParams,
+		Params: statsParams,
 		Infer:  inferFloatReduced,
 		Run:    func(c *Call) error { return runVar(c, false) },
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
@@ -37,7 +37,7 @@ func init() {
 			"The gradient where it is 0 is 0.\n" +
 			">>> tensor([1.0, 3.0]).std(correction=0).item()\n" +
 			"1.0",
-		Params: momentParams,
+		Params: statsParams,
 		Infer:  inferFloatReduced,
 		Run:    func(c *Call) error { return runVar(c, true) },
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {

@@ -9,12 +9,12 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// What the reductions of moments.go are composed of where a reduced dim is cut:
+// What the reductions of reduce_stats.go are composed of where a reduced dim is cut:
 // sums in float64 of what each rank holds.
 
-// momentInput returns the first input of c in float64 and the dims that c
+// statsInput returns the first input of c in float64 and the dims that c
 // reduces; nil if none of them is cut.
-func (t *Tape) momentInput(c *Call) (x *tensor.Tensor, dims []int) {
+func (t *Tape) statsInput(c *Call) (x *tensor.Tensor, dims []int) {
 	in, _ := c.reduced()
 	if !cutIn(c.In[0], in) {
 		return nil, nil
@@ -26,7 +26,7 @@ func (t *Tape) momentInput(c *Call) (x *tensor.Tensor, dims []int) {
 func (c *Call) keepdim() bool { return c.Args[c.dimArg()+1].Int != 0 }
 
 func (t *Tape) composeVar(c *Call, root bool) []*tensor.Tensor {
-	x, dims := t.momentInput(c)
+	x, dims := t.statsInput(c)
 	if x == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func localNorm(b *Blocks) ([]*tensor.Tensor, error) {
 
 func composeNorm(t *Tape, c *Call) []*tensor.Tensor {
 	p := c.Args[0].Float
-	x, dims := t.momentInput(c)
+	x, dims := t.statsInput(c)
 	if x == nil || p == 0 || p == 1 || math.IsInf(p, 0) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func composeNorm(t *Tape, c *Call) []*tensor.Tensor {
 }
 
 func composeLogSumExp(t *Tape, c *Call) []*tensor.Tensor {
-	x, dims := t.momentInput(c)
+	x, dims := t.statsInput(c)
 	if x == nil {
 		return nil
 	}

@@ -194,7 +194,7 @@ func runRepeat(c *Call) error {
 	x, y := c.In[0], c.Out[0]
 	n := len(c.Args[0].Ints)
 	sizes := make(shape.Shape, 2*n)
-	from, to := place{x.Offset(), make([]int, 2*n)}, place{y.Offset(), make([]int, 2*n)}
+	from, to := strided{x.Offset(), make([]int, 2*n)}, strided{y.Offset(), make([]int, 2*n)}
 	lead := n - x.Ndim()
 	for d, repeats := range c.Args[0].Ints {
 		size, stride := 1, 0

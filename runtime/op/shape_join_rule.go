@@ -30,7 +30,7 @@ func movedPieces(t *Tape, c *Call) []*tensor.Tensor {
 	d, _ := c.Dim(1, x.Shape())
 	lo, pieces := make([]int, x.Ndim()), make([]*tensor.Tensor, len(c.Spec))
 	for i, spec := range c.Spec {
-		pieces[i] = t.windowGet(x, slices.Clone(lo), spec.Shape)
+		pieces[i] = t.subtensorGet(x, slices.Clone(lo), spec.Shape)
 		lo[d] += spec.Shape[d]
 	}
 	return pieces
@@ -84,7 +84,7 @@ func movedCat(t *Tape, c *Call) []*tensor.Tensor {
 	var y *tensor.Tensor
 	at := make([]int, len(out.Shape))
 	for _, x := range c.In {
-		part := t.windowPut(t.Cast(x, out.DType), out.Shape, slices.Clone(at))
+		part := t.subtensorPut(t.Cast(x, out.DType), out.Shape, slices.Clone(at))
 		at[d] += x.Shape()[d]
 		switch {
 		case x.Numel() == 0 && len(c.In) > 1:
@@ -96,7 +96,7 @@ func movedCat(t *Tape, c *Call) []*tensor.Tensor {
 	}
 	if y == nil {
 		y = t.Cast(c.In[0], out.DType)
-		y = t.windowPut(y, out.Shape, make([]int, len(at)))
+		y = t.subtensorPut(y, out.Shape, make([]int, len(at)))
 	}
 	return one(y)
 }

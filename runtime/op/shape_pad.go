@@ -109,7 +109,7 @@ func runPad(c *Call) error {
 	}
 	x, y := c.In[0], c.Out[0]
 	copyInto(y, tensor.Number(c.Args[2].Float))
-	s, to, from := slices.Clone(x.Shape()), placeOf(y), placeOf(x)
+	s, to, from := slices.Clone(x.Shape()), stridedOf(y), stridedOf(x)
 	for d := range s {
 		s[d] += min(before[d], 0) + min(after[d], 0)
 		if s[d] <= 0 {

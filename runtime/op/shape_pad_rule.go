@@ -41,11 +41,11 @@ func movedPad(t *Tape, c *Call) []*tensor.Tensor {
 		}
 	}
 	out := c.Spec[0].Shape
-	x = t.windowGet(x, lo, size)
-	y := t.windowPut(x, out, at)
+	x = t.subtensorGet(x, lo, size)
+	y := t.subtensorPut(x, out, at)
 	if v := c.Args[2].Float; v != 0 {
 		inside := t.Do("ones_like", one(x), Int1(int(dtype.Bool)))
-		y = t.Cast(t.Where(t.windowPut(inside, out, at), y, numberIn(x.DType(), v)), x.DType())
+		y = t.Cast(t.Where(t.subtensorPut(inside, out, at), y, numberIn(x.DType(), v)), x.DType())
 	}
 	return one(y)
 }
@@ -64,7 +64,7 @@ func (c *Call) mirrored(t *Tape, x *tensor.Tensor, d, before, after int) *tensor
 	piece := func(start, count int) *tensor.Tensor {
 		lo, size := make([]int, x.Ndim()), slices.Clone(x.Shape())
 		lo[d], size[d] = start, count
-		return t.windowGet(x, lo, size)
+		return t.subtensorGet(x, lo, size)
 	}
 	edge := func(start, count int) *tensor.Tensor {
 		size := slices.Clone(x.Shape())

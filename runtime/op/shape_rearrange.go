@@ -96,14 +96,14 @@ func runFlip(c *Call) error {
 	if err != nil {
 		return err
 	}
-	from := place{x.Offset(), slices.Clone(x.Strides())}
+	from := strided{x.Offset(), slices.Clone(x.Strides())}
 	for d, is := range flipped {
 		if is {
 			from.offset += (x.Shape()[d] - 1) * from.strides[d]
 			from.strides[d] = -from.strides[d]
 		}
 	}
-	moveElements(y, placeOf(y), x, from, x.Shape())
+	moveElements(y, stridedOf(y), x, from, x.Shape())
 	return nil
 }
 
@@ -145,12 +145,12 @@ func runRoll(c *Call) error {
 		return err
 	}
 	x, y := c.In[0], c.Out[0]
-	s, to, from := x.Shape(), placeOf(y), placeOf(x)
+	s, to, from := x.Shape(), stridedOf(y), stridedOf(x)
 	if !c.Args[1].Set {
 		if x, err = contiguous(c.Ctx, x); err != nil {
 			return c.memory(err)
 		}
-		s, to, from = shape.Shape{s.Numel()}, place{y.Offset(), []int{1}}, place{x.Offset(), []int{1}}
+		s, to, from = shape.Shape{s.Numel()}, strided{y.Offset(), []int{1}}, strided{x.Offset(), []int{1}}
 	}
 	rollInto(y, to, x, from, s, shifts, 0)
 	return nil
@@ -158,7 +158,7 @@ func runRoll(c *Call) error {
 
 // rollInto moves the elements of x to those of y, rolled along dims d and up:
 // along each of them in two pieces.
-func rollInto(y *tensor.Tensor, to place, x *tensor.Tensor, from place, s shape.Shape, shifts []int, d int) {
+func rollInto(y *tensor.Tensor, to strided, x *tensor.Tensor, from strided, s shape.Shape, shifts []int, d int) {
 	if d == len(s) {
 		moveElements(y, to, x, from, s)
 		return

@@ -45,9 +45,9 @@ func movedRoll(t *Tape, c *Call) []*tensor.Tensor {
 		}
 		lo, size := make([]int, y.Ndim()), slices.Clone(y.Shape())
 		size[d] -= by
-		front := t.windowGet(y, slices.Clone(lo), slices.Clone(size))
+		front := t.subtensorGet(y, slices.Clone(lo), slices.Clone(size))
 		lo[d], size[d] = size[d], by
-		y = t.Do("cat", []*tensor.Tensor{t.windowGet(y, lo, size), front}, Int1(d))
+		y = t.Do("cat", []*tensor.Tensor{t.subtensorGet(y, lo, size), front}, Int1(d))
 	}
 	return one(y)
 }

@@ -170,6 +170,6 @@ func inferRegionSpread(c *Call) error {
 func runRegionSpread(c *Call) error {
 	src, y := c.In[0], c.Out[0]
 	clear(y.Bytes())
-	moveElements(y, place{y.Offset() + c.Args[2].Int, c.Args[1].Ints}, src, placeOf(src), src.Shape())
+	moveElements(y, strided{y.Offset() + c.Args[2].Int, c.Args[1].Ints}, src, stridedOf(src), src.Shape())
 	return nil
 }

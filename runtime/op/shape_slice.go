@@ -8,20 +8,20 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A window is what basic indexing shows of a tensor: a range of every dim,
+// A slicing is what basic indexing shows of a tensor: a range of every dim,
 // with a step, or one index of it, which drops the dim; and new dims of size 1.
-type window struct {
+type slicing struct {
 	starts []int       // for each dim of the tensor, the first index shown
 	shape  shape.Shape // of the view
 	dims   []int       // for each dim of the view, that of the tensor; -1 for a new one
 	steps  []int       // for each dim of the view
 }
 
-// whole returns the window that shows all of a tensor of shape s.
-func whole(s shape.Shape) window {
+// whole returns the slicing that shows all of a tensor of shape s.
+func whole(s shape.Shape) slicing {
 	n := len(s)
 	room := make([]int, 4*n)
-	w := window{starts: room[:n:n], shape: room[n : 2*n : 2*n], dims: room[2*n : 3*n : 3*n], steps: room[3*n:]}
+	w := slicing{starts: room[:n:n], shape: room[n : 2*n : 2*n], dims: room[2*n : 3*n : 3*n], steps: room[3*n:]}
 	copy(w.shape, s)
 	for d := range w.steps {
 		w.dims[d], w.steps[d] = d, 1
@@ -29,9 +29,9 @@ func whole(s shape.Shape) window {
 	return w
 }
 
-// at returns where the window's elements lie, given where the tensor's do.
-func (w *window) at(p place) place {
-	v := place{p.offset, make([]int, len(w.shape))}
+// at returns where the slicing's elements lie, given where the tensor's do.
+func (w *slicing) at(p strided) strided {
+	v := strided{p.offset, make([]int, len(w.shape))}
 	for d, start := range w.starts {
 		v.offset += start * p.strides[d]
 	}
@@ -43,17 +43,17 @@ func (w *window) at(p place) place {
 	return v
 }
 
-// view returns the window of x.
-func (w *window) view(x *tensor.Tensor) *tensor.Tensor {
+// view returns the slicing of x.
+func (w *slicing) view(x *tensor.Tensor) *tensor.Tensor {
 	if w.shape.Numel() == 0 { // the first index may be the size, outside the storage
 		return x.View(w.shape, w.shape.Strides(), x.Offset())
 	}
-	v := w.at(placeOf(x))
+	v := w.at(stridedOf(x))
 	return x.View(w.shape, v.strides, v.offset)
 }
 
-// spread returns zeros of shape s with dy in the window.
-func (w *window) spread(t *Tape, c *Call, dy *tensor.Tensor, s shape.Shape) *tensor.Tensor {
+// spread returns zeros of shape s with dy in the slicing.
+func (w *slicing) spread(t *Tape, c *Call, dy *tensor.Tensor, s shape.Shape) *tensor.Tensor {
 	box := make(shape.Shape, len(s))
 	for d := range box {
 		box[d] = 1
@@ -69,12 +69,12 @@ func (w *window) spread(t *Tape, c *Call, dy *tensor.Tensor, s shape.Shape) *ten
 			g = t.indexSpread(g, d, span1(w.shape[i], w.steps[i]), t.stepped(c.Ctx, w.shape[i], w.steps[i]), nil)
 		}
 	}
-	return t.windowPut(g, s, w.starts)
+	return t.subtensorPut(g, s, w.starts)
 }
 
-// registerWindow registers d as an operator whose result is the window of
+// registerSlice registers d as an operator whose result is the slicing of
 // In[0] that of returns.
-func registerWindow(d *Def, of func(c *Call) (window, error)) {
+func registerSlice(d *Def, of func(c *Call) (slicing, error)) {
 	d.View = true
 	d.Infer = func(c *Call) error {
 		w, err := of(c)
@@ -123,7 +123,7 @@ func registerWindow(d *Def, of func(c *Call) (window, error)) {
 }
 
 func init() {
-	registerWindow(&Def{
+	registerSlice(&Def{
 		Name:    "select",
 		Surface: Method,
 		Doc: "select(x, dim, index) returns x at one index of a dim, without that dim, sharing the storage of x.\n" +
@@ -136,7 +136,7 @@ func init() {
 			{Name: "index", Kind: Int, Doc: "the index"},
 		},
 	}, selected)
-	registerWindow(&Def{
+	registerSlice(&Def{
 		Name:    "narrow",
 		Surface: Method,
 		Doc: "narrow(x, dim, start, length) returns length indices of a dim of x from start on, sharing the storage of x.\n" +
@@ -150,7 +150,7 @@ func init() {
 			{Name: "length", Kind: Int, Doc: "the number of indices"},
 		},
 	}, narrowed)
-	registerWindow(&Def{
+	registerSlice(&Def{
 		Name:    "slice",
 		Surface: Method,
 		Doc: "slice(x, dim, start=None, stop=None, step=1) returns x[start:stop:step] along dim, sharing the storage of x.\n" +
@@ -166,7 +166,7 @@ func init() {
 			{Name: "step", Kind: Int, Doc: "the distance of the indices", Default: Default(Int1(1))},
 		},
 	}, sliced)
-	registerWindow(&Def{
+	registerSlice(&Def{
 		Name:    "getitem",
 		Surface: Internal,
 		Doc: "getitem(x, index) returns x at one index of each of its first dims, sharing the storage of x.\n" +
@@ -176,7 +176,7 @@ func init() {
 			{Name: "index", Kind: Ints, Doc: "an index of each of the first dims"},
 		},
 	}, item)
-	registerWindow(&Def{
+	registerSlice(&Def{
 		Name:    "at",
 		Surface: Method,
 		Doc: "at(x, index) returns the part of x that NumPy's x[index] shows, sharing the storage of x.\n" +
@@ -202,16 +202,16 @@ func (t *Tape) Select(x *tensor.Tensor, dim, index int) *tensor.Tensor {
 	return t.Do("select", []*tensor.Tensor{x}, Int1(dim), Int1(index))
 }
 
-// selected returns the window of select.
-func selected(c *Call) (window, error) {
+// selected returns the slicing of select.
+func selected(c *Call) (slicing, error) {
 	s := c.In[0].Shape()
 	d, err := c.Dim(0, s)
 	if err != nil {
-		return window{}, err
+		return slicing{}, err
 	}
 	i, err := c.index("index", c.Args[1].Int, d, s)
 	if err != nil {
-		return window{}, err
+		return slicing{}, err
 	}
 	w := whole(s)
 	w.starts[d] = i
@@ -233,45 +233,45 @@ func (c *Call) index(param string, i, d int, s shape.Shape) (int, error) {
 }
 
 // drop removes dim i of the view, which is then shown at its first index only.
-func (w *window) drop(i int) {
+func (w *slicing) drop(i int) {
 	w.shape = slices.Delete(w.shape, i, i+1)
 	w.dims = slices.Delete(w.dims, i, i+1)
 	w.steps = slices.Delete(w.steps, i, i+1)
 }
 
-// narrowed returns the window of narrow.
-func narrowed(c *Call) (window, error) {
+// narrowed returns the slicing of narrow.
+func narrowed(c *Call) (slicing, error) {
 	s := c.In[0].Shape()
 	d, err := c.Dim(0, s)
 	if err != nil {
-		return window{}, err
+		return slicing{}, err
 	}
 	start, length, n := c.Args[1].Int, c.Args[2].Int, s[d]
 	rule := fmt.Sprintf("dim %d of shape %v", d, s)
 	if start < -n || start > n {
-		return window{}, c.Bad("start", fmt.Sprint(start), fmt.Sprintf("%d..%d", -n, n), rule)
+		return slicing{}, c.Bad("start", fmt.Sprint(start), fmt.Sprintf("%d..%d", -n, n), rule)
 	}
 	if start < 0 {
 		start += n
 	}
 	if length < 0 || length > n-start {
-		return window{}, c.Bad("length", fmt.Sprint(length), fmt.Sprintf("0..%d", n-start), fmt.Sprintf("from %d in %s", start, rule))
+		return slicing{}, c.Bad("length", fmt.Sprint(length), fmt.Sprintf("0..%d", n-start), fmt.Sprintf("from %d in %s", start, rule))
 	}
 	w := whole(s)
 	w.starts[d], w.shape[d] = start, length
 	return w, nil
 }
 
-// sliced returns the window of slice.
-func sliced(c *Call) (window, error) {
+// sliced returns the slicing of slice.
+func sliced(c *Call) (slicing, error) {
 	s := c.In[0].Shape()
 	d, err := c.Dim(0, s)
 	if err != nil {
-		return window{}, err
+		return slicing{}, err
 	}
 	start, stop, step := c.Args[1], c.Args[2], c.Args[3].Int
 	if step <= 0 {
-		return window{}, c.Bad("step", fmt.Sprint(step), "a positive int", "flip reverses a dim")
+		return slicing{}, c.Bad("step", fmt.Sprint(step), "a positive int", "flip reverses a dim")
 	}
 	if !start.Set {
 		start.Int = 0
@@ -301,20 +301,20 @@ func sliceRange(start, stop, step, n int) (first, count int) {
 	return start, (stop-start-1)/step + 1
 }
 
-// item returns the window of getitem.
-func item(c *Call) (window, error) { return itemOf(c, c.Args[0].Ints) }
+// item returns the slicing of getitem.
+func item(c *Call) (slicing, error) { return itemOf(c, c.Args[0].Ints) }
 
-// itemOf returns the window of In[0] at an index of each of its first dims.
-func itemOf(c *Call, index []int) (window, error) {
+// itemOf returns the slicing of In[0] at an index of each of its first dims.
+func itemOf(c *Call, index []int) (slicing, error) {
 	s := c.In[0].Shape()
 	if len(index) > len(s) {
-		return window{}, c.Bad("index", shape.Shape(index).String(), fmt.Sprintf("at most %d indices", len(s)), fmt.Sprintf("shape %v", s))
+		return slicing{}, c.Bad("index", shape.Shape(index).String(), fmt.Sprintf("at most %d indices", len(s)), fmt.Sprintf("shape %v", s))
 	}
 	w := whole(s)
 	for d, i := range index {
 		j, err := c.index("index", i, d, s)
 		if err != nil {
-			return window{}, err
+			return slicing{}, err
 		}
 		w.starts[d] = j
 		w.drop(0)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// indexed returns the window of at.
-func indexed(c *Call) (window, error) {
+// indexed returns the slicing of at.
+func indexed(c *Call) (slicing, error) {
 	s := c.In[0].Shape()
 	text := c.Args[0].Str
 	terms, rest, err := splitIndex(c, text)
 	if err != nil {
-		return window{}, err
+		return slicing{}, err
 	}
-	var w window
+	var w slicing
 	take := func(n int) {
 		for range n {
 			w.addRange(0, s[len(w.starts)], 1)
@@ -28,7 +28,7 @@ func indexed(c *Call) (window, error) {
 			w.shape, w.dims, w.steps = append(w.shape, 1), append(w.dims, -1), append(w.steps, 1)
 		default:
 			if err := w.addTerm(c, term); err != nil {
-				return window{}, err
+				return slicing{}, err
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func splitIndex(c *Call, text string) (terms []string, rest int, err error) {
 }
 
 // addRange shows count indices of the next dim, from start on.
-func (w *window) addRange(start, count, step int) {
+func (w *slicing) addRange(start, count, step int) {
 	w.dims = append(w.dims, len(w.starts))
 	w.starts = append(w.starts, start)
 	w.shape = append(w.shape, count)
@@ -79,7 +79,7 @@ func (w *window) addRange(start, count, step int) {
 }
 
 // addTerm shows what term, an int or a slice, asks for of the next dim.
-func (w *window) addTerm(c *Call, term string) error {
+func (w *slicing) addTerm(c *Call, term string) error {
 	s, d := c.In[0].Shape(), len(w.starts)
 	bounds := strings.Split(term, ":")
 	var at [3]Arg

@@ -10,19 +10,19 @@ import (
 
 // all reports whether dim i of the view shows all of a dim of a tensor of shape
 // s.
-func (w *window) all(i int, s shape.Shape) bool {
+func (w *slicing) all(i int, s shape.Shape) bool {
 	d := w.dims[i]
 	return d >= 0 && w.shape[i] == s[d] && w.steps[i] == 1
 }
 
 // dropped reports whether the view shows one index of dim d and has no dim for
 // it.
-func (w *window) dropped(d int) bool { return !slices.Contains(w.dims, d) }
+func (w *slicing) dropped(d int) bool { return !slices.Contains(w.dims, d) }
 
-// rows returns the rule of an operator that shows the window of In[0]: dims
+// rows returns the rule of an operator that shows the slicing of In[0]: dims
 // shown whole may be cut, and where one index is shown of a dim that is cut,
 // its owner shows it.
-func (w *window) rows(c *Call) []Row {
+func (w *slicing) rows(c *Call) []Row {
 	x := c.In[0]
 	var rows []Row
 	for i, d := range w.dims {
@@ -42,8 +42,8 @@ func (w *window) rows(c *Call) []Row {
 
 // within returns w as it lies in a block [box.Lo, box.Hi) of a tensor of shape
 // s, of which it shows a block of shape out; false if w shows no index of it.
-func (w *window) within(box mesh.Box, s, out shape.Shape) (window, bool) {
-	v := window{starts: slices.Clone(w.starts), shape: out, dims: w.dims, steps: w.steps}
+func (w *slicing) within(box mesh.Box, s, out shape.Shape) (slicing, bool) {
+	v := slicing{starts: slices.Clone(w.starts), shape: out, dims: w.dims, steps: w.steps}
 	for d, start := range w.starts {
 		if w.dropped(d) {
 			if start < box.Lo[d] || start >= box.Hi[d] {
@@ -55,8 +55,8 @@ func (w *window) within(box mesh.Box, s, out shape.Shape) (window, bool) {
 	return v, true
 }
 
-// local returns what a rank's block of In[0] shows of the window.
-func (w *window) local(b *Blocks) ([]*tensor.Tensor, error) {
+// local returns what a rank's block of In[0] shows of the slicing.
+func (w *slicing) local(b *Blocks) ([]*tensor.Tensor, error) {
 	box, _ := b.From[0].Box(b.Rank)
 	v, ok := w.within(box, b.whole(0), b.OutShape(0))
 	if !ok {
@@ -65,9 +65,9 @@ func (w *window) local(b *Blocks) ([]*tensor.Tensor, error) {
 	return one(v.view(b.X[0])), nil
 }
 
-// moved makes the window of x by moving boxes between ranks, where it shows a
+// moved makes the slicing of x by moving boxes between ranks, where it shows a
 // part of a dim; nil if it does not.
-func (w *window) moved(t *Tape, c *Call) *tensor.Tensor {
+func (w *slicing) moved(t *Tape, c *Call) *tensor.Tensor {
 	x := c.In[0]
 	size, lo := slices.Clone(x.Shape()), make([]int, x.Ndim())
 	for i, d := range w.dims {
@@ -78,7 +78,7 @@ func (w *window) moved(t *Tape, c *Call) *tensor.Tensor {
 	if size.Equal(x.Shape()) && !w.skips() {
 		return nil
 	}
-	x = t.windowGet(x, lo, size)
+	x = t.subtensorGet(x, lo, size)
 	for i, d := range w.dims {
 		if d >= 0 && w.steps[i] > 1 && w.shape[i] > 1 {
 			x = t.indexSelect(x, d, t.stepped(c.Ctx, w.shape[i], w.steps[i]))
@@ -93,7 +93,7 @@ func (w *window) moved(t *Tape, c *Call) *tensor.Tensor {
 }
 
 // skips reports whether the view skips indices.
-func (w *window) skips() bool {
+func (w *slicing) skips() bool {
 	for i, step := range w.steps {
 		if step > 1 && w.shape[i] > 1 {
 			return true

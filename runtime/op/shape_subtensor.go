@@ -32,15 +32,15 @@ func init() {
 		},
 		Run: func(c *Call) error {
 			x, y := c.In[0], c.Out[0]
-			moveElements(y, placeOf(y), x, placeOf(x).from(c.Args[0].Ints), y.Shape())
+			moveElements(y, stridedOf(y), x, stridedOf(x).from(c.Args[0].Ints), y.Shape())
 			return nil
 		},
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			return one(t.windowPut(dy[0], c.In[0].Shape(), c.Args[0].Ints))
+			return one(t.subtensorPut(dy[0], c.In[0].Shape(), c.Args[0].Ints))
 		},
 		Shard: wholeDims,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
-			return one(b.T.windowGet(b.X[0], b.inBlock(b.Args[0].Ints), b.OutShape(0))), nil
+			return one(b.T.subtensorGet(b.X[0], b.inBlock(b.Args[0].Ints), b.OutShape(0))), nil
 		},
 	})
 	register(&Def{
@@ -65,29 +65,29 @@ func init() {
 		Run: func(c *Call) error {
 			x, y := c.In[0], c.Out[0]
 			clear(y.Bytes())
-			moveElements(y, placeOf(y).from(c.Args[1].Ints), x, placeOf(x), x.Shape())
+			moveElements(y, stridedOf(y).from(c.Args[1].Ints), x, stridedOf(x), x.Shape())
 			return nil
 		},
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			return one(t.windowGet(dy[0], c.Args[1].Ints, c.In[0].Shape()))
+			return one(t.subtensorGet(dy[0], c.Args[1].Ints, c.In[0].Shape()))
 		},
 		Shard: wholeDims,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
-			return one(b.T.windowPut(b.X[0], b.OutShape(0), b.inBlock(b.Args[1].Ints))), nil
+			return one(b.T.subtensorPut(b.X[0], b.OutShape(0), b.inBlock(b.Args[1].Ints))), nil
 		},
 	})
 }
 
-// windowGet returns the box of x that begins at lo and has shape size.
-func (t *Tape) windowGet(x *tensor.Tensor, lo []int, size shape.Shape) *tensor.Tensor {
+// subtensorGet returns the box of x that begins at lo and has shape size.
+func (t *Tape) subtensorGet(x *tensor.Tensor, lo []int, size shape.Shape) *tensor.Tensor {
 	if size.Equal(x.Shape()) {
 		return x
 	}
 	return t.Do("window_get", []*tensor.Tensor{x}, IntsN(lo...), IntsN(size...))
 }
 
-// windowPut returns zeros of shape s with x in the box that begins at at.
-func (t *Tape) windowPut(x *tensor.Tensor, s shape.Shape, at []int) *tensor.Tensor {
+// subtensorPut returns zeros of shape s with x in the box that begins at at.
+func (t *Tape) subtensorPut(x *tensor.Tensor, s shape.Shape, at []int) *tensor.Tensor {
 	if s.Equal(x.Shape()) {
 		return x
 	}
@@ -109,7 +109,7 @@ func (c *Call) checkBox(param string, lo []int, size, s shape.Shape) error {
 }
 
 // from returns the place from index lo[d] on in each dim d.
-func (p place) from(lo []int) place {
+func (p strided) from(lo []int) strided {
 	for d, i := range lo {
 		p.offset += i * p.strides[d]
 	}

@@ -237,7 +237,7 @@ func expandRows(c *Call) []Row {
 
 func runExpand(c *Call) error {
 	x, s := c.In[0], c.Spec[0].Shape
-	at := placeOf(x).broadcast(x.Shape(), s)
+	at := stridedOf(x).broadcast(x.Shape(), s)
 	c.Out[0] = x.View(s, at.strides, at.offset)
 	return nil
 }

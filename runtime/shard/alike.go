@@ -5,13 +5,13 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A trip after which all members of the group hold the same block is a
+// A stepRun after which all members of the group hold the same block is a
 // comm.Sharer: where they share memory they share the block, until one of them
 // changes its own.
 
 // alike reports whether all members hold the same block at the end of r, and
 // receive it in place.
-func (r *route) alike() bool {
+func (r *stepPlan) alike() bool {
 	switch r.kind {
 	case comm.AllReduce:
 		return true
@@ -29,10 +29,10 @@ func (r *route) alike() bool {
 }
 
 // Least returns from how many bytes on a block is shared.
-func (t *trip) Least() int { return t.e.host.Ops().Alloc.Large }
+func (t *stepRun) Least() int { return t.e.host.Ops().Alloc.Large }
 
 // Make makes the memory of the block for all members.
-func (t *trip) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
+func (t *stepRun) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
 	dt := t.block.DType()
 	shared, err := t.e.host.Ops().Alloc.Share(t.r.want.Numel()*dt.Size(), len(members))
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *trip) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, err
 }
 
 // Take makes this member's block of what a member has made for all.
-func (t *trip) Take(members []comm.Member, _ comm.Flags, result any) error {
+func (t *stepRun) Take(members []comm.Member, _ comm.Flags, result any) error {
 	if err := t.e.compareNotes(t.r, members); err != nil {
 		return err
 	}

@@ -36,11 +36,11 @@ func (e *Engine) Begin(fn string, x *tensor.Tensor, l *mesh.Placed) (*Pending, *
 			return nil, nil, err
 		}
 	}
-	r, err := e.route(&steps[last])
+	r, err := e.stepPlan(&steps[last])
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := e.newTrip(r, block)
+	t, err := e.newStepRun(r, block)
 	if err != nil {
 		return nil, nil, err
 	}

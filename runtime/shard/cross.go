@@ -31,15 +31,15 @@ func (e *Engine) cross(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		}
 		return tensor.ShapeOnly(x.DType(), l.LocalShape(e.host.ID())), nil
 	}
-	r, err := e.crossRoute(crossing{src, l})
+	r, err := e.crossPlan(crossing{src, l})
 	if err != nil {
 		return nil, err
 	}
 	return e.carry(r, x.Local())
 }
 
-// crossRoute returns the route of c, made when it is first asked for.
-func (e *Engine) crossRoute(c crossing) (*route, error) {
+// crossPlan returns the stepPlan of c, made when it is first asked for.
+func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	if r := e.crossings[c]; r != nil {
 		return r, nil
 	}
@@ -48,7 +48,7 @@ func (e *Engine) crossRoute(c crossing) (*route, error) {
 	if err != nil {
 		return nil, argError("redistribute", err)
 	}
-	r := &route{name: "exchange", kind: comm.AllToAll, whole: c.src.Shape(), detail: c.src.String() + " to " + c.dst.String()}
+	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: c.src.Shape(), detail: c.src.String() + " to " + c.dst.String()}
 	if len(x.Ranks()) == c.dst.Mesh().Size() { // else ranks call that may have skipped what the mesh does
 		r.mesh = c.dst.Mesh()
 	}

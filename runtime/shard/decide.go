@@ -29,7 +29,7 @@ type decision struct {
 	reflow  *reflow        // of a reshape that moves, once it is known
 }
 
-// maxDecisions is how many decisions, and how many routes, an Engine keeps: some
+// maxDecisions is how many decisions, and how many stepPlans, an Engine keeps: some
 // ten kilobytes each.
 const maxDecisions = 1 << 11
 

@@ -8,7 +8,7 @@
 //     block, as its layout says (mesh.Placed). It has one value and one gradient,
 //     whatever the layout.
 //   - To move a tensor is to give it another layout: the planner says in which
-//     steps, and each step that communicates is one call of package comm, a route.
+//     steps, and each step that communicates is one call of package comm, a stepPlan.
 //   - A decision says how an operator runs on inputs with given layouts: what each
 //     input is moved to, and how the results lie. It is computed once from the
 //     operator's rule (op.Rule) and kept.

@@ -48,8 +48,8 @@ type Engine struct {
 	host      Host
 	tape      *grad.Recorder
 	decisions map[string]*decision
-	routes    map[*mesh.Step]*route
-	crossings map[crossing]*route
+	stepPlans map[*mesh.Step]*stepPlan
+	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
 	told      map[string]bool // the lines warned of
 	within    []string        // the operators that are being composed, outermost first
@@ -62,7 +62,7 @@ type Engine struct {
 // New returns an Engine for host, and has tape apply operators to placed tensors
 // through it.
 func New(host Host, tape *grad.Recorder) *Engine {
-	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, routes: map[*mesh.Step]*route{}, crossings: map[crossing]*route{},
+	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
 		notes: map[*mesh.Mesh]*notes{}, told: map[string]bool{}}
 	tape.Placed = e
 	return e

@@ -104,7 +104,7 @@ func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error
 	if len(s.Group(e.host.ID())) == 1 {
 		return block, nil
 	}
-	r, err := e.route(s)
+	r, err := e.stepPlan(s)
 	if err != nil {
 		return nil, err
 	}

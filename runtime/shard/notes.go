@@ -154,7 +154,7 @@ func (e *Engine) NoteDraw(m *mesh.Mesh) {
 }
 
 // notesOn returns what the next call on m has compared, nil for nothing new.
-func (e *Engine) notesOn(r *route) []byte {
+func (e *Engine) notesOn(r *stepPlan) []byte {
 	n := e.notes[r.mesh]
 	if n == nil || n.compared[r.group] == n.state && !n.lost {
 		return nil
@@ -187,7 +187,7 @@ func (e *Engine) forget(m *mesh.Mesh) {
 // compareNotes returns an error unless the members of a call have noted the
 // same. If a call has failed on some of them, of which the others know nothing,
 // all take what the first has noted.
-func (e *Engine) compareNotes(r *route, members []comm.Member) error {
+func (e *Engine) compareNotes(r *stepPlan, members []comm.Member) error {
 	all := make([]note, len(members))
 	differ, mixed := false, false
 	for i := range members {
@@ -211,7 +211,7 @@ func (e *Engine) compareNotes(r *route, members []comm.Member) error {
 }
 
 // disagreement returns the error for members that have noted all, which differ.
-func disagreement(r *route, all []note) error {
+func disagreement(r *stepPlan, all []note) error {
 	differ := func(f func(state) uint64) bool {
 		return slices.ContainsFunc(all, func(n note) bool { return f(n.state) != f(all[0].state) })
 	}
@@ -281,7 +281,7 @@ func (e *DisagreeError) Function() string { return e.Op }
 // Ranks returns those of the call.
 func (e *DisagreeError) Ranks() []int { return e.Member }
 
-func disagree(r *route, what string, all []note, text func(note) string) error {
+func disagree(r *stepPlan, what string, all []note, text func(note) string) error {
 	e := &DisagreeError{Op: r.name, What: what, Member: r.group.Ranks()}
 	for _, n := range all {
 		e.States = append(e.States, text(n))

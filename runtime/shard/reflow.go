@@ -15,8 +15,8 @@ import (
 
 // A reflow is how a rank takes part in such an exchange.
 type reflow struct {
-	route *route
-	out   *mesh.Placed
+	stepPlan *stepPlan
+	out      *mesh.Placed
 }
 
 // isReshape reports whether d gives a tensor another shape and leaves its
@@ -82,7 +82,7 @@ func (e *Engine) reflowBlock(f *reflow, x *tensor.Tensor) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	got, err := e.carry(f.route, block.View(shape.Shape{block.Numel()}, []int{1}, block.Offset()))
+	got, err := e.carry(f.stepPlan, block.View(shape.Shape{block.Numel()}, []int{1}, block.Offset()))
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +119,13 @@ func (e *Engine) newReflow(dec *decision, l *mesh.Placed) (*reflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &route{name: "exchange", kind: comm.AllToAll, whole: to, mesh: l.Mesh(), detail: l.String() + " to " + out.String()}
+	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: to, mesh: l.Mesh(), detail: l.String() + " to " + out.String()}
 	r.want = shape.Shape{dst.Numel(me)}
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {
 		return nil, err
 	}
 	r.exchange(x, src, dst, me)
-	f.route = r
+	f.stepPlan = r
 	return f, nil
 }
 

@@ -23,10 +23,10 @@ func isWindow(d *op.Def) bool { return d == windowGet || d == windowPut }
 
 // A window is how a rank takes part in such an exchange.
 type window struct {
-	route *route
-	out   *mesh.Placed
-	take  mesh.Box // of the rank's block of the input, what is exchanged
-	put   mesh.Box // of its block of the result, where what comes goes
+	stepPlan *stepPlan
+	out      *mesh.Placed
+	take     mesh.Box // of the rank's block of the input, what is exchanged
+	put      mesh.Box // of its block of the result, where what comes goes
 }
 
 // window carries out dec, which is for a window, on x.
@@ -65,13 +65,13 @@ func (e *Engine) windowBlock(w *window, x *tensor.Tensor) (*tensor.Tensor, error
 	if x.Local().Buffer() == nil {
 		return tensor.ShapeOnly(x.DType(), shape), nil
 	}
-	got, err := e.carry(w.route, view(x.Local(), w.take))
+	got, err := e.carry(w.stepPlan, view(x.Local(), w.take))
 	if err != nil || slices.Equal(got.Shape(), shape) {
 		return got, err
 	}
 	block, err := tensor.New(e.host.Ops().Alloc, x.DType(), shape)
 	if err != nil {
-		return nil, &op.ResourceError{Func: w.route.name, Err: err}
+		return nil, &op.ResourceError{Func: w.stepPlan.name, Err: err}
 	}
 	clear(block.Bytes())
 	if got.Numel() == 0 {
@@ -104,13 +104,13 @@ func (e *Engine) newWindow(dec *decision, l *mesh.Placed, args []op.Arg) (*windo
 	if err != nil {
 		return nil, argError(d.Name, err)
 	}
-	r := &route{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), mesh: l.Mesh(), detail: src.String() + " to " + dst.String()}
+	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), mesh: l.Mesh(), detail: src.String() + " to " + dst.String()}
 	r.want = boxOf(dst, me).Shape()
 	if r.group, err = e.host.SharedGroup(ranks); err != nil {
 		return nil, err
 	}
 	r.exchange(x, src, dst, me)
-	w.route = r
+	w.stepPlan = r
 	w.take, w.put = inBlockOf(l, src, me), inBlockOf(out, dst, me)
 	return w, nil
 }

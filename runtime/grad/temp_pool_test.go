@@ -11,7 +11,7 @@ import (
 
 // After a backward pass there is no storage but what was there before and the
 // gradients of the leaves, without any collection; what a hook has seen stays.
-func TestLitter(t *testing.T) {
+func TestTempPool(t *testing.T) {
 	a := tensor.NewAllocator(0)
 	a.Large, a.Poison = 1, true
 	r := New(&op.Ctx{Alloc: a, Float: dtype.Float32})

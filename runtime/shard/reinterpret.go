@@ -8,13 +8,13 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Regard returns x as a tensor placed as l, on another mesh of the same ranks,
+// Reinterpret returns x as a tensor placed as l, on another mesh of the same ranks,
 // of which every rank holds the block that it holds of x. Nothing is moved, and
 // the result shares the storage of x. Its gradient becomes that of x likewise.
 //
 // Where blocks that x takes to be alike are not, neither are those of the result:
 // CheckLine tells.
-func (e *Engine) Regard(x *tensor.Tensor, l *mesh.Placed) *tensor.Tensor {
+func (e *Engine) Reinterpret(x *tensor.Tensor, l *mesh.Placed) *tensor.Tensor {
 	if x.Layout() == l {
 		return x
 	}
@@ -26,7 +26,7 @@ func (e *Engine) Regard(x *tensor.Tensor, l *mesh.Placed) *tensor.Tensor {
 			if err != nil {
 				return nil, err
 			}
-			return []*tensor.Tensor{e.Regard(g, back)}, nil
+			return []*tensor.Tensor{e.Reinterpret(g, back)}, nil
 		})
 	}
 	return y

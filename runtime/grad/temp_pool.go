@@ -5,15 +5,15 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A litter is the large storage that gradients of operators have made during a
+// A tempPool is the large storage that gradients of operators have made during a
 // backward pass and that nothing else can see: what a gradient needed on the way,
 // and what was added to something. It goes back as soon as no gradient under way
 // lies in it, and not only with a collection.
 //
-// A litter is the Applier of the pass. The gradient of an operator keeps nothing
+// A tempPool is the Applier of the pass. The gradient of an operator keeps nothing
 // and shows nothing to a script; where something else is given a tensor, a hook,
-// a leaf, the gradient of a custom operation, its storage leaves the litter.
-type litter struct {
+// a leaf, the gradient of a custom operation, its storage leaves the tempPool.
+type tempPool struct {
 	r    *Recorder
 	uses map[*tensor.Buffer]int // gradients under way, by where they lie
 	off  bool                   // what is made now is somebody else's
@@ -21,7 +21,7 @@ type litter struct {
 
 // Apply applies d, and notes what it makes. While a pass is recorded nothing is
 // noted, since the record refers to all of it.
-func (l *litter) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+func (l *tempPool) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	out, err := l.r.Apply(d, in, args)
 	if err != nil || l.off || l.r.Enabled() {
 		return out, err
@@ -38,7 +38,7 @@ func (l *litter) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor
 }
 
 // Enabled reports whether operations are recorded.
-func (l *litter) Enabled() bool { return l.r.Enabled() }
+func (l *tempPool) Enabled() bool { return l.r.Enabled() }
 
 // lies reports whether one of list lies in b.
 func lies(b *tensor.Buffer, list []*tensor.Tensor) bool {
@@ -52,7 +52,7 @@ func lies(b *tensor.Buffer, list []*tensor.Tensor) bool {
 
 // replace notes that the gradient now, and not was any more, is under way. Either
 // may be nil.
-func (l *litter) replace(was, now *tensor.Tensor) {
+func (l *tempPool) replace(was, now *tensor.Tensor) {
 	if l.uses == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (l *litter) replace(was, now *tensor.Tensor) {
 	l.count(was, -1)
 }
 
-func (l *litter) count(g *tensor.Tensor, n int) {
+func (l *tempPool) count(g *tensor.Tensor, n int) {
 	if g == nil {
 		return
 	}
@@ -70,14 +70,14 @@ func (l *litter) count(g *tensor.Tensor, n int) {
 }
 
 // keep notes that somebody else may have g from now on.
-func (l *litter) keep(g *tensor.Tensor) {
+func (l *tempPool) keep(g *tensor.Tensor) {
 	if g != nil {
 		delete(l.uses, g.Buffer())
 	}
 }
 
 // clear gives back what no gradient under way lies in.
-func (l *litter) clear() {
+func (l *tempPool) clear() {
 	for b, uses := range l.uses {
 		if uses == 0 {
 			b.Discard()

@@ -9,12 +9,12 @@ import (
 // or without.
 type Action func(x *tensor.Tensor) (*tensor.Tensor, error)
 
-// Mirror returns do(x) and records it, under name, as an operation whose
+// RecordPair returns do(x) and records it, under name, as an operation whose
 // gradient is back of the result's gradient, whose own gradient is do again.
 // What do and back do is not recorded. So the gradient of a gather may be a
 // slice, with no sum over the losses of the ranks: the ranks then have one loss
 // together, and not one each.
-func (r *Rank) Mirror(name string, x *tensor.Tensor, do, back Action) (*tensor.Tensor, error) {
+func (r *Rank) RecordPair(name string, x *tensor.Tensor, do, back Action) (*tensor.Tensor, error) {
 	line := ""
 	if r.Tape.Enabled() && x.RequiresGrad() {
 		line = r.where()
@@ -33,7 +33,7 @@ func (r *Rank) Mirror(name string, x *tensor.Tensor, do, back Action) (*tensor.T
 		if g == nil {
 			g = t.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)
 		}
-		dx, err := r.Mirror(name, g, back, do)
+		dx, err := r.RecordPair(name, g, back, do)
 		return []*tensor.Tensor{dx}, err
 	})
 	return y, nil

@@ -13,14 +13,14 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A Bundle is parameters of one dtype that the members of a group store together,
+// A ParamGroup is parameters of one dtype that the members of a group store together,
 // each a flat part of every one, and gather and forget together. What it gathers
 // lies in storage of its own, which is dropped in between: tensors that a record
 // refers to find their elements there again.
 //
 // With n bytes of parameters and p members, a member stores n/p bytes; a gather
 // takes 2n for the time of a copy, and n after that.
-type Bundle struct {
+type ParamGroup struct {
 	// Restore is called when the elements are wanted after Release. It calls
 	// Again.
 	Restore func() error
@@ -49,16 +49,16 @@ type partStamp struct {
 	version uint32
 }
 
-// NewBundle returns the bundle of parameters of which each member of g stores the
+// NewParamGroup returns the group of parameters of which each member of g stores the
 // part that its layout among flats says, whose ranks are those in the group; parts
 // returns what this one stores. Where layouts has one, the parameter is a block of
 // a tensor that lies so. All parts have one dtype.
-func (r *Rank) NewBundle(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, parts func() []*tensor.Tensor) *Bundle {
-	return &Bundle{r: r, g: g, pack: shard.NewFlatPack(parts()[0].DType(), flats), parts: parts, layouts: layouts}
+func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, parts func() []*tensor.Tensor) *ParamGroup {
+	return &ParamGroup{r: r, g: g, pack: shard.NewFlatPack(parts()[0].DType(), flats), parts: parts, layouts: layouts}
 }
 
 // stamp returns the stamp of the parts as they are.
-func (b *Bundle) stamp() stamp {
+func (b *ParamGroup) stamp() stamp {
 	var s stamp
 	for _, x := range b.parts() {
 		s = append(s, partStamp{x.Buffer(), x.Buffer().Version()})
@@ -67,12 +67,12 @@ func (b *Bundle) stamp() stamp {
 }
 
 // Gathered reports whether the elements are there, and are those of the parts.
-func (b *Bundle) Gathered() bool {
+func (b *ParamGroup) Gathered() bool {
 	return b.store != nil && !b.store.Buffer().Dropped() && slices.Equal(b.of, b.stamp())
 }
 
 // Prefetch starts a gather, unless the elements are there or on their way.
-func (b *Bundle) Prefetch() error {
+func (b *ParamGroup) Prefetch() error {
 	now := b.stamp()
 	if b.Gathered() || b.work != nil && slices.Equal(b.workOf, now) {
 		return nil
@@ -95,7 +95,7 @@ func (b *Bundle) Prefetch() error {
 }
 
 // joinedParts returns the parts one after another: [n].
-func (b *Bundle) joinedParts() (*tensor.Tensor, error) {
+func (b *ParamGroup) joinedParts() (*tensor.Tensor, error) {
 	parts := b.parts()
 	first, n := parts[0], 0
 	adjacent := true
@@ -114,7 +114,7 @@ func (b *Bundle) joinedParts() (*tensor.Tensor, error) {
 }
 
 // Fetch gathers the elements, unless they are there.
-func (b *Bundle) Fetch() error {
+func (b *ParamGroup) Fetch() error {
 	if b.Gathered() {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (b *Bundle) Fetch() error {
 }
 
 // room has the store take the elements of all.
-func (b *Bundle) room(all *tensor.Tensor) error {
+func (b *ParamGroup) room(all *tensor.Tensor) error {
 	if b.store != nil {
 		if err := b.store.Buffer().Await(); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (b *Bundle) room(all *tensor.Tensor) error {
 
 // Use gathers the elements and returns the parameters, whose gradients go to the
 // parts: their means over the members, by one reduce_scatter. End ends the use.
-func (b *Bundle) Use() ([]*tensor.Tensor, error) {
+func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
 	if err := b.Fetch(); err != nil {
 		return nil, err
 	}
@@ -201,11 +201,11 @@ func (b *Bundle) Use() ([]*tensor.Tensor, error) {
 }
 
 // End ends a use.
-func (b *Bundle) End() { b.uses-- }
+func (b *ParamGroup) End() { b.uses-- }
 
 // Release drops what was gathered, unless a use is under way. An asynchronous call
 // that reads it ends before.
-func (b *Bundle) Release() {
+func (b *ParamGroup) Release() {
 	if b.uses > 0 || b.store == nil {
 		return
 	}
@@ -216,7 +216,7 @@ func (b *Bundle) Release() {
 
 // Again gathers the elements for a backward pass, which finds them as they were;
 // outside of one it is an error.
-func (b *Bundle) Again() error {
+func (b *ParamGroup) Again() error {
 	switch {
 	case b.store == nil || !b.store.Buffer().Dropped():
 		return nil
@@ -230,7 +230,7 @@ func (b *Bundle) Again() error {
 
 // backward returns the gradients of the parts, given those of the parameters
 // numbered at.
-func (b *Bundle) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (b *ParamGroup) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if b.r.Tape.Enabled() {
 		return nil, &op.ArgError{Func: "backward", Param: "create_graph", Got: "True through a fully sharded module", Want: "False", Rule: "its gradients cannot be differentiated again"}
 	}
@@ -258,7 +258,7 @@ func (b *Bundle) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // block returns this rank's block of g, the gradient of parameter i, contiguous.
-func (b *Bundle) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
+func (b *ParamGroup) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if l := b.layouts[i]; l != nil {
 		moved, err := b.r.Shard.Move(g.Detach(), b.r.Shard.GradLayout(l))
 		if err != nil {
@@ -271,7 +271,7 @@ func (b *Bundle) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
 
 // reduce returns this member's parts of the means of grads over the members: nil
 // where no member has a gradient.
-func (b *Bundle) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	dt := b.parts()[0].DType()
 	sent, err := tensor.New(b.r.ops.Alloc, dt, shape.Shape{b.pack.Packed()})
 	if err != nil {
@@ -341,14 +341,14 @@ func (s *gradientSum) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block
 }
 
 // Parts returns what this member stores of each parameter.
-func (b *Bundle) Parts() []*tensor.Tensor { return b.parts() }
+func (b *ParamGroup) Parts() []*tensor.Tensor { return b.parts() }
 
 // Wanted reports whether a record refers to elements that have been released.
-func (b *Bundle) Wanted() bool { return b.store != nil && b.store.Buffer().Dropped() }
+func (b *ParamGroup) Wanted() bool { return b.store != nil && b.store.Buffer().Dropped() }
 
-// Upon returns x, on its storage, recorded as an operation that a backward pass
+// OnBackward returns x, on its storage, recorded as an operation that a backward pass
 // begins by calling fn.
-func (r *Rank) Upon(name string, x *tensor.Tensor, fn func() error) *tensor.Tensor {
+func (r *Rank) OnBackward(name string, x *tensor.Tensor, fn func() error) *tensor.Tensor {
 	y := x.Detach()
 	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return dy, fn()

@@ -10,9 +10,9 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// The gradient of what Mirror records is what its second action makes of the
+// The gradient of what RecordPair records is what its second action makes of the
 // result's, and the gradient of that is the first action again.
-func TestMirror(t *testing.T) {
+func TestRecordPair(t *testing.T) {
 	everywhere(t, func(r *Rank) error {
 		n := float32(r.Size())
 		sum := func(x *tensor.Tensor) (*tensor.Tensor, error) {
@@ -30,7 +30,7 @@ func TestMirror(t *testing.T) {
 			one := func(int) float32 { return 1 }
 			x := floats(r, shape.Shape{2}, one)
 			x.Auto = &tensor.Auto{Requires: true}
-			y, err := r.Mirror(test.name, x, test.do, test.back)
+			y, err := r.RecordPair(test.name, x, test.do, test.back)
 			if err != nil {
 				return err
 			}
@@ -65,11 +65,11 @@ func total(r *Rank, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // A call whose action fails records nothing, and recording goes on.
-func TestMirrorFails(t *testing.T) {
+func TestRecordPairFails(t *testing.T) {
 	everywhere(t, func(r *Rank) error {
 		broken := func(*tensor.Tensor) (*tensor.Tensor, error) { return nil, fmt.Errorf("broken") }
 		x := floats(r, shape.Shape{1}, func(int) float32 { return 1 })
-		if _, err := r.Mirror("broken", x, broken, broken); err == nil || err.Error() != "broken" {
+		if _, err := r.RecordPair("broken", x, broken, broken); err == nil || err.Error() != "broken" {
 			return fmt.Errorf("got the error %v, want broken", err)
 		}
 		if !r.Tape.Enabled() {

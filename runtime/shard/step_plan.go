@@ -12,9 +12,9 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A route is a step of a plan as one rank carries it out: a call on a group, and
-// which areas of the rank's blocks its members exchange.
-type route struct {
+// A stepPlan is a step of a plan as one rank carries it out: a call on a group, and
+// which subBlocks of the rank's blocks its members exchange.
+type stepPlan struct {
 	name   string // of the operation, for the contract and traces
 	detail string // of what is moved, for the contract
 	back   string // detail while gradients are computed
@@ -27,28 +27,28 @@ type route struct {
 
 	// By member: what it gets of my block, and where what I get of its block
 	// goes in mine. Of AllReduce they are nil.
-	send, recv []area
+	send, recv []subBlock
 
-	// Of an exchange that adds terms: the members whose areas make up each piece
+	// Of an exchange that adds terms: the members whose subBlocks make up each piece
 	// of my block, in the order they are added; recv then says where they go
 	// before that.
 	pieces [][]int
 }
 
-// An area is a box of a contiguous block, as a comm.Block sees it in elements.
-type area struct {
+// A subBlock is a box of a contiguous block, as a comm.Block sees it in elements.
+type subBlock struct {
 	box                        mesh.Box // empty for no elements
 	elems                      int      // in the box, which is nothing if there are none
 	strided                    bool     // the other fields describe it
 	rows, width, pitch, offset int
 }
 
-// areaOf returns the area of box in a contiguous block of shape s.
-func areaOf(box mesh.Box, s shape.Shape) area {
+// subBlockOf returns the subBlock of box in a contiguous block of shape s.
+func subBlockOf(box mesh.Box, s shape.Shape) subBlock {
 	if box.Numel() == 0 {
-		return area{strided: true}
+		return subBlock{strided: true}
 	}
-	a := area{box: box, elems: box.Numel(), strided: true, rows: 1}
+	a := subBlock{box: box, elems: box.Numel(), strided: true, rows: 1}
 	strides := s.Strides()
 	for d, lo := range box.Lo {
 		a.offset += lo * strides[d]
@@ -76,7 +76,7 @@ func areaOf(box mesh.Box, s shape.Shape) area {
 
 // block returns a of the contiguous tensor x as package comm sees it; not ok if
 // it can't.
-func (a *area) block(x *tensor.Tensor) (b comm.Block, ok bool) {
+func (a *subBlock) block(x *tensor.Tensor) (b comm.Block, ok bool) {
 	if !a.strided || a.elems == 0 {
 		return comm.Block{}, a.strided
 	}
@@ -84,14 +84,14 @@ func (a *area) block(x *tensor.Tensor) (b comm.Block, ok bool) {
 	return comm.Block{Data: x.Bytes()[a.offset*size:], Rows: a.rows, Width: a.width * size, Pitch: a.pitch * size}, true
 }
 
-// route returns the route of s, made when it is first asked for.
-func (e *Engine) route(s *mesh.Step) (*route, error) {
-	if r := e.routes[s]; r != nil {
+// stepPlan returns the stepPlan of s, made when it is first asked for.
+func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
+	if r := e.stepPlans[s]; r != nil {
 		return r, nil
 	}
 	me := e.host.ID()
 	want, _ := s.Dst.Box(me)
-	r := &route{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
+	r := &stepPlan{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
 		whole: s.Src.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
 	r.back = r.detail + " " + comm.InBackward
 	ranks := s.Group(me)
@@ -118,15 +118,15 @@ func (e *Engine) route(s *mesh.Step) (*route, error) {
 		r.kind = comm.AllToAll
 		r.exchange(s.Exchange(me), s.Src, s.Dst, me)
 	}
-	if len(e.routes) >= maxDecisions {
-		clear(e.routes)
+	if len(e.stepPlans) >= maxDecisions {
+		clear(e.stepPlans)
 	}
-	e.routes[s] = r
+	e.stepPlans[s] = r
 	return r, nil
 }
 
 // overlaps has each member get what it needs of each block.
-func (r *route) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
+func (r *stepPlan) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
 	have, _ := src.Box(me)
 	want, _ := dst.Box(me)
 	for _, other := range ranks {
@@ -137,38 +137,38 @@ func (r *route) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
 	}
 }
 
-// common returns the area, in the block that holds base, of what it has in common
+// common returns the subBlock, in the block that holds base, of what it has in common
 // with box.
-func common(base, box mesh.Box) area {
+func common(base, box mesh.Box) subBlock {
 	both, some := base.Intersect(box)
 	if !some {
-		return area{strided: true}
+		return subBlock{strided: true}
 	}
-	return areaWithin(both, base)
+	return subBlockWithin(both, base)
 }
 
-// areaWithin returns the area of box in the block that holds base.
-func areaWithin(box, base mesh.Box) area {
-	return areaOf(relative(box, base), base.Shape())
+// subBlockWithin returns the subBlock of box in the block that holds base.
+func subBlockWithin(box, base mesh.Box) subBlock {
+	return subBlockOf(relative(box, base), base.Shape())
 }
 
 // exchange has each member get what x says.
-func (r *route) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
+func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	ranks := x.Ranks()
 	n := len(ranks)
-	r.send, r.recv = noAreas(n), noAreas(n)
+	r.send, r.recv = noSubBlocks(n), noSubBlocks(n)
 	have, want := boxOf(src, me), boxOf(dst, me)
 	place := func(rank int) int { return slices.Index(ranks, rank) }
 	for _, s := range x.Sends(me) {
-		r.send[place(s.To)] = areaWithin(s.Box, have)
+		r.send[place(s.To)] = subBlockWithin(s.Box, have)
 	}
 	for _, p := range x.Pieces(me) {
 		from := make([]int, len(p.From))
 		for i, rank := range p.From {
 			from[i] = place(rank)
-			r.recv[from[i]] = areaWithin(p.Box, want)
+			r.recv[from[i]] = subBlockWithin(p.Box, want)
 			if rank == me {
-				r.send[from[i]] = areaWithin(p.Box, have)
+				r.send[from[i]] = subBlockWithin(p.Box, have)
 			}
 		}
 		if len(from) > 1 {
@@ -177,8 +177,8 @@ func (r *route) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	}
 }
 
-func noAreas(n int) []area {
-	list := make([]area, n)
+func noSubBlocks(n int) []subBlock {
+	list := make([]subBlock, n)
 	for i := range list {
 		list[i].strided = true
 	}
@@ -194,10 +194,10 @@ func boxOf(l mesh.Layout, rank int) mesh.Box {
 	return mesh.Box{Lo: zero, Hi: zero}
 }
 
-// A trip is one use of a route.
-type trip struct {
+// A stepRun is one use of a stepPlan.
+type stepRun struct {
 	e     *Engine
-	r     *route
+	r     *stepPlan
 	block *tensor.Tensor   // what the rank holds, contiguous
 	y     *tensor.Tensor   // what it is to hold
 	parts []*tensor.Tensor // by member, what is not received in place; else nil; none of a shared result
@@ -205,8 +205,8 @@ type trip struct {
 }
 
 // carry takes the rank's block along r.
-func (e *Engine) carry(r *route, block *tensor.Tensor) (*tensor.Tensor, error) {
-	t, err := e.newTrip(r, block)
+func (e *Engine) carry(r *stepPlan, block *tensor.Tensor) (*tensor.Tensor, error) {
+	t, err := e.newStepRun(r, block)
 	if err != nil {
 		return nil, err
 	}
@@ -219,11 +219,11 @@ func (e *Engine) carry(r *route, block *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // payload returns the bytes that the rank puts in.
-func (t *trip) payload() int { return t.block.Numel() * t.block.DType().Size() }
+func (t *stepRun) payload() int { return t.block.Numel() * t.block.DType().Size() }
 
-// newTrip makes the call of r on the rank's block.
-func (e *Engine) newTrip(r *route, block *tensor.Tensor) (*trip, error) {
-	t := &trip{e: e, r: r}
+// newStepRun makes the call of r on the rank's block.
+func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error) {
+	t := &stepRun{e: e, r: r}
 	var err error
 	if t.block, err = e.contiguous(block); err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (e *Engine) newTrip(r *route, block *tensor.Tensor) (*trip, error) {
 	return t, nil
 }
 
-func noReduction(r *route, dt string) error {
+func noReduction(r *stepPlan, dt string) error {
 	return &op.ArgError{Func: "redistribute", Got: "Partial(\"" + r.reduce + "\") of " + dt, Want: "a reduction that " + dt + " has"}
 }
 
@@ -289,7 +289,7 @@ func (e *Engine) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 var contiguousOp = op.Lookup("contiguous")
 
 // prepare makes the result, and returns where what comes goes.
-func (t *trip) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
 	if err := t.e.compareNotes(t.r, members); err != nil {
 		return nil, err
 	}
@@ -320,7 +320,7 @@ func (t *trip) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error
 }
 
 // summed reports whether what comes from member i is one of several terms.
-func (t *trip) summed(i int) bool {
+func (t *stepRun) summed(i int) bool {
 	for _, from := range t.r.pieces {
 		if slices.Contains(from, i) {
 			return true
@@ -331,7 +331,7 @@ func (t *trip) summed(i int) bool {
 
 // finish puts what was not received in place where it goes, and returns the
 // result.
-func (t *trip) finish() (*tensor.Tensor, error) {
+func (t *stepRun) finish() (*tensor.Tensor, error) {
 	goruntime.KeepAlive(t.block)
 	y, err := t.assemble()
 	if err == nil {
@@ -342,7 +342,7 @@ func (t *trip) finish() (*tensor.Tensor, error) {
 }
 
 // assemble puts what was not received in place where it goes.
-func (t *trip) assemble() (*tensor.Tensor, error) {
+func (t *stepRun) assemble() (*tensor.Tensor, error) {
 	if t.r.recv == nil || t.r.kind == comm.ReduceScatter || t.parts == nil {
 		return t.y, nil
 	}
@@ -368,7 +368,7 @@ var copyOp = op.Lookup("copy_")
 
 // add leaves the sum, or other reduction, of the parts of the members from in
 // that of the first, in their order.
-func (t *trip) add(from []int, parts []*tensor.Tensor) error {
+func (t *stepRun) add(from []int, parts []*tensor.Tensor) error {
 	first := parts[from[0]]
 	combine := kernel.Combiner(first.DType(), t.r.reduce)
 	if combine == nil {
