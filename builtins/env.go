@@ -35,11 +35,14 @@ type Env struct {
 	replaced map[*op.Def]*replacement
 
 	pass *shardPass // the call of a fully sharded module under way, or nil
+
+	asked []string // the flags that the program has asked for
 }
 
 // Options says what the programs of a job may do.
 type Options struct {
 	Args  []string // args of the language
+	Flags []string // the flags that the source of the program shows, if that is known
 	Allow []string // folders that may be read and written besides the script's and the working folder
 
 	// Scratch is the folder in which those of tmpdir lie, on all ranks alike,
@@ -107,7 +110,12 @@ func (e *Env) Begin(ctx context.Context) { e.rank.Begin(ctx) }
 
 // End says that the rank's program has ended with err, and returns err or
 // what went wrong in ending.
-func (e *Env) End(err error) error { return e.rank.End(err) }
+func (e *Env) End(err error) error {
+	if err == nil {
+		err = e.unknownFlag()
+	}
+	return e.rank.End(err)
+}
 
 // leave is for values whose Go interface has no error: it keeps err and stops
 // the program at its next instruction, where the front end finds it.

@@ -51,6 +51,16 @@ func ReadProgram(path string) (Program, error) {
 	return Program{Path: path, Dir: dir, Source: WithoutMark(string(source))}, nil
 }
 
+// NewProgram returns the program of a source that is in no file. name stands for
+// the file in positions; the working folder is the script's.
+func NewProgram(name, source string) (Program, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return Program{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	return Program{Path: name, Dir: dir, Source: WithoutMark(source)}, nil
+}
+
 // WithoutMark returns a text without the byte order mark with which some
 // editors begin one.
 func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }

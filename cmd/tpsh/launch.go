@@ -26,6 +26,7 @@ type starter struct {
 	ranks     int
 	transport string
 	args      []string        // of the script
+	flags     []string        // that the script's source shows
 	parent    string          // of the folder for what survives restarts, "" for that of temporary files
 	resume    string          // what survives restarts; "" for a folder that does not
 	restarts  int             // how often the job was started before
@@ -139,7 +140,7 @@ func (s *starter) config(scratch string) []byte {
 
 // world returns what the programs of the job may do.
 func (s *starter) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: s.args, Allow: s.limits.allow, Scratch: scratch, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict}
+	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}

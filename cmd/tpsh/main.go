@@ -26,6 +26,9 @@ type command struct {
 	// setup declares the command's flags and returns what runs it on the
 	// arguments that are no flags.
 	setup func(fs *flag.FlagSet) func(std *stdio, args []string) error
+	// words says that what stands behind -- is for scripts: the arguments then
+	// hold the --.
+	words bool
 }
 
 // commands lists the subcommands in the order of the help text. It is filled
@@ -179,6 +182,9 @@ func (c *command) run(std *stdio, args []string) error {
 		}
 		done := len(args) - fs.NArg()
 		if fs.NArg() == 0 || done > 0 && args[done-1] == "--" {
+			if c.words && done > 0 && args[done-1] == "--" {
+				rest = append(rest, "--")
+			}
 			return body(std, append(rest, fs.Args()...))
 		}
 		rest = append(rest, fs.Arg(0))
@@ -258,8 +264,8 @@ func (c *command) help(w io.Writer) {
 
 var helpCommand = &command{
 	name:  "help",
-	usage: "[COMMAND]",
-	short: "shows what the commands do",
+	usage: "[COMMAND | SCRIPT.star]",
+	short: "shows what the commands do, or what flags a script has",
 	setup: func(*flag.FlagSet) func(*stdio, []string) error { return help },
 }
 
@@ -269,6 +275,9 @@ func help(std *stdio, args []string) error {
 	}
 	if len(args) == 1 {
 		c := lookup(args[0])
+		if c == nil && strings.HasSuffix(args[0], ".star") {
+			return helpScript(std.out, args[0])
+		}
 		if c == nil {
 			return usagef("help: unknown command %q", args[0])
 		}

@@ -16,8 +16,9 @@ import (
 
 var replCommand = &command{
 	name:  "repl",
-	usage: "[-n N] [--transport T]",
+	usage: "[-n N] [--transport T] [-- ARGS]",
 	short: "starts the shell, attached to N ranks",
+	words: true,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		s := &shell{flags: fs}
 		fs.IntVar(&s.n, "n", defaultRanks(), "start with `N` ranks")
@@ -35,6 +36,7 @@ type shell struct {
 	flags     *flag.FlagSet
 	n         int
 	transport string
+	args      []string
 	cluster   *launch.Cluster // nil if there is but one node
 
 	mu      sync.Mutex
@@ -42,7 +44,7 @@ type shell struct {
 }
 
 func (s *shell) run(std *stdio, args []string) error {
-	if len(args) > 0 {
+	if args, s.args = cutWords(args); len(args) > 0 {
 		return usagef("repl: got argument %q, want none", args[0])
 	}
 	if err := checkRanks(s.n); err != nil {
@@ -110,7 +112,7 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	if err := s.makeRoom(n); err != nil {
 		return nil, nil, err
 	}
-	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, cluster: s.cluster, notes: notes}).start(context.Background())
+	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, cluster: s.cluster, args: s.args, notes: notes}).start(context.Background())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,8 +17,9 @@ import (
 
 var runCommand = &command{
 	name:  "run",
-	usage: "[-n N] [--transport T] SCRIPT.star [-- ARGS]",
+	usage: "[-n N] [--transport T] SCRIPT.star|-|-c SOURCE [-- ARGS]",
 	short: "runs a script on N ranks",
+	words: true,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		r := &runner{flags: fs}
 		fs.IntVar(&r.n, "n", defaultRanks(), "run on `N` ranks")
@@ -26,6 +27,7 @@ var runCommand = &command{
 		fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
 		fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
 		fs.BoolVar(&r.stats, "stats", false, "tell in the end what ranks that are processes sent each other, by the way it went")
+		fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
 		r.hosts.declare(fs)
 		r.limits.declare(fs)
@@ -41,6 +43,7 @@ type runner struct {
 	n, maxRestarts               int
 	stats                        bool
 	transport, output, resumeDir string
+	source                       string // of -c
 }
 
 func (r *runner) run(std *stdio, args []string) error {
@@ -72,7 +75,7 @@ func (r *runner) run(std *stdio, args []string) error {
 	if opts.Node > 0 {
 		return follow(ctx, opts)
 	}
-	return r.read(script, st, func(p lang.Program) error {
+	return r.read(std, script, st, func(p lang.Program) error {
 		if opts.Nodes > 1 {
 			return r.lead(ctx, std, p, st, opts)
 		}
@@ -95,16 +98,19 @@ func (r *runner) runInWorld(std *stdio, l *mpi.Launch, script string, args []str
 			return err
 		}
 		st := &starter{limits: &r.limits, ranks: c.Size(), transport: viaMPI, cluster: c, args: args, notes: std.err}
-		return r.read(script, st, func(p lang.Program) error { return r.attempts(ctx, std, p, st, st.start) })
+		return r.read(std, script, st, func(p lang.Program) error { return r.attempts(ctx, std, p, st, st.start) })
 	})
 }
 
 // read reads the script, and calls run with it while there is a folder for what
 // survives restarts.
-func (r *runner) read(script string, st *starter, run func(lang.Program) error) error {
-	p, err := lang.ReadProgram(script)
+func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Program) error) error {
+	p, err := r.program(std, script)
 	if err != nil {
 		return usageError{err}
+	}
+	if st.flags, err = checkFlags(st.args, p); err != nil {
+		return err
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
 	sweep()
@@ -114,6 +120,22 @@ func (r *runner) read(script string, st *starter, run func(lang.Program) error) 
 	}
 	defer remove()
 	return run(p)
+}
+
+// program returns the program to run: a file, what -c says, or what standard
+// input holds.
+func (r *runner) program(std *stdio, script string) (lang.Program, error) {
+	switch {
+	case r.given("c"):
+		return lang.NewProgram("-c", r.source)
+	case script == "-":
+		source, err := io.ReadAll(std.in)
+		if err != nil {
+			return lang.Program{}, fmt.Errorf("read standard input: %w", err)
+		}
+		return lang.NewProgram("<stdin>", string(source))
+	}
+	return lang.ReadProgram(script)
 }
 
 func (r *runner) given(name string) bool { return given(r.flags, name) }
@@ -235,8 +257,14 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 		return "", nil, usagef("for flag --output: got %q, want merged, raw or rank0", r.output)
 	}
 	switch {
+	case r.given("c"):
+		args = append([]string{"-c"}, args...)
+	case len(args) > 0 && args[0] == "--":
+		args = args[1:]
+	}
+	switch {
 	case len(args) == 0:
-		return "", nil, usagef("run: got no script, want SCRIPT.star")
+		return "", nil, usagef("run: got no script, want SCRIPT.star, - for standard input, or -c SOURCE")
 	case len(args) > 1 && args[1] != "--":
 		return "", nil, usagef("run: got argument %q behind the script, want arguments of the script behind --", args[1])
 	case len(args) > 1:

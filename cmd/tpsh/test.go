@@ -17,8 +17,9 @@ import (
 
 var testCommand = &command{
 	name:  "test",
-	usage: "[-n 1,2,4] [--transport inproc,shm,tcp] [--run REGEXP] [PATH...]",
+	usage: "[-n 1,2,4] [--transport inproc,shm,tcp] [--run REGEXP] [PATH...] [-- ARGS]",
 	short: "runs the test_* functions of *_test.star files",
+	words: true,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		t := &tester{flags: fs}
 		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")
@@ -40,9 +41,11 @@ type tester struct {
 	flags                       *flag.FlagSet
 	n, transports, match, junit string
 	verbose, json               bool
+	args                        []string // of the scripts
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
+	paths, t.args = cutWords(paths)
 	opts, err := t.options(std, paths)
 	if err != nil {
 		return err
@@ -112,11 +115,16 @@ func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) err
 
 // test runs the tests, on the ranks of c if that is not nil.
 func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Cluster) error {
+	var flags []string
+	opts.Check = func(programs []lang.Program) (err error) {
+		flags, err = checkFlags(t.args, programs...)
+		return err
+	}
 	sweep()
 	var kept pool
 	defer kept.close()
 	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-		r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport, cluster: c})
+		r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -31,6 +31,10 @@ type Options struct {
 	// a report.
 	Start func(ranks int, transport string) (conns []lang.Conn, stop func(killed []int) error, err error)
 
+	// Check is asked, before any test, whether the programs may run with what
+	// the command line says; nil for yes.
+	Check func(programs []lang.Program) error
+
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
 
@@ -65,12 +69,28 @@ func Run(ctx context.Context, opts Options) int {
 		}
 		files = append(files, f)
 	}
+	if err := opts.check(files); err != nil {
+		fmt.Fprintln(opts.Err, err)
+		return lang.StatusUsage
+	}
 	if opts.Match != nil && !anyMatch(files, opts.Match) {
 		fmt.Fprintf(opts.Err, "no test matches %q\n", opts.Match)
 		return lang.StatusUsage
 	}
 	r := &runner{Options: opts, tell: newTellers(opts)}
 	return r.run(ctx, files)
+}
+
+// check asks Check.
+func (o *Options) check(files []*file) error {
+	if o.Check == nil {
+		return nil
+	}
+	var programs []lang.Program
+	for _, f := range files {
+		programs = append(programs, f.program)
+	}
+	return o.Check(programs)
 }
 
 // anyMatch reports whether a test of the files matches, or may.

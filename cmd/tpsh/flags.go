@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"tpsh/lang"
+)
+
+// cutWords returns the arguments of a command, and the words behind --, which
+// are for scripts.
+func cutWords(args []string) (before, words []string) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i], args[i+1:]
+	}
+	return args, nil
+}
+
+// checkFlags returns a usage error if words, which stand behind --, hold a flag
+// that none of the programs has, or words that nothing reads. A program without
+// a flag reads the words itself.
+func checkFlags(words []string, programs ...lang.Program) (names []string, err error) {
+	known := new(lang.Flags)
+	for _, p := range programs {
+		f := p.ReadFlags()
+		known.List = append(known.List, f.List...)
+		known.Computed, known.Words = known.Computed || f.Computed, known.Words || f.Words
+	}
+	names = known.Names()
+	if known.Computed || len(names) == 0 {
+		return names, nil // what is unknown shows in the end
+	}
+	return names, checkWords(words, known)
+}
+
+// checkWords checks words against all the flags that there are.
+func checkWords(words []string, known *lang.Flags) error {
+	for i := 0; i < len(words) && words[i] != "--"; i++ {
+		rest, isFlag := strings.CutPrefix(words[i], "--")
+		if !isFlag {
+			if err := checkStray(words[i], known); err != nil {
+				return err
+			}
+			continue
+		}
+		name, _, inOne := strings.Cut(strings.ReplaceAll(rest, "_", "-"), "=")
+		f := known.Find(name)
+		if f == nil {
+			f = known.Find(strings.TrimPrefix(name, "no-"))
+		}
+		if f == nil {
+			return usagef("the script has no flag --%s%s", name, flagLike(name, known))
+		}
+		takesValue := f.Kind != "" && !inOne
+		if takesValue && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") {
+			i++
+		}
+	}
+	return nil
+}
+
+// checkStray returns an error if a word that is no flag and no flag's value is
+// for nobody.
+func checkStray(word string, known *lang.Flags) error {
+	name := strings.TrimLeft(word, "-")
+	if name != word && known.Find(name) != nil {
+		return usagef("the script has no flag %s: did you mean --%s?", word, name)
+	}
+	if known.Words {
+		return nil
+	}
+	if known.Find(name) != nil {
+		return usagef("got %q behind --, which is no flag: did you mean --%s?", word, name)
+	}
+	return usagef("got %q behind --, where the script takes flags alone: --%s", word, strings.Join(known.Names(), ", --"))
+}
+
+// flagLike suggests the flag that is nearest to name, or lists them.
+func flagLike(name string, known *lang.Flags) string {
+	if near := lang.Nearest(name, known.Names()); near != "" {
+		return ": did you mean --" + near + "?"
+	}
+	names := slices.Clone(known.Names())
+	slices.Sort(names)
+	return ", but --" + strings.Join(names, ", --")
+}
+
+// helpScript prints the docstring of a script and its flags.
+func helpScript(w io.Writer, path string) error {
+	p, err := lang.ReadProgram(path)
+	if err != nil {
+		return usageError{err}
+	}
+	if _, err := lang.Parse(p.Path, p.Source); err != nil {
+		return err
+	}
+	f := p.ReadFlags()
+	more := ""
+	if len(f.List) > 0 || f.Words || f.Computed {
+		more = " [-- FLAGS]"
+	}
+	fmt.Fprintf(w, "usage: tpsh run [-n N] %s%s\n", path, more)
+	if f.Doc != "" {
+		fmt.Fprintf(w, "\n%s\n", f.Doc)
+	}
+	if len(f.List) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, one := range f.List {
+		fmt.Fprintf(tw, "  --%s %s\t%s\n", one.Name, strings.ToUpper(one.Kind), describe(one))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if f.Computed {
+		fmt.Fprintln(w, "\nand flags whose names the script computes")
+	}
+	return nil
+}
+
+// describe says what a flag is for and its default.
+func describe(f lang.Flag) string {
+	text := strings.Join(strings.Fields(f.Doc), " ")
+	if f.Kind == "" && f.Default == "False" || f.Default == "" {
+		return text
+	}
+	return strings.TrimSpace(text + " (default " + f.Default + ")")
+}
