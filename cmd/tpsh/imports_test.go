@@ -47,6 +47,7 @@ var arrows = []struct {
 	{"tpsh/runtime/rng", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "random numbers are a function of integers"},
 	{"tpsh/runtime/ckpt", []string{"tpsh/mesh", "tpsh/runtime/dtype"}, "a checkpoint is files and layouts; it knows no tensors and no ranks"},
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "storage knows no operators"},
+	{"tpsh/runtime/hardware", []string{"tpsh/runtime/dtype"}, "a machine is numbers: it knows no script, no tensor and no run"},
 	{"tpsh/runtime/dtype", nil, "dtypes stand on nothing"},
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},

@@ -1,0 +1,76 @@
+package hardware
+
+import "tpsh/runtime/dtype"
+
+// A Machine holds the numbers of a hardware file. It is not changed after
+// reading, and safe for concurrent use.
+type Machine struct {
+	Name, Doc string
+
+	Issue  float64 // seconds the host takes to issue an operation
+	Step   float64 // seconds of a step that no operation explains: the loop around it
+	Levels []Level // of the network, innermost first
+
+	memory          float64 // bytes a rank has
+	start           float64 // seconds on the device before the first arithmetic
+	memoryBandwidth float64 // bytes a second
+	memoryShare     float64 // of it that operations reach
+	products        [dtype.Count]float64
+	rest            [dtype.Count]float64
+	share           share
+	Use             Use
+}
+
+// A Level is a ring of the network.
+type Level struct {
+	Name      string
+	Size      int     // members, of the level below
+	Latency   float64 // seconds from one member to another
+	Bandwidth float64 // bytes a second that a rank sends, one direction
+	Reached   float64 // share of the bandwidth that collectives reach
+
+	// SharedBandwidth is what all the ranks of one member of this level (the
+	// devices of a node, for the level of nodes) send together at most, in bytes
+	// a second; 0 is no limit. SharedLatency is added once for each rank that
+	// shares the link.
+	SharedBandwidth, SharedLatency float64
+}
+
+// share says which part of the peak a product reaches:
+// top · f/(f + halfFLOPs) · d/(d + halfDim).
+type share struct {
+	top, halfFLOPs, halfDim float64
+}
+
+// Use says how much memory a program takes of what it keeps by kind: a library
+// may keep more than tpsh counts, or less.
+type Use struct {
+	Fixed        float64 // bytes that no program can have: context, libraries
+	Communicator float64 // bytes of buffers for each group of ranks
+	Parameters   float64 // bytes held for each byte of parameters
+	Gradients    float64
+	Optimizer    float64
+	Activations  float64
+	Temporaries  float64
+	Fragments    float64 // bytes lost for each byte of activations and temporaries
+}
+
+// Kept is what a program keeps, in bytes by kind, at its fullest moment.
+type Kept struct {
+	Parameters, Gradients, Optimizer, Activations, Temporaries, Communication float64
+	Groups                                                                    int // of ranks it communicates in
+}
+
+// Peak returns how many bytes of the memory a rank's program takes.
+func (m *Machine) Peak(k Kept) float64 {
+	u := m.Use
+	moving := u.Activations*k.Activations + u.Temporaries*k.Temporaries
+	return u.Fixed + u.Communicator*float64(k.Groups) + u.Parameters*k.Parameters + u.Gradients*k.Gradients +
+		u.Optimizer*k.Optimizer + moving*(1+u.Fragments) + k.Communication
+}
+
+// PeakFLOPs returns the FLOP/s that products in d reach at most.
+func (m *Machine) PeakFLOPs(d dtype.DType) float64 { return rate(m.products, d) }
+
+// Memory returns how many bytes of memory a rank has.
+func (m *Machine) Memory() int64 { return int64(m.memory) }

@@ -1,0 +1,153 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tpsh/runtime/dtype"
+)
+
+// A field is a number of a hardware file.
+type field struct {
+	key, unit string
+	low, high float64 // what makes sense, both ends included
+	needed    bool    // or else it has a default
+	otherwise float64
+	free      bool // tpsh plan fit may change it
+	doc       string
+	at        func(*Machine, *Level) *float64
+}
+
+// top lists the fields that stand in no table.
+var top = []field{
+	{key: "memory", unit: "bytes", low: 1, high: 1e18, needed: true, doc: "a rank has", at: func(m *Machine, _ *Level) *float64 { return &m.memory }},
+	{key: "memory_bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "of a rank's memory", at: func(m *Machine, _ *Level) *float64 { return &m.memoryBandwidth }},
+	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
+	{key: "issue", unit: "seconds", high: 1, free: true, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
+	{key: "start", unit: "seconds", high: 1, free: true, doc: "of the device before an operation's first arithmetic", at: func(m *Machine, _ *Level) *float64 { return &m.start }},
+	{key: "step", unit: "seconds", high: 100, free: true, doc: "of a step that no operation explains", at: func(m *Machine, _ *Level) *float64 { return &m.Step }},
+}
+
+// shares lists the fields of [share].
+var shares = []field{
+	{key: "top", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, doc: "of the peak that the largest products reach", at: func(m *Machine, _ *Level) *float64 { return &m.share.top }},
+	{key: "half_flops", unit: "FLOPs", high: 1e15, free: true, doc: "of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfFLOPs }},
+	{key: "half_dim", unit: "elements", high: 1e6, free: true, doc: "of the smallest dim of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfDim }},
+}
+
+// uses lists the fields of [use].
+var uses = []field{
+	{key: "fixed", unit: "bytes", high: 1e15, free: true, doc: "that no program can have: context, libraries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fixed }},
+	{key: "communicator", unit: "bytes", high: 1e15, free: true, doc: "of buffers for each group of ranks", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Communicator }},
+	{key: "parameters", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of parameters", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Parameters }},
+	{key: "gradients", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of gradients", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Gradients }},
+	{key: "optimizer", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of optimizer state", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Optimizer }},
+	{key: "activations", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte that backward keeps", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Activations }},
+	{key: "temporaries", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Temporaries }},
+	{key: "fragments", unit: "a factor", high: 100, free: true, doc: "bytes lost for each byte of activations and temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fragments }},
+}
+
+// levels lists the fields of a [[level]], but for its name and size.
+var levels = []field{
+	{key: "latency", unit: "seconds", high: 10, needed: true, free: true, doc: "from one member to another", at: func(_ *Machine, l *Level) *float64 { return &l.Latency }},
+	{key: "bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "that a rank sends, one direction", at: func(_ *Machine, l *Level) *float64 { return &l.Bandwidth }},
+	{key: "reached", unit: "a share", low: 0.001, high: 1, otherwise: 1, free: true, doc: "of the bandwidth that collectives reach", at: func(_ *Machine, l *Level) *float64 { return &l.Reached }},
+	{key: "shared_bandwidth", unit: "bytes a second", high: 1e18, doc: "that the ranks of one member send together; 0 is no limit", at: func(_ *Machine, l *Level) *float64 { return &l.SharedBandwidth }},
+	{key: "shared_latency", unit: "seconds", high: 10, doc: "more for each rank that shares a member's link", at: func(_ *Machine, l *Level) *float64 { return &l.SharedLatency }},
+}
+
+// rates returns the fields of [peak] or [rest]: FLOP/s by dtype.
+func rates(doc string, of func(*Machine) *[dtype.Count]float64) []field {
+	var out []field
+	for _, d := range dtype.All {
+		out = append(out, field{key: d.String(), unit: "FLOP/s", low: 1, high: 1e21, needed: d == dtype.Float32, doc: doc + " in " + d.String(),
+			at: func(m *Machine, _ *Level) *float64 { return &of(m)[d] }})
+	}
+	return out
+}
+
+// tables lists the tables of a file with one of each.
+var tables = []struct {
+	name   string
+	fields []field
+}{
+	{"", top},
+	{"peak", rates("of products", func(m *Machine) *[dtype.Count]float64 { return &m.products })},
+	{"rest", rates("of everything else", func(m *Machine) *[dtype.Count]float64 { return &m.rest })},
+	{"share", shares},
+	{"use", uses},
+}
+
+// fieldsOf returns the fields of the table called name, nil if there is none.
+func fieldsOf(name string) []field {
+	if name == "level" {
+		return levels
+	}
+	for _, t := range tables {
+		if t.name == name {
+			return t.fields
+		}
+	}
+	return nil
+}
+
+// check reports why v cannot be f's value, "" if it can.
+func (f *field) check(v float64) string {
+	if math.IsNaN(v) || v < f.low || v > f.high {
+		return fmt.Sprintf("got %v, want %v to %v (%s %s)", v, f.low, f.high, f.unit, f.doc)
+	}
+	return ""
+}
+
+// A Constant is a number of a machine that a fit may change.
+type Constant struct {
+	Name      string  // "share.top", "node.latency"
+	Unit, Doc string  //
+	Low, High float64 // what makes sense, both ends included
+	field     *field
+	level     int // of Machine.Levels, -1 for none
+}
+
+// Constants lists the numbers of m that a fit may change, in a file's order.
+func (m *Machine) Constants() []Constant {
+	var out []Constant
+	add := func(prefix string, level int, fields []field) {
+		for i := range fields {
+			if f := &fields[i]; f.free {
+				out = append(out, Constant{prefix + f.key, f.unit, f.doc, f.low, f.high, f, level})
+			}
+		}
+	}
+	for _, t := range tables {
+		add(strings.TrimPrefix(t.name+".", "."), -1, t.fields)
+	}
+	for i := range m.Levels {
+		add(m.Levels[i].Name+".", i, levels)
+	}
+	return out
+}
+
+// at returns where c stands in m.
+func (c *Constant) at(m *Machine) *float64 {
+	if c.level < 0 {
+		return c.field.at(m, nil)
+	}
+	return c.field.at(m, &m.Levels[c.level])
+}
+
+// Value returns c's value in m.
+func (c *Constant) Value(m *Machine) float64 { return *c.at(m) }
+
+// Set returns m with other values of the constants named; m itself stays as it
+// is. Names that are none of m's are passed over.
+func (m *Machine) Set(values map[string]float64) *Machine {
+	out := *m
+	out.Levels = append([]Level(nil), m.Levels...)
+	for _, c := range out.Constants() {
+		if v, ok := values[c.Name]; ok {
+			*c.at(&out) = v
+		}
+	}
+	return &out
+}
