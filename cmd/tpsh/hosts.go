@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
-	"tpsh/cmd/tpsh/launch/cluster"
+	"tpsh/cmd/tpsh/launch/schedenv"
 )
 
 // hosts are the flags about jobs on several hosts.
@@ -45,7 +45,7 @@ type wish struct {
 
 // options returns what the job runs on: hosts that the flags name, those that
 // the environment names, or this one alone.
-func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
+func (h *hosts) options(w wish, env schedenv.Env) (o launch.Options, err error) {
 	o = launch.Options{Transport: w.transport, Ranks: w.ranks, Nodes: h.nodes, Rendezvous: h.rdzv, Version: version(), TLS: h.tls, PeerTimeout: h.peerTimeout, GatherTimeout: h.rdzvTimeout}
 	if err := h.checkFlags(); err != nil {
 		return o, err
@@ -56,9 +56,9 @@ func (h *hosts) options(w wish, env cluster.Env) (o launch.Options, err error) {
 	if o.Token, err = h.token(env); err != nil {
 		return o, err
 	}
-	var place *cluster.Place
+	var place *schedenv.Place
 	if h.nodes == 1 && h.perNode == 0 && (!w.t || w.transport == "tcp" || w.transport == "auto") {
-		if place, err = cluster.Find(env); err != nil {
+		if place, err = schedenv.Find(env); err != nil {
 			return o, usageError{err}
 		}
 	}
@@ -117,7 +117,7 @@ func (h *hosts) checkIdentity() error {
 }
 
 // token returns what the nodes of the job know, nil for nothing.
-func (h *hosts) token(env cluster.Env) ([]byte, error) {
+func (h *hosts) token(env schedenv.Env) ([]byte, error) {
 	if h.tokenFile == "" {
 		token, _ := env("TPSH_TOKEN")
 		if token == "" {
@@ -154,7 +154,7 @@ func onNodes(ctx context.Context, o launch.Options, lead func(*launch.Cluster) e
 
 // placed returns the options of one process of those that a launcher started,
 // which becomes one rank.
-func placed(o launch.Options, w wish, p *cluster.Place) (launch.Options, error) {
+func placed(o launch.Options, w wish, p *schedenv.Place) (launch.Options, error) {
 	if w.n && w.ranks != p.Size {
 		return o, usagef("for flag -n: got %d, want %d (as many as %s has started)", w.ranks, p.Size, p.From)
 	}
@@ -166,10 +166,10 @@ func placed(o launch.Options, w wish, p *cluster.Place) (launch.Options, error) 
 }
 
 // named returns the options of one of the nodes that the flags speak of.
-func (h *hosts) named(o launch.Options, w wish, env cluster.Env) (launch.Options, error) {
+func (h *hosts) named(o launch.Options, w wish, env schedenv.Env) (launch.Options, error) {
 	o.Node = h.node
 	if o.Node < 0 {
-		index, err := cluster.Index(env)
+		index, err := schedenv.Index(env)
 		if err != nil {
 			return o, usageError{err}
 		}

@@ -16,10 +16,10 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/cluster", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
-	{"tpsh/cmd/tpsh/launch/cluster", nil, "an environment is a list of words"},
+	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
 	{"tpsh/lang", nil, "programs and reports know no tensors"},
 	{"tpsh/lang/repl", []string{"tpsh/lang"}, "the shell is one front end of a session"},
 	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"tpsh/cmd/tpsh/launch"
-	"tpsh/cmd/tpsh/launch/cluster"
+	"tpsh/cmd/tpsh/launch/schedenv"
 	"tpsh/comm/mpi"
 	"tpsh/lang"
 )
@@ -26,7 +26,7 @@ const nativeBuild = "CGO_ENABLED=0 go build -tags native ./cmd/tpsh"
 // underMPI returns what the launcher of MPI says that has started this process,
 // or nil if there is none. Slurm's srun is one only if it offers the processes
 // a way to meet in MPI.
-func underMPI(env cluster.Env) *mpi.Launch {
+func underMPI(env schedenv.Env) *mpi.Launch {
 	l, ok := mpi.Launched(env)
 	if !ok {
 		return nil
@@ -37,7 +37,7 @@ func underMPI(env cluster.Env) *mpi.Launch {
 	return l
 }
 
-func isSet(env cluster.Env, name string) bool {
+func isSet(env schedenv.Env, name string) bool {
 	_, ok := env(name)
 	return ok
 }
@@ -46,7 +46,7 @@ func isSet(env cluster.Env, name string) bool {
 // nil if it starts its ranks itself. It fails where that would be as many jobs
 // as there are processes. placed says that the command line itself places the
 // process among others.
-func chooseWorld(transport string, given, placed bool, env cluster.Env) (*mpi.Launch, error) {
+func chooseWorld(transport string, given, placed bool, env schedenv.Env) (*mpi.Launch, error) {
 	l := underMPI(env)
 	open := !given || transport == "auto" // to what suits
 	switch {
@@ -71,14 +71,14 @@ func chooseWorld(transport string, given, placed bool, env cluster.Env) (*mpi.La
 
 // byTorchrun reports whether the environment places the process as torchrun
 // does, which a user of mpirun may do on purpose.
-func byTorchrun(env cluster.Env) bool {
-	place, err := cluster.Find(env)
+func byTorchrun(env schedenv.Env) bool {
+	place, err := schedenv.Find(env)
 	return err == nil && place != nil && place.Size > 1 && place.From == "torchrun"
 }
 
 // alone returns a usage error if a launcher of MPI has started copies of a
 // command that is for one process.
-func alone(command string, env cluster.Env) error {
+func alone(command string, env schedenv.Env) error {
 	if l := underMPI(env); l != nil && l.Size > 1 {
 		return usagef("%s: the launcher of %s has started %d copies, want one (only run and test are for its ranks)", command, l.Launcher, l.Size)
 	}
@@ -87,14 +87,14 @@ func alone(command string, env cluster.Env) error {
 
 // speaks reports whether this process is the one of those that a launcher of MPI
 // has started which tells of a mistake that all of them find.
-func speaks(env cluster.Env) bool {
+func speaks(env schedenv.Env) bool {
 	l := underMPI(env)
 	return l == nil || l.Rank == 0
 }
 
 // firstHere reports whether this process is the first on its host of those that
 // a launcher of MPI has started.
-func firstHere(env cluster.Env) bool {
+func firstHere(env schedenv.Env) bool {
 	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"} {
 		if v, ok := env(name); ok {
 			return v == "0"

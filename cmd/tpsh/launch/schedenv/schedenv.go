@@ -1,7 +1,7 @@
-// Package cluster reads what the launchers of clusters tell the processes that
+// Package schedenv reads what the launchers of clusters tell the processes that
 // they start: torchrun, Slurm, and Kubernetes for the pods of an indexed Job.
 // It looks at an environment and does nothing else.
-package cluster
+package schedenv
 
 import (
 	"fmt"
