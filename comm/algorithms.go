@@ -11,12 +11,12 @@ type algorithm struct {
 	suits func(bytes, size int) bool
 
 	// steps returns the steps of one member. It is pure.
-	steps func(s seat) []step
+	steps func(s position) []step
 
 	// wire returns the payload bytes that these steps send, for a member that
 	// offers the blocks in, when the block that is broadcast or reduced has so
 	// many bytes. It is nil in direct algorithms, which send nothing.
-	wire func(s seat, in []Block, bytes, align int) int
+	wire func(s position, in []Block, bytes, align int) int
 }
 
 // largeBytes is the length from which a block is worth cutting into one chunk
@@ -81,18 +81,18 @@ func pick(rows []algorithm, bytes, size int) *algorithm {
 // wireBytes returns the payload bytes that a member who offers the blocks in
 // sends in the message schedule of a call: what Result.Wire holds. bytes is
 // the length of the block that is broadcast or reduced.
-func wireBytes(kind Kind, s seat, in []Block, bytes, align int) int {
+func wireBytes(kind Kind, s position, in []Block, bytes, align int) int {
 	return pick(messageAlgorithms[kind], bytes, s.size).wire(s, in, bytes, align)
 }
 
 // noSteps is the schedule of Barrier: that the members have compared their
 // calls is all there is to it.
-func noSteps(seat) []step { return nil }
+func noSteps(position) []step { return nil }
 
-func sendsNothing(seat, []Block, int, int) int { return 0 }
+func sendsNothing(position, []Block, int, int) int { return 0 }
 
 // lenOthers returns the bytes of all the blocks but the member's own.
-func lenOthers(s seat, blocks []Block) int {
+func lenOthers(s position, blocks []Block) int {
 	sum := 0
 	for r, b := range blocks {
 		if r != s.rank {

@@ -4,7 +4,7 @@ package comm
 //
 // Every member copies the blocks of all. For blocks of S bytes on P members,
 // each reads SP bytes and writes as many.
-func allGatherDirect(s seat) []step {
+func allGatherDirect(s position) []step {
 	steps := []step{copyStep(s.out(s.rank), s.in(0))}
 	for _, r := range s.others() {
 		steps = append(steps, copyStep(s.out(r), s.in(0).of(r)))

@@ -8,7 +8,7 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allGatherExchange(s seat) []step {
+func allGatherExchange(s position) []step {
 	var steps []step
 	for _, r := range s.others() {
 		steps = append(steps, sendStep(r, 0, s.in(0)))
@@ -20,6 +20,6 @@ func allGatherExchange(s seat) []step {
 	return steps
 }
 
-func allGatherExchangeWire(s seat, in []Block, _, _ int) int {
+func allGatherExchangeWire(s position, in []Block, _, _ int) int {
 	return (s.size - 1) * in[0].Len()
 }

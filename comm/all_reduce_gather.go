@@ -9,10 +9,10 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func allReduceGather(s seat) []step {
+func allReduceGather(s position) []step {
 	return collect(s, 0, func(int) part { return s.in(0) }, s.out(0))
 }
 
-func allReduceGatherWire(s seat, in []Block, _, _ int) int {
+func allReduceGatherWire(s position, in []Block, _, _ int) int {
 	return (s.size - 1) * in[0].Len()
 }

@@ -11,7 +11,7 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allReducePairwise(s seat) []step {
+func allReducePairwise(s position) []step {
 	mine := s.out(0).chunk(s.rank, s.size)
 	steps := collect(s, 0, func(r int) part { return s.in(0).chunk(r, s.size) }, mine)
 	for _, r := range s.others() {
@@ -23,7 +23,7 @@ func allReducePairwise(s seat) []step {
 	return steps
 }
 
-func allReducePairwiseWire(s seat, _ []Block, bytes, align int) int {
+func allReducePairwiseWire(s position, _ []Block, bytes, align int) int {
 	mine := chunkLen(bytes, align, s.rank, s.size)
 	return bytes - mine + (s.size-1)*mine
 }

@@ -7,7 +7,7 @@ package comm
 // the sum to every Out in pieces that are still in its cache. For S bytes on P
 // members, each reads S bytes and writes S, and takes one meeting more than
 // allReduceDirect, before it writes to the others.
-func allReduceSplit(s seat) []step {
+func allReduceSplit(s position) []step {
 	mine := s.out(0).chunk(s.rank, s.size)
 	dst := []part{mine}
 	for _, r := range s.others() {

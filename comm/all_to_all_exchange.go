@@ -8,7 +8,7 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allToAllExchange(s seat) []step {
+func allToAllExchange(s position) []step {
 	var steps []step
 	for _, r := range s.others() {
 		steps = append(steps, sendStep(r, 0, s.in(r)))
@@ -20,4 +20,4 @@ func allToAllExchange(s seat) []step {
 	return steps
 }
 
-func allToAllExchangeWire(s seat, in []Block, _, _ int) int { return lenOthers(s, in) }
+func allToAllExchangeWire(s position, in []Block, _, _ int) int { return lenOthers(s, in) }

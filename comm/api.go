@@ -142,37 +142,37 @@ type Message struct {
 
 	pool   *bufferPool // that memory goes back to
 	memory []byte      // that holds Meta and Data
-	lent   *borrowed   // where Data is to be read, nil if it is there
+	remote *remoteData // where Data is to be read, nil if it is there
 }
 
-// A Place returns memory of n bytes for the Data of a message. meta is its Meta,
+// An Allocate returns memory of n bytes for the Data of a message. meta is its Meta,
 // to be read only, and only until Place returns.
-type Place func(meta []byte, n int) ([]byte, error)
+type Allocate func(meta []byte, n int) ([]byte, error)
 
-// room returns memory for n bytes of Data, p's or, if p is nil, such as Release
+// allocate returns memory for n bytes of Data, p's or, if p is nil, such as Release
 // gives back to a pool.
-func (m *Message) room(p Place, n int) ([]byte, error) {
+func (m *Message) allocate(p Allocate, n int) ([]byte, error) {
 	if p == nil {
 		m.memory = m.pool.get(n)[:n]
 		return m.memory, nil
 	}
-	room, err := p(m.Meta, n)
-	if err == nil && len(room) != n {
-		panic(fmt.Sprintf("comm: a place of %d bytes for a message of %d", len(room), n))
+	buffer, err := p(m.Meta, n)
+	if err == nil && len(buffer) != n {
+		panic(fmt.Sprintf("comm: a place of %d bytes for a message of %d", len(buffer), n))
 	}
-	return room, err
+	return buffer, err
 }
 
-// move has Data lie where p wants them, unless p is nil, or Keep has arrived and
+// moveTo has Data lie where p wants them, unless p is nil, or Keep has arrived and
 // they are to stay where they are.
-func (m *Message) move(p Place) error {
+func (m *Message) moveTo(p Allocate) error {
 	if p == nil || m.Keep != nil {
 		return nil
 	}
-	room, err := m.room(p, len(m.Data))
+	buffer, err := m.allocate(p, len(m.Data))
 	if err == nil {
-		copy(room, m.Data)
-		m.Data = room
+		copy(buffer, m.Data)
+		m.Data = buffer
 	}
 	return err
 }

@@ -8,7 +8,7 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func broadcastFlat(s seat) []step {
+func broadcastFlat(s position) []step {
 	if s.rank != s.root {
 		return []step{recvStep(s.out(0), s.root, 0)}
 	}
@@ -19,7 +19,7 @@ func broadcastFlat(s seat) []step {
 	return append(steps, copyStep(s.out(0), s.in(0)))
 }
 
-func broadcastFlatWire(s seat, _ []Block, bytes, _ int) int {
+func broadcastFlatWire(s position, _ []Block, bytes, _ int) int {
 	if s.rank != s.root {
 		return 0
 	}

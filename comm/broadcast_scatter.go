@@ -10,7 +10,7 @@ package comm
 //
 // Barnett, Shuler, van de Geijn, Gupta, Payne and Watts, "Interprocessor
 // collective communication library (InterCom)", SHPCC 1994.
-func broadcastScatter(s seat) []step {
+func broadcastScatter(s position) []step {
 	n := s.size - 1
 	var steps []step
 	if s.rank == s.root {
@@ -36,14 +36,14 @@ func broadcastScatter(s seat) []step {
 
 // chunkFromRoot returns the chunk that the root sends to member r: the members
 // other than the root take the chunks in rank order.
-func chunkFromRoot(s seat, r int) int {
+func chunkFromRoot(s position, r int) int {
 	if r < s.root {
 		return r
 	}
 	return r - 1
 }
 
-func broadcastScatterWire(s seat, _ []Block, bytes, align int) int {
+func broadcastScatterWire(s position, _ []Block, bytes, align int) int {
 	if s.rank == s.root {
 		return bytes
 	}

@@ -18,38 +18,38 @@ const (
 	carryBytes = 256 << 10
 	// mostCarried is how long it may be: MPI counts its bytes in 31 bits.
 	mostCarried = 1<<31 - 1
-	// carryLane is, in a contract, the lane of a member that is ready to have the
-	// call carried. Groups with a Carrier have no lanes.
-	carryLane = 1<<32 - 1
+	// carryStaging is, in a contract, the staging buffer of a member that is ready to have the
+	// call carried. Groups with a Carrier have no staging buffers.
+	carryStaging = 1<<32 - 1
 )
 
 // carrierOf returns the carrier for a group, nil if there is none: it carries
 // for all ranks in their order. Two ranks do not need it: what one sends to the
 // other takes as long whoever sends it.
-func (st *station) carrierOf(ranks []int) Carrier {
-	if len(ranks) < 3 || len(ranks) != len(st.received) || !slices.IsSorted(ranks) {
+func (wr *wireRank) carrierOf(ranks []int) Carrier {
+	if len(ranks) < 3 || len(ranks) != len(wr.received) || !slices.IsSorted(ranks) {
 		return nil
 	}
-	return st.carrier
+	return wr.carrier
 }
 
-// ready reports whether this member is ready to have its call carried. Calls
+// canCarry reports whether this member is ready to have its call carried. Calls
 // that go on beside the rank are not, since nothing says in which order ranks
 // would come to them.
-func (c *messageCall) ready() bool {
-	if c.line.carrier == nil || !c.own {
+func (c *wireCall) canCarry() bool {
+	if c.group.carrier == nil || !c.own {
 		return false
 	}
 	return c.op.Kind == Broadcast
 }
 
 // carried reports whether the call is carried. Every member comes to the same.
-func (c *messageCall) carried() bool {
+func (c *wireCall) carried() bool {
 	if !c.carries {
 		return false
 	}
-	for _, r := range c.line.others {
-		if c.call.contracts[r].lane != carryLane {
+	for _, r := range c.group.others {
+		if c.call.contracts[r].staging != carryStaging {
 			return false
 		}
 	}
@@ -58,30 +58,30 @@ func (c *messageCall) carried() bool {
 
 // carry has the call carried. A member whose carrier fails is of no use to the
 // others any more.
-func (c *messageCall) carry() error {
+func (c *wireCall) carry() error {
 	if c.own {
-		c.line.left.Wait() // what was called before is carried before
+		c.group.detached.Wait() // what was called before is carried before
 	}
 	err := c.carryBroadcast()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.op.Desc.Op, err)
-		c.line.station.giveUp(err)
+		c.group.wireRank.giveUp(err)
 	}
 	return err
 }
 
 // carryBroadcast carries a Broadcast, from and to the blocks if they are runs.
-func (c *messageCall) carryBroadcast() error {
+func (c *wireCall) carryBroadcast() error {
 	var b []byte
 	switch {
-	case c.op.Desc.Root == c.line.rank:
+	case c.op.Desc.Root == c.group.rank:
 		b = packed(c.op.In[0])
 	case len(c.out) > 0 && c.out[0].contiguous() && c.out[0].Len() == c.bytes:
 		b = c.out[0].run(0, c.bytes)
 	default:
 		b = make([]byte, c.bytes)
 	}
-	if err := c.line.carrier.Broadcast(c.op.Desc.Root, b); err != nil {
+	if err := c.group.carrier.Broadcast(c.op.Desc.Root, b); err != nil {
 		return err
 	}
 	return c.settle(b)
@@ -89,7 +89,7 @@ func (c *messageCall) carryBroadcast() error {
 
 // settle copies what was broadcast to the result, unless it is there or there is
 // none.
-func (c *messageCall) settle(all []byte) error {
+func (c *wireCall) settle(all []byte) error {
 	if len(c.out) == 0 {
 		return nil
 	}

@@ -53,8 +53,8 @@ func TestProcessKilled(t *testing.T) {
 	}
 }
 
-// When a process is killed that lends what others read, or reads what others
-// lend, at whatever moment, the ranks of all others fail and tell of what.
+// When a process is killed that exposes what others read, or reads what others
+// expose, at whatever moment, the ranks of all others fail and tell of what.
 func TestProcessKilledLending(t *testing.T) {
 	for name := range largeShapes {
 		for seed := range uint64(4) {

@@ -22,7 +22,7 @@ func stream(d comm.Disturbance) (a, b io.ReadWriteCloser) {
 }
 
 // cabled makes ends that are connections of the operating system's to their
-// ranks, which make cables of them. Between the two somebody disturbs what comes
+// ranks, which make polled connections of them. Between the two somebody disturbs what comes
 // from a.
 func cabled(d comm.Disturbance) (a, b io.ReadWriteCloser) {
 	a, x := comm.Loopback()

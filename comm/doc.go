@@ -85,9 +85,9 @@
 //
 // What crosses a stream is frames: see frame.go for the format, and Credentials
 // for how two ends come to trust each other. What crosses shared memory is
-// records (ring.go), and pieces of large blocks (lane.go). Long messages, and
+// records (ring.go), and pieces of large blocks (staging_buffer.go). Long messages, and
 // large blocks that nobody reduces, do not: who needs them reads them from the
-// memory of the rank that has them, if the system lets it (loan.go, lend.go).
+// memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
 // Where an MPI has started the ranks (package mpi), it is the streams that are
 // its own: a PollStream can be looked at by whoever waits, and large blocks go

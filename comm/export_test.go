@@ -3,11 +3,11 @@ package comm
 // Inject writes bytes to the pipe from one participant of frames to another.
 func (f *Fabric) Inject(from, to int, b []byte) {
 	t := f.transport.(*frames)
-	out := t.supervisor.outlets
+	out := t.supervisor.writers
 	if from != Supervisor {
-		out = t.stations[from].outlets
+		out = t.wireRanks[from].writers
 	}
-	o := out[t.index(to)].(*outlet)
+	o := out[t.index(to)].(*frameWriter)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, err := o.stream.Write(b); err != nil {

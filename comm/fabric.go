@@ -14,18 +14,18 @@ import (
 // a script can see of it is the same on every transport.
 type Fabric struct {
 	endpoints []*Endpoint
-	transport transport
+	transport Transport
 	tasks     sync.WaitGroup  // the goroutines that the fabric has started
 	ctx       context.Context // ends when the fabric is closed, and they with it
 	cancel    context.CancelCauseFunc
 	all       func() []int // the ranks, which nobody changes
 }
 
-// A transport is what carries the bytes of a fabric. The goroutines that it
+// A Transport is what carries the bytes of a fabric. The goroutines that it
 // starts are tasks of the fabric.
-type transport interface {
-	// port returns the side of the transport that belongs to e.
-	port(e *Endpoint) port
+type Transport interface {
+	// joinRank returns the side of the transport that belongs to e.
+	joinRank(e *Endpoint) rankTransport
 	// unreceived returns the messages that were sent and not received, in any
 	// order but for those of one queue.
 	unreceived() []Unreceived
@@ -33,24 +33,24 @@ type transport interface {
 	notice(after time.Duration, fn func(line string))
 }
 
-// A port is one rank's side of a transport.
-type port interface {
-	// join returns the rank's side of g. It is called once for each Group, and
+// A rankTransport is one rank's side of a transport.
+type rankTransport interface {
+	// joinGroup returns the rank's side of g. It is called once for each Group, and
 	// only by members.
-	join(g *Group) line
+	joinGroup(g *Group) groupTransport
 	// end, rest and resume are what Endpoint has under these names.
 	end(cause error)
-	rest()
+	idle()
 	resume()
 }
 
-// A line is a member's side of a group on one transport. The arguments of its
+// A groupTransport is a member's side of a group on one transport. The arguments of its
 // methods have been checked. One goroutine at a time calls them.
-type line interface {
+type groupTransport interface {
 	run(ctx context.Context, op *Op) (Result, error)
 	issue(op *Op) Work
 	send(dst, tag int, m Message, where string) error
-	recv(ctx context.Context, src, tag int, where func() string, place Place) (Message, error)
+	recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error)
 }
 
 // errClosed ends what is under way when a fabric is closed.
@@ -75,7 +75,7 @@ func firstRanks(n int) []int {
 }
 
 // attach connects f to t, on which it has size ranks.
-func (f *Fabric) attach(t transport, size int) {
+func (f *Fabric) attach(t Transport, size int) {
 	f.transport, f.endpoints = t, make([]*Endpoint, size)
 	for r := range size {
 		f.endpoints[r] = f.newEndpoint(r)
@@ -83,14 +83,14 @@ func (f *Fabric) attach(t transport, size int) {
 }
 
 // attachOne connects f to t, on which it has one rank of size.
-func (f *Fabric) attachOne(t transport, rank, size int) {
+func (f *Fabric) attachOne(t Transport, rank, size int) {
 	f.transport, f.endpoints = t, make([]*Endpoint, size)
 	f.endpoints[rank] = f.newEndpoint(rank)
 }
 
 func (f *Fabric) newEndpoint(rank int) *Endpoint {
 	e := &Endpoint{fabric: f, rank: rank, groups: map[string]*Group{}}
-	e.port = f.transport.port(e)
+	e.transport = f.transport.joinRank(e)
 	return e
 }
 
@@ -145,11 +145,11 @@ func (f *Fabric) Close() {
 // An Endpoint is one rank's side of a Fabric. Its methods, and those of its
 // groups, are for one goroutine at a time; Close waits for the others.
 type Endpoint struct {
-	fabric *Fabric
-	rank   int
-	port   port
-	groups map[string]*Group
-	failed []int // the ranks of which this one has had a PeerError
+	fabric    *Fabric
+	rank      int
+	transport rankTransport
+	groups    map[string]*Group
+	failed    []int // the ranks of which this one has had a PeerError
 
 	mu    sync.Mutex
 	where func() string // nil if not set
@@ -179,7 +179,7 @@ func (e *Endpoint) Group(ranks []int, instance string) (*Group, error) {
 		name:     e.groupName(ranks, instance),
 	}
 	if g.rank >= 0 {
-		g.line = e.port.join(g)
+		g.transport = e.transport.joinGroup(g)
 	}
 	e.groups[key] = g
 	return g, nil
@@ -255,7 +255,7 @@ func (e *Endpoint) End(cause error) {
 		// error is besides is true of this rank alone.
 		cause = errors.New(cause.Error())
 	}
-	e.port.end(cause)
+	e.transport.end(cause)
 }
 
 // Where sets what tells the source line that the rank is at. It is called only
@@ -267,8 +267,8 @@ func (e *Endpoint) Where(fn func() string) {
 	e.where = fn
 }
 
-// place returns the line that fn tells, or if fn is nil that of e.
-func (e *Endpoint) place(fn func() string) string {
+// sourceLine returns the line that fn tells, or if fn is nil that of e.
+func (e *Endpoint) sourceLine(fn func() string) string {
 	if fn == nil {
 		e.mu.Lock()
 		fn = e.where

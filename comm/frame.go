@@ -42,7 +42,7 @@ type frame struct {
 	number     uint32
 	rest       int // bytes of the message from this frame on
 	payload    []byte
-	lent       bool   // whether payload is only there until the frame has been taken in
+	transient  bool   // whether payload is only there until the frame has been taken in
 	data       []byte // what comes behind payload, if it has memory of its own
 }
 

@@ -8,28 +8,28 @@ import (
 // A contract is what a member tells the others of its call before any data.
 // With it travels the first data that is for the receiver, if they are short.
 type contract struct {
-	hash  uint64 // of what members compare; see hashDesc
-	flags Flags
-	free  int    // the size along Desc.Free, 0 if that is -1
-	bytes int    // the length of In[0], 0 if there is none
-	lane  uint32 // one more than the number of the lane for large data, 0 if there is none
-	use   uint32 // the number of the lane's use
-	first int    // one more than the tag of data, 0 if there are none
-	meta  []byte
-	data  []byte
+	hash    uint64 // of what members compare; see hashDesc
+	flags   Flags
+	free    int    // the size along Desc.Free, 0 if that is -1
+	bytes   int    // the length of In[0], 0 if there is none
+	staging uint32 // one more than the number of the staging buffer for large data, 0 if there is none
+	use     uint32 // the number of the staging buffer's use
+	first   int    // one more than the tag of data, 0 if there are none
+	meta    []byte
+	data    []byte
 }
 
 // contractBytes is the length of the part of a contract that all have.
 const contractBytes = 41
 
 // appendContract appends the encoding of c to buf and returns the result: the
-// hash, free and bytes as 8 bytes each; lane, use, first and the length of meta
+// hash, free and bytes as 8 bytes each; staging buffer, use, first and the length of meta
 // as 4; the flags as one; then meta, and data to the end.
 func appendContract(buf []byte, c *contract) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, c.hash)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(c.free))
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(c.bytes))
-	buf = binary.LittleEndian.AppendUint32(buf, c.lane)
+	buf = binary.LittleEndian.AppendUint32(buf, c.staging)
 	buf = binary.LittleEndian.AppendUint32(buf, c.use)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(c.first))
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(c.meta)))
@@ -44,7 +44,7 @@ func (c *contract) decode(b []byte) error {
 	c.hash = d.uint64()
 	c.free = d.size()
 	c.bytes = d.size()
-	c.lane = d.uint32()
+	c.staging = d.uint32()
 	c.use = d.uint32()
 	c.first = int(d.uint32())
 	length := int(d.uint32())

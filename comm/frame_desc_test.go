@@ -150,7 +150,7 @@ func TestContractRoundTrip(t *testing.T) {
 	for _, want := range []*contract{
 		{},
 		{hash: math.MaxUint64, flags: Async, free: 3, bytes: math.MaxInt, meta: []byte("meta")},
-		{lane: 2, use: 1 << 31, first: 3, meta: []byte("m"), data: []byte("data")},
+		{staging: 2, use: 1 << 31, first: 3, meta: []byte("m"), data: []byte("data")},
 		{first: 1},
 	} {
 		encoded := appendContract([]byte("x"), want)[1:]

@@ -23,10 +23,10 @@ type frameReader struct {
 	scratch []byte // for its payload
 	into    []byte // where its payload goes instead, if that is long enough
 
-	// place, unless it is nil, is asked with the numbers of a frame that begins a
+	// bufferFor, unless it is nil, is asked with the numbers of a frame that begins a
 	// long message where to read it to. It returns nil, or memory for all of the
 	// message.
-	place func(f *frame) []byte
+	bufferFor func(f *frame) []byte
 
 	ahead  []byte // what was read beyond the frame in progress
 	buffer []byte // of ahead
@@ -41,7 +41,7 @@ const (
 	aheadBytes = 32 << 10
 )
 
-// pull returns the next frame, of what read gives. Its payload is lent, unless
+// pull returns the next frame, of what read gives. Its payload is transient, unless
 // it was read to r.into. pull returns io.EOF if the stream ends between two
 // frames, a *FrameError if what comes is no frame, and otherwise the error of
 // read. After an error the place where the next frame starts is unknown, unless
@@ -57,9 +57,9 @@ func (r *frameReader) pull(read func([]byte) (int, error)) (*frame, error) {
 			if r.length, err = checkHeader(r.header[:]); err != nil {
 				return nil, err
 			}
-			if r.place != nil && len(r.into) == 0 && r.length >= leastPlaced {
+			if r.bufferFor != nil && len(r.into) == 0 && r.length >= leastBuffered {
 				r.decode(nil)
-				r.into = r.place(&r.frame)
+				r.into = r.bufferFor(&r.frame)
 			}
 		}
 		if n == 0 && err != nil {
@@ -108,21 +108,21 @@ func (r *frameReader) target() []byte {
 
 // finish returns the frame of which all is there.
 func (r *frameReader) finish() (*frame, error) {
-	h, payload, lent := r.header[:], r.scratch[:min(r.length, cap(r.scratch))], true
+	h, payload, transient := r.header[:], r.scratch[:min(r.length, cap(r.scratch))], true
 	if len(r.into) >= r.length && r.length > 0 {
-		payload, lent = r.into[:r.length], false
+		payload, transient = r.into[:r.length], false
 	}
 	if got, want := checksum(h, payload), binary.LittleEndian.Uint32(h[checkedBytes:]); got != want {
 		return nil, &FrameError{"checksum", fmt.Sprintf("%08x", got), fmt.Sprintf("%08x", want)}
 	}
 	r.have = 0
 	r.decode(payload)
-	r.frame.lent = lent
+	r.frame.transient = transient
 	return &r.frame, nil
 }
 
-// leastPlaced is the length from which a payload is worth a place of its own.
-const leastPlaced = 16 << 10
+// leastBuffered is the length from which a payload is worth a place of its own.
+const leastBuffered = 16 << 10
 
 // decode decodes the header, which is there, to the frame.
 func (r *frameReader) decode(payload []byte) {
@@ -169,7 +169,7 @@ func (r *frameReader) next() (*frame, error) {
 		return nil, err
 	}
 	own := *f
-	own.lent, own.payload = false, nil
+	own.transient, own.payload = false, nil
 	if len(f.payload) > 0 {
 		own.payload = bytes.Clone(f.payload)
 	}

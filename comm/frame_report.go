@@ -38,7 +38,7 @@ const (
 	reportRuns                          // it waits no longer
 	reportEnded                         // it has ended normally
 	reportFailed                        // it has ended with a cause
-	reportRests                         // it makes no call until it resumes
+	reportIdle                          // it makes no call until it resumes
 	reportResumes                       // it does again, when it has an answer
 	reportLost                          // it hears nothing sensible from peer
 	reportAnswer                        // where it is in the call that was asked for
@@ -269,24 +269,24 @@ func (d *decoder) end(what string) error {
 	return nil
 }
 
-// appendLetter appends the encoding of what a letter holds but for its ranks:
+// appendEnvelope appends the encoding of what an envelope holds but for its ranks:
 // the line of its Send, the name of the group, its Meta, and its Data to the
 // end.
-func appendLetter(buf []byte, l *letter) []byte {
-	return append(appendLetterHead(buf, l), l.message.Data...)
+func appendEnvelope(buf []byte, l *envelope) []byte {
+	return append(appendEnvelopeHead(buf, l), l.message.Data...)
 }
 
-// appendLetterHead appends what comes before Data.
-func appendLetterHead(buf []byte, l *letter) []byte {
+// appendEnvelopeHead appends what comes before Data.
+func appendEnvelopeHead(buf []byte, l *envelope) []byte {
 	buf = appendString(appendString(buf, l.where), l.group)
 	return append(appendInt(buf, len(l.message.Meta)), l.message.Meta...)
 }
 
-// decodeLetter decodes what appendLetter appends. The slices and texts of the
+// decodeEnvelope decodes what appendEnvelope appends. The slices and texts of the
 // result are parts of b, which may not change any more.
-func decodeLetter(b []byte) (*letter, error) {
+func decodeEnvelope(b []byte) (*envelope, error) {
 	d := decoder{rest: b}
-	l := &letter{where: textOf(d.take(d.int())), group: textOf(d.take(d.int()))}
+	l := &envelope{where: textOf(d.take(d.int())), group: textOf(d.take(d.int()))}
 	l.message.Meta = d.take(d.size())
 	l.message.Data = d.rest
 	if d.err != nil {

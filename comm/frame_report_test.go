@@ -96,13 +96,13 @@ func TestSignedRoundTrip(t *testing.T) {
 }
 
 func TestLetterRoundTrip(t *testing.T) {
-	want := &letter{message: Message{Meta: []byte{1, 2}, Data: []byte{3}}, where: "a.star:1:1", group: "world"}
-	encoded := appendLetter(nil, want)
-	got, err := decodeLetter(encoded)
+	want := &envelope{message: Message{Meta: []byte{1, 2}, Data: []byte{3}}, where: "a.star:1:1", group: "world"}
+	encoded := appendEnvelope(nil, want)
+	got, err := decodeEnvelope(encoded)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
-	if _, err := decodeLetter(encoded[:20]); err == nil {
+	if _, err := decodeEnvelope(encoded[:20]); err == nil {
 		t.Error("a part of a message: want an error")
 	}
 }
@@ -137,5 +137,5 @@ func FuzzDecodeSigned(f *testing.F) {
 }
 
 func FuzzDecodeLetter(f *testing.F) {
-	fuzz(f, appendLetter, decodeLetter, &letter{message: Message{Data: []byte("data")}, where: "a.star:1:1"})
+	fuzz(f, appendEnvelope, decodeEnvelope, &envelope{message: Message{Data: []byte("data")}, where: "a.star:1:1"})
 }

@@ -11,7 +11,7 @@ import (
 type frames struct {
 	fabric     *Fabric
 	size       int
-	stations   []*station // by rank
+	wireRanks  []*wireRank // by rank
 	supervisor *supervisor
 }
 
@@ -42,7 +42,7 @@ func NewFrames(size int, o FrameOptions) *Fabric {
 	f := newFabric(size)
 	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.ctx.Done(), size)}
 	for r := range size {
-		t.stations = append(t.stations, newStation(f, r, size))
+		t.wireRanks = append(t.wireRanks, newWireRank(f, r, size))
 	}
 	f.attach(t, size)
 	for from := range size {
@@ -62,18 +62,18 @@ func NewFrames(size int, o FrameOptions) *Fabric {
 // it.
 func (t *frames) connect(from, to int, o FrameOptions) {
 	r, w := newPipe(t.fabric.ctx, t.faults(from, to, o))
-	out := &outlet{source: t.index(from), stream: w}
-	in := &inlet{frames: frameReader{stream: r}, source: t.index(from)}
+	out := &frameWriter{source: t.index(from), stream: w}
+	in := &messageReader{frames: frameReader{stream: r}, source: t.index(from)}
 	if from == Supervisor {
-		t.supervisor.outlets[to] = out
+		t.supervisor.writers[to] = out
 	} else {
-		t.stations[from].outlets[t.index(to)] = out
+		t.wireRanks[from].writers[t.index(to)] = out
 	}
 	t.fabric.tasks.Go(func() {
 		if to == Supervisor {
-			t.supervisor.listen(from, in)
+			t.supervisor.readReports(from, in)
 		} else {
-			t.stations[to].listen(t.index(from), in)
+			t.wireRanks[to].readFrames(t.index(from), in)
 		}
 	})
 }
@@ -99,23 +99,23 @@ func (t *frames) faults(from, to int, o FrameOptions) pipeFaults {
 	return f
 }
 
-func (t *frames) port(e *Endpoint) port {
-	t.stations[e.rank].endpoint = e
-	return t.stations[e.rank]
+func (t *frames) joinRank(e *Endpoint) rankTransport {
+	t.wireRanks[e.rank].endpoint = e
+	return t.wireRanks[e.rank]
 }
 
 func (t *frames) unreceived() []Unreceived {
 	var all []Unreceived
-	for _, st := range t.stations {
+	for _, wr := range t.wireRanks {
 		select {
-		case <-st.quiet:
+		case <-wr.quiet:
 		case <-t.fabric.ctx.Done():
 		}
-		all = append(all, st.box.unreceived()...)
+		all = append(all, wr.box.unreceived()...)
 	}
 	return all
 }
 
 func (t *frames) notice(after time.Duration, fn func(string)) {
-	t.supervisor.tell(event{notice: &noticeRequest{after, fn}})
+	t.supervisor.tell(rankEvent{notice: &noticeRequest{after, fn}})
 }

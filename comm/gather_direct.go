@@ -2,7 +2,7 @@ package comm
 
 // gatherDirect leaves In[0] of member r in Out[r] of the root, which copies the
 // blocks of all.
-func gatherDirect(s seat) []step {
+func gatherDirect(s position) []step {
 	if s.rank != s.root {
 		return []step{meetStep}
 	}

@@ -7,7 +7,7 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func gatherFlat(s seat) []step {
+func gatherFlat(s position) []step {
 	if s.rank != s.root {
 		return []step{sendStep(s.root, 0, s.in(0))}
 	}
@@ -18,7 +18,7 @@ func gatherFlat(s seat) []step {
 	return steps
 }
 
-func gatherFlatWire(s seat, in []Block, _, _ int) int {
+func gatherFlatWire(s position, in []Block, _, _ int) int {
 	if s.rank == s.root {
 		return 0
 	}

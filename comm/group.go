@@ -15,13 +15,13 @@ const (
 // A Group is an ordered list of ranks, seen from one Endpoint. The n-th
 // collective of a member meets the n-th collective of every other member.
 type Group struct {
-	endpoint *Endpoint
-	ranks    []int
-	rank     int // in the group, -1 outside
-	key      string
-	name     string
-	line     line // nil outside
-	calls    uint64
+	endpoint  *Endpoint
+	ranks     []int
+	rank      int // in the group, -1 outside
+	key       string
+	name      string
+	transport groupTransport // nil outside
+	calls     uint64
 }
 
 // Rank returns the place of the endpoint's rank in the group, or -1 if it is
@@ -54,11 +54,11 @@ func (g *Group) String() string { return g.name }
 // Neither op nor the slices and functions in it may ever change afterwards;
 // the bytes of op.In may, when Run has returned.
 func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
-	if g.line == nil {
+	if g.transport == nil {
 		return Result{}, g.outside(op.Desc.Op)
 	}
 	g.calls++
-	result, err := g.line.run(ctx, op)
+	result, err := g.transport.run(ctx, op)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -68,11 +68,11 @@ func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
 // Issue calls a collective as Run does, but returns at once. The call goes on
 // by itself, with or without a Wait.
 func (g *Group) Issue(op *Op) Work {
-	if g.line == nil {
+	if g.transport == nil {
 		return failedWork{g.outside(op.Desc.Op)}
 	}
 	g.calls++
-	return g.line.issue(op)
+	return g.transport.issue(op)
 }
 
 // Send gives m to the member dst and never waits for it. Messages are received
@@ -83,7 +83,7 @@ func (g *Group) Send(dst, tag int, m Message, where string) error {
 	if err := g.checkPeer(sendName, "dst", dst); err != nil {
 		return err
 	}
-	err := g.line.send(dst, tag, m, where)
+	err := g.transport.send(dst, tag, m, where)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -105,11 +105,11 @@ func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Me
 // error of place, which is that of RecvInto, the message counts as received; after
 // another nobody uses the memory that place has returned, whatever it holds; but
 // over a PollStream whose other end has stopped within a block (see fillTime).
-func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
+func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
 	if err := g.checkPeer(recvName, "src", src); err != nil {
 		return Message{}, err
 	}
-	m, err := g.line.recv(ctx, src, tag, where, place)
+	m, err := g.transport.recv(ctx, src, tag, where, allocate)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -118,7 +118,7 @@ func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string,
 
 // checkPeer checks the peer of a Send or Recv.
 func (g *Group) checkPeer(function, name string, peer int) error {
-	if g.line == nil {
+	if g.transport == nil {
 		return g.outside(function)
 	}
 	if peer < 0 || peer >= len(g.ranks) {

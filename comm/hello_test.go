@@ -135,7 +135,7 @@ func TestDialEnds(t *testing.T) {
 
 // A silent peer is reported once, and then lost.
 func TestPulseGuard(t *testing.T) {
-	p := &Pulse{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
+	p := &Heartbeat{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
 	h := NewHeardReader(nil)
 	reports, lost := 0, make(chan error, 1)
 	p.Guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })

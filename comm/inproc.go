@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// inproc is the transport of ranks that share memory: they meet in rooms, and
+// inproc is the transport of ranks that share memory: they meet in groups, and
 // read and write each other's blocks in place.
 type inproc struct {
-	fabric   *Fabric
-	size     int
-	patience patience
-	monitor  *monitor
-	boxes    []mailbox // by rank
+	fabric  *Fabric
+	size    int
+	spin    spinPolicy
+	monitor *monitor
+	boxes   []mailbox // by rank
 }
 
 // NewInproc returns a Fabric for size goroutines of this process, which read
@@ -22,17 +22,17 @@ type inproc struct {
 func NewInproc(size int) *Fabric {
 	f := newFabric(size)
 	t := &inproc{
-		fabric:   f,
-		size:     size,
-		patience: patienceFor(size),
-		boxes:    make([]mailbox, size),
+		fabric: f,
+		size:   size,
+		spin:   spinPolicyFor(size),
+		boxes:  make([]mailbox, size),
 	}
 	t.monitor = newMonitor(t)
 	f.attach(t, size)
 	return f
 }
 
-func (t *inproc) port(e *Endpoint) port { return &inprocPort{t, e} }
+func (t *inproc) joinRank(e *Endpoint) rankTransport { return &inprocRank{t, e} }
 
 func (t *inproc) unreceived() []Unreceived {
 	var all []Unreceived
@@ -44,121 +44,123 @@ func (t *inproc) unreceived() []Unreceived {
 
 func (t *inproc) notice(after time.Duration, fn func(string)) { t.monitor.notice(after, fn) }
 
-// An inprocPort is a rank's side of an inproc.
-type inprocPort struct {
+// An inprocRank is a rank's side of an inproc.
+type inprocRank struct {
 	transport *inproc
 	endpoint  *Endpoint
 }
 
-func (p *inprocPort) join(g *Group) line { return p.transport.monitor.room(g).join(p.endpoint, g.rank) }
+func (p *inprocRank) joinGroup(g *Group) groupTransport {
+	return p.transport.monitor.groupOf(g).memberOf(p.endpoint, g.rank)
+}
 
-func (p *inprocPort) end(cause error) { p.transport.monitor.end(p.endpoint.rank, cause) }
+func (p *inprocRank) end(cause error) { p.transport.monitor.end(p.endpoint.rank, cause) }
 
-// A room is where the members of a group meet.
-type room struct {
+// A groupState is where the members of a group meet.
+type groupState struct {
 	transport *inproc
 	id        uint64
 	name      string
 	ranks     []int
-	attendees []attendee  // by group rank
-	failing   atomic.Bool // whether a member has failed
+	members   []inprocGroup // by group rank
+	failing   atomic.Bool   // whether a member has failed
 }
 
-// newRoom returns a room for the members of g.
-func newRoom(t *inproc, id uint64, g *Group) *room {
-	r := &room{transport: t, id: id, name: g.name, ranks: g.ranks}
-	r.attendees = make([]attendee, len(g.ranks))
-	first := newMeeting(len(g.ranks))
-	for i := range r.attendees {
-		a := &r.attendees[i]
-		a.room, a.rank, a.next = r, i, first
-		a.scheduler.rank, a.scheduler.size = i, len(g.ranks)
+// newGroupState returns a group for the members of g.
+func newGroupState(t *inproc, id uint64, g *Group) *groupState {
+	r := &groupState{transport: t, id: id, name: g.name, ranks: g.ranks}
+	r.members = make([]inprocGroup, len(g.ranks))
+	first := newRound(len(g.ranks))
+	for i := range r.members {
+		m := &r.members[i]
+		m.state, m.rank, m.next = r, i, first
+		m.scheduler.rank, m.scheduler.size = i, len(g.ranks)
 	}
 	return r
 }
 
 // markFailing notes that a rank has failed.
-func (r *room) markFailing(rank int) {
+func (r *groupState) markFailing(rank int) {
 	if slices.Contains(r.ranks, rank) {
 		r.failing.Store(true)
 	}
 }
 
-// join returns the attendee of the member with the given group rank.
-func (r *room) join(e *Endpoint, rank int) *attendee {
-	a := &r.attendees[rank]
-	a.endpoint = e
-	return a
+// memberOf returns the member of the member with the given group rank.
+func (r *groupState) memberOf(e *Endpoint, rank int) *inprocGroup {
+	g := &r.members[rank]
+	g.endpoint = e
+	return g
 }
 
-// An attendee is one member's place in a room.
-type attendee struct {
-	room      *room
+// An inprocGroup is one member's place in a group.
+type inprocGroup struct {
+	state     *groupState
 	rank      int // in the group
 	endpoint  *Endpoint
-	next      *meeting // that of this member's next call
+	next      *round // that of this member's next call
 	scheduler scheduler
 	scratch   scratch  // of the member's own goroutine
-	_         [64]byte // no two attendees share a cache line
+	_         [64]byte // no two members share a cache line
 }
 
-// arrive makes op this member's part in its next meeting.
-func (a *attendee) arrive(op *Op) *meeting {
-	m := a.next
-	m.arrive(a.rank, op)
-	if !m.takesPlace() {
-		m.after() // who waits has time to make the next
+// arrive makes op this member's part in its next round.
+func (g *inprocGroup) arrive(op *Op) *round {
+	rd := g.next
+	rd.arrive(g.rank, op)
+	if !rd.takesPlace() {
+		rd.after() // who waits has time to make the next
 	}
-	return m
+	return rd
 }
 
-func (a *attendee) run(ctx context.Context, op *Op) (Result, error) {
-	m := a.arrive(op)
-	defer func() { a.next = m.after() }() // by now most likely there
-	if !a.room.transport.patience.linger(m.takesPlace) {
-		w := a.waiter(op, m)
+func (g *inprocGroup) run(ctx context.Context, op *Op) (Result, error) {
+	rd := g.arrive(op)
+	defer func() { g.next = rd.after() }() // by now most likely there
+	if !g.state.transport.spin.spinUntil(rd.takesPlace) {
+		w := g.newWait(op, rd)
 		w.program = true
-		if err := a.await(ctx, w); err != nil {
+		if err := g.awaitRound(ctx, w); err != nil {
 			return Result{}, err
 		}
 	}
-	return a.finish(m, op, &a.scratch, true)
+	return g.finish(rd, op, &g.scratch, true)
 }
 
-func (a *attendee) issue(op *Op) Work {
-	m := a.arrive(op)
-	a.next = m.after()
-	if m.takesPlace() {
-		m.wake()
-	} else if m.arrived.bell.Load() != nil { // others wait, and for fewer now
-		a.room.transport.monitor.recheck()
+func (g *inprocGroup) issue(op *Op) Work {
+	rd := g.arrive(op)
+	g.next = rd.after()
+	if rd.takesPlace() {
+		rd.wake()
+	} else if rd.arrived.sleepers.Load() != nil { // others wait, and for fewer now
+		g.state.transport.monitor.recheck()
 	}
-	w := newWork(a.endpoint, func(ctx context.Context, done <-chan struct{}) error {
-		return a.block(ctx, m, op, done)
+	w := newWork(g.endpoint, func(ctx context.Context, done <-chan struct{}) error {
+		return g.block(ctx, rd, op, done)
 	})
-	a.room.transport.fabric.tasks.Go(func() {
-		if err := a.await(context.Background(), a.waiter(op, m)); err != nil {
+	g.state.transport.fabric.tasks.Go(func() {
+		if err := g.awaitRound(context.Background(), g.newWait(op, rd)); err != nil {
 			w.end(Result{}, err)
 		} else {
-			w.end(a.finish(m, op, &scratch{}, true))
+			w.end(g.finish(rd, op, &scratch{}, true))
 		}
 	})
 	return w
 }
 
-// text writes a call on the room as a script would.
-func (a *attendee) text(op *Op) string { return callText(&op.Desc, op.Kind) + in(a.room.name) }
+// text writes a call on the group as a script would.
+func (g *inprocGroup) text(op *Op) string { return callText(&op.Desc, op.Kind) + in(g.state.name) }
 
-// await waits until every member has arrived at w's meeting, or it is clear
+// awaitRound waits until every member has arrived at w's round, or it is clear
 // that one never will. When ctx ends it lets the call go on by itself.
-func (a *attendee) await(ctx context.Context, w *waiter) error {
-	if w.meeting.takesPlace() {
+func (g *inprocGroup) awaitRound(ctx context.Context, w *inprocWait) error {
+	if w.round.takesPlace() {
 		return nil
 	}
-	monitor := a.room.transport.monitor
-	opened := w.meeting.arrived.knock() // before block, for issue to see it
+	monitor := g.state.transport.monitor
+	opened := w.round.arrived.subscribe() // before block, for issue to see it
 	monitor.block(w)
-	for ; ; opened = w.meeting.arrived.knock() {
+	for ; ; opened = w.round.arrived.subscribe() {
 		if over, err := monitor.outcome(w); over {
 			monitor.unblock(w)
 			return err
@@ -167,9 +169,9 @@ func (a *attendee) await(ctx context.Context, w *waiter) error {
 		case <-opened:
 		case <-w.wake:
 		case <-ctx.Done():
-			a.abandon(w)
+			g.abandon(w)
 			return context.Cause(ctx)
-		case <-a.room.transport.fabric.ctx.Done():
+		case <-g.state.transport.fabric.ctx.Done():
 			monitor.unblock(w)
 			return errClosed
 		}
@@ -178,37 +180,37 @@ func (a *attendee) await(ctx context.Context, w *waiter) error {
 
 // abandon lets a call go on whose caller has gone: the others may still need
 // its blocks, and its part of the work.
-func (a *attendee) abandon(w *waiter) {
-	op := a.room.transport.monitor.detach(w, a.rank)
-	a.room.transport.fabric.tasks.Go(func() {
-		rest := a.waiter(op, w.meeting)
-		if a.await(context.Background(), rest) == nil {
-			a.finish(w.meeting, op, &scratch{}, false)
+func (g *inprocGroup) abandon(w *inprocWait) {
+	op := g.state.transport.monitor.detach(w, g.rank)
+	g.state.transport.fabric.tasks.Go(func() {
+		rest := g.newWait(op, w.round)
+		if g.awaitRound(context.Background(), rest) == nil {
+			g.finish(w.round, op, &scratch{}, false)
 		}
 	})
 }
 
 // recv returns the first message from src with tag.
-func (a *attendee) recv(ctx context.Context, src, tag int, where func() string, place Place) (Message, error) {
-	t := a.room.transport
-	box, key := &t.boxes[a.endpoint.rank], mailKey{a.room.id, src, tag}
-	m, ok := box.linger(key, t.patience)
+func (g *inprocGroup) recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
+	t := g.state.transport
+	box, key := &t.boxes[g.endpoint.rank], matchKey{g.state.id, src, tag}
+	m, ok := box.spinForMessage(key, t.spin)
 	if !ok {
-		if err := a.awaitMessage(ctx, a.receiver(src, key, where)); err != nil {
+		if err := g.awaitMessage(ctx, g.recvWait(src, key, where)); err != nil {
 			return Message{}, err
 		}
-		m, _ = box.take(key)
+		m, _ = box.takeMessage(key)
 	}
-	return m, m.move(place)
+	return m, m.moveTo(allocate)
 }
 
 // awaitMessage waits until the message of w is there. It leaves the message:
 // while the monitor knows of w, what w waits for stays in sight.
-func (a *attendee) awaitMessage(ctx context.Context, w *waiter) error {
-	t := a.room.transport
+func (g *inprocGroup) awaitMessage(ctx context.Context, w *inprocWait) error {
+	t := g.state.transport
 	box := &t.boxes[w.rank]
-	box.await(w)
-	defer box.await(nil)
+	box.setWaiting(w)
+	defer box.setWaiting(nil)
 	t.monitor.block(w)
 	defer t.monitor.unblock(w)
 	for {
@@ -225,24 +227,24 @@ func (a *attendee) awaitMessage(ctx context.Context, w *waiter) error {
 	}
 }
 
-func (a *attendee) send(dst, tag int, m Message, where string) error {
-	t := a.room.transport
-	if a.room.failing.Load() {
-		if err := t.monitor.sendError(a, dst); err != nil {
+func (g *inprocGroup) send(dst, tag int, m Message, where string) error {
+	t := g.state.transport
+	if g.state.failing.Load() {
+		if err := t.monitor.sendError(g, dst); err != nil {
 			return err
 		}
 	}
-	to := a.room.ranks[dst]
-	t.boxes[to].put(mailKey{a.room.id, a.rank, tag}, letter{m, where, a.room.name, a.endpoint.rank, to})
+	to := g.state.ranks[dst]
+	t.boxes[to].put(matchKey{g.state.id, g.rank, tag}, envelope{m, where, g.state.name, g.endpoint.rank, to})
 	return nil
 }
 
-// block waits for the call of meeting m as the rank itself does, until done is
+// block waits for the call of round m as the rank itself does, until done is
 // closed.
-func (a *attendee) block(ctx context.Context, m *meeting, op *Op, done <-chan struct{}) error {
-	w := a.waiter(op, m)
+func (g *inprocGroup) block(ctx context.Context, rd *round, op *Op, done <-chan struct{}) error {
+	w := g.newWait(op, rd)
 	w.program = true
-	monitor := a.room.transport.monitor
+	monitor := g.state.transport.monitor
 	monitor.block(w)
 	defer monitor.unblock(w)
 	select {

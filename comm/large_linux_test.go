@@ -10,7 +10,7 @@ func TestLargeShared(t *testing.T) { testLarge(t, comm.NewShared) }
 
 func TestLargeMixed(t *testing.T) { testLarge(t, comm.NewMixed) }
 
-// Where the system does not let some ranks read the memory of some others, lanes
+// Where the system does not let some ranks read the memory of some others, staging buffers
 // serve.
 func TestLargeUnreadable(t *testing.T) {
 	testLarge(t, func(size int) *comm.Fabric {

@@ -18,7 +18,7 @@ type largeShape struct {
 
 var largeShapes = map[string]largeShape{
 	"long":        {1 << 20, 0},
-	"short":       {48 << 10, 0}, // a lane holds some of them, others are lent
+	"short":       {48 << 10, 0}, // a staging buffer holds some of them, others are exposed
 	"wide rows":   {200 << 10, 6000},
 	"narrow rows": {200 << 10, 300},
 }

@@ -45,7 +45,7 @@ type LinkOptions struct {
 	// will end the rank. It must not block.
 	Deserted func(cause error)
 
-	naps naps // in place of usualNaps, in tests
+	backoff backoff // in place of usualBackoff, in tests
 }
 
 // Links are what connects one rank, in a process of its own, to the others and
@@ -53,28 +53,28 @@ type LinkOptions struct {
 // the same. What comes for a generation that this rank has left is dropped;
 // what comes for one that it has not come to waits.
 type Links struct {
-	rank, size int
-	outlets    []sender    // by rank, nil at the own; to the supervisor at the end
-	streams    []io.Closer // that Close closes
-	segment    *segmentLinks
-	cables     cables
-	carrier    Carrier
-	sockets    []*socket // by rank, nil where a stream is none
-	polled     polled
-	where      string
-	deserted   func(error)
-	naps       naps
-	pool       bufferPool
-	meter      meter
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
-	tasks      sync.WaitGroup
+	rank, size    int
+	writers       []messageWriter // by rank, nil at the own; to the supervisor at the end
+	streams       []io.Closer     // that Close closes
+	segment       *segmentLinks
+	polledTCP     polledTCPSet
+	carrier       Carrier
+	streamReaders []*streamReader // by rank, nil where a stream is none
+	pollGroup     pollGroup
+	where         string
+	deserted      func(error)
+	backoff       backoff
+	pool          bufferPool
+	meter         meter
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	tasks         sync.WaitGroup
 
-	mu      sync.Mutex
-	fabric  *Fabric
-	station *station      // of the latest generation, nil before the first
-	turned  chan struct{} // closed when station is another
-	broken  []error       // by participant: why nothing comes any more
+	mu                sync.Mutex
+	fabric            *Fabric
+	wireRank          *wireRank     // of the latest generation, nil before the first
+	generationChanged chan struct{} // closed when rank is another
+	broken            []error       // by participant: why nothing comes any more
 }
 
 // errLinksClosed ends what is under way when Links are closed.
@@ -87,18 +87,18 @@ func Connect(o LinkOptions) (*Links, error) {
 		return nil, err
 	}
 	l := &Links{
-		rank:     o.Rank,
-		size:     o.Size,
-		outlets:  make([]sender, o.Size+1),
-		sockets:  make([]*socket, o.Size),
-		where:    o.Where,
-		carrier:  o.Carrier,
-		deserted: o.Deserted,
-		naps:     cmp.Or(o.naps, usualNaps),
-		turned:   make(chan struct{}),
-		broken:   make([]error, o.Size+1),
+		rank:              o.Rank,
+		size:              o.Size,
+		writers:           make([]messageWriter, o.Size+1),
+		streamReaders:     make([]*streamReader, o.Size),
+		where:             o.Where,
+		carrier:           o.Carrier,
+		deserted:          o.Deserted,
+		backoff:           cmp.Or(o.backoff, usualBackoff),
+		generationChanged: make(chan struct{}),
+		broken:            make([]error, o.Size+1),
 	}
-	l.cables.links, l.cables.by = l, make([]*cable, o.Size)
+	l.polledTCP.links, l.polledTCP.by = l, make([]*polledTCP, o.Size)
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	if o.Segment != nil {
 		l.segment = newSegmentLinks(l, o.Segment, o.Local)
@@ -106,11 +106,11 @@ func Connect(o LinkOptions) (*Links, error) {
 	var err error
 	for peer, stream := range append(o.peers(), o.Supervisor) {
 		if stream != nil {
-			err = errors.Join(err, l.attach(peer, stream, o.pulse()))
+			err = errors.Join(err, l.attach(peer, stream, o.heartbeat()))
 		}
 	}
 	if err == nil {
-		err = l.cables.start()
+		err = l.polledTCP.start()
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -145,15 +145,15 @@ func (o *LinkOptions) check() error {
 }
 
 // attach uses a stream for what goes to and comes from a participant.
-func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) error {
+func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Heartbeat) error {
 	reader := NewHeardReader(stream)
 	out, err := l.plug(peer, stream, reader)
 	if err != nil {
 		return err
 	}
-	l.outlets[peer] = out
+	l.writers[peer] = out
 	if p != nil {
-		l.tasks.Go(func() { p.beatOn(l.ctx, out) })
+		l.tasks.Go(func() { p.writeOn(l.ctx, out) })
 		l.tasks.Go(func() {
 			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
 		})
@@ -162,40 +162,40 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Pulse) error {
 }
 
 // plug begins to listen to a stream, and returns what sends to it.
-func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (sender, error) {
-	if conn, ok := stream.(*net.TCPConn); ok && polls && peer < l.size {
-		c, err := newCable(l, peer, conn, reader)
+func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (messageWriter, error) {
+	if conn, ok := stream.(*net.TCPConn); ok && pollsTCP && peer < l.size {
+		c, err := newPolledTCP(l, peer, conn, reader)
 		if err != nil {
 			l.streams = append(l.streams, stream)
 			return nil, fmt.Errorf("connect: to rank %d: %w", peer, err)
 		}
-		l.cables.add(c)
+		l.polledTCP.add(c)
 		l.streams = append(l.streams, c)
 		return c, nil
 	}
-	out := &outlet{source: l.rank, stream: stream}
+	out := &frameWriter{source: l.rank, stream: stream}
 	l.streams = append(l.streams, stream)
 	if p, ok := stream.(PollStream); ok && peer < l.size {
-		s := newSocket(l, peer, p, reader)
-		l.sockets[peer], out.beside = s, p
-		l.tasks.Go(s.listen)
+		s := newStreamReader(l, peer, p, reader)
+		l.streamReaders[peer], out.beside = s, p
+		l.tasks.Go(s.listenStream)
 	} else {
-		in := &inlet{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
-		l.tasks.Go(func() { l.listen(peer, in, reader) })
+		in := &messageReader{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
+		l.tasks.Go(func() { l.readFrames(peer, in, reader) })
 	}
 	return out, nil
 }
 
-// listen gives what a participant sends to the station of its generation.
-func (l *Links) listen(peer int, in *inlet, heard *HeardReader) {
+// readFrames gives what a participant sends to the rank of its generation.
+func (l *Links) readFrames(peer int, in *messageReader, heard *HeardReader) {
 	for {
 		f, err := in.next()
 		if err == nil {
 			heard.pause()
-			st := l.turn(f.generation)
+			wr := l.awaitGeneration(f.generation)
 			heard.resume()
-			if st != nil {
-				err = st.accept(peer, f)
+			if wr != nil {
+				err = wr.acceptFrame(peer, f)
 			}
 		}
 		if l.ctx.Err() != nil {
@@ -208,29 +208,29 @@ func (l *Links) listen(peer int, in *inlet, heard *HeardReader) {
 	}
 }
 
-// now returns the station of a generation, nil if that is past or the links are
+// rankIn returns the rank of a generation, nil if that is past or the links are
 // closed, and whether the generation has come.
-func (l *Links) now(generation uint32) (st *station, come bool) {
+func (l *Links) rankIn(generation uint32) (wr *wireRank, come bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.station == nil || l.station.number < generation:
+	case l.wireRank == nil || l.wireRank.number < generation:
 		return nil, l.ctx.Err() != nil
-	case l.station.number > generation:
+	case l.wireRank.number > generation:
 		return nil, true
 	}
-	return l.station, true
+	return l.wireRank, true
 }
 
-// turn returns the station of a generation, for which it waits if need be. It
+// awaitGeneration returns the rank of a generation, for which it waits if need be. It
 // is nil if the generation is past, or the links are closed.
-func (l *Links) turn(generation uint32) *station {
+func (l *Links) awaitGeneration(generation uint32) *wireRank {
 	for {
 		l.mu.Lock()
-		turned := l.turned
+		turned := l.generationChanged
 		l.mu.Unlock()
-		if st, come := l.now(generation); come {
-			return st
+		if wr, come := l.rankIn(generation); come {
+			return wr
 		}
 		select {
 		case <-turned:
@@ -246,8 +246,8 @@ func (l *Links) lose(peer int, cause error) {
 	defer l.mu.Unlock()
 	if l.broken[peer] == nil {
 		l.broken[peer] = cause
-		if l.station != nil {
-			l.station.lose(peer, cause)
+		if l.wireRank != nil {
+			l.wireRank.lose(peer, cause)
 		}
 		if peer == l.size && l.deserted != nil {
 			l.deserted(cause)
@@ -267,45 +267,45 @@ func (l *Links) Fabric(generation int) *Fabric {
 		before.Close()
 	}
 	f := newFabric(l.size)
-	st := newStation(f, l.rank, l.size)
-	st.number, st.apart, st.where, st.naps = uint32(generation), true, l.where, l.naps
-	st.meter = &l.meter
-	copy(st.outlets, l.outlets)
-	st.sockets, st.pool, st.carrier = l.sockets, &l.pool, l.carrier
-	if len(l.cables.all) > 0 {
-		st.cables = &l.cables
+	wr := newWireRank(f, l.rank, l.size)
+	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
+	wr.meter = &l.meter
+	copy(wr.writers, l.writers)
+	wr.streamReaders, wr.pool, wr.carrier = l.streamReaders, &l.pool, l.carrier
+	if len(l.polledTCP.all) > 0 {
+		wr.polledTCP = &l.polledTCP
 	}
-	if len(l.polled.all) > 0 {
-		st.polled = &l.polled
+	if len(l.pollGroup.all) > 0 {
+		wr.pollGroup = &l.pollGroup
 	}
-	f.attachOne(&joined{st}, l.rank, l.size)
+	f.attachOne(&singleRank{wr}, l.rank, l.size)
 	if l.segment != nil {
-		l.segment.join(st)
+		l.segment.beginGeneration(wr)
 	}
-	l.begin(f, st)
-	l.cables.turn()
+	l.begin(f, wr)
+	l.polledTCP.takeHeld()
 	return f
 }
 
 // begin makes f the fabric that what comes is for.
-func (l *Links) begin(f *Fabric, st *station) {
+func (l *Links) begin(f *Fabric, wr *wireRank) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fabric, l.station = f, st
-	close(l.turned)
-	l.turned = make(chan struct{})
+	l.fabric, l.wireRank = f, wr
+	close(l.generationChanged)
+	l.generationChanged = make(chan struct{})
 	for peer, cause := range l.broken {
 		if cause != nil {
-			st.lose(peer, cause)
+			wr.lose(peer, cause)
 		}
 	}
 }
 
-// place returns memory for a long message of which the first frame comes from a
+// frameBuffer returns memory for a long message of which the first frame comes from a
 // participant: where a call wants it, or such as nobody uses.
-func (l *Links) place(peer int, f *frame) []byte {
-	if st, _ := l.now(f.generation); st != nil && f.typ == frameData {
-		if memory := st.berth(peer, f); memory != nil {
+func (l *Links) frameBuffer(peer int, f *frame) []byte {
+	if wr, _ := l.rankIn(f.generation); wr != nil && f.typ == frameData {
+		if memory := wr.recvBufferFor(peer, f); memory != nil {
 			return memory
 		}
 	}
@@ -315,11 +315,11 @@ func (l *Links) place(peer int, f *frame) []byte {
 	return l.pool.get(f.rest)[:f.rest]
 }
 
-// room returns memory for what comes behind the head of a message, all of which f
+// messageBuffer returns memory for what comes behind the head of a message, all of which f
 // holds, if a receive waits for it that says where; otherwise nil.
-func (l *Links) room(peer int, f *frame) []byte {
-	if st, _ := l.now(f.generation); st != nil {
-		return st.room(peer, f)
+func (l *Links) messageBuffer(peer int, f *frame) []byte {
+	if wr, _ := l.rankIn(f.generation); wr != nil {
+		return wr.messageBufferFor(peer, f)
 	}
 	return nil
 }
@@ -342,29 +342,29 @@ func (l *Links) Close() error {
 		f.Close()
 	}
 	l.tasks.Wait()
-	l.cables.close()
+	l.polledTCP.close()
 	if l.segment != nil {
 		err = errors.Join(err, l.segment.close())
 	}
 	return err
 }
 
-// joined is the transport of a fabric of which one rank is in this process.
-type joined struct{ station *station }
+// singleRank is the transport of a fabric of which one rank is in this process.
+type singleRank struct{ wireRank *wireRank }
 
-func (t *joined) port(e *Endpoint) port {
-	t.station.endpoint = e
-	return t.station
+func (t *singleRank) joinRank(e *Endpoint) rankTransport {
+	t.wireRank.endpoint = e
+	return t.wireRank
 }
 
-func (t *joined) unreceived() []Unreceived {
+func (t *singleRank) unreceived() []Unreceived {
 	select {
-	case <-t.station.quiet:
-	case <-t.station.fabric.ctx.Done():
+	case <-t.wireRank.quiet:
+	case <-t.wireRank.fabric.ctx.Done():
 	}
-	return t.station.box.unreceived()
+	return t.wireRank.box.unreceived()
 }
 
-func (t *joined) notice(time.Duration, func(string)) {
+func (t *singleRank) notice(time.Duration, func(string)) {
 	panic("comm: notices come from the Supervision")
 }

@@ -99,7 +99,7 @@ func TestLateForGeneration(t *testing.T) {
 	world(0, 0)
 	world(1, 0)
 	world(0, 1).Send(1, 0, Message{}, "a line")
-	cable := links[1].cables.by[0]
+	cable := links[1].polledTCP.by[0]
 	for open := true; open; open, _ = cable.open() {
 		time.Sleep(time.Millisecond)
 	}
@@ -120,7 +120,7 @@ func TestAlienBeforeGeneration(t *testing.T) {
 	for r := range links {
 		links[r].Fabric(0)
 	}
-	links[0].outlets[1].send(frame{typ: frameVerdict, generation: 1}, nil, nil)
+	links[0].writers[1].send(frame{typ: frameVerdict, generation: 1}, nil, nil)
 	time.Sleep(10 * time.Millisecond)
 	g, err := links[1].Fabric(1).Endpoint(1).Group([]int{0, 1}, "")
 	if err != nil {
@@ -137,12 +137,12 @@ func TestAlienBeforeGeneration(t *testing.T) {
 // in by the next who would sleep.
 func TestReadAheadIsTaken(t *testing.T) {
 	links, _, _ := linkedPair(t, SuperviseOptions{})
-	station := links[1].Fabric(0).transport.(*joined).station
+	station := links[1].Fabric(0).transport.(*singleRank).wireRank
 	world, err := links[0].Fabric(0).Endpoint(0).Group([]int{0, 1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cable := links[1].cables.by[0]
+	cable := links[1].polledTCP.by[0]
 	time.Sleep(10 * time.Millisecond) // until the listener sleeps
 	cable.mu.Lock()
 	for range 3 {
@@ -153,7 +153,7 @@ func TestReadAheadIsTaken(t *testing.T) {
 	cable.takeAll(uintptr(cable.at))
 	cable.prompt = false
 	cable.mu.Unlock()
-	for start := time.Now(); time.Since(start) < longestNap/2; time.Sleep(time.Millisecond) {
+	for start := time.Now(); time.Since(start) < longestSleep/2; time.Sleep(time.Millisecond) {
 		station.mu.Lock()
 		received := station.received[0]
 		station.mu.Unlock()
@@ -161,7 +161,7 @@ func TestReadAheadIsTaken(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("the contracts were not taken in for %v", longestNap/2)
+	t.Errorf("the contracts were not taken in for %v", longestSleep/2)
 }
 
 // Who falls silent on a connection with heartbeats is reported, and then lost,

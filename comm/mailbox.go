@@ -11,30 +11,30 @@ import (
 // A mailbox holds the messages that were sent to one rank and that it has not
 // received.
 type mailbox struct {
-	mu     sync.Mutex
-	queues map[mailKey][]letter
-	waiter *waiter      // of the receive that waits, if one does
-	berth  messageBerth // for what it waits for
+	mu      sync.Mutex
+	queues  map[matchKey][]envelope
+	waiting *inprocWait // of the receive that waits, if one does
+	posted  postedRecv  // for what it waits for
 }
 
-// A messageBerth is where the Data of a message are to be read to.
-type messageBerth struct {
-	key    mailKey
-	place  Place  // nil if no message is expected
-	asked  bool   // whether place has been called
-	memory []byte // that it has returned
-	err    error
+// A postedRecv is where the Data of a message are to be read to.
+type postedRecv struct {
+	key      matchKey
+	allocate Allocate // nil if no message is expected
+	asked    bool     // whether place has been called
+	memory   []byte   // that it has returned
+	err      error
 }
 
-// A mailKey is what a receive asks for.
-type mailKey struct {
+// A matchKey is what a receive asks for.
+type matchKey struct {
 	group uint64
 	src   int
 	tag   int
 }
 
-// A letter is a message on its way.
-type letter struct {
+// An envelope is a message on its way.
+type envelope struct {
 	message  Message
 	where    string // of the Send
 	group    string // its name
@@ -42,20 +42,20 @@ type letter struct {
 }
 
 // put adds l to the queue of key, and wakes the receive that waits for it.
-func (b *mailbox) put(key mailKey, l letter) {
+func (b *mailbox) put(key matchKey, l envelope) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queues == nil {
-		b.queues = map[mailKey][]letter{}
+		b.queues = map[matchKey][]envelope{}
 	}
 	b.queues[key] = append(b.queues[key], l)
-	if b.waiter != nil && b.waiter.key == key {
-		b.waiter.signal()
+	if b.waiting != nil && b.waiting.key == key {
+		b.waiting.signal()
 	}
 }
 
-// take removes the first message of the queue of key.
-func (b *mailbox) take(key mailKey) (Message, bool) {
+// takeMessage removes the first message of the queue of key.
+func (b *mailbox) takeMessage(key matchKey) (Message, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	queue := b.queues[key]
@@ -63,7 +63,7 @@ func (b *mailbox) take(key mailKey) (Message, bool) {
 		return Message{}, false
 	}
 	first := queue[0]
-	queue[0] = letter{}
+	queue[0] = envelope{}
 	switch {
 	case len(queue) > 1:
 		b.queues[key] = queue[1:]
@@ -79,51 +79,51 @@ func (b *mailbox) take(key mailKey) (Message, bool) {
 const spareQueues = 64
 
 // has reports whether there is a message in the queue of key.
-func (b *mailbox) has(key mailKey) bool {
+func (b *mailbox) has(key matchKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.queues[key]) > 0
 }
 
-// await makes w, unless it is nil, the waiter that put wakes.
-func (b *mailbox) await(w *waiter) {
+// setWaiting makes w, unless it is nil, the waiter that put wakes.
+func (b *mailbox) setWaiting(w *inprocWait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiter = w
+	b.waiting = w
 }
 
-// expect has room ask p for the next message of key.
-func (b *mailbox) expect(key mailKey, p Place) {
+// post has room ask p for the next message of key.
+func (b *mailbox) post(key matchKey, p Allocate) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.berth = messageBerth{key: key, place: p}
+	b.posted = postedRecv{key: key, allocate: p}
 }
 
-// room returns memory for the n bytes of Data of a message of which the rest is m,
+// allocate returns memory for the n bytes of Data of a message of which the rest is m,
 // nil if it is not expected or has no place.
-func (b *mailbox) room(key mailKey, m *Message, n int) []byte {
+func (b *mailbox) allocate(key matchKey, m *Message, n int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &b.berth
-	if e.place == nil || e.asked || e.key != key || len(b.queues[key]) > 0 {
+	e := &b.posted
+	if e.allocate == nil || e.asked || e.key != key || len(b.queues[key]) > 0 {
 		return nil
 	}
 	e.asked = true
-	e.memory, e.err = m.room(e.place, n)
+	e.memory, e.err = m.allocate(e.allocate, n)
 	return e.memory
 }
 
-// expected returns what has become of expect, and ends it.
-func (b *mailbox) expected() messageBerth {
+// takePosted returns what has become of expect, and ends it.
+func (b *mailbox) takePosted() postedRecv {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.berth
-	b.berth = messageBerth{}
+	e := b.posted
+	b.posted = postedRecv{}
 	return e
 }
 
-// leave has a message of key have memory of its own, if Data are at memory.
-func (b *mailbox) leave(key mailKey, memory []byte) {
+// detachFrom has a message of key have memory of its own, if Data are at memory.
+func (b *mailbox) detachFrom(key matchKey, memory []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.queues[key] {
@@ -156,10 +156,10 @@ func compareUnreceived(a, b Unreceived) int {
 	)
 }
 
-// linger waits for a moment for a message, and removes it if there is one.
-func (b *mailbox) linger(key mailKey, p patience) (Message, bool) {
+// spinForMessage waits for a moment for a message, and removes it if there is one.
+func (b *mailbox) spinForMessage(key matchKey, p spinPolicy) (Message, bool) {
 	for range p.yields + 1 {
-		if m, ok := b.take(key); ok {
+		if m, ok := b.takeMessage(key); ok {
 			return m, true
 		}
 		goruntime.Gosched()

@@ -13,12 +13,12 @@ type monitor struct {
 	transport *inproc
 
 	mu       sync.Mutex
-	rooms    map[string]*room // by Group.key
-	waiters  map[*waiter]bool // all that wait
-	blocked  []*waiter        // by rank: that of the rank itself, nil while it runs
-	ended    []bool           // by rank
-	resting  []bool           // by rank; see Endpoint.Rest
-	failures []failure        // in the order in which they came
+	groups   map[string]*groupState // by Group.key
+	waiting  map[*inprocWait]bool   // all that wait
+	blocked  []*inprocWait          // by rank: that of the rank itself, nil while it runs
+	ended    []bool                 // by rank
+	idle     []bool                 // by rank; see Endpoint.Idle
+	failures []failure              // in the order in which they came
 }
 
 // A failure is a rank that ended with a cause.
@@ -30,20 +30,20 @@ type failure struct {
 func newMonitor(t *inproc) *monitor {
 	return &monitor{
 		transport: t,
-		rooms:     map[string]*room{},
-		waiters:   map[*waiter]bool{},
-		blocked:   make([]*waiter, t.size),
+		groups:    map[string]*groupState{},
+		waiting:   map[*inprocWait]bool{},
+		blocked:   make([]*inprocWait, t.size),
 		ended:     make([]bool, t.size),
-		resting:   make([]bool, t.size),
+		idle:      make([]bool, t.size),
 	}
 }
 
 // block notes that w waits. The last rank to do so finds the deadlock.
-func (mo *monitor) block(w *waiter) {
+func (mo *monitor) block(w *inprocWait) {
 	w.since = time.Now()
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	mo.waiters[w] = true
+	mo.waiting[w] = true
 	if w.program {
 		mo.blocked[w.rank] = w
 		mo.check()
@@ -51,14 +51,14 @@ func (mo *monitor) block(w *waiter) {
 }
 
 // unblock notes that w waits no longer.
-func (mo *monitor) unblock(w *waiter) {
+func (mo *monitor) unblock(w *inprocWait) {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
 	mo.remove(w)
 }
 
-func (mo *monitor) remove(w *waiter) {
-	delete(mo.waiters, w)
+func (mo *monitor) remove(w *inprocWait) {
+	delete(mo.waiting, w)
 	if mo.blocked[w.rank] == w {
 		mo.blocked[w.rank] = nil
 	}
@@ -66,11 +66,11 @@ func (mo *monitor) remove(w *waiter) {
 
 // detach ends the wait of a caller that leaves its call, and returns an Op for
 // the rest of the call: its Where does not need the caller.
-func (mo *monitor) detach(w *waiter, member int) *Op {
+func (mo *monitor) detach(w *inprocWait, member int) *Op {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
 	mo.remove(w)
-	entry := &w.meeting.entries[member]
+	entry := &w.round.entries[member]
 	op := *entry.op.Load()
 	where := w.where()
 	op.Where = func() string { return where }
@@ -95,24 +95,24 @@ func (mo *monitor) end(rank int, cause error) {
 	mo.ended[rank] = true
 	if cause != nil {
 		mo.failures = append(mo.failures, failure{rank, cause})
-		for _, r := range mo.rooms {
+		for _, r := range mo.groups {
 			r.markFailing(rank)
 		}
-		for w := range mo.waiters {
+		for w := range mo.waiting {
 			w.signal()
 		}
 	}
 	mo.check()
 }
 
-// room returns the room of the group g.
-func (mo *monitor) room(g *Group) *room {
+// groupOf returns the group of the group g.
+func (mo *monitor) groupOf(g *Group) *groupState {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	r := mo.rooms[g.key]
+	r := mo.groups[g.key]
 	if r == nil {
-		r = newRoom(mo.transport, uint64(len(mo.rooms)), g)
-		mo.rooms[g.key] = r
+		r = newGroupState(mo.transport, uint64(len(mo.groups)), g)
+		mo.groups[g.key] = r
 		for _, f := range mo.failures {
 			r.markFailing(f.rank)
 		}
@@ -121,42 +121,42 @@ func (mo *monitor) room(g *Group) *room {
 }
 
 // outcome reports whether the wait of w is over, and with what error.
-func (mo *monitor) outcome(w *waiter) (over bool, err error) {
+func (mo *monitor) outcome(w *inprocWait) (over bool, err error) {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	return mo.over(w)
+	return mo.outcomeLocked(w)
 }
 
-// over is outcome for those who hold mu.
-func (mo *monitor) over(w *waiter) (over bool, err error) {
-	if w.meeting == nil {
+// outcomeLocked is outcome for those who hold mu.
+func (mo *monitor) outcomeLocked(w *inprocWait) (over bool, err error) {
+	if w.round == nil {
 		return mo.received(w)
 	}
-	if certain, fails := w.meeting.outcome(); fails {
-		return true, w.meeting.verdict
+	if certain, fails := w.round.outcome(); fails {
+		return true, w.round.verdict
 	} else if certain {
 		return true, nil
 	}
-	err = mo.failedMember(w.room, w.function, w.meeting.lacks)
+	err = mo.failedMember(w.state, w.function, w.round.lacks)
 	return err != nil, err
 }
 
 // received is over for a wait for a message. What has been sent is received,
 // though the sender has failed since.
-func (mo *monitor) received(w *waiter) (over bool, err error) {
+func (mo *monitor) received(w *inprocWait) (over bool, err error) {
 	switch {
 	case w.verdict != nil:
 		return true, w.verdict
 	case mo.transport.boxes[w.rank].has(w.key):
 		return true, nil
 	}
-	err = mo.failedMember(w.room, w.function, func(int) bool { return true })
+	err = mo.failedMember(w.state, w.function, func(int) bool { return true })
 	return err != nil, err
 }
 
-// failedMember returns the error of a call on a room that holds failed ranks:
+// failedMember returns the error of a call on a group that holds failed ranks:
 // it tells of the first of them that counts, and is nil if none does.
-func (mo *monitor) failedMember(r *room, function string, counts func(member int) bool) error {
+func (mo *monitor) failedMember(r *groupState, function string, counts func(member int) bool) error {
 	if !r.failing.Load() {
 		return nil
 	}
@@ -168,18 +168,18 @@ func (mo *monitor) failedMember(r *room, function string, counts func(member int
 	return nil
 }
 
-// sendError returns the error of sending to a room that holds a failed rank:
+// sendError returns the error of sending to a group that holds a failed rank:
 // that dst has failed, or a member of whose failure the sender has heard.
-func (mo *monitor) sendError(a *attendee, dst int) error {
+func (mo *monitor) sendError(g *inprocGroup, dst int) error {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	return mo.failedMember(a.room, sendName, func(member int) bool {
-		return member == dst || slices.Contains(a.endpoint.failed, a.room.ranks[member])
+	return mo.failedMember(g.state, sendName, func(member int) bool {
+		return member == dst || slices.Contains(g.endpoint.failed, g.state.ranks[member])
 	})
 }
 
 // gone reports whether a rank makes no call any more, or until it resumes.
-func (mo *monitor) gone(rank int) bool { return mo.ended[rank] || mo.resting[rank] }
+func (mo *monitor) gone(rank int) bool { return mo.ended[rank] || mo.idle[rank] }
 
 // runs reports whether a rank is not gone and not blocked, or about to learn
 // that its wait is over.
@@ -191,7 +191,7 @@ func (mo *monitor) runs(rank int) bool {
 	if w == nil {
 		return true
 	}
-	over, _ := mo.over(w)
+	over, _ := mo.outcomeLocked(w)
 	return over
 }
 
@@ -210,17 +210,17 @@ func (mo *monitor) check() {
 
 // allHope reports whether every blocked rank waits for one that runs. It is
 // what holds nearly always, and quickly found: for one of those that wait at a
-// meeting it is found for all.
+// round it is found for all.
 func (mo *monitor) allHope() bool {
-	var last *meeting // of which it is known
+	var last *round // of which it is known
 	for r, w := range mo.blocked {
-		if w == nil || w.meeting != nil && w.meeting == last {
+		if w == nil || w.round != nil && w.round == last {
 			continue
 		}
 		if !mo.runs(r) && !w.waitsFor(mo.runs) {
 			return false
 		}
-		last = w.meeting
+		last = w.round
 	}
 	return true
 }
@@ -253,20 +253,20 @@ func (mo *monitor) condemn(set []int, graph waitGraph) {
 }
 
 // waits returns what the report of a deadlock says of w. Where nobody but ended
-// ranks are missing at a meeting, everyone who has come is in the same case,
+// ranks are missing at a round, everyone who has come is in the same case,
 // whether it waits yet or not: all are named, so that the report does not
 // depend on who was first to wait.
-func (mo *monitor) waits(w *waiter, graph waitGraph) []Wait {
+func (mo *monitor) waits(w *inprocWait, graph waitGraph) []Wait {
 	missing := w.missing()
 	isEnded := func(r int) bool { return graph[r].state == ended }
-	if w.meeting == nil || !allOf(missing, isEnded) {
+	if w.round == nil || !allOf(missing, isEnded) {
 		return []Wait{{w.rank, w.function, w.text(), w.where(), missing}}
 	}
 	var all []Wait
-	for i := range w.meeting.entries {
-		if !w.meeting.lacks(i) {
-			op, a := w.meeting.entries[i].op.Load(), &w.room.attendees[i]
-			all = append(all, Wait{a.endpoint.rank, op.Desc.Op, a.text(op), a.endpoint.place(op.Where), missing})
+	for i := range w.round.entries {
+		if !w.round.lacks(i) {
+			op, g := w.round.entries[i].op.Load(), &w.state.members[i]
+			all = append(all, Wait{g.endpoint.rank, op.Desc.Op, g.text(op), g.endpoint.sourceLine(op.Where), missing})
 		}
 	}
 	return all
@@ -278,15 +278,15 @@ func allOf(ranks []int, so func(int) bool) bool {
 
 // endWait ends the wait of w with a verdict, and for a collective that of every
 // member.
-func (mo *monitor) endWait(w *waiter, verdict *DeadlockError) {
-	if w.meeting == nil {
+func (mo *monitor) endWait(w *inprocWait, verdict *DeadlockError) {
+	if w.round == nil {
 		w.verdict = verdict
 		w.signal()
 		return
 	}
-	w.meeting.fail(verdict)
-	for other := range mo.waiters {
-		if other.meeting == w.meeting {
+	w.round.fail(verdict)
+	for other := range mo.waiting {
+		if other.round == w.round {
 			other.signal()
 		}
 	}

@@ -40,7 +40,7 @@ func (mo *monitor) overdue(after time.Duration) (lines []string, next time.Durat
 			next = min(next, left)
 			continue
 		}
-		if over, _ := mo.over(w); !over {
+		if over, _ := mo.outcomeLocked(w); !over {
 			w.told = true
 			lines = append(lines, noticeLine(w.rank, after, w.text()+at(w.where()), w.missing()))
 		}

@@ -2,7 +2,7 @@ package comm
 
 // permuteDirect leaves In[0] of the first member of each pair in Out[0] of the
 // second, which copies it. No two pairs have the same second member.
-func permuteDirect(s seat) []step {
+func permuteDirect(s position) []step {
 	var steps []step
 	for _, p := range s.pairs {
 		if p[1] == s.rank {

@@ -5,7 +5,7 @@ package comm
 //
 // It takes one step, and a member sends its block once for each pair that it
 // is the first of and the second of which is another.
-func permuteFlat(s seat) []step {
+func permuteFlat(s position) []step {
 	var steps []step
 	for _, p := range s.pairs {
 		if p[0] == s.rank && p[1] != s.rank {
@@ -24,7 +24,7 @@ func permuteFlat(s seat) []step {
 	return steps
 }
 
-func permuteFlatWire(s seat, in []Block, _, _ int) int {
+func permuteFlatWire(s position, in []Block, _, _ int) int {
 	sum := 0
 	for _, p := range s.pairs {
 		if p[0] == s.rank && p[1] != s.rank {

@@ -129,7 +129,7 @@ func (r *pipeReader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	if err := r.await(); err != nil {
+	if err := r.awaitBytes(); err != nil {
 		return 0, err
 	}
 	if r.piece == 0 {
@@ -145,8 +145,8 @@ func (r *pipeReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// await returns when there is something in rest.
-func (r *pipeReader) await() error {
+// awaitBytes returns when there is something in rest.
+func (r *pipeReader) awaitBytes() error {
 	for len(r.rest) == 0 {
 		taken, end := r.pipe.take(r.buf)
 		r.buf, r.rest = taken, taken

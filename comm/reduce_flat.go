@@ -8,14 +8,14 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func reduceFlat(s seat) []step {
+func reduceFlat(s position) []step {
 	if s.rank != s.root {
 		return []step{sendStep(s.root, 0, s.in(0))}
 	}
 	return gatherReduce(s, 0, s.in(0), s.out(0))
 }
 
-func reduceFlatWire(s seat, in []Block, _, _ int) int {
+func reduceFlatWire(s position, in []Block, _, _ int) int {
 	if s.rank == s.root {
 		return 0
 	}

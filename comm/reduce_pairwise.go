@@ -10,7 +10,7 @@ package comm
 // S(P-1). Every other member sends S bytes.
 //
 // Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
-func reducePairwise(s seat) []step {
+func reducePairwise(s position) []step {
 	mine := s.slot(s.rank)
 	if s.rank == s.root {
 		mine = s.out(0).chunk(s.rank, s.size)
@@ -25,7 +25,7 @@ func reducePairwise(s seat) []step {
 	return steps
 }
 
-func reducePairwiseWire(s seat, _ []Block, bytes, align int) int {
+func reducePairwiseWire(s position, _ []Block, bytes, align int) int {
 	if s.rank == s.root {
 		return bytes - chunkLen(bytes, align, s.rank, s.size)
 	}

@@ -10,8 +10,8 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func reduceScatterPairwise(s seat) []step {
+func reduceScatterPairwise(s position) []step {
 	return collect(s, 0, s.in, s.out(0))
 }
 
-func reduceScatterPairwiseWire(s seat, in []Block, _, _ int) int { return lenOthers(s, in) }
+func reduceScatterPairwiseWire(s position, in []Block, _, _ int) int { return lenOthers(s, in) }

@@ -52,9 +52,9 @@ func recordLen(payload int) int {
 // A ringOut is a sender that writes to a ring.
 type ringOut struct {
 	ring
-	bell bell        // of the reader
-	pump func()      // takes in what has come, while there is no room
-	gone atomic.Bool // whether there is no reader any more
+	futex futex       // of the reader
+	pump  func()      // takes in what has come, while there is no room
+	gone  atomic.Bool // whether there is no reader any more
 
 	mu     sync.Mutex
 	next   uint64 // as head
@@ -101,7 +101,7 @@ func (o *ringOut) header(b []byte, f *frame, n, rest int) {
 func (o *ringOut) publish(n int) {
 	o.next += uint64(n)
 	o.head.Store(o.next)
-	o.bell.ring()
+	o.futex.wake()
 }
 
 // reserve waits until n bytes fit in one piece. It reports false if there is no
@@ -109,18 +109,18 @@ func (o *ringOut) publish(n int) {
 func (o *ringOut) reserve(n int) bool {
 	at := int(o.next % uint64(len(o.data)))
 	if left := len(o.data) - at; n > left {
-		if !o.room(left) {
+		if !o.awaitSpace(left) {
 			return false
 		}
 		skip := frame{typ: recordSkip}
 		o.header(o.data[at:], &skip, left-recordBytes, left-recordBytes)
 		o.publish(left)
 	}
-	return o.room(n)
+	return o.awaitSpace(n)
 }
 
-// room waits until n bytes are free.
-func (o *ringOut) room(n int) bool {
+// awaitSpace waits until n bytes are free.
+func (o *ringOut) awaitSpace(n int) bool {
 	for spins := 0; o.next+uint64(n)-o.seen > uint64(len(o.data)); spins++ {
 		o.seen = o.tail.Load()
 		if o.next+uint64(n)-o.seen <= uint64(len(o.data)) {
@@ -142,13 +142,13 @@ func (o *ringOut) room(n int) bool {
 func (o *ringOut) starve() {
 	o.starved.Store(1)
 	if o.tail.Load() == o.seen && !o.gone.Load() {
-		o.bell.alarm()
+		o.futex.wakeAll()
 		futexWait((*uint32)(wordOf(o.starved)), 1, time.Millisecond)
 	}
 	o.starved.Store(0)
 }
 
-func (o *ringOut) cut() {
+func (o *ringOut) stop() {
 	o.gone.Store(true)
 	o.starved.Store(0)
 	futexWake((*uint32)(wordOf(o.starved)))
@@ -172,7 +172,7 @@ func (in *ringIn) waiting() bool { return in.head.Load() != in.tail.Load() }
 
 // each calls take with the messages that have come, up to the first of a
 // generation above now; those of one below are dropped. The payload of a
-// message is lent where it came in one record.
+// message is transient where it came in one record.
 func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 	defer in.release()
 	head := in.head.Load()
@@ -250,7 +250,7 @@ func (in *ringIn) record(f *frame, head uint64) (int, error) {
 		tag:        int(binary.LittleEndian.Uint64(b[40:])),
 		rest:       int(binary.LittleEndian.Uint64(b[48:])),
 		payload:    b[recordBytes:][:length:length],
-		lent:       true,
+		transient:  true,
 	}
 	return n, nil
 }
@@ -264,7 +264,7 @@ func (in *ringIn) gather(f *frame) (*frame, error) {
 			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", maxMessage)}
 		}
 		first := *f
-		first.lent, first.payload = false, in.pool.get(total)
+		first.transient, first.payload = false, in.pool.get(total)
 		in.partial = &first
 	}
 	whole := in.partial

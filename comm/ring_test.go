@@ -18,7 +18,7 @@ func newRing(n int) ring {
 
 // newRingOut returns the writing end of r. Nobody sleeps.
 func newRingOut(r ring, pump func()) *ringOut {
-	return &ringOut{ring: r, bell: bell{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
+	return &ringOut{ring: r, futex: futex{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
 }
 
 // Messages that are written to a ring are read as they were, however long they
@@ -30,7 +30,7 @@ func TestRingRoundTrip(t *testing.T) {
 		var got []*frame
 		take := func(f *frame) error {
 			c := *f
-			c.payload, c.lent = append([]byte(nil), f.payload...), false
+			c.payload, c.transient = append([]byte(nil), f.payload...), false
 			got = append(got, &c)
 			return nil
 		}
@@ -83,7 +83,7 @@ func TestRingCut(t *testing.T) {
 	rounds := 0
 	out = newRingOut(r, func() {
 		if rounds++; rounds == 200 {
-			out.cut()
+			out.stop()
 		}
 	})
 	out.send(frame{typ: frameData}, make([]byte, 1<<20), nil)

@@ -7,7 +7,7 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func scatterFlat(s seat) []step {
+func scatterFlat(s position) []step {
 	if s.rank != s.root {
 		return []step{recvStep(s.out(0), s.root, 0)}
 	}
@@ -18,7 +18,7 @@ func scatterFlat(s seat) []step {
 	return append(steps, copyStep(s.out(0), s.in(s.rank)))
 }
 
-func scatterFlatWire(s seat, in []Block, _, _ int) int {
+func scatterFlatWire(s position, in []Block, _, _ int) int {
 	if s.rank != s.root {
 		return 0
 	}

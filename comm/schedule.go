@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// A seat is what a schedule may depend on: the place of one member in a call.
-type seat struct {
+// A position is what a schedule may depend on: the place of one member in a call.
+type position struct {
 	rank  int // the member's group rank
 	size  int // of the group
 	root  int // of Broadcast, Gather, Scatter and Reduce
 	pairs [][2]int
 }
 
-// others lists the ranks of the other members, starting after the seat's own,
+// others lists the ranks of the other members, starting after the position's own,
 // so that members at work at the same time turn to different peers.
-func (s seat) others() []int {
+func (s position) others() []int {
 	ranks := make([]int, 0, s.size-1)
 	for i := 1; i < s.size; i++ {
 		ranks = append(ranks, (s.rank+i)%s.size)
@@ -23,10 +23,10 @@ func (s seat) others() []int {
 	return ranks
 }
 
-// in, out and slot name a whole block of the seat's own.
-func (s seat) in(block int) part  { return part{mem: memIn, member: s.rank, block: block} }
-func (s seat) out(block int) part { return part{mem: memOut, member: s.rank, block: block} }
-func (s seat) slot(i int) part    { return part{mem: memSlot, member: s.rank, block: i} }
+// in, out and slot name a whole block of the position's own.
+func (s position) in(block int) part  { return part{mem: memIn, member: s.rank, block: block} }
+func (s position) out(block int) part { return part{mem: memOut, member: s.rank, block: block} }
+func (s position) slot(i int) part    { return part{mem: memSlot, member: s.rank, block: i} }
 
 // A memory is a list of blocks that a member has during a call.
 type memory uint8
@@ -40,7 +40,7 @@ const (
 )
 
 // A part is a piece of a block: chunk index of parts (see chunkOf), or the
-// whole block if parts is 0. In message schedules member is the seat's own.
+// whole block if parts is 0. In message schedules member is the position's own.
 type part struct {
 	mem          memory
 	member       int
@@ -126,10 +126,10 @@ func copyStep(dst, src part) step {
 // meetStep is the step that every member comes to before any member goes on.
 var meetStep = step{do: doMeet}
 
-// collect lists the steps by which the seat's member sends theirs(r) to every
+// collect lists the steps by which the position's member sends theirs(r) to every
 // other member r, receives theirs(rank) of the others into slot r, and reduces
 // all of these in rank order to dst.
-func collect(s seat, tag int, theirs func(r int) part, dst part) []step {
+func collect(s position, tag int, theirs func(r int) part, dst part) []step {
 	var steps []step
 	for _, r := range s.others() {
 		steps = append(steps, sendStep(r, tag, theirs(r)))
@@ -137,9 +137,9 @@ func collect(s seat, tag int, theirs func(r int) part, dst part) []step {
 	return append(steps, gatherReduce(s, tag, theirs(s.rank), dst)...)
 }
 
-// gatherReduce lists the steps by which the seat's member receives one part
+// gatherReduce lists the steps by which the position's member receives one part
 // from every other member, and reduces these and its own in rank order to dst.
-func gatherReduce(s seat, tag int, own, dst part) []step {
+func gatherReduce(s position, tag int, own, dst part) []step {
 	var steps []step
 	src := make([]part, s.size)
 	for r := range src {
@@ -154,7 +154,7 @@ func gatherReduce(s seat, tag int, own, dst part) []step {
 
 // reduceInPlace is the step by which a member reduces p of every member, read
 // in place in rank order, to each of dst.
-func reduceInPlace(s seat, dst []part, p part) step {
+func reduceInPlace(s position, dst []part, p part) step {
 	src := make([]part, s.size)
 	for r := range src {
 		src[r] = p.of(r)
@@ -244,7 +244,7 @@ func (s *scheduler) direct(kind Kind, root int, pairs [][2]int, bytes int) []ste
 
 func (s *scheduler) steps(a *algorithm, root int, pairs [][2]int) []step {
 	if pairs != nil {
-		return a.steps(seat{s.rank, s.size, root, pairs})
+		return a.steps(position{s.rank, s.size, root, pairs})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +254,7 @@ func (s *scheduler) steps(a *algorithm, root int, pairs [][2]int) []step {
 	}
 	steps, ok := s.kept[key]
 	if !ok {
-		steps = a.steps(seat{s.rank, s.size, root, nil})
+		steps = a.steps(position{s.rank, s.size, root, nil})
 		if s.kept == nil {
 			s.kept = map[scheduleKey][]step{}
 		}

@@ -71,7 +71,7 @@ func checkWire(t *testing.T, c simCase, a *algorithm, m *simMember) {
 		}
 		want += st.src[0].span(block, 4).len()
 	}
-	if got := a.wire(m.seat, in, c.cells*cellBytes, 4); got != want {
+	if got := a.wire(m.position, in, c.cells*cellBytes, 4); got != want {
 		t.Errorf("%s, %+v, member %d: got %d bytes, want %d", a.name, c, m.rank, got, want)
 	}
 }
@@ -89,30 +89,30 @@ func TestWireBytes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		kind  Kind
-		seat  seat
+		seat  position
 		in    []Block
 		bytes int
 		want  int
 	}{
-		{"barrier", Barrier, seat{rank: 1, size: 4}, nil, 0, 0},
-		{"small all_reduce", AllReduce, seat{rank: 1, size: 4}, block(8), 8, 24},
-		{"large all_reduce", AllReduce, seat{rank: 1, size: 4}, block(mib), mib, 2 * mib * 3 / 4},
-		{"large all_reduce of two", AllReduce, seat{rank: 1, size: 2}, block(mib), mib, mib},
-		{"all_reduce of one", AllReduce, seat{rank: 0, size: 1}, block(mib), mib, 0},
-		{"all_gather", AllGather, seat{rank: 3, size: 4}, block(10), 0, 30},
-		{"reduce_scatter", ReduceScatter, seat{rank: 2, size: 4}, each(10, 4), 0, 30},
-		{"all_to_all", AllToAll, seat{rank: 2, size: 4}, each(10, 4), 0, 30},
-		{"small broadcast, root", Broadcast, seat{rank: 2, size: 4, root: 2}, block(8), 8, 24},
-		{"small broadcast", Broadcast, seat{rank: 1, size: 4, root: 2}, nil, 8, 0},
-		{"large broadcast, root", Broadcast, seat{rank: 2, size: 5, root: 2}, block(mib), mib, mib},
-		{"large broadcast", Broadcast, seat{rank: 1, size: 5, root: 2}, nil, mib, mib / 4 * 3},
-		{"gather", Gather, seat{rank: 1, size: 4, root: 2}, block(8), 0, 8},
-		{"gather, root", Gather, seat{rank: 2, size: 4, root: 2}, block(8), 0, 0},
-		{"scatter, root", Scatter, seat{rank: 2, size: 4, root: 2}, each(8, 4), 0, 24},
-		{"scatter", Scatter, seat{rank: 1, size: 4, root: 2}, nil, 0, 0},
-		{"reduce", Reduce, seat{rank: 1, size: 4, root: 2}, block(8), 8, 8},
-		{"large reduce, root", Reduce, seat{rank: 2, size: 4, root: 2}, block(mib), mib, mib / 4 * 3},
-		{"permute", Permute, seat{rank: 1, size: 4, pairs: [][2]int{{1, 1}, {1, 2}, {0, 3}}}, block(8), 0, 8},
+		{"barrier", Barrier, position{rank: 1, size: 4}, nil, 0, 0},
+		{"small all_reduce", AllReduce, position{rank: 1, size: 4}, block(8), 8, 24},
+		{"large all_reduce", AllReduce, position{rank: 1, size: 4}, block(mib), mib, 2 * mib * 3 / 4},
+		{"large all_reduce of two", AllReduce, position{rank: 1, size: 2}, block(mib), mib, mib},
+		{"all_reduce of one", AllReduce, position{rank: 0, size: 1}, block(mib), mib, 0},
+		{"all_gather", AllGather, position{rank: 3, size: 4}, block(10), 0, 30},
+		{"reduce_scatter", ReduceScatter, position{rank: 2, size: 4}, each(10, 4), 0, 30},
+		{"all_to_all", AllToAll, position{rank: 2, size: 4}, each(10, 4), 0, 30},
+		{"small broadcast, root", Broadcast, position{rank: 2, size: 4, root: 2}, block(8), 8, 24},
+		{"small broadcast", Broadcast, position{rank: 1, size: 4, root: 2}, nil, 8, 0},
+		{"large broadcast, root", Broadcast, position{rank: 2, size: 5, root: 2}, block(mib), mib, mib},
+		{"large broadcast", Broadcast, position{rank: 1, size: 5, root: 2}, nil, mib, mib / 4 * 3},
+		{"gather", Gather, position{rank: 1, size: 4, root: 2}, block(8), 0, 8},
+		{"gather, root", Gather, position{rank: 2, size: 4, root: 2}, block(8), 0, 0},
+		{"scatter, root", Scatter, position{rank: 2, size: 4, root: 2}, each(8, 4), 0, 24},
+		{"scatter", Scatter, position{rank: 1, size: 4, root: 2}, nil, 0, 0},
+		{"reduce", Reduce, position{rank: 1, size: 4, root: 2}, block(8), 8, 8},
+		{"large reduce, root", Reduce, position{rank: 2, size: 4, root: 2}, block(mib), mib, mib / 4 * 3},
+		{"permute", Permute, position{rank: 1, size: 4, pairs: [][2]int{{1, 1}, {1, 2}, {0, 3}}}, block(8), 0, 8},
 	} {
 		if got := wireBytes(c.kind, c.seat, c.in, c.bytes, 4); got != c.want {
 			t.Errorf("%s: got %d bytes, want %d", c.name, got, c.want)
@@ -138,7 +138,7 @@ func TestSchedulerKeepsSchedules(t *testing.T) {
 }
 
 func TestSlotsOf(t *testing.T) {
-	s := seat{rank: 1, size: 4}
+	s := position{rank: 1, size: 4}
 	if got := slotsOf(allReducePairwise(s)); got != 4 {
 		t.Errorf("all_reduce: got %d slots, want 4", got)
 	}

@@ -10,18 +10,18 @@ import (
 )
 
 // A Segment is memory that the processes of one host share: rings from every
-// rank to every other, a bell for each rank, and lanes for large data. It
+// rank to every other, a futex for each rank, and staging buffers for large data. It
 // exists as long as a process has it, and nowhere in the file system.
 //
 // Its parts, each aligned to a page:
 //
-//	the header: magic, version, size, ringBytes, laneBytes, 8 bytes each
-//	for each rank its bell, rung and sleepers, a cache line each, and beside
-//	rung what others need to read its memory: see lend.go and loan.go
+//	the header: magic, version, size, ringBytes, stagingBytes, 8 bytes each
+//	for each rank its futex, rung and sleepers, a cache line each, and beside
+//	rung what others need to read its memory: see cross_read.go and exposure.go
 //	for each ordered pair of ranks the control words of its ring, and whether
 //	the second can read the memory of the first
 //	for each ordered pair of ranks the bytes of its ring
-//	for each rank its lanes: see lane.go
+//	for each rank its staging buffers: see staging_buffer.go
 type Segment struct {
 	file *os.File
 	mem  []byte
@@ -40,17 +40,17 @@ const (
 
 // A segmentPlan says where the parts of a segment are.
 type segmentPlan struct {
-	ringBytes                           int
-	bells, controls, rings, lanes, size int // offsets
+	ringBytes                               int
+	futexes, controls, rings, staging, size int // offsets
 }
 
 // planSegment returns the plan for size ranks.
 func planSegment(size int) segmentPlan {
-	p := segmentPlan{ringBytes: ringBytesFor(size), bells: pageBytes}
-	p.controls = p.bells + pages(size*bellBytes)
+	p := segmentPlan{ringBytes: ringBytesFor(size), futexes: pageBytes}
+	p.controls = p.futexes + pages(size*futexBytes)
 	p.rings = p.controls + pages(size*size*controlBytes)
-	p.lanes = p.rings + size*size*p.ringBytes
-	p.size = p.lanes + size*lanesBytes(size)
+	p.staging = p.rings + size*size*p.ringBytes
+	p.size = p.staging + size*allStagingBytes(size)
 	return p
 }
 
@@ -152,28 +152,28 @@ func (s *Segment) Size() int { return s.size }
 func (s *Segment) Close() error { return s.file.Close() }
 
 const (
-	bellBytes    = 2 * lineBytes
+	futexBytes   = 2 * lineBytes
 	controlBytes = 3 * lineBytes
 )
 
-// Where the words of a rank lie among the bellBytes that are its.
+// Where the words of a rank lie among the futexBytes that are its.
 const (
-	rungAt     = 0
+	sequenceAt = 0
 	processAt  = 8  // the process that the rank is, 0 until it is known
 	probeAt    = 16 // an address in its memory where segmentMagic stands
-	lendsAt    = 24 // the generation in which it lends: see lendsIn
-	sleepersAt = lineBytes
+	exposesAt  = 24 // the generation in which it exposes: see exposureGeneration
+	waitersAt  = lineBytes
 )
 
-// rankWord returns one of the words of the rank at a place.
-func (s *Segment) rankWord(place, at int) *atomic.Uint64 {
-	return s.word64(s.plan.bells + place*bellBytes + at)
+// rankWord returns one of the words of the rank at an index.
+func (s *Segment) rankWord(index, at int) *atomic.Uint64 {
+	return s.word64(s.plan.futexes + index*futexBytes + at)
 }
 
-// bell returns the bell of the rank at a place, numbered from 0.
-func (s *Segment) bell(place int) bell {
-	at := s.plan.bells + place*bellBytes
-	return bell{s.word32(at + rungAt), s.word32(at + sleepersAt)}
+// futex returns the futex of the rank at an index, numbered from 0.
+func (s *Segment) futex(index int) futex {
+	at := s.plan.futexes + index*futexBytes
+	return futex{s.word32(at + sequenceAt), s.word32(at + waitersAt)}
 }
 
 // ring returns the ring from one place to another.

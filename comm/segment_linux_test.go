@@ -24,12 +24,12 @@ func TestSegment(t *testing.T) {
 		if other := second.ring(size-1, 0); other.data[len(other.data)-1] != 7 {
 			t.Errorf("%d ranks: what one writes the other does not read", size)
 		}
-		l := first.lane(size-1, lanesEach-1)
+		l := first.stagingBuffer(size-1, stagingEach-1)
 		l.data[len(l.data)-1] = 1
 		if at := first.plan.size - 1; first.mem[at] != 1 {
 			t.Errorf("%d ranks: the last lane does not end where the segment does", size)
 		}
-		if l.words < first.plan.lanes || len(first.mem) != first.plan.size {
+		if l.words < first.plan.staging || len(first.mem) != first.plan.size {
 			t.Errorf("%d ranks: the lanes are not where the plan has them", size)
 		}
 		first.Close()
@@ -70,16 +70,16 @@ func TestOpenSegmentRefuses(t *testing.T) {
 	}
 }
 
-// Both ends of a channel come to the same plan, whose pieces fit in the lane
+// Both ends of a channel come to the same plan, whose pieces fit in the staging buffer
 // and hold whole elements.
 func TestPlanChannel(t *testing.T) {
 	for _, size := range []int{2, 3, 8, 32} {
 		for _, length := range []int{0, 1, 4096, 100000, 1 << 20, 1 << 30} {
 			for _, align := range []int{1, 2, 8, 12, 16} {
-				lane := laneBytes(size)
-				p := planChannel(lane, size-1, size, length, align)
-				if p.slots < 2 || p.piece%align != 0 || p.start+p.slots*p.piece > lane || p.pieces*p.piece < length {
-					t.Errorf("planChannel(%d, %d, %d, %d, %d) = %+v", lane, size-1, size, length, align, p)
+				buffer := stagingBytes(size)
+				p := planSlot(buffer, size-1, size, length, align)
+				if p.depth < 2 || p.piece%align != 0 || p.start+p.depth*p.piece > buffer || p.pieces*p.piece < length {
+					t.Errorf("planChannel(%d, %d, %d, %d, %d) = %+v", buffer, size-1, size, length, align, p)
 				}
 			}
 		}

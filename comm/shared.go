@@ -14,83 +14,83 @@ import (
 // come for any of them; while the rank computes, the listener does if a writer
 // has no room, or if there are calls that go on beside the rank.
 type segmentLinks struct {
-	links    *Links
-	segment  *Segment
-	places   map[int]int // by rank
-	bell     bell        // of this rank
-	patience sharedPatience
-	aside    atomic.Int32 // waits of calls that go on beside the rank
-	lanes    lanes
-	tried    atomic.Bool // whether it is known whose memory can be read
+	links      *Links
+	segment    *Segment
+	indexes    map[int]int // by rank
+	futex      futex       // of this rank
+	spin       sharedSpinPolicy
+	background atomic.Int32 // waits of calls that go on beside the rank
+	staging    stagingPool
+	tried      atomic.Bool // whether it is known whose memory can be read
 
-	mu      sync.Mutex
-	ins     []ringIn
-	station *station // of the latest generation
+	mu       sync.Mutex
+	ins      []ringIn
+	wireRank *wireRank // of the latest generation
 }
 
-// A sharedPatience says how long a wait goes on before its thread sleeps.
-type sharedPatience struct {
+// A sharedSpinPolicy says how long a wait goes on before its thread sleeps.
+type sharedSpinPolicy struct {
 	spins  int // looks without a pause
 	yields int // looks after letting other processes run
 }
 
-// sharedPatienceFor returns the patience of one of size ranks on this host.
+// sharedSpinPolicyFor returns the patience of one of size ranks on this host.
 // While every rank has a core, a look costs nobody anything.
-func sharedPatienceFor(size int) sharedPatience {
+func sharedSpinPolicyFor(size int) sharedSpinPolicy {
 	if size > goruntime.NumCPU() {
-		return sharedPatience{spins: 2, yields: 300}
+		return sharedSpinPolicy{spins: 2, yields: 300}
 	}
-	return sharedPatience{spins: 1000, yields: 200}
+	return sharedSpinPolicy{spins: 1000, yields: 200}
 }
 
 // pause is what a wait does after look i: nothing at first, and then it lets
 // others run.
-func (p sharedPatience) pause(i int) {
+func (p sharedSpinPolicy) pause(i int) {
 	if i >= p.spins {
 		yield(i)
 	}
 }
 
 func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
-	sl := &segmentLinks{links: l, segment: s, places: map[int]int{}, patience: sharedPatienceFor(s.size)}
-	for place, r := range local {
-		sl.places[r] = place
+	sl := &segmentLinks{links: l, segment: s, indexes: map[int]int{}, spin: sharedSpinPolicyFor(s.size)}
+	for index, r := range local {
+		sl.indexes[r] = index
 	}
-	own := sl.places[l.rank]
-	sl.bell = s.bell(own)
-	for place, r := range local {
-		if place == own {
+	own := sl.indexes[l.rank]
+	sl.futex = s.futex(own)
+	for index, r := range local {
+		if index == own {
 			continue
 		}
-		l.outlets[r] = &ringOut{ring: s.ring(own, place), bell: s.bell(place), pump: sl.pump}
-		sl.ins = append(sl.ins, ringIn{ring: s.ring(place, own), source: r, pool: &l.pool})
+		l.writers[r] = &ringOut{ring: s.ring(own, index), futex: s.futex(index), pump: sl.pump}
+		sl.ins = append(sl.ins, ringIn{ring: s.ring(index, own), source: r, pool: &l.pool})
 	}
 	s.introduce(own)
-	l.tasks.Go(sl.listen)
+	l.tasks.Go(sl.listenRings)
 	return sl
 }
 
 // try finds out whose memory can be read.
 func (sl *segmentLinks) try() {
-	if !sl.tried.Load() && sl.segment.try(sl.places[sl.links.rank]) {
+	if !sl.tried.Load() && sl.segment.try(sl.indexes[sl.links.rank]) {
 		sl.tried.Store(true)
 	}
 }
 
-// join makes st the station that what comes is for.
-func (sl *segmentLinks) join(st *station) {
+// beginGeneration makes st the rank that what comes is for.
+func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.segment.recall(sl.places[st.rank], lendsIn(st.number), sl.station)
-	sl.station, st.shared = st, sl
+	sl.segment.endExposures(sl.indexes[wr.rank], exposureGeneration(wr.number), sl.wireRank)
+	sl.wireRank, wr.shared = wr, sl
 	sl.try()
-	sl.lanes.init(sl.segment, sl.places[st.rank])
+	sl.staging.init(sl.segment, sl.indexes[wr.rank])
 }
 
 func (sl *segmentLinks) close() error {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.segment.recall(sl.places[sl.links.rank], 0, sl.station)
+	sl.segment.endExposures(sl.indexes[sl.links.rank], 0, sl.wireRank)
 	return sl.segment.Close()
 }
 
@@ -100,7 +100,7 @@ func (sl *segmentLinks) reaches(ranks []int) bool {
 		return false
 	}
 	for _, r := range ranks {
-		if _, ok := sl.places[r]; !ok {
+		if _, ok := sl.indexes[r]; !ok {
 			return false
 		}
 	}
@@ -108,10 +108,10 @@ func (sl *segmentLinks) reaches(ranks []int) bool {
 }
 
 // drain takes in what has come for st, unless its generation is past.
-func (sl *segmentLinks) drain(st *station) {
+func (sl *segmentLinks) drain(wr *wireRank) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	if sl.station == st {
+	if sl.wireRank == wr {
 		sl.takeAll()
 	}
 }
@@ -120,9 +120,9 @@ func (sl *segmentLinks) drain(st *station) {
 func (sl *segmentLinks) pump() {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	if sl.station != nil {
+	if sl.wireRank != nil {
 		sl.takeAll()
-		sl.station.signalPieces()
+		sl.wireRank.signalPieces()
 	}
 }
 
@@ -130,7 +130,7 @@ func (sl *segmentLinks) pump() {
 func (sl *segmentLinks) takeAll() {
 	for i := range sl.ins {
 		if in := &sl.ins[i]; !in.broken && in.waiting() {
-			if err := sl.take(in); err != nil {
+			if err := sl.takeFrom(in); err != nil {
 				in.broken = true
 				sl.links.lose(in.source, err)
 			}
@@ -138,12 +138,12 @@ func (sl *segmentLinks) takeAll() {
 	}
 }
 
-// take takes in what has come from one rank.
-func (sl *segmentLinks) take(in *ringIn) error {
-	st := sl.station
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return in.each(st.number, func(f *frame) error { return st.take(in.source, f) })
+// takeFrom takes in what has come from one rank.
+func (sl *segmentLinks) takeFrom(in *ringIn) error {
+	wr := sl.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return in.each(wr.number, func(f *frame) error { return wr.takeFrame(in.source, f) })
 }
 
 // waiting reports whether something has come.
@@ -156,90 +156,90 @@ func (sl *segmentLinks) waiting() bool {
 	return false
 }
 
-// linger waits for a moment for the contracts of a call, and reports whether
+// spinForContracts waits for a moment for the contracts of a call, and reports whether
 // all are there.
-func (sl *segmentLinks) linger(c *messageCall) bool {
-	st, want := c.line.station, int32(len(c.line.others))
-	for i := range sl.patience.spins + sl.patience.yields {
+func (sl *segmentLinks) spinForContracts(c *wireCall) bool {
+	wr, want := c.group.wireRank, int32(len(c.group.others))
+	for i := range sl.spin.spins + sl.spin.yields {
 		if sl.waiting() {
-			sl.drain(st)
+			sl.drain(wr)
 		}
 		if c.call.count.Load() == want {
 			return true
 		}
-		sl.patience.pause(i)
+		sl.spin.pause(i)
 	}
 	return false
 }
 
-// lingerFor waits for a moment for a message, and removes it if there is one.
-func (st *station) lingerFor(key mailKey) (m Message, ok bool) {
-	if st.shared.reaches([]int{key.src}) {
-		return st.shared.lingerFor(st, key)
+// spinForMessage waits for a moment for a message, and removes it if there is one.
+func (wr *wireRank) spinForMessage(key matchKey) (m Message, ok bool) {
+	if wr.shared.reaches([]int{key.src}) {
+		return wr.shared.spinForMessage(wr, key)
 	}
-	st.linger([]int{key.src}, func() bool {
-		m, ok = st.box.take(key)
+	wr.spin([]int{key.src}, func() bool {
+		m, ok = wr.box.takeMessage(key)
 		return ok
 	})
 	return m, ok
 }
 
-func (sl *segmentLinks) lingerFor(st *station, key mailKey) (Message, bool) {
-	for i := range sl.patience.spins + sl.patience.yields {
+func (sl *segmentLinks) spinForMessage(wr *wireRank, key matchKey) (Message, bool) {
+	for i := range sl.spin.spins + sl.spin.yields {
 		if sl.waiting() {
-			sl.drain(st)
+			sl.drain(wr)
 		}
-		if i%8 == 0 || i >= sl.patience.spins {
-			if m, ok := st.box.take(key); ok {
+		if i%8 == 0 || i >= sl.spin.spins {
+			if m, ok := wr.box.takeMessage(key); ok {
 				return m, true
 			}
 		}
-		sl.patience.pause(i)
+		sl.spin.pause(i)
 	}
 	return Message{}, false
 }
 
-// listen takes in what comes while the rank does not wait for anything.
-func (sl *segmentLinks) listen() {
-	stop := context.AfterFunc(sl.links.ctx, sl.bell.alarm)
+// listenRings takes in what comes while the rank does not wait for anything.
+func (sl *segmentLinks) listenRings() {
+	stop := context.AfterFunc(sl.links.ctx, sl.futex.wakeAll)
 	defer stop()
 	for sl.links.ctx.Err() == nil {
-		ticket := sl.bell.rung.Load()
-		heeds := sl.aside.Load() > 0
+		ticket := sl.futex.sequence.Load()
+		heeds := sl.background.Load() > 0
 		if heeds {
-			ticket = sl.bell.watch()
+			ticket = sl.futex.beginWait()
 		}
 		sl.pump()
 		if sl.links.ctx.Err() == nil {
-			sl.bell.sleep(ticket, sl.links.naps.long)
+			sl.futex.wait(ticket, sl.links.backoff.long)
 		}
 		if heeds {
-			sl.bell.leave()
+			sl.futex.cancelWait()
 		}
 	}
 }
 
-// await is station.await for a goroutine that sleeps until the bell rings.
-func (sl *segmentLinks) await(ctx context.Context, st *station, w *watcher) error {
-	for i := range sl.patience.yields {
-		if over, err := st.look(w, false); over {
+// waitUntilOver is wireRank.waitUntilOver for a goroutine that sleeps until the futex wakes it.
+func (sl *segmentLinks) waitUntilOver(ctx context.Context, wr *wireRank, w *wireWait) error {
+	for i := range sl.spin.yields {
+		if over, err := wr.look(w, false); over {
 			return err
 		}
 		yield(i)
-		sl.drain(st)
+		sl.drain(wr)
 	}
-	return st.nap(ctx, sl.bell.alarm, func(nap time.Duration, tell bool) (bool, error) { return sl.awaitRing(ctx, st, w, nap, tell) })
+	return wr.sleepUntilOver(ctx, sl.futex.wakeAll, func(nap time.Duration, tell bool) (bool, error) { return sl.awaitRing(ctx, wr, w, nap, tell) })
 }
 
 // awaitRing looks once whether w is over, and sleeps if it is not.
-func (sl *segmentLinks) awaitRing(ctx context.Context, st *station, w *watcher, nap time.Duration, tell bool) (bool, error) {
-	ticket := sl.bell.watch()
-	defer sl.bell.leave()
-	sl.drain(st)
-	if over, err := st.ends(ctx, w, tell); over {
+func (sl *segmentLinks) awaitRing(ctx context.Context, wr *wireRank, w *wireWait, nap time.Duration, tell bool) (bool, error) {
+	ticket := sl.futex.beginWait()
+	defer sl.futex.cancelWait()
+	sl.drain(wr)
+	if over, err := wr.ends(ctx, w, tell); over {
 		return true, err
 	}
-	sl.bell.sleep(ticket, nap)
+	sl.futex.wait(ticket, nap)
 	return false, nil
 }
 

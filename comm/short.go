@@ -6,7 +6,7 @@ package comm
 
 // moveShort carries out a call that is short. It reports false, without an error,
 // and has done nothing, if it is not.
-func (c *messageCall) moveShort() (done bool, err error) {
+func (c *wireCall) moveShort() (done bool, err error) {
 	if !c.sent {
 		return false, nil
 	}
@@ -23,27 +23,27 @@ func (c *messageCall) moveShort() (done bool, err error) {
 	case AllReduce:
 		return c.shortReduce(c.op.In[0]), nil
 	case ReduceScatter:
-		return c.shortReduce(c.op.In[c.line.rank]), nil
+		return c.shortReduce(c.op.In[c.group.rank]), nil
 	}
 	return false, nil
 }
 
 // brought returns what a member has sent with its contract, and whether that is
 // all of so many bytes.
-func (c *messageCall) brought(member, length int) ([]byte, bool) {
-	data, there := c.call.carried(dataKey{c.line.ranks[member], 0})
+func (c *wireCall) brought(member, length int) ([]byte, bool) {
+	data, there := c.call.carried(dataKey{c.group.ranks[member], 0})
 	return data, there && len(data) == length
 }
 
-func (c *messageCall) shortBroadcast() bool {
+func (c *wireCall) shortBroadcast() bool {
 	root := c.op.Desc.Root
-	if root == c.line.rank {
+	if root == c.group.rank {
 		if c.out != nil {
 			Copy(c.out[0], c.op.In[0])
 		}
 		return true
 	}
-	if len(c.out) != 1 || large(c.bytes, len(c.line.ranks)) { // then a chunk has come
+	if len(c.out) != 1 || large(c.bytes, len(c.group.ranks)) { // then a chunk has come
 		return false
 	}
 	data, ok := c.brought(root, c.out[0].Len())
@@ -55,17 +55,17 @@ func (c *messageCall) shortBroadcast() bool {
 
 // shortExchange leaves what every member has sent in the block for it, and so the
 // member's own, which own returns.
-func (c *messageCall) shortExchange(own func(member int) Block) bool {
-	if len(c.out) != len(c.line.ranks) {
+func (c *wireCall) shortExchange(own func(member int) Block) bool {
+	if len(c.out) != len(c.group.ranks) {
 		return false
 	}
 	for m, out := range c.out {
-		if _, ok := c.brought(m, out.Len()); !ok && m != c.line.rank {
+		if _, ok := c.brought(m, out.Len()); !ok && m != c.group.rank {
 			return false
 		}
 	}
 	for m, out := range c.out {
-		if m == c.line.rank {
+		if m == c.group.rank {
 			Copy(out, own(m))
 		} else {
 			data, _ := c.brought(m, out.Len())
@@ -76,14 +76,14 @@ func (c *messageCall) shortExchange(own func(member int) Block) bool {
 }
 
 // shortReduce reduces what every member has sent, and own, in rank order.
-func (c *messageCall) shortReduce(own Block) bool {
+func (c *wireCall) shortReduce(own Block) bool {
 	if len(c.out) != 1 || c.out[0].Len() != own.Len() || !own.contiguous() || !c.out[0].contiguous() {
 		return false
 	}
 	n, srcs := own.Len(), c.runs()
 	defer clear(srcs)
 	for m := range srcs {
-		if m == c.line.rank {
+		if m == c.group.rank {
 			srcs[m] = own.Data[:n]
 			continue
 		}
@@ -98,13 +98,13 @@ func (c *messageCall) shortReduce(own Block) bool {
 }
 
 // runs returns a slice for a run of each member.
-func (c *messageCall) runs() [][]byte {
+func (c *wireCall) runs() [][]byte {
 	if !c.own {
-		return make([][]byte, len(c.line.ranks))
+		return make([][]byte, len(c.group.ranks))
 	}
-	a := &c.line.scratch
+	a := &c.group.scratch
 	if a.runs == nil {
-		a.runs = make([][]byte, len(c.line.ranks))
+		a.runs = make([][]byte, len(c.group.ranks))
 	}
 	return a.runs
 }

@@ -22,7 +22,7 @@ type term struct{ member, block, at int }
 type cell []term
 
 type simMember struct {
-	seat
+	position
 	steps   []step
 	next    int // the step to do
 	arrived int // meetings come to
@@ -322,8 +322,8 @@ func (c simCase) want(member int) [][]cell {
 func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 	var members []*simMember
 	for rank := range c.size {
-		m := &simMember{seat: seat{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
-		m.steps = a.steps(m.seat)
+		m := &simMember{position: position{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
+		m.steps = a.steps(m.position)
 		for block := range c.ins() {
 			m.in = append(m.in, c.in(rank, block))
 		}

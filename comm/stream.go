@@ -85,23 +85,23 @@ func (c *polledConn) read(_ uintptr, b []byte) (int, error) {
 	return n, err
 }
 
-// polled are the sockets of a rank that read PollStreams. Who waits looks for all
+// pollGroup are the sockets of a rank that read PollStreams. Who waits looks for all
 // of them at once.
-type polled struct {
-	all     []*socket
+type pollGroup struct {
+	all     []*streamReader
 	look    func() bool
 	doze    func()
 	patient bool // whether there is a processor for each rank
 }
 
 // add makes s, which reads p, one of them.
-func (ps *polled) add(s *socket, p PollStream) {
+func (ps *pollGroup) add(s *streamReader, p PollStream) {
 	ps.all, ps.look, ps.doze = append(ps.all, s), p.Look, p.Doze
 	ps.patient = len(ps.all) < goruntime.NumCPU()
 }
 
-// take takes in what has come, and reports whether there was something.
-func (ps *polled) take() bool {
+// takeAll takes in what has come, and reports whether there was something.
+func (ps *pollGroup) takeAll() bool {
 	if !ps.look() {
 		return false
 	}
@@ -111,14 +111,14 @@ func (ps *polled) take() bool {
 	return true
 }
 
-// linger looks for a moment at what comes until come holds, and reports whether
+// spin looks for a moment at what comes until come holds, and reports whether
 // it does. As long as something comes it goes on.
-func (ps *polled) linger(come func() bool) bool {
+func (ps *pollGroup) spin(come func() bool) bool {
 	for i := 0; i < pollRounds; i++ {
 		if come() {
 			return true
 		}
-		if ps.take() {
+		if ps.takeAll() {
 			i = 0
 		} else {
 			ps.pause(i)
@@ -128,7 +128,7 @@ func (ps *polled) linger(come func() bool) bool {
 }
 
 // pause lets other processes run, and now and then other goroutines.
-func (ps *polled) pause(i int) {
+func (ps *pollGroup) pause(i int) {
 	if !ps.patient || i >= patientRounds {
 		yieldCore()
 	}
@@ -141,14 +141,14 @@ func (ps *polled) pause(i int) {
 // processor of their own.
 const patientRounds = 100
 
-// await looks now and then until a wait is over, or nothing has come for so long
+// waitUntilOver looks now and then until a wait is over, or nothing has come for so long
 // that others are to do so.
-func (ps *polled) await(st *station, w *watcher) (over bool, err error) {
+func (ps *pollGroup) waitUntilOver(wr *wireRank, w *wireWait) (over bool, err error) {
 	for since := time.Now(); time.Since(since) < pollTime; ps.doze() {
-		if ps.take() {
+		if ps.takeAll() {
 			since = time.Now()
 		}
-		if over, err := st.look(w, time.Since(since) > reportTime); over {
+		if over, err := wr.look(w, time.Since(since) > reportTime); over {
 			return true, err
 		}
 	}
@@ -164,15 +164,15 @@ const fillTime = time.Second
 
 // release returns when nothing is read to memory any more that a block was to
 // go to, or that takes too long: a transport keeps the memory meanwhile.
-func (ps *polled) release(s *socket, memory []byte) {
+func (ps *pollGroup) release(s *streamReader, memory []byte) {
 	for since := time.Now(); s.fills(memory) && time.Since(since) < fillTime; yieldCore() {
-		ps.take()
+		ps.takeAll()
 	}
 }
 
 // fills reports whether a block is being read to memory. One that has come, and
 // that nobody has been given, goes elsewhere.
-func (s *socket) fills(memory []byte) bool {
+func (s *streamReader) fills(memory []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.in.filled == nil || !sameMemory(*s.in.whole.end(), memory) {

@@ -56,9 +56,9 @@ func (h *heap) BeginBlock(b []byte) func() (bool, error) {
 	}
 }
 
-// pullAll returns the messages that an inlet takes from h, until there are no
+// pullAll returns the messages that a messageReader takes from h, until there are no
 // more.
-func (h *heap) pullAll(in *inlet) (all []*frame, err error) {
+func (h *heap) pullAll(in *messageReader) (all []*frame, err error) {
 	conn := newPolledConn(h)
 	for waits := 0; ; {
 		f, err := in.pull(func(b []byte) (int, error) { return conn.read(0, b) })
@@ -82,7 +82,7 @@ func (h *heap) pullAll(in *inlet) (all []*frame, err error) {
 func TestMessagesBesideStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &heap{late: rapid.IntRange(0, 2).Draw(t, "late")}
-		out := &outlet{source: 1, stream: h, beside: h}
+		out := &frameWriter{source: 1, stream: h, beside: h}
 		lengths := []int{0, 1, 100, blockBytes - 1, blockBytes, 3 * blockBytes, maxPayload + blockBytes}
 		var want [][]byte
 		for i := range rapid.IntRange(0, 5).Draw(t, "messages") {
@@ -97,7 +97,7 @@ func TestMessagesBesideStream(t *testing.T) {
 			}
 			want = append(want, append(head, body...))
 		}
-		in := &inlet{source: 1, begin: h.BeginBlock}
+		in := &messageReader{source: 1, begin: h.BeginBlock}
 		got, err := h.pullAll(in)
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("got %d messages and %v, want %d", len(got), err, len(want))
@@ -132,7 +132,7 @@ func TestAlienBesideStream(t *testing.T) {
 		for _, f := range test.frames {
 			h.Write(appendFrame(nil, f))
 		}
-		in := &inlet{source: 1, begin: h.BeginBlock}
+		in := &messageReader{source: 1, begin: h.BeginBlock}
 		if test.none {
 			in.begin = nil
 		}
@@ -146,13 +146,13 @@ func TestAlienBesideStream(t *testing.T) {
 // and one that has come, of which nobody knows yet, goes elsewhere.
 func TestReleaseBlock(t *testing.T) {
 	memory := counting(blockBytes)
-	filling := func(filled func() (bool, error)) *socket {
-		s := &socket{}
+	filling := func(filled func() (bool, error)) *streamReader {
+		s := &streamReader{}
 		s.in.whole = &frame{rest: blockBytes, payload: memory[:0]}
 		s.in.filled = filled
 		return s
 	}
-	ps := &polled{look: func() bool { return false }}
+	ps := &pollGroup{look: func() bool { return false }}
 	synctest.Test(t, func(t *testing.T) {
 		since := time.Now()
 		ps.release(filling(func() (bool, error) { time.Sleep(time.Millisecond); return false, nil }), memory)

@@ -42,40 +42,40 @@ type SuperviseOptions struct {
 // generation of fabrics to the next.
 type Supervision struct {
 	options SuperviseOptions
-	outlets []sender
+	writers []messageWriter
 	ctx     context.Context
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
 
-	mu      sync.Mutex
-	current *supervisor
-	turned  chan struct{}      // closed when current is another
-	end     context.CancelFunc // of current
-	fates   []event            // what is true of ranks in every generation
+	mu                sync.Mutex
+	current           *supervisor
+	generationChanged chan struct{}      // closed when current is another
+	end               context.CancelFunc // of current
+	fates             []rankEvent        // what is true of ranks in every generation
 }
 
 // Supervise takes the streams of o over, and begins to listen.
 func Supervise(o SuperviseOptions) *Supervision {
-	s := &Supervision{options: o, turned: make(chan struct{})}
+	s := &Supervision{options: o, generationChanged: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	var p *Pulse
+	var p *Heartbeat
 	if o.Heartbeat {
-		p = NewPulse(o.PeerTimeout)
+		p = NewHeartbeat(o.PeerTimeout)
 	}
-	inlets := make([]*inlet, len(o.Streams))
+	inlets := make([]*messageReader, len(o.Streams))
 	readers := make([]*HeardReader, len(o.Streams))
 	for rank, stream := range o.Streams {
-		q := newQueue(len(o.Streams), stream)
-		s.outlets = append(s.outlets, q)
+		q := newAsyncWriter(len(o.Streams), stream)
+		s.writers = append(s.writers, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
 		readers[rank] = NewHeardReader(stream)
-		inlets[rank] = &inlet{frames: frameReader{stream: readers[rank]}, source: rank}
+		inlets[rank] = &messageReader{frames: frameReader{stream: readers[rank]}, source: rank}
 	}
-	s.turn(0)
+	s.beginGeneration(0)
 	for rank, in := range inlets {
-		s.tasks.Go(func() { s.listen(rank, in) })
+		s.tasks.Go(func() { s.readReports(rank, in) })
 		if p != nil {
-			s.tasks.Go(func() { p.beatOn(s.ctx, s.outlets[rank]) })
+			s.tasks.Go(func() { p.writeOn(s.ctx, s.writers[rank]) })
 			s.tasks.Go(func() { s.guard(p, rank, readers[rank]) })
 		}
 	}
@@ -83,7 +83,7 @@ func Supervise(o SuperviseOptions) *Supervision {
 }
 
 // guard reports and ends the silence of a rank.
-func (s *Supervision) guard(p *Pulse, rank int, h *HeardReader) {
+func (s *Supervision) guard(p *Heartbeat, rank int, h *HeardReader) {
 	var report func(time.Duration)
 	if s.options.Silent != nil {
 		report = func(d time.Duration) { s.options.Silent(rank, d) }
@@ -91,47 +91,47 @@ func (s *Supervision) guard(p *Pulse, rank int, h *HeardReader) {
 	p.Guard(s.ctx, h, report, func(err error) { s.Lose(rank, err) })
 }
 
-// turn makes the generation the current one. The caller holds mu, or nobody
+// beginGeneration makes the generation the current one. The caller holds mu, or nobody
 // else has s.
-func (s *Supervision) turn(generation uint32) {
+func (s *Supervision) beginGeneration(generation uint32) {
 	if s.end != nil {
 		s.end()
 	}
 	ctx, end := context.WithCancel(s.ctx)
-	next := newSupervisor(ctx.Done(), len(s.outlets))
+	next := newSupervisor(ctx.Done(), len(s.writers))
 	next.number, next.grace, next.hosts = generation, s.options.Grace, s.options.Hosts
-	copy(next.outlets, s.outlets)
+	copy(next.writers, s.writers)
 	if s.options.Notice != nil {
 		next.notices = &noticeRequest{s.options.NoticeAfter, s.options.Notice}
 	}
 	fates := s.fates
 	s.current, s.end = next, end
-	close(s.turned)
-	s.turned = make(chan struct{})
+	close(s.generationChanged)
+	s.generationChanged = make(chan struct{})
 	s.tasks.Go(next.run)
 	for _, e := range fates {
 		next.tell(e)
 	}
 }
 
-// listen passes on what a rank reports, until it sends no more or what is no
+// readReports passes on what a rank reports, until it sends no more or what is no
 // report.
-func (s *Supervision) listen(rank int, in *inlet) {
+func (s *Supervision) readReports(rank int, in *messageReader) {
 	for {
 		f, err := in.next()
 		if err == nil {
-			err = s.accept(rank, f)
+			err = s.acceptReport(rank, f)
 		}
 		if err != nil {
-			s.happen(event{rank: rank, lost: err})
+			s.happen(rankEvent{rank: rank, lost: err})
 			return
 		}
 	}
 }
 
-// accept takes in a report, unless its generation is past.
-func (s *Supervision) accept(rank int, f *frame) error {
-	r, err := readReport(f, len(s.outlets))
+// acceptReport takes in a report, unless its generation is past.
+func (s *Supervision) acceptReport(rank int, f *frame) error {
+	r, err := readReport(f, len(s.writers))
 	if err != nil {
 		return err
 	}
@@ -141,17 +141,17 @@ func (s *Supervision) accept(rank int, f *frame) error {
 	case f.generation > now+1:
 		return &FrameError{"alien", fmt.Sprintf("generation %d", f.generation), fmt.Sprintf("at most %d", now+1)}
 	case f.generation == now+1:
-		s.turn(f.generation)
+		s.beginGeneration(f.generation)
 	case f.generation < now:
 		return nil
 	}
-	s.current.tell(event{rank: rank, report: r})
+	s.current.tell(rankEvent{rank: rank, report: r})
 	return nil
 }
 
 // happen tells the current supervisor, and all later ones, what has become of
 // a rank.
-func (s *Supervision) happen(e event) {
+func (s *Supervision) happen(e rankEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fates = append(s.fates, e)
@@ -161,10 +161,10 @@ func (s *Supervision) happen(e event) {
 // Lose says that the process of a rank has died or stopped, and why:
 // "was killed by signal 9 (killed)". The other ranks fail with a *PeerError
 // that has this text for its cause, in this generation and in later ones.
-func (s *Supervision) Lose(rank int, cause error) { s.happen(event{rank: rank, dead: cause}) }
+func (s *Supervision) Lose(rank int, cause error) { s.happen(rankEvent{rank: rank, dead: cause}) }
 
 // Exits says that the process of a rank exits in good order.
-func (s *Supervision) Exits(rank int) { s.happen(event{rank: rank, exits: true}) }
+func (s *Supervision) Exits(rank int) { s.happen(rankEvent{rank: rank, exits: true}) }
 
 // Unreceived returns the messages of a generation that were sent and never
 // received, as Fabric.Unreceived does. It returns when every rank has ended in
@@ -172,7 +172,7 @@ func (s *Supervision) Exits(rank int) { s.happen(event{rank: rank, exits: true})
 func (s *Supervision) Unreceived(generation int) []Unreceived {
 	for {
 		s.mu.Lock()
-		now, turned := s.current, s.turned
+		now, turned := s.current, s.generationChanged
 		s.mu.Unlock()
 		switch {
 		case int(now.number) > generation:

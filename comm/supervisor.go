@@ -21,9 +21,9 @@ import (
 type supervisor struct {
 	number  uint32 // of the generation
 	grace   time.Duration
-	hosts   []string // of each rank, nil if that is no matter
-	outlets []sender // to each rank
-	events  chan event
+	hosts   []string        // of each rank, nil if that is no matter
+	writers []messageWriter // to each rank
+	events  chan rankEvent
 	done    <-chan struct{} // closed when there is no more to do
 	settled chan struct{}   // closed when no more can come of what was not received
 
@@ -39,8 +39,8 @@ type supervisor struct {
 	left     []Unreceived // from those who have told
 }
 
-// An event is what the supervisor acts on.
-type event struct {
+// An rankEvent is what the supervisor acts on.
+type rankEvent struct {
 	rank   int
 	report *report        // of rank
 	lost   error          // why nothing sensible comes from rank any more
@@ -60,7 +60,7 @@ type knowledge struct {
 	since   time.Time
 	noticed bool  // whether a notice of the wait was asked for
 	ended   bool  // whether it has ended, in whatever way
-	rests   bool  // whether it makes no call until it resumes
+	idle    bool  // whether it makes no call until it resumes
 	lost    bool  // whether it cannot be relied on
 	exits   bool  // whether its streams may end
 	silent  bool  // whether its stream has ended
@@ -73,8 +73,8 @@ type knowledge struct {
 // closed.
 func newSupervisor(done <-chan struct{}, size int) *supervisor {
 	return &supervisor{
-		outlets: make([]sender, size),
-		events:  make(chan event),
+		writers: make([]messageWriter, size),
+		events:  make(chan rankEvent),
 		done:    done,
 		settled: make(chan struct{}),
 		ranks:   make([]knowledge, size),
@@ -84,16 +84,16 @@ func newSupervisor(done <-chan struct{}, size int) *supervisor {
 	}
 }
 
-// listen passes on what a rank sends, until it sends no more or what is no
+// readReports passes on what a rank sends, until it sends no more or what is no
 // report.
-func (s *supervisor) listen(rank int, in *inlet) {
+func (s *supervisor) readReports(rank int, in *messageReader) {
 	for {
 		f, err := in.next()
 		var r *report
 		if err == nil {
 			r, err = readReport(f, len(s.ranks))
 		}
-		s.tell(event{rank: rank, report: r, lost: err})
+		s.tell(rankEvent{rank: rank, report: r, lost: err})
 		if err != nil {
 			return
 		}
@@ -121,14 +121,14 @@ func (r *report) check(size int) error {
 			}
 		}
 	}
-	if counts := r.kind <= reportRests && r.kind != reportRuns; counts && len(r.sent) != size {
+	if counts := r.kind <= reportIdle && r.kind != reportRuns; counts && len(r.sent) != size {
 		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.sent)), fmt.Sprint(size)}
 	}
 	return nil
 }
 
 // tell hands an event to run.
-func (s *supervisor) tell(e event) {
+func (s *supervisor) tell(e rankEvent) {
 	select {
 	case s.events <- e:
 	case <-s.done:
@@ -168,7 +168,7 @@ func (s *supervisor) where(rank int) string {
 }
 
 // act takes in an event.
-func (s *supervisor) act(e event) {
+func (s *supervisor) act(e rankEvent) {
 	switch {
 	case e.notice != nil:
 		s.notices = e.notice
@@ -200,10 +200,10 @@ func (s *supervisor) learn(rank int, r *report) {
 		k.wait = nil
 	case reportEnded, reportFailed:
 		s.conclude(rank, r)
-	case reportRests:
-		k.rests, k.wait, k.sent = true, nil, r.sent
+	case reportIdle:
+		k.idle, k.wait, k.sent = true, nil, r.sent
 	case reportResumes:
-		k.rests = false
+		k.idle = false
 		s.write(rank, &verdict{kind: verdictAwake, rank: rank})
 	case reportLost:
 		s.accuse(rank, r)
@@ -257,7 +257,7 @@ func (s *supervisor) send(to int, v *verdict) {
 }
 
 func (s *supervisor) write(to int, v *verdict) {
-	s.outlets[to].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v), nil)
+	s.writers[to].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v), nil)
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with
@@ -278,7 +278,7 @@ func (s *supervisor) graph() waitGraph {
 	graph := make(waitGraph, len(s.ranks))
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {
-		case k.ended || k.rests:
+		case k.ended || k.idle:
 			graph[r].state = ended
 		case k.waits():
 			graph[r] = node{blocked, k.wait.waits}

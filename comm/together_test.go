@@ -36,7 +36,7 @@ func Join(supervision *Supervision, links []*Links) *Fabric {
 	return f
 }
 
-func (t *together) port(e *Endpoint) port { return nil }
+func (t *together) joinRank(e *Endpoint) rankTransport { return nil }
 
 func (t *together) unreceived() []Unreceived {
 	var all []Unreceived
@@ -50,7 +50,7 @@ func (t *together) notice(after time.Duration, fn func(string)) {
 	s := t.supervision
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current.tell(event{notice: &noticeRequest{after, fn}})
+	s.current.tell(rankEvent{notice: &noticeRequest{after, fn}})
 }
 
 // NewPiped returns a fabric of ranks that are connected by pairs of pipe.

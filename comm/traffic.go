@@ -13,7 +13,7 @@ type Traffic struct {
 type meter struct{ memory, streams atomic.Int64 }
 
 // count counts n bytes that out sends.
-func (m *meter) count(out sender, n int) {
+func (m *meter) count(out messageWriter, n int) {
 	if _, shared := out.(*ringOut); shared {
 		m.memory.Add(int64(n))
 	} else {

@@ -1,37 +1,37 @@
 package comm
 
-// A transfer moves data through channels, piece by piece.
+// A transfer moves data through slots, piece by piece.
 type transfer interface {
-	// over reports whether all is done.
-	over() bool
-	// ready reports whether a piece can be moved.
-	ready() bool
+	// isDone reports whether all is done.
+	isDone() bool
+	// canStep reports whether a piece can be moved.
+	canStep() bool
 	// step moves a piece. The transfer is ready.
 	step()
 }
 
-// A putting puts a span into a channel.
-type putting struct {
-	*laneOut
+// A copyIn puts a span into a slot.
+type copyIn struct {
+	*stagingWriter
 	src span
 }
 
-func (t *putting) ready() bool { return t.room() }
+func (t *copyIn) canStep() bool { return t.hasSpace() }
 
-func (t *putting) step() {
+func (t *copyIn) step() {
 	at, to := t.done*t.piece, t.next()
 	copySpan(Whole(to).all(), t.src.cut(at, at+len(to)))
 	t.publish()
 }
 
-// A taking takes what comes through a channel to a span, or drops it.
-type taking struct {
-	laneIn
+// A copyOut takes what comes through a slot to a span, or drops it.
+type copyOut struct {
+	stagingReader
 	dst  span
 	drop bool
 }
 
-func (t *taking) step() {
+func (t *copyOut) step() {
 	at, from := t.done*t.piece, t.next()
 	if !t.drop {
 		copySpan(t.dst.cut(at, at+len(from)), Whole(from).all())
@@ -39,18 +39,18 @@ func (t *taking) step() {
 	t.release()
 }
 
-// A copying copies a span of the rank's own.
-type copying struct {
+// A localCopy copies a span of the rank's own.
+type localCopy struct {
 	dst, src span
 	piece    int // bytes that are copied at a time, at most
 	at       int // bytes that were copied
 }
 
-func (t *copying) over() bool { return t.at == t.src.len() }
+func (t *localCopy) isDone() bool { return t.at == t.src.len() }
 
-func (t *copying) ready() bool { return true }
+func (t *localCopy) canStep() bool { return true }
 
-func (t *copying) step() {
+func (t *localCopy) step() {
 	if t.dst.len() != t.src.len() {
 		copySpan(t.dst, t.src) // which says so
 	}
@@ -59,15 +59,15 @@ func (t *copying) step() {
 	t.at = end
 }
 
-// A reducing reduces what comes through channels, and a span of the rank's own,
+// A reduction reduces what comes through slots, and a span of the rank's own,
 // in the order of group ranks.
-type reducing struct {
+type reduction struct {
 	own    span
-	place  int      // of own among the sources
-	ins    []laneIn // the other sources
+	index  int             // of own among the sources
+	ins    []stagingReader // the other sources
 	dst    span
-	drop   bool     // whether there is no dst
-	out    *laneOut // that the result goes to as well; nil for none
+	drop   bool           // whether there is no dst
+	out    *stagingWriter // that the result goes to as well; nil for none
 	reduce Reducer
 	runs   [][]byte
 	packed []byte // for runs of own that are no slice
@@ -80,28 +80,28 @@ type reducing struct {
 	err    error  // of reduce, after which nothing is reduced
 }
 
-func (t *reducing) over() bool { return t.done == t.pieces }
+func (t *reduction) isDone() bool { return t.done == t.pieces }
 
-func (t *reducing) ready() bool {
+func (t *reduction) canStep() bool {
 	for i := range t.ins {
-		if !t.ins[i].ready() {
+		if !t.ins[i].canStep() {
 			return false
 		}
 	}
-	return t.out == nil || t.out.room()
+	return t.out == nil || t.out.hasSpace()
 }
 
-func (t *reducing) step() {
+func (t *reduction) step() {
 	at := t.done * t.piece
 	n := min(t.piece, t.length-at)
 	t.runs = t.runs[:0]
 	for i := range t.ins {
-		if i == t.place {
+		if i == t.index {
 			t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
 		}
 		t.runs = append(t.runs, t.ins[i].next())
 	}
-	if t.place == len(t.ins) {
+	if t.index == len(t.ins) {
 		t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
 	}
 	if t.err == nil {
@@ -114,7 +114,7 @@ func (t *reducing) step() {
 }
 
 // finish reduces runs to the bytes [at, at+n) of the result.
-func (t *reducing) finish(at, n int) {
+func (t *reduction) finish(at, n int) {
 	defer recovered(t.name, &t.err)
 	var result []byte
 	if run := t.target(at, n); run != nil {
@@ -138,7 +138,7 @@ func (t *reducing) finish(at, n int) {
 }
 
 // target returns the bytes [at, at+n) of dst, if they are one run.
-func (t *reducing) target(at, n int) []byte {
+func (t *reduction) target(at, n int) []byte {
 	if t.drop {
 		return nil
 	}

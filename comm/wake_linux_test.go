@@ -15,7 +15,7 @@ import (
 // is lost is a wait of that length.
 const stallNap = 4 * time.Second
 
-// Whoever waits is woken by what it waits for, and not by the end of its nap: in
+// Whoever waits is woken by what it waits for, and not by the end of its sleep: in
 // calls, for messages, for calls that go on beside the rank, for failures, and for
 // the end of a generation.
 func TestWakeUps(t *testing.T) {
@@ -46,7 +46,7 @@ func wiredOptions(size int) ([]LinkOptions, SuperviseOptions) {
 	return supervised(options, SuperviseOptions{})
 }
 
-// The listener of the cables is told of what the rank has read ahead and left,
+// The listener of the polled connections is told of what the rank has read ahead and left,
 // though the system woke it for nothing: when it looked, all had been read.
 func TestListenerIsToldOfTheRest(t *testing.T) {
 	options, so := wiredOptions(2)
@@ -54,7 +54,7 @@ func TestListenerIsToldOfTheRest(t *testing.T) {
 	defer s.Close()
 	var links [2]*Links
 	for r, o := range options {
-		o.naps = naps{stallNap, stallNap}
+		o.backoff = backoff{stallNap, stallNap}
 		var err error
 		if links[r], err = Connect(o); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestListenerIsToldOfTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	station := links[1].Fabric(0).transport.(*joined).station
+	station := links[1].Fabric(0).transport.(*singleRank).wireRank
 	received := func() int {
 		station.mu.Lock()
 		defer station.mu.Unlock()
@@ -77,7 +77,7 @@ func TestListenerIsToldOfTheRest(t *testing.T) {
 			world.Issue(barrierOp)
 		}
 		for received() == n {
-			links[1].cables.look(0)
+			links[1].polledTCP.look(0)
 		}
 		for begun := time.Now(); received() < n+3; time.Sleep(50 * time.Microsecond) {
 			if time.Since(begun) > stallNap/2 {
@@ -93,14 +93,14 @@ func testWakeUps(t *testing.T, size, rounds int, open func(int) ([]LinkOptions, 
 	defer s.Close()
 	links := make([]*Links, size)
 	for r, o := range options {
-		o.naps = naps{stallNap, stallNap}
+		o.backoff = backoff{stallNap, stallNap}
 		var err error
 		if links[r], err = Connect(o); err != nil {
 			t.Fatal(err)
 		}
 		defer links[r].Close()
 		if r%2 == 1 && links[r].segment != nil {
-			links[r].segment.patience = sharedPatience{spins: 1, yields: 1}
+			links[r].segment.spin = sharedSpinPolicy{spins: 1, yields: 1}
 		}
 	}
 	for generation := range rounds {
@@ -189,7 +189,7 @@ func (w *waker) pause() {
 	}
 }
 
-// timed does what must not take as long as a nap.
+// timed does what must not take as long as a sleep.
 func (w *waker) timed(what string, f func() error) {
 	begun := time.Now()
 	err := f()

@@ -1,130 +1,450 @@
 package comm
 
 import (
-	"bytes"
-	"sync/atomic"
+	"context"
+	"fmt"
+	"slices"
 )
 
-// A wireCall is a collective of which something is known at a station.
+// A callState is a member's part in a collective on frames.
 type wireCall struct {
-	contracts []contract   // by rank of the fabric, as are the next three
-	here      []bool       // whether there is a contract
-	small     [][]byte     // memory for the data of contracts that are lent
-	descs     []*signed    // nil if none has come
-	count     atomic.Int32 // of contracts; written under station.mu
-	data      []datum
-	berths    []berth // where data are to be read to; guarded by station.mu
-	verdict   *DeadlockError
-	spare     *bufferPool
-	place     func() place // where this rank is in the call, once it has called
+	group *wireGroup
+	site  func() callSite // c.place
+	op    *Op
+	key   callKey
+	call  *callState
+	bytes int  // of the block that is broadcast or reduced
+	ahead int  // how many steps of the schedule were done at the start
+	sent  bool // whether all that this member sends has left with the contracts
+	hash  uint64
+	out   []Block
+	slots [][]byte
+
+	scratch scratch // kept for the next call
+
+	pieces  bool // whether span and the numbers of messages are those of a piece
+	current int  // the piece
+
+	staging    *ownStagingBuffer // for what this member sends, nil if it sends frames
+	writers    []*stagingWriter
+	outgoing   []transfer
+	sharedSlot *stagingWriter // among outs, nil if there is none
+
+	sending []func() error // wait for what is being sent
+
+	carries bool // whether this member is ready to have the call carried
+
+	again  bool // whether nobody but its caller has known of the call
+	failed bool // whether it had failed before it was called
+	own    bool // whether the call is carried out on the rank's goroutine
 }
 
-// A datum is what one rank has sent to another in a collective.
-type datum struct {
-	dataKey
-	bytes []byte
-	away  bool // whether the bytes are memory of the member's blocks
+// start makes op this member's part in the next call of the group: it sends
+// the contract to every other member, and with or after it what the schedule
+// sends first. In a call that has failed before it sends nothing. own says that
+// the rank's goroutine carries the call out.
+func (g *wireGroup) start(op *Op, own bool) *wireCall {
+	c := g.newCall()
+	c.op, c.own = op, own
+	if c.failed = c.enter(); !c.failed {
+		c.announce()
+	}
+	return c
 }
 
-// A berth is memory for data that have not come.
-type berth struct {
-	dataKey
-	memory []byte
-	away   bool // whether it is part of the member's blocks
-	taken  bool // whether data have begun to come to it
-	full   bool // whether they are there
+// newCall returns a call of which all but line is to be set.
+func (g *wireGroup) newCall() *wireCall {
+	c := g.spareCall
+	if c == nil {
+		return &wireCall{group: g}
+	}
+	g.spareCall = nil
+	return c
 }
 
-// A dataKey names what one rank sends to another in a collective.
-type dataKey struct{ source, tag int }
-
-func newWireCall(size int, spare *bufferPool) *wireCall {
-	return &wireCall{spare: spare, contracts: make([]contract, size), here: make([]bool, size), small: make([][]byte, size)}
+// enter gives the call its number, and reports whether it has failed already.
+func (c *wireCall) enter() (failed bool) {
+	g, wr := c.group, c.group.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	c.key = callKey{g.hash, g.calls + 1}
+	c.call = wr.call(c.key)
+	if c.site == nil {
+		c.site = c.callSite
+	}
+	c.call.site = c.site
+	g.calls++
+	return c.call.verdict != nil
 }
 
-// reset makes call as good as new.
-func (call *wireCall) reset() {
-	for _, d := range call.data {
-		if !d.away {
-			call.spare.put(d.bytes)
+// write sends a message of the call to a rank.
+func (c *wireCall) write(to int, f frame, payload []byte) {
+	f.group, f.call = c.key.group, c.key.number
+	c.group.wireRank.write(to, f, payload)
+}
+
+// writeLater is write for a payload that stays as it is until the call ends. It
+// reports false if it has sent nothing, since only write can.
+func (c *wireCall) writeLater(to int, f frame, payload []byte) bool {
+	o, ok := c.group.wireRank.writers[to].(*frameWriter)
+	if !ok {
+		return false
+	}
+	f.group, f.call, f.generation = c.key.group, c.key.number, c.group.wireRank.number
+	wait, ok := o.sendLater(f, payload)
+	if ok {
+		c.sending = append(c.sending, wait)
+	}
+	return ok
+}
+
+// callSite tells where the caller is.
+func (c *wireCall) callSite() callSite {
+	return callSite{
+		c.op.Desc.Op,
+		callText(&c.op.Desc, c.op.Kind) + in(c.group.name),
+		c.group.endpoint.sourceLine(c.op.Where),
+	}
+}
+
+// lengthOf returns the length of the block that is broadcast or reduced, 0
+// where there is none.
+func (c *wireCall) lengthOf(block func() int) int {
+	switch c.op.Kind {
+	case Broadcast, AllReduce, Reduce:
+		return block()
+	}
+	return 0
+}
+
+func (c *wireCall) steps() []step {
+	return c.group.scheduler.message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
+}
+
+// newWait returns a wireWait for the contracts of the other members.
+func (c *wireCall) newWait() *wireWait {
+	return &wireWait{what: c.key, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
+}
+
+// outcome reports whether every contract is there, or one will never come.
+func (c *wireCall) outcome() (bool, error) {
+	if c.call.verdict != nil {
+		return true, c.call.verdict
+	}
+	if int(c.call.count.Load()) == len(c.group.others) {
+		return true, nil
+	}
+	missing := c.missing()
+	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
+	return err != nil, err
+}
+
+// missing returns the ranks that have not called, ascending.
+func (c *wireCall) missing() []int {
+	var ranks []int
+	for _, r := range c.group.others {
+		if !c.call.here[r] {
+			ranks = append(ranks, r)
 		}
 	}
-	clear(call.berths)
-	clear(call.here)
-	clear(call.contracts)
-	clear(call.data)
-	call.berths = call.berths[:0]
-	call.descs, call.data, call.verdict, call.place = nil, call.data[:0], nil, nil
-	call.count.Store(0)
+	slices.Sort(ranks)
+	return ranks
 }
 
-// sign takes in the contract of a rank.
-func (call *wireCall) sign(peer int, f *frame) error {
-	if call.here[peer] {
-		return errTwice
+// peerError returns the error of a call on a group with failed members: it tells
+// of the first that counts.
+func (c *wireCall) peerError(counts func(lasting) bool) error {
+	return c.group.wireRank.failedMember(c.group.ranks, c.op.Desc.Op, counts)
+}
+
+// block waits for the call as the rank itself does, until done is closed.
+func (c *wireCall) block(ctx context.Context, done <-chan struct{}) error {
+	w := c.newWait()
+	w.program = true
+	w.missing = func() []int { // nobody, while the call does the rest by itself
+		if over, _ := c.outcome(); over {
+			return nil
+		}
+		return c.missing()
 	}
-	c := &call.contracts[peer]
-	if err := c.decode(f.payload); err != nil {
+	w.outcome = func() (bool, error) {
+		select {
+		case <-done:
+			return true, nil
+		default:
+			return false, nil
+		}
+	}
+	return c.group.wireRank.waitUntilOver(ctx, w)
+}
+
+// abandon lets the call go on whose caller has gone.
+func (c *wireCall) abandon() {
+	wr := c.group.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	there := c.callSite()
+	c.call.site = func() callSite { return there }
+	op := *c.op
+	op.Where = func() string { return there.where }
+	c.op = &op
+	c.own = false
+	c.group.detached.Add(1)
+	wr.fabric.tasks.Go(func() {
+		defer c.group.detached.Done()
+		c.finish(wr.waitUntilOver(context.Background(), c.newWait()), false)
+	})
+}
+
+// finish carries the call on from where every contract is there, or has failed
+// to come: it compares them, prepares the blocks for the results if the caller
+// is there to have them, and moves the data.
+func (c *wireCall) finish(err error, present bool) (Result, error) {
+	defer c.leave()
+	if err == nil && !c.agreed() {
+		err = c.mismatch()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if c.group.local {
+		c.group.wireRank.shared.try() // all are there
+	}
+	members, flags := c.members()
+	if c.op.Kind == Broadcast {
+		c.bytes = c.bytesOf(c.op.Desc.Root)
+	}
+	if present {
+		err = c.prepare(members, flags)
+	}
+	if moved := c.moveAll(); err == nil {
+		err = moved
+	}
+	s := position{c.group.rank, len(c.group.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
+	return Result{flags, wireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+}
+
+// moveAll does what is left of the schedule.
+func (c *wireCall) moveAll() error {
+	if done, err := c.moveShort(); done || err != nil {
 		return err
 	}
-	if f.lent {
-		c.meta = bytes.Clone(c.meta)
-		call.small[peer] = append(call.small[peer][:0], c.data...)
-		c.data = call.small[peer]
+	if c.staged() {
+		return c.moveStaged()
 	}
-	call.here[peer] = true
-	call.count.Add(1)
+	if c.carried() {
+		return c.carry()
+	}
+	steps := c.steps()
+	if c.out == nil {
+		return c.move(withoutOut(steps), c.ahead)
+	}
+	return c.move(steps, c.ahead)
+}
+
+// leave forgets the call at the rank.
+func (c *wireCall) leave() {
+	for _, wait := range c.sending {
+		wait() // who does not get it notices that
+	}
+	wr := c.group.wireRank
+	if c.staging != nil {
+		c.withdrawAll()
+		wr.shared.staging.release(c.staging)
+	}
+	if len(c.call.recvBuffers) > 0 {
+		c.withdrawBuffers()
+	}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	wr.forget(c.key, c.call, c.again)
+}
+
+// bytesOf returns the length of the block that a member offers.
+func (c *wireCall) bytesOf(member int) int {
+	if member == c.group.rank {
+		return c.op.In[0].Len()
+	}
+	return c.call.contracts[c.group.ranks[member]].bytes
+}
+
+// agreed reports whether all contracts have one hash.
+func (c *wireCall) agreed() bool {
+	for _, r := range c.group.others {
+		if c.call.contracts[r].hash != c.hash {
+			return false
+		}
+	}
+	return true
+}
+
+// members returns what Op.Prepare is given.
+func (c *wireCall) members() ([]Member, Flags) {
+	var members []Member
+	if c.own {
+		members = c.group.scratch.draft[:0]
+	}
+	var flags Flags
+	for _, r := range c.group.ranks {
+		if r == c.group.wireRank.rank {
+			members = append(members, Member{c.op.Desc.free(), c.op.Meta})
+			flags |= c.op.Desc.Flags
+			continue
+		}
+		k := &c.call.contracts[r]
+		members = append(members, Member{k.free, k.meta})
+		flags |= k.flags
+	}
+	if c.own {
+		members = c.group.scratch.keep(members)
+	}
+	return members, flags
+}
+
+// mismatch returns the report on calls that do not agree, for which members
+// send each other the whole of what they called.
+func (c *wireCall) mismatch() error {
+	mine := &signed{c.op.Desc, c.op.Kind, c.group.endpoint.sourceLine(c.op.Where)}
+	payload := appendSigned(nil, mine)
+	for _, r := range c.group.others {
+		c.write(r, frame{typ: frameDesc}, payload)
+	}
+	calls := make([]signed, len(c.group.ranks))
+	for i, r := range c.group.ranks {
+		theirs := mine
+		if r != c.group.wireRank.rank {
+			err := c.awaitCondition(func() bool {
+				if c.call.descs != nil {
+					theirs = c.call.descs[r]
+				}
+				return theirs != mine && theirs != nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		calls[i] = *theirs
+	}
+	return mismatch(c.group.name, c.group.ranks, calls)
+}
+
+// awaitCondition waits for what a member sends after its contract. It fails if a member
+// is lost.
+func (c *wireCall) awaitCondition(there func() bool) error {
+	wr, come := c.group.wireRank, c.locked(there)
+	if come() || !c.group.local && c.own && wr.spin(c.group.others, come) {
+		return nil
+	}
+	return wr.waitUntilOver(context.Background(), c.conditionWait(there))
+}
+
+// locked returns what asks there with the rank locked.
+func (c *wireCall) locked(there func() bool) func() bool {
+	return func() bool {
+		c.group.wireRank.mu.Lock()
+		defer c.group.wireRank.mu.Unlock()
+		return there()
+	}
+}
+
+// conditionWait returns the wireWait of await.
+func (c *wireCall) conditionWait(there func() bool) *wireWait {
+	w := &wireWait{what: c.key, own: c.own}
+	w.outcome = func() (bool, error) {
+		if there() {
+			return true, nil
+		}
+		err := c.peerError(func(f lasting) bool { return f.lost })
+		return err != nil, err
+	}
+	return w
+}
+
+// prepare sets the blocks for this member's results.
+func (c *wireCall) prepare(members []Member, flags Flags) (err error) {
+	if c.op.Prepare == nil {
+		return nil
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	c.out, err = c.op.Prepare(members, flags)
+	return err
+}
+
+// receive does a step that receives.
+func (c *wireCall) receive(st step) error {
+	key, dst := c.dataKey(st), st.dst[0]
+	data, err := c.data(key)
+	if err != nil {
+		return err
+	}
+	if dst.mem == memSlot {
+		c.setSlot(dst.block, data)
+		return nil
+	}
+	to := c.span(dst)
+	if to.len() >= leastPosted && sameMemory(to.run(0), data) {
+		return nil // it was read to where it belongs
+	}
+	if to.len() != len(data) {
+		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.len()))
+	}
+	copySpan(to, Whole(data).all())
 	return nil
 }
 
-// carried returns what has been sent under key with a contract. When the contract
-// is known to be there, station.mu need not be held.
-func (call *wireCall) carried(key dataKey) ([]byte, bool) {
-	if c := &call.contracts[key.source]; c.first == key.tag+1 {
-		return c.data, true
+// data returns what has been sent under key, when it is there. What has come with
+// a contract is, and stays as it is.
+func (c *wireCall) data(key dataKey) ([]byte, error) {
+	if data, there := c.call.carried(key); there {
+		return data, nil
 	}
-	return nil, false
+	return c.awaitData(key)
 }
 
-// find returns what has been sent under key.
-func (call *wireCall) find(key dataKey) ([]byte, bool) {
-	if data, there := call.carried(key); there {
-		return data, true
-	}
-	for i := range call.data {
-		if call.data[i].dataKey == key {
-			return call.data[i].bytes, true
-		}
-	}
-	return nil, false
+// awaitData is data for what does not come with a contract.
+func (c *wireCall) awaitData(key dataKey) (data []byte, err error) {
+	err = c.awaitCondition(func() (there bool) { data, there = c.call.find(key); return there })
+	return data, err
 }
 
-// put takes in data.
-func (call *wireCall) put(key dataKey, f *frame) error {
-	if _, twice := call.find(key); twice {
-		return errTwice
+// reject ends a call in which a member has sent what cannot be used. No rank
+// may rely on it any more.
+func (c *wireCall) reject(rank int, cause error) error {
+	c.group.wireRank.lose(rank, cause)
+	return c.awaitCondition(func() bool { return false })
+}
+
+// combine does a step that copies or reduces.
+func (c *wireCall) combine(st step) (err error) {
+	defer recovered(c.op.Desc.Op, &err)
+	s := &c.scratch
+	defer s.clear()
+	for _, p := range st.src {
+		s.src = append(s.src, c.span(p))
 	}
-	d := datum{dataKey: key, bytes: f.payload}
-	if f.lent {
-		d.bytes = append(call.spare.get(len(d.bytes)), d.bytes...)
+	if dst := st.dst[0]; dst.mem == memSlot {
+		c.setSlot(dst.block, make([]byte, s.src[0].len()))
 	}
-	for i := range call.berths {
-		if b := &call.berths[i]; b.taken && b.dataKey == key && sameMemory(b.memory, d.bytes) {
-			b.full, d.away = true, b.away
-		}
+	s.dst = append(s.dst, c.span(st.dst[0]))
+	switch {
+	case st.do == doCopy:
+		copySpan(s.dst[0], s.src[0])
+	case !s.reduceRuns(c.op.Reduce, c.op.Align):
+		reduceSpans(s.dst, s.src, c.op.Reduce, c.op.Align)
 	}
-	call.data = append(call.data, d)
 	return nil
 }
 
-// berth returns the memory for data of so many bytes, nil if there is none. It
-// does so once.
-func (call *wireCall) berth(key dataKey, length int) []byte {
-	for i := range call.berths {
-		if b := &call.berths[i]; !b.taken && b.dataKey == key && len(b.memory) == length {
-			b.taken = true
-			return b.memory
-		}
+func (c *wireCall) setSlot(i int, data []byte) {
+	if i >= len(c.slots) {
+		c.slots = append(c.slots, make([][]byte, i+1-len(c.slots))...)
 	}
-	return nil
+	c.slots[i] = data
+}
+
+// reset makes c as good as new for another call of its group, and keeps what holds
+// no memory of others.
+func (c *wireCall) reset() {
+	clear(c.slots)
+	*c = wireCall{group: c.group, site: c.site, slots: c.slots, scratch: c.scratch}
 }

@@ -8,7 +8,7 @@ func (r *Rank) Pause(err error) error {
 		r.end.End(err)
 		return err
 	}
-	r.end.Rest()
+	r.end.Idle()
 	return nil
 }
 

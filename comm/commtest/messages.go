@@ -90,7 +90,7 @@ func messagesOfAllLengths(r *rank) error {
 		for tag := 1; tag >= 0; tag-- {
 			for j, g := range groups {
 				for i := range lengths {
-					var place comm.Place
+					var place comm.Allocate
 					if i%2 == 0 {
 						place = func(_ []byte, n int) ([]byte, error) { return make([]byte, n), nil }
 					}

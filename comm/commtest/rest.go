@@ -18,7 +18,7 @@ func testRest(t *testing.T, open Opener) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
-		r.Rest()
+		r.Idle()
 		close(resting[r.Rank()])
 		<-resting[1-r.Rank()]
 		r.Resume()
@@ -36,7 +36,7 @@ func testRest(t *testing.T, open Opener) {
 func restThenFail(t *testing.T, open Opener) {
 	fabric := open(2)
 	defer fabric.Close()
-	fabric.Endpoint(1).Rest()
+	fabric.Endpoint(1).Idle()
 	fabric.Endpoint(1).End(errBoom)
 	r := newRank(t.Context(), t, fabric, 0)
 	if err := r.barrier(r.world); err == nil {

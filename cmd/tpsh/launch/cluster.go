@@ -35,7 +35,7 @@ const (
 
 // A node is another launcher, as the first sees it.
 type node struct {
-	conn    *line
+	conn    *control
 	host    string // its name
 	machine string
 	address string // of the rendezvous, as seen from there
@@ -98,7 +98,7 @@ func (c *Cluster) gather(ctx context.Context) error {
 // admit makes the launcher at the other end of stream a node. If it cannot,
 // that one is told why.
 func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello comm.Hello) error {
-	n := &node{scratch: c.opts.Scratch, conn: newLine(stream, lineEnd{
+	n := &node{scratch: c.opts.Scratch, conn: newControl(stream, controlEnd{
 		name:    fmt.Sprintf("node %d at %s", hello.Rank, stream.RemoteAddr()),
 		timeout: c.opts.peerTimeout(),
 		note:    c.note,

@@ -21,7 +21,7 @@ import (
 // A follower is a launcher of another node than the first.
 type follower struct {
 	opts    Options
-	conn    *line          // to the first launcher
+	conn    *control       // to the first launcher
 	host    *host          // nil if no workers run
 	tasks   sync.WaitGroup // the relays of the host
 	scratch string         // what ranks leave behind, to be removed
@@ -42,7 +42,7 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	f := &follower{opts: o}
-	f.conn = newLine(stream, lineEnd{name: "node 0 at " + o.Rendezvous, timeout: o.peerTimeout(), note: o.note, lost: lose})
+	f.conn = newControl(stream, controlEnd{name: "node 0 at " + o.Rendezvous, timeout: o.peerTimeout(), note: o.note, lost: lose})
 	defer f.conn.Close()
 	defer f.clean()
 	defer f.stop(0)

@@ -1,0 +1,276 @@
+package comm
+
+import (
+	"runtime/debug"
+	"slices"
+)
+
+// finish carries the call of round m on from where every member has arrived:
+// it compares the calls, prepares the blocks for the results if the caller is
+// there to have them, and moves the data.
+func (g *inprocGroup) finish(rd *round, op *Op, s *scratch, present bool) (Result, error) {
+	flags, inline, same := rd.compare(op)
+	if !same {
+		rd.wake()
+		return Result{}, g.mismatch(rd)
+	}
+	c := &inprocCall{group: g, round: rd, op: op, inline: inline, scratch: s}
+	err := c.carryOut(flags, present)
+	return Result{flags, g.wire(rd, op)}, err
+}
+
+// carryOut makes the member's result, if it is there to have it, and does its part
+// of those of the others.
+func (c *inprocCall) carryOut(flags Flags, present bool) (err error) {
+	total := c.round.sharedBytes(c.op)
+	if total == 0 || total >= aloneBytes {
+		c.round.wake()
+	}
+	if total > 0 {
+		if shared, err := c.share(total, flags, present); shared {
+			return err
+		}
+		c.round.wake()
+	}
+	if present {
+		err = c.prepare(flags)
+	}
+	if moved := c.move(); err == nil {
+		err = moved
+	}
+	return err
+}
+
+// compare reports whether every call of the round agrees with op, and if so
+// returns the OR of their flags, and whether no member's blocks need to stay.
+func (rd *round) compare(op *Op) (flags Flags, inline, same bool) {
+	inline = true
+	for i := range rd.entries {
+		e := &rd.entries[i]
+		other := e.op.Load()
+		if other != op && !(agree(&other.Desc, &op.Desc) && other.Kind == op.Kind) {
+			return 0, false, false
+		}
+		flags |= other.Desc.Flags
+		inline = inline && e.copied()
+	}
+	return flags, inline, true
+}
+
+// mismatch returns the report on calls that do not agree. It returns when
+// every member has it, since their lines are told while they are in the call.
+func (g *inprocGroup) mismatch(rd *round) error {
+	mo := g.state.transport.monitor
+	mo.mu.Lock()
+	if rd.mismatch == nil {
+		calls := make([]signed, len(rd.entries))
+		for i := range calls {
+			op := rd.entries[i].op.Load()
+			calls[i] = signed{op.Desc, op.Kind, g.state.members[i].endpoint.sourceLine(op.Where)}
+		}
+		rd.mismatch = mismatch(g.state.name, g.state.ranks, calls)
+	}
+	mo.mu.Unlock()
+	rd.done.arrive(rd.size())
+	rd.done.wait(rd.size(), g.state.transport.spin)
+	return rd.mismatch
+}
+
+// An inprocCall is a member's part in moving the data of a round.
+type inprocCall struct {
+	group   *inprocGroup
+	round   *round
+	op      *Op
+	inline  bool // whether all that is read is in the entries
+	scratch *scratch
+}
+
+// scratch is memory that calls use one after another.
+type scratch struct {
+	dst, src []span
+	runs     [][]byte
+}
+
+// clear lets go of what is in s.
+func (s *scratch) clear() {
+	clear(s.dst)
+	clear(s.src)
+	clear(s.runs)
+	s.dst, s.src, s.runs = s.dst[:0], s.src[:0], s.runs[:0]
+}
+
+// reduceRuns reduces src to dst[0] as reduceSpans does, if they are short and each
+// is a run. It reports false if they are not, and has done nothing.
+func (s *scratch) reduceRuns(reduce Reducer, align int) bool {
+	n := s.dst[0].len()
+	if n == 0 || n > pieceBytes || len(s.dst[0].run(0)) < n {
+		return false
+	}
+	checkReduce(n, s.dst, s.src, align)
+	for _, src := range s.src {
+		run := src.run(0)
+		if len(run) < n {
+			return false
+		}
+		s.runs = append(s.runs, run)
+	}
+	reduce(s.dst[0].run(0), s.runs)
+	return true
+}
+
+// prepare sets the blocks for this member's results.
+func (c *inprocCall) prepare(flags Flags) (err error) {
+	if c.op.Prepare == nil {
+		return nil
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	out, err := c.op.Prepare(c.round.members, flags)
+	if err == nil {
+		c.round.outs[c.group.rank] = out
+	}
+	return err
+}
+
+// recovered makes an error of a panic.
+func recovered(function string, err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{function, v, debug.Stack()}
+	}
+}
+
+// move does the steps of the schedule. Rounds are kept whatever happens
+// between them, for the sake of the others.
+func (c *inprocCall) move() error {
+	if c.inline && c.op.Kind == AllReduce {
+		return c.reduceInline()
+	}
+	steps := c.steps()
+	var failed error
+	for i, st := range steps {
+		switch {
+		case st.do == doMeet && i == len(steps)-1:
+			if err := c.part(); failed == nil {
+				failed = err
+			}
+		case st.do == doMeet:
+			c.meet(&c.round.ready)
+		case failed == nil:
+			failed = c.step(st)
+			c.own(st, failed)
+		}
+	}
+	return failed
+}
+
+// meet waits until every member has come to a gate.
+func (c *inprocCall) meet(l *latch) {
+	l.arrive(c.round.size())
+	l.wait(c.round.size(), c.group.state.transport.spin)
+}
+
+// own owns up to an error in a step whose result others need too.
+func (c *inprocCall) own(st step, err error) {
+	rank := c.group.rank
+	if err != nil && slices.ContainsFunc(st.dst, func(p part) bool { return p.member != rank }) {
+		c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.rank, err})
+	}
+}
+
+// part is the last round. It returns when nobody needs this member's blocks
+// any more, with an error if another has failed to do its part.
+func (c *inprocCall) part() error {
+	rd := c.round
+	switch {
+	case c.inline: // what there is to read is in the entries
+	case rd.entries[c.group.rank].copied():
+		rd.done.arrive(rd.size())
+	default:
+		c.meet(&rd.done)
+		if broken := rd.broken.Load(); broken != nil {
+			return broken
+		}
+	}
+	return nil
+}
+
+// steps returns this member's direct schedule.
+func (c *inprocCall) steps() []step {
+	return c.group.scheduler.direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op))
+}
+
+// bytes returns the length of the block that op broadcasts or reduces, 0 where
+// there is none.
+func (rd *round) bytes(op *Op) int {
+	switch op.Kind {
+	case Broadcast:
+		return rd.entries[op.Desc.Root].block(0).Len()
+	case AllReduce, Reduce:
+		return op.In[0].Len()
+	}
+	return 0
+}
+
+// wire returns the bytes that this member would send.
+func (g *inprocGroup) wire(rd *round, op *Op) int {
+	s := position{g.rank, len(rd.entries), op.Desc.Root, op.Desc.Pairs}
+	return wireBytes(op.Kind, s, op.In, rd.bytes(op), op.Align)
+}
+
+// step does one step other than a round.
+func (c *inprocCall) step(st step) (err error) {
+	defer recovered(c.op.Desc.Op, &err)
+	c.scratch.dst = c.spans(c.scratch.dst[:0], st.dst)
+	c.scratch.src = c.spans(c.scratch.src[:0], st.src)
+	dst, src := c.scratch.dst, c.scratch.src
+	defer func() { // so that nothing stays in memory for it
+		clear(dst)
+		clear(src)
+	}()
+	if len(dst) == 0 {
+		return nil
+	}
+	if st.do == doCopy {
+		copySpan(dst[0], src[0])
+		return nil
+	}
+	reduceSpans(dst, src, c.op.Reduce, c.op.Align)
+	return nil
+}
+
+// spans appends the parts that are there: those of a member that has no blocks
+// for results are not.
+func (c *inprocCall) spans(list []span, parts []part) []span {
+	for _, p := range parts {
+		if p.mem == memIn {
+			list = append(list, p.span(c.round.entries[p.member].block(p.block), c.op.Align))
+		} else if out := c.round.outs[p.member]; out != nil {
+			list = append(list, p.span(out[p.block], c.op.Align))
+		}
+	}
+	return list
+}
+
+// reduceInline is the schedule of a small AllReduce: every member reduces what
+// is in the entries.
+func (c *inprocCall) reduceInline() (err error) {
+	entries := c.round.entries
+	out := c.round.outs[c.group.rank]
+	if out == nil {
+		return nil
+	}
+	defer recovered(c.op.Desc.Op, &err)
+	srcs := c.scratch.runs[:0]
+	for i := range entries {
+		srcs = append(srcs, entries[i].block(0).Data)
+	}
+	c.scratch.runs = srcs
+	defer clear(srcs) // so that no round stays in memory for it
+	if out[0].contiguous() {
+		c.op.Reduce(out[0].Data[:len(srcs[0])], srcs)
+		return nil
+	}
+	var sum [inlineBytes]byte
+	c.op.Reduce(sum[:len(srcs[0])], srcs)
+	Copy(out[0], Whole(sum[:len(srcs[0])]))
+	return nil
+}

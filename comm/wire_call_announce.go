@@ -1,0 +1,180 @@
+package comm
+
+import "slices"
+
+// An announcement is memory for the contracts that a member sends; calls use
+// it one after another.
+type announcement struct {
+	first   []int // by member: one more than the step that goes with its contract, or 0
+	payload []byte
+	packed  []byte
+	desc    Desc // of the last call
+	hash    uint64
+	hashed  bool // whether there was a call
+	runs    [][]byte
+	members []Member // of the last call, given again to the next if that is alike and has no Meta
+	draft   []Member // memory for those of a call
+}
+
+// hashOf returns hashDesc(d), which is mostly that of the last call.
+func (a *announcement) hashOf(d *Desc) uint64 {
+	if !a.hashed || !agree(&a.desc, d) {
+		a.hash, a.desc, a.hashed = hashDesc(d), *d, true
+	}
+	return a.hash
+}
+
+// announce sends the contract to every other member, and does the sends with
+// which the schedule begins. Short data go with the contract.
+func (c *wireCall) announce() {
+	most := c.longest()
+	c.acquireStaging(most)
+	c.carries = c.canCarry()
+	c.pieces = most > streamCarries // below there is one piece, which is all
+	defer func() { c.pieces = false }()
+	ahead, later := c.aheadSteps()
+	c.sent = !c.pieces && c.staging == nil && !slices.ContainsFunc(later, sends)
+	if c.staging != nil || c.bulky(ahead) || c.carries && most >= carryBytes {
+		ahead, c.sent = nil, false
+	}
+	c.ahead = len(ahead)
+	g, wr := c.group, c.group.wireRank
+	first := g.scratch.assign(ahead, len(g.ranks))
+	k := c.contract()
+	for member, r := range g.ranks {
+		if member == g.rank {
+			continue
+		}
+		k.first, k.data = 0, nil
+		if i := first[member] - 1; i >= 0 && c.span(ahead[i].src[0]).len() <= wr.carries(r) {
+			k.first, k.data = ahead[i].tag+1, g.scratch.pack(c.span(ahead[i].src[0]))
+		} else {
+			first[member] = 0
+		}
+		wr.sent[r]++
+		g.scratch.payload = appendContract(g.scratch.payload[:0], &k)
+		c.write(r, frame{typ: frameContract}, g.scratch.payload)
+	}
+	for i, s := range ahead {
+		if first[s.peer] != i+1 {
+			c.send(s)
+		}
+	}
+}
+
+// assign sets first for the steps ahead.
+func (a *announcement) assign(ahead []step, size int) []int {
+	if a.first == nil {
+		a.first = make([]int, size)
+	}
+	clear(a.first)
+	for i, s := range ahead {
+		if a.first[s.peer] == 0 {
+			a.first[s.peer] = i + 1
+		}
+	}
+	return a.first
+}
+
+// keep returns the members of draft, which is to be used again. They are those of
+// the last call if they are alike.
+func (a *announcement) keep(draft []Member) []Member {
+	a.draft = draft
+	plain := func(x, y Member) bool { return x.Free == y.Free && x.Meta == nil && y.Meta == nil }
+	if !slices.EqualFunc(a.members, draft, plain) {
+		a.members = slices.Clone(draft)
+		clear(draft) // so that no Meta stays in memory for it
+	}
+	return a.members
+}
+
+// envelopeHead returns what comes before the data of a message, and stays there
+// until the next use.
+func (a *announcement) envelopeHead(l *envelope) []byte {
+	a.payload = appendEnvelopeHead(a.payload[:0], l)
+	return a.payload
+}
+
+// pack returns the bytes of s, which stay there until the next pack.
+func (a *announcement) pack(s span) []byte {
+	if s.len() == 0 || s.block.contiguous() {
+		return s.block.run(s.lo, s.hi)
+	}
+	a.packed = s.appendTo(a.packed[:0])
+	return a.packed
+}
+
+// contract returns what all others are to know of this member's call.
+func (c *wireCall) contract() contract {
+	d := &c.op.Desc
+	k := contract{hash: c.hash, flags: d.Flags, free: d.free(), meta: c.op.Meta}
+	if len(c.op.In) > 0 {
+		k.bytes = c.op.In[0].Len()
+	}
+	if c.staging != nil {
+		k.staging, k.use = uint32(c.staging.number+1), c.staging.use
+	} else if c.carries {
+		k.staging = carryStaging
+	}
+	return k
+}
+
+// aheadSteps returns the sends with which the schedule begins, and the steps
+// after them; none if the schedule depends on what is not known yet: who does not
+// offer the block that is broadcast does not know its length.
+func (c *wireCall) aheadSteps() (ahead, later []step) {
+	c.hash = c.group.scratch.hashOf(&c.op.Desc)
+	if c.op.Kind == Broadcast && c.op.Desc.Root != c.group.rank {
+		return nil, nil
+	}
+	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
+	steps := c.steps()
+	n := 0
+	for n < len(steps) && steps[n].do == doSend && steps[n].src[0].mem == memIn {
+		n++
+	}
+	return steps[:n], steps[n:]
+}
+
+// bulky reports whether data that are sent ahead would come before the others
+// are ready for them, and be copied for that.
+func (c *wireCall) bulky(ahead []step) bool {
+	if !c.group.wireRank.postsAny() {
+		return false
+	}
+	for _, s := range ahead {
+		if c.span(s.src[0]).len() > streamCarries {
+			return true
+		}
+	}
+	return false
+}
+
+// streamCarries is how long the data may be that go with a contract through a
+// stream.
+const streamCarries = 32 << 10
+
+// carries returns how long the data may be that go with a contract to a rank.
+func (wr *wireRank) carries(rank int) int {
+	switch {
+	case wr.shared.reaches([]int{rank}):
+		return ringCarries
+	case wr.pollGroup != nil:
+		return polledCarries
+	}
+	return streamCarries
+}
+
+// spinForContracts waits for a moment for the contracts, and reports whether all are
+// there.
+func (c *wireCall) spinForContracts() bool {
+	wr := c.group.wireRank
+	switch {
+	case c.failed:
+		return false
+	case c.group.local:
+		return wr.shared.spinForContracts(c)
+	}
+	want := int32(len(c.group.others))
+	return wr.spin(c.group.others, func() bool { return c.call.count.Load() == want })
+}

@@ -1,0 +1,173 @@
+package comm
+
+import "slices"
+
+// mostOfBlock is how much of each block a schedule moves at a time: it is carried
+// out for a piece of all blocks after the other, so that what is received is
+// still in a cache when it is reduced or sent on, and so that one piece is on its
+// way while the last one is worked on. Blocks may differ in length; one that has
+// no such piece takes no part in it. All members cut blocks alike.
+const mostOfBlock = 512 << 10
+
+// tagsEach is how many messages there may be from one member to another in a
+// piece.
+const tagsEach = 2
+
+// pieceLen returns the length of the pieces of a block.
+func (c *wireCall) pieceLen() int {
+	align := max(c.op.Align, 1)
+	return max(1, mostOfBlock/align) * align
+}
+
+// piecesOf returns how many pieces there are of a block of so many bytes, which
+// is at least one.
+func (c *wireCall) piecesOf(bytes int) int {
+	n := c.pieceLen()
+	return max(1, (bytes+n-1)/n)
+}
+
+// move does the steps of the schedule, piece by piece, and skips the first of
+// the first piece, which were done ahead. If the member cannot make what it is to
+// send later, no rank may rely on it any more.
+func (c *wireCall) move(steps []step, ahead int) error {
+	n := 0
+	for _, st := range steps {
+		n = max(n, c.piecesIn(st))
+	}
+	c.pieces = true
+	defer func() { c.pieces, c.current = false, 0 }()
+	c.postAllBuffers(steps, n)
+	for c.current = 0; c.current < n; c.current++ {
+		if c.current+1 < n {
+			c.postBuffers(steps, c.current+1, memSlot)
+		}
+		if err := c.movePiece(steps, ahead); err != nil {
+			if c.current < n-1 && slices.ContainsFunc(steps, sends) {
+				c.group.wireRank.giveUp(err)
+			}
+			return err
+		}
+		if ahead = 0; n > 1 {
+			c.drop()
+		}
+	}
+	return nil
+}
+
+// sends reports whether a step sends.
+func sends(st step) bool { return st.do == doSend }
+
+// piecesIn returns how many pieces a step has. What is received to a slot has as
+// many as what it is reduced with; what goes nowhere need not be awaited.
+func (c *wireCall) piecesIn(st step) int {
+	switch c.op.Kind {
+	case Broadcast, AllReduce, Reduce:
+		return c.piecesOf(c.bytes)
+	}
+	most := 1
+	for _, p := range st.dst {
+		most = max(most, c.piecesOf(c.lengthIn(p)))
+	}
+	for _, p := range st.src {
+		most = max(most, c.piecesOf(c.lengthIn(p)))
+	}
+	return most
+}
+
+// lengthIn returns the length of the block of p, or of what it is reduced with.
+func (c *wireCall) lengthIn(p part) int {
+	switch {
+	case p.mem == memIn:
+		return c.op.In[p.block].Len()
+	case p.mem == memOut:
+		return c.out[p.block].Len()
+	case c.op.Kind == ReduceScatter && c.out != nil:
+		return c.op.In[c.group.rank].Len()
+	}
+	return 0
+}
+
+// movePiece does the steps of the current piece.
+func (c *wireCall) movePiece(steps []step, ahead int) error {
+	for i, st := range steps {
+		if i < ahead || c.current > 0 && c.current >= c.piecesIn(st) {
+			continue
+		}
+		switch st.do {
+		case doSend:
+			c.send(st)
+		case doRecv:
+			if err := c.receive(st); err != nil {
+				return err
+			}
+		default:
+			if err := c.combine(st); err != nil {
+				if slices.ContainsFunc(steps[i:], sends) {
+					c.group.wireRank.giveUp(err)
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tag returns the tag of what a step sends or receives.
+func (c *wireCall) tag(st step) int { return st.tag + tagsEach*c.current }
+
+// dataKey names what a step receives.
+func (c *wireCall) dataKey(st step) dataKey { return dataKey{c.group.ranks[st.peer], c.tag(st)} }
+
+// send does a step that sends.
+func (c *wireCall) send(st step) {
+	s := c.span(st.src[0])
+	payload := s.run(0)
+	if len(payload) < s.len() {
+		payload = s.appendTo(nil)
+	}
+	f, to := frame{typ: frameData, step: c.tag(st)}, c.group.ranks[st.peer]
+	if st.src[0].mem == memSlot || !c.writeLater(to, f, payload) {
+		c.write(to, f, payload)
+	}
+}
+
+// drop lets go of what has come for the current piece.
+func (c *wireCall) drop() {
+	wr := c.group.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	of := func(k dataKey) bool { return k.tag/tagsEach == c.current }
+	c.call.recvBuffers = slices.DeleteFunc(c.call.recvBuffers, func(b recvBuffer) bool { return b.full && of(b.dataKey) })
+	c.call.data = slices.DeleteFunc(c.call.data, func(d datum) bool {
+		if of(d.dataKey) && !d.away {
+			wr.pool.put(d.bytes)
+		}
+		return of(d.dataKey)
+	})
+}
+
+// span returns the bytes that p names: of the current piece, or of the whole
+// block if the call is not carried out in pieces.
+func (c *wireCall) span(p part) span {
+	switch p.mem {
+	case memIn:
+		return c.cut(c.op.In[p.block], p)
+	case memOut:
+		return c.cut(c.out[p.block], p)
+	}
+	return Whole(c.slots[p.block]).all()
+}
+
+// cut returns the part p of the current piece of b.
+func (c *wireCall) cut(b Block, p part) span {
+	if !c.pieces {
+		return p.span(b, c.op.Align)
+	}
+	n := c.pieceLen()
+	s := span{b, min(b.Len(), c.current*n), min(b.Len(), (c.current+1)*n)}
+	if p.parts == 0 {
+		return s
+	}
+	lo, hi := chunkOf(s.len(), c.op.Align, p.index, p.parts)
+	return s.cut(lo, hi)
+}

@@ -1,0 +1,190 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	goruntime "runtime"
+	"slices"
+	"sync"
+)
+
+// A wireGroup is a member's side of a group on frames. On the wire a group is
+// known by a hash of its key.
+type wireGroup struct {
+	wireRank  *wireRank
+	endpoint  *Endpoint
+	hash      uint64 // of the group's ranks and instance
+	name      string
+	ranks     []int
+	others    []int // the ranks of the other members
+	rank      int   // in the group
+	scheduler scheduler
+	calls     uint64         // collectives that were called; guarded by wireRank.mu
+	local     bool           // whether all members share memory
+	carrier   Carrier        // of its collectives, nil if there is none
+	detached  sync.WaitGroup // calls that go on without their callers
+	scratch   announcement
+	spareCall *wireCall // to be used again, nil if there is none
+}
+
+func (wr *wireRank) joinGroup(g *Group) groupTransport {
+	h := fnv.New64a()
+	h.Write([]byte(g.key))
+	wg := &wireGroup{
+		wireRank:  wr,
+		endpoint:  g.endpoint,
+		hash:      h.Sum64(),
+		name:      g.name,
+		ranks:     g.ranks,
+		others:    slices.DeleteFunc(slices.Clone(g.ranks), func(r int) bool { return r == wr.rank }),
+		rank:      g.rank,
+		scheduler: scheduler{rank: g.rank, size: len(g.ranks)},
+		local:     wr.shared.reaches(g.ranks),
+		carrier:   wr.carrierOf(g.ranks),
+	}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	if wr.groups[wg.hash] != nil {
+		panic("comm: two groups have one hash")
+	}
+	wr.groups[wg.hash] = wg
+	return wg
+}
+
+func (g *wireGroup) run(ctx context.Context, op *Op) (Result, error) {
+	c := g.start(op, true)
+	var err error
+	if !c.spinForContracts() {
+		w := c.newWait()
+		w.program = true
+		err = g.wireRank.waitUntilOver(ctx, w)
+		if w.left {
+			c.abandon()
+			return Result{}, err
+		}
+	}
+	c.again = true // nobody else knows of it
+	result, err := c.finish(err, true)
+	c.reset() // so that nothing stays in memory for it
+	g.spareCall = c
+	return result, err
+}
+
+func (g *wireGroup) issue(op *Op) Work {
+	c := g.start(op, false)
+	w := newWork(g.endpoint, c.block)
+	g.wireRank.fabric.tasks.Go(func() {
+		err := g.wireRank.waitUntilOver(context.Background(), c.newWait())
+		w.end(c.finish(err, true))
+		g.wireRank.wakeFor(c.key)
+	})
+	return w
+}
+
+func (g *wireGroup) send(dst, tag int, m Message, where string) error {
+	wr, to := g.wireRank, g.ranks[dst]
+	wr.mu.Lock()
+	err := wr.failedMember(g.ranks, sendName, func(f lasting) bool {
+		return f.rank == to || f.rank == wr.rank || slices.Contains(g.endpoint.failed, f.rank)
+	})
+	wr.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	sent := &envelope{message: m, where: where, group: g.name}
+	if to == wr.rank {
+		sent.src, sent.dst = to, to
+		wr.box.put(matchKey{g.hash, to, tag}, *sent)
+		return nil
+	}
+	wr.sent[to]++
+	f, head := frame{typ: frameMessage, group: g.hash, tag: tag}, g.scratch.envelopeHead(sent)
+	if !wr.expose(to, f, head, m) {
+		wr.writeParts(to, f, head, m.Data)
+		goruntime.KeepAlive(m.Keep)
+		m.done()
+	}
+	return nil
+}
+
+func (g *wireGroup) recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
+	wr := g.wireRank
+	if wr.shared != nil {
+		wr.shared.try()
+	}
+	key := matchKey{g.hash, g.ranks[src], tag}
+	wr.postRecv(key, allocate)
+	m, ok := wr.spinForMessage(key)
+	if !ok {
+		if err := wr.waitUntilOver(ctx, g.recvWait(key, where)); err != nil {
+			wr.withdrawRecv()
+			return Message{}, err
+		}
+		m, _ = wr.box.takeMessage(key)
+	}
+	var err error
+	if b := wr.box.takePosted(); b.asked {
+		err = b.err // Data are there
+	} else if m.remote != nil {
+		err = g.readRemote(ctx, &m, allocate)
+	} else {
+		err = m.moveTo(allocate)
+	}
+	if err != nil {
+		m.Release()
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// recvWait returns a wireWait for a message.
+func (g *wireGroup) recvWait(key matchKey, where func() string) *wireWait {
+	wr := g.wireRank
+	w := &wireWait{program: true, all: g.ranks}
+	w.missing = func() []int { return []int{key.src} }
+	w.site = func() callSite {
+		src := slices.Index(g.ranks, key.src)
+		return callSite{recvName, recvText(src, key.tag) + in(g.name), g.endpoint.sourceLine(where)}
+	}
+	w.outcome = func() (bool, error) {
+		if w.verdict != nil {
+			return true, w.verdict
+		}
+		if wr.box.has(key) && !w.held {
+			return true, nil
+		}
+		err := wr.failedMember(g.ranks, recvName, anyFailure)
+		return err != nil, err
+	}
+	return w
+}
+
+// readRemote reads the Data of m, which are exposed. If they cannot be read, their owner
+// is as good as dead: it returns the failure that this makes of a member.
+func (g *wireGroup) readRemote(ctx context.Context, m *Message, p Allocate) error {
+	remote := m.remote
+	defer remote.release()
+	buffer, err := m.allocate(p, remote.length)
+	if err != nil {
+		return err
+	}
+	if err := remote.read(buffer); err != nil {
+		g.wireRank.reportUnreadable(remote.from, fmt.Errorf("its memory cannot be read: %w", err))
+		return g.wireRank.waitUntilOver(ctx, g.peerFailureWait())
+	}
+	m.Data, m.remote = buffer, nil
+	return nil
+}
+
+// peerFailureWait returns a wireWait for the failure of a member.
+func (g *wireGroup) peerFailureWait() *wireWait {
+	w := &wireWait{own: true, all: g.ranks}
+	w.outcome = func() (bool, error) {
+		err := g.wireRank.failedMember(g.ranks, recvName, anyFailure)
+		return err != nil, err
+	}
+	return w
+}
+
+func anyFailure(lasting) bool { return true }
