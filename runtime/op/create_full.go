@@ -34,6 +34,7 @@ func init() {
 			Params:  []Param{sizes, dt},
 			Infer:   inferCreated,
 			Run:     f.run,
+			Cost:    makes(0),
 		})
 	}
 	register(&Def{
@@ -58,6 +59,7 @@ func init() {
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			return b.Apply(IntsN(b.OutShape(0)...), b.Args[1])
 		},
+		Cost: makes(0),
 	})
 	register(&Def{
 		Name:    "eye",
@@ -73,6 +75,7 @@ func init() {
 		},
 		Infer: inferEye,
 		Run:   runEye,
+		Cost:  makes(0),
 	})
 }
 

@@ -28,6 +28,7 @@ func init() {
 		},
 		Infer: inferArange,
 		Run:   runArange,
+		Cost:  makes(2),
 	})
 	register(&Def{
 		Name:    "linspace",
@@ -43,6 +44,7 @@ func init() {
 		},
 		Infer: inferLinspace,
 		Run:   runLinspace,
+		Cost:  makes(2),
 	})
 }
 

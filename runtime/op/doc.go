@@ -1,5 +1,6 @@
 // Package op is the table of operators: for each its documentation, its
-// parameters, its shape rule, its kernel, its gradient and its sharding rule.
+// parameters, its shape rule, its kernel, its gradient, its sharding rule and
+// its cost.
 //
 // To add an operator, add one register call to the file of its family. The
 // builtin, completion, the reference page and the whole-table tests follow.
@@ -7,6 +8,9 @@
 // Applying an operator (see Apply) infers its results, allocates them and
 // runs the kernel. Package grad applies operators and records them; gradients
 // are operators too, applied through the same door.
+//
+// What a call costs (see Cost) is told by its shapes, dtypes and arguments: its
+// operations and the bytes it moves, by a rule of its entry or its family's.
 //
 // A sharding rule (see Rule) says how an operator runs on tensors that ranks
 // hold in blocks; it knows no communication. Package shard applies it. Where no

@@ -35,6 +35,7 @@ func init() {
 		},
 		Grad:  sameGrad,
 		Shard: Copying,
+		Cost:  castCost,
 	})
 	register(&Def{
 		Name:    "clone",
@@ -50,6 +51,7 @@ func init() {
 		},
 		Grad:  sameGrad,
 		Shard: Copying,
+		Cost:  moves,
 	})
 	register(&Def{
 		Name:    "contiguous",
@@ -68,6 +70,7 @@ func init() {
 		},
 		Grad:  sameGrad,
 		Shard: Copying,
+		Cost:  inOrderCost,
 	})
 }
 
@@ -98,6 +101,7 @@ func init() {
 		Infer:  inferLike,
 		Run:    func(c *Call) error { return fillWith(c.Out[0], 0) },
 		Shard:  likeRule,
+		Cost:   makes(0),
 	})
 	register(&Def{
 		Name:    "full_like",
@@ -117,6 +121,7 @@ func init() {
 			return nil
 		},
 		Shard: Rule(likeRule).withScalar(1),
+		Cost:  makes(0),
 	})
 }
 
@@ -146,6 +151,7 @@ func registerLike(name, of, example string, v float64) {
 		Infer:  inferLike,
 		Run:    func(c *Call) error { return fillWith(c.Out[0], v) },
 		Shard:  likeRule,
+		Cost:   makes(0),
 	})
 }
 

@@ -33,6 +33,7 @@ func init() {
 		Run:     runEqual,
 		Shard:   equalRule,
 		Compose: composeEqual,
+		Cost:    equalCost,
 	})
 	register(&Def{
 		Name:    "allclose",
@@ -54,6 +55,7 @@ func init() {
 		},
 		Run:   runAllClose,
 		Shard: closeRule,
+		Cost:  pairCost(7),
 	})
 }
 

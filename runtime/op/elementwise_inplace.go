@@ -51,6 +51,7 @@ func init() {
 			"[0.0, 0.0]",
 		value: func(c *Call) *tensor.Tensor { return tensor.Number(0.0) },
 		shard: Copying,
+		cost:  makes(0),
 	})
 	registerAssignment(&assignment{
 		name: "fill",
@@ -61,6 +62,7 @@ func init() {
 		check:  func(c *Call) error { return c.oneElement("value", c.In[1]) },
 		value:  func(c *Call) *tensor.Tensor { return scalar(c.In[1]) },
 		shard:  Rule(Copying).withScalar(1),
+		cost:   makes(0),
 	})
 	registerAssignment(&assignment{
 		name: "copy",
@@ -71,6 +73,7 @@ func init() {
 		check:  checkSource,
 		value:  func(c *Call) *tensor.Tensor { return c.In[1] },
 		shard:  Copying,
+		cost:   copyCost,
 	})
 }
 
@@ -158,6 +161,7 @@ type assignment struct {
 	check  func(c *Call) error
 	value  func(c *Call) *tensor.Tensor
 	shard  Rule
+	cost   func(c *Call) Cost
 }
 
 // registerAssignment registers a, and the internal operator of the same value for
@@ -194,6 +198,7 @@ func registerAssignment(a *assignment) {
 		},
 		Grad:  assignGrad,
 		Shard: a.shard,
+		Cost:  a.cost,
 	})
 }
 

@@ -54,6 +54,7 @@ func init() {
 		},
 		Grad:  clampGrad,
 		Shard: Monotonic,
+		Cost:  clampCost,
 	})
 }
 

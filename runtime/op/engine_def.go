@@ -79,6 +79,10 @@ type Def struct {
 	// nil if it has nothing better for this call.
 	Compose func(t *Tape, c *Call) []*tensor.Tensor
 
+	// Cost returns what a call costs that Infer has checked; see Cost. It is nil where
+	// the rule of the family holds, which Call.Cost tells.
+	Cost func(c *Call) Cost
+
 	// ByValue reports whether the shapes of the results of a call depend on
 	// elements; nil if they never do.
 	ByValue func(c *Call) bool

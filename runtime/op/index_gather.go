@@ -32,6 +32,7 @@ func init() {
 		Shard:   gatherRows,
 		Local:   gatherLocal,
 		Aligned: alongAligned,
+		Cost:    takes,
 	})
 	register(&Def{
 		Name:    "scatter_add",
@@ -54,6 +55,7 @@ func init() {
 		Shard:   scatterAddRows,
 		Local:   scatterAddLocal,
 		Aligned: alongAligned,
+		Cost:    scatterCost,
 	})
 }
 

@@ -44,6 +44,7 @@ func init() {
 		Grad:  maskedSelectGrad,
 
 		ByValue: func(*Call) bool { return true },
+		Cost:    moves,
 	})
 	register(&Def{
 		Name:    "nonzero",
@@ -61,6 +62,7 @@ func init() {
 		},
 		Run:     runNonzero,
 		ByValue: func(*Call) bool { return true },
+		Cost:    moves,
 	})
 }
 

@@ -41,6 +41,7 @@ func init() {
 			d, _ := c.Dim(0, s)
 			return []*tensor.Tensor{t.indexSpread(dy[0], d, s[d], c.In[1], t.like(c.In[0])), nil}
 		},
+		Cost: takes,
 	})
 	register(&Def{
 		Name:    "index_spread",
@@ -63,6 +64,7 @@ func init() {
 		},
 		Shard: indexSpreadRows,
 		Local: indexSpreadLocal,
+		Cost:  spreadCost,
 	})
 	register(&Def{
 		Name:    "index_copy",
@@ -82,6 +84,7 @@ func init() {
 		Grad:  indexCopyGrad,
 		Shard: indexCopyRows,
 		Local: indexCopyLocal,
+		Cost:  moves,
 	})
 	register(&Def{
 		Name:    "latest",
@@ -97,7 +100,8 @@ func init() {
 			}
 			return c.Result(dtype.Bool, c.In[0].Shape())
 		},
-		Run: runLatest,
+		Run:  runLatest,
+		Cost: moves,
 	})
 }
 

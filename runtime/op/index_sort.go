@@ -40,6 +40,7 @@ func init() {
 		},
 		Grad:  sortGrad,
 		Shard: besides(onAxis(0)),
+		Cost:  sortCost(wholeRow),
 	})
 	register(&Def{
 		Name:    "topk",
@@ -67,6 +68,7 @@ func init() {
 		},
 		Grad:  sortGrad,
 		Shard: besides(onAxis(1)),
+		Cost:  sortCost(firstK),
 	})
 }
 

@@ -33,6 +33,7 @@ func init() {
 
 		Shard:   einsumRows,
 		Compose: summedDiagonals,
+		Cost:    einsumCost,
 	})
 }
 

@@ -30,6 +30,7 @@ func init() {
 		Run:   runMatmul,
 		Grad:  matmulGrad,
 		Shard: matmulRows,
+		Cost:  matmulCost,
 	})
 	register(&Def{
 		Name:    "dot",
@@ -45,6 +46,7 @@ func init() {
 		Run:   runMatmul,
 		Grad:  matmulGrad,
 		Shard: Einsum("k,k->"),
+		Cost:  matmulCost,
 	})
 	register(&Def{
 		Name:    "outer",
@@ -82,6 +84,7 @@ func init() {
 		Run:   runAddmm,
 		Grad:  addmmGrad,
 		Shard: addmmRows,
+		Cost:  addmmCost,
 	})
 }
 

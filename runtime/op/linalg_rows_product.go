@@ -28,6 +28,7 @@ func init() {
 			lead := dimLetters(c.In[0].Ndim() - 1)
 			return letterRows(c, []string{lead + "k", lead + "n"}, "kn")
 		},
+		Cost: rowsProductCost,
 	})
 }
 

@@ -23,6 +23,7 @@ func init() {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], c.In[0]}, c.Args...)}
 		},
 		Shard: Elementwise,
+		Cost:  geluCost,
 	})
 	register(&Def{
 		Name:    "gelu_grad",
@@ -40,6 +41,7 @@ func init() {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], x}, c.Args...), t.Mul(dy[0], t.Mul(g, second))}
 		},
 		Shard: LinearIn(0),
+		Cost:  geluGradCost,
 	})
 	register(&Def{
 		Name:    "silu",
@@ -54,6 +56,7 @@ func init() {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], c.In[0])}
 		},
 		Shard: Elementwise,
+		Cost:  each(2),
 	})
 	register(&Def{
 		Name:    "silu_grad",
@@ -67,6 +70,7 @@ func init() {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], x), t.Mul(dy[0], t.Mul(g, t.siluSecond(x)))}
 		},
 		Shard: LinearIn(0),
+		Cost:  each(6),
 	})
 	register(&Def{
 		Name:    "softplus",
@@ -79,6 +83,7 @@ func init() {
 			return []*tensor.Tensor{t.Mul(dy[0], t.unary("sigmoid", t.wide(c.In[0])))}
 		},
 		Shard: Monotonic,
+		Cost:  each(3),
 	})
 }
 

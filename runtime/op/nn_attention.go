@@ -38,6 +38,7 @@ func init() {
 		Local:   localAttention,
 		Aligned: attentionAligned,
 		Compose: composeAttention,
+		Cost:    attentionCost,
 	})
 }
 

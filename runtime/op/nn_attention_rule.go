@@ -31,6 +31,7 @@ func init() {
 			fillCausal(sees, row, column)
 			return one(sees), nil
 		},
+		Cost: makes(1),
 	})
 }
 

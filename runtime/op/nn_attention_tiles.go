@@ -37,6 +37,7 @@ func init() {
 		Run:   runAttentionGrad,
 		Shard: attentionGradRule,
 		Local: localAttentionGrad,
+		Cost:  attentionGradCost,
 	})
 }
 

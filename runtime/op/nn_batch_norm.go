@@ -40,6 +40,7 @@ func init() {
 		Grad:    batchNormGrad,
 		Shard:   batchNormRule,
 		Compose: composeBatchNorm,
+		Cost:    batchNormCost,
 	})
 }
 

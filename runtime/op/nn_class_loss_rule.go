@@ -46,6 +46,7 @@ func init() {
 		},
 		Shard: classTotalRule,
 		Local: localClassTotal,
+		Cost:  classTotalCost,
 	})
 }
 

@@ -32,6 +32,7 @@ func init() {
 		Shard:   classLossRule,
 		Local:   localLoss,
 		Compose: composeClassLoss,
+		Cost:    classCost,
 	})
 	register(&Def{
 		Name:    "nll_loss",
@@ -50,6 +51,7 @@ func init() {
 		Shard:   classLossRule,
 		Local:   localLoss,
 		Compose: composeClassLoss,
+		Cost:    nllCost,
 	})
 	register(&Def{
 		Name:    "class_weights",
@@ -65,6 +67,7 @@ func init() {
 		},
 		Run:   runClassWeights,
 		Shard: targetRows,
+		Cost:  classWeightsCost,
 	})
 }
 

@@ -28,6 +28,7 @@ func init() {
 		Grad:    dropoutGrad,
 		Shard:   dropoutRule,
 		Compose: composeDropout,
+		Cost:    dropoutCost,
 	})
 }
 
@@ -45,6 +46,7 @@ func init() {
 		},
 		Shard: likeRule,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(fillKeep(b.Args[0].Float)) },
+		Cost:  makes(1),
 	})
 }
 

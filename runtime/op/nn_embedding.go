@@ -38,6 +38,7 @@ func init() {
 		Grad:   embeddingGrad,
 		Shard:  embeddingRows,
 		Local:  embeddingLocal,
+		Cost:   embeddingCost,
 	})
 	register(&Def{
 		Name:    "embedding_grad",
@@ -54,6 +55,7 @@ func init() {
 		},
 		Shard: embeddingGradRows,
 		Local: embeddingGradLocal,
+		Cost:  embeddingGradCost,
 	})
 	register(&Def{
 		Name:    "embedding_scale",
@@ -66,6 +68,7 @@ func init() {
 
 		Shard:   embeddingScaleRows,
 		Compose: countedScale,
+		Cost:    embeddingScaleCost,
 	})
 	register(&Def{
 		Name:    "one_hot",
@@ -84,6 +87,7 @@ func init() {
 			return b.Apply(Int1(b.Spec[0].Shape[b.In[0].Ndim()]))
 		},
 		ByValue: func(c *Call) bool { return c.Args[0].Int == -1 },
+		Cost:    moves,
 	})
 }
 

@@ -35,6 +35,7 @@ func init() {
 		Grad:  embeddingBagGrad,
 		Shard: embeddingBagRows,
 		Local: embeddingBagLocal,
+		Cost:  embeddingBagCost,
 	})
 }
 

@@ -40,6 +40,7 @@ func init() {
 			copy(tensor.Data[int64](c.Out[0]), bag)
 			return err
 		},
+		Cost: moves,
 	})
 	register(&Def{
 		Name:    "bag_first",
@@ -64,6 +65,7 @@ func init() {
 		},
 		Shard: bagFirstRows,
 		Local: bagFirstLocal,
+		Cost:  bagFirstCost,
 	})
 }
 

@@ -19,13 +19,14 @@ type slopeOp struct {
 	name string
 	of   string
 	row  kernel.Binary
+	cost int // operations an element
 }
 
 func init() {
 	for _, s := range []*slopeOp{
-		{"tanh_grad", "tanh", kernel.TanhGrad},
-		{"sigmoid_grad", "sigmoid", kernel.SigmoidGrad},
-		{"relu_grad", "relu", kernel.ReluGrad},
+		{"tanh_grad", "tanh", kernel.TanhGrad, 3},
+		{"sigmoid_grad", "sigmoid", kernel.SigmoidGrad, 3},
+		{"relu_grad", "relu", kernel.ReluGrad, 1},
 	} {
 		register(&Def{
 			Name:    s.name,
@@ -35,6 +36,7 @@ func init() {
 			Infer:   inferActivationGrad,
 			Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &s.row); return nil },
 			Shard:   LinearIn(0),
+			Cost:    each(s.cost),
 		})
 	}
 	registerRowGrad("softmax", kernel.SoftmaxGradTo[float32], kernel.SoftmaxGradTo[float64], (*Tape).softmaxGrad)
@@ -55,6 +57,7 @@ func init() {
 			return t.normalizeGrads(t.settled(c.In[0]), t.settled(c.In[1]), t.settled(c.In[2]),
 				kernel.Normal{Center: c.Args[0].Int != 0, Eps: c.Args[1].Float}, promote(c.Ctx, c.In...))
 		},
+		Cost: normalizeGradsCost,
 	})
 }
 
@@ -85,6 +88,7 @@ func init() {
 			return runClassGrad[float32](c)
 		},
 		Shard: classGradRule,
+		Cost:  classGradCost,
 	})
 }
 
@@ -173,6 +177,7 @@ func registerRowGrad(of string, f32 func(dst, g, y []float32), f64 func(dst, g, 
 			return c.alongDim2(c.In[0], c.In[1], d, f32, f64)
 		},
 		Shard: besides(onAxis(0)),
+		Cost:  each(4),
 		Compose: func(t *Tape, c *Call) []*tensor.Tensor {
 			d, _ := c.axis(0, c.In[1].Shape())
 			if c.In[1].Ndim() == 0 || !cutIn(c.In[0], onAxis(0)(c)) && !cutIn(c.In[1], onAxis(0)(c)) {

@@ -27,6 +27,7 @@ func init() {
 		Run:   runLinear,
 		Grad:  linearGrad,
 		Shard: linearRows,
+		Cost:  linearCost,
 	})
 }
 

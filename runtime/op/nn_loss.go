@@ -32,6 +32,7 @@ func init() {
 		Grad:  bceGrad,
 		Shard: func(c *Call) []Row { return c.lossRows(c.In[0].Shape()) },
 		Local: localLoss,
+		Cost:  bceCost,
 	})
 }
 

@@ -31,6 +31,7 @@ func init() {
 			return c.lossRows(s)
 		},
 		Local: localLoss,
+		Cost:  mseCost,
 	})
 	register(&Def{
 		Name:    "mse_grad",
@@ -50,6 +51,7 @@ func init() {
 			s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())
 			return spreadRows(c, s, mesh.Shard)
 		},
+		Cost: mseGradCost,
 	})
 }
 

@@ -29,6 +29,7 @@ func init() {
 		Grad:    normalizeGrad,
 		Shard:   normalizeRule,
 		Compose: composeNormalize,
+		Cost:    normalizeCost,
 	})
 	register(&Def{
 		Name:    "rms_norm",
@@ -45,6 +46,7 @@ func init() {
 		Grad:    normalizeGrad,
 		Shard:   normalizeRule,
 		Compose: composeNormalize,
+		Cost:    normalizeCost,
 	})
 	register(&Def{
 		Name:    "normalize_grad",
@@ -58,6 +60,7 @@ func init() {
 		Grad:    normalizeGradGrad,
 		Shard:   normalizeGradRule,
 		Compose: composeNormalizeGrad,
+		Cost:    normalizeGradCost,
 	})
 }
 

@@ -26,6 +26,7 @@ func init() {
 		},
 		Shard:   besides(onAxis(0)),
 		Compose: composeSoftmax,
+		Cost:    eachIn(5),
 	})
 	register(&Def{
 		Name:    "log_softmax",
@@ -41,6 +42,7 @@ func init() {
 		},
 		Shard:   besides(onAxis(0)),
 		Compose: composeLogSoftmax,
+		Cost:    logSoftmaxCost,
 	})
 }
 

@@ -37,6 +37,7 @@ func init() {
 			return err
 		},
 		Shard: Elementwise,
+		Cost:  each(14),
 	})
 	register(&Def{
 		Name:    "adam_update_",

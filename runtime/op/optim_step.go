@@ -19,6 +19,7 @@ type stepOp struct {
 	f32     func(c *Call, dst *tensor.Tensor, in []*tensor.Tensor)
 	f64     func(c *Call, dst *tensor.Tensor, in []*tensor.Tensor)
 	shard   Rule
+	cost    int // operations an element
 }
 
 func init() {
@@ -28,23 +29,23 @@ func init() {
 		{
 			name: "combine", returns: "a x + b y",
 			tensors: []Param{other}, numbers: []Param{number("a", "the factor of x"), number("b", "the factor of y")},
-			f32: runCombine[float32], f64: runCombine[float64], shard: Linear,
+			f32: runCombine[float32], f64: runCombine[float64], shard: Linear, cost: 3,
 		},
 		{
 			name: "lerp", returns: "x + weight (y - x)",
 			tensors: []Param{other}, numbers: []Param{number("weight", "how far from x to y")},
-			f32: runLerp[float32], f64: runLerp[float64], shard: Linear,
+			f32: runLerp[float32], f64: runLerp[float64], shard: Linear, cost: 3,
 		},
 		{
 			name: "add_square", returns: "keep x + share y²",
 			tensors: []Param{other}, numbers: []Param{number("keep", "the factor of x"), number("share", "the factor of y²")},
-			f32: runAddSquare[float32], f64: runAddSquare[float64], shard: Elementwise,
+			f32: runAddSquare[float32], f64: runAddSquare[float64], shard: Elementwise, cost: 4,
 		},
 		{
 			name: "adam_step", returns: "x - rate m / (√v / root + eps)",
 			tensors: []Param{{Name: "m", Kind: Tensor, Doc: "the mean of gradients"}, {Name: "v", Kind: Tensor, Doc: "the mean of their squares"}},
 			numbers: []Param{number("rate", "the learning rate"), number("root", "what √v is divided by"), number("eps", "a small number")},
-			f32:     runAdam[float32], f64: runAdam[float64], shard: Elementwise,
+			f32:     runAdam[float32], f64: runAdam[float64], shard: Elementwise, cost: 6,
 		},
 	} {
 		s.register()
@@ -88,6 +89,7 @@ func (s *stepOp) register() {
 		},
 		Run:   func(c *Call) error { s.compute(c, c.Out[0], c.In); return nil },
 		Shard: s.shard,
+		Cost:  each(s.cost),
 	})
 	register(&Def{
 		Name:    s.name + "_",

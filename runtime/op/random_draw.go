@@ -27,6 +27,7 @@ func init() {
 		Run:    func(c *Call) error { return runDraw(c, &uniform) },
 		Shard:  drawnRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
+		Cost:   makes(1),
 	})
 	register(&Def{
 		Name:    "randn",
@@ -41,6 +42,7 @@ func init() {
 		Run:    func(c *Call) error { return runDraw(c, &standardNormal) },
 		Shard:  drawnRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
+		Cost:   makes(1),
 	})
 	register(&Def{
 		Name:    "rand_like",
@@ -53,6 +55,7 @@ func init() {
 		Run:    func(c *Call) error { return runDraw(c, &uniform) },
 		Shard:  likeRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
+		Cost:   makes(1),
 	})
 	register(&Def{
 		Name:    "randn_like",
@@ -65,6 +68,7 @@ func init() {
 		Run:    func(c *Call) error { return runDraw(c, &standardNormal) },
 		Shard:  likeRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
+		Cost:   makes(1),
 	})
 	register(&Def{
 		Name:    "randint",
@@ -82,6 +86,7 @@ func init() {
 		Run:   runRandint,
 		Shard: drawnRule,
 		Local: localRandint,
+		Cost:  makes(1),
 	})
 	register(&Def{
 		Name:    "randperm",
@@ -95,6 +100,7 @@ func init() {
 		},
 		Infer: inferRandperm,
 		Run:   runRandperm,
+		Cost:  makes(1),
 	})
 }
 

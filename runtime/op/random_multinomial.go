@@ -34,6 +34,7 @@ func init() {
 			y := b.empty(0)
 			return one(y), b.multinomial(y, b.X[0], first)
 		},
+		Cost: multinomialCost,
 	})
 }
 

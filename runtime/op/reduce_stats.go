@@ -29,6 +29,7 @@ func init() {
 		},
 		Shard:   kept,
 		Compose: func(t *Tape, c *Call) []*tensor.Tensor { return t.composeVar(c, false) },
+		Cost:    reducedCost(4, 2),
 	})
 	register(&Def{
 		Name:    "std",
@@ -47,6 +48,7 @@ func init() {
 		},
 		Shard:   kept,
 		Compose: func(t *Tape, c *Call) []*tensor.Tensor { return t.composeVar(c, true) },
+		Cost:    reducedCost(4, 3),
 	})
 	register(&Def{
 		Name:    "norm",
@@ -67,6 +69,7 @@ func init() {
 		Shard:   normRule,
 		Local:   localNorm,
 		Compose: composeNorm,
+		Cost:    normCost,
 	})
 	register(&Def{
 		Name:    "logsumexp",
@@ -84,6 +87,7 @@ func init() {
 		},
 		Shard:   kept,
 		Compose: composeLogSumExp,
+		Cost:    reducedCost(4, 2),
 	})
 }
 

@@ -41,6 +41,7 @@ func init() {
 		},
 		Shard: reduction(mesh.Sum, mesh.Sum, mesh.Mean),
 		Local: localMean,
+		Cost:  reducedCost(1, 1),
 	})
 	register(&Def{
 		Name:    "any",

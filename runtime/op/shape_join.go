@@ -36,6 +36,7 @@ func init() {
 		},
 		Shard:   catRows,
 		Compose: movedCat,
+		Cost:    moves,
 	})
 	register(&Def{
 		Name:    "stack",
@@ -61,6 +62,7 @@ func init() {
 			return grads
 		},
 		Shard: stackRows,
+		Cost:  moves,
 	})
 	register(&Def{
 		Name:    "repeat",
@@ -94,6 +96,7 @@ func init() {
 		},
 		Shard:   repeatRows,
 		Compose: movedRepeat,
+		Cost:    moves,
 	})
 }
 

@@ -33,6 +33,7 @@ func init() {
 
 		Shard:   padRows,
 		Compose: movedPad,
+		Cost:    moves,
 	})
 }
 

@@ -29,6 +29,7 @@ func init() {
 			return one(t.Do("flip", dy, c.Args...))
 		},
 		Shard: flipRows,
+		Cost:  moves,
 	})
 	register(&Def{
 		Name:    "roll",
@@ -60,6 +61,7 @@ func init() {
 		Shard:   rollRows,
 		Local:   rollLocal,
 		Compose: movedRoll,
+		Cost:    moves,
 	})
 	for _, f := range []struct{ name, doc string }{
 		{"tril", "tril(x, diagonal=0) returns a copy of x [..., m, n] with zeros above a diagonal.\n" +
@@ -86,6 +88,7 @@ func init() {
 			},
 			Shard: wholeDims,
 			Local: triangleLocal,
+			Cost:  moves,
 		})
 	}
 }

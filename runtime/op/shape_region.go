@@ -45,6 +45,7 @@ func init() {
 		Infer: inferRegionSet,
 		Run:   runRegionSet,
 		Grad:  regionSetGrad,
+		Cost:  moves,
 	})
 	register(&Def{
 		Name:    "region_spread",
@@ -61,6 +62,7 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.regionGet(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},
+		Cost: moves,
 	})
 }
 

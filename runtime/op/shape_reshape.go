@@ -31,6 +31,7 @@ func init() {
 		Shard:   reshapeRows,
 		Aligned: reshapeAligned,
 		Local:   reshaped,
+		Cost:    reshapeCost,
 	})
 	register(&Def{
 		Name:    "flatten",
@@ -53,6 +54,7 @@ func init() {
 		Shard:   reshapeRows,
 		Aligned: reshapeAligned,
 		Local:   reshaped,
+		Cost:    reshapeCost,
 	})
 	register(&Def{
 		Name:    "squeeze",

@@ -42,6 +42,7 @@ func init() {
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			return one(b.T.subtensorGet(b.X[0], b.inBlock(b.Args[0].Ints), b.OutShape(0))), nil
 		},
+		Cost: takes,
 	})
 	register(&Def{
 		Name:    "window_put",
@@ -75,6 +76,7 @@ func init() {
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			return one(b.T.subtensorPut(b.X[0], b.OutShape(0), b.inBlock(b.Args[1].Ints))), nil
 		},
+		Cost: moves,
 	})
 }
 
