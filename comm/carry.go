@@ -76,8 +76,8 @@ func (c *wireCall) carryBroadcast() error {
 	switch {
 	case c.op.Desc.Root == c.group.rank:
 		b = packed(c.op.In[0])
-	case len(c.out) > 0 && c.out[0].contiguous() && c.out[0].Len() == c.bytes:
-		b = c.out[0].run(0, c.bytes)
+	case len(c.out) > 0 && c.out[0].Contiguous() && c.out[0].Len() == c.bytes:
+		b = c.out[0].Run(0, c.bytes)
 	default:
 		b = make([]byte, c.bytes)
 	}
@@ -105,8 +105,8 @@ func (c *wireCall) settle(all []byte) error {
 
 // packed returns the bytes of a block in one run.
 func packed(b Block) []byte {
-	if b.Len() == 0 || b.contiguous() {
-		return b.run(0, b.Len())
+	if b.Len() == 0 || b.Contiguous() {
+		return b.Run(0, b.Len())
 	}
-	return b.all().appendTo(nil)
+	return b.All().AppendTo(nil)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"tpsh/comm/schedule"
 )
 
 // What a rank exposes to others they read straight from its memory, where the
@@ -83,13 +85,13 @@ func (s *Segment) try(index int) (all bool) {
 }
 
 // canExpose reports whether a part of the member's can be exposed to members.
-func (c *wireCall) canExpose(src span, members []int) bool {
+func (c *wireCall) canExpose(src schedule.Span, members []int) bool {
 	sl := c.group.wireRank.shared
 	least := leastExposedToOne
 	if c.op.Kind == AllGather || c.op.Kind == AllToAll {
 		least = leastExposedToAll
 	}
-	if src.len() < least || !src.block.contiguous() && src.block.Width < leastRow {
+	if src.Len() < least || !src.Block.Contiguous() && src.Block.Width < leastRow {
 		return false
 	}
 	own := sl.indexes[c.group.wireRank.rank]
@@ -127,12 +129,12 @@ func (s exposedSpan) valid(length int) bool {
 }
 
 // exposedSpanOf returns s, which is not empty, for others to read.
-func exposedSpanOf(s span) exposedSpan {
-	if s.block.contiguous() {
-		return exposedSpan{address: addressOf(s.run(0)), width: s.len(), pitch: s.len()}
+func exposedSpanOf(s schedule.Span) exposedSpan {
+	if s.Block.Contiguous() {
+		return exposedSpan{address: addressOf(s.Run(0)), width: s.Len(), pitch: s.Len()}
 	}
-	row, skew := s.lo/s.block.Width, s.lo%s.block.Width
-	return exposedSpan{addressOf(s.block.Data[row*s.block.Pitch:]), skew, s.block.Width, s.block.Pitch}
+	row, skew := s.Lo/s.Block.Width, s.Lo%s.Block.Width
+	return exposedSpan{addressOf(s.Block.Data[row*s.Block.Pitch:]), skew, s.Block.Width, s.Block.Pitch}
 }
 
 func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
@@ -165,12 +167,12 @@ func (s exposedSpan) appendRuns(runs []remoteRun, at, n int) ([]remoteRun, int) 
 	return runs, bytes
 }
 
-// appendRuns appends the runs of s, mostRuns of them at most, and returns how many
+// appendLocalRuns appends the runs of s, mostRuns of them at most, and returns how many
 // bytes they have.
-func (s span) appendRuns(runs []localRun) ([]localRun, int) {
+func appendLocalRuns(runs []localRun, s schedule.Span) ([]localRun, int) {
 	bytes := 0
-	for bytes < s.len() && len(runs) < mostRuns {
-		run := s.run(bytes)
+	for bytes < s.Len() && len(runs) < mostRuns {
+		run := s.Run(bytes)
 		runs = append(runs, localRunOf(run))
 		bytes += len(run)
 	}
@@ -184,7 +186,7 @@ type exposing struct {
 }
 
 // newExposing exposes a part of the member's to the readers of a slot.
-func newExposing(o *stagingWriter, src span) *exposing {
+func newExposing(o *stagingWriter, src schedule.Span) *exposing {
 	o.exposed = exposedSpanOf(src)
 	return &exposing{stagingWriter: o}
 }
@@ -220,7 +222,7 @@ func (c *wireCall) withdrawAll() {
 type crossReading struct {
 	stagingReader
 	process int
-	dst     span
+	dst     schedule.Span
 	drop    bool
 	piece   int         // bytes that are read at a time, at most
 	at      int         // bytes that were read
@@ -267,21 +269,21 @@ const narrowRow = 512
 
 // pull reads at most n bytes, and returns how many.
 func (t *crossReading) pull(n int) (int, error) {
-	dst := t.dst.cut(t.at, t.at+n)
-	if dst.block.contiguous() || dst.block.Width >= narrowRow {
+	dst := t.dst.Cut(t.at, t.at+n)
+	if dst.Block.Contiguous() || dst.Block.Width >= narrowRow {
 		return t.pullTo(dst)
 	}
 	t.packed = slices.Grow(t.packed[:0], n)[:n]
-	n, err := t.pullTo(Whole(t.packed).all())
-	copySpan(dst.cut(0, n), Whole(t.packed[:n]).all())
+	n, err := t.pullTo(Whole(t.packed).All())
+	schedule.CopySpan(dst.Cut(0, n), Whole(t.packed[:n]).All())
 	return n, err
 }
 
 // pullTo reads what comes next to dst, as far as the system does so in one call.
-func (t *crossReading) pullTo(dst span) (int, error) {
+func (t *crossReading) pullTo(dst schedule.Span) (int, error) {
 	var to, from int
-	t.to, to = dst.appendRuns(t.to[:0])
-	t.from, from = t.exposed.appendRuns(t.from[:0], t.at, dst.len())
+	t.to, to = appendLocalRuns(t.to[:0], dst)
+	t.from, from = t.exposed.appendRuns(t.from[:0], t.at, dst.Len())
 	n, err := readRuns(t.process, t.to, t.from)
 	if err == nil && n < min(to, from) {
 		err = io.ErrUnexpectedEOF

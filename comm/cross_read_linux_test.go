@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"tpsh/comm/schedule"
 )
 
 // A loanPair is both ends of a block that the rank at place 0 of a segment exposes
@@ -22,7 +24,7 @@ type loanPair struct {
 	told  []error // of memory that cannot be read
 }
 
-func newLoanPair(t testing.TB, src, dst span) *loanPair {
+func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
 	s, err := CreateSegment(2)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +32,7 @@ func newLoanPair(t testing.TB, src, dst span) *loanPair {
 	s.Close() // the memory stays
 	p := &loanPair{lanes: &stagingPool{}}
 	p.lanes.init(s, 0)
-	out := &stagingWriter{own: p.lanes.acquire(), slot: 1, length: src.len()}
+	out := &stagingWriter{own: p.lanes.acquire(), slot: 1, length: src.Len()}
 	out.addReader(1, false)
 	p.exposing = newExposing(out, src)
 	out.open(1, 2)
@@ -54,12 +56,12 @@ func (p *loanPair) wantFailed(t *testing.T, told int) {
 }
 
 // rows draws a span of n bytes of a block, and what the block is of.
-func rows(t *rapid.T, name string, n int) span {
+func rows(t *rapid.T, name string, n int) schedule.Span {
 	width := rapid.IntRange(1, 2*n).Draw(t, name+" width")
 	pitch := width + rapid.IntRange(0, 40).Draw(t, name+" gap")
 	lo := rapid.IntRange(0, width).Draw(t, name+" start")
 	count := (lo+n+width-1)/width + 1
-	return span{Block{make([]byte, count*pitch), count, width, pitch}, lo, lo + n}
+	return schedule.Span{Block: Block{Data: make([]byte, count*pitch), Rows: count, Width: width, Pitch: pitch}, Lo: lo, Hi: lo + n}
 }
 
 // What is exposed arrives, however the blocks lie and in whatever pieces it is read.
@@ -67,8 +69,8 @@ func TestLent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 5000).Draw(rt, "bytes")
 		src, dst := rows(rt, "source", n), rows(rt, "destination", n)
-		for i := range src.block.Data {
-			src.block.Data[i] = byte(i + i>>8)
+		for i := range src.Block.Data {
+			src.Block.Data[i] = byte(i + i>>8)
 		}
 		p := newLoanPair(t, src, dst)
 		p.piece = rapid.IntRange(1, n).Draw(rt, "piece")
@@ -80,7 +82,7 @@ func TestLent(t *testing.T) {
 				rt.Fatalf("got %v, want no error", p.told)
 			}
 		}
-		if got, want := dst.appendTo(nil), src.appendTo(nil); !bytes.Equal(got, want) {
+		if got, want := dst.AppendTo(nil), src.AppendTo(nil); !bytes.Equal(got, want) {
 			rt.Fatalf("got %v, want %v", got, want)
 		}
 		if !p.exposing.canStep() {
@@ -103,7 +105,7 @@ func TestLentWithdrawn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newLoanPair(t, Whole(make([]byte, 3*shortPiece)).all(), Whole(make([]byte, 3*shortPiece)).all())
+			p := newLoanPair(t, Whole(make([]byte, 3*shortPiece)).All(), Whole(make([]byte, 3*shortPiece)).All())
 			p.crossReading.step()
 			if !p.crossReading.canStep() || p.crossReading.isDone() {
 				t.Fatal("the first piece cannot be read, or is all")
@@ -137,7 +139,7 @@ func TestLentUnreadable(t *testing.T) {
 		"too little": func(p *loanPair) { p.crossReading.exposed.address = addressOf(halfReadable(t, shortPiece)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newLoanPair(t, Whole(make([]byte, shortPiece)).all(), Whole(make([]byte, shortPiece)).all())
+			p := newLoanPair(t, Whole(make([]byte, shortPiece)).All(), Whole(make([]byte, shortPiece)).All())
 			spoil(p)
 			p.crossReading.step()
 			p.wantFailed(t, 1)

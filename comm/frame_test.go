@@ -236,3 +236,9 @@ func BenchmarkFrame(b *testing.B) {
 		})
 	}
 }
+
+func panics(f func()) (p bool) {
+	defer func() { p = recover() != nil }()
+	f()
+	return false
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"tpsh/comm/schedule"
 )
 
 // inproc is the transport of ranks that share memory: they meet in groups, and
@@ -74,7 +76,7 @@ func newGroupState(t *inproc, id uint64, g *Group) *groupState {
 	for i := range r.members {
 		m := &r.members[i]
 		m.state, m.rank, m.next = r, i, first
-		m.scheduler.rank, m.scheduler.size = i, len(g.ranks)
+		m.scheduler.Rank, m.scheduler.Size = i, len(g.ranks)
 	}
 	return r
 }
@@ -99,7 +101,7 @@ type inprocGroup struct {
 	rank      int // in the group
 	endpoint  *Endpoint
 	next      *round // that of this member's next call
-	scheduler scheduler
+	scheduler schedule.Scheduler
 	scratch   scratch  // of the member's own goroutine
 	_         [64]byte // no two members share a cache line
 }

@@ -3,6 +3,8 @@ package comm
 import (
 	"runtime/debug"
 	"slices"
+
+	"tpsh/comm/schedule"
 )
 
 // finish carries the call of round m on from where every member has arrived:
@@ -87,7 +89,7 @@ type inprocCall struct {
 
 // scratch is memory that calls use one after another.
 type scratch struct {
-	dst, src []span
+	dst, src []schedule.Span
 	runs     [][]byte
 }
 
@@ -102,19 +104,19 @@ func (s *scratch) clear() {
 // reduceRuns reduces src to dst[0] as reduceSpans does, if they are short and each
 // is a run. It reports false if they are not, and has done nothing.
 func (s *scratch) reduceRuns(reduce Reducer, align int) bool {
-	n := s.dst[0].len()
-	if n == 0 || n > pieceBytes || len(s.dst[0].run(0)) < n {
+	n := s.dst[0].Len()
+	if n == 0 || n > schedule.PieceBytes || len(s.dst[0].Run(0)) < n {
 		return false
 	}
-	checkReduce(n, s.dst, s.src, align)
+	schedule.CheckReduce(n, s.dst, s.src, align)
 	for _, src := range s.src {
-		run := src.run(0)
+		run := src.Run(0)
 		if len(run) < n {
 			return false
 		}
 		s.runs = append(s.runs, run)
 	}
-	reduce(s.dst[0].run(0), s.runs)
+	reduce(s.dst[0].Run(0), s.runs)
 	return true
 }
 
@@ -148,11 +150,11 @@ func (c *inprocCall) move() error {
 	var failed error
 	for i, st := range steps {
 		switch {
-		case st.do == doMeet && i == len(steps)-1:
+		case st.Do == schedule.DoMeet && i == len(steps)-1:
 			if err := c.part(); failed == nil {
 				failed = err
 			}
-		case st.do == doMeet:
+		case st.Do == schedule.DoMeet:
 			c.meet(&c.round.ready)
 		case failed == nil:
 			failed = c.step(st)
@@ -169,9 +171,9 @@ func (c *inprocCall) meet(l *latch) {
 }
 
 // own owns up to an error in a step whose result others need too.
-func (c *inprocCall) own(st step, err error) {
+func (c *inprocCall) own(st schedule.Step, err error) {
 	rank := c.group.rank
-	if err != nil && slices.ContainsFunc(st.dst, func(p part) bool { return p.member != rank }) {
+	if err != nil && slices.ContainsFunc(st.Dst, func(p schedule.Part) bool { return p.Member != rank }) {
 		c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.rank, err})
 	}
 }
@@ -194,8 +196,8 @@ func (c *inprocCall) part() error {
 }
 
 // steps returns this member's direct schedule.
-func (c *inprocCall) steps() []step {
-	return c.group.scheduler.direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op))
+func (c *inprocCall) steps() []schedule.Step {
+	return c.group.scheduler.Direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op))
 }
 
 // bytes returns the length of the block that op broadcasts or reduces, 0 where
@@ -212,15 +214,15 @@ func (rd *round) bytes(op *Op) int {
 
 // wire returns the bytes that this member would send.
 func (g *inprocGroup) wire(rd *round, op *Op) int {
-	s := position{g.rank, len(rd.entries), op.Desc.Root, op.Desc.Pairs}
-	return wireBytes(op.Kind, s, op.In, rd.bytes(op), op.Align)
+	s := schedule.Position{Rank: g.rank, Size: len(rd.entries), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
+	return schedule.WireBytes(op.Kind, s, op.In, rd.bytes(op), op.Align)
 }
 
 // step does one step other than a round.
-func (c *inprocCall) step(st step) (err error) {
+func (c *inprocCall) step(st schedule.Step) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
-	c.scratch.dst = c.spans(c.scratch.dst[:0], st.dst)
-	c.scratch.src = c.spans(c.scratch.src[:0], st.src)
+	c.scratch.dst = c.spans(c.scratch.dst[:0], st.Dst)
+	c.scratch.src = c.spans(c.scratch.src[:0], st.Src)
 	dst, src := c.scratch.dst, c.scratch.src
 	defer func() { // so that nothing stays in memory for it
 		clear(dst)
@@ -229,22 +231,22 @@ func (c *inprocCall) step(st step) (err error) {
 	if len(dst) == 0 {
 		return nil
 	}
-	if st.do == doCopy {
-		copySpan(dst[0], src[0])
+	if st.Do == schedule.DoCopy {
+		schedule.CopySpan(dst[0], src[0])
 		return nil
 	}
-	reduceSpans(dst, src, c.op.Reduce, c.op.Align)
+	schedule.ReduceSpans(dst, src, c.op.Reduce, c.op.Align)
 	return nil
 }
 
 // spans appends the parts that are there: those of a member that has no blocks
 // for results are not.
-func (c *inprocCall) spans(list []span, parts []part) []span {
+func (c *inprocCall) spans(list []schedule.Span, parts []schedule.Part) []schedule.Span {
 	for _, p := range parts {
-		if p.mem == memIn {
-			list = append(list, p.span(c.round.entries[p.member].block(p.block), c.op.Align))
-		} else if out := c.round.outs[p.member]; out != nil {
-			list = append(list, p.span(out[p.block], c.op.Align))
+		if p.Mem == schedule.MemIn {
+			list = append(list, p.Span(c.round.entries[p.Member].block(p.Block), c.op.Align))
+		} else if out := c.round.outs[p.Member]; out != nil {
+			list = append(list, p.Span(out[p.Block], c.op.Align))
 		}
 	}
 	return list
@@ -265,7 +267,7 @@ func (c *inprocCall) reduceInline() (err error) {
 	}
 	c.scratch.runs = srcs
 	defer clear(srcs) // so that no round stays in memory for it
-	if out[0].contiguous() {
+	if out[0].Contiguous() {
 		c.op.Reduce(out[0].Data[:len(srcs[0])], srcs)
 		return nil
 	}

@@ -1,6 +1,10 @@
 package comm
 
-import "slices"
+import (
+	"slices"
+
+	"tpsh/comm/schedule"
+)
 
 // leastPosted is the length from which data get a receive buffer.
 const leastPosted = leastBuffered
@@ -58,19 +62,19 @@ func (wr *wireRank) posts(rank int) bool {
 
 // postAllBuffers makes receive buffers for what the steps receive of n pieces: for all of what
 // goes to the member's blocks, and for the first piece of what is reduced.
-func (c *wireCall) postAllBuffers(steps []step, n int) {
+func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
 	if !c.group.wireRank.postsAny() {
 		return
 	}
 	for piece := range n {
-		c.postBuffers(steps, piece, memOut)
+		c.postBuffers(steps, piece, schedule.MemOut)
 	}
-	c.postBuffers(steps, 0, memSlot)
+	c.postBuffers(steps, 0, schedule.MemSlot)
 }
 
 // postBuffers makes receive buffers for what the steps receive of a piece to a kind of memory,
 // if it comes through polled connections.
-func (c *wireCall) postBuffers(steps []step, piece int, mem memory) {
+func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Memory) {
 	wr := c.group.wireRank
 	if !wr.postsAny() {
 		return
@@ -80,7 +84,7 @@ func (c *wireCall) postBuffers(steps []step, piece int, mem memory) {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
 	for _, s := range steps {
-		if s.do != doRecv || s.dst[0].mem != mem || piece > 0 && piece >= c.piecesIn(s) {
+		if s.Do != schedule.DoRecv || s.Dst[0].Mem != mem || piece > 0 && piece >= c.piecesIn(s) {
 			continue
 		}
 		key := c.dataKey(s)
@@ -95,18 +99,18 @@ func (c *wireCall) postBuffers(steps []step, piece int, mem memory) {
 
 // bufferFor returns the memory for what a step receives, nil if it is not worth
 // it, and whether that is part of the member's blocks.
-func (c *wireCall) bufferFor(s step, steps []step) (memory []byte, away bool) {
-	if s.dst[0].mem == memSlot {
-		if n := c.slotLen(s.dst[0], steps); n >= leastPosted {
+func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []byte, away bool) {
+	if s.Dst[0].Mem == schedule.MemSlot {
+		if n := c.slotLen(s.Dst[0], steps); n >= leastPosted {
 			memory = c.group.wireRank.pool.get(n)[:n]
 		}
 		return memory, false
 	}
-	to := c.span(s.dst[0])
-	if to.len() < leastPosted {
+	to := c.span(s.Dst[0])
+	if to.Len() < leastPosted {
 		return nil, false
 	}
-	if memory = to.run(0); len(memory) < to.len() {
+	if memory = to.Run(0); len(memory) < to.Len() {
 		return nil, false
 	}
 	return memory, true
@@ -114,14 +118,14 @@ func (c *wireCall) bufferFor(s step, steps []step) (memory []byte, away bool) {
 
 // slotLen returns the length of what is received to a slot: that of the member's
 // own part with which it is reduced, 0 if it is not.
-func (c *wireCall) slotLen(slot part, steps []step) int {
+func (c *wireCall) slotLen(slot schedule.Part, steps []schedule.Step) int {
 	for _, s := range steps {
-		if s.do != doReduce || !slices.Contains(s.src, slot) {
+		if s.Do != schedule.DoReduce || !slices.Contains(s.Src, slot) {
 			continue
 		}
-		for _, p := range s.src {
-			if p.mem != memSlot {
-				return c.span(p).len()
+		for _, p := range s.Src {
+			if p.Mem != schedule.MemSlot {
+				return c.span(p).Len()
 			}
 		}
 	}

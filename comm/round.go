@@ -102,7 +102,7 @@ func (rd *round) wake() {
 func (e *entry) copyInline(b Block) {
 	n := b.Len()
 	e.inlined = 1 + n
-	if b.contiguous() { // sooner done than a general copy
+	if b.Contiguous() { // sooner done than a general copy
 		copy(e.inline[:], b.Data[:n])
 		return
 	}

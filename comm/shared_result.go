@@ -1,6 +1,10 @@
 package comm
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"tpsh/comm/schedule"
+)
 
 // A Sharer makes one result for all members of a call that have theirs alike,
 // where they share memory: each reads a part of what all offer, and writes it
@@ -143,7 +147,7 @@ func (c *inprocCall) newSharedResult(total int, flags Flags) (made *sharedResult
 // cut adds the pieces of block i, of about most bytes each, and of whole rows
 // where these are shorter.
 func (c *sharedResult) cut(i int, b Block, most int) {
-	if !b.contiguous() && b.Width <= most {
+	if !b.Contiguous() && b.Width <= most {
 		most = most / b.Width * b.Width
 	}
 	for lo := 0; lo < b.Len(); lo += most {
@@ -213,23 +217,23 @@ func (c *sharedResult) wait(p spinPolicy) {
 // do leaves a piece of the result where it belongs.
 func (c *inprocCall) do(all *sharedResult, p piece) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
-	dst := span{all.blocks[p.block], p.lo, p.hi}
+	dst := schedule.Span{Block: all.blocks[p.block], Lo: p.lo, Hi: p.hi}
 	if c.op.Kind != AllReduce {
 		from := p.block
 		if c.op.Kind == Broadcast {
 			from = c.op.Desc.Root
 		}
-		copySpan(dst, span{c.round.entries[from].block(0), p.lo, p.hi})
+		schedule.CopySpan(dst, schedule.Span{Block: c.round.entries[from].block(0), Lo: p.lo, Hi: p.hi})
 		return nil
 	}
 	srcs := c.scratch.src[:0]
 	for i := range c.round.entries {
-		srcs = append(srcs, span{c.round.entries[i].block(0), p.lo, p.hi})
+		srcs = append(srcs, schedule.Span{Block: c.round.entries[i].block(0), Lo: p.lo, Hi: p.hi})
 	}
 	c.scratch.src = srcs
 	defer clear(srcs) // so that nothing stays in memory for it
 	c.scratch.dst = append(c.scratch.dst[:0], dst)
 	defer clear(c.scratch.dst)
-	reduceSpans(c.scratch.dst, srcs, c.op.Reduce, c.op.Align)
+	schedule.ReduceSpans(c.scratch.dst, srcs, c.op.Reduce, c.op.Align)
 	return nil
 }

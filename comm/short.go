@@ -1,5 +1,7 @@
 package comm
 
+import "tpsh/comm/schedule"
+
 // A call is short if it needs no data but those that come with the contracts, and
 // sends no others. It is carried out without the steps of its schedule, which for
 // a few bytes take longer than all the rest.
@@ -43,7 +45,7 @@ func (c *wireCall) shortBroadcast() bool {
 		}
 		return true
 	}
-	if len(c.out) != 1 || large(c.bytes, len(c.group.ranks)) { // then a chunk has come
+	if len(c.out) != 1 || schedule.Large(c.bytes, len(c.group.ranks)) { // then a chunk has come
 		return false
 	}
 	data, ok := c.brought(root, c.out[0].Len())
@@ -77,7 +79,7 @@ func (c *wireCall) shortExchange(own func(member int) Block) bool {
 
 // shortReduce reduces what every member has sent, and own, in rank order.
 func (c *wireCall) shortReduce(own Block) bool {
-	if len(c.out) != 1 || c.out[0].Len() != own.Len() || !own.contiguous() || !c.out[0].contiguous() {
+	if len(c.out) != 1 || c.out[0].Len() != own.Len() || !own.Contiguous() || !c.out[0].Contiguous() {
 		return false
 	}
 	n, srcs := own.Len(), c.runs()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"tpsh/comm/schedule"
 )
 
 const (
@@ -61,16 +63,16 @@ func (c *wireCall) longest() int {
 
 // openSlots opens the slots of the staging buffer for what this member sends.
 func (c *wireCall) openSlots() {
-	all := part{mem: memIn, member: c.group.rank}
+	all := schedule.Part{Mem: schedule.MemIn, Member: c.group.rank}
 	size := len(c.group.ranks)
 	switch c.op.Kind {
 	case Broadcast, AllGather:
-		src := c.op.In[0].all()
+		src := c.op.In[0].All()
 		if c.canExpose(src, c.group.otherMembers()) {
-			c.openSharedSlot(src.len(), c.group.otherMembers(), &src)
+			c.openSharedSlot(src.Len(), c.group.otherMembers(), &src)
 			return
 		}
-		c.openSharedSlot(src.len(), c.group.otherMembers(), nil)
+		c.openSharedSlot(src.Len(), c.group.otherMembers(), nil)
 		c.outgoing = append(c.outgoing, &copyIn{c.sharedSlot, src})
 	case Gather:
 		c.openSlotFor(c.op.Desc.Root, all)
@@ -82,14 +84,14 @@ func (c *wireCall) openSlots() {
 		}
 	case Scatter, AllToAll, ReduceScatter:
 		for _, m := range c.group.otherMembers() {
-			all.block = m
+			all.Block = m
 			c.openSlotFor(m, all)
 		}
 	case AllReduce, Reduce:
 		for _, m := range c.group.otherMembers() {
-			c.openSlotFor(m, all.chunk(m, size))
+			c.openSlotFor(m, all.Chunk(m, size))
 		}
-		mine := chunkLen(c.op.In[0].Len(), c.op.Align, c.group.rank, size)
+		mine := schedule.ChunkLen(c.op.In[0].Len(), c.op.Align, c.group.rank, size)
 		if c.op.Kind == AllReduce {
 			c.openSharedSlot(mine, c.group.otherMembers(), nil)
 		} else if c.op.Desc.Root != c.group.rank {
@@ -99,9 +101,9 @@ func (c *wireCall) openSlots() {
 }
 
 // openSlotFor opens the slot for a member, and has a part put into it.
-func (c *wireCall) openSlotFor(member int, p part) {
+func (c *wireCall) openSlotFor(member int, p schedule.Part) {
 	src := c.span(p)
-	out := &stagingWriter{own: c.staging, slot: member, length: src.len()}
+	out := &stagingWriter{own: c.staging, slot: member, length: src.Len()}
 	out.addReader(c.group.segmentIndex(member), false)
 	if !c.reduces() && c.canExpose(src, []int{member}) {
 		c.outgoing = append(c.outgoing, newExposing(out, src))
@@ -114,7 +116,7 @@ func (c *wireCall) openSlotFor(member int, p part) {
 
 // openSharedSlot opens the slot for several members, to which src is exposed if it
 // is not nil.
-func (c *wireCall) openSharedSlot(length int, members []int, src *span) {
+func (c *wireCall) openSharedSlot(length int, members []int, src *schedule.Span) {
 	c.sharedSlot = &stagingWriter{own: c.staging, slot: c.group.rank, length: length}
 	for _, m := range members {
 		c.sharedSlot.addReader(c.group.segmentIndex(m), true)
@@ -137,7 +139,9 @@ func (c *wireCall) openSlot(o *stagingWriter) {
 func (g *wireGroup) segmentIndex(member int) int { return g.wireRank.shared.indexes[g.ranks[member]] }
 
 // otherMembers lists the group ranks of the others, as position.others does.
-func (g *wireGroup) otherMembers() []int { return position{rank: g.rank, size: len(g.ranks)}.others() }
+func (g *wireGroup) otherMembers() []int {
+	return schedule.Position{Rank: g.rank, Size: len(g.ranks)}.Others()
+}
 
 // stages reports whether what a member sends goes through a staging buffer.
 func (c *wireCall) stages(member int) bool {
@@ -180,7 +184,7 @@ func (c *wireCall) moveStaged() error {
 			o.markPending()
 		}
 	} else if c.op.Kind != Broadcast {
-		if err := c.moveUnstaged(doSend, func(step) bool { return true }); err != nil {
+		if err := c.moveUnstaged(schedule.DoSend, func(schedule.Step) bool { return true }); err != nil {
 			return err
 		}
 	}
@@ -193,23 +197,23 @@ func (c *wireCall) moveStaged() error {
 	if c.reduces() || c.op.Kind == Broadcast {
 		return nil
 	}
-	return c.moveUnstaged(doRecv, func(st step) bool { return !c.stages(st.peer) })
+	return c.moveUnstaged(schedule.DoRecv, func(st schedule.Step) bool { return !c.stages(st.Peer) })
 }
 
 // moveUnstaged does those of the steps that are left which send, or receive, and
 // are chosen.
-func (c *wireCall) moveUnstaged(do action, chosen func(step) bool) error {
+func (c *wireCall) moveUnstaged(do schedule.Action, chosen func(schedule.Step) bool) error {
 	steps := c.steps()
 	if c.out == nil {
-		steps = withoutOut(steps)
+		steps = schedule.WithoutOut(steps)
 	}
-	var left []step
+	var left []schedule.Step
 	ahead := 0 // of those that are left
 	for i, st := range steps {
 		if i == c.ahead {
 			ahead = len(left)
 		}
-		if st.do == do && chosen(st) {
+		if st.Do == do && chosen(st) {
 			left = append(left, st)
 		}
 	}
@@ -240,8 +244,8 @@ func (c *wireCall) transfers() ([]transfer, error) {
 			t := &copyOut{stagingReader: in, drop: c.out == nil}
 			if !t.drop {
 				t.dst = c.span(p)
-				if t.dst.len() != t.length && !t.stale {
-					return nil, c.reject(c.group.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.len()))
+				if t.dst.Len() != t.length && !t.stale {
+					return nil, c.reject(c.group.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.Len()))
 				}
 			}
 			list = append(list, c.crossRead(t, m))
@@ -253,8 +257,8 @@ func (c *wireCall) transfers() ([]transfer, error) {
 // appendCopies appends what the member copies of its own blocks.
 func (c *wireCall) appendCopies(list []transfer) []transfer {
 	for _, st := range c.steps() {
-		if st.do == doCopy {
-			list = append(list, &localCopy{dst: c.span(st.dst[0]), src: c.span(st.src[0]), piece: c.copyPiece()})
+		if st.Do == schedule.DoCopy {
+			list = append(list, &localCopy{dst: c.span(st.Dst[0]), src: c.span(st.Src[0]), piece: c.copyPiece()})
 		}
 	}
 	return list
@@ -301,27 +305,27 @@ func (c *wireCall) crossRead(t *copyOut, member int) transfer {
 
 // incoming returns where this member takes what another sends, if it does, and
 // whether it goes to several.
-func (c *wireCall) incoming(member int) (to part, several, ok bool) {
-	s := position{c.group.rank, len(c.group.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
+func (c *wireCall) incoming(member int) (to schedule.Part, several, ok bool) {
+	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
 	switch c.op.Kind {
 	case Broadcast:
-		return s.out(0), true, member == s.root
+		return s.Out(0), true, member == s.Root
 	case AllGather:
-		return s.out(member), true, true
+		return s.Out(member), true, true
 	case Gather:
-		return s.out(member), false, s.rank == s.root
+		return s.Out(member), false, s.Rank == s.Root
 	case Scatter:
-		return s.out(0), false, member == s.root
+		return s.Out(0), false, member == s.Root
 	case AllToAll:
-		return s.out(member), false, true
+		return s.Out(member), false, true
 	case AllReduce:
-		return s.out(0).chunk(member, s.size), true, true
+		return s.Out(0).Chunk(member, s.Size), true, true
 	case Reduce:
-		return s.out(0).chunk(member, s.size), true, s.rank == s.root
+		return s.Out(0).Chunk(member, s.Size), true, s.Rank == s.Root
 	case Permute:
-		return s.out(0), false, slices.Contains(s.pairs, [2]int{member, s.rank})
+		return s.Out(0), false, slices.Contains(s.Pairs, [2]int{member, s.Rank})
 	}
-	return part{}, false, false
+	return schedule.Part{}, false, false
 }
 
 // openReader opens the slot from a member, which is rejected if what it says of it
@@ -354,11 +358,11 @@ func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
 // to make.
 func (c *wireCall) newReduction() (*reduction, error) {
 	rank, size := c.group.rank, len(c.group.ranks)
-	src, dst := part{mem: memIn, member: rank}, part{mem: memOut, member: rank}
+	src, dst := schedule.Part{Mem: schedule.MemIn, Member: rank}, schedule.Part{Mem: schedule.MemOut, Member: rank}
 	if c.op.Kind == ReduceScatter {
-		src.block = rank
+		src.Block = rank
 	} else {
-		src, dst = src.chunk(rank, size), dst.chunk(rank, size)
+		src, dst = src.Chunk(rank, size), dst.Chunk(rank, size)
 	}
 	t := &reduction{own: c.span(src), index: rank, out: c.sharedSlot, reduce: c.op.Reduce, name: c.op.Desc.Op}
 	if t.drop = c.out == nil || c.op.Kind == Reduce && c.op.Desc.Root != rank; !t.drop {
@@ -372,12 +376,12 @@ func (c *wireCall) newReduction() (*reduction, error) {
 		if err != nil {
 			return nil, err
 		}
-		if in.length != t.own.len() && !in.stale {
-			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.len()))
+		if in.length != t.own.Len() && !in.stale {
+			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.Len()))
 		}
 		t.ins = append(t.ins, in)
 	}
-	t.length = t.own.len()
+	t.length = t.own.Len()
 	plan := planSlot(stagingBytes(c.group.wireRank.shared.segment.size), rank, size, t.length, c.op.Align)
 	t.piece, t.pieces = plan.piece, plan.pieces
 	return t, nil

@@ -1,5 +1,7 @@
 package comm
 
+import "tpsh/comm/schedule"
+
 // A transfer moves data through slots, piece by piece.
 type transfer interface {
 	// isDone reports whether all is done.
@@ -13,59 +15,59 @@ type transfer interface {
 // A copyIn puts a span into a slot.
 type copyIn struct {
 	*stagingWriter
-	src span
+	src schedule.Span
 }
 
 func (t *copyIn) canStep() bool { return t.hasSpace() }
 
 func (t *copyIn) step() {
 	at, to := t.done*t.piece, t.next()
-	copySpan(Whole(to).all(), t.src.cut(at, at+len(to)))
+	schedule.CopySpan(Whole(to).All(), t.src.Cut(at, at+len(to)))
 	t.publish()
 }
 
 // A copyOut takes what comes through a slot to a span, or drops it.
 type copyOut struct {
 	stagingReader
-	dst  span
+	dst  schedule.Span
 	drop bool
 }
 
 func (t *copyOut) step() {
 	at, from := t.done*t.piece, t.next()
 	if !t.drop {
-		copySpan(t.dst.cut(at, at+len(from)), Whole(from).all())
+		schedule.CopySpan(t.dst.Cut(at, at+len(from)), Whole(from).All())
 	}
 	t.release()
 }
 
 // A localCopy copies a span of the rank's own.
 type localCopy struct {
-	dst, src span
+	dst, src schedule.Span
 	piece    int // bytes that are copied at a time, at most
 	at       int // bytes that were copied
 }
 
-func (t *localCopy) isDone() bool { return t.at == t.src.len() }
+func (t *localCopy) isDone() bool { return t.at == t.src.Len() }
 
 func (t *localCopy) canStep() bool { return true }
 
 func (t *localCopy) step() {
-	if t.dst.len() != t.src.len() {
-		copySpan(t.dst, t.src) // which says so
+	if t.dst.Len() != t.src.Len() {
+		schedule.CopySpan(t.dst, t.src) // which says so
 	}
-	end := min(t.at+t.piece, t.src.len())
-	copySpan(t.dst.cut(t.at, end), t.src.cut(t.at, end))
+	end := min(t.at+t.piece, t.src.Len())
+	schedule.CopySpan(t.dst.Cut(t.at, end), t.src.Cut(t.at, end))
 	t.at = end
 }
 
 // A reduction reduces what comes through slots, and a span of the rank's own,
 // in the order of group ranks.
 type reduction struct {
-	own    span
+	own    schedule.Span
 	index  int             // of own among the sources
 	ins    []stagingReader // the other sources
-	dst    span
+	dst    schedule.Span
 	drop   bool           // whether there is no dst
 	out    *stagingWriter // that the result goes to as well; nil for none
 	reduce Reducer
@@ -97,12 +99,12 @@ func (t *reduction) step() {
 	t.runs = t.runs[:0]
 	for i := range t.ins {
 		if i == t.index {
-			t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
+			t.runs = append(t.runs, t.own.Packed(at, n, &t.packed))
 		}
 		t.runs = append(t.runs, t.ins[i].next())
 	}
 	if t.index == len(t.ins) {
-		t.runs = append(t.runs, t.own.packed(at, n, &t.packed))
+		t.runs = append(t.runs, t.own.Packed(at, n, &t.packed))
 	}
 	if t.err == nil {
 		t.finish(at, n)
@@ -126,8 +128,8 @@ func (t *reduction) finish(at, n int) {
 		result = t.sum
 	}
 	t.reduce(result, t.runs)
-	if !t.drop && &t.dst.run(at)[0] != &result[0] {
-		copySpan(t.dst.cut(at, at+n), Whole(result).all())
+	if !t.drop && &t.dst.Run(at)[0] != &result[0] {
+		schedule.CopySpan(t.dst.Cut(at, at+n), Whole(result).All())
 	}
 	if t.out != nil {
 		if next := t.out.next(); &next[0] != &result[0] {
@@ -142,7 +144,7 @@ func (t *reduction) target(at, n int) []byte {
 	if t.drop {
 		return nil
 	}
-	if run := t.dst.run(at); len(run) >= n {
+	if run := t.dst.Run(at); len(run) >= n {
 		return run[:n]
 	}
 	return nil

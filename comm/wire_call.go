@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"tpsh/comm/schedule"
 )
 
 // A callState is a member's part in a collective on frames.
@@ -117,8 +119,8 @@ func (c *wireCall) lengthOf(block func() int) int {
 	return 0
 }
 
-func (c *wireCall) steps() []step {
-	return c.group.scheduler.message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
+func (c *wireCall) steps() []schedule.Step {
+	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
 
 // newWait returns a wireWait for the contracts of the other members.
@@ -220,8 +222,8 @@ func (c *wireCall) finish(err error, present bool) (Result, error) {
 	if moved := c.moveAll(); err == nil {
 		err = moved
 	}
-	s := position{c.group.rank, len(c.group.ranks), c.op.Desc.Root, c.op.Desc.Pairs}
-	return Result{flags, wireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+	return Result{flags, schedule.WireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
 }
 
 // moveAll does what is left of the schedule.
@@ -237,7 +239,7 @@ func (c *wireCall) moveAll() error {
 	}
 	steps := c.steps()
 	if c.out == nil {
-		return c.move(withoutOut(steps), c.ahead)
+		return c.move(schedule.WithoutOut(steps), c.ahead)
 	}
 	return c.move(steps, c.ahead)
 }
@@ -371,24 +373,24 @@ func (c *wireCall) prepare(members []Member, flags Flags) (err error) {
 }
 
 // receive does a step that receives.
-func (c *wireCall) receive(st step) error {
-	key, dst := c.dataKey(st), st.dst[0]
+func (c *wireCall) receive(st schedule.Step) error {
+	key, dst := c.dataKey(st), st.Dst[0]
 	data, err := c.data(key)
 	if err != nil {
 		return err
 	}
-	if dst.mem == memSlot {
-		c.setSlot(dst.block, data)
+	if dst.Mem == schedule.MemSlot {
+		c.setSlot(dst.Block, data)
 		return nil
 	}
 	to := c.span(dst)
-	if to.len() >= leastPosted && sameMemory(to.run(0), data) {
+	if to.Len() >= leastPosted && sameMemory(to.Run(0), data) {
 		return nil // it was read to where it belongs
 	}
-	if to.len() != len(data) {
-		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.len()))
+	if to.Len() != len(data) {
+		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.Len()))
 	}
-	copySpan(to, Whole(data).all())
+	schedule.CopySpan(to, Whole(data).All())
 	return nil
 }
 
@@ -415,22 +417,22 @@ func (c *wireCall) reject(rank int, cause error) error {
 }
 
 // combine does a step that copies or reduces.
-func (c *wireCall) combine(st step) (err error) {
+func (c *wireCall) combine(st schedule.Step) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
 	s := &c.scratch
 	defer s.clear()
-	for _, p := range st.src {
+	for _, p := range st.Src {
 		s.src = append(s.src, c.span(p))
 	}
-	if dst := st.dst[0]; dst.mem == memSlot {
-		c.setSlot(dst.block, make([]byte, s.src[0].len()))
+	if dst := st.Dst[0]; dst.Mem == schedule.MemSlot {
+		c.setSlot(dst.Block, make([]byte, s.src[0].Len()))
 	}
-	s.dst = append(s.dst, c.span(st.dst[0]))
+	s.dst = append(s.dst, c.span(st.Dst[0]))
 	switch {
-	case st.do == doCopy:
-		copySpan(s.dst[0], s.src[0])
+	case st.Do == schedule.DoCopy:
+		schedule.CopySpan(s.dst[0], s.src[0])
 	case !s.reduceRuns(c.op.Reduce, c.op.Align):
-		reduceSpans(s.dst, s.src, c.op.Reduce, c.op.Align)
+		schedule.ReduceSpans(s.dst, s.src, c.op.Reduce, c.op.Align)
 	}
 	return nil
 }

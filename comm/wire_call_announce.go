@@ -1,6 +1,10 @@
 package comm
 
-import "slices"
+import (
+	"slices"
+
+	"tpsh/comm/schedule"
+)
 
 // An announcement is memory for the contracts that a member sends; calls use
 // it one after another.
@@ -46,8 +50,8 @@ func (c *wireCall) announce() {
 			continue
 		}
 		k.first, k.data = 0, nil
-		if i := first[member] - 1; i >= 0 && c.span(ahead[i].src[0]).len() <= wr.carries(r) {
-			k.first, k.data = ahead[i].tag+1, g.scratch.pack(c.span(ahead[i].src[0]))
+		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.carries(r) {
+			k.first, k.data = ahead[i].Tag+1, g.scratch.pack(c.span(ahead[i].Src[0]))
 		} else {
 			first[member] = 0
 		}
@@ -56,21 +60,21 @@ func (c *wireCall) announce() {
 		c.write(r, frame{typ: frameContract}, g.scratch.payload)
 	}
 	for i, s := range ahead {
-		if first[s.peer] != i+1 {
+		if first[s.Peer] != i+1 {
 			c.send(s)
 		}
 	}
 }
 
 // assign sets first for the steps ahead.
-func (a *announcement) assign(ahead []step, size int) []int {
+func (a *announcement) assign(ahead []schedule.Step, size int) []int {
 	if a.first == nil {
 		a.first = make([]int, size)
 	}
 	clear(a.first)
 	for i, s := range ahead {
-		if a.first[s.peer] == 0 {
-			a.first[s.peer] = i + 1
+		if a.first[s.Peer] == 0 {
+			a.first[s.Peer] = i + 1
 		}
 	}
 	return a.first
@@ -96,11 +100,11 @@ func (a *announcement) envelopeHead(l *envelope) []byte {
 }
 
 // pack returns the bytes of s, which stay there until the next pack.
-func (a *announcement) pack(s span) []byte {
-	if s.len() == 0 || s.block.contiguous() {
-		return s.block.run(s.lo, s.hi)
+func (a *announcement) pack(s schedule.Span) []byte {
+	if s.Len() == 0 || s.Block.Contiguous() {
+		return s.Block.Run(s.Lo, s.Hi)
 	}
-	a.packed = s.appendTo(a.packed[:0])
+	a.packed = s.AppendTo(a.packed[:0])
 	return a.packed
 }
 
@@ -122,7 +126,7 @@ func (c *wireCall) contract() contract {
 // aheadSteps returns the sends with which the schedule begins, and the steps
 // after them; none if the schedule depends on what is not known yet: who does not
 // offer the block that is broadcast does not know its length.
-func (c *wireCall) aheadSteps() (ahead, later []step) {
+func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 	c.hash = c.group.scratch.hashOf(&c.op.Desc)
 	if c.op.Kind == Broadcast && c.op.Desc.Root != c.group.rank {
 		return nil, nil
@@ -130,7 +134,7 @@ func (c *wireCall) aheadSteps() (ahead, later []step) {
 	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
 	steps := c.steps()
 	n := 0
-	for n < len(steps) && steps[n].do == doSend && steps[n].src[0].mem == memIn {
+	for n < len(steps) && steps[n].Do == schedule.DoSend && steps[n].Src[0].Mem == schedule.MemIn {
 		n++
 	}
 	return steps[:n], steps[n:]
@@ -138,12 +142,12 @@ func (c *wireCall) aheadSteps() (ahead, later []step) {
 
 // bulky reports whether data that are sent ahead would come before the others
 // are ready for them, and be copied for that.
-func (c *wireCall) bulky(ahead []step) bool {
+func (c *wireCall) bulky(ahead []schedule.Step) bool {
 	if !c.group.wireRank.postsAny() {
 		return false
 	}
 	for _, s := range ahead {
-		if c.span(s.src[0]).len() > streamCarries {
+		if c.span(s.Src[0]).Len() > streamCarries {
 			return true
 		}
 	}

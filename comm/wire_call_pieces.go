@@ -1,6 +1,10 @@
 package comm
 
-import "slices"
+import (
+	"slices"
+
+	"tpsh/comm/schedule"
+)
 
 // mostOfBlock is how much of each block a schedule moves at a time: it is carried
 // out for a piece of all blocks after the other, so that what is received is
@@ -29,7 +33,7 @@ func (c *wireCall) piecesOf(bytes int) int {
 // move does the steps of the schedule, piece by piece, and skips the first of
 // the first piece, which were done ahead. If the member cannot make what it is to
 // send later, no rank may rely on it any more.
-func (c *wireCall) move(steps []step, ahead int) error {
+func (c *wireCall) move(steps []schedule.Step, ahead int) error {
 	n := 0
 	for _, st := range steps {
 		n = max(n, c.piecesIn(st))
@@ -39,7 +43,7 @@ func (c *wireCall) move(steps []step, ahead int) error {
 	c.postAllBuffers(steps, n)
 	for c.current = 0; c.current < n; c.current++ {
 		if c.current+1 < n {
-			c.postBuffers(steps, c.current+1, memSlot)
+			c.postBuffers(steps, c.current+1, schedule.MemSlot)
 		}
 		if err := c.movePiece(steps, ahead); err != nil {
 			if c.current < n-1 && slices.ContainsFunc(steps, sends) {
@@ -55,32 +59,32 @@ func (c *wireCall) move(steps []step, ahead int) error {
 }
 
 // sends reports whether a step sends.
-func sends(st step) bool { return st.do == doSend }
+func sends(st schedule.Step) bool { return st.Do == schedule.DoSend }
 
 // piecesIn returns how many pieces a step has. What is received to a slot has as
 // many as what it is reduced with; what goes nowhere need not be awaited.
-func (c *wireCall) piecesIn(st step) int {
+func (c *wireCall) piecesIn(st schedule.Step) int {
 	switch c.op.Kind {
 	case Broadcast, AllReduce, Reduce:
 		return c.piecesOf(c.bytes)
 	}
 	most := 1
-	for _, p := range st.dst {
+	for _, p := range st.Dst {
 		most = max(most, c.piecesOf(c.lengthIn(p)))
 	}
-	for _, p := range st.src {
+	for _, p := range st.Src {
 		most = max(most, c.piecesOf(c.lengthIn(p)))
 	}
 	return most
 }
 
 // lengthIn returns the length of the block of p, or of what it is reduced with.
-func (c *wireCall) lengthIn(p part) int {
+func (c *wireCall) lengthIn(p schedule.Part) int {
 	switch {
-	case p.mem == memIn:
-		return c.op.In[p.block].Len()
-	case p.mem == memOut:
-		return c.out[p.block].Len()
+	case p.Mem == schedule.MemIn:
+		return c.op.In[p.Block].Len()
+	case p.Mem == schedule.MemOut:
+		return c.out[p.Block].Len()
 	case c.op.Kind == ReduceScatter && c.out != nil:
 		return c.op.In[c.group.rank].Len()
 	}
@@ -88,15 +92,15 @@ func (c *wireCall) lengthIn(p part) int {
 }
 
 // movePiece does the steps of the current piece.
-func (c *wireCall) movePiece(steps []step, ahead int) error {
+func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
 	for i, st := range steps {
 		if i < ahead || c.current > 0 && c.current >= c.piecesIn(st) {
 			continue
 		}
-		switch st.do {
-		case doSend:
+		switch st.Do {
+		case schedule.DoSend:
 			c.send(st)
-		case doRecv:
+		case schedule.DoRecv:
 			if err := c.receive(st); err != nil {
 				return err
 			}
@@ -113,20 +117,22 @@ func (c *wireCall) movePiece(steps []step, ahead int) error {
 }
 
 // tag returns the tag of what a step sends or receives.
-func (c *wireCall) tag(st step) int { return st.tag + tagsEach*c.current }
+func (c *wireCall) tag(st schedule.Step) int { return st.Tag + tagsEach*c.current }
 
 // dataKey names what a step receives.
-func (c *wireCall) dataKey(st step) dataKey { return dataKey{c.group.ranks[st.peer], c.tag(st)} }
+func (c *wireCall) dataKey(st schedule.Step) dataKey {
+	return dataKey{c.group.ranks[st.Peer], c.tag(st)}
+}
 
 // send does a step that sends.
-func (c *wireCall) send(st step) {
-	s := c.span(st.src[0])
-	payload := s.run(0)
-	if len(payload) < s.len() {
-		payload = s.appendTo(nil)
+func (c *wireCall) send(st schedule.Step) {
+	s := c.span(st.Src[0])
+	payload := s.Run(0)
+	if len(payload) < s.Len() {
+		payload = s.AppendTo(nil)
 	}
-	f, to := frame{typ: frameData, step: c.tag(st)}, c.group.ranks[st.peer]
-	if st.src[0].mem == memSlot || !c.writeLater(to, f, payload) {
+	f, to := frame{typ: frameData, step: c.tag(st)}, c.group.ranks[st.Peer]
+	if st.Src[0].Mem == schedule.MemSlot || !c.writeLater(to, f, payload) {
 		c.write(to, f, payload)
 	}
 }
@@ -148,26 +154,26 @@ func (c *wireCall) drop() {
 
 // span returns the bytes that p names: of the current piece, or of the whole
 // block if the call is not carried out in pieces.
-func (c *wireCall) span(p part) span {
-	switch p.mem {
-	case memIn:
-		return c.cut(c.op.In[p.block], p)
-	case memOut:
-		return c.cut(c.out[p.block], p)
+func (c *wireCall) span(p schedule.Part) schedule.Span {
+	switch p.Mem {
+	case schedule.MemIn:
+		return c.cut(c.op.In[p.Block], p)
+	case schedule.MemOut:
+		return c.cut(c.out[p.Block], p)
 	}
-	return Whole(c.slots[p.block]).all()
+	return Whole(c.slots[p.Block]).All()
 }
 
 // cut returns the part p of the current piece of b.
-func (c *wireCall) cut(b Block, p part) span {
+func (c *wireCall) cut(b Block, p schedule.Part) schedule.Span {
 	if !c.pieces {
-		return p.span(b, c.op.Align)
+		return p.Span(b, c.op.Align)
 	}
 	n := c.pieceLen()
-	s := span{b, min(b.Len(), c.current*n), min(b.Len(), (c.current+1)*n)}
-	if p.parts == 0 {
+	s := schedule.Span{Block: b, Lo: min(b.Len(), c.current*n), Hi: min(b.Len(), (c.current+1)*n)}
+	if p.Parts == 0 {
 		return s
 	}
-	lo, hi := chunkOf(s.len(), c.op.Align, p.index, p.parts)
-	return s.cut(lo, hi)
+	lo, hi := schedule.ChunkOf(s.Len(), c.op.Align, p.Index, p.Parts)
+	return s.Cut(lo, hi)
 }

@@ -7,6 +7,8 @@ import (
 	goruntime "runtime"
 	"slices"
 	"sync"
+
+	"tpsh/comm/schedule"
 )
 
 // A wireGroup is a member's side of a group on frames. On the wire a group is
@@ -19,7 +21,7 @@ type wireGroup struct {
 	ranks     []int
 	others    []int // the ranks of the other members
 	rank      int   // in the group
-	scheduler scheduler
+	scheduler schedule.Scheduler
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
 	carrier   Carrier        // of its collectives, nil if there is none
@@ -39,7 +41,7 @@ func (wr *wireRank) joinGroup(g *Group) groupTransport {
 		ranks:     g.ranks,
 		others:    slices.DeleteFunc(slices.Clone(g.ranks), func(r int) bool { return r == wr.rank }),
 		rank:      g.rank,
-		scheduler: scheduler{rank: g.rank, size: len(g.ranks)},
+		scheduler: schedule.Scheduler{Rank: g.rank, Size: len(g.ranks)},
 		local:     wr.shared.reaches(g.ranks),
 		carrier:   wr.carrierOf(g.ranks),
 	}

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // allReduceSplit leaves the reduction of every In[0] in Out[0] of every
 // member, for large blocks.
@@ -7,11 +7,11 @@ package comm
 // the sum to every Out in pieces that are still in its cache. For S bytes on P
 // members, each reads S bytes and writes S, and takes one meeting more than
 // allReduceDirect, before it writes to the others.
-func allReduceSplit(s position) []step {
-	mine := s.out(0).chunk(s.rank, s.size)
-	dst := []part{mine}
-	for _, r := range s.others() {
-		dst = append(dst, mine.of(r))
+func allReduceSplit(s Position) []Step {
+	mine := s.Out(0).Chunk(s.Rank, s.Size)
+	dst := []Part{mine}
+	for _, r := range s.Others() {
+		dst = append(dst, mine.Of(r))
 	}
-	return []step{meetStep, reduceInPlace(s, dst, s.in(0).chunk(s.rank, s.size)), meetStep}
+	return []Step{meetStep, reduceInPlace(s, dst, s.In(0).Chunk(s.Rank, s.Size)), meetStep}
 }

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // allReducePairwise leaves the reduction of every In[0] in Out[0] of every
 // member, for large blocks.
@@ -11,19 +11,19 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allReducePairwise(s position) []step {
-	mine := s.out(0).chunk(s.rank, s.size)
-	steps := collect(s, 0, func(r int) part { return s.in(0).chunk(r, s.size) }, mine)
-	for _, r := range s.others() {
+func allReducePairwise(s Position) []Step {
+	mine := s.Out(0).Chunk(s.Rank, s.Size)
+	steps := collect(s, 0, func(r int) Part { return s.In(0).Chunk(r, s.Size) }, mine)
+	for _, r := range s.Others() {
 		steps = append(steps, sendStep(r, 1, mine))
 	}
-	for _, r := range s.others() {
-		steps = append(steps, recvStep(s.out(0).chunk(r, s.size), r, 1))
+	for _, r := range s.Others() {
+		steps = append(steps, recvStep(s.Out(0).Chunk(r, s.Size), r, 1))
 	}
 	return steps
 }
 
-func allReducePairwiseWire(s position, _ []Block, bytes, align int) int {
-	mine := chunkLen(bytes, align, s.rank, s.size)
-	return bytes - mine + (s.size-1)*mine
+func allReducePairwiseWire(s Position, _ []Block, bytes, align int) int {
+	mine := ChunkLen(bytes, align, s.Rank, s.Size)
+	return bytes - mine + (s.Size-1)*mine
 }

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // reduceScatterPairwise leaves the reduction of every In[r] in Out[0] of
 // member r.
@@ -10,8 +10,8 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func reduceScatterPairwise(s position) []step {
-	return collect(s, 0, s.in, s.out(0))
+func reduceScatterPairwise(s Position) []Step {
+	return collect(s, 0, s.In, s.Out(0))
 }
 
-func reduceScatterPairwiseWire(s position, in []Block, _, _ int) int { return lenOthers(s, in) }
+func reduceScatterPairwiseWire(s Position, in []Block, _, _ int) int { return lenOthers(s, in) }

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // scatterFlat leaves In[r] of the root in Out[0] of member r.
 //
@@ -7,19 +7,19 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func scatterFlat(s position) []step {
-	if s.rank != s.root {
-		return []step{recvStep(s.out(0), s.root, 0)}
+func scatterFlat(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{recvStep(s.Out(0), s.Root, 0)}
 	}
-	var steps []step
-	for _, r := range s.others() {
-		steps = append(steps, sendStep(r, 0, s.in(r)))
+	var steps []Step
+	for _, r := range s.Others() {
+		steps = append(steps, sendStep(r, 0, s.In(r)))
 	}
-	return append(steps, copyStep(s.out(0), s.in(s.rank)))
+	return append(steps, copyStep(s.Out(0), s.In(s.Rank)))
 }
 
-func scatterFlatWire(s position, in []Block, _, _ int) int {
-	if s.rank != s.root {
+func scatterFlatWire(s Position, in []Block, _, _ int) int {
+	if s.Rank != s.Root {
 		return 0
 	}
 	return lenOthers(s, in)

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // reduceFlat leaves the reduction of every In[0] in Out[0] of the root, for
 // small blocks.
@@ -8,15 +8,15 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func reduceFlat(s position) []step {
-	if s.rank != s.root {
-		return []step{sendStep(s.root, 0, s.in(0))}
+func reduceFlat(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{sendStep(s.Root, 0, s.In(0))}
 	}
-	return gatherReduce(s, 0, s.in(0), s.out(0))
+	return gatherReduce(s, 0, s.In(0), s.Out(0))
 }
 
-func reduceFlatWire(s position, in []Block, _, _ int) int {
-	if s.rank == s.root {
+func reduceFlatWire(s Position, in []Block, _, _ int) int {
+	if s.Rank == s.Root {
 		return 0
 	}
 	return in[0].Len()

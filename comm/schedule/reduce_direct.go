@@ -1,10 +1,10 @@
-package comm
+package schedule
 
 // reduceDirect leaves the reduction of every In[0] in Out[0] of the root, for
 // small blocks: the root reads the blocks of all and adds them.
-func reduceDirect(s position) []step {
-	if s.rank != s.root {
-		return []step{meetStep}
+func reduceDirect(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{meetStep}
 	}
 	return allReduceDirect(s)
 }

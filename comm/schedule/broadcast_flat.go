@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // broadcastFlat leaves In[0] of the root in Out[0] of every member, for small
 // blocks.
@@ -8,20 +8,20 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func broadcastFlat(s position) []step {
-	if s.rank != s.root {
-		return []step{recvStep(s.out(0), s.root, 0)}
+func broadcastFlat(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{recvStep(s.Out(0), s.Root, 0)}
 	}
-	var steps []step
-	for _, r := range s.others() {
-		steps = append(steps, sendStep(r, 0, s.in(0)))
+	var steps []Step
+	for _, r := range s.Others() {
+		steps = append(steps, sendStep(r, 0, s.In(0)))
 	}
-	return append(steps, copyStep(s.out(0), s.in(0)))
+	return append(steps, copyStep(s.Out(0), s.In(0)))
 }
 
-func broadcastFlatWire(s position, _ []Block, bytes, _ int) int {
-	if s.rank != s.root {
+func broadcastFlatWire(s Position, _ []Block, bytes, _ int) int {
+	if s.Rank != s.Root {
 		return 0
 	}
-	return (s.size - 1) * bytes
+	return (s.Size - 1) * bytes
 }

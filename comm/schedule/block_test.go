@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 func byteAt(b Block, i int) *byte { return &b.Data[i/b.Width*b.Pitch+i%b.Width] }
 
 // flat returns the bytes of s, one by one.
-func flat(s span) []byte {
+func flat(s Span) []byte {
 	var list []byte
-	for i := s.lo; i < s.hi; i++ {
-		list = append(list, *byteAt(s.block, i))
+	for i := s.Lo; i < s.Hi; i++ {
+		list = append(list, *byteAt(s.Block, i))
 	}
 	return list
 }
@@ -51,9 +51,9 @@ func drawEmpty(t *rapid.T, name string) Block {
 	}).Draw(t, name)
 }
 
-func drawSpan(t *rapid.T, b Block) span {
+func drawSpan(t *rapid.T, b Block) Span {
 	lo := rapid.IntRange(0, b.Len()).Draw(t, "lo")
-	return span{b, lo, rapid.IntRange(lo, b.Len()).Draw(t, "hi")}
+	return Span{b, lo, rapid.IntRange(lo, b.Len()).Draw(t, "hi")}
 }
 
 // Runs, one after another, are the bytes of the span, and no shorter than the
@@ -62,19 +62,19 @@ func TestRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpan(t, drawBlock(t, rapid.IntRange(0, 60).Draw(t, "length"), 1, "block"))
 		want := flat(s)
-		if got := s.appendTo([]byte("x")); string(got) != "x"+string(want) {
+		if got := s.AppendTo([]byte("x")); string(got) != "x"+string(want) {
 			t.Fatalf("got %q, want x%q", got, want)
 		}
-		for at := 0; at < s.len(); {
-			run := s.run(at)
+		for at := 0; at < s.Len(); {
+			run := s.Run(at)
 			if cap(run) != len(run) {
 				t.Fatalf("run at %d has room for %d bytes more", at, cap(run)-len(run))
 			}
 			at += len(run)
-			if at < s.len() && &run[:1][0] != byteAt(s.block, s.lo+at-len(run)) {
+			if at < s.Len() && &run[:1][0] != byteAt(s.Block, s.Lo+at-len(run)) {
 				t.Fatalf("run before %d starts elsewhere", at)
 			}
-			if at < s.len() && (s.block.contiguous() || (s.lo+at)%s.block.Width != 0) {
+			if at < s.Len() && (s.Block.Contiguous() || (s.Lo+at)%s.Block.Width != 0) {
 				t.Fatalf("run ends at %d, where no row does", at)
 			}
 		}
@@ -83,7 +83,7 @@ func TestRuns(t *testing.T) {
 
 func TestRunsOfEmptyBlocks(t *testing.T) {
 	for _, b := range []Block{{}, Whole(nil), {Rows: 3, Width: 0, Pitch: 8}, {Rows: 0, Width: 8, Pitch: 8}} {
-		if got := b.all().appendTo(nil); len(got) != 0 {
+		if got := b.All().AppendTo(nil); len(got) != 0 {
 			t.Errorf("%+v: got %q, want nothing", b, got)
 		}
 	}
@@ -91,7 +91,7 @@ func TestRunsOfEmptyBlocks(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	b := Block{Data: []byte("ab.cd.ef"), Rows: 3, Width: 2, Pitch: 3}
-	if got := string(b.all().cut(1, 6).cut(1, 4).appendTo(nil)); got != "cde" {
+	if got := string(b.All().Cut(1, 6).Cut(1, 4).AppendTo(nil)); got != "cde" {
 		t.Errorf("got %q, want %q", got, "cde")
 	}
 }
@@ -148,21 +148,21 @@ func TestReduceSpans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		align := rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "align")
 		elements := rapid.OneOf(rapid.IntRange(0, 30), rapid.SampledFrom([]int{8192, 12289, 16384, 20000})).Draw(t, "elements")
-		dsts, wants := make([]span, rapid.IntRange(1, 3).Draw(t, "dsts")), []Block{}
-		srcs := make([]span, rapid.IntRange(1, 4).Draw(t, "srcs"))
+		dsts, wants := make([]Span, rapid.IntRange(1, 3).Draw(t, "dsts")), []Block{}
+		srcs := make([]Span, rapid.IntRange(1, 4).Draw(t, "srcs"))
 		for i := range srcs {
-			srcs[i] = drawBlock(t, elements*align, align, fmt.Sprintf("src %d", i)).all()
+			srcs[i] = drawBlock(t, elements*align, align, fmt.Sprintf("src %d", i)).All()
 		}
 		for i := range dsts {
 			dst := drawBlock(t, elements*align, align, fmt.Sprintf("dst %d", i))
-			dsts[i] = dst.all()
+			dsts[i] = dst.All()
 			dst.Data = slices.Clone(dst.Data)
 			wants = append(wants, dst)
 		}
 		for i := range elements * align {
 			column := make([][]byte, len(srcs))
 			for s := range srcs {
-				column[s] = []byte{*byteAt(srcs[s].block, i)}
+				column[s] = []byte{*byteAt(srcs[s].Block, i)}
 			}
 			for _, want := range wants {
 				sum := []byte{0}
@@ -170,10 +170,10 @@ func TestReduceSpans(t *testing.T) {
 				*byteAt(want, i) = sum[0]
 			}
 		}
-		reduceSpans(dsts, srcs, checkPieces(t, align), align)
+		ReduceSpans(dsts, srcs, checkPieces(t, align), align)
 		for i, want := range wants {
-			if !bytes.Equal(dsts[i].block.Data, want.Data) {
-				t.Fatalf("dst %d: got %v, want %v", i, dsts[i].block.Data, want.Data)
+			if !bytes.Equal(dsts[i].Block.Data, want.Data) {
+				t.Fatalf("dst %d: got %v, want %v", i, dsts[i].Block.Data, want.Data)
 			}
 		}
 	})
@@ -182,8 +182,8 @@ func TestReduceSpans(t *testing.T) {
 // checkPieces is decimal, after checks of what a Reducer may rely on.
 func checkPieces(t *rapid.T, align int) Reducer {
 	return func(dst []byte, srcs [][]byte) {
-		if len(dst) == 0 || len(dst) > pieceBytes || len(dst)%align != 0 {
-			t.Fatalf("a piece of %d bytes, want a multiple of %d up to %d", len(dst), align, pieceBytes)
+		if len(dst) == 0 || len(dst) > PieceBytes || len(dst)%align != 0 {
+			t.Fatalf("a piece of %d bytes, want a multiple of %d up to %d", len(dst), align, PieceBytes)
 		}
 		for _, src := range srcs {
 			if len(src) != len(dst) {
@@ -198,19 +198,19 @@ func checkPieces(t *rapid.T, align int) Reducer {
 func TestReduceChunk(t *testing.T) {
 	dst := Whole(make([]byte, 6))
 	a := Block{Data: []byte{1, 2, 0, 3, 4, 0, 5, 6}, Rows: 3, Width: 2, Pitch: 3}
-	reduceSpans([]span{dst.all().cut(2, 6)}, []span{a.all().cut(2, 6), Whole([]byte{1, 1, 1, 1}).all()}, decimal, 2)
+	ReduceSpans([]Span{dst.All().Cut(2, 6)}, []Span{a.All().Cut(2, 6), Whole([]byte{1, 1, 1, 1}).All()}, decimal, 2)
 	if want := []byte{0, 0, 22, 29, 36, 43}; !bytes.Equal(dst.Data, want) {
 		t.Errorf("got %v, want %v", dst.Data, want)
 	}
 }
 
 func TestReducePanics(t *testing.T) {
-	four, five := Whole(make([]byte, 4)).all(), Whole(make([]byte, 5)).all()
+	four, five := Whole(make([]byte, 4)).All(), Whole(make([]byte, 5)).All()
 	for name, f := range map[string]func(){
-		"lengths of dsts": func() { reduceSpans([]span{four, five}, []span{four}, decimal, 1) },
-		"lengths of srcs": func() { reduceSpans([]span{four}, []span{four, five}, decimal, 1) },
-		"alignment":       func() { reduceSpans([]span{four.cut(1, 3)}, []span{four.cut(0, 2)}, decimal, 2) },
-		"width":           func() { reduceSpans([]span{five}, []span{five}, decimal, 2) },
+		"lengths of dsts": func() { ReduceSpans([]Span{four, five}, []Span{four}, decimal, 1) },
+		"lengths of srcs": func() { ReduceSpans([]Span{four}, []Span{four, five}, decimal, 1) },
+		"alignment":       func() { ReduceSpans([]Span{four.Cut(1, 3)}, []Span{four.Cut(0, 2)}, decimal, 2) },
+		"width":           func() { ReduceSpans([]Span{five}, []Span{five}, decimal, 2) },
 	} {
 		if !panics(f) {
 			t.Errorf("%s: no panic", name)
@@ -245,11 +245,11 @@ func BenchmarkCopy(b *testing.B) {
 func BenchmarkReduceSpans(b *testing.B) {
 	for _, c := range []struct{ length, width int }{{8, 8}, {1 << 20, 4}, {1 << 20, 1024}, {1 << 20, 1 << 20}} {
 		b.Run(fmt.Sprintf("length=%d/width=%d", c.length, c.width), func(b *testing.B) {
-			src := Block{Data: make([]byte, 2*c.length), Rows: c.length / c.width, Width: c.width, Pitch: 2 * c.width}.all()
-			dst := Whole(make([]byte, c.length)).all()
+			src := Block{Data: make([]byte, 2*c.length), Rows: c.length / c.width, Width: c.width, Pitch: 2 * c.width}.All()
+			dst := Whole(make([]byte, c.length)).All()
 			b.SetBytes(int64(c.length))
 			for b.Loop() {
-				reduceSpans([]span{dst}, []span{src, src}, sumWords, 4)
+				ReduceSpans([]Span{dst}, []Span{src, src}, sumWords, 4)
 			}
 		})
 	}

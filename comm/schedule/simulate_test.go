@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ type term struct{ member, block, at int }
 type cell []term
 
 type simMember struct {
-	position
-	steps   []step
+	Position
+	steps   []Step
 	next    int // the step to do
 	arrived int // meetings come to
 	in, out [][]cell
@@ -82,30 +82,30 @@ func (s *simulation) failf(format string, args ...any) {
 }
 
 // step does st for m, and reports false if it has to wait.
-func (s *simulation) step(m *simMember, st step) bool {
-	switch st.do {
-	case doSend:
-		key := mail{m.rank, st.peer, st.tag}
-		if _, twice := s.mail[key]; twice || st.peer == m.rank {
+func (s *simulation) step(m *simMember, st Step) bool {
+	switch st.Do {
+	case DoSend:
+		key := mail{m.Rank, st.Peer, st.Tag}
+		if _, twice := s.mail[key]; twice || st.Peer == m.Rank {
 			s.failf("message %+v is sent twice, or to its sender", key)
 		}
-		s.mail[key] = s.read(m, st.src[0])
-	case doRecv:
-		key := mail{st.peer, m.rank, st.tag}
+		s.mail[key] = s.read(m, st.Src[0])
+	case DoRecv:
+		key := mail{st.Peer, m.Rank, st.Tag}
 		cells, ok := s.mail[key]
 		if !ok {
 			return false
 		}
 		delete(s.mail, key)
-		s.write(m, st.dst[0], cells)
-	case doCopy:
-		s.write(m, st.dst[0], s.read(m, st.src[0]))
-	case doReduce:
-		sum := s.reduce(m, st.src)
-		for _, dst := range st.dst {
+		s.write(m, st.Dst[0], cells)
+	case DoCopy:
+		s.write(m, st.Dst[0], s.read(m, st.Src[0]))
+	case DoReduce:
+		sum := s.reduce(m, st.Src)
+		for _, dst := range st.Dst {
 			s.write(m, dst, sum)
 		}
-	case doMeet:
+	case DoMeet:
 		return s.meet(m)
 	}
 	return true
@@ -115,7 +115,7 @@ func (s *simulation) step(m *simMember, st step) bool {
 func (s *simulation) meet(m *simMember) bool {
 	meetings := 0
 	for _, st := range m.steps[:m.next+1] {
-		if st.do == doMeet {
+		if st.Do == DoMeet {
 			meetings++
 		}
 	}
@@ -123,7 +123,7 @@ func (s *simulation) meet(m *simMember) bool {
 	return !slices.ContainsFunc(s.members, func(o *simMember) bool { return o.arrived < meetings })
 }
 
-func (s *simulation) reduce(m *simMember, src []part) []cell {
+func (s *simulation) reduce(m *simMember, src []Part) []cell {
 	var sum []cell
 	for i, p := range src {
 		cells := s.read(m, p)
@@ -131,7 +131,7 @@ func (s *simulation) reduce(m *simMember, src []part) []cell {
 			sum = make([]cell, len(cells))
 		}
 		if len(cells) != len(sum) {
-			s.failf("member %d reduces %d and %d cells", m.rank, len(sum), len(cells))
+			s.failf("member %d reduces %d and %d cells", m.Rank, len(sum), len(cells))
 			return nil
 		}
 		for at, c := range cells {
@@ -142,81 +142,81 @@ func (s *simulation) reduce(m *simMember, src []part) []cell {
 }
 
 // owner returns the member whose part p is, and checks that m may use it now.
-func (s *simulation) owner(m *simMember, p part) *simMember {
-	o := s.members[p.member]
+func (s *simulation) owner(m *simMember, p Part) *simMember {
+	o := s.members[p.Member]
 	if o == m {
 		return o
 	}
 	switch {
-	case m.steps[len(m.steps)-1].do != doMeet:
-		s.failf("member %d uses %+v, and does not meet its owner after it", m.rank, p)
+	case m.steps[len(m.steps)-1].Do != DoMeet:
+		s.failf("member %d uses %+v, and does not meet its owner after it", m.Rank, p)
 	case o.ended():
-		s.failf("member %d uses %+v, whose owner may have ended", m.rank, p)
-	case p.mem == memSlot:
-		s.failf("member %d uses %+v, a slot of another", m.rank, p)
-	case p.mem == memOut && m.arrived == 0:
-		s.failf("member %d uses %+v before a meeting", m.rank, p)
+		s.failf("member %d uses %+v, whose owner may have ended", m.Rank, p)
+	case p.Mem == MemSlot:
+		s.failf("member %d uses %+v, a slot of another", m.Rank, p)
+	case p.Mem == MemOut && m.arrived == 0:
+		s.failf("member %d uses %+v before a meeting", m.Rank, p)
 	}
 	return o
 }
 
 // cells returns the cells of p in the blocks of its owner.
-func cells(blocks [][]cell, p part) []cell {
-	block := blocks[p.block]
-	s := p.span(Block{Rows: 1, Width: len(block) * cellBytes}, cellBytes)
-	return block[s.lo/cellBytes : s.hi/cellBytes]
+func cells(blocks [][]cell, p Part) []cell {
+	block := blocks[p.Block]
+	s := p.Span(Block{Rows: 1, Width: len(block) * cellBytes}, cellBytes)
+	return block[s.Lo/cellBytes : s.Hi/cellBytes]
 }
 
-func (s *simulation) read(m *simMember, p part) []cell {
+func (s *simulation) read(m *simMember, p Part) []cell {
 	o := s.owner(m, p)
-	switch p.mem {
-	case memIn:
+	switch p.Mem {
+	case MemIn:
 		return cells(o.in, p)
-	case memSlot:
-		slot, ok := o.slots[p.block]
-		if !ok || p.parts != 0 {
-			s.failf("member %d reads %+v, an empty slot or a part of one", m.rank, p)
+	case MemSlot:
+		slot, ok := o.slots[p.Block]
+		if !ok || p.Parts != 0 {
+			s.failf("member %d reads %+v, an empty slot or a part of one", m.Rank, p)
 		}
 		return slot
 	}
 	if o != m || o.noOut {
-		s.failf("member %d reads %+v, results of another or none", m.rank, p)
+		s.failf("member %d reads %+v, results of another or none", m.Rank, p)
 		return nil
 	}
 	read := cells(o.out, p)
 	if slices.ContainsFunc(read, func(c cell) bool { return c == nil }) {
-		s.failf("member %d reads %+v, which is not written", m.rank, p)
+		s.failf("member %d reads %+v, which is not written", m.Rank, p)
 	}
 	return read
 }
 
-func (s *simulation) write(m *simMember, p part, written []cell) {
+func (s *simulation) write(m *simMember, p Part, written []cell) {
 	o := s.owner(m, p)
 	switch {
-	case p.mem == memIn:
-		s.failf("member %d writes %+v", m.rank, p)
-	case p.mem == memSlot:
-		if _, twice := o.slots[p.block]; twice || p.parts != 0 {
-			s.failf("member %d writes %+v, a full slot or a part of one", m.rank, p)
+	case p.Mem == MemIn:
+		s.failf("member %d writes %+v", m.Rank, p)
+	case p.Mem == MemSlot:
+		if _, twice := o.slots[p.Block]; twice || p.Parts != 0 {
+			s.failf("member %d writes %+v, a full slot or a part of one", m.Rank, p)
 		}
-		o.slots[p.block] = written
-	case o.noOut && m.steps[len(m.steps)-1].do == doMeet:
+		o.slots[p.Block] = written
+	case o.noOut && m.steps[len(m.steps)-1].Do == DoMeet:
 		// Where nothing can be written, nothing is.
 	case o.noOut:
-		s.failf("member %d writes %+v without results", m.rank, p)
+		s.failf("member %d writes %+v without results", m.Rank, p)
 	default:
 		s.fill(m, p, cells(o.out, p), written)
 	}
 }
 
-func (s *simulation) fill(m *simMember, p part, dst, src []cell) {
+func (s *simulation) fill(m *simMember, p Part, dst, src []cell) {
 	if len(dst) != len(src) {
-		s.failf("member %d writes %d cells to the %d of %+v", m.rank, len(src), len(dst), p)
+		s.failf("member %d writes %d cells to the %d of %+v", m.Rank, len(src), len(dst), p)
 		return
 	}
 	for i := range dst {
 		if dst[i] != nil {
-			s.failf("member %d writes cell %d of %+v a second time", m.rank, i, p)
+			s.failf("member %d writes cell %d of %+v a second time", m.Rank, i, p)
 		}
 		dst[i] = src[i]
 	}
@@ -322,8 +322,8 @@ func (c simCase) want(member int) [][]cell {
 func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 	var members []*simMember
 	for rank := range c.size {
-		m := &simMember{position: position{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
-		m.steps = a.steps(m.position)
+		m := &simMember{Position: Position{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
+		m.steps = a.steps(m.Position)
 		for block := range c.ins() {
 			m.in = append(m.in, c.in(rank, block))
 		}
@@ -332,7 +332,7 @@ func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 				m.out = append(m.out, make([]cell, len(w)))
 			}
 		} else if a.wire != nil {
-			m.steps = withoutOut(m.steps)
+			m.steps = WithoutOut(m.steps)
 		}
 		members = append(members, m)
 	}

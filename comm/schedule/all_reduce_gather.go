@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // allReduceGather leaves the reduction of every In[0] in Out[0] of every
 // member, for small blocks.
@@ -9,10 +9,10 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func allReduceGather(s position) []step {
-	return collect(s, 0, func(int) part { return s.in(0) }, s.out(0))
+func allReduceGather(s Position) []Step {
+	return collect(s, 0, func(int) Part { return s.In(0) }, s.Out(0))
 }
 
-func allReduceGatherWire(s position, in []Block, _, _ int) int {
-	return (s.size - 1) * in[0].Len()
+func allReduceGatherWire(s Position, in []Block, _, _ int) int {
+	return (s.Size - 1) * in[0].Len()
 }

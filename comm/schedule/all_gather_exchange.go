@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // allGatherExchange leaves In[0] of member r in Out[r] of every member.
 //
@@ -8,18 +8,18 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allGatherExchange(s position) []step {
-	var steps []step
-	for _, r := range s.others() {
-		steps = append(steps, sendStep(r, 0, s.in(0)))
+func allGatherExchange(s Position) []Step {
+	var steps []Step
+	for _, r := range s.Others() {
+		steps = append(steps, sendStep(r, 0, s.In(0)))
 	}
-	steps = append(steps, copyStep(s.out(s.rank), s.in(0)))
-	for _, r := range s.others() {
-		steps = append(steps, recvStep(s.out(r), r, 0))
+	steps = append(steps, copyStep(s.Out(s.Rank), s.In(0)))
+	for _, r := range s.Others() {
+		steps = append(steps, recvStep(s.Out(r), r, 0))
 	}
 	return steps
 }
 
-func allGatherExchangeWire(s position, in []Block, _, _ int) int {
-	return (s.size - 1) * in[0].Len()
+func allGatherExchangeWire(s Position, in []Block, _, _ int) int {
+	return (s.Size - 1) * in[0].Len()
 }

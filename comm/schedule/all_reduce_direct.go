@@ -1,8 +1,8 @@
-package comm
+package schedule
 
 // allReduceDirect leaves the reduction of every In[0] in Out[0] of every
 // member, for small blocks: each reads the blocks of all and adds them itself.
 // For S bytes on P members, each reads SP bytes and writes S.
-func allReduceDirect(s position) []step {
-	return []step{reduceInPlace(s, []part{s.out(0)}, s.in(0)), meetStep}
+func allReduceDirect(s Position) []Step {
+	return []Step{reduceInPlace(s, []Part{s.Out(0)}, s.In(0)), meetStep}
 }

@@ -1,10 +1,10 @@
-package comm
+package schedule
 
 // gatherDirect leaves In[0] of member r in Out[r] of the root, which copies the
 // blocks of all.
-func gatherDirect(s position) []step {
-	if s.rank != s.root {
-		return []step{meetStep}
+func gatherDirect(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{meetStep}
 	}
 	return allGatherDirect(s)
 }

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // An algorithm is one way to carry out a collective.
 type algorithm struct {
@@ -11,21 +11,21 @@ type algorithm struct {
 	suits func(bytes, size int) bool
 
 	// steps returns the steps of one member. It is pure.
-	steps func(s position) []step
+	steps func(s Position) []Step
 
 	// wire returns the payload bytes that these steps send, for a member that
 	// offers the blocks in, when the block that is broadcast or reduced has so
 	// many bytes. It is nil in direct algorithms, which send nothing.
-	wire func(s position, in []Block, bytes, align int) int
+	wire func(s Position, in []Block, bytes, align int) int
 }
 
 // largeBytes is the length from which a block is worth cutting into one chunk
 // for each member. Below it what counts is the number of steps.
 const largeBytes = 32 << 10
 
-// large reports whether to cut a block into chunks where members send: with
+// Large reports whether to cut a block into chunks where members send: with
 // two members that saves no bytes.
-func large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
+func Large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
 
 // largeDirect reports whether to cut a block into chunks where members read in
 // place: that always saves work, for one more meeting.
@@ -34,13 +34,13 @@ func largeDirect(bytes, size int) bool { return size > 1 && bytes >= largeBytes 
 // messageAlgorithms are the algorithms by which members send to each other.
 var messageAlgorithms = [...][]algorithm{
 	Barrier:   {{"none", nil, noSteps, sendsNothing}},
-	Broadcast: {{"scatter", large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
+	Broadcast: {{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
 	AllGather: {{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 	Gather:    {{"flat", nil, gatherFlat, gatherFlatWire}},
 	Scatter:   {{"flat", nil, scatterFlat, scatterFlatWire}},
 	AllToAll:  {{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
-	AllReduce: {{"pairwise", large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
-	Reduce:    {{"pairwise", large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
+	AllReduce: {{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
+	Reduce:    {{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
 
 	ReduceScatter: {{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
 	Permute:       {{"flat", nil, permuteFlat, permuteFlatWire}},
@@ -75,35 +75,35 @@ func pick(rows []algorithm, bytes, size int) *algorithm {
 			return &rows[i]
 		}
 	}
-	panic("comm: no algorithm suits")
+	panic("schedule: no algorithm suits")
 }
 
-// wireBytes returns the payload bytes that a member who offers the blocks in
+// WireBytes returns the payload bytes that a member who offers the blocks in
 // sends in the message schedule of a call: what Result.Wire holds. bytes is
 // the length of the block that is broadcast or reduced.
-func wireBytes(kind Kind, s position, in []Block, bytes, align int) int {
-	return pick(messageAlgorithms[kind], bytes, s.size).wire(s, in, bytes, align)
+func WireBytes(kind Kind, s Position, in []Block, bytes, align int) int {
+	return pick(messageAlgorithms[kind], bytes, s.Size).wire(s, in, bytes, align)
 }
 
 // noSteps is the schedule of Barrier: that the members have compared their
 // calls is all there is to it.
-func noSteps(position) []step { return nil }
+func noSteps(Position) []Step { return nil }
 
-func sendsNothing(position, []Block, int, int) int { return 0 }
+func sendsNothing(Position, []Block, int, int) int { return 0 }
 
 // lenOthers returns the bytes of all the blocks but the member's own.
-func lenOthers(s position, blocks []Block) int {
+func lenOthers(s Position, blocks []Block) int {
 	sum := 0
 	for r, b := range blocks {
-		if r != s.rank {
+		if r != s.Rank {
 			sum += b.Len()
 		}
 	}
 	return sum
 }
 
-// chunkLen returns the bytes of chunk i of parts.
-func chunkLen(bytes, align, i, parts int) int {
-	lo, hi := chunkOf(bytes, align, i, parts)
+// ChunkLen returns the bytes of chunk i of parts.
+func ChunkLen(bytes, align, i, parts int) int {
+	lo, hi := ChunkOf(bytes, align, i, parts)
 	return hi - lo
 }

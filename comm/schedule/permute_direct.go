@@ -1,12 +1,12 @@
-package comm
+package schedule
 
 // permuteDirect leaves In[0] of the first member of each pair in Out[0] of the
 // second, which copies it. No two pairs have the same second member.
-func permuteDirect(s position) []step {
-	var steps []step
-	for _, p := range s.pairs {
-		if p[1] == s.rank {
-			steps = append(steps, copyStep(s.out(0), s.in(0).of(p[0])))
+func permuteDirect(s Position) []Step {
+	var steps []Step
+	for _, p := range s.Pairs {
+		if p[1] == s.Rank {
+			steps = append(steps, copyStep(s.Out(0), s.In(0).Of(p[0])))
 		}
 	}
 	return append(steps, meetStep)

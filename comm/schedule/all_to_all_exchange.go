@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // allToAllExchange leaves In[r] of member s in Out[s] of member r.
 //
@@ -8,16 +8,16 @@ package comm
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
-func allToAllExchange(s position) []step {
-	var steps []step
-	for _, r := range s.others() {
-		steps = append(steps, sendStep(r, 0, s.in(r)))
+func allToAllExchange(s Position) []Step {
+	var steps []Step
+	for _, r := range s.Others() {
+		steps = append(steps, sendStep(r, 0, s.In(r)))
 	}
-	steps = append(steps, copyStep(s.out(s.rank), s.in(s.rank)))
-	for _, r := range s.others() {
-		steps = append(steps, recvStep(s.out(r), r, 0))
+	steps = append(steps, copyStep(s.Out(s.Rank), s.In(s.Rank)))
+	for _, r := range s.Others() {
+		steps = append(steps, recvStep(s.Out(r), r, 0))
 	}
 	return steps
 }
 
-func allToAllExchangeWire(s position, in []Block, _, _ int) int { return lenOthers(s, in) }
+func allToAllExchangeWire(s Position, in []Block, _, _ int) int { return lenOthers(s, in) }

@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 import (
 	"reflect"
@@ -15,14 +15,14 @@ func TestChunksTile(t *testing.T) {
 		parts := rapid.IntRange(1, 17).Draw(t, "parts")
 		next := 0
 		for i := range parts {
-			lo, hi := chunkOf(length, align, i, parts)
+			lo, hi := ChunkOf(length, align, i, parts)
 			if lo != next || hi < lo {
 				t.Fatalf("chunk %d is [%d, %d), want it to start at %d", i, lo, hi, next)
 			}
 			if align > 0 && hi%align != 0 || hi%64 != 0 && hi != length {
 				t.Fatalf("chunk %d is [%d, %d), want an end at a multiple of %d and of 64", i, lo, hi, align)
 			}
-			if chunkLen(length, align, i, parts) != hi-lo {
+			if ChunkLen(length, align, i, parts) != hi-lo {
 				t.Fatalf("chunkLen of chunk %d is not %d", i, hi-lo)
 			}
 			next = hi
@@ -60,19 +60,19 @@ func checkWire(t *testing.T, c simCase, a *algorithm, m *simMember) {
 	}
 	want := 0
 	for _, st := range m.steps {
-		if st.do != doSend {
+		if st.Do != DoSend {
 			continue
 		}
 		block := Block{Rows: 1, Width: c.cells * cellBytes} // what is broadcast or reduced
-		if p := st.src[0]; p.mem == memIn {
-			block = in[p.block]
-		} else if p.mem == memSlot { // holds the member's chunk
-			block.Width = chunkLen(block.Width, 4, m.rank, c.size)
+		if p := st.Src[0]; p.Mem == MemIn {
+			block = in[p.Block]
+		} else if p.Mem == MemSlot { // holds the member's chunk
+			block.Width = ChunkLen(block.Width, 4, m.Rank, c.size)
 		}
-		want += st.src[0].span(block, 4).len()
+		want += st.Src[0].Span(block, 4).Len()
 	}
-	if got := a.wire(m.position, in, c.cells*cellBytes, 4); got != want {
-		t.Errorf("%s, %+v, member %d: got %d bytes, want %d", a.name, c, m.rank, got, want)
+	if got := a.wire(m.Position, in, c.cells*cellBytes, 4); got != want {
+		t.Errorf("%s, %+v, member %d: got %d bytes, want %d", a.name, c, m.Rank, got, want)
 	}
 }
 
@@ -89,46 +89,46 @@ func TestWireBytes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		kind  Kind
-		seat  position
+		seat  Position
 		in    []Block
 		bytes int
 		want  int
 	}{
-		{"barrier", Barrier, position{rank: 1, size: 4}, nil, 0, 0},
-		{"small all_reduce", AllReduce, position{rank: 1, size: 4}, block(8), 8, 24},
-		{"large all_reduce", AllReduce, position{rank: 1, size: 4}, block(mib), mib, 2 * mib * 3 / 4},
-		{"large all_reduce of two", AllReduce, position{rank: 1, size: 2}, block(mib), mib, mib},
-		{"all_reduce of one", AllReduce, position{rank: 0, size: 1}, block(mib), mib, 0},
-		{"all_gather", AllGather, position{rank: 3, size: 4}, block(10), 0, 30},
-		{"reduce_scatter", ReduceScatter, position{rank: 2, size: 4}, each(10, 4), 0, 30},
-		{"all_to_all", AllToAll, position{rank: 2, size: 4}, each(10, 4), 0, 30},
-		{"small broadcast, root", Broadcast, position{rank: 2, size: 4, root: 2}, block(8), 8, 24},
-		{"small broadcast", Broadcast, position{rank: 1, size: 4, root: 2}, nil, 8, 0},
-		{"large broadcast, root", Broadcast, position{rank: 2, size: 5, root: 2}, block(mib), mib, mib},
-		{"large broadcast", Broadcast, position{rank: 1, size: 5, root: 2}, nil, mib, mib / 4 * 3},
-		{"gather", Gather, position{rank: 1, size: 4, root: 2}, block(8), 0, 8},
-		{"gather, root", Gather, position{rank: 2, size: 4, root: 2}, block(8), 0, 0},
-		{"scatter, root", Scatter, position{rank: 2, size: 4, root: 2}, each(8, 4), 0, 24},
-		{"scatter", Scatter, position{rank: 1, size: 4, root: 2}, nil, 0, 0},
-		{"reduce", Reduce, position{rank: 1, size: 4, root: 2}, block(8), 8, 8},
-		{"large reduce, root", Reduce, position{rank: 2, size: 4, root: 2}, block(mib), mib, mib / 4 * 3},
-		{"permute", Permute, position{rank: 1, size: 4, pairs: [][2]int{{1, 1}, {1, 2}, {0, 3}}}, block(8), 0, 8},
+		{"barrier", Barrier, Position{Rank: 1, Size: 4}, nil, 0, 0},
+		{"small all_reduce", AllReduce, Position{Rank: 1, Size: 4}, block(8), 8, 24},
+		{"large all_reduce", AllReduce, Position{Rank: 1, Size: 4}, block(mib), mib, 2 * mib * 3 / 4},
+		{"large all_reduce of two", AllReduce, Position{Rank: 1, Size: 2}, block(mib), mib, mib},
+		{"all_reduce of one", AllReduce, Position{Rank: 0, Size: 1}, block(mib), mib, 0},
+		{"all_gather", AllGather, Position{Rank: 3, Size: 4}, block(10), 0, 30},
+		{"reduce_scatter", ReduceScatter, Position{Rank: 2, Size: 4}, each(10, 4), 0, 30},
+		{"all_to_all", AllToAll, Position{Rank: 2, Size: 4}, each(10, 4), 0, 30},
+		{"small broadcast, root", Broadcast, Position{Rank: 2, Size: 4, Root: 2}, block(8), 8, 24},
+		{"small broadcast", Broadcast, Position{Rank: 1, Size: 4, Root: 2}, nil, 8, 0},
+		{"large broadcast, root", Broadcast, Position{Rank: 2, Size: 5, Root: 2}, block(mib), mib, mib},
+		{"large broadcast", Broadcast, Position{Rank: 1, Size: 5, Root: 2}, nil, mib, mib / 4 * 3},
+		{"gather", Gather, Position{Rank: 1, Size: 4, Root: 2}, block(8), 0, 8},
+		{"gather, root", Gather, Position{Rank: 2, Size: 4, Root: 2}, block(8), 0, 0},
+		{"scatter, root", Scatter, Position{Rank: 2, Size: 4, Root: 2}, each(8, 4), 0, 24},
+		{"scatter", Scatter, Position{Rank: 1, Size: 4, Root: 2}, nil, 0, 0},
+		{"reduce", Reduce, Position{Rank: 1, Size: 4, Root: 2}, block(8), 8, 8},
+		{"large reduce, root", Reduce, Position{Rank: 2, Size: 4, Root: 2}, block(mib), mib, mib / 4 * 3},
+		{"permute", Permute, Position{Rank: 1, Size: 4, Pairs: [][2]int{{1, 1}, {1, 2}, {0, 3}}}, block(8), 0, 8},
 	} {
-		if got := wireBytes(c.kind, c.seat, c.in, c.bytes, 4); got != c.want {
+		if got := WireBytes(c.kind, c.seat, c.in, c.bytes, 4); got != c.want {
 			t.Errorf("%s: got %d bytes, want %d", c.name, got, c.want)
 		}
 	}
 }
 
 func TestSchedulerKeepsSchedules(t *testing.T) {
-	s := &scheduler{rank: 1, size: 3}
-	a, b := s.message(Broadcast, 2, nil, 8), s.message(Broadcast, 2, nil, 9)
+	s := &Scheduler{Rank: 1, Size: 3}
+	a, b := s.Message(Broadcast, 2, nil, 8), s.Message(Broadcast, 2, nil, 9)
 	if &a[0] != &b[0] {
 		t.Error("a schedule is made twice")
 	}
-	for _, other := range [][]step{
-		s.message(Broadcast, 0, nil, 8), s.message(Broadcast, 2, nil, largeBytes), s.direct(Broadcast, 2, nil, 8),
-		s.message(Permute, -1, [][2]int{{0, 1}}, 0), s.message(Permute, -1, [][2]int{{1, 0}}, 0),
+	for _, other := range [][]Step{
+		s.Message(Broadcast, 0, nil, 8), s.Message(Broadcast, 2, nil, largeBytes), s.Direct(Broadcast, 2, nil, 8),
+		s.Message(Permute, -1, [][2]int{{0, 1}}, 0), s.Message(Permute, -1, [][2]int{{1, 0}}, 0),
 	} {
 		if reflect.DeepEqual(other, a) {
 			t.Errorf("got the schedule of another call: %+v", other)
@@ -138,14 +138,14 @@ func TestSchedulerKeepsSchedules(t *testing.T) {
 }
 
 func TestSlotsOf(t *testing.T) {
-	s := position{rank: 1, size: 4}
+	s := Position{Rank: 1, Size: 4}
 	if got := slotsOf(allReducePairwise(s)); got != 4 {
 		t.Errorf("all_reduce: got %d slots, want 4", got)
 	}
 	if got := slotsOf(allGatherExchange(s)); got != 0 {
 		t.Errorf("all_gather: got %d slots, want 0", got)
 	}
-	if got := slotsOf(withoutOut(allGatherExchange(s))); got != 3 {
+	if got := slotsOf(WithoutOut(allGatherExchange(s))); got != 3 {
 		t.Errorf("all_gather without results: got %d slots, want 3", got)
 	}
 }

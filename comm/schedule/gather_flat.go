@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // gatherFlat leaves In[0] of member r in Out[r] of the root.
 //
@@ -7,19 +7,19 @@ package comm
 //
 // Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication:
 // theory, practice, and experience", Concurrency and Computation 19(13), 2007.
-func gatherFlat(s position) []step {
-	if s.rank != s.root {
-		return []step{sendStep(s.root, 0, s.in(0))}
+func gatherFlat(s Position) []Step {
+	if s.Rank != s.Root {
+		return []Step{sendStep(s.Root, 0, s.In(0))}
 	}
-	steps := []step{copyStep(s.out(s.rank), s.in(0))}
-	for _, r := range s.others() {
-		steps = append(steps, recvStep(s.out(r), r, 0))
+	steps := []Step{copyStep(s.Out(s.Rank), s.In(0))}
+	for _, r := range s.Others() {
+		steps = append(steps, recvStep(s.Out(r), r, 0))
 	}
 	return steps
 }
 
-func gatherFlatWire(s position, in []Block, _, _ int) int {
-	if s.rank == s.root {
+func gatherFlatWire(s Position, in []Block, _, _ int) int {
+	if s.Rank == s.Root {
 		return 0
 	}
 	return in[0].Len()

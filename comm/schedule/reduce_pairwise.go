@@ -1,4 +1,4 @@
-package comm
+package schedule
 
 // reducePairwise leaves the reduction of every In[0] in Out[0] of the root, for
 // large blocks.
@@ -10,24 +10,24 @@ package comm
 // S(P-1). Every other member sends S bytes.
 //
 // Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
-func reducePairwise(s position) []step {
-	mine := s.slot(s.rank)
-	if s.rank == s.root {
-		mine = s.out(0).chunk(s.rank, s.size)
+func reducePairwise(s Position) []Step {
+	mine := s.Slot(s.Rank)
+	if s.Rank == s.Root {
+		mine = s.Out(0).Chunk(s.Rank, s.Size)
 	}
-	steps := collect(s, 0, func(r int) part { return s.in(0).chunk(r, s.size) }, mine)
-	if s.rank != s.root {
-		return append(steps, sendStep(s.root, 1, mine))
+	steps := collect(s, 0, func(r int) Part { return s.In(0).Chunk(r, s.Size) }, mine)
+	if s.Rank != s.Root {
+		return append(steps, sendStep(s.Root, 1, mine))
 	}
-	for _, r := range s.others() {
-		steps = append(steps, recvStep(s.out(0).chunk(r, s.size), r, 1))
+	for _, r := range s.Others() {
+		steps = append(steps, recvStep(s.Out(0).Chunk(r, s.Size), r, 1))
 	}
 	return steps
 }
 
-func reducePairwiseWire(s position, _ []Block, bytes, align int) int {
-	if s.rank == s.root {
-		return bytes - chunkLen(bytes, align, s.rank, s.size)
+func reducePairwiseWire(s Position, _ []Block, bytes, align int) int {
+	if s.Rank == s.Root {
+		return bytes - ChunkLen(bytes, align, s.Rank, s.Size)
 	}
 	return bytes
 }
