@@ -40,7 +40,7 @@ const pipelineExample = ">>> init_parallel()\n" +
 func init() {
 	register(&Row{
 		Name: "pipeline_schedule",
-		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\") returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel.\n" +
+		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
 			"stage_fn(x) computes the output of the caller's stage, one tensor. inputs counts on the\n" +
 			"first stage, targets and loss_fn(output, target), of one element, on the last; elsewhere\n" +
 			"they may be None. Both are cut along dim 0 into micro-batches: as chunk does or, where\n" +
@@ -92,6 +92,7 @@ type pipelineCall struct {
 	loss            arg.OptCallable
 	micro           arg.Int
 	schedule        arg.String
+	mesh            optMesh          // whose ranks are the stages; None is init_parallel's
 	cut             []*tensor.Tensor // targets, by micro-batch
 }
 
@@ -99,17 +100,17 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	c := &pipelineCall{e: e, fn: b.Name(), schedule: "1f1b"}
 	var stageFn starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "stage_fn", &stageFn, "inputs", &c.inputs, "targets", &c.targets,
-		"loss_fn", &c.loss, "num_microbatches", &c.micro, "schedule?", &c.schedule); err != nil {
+		"loss_fn", &c.loss, "num_microbatches", &c.micro, "schedule?", &c.schedule, "mesh?", &c.mesh); err != nil {
 		return nil, err
 	}
 	var err error
-	if c.stage, err = e.rank.Stage(c.fn); err != nil {
+	if c.stage, err = c.place(); err != nil {
 		return nil, err
 	}
 	if err := c.check(stageFn); err != nil {
 		return nil, err
 	}
-	p := &runtime.Pipeline{Loss: c.lossOf}
+	p := &runtime.Pipeline{Loss: c.lossOf, Stages: c.stage.Ranks}
 	for _, fn := range c.stages {
 		p.Chunks = append(p.Chunks, c.chunk(fn))
 	}
@@ -129,6 +130,24 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		return nil, err
 	}
 	return c.result(p.Schedule, loss, outputs)
+}
+
+// place returns the caller's stage.
+func (c *pipelineCall) place() (runtime.Stage, error) {
+	if !c.mesh.Set {
+		return c.e.rank.Stage(c.fn)
+	}
+	m := c.mesh.V.Mesh()
+	bad := func(want, rule string) error {
+		return &op.ArgError{Func: c.fn, Param: "mesh", Got: m.String(), Want: want, Rule: rule}
+	}
+	switch {
+	case m.NDim() != 1:
+		return runtime.Stage{}, bad("a mesh of one dim", `mesh["pp"] is one of a mesh of several`)
+	case !slices.Contains(m.Ranks(), c.e.rank.ID()):
+		return runtime.Stage{}, bad("a mesh that holds this rank", "its ranks are the stages")
+	}
+	return c.e.rank.StageAmong(m.Ranks()), nil
 }
 
 // check checks the sizes of the schedule, and takes over stage_fn.

@@ -96,16 +96,24 @@ func (r *Rank) ModeGroup(m Mode) (*comm.Group, error) {
 
 // A Stage is the place of a rank in its pipeline. Prev and Next are the ranks
 // of its neighbours; those at the ends are neighbours, too.
-type Stage struct{ Index, Count, Prev, Next int }
+type Stage struct {
+	Index, Count, Prev, Next int
+	Ranks                    []int // of all stages, in order
+}
 
 // Stage returns the rank's, for the function fn.
 func (r *Rank) Stage(fn string) (Stage, error) {
 	if r.parallel == nil {
 		return Stage{}, &op.ArgError{Func: fn, Got: "ranks without a layout", Want: "a pipeline", Rule: "call init_parallel first"}
 	}
-	ranks := r.parallel.ranks(PipelineMode, r.id)
+	return r.StageAmong(r.parallel.ranks(PipelineMode, r.id)), nil
+}
+
+// StageAmong returns the rank's place in a pipeline of the stages ranks, of
+// which it is one.
+func (r *Rank) StageAmong(ranks []int) Stage {
 	i, n := slices.Index(ranks, r.id), len(ranks)
-	return Stage{i, n, ranks[(i+n-1)%n], ranks[(i+1)%n]}, nil
+	return Stage{i, n, ranks[(i+n-1)%n], ranks[(i+1)%n], ranks}
 }
 
 // First reports whether nothing comes before the stage.

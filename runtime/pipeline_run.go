@@ -16,6 +16,8 @@ import (
 // them computes it.
 type Pipeline struct {
 	Schedule *pipeline.Schedule
+	// Stages are the ranks of the pipeline, in its order.
+	Stages []int
 	// Chunks compute the outputs of this stage's chunks.
 	Chunks []func(x *tensor.Tensor) (*tensor.Tensor, error)
 	// Inputs are the micro-batches, on the first stage.
@@ -57,8 +59,7 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 	if err := p.Schedule.Check(); err != nil {
 		return nil, nil, err
 	}
-	stages := r.parallel.ranks(PipelineMode, r.id)
-	g, err := r.end.Group(stages, scheduleRoute)
+	g, err := r.end.Group(p.Stages, scheduleRoute)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -65,13 +65,14 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 
 // run is the backward pass.
 func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
-	restore := r.SetEnabled(record)
+	restore, uncast := r.SetEnabled(record), r.setAutocast(Autocast{})
 	ended := func() {}
 	if r.Placed != nil {
 		ended = r.Placed.Backward()
 	}
 	defer func() {
 		restore()
+		uncast()
 		ended()
 		if p := recover(); p != nil {
 			te, ok := p.(*op.TapeError)
@@ -499,5 +500,10 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 		x.Auto.Forget() // the sum lies elsewhere
 	}
 	x.Auto.Grad, x.Auto.Sole = sum, !p.r.Enabled()
+	for _, fn := range x.Auto.Accumulated {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
 	return nil
 }

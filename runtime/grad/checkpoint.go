@@ -11,7 +11,7 @@ import (
 // a backward pass that needs it calls run again. run gives the same results
 // every time.
 func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
-	start := r.seq
+	start, cast := r.seq, r.autocast
 	out, err := run()
 	if err != nil || r.off > 0 {
 		return out, err
@@ -34,7 +34,12 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.T
 	for _, inner := range nodes {
 		n.always = n.always || inner.always
 	}
-	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) { return r.again(n, run, dy) }
+	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return r.again(n, func() ([]*tensor.Tensor, error) {
+			defer r.setAutocast(cast)()
+			return run()
+		}, dy)
+	}
 	r.attach(n, fresh, r.Reserve())
 	return out, nil
 }

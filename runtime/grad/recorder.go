@@ -22,6 +22,8 @@ type Recorder struct {
 	// Placed applies operators to placed tensors; nil if there are none.
 	Placed Placer
 
+	autocast Autocast // of the region at hand
+
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
 
@@ -70,6 +72,12 @@ func (r *Recorder) SetEnabled(on bool) (restore func()) {
 
 // Apply applies d and returns its results, recorded if an input requires grad.
 func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	if r.autocast.on {
+		var err error
+		if in, err = r.cast(d, in); err != nil {
+			return nil, err
+		}
+	}
 	requires := false
 	for _, x := range in {
 		if x == nil {

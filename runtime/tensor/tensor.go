@@ -65,6 +65,8 @@ type Auto struct {
 	Index int
 	// Hooks are called with a leaf's gradient before it is accumulated.
 	Hooks []Hook
+	// Accumulated are called after a leaf's gradient has been accumulated.
+	Accumulated []func() error
 }
 
 // Forget sets Grad to nil. Its storage is back at once if nobody else has it.
