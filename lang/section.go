@@ -56,6 +56,10 @@ func (r *recorder) print(t *starlark.Thread, msg string) {
 	if r.discard {
 		return
 	}
+	if len(msg) > maxSection {
+		r.refuse(t, fmt.Sprintf("got %d bytes to print at once, want at most %d MiB", len(msg), maxSection>>20))
+		return
+	}
 	if r.stream {
 		r.emit(&linesMsg{Stream: true, Lines: []Line{{Text: text(msg)}}})
 		return
@@ -65,10 +69,15 @@ func (r *recorder) print(t *starlark.Thread, msg string) {
 	r.count[at]++
 	r.lines = append(r.lines, line)
 	if r.size += line.size(); r.size > maxSection {
-		err := &stopError{Reason: stopLimit, Text: overfull, within: "print"}
-		r.stop(err)
-		t.Cancel(err.Text)
+		r.refuse(t, overfull)
 	}
+}
+
+// refuse ends the program in print.
+func (r *recorder) refuse(t *starlark.Thread, why string) {
+	err := &stopError{Reason: stopLimit, Text: why, within: "print"}
+	r.stop(err)
+	t.Cancel(err.Text)
 }
 
 // printPlace returns the position of the innermost call in a source file.

@@ -15,9 +15,12 @@ import (
 // programs they hold in the world of env, and answers. It returns nil when it
 // is told to stop or the connection closes, and else the cause of ctx's end or
 // what is wrong with the connection. A program under way is then ended first.
-func Serve(ctx context.Context, conn Conn, env Env) error {
+func Serve(ctx context.Context, conn Conn, env Env) error { return ServeWatched(ctx, conn, env, nil) }
+
+// ServeWatched is Serve of a rank whose programs a Watch holds to its limit.
+func ServeWatched(ctx context.Context, conn Conn, env Env, watch *Watch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &server{conn: conn, env: env, cancel: cancel, window: newWindow(), work: make(chan task)}
+	s := &server{conn: conn, env: env, watch: watch, cancel: cancel, window: newWindow(), work: make(chan task)}
 	s.rank, s.size = env.Rank()
 	if n, ok := env.(Noter); ok {
 		n.SetNote(func(line string) { s.send(&message{Note: &noteMsg{text(line)}}) })
@@ -42,6 +45,7 @@ var (
 type server struct {
 	conn       Conn
 	env        Env
+	watch      *Watch
 	rank, size int
 	cancel     context.CancelCauseFunc // ends Serve
 	window     *window
@@ -179,7 +183,7 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 		}
 		return err
 	})
-	err = realError(j.ctx, err, s.env.Pending())
+	err = realError(j.ctx, otherRank(j.ctx, err, s.size), s.env.Pending())
 	if end := protect(func() error { return s.rest(p, err) }); err == nil {
 		err = end
 	}

@@ -7,6 +7,7 @@ const (
 	stopInterrupt stopReason = "interrupt" // the user's wish
 	stopTimeout   stopReason = "timeout"
 	stopLimit     stopReason = "limit"   // of steps, or of output: the rank's own doing
+	stopMemory    stopReason = "memory"  // more than may be used
 	stopPeer      stopReason = "stopped" // on account of another rank
 	stopHung      stopReason = "hung"    // was told to stop, and did not
 )

@@ -44,7 +44,11 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	l.rest(t)
 	s.env.Attach(t, out)
 	stop := context.AfterFunc(j.ctx, func() { t.Cancel(context.Cause(j.ctx).Error()) })
-	return t, func() { stop() }
+	unwatch := s.watch.begin(s, j, t)
+	return t, func() {
+		stop()
+		unwatch()
+	}
 }
 
 // maxDepth is how deeply calls may nest. The interpreter's own limit is ten

@@ -21,7 +21,7 @@ type Config struct {
 	Size      int
 	Transport string // "inproc" or "frames"; Join does not look at it
 	Seed      uint64 // that random numbers start from
-	MaxMem    int    // bytes of large tensors in use over all ranks; 0: the machine's memory
+	MaxMem    int    // bytes of tensors in use over all ranks; 0: four fifths of the machine's or the container's memory
 	Poison    bool   // fill released storage with a pattern, for tests
 	Guard     bool   // share storage of any size, and fault on writes to it, for tests
 	Cost      Cost   // by which traces predict how long a call takes
@@ -118,6 +118,12 @@ func (j *Job) Unreceived() []Unreceived { return j.fabric().Unreceived() }
 // Memory returns the bytes of large tensors in use now, and the most there
 // have been, over all ranks.
 func (j *Job) Memory() (now, peak int) { return j.alloc.InUse() }
+
+// Memory returns the bytes of large tensors that are in use in this process.
+func (r *Rank) Memory() int {
+	now, _ := r.job.alloc.InUse()
+	return now
+}
 
 // Stop ends the ranks and waits for them.
 func (j *Job) Stop() {

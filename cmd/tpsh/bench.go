@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"tpsh/lang"
 )
 
 var benchCommand = &command{
@@ -120,7 +118,7 @@ func (b *bench) choose(args []string) ([]*benchCase, error) {
 // benchFailed returns the error of a command one of whose measurements failed.
 func benchFailed(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
-		return status(lang.StatusInterrupted)
+		return errInterrupted
 	}
 	return fmt.Errorf("bench: %s: %w", name, err)
 }

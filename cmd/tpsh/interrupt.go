@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"tpsh/lang"
@@ -21,11 +23,38 @@ func endings() []os.Signal {
 	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
 
+// errInterrupted is the error of a command that an interrupt or one of endings
+// ended before there was a program to end.
+var errInterrupted = errors.New("interrupted")
+
+// hearsItself ends hearEarly: the command hears interrupts itself.
+var hearsItself = sync.OnceFunc(func() {})
+
+// hearEarly ends the process with a line when an interrupt or one of endings
+// comes before the command hears them itself, by interruptible or atEnding.
+func hearEarly(to io.Writer) {
+	come, quit := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(come, append(endings(), os.Interrupt)...)
+	hearsItself = sync.OnceFunc(func() {
+		signal.Stop(come)
+		close(quit)
+	})
+	go func() {
+		select {
+		case <-come:
+			fmt.Fprintf(to, "tpsh: %v\n", errInterrupted)
+			os.Exit(lang.StatusInterrupted)
+		case <-quit:
+		}
+	}()
+}
+
 // interruptible returns a context that an interrupt or one of endings ends.
 // Until it is released, writing what nobody reads any more is an error.
 func interruptible() (context.Context, context.CancelFunc) {
 	goOn := unreadGoesOn()
 	ctx, stop := signal.NotifyContext(context.Background(), append(endings(), os.Interrupt)...)
+	hearsItself()
 	return ctx, func() {
 		stop()
 		goOn()
@@ -69,6 +98,7 @@ func atEnding(f func()) (release func()) {
 	goOn := unreadGoesOn()
 	come, quit, done := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(come, endings()...)
+	hearsItself()
 	go func() {
 		defer close(done)
 		select {

@@ -90,9 +90,11 @@ func (s *starter) startHere() (*ranks, error) {
 	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport)}
 	cfg.Notice, cfg.NoticeAfter = s.notice()
 	opts := s.world(r.scratch)
+	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
-		lang.Serve(ctx, conn, builtins.New(rank, opts)) // how it ends, the connection shows
+		first.Do(func() { watch.Outside = rank.Memory })
+		lang.ServeWatched(ctx, conn, builtins.New(rank, opts), watch) // how it ends, the connection shows
 		conn.Close()
 	})
 	if err != nil {

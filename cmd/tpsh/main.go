@@ -75,6 +75,7 @@ func main() {
 	if launch.IsWorker() {
 		os.Exit(work())
 	}
+	hearEarly(os.Stderr)
 	os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
@@ -119,6 +120,8 @@ func exitStatus(err error) int {
 		return int(s)
 	case isUnread(err):
 		return statusUnread
+	case errors.Is(err, errInterrupted):
+		return lang.StatusInterrupted
 	case errors.As(err, new(usageError)):
 		return lang.StatusUsage
 	case errors.As(err, new(jobError)):

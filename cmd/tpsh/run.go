@@ -163,7 +163,7 @@ func follow(ctx context.Context, opts launch.Options) error {
 // err, perhaps because ctx ended.
 func notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return status(lang.StatusInterrupted)
+		return errInterrupted
 	}
 	return jobError{err}
 }

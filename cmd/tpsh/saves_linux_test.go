@@ -31,9 +31,11 @@ const (
 	signalVariable = "TPSH_TEST_SAVE_SIGNAL"
 )
 
-// watchSaves makes the saves of this process tell their steps, and stop at one,
+func init() { watchSaves = tellSaves }
+
+// tellSaves makes the saves of this process tell their steps, and stop at one,
 // where the environment asks for it.
-func watchSaves() {
+func tellSaves() {
 	steps, stop := os.Getenv(stepsVariable), os.Getenv(stopVariable)
 	if steps == "" && stop == "" {
 		return

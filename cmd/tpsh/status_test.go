@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -124,5 +126,34 @@ func TestExitStatusInterrupted(t *testing.T) {
 			defer end.Stop()
 			wantStatus(t, source, []string{"run", "-n", "2", "--timeout", "20s"}, 130)
 		})
+	}
+}
+
+// However early an interrupt comes, whoever hears it says so in a line. Before the
+// process has begun to hear, the signal itself ends it.
+func TestEarlyInterrupts(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "main.star")
+	if err := os.WriteFile(script, []byte("while True:\n    barrier()"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		for after := 5 * time.Millisecond; after < 50*time.Millisecond; after += 5 * time.Millisecond {
+			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", "tcp", script)
+			p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+t.TempDir())
+			var errs bytes.Buffer
+			p.Stderr = &errs
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(after)
+			if err := p.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			p.Wait() // its status is looked at
+			ended := p.ProcessState.Sys().(syscall.WaitStatus).Signaled()
+			if got := p.ProcessState.ExitCode(); !ended && (got != 130 || !strings.Contains(errs.String(), "interrupted")) {
+				t.Errorf("%v after %v: exit status %d, want 130 and a line that says so:\n%s", sig, after, got, &errs)
+			}
+		}
 	}
 }

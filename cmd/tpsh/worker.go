@@ -55,12 +55,17 @@ func serve(seat *launch.Seat) (more bool, err error) {
 	if err := json.Unmarshal(seat.Config, &d); err != nil {
 		return false, fmt.Errorf("worker: %w", err)
 	}
-	lost := false
+	lost, parts := false, seat.Size
+	if d.MaxMem == 0 {
+		parts = seat.Local
+	}
 	cfg := runtime.Config{Size: seat.Size, Seed: d.Seed, MaxMem: d.MaxMem, Cost: d.Cost}
 	place := runtime.Seat{Rank: seat.Rank, Local: seat.Local, Links: seat.Links, Generation: seat.Generation}
 	err = runtime.Join(context.Background(), cfg, place, func(ctx context.Context, rank *runtime.Rank) {
 		seat.Ready(nil)
-		served := lang.Serve(ctx, seat.Conn, builtins.New(rank, d.World))
+		watch := watchMemory(d.MaxMem, parts)
+		watch.Outside = rank.Memory
+		served := lang.ServeWatched(ctx, seat.Conn, builtins.New(rank, d.World), watch)
 		if lost = served != nil && ctx.Err() == nil; lost {
 			fmt.Fprintln(os.Stderr, served) // the launcher may not hear of it otherwise
 			return

@@ -7,6 +7,8 @@ import (
 	goruntime "runtime"
 	"sync"
 	"time"
+
+	"tpsh/runtime/memory"
 )
 
 // largeSize is Allocator.Large unless a test wants another.
@@ -80,10 +82,10 @@ func (e *MemoryError) Error() string {
 }
 
 // NewAllocator returns an allocator that hands out at most limit bytes at a
-// time; 0 means the machine's memory.
+// time; 0 means four fifths of the machine's or the container's memory.
 func NewAllocator(limit int) *Allocator {
 	if limit <= 0 {
-		limit = machineMemory()
+		limit = memory.Total() / 5 * 4
 	}
 	return &Allocator{Large: largeSize, Limit: limit, free: map[int][][]byte{}}
 }

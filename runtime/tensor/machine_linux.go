@@ -2,15 +2,6 @@ package tensor
 
 import "golang.org/x/sys/unix"
 
-// machineMemory returns the bytes of memory of this machine.
-func machineMemory() int {
-	var si unix.Sysinfo_t
-	if unix.Sysinfo(&si) != nil {
-		return 0
-	}
-	return int(si.Totalram) * int(si.Unit)
-}
-
 // adviseHuge asks for huge pages: fewer faults, fewer misses, and other processes
 // read them faster.
 func adviseHuge(r []byte) { unix.Madvise(r, unix.MADV_HUGEPAGE) }

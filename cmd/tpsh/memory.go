@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"tpsh/lang"
+	"tpsh/runtime/memory"
+)
+
+// watchMemory returns what holds the programs of this process to their memory:
+// to a part of limit, one of parts, or if limit is 0 to four fifths of what the
+// machine or the container has. Of that default a process may have more than its
+// part as long as others do not need theirs.
+func watchMemory(limit, parts int) *lang.Watch {
+	if limit > 0 {
+		w := &lang.Watch{Limit: max(1, limit/parts), Text: fmt.Sprintf("memory limit of %s reached", showBytes(limit))}
+		if parts > 1 {
+			w.Text += fmt.Sprintf(" (%s a rank)", showBytes(w.Limit))
+		}
+		return w
+	}
+	total := memory.Total()
+	w := &lang.Watch{Limit: total / 5 * 4 / parts, Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
+	if parts > 1 {
+		w.Scarce = func() bool { return memory.Available() < total/5 }
+	}
+	return w
+}
+
+// showBytes writes a number of bytes in the largest binary unit in which it is
+// short.
+func showBytes(n int) string {
+	unit, name := 1, "bytes"
+	for _, next := range []string{"KiB", "MiB", "GiB"} {
+		if n < unit<<10 {
+			break
+		}
+		unit, name = unit<<10, next
+	}
+	if n%unit == 0 {
+		return fmt.Sprintf("%d %s", n/unit, name)
+	}
+	return fmt.Sprintf("%.1f %s", float64(n)/float64(unit), name)
+}

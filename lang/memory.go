@@ -1,0 +1,208 @@
+package lang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"time"
+
+	goruntime "runtime"
+
+	"go.starlark.net/starlark"
+)
+
+// A Watch holds the programs of a process to a number of bytes, which the values
+// of the interpreter and what Outside counts use together. It looks at the heap
+// every few milliseconds. When what is reachable there goes beyond the limit, it
+// ends the programs, each at its line. A program that is within one call of a
+// builtin function, which no cancellation reaches, is reported where it is and
+// left behind; if it then goes on filling memory, the process ends.
+//
+// A nil Watch watches nothing.
+type Watch struct {
+	// Limit is the number of bytes that may be in use.
+	Limit int
+	// Outside returns the bytes of tensors that lie outside the collector's heap.
+	Outside func() int
+	// Text says what is reached, as "memory limit of 512 MiB reached".
+	Text string
+	// Scarce, if set, is asked before programs are ended: whether the machine
+	// lacks memory. Without a need of others a default limit hurts nobody.
+	Scarce func() bool
+
+	mu   sync.Mutex
+	runs map[*watched]bool
+	base int           // bytes of the heap before the first program
+	over time.Time     // when the programs were ended for their memory, or zero
+	full time.Time     // when the last collection that was asked for ended
+	took time.Duration // what that took
+	idle chan struct{} // closed when there are no more runs
+}
+
+// A watched is a run on a thread.
+type watched struct {
+	s      *server
+	j      *job
+	thread *starlark.Thread
+	told   bool // the front end was told that it has ended
+}
+
+const (
+	// watchEvery is the time between looks at the heap.
+	watchEvery = 5 * time.Millisecond
+	// heapSlack is what a process may have beside what it had before its programs:
+	// the collector's own, buffers of messages, stacks.
+	heapSlack = 16 << 20
+	// stuckAfter is how long a program may take to heed that it is ended.
+	stuckAfter = 400 * time.Millisecond
+)
+
+// begin watches a run until end is called.
+func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
+	if w == nil || w.Limit <= 0 {
+		return func() {}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs == nil {
+		w.runs = map[*watched]bool{}
+		w.base = int(heapBytes())
+		debug.SetMemoryLimit(w.most())
+	}
+	run := &watched{s: s, j: j, thread: t}
+	w.runs[run] = true
+	if len(w.runs) == 1 {
+		w.idle = make(chan struct{})
+		go w.watch(w.idle)
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.runs, run)
+		if len(w.runs) == 0 {
+			close(w.idle)
+			if !w.over.IsZero() {
+				w.over = time.Time{}
+				debug.SetMemoryLimit(w.most())
+			}
+		}
+	}
+}
+
+// watch looks at the heap until there are no runs.
+func (w *Watch) watch(idle <-chan struct{}) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			w.mu.Lock()
+			w.look()
+			w.mu.Unlock()
+		case <-idle:
+			return
+		}
+	}
+}
+
+// look ends the programs if they use too much. w.mu is held.
+func (w *Watch) look() {
+	if len(w.runs) == 0 || !w.exceeds() {
+		return
+	}
+	switch {
+	case w.over.IsZero():
+		w.over = time.Now()
+		debug.SetMemoryLimit(math.MaxInt64) // who has to end needs no collections on the way
+		for run := range w.runs {
+			run.j.cancel(&stopError{Reason: stopMemory, Text: w.Text})
+			run.thread.Cancel(w.Text)
+		}
+	case time.Since(w.over) > stuckAfter:
+		w.leave()
+	}
+}
+
+// leave reports the programs that do not heed their end, and ends the process
+// when that does not help. w.mu is held.
+func (w *Watch) leave() {
+	for run := range w.runs {
+		if run.told || run.thread.CallStackDepth() == 0 { // the latter is ending
+			continue
+		}
+		run.told = true
+		run.s.send(&message{Seq: run.j.seq, Done: &doneMsg{Failure: w.failureOf(run.thread)}})
+	}
+	if time.Since(w.over) < 4*stuckAfter {
+		return
+	}
+	for run := range w.runs {
+		fmt.Fprintf(os.Stderr, "tpsh: rank %d: %s %s\n", run.s.rank, w.Text, w.failureOf(run.thread).here())
+	}
+	os.Exit(StatusFailed)
+}
+
+// failureOf describes the end of a program that is within a call of a builtin
+// function: its stack does not change meanwhile, and so can be read here.
+func (w *Watch) failureOf(t *starlark.Thread) *Failure {
+	f := &Failure{Kind: kindOther, Message: text(w.Text), Stop: stopMemory}
+	f.setTrace(t.CallStack())
+	f.Function = f.Within
+	return f
+}
+
+// exceeds reports whether what is reachable goes beyond the limit. Whether it is
+// reachable only a collection tells: these are so far apart that they take a
+// quarter of the time at most, but for where memory grows fast. w.mu is held.
+func (w *Watch) exceeds() bool {
+	most := int(w.most())
+	outside := 0
+	if w.Outside != nil {
+		outside = w.Outside()
+	}
+	used := outside + int(heapBytes())
+	if used <= most || w.Scarce != nil && !w.Scarce() {
+		return false
+	}
+	if !w.over.IsZero() {
+		return true
+	}
+	if used < most+most/2 && time.Since(w.full) < 4*w.took {
+		return false
+	}
+	began := time.Now()
+	goruntime.GC()
+	w.full = time.Now()
+	w.took = w.full.Sub(began)
+	return outside+int(heapBytes()) > most
+}
+
+// most returns how many bytes the process may use.
+func (w *Watch) most() int64 { return int64(w.base) + int64(w.Limit) + heapSlack }
+
+// heapBytes returns the bytes of the collector's heap that hold values, reachable
+// or not yet known to be unreachable.
+func heapBytes() uint64 {
+	sample := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample[:])
+	return sample[0].Value.Uint64()
+}
+
+// otherRank returns err, or if the run was ended for its memory while its rank
+// waited for others, that it was stopped on their account.
+func otherRank(ctx context.Context, err error, size int) error {
+	var stop *stopError
+	if size == 1 || err == nil || !errors.As(context.Cause(ctx), &stop) || stop.Reason != stopMemory {
+		return err
+	}
+	if e := deepest(err); e == nil || strings.HasPrefix(e.Msg, cancelledPrefix) {
+		return err
+	}
+	return &located{&stopError{Reason: stopPeer, Text: "stopped: " + stop.Text}, deepest(err)}
+}
