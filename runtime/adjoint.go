@@ -12,7 +12,7 @@ import (
 // adjointAllReduce: every rank's result depends on every input, so the
 // gradients are added up; a maximum sends the sum to the winner alone, and a
 // product multiplies it by the other factors.
-func adjointAllReduce(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointAllReduce(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	op := "sum"
 	if k.Reduce == "mean" {
 		op = "mean"
@@ -26,7 +26,7 @@ func adjointAllReduce(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
 
 // partial returns dy times the derivative of a max, min or prod whose full
 // result is y with respect to this member's input.
-func (k *call) partial(y, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func (k *tensorCall) partial(y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	if k.Reduce == "prod" {
 		others, err := k.otherFactors()
 		if err != nil {
@@ -43,7 +43,7 @@ func (k *call) partial(y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 
 // winners returns where this member is the first that holds y. A NaN wins, and
 // whoever has one holds it.
-func (k *call) winners(y *tensor.Tensor) (*tensor.Tensor, error) {
+func (k *tensorCall) winners(y *tensor.Tensor) (*tensor.Tensor, error) {
 	t := op.Tape{A: k.r}
 	var first *tensor.Tensor
 	err := guard(func() error {
@@ -62,7 +62,7 @@ func (k *call) winners(y *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // otherFactors returns the product of the other members' inputs.
-func (k *call) otherFactors() (*tensor.Tensor, error) {
+func (k *tensorCall) otherFactors() (*tensor.Tensor, error) {
 	t := op.Tape{A: k.r}
 	var product *tensor.Tensor
 	err := guard(func() error {
@@ -97,13 +97,13 @@ func guard(fn func() error) (err error) {
 
 // adjointAllGather: each member's part of the result went to all, so its
 // gradients are added up and come back to it, at the size that it had.
-func adjointAllGather(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointAllGather(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	return k.r.Run(k.g, Collective{Op: "reduce_scatter", Dim: k.Dim, Reduce: "sum", sizes: freeSizes(k.members)}, dy)
 }
 
 // adjointReduceScatter: each part of every input went into one member's
 // result, so its gradient goes to all.
-func adjointReduceScatter(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointReduceScatter(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	g, err := k.r.Run(k.g, Collective{Op: "all_gather", Dim: k.Dim}, dy)
 	switch {
 	case err != nil || k.Reduce == "sum":
@@ -122,7 +122,7 @@ func adjointReduceScatter(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
 
 // adjointBroadcast: the root's input went to all, so the gradients add up
 // there; other inputs went nowhere.
-func adjointBroadcast(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointBroadcast(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	if k.r.Tape.Enabled() { // to be differentiated again: every member keeps a record
 		g, err := k.r.Run(k.g, Collective{Op: "all_reduce", Reduce: "sum"}, dy)
 		return k.onRoot(g), err
@@ -132,7 +132,7 @@ func adjointBroadcast(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
 
 // adjointScatter: the parts of the root's input went to the members, and
 // their gradients are gathered there.
-func adjointScatter(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointScatter(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	if k.r.Tape.Enabled() {
 		g, err := k.r.Run(k.g, Collective{Op: "all_gather", Dim: k.Dim}, dy)
 		return k.onRoot(g), err
@@ -141,7 +141,7 @@ func adjointScatter(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // onRoot returns g on the call's root and nil elsewhere.
-func (k *call) onRoot(g *tensor.Tensor) *tensor.Tensor {
+func (k *tensorCall) onRoot(g *tensor.Tensor) *tensor.Tensor {
 	if k.g.Rank() != k.Root {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (k *call) onRoot(g *tensor.Tensor) *tensor.Tensor {
 }
 
 // adjointAllToAll sends every piece back to where it came from.
-func adjointAllToAll(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointAllToAll(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	if k.Dim != k.Concat {
 		return k.r.Run(k.g, Collective{Op: "all_to_all", Dim: k.Concat, Concat: k.Dim, sizes: freeSizes(k.members)}, dy)
 	}
@@ -172,7 +172,7 @@ func adjointAllToAll(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // adjointPermute sends along the reversed pairs.
-func adjointPermute(k *call, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointPermute(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	back := make([][2]int, len(k.Pairs))
 	for i, p := range k.Pairs {
 		back[i] = [2]int{p[1], p[0]}

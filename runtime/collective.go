@@ -3,7 +3,6 @@ package runtime
 import (
 	"fmt"
 	goruntime "runtime"
-	"time"
 
 	"tpsh/comm"
 	"tpsh/mesh"
@@ -39,14 +38,14 @@ type form struct {
 	// alike says that all members have the same result.
 	alike bool
 	// in returns the blocks that the member offers.
-	in func(k *call) []comm.Block
+	in func(k *tensorCall) []comm.Block
 	// out returns the shape of the member's result; not ok if it has none.
-	out func(k *call) (s shape.Shape, ok bool)
+	out func(k *tensorCall) (s shape.Shape, ok bool)
 	// place returns where in the result y each block goes.
-	place func(k *call, y *tensor.Tensor) []comm.Block
+	place func(k *tensorCall, y *tensor.Tensor) []comm.Block
 	// adjoint returns the gradient of the member's input; nil if the
 	// operation has none and refuses inputs that require grad.
-	adjoint func(k *call, dy *tensor.Tensor) (*tensor.Tensor, error)
+	adjoint func(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 func noFree(*Collective) int    { return -1 }
@@ -71,75 +70,80 @@ func init() {
 	}
 }
 
-// A call is one call of a collective by this rank.
-type call struct {
+// A tensorCall is one call of a collective of one tensor by this rank.
+type tensorCall struct {
+	call
 	Collective
-	r       *Rank
-	g       *comm.Group
-	form    *form
-	x       *tensor.Tensor // contiguous
-	members []comm.Member  // once they agree
-	y       *tensor.Tensor // the result, or nil
-	grad    bool           // a member's input requires grad
-	record  bool           // and recording was on
-	seq     uint64         // reserved for the node
-	line    string         // of the forward call, if recorded or asynchronous
-	rec     *Record
-	since   time.Time
+	form     *form
+	x        *tensor.Tensor // contiguous
+	members  []comm.Member  // once they agree
+	y        *tensor.Tensor // the result, or nil
+	grad     bool           // a member's input requires grad
+	recorded bool           // and recording was on
+	seq      uint64         // reserved for the node
 
-	op    comm.Op       // the call as package comm sees it
+	made  comm.Op       // what op is
 	block [2]comm.Block // of op.In and of the result, where there is one of each
 }
 
 // Run calls the collective c on x and returns its result: nil where c gives
 // this member none. Every member of g calls it.
 func (r *Rank) Run(g *comm.Group, c Collective, x *tensor.Tensor) (*tensor.Tensor, error) {
-	k, err := r.newCall(g, c, x, false)
+	k, err := r.newTensorCall(g, c, x, false)
 	if err != nil {
 		return nil, err
 	}
-	res, err := g.Run(r.ctx, &k.op)
-	return k.finish(res, err)
+	if _, err := k.run(); err != nil {
+		return nil, err
+	}
+	return k.finish(), nil
 }
 
-// newCall checks the call and makes the operation for package comm.
-func (r *Rank) newCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*call, error) {
+// newTensorCall checks the call and makes the operation for package comm.
+func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, async bool) (*tensorCall, error) {
 	if err := plainOnly(c.Op, x); err != nil {
 		return nil, err
 	}
-	if err := r.enter(c.Op); err != nil {
+	k := &tensorCall{call: call{r: r, g: g, async: async}, Collective: c, form: collectives[c.Op]}
+	k.op = &k.made
+	if err := k.begin(k.contract(x)); err != nil {
 		return nil, err
 	}
-	k := &call{Collective: c, r: r, g: g, form: collectives[c.Op]}
 	var red kernel.Combine
 	if c.Reduce != "" {
 		if red = kernel.Combiner(x.DType(), c.Reduce); red == nil {
 			return nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
 		}
 	}
-	k.record = r.Tape.Enabled()
+	k.recorded = r.Tape.Enabled()
 	k.seq = r.Tape.Reserve()
 	var err error
 	if k.x, err = r.contiguous(x); err != nil {
 		return nil, err
 	}
-	k.op = comm.Op{Kind: k.form.kind, Align: x.DType().Size(), Reduce: comm.Reducer(red), Prepare: k.prepare, Where: r.whereFn}
-	k.op.Desc = comm.Desc{Op: c.Op, DType: x.DType().String(), Shape: stated(x.Shape()), Free: k.form.free(&c),
-		Reduce: c.Reduce, Root: -1, Dims: c.dims(), Pairs: c.Pairs, Detail: r.pass(), Flags: r.flags(g, async)}
-	if k.form.rooted {
-		k.op.Desc.Root = c.Root
-	}
+	k.op.Kind, k.op.Align, k.op.Reduce, k.op.Prepare = k.form.kind, x.DType().Size(), comm.Reducer(red), k.prepare
 	if k.form.alike {
 		k.op.Share = k
 	}
-	if k.record && x.RequiresGrad() {
+	if k.recorded && x.RequiresGrad() {
 		k.op.Desc.Flags |= comm.RequiresGrad
 	}
 	if g.Rank() >= 0 {
 		k.op.In = k.form.in(k)
 	}
-	k.trace()
+	k.note(k.payload(), k.x.Shape(), k.x.DType().String())
 	return k, nil
+}
+
+// contract returns what the members compare of the call on x.
+func (k *tensorCall) contract(x *tensor.Tensor) comm.Desc {
+	d := contract(k.Op)
+	d.DType, d.Shape, d.Free = x.DType().String(), stated(x.Shape()), k.form.free(&k.Collective)
+	d.Reduce, d.Dims, d.Pairs, d.Detail = k.Reduce, k.dims(), k.Pairs, k.r.pass()
+	if k.form.rooted {
+		d.Root = k.Root
+	}
+	return d
 }
 
 // stated returns s as the contract has it, where nil stands for no tensor.
@@ -162,35 +166,6 @@ func (c *Collective) dims() [2]int {
 	return d
 }
 
-// pass returns what the contract says of the pass in which a call is made:
-// comm.InBackward of what a gradient calls, and nothing of what a script calls,
-// be it in a checkpoint that is computed again or a backward function of its own.
-func (r *Rank) pass() string {
-	if r.replayed != "" {
-		return comm.InBackward
-	}
-	return ""
-}
-
-// flags returns what the rank states with a call on g.
-func (r *Rank) flags(g *comm.Group, async bool) comm.Flags {
-	var f comm.Flags
-	if g.Size() == r.size && r.Output != nil && r.Output.Dirty() {
-		f |= comm.Output
-	}
-	if async {
-		f |= comm.Async
-	}
-	return f
-}
-
-// cut ends the section of output after a call that joined all ranks.
-func (r *Rank) cut(g *comm.Group, f comm.Flags) {
-	if g.Size() == r.size && r.Output != nil && f&comm.Output != 0 && f&comm.Async == 0 {
-		r.Output.Cut()
-	}
-}
-
 // contiguous returns x in row-major order, off the record.
 func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if b := x.Buffer(); b != nil {
@@ -210,18 +185,8 @@ func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return y, nil
 }
 
-// trace notes the call where a trace is on.
-func (k *call) trace() {
-	if len(k.r.traces) == 0 {
-		return
-	}
-	k.rec = &Record{Op: k.Op, Group: k.g.String(), Bytes: k.payload(), Shape: k.x.Shape(), DType: k.x.DType().String()}
-	k.since = time.Now()
-	k.r.note(k.rec)
-}
-
 // payload returns the bytes that the rank puts in.
-func (k *call) payload() int {
+func (k *tensorCall) payload() int {
 	n := k.x.Numel() * k.x.DType().Size()
 	switch k.Op {
 	case "broadcast", "scatter":
@@ -240,7 +205,7 @@ func (k *call) payload() int {
 }
 
 // agreed notes what the call learns when the members agree.
-func (k *call) agreed(members []comm.Member, flags comm.Flags) error {
+func (k *tensorCall) agreed(members []comm.Member, flags comm.Flags) error {
 	k.members = members
 	k.grad = flags&comm.RequiresGrad != 0
 	if k.grad && k.form.adjoint == nil {
@@ -251,7 +216,7 @@ func (k *call) agreed(members []comm.Member, flags comm.Flags) error {
 }
 
 // prepare makes the result when the members agree.
-func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+func (k *tensorCall) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
 	if err := k.agreed(members, flags); err != nil {
 		return nil, err
 	}
@@ -267,41 +232,27 @@ func (k *call) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, e
 	return k.form.place(k, y), nil
 }
 
-// finish ends the call: it completes the trace, cuts the output and records
-// the gradient.
-func (k *call) finish(res comm.Result, err error) (*tensor.Tensor, error) {
-	if k.rec != nil {
-		k.rec.finish(res, k.since)
-	}
+// finish returns the result of the call, which has ended well, and records its
+// gradient.
+func (k *tensorCall) finish() *tensor.Tensor {
 	goruntime.KeepAlive(k.x)
-	if err != nil {
-		return nil, err
-	}
 	if k.Op == "collective_permute" && !k.receives() {
 		clear(k.y.Bytes())
 	}
-	k.r.cut(k.g, res.Flags)
 	if k.y != nil {
 		k.y.Buffer().Seal()
 	}
-	if k.grad && k.record {
-		if k.line == "" {
-			k.line = k.r.where()
-		}
-		k.r.Tape.CustomAt(k.seq, k.Op, []*tensor.Tensor{k.x}, []*tensor.Tensor{k.y}, true, k.backward)
-		return k.y, nil
+	if k.grad && k.recorded {
+		k.record(k.seq, []*tensor.Tensor{k.x}, []*tensor.Tensor{k.y}, k.backward)
+		return k.y
 	}
 	y := k.y
 	k.x, k.y = nil, nil // the group may refer to the call for some time
-	return y, nil
+	return y
 }
 
-// backward is the gradient of the call, which names the line of the forward
-// one.
-func (k *call) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	outer := k.r.replayed
-	k.r.replayed = k.line
-	defer func() { k.r.replayed = outer }()
+// backward is the gradient of the call.
+func (k *tensorCall) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	g := dy[0]
 	if g == nil {
 		g = t.Do("zeros_like", []*tensor.Tensor{k.y.Detach()}, op.None)
@@ -311,23 +262,23 @@ func (k *call) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // whole offers all of x.
-func whole(k *call) []comm.Block {
+func whole(k *tensorCall) []comm.Block {
 	k.block[0] = comm.Whole(k.x.Bytes())
 	return k.block[:1]
 }
 
 // throughout is one block, which fills the result.
-func throughout(k *call, y *tensor.Tensor) []comm.Block {
+func throughout(k *tensorCall, y *tensor.Tensor) []comm.Block {
 	k.block[1] = comm.Whole(y.Bytes())
 	return k.block[1:]
 }
 
 // sameShape is a result of the shape of x.
-func sameShape(k *call) (shape.Shape, bool) { return k.x.Shape(), true }
+func sameShape(k *tensorCall) (shape.Shape, bool) { return k.x.Shape(), true }
 
 // rootOnly is what out says on the root, and nothing elsewhere.
-func rootOnly(out func(*call) (shape.Shape, bool)) func(*call) (shape.Shape, bool) {
-	return func(k *call) (shape.Shape, bool) {
+func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shape.Shape, bool) {
+	return func(k *tensorCall) (shape.Shape, bool) {
 		if k.g.Rank() != k.Root {
 			return nil, false
 		}
@@ -337,7 +288,7 @@ func rootOnly(out func(*call) (shape.Shape, bool)) func(*call) (shape.Shape, boo
 
 // cutDim offers x cut along Dim, a part for each member; only the root of a
 // scatter offers anything.
-func cutDim(k *call) []comm.Block {
+func cutDim(k *tensorCall) []comm.Block {
 	if k.form.rooted && k.g.Rank() != k.Root {
 		return nil
 	}
@@ -345,7 +296,7 @@ func cutDim(k *call) []comm.Block {
 }
 
 // parts returns the sizes in which n elements are cut for the members.
-func (k *call) parts(n int) []int {
+func (k *tensorCall) parts(n int) []int {
 	if k.sizes != nil {
 		return k.sizes
 	}
@@ -358,23 +309,23 @@ func (k *call) parts(n int) []int {
 }
 
 // myPart is the result of which each member has its part along Dim.
-func myPart(k *call) (shape.Shape, bool) {
+func myPart(k *tensorCall) (shape.Shape, bool) {
 	s := k.x.Shape()
 	return withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()]), true
 }
 
 // joined is the members' inputs joined along Dim.
-func joined(k *call) (shape.Shape, bool) {
+func joined(k *tensorCall) (shape.Shape, bool) {
 	return withSize(k.x.Shape(), k.Dim, sum(freeSizes(k.members))), true
 }
 
-func eachJoined(k *call, y *tensor.Tensor) []comm.Block {
+func eachJoined(k *tensorCall, y *tensor.Tensor) []comm.Block {
 	return blocksAlong(y, k.Dim, freeSizes(k.members))
 }
 
 // exchanged is the parts that the members cut for this one along Dim, joined
 // along Concat.
-func exchanged(k *call) (shape.Shape, bool) {
+func exchanged(k *tensorCall) (shape.Shape, bool) {
 	s := k.x.Shape()
 	if k.Dim != k.Concat {
 		s = withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()])
@@ -382,13 +333,13 @@ func exchanged(k *call) (shape.Shape, bool) {
 	return withSize(s, k.Concat, sum(k.pieceSizes())), true
 }
 
-func eachExchanged(k *call, y *tensor.Tensor) []comm.Block {
+func eachExchanged(k *tensorCall, y *tensor.Tensor) []comm.Block {
 	return blocksAlong(y, k.Concat, k.pieceSizes())
 }
 
 // pieceSizes returns the sizes along Concat of the pieces of an all_to_all
 // that come from each member.
-func (k *call) pieceSizes() []int {
+func (k *tensorCall) pieceSizes() []int {
 	sizes := freeSizes(k.members)
 	if k.Dim == k.Concat {
 		for i, n := range sizes {
@@ -443,7 +394,7 @@ func blocksAlong(x *tensor.Tensor, dim int, sizes []int) []comm.Block {
 }
 
 // receives reports whether a pair ends at this member.
-func (k *call) receives() bool {
+func (k *tensorCall) receives() bool {
 	for _, p := range k.Pairs {
 		if p[1] == k.g.Rank() {
 			return true

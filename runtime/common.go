@@ -9,10 +9,10 @@ import (
 // share memory they share the result, until one of them changes its own.
 
 // Least returns from how many bytes on a result is shared.
-func (k *call) Least() int { return k.r.ops.Alloc.Large }
+func (k *tensorCall) Least() int { return k.r.ops.Alloc.Large }
 
 // Make makes the memory of the result for all members.
-func (k *call) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
+func (k *tensorCall) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
 	k.members = members
 	s, _ := k.form.out(k)
 	dt := k.x.DType()
@@ -24,7 +24,7 @@ func (k *call) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, err
 }
 
 // Take makes this member's result of what a member has made for all.
-func (k *call) Take(members []comm.Member, flags comm.Flags, result any) error {
+func (k *tensorCall) Take(members []comm.Member, flags comm.Flags, result any) error {
 	if err := k.agreed(members, flags); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
-	"time"
 
 	"tpsh/comm"
 	"tpsh/runtime/dtype"
@@ -18,54 +17,39 @@ import (
 // returns what the members sent to this one, in their order. Shapes are free;
 // the dtype is one. The gradient goes back the same way.
 func (r *Rank) Exchange(g *comm.Group, xs []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	k, o, err := r.newExchange(g, xs, false)
+	k, err := r.newExchange(g, xs, false)
 	if err != nil {
 		return nil, err
 	}
-	res, err := g.Run(r.ctx, o)
-	return k.finish(res, err)
+	if _, err := k.run(); err != nil {
+		return nil, err
+	}
+	return k.finish(), nil
 }
 
 // An exchange is one all_to_all of a list.
 type exchange struct {
-	r      *Rank
-	g      *comm.Group
-	xs     []*tensor.Tensor
-	in     []*tensor.Tensor // xs, contiguous
-	out    []*tensor.Tensor
-	record bool
-	seq    uint64
-	line   string // of the call, if recorded or asynchronous
-	rec    *Record
-	since  time.Time
+	call
+	xs       []*tensor.Tensor
+	in       []*tensor.Tensor // xs, contiguous
+	out      []*tensor.Tensor
+	recorded bool
+	grad     bool // a member's input requires grad
+	seq      uint64
 }
 
-// finish ends the call: it completes the trace, cuts the output and records
-// the gradient.
-func (k *exchange) finish(res comm.Result, err error) ([]*tensor.Tensor, error) {
+// finish returns the results of the call, which has ended well, and records its
+// gradient.
+func (k *exchange) finish() []*tensor.Tensor {
 	goruntime.KeepAlive(k.in)
-	if k.rec != nil {
-		k.rec.finish(res, k.since)
+	if k.grad && k.recorded {
+		k.record(k.seq, k.xs, k.out, k.backward)
 	}
-	if err != nil {
-		return nil, err
-	}
-	k.r.cut(k.g, res.Flags)
-	if res.Flags&comm.RequiresGrad != 0 && k.record {
-		if k.line == "" {
-			k.line = k.r.where()
-		}
-		k.r.Tape.CustomAt(k.seq, "all_to_all", k.xs, k.out, true, k.backward)
-	}
-	return k.out, nil
+	return k.out
 }
 
-// backward sends the gradients back to where the tensors came from. It names
-// the line of the forward call.
+// backward sends the gradients back to where the tensors came from.
 func (k *exchange) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	outer := k.r.replayed
-	k.r.replayed = k.line
-	defer func() { k.r.replayed = outer }()
 	for i := range dy {
 		if dy[i] == nil {
 			dy[i] = t.Do("zeros_like", []*tensor.Tensor{k.out[i].Detach()}, op.None)
@@ -75,47 +59,48 @@ func (k *exchange) backward(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, 
 }
 
 // newExchange checks the call and makes the operation for package comm.
-func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exchange, *comm.Op, error) {
+func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exchange, error) {
 	if err := plainOnly("all_to_all", xs...); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := r.enter("all_to_all"); err != nil {
-		return nil, nil, err
+	k := &exchange{call: call{r: r, g: g, op: &comm.Op{Kind: comm.AllToAll}, async: async}, xs: xs}
+	d := contract("all_to_all")
+	if d.Detail = r.pass(); len(xs) > 0 {
+		d.DType = xs[0].DType().String()
+	}
+	if err := k.begin(d); err != nil {
+		return nil, err
 	}
 	if len(xs) != g.Size() {
-		return nil, nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: "a list of " + count(len(xs), "tensor"), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
+		return nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: "a list of " + count(len(xs), "tensor"), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
 	}
+	k.recorded, k.seq = r.Tape.Enabled(), r.Tape.Reserve()
 	dt := xs[0].DType()
-	k := &exchange{r: r, g: g, xs: xs, record: r.Tape.Enabled(), seq: r.Tape.Reserve()}
-	o := &comm.Op{Kind: comm.AllToAll, Align: dt.Size(), Prepare: k.prepare, Where: r.whereFn}
-	o.Desc = comm.Desc{Op: "all_to_all", DType: dt.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: r.pass(), Flags: r.flags(g, async)}
+	k.op.Align, k.op.Prepare = dt.Size(), k.prepare
 	bytes := 0
 	for i, x := range xs {
 		if x.DType() != dt {
-			return nil, nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: fmt.Sprintf("%s at index %d", op.Describe(x), i), Want: dt.String(), Rule: "as at index 0"}
+			return nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: fmt.Sprintf("%s at index %d", op.Describe(x), i), Want: dt.String(), Rule: "as at index 0"}
 		}
-		if k.record && x.RequiresGrad() {
-			o.Desc.Flags |= comm.RequiresGrad
+		if k.recorded && x.RequiresGrad() {
+			k.op.Desc.Flags |= comm.RequiresGrad
 		}
 		c, err := r.contiguous(x)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		k.in = append(k.in, c)
-		o.In = append(o.In, comm.Whole(c.Bytes()))
-		o.Meta = appendShape(o.Meta, dt, x.Shape())
+		k.op.In = append(k.op.In, comm.Whole(c.Bytes()))
+		k.op.Meta = appendShape(k.op.Meta, dt, x.Shape())
 		bytes += len(c.Bytes())
 	}
-	if len(r.traces) > 0 {
-		k.rec = &Record{Op: "all_to_all", Group: g.String(), Bytes: bytes, DType: dt.String()}
-		k.since = time.Now()
-		r.note(k.rec)
-	}
-	return k, o, nil
+	k.note(bytes, nil, dt.String())
+	return k, nil
 }
 
 // prepare makes the results, whose shapes are in the members' Meta.
-func (k *exchange) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
+	k.grad = flags&comm.RequiresGrad != 0
 	blocks := make([]comm.Block, len(members))
 	for i, m := range members {
 		meta := m.Meta

@@ -48,14 +48,6 @@ func (r *Rank) CollectFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tens
 	return r.Shard.FlatWhole(f, all)
 }
 
-// replay says that the gradient of a call at line runs until the function it
-// returns is called.
-func (r *Rank) replay(line string) (end func()) {
-	outer := r.replayed
-	r.replayed = line
-	return func() { r.replayed = outer }
-}
-
 // scatterFlat gives each member of g its part of dy, the gradient of what the
 // members store, one after another, that the first has; nil stands for zeros. x
 // is what this member stores.

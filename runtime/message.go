@@ -36,8 +36,9 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	}
 	data := y.Bytes()
 	line := r.where()
-	if len(r.traces) > 0 {
-		r.note(&Record{Op: "send", Group: g.String(), Bytes: len(data), Wire: len(data), Shape: x.Shape(), DType: x.DType().String(), Predicted: r.job.cfg.Cost.Predict(len(data))})
+	if rec := r.traced("send", g); rec != nil {
+		rec.Bytes, rec.Wire, rec.Shape, rec.DType = len(data), len(data), x.Shape(), x.DType().String()
+		rec.Predicted = rec.cost.Predict(len(data))
 	}
 	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
 	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y, Done: y.Buffer().Discard}, line)
@@ -80,8 +81,8 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	if err != nil {
 		return nil, nil, fmt.Errorf("recv: %w", err)
 	}
-	if len(r.traces) > 0 {
-		r.note(&Record{Op: "recv", Group: g.String(), Shape: x.Shape(), DType: x.DType().String(), Seconds: time.Since(since).Seconds(), Predicted: r.job.cfg.Cost.Predict(0)})
+	if rec := r.traced("recv", g); rec != nil {
+		rec.Shape, rec.DType, rec.Seconds, rec.Predicted = x.Shape(), x.DType().String(), time.Since(since).Seconds(), rec.cost.Predict(0)
 	}
 	return x, note, nil
 }
@@ -159,50 +160,54 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 // lengths of the results from those that every member announced; nil if they
 // do not fit.
 func (r *Rank) objects(g *comm.Group, name string, kind comm.Kind, root int, objs [][]byte, bytes int, sizes func([][]int) []int) ([][]byte, error) {
-	if err := r.enter(name); err != nil {
+	k := &objectCall{call: call{r: r, g: g, op: &comm.Op{Kind: kind, Align: 1}}, sizes: sizes}
+	d := contract(name)
+	d.Root = root
+	if err := k.begin(d); err != nil {
 		return nil, err
 	}
-	var out [][]byte
-	o := &comm.Op{Kind: kind, Align: 1, Where: r.whereFn}
-	o.Desc = comm.Desc{Op: name, Free: -1, Root: root, Dims: [2]int{-1, -1}, Flags: r.flags(g, false)}
 	if sizes != nil {
-		o.Meta = appendLens(nil, objs)
-		for _, b := range objs {
-			o.In = append(o.In, comm.Whole(b))
-		}
-		for kind == comm.Scatter && len(o.In) < g.Size() { // refused when the members agree
-			o.In = append(o.In, comm.Whole(nil))
-		}
-		o.Prepare = func(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
-			lens := make([][]int, len(members))
-			for i, m := range members {
-				lens[i] = cutLens(m.Meta)
-			}
-			want := sizes(lens)
-			if want == nil {
-				return nil, &op.ArgError{Func: name, Param: "list", Got: fmt.Sprintf("%d objects on the root", len(lens[root])), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
-			}
-			var blocks []comm.Block
-			for _, n := range want {
-				out = append(out, make([]byte, n))
-				blocks = append(blocks, comm.Whole(out[len(out)-1]))
-			}
-			return blocks, nil
-		}
+		k.offer(objs)
 	}
-	var rec *Record
-	since := time.Now()
-	if len(r.traces) > 0 {
-		rec = &Record{Op: name, Group: g.String(), Bytes: bytes, DType: "object"}
-		r.note(rec)
-	}
-	res, err := g.Run(r.ctx, o)
-	if rec != nil {
-		rec.finish(res, since)
-	}
-	if err != nil {
+	k.note(bytes, nil, "object")
+	if _, err := k.run(); err != nil {
 		return nil, err
 	}
-	r.cut(g, res.Flags)
-	return out, nil
+	return k.out, nil
+}
+
+// An objectCall is one call of a collective on byte strings.
+type objectCall struct {
+	call
+	sizes func([][]int) []int
+	out   [][]byte
+}
+
+// offer puts objs in.
+func (k *objectCall) offer(objs [][]byte) {
+	k.op.Meta, k.op.Prepare = appendLens(nil, objs), k.prepare
+	for _, b := range objs {
+		k.op.In = append(k.op.In, comm.Whole(b))
+	}
+	for k.op.Kind == comm.Scatter && len(k.op.In) < k.g.Size() { // refused when the members agree
+		k.op.In = append(k.op.In, comm.Whole(nil))
+	}
+}
+
+// prepare makes room for the results.
+func (k *objectCall) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+	lens := make([][]int, len(members))
+	for i, m := range members {
+		lens[i] = cutLens(m.Meta)
+	}
+	want, d := k.sizes(lens), &k.op.Desc
+	if want == nil {
+		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: fmt.Sprintf("%d objects on the root", len(lens[d.Root])), Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
+	}
+	var blocks []comm.Block
+	for _, n := range want {
+		k.out = append(k.out, make([]byte, n))
+		blocks = append(blocks, comm.Whole(k.out[len(k.out)-1]))
+	}
+	return blocks, nil
 }

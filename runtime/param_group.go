@@ -281,7 +281,8 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	mine := b.pack.Stored(b.g.Rank())
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
 	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(kernel.Combiner(dt, "mean")), Prepare: s.prepare, Meta: present(grads)}
-	o.Desc = comm.Desc{Op: "reduce_scatter", DType: dt.String(), Shape: sent.Shape(), Free: -1, Reduce: "mean", Root: -1, Dims: [2]int{0, -1}, Detail: b.r.pass()}
+	o.Desc = contract("reduce_scatter")
+	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, b.r.pass()
 	var sizes []int
 	for k := range b.g.Size() {
 		sizes = append(sizes, sum(b.pack.Stored(k)))

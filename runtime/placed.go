@@ -1,8 +1,6 @@
 package runtime
 
 import (
-	"time"
-
 	"tpsh/comm"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -13,21 +11,12 @@ import (
 // Communicate calls o on g for a tensor that ranks hold together. x is what the
 // rank puts in, and bytes how much of it counts, for traces.
 func (r *Rank) Communicate(g *comm.Group, o *comm.Op, x *tensor.Tensor, bytes int) (comm.Result, error) {
-	if err := r.enter(o.Desc.Op); err != nil {
+	k := &call{r: r, g: g, op: o}
+	if err := k.begin(o.Desc); err != nil {
 		return comm.Result{}, err
 	}
-	o.Where = r.whereFn
-	o.Desc.Flags = r.flags(g, false)
-	rec, since := r.noteCall(o, g, x, bytes)
-	res, err := g.Run(r.ctx, o)
-	if rec != nil {
-		rec.finish(res, since)
-	}
-	if err != nil {
-		return res, err
-	}
-	r.cut(g, res.Flags)
-	return res, nil
+	k.note(bytes, x.Shape(), x.DType().String())
+	return k.run()
 }
 
 // RedistributeAsync starts to move x, a tensor that ranks hold together, to l, for
@@ -40,35 +29,17 @@ func (r *Rank) RedistributeAsync(fn string, x *tensor.Tensor, l *mesh.Placed) (*
 	if p == nil {
 		return r.Completed(y), nil
 	}
-	if err := r.enter(p.Op.Desc.Op); err != nil {
+	k := &call{r: r, g: p.Group, op: p.Op, async: true}
+	if err := k.begin(p.Op.Desc); err != nil {
 		return nil, err
 	}
-	p.Op.Desc.Flags = r.flags(p.Group, true)
-	rec, since := r.noteCall(p.Op, p.Group, p.Block, p.Bytes)
-	line := ""
-	w := r.issue(p.Group, p.Op, &line, func(res comm.Result, err error) ([]*tensor.Tensor, error) {
-		if rec != nil {
-			rec.finish(res, since)
-		}
-		if err != nil {
-			return nil, err
-		}
+	k.note(p.Bytes, p.Block.Shape(), p.Block.DType().String())
+	w := k.issue(func() ([]*tensor.Tensor, error) {
 		y, err := p.Finish()
 		return []*tensor.Tensor{y}, err
 	})
 	w.hold(x.Local(), p.Block)
 	return &Work{w, 0}, nil
-}
-
-// noteCall notes a call for a tensor that ranks hold together where a trace is on.
-func (r *Rank) noteCall(o *comm.Op, g *comm.Group, x *tensor.Tensor, bytes int) (rec *Record, since time.Time) {
-	if len(r.traces) == 0 {
-		return nil, since
-	}
-	rec = &Record{Op: o.Desc.Op, Group: g.String(), Bytes: bytes, Shape: x.Shape(), DType: x.DType().String()}
-	since = time.Now()
-	r.note(rec)
-	return rec, since
 }
 
 // plainOnly returns an error if one of xs is a tensor that ranks hold together:

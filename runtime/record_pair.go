@@ -26,9 +26,7 @@ func (r *Rank) RecordPair(name string, x *tensor.Tensor, do, back Action) (*tens
 		return nil, err
 	}
 	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		outer := r.replayed
-		r.replayed = line
-		defer func() { r.replayed = outer }()
+		defer r.replay(line)()
 		g := dy[0]
 		if g == nil {
 			g = t.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)

@@ -51,12 +51,17 @@ func (r *Rank) Quietly(fn func() error) error {
 	return fn()
 }
 
-// note adds rec to every trace that is on.
-func (r *Rank) note(rec *Record) {
-	rec.Where, rec.cost = r.where(), r.job.cfg.Cost
+// traced adds the record of a call of the operation called name on g to every
+// trace that is on; nil if none is.
+func (r *Rank) traced(name string, g *comm.Group) *Record {
+	if len(r.traces) == 0 {
+		return nil
+	}
+	rec := &Record{Op: name, Group: g.String(), Where: r.where(), cost: r.job.cfg.Cost}
 	for _, t := range r.traces {
 		t.Records = append(t.Records, rec)
 	}
+	return rec
 }
 
 // finish completes rec when its call has ended.

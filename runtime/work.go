@@ -26,14 +26,11 @@ type issued struct {
 // Issue starts the collective c on x and returns at once. The result is to be
 // had from the Work. Until it is done, an in-place change of x waits for it.
 func (r *Rank) Issue(g *comm.Group, c Collective, x *tensor.Tensor) (*Work, error) {
-	k, err := r.newCall(g, c, x, true)
+	k, err := r.newTensorCall(g, c, x, true)
 	if err != nil {
 		return nil, err
 	}
-	w := r.issue(g, &k.op, &k.line, func(res comm.Result, err error) ([]*tensor.Tensor, error) {
-		y, err := k.finish(res, err)
-		return []*tensor.Tensor{y}, err
-	})
+	w := k.issue(func() ([]*tensor.Tensor, error) { return []*tensor.Tensor{k.finish()}, nil })
 	w.hold(x, k.x)
 	return &Work{w, 0}, nil
 }
@@ -41,27 +38,17 @@ func (r *Rank) Issue(g *comm.Group, c Collective, x *tensor.Tensor) (*Work, erro
 // IssueExchange is Exchange as Issue has it. It returns one Work for each
 // result; they all end together, and an error is returned by one of them.
 func (r *Rank) IssueExchange(g *comm.Group, xs []*tensor.Tensor) ([]*Work, error) {
-	k, o, err := r.newExchange(g, xs, true)
+	k, err := r.newExchange(g, xs, true)
 	if err != nil {
 		return nil, err
 	}
-	w := r.issue(g, o, &k.line, k.finish)
+	w := k.issue(func() ([]*tensor.Tensor, error) { return k.finish(), nil })
 	works := make([]*Work, len(xs))
 	for i, x := range xs {
 		w.hold(x, k.in[i])
 		works[i] = &Work{w, i}
 	}
 	return works, nil
-}
-
-// issue starts o, which finish ends, and keeps the source line in line.
-func (r *Rank) issue(g *comm.Group, o *comm.Op, line *string, finish func(comm.Result, error) ([]*tensor.Tensor, error)) *issued {
-	here := r.where()
-	*line = here
-	o.Where = func() string { return here }
-	w := &issued{r: r, inner: g.Issue(o), finish: finish}
-	r.works = append(r.works, w)
-	return w
 }
 
 // hold makes in-place changes of x wait for the call, if that reads the

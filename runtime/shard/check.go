@@ -38,7 +38,8 @@ func (e *Engine) CheckReplicas(fn string, x *tensor.Tensor) error {
 		}
 		return nil, nil
 	}}
-	o.Desc = comm.Desc{Op: "run_check", DType: x.DType().String(), Shape: l.Shape(), Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: mesh.List(l.Placements())}
+	o.Desc = contract("run_check", mesh.List(l.Placements()))
+	o.Desc.DType, o.Desc.Shape = x.DType().String(), l.Shape()
 	return e.host.Quietly(func() error {
 		_, err := e.host.Communicate(g, o, x.Local(), 0)
 		return err

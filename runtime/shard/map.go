@@ -91,7 +91,7 @@ func (e *Engine) Joined(fn string, m *mesh.Mesh, s shape.Shape, placements []mes
 		}
 		return nil, nil
 	}}
-	o.Desc = comm.Desc{Op: fn, Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: mesh.List(placements)}
+	o.Desc = contract(fn, mesh.List(placements))
 	if err := e.host.Quietly(func() error {
 		_, err := e.host.Communicate(g, o, tensor.Number(0.0), 0)
 		return err

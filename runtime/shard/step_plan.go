@@ -230,7 +230,8 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 	}
 	dt := block.DType()
 	t.op = comm.Op{Kind: r.kind, Align: dt.Size(), Prepare: t.prepare}
-	t.op.Desc = comm.Desc{Op: r.name, DType: dt.String(), Shape: r.whole, Free: -1, Reduce: r.reduce, Root: -1, Dims: [2]int{-1, -1}, Detail: r.detail}
+	t.op.Desc = contract(r.name, r.detail)
+	t.op.Desc.DType, t.op.Desc.Shape, t.op.Desc.Reduce = dt.String(), r.whole, r.reduce
 	if e.InBackward() {
 		t.op.Desc.Detail = r.back
 	}
@@ -263,6 +264,12 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 		t.op.In[i] = b
 	}
 	return t, nil
+}
+
+// contract returns what the members of a call of the operation called name
+// compare, without a tensor.
+func contract(name, detail string) comm.Desc {
+	return comm.Desc{Op: name, Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: detail}
 }
 
 func noReduction(r *stepPlan, dt string) error {

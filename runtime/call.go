@@ -1,0 +1,142 @@
+package runtime
+
+import (
+	"time"
+
+	"tpsh/comm"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A call is one call of this rank on a group: what all collectives, exchanges and
+// messages of objects do alike. begin says what the rank states, note has the
+// traces know of it, run or issue carries it out, and end closes it. What is moved
+// is for who makes the call: he sets op before it runs.
+//
+// For example, a barrier is
+//
+//	k := &call{r: r, g: g, op: &comm.Op{Kind: comm.Barrier}}
+//	if err := k.begin(contract("barrier")); err != nil {
+//		return err
+//	}
+//	_, err := k.run()
+type call struct {
+	r     *Rank
+	g     *comm.Group
+	op    *comm.Op // as package comm sees the call
+	async bool
+	rec   *Record // nil without a trace
+	since time.Time
+	line  string // of the call, if it is recorded or asynchronous
+}
+
+// contract returns what the members of a call of the operation called name
+// compare, without tensors.
+func contract(name string) comm.Desc {
+	return comm.Desc{Op: name, Free: -1, Root: -1, Dims: [2]int{-1, -1}}
+}
+
+// begin counts the call, which a fault may end here, and has it state d and what
+// the rank is to be asked for.
+func (k *call) begin(d comm.Desc) error {
+	if err := k.r.enter(d.Op); err != nil {
+		return err
+	}
+	k.op.Desc, k.op.Where = d, k.r.whereFn
+	k.op.Desc.Flags |= k.r.flags(k.g, k.async)
+	return nil
+}
+
+// note has the traces that are on know of the call, in which the rank puts bytes,
+// of a tensor of shape s and the given dtype.
+func (k *call) note(bytes int, s shape.Shape, dt string) {
+	if k.rec = k.r.traced(k.op.Desc.Op, k.g); k.rec != nil {
+		k.rec.Bytes, k.rec.Shape, k.rec.DType = bytes, s, dt
+		k.since = time.Now()
+	}
+}
+
+// run carries out the call and ends it.
+func (k *call) run() (comm.Result, error) {
+	res, err := k.g.Run(k.r.ctx, k.op)
+	return res, k.end(res, err)
+}
+
+// issue starts the call, which ends with finish, and returns at once. It keeps the
+// source line.
+func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
+	k.line = k.r.where()
+	k.op.Where = func() string { return k.line }
+	w := &issued{r: k.r, inner: k.g.Issue(k.op), finish: func(res comm.Result, err error) ([]*tensor.Tensor, error) {
+		if err := k.end(res, err); err != nil {
+			return nil, err
+		}
+		return finish()
+	}}
+	k.r.works = append(k.r.works, w)
+	return w
+}
+
+// end completes the trace and, unless the call has failed, cuts the output. It
+// returns err.
+func (k *call) end(res comm.Result, err error) error {
+	if k.rec != nil {
+		k.rec.finish(res, k.since)
+	}
+	if err == nil {
+		k.r.cut(k.g, res.Flags)
+	}
+	return err
+}
+
+// record records the call as an operation on in with results out, at the place in
+// the record that seq reserved. back is its gradient, which names the line of the
+// call.
+func (k *call) record(seq uint64, in, out []*tensor.Tensor, back func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error)) {
+	if k.line == "" {
+		k.line = k.r.where()
+	}
+	line := k.line
+	k.r.Tape.CustomAt(seq, k.op.Desc.Op, in, out, true, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		defer k.r.replay(line)()
+		return back(t, dy)
+	})
+}
+
+// replay says that the gradient of a call at line runs until the function it
+// returns is called.
+func (r *Rank) replay(line string) (end func()) {
+	outer := r.replayed
+	r.replayed = line
+	return func() { r.replayed = outer }
+}
+
+// pass returns what the contract says of the pass in which a call is made:
+// comm.InBackward of what a gradient calls, and nothing of what a script calls,
+// be it in a checkpoint that is computed again or a backward function of its own.
+func (r *Rank) pass() string {
+	if r.replayed != "" {
+		return comm.InBackward
+	}
+	return ""
+}
+
+// flags returns what the rank states with a call on g.
+func (r *Rank) flags(g *comm.Group, async bool) comm.Flags {
+	var f comm.Flags
+	if g.Size() == r.size && r.Output != nil && r.Output.Dirty() {
+		f |= comm.Output
+	}
+	if async {
+		f |= comm.Async
+	}
+	return f
+}
+
+// cut ends the section of output after a call that joined all ranks.
+func (r *Rank) cut(g *comm.Group, f comm.Flags) {
+	if g.Size() == r.size && r.Output != nil && f&comm.Output != 0 && f&comm.Async == 0 {
+		r.Output.Cut()
+	}
+}
