@@ -1,4 +1,4 @@
-package builtins
+package builtins_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/runtime"
 )
 
@@ -39,12 +41,12 @@ func benchScript(b *testing.B, source string) {
 	done := make(chan error, 1)
 	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
 		done <- func() error {
-			env := New(r, Options{})
+			env := builtins.New(r, builtins.Options{})
 			env.Begin(ctx)
 			thread := &starlark.Thread{}
 			names := env.Predeclared()
 			env.Attach(thread, nil)
-			globals, err := execute(thread, "bench.star", source, names)
+			globals, err := builtinstest.Execute(thread, "bench.star", source, names)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package builtins
+package builtins_test
 
 import (
 	"archive/zip"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"tpsh/builtins/builtinstest"
 )
 
 var exchange = flag.String("exchange", "", "the folder that TestExchange writes to")
@@ -33,8 +35,8 @@ func TestExchange(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	s := script{name: "exchange.star", source: exchanged, dir: dir}
-	check(t, s.run(t, "inproc", 1))
+	s := builtinstest.Script{Name: "exchange.star", Source: exchanged, Dir: dir}
+	builtinstest.Check(t, s.Run(t, "inproc", 1))
 	for _, name := range []string{"all.safetensors", "rows.npy"} {
 		if got, want := read(t, dir, name), read(t, "testdata/fixtures", name); !bytes.Equal(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", name, got, want)

@@ -1,10 +1,12 @@
-package builtins
+package builtins_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/runtime"
 )
 
@@ -26,19 +28,19 @@ assert.eq(all_reduce(ones(1), group=pair), [2])
 `
 
 func TestKill(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range builtinstest.Transports {
 		t.Run(transport, func(t *testing.T) {
-			s := script{name: "dying.star", source: dying}
-			results := s.run(t, transport, 3)
+			s := builtinstest.Script{Name: "dying.star", Source: dying}
+			results := s.Run(t, transport, 3)
 			var killed *runtime.KilledError
-			if err := results[1].err; !errors.As(err, &killed) {
+			if err := results[1].Err; !errors.As(err, &killed) {
 				t.Errorf("rank 1: got %v, want its death", err)
 			}
-			check(t, []rankResult{results[0], results[2]})
+			builtinstest.Check(t, []builtinstest.Result{results[0], results[2]})
 			for _, r := range []int{0, 2} {
 				var k interface{ Killed() bool }
-				if errors.As(results[r].err, &k) && k.Killed() {
-					t.Errorf("rank %d: got %v, want it to have lived", r, results[r].err)
+				if errors.As(results[r].Err, &k) && k.Killed() {
+					t.Errorf("rank %d: got %v, want it to have lived", r, results[r].Err)
 				}
 			}
 		})
@@ -47,17 +49,17 @@ func TestKill(t *testing.T) {
 
 // A survivor that does not catch the death of a peer is not itself dead.
 func TestKillUncaught(t *testing.T) {
-	for _, transport := range transports {
-		s := script{name: "dying.star", source: `
+	for _, transport := range builtinstest.Transports {
+		s := builtinstest.Script{Name: "dying.star", Source: `
 faults.kill(1, at="barrier#1")
 barrier()
 `}
-		results := s.run(t, transport, 2)
+		results := s.Run(t, transport, 2)
 		var k interface{ Killed() bool }
-		if err := results[0].err; err == nil || errors.As(err, &k) && k.Killed() {
+		if err := results[0].Err; err == nil || errors.As(err, &k) && k.Killed() {
 			t.Errorf("%s: rank 0: got %v, want the failure of a peer", transport, err)
 		}
-		if err := results[0].err; err != nil && !strings.Contains(err.Error(), "barrier: rank 1 failed: faults.kill") {
+		if err := results[0].Err; err != nil && !strings.Contains(err.Error(), "barrier: rank 1 failed: faults.kill") {
 			t.Errorf("%s: rank 0: got %v", transport, err)
 		}
 	}
@@ -65,19 +67,25 @@ barrier()
 
 // Every operation that communicates can be struck, and no other is named.
 func TestFaultOps(t *testing.T) {
-	for _, name := range faultOps {
-		if rows[name] == nil && name != "exchange" { // a step of a plan
+	for _, name := range builtins.FaultOps {
+		if !isName(name) && name != "exchange" { // a step of a plan
 			t.Errorf("%s is no function", name)
 		}
 	}
-	for _, r := range Rows() {
-		communicates := strings.Contains(r.Doc, docGroup)
+	for _, r := range builtins.Rows() {
+		communicates := strings.Contains(r.Doc, builtins.DocGroup)
 		listed := false
-		for _, name := range faultOps {
+		for _, name := range builtins.FaultOps {
 			listed = listed || name == r.Name
 		}
 		if communicates && !listed {
 			t.Errorf("%s takes a group, and faults do not know it", r.Name)
 		}
 	}
+}
+
+// isName reports whether name is a name of the language.
+func isName(name string) bool {
+	_, ok := builtins.Doc(name)
+	return ok
 }

@@ -1,9 +1,12 @@
-package builtins
+package builtins_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 )
 
 // A script reads and writes inside its folders, whatever links there are in
@@ -50,8 +53,8 @@ func TestAllowedFolders(t *testing.T) {
 		}
 	}
 	source := "outer, secret = \"" + at("outer") + "\", \"" + at("secret.txt") + "\"\n" + linked
-	s := script{name: "linked.star", source: source, dir: at("script"), options: Options{Allow: []string{at("outer")}}}
-	check(t, s.run(t, "inproc", 2))
+	s := builtinstest.Script{Name: "linked.star", Source: source, Dir: at("script"), Options: builtins.Options{Allow: []string{at("outer")}}}
+	builtinstest.Check(t, s.Run(t, "inproc", 2))
 	if data, err := os.ReadFile(at("secret.txt")); err != nil || string(data) != "secret" {
 		t.Errorf("got %q, %v, want the file outside as it was", data, err)
 	}

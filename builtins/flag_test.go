@@ -1,10 +1,13 @@
-package builtins
+package builtins_test
 
 import (
 	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 )
 
 // TestFlagWords reads flags of every type from words behind --.
@@ -45,13 +48,13 @@ func TestFlagWords(t *testing.T) {
 		{"--verbose", `flag("layers", 4)`, "4"}, // the source shows it
 		{"--other 8", `args`, `["--other", "8"]`},
 	} {
-		s := script{name: "flag.star", source: "x = repr(" + c.call + ")", options: Options{Args: strings.Fields(c.words), Flags: []string{"verbose"}}}
-		res := s.run(t, "inproc", 1)[0]
+		s := builtinstest.Script{Name: "flag.star", Source: "x = repr(" + c.call + ")", Options: builtins.Options{Args: strings.Fields(c.words), Flags: []string{"verbose"}}}
+		res := s.Run(t, "inproc", 1)[0]
 		got := ""
-		if res.err != nil {
-			got = res.err.Error()
+		if res.Err != nil {
+			got = res.Err.Error()
 		} else {
-			got, _ = starlark.AsString(res.globals["x"])
+			got, _ = starlark.AsString(res.Globals["x"])
 		}
 		if got != c.want {
 			t.Errorf("%s with %s\ngot  %s\nwant %s", c.call, c.words, got, c.want)

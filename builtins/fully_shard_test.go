@@ -1,4 +1,4 @@
-package builtins
+package builtins_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tpsh/builtins/builtinstest"
 	"tpsh/runtime"
 	"tpsh/runtime/tensor"
 )
@@ -48,13 +49,13 @@ func trainIn(t *testing.T, n, limit int, shard bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	truth := map[bool]string{true: "True", false: "False"}[shard]
-	s := script{name: "memory.star", source: fmt.Sprintf(trainScript, memoryWidth, memoryUnits, truth)}
+	s := builtinstest.Script{Name: "memory.star", Source: fmt.Sprintf(trainScript, memoryWidth, memoryUnits, truth)}
 	errs := make([]error, n)
 	var done sync.WaitGroup
 	done.Add(n)
 	job, err := runtime.Start(ctx, runtime.Config{Size: n, Transport: "inproc", MaxMem: limit}, func(ctx context.Context, r *runtime.Rank) {
 		defer done.Done()
-		errs[r.ID()] = s.runRank(ctx, r).err
+		errs[r.ID()] = s.RunRank(ctx, r).Err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,12 @@
-package builtins
+package builtins_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 )
 
 // TestPinnedNamesOfModules checks that the names that the language page pins
@@ -17,7 +20,7 @@ func TestPinnedNamesOfModules(t *testing.T) {
 		Module.train Module.eval Module.zero_grad Module.register_forward_hook
 		optim optim.SGD optim.Adam optim.AdamW optim.clip_grad_norm_
 		Optimizer.step Optimizer.zero_grad Optimizer.state_dict Optimizer.load_state_dict Optimizer.lr`) {
-		if _, ok := Doc(name); !ok {
+		if _, ok := builtins.Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)
 		}
 	}
@@ -28,9 +31,9 @@ func TestPinnedNamesOfModules(t *testing.T) {
 func TestConstructorDocs(t *testing.T) {
 	source := "def take(fn, name):\n    assert.true(\"unexpected\" not in str(attempt(fn, **{name: None}).error), \"%s: %s\" % (fn, name))\n"
 	n := 0
-	for _, r := range Rows() {
-		if owner, _ := split(r.Name); owner == "nn" || owner == "optim" {
-			for _, p := range r.parameters() {
+	for _, r := range builtins.Rows() {
+		if owner, _ := builtins.Split(r.Name); owner == "nn" || owner == "optim" {
+			for _, p := range builtins.ParametersOf(r) {
 				source += fmt.Sprintf("take(%s, %q)\n", r.Name, p)
 				n++
 			}
@@ -39,18 +42,18 @@ func TestConstructorDocs(t *testing.T) {
 	if n < 50 {
 		t.Errorf("got %d parameters, want more than 50", n)
 	}
-	s := script{name: "take", source: source}
-	check(t, s.run(t, "inproc", 1))
+	s := builtinstest.Script{Name: "take", Source: source}
+	builtinstest.Check(t, s.Run(t, "inproc", 1))
 }
 
 // TestMethodParameters checks what completion offers inside the parentheses of
 // a method whose values are not called what the tables call their type.
 func TestMethodParameters(t *testing.T) {
-	s := script{name: "methods", source: "m = nn.Linear(2, 3).named_parameters\no = optim.SGD([ones(1, requires_grad=True)]).zero_grad\n"}
-	results := s.run(t, "inproc", 1)
-	check(t, results)
+	s := builtinstest.Script{Name: "methods", Source: "m = nn.Linear(2, 3).named_parameters\no = optim.SGD([ones(1, requires_grad=True)]).zero_grad\n"}
+	results := s.Run(t, "inproc", 1)
+	builtinstest.Check(t, results)
 	for name, want := range map[string]string{"m": "prefix recurse", "o": "set_to_none"} {
-		if got := strings.Join((&Env{}).Parameters(results[0].globals[name]), " "); got != want {
+		if got := strings.Join((&builtins.Env{}).Parameters(results[0].Globals[name]), " "); got != want {
 			t.Errorf("%s: got the parameters %q, want %q", name, got, want)
 		}
 	}

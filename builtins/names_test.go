@@ -1,8 +1,10 @@
-package builtins
+package builtins_test
 
 import (
 	"strings"
 	"testing"
+
+	"tpsh/builtins"
 )
 
 // TestPinnedNamesOfCommunication checks that the names that the language page
@@ -26,7 +28,7 @@ func TestPinnedNamesOfCommunication(t *testing.T) {
 		send_forward_recv_backward send_backward_recv_forward send_forward_backward_recv_forward_backward
 		send_tensor_meta recv_tensor_meta ring_forward pipeline_schedule Pipeline.loss Pipeline.outputs Pipeline.bubble
 		Error.message Error.function Error.kind Error.ranks Error.where`) {
-		if _, ok := Doc(name); !ok {
+		if _, ok := builtins.Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package builtins
+package builtins_test
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 )
 
 var update = flag.Bool("update", false, "write what tests compare with")
@@ -18,7 +21,7 @@ const referencePath = "../docs/reference.md"
 
 func TestReferenceIsUpToDate(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteReference(&b); err != nil {
+	if err := builtins.WriteReference(&b); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
@@ -60,21 +63,21 @@ func firstDifference(got, want string) string {
 
 // TestDocs checks the form of every documentation.
 func TestDocs(t *testing.T) {
-	for _, e := range entries() {
-		first, _, _ := strings.Cut(e.doc, "\n")
-		_, name := split(e.name)
+	for _, e := range builtins.Entries() {
+		first, _, _ := strings.Cut(e.Doc(), "\n")
+		_, name := builtins.Split(e.Name())
 		switch {
 		case first == "":
-			t.Errorf("%s has no documentation", e.name)
-		case strings.HasPrefix(first, name+" is "), strings.HasPrefix(first, e.name+" is "),
-			strings.HasPrefix(first, name+"("), strings.HasPrefix(first, e.name+"("), strings.HasPrefix(first, name+" holds "):
-		case e.params != nil: // under another name
+			t.Errorf("%s has no documentation", e.Name())
+		case strings.HasPrefix(first, name+" is "), strings.HasPrefix(first, e.Name()+" is "),
+			strings.HasPrefix(first, name+"("), strings.HasPrefix(first, e.Name()+"("), strings.HasPrefix(first, name+" holds "):
+		case e.Params() != nil: // under another name
 		default:
-			t.Errorf("%s: the documentation begins with %q", e.name, first)
+			t.Errorf("%s: the documentation begins with %q", e.Name(), first)
 		}
-		for _, p := range e.params {
-			if describeParam(&p) == "" {
-				t.Errorf("%s: parameter %s has no documentation", e.name, p.Name)
+		for _, p := range e.Params() {
+			if builtins.DescribeParam(&p) == "" {
+				t.Errorf("%s: parameter %s has no documentation", e.Name(), p.Name)
 			}
 		}
 	}
@@ -82,73 +85,11 @@ func TestDocs(t *testing.T) {
 
 // TestExamples runs the example of every documentation, on one rank.
 func TestExamples(t *testing.T) {
-	for _, e := range entries() {
-		_, example := e.parts()
-		if example == "" {
-			continue
-		}
-		t.Run(e.name, func(t *testing.T) {
-			onRank(t, func(env *Env, thread *starlark.Thread) { runExample(t, env, thread, example) })
-		})
-	}
-}
-
-// A step is a statement of an example and the output it is to have.
-type step struct{ statement, want string }
-
-// stepsOf returns the steps of an example.
-func stepsOf(example string) []step {
-	var steps []step
-	for line := range strings.Lines(example) {
-		last := len(steps) - 1
-		if s, ok := strings.CutPrefix(line, ">>> "); ok {
-			steps = append(steps, step{statement: s})
-		} else if s, ok := strings.CutPrefix(line, "... "); ok {
-			steps[last].statement += s
-		} else {
-			steps[last].want += line
+	for _, e := range builtins.Entries() {
+		if example := e.Example(); example != "" {
+			t.Run(e.Name(), func(t *testing.T) { builtinstest.Example(t, example) })
 		}
 	}
-	return steps
-}
-
-// runExample runs an example as the shell does.
-func runExample(t *testing.T, env *Env, thread *starlark.Thread, example string) {
-	env.opts = testOptions(t)
-	var out strings.Builder
-	thread.Print = func(_ *starlark.Thread, line string) { fmt.Fprintln(&out, line) }
-	thread.SetLocal("tpsh.script_dir", t.TempDir())
-	names := env.Predeclared()
-	library(names)
-	for _, s := range stepsOf(example) {
-		out.Reset()
-		v, err := runStep(thread, names, s.statement)
-		if err == nil && v != starlark.None {
-			fmt.Fprintln(&out, v)
-		}
-		if pending := env.Pending(); pending != nil {
-			err = pending
-		}
-		if err != nil {
-			t.Errorf("%s: %v", s.statement, err)
-			break
-		}
-		if got, want := strings.TrimSuffix(out.String(), "\n"), strings.TrimSuffix(s.want, "\n"); got != want {
-			t.Errorf("%s\ngot  %s\nwant %s", s.statement, got, want)
-		}
-	}
-}
-
-// runStep runs one statement, or evaluates one expression, among names.
-func runStep(thread *starlark.Thread, names starlark.StringDict, statement string) (starlark.Value, error) {
-	if expr, err := fileOptions.ParseExpr("example", statement, 0); err == nil {
-		return starlark.EvalExprOptions(fileOptions, thread, expr, names)
-	}
-	f, err := fileOptions.Parse("example", statement, 0)
-	if err != nil {
-		return nil, err
-	}
-	return starlark.None, starlark.ExecREPLChunk(f, thread, names)
 }
 
 // TestPinnedNames checks that the names that the language page pins for
@@ -174,7 +115,7 @@ func TestPinnedNames(t *testing.T) {
 		pinned = append(pinned, "Tensor."+name)
 	}
 	for _, name := range pinned {
-		if _, ok := Doc(name); !ok {
+		if _, ok := builtins.Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)
 		}
 	}
@@ -196,24 +137,24 @@ func TestDocFindsNames(t *testing.T) {
 		{"ColoParameter.dist_spec", "dist_spec is "},
 		{"DTensor.size", "size("},
 	} {
-		if got, ok := Doc(test.name); !ok || !strings.HasPrefix(got, test.begins) {
-			t.Errorf("Doc(%q) = %.20q, %v, want it to begin with %q", test.name, got, ok, test.begins)
+		if got, ok := builtins.Doc(test.name); !ok || !strings.HasPrefix(got, test.begins) {
+			t.Errorf("builtins.Doc(%q) = %.20q, %v, want it to begin with %q", test.name, got, ok, test.begins)
 		}
 	}
 	for _, name := range []string{"nothing", "ColoTensor.nothing"} {
-		if got, ok := Doc(name); ok {
-			t.Errorf("Doc(%s) = %q", name, got)
+		if got, ok := builtins.Doc(name); ok {
+			t.Errorf("builtins.Doc(%s) = %q", name, got)
 		}
 	}
-	names := Names()
+	names := builtins.Names()
 	if !slices.IsSorted(names) || !slices.Contains(names, "Tensor.sum") || slices.Contains(names, "getitem") {
-		t.Errorf("Names() = %q", names)
+		t.Errorf("builtins.Names() = %q", names)
 	}
 }
 
 // TestParameters checks what completion knows of calls.
 func TestParameters(t *testing.T) {
-	onRank(t, func(env *Env, thread *starlark.Thread) {
+	builtinstest.OnRank(t, func(env *builtins.Env, thread *starlark.Thread) {
 		for expr, want := range map[string]string{
 			"zeros":                "shape dtype requires_grad device",
 			"zeros(2).sum":         "dim keepdim",
@@ -233,7 +174,7 @@ func TestParameters(t *testing.T) {
 			"zeros(2).gather":                          "dim index",
 			"5":                                        "",
 		} {
-			v, err := starlark.EvalOptions(fileOptions, thread, "test", expr, env.Predeclared())
+			v, err := starlark.EvalOptions(builtinstest.FileOptions, thread, "test", expr, env.Predeclared())
 			if err != nil {
 				t.Errorf("%s: %v", expr, err)
 				continue
@@ -247,7 +188,7 @@ func TestParameters(t *testing.T) {
 
 // TestDescribe checks what a shell shows of variables.
 func TestDescribe(t *testing.T) {
-	onRank(t, func(env *Env, thread *starlark.Thread) {
+	builtinstest.OnRank(t, func(env *builtins.Env, thread *starlark.Thread) {
 		for expr, want := range map[string]string{
 			"zeros(2, 3)":             "float32[2, 3], 24 bytes",
 			"tensor(1)":               "int64[], 8 bytes",
@@ -255,7 +196,7 @@ func TestDescribe(t *testing.T) {
 			"5":                       "",
 			"[zeros(2)]":              "",
 		} {
-			v, err := starlark.EvalOptions(fileOptions, thread, "test", expr, env.Predeclared())
+			v, err := starlark.EvalOptions(builtinstest.FileOptions, thread, "test", expr, env.Predeclared())
 			if err != nil {
 				t.Fatal(err)
 			}

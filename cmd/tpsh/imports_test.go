@@ -24,6 +24,7 @@ var arrows = []struct {
 	{"tpsh/lang/repl", []string{"tpsh/lang"}, "the shell is one front end of a session"},
 	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},
 	{"tpsh/builtins", []string{"tpsh/builtins/...", "tpsh/runtime/...", "tpsh/mesh", "tpsh/comm"}, "values of the language know ranks and tensors, not who runs them"},
+	{"tpsh/builtins/builtinstest", []string{"tpsh/builtins", "tpsh/runtime"}, "scripts are tested as the front ends run them, whatever their vocabulary"},
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},
 	{"tpsh/builtins/safetensors", nil, "a file format knows bytes"},

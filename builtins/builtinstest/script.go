@@ -1,4 +1,4 @@
-package builtins
+package builtinstest
 
 import (
 	"context"
@@ -20,38 +20,39 @@ import (
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/runtime"
 )
 
-// fileOptions is the dialect that the front ends run.
-var fileOptions = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
+// FileOptions is the dialect that the front ends run.
+var FileOptions = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
 
-// A script is a program to run on ranks.
-type script struct {
-	name, source string
-	call         string // the function to call when the top level has run, or ""
-	dir          string // the script's folder
-	options      Options
+// A Script is a program to run on ranks.
+type Script struct {
+	Name, Source string
+	Call         string // the function to call when the top level has run, or ""
+	Dir          string // the script's folder
+	Options      builtins.Options
 }
 
-// A rankResult is how a script ended on one rank.
-type rankResult struct {
-	globals starlark.StringDict
-	printed []string
-	err     error
+// A Result is how a script ended on one rank.
+type Result struct {
+	Globals starlark.StringDict
+	Printed []string
+	Err     error
 }
 
-// run runs the script on n ranks.
-func (s *script) run(t testing.TB, transport string, n int) []rankResult {
+// Run runs the script on n ranks.
+func (s *Script) Run(t testing.TB, transport string, n int) []Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	results := make([]rankResult, n)
+	results := make([]Result, n)
 	var done sync.WaitGroup
 	done.Add(n)
 	job, err := runtime.Start(ctx, runtime.Config{Size: n, Transport: transport, Poison: true, Guard: true}, func(ctx context.Context, r *runtime.Rank) {
 		defer done.Done()
-		results[r.ID()] = s.runRank(ctx, r)
+		results[r.ID()] = s.RunRank(ctx, r)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,45 +62,45 @@ func (s *script) run(t testing.TB, transport string, n int) []rankResult {
 	return results
 }
 
-// runRank runs the script on one rank, as package lang does.
-func (s *script) runRank(ctx context.Context, r *runtime.Rank) (res rankResult) {
-	env := New(r, s.options)
+// RunRank runs the script on one rank, as package lang does.
+func (s *Script) RunRank(ctx context.Context, r *runtime.Rank) (res Result) {
+	env := builtins.New(r, s.Options)
 	env.Begin(ctx)
 	thread := &starlark.Thread{Name: fmt.Sprintf("rank %d", r.ID())}
-	thread.Print = func(_ *starlark.Thread, line string) { res.printed = append(res.printed, line) }
-	thread.SetLocal("tpsh.script_dir", s.dir)
+	thread.Print = func(_ *starlark.Thread, line string) { res.Printed = append(res.Printed, line) }
+	thread.SetLocal("tpsh.script_dir", s.Dir)
 	names := env.Predeclared()
-	library(names)
+	Library(names)
 	env.Attach(thread, nil)
 	thread.Load = func(t *starlark.Thread, module string) (starlark.StringDict, error) {
-		source, err := os.ReadFile(filepath.Join(s.dir, module))
+		source, err := os.ReadFile(filepath.Join(s.Dir, module))
 		if err != nil {
 			return nil, err
 		}
-		globals, err := execute(t, module, string(source), names)
+		globals, err := Execute(t, module, string(source), names)
 		globals.Freeze()
 		return globals, err
 	}
-	globals, err := execute(thread, s.name, s.source, names)
-	if err == nil && s.call != "" {
-		_, err = starlark.Call(thread, globals[s.call], nil, nil)
+	globals, err := Execute(thread, s.Name, s.Source, names)
+	if err == nil && s.Call != "" {
+		_, err = starlark.Call(thread, globals[s.Call], nil, nil)
 	}
 	if pending := env.Pending(); pending != nil {
 		err = errors.Join(pending, err)
 	}
-	res.globals = globals
-	res.err = env.End(err)
+	res.Globals = globals
+	res.Err = env.End(err)
 	return res
 }
 
-// onRank calls f with the Env of the one rank of a job, whose program has
+// OnRank calls f with the Env of the one rank of a job, whose program has
 // begun on thread.
-func onRank(t testing.TB, f func(env *Env, thread *starlark.Thread)) {
+func OnRank(t testing.TB, f func(env *builtins.Env, thread *starlark.Thread)) {
 	t.Helper()
 	done := make(chan struct{})
 	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
 		defer close(done)
-		env, thread := New(r, Options{}), new(starlark.Thread)
+		env, thread := builtins.New(r, Options(t)), new(starlark.Thread)
 		env.Begin(ctx)
 		env.Attach(thread, nil)
 		f(env, thread)
@@ -114,32 +115,32 @@ func onRank(t testing.TB, f func(env *Env, thread *starlark.Thread)) {
 	<-done
 }
 
-// library adds what package lang predeclares.
-func library(names starlark.StringDict) {
+// Library adds what package lang predeclares.
+func Library(names starlark.StringDict) {
 	names["json"], names["math"] = json.Module, math.Module
 	names["struct"] = starlark.NewBuiltin("struct", starlarkstruct.Make)
 	names["module"] = starlark.NewBuiltin("module", starlarkstruct.MakeModule)
 }
 
-// execute runs the top level of a script. Unlike starlark.ExecFile it leaves
+// Execute runs the top level of a script. Unlike starlark.ExecFile it leaves
 // the globals alive.
-func execute(thread *starlark.Thread, name, source string, names starlark.StringDict) (starlark.StringDict, error) {
-	_, prog, err := starlark.SourceProgramOptions(fileOptions, name, source, names.Has)
+func Execute(thread *starlark.Thread, name, source string, names starlark.StringDict) (starlark.StringDict, error) {
+	_, prog, err := starlark.SourceProgramOptions(FileOptions, name, source, names.Has)
 	if err != nil {
 		return nil, err
 	}
 	return prog.Init(thread, names)
 }
 
-// check fails the test if the script failed on a rank.
-func check(t testing.TB, results []rankResult) {
+// Check fails the test if the script failed on a rank.
+func Check(t testing.TB, results []Result) {
 	t.Helper()
 	for i, r := range results {
-		for _, line := range r.printed {
+		for _, line := range r.Printed {
 			t.Logf("rank %d: %s", i, line)
 		}
-		if r.err != nil {
-			t.Errorf("rank %d: %s", i, backtrace(r.err))
+		if r.Err != nil {
+			t.Errorf("rank %d: %s", i, backtrace(r.Err))
 		}
 	}
 }
@@ -152,14 +153,14 @@ func backtrace(err error) string {
 	return err.Error()
 }
 
-// transports are those on which every script is run.
-var transports = runtime.Transports
+// Transports are those on which Scripts runs every script.
+var Transports = runtime.Transports
 
-// TestScripts runs testdata/*.star: every test_ function on ranks of its own,
+// Scripts runs the *.star files of dir: every test_ function on ranks of its own,
 // or the top level where a file has none. A line `RANKS = [2, 4]` says on how
 // many; without it they are 1 and 2.
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.star")
+func Scripts(t *testing.T, dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.star"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
@@ -171,10 +172,10 @@ func TestScripts(t *testing.T) {
 			}
 			for _, call := range testFunctions(t, file, source) {
 				for _, n := range ranksOf(string(source)) {
-					for _, transport := range transports {
+					for _, transport := range Transports {
 						t.Run(fmt.Sprintf("%s/%d/%s", call, n, transport), func(t *testing.T) {
-							s := script{name: file, source: string(source), call: call, dir: "testdata", options: testOptions(t)}
-							check(t, s.run(t, transport, n))
+							s := Script{Name: file, Source: string(source), Call: call, Dir: dir, Options: Options(t)}
+							Check(t, s.Run(t, transport, n))
 						})
 					}
 				}
@@ -183,15 +184,15 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// testOptions lets scripts write into a folder of the test's.
-func testOptions(t *testing.T) Options {
-	return Options{Scratch: t.TempDir(), Resume: t.TempDir()}
+// Options lets scripts write into a folder of the test's.
+func Options(t testing.TB) builtins.Options {
+	return builtins.Options{Scratch: t.TempDir(), Resume: t.TempDir()}
 }
 
 // testFunctions returns the names of the test_ functions of a script, or one
 // empty name if it has none.
 func testFunctions(t *testing.T, file string, source []byte) []string {
-	f, err := fileOptions.Parse(file, source, 0)
+	f, err := FileOptions.Parse(file, source, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
