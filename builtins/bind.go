@@ -254,15 +254,6 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 	return nil
 }
 
-// isList reports whether v is a list or tuple.
-func isList(v starlark.Value) bool {
-	switch v.(type) {
-	case *starlark.List, starlark.Tuple:
-		return true
-	}
-	return false
-}
-
 // keyword takes over an argument by name. Slots before first have none.
 func (b *binding) keyword(name string, first int, v starlark.Value) error {
 	for i := first; i < len(b.slots); i++ {

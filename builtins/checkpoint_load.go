@@ -33,9 +33,9 @@ func init() {
 	})
 }
 
-// A filling is a call of load_checkpoint. It reads everything first, and then
+// A loader is a call of load_checkpoint. It reads everything first, and then
 // changes the state.
-type filling struct {
+type loader struct {
 	e    *Env
 	fn   string
 	r    *ckpt.Reader
@@ -50,7 +50,7 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := arg.Unpack(b.Name(), args, kwargs, "dir", &dir, "state", &state); err != nil {
 		return nil, err
 	}
-	l := &filling{e: e, fn: b.Name()}
+	l := &loader{e: e, fn: b.Name()}
 	defer e.rank.Tape.SetEnabled(false)()
 	root, err := e.folder(l.fn, string(dir), false)
 	if err == nil {
@@ -73,7 +73,7 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 
 // index returns the bytes of the index, which rank 0 reads, so that all load one
 // checkpoint. err says why this rank did not open the folder.
-func (l *filling) index(root *os.Root, dir string, err error) ([]byte, error) {
+func (l *loader) index(root *os.Root, dir string, err error) ([]byte, error) {
 	var m ckptMessage
 	if err == nil && l.e.rank.ID() == 0 {
 		var bad error
@@ -92,17 +92,17 @@ func (l *filling) index(root *os.Root, dir string, err error) ([]byte, error) {
 }
 
 // noCheckpoint returns the error of a folder that is no sound checkpoint.
-func (l *filling) noCheckpoint(dir, problem string) error {
+func (l *loader) noCheckpoint(dir, problem string) error {
 	return &op.ArgError{Func: l.fn, Param: "dir", Got: starlark.String(dir).String(), Want: "a checkpoint", Rule: problem}
 }
 
 // bad returns the error of a state that does not suit the checkpoint.
-func (l *filling) bad(path, got, want, rule string) error {
+func (l *loader) bad(path, got, want, rule string) error {
 	return &op.ArgError{Func: l.fn, Param: "state", Got: fmt.Sprintf("%s at %q", got, path), Want: want, Rule: rule}
 }
 
 // read reads what state is to be filled with.
-func (l *filling) read(root *os.Root, dir string, index []byte, state starlark.Value) error {
+func (l *loader) read(root *os.Root, dir string, index []byte, state starlark.Value) error {
 	d, ok := state.(*starlark.Dict)
 	if !ok {
 		return arg.In(l.fn, "state", arg.Bad(state, "a dict", ""))
@@ -129,7 +129,7 @@ func (l *filling) read(root *os.Root, dir string, index []byte, state starlark.V
 
 // fill reads what saved, at path, stands for, notes how have is to be filled with
 // it, and returns what is to stand in its place.
-func (l *filling) fill(path string, have starlark.Value, saved *savedValue) (starlark.Value, error) {
+func (l *loader) fill(path string, have starlark.Value, saved *savedValue) (starlark.Value, error) {
 	switch v := have.(type) {
 	case *Tensor:
 		return v, l.fillTensor(path, v, saved)
@@ -153,7 +153,7 @@ func (l *filling) fill(path string, have starlark.Value, saved *savedValue) (sta
 }
 
 // fillDict is fill for a dict.
-func (l *filling) fillDict(path string, d *starlark.Dict, saved *savedValue) error {
+func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) error {
 	if d.Len() == 0 {
 		return l.fillEmpty(path, d, saved)
 	}
@@ -182,7 +182,7 @@ func (l *filling) fillDict(path string, d *starlark.Dict, saved *savedValue) err
 }
 
 // fillEmpty fills an empty dict with all that is saved.
-func (l *filling) fillEmpty(path string, d *starlark.Dict, saved *savedValue) error {
+func (l *loader) fillEmpty(path string, d *starlark.Dict, saved *savedValue) error {
 	for i, key := range saved.keys {
 		v, err := l.build(saved.items[i])
 		if err != nil {
@@ -197,7 +197,7 @@ func (l *filling) fillEmpty(path string, d *starlark.Dict, saved *savedValue) er
 
 // change notes a change of what stands at path, unless frozen, the error of an
 // attempt that changes nothing, says that it cannot be made.
-func (l *filling) change(path string, frozen error, do func() error) error {
+func (l *loader) change(path string, frozen error, do func() error) error {
 	if frozen != nil {
 		return &op.ArgError{Func: l.fn, Param: "state", Got: fmt.Sprintf("what cannot be changed at %q", path), Want: "dicts and lists that can", Rule: frozen.Error()}
 	}
@@ -207,7 +207,7 @@ func (l *filling) change(path string, frozen error, do func() error) error {
 
 // fillList is fill for a list. One that holds tensors is as long as the saved
 // one; any other takes its elements, however many.
-func (l *filling) fillList(path string, list *starlark.List, saved *savedValue) error {
+func (l *loader) fillList(path string, list *starlark.List, saved *savedValue) error {
 	if !holdsTensor(list) && (list.Len() == 0 || !saved.holdsTensor()) {
 		return l.replaceList(path, list, saved)
 	}
@@ -227,7 +227,7 @@ func (l *filling) fillList(path string, list *starlark.List, saved *savedValue) 
 }
 
 // replaceList gives list the elements that are saved.
-func (l *filling) replaceList(path string, list *starlark.List, saved *savedValue) error {
+func (l *loader) replaceList(path string, list *starlark.List, saved *savedValue) error {
 	var items []starlark.Value
 	for _, item := range saved.items {
 		v, err := l.build(item)
@@ -256,7 +256,7 @@ func (l *filling) replaceList(path string, list *starlark.List, saved *savedValu
 }
 
 // fillTuple is fill for a tuple: it returns another.
-func (l *filling) fillTuple(path string, have starlark.Tuple, saved *savedValue) (starlark.Value, error) {
+func (l *loader) fillTuple(path string, have starlark.Tuple, saved *savedValue) (starlark.Value, error) {
 	filled := make(starlark.Tuple, len(have))
 	for i := range have {
 		v, err := l.fill(joinPath(path, strconv.Itoa(i)), have[i], saved.items[i])
@@ -269,7 +269,7 @@ func (l *filling) fillTuple(path string, have starlark.Tuple, saved *savedValue)
 }
 
 // fillTensor reads what this rank holds of x.
-func (l *filling) fillTensor(path string, x *Tensor, saved *savedValue) error {
+func (l *loader) fillTensor(path string, x *Tensor, saved *savedValue) error {
 	h, err := x.held(l.fn)
 	if err != nil {
 		return err
@@ -302,7 +302,7 @@ func (l *filling) fillTensor(path string, x *Tensor, saved *savedValue) error {
 }
 
 // tensor returns the one of the checkpoint that its state calls name.
-func (l *filling) tensor(name string) (*ckpt.Tensor, error) {
+func (l *loader) tensor(name string) (*ckpt.Tensor, error) {
 	if t := l.r.Tensor(name); t != nil {
 		return t, nil
 	}
@@ -311,7 +311,7 @@ func (l *filling) tensor(name string) (*ckpt.Tensor, error) {
 
 // readInto returns a tensor like h.local with the elements of t that it is to
 // hold.
-func (l *filling) readInto(h *held, t *ckpt.Tensor) (*tensor.Tensor, error) {
+func (l *loader) readInto(h *stored, t *ckpt.Tensor) (*tensor.Tensor, error) {
 	x, err := tensor.New(l.e.rank.Ops().Alloc, h.local.DType(), h.local.Shape())
 	if err != nil {
 		return nil, &op.ResourceError{Func: l.fn, Err: err}
@@ -322,7 +322,7 @@ func (l *filling) readInto(h *held, t *ckpt.Tensor) (*tensor.Tensor, error) {
 }
 
 // build returns a new value for what is saved, with plain tensors.
-func (l *filling) build(saved *savedValue) (starlark.Value, error) {
+func (l *loader) build(saved *savedValue) (starlark.Value, error) {
 	if saved.kind == "tensor" {
 		return l.buildTensor(saved.tensor)
 	}
@@ -353,7 +353,7 @@ func (l *filling) build(saved *savedValue) (starlark.Value, error) {
 }
 
 // buildTensor returns the tensor called name of the checkpoint as a plain one.
-func (l *filling) buildTensor(name string) (starlark.Value, error) {
+func (l *loader) buildTensor(name string) (starlark.Value, error) {
 	t, err := l.tensor(name)
 	if err != nil {
 		return nil, err
@@ -375,7 +375,7 @@ func (l *filling) buildTensor(name string) (starlark.Value, error) {
 }
 
 // describe returns what is saved as an error shows it.
-func (l *filling) describe(saved *savedValue) string {
+func (l *loader) describe(saved *savedValue) string {
 	switch saved.kind {
 	case "":
 		return arg.Show(saved.value)

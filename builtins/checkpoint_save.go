@@ -36,9 +36,9 @@ func init() {
 	})
 }
 
-// A held is what this rank holds of a tensor: the boxes of the whole, none of
+// A stored is what this rank holds of a tensor: the boxes of the whole, none of
 // them empty, that local stores one after another.
-type held struct {
+type stored struct {
 	shape   []int
 	boxes   []mesh.Box
 	local   *tensor.Tensor
@@ -46,7 +46,7 @@ type held struct {
 }
 
 // held returns what this rank holds of x, for the function fn.
-func (x *Tensor) held(fn string) (*held, error) {
+func (x *Tensor) held(fn string) (*stored, error) {
 	t, err := x.get()
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (x *Tensor) held(fn string) (*held, error) {
 		h.partial = t.Layout().IsPartial()
 		return h, nil
 	}
-	h := &held{shape: t.Shape(), local: t}
+	h := &stored{shape: t.Shape(), local: t}
 	if t.Numel() > 0 {
 		h.boxes = []mesh.Box{{Lo: make([]int, t.Ndim()), Hi: t.Shape()}}
 	}
@@ -74,8 +74,8 @@ func (x *Tensor) held(fn string) (*held, error) {
 }
 
 // holds returns what this rank holds of a tensor laid out as l: local.
-func (e *Env) holds(l mesh.Layout, local *tensor.Tensor) *held {
-	h := &held{shape: l.Shape(), local: local}
+func (e *Env) holds(l mesh.Layout, local *tensor.Tensor) *stored {
+	h := &stored{shape: l.Shape(), local: local}
 	for _, box := range l.Boxes(e.rank.ID()) {
 		if box.Numel() > 0 {
 			h.boxes = append(h.boxes, box)
@@ -86,7 +86,7 @@ func (e *Env) holds(l mesh.Layout, local *tensor.Tensor) *held {
 
 // each calls f for each box with the bytes of its elements in x, which is h.local
 // or a contiguous tensor like it.
-func (h *held) each(x *tensor.Tensor, f func(i int, data []byte) error) error {
+func (h *stored) each(x *tensor.Tensor, f func(i int, data []byte) error) error {
 	defer goruntime.KeepAlive(x)
 	data, at := x.Bytes(), 0
 	for i, box := range h.boxes {
@@ -178,13 +178,13 @@ func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
 	return nil, err
 }
 
-// A saving is a call of save_checkpoint.
-type saving struct {
+// A saver is a call of save_checkpoint.
+type saver struct {
 	e       *Env
 	fn, dir string
 	root    *os.Root
 	state   []byte
-	local   map[string]*held // what this rank holds of each tensor, contiguous
+	local   map[string]*stored // what this rank holds of each tensor, contiguous
 	tensors []*ckpt.Tensor
 	entries [][]ckpt.Entry // what each rank writes
 }
@@ -197,7 +197,7 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := arg.Unpack(b.Name(), args, kwargs, "dir", &dir, "state", &state); err != nil {
 		return nil, err
 	}
-	s := &saving{e: e, fn: b.Name(), dir: string(dir), local: map[string]*held{}}
+	s := &saver{e: e, fn: b.Name(), dir: string(dir), local: map[string]*stored{}}
 	defer e.rank.Tape.SetEnabled(false)()
 	list, err := s.values(state)
 	if err != nil {
@@ -218,7 +218,7 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 
 // values makes out what there is to save beside tensors, which is the same on all
 // ranks, and returns these.
-func (s *saving) values(state starlark.Value) ([]namedTensor, error) {
+func (s *saver) values(state starlark.Value) ([]namedTensor, error) {
 	w := &stateWriter{fn: s.fn, names: map[string]bool{}}
 	err := error(nil)
 	if _, ok := state.(*starlark.Dict); ok {
@@ -235,7 +235,7 @@ func (s *saving) values(state starlark.Value) ([]namedTensor, error) {
 }
 
 // compareStates returns an error if the ranks have values that differ.
-func (s *saving) compareStates(all []ckptMessage) error {
+func (s *saver) compareStates(all []ckptMessage) error {
 	for r := range all {
 		if bytes.Equal(all[r].State, all[0].State) {
 			continue
@@ -255,7 +255,7 @@ func (s *saving) compareStates(all []ckptMessage) error {
 }
 
 // assign settles with all ranks who writes what of the tensors.
-func (s *saving) assign(list []namedTensor) error {
+func (s *saver) assign(list []namedTensor) error {
 	var offers []ckpt.Offer
 	err := s.settle(list)
 	if err == nil {
@@ -279,7 +279,7 @@ func (s *saving) assign(list []namedTensor) error {
 
 // settle waits for the tensors, and sums up those that are Partial, which all
 // ranks do together.
-func (s *saving) settle(list []namedTensor) error {
+func (s *saver) settle(list []namedTensor) error {
 	for i, n := range list {
 		h, err := n.x.held(s.fn)
 		if err != nil {
@@ -302,7 +302,7 @@ func (s *saving) settle(list []namedTensor) error {
 }
 
 // offers returns what this rank holds of each tensor.
-func (s *saving) offers(list []namedTensor) ([]ckpt.Offer, error) {
+func (s *saver) offers(list []namedTensor) ([]ckpt.Offer, error) {
 	offers := make([]ckpt.Offer, len(list))
 	for i, n := range list {
 		h, err := n.x.held(s.fn)
@@ -329,7 +329,7 @@ func (s *saving) offers(list []namedTensor) ([]ckpt.Offer, error) {
 }
 
 // open opens the folder, which rank 0 makes, and returns the number of the save.
-func (s *saving) open() (gen int, err error) {
+func (s *saver) open() (gen int, err error) {
 	if s.e.rank.ID() == 0 {
 		if s.root, err = s.e.folder(s.fn, s.dir, true); err == nil {
 			gen, err = ckpt.Begin(s.root)
@@ -349,7 +349,7 @@ func (s *saving) open() (gen int, err error) {
 
 // write writes this rank's file, and when all have theirs on disk, rank 0 makes
 // them the checkpoint.
-func (s *saving) write(gen int) error {
+func (s *saver) write(gen int) error {
 	file, err := s.writeFile(gen)
 	all, err := s.e.agree(s.fn, ckptMessage{File: file}, s.failed(err))
 	if err != nil {
@@ -373,7 +373,7 @@ func (s *saving) write(gen int) error {
 }
 
 // failed returns err, of the file system, as an error of the function.
-func (s *saving) failed(err error) error {
+func (s *saver) failed(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -381,7 +381,7 @@ func (s *saving) failed(err error) error {
 }
 
 // writeFile writes what this rank is to write; nil stands for nothing.
-func (s *saving) writeFile(gen int) (*ckpt.File, error) {
+func (s *saver) writeFile(gen int) (*ckpt.File, error) {
 	entries := s.entries[s.e.rank.ID()]
 	if len(entries) == 0 {
 		return nil, nil
@@ -400,7 +400,7 @@ func (s *saving) writeFile(gen int) (*ckpt.File, error) {
 }
 
 // writeEntry writes a box that this rank holds.
-func (s *saving) writeEntry(w io.Writer, entry *ckpt.Entry) error {
+func (s *saver) writeEntry(w io.Writer, entry *ckpt.Entry) error {
 	h := s.local[entry.Name]
 	return h.each(h.local, func(i int, data []byte) error {
 		if !slices.Equal(h.boxes[i].Lo, entry.Box.Lo) {
@@ -412,4 +412,4 @@ func (s *saving) writeEntry(w io.Writer, entry *ckpt.Entry) error {
 }
 
 // describeHeld returns h as errors show it: the dtype and the shape of the whole.
-func describeHeld(h *held) string { return ckpt.Describe(h.local.DType().String(), h.shape) }
+func describeHeld(h *stored) string { return ckpt.Describe(h.local.DType().String(), h.shape) }

@@ -21,7 +21,7 @@ func FuzzReadState(f *testing.F) {
 		if err != nil || saved.holdsTensor() {
 			return
 		}
-		v, err := new(filling).build(saved)
+		v, err := new(loader).build(saved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func FuzzReadState(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", w.text, err)
 		}
-		u, err := new(filling).build(again)
+		u, err := new(loader).build(again)
 		if err != nil {
 			t.Fatal(err)
 		}

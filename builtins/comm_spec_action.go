@@ -71,10 +71,10 @@ func (c *CommSpec) gatherAlong(g *runtime.Group, dim int) runtime.Action {
 // splitAlong is the action that keeps this rank's block along dim.
 func (c *CommSpec) splitAlong(g *runtime.Group, dim int) runtime.Action {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		k := &chain{e: c.env, fn: convertFn}
-		blocks := k.all("chunk", []*tensor.Tensor{x}, g.Size(), op.Int1(g.Size()), op.Int1(dim))
-		y := k.do("clone", []*tensor.Tensor{blocks[g.Rank()]})
-		return y, k.err
+		k := &OpChain{E: c.env, Fn: convertFn}
+		blocks := k.All("chunk", []*tensor.Tensor{x}, g.Size(), op.Int1(g.Size()), op.Int1(dim))
+		y := k.Do("clone", []*tensor.Tensor{blocks[g.Rank()]})
+		return y, k.Err
 	}
 }
 

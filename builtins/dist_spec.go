@@ -215,19 +215,6 @@ func init() {
 	})
 }
 
-// intsArg is an argument that is a list or tuple of ints, and not one int.
-type intsArg []int
-
-// Unpack implements starlark.Unpacker.
-func (p *intsArg) Unpack(v starlark.Value) error {
-	if _, single := v.(starlark.Int); single {
-		return arg.Bad(v, "a list of ints", "")
-	}
-	list, err := arg.ToInts(v)
-	*p = list
-	return err
-}
-
 func newShardSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var dims, parts intsArg
 	if err := arg.Unpack(b.Name(), args, kwargs, "dims", &dims, "num_partitions", &parts); err != nil {

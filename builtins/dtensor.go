@@ -42,33 +42,6 @@ func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// plainOnly returns an error if t, an argument of fn, is a distributed tensor.
-func plainOnly(fn, param string, t *tensor.Tensor) error {
-	if t == nil || !t.Placed() {
-		return nil
-	}
-	return &op.ArgError{Func: fn, Param: param, Got: shard.Describe(t), Want: "a plain tensor", Rule: ".to_local() gives this rank's block, .full_tensor() the whole"}
-}
-
-// plainArg returns v, the argument called param of fn, which must be a plain
-// tensor.
-func (e *Env) plainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
-	t, err := e.tensorArg(fn, param, v)
-	if err == nil {
-		err = plainOnly(fn, param, t)
-	}
-	return t, err
-}
-
-// whole returns t with its elements at hand: of a distributed tensor the whole,
-// which communicates unless it is replicated. Every rank of its mesh calls it.
-func (e *Env) whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if !t.Placed() {
-		return t, nil
-	}
-	return e.rank.Shard.Full(fn, t.Detach(), nil)
-}
-
 // layoutArgs returns the layout of a tensor of a shape on the mesh m, as the
 // function fn was given it. No placements are all Replicate.
 func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (*mesh.Placed, error) {

@@ -60,9 +60,6 @@ func implicitRedistribution(e *Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	return nil, &op.ArgError{Func: b.Name(), Param: "mode", Got: arg.Show(starlark.String(mode)), Want: `"allow", "warn" or "error"`}
 }
 
-// say prints text as the script's print does.
-func say(thread *starlark.Thread, text string) { thread.Print(thread, strings.TrimRight(text, "\n")) }
-
 func explain(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v starlark.Value

@@ -48,15 +48,6 @@ func (g *Group) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool
 	return equality("Group", cmp, g.g == v.(*Group).g)
 }
 
-// intList returns xs as a list of a script.
-func intList(xs []int) *starlark.List {
-	list := make([]starlark.Value, len(xs))
-	for i, x := range xs {
-		list[i] = starlark.MakeInt(x)
-	}
-	return starlark.NewList(list)
-}
-
 // group returns the group that v, the argument group of fn, stands for: the
 // world if v is nil. The rank must be in it.
 func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {

@@ -2,16 +2,10 @@ package builtins
 
 import (
 	"go.starlark.net/starlark"
-	"go.starlark.net/starlarkstruct"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 )
-
-// newStruct returns a struct as Starlark's function struct makes it.
-func newStruct(fields starlark.StringDict) *starlarkstruct.Struct {
-	return starlarkstruct.FromStringDict(starlarkstruct.Default, fields)
-}
 
 // traced calls fn and returns what it communicated on this rank.
 func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {

@@ -68,18 +68,6 @@ func (d *DeviceMesh) equals(o *DeviceMesh) bool {
 	return d.m == o.m || slices.Equal(d.m.Shape(), o.m.Shape()) && slices.Equal(d.m.Ranks(), o.m.Ranks())
 }
 
-// equality answers the comparison cmp of two values of a type that has no
-// order.
-func equality(typ string, cmp syntax.Token, same bool) (bool, error) {
-	switch cmp {
-	case syntax.EQL:
-		return same, nil
-	case syntax.NEQ:
-		return !same, nil
-	}
-	return false, fmt.Errorf("%s %s %s not implemented", typ, cmp, typ)
-}
-
 // commGroup implements grouped: a mesh of one dim is the group of its ranks.
 func (d *DeviceMesh) commGroup() (*runtime.Group, error) {
 	if d.m.NDim() != 1 {

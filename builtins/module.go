@@ -217,14 +217,6 @@ func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	}
 }
 
-// joinPath returns the path of what is called name in the module at path.
-func joinPath(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // A namedModule is a module and its path.
 type namedModule struct {
 	path string

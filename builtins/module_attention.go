@@ -131,7 +131,7 @@ var projectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
 
 // An attentionCall is a call of a MultiheadAttention.
 type attentionCall struct {
-	chain
+	OpChain
 	m                *Module
 	in               [3]*tensor.Tensor // query, key and value, as they were given
 	padding, mask    *tensor.Tensor    // or nil
@@ -153,7 +153,7 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 		"need_weights?", &need, "attn_mask?", &mask, "average_attn_weights?", &average, "is_causal?", &causal); err != nil {
 		return nil, err
 	}
-	a := &attentionCall{chain: chain{e: m.env, fn: m.class.name}, m: m,
+	a := &attentionCall{OpChain: OpChain{E: m.env, Fn: m.class.name}, m: m,
 		in: [3]*tensor.Tensor{in[0].t, in[1].t, in[2].t}, padding: padding.t, mask: mask.t,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
 	if err := a.prepare(); err != nil {
@@ -165,8 +165,8 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 	}
 	y, weights := a.attend(qkv[0], qkv[1], qkv[2], a.bias())
 	y = a.join(y)
-	if a.err != nil {
-		return nil, a.err
+	if a.Err != nil {
+		return nil, a.Err
 	}
 	out, err := m.callField(thread, "out_proj", m.env.wrap(y))
 	if err != nil {
@@ -181,7 +181,7 @@ func (a *attentionCall) ints(names ...string) []int {
 	for i, name := range names {
 		n, err := arg.ToInt(a.m.get(name))
 		if err != nil {
-			a.fail(arg.In(a.fn+"."+name, "", err))
+			a.Fail(arg.In(a.Fn+"."+name, "", err))
 		}
 		list[i] = n
 	}
@@ -191,13 +191,13 @@ func (a *attentionCall) ints(names ...string) []int {
 // prepare checks the arguments and notes how they lie.
 func (a *attentionCall) prepare() error {
 	var first arg.Bool
-	if err := arg.Set(a.fn+".batch_first", "", &first, a.m.get("batch_first")); err != nil {
+	if err := arg.Set(a.Fn+".batch_first", "", &first, a.m.get("batch_first")); err != nil {
 		return err
 	}
 	names := []string{"embed_dim", "kdim", "vdim"}
 	sizes := a.ints(append(names, "num_heads")...)
-	if a.err != nil {
-		return a.err
+	if a.Err != nil {
+		return a.Err
 	}
 	a.heads, a.batchFirst, a.batched = sizes[3], bool(first), a.in[0].Ndim() != 2
 	for i, name := range []string{"query", "key", "value"} {
@@ -205,8 +205,8 @@ func (a *attentionCall) prepare() error {
 			return err
 		}
 	}
-	if a.err != nil {
-		return a.err
+	if a.Err != nil {
+		return a.Err
 	}
 	return a.checkTogether()
 }
@@ -216,9 +216,9 @@ func (a *attentionCall) prepare() error {
 func (a *attentionCall) batchesFirst(x *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case !a.batched:
-		return a.do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0))
+		return a.Do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0))
 	case !a.batchFirst:
-		return a.do("transpose", []*tensor.Tensor{x}, op.Int1(0), op.Int1(1))
+		return a.Do("transpose", []*tensor.Tensor{x}, op.Int1(0), op.Int1(1))
 	}
 	return x
 }
@@ -248,7 +248,7 @@ func (a *attentionCall) checkInput(name string, x *tensor.Tensor, of string, n i
 	if x.DType().IsFloat() && x.Ndim() == ndim && x.Shape()[ndim-1] == n {
 		return nil
 	}
-	return &op.ArgError{Func: a.fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: of + " is " + fmt.Sprint(n)}
+	return &op.ArgError{Func: a.Fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: of + " is " + fmt.Sprint(n)}
 }
 
 // checkTogether returns an error unless the sizes of the arguments agree.
@@ -256,7 +256,7 @@ func (a *attentionCall) checkTogether() error {
 	n, l := a.sizes(0)
 	batch, s := a.sizes(1)
 	bad := func(param string, x *tensor.Tensor, want, rule string) error {
-		return &op.ArgError{Func: a.fn, Param: param, Got: op.Describe(x), Want: want, Rule: rule}
+		return &op.ArgError{Func: a.Fn, Param: param, Got: op.Describe(x), Want: want, Rule: rule}
 	}
 	switch {
 	case batch != n:
@@ -296,13 +296,13 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 			w = a.field(projectionNames[i])
 		}
 		if w == nil {
-			a.fail(&op.ArgError{Func: a.fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
+			a.Fail(&op.ArgError{Func: a.Fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
 		}
 		bias := biases[i]
 		if bias == nil && a.m.get(projectionBiases[i]) != nil {
 			bias = a.field(projectionBiases[i])
 		}
-		out[i] = a.batchesFirst(a.do("linear", []*tensor.Tensor{x, w, bias}))
+		out[i] = a.batchesFirst(a.Do("linear", []*tensor.Tensor{x, w, bias}))
 	}
 	return out
 }
@@ -310,7 +310,7 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 // field returns a parameter, or nil if it is None.
 func (a *attentionCall) field(name string) *tensor.Tensor {
 	var x optTensor
-	a.fail(arg.Set(a.fn+"."+name, "", &x, a.m.get(name)))
+	a.Fail(arg.Set(a.Fn+"."+name, "", &x, a.m.get(name)))
 	return x.t
 }
 
@@ -318,45 +318,45 @@ func (a *attentionCall) field(name string) *tensor.Tensor {
 // nil if there is none.
 func (a *attentionCall) thirds(name string) [3]*tensor.Tensor {
 	w := a.field(name)
-	if w == nil || a.err != nil {
+	if w == nil || a.Err != nil {
 		return [3]*tensor.Tensor{}
 	}
-	return [3]*tensor.Tensor(a.all("chunk", []*tensor.Tensor{w}, 3, op.Int1(3), op.Int1(0)))
+	return [3]*tensor.Tensor(a.All("chunk", []*tensor.Tensor{w}, 3, op.Int1(3), op.Int1(0)))
 }
 
 // split returns x [n, l, embed_dim] as [n, heads, l, embed_dim / heads].
 func (a *attentionCall) split(x *tensor.Tensor) *tensor.Tensor {
-	if a.err != nil {
+	if a.Err != nil {
 		return nil
 	}
 	s := x.Shape()
-	x = a.do("reshape", []*tensor.Tensor{x}, op.IntsN(s[0], s[1], a.heads, s[2]/a.heads))
-	return a.do("transpose", []*tensor.Tensor{x}, op.Int1(1), op.Int1(2))
+	x = a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(s[0], s[1], a.heads, s[2]/a.heads))
+	return a.Do("transpose", []*tensor.Tensor{x}, op.Int1(1), op.Int1(2))
 }
 
 // join is the inverse of split, in the layout of the arguments.
 func (a *attentionCall) join(x *tensor.Tensor) *tensor.Tensor {
-	if a.err != nil {
+	if a.Err != nil {
 		return nil
 	}
 	s := x.Shape()
 	n, l, e := s[0], s[2], s[1]*s[3]
 	switch {
 	case !a.batched:
-		x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
-		return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(l, e))
+		x = a.Do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
+		return a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(l, e))
 	case a.batchFirst:
-		x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
-		return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, l, e))
+		x = a.Do("permute", []*tensor.Tensor{x}, op.IntsN(0, 2, 1, 3))
+		return a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(n, l, e))
 	}
-	x = a.do("permute", []*tensor.Tensor{x}, op.IntsN(2, 0, 1, 3))
-	return a.do("reshape", []*tensor.Tensor{x}, op.IntsN(l, n, e))
+	x = a.Do("permute", []*tensor.Tensor{x}, op.IntsN(2, 0, 1, 3))
+	return a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(l, n, e))
 }
 
 // bias returns the masks as one that broadcasts to [n, heads, l, s]: truths of
 // what is seen, or floats to add to the scores; nil if nothing is hidden.
 func (a *attentionCall) bias() *tensor.Tensor {
-	if a.err != nil {
+	if a.Err != nil {
 		return nil
 	}
 	n, l := a.sizes(0)
@@ -364,7 +364,7 @@ func (a *attentionCall) bias() *tensor.Tensor {
 	var hidden, added *tensor.Tensor
 	add := func(x *tensor.Tensor) {
 		switch {
-		case a.err != nil:
+		case a.Err != nil:
 		case x.DType() == dtype.Bool:
 			hidden = a.merge("or", hidden, x)
 		default:
@@ -372,11 +372,11 @@ func (a *attentionCall) bias() *tensor.Tensor {
 		}
 	}
 	if x := a.padding; x != nil {
-		add(a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, 1, 1, s)))
+		add(a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(n, 1, 1, s)))
 	}
 	if x := a.mask; x != nil {
 		if x.Ndim() == 3 {
-			x = a.do("reshape", []*tensor.Tensor{x}, op.IntsN(n, a.heads, l, s))
+			x = a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(n, a.heads, l, s))
 		}
 		add(x)
 	}
@@ -384,12 +384,12 @@ func (a *attentionCall) bias() *tensor.Tensor {
 		add(a.future(l, s))
 	}
 	switch {
-	case a.err != nil || hidden == nil:
+	case a.Err != nil || hidden == nil:
 		return added
 	case added == nil:
-		return a.do("invert", []*tensor.Tensor{hidden})
+		return a.Do("invert", []*tensor.Tensor{hidden})
 	}
-	return a.do("where", []*tensor.Tensor{hidden, tensor.Number(math.Inf(-1)), added})
+	return a.Do("where", []*tensor.Tensor{hidden, tensor.Number(math.Inf(-1)), added})
 }
 
 // merge returns y, or the operator called name of x and y if there is an x.
@@ -397,54 +397,54 @@ func (a *attentionCall) merge(name string, x, y *tensor.Tensor) *tensor.Tensor {
 	if x == nil {
 		return y
 	}
-	return a.do(name, []*tensor.Tensor{x, y})
+	return a.Do(name, []*tensor.Tensor{x, y})
 }
 
 // future returns the mask [l, s] that hides from query i the keys after i.
 func (a *attentionCall) future(l, s int) *tensor.Tensor {
 	count := func(n int) *tensor.Tensor {
-		return a.do("arange", []*tensor.Tensor{tensor.Number(int64(n)), nil, nil}, op.None)
+		return a.Do("arange", []*tensor.Tensor{tensor.Number(int64(n)), nil, nil}, op.None)
 	}
-	queries := a.do("reshape", []*tensor.Tensor{count(l)}, op.IntsN(l, 1))
-	return a.do("gt", []*tensor.Tensor{count(s), queries})
+	queries := a.Do("reshape", []*tensor.Tensor{count(l)}, op.IntsN(l, 1))
+	return a.Do("gt", []*tensor.Tensor{count(s), queries})
 }
 
 // attend returns the sums of values and, if they are wanted, their weights.
 func (a *attentionCall) attend(q, k, v, bias *tensor.Tensor) (y, weights *tensor.Tensor) {
 	var p arg.Float
 	if a.m.training {
-		a.fail(arg.Set(a.fn+".dropout", "", &p, a.m.get("dropout")))
+		a.Fail(arg.Set(a.Fn+".dropout", "", &p, a.m.get("dropout")))
 	}
 	if !a.weights {
-		return a.do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false)), nil
+		return a.Do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false)), nil
 	}
 	weights = a.softmax(q, k, bias)
 	if p > 0 {
-		weights = a.do("dropout", []*tensor.Tensor{weights}, op.Float1(float64(p)), op.Bool1(true))
+		weights = a.Do("dropout", []*tensor.Tensor{weights}, op.Float1(float64(p)), op.Bool1(true))
 	}
-	return a.do("matmul", []*tensor.Tensor{weights, v}), weights
+	return a.Do("matmul", []*tensor.Tensor{weights, v}), weights
 }
 
 // softmax returns the weights, computed as scaled_dot_product_attention does.
 func (a *attentionCall) softmax(q, k, bias *tensor.Tensor) *tensor.Tensor {
-	if a.err != nil {
+	if a.Err != nil {
 		return nil
 	}
 	scale := 1 / math.Sqrt(float64(q.Shape()[3]))
-	scores := a.do("matmul", []*tensor.Tensor{q, a.do("transpose", []*tensor.Tensor{k}, op.Int1(-2), op.Int1(-1))})
-	scores = a.do("mul", []*tensor.Tensor{scores, tensor.Number(scale)})
+	scores := a.Do("matmul", []*tensor.Tensor{q, a.Do("transpose", []*tensor.Tensor{k}, op.Int1(-2), op.Int1(-1))})
+	scores = a.Do("mul", []*tensor.Tensor{scores, tensor.Number(scale)})
 	over := func(x *tensor.Tensor) *tensor.Tensor {
-		return a.do("softmax", []*tensor.Tensor{x}, op.Int1(-1), op.None)
+		return a.Do("softmax", []*tensor.Tensor{x}, op.Int1(-1), op.None)
 	}
 	switch {
-	case bias == nil || a.err != nil:
+	case bias == nil || a.Err != nil:
 		return over(scores)
 	case bias.DType() != dtype.Bool:
-		return over(a.do("add", []*tensor.Tensor{scores, bias}))
+		return over(a.Do("add", []*tensor.Tensor{scores, bias}))
 	}
 	least := tensor.Number(leastOf(scores.DType())) // finite: a query that sees nothing gets zeros, not NaN
-	scores = a.do("where", []*tensor.Tensor{bias, scores, least})
-	return a.do("where", []*tensor.Tensor{bias, over(scores), tensor.Number(0.0)})
+	scores = a.Do("where", []*tensor.Tensor{bias, scores, least})
+	return a.Do("where", []*tensor.Tensor{bias, over(scores), tensor.Number(0.0)})
 }
 
 // leastOf returns a number of dt that is as good as minus infinity.
@@ -461,13 +461,13 @@ func (a *attentionCall) result(out starlark.Value, weights *tensor.Tensor) (star
 		return starlark.Tuple{out, starlark.None}, nil
 	}
 	if a.average {
-		weights = a.do("mean", []*tensor.Tensor{weights}, op.IntsN(1), op.Bool1(false))
+		weights = a.Do("mean", []*tensor.Tensor{weights}, op.IntsN(1), op.Bool1(false))
 	}
 	if !a.batched {
-		weights = a.do("squeeze", []*tensor.Tensor{weights}, op.IntsN(0))
+		weights = a.Do("squeeze", []*tensor.Tensor{weights}, op.IntsN(0))
 	}
-	if a.err != nil {
-		return nil, a.err
+	if a.Err != nil {
+		return nil, a.Err
 	}
-	return starlark.Tuple{out, a.e.wrap(weights)}, nil
+	return starlark.Tuple{out, a.E.wrap(weights)}, nil
 }

@@ -206,28 +206,3 @@ func (e *Env) zero(t *tensor.Tensor) error {
 	_, err := e.rank.Apply(zeroOp, []*tensor.Tensor{t}, nil)
 	return err
 }
-
-// mostNames is how many names an error lists.
-const mostNames = 8
-
-// quotedNames returns names as an error lists them.
-func quotedNames(names []string) string {
-	var quoted []string
-	for i, name := range names {
-		if i == mostNames {
-			quoted = append(quoted, fmt.Sprintf("%d more", len(names)-i))
-			break
-		}
-		quoted = append(quoted, fmt.Sprintf("%q", name))
-	}
-	return strings.Join(quoted, ", ")
-}
-
-// stringList returns names as a list.
-func stringList(names []string) *starlark.List {
-	list := make([]starlark.Value, len(names))
-	for i, name := range names {
-		list[i] = starlark.String(name)
-	}
-	return starlark.NewList(list)
-}

@@ -21,8 +21,8 @@ type zipMember struct {
 	sum    uint32
 }
 
-// stored returns a member that is not compressed.
-func stored(name string, data []byte) zipMember {
+// storedMember returns a member that is not compressed.
+func storedMember(name string, data []byte) zipMember {
 	return zipMember{name, zip.Store, data, uint64(len(data)), crc32.ChecksumIEEE(data)}
 }
 
@@ -67,7 +67,7 @@ func deflated(t testing.TB, name string, data []byte) []byte {
 func TestReadNpz(t *testing.T) {
 	onRank(t, func(e *Env, _ *starlark.Thread) {
 		columns := npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2, 3}}, floats(1, 4, 2, 5, 3, 6)...)
-		for _, file := range [][]byte{zipFile(t, stored("a.npy", columns)), deflated(t, "a.npy", columns)} {
+		for _, file := range [][]byte{zipFile(t, storedMember("a.npy", columns)), deflated(t, "a.npy", columns)} {
 			list, err := e.readNpz(bytes.NewReader(file), int64(len(file)))
 			if err != nil || len(list) != 1 || list[0].key != "a" {
 				t.Errorf("got %v, %v", list, err)
@@ -89,12 +89,12 @@ func TestReadNpzErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"a name twice", zipFile(t, stored("a.npy", array), stored("a.npy", array)), `member "a.npy": it is there twice`},
-		{"a folder", zipFile(t, stored("a/", nil)), `member "a/": it is not called KEY.npy`},
-		{"no UTF-8", zipFile(t, stored("\xff.npy", array)), "it is not called KEY.npy"},
-		{"more than it is", zipFile(t, stored("a.npy", append(array, 1))), "it has 9 bytes of elements, and its header says 8"},
-		{"less than it is", zipFile(t, stored("a.npy", array[:len(array)-1])), "it has 7 bytes of elements, and its header says 8"},
-		{"no header", zipFile(t, stored("a.npy", array[:20])), `member "a.npy": the file ends inside its header`},
+		{"a name twice", zipFile(t, storedMember("a.npy", array), storedMember("a.npy", array)), `member "a.npy": it is there twice`},
+		{"a folder", zipFile(t, storedMember("a/", nil)), `member "a/": it is not called KEY.npy`},
+		{"no UTF-8", zipFile(t, storedMember("\xff.npy", array)), "it is not called KEY.npy"},
+		{"more than it is", zipFile(t, storedMember("a.npy", append(array, 1))), "it has 9 bytes of elements, and its header says 8"},
+		{"less than it is", zipFile(t, storedMember("a.npy", array[:len(array)-1])), "it has 7 bytes of elements, and its header says 8"},
+		{"no header", zipFile(t, storedMember("a.npy", array[:20])), `member "a.npy": the file ends inside its header`},
 		{"another method", zipFile(t, zipMember{"a.npy", 12, array, uint64(len(array)), 0}), "its compression is neither none nor deflate"},
 		{"a huge claim", zipFile(t, zipMember{"a.npy", zip.Deflate, array, 1 << 50, 0}), "cannot hold the 1125899906842624 that they are said to"},
 		{"a claim of a stored one", zipFile(t, zipMember{"a.npy", zip.Store, array, 1 << 20, 0}), "cannot hold the 1048576 that they are said to"},
@@ -115,7 +115,7 @@ func TestReadNpzErrors(t *testing.T) {
 
 // overlapping returns a file in whose directory two names have one place.
 func overlapping(t testing.TB, array []byte) []byte {
-	file := zipFile(t, stored("a.npy", array), stored("b.npy", array))
+	file := zipFile(t, storedMember("a.npy", array), storedMember("b.npy", array))
 	first := bytes.Index(file, []byte("PK\x01\x02"))
 	second := first + 4 + bytes.Index(file[first+4:], []byte("PK\x01\x02"))
 	copy(file[second+42:second+46], file[first+42:first+46]) // where the local header is
@@ -150,7 +150,7 @@ func TestNpzMemory(t *testing.T) {
 // are written so that they read the same, or an error.
 func FuzzReadNpz(f *testing.F) {
 	array := npyFile(npy.Header{Descr: "<f4", Shape: []int{2}}, floats(1, 2)...)
-	f.Add(zipFile(f, stored("a.npy", array), stored(".npy", npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7))), true)
+	f.Add(zipFile(f, storedMember("a.npy", array), storedMember(".npy", npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7))), true)
 	f.Add(deflated(f, "a.npy", array), true)
 	f.Add(overlapping(f, array), true)
 	f.Add(lying(f, array), true)
@@ -158,7 +158,7 @@ func FuzzReadNpz(f *testing.F) {
 	f.Add(npyFile(npy.Header{Descr: "<f2", Fortran: true, Shape: []int{2, 1}}, 1, 2, 3, 4), false)
 	f.Fuzz(func(t *testing.T, data []byte, whole bool) {
 		if !whole {
-			data = zipFile(t, stored("a.npy", data))
+			data = zipFile(t, storedMember("a.npy", data))
 		}
 		onRank(t, func(e *Env, _ *starlark.Thread) {
 			e.rank.Ops().Alloc.Limit = 64 << 20

@@ -1,14 +1,10 @@
 package builtins
 
 import (
-	"errors"
-	"strings"
-
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
-	"tpsh/runtime/op"
 )
 
 const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and dicts whose keys are strings.\n"
@@ -39,26 +35,6 @@ func init() {
 func encode(fn, param string, v starlark.Value) ([]byte, error) {
 	data, err := object.Append(nil, v, nil)
 	return data, badObject(fn, param, err)
-}
-
-// badObject returns err, of package object, as an error about the argument
-// called param of fn.
-func badObject(fn, param string, err error) error {
-	var bad *object.Error
-	if !errors.As(err, &bad) {
-		return err
-	}
-	a := &op.ArgError{Func: fn, Param: param, Got: arg.Show(bad.Value)}
-	a.Want = "None, a bool, a number, a string, a list, a tuple or a dict with strings for keys"
-	if bad.Why != "" {
-		a.Got = bad.Error()
-	} else if bad.Path != "" {
-		a.Got += " at " + bad.Path
-	}
-	if _, ok := bad.Value.(*Tensor); ok {
-		a.Rule = strings.TrimSuffix(fn, "_object") + " takes tensors"
-	}
-	return a
 }
 
 func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -64,11 +64,11 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 		classes = addGrad(classes, over, t.Auto.Grad)
 	}
 	defer e.rank.Tape.SetEnabled(false)()
-	c := &chain{e: e, fn: b.Name()}
+	c := &OpChain{E: e, Fn: b.Name()}
 	norm := c.normOfAll(classes, float64(order))
 	c.clip(all, norm, float64(most))
-	if c.err != nil {
-		return nil, c.err
+	if c.Err != nil {
+		return nil, c.Err
 	}
 	return e.wrap(norm), nil
 }
@@ -122,39 +122,39 @@ func (x *Tensor) gradGroups(t *tensor.Tensor) ([]*runtime.Group, error) {
 
 // normOfAll returns the norm of the elements of classes, which ranks have parts
 // of: a distributed tensor if all are on one mesh, else a plain one.
-func (c *chain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
+func (c *OpChain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
 	var norms []*tensor.Tensor
 	for _, class := range classes {
 		n := c.norm(class.list, order)
 		for _, g := range class.over {
-			n = c.do("reshape", []*tensor.Tensor{n}, op.IntsN(1))
-			if c.err != nil {
+			n = c.Do("reshape", []*tensor.Tensor{n}, op.IntsN(1))
+			if c.Err != nil {
 				return nil
 			}
-			all, err := c.e.rank.Run(g, runtime.Collective{Op: "all_gather"}, n)
-			c.fail(err)
-			n = c.do("norm", []*tensor.Tensor{all}, op.Float1(order), op.None, op.Bool1(false))
+			all, err := c.E.rank.Run(g, runtime.Collective{Op: "all_gather"}, n)
+			c.Fail(err)
+			n = c.Do("norm", []*tensor.Tensor{all}, op.Float1(order), op.None, op.Bool1(false))
 		}
-		if c.err == nil && len(classes) > 1 {
+		if c.Err == nil && len(classes) > 1 {
 			var err error
-			n, err = c.e.whole(c.fn, n)
-			c.fail(err)
+			n, err = c.E.whole(c.Fn, n)
+			c.Fail(err)
 		}
 		norms = append(norms, n)
 	}
 	if len(norms) == 1 {
 		return norms[0]
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return nil
 	}
 	return c.norm(norms, order)
 }
 
 // norm returns the norm of the elements of list, the norm of the norms.
-func (c *chain) norm(list []*tensor.Tensor, order float64) *tensor.Tensor {
+func (c *OpChain) norm(list []*tensor.Tensor, order float64) *tensor.Tensor {
 	of := func(x *tensor.Tensor) *tensor.Tensor {
-		return c.do("norm", []*tensor.Tensor{x}, op.Float1(order), op.None, op.Bool1(false))
+		return c.Do("norm", []*tensor.Tensor{x}, op.Float1(order), op.None, op.Bool1(false))
 	}
 	var norms []*tensor.Tensor
 	for _, x := range list {
@@ -163,20 +163,20 @@ func (c *chain) norm(list []*tensor.Tensor, order float64) *tensor.Tensor {
 		}
 	}
 	if len(norms) == 0 {
-		return c.do("zeros", nil, op.IntsN(), op.None)
+		return c.Do("zeros", nil, op.IntsN(), op.None)
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return nil
 	}
-	return of(c.do("stack", norms, op.Int1(0)))
+	return of(c.Do("stack", norms, op.Int1(0)))
 }
 
 // clip scales list, whose norm is norm, down to a norm of most.
-func (c *chain) clip(list []*tensor.Tensor, norm *tensor.Tensor, most float64) {
-	divisor := c.do("add", []*tensor.Tensor{norm, tensor.Number(1e-6)})
-	factor := c.do("div", []*tensor.Tensor{tensor.Number(most), divisor})
-	factor = c.do("clamp", []*tensor.Tensor{factor}, op.None, op.Float1(1))
+func (c *OpChain) clip(list []*tensor.Tensor, norm *tensor.Tensor, most float64) {
+	divisor := c.Do("add", []*tensor.Tensor{norm, tensor.Number(1e-6)})
+	factor := c.Do("div", []*tensor.Tensor{tensor.Number(most), divisor})
+	factor = c.Do("clamp", []*tensor.Tensor{factor}, op.None, op.Float1(1))
 	for _, x := range list {
-		c.do("mul_", []*tensor.Tensor{x, factor})
+		c.Do("mul_", []*tensor.Tensor{x, factor})
 	}
 }

@@ -13,7 +13,7 @@ import (
 // A paramStep is one step of one parameter. Its operators are applied in turn,
 // unrecorded, until an error.
 type paramStep struct {
-	chain
+	OpChain
 	g     *group
 	state *paramState
 	p, dp *tensor.Tensor // the parameter and its gradient
@@ -22,18 +22,18 @@ type paramStep struct {
 // buffer returns what the optimiser keeps for the parameter under name.
 func (u *paramStep) buffer(name string) *tensor.Tensor {
 	t, err := u.state.buffers[name].get()
-	u.fail(err)
+	u.Fail(err)
 	return t
 }
 
 // weighted returns a x + b y.
 func (u *paramStep) weighted(x, y *tensor.Tensor, a, b float64) *tensor.Tensor {
-	return u.do("combine", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
+	return u.Do("combine", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
 }
 
 // weigh stores a x + b y in x.
 func (u *paramStep) weigh(x, y *tensor.Tensor, a, b float64) {
-	u.do("combine_", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
+	u.Do("combine_", []*tensor.Tensor{x, y}, op.Float1(a), op.Float1(b))
 }
 
 // stepAll makes a step of every parameter that has a gradient.
@@ -68,10 +68,10 @@ func (o *Optimizer) updateOne(g *group, x *Tensor) error {
 	if dp := t.Auto.Grad; !dp.Shape().Equal(t.Shape()) {
 		return &op.ArgError{Func: g.fn, Got: "a gradient " + op.Describe(dp) + " of a parameter " + op.Describe(t), Want: "one of its shape", Rule: "of a flat parameter, the gradient is as the parameter was when it was computed with"}
 	}
-	u := &paramStep{chain: chain{e: o.env, fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
+	u := &paramStep{OpChain: OpChain{E: o.env, Fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
 	u.state.steps++
 	o.rule.update(u)
-	return u.err
+	return u.Err
 }
 
 // updateSGD is
@@ -91,7 +91,7 @@ func updateSGD(u *paramStep) {
 	if momentum := u.g.float("momentum"); momentum != 0 {
 		b := u.buffer("momentum_buffer")
 		if u.state.steps == 1 {
-			u.do("copy_", []*tensor.Tensor{b, d})
+			u.Do("copy_", []*tensor.Tensor{b, d})
 		} else {
 			u.weigh(b, d, momentum, 1-u.g.float("dampening"))
 		}
@@ -139,22 +139,22 @@ func (u *paramStep) adam(d *tensor.Tensor, keep float64) {
 	rate := u.g.float("lr") / (1 - math.Pow(beta1, t))
 	root := math.Sqrt(1 - math.Pow(beta2, t))
 	eps := u.g.float("eps")
-	if u.err == nil && !u.g.on("amsgrad") && !u.p.Placed() && !m.Placed() && !v.Placed() && !d.Placed() {
-		u.do("adam_update_", []*tensor.Tensor{u.p, m, v, d}, op.Float1(keep), op.Float1(1-beta1),
+	if u.Err == nil && !u.g.on("amsgrad") && !u.p.Placed() && !m.Placed() && !v.Placed() && !d.Placed() {
+		u.Do("adam_update_", []*tensor.Tensor{u.p, m, v, d}, op.Float1(keep), op.Float1(1-beta1),
 			op.Float1(beta2), op.Float1(1-beta2), op.Float1(rate), op.Float1(root), op.Float1(eps))
 		return
 	}
 	if keep != 1 {
-		u.do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
 	}
-	u.do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
-	u.do("add_square_", []*tensor.Tensor{v, d}, op.Float1(beta2), op.Float1(1-beta2))
+	u.Do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
+	u.Do("add_square_", []*tensor.Tensor{v, d}, op.Float1(beta2), op.Float1(1-beta2))
 	if u.g.on("amsgrad") {
 		most := u.buffer("max_exp_avg_sq")
-		u.do("copy_", []*tensor.Tensor{most, u.do("maximum", []*tensor.Tensor{most, v})})
+		u.Do("copy_", []*tensor.Tensor{most, u.Do("maximum", []*tensor.Tensor{most, v})})
 		v = most
 	}
-	u.do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(eps))
+	u.Do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(eps))
 }
 
 // betas returns the hyperparameter of that name.

@@ -154,3 +154,16 @@ func mergePartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	}
 	return partitionDict(merged)
 }
+
+// intsArg is an argument that is a list or tuple of ints, and not one int.
+type intsArg []int
+
+// Unpack implements starlark.Unpacker.
+func (p *intsArg) Unpack(v starlark.Value) error {
+	if _, single := v.(starlark.Int); single {
+		return arg.Bad(v, "a list of ints", "")
+	}
+	list, err := arg.ToInts(v)
+	*p = list
+	return err
+}

@@ -186,9 +186,6 @@ func registerKinds(owner, example string) {
 	})
 }
 
-// pyBool returns b as scripts write it.
-func pyBool(b bool) string { return starlark.Bool(b).String() }
-
 // kindMethod returns a method of placements that takes no arguments.
 func kindMethod(is func(p mesh.Placement) bool) Function {
 	return func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

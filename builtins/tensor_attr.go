@@ -9,7 +9,6 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
-	"tpsh/runtime/shape"
 	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
@@ -93,15 +92,6 @@ func init() {
 }
 
 var transposeOp = op.Lookup("T")
-
-// shapeTuple returns s as scripts have it.
-func shapeTuple(s shape.Shape) starlark.Tuple {
-	tuple := make(starlark.Tuple, len(s))
-	for i, n := range s {
-		tuple[i] = starlark.MakeInt(n)
-	}
-	return tuple
-}
 
 // size carries out Tensor.size.
 func size(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -309,20 +299,4 @@ func require(fn string, t *tensor.Tensor) error {
 	t.Auto.Requires = true
 	t.Base, t.Changes = nil, 0
 	return nil
-}
-
-// countWord returns n things in words.
-func countWord(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// thereAre says how many things there are.
-func thereAre(n int, thing string) string {
-	if n == 1 {
-		return "there is 1 " + thing
-	}
-	return "there are " + countWord(n, thing)
 }

@@ -174,9 +174,6 @@ func (x *Tensor) Hash() (uint32, error) {
 	return 0, unhashable(x)
 }
 
-// unhashable is the error of Hash of a mutable value.
-func unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
-
 // Freeze makes the storage of x read-only: x belongs to a loaded file.
 func (x *Tensor) Freeze() {
 	if x.flat != nil {

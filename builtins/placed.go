@@ -1,0 +1,36 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
+	"tpsh/runtime/tensor"
+)
+
+// plainOnly returns an error if t, an argument of fn, is a distributed tensor.
+func plainOnly(fn, param string, t *tensor.Tensor) error {
+	if t == nil || !t.Placed() {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Param: param, Got: shard.Describe(t), Want: "a plain tensor", Rule: ".to_local() gives this rank's block, .full_tensor() the whole"}
+}
+
+// plainArg returns v, the argument called param of fn, which must be a plain
+// tensor.
+func (e *Env) plainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+	t, err := e.tensorArg(fn, param, v)
+	if err == nil {
+		err = plainOnly(fn, param, t)
+	}
+	return t, err
+}
+
+// whole returns t with its elements at hand: of a distributed tensor the whole,
+// which communicates unless it is replicated. Every rank of its mesh calls it.
+func (e *Env) whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if !t.Placed() {
+		return t, nil
+	}
+	return e.rank.Shard.Full(fn, t.Detach(), nil)
+}

@@ -1,0 +1,54 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// countWord returns n things in words.
+func countWord(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// thereAre says how many things there are.
+func thereAre(n int, thing string) string {
+	if n == 1 {
+		return "there is 1 " + thing
+	}
+	return "there are " + countWord(n, thing)
+}
+
+// mostNames is how many names an error lists.
+const mostNames = 8
+
+// quotedNames returns names as an error lists them.
+func quotedNames(names []string) string {
+	var quoted []string
+	for i, name := range names {
+		if i == mostNames {
+			quoted = append(quoted, fmt.Sprintf("%d more", len(names)-i))
+			break
+		}
+		quoted = append(quoted, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// joinPath returns the path of what is called name in the module at path.
+func joinPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// pyBool returns b as scripts write it.
+func pyBool(b bool) string { return starlark.Bool(b).String() }
+
+// say prints text as the script's print does.
+func say(thread *starlark.Thread, text string) { thread.Print(thread, strings.TrimRight(text, "\n")) }

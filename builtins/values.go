@@ -1,0 +1,92 @@
+package builtins
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/builtins/object"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+)
+
+// intList returns xs as a list of a script.
+func intList(xs []int) *starlark.List {
+	list := make([]starlark.Value, len(xs))
+	for i, x := range xs {
+		list[i] = starlark.MakeInt(x)
+	}
+	return starlark.NewList(list)
+}
+
+// stringList returns names as a list.
+func stringList(names []string) *starlark.List {
+	list := make([]starlark.Value, len(names))
+	for i, name := range names {
+		list[i] = starlark.String(name)
+	}
+	return starlark.NewList(list)
+}
+
+// shapeTuple returns s as scripts have it.
+func shapeTuple(s shape.Shape) starlark.Tuple {
+	tuple := make(starlark.Tuple, len(s))
+	for i, n := range s {
+		tuple[i] = starlark.MakeInt(n)
+	}
+	return tuple
+}
+
+// newStruct returns a struct as Starlark's function struct makes it.
+func newStruct(fields starlark.StringDict) *starlarkstruct.Struct {
+	return starlarkstruct.FromStringDict(starlarkstruct.Default, fields)
+}
+
+// equality answers the comparison cmp of two values of a type that has no
+// order.
+func equality(typ string, cmp syntax.Token, same bool) (bool, error) {
+	switch cmp {
+	case syntax.EQL:
+		return same, nil
+	case syntax.NEQ:
+		return !same, nil
+	}
+	return false, fmt.Errorf("%s %s %s not implemented", typ, cmp, typ)
+}
+
+// unhashable is the error of Hash of a mutable value.
+func unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
+
+// isList reports whether v is a list or tuple.
+func isList(v starlark.Value) bool {
+	switch v.(type) {
+	case *starlark.List, starlark.Tuple:
+		return true
+	}
+	return false
+}
+
+// badObject returns err, of package object, as an error about the argument
+// called param of fn.
+func badObject(fn, param string, err error) error {
+	var bad *object.Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	a := &op.ArgError{Func: fn, Param: param, Got: arg.Show(bad.Value)}
+	a.Want = "None, a bool, a number, a string, a list, a tuple or a dict with strings for keys"
+	if bad.Why != "" {
+		a.Got = bad.Error()
+	} else if bad.Path != "" {
+		a.Got += " at " + bad.Path
+	}
+	if _, ok := bad.Value.(*Tensor); ok {
+		a.Rule = strings.TrimSuffix(fn, "_object") + " takes tensors"
+	}
+	return a
+}
