@@ -71,7 +71,10 @@ func (e *Env) wrapOrNone(t *tensor.Tensor) starlark.Value {
 
 // gradOf returns g, the gradient of t or nil, as scripts have it.
 func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
-	g, err := e.seen(g, coloOf(t))
+	var err error
+	if l := operatorLens(t); l != nil && g != nil {
+		g, err = l.Grad(e, g)
+	}
 	return e.wrapOrNone(g), err
 }
 

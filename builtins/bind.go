@@ -117,8 +117,8 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
-	if r := e.replacementOf(s.def, b.in); r != nil {
-		return r.call(e, self, args, kwargs)
+	if stand := e.standIn(s.def, b.in); stand != nil {
+		return stand(self, args, kwargs)
 	}
 	out, err := e.invoke(s.def, b.in, b.args)
 	if err != nil {
@@ -130,10 +130,10 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 		}
 	}
 	y, err := b.result(self, out)
-	if err == nil && flatLikes[s.def.Name] {
-		return flatLike(s.name, y, args, kwargs)
+	if err != nil {
+		return nil, err
 	}
-	return y, err
+	return resultOf(s.name, s.def, y, args, kwargs)
 }
 
 // named gives an error of the operator the name that the script used.

@@ -51,11 +51,11 @@ func (x *Tensor) held(fn string) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.flat != nil && x.flat.whole == nil {
+	if flatOf(x) != nil && flatOf(x).whole == nil {
 		if err := x.flatKnown(fn); err != nil {
 			return nil, err
 		}
-		if of := x.flat.of; of != nil && of.layout != nil {
+		if of := flatOf(x).of; of != nil && of.layout != nil {
 			return nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(of.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
 		}
 		l, local, _ := x.flatLayout()

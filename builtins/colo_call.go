@@ -41,12 +41,9 @@ var coloRules = map[string]coloRule{
 	"reshape":       {-1, (*coloCall).reshape},
 }
 
-// invoke applies an operator for a script. To ColoTensors it is applied by their
-// rules, and hooks on ColoParameters see it.
-func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if !slices.ContainsFunc(in, isColo) {
-		return e.rank.Apply(d, in, args)
-	}
+// Apply applies an operator for a script by the rules of ColoTensors. Hooks on
+// ColoParameters see it.
+func (*coloView) Apply(e *Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	if len(e.hooks) > 0 {
 		if params := e.modelData(in); len(params) > 0 {
 			return e.hooked(params, d, in, args)
@@ -129,6 +126,24 @@ func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		list[i] = y
 	}
 	return list, nil
+}
+
+// Meet carries out d, which run does on distributed tensors, on ColoTensors, and so
+// is the result.
+func (*coloView) Meet(e *Env, d *op.Def, in []*tensor.Tensor, run func(in []*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	c := &coloCall{env: e, def: d, in: in}
+	if err := e.meet(c, c.leader(-1)); err != nil {
+		return nil, err
+	}
+	y, err := run(c.in)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.results([]*tensor.Tensor{y})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
 }
 
 // plain applies the operator to the inputs as they are.

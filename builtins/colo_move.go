@@ -32,10 +32,10 @@ func (e *Env) settled(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return e.replicated(t)
 }
 
-// seen returns g, the gradient of a ColoTensor seen through v, as one. It is
+// Grad returns g, the gradient of a ColoTensor seen through v, as one. It is
 // settled.
-func (e *Env) seen(g *tensor.Tensor, v *coloView) (*tensor.Tensor, error) {
-	if g == nil || v == nil || isColo(g) || !g.Placed() {
+func (v *coloView) Grad(e *Env, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if isColo(g) || !g.Placed() {
 		return g, nil
 	}
 	g, err := e.settled(g)
@@ -129,7 +129,7 @@ func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
 		return err
 	}
 	if g := gradOfLeaf(t); g != nil {
-		if g, err = e.seen(g, v); err == nil {
+		if g, err = v.Grad(e, g); err == nil {
 			g, err = e.redistributed(fn, g, v.pg, spec)
 		}
 		if err != nil {

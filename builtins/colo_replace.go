@@ -1,13 +1,10 @@
 package builtins
 
 import (
-	"slices"
-
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
-	"tpsh/runtime/tensor"
 )
 
 func init() {
@@ -86,15 +83,15 @@ type replacement struct {
 	active bool // it runs: the operator is then itself
 }
 
-// replacementOf returns what stands for d, applied to in; nil for nothing.
-func (e *Env) replacementOf(d *op.Def, in []*tensor.Tensor) *replacement {
-	if len(e.replaced) == 0 || !slices.ContainsFunc(in, isColo) {
+// StandIn returns what stands for d; nil for nothing.
+func (*coloView) StandIn(e *Env, d *op.Def) StandIn {
+	r := e.replaced[d]
+	if r == nil || r.active {
 		return nil
 	}
-	if r := e.replaced[d]; r != nil && !r.active {
-		return r
+	return func(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return r.call(e, self, args, kwargs)
 	}
-	return nil
 }
 
 // call calls the function with the arguments of the operator, and with the

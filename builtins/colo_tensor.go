@@ -9,7 +9,6 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
-	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -19,6 +18,7 @@ import (
 //
 // A coloView is never changed: a tensor gets another one.
 type coloView struct {
+	PlainLens
 	pg      *ProcessGroup
 	compute *ComputeSpec // nil for none
 	model   bool         // a ColoParameter
@@ -37,22 +37,40 @@ func coloOf(t *tensor.Tensor) *coloView {
 // isColo reports whether t is a ColoTensor.
 func isColo(t *tensor.Tensor) bool { return coloOf(t) != nil }
 
+var _ OperatorLens = (*coloView)(nil)
+
+// Detached implements OperatorLens.
+func (v *coloView) Detached() Lens { return v.of() }
+
 // of returns the view of a result of operators on tensors seen through v.
 func (v *coloView) of() *coloView { return &coloView{pg: v.pg, free: v.free} }
 
-// asModel returns v for a ColoParameter.
-func (v *coloView) asModel() *coloView {
+// Parameter returns v for a ColoParameter.
+func (v *coloView) Parameter() Lens {
 	m := *v
 	m.model = true
 	return &m
 }
 
-// name returns the type of tensors seen through v.
-func (v *coloView) name() string {
+// Type returns the type of tensors seen through v.
+func (v *coloView) Type() string {
 	if v.model {
 		return "ColoParameter"
 	}
 	return "ColoTensor"
+}
+
+var coloOwners = []string{"Tensor", "ColoTensor", "DTensor"}
+
+// Owners implements Lens.
+func (*coloView) Owners(*Tensor) []string { return coloOwners }
+
+// SetField implements Lens: compute_spec can be assigned.
+func (*coloView) SetField(x *Tensor, name string, v starlark.Value) (bool, error) {
+	if name != "compute_spec" {
+		return false, nil
+	}
+	return true, setComputeSpec(x.t, name, v)
 }
 
 // layoutDims returns how a layout on the mesh of a ProcessGroup, or on one with
@@ -103,24 +121,16 @@ func isWhole(t *tensor.Tensor) bool {
 	return len(dims) == 0 || len(parts) == 1 && parts[0] == 1 || coloOf(t).pg.degree(tpDim) == 1
 }
 
-// describeColo returns t as errors show it.
-func (e *Env) describeColo(t *tensor.Tensor) string {
+// Describe returns t as errors show it.
+func (*coloView) Describe(e *Env, t *tensor.Tensor) string {
 	return fmt.Sprintf("%s as %v on %s", op.Describe(t), e.specOf(t), coloOf(t).pg.Describe())
 }
 
-// describe returns a tensor as errors show it: a ColoTensor in its own words.
-func (e *Env) describe(t *tensor.Tensor) string {
-	if isColo(t) {
-		return e.describeColo(t)
-	}
-	return shard.Describe(t)
-}
-
-// formatColo returns what a script sees of a ColoTensor: how it lies, and this
-// rank's block.
-func (e *Env) formatColo(t *tensor.Tensor) string {
-	v := coloOf(t)
-	head := fmt.Sprintf("%s(%s, %v, %v", v.name(), op.Describe(t), e.specOf(t), v.pg)
+// Format returns what a script sees of a ColoTensor: how it lies, and this rank's
+// block.
+func (v *coloView) Format(x *Tensor, t *tensor.Tensor) string {
+	e := x.env
+	head := fmt.Sprintf("%s(%s, %v, %v", v.Type(), op.Describe(t), e.specOf(t), v.pg)
 	if v.compute != nil {
 		head += ", " + v.compute.String()
 	}
@@ -281,7 +291,7 @@ func newColoParameter(param string, optional bool) Function {
 		if err != nil {
 			return nil, err
 		}
-		y.Lens = coloOf(y).asModel()
+		y.Lens = coloOf(y).Parameter()
 		p := e.wrap(y)
 		p.parameter = true
 		if !requires {

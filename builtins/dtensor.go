@@ -13,10 +13,20 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// formatPlaced returns what a script sees of a distributed tensor: how it lies,
-// and this rank's block.
-func (e *Env) formatPlaced(t *tensor.Tensor) string {
-	l := t.Layout()
+// A dtensorLens is how distributed tensors are seen.
+type dtensorLens struct{ PlainLens }
+
+func init() { RegisterPlacedLens(dtensorLens{}) }
+
+var dtensorOwners = []string{"Tensor", "DTensor"}
+
+func (dtensorLens) Type() string            { return "DTensor" }
+func (dtensorLens) Owners(*Tensor) []string { return dtensorOwners }
+
+// Format returns what a script sees of a distributed tensor: how it lies, and this
+// rank's block.
+func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
+	e, l := x.env, t.Layout()
 	head := fmt.Sprintf("DTensor(%s, placements=%s, mesh=%s", op.Describe(t), mesh.List(l.Placements()), l.Mesh().Short())
 	box, ok := l.Box(e.rank.ID())
 	if !ok {

@@ -346,31 +346,23 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if !placed {
 		return starlark.Call(c.e.thread, c.plain, args, nil)
 	}
-	if slices.ContainsFunc(in, isColo) {
-		return c.onColo(name, in)
+	run := func(in []*tensor.Tensor) (*tensor.Tensor, error) { return c.onBlocks(name, in) }
+	if l := lensAmong(in); l != nil {
+		y, err := l.Meet(c.e, c.def, in, run)
+		if err != nil {
+			return nil, err
+		}
+		return c.e.wrap(y), nil
 	}
-	return c.onBlocks(name, in)
-}
-
-// onColo is onBlocks of ColoTensors, and so is the result.
-func (c *customOp) onColo(name string, in []*tensor.Tensor) (starlark.Value, error) {
-	call := &coloCall{env: c.e, def: c.def, in: in}
-	if err := c.e.meet(call, call.leader(-1)); err != nil {
-		return nil, err
-	}
-	v, err := c.onBlocks(name, call.in)
+	y, err := run(in)
 	if err != nil {
 		return nil, err
 	}
-	out, err := call.results([]*tensor.Tensor{v.(*Tensor).t})
-	if err != nil {
-		return nil, err
-	}
-	return c.e.wrap(out[0]), nil
+	return c.e.wrap(y), nil
 }
 
 // onBlocks runs the operator on the blocks of in.
-func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (starlark.Value, error) {
+func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	shards := c.e.rank.Shard
 	in, out, err := shards.Fit(c.def, in)
 	if err != nil {
@@ -390,8 +382,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (starlark.Value, e
 		blocks[i] = c.e.wrap(y)
 	}
 	if _, ok := out[0].Mesh().Position(c.e.rank.ID()); !ok {
-		y, err := shards.Outside(out[0], in[0].DType())
-		return c.e.wrap(y), err
+		return shards.Outside(out[0], in[0].DType())
 	}
 	v, err := starlark.Call(c.e.thread, c.plain, blocks, nil)
 	if err != nil {
@@ -405,10 +396,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (starlark.Value, e
 	if err != nil {
 		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.rank.ID()))), Rule: "the block of the result that sharding gives this rank"}
 	}
-	if err := shards.VerifyBlocks(name, in, y, c.onWhole); err != nil {
-		return nil, err
-	}
-	return c.e.wrap(y), nil
+	return y, shards.VerifyBlocks(name, in, y, c.onWhole)
 }
 
 // onWhole runs the operator on plain tensors, for comparison with blocks.

@@ -20,6 +20,7 @@ import (
 // so arithmetic, shape and dtype follow the state. Both are one leaf, which has
 // one gradient: of the whole if that was computed with, and else of the data.
 type flatView struct {
+	PlainLens
 	param  bool // a ShardedFlatParameter
 	spec   *FlatShardingSpec
 	pg     starlark.Value // the group, as a script gave it; nil for the world
@@ -31,34 +32,72 @@ type flatView struct {
 	of *shardPart // what fully_shard made it a part of; else nil
 }
 
-// name returns the type of tensors seen through v.
-func (v *flatView) name() string {
+var _ ResultLens = (*flatView)(nil)
+
+// flatOf returns the view of x; nil if x is no flat tensor.
+func flatOf(x *Tensor) *flatView {
+	v, _ := x.lens.(*flatView)
+	return v
+}
+
+// Type returns the type of tensors seen through v.
+func (v *flatView) Type() string {
 	if v.param {
 		return "ShardedFlatParameter"
 	}
 	return "ShardedFlatTensor"
 }
 
+// The types whose members a flat tensor has: gather is the first one's.
+var (
+	flatOwners       = []string{"ShardedFlatTensor", "Tensor"}
+	flatPlacedOwners = []string{"ShardedFlatTensor", "Tensor", "DTensor"}
+)
+
+// Owners implements Lens.
+func (*flatView) Owners(x *Tensor) []string {
+	if x.placed() {
+		return flatPlacedOwners
+	}
+	return flatOwners
+}
+
+// Attr implements Lens: a flat tensor has shard, as its constructor does.
+func (v *flatView) Attr(_ *Tensor, name string) starlark.Value {
+	if name == "shard" {
+		return rows[v.Type()+".shard"].value()
+	}
+	return nil
+}
+
+// SetField implements Lens: sharded_data can be assigned.
+func (*flatView) SetField(x *Tensor, name string, v starlark.Value) (bool, error) {
+	if name != "sharded_data" {
+		return false, nil
+	}
+	return true, x.setShardedData(name, v)
+}
+
 // flatKnown returns an error of fn unless the spec of x is known.
 func (x *Tensor) flatKnown(fn string) error {
-	if x.flat.spec != nil {
+	if flatOf(x).spec != nil {
 		return nil
 	}
-	return &op.ArgError{Func: fn, Got: "a " + x.flat.name() + " without a sharding spec", Want: "one with", Rule: x.flat.name() + ".shard(...) and mark_as_sharded(spec) give it"}
+	return &op.ArgError{Func: fn, Got: "a " + flatOf(x).Type() + " without a sharding spec", Want: "one with", Rule: flatOf(x).Type() + ".shard(...) and mark_as_sharded(spec) give it"}
 }
 
 // flatMayChange returns an error of fn if x is frozen.
 func (x *Tensor) flatMayChange(fn string) error {
-	if !x.flat.frozen {
+	if !flatOf(x).frozen {
 		return nil
 	}
-	return &op.ArgError{Func: fn, Got: "a frozen " + x.flat.name(), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+	return &op.ArgError{Func: fn, Got: "a frozen " + flatOf(x).Type(), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
 }
 
 // newFlat returns the flat tensor seen through v whose data on this rank is t, a
 // leaf of its own on the storage of t.
 func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (*Tensor, error) {
-	x := &Tensor{env: e, flat: v, parameter: v.param}
+	x := &Tensor{env: e, lens: v, parameter: v.param}
 	if t != nil {
 		v.local = t.Detach()
 	}
@@ -73,7 +112,7 @@ func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (
 
 // flatShow makes the whole what x stands for, or else this rank's data.
 func (x *Tensor) flatShow() error {
-	switch v := x.flat; {
+	switch v := flatOf(x); {
 	case v.whole != nil:
 		x.t = v.whole
 	case v.local != nil:
@@ -88,13 +127,13 @@ func (x *Tensor) flatShow() error {
 
 // flatAttach makes t the whole of x, on its storage. Whole and data are one leaf.
 func (x *Tensor) flatAttach(t *tensor.Tensor) {
-	from := x.flat.local
+	from := flatOf(x).local
 	if from.Auto == nil || !grad.IsLeaf(from) {
 		from.Auto = &tensor.Auto{Requires: from.RequiresGrad()}
 	}
-	x.flat.whole = t.Detach()
-	x.flat.whole.Auto = from.Auto
-	x.t = x.flat.whole
+	flatOf(x).whole = t.Detach()
+	flatOf(x).whole.Auto = from.Auto
+	x.t = flatOf(x).whole
 }
 
 // flatReplace makes t this rank's data of x.
@@ -103,10 +142,10 @@ func (x *Tensor) flatReplace(t *tensor.Tensor) {
 	if !grad.IsLeaf(x.t) {
 		leaf = &tensor.Auto{Requires: true}
 	}
-	x.flat.local = t.Detach()
-	x.flat.local.Auto = leaf
-	if x.flat.whole == nil {
-		x.t = x.flat.local
+	flatOf(x).local = t.Detach()
+	flatOf(x).local.Auto = leaf
+	if flatOf(x).whole == nil {
+		x.t = flatOf(x).local
 	}
 }
 
@@ -121,16 +160,16 @@ func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.
 		return err
 	}
 	n := 0
-	if x.flat.local != nil {
-		n = x.flat.local.Numel()
+	if flatOf(x).local != nil {
+		n = flatOf(x).local.Numel()
 	}
 	if want := spec.f.Numel(g.Rank()); n != want {
 		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", countWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
-	if x.flat.local == nil {
-		x.flat.local = x.t
+	if flatOf(x).local == nil {
+		flatOf(x).local = x.t
 	}
-	x.flat.spec, x.flat.pg, x.flat.group = spec, pg, g
+	flatOf(x).spec, flatOf(x).pg, flatOf(x).group = spec, pg, g
 	return nil
 }
 
@@ -159,8 +198,8 @@ func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 // flatLabel returns t as a flat tensor with the spec, the group and the state of
 // x: this rank's data while x is sharded, and else the whole.
 func (x *Tensor) flatLabel(fn string, t *tensor.Tensor, requires bool) (*Tensor, error) {
-	v := &flatView{spec: x.flat.spec, pg: x.flat.pg, group: x.flat.group}
-	if x.flat.whole == nil {
+	v := &flatView{spec: flatOf(x).spec, pg: flatOf(x).pg, group: flatOf(x).group}
+	if flatOf(x).whole == nil {
 		return x.env.newFlat(fn, v, t, requires)
 	}
 	part, err := x.env.flatPart(v, t.Detach(), true)
@@ -216,26 +255,20 @@ func mustHaveShape(fn, param string, t *tensor.Tensor, s shape.Shape, rule strin
 // flatLikes are the operators that give a flat tensor for a flat tensor.
 var flatLikes = map[string]bool{"empty_like": true, "zeros_like": true, "ones_like": true}
 
-// flatLike returns y, which the operator called name has made of its first
-// argument, as a flat tensor if that is one.
-func flatLike(name string, y starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var x *Tensor
-	if len(args) > 0 {
-		x, _ = args[0].(*Tensor)
-	} else if len(kwargs) > 0 {
-		x, _ = kwargs[0][1].(*Tensor)
-	}
-	if x == nil || x.flat == nil || x.flat.spec == nil {
+// Result returns y, which the operator d has made of x for the function fn, as a
+// flat tensor where d is one of these.
+func (v *flatView) Result(fn string, d *op.Def, x *Tensor, y starlark.Value) (starlark.Value, error) {
+	if !flatLikes[d.Name] || v.spec == nil {
 		return y, nil
 	}
 	t := y.(*Tensor).t
-	return x.flatLabel(name, t, t.RequiresGrad())
+	return x.flatLabel(fn, t, t.RequiresGrad())
 }
 
 // flatLayout returns how x lies on the ranks of the job, and what this one
 // stores; ok is false if x is no flat tensor with a spec.
 func (x *Tensor) flatLayout() (l *mesh.Flat, local *tensor.Tensor, ok bool) {
-	v := x.flat
+	v := flatOf(x)
 	if v == nil || v.spec == nil {
 		return nil, nil, false
 	}
@@ -250,12 +283,11 @@ func (x *Tensor) flatLayout() (l *mesh.Flat, local *tensor.Tensor, ok bool) {
 	return l, v.local, true
 }
 
-// formatFlat returns what a script sees of x: its state, and its elements.
-func (x *Tensor) formatFlat() string {
-	v := x.flat
-	text := v.name() + "(local_tensor=None"
+// Format returns what a script sees of x: its state, and its elements.
+func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
+	text := v.Type() + "(local_tensor=None"
 	if v.local != nil {
-		text = v.name() + "(local_tensor=" + tensor.Format(v.local)
+		text = v.Type() + "(local_tensor=" + tensor.Format(v.local)
 	}
 	if v.whole != nil {
 		text += ", global_tensor=" + tensor.Format(v.whole)
@@ -266,12 +298,13 @@ func (x *Tensor) formatFlat() string {
 	return text + ")"
 }
 
-// flatFreeze makes x read-only.
-func (x *Tensor) flatFreeze() {
-	x.flat.frozen = true
-	for _, t := range []*tensor.Tensor{x.flat.local, x.flat.whole} {
+// Freeze makes x read-only.
+func (v *flatView) Freeze(*Tensor) error {
+	v.frozen = true
+	for _, t := range []*tensor.Tensor{v.local, v.whole} {
 		if t != nil && t.Buffer() != nil {
 			t.Buffer().Freeze()
 		}
 	}
+	return nil
 }

@@ -30,7 +30,7 @@ func newFlatTensor(param bool) Function {
 		if err != nil {
 			return nil, err
 		}
-		if from := data.(*Tensor).flat; from != nil {
+		if from := flatOf(data.(*Tensor)); from != nil {
 			t = from.local
 			v.spec, v.pg, v.group = from.spec, from.pg, from.group
 		}
@@ -124,10 +124,10 @@ func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 	if err := arg.Unpack(fn, args, kwargs, "dtype?", &dt, "rank0_only?", &first); err != nil {
 		return nil, err
 	}
-	if x.flat.whole != nil {
-		return x.env.wrap(x.flat.whole), nil
+	if flatOf(x).whole != nil {
+		return x.env.wrap(flatOf(x).whole), nil
 	}
-	y, err := x.flatGathered(fn, x.flat.local, dt, bool(first))
+	y, err := x.flatGathered(fn, flatOf(x).local, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (x *Tensor) flatGathered(fn string, t *tensor.Tensor, dt arg.OptDType, firs
 	if err != nil {
 		return nil, err
 	}
-	v := x.flat
+	v := flatOf(x)
 	if first {
 		return x.env.rank.CollectFlat(v.group, v.spec.f, t)
 	}
@@ -168,10 +168,10 @@ func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 		return nil, err
 	}
 	if data == starlark.None {
-		if x.flat.whole != nil {
+		if flatOf(x).whole != nil {
 			return starlark.None, nil
 		}
-		y, err := x.flatGathered(fn, x.flat.local.Detach(), dt, bool(first))
+		y, err := x.flatGathered(fn, flatOf(x).local.Detach(), dt, bool(first))
 		if err != nil {
 			return nil, err
 		}
@@ -194,11 +194,11 @@ func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, firs
 		return nil, err
 	}
 	defer x.env.rank.Tape.SetEnabled(false)()
-	if t, err = x.flatCast(fn, t.Detach(), dt); err != nil || first && x.flat.group.Rank() != 0 {
+	if t, err = x.flatCast(fn, t.Detach(), dt); err != nil || first && flatOf(x).group.Rank() != 0 {
 		return t, err
 	}
-	s := x.flat.spec.f.Shape()
-	if t.Numel() != x.flat.spec.numel() {
+	s := flatOf(x).spec.f.Shape()
+	if t.Numel() != flatOf(x).spec.numel() {
 		return nil, mustHaveShape(fn, "unsharded_data", t, s, "that of the whole")
 	}
 	return x.env.rank.Do("reshape", []*tensor.Tensor{t}, op.IntsN(s...))
@@ -213,7 +213,7 @@ func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 	if err := x.flatMayChange(fn); err != nil {
 		return nil, err
 	}
-	v := x.flat
+	v := flatOf(x)
 	if v.whole == nil {
 		return starlark.None, nil
 	}
@@ -234,7 +234,7 @@ func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 // flatWritten returns what this rank stores of the whole that the first rank of
 // the group has, in the dtype of its data.
 func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
-	v, e := x.flat, x.env
+	v, e := flatOf(x), x.env
 	defer e.rank.Tape.SetEnabled(false)()
 	whole := v.whole.Detach()
 	if whole.Numel() == 0 && v.spec.numel() > 0 {
@@ -274,9 +274,9 @@ func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple
 	if err != nil {
 		return nil, err
 	}
-	s, rule := x.flat.local.Shape(), "that of this rank's data: it is sharded"
-	if x.flat.whole != nil {
-		s, rule = x.flat.spec.f.Shape(), "that of the whole: it is unsharded"
+	s, rule := flatOf(x).local.Shape(), "that of this rank's data: it is sharded"
+	if flatOf(x).whole != nil {
+		s, rule = flatOf(x).spec.f.Shape(), "that of the whole: it is unsharded"
 	}
 	if err := mustHaveShape(fn, "tensor", t, s, rule); err != nil {
 		return nil, err
@@ -301,7 +301,7 @@ func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 	if err != nil {
 		return nil, err
 	}
-	f, most := x.flat.spec.f, 0
+	f, most := flatOf(x).spec.f, 0
 	for _, rank := range f.Ranks() {
 		most = max(most, f.Numel(rank))
 	}
@@ -329,7 +329,7 @@ func flatChunk(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tupl
 	if err != nil {
 		return nil, err
 	}
-	part, err := x.env.flatPart(x.flat, t, false)
+	part, err := x.env.flatPart(flatOf(x), t, false)
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +346,7 @@ func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	return t, mustHaveShape(fn, "tensor", t, x.flat.spec.f.Shape(), "that of the whole")
+	return t, mustHaveShape(fn, "tensor", t, flatOf(x).spec.f.Shape(), "that of the whole")
 }
 
 // markAsSharded carries out mark_as_sharded.
@@ -376,8 +376,8 @@ func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
 	if t.Ndim() != 1 {
 		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a tensor of one dim"}
 	}
-	if x.flat.spec != nil {
-		if err := mustHaveShape(fn, "", t, x.flat.local.Shape(), "that of this rank's data"); err != nil {
+	if flatOf(x).spec != nil {
+		if err := mustHaveShape(fn, "", t, flatOf(x).local.Shape(), "that of this rank's data"); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *Row {
 		if err := x.flatKnown(name); err != nil {
 			return nil, err
 		}
-		return get(x.flat), nil
+		return get(flatOf(x)), nil
 	})
 }
 
@@ -123,21 +123,21 @@ func flatMethodRows() []*Row {
 func flatStateRows() []*Row {
 	return []*Row{
 		flatAttr("is_sharded", "is_sharded is whether the tensor stands for this rank's data, and not for the whole.\n"+exampleFlat+">>> t.is_sharded\nTrue",
-			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(x.flat.whole == nil), nil }),
+			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).whole == nil), nil }),
 		flatAttr("metadata_set", "metadata_set is whether it is known which elements the data is.\n>>> ShardedFlatTensor(zeros(6)).metadata_set\nFalse",
-			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(x.flat.spec != nil), nil }),
+			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).spec != nil), nil }),
 		flatAttr("process_group", "process_group is the group whose ranks store the tensor, as it was given; None for all.\n"+exampleFlat+">>> t.process_group == None\nTrue",
 			func(x *Tensor) (starlark.Value, error) {
-				if x.flat.pg == nil {
+				if flatOf(x).pg == nil {
 					return starlark.None, nil
 				}
-				return x.flat.pg, nil
+				return flatOf(x).pg, nil
 			}),
 		flatAttr("sharded_data", "sharded_data is this rank's data, on its storage, or None. It can be assigned: a tensor of the same shape takes its place.\n"+
 			exampleFlat+">>> t.sharded_data = zeros(6)\n>>> t.gather().sum().item()\n0.0",
-			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(x.flat.local), nil }),
+			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(flatOf(x).local), nil }),
 		flatAttr("unsharded_data", "unsharded_data is the whole, on its storage, or None if the tensor is sharded.\n"+exampleFlat+">>> t.unshard_()\n>>> t.unsharded_data.shape\n(2, 3)",
-			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(x.flat.whole), nil }),
+			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(flatOf(x).whole), nil }),
 		flatAttr("sharded_shape", "sharded_shape is the shape of this rank's data: of one dim.\n"+exampleFlat+">>> t.sharded_shape\n(6,)",
 			func(x *Tensor) (starlark.Value, error) { return shapeTuple(shape.Shape{x.flatNumel()}), nil }),
 		flatAttr("sharded_numel", "sharded_numel is the number of elements of this rank's data.\n"+exampleFlat+">>> t.sharded_numel\n6",
@@ -147,10 +147,10 @@ func flatStateRows() []*Row {
 
 // flatNumel returns the number of elements of this rank's data.
 func (x *Tensor) flatNumel() int {
-	if x.flat.local == nil {
+	if flatOf(x).local == nil {
 		return 0
 	}
-	return x.flat.local.Numel()
+	return flatOf(x).local.Numel()
 }
 
 // flatSpecRows returns the attributes of flat tensors that their spec says.

@@ -145,9 +145,9 @@ func (s *fullSharding) checkParameter(p namedTensor) error {
 	switch {
 	case err != nil:
 		return err
-	case p.x.flat != nil && p.x.flat.of == nil:
+	case flatOf(p.x) != nil && flatOf(p.x).of == nil:
 		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("a %s as %q", p.x.Type(), p.path), Want: "a parameter that is whole on each rank, or distributed"}
-	case p.x.flat != nil:
+	case flatOf(p.x) != nil:
 		return nil
 	case t.Placed() && t.Layout().IsPartial():
 		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.path), Want: "no Partial"}
@@ -187,8 +187,8 @@ func (s *fullSharding) unit(m *Module) error {
 	m.computes(func(x *Tensor) {
 		switch {
 		case seen[x]:
-		case x.flat != nil:
-			u.addAlso(x.flat.of.unit)
+		case flatOf(x) != nil:
+			u.addAlso(flatOf(x).of.unit)
 		default:
 			mine = append(mine, x)
 		}
@@ -261,7 +261,7 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 	b := s.e.rank.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
 		for i, p := range params {
-			parts[i] = p.x.flat.local
+			parts[i] = flatOf(p.x).local
 		}
 		return parts
 	})
@@ -285,7 +285,7 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 		return err
 	}
 	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}
-	p.x.t, p.x.flat = part, view
+	p.x.t, p.x.lens = part, view
 	if t.RequiresGrad() {
 		return require(s.fn, part)
 	}

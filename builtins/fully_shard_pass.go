@@ -115,7 +115,7 @@ func (u *shardUnit) show() error {
 		u.endUses()
 	}
 	for _, p := range u.params {
-		v := p.x.flat
+		v := flatOf(p.x)
 		v.whole = whole[v.local]
 		v.whole.Lens = p.lens
 		p.x.t = v.whole
@@ -130,7 +130,7 @@ func (u *shardUnit) close() {
 		return
 	}
 	for _, p := range u.params {
-		p.x.flat.whole, p.x.t = nil, p.x.flat.local
+		flatOf(p.x).whole, p.x.t = nil, flatOf(p.x).local
 	}
 	u.endUses()
 	u.recorded = false

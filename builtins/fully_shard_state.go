@@ -11,8 +11,8 @@ import (
 // stored returns the tensor in which the parameter x is stored on this rank, and
 // the shape of the parameter.
 func (x *Tensor) stored() (*tensor.Tensor, shape.Shape, error) {
-	if x.flat != nil && x.flat.of != nil {
-		return x.flat.local, x.flat.of.fullShape(), nil
+	if flatOf(x) != nil && flatOf(x).of != nil {
+		return flatOf(x).local, flatOf(x).of.fullShape(), nil
 	}
 	t, err := x.get()
 	if err != nil {
@@ -31,8 +31,8 @@ func (x *Tensor) leaf() (*tensor.Tensor, error) {
 // state returns the parameter x as state_dict has it: detached, on its storage; of
 // one that fully_shard has cut, a distributed tensor of full shape.
 func (x *Tensor) state() (*tensor.Tensor, error) {
-	if x.flat != nil && x.flat.of != nil {
-		return x.flat.of.state(x.flat.local)
+	if flatOf(x) != nil && flatOf(x).of != nil {
+		return flatOf(x).of.state(flatOf(x).local)
 	}
 	t, err := x.get()
 	if err != nil {
@@ -44,7 +44,7 @@ func (x *Tensor) state() (*tensor.Tensor, error) {
 // stateWith returns t, which an optimiser keeps for x, as its state_dict has it: as
 // state has x. Of a flat tensor it is one, too.
 func (x *Tensor) stateWith(fn string, t *tensor.Tensor) (*Tensor, error) {
-	switch v := x.flat; {
+	switch v := flatOf(x); {
 	case v != nil && v.of != nil:
 		y, err := v.of.state(t)
 		return x.env.wrap(y), err
@@ -64,7 +64,7 @@ func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.layout == nil && len(s) > 0 {
 		return p.rows(s, part.Detach())
 	}
-	whole, err := e.rank.GatherFlat(p.x.flat.group, p.flat, part.Detach())
+	whole, err := e.rank.GatherFlat(flatOf(p.x).group, p.flat, part.Detach())
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
 // rows returns what has part on this rank, of shape s, cut along dim 0: one
 // exchange.
 func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, error) {
-	e, g := p.unit.e, p.x.flat.group
+	e, g := p.unit.e, flatOf(p.x).group
 	l, err := e.rank.Layouts().Place(p.mesh, s, []mesh.Placement{mesh.Shard(0)})
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (e *Env) loadState(fn string, x, kept, y *Tensor) error {
 	if kept != nil {
 		into = kept
 	}
-	if x.flat == nil || x.flat.of == nil {
+	if flatOf(x) == nil || flatOf(x).of == nil {
 		return e.copyInto(into, y)
 	}
 	to, err := into.leaf()
@@ -121,7 +121,7 @@ func (e *Env) loadState(fn string, x, kept, y *Tensor) error {
 	if err != nil {
 		return err
 	}
-	return x.flat.of.load(fn, to, from)
+	return flatOf(x).of.load(fn, to, from)
 }
 
 // load stores this rank's part of t in part.
@@ -139,7 +139,7 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	values, err := e.rank.Shard.FlatPart(p.flat, p.x.flat.group.Rank(), t.Local().Detach())
+	values, err := e.rank.Shard.FlatPart(p.flat, flatOf(p.x).group.Rank(), t.Local().Detach())
 	if err != nil {
 		return err
 	}

@@ -125,8 +125,8 @@ func newParameter(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	}
 	x := e.wrap(data.t.Detach())
 	x.parameter = true
-	if v := coloOf(x.t); v != nil {
-		x.t.Lens = v.asModel()
+	if l := operatorLens(x.t); l != nil {
+		x.t.Lens = l.Parameter()
 	}
 	if !requires {
 		return x, nil

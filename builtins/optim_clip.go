@@ -99,7 +99,7 @@ func addGrad(classes []*gradClass, over []*runtime.Group, g *tensor.Tensor) []*g
 // gradGroups returns the groups whose ranks have parts of the gradient of x, a
 // flat tensor that is sharded, whose leaf is t; none for other tensors.
 func (x *Tensor) gradGroups(t *tensor.Tensor) ([]*runtime.Group, error) {
-	v := x.flat
+	v := flatOf(x)
 	if v == nil || v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ type Tensor struct {
 
 	parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 
-	flat *flatView // of a flat tensor; else nil
+	lens Lens // of its own, such as that of a flat tensor; else nil
 }
 
 var (

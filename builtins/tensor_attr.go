@@ -83,8 +83,8 @@ func init() {
 			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
 			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				y := t.Detach()
-				if v := coloOf(t); v != nil {
-					y.Lens = v.of()
+				if l := operatorLens(t); l != nil {
+					y.Lens = l.Detached()
 				}
 				return e.wrap(y), arg.Unpack(fn, args, kwargs)
 			}),
@@ -116,15 +116,7 @@ func (x *Tensor) String() string {
 		x.env.leave(err)
 		return "tensor"
 	}
-	switch {
-	case x.flat != nil:
-		return x.formatFlat()
-	case isColo(t):
-		return x.env.formatColo(t)
-	case t.Placed():
-		return x.env.formatPlaced(t)
-	}
-	return tensor.Format(t)
+	return x.seenThrough().Format(x, t)
 }
 
 // Describe returns dtype and shape: float32[2, 3].
@@ -136,18 +128,7 @@ func (x *Tensor) Describe() string {
 }
 
 // Type implements starlark.Value.
-func (x *Tensor) Type() string {
-	if x.flat != nil {
-		return x.flat.name()
-	}
-	if v := coloOf(x.t); v != nil {
-		return v.name()
-	}
-	if x.placed() {
-		return "DTensor"
-	}
-	return "tensor"
-}
+func (x *Tensor) Type() string { return x.seenThrough().Type() }
 
 // Attr implements starlark.HasAttrs.
 func (x *Tensor) Attr(name string) (starlark.Value, error) {
@@ -156,36 +137,11 @@ func (x *Tensor) Attr(name string) (starlark.Value, error) {
 			return v, err
 		}
 	}
-	if x.flat != nil && name == "shard" {
-		return rows[x.flat.name()+".shard"].value(), nil
-	}
-	return nil, nil
+	return x.seenThrough().Attr(x, name), nil
 }
-
-// The types whose members a tensor has. Those of an earlier one come first.
-var (
-	plainOwners  = []string{"Tensor"}
-	placedOwners = []string{"Tensor", "DTensor"}
-	coloOwners   = []string{"Tensor", "ColoTensor", "DTensor"}
-	flatOwners   = []string{"ShardedFlatTensor", "Tensor"} // gather is the former's
-
-	flatPlacedOwners = []string{"ShardedFlatTensor", "Tensor", "DTensor"}
-)
 
 // owners returns the types whose members x has.
-func (x *Tensor) owners() []string {
-	switch {
-	case x.flat != nil && x.placed():
-		return flatPlacedOwners
-	case x.flat != nil:
-		return flatOwners
-	case isColo(x.t):
-		return coloOwners
-	case x.placed():
-		return placedOwners
-	}
-	return plainOwners
-}
+func (x *Tensor) owners() []string { return x.seenThrough().Owners(x) }
 
 // AttrNames implements starlark.HasAttrs.
 func (x *Tensor) AttrNames() []string {
@@ -216,14 +172,9 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 			return err
 		}
 		return x.requiresGrad(name, bool(on))
-	case "compute_spec":
-		if isColo(x.t) {
-			return setComputeSpec(x.t, name, v)
-		}
-	case "sharded_data":
-		if x.flat != nil {
-			return x.setShardedData(name, v)
-		}
+	}
+	if ok, err := x.seenThrough().SetField(x, name, v); ok {
+		return err
 	}
 	if types()["Tensor"].members[name] != nil {
 		return fmt.Errorf("can't assign to .%s of a tensor", name)

@@ -62,8 +62,8 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 // apply applies an operator of one result that has no other arguments. values are
 // in as the script has them.
 func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
-	if r := e.replacementOf(d, in); r != nil {
-		return r.call(e, nil, values, nil)
+	if stand := e.standIn(d, in); stand != nil {
+		return stand(nil, values, nil)
 	}
 	out, err := e.invoke(d, in, nil)
 	if err != nil {
@@ -174,19 +174,10 @@ func (x *Tensor) Hash() (uint32, error) {
 	return 0, unhashable(x)
 }
 
-// Freeze makes the storage of x read-only: x belongs to a loaded file.
+// Freeze makes x read-only: it belongs to a loaded file.
 func (x *Tensor) Freeze() {
-	if x.flat != nil {
-		x.flatFreeze()
-		return
-	}
-	t, err := x.get()
-	if err != nil {
+	if err := x.seenThrough().Freeze(x); err != nil {
 		x.env.leave(err)
-		return
-	}
-	if b := t.Buffer(); b != nil {
-		b.Freeze()
 	}
 }
 
