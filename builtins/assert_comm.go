@@ -98,9 +98,9 @@ func toCounts(fn string, v starlark.Value) (map[string]int, error) {
 	counts := map[string]int{}
 	for key, value := range dict.Entries() {
 		name, ok := starlark.AsString(key)
-		if !ok || !slices.Contains(faultOps, name) {
+		if !ok || !slices.Contains(communicating(), name) {
 			rule := "it communicates nothing of that name"
-			if near := arg.Nearest(name, faultOps); near != "" {
+			if near := arg.Nearest(name, communicating()); near != "" {
 				rule = fmt.Sprintf("did you mean %q?", near)
 			}
 			return nil, bad("the key "+arg.Show(key), rule)

@@ -44,7 +44,7 @@ var coloRules = map[string]coloRule{
 // Apply applies an operator for a script by the rules of ColoTensors. Hooks on
 // ColoParameters see it.
 func (*coloView) Apply(e *Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if len(e.hooks) > 0 {
+	if len(StateOf[coloState](e).hooks) > 0 {
 		if params := e.modelData(in); len(params) > 0 {
 			return e.hooked(params, d, in, args)
 		}

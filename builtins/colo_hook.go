@@ -11,6 +11,13 @@ import (
 	"tpsh/runtime/tensor"
 )
 
+// coloState is what a rank keeps of ColoTensors: the hooks on ColoParameters that
+// are active, and what stands for operators on ColoTensors.
+type coloState struct {
+	hooks    []*ColoParamOpHook
+	replaced map[*op.Def]*replacement
+}
+
 // The phases of an operator in which a hook is called.
 const (
 	preForward = iota
@@ -87,7 +94,7 @@ func init() {
 		Name: "ColoParamOpHookManager.has_hook",
 		Doc:  "has_hook() returns whether a hook is active.\n>>> ColoParamOpHookManager.has_hook()\nFalse",
 		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return starlark.Bool(len(e.hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
+			return starlark.Bool(len(StateOf[coloState](e).hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
 		},
 	})
 }
@@ -121,9 +128,10 @@ func useHooks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		}
 		hooks[i] = h
 	}
-	before := e.hooks
-	e.hooks = hooks
-	defer func() { e.hooks = before }()
+	state := StateOf[coloState](e)
+	before := state.hooks
+	state.hooks = hooks
+	defer func() { state.hooks = before }()
 	return e.call(body.Fn)
 }
 
@@ -142,7 +150,7 @@ func (e *Env) modelData(in []*tensor.Tensor) []starlark.Value {
 
 // fire calls the functions that the active hooks have for a phase.
 func (e *Env) fire(phase int, params []starlark.Value) error {
-	for _, h := range e.hooks {
+	for _, h := range StateOf[coloState](e).hooks {
 		if fn := h.fns[phase]; fn != nil {
 			list := starlark.NewList(append([]starlark.Value(nil), params...))
 			if _, err := e.call(fn, list); err != nil {

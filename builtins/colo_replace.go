@@ -66,14 +66,15 @@ func operatorOf(v starlark.Value) *op.Def {
 
 // addReplacement notes fn as the rule of d on ColoTensors; nil takes it away.
 func (e *Env) addReplacement(d *op.Def, fn starlark.Callable) {
+	state := StateOf[coloState](e)
 	if fn == nil {
-		delete(e.replaced, d)
+		delete(state.replaced, d)
 		return
 	}
-	if e.replaced == nil {
-		e.replaced = map[*op.Def]*replacement{}
+	if state.replaced == nil {
+		state.replaced = map[*op.Def]*replacement{}
 	}
-	e.replaced[d] = &replacement{fn: fn}
+	state.replaced[d] = &replacement{fn: fn}
 }
 
 // A replacement is the function of a script that stands for an operator on
@@ -85,7 +86,7 @@ type replacement struct {
 
 // StandIn returns what stands for d; nil for nothing.
 func (*coloView) StandIn(e *Env, d *op.Def) StandIn {
-	r := e.replaced[d]
+	r := StateOf[coloState](e).replaced[d]
 	if r == nil || r.active {
 		return nil
 	}

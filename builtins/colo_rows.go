@@ -46,7 +46,7 @@ func coloAttr(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlar
 
 func init() {
 	register(
-		&Row{Name: "ColoTensor", Fn: newColoTensor,
+		&Row{Name: "ColoTensor", Base: "DTensor", Fn: newColoTensor,
 			Doc: "ColoTensor(data, spec=None, shape=None) returns the leaf of which this rank's payload is the plain tensor data: a distributed tensor seen through a ProcessGroup and specs.\n" +
 				"data is what this rank holds, cut already; it is not communicated, and its storage is shared.\n" +
 				"spec is a ColoTensorSpec. None is for ReplicaSpec() on ProcessGroup(), and such a tensor joins\n" +
@@ -62,7 +62,7 @@ func init() {
 			Doc: "ColoTensor.from_torch_tensor(tensor, spec=None, shape=None) returns ColoTensor(tensor, spec, shape), on the same storage.\n" +
 				"It is no leaf if tensor requires grad: the gradient reaches tensor, as this rank's block of it.\n" +
 				">>> ColoTensor.from_torch_tensor(ones(2, 3)).shape\n(2, 3)"},
-		&Row{Name: "ColoParameter", Fn: newColoParameter("data", true),
+		&Row{Name: "ColoParameter", Base: "ColoTensor", Fn: newColoParameter("data", true),
 			Doc: "ColoParameter(data=None, requires_grad=True, spec=None, shape=None) returns a ColoTensor that is a parameter: assigned to a module, it is one of the module's.\n" +
 				"data, spec and shape are as for ColoTensor. Hooks see the operators that it is an operand of.\n" +
 				"A gradient, and what an optimiser keeps for it, are cut like the parameter.\n" +

@@ -36,7 +36,7 @@ const exampleDTensor = ">>> d = distribute_tensor(ones(2, 3), DeviceMesh(\"cpu\"
 
 func init() {
 	register(
-		&Row{Name: "DTensor", Doc: "DTensor is one logical tensor of which every rank of a mesh holds a block.\n" +
+		&Row{Name: "DTensor", Base: "Tensor", Doc: "DTensor is one logical tensor of which every rank of a mesh holds a block.\n" +
 			"distribute_tensor, DTensor.from_local, DTensor.zeros and their like make such tensors; every operation\n" +
 			"on tensors works on them and gives such tensors. Its shape is that of the whole. Two placements of one value\n" +
 			"are equal values: what an operation gives does not depend on them. A plain tensor or a number that\n" +

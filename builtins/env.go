@@ -3,11 +3,11 @@ package builtins
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/runtime"
-	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
 )
 
@@ -26,15 +26,8 @@ type Env struct {
 	// shellTrace is the trace of the shell's :trace while it runs, or nil.
 	shellTrace *runtime.Trace
 
-	// tmpDirs is how many folders tmpdir has given the program.
-	tmpDirs int
-
-	// hooks are those on ColoParameters that are active, and replaced holds what
-	// stands for operators on ColoTensors.
-	hooks    []*ColoParamOpHook
-	replaced map[*op.Def]*replacement
-
-	pass *shardPass // the call of a fully sharded module under way, or nil
+	// states holds what each vocabulary keeps of its own; see StateOf.
+	states map[reflect.Type]any
 
 	asked []string // the flags that the program has asked for
 }
@@ -71,6 +64,22 @@ func New(rank *runtime.Rank, opts Options) *Env {
 
 // Rank returns the rank's number and how many there are.
 func (e *Env) Rank() (rank, size int) { return e.rank.ID(), e.rank.Size() }
+
+// StateOf returns what a vocabulary keeps for the rank of e: one T, zero at first.
+// T is a type of the vocabulary's own. For example, package files counts the
+// folders that tmpdir has given: StateOf[tmpDirs](e).n++.
+func StateOf[T any](e *Env) *T {
+	key := reflect.TypeFor[T]()
+	if s, ok := e.states[key]; ok {
+		return s.(*T)
+	}
+	if e.states == nil {
+		e.states = map[reflect.Type]any{}
+	}
+	s := new(T)
+	e.states[key] = s
+	return s
+}
 
 // threadKey is the thread-local under which a thread keeps its Env.
 const threadKey = "tpsh.env"

@@ -4,14 +4,11 @@ import "tpsh/runtime/op"
 
 // What the tests of the language see of the tables.
 var (
-	FaultOps      = faultOps
 	Entries       = entries
 	Split         = split
 	DescribeParam = describeParam
 	ParametersOf  = (*Row).parameters
 )
-
-const DocGroup = docGroup
 
 func (e *entry) Name() string       { return e.name }
 func (e *entry) Doc() string        { return e.doc }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.starlark.net/starlark"
@@ -14,15 +15,17 @@ import (
 	"tpsh/runtime/op"
 )
 
-// faultOps are the operations that faults can strike.
-var faultOps = []string{
-	"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "all_to_all",
-	"collective_permute", "barrier", "send", "recv", "broadcast_object", "all_gather_object", "scatter_object",
-	"send_forward", "recv_forward", "send_backward", "recv_backward", "send_forward_recv_forward", "send_backward_recv_backward",
-	"send_forward_recv_backward", "send_backward_recv_forward", "send_forward_backward_recv_forward_backward",
-	"send_tensor_meta", "recv_tensor_meta", "ring_forward", "pipeline_schedule",
-	"exchange", // of a redistribution that is none of the others
-}
+// communicating returns the operations that faults can strike, ascending.
+var communicating = sync.OnceValue(func() []string {
+	list := []string{"exchange"} // of a redistribution that is none of the others
+	for _, r := range rows {
+		if r.Communicates {
+			list = append(list, r.Name)
+		}
+	}
+	slices.Sort(list)
+	return list
+})
 
 const docAt = "at names the call: \"all_reduce#3\" is that rank's third all_reduce since the start of the run or test.\n" +
 	"Every rank may call it; only the named one acts.\n"
@@ -91,9 +94,9 @@ func (e *Env) faultAt(fn string, rank int, at string) (name string, n int, err e
 	if !ok {
 		return "", 0, bad
 	}
-	if !slices.Contains(faultOps, name) {
+	if !slices.Contains(communicating(), name) {
 		bad.Rule = fmt.Sprintf("%s is no operation that communicates", name)
-		if near := arg.Nearest(name, faultOps); near != "" {
+		if near := arg.Nearest(name, communicating()); near != "" {
 			bad.Rule = fmt.Sprintf("did you mean %s?", near)
 		}
 		return "", 0, bad

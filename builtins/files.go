@@ -177,6 +177,9 @@ func writeText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	})
 }
 
+// tmpDirs is how many folders tmpdir has given the program.
+type tmpDirs struct{ n int }
+
 func tmpdir(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
@@ -184,10 +187,11 @@ func tmpdir(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	if e.opts.Scratch == "" {
 		return nil, &op.ResourceError{Func: b.Name(), Err: errors.New("there are no temporary folders here")}
 	}
-	dir := filepath.Join(e.opts.Scratch, strconv.Itoa(e.tmpDirs+1))
+	given := StateOf[tmpDirs](e)
+	dir := filepath.Join(e.opts.Scratch, strconv.Itoa(given.n+1))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &op.ResourceError{Func: b.Name(), Err: err}
 	}
-	e.tmpDirs++
+	given.n++
 	return starlark.String(dir), nil
 }

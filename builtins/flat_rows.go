@@ -77,8 +77,8 @@ const (
 func init() {
 	register(
 		&Row{Name: "flat", Namespace: true, Doc: "flat is the module of flat tensors, as OLMo-core has them: of each, a rank stores ranges of the elements in row-major order."},
-		&Row{Name: "ShardedFlatTensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
-		&Row{Name: "ShardedFlatParameter", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
+		&Row{Name: "ShardedFlatTensor", Base: "Tensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
+		&Row{Name: "ShardedFlatParameter", Base: "ShardedFlatTensor", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
 		&Row{Name: "flat.ShardedFlatTensor", Doc: flatTensorDoc, Value: constructorOf("ShardedFlatTensor")},
 		&Row{Name: "flat.ShardedFlatParameter", Doc: flatParameterDoc, Value: constructorOf("ShardedFlatParameter")},
 		&Row{Name: "ShardedFlatTensor.shard", Static: true, Doc: flatShardDoc("ShardedFlatTensor"), Fn: flatShard(false)},

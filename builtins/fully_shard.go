@@ -60,6 +60,15 @@ type shardUnit struct {
 	order  []*shardUnit // as the last call of m, not inside another, opened units
 }
 
+// unitMark is the key under which a module has its unit.
+type unitMark struct{}
+
+// unitOf returns the unit that m is, or nil.
+func unitOf(m *Module) *shardUnit {
+	u, _ := m.Marked(unitMark{}).(*shardUnit)
+	return u
+}
+
 // A shardParam is a parameter of a unit: what a flat parameter is part of.
 type shardParam struct {
 	x      *Tensor
@@ -120,14 +129,14 @@ func (s *fullSharding) check(m *Module) error {
 	if s.group.Rank() < 0 {
 		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.rank.ID()), "only the ranks that store the module call fully_shard")
 	}
-	if m.unit != nil {
+	if unitOf(m) != nil {
 		return bad("module", "a module that fully_shard has been given", "another", "")
 	}
 	for _, sub := range m.modules("") {
 		if err := sub.m.mayChange(s.fn); err != nil {
 			return err
 		}
-		if sub.m.replica != nil {
+		if replicaOf(sub.m) != nil {
 			return bad("module", "a module with one that replicate has been given", "one without", "both average gradients")
 		}
 		for _, p := range sub.m.own(sub.path) {
@@ -162,7 +171,7 @@ func (s *fullSharding) children(m *Module) error {
 	}
 	for _, f := range m.fields {
 		c := moduleOf(f.value)
-		if c == nil || f.kind != moduleField || c.unit != nil {
+		if c == nil || f.kind != moduleField || unitOf(c) != nil {
 			continue
 		}
 		var err error
@@ -211,7 +220,8 @@ func (s *fullSharding) unit(m *Module) error {
 			return err
 		}
 	}
-	m.unit = u
+	m.Mark(unitMark{}, u)
+	m.Outside(u.around)
 	return nil
 }
 
@@ -222,7 +232,7 @@ func (m *Module) computes(f func(x *Tensor)) {
 		f(p.x)
 	}
 	for _, fd := range m.fields {
-		if c := moduleOf(fd.value); c != nil && fd.kind == moduleField && c.unit == nil {
+		if c := moduleOf(fd.value); c != nil && fd.kind == moduleField && unitOf(c) == nil {
 			c.computes(f)
 		}
 	}
@@ -302,8 +312,8 @@ type shardPart struct {
 func unitsOf(fn string, m *Module) ([]*shardUnit, error) {
 	var list []*shardUnit
 	for _, sub := range m.modules("") {
-		if sub.m.unit != nil {
-			list = append(list, sub.m.unit)
+		if u := unitOf(sub.m); u != nil {
+			list = append(list, u)
 		}
 	}
 	if list == nil {

@@ -16,15 +16,20 @@ type shardPass struct {
 	order  []*shardUnit // in the last such call
 }
 
+// shardState is what a rank keeps of fully sharded modules: the call of one under
+// way, or nil.
+type shardState struct{ pass *shardPass }
+
 // begin begins a pass if none is under way. end ends it.
 func (u *shardUnit) begin() (end func()) {
-	if u.e.pass != nil {
+	state := StateOf[shardState](u.e)
+	if state.pass != nil {
 		return func() {}
 	}
 	p := &shardPass{order: u.order}
-	u.e.pass = p
+	state.pass = p
 	return func() {
-		u.e.pass = nil
+		state.pass = nil
 		if u.order = p.opened; len(p.opened) > 0 {
 			u.before = p.opened[len(p.opened)-1]
 		}
@@ -55,6 +60,13 @@ func (u *shardUnit) prefetch() error {
 	return nil
 }
 
+// around implements Around: u's module is called with the parameters gathered.
+func (u *shardUnit) around(next Call) Call {
+	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return u.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
+	}
+}
+
 // call calls run, which computes what u's module returns, with the parameters
 // gathered.
 func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, error) {
@@ -67,7 +79,7 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 		}
 		defer v.close()
 	}
-	if err := u.e.pass.next(u); err != nil {
+	if err := StateOf[shardState](u.e).pass.next(u); err != nil {
 		return nil, err
 	}
 	out, err := run()

@@ -2,56 +2,42 @@ package builtins
 
 import (
 	"tpsh/mesh"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
-// stored returns the tensor in which the parameter x is stored on this rank, and
-// the shape of the parameter.
-func (x *Tensor) stored() (*tensor.Tensor, shape.Shape, error) {
-	if flatOf(x) != nil && flatOf(x).of != nil {
-		return flatOf(x).local, flatOf(x).of.fullShape(), nil
+var _ Store = (*flatView)(nil)
+
+// Stored implements Store: of what fully_shard has cut, it is this rank's part.
+func (v *flatView) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
+	if v.of != nil {
+		return v.local, v.of.fullShape(), nil
 	}
-	t, err := x.get()
-	if err != nil {
-		return nil, nil, err
-	}
-	return t, t.Shape(), nil
+	return PlainStore{}.Stored(x)
 }
 
-// leaf returns the leaf that x is or, of a parameter that fully_shard has cut, its
-// part on this rank.
-func (x *Tensor) leaf() (*tensor.Tensor, error) {
-	t, _, err := x.stored()
-	return t, err
+// State implements Store: of what fully_shard has cut, it is a distributed tensor of
+// full shape.
+func (v *flatView) State(x *Tensor) (*tensor.Tensor, error) {
+	if v.of != nil {
+		return v.of.state(v.local)
+	}
+	return PlainStore{}.State(x)
 }
 
-// state returns the parameter x as state_dict has it: detached, on its storage; of
-// one that fully_shard has cut, a distributed tensor of full shape.
-func (x *Tensor) state() (*tensor.Tensor, error) {
-	if flatOf(x) != nil && flatOf(x).of != nil {
-		return flatOf(x).of.state(flatOf(x).local)
-	}
-	t, err := x.get()
-	if err != nil {
-		return nil, err
-	}
-	return t.Detach(), nil
-}
-
-// stateWith returns t, which an optimiser keeps for x, as its state_dict has it: as
-// state has x. Of a flat tensor it is one, too.
-func (x *Tensor) stateWith(fn string, t *tensor.Tensor) (*Tensor, error) {
-	switch v := flatOf(x); {
-	case v != nil && v.of != nil:
+// StateWith implements Store. What is kept for a flat tensor is one, too.
+func (v *flatView) StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, error) {
+	switch {
+	case v.of != nil:
 		y, err := v.of.state(t)
 		return x.env.wrap(y), err
-	case v != nil && v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
+	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
 		return x.flatLabel(fn, t, false)
 	}
-	return x.env.wrap(t.Detach()), nil
+	return PlainStore{}.StateWith(x, fn, t)
 }
 
 // state returns what has part on this rank, and lies as the parameter: cut along
@@ -102,16 +88,11 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 	return tensor.NewPlaced(l, row), nil
 }
 
-// loadState stores y, a distributed or a whole tensor, in the parameter x, or if
-// kept is not nil in that, which an optimiser keeps for x, for fn. The whole of what
-// fully_shard has cut is on every rank for a moment.
-func (e *Env) loadState(fn string, x, kept, y *Tensor) error {
-	into := x
-	if kept != nil {
-		into = kept
-	}
-	if flatOf(x) == nil || flatOf(x).of == nil {
-		return e.copyInto(into, y)
+// Load implements Store. The whole of what fully_shard has cut is on every rank for
+// a moment.
+func (v *flatView) Load(fn string, x, into, y *Tensor) error {
+	if v.of == nil {
+		return PlainStore{}.Load(fn, x, into, y)
 	}
 	to, err := into.leaf()
 	if err != nil {
@@ -121,7 +102,7 @@ func (e *Env) loadState(fn string, x, kept, y *Tensor) error {
 	if err != nil {
 		return err
 	}
-	return flatOf(x).of.load(fn, to, from)
+	return v.of.load(fn, to, from)
 }
 
 // load stores this rank's part of t in part.
@@ -145,4 +126,26 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	}
 	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{part, values}, nil)
 	return err
+}
+
+// GradGroups implements Store: those of x, a flat tensor that is sharded.
+func (v *flatView) GradGroups(x *Tensor, t *tensor.Tensor) ([]*runtime.Group, error) {
+	if v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
+		return nil, nil
+	}
+	over := []*runtime.Group{v.group}
+	if v.of == nil || v.of.layout == nil {
+		return over, nil
+	}
+	l := v.of.layout
+	for d, p := range l.Placements() {
+		if _, cut := p.Shard(); cut {
+			g, err := x.env.rank.SharedGroup(l.Mesh().Line(x.env.rank.ID(), d))
+			if err != nil {
+				return nil, err
+			}
+			over = append(over, g)
+		}
+	}
+	return over, nil
 }

@@ -8,7 +8,8 @@ import (
 
 func init() {
 	register(&Row{
-		Name: "send",
+		Name:         "send",
+		Communicates: true,
 		Doc: "send(x, dst, tag=0, group=None) sends the tensor x to the member dst, and does not wait for it.\n" +
 			"x may be changed afterwards. Messages of one source, tag and group are received in the order sent; one that\n" +
 			"nobody receives is an error when the run ends. Gradients do not go along.\n" + docGroup +
@@ -16,14 +17,16 @@ func init() {
 			">>> recv((rank() - 1) % world_size()).tolist() == [(rank() - 1) % world_size()]\nTrue",
 		Fn: send,
 	}, &Row{
-		Name: "recv",
+		Name:         "recv",
+		Communicates: true,
 		Doc: "recv(src, tag=0, group=None) returns the next tensor that the member src has sent here with this tag.\n" +
 			"It waits until there is one. Shape and dtype are those of the tensor that was sent.\n" + docGroup +
 			">>> send(tensor([1.5, 2.5]), rank(), tag=3)\n" +
 			">>> recv(rank(), tag=3).tolist()\n[1.5, 2.5]",
 		Fn: recv,
 	}, &Row{
-		Name: "barrier",
+		Name:         "barrier",
+		Communicates: true,
 		Doc: "barrier(group=None) returns when every member has called it.\n" + docGroup +
 			">>> barrier()",
 		Fn: barrier,

@@ -24,9 +24,9 @@ type Module struct {
 	hooks    []*forwardHook
 	frozen   bool
 
-	preparations []*preparation // of parallel styles
-	replica      *replica       // of replicate, or nil
-	unit         *shardUnit     // of fully_shard, or nil
+	around  []Around    // what runs around forward, the first outermost
+	outside []Around    // and around the whole of a call
+	marks   map[any]any // what vocabularies note; see Mark
 }
 
 // A class is a kind of module.
@@ -274,33 +274,18 @@ func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
 
 // CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if m.unit != nil {
-		return m.unit.call(func() (starlark.Value, error) { return m.run(thread, args, kwargs) })
+	if len(m.outside) == 0 {
+		return m.run(thread, args, kwargs)
 	}
-	return m.run(thread, args, kwargs)
+	return within(m.outside, m.run)(thread, args, kwargs)
 }
 
 // run computes what the module returns, and lets its hooks see and replace that,
 // in the order in which they were registered.
 func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var err error
-	for _, p := range m.preparations {
-		if p.in != nil {
-			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
-				return nil, err
-			}
-		}
-	}
-	out, err := m.class.forward(m, thread, args, kwargs)
+	out, args, err := m.compute(thread, args, kwargs)
 	if err != nil {
 		return nil, err
-	}
-	for i := len(m.preparations) - 1; i >= 0; i-- {
-		if p := m.preparations[i]; p.out != nil {
-			if out, err = p.out(thread, out); err != nil {
-				return nil, err
-			}
-		}
 	}
 	for _, h := range slices.Clone(m.hooks) {
 		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.value, args, out}, nil)
@@ -312,6 +297,20 @@ func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []star
 		}
 	}
 	return out, nil
+}
+
+// compute returns what forward does with what runs around it, and the arguments by
+// position that came to forward.
+func (m *Module) compute(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, came starlark.Tuple, err error) {
+	if len(m.around) == 0 {
+		out, err = m.class.forward(m, thread, args, kwargs)
+		return out, args, err
+	}
+	out, err = within(m.around, func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		came = args
+		return m.class.forward(m, thread, args, kwargs)
+	})(thread, args, kwargs)
+	return out, came, err
 }
 
 // callField calls the field called name, a module or a function.

@@ -41,7 +41,7 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 	}
 	d := starlark.NewDict(len(m.fields))
 	for _, p := range m.entries() {
-		t, err := p.x.state()
+		t, err := storeOf(p.x).State(p.x)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (l *loading) compare(dict *starlark.Dict) error {
 
 // compareOne notes how v differs from the parameter p.
 func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
-	to, want, err := p.x.stored()
+	to, want, err := storeOf(p.x).Stored(p.x)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (l *loading) copy() error {
 		if !ok {
 			continue
 		}
-		if err := l.e.loadState(l.fn, p.x, nil, v.(*Tensor)); err != nil {
+		if err := storeOf(p.x).Load(l.fn, p.x, p.x, v.(*Tensor)); err != nil {
 			return arg.Rename(l.fn, err)
 		}
 	}

@@ -11,19 +11,22 @@ const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and
 
 func init() {
 	register(&Row{
-		Name: "broadcast_object",
+		Name:         "broadcast_object",
+		Communicates: true,
 		Doc: "broadcast_object(obj, src=0, group=None) returns the obj of the member src, on every member. Those of the others do not matter.\n" +
 			docObject + docGroup +
 			">>> broadcast_object({\"lr\": 0.1}, src=0)\n{\"lr\": 0.1}",
 		Fn: broadcastObject,
 	}, &Row{
-		Name: "all_gather_object",
+		Name:         "all_gather_object",
+		Communicates: true,
 		Doc: "all_gather_object(obj, group=None) returns the list of every member's obj, in rank order.\n" +
 			docObject + docGroup +
 			">>> all_gather_object(rank()) == list(range(world_size()))\nTrue",
 		Fn: allGatherObject,
 	}, &Row{
-		Name: "scatter_object",
+		Name:         "scatter_object",
+		Communicates: true,
 		Doc: "scatter_object(list, src=0, group=None) returns this member's object of the list of the member src, which has one for each. The lists of the others do not matter.\n" +
 			docObject + docGroup +
 			">>> scatter_object([\"rank %d\" % r for r in range(world_size())]) == \"rank %d\" % rank()\nTrue",

@@ -56,7 +56,7 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 		if t.Auto == nil || t.Auto.Grad == nil {
 			continue
 		}
-		over, err := x.gradGroups(t)
+		over, err := storeOf(x).GradGroups(x, t)
 		if err != nil {
 			return nil, err
 		}
@@ -94,30 +94,6 @@ func addGrad(classes []*gradClass, over []*runtime.Group, g *tensor.Tensor) []*g
 		}
 	}
 	return append(classes, &gradClass{m, over, []*tensor.Tensor{g}})
-}
-
-// gradGroups returns the groups whose ranks have parts of the gradient of x, a
-// flat tensor that is sharded, whose leaf is t; none for other tensors.
-func (x *Tensor) gradGroups(t *tensor.Tensor) ([]*runtime.Group, error) {
-	v := flatOf(x)
-	if v == nil || v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
-		return nil, nil
-	}
-	over := []*runtime.Group{v.group}
-	if v.of == nil || v.of.layout == nil {
-		return over, nil
-	}
-	l := v.of.layout
-	for d, p := range l.Placements() {
-		if _, cut := p.Shard(); cut {
-			g, err := x.env.rank.SharedGroup(l.Mesh().Line(x.env.rank.ID(), d))
-			if err != nil {
-				return nil, err
-			}
-			over = append(over, g)
-		}
-	}
-	return over, nil
 }
 
 // normOfAll returns the norm of the elements of classes, which ranks have parts

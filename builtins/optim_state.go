@@ -83,7 +83,7 @@ func (o *Optimizer) stateOf(fn string, x *Tensor) (*starlark.Dict, error) {
 		if err != nil {
 			return nil, err
 		}
-		y, err := x.stateWith(fn, t)
+		y, err := storeOf(x).StateWith(x, fn, t)
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 	if !ok {
 		return l.bad(fmt.Sprintf("%s as %q of parameter %d", arg.Show(v), name, n), "a tensor")
 	}
-	_, want, err := x.stored()
+	_, want, err := storeOf(x).Stored(x)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 		if err := l.o.ensure(l.fn, x, []string{name}); err != nil {
 			return err
 		}
-		return arg.Rename(l.fn, l.o.env.loadState(l.fn, x, l.o.state[x].buffers[name], from))
+		return arg.Rename(l.fn, storeOf(x).Load(l.fn, x, l.o.state[x].buffers[name], from))
 	})
 	return nil
 }

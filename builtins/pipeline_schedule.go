@@ -39,7 +39,8 @@ const pipelineExample = ">>> init_parallel()\n" +
 
 func init() {
 	register(&Row{
-		Name: "pipeline_schedule",
+		Name:         "pipeline_schedule",
+		Communicates: true,
 		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
 			"stage_fn(x) computes the output of the caller's stage, one tensor. inputs counts on the\n" +
 			"first stage, targets and loss_fn(output, target), of one element, on the last; elsewhere\n" +

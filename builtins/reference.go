@@ -70,19 +70,10 @@ func Doc(name string) (string, bool) {
 		return found.text(), true
 	}
 	owner, rest := split(name)
-	for _, base := range bases[owner] {
-		if text, ok := Doc(base + "." + rest); ok {
-			return text, true
-		}
+	if r := rows[owner]; r != nil && r.Base != "" {
+		return Doc(r.Base + "." + rest)
 	}
 	return "", false
-}
-
-// bases are the types whose members the values of another type have besides.
-var bases = map[string][]string{
-	"DTensor":       {"Tensor"},
-	"ColoTensor":    {"DTensor"},
-	"ColoParameter": {"ColoTensor"},
 }
 
 // parts cuts a documentation into its text and its example.

@@ -52,6 +52,15 @@ type replica struct {
 	due   map[*Tensor]bool // what the pass under way has given a gradient
 }
 
+// replicaMark is the key under which a module has its replica.
+type replicaMark struct{}
+
+// replicaOf returns the replica that m is, or nil.
+func replicaOf(m *Module) *replica {
+	r, _ := m.Marked(replicaMark{}).(*replica)
+	return r
+}
+
 func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m  moduleArg
@@ -66,7 +75,7 @@ func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if dm.Mesh().NDim() != 1 {
 		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: dm.Mesh().String(), Want: "a mesh of one dim", Rule: `mesh["dp"] is one of a mesh of several`}
 	}
-	if m.m.replica != nil {
+	if replicaOf(m.m) != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
 	}
 	g, err := e.rank.SharedGroup(dm.Mesh().Ranks())
@@ -74,7 +83,7 @@ func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 		return nil, err
 	}
 	r := &replica{e: e, name: m.m.class.name, group: g, list: m.m.parameters("", true), sync: true, due: map[*Tensor]bool{}}
-	m.m.replica = r
+	m.m.Mark(replicaMark{}, r)
 	if g.Rank() < 0 {
 		return m.m.value, nil
 	}
@@ -196,7 +205,7 @@ func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "fn", &fn); err != nil {
 		return nil, err
 	}
-	r := m.m.replica
+	r := replicaOf(m.m)
 	if r == nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.m.Describe(), Want: "a module that replicate was given"}
 	}
@@ -240,7 +249,7 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 			return nil, err
 		}
 	}
-	m.m.preparations = append(m.m.preparations, moduleFunctions(b.Name(), m.m, value, in, out))
+	m.m.Around(moduleFunctions(b.Name(), m.m, value, in, out).around)
 	return m.m.value, nil
 }
 

@@ -32,6 +32,21 @@ type preparation struct {
 	out func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error)
 }
 
+// around implements Around.
+func (p *preparation) around(next Call) Call {
+	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, err error) {
+		if p.in != nil {
+			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
+				return nil, err
+			}
+		}
+		if out, err = next(thread, args, kwargs); err != nil || p.out == nil {
+			return out, err
+		}
+		return p.out(thread, out)
+	}
+}
+
 // A planner carries out a parallelize_module.
 type planner struct {
 	e    *Env
@@ -403,7 +418,7 @@ func (p *planner) prepare(m *Module, s *Style) {
 			})
 		}
 	}
-	m.preparations = append(m.preparations, prep)
+	m.Around(prep.around)
 }
 
 // firstOf applies f to what a module has returned: of an attention's pair to the
@@ -489,7 +504,7 @@ func (p *planner) prepareLayouts(m *Module, s *Style) {
 			return p.results(s, v)
 		}
 	}
-	m.preparations = append(m.preparations, prep)
+	m.Around(prep.around)
 }
 
 // of returns the placements of the argument at place i, or by name.

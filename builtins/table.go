@@ -23,6 +23,12 @@ type Row struct {
 	// Static says that the name is an attribute of the function that makes
 	// values of a type, and not of these values.
 	Static bool
+	// Base is, of a type, another one whose members its values have, too. That of
+	// every type of tensors leads to "Tensor".
+	Base string
+	// Communicates says of a function that its calls communicate, which faults can
+	// strike.
+	Communicates bool
 	// Doc is what `tpsh doc` prints: a first line `name(params) returns ...`
 	// or, for an attribute, `name is ...`; then shapes, errors and an example.
 	Doc string

@@ -3,7 +3,6 @@ package builtins
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -112,8 +111,17 @@ func (x *Tensor) CompareSameType(tok syntax.Token, _ starlark.Value, _ int) (boo
 // values of different types, which it asks nobody about.
 var refusedComparison = regexp.MustCompile(`^(\S+) (<|<=|>|>=) (\S+) not implemented$`)
 
-// tensorTypes are what Tensor.Type returns.
-var tensorTypes = []string{"tensor", "DTensor", "ColoTensor", "ColoParameter", "ShardedFlatTensor", "ShardedFlatParameter"}
+// isTensorType reports whether typ is what Tensor.Type returns of some tensor.
+func isTensorType(typ string) bool {
+	for typ != "tensor" && typ != "Tensor" {
+		r := rows[typ]
+		if r == nil || r.Base == "" {
+			return false
+		}
+		typ = r.Base
+	}
+	return true
+}
 
 // Hint returns what to do instead of what the interpreter refuses with message,
 // or "" if there is nothing to say.
@@ -122,9 +130,9 @@ func (e *Env) Hint(message string) string {
 	switch {
 	case m == nil:
 		return ""
-	case slices.Contains(tensorTypes, m[1]):
+	case isTensorType(m[1]):
 		return "use ." + elementwise[comparisonTokens[m[2]]] + "() for elementwise truths"
-	case slices.Contains(tensorTypes, m[3]):
+	case isTensorType(m[3]):
 		return "use the tensor's ." + elementwise[mirrored[comparisonTokens[m[2]]]] + "() for elementwise truths"
 	}
 	return ""

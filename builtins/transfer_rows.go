@@ -70,10 +70,11 @@ var transferDocs = map[string]string{
 func init() {
 	for i := range transfers {
 		k := &transfers[i]
-		register(&Row{Name: k.name, Doc: transferDocs[k.name], Fn: k.call})
+		register(&Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
 	}
 	register(&Row{
-		Name: "send_tensor_meta",
+		Name:         "send_tensor_meta",
+		Communicates: true,
 		Doc: "send_tensor_meta(tensor, need_meta=True, next_rank=None) returns False, and if need_meta sends the shape of a tensor, or of each in a list, to the next stage.\n" +
 			"Each shape is two messages: the number of dims, and the sizes. The result is for the\n" +
 			"variable that need_meta comes from, so that shapes go once. It acts on every stage: the\n" +
@@ -83,13 +84,15 @@ func init() {
 			">>> recv_tensor_meta(None)\n(5, 1, 2)",
 		Fn: sendTensorMeta,
 	}, &Row{
-		Name: "recv_tensor_meta",
+		Name:         "recv_tensor_meta",
+		Communicates: true,
 		Doc: "recv_tensor_meta(tensor_shape, prev_rank=None) returns tensor_shape, or if that is None the shape that the stage before has sent.\n" +
 			"It is a tuple; after a list of several tensors it is a list of tuples.\n" + docPeers +
 			">>> recv_tensor_meta((2, 3))\n(2, 3)",
 		Fn: recvTensorMeta,
 	}, &Row{
-		Name: "ring_forward",
+		Name:         "ring_forward",
+		Communicates: true,
 		Doc: "ring_forward(tensor_send_next, parallel_mode) returns the tensor of the member before, and sends the next one its own.\n" +
 			"The first member comes after the last. Shapes and dtypes are those of all members.\n" +
 			"parallel_mode is a ParallelMode, a Group, or None for all ranks. The result is a leaf, which requires grad if it is a float.\n" +

@@ -1,0 +1,77 @@
+package builtins
+
+import (
+	"tpsh/runtime"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A Store is the Lens of parameters that are stored otherwise than they are computed
+// with. For example, fully_shard has a rank store a part of each parameter, which is
+// gathered where a module computes: the optimiser steps on the part, and state_dict
+// shows the whole.
+type Store interface {
+	// Stored returns the tensor in which x is stored on this rank, and the shape of x.
+	Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error)
+
+	// State returns x as state_dict has it: detached, on its storage where it can be.
+	State(x *Tensor) (*tensor.Tensor, error)
+
+	// StateWith returns t, which an optimiser keeps for x, as its state_dict has it.
+	StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, error)
+
+	// Load stores y, a distributed or a whole tensor, in into, which is x or what an
+	// optimiser keeps for x, for the function fn.
+	Load(fn string, x, into, y *Tensor) error
+
+	// GradGroups returns the groups whose ranks have parts of the gradient of x, of
+	// which the leaf is t.
+	GradGroups(x *Tensor, t *tensor.Tensor) ([]*runtime.Group, error)
+}
+
+// storeOf returns how the parameter x is stored.
+func storeOf(x *Tensor) Store {
+	if s, ok := x.lens.(Store); ok {
+		return s
+	}
+	return PlainStore{}
+}
+
+// leaf returns the leaf that x is or, of a parameter of which a rank stores a part,
+// that part.
+func (x *Tensor) leaf() (*tensor.Tensor, error) {
+	t, _, err := storeOf(x).Stored(x)
+	return t, err
+}
+
+// PlainStore is the Store of parameters that are stored as they are.
+type PlainStore struct{}
+
+// Stored implements Store.
+func (PlainStore) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, t.Shape(), nil
+}
+
+// State implements Store.
+func (PlainStore) State(x *Tensor) (*tensor.Tensor, error) {
+	t, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	return t.Detach(), nil
+}
+
+// StateWith implements Store.
+func (PlainStore) StateWith(x *Tensor, _ string, t *tensor.Tensor) (*Tensor, error) {
+	return x.env.wrap(t.Detach()), nil
+}
+
+// Load implements Store.
+func (PlainStore) Load(_ string, x, into, y *Tensor) error { return x.env.copyInto(into, y) }
+
+// GradGroups implements Store.
+func (PlainStore) GradGroups(*Tensor, *tensor.Tensor) ([]*runtime.Group, error) { return nil, nil }
