@@ -295,7 +295,7 @@ func (l *loader) fillTensor(path string, x *Tensor, saved *savedValue) error {
 		return err
 	}
 	l.then = append(l.then, func() error {
-		_, err := l.e.rank.Apply(copyOp, []*tensor.Tensor{h.local, from}, nil)
+		_, err := l.e.rank.Do("copy_", []*tensor.Tensor{h.local, from})
 		return arg.Rename(l.fn, err)
 	})
 	return nil

@@ -51,14 +51,11 @@ func (x *Tensor) held(fn string) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if flatOf(x) != nil && flatOf(x).whole == nil {
-		if err := x.flatKnown(fn); err != nil {
-			return nil, err
-		}
-		if of := flatOf(x).of; of != nil && of.layout != nil {
-			return nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(of.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
-		}
-		l, local, _ := x.flatLayout()
+	l, local, err := x.flatStored(fn)
+	if err != nil {
+		return nil, err
+	}
+	if l != nil {
 		return x.env.holds(l, local), nil
 	}
 	if t.Placed() {
@@ -218,7 +215,7 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 
 // values makes out what there is to save beside tensors, which is the same on all
 // ranks, and returns these.
-func (s *saver) values(state starlark.Value) ([]namedTensor, error) {
+func (s *saver) values(state starlark.Value) ([]savedTensor, error) {
 	w := &stateWriter{fn: s.fn, names: map[string]bool{}}
 	err := error(nil)
 	if _, ok := state.(*starlark.Dict); ok {
@@ -255,7 +252,7 @@ func (s *saver) compareStates(all []ckptMessage) error {
 }
 
 // assign settles with all ranks who writes what of the tensors.
-func (s *saver) assign(list []namedTensor) error {
+func (s *saver) assign(list []savedTensor) error {
 	var offers []ckpt.Offer
 	err := s.settle(list)
 	if err == nil {
@@ -279,7 +276,7 @@ func (s *saver) assign(list []namedTensor) error {
 
 // settle waits for the tensors, and sums up those that are Partial, which all
 // ranks do together.
-func (s *saver) settle(list []namedTensor) error {
+func (s *saver) settle(list []savedTensor) error {
 	for i, n := range list {
 		h, err := n.x.held(s.fn)
 		if err != nil {
@@ -302,7 +299,7 @@ func (s *saver) settle(list []namedTensor) error {
 }
 
 // offers returns what this rank holds of each tensor.
-func (s *saver) offers(list []namedTensor) ([]ckpt.Offer, error) {
+func (s *saver) offers(list []savedTensor) ([]ckpt.Offer, error) {
 	offers := make([]ckpt.Offer, len(list))
 	for i, n := range list {
 		h, err := n.x.held(s.fn)

@@ -30,7 +30,7 @@ const maxDepth = 500
 type stateWriter struct {
 	fn      string
 	text    []byte
-	tensors []namedTensor // those in the value, under names of their own
+	tensors []savedTensor // those in the value, under names of their own
 	names   map[string]bool
 }
 
@@ -83,7 +83,7 @@ func (w *stateWriter) name(path string, x *Tensor) string {
 		name = fmt.Sprintf("%s#%d", path, i)
 	}
 	w.names[name] = true
-	w.tensors = append(w.tensors, namedTensor{name, x})
+	w.tensors = append(w.tensors, savedTensor{name, x})
 	return name
 }
 
@@ -302,4 +302,10 @@ func differAt(path string, a, b *savedValue) (string, bool) {
 		}
 	}
 	return path, false
+}
+
+// A savedTensor is a tensor among the values of a state, under a name of its own.
+type savedTensor struct {
+	path string
+	x    *Tensor
 }

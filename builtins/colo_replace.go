@@ -42,7 +42,7 @@ func operatorOf(v starlark.Value) *op.Def {
 	name, isName := starlark.AsString(v)
 	if f, ok := v.(*starlark.Builtin); ok {
 		name = f.Name()
-		if rows[name] != nil && f.Receiver() == nil {
+		if isRow(name) && f.Receiver() == nil {
 			return nil // a function of that name that is no operator
 		}
 	} else if !isName {

@@ -445,14 +445,13 @@ type customOpVJP struct {
 
 // function returns fn with its gradient, as a function.
 func (c *customOpVJP) function(name string) *starlark.Builtin {
-	v := &vjp{e: c.e}
-	v.forward.Fn = starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	forward := starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		out, err := starlark.Call(c.e.thread, c.fn, args, nil)
 		return starlark.Tuple{out, starlark.Tuple{args, out}}, err
 	})
-	v.backward.Fn = starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	backward := starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		saved := args[0].(starlark.Tuple)
 		return starlark.Call(c.e.thread, c.back, starlark.Tuple{saved[0], saved[1], args[1]}, nil)
 	})
-	return starlark.NewBuiltin(name, v.call)
+	return newVJP(c.e, name, forward, backward)
 }

@@ -65,7 +65,7 @@ func (*flatView) Owners(x *Tensor) []string {
 // Attr implements Lens: a flat tensor has shard, as its constructor does.
 func (v *flatView) Attr(_ *Tensor, name string) starlark.Value {
 	if name == "shard" {
-		return rows[v.Type()+".shard"].value()
+		return lookup(v.Type() + ".shard")
 	}
 	return nil
 }
@@ -265,12 +265,18 @@ func (v *flatView) Result(fn string, d *op.Def, x *Tensor, y starlark.Value) (st
 	return x.flatLabel(fn, t, t.RequiresGrad())
 }
 
-// flatLayout returns how x lies on the ranks of the job, and what this one
-// stores; ok is false if x is no flat tensor with a spec.
-func (x *Tensor) flatLayout() (l *mesh.Flat, local *tensor.Tensor, ok bool) {
+// flatStored returns how x lies on the ranks of the job, and what this one stores,
+// for the function fn; nil if x is no flat tensor that is sharded.
+func (x *Tensor) flatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
 	v := flatOf(x)
-	if v == nil || v.spec == nil {
-		return nil, nil, false
+	if v == nil || v.whole != nil {
+		return nil, nil, nil
+	}
+	if err := x.flatKnown(fn); err != nil {
+		return nil, nil, err
+	}
+	if v.of != nil && v.of.layout != nil {
+		return nil, nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(v.of.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
 	}
 	var ranges [][]mesh.Range
 	for _, member := range v.spec.f.Ranks() {
@@ -280,7 +286,7 @@ func (x *Tensor) flatLayout() (l *mesh.Flat, local *tensor.Tensor, ok bool) {
 	if err != nil {
 		panic(fmt.Sprintf("builtins: a spec that was checked: %v", err))
 	}
-	return l, v.local, true
+	return l, v.local, nil
 }
 
 // Format returns what a script sees of x: its state, and its elements.

@@ -111,7 +111,7 @@ func (e *Env) flatFromFirst(g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor,
 	if err != nil || g.Rank() == 0 || !t.Contiguous() || t.Buffer().Frozen() {
 		return first, err
 	}
-	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{t, first}, nil)
+	_, err = e.rank.Do("copy_", []*tensor.Tensor{t, first})
 	return first, err
 }
 

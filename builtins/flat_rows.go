@@ -35,14 +35,6 @@ func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *Row {
 	})
 }
 
-// constructorOf returns the constructor called name with its attribute shard, to
-// stand in a namespace, too.
-func constructorOf(name string) func() starlark.Value {
-	return func() starlark.Value {
-		return &constructor{rows[name].value().(*starlark.Builtin), starlark.StringDict{"shard": rows[name+".shard"].value()}}
-	}
-}
-
 // wrapShared returns t as scripts have it, on its storage, without its gradient.
 func (e *Env) wrapShared(t *tensor.Tensor) starlark.Value {
 	if t == nil {
@@ -79,8 +71,8 @@ func init() {
 		&Row{Name: "flat", Namespace: true, Doc: "flat is the module of flat tensors, as OLMo-core has them: of each, a rank stores ranges of the elements in row-major order."},
 		&Row{Name: "ShardedFlatTensor", Base: "Tensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
 		&Row{Name: "ShardedFlatParameter", Base: "ShardedFlatTensor", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
-		&Row{Name: "flat.ShardedFlatTensor", Doc: flatTensorDoc, Value: constructorOf("ShardedFlatTensor")},
-		&Row{Name: "flat.ShardedFlatParameter", Doc: flatParameterDoc, Value: constructorOf("ShardedFlatParameter")},
+		&Row{Name: "flat.ShardedFlatTensor", Doc: flatTensorDoc, Value: func() starlark.Value { return constructorOf("ShardedFlatTensor") }},
+		&Row{Name: "flat.ShardedFlatParameter", Doc: flatParameterDoc, Value: func() starlark.Value { return constructorOf("ShardedFlatParameter") }},
 		&Row{Name: "ShardedFlatTensor.shard", Static: true, Doc: flatShardDoc("ShardedFlatTensor"), Fn: flatShard(false)},
 		&Row{Name: "ShardedFlatParameter.shard", Static: true, Doc: flatShardDoc("ShardedFlatParameter"), Fn: flatShard(true)},
 	)

@@ -291,7 +291,7 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 	if err != nil {
 		return err
 	}
-	if _, err := e.rank.Apply(copyOp, []*tensor.Tensor{part, values}, nil); err != nil {
+	if _, err := e.rank.Do("copy_", []*tensor.Tensor{part, values}); err != nil {
 		return err
 	}
 	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}

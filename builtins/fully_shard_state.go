@@ -124,7 +124,7 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{part, values}, nil)
+	_, err = e.rank.Do("copy_", []*tensor.Tensor{part, values})
 	return err
 }
 

@@ -96,15 +96,15 @@ type rankArray struct {
 
 // Unpack implements starlark.Unpacker.
 func (p *rankArray) Unpack(v starlark.Value) error {
-	n := nest{allBool: true}
-	if err := n.read(v, nil); err != nil {
+	s, elems, err := nestedElements(v)
+	if err != nil {
 		return err
 	}
-	if len(n.shape) == 0 {
+	if len(s) == 0 {
 		return arg.Bad(v, "a list of ranks", "")
 	}
-	p.shape, p.ranks = n.shape, make([]int, len(n.elems))
-	for i, item := range n.elems {
+	p.shape, p.ranks = s, make([]int, len(elems))
+	for i, item := range elems {
 		r, err := arg.ToInt(item)
 		if err != nil {
 			return arg.Bad(item, "ranks, which are ints", "")

@@ -158,7 +158,7 @@ func (m *Module) SetField(name string, v starlark.Value) error {
 // these, which takes None besides.
 func (m *Module) assign(name string, v starlark.Value) error {
 	switch {
-	case types()["Module"].members[name] != nil:
+	case isMember("Module", name):
 		return arg.Bad(v, "another name for it", "every module has ."+name)
 	case name == "" || strings.Contains(name, "."):
 		return arg.Bad(v, "a name without dots for it", "paths are names joined by dots")

@@ -2,7 +2,6 @@ package builtins
 
 import (
 	"fmt"
-	"sync"
 
 	"go.starlark.net/starlark"
 
@@ -49,19 +48,8 @@ func (m *Module) apply(name string, args starlark.Tuple, fields ...string) (star
 		}
 		kwargs[i] = starlark.Tuple{starlark.String(f), v}
 	}
-	return functionsOfF()[name].call(m.env, nil, args, kwargs)
+	return callF(m.env, name, args, kwargs)
 }
-
-// functionsOfF holds the functions of F by name.
-var functionsOfF = sync.OnceValue(func() map[string]*signature {
-	all := map[string]*signature{}
-	for _, s := range functions() {
-		if s.owner == "F" {
-			all[s.name] = s
-		}
-	}
-	return all
-})
 
 // A count is an argument that is a number of things.
 type count int
@@ -252,16 +240,4 @@ func withoutArguments(c *class) Function {
 	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return e.newModule(c), arg.Unpack(b.Name(), args, kwargs)
 	}
-}
-
-// checkChoice returns an error of the constructor fn unless v is one of the
-// choices that the function called name of F has for the parameter param.
-func checkChoice(fn, param, name string, v starlark.Value) error {
-	for _, p := range functionsOfF()[name].slots {
-		if p.Name == param {
-			_, err := toChoice(p.Param, v)
-			return arg.In(fn, param, err)
-		}
-	}
-	panic("builtins: F." + name + " has no parameter " + param)
 }

@@ -83,7 +83,7 @@ func newTransformerLayer(c *class) Function {
 func (e *Env) activation(v starlark.Value) (starlark.Value, error) {
 	switch name, _ := starlark.AsString(v); name {
 	case "relu", "gelu":
-		return functionsOfF()[name].function(), nil
+		return functionOfF(name), nil
 	}
 	if _, ok := v.(starlark.Callable); !ok {
 		return nil, arg.Bad(v, `"relu", "gelu" or a function`, "")

@@ -32,6 +32,14 @@ const (
 	maxListed  = 1 << 28 // elements that become Starlark values, or were
 )
 
+// nestedElements returns the shape of v, nested lists of numbers and bools, and these
+// in row-major order.
+func nestedElements(v starlark.Value) (shape.Shape, []starlark.Value, error) {
+	n := nest{allBool: true}
+	err := n.read(v, nil)
+	return n.shape, n.elems, err
+}
+
 // read takes over v, whose place among the lists is path.
 func (n *nest) read(v starlark.Value, path []int) error {
 	seq, err := sequence(v)

@@ -115,7 +115,7 @@ func (o *Optimizer) AttrNames() []string { return attrNames("Optimizer") }
 // SetField implements starlark.HasSetField: lr can be assigned.
 func (o *Optimizer) SetField(name string, v starlark.Value) error {
 	if name != "lr" {
-		if types()["Optimizer"].members[name] != nil {
+		if isMember("Optimizer", name) {
 			return fmt.Errorf("can't assign to .%s of a %s", name, o.rule.name)
 		}
 		return starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s field to assign to", o.rule.name, name))

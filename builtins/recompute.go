@@ -66,6 +66,13 @@ type vjp struct {
 	forward, backward arg.Callable
 }
 
+// newVJP returns a function called name whose gradient is as custom_vjp says it.
+func newVJP(e *Env, name string, forward, backward starlark.Callable) *starlark.Builtin {
+	v := &vjp{e: e}
+	v.forward.Fn, v.backward.Fn = forward, backward
+	return starlark.NewBuiltin(name, v.call)
+}
+
 func customVJP(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v := &vjp{e: e}
 	if err := arg.Unpack(b.Name(), args, kwargs, "forward", &v.forward, "backward", &v.backward); err != nil {

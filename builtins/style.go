@@ -141,7 +141,7 @@ func (s *Style) of(m *Module) *Style {
 		layouts.desired = []optPlacements{{V: placements{mesh.Replicate()}, Set: true}}
 		own.layouts = &layouts
 	} else if s.in != nil && s.in.Name() == rowwiseKind.in {
-		own.in = rows[colwiseKind.in].value().(starlark.Callable)
+		own.in = lookup(colwiseKind.in).(starlark.Callable)
 	}
 	return &own
 }
@@ -150,7 +150,7 @@ func (s *Style) of(m *Module) *Style {
 // where it is None and that stands for the default, the builtin called def.
 func (e *Env) preparer(fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
 	if (v == nil || v == starlark.None && none) && def != "" {
-		return rows[def].value().(starlark.Callable), nil
+		return lookup(def).(starlark.Callable), nil
 	}
 	if v == nil || v == starlark.None {
 		return nil, nil

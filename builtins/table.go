@@ -173,6 +173,18 @@ var (
 	_ starlark.HasAttrs = (*constructor)(nil)
 )
 
+// constructorOf returns the function called name with its static attributes, to stand
+// in a namespace, too.
+func constructorOf(name string) starlark.Value {
+	members := starlark.StringDict{}
+	for _, r := range rows {
+		if owner, rest := split(r.Name); owner == name && r.Static {
+			members[rest] = r.value()
+		}
+	}
+	return &constructor{lookup(name).(*starlark.Builtin), members}
+}
+
 // Attr implements starlark.HasAttrs.
 func (c *constructor) Attr(name string) (starlark.Value, error) { return c.members[name], nil }
 
@@ -264,6 +276,17 @@ func (e *Env) attr(owner string, x starlark.Value, name string) (starlark.Value,
 	}
 	return nil, nil
 }
+
+// isMember reports whether the values of the type called owner have a member called
+// name.
+func isMember(owner, name string) bool { return types()[owner].members[name] != nil }
+
+// lookup returns the value of the row called name, which is there and is a function
+// or a constant.
+func lookup(name string) starlark.Value { return rows[name].value() }
+
+// isRow reports whether name, in full, is one of the table.
+func isRow(name string) bool { return rows[name] != nil }
 
 // attrNames returns the names that the values of the type called owner have.
 func attrNames(owner string) []string { return types()[owner].names }

@@ -1,0 +1,40 @@
+package builtins
+
+import (
+	"sync"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+)
+
+// functionsOfF holds the functions of F by name.
+var functionsOfF = sync.OnceValue(func() map[string]*signature {
+	all := map[string]*signature{}
+	for _, s := range functions() {
+		if s.owner == "F" {
+			all[s.name] = s
+		}
+	}
+	return all
+})
+
+// checkChoice returns an error of the constructor fn unless v is one of the
+// choices that the function called name of F has for the parameter param.
+func checkChoice(fn, param, name string, v starlark.Value) error {
+	for _, p := range functionsOfF()[name].slots {
+		if p.Name == param {
+			_, err := toChoice(p.Param, v)
+			return arg.In(fn, param, err)
+		}
+	}
+	panic("builtins: F." + name + " has no parameter " + param)
+}
+
+// functionOfF returns the function called name of F.
+func functionOfF(name string) *starlark.Builtin { return functionsOfF()[name].function() }
+
+// callF calls the function called name of F.
+func callF(e *Env, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return functionsOfF()[name].call(e, nil, args, kwargs)
+}
