@@ -41,7 +41,7 @@ func init() {
 	register(&Row{
 		Name:         "pipeline_schedule",
 		Communicates: true,
-		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
+		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None, keep_outputs=True) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
 			"stage_fn(x) computes the output of the caller's stage, one tensor. inputs counts on the\n" +
 			"first stage, targets and loss_fn(output, target), of one element, on the last; elsewhere\n" +
 			"they may be None. Both are cut along dim 0 into micro-batches: as chunk does or, where\n" +
@@ -52,6 +52,7 @@ func init() {
 			"each that goes forward, as soon as it can, and stage s of S holds S-s at most; for\n" +
 			"\"interleaved\" stage_fn is a list of v functions, the caller's chunks: chunk c of stage s\n" +
 			"is position c*S + s of the model, and the number of micro-batches is a multiple of S.\n" +
+			"Without keep_outputs the outputs of the last stage go as soon as they have gone back.\n" +
 			"All stages give the same schedule and numbers. The schedule is checked before it runs.\n" +
 			pipelineExample +
 			">>> p.loss.item(), w.grad.tolist()\n(4.0, [[4.0]])\n" +
@@ -93,15 +94,16 @@ type pipelineCall struct {
 	loss            arg.OptCallable
 	micro           arg.Int
 	schedule        arg.String
-	mesh            optMesh          // whose ranks are the stages; None is init_parallel's
+	mesh            optMesh // whose ranks are the stages; None is init_parallel's
+	keep            arg.Bool
 	cut             []*tensor.Tensor // targets, by micro-batch
 }
 
 func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	c := &pipelineCall{e: e, fn: b.Name(), schedule: "1f1b"}
+	c := &pipelineCall{e: e, fn: b.Name(), schedule: "1f1b", keep: true}
 	var stageFn starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "stage_fn", &stageFn, "inputs", &c.inputs, "targets", &c.targets,
-		"loss_fn", &c.loss, "num_microbatches", &c.micro, "schedule?", &c.schedule, "mesh?", &c.mesh); err != nil {
+		"loss_fn", &c.loss, "num_microbatches", &c.micro, "schedule?", &c.schedule, "mesh?", &c.mesh, "keep_outputs?", &c.keep); err != nil {
 		return nil, err
 	}
 	var err error
@@ -111,7 +113,7 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := c.check(stageFn); err != nil {
 		return nil, err
 	}
-	p := &runtime.Pipeline{Loss: c.lossOf, Stages: c.stage.Ranks}
+	p := &runtime.Pipeline{Loss: c.lossOf, Stages: c.stage.Ranks, Forget: !bool(c.keep)}
 	for _, fn := range c.stages {
 		p.Chunks = append(p.Chunks, c.chunk(fn))
 	}

@@ -18,6 +18,8 @@ type Pipeline struct {
 	Schedule *pipeline.Schedule
 	// Stages are the ranks of the pipeline, in its order.
 	Stages []int
+	// Forget says that the outputs of the last stage are not wanted.
+	Forget bool
 	// Chunks compute the outputs of this stage's chunks.
 	Chunks []func(x *tensor.Tensor) (*tensor.Tensor, error)
 	// Inputs are the micro-batches, on the first stage.
@@ -120,7 +122,9 @@ func (p *pipelineRun) forward(a pipeline.Action, f *flight) (err error) {
 	if f.y, err = p.Chunks[a.Chunk](f.x); err != nil || !p.last(a) {
 		return err
 	}
-	p.outputs = append(p.outputs, f.y.Detach())
+	if !p.Forget {
+		p.outputs = append(p.outputs, f.y.Detach())
+	}
 	loss, err := p.Loss(f.y, a.Micro)
 	if err != nil {
 		return err

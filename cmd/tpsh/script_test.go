@@ -58,8 +58,14 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// findPorts sets PORT1 to PORT9 to ports on which nobody listens.
+// findPorts sets PORT1 to PORT9 to ports on which nobody listens, and EXAMPLES to
+// the folder of the examples.
 func findPorts(env *testscript.Env) error {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	for i := 1; i <= 9; i++ {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
