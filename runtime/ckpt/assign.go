@@ -88,7 +88,7 @@ func (a *assignment) run(entries [][]Entry) (*Tensor, error) {
 			holders[at] = append(holders[at], rank)
 		}
 	}
-	if !tiles(t.Shape, boxes) {
+	if !Tiles(t.Shape, boxes) {
 		return nil, &ConflictError{a.name, fmt.Sprintf("blocks for %q that overlap or leave a gap", a.name), "blocks that make up " + t.String()}
 	}
 	h := fnv.New32a()

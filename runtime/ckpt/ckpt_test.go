@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ type sample struct {
 // data returns the elements of box.
 func (s *sample) data(box mesh.Box) []byte {
 	var data []byte
-	_ = walk(whole(s.layout.Shape()), box, box, func(at, _, n int) error {
+	_ = Walk(Whole(s.layout.Shape()), box, box, func(at, _, n int) error {
 		for i := range n {
 			data = binary.LittleEndian.AppendUint32(data, uint32(s.first+at+i))
 		}
@@ -112,7 +111,7 @@ func drawLayout(t *rapid.T, size int, shape []int, label string) mesh.Layout {
 	for i := range ranks {
 		ranks[i] = i
 	}
-	n := whole(shape).Numel()
+	n := Whole(shape).Numel()
 	if rapid.Bool().Draw(t, label+" is flat") {
 		ranges := make([][]mesh.Range, size)
 		for lo := 0; lo < n; {
@@ -148,8 +147,7 @@ func drawLayout(t *rapid.T, size int, shape []int, label string) mesh.Layout {
 	return l
 }
 
-// What ranks save in any layout, others read in any other, and a resharding
-// keeps.
+// What ranks save in any layout, others read in any other.
 func TestAnyLayoutToAnyOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root := folder(t)
@@ -162,18 +160,6 @@ func TestAnyLayoutToAnyOther(t *testing.T) {
 		}
 		readAs(t, root, w, drawLayout(t, to, shape, "target"))
 		readAs(t, root, b, drawLayout(t, to, []int{5}, "target of b"))
-
-		texts := []string{WholeTarget, fmt.Sprintf("n=%d:*=flat", to)}
-		for d := range shape {
-			texts = append(texts, fmt.Sprintf("n=%d:w=S(%d)", to, d), fmt.Sprintf("a=2,b=%d:w=S(%d),S(-1)", to, d))
-		}
-		text := rapid.SampledFrom(texts).Draw(t, "to")
-		before := sums(t, root)
-		reshard(t, root, text)
-		if got := sums(t, root); got != before {
-			t.Fatalf("%s: hashes were\n%snow\n%s", text, before, got)
-		}
-		readAs(t, root, w, drawLayout(t, to, shape, "target after resharding"))
 	})
 }
 
@@ -213,30 +199,6 @@ func sums(t *rapid.T, root *os.Root) (text string) {
 	return text
 }
 
-// reshard cuts the checkpoint in a folder anew, in the same folder.
-func reshard(t *rapid.T, root *os.Root, to string) {
-	g, err := ParseTarget(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p, err := NewPlan(r.Index, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Reshard(r, root, 64<<20, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
-	list, err := fs.ReadDir(root.FS(), ".")
-	if err != nil || len(list) != p.Files+1 {
-		t.Fatalf("%d files after resharding, %v, want %d", len(list), err, p.Files+1)
-	}
-}
-
 // A target that a checkpoint does not have room for, or whose words are wrong, is
 // an error.
 func TestTargetErrors(t *testing.T) {
@@ -260,66 +222,8 @@ func TestTargetErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &Index{Tensors: []*Tensor{{Name: "w", DType: "float32", Shape: []int{4}}}}
-	if _, err := NewPlan(x, g); err == nil || !strings.HasPrefix(err.Error(), `tensor "w", float32[4]: `) {
+	if _, err := g.Boxes("w", "float32", []int{4}); err == nil || !strings.HasPrefix(err.Error(), `tensor "w", float32[4]: `) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Too little memory for the buffers is an error before anything is written.
-func TestReshardMemory(t *testing.T) {
-	root := folder(t)
-	if err := save(root, 1, "null", one(4, 1)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	g, _ := ParseTarget("n=4:*=S(0)")
-	p, err := NewPlan(r.Index, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := fmt.Sprintf("got 1000 bytes of memory, want at least %d for 4 files", 4*bufferSize+4*chunkSize)
-	if err := p.Reshard(r, folder(t), 1000, func(int64) {}); err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// A damaged source is found, and leaves nothing in the target.
-func TestReshardDamaged(t *testing.T) {
-	src, dst := folder(t), folder(t)
-	if err := save(src, 1, "null", one(100_000, 1)); err != nil {
-		t.Fatal(err)
-	}
-	const name = "00000001-00000.safetensors"
-	data, err := src.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)-100] ^= 4
-	if err := src.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	g, _ := ParseTarget("n=3:*=flat")
-	p, err := NewPlan(r.Index, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = p.Reshard(r, dst, 2<<20, func(int64) {})
-	want := `tensor "w": 00000001-00000.safetensors: bytes 1966080 to 2000080 do not have their checksum: the file is damaged`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if list, err := fs.ReadDir(dst.FS(), "."); err != nil || len(list) > 0 {
-		t.Errorf("%v, %v in the target, want nothing", list, err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (p *Piece) Box() mesh.Box { return mesh.Box{Lo: p.Lo, Hi: p.Hi} }
 func (t *Tensor) ItemSize() int { return itemSize(t.DType) }
 
 // Numel returns the number of elements.
-func (t *Tensor) Numel() int { return whole(t.Shape).Numel() }
+func (t *Tensor) Numel() int { return Whole(t.Shape).Numel() }
 
 // Bytes returns the number of bytes of all elements.
 func (t *Tensor) Bytes() int64 { return int64(t.Numel()) * int64(t.ItemSize()) }
@@ -266,7 +266,7 @@ func (x *Index) checkTensor(t *Tensor) error {
 			return badIndex("tensor %.60q has a piece that is in no file", t.Name)
 		}
 	}
-	if !tiles(t.Shape, boxes) {
+	if !Tiles(t.Shape, boxes) {
 		return badIndex("the pieces of tensor %.60q overlap or leave a gap", t.Name)
 	}
 	return nil

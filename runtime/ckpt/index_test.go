@@ -20,7 +20,7 @@ import (
 func TestTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")
-		boxes := []mesh.Box{whole(shape)}
+		boxes := []mesh.Box{Whole(shape)}
 		for range rapid.IntRange(0, 6).Draw(t, "cuts") { // cuts one box in two
 			i := rapid.IntRange(0, len(boxes)-1).Draw(t, "box")
 			if len(shape) == 0 {
@@ -42,9 +42,9 @@ func TestTiles(t *testing.T) {
 			}
 		}
 		boxes = slices.DeleteFunc(boxes, func(b mesh.Box) bool { return b.Numel() == 0 })
-		counts := make([]int, whole(shape).Numel())
+		counts := make([]int, Whole(shape).Numel())
 		for _, b := range boxes {
-			_ = walk(whole(shape), b, b, func(at, _, n int) error {
+			_ = Walk(Whole(shape), b, b, func(at, _, n int) error {
 				for i := range n {
 					counts[at+i]++
 				}
@@ -52,8 +52,8 @@ func TestTiles(t *testing.T) {
 			})
 		}
 		want := !slices.ContainsFunc(counts, func(n int) bool { return n != 1 })
-		if got := tiles(shape, boxes); got != want {
-			t.Fatalf("tiles(%v, %v) = %v, want %v", shape, boxes, got, want)
+		if got := Tiles(shape, boxes); got != want {
+			t.Fatalf("Tiles(%v, %v) = %v, want %v", shape, boxes, got, want)
 		}
 	})
 }
@@ -64,14 +64,14 @@ func TestSlabs(t *testing.T) {
 		shape := rapid.SliceOfN(rapid.IntRange(0, 5), 0, 4).Draw(t, "shape")
 		most := rapid.IntRange(1, 30).Draw(t, "most")
 		next := 0
-		_ = slabs(whole(shape), most, func(b mesh.Box) error {
-			if got := place(shape, b); got != next || b.Numel() > most || b.Numel() == 0 {
+		_ = Slabs(Whole(shape), most, func(b mesh.Box) error {
+			if got := Place(shape, b); got != next || b.Numel() > most || b.Numel() == 0 {
 				t.Fatalf("%v of %v from %d on, want %d, of at most %d elements", b, shape, got, next, most)
 			}
 			next += b.Numel()
 			return nil
 		})
-		if next != whole(shape).Numel() {
+		if next != Whole(shape).Numel() {
 			t.Fatalf("%d elements of %v", next, shape)
 		}
 	})
@@ -80,12 +80,12 @@ func TestSlabs(t *testing.T) {
 // The Sum of a tensor is that of its parts, changes with every bit of it, and
 // tells elements that changed places.
 func TestSum(t *testing.T) {
-	sum := func(data []byte, size int) (s Sum) { s.addRun(data, size, 0); return s }
+	sum := func(data []byte, size int) (s Sum) { s.AddRun(data, size, 0); return s }
 	data := []byte("abcdefghijklmnop")
 	for _, size := range []int{1, 2, 4, 8} {
 		all, parts := sum(data, size), sum(data[:8], size)
 		var rest Sum
-		rest.addRun(data[8:], size, 8/size)
+		rest.AddRun(data[8:], size, 8/size)
 		parts.Add(rest)
 		if all != parts {
 			t.Errorf("%d bytes an element: %v of the whole, %v of the parts", size, all, parts)

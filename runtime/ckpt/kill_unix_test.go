@@ -106,7 +106,7 @@ func savedVersion(root *os.Root) (int, error) {
 	}
 	t := r.Tensor("w")
 	data := make([]byte, t.Bytes())
-	if err := r.Read(data, t, whole(t.Shape)); err != nil {
+	if err := r.Read(data, t, Whole(t.Shape)); err != nil {
 		return 0, err
 	}
 	for i := range t.Numel() {

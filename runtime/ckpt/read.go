@@ -93,7 +93,7 @@ func (r *Reader) Read(dst []byte, t *Tensor, box mesh.Box) error {
 		if !ok {
 			continue
 		}
-		err := walk(p.Box(), box, common, func(from, to, n int) error {
+		err := Walk(p.Box(), box, common, func(from, to, n int) error {
 			return r.copyAt(dst[to*size:(to+n)*size], p.File, p.Offset+int64(from*size))
 		})
 		if err != nil {
@@ -178,14 +178,14 @@ func (r *Reader) Verify(most int, progress func(done int64)) []error {
 	done := int64(0)
 	for _, t := range r.Tensors {
 		var sum Sum
-		err := slabs(whole(t.Shape), max(1, most/t.ItemSize()), func(box mesh.Box) error {
+		err := Slabs(Whole(t.Shape), max(1, most/t.ItemSize()), func(box mesh.Box) error {
 			n := box.Numel() * t.ItemSize()
 			buf = slices.Grow(buf[:0], n)[:n]
 			if err := r.Read(buf, t, box); err != nil {
 				return err
 			}
-			sum.addRun(buf, t.ItemSize(), place(t.Shape, box))
-			progress(done + int64(place(t.Shape, box)*t.ItemSize()+len(buf)))
+			sum.AddRun(buf, t.ItemSize(), Place(t.Shape, box))
+			progress(done + int64(Place(t.Shape, box)*t.ItemSize()+len(buf)))
 			return nil
 		})
 		if err == nil && sum != t.Sum {

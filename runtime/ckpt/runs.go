@@ -2,16 +2,16 @@ package ckpt
 
 import "tpsh/mesh"
 
-// whole returns the box of all elements of a tensor of a shape.
-func whole(shape []int) mesh.Box { return mesh.Box{Lo: make([]int, len(shape)), Hi: shape} }
+// Whole returns the box of all elements of a tensor of a shape.
+func Whole(shape []int) mesh.Box { return mesh.Box{Lo: make([]int, len(shape)), Hi: shape} }
 
 // width returns the size of dim d of b.
 func width(b mesh.Box, d int) int { return b.Hi[d] - b.Lo[d] }
 
-// walk calls f for the elements of c, which a and b hold, in row-major order: for
+// Walk calls f for the elements of c, which a and b hold, in row-major order: for
 // every run of n elements that lie together in both, with its places among the
 // elements of a and of b. It returns the first error of f.
-func walk(a, b, c mesh.Box, f func(atA, atB, n int) error) error {
+func Walk(a, b, c mesh.Box, f func(atA, atB, n int) error) error {
 	w := &walker{a: a, b: b, c: c, f: f, n: 1, end: len(c.Lo)}
 	for w.end > 0 {
 		w.end--
@@ -27,7 +27,7 @@ func walk(a, b, c mesh.Box, f func(atA, atB, n int) error) error {
 	return w.dim(0, 0, 0)
 }
 
-// A walker is a call of walk. The dims from end on make a run of n elements.
+// A walker is a call of Walk. The dims from end on make a run of n elements.
 type walker struct {
 	a, b, c mesh.Box
 	f       func(atA, atB, n int) error
@@ -53,10 +53,10 @@ func (w *walker) dim(d, atA, atB int) error {
 	return nil
 }
 
-// slabs calls f for parts of box of at most most elements, which are 1 or more.
+// Slabs calls f for parts of box of at most most elements, which are 1 or more.
 // Each part is a range of the elements in row-major order, and they come in that
 // order. It returns the first error of f.
-func slabs(box mesh.Box, most int, f func(mesh.Box) error) error {
+func Slabs(box mesh.Box, most int, f func(mesh.Box) error) error {
 	n := box.Numel()
 	if n == 0 {
 		return nil
@@ -73,15 +73,15 @@ func slabs(box mesh.Box, most int, f func(mesh.Box) error) error {
 	for lo := box.Lo[d]; lo < box.Hi[d]; lo += rows {
 		part := mesh.Box{Lo: append([]int(nil), box.Lo...), Hi: append([]int(nil), box.Hi...)}
 		part.Lo[d], part.Hi[d] = lo, min(lo+rows, box.Hi[d])
-		if err := slabs(part, most, f); err != nil {
+		if err := Slabs(part, most, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place returns the place of the first element of box in a tensor of a shape.
-func place(shape []int, box mesh.Box) int {
+// Place returns the place of the first element of box in a tensor of a shape.
+func Place(shape []int, box mesh.Box) int {
 	at := 0
 	for d, n := range shape {
 		at = at*n + box.Lo[d]

@@ -54,9 +54,9 @@ func key(i uint64) uint64 {
 	return z ^ z>>31 | 1
 }
 
-// addRun adds elements of size bytes that lie together in the tensor, the first
-// at place i.
-func (s *Sum) addRun(data []byte, size, i int) {
+// AddRun adds elements of size bytes that lie together in the tensor, the first
+// at place i. An element of 16 bytes counts as two of 8.
+func (s *Sum) AddRun(data []byte, size, i int) {
 	hi, lo, at := s.Hi, s.Lo, uint64(i)
 	add := func(v uint64) {
 		h, l := bits.Mul64(v, key(at))
@@ -64,6 +64,9 @@ func (s *Sum) addRun(data []byte, size, i int) {
 		lo, carry = bits.Add64(lo, l, 0)
 		hi, _ = bits.Add64(hi, h, carry)
 		at++
+	}
+	if size == 16 {
+		size, at = 8, 2*at
 	}
 	switch size {
 	case 1:
@@ -91,8 +94,8 @@ func (s *Sum) addRun(data []byte, size, i int) {
 // AddBox adds the elements of box, of size bytes each, in a tensor of a shape.
 // data holds them in row-major order.
 func (s *Sum) AddBox(data []byte, size int, shape []int, box mesh.Box) {
-	walk(whole(shape), box, box, func(at, from, n int) error {
-		s.addRun(data[from*size:(from+n)*size], size, at)
+	Walk(Whole(shape), box, box, func(at, from, n int) error {
+		s.AddRun(data[from*size:(from+n)*size], size, at)
 		return nil
 	})
 }

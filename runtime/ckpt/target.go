@@ -124,3 +124,21 @@ func (g *Target) layout(t *Tensor) (mesh.Layout, error) {
 	}
 	return l, nil
 }
+
+// Boxes returns what each rank of the mesh holds of a tensor: boxes, none of them
+// empty.
+func (g *Target) Boxes(name, dtype string, shape []int) ([][]mesh.Box, error) {
+	l, err := g.layout(&Tensor{Name: name, DType: dtype, Shape: shape})
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]mesh.Box, g.mesh.Size())
+	for rank := range list {
+		for _, box := range l.Boxes(rank) {
+			if box.Numel() > 0 {
+				list[rank] = append(list[rank], box)
+			}
+		}
+	}
+	return list, nil
+}

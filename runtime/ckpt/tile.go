@@ -7,13 +7,13 @@ import (
 	"tpsh/mesh"
 )
 
-// tiles reports whether boxes, which are not empty and lie within a tensor of a
+// Tiles reports whether boxes, which are not empty and lie within a tensor of a
 // shape, hold every element of it once.
 //
 // It cuts the tensor along each dim where a box begins or ends; boxes of layouts
 // are cut few times by the edges of others. Boxes that are cut very often are
 // refused, so that nobody waits for an index made to take long.
-func tiles(shape []int, boxes []mesh.Box) bool {
+func Tiles(shape []int, boxes []mesh.Box) bool {
 	if slices.Contains(shape, 0) {
 		return len(boxes) == 0
 	}

@@ -1,0 +1,149 @@
+package tensorfiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tpsh/mesh"
+	"tpsh/runtime/ckpt"
+)
+
+// layouts returns a folder in which PyTorch has saved checkpoints in many layouts,
+// each with a .pt file of what it reads from there. TPSH_PYTHON names a Python that
+// has PyTorch; TPSH_TORCH_LAYOUTS a folder that is there already.
+func layouts(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("TPSH_TORCH_LAYOUTS"); dir != "" {
+		return dir
+	}
+	python := os.Getenv("TPSH_PYTHON")
+	if python == "" {
+		t.Skip("left out: checkpoints that PyTorch writes now, in 12 layouts; TPSH_PYTHON names a Python that has it")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(python, "../../.ci/pytorch/dcp_layouts.py", dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// What PyTorch saves is read bit by bit as PyTorch reads it.
+func TestTorchLayouts(t *testing.T) {
+	dir := layouts(t)
+	list, err := filepath.Glob(filepath.Join(dir, "*.pt"))
+	if err != nil || len(list) != 12 {
+		t.Fatalf("got %d layouts, %v", len(list), err)
+	}
+	for _, pt := range list {
+		name := strings.TrimSuffix(filepath.Base(pt), ".pt")
+		t.Run(name, func(t *testing.T) {
+			a, b := open(t, strings.TrimSuffix(pt, ".pt")), open(t, pt)
+			sameSets(t, a, b)
+			copies(t, a)
+		})
+	}
+}
+
+func open(t *testing.T, path string) *Set {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// sameSets fails unless two sets have the same tensors and values.
+func sameSets(t *testing.T, a, b *Set) {
+	t.Helper()
+	if len(a.Tensors) != len(b.Tensors) {
+		t.Errorf("got %d tensors, want %d", len(a.Tensors), len(b.Tensors))
+	}
+	for _, x := range a.Tensors {
+		y := b.Tensor(x.Name)
+		if y == nil || x.String() != y.String() {
+			t.Errorf("%s: got %v, want %v", x.Name, x, y)
+			continue
+		}
+		if !bytes.Equal(elements(t, a, x), elements(t, b, y)) {
+			t.Errorf("%s: other elements", x.Name)
+		}
+	}
+	if got, want := treeText(a), treeText(b); got != want {
+		t.Errorf("got the tree\n%s\nwant\n%s", got, want)
+	}
+}
+
+func treeText(s *Set) string {
+	text, _ := s.State()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err.Error()
+	}
+	sorted, _ := json.Marshal(v)
+	return string(sorted)
+}
+
+// elements returns all elements of a tensor, read in two halves.
+func elements(t *testing.T, s *Set, x *Tensor) []byte {
+	t.Helper()
+	var all []byte
+	err := ckpt.Slabs(ckpt.Whole(x.Shape), max(1, x.Numel()/2), func(box box) error {
+		b := make([]byte, box.Numel()*x.ItemSize())
+		err := s.Read(b, x, box)
+		all = append(all, b...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", x.Name, err)
+	}
+	return all
+}
+
+// copies copies a set into every format, cut in several ways, and compares.
+func copies(t *testing.T, s *Set) {
+	for _, format := range []string{Own, DCP, Safetensors} {
+		for _, layout := range []string{"", "a=3:*=flat", "a=2,b=2:*[02].weight=S(0),S(1);*bias=S(0)"} {
+			if format == Safetensors && strings.Contains(layout, "flat") {
+				continue
+			}
+			o := &Options{Format: format, MaxMem: 64 << 20}
+			if layout != "" {
+				var err error
+				if o.Target, err = ckpt.ParseTarget(layout); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dst := filepath.Join(t.TempDir(), "out")
+			if _, err := Copy(s, dst, o); err != nil {
+				if format != DCP && strings.Contains(err.Error(), ", which ") {
+					continue // a dtype that the format does not have
+				}
+				t.Errorf("%s %s: %v", format, layout, err)
+				continue
+			}
+			c := open(t, dst)
+			for _, x := range s.Tensors {
+				y := c.Tensor(x.Name)
+				if y == nil || x.String() != y.String() || !bytes.Equal(elements(t, s, x), elements(t, c, y)) {
+					t.Errorf("%s %s: %s differs", format, layout, x.Name)
+				}
+			}
+			if got, want := treeText(c), treeText(s); format != Safetensors && got != want {
+				t.Errorf("%s %s: got the tree\n%s\nwant\n%s", format, layout, got, want)
+			}
+			if wrong := c.Verify(1<<20, nil); len(wrong) > 0 {
+				t.Errorf("%s %s: %v", format, layout, wrong)
+			}
+		}
+	}
+}
+
+type box = mesh.Box
