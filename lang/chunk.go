@@ -68,11 +68,7 @@ func (s *session) set(name string, v starlark.Value) {
 // run runs a chunk. If it is a single expression, run returns its value, which
 // becomes the global _ as well; else nil.
 func (s *session) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
-	file, err := Parse(string(p.Path), syntax.FilePortion{
-		Content:   []byte(p.Source),
-		FirstLine: int32(max(1, p.FirstLine)),
-		FirstCol:  1,
-	})
+	file, err := parseCore(string(p.Path), string(p.Source), p.FirstLine)
 	if err != nil {
 		return nil, err
 	}

@@ -55,12 +55,12 @@ func TestChunksShareLiveGlobals(t *testing.T) {
 func TestChunkErrors(t *testing.T) {
 	b := newBench(t, 2, Options{})
 	tests := []struct{ source, want string }{
-		{"x = (", "<stdin>:1:6: got end of file, want primary expression\n"},
+		{"x = (", "<stdin>:1:5: the ( that opens here is never closed\n"},
 		{"x = meat", "<stdin>:1:5: undefined: meat (did you mean meet?)\n"},
 		{"meat()\n", "<stdin>:1:1: undefined: meat (did you mean meet?)\n"},
 		{"kept = 1\nfail('no')\nlost = 2", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:2:5: in <toplevel>\nError in fail: no\n"},
 		{"kept + lost", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:6: in <toplevel>\nError: unknown binary op: int + NoneType\n"},
-		{"a = b = 1", "<stdin>:1:8: got '=', want newline\n"},
+		{"a = b = 1", "<stdin>:1:7: one = a line: assign the last name first, and then the others from it\n"},
 		{"later += 1", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:1: in <toplevel>\nError: global variable later referenced before assignment\n"},
 		{"early = later\nlater = 1", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:9: in <toplevel>\nError: global variable later referenced before assignment\n"},
 		{"(a, b) += 1", "<stdin>:1:2: can't use tuple expression in augmented assignment\n"},

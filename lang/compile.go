@@ -13,6 +13,8 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source"
 )
 
 // A StaticError says why a source cannot be compiled: one line for each
@@ -23,15 +25,28 @@ type StaticError struct {
 
 func (e *StaticError) Error() string { return strings.Join(e.Lines, "\n") }
 
-// Parse parses a file in the dialect of FileOptions. src is as for
-// [syntax.FileOptions.Parse]. Its error is a *StaticError.
-func Parse(path string, src any) (file *syntax.File, err error) {
+// Parse returns the surface tree of a source (see package source), whose first
+// line has the number firstLine; 0 counts as 1. Its error is a *StaticError.
+func Parse(path, text string, firstLine int) (file *source.File, err error) {
 	defer recoverCompiler(path, &err)
-	file, err = FileOptions.Parse(path, src, 0)
+	file, err = source.Parse(path, text, source.Options{FirstLine: firstLine, Dialect: FileOptions})
 	if err != nil {
-		return nil, staticError(err, nil)
+		return nil, &StaticError{[]string{err.Error()}}
 	}
 	return file, nil
+}
+
+// parseCore returns the core tree of a source.
+func parseCore(path, text string, firstLine int) (*syntax.File, error) {
+	surface, err := Parse(path, text, firstLine)
+	if err != nil {
+		return nil, err
+	}
+	core, err := source.Lower(surface)
+	if err != nil {
+		return nil, &StaticError{[]string{err.Error()}}
+	}
+	return core, nil
 }
 
 // resolveFile compiles a parsed file. names are the names that it can use.
@@ -77,7 +92,7 @@ func withSpelling(msg string, names starlark.StringDict) string {
 	if !ok || strings.Contains(name, " ") {
 		return msg
 	}
-	known := slices.Concat(names.Keys(), starlark.Universe.Keys())
+	known := slices.DeleteFunc(slices.Concat(names.Keys(), starlark.Universe.Keys()), source.IsHidden)
 	if n := Nearest(name, known); n != "" {
 		return fmt.Sprintf("%s (did you mean %s?)", msg, n)
 	}
@@ -125,12 +140,12 @@ func (c *programCache) entry(key programKey) *compilation {
 
 // compile returns the program of a source. names are the names that it can
 // use. Its error is a *StaticError.
-func compile(path, source string, names starlark.StringDict) (*starlark.Program, error) {
-	key := programKey{path, sha256.Sum256([]byte(source)), fingerprint(names)}
+func compile(path, text string, names starlark.StringDict) (*starlark.Program, error) {
+	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names)}
 	e := programs.entry(key)
 	e.once.Do(func() {
 		var file *syntax.File
-		if file, e.err = Parse(path, source); e.err == nil {
+		if file, e.err = parseCore(path, text, 1); e.err == nil {
 			e.prog, e.err = resolveFile(file, names, nil)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source"
 )
 
 // A Flag is a call of the function flag, as the source shows it.
@@ -36,8 +38,7 @@ type Flags struct {
 // runs it says why.
 func (p Program) ReadFlags() *Flags {
 	s := &flagScan{flags: new(Flags), seen: make(map[string]bool)}
-	run := &runMsg{Path: text(p.Path), Dir: text(p.Dir)}
-	s.loader = newLoader(run, nil)
+	s.loader = newLoader(&runMsg{Path: text(p.Path), Dir: text(p.Dir)}, nil)
 	s.source(p.Path, p.Source, true)
 	return s.flags
 }
@@ -76,8 +77,8 @@ type flagScan struct {
 }
 
 // source looks through one file.
-func (s *flagScan) source(name, source string, script bool) {
-	file, err := Parse(name, source)
+func (s *flagScan) source(name, text string, script bool) {
+	file, err := Parse(name, text, 1)
 	if err != nil {
 		s.flags.Computed, s.flags.Words = true, true
 		return
@@ -87,14 +88,14 @@ func (s *flagScan) source(name, source string, script bool) {
 	}
 	own := assignedNames(file.Stmts)
 	var modules []string
-	syntax.Walk(file, func(n syntax.Node) bool {
+	source.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.LoadStmt:
 			modules = append(modules, n.ModuleName())
 			return false
 		case *syntax.CallExpr:
 			if id, ok := n.Fn.(*syntax.Ident); ok && id.Name == flagFunction && !own[flagFunction] {
-				s.call(n, source)
+				s.call(n, text)
 			}
 		case *syntax.Ident:
 			s.flags.Words = s.flags.Words || n.Name == argsList
@@ -113,13 +114,13 @@ func (s *flagScan) module(module string) {
 		return
 	}
 	s.seen[name] = true
-	source, err := s.loader.read(name)
+	text, err := s.loader.read(name)
 	if err != nil {
 		return
 	}
 	s.loader.loading = append(s.loader.loading, name)
 	defer func() { s.loader.loading = s.loader.loading[:len(s.loader.loading)-1] }()
-	s.source(path.Join(s.loader.display, name), source, false)
+	s.source(path.Join(s.loader.display, name), text, false)
 }
 
 // docstring returns the text of a string that is the first of some statements.
@@ -154,7 +155,7 @@ func assignedNames(stmts []syntax.Stmt) map[string]bool {
 }
 
 // call notes a call of flag.
-func (s *flagScan) call(c *syntax.CallExpr, source string) {
+func (s *flagScan) call(c *syntax.CallExpr, text string) {
 	args := callArgs(c, "name", "default", "doc")
 	name, ok := literalString(args["name"])
 	if !ok {
@@ -165,7 +166,7 @@ func (s *flagScan) call(c *syntax.CallExpr, source string) {
 	doc, _ := literalString(args["doc"])
 	f := Flag{Name: name, Kind: flagKind(args["default"]), Doc: doc, Where: c.Lparen.String()}
 	if x := args["default"]; x != nil {
-		f.Default = sourceOf(x, source)
+		f.Default = sourceOf(x, text)
 	}
 	if s.flags.Find(name) == nil {
 		s.flags.List = append(s.flags.List, f)
@@ -234,9 +235,9 @@ func flagKind(x syntax.Expr) string {
 }
 
 // sourceOf returns the text of an expression, on one line.
-func sourceOf(x syntax.Expr, source string) string {
+func sourceOf(x syntax.Expr, text string) string {
 	start, end := x.Span()
-	lines := strings.Split(source, "\n")
+	lines := strings.Split(text, "\n")
 	var words []string
 	for n := start.Line; n <= end.Line && int(n) <= len(lines); n++ {
 		line := []rune(lines[n-1])

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/lang/source"
 )
 
 // maxShown is how many bytes of a value's text a list of variables shows.
@@ -82,7 +84,7 @@ func (s *server) candidates(line string) (start int, names []string) {
 		return start, withPrefix(names, word)
 	}
 	for name := range s.session.names {
-		if name != sessionName {
+		if !source.IsHidden(name) {
 			names = append(names, name)
 		}
 	}

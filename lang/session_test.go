@@ -303,7 +303,7 @@ func TestEnvIsToldOfProgram(t *testing.T) {
 	b.run(t, prog("1"))
 	b.run(t, prog("("))
 	b.stop()
-	want := []string{"begin", "end fail: x", "begin", "end <nil>", "begin", "end a.star:1:2: got end of file, want primary expression"}
+	want := []string{"begin", "end fail: x", "begin", "end <nil>", "begin", "end a.star:1:1: the ( that opens here is never closed"}
 	if got := b.envs[0].told(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

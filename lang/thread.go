@@ -8,6 +8,8 @@ import (
 	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+
+	"tpsh/lang/operator"
 )
 
 // library holds the modules and functions of Starlark's own library that
@@ -22,9 +24,11 @@ var library = starlark.StringDict{
 // predeclared returns the names that a program can use.
 func (s *server) predeclared() starlark.StringDict {
 	names := s.env.Predeclared()
-	for name, v := range library {
-		if names[name] == nil {
-			names[name] = v
+	for _, more := range []starlark.StringDict{library, operator.Library} {
+		for name, v := range more {
+			if names[name] == nil {
+				names[name] = v
+			}
 		}
 	}
 	return names

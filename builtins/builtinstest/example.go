@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins"
 )
@@ -62,12 +63,12 @@ func runExample(t *testing.T, env *builtins.Env, thread *starlark.Thread, exampl
 
 // Step runs one statement, or evaluates one expression, among names.
 func Step(thread *starlark.Thread, names starlark.StringDict, statement string) (starlark.Value, error) {
-	if expr, err := FileOptions.ParseExpr("example", statement, 0); err == nil {
-		return starlark.EvalExprOptions(FileOptions, thread, expr, names)
-	}
-	f, err := FileOptions.Parse("example", statement, 0)
+	f, err := Core("example", statement)
 	if err != nil {
 		return nil, err
+	}
+	if x, ok := f.Stmts[0].(*syntax.ExprStmt); ok && len(f.Stmts) == 1 {
+		return starlark.EvalExprOptions(FileOptions, thread, x.X, names)
 	}
 	return starlark.None, starlark.ExecREPLChunk(f, thread, names)
 }

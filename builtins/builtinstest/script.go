@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,10 +22,12 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins"
+	"tpsh/lang/operator"
+	"tpsh/lang/source"
 	"tpsh/runtime"
 )
 
-// FileOptions is the dialect that the front ends run.
+// FileOptions is the dialect of Starlark on which that of the front ends is built.
 var FileOptions = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
 
 // A Script is a program to run on ranks.
@@ -120,16 +123,30 @@ func Library(names starlark.StringDict) {
 	names["json"], names["math"] = json.Module, math.Module
 	names["struct"] = starlark.NewBuiltin("struct", starlarkstruct.Make)
 	names["module"] = starlark.NewBuiltin("module", starlarkstruct.MakeModule)
+	maps.Copy(names, operator.Library)
 }
 
 // Execute runs the top level of a script. Unlike starlark.ExecFile it leaves
 // the globals alive.
-func Execute(thread *starlark.Thread, name, source string, names starlark.StringDict) (starlark.StringDict, error) {
-	_, prog, err := starlark.SourceProgramOptions(FileOptions, name, source, names.Has)
+func Execute(thread *starlark.Thread, name, text string, names starlark.StringDict) (starlark.StringDict, error) {
+	f, err := Core(name, text)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := starlark.FileProgram(f, names.Has)
 	if err != nil {
 		return nil, err
 	}
 	return prog.Init(thread, names)
+}
+
+// Core returns the core tree of a source, as package lang does.
+func Core(name, text string) (*syntax.File, error) {
+	f, err := source.Parse(name, text, source.Options{Dialect: FileOptions})
+	if err != nil {
+		return nil, err
+	}
+	return source.Lower(f)
 }
 
 // Check fails the test if the script failed on a rank.
@@ -191,8 +208,8 @@ func Options(t testing.TB) builtins.Options {
 
 // testFunctions returns the names of the test_ functions of a script, or one
 // empty name if it has none.
-func testFunctions(t *testing.T, file string, source []byte) []string {
-	f, err := FileOptions.Parse(file, source, 0)
+func testFunctions(t *testing.T, file string, text []byte) []string {
+	f, err := Core(file, string(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func helpScript(w io.Writer, path string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if _, err := lang.Parse(p.Path, p.Source); err != nil {
+	if _, err := lang.Parse(p.Path, p.Source, 1); err != nil {
 		return err
 	}
 	f := p.ReadFlags()

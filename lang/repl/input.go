@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tpsh/lang"
+	"tpsh/lang/source"
 )
 
 // ErrInterrupt is what a Reader returns when the user gives up the line.
@@ -193,12 +194,8 @@ func parse(source string, begin int) (state, error) {
 }
 
 // parseAll parses a source. missing says that its error is to end too early.
-func parseAll(source string, begin int) (f *syntax.File, missing bool, err error) {
-	f, err = lang.FileOptions.Parse(stdin, syntax.FilePortion{Content: []byte(source), FirstLine: int32(begin), FirstCol: 1}, 0)
-	if e := (syntax.Error{}); errors.As(err, &e) {
-		after := begin + strings.Count(source, "\n")
-		missing = strings.Contains(e.Msg, "end of file") || strings.Contains(e.Msg, "EOF") ||
-			strings.HasSuffix(e.Msg, "want indent") && int(e.Pos.Line) == after
-	}
-	return f, missing, err
+func parseAll(text string, begin int) (f *source.File, missing bool, err error) {
+	f, err = source.Parse(stdin, text, source.Options{FirstLine: begin, Dialect: lang.FileOptions})
+	var e *source.Error
+	return f, errors.As(err, &e) && e.Incomplete, err
 }

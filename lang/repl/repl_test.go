@@ -181,7 +181,7 @@ tpsh[4]> 3
 4 ranks; :help lists the commands, Ctrl-D ends
 tpsh[4]> x = (1
 ... y
-<stdin>:2:2: got identifier, want ')'
+<stdin>:2:1: between two elements stands a comma, and behind the last ")": here is the name y (the ( of line 1, column 5 is still open)
 tpsh[4]> lenn([])
 <stdin>:3:1: undefined: lenn (did you mean len?)
 tpsh[4]> def f(): return 1 // 0

@@ -36,7 +36,7 @@ func readFile(path string) (*file, error) {
 
 // scan finds the tests and RANKS at the top level of the source.
 func (f *file) scan() error {
-	parsed, err := lang.Parse(f.path, f.program.Source)
+	parsed, err := lang.Parse(f.path, f.program.Source, 1)
 	if err != nil {
 		return err
 	}

@@ -230,7 +230,7 @@ func TestFailures(t *testing.T) {
     rank 1: stopped in hang at a_test.star:1:22
 FAIL
 FAIL	a_test.star	0s
-    b_test.star:2:1: got def, want primary expression
+    b_test.star:2:1: a value is missing: here is "def" (the ( of line 1, column 5 is still open)
 FAIL
 FAIL	b_test.star	0s
     c_test.star: no test_* function

@@ -1,0 +1,61 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/lang/operator"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+var (
+	_ operator.HasMatMul = (*Tensor)(nil)
+	_ operator.HasPower  = (*Tensor)(nil)
+	_ operator.HasFormat = (*Tensor)(nil)
+)
+
+var powOp = op.Lookup("pow")
+
+// MatMul implements operator.HasMatMul: x @ y.
+func (x *Tensor) MatMul(y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	if _, ok := y.(*Tensor); !ok {
+		return nil, nil
+	}
+	return x.between(matmulOp, y, side)
+}
+
+// Power implements operator.HasPower: x ** y, of which one may be a number.
+func (x *Tensor) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	switch y.(type) {
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool:
+		return x.between(powOp, y, side)
+	}
+	return nil, nil
+}
+
+// between applies an operator to x and y, which is on the other side of it.
+func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	a, err := x.get()
+	if err != nil {
+		return nil, err
+	}
+	b, err := toOperand(y)
+	if err != nil {
+		return nil, arg.In(d.Name, "", err)
+	}
+	if side == starlark.Right {
+		return x.env.apply(d, []*tensor.Tensor{b, a}, y, x)
+	}
+	return x.env.apply(d, []*tensor.Tensor{a, b}, x, y)
+}
+
+// Format implements operator.HasFormat: the element of a tensor that has one is
+// written as a number.
+func (x *Tensor) Format(spec string) (string, error) {
+	v, err := x.item("format")
+	if err != nil {
+		return "", err
+	}
+	return operator.FormatValue("format", v, spec)
+}

@@ -1,0 +1,36 @@
+// Package source reads the text of programs: Starlark, and what people who
+// know Python write besides. It knows text and syntax trees, and nothing of
+// values or ranks.
+//
+// Terms:
+//
+//   - A source is the text of a file, of a chunk of the shell, or of -c.
+//   - The surface tree of a source is what it says, in the nodes of package
+//     syntax: what formats, checks or completes programs looks at it. What
+//     Starlark has no node for is told by tokens of this package (AT, ISNOT)
+//     and by the marks of File.
+//   - The core tree is made of Starlark alone: Lower turns the one into the
+//     other. What Starlark cannot say becomes a call of a function whose name no
+//     source can write (MatMul, Power, Format, ...); package lang/operator has
+//     these functions.
+//   - A refusal is the sentence that says what to write instead of something
+//     that Python has and the language has not.
+//
+// Every node of both trees has the position of the text that it stands for, so
+// errors of the resolver and tracebacks are right without a map.
+//
+// The language has, beside Starlark's: a @ b and a ** b with Python's
+// precedence, a is None, a < b < c, f-strings, "..." % x and "...".format(x)
+// in full, strings side by side, x[1:-1, ..., None] also as a target, numbers
+// such as 1_000, generator expressions (as lists), and a comma behind the last
+// element of a tuple without brackets.
+//
+//	f, err := source.Parse("train.star", text, source.Options{})
+//	if err != nil {
+//		var e *source.Error // one mistake, with its position
+//		errors.As(err, &e)
+//	}
+//	for _, c := range f.Comments { ... }
+//	source.Walk(f, func(n syntax.Node) bool { ... }) // goes into f-strings, too
+//	core := source.Lower(f)                          // for the resolver; f is used up
+package source

@@ -1,0 +1,57 @@
+package source
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/syntax"
+)
+
+// FuzzParse reads any text: a program or one mistake comes out, and never a
+// panic. What Starlark's parser takes comes out as it has it; what it does not
+// and this one does has a core tree that can be resolved.
+func FuzzParse(f *testing.F) {
+	for _, text := range sources(f) {
+		f.Add(text)
+	}
+	for _, text := range small {
+		f.Add(text)
+	}
+	for _, c := range surface {
+		f.Add(c.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<14 || strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			return // Starlark's parser stops at a zero byte, and writes bytes that are no text anew
+		}
+		file, err := Parse("f.star", text, Options{Dialect: dialect})
+		var mistake *Error
+		if err != nil && !errors.As(err, &mistake) {
+			t.Fatalf("got the error %v, want an *Error", err)
+		}
+		want, starlark := starlarkTree(text)
+		if starlark == nil {
+			if err != nil {
+				t.Fatalf("%q: %v, and Starlark's parser takes it", text, err)
+			}
+			if d := difference(dump(file.File), want); d != "" {
+				t.Fatalf("%q: %s", text, d)
+			}
+		}
+		if err != nil {
+			if strings.Count(text, "\n")+strings.Count(text, "\r")+1 < int(mistake.Pos.Line) {
+				t.Fatalf("%q: an error in line %d", text, mistake.Pos.Line)
+			}
+			return
+		}
+		Walk(file, func(syntax.Node) bool { return true })
+		core, err := Lower(file)
+		if err != nil {
+			return
+		}
+		resolve.File(core, func(string) bool { return true }, func(string) bool { return false })
+	})
+}

@@ -1,0 +1,240 @@
+package source
+
+import "go.starlark.net/syntax"
+
+// Names of the functions that core trees call, and of the value of "...". No
+// source can write them. Package lang/operator has what they do.
+const (
+	MatMul       = "@"       // @(a, b) is a @ b
+	Power        = "**"      // **(a, b) is a ** b
+	Modulo       = "%"       // %(a, b) is a % b
+	Format       = `f""`     // f""(x, conv, spec) is the text of a field of an f-string
+	FormatMethod = ".format" // .format(x, ...) is x.format(...)
+	Slice        = "[:]"     // [:](lo, hi, step) is lo:hi:step among the elements of an index
+	SetSlice     = "[:]="    // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Ellipsis     = "..."
+)
+
+// IsHidden reports whether no source can write a name.
+func IsHidden(name string) bool {
+	return name != "" && !isLetter(rune(name[0])) && name[0] < 0x80 || name == Format
+}
+
+// Lower returns the core tree of f, whose nodes it takes over. Its error is an
+// *Error.
+func Lower(f *File) (core *syntax.File, err error) {
+	defer func() {
+		if e, ok := recover().(*Error); ok {
+			core, err = nil, e
+		} else if e != nil {
+			panic(e)
+		}
+	}()
+	l := &lowerer{marks: f}
+	l.stmts(f.Stmts)
+	return f.File, nil
+}
+
+// A lowerer turns a surface tree into a core tree.
+type lowerer struct {
+	marks *File
+	bound int // how many values chains of comparisons have bound
+}
+
+func (l *lowerer) stmts(list []syntax.Stmt) {
+	for i, s := range list {
+		list[i] = l.stmt(s)
+	}
+}
+
+func (l *lowerer) stmt(s syntax.Stmt) syntax.Stmt {
+	switch s := s.(type) {
+	case *syntax.AssignStmt:
+		return l.assign(s)
+	case *syntax.DefStmt:
+		l.params(s.Params)
+		l.stmts(s.Body)
+	case *syntax.ExprStmt:
+		s.X = l.expr(s.X)
+	case *syntax.ForStmt:
+		s.Vars, s.X = l.target(s.Vars), l.expr(s.X)
+		l.stmts(s.Body)
+	case *syntax.WhileStmt:
+		s.Cond = l.expr(s.Cond)
+		l.stmts(s.Body)
+	case *syntax.IfStmt:
+		s.Cond = l.expr(s.Cond)
+		l.stmts(s.True)
+		l.stmts(s.False)
+	case *syntax.ReturnStmt:
+		s.Result = l.expr(s.Result)
+	}
+	return s
+}
+
+// assign lowers an assignment: that to a slice alone is a call, as lists have no
+// such assignment in Starlark.
+func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
+	if s.Op == AT_EQ || s.Op == STARSTAR_EQ {
+		return l.assignOp(s)
+	}
+	slice, ok := s.LHS.(*syntax.SliceExpr)
+	if ok && s.Op == syntax.EQ {
+		args := []syntax.Expr{l.expr(s.RHS), l.expr(slice.X), l.orNone(slice.Lo, slice), l.orNone(slice.Hi, slice), l.orNone(slice.Step, slice)}
+		return &syntax.ExprStmt{X: call(SetSlice, slice.Lbrack, syntax.End(s.RHS), args...)}
+	}
+	s.LHS, s.RHS = l.target(s.LHS), l.expr(s.RHS)
+	return s
+}
+
+// assignOp lowers x @= y and x **= y.
+func (l *lowerer) assignOp(s *syntax.AssignStmt) syntax.Stmt {
+	op, name := AT, MatMul
+	if s.Op == STARSTAR_EQ {
+		op, name = syntax.STARSTAR, Power
+	}
+	id, ok := s.LHS.(*syntax.Ident)
+	if !ok {
+		fail(s.OpPos, "%s assigns to a name alone: write x[i] = x[i] %s y", Text(s.Op), Text(op))
+	}
+	x := &syntax.Ident{Name: id.Name, NamePos: id.NamePos}
+	return &syntax.AssignStmt{LHS: id, Op: syntax.EQ, OpPos: s.OpPos, RHS: call(name, s.OpPos, syntax.End(s.RHS), x, l.expr(s.RHS))}
+}
+
+// target lowers what is assigned to.
+func (l *lowerer) target(x syntax.Expr) syntax.Expr {
+	switch x := x.(type) {
+	case *syntax.SliceExpr:
+		return &syntax.IndexExpr{X: l.expr(x.X), Lbrack: x.Lbrack, Y: l.slice(x), Rbrack: x.Rbrack}
+	case *syntax.TupleExpr:
+		l.targets(x.List)
+	case *syntax.ListExpr:
+		l.targets(x.List)
+	case *syntax.ParenExpr:
+		x.X = l.target(x.X)
+	default:
+		return l.expr(x)
+	}
+	return x
+}
+
+func (l *lowerer) targets(list []syntax.Expr) {
+	for i, x := range list {
+		list[i] = l.target(x)
+	}
+}
+
+func (l *lowerer) params(list []syntax.Expr) {
+	for _, x := range list {
+		if b, ok := x.(*syntax.BinaryExpr); ok {
+			b.Y = l.expr(b.Y)
+		}
+	}
+}
+
+func (l *lowerer) exprs(list []syntax.Expr) {
+	for i, x := range list {
+		list[i] = l.expr(x)
+	}
+}
+
+// expr lowers an expression, which may be nil.
+func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
+	switch x := x.(type) {
+	case *syntax.BinaryExpr:
+		return l.binary(x)
+	case *syntax.CallExpr:
+		return l.call(x)
+	case *syntax.Literal:
+		if fs := l.marks.FStrings[x]; fs != nil {
+			return l.fstring(x, fs)
+		}
+	case *syntax.SliceExpr:
+		if isOpen(x) {
+			return l.slice(x)
+		}
+		x.X, x.Lo, x.Hi, x.Step = l.expr(x.X), l.expr(x.Lo), l.expr(x.Hi), l.expr(x.Step)
+	case *syntax.Comprehension:
+		l.comprehension(x)
+	case *syntax.CondExpr:
+		x.Cond, x.True, x.False = l.expr(x.Cond), l.expr(x.True), l.expr(x.False)
+	case *syntax.DictEntry:
+		x.Key, x.Value = l.expr(x.Key), l.expr(x.Value)
+	case *syntax.DictExpr:
+		l.exprs(x.List)
+	case *syntax.DotExpr:
+		x.X = l.expr(x.X)
+	case *syntax.IndexExpr:
+		x.X, x.Y = l.expr(x.X), l.expr(x.Y)
+	case *syntax.LambdaExpr:
+		l.params(x.Params)
+		x.Body = l.expr(x.Body)
+	case *syntax.ListExpr:
+		l.exprs(x.List)
+	case *syntax.ParenExpr:
+		x.X = l.expr(x.X)
+	case *syntax.TupleExpr:
+		l.exprs(x.List)
+	case *syntax.UnaryExpr:
+		if x.X != nil {
+			x.X = l.expr(x.X)
+		}
+	}
+	return x
+}
+
+func (l *lowerer) comprehension(c *syntax.Comprehension) {
+	c.Body = l.expr(c.Body)
+	for _, clause := range c.Clauses {
+		switch clause := clause.(type) {
+		case *syntax.ForClause:
+			clause.Vars, clause.X = l.target(clause.Vars), l.expr(clause.X)
+		case *syntax.IfClause:
+			clause.Cond = l.expr(clause.Cond)
+		}
+	}
+}
+
+// functions are what the operators call that Starlark has not, or not in full.
+var functions = map[Token]string{AT: MatMul, syntax.STARSTAR: Power, syntax.PERCENT: Modulo}
+
+func (l *lowerer) binary(b *syntax.BinaryExpr) syntax.Expr {
+	if name := functions[b.Op]; name != "" {
+		return call(name, b.OpPos, syntax.End(b), l.expr(b.X), l.expr(b.Y))
+	}
+	if levelOf[b.Op] == comparisons {
+		if left, ok := b.X.(*syntax.BinaryExpr); ok && isComparison(left) {
+			return l.chain(b)
+		}
+		l.identity(b)
+	}
+	if b.Op != syntax.EQ { // else the name of an argument
+		b.X = l.expr(b.X)
+	}
+	b.Y = l.expr(b.Y)
+	return b
+}
+
+func isComparison(b *syntax.BinaryExpr) bool {
+	n, ok := levelOf[b.Op]
+	return ok && n == comparisons
+}
+
+// identity turns is into ==, where that is the same.
+func (l *lowerer) identity(b *syntax.BinaryExpr) {
+	if b.Op != syntax.IS && b.Op != ISNOT {
+		return
+	}
+	if !isSingleton(b.X) && !isSingleton(b.Y) {
+		fail(b.OpPos, "is compares with None, True or False alone: write == to compare values")
+	}
+	was := b.Op
+	if b.Op = syntax.EQL; was == ISNOT {
+		b.Op = syntax.NEQ
+	}
+}
+
+func isSingleton(x syntax.Expr) bool {
+	id, ok := x.(*syntax.Ident)
+	return ok && (id.Name == "None" || id.Name == "True" || id.Name == "False")
+}
