@@ -37,7 +37,7 @@ type slot struct {
 // newSignature returns the signature of d under name.
 func newSignature(d *op.Def, owner, name string) *signature {
 	s := &signature{def: d, owner: owner, name: name, rest: -1,
-		creates: creates[d.Name], truth: d.Name == "equal" || d.Name == "allclose"}
+		creates: d.Creates, truth: d.Truth}
 	args := 0
 	for i := range d.Params {
 		p := &d.Params[i]

@@ -144,15 +144,7 @@ func (c *coloCall) crossEntropy() (out []*tensor.Tensor, err error) {
 	if !isColo(x) || !slices.Contains(c.env.specOf(x).dims, min(x.Ndim()-1, 1)) {
 		return c.plain()
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			failed, ok := p.(*op.TapeError)
-			if !ok {
-				panic(p)
-			}
-			err = failed.Err
-		}
-	}()
+	defer op.Recover(&err)
 	call := &op.Call{Def: c.def, Ctx: c.env.rank.Ops(), In: c.in, Args: c.args}
 	if out = c.def.Compose(&op.Tape{A: settling{c.env}}, call); out == nil {
 		return c.plain()

@@ -7,14 +7,6 @@ import (
 	"tpsh/runtime/op"
 )
 
-// creates names the operators that make a tensor of nothing but sizes and
-// numbers. As functions they also take requires_grad= and device=.
-var creates = map[string]bool{
-	"zeros": true, "ones": true, "full": true, "empty": true, "eye": true, "arange": true, "linspace": true,
-	"rand": true, "randn": true, "randint": true, "randperm": true,
-	"zeros_like": true, "ones_like": true, "full_like": true, "empty_like": true, "rand_like": true, "randn_like": true,
-}
-
 func init() {
 	register(&Row{
 		Name: "tensor",

@@ -268,7 +268,7 @@ func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tenso
 	defer restore()
 	block, err := e.rank.Do("full", []*tensor.Tensor{v}, op.IntsN(s...), d)
 	if err != nil {
-		return nil, named(fn, err)
+		return nil, op.Rename(fn, err)
 	}
 	return e.rank.Shard.FromLocal(block, l)
 }
@@ -301,16 +301,8 @@ func drawnBy(name string) func(*Env, string, *mesh.Placed, arg.OptDType, starlar
 			return nil, err
 		}
 		t, err := e.rank.Do(name, []*tensor.Tensor{like}, op.None)
-		return t, named(fn, err)
+		return t, op.Rename(fn, err)
 	}
-}
-
-// named gives an error of an operator the name of the script's function.
-func named(fn string, err error) error {
-	if bad, ok := err.(*op.ArgError); ok {
-		bad.Func = fn
-	}
-	return err
 }
 
 // redistribute carries out DTensor.redistribute.

@@ -192,7 +192,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		}
 		y, err := l.e.rank.Shard.FromAlike(t, lay)
 		if err != nil {
-			return nil, named(name, err)
+			return nil, op.Rename(name, err)
 		}
 		out[i] = l.e.wrap(y)
 	}

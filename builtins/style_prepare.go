@@ -150,7 +150,7 @@ func (e *Env) takeAs(fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Pl
 			return nil, err
 		}
 		if t, err = e.rank.Shard.Join(t, l); err != nil {
-			return nil, named(fn, err)
+			return nil, op.Rename(fn, err)
 		}
 	}
 	return e.bringTo(fn, t, m, to)

@@ -3,6 +3,7 @@ package builtins
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -14,21 +15,19 @@ import (
 
 // The operators behind Starlark's, looked up once.
 var (
-	binaryOps = [...]*op.Def{
-		syntax.PLUS:       op.Lookup("add"),
-		syntax.MINUS:      op.Lookup("sub"),
-		syntax.STAR:       op.Lookup("mul"),
-		syntax.SLASH:      op.Lookup("div"),
-		syntax.SLASHSLASH: op.Lookup("floordiv"),
-		syntax.PERCENT:    op.Lookup("mod"),
-		syntax.AMP:        op.Lookup("and"),
-		syntax.PIPE:       op.Lookup("or"),
-		syntax.CIRCUMFLEX: op.Lookup("xor"),
-	}
-	negOp    = op.Lookup("neg")
-	invertOp = op.Lookup("invert")
-	eqOp     = op.Lookup("eq")
+	binaryOps = bySymbol(2, syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.SLASH, syntax.SLASHSLASH, syntax.PERCENT, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX)
+	unaryOps  = bySymbol(1, syntax.MINUS, syntax.TILDE)
+	eqOp      = op.BySymbol("==", 2)
 )
+
+// bySymbol returns the operators that are written as tokens, of so many operands.
+func bySymbol(operands int, tokens ...syntax.Token) []*op.Def {
+	list := make([]*op.Def, slices.Max(tokens)+1)
+	for _, tok := range tokens {
+		list[tok] = op.BySymbol(tok.String(), operands)
+	}
+	return list
+}
 
 // Binary implements starlark.HasBinary: the operator between x and a tensor
 // or a number y, elementwise.
@@ -73,17 +72,13 @@ func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (s
 
 // Unary implements starlark.HasUnary: -x, +x, which is x, and ~x.
 func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
-	var d *op.Def
-	switch tok {
-	case syntax.PLUS:
+	if tok == syntax.PLUS {
 		return x, nil
-	case syntax.MINUS:
-		d = negOp
-	case syntax.TILDE:
-		d = invertOp
-	default:
+	}
+	if int(tok) >= len(unaryOps) || unaryOps[tok] == nil {
 		return nil, nil
 	}
+	d := unaryOps[tok]
 	t, err := x.get()
 	if err != nil {
 		return nil, err
@@ -91,16 +86,14 @@ func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
 	return x.env.apply(d, []*tensor.Tensor{t}, x)
 }
 
-// elementwise names the method that does element by element what a script
-// wrote as a comparison.
-var elementwise = map[syntax.Token]string{
-	syntax.EQL: "eq", syntax.NEQ: "ne", syntax.LT: "lt", syntax.LE: "le", syntax.GT: "gt", syntax.GE: "ge",
-}
+// elementwise returns the name of the method that does element by element what a
+// script wrote as a comparison.
+func elementwise(tok syntax.Token) string { return op.BySymbol(tok.String(), 2).Name }
 
 // CompareSameType implements starlark.Comparable. Starlark's comparisons give
 // one truth, so between tensors they are errors.
 func (x *Tensor) CompareSameType(tok syntax.Token, _ starlark.Value, _ int) (bool, error) {
-	want := "." + elementwise[tok] + "() for elementwise truths"
+	want := "." + elementwise(tok) + "() for elementwise truths"
 	if tok == syntax.EQL || tok == syntax.NEQ {
 		want += ", .equal() or .allclose() for one"
 	}
@@ -131,9 +124,9 @@ func (e *Env) Hint(message string) string {
 	case m == nil:
 		return ""
 	case isTensorType(m[1]):
-		return "use ." + elementwise[comparisonTokens[m[2]]] + "() for elementwise truths"
+		return "use ." + elementwise(comparisonTokens[m[2]]) + "() for elementwise truths"
 	case isTensorType(m[3]):
-		return "use the tensor's ." + elementwise[mirrored[comparisonTokens[m[2]]]] + "() for elementwise truths"
+		return "use the tensor's ." + elementwise(mirrored[comparisonTokens[m[2]]]) + "() for elementwise truths"
 	}
 	return ""
 }

@@ -83,15 +83,7 @@ func (k *tensorCall) otherFactors() (*tensor.Tensor, error) {
 
 // guard runs fn and returns the failure of an operator on a tape as an error.
 func guard(fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			te, ok := p.(*op.TapeError)
-			if !ok {
-				panic(p)
-			}
-			err = te.Err
-		}
-	}()
+	defer op.Recover(&err)
 	return fn()
 }
 

@@ -131,11 +131,7 @@ func In(fn, param string, err error) error {
 // Rename gives err, if it is the mismatch of an operator that a script wrote
 // otherwise than by name, the function fn, and returns it.
 func Rename(fn string, err error) error {
-	var bad *op.ArgError
-	if errors.As(err, &bad) {
-		bad.Func = fn
-	}
-	return err
+	return op.Rename(fn, err)
 }
 
 // Bad returns the error of an Unpacker that v does not fit. Unpack adds the

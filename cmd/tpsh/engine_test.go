@@ -17,11 +17,12 @@ var blockArithmetic = []string{"NewExchange", "NewPlan", "NewWindow", "Intersect
 
 // engines are the folders, and files, that may compute with blocks, and why.
 var engines = map[string]string{
-	"mesh":                      "it is what they are made of",
-	"runtime/shard":             "the one engine of tensors that ranks hold together",
-	"runtime/ckpt":              "a checkpoint is a layout on a disk, and is read and written by it",
-	"runtime/collective.go":     "collectives of plain tensors cut a dim as chunk does",
-	"runtime/op/shape_split.go": "chunk is the rule",
+	"mesh":                          "it is what they are made of",
+	"runtime/shard":                 "the one engine of tensors that ranks hold together",
+	"runtime/ckpt":                  "a checkpoint is a layout on a disk, and is read and written by it",
+	"runtime/collective.go":         "collectives of plain tensors cut a dim as chunk does",
+	"runtime/op/shape_split.go":     "chunk is the rule",
+	"runtime/op/shape_subtensor.go": "it says which box ranks are to exchange, and the engine does it",
 }
 
 // There is one engine: who else computes with blocks builds a second one beside

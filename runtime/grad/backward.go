@@ -70,17 +70,11 @@ func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool
 	if r.Placed != nil {
 		ended = r.Placed.Backward()
 	}
+	defer op.Recover(&err)
 	defer func() {
 		restore()
 		uncast()
 		ended()
-		if p := recover(); p != nil {
-			te, ok := p.(*op.TapeError)
-			if !ok {
-				panic(p)
-			}
-			err = te.Err
-		}
 	}()
 	for _, y := range ys {
 		r.Refresh(y)

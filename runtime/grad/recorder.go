@@ -7,8 +7,6 @@
 package grad
 
 import (
-	"errors"
-
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -114,20 +112,8 @@ func (r *Recorder) before(d *op.Def, in []*tensor.Tensor, args []op.Arg) (err er
 		return err
 	}
 	defer r.SetEnabled(false)()
-	defer func() {
-		if p := recover(); p != nil {
-			te, ok := p.(*op.TapeError)
-			if !ok {
-				panic(p)
-			}
-			err = te.Err
-			if a := (*op.ArgError)(nil); errors.As(err, &a) {
-				of := *a
-				of.Func = d.Name
-				err = &of
-			}
-		}
-	}()
+	defer func() { err = op.Rename(d.Name, err) }()
+	defer op.Recover(&err)
 	d.Before(&op.Tape{A: r}, c)
 	return nil
 }

@@ -30,6 +30,7 @@ func init() {
 		register(&Def{
 			Name:    f.name,
 			Surface: Function,
+			Creates: true,
 			Doc:     f.doc,
 			Params:  []Param{sizes, dt},
 			Infer:   inferCreated,
@@ -40,6 +41,7 @@ func init() {
 	register(&Def{
 		Name:    "full",
 		Surface: Function,
+		Creates: true,
 		Doc: "full(shape, v, dtype=None) returns a tensor filled with v.\n" +
 			"Without a dtype it is that of v: int64, bool, or the default float.\n" +
 			">>> full([2], 7).tolist()\n" +
@@ -64,6 +66,7 @@ func init() {
 	register(&Def{
 		Name:    "eye",
 		Surface: Function,
+		Creates: true,
 		Doc: "eye(n, m=None, dtype=None) returns the [n, m] matrix with ones on its diagonal and zeros elsewhere.\n" +
 			"m is n if it is None.\n" +
 			">>> eye(2).tolist()\n" +

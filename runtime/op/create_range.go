@@ -15,6 +15,7 @@ func init() {
 	register(&Def{
 		Name:    "arange",
 		Surface: Function,
+		Creates: true,
 		Doc: "arange(start, stop=None, step=1, dtype=None) returns the numbers start, start + step, ... before stop.\n" +
 			"arange(n) counts from 0. There are ceil((stop - start) / step) of them. Without a\n" +
 			"dtype it is int64 if the arguments are ints, else the default float.\n" +
@@ -33,6 +34,7 @@ func init() {
 	register(&Def{
 		Name:    "linspace",
 		Surface: Function,
+		Creates: true,
 		Doc: "linspace(start, end, steps, dtype=None) returns numbers evenly spaced from start to end, both included.\n" +
 			">>> linspace(0, 1, 5).tolist()\n" +
 			"[0.0, 0.25, 0.5, 0.75, 1.0]",

@@ -35,6 +35,7 @@ func init() {
 	register((&binaryOp{row: kernel.Add, wants: "numbers or bools"}).def(&Def{
 		Name:    "add",
 		Surface: Method | Operator,
+		Symbol:  "+",
 		Doc: "add(x, other) returns x + other, elementwise. Of bools it is or.\n" +
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) + tensor([[10.0], [20.0]])).tolist()\n" +
@@ -47,6 +48,7 @@ func init() {
 	register((&binaryOp{row: kernel.Sub, wants: "numbers"}).def(&Def{
 		Name:    "sub",
 		Surface: Method | Operator,
+		Symbol:  "-",
 		Doc: "sub(x, other) returns x - other, elementwise.\n" +
 			"x and other are broadcast. Integers wrap around. Of bools it is an error; see ^.\n" +
 			">>> (tensor([3.0, 5.0]) - 1).tolist()\n" +
@@ -59,6 +61,7 @@ func init() {
 	register((&binaryOp{row: kernel.Mul, wants: "numbers or bools"}).def(&Def{
 		Name:    "mul",
 		Surface: Method | Operator,
+		Symbol:  "*",
 		Doc: "mul(x, other) returns x * other, elementwise. Of bools it is and.\n" +
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) * tensor([3.0, 4.0])).tolist()\n" +
@@ -69,6 +72,7 @@ func init() {
 	register((&binaryOp{row: kernel.Div, float: true, wants: "numbers"}).def(&Def{
 		Name:    "div",
 		Surface: Method | Operator,
+		Symbol:  "/",
 		Doc: "div(x, other) returns x / other, elementwise.\n" +
 			"x and other are broadcast. Of integers and bools it is of the default float dtype.\n" +
 			"Division by zero gives an infinity or NaN.\n" +
@@ -83,6 +87,7 @@ func init() {
 	register(floorDiv.def(&Def{
 		Name:    "floordiv",
 		Surface: Operator,
+		Symbol:  "//",
 		Doc: "floordiv(x, other) returns x // other, elementwise: the quotient rounded down.\n" +
 			"x and other are broadcast. An integer divided by zero is an error; a float gives an\n" +
 			"infinity or NaN. The result is not differentiable.\n" +
@@ -93,6 +98,7 @@ func init() {
 	register(mod.def(&Def{
 		Name:    "mod",
 		Surface: Operator,
+		Symbol:  "%",
 		Doc: "mod(x, other) returns x % other, elementwise: 0, or of the sign of other.\n" +
 			"x and other are broadcast. An integer modulo zero is an error, a float NaN.\n" +
 			">>> (tensor([7, -7]) % 3).tolist()\n" +

@@ -10,6 +10,7 @@ func init() {
 	register((&binaryOp{row: kernel.And, wants: "integers or bools"}).def(&Def{
 		Name:    "and",
 		Surface: Operator,
+		Symbol:  "&",
 		Doc: "and(x, other) returns x & other, bit by bit, of integers and bools.\n" +
 			"x and other are broadcast.\n" +
 			">>> (tensor([True, False]) & True).tolist()\n" +
@@ -19,6 +20,7 @@ func init() {
 	register((&binaryOp{row: kernel.Or, wants: "integers or bools"}).def(&Def{
 		Name:    "or",
 		Surface: Operator,
+		Symbol:  "|",
 		Doc: "or(x, other) returns x | other, bit by bit, of integers and bools.\n" +
 			"x and other are broadcast.\n" +
 			">>> (tensor([1, 2]) | 4).tolist()\n" +
@@ -28,6 +30,7 @@ func init() {
 	register((&binaryOp{row: kernel.Xor, wants: "integers or bools"}).def(&Def{
 		Name:    "xor",
 		Surface: Operator,
+		Symbol:  "^",
 		Doc: "xor(x, other) returns x ^ other, bit by bit, of integers and bools.\n" +
 			"x and other are broadcast.\n" +
 			">>> (tensor([True, False]) ^ True).tolist()\n" +
@@ -37,6 +40,7 @@ func init() {
 	register(&Def{
 		Name:    "invert",
 		Surface: Operator,
+		Symbol:  "~",
 		Doc: "invert(x) returns ~x, every bit inverted, of integers and bools.\n" +
 			">>> (~tensor([True, False])).tolist()\n" +
 			"[False, True]",

@@ -94,6 +94,7 @@ func init() {
 	register(&Def{
 		Name:    "empty_like",
 		Surface: Function,
+		Creates: true,
 		Doc: "empty_like(x, dtype=None) returns a tensor of the shape of x, to be filled. It holds zeros.\n" +
 			">>> empty_like(tensor([[1, 2]])).shape\n" +
 			"(1, 2)",
@@ -106,6 +107,7 @@ func init() {
 	register(&Def{
 		Name:    "full_like",
 		Surface: Function,
+		Creates: true,
 		Doc: "full_like(x, fill_value, dtype=None) returns a tensor of the shape of x, and of its dtype if dtype is None, filled with fill_value.\n" +
 			">>> full_like(tensor([1, 2]), 7).tolist()\n" +
 			"[7, 7]",
@@ -145,6 +147,7 @@ func registerLike(name, of, example string, v float64) {
 	register(&Def{
 		Name:    name,
 		Surface: Function,
+		Creates: true,
 		Doc: fmt.Sprintf("%s(x, dtype=None) returns a tensor of %s of the shape of x, and of its dtype if dtype is None.\n%s",
 			name, of, example),
 		Params: likeParams(),

@@ -11,17 +11,18 @@ import (
 )
 
 func init() {
-	registerComparison("eq", "equal", ">>> tensor([1, 2]).eq(tensor([1, 3])).tolist()\n[True, False]", &kernel.Eq)
-	registerComparison("ne", "not equal", ">>> tensor([1, 2]).ne(1).tolist()\n[False, True]", &kernel.Ne)
-	registerComparison("lt", "less", ">>> tensor([1, 2]).lt(2).tolist()\n[True, False]", &kernel.Lt)
-	registerComparison("le", "less or equal", ">>> tensor([1, 2, 3]).le(2).tolist()\n[True, True, False]", &kernel.Le)
-	registerComparison("gt", "greater", ">>> tensor([1, 2]).gt(1).tolist()\n[False, True]", &kernel.Gt)
-	registerComparison("ge", "greater or equal", ">>> tensor([1, 2, 3]).ge(2).tolist()\n[False, True, True]", &kernel.Ge)
+	registerComparison("eq", "==", "equal", ">>> tensor([1, 2]).eq(tensor([1, 3])).tolist()\n[True, False]", &kernel.Eq)
+	registerComparison("ne", "!=", "not equal", ">>> tensor([1, 2]).ne(1).tolist()\n[False, True]", &kernel.Ne)
+	registerComparison("lt", "<", "less", ">>> tensor([1, 2]).lt(2).tolist()\n[True, False]", &kernel.Lt)
+	registerComparison("le", "<=", "less or equal", ">>> tensor([1, 2, 3]).le(2).tolist()\n[True, True, False]", &kernel.Le)
+	registerComparison("gt", ">", "greater", ">>> tensor([1, 2]).gt(1).tolist()\n[False, True]", &kernel.Gt)
+	registerComparison("ge", ">=", "greater or equal", ">>> tensor([1, 2, 3]).ge(2).tolist()\n[False, True, True]", &kernel.Ge)
 	registerPredicate("isnan", "where x is not a number", ">>> (tensor([0.0]) / 0).isnan().tolist()\n[True]", kernel.IsNaN, false)
 	registerPredicate("isfinite", "where x is neither infinite nor NaN", ">>> (tensor([0.0, 1.0]) / 0).isfinite().tolist()\n[False, False]", kernel.IsFinite, true)
 	register(&Def{
 		Name:    "equal",
 		Surface: Method,
+		Truth:   true,
 		Doc: "equal(x, other) returns whether x and other have the same shape and equal elements.\n" +
 			"The dtypes may differ. NaN equals nothing.\n" +
 			">>> tensor([1, 2]).equal(tensor([1, 2]))\n" +
@@ -38,6 +39,7 @@ func init() {
 	register(&Def{
 		Name:    "allclose",
 		Surface: Method,
+		Truth:   true,
 		Doc: "allclose(x, other, rtol=1e-05, atol=1e-08, equal_nan=False) returns whether all elements of x and other are close.\n" +
 			"x and other are broadcast. Elements are close if |x - other| is at most\n" +
 			"atol + rtol*|other|, computed in float64; infinities only to themselves.\n" +
@@ -66,13 +68,14 @@ var twoTensors = []Param{
 }
 
 // registerComparison registers the elementwise comparison called name.
-func registerComparison(name, holds, example string, row *kernel.Comparison) {
+func registerComparison(name, symbol, holds, example string, row *kernel.Comparison) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
+		Symbol:  symbol,
 		Doc: fmt.Sprintf("%s(x, other) returns a bool tensor, true where x is %s: x %s other, elementwise.\n"+
 			"x and other are broadcast, and compared in the dtype they promote to. Comparisons\n"+
-			"with NaN are false, but for ne.\n%s", name, holds, symbols[name], example),
+			"with NaN are false, but for ne.\n%s", name, holds, symbol, example),
 		Params: twoTensors,
 		Infer: func(c *Call) error {
 			s, err := c.broadcast2(c.In[0], c.In[1], "other")
@@ -97,9 +100,6 @@ func registerComparison(name, holds, example string, row *kernel.Comparison) {
 		Shard: Elementwise,
 	})
 }
-
-// symbols are the comparisons as they are written.
-var symbols = map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 // comparedAs returns the dtype in which the first two inputs of c are
 // compared: that of their promotion, but where an integer meets a number,

@@ -14,6 +14,7 @@ import (
 type unaryOp struct {
 	name    string
 	surface Surface
+	symbol  string // before its operand
 	returns string // what the operator returns, elementwise
 	notes   string // more lines of documentation, each ending in a newline
 	example string
@@ -32,7 +33,7 @@ type unaryOp struct {
 
 var unaryOps = []*unaryOp{
 	{
-		name: "neg", surface: Method | Operator, returns: "-x", row: kernel.Neg,
+		name: "neg", surface: Method | Operator, symbol: "-", returns: "-x", row: kernel.Neg,
 		example: ">>> (-tensor([1, -2])).tolist()\n[-1, 2]",
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Neg(dy) },
 		shard:   negRule,
@@ -173,6 +174,7 @@ func (u *unaryOp) def() *Def {
 	return &Def{
 		Name:    u.name,
 		Surface: surface,
+		Symbol:  u.symbol,
 		Doc:     fmt.Sprintf("%s(x) returns %s, elementwise.\n%s%s%s", u.name, u.returns, u.rule(), u.notes, u.example),
 		Params:  []Param{{Name: "x", Kind: Tensor, Doc: u.takes()}},
 		Infer:   u.infer,

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 
 	"tpsh/runtime/dtype"
@@ -61,6 +62,16 @@ func (e *ArgError) Error() string {
 		s += " (" + e.Rule + ")"
 	}
 	return s
+}
+
+// Rename gives err, if it is an *ArgError or wraps one, the function fn, and
+// returns it: a script wrote fn, and not the operator that fails.
+func Rename(fn string, err error) error {
+	var bad *ArgError
+	if errors.As(err, &bad) {
+		bad.Func = fn
+	}
+	return err
 }
 
 // Kind returns "argument".

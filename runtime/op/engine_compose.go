@@ -24,15 +24,19 @@ func (p plain) Apply(d *Def, in []*tensor.Tensor, args []Arg) ([]*tensor.Tensor,
 // shape may differ from those of c.Out[0] if they convert and broadcast to
 // them.
 func (c *Call) compose(f func(t *Tape) *tensor.Tensor) (err error) {
-	defer recoverTape(&err)
+	defer Recover(&err)
 	y := f(&Tape{plain{c.Ctx}})
 	copyInto(c.Out[0], y)
 	goruntime.KeepAlive(y)
 	return nil
 }
 
-// recoverTape turns the panic of a Tape into an error.
-func recoverTape(err *error) {
+// Recover, deferred, turns the panic of a Tape into the error of its function:
+//
+//	func f(t *op.Tape) (err error) {
+//		defer op.Recover(&err)
+//		t.Do("add", ...)
+func Recover(err *error) {
 	if p := recover(); p != nil {
 		te, ok := p.(*TapeError)
 		if !ok {

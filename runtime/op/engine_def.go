@@ -87,6 +87,24 @@ type Def struct {
 	// elements; nil if they never do.
 	ByValue func(c *Call) bool
 
+	// Exchange, if set, is how ranks may make the result instead of moving In[0].
+	Exchange *Exchange
+
+	// Blockwise, if set, is how an operator that two layouts are given to, of a view
+	// and of its base as its last two arguments, works on the rank's own blocks.
+	Blockwise func(view, base *mesh.Placed) Blockwise
+
+	// Symbol is how scripts write the operator between, or before, its operands: "+".
+	Symbol string
+
+	// Creates says that the operator makes a tensor of nothing but sizes and
+	// numbers: as a function it also takes requires_grad= and device=.
+	Creates bool
+
+	// Truth says that scripts see the result, a tensor of one truth, as True or
+	// False.
+	Truth bool
+
 	// List says that scripts see the results as a list even if there is one.
 	List bool
 }
@@ -186,6 +204,17 @@ func register(d *Def) {
 
 // Lookup returns the operator called name, or nil.
 func Lookup(name string) *Def { return table[name] }
+
+// BySymbol returns the operator that scripts write as symbol with so many
+// operands, or nil.
+func BySymbol(symbol string, operands int) *Def {
+	for _, d := range table {
+		if d.Symbol == symbol && len(d.Params) == operands {
+			return d
+		}
+	}
+	return nil
+}
 
 // must returns the operator called name; gradients use it.
 func must(name string) *Def {

@@ -134,7 +134,7 @@ func runAttention(c *Call) (err error) {
 	if c.Args[attDropout].Float > 0 {
 		return runDroppedAttention(c)
 	}
-	defer recoverTape(&err)
+	defer Recover(&err)
 	a := newAttention(&Tape{plain{c.Ctx}}, c)
 	if c.Out[0].DType() == dtype.Float64 {
 		return attend[float64](a)

@@ -17,6 +17,7 @@ func init() {
 	register(&Def{
 		Name:    "rand",
 		Surface: Function,
+		Creates: true,
 		Doc: "rand(*shape, dtype=None) returns random numbers, uniform in [0, 1).\n" +
 			"Element i of the tensor in row-major order depends on the seed, on how many draws\n" +
 			"came before, and on i.\n" +
@@ -32,6 +33,7 @@ func init() {
 	register(&Def{
 		Name:    "randn",
 		Surface: Function,
+		Creates: true,
 		Doc: "randn(*shape, dtype=None) returns random numbers of the normal distribution with mean 0 and variance 1.\n" +
 			"Element i of the tensor in row-major order depends on the seed, on how many draws\n" +
 			"came before, and on i.\n" +
@@ -47,6 +49,7 @@ func init() {
 	register(&Def{
 		Name:    "rand_like",
 		Surface: Function,
+		Creates: true,
 		Doc: "rand_like(x, dtype=None) returns rand of the shape of x.\n" +
 			">>> rand_like(zeros(2, 3)).shape\n" +
 			"(2, 3)",
@@ -60,6 +63,7 @@ func init() {
 	register(&Def{
 		Name:    "randn_like",
 		Surface: Function,
+		Creates: true,
 		Doc: "randn_like(x, dtype=None) returns randn of the shape of x.\n" +
 			">>> randn_like(zeros(2, 3)).shape\n" +
 			"(2, 3)",
@@ -73,6 +77,7 @@ func init() {
 	register(&Def{
 		Name:    "randint",
 		Surface: Function,
+		Creates: true,
 		Doc: "randint(low, high, shape, dtype=int64) returns random integers, uniform from low to high - 1.\n" +
 			">>> randint(0, 10, (2, 3)).shape\n" +
 			"(2, 3)",
@@ -91,6 +96,7 @@ func init() {
 	register(&Def{
 		Name:    "randperm",
 		Surface: Function,
+		Creates: true,
 		Doc: "randperm(n, dtype=int64) returns the integers 0 to n - 1 in a random order.\n" +
 			">>> randperm(5).sort()[0]\n" +
 			"[0 1 2 3 4]",

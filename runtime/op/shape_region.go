@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tpsh/mesh"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -31,6 +32,9 @@ func init() {
 			return one(t.regionSpread(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},
 		View: true,
+		Blockwise: func(view, base *mesh.Placed) Blockwise {
+			return Blockwise{In: []*mesh.Placed{base}, Out: view, Of: view}
+		},
 	})
 	register(&Def{
 		Name:    "region_set",
@@ -46,6 +50,9 @@ func init() {
 		Run:   runRegionSet,
 		Grad:  regionSetGrad,
 		Cost:  moves,
+		Blockwise: func(view, base *mesh.Placed) Blockwise {
+			return Blockwise{In: []*mesh.Placed{base, view}, Out: base, Of: view}
+		},
 	})
 	register(&Def{
 		Name:    "region_spread",
@@ -63,6 +70,9 @@ func init() {
 			return one(t.regionGet(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},
 		Cost: moves,
+		Blockwise: func(view, base *mesh.Placed) Blockwise {
+			return Blockwise{In: []*mesh.Placed{view}, Out: base, Of: base}
+		},
 	})
 }
 

@@ -28,10 +28,11 @@ func init() {
 		Grad:  reshapeGrad,
 		View:  true,
 
-		Shard:   reshapeRows,
-		Aligned: reshapeAligned,
-		Local:   reshaped,
-		Cost:    reshapeCost,
+		Shard:    reshapeRows,
+		Aligned:  reshapeAligned,
+		Local:    reshaped,
+		Cost:     reshapeCost,
+		Exchange: reflow,
 	})
 	register(&Def{
 		Name:    "flatten",
@@ -51,10 +52,11 @@ func init() {
 		Grad:  reshapeGrad,
 		View:  true,
 
-		Shard:   reshapeRows,
-		Aligned: reshapeAligned,
-		Local:   reshaped,
-		Cost:    reshapeCost,
+		Shard:    reshapeRows,
+		Aligned:  reshapeAligned,
+		Local:    reshaped,
+		Cost:     reshapeCost,
+		Exchange: reflow,
 	})
 	register(&Def{
 		Name:    "squeeze",

@@ -78,3 +78,59 @@ func reshapeAligned(c *Call, from, to []*mesh.Placed) bool {
 	}
 	return true
 }
+
+// reflow is the exchange of a reshape whose blocks are not blocks of the result,
+// but whose input is cut along its outermost dim alone: in row-major order each
+// rank holds a range of the elements, and so it does of the result, cut along its
+// outermost dim.
+var reflow = &Exchange{To: flowsTo, Parts: func(_ *Call, from, to *mesh.Placed, ranks []int) (src, dst mesh.Layout, err error) {
+	if src, err = rangesOf(from, ranks); err != nil {
+		return nil, nil, err
+	}
+	dst, err = rangesOf(to, ranks)
+	return src, dst, err
+}}
+
+// flowsTo cuts the result along its outermost dim, if the input is cut along its
+// outermost dim alone, and by something.
+func flowsTo(c *Call, from *mesh.Placed) []mesh.Placement {
+	s := c.Spec[0].Shape
+	to, cut := make([]mesh.Placement, len(from.Placements())), false
+	for i, p := range from.Placements() {
+		d, sharded := p.Shard()
+		if sharded && d != outermost(from.Shape()) || !sharded && !p.IsReplicate() {
+			return nil
+		}
+		if sharded {
+			to[i], cut = mesh.Shard(outermost(s)), true
+		}
+	}
+	if !cut || len(s) == 0 {
+		return nil
+	}
+	return to
+}
+
+// outermost returns the first dim of more than one element, or 0.
+func outermost(s shape.Shape) int {
+	for d, n := range s {
+		if n != 1 {
+			return d
+		}
+	}
+	return 0
+}
+
+// rangesOf returns, as a layout of the elements in row-major order, which range of
+// them each of ranks holds of a tensor that is cut along its outermost dim alone.
+func rangesOf(l *mesh.Placed, ranks []int) (*mesh.Flat, error) {
+	s := shape.Shape(l.Shape())
+	d := outermost(s)
+	inner := s[d+1:].Numel()
+	ranges := make([][]mesh.Range, len(ranks))
+	for i, r := range ranks {
+		box, _ := l.Box(r)
+		ranges[i] = []mesh.Range{{Lo: box.Lo[d] * inner, Hi: box.Hi[d] * inner}}
+	}
+	return mesh.NewFlat([]int{s.Numel()}, ranks, ranges)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tpsh/mesh"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -43,6 +44,9 @@ func init() {
 			return one(b.T.subtensorGet(b.X[0], b.inBlock(b.Args[0].Ints), b.OutShape(0))), nil
 		},
 		Cost: takes,
+		Exchange: &Exchange{To: sameAs, Parts: func(c *Call, from, to *mesh.Placed, _ []int) (src, dst mesh.Layout, err error) {
+			return mesh.NewWindow(from, boxAt(c.Args[0].Ints, c.Args[1].Ints)), to, nil
+		}},
 	})
 	register(&Def{
 		Name:    "window_put",
@@ -77,6 +81,9 @@ func init() {
 			return one(b.T.subtensorPut(b.X[0], b.OutShape(0), b.inBlock(b.Args[1].Ints))), nil
 		},
 		Cost: moves,
+		Exchange: &Exchange{To: sameAs, Parts: func(c *Call, from, to *mesh.Placed, _ []int) (src, dst mesh.Layout, err error) {
+			return from, mesh.NewWindow(to, boxAt(c.Args[1].Ints, from.Shape())), nil
+		}},
 	})
 }
 

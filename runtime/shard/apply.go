@@ -21,8 +21,8 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if err := checkTarget(d, in); err != nil {
 		return nil, nil, err
 	}
-	if isRegion(d, args) {
-		c, err := e.region(d, in, args)
+	if view, base := regionOf(d, args); base != nil {
+		c, err := e.region(d, in, args, d.Blockwise(view, base))
 		return c, outOf(c), err
 	}
 	if in, err = e.allPlaced(d, m, in); err != nil {
@@ -70,24 +70,6 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 		err = e.verify(c, given)
 	}
 	return c, c.Out, err
-}
-
-// exchanges reports whether dec is for an operator whose result the ranks make by
-// an exchange of what they lack of it.
-func (dec *decision) exchanges() bool {
-	d := dec.call.Def
-	return dec.moves && (isWindow(d) || isReshape(d) && flows(dec))
-}
-
-// exchange carries out dec, which exchanges, on x.
-func (e *Engine) exchange(dec *decision, x *tensor.Tensor, args []op.Arg) (*op.Call, error) {
-	if err := e.mayExchange(dec); err != nil {
-		return nil, err
-	}
-	if isWindow(dec.call.Def) {
-		return e.window(dec, x, args)
-	}
-	return e.reflow(dec, x, args)
 }
 
 // putBack stores in target what an operator in place has made of x, to which
@@ -212,7 +194,7 @@ func (e *Engine) onto(m *mesh.Mesh, x *tensor.Tensor) (*tensor.Tensor, error) {
 func (e *Engine) compose(d *op.Def, in []*tensor.Tensor, args []op.Arg) (out []*tensor.Tensor, err error) {
 	e.within = append(e.within, d.Name)
 	defer func() { e.within = e.within[:len(e.within)-1] }()
-	defer recoverTape(&err)
+	defer op.Recover(&err)
 	c := &op.Call{Def: d, Ctx: e.host.Ops(), In: in, Args: args}
 	stand := standIn(c)
 	if err := d.Infer(stand); err != nil {
@@ -237,17 +219,6 @@ func standIn(c *op.Call) *op.Call {
 		}
 	}
 	return &s
-}
-
-// recoverTape makes the failure of an operator on a tape the error.
-func recoverTape(err *error) {
-	if p := recover(); p != nil {
-		te, ok := p.(*op.TapeError)
-		if !ok {
-			panic(p)
-		}
-		*err = te.Err
-	}
 }
 
 // bring moves in to where dec wants it.
@@ -372,7 +343,7 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call
 		}
 		return l.Out, nil
 	}
-	defer recoverTape(&err)
+	defer op.Recover(&err)
 	whole := *dec.call
 	whole.Args = args
 	return d.Local(&op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.ID()})

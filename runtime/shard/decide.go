@@ -16,17 +16,16 @@ import (
 
 // A decision says how an operator runs on inputs with given layouts.
 type decision struct {
-	call    *op.Call       // the call on tensors without elements, of whole shapes
-	mesh    *mesh.Mesh     // of all inputs that are placed
-	from    []*mesh.Placed // how each input lies; nil for None
-	in      []*mesh.Placed // what each input is moved to; nil for None
-	out     []*mesh.Placed // how the results lie
-	blocks  []shape.Shape  // of the results on this rank
-	whole   bool           // everything is replicated
-	compose bool           // other operators may do better: op.Def.Compose
-	moves   bool           // an input is to be moved where that communicates
-	window  *window        // of a window that moves, once it is known
-	reflow  *reflow        // of a reshape that moves, once it is known
+	call     *op.Call       // the call on tensors without elements, of whole shapes
+	mesh     *mesh.Mesh     // of all inputs that are placed
+	from     []*mesh.Placed // how each input lies; nil for None
+	in       []*mesh.Placed // what each input is moved to; nil for None
+	out      []*mesh.Placed // how the results lie
+	blocks   []shape.Shape  // of the results on this rank
+	whole    bool           // everything is replicated
+	compose  bool           // other operators may do better: op.Def.Compose
+	moves    bool           // an input is to be moved where that communicates
+	exchange *exchange      // of an operator that exchanges, once it is known
 }
 
 // maxDecisions is how many decisions, and how many stepPlans, an Engine keeps: some

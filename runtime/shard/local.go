@@ -168,7 +168,7 @@ func (e *Engine) Blocks(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Te
 	if !x.Placed() {
 		p, err := e.FromLocal(x, e.Replicated(l.Mesh(), x.Shape()))
 		if err != nil {
-			return nil, named(fn, err)
+			return nil, op.Rename(fn, err)
 		}
 		x = p
 	} else if err := e.checkMove(fn, x, l); err != nil {
@@ -179,14 +179,6 @@ func (e *Engine) Blocks(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Te
 		return nil, err
 	}
 	return e.ToLocal(y, e.SummandLayout(l))
-}
-
-// named gives an argument error the name of the script's function.
-func named(fn string, err error) error {
-	if bad, ok := err.(*op.ArgError); ok {
-		bad.Func = fn
-	}
-	return err
 }
 
 // Outside returns the tensor placed as l of a rank that is not in l's mesh.

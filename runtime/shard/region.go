@@ -12,55 +12,43 @@ import (
 // made. Their layouts come as two more arguments (op.Arg.Layout): of the view and
 // of the base. Without them the region is one of the whole.
 
-// isRegion reports whether d, called with args, works on a region of each block.
-func isRegion(d *op.Def, args []op.Arg) bool {
-	switch d.Name {
-	case "region_get", "region_set", "region_spread":
-		return len(args) == 5
+// regionOf returns the layouts of a view and of its base, if d, called with args,
+// works on a region of each block.
+func regionOf(d *op.Def, args []op.Arg) (view, base *mesh.Placed) {
+	if n := len(args) - 2; d.Blockwise != nil && n >= 0 {
+		return args[n].Layout, args[n+1].Layout
 	}
-	return false
+	return nil, nil
 }
 
-// region runs d, an operator of regions.
-func (e *Engine) region(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
-	view, base := args[3].Layout, args[4].Layout
-	need, out := []*mesh.Placed{base, view}, base
-	switch d.Name {
-	case "region_get":
-		out = view
-	case "region_spread":
-		need = need[1:]
-	}
+// region runs d, an operator of regions, on the rank's blocks.
+func (e *Engine) region(d *op.Def, in []*tensor.Tensor, args []op.Arg, b op.Blockwise) (*op.Call, error) {
 	c := &op.Call{Def: d, Ctx: e.host.Ops(), Args: args}
 	blocks := make([]*tensor.Tensor, len(in))
 	for i, x := range in {
-		if x.Placed() && x.Layout() != need[i] {
+		if x.Placed() && x.Layout() != b.In[i] {
 			var err error
-			if x, err = e.move(x, need[i]); err != nil {
+			if x, err = e.move(x, b.In[i]); err != nil {
 				return nil, err
 			}
 		}
 		c.In = append(c.In, x)
 		blocks[i] = x.Local()
 	}
-	block, err := e.regionOfBlock(d, blocks, args[:3], view, base)
+	block, err := e.regionOfBlock(d, blocks, args[:len(args)-2], b)
 	if err != nil {
 		return nil, err
 	}
-	c.Out = []*tensor.Tensor{tensor.NewPlaced(out, block)}
+	c.Out = []*tensor.Tensor{tensor.NewPlaced(b.Out, block)}
 	return c, nil
 }
 
 // regionOfBlock applies d to blocks. The first argument speaks of the whole.
-func (e *Engine) regionOfBlock(d *op.Def, blocks []*tensor.Tensor, args []op.Arg, view, base *mesh.Placed) (*tensor.Tensor, error) {
-	if !e.member(base.Mesh()) {
+func (e *Engine) regionOfBlock(d *op.Def, blocks []*tensor.Tensor, args []op.Arg, b op.Blockwise) (*tensor.Tensor, error) {
+	if !e.member(b.Of.Mesh()) {
 		return blocks[0], nil
 	}
-	local := view
-	if d.Name == "region_spread" {
-		local = base
-	}
-	args = []op.Arg{op.IntsN(local.LocalShape(e.host.ID())...), args[1], args[2]}
+	args = append([]op.Arg{op.IntsN(b.Of.LocalShape(e.host.ID())...)}, args[1:]...)
 	c, err := op.Apply(e.host.Ops(), d, blocks, args)
 	if err != nil {
 		return nil, err
