@@ -25,6 +25,8 @@ func init() {
 			"rank reads the blocks of its own. Shapes and dtypes agree. Other values are replaced. Each key of state is in the\n" +
 			"checkpoint, which may have more; an empty dict or list takes all that there is, tensors as plain ones. All ranks\n" +
 			"call it. What is read is compared with its checksums. If anything is wrong on some rank, all fail, and nothing has changed.\n" +
+			"dir may also be what others have saved: a folder of torch.distributed.checkpoint, a .pt, .pth or .bin file of torch.save,\n" +
+			"a .safetensors file, or a folder of such files, with or without an index. Keys may then be paths, \"model.fc.weight\".\n" +
 			">>> path = tmpdir() + \"/run\"\n" +
 			">>> save_checkpoint(path, {\"model\": {\"w\": ones(2)}, \"step\": 7})\n" +
 			">>> w = zeros(2)\n" +
@@ -38,8 +40,11 @@ func init() {
 type loader struct {
 	e    *Env
 	fn   string
-	r    *ckpt.Reader
+	r    tensorReader
 	then []func() error
+
+	file    string // the name of the checkpoint, if it is a file and no folder
+	foreign bool   // it is of another format than tpsh's own
 }
 
 func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -52,10 +57,11 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	}
 	l := &loader{e: e, fn: b.Name()}
 	defer e.rank.Tape.SetEnabled(false)()
-	root, err := e.folder(l.fn, string(dir), false)
+	root, file, err := e.checkpointAt(l.fn, string(dir))
 	if err == nil {
 		defer root.Close()
 	}
+	l.file = file
 	index, err := l.index(root, string(dir), err)
 	if err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func (l *loader) index(root *os.Root, dir string, err error) ([]byte, error) {
 	var m ckptMessage
 	if err == nil && l.e.rank.ID() == 0 {
 		var bad error
-		if m.Index, bad = ckpt.ReadIndex(root); bad != nil {
+		if m.Index, m.Foreign, bad = l.described(root); bad != nil {
 			m.Problem = bad.Error()
 		}
 	}
@@ -88,6 +94,7 @@ func (l *loader) index(root *os.Root, dir string, err error) ([]byte, error) {
 	if all[0].Problem != "" {
 		return nil, l.noCheckpoint(dir, all[0].Problem)
 	}
+	l.foreign = all[0].Foreign
 	return all[0].Index, nil
 }
 
@@ -107,17 +114,16 @@ func (l *loader) read(root *os.Root, dir string, index []byte, state starlark.Va
 	if !ok {
 		return arg.In(l.fn, "state", arg.Bad(state, "a dict", ""))
 	}
-	r, err := ckpt.NewReader(root, index)
+	r, text, err := l.openStored(root, index)
 	if err == nil {
 		defer r.Close()
 		l.r = r
 		var saved *savedValue
-		if saved, err = readState(r.State); err == nil {
+		if saved, err = readState(text); err == nil {
 			_, err = l.fill("", d, saved)
 		}
 	}
-	var bad *ckpt.FormatError
-	if errors.As(err, &bad) || errors.Is(err, errState) {
+	if damaged(err) {
 		return l.noCheckpoint(dir, err.Error())
 	}
 	var known interface{ Function() string }
@@ -159,7 +165,7 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 	}
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
-		from := saved.at(key)
+		from := l.find(saved, key)
 		if !ok || from == nil {
 			bad := &op.ArgError{Func: l.fn, Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has", Rule: "it has " + quotedNames(saved.keys)}
 			if path != "" {
@@ -360,7 +366,7 @@ func (l *loader) buildTensor(name string) (starlark.Value, error) {
 	}
 	dt, err := dtype.Parse(t.DType)
 	if err != nil {
-		return nil, err
+		return nil, l.noDType(t)
 	}
 	like := l.e.wrap(tensor.ShapeOnly(dt, shape.Shape(t.Shape)))
 	h, err := like.held(l.fn)

@@ -106,6 +106,7 @@ type ckptMessage struct {
 	File       *ckpt.File   `json:"file,omitempty"`
 	Index      []byte       `json:"index,omitempty"`
 	Problem    string       `json:"problem,omitempty"`
+	Foreign    bool         `json:"foreign,omitempty"`
 }
 
 // agree tells all ranks m, and err if that is one, and returns what each tells.

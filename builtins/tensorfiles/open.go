@@ -35,7 +35,7 @@ func OpenFolder(dir Folder, root *os.Root) (*Set, error) {
 			return openFiles(dir, of)
 		}
 	}
-	return nil, bad("", "it is a folder without %s, %s, .safetensors, .pt or .bin files, and so no checkpoint", ckpt.IndexName, dcp.Name)
+	return nil, bad("", "it is a folder without the file %s, %s or any .safetensors, .pt or .bin, and so no checkpoint", ckpt.IndexName, dcp.Name)
 }
 
 // OpenFile opens a file of tensors.
