@@ -182,7 +182,7 @@ func (c *CommSpec) dims(fn, param string, v starlark.Value) ([]int, error) {
 func (c *CommSpec) setAxes(fn string, v starlark.Value) error {
 	d := c.spec.mesh
 	if v == nil {
-		if d.m.NDim() == 1 {
+		if d.Mesh().NDim() == 1 {
 			c.axis, c.axes = []int{0}, []int{0}
 		}
 		return nil
@@ -305,7 +305,7 @@ func (c *CommSpec) axesFit(cut, axes []int) bool {
 func (c *CommSpec) submesh() *mesh.Mesh {
 	d := c.spec.mesh
 	order := slices.Clone(c.axes)
-	for a := range d.m.NDim() {
+	for a := range d.Mesh().NDim() {
 		if !slices.Contains(order, a) {
 			order = append(order, a)
 		}
@@ -314,7 +314,7 @@ func (c *CommSpec) submesh() *mesh.Mesh {
 	for i := range dims {
 		dims[i] = i
 	}
-	return d.m.Permute(order...).Sub(d.near(), dims...)
+	return d.Mesh().Permute(order...).Sub(d.near(), dims...)
 }
 
 // cost returns what c and its gradient cost. The size counts elements of what a

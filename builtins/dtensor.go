@@ -347,7 +347,7 @@ func (e *Env) redistributeAsync(fn string, t *tensor.Tensor, l *mesh.Placed) (st
 	}
 	y := e.wrapWork(w)
 	y.distributed = true
-	return starlark.Tuple{y, &Work{e, w}}, nil
+	return starlark.Tuple{y, WrapWork(e, w)}, nil
 }
 
 // gradLayout returns the layout that grad_placements gives the gradient of t;

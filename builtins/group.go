@@ -187,3 +187,6 @@ func (e *Env) ranks(fn string, v starlark.Value) ([]int, error) {
 	}
 	return ranks, nil
 }
+
+// WrapGroup returns g as scripts have it.
+func WrapGroup(e *Env, g *runtime.Group) *Group { return &Group{e, g} }

@@ -243,5 +243,5 @@ func (e *Env) sharedGroup(ranks []int) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Group{e, g}, nil
+	return WrapGroup(e, g), nil
 }

@@ -93,7 +93,7 @@ func (p *specPath) move() bool {
 func (p *specPath) even(dim int, axes []int) bool {
 	parts := 1
 	for _, a := range axes {
-		parts *= p.spec.mesh.m.Shape()[a]
+		parts *= p.spec.mesh.Mesh().Shape()[a]
 	}
 	return p.spec.shape[dim]%parts == 0
 }
@@ -166,7 +166,7 @@ func (p *specPath) take(pattern string, from, to int, axes []int) {
 // pathTo; then those that the planner refuses since they move too much.
 func (s *ShardingSpec) pathsTo(target *ShardingSpec, itemSize int) ([]*specPath, error) {
 	var good, refused []*specPath
-	order, ok := axisOrder(s.mesh.m.NDim(), s.axes, target.axes)
+	order, ok := axisOrder(s.mesh.Mesh().NDim(), s.axes, target.axes)
 	if ok {
 		src, err := s.layout(order)
 		if err != nil {

@@ -48,7 +48,7 @@ func (s *ShardingSpec) String() string { return "[" + strings.Join(s.sequence(),
 
 // Describe returns shape, sequence and mesh: a ShardingSpec of (4, 4) as [S0, R] on (2, 2).
 func (s *ShardingSpec) Describe() string {
-	return fmt.Sprintf("a ShardingSpec of %s as %v on %s", mesh.Tuple(s.shape), s, s.mesh.m.Short())
+	return fmt.Sprintf("a ShardingSpec of %s as %v on %s", mesh.Tuple(s.shape), s, s.mesh.Mesh().Short())
 }
 
 func (s *ShardingSpec) Type() string         { return "ShardingSpec" }
@@ -82,7 +82,7 @@ func (s *ShardingSpec) with(axes [][]int) *ShardingSpec {
 // order returns the dims of the mesh in an order in which those that cut one dim
 // of the tensor come as s lists them. There is one: each is in one list, once.
 func (s *ShardingSpec) order() []int {
-	order, _ := axisOrder(s.mesh.m.NDim(), s.axes)
+	order, _ := axisOrder(s.mesh.Mesh().NDim(), s.axes)
 	return order
 }
 
@@ -210,10 +210,10 @@ func (d *DeviceMesh) partition(fn string, shape []int, parts []partition) ([][]i
 			return nil, err
 		}
 		for _, a := range p.axes {
-			if a < -d.m.NDim() || a >= d.m.NDim() {
-				return nil, bad(fmt.Sprintf("mesh dim %d", a), fmt.Sprintf("%d..%d", -d.m.NDim(), d.m.NDim()-1), "the mesh is "+d.m.Short())
+			if a < -d.Mesh().NDim() || a >= d.Mesh().NDim() {
+				return nil, bad(fmt.Sprintf("mesh dim %d", a), fmt.Sprintf("%d..%d", -d.Mesh().NDim(), d.Mesh().NDim()-1), "the mesh is "+d.Mesh().Short())
 			}
-			a = (a + d.m.NDim()) % d.m.NDim()
+			a = (a + d.Mesh().NDim()) % d.Mesh().NDim()
 			if taken[a] {
 				return nil, bad(fmt.Sprintf("mesh dim %d twice", a), "each mesh dim at most once", "it can cut one dim of the tensor")
 			}

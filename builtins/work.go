@@ -51,3 +51,6 @@ func init() {
 		},
 	})
 }
+
+// WrapWork returns w as scripts have it.
+func WrapWork(e *Env, w *runtime.Work) *Work { return &Work{e, w} }
