@@ -55,6 +55,7 @@ var arrows = []struct {
 	{"tpsh/runtime/hardware", []string{"tpsh/runtime/dtype"}, "a machine is numbers: it knows no script, no tensor and no run"},
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/runtime/memory", "tpsh/mesh"}, "storage knows no operators"},
 	{"tpsh/runtime/memory", nil, "what a machine has stands on nothing"},
+	{"tpsh/runtime/hardware/fit", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "constants are fitted to numbers: what was run is not known"},
 	{"tpsh/runtime/dtype", nil, "dtypes stand on nothing"},
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},

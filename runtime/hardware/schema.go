@@ -14,7 +14,9 @@ type field struct {
 	low, high float64 // what makes sense, both ends included
 	needed    bool    // or else it has a default
 	otherwise float64
-	free      bool // tpsh plan fit may change it
+	free      bool    // tpsh plan fit may change it
+	typical   float64 // of a free one: what a fit takes 0 for
+	spread    float64 // of a free one: how far it is from the file's value, as the logarithm of a factor
 	doc       string
 	at        func(*Machine, *Level) *float64
 }
@@ -23,36 +25,36 @@ type field struct {
 var top = []field{
 	{key: "memory", unit: "bytes", low: 1, high: 1e18, needed: true, doc: "a rank has", at: func(m *Machine, _ *Level) *float64 { return &m.memory }},
 	{key: "memory_bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "of a rank's memory", at: func(m *Machine, _ *Level) *float64 { return &m.memoryBandwidth }},
-	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
-	{key: "issue", unit: "seconds", high: 1, free: true, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
-	{key: "start", unit: "seconds", high: 1, free: true, doc: "of the device before an operation's first arithmetic", at: func(m *Machine, _ *Level) *float64 { return &m.start }},
-	{key: "step", unit: "seconds", high: 100, free: true, doc: "of a step that no operation explains", at: func(m *Machine, _ *Level) *float64 { return &m.Step }},
+	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.3, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
+	{key: "issue", unit: "seconds", high: 1, free: true, typical: 5e-06, spread: 1, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
+	{key: "start", unit: "seconds", high: 1, free: true, typical: 2e-06, spread: 0.7, doc: "of the device before an operation's first arithmetic", at: func(m *Machine, _ *Level) *float64 { return &m.start }},
+	{key: "step", unit: "seconds", high: 100, free: true, typical: 0.005, spread: 1, doc: "of a step that no operation explains", at: func(m *Machine, _ *Level) *float64 { return &m.Step }},
 }
 
 // shares lists the fields of [share].
 var shares = []field{
-	{key: "top", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, doc: "of the peak that the largest products reach", at: func(m *Machine, _ *Level) *float64 { return &m.share.top }},
-	{key: "half_flops", unit: "FLOPs", high: 1e15, free: true, doc: "of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfFLOPs }},
-	{key: "half_dim", unit: "elements", high: 1e6, free: true, doc: "of the smallest dim of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfDim }},
+	{key: "top", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.3, doc: "of the peak that the largest products reach", at: func(m *Machine, _ *Level) *float64 { return &m.share.top }},
+	{key: "half_flops", unit: "FLOPs", high: 1e15, free: true, typical: 3e+09, spread: 1, doc: "of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfFLOPs }},
+	{key: "half_dim", unit: "elements", high: 1e6, free: true, typical: 30, spread: 0.8, doc: "of the smallest dim of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfDim }},
 }
 
 // uses lists the fields of [use].
 var uses = []field{
-	{key: "fixed", unit: "bytes", high: 1e15, free: true, doc: "that no program can have: context, libraries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fixed }},
-	{key: "communicator", unit: "bytes", high: 1e15, free: true, doc: "of buffers for each group of ranks", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Communicator }},
-	{key: "parameters", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of parameters", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Parameters }},
-	{key: "gradients", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of gradients", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Gradients }},
-	{key: "optimizer", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of optimizer state", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Optimizer }},
-	{key: "activations", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte that backward keeps", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Activations }},
-	{key: "temporaries", unit: "a factor", high: 100, otherwise: 1, free: true, doc: "bytes held for each byte of temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Temporaries }},
-	{key: "fragments", unit: "a factor", high: 100, free: true, doc: "bytes lost for each byte of activations and temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fragments }},
+	{key: "fixed", unit: "bytes", high: 1e15, free: true, typical: 1e+09, spread: 0.7, doc: "that no program can have: context, libraries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fixed }},
+	{key: "communicator", unit: "bytes", high: 1e15, free: true, typical: 1e+08, spread: 1, doc: "of buffers for each group of ranks", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Communicator }},
+	{key: "parameters", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.3, doc: "bytes held for each byte of parameters", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Parameters }},
+	{key: "gradients", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.3, doc: "bytes held for each byte of gradients", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Gradients }},
+	{key: "optimizer", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.3, doc: "bytes held for each byte of optimizer state", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Optimizer }},
+	{key: "activations", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.4, doc: "bytes held for each byte that backward keeps", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Activations }},
+	{key: "temporaries", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.6, doc: "bytes held for each byte of temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Temporaries }},
+	{key: "fragments", unit: "a factor", high: 100, free: true, typical: 0.05, spread: 0.7, doc: "bytes lost for each byte of activations and temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fragments }},
 }
 
 // levels lists the fields of a [[level]], but for its name and size.
 var levels = []field{
-	{key: "latency", unit: "seconds", high: 10, needed: true, free: true, doc: "from one member to another", at: func(_ *Machine, l *Level) *float64 { return &l.Latency }},
+	{key: "latency", unit: "seconds", high: 10, needed: true, free: true, typical: 5e-06, spread: 0.7, doc: "from one member to another", at: func(_ *Machine, l *Level) *float64 { return &l.Latency }},
 	{key: "bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "that a rank sends, one direction", at: func(_ *Machine, l *Level) *float64 { return &l.Bandwidth }},
-	{key: "reached", unit: "a share", low: 0.001, high: 1, otherwise: 1, free: true, doc: "of the bandwidth that collectives reach", at: func(_ *Machine, l *Level) *float64 { return &l.Reached }},
+	{key: "reached", unit: "a share", low: 0.001, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.6, doc: "of the bandwidth that collectives reach", at: func(_ *Machine, l *Level) *float64 { return &l.Reached }},
 	{key: "shared_bandwidth", unit: "bytes a second", high: 1e18, doc: "that the ranks of one member send together; 0 is no limit", at: func(_ *Machine, l *Level) *float64 { return &l.SharedBandwidth }},
 	{key: "shared_latency", unit: "seconds", high: 10, doc: "more for each rank that shares a member's link", at: func(_ *Machine, l *Level) *float64 { return &l.SharedLatency }},
 }
@@ -105,6 +107,8 @@ type Constant struct {
 	Name      string  // "share.top", "node.latency"
 	Unit, Doc string  //
 	Low, High float64 // what makes sense, both ends included
+	Typical   float64 // what stands for 0 where a logarithm is needed
+	Spread    float64 // how far it usually is from a file's value, as the logarithm of a factor
 	field     *field
 	level     int // of Machine.Levels, -1 for none
 }
@@ -115,7 +119,7 @@ func (m *Machine) Constants() []Constant {
 	add := func(prefix string, level int, fields []field) {
 		for i := range fields {
 			if f := &fields[i]; f.free {
-				out = append(out, Constant{prefix + f.key, f.unit, f.doc, f.low, f.high, f, level})
+				out = append(out, Constant{prefix + f.key, f.unit, f.doc, f.low, f.high, f.typical, f.spread, f, level})
 			}
 		}
 	}
