@@ -99,55 +99,60 @@ type Message struct {
 	Keep any
 	Done func()
 
-	pool   *bufferPool // that memory goes back to
+	owner  MemoryOwner // that memory goes back to, nil if nobody wants it
 	memory []byte      // that holds Meta and Data
-	remote *remoteData // where Data is to be read, nil if it is there
 }
 
 // An Allocate returns memory of n bytes for the Data of a message. meta is its Meta,
 // to be read only, and only until Place returns.
 type Allocate func(meta []byte, n int) ([]byte, error)
 
-// allocate returns memory for n bytes of Data, p's or, if p is nil, such as Release
-// gives back to a pool.
-func (m *Message) allocate(p Allocate, n int) ([]byte, error) {
-	if p == nil {
-		m.memory = m.pool.get(n)[:n]
-		return m.memory, nil
-	}
-	buffer, err := p(m.Meta, n)
-	if err == nil && len(buffer) != n {
-		panic(fmt.Sprintf("comm: a place of %d bytes for a message of %d", len(buffer), n))
-	}
-	return buffer, err
+// A MemoryOwner keeps memory for messages to come.
+type MemoryOwner interface {
+	// Put takes memory that nobody uses any more.
+	Put(memory []byte)
 }
 
-// moveTo has Data lie where p wants them, unless p is nil, or Keep has arrived and
+// Own says whose the memory is that holds Meta and Data.
+func (m *Message) Own(owner MemoryOwner, memory []byte) { m.owner, m.memory = owner, memory }
+
+// Memory returns memory for the n bytes of Data of a message with meta.
+func (a Allocate) Memory(meta []byte, n int) ([]byte, error) {
+	memory, err := a(meta, n)
+	if err == nil && len(memory) != n {
+		panic(fmt.Sprintf("comm: memory of %d bytes for a message of %d", len(memory), n))
+	}
+	return memory, err
+}
+
+// MoveTo has Data lie where a wants them, unless a is nil, or Keep has arrived and
 // they are to stay where they are.
-func (m *Message) moveTo(p Allocate) error {
-	if p == nil || m.Keep != nil {
+func (m *Message) MoveTo(a Allocate) error {
+	if a == nil || m.Keep != nil {
 		return nil
 	}
-	buffer, err := m.allocate(p, len(m.Data))
+	memory, err := a.Memory(m.Meta, len(m.Data))
 	if err == nil {
-		copy(buffer, m.Data)
-		m.Data = buffer
+		copy(memory, m.Data)
+		m.Data = memory
 	}
 	return err
-}
-
-// done notes that Data is in use no more.
-func (m *Message) done() {
-	if m.Done != nil {
-		m.Done()
-	}
 }
 
 // Release says that the receiver has no more use for Meta and Data, whose memory
 // may then be used for other messages. It need not be called.
 func (m *Message) Release() {
-	m.pool.put(m.memory)
+	if m.owner != nil {
+		m.owner.Put(m.memory)
+	}
 	*m = Message{}
+}
+
+// Finish notes that Data is in use no more.
+func (m *Message) Finish() {
+	if m.Done != nil {
+		m.Done()
+	}
 }
 
 // An Unreceived is a message that was sent and never received.

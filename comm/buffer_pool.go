@@ -18,8 +18,8 @@ const (
 	leastSpare = 16 << 10
 )
 
-// get returns an empty slice with room for n bytes.
-func (p *bufferPool) get(n int) []byte {
+// Get returns an empty slice with room for n bytes.
+func (p *bufferPool) Get(n int) []byte {
 	if p == nil || n < leastSpare {
 		return make([]byte, 0, n)
 	}
@@ -37,9 +37,9 @@ func (p *bufferPool) get(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// put gives memory back that get has returned, or other memory that nobody has
+// Put gives memory back that Get has returned, or other memory that nobody has
 // a use for.
-func (p *bufferPool) put(b []byte) {
+func (p *bufferPool) Put(b []byte) {
 	if p == nil || cap(b) < leastSpare {
 		return
 	}

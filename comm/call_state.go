@@ -3,15 +3,17 @@ package comm
 import (
 	"bytes"
 	"sync/atomic"
+
+	"tpsh/comm/schedule"
 )
 
 // A callState is a collective of which something is known at a rank.
 type callState struct {
-	contracts   []contract   // by rank of the fabric, as are the next three
-	here        []bool       // whether there is a contract
-	small       [][]byte     // memory for the data of contracts that are transient
-	descs       []*signed    // nil if none has come
-	count       atomic.Int32 // of contracts; written under wireRank.mu
+	contracts   []contract    // by rank of the fabric, as are the next three
+	here        []bool        // whether there is a contract
+	small       [][]byte      // memory for the data of contracts that are transient
+	descs       []*SignedCall // nil if none has come
+	count       atomic.Int32  // of contracts; written under wireRank.mu
 	data        []datum
 	recvBuffers []recvBuffer // where data are to be read to; guarded by wireRank.mu
 	verdict     *DeadlockError
@@ -46,7 +48,7 @@ func newCallState(size int, spare *bufferPool) *callState {
 func (call *callState) reset() {
 	for _, d := range call.data {
 		if !d.away {
-			call.spare.put(d.bytes)
+			call.spare.Put(d.bytes)
 		}
 	}
 	clear(call.recvBuffers)
@@ -106,10 +108,10 @@ func (call *callState) put(key dataKey, f *frame) error {
 	}
 	d := datum{dataKey: key, bytes: f.payload}
 	if f.transient {
-		d.bytes = append(call.spare.get(len(d.bytes)), d.bytes...)
+		d.bytes = append(call.spare.Get(len(d.bytes)), d.bytes...)
 	}
 	for i := range call.recvBuffers {
-		if b := &call.recvBuffers[i]; b.started && b.dataKey == key && sameMemory(b.memory, d.bytes) {
+		if b := &call.recvBuffers[i]; b.started && b.dataKey == key && schedule.SameMemory(b.memory, d.bytes) {
 			b.full, d.away = true, b.away
 		}
 	}

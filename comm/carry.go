@@ -3,6 +3,8 @@ package comm
 import (
 	"fmt"
 	"slices"
+
+	"tpsh/comm/schedule"
 )
 
 // A Carrier carries out whole collectives of all ranks of a fabric: broadcasts,
@@ -97,7 +99,7 @@ func (c *wireCall) settle(all []byte) error {
 	if b.Len() != len(all) {
 		return fmt.Errorf("got %d bytes, want %d", len(all), b.Len())
 	}
-	if !sameMemory(b.Data, all) {
+	if !schedule.SameMemory(b.Data, all) {
 		Copy(b, Whole(all))
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// agree reports whether a and b describe the same call.
-func agree(a, b *Desc) bool {
+// Agree reports whether a and b describe the same call.
+func Agree(a, b *Desc) bool {
 	return a.Op == b.Op && a.DType == b.DType && a.Reduce == b.Reduce &&
 		a.Root == b.Root && a.Dims == b.Dims && a.Free == b.Free && a.Detail == b.Detail &&
 		sameShape(a, b) && slices.Equal(a.Pairs, b.Pairs)
@@ -47,16 +47,16 @@ func (d *Desc) detail() (rest string, backward bool) {
 	return strings.TrimSuffix(rest, " "), backward
 }
 
-// A signed is a member's call as its report shows it.
-type signed struct {
+// A SignedCall is a member's call as its report shows it.
+type SignedCall struct {
 	desc  Desc
 	kind  Kind
 	where string
 }
 
-// mismatch builds the report on the calls of the members of a group, which
+// NewMismatch builds the report on the calls of the members of a group, which
 // are given by group rank.
-func mismatch(group string, ranks []int, calls []signed) *MismatchError {
+func NewMismatch(group string, ranks []int, calls []SignedCall) *MismatchError {
 	e := &MismatchError{Group: group, Differs: onlyDifference(calls)}
 	for i, c := range calls {
 		e.Calls = append(e.Calls, Call{ranks[i], c.desc.Op, callText(&c.desc, c.kind), c.where})
@@ -139,7 +139,7 @@ func listText(xs []int) string {
 
 // onlyDifference returns the one parameter in which the calls are not all
 // alike, or "" if there are several.
-func onlyDifference(calls []signed) string {
+func onlyDifference(calls []SignedCall) string {
 	var differ []string
 	first := &calls[0].desc
 	for _, c := range calls[1:] {

@@ -2,20 +2,20 @@ package comm
 
 import "slices"
 
-// A waitGraph says, of each rank, whom it waits for.
-type waitGraph []node
+// A Graph says, of each rank, whom it waits for.
+type Graph []Node
 
-// A node is one rank of a waitGraph.
-type node struct {
-	state state
+// A Node is one rank of a waitGraph.
+type Node struct {
+	state State
 	waits []int // if it is blocked: the ranks whose calls or messages it lacks
 }
 
-// A state says what a rank does.
-type state uint8
+// A State says what a rank does.
+type State uint8
 
 const (
-	running state = iota
+	running State = iota
 	blocked
 	ended
 )
@@ -29,7 +29,7 @@ const (
 // No rank of such a set can ever go on, whatever the others do; any other
 // blocked rank waits, directly or through others, for a running rank or for
 // such a set.
-func (g waitGraph) closedSets() [][]int {
+func (g Graph) closedSets() [][]int {
 	reach := make([][]int, len(g))
 	for r, n := range g {
 		if n.state == blocked {
@@ -57,7 +57,7 @@ func allReach(reach [][]int, set []int) bool {
 
 // reach returns, ascending, r and the blocked ranks for which it waits
 // directly or through others, or nil if a running rank is among those.
-func (g waitGraph) reach(r int) []int {
+func (g Graph) reach(r int) []int {
 	seen := make([]bool, len(g))
 	seen[r] = true
 	set := []int{r}
@@ -78,7 +78,7 @@ func (g waitGraph) reach(r int) []int {
 
 // endedAmong returns, ascending, the ended ranks for which the ranks of set
 // wait.
-func (g waitGraph) endedAmong(set []int) []int {
+func (g Graph) endedAmong(set []int) []int {
 	var ranks []int
 	for _, r := range set {
 		for _, next := range g[r].waits {
@@ -89,4 +89,9 @@ func (g waitGraph) endedAmong(set []int) []int {
 	}
 	slices.Sort(ranks)
 	return ranks
+}
+
+// allEnded reports whether all of ranks have ended.
+func (g Graph) allEnded(ranks []int) bool {
+	return !slices.ContainsFunc(ranks, func(r int) bool { return g[r].state != ended })
 }

@@ -10,25 +10,25 @@ import (
 )
 
 func TestClosedSets(t *testing.T) {
-	run, end := node{state: running}, node{state: ended}
-	waits := func(ranks ...int) node { return node{blocked, ranks} }
+	run, end := Node{state: running}, Node{state: ended}
+	waits := func(ranks ...int) Node { return Node{blocked, ranks} }
 	for _, test := range []struct {
 		name  string
-		graph waitGraph
+		graph Graph
 		want  [][]int
 	}{
-		{"nobody waits", waitGraph{run, run}, nil},
-		{"for one that runs", waitGraph{waits(1), run}, nil},
-		{"for each other", waitGraph{waits(1), waits(0)}, [][]int{{0, 1}}},
-		{"for each other, beside one that runs", waitGraph{waits(1), waits(0), run}, [][]int{{0, 1}}},
-		{"for itself", waitGraph{waits(0)}, [][]int{{0}}},
-		{"for one that has ended", waitGraph{waits(1), end}, [][]int{{0}}},
-		{"for one that has ended and one that runs", waitGraph{waits(1, 2), end, run}, nil},
-		{"a bystander", waitGraph{waits(1), waits(0), waits(0, 1)}, [][]int{{0, 1}}},
-		{"a chain to one that has ended", waitGraph{waits(1), waits(2), end}, [][]int{{1}}},
-		{"two rings", waitGraph{waits(2), waits(3), waits(0), waits(1)}, [][]int{{0, 2}, {1, 3}}},
-		{"a ring that waits for a ring", waitGraph{waits(1, 2), waits(0), waits(3), waits(2)}, [][]int{{2, 3}}},
-		{"a ring that waits for one that runs", waitGraph{waits(1, 2), waits(0), run}, nil},
+		{"nobody waits", Graph{run, run}, nil},
+		{"for one that runs", Graph{waits(1), run}, nil},
+		{"for each other", Graph{waits(1), waits(0)}, [][]int{{0, 1}}},
+		{"for each other, beside one that runs", Graph{waits(1), waits(0), run}, [][]int{{0, 1}}},
+		{"for itself", Graph{waits(0)}, [][]int{{0}}},
+		{"for one that has ended", Graph{waits(1), end}, [][]int{{0}}},
+		{"for one that has ended and one that runs", Graph{waits(1, 2), end, run}, nil},
+		{"a bystander", Graph{waits(1), waits(0), waits(0, 1)}, [][]int{{0, 1}}},
+		{"a chain to one that has ended", Graph{waits(1), waits(2), end}, [][]int{{1}}},
+		{"two rings", Graph{waits(2), waits(3), waits(0), waits(1)}, [][]int{{0, 2}, {1, 3}}},
+		{"a ring that waits for a ring", Graph{waits(1, 2), waits(0), waits(3), waits(2)}, [][]int{{2, 3}}},
+		{"a ring that waits for one that runs", Graph{waits(1, 2), waits(0), run}, nil},
 	} {
 		if got := test.graph.closedSets(); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
@@ -40,9 +40,9 @@ func TestClosedSets(t *testing.T) {
 // wait for members and ended ranks alone, those that contain no other.
 func TestClosedSetsAreSmallest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		graph := make(waitGraph, rapid.IntRange(1, 6).Draw(t, "size"))
+		graph := make(Graph, rapid.IntRange(1, 6).Draw(t, "size"))
 		for r := range graph {
-			graph[r].state = state(rapid.IntRange(int(running), int(ended)).Draw(t, "state"))
+			graph[r].state = State(rapid.IntRange(int(running), int(ended)).Draw(t, "state"))
 			if graph[r].state == blocked {
 				rank := rapid.IntRange(0, len(graph)-1)
 				graph[r].waits = rapid.SliceOfNDistinct(rank, 1, len(graph), rapid.ID[int]).Draw(t, "waits")
@@ -56,7 +56,7 @@ func TestClosedSetsAreSmallest(t *testing.T) {
 }
 
 // smallestByDefinition goes through all sets, as bits, by their size.
-func smallestByDefinition(graph waitGraph) [][]int {
+func smallestByDefinition(graph Graph) [][]int {
 	var all []uint
 	for set := uint(1); set < 1<<len(graph); set++ {
 		if closedByDefinition(graph, set) {
@@ -78,7 +78,7 @@ func smallestByDefinition(graph waitGraph) [][]int {
 	return sets
 }
 
-func closedByDefinition(graph waitGraph, set uint) bool {
+func closedByDefinition(graph Graph, set uint) bool {
 	for _, r := range members(set) {
 		if graph[r].state != blocked {
 			return false

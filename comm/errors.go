@@ -41,13 +41,13 @@ func (e *MismatchError) Ranks() []int {
 func (e *MismatchError) Error() string {
 	var calls phrases
 	for _, c := range e.Calls {
-		calls.add(c.Text+at(c.Where), c.Rank)
+		calls.add(c.Text+AtLine(c.Where), c.Rank)
 	}
 	differs := ""
 	if e.Differs != "" {
 		differs = " (" + e.Differs + " differs)"
 	}
-	return fmt.Sprintf("%s: ranks do not call the same%s%s: %s", e.Function(), in(e.Group), differs,
+	return fmt.Sprintf("%s: ranks do not call the same%s%s: %s", e.Function(), InGroup(e.Group), differs,
 		calls.join(func(ranks []int, text string) string { return rankList(ranks) + ": " + text }))
 }
 
@@ -99,9 +99,9 @@ func (e *DeadlockError) Error() string {
 // text says in what w waits, where, and for whom unless the call says so.
 func (w *Wait) text() string {
 	if w.Function == recvName {
-		return w.Text + at(w.Where)
+		return w.Text + AtLine(w.Where)
 	}
-	return w.Text + at(w.Where) + " for " + rankList(w.For)
+	return w.Text + AtLine(w.Where) + " for " + rankList(w.For)
 }
 
 // A PeerError says that a call failed because another rank had.
@@ -207,16 +207,16 @@ func verb(ranks []int, one, many string) string {
 	return many
 }
 
-// at returns " at where", or nothing if where is unknown.
-func at(where string) string {
+// AtLine returns " at where", or nothing if where is unknown.
+func AtLine(where string) string {
 	if where == "" {
 		return ""
 	}
 	return " at " + where
 }
 
-// in returns " in group", or nothing if group is the world.
-func in(group string) string {
+// InGroup returns " in group", or nothing if group is the world.
+func InGroup(group string) string {
 	if group == worldName {
 		return ""
 	}

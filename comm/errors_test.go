@@ -121,7 +121,7 @@ func TestCompareUnreceived(t *testing.T) {
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, compareUnreceived)
+	slices.SortFunc(got, CompareUnreceived)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

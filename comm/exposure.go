@@ -63,7 +63,7 @@ func (l *exposures) end(to int, number uint64) {
 	defer l.mu.Unlock()
 	if x, ok := l.open[number]; ok && x.to == to {
 		delete(l.open, number)
-		x.message.done()
+		x.message.Finish()
 	}
 }
 
@@ -80,7 +80,7 @@ func (l *exposures) endThose(ends func(exposure) bool) {
 	for number, x := range l.open {
 		if ends(x) {
 			delete(l.open, number)
-			x.message.done()
+			x.message.Finish()
 		}
 	}
 }
@@ -121,11 +121,12 @@ func (wr *wireRank) takeExposure(peer int, f *frame) error {
 	if err != nil {
 		return err
 	}
-	if l.message.remote, err = decodeRemoteData(l.message.Data); err != nil {
+	remote, err := decodeRemoteData(l.message.Data)
+	if err != nil {
 		return err
 	}
-	l.message.Data, l.message.pool = nil, wr.pool
-	l.message.remote.wireRank, l.message.remote.from = wr, peer
+	remote.wireRank, remote.from = wr, peer
+	l.message.Data, l.remote = nil, remote
 	return wr.deliver(peer, f, l)
 }
 

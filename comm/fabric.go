@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,33 +25,33 @@ type Fabric struct {
 // A Transport is what carries the bytes of a fabric. The goroutines that it
 // starts are tasks of the fabric.
 type Transport interface {
-	// joinRank returns the side of the transport that belongs to e.
-	joinRank(e *Endpoint) rankTransport
-	// unreceived returns the messages that were sent and not received, in any
+	// JoinRank returns the side of the transport that belongs to e.
+	JoinRank(e *Endpoint) RankTransport
+	// Unreceived returns the messages that were sent and not received, in any
 	// order but for those of one queue.
-	unreceived() []Unreceived
-	// notice is Fabric.Notice.
-	notice(after time.Duration, fn func(line string))
+	Unreceived() []Unreceived
+	// Notice is Fabric.Notice.
+	Notice(after time.Duration, fn func(line string))
 }
 
-// A rankTransport is one rank's side of a transport.
-type rankTransport interface {
-	// joinGroup returns the rank's side of g. It is called once for each Group, and
+// A RankTransport is one rank's side of a transport.
+type RankTransport interface {
+	// JoinGroup returns the rank's side of g. It is called once for each Group, and
 	// only by members.
-	joinGroup(g *Group) groupTransport
-	// end, rest and resume are what Endpoint has under these names.
-	end(cause error)
-	idle()
-	resume()
+	JoinGroup(g *Group) GroupTransport
+	// End, rest and resume are what Endpoint has under these names.
+	End(cause error)
+	Idle()
+	Resume()
 }
 
-// A groupTransport is a member's side of a group on one transport. The arguments of its
+// A GroupTransport is a member's side of a group on one transport. The arguments of its
 // methods have been checked. One goroutine at a time calls them.
-type groupTransport interface {
-	run(ctx context.Context, op *Op) (Result, error)
-	issue(op *Op) Work
-	send(dst, tag int, m Message, where string) error
-	recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error)
+type GroupTransport interface {
+	Run(ctx context.Context, op *Op) (Result, error)
+	Issue(op *Op) Work
+	Send(dst, tag int, m Message, where string) error
+	Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error)
 }
 
 // errClosed ends what is under way when a fabric is closed.
@@ -90,7 +91,7 @@ func (f *Fabric) attachOne(t Transport, rank, size int) {
 
 func (f *Fabric) newEndpoint(rank int) *Endpoint {
 	e := &Endpoint{fabric: f, rank: rank, groups: map[string]*Group{}}
-	e.transport = f.transport.joinRank(e)
+	e.transport = f.transport.JoinRank(e)
 	return e
 }
 
@@ -122,8 +123,8 @@ func (f *Fabric) Local() []int {
 // destination, source, group and tag, and then in the order sent. It is called
 // after all ranks have ended, and returns when nothing is on its way any more.
 func (f *Fabric) Unreceived() []Unreceived {
-	all := f.transport.unreceived()
-	slices.SortStableFunc(all, compareUnreceived)
+	all := f.transport.Unreceived()
+	slices.SortStableFunc(all, CompareUnreceived)
 	return all
 }
 
@@ -131,7 +132,7 @@ func (f *Fabric) Unreceived() []Unreceived {
 // which says who waits for whom and where. fn gets one line for each such
 // wait, on a goroutine of f. Notice is called at most once.
 func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
-	f.transport.notice(after, fn)
+	f.transport.Notice(after, fn)
 }
 
 // Close fails every call that is under way, and returns when all goroutines
@@ -147,7 +148,7 @@ func (f *Fabric) Close() {
 type Endpoint struct {
 	fabric    *Fabric
 	rank      int
-	transport rankTransport
+	transport RankTransport
 	groups    map[string]*Group
 	failed    []int // the ranks of which this one has had a PeerError
 
@@ -179,7 +180,7 @@ func (e *Endpoint) Group(ranks []int, instance string) (*Group, error) {
 		name:     e.groupName(ranks, instance),
 	}
 	if g.rank >= 0 {
-		g.transport = e.transport.joinGroup(g)
+		g.transport = e.transport.JoinGroup(g)
 	}
 	e.groups[key] = g
 	return g, nil
@@ -255,7 +256,7 @@ func (e *Endpoint) End(cause error) {
 		// error is besides is true of this rank alone.
 		cause = errors.New(cause.Error())
 	}
-	e.transport.end(cause)
+	e.transport.End(cause)
 }
 
 // Where sets what tells the source line that the rank is at. It is called only
@@ -286,4 +287,14 @@ func (e *Endpoint) observe(err error) {
 	if errors.As(err, &peer) && !slices.Contains(e.failed, peer.Rank) {
 		e.failed = append(e.failed, peer.Rank)
 	}
+}
+
+// CompareUnreceived orders messages by destination, source, group and tag.
+func CompareUnreceived(a, b Unreceived) int {
+	return cmp.Or(
+		cmp.Compare(a.Dst, b.Dst),
+		cmp.Compare(a.Src, b.Src),
+		cmp.Compare(a.Group, b.Group),
+		cmp.Compare(a.Tag, b.Tag),
+	)
 }

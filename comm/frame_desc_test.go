@@ -117,8 +117,8 @@ func TestHashDescCoversFields(t *testing.T) {
 func TestHashDescAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawDesc(t), drawDesc(t)
-		if agree(a, b) != (hashDesc(a) == hashDesc(b)) {
-			t.Fatalf("%+v and %+v: agree is %v, but equal hashes %v", a, b, agree(a, b), hashDesc(a) == hashDesc(b))
+		if Agree(a, b) != (hashDesc(a) == hashDesc(b)) {
+			t.Fatalf("%+v and %+v: agree is %v, but equal hashes %v", a, b, Agree(a, b), hashDesc(a) == hashDesc(b))
 		}
 		like := *a
 		like.Pairs = append([][2]int{}, a.Pairs...)

@@ -300,14 +300,14 @@ func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b))
 
 // appendSigned appends the encoding of a call as its report shows it: its
 // kind, its line, and its Desc to the end.
-func appendSigned(buf []byte, s *signed) []byte {
+func appendSigned(buf []byte, s *SignedCall) []byte {
 	return appendDesc(appendString(append(buf, byte(s.kind)), s.where), &s.desc)
 }
 
 // decodeSigned decodes what appendSigned appends, and nothing else.
-func decodeSigned(b []byte) (*signed, error) {
+func decodeSigned(b []byte) (*SignedCall, error) {
 	d := decoder{rest: b}
-	s := &signed{kind: Kind(d.byte()), where: d.string()}
+	s := &SignedCall{kind: Kind(d.byte()), where: d.string()}
 	if s.kind > Permute {
 		d.fail("alien", fmt.Sprintf("kind %d", s.kind), fmt.Sprintf("0..%d", Permute))
 	}

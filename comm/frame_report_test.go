@@ -90,7 +90,7 @@ func TestVerdictRoundTrip(t *testing.T) {
 
 func TestSignedRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &signed{*drawDesc(t), Kind(rapid.IntRange(0, int(Permute)).Draw(t, "kind")), drawText.Draw(t, "where")}
+		s := &SignedCall{*drawDesc(t), Kind(rapid.IntRange(0, int(Permute)).Draw(t, "kind")), drawText.Draw(t, "where")}
 		roundTrips(t, s, appendSigned, decodeSigned)
 	})
 }
@@ -133,7 +133,7 @@ func FuzzDecodeVerdict(f *testing.F) {
 }
 
 func FuzzDecodeSigned(f *testing.F) {
-	fuzz(f, appendSigned, decodeSigned, &signed{Desc{Op: "barrier", Free: -1}, Barrier, "a.star:1:1"})
+	fuzz(f, appendSigned, decodeSigned, &SignedCall{Desc{Op: "barrier", Free: -1}, Barrier, "a.star:1:1"})
 }
 
 func FuzzDecodeLetter(f *testing.F) {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"tpsh/comm/schedule"
 )
 
 // A messageWriter passes messages on to one other participant. Messages that several
@@ -300,7 +302,7 @@ func (in *messageReader) start(f *frame) {
 				whole.data = memory[:0:behind]
 			}
 		}
-		whole.payload = append(in.spare.get(f.rest-cap(whole.data)), f.payload...)
+		whole.payload = append(in.spare.Get(f.rest-cap(whole.data)), f.payload...)
 	}
 	whole.transient = false
 	in.whole = &whole
@@ -333,7 +335,7 @@ func (in *messageReader) abandonBuffer(memory []byte) {
 	r := &in.frames
 	mid := max(0, r.have-headerBytes) // bytes of a frame in progress
 	switch {
-	case in.whole != nil && sameMemory(*in.whole.end(), memory):
+	case in.whole != nil && schedule.SameMemory(*in.whole.end(), memory):
 		to := in.whole.end()
 		there := *to
 		*to = append(make([]byte, 0, cap(there)), there...)
@@ -342,13 +344,7 @@ func (in *messageReader) abandonBuffer(memory []byte) {
 			copy(into, r.into[:mid])
 			r.into = into
 		}
-	case in.whole == nil && r.have >= headerBytes && sameMemory(r.into, memory):
+	case in.whole == nil && r.have >= headerBytes && schedule.SameMemory(r.into, memory):
 		r.into = append(make([]byte, 0, len(memory)), memory...)
 	}
-}
-
-// sameMemory reports whether a and b, of which either may be empty but has room,
-// begin with the same byte.
-func sameMemory(a, b []byte) bool {
-	return cap(a) > 0 && cap(b) > 0 && &a[:1][0] == &b[:1][0]
 }

@@ -99,12 +99,12 @@ func (t *frames) faults(from, to int, o FrameOptions) pipeFaults {
 	return f
 }
 
-func (t *frames) joinRank(e *Endpoint) rankTransport {
+func (t *frames) JoinRank(e *Endpoint) RankTransport {
 	t.wireRanks[e.rank].endpoint = e
 	return t.wireRanks[e.rank]
 }
 
-func (t *frames) unreceived() []Unreceived {
+func (t *frames) Unreceived() []Unreceived {
 	var all []Unreceived
 	for _, wr := range t.wireRanks {
 		select {
@@ -116,6 +116,6 @@ func (t *frames) unreceived() []Unreceived {
 	return all
 }
 
-func (t *frames) notice(after time.Duration, fn func(string)) {
+func (t *frames) Notice(after time.Duration, fn func(string)) {
 	t.supervisor.tell(rankEvent{notice: &noticeRequest{after, fn}})
 }

@@ -20,7 +20,7 @@ type Group struct {
 	rank      int // in the group, -1 outside
 	key       string
 	name      string
-	transport groupTransport // nil outside
+	transport GroupTransport // nil outside
 	calls     uint64
 }
 
@@ -58,7 +58,7 @@ func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
 		return Result{}, g.outside(op.Desc.Op)
 	}
 	g.calls++
-	result, err := g.transport.run(ctx, op)
+	result, err := g.transport.Run(ctx, op)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -72,7 +72,7 @@ func (g *Group) Issue(op *Op) Work {
 		return failedWork{g.outside(op.Desc.Op)}
 	}
 	g.calls++
-	return g.transport.issue(op)
+	return g.transport.Issue(op)
 }
 
 // Send gives m to the member dst and never waits for it. Messages are received
@@ -83,7 +83,7 @@ func (g *Group) Send(dst, tag int, m Message, where string) error {
 	if err := g.checkPeer(sendName, "dst", dst); err != nil {
 		return err
 	}
-	err := g.transport.send(dst, tag, m, where)
+	err := g.transport.Send(dst, tag, m, where)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -109,7 +109,7 @@ func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string,
 	if err := g.checkPeer(recvName, "src", src); err != nil {
 		return Message{}, err
 	}
-	m, err := g.transport.recv(ctx, src, tag, where, allocate)
+	m, err := g.transport.Recv(ctx, src, tag, where, allocate)
 	if err != nil {
 		g.endpoint.observe(err)
 	}
@@ -138,3 +138,6 @@ type failedWork struct{ err error }
 
 func (w failedWork) Wait(context.Context) (Result, error) { return Result{}, w.err }
 func (w failedWork) Done() bool                           { return true }
+
+// recvText writes a receive as a script would.
+func recvText(src, tag int) string { return fmt.Sprintf("recv(src=%d, tag=%d)", src, tag) }

@@ -2,6 +2,7 @@ package comm
 
 import (
 	"context"
+	goruntime "runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -34,9 +35,9 @@ func NewInproc(size int) *Fabric {
 	return f
 }
 
-func (t *inproc) joinRank(e *Endpoint) rankTransport { return &inprocRank{t, e} }
+func (t *inproc) JoinRank(e *Endpoint) RankTransport { return &inprocRank{t, e} }
 
-func (t *inproc) unreceived() []Unreceived {
+func (t *inproc) Unreceived() []Unreceived {
 	var all []Unreceived
 	for i := range t.boxes {
 		all = append(all, t.boxes[i].unreceived()...)
@@ -44,7 +45,7 @@ func (t *inproc) unreceived() []Unreceived {
 	return all
 }
 
-func (t *inproc) notice(after time.Duration, fn func(string)) { t.monitor.notice(after, fn) }
+func (t *inproc) Notice(after time.Duration, fn func(string)) { t.monitor.notice(after, fn) }
 
 // An inprocRank is a rank's side of an inproc.
 type inprocRank struct {
@@ -52,11 +53,11 @@ type inprocRank struct {
 	endpoint  *Endpoint
 }
 
-func (p *inprocRank) joinGroup(g *Group) groupTransport {
+func (p *inprocRank) JoinGroup(g *Group) GroupTransport {
 	return p.transport.monitor.groupOf(g).memberOf(p.endpoint, g.rank)
 }
 
-func (p *inprocRank) end(cause error) { p.transport.monitor.end(p.endpoint.rank, cause) }
+func (p *inprocRank) End(cause error) { p.transport.monitor.end(p.endpoint.rank, cause) }
 
 // A groupState is where the members of a group meet.
 type groupState struct {
@@ -102,8 +103,8 @@ type inprocGroup struct {
 	endpoint  *Endpoint
 	next      *round // that of this member's next call
 	scheduler schedule.Scheduler
-	scratch   scratch  // of the member's own goroutine
-	_         [64]byte // no two members share a cache line
+	scratch   schedule.Scratch // of the member's own goroutine
+	_         [64]byte         // no two members share a cache line
 }
 
 // arrive makes op this member's part in its next round.
@@ -116,7 +117,7 @@ func (g *inprocGroup) arrive(op *Op) *round {
 	return rd
 }
 
-func (g *inprocGroup) run(ctx context.Context, op *Op) (Result, error) {
+func (g *inprocGroup) Run(ctx context.Context, op *Op) (Result, error) {
 	rd := g.arrive(op)
 	defer func() { g.next = rd.after() }() // by now most likely there
 	if !g.state.transport.spin.spinUntil(rd.takesPlace) {
@@ -129,7 +130,7 @@ func (g *inprocGroup) run(ctx context.Context, op *Op) (Result, error) {
 	return g.finish(rd, op, &g.scratch, true)
 }
 
-func (g *inprocGroup) issue(op *Op) Work {
+func (g *inprocGroup) Issue(op *Op) Work {
 	rd := g.arrive(op)
 	g.next = rd.after()
 	if rd.takesPlace() {
@@ -137,21 +138,21 @@ func (g *inprocGroup) issue(op *Op) Work {
 	} else if rd.arrived.sleepers.Load() != nil { // others wait, and for fewer now
 		g.state.transport.monitor.recheck()
 	}
-	w := newWork(g.endpoint, func(ctx context.Context, done <-chan struct{}) error {
+	w := NewWork(g.endpoint, func(ctx context.Context, done <-chan struct{}) error {
 		return g.block(ctx, rd, op, done)
 	})
 	g.state.transport.fabric.tasks.Go(func() {
 		if err := g.awaitRound(context.Background(), g.newWait(op, rd)); err != nil {
 			w.end(Result{}, err)
 		} else {
-			w.end(g.finish(rd, op, &scratch{}, true))
+			w.end(g.finish(rd, op, &schedule.Scratch{}, true))
 		}
 	})
 	return w
 }
 
 // text writes a call on the group as a script would.
-func (g *inprocGroup) text(op *Op) string { return callText(&op.Desc, op.Kind) + in(g.state.name) }
+func (g *inprocGroup) text(op *Op) string { return callText(&op.Desc, op.Kind) + InGroup(g.state.name) }
 
 // awaitRound waits until every member has arrived at w's round, or it is clear
 // that one never will. When ctx ends it lets the call go on by itself.
@@ -187,23 +188,24 @@ func (g *inprocGroup) abandon(w *inprocWait) {
 	g.state.transport.fabric.tasks.Go(func() {
 		rest := g.newWait(op, w.round)
 		if g.awaitRound(context.Background(), rest) == nil {
-			g.finish(w.round, op, &scratch{}, false)
+			g.finish(w.round, op, &schedule.Scratch{}, false)
 		}
 	})
 }
 
-// recv returns the first message from src with tag.
-func (g *inprocGroup) recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
+// Recv returns the first message from src with tag.
+func (g *inprocGroup) Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
 	t := g.state.transport
 	box, key := &t.boxes[g.endpoint.rank], matchKey{g.state.id, src, tag}
-	m, ok := box.spinForMessage(key, t.spin)
+	e, ok := spinForMessage(box, key, t.spin)
 	if !ok {
 		if err := g.awaitMessage(ctx, g.recvWait(src, key, where)); err != nil {
 			return Message{}, err
 		}
-		m, _ = box.takeMessage(key)
+		e, _ = box.takeMessage(key)
 	}
-	return m, m.moveTo(allocate)
+	m := e.message
+	return m, m.MoveTo(allocate)
 }
 
 // awaitMessage waits until the message of w is there. It leaves the message:
@@ -211,8 +213,8 @@ func (g *inprocGroup) recv(ctx context.Context, src, tag int, where func() strin
 func (g *inprocGroup) awaitMessage(ctx context.Context, w *inprocWait) error {
 	t := g.state.transport
 	box := &t.boxes[w.rank]
-	box.setWaiting(w)
-	defer box.setWaiting(nil)
+	box.wakeFor(w.key, w.signal)
+	defer box.wakeFor(matchKey{}, nil)
 	t.monitor.block(w)
 	defer t.monitor.unblock(w)
 	for {
@@ -229,7 +231,7 @@ func (g *inprocGroup) awaitMessage(ctx context.Context, w *inprocWait) error {
 	}
 }
 
-func (g *inprocGroup) send(dst, tag int, m Message, where string) error {
+func (g *inprocGroup) Send(dst, tag int, m Message, where string) error {
 	t := g.state.transport
 	if g.state.failing.Load() {
 		if err := t.monitor.sendError(g, dst); err != nil {
@@ -237,7 +239,7 @@ func (g *inprocGroup) send(dst, tag int, m Message, where string) error {
 		}
 	}
 	to := g.state.ranks[dst]
-	t.boxes[to].put(matchKey{g.state.id, g.rank, tag}, envelope{m, where, g.state.name, g.endpoint.rank, to})
+	t.boxes[to].put(matchKey{g.state.id, g.rank, tag}, envelope{message: m, where: where, group: g.state.name, src: g.endpoint.rank, dst: to})
 	return nil
 }
 
@@ -256,3 +258,18 @@ func (g *inprocGroup) block(ctx context.Context, rd *round, op *Op, done <-chan 
 		return context.Cause(ctx)
 	}
 }
+
+// spinForMessage waits for a moment for a message, and removes it if there is one.
+func spinForMessage(b *mailbox, key matchKey, p spinPolicy) (envelope, bool) {
+	for range p.yields + 1 {
+		if e, ok := b.takeMessage(key); ok {
+			return e, true
+		}
+		goruntime.Gosched()
+	}
+	return envelope{}, false
+}
+
+func (p *inprocRank) Idle() { p.transport.monitor.setIdle(p.endpoint.rank, true) }
+
+func (p *inprocRank) Resume() { p.transport.monitor.setIdle(p.endpoint.rank, false) }

@@ -10,7 +10,7 @@ import (
 // finish carries the call of round m on from where every member has arrived:
 // it compares the calls, prepares the blocks for the results if the caller is
 // there to have them, and moves the data.
-func (g *inprocGroup) finish(rd *round, op *Op, s *scratch, present bool) (Result, error) {
+func (g *inprocGroup) finish(rd *round, op *Op, s *schedule.Scratch, present bool) (Result, error) {
 	flags, inline, same := rd.compare(op)
 	if !same {
 		rd.wake()
@@ -50,7 +50,7 @@ func (rd *round) compare(op *Op) (flags Flags, inline, same bool) {
 	for i := range rd.entries {
 		e := &rd.entries[i]
 		other := e.op.Load()
-		if other != op && !(agree(&other.Desc, &op.Desc) && other.Kind == op.Kind) {
+		if other != op && !(Agree(&other.Desc, &op.Desc) && other.Kind == op.Kind) {
 			return 0, false, false
 		}
 		flags |= other.Desc.Flags
@@ -65,12 +65,12 @@ func (g *inprocGroup) mismatch(rd *round) error {
 	mo := g.state.transport.monitor
 	mo.mu.Lock()
 	if rd.mismatch == nil {
-		calls := make([]signed, len(rd.entries))
+		calls := make([]SignedCall, len(rd.entries))
 		for i := range calls {
 			op := rd.entries[i].op.Load()
-			calls[i] = signed{op.Desc, op.Kind, g.state.members[i].endpoint.sourceLine(op.Where)}
+			calls[i] = SignedCall{op.Desc, op.Kind, g.state.members[i].endpoint.sourceLine(op.Where)}
 		}
-		rd.mismatch = mismatch(g.state.name, g.state.ranks, calls)
+		rd.mismatch = NewMismatch(g.state.name, g.state.ranks, calls)
 	}
 	mo.mu.Unlock()
 	rd.done.arrive(rd.size())
@@ -84,40 +84,7 @@ type inprocCall struct {
 	round   *round
 	op      *Op
 	inline  bool // whether all that is read is in the entries
-	scratch *scratch
-}
-
-// scratch is memory that calls use one after another.
-type scratch struct {
-	dst, src []schedule.Span
-	runs     [][]byte
-}
-
-// clear lets go of what is in s.
-func (s *scratch) clear() {
-	clear(s.dst)
-	clear(s.src)
-	clear(s.runs)
-	s.dst, s.src, s.runs = s.dst[:0], s.src[:0], s.runs[:0]
-}
-
-// reduceRuns reduces src to dst[0] as reduceSpans does, if they are short and each
-// is a run. It reports false if they are not, and has done nothing.
-func (s *scratch) reduceRuns(reduce Reducer, align int) bool {
-	n := s.dst[0].Len()
-	if n == 0 || n > schedule.PieceBytes || len(s.dst[0].Run(0)) < n {
-		return false
-	}
-	schedule.CheckReduce(n, s.dst, s.src, align)
-	for _, src := range s.src {
-		run := src.Run(0)
-		if len(run) < n {
-			return false
-		}
-		s.runs = append(s.runs, run)
-	}
-	reduce(s.dst[0].Run(0), s.runs)
-	return true
+	scratch *schedule.Scratch
 }
 
 // prepare sets the blocks for this member's results.
@@ -221,9 +188,9 @@ func (g *inprocGroup) wire(rd *round, op *Op) int {
 // step does one step other than a round.
 func (c *inprocCall) step(st schedule.Step) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
-	c.scratch.dst = c.spans(c.scratch.dst[:0], st.Dst)
-	c.scratch.src = c.spans(c.scratch.src[:0], st.Src)
-	dst, src := c.scratch.dst, c.scratch.src
+	c.scratch.Dst = c.spans(c.scratch.Dst[:0], st.Dst)
+	c.scratch.Src = c.spans(c.scratch.Src[:0], st.Src)
+	dst, src := c.scratch.Dst, c.scratch.Src
 	defer func() { // so that nothing stays in memory for it
 		clear(dst)
 		clear(src)
@@ -261,11 +228,11 @@ func (c *inprocCall) reduceInline() (err error) {
 		return nil
 	}
 	defer recovered(c.op.Desc.Op, &err)
-	srcs := c.scratch.runs[:0]
+	srcs := c.scratch.Runs[:0]
 	for i := range entries {
 		srcs = append(srcs, entries[i].block(0).Data)
 	}
-	c.scratch.runs = srcs
+	c.scratch.Runs = srcs
 	defer clear(srcs) // so that no round stays in memory for it
 	if out[0].Contiguous() {
 		c.op.Reduce(out[0].Data[:len(srcs[0])], srcs)

@@ -82,7 +82,7 @@ func (g *inprocGroup) recvWait(src int, key matchKey, where func() string) *inpr
 		key:      key,
 		src:      g.state.ranks[src],
 		function: recvName,
-		text:     func() string { return recvText(src, key.tag) + in(g.state.name) },
+		text:     func() string { return recvText(src, key.tag) + InGroup(g.state.name) },
 		where:    func() string { return g.endpoint.sourceLine(where) },
 		wake:     make(chan struct{}, 1),
 	}

@@ -37,7 +37,7 @@ func (s *supervisor) consistent(set []int) bool {
 // until it is over.
 type inquiry struct {
 	set    []int
-	graph  waitGraph
+	graph  Graph
 	basis  []*report // by place in set: the reports that show the deadlock
 	asked  int       // questions that are not answered
 	result []Wait
@@ -63,7 +63,7 @@ func (s *supervisor) drop() {
 }
 
 // inquire asks the ranks of a closed set where they are.
-func (s *supervisor) inquire(set []int, graph waitGraph) {
+func (s *supervisor) inquire(set []int, graph Graph) {
 	q := &inquiry{set: set, graph: graph}
 	s.inquiry = q
 	for _, r := range set {
@@ -71,7 +71,7 @@ func (s *supervisor) inquire(set []int, graph waitGraph) {
 	}
 	for _, r := range set {
 		wait := s.ranks[r].wait
-		if !graph.onlyEnded(wait) {
+		if !onlyEnded(graph, wait) {
 			s.askFor(q, r, wait.wait, callKey{}, wait.waits)
 			continue
 		}
@@ -87,9 +87,7 @@ func (s *supervisor) inquire(set []int, graph waitGraph) {
 
 // onlyEnded reports whether a wait is for a collective whose missing members
 // have ended.
-func (g waitGraph) onlyEnded(wait *report) bool {
-	return wait.what != callKey{} && allOf(wait.waits, func(r int) bool { return g[r].state == ended })
-}
+func onlyEnded(g Graph, wait *report) bool { return wait.what != callKey{} && g.allEnded(wait.waits) }
 
 // askFor asks a rank about a wait or a call for q.
 func (s *supervisor) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {

@@ -312,7 +312,7 @@ func (l *Links) frameBuffer(peer int, f *frame) []byte {
 	if f.rest > maxPayload || f.typ != frameData && f.typ != frameMessage {
 		return nil // it may be less than it says, or is not kept
 	}
-	return l.pool.get(f.rest)[:f.rest]
+	return l.pool.Get(f.rest)[:f.rest]
 }
 
 // messageBuffer returns memory for what comes behind the head of a message, all of which f
@@ -352,12 +352,12 @@ func (l *Links) Close() error {
 // singleRank is the transport of a fabric of which one rank is in this process.
 type singleRank struct{ wireRank *wireRank }
 
-func (t *singleRank) joinRank(e *Endpoint) rankTransport {
+func (t *singleRank) JoinRank(e *Endpoint) RankTransport {
 	t.wireRank.endpoint = e
 	return t.wireRank
 }
 
-func (t *singleRank) unreceived() []Unreceived {
+func (t *singleRank) Unreceived() []Unreceived {
 	select {
 	case <-t.wireRank.quiet:
 	case <-t.wireRank.fabric.ctx.Done():
@@ -365,6 +365,6 @@ func (t *singleRank) unreceived() []Unreceived {
 	return t.wireRank.box.unreceived()
 }
 
-func (t *singleRank) notice(time.Duration, func(string)) {
+func (t *singleRank) Notice(time.Duration, func(string)) {
 	panic("comm: notices come from the Supervision")
 }

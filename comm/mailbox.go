@@ -2,10 +2,9 @@ package comm
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
-	goruntime "runtime"
 	"sync"
+
+	"tpsh/comm/schedule"
 )
 
 // A mailbox holds the messages that were sent to one rank and that it has not
@@ -13,8 +12,9 @@ import (
 type mailbox struct {
 	mu      sync.Mutex
 	queues  map[matchKey][]envelope
-	waiting *inprocWait // of the receive that waits, if one does
-	posted  postedRecv  // for what it waits for
+	wakeKey matchKey   // of the receive that waits, if one does
+	wake    func()     // that wakes it; nil if none waits
+	posted  postedRecv // for what it waits for
 }
 
 // A postedRecv is where the Data of a message are to be read to.
@@ -39,6 +39,7 @@ type envelope struct {
 	where    string // of the Send
 	group    string // its name
 	src, dst int    // ranks of the fabric
+	remote   any    // what stands for Data that are still with the sender, nil if they are here
 }
 
 // put adds l to the queue of key, and wakes the receive that waits for it.
@@ -49,18 +50,18 @@ func (b *mailbox) put(key matchKey, l envelope) {
 		b.queues = map[matchKey][]envelope{}
 	}
 	b.queues[key] = append(b.queues[key], l)
-	if b.waiting != nil && b.waiting.key == key {
-		b.waiting.signal()
+	if b.wake != nil && b.wakeKey == key {
+		b.wake()
 	}
 }
 
 // takeMessage removes the first message of the queue of key.
-func (b *mailbox) takeMessage(key matchKey) (Message, bool) {
+func (b *mailbox) takeMessage(key matchKey) (envelope, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	queue := b.queues[key]
 	if len(queue) == 0 {
-		return Message{}, false
+		return envelope{}, false
 	}
 	first := queue[0]
 	queue[0] = envelope{}
@@ -72,7 +73,7 @@ func (b *mailbox) takeMessage(key matchKey) (Message, bool) {
 	default:
 		delete(b.queues, key)
 	}
-	return first.message, true
+	return first, true
 }
 
 // spareQueues is how many empty queues a mailbox may keep.
@@ -85,11 +86,12 @@ func (b *mailbox) has(key matchKey) bool {
 	return len(b.queues[key]) > 0
 }
 
-// setWaiting makes w, unless it is nil, the waiter that put wakes.
-func (b *mailbox) setWaiting(w *inprocWait) {
+// wakeFor has put call wake, which does not block, when it adds a message to the
+// queue of key; a nil wake ends that.
+func (b *mailbox) wakeFor(key matchKey, wake func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting = w
+	b.wakeKey, b.wake = key, wake
 }
 
 // post has room ask p for the next message of key.
@@ -109,7 +111,7 @@ func (b *mailbox) allocate(key matchKey, m *Message, n int) []byte {
 		return nil
 	}
 	e.asked = true
-	e.memory, e.err = m.allocate(e.allocate, n)
+	e.memory, e.err = e.allocate.Memory(m.Meta, n)
 	return e.memory
 }
 
@@ -127,7 +129,7 @@ func (b *mailbox) detachFrom(key matchKey, memory []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.queues[key] {
-		if m := &b.queues[key][i].message; sameMemory(m.Data, memory) {
+		if m := &b.queues[key][i].message; schedule.SameMemory(m.Data, memory) {
 			m.Data = bytes.Clone(m.Data)
 		}
 	}
@@ -145,27 +147,3 @@ func (b *mailbox) unreceived() []Unreceived {
 	}
 	return all
 }
-
-// compareUnreceived orders messages by destination, source, group and tag.
-func compareUnreceived(a, b Unreceived) int {
-	return cmp.Or(
-		cmp.Compare(a.Dst, b.Dst),
-		cmp.Compare(a.Src, b.Src),
-		cmp.Compare(a.Group, b.Group),
-		cmp.Compare(a.Tag, b.Tag),
-	)
-}
-
-// spinForMessage waits for a moment for a message, and removes it if there is one.
-func (b *mailbox) spinForMessage(key matchKey, p spinPolicy) (Message, bool) {
-	for range p.yields + 1 {
-		if m, ok := b.takeMessage(key); ok {
-			return m, true
-		}
-		goruntime.Gosched()
-	}
-	return Message{}, false
-}
-
-// recvText writes a receive as a script would.
-func recvText(src, tag int) string { return fmt.Sprintf("recv(src=%d, tag=%d)", src, tag) }

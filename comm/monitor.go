@@ -226,14 +226,14 @@ func (mo *monitor) allHope() bool {
 }
 
 // graph returns who waits for whom.
-func (mo *monitor) graph() waitGraph {
-	graph := make(waitGraph, len(mo.blocked))
+func (mo *monitor) graph() Graph {
+	graph := make(Graph, len(mo.blocked))
 	for r, w := range mo.blocked {
 		switch {
 		case mo.gone(r):
 			graph[r].state = ended
 		case !mo.runs(r):
-			graph[r] = node{blocked, w.missing()}
+			graph[r] = Node{blocked, w.missing()}
 		}
 	}
 	return graph
@@ -241,7 +241,7 @@ func (mo *monitor) graph() waitGraph {
 
 // condemn ends the waits of a closed set, and fails the collectives in which
 // its ranks wait on every member.
-func (mo *monitor) condemn(set []int, graph waitGraph) {
+func (mo *monitor) condemn(set []int, graph Graph) {
 	verdict := &DeadlockError{Ended: graph.endedAmong(set)}
 	for _, r := range set {
 		verdict.Waits = append(verdict.Waits, mo.waits(mo.blocked[r], graph)...)
@@ -256,10 +256,9 @@ func (mo *monitor) condemn(set []int, graph waitGraph) {
 // ranks are missing at a round, everyone who has come is in the same case,
 // whether it waits yet or not: all are named, so that the report does not
 // depend on who was first to wait.
-func (mo *monitor) waits(w *inprocWait, graph waitGraph) []Wait {
+func (mo *monitor) waits(w *inprocWait, graph Graph) []Wait {
 	missing := w.missing()
-	isEnded := func(r int) bool { return graph[r].state == ended }
-	if w.round == nil || !allOf(missing, isEnded) {
+	if w.round == nil || !graph.allEnded(missing) {
 		return []Wait{{w.rank, w.function, w.text(), w.where(), missing}}
 	}
 	var all []Wait
@@ -270,10 +269,6 @@ func (mo *monitor) waits(w *inprocWait, graph waitGraph) []Wait {
 		}
 	}
 	return all
-}
-
-func allOf(ranks []int, so func(int) bool) bool {
-	return !slices.ContainsFunc(ranks, func(r int) bool { return !so(r) })
 }
 
 // endWait ends the wait of w with a verdict, and for a collective that of every
@@ -289,5 +284,15 @@ func (mo *monitor) endWait(w *inprocWait, verdict *DeadlockError) {
 		if other.round == w.round {
 			other.signal()
 		}
+	}
+}
+
+// setIdle notes that a rank rests, or does so no more.
+func (mo *monitor) setIdle(rank int, rests bool) {
+	mo.mu.Lock()
+	defer mo.mu.Unlock()
+	mo.idle[rank] = rests
+	if rests {
+		mo.check()
 	}
 }

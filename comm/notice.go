@@ -42,7 +42,7 @@ func (mo *monitor) overdue(after time.Duration) (lines []string, next time.Durat
 		}
 		if over, _ := mo.outcomeLocked(w); !over {
 			w.told = true
-			lines = append(lines, noticeLine(w.rank, after, w.text()+at(w.where()), w.missing()))
+			lines = append(lines, noticeLine(w.rank, after, w.text()+AtLine(w.where()), w.missing()))
 		}
 	}
 	return lines, next

@@ -102,7 +102,7 @@ func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Me
 func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []byte, away bool) {
 	if s.Dst[0].Mem == schedule.MemSlot {
 		if n := c.slotLen(s.Dst[0], steps); n >= leastPosted {
-			memory = c.group.wireRank.pool.get(n)[:n]
+			memory = c.group.wireRank.pool.Get(n)[:n]
 		}
 		return memory, false
 	}

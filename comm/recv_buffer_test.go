@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"tpsh/comm/schedule"
 )
 
 // appendInParts appends the frames of a message: its head, and data of which each
@@ -82,7 +84,7 @@ func TestInletLeaves(t *testing.T) {
 			if !bytes.Equal(f.data, data) {
 				t.Fatalf("got other data, left %v", left)
 			}
-			if same := sameMemory(f.data, memory); same == left {
+			if same := schedule.SameMemory(f.data, memory); same == left {
 				t.Fatalf("got that the data are in their place: %v, left %v", same, left)
 			}
 			break
@@ -171,7 +173,7 @@ func (c *reception) want(t *testing.T, data []byte) {
 		t.Error(c.err)
 	case !bytes.Equal(c.got.Data, data) || string(c.got.Meta) != "meta":
 		t.Error("got another message than was sent")
-	case !sameMemory(c.got.Data, c.memory):
+	case !schedule.SameMemory(c.got.Data, c.memory):
 		t.Error("the data are not in their place")
 	}
 }
@@ -307,11 +309,11 @@ func TestMailboxRoom(t *testing.T) {
 		t.Error("want memory once")
 	}
 	box.put(key, envelope{message: Message{Data: memory[:8]}})
-	if b := box.takePosted(); !b.asked || !sameMemory(b.memory, memory) || buffer(key) {
+	if b := box.takePosted(); !b.asked || !schedule.SameMemory(b.memory, memory) || buffer(key) {
 		t.Errorf("got %v, want what was asked for, and no more", b)
 	}
 	box.detachFrom(key, memory)
-	if m, _ := box.takeMessage(key); sameMemory(m.Data, memory) || len(m.Data) != 8 {
-		t.Errorf("got %d bytes, want 8 in other memory", len(m.Data))
+	if m, _ := box.takeMessage(key); schedule.SameMemory(m.message.Data, memory) || len(m.message.Data) != 8 {
+		t.Errorf("got %d bytes, want 8 in other memory", len(m.message.Data))
 	}
 }

@@ -264,7 +264,7 @@ func (in *ringIn) gather(f *frame) (*frame, error) {
 			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", maxMessage)}
 		}
 		first := *f
-		first.transient, first.payload = false, in.pool.get(total)
+		first.transient, first.payload = false, in.pool.Get(total)
 		in.partial = &first
 	}
 	whole := in.partial

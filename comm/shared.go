@@ -173,30 +173,30 @@ func (sl *segmentLinks) spinForContracts(c *wireCall) bool {
 }
 
 // spinForMessage waits for a moment for a message, and removes it if there is one.
-func (wr *wireRank) spinForMessage(key matchKey) (m Message, ok bool) {
+func (wr *wireRank) spinForMessage(key matchKey) (e envelope, ok bool) {
 	if wr.shared.reaches([]int{key.src}) {
 		return wr.shared.spinForMessage(wr, key)
 	}
 	wr.spin([]int{key.src}, func() bool {
-		m, ok = wr.box.takeMessage(key)
+		e, ok = wr.box.takeMessage(key)
 		return ok
 	})
-	return m, ok
+	return e, ok
 }
 
-func (sl *segmentLinks) spinForMessage(wr *wireRank, key matchKey) (Message, bool) {
+func (sl *segmentLinks) spinForMessage(wr *wireRank, key matchKey) (envelope, bool) {
 	for i := range sl.spin.spins + sl.spin.yields {
 		if sl.waiting() {
 			sl.drain(wr)
 		}
 		if i%8 == 0 || i >= sl.spin.spins {
-			if m, ok := wr.box.takeMessage(key); ok {
-				return m, true
+			if e, ok := wr.box.takeMessage(key); ok {
+				return e, true
 			}
 		}
 		sl.spin.pause(i)
 	}
-	return Message{}, false
+	return envelope{}, false
 }
 
 // listenRings takes in what comes while the rank does not wait for anything.

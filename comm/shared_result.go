@@ -226,14 +226,14 @@ func (c *inprocCall) do(all *sharedResult, p piece) (err error) {
 		schedule.CopySpan(dst, schedule.Span{Block: c.round.entries[from].block(0), Lo: p.lo, Hi: p.hi})
 		return nil
 	}
-	srcs := c.scratch.src[:0]
+	srcs := c.scratch.Src[:0]
 	for i := range c.round.entries {
 		srcs = append(srcs, schedule.Span{Block: c.round.entries[i].block(0), Lo: p.lo, Hi: p.hi})
 	}
-	c.scratch.src = srcs
+	c.scratch.Src = srcs
 	defer clear(srcs) // so that nothing stays in memory for it
-	c.scratch.dst = append(c.scratch.dst[:0], dst)
-	defer clear(c.scratch.dst)
-	schedule.ReduceSpans(c.scratch.dst, srcs, c.op.Reduce, c.op.Align)
+	c.scratch.Dst = append(c.scratch.Dst[:0], dst)
+	defer clear(c.scratch.Dst)
+	schedule.ReduceSpans(c.scratch.Dst, srcs, c.op.Reduce, c.op.Align)
 	return nil
 }

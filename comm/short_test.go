@@ -41,7 +41,7 @@ func TestShortCallRefuses(t *testing.T) {
 // Members that are alike in two calls are the same list, which costs nothing; what
 // came with a call is in no other.
 func TestKeptMembers(t *testing.T) {
-	var a announcement
+	var a callScratch
 	draft := func(free int, meta []byte) []Member { return append(a.draft[:0], Member{}, Member{free, meta}) }
 	first := a.keep(draft(3, nil))
 	if again := a.keep(draft(3, nil)); &again[0] != &first[0] {

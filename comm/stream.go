@@ -5,6 +5,8 @@ import (
 	"io"
 	goruntime "runtime"
 	"time"
+
+	"tpsh/comm/schedule"
 )
 
 // A PollStream is a stream that can be looked at, so that whoever waits for
@@ -175,7 +177,7 @@ func (ps *pollGroup) release(s *streamReader, memory []byte) {
 func (s *streamReader) fills(memory []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.in.filled == nil || !sameMemory(*s.in.whole.end(), memory) {
+	if s.in.filled == nil || !schedule.SameMemory(*s.in.whole.end(), memory) {
 		return false
 	}
 	done, _ := s.in.filled()

@@ -274,14 +274,14 @@ func (k *knowledge) waits() bool {
 }
 
 // graph returns who waits for whom.
-func (s *supervisor) graph() waitGraph {
-	graph := make(waitGraph, len(s.ranks))
+func (s *supervisor) graph() Graph {
+	graph := make(Graph, len(s.ranks))
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {
 		case k.ended || k.idle:
 			graph[r].state = ended
 		case k.waits():
-			graph[r] = node{blocked, k.wait.waits}
+			graph[r] = Node{blocked, k.wait.waits}
 		}
 	}
 	return graph
@@ -310,7 +310,7 @@ func (s *supervisor) noticer(rank int, missing []int) func(*report) {
 	request := s.notices
 	return func(r *report) {
 		if r.kind == reportAnswer {
-			request.fn(noticeLine(rank, request.after, r.text+at(r.where), missing))
+			request.fn(noticeLine(rank, request.after, r.text+AtLine(r.where), missing))
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (s *supervisor) unreceived() []Unreceived {
 	case <-s.done:
 		return nil
 	}
-	slices.SortStableFunc(s.left, compareUnreceived)
+	slices.SortStableFunc(s.left, CompareUnreceived)
 	return s.left
 }
 

@@ -36,17 +36,17 @@ func Join(supervision *Supervision, links []*Links) *Fabric {
 	return f
 }
 
-func (t *together) joinRank(e *Endpoint) rankTransport { return nil }
+func (t *together) JoinRank(e *Endpoint) RankTransport { return nil }
 
-func (t *together) unreceived() []Unreceived {
+func (t *together) Unreceived() []Unreceived {
 	var all []Unreceived
 	for _, f := range t.fabrics {
-		all = append(all, f.transport.unreceived()...)
+		all = append(all, f.transport.Unreceived()...)
 	}
 	return all
 }
 
-func (t *together) notice(after time.Duration, fn func(string)) {
+func (t *together) Notice(after time.Duration, fn func(string)) {
 	s := t.supervision
 	s.mu.Lock()
 	defer s.mu.Unlock()

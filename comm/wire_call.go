@@ -22,7 +22,7 @@ type wireCall struct {
 	out   []Block
 	slots [][]byte
 
-	scratch scratch // kept for the next call
+	scratch schedule.Scratch // kept for the next call
 
 	pieces  bool // whether span and the numbers of messages are those of a piece
 	current int  // the piece
@@ -104,7 +104,7 @@ func (c *wireCall) writeLater(to int, f frame, payload []byte) bool {
 func (c *wireCall) callSite() callSite {
 	return callSite{
 		c.op.Desc.Op,
-		callText(&c.op.Desc, c.op.Kind) + in(c.group.name),
+		callText(&c.op.Desc, c.op.Kind) + InGroup(c.group.name),
 		c.group.endpoint.sourceLine(c.op.Where),
 	}
 }
@@ -306,12 +306,12 @@ func (c *wireCall) members() ([]Member, Flags) {
 // mismatch returns the report on calls that do not agree, for which members
 // send each other the whole of what they called.
 func (c *wireCall) mismatch() error {
-	mine := &signed{c.op.Desc, c.op.Kind, c.group.endpoint.sourceLine(c.op.Where)}
+	mine := &SignedCall{c.op.Desc, c.op.Kind, c.group.endpoint.sourceLine(c.op.Where)}
 	payload := appendSigned(nil, mine)
 	for _, r := range c.group.others {
 		c.write(r, frame{typ: frameDesc}, payload)
 	}
-	calls := make([]signed, len(c.group.ranks))
+	calls := make([]SignedCall, len(c.group.ranks))
 	for i, r := range c.group.ranks {
 		theirs := mine
 		if r != c.group.wireRank.rank {
@@ -327,7 +327,7 @@ func (c *wireCall) mismatch() error {
 		}
 		calls[i] = *theirs
 	}
-	return mismatch(c.group.name, c.group.ranks, calls)
+	return NewMismatch(c.group.name, c.group.ranks, calls)
 }
 
 // awaitCondition waits for what a member sends after its contract. It fails if a member
@@ -384,7 +384,7 @@ func (c *wireCall) receive(st schedule.Step) error {
 		return nil
 	}
 	to := c.span(dst)
-	if to.Len() >= leastPosted && sameMemory(to.Run(0), data) {
+	if to.Len() >= leastPosted && schedule.SameMemory(to.Run(0), data) {
 		return nil // it was read to where it belongs
 	}
 	if to.Len() != len(data) {
@@ -420,19 +420,19 @@ func (c *wireCall) reject(rank int, cause error) error {
 func (c *wireCall) combine(st schedule.Step) (err error) {
 	defer recovered(c.op.Desc.Op, &err)
 	s := &c.scratch
-	defer s.clear()
+	defer s.Clear()
 	for _, p := range st.Src {
-		s.src = append(s.src, c.span(p))
+		s.Src = append(s.Src, c.span(p))
 	}
 	if dst := st.Dst[0]; dst.Mem == schedule.MemSlot {
-		c.setSlot(dst.Block, make([]byte, s.src[0].Len()))
+		c.setSlot(dst.Block, make([]byte, s.Src[0].Len()))
 	}
-	s.dst = append(s.dst, c.span(st.Dst[0]))
+	s.Dst = append(s.Dst, c.span(st.Dst[0]))
 	switch {
 	case st.Do == schedule.DoCopy:
-		schedule.CopySpan(s.dst[0], s.src[0])
-	case !s.reduceRuns(c.op.Reduce, c.op.Align):
-		schedule.ReduceSpans(s.dst, s.src, c.op.Reduce, c.op.Align)
+		schedule.CopySpan(s.Dst[0], s.Src[0])
+	case !s.ReduceRuns(c.op.Reduce, c.op.Align):
+		schedule.ReduceSpans(s.Dst, s.Src, c.op.Reduce, c.op.Align)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"tpsh/comm/schedule"
 )
 
-// An announcement is memory for the contracts that a member sends; calls use
+// An callScratch is memory for the contracts that a member sends; calls use
 // it one after another.
-type announcement struct {
+type callScratch struct {
 	first   []int // by member: one more than the step that goes with its contract, or 0
 	payload []byte
 	packed  []byte
@@ -21,8 +21,8 @@ type announcement struct {
 }
 
 // hashOf returns hashDesc(d), which is mostly that of the last call.
-func (a *announcement) hashOf(d *Desc) uint64 {
-	if !a.hashed || !agree(&a.desc, d) {
+func (a *callScratch) hashOf(d *Desc) uint64 {
+	if !a.hashed || !Agree(&a.desc, d) {
 		a.hash, a.desc, a.hashed = hashDesc(d), *d, true
 	}
 	return a.hash
@@ -67,7 +67,7 @@ func (c *wireCall) announce() {
 }
 
 // assign sets first for the steps ahead.
-func (a *announcement) assign(ahead []schedule.Step, size int) []int {
+func (a *callScratch) assign(ahead []schedule.Step, size int) []int {
 	if a.first == nil {
 		a.first = make([]int, size)
 	}
@@ -82,7 +82,7 @@ func (a *announcement) assign(ahead []schedule.Step, size int) []int {
 
 // keep returns the members of draft, which is to be used again. They are those of
 // the last call if they are alike.
-func (a *announcement) keep(draft []Member) []Member {
+func (a *callScratch) keep(draft []Member) []Member {
 	a.draft = draft
 	plain := func(x, y Member) bool { return x.Free == y.Free && x.Meta == nil && y.Meta == nil }
 	if !slices.EqualFunc(a.members, draft, plain) {
@@ -94,13 +94,13 @@ func (a *announcement) keep(draft []Member) []Member {
 
 // envelopeHead returns what comes before the data of a message, and stays there
 // until the next use.
-func (a *announcement) envelopeHead(l *envelope) []byte {
+func (a *callScratch) envelopeHead(l *envelope) []byte {
 	a.payload = appendEnvelopeHead(a.payload[:0], l)
 	return a.payload
 }
 
 // pack returns the bytes of s, which stay there until the next pack.
-func (a *announcement) pack(s schedule.Span) []byte {
+func (a *callScratch) pack(s schedule.Span) []byte {
 	if s.Len() == 0 || s.Block.Contiguous() {
 		return s.Block.Run(s.Lo, s.Hi)
 	}

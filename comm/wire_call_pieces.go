@@ -146,7 +146,7 @@ func (c *wireCall) drop() {
 	c.call.recvBuffers = slices.DeleteFunc(c.call.recvBuffers, func(b recvBuffer) bool { return b.full && of(b.dataKey) })
 	c.call.data = slices.DeleteFunc(c.call.data, func(d datum) bool {
 		if of(d.dataKey) && !d.away {
-			wr.pool.put(d.bytes)
+			wr.pool.Put(d.bytes)
 		}
 		return of(d.dataKey)
 	})

@@ -26,11 +26,11 @@ type wireGroup struct {
 	local     bool           // whether all members share memory
 	carrier   Carrier        // of its collectives, nil if there is none
 	detached  sync.WaitGroup // calls that go on without their callers
-	scratch   announcement
+	scratch   callScratch
 	spareCall *wireCall // to be used again, nil if there is none
 }
 
-func (wr *wireRank) joinGroup(g *Group) groupTransport {
+func (wr *wireRank) JoinGroup(g *Group) GroupTransport {
 	h := fnv.New64a()
 	h.Write([]byte(g.key))
 	wg := &wireGroup{
@@ -54,7 +54,7 @@ func (wr *wireRank) joinGroup(g *Group) groupTransport {
 	return wg
 }
 
-func (g *wireGroup) run(ctx context.Context, op *Op) (Result, error) {
+func (g *wireGroup) Run(ctx context.Context, op *Op) (Result, error) {
 	c := g.start(op, true)
 	var err error
 	if !c.spinForContracts() {
@@ -73,9 +73,9 @@ func (g *wireGroup) run(ctx context.Context, op *Op) (Result, error) {
 	return result, err
 }
 
-func (g *wireGroup) issue(op *Op) Work {
+func (g *wireGroup) Issue(op *Op) Work {
 	c := g.start(op, false)
-	w := newWork(g.endpoint, c.block)
+	w := NewWork(g.endpoint, c.block)
 	g.wireRank.fabric.tasks.Go(func() {
 		err := g.wireRank.waitUntilOver(context.Background(), c.newWait())
 		w.end(c.finish(err, true))
@@ -84,7 +84,7 @@ func (g *wireGroup) issue(op *Op) Work {
 	return w
 }
 
-func (g *wireGroup) send(dst, tag int, m Message, where string) error {
+func (g *wireGroup) Send(dst, tag int, m Message, where string) error {
 	wr, to := g.wireRank, g.ranks[dst]
 	wr.mu.Lock()
 	err := wr.failedMember(g.ranks, sendName, func(f lasting) bool {
@@ -105,33 +105,34 @@ func (g *wireGroup) send(dst, tag int, m Message, where string) error {
 	if !wr.expose(to, f, head, m) {
 		wr.writeParts(to, f, head, m.Data)
 		goruntime.KeepAlive(m.Keep)
-		m.done()
+		m.Finish()
 	}
 	return nil
 }
 
-func (g *wireGroup) recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
+func (g *wireGroup) Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
 	wr := g.wireRank
 	if wr.shared != nil {
 		wr.shared.try()
 	}
 	key := matchKey{g.hash, g.ranks[src], tag}
 	wr.postRecv(key, allocate)
-	m, ok := wr.spinForMessage(key)
+	e, ok := wr.spinForMessage(key)
 	if !ok {
 		if err := wr.waitUntilOver(ctx, g.recvWait(key, where)); err != nil {
 			wr.withdrawRecv()
 			return Message{}, err
 		}
-		m, _ = wr.box.takeMessage(key)
+		e, _ = wr.box.takeMessage(key)
 	}
+	m := e.message
 	var err error
 	if b := wr.box.takePosted(); b.asked {
 		err = b.err // Data are there
-	} else if m.remote != nil {
-		err = g.readRemote(ctx, &m, allocate)
+	} else if e.remote != nil {
+		err = g.readRemote(ctx, &m, e.remote.(*remoteData), allocate)
 	} else {
-		err = m.moveTo(allocate)
+		err = m.MoveTo(allocate)
 	}
 	if err != nil {
 		m.Release()
@@ -147,7 +148,7 @@ func (g *wireGroup) recvWait(key matchKey, where func() string) *wireWait {
 	w.missing = func() []int { return []int{key.src} }
 	w.site = func() callSite {
 		src := slices.Index(g.ranks, key.src)
-		return callSite{recvName, recvText(src, key.tag) + in(g.name), g.endpoint.sourceLine(where)}
+		return callSite{recvName, recvText(src, key.tag) + InGroup(g.name), g.endpoint.sourceLine(where)}
 	}
 	w.outcome = func() (bool, error) {
 		if w.verdict != nil {
@@ -164,18 +165,20 @@ func (g *wireGroup) recvWait(key matchKey, where func() string) *wireWait {
 
 // readRemote reads the Data of m, which are exposed. If they cannot be read, their owner
 // is as good as dead: it returns the failure that this makes of a member.
-func (g *wireGroup) readRemote(ctx context.Context, m *Message, p Allocate) error {
-	remote := m.remote
+func (g *wireGroup) readRemote(ctx context.Context, m *Message, remote *remoteData, allocate Allocate) (err error) {
 	defer remote.release()
-	buffer, err := m.allocate(p, remote.length)
-	if err != nil {
+	var buffer []byte
+	if allocate == nil {
+		buffer = g.wireRank.pool.Get(remote.length)[:remote.length]
+		m.Own(g.wireRank.pool, buffer)
+	} else if buffer, err = allocate.Memory(m.Meta, remote.length); err != nil {
 		return err
 	}
 	if err := remote.read(buffer); err != nil {
 		g.wireRank.reportUnreadable(remote.from, fmt.Errorf("its memory cannot be read: %w", err))
 		return g.wireRank.waitUntilOver(ctx, g.peerFailureWait())
 	}
-	m.Data, m.remote = buffer, nil
+	m.Data = buffer
 	return nil
 }
 

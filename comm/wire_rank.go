@@ -151,7 +151,7 @@ func (wr *wireRank) takeDesc(peer int, f *frame) error {
 	}
 	return wr.toCall(peer, f, func(call *callState) error {
 		if call.descs == nil {
-			call.descs = make([]*signed, len(wr.received))
+			call.descs = make([]*SignedCall, len(wr.received))
 		}
 		if call.descs[peer] != nil {
 			return errTwice
@@ -164,7 +164,7 @@ func (wr *wireRank) takeDesc(peer int, f *frame) error {
 func (wr *wireRank) takeMessage(peer int, f *frame) error {
 	payload := f.payload
 	if f.transient {
-		payload = append(wr.pool.get(len(payload)), payload...)
+		payload = append(wr.pool.Get(len(payload)), payload...)
 	}
 	l, err := decodeEnvelope(payload)
 	if err != nil {
@@ -173,7 +173,7 @@ func (wr *wireRank) takeMessage(peer int, f *frame) error {
 	if f.data != nil {
 		l.message.Data = f.data
 	}
-	l.message.pool, l.message.memory = wr.pool, payload
+	l.message.Own(wr.pool, payload)
 	return wr.deliver(peer, f, l)
 }
 
@@ -301,12 +301,12 @@ func (wr *wireRank) apply(v *verdict) {
 	case verdictDeadlock:
 		wr.condemn(v)
 	case verdictEnded:
-		wr.conclude(ending{lasting{failure{v.rank, nil}, false}, v.count})
+		wr.conclude(ending{lasting{v.rank, nil, false}, v.count})
 	case verdictFailed, verdictLost, verdictGone:
 		if v.kind == verdictGone && v.rank != wr.rank {
 			wr.writers[v.rank].stop() // for whoever is sending to it
 		}
-		wr.conclude(ending{lasting{failure{v.rank, errors.New(v.text)}, v.kind != verdictFailed}, v.count})
+		wr.conclude(ending{lasting{v.rank, errors.New(v.text), v.kind != verdictFailed}, v.count})
 	}
 }
 

@@ -14,11 +14,12 @@ type ending struct {
 
 // A lasting failure is what a rank has ended with.
 type lasting struct {
-	failure
-	lost bool // whether the rank cannot even be relied on to finish its calls
+	rank  int
+	cause error
+	lost  bool // whether the rank cannot even be relied on to finish its calls
 }
 
-func (wr *wireRank) end(cause error) {
+func (wr *wireRank) End(cause error) {
 	r := &report{kind: reportEnded, sent: wr.sent}
 	if cause != nil {
 		r.kind, r.text = reportFailed, cause.Error()
@@ -40,7 +41,7 @@ func (wr *wireRank) lose(peer int, cause error) {
 		for r := range wr.received { // of no rank will it hear that it has ended
 			wr.ended[r] = true
 		}
-		wr.conclude(ending{lasting: lasting{failure{wr.rank, cause}, true}})
+		wr.conclude(ending{lasting: lasting{wr.rank, cause, true}})
 		return
 	}
 	if !wr.broken[peer] {
@@ -130,4 +131,16 @@ func (wr *wireRank) failedMember(ranks []int, function string, counts func(f las
 		}
 	}
 	return nil
+}
+
+func (wr *wireRank) Idle() { wr.report(&report{kind: reportIdle, sent: wr.sent}) }
+
+// Resume returns when the supervisor knows: a rank that waits for this one is
+// not in a deadlock.
+func (wr *wireRank) Resume() {
+	wr.report(&report{kind: reportResumes})
+	select {
+	case <-wr.awake:
+	case <-wr.fabric.ctx.Done():
+	}
 }

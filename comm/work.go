@@ -2,8 +2,8 @@ package comm
 
 import "context"
 
-// work is a Work whose call goes on in a goroutine of its own.
-type work struct {
+// CallWork is a Work whose call goes on in a goroutine of its own.
+type CallWork struct {
 	endpoint *Endpoint
 	block    func(ctx context.Context, done <-chan struct{}) error
 	done     chan struct{}
@@ -11,20 +11,20 @@ type work struct {
 	err      error
 }
 
-// newWork returns the work of a call of e. block waits, as the rank itself,
+// NewWork returns the work of a call of e. block waits, as the rank itself,
 // until done is closed, which is nil, or ctx ends.
-func newWork(e *Endpoint, block func(ctx context.Context, done <-chan struct{}) error) *work {
-	return &work{endpoint: e, block: block, done: make(chan struct{})}
+func NewWork(e *Endpoint, block func(ctx context.Context, done <-chan struct{}) error) *CallWork {
+	return &CallWork{endpoint: e, block: block, done: make(chan struct{})}
 }
 
 // end says how the call has ended.
-func (w *work) end(result Result, err error) {
+func (w *CallWork) end(result Result, err error) {
 	w.result, w.err = result, err
 	close(w.done)
 }
 
 // Done implements Work.
-func (w *work) Done() bool {
+func (w *CallWork) Done() bool {
 	select {
 	case <-w.done:
 		return true
@@ -34,7 +34,7 @@ func (w *work) Done() bool {
 }
 
 // Wait implements Work.
-func (w *work) Wait(ctx context.Context) (Result, error) {
+func (w *CallWork) Wait(ctx context.Context) (Result, error) {
 	if !w.Done() {
 		if err := w.block(ctx, w.done); err != nil {
 			return Result{}, err

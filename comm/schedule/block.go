@@ -144,9 +144,9 @@ func alike(a, b Block) (Block, Block) {
 }
 
 const (
-	// PieceBytes is the length of the pieces in which reduceSpans works. What
+	// pieceBytes is the length of the pieces in which reduceSpans works. What
 	// a rank reads and writes of a piece stays in a near cache.
-	PieceBytes = 16 << 10
+	pieceBytes = 16 << 10
 
 	// narrowBytes is the length below which runs are not reduced one by one,
 	// since the calls would take longer than the work.
@@ -163,8 +163,8 @@ const (
 // no multiple of align, or if dsts or srcs is empty.
 func ReduceSpans(dsts, srcs []Span, reduce Reducer, align int) {
 	total := dsts[0].Len()
-	CheckReduce(total, dsts, srcs, align)
-	most := max(align, PieceBytes/align*align)
+	checkReduce(total, dsts, srcs, align)
+	most := max(align, pieceBytes/align*align)
 	lists := make([][]byte, 2*len(srcs)+1)
 	runs, packed := lists[:len(srcs)], lists[len(srcs):]
 	for at := 0; at < total; {
@@ -205,8 +205,8 @@ func (s Span) Packed(at, n int, buf *[]byte) []byte {
 	return *buf
 }
 
-// CheckReduce panics where reduceSpans says it does.
-func CheckReduce(total int, dsts, srcs []Span, align int) {
+// checkReduce panics where reduceSpans says it does.
+func checkReduce(total int, dsts, srcs []Span, align int) {
 	for _, spans := range [][]Span{dsts, srcs} {
 		for _, s := range spans {
 			if s.Len() != total {
@@ -217,4 +217,10 @@ func CheckReduce(total int, dsts, srcs []Span, align int) {
 			}
 		}
 	}
+}
+
+// SameMemory reports whether a and b, of which either may be empty but has room,
+// begin with the same byte.
+func SameMemory(a, b []byte) bool {
+	return cap(a) > 0 && cap(b) > 0 && &a[:1][0] == &b[:1][0]
 }

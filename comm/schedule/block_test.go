@@ -182,8 +182,8 @@ func TestReduceSpans(t *testing.T) {
 // checkPieces is decimal, after checks of what a Reducer may rely on.
 func checkPieces(t *rapid.T, align int) Reducer {
 	return func(dst []byte, srcs [][]byte) {
-		if len(dst) == 0 || len(dst) > PieceBytes || len(dst)%align != 0 {
-			t.Fatalf("a piece of %d bytes, want a multiple of %d up to %d", len(dst), align, PieceBytes)
+		if len(dst) == 0 || len(dst) > pieceBytes || len(dst)%align != 0 {
+			t.Fatalf("a piece of %d bytes, want a multiple of %d up to %d", len(dst), align, pieceBytes)
 		}
 		for _, src := range srcs {
 			if len(src) != len(dst) {
