@@ -221,7 +221,7 @@ func TestLaneRefuses(t *testing.T) {
 			source.open(1, 2)
 			k := contract{hash: hashDesc(&op.Desc), bytes: n, staging: uint32(own.number + 1), use: own.use}
 			lie(own.stagingBuffer, &k)
-			line := groups[1].transport.(*wireGroup)
+			line := groups[1].Transport().(*wireGroup)
 			liar.write(0, frame{typ: frameContract, group: line.hash, call: 1}, appendContract(nil, &k))
 			_, err := groups[0].Run(t.Context(), op)
 			var peer *PeerError

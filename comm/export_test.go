@@ -1,8 +1,8 @@
 package comm
 
 // Inject writes bytes to the pipe from one participant of frames to another.
-func (f *Fabric) Inject(from, to int, b []byte) {
-	t := f.transport.(*frames)
+func Inject(f *Fabric, from, to int, b []byte) {
+	t := f.Transport().(*frames)
 	out := t.supervisor.writers
 	if from != Supervisor {
 		out = t.wireRanks[from].writers

@@ -22,7 +22,7 @@ func everyone(t *testing.T, f *Fabric) ([]*Group, []*wireRank) {
 			t.Fatal(err)
 		}
 		groups = append(groups, g)
-		stations = append(stations, g.transport.(*wireGroup).wireRank)
+		stations = append(stations, g.Transport().(*wireGroup).wireRank)
 	}
 	return groups, stations
 }

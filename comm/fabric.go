@@ -22,50 +22,6 @@ type Fabric struct {
 	all       func() []int // the ranks, which nobody changes
 }
 
-// A Transport is what carries the bytes of a fabric. The goroutines that it
-// starts are tasks of the fabric.
-type Transport interface {
-	// JoinRank returns the side of the transport that belongs to e.
-	JoinRank(e *Endpoint) RankTransport
-	// Unreceived returns the messages that were sent and not received, in any
-	// order but for those of one queue.
-	Unreceived() []Unreceived
-	// Notice is Fabric.Notice.
-	Notice(after time.Duration, fn func(line string))
-}
-
-// A RankTransport is one rank's side of a transport.
-type RankTransport interface {
-	// JoinGroup returns the rank's side of g. It is called once for each Group, and
-	// only by members.
-	JoinGroup(g *Group) GroupTransport
-	// End, rest and resume are what Endpoint has under these names.
-	End(cause error)
-	Idle()
-	Resume()
-}
-
-// A GroupTransport is a member's side of a group on one transport. The arguments of its
-// methods have been checked. One goroutine at a time calls them.
-type GroupTransport interface {
-	Run(ctx context.Context, op *Op) (Result, error)
-	Issue(op *Op) Work
-	Send(dst, tag int, m Message, where string) error
-	Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error)
-}
-
-// errClosed ends what is under way when a fabric is closed.
-var errClosed = errors.New("the fabric is closed")
-
-func newFabric(size int) *Fabric {
-	if size < 1 {
-		panic(fmt.Sprintf("comm: a fabric of %d ranks", size))
-	}
-	f := &Fabric{all: sync.OnceValue(func() []int { return firstRanks(size) })}
-	f.ctx, f.cancel = context.WithCancelCause(context.Background())
-	return f
-}
-
 // firstRanks returns the ranks from 0 to n-1.
 func firstRanks(n int) []int {
 	ranks := make([]int, n)
@@ -73,20 +29,6 @@ func firstRanks(n int) []int {
 		ranks[r] = r
 	}
 	return ranks
-}
-
-// attach connects f to t, on which it has size ranks.
-func (f *Fabric) attach(t Transport, size int) {
-	f.transport, f.endpoints = t, make([]*Endpoint, size)
-	for r := range size {
-		f.endpoints[r] = f.newEndpoint(r)
-	}
-}
-
-// attachOne connects f to t, on which it has one rank of size.
-func (f *Fabric) attachOne(t Transport, rank, size int) {
-	f.transport, f.endpoints = t, make([]*Endpoint, size)
-	f.endpoints[rank] = f.newEndpoint(rank)
 }
 
 func (f *Fabric) newEndpoint(rank int) *Endpoint {
@@ -139,7 +81,7 @@ func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
 // that f has started have ended. Nothing may be called on f afterwards but
 // Unreceived.
 func (f *Fabric) Close() {
-	f.cancel(errClosed)
+	f.Abort()
 	f.tasks.Wait()
 }
 
@@ -266,19 +208,6 @@ func (e *Endpoint) Where(fn func() string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.where = fn
-}
-
-// sourceLine returns the line that fn tells, or if fn is nil that of e.
-func (e *Endpoint) sourceLine(fn func() string) string {
-	if fn == nil {
-		e.mu.Lock()
-		fn = e.where
-		e.mu.Unlock()
-	}
-	if fn == nil {
-		return ""
-	}
-	return fn()
 }
 
 // observe notes the failure of a peer that a call of this rank has reported.

@@ -39,12 +39,12 @@ const longestDelay = 50 * time.Microsecond
 // NewFrames returns a Fabric for size goroutines of this process, which
 // exchange every byte as frames. It panics unless size is positive.
 func NewFrames(size int, o FrameOptions) *Fabric {
-	f := newFabric(size)
-	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.ctx.Done(), size)}
+	f := NewFabric(size)
+	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), size)}
 	for r := range size {
 		t.wireRanks = append(t.wireRanks, newWireRank(f, r, size))
 	}
-	f.attach(t, size)
+	f.Attach(t, size)
 	for from := range size {
 		for to := range size {
 			if from != to {
@@ -54,14 +54,14 @@ func NewFrames(size int, o FrameOptions) *Fabric {
 		t.connect(from, Supervisor, o)
 		t.connect(Supervisor, from, o)
 	}
-	f.tasks.Go(t.supervisor.run)
+	f.Go(t.supervisor.run)
 	return f
 }
 
 // connect makes the pipe from one participant to another, and starts reading
 // it.
 func (t *frames) connect(from, to int, o FrameOptions) {
-	r, w := newPipe(t.fabric.ctx, t.faults(from, to, o))
+	r, w := newPipe(t.fabric.Context(), t.faults(from, to, o))
 	out := &frameWriter{source: t.index(from), stream: w}
 	in := &messageReader{frames: frameReader{stream: r}, source: t.index(from)}
 	if from == Supervisor {
@@ -69,7 +69,7 @@ func (t *frames) connect(from, to int, o FrameOptions) {
 	} else {
 		t.wireRanks[from].writers[t.index(to)] = out
 	}
-	t.fabric.tasks.Go(func() {
+	t.fabric.Go(func() {
 		if to == Supervisor {
 			t.supervisor.readReports(from, in)
 		} else {
@@ -100,8 +100,8 @@ func (t *frames) faults(from, to int, o FrameOptions) pipeFaults {
 }
 
 func (t *frames) JoinRank(e *Endpoint) RankTransport {
-	t.wireRanks[e.rank].endpoint = e
-	return t.wireRanks[e.rank]
+	t.wireRanks[e.Rank()].endpoint = e
+	return t.wireRanks[e.Rank()]
 }
 
 func (t *frames) Unreceived() []Unreceived {
@@ -109,7 +109,7 @@ func (t *frames) Unreceived() []Unreceived {
 	for _, wr := range t.wireRanks {
 		select {
 		case <-wr.quiet:
-		case <-t.fabric.ctx.Done():
+		case <-t.fabric.Context().Done():
 		}
 		all = append(all, wr.box.unreceived()...)
 	}

@@ -16,7 +16,7 @@ func TestFramesInjected(t *testing.T) {
 		t.Run(in.Name, func(t *testing.T) {
 			f := comm.NewFrames(3, comm.FrameOptions{})
 			defer f.Close()
-			f.Inject(in.From, in.To, in.Bytes)
+			comm.Inject(f, in.From, in.To, in.Bytes)
 			for rank, err := range commtest.Exercise(t, f, 1000) {
 				var peer *comm.PeerError
 				if !errors.As(err, &peer) || peer.Rank != in.Lost || !strings.Contains(err.Error(), "frame") {

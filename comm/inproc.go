@@ -23,7 +23,7 @@ type inproc struct {
 // NewInproc returns a Fabric for size goroutines of this process, which read
 // each other's memory. It panics unless size is positive.
 func NewInproc(size int) *Fabric {
-	f := newFabric(size)
+	f := NewFabric(size)
 	t := &inproc{
 		fabric: f,
 		size:   size,
@@ -31,7 +31,7 @@ func NewInproc(size int) *Fabric {
 		boxes:  make([]mailbox, size),
 	}
 	t.monitor = newMonitor(t)
-	f.attach(t, size)
+	f.Attach(t, size)
 	return f
 }
 
@@ -54,10 +54,10 @@ type inprocRank struct {
 }
 
 func (p *inprocRank) JoinGroup(g *Group) GroupTransport {
-	return p.transport.monitor.groupOf(g).memberOf(p.endpoint, g.rank)
+	return p.transport.monitor.groupOf(g).memberOf(p.endpoint, g.Rank())
 }
 
-func (p *inprocRank) End(cause error) { p.transport.monitor.end(p.endpoint.rank, cause) }
+func (p *inprocRank) End(cause error) { p.transport.monitor.end(p.endpoint.Rank(), cause) }
 
 // A groupState is where the members of a group meet.
 type groupState struct {
@@ -71,13 +71,13 @@ type groupState struct {
 
 // newGroupState returns a group for the members of g.
 func newGroupState(t *inproc, id uint64, g *Group) *groupState {
-	r := &groupState{transport: t, id: id, name: g.name, ranks: g.ranks}
-	r.members = make([]inprocGroup, len(g.ranks))
-	first := newRound(len(g.ranks))
+	r := &groupState{transport: t, id: id, name: g.String(), ranks: g.Members()}
+	r.members = make([]inprocGroup, g.Size())
+	first := newRound(g.Size())
 	for i := range r.members {
 		m := &r.members[i]
 		m.state, m.rank, m.next = r, i, first
-		m.scheduler.Rank, m.scheduler.Size = i, len(g.ranks)
+		m.scheduler.Rank, m.scheduler.Size = i, g.Size()
 	}
 	return r
 }
@@ -141,7 +141,7 @@ func (g *inprocGroup) Issue(op *Op) Work {
 	w := NewWork(g.endpoint, func(ctx context.Context, done <-chan struct{}) error {
 		return g.block(ctx, rd, op, done)
 	})
-	g.state.transport.fabric.tasks.Go(func() {
+	g.state.transport.fabric.Go(func() {
 		if err := g.awaitRound(context.Background(), g.newWait(op, rd)); err != nil {
 			w.end(Result{}, err)
 		} else {
@@ -174,9 +174,9 @@ func (g *inprocGroup) awaitRound(ctx context.Context, w *inprocWait) error {
 		case <-ctx.Done():
 			g.abandon(w)
 			return context.Cause(ctx)
-		case <-g.state.transport.fabric.ctx.Done():
+		case <-g.state.transport.fabric.Context().Done():
 			monitor.unblock(w)
-			return errClosed
+			return ErrClosed
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (g *inprocGroup) awaitRound(ctx context.Context, w *inprocWait) error {
 // its blocks, and its part of the work.
 func (g *inprocGroup) abandon(w *inprocWait) {
 	op := g.state.transport.monitor.detach(w, g.rank)
-	g.state.transport.fabric.tasks.Go(func() {
+	g.state.transport.fabric.Go(func() {
 		rest := g.newWait(op, w.round)
 		if g.awaitRound(context.Background(), rest) == nil {
 			g.finish(w.round, op, &schedule.Scratch{}, false)
@@ -196,7 +196,7 @@ func (g *inprocGroup) abandon(w *inprocWait) {
 // Recv returns the first message from src with tag.
 func (g *inprocGroup) Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
 	t := g.state.transport
-	box, key := &t.boxes[g.endpoint.rank], matchKey{g.state.id, src, tag}
+	box, key := &t.boxes[g.endpoint.Rank()], matchKey{g.state.id, src, tag}
 	e, ok := spinForMessage(box, key, t.spin)
 	if !ok {
 		if err := g.awaitMessage(ctx, g.recvWait(src, key, where)); err != nil {
@@ -225,8 +225,8 @@ func (g *inprocGroup) awaitMessage(ctx context.Context, w *inprocWait) error {
 		case <-w.wake:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-t.fabric.ctx.Done():
-			return errClosed
+		case <-t.fabric.Context().Done():
+			return ErrClosed
 		}
 	}
 }
@@ -239,7 +239,7 @@ func (g *inprocGroup) Send(dst, tag int, m Message, where string) error {
 		}
 	}
 	to := g.state.ranks[dst]
-	t.boxes[to].put(matchKey{g.state.id, g.rank, tag}, envelope{message: m, where: where, group: g.state.name, src: g.endpoint.rank, dst: to})
+	t.boxes[to].put(matchKey{g.state.id, g.rank, tag}, envelope{message: m, where: where, group: g.state.name, src: g.endpoint.Rank(), dst: to})
 	return nil
 }
 
@@ -270,6 +270,6 @@ func spinForMessage(b *mailbox, key matchKey, p spinPolicy) (envelope, bool) {
 	return envelope{}, false
 }
 
-func (p *inprocRank) Idle() { p.transport.monitor.setIdle(p.endpoint.rank, true) }
+func (p *inprocRank) Idle() { p.transport.monitor.setIdle(p.endpoint.Rank(), true) }
 
-func (p *inprocRank) Resume() { p.transport.monitor.setIdle(p.endpoint.rank, false) }
+func (p *inprocRank) Resume() { p.transport.monitor.setIdle(p.endpoint.Rank(), false) }

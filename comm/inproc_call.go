@@ -68,7 +68,7 @@ func (g *inprocGroup) mismatch(rd *round) error {
 		calls := make([]SignedCall, len(rd.entries))
 		for i := range calls {
 			op := rd.entries[i].op.Load()
-			calls[i] = SignedCall{op.Desc, op.Kind, g.state.members[i].endpoint.sourceLine(op.Where)}
+			calls[i] = SignedCall{op.Desc, op.Kind, g.state.members[i].endpoint.SourceLine(op.Where)}
 		}
 		rd.mismatch = NewMismatch(g.state.name, g.state.ranks, calls)
 	}
@@ -141,7 +141,7 @@ func (c *inprocCall) meet(l *latch) {
 func (c *inprocCall) own(st schedule.Step, err error) {
 	rank := c.group.rank
 	if err != nil && slices.ContainsFunc(st.Dst, func(p schedule.Part) bool { return p.Member != rank }) {
-		c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.rank, err})
+		c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.Rank(), err})
 	}
 }
 

@@ -63,12 +63,12 @@ func (w *inprocWait) missing() []int {
 // newWait returns an inprocWait for the members that are missing at m.
 func (g *inprocGroup) newWait(op *Op, rd *round) *inprocWait {
 	return &inprocWait{
-		rank:     g.endpoint.rank,
+		rank:     g.endpoint.Rank(),
 		state:    g.state,
 		round:    rd,
 		function: op.Desc.Op,
 		text:     func() string { return g.text(op) },
-		where:    func() string { return g.endpoint.sourceLine(op.Where) },
+		where:    func() string { return g.endpoint.SourceLine(op.Where) },
 		wake:     make(chan struct{}, 1),
 	}
 }
@@ -76,14 +76,14 @@ func (g *inprocGroup) newWait(op *Op, rd *round) *inprocWait {
 // recvWait returns an inprocWait for a message.
 func (g *inprocGroup) recvWait(src int, key matchKey, where func() string) *inprocWait {
 	return &inprocWait{
-		rank:     g.endpoint.rank,
+		rank:     g.endpoint.Rank(),
 		program:  true,
 		state:    g.state,
 		key:      key,
 		src:      g.state.ranks[src],
 		function: recvName,
 		text:     func() string { return recvText(src, key.tag) + InGroup(g.state.name) },
-		where:    func() string { return g.endpoint.sourceLine(where) },
+		where:    func() string { return g.endpoint.SourceLine(where) },
 		wake:     make(chan struct{}, 1),
 	}
 }

@@ -266,7 +266,7 @@ func (l *Links) Fabric(generation int) *Fabric {
 	if before != nil {
 		before.Close()
 	}
-	f := newFabric(l.size)
+	f := NewFabric(l.size)
 	wr := newWireRank(f, l.rank, l.size)
 	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
 	wr.meter = &l.meter
@@ -278,7 +278,7 @@ func (l *Links) Fabric(generation int) *Fabric {
 	if len(l.pollGroup.all) > 0 {
 		wr.pollGroup = &l.pollGroup
 	}
-	f.attachOne(&singleRank{wr}, l.rank, l.size)
+	f.AttachRank(&singleRank{wr}, l.rank, l.size)
 	if l.segment != nil {
 		l.segment.beginGeneration(wr)
 	}
@@ -331,7 +331,7 @@ func (l *Links) Close() error {
 	f := l.fabric
 	l.mu.Unlock()
 	if f != nil {
-		f.cancel(errClosed) // so that what is under way fails of that
+		f.Abort() // so that what is under way fails of that
 	}
 	l.cancel(errLinksClosed)
 	var err error
@@ -360,7 +360,7 @@ func (t *singleRank) JoinRank(e *Endpoint) RankTransport {
 func (t *singleRank) Unreceived() []Unreceived {
 	select {
 	case <-t.wireRank.quiet:
-	case <-t.wireRank.fabric.ctx.Done():
+	case <-t.wireRank.fabric.Context().Done():
 	}
 	return t.wireRank.box.unreceived()
 }

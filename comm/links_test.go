@@ -137,7 +137,7 @@ func TestAlienBeforeGeneration(t *testing.T) {
 // in by the next who would sleep.
 func TestReadAheadIsTaken(t *testing.T) {
 	links, _, _ := linkedPair(t, SuperviseOptions{})
-	station := links[1].Fabric(0).transport.(*singleRank).wireRank
+	station := links[1].Fabric(0).Transport().(*singleRank).wireRank
 	world, err := links[0].Fabric(0).Endpoint(0).Group([]int{0, 1}, "")
 	if err != nil {
 		t.Fatal(err)

@@ -109,10 +109,10 @@ func (mo *monitor) end(rank int, cause error) {
 func (mo *monitor) groupOf(g *Group) *groupState {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	r := mo.groups[g.key]
+	r := mo.groups[g.Key()]
 	if r == nil {
 		r = newGroupState(mo.transport, uint64(len(mo.groups)), g)
-		mo.groups[g.key] = r
+		mo.groups[g.Key()] = r
 		for _, f := range mo.failures {
 			r.markFailing(f.rank)
 		}
@@ -174,7 +174,7 @@ func (mo *monitor) sendError(g *inprocGroup, dst int) error {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
 	return mo.failedMember(g.state, sendName, func(member int) bool {
-		return member == dst || slices.Contains(g.endpoint.failed, g.state.ranks[member])
+		return member == dst || g.endpoint.HasFailed(g.state.ranks[member])
 	})
 }
 
@@ -265,7 +265,7 @@ func (mo *monitor) waits(w *inprocWait, graph Graph) []Wait {
 	for i := range w.round.entries {
 		if !w.round.lacks(i) {
 			op, g := w.round.entries[i].op.Load(), &w.state.members[i]
-			all = append(all, Wait{g.endpoint.rank, op.Desc.Op, g.text(op), g.endpoint.sourceLine(op.Where), missing})
+			all = append(all, Wait{g.endpoint.Rank(), op.Desc.Op, g.text(op), g.endpoint.SourceLine(op.Where), missing})
 		}
 	}
 	return all

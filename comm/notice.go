@@ -8,13 +8,13 @@ import (
 // notice is Fabric.Notice.
 func (mo *monitor) notice(after time.Duration, fn func(line string)) {
 	f := mo.transport.fabric
-	f.tasks.Go(func() {
+	f.Go(func() {
 		timer := time.NewTimer(after)
 		defer timer.Stop()
 		for {
 			select {
 			case <-timer.C:
-			case <-f.ctx.Done():
+			case <-f.Context().Done():
 				return
 			}
 			lines, next := mo.overdue(after)

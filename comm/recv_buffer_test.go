@@ -127,7 +127,7 @@ func openReceiver(t *testing.T) *receiver {
 // message returns the bytes of a message with a tag, and its data.
 func (r *receiver) message(tag int, number uint32) (wire, data []byte) {
 	data = counting(500 << 10)
-	f := frame{group: r.world.transport.(*wireGroup).hash, tag: tag}
+	f := frame{group: r.world.Transport().(*wireGroup).hash, tag: tag}
 	return appendInParts(nil, f, Message{Meta: []byte("meta"), Data: data}, 200<<10, number), data
 }
 

@@ -191,7 +191,7 @@ func (c *inprocCall) work(all *sharedResult) (failed error) {
 		for k, ok := s.claim(); ok; k, ok = s.claim() {
 			if err := c.do(all, all.pieces[k]); err != nil && failed == nil {
 				failed = err
-				c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.rank, err})
+				c.round.broken.CompareAndSwap(nil, &PeerError{c.op.Desc.Op, c.group.endpoint.Rank(), err})
 			}
 			done++
 		}

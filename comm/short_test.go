@@ -29,7 +29,7 @@ func TestShortCallRefuses(t *testing.T) {
 		}
 		op.Prepare = func([]Member, Flags) ([]Block, error) { return out, nil }
 		alien := contract{hash: hashDesc(&op.Desc), bytes: 8, first: 1, data: make([]byte, 4)}
-		line := groups[1].transport.(*wireGroup)
+		line := groups[1].Transport().(*wireGroup)
 		line.wireRank.write(0, frame{typ: frameContract, group: line.hash, call: 1}, appendContract(nil, &alien))
 		_, err := groups[0].Run(t.Context(), op)
 		if !errors.As(err, new(*PeerError)) || !strings.Contains(err.Error(), "got 4 bytes, want 8") {

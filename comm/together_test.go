@@ -18,16 +18,13 @@ type together struct {
 // Join returns a fabric with the endpoints of all links.
 func Join(supervision *Supervision, links []*Links) *Fabric {
 	t := &together{links: links, supervision: supervision}
-	f := newFabric(len(links))
+	f := NewFabric(len(links))
 	for _, l := range links {
 		t.fabrics = append(t.fabrics, l.Fabric(0))
 	}
-	f.attach(t, len(links))
-	for r := range links {
-		f.endpoints[r] = t.fabrics[r].endpoints[r]
-	}
-	f.tasks.Go(func() {
-		<-f.ctx.Done()
+	f.AttachAll(t, t.fabrics)
+	f.Go(func() {
+		<-f.Context().Done()
 		for _, l := range links {
 			l.Close()
 		}
@@ -41,7 +38,7 @@ func (t *together) JoinRank(e *Endpoint) RankTransport { return nil }
 func (t *together) Unreceived() []Unreceived {
 	var all []Unreceived
 	for _, f := range t.fabrics {
-		all = append(all, f.transport.Unreceived()...)
+		all = append(all, f.Transport().Unreceived()...)
 	}
 	return all
 }

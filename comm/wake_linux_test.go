@@ -65,7 +65,7 @@ func TestListenerIsToldOfTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	station := links[1].Fabric(0).transport.(*singleRank).wireRank
+	station := links[1].Fabric(0).Transport().(*singleRank).wireRank
 	received := func() int {
 		station.mu.Lock()
 		defer station.mu.Unlock()

@@ -105,7 +105,7 @@ func (c *wireCall) callSite() callSite {
 	return callSite{
 		c.op.Desc.Op,
 		callText(&c.op.Desc, c.op.Kind) + InGroup(c.group.name),
-		c.group.endpoint.sourceLine(c.op.Where),
+		c.group.endpoint.SourceLine(c.op.Where),
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *wireCall) abandon() {
 	c.op = &op
 	c.own = false
 	c.group.detached.Add(1)
-	wr.fabric.tasks.Go(func() {
+	wr.fabric.Go(func() {
 		defer c.group.detached.Done()
 		c.finish(wr.waitUntilOver(context.Background(), c.newWait()), false)
 	})
@@ -306,7 +306,7 @@ func (c *wireCall) members() ([]Member, Flags) {
 // mismatch returns the report on calls that do not agree, for which members
 // send each other the whole of what they called.
 func (c *wireCall) mismatch() error {
-	mine := &SignedCall{c.op.Desc, c.op.Kind, c.group.endpoint.sourceLine(c.op.Where)}
+	mine := &SignedCall{c.op.Desc, c.op.Kind, c.group.endpoint.SourceLine(c.op.Where)}
 	payload := appendSigned(nil, mine)
 	for _, r := range c.group.others {
 		c.write(r, frame{typ: frameDesc}, payload)

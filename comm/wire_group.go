@@ -32,18 +32,18 @@ type wireGroup struct {
 
 func (wr *wireRank) JoinGroup(g *Group) GroupTransport {
 	h := fnv.New64a()
-	h.Write([]byte(g.key))
+	h.Write([]byte(g.Key()))
 	wg := &wireGroup{
 		wireRank:  wr,
-		endpoint:  g.endpoint,
+		endpoint:  g.Endpoint(),
 		hash:      h.Sum64(),
-		name:      g.name,
-		ranks:     g.ranks,
-		others:    slices.DeleteFunc(slices.Clone(g.ranks), func(r int) bool { return r == wr.rank }),
-		rank:      g.rank,
-		scheduler: schedule.Scheduler{Rank: g.rank, Size: len(g.ranks)},
-		local:     wr.shared.reaches(g.ranks),
-		carrier:   wr.carrierOf(g.ranks),
+		name:      g.String(),
+		ranks:     g.Members(),
+		others:    slices.DeleteFunc(slices.Clone(g.Members()), func(r int) bool { return r == wr.rank }),
+		rank:      g.Rank(),
+		scheduler: schedule.Scheduler{Rank: g.Rank(), Size: g.Size()},
+		local:     wr.shared.reaches(g.Members()),
+		carrier:   wr.carrierOf(g.Members()),
 	}
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
@@ -88,7 +88,7 @@ func (g *wireGroup) Send(dst, tag int, m Message, where string) error {
 	wr, to := g.wireRank, g.ranks[dst]
 	wr.mu.Lock()
 	err := wr.failedMember(g.ranks, sendName, func(f lasting) bool {
-		return f.rank == to || f.rank == wr.rank || slices.Contains(g.endpoint.failed, f.rank)
+		return f.rank == to || f.rank == wr.rank || g.endpoint.HasFailed(f.rank)
 	})
 	wr.mu.Unlock()
 	if err != nil {
@@ -148,7 +148,7 @@ func (g *wireGroup) recvWait(key matchKey, where func() string) *wireWait {
 	w.missing = func() []int { return []int{key.src} }
 	w.site = func() callSite {
 		src := slices.Index(g.ranks, key.src)
-		return callSite{recvName, recvText(src, key.tag) + InGroup(g.name), g.endpoint.sourceLine(where)}
+		return callSite{recvName, recvText(src, key.tag) + InGroup(g.name), g.endpoint.SourceLine(where)}
 	}
 	w.outcome = func() (bool, error) {
 		if w.verdict != nil {

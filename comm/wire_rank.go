@@ -93,7 +93,7 @@ func (wr *wireRank) readFrames(peer int, in *messageReader) {
 		if err == nil {
 			err = wr.acceptFrame(peer, f)
 		}
-		if wr.fabric.ctx.Err() != nil {
+		if wr.fabric.Context().Err() != nil {
 			return
 		}
 		if err != nil {

@@ -141,6 +141,6 @@ func (wr *wireRank) Resume() {
 	wr.report(&report{kind: reportResumes})
 	select {
 	case <-wr.awake:
-	case <-wr.fabric.ctx.Done():
+	case <-wr.fabric.Context().Done():
 	}
 }

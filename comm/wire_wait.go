@@ -144,8 +144,8 @@ func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
 		case <-ctx.Done():
 			w.left = true
 			return context.Cause(ctx)
-		case <-wr.fabric.ctx.Done():
-			return errClosed
+		case <-wr.fabric.Context().Done():
+			return ErrClosed
 		}
 	}
 }
@@ -257,7 +257,7 @@ const longestSleep = 100 * time.Millisecond
 // supervisor know, before a long sleep.
 func (wr *wireRank) sleepUntilOver(ctx context.Context, alarm func(), once func(nap time.Duration, tell bool) (over bool, err error)) error {
 	defer context.AfterFunc(ctx, alarm)()
-	defer context.AfterFunc(wr.fabric.ctx, alarm)()
+	defer context.AfterFunc(wr.fabric.Context(), alarm)()
 	for start, nap := time.Now(), wr.backoff.short; ; {
 		if over, err := once(nap, nap == wr.backoff.long); over {
 			return err
@@ -278,8 +278,8 @@ func (wr *wireRank) ends(ctx context.Context, w *wireWait, tell bool) (over bool
 	case ctx.Err() != nil:
 		w.left = true
 		return true, context.Cause(ctx)
-	case wr.fabric.ctx.Err() != nil:
-		return true, errClosed
+	case wr.fabric.Context().Err() != nil:
+		return true, ErrClosed
 	}
 	return false, nil
 }
