@@ -79,6 +79,23 @@ type Op struct {
 	Where func() string
 }
 
+// A Sharer makes one result for all members of a call that have theirs alike,
+// where they share memory: each reads a part of what all offer, and writes it
+// once, instead of once for each member. Members that are there first do the
+// parts of those that are not. Its methods are called as Op.Prepare is.
+type Sharer interface {
+	// Least returns how many bytes a result has at least that is worth it: of
+	// equal calls the same.
+	Least() int
+	// Make is called on one member. It returns the blocks for the result, as
+	// Prepare does for one member's, and something that stands for it. After an
+	// error every member makes a result of its own.
+	Make(members []Member, flags Flags) (blocks []Block, result any, err error)
+	// Take is called on every member, whose result is what Make has made on one.
+	// It is not there yet.
+	Take(members []Member, flags Flags, result any) error
+}
+
 // A Result says what a call did.
 type Result struct {
 	Flags Flags // the OR over the members

@@ -29,8 +29,8 @@ func sameShape(a, b *Desc) bool {
 	return true
 }
 
-// free returns the size of d's shape along Free, 0 if there is none.
-func (d *Desc) free() int {
+// FreeSize returns the size of d's shape along Free, 0 if there is none.
+func (d *Desc) FreeSize() int {
 	if d.Free < 0 {
 		return 0
 	}
@@ -49,9 +49,9 @@ func (d *Desc) detail() (rest string, backward bool) {
 
 // A SignedCall is a member's call as its report shows it.
 type SignedCall struct {
-	desc  Desc
-	kind  Kind
-	where string
+	Desc  Desc
+	Kind  Kind
+	Where string
 }
 
 // NewMismatch builds the report on the calls of the members of a group, which
@@ -59,15 +59,15 @@ type SignedCall struct {
 func NewMismatch(group string, ranks []int, calls []SignedCall) *MismatchError {
 	e := &MismatchError{Group: group, Differs: onlyDifference(calls)}
 	for i, c := range calls {
-		e.Calls = append(e.Calls, Call{ranks[i], c.desc.Op, callText(&c.desc, c.kind), c.where})
+		e.Calls = append(e.Calls, Call{ranks[i], c.Desc.Op, CallText(&c.Desc, c.Kind), c.Where})
 	}
 	slices.SortFunc(e.Calls, func(a, b Call) int { return cmp.Compare(a.Rank, b.Rank) })
 	return e
 }
 
-// callText writes a call as a script would, with the tensor's dtype and shape
+// CallText writes a call as a script would, with the tensor's dtype and shape
 // in its place: all_gather(float32[4, 2], dim=0).
-func callText(d *Desc, k Kind) string {
+func CallText(d *Desc, k Kind) string {
 	var args []string
 	if d.DType != "" || d.Shape != nil {
 		args = append(args, d.DType+listText(d.Shape))
@@ -141,9 +141,9 @@ func listText(xs []int) string {
 // alike, or "" if there are several.
 func onlyDifference(calls []SignedCall) string {
 	var differ []string
-	first := &calls[0].desc
+	first := &calls[0].Desc
 	for _, c := range calls[1:] {
-		for _, name := range differences(first, calls[0].kind, &c.desc, c.kind) {
+		for _, name := range differences(first, calls[0].Kind, &c.Desc, c.Kind) {
 			if !slices.Contains(differ, name) {
 				differ = append(differ, name)
 			}

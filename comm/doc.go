@@ -16,15 +16,9 @@
 //   - A schedule is a pure list of steps that carries out a collective. The
 //     message family sends and receives; the direct family reads and writes
 //     the blocks of other ranks in place.
-//   - A transport is what a Fabric is made of. On inproc ranks are goroutines
-//     that meet and carry out direct schedules. On frames they exchange every
-//     byte as frames through pipes and carry out message schedules; nothing
-//     else is shared, as between processes.
-//   - Links join a rank in a process of its own to the others: by streams (tcp),
-//     by a Segment of shared memory (shm), or by both. A Supervision in the
-//     process that has started the ranks watches them.
-//   - A generation is one of the fabrics that follow each other over the same
-//     Links.
+//   - A Transport is what a Fabric is made of. On inproc ranks are goroutines
+//     that meet and carry out direct schedules. On the others they exchange
+//     messages, and share no memory but what is made for that.
 //
 // Every collective joins its members: it ends on a rank only when every
 // member has called it and the calls have been compared, on every transport.
@@ -67,35 +61,19 @@
 //		Reduce:  addInt64,
 //	})
 //
-// # Processes
+// # Where things are
 //
-// A launcher makes a Segment or a Listener, starts the processes, and watches
-// them:
+// This package is what callers see, and what transports need of it (see
+// transport.go). What carries it out is in packages of its own, each to be
+// tested by itself:
 //
-//	segment, err := comm.CreateSegment(size)      // shm: segment.File() is passed to each process
-//	conns, err := comm.Rendezvous(ctx, l, size, nil) // tcp: each process calls Meet
-//	...
-//	s := comm.Supervise(comm.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
-//	s.Lose(rank, errors.New("was killed by signal 9 (killed)")) // when the kernel says so
-//
-// A process connects its rank, and uses one fabric after another:
-//
-//	links, err := comm.Connect(comm.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Segment: segment, Local: all})
-//	endpoint := links.Fabric(0).Endpoint(rank)
-//
-// What crosses a stream is frames: see frame.go for the format, and Credentials
-// for how two ends come to trust each other. What crosses shared memory is
-// records (ring.go), and pieces of large blocks (staging_buffer.go). Long messages, and
-// large blocks that nobody reduces, do not: who needs them reads them from the
-// memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
-//
-// Where an MPI has started the ranks (package mpi), it is the streams that are
-// its own: a PollStream can be looked at by whoever waits, and large blocks go
-// beside it, from memory to memory. The calls are compared and carried out as
-// on any stream, but for large broadcasts to all ranks, which a Carrier
-// carries out:
-//
-//	links, err := comm.Connect(comm.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Peers: streams, Carrier: world})
+//	schedule   which member does what with whose blocks: pure
+//	deadlock   who waits for whom, and which waits can never end: pure
+//	mailbox    messages that wait for a receive
+//	inproc     the transport of goroutines that share memory
+//	process    the transports of ranks that exchange messages: frames, tcp, shm
+//	mpi        streams of an MPI, for process
+//	commtest   what every transport must pass
 //
 // A new transport passes commtest.Suite.
 package comm

@@ -2,9 +2,11 @@ package comm
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Call is one rank's call in the report of a mismatch.
@@ -48,7 +50,7 @@ func (e *MismatchError) Error() string {
 		differs = " (" + e.Differs + " differs)"
 	}
 	return fmt.Sprintf("%s: ranks do not call the same%s%s: %s", e.Function(), InGroup(e.Group), differs,
-		calls.join(func(ranks []int, text string) string { return rankList(ranks) + ": " + text }))
+		calls.join(func(ranks []int, text string) string { return RankList(ranks) + ": " + text }))
 }
 
 // A Wait is what one rank waits for in the report of a deadlock.
@@ -88,20 +90,20 @@ func (e *DeadlockError) Error() string {
 		waits.add(w.text(), w.Rank)
 	}
 	text := waits.join(func(ranks []int, text string) string {
-		return rankList(ranks) + verb(ranks, " waits in ", " wait in ") + text
+		return RankList(ranks) + verb(ranks, " waits in ", " wait in ") + text
 	})
 	if len(e.Ended) > 0 {
-		text += "; " + rankList(e.Ended) + verb(e.Ended, " has ended", " have ended")
+		text += "; " + RankList(e.Ended) + verb(e.Ended, " has ended", " have ended")
 	}
 	return e.Function() + ": deadlock: " + text
 }
 
 // text says in what w waits, where, and for whom unless the call says so.
 func (w *Wait) text() string {
-	if w.Function == recvName {
+	if w.Function == RecvName {
 		return w.Text + AtLine(w.Where)
 	}
-	return w.Text + AtLine(w.Where) + " for " + rankList(w.For)
+	return w.Text + AtLine(w.Where) + " for " + RankList(w.For)
 }
 
 // A PeerError says that a call failed because another rank had.
@@ -137,6 +139,14 @@ type PanicError struct {
 
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("%s: panic: %v\n%s", e.Func, e.Value, e.Stack)
+}
+
+// Recovered, when it is deferred, makes an error of a panic in a function that the
+// caller gave.
+func Recovered(function string, err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{function, v, debug.Stack()}
+	}
 }
 
 // An ArgError says that a parameter of a call has a value that it cannot have.
@@ -178,9 +188,9 @@ func (p *phrases) join(phrase func(ranks []int, text string) string) string {
 	return strings.Join(all, ", ")
 }
 
-// rankList names ranks, which are ascending, three or more neighbours by the
+// RankList names ranks, which are ascending, three or more neighbours by the
 // first and the last: "rank 2", "ranks 0,1", "ranks 0-3,5".
-func rankList(ranks []int) string {
+func RankList(ranks []int) string {
 	var words []string
 	for rest := ranks; len(rest) > 0; {
 		n := 1
@@ -221,4 +231,9 @@ func InGroup(group string) string {
 		return ""
 	}
 	return " in " + group
+}
+
+// NoticeLine says that a rank has waited in a call for others.
+func NoticeLine(rank int, after time.Duration, call string, missing []int) string {
+	return fmt.Sprintf("rank %d has waited %v in %s for %s", rank, after, call, RankList(missing))
 }

@@ -17,7 +17,7 @@ func TestRankList(t *testing.T) {
 		{[]int{0, 2}, "ranks 0,2"},
 		{[]int{0, 1, 2, 5, 7, 8}, "ranks 0-2,5,7,8"},
 	} {
-		if got := rankList(test.ranks); got != test.want {
+		if got := RankList(test.ranks); got != test.want {
 			t.Errorf("%v: got %q, want %q", test.ranks, got, test.want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestCallText(t *testing.T) {
 			"all_gather(float32[4], placements=[S(0)] to [R]) in backward",
 		},
 	} {
-		if got := callText(&test.desc, test.kind); got != test.want {
+		if got := CallText(&test.desc, test.kind); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}

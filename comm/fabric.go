@@ -16,14 +16,14 @@ import (
 type Fabric struct {
 	endpoints []*Endpoint
 	transport Transport
-	tasks     sync.WaitGroup  // the goroutines that the fabric has started
+	Tasks     sync.WaitGroup  // the goroutines that the fabric has started
 	ctx       context.Context // ends when the fabric is closed, and they with it
 	cancel    context.CancelCauseFunc
 	all       func() []int // the ranks, which nobody changes
 }
 
-// firstRanks returns the ranks from 0 to n-1.
-func firstRanks(n int) []int {
+// FirstRanks returns the ranks from 0 to n-1.
+func FirstRanks(n int) []int {
 	ranks := make([]int, n)
 	for r := range ranks {
 		ranks[r] = r
@@ -82,7 +82,7 @@ func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
 // Unreceived.
 func (f *Fabric) Close() {
 	f.Abort()
-	f.tasks.Wait()
+	f.Tasks.Wait()
 }
 
 // An Endpoint is one rank's side of a Fabric. Its methods, and those of its

@@ -8,8 +8,8 @@ import (
 
 // The operations of Send and Recv as scripts call them.
 const (
-	sendName = "send"
-	recvName = "recv"
+	SendName = "send"
+	RecvName = "recv"
 )
 
 // A Group is an ordered list of ranks, seen from one Endpoint. The n-th
@@ -80,7 +80,7 @@ func (g *Group) Issue(op *Op) Work {
 // the line that Unreceived names. It fails if dst has failed, or a member of
 // whose failure a call of this rank has told before.
 func (g *Group) Send(dst, tag int, m Message, where string) error {
-	if err := g.checkPeer(sendName, "dst", dst); err != nil {
+	if err := g.checkPeer(SendName, "dst", dst); err != nil {
 		return err
 	}
 	err := g.transport.Send(dst, tag, m, where)
@@ -106,7 +106,7 @@ func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Me
 // another nobody uses the memory that place has returned, whatever it holds; but
 // over a PollStream whose other end has stopped within a block (see fillTime).
 func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
-	if err := g.checkPeer(recvName, "src", src); err != nil {
+	if err := g.checkPeer(RecvName, "src", src); err != nil {
 		return Message{}, err
 	}
 	m, err := g.transport.Recv(ctx, src, tag, where, allocate)
@@ -139,5 +139,5 @@ type failedWork struct{ err error }
 func (w failedWork) Wait(context.Context) (Result, error) { return Result{}, w.err }
 func (w failedWork) Done() bool                           { return true }
 
-// recvText writes a receive as a script would.
-func recvText(src, tag int) string { return fmt.Sprintf("recv(src=%d, tag=%d)", src, tag) }
+// RecvText writes a receive as a script would.
+func RecvText(src, tag int) string { return fmt.Sprintf("recv(src=%d, tag=%d)", src, tag) }

@@ -17,8 +17,8 @@ func NewWork(e *Endpoint, block func(ctx context.Context, done <-chan struct{}) 
 	return &CallWork{endpoint: e, block: block, done: make(chan struct{})}
 }
 
-// end says how the call has ended.
-func (w *CallWork) end(result Result, err error) {
+// End says how the call has ended.
+func (w *CallWork) End(result Result, err error) {
 	w.result, w.err = result, err
 	close(w.done)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/tensor"
 )
@@ -27,7 +28,7 @@ type Config struct {
 	Cost      Cost   // by which traces predict how long a call takes
 
 	// Frames tells how a frames transport misbehaves, for tests.
-	Frames comm.FrameOptions
+	Frames process.FrameOptions
 
 	// Notice, if set, is given a line about every wait that is longer than
 	// NoticeAfter.
@@ -41,9 +42,9 @@ var Transports = []string{"inproc", "frames"}
 // A Job is a set of ranks under way.
 type Job struct {
 	cfg   Config
-	links *comm.Links // to the ranks of other processes; nil if all are in this
-	first int         // the generation of links that is the first of the job
-	ranks []int       // all of them
+	links *process.Links // to the ranks of other processes; nil if all are in this
+	first int            // the generation of links that is the first of the job
+	ranks []int          // all of them
 	alloc *tensor.Allocator
 	// workers are the cores that are left when each rank has one.
 	workers *gemm.Workers

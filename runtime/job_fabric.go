@@ -1,6 +1,10 @@
 package runtime
 
-import "tpsh/comm"
+import (
+	"tpsh/comm"
+	"tpsh/comm/inproc"
+	"tpsh/comm/process"
+)
 
 // fabricOf returns the fabric of the job's n-th generation, n from 0. When
 // every rank of this process has come to it, the one before is closed.
@@ -33,9 +37,9 @@ func (j *Job) newFabric() *comm.Fabric {
 	var f *comm.Fabric
 	switch j.cfg.Transport {
 	case "frames":
-		f = comm.NewFrames(j.cfg.Size, j.cfg.Frames)
+		f = process.NewFrames(j.cfg.Size, j.cfg.Frames)
 	default:
-		f = comm.NewInproc(j.cfg.Size)
+		f = inproc.New(j.cfg.Size)
 	}
 	if j.cfg.Notice != nil {
 		f.Notice(j.cfg.NoticeAfter, j.cfg.Notice)

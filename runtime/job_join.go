@@ -5,15 +5,15 @@ import (
 	"fmt"
 	goruntime "runtime"
 
-	"tpsh/comm"
+	"tpsh/comm/process"
 )
 
 // A Seat is the place of a process that is one rank of a job, whose other ranks
 // are in processes of their own.
 type Seat struct {
 	Rank  int
-	Local int         // how many ranks of the job share this machine, and its memory
-	Links *comm.Links // to the others
+	Local int            // how many ranks of the job share this machine, and its memory
+	Links *process.Links // to the others
 
 	// Generation is the number of the first fabric of the job: above those that
 	// the links have had, and the same on all ranks.

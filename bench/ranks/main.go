@@ -25,8 +25,8 @@ import (
 	"strconv"
 	"time"
 
-	"tpsh/comm"
 	"tpsh/comm/mpi"
+	"tpsh/comm/process"
 )
 
 // A job is what one command measures.
@@ -99,14 +99,14 @@ func (j *job) check() error {
 func (j *job) start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := (&comm.Credentials{}).Listen("127.0.0.1:0")
+	l, err := (&process.Credentials{}).Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	var files []*os.File
 	if j.transport == "shm" {
-		segment, err := comm.CreateSegment(j.ranks)
+		segment, err := process.CreateSegment(j.ranks)
 		if err != nil {
 			return err
 		}
@@ -169,8 +169,8 @@ func waitAll(commands []*exec.Cmd, cancel func()) error {
 }
 
 // watch is the supervisor of the ranks until they have ended.
-func watch(ctx context.Context, l *comm.Listener, ranks int, ended chan error) error {
-	conns, err := comm.Rendezvous(ctx, l, ranks, nil)
+func watch(ctx context.Context, l *process.Listener, ranks int, ended chan error) error {
+	conns, err := process.Rendezvous(ctx, l, ranks, nil)
 	if err != nil {
 		return err
 	}
@@ -178,17 +178,17 @@ func watch(ctx context.Context, l *comm.Listener, ranks int, ended chan error) e
 	for _, c := range conns {
 		streams = append(streams, c)
 	}
-	s := comm.Supervise(comm.SuperviseOptions{Streams: streams, Heartbeat: true})
+	s := process.Supervise(process.SuperviseOptions{Streams: streams, Heartbeat: true})
 	err = <-ended
 	ended <- nil
 	return errors.Join(err, s.Close())
 }
 
 // connect connects a rank with the others.
-func (j *job) connect(ctx context.Context, rank int) (*comm.Links, error) {
+func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	m, err := comm.Meet(ctx, &comm.Credentials{}, os.Getenv(addressVariable), rank, j.ranks)
+	m, err := process.Meet(ctx, &process.Credentials{}, os.Getenv(addressVariable), rank, j.ranks)
 	if err != nil {
 		return nil, err
 	}
@@ -196,14 +196,14 @@ func (j *job) connect(ctx context.Context, rank int) (*comm.Links, error) {
 	if j.transport == "shm" {
 		closeAll(m.Peers)
 		o.Peers = nil
-		if o.Segment, err = comm.OpenSegment(os.NewFile(3, "memory")); err != nil {
+		if o.Segment, err = process.OpenSegment(os.NewFile(3, "memory")); err != nil {
 			return nil, err
 		}
 		for r := range j.ranks {
 			o.Local = append(o.Local, r)
 		}
 	}
-	return comm.Connect(o)
+	return process.Connect(o)
 }
 
 // closeAll closes connections, of which some may be nil.

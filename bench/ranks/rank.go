@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 )
@@ -33,7 +34,7 @@ func (j *job) rank(ctx context.Context, rank int) error {
 
 // measureAll measures all cases on links, which it closes. So many threads are
 // busy with other things.
-func (j *job) measureAll(ctx context.Context, links *comm.Links, rank, busy int) error {
+func (j *job) measureAll(ctx context.Context, links *process.Links, rank, busy int) error {
 	defer links.Close()
 	goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/j.ranks) + busy)
 	debug.SetGCPercent(400)

@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 
-	"tpsh/comm"
 	"tpsh/comm/mpi"
+	"tpsh/comm/process"
 )
 
 // inWorld measures as one of the ranks that a launcher of MPI has started. The
@@ -22,7 +22,7 @@ func (j *job) inWorld(ctx context.Context, launch *mpi.Launch) error {
 		return err
 	}
 	j.ranks = w.Size()
-	o := comm.LinkOptions{Rank: w.Rank(), Size: w.Size(), Supervisor: w.Stream(0, mpi.Supervision), Carrier: w}
+	o := process.LinkOptions{Rank: w.Rank(), Size: w.Size(), Supervisor: w.Stream(0, mpi.Supervision), Carrier: w}
 	o.Peers = make([]io.ReadWriteCloser, w.Size())
 	for peer := range o.Peers {
 		if peer != w.Rank() {
@@ -31,13 +31,13 @@ func (j *job) inWorld(ctx context.Context, launch *mpi.Launch) error {
 	}
 	dismiss := func() error { return nil }
 	if w.Rank() == 0 {
-		var s comm.SuperviseOptions
+		var s process.SuperviseOptions
 		for r := range w.Size() {
 			s.Streams = append(s.Streams, w.Stream(r, mpi.Supervision))
 		}
-		dismiss = comm.Supervise(s).Close
+		dismiss = process.Supervise(s).Close
 	}
-	links, err := comm.Connect(o)
+	links, err := process.Connect(o)
 	if err == nil {
 		err = j.measureAll(ctx, links, w.Rank(), 1) // a thread of MPI's
 	}

@@ -17,7 +17,7 @@ var arrows = []struct {
 	why     string
 }{
 	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
-	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
+	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
 	{"tpsh/lang", []string{"tpsh/lang/source", "tpsh/lang/operator"}, "programs and reports know no tensors"},
@@ -39,7 +39,7 @@ var arrows = []struct {
 	{"tpsh/builtins/object", nil, "values travel as bytes"},
 	{"tpsh/builtins/pyfmt", nil, "a format language knows numbers and text"},
 	{"tpsh/builtins/sandbox", nil, "a sandbox knows files"},
-	{"tpsh/runtime", []string{"tpsh/runtime/...", "tpsh/mesh", "tpsh/comm"}, "ranks know no scripts"},
+	{"tpsh/runtime", []string{"tpsh/runtime/...", "tpsh/mesh", "tpsh/comm", "tpsh/comm/inproc", "tpsh/comm/process"}, "ranks know no scripts"},
 	{"tpsh/runtime/shard", []string{"tpsh/runtime/grad", "tpsh/runtime/op", "tpsh/runtime/kernel", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh", "tpsh/comm"}, "layouts and communication meet here alone"},
 	{"tpsh/runtime/grad", []string{"tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "gradients are made of operators"},
 	{"tpsh/runtime/op", []string{"tpsh/runtime/kernel", "tpsh/runtime/kernel/gemm", "tpsh/runtime/rng", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "operators know one rank"},
@@ -61,10 +61,14 @@ var arrows = []struct {
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", []string{"tpsh/comm/schedule"}, "communication moves bytes"},
 	{"tpsh/comm/schedule", nil, "a schedule is integer arithmetic; a simulator proves it"},
-	{"tpsh/comm/mpi", []string{"tpsh/comm"}, "an MPI moves bytes, too"},
+	{"tpsh/comm/deadlock", nil, "who waits for whom is a graph; it moves nothing and waits for nothing"},
+	{"tpsh/comm/mailbox", []string{"tpsh/comm", "tpsh/comm/schedule"}, "messages are matched with receives, whatever carries them"},
+	{"tpsh/comm/inproc", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "goroutines share memory and need no codec"},
+	{"tpsh/comm/process", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "ranks that exchange messages"},
+	{"tpsh/comm/mpi", []string{"tpsh/comm/process"}, "an MPI moves bytes, too"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
-	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
+	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/process", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }
 

@@ -1,10 +1,10 @@
 package mpi
 
-import "tpsh/comm"
+import "tpsh/comm/process"
 
 var (
-	_ comm.Carrier    = (*World)(nil)
-	_ comm.PollStream = (*Stream)(nil)
+	_ process.Carrier    = (*World)(nil)
+	_ process.PollStream = (*Stream)(nil)
 )
 
 // A collective is a broadcast from and to the memory of all ranks.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tpsh/comm"
 	"tpsh/comm/commtest"
 	"tpsh/comm/mpi"
+	"tpsh/comm/process"
 )
 
 // Ranks that an MPI connects do what ranks do: collectives of every kind, on
@@ -26,8 +26,8 @@ func TestConformsHuge(t *testing.T) { playAll(t, []int{2}, "huge") }
 // links connects the ranks of a world, and has MPI carry out whole collectives
 // if carried is true. end closes what it has made, when all
 // have come to it.
-func links(w *mpi.World, carried bool) (l *comm.Links, end func() error, err error) {
-	o := comm.LinkOptions{Rank: w.Rank(), Size: w.Size(), Supervisor: w.Stream(0, mpi.Supervision)}
+func links(w *mpi.World, carried bool) (l *process.Links, end func() error, err error) {
+	o := process.LinkOptions{Rank: w.Rank(), Size: w.Size(), Supervisor: w.Stream(0, mpi.Supervision)}
 	if carried {
 		o.Carrier = w
 	}
@@ -40,13 +40,13 @@ func links(w *mpi.World, carried bool) (l *comm.Links, end func() error, err err
 	}
 	dismiss := func() error { return nil }
 	if w.Rank() == 0 {
-		s := comm.SuperviseOptions{Grace: 200 * time.Millisecond}
+		s := process.SuperviseOptions{Grace: 200 * time.Millisecond}
 		for r := range w.Size() {
 			s.Streams = append(s.Streams, w.Stream(r, mpi.Supervision))
 		}
-		dismiss = comm.Supervise(s).Close
+		dismiss = process.Supervise(s).Close
 	}
-	l, err = comm.Connect(o)
+	l, err = process.Connect(o)
 	return l, func() error { return errors.Join(l.Close(), dismiss()) }, err
 }
 

@@ -9,26 +9,27 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/lang"
 )
 
 // A Job is ranks under way, as the first launcher sees them.
 type Job struct {
 	cluster     *Cluster
-	host        *host          // the workers of this node
-	listener    *comm.Listener // nil without sockets
-	ownListener bool           // and not the cluster's
-	fates       []fate         // by rank
+	host        *host             // the workers of this node
+	listener    *process.Listener // nil without sockets
+	ownListener bool              // and not the cluster's
+	fates       []fate            // by rank
 	tasks       sync.WaitGroup
 	stopping    sync.Once
 	generation  int // how often the ranks have begun again
 
 	mu          sync.Mutex
-	conns       []*lang.StreamConn // to every rank; nil where it has not come
-	kernels     []string           // by rank: what it computes with; "" where it has not said
-	supervision *comm.Supervision  // nil until all ranks are connected
-	fail        func(error)        // ends the start of the job
-	ending      chan struct{}      // closed when whoever goes goes in good order
+	conns       []*lang.StreamConn   // to every rank; nil where it has not come
+	kernels     []string             // by rank: what it computes with; "" where it has not said
+	supervision *process.Supervision // nil until all ranks are connected
+	fail        func(error)          // ends the start of the job
+	ending      chan struct{}        // closed when whoever goes goes in good order
 }
 
 // A fate is what has become of a rank.
@@ -113,13 +114,13 @@ func (j *Job) again(ctx context.Context, config []byte, limit time.Duration) (er
 
 // Traffic returns, by rank, what the ranks have sent. The front end has closed
 // its session.
-func (j *Job) Traffic(ctx context.Context) ([]comm.Traffic, error) {
+func (j *Job) Traffic(ctx context.Context) ([]process.Traffic, error) {
 	for _, c := range j.conns {
 		sendJSON(c, again{Traffic: true})
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errBusy)
 	defer cancel()
-	sent := make([]comm.Traffic, len(j.conns))
+	sent := make([]process.Traffic, len(j.conns))
 	for rank, c := range j.conns {
 		r, err := done(ctx, c)
 		if err != nil {
@@ -171,7 +172,7 @@ const (
 
 // supervise begins to watch what the ranks wait for.
 func (j *Job) supervise(streams []io.ReadWriteCloser, s Spec) {
-	o := comm.SuperviseOptions{
+	o := process.SuperviseOptions{
 		Grace:       reasonHere,
 		Streams:     streams,
 		Notice:      s.Notice,
@@ -186,7 +187,7 @@ func (j *Job) supervise(streams []io.ReadWriteCloser, s Spec) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.supervision = comm.Supervise(o)
+	j.supervision = process.Supervise(o)
 	for r := range j.fates { // of those who have gone since they connected
 		select {
 		case <-j.fates[r].known:

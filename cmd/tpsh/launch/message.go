@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/lang"
 )
 
@@ -52,7 +52,7 @@ type ready struct {
 	Kernels string `json:"kernels,omitempty"` // Seat.Kernels
 	Host    string `json:"host,omitempty"`    // where it is
 
-	Traffic *comm.Traffic `json:"traffic,omitempty"` // what it has sent, if that is asked for
+	Traffic *process.Traffic `json:"traffic,omitempty"` // what it has sent, if that is asked for
 }
 
 // An again is what a worker is told whose front end has gone, if there is

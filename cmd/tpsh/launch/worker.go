@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/lang"
 )
 
@@ -28,7 +28,7 @@ type Seat struct {
 	Local      int              // how many ranks there are on this host
 	Config     []byte           // Spec.Config, or that of Job.Again
 	Generation int              // of the fabric to begin with
-	Links      *comm.Links      // to the other ranks
+	Links      *process.Links   // to the other ranks
 	Conn       *lang.StreamConn // to the front end
 
 	// Status is that with which to end, in a world when Next has returned false.
@@ -105,20 +105,20 @@ func (s *Seat) connect() error {
 		return err
 	}
 	o.Deserted = s.deserted
-	s.Links, err = comm.Connect(o)
+	s.Links, err = process.Connect(o)
 	return err
 }
 
 // links returns what connects the rank to the others. ctx ends the waiting for
 // them.
-func (r *role) links(ctx context.Context) (o comm.LinkOptions, err error) {
+func (r *role) links(ctx context.Context) (o process.LinkOptions, err error) {
 	next := 4 // the descriptor behind the control connection's
 	if r.Meet != nil {
 		if o, err = r.Meet.links(ctx, r.Rank, r.Size); err != nil {
 			return o, err
 		}
 	} else {
-		o = comm.LinkOptions{Rank: r.Rank, Size: r.Size}
+		o = process.LinkOptions{Rank: r.Rank, Size: r.Size}
 		if o.Supervisor, err = inherited(next); err != nil {
 			return o, err
 		}
@@ -127,7 +127,7 @@ func (r *role) links(ctx context.Context) (o comm.LinkOptions, err error) {
 	if !r.Segment {
 		return o, nil
 	}
-	if o.Segment, err = comm.OpenSegment(os.NewFile(uintptr(next), "segment")); err != nil {
+	if o.Segment, err = process.OpenSegment(os.NewFile(uintptr(next), "segment")); err != nil {
 		return o, err
 	}
 	o.Local = r.Local
@@ -141,16 +141,16 @@ func (r *role) links(ctx context.Context) (o comm.LinkOptions, err error) {
 }
 
 // links connects rank to the others by sockets.
-func (m *meet) links(ctx context.Context, rank, size int) (comm.LinkOptions, error) {
+func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeToMeet, errors.New("the other ranks did not come"))
 	defer cancel()
 	c, err := m.credentials()
 	if err != nil {
-		return comm.LinkOptions{}, fmt.Errorf("worker: %w", err)
+		return process.LinkOptions{}, fmt.Errorf("worker: %w", err)
 	}
-	mesh, err := comm.Meet(ctx, c, m.Address, rank, size)
+	mesh, err := process.Meet(ctx, c, m.Address, rank, size)
 	if err != nil {
-		return comm.LinkOptions{}, err
+		return process.LinkOptions{}, err
 	}
 	o := mesh.Options()
 	o.Heartbeat, o.PeerTimeout = m.Heartbeat, m.PeerTimeout
@@ -161,13 +161,13 @@ func (m *meet) links(ctx context.Context, rank, size int) (comm.LinkOptions, err
 }
 
 // credentials returns what the ranks prove to each other.
-func (m *meet) credentials() (*comm.Credentials, error) {
+func (m *meet) credentials() (*process.Credentials, error) {
 	var known secrets
 	if err := json.Unmarshal([]byte(os.Getenv(secretsVariable)), &known); err != nil {
 		return nil, fmt.Errorf("its secrets: %w", err)
 	}
 	id, err := known.Identity.read()
-	return &comm.Credentials{Job: m.Job, Token: known.Token, TLS: m.TLS, Identity: id}, err
+	return &process.Credentials{Job: m.Job, Token: known.Token, TLS: m.TLS, Identity: id}, err
 }
 
 // Ready tells the launcher that the rank can begin, or why it cannot.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"tpsh/comm"
+	"tpsh/comm/process"
 	"tpsh/lang"
 )
 
@@ -82,18 +82,18 @@ func TakeSeatIn(w World) (*Seat, error) {
 
 func takeSeat(w World, control, watched io.ReadWriteCloser) (*Seat, error) {
 	s := &Seat{Rank: w.Rank(), Size: w.Size(), Local: len(w.Local()), Generation: -1, Conn: lang.Stream(control, nil)}
-	o := comm.LinkOptions{Rank: s.Rank, Size: s.Size, Supervisor: watched, Peers: make([]io.ReadWriteCloser, s.Size)}
+	o := process.LinkOptions{Rank: s.Rank, Size: s.Size, Supervisor: watched, Peers: make([]io.ReadWriteCloser, s.Size)}
 	for peer := range o.Peers {
 		if peer != s.Rank {
 			o.Peers[peer] = w.Stream(peer, dataChannel)
 		}
 	}
-	o.Carrier, _ = w.(comm.Carrier)
+	o.Carrier, _ = w.(process.Carrier)
 	if s.Local < s.Size {
 		o.Where = hostName()
 	}
 	var err error
-	if s.Links, err = comm.Connect(o); err != nil {
+	if s.Links, err = process.Connect(o); err != nil {
 		s.Conn.Close()
 		return nil, err
 	}

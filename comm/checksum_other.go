@@ -1,8 +1,0 @@
-//go:build !amd64
-
-package comm
-
-// folds says that fold cannot be called.
-const folds = false
-
-func fold(*[64]byte, []byte, uint32, *[4]uint64) {}

@@ -1,0 +1,97 @@
+package deadlock
+
+import "slices"
+
+// A Graph says, of each rank, whom it waits for.
+type Graph []Node
+
+// A Node is one rank of a waitGraph.
+type Node struct {
+	State State
+	Waits []int // if it is blocked: the ranks whose calls or messages it lacks
+}
+
+// A State says what a rank does.
+type State uint8
+
+const (
+	Running State = iota
+	Blocked
+	Ended
+)
+
+// ClosedSets returns the smallest closed sets of ranks, each ascending, in
+// ascending order: sets of blocked ranks each of which waits for members of
+// the set and for ended ranks alone, and none of which can be left out. They
+// are the strongly connected components of the blocked ranks from which no
+// wait leads on to a rank that has not ended.
+//
+// No rank of such a set can ever go on, whatever the others do; any other
+// blocked rank waits, directly or through others, for a running rank or for
+// such a set.
+func (g Graph) ClosedSets() [][]int {
+	reach := make([][]int, len(g))
+	for r, n := range g {
+		if n.State == Blocked {
+			reach[r] = g.reach(r)
+		}
+	}
+	var sets [][]int
+	for r, set := range reach {
+		if set != nil && set[0] == r && allReach(reach, set) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// allReach reports whether every rank of set reaches all of it.
+func allReach(reach [][]int, set []int) bool {
+	for _, r := range set {
+		if len(reach[r]) != len(set) {
+			return false
+		}
+	}
+	return true
+}
+
+// reach returns, ascending, r and the blocked ranks for which it waits
+// directly or through others, or nil if a running rank is among those.
+func (g Graph) reach(r int) []int {
+	seen := make([]bool, len(g))
+	seen[r] = true
+	set := []int{r}
+	for i := 0; i < len(set); i++ {
+		for _, next := range g[set[i]].Waits {
+			if g[next].State == Running {
+				return nil
+			}
+			if g[next].State == Blocked && !seen[next] {
+				seen[next] = true
+				set = append(set, next)
+			}
+		}
+	}
+	slices.Sort(set)
+	return set
+}
+
+// EndedAmong returns, ascending, the ended ranks for which the ranks of set
+// wait.
+func (g Graph) EndedAmong(set []int) []int {
+	var ranks []int
+	for _, r := range set {
+		for _, next := range g[r].Waits {
+			if g[next].State == Ended && !slices.Contains(ranks, next) {
+				ranks = append(ranks, next)
+			}
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}
+
+// AllEnded reports whether all of ranks have ended.
+func (g Graph) AllEnded(ranks []int) bool {
+	return !slices.ContainsFunc(ranks, func(r int) bool { return g[r].State != Ended })
+}

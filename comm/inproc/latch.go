@@ -1,0 +1,92 @@
+package inproc
+
+import (
+	goruntime "runtime"
+	"sync/atomic"
+)
+
+// A latch is where the n members of a round wait for each other, once, when
+// all of them are on their way.
+type latch struct {
+	arrived atomic.Int32 // how many have come
+	event   event
+}
+
+// arrive counts a member in.
+func (l *latch) arrive(n int32) {
+	if l.arrived.Add(1) == n {
+		l.event.set()
+	}
+}
+
+// wait waits until all n members are in.
+func (l *latch) wait(n int32, p spinPolicy) {
+	all := func() bool { return l.arrived.Load() == n }
+	if p.spinUntil(all) {
+		return
+	}
+	if opened := l.event.subscribe(); !all() {
+		<-opened
+	}
+}
+
+// An event lets those who have waited for long sleep until it is opened.
+type event struct {
+	sleepers atomic.Pointer[chan struct{}] // nil while nobody sleeps
+}
+
+// subscribe returns a channel that is closed when the event is opened the next
+// time. The caller looks once more before it sleeps: what it waits for may
+// have come before it knocked.
+func (e *event) subscribe() chan struct{} {
+	opened := make(chan struct{})
+	for !e.sleepers.CompareAndSwap(nil, &opened) {
+		if other := e.sleepers.Load(); other != nil {
+			return *other
+		}
+	}
+	return opened
+}
+
+// set wakes those who sleep, after what they wait for has come.
+func (e *event) set() {
+	if opened := e.sleepers.Swap(nil); opened != nil {
+		close(*opened)
+	}
+}
+
+// A spinPolicy says how long a wait goes on before it gives up its goroutine.
+type spinPolicy struct {
+	spins  int // looks without a pause
+	yields int // looks after letting other goroutines run
+}
+
+// spinPolicyFor returns the patience of size ranks in this process: with a core
+// for each, a wait in step ends sooner than a goroutine sleeps and is woken;
+// with fewer cores, who spins keeps another rank from coming.
+func spinPolicyFor(size int) spinPolicy {
+	if size > goruntime.GOMAXPROCS(0) {
+		return spinPolicy{spins: 0, yields: 2}
+	}
+	return spinPolicy{spins: 2000, yields: 4}
+}
+
+// spinUntil looks for a moment whether something has come, and reports whether it
+// has.
+func (p spinPolicy) spinUntil(come func() bool) bool {
+	if come() {
+		return true
+	}
+	for range p.spins {
+		if come() {
+			return true
+		}
+	}
+	for range p.yields {
+		goruntime.Gosched()
+		if come() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package process
+
+// folds says that fold cannot be called.
+const folds = false
+
+func fold(*[64]byte, []byte, uint32, *[4]uint64) {}

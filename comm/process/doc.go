@@ -1,0 +1,50 @@
+// Package process is the transports of ranks that exchange messages: as
+// processes do, over connections (tcp) and through shared memory (shm), or as
+// goroutines that share nothing but pipes (frames), for tests. It knows nothing
+// of what messages are for beyond package comm.
+//
+// Terms:
+//
+//   - Links join a rank in a process of its own to the others: by streams (tcp),
+//     by a Segment of shared memory (shm), or by both.
+//   - A generation is one of the fabrics that follow each other over the same
+//     Links. A wireRank is the rank's side of one: what has come, and who waits.
+//   - A wireGroup is a member's side of a group, a wireCall its part in one
+//     collective, and a callState what has come for that.
+//   - A frame is a message, or a part of one, as it crosses a stream; a record
+//     the same in a ring of shared memory.
+//   - A posted receive, or a receive buffer, is memory to which data are read
+//     that have not come.
+//   - The supervisor hears from every rank when it waits and when it ends; a
+//     Supervision runs it in the process that has started the ranks.
+//
+// # Use
+//
+// A launcher makes a Segment or a Listener, starts the processes, and watches
+// them:
+//
+//	segment, err := process.CreateSegment(size)      // shm: segment.File() is passed to each process
+//	conns, err := process.Rendezvous(ctx, l, size, nil) // tcp: each process calls Meet
+//	...
+//	s := process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
+//	s.Lose(rank, errors.New("was killed by signal 9 (killed)")) // when the kernel says so
+//
+// A process connects its rank, and uses one fabric after another:
+//
+//	links, err := process.Connect(process.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Segment: segment, Local: all})
+//	endpoint := links.Fabric(0).Endpoint(rank)
+//
+// What crosses a stream is frames: see frame.go for the format, and Credentials
+// for how two ends come to trust each other. What crosses shared memory is
+// records (ring.go), and pieces of large blocks (staging_buffer.go). Long messages, and
+// large blocks that nobody reduces, do not: who needs them reads them from the
+// memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
+//
+// Where an MPI has started the ranks (package mpi), it is the streams that are
+// its own: a PollStream can be looked at by whoever waits, and large blocks go
+// beside it, from memory to memory. The calls are compared and carried out as
+// on any stream, but for large broadcasts to all ranks, which a Carrier
+// carries out:
+//
+//	links, err := process.Connect(process.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Peers: streams, Carrier: world})
+package process

@@ -1,0 +1,202 @@
+package process
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"tpsh/comm"
+)
+
+// The data of a long message are exposed, where the receiver can read the sender's
+// memory: what crosses the ring says where they are, and the receiver reads them
+// from there to where they belong. The sender keeps them meanwhile, and goes on.
+//
+// An exposure ends when the receiver has read, which it says with a record that is
+// taken in as all others are; when the receiver has ended; and with the
+// generation. A receiver that reads what is not exposed any more finds out when it
+// has read, by the generation that the sender is in.
+
+// leastExposed is the length from which the data of a message are exposed: below,
+// having the system find their pages costs more than the copies do.
+const leastExposed = 128 << 10
+
+// Types of records that are of no use on streams.
+const (
+	// recordExposure carries what frameMessage does, but for the data: where they are
+	// in the sender's memory.
+	recordExposure frameType = 128 + iota
+	// recordReleased carries nothing: it says that an exposure, of which call is the
+	// number, has ended.
+	recordReleased
+)
+
+// exposures are what a rank has exposed with its messages.
+type exposures struct {
+	mu   sync.Mutex
+	last uint64              // number of the last exposure
+	open map[uint64]exposure // by number
+}
+
+// An exposure is a message of which the receiver may yet read the data.
+type exposure struct {
+	to      int // a rank of the fabric
+	message comm.Message
+}
+
+// add begins an exposure to a rank, and returns its number, which is not 0.
+func (l *exposures) add(to int, m comm.Message) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[uint64]exposure{}
+	}
+	l.last++
+	l.open[l.last] = exposure{to, m}
+	return l.last
+}
+
+// end ends an exposure to a rank, if it has not ended.
+func (l *exposures) end(to int, number uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x, ok := l.open[number]; ok && x.to == to {
+		delete(l.open, number)
+		x.message.Finish()
+	}
+}
+
+// endTo ends all exposures to a rank.
+func (l *exposures) endTo(to int) { l.endThose(func(x exposure) bool { return x.to == to }) }
+
+// endAll ends all exposures.
+func (l *exposures) endAll() { l.endThose(func(exposure) bool { return true }) }
+
+// endThose ends the exposures of which ends tells so.
+func (l *exposures) endThose(ends func(exposure) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for number, x := range l.open {
+		if ends(x) {
+			delete(l.open, number)
+			x.message.Finish()
+		}
+	}
+}
+
+// expose sends a message to a rank that can read this one's memory, without its
+// data. It reports false if it has sent nothing.
+func (wr *wireRank) expose(to int, f frame, head []byte, m comm.Message) bool {
+	sl := wr.shared
+	if len(m.Data) < leastExposed || !sl.reaches([]int{to}) {
+		return false
+	}
+	if sl.segment.reads(sl.indexes[wr.rank], sl.indexes[to]).Load() != readable {
+		return false
+	}
+	if sl.waiting() {
+		sl.drain(wr) // some may have returned what was exposed before
+	}
+	if wr.meter != nil {
+		wr.meter.memory.Add(int64(len(m.Data)))
+	}
+	f.typ = recordExposure
+	b := remoteData{
+		number:  wr.exposures.add(to, m),
+		address: addressOf(m.Data),
+		length:  len(m.Data),
+	}
+	wr.writeParts(to, f, head, b.append(nil))
+	return true
+}
+
+// takeExposure takes in what concerns data that are exposed.
+func (wr *wireRank) takeExposure(peer int, f *frame) error {
+	if f.typ == recordReleased {
+		wr.exposures.end(peer, f.call)
+		return nil
+	}
+	l, err := decodeEnvelope(bytes.Clone(f.payload))
+	if err != nil {
+		return err
+	}
+	remote, err := decodeRemoteData(l.Message.Data)
+	if err != nil {
+		return err
+	}
+	remote.wireRank, remote.from = wr, peer
+	l.Message.Data, l.Remote = nil, remote
+	return wr.deliver(peer, f, l)
+}
+
+// A remoteData is what a receiver knows of data that are exposed to it.
+type remoteData struct {
+	wireRank *wireRank // the receiver's
+	from     int       // a rank of the fabric
+	number   uint64    // of the exposure
+	address  uintptr
+	length   int
+}
+
+// append appends the number, the address and the length to buf.
+func (b *remoteData) append(buf []byte) []byte {
+	buf = binary.LittleEndian.AppendUint64(buf, b.number)
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(b.address))
+	return appendInt(buf, b.length)
+}
+
+// decodeRemoteData decodes what append appends, and nothing else.
+func decodeRemoteData(data []byte) (*remoteData, error) {
+	d := decoder{rest: data}
+	b := &remoteData{number: d.uint64(), address: uintptr(d.uint64()), length: d.size()}
+	if b.length > maxMessage {
+		d.fail("length", fmt.Sprint(b.length), fmt.Sprintf("at most %d", maxMessage))
+	}
+	return b, d.end("loan")
+}
+
+// errWithdrawn is the error of reading what is not exposed any more.
+var errWithdrawn = errors.New("it lends no more what it has sent")
+
+// read reads all that is exposed to dst, which has its length.
+func (b *remoteData) read(dst []byte) error {
+	sl := b.wireRank.shared
+	index := sl.indexes[b.from]
+	if err := readMemory(sl.segment.process(index), dst, b.address); err != nil {
+		return err
+	}
+	if sl.segment.exposesIn(index).Load() != exposureGeneration(b.wireRank.number) {
+		return errWithdrawn
+	}
+	return nil
+}
+
+// reportUnreadable has the supervisor give a rank up that has exposed what cannot be read,
+// even if it has ended in good order. If its process has died, who watches that
+// may yet say why.
+func (wr *wireRank) reportUnreadable(rank int, cause error) {
+	wr.report(&report{kind: reportLost, peer: rank, text: cause.Error()})
+}
+
+// release ends the exposure.
+func (b *remoteData) release() {
+	b.wireRank.write(b.from, frame{typ: recordReleased, call: b.number}, nil)
+}
+
+// exposesIn is where the rank at an index says in which generation it exposes: it is
+// that of exposureGeneration, or 0 for none.
+func (s *Segment) exposesIn(index int) *atomic.Uint64 { return s.rankWord(index, exposesAt) }
+
+func exposureGeneration(generation uint32) uint64 { return uint64(generation) + 1 }
+
+// endExposures ends the exposures of st, a wireRank of the rank at an index, which exposes in
+// another generation from now on, or in none.
+func (s *Segment) endExposures(index int, now uint64, wr *wireRank) {
+	s.exposesIn(index).Store(now)
+	if wr != nil {
+		wr.exposures.endAll()
+	}
+}

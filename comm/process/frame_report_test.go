@@ -1,0 +1,144 @@
+package process
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tpsh/comm"
+	"tpsh/comm/mailbox"
+)
+
+var (
+	drawNumber = rapid.IntRange(-2, 1<<40)
+	drawText   = rapid.SampledFrom([]string{"", "recv", "a.star:3:1", "recv(src=1, tag=0)"})
+	drawRanks  = rapid.SliceOfN(rapid.IntRange(0, 5), 1, 4)
+	drawKey    = rapid.Custom(func(t *rapid.T) callKey {
+		return callKey{rapid.Uint64().Draw(t, "group"), rapid.Uint64().Draw(t, "number")}
+	})
+)
+
+func drawReport(t *rapid.T) *report {
+	r := &report{
+		kind:     reportKind(rapid.IntRange(1, int(reportKinds)-1).Draw(t, "kind")),
+		wait:     drawNumber.Draw(t, "wait"),
+		heard:    drawNumber.Draw(t, "heard"),
+		what:     drawKey.Draw(t, "what"),
+		peer:     drawNumber.Draw(t, "peer"),
+		text:     drawText.Draw(t, "text"),
+		question: drawNumber.Draw(t, "question"),
+		function: drawText.Draw(t, "function"),
+		where:    drawText.Draw(t, "where"),
+	}
+	if r.kind == reportLeft {
+		r.left = []comm.Unreceived{{Src: drawNumber.Draw(t, "src"), Dst: drawNumber.Draw(t, "dst"), Group: drawText.Draw(t, "group"), Tag: 3, Where: drawText.Draw(t, "line")}}
+	}
+	if rapid.Bool().Draw(t, "lists") {
+		r.waits, r.all, r.sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
+		r.received = make([]int, len(r.waits))
+	}
+	return r
+}
+
+func drawVerdict(t *rapid.T) *verdict {
+	v := &verdict{
+		kind:     verdictKind(rapid.IntRange(1, int(verdictKinds)-1).Draw(t, "kind")),
+		question: drawNumber.Draw(t, "question"),
+		wait:     drawNumber.Draw(t, "wait"),
+		what:     drawKey.Draw(t, "what"),
+		rank:     drawNumber.Draw(t, "rank"),
+		text:     drawText.Draw(t, "text"),
+		count:    drawNumber.Draw(t, "count"),
+	}
+	if v.kind == verdictDeadlock {
+		v.failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")
+		v.deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended")}
+		for range rapid.IntRange(1, 3).Draw(t, "waits") {
+			v.deadlock.Waits = append(v.deadlock.Waits, comm.Wait{
+				Rank: drawNumber.Draw(t, "rank"), Function: drawText.Draw(t, "function"), Text: drawText.Draw(t, "text"),
+				Where: drawText.Draw(t, "where"), For: drawRanks.Draw(t, "for"),
+			})
+		}
+	}
+	return v
+}
+
+// roundTrips checks that what encode writes is what decode reads, whole and no
+// part of it.
+func roundTrips[T any](t *rapid.T, want T, encode func([]byte, T) []byte, decode func([]byte) (T, error)) {
+	encoded := encode([]byte("x"), want)[1:]
+	got, err := decode(encoded)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v and %v, want %+v", got, err, want)
+	}
+	for n := range encoded {
+		if _, err := decode(encoded[:n]); err == nil {
+			t.Fatalf("the first %d of %d bytes: want an error", n, len(encoded))
+		}
+	}
+	if _, err := decode(append(encoded, 0)); err == nil {
+		t.Fatal("one byte more: want an error")
+	}
+}
+
+func TestReportRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawReport(t), appendReport, decodeReport) })
+}
+
+func TestVerdictRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawVerdict(t), appendVerdict, decodeVerdict) })
+}
+
+func TestSignedRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &comm.SignedCall{Desc: *drawDesc(t), Kind: comm.Kind(rapid.IntRange(0, int(comm.Permute)).Draw(t, "kind")), Where: drawText.Draw(t, "where")}
+		roundTrips(t, s, appendSigned, decodeSigned)
+	})
+}
+
+func TestLetterRoundTrip(t *testing.T) {
+	want := &mailbox.Envelope{Message: comm.Message{Meta: []byte{1, 2}, Data: []byte{3}}, Where: "a.star:1:1", Group: "world"}
+	encoded := appendEnvelope(nil, want)
+	got, err := decodeEnvelope(encoded)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+	if _, err := decodeEnvelope(encoded[:20]); err == nil {
+		t.Error("a part of a message: want an error")
+	}
+}
+
+// fuzz checks that what decodes encodes to the same bytes.
+func fuzz[T any](f *testing.F, encode func([]byte, T) []byte, decode func([]byte) (T, error), seeds ...T) {
+	for _, s := range seeds {
+		f.Add(encode(nil, s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := decode(b)
+		if err == nil && !bytes.Equal(encode(nil, x), b) {
+			t.Errorf("%x decodes to %+v, which encodes to %x", b, x, encode(nil, x))
+		}
+	})
+}
+
+func FuzzDecodeReport(f *testing.F) {
+	fuzz(f, appendReport, decodeReport,
+		&report{kind: reportRuns, wait: 3},
+		&report{kind: reportWaits, waits: []int{1}, received: []int{5}, sent: []int{0, 1}, all: []int{}})
+}
+
+func FuzzDecodeVerdict(f *testing.F) {
+	fuzz(f, appendVerdict, decodeVerdict,
+		&verdict{kind: verdictFailed, rank: 1, text: "boom"},
+		&verdict{kind: verdictDeadlock, failed: []callKey{{1, 2}}, deadlock: &comm.DeadlockError{Waits: []comm.Wait{{For: []int{1}}}}})
+}
+
+func FuzzDecodeSigned(f *testing.F) {
+	fuzz(f, appendSigned, decodeSigned, &comm.SignedCall{Desc: comm.Desc{Op: "barrier", Free: -1}, Kind: comm.Barrier, Where: "a.star:1:1"})
+}
+
+func FuzzDecodeLetter(f *testing.F) {
+	fuzz(f, appendEnvelope, decodeEnvelope, &mailbox.Envelope{Message: comm.Message{Data: []byte("data")}, Where: "a.star:1:1"})
+}

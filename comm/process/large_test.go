@@ -1,0 +1,193 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"tpsh/comm"
+	"tpsh/comm/process"
+)
+
+// A largeShape says how blocks are that go in pieces, or are read from where they
+// are.
+type largeShape struct {
+	bytes int // of the shortest
+	width int // of rows that are apart, a multiple of 4; 0 for blocks that are one run
+}
+
+var largeShapes = map[string]largeShape{
+	"long":        {1 << 20, 0},
+	"short":       {48 << 10, 0}, // a staging buffer holds some of them, others are exposed
+	"wide rows":   {200 << 10, 6000},
+	"narrow rows": {200 << 10, 300},
+}
+
+// Blocks that are moved in pieces, or read from where they are, arrive whole: of
+// lengths that are no multiple of a piece, and that differ among the members.
+func testLarge(t *testing.T, open func(size int) *comm.Fabric) {
+	for name, shape := range largeShapes {
+		for _, size := range []int{2, 3} {
+			f := open(size)
+			errs := make(chan error)
+			for r := range size {
+				go func() { errs <- largeRank(f.Endpoint(r), size, shape, 2) }()
+			}
+			for range size {
+				if err := <-errs; err != nil {
+					t.Errorf("%s, %d ranks: %v", name, size, err)
+				}
+			}
+			f.Close()
+		}
+	}
+}
+
+func TestLargeFrames(t *testing.T) {
+	testLarge(t, func(size int) *comm.Fabric { return process.NewFrames(size, process.FrameOptions{}) })
+}
+
+func TestLargeTCP(t *testing.T) { testLarge(t, tcp(process.Credentials{Job: "large"})) }
+
+// largeRank calls what moves large blocks, so many times, and compares the
+// results.
+func largeRank(e *comm.Endpoint, size int, shape largeShape, rounds int) error {
+	world, err := e.Group(ranksTo(size), "")
+	if err != nil {
+		return err
+	}
+	calls := shape.calls(world.Rank(), size)
+	for range rounds {
+		for _, c := range calls {
+			out := shape.blocks(c.want)
+			for _, b := range out {
+				clear(b.Data)
+			}
+			c.op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil }
+			if _, err := world.Run(context.Background(), c.op); err != nil {
+				return fmt.Errorf("%s: %w", c.op.Desc.Op, err)
+			}
+			for i, want := range c.want {
+				got := make([]byte, len(want))
+				comm.Copy(comm.Whole(got), out[i])
+				if !bytes.Equal(got, want) {
+					return fmt.Errorf("%s: block %d of rank %d is wrong", c.op.Desc.Op, i, world.Rank())
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// A largeCall is a call with what must come of it.
+type largeCall struct {
+	op   *comm.Op
+	want [][]byte
+}
+
+// pattern returns bytes that say which rank's block they are of.
+func pattern(rank, block, length int) []byte {
+	b := make([]byte, length)
+	for i := range b {
+		b[i] = byte(i*(i>>9+3)) + byte(rank*31+block*7)
+	}
+	return b
+}
+
+// unit is what lengths are multiples of.
+func (s largeShape) unit() int { return max(4, s.width) }
+
+// whole returns n rounded up to rows.
+func (s largeShape) whole(n int) int { return (n + s.unit() - 1) / s.unit() * s.unit() }
+
+// length is the length of a block of a rank for another.
+func (s largeShape) length(from, to int) int {
+	return s.whole(s.bytes+4*s.bytes*(from%2)) + s.unit()*(10*from+7*to)
+}
+
+// blocks returns blocks with the bytes of list.
+func (s largeShape) blocks(list [][]byte) (in []comm.Block) {
+	for _, b := range list {
+		block := comm.Whole(bytes.Clone(b))
+		if s.width > 0 {
+			rows, pitch := len(b)/s.width, s.width+12
+			block = comm.Block{Data: make([]byte, rows*pitch), Rows: rows, Width: s.width, Pitch: pitch}
+			comm.Copy(block, comm.Whole(b))
+		}
+		in = append(in, block)
+	}
+	return in
+}
+
+// calls returns the calls of a rank.
+func (s largeShape) calls(rank, size int) []largeCall {
+	length := s.whole(s.bytes + 52)
+	desc := func(name, reduce string, root int) comm.Desc {
+		return comm.Desc{Op: name, Free: -1, Root: root, Reduce: reduce, Dims: [2]int{-1, -1}}
+	}
+	var each, sums, toAll, theirs [][]byte
+	total, part := make([]byte, length), make([]byte, length)
+	for r := range size {
+		each = append(each, pattern(r, 0, s.length(r, 0)))
+		toAll = append(toAll, pattern(rank, r, s.length(rank, r)))
+		theirs = append(theirs, pattern(r, rank, s.length(r, rank)))
+		sums = append(sums, pattern(rank, r, length))
+		for i, x := range pattern(r, 0, length) {
+			total[i] += x
+		}
+		for i, x := range pattern(r, rank, length) {
+			part[i] += x
+		}
+	}
+	blocks := s.blocks
+	calls := []largeCall{
+		{op: &comm.Op{Desc: desc("all_gather", "", -1), Kind: comm.AllGather, In: blocks(each[rank : rank+1])}, want: each},
+		{op: &comm.Op{Desc: desc("all_to_all", "", -1), Kind: comm.AllToAll, In: blocks(toAll)}, want: theirs},
+		{op: &comm.Op{Desc: desc("all_reduce", "sum", -1), Kind: comm.AllReduce, In: blocks([][]byte{pattern(rank, 0, length)})}, want: [][]byte{total}},
+		{op: &comm.Op{Desc: desc("reduce_scatter", "sum", -1), Kind: comm.ReduceScatter, In: blocks(sums)}, want: [][]byte{part}},
+	}
+	broadcast := largeCall{op: &comm.Op{Desc: desc("broadcast", "", 1), Kind: comm.Broadcast}, want: [][]byte{pattern(1, 0, s.length(1, 0))}}
+	if rank == 1 {
+		broadcast.op.In = blocks([][]byte{pattern(1, 0, s.length(1, 0))})
+	}
+	reduce := largeCall{op: &comm.Op{Desc: desc("reduce", "sum", 0), Kind: comm.Reduce, In: blocks([][]byte{pattern(rank, 0, length)})}}
+	if rank == 0 {
+		reduce.want = [][]byte{total}
+	}
+	scatter := largeCall{op: &comm.Op{Desc: desc("scatter", "", 1), Kind: comm.Scatter}, want: [][]byte{pattern(1, rank, s.length(1, rank))}}
+	if rank == 1 {
+		scatter.op.In = blocks(toAll)
+	}
+	gather := largeCall{op: &comm.Op{Desc: desc("gather", "", 0), Kind: comm.Gather, In: blocks(each[rank : rank+1])}}
+	if rank == 0 {
+		gather.want = each
+	}
+	permute := largeCall{op: &comm.Op{Desc: desc("permute", "", -1), Kind: comm.Permute, In: blocks(each[rank : rank+1])}, want: each[1-min(rank, 1):][:1]}
+	permute.op.Desc.Pairs = [][2]int{{0, 1}, {1, 0}}
+	if rank > 1 {
+		permute.want = nil
+	}
+	calls = append(calls, broadcast, reduce, scatter, gather, permute)
+	for i := range calls {
+		calls[i].op.Align, calls[i].op.Reduce = 4, sumBytes
+	}
+	return calls
+}
+
+// sumBytes adds bytes.
+func sumBytes(dst []byte, srcs [][]byte) {
+	copy(dst, srcs[0])
+	for _, src := range srcs[1:] {
+		for i, x := range src {
+			dst[i] += x
+		}
+	}
+}
+
+func ranksTo(size int) (ranks []int) {
+	for r := range size {
+		ranks = append(ranks, r)
+	}
+	return ranks
+}

@@ -1,0 +1,372 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"tpsh/comm"
+)
+
+// LinkOptions say how one rank, in a process of its own, reaches the others.
+type LinkOptions struct {
+	Rank, Size int
+
+	// Supervisor is the other end of one of SuperviseOptions.Streams.
+	Supervisor io.ReadWriteCloser
+
+	// Peers are the streams to the other ranks, by rank. They are nil at Rank,
+	// and at ranks that Segment reaches.
+	Peers []io.ReadWriteCloser
+
+	// Segment is memory that the ranks of Local share, which are ascending and
+	// hold Rank. It is nil if there is none.
+	Segment *Segment
+	Local   []int
+
+	// Carrier, if it is set, carries out whole collectives of all ranks. Either
+	// all ranks have one or none.
+	Carrier Carrier
+
+	// Heartbeat says that Peers and Supervisor carry heartbeats: one on which
+	// nothing comes for PeerTimeout, or if that is 0 for ten seconds, is taken
+	// to be lost.
+	Heartbeat   bool
+	PeerTimeout time.Duration
+
+	// Where says on which host the rank is, for reports; "" if that is no matter.
+	Where string
+
+	// Deserted, if set, is called when the Supervisor is lost, and why: nobody
+	// will end the rank. It must not block.
+	Deserted func(cause error)
+
+	backoff backoff // in place of usualBackoff, in tests
+}
+
+// Links are what connects one rank, in a process of its own, to the others and
+// to the Supervision. They outlive fabrics: each generation of fabrics uses
+// the same. What comes for a generation that this rank has left is dropped;
+// what comes for one that it has not come to waits.
+type Links struct {
+	rank, size    int
+	writers       []messageWriter // by rank, nil at the own; to the supervisor at the end
+	streams       []io.Closer     // that Close closes
+	segment       *segmentLinks
+	polledTCP     polledTCPSet
+	carrier       Carrier
+	streamReaders []*streamReader // by rank, nil where a stream is none
+	pollGroup     pollGroup
+	where         string
+	deserted      func(error)
+	backoff       backoff
+	pool          bufferPool
+	meter         meter
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	tasks         sync.WaitGroup
+
+	mu                sync.Mutex
+	fabric            *comm.Fabric
+	wireRank          *wireRank     // of the latest generation, nil before the first
+	generationChanged chan struct{} // closed when rank is another
+	broken            []error       // by participant: why nothing comes any more
+}
+
+// errLinksClosed ends what is under way when Links are closed.
+var errLinksClosed = errors.New("the connections are closed")
+
+// Connect takes the streams and the segment of o over, and begins to listen.
+// It fails if o does not reach every rank.
+func Connect(o LinkOptions) (*Links, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	l := &Links{
+		rank:              o.Rank,
+		size:              o.Size,
+		writers:           make([]messageWriter, o.Size+1),
+		streamReaders:     make([]*streamReader, o.Size),
+		where:             o.Where,
+		carrier:           o.Carrier,
+		deserted:          o.Deserted,
+		backoff:           cmp.Or(o.backoff, usualBackoff),
+		generationChanged: make(chan struct{}),
+		broken:            make([]error, o.Size+1),
+	}
+	l.polledTCP.links, l.polledTCP.by = l, make([]*polledTCP, o.Size)
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	if o.Segment != nil {
+		l.segment = newSegmentLinks(l, o.Segment, o.Local)
+	}
+	var err error
+	for peer, stream := range append(o.peers(), o.Supervisor) {
+		if stream != nil {
+			err = errors.Join(err, l.attach(peer, stream, o.heartbeat()))
+		}
+	}
+	if err == nil {
+		err = l.polledTCP.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// peers returns o.Peers with one for each rank.
+func (o *LinkOptions) peers() []io.ReadWriteCloser {
+	return append(slices.Clone(o.Peers), make([]io.ReadWriteCloser, o.Size-len(o.Peers))...)
+}
+
+// check checks that o reaches every rank.
+func (o *LinkOptions) check() error {
+	switch {
+	case o.Size < 1 || o.Rank < 0 || o.Rank >= o.Size:
+		return fmt.Errorf("connect: got rank %d of %d, want one of them", o.Rank, o.Size)
+	case o.Supervisor == nil:
+		return errors.New("connect: got no stream to the supervisor, want one")
+	case len(o.Peers) > o.Size:
+		return fmt.Errorf("connect: got %d streams for %d ranks, want at most as many", len(o.Peers), o.Size)
+	case o.Segment != nil && (!slices.IsSorted(o.Local) || !slices.Contains(o.Local, o.Rank) || len(o.Local) != o.Segment.Size()):
+		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
+	}
+	for r, stream := range o.peers() {
+		shared := o.Segment != nil && slices.Contains(o.Local, r)
+		if r != o.Rank && stream == nil && !shared {
+			return fmt.Errorf("connect: got no way to rank %d, want a stream or shared memory", r)
+		}
+	}
+	return nil
+}
+
+// attach uses a stream for what goes to and comes from a participant.
+func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Heartbeat) error {
+	reader := NewHeardReader(stream)
+	out, err := l.plug(peer, stream, reader)
+	if err != nil {
+		return err
+	}
+	l.writers[peer] = out
+	if p != nil {
+		l.tasks.Go(func() { p.writeOn(l.ctx, out) })
+		l.tasks.Go(func() {
+			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
+		})
+	}
+	return nil
+}
+
+// plug begins to listen to a stream, and returns what sends to it.
+func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (messageWriter, error) {
+	if conn, ok := stream.(*net.TCPConn); ok && pollsTCP && peer < l.size {
+		c, err := newPolledTCP(l, peer, conn, reader)
+		if err != nil {
+			l.streams = append(l.streams, stream)
+			return nil, fmt.Errorf("connect: to rank %d: %w", peer, err)
+		}
+		l.polledTCP.add(c)
+		l.streams = append(l.streams, c)
+		return c, nil
+	}
+	out := &frameWriter{source: l.rank, stream: stream}
+	l.streams = append(l.streams, stream)
+	if p, ok := stream.(PollStream); ok && peer < l.size {
+		s := newStreamReader(l, peer, p, reader)
+		l.streamReaders[peer], out.beside = s, p
+		l.tasks.Go(s.listenStream)
+	} else {
+		in := &messageReader{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
+		l.tasks.Go(func() { l.readFrames(peer, in, reader) })
+	}
+	return out, nil
+}
+
+// readFrames gives what a participant sends to the rank of its generation.
+func (l *Links) readFrames(peer int, in *messageReader, heard *HeardReader) {
+	for {
+		f, err := in.next()
+		if err == nil {
+			heard.pause()
+			wr := l.awaitGeneration(f.generation)
+			heard.resume()
+			if wr != nil {
+				err = wr.acceptFrame(peer, f)
+			}
+		}
+		if l.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			l.lose(peer, err)
+			return
+		}
+	}
+}
+
+// rankIn returns the rank of a generation, nil if that is past or the links are
+// closed, and whether the generation has come.
+func (l *Links) rankIn(generation uint32) (wr *wireRank, come bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.wireRank == nil || l.wireRank.number < generation:
+		return nil, l.ctx.Err() != nil
+	case l.wireRank.number > generation:
+		return nil, true
+	}
+	return l.wireRank, true
+}
+
+// awaitGeneration returns the rank of a generation, for which it waits if need be. It
+// is nil if the generation is past, or the links are closed.
+func (l *Links) awaitGeneration(generation uint32) *wireRank {
+	for {
+		l.mu.Lock()
+		turned := l.generationChanged
+		l.mu.Unlock()
+		if wr, come := l.rankIn(generation); come {
+			return wr
+		}
+		select {
+		case <-turned:
+		case <-l.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// lose notes that nothing sensible comes from a participant any more.
+func (l *Links) lose(peer int, cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken[peer] == nil {
+		l.broken[peer] = cause
+		if l.wireRank != nil {
+			l.wireRank.lose(peer, cause)
+		}
+		if peer == l.size && l.deserted != nil {
+			l.deserted(cause)
+		}
+	}
+}
+
+// Fabric returns the fabric of a generation, which is above that of the last
+// call; the fabric of that call is closed. Every rank makes the same
+// generations. Of its endpoints only that of this rank is there. Notices come
+// from the Supervision alone.
+func (l *Links) Fabric(generation int) *comm.Fabric {
+	l.mu.Lock()
+	before := l.fabric
+	l.mu.Unlock()
+	if before != nil {
+		before.Close()
+	}
+	f := comm.NewFabric(l.size)
+	wr := newWireRank(f, l.rank, l.size)
+	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
+	wr.meter = &l.meter
+	copy(wr.writers, l.writers)
+	wr.streamReaders, wr.pool, wr.carrier = l.streamReaders, &l.pool, l.carrier
+	if len(l.polledTCP.all) > 0 {
+		wr.polledTCP = &l.polledTCP
+	}
+	if len(l.pollGroup.all) > 0 {
+		wr.pollGroup = &l.pollGroup
+	}
+	f.AttachRank(&singleRank{wr}, l.rank, l.size)
+	if l.segment != nil {
+		l.segment.beginGeneration(wr)
+	}
+	l.begin(f, wr)
+	l.polledTCP.takeHeld()
+	return f
+}
+
+// begin makes f the fabric that what comes is for.
+func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fabric, l.wireRank = f, wr
+	close(l.generationChanged)
+	l.generationChanged = make(chan struct{})
+	for peer, cause := range l.broken {
+		if cause != nil {
+			wr.lose(peer, cause)
+		}
+	}
+}
+
+// frameBuffer returns memory for a long message of which the first frame comes from a
+// participant: where a call wants it, or such as nobody uses.
+func (l *Links) frameBuffer(peer int, f *frame) []byte {
+	if wr, _ := l.rankIn(f.generation); wr != nil && f.typ == frameData {
+		if memory := wr.recvBufferFor(peer, f); memory != nil {
+			return memory
+		}
+	}
+	if f.rest > maxPayload || f.typ != frameData && f.typ != frameMessage {
+		return nil // it may be less than it says, or is not kept
+	}
+	return l.pool.Get(f.rest)[:f.rest]
+}
+
+// messageBuffer returns memory for what comes behind the head of a message, all of which f
+// holds, if a receive waits for it that says where; otherwise nil.
+func (l *Links) messageBuffer(peer int, f *frame) []byte {
+	if wr, _ := l.rankIn(f.generation); wr != nil {
+		return wr.messageBufferFor(peer, f)
+	}
+	return nil
+}
+
+// Close closes the fabric, the streams and the segment, and returns when all
+// goroutines that l has started have ended.
+func (l *Links) Close() error {
+	l.mu.Lock()
+	f := l.fabric
+	l.mu.Unlock()
+	if f != nil {
+		f.Abort() // so that what is under way fails of that
+	}
+	l.cancel(errLinksClosed)
+	var err error
+	for _, s := range l.streams {
+		err = errors.Join(err, s.Close())
+	}
+	if f != nil {
+		f.Close()
+	}
+	l.tasks.Wait()
+	l.polledTCP.close()
+	if l.segment != nil {
+		err = errors.Join(err, l.segment.close())
+	}
+	return err
+}
+
+// singleRank is the transport of a fabric of which one rank is in this process.
+type singleRank struct{ wireRank *wireRank }
+
+func (t *singleRank) JoinRank(e *comm.Endpoint) comm.RankTransport {
+	t.wireRank.endpoint = e
+	return t.wireRank
+}
+
+func (t *singleRank) Unreceived() []comm.Unreceived {
+	select {
+	case <-t.wireRank.quiet:
+	case <-t.wireRank.fabric.Context().Done():
+	}
+	return t.wireRank.box.Unreceived()
+}
+
+func (t *singleRank) Notice(time.Duration, func(string)) {
+	panic("comm: notices come from the Supervision")
+}

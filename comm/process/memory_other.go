@@ -1,0 +1,33 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+var errNoMemory = errors.New("got this system, want Linux")
+
+func createMemory(int) (*os.File, error) { return nil, errNoMemory }
+
+func mapMemory(*os.File) ([]byte, error) { return nil, errNoMemory }
+
+func unmapMemory([]byte) error { return errNoMemory }
+
+// Without shared memory nobody waits for a word of it or wakes who does.
+
+func futexWait(*uint32, uint32, time.Duration) {}
+
+func futexWake(*uint32) {}
+
+func yieldCore() {}
+
+var errNoProcess = errors.New("no such process")
+
+func processID() int { return 0 }
+
+const mostRuns = 1
+
+func readRuns(int, []localRun, []remoteRun) (int, error) { return 0, errors.ErrUnsupported }

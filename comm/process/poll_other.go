@@ -1,0 +1,42 @@
+//go:build !unix
+
+package process
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// pollsTCP says that sockets cannot be read without waiting. What follows is not
+// called.
+const pollsTCP = false
+
+func readSocket(uintptr, []byte) (int, error) { return 0, io.EOF }
+
+func writeSocket(int, [][]byte) (int, error) { return 0, io.EOF }
+
+func detach(*net.TCPConn) (int, error) { return 0, errors.ErrUnsupported }
+
+func segmentLen(int) int { return 1 }
+
+func shutdownSocket(int) error { return nil }
+
+func closeSocket(int) error { return nil }
+
+type pollList []int
+
+func (l *pollList) add(int, bool, bool) {}
+
+func (l pollList) wait(time.Duration) {}
+
+type wakePipe struct{ at int }
+
+func newWakePipe() (*wakePipe, error) { return nil, errors.ErrUnsupported }
+
+func (r *wakePipe) wake() {}
+
+func (r *wakePipe) drain() {}
+
+func (r *wakePipe) close() {}

@@ -1,0 +1,163 @@
+package process
+
+import (
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/comm/mailbox"
+	"tpsh/comm/schedule"
+)
+
+// leastPosted is the length from which data get a receive buffer.
+const leastPosted = leastBuffered
+
+// recvBufferFor returns the memory for the data of which the first frame comes from a
+// participant, nil if nobody has asked for them.
+func (wr *wireRank) recvBufferFor(peer int, f *frame) []byte {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	call := wr.known(callKey{f.group, f.call})
+	if call == nil {
+		return nil
+	}
+	return call.startRecvBuffer(dataKey{peer, f.step}, f.rest)
+}
+
+// messageBufferFor returns the memory for the Data of a message that follow its head, which is
+// all that f holds: where the receive wants them that waits for it, if one does.
+func (wr *wireRank) messageBufferFor(peer int, f *frame) []byte {
+	n := f.rest - len(f.payload)
+	if n < leastPosted {
+		return nil
+	}
+	l, err := decodeEnvelope(f.payload)
+	if err != nil || len(l.Message.Data) > 0 {
+		return nil // it is not all of the head, or more than that
+	}
+	return wr.box.Allocate(mailbox.Key{Group: f.group, Src: peer, Tag: f.tag}, &l.Message, n)
+}
+
+// postRecv lets the next message of key be read to where p says, if it comes
+// through what can be looked at. No other may be expected.
+func (wr *wireRank) postRecv(key mailbox.Key, p comm.Allocate) {
+	if p != nil && wr.posts(key.Src) {
+		wr.box.Post(key, p)
+	}
+}
+
+// withdrawRecv sees to it that nothing is read any more to the memory of a
+// message that was expected, and that it stays the rank's if all has come.
+func (wr *wireRank) withdrawRecv() {
+	if b := wr.box.TakePosted(); b.Memory != nil {
+		wr.withdrawBuffer(b.Key.Src, b.Memory)
+		wr.box.DetachFrom(b.Key, b.Memory)
+	}
+}
+
+// postsAny reports whether what some ranks send can be read to where it belongs,
+// and posts whether what a rank sends can.
+func (wr *wireRank) postsAny() bool { return wr.polledTCP != nil || wr.pollGroup != nil }
+
+func (wr *wireRank) posts(rank int) bool {
+	return wr.polledTCP != nil && wr.polledTCP.by[rank] != nil || wr.pollGroup != nil && wr.streamReaders[rank] != nil
+}
+
+// postAllBuffers makes receive buffers for what the steps receive of n pieces: for all of what
+// goes to the member's blocks, and for the first piece of what is reduced.
+func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
+	if !c.group.wireRank.postsAny() {
+		return
+	}
+	for piece := range n {
+		c.postBuffers(steps, piece, schedule.MemOut)
+	}
+	c.postBuffers(steps, 0, schedule.MemSlot)
+}
+
+// postBuffers makes receive buffers for what the steps receive of a piece to a kind of memory,
+// if it comes through polled connections.
+func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Memory) {
+	wr := c.group.wireRank
+	if !wr.postsAny() {
+		return
+	}
+	defer func(current int) { c.current = current }(c.current)
+	c.current = piece
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	for _, s := range steps {
+		if s.Do != schedule.DoRecv || s.Dst[0].Mem != mem || piece > 0 && piece >= c.piecesIn(s) {
+			continue
+		}
+		key := c.dataKey(s)
+		if _, there := c.call.find(key); there || !wr.posts(key.source) {
+			continue
+		}
+		if memory, away := c.bufferFor(s, steps); memory != nil {
+			c.call.recvBuffers = append(c.call.recvBuffers, recvBuffer{dataKey: key, memory: memory, away: away})
+		}
+	}
+}
+
+// bufferFor returns the memory for what a step receives, nil if it is not worth
+// it, and whether that is part of the member's blocks.
+func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []byte, away bool) {
+	if s.Dst[0].Mem == schedule.MemSlot {
+		if n := c.slotLen(s.Dst[0], steps); n >= leastPosted {
+			memory = c.group.wireRank.pool.Get(n)[:n]
+		}
+		return memory, false
+	}
+	to := c.span(s.Dst[0])
+	if to.Len() < leastPosted {
+		return nil, false
+	}
+	if memory = to.Run(0); len(memory) < to.Len() {
+		return nil, false
+	}
+	return memory, true
+}
+
+// slotLen returns the length of what is received to a slot: that of the member's
+// own part with which it is reduced, 0 if it is not.
+func (c *wireCall) slotLen(slot schedule.Part, steps []schedule.Step) int {
+	for _, s := range steps {
+		if s.Do != schedule.DoReduce || !slices.Contains(s.Src, slot) {
+			continue
+		}
+		for _, p := range s.Src {
+			if p.Mem != schedule.MemSlot {
+				return c.span(p).Len()
+			}
+		}
+	}
+	return 0
+}
+
+// withdrawBuffers sees to it that nothing is read to the member's blocks any more.
+// A call that has failed may end before all has come that was on its way.
+func (c *wireCall) withdrawBuffers() {
+	wr := c.group.wireRank
+	var open []recvBuffer
+	wr.mu.Lock()
+	for i := range c.call.recvBuffers {
+		b := &c.call.recvBuffers[i]
+		if b.started && !b.full {
+			open = append(open, *b)
+		}
+		b.started = true
+	}
+	wr.mu.Unlock()
+	for _, b := range open {
+		wr.withdrawBuffer(b.source, b.memory)
+	}
+}
+
+// withdrawBuffer sees to it that nothing of what a rank sends is read to memory any more.
+func (wr *wireRank) withdrawBuffer(rank int, memory []byte) {
+	if wr.pollGroup != nil {
+		wr.pollGroup.release(wr.streamReaders[rank], memory)
+	} else {
+		wr.polledTCP.by[rank].release(memory)
+	}
+}

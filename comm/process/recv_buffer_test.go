@@ -1,0 +1,321 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tpsh/comm"
+	"tpsh/comm/mailbox"
+	"tpsh/comm/schedule"
+)
+
+// appendInParts appends the frames of a message: its head, and data of which each
+// frame has at most so many bytes. The number of the first frame is given.
+func appendInParts(buf []byte, f frame, m comm.Message, most int, number uint32) []byte {
+	payload := parts{appendEnvelopeHead(nil, &mailbox.Envelope{Message: m, Where: "a line"}), m.Data}
+	f.typ = frameMessage
+	for n := len(payload.head); n > 0; n = min(most, payload.len()) {
+		f.rest, f.more, f.number = payload.len(), payload.len() > n, number
+		f.payload = payload.next(n)
+		buf = appendFrame(buf, &f)
+		number++
+	}
+	return buf
+}
+
+// blank is what memory holds that nobody is to write to.
+const blank = 0xEE
+
+func blankBytes(n int) []byte { return bytes.Repeat([]byte{blank}, n) }
+
+// counting returns n bytes that differ from those next to them.
+func counting(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i + i>>8)
+	}
+	return b
+}
+
+// A message in parts comes whole to the memory that it is given, in whatever pieces
+// it comes; and if that memory is taken back at any moment, it comes whole to other
+// memory, and nothing more to that.
+func TestInletLeaves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 200<<10).Draw(t, "n")
+		most := rapid.SampledFrom([]int{1000, 20 << 10, 100 << 10}).Draw(t, "most")
+		data := counting(n)
+		wire := bytes.NewReader(appendInParts(nil, frame{}, comm.Message{Meta: []byte("meta"), Data: data}, most, 0))
+		pieces := rapid.SampledFrom([]int{1, 7, headerBytes, 5000, 70 << 10}).Draw(t, "pieces")
+		when := rapid.IntRange(0, 2*int(wire.Size())).Draw(t, "when") // it may be after the end
+		var memory []byte
+		in := messageReader{dataBuffer: func(f *frame) []byte {
+			memory = blankBytes(f.rest - len(f.payload))
+			return memory
+		}}
+		turn := 0
+		read := func(b []byte) (int, error) {
+			if turn++; turn%2 == 0 {
+				return 0, errAgain
+			}
+			return wire.Read(b[:min(pieces, len(b))])
+		}
+		left := false
+		for {
+			f, err := in.pull(read)
+			if err == errAgain {
+				if !left && memory != nil && int(wire.Size())-wire.Len() >= when {
+					left = true
+					in.abandonBuffer(memory)
+					copy(memory, blankBytes(len(memory)))
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(f.data, data) {
+				t.Fatalf("got other data, left %v", left)
+			}
+			if same := schedule.SameMemory(f.data, memory); same == left {
+				t.Fatalf("got that the data are in their place: %v, left %v", same, left)
+			}
+			break
+		}
+		if left && !bytes.Equal(memory, blankBytes(len(memory))) {
+			t.Error("memory was written to after it was left")
+		}
+	})
+}
+
+// receiver is rank 1 of two. What comes to it from rank 0 is written to wire.
+type receiver struct {
+	world *comm.Group
+	wire  net.Conn
+}
+
+func openReceiver(t *testing.T) *receiver {
+	t.Helper()
+	a, mute := Loopback()
+	b, own := Loopback()
+	wire, peer := Loopback()
+	s := Supervise(SuperviseOptions{Streams: []io.ReadWriteCloser{a, b}, Grace: 20 * time.Millisecond})
+	l, err := Connect(LinkOptions{Rank: 1, Size: 2, Supervisor: own, Peers: []io.ReadWriteCloser{peer, nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		l.Close()
+		s.Close()
+		mute.Close()
+		wire.Close()
+	})
+	world, err := l.Fabric(0).Endpoint(1).Group([]int{0, 1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &receiver{world, wire.(net.Conn)}
+}
+
+// message returns the bytes of a message with a tag, and its data.
+func (r *receiver) message(tag int, number uint32) (wire, data []byte) {
+	data = counting(500 << 10)
+	f := frame{group: r.world.Transport().(*wireGroup).hash, tag: tag}
+	return appendInParts(nil, f, comm.Message{Meta: []byte("meta"), Data: data}, 200<<10, number), data
+}
+
+func (r *receiver) write(t *testing.T, b []byte) {
+	t.Helper()
+	if _, err := r.wire.Write(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reception is a RecvInto under way.
+type reception struct {
+	memory []byte
+	asked  chan struct{} // closed when place is asked
+	ended  chan struct{}
+	got    comm.Message
+	err    error
+}
+
+func (r *receiver) receive(ctx context.Context, tag int, refusal error) *reception {
+	c := &reception{asked: make(chan struct{}), ended: make(chan struct{})}
+	place := func(meta []byte, n int) ([]byte, error) {
+		defer close(c.asked)
+		if string(meta) != "meta" {
+			return nil, fmt.Errorf("got %q for meta", meta)
+		}
+		c.memory = blankBytes(n)
+		return c.memory, refusal
+	}
+	go func() {
+		defer close(c.ended)
+		c.got, c.err = r.world.RecvInto(ctx, 0, tag, func() string { return "" }, place)
+	}()
+	return c
+}
+
+// want waits for the end of c, and checks that it has the data in its place.
+func (c *reception) want(t *testing.T, data []byte) {
+	t.Helper()
+	<-c.ended
+	switch {
+	case c.err != nil:
+		t.Error(c.err)
+	case !bytes.Equal(c.got.Data, data) || string(c.got.Meta) != "meta":
+		t.Error("got another message than was sent")
+	case !schedule.SameMemory(c.got.Data, c.memory):
+		t.Error("the data are not in their place")
+	}
+}
+
+// The data of a long message for which a receive waits are read to their place as
+// they come.
+func TestMessageComesToItsPlace(t *testing.T) {
+	r := openReceiver(t)
+	wire, data := r.message(5, 0)
+	c := r.receive(t.Context(), 5, nil)
+	time.Sleep(5 * time.Millisecond) // until it waits
+	r.write(t, wire[:300<<10])
+	<-c.asked
+	r.write(t, wire[300<<10:])
+	c.want(t, data)
+}
+
+// cuts are where a message that is under way may stop: in the header of its data,
+// behind that, within data, at the end of a frame, within the next, and before the
+// last byte.
+func cuts(wire []byte) map[string]int {
+	head := headerBytes + 3*8 + len("a line") + len("meta")
+	first := head + headerBytes + 200<<10
+	return map[string]int{
+		"behind the head": head, "in a header": head + 20, "behind a header": head + headerBytes, "within data": head + 99<<10,
+		"behind a frame": first, "behind the next header": first + headerBytes, "before the end": len(wire) - 1,
+	}
+}
+
+// Who leaves a receive has its memory back, though data are on their way to it: they
+// go elsewhere, and to who asks for them next.
+func TestLeftMessage(t *testing.T) {
+	r := openReceiver(t)
+	left := errors.New("left")
+	wire, _ := r.message(0, 0)
+	number := uint32(0)
+	for name, cut := range cuts(wire) {
+		t.Run(name, func(t *testing.T) {
+			wire, data := r.message(7, number)
+			number += 4
+			ctx, leave := context.WithCancelCause(t.Context())
+			c := r.receive(ctx, 7, nil)
+			time.Sleep(2 * time.Millisecond)
+			r.write(t, wire[:cut])
+			<-c.asked
+			time.Sleep(2 * time.Millisecond) // until all is taken in
+			leave(left)
+			if <-c.ended; c.err != left {
+				t.Fatalf("got %v, want that it was left", c.err)
+			}
+			copy(c.memory, blankBytes(len(c.memory)))
+			next := r.receive(t.Context(), 7, nil)
+			r.write(t, wire[cut:])
+			next.want(t, data)
+			if !bytes.Equal(c.memory, blankBytes(len(c.memory))) {
+				t.Error("memory was written to after the receive had ended")
+			}
+		})
+	}
+}
+
+// A receive whose sender is lost fails, wherever the message stops, and nothing is
+// written to its memory afterwards; so does one whose data are not those that were sent.
+func TestBrokenMessage(t *testing.T) {
+	r := openReceiver(t)
+	wire, _ := r.message(0, 0)
+	for name, cut := range cuts(wire) {
+		t.Run(name, func(t *testing.T) { testBroken(t, wire[:cut], "rank 0 failed: ", func(r *receiver) { r.wire.Close() }) })
+		flipped := bytes.Clone(wire)
+		flipped[cut] ^= 1
+		t.Run(name+", flipped", func(t *testing.T) {
+			testBroken(t, flipped, "rank 0 failed: its connection to rank 1 was lost: frame: ", func(*receiver) {})
+		})
+	}
+}
+
+func testBroken(t *testing.T, wire []byte, want string, end func(*receiver)) {
+	r := openReceiver(t)
+	c := r.receive(t.Context(), 0, nil)
+	time.Sleep(2 * time.Millisecond)
+	r.write(t, wire)
+	<-c.asked
+	end(r)
+	<-c.ended
+	if peer := (*comm.PeerError)(nil); !errors.As(c.err, &peer) || !strings.Contains(c.err.Error(), want) {
+		t.Errorf("got %v, want %s", c.err, want)
+	}
+	copy(c.memory, blankBytes(len(c.memory)))
+	time.Sleep(2 * time.Millisecond)
+	if !bytes.Equal(c.memory, blankBytes(len(c.memory))) {
+		t.Error("memory was written to after the receive had ended")
+	}
+}
+
+// A message that is refused a place has been received when it is there.
+func TestRefusedMessage(t *testing.T) {
+	r := openReceiver(t)
+	refusal := errors.New("no room")
+	first, _ := r.message(3, 0)
+	c := r.receive(t.Context(), 3, refusal)
+	time.Sleep(2 * time.Millisecond)
+	r.write(t, first[:1000])
+	<-c.asked
+	r.write(t, first[1000:])
+	if <-c.ended; c.err != refusal {
+		t.Fatalf("got %v, want %v", c.err, refusal)
+	}
+	second, data := r.message(3, 4)
+	r.write(t, second)
+	r.receive(t.Context(), 3, nil).want(t, data)
+}
+
+// Only the message for which a receive waits is given its memory.
+func TestMailboxRoom(t *testing.T) {
+	key, other := mailbox.Key{Group: 1, Src: 2, Tag: 3}, mailbox.Key{Group: 1, Src: 2, Tag: 4}
+	memory := make([]byte, 10)
+	place := func(_ []byte, n int) ([]byte, error) { return memory[:n], nil }
+	var box mailbox.Box
+	buffer := func(key mailbox.Key) bool { return box.Allocate(key, &comm.Message{}, 8) != nil }
+	if buffer(key) {
+		t.Error("got memory though nothing is expected")
+	}
+	box.Post(key, place)
+	if buffer(other) {
+		t.Error("got memory for another message")
+	}
+	box.Put(key, mailbox.Envelope{})
+	if buffer(key) {
+		t.Error("got memory for the second message, want it for the first")
+	}
+	box.TakeMessage(key)
+	if !buffer(key) || buffer(key) {
+		t.Error("want memory once")
+	}
+	box.Put(key, mailbox.Envelope{Message: comm.Message{Data: memory[:8]}})
+	if b := box.TakePosted(); !b.Asked || !schedule.SameMemory(b.Memory, memory) || buffer(key) {
+		t.Errorf("got %v, want what was asked for, and no more", b)
+	}
+	box.DetachFrom(key, memory)
+	if m, _ := box.TakeMessage(key); schedule.SameMemory(m.Message.Data, memory) || len(m.Message.Data) != 8 {
+		t.Errorf("got %d bytes, want 8 in other memory", len(m.Message.Data))
+	}
+}

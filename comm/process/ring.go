@@ -1,0 +1,280 @@
+package process
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A ring carries records from one process to another through shared memory. A
+// record is a frame without magic, version, source and checksum:
+//
+//	offset  bytes  field
+//	 0      4      length of the payload in this record
+//	 4      1      type, or recordSkip
+//	 5      1      1 if the message goes on in the next record, else 0
+//	 6      2      0
+//	 8      4      generation
+//	12      4      number of the record in the ring, modulo 1<<32
+//	16      4      step
+//	20      4      0
+//	24      8      group
+//	32      8      call
+//	40      8      tag
+//	48      8      length of the payload of all the message that is still to come
+//	56      8      0
+//	64             payload, then nothing up to a multiple of 64 bytes
+//
+// A record does not go round the end of the ring: before one that would, a
+// record that is to be skipped fills the ring up.
+type ring struct {
+	head    *atomic.Uint64 // bytes ever written, by the writer
+	tail    *atomic.Uint64 // bytes ever read, by the reader
+	starved *atomic.Uint32 // 1 while the writer sleeps for want of room
+	data    []byte
+}
+
+const (
+	recordBytes = 64 // of the header of a record, of which records are multiples
+	recordSkip  = 255
+)
+
+// maxRecord returns the longest payload that a record of the ring may have.
+func (r *ring) maxRecord() int { return len(r.data)/8 - recordBytes }
+
+// recordLen returns the bytes that a record takes.
+func recordLen(payload int) int {
+	return recordBytes + (payload+recordBytes-1)/recordBytes*recordBytes
+}
+
+// A ringOut is a sender that writes to a ring.
+type ringOut struct {
+	ring
+	futex futex       // of the reader
+	pump  func()      // takes in what has come, while there is no room
+	gone  atomic.Bool // whether there is no reader any more
+
+	mu     sync.Mutex
+	next   uint64 // as head
+	seen   uint64 // what tail was
+	number uint32 // of the next record
+}
+
+func (o *ringOut) send(f frame, head, body []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	payload := parts{head, body}
+	for first := true; first || payload.len() > 0; first = false {
+		n := min(payload.len(), o.maxRecord())
+		if !o.reserve(recordLen(n)) {
+			return
+		}
+		to := o.data[o.next%uint64(len(o.data)):]
+		o.header(to, &f, n, payload.len())
+		for at := recordBytes; at < recordBytes+n; {
+			at += copy(to[at:], payload.next(recordBytes+n-at))
+		}
+		o.publish(recordLen(n))
+	}
+}
+
+// header writes the header of a record of n bytes, of a message of which rest
+// bytes are not written.
+func (o *ringOut) header(b []byte, f *frame, n, rest int) {
+	b = b[:recordBytes]
+	binary.LittleEndian.PutUint32(b, uint32(n))
+	binary.LittleEndian.PutUint32(b[4:], uint32(f.typ)|uint32(moreByte(rest > n))<<8)
+	binary.LittleEndian.PutUint32(b[8:], f.generation)
+	binary.LittleEndian.PutUint32(b[12:], o.number)
+	binary.LittleEndian.PutUint64(b[16:], uint64(uint32(f.step)))
+	binary.LittleEndian.PutUint64(b[24:], f.group)
+	binary.LittleEndian.PutUint64(b[32:], f.call)
+	binary.LittleEndian.PutUint64(b[40:], uint64(f.tag))
+	binary.LittleEndian.PutUint64(b[48:], uint64(rest))
+	binary.LittleEndian.PutUint64(b[56:], 0)
+	o.number++
+}
+
+// publish makes n bytes visible, and wakes the reader.
+func (o *ringOut) publish(n int) {
+	o.next += uint64(n)
+	o.head.Store(o.next)
+	o.futex.wake()
+}
+
+// reserve waits until n bytes fit in one piece. It reports false if there is no
+// reader any more.
+func (o *ringOut) reserve(n int) bool {
+	at := int(o.next % uint64(len(o.data)))
+	if left := len(o.data) - at; n > left {
+		if !o.awaitSpace(left) {
+			return false
+		}
+		skip := frame{typ: recordSkip}
+		o.header(o.data[at:], &skip, left-recordBytes, left-recordBytes)
+		o.publish(left)
+	}
+	return o.awaitSpace(n)
+}
+
+// awaitSpace waits until n bytes are free.
+func (o *ringOut) awaitSpace(n int) bool {
+	for spins := 0; o.next+uint64(n)-o.seen > uint64(len(o.data)); spins++ {
+		o.seen = o.tail.Load()
+		if o.next+uint64(n)-o.seen <= uint64(len(o.data)) {
+			break
+		}
+		if o.gone.Load() {
+			return false
+		}
+		o.pump()
+		if spins > 100 {
+			o.starve()
+		}
+	}
+	return !o.gone.Load()
+}
+
+// starve sleeps for want of room, for a moment. The reader may be busy with
+// something else: its listener is woken.
+func (o *ringOut) starve() {
+	o.starved.Store(1)
+	if o.tail.Load() == o.seen && !o.gone.Load() {
+		o.futex.wakeAll()
+		futexWait((*uint32)(wordOf(o.starved)), 1, time.Millisecond)
+	}
+	o.starved.Store(0)
+}
+
+func (o *ringOut) stop() {
+	o.gone.Store(true)
+	o.starved.Store(0)
+	futexWake((*uint32)(wordOf(o.starved)))
+}
+
+// A ringIn reads a ring. It is for one goroutine at a time.
+type ringIn struct {
+	ring
+	source  int // the rank that writes
+	pool    *bufferPool
+	next    uint64
+	number  uint32 // that the next record must have
+	came    frame  // what each hands out
+	partial *frame // a message of which more is to come
+	broken  bool   // whether something came that was no record
+}
+
+// waiting reports whether something has come. It may be called on any
+// goroutine.
+func (in *ringIn) waiting() bool { return in.head.Load() != in.tail.Load() }
+
+// each calls take with the messages that have come, up to the first of a
+// generation above now; those of one below are dropped. The payload of a
+// message is transient where it came in one record.
+func (in *ringIn) each(now uint32, take func(f *frame) error) error {
+	defer in.release()
+	head := in.head.Load()
+	f := &in.came
+	for in.next != head {
+		n, err := in.record(f, head)
+		if err != nil {
+			return err
+		}
+		if f.typ != recordSkip {
+			if f.generation > now {
+				return nil
+			}
+			if err := in.message(f, now, take); err != nil {
+				return err
+			}
+		}
+		in.next += uint64(n)
+		in.number++
+		if n >= promptBytes {
+			in.release()
+		}
+	}
+	return nil
+}
+
+// promptBytes is the length of a record from which the writer is told at once
+// that it was read, since it may wait for the room.
+const promptBytes = 4 << 10
+
+// message takes in a record that is not skipped.
+func (in *ringIn) message(f *frame, now uint32, take func(f *frame) error) error {
+	whole := f
+	if in.partial != nil || f.more {
+		var err error
+		if whole, err = in.gather(f); err != nil || whole == nil {
+			return err
+		}
+	}
+	if whole.generation < now {
+		return nil
+	}
+	return take(whole)
+}
+
+// release lets the writer have what was read.
+func (in *ringIn) release() {
+	in.tail.Store(in.next)
+	if in.starved.Load() == 1 {
+		in.starved.Store(0)
+		futexWake((*uint32)(wordOf(in.starved)))
+	}
+}
+
+// record decodes the record at in.next, and returns the bytes that it takes.
+func (in *ringIn) record(f *frame, head uint64) (int, error) {
+	at := int(in.next % uint64(len(in.data)))
+	b := in.data[at:]
+	length := int(binary.LittleEndian.Uint32(b))
+	n := recordLen(length)
+	if length > len(in.data) || n > len(b) || uint64(n) > head-in.next {
+		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", head-in.next)}
+	}
+	if number := binary.LittleEndian.Uint32(b[12:]); number != in.number {
+		return 0, &FrameError{"number", fmt.Sprint(number), fmt.Sprint(in.number)}
+	}
+	*f = frame{
+		typ:        frameType(b[4]),
+		more:       b[5] == 1,
+		source:     in.source,
+		generation: binary.LittleEndian.Uint32(b[8:]),
+		step:       int(binary.LittleEndian.Uint32(b[16:])),
+		group:      binary.LittleEndian.Uint64(b[24:]),
+		call:       binary.LittleEndian.Uint64(b[32:]),
+		tag:        int(binary.LittleEndian.Uint64(b[40:])),
+		rest:       int(binary.LittleEndian.Uint64(b[48:])),
+		payload:    b[recordBytes:][:length:length],
+		transient:  true,
+	}
+	return n, nil
+}
+
+// gather puts messages together that come in several records. It returns nil
+// while more is to come.
+func (in *ringIn) gather(f *frame) (*frame, error) {
+	if in.partial == nil {
+		total := f.rest
+		if total < 0 || total > maxMessage {
+			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", maxMessage)}
+		}
+		first := *f
+		first.transient, first.payload = false, in.pool.Get(total)
+		in.partial = &first
+	}
+	whole := in.partial
+	if !continues(f, whole) || len(whole.payload)+len(f.payload) > cap(whole.payload) {
+		return nil, &FrameError{"alien", "a record of another message", "the rest of one"}
+	}
+	whole.payload = append(whole.payload, f.payload...)
+	if f.more {
+		return nil, nil
+	}
+	in.partial, whole.more = nil, false
+	return whole, nil
+}

@@ -1,0 +1,259 @@
+package process
+
+import (
+	"context"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tpsh/comm/mailbox"
+)
+
+// segmentLinks are what connects a rank to others through a Segment.
+//
+// Nobody reads a ring all the time. A goroutine that waits takes in what has
+// come for any of them; while the rank computes, the listener does if a writer
+// has no room, or if there are calls that go on beside the rank.
+type segmentLinks struct {
+	links      *Links
+	segment    *Segment
+	indexes    map[int]int // by rank
+	futex      futex       // of this rank
+	spin       sharedSpinPolicy
+	background atomic.Int32 // waits of calls that go on beside the rank
+	staging    stagingPool
+	tried      atomic.Bool // whether it is known whose memory can be read
+
+	mu       sync.Mutex
+	ins      []ringIn
+	wireRank *wireRank // of the latest generation
+}
+
+// A sharedSpinPolicy says how long a wait goes on before its thread sleeps.
+type sharedSpinPolicy struct {
+	spins  int // looks without a pause
+	yields int // looks after letting other processes run
+}
+
+// sharedSpinPolicyFor returns the patience of one of size ranks on this host.
+// While every rank has a core, a look costs nobody anything.
+func sharedSpinPolicyFor(size int) sharedSpinPolicy {
+	if size > goruntime.NumCPU() {
+		return sharedSpinPolicy{spins: 2, yields: 300}
+	}
+	return sharedSpinPolicy{spins: 1000, yields: 200}
+}
+
+// pause is what a wait does after look i: nothing at first, and then it lets
+// others run.
+func (p sharedSpinPolicy) pause(i int) {
+	if i >= p.spins {
+		yield(i)
+	}
+}
+
+func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
+	sl := &segmentLinks{links: l, segment: s, indexes: map[int]int{}, spin: sharedSpinPolicyFor(s.size)}
+	for index, r := range local {
+		sl.indexes[r] = index
+	}
+	own := sl.indexes[l.rank]
+	sl.futex = s.futex(own)
+	for index, r := range local {
+		if index == own {
+			continue
+		}
+		l.writers[r] = &ringOut{ring: s.ring(own, index), futex: s.futex(index), pump: sl.pump}
+		sl.ins = append(sl.ins, ringIn{ring: s.ring(index, own), source: r, pool: &l.pool})
+	}
+	s.introduce(own)
+	l.tasks.Go(sl.listenRings)
+	return sl
+}
+
+// try finds out whose memory can be read.
+func (sl *segmentLinks) try() {
+	if !sl.tried.Load() && sl.segment.try(sl.indexes[sl.links.rank]) {
+		sl.tried.Store(true)
+	}
+}
+
+// beginGeneration makes st the rank that what comes is for.
+func (sl *segmentLinks) beginGeneration(wr *wireRank) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.segment.endExposures(sl.indexes[wr.rank], exposureGeneration(wr.number), sl.wireRank)
+	sl.wireRank, wr.shared = wr, sl
+	sl.try()
+	sl.staging.init(sl.segment, sl.indexes[wr.rank])
+}
+
+func (sl *segmentLinks) close() error {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	sl.segment.endExposures(sl.indexes[sl.links.rank], 0, sl.wireRank)
+	return sl.segment.Close()
+}
+
+// reaches reports whether all the ranks share memory. sl may be nil.
+func (sl *segmentLinks) reaches(ranks []int) bool {
+	if sl == nil {
+		return false
+	}
+	for _, r := range ranks {
+		if _, ok := sl.indexes[r]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// drain takes in what has come for st, unless its generation is past.
+func (sl *segmentLinks) drain(wr *wireRank) {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.wireRank == wr {
+		sl.takeAll()
+	}
+}
+
+// pump takes in what has come for whatever generation is there.
+func (sl *segmentLinks) pump() {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.wireRank != nil {
+		sl.takeAll()
+		sl.wireRank.signalPieces()
+	}
+}
+
+// takeAll takes in what has come. The caller holds mu.
+func (sl *segmentLinks) takeAll() {
+	for i := range sl.ins {
+		if in := &sl.ins[i]; !in.broken && in.waiting() {
+			if err := sl.takeFrom(in); err != nil {
+				in.broken = true
+				sl.links.lose(in.source, err)
+			}
+		}
+	}
+}
+
+// takeFrom takes in what has come from one rank.
+func (sl *segmentLinks) takeFrom(in *ringIn) error {
+	wr := sl.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return in.each(wr.number, func(f *frame) error { return wr.takeFrame(in.source, f) })
+}
+
+// waiting reports whether something has come.
+func (sl *segmentLinks) waiting() bool {
+	for i := range sl.ins {
+		if sl.ins[i].waiting() {
+			return true
+		}
+	}
+	return false
+}
+
+// spinForContracts waits for a moment for the contracts of a call, and reports whether
+// all are there.
+func (sl *segmentLinks) spinForContracts(c *wireCall) bool {
+	wr, want := c.group.wireRank, int32(len(c.group.others))
+	for i := range sl.spin.spins + sl.spin.yields {
+		if sl.waiting() {
+			sl.drain(wr)
+		}
+		if c.call.count.Load() == want {
+			return true
+		}
+		sl.spin.pause(i)
+	}
+	return false
+}
+
+// spinForMessage waits for a moment for a message, and removes it if there is one.
+func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool) {
+	if wr.shared.reaches([]int{key.Src}) {
+		return wr.shared.spinForMessage(wr, key)
+	}
+	wr.spin([]int{key.Src}, func() bool {
+		e, ok = wr.box.TakeMessage(key)
+		return ok
+	})
+	return e, ok
+}
+
+func (sl *segmentLinks) spinForMessage(wr *wireRank, key mailbox.Key) (mailbox.Envelope, bool) {
+	for i := range sl.spin.spins + sl.spin.yields {
+		if sl.waiting() {
+			sl.drain(wr)
+		}
+		if i%8 == 0 || i >= sl.spin.spins {
+			if e, ok := wr.box.TakeMessage(key); ok {
+				return e, true
+			}
+		}
+		sl.spin.pause(i)
+	}
+	return mailbox.Envelope{}, false
+}
+
+// listenRings takes in what comes while the rank does not wait for anything.
+func (sl *segmentLinks) listenRings() {
+	stop := context.AfterFunc(sl.links.ctx, sl.futex.wakeAll)
+	defer stop()
+	for sl.links.ctx.Err() == nil {
+		ticket := sl.futex.sequence.Load()
+		heeds := sl.background.Load() > 0
+		if heeds {
+			ticket = sl.futex.beginWait()
+		}
+		sl.pump()
+		if sl.links.ctx.Err() == nil {
+			sl.futex.wait(ticket, sl.links.backoff.long)
+		}
+		if heeds {
+			sl.futex.cancelWait()
+		}
+	}
+}
+
+// waitUntilOver is wireRank.waitUntilOver for a goroutine that sleeps until the futex wakes it.
+func (sl *segmentLinks) waitUntilOver(ctx context.Context, wr *wireRank, w *wireWait) error {
+	for i := range sl.spin.yields {
+		if over, err := wr.look(w, false); over {
+			return err
+		}
+		yield(i)
+		sl.drain(wr)
+	}
+	return wr.sleepUntilOver(ctx, sl.futex.wakeAll, func(nap time.Duration, tell bool) (bool, error) { return sl.awaitRing(ctx, wr, w, nap, tell) })
+}
+
+// awaitRing looks once whether w is over, and sleeps if it is not.
+func (sl *segmentLinks) awaitRing(ctx context.Context, wr *wireRank, w *wireWait, nap time.Duration, tell bool) (bool, error) {
+	ticket := sl.futex.beginWait()
+	defer sl.futex.cancelWait()
+	sl.drain(wr)
+	if over, err := wr.ends(ctx, w, tell); over {
+		return true, err
+	}
+	sl.futex.wait(ticket, nap)
+	return false, nil
+}
+
+// yield lets other processes run, and in one of some calls, which are numbered,
+// other goroutines: that may wake a thread for them, which costs more.
+func yield(i int) {
+	if i%goYields == goYields-1 {
+		goruntime.Gosched()
+	}
+	yieldCore()
+}
+
+// goYields is how many times other processes may run for one time that other
+// goroutines may.
+const goYields = 32

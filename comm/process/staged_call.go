@@ -1,0 +1,450 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/comm/schedule"
+)
+
+const (
+	// mostStaged is how many members a group may have that uses staging buffers.
+	mostStaged = 32
+	// ringCarries is how long data may be that go with a contract through
+	// shared memory. Longer ones go through staging buffers.
+	ringCarries = 8 << 10
+)
+
+// acquireStaging acquires a staging buffer for what this member sends, if that is worth it. most is
+// the length of its longest block.
+func (c *wireCall) acquireStaging(most int) {
+	g := c.group
+	if !g.local || len(g.ranks) < 2 || len(g.ranks) > mostStaged {
+		return
+	}
+	g.wireRank.shared.try() // though it has nothing to send, others may
+	if most <= ringCarries {
+		return
+	}
+	if c.staging = g.wireRank.shared.staging.acquire(); c.staging != nil {
+		c.openSlots()
+	}
+}
+
+// sends reports whether this member offers blocks that others need.
+func (c *wireCall) sends() bool {
+	root := c.op.Desc.Root == c.group.rank
+	switch c.op.Kind {
+	case comm.Barrier:
+		return false
+	case comm.Broadcast, comm.Scatter:
+		return root
+	case comm.Gather:
+		return !root
+	case comm.Permute:
+		return slices.ContainsFunc(c.op.Desc.Pairs, func(p [2]int) bool { return p[0] == c.group.rank && p[1] != p[0] })
+	}
+	return true
+}
+
+// longest returns the length of the longest block that this member offers to
+// others. For what is reduced every member comes to the same.
+func (c *wireCall) longest() int {
+	most := 0
+	if c.sends() {
+		for _, b := range c.op.In {
+			most = max(most, b.Len())
+		}
+	}
+	return most
+}
+
+// openSlots opens the slots of the staging buffer for what this member sends.
+func (c *wireCall) openSlots() {
+	all := schedule.Part{Mem: schedule.MemIn, Member: c.group.rank}
+	size := len(c.group.ranks)
+	switch c.op.Kind {
+	case comm.Broadcast, comm.AllGather:
+		src := c.op.In[0].All()
+		if c.canExpose(src, c.group.otherMembers()) {
+			c.openSharedSlot(src.Len(), c.group.otherMembers(), &src)
+			return
+		}
+		c.openSharedSlot(src.Len(), c.group.otherMembers(), nil)
+		c.outgoing = append(c.outgoing, &copyIn{c.sharedSlot, src})
+	case comm.Gather:
+		c.openSlotFor(c.op.Desc.Root, all)
+	case comm.Permute:
+		for _, p := range c.op.Desc.Pairs {
+			if p[0] == c.group.rank && p[1] != p[0] {
+				c.openSlotFor(p[1], all)
+			}
+		}
+	case comm.Scatter, comm.AllToAll, comm.ReduceScatter:
+		for _, m := range c.group.otherMembers() {
+			all.Block = m
+			c.openSlotFor(m, all)
+		}
+	case comm.AllReduce, comm.Reduce:
+		for _, m := range c.group.otherMembers() {
+			c.openSlotFor(m, all.Chunk(m, size))
+		}
+		mine := schedule.ChunkLen(c.op.In[0].Len(), c.op.Align, c.group.rank, size)
+		if c.op.Kind == comm.AllReduce {
+			c.openSharedSlot(mine, c.group.otherMembers(), nil)
+		} else if c.op.Desc.Root != c.group.rank {
+			c.openSharedSlot(mine, []int{c.op.Desc.Root}, nil)
+		}
+	}
+}
+
+// openSlotFor opens the slot for a member, and has a part put into it.
+func (c *wireCall) openSlotFor(member int, p schedule.Part) {
+	src := c.span(p)
+	out := &stagingWriter{own: c.staging, slot: member, length: src.Len()}
+	out.addReader(c.group.segmentIndex(member), false)
+	if !c.reduces() && c.canExpose(src, []int{member}) {
+		c.outgoing = append(c.outgoing, newExposing(out, src))
+		c.openSlot(out)
+		return
+	}
+	c.openSlot(out)
+	c.outgoing = append(c.outgoing, &copyIn{out, src})
+}
+
+// openSharedSlot opens the slot for several members, to which src is exposed if it
+// is not nil.
+func (c *wireCall) openSharedSlot(length int, members []int, src *schedule.Span) {
+	c.sharedSlot = &stagingWriter{own: c.staging, slot: c.group.rank, length: length}
+	for _, m := range members {
+		c.sharedSlot.addReader(c.group.segmentIndex(m), true)
+	}
+	if src != nil {
+		c.outgoing = append(c.outgoing, newExposing(c.sharedSlot, *src))
+	}
+	c.openSlot(c.sharedSlot)
+}
+
+func (c *wireCall) openSlot(o *stagingWriter) {
+	o.open(c.op.Align, len(c.group.ranks))
+	if m := c.group.wireRank.meter; m != nil {
+		m.memory.Add(int64(o.length))
+	}
+	c.writers = append(c.writers, o)
+}
+
+// segmentIndex returns the index of a member in the segment.
+func (g *wireGroup) segmentIndex(member int) int { return g.wireRank.shared.indexes[g.ranks[member]] }
+
+// otherMembers lists the group ranks of the others, as position.others does.
+func (g *wireGroup) otherMembers() []int {
+	return schedule.Position{Rank: g.rank, Size: len(g.ranks)}.Others()
+}
+
+// stages reports whether what a member sends goes through a staging buffer.
+func (c *wireCall) stages(member int) bool {
+	if member == c.group.rank {
+		return c.staging != nil
+	}
+	return c.call.contracts[c.group.ranks[member]].staging != 0
+}
+
+// staged reports whether staging buffers have a part in the call. What is reduced goes
+// through staging buffers if every member has one.
+func (c *wireCall) staged() bool {
+	if !c.group.local {
+		return false
+	}
+	staged := 0
+	for m := range c.group.ranks {
+		if c.stages(m) {
+			staged++
+		}
+	}
+	if c.reduces() {
+		return staged == len(c.group.ranks)
+	}
+	return staged > 0
+}
+
+func (c *wireCall) reduces() bool {
+	return c.op.Kind == comm.AllReduce || c.op.Kind == comm.Reduce || c.op.Kind == comm.ReduceScatter
+}
+
+// moveStaged moves the data of a call in which staging buffers have a part.
+func (c *wireCall) moveStaged() error {
+	list, err := c.transfers()
+	if err != nil {
+		return err
+	}
+	if c.staging != nil {
+		for _, o := range c.writers {
+			o.markPending()
+		}
+	} else if c.op.Kind != comm.Broadcast {
+		if err := c.moveUnstaged(schedule.DoSend, func(schedule.Step) bool { return true }); err != nil {
+			return err
+		}
+	}
+	if err := c.transferAll(list); err != nil {
+		if slices.ContainsFunc(list, unfinished) && errors.As(err, new(*comm.PanicError)) {
+			c.group.wireRank.giveUp(err)
+		}
+		return err
+	}
+	if c.reduces() || c.op.Kind == comm.Broadcast {
+		return nil
+	}
+	return c.moveUnstaged(schedule.DoRecv, func(st schedule.Step) bool { return !c.stages(st.Peer) })
+}
+
+// moveUnstaged does those of the steps that are left which send, or receive, and
+// are chosen.
+func (c *wireCall) moveUnstaged(do schedule.Action, chosen func(schedule.Step) bool) error {
+	steps := c.steps()
+	if c.out == nil {
+		steps = schedule.WithoutOut(steps)
+	}
+	var left []schedule.Step
+	ahead := 0 // of those that are left
+	for i, st := range steps {
+		if i == c.ahead {
+			ahead = len(left)
+		}
+		if st.Do == do && chosen(st) {
+			left = append(left, st)
+		}
+	}
+	if len(steps) == c.ahead {
+		ahead = len(left)
+	}
+	return c.move(left, ahead)
+}
+
+// transfers returns what is moved through staging buffers, and what the member copies.
+func (c *wireCall) transfers() ([]transfer, error) {
+	list := slices.Clone(c.outgoing)
+	if c.reduces() {
+		t, err := c.newReduction()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	} else if c.out != nil {
+		list = c.appendCopies(list)
+	}
+	for _, m := range c.group.otherMembers() {
+		if p, several, ok := c.incoming(m); ok && c.stages(m) {
+			in, err := c.openReader(m, several)
+			if err != nil {
+				return nil, err
+			}
+			t := &copyOut{stagingReader: in, drop: c.out == nil}
+			if !t.drop {
+				t.dst = c.span(p)
+				if t.dst.Len() != t.length && !t.stale {
+					return nil, c.reject(c.group.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.Len()))
+				}
+			}
+			list = append(list, c.crossRead(t, m))
+		}
+	}
+	return list, nil
+}
+
+// appendCopies appends what the member copies of its own blocks.
+func (c *wireCall) appendCopies(list []transfer) []transfer {
+	for _, st := range c.steps() {
+		if st.Do == schedule.DoCopy {
+			list = append(list, &localCopy{dst: c.span(st.Dst[0]), src: c.span(st.Src[0]), piece: c.copyPiece()})
+		}
+	}
+	return list
+}
+
+const (
+	// shortPiece is how much is copied at a time where what is written finds room
+	// in a cache.
+	shortPiece = 256 << 10
+	// longPiece is how much is copied at a time where it does not. From there on
+	// copy writes past the caches.
+	longPiece = 1 << 20
+	// mostCached is how much may be written in a call for it to find room.
+	mostCached = 32 << 20
+)
+
+// copyPiece returns how much the member copies at a time.
+func (c *wireCall) copyPiece() int {
+	written := 0
+	for _, b := range c.out {
+		written += b.Len()
+	}
+	if written*len(c.group.ranks) < mostCached {
+		return shortPiece
+	}
+	return longPiece
+}
+
+// crossRead returns what does the same as t, of what a member exposes; t if that puts
+// it into the slot.
+func (c *wireCall) crossRead(t *copyOut, member int) transfer {
+	if t.exposed.address == 0 || t.stale {
+		return t
+	}
+	sl, rank := c.group.wireRank.shared, c.group.ranks[member]
+	lose := func(err error) {
+		if !errors.Is(err, errNoProcess) { // of a death the supervisor tells
+			c.group.wireRank.lose(rank, fmt.Errorf("its memory cannot be read: %w", err))
+		}
+	}
+	process := sl.segment.process(sl.indexes[rank])
+	return &crossReading{stagingReader: t.stagingReader, process: process, dst: t.dst, drop: t.drop, piece: c.copyPiece(), lose: lose}
+}
+
+// incoming returns where this member takes what another sends, if it does, and
+// whether it goes to several.
+func (c *wireCall) incoming(member int) (to schedule.Part, several, ok bool) {
+	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+	switch c.op.Kind {
+	case comm.Broadcast:
+		return s.Out(0), true, member == s.Root
+	case comm.AllGather:
+		return s.Out(member), true, true
+	case comm.Gather:
+		return s.Out(member), false, s.Rank == s.Root
+	case comm.Scatter:
+		return s.Out(0), false, member == s.Root
+	case comm.AllToAll:
+		return s.Out(member), false, true
+	case comm.AllReduce:
+		return s.Out(0).Chunk(member, s.Size), true, true
+	case comm.Reduce:
+		return s.Out(0).Chunk(member, s.Size), true, s.Rank == s.Root
+	case comm.Permute:
+		return s.Out(0), false, slices.Contains(s.Pairs, [2]int{member, s.Rank})
+	}
+	return schedule.Part{}, false, false
+}
+
+// openReader opens the slot from a member, which is rejected if what it says of it
+// cannot be.
+func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
+	sl, r := c.group.wireRank.shared, c.group.ranks[member]
+	k, index := &c.call.contracts[r], sl.indexes[r]
+	if k.staging > stagingEach {
+		return stagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.staging, stagingEach))
+	}
+	in := stagingReader{
+		buffer:  sl.segment.stagingBuffer(index, int(k.staging-1)),
+		use:     k.use,
+		slot:    c.group.rank,
+		index:   sl.indexes[c.group.wireRank.rank],
+		several: several,
+		futex:   sl.segment.futex(index),
+	}
+	if several {
+		in.slot = member
+	}
+	in.open(c.op.Align, len(c.group.ranks))
+	if !in.stale && (in.length < 0 || in.exposed.address != 0 && !in.exposed.valid(in.length)) {
+		return in, c.reject(r, fmt.Errorf("%s: got %d bytes at %+v, want what can be", c.op.Desc.Op, in.length, in.exposed))
+	}
+	return in, nil
+}
+
+// newReduction returns what reduces the part of the result that is this member's
+// to make.
+func (c *wireCall) newReduction() (*reduction, error) {
+	rank, size := c.group.rank, len(c.group.ranks)
+	src, dst := schedule.Part{Mem: schedule.MemIn, Member: rank}, schedule.Part{Mem: schedule.MemOut, Member: rank}
+	if c.op.Kind == comm.ReduceScatter {
+		src.Block = rank
+	} else {
+		src, dst = src.Chunk(rank, size), dst.Chunk(rank, size)
+	}
+	t := &reduction{own: c.span(src), index: rank, out: c.sharedSlot, reduce: c.op.Reduce, name: c.op.Desc.Op}
+	if t.drop = c.out == nil || c.op.Kind == comm.Reduce && c.op.Desc.Root != rank; !t.drop {
+		t.dst = c.span(dst)
+	}
+	for m, r := range c.group.ranks {
+		if m == rank {
+			continue
+		}
+		in, err := c.openReader(m, false)
+		if err != nil {
+			return nil, err
+		}
+		if in.length != t.own.Len() && !in.stale {
+			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.Len()))
+		}
+		t.ins = append(t.ins, in)
+	}
+	t.length = t.own.Len()
+	plan := planSlot(stagingBytes(c.group.wireRank.shared.segment.size), rank, size, t.length, c.op.Align)
+	t.piece, t.pieces = plan.piece, plan.pieces
+	return t, nil
+}
+
+// transferAll moves all that is on the list, a piece of each at a time.
+func (c *wireCall) transferAll(list []transfer) (err error) {
+	defer comm.Recovered(c.op.Desc.Op, &err)
+	for len(list) > 0 {
+		moved := false
+		for _, t := range list {
+			if !t.isDone() && t.canStep() {
+				t.step()
+				moved = true
+			}
+		}
+		failed, needed := failedReduction(list)
+		if needed {
+			c.group.wireRank.giveUp(failed)
+			return failed
+		}
+		if err == nil {
+			err = failed
+		}
+		list = slices.DeleteFunc(list, transfer.isDone)
+		if !moved && len(list) > 0 {
+			if err := c.awaitPiece(list); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// unfinished reports whether others still wait for t, or may. What was over has
+// left the list, as nil.
+func unfinished(t transfer) bool { return t != nil && !t.isDone() }
+
+// failedReduction returns the error of a reduction on the list that has failed,
+// and whether others need its result.
+func failedReduction(list []transfer) (err error, needed bool) {
+	for _, t := range list {
+		if r, ok := t.(*reduction); ok && r.err != nil {
+			return r.err, r.out != nil
+		}
+	}
+	return nil, false
+}
+
+// awaitPiece waits until a transfer is ready. It fails if a member is lost.
+func (c *wireCall) awaitPiece(list []transfer) error {
+	ready := func() bool {
+		return slices.ContainsFunc(list, func(t transfer) bool { return t.canStep() })
+	}
+	sl := c.group.wireRank.shared
+	for i := range sl.spin.spins + sl.spin.yields {
+		if ready() {
+			return nil
+		}
+		sl.spin.pause(i)
+	}
+	w := c.conditionWait(ready)
+	w.piece = true
+	return c.group.wireRank.waitUntilOver(context.Background(), w)
+}

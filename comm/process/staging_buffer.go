@@ -1,0 +1,208 @@
+package process
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A stagingBuffer is shared memory through which one rank passes large data to the other
+// members of a call, without copying them into records and out again. A staging buffer
+// belongs to one call at a time, from before its contract is sent, so nobody
+// waits for one: without a staging buffer, data go as records.
+//
+// It has a slot for each other member of the call, by group rank, and in the
+// place of the rank's own one for what goes to several. A slot holds the
+// latest pieces of its data, and two counts, of pieces that were put in and of
+// pieces that each reader has taken. A count stands in the lower half of a
+// word, and the number of the staging buffer's use in the upper half: what is left of an
+// earlier use counts for nothing.
+//
+// The words of a staging buffer for n ranks, a cache line each:
+//
+//	n times, by group rank, what was put into a slot, the bytes that will be, and the exposedSpan where they are
+//	n times, by index, what a rank has taken from the slot that is for it
+//	n times, by index, what a rank has taken from the slot for several
+type stagingBuffer struct {
+	segment *Segment
+	words   int // offset in the segment
+	data    []byte
+}
+
+// stagingEach is how many staging buffers a rank has.
+const stagingEach = 4
+
+// stagingBytes returns the bytes for data of a staging buffer among size ranks.
+func stagingBytes(size int) int {
+	switch {
+	case size <= 8:
+		return 1 << 20
+	case size <= 32:
+		return 512 << 10
+	}
+	return 256 << 10
+}
+
+// stagingWords returns the bytes of the words of a staging buffer among size ranks.
+func stagingWords(size int) int { return pages(3 * size * lineBytes) }
+
+// allStagingBytes returns the bytes of all the staging buffers of one rank among size.
+func allStagingBytes(size int) int { return stagingEach * (stagingWords(size) + stagingBytes(size)) }
+
+// stagingBuffer returns staging buffer i of the rank at an index.
+func (s *Segment) stagingBuffer(index, i int) stagingBuffer {
+	at := s.plan.staging + index*allStagingBytes(s.size) + i*(stagingWords(s.size)+stagingBytes(s.size))
+	data := at + stagingWords(s.size)
+	return stagingBuffer{s, at, s.mem[data:][:stagingBytes(s.size):stagingBytes(s.size)]}
+}
+
+func (l stagingBuffer) word(i int) *atomic.Uint64 { return l.segment.word64(l.words + i*lineBytes) }
+
+// written returns how many pieces were put into a slot.
+func (l stagingBuffer) written(slot int) *atomic.Uint64 { return l.word(slot) }
+
+// length returns the bytes that will be put into a slot.
+func (l stagingBuffer) length(slot int) *atomic.Uint64 {
+	return l.segment.word64(l.words + slot*lineBytes + 8)
+}
+
+// setExposed says where the bytes are that the writer of a slot exposes.
+func (l stagingBuffer) setExposed(slot int, s exposedSpan) {
+	for i, x := range s.words() {
+		l.exposedWord(slot, i).Store(x)
+	}
+}
+
+// exposed returns where the bytes are that the writer of a slot exposes.
+func (l stagingBuffer) exposed(slot int) exposedSpan {
+	var words exposedWords
+	for i := range words {
+		words[i] = l.exposedWord(slot, i).Load()
+	}
+	return words.span()
+}
+
+func (l stagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
+	return l.segment.word64(l.words + slot*lineBytes + 16 + 8*i)
+}
+
+// taken returns how many pieces the rank at an index has taken from the slot
+// that is for it, or from that for several.
+func (l stagingBuffer) taken(index int, several bool) *atomic.Uint64 {
+	if several {
+		return l.word(2*l.segment.size + index)
+	}
+	return l.word(l.segment.size + index)
+}
+
+// counted returns the word for a count in a use of a staging buffer.
+func counted(use uint32, n int) uint64 { return uint64(use)<<32 | uint64(uint32(n)) }
+
+// countIn returns the count of a word in a use of a staging buffer, 0 if the word is of
+// another use.
+func countIn(word uint64, use uint32) int {
+	if uint32(word>>32) != use {
+		return 0
+	}
+	return int(uint32(word))
+}
+
+// A slotPlan says how data go through a slot.
+type slotPlan struct {
+	start  int // offset in the staging buffer's data
+	piece  int // bytes of a piece
+	depth  int // pieces that the slot holds
+	pieces int // of all the data
+}
+
+const (
+	mostPiece  = 32 << 10
+	leastPiece = 4 << 10
+	mostDepth  = 8
+)
+
+// planSlot returns the plan of a slot of a staging buffer of so many bytes, for
+// data of so many bytes among size members. Both ends come to the same.
+func planSlot(buffer, slot, size, length, align int) slotPlan {
+	space := buffer / size / leastPiece * leastPiece
+	piece := min(mostPiece, space/2, max(leastPiece, pages((length+3)/4)))
+	piece = piece / max(align, 1) * max(align, 1)
+	return slotPlan{
+		start:  slot * space,
+		piece:  piece,
+		depth:  min(mostDepth, space/piece),
+		pieces: (length + piece - 1) / piece,
+	}
+}
+
+// pieceAt returns the bytes for piece i, of n bytes.
+func (p *slotPlan) pieceAt(data []byte, i, n int) []byte {
+	at := p.start + i%p.depth*p.piece
+	return data[at : at+n : at+n]
+}
+
+// pieceLen returns the bytes of piece i of data of so many bytes.
+func (p *slotPlan) pieceLen(i, length int) int { return min(p.piece, length-i*p.piece) }
+
+// A stagingPool holds the staging buffers of one rank.
+type stagingPool struct {
+	mu   sync.Mutex
+	each [stagingEach]ownStagingBuffer
+}
+
+// An ownStagingBuffer is one of the rank's own staging buffers.
+type ownStagingBuffer struct {
+	stagingBuffer
+	number  int
+	use     uint32
+	busy    bool
+	pending []pendingRead // of the last use
+}
+
+// A pendingRead is what a reader has yet to take before a staging buffer can be used again.
+type pendingRead struct {
+	taken *atomic.Uint64
+	want  uint64
+}
+
+// init makes all staging buffers free. place is the rank's own.
+func (s *stagingPool) init(segment *Segment, index int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.each {
+		l := &s.each[i]
+		l.stagingBuffer, l.number, l.busy, l.pending = segment.stagingBuffer(index, i), i, false, nil
+	}
+}
+
+// acquire returns a staging buffer that is free and that nobody reads any more, or nil if
+// there is none.
+func (s *stagingPool) acquire() *ownStagingBuffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.each {
+		if l := &s.each[i]; !l.busy && l.settled() {
+			l.busy = true
+			l.use++
+			l.pending = l.pending[:0]
+			return l
+		}
+	}
+	return nil
+}
+
+// settled reports whether nobody reads what the last use has left.
+func (l *ownStagingBuffer) settled() bool {
+	for _, d := range l.pending {
+		if d.taken.Load() != d.want {
+			return false
+		}
+	}
+	return true
+}
+
+// release makes a staging buffer free.
+func (s *stagingPool) release(l *ownStagingBuffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.busy = false
+}

@@ -1,0 +1,189 @@
+package process
+
+import (
+	"bytes"
+	"io"
+	goruntime "runtime"
+	"time"
+
+	"tpsh/comm/schedule"
+)
+
+// A PollStream is a stream that can be looked at, so that whoever waits for
+// something spares waking another thread; and beside which blocks travel, from
+// the memory of one end to the memory of the other.
+type PollStream interface {
+	io.ReadWriteCloser
+
+	// TryRead is Read that does not wait: it returns 0 and nil if nothing has
+	// come.
+	TryRead(b []byte) (int, error)
+
+	// Notify has f called, which does not wait, when something may have come:
+	// bytes, a block or the end. It is not called for what Look finds.
+	Notify(f func())
+
+	// Look moves on what is under way on all PollStreams of the rank, and
+	// reports whether something has come on any.
+	Look() bool
+
+	// Ready reports whether something has come since the last call.
+	Ready() bool
+
+	// Doze lets some ten microseconds pass, in which other processes run.
+	Doze()
+
+	// WriteBlock begins to pass b, which is used until wait returns, to the
+	// other end's next BeginBlock. What was written before arrives before.
+	WriteBlock(b []byte) (wait func() error)
+
+	// BeginBlock begins to fill b, which is used until done says that it is
+	// full, with the block of the other end's next WriteBlock, which has as
+	// many bytes. done does not wait.
+	BeginBlock(b []byte) (done func() (bool, error))
+}
+
+// polledCarries is how long the data may be that go with a contract through a
+// PollStream: such that both are one message.
+const polledCarries = 7 << 10
+
+// blockBytes is the length from which what is sent goes beside a PollStream.
+const blockBytes = 8 << 10
+
+// A polledConn reads a PollStream for a socket.
+type polledConn struct {
+	stream PollStream
+	come   chan struct{} // holds an element when there may be something to read
+}
+
+func newPolledConn(s PollStream) *polledConn {
+	c := &polledConn{s, make(chan struct{}, 1)}
+	s.Notify(c.kick)
+	return c
+}
+
+// kick has Read call its function again.
+func (c *polledConn) kick() {
+	select {
+	case c.come <- struct{}{}:
+	default:
+	}
+}
+
+// Read calls f until it returns true, whenever something may have come.
+func (c *polledConn) Read(f func(fd uintptr) bool) error {
+	for !f(0) {
+		<-c.come
+	}
+	return nil
+}
+
+// read reads as readSocket does.
+func (c *polledConn) read(_ uintptr, b []byte) (int, error) {
+	n, err := c.stream.TryRead(b)
+	if n == 0 && err == nil {
+		err = errAgain
+	}
+	return n, err
+}
+
+// pollGroup are the sockets of a rank that read PollStreams. Who waits looks for all
+// of them at once.
+type pollGroup struct {
+	all     []*streamReader
+	look    func() bool
+	doze    func()
+	patient bool // whether there is a processor for each rank
+}
+
+// add makes s, which reads p, one of them.
+func (ps *pollGroup) add(s *streamReader, p PollStream) {
+	ps.all, ps.look, ps.doze = append(ps.all, s), p.Look, p.Doze
+	ps.patient = len(ps.all) < goruntime.NumCPU()
+}
+
+// takeAll takes in what has come, and reports whether there was something.
+func (ps *pollGroup) takeAll() bool {
+	if !ps.look() {
+		return false
+	}
+	for _, s := range ps.all {
+		s.poll()
+	}
+	return true
+}
+
+// spin looks for a moment at what comes until come holds, and reports whether
+// it does. As long as something comes it goes on.
+func (ps *pollGroup) spin(come func() bool) bool {
+	for i := 0; i < pollRounds; i++ {
+		if come() {
+			return true
+		}
+		if ps.takeAll() {
+			i = 0
+		} else {
+			ps.pause(i)
+		}
+	}
+	return false
+}
+
+// pause lets other processes run, and now and then other goroutines.
+func (ps *pollGroup) pause(i int) {
+	if !ps.patient || i >= patientRounds {
+		yieldCore()
+	}
+	if i%patientRounds == patientRounds-1 {
+		goruntime.Gosched()
+	}
+}
+
+// patientRounds is how often one looks before others may run that have no
+// processor of their own.
+const patientRounds = 100
+
+// waitUntilOver looks now and then until a wait is over, or nothing has come for so long
+// that others are to do so.
+func (ps *pollGroup) waitUntilOver(wr *wireRank, w *wireWait) (over bool, err error) {
+	for since := time.Now(); time.Since(since) < pollTime; ps.doze() {
+		if ps.takeAll() {
+			since = time.Now()
+		}
+		if over, err := wr.look(w, time.Since(since) > reportTime); over {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// pollTime is how long a wait looks after something has come.
+const pollTime = 10 * time.Millisecond
+
+// fillTime is how long a call that has failed waits for a block that is being
+// filled.
+const fillTime = time.Second
+
+// release returns when nothing is read to memory any more that a block was to
+// go to, or that takes too long: a transport keeps the memory meanwhile.
+func (ps *pollGroup) release(s *streamReader, memory []byte) {
+	for since := time.Now(); s.fills(memory) && time.Since(since) < fillTime; yieldCore() {
+		ps.takeAll()
+	}
+}
+
+// fills reports whether a block is being read to memory. One that has come, and
+// that nobody has been given, goes elsewhere.
+func (s *streamReader) fills(memory []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in.filled == nil || !schedule.SameMemory(*s.in.whole.end(), memory) {
+		return false
+	}
+	done, _ := s.in.filled()
+	if done {
+		to := s.in.whole.end()
+		*to = bytes.Clone(s.in.whole.full())[:len(*to)]
+	}
+	return !done
+}

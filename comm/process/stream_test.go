@@ -1,0 +1,169 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// A heap is a PollStream whose other end is itself: it holds what was written,
+// and the blocks, until they are read.
+type heap struct {
+	bytes.Buffer
+	blocks [][]byte
+	late   int   // how often a block is not there yet
+	err    error // of blocks
+}
+
+func (h *heap) Close() error  { return nil }
+func (h *heap) Notify(func()) {}
+func (h *heap) wait() error   { return nil }
+func (h *heap) Look() bool    { return h.Len() > 0 }
+func (h *heap) Ready() bool   { return h.Len() > 0 }
+func (h *heap) Doze()         {}
+
+func (h *heap) TryRead(b []byte) (int, error) {
+	n, err := h.Read(b[:min(len(b), 7000)])
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func (h *heap) WriteBlock(b []byte) func() error {
+	h.blocks = append(h.blocks, bytes.Clone(b))
+	return h.wait
+}
+
+func (h *heap) BeginBlock(b []byte) func() (bool, error) {
+	late := h.late
+	return func() (bool, error) {
+		if late--; late >= 0 || h.err != nil {
+			return false, h.err
+		}
+		if len(h.blocks[0]) != len(b) {
+			return true, errors.New("a block of another length")
+		}
+		copy(b, h.blocks[0])
+		h.blocks = h.blocks[1:]
+		return true, nil
+	}
+}
+
+// pullAll returns the messages that a messageReader takes from h, until there are no
+// more.
+func (h *heap) pullAll(in *messageReader) (all []*frame, err error) {
+	conn := newPolledConn(h)
+	for waits := 0; ; {
+		f, err := in.pull(func(b []byte) (int, error) { return conn.read(0, b) })
+		if err == errAgain {
+			if waits++; h.Len() == 0 && waits > h.late+2 { // and nothing since the last message
+				return all, nil
+			}
+			continue
+		}
+		if err != nil {
+			return all, err
+		}
+		waits = 0
+		whole := *f
+		whole.payload = bytes.Clone(f.payload)
+		all = append(all, &whole)
+	}
+}
+
+// Messages arrive whole and in order, those beside the stream among them.
+func TestMessagesBesideStream(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &heap{late: rapid.IntRange(0, 2).Draw(t, "late")}
+		out := &frameWriter{source: 1, stream: h, beside: h}
+		lengths := []int{0, 1, 100, blockBytes - 1, blockBytes, 3 * blockBytes, maxPayload + blockBytes}
+		var want [][]byte
+		for i := range rapid.IntRange(0, 5).Draw(t, "messages") {
+			head := bytes.Repeat([]byte{byte(2*i + 1)}, rapid.SampledFrom(lengths).Draw(t, "head"))
+			body := bytes.Repeat([]byte{byte(2*i + 2)}, rapid.SampledFrom(lengths).Draw(t, "body"))
+			f := frame{typ: frameData, step: i}
+			if wait, ok := out.sendLater(f, body); ok {
+				wait()
+				head = nil
+			} else {
+				out.send(f, head, body)
+			}
+			want = append(want, append(head, body...))
+		}
+		in := &messageReader{source: 1, begin: h.BeginBlock}
+		got, err := h.pullAll(in)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("got %d messages and %v, want %d", len(got), err, len(want))
+		}
+		for i, f := range got {
+			if f.step != i || f.more || f.beside || !bytes.Equal(f.payload, want[i]) {
+				t.Fatalf("message %d: got step %d with %d bytes, want %d", i, f.step, len(f.payload), len(want[i]))
+			}
+		}
+	})
+}
+
+// What cannot come beside a stream is refused.
+func TestAlienBesideStream(t *testing.T) {
+	beside := &frame{typ: frameData, source: 1, rest: blockBytes, beside: true}
+	first := &frame{typ: frameData, source: 1, rest: 20, more: true, payload: make([]byte, 10)}
+	second := *beside
+	second.number = 1
+	for _, test := range []struct {
+		name   string
+		frames []*frame
+		heap   heap
+		none   bool // whether nothing comes beside the stream
+		want   string
+	}{
+		{"none there", []*frame{beside}, heap{}, true, "a message beside the stream"},
+		{"within another", []*frame{first, &second}, heap{}, false, "a message beside the stream"},
+		{"of another length", []*frame{beside}, heap{blocks: [][]byte{{1, 2, 3}}}, false, "another length"},
+		{"lost", []*frame{beside}, heap{err: errors.New("a block was lost")}, false, "a block was lost"},
+	} {
+		h := &test.heap
+		for _, f := range test.frames {
+			h.Write(appendFrame(nil, f))
+		}
+		in := &messageReader{source: 1, begin: h.BeginBlock}
+		if test.none {
+			in.begin = nil
+		}
+		if got, err := h.pullAll(in); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %d messages and %v, want an error about %s", test.name, len(got), err, test.want)
+		}
+	}
+}
+
+// A call that has failed waits for a block that is being filled, but not for ever;
+// and one that has come, of which nobody knows yet, goes elsewhere.
+func TestReleaseBlock(t *testing.T) {
+	memory := counting(blockBytes)
+	filling := func(filled func() (bool, error)) *streamReader {
+		s := &streamReader{}
+		s.in.whole = &frame{rest: blockBytes, payload: memory[:0]}
+		s.in.filled = filled
+		return s
+	}
+	ps := &pollGroup{look: func() bool { return false }}
+	synctest.Test(t, func(t *testing.T) {
+		since := time.Now()
+		ps.release(filling(func() (bool, error) { time.Sleep(time.Millisecond); return false, nil }), memory)
+		if took := time.Since(since); took < fillTime || took > fillTime+10*time.Millisecond {
+			t.Errorf("a block that stops halfway was waited for %v, want %v", took, fillTime)
+		}
+	})
+	s := filling(func() (bool, error) { return true, nil })
+	ps.release(s, memory)
+	clear(memory)
+	if f, err := s.in.fill(); err != nil || !bytes.Equal(f.payload, counting(blockBytes)) {
+		t.Errorf("got %v, want the block as it has come", err)
+	}
+}

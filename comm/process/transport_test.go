@@ -1,0 +1,68 @@
+package process_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"tpsh/comm"
+	"tpsh/comm/commtest"
+	"tpsh/comm/inproc"
+	"tpsh/comm/process"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// frames returns an opener of frames with the given options.
+func frames(o process.FrameOptions) commtest.Opener {
+	return func(size int) *comm.Fabric { return process.NewFrames(size, o) }
+}
+
+func TestFrames(t *testing.T) { commtest.Suite(t, frames(process.FrameOptions{})) }
+
+func TestPiped(t *testing.T) { commtest.Suite(t, piped) }
+
+func piped(size int) *comm.Fabric { return process.NewPiped(size, pipe) }
+
+// pipe returns both ends of a stream that is no socket, and holds nothing: what
+// is written waits until it is read.
+func pipe() (a, b io.ReadWriteCloser) { return net.Pipe() }
+
+// What passes when bytes arrive at once passes when they are late.
+func TestFramesDelayed(t *testing.T) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			commtest.Suite(t, frames(process.FrameOptions{Seed: seed, Delay: true}))
+		})
+	}
+}
+
+// What a call sends in its message schedule is told alike, whatever the
+// transport; here, all_reduce of four ranks, small and large.
+func TestWireIsAlike(t *testing.T) {
+	for _, tr := range transports {
+		for elements, want := range map[int]int{2: 3 * 8, 1 << 20: 2 * 3 << 20} {
+			f := tr.open(4)
+			onRanks(f, func(g *comm.Group) {
+				result, err := g.Run(t.Context(), allReduce(make([]float32, elements), make([]float32, elements)))
+				if err != nil || result.Wire != want {
+					t.Errorf("%s: %d elements: got %d bytes and %v, want %d", tr.name, elements, result.Wire, err, want)
+				}
+			})
+			f.Close()
+		}
+	}
+}
+
+func TestTransportsAgree(t *testing.T) {
+	commtest.Agree(t, inproc.New, inproc.New, frames(process.FrameOptions{}), frames(process.FrameOptions{Seed: 1, Delay: true}), piped)
+}

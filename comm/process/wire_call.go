@@ -1,0 +1,453 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/comm/schedule"
+)
+
+// A callState is a member's part in a collective on frames.
+type wireCall struct {
+	group *wireGroup
+	site  func() callSite // c.place
+	op    *comm.Op
+	key   callKey
+	call  *callState
+	bytes int  // of the block that is broadcast or reduced
+	ahead int  // how many steps of the schedule were done at the start
+	sent  bool // whether all that this member sends has left with the contracts
+	hash  uint64
+	out   []comm.Block
+	slots [][]byte
+
+	scratch schedule.Scratch // kept for the next call
+
+	pieces  bool // whether span and the numbers of messages are those of a piece
+	current int  // the piece
+
+	staging    *ownStagingBuffer // for what this member sends, nil if it sends frames
+	writers    []*stagingWriter
+	outgoing   []transfer
+	sharedSlot *stagingWriter // among outs, nil if there is none
+
+	sending []func() error // wait for what is being sent
+
+	carries bool // whether this member is ready to have the call carried
+
+	again  bool // whether nobody but its caller has known of the call
+	failed bool // whether it had failed before it was called
+	own    bool // whether the call is carried out on the rank's goroutine
+}
+
+// start makes op this member's part in the next call of the group: it sends
+// the contract to every other member, and with or after it what the schedule
+// sends first. In a call that has failed before it sends nothing. own says that
+// the rank's goroutine carries the call out.
+func (g *wireGroup) start(op *comm.Op, own bool) *wireCall {
+	c := g.newCall()
+	c.op, c.own = op, own
+	if c.failed = c.enter(); !c.failed {
+		c.announce()
+	}
+	return c
+}
+
+// newCall returns a call of which all but line is to be set.
+func (g *wireGroup) newCall() *wireCall {
+	c := g.spareCall
+	if c == nil {
+		return &wireCall{group: g}
+	}
+	g.spareCall = nil
+	return c
+}
+
+// enter gives the call its number, and reports whether it has failed already.
+func (c *wireCall) enter() (failed bool) {
+	g, wr := c.group, c.group.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	c.key = callKey{g.hash, g.calls + 1}
+	c.call = wr.call(c.key)
+	if c.site == nil {
+		c.site = c.callSite
+	}
+	c.call.site = c.site
+	g.calls++
+	return c.call.verdict != nil
+}
+
+// write sends a message of the call to a rank.
+func (c *wireCall) write(to int, f frame, payload []byte) {
+	f.group, f.call = c.key.group, c.key.number
+	c.group.wireRank.write(to, f, payload)
+}
+
+// writeLater is write for a payload that stays as it is until the call ends. It
+// reports false if it has sent nothing, since only write can.
+func (c *wireCall) writeLater(to int, f frame, payload []byte) bool {
+	o, ok := c.group.wireRank.writers[to].(*frameWriter)
+	if !ok {
+		return false
+	}
+	f.group, f.call, f.generation = c.key.group, c.key.number, c.group.wireRank.number
+	wait, ok := o.sendLater(f, payload)
+	if ok {
+		c.sending = append(c.sending, wait)
+	}
+	return ok
+}
+
+// callSite tells where the caller is.
+func (c *wireCall) callSite() callSite {
+	return callSite{
+		c.op.Desc.Op,
+		comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.name),
+		c.group.endpoint.SourceLine(c.op.Where),
+	}
+}
+
+// lengthOf returns the length of the block that is broadcast or reduced, 0
+// where there is none.
+func (c *wireCall) lengthOf(block func() int) int {
+	switch c.op.Kind {
+	case comm.Broadcast, comm.AllReduce, comm.Reduce:
+		return block()
+	}
+	return 0
+}
+
+func (c *wireCall) steps() []schedule.Step {
+	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
+}
+
+// newWait returns a wireWait for the contracts of the other members.
+func (c *wireCall) newWait() *wireWait {
+	return &wireWait{what: c.key, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
+}
+
+// outcome reports whether every contract is there, or one will never come.
+func (c *wireCall) outcome() (bool, error) {
+	if c.call.verdict != nil {
+		return true, c.call.verdict
+	}
+	if int(c.call.count.Load()) == len(c.group.others) {
+		return true, nil
+	}
+	missing := c.missing()
+	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
+	return err != nil, err
+}
+
+// missing returns the ranks that have not called, ascending.
+func (c *wireCall) missing() []int {
+	var ranks []int
+	for _, r := range c.group.others {
+		if !c.call.here[r] {
+			ranks = append(ranks, r)
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}
+
+// peerError returns the error of a call on a group with failed members: it tells
+// of the first that counts.
+func (c *wireCall) peerError(counts func(lasting) bool) error {
+	return c.group.wireRank.failedMember(c.group.ranks, c.op.Desc.Op, counts)
+}
+
+// block waits for the call as the rank itself does, until done is closed.
+func (c *wireCall) block(ctx context.Context, done <-chan struct{}) error {
+	w := c.newWait()
+	w.program = true
+	w.missing = func() []int { // nobody, while the call does the rest by itself
+		if over, _ := c.outcome(); over {
+			return nil
+		}
+		return c.missing()
+	}
+	w.outcome = func() (bool, error) {
+		select {
+		case <-done:
+			return true, nil
+		default:
+			return false, nil
+		}
+	}
+	return c.group.wireRank.waitUntilOver(ctx, w)
+}
+
+// abandon lets the call go on whose caller has gone.
+func (c *wireCall) abandon() {
+	wr := c.group.wireRank
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	there := c.callSite()
+	c.call.site = func() callSite { return there }
+	op := *c.op
+	op.Where = func() string { return there.where }
+	c.op = &op
+	c.own = false
+	c.group.detached.Add(1)
+	wr.fabric.Go(func() {
+		defer c.group.detached.Done()
+		c.finish(wr.waitUntilOver(context.Background(), c.newWait()), false)
+	})
+}
+
+// finish carries the call on from where every contract is there, or has failed
+// to come: it compares them, prepares the blocks for the results if the caller
+// is there to have them, and moves the data.
+func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
+	defer c.leave()
+	if err == nil && !c.agreed() {
+		err = c.mismatch()
+	}
+	if err != nil {
+		return comm.Result{}, err
+	}
+	if c.group.local {
+		c.group.wireRank.shared.try() // all are there
+	}
+	members, flags := c.members()
+	if c.op.Kind == comm.Broadcast {
+		c.bytes = c.bytesOf(c.op.Desc.Root)
+	}
+	if present {
+		err = c.prepare(members, flags)
+	}
+	if moved := c.moveAll(); err == nil {
+		err = moved
+	}
+	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+	return comm.Result{Flags: flags, Wire: schedule.WireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+}
+
+// moveAll does what is left of the schedule.
+func (c *wireCall) moveAll() error {
+	if done, err := c.moveShort(); done || err != nil {
+		return err
+	}
+	if c.staged() {
+		return c.moveStaged()
+	}
+	if c.carried() {
+		return c.carry()
+	}
+	steps := c.steps()
+	if c.out == nil {
+		return c.move(schedule.WithoutOut(steps), c.ahead)
+	}
+	return c.move(steps, c.ahead)
+}
+
+// leave forgets the call at the rank.
+func (c *wireCall) leave() {
+	for _, wait := range c.sending {
+		wait() // who does not get it notices that
+	}
+	wr := c.group.wireRank
+	if c.staging != nil {
+		c.withdrawAll()
+		wr.shared.staging.release(c.staging)
+	}
+	if len(c.call.recvBuffers) > 0 {
+		c.withdrawBuffers()
+	}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	wr.forget(c.key, c.call, c.again)
+}
+
+// bytesOf returns the length of the block that a member offers.
+func (c *wireCall) bytesOf(member int) int {
+	if member == c.group.rank {
+		return c.op.In[0].Len()
+	}
+	return c.call.contracts[c.group.ranks[member]].bytes
+}
+
+// agreed reports whether all contracts have one hash.
+func (c *wireCall) agreed() bool {
+	for _, r := range c.group.others {
+		if c.call.contracts[r].hash != c.hash {
+			return false
+		}
+	}
+	return true
+}
+
+// members returns what Op.Prepare is given.
+func (c *wireCall) members() ([]comm.Member, comm.Flags) {
+	var members []comm.Member
+	if c.own {
+		members = c.group.scratch.draft[:0]
+	}
+	var flags comm.Flags
+	for _, r := range c.group.ranks {
+		if r == c.group.wireRank.rank {
+			members = append(members, comm.Member{Free: c.op.Desc.FreeSize(), Meta: c.op.Meta})
+			flags |= c.op.Desc.Flags
+			continue
+		}
+		k := &c.call.contracts[r]
+		members = append(members, comm.Member{Free: k.free, Meta: k.meta})
+		flags |= k.flags
+	}
+	if c.own {
+		members = c.group.scratch.keep(members)
+	}
+	return members, flags
+}
+
+// mismatch returns the report on calls that do not agree, for which members
+// send each other the whole of what they called.
+func (c *wireCall) mismatch() error {
+	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where)}
+	payload := appendSigned(nil, mine)
+	for _, r := range c.group.others {
+		c.write(r, frame{typ: frameDesc}, payload)
+	}
+	calls := make([]comm.SignedCall, len(c.group.ranks))
+	for i, r := range c.group.ranks {
+		theirs := mine
+		if r != c.group.wireRank.rank {
+			err := c.awaitCondition(func() bool {
+				if c.call.descs != nil {
+					theirs = c.call.descs[r]
+				}
+				return theirs != mine && theirs != nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		calls[i] = *theirs
+	}
+	return comm.NewMismatch(c.group.name, c.group.ranks, calls)
+}
+
+// awaitCondition waits for what a member sends after its contract. It fails if a member
+// is lost.
+func (c *wireCall) awaitCondition(there func() bool) error {
+	wr, come := c.group.wireRank, c.locked(there)
+	if come() || !c.group.local && c.own && wr.spin(c.group.others, come) {
+		return nil
+	}
+	return wr.waitUntilOver(context.Background(), c.conditionWait(there))
+}
+
+// locked returns what asks there with the rank locked.
+func (c *wireCall) locked(there func() bool) func() bool {
+	return func() bool {
+		c.group.wireRank.mu.Lock()
+		defer c.group.wireRank.mu.Unlock()
+		return there()
+	}
+}
+
+// conditionWait returns the wireWait of await.
+func (c *wireCall) conditionWait(there func() bool) *wireWait {
+	w := &wireWait{what: c.key, own: c.own}
+	w.outcome = func() (bool, error) {
+		if there() {
+			return true, nil
+		}
+		err := c.peerError(func(f lasting) bool { return f.lost })
+		return err != nil, err
+	}
+	return w
+}
+
+// prepare sets the blocks for this member's results.
+func (c *wireCall) prepare(members []comm.Member, flags comm.Flags) (err error) {
+	if c.op.Prepare == nil {
+		return nil
+	}
+	defer comm.Recovered(c.op.Desc.Op, &err)
+	c.out, err = c.op.Prepare(members, flags)
+	return err
+}
+
+// receive does a step that receives.
+func (c *wireCall) receive(st schedule.Step) error {
+	key, dst := c.dataKey(st), st.Dst[0]
+	data, err := c.data(key)
+	if err != nil {
+		return err
+	}
+	if dst.Mem == schedule.MemSlot {
+		c.setSlot(dst.Block, data)
+		return nil
+	}
+	to := c.span(dst)
+	if to.Len() >= leastPosted && schedule.SameMemory(to.Run(0), data) {
+		return nil // it was read to where it belongs
+	}
+	if to.Len() != len(data) {
+		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.Len()))
+	}
+	schedule.CopySpan(to, comm.Whole(data).All())
+	return nil
+}
+
+// data returns what has been sent under key, when it is there. What has come with
+// a contract is, and stays as it is.
+func (c *wireCall) data(key dataKey) ([]byte, error) {
+	if data, there := c.call.carried(key); there {
+		return data, nil
+	}
+	return c.awaitData(key)
+}
+
+// awaitData is data for what does not come with a contract.
+func (c *wireCall) awaitData(key dataKey) (data []byte, err error) {
+	err = c.awaitCondition(func() (there bool) { data, there = c.call.find(key); return there })
+	return data, err
+}
+
+// reject ends a call in which a member has sent what cannot be used. No rank
+// may rely on it any more.
+func (c *wireCall) reject(rank int, cause error) error {
+	c.group.wireRank.lose(rank, cause)
+	return c.awaitCondition(func() bool { return false })
+}
+
+// combine does a step that copies or reduces.
+func (c *wireCall) combine(st schedule.Step) (err error) {
+	defer comm.Recovered(c.op.Desc.Op, &err)
+	s := &c.scratch
+	defer s.Clear()
+	for _, p := range st.Src {
+		s.Src = append(s.Src, c.span(p))
+	}
+	if dst := st.Dst[0]; dst.Mem == schedule.MemSlot {
+		c.setSlot(dst.Block, make([]byte, s.Src[0].Len()))
+	}
+	s.Dst = append(s.Dst, c.span(st.Dst[0]))
+	switch {
+	case st.Do == schedule.DoCopy:
+		schedule.CopySpan(s.Dst[0], s.Src[0])
+	case !s.ReduceRuns(c.op.Reduce, c.op.Align):
+		schedule.ReduceSpans(s.Dst, s.Src, c.op.Reduce, c.op.Align)
+	}
+	return nil
+}
+
+func (c *wireCall) setSlot(i int, data []byte) {
+	if i >= len(c.slots) {
+		c.slots = append(c.slots, make([][]byte, i+1-len(c.slots))...)
+	}
+	c.slots[i] = data
+}
+
+// reset makes c as good as new for another call of its group, and keeps what holds
+// no memory of others.
+func (c *wireCall) reset() {
+	clear(c.slots)
+	*c = wireCall{group: c.group, site: c.site, slots: c.slots, scratch: c.scratch}
+}

@@ -1,0 +1,186 @@
+package process
+
+import (
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/comm/mailbox"
+	"tpsh/comm/schedule"
+)
+
+// An callScratch is memory for the contracts that a member sends; calls use
+// it one after another.
+type callScratch struct {
+	first   []int // by member: one more than the step that goes with its contract, or 0
+	payload []byte
+	packed  []byte
+	desc    comm.Desc // of the last call
+	hash    uint64
+	hashed  bool // whether there was a call
+	runs    [][]byte
+	members []comm.Member // of the last call, given again to the next if that is alike and has no Meta
+	draft   []comm.Member // memory for those of a call
+}
+
+// hashOf returns hashDesc(d), which is mostly that of the last call.
+func (a *callScratch) hashOf(d *comm.Desc) uint64 {
+	if !a.hashed || !comm.Agree(&a.desc, d) {
+		a.hash, a.desc, a.hashed = hashDesc(d), *d, true
+	}
+	return a.hash
+}
+
+// announce sends the contract to every other member, and does the sends with
+// which the schedule begins. Short data go with the contract.
+func (c *wireCall) announce() {
+	most := c.longest()
+	c.acquireStaging(most)
+	c.carries = c.canCarry()
+	c.pieces = most > streamCarries // below there is one piece, which is all
+	defer func() { c.pieces = false }()
+	ahead, later := c.aheadSteps()
+	c.sent = !c.pieces && c.staging == nil && !slices.ContainsFunc(later, sends)
+	if c.staging != nil || c.bulky(ahead) || c.carries && most >= carryBytes {
+		ahead, c.sent = nil, false
+	}
+	c.ahead = len(ahead)
+	g, wr := c.group, c.group.wireRank
+	first := g.scratch.assign(ahead, len(g.ranks))
+	k := c.contract()
+	for member, r := range g.ranks {
+		if member == g.rank {
+			continue
+		}
+		k.first, k.data = 0, nil
+		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.carries(r) {
+			k.first, k.data = ahead[i].Tag+1, g.scratch.pack(c.span(ahead[i].Src[0]))
+		} else {
+			first[member] = 0
+		}
+		wr.sent[r]++
+		g.scratch.payload = appendContract(g.scratch.payload[:0], &k)
+		c.write(r, frame{typ: frameContract}, g.scratch.payload)
+	}
+	for i, s := range ahead {
+		if first[s.Peer] != i+1 {
+			c.send(s)
+		}
+	}
+}
+
+// assign sets first for the steps ahead.
+func (a *callScratch) assign(ahead []schedule.Step, size int) []int {
+	if a.first == nil {
+		a.first = make([]int, size)
+	}
+	clear(a.first)
+	for i, s := range ahead {
+		if a.first[s.Peer] == 0 {
+			a.first[s.Peer] = i + 1
+		}
+	}
+	return a.first
+}
+
+// keep returns the members of draft, which is to be used again. They are those of
+// the last call if they are alike.
+func (a *callScratch) keep(draft []comm.Member) []comm.Member {
+	a.draft = draft
+	plain := func(x, y comm.Member) bool { return x.Free == y.Free && x.Meta == nil && y.Meta == nil }
+	if !slices.EqualFunc(a.members, draft, plain) {
+		a.members = slices.Clone(draft)
+		clear(draft) // so that no Meta stays in memory for it
+	}
+	return a.members
+}
+
+// envelopeHead returns what comes before the data of a message, and stays there
+// until the next use.
+func (a *callScratch) envelopeHead(l *mailbox.Envelope) []byte {
+	a.payload = appendEnvelopeHead(a.payload[:0], l)
+	return a.payload
+}
+
+// pack returns the bytes of s, which stay there until the next pack.
+func (a *callScratch) pack(s schedule.Span) []byte {
+	if s.Len() == 0 || s.Block.Contiguous() {
+		return s.Block.Run(s.Lo, s.Hi)
+	}
+	a.packed = s.AppendTo(a.packed[:0])
+	return a.packed
+}
+
+// contract returns what all others are to know of this member's call.
+func (c *wireCall) contract() contract {
+	d := &c.op.Desc
+	k := contract{hash: c.hash, flags: d.Flags, free: d.FreeSize(), meta: c.op.Meta}
+	if len(c.op.In) > 0 {
+		k.bytes = c.op.In[0].Len()
+	}
+	if c.staging != nil {
+		k.staging, k.use = uint32(c.staging.number+1), c.staging.use
+	} else if c.carries {
+		k.staging = carryStaging
+	}
+	return k
+}
+
+// aheadSteps returns the sends with which the schedule begins, and the steps
+// after them; none if the schedule depends on what is not known yet: who does not
+// offer the block that is broadcast does not know its length.
+func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
+	c.hash = c.group.scratch.hashOf(&c.op.Desc)
+	if c.op.Kind == comm.Broadcast && c.op.Desc.Root != c.group.rank {
+		return nil, nil
+	}
+	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
+	steps := c.steps()
+	n := 0
+	for n < len(steps) && steps[n].Do == schedule.DoSend && steps[n].Src[0].Mem == schedule.MemIn {
+		n++
+	}
+	return steps[:n], steps[n:]
+}
+
+// bulky reports whether data that are sent ahead would come before the others
+// are ready for them, and be copied for that.
+func (c *wireCall) bulky(ahead []schedule.Step) bool {
+	if !c.group.wireRank.postsAny() {
+		return false
+	}
+	for _, s := range ahead {
+		if c.span(s.Src[0]).Len() > streamCarries {
+			return true
+		}
+	}
+	return false
+}
+
+// streamCarries is how long the data may be that go with a contract through a
+// stream.
+const streamCarries = 32 << 10
+
+// carries returns how long the data may be that go with a contract to a rank.
+func (wr *wireRank) carries(rank int) int {
+	switch {
+	case wr.shared.reaches([]int{rank}):
+		return ringCarries
+	case wr.pollGroup != nil:
+		return polledCarries
+	}
+	return streamCarries
+}
+
+// spinForContracts waits for a moment for the contracts, and reports whether all are
+// there.
+func (c *wireCall) spinForContracts() bool {
+	wr := c.group.wireRank
+	switch {
+	case c.failed:
+		return false
+	case c.group.local:
+		return wr.shared.spinForContracts(c)
+	}
+	want := int32(len(c.group.others))
+	return wr.spin(c.group.others, func() bool { return c.call.count.Load() == want })
+}

@@ -1,0 +1,326 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"tpsh/comm"
+	"tpsh/comm/mailbox"
+)
+
+// A wireRank is one rank's side of frames: what has come for the rank, and who
+// waits for it.
+type wireRank struct {
+	fabric           *comm.Fabric
+	endpoint         *comm.Endpoint
+	rank             int
+	number           uint32          // of the generation
+	where            string          // the host of the rank, "" if that is no matter
+	meter            *meter          // of what is sent to other ranks, nil if nobody asks
+	writers          []messageWriter // to each rank, nil at its own; to the supervisor at the end
+	remoteSupervisor bool            // whether the supervisor is in another process, to which this rank tells what it has not received
+	sent             []int           // calls and messages to each rank; for the rank's goroutine
+	quiet            chan struct{}   // closed when no message can come any more
+	awake            chan struct{}   // holds an element when the supervisor knows that the rank has resumed
+	shared           *segmentLinks   // what comes through shared memory, nil if there is none
+	polledTCP        *polledTCPSet   // what comes through connections, nil if there are none
+	streamReaders    []*streamReader // that can be looked at, by rank; nil if there are none
+	pollGroup        *pollGroup      // what comes through PollStreams, nil if there are none
+	carrier          Carrier         // of whole collectives, nil if there is none
+	pool             *bufferPool     // for data
+	backoff          backoff         // of who sleeps at shared or at polled connections
+
+	mu        sync.Mutex
+	groups    map[uint64]*wireGroup  // the groups that the rank has made, by hash
+	calls     map[callKey]*callState // under way, or known from others, but for the latest
+	latest    *callState             // nil if it has ended
+	latestKey callKey
+	spare     []*callState       // to be used again
+	box       mailbox.Box        // matchKey.src is a rank of the fabric
+	exposures exposures          // of the data of messages
+	received  []int              // calls and messages from each rank
+	broken    []bool             // whether nothing more can come from a rank
+	endings   []ending           // of ranks, in the order of the supervisor, not yet valid
+	failures  []lasting          // those with a cause that have become valid
+	ended     map[int]bool       // the ranks whose ends have become valid
+	heard     int                // verdicts other than questions
+	waiting   map[*wireWait]bool // who waits
+	wait      *wireWait          // of the rank itself
+	waitCount int                // how many waits the rank has begun
+}
+
+func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
+	return &wireRank{
+		fabric:   f,
+		rank:     rank,
+		pool:     &bufferPool{},
+		writers:  make([]messageWriter, size+1),
+		sent:     make([]int, size),
+		quiet:    make(chan struct{}),
+		awake:    make(chan struct{}, 1),
+		groups:   map[uint64]*wireGroup{},
+		calls:    map[callKey]*callState{},
+		received: make([]int, size),
+		broken:   make([]bool, size),
+		ended:    map[int]bool{},
+		waiting:  map[*wireWait]bool{},
+	}
+}
+
+// supervisor is the number of the supervisor among the participants.
+func (wr *wireRank) supervisor() int { return len(wr.received) }
+
+func (wr *wireRank) report(r *report) {
+	wr.write(wr.supervisor(), frame{typ: frameReport}, appendReport(nil, r))
+}
+
+// write sends a message to a participant.
+func (wr *wireRank) write(to int, f frame, payload []byte) { wr.writeParts(to, f, payload, nil) }
+
+// writeParts sends a message in two parts to a participant.
+func (wr *wireRank) writeParts(to int, f frame, head, body []byte) {
+	f.generation = wr.number
+	if out := wr.writers[to]; wr.meter != nil && to != wr.supervisor() {
+		wr.meter.count(out, len(head)+len(body))
+	}
+	wr.writers[to].send(f, head, body)
+}
+
+// readFrames takes in what a participant sends, until it sends no more or what is
+// no message.
+func (wr *wireRank) readFrames(peer int, in *messageReader) {
+	for {
+		f, err := in.next()
+		if err == nil {
+			err = wr.acceptFrame(peer, f)
+		}
+		if wr.fabric.Context().Err() != nil {
+			return
+		}
+		if err != nil {
+			wr.lose(peer, err)
+			return
+		}
+	}
+}
+
+// acceptFrame takes in one message.
+func (wr *wireRank) acceptFrame(peer int, f *frame) error {
+	if peer == wr.supervisor() {
+		wr.drain() // what was sent before it spoke
+	}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return wr.takeFrame(peer, f)
+}
+
+// takeFrame is accept for those who hold mu.
+func (wr *wireRank) takeFrame(peer int, f *frame) error {
+	if peer == wr.supervisor() {
+		return wr.takeVerdict(f)
+	}
+	switch f.typ {
+	case frameContract:
+		wr.count(peer)
+		return wr.toCall(peer, f, func(call *callState) error { return call.sign(peer, f) })
+	case frameDesc:
+		return wr.takeDesc(peer, f)
+	case frameData:
+		return wr.toCall(peer, f, func(call *callState) error { return call.put(dataKey{peer, f.step}, f) })
+	case frameMessage:
+		return wr.takeMessage(peer, f)
+	case recordExposure, recordReleased:
+		return wr.takeExposure(peer, f)
+	}
+	return alienType(f)
+}
+
+func alienType(f *frame) error {
+	return &FrameError{"alien", fmt.Sprintf("type %d", f.typ), "another, from that source"}
+}
+
+func outOfRange(rank, size int) error {
+	return &FrameError{"alien", comm.RankList([]int{rank}), fmt.Sprintf("0..%d", size-1)}
+}
+
+var errTwice = errors.New("frame: the same of one call came twice")
+
+func (wr *wireRank) takeDesc(peer int, f *frame) error {
+	s, err := decodeSigned(f.payload)
+	if err != nil {
+		return err
+	}
+	return wr.toCall(peer, f, func(call *callState) error {
+		if call.descs == nil {
+			call.descs = make([]*comm.SignedCall, len(wr.received))
+		}
+		if call.descs[peer] != nil {
+			return errTwice
+		}
+		call.descs[peer] = s
+		return nil
+	})
+}
+
+func (wr *wireRank) takeMessage(peer int, f *frame) error {
+	payload := f.payload
+	if f.transient {
+		payload = append(wr.pool.Get(len(payload)), payload...)
+	}
+	l, err := decodeEnvelope(payload)
+	if err != nil {
+		return err
+	}
+	if f.data != nil {
+		l.Message.Data = f.data
+	}
+	l.Message.Own(wr.pool, payload)
+	return wr.deliver(peer, f, l)
+}
+
+// deliver puts an envelope into the box.
+func (wr *wireRank) deliver(peer int, f *frame, l *mailbox.Envelope) error {
+	l.Src, l.Dst = peer, wr.rank
+	wr.box.Put(mailbox.Key{Group: f.group, Src: peer, Tag: f.tag}, *l)
+	wr.count(peer)
+	return wr.checkMember(peer, f.group)
+}
+
+// toCall has accept take in what peer has sent for a call, and lets those look
+// again who wait for the call. What comes for a call that has ended here,
+// because it has failed, is dropped.
+func (wr *wireRank) toCall(peer int, f *frame, accept func(*callState) error) error {
+	if err := wr.checkMember(peer, f.group); err != nil {
+		return err
+	}
+	key := callKey{f.group, f.call}
+	call := wr.call(key)
+	if call == nil {
+		return nil
+	}
+	err := accept(call)
+	wr.signal(key)
+	return err
+}
+
+// checkMember checks that a rank may send to a group, if the group is known.
+func (wr *wireRank) checkMember(rank int, group uint64) error {
+	if g := wr.groups[group]; g != nil && !slices.Contains(g.ranks, rank) {
+		return &FrameError{"alien", comm.RankList([]int{rank}), "a member of " + g.name}
+	}
+	return nil
+}
+
+// call returns the call of key, or nil if it has ended here.
+func (wr *wireRank) call(key callKey) *callState {
+	call := wr.known(key)
+	if call != nil {
+		return call
+	}
+	if line := wr.groups[key.group]; line != nil && key.number <= line.calls {
+		return nil
+	}
+	if n := len(wr.spare); n > 0 {
+		call, wr.spare = wr.spare[n-1], wr.spare[:n-1]
+	} else {
+		call = newCallState(len(wr.received), wr.pool)
+	}
+	if wr.latest != nil {
+		wr.calls[wr.latestKey] = wr.latest
+	}
+	wr.latest, wr.latestKey = call, key
+	return call
+}
+
+// known returns the call of key, or nil if nothing is known of it.
+func (wr *wireRank) known(key callKey) *callState {
+	if wr.latest != nil && wr.latestKey == key {
+		return wr.latest
+	}
+	return wr.calls[key]
+}
+
+// forget ends a call at the rank. No one may know call afterwards if it is
+// to be used again.
+func (wr *wireRank) forget(key callKey, call *callState, again bool) {
+	if wr.latest == call {
+		wr.latest = nil
+	} else {
+		delete(wr.calls, key)
+	}
+	if again && len(wr.spare) < spareCalls {
+		call.reset()
+		wr.spare = append(wr.spare, call)
+	}
+}
+
+// spareCalls is how many calls that have ended a rank keeps.
+const spareCalls = 4
+
+// count counts what peer has sent, of which the supervisor must hear if the
+// rank waits still.
+func (wr *wireRank) count(peer int) {
+	wr.received[peer]++
+	wr.settle()
+	if wr.wait != nil {
+		wr.wait.signal()
+	}
+}
+
+// takeVerdict takes in what the supervisor says.
+func (wr *wireRank) takeVerdict(f *frame) error {
+	if f.typ != frameVerdict {
+		return alienType(f)
+	}
+	v, err := decodeVerdict(f.payload)
+	if err != nil {
+		return err
+	}
+	if size := len(wr.received); v.rank < 0 || v.rank >= size {
+		return outOfRange(v.rank, size)
+	}
+	wr.apply(v)
+	return nil
+}
+
+// apply does what the supervisor says.
+func (wr *wireRank) apply(v *verdict) {
+	if v.kind > verdictAwake {
+		wr.heard++
+		defer wr.signalAll() // for the supervisor to know who waits still
+	}
+	switch v.kind {
+	case verdictQuestion, verdictHold:
+		wr.answer(v)
+	case verdictRelease:
+		wr.release(v)
+	case verdictAwake:
+		select {
+		case wr.awake <- struct{}{}:
+		default:
+		}
+	case verdictDeadlock:
+		wr.condemn(v)
+	case verdictEnded:
+		wr.conclude(ending{lasting{v.rank, nil, false}, v.count})
+	case verdictFailed, verdictLost, verdictGone:
+		if v.kind == verdictGone && v.rank != wr.rank {
+			wr.writers[v.rank].stop() // for whoever is sending to it
+		}
+		wr.conclude(ending{lasting{v.rank, errors.New(v.text), v.kind != verdictFailed}, v.count})
+	}
+}
+
+// condemn ends the waits that a deadlock has ended.
+func (wr *wireRank) condemn(v *verdict) {
+	for _, key := range v.failed {
+		if call := wr.call(key); call != nil {
+			call.verdict = v.deadlock
+		}
+	}
+	if wr.wait != nil && wr.wait.id == v.wait {
+		wr.wait.verdict = v.deadlock
+	}
+}

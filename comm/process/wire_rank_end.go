@@ -1,0 +1,148 @@
+package process
+
+import (
+	"fmt"
+	"slices"
+
+	"tpsh/comm"
+)
+
+// An ending is the end of a rank, which becomes valid when all has come that
+// the rank sent before.
+type ending struct {
+	lasting
+	count int // calls and messages from the rank to this one
+}
+
+// A lasting failure is what a rank has ended with.
+type lasting struct {
+	rank  int
+	cause error
+	lost  bool // whether the rank cannot even be relied on to finish its calls
+}
+
+func (wr *wireRank) End(cause error) {
+	r := &report{kind: reportEnded, sent: wr.sent}
+	if cause != nil {
+		r.kind, r.text = reportFailed, cause.Error()
+	}
+	wr.report(r)
+}
+
+// lose notes that nothing sensible comes from a participant any more. The
+// supervisor decides what follows, unless it is the one that is lost.
+func (wr *wireRank) lose(peer int, cause error) {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	if peer != wr.supervisor() && wr.ended[peer] {
+		return // it has said all that it had to
+	}
+	if peer == wr.supervisor() {
+		cause = fmt.Errorf("%s: %w", supervisorLost(wr.where), cause)
+		wr.report(&report{kind: reportLost, peer: wr.rank, text: cause.Error()})
+		for r := range wr.received { // of no rank will it hear that it has ended
+			wr.ended[r] = true
+		}
+		wr.conclude(ending{lasting: lasting{wr.rank, cause, true}})
+		return
+	}
+	if !wr.broken[peer] {
+		wr.broken[peer] = true
+		wr.report(&report{
+			kind: reportLost, peer: peer, text: cause.Error(),
+			waits: []int{peer}, received: []int{wr.received[peer]},
+		})
+		wr.settle()
+	}
+}
+
+// supervisorLost says that a rank on a host, "" for any, has lost the
+// supervisor.
+func supervisorLost(host string) string {
+	return "its connection to the supervisor was lost" + onHost(host)
+}
+
+// onHost says on which host something is: " on b". It is "" if that is no
+// matter.
+func onHost(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " on " + host
+}
+
+// giveUp lets no rank rely on this one any more.
+func (wr *wireRank) giveUp(cause error) {
+	wr.report(&report{kind: reportLost, peer: wr.rank, text: cause.Error()})
+}
+
+// conclude notes the end of a rank.
+func (wr *wireRank) conclude(e ending) {
+	wr.endings = append(wr.endings, e)
+	wr.settle()
+}
+
+// settle makes those endings valid before which nothing is on its way. They
+// become so in the order in which the supervisor has told them: what one rank
+// failed of comes before what that was for another.
+func (wr *wireRank) settle() {
+	changed := false
+	for len(wr.endings) > 0 && wr.hasAll(wr.endings[0]) {
+		e := wr.endings[0]
+		wr.endings = wr.endings[1:]
+		changed = true
+		if e.cause != nil {
+			wr.failures = append(wr.failures, e.lasting)
+		}
+		wr.ended[e.rank] = true
+		if !e.lost {
+			wr.exposures.endTo(e.rank)
+		}
+	}
+	if changed {
+		wr.signalAll()
+		wr.closeIfAllEnded()
+	}
+}
+
+// closeIfAllEnded closes quiet if every rank has ended.
+func (wr *wireRank) closeIfAllEnded() {
+	select {
+	case <-wr.quiet:
+	default:
+		if len(wr.ended) == len(wr.received) {
+			close(wr.quiet)
+			if wr.remoteSupervisor {
+				wr.report(&report{kind: reportLeft, left: wr.box.Unreceived()})
+			}
+		}
+	}
+}
+
+// hasAll reports whether all has come that a rank sent before it ended.
+func (wr *wireRank) hasAll(e ending) bool {
+	return e.rank == wr.rank || e.lost || wr.broken[e.rank] || wr.received[e.rank] >= e.count
+}
+
+// failedMember returns the error of a call on the group of ranks that holds
+// failed ranks: it tells of the first of them that counts.
+func (wr *wireRank) failedMember(ranks []int, function string, counts func(f lasting) bool) error {
+	for _, f := range wr.failures {
+		if slices.Contains(ranks, f.rank) && counts(f) {
+			return &comm.PeerError{Func: function, Rank: f.rank, Cause: f.cause}
+		}
+	}
+	return nil
+}
+
+func (wr *wireRank) Idle() { wr.report(&report{kind: reportIdle, sent: wr.sent}) }
+
+// Resume returns when the supervisor knows: a rank that waits for this one is
+// not in a deadlock.
+func (wr *wireRank) Resume() {
+	wr.report(&report{kind: reportResumes})
+	select {
+	case <-wr.awake:
+	case <-wr.fabric.Context().Done():
+	}
+}

@@ -1,0 +1,287 @@
+package process
+
+import (
+	"context"
+	goruntime "runtime"
+	"time"
+
+	"tpsh/comm"
+)
+
+// A wireWait is a wait in progress at a rank.
+type wireWait struct {
+	program   bool    // whether the rank itself waits, and not a call that goes on beside it
+	id        int     // the number of the wait among those of the rank itself
+	what      callKey // the call whose members are missing, or zero for a message
+	all       []int   // the members of the group
+	missing   func() []int
+	outcome   func() (bool, error) // whether the wait is over, and how
+	site      func() callSite
+	wake      chan struct{}
+	verdict   *comm.DeadlockError // for a message
+	held      bool                // for a message: whether only the supervisor may end it
+	told      bool                // whether the supervisor has heard of it
+	left      bool                // whether a context has ended it
+	piece     bool                // whether it is for a piece of data in a staging buffer
+	own       bool                // whether it is on the rank's goroutine
+	futex     futex               // to be rung as well, where memory is shared
+	polledTCP *polledTCPSet       // to be roused as well; nil if there are none
+}
+
+// A callSite is where a rank is: its call and its line.
+type callSite struct{ function, text, where string }
+
+// signal makes w look again.
+func (w *wireWait) signal() {
+	w.poke()
+	if w.futex.sequence != nil {
+		w.futex.wake()
+	}
+	if w.polledTCP != nil {
+		w.polledTCP.wake()
+	}
+}
+
+// drain takes in what has come through shared memory.
+func (wr *wireRank) drain() {
+	if wr.shared != nil {
+		wr.shared.drain(wr)
+	}
+}
+
+// signal lets all look again who wait for the call of key.
+func (wr *wireRank) signal(key callKey) {
+	for w := range wr.waiting {
+		if w.what == key {
+			w.signal()
+		}
+	}
+}
+
+// signalPieces lets those look again who wait for pieces and do not sleep where
+// the futex wakes them.
+func (wr *wireRank) signalPieces() {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	for w := range wr.waiting {
+		if w.piece && !w.own {
+			w.poke()
+		}
+	}
+}
+
+func (wr *wireRank) signalAll() {
+	for w := range wr.waiting {
+		w.signal()
+	}
+}
+
+// poke is signal for a wireWait that does not sleep where the futex wakes it.
+func (w *wireWait) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wakeFor lets all look again who wait for the call of key.
+func (wr *wireRank) wakeFor(key callKey) {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	wr.signal(key)
+}
+
+// waitUntilOver returns when w is over, ctx ends, or the fabric is closed. While w is
+// a wait of the rank itself, the supervisor knows of it.
+func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
+	w.wake = make(chan struct{}, 1)
+	if wr.shared != nil {
+		w.futex = wr.shared.futex
+	}
+	w.polledTCP = wr.polledTCP // before others know of w
+	wr.begin(w)
+	defer wr.finish(w)
+	if wr.polledTCP != nil {
+		if wr.shared == nil && (w.program || w.own) {
+			return wr.polledTCP.waitUntilOver(ctx, wr, w)
+		}
+		wr.polledTCP.heed()
+		defer wr.polledTCP.unheed()
+	}
+	if wr.shared != nil {
+		if w.program || w.own {
+			return wr.shared.waitUntilOver(ctx, wr, w)
+		}
+		if wr.shared.background.Add(1) == 1 {
+			w.futex.wakeAll() // for the listener to heed it
+		}
+		defer wr.shared.background.Add(-1)
+	}
+	if wr.pollGroup != nil && (w.program || w.own) {
+		if over, err := wr.pollGroup.waitUntilOver(wr, w); over {
+			return err
+		}
+	}
+	for range 2 { // it may take no more than letting the others run
+		if over, err := wr.look(w, false); over {
+			return err
+		}
+		goruntime.Gosched()
+	}
+	var patience <-chan time.Time
+	tell := !wr.remoteSupervisor
+	if wr.remoteSupervisor {
+		timer := time.NewTimer(reportTime)
+		defer timer.Stop()
+		patience = timer.C
+	}
+	for {
+		if over, err := wr.look(w, tell); over {
+			return err
+		}
+		select {
+		case <-w.wake:
+		case <-patience:
+			tell = true
+		case <-ctx.Done():
+			w.left = true
+			return context.Cause(ctx)
+		case <-wr.fabric.Context().Done():
+			return comm.ErrClosed
+		}
+	}
+}
+
+// reportTime is how long a rank waits before it lets a supervisor in another
+// process know: most waits end sooner, and a report costs more than they do.
+const reportTime = time.Millisecond
+
+// begin makes w one of the waits.
+func (wr *wireRank) begin(w *wireWait) {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	wr.waiting[w] = true
+	if w.program {
+		wr.waitCount++
+		w.id = wr.waitCount
+		wr.wait = w
+	}
+}
+
+// finish makes w a wireWait no more.
+func (wr *wireRank) finish(w *wireWait) {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	delete(wr.waiting, w)
+	if w.program {
+		wr.wait = nil
+	}
+	if w.told {
+		wr.report(&report{kind: reportRuns, wait: w.id})
+	}
+}
+
+// look reports whether w is over. If not, and tell is set, it lets the
+// supervisor know for whom the rank waits.
+func (wr *wireRank) look(w *wireWait, tell bool) (bool, error) {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	over, err := w.outcome()
+	if !over && tell && w.program {
+		wr.tell(w)
+	}
+	return over, err
+}
+
+// tell lets the supervisor know for whom the rank waits in w, if for anyone:
+// not while a failure is on its way, which may end the wait.
+func (wr *wireRank) tell(w *wireWait) {
+	missing := w.missing()
+	switch {
+	case len(missing) > 0 && len(wr.endings) == 0:
+		received := make([]int, len(missing))
+		for i, m := range missing {
+			received[i] = wr.received[m]
+		}
+		wr.report(&report{
+			kind: reportWaits, wait: w.id, heard: wr.heard, what: w.what,
+			waits: missing, all: w.all, received: received, sent: wr.sent,
+		})
+		w.told = true
+	case w.told:
+		wr.report(&report{kind: reportRuns, wait: w.id})
+		w.told = false
+	}
+}
+
+// answer tells the supervisor where the rank is in a call, or in a wait. A wait
+// that is part of a deadlock is held from here on: another rank of the deadlock
+// may hear of it first, go on, and send what this one no longer is to receive.
+func (wr *wireRank) answer(v *verdict) {
+	r := &report{kind: reportNone, question: v.question}
+	var find func() callSite
+	switch {
+	case v.wait != 0 && wr.wait != nil && wr.wait.id == v.wait:
+		wr.wait.held = wr.wait.held || v.kind == verdictHold
+		find = wr.wait.site
+	case v.wait == 0 && wr.known(v.what) != nil:
+		find = wr.known(v.what).site
+	}
+	if find != nil {
+		p := find()
+		r.kind, r.function, r.text, r.where = reportAnswer, p.function, p.text, p.where
+	}
+	wr.report(r)
+}
+
+// release lets a wait end after all.
+func (wr *wireRank) release(v *verdict) {
+	if wr.wait != nil && wr.wait.id == v.wait {
+		wr.wait.held = false
+		wr.wait.signal()
+	}
+}
+
+// backoff say how long who waits sleeps at most before it looks again, though nobody
+// has woken it: for a short sleep until the wait is long enough to be reported, and
+// for a long one from then on.
+type backoff struct{ short, long time.Duration }
+
+// usualBackoff are the sleeps of links whose LinkOptions say nothing of them.
+var usualBackoff = backoff{reportTime, longestSleep}
+
+// longestSleep is how long somebody sleeps at most whom nobody wakes.
+const longestSleep = 100 * time.Millisecond
+
+// sleepUntilOver is the rest of an await that sleeps: it calls once, which looks and then
+// sleeps for a sleep at most, until that tells how the wait has ended. Whatever
+// ends the wait from outside calls alarm. tell says that once is to let the
+// supervisor know, before a long sleep.
+func (wr *wireRank) sleepUntilOver(ctx context.Context, alarm func(), once func(nap time.Duration, tell bool) (over bool, err error)) error {
+	defer context.AfterFunc(ctx, alarm)()
+	defer context.AfterFunc(wr.fabric.Context(), alarm)()
+	for start, nap := time.Now(), wr.backoff.short; ; {
+		if over, err := once(nap, nap == wr.backoff.long); over {
+			return err
+		}
+		if nap != wr.backoff.long && time.Since(start) >= nap {
+			nap = wr.backoff.long
+		}
+	}
+}
+
+// ends looks whether w is over, or the wait for it ends for another reason. tell
+// is that of look.
+func (wr *wireRank) ends(ctx context.Context, w *wireWait, tell bool) (over bool, err error) {
+	if over, err := wr.look(w, tell); over {
+		return true, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		w.left = true
+		return true, context.Cause(ctx)
+	case wr.fabric.Context().Err() != nil:
+		return true, comm.ErrClosed
+	}
+	return false, nil
+}
