@@ -38,7 +38,7 @@ func openOwn(dir Folder, root *os.Root) (*Set, error) {
 		return nil, about("", err)
 	}
 	src.Reader = r
-	s := &Set{Format: Own, src: src}
+	s := &Set{Format: Own, src: src, oldSums: r.OldSums()}
 	for _, f := range r.Files {
 		s.Files = append(s.Files, f.Name)
 	}

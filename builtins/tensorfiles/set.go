@@ -30,7 +30,8 @@ type Set struct {
 	// of *Tensor and of values as package pickle has them.
 	Tree any
 
-	src source
+	src     source
+	oldSums bool // Sums are of the first version of tpsh's own format
 }
 
 // A source reads the elements of a Set's tensors.

@@ -19,9 +19,11 @@ import (
 // IndexName is the name of the file that makes a folder a checkpoint.
 const IndexName = "index.json"
 
+// The version of the format is 2; of version 1, which has other Sums, indexes are read
+// too.
 const (
 	format  = "tpsh checkpoint"
-	version = 1
+	version = 2
 )
 
 // An Index says what a checkpoint holds.
@@ -29,6 +31,20 @@ type Index struct {
 	State   json.RawMessage `json:"state"`
 	Tensors []*Tensor       `json:"tensors"` // by name, ascending
 	Files   []*File         `json:"files"`
+
+	old bool // it is of version 1
+}
+
+// OldSums reports whether the Sums of the index are of version 1 of the format, and so
+// others than are made now.
+func (x *Index) OldSums() bool { return x.old }
+
+// version returns the version of the format.
+func (x *Index) version() int {
+	if x.old {
+		return 1
+	}
+	return version
 }
 
 // A Tensor is one that a checkpoint holds.
@@ -174,7 +190,7 @@ func (x *Index) Encode() ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
-	data := fmt.Appendf(nil, "{\"format\":%q,\"version\":%d,\"crc32c\":\"%08x\",\"index\":", format, version, crc32.Checksum(text, castagnoli))
+	data := fmt.Appendf(nil, "{\"format\":%q,\"version\":%d,\"crc32c\":\"%08x\",\"index\":", format, x.version(), crc32.Checksum(text, castagnoli))
 	return append(append(data, text...), "}\n"...), nil
 }
 
@@ -193,13 +209,13 @@ func Decode(data []byte) (*Index, error) {
 	if outer.Format != format {
 		return nil, badIndex("a file of another format, want %q", format)
 	}
-	if outer.Version != version {
+	if outer.Version < 1 || outer.Version > version {
 		return nil, badIndex("version %d, want %d", outer.Version, version)
 	}
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(outer.Index, castagnoli)); sum != outer.Sum {
 		return nil, badIndex("its checksum is %s, want %s: it is damaged", sum, outer.Sum)
 	}
-	x := new(Index)
+	x := &Index{old: outer.Version == 1}
 	if err := json.Unmarshal(outer.Index, x); err != nil {
 		return nil, badIndex("%v", err)
 	}

@@ -228,7 +228,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"format":"tpsh checkpoint","version":2}`))
+	f.Add([]byte(`{"format":"tpsh checkpoint","version":3}`))
 	f.Add(bytes.Replace(good, []byte("24"), []byte("99999999999999999999"), 1))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// A fuzzer does not find checksums: the data is what they are of, too.
@@ -271,5 +271,57 @@ func fuzzIndex(t *testing.T, body []byte) {
 		var again Index
 		_ = json.Unmarshal(data, &again)
 		t.Fatalf("%s: %v", data, err)
+	}
+}
+
+// However the bytes of a tensor are cut, and in whatever order the parts come, their Sums
+// add up to that of the whole.
+func TestSumParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]int{1, 2, 4, 8, 16}).Draw(t, "size")
+		n := rapid.IntRange(0, 40).Draw(t, "n")
+		data := rapid.SliceOfN(rapid.Byte(), n*size, n*size).Draw(t, "data")
+		var whole, parts Sum
+		whole.AddRun(data, size, 0)
+		for at := 0; at < n; {
+			k := rapid.IntRange(1, n-at).Draw(t, "k")
+			var part Sum
+			part.AddRun(data[at*size:(at+k)*size], size, at)
+			parts.Add(part)
+			at += k
+		}
+		if whole != parts {
+			t.Fatalf("got %v, want %v", parts, whole)
+		}
+	})
+}
+
+// A checkpoint of the first version is read, with the hashes that it has.
+func TestOldVersion(t *testing.T) {
+	root := folder(t)
+	if err := save(root, 1, "null", one(10, 1)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := r.Tensors[0]
+	data := make([]byte, w.Bytes())
+	if err := r.Read(data, w, Whole(w.Shape)); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	r.old, w.Sum = true, Sum{}
+	w.Sum.AddOldBox(data, w.ItemSize(), w.Shape, Whole(w.Shape))
+	if err := Commit(root, r.Index); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Open(root); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if bad := r.Verify(16, func(int64) {}); len(bad) > 0 || !r.OldSums() {
+		t.Errorf("got %v, %v", bad, r.OldSums())
 	}
 }

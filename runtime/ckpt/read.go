@@ -184,7 +184,7 @@ func (r *Reader) Verify(most int, progress func(done int64)) []error {
 			if err := r.Read(buf, t, box); err != nil {
 				return err
 			}
-			sum.AddRun(buf, t.ItemSize(), Place(t.Shape, box))
+			r.addTo(&sum, buf, t, box)
 			progress(done + int64(Place(t.Shape, box)*t.ItemSize()+len(buf)))
 			return nil
 		})
@@ -197,6 +197,15 @@ func (r *Reader) Verify(most int, progress func(done int64)) []error {
 		done += t.Bytes()
 	}
 	return bad
+}
+
+// addTo adds the elements of a range of t to a Sum as those of the index are made.
+func (r *Reader) addTo(sum *Sum, data []byte, t *Tensor, box mesh.Box) {
+	if r.old {
+		sum.AddOld(data, t.ItemSize(), Place(t.Shape, box))
+		return
+	}
+	sum.AddRun(data, t.ItemSize(), Place(t.Shape, box))
 }
 
 // verifyHeader returns an error unless a file begins, and ends, as a safetensors

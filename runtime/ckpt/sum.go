@@ -9,9 +9,11 @@ import (
 	"tpsh/mesh"
 )
 
-// A Sum is a hash of elements and their places in a tensor: the sum of element
-// times key(place), modulo 2^128, where an element is the number that its bytes
-// are. So the Sums of parts add up to that of the whole, whatever the parts are.
+// A Sum is a hash of elements and their places in a tensor. Its bytes, in row-major
+// order, are words of 8, little-endian, the last filled up with zeros; the Sum is the
+// sum of word times key(place of the word), modulo 2^128. A part of a tensor counts as
+// the whole with zeros for all else. So the Sums of parts add up to that of the whole,
+// whatever the parts are.
 //
 // A change of one element always changes it, since keys are odd; it is the
 // multilinear hash of Lemire and Kaser, "Strongly universal string hashing is
@@ -44,19 +46,58 @@ func (s *Sum) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// key returns the number that the element at place i counts with: the i-th of
+// key returns the number that the word at place i counts with: the i-th of
 // the generator SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 // number generators", OOPSLA 2014), made odd.
-func key(i uint64) uint64 {
-	z := (i + 1) * 0x9e3779b97f4a7c15
+func key(i uint64) uint64 { return mix((i + 1) * golden) }
+
+// golden is the step of that generator.
+const golden = 0x9e3779b97f4a7c15
+
+// mix returns what the generator makes of its state.
+func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31 | 1
 }
 
 // AddRun adds elements of size bytes that lie together in the tensor, the first
-// at place i. An element of 16 bytes counts as two of 8.
+// at place i.
 func (s *Sum) AddRun(data []byte, size, i int) {
+	at := uint64(i) * uint64(size)
+	if skip := at % 8; skip > 0 {
+		var word [8]byte
+		n := copy(word[skip:], data)
+		s.add(binary.LittleEndian.Uint64(word[:]), at/8)
+		data, at = data[n:], at+uint64(n)
+	}
+	hi, lo := s.Hi, s.Lo
+	z := (at/8 + 1) * golden
+	for ; len(data) >= 8; data = data[8:] {
+		h, l := bits.Mul64(binary.LittleEndian.Uint64(data), mix(z))
+		var carry uint64
+		lo, carry = bits.Add64(lo, l, 0)
+		hi += h + carry
+		z += golden
+		at += 8
+	}
+	s.Hi, s.Lo = hi, lo
+	if len(data) > 0 {
+		var word [8]byte
+		copy(word[:], data)
+		s.add(binary.LittleEndian.Uint64(word[:]), at/8)
+	}
+}
+
+// add adds a word.
+func (s *Sum) add(word, place uint64) {
+	hi, lo := bits.Mul64(word, key(place))
+	s.Add(Sum{hi, lo})
+}
+
+// AddOld is AddRun for a Sum of the first version of the format, in which each element
+// is a word of its own.
+func (s *Sum) AddOld(data []byte, size, i int) {
 	hi, lo, at := s.Hi, s.Lo, uint64(i)
 	add := func(v uint64) {
 		h, l := bits.Mul64(v, key(at))
@@ -64,9 +105,6 @@ func (s *Sum) AddRun(data []byte, size, i int) {
 		lo, carry = bits.Add64(lo, l, 0)
 		hi, _ = bits.Add64(hi, h, carry)
 		at++
-	}
-	if size == 16 {
-		size, at = 8, 2*at
 	}
 	switch size {
 	case 1:
@@ -96,6 +134,14 @@ func (s *Sum) AddRun(data []byte, size, i int) {
 func (s *Sum) AddBox(data []byte, size int, shape []int, box mesh.Box) {
 	Walk(Whole(shape), box, box, func(at, from, n int) error {
 		s.AddRun(data[from*size:(from+n)*size], size, at)
+		return nil
+	})
+}
+
+// AddOldBox is AddBox as AddOld is AddRun.
+func (s *Sum) AddOldBox(data []byte, size int, shape []int, box mesh.Box) {
+	Walk(Whole(shape), box, box, func(at, from, n int) error {
+		s.AddOld(data[from*size:(from+n)*size], size, at)
 		return nil
 	})
 }
