@@ -1,0 +1,118 @@
+package hang
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// explainBytes reads b as a dump of rank 0 beside a sound one of rank 1.
+func explainBytes(t testing.TB, b []byte) *Verdict {
+	j := &Job{Ranks: map[int]*Rank{}, Groups: map[string]*Group{}}
+	if d, err := parseDump(b); err == nil {
+		j.add(0, "fr_0", d)
+	}
+	other, err := os.ReadFile("testdata/real/gloo_missing/fr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := parseDump(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.add(1, "fr_1", d)
+	j.link()
+	v := Explain(j)
+	if err := v.WriteText(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Culprits) > 0 {
+		if err := v.WriteStar(io.Discard, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// A dump that is cut anywhere is damaged, and nothing is made of it.
+func TestCut(t *testing.T) {
+	for _, name := range []string{"gloo_missing/fr_0", "gloo_missing/fr_0.json", "lock_gil_1st/_dump_8"} {
+		b, err := os.ReadFile("testdata/real/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < len(b)-1; n += 1 + len(b)/500 {
+			if d, err := parseDump(b[:n]); err == nil {
+				t.Errorf("%s: the first %d of %d bytes were read: %+v", name, n, len(b), d)
+			}
+		}
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"fr_0": "\x80\x02cposix\nsystem\nU\x04trueR.", "fr_1": "\x80\x02}", "fr_2": `{"version": "3.1", "entries": []}`,
+		"notes1": "not a dump", "notes.txt": "neither", "truth.json": `{"a": 1}`, "dump.json": `{"version": "2.10", "entries": []}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := Read([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Explain(j)
+	all := strings.Join(v.Missing, "\n")
+	for _, want := range []string{`fr_0: at byte 2: it wants "posix.system"`, "fr_1: it ends in the middle", `fr_2: a dump of version "3.1"`, "dump.json: neither its name"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("missing lacks %q:\n%s", want, all)
+		}
+	}
+	if v.Verdict != CannotTell || strings.Contains(all, "notes") || strings.Contains(all, "truth") {
+		t.Errorf("%s:\n%s", v.Verdict, all)
+	}
+	if _, err := Read([]string{t.TempDir()}); !errors.Is(err, ErrNone) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if _, err := Read([]string{filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such path: %v", err)
+	}
+}
+
+// A dump that claims a world of the greatest size takes no time to speak of.
+func TestHostileWorld(t *testing.T) {
+	explainBytes(t, []byte(`{"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 131071]"}, "": {"name": "", "desc": "", "ranks": "[131071]"}},
+		"entries": [{"profiling_name": "nccl:all_reduce", "process_group": ["9", "x"], "collective_seq_id": 9223372036854775807, "state": "scheduled", "retired": false},
+		{"profiling_name": "nccl:send 0->99999", "process_group": ["0", ""], "state": "started"}]}`))
+	explainBytes(t, append([]byte("\x80\x02}X\x07\x00\x00\x00entries]("), append(bytes.Repeat([]byte("}"), 1<<18), "es."...)...))
+}
+
+func FuzzDump(f *testing.F) {
+	for _, name := range []string{"gloo_missing/fr_0", "gloo_missing/fr_2.json", "gpu_error_1st/_dump_13", "lock_gil_1st/_dump_0"} {
+		b, err := os.ReadFile("testdata/real/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { explainBytes(t, b) })
+}
+
+func FuzzLog(f *testing.F) {
+	f.Add([]byte(timeout(0, "ALLREDUCE", 8, 37, 38, 36) + signal(1, 36, 36)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		j := &Job{Ranks: map[int]*Rank{}, Groups: map[string]*Group{}}
+		var w watchdog
+		w.read(b)
+		w.addTo(j)
+		if err := Explain(j).WriteText(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

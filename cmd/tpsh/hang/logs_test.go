@@ -1,0 +1,80 @@
+package hang
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// timeout returns the lines of a rank whose call ran out of time.
+func timeout(rank int, op string, numel, seq, made, done int) string {
+	return fmt.Sprintf(`[rank%d]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%d, OpType=%s, NumelIn=%d, NumelOut=%d, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.
+[rank%d]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank %d] Exception (either an error or timeout) detected by watchdog at work: %d, last enqueued NCCL work: %d, last completed NCCL work: %d.
+`, rank, rank, seq, op, numel, numel, rank, rank, seq, made, done)
+}
+
+// signal returns the line of a rank that was told of another's timeout.
+func signal(rank, made, done int) string {
+	return fmt.Sprintf("[rank%d]:[E626 06:24:45.1 ProcessGroupNCCL.cpp:1350] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.This is most likely caused by incorrect usages of collectives\n", rank, rank, made, done)
+}
+
+func TestLogs(t *testing.T) {
+	for name, c := range map[string]struct{ log, want string }{
+		"a rank that never called":        {timeout(0, "ALLREDUCE", 8, 37, 38, 36) + signal(1, 36, 36) + timeout(2, "ALLREDUCE", 8, 37, 37, 36), "culprits 1 never called"},
+		"a rank that did not finish":      {timeout(0, "ALLREDUCE", 8, 38, 38, 37) + timeout(1, "ALLREDUCE", 8, 37, 38, 36) + timeout(2, "ALLREDUCE", 8, 38, 38, 37), "culprits 1 not finished"},
+		"all in one call":                 {timeout(0, "ALLREDUCE", 8, 37, 38, 36) + timeout(1, "ALLREDUCE", 8, 37, 38, 36), CannotTell},
+		"other calls":                     {timeout(0, "ALLREDUCE", 8, 37, 38, 36) + timeout(1, "_ALLGATHER_BASE", 8, 37, 38, 36) + timeout(2, "ALLREDUCE", 8, 37, 38, 36), "culprits 1 calls differ"},
+		"other sizes":                     {timeout(0, "ALLREDUCE", 8, 37, 38, 36) + timeout(1, "ALLREDUCE", 9, 37, 38, 36) + timeout(2, "ALLREDUCE", 8, 37, 38, 36), "culprits 1 calls differ"},
+		"a rank of which nothing is said": {timeout(0, "ALLREDUCE", 8, 37, 38, 36) + timeout(2, "ALLREDUCE", 8, 37, 37, 36), CannotTell},
+		"a version that names no rank before the line": {
+			"[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1 milliseconds before timing out.\n" +
+				"[E ProcessGroupNCCL.cpp:458] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=BROADCAST, Timeout(ms)=1800000) ran for 1 milliseconds before timing out.\n",
+			"culprits 0 calls differ 1 calls differ"},
+		"a version with the group's status": {
+			"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=5, NumelOut=5, Timeout(ms)=600000) ran for 600000 milliseconds before timing out.\n" +
+				"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: 9, last completed work: 8\n" +
+				"[rank0]: Stack trace of the failed collective: \n#0 all_reduce from /venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py:2501\n#1 step from /job/train.py:31\n" +
+				"[rank1]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal; last enqueued work: 8, last started work: -1, last completed work: 8\n",
+			"culprits 1 never called"},
+	} {
+		path := filepath.Join(t.TempDir(), "train.log")
+		if err := os.WriteFile(path, []byte("epoch 1\n"+c.log+"bye\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Read([]string{path})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		v := Explain(j)
+		if got := short(v); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+		if strings.Contains(c.log, "train.py:31") && v.Waiting[0].Where != "/job/train.py:31 in step" {
+			t.Errorf("%s: rank 0 waits at %q", name, v.Waiting[0].Where)
+		}
+	}
+}
+
+// Lines of a subgroup, and of a rank with a dump: numbers of both count.
+func TestLogsAndDumps(t *testing.T) {
+	dir := t.TempDir()
+	w := &world{n: 3, ranks: map[int][]row{0: {sum(1).done(), sum(2).pending()}, 2: {sum(1).done(), sum(2).pending()}}}
+	for id, rows := range w.ranks {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("fr_%d", id)), w.dump(id, rows), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rank1.log"), []byte(signal(1, 1, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Read([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := short(Explain(j)); got != "culprits 1 never called" {
+		t.Errorf("got %s", got)
+	}
+}

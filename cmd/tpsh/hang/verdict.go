@@ -1,0 +1,349 @@
+package hang
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// What a Verdict says.
+const (
+	Nothing    = "nothing wrong"
+	Culprits   = "culprits"
+	CannotTell = "cannot tell"
+)
+
+// The kinds of a culprit.
+const (
+	NeverCalled = "never called"
+	NotFinished = "not finished"
+	CallsDiffer = "calls differ"
+	Cycle       = "cycle"
+)
+
+// A Verdict is what the evidence says.
+type Verdict struct {
+	Verdict  string    `json:"verdict"`
+	Culprits []Culprit `json:"culprits"`
+	Waiting  []Waiting `json:"waiting"`
+	Missing  []string  `json:"missing"`
+
+	job   *Job
+	diffs []*difference
+	graph *graph
+}
+
+// A Culprit is a rank that made the job hang. Where is the line of the call; for
+// a rank that never called, that of its last call.
+type Culprit struct {
+	Rank  int    `json:"rank"`
+	Kind  string `json:"kind"`
+	Call  string `json:"call"`
+	Group string `json:"group"`
+	Where string `json:"where"`
+
+	call *Call // that it made, or that its peers made and it did not
+}
+
+// A Waiting is a rank that only waits.
+type Waiting struct {
+	Rank  int    `json:"rank"`
+	For   []int  `json:"for"`
+	Call  string `json:"call"`
+	Group string `json:"group"`
+	Where string `json:"where"`
+
+	call *Call
+}
+
+// Explain says what the evidence of a job shows.
+func Explain(j *Job) *Verdict {
+	v := &Verdict{Verdict: Nothing, Culprits: []Culprit{}, Waiting: []Waiting{}, Missing: []string{}, job: j}
+	v.diffs = j.differences()
+	v.graph = newGraph(j)
+	if len(v.diffs) > 0 {
+		v.blameDifferences()
+	} else {
+		v.blameEnds()
+	}
+	v.listWaiting()
+	v.listMissing()
+	switch {
+	case len(v.Culprits) > 0:
+		v.Verdict = Culprits
+	case v.doubtful():
+		v.Verdict = CannotTell
+	}
+	return v
+}
+
+// blame adds a culprit, once.
+func (v *Verdict) blame(rank int, kind string, c *Call, where string) {
+	if slices.ContainsFunc(v.Culprits, func(o Culprit) bool { return o.Rank == rank }) {
+		return
+	}
+	v.Culprits = append(v.Culprits, Culprit{rank, kind, c.String(), c.Group.String(), where, c})
+	slices.SortStableFunc(v.Culprits, func(a, b Culprit) int { return cmp.Compare(a.Rank, b.Rank) })
+}
+
+// blameDifferences names those whose calls are not like most. Of two groups
+// with ranks in common only the first difference counts: the other follows.
+func (v *Verdict) blameDifferences() {
+	slices.SortStableFunc(v.diffs, func(a, b *difference) int { return cmp.Compare(a.time(), b.time()) })
+	seen := map[int]bool{}
+	var kept []*difference
+	for _, d := range v.diffs {
+		if slices.ContainsFunc(d.calls, func(c *Call) bool { return seen[c.Rank] }) {
+			continue
+		}
+		kept = append(kept, d)
+		for _, c := range d.calls {
+			seen[c.Rank] = true
+		}
+		for _, c := range d.odd {
+			v.blame(c.Rank, CallsDiffer, c, c.Where())
+		}
+	}
+	v.diffs = kept
+}
+
+// time returns when the first of the calls was made.
+func (d *difference) time() int64 {
+	t := d.calls[0].Time
+	for _, c := range d.calls {
+		t = min(t, c.Time)
+	}
+	return t
+}
+
+// blameEnds names the ranks at the ends of chains of waits.
+func (v *Verdict) blameEnds() {
+	var weak []func()
+	for _, set := range v.graph.ends() {
+		if len(set) > 1 {
+			for _, id := range set {
+				c := v.graph.waits[id][0].call
+				v.blame(id, Cycle, c, c.Where())
+			}
+			continue
+		}
+		id := set[0]
+		r := v.job.Ranks[id]
+		switch c := v.graph.stuck[id]; {
+		case r == nil: // no evidence of it
+		case c != nil:
+			v.blame(id, NotFinished, c, c.Where())
+		case v.graph.open[id] != nil:
+			if c := v.graph.lags(r); c != nil {
+				v.blame(id, NotFinished, c, c.Where())
+			}
+		default:
+			w, strong := v.graph.against(id)
+			if w == nil {
+				break
+			}
+			name := func() { v.blame(id, NeverCalled, v.missed(r, w), whereLast(r)) }
+			if strong {
+				name()
+			} else {
+				weak = append(weak, name)
+			}
+		}
+	}
+	// A rank that only a send or receive waits for may itself be in one of
+	// which nothing is recorded.
+	if len(v.Culprits) == 0 {
+		for _, name := range weak {
+			name()
+		}
+	}
+}
+
+func whereLast(r *Rank) string {
+	if c := r.lastOf(); c != nil {
+		return c.Where()
+	}
+	return ""
+}
+
+// against returns the earliest wait for a rank that has not made a call, and
+// whether that is a call of a whole group.
+func (g *graph) against(id int) (first *wait, strong bool) {
+	for _, from := range g.job.ids() {
+		for _, w := range g.out(from) {
+			if w.to != id || w.why != notMade && w.why != notPosted {
+				continue
+			}
+			isStrong := w.why == notMade
+			if first == nil || isStrong && !strong || isStrong == strong && w.call.Time < first.call.Time {
+				first, strong = &w, isStrong
+			}
+		}
+	}
+	return first, strong
+}
+
+// missed returns the first call of w's group that peers made and r did not.
+func (v *Verdict) missed(r *Rank, w *wait) *Call {
+	if w.why == notPosted {
+		return w.call
+	}
+	at, _ := r.made(w.call.Group)
+	first := w.call
+	for _, c := range v.graph.callsOf(w.call.Group) {
+		if c.At.Compare(at) > 0 && c.At.Compare(first.At) < 0 {
+			first = c
+		}
+	}
+	return first
+}
+
+// lags returns a pending call of r that a peer has finished, or nil.
+func (g *graph) lags(r *Rank) *Call {
+	for _, c := range r.Calls {
+		if c.Done != Pending || c.P2P || c != r.firstPending(c.Group) {
+			continue
+		}
+		for _, id := range c.Group.Members {
+			if p := g.job.Ranks[id]; p != nil && id != r.ID && g.progress(p, c) == past {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// listWaiting lists the ranks that wait and are no culprits.
+func (v *Verdict) listWaiting() {
+	blamed := map[int]bool{}
+	for _, c := range v.Culprits {
+		blamed[c.Rank] = true
+	}
+	for _, id := range v.job.ids() {
+		if blamed[id] {
+			continue
+		}
+		if c, to := v.waitOf(id); c != nil {
+			v.Waiting = append(v.Waiting, Waiting{id, to, c.String(), c.Group.String(), c.Where(), c})
+		}
+	}
+}
+
+// waitOf returns the call in which a rank waits, and for whom.
+func (v *Verdict) waitOf(id int) (*Call, []int) {
+	for _, d := range v.diffs {
+		for _, c := range d.calls {
+			if c.Rank == id {
+				var to []int
+				for _, o := range d.odd {
+					to = append(to, o.Rank)
+				}
+				return c, to
+			}
+		}
+	}
+	var c *Call
+	for _, w := range v.graph.waits[id] {
+		if c == nil || w.call.Record < c.Record {
+			c = w.call
+		}
+	}
+	if c == nil {
+		c = v.graph.open[id]
+	}
+	if c == nil {
+		c = v.job.Ranks[id].now
+	}
+	to := []int{}
+	for _, w := range v.graph.waits[id] {
+		if w.call == c {
+			to = append(to, w.to)
+		}
+	}
+	slices.Sort(to)
+	return c, to
+}
+
+// doubtful reports whether there is more to it than the evidence says.
+func (v *Verdict) doubtful() bool {
+	j := v.job
+	return len(j.Damaged) > 0 || len(j.Ranks) < j.World || len(v.graph.open) > 0 || len(v.graph.lost) > 0 || len(v.graph.waits) > 0 ||
+		len(v.Waiting) > 0 || j.silent() || j.outside()
+}
+
+// silent reports whether no rank has made any call.
+func (j *Job) silent() bool {
+	for _, r := range j.Ranks {
+		if len(r.Calls) > 0 {
+			return false
+		}
+		for _, s := range r.Status {
+			if s.Made > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// outside reports whether ranks may be in a send or receive of gloo, which
+// leaves no trace: all recorded calls have finished, and the last is none that
+// ends a step. A barrier does.
+func (j *Job) outside() bool {
+	for _, r := range j.Ranks {
+		c := r.lastOf()
+		if c == nil || c.Backend != "gloo" || c.Done != Done || c.Sure || c.Op == "barrier" {
+			return false
+		}
+	}
+	return true
+}
+
+// listMissing lists the evidence that is not there.
+func (v *Verdict) listMissing() {
+	j := v.job
+	var none []int
+	for id := range j.World {
+		if j.Ranks[id] == nil {
+			none = append(none, id)
+		}
+	}
+	if len(none) > 0 {
+		v.Missing = append(v.Missing, fmt.Sprintf("%s: no dump and no line of a watchdog", rankList(none)))
+	}
+	v.Missing = append(v.Missing, j.Damaged...)
+	if j.silent() {
+		v.Missing = append(v.Missing, "calls: none is recorded of any rank (TORCH_FR_BUFFER_SIZE, once TORCH_NCCL_TRACE_BUFFER_SIZE, turns the recorder on)")
+		return
+	}
+	v.listUnrecorded()
+}
+
+// listUnrecorded lists what the recorders leave out.
+func (v *Verdict) listUnrecorded() {
+	gloo, lines, unsure, cut := false, false, false, []int{}
+	for _, id := range v.job.ids() {
+		r := v.job.Ranks[id]
+		for _, c := range r.Calls {
+			gloo, lines, unsure = gloo || c.Backend == "gloo", lines || len(c.Frames) > 0, unsure || c.Done == Unrecorded
+		}
+		if !r.Dumped {
+			cut = append(cut, id)
+		}
+	}
+	if gloo {
+		v.Missing = append(v.Missing, "sends and receives: gloo records none, and a rank that waits in one looks like one outside any call")
+	}
+	if unsure {
+		v.Missing = append(v.Missing, "the end of calls: it is not recorded whether they finished")
+	}
+	if !lines {
+		v.Missing = append(v.Missing, "lines: no dump has stacks")
+	}
+	if len(cut) > 0 {
+		v.Missing = append(v.Missing, fmt.Sprintf("calls of %s: a log has only those that ran out of time", rankList(cut)))
+	}
+	for _, c := range v.graph.lost {
+		v.Missing = append(v.Missing, fmt.Sprintf("members of group %s: rank %d waits for one that has made no call in it, and more than one rank can be that", c.Group, c.Rank))
+	}
+}
