@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -166,6 +167,9 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 	switch {
 	case self != nil && out[0] == self.t:
 		return self, nil
+	case b.truth && b.env.planning():
+		_, err := b.env.whole(b.name, out[0])
+		return b.env.unknownOf(dtype.Bool), err
 	case b.truth:
 		yes, err := b.env.truth(out[0])
 		return starlark.Bool(yes), err
@@ -357,6 +361,8 @@ func toOperand(v starlark.Value) (*tensor.Tensor, error) {
 		return tensor.Number(float64(v)), nil
 	case starlark.Bool:
 		return tensor.Number(bool(v)), nil
+	case *Unknown:
+		return v.operand()
 	}
 	return nil, arg.Bad(v, "a tensor or a number", "")
 }

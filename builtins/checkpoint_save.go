@@ -121,7 +121,11 @@ func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) 
 		return nil, bad
 	}
 	ckpt.Step("rank %d tells the others %d bytes", e.rank.ID(), len(data))
-	list, bad := e.rank.AllGatherObject(e.rank.World(), data)
+	var list [][]byte
+	bad = e.rank.Untraced(func() (err error) {
+		list, err = e.rank.AllGatherObject(e.rank.World(), data)
+		return err
+	})
 	ckpt.Step("rank %d has heard the others", e.rank.ID())
 	if err != nil {
 		return nil, err
@@ -200,6 +204,14 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	list, err := s.values(state)
 	if err != nil {
 		return nil, err
+	}
+	if e.planning() {
+		noted, err := shadowState(state)
+		if err != nil {
+			return nil, err
+		}
+		_, err = e.shadowWrite(b.Name(), string(dir), &shadow{state: noted})
+		return starlark.None, err
 	}
 	if err := s.assign(list); err != nil {
 		return nil, err

@@ -138,7 +138,7 @@ func (v *coloView) Format(x *Tensor, t *tensor.Tensor) string {
 	if !ok {
 		return head + ", not on this rank)"
 	}
-	return head + fmt.Sprintf(", block %v)\n%s", box, tensor.Format(t.Local()))
+	return head + fmt.Sprintf(", block %v)\n%s", box, formatTensor(t.Local()))
 }
 
 // A coloSpec is what the constructors of ColoTensors are given.

@@ -35,7 +35,7 @@ func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
 	if len(box.Lo) > 0 {
 		head += fmt.Sprintf(", block %v", box)
 	}
-	return head + ")\n" + tensor.Format(t.Local())
+	return head + ")\n" + formatTensor(t.Local())
 }
 
 // placedArg returns t, which is the argument called param of fn and must be a

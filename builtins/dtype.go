@@ -95,12 +95,18 @@ func convert[T starlark.Value](name string, conv func(starlark.Value) (T, error)
 			return starlark.Call(thread, starlark.Universe[name], args, kwargs)
 		}
 		x, ok := args[0].(*Tensor)
+		if u, unknown := args[0].(*Unknown); unknown {
+			return &Unknown{u.env, name}, nil
+		}
 		if !ok {
 			return starlark.Call(thread, starlark.Universe[name], args, kwargs)
 		}
 		v, err := x.item(name)
 		if err != nil {
 			return nil, err
+		}
+		if u, unknown := v.(*Unknown); unknown {
+			return &Unknown{u.env, name}, nil
 		}
 		if b, ok := v.(starlark.Bool); ok {
 			return starlark.Call(thread, starlark.Universe[name], starlark.Tuple{b}, nil)

@@ -48,6 +48,10 @@ type Options struct {
 	Resume   string
 	Restarts int
 
+	// Shadows are what the ranks of a plan would have written, on all of them the
+	// same; nil where scripts run for real.
+	Shadows *Shadows `json:"-"`
+
 	// Verify has every operation on distributed tensors compared with that on
 	// the whole; Strict makes implicit redistributions errors.
 	Verify, Strict bool

@@ -159,6 +159,9 @@ func readText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
+	if s := e.shadowRead(string(path)); s != nil {
+		return starlark.String(s.text), nil
+	}
 	data, err := e.readAll(b.Name(), string(path))
 	if err != nil {
 		return nil, err
@@ -170,6 +173,9 @@ func writeText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	var path, text arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "text", &text); err != nil {
 		return nil, err
+	}
+	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{text: string(text)}); done {
+		return starlark.None, err
 	}
 	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error {
 		_, err := io.WriteString(w, string(text))

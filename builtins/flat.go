@@ -293,10 +293,10 @@ func (x *Tensor) flatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
 func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
 	text := v.Type() + "(local_tensor=None"
 	if v.local != nil {
-		text = v.Type() + "(local_tensor=" + tensor.Format(v.local)
+		text = v.Type() + "(local_tensor=" + formatTensor(v.local)
 	}
 	if v.whole != nil {
-		text += ", global_tensor=" + tensor.Format(v.whole)
+		text += ", global_tensor=" + formatTensor(v.whole)
 	}
 	if v.param {
 		text += ", requires_grad=" + starlark.Bool(x.t.RequiresGrad()).String()

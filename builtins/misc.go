@@ -70,6 +70,9 @@ func format(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 			return nil, err
 		}
 	}
+	if isUnknown(x) {
+		return starlark.String("?"), nil
+	}
 	out := ""
 	spec, err := pyfmt.Parse(string(text))
 	if err == nil {

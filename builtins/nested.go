@@ -112,7 +112,10 @@ func (n *nest) add(v starlark.Value, path []int) error {
 		}
 		v = item
 	}
-	switch v.(type) {
+	switch v := v.(type) {
+	case *Unknown:
+		n.allBool = n.allBool && v.kind == "bool"
+		n.anyFloat = n.anyFloat || v.kind == "float"
 	case starlark.Bool:
 	case starlark.Int:
 		n.allBool = false
@@ -158,6 +161,9 @@ func (n *nest) dtype(def dtype.DType) dtype.DType {
 
 // tensor returns the elements as a tensor of dt.
 func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
+	if c.Hollow() {
+		return tensor.New(c.Alloc, dt, n.shape)
+	}
 	if n.anyFloat || dt.IsFloat() {
 		return n.floats(c, dt)
 	}
@@ -269,6 +275,9 @@ func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	t, err := e.whole(fn, t)
 	if err != nil {
 		return nil, err
+	}
+	if t.Hollow() {
+		return e.unknowns(t.DType(), t.Shape()), nil
 	}
 	v := lists(t, t.Offset(), 0)
 	goruntime.KeepAlive(t)

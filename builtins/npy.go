@@ -52,6 +52,10 @@ func loadNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
+	if s := e.shadowRead(string(path)); s != nil && s.array != nil {
+		x, err := s.array.make(e, b.Name())
+		return e.wrap(x), err
+	}
 	f, err := e.open(b.Name(), string(path))
 	if err != nil {
 		return nil, err
@@ -103,14 +107,26 @@ func (e *Env) readElements(fn string, r io.Reader, h *npy.Header, dt dtype.DType
 	if err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
+	if x.Hollow() {
+		if _, err := io.CopyN(io.Discard, r, int64(len(x.Bytes()))); err != nil {
+			return nil, err
+		}
+		return e.shaped(x, h)
+	}
 	if _, err := io.ReadFull(r, x.Bytes()); err != nil {
 		return nil, err
 	}
 	mendBools(x)
-	if !h.Fortran || len(s) < 2 {
+	return e.shaped(x, h)
+}
+
+// shaped returns x, read in the order of an array that h says, as that array.
+func (e *Env) shaped(x *tensor.Tensor, h *npy.Header) (*tensor.Tensor, error) {
+	if !h.Fortran || x.Ndim() < 2 {
 		return x, nil
 	}
-	if x, err = e.rank.Do("T", []*tensor.Tensor{x}); err != nil {
+	x, err := e.rank.Do("T", []*tensor.Tensor{x})
+	if err != nil {
 		return nil, err
 	}
 	return e.rank.Do("contiguous", []*tensor.Tensor{x})
@@ -119,7 +135,7 @@ func (e *Env) readElements(fn string, r io.Reader, h *npy.Header, dt dtype.DType
 // mendBools makes the bools of x, whose bytes come from a file, 0 or 1, as
 // tensors have them.
 func mendBools(x *tensor.Tensor) {
-	if x.DType() != dtype.Bool {
+	if x.DType() != dtype.Bool || x.Hollow() {
 		return
 	}
 	data := x.Bytes()
@@ -180,6 +196,10 @@ func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	descr, ok := npyTypes[x.DType()]
 	if !ok {
 		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}
+	}
+	one := shadowOf("", x)
+	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{array: &one}); done {
+		return starlark.None, err
 	}
 	err = e.write(b.Name(), string(path), func(w io.Writer) error { return e.writeNpy(w, descr, x.Detach()) })
 	return starlark.None, err

@@ -49,6 +49,9 @@ func loadNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
+	if s := e.shadowRead(string(path)); s != nil {
+		return s.dict(e, b.Name())
+	}
 	f, err := e.open(b.Name(), string(path))
 	if err != nil {
 		return nil, err
@@ -220,6 +223,9 @@ func saveNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		if err := checkMember(b.Name(), v); err != nil {
 			return nil, err
 		}
+	}
+	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{named: shadowNames(list)}); done {
+		return starlark.None, err
 	}
 	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error { return e.writeNpz(w, list) })
 }

@@ -267,6 +267,9 @@ func (f *SafetensorsFile) copy(fn string, t *safetensors.Tensor, s shape.Shape, 
 	if err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
+	if x.Hollow() {
+		return f.env.wrap(x), nil
+	}
 	if err := read(x.Bytes()); err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: fmt.Errorf("%q of %q: %s", t.Name, f.path, pathless(err))}
 	}

@@ -123,6 +123,9 @@ func saveSafetensors(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "dict", Got: arg.Show(dict), Want: "what a safetensors file can hold", Rule: err.Error()}
 	}
+	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{named: shadowNames(values), meta: metadata, text: string(header)}); done {
+		return starlark.None, err
+	}
 	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error {
 		if _, err := w.Write(header); err != nil {
 			return err

@@ -99,6 +99,9 @@ func (e *Env) Predeclared() starlark.StringDict {
 			members[name] = r.Own(e)
 		}
 	}
+	if e.planning() {
+		e.withUnknown(names)
+	}
 	return names
 }
 

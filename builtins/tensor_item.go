@@ -41,6 +41,9 @@ func (x *Tensor) item(fn string) (starlark.Value, error) {
 	if t, err = x.env.one(fn, t, ""); err != nil {
 		return nil, err
 	}
+	if t.Hollow() {
+		return x.env.unknownOf(t.DType()), nil
+	}
 	return elementOf(t, t.Offset()), nil
 }
 
@@ -69,6 +72,9 @@ func (e *Env) truth(t *tensor.Tensor) (bool, error) {
 	t, err := e.one("bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element")
 	if err != nil {
 		return false, err
+	}
+	if t.Hollow() {
+		return false, &undecidedError{"the truth of a tensor"}
 	}
 	switch v := elementOf(t, t.Offset()).(type) {
 	case starlark.Float:

@@ -36,7 +36,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		return nil, nil
 	}
 	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool:
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, *Unknown:
 	default:
 		return nil, nil
 	}
@@ -119,6 +119,9 @@ func isTensorType(typ string) bool {
 // Hint returns what to do instead of what the interpreter refuses with message,
 // or "" if there is nothing to say.
 func (e *Env) Hint(message string) string {
+	if hint := hintUnknown(message); hint != "" {
+		return hint
+	}
 	m := refusedComparison.FindStringSubmatch(message)
 	switch {
 	case m == nil:

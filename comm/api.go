@@ -52,6 +52,11 @@ type Op struct {
 	// Meta travels to every member with the contract, uncompared.
 	Meta []byte
 
+	// Hollow says that blocks have lengths and no bytes: all that a call does is
+	// done, but for moving them. The members of a call say the same, and share
+	// memory.
+	Hollow bool
+
 	// Align is the size in bytes of an element: blocks are never cut inside one.
 	Align int
 

@@ -146,6 +146,9 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 	e.once.Do(func() {
 		var file *syntax.File
 		if file, e.err = parseCore(path, text, 1); e.err == nil {
+			if s := (shaper{names.Has(CompareFunction), names.Has(IndexFunction)}); s.compare || s.index {
+				s.file(file)
+			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}
 	})

@@ -29,6 +29,8 @@ type call struct {
 	rec   *Record // nil without a trace
 	since time.Time
 	line  string // of the call, if it is recorded or asynchronous
+	bytes int    // that the rank puts in
+	noted noted
 }
 
 // contract returns what the members of a call of the operation called name
@@ -45,12 +47,14 @@ func (k *call) begin(d comm.Desc) error {
 	}
 	k.op.Desc, k.op.Where = d, k.r.whereFn
 	k.op.Desc.Flags |= k.r.flags(k.g, k.async)
+	k.op.Hollow = d.DType != "" && k.r.ops.Hollow()
 	return nil
 }
 
 // note has the traces that are on know of the call, in which the rank puts bytes,
 // of a tensor of shape s and the given dtype.
 func (k *call) note(bytes int, s shape.Shape, dt string) {
+	k.bytes, k.noted = bytes, k.r.noteBegin(doing(k.async), k.g)
 	if k.rec = k.r.traced(k.op.Desc.Op, k.g); k.rec != nil {
 		k.rec.Bytes, k.rec.Shape, k.rec.DType = bytes, s, dt
 		k.since = time.Now()
@@ -68,7 +72,7 @@ func (k *call) run() (comm.Result, error) {
 func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
 	k.line = k.r.where()
 	k.op.Where = func() string { return k.line }
-	w := &issued{r: k.r, inner: k.g.Issue(k.op), finish: func(res comm.Result, err error) ([]*tensor.Tensor, error) {
+	w := &issued{r: k.r, noted: k.noted, inner: k.g.Issue(k.op), finish: func(res comm.Result, err error) ([]*tensor.Tensor, error) {
 		if err := k.end(res, err); err != nil {
 			return nil, err
 		}
@@ -84,6 +88,7 @@ func (k *call) end(res comm.Result, err error) error {
 	if k.rec != nil {
 		k.rec.finish(res, k.since)
 	}
+	k.noted.finish(k.op.Desc.Op, k.bytes, res.Wire)
 	if err == nil {
 		k.r.cut(k.g, res.Flags)
 	}

@@ -236,7 +236,7 @@ func (k *tensorCall) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bl
 // gradient.
 func (k *tensorCall) finish() *tensor.Tensor {
 	goruntime.KeepAlive(k.x)
-	if k.Op == "collective_permute" && !k.receives() {
+	if k.Op == "collective_permute" && !k.receives() && !k.y.Hollow() {
 		clear(k.y.Bytes())
 	}
 	if k.y != nil {

@@ -14,6 +14,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/process"
 	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
 )
 
@@ -26,6 +27,10 @@ type Config struct {
 	Poison    bool   // fill released storage with a pattern, for tests
 	Guard     bool   // share storage of any size, and fault on writes to it, for tests
 	Cost      Cost   // by which traces predict how long a call takes
+
+	// Plan, if set, has the ranks run on shapes, and notes what they do. They are
+	// goroutines that share memory.
+	Plan *plan.Program
 
 	// Frames tells how a frames transport misbehaves, for tests.
 	Frames process.FrameOptions
@@ -70,6 +75,12 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 		return nil, fmt.Errorf("got transport %q, want one of %q", cfg.Transport, Transports)
 	}
 	ctx, j := newJob(ctx, cfg, goruntime.GOMAXPROCS(0)-cfg.Size)
+	if cfg.Plan != nil {
+		var err error
+		if j.alloc, err = tensor.NewHollow(); err != nil {
+			return nil, err
+		}
+	}
 	for i := range cfg.Size {
 		if err := j.start(ctx, i, run); err != nil {
 			j.Stop()

@@ -3,10 +3,13 @@ package runtime
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"tpsh/comm"
 	"tpsh/runtime/op"
+	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
 )
 
@@ -36,6 +39,9 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	}
 	data := y.Bytes()
 	line := r.where()
+	noted := r.noteBegin(plan.Send, g)
+	noted.peer(dst, tag, staged(g))
+	noted.finish("send", len(data), len(data))
 	if rec := r.traced("send", g); rec != nil {
 		rec.Bytes, rec.Wire, rec.Shape, rec.DType = len(data), len(data), x.Shape(), x.DType().String()
 		rec.Predicted = rec.cost.Predict(len(data))
@@ -63,6 +69,9 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 		return nil, nil, err
 	}
 	since := time.Now()
+	noted := r.noteBegin(plan.Recv, g)
+	noted.peer(src, tag, staged(g))
+	noted.finish("recv", 0, 0)
 	m, err := g.RecvInto(r.ctx, src, tag, r.whereFn, func(meta []byte, n int) ([]byte, error) {
 		if x, err = r.vacant(meta, n); err != nil {
 			return nil, err
@@ -103,6 +112,9 @@ func (r *Rank) vacant(meta []byte, n int) (*tensor.Tensor, error) {
 	}
 	return x, nil
 }
+
+// staged reports whether messages in g are those of a pipeline's schedule.
+func staged(g *comm.Group) bool { return strings.HasSuffix(g.String(), strconv.Quote(scheduleRoute)) }
 
 // Barrier returns when every member of g has called it.
 func (r *Rank) Barrier(g *comm.Group) error {

@@ -166,7 +166,9 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 	if err != nil {
 		return &op.ResourceError{Func: "fully_shard", Err: err}
 	}
-	clear(store.Bytes())
+	if !store.Hollow() {
+		clear(store.Bytes())
+	}
 	b.store, b.wholes = store, b.pack.Views(store)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
+	"tpsh/runtime/plan"
 	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
@@ -56,16 +57,23 @@ type Rank struct {
 	seed, draws uint64
 	traces      []*Trace
 	faults      faults
-	quiet       bool          // what is communicated is not the script's
-	whereFn     func() string // where, bound once
-	works       []*issued     // issued and not waited for
-	replayed    string        // the line of the forward call whose gradient runs
+	untraced    bool              // it is part of another operation, which counts for it
+	recorder    *plan.Recorder    // of what the rank does; nil where it runs for real
+	dims        map[string]string // names of mesh dims, by group
+	optimizing  bool              // an optimizer steps
+	quiet       bool              // what is communicated is not the script's
+	whereFn     func() string     // where, bound once
+	works       []*issued         // issued and not waited for
+	replayed    string            // the line of the forward call whose gradient runs
 }
 
 // newRank returns rank id of j.
 func newRank(j *Job, id int) (*Rank, error) {
 	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw, Workers: j.workers}
+	if j.cfg.Plan != nil {
+		r.record(j.cfg.Plan.Recorder())
+	}
 	r.Tape = grad.New(&r.ops)
 	r.Shard = shard.New(r, r.Tape)
 	r.Line = func() string { return "" }

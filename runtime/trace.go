@@ -51,6 +51,15 @@ func (r *Rank) Quietly(fn func() error) error {
 	return fn()
 }
 
+// Untraced runs fn with all traces off: what fn communicates is part of another
+// operation, that counts for nothing.
+func (r *Rank) Untraced(fn func() error) error {
+	traces, untraced := r.traces, r.untraced
+	r.traces, r.untraced = nil, true
+	defer func() { r.traces, r.untraced = traces, untraced }()
+	return fn()
+}
+
 // traced adds the record of a call of the operation called name on g to every
 // trace that is on; nil if none is.
 func (r *Rank) traced(name string, g *comm.Group) *Record {

@@ -269,7 +269,13 @@ func (r *Rank) SendMeta(fn string, xs []*tensor.Tensor, peer int) error {
 		if err != nil {
 			return err
 		}
-		return blame(fn, r.post(g, x, dst, 0, binary.AppendUvarint(nil, uint64(len(xs)))))
+		note := binary.AppendUvarint(nil, uint64(len(xs)))
+		if x.Hollow() { // its elements are not in it
+			for _, n := range elems {
+				note = binary.AppendUvarint(note, uint64(n))
+			}
+		}
+		return blame(fn, r.post(g, x, dst, 0, note))
 	}
 	for _, x := range xs {
 		sizes := make([]int64, x.Ndim())
@@ -310,8 +316,15 @@ func (r *Rank) RecvMeta(fn string, peer int) ([]shape.Shape, error) {
 		}
 		count = n
 		sizes := make(shape.Shape, x.Numel())
-		for i, size := range tensor.Data[int64](x) {
-			sizes[i] = int(size)
+		if x.Hollow() {
+			for i, note := 0, note[k:]; i < len(sizes); i++ {
+				n, k := binary.Uvarint(note)
+				sizes[i], note = int(n), note[k:]
+			}
+		} else {
+			for i, size := range tensor.Data[int64](x) {
+				sizes[i] = int(size)
+			}
 		}
 		list = append(list, sizes)
 	}

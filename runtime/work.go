@@ -17,6 +17,7 @@ type issued struct {
 	r      *Rank
 	inner  comm.Work
 	finish func(res comm.Result, err error) ([]*tensor.Tensor, error)
+	noted  noted
 	out    []*tensor.Tensor
 	ended  bool
 	err    error
@@ -98,6 +99,9 @@ func (w *issued) settle() error {
 		return nil
 	}
 	r := w.r
+	if w.noted.to != nil {
+		w.noted.to.Wait(w.noted.issue, r.phaseOf(), r.Line())
+	}
 	res, err := w.inner.Wait(r.ctx)
 	if err != nil && r.ctx.Err() != nil && !w.inner.Done() {
 		return err

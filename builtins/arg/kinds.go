@@ -40,6 +40,9 @@ type Float float64
 // Unpack implements starlark.Unpacker.
 func (p *Float) Unpack(v starlark.Value) error {
 	f, ok := starlark.AsFloat(v)
+	if v.Type() == "unknown" { // of a plan: which number it is makes no difference
+		f, ok = 1, true
+	}
 	if !ok {
 		return Bad(v, "a number", "")
 	}

@@ -57,6 +57,7 @@ var arrows = []struct {
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/runtime/memory", "tpsh/mesh"}, "storage knows no operators"},
 	{"tpsh/runtime/memory", nil, "what a machine has stands on nothing"},
 	{"tpsh/runtime/hardware/fit", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "constants are fitted to numbers: what was run is not known"},
+	{"tpsh/runtime/plan", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "what ranks do is played on a machine by whoever has a record of it"},
 	{"tpsh/runtime/dtype", nil, "dtypes stand on nothing"},
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},

@@ -18,6 +18,7 @@ import (
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
 	"tpsh/runtime"
+	"tpsh/runtime/plan"
 )
 
 // A starter says what ranks a command starts.
@@ -25,13 +26,15 @@ type starter struct {
 	limits    *limits
 	ranks     int
 	transport string
-	args      []string        // of the script
-	flags     []string        // that the script's source shows
-	parent    string          // of the folder for what survives restarts, "" for that of temporary files
-	resume    string          // what survives restarts; "" for a folder that does not
-	restarts  int             // how often the job was started before
-	cluster   *launch.Cluster // of a world, whose ranks are there; nil elsewhere
-	notes     io.Writer       // gets lines that are no output; nil for nobody
+	args      []string         // of the script
+	flags     []string         // that the script's source shows
+	parent    string           // of the folder for what survives restarts, "" for that of temporary files
+	resume    string           // what survives restarts; "" for a folder that does not
+	restarts  int              // how often the job was started before
+	cluster   *launch.Cluster  // of a world, whose ranks are there; nil elsewhere
+	notes     io.Writer        // gets lines that are no output; nil for nobody
+	plan      *plan.Program    // the ranks run on shapes, for it; nil if they do not
+	recorders []*plan.Recorder // of such ranks
 }
 
 // A ranks is a job under way, seen from the front end.
@@ -90,9 +93,16 @@ func (s *starter) startHere() (*ranks, error) {
 	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport)}
 	cfg.Notice, cfg.NoticeAfter = s.notice()
 	opts := s.world(r.scratch)
+	if s.plan != nil {
+		cfg.Plan, cfg.Notice, opts.Shadows = s.plan, nil, builtins.NewShadows()
+		s.recorders = make([]*plan.Recorder, s.ranks)
+	}
 	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
+		if s.plan != nil {
+			s.recorders[rank.ID()] = rank.Recorder()
+		}
 		first.Do(func() { watch.Outside = rank.Memory })
 		lang.ServeWatched(ctx, conn, builtins.New(rank, opts), watch) // how it ends, the connection shows
 		conn.Close()

@@ -24,6 +24,13 @@ func (g *inprocGroup) finish(rd *round, op *comm.Op, s *schedule.Scratch, presen
 // carryOut makes the member's result, if it is there to have it, and does its part
 // of those of the others.
 func (c *inprocCall) carryOut(flags comm.Flags, present bool) (err error) {
+	if c.op.Hollow {
+		c.round.wake()
+		if present {
+			err = c.prepare(flags)
+		}
+		return err
+	}
 	total := c.round.sharedBytes(c.op)
 	if total == 0 || total >= aloneBytes {
 		c.round.wake()

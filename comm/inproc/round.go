@@ -85,7 +85,7 @@ func (rd *round) size() int32 { return int32(len(rd.entries)) }
 // refused. The last to arrive is to wake the others.
 func (rd *round) arrive(r int, op *comm.Op) {
 	e := &rd.entries[r]
-	if len(op.In) == 1 && op.In[0].Len() <= inlineBytes {
+	if len(op.In) == 1 && op.In[0].Len() <= inlineBytes && !op.Hollow {
 		e.copyInline(op.In[0])
 	}
 	if op.Meta != nil || op.Desc.Free >= 0 {

@@ -48,9 +48,11 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.T
 // and goes through what that records.
 func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	start := r.seq
-	restore := r.SetEnabled(true)
+	restore, was := r.SetEnabled(true), r.recomputing
+	r.recomputing = true
 	out, err := run()
 	restore()
+	r.recomputing = was
 	if err != nil {
 		return nil, err
 	}

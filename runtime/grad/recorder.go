@@ -25,8 +25,9 @@ type Recorder struct {
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
 
-	passes int            // backward passes under way, one inside another
-	after  []func() error // to be called when the outermost has ended
+	recomputing bool           // a checkpoint computes again
+	passes      int            // backward passes under way, one inside another
+	after       []func() error // to be called when the outermost has ended
 }
 
 // AfterBackward has fn called when the backward pass under way has left its
@@ -250,3 +251,9 @@ func OnGrad(x *tensor.Tensor, hook tensor.Hook) {
 
 // IsLeaf reports whether x was not made by a recorded operation.
 func IsLeaf(x *tensor.Tensor) bool { return x.Auto == nil || x.Auto.Node == nil }
+
+// InBackward reports whether a backward pass is under way.
+func (r *Recorder) InBackward() bool { return r.passes > 0 }
+
+// Recomputing reports whether a checkpoint computes again, in a backward pass.
+func (r *Recorder) Recomputing() bool { return r.recomputing }

@@ -39,6 +39,9 @@ func copyOf(c *Ctx, x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
 // becomes an integer by truncation, within the integer's range; an integer
 // keeps its low bits; all but 0 becomes true. x does not overlap dst.
 func copyInto(dst, x *tensor.Tensor) {
+	if dst.Hollow() {
+		return
+	}
 	if dst.DType() == x.DType() {
 		copySame(dst, x)
 		return

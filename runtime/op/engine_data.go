@@ -30,6 +30,9 @@ func fromSlice[T tensor.Element](c *Ctx, from, dt dtype.DType, s shape.Shape, el
 	if len(elems) != s.Numel() {
 		panic("op: elements for another shape")
 	}
+	if c.Hollow() {
+		return tensor.New(c.Alloc, dt, s)
+	}
 	x, err := tensor.New(c.Alloc, from, s)
 	if err != nil {
 		return nil, err
@@ -48,6 +51,7 @@ func Int64s(x *tensor.Tensor) []int64 { return elements(x, load[int64]) }
 
 // elements returns the elements of x, which load reads from its buffer.
 func elements[T dtype.Number](x *tensor.Tensor, load func(dst []T, x *tensor.Tensor, off, stride int)) []T {
+	mustHaveElements(x)
 	out := make([]T, x.Numel())
 	l := broadcastLayout(x, x.Shape())
 	if len(out) > 0 {
@@ -60,6 +64,7 @@ func elements[T dtype.Number](x *tensor.Tensor, load func(dst []T, x *tensor.Ten
 // Float64At returns the element of x with index i in row-major order, as
 // Float64s does.
 func Float64At(x *tensor.Tensor, i int) float64 {
+	mustHaveElements(x)
 	var v [1]float64
 	load(v[:], x, position(x, i), 0)
 	goruntime.KeepAlive(x)
@@ -69,6 +74,7 @@ func Float64At(x *tensor.Tensor, i int) float64 {
 // Int64At returns the element of x with index i in row-major order, as Int64s
 // does.
 func Int64At(x *tensor.Tensor, i int) int64 {
+	mustHaveElements(x)
 	var v [1]int64
 	load(v[:], x, position(x, i), 0)
 	goruntime.KeepAlive(x)

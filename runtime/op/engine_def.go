@@ -40,6 +40,10 @@ type Def struct {
 	// uninitialised; for a View, Run sets c.Out.
 	Run func(c *Call) error
 
+	// Hollow, if set, is what Run does besides elements, where there are none: it
+	// draws, and leaves room in c.Saved. Of a view it is Run.
+	Hollow func(c *Call) error
+
 	// Grad returns the gradients of the tensor inputs, in the order of c.In,
 	// given those of the results (nil for a result that has none). A nil
 	// gradient is zero. The gradient has the shape of its input; its dtype is

@@ -55,6 +55,9 @@ func copySame(dst, x *tensor.Tensor) {
 // to; there are as many as a tensor of shape s has. The tensors are of one
 // dtype, and the elements do not overlap.
 func moveElements(dst *tensor.Tensor, to strided, x *tensor.Tensor, from strided, s shape.Shape) {
+	if dst.Hollow() {
+		return
+	}
 	switch dst.DType() {
 	case dtype.Float32:
 		moveAll(tensor.Storage[float32](dst), to, tensor.Storage[float32](x), from, s)

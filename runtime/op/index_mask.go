@@ -72,6 +72,7 @@ func (c *Call) trues(param string, x *tensor.Tensor) ([]int, error) {
 	if x.Buffer() == nil {
 		return nil, c.Bad(param, Describe(x)+" without elements", "a tensor with elements", "the shape of the result depends on them")
 	}
+	mustHaveElements(x)
 	b, err := castTo(c.Ctx, x, dtype.Bool)
 	if err != nil {
 		return nil, c.memory(err)

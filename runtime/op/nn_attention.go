@@ -33,6 +33,7 @@ func init() {
 		},
 		Infer:   inferAttention,
 		Run:     runAttention,
+		Hollow:  hollowAttention,
 		Grad:    attentionGrad,
 		Shard:   attentionRule,
 		Local:   localAttention,
@@ -241,6 +242,18 @@ func runDroppedAttention(c *Call) error {
 		a := newAttention(t, c)
 		return t.MatMul(a.dropped(a.weights()), a.v)
 	})
+}
+
+// hollowAttention leaves room for what runDroppedAttention keeps.
+func hollowAttention(c *Call) error {
+	if c.Args[attDropout].Float == 0 {
+		return nil
+	}
+	scores, err := c.scoreShape()
+	if err != nil {
+		return err
+	}
+	return c.hollowKeep(scores)
 }
 
 // attentionGrad computes the weights p again. With d for dropping and y =

@@ -25,6 +25,7 @@ func init() {
 		},
 		Infer:   inferDropout,
 		Run:     runDropout,
+		Hollow:  hollowDropout,
 		Grad:    dropoutGrad,
 		Shard:   dropoutRule,
 		Compose: composeDropout,
@@ -44,9 +45,10 @@ func init() {
 			fillKeep(c.Args[0].Float)(c.Out[0], seed, draw, 0)
 			return nil
 		},
-		Shard: likeRule,
-		Local: func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(fillKeep(b.Args[0].Float)) },
-		Cost:  makes(1),
+		Shard:  likeRule,
+		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(fillKeep(b.Args[0].Float)) },
+		Cost:   makes(1),
+		Hollow: hollowDraw,
 	})
 }
 
@@ -107,6 +109,13 @@ func runDropout(c *Call) error {
 	c.Saved = []*tensor.Tensor{keep}
 	drop(c.Out[0], c.In[0], keep, keepScale(c.Args[0].Float))
 	return nil
+}
+
+func hollowDropout(c *Call) error {
+	if c.Args[1].Int == 0 {
+		return nil
+	}
+	return c.hollowKeep(c.In[0].Shape())
 }
 
 // keepMask draws which elements of a tensor of shape s are kept when each is

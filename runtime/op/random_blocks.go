@@ -39,6 +39,9 @@ func (b *Blocks) empty(i int) *tensor.Tensor {
 func (b *Blocks) draw(fill func(x *tensor.Tensor, seed, draw, first uint64)) ([]*tensor.Tensor, error) {
 	y := b.empty(0)
 	seed, draw := b.Ctx.Draw()
+	if y.Hollow() {
+		return one(y), nil
+	}
 	box, _ := b.To[0].Box(b.Rank)
 	eachRun(box, b.Spec[0].Shape, func(at, first, n int) {
 		fill(y.View(shape.Shape{n}, []int{1}, y.Offset()+at), seed, draw, uint64(first))
@@ -72,6 +75,9 @@ func localRandint(b *Blocks) ([]*tensor.Tensor, error) {
 		return nil, b.memory(err)
 	}
 	seed, draw := b.Ctx.Draw()
+	if ints.Hollow() {
+		return b.Empty(), nil
+	}
 	box, _ := b.To[0].Box(b.Rank)
 	dst := tensor.Data[int64](ints)
 	eachRun(box, b.Spec[0].Shape, func(at, first, n int) {

@@ -26,9 +26,10 @@ func init() {
 			{Name: "n", Kind: Int, Doc: "how many from each row"},
 			{Name: "replacement", Kind: Bool, Doc: "whether an index may come again", Default: Default(Bool1(false))},
 		},
-		Infer: inferMultinomial,
-		Run:   func(c *Call) error { return c.multinomial(c.Out[0], c.In[0], 0) },
-		Shard: multinomialRule,
+		Infer:  inferMultinomial,
+		Run:    func(c *Call) error { return c.multinomial(c.Out[0], c.In[0], 0) },
+		Hollow: hollowDraw,
+		Shard:  multinomialRule,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			first, _ := b.Span(0, 0)
 			y := b.empty(0)
@@ -68,6 +69,9 @@ func multinomialRule(c *Call) []Row {
 // multinomial stores in y what is drawn from the rows of x, which are those of
 // probs from row first on.
 func (c *Call) multinomial(y, x *tensor.Tensor, first int) error {
+	if y.Hollow() {
+		return hollowDraw(c)
+	}
 	x, err := c.inOrder(x, dtype.Float64)
 	if err != nil {
 		return err

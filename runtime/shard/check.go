@@ -28,7 +28,10 @@ func (e *Engine) CheckReplicas(fn string, x *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	sum := fmt.Sprintf("%08x", crc32.Checksum(block.Bytes(), castagnoli))
+	sum := ""
+	if !block.Hollow() {
+		sum = fmt.Sprintf("%08x", crc32.Checksum(block.Bytes(), castagnoli))
+	}
 	goruntime.KeepAlive(block)
 	o := &comm.Op{Kind: comm.Barrier, Meta: []byte(sum), Prepare: func(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
 		for i, m := range members {

@@ -144,7 +144,9 @@ func (e *Engine) amidZeros(ex *exchange, got *tensor.Tensor, s shape.Shape) (*te
 	if err != nil {
 		return nil, &op.ResourceError{Func: ex.plan.name, Err: err}
 	}
-	clear(block.Bytes())
+	if !block.Hollow() {
+		clear(block.Bytes())
+	}
 	if got.Numel() == 0 {
 		return block, nil
 	}

@@ -65,6 +65,9 @@ func (p *FlatPack) Views(x *tensor.Tensor) []*tensor.Tensor {
 
 // Join stores in joined the elements of packed.
 func (p *FlatPack) Join(joined, packed *tensor.Tensor) {
+	if joined.Hollow() {
+		return
+	}
 	to, from, size := joined.Bytes(), packed.Bytes(), p.dt.Size()
 	p.pieces(func(i, at int, r mesh.Range) {
 		start := p.starts[i] + r.Lo
@@ -75,6 +78,9 @@ func (p *FlatPack) Join(joined, packed *tensor.Tensor) {
 // Pack stores in packed the elements of the tensors, which are contiguous; nil
 // stands for zeros.
 func (p *FlatPack) Pack(packed *tensor.Tensor, tensors []*tensor.Tensor) {
+	if packed.Hollow() {
+		return
+	}
 	to, size := packed.Bytes(), p.dt.Size()
 	p.pieces(func(i, at int, r mesh.Range) {
 		piece := to[at*size : (at+r.Hi-r.Lo)*size]

@@ -108,6 +108,11 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 		return
 	}
 	n := e.notesOf(m)
+	if x.Hollow() {
+		n.state.operands = chain(n.state.operands, uint64(x.Numel()))
+		n.operand = operand{def: d, tensor: fmt.Sprintf("%s in %s at %s", op.Describe(x), d.Name, e.host.Here())}
+		return
+	}
 	if x.Weak() {
 		v := op.Float64At(x, 0)
 		n.state.operands = chain(n.state.operands, math.Float64bits(v))

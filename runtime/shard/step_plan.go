@@ -389,7 +389,9 @@ func (t *stepRun) add(from []int, parts []*tensor.Tensor) error {
 	for i, k := range from {
 		terms[i] = parts[k].Bytes()
 	}
-	combine(sum.Bytes(), terms)
+	if !sum.Hollow() {
+		combine(sum.Bytes(), terms)
+	}
 	goruntime.KeepAlive(parts)
 	for _, k := range from {
 		parts[k] = nil

@@ -48,6 +48,8 @@ type Allocator struct {
 	// is a fault. It is for tests, too.
 	Guard bool
 
+	phantom []byte // what hollow buffers are slices of; nil for those with memory
+
 	collecting sync.Mutex // held during a collection
 
 	blocks blockPools
@@ -93,6 +95,8 @@ func NewAllocator(limit int) *Allocator {
 // Alloc returns a buffer of n bytes. Its contents are arbitrary.
 func (a *Allocator) Alloc(n int) (*Buffer, error) {
 	switch {
+	case a.phantom != nil:
+		return a.hollow(n)
 	case n >= a.Large:
 	case n >= leastBlock:
 		return a.block(n), nil

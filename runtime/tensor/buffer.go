@@ -8,6 +8,7 @@ type Buffer struct {
 	version uint32
 	alloc   *Allocator
 	frozen  bool
+	hollow  bool // data has a length and no memory
 	hold    func() error
 	block   bool     // data is a block, see Allocator.block
 	region  *region  // of a large buffer that has its memory

@@ -64,6 +64,10 @@ func (b *Buffer) Refill() error {
 		return nil
 	}
 	n := b.away.size
+	if b.hollow {
+		b.data, b.away = b.alloc.phantom[:n:n], nil
+		return nil
+	}
 	if b.alloc != nil && n >= b.alloc.Large {
 		if err := b.fill(n); err != nil {
 			return err

@@ -1,0 +1,260 @@
+package builtins
+
+import (
+	"fmt"
+	"sync"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// Shadows are what the ranks of a plan would have written: files of which nothing
+// is on disk, so that what a script writes and reads again has its text and its
+// shapes. All ranks of a plan share them.
+type Shadows struct {
+	mu    sync.Mutex
+	files map[string]*shadow
+	told  bool // that nothing is written
+}
+
+// NewShadows returns those of a new plan.
+func NewShadows() *Shadows { return &Shadows{files: map[string]*shadow{}} }
+
+// A shadow is one file, or folder of a checkpoint.
+type shadow struct {
+	text  string
+	array *shadowArray
+	named []shadowArray
+	meta  map[string]string
+	state starlark.Value // of a checkpoint
+}
+
+// A shadowArray is a tensor of a shadow.
+type shadowArray struct {
+	key   string
+	dt    dtype.DType
+	shape shape.Shape
+}
+
+func shadowOf(key string, t *tensor.Tensor) shadowArray {
+	return shadowArray{key, t.DType(), t.Shape()}
+}
+
+// shadowWrite notes what fn would write at path. It reports false where the script
+// runs for real.
+func (e *Env) shadowWrite(fn, path string, s *shadow) (bool, error) {
+	if !e.planning() {
+		return false, nil
+	}
+	abs, err := e.absolute(path)
+	if err != nil {
+		return true, e.badPath(fn, path, err)
+	}
+	all := e.opts.Shadows
+	if all == nil {
+		return true, nil
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.files[abs] = s
+	if !all.told {
+		all.told = true
+		e.rank.Tell("a plan writes no files: " + fn + " at " + e.line() + " and all that follow write nothing")
+	}
+	return true, nil
+}
+
+// shadowRead returns what a plan has noted at path, or nil.
+func (e *Env) shadowRead(path string) *shadow {
+	abs, err := e.absolute(path)
+	if err != nil || !e.planning() || e.opts.Shadows == nil {
+		return nil
+	}
+	all := e.opts.Shadows
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.files[abs]
+}
+
+// make returns a tensor without elements like a.
+func (a *shadowArray) make(e *Env, fn string) (*tensor.Tensor, error) {
+	x, err := tensor.New(e.rank.Ops().Alloc, a.dt, a.shape)
+	if err != nil {
+		return nil, &op.ResourceError{Func: fn, Err: err}
+	}
+	return x, nil
+}
+
+// dict returns the named tensors of s.
+func (s *shadow) dict(e *Env, fn string) (starlark.Value, error) {
+	d := starlark.NewDict(len(s.named))
+	for i := range s.named {
+		x, err := s.named[i].make(e, fn)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.SetKey(starlark.String(s.named[i].key), e.wrap(x)); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// shadowNames returns list as a shadow has it.
+func shadowNames(list []namedValue) []shadowArray {
+	out := make([]shadowArray, len(list))
+	for i, v := range list {
+		out[i] = shadowOf(v.key, v.t)
+	}
+	return out
+}
+
+// A shadowTensor stands for a tensor in the state of a checkpoint that a plan has
+// noted: it belongs to no rank.
+type shadowTensor struct {
+	starlark.NoneType
+	shadowArray
+}
+
+// shadowState returns a copy of v, a part of a state, that no rank changes.
+func shadowState(v starlark.Value) (starlark.Value, error) {
+	switch v := v.(type) {
+	case *Tensor:
+		h, err := v.held("save_checkpoint")
+		if err != nil {
+			return nil, err
+		}
+		return shadowTensor{shadowArray: shadowArray{"", h.local.DType(), h.shape}}, nil
+	case *starlark.Dict:
+		d := starlark.NewDict(v.Len())
+		for _, item := range v.Items() {
+			x, err := shadowState(item[1])
+			if err != nil {
+				return nil, err
+			}
+			if err := d.SetKey(item[0], x); err != nil {
+				return nil, err
+			}
+		}
+		return d, nil
+	case *starlark.List:
+		list, err := shadowStates(v)
+		return starlark.NewList(list), err
+	case starlark.Tuple:
+		list, err := shadowStates(v)
+		return starlark.Tuple(list), err
+	}
+	return v, nil
+}
+
+func shadowStates(v starlark.Indexable) ([]starlark.Value, error) {
+	list := make([]starlark.Value, v.Len())
+	for i := range list {
+		var err error
+		if list[i], err = shadowState(v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// refill fills have with saved, of a checkpoint that a plan has noted, and returns
+// what is to stand in its place.
+func (e *Env) refill(path string, have, saved starlark.Value) (starlark.Value, error) {
+	bad := func(got, want string) error {
+		return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: fmt.Sprintf("%s at %q", got, path), Want: want, Rule: "the checkpoint has that there"}
+	}
+	switch v := have.(type) {
+	case *Tensor:
+		h, err := v.held("load_checkpoint")
+		if err != nil {
+			return nil, err
+		}
+		s, ok := saved.(shadowTensor)
+		if !ok || !shape.Shape(h.shape).Equal(s.shape) || h.local.DType() != s.dt {
+			return nil, bad(describeHeld(h), "another")
+		}
+		return v, nil
+	case *starlark.Dict:
+		s, ok := saved.(*starlark.Dict)
+		if !ok {
+			return nil, bad(arg.Show(have), "no dict")
+		}
+		return v, e.refillDict(path, v, s)
+	case *starlark.List:
+		s, ok := saved.(*starlark.List)
+		if !ok || !holdsTensor(v) || s.Len() != v.Len() {
+			break
+		}
+		for i := range v.Len() {
+			x, err := e.refill(path, v.Index(i), s.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			if err := v.SetIndex(i, x); err != nil {
+				return nil, err
+			}
+		}
+		return v, nil
+	}
+	return e.unshadow(saved)
+}
+
+func (e *Env) refillDict(path string, have, saved *starlark.Dict) error {
+	items := have.Items()
+	if have.Len() == 0 {
+		items = saved.Items()
+	}
+	for _, item := range items {
+		key, _ := starlark.AsString(item[0])
+		from, found, err := saved.Get(item[0])
+		if err != nil || !found {
+			return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has"}
+		}
+		old := item[1]
+		if have.Len() == 0 || old == from {
+			old = starlark.None
+		}
+		x, err := e.refill(joinPath(path, key), old, from)
+		if err != nil {
+			return err
+		}
+		if err := have.SetKey(item[0], x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unshadow returns saved as values of this rank.
+func (e *Env) unshadow(saved starlark.Value) (starlark.Value, error) {
+	switch v := saved.(type) {
+	case shadowTensor:
+		x, err := v.make(e, "load_checkpoint")
+		if err != nil {
+			return nil, err
+		}
+		return e.wrap(x), nil
+	case *starlark.Dict:
+		d := starlark.NewDict(v.Len())
+		return d, e.refillDict("", d, v)
+	case *starlark.List:
+		list := starlark.NewList(nil)
+		for i := range v.Len() {
+			x, err := e.unshadow(v.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			if err := list.Append(x); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return saved, nil
+}

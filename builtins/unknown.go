@@ -1,0 +1,299 @@
+package builtins
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/lib/math"
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+	"go.starlark.net/syntax"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	register(&Row{
+		Name: "planning",
+		Doc: "planning() returns whether this is a plan: whether the script runs on shapes alone, under tpsh plan.\n" +
+			">>> planning()\nFalse",
+		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
+				return nil, err
+			}
+			return starlark.Bool(e.planning()), nil
+		},
+	}, &Row{
+		Name: "known",
+		Doc: "known(x, otherwise) returns otherwise if x is unknown, and x if it is anything else.\n" +
+			"In a plan numbers that come from elements are unknown (an item, a loss): no decision can hang on one. A script\n" +
+			"that decides says so what the plan is to go on with.\n" +
+			">>> known(tensor(2.0).item() < 3, True)\nTrue",
+		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			var x, otherwise starlark.Value
+			if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "otherwise", &otherwise); err != nil {
+				return nil, err
+			}
+			if _, ok := x.(*Unknown); ok {
+				return otherwise, nil
+			}
+			return x, nil
+		},
+	})
+}
+
+// planning reports whether the script runs on shapes alone.
+func (e *Env) planning() bool { return e.rank.Ops().Hollow() }
+
+// An Unknown is a number that would come from elements, where there are none.
+// What is computed with it is unknown.
+type Unknown struct {
+	env  *Env
+	kind string // "float", "int" or "bool"
+}
+
+var (
+	_ starlark.Value      = (*Unknown)(nil)
+	_ starlark.HasBinary  = (*Unknown)(nil)
+	_ starlark.HasUnary   = (*Unknown)(nil)
+	_ starlark.Comparable = (*Unknown)(nil)
+)
+
+// unknownOf returns an unknown element of a tensor of dt.
+func (e *Env) unknownOf(dt dtype.DType) *Unknown {
+	switch {
+	case dt == dtype.Bool:
+		return &Unknown{e, "bool"}
+	case dt.IsFloat():
+		return &Unknown{e, "float"}
+	}
+	return &Unknown{e, "int"}
+}
+
+// dtype returns that of a tensor of u.
+func (u *Unknown) dtype() dtype.DType {
+	switch u.kind {
+	case "bool":
+		return dtype.Bool
+	case "int":
+		return dtype.Int64
+	}
+	return dtype.Float64
+}
+
+// String implements starlark.Value.
+func (u *Unknown) String() string { return "?" }
+
+// Type implements starlark.Value.
+func (u *Unknown) Type() string { return "unknown" }
+
+// Freeze implements starlark.Value.
+func (u *Unknown) Freeze() {}
+
+// waysOut says what a script may do that decides on an unknown number.
+const waysOut = "a plan has no elements: known(x, otherwise) says what it is to go on with, planning() whether it is one"
+
+// An undecidedError says that a decision hangs on an unknown number.
+type undecidedError struct{ what string }
+
+func (e *undecidedError) Error() string {
+	return e.what + " hangs on a number that depends on elements (" + waysOut + ")"
+}
+
+// Truth implements starlark.Value: no decision can hang on u.
+func (u *Unknown) Truth() starlark.Bool {
+	u.env.leave(&undecidedError{"a decision"})
+	return false
+}
+
+// Hash implements starlark.Value.
+func (u *Unknown) Hash() (uint32, error) { return 0, &undecidedError{"a key"} }
+
+// Binary implements starlark.HasBinary.
+func (u *Unknown) Binary(tok syntax.Token, y starlark.Value, _ starlark.Side) (starlark.Value, error) {
+	kind := u.kind
+	switch y := y.(type) {
+	case *Tensor:
+		return nil, nil
+	case starlark.Int, starlark.Bool:
+	case starlark.Float:
+		kind = "float"
+	case *Unknown:
+		if y.kind == "float" {
+			kind = "float"
+		}
+	default:
+		return nil, nil
+	}
+	if tok == syntax.SLASH {
+		kind = "float"
+	}
+	if kind == "bool" && tok != syntax.AMP && tok != syntax.PIPE && tok != syntax.CIRCUMFLEX {
+		kind = "int"
+	}
+	return &Unknown{u.env, kind}, nil
+}
+
+// Unary implements starlark.HasUnary.
+func (u *Unknown) Unary(tok syntax.Token) (starlark.Value, error) {
+	if tok == syntax.NOT {
+		return nil, nil
+	}
+	return u, nil
+}
+
+// CompareSameType implements starlark.Comparable. Comparisons that a script writes
+// are unknown: those are other functions (compareIn).
+func (u *Unknown) CompareSameType(tok syntax.Token, y starlark.Value, _ int) (bool, error) {
+	if u == y && (tok == syntax.EQL || tok == syntax.NEQ) {
+		return tok == syntax.EQL, nil
+	}
+	return false, &undecidedError{"a comparison"}
+}
+
+// isUnknown reports whether v is unknown.
+func isUnknown(v starlark.Value) bool {
+	_, ok := v.(*Unknown)
+	return ok
+}
+
+// unknownNumber returns u as a number that operators take.
+func (u *Unknown) operand() (*tensor.Tensor, error) {
+	return tensor.UnknownNumber(u.env.rank.Ops().Alloc, u.dtype())
+}
+
+// hintUnknown returns what to do where the interpreter or an argument refuses an
+// unknown number with message, or "".
+func hintUnknown(message string) string {
+	for _, word := range []string{"got unknown", "unknown * ", "unknown, want", "got ?", "key unknown", "index: unknown"} {
+		if strings.Contains(message, word) {
+			return waysOut
+		}
+	}
+	return ""
+}
+
+// lenient are functions of numbers, which are unknown of unknown ones.
+var lenient = []string{"abs", "float", "int", "max", "min", "round", "sum", "divmod", "bool"}
+
+// withUnknown makes the functions of numbers among names take unknown ones, and
+// adds the comparisons that a plan's scripts are rewritten to.
+func (e *Env) withUnknown(names starlark.StringDict) {
+	for _, name := range lenient {
+		f, ok := names[name].(*starlark.Builtin)
+		if !ok {
+			if f, ok = starlark.Universe[name].(*starlark.Builtin); !ok {
+				continue
+			}
+		}
+		names[name] = e.lenient(f)
+	}
+	members := starlark.StringDict{}
+	for name, v := range math.Module.Members {
+		if f, ok := v.(*starlark.Builtin); ok {
+			v = e.lenient(f)
+		}
+		members[name] = v
+	}
+	names["math"] = &starlarkstruct.Module{Name: "math", Members: members}
+	names[compareName] = starlark.NewBuiltin(compareName, e.compareIn)
+}
+
+// lenient returns f, whose result is unknown if one of its arguments is, or an
+// element of a list of them.
+func (e *Env) lenient(f *starlark.Builtin) *starlark.Builtin {
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		for _, v := range args {
+			if u := firstUnknown(v); u != nil {
+				kind := u.kind
+				switch f.Name() {
+				case "int", "floor", "ceil":
+					kind = "int"
+				case "abs", "max", "min", "sum", "round":
+				default:
+					kind = "float"
+				}
+				return &Unknown{e, kind}, nil
+			}
+		}
+		return starlark.Call(thread, f, args, kwargs)
+	})
+}
+
+// firstUnknown returns v, or an element of the list v, that is unknown, or nil.
+func firstUnknown(v starlark.Value) *Unknown {
+	switch v := v.(type) {
+	case *Unknown:
+		return v
+	case *starlark.List:
+		for i := range v.Len() {
+			if u, ok := v.Index(i).(*Unknown); ok {
+				return u
+			}
+		}
+	case starlark.Tuple:
+		for _, x := range v {
+			if u, ok := x.(*Unknown); ok {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// compareName is the function that stands for comparisons where the script is run
+// on shapes: lang.Comparison.
+const compareName = "<compare>"
+
+// comparisons are the tokens that compareName is called with.
+var comparisons = map[string]syntax.Token{"==": syntax.EQL, "!=": syntax.NEQ, "<": syntax.LT, "<=": syntax.LE, ">": syntax.GT, ">=": syntax.GE}
+
+// compareIn is the comparison of args[1] and args[2] that args[0] names: unknown if
+// one of them is.
+func (e *Env) compareIn(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	name, x, y := string(args[0].(starlark.String)), args[1], args[2]
+	switch {
+	case name == "in" || name == "not in":
+		if isUnknown(x) {
+			return &Unknown{e, "bool"}, nil
+		}
+		v, err := starlark.Binary(syntax.IN, x, y)
+		if err == nil && name == "not in" {
+			v = !v.Truth()
+		}
+		return v, err
+	case isUnknown(x) || isUnknown(y):
+		if x == starlark.None || y == starlark.None {
+			return starlark.Bool(name == "!="), nil
+		}
+		return &Unknown{e, "bool"}, nil
+	}
+	same, err := starlark.Compare(comparisons[name], x, y)
+	return starlark.Bool(same), err
+}
+
+// unknowns returns unknown elements of a tensor of shape s and dtype dt as nested
+// lists.
+func (e *Env) unknowns(dt dtype.DType, s []int) starlark.Value {
+	if len(s) == 0 {
+		return e.unknownOf(dt)
+	}
+	list := make([]starlark.Value, s[0])
+	for i := range list {
+		list[i] = e.unknowns(dt, s[1:])
+	}
+	return starlark.NewList(list)
+}
+
+// formatTensor returns how the elements of t are shown.
+func formatTensor(t *tensor.Tensor) string {
+	if t.Buffer() == nil || !t.Hollow() {
+		return tensor.Format(t)
+	}
+	if t.Numel() == 1 {
+		return "?"
+	}
+	return fmt.Sprintf("? shape=%v dtype=%v", t.Shape(), t.DType())
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/plan"
+)
+
+var planCommand = &command{
+	name:  "plan",
+	usage: "[-n N] [--hw FILE|NAME] [--each] [--json] SCRIPT.star [-- ARGS]",
+	short: "says what a script costs at any scale, without running it",
+	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
+		p := &planner{flags: fs}
+		fs.IntVar(&p.n, "n", defaultRanks(), "plan for `N` ranks")
+		fs.StringVar(&p.machine, "hw", "here", "on the hardware of `NAME`, a built-in one or a file")
+		fs.BoolVar(&p.each, "each", false, "evaluate every rank by itself, though ranks may do the same")
+		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
+		p.limits.declare(fs)
+		return p.run
+	},
+}
+
+// A planner is one `tpsh plan`.
+type planner struct {
+	limits
+	flags      *flag.FlagSet
+	n          int
+	machine    string
+	each, json bool
+}
+
+func (p *planner) run(std *stdio, args []string) error {
+	if err := checkRanks(p.n); err != nil {
+		return err
+	}
+	if err := p.limits.check(); err != nil {
+		return err
+	}
+	script, rest, err := scriptArguments("plan", args)
+	if err != nil {
+		return err
+	}
+	m, err := hardware.Load(p.machine)
+	if err != nil {
+		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+	}
+	ctx, done := interruptible()
+	defer done()
+	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
+	if !p.json {
+		q.Out = std.out
+	}
+	program, err := evaluate(ctx, q)
+	if err != nil {
+		return tellRefusal(std.err, err)
+	}
+	return p.show(std.out, m, program.Play(m))
+}
+
+func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
+	if p.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(f)
+	}
+	return showFigures(w, m, f)
+}
+
+// scriptArguments returns the script, and what stands behind --, of a command's
+// arguments.
+func scriptArguments(command string, args []string) (script string, rest []string, err error) {
+	switch {
+	case len(args) == 0:
+		return "", nil, usagef("%s: got no script, want SCRIPT.star", command)
+	case len(args) > 1 && args[1] != "--":
+		return "", nil, usagef("%s: got argument %q behind the script, want arguments of the script behind --", command, args[1])
+	case len(args) > 1:
+		rest = args[2:]
+	}
+	return args[0], rest, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"tpsh/lang"
+	"tpsh/runtime/plan"
+)
+
+// A question is what is to be planned.
+type question struct {
+	Script string
+	Args   []string
+	Ranks  int
+	Each   bool // evaluate every rank by itself
+
+	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
+	Limits     *limits   // of the evaluation; nil for none
+}
+
+// A refusal is a script that fails in a plan, with the report of how.
+type refusal struct{ report string }
+
+// Error returns the line of the report that says why.
+func (r *refusal) Error() string {
+	for _, line := range strings.Split(r.report, "\n") {
+		if strings.HasPrefix(line, "Error") {
+			return line
+		}
+	}
+	return strings.TrimSpace(r.report)
+}
+
+// evaluate runs a script on shapes alone, and returns what its ranks do.
+func evaluate(ctx context.Context, q question) (*plan.Program, error) {
+	if q.Limits == nil {
+		q.Limits = &limits{quiet: true}
+	}
+	p, err := lang.ReadProgram(q.Script)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps
+	e := &evaluation{question: q, program: plan.NewProgram(q.Ranks)}
+	if err := e.each(ctx, p); err != nil {
+		return nil, err
+	}
+	return e.program, nil
+}
+
+// An evaluation is the answering of a question.
+type evaluation struct {
+	question
+	program *plan.Program
+}
+
+// each evaluates every rank.
+func (e *evaluation) each(ctx context.Context, p lang.Program) error {
+	flags, err := checkFlags(e.Args, p)
+	if err != nil {
+		return err
+	}
+	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags, plan: e.program}
+	ranks, err := s.startHere()
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	session := lang.NewSession(ranks.conns, lang.Options{Out: e.Out, Notes: e.Notes})
+	outcome, err := session.Run(ctx, p)
+	session.Close()
+	ranks.stop()
+	if err != nil {
+		return err
+	}
+	if err := e.refused(outcome, ranks); err != nil {
+		return err
+	}
+	for rank, r := range s.recorders {
+		e.program.Add(r, []int32{int32(rank)})
+	}
+	return nil
+}
+
+// refused returns the report of an evaluation that has failed, or nil.
+func (e *evaluation) refused(o *lang.Outcome, ranks *ranks) error {
+	var b strings.Builder
+	o.Report(&b)
+	if o.ExitStatus() == lang.StatusOK {
+		if err := ranks.unreceived(nil); err != nil {
+			return err
+		}
+		return nil
+	}
+	return &refusal{b.String()}
+}
+
+// tellRefusal writes the report of a refusal.
+func tellRefusal(w io.Writer, err error) error {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	io.WriteString(w, r.report)
+	return status(lang.StatusFailed)
+}

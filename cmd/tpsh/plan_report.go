@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/plan"
+)
+
+// showFigures prints the page that a plan is.
+func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	of := "the whole script: it marks no step"
+	if f.Steps > 0 {
+		of = fmt.Sprintf("step %d, the last whole one", f.Steps)
+	}
+	fmt.Fprintf(tw, "plan\t%d ranks of %d kinds on %s\n", f.Ranks, f.Kinds, m.Name)
+	fmt.Fprintf(tw, "step\t%s\t%s\n", seconds(f.StepSeconds), of)
+	for _, part := range []struct {
+		name string
+		s    float64
+		what string
+	}{
+		{"  arithmetic", f.Seconds.Arithmetic, "of rank " + fmt.Sprint(f.Slowest) + ", the slowest"},
+		{"  communication", f.Seconds.Communication, "that nothing hides"},
+		{"  bubble", f.Seconds.Bubble, "of the pipeline"},
+		{"  waiting", f.Seconds.Waiting, "for other ranks"},
+	} {
+		fmt.Fprintf(tw, "%s\t%s\t%4.1f %% %s\n", part.name, seconds(part.s), 100*part.s/max(f.StepSeconds, 1e-30), part.what)
+	}
+	fmt.Fprintf(tw, "FLOPs\t%s\t%.4g TFLOP/s a rank, MFU %.1f %%, HFU %.1f %%\n", short(f.FLOPs, ""), f.TFLOPsPerRank, 100*f.MFU, 100*f.HFU)
+	fmt.Fprintf(tw, "parameters\t%s\n", short(float64(f.Parameters), ""))
+	showMemory(tw, m, f)
+	showCalls(tw, f)
+	for _, line := range f.ToldApart {
+		fmt.Fprintf(tw, "told apart\t%s\n", line)
+	}
+	fmt.Fprintf(tw, "try\t%s\n", advice(f))
+	return tw.Flush()
+}
+
+func showMemory(w io.Writer, m *hardware.Machine, f *plan.Figures) {
+	fits := "fits"
+	if !f.Memory.Fits {
+		fits = "does not fit"
+	}
+	fmt.Fprintf(w, "memory\t%s\tof rank %d, the fullest; %s in %s\n", sized(f.Memory.Peak), f.Fullest, fits, sized(m.Memory()))
+	for _, part := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"parameters", f.Memory.Parameters}, {"gradients", f.Memory.Gradients}, {"optimizer", f.Memory.Optimizer},
+		{"activations", f.Memory.Activations}, {"temporaries", f.Memory.Temporaries}, {"communication", f.Memory.Communication},
+	} {
+		fmt.Fprintf(w, "  %s\t%s\n", part.name, sized(part.bytes))
+	}
+}
+
+// mostRows is how many lines that communicate are shown.
+const mostRows = 12
+
+func showCalls(w io.Writer, f *plan.Figures) {
+	if len(f.Communication) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "communication\tdims\tcalls\tbytes\ttime\thidden\twhere\n")
+	for i, r := range f.Communication {
+		if i == mostRows {
+			fmt.Fprintf(w, "  and %d more\n", len(f.Communication)-i)
+			return
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Op, r.Dims, r.Calls, sized(r.Bytes), seconds(r.Seconds), seconds(r.HiddenSeconds), r.Where)
+	}
+}
+
+// advice says what costs most, and what would lower it.
+func advice(f *plan.Figures) string {
+	s := f.Seconds
+	switch most := max(s.Arithmetic, s.Communication, s.Bubble, s.Waiting); {
+	case !f.Memory.Fits && f.Memory.Activations >= max(f.Memory.Parameters, f.Memory.Optimizer):
+		return "it does not fit: activations are the most; checkpoint recomputes them, smaller micro-batches or more ranks along tp keep fewer"
+	case !f.Memory.Fits:
+		return "it does not fit: parameters and what belongs to them are the most; fully_shard, or more ranks along tp or pp, share them"
+	case most == s.Bubble:
+		return "the pipeline's bubble is the most: more micro-batches, interleaved chunks or fewer stages make it smaller"
+	case most == s.Communication && len(f.Communication) > 0:
+		r := f.Communication[0]
+		return fmt.Sprintf("communication is the most, %s along %s at %s before all: fewer ranks along that dim, or a faster link for it", r.Op, r.Dims, r.Where)
+	case most == s.Waiting:
+		return "waiting for other ranks is the most: the work is not divided evenly"
+	}
+	return "arithmetic is the most: more ranks, or a lower precision, make it less"
+}
+
+// seconds returns s as people read it.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s < 1e-3:
+		return fmt.Sprintf("%.4g µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.4g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.4g s", s)
+}
+
+// sized returns n as people read it.
+func sized(n int64) string { return short(float64(n), "B") }
+
+// short returns v with a prefix for thousands.
+func short(v float64, unit string) string {
+	for _, p := range []struct {
+		of   float64
+		name string
+	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= p.of {
+			return fmt.Sprintf("%.4g %s%s", v/p.of, p.name, unit)
+		}
+	}
+	return fmt.Sprintf("%.4g %s", v, unit)
+}

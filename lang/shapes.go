@@ -1,0 +1,176 @@
+package lang
+
+import (
+	"strconv"
+
+	"go.starlark.net/syntax"
+)
+
+// Where a program runs on shapes alone, values may be unknown, or differ among the
+// ranks that it is run for. Starlark decides comparisons of values of different
+// types, and indices, without asking the values. So if an Env has functions of these
+// names, comparisons and indices are calls of them: compare("<", x, y), "in" among
+// its operators, and index(x, y).
+const (
+	CompareFunction = "<compare>"
+	IndexFunction   = "<index>"
+)
+
+// A shaper rewrites a file for CompareFunction and IndexFunction, as far as these
+// are there.
+type shaper struct{ compare, index bool }
+
+// comparing are the operators that become calls.
+var comparing = map[syntax.Token]bool{
+	syntax.EQL: true, syntax.NEQ: true, syntax.LT: true, syntax.LE: true, syntax.GT: true, syntax.GE: true,
+	syntax.IN: true, syntax.NOT_IN: true,
+}
+
+// file rewrites f in place.
+func (s *shaper) file(f *syntax.File) { s.stmts(f.Stmts) }
+
+func (s *shaper) stmts(list []syntax.Stmt) {
+	for _, stmt := range list {
+		s.stmt(stmt)
+	}
+}
+
+func (s *shaper) stmt(stmt syntax.Stmt) {
+	switch n := stmt.(type) {
+	case *syntax.AssignStmt:
+		s.target(n.LHS)
+		s.expr(&n.RHS)
+	case *syntax.DefStmt:
+		s.exprs(n.Params)
+		s.stmts(n.Body)
+	case *syntax.ExprStmt:
+		s.expr(&n.X)
+	case *syntax.ForStmt:
+		s.target(n.Vars)
+		s.expr(&n.X)
+		s.stmts(n.Body)
+	case *syntax.WhileStmt:
+		s.expr(&n.Cond)
+		s.stmts(n.Body)
+	case *syntax.IfStmt:
+		s.expr(&n.Cond)
+		s.stmts(n.True)
+		s.stmts(n.False)
+	case *syntax.ReturnStmt:
+		if n.Result != nil {
+			s.expr(&n.Result)
+		}
+	}
+}
+
+// target rewrites what an assignment's target computes, and leaves the target.
+func (s *shaper) target(e syntax.Expr) {
+	switch n := e.(type) {
+	case *syntax.IndexExpr:
+		s.expr(&n.X)
+		s.expr(&n.Y)
+	case *syntax.DotExpr:
+		s.expr(&n.X)
+	case *syntax.SliceExpr:
+		s.slice(n)
+	case *syntax.ParenExpr:
+		s.target(n.X)
+	case *syntax.TupleExpr:
+		for _, x := range n.List {
+			s.target(x)
+		}
+	case *syntax.ListExpr:
+		for _, x := range n.List {
+			s.target(x)
+		}
+	}
+}
+
+func (s *shaper) exprs(list []syntax.Expr) {
+	for i := range list {
+		s.expr(&list[i])
+	}
+}
+
+// expr rewrites *p, and what it is made of.
+func (s *shaper) expr(p *syntax.Expr) {
+	switch n := (*p).(type) {
+	case *syntax.BinaryExpr:
+		if n.Op != syntax.EQ { // else the name of an argument or a parameter
+			s.expr(&n.X)
+		}
+		s.expr(&n.Y)
+		if s.compare && comparing[n.Op] {
+			*p = call(CompareFunction, n.OpPos, quoted(n.Op.String(), n.OpPos), n.X, n.Y)
+		}
+	case *syntax.IndexExpr:
+		s.expr(&n.X)
+		s.expr(&n.Y)
+		if s.index {
+			*p = call(IndexFunction, n.Lbrack, n.X, n.Y)
+		}
+	case *syntax.CallExpr:
+		s.expr(&n.Fn)
+		s.exprs(n.Args)
+	case *syntax.Comprehension:
+		s.comprehension(n)
+	case *syntax.CondExpr:
+		s.expr(&n.Cond)
+		s.expr(&n.True)
+		s.expr(&n.False)
+	case *syntax.DictEntry:
+		s.expr(&n.Key)
+		s.expr(&n.Value)
+	case *syntax.DictExpr:
+		s.exprs(n.List)
+	case *syntax.DotExpr:
+		s.expr(&n.X)
+	case *syntax.LambdaExpr:
+		s.exprs(n.Params)
+		s.expr(&n.Body)
+	case *syntax.ListExpr:
+		s.exprs(n.List)
+	case *syntax.ParenExpr:
+		s.expr(&n.X)
+	case *syntax.SliceExpr:
+		s.slice(n)
+	case *syntax.TupleExpr:
+		s.exprs(n.List)
+	case *syntax.UnaryExpr:
+		if n.X != nil {
+			s.expr(&n.X)
+		}
+	}
+}
+
+func (s *shaper) slice(n *syntax.SliceExpr) {
+	s.expr(&n.X)
+	for _, e := range []*syntax.Expr{&n.Lo, &n.Hi, &n.Step} {
+		if *e != nil {
+			s.expr(e)
+		}
+	}
+}
+
+func (s *shaper) comprehension(n *syntax.Comprehension) {
+	for _, clause := range n.Clauses {
+		switch c := clause.(type) {
+		case *syntax.ForClause:
+			s.target(c.Vars)
+			s.expr(&c.X)
+		case *syntax.IfClause:
+			s.expr(&c.Cond)
+		}
+	}
+	s.expr(&n.Body)
+}
+
+// call returns a call, at pos, of the function called name.
+func call(name string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
+	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: name}, Lparen: pos, Args: args, Rparen: pos}
+}
+
+// quoted returns a literal of a string.
+func quoted(s string, pos syntax.Position) syntax.Expr {
+	return &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: strconv.Quote(s), Value: s}
+}

@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"sync"
+
+	"tpsh/runtime/hardware"
+)
+
+// A Program is what the ranks of a job do.
+type Program struct {
+	Ranks      int
+	Kinds      []*Kind // by first rank
+	KindOf     []int32 // by rank
+	Operations []Operation
+	Calls      []Call
+	Regions    []string // paths, "" first
+	Lines      []string // file:line:col, "" first
+	Dims       []string // names of mesh dims, "" first
+	ToldApart  []string // the lines that have told ranks apart
+	Parameters int64    // elements of the whole model
+
+	mu     sync.Mutex
+	ops    map[Operation]int32
+	calls  map[Call]int32
+	texts  map[string]int32
+	spaces [3]map[string]int32
+}
+
+// An Operation is what a device computes at once.
+type Operation struct {
+	Name string
+	hardware.Operation
+}
+
+// A Call is what a rank puts into a collective or a message.
+type Call struct {
+	Op          string
+	Bytes, Wire int64
+}
+
+// A Kind is ranks that do the same.
+type Kind struct {
+	Ranks  []int32
+	Events []Event
+	Groups []Group
+	Memory Memory
+}
+
+// A Group is one that ranks of a kind communicate in: of each its own.
+type Group struct {
+	// Of returns the members of that of rank, in the group's order.
+	Of   func(rank int) []int
+	Dims int32 // of Program.Dims
+	Name string
+}
+
+// Do says what an Event is.
+type Do uint8
+
+const (
+	Compute    Do = iota // an operation
+	Collective           // of all members, waited for
+	Issue                // of all members, and the rank goes on
+	Wait                 // for an Issue
+	Send                 // a message
+	Recv                 // waits for a message
+	Read                 // the host waits for the device
+	Mark                 // the end of a step
+)
+
+// A Phase is a part of a step.
+type Phase uint8
+
+const (
+	Forward Phase = iota
+	Backward
+	Optimizer
+	Recompute // of a checkpoint, in backward
+)
+
+// An Event is one thing that a rank does.
+type Event struct {
+	Do      Do
+	Phase   Phase
+	Stage   bool  // Send, Recv: of a pipeline's schedule
+	Index   int32 // Compute: of Operations; Collective, Issue, Send, Recv: of Calls; Wait: of the rank's Issues
+	Group   int32 // of Kind.Groups
+	Peer    int32 // Send, Recv: the other, of the group
+	Tag     int32
+	Region  int32
+	Line    int32
+	Forward int32 // of a call in backward: the line of what it is the gradient of
+}
+
+// Memory is bytes of one rank: the most at a time of each kind, and of the sum.
+type Memory struct {
+	Peak          int64 `json:"peak"`
+	Parameters    int64 `json:"parameters"`
+	Gradients     int64 `json:"gradients"`
+	Optimizer     int64 `json:"optimizer"`
+	Activations   int64 `json:"activations"`
+	Temporaries   int64 `json:"temporaries"`
+	Communication int64 `json:"communication"`
+}
+
+// NewProgram returns a program of ranks that have done nothing.
+func NewProgram(ranks int) *Program {
+	p := &Program{Ranks: ranks, KindOf: make([]int32, ranks), ops: map[Operation]int32{}, calls: map[Call]int32{}}
+	for i, list := range p.lists() {
+		p.spaces[i] = map[string]int32{"": 0}
+		*list = []string{""}
+	}
+	return p
+}
+
+func (p *Program) lists() [3]*[]string { return [3]*[]string{&p.Regions, &p.Lines, &p.Dims} }
+
+const (
+	regionSpace = iota
+	lineSpace
+	dimSpace
+)
+
+// text returns the index of s in one of the lists of texts.
+func (p *Program) text(space int, s string) int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.spaces[space][s]
+	if !ok {
+		list := p.lists()[space]
+		i = int32(len(*list))
+		*list = append(*list, s)
+		p.spaces[space][s] = i
+	}
+	return i
+}
+
+// operation returns the index of o.
+func (p *Program) operation(o Operation) int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.ops[o]
+	if !ok {
+		i = int32(len(p.Operations))
+		p.Operations = append(p.Operations, o)
+		p.ops[o] = i
+	}
+	return i
+}
+
+// call returns the index of c.
+func (p *Program) call(c Call) int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.calls[c]
+	if !ok {
+		i = int32(len(p.Calls))
+		p.Calls = append(p.Calls, c)
+		p.calls[c] = i
+	}
+	return i
+}
+
+// Add says that ranks have done what r has noted. Kinds are added by first rank.
+func (p *Program) Add(r *Recorder, ranks []int32) {
+	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory}
+	for _, rank := range ranks {
+		p.KindOf[rank] = int32(len(p.Kinds))
+	}
+	p.Kinds = append(p.Kinds, k)
+}

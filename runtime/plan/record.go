@@ -1,0 +1,113 @@
+package plan
+
+// A Recorder notes what one rank does. Its methods are for the rank's goroutine.
+type Recorder struct {
+	Memory Memory // set in the end
+
+	program *Program
+	events  []Event
+	groups  []Group
+	named   map[string]int32 // groups by name
+
+	ops    map[Operation]int32 // what the program has of these, without its lock
+	calls  map[Call]int32
+	texts  [3]map[string]int32
+	region int32
+	path   []int32
+	issues int32
+}
+
+// Recorder returns one for a rank of p.
+func (p *Program) Recorder() *Recorder {
+	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}}
+	for i := range r.texts {
+		r.texts[i] = map[string]int32{"": 0}
+	}
+	return r
+}
+
+func (r *Recorder) text(space int, s string) int32 {
+	i, ok := r.texts[space][s]
+	if !ok {
+		i = r.program.text(space, s)
+		r.texts[space][s] = i
+	}
+	return i
+}
+
+// Enter says that what follows is in the region at path, until the function it
+// returns is called.
+func (r *Recorder) Enter(path string) (leave func()) {
+	was := r.region
+	r.region = r.text(regionSpace, path)
+	return func() { r.region = was }
+}
+
+// Compute notes an operation, at line.
+func (r *Recorder) Compute(o Operation, phase Phase, line string) {
+	i, ok := r.ops[o]
+	if !ok {
+		i = r.program.operation(o)
+		r.ops[o] = i
+	}
+	r.add(Event{Do: Compute, Index: i, Phase: phase}, line)
+}
+
+func (r *Recorder) add(e Event, line string) *Event {
+	e.Region, e.Line = r.region, r.text(lineSpace, line)
+	r.events = append(r.events, e)
+	return &r.events[len(r.events)-1]
+}
+
+// Group returns the number of the group called name, of the mesh dims dims, that
+// of returns the members of.
+func (r *Recorder) Group(name, dims string, of func(rank int) []int) int32 {
+	i, ok := r.named[name]
+	if !ok {
+		i = int32(len(r.groups))
+		r.groups = append(r.groups, Group{Of: of, Dims: r.text(dimSpace, dims), Name: name})
+		r.named[name] = i
+	}
+	return i
+}
+
+// A Pending is a call that is noted and not complete: what it sends is not known.
+type Pending int
+
+// Begin notes a call of a group: Collective, Issue, Send or Recv. Finish completes
+// it. An Issue is numbered: that is what Wait wants.
+func (r *Recorder) Begin(do Do, group int32, phase Phase, line, forward string) (p Pending, issue int32) {
+	if do == Issue {
+		issue = r.issues
+		r.issues++
+	}
+	r.add(Event{Do: do, Group: group, Index: -1, Phase: phase, Forward: r.text(lineSpace, forward)}, line)
+	return Pending(len(r.events) - 1), issue
+}
+
+// Peer sets the other end of a message.
+func (r *Recorder) Peer(p Pending, peer, tag int, stage bool) {
+	e := &r.events[p]
+	e.Peer, e.Tag, e.Stage = int32(peer), int32(tag), stage
+}
+
+// Finish says what a call has put in and sent.
+func (r *Recorder) Finish(p Pending, c Call) {
+	i, ok := r.calls[c]
+	if !ok {
+		i = r.program.call(c)
+		r.calls[c] = i
+	}
+	r.events[p].Index = i
+}
+
+// Wait notes that the rank waits for an Issue.
+func (r *Recorder) Wait(issue int32, phase Phase, line string) {
+	r.add(Event{Do: Wait, Index: issue, Phase: phase}, line)
+}
+
+// Read notes that the host waits for the device.
+func (r *Recorder) Read(phase Phase, line string) { r.add(Event{Do: Read, Phase: phase}, line) }
+
+// Mark notes the end of a step.
+func (r *Recorder) Mark(phase Phase, line string) { r.add(Event{Do: Mark, Phase: phase}, line) }

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"tpsh/comm"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/op"
+	"tpsh/runtime/plan"
+)
+
+// Of a job that runs on shapes each rank notes what it does: see Config.Shapes.
+
+// Recorder returns what notes what the rank does, or nil where it runs for real.
+func (r *Rank) Recorder() *plan.Recorder { return r.recorder }
+
+// record has the rank note what it does.
+func (r *Rank) record(to *plan.Recorder) {
+	r.recorder = to
+	r.ops.Ran = r.noteOperation
+}
+
+// noteOperation notes an operation that has been applied.
+func (r *Rank) noteOperation(c *op.Call) {
+	if r.quiet {
+		return
+	}
+	k := c.Cost()
+	if k.FLOPs == 0 && k.Bytes() == 0 {
+		return
+	}
+	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes())}}
+	if len(c.Spec) > 0 {
+		o.DType = c.Spec[0].DType
+	}
+	for i, p := range k.Products {
+		if n := p.Smallest(); i == 0 || n < o.Dim {
+			o.Dim = n
+		}
+		o.Product = true
+	}
+	if o.Product && len(c.In) > 0 && c.In[0] != nil {
+		o.DType = c.In[0].DType()
+	}
+	r.recorder.Compute(o, r.phaseOf(), r.Line())
+}
+
+// phaseOf returns which phase the program is in.
+func (r *Rank) phaseOf() plan.Phase {
+	switch {
+	case r.optimizing:
+		return plan.Optimizer
+	case r.Tape.Recomputing():
+		return plan.Recompute
+	case r.replayed != "" || r.Shard.InBackward() || r.Tape.InBackward():
+		return plan.Backward
+	}
+	return plan.Forward
+}
+
+// A noted is a call that a recorder has been told of and that is not complete.
+type noted struct {
+	to    *plan.Recorder // nil for none
+	at    plan.Pending
+	issue int32
+}
+
+// noteBegin notes a call on g.
+func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
+	if r.recorder == nil || r.quiet || r.untraced {
+		return noted{}
+	}
+	n := noted{to: r.recorder}
+	group := n.to.Group(g.String(), r.dimsOf(g), func(int) []int { return g.Ranks() })
+	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.replayed)
+	return n
+}
+
+// doing returns what a recorder calls a collective.
+func doing(async bool) plan.Do {
+	if async {
+		return plan.Issue
+	}
+	return plan.Collective
+}
+
+// finish completes the call.
+func (n noted) finish(op string, bytes, wire int) {
+	if n.to != nil {
+		n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes), Wire: int64(wire)})
+	}
+}
+
+// peer says which member a message goes to, or comes from.
+func (n noted) peer(peer, tag int, stage bool) {
+	if n.to != nil {
+		n.to.Peer(n.at, peer, tag, stage)
+	}
+}
+
+// NameDims says that the group of ranks is that of the mesh dims called name.
+func (r *Rank) NameDims(ranks []int, name string) {
+	if name == "" || r.recorder == nil {
+		return
+	}
+	if r.dims == nil {
+		r.dims = map[string]string{}
+	}
+	if g, err := r.SharedGroup(ranks); err == nil && r.dims[g.String()] == "" {
+		r.dims[g.String()] = name
+	}
+}
+
+// dimsOf returns the mesh dims of g, as far as the rank knows.
+func (r *Rank) dimsOf(g *comm.Group) string {
+	if name := r.dims[g.String()]; name != "" {
+		return name
+	}
+	if g.Size() == r.size {
+		return "world"
+	}
+	return g.String()
+}
+
+// MarkStep notes the end of a step.
+func (r *Rank) MarkStep() {
+	if r.recorder != nil {
+		r.recorder.Mark(r.phaseOf(), r.Line())
+	}
+}
+
+// Optimizing runs fn as a part of an optimizer.
+func (r *Rank) Optimizing(fn func() error) error {
+	was := r.optimizing
+	r.optimizing = true
+	defer func() { r.optimizing = was }()
+	return fn()
+}

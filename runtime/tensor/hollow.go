@@ -1,0 +1,54 @@
+package tensor
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+)
+
+// Hollow storage has a size and no memory: what a plan computes with. It is a slice
+// of address space that nobody may read or write, so that lengths, views and
+// versions are those of a run, and a step that touches elements is found at once.
+
+// maxHollow is how many bytes a hollow buffer may have.
+const maxHollow = 1 << 46
+
+// NewHollow returns an allocator of hollow buffers, which take no memory, or an
+// error where the system has no address space to spare.
+func NewHollow() (*Allocator, error) {
+	all, err := phantom()
+	if err != nil {
+		return nil, err
+	}
+	a := NewAllocator(0)
+	a.phantom = all
+	return a, nil
+}
+
+// Hollow reports whether the allocator's buffers are hollow.
+func (a *Allocator) Hollow() bool { return a.phantom != nil }
+
+// hollow returns a hollow buffer of n bytes.
+func (a *Allocator) hollow(n int) (*Buffer, error) {
+	if n > len(a.phantom) {
+		return nil, &MemoryError{Want: n, Limit: len(a.phantom)}
+	}
+	return &Buffer{alloc: a, data: a.phantom[:n:n], hollow: true}, nil
+}
+
+// Hollow reports whether b has no elements; b may be nil.
+func (b *Buffer) Hollow() bool { return b != nil && b.hollow }
+
+// Hollow reports whether x has a size and no elements: the storage of a plan, or
+// none at all.
+func (x *Tensor) Hollow() bool { return x.buf == nil || x.buf.hollow }
+
+// UnknownNumber returns a tensor of shape () that stands for a number of a script
+// that is not known, as Number does for one that is.
+func UnknownNumber(a *Allocator, dt dtype.DType) (*Tensor, error) {
+	x, err := New(a, dt, shape.Shape{})
+	if err != nil {
+		return nil, err
+	}
+	x.weak = true
+	return x, nil
+}
