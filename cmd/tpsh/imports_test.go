@@ -16,10 +16,11 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/hang", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
+	{"tpsh/cmd/tpsh/kineto", nil, "a profiler's trace is a file"},
 	{"tpsh/cmd/tpsh/hang", []string{"tpsh/builtins/pickle"}, "what a job of PyTorch left behind is files; no rank of ours has to do with it"},
 	{"tpsh/lang", []string{"tpsh/lang/source", "tpsh/lang/operator"}, "programs and reports know no tensors"},
 	{"tpsh/lang/source", nil, "a source is text"},

@@ -1,6 +1,6 @@
 """Makes jobs of PyTorch that hang, on gloo, and keeps their Flight Recorder dumps.
 
-    python jobs.py OUT [--jobs 30] [--seed 1] [--wait 3]
+    python jobs.py OUT [--jobs 30] [--seed 1] [--wait 3] [--at-once 3]
 
 Each job is a folder of OUT: fr_0, fr_1, ... (pickle) and truth.json, which says
 what was done to it: the fault, the ranks that are its cause, and the kind that
@@ -166,14 +166,24 @@ def main():
     p.add_argument("out")
     p.add_argument("--jobs", type=int, default=30)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--wait", type=float, default=3)
+    p.add_argument("--wait", type=float, default=3, help="seconds until the ranks are asked for their dumps")
+    p.add_argument("--at-once", type=int, default=3, help="jobs at one time")
     args = p.parse_args()
     rnd = random.Random(args.seed)
-    for i in range(args.jobs):
-        job = draw(rnd, i, args)
+    jobs = [draw(rnd, i, args) for i in range(args.jobs)]
+    running = set()
+    for i, job in enumerate(jobs):
+        if len(running) == args.at_once:
+            running.discard(os.wait()[0])
         folder = os.path.join(args.out, f"{i:02d}_{job['fault'].replace(' ', '_')}_{job['ranks']}")
-        make(job, folder)
-        print(folder, job, flush=True)
+        pid = os.fork()
+        if pid == 0:
+            make(job, folder)
+            print(folder, flush=True)
+            os._exit(0)
+        running.add(pid)
+    for pid in running:
+        os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+package kineto
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// nccl returns the trace of a rank of two: a kernel that computes, two calls of
+// NCCL, and the Python frames around the launch of the first.
+func nccl(rank int, start, first float64) string {
+	kernel := func(name, op string, ts, dur float64, corr, elements int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 20, "ts": %g, "dur": %g, "args": {"External id": 5, "correlation": %d, "stream": 20,
+			"Collective name": %q, "In msg nelems": %d, "Out msg nelems": %d, "Group size": 2, "dtype": "BFloat16", "Process Group Name": "7", "Process Group Description": "tp"}}`,
+			name, ts, dur, corr, op, elements, elements)
+	}
+	return fmt.Sprintf(`{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": %d, "world_size": 2, "pg_config": []}, "traceEvents": [
+		{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "python"}},
+		{"ph": "X", "cat": "python_function", "name": "train.py(3): step", "pid": 1, "tid": 1, "ts": 1, "dur": 500, "args": {"CallFrom": "train.py:90"}},
+		{"ph": "X", "cat": "python_function", "name": "torch/distributed/c10d_logger.py(80): wrapper", "pid": 1, "tid": 1, "ts": 5, "dur": 20, "args": {"CallFrom": "train.py:12"}},
+		{"ph": "X", "cat": "python_function", "name": "torch/distributed/distributed_c10d.py(1): all_reduce", "pid": 1, "tid": 1, "ts": 6, "dur": 18, "args": {"CallFrom": "torch/distributed/c10d_logger.py:83"}},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernelExC", "pid": 1, "tid": 1, "ts": 10, "dur": 2, "args": {"correlation": 41}},
+		{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 100, "dur": 300, "args": {"correlation": 40}},
+		%s, %s]}`, rank,
+		kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "allreduce", start, first, 41, 1000),
+		kernel("ncclDevKernel_AllGather_RING_LL(x)", "_allgather_base", 1000, 50, 42, 500))
+}
+
+func read(t *testing.T, text string) *Trace {
+	t.Helper()
+	tr := &Trace{Rank: -1}
+	if err := tr.read(strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+func TestNCCL(t *testing.T) {
+	s := Summarize([]*Trace{read(t, nccl(1, 300, 100)), read(t, nccl(0, 200, 300))})
+	if len(s.Ranks) != 2 || s.Ranks[0].Rank != 0 || s.Ranks[1].Rank != 1 {
+		t.Fatalf("ranks %+v", s.Ranks)
+	}
+	r := s.Ranks[0]
+	if !near(r.Compute, 300e-6) || !near(r.Communication, 350e-6) || !near(r.Hidden, 200e-6) || !near(r.Wait, 200e-6) || r.Calls != 2 || r.Bytes != 3000 {
+		t.Errorf("rank 0: %+v", r)
+	}
+	if c := s.Calls[0]; c.Op != "all_reduce" || c.Group != "7:tp" || c.Where != "train.py:12" || c.Calls != 2 || c.Bytes != 4000 || !near(c.Time, 400e-6) || !near(c.Wait, 200e-6) {
+		t.Errorf("first row: %+v", c)
+	}
+	if c := s.Calls[1]; c.Op != "all_gather" || c.Where != "" || c.Bytes != 2000 {
+		t.Errorf("second row: %+v", c)
+	}
+	if len(s.Stragglers) != 1 || s.Stragglers[0].Rank != 1 || s.Stragglers[0].Calls != 1 || s.Stragglers[0].Where != "train.py:12" {
+		t.Errorf("stragglers: %+v", s.Stragglers)
+	}
+}
+
+// Two ranks of a job on gloo, PyTorch 2.15: rank 1 sleeps before it reduces its
+// gradients at line 12.
+func TestGloo(t *testing.T) {
+	var traces []*Trace
+	for _, n := range []string{"trace_1.json.gz", "trace_0.json.gz"} {
+		tr, err := Read(filepath.Join("testdata/gloo", n), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces = append(traces, tr)
+	}
+	s := Summarize(traces)
+	if len(s.Calls) != 2 || s.Calls[0].Where != "train.py:12" || s.Calls[0].Calls != 16 || s.Calls[0].Bytes != 2*2*4*(256*256+256+16*256+16) || s.Calls[0].Group != "0:default_pg" {
+		t.Errorf("rows %+v", s.Calls)
+	}
+	if s.Calls[1].Where != "train.py:22" || s.Calls[1].Bytes != 4*4<<20 {
+		t.Errorf("rows %+v", s.Calls)
+	}
+	if l := s.Stragglers[0]; l.Rank != 1 || l.Where != "train.py:12" || l.Wait < 0.1 {
+		t.Errorf("stragglers %+v", s.Stragglers)
+	}
+	var text strings.Builder
+	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "rank 1 came last in") {
+		t.Errorf("%v:\n%s", err, text.String())
+	}
+	one := Summarize(traces[:1])
+	if len(one.Missing) != 1 || one.Missing[0] != "rank 0: no trace" {
+		t.Errorf("missing %q", one.Missing)
+	}
+}
+
+// Where the profiler saw neither a device nor gloo, PyTorch's own records serve.
+func TestRecords(t *testing.T) {
+	tr := read(t, `[{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": "10", "dur": 5, "tid": "a", "args": {"Collective name": "broadcast", "In msg nelems": "8", "dtype": "Float", "Process Group Name": "0"}},
+		{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 20, "dur": 5, "args": {"Collective name": "wait"}}]`)
+	if len(tr.Calls) != 1 || tr.Calls[0].Op != "broadcast" || tr.Calls[0].Bytes != 32 || tr.Calls[0].Group != "0" {
+		t.Errorf("calls %+v", tr.Calls)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "ends in the middle",
+		"7":                            "no trace",
+		`{"a": 1}`:                     "it has no traceEvents",
+		`{"traceEvents": 1}`:           "no list",
+		`{"traceEvents": [`:            "ends in the middle",
+		`{"traceEvents": [{]}`:         "invalid character",
+		`{"traceEvents": [{"ph": 1}]}`: "cannot unmarshal",
+		"\x1f\x8b\x08":                 "ends in the middle",
+	} {
+		if err := (&Trace{}).read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "rank7.pt.trace.json.gz")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprint(z, `{"traceEvents": []}`)
+	z.Close()
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if tr, err := Read(path, 3); err != nil || tr.Rank != 7 {
+		t.Errorf("%+v, %v", tr, err)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	u := Spans{{5, 7}, {1, 2}, {2, 4}, {6, 6.5}}.union()
+	if fmt.Sprint(u) != "[[1, 4] [5, 7]]" {
+		t.Errorf("union %v", u)
+	}
+	if got := fmt.Sprint(u.and(Spans{{0, 1.5}, {3, 6}})); got != "[[1, 1.5] [3, 4] [5, 6]]" {
+		t.Errorf("intersection %v", got)
+	}
+}
+
+func FuzzTrace(f *testing.F) {
+	f.Add([]byte(nccl(0, 200, 300)))
+	f.Add([]byte(`[{"ph": "X", "cat": "cpu_op", "name": "gloo:all_reduce", "ts": 10, "dur": 5, "args": {"Input Dims": [[4]], "Input type": ["float"]}}]`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tr := &Trace{}
+		if tr.read(bytes.NewReader(b)) != nil {
+			return
+		}
+		if err := Summarize([]*Trace{tr, tr}).WriteText(new(bytes.Buffer)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

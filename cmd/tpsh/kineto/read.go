@@ -1,0 +1,199 @@
+package kineto
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxBytes is the size of the largest trace that is read, uncompressed.
+const maxBytes = 16 << 30
+
+// A Trace is what the trace of one rank holds of communication.
+type Trace struct {
+	Path  string
+	Rank  int
+	World int // ranks of the job; 0 if that is not recorded
+	Calls []*Call
+	// Busy are the times at which the rank computed, and Whole is from the
+	// first event to the last.
+	Busy  Spans
+	Whole Span
+}
+
+// A Call is one call of a collective on one rank.
+type Call struct {
+	Op    string
+	Group string
+	Bytes int64 // that the rank put in; -1 if that is not recorded
+	Span  Span
+	Where string
+	order int // among the rank's calls of its group
+
+	corr  int64
+	tid   string
+	known bool // the group is recorded
+}
+
+// An event is one of a trace. Fields of args may be text or numbers.
+type event struct {
+	Ph   string          `json:"ph"`
+	Cat  string          `json:"cat"`
+	Name string          `json:"name"`
+	Tid  json.RawMessage `json:"tid"`
+	Ts   json.RawMessage `json:"ts"`
+	Dur  json.RawMessage `json:"dur"`
+	Args struct {
+		Corr     json.RawMessage `json:"correlation"`
+		Name     json.RawMessage `json:"Collective name"`
+		In       json.RawMessage `json:"In msg nelems"`
+		DType    json.RawMessage `json:"dtype"`
+		PG       json.RawMessage `json:"Process Group Name"`
+		PGDesc   json.RawMessage `json:"Process Group Description"`
+		CallFrom json.RawMessage `json:"CallFrom"`
+		Dims     json.RawMessage `json:"Input Dims"`
+		Types    json.RawMessage `json:"Input type"`
+	} `json:"args"`
+}
+
+// distributed is what a trace says of the job.
+type distributed struct {
+	Rank   *int `json:"rank"`
+	World  int  `json:"world_size"`
+	Groups []struct {
+		Name string `json:"pg_name"`
+		Desc string `json:"pg_desc"`
+	} `json:"pg_config"`
+}
+
+// trailing finds the rank in a file's name.
+var trailing = regexp.MustCompile(`([0-9]{1,6})[^0-9]*$`)
+
+// Read reads the trace at path. Where the trace does not say of which rank it
+// is, its name does; where that does not either, it is of the given rank.
+func Read(path string, rank int) (*Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t := &Trace{Path: path, Rank: -1}
+	if err := t.read(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if m := trailing.FindStringSubmatch(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".json")); t.Rank < 0 && m != nil {
+		t.Rank, _ = strconv.Atoi(m[1])
+	}
+	if t.Rank < 0 {
+		t.Rank = rank
+	}
+	return t, nil
+}
+
+func (t *Trace) read(r io.Reader) error {
+	err := t.readAll(r)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errors.New("it ends in the middle")
+	}
+	return err
+}
+
+func (t *Trace) readAll(r io.Reader) error {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := b.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return err
+		}
+		b = bufio.NewReaderSize(z, 1<<16)
+	}
+	limited := &io.LimitedReader{R: b, N: maxBytes}
+	p := newParser(t)
+	err := p.parse(json.NewDecoder(limited))
+	if limited.N == 0 {
+		return fmt.Errorf("over %d GiB, which is more than is read", maxBytes>>30)
+	}
+	if err != nil {
+		return err
+	}
+	return p.finish()
+}
+
+// parse reads the outermost object, or list of events, one event at a time.
+func (p *parser) parse(d *json.Decoder) error {
+	start, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if start == json.Delim('[') {
+		return p.events(d)
+	}
+	if start != json.Delim('{') {
+		return errors.New("it is no trace: want an object with traceEvents")
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "traceEvents":
+			if open, err := d.Token(); err != nil {
+				return err
+			} else if open != json.Delim('[') {
+				return errors.New("its traceEvents are no list")
+			}
+			err = p.events(d)
+		case "distributedInfo":
+			err = d.Decode(&p.info)
+		default:
+			err = d.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
+// events reads events to the end of their list.
+func (p *parser) events(d *json.Decoder) error {
+	p.found = true
+	for d.More() {
+		var e event
+		if err := d.Decode(&e); err != nil {
+			return err
+		}
+		if e.Ph == "X" {
+			p.take(&e)
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// num reads a number, or text that is one.
+func num(raw json.RawMessage) (float64, bool) {
+	x, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	return x, err == nil
+}
+
+// str reads text, or a number as text.
+func str(raw json.RawMessage) string {
+	var s string
+	if len(raw) > 0 && raw[0] == '"' {
+		if json.Unmarshal(raw, &s) != nil {
+			return ""
+		}
+		return s
+	}
+	return string(raw)
+}

@@ -1,0 +1,212 @@
+package kineto
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A Summary is what the traces of a job hold of communication.
+type Summary struct {
+	Ranks []Rank `json:"ranks"`
+	Calls []Row  `json:"calls"`
+	// Stragglers are ranks for which others waited, the worst first.
+	Stragglers []Straggler `json:"stragglers"`
+	Missing    []string    `json:"missing"`
+}
+
+// A Rank is one rank's time.
+type Rank struct {
+	Rank          int     `json:"rank"`
+	Seconds       float64 `json:"seconds"` // from the first event to the last
+	Compute       float64 `json:"compute_seconds"`
+	Communication float64 `json:"communication_seconds"` // while any call was under way
+	Hidden        float64 `json:"hidden_seconds"`        // of that, while it computed
+	Wait          float64 `json:"wait_seconds"`          // of its calls, for later members
+	Calls         int     `json:"calls"`
+	Bytes         int64   `json:"bytes"` // that it put in
+}
+
+// A Row is the calls of one operation, group and line.
+type Row struct {
+	Op    string  `json:"op"`
+	Group string  `json:"group"`
+	Where string  `json:"where"`
+	Calls int     `json:"calls"` // of all ranks
+	Bytes int64   `json:"bytes"` // that all ranks put in; -1 if it is not recorded of some call
+	Time  float64 `json:"seconds"`
+	Wait  float64 `json:"wait_seconds"` // of Time, for later members
+	Ranks []int   `json:"ranks"`
+}
+
+// A Straggler is a rank that came last.
+type Straggler struct {
+	Rank  int     `json:"rank"`
+	Calls int     `json:"calls"`        // in which it came last by more than a little
+	Wait  float64 `json:"wait_seconds"` // of the others, together
+	Where string  `json:"where"`        // the line at which they waited most
+}
+
+// little is how much later than others a rank may come and not be called late, in
+// seconds: launching a kernel varies by that.
+const little = 50e-6
+
+// Summarize puts the traces of ranks together.
+func Summarize(traces []*Trace) *Summary {
+	s := &Summary{Ranks: []Rank{}, Calls: []Row{}, Stragglers: []Straggler{}, Missing: []string{}}
+	traces = slices.Clone(traces)
+	slices.SortStableFunc(traces, func(a, b *Trace) int { return cmp.Compare(a.Rank, b.Rank) })
+	waits := s.meet(traces)
+	rows := map[string]*Row{}
+	for _, t := range traces {
+		s.Ranks = append(s.Ranks, t.times(waits))
+		for _, c := range t.Calls {
+			key := c.Op + "\n" + c.Group + "\n" + c.Where
+			r := rows[key]
+			if r == nil {
+				r = &Row{Op: c.Op, Group: c.Group, Where: c.Where}
+				rows[key] = r
+			}
+			r.add(t.Rank, c, waits[c])
+		}
+	}
+	for _, r := range rows {
+		s.Calls = append(s.Calls, *r)
+	}
+	slices.SortFunc(s.Calls, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Where, b.Where))
+	})
+	s.listMissing(traces)
+	return s
+}
+
+func (r *Row) add(rank int, c *Call, wait float64) {
+	r.Calls++
+	r.Time += c.Span.Seconds()
+	r.Wait += wait
+	if c.Bytes < 0 || r.Bytes < 0 {
+		r.Bytes = -1
+	} else {
+		r.Bytes += c.Bytes
+	}
+	if !slices.Contains(r.Ranks, rank) {
+		r.Ranks = append(r.Ranks, rank)
+	}
+}
+
+// times returns the times of one rank.
+func (t *Trace) times(waits map[*Call]float64) Rank {
+	r := Rank{Rank: t.Rank, Seconds: t.Whole.Seconds(), Compute: t.Busy.Seconds(), Calls: len(t.Calls)}
+	var comm Spans
+	for _, c := range t.Calls {
+		comm = append(comm, c.Span)
+		r.Wait += waits[c]
+		r.Bytes += max(c.Bytes, 0)
+	}
+	comm = comm.union()
+	r.Communication, r.Hidden = comm.Seconds(), comm.and(t.Busy).Seconds()
+	return r
+}
+
+// A meeting is one call on the members that made it.
+type meeting struct {
+	group string
+	order int
+}
+
+// meet finds how long each call waited for later members, and who those were.
+func (s *Summary) meet(traces []*Trace) map[*Call]float64 {
+	type member struct {
+		rank int
+		call *Call
+	}
+	meetings := map[meeting][]member{}
+	var order []meeting
+	for _, t := range traces {
+		for _, c := range t.Calls {
+			if !c.known || c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" {
+				continue
+			}
+			m := meeting{c.Group, c.order}
+			if meetings[m] == nil {
+				order = append(order, m)
+			}
+			meetings[m] = append(meetings[m], member{t.Rank, c})
+		}
+	}
+	waits := map[*Call]float64{}
+	late := map[int]*Straggler{}
+	worst := map[int]map[string]float64{}
+	for _, m := range order {
+		members := meetings[m]
+		if len(members) < 2 || slices.ContainsFunc(members, func(o member) bool { return o.call.Op != members[0].call.Op }) {
+			continue
+		}
+		last := slices.MinFunc(members, func(a, b member) int {
+			return cmp.Compare(a.call.Span.Seconds(), b.call.Span.Seconds())
+		})
+		var sum, most float64
+		for _, o := range members {
+			w := o.call.Span.Seconds() - last.call.Span.Seconds()
+			waits[o.call] = w
+			sum, most = sum+w, max(most, w)
+		}
+		if most < little {
+			continue
+		}
+		if late[last.rank] == nil {
+			late[last.rank], worst[last.rank] = &Straggler{Rank: last.rank}, map[string]float64{}
+		}
+		late[last.rank].Calls++
+		late[last.rank].Wait += sum
+		worst[last.rank][last.call.Where] += sum
+	}
+	for rank, l := range late {
+		for where, w := range worst[rank] {
+			if best := worst[rank][l.Where]; w > best || w == best && where < l.Where {
+				l.Where = where
+			}
+		}
+		s.Stragglers = append(s.Stragglers, *l)
+	}
+	slices.SortFunc(s.Stragglers, func(a, b Straggler) int { return cmp.Or(cmp.Compare(b.Wait, a.Wait), cmp.Compare(a.Rank, b.Rank)) })
+	return waits
+}
+
+// listMissing says what the traces leave open.
+func (s *Summary) listMissing(traces []*Trace) {
+	world, have := 0, map[int]bool{}
+	group, line, calls := false, false, 0
+	for _, t := range traces {
+		world = max(world, t.World)
+		if have[t.Rank] {
+			s.Missing = append(s.Missing, fmt.Sprintf("rank %d: two traces say that they are of it", t.Rank))
+		}
+		have[t.Rank] = true
+		for _, c := range t.Calls {
+			calls++
+			group, line = group || !c.known, line || c.Where == ""
+		}
+	}
+	var none []int
+	for r := range min(world, 1<<17) {
+		if !have[r] {
+			none = append(none, r)
+		}
+	}
+	switch {
+	case len(none) == 1:
+		s.Missing = append(s.Missing, fmt.Sprintf("rank %d: no trace", none[0]))
+	case len(none) > 1:
+		s.Missing = append(s.Missing, fmt.Sprintf("%d of %d ranks, the first of them %d: no trace", len(none), world, none[0]))
+	}
+	if calls == 0 {
+		s.Missing = append(s.Missing, "calls: no trace has any call of a collective")
+	}
+	if group {
+		s.Missing = append(s.Missing, "groups of some calls: gloo's are not recorded, so who waited in them is not known")
+	}
+	if line {
+		s.Missing = append(s.Missing, "lines of some calls: with_stack=True records them")
+	}
+}
