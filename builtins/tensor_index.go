@@ -42,11 +42,11 @@ func newIndexKey(v starlark.Value) (key indexKey, err error) {
 		key.index, err = v.get()
 		return key, err
 	case starlark.Bool:
-		return key, arg.Bad(v, "an int, a tuple of ints, or a tensor", "== compares the values themselves; .eq() compares element by element")
+		return key, arg.Bad(v, "an int, a slice, a tensor, or several of them", "== compares the values themselves; .eq() compares element by element")
 	case starlark.String:
-		return key, arg.Bad(v, "an int, a tuple of ints, or a tensor", ".at() takes NumPy's notation")
+		return key, arg.Bad(v, "an int, a slice, a tensor, or several of them", ".at() takes NumPy's notation")
 	}
-	return key, arg.Bad(v, "an int, a tuple of ints, or a tensor", "tensor() makes one of a list")
+	return key, arg.Bad(v, "an int, a slice, a tensor, or several of them", "")
 }
 
 // Get implements starlark.Mapping: x[v]. Indices give a view, a tensor of
@@ -55,6 +55,10 @@ func (x *Tensor) Get(v starlark.Value) (_ starlark.Value, found bool, err error)
 	t, err := x.get()
 	if err != nil {
 		return nil, false, err
+	}
+	if !isPlainIndex(v) {
+		y, err := x.getSubscript(t, v)
+		return y, err == nil, err
 	}
 	key, err := newIndexKey(v)
 	if err != nil {
@@ -77,6 +81,9 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 	t, err := x.get()
 	if err != nil {
 		return err
+	}
+	if !isPlainIndex(v) {
+		return x.setSubscript(t, v, w)
 	}
 	key, err := newIndexKey(v)
 	if err != nil {

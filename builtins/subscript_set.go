@@ -1,0 +1,132 @@
+package builtins
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// getSubscript is x[v] of an index of several kinds.
+func (x *Tensor) getSubscript(t *tensor.Tensor, v starlark.Value) (starlark.Value, error) {
+	sub, err := x.env.newSubscript(v, t.Shape())
+	if err == nil {
+		t, err = sub.get(t)
+	}
+	if err != nil {
+		return nil, arg.Rename("x[...]", arg.In("x[...]", "index", err))
+	}
+	return x.env.wrap(t), nil
+}
+
+// setSubscript is x[v] = w of an index of several kinds.
+func (x *Tensor) setSubscript(t *tensor.Tensor, v, w starlark.Value) error {
+	const fn = "x[...] = v"
+	sub, err := x.env.newSubscript(v, t.Shape())
+	if err != nil {
+		return arg.Rename(fn, arg.In(fn, "index", err))
+	}
+	value, err := toOperand(w)
+	if err != nil {
+		return arg.In(fn, "value", err)
+	}
+	switch {
+	case t.Placed():
+		err = sub.setPlaced(t, value)
+	case sub.advanced():
+		err = sub.setPlaces(t, value)
+	default:
+		err = sub.setView(t, value)
+	}
+	return arg.Rename(fn, err)
+}
+
+// setView sets a part of t that is a view.
+func (sub *subscript) setView(t, value *tensor.Tensor) error {
+	v, flips, err := sub.view(t)
+	if err != nil {
+		return err
+	}
+	var own []int // the dims of value that are flipped
+	for _, d := range flips {
+		if d -= v.Ndim() - value.Ndim(); d >= 0 && value.Shape()[d] > 1 {
+			own = append(own, d)
+		}
+	}
+	if len(own) > 0 {
+		if value, err = sub.do(flipOp, value, op.IntsN(own...)); err != nil {
+			return err
+		}
+	}
+	_, err = sub.env.invoke(setItemOp, []*tensor.Tensor{v, value}, []op.Arg{op.IntsN()})
+	return err
+}
+
+// setPlaces sets the elements of t that tensors select: what the subscript takes
+// of the numbers of the elements says where they are.
+func (sub *subscript) setPlaces(t, value *tensor.Tensor) error {
+	places, err := sub.numbered(t)
+	if err != nil {
+		return err
+	}
+	flat, err := sub.do(reshapeOp, t, op.IntsN(-1))
+	if err != nil {
+		return err
+	}
+	if _, err = sub.env.invoke(indexPutOp, []*tensor.Tensor{flat, places, value}, nil); err != nil || flat.Buffer() == t.Buffer() {
+		return err
+	}
+	back, err := sub.do(reshapeOp, flat, op.IntsN(t.Shape()...))
+	if err != nil {
+		return err
+	}
+	_, err = sub.env.invoke(copyOp, []*tensor.Tensor{t, back}, nil)
+	return err
+}
+
+// numbered returns what the subscript takes of the numbers of t's elements.
+func (sub *subscript) numbered(t *tensor.Tensor) (*tensor.Tensor, error) {
+	numbers := make([]int64, t.Numel())
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	all, err := op.FromInts(sub.env.rank.Ops(), dtype.Int64, t.Shape(), numbers)
+	if err != nil {
+		return nil, err
+	}
+	return sub.get(all)
+}
+
+// setPlaced sets elements of a distributed tensor: every rank of its mesh sets
+// them in a whole tensor, of which each then keeps its block.
+func (sub *subscript) setPlaced(t, value *tensor.Tensor) error {
+	rank := sub.env.rank
+	if value.Placed() {
+		return &op.ArgError{Param: "value", Got: op.Describe(value), Want: "a plain tensor or a number", Rule: "value.full_tensor() is the whole of it"}
+	}
+	marks, err := op.FromInts(rank.Ops(), dtype.Bool, t.Shape(), make([]int64, t.Numel()))
+	if err != nil {
+		return err
+	}
+	whole, err := rank.Do("zeros", nil, op.IntsN(t.Shape()...), op.Int1(int(t.DType())))
+	if err != nil {
+		return err
+	}
+	set := (*subscript).setView
+	if sub.advanced() {
+		set = (*subscript).setPlaces
+	}
+	if err := set(sub, marks, tensor.Number(true)); err != nil {
+		return err
+	}
+	if err := set(sub, whole, value); err != nil {
+		return err
+	}
+	out, err := sub.env.invoke(whereOp, []*tensor.Tensor{marks, whole, t}, nil)
+	if err == nil {
+		_, err = sub.env.invoke(copyOp, []*tensor.Tensor{t, out[0]}, nil)
+	}
+	return err
+}
