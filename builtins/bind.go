@@ -260,12 +260,14 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 
 // keyword takes over an argument by name. Slots before first have none.
 func (b *binding) keyword(name string, first int, v starlark.Value) error {
-	for i := first; i < len(b.slots); i++ {
-		if b.slots[i].Name == name {
-			if b.given&(1<<i) != 0 {
-				return arg.Duplicate(b.name, name)
+	for _, name := range append([]string{name}, arg.Synonyms[name]...) {
+		for i := first; i < len(b.slots); i++ {
+			if b.slots[i].Name == name {
+				if b.given&(1<<i) != 0 {
+					return arg.Duplicate(b.name, name)
+				}
+				return b.set(i, v)
 			}
-			return b.set(i, v)
 		}
 	}
 	if b.creates {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/lang/advice"
 )
 
 // An Error is a failure as attempt gives it to a script.
@@ -114,9 +116,7 @@ func (e *Env) newError(cause, stopped error) *Error {
 	f.message = strings.TrimPrefix(cause.Error(), within+": ")
 	f.message = strings.TrimPrefix(f.message, f.function+": ")
 	f.message = strings.TrimPrefix(f.message, cancelledPrefix)
-	if hint := e.Hint(f.message); hint != "" {
-		f.message += " (" + hint + ")"
-	}
+	f.message = advice.With(f.message, e.Hint(f.message))
 	return f
 }
 

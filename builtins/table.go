@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/starlarkstruct"
 )
 
 // A Row is one name of the language that is no operator.
@@ -91,8 +90,8 @@ func (e *Env) Predeclared() starlark.StringDict {
 	for owner, list := range ownRows() {
 		members := names
 		if owner != "" {
-			members = maps.Clone(names[owner].(*starlarkstruct.Module).Members)
-			names[owner] = &starlarkstruct.Module{Name: owner, Members: members}
+			members = maps.Clone(names[owner].(*namespace).Members)
+			names[owner] = newNamespace(owner, members)
 		}
 		for _, r := range list {
 			_, name := split(r.Name)
@@ -129,7 +128,7 @@ var universe = sync.OnceValue(func() starlark.StringDict {
 		if members == nil {
 			members = starlark.StringDict{}
 			spaces[owner] = members
-			names[owner] = &starlarkstruct.Module{Name: owner, Members: members}
+			names[owner] = newNamespace(owner, members)
 		}
 		members[name] = v
 	}
@@ -155,7 +154,7 @@ var universe = sync.OnceValue(func() starlark.StringDict {
 	}
 	for owner := range ownRows() {
 		if owner != "" && names[owner] == nil {
-			names[owner] = &starlarkstruct.Module{Name: owner, Members: starlark.StringDict{}}
+			names[owner] = newNamespace(owner, starlark.StringDict{})
 		}
 	}
 	for name, members := range statics {
@@ -189,7 +188,12 @@ func constructorOf(name string) starlark.Value {
 }
 
 // Attr implements starlark.HasAttrs.
-func (c *constructor) Attr(name string) (starlark.Value, error) { return c.members[name], nil }
+func (c *constructor) Attr(name string) (starlark.Value, error) {
+	if v := c.members[name]; v != nil {
+		return v, nil
+	}
+	return nil, noMember(c.Name(), name, c.members.Keys())
+}
 
 // AttrNames implements starlark.HasAttrs.
 func (c *constructor) AttrNames() []string { return c.members.Keys() }

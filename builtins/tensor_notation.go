@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/lang/operator"
@@ -13,6 +14,8 @@ var (
 	_ operator.HasMatMul = (*Tensor)(nil)
 	_ operator.HasPower  = (*Tensor)(nil)
 	_ operator.HasFormat = (*Tensor)(nil)
+	_ operator.HasPower  = (*Unknown)(nil)
+	_ operator.HasFormat = (*Unknown)(nil)
 )
 
 var powOp = op.Lookup("pow")
@@ -28,7 +31,7 @@ func (x *Tensor) MatMul(y starlark.Value, side starlark.Side) (starlark.Value, e
 // Power implements operator.HasPower: x ** y, of which one may be a number.
 func (x *Tensor) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
 	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool:
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, *Unknown:
 		return x.between(powOp, y, side)
 	}
 	return nil, nil
@@ -59,3 +62,16 @@ func (x *Tensor) Format(spec string) (string, error) {
 	}
 	return operator.FormatValue("format", v, spec)
 }
+
+// Power implements operator.HasPower: what comes of a number that is not known is
+// not known either.
+func (u *Unknown) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	switch y.(type) {
+	case starlark.Int, starlark.Float, *Unknown:
+		return u.Binary(syntax.STAR, y, side)
+	}
+	return nil, nil
+}
+
+// Format implements operator.HasFormat.
+func (u *Unknown) Format(string) (string, error) { return u.String(), nil }

@@ -57,6 +57,9 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 	return x.env.apply(d, in, values[:]...)
 }
 
+// symbols are operators whose names are other words of the language.
+var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PIPE]: "|", binaryOps[syntax.CIRCUMFLEX]: "^", unaryOps[syntax.TILDE]: "~"}
+
 // apply applies an operator of one result that has no other arguments. values are
 // in as the script has them.
 func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
@@ -64,6 +67,9 @@ func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (s
 		return stand(nil, values, nil)
 	}
 	out, err := e.invoke(d, in, nil)
+	if symbol := symbols[d]; err != nil && symbol != "" {
+		return nil, arg.Rename(symbol, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -114,24 +120,6 @@ func isTensorType(typ string) bool {
 		typ = r.Base
 	}
 	return true
-}
-
-// Hint returns what to do instead of what the interpreter refuses with message,
-// or "" if there is nothing to say.
-func (e *Env) Hint(message string) string {
-	if hint := hintUnknown(message); hint != "" {
-		return hint
-	}
-	m := refusedComparison.FindStringSubmatch(message)
-	switch {
-	case m == nil:
-		return ""
-	case isTensorType(m[1]):
-		return "use ." + elementwise(comparisonTokens[m[2]]) + "() for elementwise truths"
-	case isTensorType(m[3]):
-		return "use the tensor's ." + elementwise(mirrored[comparisonTokens[m[2]]]) + "() for elementwise truths"
-	}
-	return ""
 }
 
 // comparisonTokens are the comparisons that Hint knows, and mirrored what they

@@ -72,6 +72,9 @@ func (s *session) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkGlobals(file, func(name string) bool { return s.defined[name] }); err != nil {
+		return nil, err
+	}
 	if x := soleExpr(file); x != nil {
 		return s.eval(t, x)
 	}

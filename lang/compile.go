@@ -55,7 +55,7 @@ func resolveFile(file *syntax.File, names starlark.StringDict, also map[string]b
 	known := func(name string) bool { return names.Has(name) || also[name] }
 	prog, err = starlark.FileProgram(file, known)
 	if err != nil {
-		return nil, staticError(err, names)
+		return nil, staticError(err, &adviser{file: file, names: names})
 	}
 	return prog, nil
 }
@@ -68,9 +68,9 @@ func recoverCompiler(path string, err *error) {
 	}
 }
 
-// staticError lists the mistakes that the parser or the resolver found, and
-// proposes spellings from names.
-func staticError(err error, names starlark.StringDict) *StaticError {
+// staticError lists the mistakes that the resolver found, and says what to write
+// instead of names that are not there.
+func staticError(err error, a *adviser) *StaticError {
 	var list resolve.ErrorList
 	if !errors.As(err, &list) {
 		return &StaticError{[]string{err.Error()}}
@@ -80,23 +80,30 @@ func staticError(err error, names starlark.StringDict) *StaticError {
 	})
 	e := new(StaticError)
 	for _, one := range list {
-		e.Lines = append(e.Lines, fmt.Sprintf("%s: %s", one.Pos, withSpelling(one.Msg, names)))
+		e.Lines = append(e.Lines, fmt.Sprintf("%s: %s", one.Pos, a.complete(one)))
 	}
 	return e
 }
 
-// withSpelling completes the resolver's "undefined: x", which proposes names
-// of the file alone.
-func withSpelling(msg string, names starlark.StringDict) string {
-	name, ok := strings.CutPrefix(msg, "undefined: ")
-	if !ok || strings.Contains(name, " ") {
-		return msg
+// complete completes the resolver's "undefined: x", which proposes names of the
+// file alone.
+func (a *adviser) complete(e resolve.Error) string {
+	name, ok := strings.CutPrefix(e.Msg, "undefined: ")
+	name, guess, _ := strings.Cut(name, " ")
+	if !ok {
+		return e.Msg
 	}
-	known := slices.DeleteFunc(slices.Concat(names.Keys(), starlark.Universe.Keys()), source.IsHidden)
+	if text := a.undefined(name, e.Pos); text != "" {
+		return fmt.Sprintf("undefined: %s (%s)", name, text)
+	}
+	if guess != "" {
+		return e.Msg
+	}
+	known := slices.DeleteFunc(slices.Concat(a.names.Keys(), starlark.Universe.Keys()), source.IsHidden)
 	if n := Nearest(name, known); n != "" {
-		return fmt.Sprintf("%s (did you mean %s?)", msg, n)
+		return fmt.Sprintf("%s (did you mean %s?)", e.Msg, n)
 	}
-	return msg
+	return e.Msg
 }
 
 // A programKey says all that a compiled program depends on.
@@ -146,6 +153,9 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 	e.once.Do(func() {
 		var file *syntax.File
 		if file, e.err = parseCore(path, text, 1); e.err == nil {
+			e.err = checkGlobals(file, func(string) bool { return false })
+		}
+		if e.err == nil {
 			if s := (shaper{names.Has(CompareFunction), names.Has(IndexFunction)}); s.compare || s.index {
 				s.file(file)
 			}

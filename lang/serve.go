@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/lang/advice"
 )
 
 // Serve runs at the rank: it receives control messages from conn, runs the
@@ -197,11 +199,11 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 // failure describes the error that ended a program, with the hint of the Env.
 func (s *server) failure(err error) *Failure {
 	f := newFailure(err)
-	if env, ok := s.env.(Hinter); ok {
-		if hint := env.Hint(string(f.Message)); hint != "" {
-			f.Message += text(" (" + hint + ")")
-		}
+	hint := ""
+	if env, ok := s.env.(Hinter); ok && !f.Static {
+		hint = env.Hint(string(f.Message))
 	}
+	f.Message = text(advice.With(string(f.Message), hint))
 	return f
 }
 

@@ -3,6 +3,7 @@ package arg
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -161,6 +162,10 @@ func (p *DType) Unpack(v starlark.Value) error {
 
 // didYouMean is the rule of an error about a dtype spelt name.
 func didYouMean(name string) string {
+	switch device, _, _ := strings.Cut(name, ":"); device {
+	case "cuda", "cpu", "mps", "xpu", "tpu", "gpu":
+		return fmt.Sprintf("there is one device: leave .to(%q) out", name)
+	}
 	var names []string
 	for _, d := range dtype.All {
 		names = append(names, d.String())

@@ -76,14 +76,28 @@ func (p *param) name() string {
 }
 
 func find(params []param, name string) *param {
-	for i := range params {
-		for n := range strings.SplitSeq(params[i].names, "|") {
-			if n == name {
-				return &params[i]
+	for _, name := range append([]string{name}, Synonyms[name]...) {
+		for i := range params {
+			for n := range strings.SplitSeq(params[i].names, "|") {
+				if n == name {
+					return &params[i]
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// Synonyms are the names that parameters have here, by those that NumPy and
+// others give them.
+var Synonyms = map[string][]string{"axis": {"dim", "dims"}, "axes": {"dims", "dim"}, "keepdims": {"keepdim"}}
+
+// foreign says what to write instead of keyword arguments that functions have
+// elsewhere.
+var foreign = map[string]string{
+	"inplace": "nothing is done in place: x = f(x) keeps the result", "out": "nothing is written into: x = f(y) keeps the result",
+	"device": "there is one device: leave it out", "non_blocking": "nothing is copied between devices: leave it out", "pin_memory": "there is one device: leave it out", "memory_format": "tensors have one format: leave it out", "layout": "tensors have one layout: leave it out",
+	"ddof": "correction= is what is taken from the number of elements", "end": "print writes a line: join what belongs to it",
 }
 
 func allNames(params []param) []string {
@@ -181,7 +195,9 @@ func arguments(n int) string {
 // those in names.
 func Unexpected(fn, name string, names []string) error {
 	text := "unexpected keyword argument " + name
-	if n := Nearest(name, names); n != "" {
+	if advice := foreign[name]; advice != "" {
+		text += " (" + advice + ")"
+	} else if n := Nearest(name, names); n != "" {
 		text += fmt.Sprintf(" (did you mean %s?)", n)
 	}
 	return &CallError{fn, text}

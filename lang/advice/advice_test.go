@@ -1,0 +1,45 @@
+package advice
+
+import "testing"
+
+func TestUndefined(t *testing.T) {
+	known := map[string]bool{"zeros": true, "F.softmax": true, "nn.Linear": true, "linalg.norm": true, "tensor": true}
+	for _, c := range []struct {
+		name string
+		path []string
+		want string
+	}{
+		{"torch", []string{"zeros"}, "what torch has is there without a name in front: write zeros"},
+		{"torch", []string{"nn", "functional", "softmax"}, "what torch has is there without a name in front: write F.softmax"},
+		{"torch", []string{"nn", "Linear"}, "what torch has is there without a name in front: write nn.Linear"},
+		{"np", []string{"array"}, "what np has is there without a name in front: write tensor"},
+		{"np", []string{"linalg", "norm"}, "what np has is there without a name in front: write linalg.norm"},
+		{"np", nil, "what np has is there without a name in front"},
+		{"np", []string{"quux"}, "what np has is there without a name in front; tpsh doc -k quux looks for names"},
+		{"true", nil, "write True"},
+		{"map", nil, "a list is made by [f(x) for x in xs]"},
+		{"zerso", nil, ""},
+	} {
+		if got := Undefined(c.name, c.path, func(n string) bool { return known[n] }); got != c.want {
+			t.Errorf("%s %v\ngot  %s\nwant %s", c.name, c.path, got, c.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ message, want string }{
+		{"list has no .sort field or method", "sorted(x) gives a list in order"},
+		{"local variable n referenced before assignment", "a function that assigns n anywhere has its own: give it a value first, or keep what is global in a list or a dict"},
+		{"floored division by zero", ""},
+	} {
+		if got := Refused(c.message); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.message, got, c.want)
+		}
+	}
+	if got, want := With("list has no .sort field or method (did you mean .sort?)", "x"), "list has no .sort field or method (x)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := With("m (did you mean a?)", ""); got != "m (did you mean a?)" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,80 @@
+package advice
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A rule says what to write instead of what the interpreter refuses with a
+// message that matches. In text, $1 is what the pattern's first group matches.
+type rule struct {
+	pattern *regexp.Regexp
+	text    string
+}
+
+// rules are asked in turn.
+var rules = compile([][2]string{
+	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
+	{`^list has no \.sort field`, "sorted(x) gives a list in order"},
+	{`^list has no \.reverse field`, "x[::-1] and reversed(x) give the elements from the last on"},
+	{`^list has no \.copy field`, "list(x) gives a copy"},
+	{`^list has no \.(?:count|contains) field`, "v in x tells whether v is there, and len([y for y in x if y == v]) how often"},
+	{`^list has no \.(?:push|add|push_back) field`, "x.append(v) adds an element"},
+	{`^(?:list|dict|tuple|string|range|set) has no \.(?:length|size|len) field`, "len(x) counts the elements"},
+	{`^dict has no \.(?:iteritems|iterkeys|itervalues|has_key|copy) field`, "x.items(), x.keys() and x.values() are lists, k in x tells whether a key is there, and dict(x) is a copy"},
+	{`^string has no \.(?:decode|encode) field`, "text is UTF-8 already; bytes(x) gives its bytes"},
+	{`^string has no \.(?:zfill|ljust|rjust|center) field`, `f"{x:>8}" and f"{n:08}" pad`},
+	{`^string has no \.(?:append|push) field`, "text does not change: x + y is a new one"},
+	{`^string has no \.contains field`, "y in x tells whether a text holds another"},
+	{`^(?:print: )?unexpected keyword argument "(?:end|flush|file)"`, "print writes one line: join what belongs to it, as in print(a, b) or an f-string"},
+	{`^unknown binary op: string \+ (?:int|float|bool|NoneType)`, `f"{x}" or str(x) makes a text of a number`},
+	{`^unknown binary op: (?:int|float|bool|NoneType) \+ string`, `f"{x}" or str(x) makes a text of a number, int(s) and float(s) numbers of a text`},
+	{`^unknown binary op: list [-*/+] (?:int|float)`, "lists hold anything: tensor(x) makes a tensor, with which one computes"},
+	{`^unknown binary op: list [-/] list`, "lists hold anything: tensor(x) makes a tensor, with which one computes"},
+	{`^unknown binary op: dict \+ dict`, "a | b holds the entries of both"},
+	{`^unknown binary op: (\S+) [-+*/%|&^]+ NoneType|^unknown binary op: NoneType`, "one side is None: a function without return gives it, and so do reduce and gather off the root"},
+	{`^NoneType has no \.`, "the value is None: a function without return gives it, and so do reduce and gather off the root"},
+	{`^invalid call of non-function \(NoneType\)`, "the value is None, and no function"},
+	{`^invalid call of non-function \(tensor\)`, "a tensor is indexed with x[...]; () calls functions"},
+	{`^invalid call of non-function \((?:list|dict|tuple|string)\)`, "an element is x[i]; () calls functions"},
+	{`^list index: got (?:tuple|slice), want int`, "lists in a list are indexed x[i][j]; tensor(x)[i, j] indexes a tensor"},
+	{`^local variable (\S+) referenced before assignment`, "a function that assigns $1 anywhere has its own: give it a value first, or keep what is global in a list or a dict"},
+	{`^global variable (\S+) referenced before assignment`, "it gets its value further down, or in a branch that was not taken"},
+	{`^cannot (?:insert into|append to|assign to element of|clear|delete from) frozen|^cannot .* frozen `, "what a loaded file has made cannot change: make it in a function, or copy it"},
+	{`^unhashable type: list|^unhashable: list`, "a key is a number, a text or a tuple: tuple(x)"},
+	{`^(?:int|float) value is not iterable|^(?:\S+: )?for parameter 1: got int, want iterable`, "range(n) counts to n"},
+	{`^cannot (?:unpack|assign) .* with length`, "there are as many names on the left as values on the right"},
+	{`^too (?:few|many) values to unpack`, "there are as many names on the left as values on the right"},
+	{`^stack overflow`, "a recursion has no end, or use a loop"},
+})
+
+func compile(table [][2]string) []rule {
+	list := make([]rule, len(table))
+	for i, row := range table {
+		list[i] = rule{regexp.MustCompile(row[0]), row[1]}
+	}
+	return list
+}
+
+// Refused says what to write instead of what the interpreter refuses with a
+// message, or "".
+func Refused(message string) string {
+	for _, r := range rules {
+		if m := r.pattern.FindStringSubmatchIndex(message); m != nil {
+			return string(r.pattern.ExpandString(nil, strings.ReplaceAll(r.text, "$1", "${1}"), message, m))
+		}
+	}
+	return ""
+}
+
+// guess is the spelling that the interpreter proposes behind a message.
+var guess = regexp.MustCompile(` \(did you mean [^()]*\?\)$`)
+
+// With returns the message with advice behind it, if there is any, in place of
+// the spelling that the interpreter proposes.
+func With(message, advice string) string {
+	if advice == "" {
+		return message
+	}
+	return guess.ReplaceAllString(message, "") + " (" + advice + ")"
+}

@@ -1,0 +1,74 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+)
+
+// libraries are names of packages of Python whose functions are there without
+// them.
+var libraries = map[string]bool{
+	"torch": true, "np": true, "numpy": true, "jnp": true, "jax": true, "dist": true, "tf": true, "lax": true, "pl": true, "torchvision": true, "colossalai": true, "onp": true,
+}
+
+// renamed are functions of libraries that have another name here, by the end of
+// their path.
+var renamed = map[string]string{
+	"array": "tensor", "asarray": "tensor", "from_numpy": "tensor", "concatenate": "cat", "vstack": "cat", "hstack": "cat", "clip": "x.clamp", "transpose": "x.transpose", "power": "x ** y",
+	"manual_seed": "manual_seed", "seed": "manual_seed", "load": "load_npy, load_npz or load_checkpoint", "save": "save_npy, save_npz or save_checkpoint", "init_process_group": "nothing: the ranks are there", "destroy_process_group": "nothing: the ranks end by themselves", "get_rank": "rank()", "get_world_size": "world_size()", "psum": "all_reduce", "pmean": "all_reduce(x, op=\"mean\")", "ppermute": "collective_permute", "is_initialized": "True", "send": "send", "isend": "send", "irecv": "recv",
+	"float": "float32", "long": "int64", "half": "float16", "double": "float64", "Tensor": "tensor", "FloatTensor": "tensor", "LongTensor": "tensor(x, dtype=int64)", "device": "nothing: there is one device", "cuda": "nothing: there is one device", "inf": `float("inf")`, "nan": `float("nan")`, "pi": "math.pi", "newaxis": "None",
+	"sqrt": "x.sqrt() or math.sqrt(x)", "exp": "x.exp() or math.exp(x)", "log": "x.log() or math.log(x)", "sum": "x.sum()", "mean": "x.mean()", "max": "x.max()", "min": "x.min()", "abs": "x.abs()", "sin": "x.sin()", "cos": "x.cos()", "tanh": "x.tanh()", "sigmoid": "x.sigmoid()", "relu": "F.relu", "argmax": "x.argmax()", "argmin": "x.argmin()",
+}
+
+// names say what to write instead of names that Python has.
+var names = map[string]string{
+	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "TRUE": "True", "FALSE": "False",
+	"map": "a list is made by [f(x) for x in xs]", "filter": "a list is made by [x for x in xs if f(x)]", "reduce": "reduce(x, dst) is a collective; a loop folds a list",
+	"isinstance": `type(x) == "list" compares types`, "issubclass": `type(x) == "list" compares types`, "callable": `type(x) in ["function", "builtin_function_or_method"] tells`,
+	"os": "there is no environment: flag(name, default) and args have what the command line says", "sys": "args has what stands behind -- on the command line, and fail(text) ends the program",
+	"random": "rand, randn, randint and randperm draw tensors, manual_seed(n) seeds them", "re": "there are no regular expressions: text.split, .find, .replace, .startswith", "itertools": "loops and comprehensions do it", "functools": "lambda and def do it", "collections": "dict, list and set are there", "typing": "there are no annotations", "time": "time() gives seconds", "copy": "x.clone() copies a tensor, list(x) and dict(x) copy containers",
+	"input": "flag(name, default) and args have what the command line says", "open": "read_text(path) and write_text(path, text) read and write whole files", "exit": "fail(text) ends the program with an error, return ends a function", "quit": "fail(text) ends the program with an error, return ends a function",
+	"self": "nn.Module(forward=f, **children) calls f(self, ...)", "super": "there are no classes: nn.Module(forward=f, **children) makes a module", "object": "struct(a=1) makes a record", "Exception": "fail(text) fails, and attempt(f, x) gives r.ok, r.value and r.error", "ValueError": "fail(text) fails, and attempt(f, x) gives r.ok, r.value and r.error", "RuntimeError": "fail(text) fails, and attempt(f, x) gives r.ok, r.value and r.error", "AssertionError": "assert.fails(f, pattern) checks that f fails",
+	"__name__": "every script is the main one: call main() at its end", "__file__": "paths are relative to the script's folder",
+	"format": `f"{x:.3f}" and fmt(x, ".3f") format`, "printf": `print(f"{x:.3f}")`, "sprintf": `f"{x:.3f}" formats`, "println": "print", "echo": "print", "puts": "print", "log": "print writes a line; x.log() and math.log(x) are logarithms",
+	"pow": "x ** y", "divmod": "x // y and x % y", "iter": "for goes through lists, dicts, tensors and ranges", "next": "for goes through lists, dicts, tensors and ranges, and x[0] is the first", "slice": "x[a:b, c] is written as it is", "frozenset": "set", "complex": "dtype=complex64 makes a tensor of complex numbers", "bytearray": "bytes", "memoryview": "bytes", "property": "a function with def", "staticmethod": "a function with def", "vars": "dir(x) lists the attributes", "globals": "names are written out", "locals": "names are written out", "eval": "programs cannot run text", "exec": "programs cannot run text", "id": "x == y compares", "hex": `f"{x:x}"`, "oct": `f"{x:o}"`, "bin": `f"{x:b}"`, "ascii": `f"{x!a}"`, "setattr": "x.name = value", "delattr": "give the attribute another value",
+	"nn": "nn is there", "Variable": "tensor(x, requires_grad=True)", "Parameter": "nn.Parameter(t)", "Linear": "nn.Linear", "Sequential": "nn.Sequential", "Module": "nn.Module(forward=f, **children)", "Adam": "optim.Adam", "AdamW": "optim.AdamW", "SGD": "optim.SGD", "relu": "F.relu(x)", "softmax": "F.softmax(x, dim)", "gelu": "F.gelu(x)", "Dataset": "a list of tensors", "DataLoader": "x.split(n) cuts batches", "tqdm": "range(n)", "wandb": "print",
+	"PartitionSpec": "Shard(dim) and Replicate() place", "P": "Shard(dim) and Replicate() place", "NamedSharding": "distribute_tensor(x, mesh, placements) places", "pmap": "every rank runs the whole script: local_map(f, in_placements, out_placements, mesh) runs f on blocks", "shard_map": "local_map(f, in_placements, out_placements, mesh) runs f on blocks", "jit": "nothing: programs are not compiled", "vjp": "custom_vjp(forward, backward), grad(outputs, inputs)", "psum": "all_reduce(x)", "ppermute": "collective_permute(x, pairs)", "einops": "einsum, reshape and permute", "rearrange": "reshape and permute", "allreduce": "all_reduce(x)", "allgather": "all_gather(x)", "alltoall": "all_to_all(x, split_dim, concat_dim)", "bcast": "broadcast(x, src)", "Bcast": "broadcast(x, src)", "MPI": "all_reduce, all_gather, send and recv are there", "comm": "all_reduce, all_gather, send and recv are there",
+}
+
+// Undefined says what to write instead of a name that is not defined, or "".
+// path holds the attributes that follow the name; known reports whether a name,
+// perhaps of a module, is there.
+func Undefined(name string, path []string, known func(name string) bool) string {
+	if libraries[name] {
+		return library(name, path, known)
+	}
+	text := names[name]
+	switch {
+	case text == "":
+		return ""
+	case strings.ContainsAny(text, " ,"):
+		return text
+	}
+	return "write " + text
+}
+
+// library says what to write instead of a path into a library.
+func library(name string, path []string, known func(string) bool) string {
+	intro := fmt.Sprintf("what %s has is there without a name in front", name)
+	if len(path) == 0 {
+		return intro
+	}
+	last := path[len(path)-1]
+	for _, full := range []string{strings.Join(path, "."), last, "F." + last, "nn." + last, "optim." + last} {
+		if known(full) {
+			return intro + ": write " + full
+		}
+	}
+	for _, part := range []string{last, path[0]} {
+		if other := renamed[part]; other != "" {
+			return intro + ": write " + other
+		}
+	}
+	return intro + "; tpsh doc -k " + last + " looks for names"
+}
