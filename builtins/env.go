@@ -3,6 +3,7 @@ package builtins
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 
 	"go.starlark.net/starlark"
@@ -94,7 +95,7 @@ func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	thread.SetLocal(threadKey, e)
 	e.thread = thread
 	e.rank.Output = out
-	e.rank.Line = e.line
+	e.rank.Line, e.rank.Position = e.line, e.position
 }
 
 // envOf returns the Env that Attach hung on thread.
@@ -106,17 +107,25 @@ func (e *Env) call(fn starlark.Callable, args ...starlark.Value) (starlark.Value
 }
 
 // line returns where the program is: the innermost line of a script.
-func (e *Env) line() string {
+func (e *Env) line() string { return e.position().String() }
+
+// position is line, to be made text later.
+func (e *Env) position() fmt.Stringer {
 	if e.thread == nil {
-		return ""
+		return nowhere{}
 	}
 	for i := range e.thread.CallStackDepth() {
 		if pos := e.thread.CallFrame(i).Pos; pos.Line > 0 {
-			return pos.String()
+			return pos
 		}
 	}
-	return ""
+	return nowhere{}
 }
+
+// nowhere is the position of a program that has no line.
+type nowhere struct{}
+
+func (nowhere) String() string { return "" }
 
 // Begin says that a program starts, which ctx ends.
 func (e *Env) Begin(ctx context.Context) { e.rank.Begin(ctx) }

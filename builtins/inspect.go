@@ -19,7 +19,8 @@ func init() {
 	register(&Row{
 		Name: "comm_trace",
 		Doc: "comm_trace(fn) returns a list of what fn() communicates on this rank, in order: a struct for each call.\n" +
-			"They have op, group, bytes, wire_bytes, shape, dtype, seconds, predicted_seconds and where.\n" +
+			"They have op, group, dims, bytes, wire_bytes, shape, dtype, seconds, predicted_seconds,\n" +
+			"where, forward_where, phase, region and module.\n" +
 			">>> [c.op for c in comm_trace(lambda: all_reduce(ones(2)))]\n[\"all_reduce\"]",
 		Fn: commTrace,
 	}, &Row{
@@ -30,7 +31,13 @@ func init() {
 	})
 	for _, f := range []struct{ name, doc string }{
 		{"op", "op is the name of the operation, as a script calls it.\n>>> comm_trace(barrier)[0].op\n\"barrier\""},
-		{"group", "group is the group, as text.\n>>> comm_trace(barrier)[0].group\n\"world\""},
+		{"group", "group is the Group of the ranks that the call joins.\n>>> comm_trace(barrier)[0].group.size() == world_size()\nTrue"},
+		{"dims", "dims is the names of the mesh dims along which the group lies, as a tuple; () if it lies along none.\n" +
+			">>> m = init_device_mesh(\"cpu\", (world_size(),), mesh_dim_names=(\"dp\",))\n>>> comm_trace(lambda: all_reduce(ones(2), group=m))[0].dims\n(\"dp\",)"},
+		{"phase", "phase is the part of a step: \"forward\", \"backward\" or \"optimizer\".\n>>> comm_trace(barrier)[0].phase\n\"forward\""},
+		{"region", "region is the names of the regions that the call is made in, joined by /.\n>>> comm_trace(lambda: region(\"load\", barrier))[0].region\n\"load\""},
+		{"module", "module is the path of the module whose call the call is made in: \"layers.0.attn\"; of a call of a backward pass, where its forward was.\n>>> comm_trace(barrier)[0].module\n\"\""},
+		{"forward_where", "forward_where is the line, as text, of what a call of a backward pass is the gradient of; \"\" of other calls.\n>>> comm_trace(barrier)[0].forward_where\n\"\""},
 		{"bytes", "bytes is the payload that this rank put in: elements times item size, 0 where it only receives.\n>>> comm_trace(lambda: all_reduce(ones(2)))[0].bytes\n8"},
 		{"wire_bytes", "wire_bytes is the payload that this rank sends to others in the message form of the operation.\n>>> comm_trace(barrier)[0].wire_bytes\n0"},
 		{"shape", "shape is the shape of the tensor, as a tuple.\n>>> comm_trace(lambda: all_reduce(ones(2)))[0].shape\n(2,)"},
@@ -56,7 +63,12 @@ func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	for i, r := range records {
 		list[i] = newStruct(starlark.StringDict{
 			"op":                starlark.String(r.Op),
-			"group":             starlark.String(r.Group),
+			"group":             &Group{e, r.On},
+			"dims":              stringTuple(r.Dims),
+			"phase":             starlark.String(r.Phase),
+			"region":            starlark.String(r.Region),
+			"module":            starlark.String(r.Module),
+			"forward_where":     starlark.String(r.Forward),
 			"bytes":             starlark.MakeInt(r.Bytes),
 			"wire_bytes":        starlark.MakeInt(r.Wire),
 			"shape":             shapeTuple(r.Shape),

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
@@ -217,6 +218,16 @@ func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	}
 }
 
+// PathOf implements runtime.Part.
+func (m *Module) PathOf(other runtime.Part) (path string, ok bool) {
+	m.walk("", func(at string, sub *Module) {
+		if !ok && sub != m && sub == other {
+			path, ok = at, true
+		}
+	})
+	return path, ok
+}
+
 // A namedModule is a module and its path.
 type namedModule struct {
 	path string
@@ -274,6 +285,7 @@ func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
 
 // CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	defer envOf(thread).rank.EnterPart(m)()
 	if len(m.outside) == 0 {
 		return m.run(thread, args, kwargs)
 	}

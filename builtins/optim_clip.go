@@ -65,8 +65,12 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	}
 	defer e.rank.Tape.SetEnabled(false)()
 	c := &OpChain{E: e, Fn: b.Name()}
-	norm := c.normOfAll(classes, float64(order))
-	c.clip(all, norm, float64(most))
+	var norm *tensor.Tensor
+	_ = e.rank.Optimizing(func() error {
+		norm = c.normOfAll(classes, float64(order))
+		c.clip(all, norm, float64(most))
+		return c.Err
+	})
 	if c.Err != nil {
 		return nil, c.Err
 	}

@@ -155,7 +155,7 @@ func init() {
 				if err := arg.Unpack(fn, args, kwargs); err != nil {
 					return nil, err
 				}
-				return starlark.None, o.stepAll(fn)
+				return starlark.None, o.env.rank.Optimizing(func() error { return o.stepAll(fn) })
 			}),
 		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
 			">>> w = tensor([2.0], requires_grad=True)\n"+

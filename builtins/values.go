@@ -42,6 +42,15 @@ func shapeTuple(s shape.Shape) starlark.Tuple {
 	return tuple
 }
 
+// stringTuple returns list as a tuple.
+func stringTuple(list []string) starlark.Tuple {
+	t := make(starlark.Tuple, len(list))
+	for i, s := range list {
+		t[i] = starlark.String(s)
+	}
+	return t
+}
+
 // newStruct returns a struct as Starlark's function struct makes it.
 func newStruct(fields starlark.StringDict) *starlarkstruct.Struct {
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, fields)

@@ -13,6 +13,7 @@ const maxKept = 1 << 12
 // The zero value is empty and ready for use, by one goroutine at a time.
 type Cache struct {
 	meshes  map[string]*Mesh
+	order   []*Mesh // as they were given
 	layouts map[layoutKey]*Placed
 	plans   map[planKey]*Plan
 }
@@ -37,8 +38,12 @@ func (c *Cache) Mesh(m *Mesh) *Mesh {
 		c.meshes = map[string]*Mesh{}
 	}
 	c.meshes[key] = m
+	c.order = append(c.order, m)
 	return m
 }
+
+// Meshes returns the meshes that there are, in the order in which they were given.
+func (c *Cache) Meshes() []*Mesh { return c.order }
 
 // Place returns the layout that the function Place returns. m should be one that
 // Mesh returned: layouts are kept by pointer.

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"strings"
+
 	"tpsh/comm"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/op"
@@ -45,15 +47,24 @@ func (r *Rank) noteOperation(c *op.Call) {
 
 // phaseOf returns which phase the program is in.
 func (r *Rank) phaseOf() plan.Phase {
-	switch {
-	case r.optimizing:
+	switch r.Phase() {
+	case Optimizer:
 		return plan.Optimizer
-	case r.Tape.Recomputing():
+	case Recompute:
 		return plan.Recompute
-	case r.replayed != "" || r.Shard.InBackward() || r.Tape.InBackward():
+	case Backward:
 		return plan.Backward
 	}
 	return plan.Forward
+}
+
+// inScope has the recorder, if there is one, note what follows in the region and
+// module that the rank is in, until the function that it returns is called.
+func (r *Rank) inScope() (leave func()) {
+	if r.recorder == nil {
+		return func() {}
+	}
+	return r.recorder.Enter(r.scope.full())
 }
 
 // A noted is a call that a recorder has been told of and that is not complete.
@@ -69,8 +80,8 @@ func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
 		return noted{}
 	}
 	n := noted{to: r.recorder}
-	group := n.to.Group(g.String(), r.dimsOf(g), func(int) []int { return g.Ranks() })
-	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.replayed)
+	group := n.to.Group(g.String(), r.dimsText(g), func(int) []int { return g.Ranks() })
+	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.forwardWhere())
 	return n
 }
 
@@ -96,41 +107,13 @@ func (n noted) peer(peer, tag int, stage bool) {
 	}
 }
 
-// NameDims says that the group of ranks is that of the mesh dims called name.
-func (r *Rank) NameDims(ranks []int, name string) {
-	if name == "" || r.recorder == nil {
-		return
-	}
-	if r.dims == nil {
-		r.dims = map[string]string{}
-	}
-	if g, err := r.SharedGroup(ranks); err == nil && r.dims[g.String()] == "" {
-		r.dims[g.String()] = name
-	}
-}
-
-// dimsOf returns the mesh dims of g, as far as the rank knows.
-func (r *Rank) dimsOf(g *comm.Group) string {
-	if name := r.dims[g.String()]; name != "" {
-		return name
+// dimsText returns the mesh dims of g, as far as the rank knows.
+func (r *Rank) dimsText(g *comm.Group) string {
+	if names := r.DimsOf(g); names != nil {
+		return strings.Join(names, ",")
 	}
 	if g.Size() == r.size {
 		return "world"
 	}
 	return g.String()
-}
-
-// MarkStep notes the end of a step.
-func (r *Rank) MarkStep() {
-	if r.recorder != nil {
-		r.recorder.Mark(r.phaseOf(), r.Line())
-	}
-}
-
-// Optimizing runs fn as a part of an optimizer.
-func (r *Rank) Optimizing(fn func() error) error {
-	was := r.optimizing
-	r.optimizing = true
-	defer func() { r.optimizing = was }()
-	return fn()
 }

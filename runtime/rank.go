@@ -36,6 +36,8 @@ type Rank struct {
 	// Line returns the source line that the program is at, as file:line:col.
 	// It is called on the program's goroutine, or while that is blocked.
 	Line func() string
+	// Position returns the line as Line does, to be made text when it is wanted.
+	Position func() fmt.Stringer
 	// Note, if set, prints a line beside the program's output.
 	Note func(line string)
 
@@ -57,14 +59,18 @@ type Rank struct {
 	seed, draws uint64
 	traces      []*Trace
 	faults      faults
-	untraced    bool              // it is part of another operation, which counts for it
-	recorder    *plan.Recorder    // of what the rank does; nil where it runs for real
-	dims        map[string]string // names of mesh dims, by group
-	optimizing  bool              // an optimizer steps
-	quiet       bool              // what is communicated is not the script's
-	whereFn     func() string     // where, bound once
-	works       []*issued         // issued and not waited for
-	replayed    string            // the line of the forward call whose gradient runs
+	untraced    bool           // it is part of another operation, which counts for it
+	recorder    *plan.Recorder // of what the rank does; nil where it runs for real
+	quiet       bool           // what is communicated is not the script's
+	whereFn     func() string  // where, bound once
+	works       []*issued      // issued and not waited for
+	replayed    string         // the line of the forward call whose gradient runs
+	forward     *mark          // of what a backward pass goes through, or nil
+	scope       *scope         // the region or module that the program is in, or nil
+	optimizing  bool           // an optimizer steps
+	steps       int            // that have ended
+	dims        map[*comm.Group][]string
+	dimsOf      int // the number of meshes by which dims was made
 }
 
 // newRank returns rank id of j.
@@ -77,6 +83,8 @@ func newRank(j *Job, id int) (*Rank, error) {
 	r.Tape = grad.New(&r.ops)
 	r.Shard = shard.New(r, r.Tape)
 	r.Line = func() string { return "" }
+	r.Position = func() fmt.Stringer { return text(r.Line()) }
+	r.Tape.Mark, r.Tape.Replay, r.Tape.MarkAll = r.mark, r.replayMark, j.cfg.Plan != nil
 	r.whereFn = r.where
 	r.end = j.fabricOf(0).Endpoint(id)
 	r.end.Where(r.whereFn)

@@ -11,13 +11,20 @@ import (
 type Record struct {
 	Op        string
 	Group     string
-	Bytes     int // the payload that the rank put in; 0 where it only receives
-	Wire      int // the payload that it sends in the message schedule, on every transport
+	On        *comm.Group
+	Dims      []string // of a mesh, along which the members lie
+	Region    string   // the names of regions, joined by "/"
+	Module    string   // the path of the module under way
+	Phase     Phase    // recompute counts as backward
+	Step      int      // how many steps had ended
+	Bytes     int      // the payload that the rank put in; 0 where it only receives
+	Wire      int      // the payload that it sends in the message schedule, on every transport
 	Shape     []int
 	DType     string // "object" for values that are no tensors
 	Seconds   float64
 	Predicted float64
 	Where     string
+	Forward   string // of a call of a backward pass, the line that it is the gradient of
 
 	cost Cost // by which Predicted is computed
 }
@@ -66,7 +73,12 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 	if len(r.traces) == 0 {
 		return nil
 	}
-	rec := &Record{Op: name, Group: g.String(), Where: r.where(), cost: r.job.cfg.Cost}
+	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.where(), cost: r.job.cfg.Cost}
+	rec.Dims, rec.Region, rec.Module, rec.Step = r.DimsOf(g), r.Region(), r.Module(), r.steps
+	rec.Phase, rec.Forward = r.Phase(), r.forwardWhere()
+	if rec.Phase == Recompute {
+		rec.Phase = Backward
+	}
 	for _, t := range r.traces {
 		t.Records = append(t.Records, rec)
 	}

@@ -173,13 +173,24 @@ func (p *pass) countLeaves(ys []*tensor.Tensor, nodes []*node) {
 func (p *pass) visit(nodes []*node) error {
 	sort.Slice(nodes, func(i, j int) bool { return nodes[i].seq > nodes[j].seq })
 	for _, n := range nodes {
-		if err := p.step(n); err != nil {
+		if err := p.replay(n); err != nil {
 			return err
 		}
-		for i := range n.in {
-			if err := p.settle(&n.in[i]); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// replay runs n and settles its inputs, where n was recorded.
+func (p *pass) replay(n *node) error {
+	if n.mark != nil {
+		defer p.r.Replay(n.mark)()
+	}
+	if err := p.step(n); err != nil {
+		return err
+	}
+	for i := range n.in {
+		if err := p.settle(&n.in[i]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -31,6 +31,9 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.T
 	nodes := reachable(ys, start)
 	n := newNode("checkpoint", 0, len(out))
 	n.in = border(nodes, start)
+	if r.Mark != nil {
+		n.mark = r.Mark()
+	}
 	for _, inner := range nodes {
 		n.always = n.always || inner.always
 	}

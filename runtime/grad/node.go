@@ -19,6 +19,8 @@ type node struct {
 	call     *op.Call // of an operator; nil if back is set
 	versions []uint32 // of the buffers of call.In, call.Out and call.Saved
 
+	mark any // where the program was, if somebody wants to know
+
 	back     Backward // of a custom node
 	always   bool     // run even if no gradient has arrived: the node communicates
 	conducts bool     // see Recorder.Conduct

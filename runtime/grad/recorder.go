@@ -20,6 +20,14 @@ type Recorder struct {
 	// Placed applies operators to placed tensors; nil if there are none.
 	Placed Placer
 
+	// Mark, if set, returns what is kept with the record of an operation that may
+	// communicate in a backward pass, on placed tensors or of a program's own; Replay
+	// is then called when one goes through it, until the function it returns is.
+	Mark   func() any
+	Replay func(mark any) (end func())
+	// MarkAll has Mark be called of every operation.
+	MarkAll bool
+
 	autocast Autocast // of the region at hand
 
 	off int    // not 0 while recording is off
@@ -165,6 +173,9 @@ func (r *Recorder) record(c *op.Call) {
 		n.in[i] = edgeTo(x)
 	}
 	n.noteVersions()
+	if r.Mark != nil && (r.MarkAll || somePlaced(c.In)) {
+		n.mark = r.Mark()
+	}
 	r.attach(n, c.Out, r.Reserve())
 }
 
@@ -227,6 +238,9 @@ func (r *Recorder) CustomAt(seq uint64, name string, in, out []*tensor.Tensor, a
 func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) *node {
 	n := newNode(name, len(in), len(out))
 	n.back, n.always = back, always
+	if r.Mark != nil {
+		n.mark = r.Mark()
+	}
 	live := always
 	for i, x := range in {
 		r.Refresh(x)
@@ -251,9 +265,6 @@ func OnGrad(x *tensor.Tensor, hook tensor.Hook) {
 
 // IsLeaf reports whether x was not made by a recorded operation.
 func IsLeaf(x *tensor.Tensor) bool { return x.Auto == nil || x.Auto.Node == nil }
-
-// InBackward reports whether a backward pass is under way.
-func (r *Recorder) InBackward() bool { return r.passes > 0 }
 
 // Recomputing reports whether a checkpoint computes again, in a backward pass.
 func (r *Recorder) Recomputing() bool { return r.recomputing }

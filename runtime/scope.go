@@ -1,0 +1,272 @@
+package runtime
+
+import (
+	"fmt"
+	"strings"
+
+	"tpsh/comm"
+	"tpsh/mesh"
+)
+
+// What a rank knows of where its program is, besides the line: regions that the
+// script names, modules that are called, the phase of a step. Traces tell it.
+
+// A Phase is a part of a step of training.
+type Phase string
+
+const (
+	Forward   Phase = "forward"
+	Backward  Phase = "backward"
+	Recompute Phase = "recompute" // of what a checkpoint has forgotten, in backward
+	Optimizer Phase = "optimizer"
+)
+
+// A Part is a module whose call a rank is in.
+type Part interface {
+	// PathOf returns the path from the module to other, if it is below it.
+	PathOf(other Part) (path string, ok bool)
+}
+
+// A scope is a region or a module that a program is in, and what that is in.
+type scope struct {
+	outer  *scope
+	region string // "" of a module
+	part   Part   // nil of a region
+	text   string // what full returns, once it is asked for
+}
+
+// InRegion runs fn as the region called name.
+func (r *Rank) InRegion(name string, fn func() error) error {
+	outer := r.scope
+	r.scope = &scope{outer: outer, region: name}
+	defer func() { r.scope = outer }()
+	defer r.inScope()()
+	return fn()
+}
+
+// EnterPart says that a call of the module p begins, which the function that it
+// returns ends.
+func (r *Rank) EnterPart(p Part) (leave func()) {
+	outer := r.scope
+	r.scope = &scope{outer: outer, part: p}
+	end := r.inScope()
+	return func() { r.scope = outer; end() }
+}
+
+// Region returns the names of the regions that the program is in, the outermost
+// first: "step/attention"; "" outside of all.
+func (r *Rank) Region() string {
+	var names []string
+	for s := r.scope; s != nil; s = s.outer {
+		if s.region != "" {
+			names = append([]string{s.region}, names...)
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// Module returns the path of the module whose call the program is in, from the
+// outermost that it is a part of: "layers.0.attn"; "" outside of all, and in the
+// outermost itself.
+func (r *Rank) Module() string {
+	for s := r.scope; s != nil; s = s.outer {
+		if s.part != nil {
+			return s.path()
+		}
+	}
+	return ""
+}
+
+// path returns the path of s, a module, below the outermost that it is a part of.
+func (s *scope) path() string {
+	for o := s.outer; o != nil; o = o.outer {
+		if o.part == nil {
+			continue
+		}
+		if below, ok := o.part.PathOf(s.part); ok {
+			return strings.Trim(o.path()+"."+below, ".")
+		}
+	}
+	return ""
+}
+
+// full returns the names of the regions and the modules that s is in, the outermost
+// first: "step/layers.0/attn".
+func (s *scope) full() string {
+	if s == nil || s.text != "" {
+		return s.known()
+	}
+	name := s.region
+	for o := s.outer; s.part != nil && o != nil; o = o.outer {
+		if o.part == nil {
+			continue
+		}
+		if below, ok := o.part.PathOf(s.part); ok {
+			name = below
+			break
+		}
+	}
+	s.text = strings.Trim(s.outer.full()+"/"+name, "/")
+	return s.text
+}
+
+// known returns what full has returned before; "" outside of all.
+func (s *scope) known() string {
+	if s == nil {
+		return ""
+	}
+	return s.text
+}
+
+// Phase returns the phase that the program is in.
+func (r *Rank) Phase() Phase {
+	switch {
+	case r.optimizing:
+		return Optimizer
+	case r.Tape.Recomputing():
+		return Recompute
+	case r.inBackward():
+		return Backward
+	}
+	return Forward
+}
+
+// inBackward reports whether gradients are computed.
+func (r *Rank) inBackward() bool { return r.replayed != "" || r.Shard.InBackward() }
+
+// Optimizing runs fn as a part of an optimizer's step.
+func (r *Rank) Optimizing(fn func() error) error {
+	was := r.optimizing
+	r.optimizing = true
+	defer func() { r.optimizing = was }()
+	return fn()
+}
+
+// MarkStep says that a step of training has ended.
+func (r *Rank) MarkStep() {
+	r.steps++
+	if r.recorder != nil {
+		r.recorder.Mark(r.phaseOf(), r.Line())
+	}
+}
+
+// Steps returns how many steps have ended.
+func (r *Rank) Steps() int { return r.steps }
+
+// A mark is where the program was when it did what a backward pass goes through.
+type mark struct {
+	scope *scope
+	line  fmt.Stringer
+}
+
+// mark returns where the program is, for the record.
+func (r *Rank) mark() any { return &mark{r.scope, r.Position()} }
+
+// replayMark says that a backward pass goes through what was done at m until the
+// function that it returns is called.
+func (r *Rank) replayMark(m any) (end func()) {
+	forward, scope := r.forward, r.scope
+	if r.forward, _ = m.(*mark); r.forward != nil {
+		r.scope = r.forward.scope
+	}
+	leave := r.inScope()
+	return func() { r.forward, r.scope = forward, scope; leave() }
+}
+
+// forwardWhere returns the line of what the backward pass under way goes through;
+// "" if there is none.
+func (r *Rank) forwardWhere() string {
+	switch {
+	case !r.inBackward():
+		return ""
+	case r.replayed != "":
+		return r.replayed
+	case r.forward != nil:
+		return r.forward.line.String()
+	}
+	return ""
+}
+
+// text is a line that is known as text.
+type text string
+
+func (t text) String() string { return string(t) }
+
+// DimsOf returns the names of the mesh dims along which the ranks of g lie: those
+// of the first mesh of the rank that has such a line. A dim without a name has its
+// number.
+func (r *Rank) DimsOf(g *comm.Group) []string {
+	meshes := r.layouts.Meshes()
+	if n := len(meshes); r.dims == nil || r.dimsOf != n {
+		r.dims, r.dimsOf = map[*comm.Group][]string{}, n
+	}
+	names, ok := r.dims[g]
+	if !ok {
+		names = lineNames(meshes, r.id, g.Ranks())
+		r.dims[g] = names
+	}
+	return names
+}
+
+// lineNames returns the names of the fewest dims of the first mesh in which ranks
+// are the line through rank.
+func lineNames(meshes []*mesh.Mesh, rank int, ranks []int) []string {
+	for count := 1; ; count++ {
+		some := false
+		for _, m := range meshes {
+			if m.NDim() < count {
+				continue
+			}
+			some = true
+			for _, dims := range choose(m.NDim(), count) {
+				if _, in := m.Position(rank); in && sameRanks(m.Line(rank, dims...), ranks) {
+					return dimNames(m, dims)
+				}
+			}
+		}
+		if !some {
+			return nil
+		}
+	}
+}
+
+// choose returns the ways to take k of 0 to n-1, in order.
+func choose(n, k int) [][]int {
+	if k == 0 {
+		return [][]int{nil}
+	}
+	var all [][]int
+	for last := k - 1; last < n; last++ {
+		for _, rest := range choose(last, k-1) {
+			all = append(all, append(rest[:len(rest):len(rest)], last))
+		}
+	}
+	return all
+}
+
+// sameRanks reports whether a and b hold the same ranks, in whatever order.
+func sameRanks(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	in := make(map[int]bool, len(a))
+	for _, rank := range a {
+		in[rank] = true
+	}
+	for _, rank := range b {
+		if !in[rank] {
+			return false
+		}
+	}
+	return true
+}
+
+func dimNames(m *mesh.Mesh, dims []int) []string {
+	names := make([]string, len(dims))
+	for i, d := range dims {
+		if names[i] = fmt.Sprint(d); d < len(m.Names()) && m.Names()[d] != "" {
+			names[i] = m.Names()[d]
+		}
+	}
+	return names
+}
