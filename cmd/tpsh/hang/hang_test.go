@@ -52,3 +52,14 @@ func checkMade(t *testing.T, path string) {
 		t.Errorf("%s of %v, want %s of %v\n%s", v.Verdict, got, want.Verdict, want.Culprits, text.String())
 	}
 }
+
+// TestMany sees to it that the folder that HANG_JOBS names has jobs.
+func TestMany(t *testing.T) {
+	dir := os.Getenv("HANG_JOBS")
+	if dir == "" {
+		t.Skip("HANG_JOBS names no folder of jobs that testdata/make/jobs.py made: .ci/hang makes one")
+	}
+	if truths, _ := filepath.Glob(filepath.Join(dir, "*", "truth.json")); len(truths) == 0 {
+		t.Errorf("%s has no job", dir)
+	}
+}
