@@ -9,21 +9,31 @@ import (
 	"strings"
 
 	"tpsh/cmd/tpsh/kineto"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/plan"
 )
 
 var traceCommand = &command{
 	name:  "trace",
-	usage: "[--json] FILE...",
+	usage: "[--json] [--plan SCRIPT.star -n N] FILE...",
 	short: "says what the traces of PyTorch's profiler hold: bytes, calls, time, overlap, waits and stragglers",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
-		o := new(traceOptions)
+		o := &traceOptions{limits: limits{quiet: true}}
 		fs.BoolVar(&o.json, "json", false, "write all of it as JSON")
+		fs.StringVar(&o.plan, "plan", "", "put beside it what the plan of `SCRIPT.star` predicts, call by call")
+		fs.IntVar(&o.n, "n", 0, "plan for `N` ranks; as many as the traces have without it")
+		fs.StringVar(&o.machine, "hw", "here", "plan on the hardware of `NAME`, a built-in one or a file")
 		return o.run
 	},
 }
 
 // traceOptions are the flags of tpsh trace.
-type traceOptions struct{ json bool }
+type traceOptions struct {
+	limits
+	json          bool
+	plan, machine string
+	n             int
+}
 
 func (o *traceOptions) run(std *stdio, args []string) error {
 	files, err := traceFiles(args)
@@ -39,10 +49,69 @@ func (o *traceOptions) run(std *stdio, args []string) error {
 		traces = append(traces, t)
 	}
 	s := kineto.Summarize(traces)
+	if o.plan != "" {
+		if err := o.compare(std, s, traces); err != nil {
+			return err
+		}
+	}
 	if o.json {
 		return json.NewEncoder(std.out).Encode(s)
 	}
-	return s.WriteText(std.out)
+	if err := s.WriteText(std.out); err != nil || o.plan == "" {
+		return err
+	}
+	return kineto.WriteCompared(std.out, s.Plan)
+}
+
+// compare puts the plan's calls of the lowest rank that was traced beside its
+// own.
+func (o *traceOptions) compare(std *stdio, s *kineto.Summary, traces []*kineto.Trace) error {
+	first := kineto.First(traces)
+	if o.n == 0 {
+		o.n = len(s.Ranks)
+		for _, t := range traces {
+			o.n = max(o.n, t.World)
+		}
+	}
+	if err := checkRanks(o.n); err != nil {
+		return err
+	}
+	if first.Rank >= o.n {
+		return usagef("for flag -n: got %d, want over %d, a rank with a trace", o.n, first.Rank)
+	}
+	m, err := hardware.Load(o.machine)
+	if err != nil {
+		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+	}
+	ctx, done := interruptible()
+	defer done()
+	program, err := evaluate(ctx, question{Script: o.plan, Ranks: o.n, Notes: std.err, Limits: &o.limits})
+	if err != nil {
+		return tellRefusal(std.err, err)
+	}
+	s.Plan = s.Compare(first, plannedCalls(program, m, first.Rank))
+	return nil
+}
+
+// plannedCalls returns what a plan has a rank call, with the time of each.
+func plannedCalls(p *plan.Program, m *hardware.Machine, rank int) []kineto.Planned {
+	kind := p.Kinds[p.KindOf[rank]]
+	var out []kineto.Planned
+	for _, e := range kind.Events {
+		switch e.Do {
+		case plan.Collective, plan.Issue, plan.Send, plan.Recv:
+		default:
+			continue
+		}
+		c := p.Calls[e.Index]
+		ranks := kind.Groups[e.Group].Of(rank)
+		how := hardware.Collective{Op: c.Op, Ranks: ranks, Bytes: float64(c.Bytes)}
+		if e.Do == plan.Send || e.Do == plan.Recv {
+			how.Op, how.Ranks = "send", []int{rank, ranks[e.Peer]}
+		}
+		out = append(out, kineto.Planned{Op: c.Op, Bytes: c.Bytes, Seconds: m.Collective(how), Where: p.Lines[e.Line]})
+	}
+	return out
 }
 
 // traceFiles returns the files that args name, and those of traces in folders.

@@ -130,6 +130,28 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Calls of a plan meet those of the trace of their size, in order, again for
+// every step.
+func TestCompare(t *testing.T) {
+	tr := &Trace{Rank: 3}
+	for i, c := range []struct {
+		op    string
+		bytes int64
+		where string
+	}{{"all_reduce", 8, "a"}, {"all_reduce", 4, "b"}, {"all_reduce", 8, "c"}, {"all_reduce", 8, "a"}, {"broadcast", 1, "d"}, {"broadcast", 1, "d"}} {
+		tr.Calls = append(tr.Calls, &Call{Op: c.op, Bytes: c.bytes, Where: c.where, Span: Span{0, float64(i + 1)}})
+	}
+	s := &Summary{waits: map[*Call]float64{tr.Calls[1]: 1e-6}}
+	got := ""
+	for _, r := range s.Compare(tr, []Planned{{"all_reduce", 8, 1e-6, "p"}, {"all_reduce", 8, 2e-6, "q"}, {"all_reduce", 4, 3e-6, "r"}, {"barrier", 0, 4e-6, "s"}}) {
+		got += fmt.Sprintf("%s/%s %d of %.1f; ", r.Planned, r.Measured, r.Calls, r.Seconds*1e6)
+	}
+	want := "p/a 2 of 2.5; q/c 1 of 3.0; r/b 1 of 1.0; s/ 0 of 0.0; /d 2 of 5.5; "
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestSpans(t *testing.T) {
 	u := Spans{{5, 7}, {1, 2}, {2, 4}, {6, 6.5}}.union()
 	if fmt.Sprint(u) != "[[1, 4] [5, 7]]" {

@@ -13,6 +13,10 @@ type Summary struct {
 	// Stragglers are ranks for which others waited, the worst first.
 	Stragglers []Straggler `json:"stragglers"`
 	Missing    []string    `json:"missing"`
+	// Plan has the calls of a plan beside those of the traces, if there is one.
+	Plan []Compared `json:"plan,omitempty"`
+
+	waits map[*Call]float64 // of each call, for later members
 }
 
 // A Rank is one rank's time.
@@ -56,7 +60,8 @@ func Summarize(traces []*Trace) *Summary {
 	s := &Summary{Ranks: []Rank{}, Calls: []Row{}, Stragglers: []Straggler{}, Missing: []string{}}
 	traces = slices.Clone(traces)
 	slices.SortStableFunc(traces, func(a, b *Trace) int { return cmp.Compare(a.Rank, b.Rank) })
-	waits := s.meet(traces)
+	s.waits = s.meet(traces)
+	waits := s.waits
 	rows := map[string]*Row{}
 	for _, t := range traces {
 		s.Ranks = append(s.Ranks, t.times(waits))
