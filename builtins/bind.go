@@ -76,7 +76,7 @@ func (s *signature) takesRest(i int) bool {
 // signatures returns those of every operator on one surface, by name.
 func signatures(surface op.Surface, owner string) []*signature {
 	var list []*signature
-	for _, d := range op.All() {
+	for _, d := range slices.Concat(op.All(), op.Composites()) {
 		if d.Surface&surface == 0 {
 			continue
 		}

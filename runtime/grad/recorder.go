@@ -85,6 +85,9 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 			return nil, err
 		}
 	}
+	if d.Make != nil {
+		return op.Make(r, r.Ctx, d, in, args)
+	}
 	requires := false
 	for _, x := range in {
 		if x == nil {

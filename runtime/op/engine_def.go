@@ -83,6 +83,11 @@ type Def struct {
 	// nil if it has nothing better for this call.
 	Compose func(t *Tape, c *Call) []*tensor.Tensor
 
+	// Make, if set, makes the results of other operators always: of all else only
+	// the name, the surface, the documentation and the parameters count. See
+	// Composites.
+	Make func(t *Tape, c *Call) []*tensor.Tensor
+
 	// Cost returns what a call costs that Infer has checked; see Cost. It is nil where
 	// the rule of the family holds, which Call.Cost tells.
 	Cost func(c *Call) Cost
@@ -206,8 +211,14 @@ func register(d *Def) {
 	table[d.Name] = d
 }
 
-// Lookup returns the operator called name, or nil.
-func Lookup(name string) *Def { return table[name] }
+// Lookup returns the operator called name, or nil. All does not list composite
+// operators, but Composites does.
+func Lookup(name string) *Def {
+	if d := table[name]; d != nil {
+		return d
+	}
+	return composites[name]
+}
 
 // BySymbol returns the operator that scripts write as symbol with so many
 // operands, or nil.
@@ -222,7 +233,7 @@ func BySymbol(symbol string, operands int) *Def {
 
 // must returns the operator called name; gradients use it.
 func must(name string) *Def {
-	d := table[name]
+	d := Lookup(name)
 	if d == nil {
 		panic(fmt.Sprintf("op: no operator %q", name))
 	}

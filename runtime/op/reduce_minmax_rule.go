@@ -44,7 +44,7 @@ func registerAmong(name, which, other string, by mesh.ReduceOp, row *kernel.Redu
 	register(&Def{
 		Name:    name,
 		Surface: Internal,
-		Doc:     fmt.Sprintf("%s(x, dim, keepdim) returns the %s element of x over dims, of none the %s number of the dtype. NaN wins.", name, which, other),
+		Doc:     fmt.Sprintf("%s(x, dim, keepdim) returns the %s element of x over dims, of none the %s number of the dtype. NaN wins. Those that are equally so share the gradient.", name, which, other),
 		Params:  dimsParams,
 		Infer:   func(c *Call) error { return c.inferReduced(c.In[0].DType()) },
 		Run: func(c *Call) error {
@@ -55,6 +55,12 @@ func registerAmong(name, which, other string, by mesh.ReduceOp, row *kernel.Redu
 				return runTruth(c, &allTrue)
 			}
 			return runTruth(c, &kernel.Max.U8)
+		},
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			x := c.In[0]
+			hit := t.Cast(t.binary("eq", x, t.spread(c, c.Out[0])), x.DType().Compute())
+			dims, _ := c.reduced()
+			return one(t.Mul(t.spread(c, t.wide(dy[0])), t.Div(hit, t.Sum(hit, listed(dims), true))))
 		},
 		Shard: reduction(by, by),
 	})

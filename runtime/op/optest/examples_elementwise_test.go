@@ -67,7 +67,20 @@ func addUnaryExamples() {
 	for _, name := range []string{"neg", "abs", "sign", "relu", "round", "floor", "ceil", "sin", "cos", "tanh", "sigmoid", "erf", "exp"} {
 		addExamples(name, call(values(2, 3)), call(values(2, 1, 5)))
 	}
-	for _, name := range []string{"log", "sqrt", "rsqrt", "reciprocal"} {
+	for _, name := range []string{"expm1", "exp2", "atan", "sinh", "cosh", "asinh", "erfc", "trunc"} {
+		addExamples(name, call(values(2, 3)), call(values(2, 1, 5)))
+	}
+	addExamples("tan", call(unit(2, 3)))
+	for _, name := range []string{"asin", "acos", "atanh", "erfinv"} {
+		addExamples(name, call(unit(2, 3)), call(unit(7)))
+	}
+	addExamples("acosh", call(literal(dtype.Float32, []int{3}, 1.5, 2, 3)))
+	for _, name := range []string{"atan2", "fmod", "copysign"} {
+		addExamples(name, call(values(2, 3), positive(2, 3)), call(values(2, 3), positive(3)))
+	}
+	addExamples("polygamma_of", call(positive(2, 3), op.Int1(1)), call(positive(4), op.Int1(2)))
+	addExamples("nextafter", call(values(2, 3), values(3)))
+	for _, name := range []string{"log", "sqrt", "rsqrt", "reciprocal", "log1p", "log2", "log10", "lgamma", "digamma"} {
 		addExamples(name, call(positive(2, 3)), call(positive(7)))
 	}
 }

@@ -1,0 +1,179 @@
+package kernel
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"tpsh/runtime/dtype"
+)
+
+// The rows of further functions of one and two operands. They are computed in
+// float64, by Go's math package or gonum's mathext, and rounded.
+var (
+	// Log1p is the logarithm of 1+x[i], exact for small x[i].
+	Log1p = mapped(math.Log1p)
+	// Expm1 is e to the power x[i], less 1, exact for small x[i].
+	Expm1 = mapped(math.Expm1)
+	// Log2 and Log10 are logarithms, Exp2 is 2 to the power x[i].
+	Log2  = mapped(math.Log2)
+	Log10 = mapped(math.Log10)
+	Exp2  = mapped(math.Exp2)
+	// Tan, Asin, Acos and Atan are of angles in radians.
+	Tan  = mapped(math.Tan)
+	Asin = mapped(math.Asin)
+	Acos = mapped(math.Acos)
+	Atan = mapped(math.Atan)
+	// Sinh, Cosh, Asinh, Acosh and Atanh are the hyperbolic functions.
+	Sinh  = mapped(math.Sinh)
+	Cosh  = mapped(math.Cosh)
+	Asinh = mapped(math.Asinh)
+	Acosh = mapped(math.Acosh)
+	Atanh = mapped(math.Atanh)
+	// Erfc is 1 less the error function, Erfinv the inverse of that.
+	Erfc   = mapped(math.Erfc)
+	Erfinv = mapped(math.Erfinv)
+	// Lgamma is the logarithm of the gamma function's absolute value, Digamma its
+	// derivative; PolygammaTo has those of Digamma.
+	Lgamma  = mapped(lgamma)
+	Digamma = mapped(digamma)
+	// Trunc is x[i] without its fraction; integers stay as they are.
+	Trunc = withIntegers(mapped(math.Trunc))
+
+	// Atan2 is the angle of the point (y[i], x[i]), from -π to π.
+	Atan2 = mapped2(math.Atan2)
+	// Fmod is the remainder of x[i] by y[i] with the sign of x[i].
+	Fmod = Binary{fmodTo[float32], fmodTo[float64], remTo[int64], remTo[int32], remTo[uint8], nil}
+	// Copysign is x[i] with the sign of y[i].
+	Copysign = mapped2(math.Copysign)
+	// Nextafter is the float next to x[i] on the way to y[i].
+	Nextafter = Binary{F32: nextafter32, F64: map2[float64](math.Nextafter)}
+)
+
+// mapped returns the row of f, which is
+//
+//	for i := range dst {
+//		dst[i] = f(x[i])
+//	}
+//
+// It panics if the lengths differ. dst may be x.
+func mapped(f func(float64) float64) Unary {
+	return Unary{F32: map1[float32](f), F64: map1[float64](f)}
+}
+
+// mapped2 is mapped for a function of two operands.
+func mapped2(f func(x, y float64) float64) Binary {
+	return Binary{F32: map2[float32](f), F64: map2[float64](f)}
+}
+
+func map1[T dtype.Float](f func(float64) float64) func(dst, x []T) {
+	return func(dst, x []T) {
+		check2(len(dst), len(x))
+		for i, v := range x {
+			dst[i] = T(f(float64(v)))
+		}
+	}
+}
+
+func map2[T dtype.Float](f func(x, y float64) float64) func(dst, x, y []T) {
+	return func(dst, x, y []T) {
+		check3(len(dst), len(x), len(y))
+		for i, v := range x {
+			dst[i] = T(f(float64(v), float64(y[i])))
+		}
+	}
+}
+
+// withIntegers returns row, of which integers are fixed points.
+func withIntegers(row Unary) Unary {
+	row.I64, row.I32, row.U8 = copyTo[int64], copyTo[int32], copyTo[uint8]
+	return row
+}
+
+func copyTo[T dtype.Number](dst, x []T) {
+	check2(len(dst), len(x))
+	copy(dst, x)
+}
+
+func fmodTo[T dtype.Float](dst, x, y []T) {
+	check3(len(dst), len(x), len(y))
+	for i, v := range x {
+		dst[i] = T(math.Mod(float64(v), float64(y[i])))
+	}
+}
+
+// remTo is the remainder with the sign of x[i]. It panics if an element of y is 0.
+func remTo[T dtype.Integer](dst, x, y []T) {
+	check3(len(dst), len(x), len(y))
+	for i, v := range x {
+		dst[i] = v % y[i]
+	}
+}
+
+func nextafter32(dst, x, y []float32) {
+	check3(len(dst), len(x), len(y))
+	for i, v := range x {
+		dst[i] = math.Nextafter32(v, y[i])
+	}
+}
+
+func lgamma(v float64) float64 {
+	y, _ := math.Lgamma(v)
+	return y
+}
+
+// digamma is, from 10 on, the asymptotic series
+//
+//	ln v - 1/(2v) - 1/(12v²) + 1/(120v⁴) - 1/(252v⁶) + 1/(240v⁸) - 1/(132v¹⁰) + 691/(32760v¹²) - 1/(12v¹⁴)
+//
+// and below by ψ(v) = ψ(v+1) - 1/v and ψ(v) = ψ(1-v) - π/tan(πv): Abramowitz and
+// Stegun, 6.3.5, 6.3.7 and 6.3.18. It is NaN at its poles but for 0, where it is
+// infinite.
+func digamma(v float64) float64 {
+	switch {
+	case v == 0:
+		return math.Copysign(math.Inf(1), -v)
+	case v < 0 && v == math.Floor(v):
+		return math.NaN()
+	case v < 0:
+		return digamma(1-v) - math.Pi/math.Tan(math.Pi*(v-math.Floor(v)))
+	}
+	y := 0.0
+	for ; v < 10; v++ {
+		y -= 1 / v
+	}
+	w := 1 / (v * v)
+	series := w * (1./12 - w*(1./120-w*(1./252-w*(1./240-w*(1./132-w*(691./32760-w/12))))))
+	return y + math.Log(v) - 0.5/v - series
+}
+
+// PolygammaTo is, elementwise, the derivative number n, from 1 on, of digamma:
+//
+//	(-1)ⁿ⁺¹ n! ζ(n+1, x[i])
+//
+// with Hurwitz's zeta function, and NaN below 0 for n from 2 on. It panics if the
+// lengths differ. dst may be x.
+func PolygammaTo[T dtype.Float](dst, x []T, n int) {
+	check2(len(dst), len(x))
+	factor, _ := math.Lgamma(float64(n + 1))
+	factor = math.Exp(factor)
+	if n%2 == 0 {
+		factor = -factor
+	}
+	for i, v := range x {
+		dst[i] = T(polygamma(float64(v), n, factor))
+	}
+}
+
+func polygamma(v float64, n int, factor float64) float64 {
+	switch {
+	case v <= 0 && v == math.Floor(v):
+		return math.Inf(1)
+	case v > 0:
+		return factor * mathext.Zeta(float64(n+1), v)
+	case n == 1: // the reflection of trigamma: A&S 6.4.7
+		s := math.Sin(math.Pi * v)
+		return math.Pi*math.Pi/(s*s) - mathext.Zeta(2, 1-v)
+	}
+	return math.NaN()
+}

@@ -1,0 +1,218 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// An activationComposite is a function of F of one tensor.
+type activationComposite struct {
+	name    string
+	surface Surface
+	returns string
+	example string
+	params  []Param
+	make    func(m *maker, x *tensor.Tensor) *tensor.Tensor
+}
+
+var activationComposites = []activationComposite{
+	{"leaky_relu", Namespace, "leaky_relu(x, negative_slope=0.01) returns x where it is positive, else negative_slope * x.", ">>> F.leaky_relu(tensor([-1.0, 2.0]), 0.5).tolist()\n[-0.5, 2.0]", []Param{inX, inFloat("negative_slope", "the slope below 0", 0.01)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Where(m.greater(x, integer(0)), x, m.Scale(x, m.float(0)))
+		}},
+	{"elu", Namespace, "elu(x, alpha=1) returns x where it is positive, else alpha * (exp(x) - 1).", ">>> F.elu(tensor([0.0, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("alpha", "a factor below 0", 1)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), 1, 1) }},
+	{"selu", Namespace, "selu(x) returns x where it is positive, else 1.67326 * (exp(x) - 1), times 1.0507.", ">>> F.selu(tensor([0.0])).tolist()\n[0.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.elu(x, 1.6732632423543772848170429916717, 1, 1.0507009873554804934193349852946)
+		}},
+	{"celu", Namespace, "celu(x, alpha=1) returns x where it is positive, else alpha * (exp(x / alpha) - 1).", ">>> F.celu(tensor([0.0])).tolist()\n[0.0]", []Param{inX, inFloat("alpha", "a factor below 0, and of the distance", 1)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), m.float(0), 1) }},
+	{"relu6", Namespace, "relu6(x) returns x kept from 0 to 6.", ">>> F.relu6(tensor([-1.0, 9.0])).tolist()\n[0.0, 6.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.kept2(x, 0, 6) }},
+	{"hardtanh", Namespace, "hardtanh(x, min_val=-1, max_val=1) returns x kept from min_val to max_val.", ">>> F.hardtanh(tensor([-3.0, 0.5])).tolist()\n[-1.0, 0.5]", []Param{inX, inFloat("min_val", "the least", -1), inFloat("max_val", "the greatest", 1)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.kept2(x, m.float(0), m.float(1)) }},
+	{"hardsigmoid", Namespace, "hardsigmoid(x) returns (x + 3) / 6, kept from 0 to 1.", ">>> F.hardsigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Scale(m.kept2(m.AddNumber(x, 3), 0, 6), 1.0/6)
+		}},
+	{"hardswish", Namespace, "hardswish(x) returns x times hardsigmoid(x).", ">>> F.hardswish(tensor([3.0])).tolist()\n[3.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Scale(m.Mul(x, m.kept2(m.AddNumber(x, 3), 0, 6)), 1.0/6)
+		}},
+	{"softplus", Namespace, "softplus(x, beta=1, threshold=20) returns log(1 + exp(beta * x)) / beta, and x where beta * x is above threshold.", ">>> F.softplus(tensor([0.0, 100.0])).tolist()\n[0.6931471824645996, 100.0]",
+		[]Param{inX, inFloat("beta", "how steep", 1), inFloat("threshold", "where it becomes x", 20)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			far := m.Scale(x, m.float(0))
+			beyond := m.greater(far, number(m.float(1)))
+			return m.Where(beyond, x, m.Scale(m.unary("softplus", far), 1/m.float(0)))
+		}},
+	{"softsign", Namespace, "softsign(x) returns x / (1 + |x|).", ">>> F.softsign(tensor([1.0])).tolist()\n[0.5]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Div(x, m.AddNumber(m.unary("abs", x), 1)) }},
+	{"tanhshrink", Namespace, "tanhshrink(x) returns x - tanh(x).", ">>> F.tanhshrink(tensor([0.0])).tolist()\n[0.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Sub(x, m.unary("tanh", x)) }},
+	{"hardshrink", Namespace, "hardshrink(x, lambd=0.5) returns x, but 0 where |x| is at most lambd.", ">>> F.hardshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Where(m.binary("le", m.unary("abs", x), number(m.float(0))), number(0), x)
+		}},
+	{"softshrink", Namespace, "softshrink(x, lambd=0.5) returns x nearer to 0 by lambd, and 0 where |x| is at most that.", ">>> F.softshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 1.5]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			l := m.float(0)
+			up := m.Where(m.greater(x, number(l)), m.AddNumber(x, -l), m.Scale(x, 0))
+			return m.Where(m.less(x, number(-l)), m.AddNumber(x, l), up)
+		}},
+	{"threshold", Namespace, "threshold(x, threshold, value) returns x where it is above threshold, else value.", ">>> F.threshold(tensor([0.5, 2.0]), 1.0, -1.0).tolist()\n[-1.0, 2.0]",
+		[]Param{inX, {Name: "threshold", Kind: Float, Doc: "a limit"}, {Name: "value", Kind: Float, Doc: "what stands for the rest"}},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Where(m.greater(x, number(m.float(0))), x, number(m.float(1)))
+		}},
+	{"mish", Namespace, "mish(x) returns x * tanh(softplus(x)).", ">>> F.mish(tensor([0.0])).tolist()\n[0.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			return m.Mul(x, m.unary("tanh", m.unary("softplus", x)))
+		}},
+	{"logsigmoid", Namespace, "logsigmoid(x) returns log(sigmoid(x)), without overflow.", ">>> F.logsigmoid(tensor([0.0])).tolist()\n[-0.6931471824645996]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Neg(m.unary("softplus", m.Neg(x))) }},
+	{"softmin", Namespace, "softmin(x, dim) returns softmax(-x, dim).", ">>> F.softmin(tensor([0.0, 0.0]), 0).tolist()\n[0.5, 0.5]", []Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.do("softmax", m.Neg(x), m.c.Args[0], None) }},
+	{"glu", Namespace, "glu(x, dim=-1) returns the first half of x along dim times the sigmoid of the second.", ">>> F.glu(tensor([2.0, 0.0])).tolist()\n[1.0]", []Param{inX, inDim("dim", -1)}, makeGLU},
+	{"prelu", Namespace, "prelu(x, weight) returns x where it is positive, else weight * x; weight has one element, or one for each of dim 1.", ">>> F.prelu(tensor([-2.0]), tensor([0.5])).tolist()\n[-1.0]", []Param{inX, {Name: "weight", Kind: Tensor, Doc: "a tensor [1] or [channels]"}},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			w := m.x(1)
+			if w.Numel() != 1 {
+				w = m.perChannel(x, w, "weight")
+			}
+			return m.Where(m.greater(x, integer(0)), x, m.Mul(x, w))
+		}},
+	{"normalize", Namespace, "normalize(x, p=2, dim=1, eps=1e-12) returns x divided by its p-norm along dim, or by eps where that is greater.", ">>> F.normalize(tensor([[3.0, 4.0]])).tolist()\n[[0.6000000238418579, 0.800000011920929]]",
+		[]Param{inX, inFloat("p", "which norm", 2), inDim("dim", 1), inFloat("eps", "the least divisor", 1e-12)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			n := m.do("norm", x, m.c.Args[0], IntsN(m.dim(1, x)), Bool1(true))
+			return m.Div(x, m.binary("maximum", n, number(m.float(2))))
+		}},
+	{"tanh", Namespace, "tanh(x) returns the hyperbolic tangent of x.", ">>> F.tanh(tensor([0.0])).tolist()\n[0.0]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.unary("tanh", x) }},
+	{"sigmoid", Namespace, "sigmoid(x) returns 1 / (1 + exp(-x)).", ">>> F.sigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.unary("sigmoid", x) }},
+	{"pixel_shuffle", Namespace, "pixel_shuffle(x, upscale_factor) returns images [.., c * r * r, h, w] as [.., c, h * r, w * r].", ">>> F.pixel_shuffle(zeros(1, 4, 2, 2), 2).shape\n(1, 1, 4, 4)", []Param{inX, {Name: "upscale_factor", Kind: Int, Doc: "r"}}, makePixelShuffle},
+	{"pixel_unshuffle", Namespace, "pixel_unshuffle(x, downscale_factor) returns images [.., c, h * r, w * r] as [.., c * r * r, h, w].", ">>> F.pixel_unshuffle(zeros(1, 1, 4, 4), 2).shape\n(1, 4, 2, 2)", []Param{inX, {Name: "downscale_factor", Kind: Int, Doc: "r"}}, makePixelUnshuffle},
+	{"channel_shuffle", Namespace, "channel_shuffle(x, groups) returns x [n, c, ..] with its channels taken from each group in turn.", ">>> F.channel_shuffle(arange(4).reshape(1, 4), 2).tolist()\n[[0, 2, 1, 3]]", []Param{inX, {Name: "groups", Kind: Int, Doc: "how many groups"}},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			s, g := x.Shape(), m.int(0)
+			if len(s) < 2 || g < 1 || s[1]%g != 0 {
+				m.refuse("groups", fmt.Sprint(g), "a divisor of the number of channels", Describe(x))
+			}
+			y := m.Reshape(x, append(shape.Shape{s[0], g, s[1] / g}, s[2:]...))
+			return m.Reshape(m.Transpose(y, 1, 2), s)
+		}},
+	{"group_norm", Namespace, "group_norm(x, num_groups, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's groups of channels,\ntimes weight plus bias, one for each channel.", ">>> F.group_norm(tensor([[1.0, 3.0]]), 1, eps=0.0).tolist()\n[[-1.0, 1.0]]",
+		[]Param{inX, {Name: "num_groups", Kind: Int, Doc: "how many groups"}, optWeight, optBias, inFloat("eps", "what is added to the variance", 1e-5)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.groupNorm(x, m.int(0), m.float(1)) }},
+	{"instance_norm", Namespace, "instance_norm(x, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's channels, times weight plus bias.", ">>> F.instance_norm(tensor([[[1.0, 3.0]]]), eps=0.0).tolist()\n[[[-1.0, 1.0]]]",
+		[]Param{inX, optWeight, optBias, inFloat("eps", "what is added to the variance", 1e-5)},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+			if len(x.Shape()) < 3 {
+				m.refuse("x", Describe(x), "a tensor of at least three dims", "")
+			}
+			return m.groupNorm(x, x.Shape()[1], m.float(0))
+		}},
+}
+
+var (
+	optWeight = Param{Name: "weight", Kind: OptTensor, Doc: "a factor for each channel", Default: Default(None)}
+	optBias   = Param{Name: "bias", Kind: OptTensor, Doc: "a summand for each channel", Default: Default(None)}
+)
+
+func init() {
+	for _, e := range activationComposites {
+		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.returns + "\n" + e.example, Params: e.params},
+			func(m *maker) []*tensor.Tensor {
+				x := m.floats(m.x(0))
+				if e.name == "channel_shuffle" || e.name == "pixel_shuffle" || e.name == "pixel_unshuffle" {
+					x = m.x(0)
+				}
+				return one(e.make(m, x))
+			})
+	}
+}
+
+// elu returns k * x where x is positive, else k * alpha * (exp(x / scale) - 1).
+func (m *maker) elu(x *tensor.Tensor, alpha, scale, k float64) *tensor.Tensor {
+	up := m.greater(x, integer(0))
+	low := m.Where(up, number(0), x) // so that what is large has no infinite gradient
+	y := m.Where(up, x, m.Scale(m.unary("expm1", m.Scale(low, 1/scale)), alpha))
+	return m.scaled(y, k)
+}
+
+// kept2 returns x kept from lo to hi.
+func (m *maker) kept2(x *tensor.Tensor, lo, hi float64) *tensor.Tensor {
+	return m.do("clamp", x, Float1(lo), Float1(hi))
+}
+
+func makeGLU(m *maker, x *tensor.Tensor) *tensor.Tensor {
+	d := m.dim(0, x)
+	n := sizeAt(x, d)
+	if len(x.Shape()) == 0 || n%2 != 0 {
+		m.refuse("x", Describe(x), fmt.Sprintf("an even size of dim %d", d), "")
+	}
+	a := m.do("narrow", x, Int1(d), Int1(0), Int1(n/2))
+	return m.Mul(a, m.unary("sigmoid", m.do("narrow", x, Int1(d), Int1(n/2), Int1(n/2))))
+}
+
+// perChannel returns w, one number for each of dim 1 of x, as it is broadcast.
+func (m *maker) perChannel(x, w *tensor.Tensor, param string) *tensor.Tensor {
+	s := x.Shape()
+	if len(s) < 2 || len(w.Shape()) != 1 || w.Shape()[0] != s[1] {
+		m.refuse(param, Describe(w), "a tensor of as many elements as x has channels", Describe(x))
+	}
+	out := shape.Shape{s[1]}
+	for range s[2:] {
+		out = append(out, 1)
+	}
+	return m.Reshape(w, out)
+}
+
+func makePixelShuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
+	s, r := x.Shape(), m.int(0)
+	n := len(s)
+	if n < 3 || r < 1 || s[n-3]%(r*r) != 0 {
+		m.refuse("upscale_factor", fmt.Sprint(r), "a number whose square divides the number of channels", Describe(x))
+	}
+	lead, c, h, w := s[:n-3].Numel(), s[n-3]/(r*r), s[n-2], s[n-1]
+	y := m.do("permute", m.Reshape(x, shape.Shape{lead, c, r, r, h, w}), IntsN(0, 1, 4, 2, 5, 3))
+	return m.Reshape(y, append(append(shape.Shape{}, s[:n-3]...), c, h*r, w*r))
+}
+
+func makePixelUnshuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
+	s, r := x.Shape(), m.int(0)
+	n := len(s)
+	if n < 3 || r < 1 || s[n-2]%r != 0 || s[n-1]%r != 0 {
+		m.refuse("downscale_factor", fmt.Sprint(r), "a divisor of height and width", Describe(x))
+	}
+	lead, c, h, w := s[:n-3].Numel(), s[n-3], s[n-2]/r, s[n-1]/r
+	y := m.do("permute", m.Reshape(x, shape.Shape{lead, c, h, r, w, r}), IntsN(0, 1, 3, 5, 2, 4))
+	return m.Reshape(y, append(append(shape.Shape{}, s[:n-3]...), c*r*r, h, w))
+}
+
+// groupNorm normalizes x over groups of channels, times weight plus bias: the
+// second and the third tensor.
+func (m *maker) groupNorm(x *tensor.Tensor, groups int, eps float64) *tensor.Tensor {
+	s := x.Shape()
+	if len(s) < 2 || groups < 1 || s[1]%groups != 0 {
+		m.refuse("num_groups", fmt.Sprint(groups), "a divisor of the number of channels", Describe(x))
+	}
+	per := 1
+	if rest := s[0] * groups; rest > 0 {
+		per = s.Numel() / rest
+	}
+	y := m.Reshape(x, shape.Shape{s[0], groups, per})
+	y = m.Reshape(m.Do("layer_norm", []*tensor.Tensor{y, nil, nil}, Arg{Ints: []int{per}, Set: true}, Float1(eps)), s)
+	if w := m.x(1); w != nil {
+		y = m.Mul(y, m.perChannel(x, w, "weight"))
+	}
+	if b := m.x(2); b != nil {
+		y = m.Add(y, m.perChannel(x, b, "bias"))
+	}
+	return y
+}

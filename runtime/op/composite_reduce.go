@@ -1,0 +1,250 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+var (
+	oneDim      = Param{Name: "dim", Kind: OptDim, Doc: "a dim, None for all elements", Default: Default(None)}
+	momentParam = append(dimsParams[:3:3], inFloat("correction", "what the number of elements is lessened by", 1))
+)
+
+func init() {
+	for _, name := range []string{"amax", "amin"} {
+		compositeOf(&Def{Name: name, Surface: Method | Function, Params: dimsParams,
+			Doc: name + "(x, dim=None, keepdim=False) returns the " + map[string]string{"amax": "greatest", "amin": "least"}[name] + " element over dims.\n" +
+				"Elements that are equally so share the gradient.\n>>> tensor([[1.0, 5.0], [3.0, 2.0]])." + name + "(1).tolist()\n" + map[string]string{"amax": "[5.0, 3.0]", "amin": "[1.0, 2.0]"}[name]},
+			func(m *maker) []*tensor.Tensor { return one(m.extreme(name, m.c.Args[0], m.c.Args[1])) })
+	}
+	compositeOf(&Def{Name: "aminmax", Surface: Method | Function, Params: []Param{inX, oneDim, keepdimParam},
+		Doc: "aminmax(x, dim=None, keepdim=False) returns the least and the greatest element over dim.\n>>> tensor([1.0, 5.0]).aminmax()\n(1.0, 5.0)"},
+		func(m *maker) []*tensor.Tensor {
+			dim := m.c.Args[0]
+			if dim.Set {
+				dim.Ints = []int{dim.Int}
+			}
+			return []*tensor.Tensor{m.extreme("amin", dim, m.c.Args[1]), m.extreme("amax", dim, m.c.Args[1])}
+		})
+	for _, name := range []string{"std", "var"} {
+		compositeOf(&Def{Name: name + "_mean", Surface: Method | Function, Params: momentParam,
+			Doc: name + "_mean(x, dim=None, keepdim=False, correction=1) returns x." + name + "(...) and x.mean(...).\n>>> tensor([1.0, 3.0])." + name + "_mean(correction=0)\n(1.0, 2.0)"},
+			func(m *maker) []*tensor.Tensor {
+				return []*tensor.Tensor{m.do(name, m.x(0), m.c.Args...), m.do("mean", m.x(0), m.c.Args[:2]...)}
+			})
+	}
+	compositeOf(&Def{Name: "count_nonzero", Surface: Method | Function, Params: []Param{inX, inDims},
+		Doc: "count_nonzero(x, dim=None) returns how many elements differ from 0, over dims.\n>>> tensor([1.0, 0.0, 2.0]).count_nonzero()\n2"},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.do("sum", m.Cast(m.truth(m.x(0)), dtype.Int64), m.c.Args[0], None))
+		})
+	compositeOf(&Def{Name: "nansum", Surface: Method | Function, Params: dimsParams,
+		Doc: "nansum(x, dim=None, keepdim=False) returns the sum over dims of what is not NaN.\n>>> tensor([1.0, float(\"nan\")]).nansum()\n1.0"},
+		func(m *maker) []*tensor.Tensor { return one(m.do("sum", m.withoutNaN(m.x(0)), m.c.Args...)) })
+	compositeOf(&Def{Name: "nanmean", Surface: Method | Function, Params: dimsParams,
+		Doc: "nanmean(x, dim=None, keepdim=False) returns the mean over dims of what is not NaN.\n>>> tensor([1.0, float(\"nan\"), 2.0]).nanmean()\n1.5"},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			count := m.do("sum", m.Cast(m.not(m.unary("isnan", x)), x.DType()), m.c.Args...)
+			return one(m.Div(m.do("sum", m.withoutNaN(x), m.c.Args...), count))
+		})
+	compositeOf(&Def{Name: "dist", Surface: Method | Function, Params: []Param{inX, {Name: "other", Kind: Tensor, Doc: "a tensor"}, inFloat("p", "which norm", 2)},
+		Doc: "dist(x, other, p=2) returns the p-norm of x - other.\n>>> tensor([1.0, 2.0]).dist(tensor([4.0, 6.0]))\n5.0"},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.do("norm", m.Sub(m.x(0), m.x(1)), m.c.Args[0], None, None))
+		})
+	initOrders()
+	initDifferences()
+}
+
+// initOrders adds what is made of sorted elements.
+func initOrders() {
+	compositeOf(&Def{Name: "argsort", Surface: Method | Function, Params: []Param{inX, inDim("dim", -1), {Name: "descending", Kind: Bool, Doc: "greatest first", Default: Default(None)}},
+		Doc: "argsort(x, dim=-1, descending=False) returns the indices that sort x along dim.\n>>> tensor([3.0, 1.0, 2.0]).argsort().tolist()\n[1, 2, 0]"},
+		func(m *maker) []*tensor.Tensor { return m.all("sort", m.c.In, m.c.Args...)[1:] })
+	compositeOf(&Def{Name: "msort", Surface: Method | Function, Params: xAlone,
+		Doc: "msort(x) returns x sorted along its first dim.\n>>> tensor([3.0, 1.0]).msort().tolist()\n[1.0, 3.0]"},
+		func(m *maker) []*tensor.Tensor { return m.all("sort", m.c.In, Int1(0), None)[:1] })
+	compositeOf(&Def{Name: "kthvalue", Surface: Method | Function, Params: []Param{inX, {Name: "k", Kind: Int, Doc: "which, from 1"}, inDim("dim", -1), keepdimParam},
+		Doc: "kthvalue(x, k, dim=-1, keepdim=False) returns the k-th least elements along dim, and their indices.\n>>> tensor([3.0, 1.0, 2.0]).kthvalue(2)\n(2.0, 2)"},
+		func(m *maker) []*tensor.Tensor {
+			d := m.dim(1, m.x(0))
+			if n := sizeAt(m.x(0), d); m.int(0) < 1 || m.int(0) > n {
+				m.refuse("k", fmt.Sprint(m.int(0)), fmt.Sprintf("1..%d", n), fmt.Sprintf("shape %v", m.x(0).Shape()))
+			}
+			return m.ranked(m.x(0), d, m.int(0)-1, m.bool(2))
+		})
+	compositeOf(&Def{Name: "median", Surface: Method | Function, Params: []Param{inX, oneDim, keepdimParam},
+		Doc: "median(x, dim=None, keepdim=False) returns the median of all elements, or the medians along dim and their indices.\nOf an even number of elements it is the lower one in the middle.\n>>> tensor([3.0, 1.0, 2.0, 4.0]).median()\n2.0"},
+		func(m *maker) []*tensor.Tensor {
+			if !m.c.Args[0].Set {
+				flat := m.do("flatten", m.x(0), Int1(0), Int1(-1))
+				m.checkSome(flat)
+				return m.ranked(flat, 0, (sizeAt(flat, 0)-1)/2, false)[:1]
+			}
+			d := m.dim(0, m.x(0))
+			m.checkSome(m.x(0))
+			return m.ranked(m.x(0), d, (sizeAt(m.x(0), d)-1)/2, m.bool(1))
+		})
+	compositeOf(&Def{Name: "quantile", Surface: Method | Function, Params: []Param{inX, {Name: "q", Kind: Float, Doc: "a number from 0 to 1"}, oneDim, keepdimParam},
+		Doc: "quantile(x, q, dim=None, keepdim=False) returns the elements that a share q of those along dim does not exceed, interpolated.\n>>> tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)\n2.5"},
+		makeQuantile)
+	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
+		Doc: "searchsorted(sorted_sequence, values, right=False) returns how many elements along the last dim are less than each of values, or with right no greater.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
+		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(0), m.x(1), m.bool(0))) })
+	compositeOf(&Def{Name: "bucketize", Surface: Method | Function, Params: []Param{inX, {Name: "boundaries", Kind: Tensor, Doc: "a sorted tensor [n]"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
+		Doc: "bucketize(x, boundaries, right=False) returns the number of the bucket between boundaries that each element is in.\n>>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5])).tolist()\n[0, 1, 3]"},
+		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(1), m.x(0), m.bool(0))) })
+}
+
+// initDifferences adds what is made of neighbours along a dim.
+func initDifferences() {
+	compositeOf(&Def{Name: "diff", Surface: Method | Function, Params: []Param{inX, inInt("n", "how often", 1), inDim("dim", -1)},
+		Doc: "diff(x, n=1, dim=-1) returns the differences of neighbours along dim, taken n times.\n>>> tensor([1, 4, 9]).diff().tolist()\n[3, 5]"},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			d := m.dim(1, x)
+			for range m.int(0) {
+				x = m.between(x, d, "sub")
+			}
+			return one(x)
+		})
+	compositeOf(&Def{Name: "trapezoid", Aliases: []string{"trapz"}, Surface: Function, Params: []Param{{Name: "y", Kind: Tensor, Doc: "a tensor"}, {Name: "x", Kind: OptTensor, Doc: "where y is known, 1 apart if None", Default: Default(None)}, inFloat("dx", "how far apart", 1), inDim("dim", -1)},
+		Doc: "trapezoid(y, x=None, dx=1.0, dim=-1) returns the integral of y along dim by the trapezoid rule.\n>>> trapezoid(tensor([1.0, 2.0, 3.0]))\n4.0"},
+		func(m *maker) []*tensor.Tensor {
+			y := m.floats(m.x(0))
+			d := m.dim(1, y)
+			sums := m.between(y, d, "add")
+			if x := m.x(1); x != nil {
+				sums = m.Mul(sums, m.between(x, len(x.Shape())-1, "sub"))
+			} else {
+				sums = m.Scale(sums, m.float(0))
+			}
+			return one(m.Scale(m.Sum(sums, []int{d}, false), 0.5))
+		})
+	compositeOf(&Def{Name: "cov", Surface: Method | Function, Params: []Param{inX, inInt("correction", "what the number of observations is lessened by", 1)},
+		Doc: "cov(x, correction=1) returns the covariances of the rows of x, whose columns are observations.\n>>> cov(tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()\n[[1.0, -1.0], [-1.0, 1.0]]"},
+		func(m *maker) []*tensor.Tensor { return one(m.covariance(m.int(0))) })
+	compositeOf(&Def{Name: "corrcoef", Surface: Method | Function, Params: xAlone,
+		Doc: "corrcoef(x) returns the correlations of the rows of x, whose columns are observations.\n>>> corrcoef(tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()\n[[1.0, -1.0], [-1.0, 1.0]]"},
+		func(m *maker) []*tensor.Tensor {
+			c := m.covariance(1)
+			s := m.unary("sqrt", m.diagonal(c, 0, 0, 1))
+			return one(m.Div(m.Div(c, m.column(s, 1)), m.column(s, 0)))
+		})
+}
+
+// extreme returns the greatest or least elements over dims.
+func (m *maker) extreme(name string, dims, keepdim Arg) *tensor.Tensor {
+	if m.x(0).Numel() == 0 {
+		y := m.do("sum", m.x(0), dims, keepdim) // its shape, and the errors
+		if y.Numel() > 0 {
+			m.refuse("x", Describe(m.x(0)), "elements to compare", "")
+		}
+	}
+	return m.do(name, m.x(0), dims, keepdim)
+}
+
+// withoutNaN returns x with 0 for NaN.
+func (m *maker) withoutNaN(x *tensor.Tensor) *tensor.Tensor {
+	if !x.DType().IsFloat() {
+		return x
+	}
+	return m.Where(m.unary("isnan", x), number(0), x)
+}
+
+// sizeAt returns the size of x along d; a tensor of shape () is a row of one.
+func sizeAt(x *tensor.Tensor, d int) int {
+	if len(x.Shape()) == 0 {
+		return 1
+	}
+	return x.Shape()[d]
+}
+
+// checkSome ends the making if x has no elements.
+func (m *maker) checkSome(x *tensor.Tensor) {
+	if x.Numel() == 0 {
+		m.refuse("x", Describe(x), "a tensor with elements", "")
+	}
+}
+
+// ranked returns the elements of x that are number k along d, and their indices.
+func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
+	out := m.all("sort", one(x), Int1(d), None)
+	if len(x.Shape()) == 0 {
+		return out
+	}
+	for i, y := range out {
+		if keep {
+			out[i] = m.do("narrow", y, Int1(d), Int1(k), Int1(1))
+		} else {
+			out[i] = m.do("select", y, Int1(d), Int1(k))
+		}
+	}
+	return out
+}
+
+func makeQuantile(m *maker) []*tensor.Tensor {
+	x, q := m.x(0), m.float(0)
+	if q < 0 || q > 1 || q != q {
+		m.refuse("q", fmt.Sprint(q), "a number from 0 to 1", "")
+	}
+	d, keep := 0, false
+	if m.c.Args[1].Set {
+		d, keep = m.dim(1, x), m.bool(2)
+	} else {
+		x = m.do("flatten", x, Int1(0), Int1(-1))
+	}
+	m.checkSome(x)
+	at := q * float64(sizeAt(x, d)-1)
+	lo, hi := int(math.Floor(at)), int(math.Ceil(at))
+	low, high := m.ranked(x, d, lo, keep)[0], m.ranked(x, d, hi, keep)[0]
+	return one(m.Add(low, m.Scale(m.Sub(high, low), at-float64(lo))))
+}
+
+// placesIn returns how many elements of sorted, along its last dim, lie before
+// each of values.
+func (m *maker) placesIn(sorted, values *tensor.Tensor, right bool) *tensor.Tensor {
+	compare := "lt"
+	if right {
+		compare = "le"
+	}
+	at := m.column(values, len(values.Shape()))
+	if len(sorted.Shape()) > 1 {
+		sorted = m.column(sorted, len(sorted.Shape())-1)
+	}
+	before := m.binary(compare, sorted, at)
+	return m.Sum(m.Cast(before, dtype.Int64), []int{len(before.Shape()) - 1}, false)
+}
+
+// between returns the operator called name of each element along d but the first
+// and the one before it.
+func (m *maker) between(x *tensor.Tensor, d int, name string) *tensor.Tensor {
+	if len(x.Shape()) == 0 {
+		m.refuse("x", Describe(x), "a tensor of at least one dim", "")
+	}
+	n := max(x.Shape()[d]-1, 0)
+	after := m.do("narrow", x, Int1(d), Int1(x.Shape()[d]-n), Int1(n))
+	return m.binary(name, after, m.do("narrow", x, Int1(d), Int1(0), Int1(n)))
+}
+
+// covariance returns the covariances of the rows of x.
+func (m *maker) covariance(correction int) *tensor.Tensor {
+	x := m.floats(m.x(0))
+	if len(x.Shape()) == 1 {
+		x = m.column(x, 0)
+	}
+	if len(x.Shape()) != 2 {
+		m.refuse("x", Describe(x), "a tensor of one or two dims", "")
+	}
+	x = m.Sub(x, m.do("mean", x, IntsN(1), Bool1(true)))
+	c := m.Scale(m.MatMul(x, m.Transpose(x, 0, 1)), 1/float64(max(x.Shape()[1]-correction, 0)))
+	if len(m.x(0).Shape()) == 1 {
+		return m.Reshape(c, shape.Shape{})
+	}
+	return c
+}

@@ -1,0 +1,492 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+var asParams = []Param{inX, {Name: "other", Kind: Tensor, Doc: "a tensor"}}
+
+// A shapeComposite makes one tensor of others by moving elements.
+type shapeComposite struct {
+	name    string
+	aliases []string
+	surface Surface
+	doc     string
+	params  []Param
+	make    func(m *maker) *tensor.Tensor
+}
+
+var shapeComposites = []shapeComposite{
+	{"t", nil, Method, "t(x) returns x, of two dims at most, transposed.\n>>> tensor([[1, 2]]).t().tolist()\n[[1], [2]]", xAlone, func(m *maker) *tensor.Tensor {
+		switch n := len(m.x(0).Shape()); {
+		case n > 2:
+			m.refuse("x", Describe(m.x(0)), "a tensor of two dims at most", ".mT() transposes the last two")
+		case n < 2:
+			return m.x(0)
+		}
+		return m.Transpose(m.x(0), 0, 1)
+	}},
+	{"mT", nil, Method, "mT(x) returns x with its last two dims exchanged.\n>>> tensor([[[1, 2]]]).mT().tolist()\n[[[1], [2]]]", xAlone,
+		func(m *maker) *tensor.Tensor { return m.Transpose(m.x(0), -2, -1) }},
+	{"swapaxes", []string{"swapdims"}, Method | Function, "swapaxes(x, dim0, dim1) returns x with two dims exchanged.\n>>> tensor([[1, 2]]).swapaxes(0, 1).tolist()\n[[1], [2]]",
+		[]Param{inX, {Name: "dim0", Kind: Dim, Doc: "a dim"}, {Name: "dim1", Kind: Dim, Doc: "another"}},
+		func(m *maker) *tensor.Tensor { return m.do("transpose", m.x(0), m.c.Args...) }},
+	{"movedim", []string{"moveaxis"}, Method | Function, "movedim(x, source, destination) returns x with dims moved to other places.\n>>> zeros(2, 3, 4).movedim(0, 2).shape\n(3, 4, 2)",
+		[]Param{inX, {Name: "source", Kind: IntOrSeq, Doc: "a dim, or a list"}, {Name: "destination", Kind: IntOrSeq, Doc: "where it goes, or a list"}}, makeMovedim},
+	{"ravel", nil, Method | Function, "ravel(x) returns x as a row.\n>>> tensor([[1], [2]]).ravel().tolist()\n[1, 2]", xAlone,
+		func(m *maker) *tensor.Tensor { return m.do("flatten", m.x(0), Int1(0), Int1(-1)) }},
+	{"view_as", []string{"reshape_as"}, Method, "view_as(x, other) returns x in the shape of other.\n>>> arange(4).view_as(zeros(2, 2)).tolist()\n[[0, 1], [2, 3]]", asParams,
+		func(m *maker) *tensor.Tensor { return m.Reshape(m.x(0), m.x(1).Shape()) }},
+	{"expand_as", nil, Method, "expand_as(x, other) returns x broadcast to the shape of other.\n>>> tensor([1]).expand_as(zeros(3)).tolist()\n[1, 1, 1]", asParams,
+		func(m *maker) *tensor.Tensor { return m.Expand(m.x(0), m.x(1).Shape()) }},
+	{"broadcast_to", nil, Method | Function, "broadcast_to(x, shape) returns x broadcast to a shape.\n>>> tensor([1]).broadcast_to(3).tolist()\n[1, 1, 1]",
+		[]Param{inX, {Name: "shape", Kind: Sizes, Doc: "a shape"}},
+		func(m *maker) *tensor.Tensor { return m.do("expand", m.x(0), m.c.Args[0]) }},
+	{"unflatten", nil, Method | Function, "unflatten(x, dim, sizes) returns x with a dim in several.\n>>> arange(6).unflatten(0, [2, 3]).tolist()\n[[0, 1, 2], [3, 4, 5]]",
+		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "sizes", Kind: Sizes, Doc: "the sizes, of which one may be -1"}},
+		func(m *maker) *tensor.Tensor {
+			d := m.dim(0, m.x(0))
+			s := m.x(0).Shape()
+			return m.do("reshape", m.x(0), IntsN(slices.Concat(s[:d], m.c.Args[1].Ints, s[d+1:])...))
+		}},
+	{"fliplr", nil, Method | Function, "fliplr(x) returns x with its second dim turned round.\n>>> tensor([[1, 2]]).fliplr().tolist()\n[[2, 1]]", xAlone,
+		func(m *maker) *tensor.Tensor { return m.do("flip", m.x(0), IntsN(1)) }},
+	{"flipud", nil, Method | Function, "flipud(x) returns x with its first dim turned round.\n>>> tensor([1, 2]).flipud().tolist()\n[2, 1]", xAlone,
+		func(m *maker) *tensor.Tensor { return m.do("flip", m.x(0), IntsN(0)) }},
+	{"rot90", nil, Method | Function, "rot90(x, k=1, dims=[0, 1]) returns x turned k times by 90 degrees, from the first of dims to the second.\n>>> tensor([[1, 2], [3, 4]]).rot90().tolist()\n[[2, 4], [1, 3]]",
+		[]Param{inX, inInt("k", "how often", 1), {Name: "dims", Kind: Ints, Doc: "two dims", Default: Default(IntsN(0, 1))}}, makeRot90},
+	{"tile", nil, Method | Function, "tile(x, dims) returns x repeated along its dims, the last ones if there are fewer numbers.\n>>> tensor([1, 2]).tile(2).tolist()\n[1, 2, 1, 2]",
+		[]Param{inX, {Name: "dims", Kind: Ints, Doc: "how often along each dim"}},
+		func(m *maker) *tensor.Tensor {
+			times := m.c.Args[0].Ints
+			for len(times) < len(m.x(0).Shape()) {
+				times = append([]int{1}, times...)
+			}
+			return m.do("repeat", m.x(0), IntsN(times...))
+		}},
+	{"repeat_interleave", nil, Method | Function, "repeat_interleave(x, repeats, dim=None) returns x with each element along dim, or each of all in a row, repeated.\n>>> tensor([1, 2]).repeat_interleave(2).tolist()\n[1, 1, 2, 2]",
+		[]Param{inX, {Name: "repeats", Kind: Int, Doc: "how often"}, oneDim}, makeRepeatInterleave},
+	{"diagonal", nil, Method | Function, "diagonal(x, offset=0, dim1=0, dim2=1) returns the diagonal of two dims as a last dim, offset columns to the right.\n>>> tensor([[1, 2], [3, 4]]).diagonal().tolist()\n[1, 4]",
+		[]Param{inX, inInt("offset", "how far to the right", 0), inDim("dim1", 0), inDim("dim2", 1)},
+		func(m *maker) *tensor.Tensor {
+			return m.diagonal(m.x(0), m.int(0), m.dim(1, m.x(0)), m.dim(2, m.x(0)))
+		}},
+	{"diag", nil, Method | Function, "diag(x, diagonal=0) returns the diagonal of a matrix, or the matrix with x on that diagonal.\n>>> tensor([1, 2]).diag().tolist()\n[[1, 0], [0, 2]]",
+		[]Param{inX, inInt("diagonal", "how far to the right", 0)},
+		func(m *maker) *tensor.Tensor {
+			switch len(m.x(0).Shape()) {
+			case 1:
+				return m.onDiagonal(m.x(0), m.int(0))
+			case 2:
+				return m.diagonal(m.x(0), m.int(0), 0, 1)
+			}
+			m.refuse("x", Describe(m.x(0)), "a tensor of one or two dims", "")
+			return nil
+		}},
+	{"diag_embed", nil, Method | Function, "diag_embed(x, offset=0) returns matrices with the rows of x on a diagonal.\n>>> tensor([[1, 2]]).diag_embed().tolist()\n[[[1, 0], [0, 2]]]",
+		[]Param{inX, inInt("offset", "how far to the right", 0)},
+		func(m *maker) *tensor.Tensor { return m.onDiagonal(m.x(0), m.int(0)) }},
+	{"diagflat", nil, Method | Function, "diagflat(x, offset=0) returns the matrix with all elements of x on a diagonal.\n>>> tensor([[1], [2]]).diagflat().tolist()\n[[1, 0], [0, 2]]",
+		[]Param{inX, inInt("offset", "how far to the right", 0)},
+		func(m *maker) *tensor.Tensor {
+			return m.onDiagonal(m.do("flatten", m.x(0), Int1(0), Int1(-1)), m.int(0))
+		}},
+	{"trace", nil, Method | Function, "trace(x) returns the sum of the diagonal of a matrix.\n>>> tensor([[1, 2], [3, 4]]).trace()\n5", xAlone,
+		func(m *maker) *tensor.Tensor {
+			if len(m.x(0).Shape()) != 2 {
+				m.refuse("x", Describe(m.x(0)), "a tensor of two dims", "")
+			}
+			return m.Sum(m.diagonal(m.x(0), 0, 0, 1), []int{0}, false)
+		}},
+	{"take", nil, Method | Function, "take(x, index) returns the elements of x, as a row, at an index tensor.\n>>> tensor([[1, 2], [3, 4]]).take(tensor([3, 0])).tolist()\n[4, 1]",
+		[]Param{inX, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}},
+		func(m *maker) *tensor.Tensor {
+			index := m.x(1)
+			y := m.do2("index_select", m.do("flatten", m.x(0), Int1(0), Int1(-1)), m.do("flatten", index, Int1(0), Int1(-1)), Int1(0))
+			return m.Reshape(y, index.Shape())
+		}},
+	{"take_along_dim", nil, Method | Function, "take_along_dim(x, indices, dim) returns the elements of x at indices along dim, with the other dims broadcast.\n>>> tensor([[3, 1], [2, 4]]).take_along_dim(tensor([[1], [0]]), 1).tolist()\n[[1], [2]]",
+		[]Param{inX, {Name: "indices", Kind: Tensor, Doc: "an integer tensor"}, {Name: "dim", Kind: Dim, Doc: "a dim"}}, makeTakeAlongDim},
+	{"index_add", nil, Method | Function, "index_add(x, dim, index, src, alpha=1) returns x with alpha times slices of src along dim added at index.\n>>> zeros(3).index_add(0, tensor([0, 0]), tensor([1.0, 2.0])).tolist()\n[3.0, 0.0, 0.0]",
+		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor [n]"}, {Name: "src", Kind: Tensor, Doc: "a tensor with n slices along dim"}, inFloat("alpha", "a factor", 1)},
+		func(m *maker) *tensor.Tensor {
+			d, src := m.dim(0, m.x(0)), m.x(2)
+			return m.Do("scatter_add", []*tensor.Tensor{m.x(0), m.along(m.x(1), d, src), m.scaled(src, m.float(1))}, Int1(d))
+		}},
+	{"index_fill", nil, Method | Function, "index_fill(x, dim, index, value) returns x with value in the slices along dim at index.\n>>> zeros(3).index_fill(0, tensor([1]), 5).tolist()\n[0.0, 5.0, 0.0]",
+		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor [n]"}, {Name: "value", Kind: Operand, Doc: "a number"}},
+		func(m *maker) *tensor.Tensor {
+			x, d := m.x(0), m.dim(0, m.x(0))
+			at := m.Cast(m.Do("one_hot", one(m.x(1)), Int1(sizeAt(x, d))), dtype.Int64)
+			hit := m.truth(m.Sum(at, []int{0}, false))
+			s := make(shape.Shape, len(x.Shape()))
+			for i := range s {
+				s[i] = 1
+			}
+			s[d] = x.Shape()[d]
+			return m.Do("masked_fill", []*tensor.Tensor{x, m.Reshape(hit, s), m.x(2)})
+		}},
+	{"unfold", nil, Method, "unfold(x, dimension, size, step) returns the windows of a size along a dim, step apart, as a last dim.\n>>> arange(4).unfold(0, 2, 1).tolist()\n[[0, 1], [1, 2], [2, 3]]",
+		[]Param{inX, {Name: "dimension", Kind: Dim, Doc: "a dim"}, {Name: "size", Kind: Int, Doc: "of a window"}, {Name: "step", Kind: Int, Doc: "between windows"}}, makeUnfold},
+	{"block_diag", nil, Function, "block_diag(*tensors) returns a matrix with matrices along its diagonal.\n>>> block_diag(tensor([[1]]), tensor([[2, 3]])).tolist()\n[[1, 0, 0], [0, 2, 3]]", []Param{inTensors}, makeBlockDiag},
+	{"hstack", nil, Function, "hstack(tensors) returns tensors joined along their second dim, or their only one.\n>>> hstack([tensor([1]), tensor([2])]).tolist()\n[1, 2]", []Param{inTensors},
+		func(m *maker) *tensor.Tensor { return m.joined(1, min(1, m.leastDims()-1)) }},
+	{"vstack", []string{"row_stack"}, Function, "vstack(tensors) returns tensors joined as rows.\n>>> vstack([tensor([1]), tensor([2])]).tolist()\n[[1], [2]]", []Param{inTensors},
+		func(m *maker) *tensor.Tensor { return m.joined(2, 0) }},
+	{"dstack", nil, Function, "dstack(tensors) returns tensors joined along their third dim.\n>>> dstack([tensor([1]), tensor([2])]).tolist()\n[[[1, 2]]]", []Param{inTensors},
+		func(m *maker) *tensor.Tensor { return m.joined(3, 2) }},
+	{"column_stack", nil, Function, "column_stack(tensors) returns tensors joined as columns.\n>>> column_stack([tensor([1, 2]), tensor([3, 4])]).tolist()\n[[1, 3], [2, 4]]", []Param{inTensors},
+		func(m *maker) *tensor.Tensor {
+			for i, x := range m.c.In {
+				if len(x.Shape()) < 2 {
+					m.c.In[i] = m.Reshape(x, shape.Shape{x.Numel(), 1})
+				}
+			}
+			return m.Do("cat", m.c.In, Int1(1))
+		}},
+}
+
+func init() {
+	for _, e := range shapeComposites {
+		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: e.surface, Doc: e.doc, Params: e.params},
+			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
+	}
+	compositeOf(&Def{Name: "unbind", Surface: Method | Function, List: true, Params: []Param{inX, inDim("dim", 0)},
+		Doc: "unbind(x, dim=0) returns the slices of x along dim, in a list.\n>>> [y.tolist() for y in tensor([[1, 2], [3, 4]]).unbind()]\n[[1, 2], [3, 4]]"},
+		func(m *maker) []*tensor.Tensor {
+			if len(m.x(0).Shape()) == 0 {
+				m.refuse("x", Describe(m.x(0)), "a tensor of at least one dim", "")
+			}
+			d := m.dim(0, m.x(0))
+			out := make([]*tensor.Tensor, m.x(0).Shape()[d])
+			for i := range out {
+				out[i] = m.do("select", m.x(0), Int1(d), Int1(i))
+			}
+			return out
+		})
+	compositeOf(&Def{Name: "tensor_split", Surface: Method | Function, List: true, Params: []Param{inX, {Name: "indices_or_sections", Kind: IntOrSeq, Doc: "how many parts, or where to cut"}, inDim("dim", 0)},
+		Doc: "tensor_split(x, indices_or_sections, dim=0) returns parts of x along dim: as equal as can be, the first ones longer, or cut at indices.\n>>> [y.tolist() for y in arange(5).tensor_split(2)]\n[[0, 1, 2], [3, 4]]"},
+		makeTensorSplit)
+	compositeOf(&Def{Name: "meshgrid", Surface: Function, List: true, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"}},
+		Doc: "meshgrid(*tensors) returns each tensor along a dim of its own, broadcast over the others (indexing \"ij\").\n>>> [g.tolist() for g in meshgrid(tensor([1, 2]), tensor([3]))]\n[[[1], [2]], [[3], [3]]]"},
+		func(m *maker) []*tensor.Tensor { return m.grid() })
+	compositeOf(&Def{Name: "cartesian_prod", Surface: Function, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"}},
+		Doc: "cartesian_prod(*tensors) returns a row for each choice of an element from each tensor.\n>>> cartesian_prod(tensor([1, 2]), tensor([3, 4])).tolist()\n[[1, 3], [1, 4], [2, 3], [2, 4]]"},
+		func(m *maker) []*tensor.Tensor {
+			list := m.grid()
+			for i, g := range list {
+				list[i] = m.do("flatten", g, Int1(0), Int1(-1))
+			}
+			if len(list) == 1 {
+				return list
+			}
+			return one(m.Do("stack", list, Int1(1)))
+		})
+	for k, name := range []string{"atleast_1d", "atleast_2d", "atleast_3d"} {
+		compositeOf(&Def{Name: name, Surface: Function, Params: xAlone,
+			Doc: fmt.Sprintf("%s(x) returns x, with as many dims of size 1 put around it as %d dims need.\n>>> %s(tensor(1)).ndim\n%d", name, k+1, name, k+1)},
+			func(m *maker) []*tensor.Tensor { return one(m.atLeast(m.x(0), k+1)) })
+	}
+	for _, upper := range []bool{false, true} {
+		name, which := "tril_indices", "lower"
+		if upper {
+			name, which = "triu_indices", "upper"
+		}
+		compositeOf(&Def{Name: name, Surface: Function, Params: []Param{{Name: "row", Kind: Int, Doc: "rows"}, {Name: "col", Kind: Int, Doc: "columns"}, inInt("offset", "how far to the right the diagonal is", 0)},
+			Doc: name + "(row, col, offset=0) returns the rows and the columns of a matrix's " + which + " triangle.\n>>> " + name + "(2, 2).tolist()\n" + map[bool]string{false: "[[0, 1, 1], [0, 0, 1]]", true: "[[0, 0, 1], [0, 1, 1]]"}[upper]},
+			func(m *maker) []*tensor.Tensor {
+				ones := m.Do("ones", nil, IntsN(m.int(0), m.int(1)), Int1(int(dtype.Int64)))
+				return one(m.Transpose(m.do("nonzero", m.do(name[:4], ones, m.c.Args[2])), 0, 1))
+			})
+	}
+}
+
+// do2 returns the first result of the operator called name of two tensors.
+func (m *maker) do2(name string, x, y *tensor.Tensor, args ...Arg) *tensor.Tensor {
+	return m.Do(name, []*tensor.Tensor{x, y}, args...)
+}
+
+// listOf returns the ints of Args[i], an IntOrSeq.
+func (m *maker) listOf(i int) []int {
+	if a := m.c.Args[i]; a.Set {
+		return a.Ints
+	}
+	return []int{m.int(i)}
+}
+
+func makeMovedim(m *maker) *tensor.Tensor {
+	x, n := m.x(0), len(m.x(0).Shape())
+	from, to := m.listOf(0), m.listOf(1)
+	if len(from) != len(to) {
+		m.refuse("destination", fmt.Sprintf("%d dims", len(to)), fmt.Sprint(len(from)), "as many as source")
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = -1
+	}
+	moved := map[int]bool{}
+	for i := range from {
+		a, err := m.c.dim("source", from[i], n, x.Shape())
+		m.check(err)
+		b, err := m.c.dim("destination", to[i], n, x.Shape())
+		m.check(err)
+		if moved[a] || order[b] >= 0 {
+			m.refuse("source", listText(from)+" to "+listText(to), "each dim once", "")
+		}
+		order[b], moved[a] = a, true
+	}
+	next := 0
+	for i := range order {
+		for ; order[i] < 0 && moved[next]; next++ {
+		}
+		if order[i] < 0 {
+			order[i] = next
+			next++
+		}
+	}
+	return m.do("permute", x, IntsN(order...))
+}
+
+func makeRot90(m *maker) *tensor.Tensor {
+	x, dims := m.x(0), m.c.Args[1].Ints
+	if len(dims) != 2 {
+		m.refuse("dims", listText(dims), "two dims", "")
+	}
+	a, err := m.c.dim("dims", dims[0], len(x.Shape()), x.Shape())
+	m.check(err)
+	b, err := m.c.dim("dims", dims[1], len(x.Shape()), x.Shape())
+	m.check(err)
+	if a == b {
+		m.refuse("dims", listText(dims), "two dims", "")
+	}
+	switch ((m.int(0) % 4) + 4) % 4 {
+	case 1:
+		return m.Transpose(m.do("flip", x, IntsN(b)), a, b)
+	case 2:
+		return m.do("flip", x, IntsN(a, b))
+	case 3:
+		return m.do("flip", m.Transpose(x, a, b), IntsN(b))
+	}
+	return m.do("clone", x)
+}
+
+func makeRepeatInterleave(m *maker) *tensor.Tensor {
+	x, d := m.x(0), 0
+	if m.c.Args[1].Set && len(x.Shape()) > 0 {
+		d = m.dim(1, x)
+	} else {
+		x = m.do("flatten", x, Int1(0), Int1(-1))
+	}
+	n := m.int(0)
+	if n < 0 {
+		m.refuse("repeats", fmt.Sprint(n), "a non-negative int", "")
+	}
+	s := x.Shape()
+	wide := slices.Concat(s[:d+1], []int{n}, s[d+1:])
+	long := slices.Concat(s[:d], []int{s[d] * n}, s[d+1:])
+	return m.Reshape(m.Expand(m.column(x, d+1), wide), long)
+}
+
+// diagonal returns the diagonal of dims a and b of x, offset columns to the right,
+// as a last dim.
+func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
+	if len(x.Shape()) < 2 || a == b {
+		m.refuse("x", Describe(x), "two dims", "")
+	}
+	order := []int{}
+	for d := range x.Shape() {
+		if d != a && d != b {
+			order = append(order, d)
+		}
+	}
+	x = m.do("permute", x, IntsN(append(order, a, b)...))
+	s := x.Shape()
+	lead, rows, cols := s[:len(s)-2], s[len(s)-2], s[len(s)-1]
+	down, right := max(-offset, 0), max(offset, 0)
+	k := max(min(rows-down, cols-right), 0)
+	if k == 0 {
+		return m.Reshape(m.do("narrow", m.do("narrow", x, Int1(-2), Int1(0), Int1(0)), Int1(-1), Int1(0), Int1(min(1, cols))), append(slices.Clone(lead), 0))
+	}
+	x = m.do("narrow", m.do("narrow", x, Int1(-2), Int1(down), Int1(k)), Int1(-1), Int1(right), Int1(k))
+	row := m.Reshape(x, append(slices.Clone(lead), k*k))
+	return m.do("slice", row, Int1(-1), None, None, Int1(k+1))
+}
+
+// onDiagonal returns matrices with the last dim of x on their diagonal, offset
+// columns to the right.
+func (m *maker) onDiagonal(x *tensor.Tensor, offset int) *tensor.Tensor {
+	s := x.Shape()
+	if len(s) == 0 {
+		m.refuse("x", Describe(x), "a tensor of at least one dim", "")
+	}
+	n := s[len(s)-1]
+	down, right := max(-offset, 0), max(offset, 0)
+	eye := m.Do("eye", nil, Int1(n), None, Int1(int(dtype.Bool)))
+	square := m.Where(eye, m.column(x, len(s)-1), integer(0))
+	square = m.Cast(square, x.DType())
+	if offset == 0 {
+		return square
+	}
+	return m.do("pad", square, IntsN(right, down, down, right), Str1("constant"), Float1(0))
+}
+
+func makeTakeAlongDim(m *maker) *tensor.Tensor {
+	x, index := m.x(0), m.x(1)
+	d := m.dim(0, x)
+	if len(index.Shape()) != len(x.Shape()) {
+		m.refuse("indices", Describe(index), fmt.Sprintf("a tensor of %d dims", len(x.Shape())), "as many as x has")
+	}
+	xs, is := slices.Clone(x.Shape()), slices.Clone(index.Shape())
+	for i := range xs {
+		if i != d {
+			xs[i] = max(xs[i], is[i]) * min(1, xs[i]*is[i])
+			is[i] = xs[i]
+		}
+	}
+	return m.do2("gather", m.Expand(x, xs), m.Expand(index, is), Int1(d))
+}
+
+// along returns an index of slices along d as one of elements of src.
+func (m *maker) along(index *tensor.Tensor, d int, src *tensor.Tensor) *tensor.Tensor {
+	if len(index.Shape()) != 1 || len(src.Shape()) == 0 || index.Shape()[0] != src.Shape()[d] {
+		m.refuse("index", Describe(index), fmt.Sprintf("a tensor of as many elements as src, %s, has slices along dim %d", Describe(src), d), "")
+	}
+	s := make(shape.Shape, len(src.Shape()))
+	for i := range s {
+		s[i] = 1
+	}
+	s[d] = index.Shape()[0]
+	return m.Expand(m.Reshape(index, s), src.Shape())
+}
+
+func makeUnfold(m *maker) *tensor.Tensor {
+	x, d := m.x(0), m.dim(0, m.x(0))
+	size, step, n := m.int(1), m.int(2), sizeAt(m.x(0), d)
+	switch {
+	case len(x.Shape()) == 0:
+		m.refuse("x", Describe(x), "a tensor of at least one dim", "")
+	case size < 0 || size > n:
+		m.refuse("size", fmt.Sprint(size), fmt.Sprintf("0..%d", n), fmt.Sprintf("shape %v", x.Shape()))
+	case step < 1:
+		m.refuse("step", fmt.Sprint(step), "a positive int", "")
+	}
+	count := (n-size)/step + 1
+	first := m.upTo(count)
+	at := m.Add(m.column(m.Mul(first, integer(step)), 1), m.upTo(size))
+	y := m.do2("index_select", x, m.Reshape(at, shape.Shape{count * size}), Int1(d))
+	s := x.Shape()
+	y = m.Reshape(y, slices.Concat(s[:d], []int{count, size}, s[d+1:]))
+	order := []int{}
+	for i := range y.Shape() {
+		if i != d+1 {
+			order = append(order, i)
+		}
+	}
+	return m.do("permute", y, IntsN(append(order, d+1)...))
+}
+
+func makeBlockDiag(m *maker) *tensor.Tensor {
+	width, at := 0, 0
+	list := make([]*tensor.Tensor, len(m.c.In))
+	for i, x := range m.c.In {
+		list[i] = m.atLeast(x, 2)
+		if len(list[i].Shape()) != 2 {
+			m.refuse("tensors", Describe(x)+fmt.Sprintf(" at index %d", i), "tensors of two dims at most", "")
+		}
+		width += list[i].Shape()[1]
+	}
+	for i, x := range list {
+		w := x.Shape()[1]
+		list[i] = m.do("pad", x, IntsN(at, width-at-w), Str1("constant"), Float1(0))
+		at += w
+	}
+	return m.Do("cat", list, Int1(0))
+}
+
+// atLeast returns x with at least n dims, as NumPy puts them around it.
+func (m *maker) atLeast(x *tensor.Tensor, n int) *tensor.Tensor {
+	s := slices.Clone(x.Shape())
+	for len(s) < n {
+		if len(s) == 2 { // a third dim comes last
+			s = append(s, 1)
+		} else {
+			s = append(shape.Shape{1}, s...)
+		}
+	}
+	return m.Reshape(x, s)
+}
+
+// leastDims returns the number of dims of the input that has fewest, 1 at least.
+func (m *maker) leastDims() int {
+	n := 1 << 30
+	for _, x := range m.c.In {
+		n = min(n, max(len(x.Shape()), 1))
+	}
+	return n
+}
+
+// joined returns the inputs, of at least n dims, joined along dim d.
+func (m *maker) joined(n, d int) *tensor.Tensor {
+	list := make([]*tensor.Tensor, len(m.c.In))
+	for i, x := range m.c.In {
+		list[i] = m.atLeast(x, n)
+	}
+	return m.Do("cat", list, Int1(d))
+}
+
+// grid returns each input along a dim of its own, broadcast over the others.
+func (m *maker) grid() []*tensor.Tensor {
+	var s shape.Shape
+	for i, x := range m.c.In {
+		if len(x.Shape()) > 1 {
+			m.refuse("tensors", Describe(x)+fmt.Sprintf(" at index %d", i), "tensors of one dim at most", "")
+		}
+		s = append(s, x.Numel())
+	}
+	out := make([]*tensor.Tensor, len(m.c.In))
+	for i, x := range m.c.In {
+		thin := make(shape.Shape, len(s))
+		for d := range thin {
+			thin[d] = 1
+		}
+		thin[i] = s[i]
+		out[i] = m.Expand(m.Reshape(x, thin), s)
+	}
+	return out
+}
+
+func makeTensorSplit(m *maker) []*tensor.Tensor {
+	x, d := m.x(0), m.dim(1, m.x(0))
+	n := sizeAt(x, d)
+	cuts := m.c.Args[0].Ints
+	if !m.c.Args[0].Set {
+		k := m.int(0)
+		if k < 1 {
+			m.refuse("indices_or_sections", fmt.Sprint(k), "a positive int", "")
+		}
+		cuts = nil
+		for i := 1; i < k; i++ {
+			cuts = append(cuts, i*(n/k)+min(i, n%k))
+		}
+	}
+	out, lo := []*tensor.Tensor{}, 0
+	for _, cut := range append(slices.Clone(cuts), n) {
+		if cut < 0 {
+			cut += n
+		}
+		cut = min(max(cut, 0), n)
+		out = append(out, m.do("narrow", x, Int1(d), Int1(min(lo, n)), Int1(max(cut-lo, 0))))
+		lo = cut
+	}
+	return out
+}
+
+// upTo returns the integers from 0 to n-1.
+func (m *maker) upTo(n int) *tensor.Tensor {
+	return m.Do("arange", []*tensor.Tensor{integer(0), integer(n), nil}, Int1(int(dtype.Int64)))
+}
