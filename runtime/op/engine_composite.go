@@ -54,7 +54,7 @@ func Make(a Applier, ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (out []*
 			}
 		}
 	}()
-	defer recoverTape(&err)
+	defer Recover(&err)
 	return d.Make(&Tape{a}, &Call{Def: d, Ctx: ctx, In: in, Args: args}), nil
 }
 
@@ -79,7 +79,7 @@ func (m *maker) do(name string, x *tensor.Tensor, args ...Arg) *tensor.Tensor {
 func (m *maker) all(name string, in []*tensor.Tensor, args ...Arg) []*tensor.Tensor {
 	out, err := m.A.Apply(must(name), in, args)
 	m.check(err)
-	return out
+	return slices.Clone(out) // the call keeps its own for its gradient
 }
 
 // check ends the making with err, if it is one.
