@@ -18,14 +18,18 @@ var (
 	_ operator.HasFormat = (*Unknown)(nil)
 )
 
-var powOp = op.Lookup("pow")
+// The operators behind ** and @.
+var (
+	powOp   = op.Lookup("pow")
+	timesOp = op.Lookup("matmul")
+)
 
 // MatMul implements operator.HasMatMul: x @ y.
 func (x *Tensor) MatMul(y starlark.Value, side starlark.Side) (starlark.Value, error) {
 	if _, ok := y.(*Tensor); !ok {
 		return nil, nil
 	}
-	return x.between(matmulOp, y, side)
+	return x.between(timesOp, y, side)
 }
 
 // Power implements operator.HasPower: x ** y, of which one may be a number.
