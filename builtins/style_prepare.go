@@ -57,7 +57,8 @@ var preparings = []*preparing{
 	{"make_output_tensor", "output", false, "returns the whole of the distributed tensor output as a plain tensor.",
 		">>> make_output_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
 		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.localOf(e.bringTo(fn, t, m, mesh.Replicate()))
+			y, err := e.bringTo(fn, t, m, mesh.Replicate())
+			return e.localOf(y, err)
 		}},
 	{"make_sharded_output_tensor", "output", false, "returns this rank's block of the distributed tensor output, as it lies. A Partial one is not reduced.",
 		">>> make_sharded_output_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
@@ -67,7 +68,8 @@ var preparings = []*preparing{
 	{"make_output_reshard_tensor", "output", false, "returns this rank's block of the distributed tensor output cut along dim 0, as a plain tensor.",
 		">>> make_output_reshard_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
 		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.localOf(e.bringTo(fn, t, m, mesh.Shard(0)))
+			y, err := e.bringTo(fn, t, m, mesh.Shard(0))
+			return e.localOf(y, err)
 		}},
 }
 
