@@ -49,9 +49,9 @@ type Options struct {
 	Resume   string
 	Restarts int
 
-	// Shadows are what the ranks of a plan would have written, on all of them the
-	// same; nil where scripts run for real.
-	Shadows *Shadows `json:"-"`
+	// Shared is what the ranks of a plan keep together, such as the files that they
+	// would have written; nil outside of one.
+	Shared *Shared `json:"-"`
 
 	// Verify has every operation on distributed tensors compared with that on
 	// the whole; Strict makes implicit redistributions errors.

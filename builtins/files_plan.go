@@ -13,17 +13,14 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Shadows are what the ranks of a plan would have written: files of which nothing
+// shadows are what the ranks of a plan would have written: files of which nothing
 // is on disk, so that what a script writes and reads again has its text and its
 // shapes. All ranks of a plan share them.
-type Shadows struct {
+type shadows struct {
 	mu    sync.Mutex
 	files map[string]*shadow
 	told  bool // that nothing is written
 }
-
-// NewShadows returns those of a new plan.
-func NewShadows() *Shadows { return &Shadows{files: map[string]*shadow{}} }
 
 // A shadow is one file, or folder of a checkpoint.
 type shadow struct {
@@ -55,12 +52,15 @@ func (e *Env) shadowWrite(fn, path string, s *shadow) (bool, error) {
 	if err != nil {
 		return true, e.badPath(fn, path, err)
 	}
-	all := e.opts.Shadows
-	if all == nil {
+	if e.opts.Shared == nil {
 		return true, nil
 	}
+	all := SharedOf[shadows](e.opts.Shared)
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	if all.files == nil {
+		all.files = map[string]*shadow{}
+	}
 	all.files[abs] = s
 	if !all.told {
 		all.told = true
@@ -72,10 +72,10 @@ func (e *Env) shadowWrite(fn, path string, s *shadow) (bool, error) {
 // shadowRead returns what a plan has noted at path, or nil.
 func (e *Env) shadowRead(path string) *shadow {
 	abs, err := e.absolute(path)
-	if err != nil || !e.planning() || e.opts.Shadows == nil {
+	if err != nil || !e.planning() || e.opts.Shared == nil {
 		return nil
 	}
-	all := e.opts.Shadows
+	all := SharedOf[shadows](e.opts.Shared)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.files[abs]

@@ -94,7 +94,7 @@ func (s *starter) startHere() (*ranks, error) {
 	cfg.Notice, cfg.NoticeAfter = s.notice()
 	opts := s.world(r.scratch)
 	if s.plan != nil {
-		cfg.Plan, cfg.Notice, opts.Shadows = s.plan, nil, builtins.NewShadows()
+		cfg.Plan, cfg.Notice, opts.Shared = s.plan, nil, builtins.NewShared()
 		s.recorders = make([]*plan.Recorder, s.ranks)
 	}
 	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
