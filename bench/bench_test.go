@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"tpsh/builtins"
+	_ "tpsh/cmd/tpsh/vocabularies"
 	"tpsh/lang"
 	"tpsh/runtime"
 )

@@ -30,11 +30,11 @@ func (e *assertionError) Ranks() []int { return e.ranks }
 
 // failed returns the failure of the assertion fn on the rank of e.
 func (e *Env) failed(fn, format string, args ...any) error {
-	return &assertionError{fn, fmt.Sprintf(format, args...), []int{e.rank.ID()}}
+	return &assertionError{fn, fmt.Sprintf(format, args...), []int{e.Runtime.ID()}}
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "assert.eq",
 		Doc: "eq(got, want) fails unless got equals want.\n" +
 			"It looks into lists, tuples, dicts and structs. Tensors are equal if their shapes and values are; a tensor may\n" +
@@ -153,8 +153,8 @@ func (e *Env) showAll(v starlark.Value) string {
 		return s.String()
 	}
 	if x, ok := v.(*Tensor); ok {
-		if t, err := x.get(); err == nil && t.Numel() <= few {
-			if list, err := e.nested("assert", t); err == nil {
+		if t, err := x.Tensor(); err == nil && t.Numel() <= few {
+			if list, err := e.Nested("assert", t); err == nil {
 				return list.String()
 			}
 		}
@@ -173,7 +173,7 @@ func assertTruth(want bool) Function {
 		if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "msg?", &msg); err != nil {
 			return nil, err
 		}
-		if t, ok := x.(*Tensor); ok && e.planning() {
+		if t, ok := x.(*Tensor); ok && e.Planning() {
 			var err error
 			if x, err = t.item(b.Name()); err != nil {
 				return nil, err
@@ -273,7 +273,7 @@ func assertFails(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	switch {
 	case err != nil:
 		return nil, err
-	case failure == nil && e.planning(): // what depends on elements does not fail
+	case failure == nil && e.Planning(): // what depends on elements does not fail
 	case failure == nil:
 		return nil, e.failed(b.Name(), "got no error but the value %s, want an error that matches %q", arg.Show(v), string(pattern))
 	case !re.MatchString(failure.String()):

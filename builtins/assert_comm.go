@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "assert.comm",
 		Doc: "comm(fn, counts=None, max_bytes=None, max_calls=None) returns fn(), and fails if that communicates more on this rank than is allowed.\n" +
 			"counts is a dict from operations to how many calls of each are allowed; those that are not in it are not.\n" +
@@ -170,8 +170,8 @@ func sameOnAllRanks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 		return nil, err
 	}
 	var all [][]byte
-	err = e.rank.Quietly(func() (err error) {
-		all, err = e.rank.AllGatherObject(e.rank.World(), mine)
+	err = e.Runtime.Quietly(func() (err error) {
+		all, err = e.Runtime.AllGatherObject(e.Runtime.World(), mine)
 		return err
 	})
 	if err != nil {
@@ -197,14 +197,14 @@ func appendTensor(dst []byte, v starlark.Value) ([]byte, error) {
 	if !ok {
 		return nil, &object.Error{Value: v}
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	if t, err = x.env.whole("same_on_all_ranks", t); err != nil {
+	if t, err = x.Env.whole("same_on_all_ranks", t); err != nil {
 		return nil, err
 	}
-	if t, err = x.env.rank.Do("contiguous", []*tensor.Tensor{t.Detach()}); err != nil {
+	if t, err = x.Env.Runtime.Do("contiguous", []*tensor.Tensor{t.Detach()}); err != nil {
 		return nil, err
 	}
 	dst = fmt.Appendf(dst, "t%s;", op.Describe(t))

@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "autocast",
 		Doc: "autocast(dtype, fn) returns fn(), in which products are computed in dtype and norms, losses and reductions in float32.\n" +
 			"dtype is bfloat16 or float16; float32 turns a region around it off. Matrix products, linear, einsum and attention take\n" +
@@ -23,7 +23,7 @@ func init() {
 			">>> y.sum().backward()\n>>> w.grad.dtype\nfloat32",
 		Fn: autocast,
 	})
-	register(methodRow("register_post_accumulate_grad_hook",
+	Register(methodRow("register_post_accumulate_grad_hook",
 		"register_post_accumulate_grad_hook(fn) calls fn(tensor) whenever a backward pass has added to the gradient of the tensor, a leaf.\n"+
 			"It may take the gradient away, to keep it elsewhere or in another dtype.\n"+
 			">>> x = tensor(3.0, requires_grad=True)\n"+
@@ -44,7 +44,7 @@ func autocast(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if d := dt.D; !d.IsHalf() && d != dtype.Float32 {
 		return nil, &op.ArgError{Func: b.Name(), Param: "dtype", Got: d.String(), Want: "bfloat16 or float16", Rule: "float32 turns autocast off"}
 	}
-	defer e.rank.Tape.SetAutocast(dt.D)()
+	defer e.Runtime.Tape.SetAutocast(dt.D)()
 	return e.call(fn.Fn)
 }
 
@@ -53,11 +53,11 @@ func registerAccumulateHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args
 	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
 		return nil, err
 	}
-	e.rank.Tape.Refresh(t)
+	e.Runtime.Tape.Refresh(t)
 	if !t.RequiresGrad() || t.Auto.Node != nil {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a leaf that requires grad", Rule: "gradients are accumulated in leaves; register_hook sees those of other tensors"}
 	}
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return nil, err
 	}
 	t.Auto.Accumulated = append(t.Auto.Accumulated, func() error {

@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "grad",
 		Doc: "grad(outputs, inputs, create_graph=False) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
 			"outputs is a tensor of one element, or a list of such; inputs is a tensor that\n" +
@@ -26,10 +26,10 @@ func init() {
 			">>> no_grad(lambda: x * 2).requires_grad\nFalse",
 		Fn: noGrad,
 	})
-	register(
+	Register(
 		tensorRow("requires_grad", "requires_grad is whether gradients flow to the tensor.\n>>> ones(2).requires_grad\nFalse",
 			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				e.rank.Tape.Refresh(t)
+				e.Runtime.Tape.Refresh(t)
 				return starlark.Bool(t.RequiresGrad()), nil
 			}),
 		tensorRow("grad", "grad is the gradient that backward has accumulated in a leaf, or None. It can be assigned.\n"+
@@ -66,13 +66,13 @@ func (e *Env) wrapOrNone(t *tensor.Tensor) starlark.Value {
 	if t == nil {
 		return starlark.None
 	}
-	return e.wrap(t)
+	return e.Wrap(t)
 }
 
 // gradOf returns g, the gradient of t or nil, as scripts have it.
 func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
 	var err error
-	if l := operatorLens(t); l != nil && g != nil {
+	if l := OperatorLensOf(t); l != nil && g != nil {
 		g, err = l.Grad(e, g)
 	}
 	return e.wrapOrNone(g), err
@@ -84,7 +84,7 @@ type tensors []*tensor.Tensor
 // Unpack implements starlark.Unpacker.
 func (p *tensors) Unpack(v starlark.Value) error {
 	if x, ok := v.(*Tensor); ok {
-		t, err := x.get()
+		t, err := x.Tensor()
 		*p = tensors{t}
 		return err
 	}
@@ -149,7 +149,7 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again); err != nil {
 		return nil, err
 	}
-	grads, err := e.rank.Tape.Grad(outputs, inputs, bool(again))
+	grads, err := e.Runtime.Tape.Grad(outputs, inputs, bool(again))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tupl
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, e.rank.Tape.Backward(t, given, bool(again))
+	return starlark.None, e.Runtime.Tape.Backward(t, given, bool(again))
 }
 
 // asGradOf returns dy, which a script gives the function fn as the gradient of y,
@@ -184,16 +184,16 @@ func (e *Env) asGradOf(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) 
 	case dy == nil || !y.Placed() && !dy.Placed() || !dy.Shape().Equal(y.Shape()):
 		return dy, nil // whoever takes it looks at the shape
 	case !y.Placed():
-		return nil, &op.ArgError{Func: fn, Param: "grad", Got: e.describe(dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
+		return nil, &op.ArgError{Func: fn, Param: "grad", Got: e.DescribeTensor(dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
 	case dy.Placed():
 		return dy, nil
 	}
-	to := e.rank.Shard.GradLayout(y.Layout())
-	dy, err := e.rank.Shard.FromLocal(dy, e.rank.Shard.Replicated(to.Mesh(), y.Shape()))
+	to := e.Runtime.Shard.GradLayout(y.Layout())
+	dy, err := e.Runtime.Shard.FromLocal(dy, e.Runtime.Shard.Replicated(to.Mesh(), y.Shape()))
 	if err != nil {
 		return nil, err
 	}
-	return e.rank.Shard.Move(dy, to)
+	return e.Runtime.Shard.Move(dy, to)
 }
 
 func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -201,11 +201,11 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
 		return nil, err
 	}
-	e.rank.Tape.Refresh(t)
+	e.Runtime.Tape.Refresh(t)
 	if !t.RequiresGrad() {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " that does not require grad", Want: "a tensor that does"}
 	}
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return nil, err
 	}
 	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
@@ -231,7 +231,7 @@ func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	return e.call(fn.Fn)
 }
 
@@ -239,12 +239,12 @@ func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 // may leave behind when an error ends it: whether operations are recorded.
 // Traces, seeds and hooks are restored by those who set them.
 func (e *Env) keepState() (restore func()) {
-	return e.rank.Tape.SetEnabled(e.rank.Tape.Enabled())
+	return e.Runtime.Tape.SetEnabled(e.Runtime.Tape.Enabled())
 }
 
-// results returns v, the result of a function of the script called fn: a
+// ResultsOf returns v, the result of a function of the script called fn: a
 // tensor, or a tuple or list of them. single tells whether it is one tensor.
-func results(fn string, v starlark.Value) (list []*tensor.Tensor, single bool, err error) {
+func ResultsOf(fn string, v starlark.Value) (list []*tensor.Tensor, single bool, err error) {
 	var ts tensors
 	if err := ts.Unpack(v); err != nil {
 		return nil, false, &op.ArgError{Func: fn, Got: "a result of " + arg.Show(v), Want: "a tensor or a tuple of tensors"}
@@ -256,11 +256,11 @@ func results(fn string, v starlark.Value) (list []*tensor.Tensor, single bool, e
 // unresults is the inverse of results.
 func (e *Env) unresults(list []*tensor.Tensor, single bool) starlark.Value {
 	if single {
-		return e.wrap(list[0])
+		return e.Wrap(list[0])
 	}
 	tuple := make(starlark.Tuple, len(list))
 	for i, t := range list {
-		tuple[i] = e.wrap(t)
+		tuple[i] = e.Wrap(t)
 	}
 	return tuple
 }
@@ -270,7 +270,7 @@ func tensorsAmong(args starlark.Tuple) ([]*tensor.Tensor, error) {
 	var list []*tensor.Tensor
 	for _, v := range args {
 		if x, ok := v.(*Tensor); ok {
-			t, err := x.get()
+			t, err := x.Tensor()
 			if err != nil {
 				return nil, err
 			}

@@ -107,7 +107,7 @@ func (s *signature) function() *starlark.Builtin {
 func (s *signature) method() *starlark.Builtin {
 	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
-		return s.call(x.env, x, args, kwargs)
+		return s.call(x.Env, x, args, kwargs)
 	})
 }
 
@@ -126,7 +126,7 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 		return nil, s.named(err)
 	}
 	if b.requires {
-		if err := require(s.name, out[0]); err != nil {
+		if err := RequireGrad(s.name, out[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -153,28 +153,28 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 	if b.def.List {
 		list := make([]starlark.Value, len(out))
 		for i, t := range out {
-			list[i] = b.env.wrap(t)
+			list[i] = b.env.Wrap(t)
 		}
 		return starlark.NewList(list), nil
 	}
 	if len(out) > 1 {
 		tuple := make(starlark.Tuple, len(out))
 		for i, t := range out {
-			tuple[i] = b.env.wrap(t)
+			tuple[i] = b.env.Wrap(t)
 		}
 		return tuple, nil
 	}
 	switch {
-	case self != nil && out[0] == self.t:
+	case self != nil && out[0] == self.T:
 		return self, nil
-	case b.truth && b.env.planning():
+	case b.truth && b.env.Planning():
 		_, err := b.env.whole(b.name, out[0])
 		return b.env.unknownOf(dtype.Bool), err
 	case b.truth:
 		yes, err := b.env.truth(out[0])
 		return starlark.Bool(yes), err
 	}
-	return b.env.wrap(out[0]), nil
+	return b.env.Wrap(out[0]), nil
 }
 
 // A binding is the arguments of one call on their way to the operator.
@@ -224,7 +224,7 @@ func (b *binding) receive(self *Tensor) (first int, err error) {
 	if self == nil {
 		return 0, nil
 	}
-	t, err := self.get()
+	t, err := self.Tensor()
 	if err != nil {
 		return 0, err
 	}
@@ -341,7 +341,7 @@ func (b *binding) useDefault(p *slot) error {
 func toTensor(v starlark.Value) (*tensor.Tensor, error) {
 	switch v := v.(type) {
 	case *Tensor:
-		return v.get()
+		return v.Tensor()
 	case starlark.Bool:
 		return nil, arg.Bad(v, "a tensor", "== compares the values themselves; .eq() compares element by element")
 	}
@@ -352,7 +352,7 @@ func toTensor(v starlark.Value) (*tensor.Tensor, error) {
 func toOperand(v starlark.Value) (*tensor.Tensor, error) {
 	switch v := v.(type) {
 	case *Tensor:
-		return v.get()
+		return v.Tensor()
 	case starlark.Int:
 		n, ok := v.Int64()
 		if !ok {
@@ -381,7 +381,7 @@ func toTensors(v starlark.Value) ([]*tensor.Tensor, error) {
 		if !ok {
 			return nil, arg.BadItem(v, i, "a tensor")
 		}
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ func (k *collective) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args 
 	if err := k.unpack(c, args, kwargs); err != nil {
 		return nil, err
 	}
-	g, err := e.group(k.name, c.group)
+	g, err := e.GroupOf(k.name, c.group)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +111,11 @@ func (k *collective) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args 
 	if c.async {
 		return c.issue(g)
 	}
-	y, err := e.rank.Run(g, c.Collective, c.x)
+	y, err := e.Runtime.Run(g, c.Collective, c.x)
 	if err != nil || y == nil {
 		return starlark.None, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // unpack takes over the arguments of a script.
@@ -233,7 +233,7 @@ func (c *collectiveCall) checkExchangeDim(name string) (err error) {
 
 // issue starts the call and returns its result and a Work.
 func (c *collectiveCall) issue(g *runtime.Group) (starlark.Value, error) {
-	w, err := c.e.rank.Issue(g, c.Collective, c.x)
+	w, err := c.e.Runtime.Issue(g, c.Collective, c.x)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (c *collectiveCall) issue(g *runtime.Group) (starlark.Value, error) {
 func (c *collectiveCall) exchange(g *runtime.Group) (starlark.Value, error) {
 	list := make([]starlark.Value, len(c.list))
 	if c.async {
-		works, err := c.e.rank.IssueExchange(g, c.list)
+		works, err := c.e.Runtime.IssueExchange(g, c.list)
 		if err != nil {
 			return nil, err
 		}
@@ -257,12 +257,12 @@ func (c *collectiveCall) exchange(g *runtime.Group) (starlark.Value, error) {
 		}
 		return starlark.Tuple{starlark.NewList(list), &Work{c.e, works[0]}}, nil
 	}
-	out, err := c.e.rank.Exchange(g, c.list)
+	out, err := c.e.Runtime.Exchange(g, c.list)
 	if err != nil {
 		return nil, err
 	}
 	for i, y := range out {
-		list[i] = c.e.wrap(y)
+		list[i] = c.e.Wrap(y)
 	}
 	return starlark.NewList(list), nil
 }

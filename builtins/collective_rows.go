@@ -55,6 +55,6 @@ func init() {
 				">>> ring = [(r, (r + 1) % n) for r in range(n)]\n" +
 				">>> collective_permute(tensor([rank()]), ring).tolist() == [(rank() - 1) % n]\nTrue"},
 	} {
-		register(&Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
+		Register(&Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
 	}
 }

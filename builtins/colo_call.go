@@ -105,7 +105,7 @@ func (c *coloCall) check() error {
 			stand[i] = tensor.ShapeOnly(x.DType(), x.Shape())
 		}
 	}
-	return c.def.Infer(&op.Call{Def: c.def, Ctx: c.env.rank.Ops(), In: stand, Args: c.args})
+	return c.def.Infer(&op.Call{Def: c.def, Ctx: c.env.Runtime.Ops(), In: stand, Args: c.args})
 }
 
 // results returns out as ColoTensors that lie as a spec can say.
@@ -147,7 +147,7 @@ func (*coloView) Meet(e *Env, d *op.Def, in []*tensor.Tensor, run func(in []*ten
 }
 
 // plain applies the operator to the inputs as they are.
-func (c *coloCall) plain() ([]*tensor.Tensor, error) { return c.env.rank.Apply(c.def, c.in, c.args) }
+func (c *coloCall) plain() ([]*tensor.Tensor, error) { return c.env.Runtime.Apply(c.def, c.in, c.args) }
 
 // bad returns an error about in[i].
 func (c *coloCall) bad(i int, got, want, rule string) error {

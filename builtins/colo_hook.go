@@ -65,7 +65,7 @@ func (h *ColoParamOpHook) Freeze() {
 
 func init() {
 	const example = ">>> hook = ColoParamOpHook(pre_forward=lambda params: print(\"before\", len(params)))\n"
-	register(&Row{
+	Register(&Row{
 		Name: "ColoParamOpHook",
 		Doc: "ColoParamOpHook(pre_forward=None, post_forward=None, pre_backward=None, post_backward=None) returns a hook: functions of a list of ColoParameters, called where an operator has such operands.\n" +
 			"pre_forward(params) is called before the operator runs and post_forward(params) after it,\n" +
@@ -140,7 +140,7 @@ func (e *Env) modelData(in []*tensor.Tensor) []starlark.Value {
 	var params []starlark.Value
 	for _, x := range in {
 		if v := coloOf(x); v != nil && v.model {
-			p := e.wrap(x)
+			p := e.Wrap(x)
 			p.parameter = true
 			params = append(params, p)
 		}
@@ -195,7 +195,7 @@ type hookWatch struct {
 func (w *hookWatch) gates(in []*tensor.Tensor) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, len(in))
 	made := map[*tensor.Tensor]*tensor.Tensor{}
-	tape := w.env.rank.Tape
+	tape := w.env.Runtime.Tape
 	for i, x := range in {
 		out[i] = x
 		if x == nil || !tape.Enabled() {

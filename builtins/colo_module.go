@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "convert_parameter",
 		Doc: "convert_parameter(module, name) returns None and puts a ColoTensor in the place of the parameter called name of module.\n" +
 			"It is replicated on ProcessGroup(), on the storage of the parameter, a contiguous tensor. It is\n" +
@@ -66,11 +66,11 @@ func (m *Module) tensorCalled(fn, name string) (*Tensor, error) {
 // converted returns the parameter x as a ColoTensor on its storage: x itself if
 // it is one.
 func (e *Env) converted(fn string, x *Tensor) (*Tensor, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil || isColo(t) {
 		return x, err
 	}
-	if err := plainOnly(fn, "name", t); err != nil {
+	if err := PlainOnly(fn, "name", t); err != nil {
 		return nil, err
 	}
 	if !t.Contiguous() {
@@ -81,11 +81,11 @@ func (e *Env) converted(fn string, x *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	if t.RequiresGrad() {
-		if err := require(fn, y); err != nil {
+		if err := RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 func namedParamsWithColo(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -116,9 +116,9 @@ func (m *Module) coloAttributes(prefix string, recurse bool) []namedTensor {
 			continue
 		}
 		for _, f := range sub.m.fields {
-			if x, ok := f.value.(*Tensor); ok && f.kind == plainField && isColo(x.t) && !seen[x] {
+			if x, ok := f.value.(*Tensor); ok && f.kind == plainField && isColo(x.T) && !seen[x] {
 				seen[x] = true
-				list = append(list, namedTensor{joinPath(sub.path, f.name), x})
+				list = append(list, namedTensor{JoinPath(sub.path, f.name), x})
 			}
 		}
 	}

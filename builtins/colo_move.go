@@ -17,7 +17,7 @@ import (
 
 // replicated returns t on its own mesh with all of it on every rank.
 func (e *Env) replicated(t *tensor.Tensor) (*tensor.Tensor, error) {
-	return e.rank.Shard.Move(t, e.rank.Shard.Replicated(t.Layout().Mesh(), t.Shape()))
+	return e.Runtime.Shard.Move(t, e.Runtime.Shard.Replicated(t.Layout().Mesh(), t.Shape()))
 }
 
 // settled returns t, a result of operators on ColoTensors, as a spec can say it
@@ -54,7 +54,7 @@ func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpe
 		return nil, err
 	}
 	if t.Layout().Mesh() == l.Mesh() {
-		return e.rank.Shard.Move(t, l)
+		return e.Runtime.Shard.Move(t, l)
 	}
 	from := coloOf(t).pg
 	y, err := e.replicated(t)
@@ -65,9 +65,9 @@ func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpe
 		if err := e.checkSwitch(fn, y, from, pg); err != nil {
 			return nil, err
 		}
-		y = e.rank.Shard.Reinterpret(y, e.rank.Shard.Replicated(l.Mesh(), t.Shape()))
+		y = e.Runtime.Shard.Reinterpret(y, e.Runtime.Shard.Replicated(l.Mesh(), t.Shape()))
 	}
-	return e.rank.Shard.Move(y, l)
+	return e.Runtime.Shard.Move(y, l)
 }
 
 // checkSwitch returns an error if the ranks of the caller's tensor-parallel group
@@ -82,7 +82,7 @@ func (e *Env) checkSwitch(fn string, t *tensor.Tensor, from, pg *ProcessGroup) e
 	if inside {
 		return nil
 	}
-	err := e.rank.Shard.CheckLine(fn, t, line)
+	err := e.Runtime.Shard.CheckLine(fn, t, line)
 	var bad *op.ArgError
 	if errors.As(err, &bad) {
 		bad.Param = "pg"
@@ -103,7 +103,7 @@ func (e *Env) redistributed(fn string, t *tensor.Tensor, pg *ProcessGroup, spec 
 		return nil, err
 	}
 	if y == t || y.Buffer() != nil && y.Buffer() == t.Buffer() {
-		if y, err = e.rank.Do("clone", []*tensor.Tensor{y}); err != nil {
+		if y, err = e.Runtime.Do("clone", []*tensor.Tensor{y}); err != nil {
 			return nil, err
 		}
 	}
@@ -114,16 +114,16 @@ func (e *Env) redistributed(fn string, t *tensor.Tensor, pg *ProcessGroup, spec 
 // setDistSpec carries out ColoTensor.set_dist_spec: in place, and unrecorded.
 func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
 	if !grad.IsLeaf(t) {
-		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + e.describe(t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
+		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + e.DescribeTensor(t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
 	}
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	v := coloOf(t)
 	if l, err := e.placeSpec(fn, "dist_spec", v.pg, spec, t.Shape()); err != nil || l == t.Layout() {
 		return err
 	}
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	y, err := e.redistributed(fn, t, v.pg, spec)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 	if v.pg.m == pg.m {
 		return nil
 	}
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	bad := func(param, got, want, rule string) error {
@@ -169,16 +169,16 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 	case v.pg.degree(tpDim) != 1 && v.pg.degree(dpDim) != 1:
 		return bad("", "a tensor on "+v.pg.Describe(), "one whose group is all tensor parallel or all data parallel", ".redistribute(dist_spec, pg) changes the group of any")
 	case e.specOf(t).isShard():
-		return bad("", e.describe(t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
+		return bad("", e.DescribeTensor(t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
 	case !slices.Equal(v.pg.m.Ranks(), pg.m.Ranks()):
 		return bad("pg", pg.Describe(), fmt.Sprintf("a group of the ranks %v", intList(v.pg.m.Ranks())), "nothing is moved: .redistribute(dist_spec, pg) does that")
 	case !grad.IsLeaf(t):
-		return bad("", "the result of a recorded operation, "+e.describe(t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
+		return bad("", "the result of a recorded operation, "+e.DescribeTensor(t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
 	}
 	if err := e.checkSwitch(fn, t, v.pg, pg); err != nil {
 		return err
 	}
-	l := e.rank.Shard.Replicated(pg.m, t.Shape())
+	l := e.Runtime.Shard.Replicated(pg.m, t.Shape())
 	if g := gradOfLeaf(t); g != nil {
 		t.Auto.Grad, t.Auto.Sole = tensor.NewPlaced(l, g.Local()), false
 	}
@@ -214,7 +214,7 @@ func (e *Env) meet(c *coloCall, leader int) error {
 		if err != nil {
 			return err
 		}
-		c.in[i] = e.rank.Shard.Reinterpret(y, e.rank.Shard.Replicated(m, x.Shape()))
+		c.in[i] = e.Runtime.Shard.Reinterpret(y, e.Runtime.Shard.Replicated(m, x.Shape()))
 		c.in[i].Lens = x.Lens
 	}
 	c.view = coloOf(lead)
@@ -230,13 +230,13 @@ func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, e
 	fn := c.def.Name
 	if c.def.Changes(i) || !v.free && !c.converts {
 		call := &op.Call{Def: c.def}
-		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: e.describe(x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
+		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: e.DescribeTensor(x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
 	}
 	var y *tensor.Tensor
 	var err error
 	if v.free {
-		if y, err = e.rank.Shard.ToLocal(x, nil); err == nil {
-			y, err = e.rank.Shard.FromLocal(y, e.rank.Shard.Replicated(pg.m, x.Shape()))
+		if y, err = e.Runtime.Shard.ToLocal(x, nil); err == nil {
+			y, err = e.Runtime.Shard.FromLocal(y, e.Runtime.Shard.Replicated(pg.m, x.Shape()))
 		}
 	} else {
 		y, err = e.recut(fn, x, pg, e.replicaSpec())

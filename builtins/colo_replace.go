@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "colo_op_impl",
 		Doc: "colo_op_impl(op, fn) returns None and has fn stand for the operator op wherever an operand is a ColoTensor.\n" +
 			"op is an operator or its name: F.linear, \"add\" for +. fn gets the arguments of the call, and of a\n" +
@@ -103,5 +103,5 @@ func (r *replacement) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []s
 	}
 	r.active = true
 	defer func() { r.active = false }()
-	return starlark.Call(e.thread, r.fn, args, kwargs)
+	return starlark.Call(e.Thread, r.fn, args, kwargs)
 }

@@ -14,11 +14,11 @@ const exampleColo = ">>> pg = ProcessGroup(tp_degree=1)\n>>> t = ColoTensor(ones
 func coloRow(name, doc string, do func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
 	return &Row{Name: "ColoTensor." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}
-		return do(x.env, b.Name(), x, t, args, kwargs)
+		return do(x.Env, b.Name(), x, t, args, kwargs)
 	}}
 }
 
@@ -36,7 +36,7 @@ func coloGetter(name, doc, want string, get func(e *Env, t *tensor.Tensor) starl
 // coloAttr returns a row for an attribute of ColoTensors.
 func coloAttr(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlark.Value) *Row {
 	return &Row{Name: "ColoTensor." + name, Doc: doc + exampleColo + ">>> t." + name + "\n" + want, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
-		t, err := x.(*Tensor).get()
+		t, err := x.(*Tensor).Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func coloAttr(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlar
 }
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "ColoTensor", Base: "DTensor", Fn: newColoTensor,
 			Doc: "ColoTensor(data, spec=None, shape=None) returns the leaf of which this rank's payload is the plain tensor data: a distributed tensor seen through a ProcessGroup and specs.\n" +
 				"data is what this rank holds, cut already; it is not communicated, and its storage is shared.\n" +
@@ -72,7 +72,7 @@ func init() {
 			Doc: "ColoParameter.from_torch_tensor(tensor, requires_grad=True, spec=None, shape=None) returns ColoParameter(tensor, requires_grad, spec, shape), on the same storage.\n" +
 				">>> ColoParameter.from_torch_tensor(ones(2)).is_model_data()\nTrue"},
 	)
-	register(
+	Register(
 		coloRow("set_process_group", "set_process_group(pg) returns None and makes pg the group of the tensor, in place. No data move.\n"+
 			"The tensor is a leaf that is not cut, and its group is all tensor parallel or all data parallel;\n"+
 			"pg has the same ranks. Ranks that become one tensor-parallel group and hold different data are an error.\n"+
@@ -116,7 +116,7 @@ func registerColoPredicates() {
 	truth := func(name, doc, want string, is func(e *Env, t *tensor.Tensor) bool) *Row {
 		return coloGetter(name, "whether "+doc, want, func(e *Env, t *tensor.Tensor) starlark.Value { return starlark.Bool(is(e, t)) })
 	}
-	register(
+	Register(
 		coloGetter("get_process_group", "the ProcessGroup.", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
 			func(_ *Env, t *tensor.Tensor) starlark.Value { return coloOf(t).pg }),
 		coloGetter("get_tp_world_size", "the number of ranks of a tensor-parallel group.", "1",
@@ -153,11 +153,11 @@ func registerColoPredicates() {
 // shared returns a method that ColoTensors share with other distributed tensors.
 func shared(name string) func(*Env, string, *Tensor, *tensor.Tensor, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 	return func(e *Env, _ string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		method, err := e.attr("DTensor", x, name)
+		method, err := e.Attr("DTensor", x, name)
 		if err != nil {
 			return nil, err
 		}
-		return starlark.Call(e.thread, method, args, kwargs)
+		return starlark.Call(e.Thread, method, args, kwargs)
 	}
 }
 
@@ -171,7 +171,7 @@ func computeOrNone(v *coloView) starlark.Value {
 
 // setComputeSpec makes v, a ComputeSpec or None, the compute spec of t.
 func setComputeSpec(t *tensor.Tensor, fn string, v starlark.Value) error {
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	next := *coloOf(t)
@@ -234,7 +234,7 @@ func coloRedistribute(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starl
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 func coloToReplicate(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -245,7 +245,7 @@ func coloToReplicate(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starla
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 func coloToReplicateInPlace(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

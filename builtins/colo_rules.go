@@ -16,7 +16,7 @@ var (
 
 // first applies an operator and returns its first result.
 func (c *coloCall) first(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
-	out, err := c.env.rank.Apply(d, in, args)
+	out, err := c.env.Runtime.Apply(d, in, args)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *coloCall) crossEntropy() (out []*tensor.Tensor, err error) {
 		return c.plain()
 	}
 	defer op.Recover(&err)
-	call := &op.Call{Def: c.def, Ctx: c.env.rank.Ops(), In: c.in, Args: c.args}
+	call := &op.Call{Def: c.def, Ctx: c.env.Runtime.Ops(), In: c.in, Args: c.args}
 	if out = c.def.Compose(&op.Tape{A: settling{c.env}}, call); out == nil {
 		return c.plain()
 	}
@@ -157,7 +157,7 @@ type settling struct{ env *Env }
 
 // Apply implements op.Applier.
 func (s settling) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	out, err := s.env.rank.Apply(d, in, args)
+	out, err := s.env.Runtime.Apply(d, in, args)
 	for i := range out {
 		if err == nil && !d.InPlace {
 			out[i], err = s.env.settled(out[i])
@@ -174,7 +174,7 @@ func (c *coloCall) reshape() ([]*tensor.Tensor, error) {
 	if dims, _, _ := layoutDims(x.Layout()); len(dims) == 0 {
 		return c.plain()
 	}
-	call := &op.Call{Def: c.def, Ctx: c.env.rank.Ops(), In: []*tensor.Tensor{tensor.ShapeOnly(x.DType(), x.Shape())}, Args: c.args}
+	call := &op.Call{Def: c.def, Ctx: c.env.Runtime.Ops(), In: []*tensor.Tensor{tensor.ShapeOnly(x.DType(), x.Shape())}, Args: c.args}
 	if err := c.def.Infer(call); err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (*coloView) SetField(x *Tensor, name string, v starlark.Value) (bool, error
 	if name != "compute_spec" {
 		return false, nil
 	}
-	return true, setComputeSpec(x.t, name, v)
+	return true, setComputeSpec(x.T, name, v)
 }
 
 // layoutDims returns how a layout on the mesh of a ProcessGroup, or on one with
@@ -129,12 +129,12 @@ func (*coloView) Describe(e *Env, t *tensor.Tensor) string {
 // Format returns what a script sees of a ColoTensor: how it lies, and this rank's
 // block.
 func (v *coloView) Format(x *Tensor, t *tensor.Tensor) string {
-	e := x.env
+	e := x.Env
 	head := fmt.Sprintf("%s(%s, %v, %v", v.Type(), op.Describe(t), e.specOf(t), v.pg)
 	if v.compute != nil {
 		head += ", " + v.compute.String()
 	}
-	box, ok := t.Layout().Box(e.rank.ID())
+	box, ok := t.Layout().Box(e.Runtime.ID())
 	if !ok {
 		return head + ", not on this rank)"
 	}
@@ -150,7 +150,7 @@ type coloSpec struct {
 // payload returns v, the payload that fn is given: of None, one without elements.
 func (e *Env) payload(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	if v == nil || v == starlark.None {
-		return tensor.New(e.rank.Ops().Alloc, e.rank.Ops().Float, shape.Shape{0})
+		return tensor.New(e.Runtime.Ops().Alloc, e.Runtime.Ops().Float, shape.Shape{0})
 	}
 	return e.plainArg(fn, param, v)
 }
@@ -180,7 +180,7 @@ func (e *Env) newColo(fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.rank.Shard.Join(x, l)
+	y, err := e.Runtime.Shard.Join(x, l)
 	if err != nil {
 		return nil, ofPayload(fn, param, err, s.shape.Set)
 	}
@@ -238,11 +238,11 @@ func newColoTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 		return nil, err
 	}
 	if x.RequiresGrad() {
-		if err := require(fn, y); err != nil {
+		if err := RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // coloFromTorch carries out ColoTensor.from_torch_tensor.
@@ -263,7 +263,7 @@ func coloFromTorch(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // newColoParameter returns what carries out ColoParameter and
@@ -292,11 +292,11 @@ func newColoParameter(param string, optional bool) Function {
 			return nil, err
 		}
 		y.Lens = coloOf(y).Parameter()
-		p := e.wrap(y)
+		p := e.Wrap(y)
 		p.parameter = true
 		if !requires {
 			return p, nil
 		}
-		return p, require(fn, y)
+		return p, RequireGrad(fn, y)
 	}
 }

@@ -36,9 +36,9 @@ func (s *ColoTensorSpec) String() string {
 func (s *ColoTensorSpec) Describe() string     { return "a ColoTensorSpec with " + s.dist.String() }
 func (s *ColoTensorSpec) Type() string         { return "ColoTensorSpec" }
 func (s *ColoTensorSpec) Truth() starlark.Bool { return true }
-func (s *ColoTensorSpec) AttrNames() []string  { return attrNames("ColoTensorSpec") }
+func (s *ColoTensorSpec) AttrNames() []string  { return AttrNames("ColoTensorSpec") }
 func (s *ColoTensorSpec) Attr(name string) (starlark.Value, error) {
-	return s.env.attr("ColoTensorSpec", s, name)
+	return s.env.Attr("ColoTensorSpec", s, name)
 }
 
 // Freeze implements starlark.Value.
@@ -92,7 +92,7 @@ func init() {
 		return &Row{Name: "ColoTensorSpec." + name, Doc: doc + example + ">>> spec." + name + "\n" + want,
 			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) { return get(x.(*ColoTensorSpec)), nil }}
 	}
-	register(&Row{
+	Register(&Row{
 		Name: "ColoTensorSpec",
 		Doc: "ColoTensorSpec(pg, dist_attr=ReplicaSpec(), compute_attr=None) returns what a ColoTensor is to be: on which ProcessGroup, how it is cut, and how operators compute with it.\n" +
 			"None for pg stands for ProcessGroup(). The product of the num_partitions of a ShardSpec is\n" +

@@ -63,9 +63,9 @@ func (c *CommSpec) Type() string          { return "CommSpec" }
 func (c *CommSpec) Freeze()               {} // it cannot be changed
 func (c *CommSpec) Truth() starlark.Bool  { return true }
 func (c *CommSpec) Hash() (uint32, error) { return starlark.String(c.String()).Hash() }
-func (c *CommSpec) AttrNames() []string   { return attrNames("CommSpec") }
+func (c *CommSpec) AttrNames() []string   { return AttrNames("CommSpec") }
 func (c *CommSpec) Attr(name string) (starlark.Value, error) {
-	return c.env.attr("CommSpec", c, name)
+	return c.env.Attr("CommSpec", c, name)
 }
 
 // CompareSameType implements starlark.Comparable. CommSpecs are equal if their

@@ -22,14 +22,14 @@ var commPatterns = []*commPattern{
 		doc:  "an all-gather along gather_dim, whose gradient is this rank's block of the result's, with no sum.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllGatherCost(size, 0), 0 },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.RecordPair("all_gather", x, c.gatherAlong(g, c.gather[0]), c.splitAlong(g, c.gather[0]))
+			return c.env.Runtime.RecordPair("all_gather", x, c.gatherAlong(g, c.gather[0]), c.splitAlong(g, c.gather[0]))
 		},
 	}, {
 		name: "SPLIT_FWD_GATHER_BWD", shard: true,
 		doc:  "this rank's block along shard_dim, whose gradient is an all-gather. A dim is cut as x.chunk(n, dim) cuts it.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllGatherCost(size, 0) },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.RecordPair("split", x, c.splitAlong(g, c.shard[0]), c.gatherAlong(g, c.shard[0]))
+			return c.env.Runtime.RecordPair("split", x, c.splitAlong(g, c.shard[0]), c.gatherAlong(g, c.shard[0]))
 		},
 	}, {
 		name: "ALL2ALL_FWD_ALL2ALL_BWD", gather: true, shard: true,
@@ -38,21 +38,21 @@ var commPatterns = []*commPattern{
 			return m.AllToAllCost(size, 0), m.AllToAllCost(size, 0)
 		},
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.Run(g, runtime.Collective{Op: "all_to_all", Dim: c.shard[0], Concat: c.gather[0]}, x)
+			return c.env.Runtime.Run(g, runtime.Collective{Op: "all_to_all", Dim: c.shard[0], Concat: c.gather[0]}, x)
 		},
 	}, {
 		name: "ALLREDUCE_FWD_IDENTITY_BWD",
 		doc:  "a sum over the ranks, whose gradient is the result's, with no sum.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return m.AllReduceCost(size, 0), 0 },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.RecordPair("all_reduce", x, c.sum(g), c.copy)
+			return c.env.Runtime.RecordPair("all_reduce", x, c.sum(g), c.copy)
 		},
 	}, {
 		name: "IDENTITY_FWD_ALLREDUCE_BWD",
 		doc:  "a copy, whose gradient is the sum of the result's over the ranks.",
 		cost: func(m *mesh.Mesh, size float64) (float64, float64) { return 0, m.AllReduceCost(size, 0) },
 		act: func(c *CommSpec, g *runtime.Group, x *tensor.Tensor) (*tensor.Tensor, error) {
-			return c.env.rank.RecordPair("identity", x, c.copy, c.sum(g))
+			return c.env.Runtime.RecordPair("identity", x, c.copy, c.sum(g))
 		},
 	}, {
 		name: "MIXGATHER_FWD_SPLIT_BWD", mixed: true,
@@ -64,7 +64,7 @@ var commPatterns = []*commPattern{
 // gatherAlong is the action that joins the ranks' tensors along dim.
 func (c *CommSpec) gatherAlong(g *runtime.Group, dim int) runtime.Action {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		return c.env.rank.Run(g, runtime.Collective{Op: "all_gather", Dim: dim}, x)
+		return c.env.Runtime.Run(g, runtime.Collective{Op: "all_gather", Dim: dim}, x)
 	}
 }
 
@@ -81,13 +81,13 @@ func (c *CommSpec) splitAlong(g *runtime.Group, dim int) runtime.Action {
 // sum is the action that adds up the ranks' tensors.
 func (c *CommSpec) sum(g *runtime.Group) runtime.Action {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		return c.env.rank.Run(g, runtime.Collective{Op: "all_reduce", Reduce: "sum"}, x)
+		return c.env.Runtime.Run(g, runtime.Collective{Op: "all_reduce", Reduce: "sum"}, x)
 	}
 }
 
 // copy is the action that copies.
 func (c *CommSpec) copy(x *tensor.Tensor) (*tensor.Tensor, error) {
-	return c.env.rank.Do("clone", []*tensor.Tensor{x})
+	return c.env.Runtime.Do("clone", []*tensor.Tensor{x})
 }
 
 // mixGather gathers all that the sharding spec cuts, at once. What the ranks
@@ -97,11 +97,11 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	me := c.env.rank.ID()
+	me := c.env.Runtime.ID()
 	if !slices.Equal(x.Shape(), l.LocalShape(me)) {
 		return nil, &op.ArgError{Func: convertFn, Param: "x", Got: op.Describe(x), Want: "shape " + mesh.Tuple(l.LocalShape(me)), Rule: "what this rank holds of " + c.spec.Describe()}
 	}
-	engine := c.env.rank.Shard
+	engine := c.env.Runtime.Shard
 	join := func(x *tensor.Tensor) (*tensor.Tensor, error) {
 		placed, err := engine.FromLocal(x, l)
 		if err != nil {
@@ -120,7 +120,7 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		return placed.Local(), nil
 	}
-	return c.env.rank.RecordPair("all_gather", x, join, own)
+	return c.env.Runtime.RecordPair("all_gather", x, join, own)
 }
 
 // convertFn is the name of the method that carries out a CommSpec.
@@ -141,7 +141,7 @@ func convertSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 
 // convert carries out c on x for the method fn: nil outside the mesh.
 func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) {
-	if !c.spec.mesh.holds(c.env.rank.ID()) {
+	if !c.spec.mesh.holds(c.env.Runtime.ID()) {
 		return nil, nil
 	}
 	if x.Placed() {
@@ -153,7 +153,7 @@ func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) 
 	if c.pattern.mixed {
 		return c.mixGather(x)
 	}
-	g, err := c.env.rank.SharedGroup(c.submesh().Ranks())
+	g, err := c.env.Runtime.SharedGroup(c.submesh().Ranks())
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func commSpecRow(name, doc, want string, get func(c *CommSpec) starlark.Value) *
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "CommSpec",
 		Doc: "CommSpec(comm_pattern, sharding_spec, gather_dim=None, shard_dim=None, logical_process_axis=None, forward_only=False, mix_gather=False) returns a step that takes a tensor from one ShardingSpec to another, with its gradient.\n" +
 			"comm_pattern is a member of CollectiveCommPattern, sharding_spec that of the tensor before\n" +

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "comm_table",
 		Doc: "comm_table(fn) returns a CommTable of what fn() communicates on this rank: a row for each operation, mesh dim and phase.\n" +
 			">>> t = comm_table(lambda: [all_reduce(ones(2)), all_reduce(ones(3)), barrier()])\n" +
@@ -29,7 +29,7 @@ func init() {
 			"t[\"all_reduce\", \"tp\"] of both; they have sums, too, and may be none.",
 	})
 	sum := func(name, what, example string, of func(s *runtime.Sum) starlark.Value) {
-		register(&Row{Name: "CommTable." + name, Doc: name + " is " + what + ", of all rows.\n" + example,
+		Register(&Row{Name: "CommTable." + name, Doc: name + " is " + what + ", of all rows.\n" + example,
 			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) { return of(x.(*CommTable).sum()), nil }})
 	}
 	sum("calls", "how many calls there are", ">>> comm_table(barrier).calls\n1", func(s *runtime.Sum) starlark.Value { return starlark.MakeInt(s.Calls) })
@@ -69,9 +69,9 @@ func (t *CommTable) Freeze()               {} // it cannot be changed
 func (t *CommTable) Truth() starlark.Bool  { return len(t.rows) > 0 }
 func (t *CommTable) Hash() (uint32, error) { return 0, unhashable(t) }
 func (t *CommTable) Attr(name string) (starlark.Value, error) {
-	return t.env.attr("CommTable", t, name)
+	return t.env.Attr("CommTable", t, name)
 }
-func (t *CommTable) AttrNames() []string { return attrNames("CommTable") }
+func (t *CommTable) AttrNames() []string { return AttrNames("CommTable") }
 func (t *CommTable) Len() int            { return len(t.rows) }
 
 // Iterate implements starlark.Iterable: the rows.

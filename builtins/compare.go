@@ -224,7 +224,7 @@ func (c *comparison) whole(t *tensor.Tensor) (whole *tensor.Tensor, err error) {
 	if !t.Placed() {
 		return t, nil
 	}
-	err = c.env.rank.Quietly(func() (err error) {
+	err = c.env.Runtime.Quietly(func() (err error) {
 		whole, err = c.env.whole("assert", t)
 		return err
 	})
@@ -234,7 +234,7 @@ func (c *comparison) whole(t *tensor.Tensor) (whole *tensor.Tensor, err error) {
 // tensor compares a tensor with any value; swapped says that the value is the
 // one that was got.
 func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
 	var other *tensor.Tensor
 	switch v := v.(type) {
 	case *Tensor:
-		if other, err = v.get(); err != nil {
+		if other, err = v.Tensor(); err != nil {
 			return err
 		}
 		if other, err = c.whole(other); err != nil {
@@ -258,7 +258,7 @@ func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
 			return c.ordered(elementOf(t, t.Offset()), v, swapped)
 		}
 	case *starlark.List, starlark.Tuple:
-		list, err := c.env.nested("assert", t)
+		list, err := c.env.Nested("assert", t)
 		if err != nil {
 			return err
 		}
@@ -324,11 +324,11 @@ func (c *comparison) tensors(got, want *tensor.Tensor) error {
 
 // asLists compares two tensors as nested lists.
 func (c *comparison) asLists(got, want *tensor.Tensor) error {
-	g, err := c.env.nested("assert", got)
+	g, err := c.env.Nested("assert", got)
 	if err != nil {
 		return err
 	}
-	w, err := c.env.nested("assert", want)
+	w, err := c.env.Nested("assert", want)
 	if err != nil {
 		return err
 	}
@@ -364,11 +364,11 @@ func compareElements[T float64 | int64](c *comparison, got, want *tensor.Tensor,
 
 // convert returns the elements of t, contiguous and of dtype dt.
 func (c *comparison) convert(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
-	t, err := c.env.rank.Do("to", []*tensor.Tensor{t.Detach()}, op.Int1(int(dt)))
+	t, err := c.env.Runtime.Do("to", []*tensor.Tensor{t.Detach()}, op.Int1(int(dt)))
 	if err != nil {
 		return nil, err
 	}
-	return c.env.rank.Do("contiguous", []*tensor.Tensor{t})
+	return c.env.Runtime.Do("contiguous", []*tensor.Tensor{t})
 }
 
 // noteElement notes that element i of two tensors, counted row by row,

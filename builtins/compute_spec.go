@@ -32,9 +32,9 @@ func (s *ComputeSpec) Describe() string     { return s.String() }
 func (s *ComputeSpec) Type() string         { return "ComputeSpec" }
 func (s *ComputeSpec) Freeze()              { s.frozen = true }
 func (s *ComputeSpec) Truth() starlark.Bool { return true }
-func (s *ComputeSpec) AttrNames() []string  { return attrNames("ComputeSpec") }
+func (s *ComputeSpec) AttrNames() []string  { return AttrNames("ComputeSpec") }
 func (s *ComputeSpec) Attr(name string) (starlark.Value, error) {
-	return s.env.attr("ComputeSpec", s, name)
+	return s.env.Attr("ComputeSpec", s, name)
 }
 
 // Hash implements starlark.Value.
@@ -92,7 +92,7 @@ func (p *patternArg) Unpack(v starlark.Value) (err error) {
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "ComputeSpec",
 		Doc: "ComputeSpec(compute_pattern, output_replicate=True) returns how operators compute with a ColoTensor as weight.\n" +
 			"compute_pattern is a member of ComputePattern; operators know TP1D. With output_replicate a\n" +

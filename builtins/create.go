@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "tensor",
 		Doc: "tensor(data, dtype=None, requires_grad=False) returns a tensor of the numbers in data: a number, nested lists of them, or a tensor, which is copied.\n" +
 			"Without a dtype it is that of the numbers: bool, int64, or, if one is a float, the\n" +
@@ -37,11 +37,11 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 		return nil, arg.In(b.Name(), "data", err)
 	}
 	if requires {
-		if err := require(b.Name(), t); err != nil {
+		if err := RequireGrad(b.Name(), t); err != nil {
 			return nil, err
 		}
 	}
-	return e.wrap(t), nil
+	return e.Wrap(t), nil
 }
 
 // checkDevice returns an error of the function fn if v is no device.

@@ -50,9 +50,9 @@ func (s *DistSpec) Type() string {
 func (s *DistSpec) Describe() string     { return s.String() }
 func (s *DistSpec) Freeze()              {} // it cannot be changed
 func (s *DistSpec) Truth() starlark.Bool { return true }
-func (s *DistSpec) AttrNames() []string  { return attrNames(s.Type()) }
+func (s *DistSpec) AttrNames() []string  { return AttrNames(s.Type()) }
 func (s *DistSpec) Attr(name string) (starlark.Value, error) {
-	return s.env.attr(s.Type(), s, name)
+	return s.env.Attr(s.Type(), s, name)
 }
 
 // Hash implements starlark.Value: equal specs have one hash, however they write
@@ -147,7 +147,7 @@ func (e *Env) placeSpec(fn, param string, pg *ProcessGroup, s *DistSpec, shape [
 	}
 	m := pg.m
 	if len(s.dims) > 1 {
-		m = e.rank.Layouts().Mesh(m.Split(tpDim, s.parts))
+		m = e.Runtime.Layouts().Mesh(m.Split(tpDim, s.parts))
 	}
 	return e.place(fn, param, m, shape, placements)
 }
@@ -178,7 +178,7 @@ func init() {
 			},
 		}
 	}
-	register(&Row{
+	Register(&Row{
 		Name: "ShardSpec",
 		Doc: "ShardSpec(dims, num_partitions) returns the spec of a tensor whose dims are cut into so many blocks by the tensor-parallel group.\n" +
 			"Both are lists of the same length. Several dims are legal: the group is then seen as a grid\n" +
@@ -198,13 +198,13 @@ func init() {
 		Name: "ShardSpec.dims",
 		Doc:  "dims is the tuple of the dims that are cut.\n>>> ShardSpec([0], [1]).dims\n(0,)",
 		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-			return shapeTuple(x.(*DistSpec).dims), nil
+			return ShapeTuple(x.(*DistSpec).dims), nil
 		},
 	}, &Row{
 		Name: "ShardSpec.num_partitions",
 		Doc:  "num_partitions is the tuple of the numbers of blocks.\n>>> ShardSpec([0], [1]).num_partitions\n(1,)",
 		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-			return shapeTuple(x.(*DistSpec).parts), nil
+			return ShapeTuple(x.(*DistSpec).parts), nil
 		},
 	}, placement("ShardSpec", "ShardSpec([0], [1])", "DistPlacementPattern.SHARD"),
 		placement("ReplicaSpec", "ReplicaSpec()", "DistPlacementPattern.REPLICATE"))

@@ -26,9 +26,9 @@ func (dtensorLens) Owners(*Tensor) []string { return dtensorOwners }
 // Format returns what a script sees of a distributed tensor: how it lies, and this
 // rank's block.
 func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
-	e, l := x.env, t.Layout()
+	e, l := x.Env, t.Layout()
 	head := fmt.Sprintf("DTensor(%s, placements=%s, mesh=%s", op.Describe(t), mesh.List(l.Placements()), l.Mesh().Short())
-	box, ok := l.Box(e.rank.ID())
+	box, ok := l.Box(e.Runtime.ID())
 	if !ok {
 		return head + ", not on this rank)"
 	}
@@ -45,7 +45,7 @@ func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a distributed tensor"}
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err == nil && !t.Placed() {
 		err = &op.ArgError{Func: fn, Param: param, Got: "a plain tensor " + op.Describe(t), Want: "a distributed tensor", Rule: "distribute_tensor and DTensor.from_local make them"}
 	}
@@ -59,7 +59,7 @@ func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements
 	if !p.Set {
 		list = make([]mesh.Placement, m.NDim())
 	}
-	l, err := e.rank.Layouts().Place(m, s, list)
+	l, err := e.Runtime.Layouts().Place(m, s, list)
 	return l, ofMesh(fn, err)
 }
 
@@ -94,16 +94,16 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.rank.Shard.Join(t, l)
+	y, err := e.Runtime.Shard.Join(t, l)
 	if err != nil {
 		return nil, e.unevenHint(fn, err, sizes.Set)
 	}
 	if check {
-		if err := e.rank.Shard.CheckReplicas(fn, y); err != nil {
+		if err := e.Runtime.Shard.CheckReplicas(fn, y); err != nil {
 			return nil, err
 		}
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // unevenHint gives an error about a block the name of the script's function, and
@@ -125,11 +125,11 @@ func (e *Env) worldMesh(m optMesh) (*mesh.Mesh, error) {
 	if m.Set {
 		return m.V.Mesh(), nil
 	}
-	all, err := mesh.New([]int{e.rank.Size()}, nil, nil)
+	all, err := mesh.New([]int{e.Runtime.Size()}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return e.rank.Layouts().Mesh(all), nil
+	return e.Runtime.Layouts().Mesh(all), nil
 }
 
 // sizeOfParts returns the shape of a tensor whose blocks all have shape s.
@@ -161,7 +161,7 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := arg.Unpack(fn, args, kwargs, "x|tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "src_data_rank?", &src); err != nil {
 		return nil, err
 	}
-	t, err := e.tensorArg(fn, "x", x)
+	t, err := e.TensorArg(fn, "x", x)
 	if err != nil {
 		return nil, err
 	}
@@ -190,24 +190,24 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		return nil, err
 	}
 	if t.RequiresGrad() {
-		if err := require(fn, y); err != nil {
+		if err := RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // distribute returns the tensor that the rank at place src of l's mesh has in t,
 // or if src is None what each rank has there.
 func (e *Env) distribute(fn string, t *tensor.Tensor, l *mesh.Placed, src arg.OptInt) (*tensor.Tensor, error) {
 	if !src.Set {
-		return e.rank.Shard.Block(t, l)
+		return e.Runtime.Shard.Block(t, l)
 	}
 	ranks := l.Mesh().Ranks()
 	if src.V < 0 || int(src.V) >= len(ranks) {
 		return nil, &op.ArgError{Func: fn, Param: "src_data_rank", Got: fmt.Sprint(src.V), Want: fmt.Sprintf("0..%d or None", len(ranks)-1), Rule: "a place in the mesh " + l.Mesh().Short()}
 	}
-	return e.rank.Shard.Distribute(t, l, ranks[src.V])
+	return e.Runtime.Shard.Distribute(t, l, ranks[src.V])
 }
 
 // A dtensorCreator makes DTensor.zeros and its like: fill returns a replicated
@@ -246,17 +246,17 @@ func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mes
 			return nil, err
 		}
 		if req {
-			if err := require(fn, t); err != nil {
+			if err := RequireGrad(fn, t); err != nil {
 				return nil, err
 			}
 		}
-		return e.wrap(t), nil
+		return e.Wrap(t), nil
 	}
 }
 
 // filled returns a tensor placed as l whose elements are v.
 func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tensor) (*tensor.Tensor, error) {
-	s := shape.Shape(l.LocalShape(e.rank.ID()))
+	s := shape.Shape(l.LocalShape(e.Runtime.ID()))
 	if s == nil {
 		s = make(shape.Shape, max(1, len(l.Shape())))
 	}
@@ -264,20 +264,20 @@ func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tenso
 	if dt.Set {
 		d = op.Int1(int(dt.V.D))
 	}
-	restore := e.rank.Tape.SetEnabled(false)
+	restore := e.Runtime.Tape.SetEnabled(false)
 	defer restore()
-	block, err := e.rank.Do("full", []*tensor.Tensor{v}, op.IntsN(s...), d)
+	block, err := e.Runtime.Do("full", []*tensor.Tensor{v}, op.IntsN(s...), d)
 	if err != nil {
 		return nil, op.Rename(fn, err)
 	}
-	return e.rank.Shard.FromLocal(block, l)
+	return e.Runtime.Shard.FromLocal(block, l)
 }
 
 // constant returns what fills a tensor with the number v.
 func constant(v float64) func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
 	return func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, _ starlark.Value) (*tensor.Tensor, error) {
 		if !dt.Set {
-			dt.V.D, dt.Set = e.rank.Ops().Float, true
+			dt.V.D, dt.Set = e.Runtime.Ops().Float, true
 		}
 		return e.filled(fn, l, dt, tensor.Number(v))
 	}
@@ -300,7 +300,7 @@ func drawnBy(name string) func(*Env, string, *mesh.Placed, arg.OptDType, starlar
 		if err != nil {
 			return nil, err
 		}
-		t, err := e.rank.Do(name, []*tensor.Tensor{like}, op.None)
+		t, err := e.Runtime.Do(name, []*tensor.Tensor{like}, op.None)
 		return t, op.Rename(fn, err)
 	}
 }
@@ -332,16 +332,16 @@ func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwar
 	if async {
 		return e.redistributeAsync(fn, t, l)
 	}
-	y, err := e.rank.Shard.Redistribute(fn, t, l)
+	y, err := e.Runtime.Shard.Redistribute(fn, t, l)
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // redistributeAsync returns the tensor moved, and the work of moving it.
 func (e *Env) redistributeAsync(fn string, t *tensor.Tensor, l *mesh.Placed) (starlark.Value, error) {
-	w, err := e.rank.RedistributeAsync(fn, t, l)
+	w, err := e.Runtime.RedistributeAsync(fn, t, l)
 	if err != nil {
 		return nil, err
 	}
@@ -362,4 +362,4 @@ func (e *Env) gradLayout(fn string, t *tensor.Tensor, args starlark.Tuple, kwarg
 }
 
 // localShape returns the shape of this rank's block.
-func (e *Env) localShape(t *tensor.Tensor) starlark.Tuple { return shapeTuple(t.Local().Shape()) }
+func (e *Env) localShape(t *tensor.Tensor) starlark.Tuple { return ShapeTuple(t.Local().Shape()) }

@@ -14,21 +14,21 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "explain", Fn: explain,
+	Register(&Row{Name: "explain", Fn: explain,
 		Doc: "explain(x, placements) prints how the distributed tensor x would be taken to placements, and the alternatives.\n" +
 			"The first is what redistribute does: its steps, the most bytes that a rank receives, and the time in the fixed\n" +
 			"cost model. Nothing is moved.\n" +
 			exampleDTensor + ">>> explain(d, [Shard(0)])\n" +
 			"float32[2, 3] as [S(0)] to [S(0)] on (1,)\nchosen  nothing to do"})
-	register(&Row{Name: "visualize_sharding", Fn: visualizeSharding,
+	Register(&Row{Name: "visualize_sharding", Fn: visualizeSharding,
 		Doc: "visualize_sharding(x) draws which rank holds which block of the distributed tensor x.\n" +
 			"Of more than two dims it shows the two that are cut, the others folded. Nothing is moved.\n" +
 			exampleDTensor + ">>> visualize_sharding(d)\n" + exampleDrawing})
-	register(&Row{Name: "get_local_shape_and_global_offset", Fn: getLocalShape,
+	Register(&Row{Name: "get_local_shape_and_global_offset", Fn: getLocalShape,
 		Doc: "get_local_shape_and_global_offset(dtensor, rank=None) returns the shape of what a rank holds of a distributed tensor, and where in the whole it begins: two tuples.\n" +
 			"rank is the caller, or any other: nothing is sent. Of a rank outside the mesh both are ().\n" +
 			exampleDTensor + ">>> get_local_shape_and_global_offset(d)\n((2, 3), (0, 0))"})
-	register(&Row{Name: "implicit_redistribution", Fn: implicitRedistribution,
+	Register(&Row{Name: "implicit_redistribution", Fn: implicitRedistribution,
 		Doc: "implicit_redistribution(mode) says whether operations may redistribute distributed operands unasked, and returns the mode until now.\n" +
 			"mode is \"allow\", with which every rank starts; \"warn\", with which each line that does so is told once; or \"error\".\n" +
 			"What moves nothing is never refused, and gradients always may.\n" +
@@ -50,10 +50,10 @@ func implicitRedistribution(e *Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	if err := arg.Unpack(b.Name(), args, kwargs, "mode", &mode); err != nil {
 		return nil, err
 	}
-	was := modes[e.rank.Shard.Implicit]
+	was := modes[e.Runtime.Shard.Implicit]
 	for p, name := range modes {
 		if name == string(mode) {
-			e.rank.Shard.Implicit = shard.Permission(p)
+			e.Runtime.Shard.Implicit = shard.Permission(p)
 			return starlark.String(was), nil
 		}
 	}
@@ -165,7 +165,7 @@ func getLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 		return nil, err
 	}
 	l := t.Layout()
-	r := e.rank.ID()
+	r := e.Runtime.ID()
 	if rank.Set {
 		r = int(rank.V)
 	}

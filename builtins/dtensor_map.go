@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "local_map", Fn: localMap,
+	Register(&Row{Name: "local_map", Fn: localMap,
 		Doc: "local_map(fn, in_placements, out_placements, mesh=None) returns a function of distributed tensors that runs fn on their blocks.\n" +
 			"in_placements is a tuple with one list of placements for each argument, None for one that is no tensor;\n" +
 			"arguments that lie otherwise are redistributed. out_placements is one list, or a tuple of lists for several results,\n" +
@@ -24,7 +24,7 @@ func init() {
 			"the ranks' gradients of it are added. JAX calls this shard_map.\n" +
 			">>> mesh = DeviceMesh(\"cpu\", [0])\n>>> double = local_map(lambda x: x * 2, ([Shard(0)],), [Shard(0)], mesh)\n" +
 			">>> double(distribute_tensor(ones(4), mesh, [Shard(0)])).sum().item()\n8.0"})
-	register(&Row{Name: "register_op", Fn: registerOp,
+	Register(&Row{Name: "register_op", Fn: registerOp,
 		Doc: "register_op(name, fn, sharding=\"mk,kn->mn\", vjp=None) returns an operator: a function of plain or distributed tensors that computes fn.\n" +
 			"sharding gives each dim of the inputs and of the results a letter. A dim may be cut wherever its letter occurs; where\n" +
 			"a letter is in no result, the results are summands. fn sees blocks, and must give the block of the result. Inputs\n" +
@@ -106,7 +106,7 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	m := l.mesh
 	for _, v := range args {
 		if x, ok := v.(*Tensor); ok && m == nil && x.placed() {
-			m = x.t.Layout().Mesh()
+			m = x.T.Layout().Mesh()
 		}
 	}
 	if m == nil {
@@ -120,7 +120,7 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		}
 		blocks[i], even = block, even && fair
 	}
-	v, err := starlark.Call(l.e.thread, l.fn, blocks, kwargs)
+	v, err := starlark.Call(l.e.Thread, l.fn, blocks, kwargs)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if !ok {
 		return nil, false, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as argument %d", arg.Show(v), i), Want: "a tensor", Rule: "None in in_placements stands for what is no tensor"}
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, false, err
 	}
@@ -145,11 +145,11 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if err != nil {
 		return nil, false, err
 	}
-	y, err := l.e.rank.Shard.Blocks(name, t, lay)
+	y, err := l.e.Runtime.Shard.Blocks(name, t, lay)
 	if err != nil {
 		return nil, false, err
 	}
-	return l.e.wrap(y), evenly(lay), nil
+	return l.e.Wrap(y), evenly(lay), nil
 }
 
 // evenly reports whether the blocks of l are of one size.
@@ -166,7 +166,7 @@ func evenly(l *mesh.Placed) bool {
 // join returns what the function has returned on the ranks as distributed
 // tensors. If the arguments' blocks were of one size, so are the results'.
 func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (starlark.Value, error) {
-	list, _, err := results(name, v)
+	list, _, err := ResultsOf(name, v)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 	}
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {
-		if err := plainOnly(name, "", t); err != nil {
+		if err := PlainOnly(name, "", t); err != nil {
 			return nil, err
 		}
 		p := optPlacements{V: l.out[i], Set: true}
@@ -190,11 +190,11 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		if err != nil {
 			return nil, err
 		}
-		y, err := l.e.rank.Shard.FromAlike(t, lay)
+		y, err := l.e.Runtime.Shard.FromAlike(t, lay)
 		if err != nil {
 			return nil, op.Rename(name, err)
 		}
-		out[i] = l.e.wrap(y)
+		out[i] = l.e.Wrap(y)
 	}
 	if l.single && len(out) == 1 {
 		return out[0], nil
@@ -208,10 +208,10 @@ func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) 
 	if err != nil {
 		return nil, ofMesh(name, err)
 	}
-	if _, ok := m.Position(l.e.rank.ID()); !ok {
+	if _, ok := m.Position(l.e.Runtime.ID()); !ok {
 		return s, nil
 	}
-	return l.e.rank.Shard.Joined(name, m, s, list)
+	return l.e.Runtime.Shard.Joined(name, m, s, list)
 }
 
 // A customOp is an operator that register_op made.
@@ -344,7 +344,7 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		in[i], placed = t, placed || t.Placed()
 	}
 	if !placed {
-		return starlark.Call(c.e.thread, c.plain, args, nil)
+		return starlark.Call(c.e.Thread, c.plain, args, nil)
 	}
 	run := func(in []*tensor.Tensor) (*tensor.Tensor, error) { return c.onBlocks(name, in) }
 	if l := lensAmong(in); l != nil {
@@ -352,18 +352,18 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		if err != nil {
 			return nil, err
 		}
-		return c.e.wrap(y), nil
+		return c.e.Wrap(y), nil
 	}
 	y, err := run(in)
 	if err != nil {
 		return nil, err
 	}
-	return c.e.wrap(y), nil
+	return c.e.Wrap(y), nil
 }
 
 // onBlocks runs the operator on the blocks of in.
 func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, error) {
-	shards := c.e.rank.Shard
+	shards := c.e.Runtime.Shard
 	in, out, err := shards.Fit(c.def, in)
 	if err != nil {
 		return nil, err
@@ -379,12 +379,12 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 		if err != nil {
 			return nil, err
 		}
-		blocks[i] = c.e.wrap(y)
+		blocks[i] = c.e.Wrap(y)
 	}
-	if _, ok := out[0].Mesh().Position(c.e.rank.ID()); !ok {
+	if _, ok := out[0].Mesh().Position(c.e.Runtime.ID()); !ok {
 		return shards.Outside(out[0], in[0].DType())
 	}
-	v, err := starlark.Call(c.e.thread, c.plain, blocks, nil)
+	v, err := starlark.Call(c.e.Thread, c.plain, blocks, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 	}
 	y, err := shards.FromLocal(t, out[0])
 	if err != nil {
-		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.rank.ID()))), Rule: "the block of the result that sharding gives this rank"}
+		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.Runtime.ID()))), Rule: "the block of the result that sharding gives this rank"}
 	}
 	return y, shards.VerifyBlocks(name, in, y, c.onWhole)
 }
@@ -403,9 +403,9 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 func (c *customOp) onWhole(in []*tensor.Tensor) (*tensor.Tensor, error) {
 	args := make(starlark.Tuple, len(in))
 	for i, x := range in {
-		args[i] = c.e.wrap(x)
+		args[i] = c.e.Wrap(x)
 	}
-	v, err := starlark.Call(c.e.thread, c.plain, args, nil)
+	v, err := starlark.Call(c.e.Thread, c.plain, args, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -419,7 +419,7 @@ func allReplicated(l *mesh.Placed) bool {
 // backLayout returns how the gradient of an input lies that lies as l: where it is
 // replicated and the result is not, each rank has a summand of it.
 func (c *customOp) backLayout(l *mesh.Placed, in []*tensor.Tensor, out *mesh.Placed) *mesh.Placed {
-	shards := c.e.rank.Shard
+	shards := c.e.Runtime.Shard
 	placements := slices.Clone(shards.GradLayout(l).Placements())
 	for i, p := range l.Placements() {
 		split := !out.Placements()[i].IsReplicate()
@@ -430,7 +430,7 @@ func (c *customOp) backLayout(l *mesh.Placed, in []*tensor.Tensor, out *mesh.Pla
 			placements[i] = mesh.Partial(mesh.Sum)
 		}
 	}
-	back, err := c.e.rank.Layouts().Place(l.Mesh(), l.Shape(), placements)
+	back, err := c.e.Runtime.Layouts().Place(l.Mesh(), l.Shape(), placements)
 	if err != nil {
 		panic(err) // l is a layout of that shape on that mesh
 	}
@@ -446,12 +446,12 @@ type customOpVJP struct {
 // function returns fn with its gradient, as a function.
 func (c *customOpVJP) function(name string) *starlark.Builtin {
 	forward := starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		out, err := starlark.Call(c.e.thread, c.fn, args, nil)
+		out, err := starlark.Call(c.e.Thread, c.fn, args, nil)
 		return starlark.Tuple{out, starlark.Tuple{args, out}}, err
 	})
 	backward := starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		saved := args[0].(starlark.Tuple)
-		return starlark.Call(c.e.thread, c.back, starlark.Tuple{saved[0], saved[1], args[1]}, nil)
+		return starlark.Call(c.e.Thread, c.back, starlark.Tuple{saved[0], saved[1], args[1]}, nil)
 	})
 	return newVJP(c.e, name, forward, backward)
 }

@@ -13,18 +13,18 @@ import (
 func placedMethod(name, doc string, do func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
 	return &Row{Name: "DTensor." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}
-		return do(x.env, b.Name(), t, args, kwargs)
+		return do(x.Env, b.Name(), t, args, kwargs)
 	}}
 }
 
 // placedAttr returns a row for an attribute of distributed tensors.
 func placedAttr(name, doc string, get func(e *Env, t *tensor.Tensor) starlark.Value) *Row {
 	return &Row{Name: "DTensor." + name, Doc: doc, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
-		t, err := x.(*Tensor).get()
+		t, err := x.(*Tensor).Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func placedAttr(name, doc string, get func(e *Env, t *tensor.Tensor) starlark.Va
 const exampleDTensor = ">>> d = distribute_tensor(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n"
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "DTensor", Base: "Tensor", Doc: "DTensor is one logical tensor of which every rank of a mesh holds a block.\n" +
 			"distribute_tensor, DTensor.from_local, DTensor.zeros and their like make such tensors; every operation\n" +
 			"on tensors works on them and gives such tensors. Its shape is that of the whole. Two placements of one value\n" +
@@ -64,19 +64,19 @@ func init() {
 		creatorRow("rand", "random numbers in [0, 1)", "", false, drawnBy("rand_like"), ""),
 		creatorRow("randn", "normally distributed random numbers", "", false, drawnBy("randn_like"), ""),
 	)
-	register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
-		func(e *Env, t *tensor.Tensor) starlark.Value { return e.deviceMesh(t.Layout().Mesh()) }),
+	Register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
+		func(e *Env, t *tensor.Tensor) starlark.Value { return e.deviceMeshOf(t.Layout().Mesh()) }),
 		placedAttr("placements", "placements is the tuple of placements, one for each dim of the mesh.\n"+exampleDTensor+">>> d.placements\n(Shard(0),)",
 			func(e *Env, t *tensor.Tensor) starlark.Value { return e.placementTuple(t.Layout().Placements()) }),
 		placedAttr("local_shape", "local_shape is the shape of this rank's block.\n"+exampleDTensor+">>> d.local_shape\n(2, 3)",
 			func(e *Env, t *tensor.Tensor) starlark.Value { return e.localShape(t) }),
 		placedMethod("size_local", "size_local(dim=None) returns the size of a dim of this rank's block, or its shape.\n"+exampleDTensor+">>> d.size_local(0)\n2",
 			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return size(e, fn, nil, t.Local(), args, kwargs)
+				return TensorSize(e, fn, nil, t.Local(), args, kwargs)
 			}),
 		placedMethod("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleDTensor+">>> d.size_global()\n(2, 3)",
 			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return size(e, fn, nil, t, args, kwargs)
+				return TensorSize(e, fn, nil, t, args, kwargs)
 			}),
 		placedMethod("to_local", "to_local(grad_placements=None) returns this rank's block as a plain tensor that shares its storage.\n"+
 			"The gradient that comes back is taken for this rank's block of the gradient of the whole, which lies as\n"+
@@ -86,11 +86,11 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				y, err := e.rank.Shard.ToLocal(t, back)
+				y, err := e.Runtime.Shard.ToLocal(t, back)
 				if err != nil {
 					return nil, err
 				}
-				return e.wrap(y), nil
+				return e.Wrap(y), nil
 			}),
 		placedMethod("full_tensor", "full_tensor(grad_placements=None) returns the whole as a plain tensor, on every rank of the mesh.\n"+
 			"Every rank of the mesh calls it; on others it is an error. grad_placements is as in to_local; None is for Replicate().\n"+
@@ -100,11 +100,11 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				y, err := e.rank.Shard.Full(fn, t, back)
+				y, err := e.Runtime.Shard.Full(fn, t, back)
 				if err != nil {
 					return nil, err
 				}
-				return e.wrap(y), nil
+				return e.Wrap(y), nil
 			}),
 		placedMethod("redistribute", "redistribute(mesh=None, placements=None, async_op=False) returns the tensor in other placements, or on another mesh.\n"+
 			"It moves what plan_redistribute says, and nothing where the placements are the same. Partial is no target,\n"+

@@ -20,8 +20,8 @@ var (
 	_ starlark.Callable = boolType{}
 )
 
-// dtypeOf returns d as scripts have it.
-func dtypeOf(d dtype.DType) starlark.Value {
+// DtypeOf returns d as scripts have it.
+func DtypeOf(d dtype.DType) starlark.Value {
 	if d == dtype.Bool {
 		return boolType{dtypeValue{d}}
 	}
@@ -66,9 +66,9 @@ func init() {
 			">>> zeros(2, dtype=bool)\n[False False]",
 	}
 	for _, d := range dtype.All {
-		register(&Row{Name: d.String(), Doc: doc[d], Value: func() starlark.Value { return dtypeOf(d) }})
+		Register(&Row{Name: d.String(), Doc: doc[d], Value: func() starlark.Value { return DtypeOf(d) }})
 	}
-	register(&Row{
+	Register(&Row{
 		Name: "float",
 		Doc: "float(x=0) returns x as a float: a number, a string, a truth, or a tensor of one element.\n" +
 			">>> float(tensor([2]))\n2.0",
@@ -133,6 +133,6 @@ func setDefaultDType(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if !d.D.IsFloat() {
 		return nil, &op.ArgError{Func: b.Name(), Param: "dtype", Got: d.D.String(), Want: "a float dtype"}
 	}
-	e.rank.Ops().Float = d.D
+	e.Runtime.Ops().Float = d.D
 	return starlark.None, nil
 }

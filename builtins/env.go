@@ -16,9 +16,9 @@ import (
 // rank, and what the values of its scripts need to find of it. The front end
 // drives it through its methods.
 type Env struct {
-	rank   *runtime.Rank
-	opts   Options
-	thread *starlark.Thread // the program's, while one runs
+	Runtime *runtime.Rank
+	Options Options
+	Thread  *starlark.Thread // the program's, while one runs
 
 	// pending is the typed error that a value left when it could not return
 	// one; see leave.
@@ -64,11 +64,11 @@ func New(rank *runtime.Rank, opts Options) *Env {
 	if opts.Strict {
 		rank.Shard.Implicit = shard.Refuse
 	}
-	return &Env{rank: rank, opts: opts}
+	return &Env{Runtime: rank, Options: opts}
 }
 
 // Rank returns the rank's number and how many there are.
-func (e *Env) Rank() (rank, size int) { return e.rank.ID(), e.rank.Size() }
+func (e *Env) Rank() (rank, size int) { return e.Runtime.ID(), e.Runtime.Size() }
 
 // StateOf returns what a vocabulary keeps for the rank of e: one T, zero at first.
 // T is a type of the vocabulary's own. For example, package files counts the
@@ -93,9 +93,9 @@ const threadKey = "tpsh.env"
 // makes out the place where the rank's lines go.
 func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	thread.SetLocal(threadKey, e)
-	e.thread = thread
-	e.rank.Output = out
-	e.rank.Line, e.rank.Position = e.line, e.position
+	e.Thread = thread
+	e.Runtime.Output = out
+	e.Runtime.Line, e.Runtime.Position = e.Line, e.position
 }
 
 // envOf returns the Env that Attach hung on thread.
@@ -103,19 +103,19 @@ func envOf(thread *starlark.Thread) *Env { return thread.Local(threadKey).(*Env)
 
 // call calls a function of the script on the program's thread.
 func (e *Env) call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
-	return starlark.Call(e.thread, fn, args, nil)
+	return starlark.Call(e.Thread, fn, args, nil)
 }
 
-// line returns where the program is: the innermost line of a script.
-func (e *Env) line() string { return e.position().String() }
+// Line returns where the program is: the innermost line of a script.
+func (e *Env) Line() string { return e.position().String() }
 
 // position is line, to be made text later.
 func (e *Env) position() fmt.Stringer {
-	if e.thread == nil {
+	if e.Thread == nil {
 		return nowhere{}
 	}
-	for i := range e.thread.CallStackDepth() {
-		if pos := e.thread.CallFrame(i).Pos; pos.Line > 0 {
+	for i := range e.Thread.CallStackDepth() {
+		if pos := e.Thread.CallFrame(i).Pos; pos.Line > 0 {
 			return pos
 		}
 	}
@@ -128,7 +128,7 @@ type nowhere struct{}
 func (nowhere) String() string { return "" }
 
 // Begin says that a program starts, which ctx ends.
-func (e *Env) Begin(ctx context.Context) { e.rank.Begin(ctx) }
+func (e *Env) Begin(ctx context.Context) { e.Runtime.Begin(ctx) }
 
 // End says that the rank's program has ended with err, and returns err or
 // what went wrong in ending.
@@ -136,7 +136,7 @@ func (e *Env) End(err error) error {
 	if err == nil {
 		err = e.unknownFlag()
 	}
-	return e.rank.End(err)
+	return e.Runtime.End(err)
 }
 
 // leave is for values whose Go interface has no error: it keeps err and stops
@@ -145,7 +145,7 @@ func (e *Env) leave(err error) {
 	if e.pending == nil {
 		e.pending = err
 	}
-	e.thread.Cancel(err.Error())
+	e.Thread.Cancel(err.Error())
 }
 
 // Pending takes the error that a value left, or returns nil.
@@ -155,20 +155,20 @@ func (e *Env) Pending() error {
 	return err
 }
 
-// uncatchable reports whether err ends the program whatever it does: an
+// Uncatchable reports whether err ends the program whatever it does: an
 // interrupt, a timeout, a limit, or the rank's own death.
-func (e *Env) uncatchable(err error) bool {
+func (e *Env) Uncatchable(err error) bool {
 	var u interface{ Uncatchable() bool }
-	return e.rank.Context().Err() != nil || errors.As(err, &u) && u.Uncatchable()
+	return e.Runtime.Context().Err() != nil || errors.As(err, &u) && u.Uncatchable()
 }
 
 // Pause says that a statement of a shell has ended with err, and that the rank
 // rests until Resume.
-func (e *Env) Pause(err error) error { return e.rank.Pause(err) }
+func (e *Env) Pause(err error) error { return e.Runtime.Pause(err) }
 
 // Resume says that a statement is to begin; failed says that the last one
 // ended badly on some rank.
-func (e *Env) Resume(failed bool) { e.rank.Resume(failed) }
+func (e *Env) Resume(failed bool) { e.Runtime.Resume(failed) }
 
 // SetNote has lines beside the program's output, such as warnings, go to note.
-func (e *Env) SetNote(note func(line string)) { e.rank.Note = note }
+func (e *Env) SetNote(note func(line string)) { e.Runtime.Note = note }

@@ -34,15 +34,15 @@ func (e *Error) Type() string                             { return "Error" }
 func (e *Error) Freeze()                                  {} // it cannot be changed
 func (e *Error) Truth() starlark.Bool                     { return true }
 func (e *Error) Hash() (uint32, error)                    { return starlark.String(e.String()).Hash() }
-func (e *Error) Attr(name string) (starlark.Value, error) { return e.env.attr("Error", e, name) }
-func (e *Error) AttrNames() []string                      { return attrNames("Error") }
+func (e *Error) Attr(name string) (starlark.Value, error) { return e.env.Attr("Error", e, name) }
+func (e *Error) AttrNames() []string                      { return AttrNames("Error") }
 
 // catch calls fn. If it fails in a way that a script may handle, failure says
 // how; if in any other way, err does. The state that the call may leave
 // behind is as it was before.
 func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, failure *Error, err error) {
 	restore := e.keepState()
-	v, err = starlark.Call(e.thread, fn, args, kwargs)
+	v, err = starlark.Call(e.Thread, fn, args, kwargs)
 	restore()
 	cause := err
 	if e.pending != nil {
@@ -51,7 +51,7 @@ func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark
 	switch {
 	case cause == nil:
 		return v, nil, nil
-	case e.uncatchable(cause):
+	case e.Uncatchable(cause):
 		e.pending = nil
 		return nil, nil, e.reason(cause)
 	}
@@ -62,7 +62,7 @@ func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark
 // reason returns err, which nothing catches, or if the program was told to stop
 // and err says something else, why it was.
 func (e *Env) reason(err error) error {
-	ctx := e.rank.Context()
+	ctx := e.Runtime.Context()
 	var at *starlark.EvalError
 	switch {
 	case ctx.Err() == nil, errors.Is(err, context.Cause(ctx)):
@@ -81,16 +81,16 @@ const cancelledPrefix = "Starlark computation cancelled: "
 // one that a value left, or a call too deep.
 func (e *Env) resume() {
 	e.pending = nil
-	e.thread.Uncancel()
-	if ctx := e.rank.Context(); ctx.Err() != nil {
-		e.thread.Cancel(ctx.Err().Error()) // which Uncancel may have undone
+	e.Thread.Uncancel()
+	if ctx := e.Runtime.Context(); ctx.Err() != nil {
+		e.Thread.Cancel(ctx.Err().Error()) // which Uncancel may have undone
 	}
 }
 
 // newError returns cause as scripts see it. stopped is the error with which
 // the interpreter stopped, or nil: cause, or what came of it.
 func (e *Env) newError(cause, stopped error) *Error {
-	f := &Error{env: e, kind: "other", ranks: []int{e.rank.ID()}, where: e.line()}
+	f := &Error{env: e, kind: "other", ranks: []int{e.Runtime.ID()}, where: e.Line()}
 	var (
 		kind     interface{ Kind() string }
 		ranks    interface{ Ranks() []int }
@@ -140,7 +140,7 @@ func (e *Error) locate(stack starlark.CallStack) (within string) {
 const builtinFile = "<builtin>"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "attempt",
 		Doc: "attempt(fn, *args, **kwargs) returns struct(ok, value, error): what fn(*args, **kwargs) returned, or the Error with which it failed.\n" +
 			"It catches what a script can cause, and not an interrupt, a limit, a timeout or the rank's own death.\n" +

@@ -46,7 +46,7 @@ func TestCatchTakesWhatAValueLeft(t *testing.T) {
 		if e.Pending() != nil {
 			t.Error("it is still pending")
 		}
-		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.thread, "x.star", "1 + 1", nil); err != nil {
+		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.Thread, "x.star", "1 + 1", nil); err != nil {
 			t.Errorf("the thread does not go on: %v", err)
 		}
 	})
@@ -57,7 +57,7 @@ func TestCatchTakesWhatAValueLeft(t *testing.T) {
 func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 	onRank(t, func(e *Env, _ *starlark.Thread) {
 		stop := errors.New("told to stop")
-		ctx, cancel := context.WithCancelCause(e.rank.Context())
+		ctx, cancel := context.WithCancelCause(e.Runtime.Context())
 		e.Begin(ctx)
 		_, failure, err := e.catch(builtin(func() error {
 			e.leave(errors.New("left"))
@@ -67,7 +67,7 @@ func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 		if failure != nil || !errors.Is(err, stop) {
 			t.Errorf("got %v, %v, want why the program is to stop", failure, err)
 		}
-		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.thread, "x.star", "1 + 1", nil); err == nil {
+		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.Thread, "x.star", "1 + 1", nil); err == nil {
 			t.Error("the thread goes on")
 		}
 		e.Begin(context.Background())

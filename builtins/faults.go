@@ -31,7 +31,7 @@ const docAt = "at names the call: \"all_reduce#3\" is that rank's third all_redu
 	"Every rank may call it; only the named one acts.\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "faults.kill",
 		Doc: "kill(rank, at) ends a rank, as a death would, when it makes a call. It cannot catch that.\n" + docAt +
 			">>> faults.kill(0, at=\"all_reduce#1000000\")",
@@ -53,8 +53,8 @@ func kill(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 		return nil, err
 	}
 	name, n, err := e.faultAt(b.Name(), int(rank), string(at))
-	if err == nil && int(rank) == e.rank.ID() {
-		e.rank.Kill(name, n)
+	if err == nil && int(rank) == e.Runtime.ID() {
+		e.Runtime.Kill(name, n)
 	}
 	return starlark.None, err
 }
@@ -77,8 +77,8 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 		got := strconv.FormatFloat(float64(ms), 'g', -1, 64)
 		return nil, &op.ArgError{Func: b.Name(), Param: "ms", Got: got, Want: fmt.Sprintf("0..%.0f", most), Rule: "milliseconds, up to a day"}
 	}
-	if int(rank) == e.rank.ID() {
-		e.rank.Delay(name, n, time.Duration(math.Round(float64(ms)*float64(time.Millisecond))))
+	if int(rank) == e.Runtime.ID() {
+		e.Runtime.Delay(name, n, time.Duration(math.Round(float64(ms)*float64(time.Millisecond))))
 	}
 	return starlark.None, nil
 }
@@ -86,8 +86,8 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 // faultAt takes at apart, an argument of fn beside rank: "all_reduce#3" is
 // the operation all_reduce and the call 3.
 func (e *Env) faultAt(fn string, rank int, at string) (name string, n int, err error) {
-	if rank < 0 || rank >= e.rank.Size() {
-		return "", 0, &op.ArgError{Func: fn, Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.rank.Size()-1)}
+	if rank < 0 || rank >= e.Runtime.Size() {
+		return "", 0, &op.ArgError{Func: fn, Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.Runtime.Size()-1)}
 	}
 	bad := &op.ArgError{Func: fn, Param: "at", Got: arg.Show(starlark.String(at)), Want: `an operation and the number of the call: "all_reduce#3"`}
 	name, number, ok := strings.Cut(at, "#")

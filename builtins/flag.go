@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "flag",
 		Doc: "flag(name, default, doc=\"\") returns what the command line says behind -- for --name, or default.\n" +
 			"The value has the type of default: an int, a number, a string, a dtype, or a list or tuple of such, with commas.\n" +
@@ -62,7 +62,7 @@ func readFlag(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if !flagName.MatchString(string(name)) {
 		return nil, arg.In(b.Name(), "name", arg.Bad(starlark.String(name), "letters, digits and dashes, without those in front", `flag("layers", 4) reads --layers`))
 	}
-	words := &flagWords{fn: b.Name(), words: e.opts.Args, name: string(name), isBool: isBool(otherwise)}
+	words := &flagWords{fn: b.Name(), words: e.Options.Args, name: string(name), isBool: isBool(otherwise)}
 	text, given, err := words.find()
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func dtypeFlag(text string) (starlark.Value, bool) {
 	if d.Unpack(starlark.String(text)) != nil {
 		return nil, false
 	}
-	return dtypeOf(d.D), true
+	return DtypeOf(d.D), true
 }
 
 // parseFlag returns the value that text says, of the type of otherwise, which a
@@ -251,8 +251,8 @@ func (e *Env) unknownFlag() error {
 	if len(e.asked) == 0 {
 		return nil
 	}
-	known := slices.Concat(e.opts.Flags, e.asked)
-	for _, word := range e.opts.Args {
+	known := slices.Concat(e.Options.Flags, e.asked)
+	for _, word := range e.Options.Args {
 		if word == "--" {
 			break
 		}

@@ -97,7 +97,7 @@ func (x *Tensor) flatMayChange(fn string) error {
 // newFlat returns the flat tensor seen through v whose data on this rank is t, a
 // leaf of its own on the storage of t.
 func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (*Tensor, error) {
-	x := &Tensor{env: e, lens: v, parameter: v.param}
+	x := &Tensor{Env: e, lens: v, parameter: v.param}
 	if t != nil {
 		v.local = t.Detach()
 	}
@@ -105,7 +105,7 @@ func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (
 		return nil, err
 	}
 	if requires {
-		return x, require(fn, x.t)
+		return x, RequireGrad(fn, x.T)
 	}
 	return x, nil
 }
@@ -114,12 +114,12 @@ func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (
 func (x *Tensor) flatShow() error {
 	switch v := flatOf(x); {
 	case v.whole != nil:
-		x.t = v.whole
+		x.T = v.whole
 	case v.local != nil:
-		x.t = v.local
+		x.T = v.local
 	default:
-		none, err := tensor.New(x.env.rank.Ops().Alloc, x.env.rank.Ops().Float, shape.Shape{0})
-		x.t = none
+		none, err := tensor.New(x.Env.Runtime.Ops().Alloc, x.Env.Runtime.Ops().Float, shape.Shape{0})
+		x.T = none
 		return err
 	}
 	return nil
@@ -133,26 +133,26 @@ func (x *Tensor) flatAttach(t *tensor.Tensor) {
 	}
 	flatOf(x).whole = t.Detach()
 	flatOf(x).whole.Auto = from.Auto
-	x.t = flatOf(x).whole
+	x.T = flatOf(x).whole
 }
 
 // flatReplace makes t this rank's data of x.
 func (x *Tensor) flatReplace(t *tensor.Tensor) {
-	leaf := x.t.Auto
-	if !grad.IsLeaf(x.t) {
+	leaf := x.T.Auto
+	if !grad.IsLeaf(x.T) {
 		leaf = &tensor.Auto{Requires: true}
 	}
 	flatOf(x).local = t.Detach()
 	flatOf(x).local.Auto = leaf
 	if flatOf(x).whole == nil {
-		x.t = flatOf(x).local
+		x.T = flatOf(x).local
 	}
 }
 
 // flatMark says how x lies in the group that pg stands for, nil for the world.
 // param is the name under which fn was given the spec.
 func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.Value) error {
-	g, err := x.env.flatGroup(fn, pg)
+	g, err := x.Env.flatGroup(fn, pg)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.
 		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", countWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
 	if flatOf(x).local == nil {
-		flatOf(x).local = x.t
+		flatOf(x).local = x.T
 	}
 	flatOf(x).spec, flatOf(x).pg, flatOf(x).group = spec, pg, g
 	return nil
@@ -179,7 +179,7 @@ func (e *Env) flatGroup(fn string, pg starlark.Value) (*runtime.Group, error) {
 	if pg == starlark.None {
 		pg = nil
 	}
-	g, err := e.group(fn, pg)
+	g, err := e.GroupOf(fn, pg)
 	if bad, ok := err.(*op.ArgError); ok && bad.Param == "group" {
 		bad.Param = "process_group"
 	}
@@ -200,13 +200,13 @@ func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 func (x *Tensor) flatLabel(fn string, t *tensor.Tensor, requires bool) (*Tensor, error) {
 	v := &flatView{spec: flatOf(x).spec, pg: flatOf(x).pg, group: flatOf(x).group}
 	if flatOf(x).whole == nil {
-		return x.env.newFlat(fn, v, t, requires)
+		return x.Env.newFlat(fn, v, t, requires)
 	}
-	part, err := x.env.flatPart(v, t.Detach(), true)
+	part, err := x.Env.flatPart(v, t.Detach(), true)
 	if err != nil {
 		return nil, err
 	}
-	y, err := x.env.newFlat(fn, v, part, requires)
+	y, err := x.Env.newFlat(fn, v, part, requires)
 	if err == nil {
 		y.flatAttach(t)
 	}
@@ -216,11 +216,11 @@ func (x *Tensor) flatLabel(fn string, t *tensor.Tensor, requires bool) (*Tensor,
 // flatPart returns what this rank stores of t, the whole, seen through v. With
 // own it shares no storage with t.
 func (e *Env) flatPart(v *flatView, t *tensor.Tensor, own bool) (*tensor.Tensor, error) {
-	part, err := e.rank.Shard.FlatPart(v.spec.f, v.group.Rank(), t)
+	part, err := e.Runtime.Shard.FlatPart(v.spec.f, v.group.Rank(), t)
 	if err != nil || !own || part.Buffer() != t.Buffer() || part.Buffer() == nil {
 		return part, err
 	}
-	return e.rank.Do("clone", []*tensor.Tensor{part})
+	return e.Runtime.Do("clone", []*tensor.Tensor{part})
 }
 
 // flatCast returns t, which is data or the whole of x, in dtype dt, for fn.
@@ -229,18 +229,18 @@ func (x *Tensor) flatCast(fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor
 	if dt.Set {
 		to = dt.V.D
 	}
-	if x.t.RequiresGrad() && !to.IsFloat() {
+	if x.T.RequiresGrad() && !to.IsFloat() {
 		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: to.String() + " for a tensor that requires grad", Want: "a float dtype", Rule: "only floats have gradients"}
 	}
-	return x.env.to(t, to)
+	return x.Env.toDType(t, to)
 }
 
-// to returns t in dtype dt.
-func (e *Env) to(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+// toDType returns t in dtype dt.
+func (e *Env) toDType(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
 	if t.DType() == dt {
 		return t, nil
 	}
-	return e.rank.Do("to", []*tensor.Tensor{t}, op.Int1(int(dt)))
+	return e.Runtime.Do("to", []*tensor.Tensor{t}, op.Int1(int(dt)))
 }
 
 // mustHaveShape returns an error of fn unless t, its argument called param, has
@@ -261,13 +261,13 @@ func (v *flatView) Result(fn string, d *op.Def, x *Tensor, y starlark.Value) (st
 	if !flatLikes[d.Name] || v.spec == nil {
 		return y, nil
 	}
-	t := y.(*Tensor).t
+	t := y.(*Tensor).T
 	return x.flatLabel(fn, t, t.RequiresGrad())
 }
 
-// flatStored returns how x lies on the ranks of the job, and what this one stores,
+// FlatStored returns how x lies on the ranks of the job, and what this one stores,
 // for the function fn; nil if x is no flat tensor that is sharded.
-func (x *Tensor) flatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
+func (x *Tensor) FlatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
 	v := flatOf(x)
 	if v == nil || v.whole != nil {
 		return nil, nil, nil
@@ -299,7 +299,7 @@ func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
 		text += ", global_tensor=" + formatTensor(v.whole)
 	}
 	if v.param {
-		text += ", requires_grad=" + starlark.Bool(x.t.RequiresGrad()).String()
+		text += ", requires_grad=" + starlark.Bool(x.T.RequiresGrad()).String()
 	}
 	return text + ")"
 }

@@ -51,7 +51,7 @@ type flatSharding struct {
 	requires    arg.Opt[arg.Bool, *arg.Bool]
 }
 
-// flatShard carries out shard of flat tensors, or of flat parameters.
+// shardFlat carries out shard of flat tensors, or of flat parameters.
 func flatShard(param bool) Function {
 	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		s := flatSharding{fn: b.Name(), synchronize: true}
@@ -63,12 +63,12 @@ func flatShard(param bool) Function {
 		if err := checkDevice(s.fn, device); err != nil {
 			return nil, err
 		}
-		return e.flatShard(&s, param)
+		return e.shardFlat(&s, param)
 	}
 }
 
-// flatShard returns this rank's part of the tensor that s has.
-func (e *Env) flatShard(s *flatSharding, param bool) (starlark.Value, error) {
+// shardFlat returns this rank's part of the tensor that s has.
+func (e *Env) shardFlat(s *flatSharding, param bool) (starlark.Value, error) {
 	t, err := e.plainArg(s.fn, "tensor", s.data)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (e *Env) flatShard(s *flatSharding, param bool) (starlark.Value, error) {
 	if s.requires.Set {
 		requires = bool(s.requires.V)
 	}
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	if s.synchronize {
 		if t, err = e.flatFromFirst(g, t); err != nil {
 			return nil, err
@@ -107,11 +107,11 @@ func (e *Env) flatShard(s *flatSharding, param bool) (starlark.Value, error) {
 // flatFromFirst returns what the first member of g has in t, and stores it in t
 // where that may be written.
 func (e *Env) flatFromFirst(g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor, error) {
-	first, err := e.rank.Run(g, runtime.Collective{Op: "broadcast"}, t.Detach())
+	first, err := e.Runtime.Run(g, runtime.Collective{Op: "broadcast"}, t.Detach())
 	if err != nil || g.Rank() == 0 || !t.Contiguous() || t.Buffer().Frozen() {
 		return first, err
 	}
-	_, err = e.rank.Do("copy_", []*tensor.Tensor{t, first})
+	_, err = e.Runtime.Do("copy_", []*tensor.Tensor{t, first})
 	return first, err
 }
 
@@ -125,13 +125,13 @@ func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 		return nil, err
 	}
 	if flatOf(x).whole != nil {
-		return x.env.wrap(flatOf(x).whole), nil
+		return x.Env.Wrap(flatOf(x).whole), nil
 	}
 	y, err := x.flatGathered(fn, flatOf(x).local, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
-	return x.env.wrap(y), nil
+	return x.Env.Wrap(y), nil
 }
 
 // flatGathered returns the whole of x, of which this rank has t: on every rank of
@@ -146,9 +146,9 @@ func (x *Tensor) flatGathered(fn string, t *tensor.Tensor, dt arg.OptDType, firs
 	}
 	v := flatOf(x)
 	if first {
-		return x.env.rank.CollectFlat(v.group, v.spec.f, t)
+		return x.Env.Runtime.CollectFlat(v.group, v.spec.f, t)
 	}
-	return x.env.rank.GatherFlat(v.group, v.spec.f, t)
+	return x.Env.Runtime.GatherFlat(v.group, v.spec.f, t)
 }
 
 // flatUnshard carries out unshard_.
@@ -189,11 +189,11 @@ func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 // flatGiven returns data, which a script has for the whole of x, in the shape of
 // that; with first as it is, but on the first rank of the group.
 func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
-	t, err := x.env.plainArg(fn, "unsharded_data", data)
+	t, err := x.Env.plainArg(fn, "unsharded_data", data)
 	if err != nil {
 		return nil, err
 	}
-	defer x.env.rank.Tape.SetEnabled(false)()
+	defer x.Env.Runtime.Tape.SetEnabled(false)()
 	if t, err = x.flatCast(fn, t.Detach(), dt); err != nil || first && flatOf(x).group.Rank() != 0 {
 		return t, err
 	}
@@ -201,7 +201,7 @@ func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, firs
 	if t.Numel() != flatOf(x).spec.numel() {
 		return nil, mustHaveShape(fn, "unsharded_data", t, s, "that of the whole")
 	}
-	return x.env.rank.Do("reshape", []*tensor.Tensor{t}, op.IntsN(s...))
+	return x.Env.Runtime.Do("reshape", []*tensor.Tensor{t}, op.IntsN(s...))
 }
 
 // flatReshard carries out reshard_.
@@ -227,18 +227,18 @@ func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 	if part != nil {
 		x.flatReplace(part)
 	}
-	v.whole, x.t = nil, v.local
+	v.whole, x.T = nil, v.local
 	return starlark.None, nil
 }
 
 // flatWritten returns what this rank stores of the whole that the first rank of
 // the group has, in the dtype of its data.
 func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
-	v, e := flatOf(x), x.env
-	defer e.rank.Tape.SetEnabled(false)()
+	v, e := flatOf(x), x.Env
+	defer e.Runtime.Tape.SetEnabled(false)()
 	whole := v.whole.Detach()
 	if whole.Numel() == 0 && v.spec.numel() > 0 {
-		room, err := tensor.New(e.rank.Ops().Alloc, whole.DType(), v.spec.f.Shape())
+		room, err := tensor.New(e.Runtime.Ops().Alloc, whole.DType(), v.spec.f.Shape())
 		if err != nil {
 			return nil, &op.ResourceError{Func: fn, Err: err}
 		}
@@ -247,7 +247,7 @@ func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
 	if err := mustHaveShape(fn, "", whole, v.spec.f.Shape(), "that of the whole"); err != nil {
 		return nil, err
 	}
-	first, err := e.rank.Run(v.group, runtime.Collective{Op: "broadcast"}, whole)
+	first, err := e.Runtime.Run(v.group, runtime.Collective{Op: "broadcast"}, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.to(part, v.local.DType())
+	return e.toDType(part, v.local.DType())
 }
 
 // flatWrap carries out wrap.
@@ -270,7 +270,7 @@ func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple
 	if err := x.flatKnown(fn); err != nil {
 		return nil, err
 	}
-	t, err := x.env.plainArg(fn, "tensor", data)
+	t, err := x.Env.plainArg(fn, "tensor", data)
 	if err != nil {
 		return nil, err
 	}
@@ -307,14 +307,14 @@ func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 	}
 	list := make([]starlark.Value, len(f.Ranks()))
 	for i, rank := range f.Ranks() {
-		part, err := x.env.rank.Shard.FlatPart(f, rank, t)
+		part, err := x.Env.Runtime.Shard.FlatPart(f, rank, t)
 		if err == nil && bool(pad) && part.Numel() < most {
-			part, err = x.env.rank.Do("pad", []*tensor.Tensor{part}, op.IntsN(0, most-part.Numel()), op.Str1("constant"), op.Float1(0))
+			part, err = x.Env.Runtime.Do("pad", []*tensor.Tensor{part}, op.IntsN(0, most-part.Numel()), op.Str1("constant"), op.Float1(0))
 		}
 		if err != nil {
 			return nil, arg.Rename(fn, err)
 		}
-		list[i] = x.env.wrap(part)
+		list[i] = x.Env.Wrap(part)
 	}
 	return starlark.NewList(list), nil
 }
@@ -329,11 +329,11 @@ func flatChunk(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tupl
 	if err != nil {
 		return nil, err
 	}
-	part, err := x.env.flatPart(flatOf(x), t, false)
+	part, err := x.Env.flatPart(flatOf(x), t, false)
 	if err != nil {
 		return nil, err
 	}
-	return x.env.wrap(part), nil
+	return x.Env.Wrap(part), nil
 }
 
 // flatWholeArg returns v, the argument tensor of fn, which has the shape of the
@@ -342,7 +342,7 @@ func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, erro
 	if err := x.flatKnown(fn); err != nil {
 		return nil, err
 	}
-	t, err := x.env.plainArg(fn, "tensor", v)
+	t, err := x.Env.plainArg(fn, "tensor", v)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
 	if err := x.flatMayChange(fn); err != nil {
 		return err
 	}
-	t, err := x.env.plainArg(fn, "", v)
+	t, err := x.Env.plainArg(fn, "", v)
 	if err != nil {
 		return err
 	}
@@ -381,7 +381,7 @@ func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
 			return err
 		}
 	}
-	if x.t.RequiresGrad() && !t.DType().IsFloat() {
+	if x.T.RequiresGrad() && !t.DType().IsFloat() {
 		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a float tensor", Rule: "it requires grad"}
 	}
 	x.flatReplace(t)

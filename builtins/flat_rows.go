@@ -40,7 +40,7 @@ func (e *Env) wrapShared(t *tensor.Tensor) starlark.Value {
 	if t == nil {
 		return starlark.None
 	}
-	return e.wrap(t.Detach())
+	return e.Wrap(t.Detach())
 }
 
 // flatShardDoc documents shard of the type called name.
@@ -67,7 +67,7 @@ const (
 )
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "flat", Namespace: true, Doc: "flat is the module of flat tensors, as OLMo-core has them: of each, a rank stores ranges of the elements in row-major order."},
 		&Row{Name: "ShardedFlatTensor", Base: "Tensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
 		&Row{Name: "ShardedFlatParameter", Base: "ShardedFlatTensor", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
@@ -76,9 +76,9 @@ func init() {
 		&Row{Name: "ShardedFlatTensor.shard", Static: true, Doc: flatShardDoc("ShardedFlatTensor"), Fn: flatShard(false)},
 		&Row{Name: "ShardedFlatParameter.shard", Static: true, Doc: flatShardDoc("ShardedFlatParameter"), Fn: flatShard(true)},
 	)
-	register(flatMethodRows()...)
-	register(flatStateRows()...)
-	register(flatSpecRows()...)
+	Register(flatMethodRows()...)
+	Register(flatStateRows()...)
+	Register(flatSpecRows()...)
 }
 
 // flatMethodRows returns the methods of flat tensors.
@@ -127,11 +127,11 @@ func flatStateRows() []*Row {
 			}),
 		flatAttr("sharded_data", "sharded_data is this rank's data, on its storage, or None. It can be assigned: a tensor of the same shape takes its place.\n"+
 			exampleFlat+">>> t.sharded_data = zeros(6)\n>>> t.gather().sum().item()\n0.0",
-			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(flatOf(x).local), nil }),
+			func(x *Tensor) (starlark.Value, error) { return x.Env.wrapShared(flatOf(x).local), nil }),
 		flatAttr("unsharded_data", "unsharded_data is the whole, on its storage, or None if the tensor is sharded.\n"+exampleFlat+">>> t.unshard_()\n>>> t.unsharded_data.shape\n(2, 3)",
-			func(x *Tensor) (starlark.Value, error) { return x.env.wrapShared(flatOf(x).whole), nil }),
+			func(x *Tensor) (starlark.Value, error) { return x.Env.wrapShared(flatOf(x).whole), nil }),
 		flatAttr("sharded_shape", "sharded_shape is the shape of this rank's data: of one dim.\n"+exampleFlat+">>> t.sharded_shape\n(6,)",
-			func(x *Tensor) (starlark.Value, error) { return shapeTuple(shape.Shape{x.flatNumel()}), nil }),
+			func(x *Tensor) (starlark.Value, error) { return ShapeTuple(shape.Shape{x.flatNumel()}), nil }),
 		flatAttr("sharded_numel", "sharded_numel is the number of elements of this rank's data.\n"+exampleFlat+">>> t.sharded_numel\n6",
 			func(x *Tensor) (starlark.Value, error) { return starlark.MakeInt(x.flatNumel()), nil }),
 	}
@@ -152,7 +152,7 @@ func flatSpecRows() []*Row {
 			exampleFlat+">>> t.sharding_spec\nShardingSpec(unsharded_shape=(2, 3), unsharded_flattened_offsets=(((0, 6),),))",
 			func(v *flatView) starlark.Value { return v.spec }),
 		flatSpecAttr("unsharded_shape", "unsharded_shape is the shape of the whole.\n"+exampleFlat+">>> t.unsharded_shape\n(2, 3)",
-			func(v *flatView) starlark.Value { return shapeTuple(v.spec.f.Shape()) }),
+			func(v *flatView) starlark.Value { return ShapeTuple(v.spec.f.Shape()) }),
 		flatSpecAttr("unsharded_numel", "unsharded_numel is the number of elements of the whole.\n"+exampleFlat+">>> t.unsharded_numel\n6",
 			func(v *flatView) starlark.Value { return starlark.MakeInt(v.spec.numel()) }),
 		flatSpecAttr("unsharded_flattened_offsets", "unsharded_flattened_offsets is the tuple of the ranges (start, end) of the whole, in row-major order, that this rank stores.\n"+

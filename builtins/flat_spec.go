@@ -42,7 +42,7 @@ func (e *Env) flatSpec(fn string, s shape.Shape, ranges [][]mesh.Range) (*FlatSh
 
 // String returns the spec as a script makes it.
 func (s *FlatShardingSpec) String() string {
-	return fmt.Sprintf("ShardingSpec(unsharded_shape=%v, unsharded_flattened_offsets=%v)", shapeTuple(s.f.Shape()), s.offsets())
+	return fmt.Sprintf("ShardingSpec(unsharded_shape=%v, unsharded_flattened_offsets=%v)", ShapeTuple(s.f.Shape()), s.offsets())
 }
 
 // Describe implements arg.Described.
@@ -51,9 +51,9 @@ func (s *FlatShardingSpec) Describe() string { return "flat." + s.String() }
 func (s *FlatShardingSpec) Type() string         { return "FlatShardingSpec" }
 func (s *FlatShardingSpec) Freeze()              {} // it cannot be changed
 func (s *FlatShardingSpec) Truth() starlark.Bool { return true }
-func (s *FlatShardingSpec) AttrNames() []string  { return attrNames("FlatShardingSpec") }
+func (s *FlatShardingSpec) AttrNames() []string  { return AttrNames("FlatShardingSpec") }
 func (s *FlatShardingSpec) Attr(name string) (starlark.Value, error) {
-	return s.env.attr("FlatShardingSpec", s, name)
+	return s.env.Attr("FlatShardingSpec", s, name)
 }
 
 // Hash implements starlark.Value: equal specs have one hash.
@@ -158,7 +158,7 @@ func flatSpecRow(name, doc string, get func(s *FlatShardingSpec) starlark.Value)
 const exampleFlatSpec = ">>> spec = flat.ShardingSpec((2, 3), (((0, 2), (4, 6)), ((2, 4),)))\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "flat.ShardingSpec",
 		Doc: "ShardingSpec(unsharded_shape, unsharded_flattened_offsets) returns which elements of a tensor each rank of a group stores.\n" +
 			"unsharded_shape is the shape of the whole. unsharded_flattened_offsets has for each rank of the group the ranges\n" +
@@ -169,7 +169,7 @@ func init() {
 	},
 		&Row{Name: "FlatShardingSpec", Doc: "FlatShardingSpec is the type of what flat.ShardingSpec returns."},
 		flatSpecRow("unsharded_shape", "unsharded_shape is the shape of the whole.\n"+exampleFlatSpec+">>> spec.unsharded_shape\n(2, 3)",
-			func(s *FlatShardingSpec) starlark.Value { return shapeTuple(s.f.Shape()) }),
+			func(s *FlatShardingSpec) starlark.Value { return ShapeTuple(s.f.Shape()) }),
 		flatSpecRow("unsharded_flattened_offsets", "unsharded_flattened_offsets is what each rank of the group stores: a tuple of ranges (start, end) for each.\n"+
 			exampleFlatSpec+">>> spec.unsharded_flattened_offsets\n(((0, 2), (4, 6)), ((2, 4),))",
 			func(s *FlatShardingSpec) starlark.Value { return s.offsets() }),
@@ -181,9 +181,9 @@ func init() {
 				for _, rank := range s.f.Ranks() {
 					sizes = append(sizes, s.f.Numel(rank))
 				}
-				return shapeTuple(sizes)
+				return ShapeTuple(sizes)
 			}),
 		flatSpecRow("unsharded_flattened_shape", "unsharded_flattened_shape is the shape of the whole in one dim.\n"+exampleFlatSpec+">>> spec.unsharded_flattened_shape\n(6,)",
-			func(s *FlatShardingSpec) starlark.Value { return shapeTuple(shape.Shape{s.numel()}) }),
+			func(s *FlatShardingSpec) starlark.Value { return ShapeTuple(shape.Shape{s.numel()}) }),
 	)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "fully_shard", Fn: fullyShard,
+	Register(&Row{Name: "fully_shard", Fn: fullyShard,
 		Doc: "fully_shard(module, mesh, reshard_after_forward=True) makes the ranks of a mesh of one dim store the parameters of a module in parts, and returns the module.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
 			"the mesh's first rank has; gradients and the optimiser's state are of these parts. A distributed parameter stays so\n" +
@@ -32,7 +32,7 @@ func init() {
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
 			">>> m(ones(4, 2)).sum().backward()\n>>> m[1].bias.grad.tolist()\n[4.0]"})
-	register(
+	Register(
 		moduleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
 			"Their values can be read then; changes of them are lost.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
 		moduleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
@@ -123,11 +123,11 @@ func (s *fullSharding) check(m *Module) error {
 		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim", `mesh["dp"] is one of a mesh of several`)
 	}
 	var err error
-	if s.group, err = s.e.rank.SharedGroup(s.mesh.Mesh().Ranks()); err != nil {
+	if s.group, err = s.e.Runtime.SharedGroup(s.mesh.Mesh().Ranks()); err != nil {
 		return err
 	}
 	if s.group.Rank() < 0 {
-		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.rank.ID()), "only the ranks that store the module call fully_shard")
+		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.Runtime.ID()), "only the ranks that store the module call fully_shard")
 	}
 	if unitOf(m) != nil {
 		return bad("module", "a module that fully_shard has been given", "another", "")
@@ -150,7 +150,7 @@ func (s *fullSharding) check(m *Module) error {
 
 // checkParameter refuses a parameter that cannot be cut.
 func (s *fullSharding) checkParameter(p namedTensor) error {
-	t, err := p.x.get()
+	t, err := p.x.Tensor()
 	switch {
 	case err != nil:
 		return err
@@ -161,7 +161,7 @@ func (s *fullSharding) checkParameter(p namedTensor) error {
 	case t.Placed() && t.Layout().IsPartial():
 		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.path), Want: "no Partial"}
 	}
-	return checkFrozen(s.fn, t)
+	return CheckFrozen(s.fn, t)
 }
 
 // children makes units of the children of m that are none yet.
@@ -206,12 +206,12 @@ func (s *fullSharding) unit(m *Module) error {
 	byType := map[dtype.DType][]*shardParam{}
 	var types []dtype.DType
 	for _, x := range mine {
-		dt := x.t.DType()
+		dt := x.T.DType()
 		if byType[dt] == nil {
 			types = append(types, dt)
 		}
-		p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.t.Layout(), lens: x.t.Lens}
-		p.flat = shard.FlatEven(x.t.Local().Shape(), s.group.Size())
+		p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.T.Layout(), lens: x.T.Lens}
+		p.flat = shard.FlatEven(x.T.Local().Shape(), s.group.Size())
 		byType[dt] = append(byType[dt], p)
 		u.params = append(u.params, p)
 	}
@@ -252,11 +252,11 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 	for _, p := range params {
 		n += p.flat.Numel(me)
 	}
-	store, err := tensor.New(s.e.rank.Ops().Alloc, params[0].x.t.DType(), shape.Shape{n})
+	store, err := tensor.New(s.e.Runtime.Ops().Alloc, params[0].x.T.DType(), shape.Shape{n})
 	if err != nil {
 		return &op.ResourceError{Func: s.fn, Err: err}
 	}
-	defer s.e.rank.Tape.SetEnabled(false)()
+	defer s.e.Runtime.Tape.SetEnabled(false)()
 	var flats []*mesh.Flat
 	var layouts []*mesh.Placed
 	lo := 0
@@ -268,7 +268,7 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 		flats, layouts = append(flats, p.flat), append(layouts, p.layout)
 		lo += n
 	}
-	b := s.e.rank.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
+	b := s.e.Runtime.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
 		for i, p := range params {
 			parts[i] = flatOf(p.x).local
@@ -282,22 +282,22 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 
 // adopt makes p a flat parameter whose part on this rank is stored in part.
 func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) error {
-	e, t := s.e, p.x.t
-	first, err := e.rank.Run(s.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
+	e, t := s.e, p.x.T
+	first, err := e.Runtime.Run(s.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
 	if err != nil {
 		return err
 	}
-	values, err := e.rank.Shard.FlatPart(p.flat, s.group.Rank(), first)
+	values, err := e.Runtime.Shard.FlatPart(p.flat, s.group.Rank(), first)
 	if err != nil {
 		return err
 	}
-	if _, err := e.rank.Do("copy_", []*tensor.Tensor{part, values}); err != nil {
+	if _, err := e.Runtime.Do("copy_", []*tensor.Tensor{part, values}); err != nil {
 		return err
 	}
 	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}
-	p.x.t, p.x.lens = part, view
+	p.x.T, p.x.lens = part, view
 	if t.RequiresGrad() {
-		return require(s.fn, part)
+		return RequireGrad(s.fn, part)
 	}
 	return nil
 }

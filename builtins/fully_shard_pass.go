@@ -92,7 +92,7 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 // open gathers the parameters of u and has them stand for their wholes.
 func (u *shardUnit) open() error {
 	u.depth++
-	if u.depth > 1 && (u.recorded || !u.e.rank.Tape.Enabled()) {
+	if u.depth > 1 && (u.recorded || !u.e.Runtime.Tape.Enabled()) {
 		for _, b := range u.paramGroups {
 			if err := b.Fetch(); err != nil {
 				u.depth--
@@ -130,9 +130,9 @@ func (u *shardUnit) show() error {
 		v := flatOf(p.x)
 		v.whole = whole[v.local]
 		v.whole.Lens = p.lens
-		p.x.t = v.whole
+		p.x.T = v.whole
 	}
-	u.recorded = u.e.rank.Tape.Enabled()
+	u.recorded = u.e.Runtime.Tape.Enabled()
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (u *shardUnit) close() {
 		return
 	}
 	for _, p := range u.params {
-		flatOf(p.x).whole, p.x.t = nil, flatOf(p.x).local
+		flatOf(p.x).whole, p.x.T = nil, flatOf(p.x).local
 	}
 	u.endUses()
 	u.recorded = false
@@ -199,15 +199,15 @@ func (u *shardUnit) restore() error {
 // watch returns out, what a module returned that computed with units, so that a
 // backward pass that comes to one of its tensors restores these first.
 func (u *shardUnit) watch(units []*shardUnit, out starlark.Value) (starlark.Value, error) {
-	if !u.e.rank.Tape.Enabled() {
+	if !u.e.Runtime.Tape.Enabled() {
 		return out, nil
 	}
 	return mapTensors(out, func(x *Tensor) (*Tensor, error) {
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil || !t.RequiresGrad() {
 			return x, err
 		}
-		return u.e.wrap(u.e.rank.OnBackward("reshard", t, func() error {
+		return u.e.Wrap(u.e.Runtime.OnBackward("reshard", t, func() error {
 			for _, v := range units {
 				if err := v.restore(); err != nil {
 					return err

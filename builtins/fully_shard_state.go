@@ -33,7 +33,7 @@ func (v *flatView) StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, e
 	switch {
 	case v.of != nil:
 		y, err := v.of.state(t)
-		return x.env.wrap(y), err
+		return x.Env.Wrap(y), err
 	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
 		return x.flatLabel(fn, t, false)
 	}
@@ -45,17 +45,17 @@ func (v *flatView) StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, e
 // dims, whole on each rank of that mesh.
 func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
 	e := p.unit.e
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	s := shape.Shape(p.flat.Shape())
 	if p.layout == nil && len(s) > 0 {
 		return p.rows(s, part.Detach())
 	}
-	whole, err := e.rank.GatherFlat(flatOf(p.x).group, p.flat, part.Detach())
+	whole, err := e.Runtime.GatherFlat(flatOf(p.x).group, p.flat, part.Detach())
 	if err != nil {
 		return nil, err
 	}
 	if p.layout == nil {
-		return tensor.NewPlaced(e.rank.Shard.Replicated(p.mesh, s), whole), nil
+		return tensor.NewPlaced(e.Runtime.Shard.Replicated(p.mesh, s), whole), nil
 	}
 	y := tensor.NewPlaced(p.layout, whole)
 	y.Lens = p.lens
@@ -66,21 +66,21 @@ func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
 // exchange.
 func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, error) {
 	e, g := p.unit.e, flatOf(p.x).group
-	l, err := e.rank.Layouts().Place(p.mesh, s, []mesh.Placement{mesh.Shard(0)})
+	l, err := e.Runtime.Layouts().Place(p.mesh, s, []mesh.Placement{mesh.Shard(0)})
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := e.rank.Shard.FlatPieces(p.flat, shard.FlatRows(s, g.Size()), g.Rank(), part)
+	pieces, err := e.Runtime.Shard.FlatPieces(p.flat, shard.FlatRows(s, g.Size()), g.Rank(), part)
 	if err != nil {
 		return nil, err
 	}
-	got, err := e.rank.Exchange(g, pieces)
+	got, err := e.Runtime.Exchange(g, pieces)
 	if err != nil {
 		return nil, err
 	}
-	row, err := e.rank.Do("cat", got, op.Int1(0))
+	row, err := e.Runtime.Do("cat", got, op.Int1(0))
 	if err == nil {
-		row, err = e.rank.Do("reshape", []*tensor.Tensor{row}, op.IntsN(l.LocalShape(e.rank.ID())...))
+		row, err = e.Runtime.Do("reshape", []*tensor.Tensor{row}, op.IntsN(l.LocalShape(e.Runtime.ID())...))
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (v *flatView) Load(fn string, x, into, y *Tensor) error {
 	if err != nil {
 		return err
 	}
-	from, err := y.get()
+	from, err := y.Tensor()
 	if err != nil {
 		return err
 	}
@@ -110,21 +110,21 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	e := p.unit.e
 	var err error
 	if p.layout != nil && t.Placed() {
-		t, err = e.rank.Shard.Move(t.Detach(), p.layout)
+		t, err = e.Runtime.Shard.Move(t.Detach(), p.layout)
 	} else {
 		t, err = e.whole(fn, t)
 	}
 	if err == nil && p.layout != nil && !t.Placed() {
-		t, err = e.rank.Shard.Block(t, p.layout)
+		t, err = e.Runtime.Shard.Block(t, p.layout)
 	}
 	if err != nil {
 		return err
 	}
-	values, err := e.rank.Shard.FlatPart(p.flat, flatOf(p.x).group.Rank(), t.Local().Detach())
+	values, err := e.Runtime.Shard.FlatPart(p.flat, flatOf(p.x).group.Rank(), t.Local().Detach())
 	if err != nil {
 		return err
 	}
-	_, err = e.rank.Do("copy_", []*tensor.Tensor{part, values})
+	_, err = e.Runtime.Do("copy_", []*tensor.Tensor{part, values})
 	return err
 }
 
@@ -140,7 +140,7 @@ func (v *flatView) GradGroups(x *Tensor, t *tensor.Tensor) ([]*runtime.Group, er
 	l := v.of.layout
 	for d, p := range l.Placements() {
 		if _, cut := p.Shard(); cut {
-			g, err := x.env.rank.SharedGroup(l.Mesh().Line(x.env.rank.ID(), d))
+			g, err := x.Env.Runtime.SharedGroup(l.Mesh().Line(x.Env.Runtime.ID(), d))
 			if err != nil {
 				return nil, err
 			}

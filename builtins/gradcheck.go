@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "gradcheck",
 		Doc: "gradcheck(fn, inputs, eps=1e-6, atol=1e-5) returns True if the gradients of fn(*inputs) agree with central differences, and fails with the worst element if not.\n" +
 			"inputs is a tensor or a list of tensors; the floats among them are checked, in\n" +
@@ -68,9 +68,9 @@ func gradCheck(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 		return nil, &op.ArgError{Func: b.Name(), Param: "eps", Got: arg.Show(starlark.Float(eps)), Want: "a positive number"}
 	}
 	c := &checker{e: e, fn: fn.Fn}
-	c.seed, c.draws = e.rank.RNG()
+	c.seed, c.draws = e.Runtime.RNG()
 	for _, x := range inputs {
-		if err := plainOnly(b.Name(), "inputs", x); err != nil {
+		if err := PlainOnly(b.Name(), "inputs", x); err != nil {
 			return nil, err
 		}
 		leaf, err := c.leaf(x)
@@ -88,27 +88,27 @@ func (c *checker) leaf(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if !x.DType().IsFloat() {
 		return x, nil
 	}
-	y, err := op.FromFloats(c.e.rank.Ops(), dtype.Float64, x.Shape(), op.Float64s(x))
+	y, err := op.FromFloats(c.e.Runtime.Ops(), dtype.Float64, x.Shape(), op.Float64s(x))
 	if err != nil {
 		return nil, err
 	}
-	return y, require("gradcheck", y)
+	return y, RequireGrad("gradcheck", y)
 }
 
 // value returns the weighted sum of what fn gives, with record as a tensor
 // that can be differentiated.
 func (c *checker) value(record bool) (*tensor.Tensor, error) {
-	defer c.e.rank.Tape.SetEnabled(record)()
-	c.e.rank.SetRNG(c.seed, c.draws)
+	defer c.e.Runtime.Tape.SetEnabled(record)()
+	c.e.Runtime.SetRNG(c.seed, c.draws)
 	args := make([]starlark.Value, len(c.in))
 	for i, x := range c.in {
-		args[i] = c.e.wrap(x)
+		args[i] = c.e.Wrap(x)
 	}
 	v, err := c.e.call(c.fn, args...)
 	if err != nil {
 		return nil, err
 	}
-	out, _, err := results("gradcheck", v)
+	out, _, err := ResultsOf("gradcheck", v)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *checker) value(record bool) (*tensor.Tensor, error) {
 			return nil, err
 		}
 		if sum != nil {
-			if part, err = c.e.rank.Do("add", []*tensor.Tensor{sum, part}); err != nil {
+			if part, err = c.e.Runtime.Do("add", []*tensor.Tensor{sum, part}); err != nil {
 				return nil, err
 			}
 		}
@@ -139,14 +139,14 @@ func (c *checker) weigh(i int, y *tensor.Tensor) (*tensor.Tensor, error) {
 		_, frac := math.Modf(float64(k+7*i+1) * math.Phi)
 		weights[k] = 0.5 + frac
 	}
-	w, err := op.FromFloats(c.e.rank.Ops(), dtype.Float64, y.Shape(), weights)
+	w, err := op.FromFloats(c.e.Runtime.Ops(), dtype.Float64, y.Shape(), weights)
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.e.rank.Do("mul", []*tensor.Tensor{y, w}); err != nil {
+	if y, err = c.e.Runtime.Do("mul", []*tensor.Tensor{y, w}); err != nil {
 		return nil, err
 	}
-	return c.e.rank.Do("sum", []*tensor.Tensor{y}, op.None, op.Bool1(false))
+	return c.e.Runtime.Do("sum", []*tensor.Tensor{y}, op.None, op.Bool1(false))
 }
 
 // check compares every element of every gradient.
@@ -190,7 +190,7 @@ func (c *checker) gradient(y, x *tensor.Tensor) ([]float64, error) {
 	if !y.RequiresGrad() {
 		return zeros, nil
 	}
-	g, err := c.e.rank.Tape.Grad([]*tensor.Tensor{y}, []*tensor.Tensor{x}, false)
+	g, err := c.e.Runtime.Tape.Grad([]*tensor.Tensor{y}, []*tensor.Tensor{x}, false)
 	if err != nil {
 		return nil, err
 	}

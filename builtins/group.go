@@ -16,7 +16,7 @@ import (
 // takes one.
 type grouped interface {
 	starlark.Value
-	commGroup() (*runtime.Group, error)
+	CommGroup() (*runtime.Group, error)
 }
 
 // A Group is a group of ranks as new_group makes it.
@@ -32,15 +32,15 @@ var (
 	_ arg.Described       = (*Group)(nil)
 )
 
-func (g *Group) commGroup() (*runtime.Group, error)       { return g.g, nil }
+func (g *Group) CommGroup() (*runtime.Group, error)       { return g.g, nil }
 func (g *Group) String() string                           { return "Group(" + intList(g.g.Ranks()).String() + ")" }
 func (g *Group) Describe() string                         { return g.String() }
 func (g *Group) Type() string                             { return "Group" }
 func (g *Group) Freeze()                                  {} // it cannot be changed
 func (g *Group) Truth() starlark.Bool                     { return true }
 func (g *Group) Hash() (uint32, error)                    { return starlark.String(g.g.String()).Hash() }
-func (g *Group) Attr(name string) (starlark.Value, error) { return g.env.attr("Group", g, name) }
-func (g *Group) AttrNames() []string                      { return attrNames("Group") }
+func (g *Group) Attr(name string) (starlark.Value, error) { return g.env.Attr("Group", g, name) }
+func (g *Group) AttrNames() []string                      { return AttrNames("Group") }
 
 // CompareSameType implements starlark.Comparable: values are equal that stand
 // for one group.
@@ -48,22 +48,22 @@ func (g *Group) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool
 	return equality("Group", cmp, g.g == v.(*Group).g)
 }
 
-// group returns the group that v, the argument group of fn, stands for: the
+// GroupOf returns the group that v, the argument group of fn, stands for: the
 // world if v is nil. The rank must be in it.
-func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
+func (e *Env) GroupOf(fn string, v starlark.Value) (*runtime.Group, error) {
 	if v == nil {
-		return e.rank.World(), nil
+		return e.Runtime.World(), nil
 	}
 	s, ok := v.(grouped)
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: "a Group, a ProcessGroup, a DeviceMesh of one dim, a ParallelMode or None"}
 	}
-	g, err := s.commGroup()
+	g, err := s.CommGroup()
 	if err != nil {
 		return nil, arg.In(fn, "group", err)
 	}
 	if g.Rank() < 0 {
-		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.rank.ID())}
+		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.Runtime.ID())}
 	}
 	return g, nil
 }
@@ -71,7 +71,7 @@ func (e *Env) group(fn string, v starlark.Value) (*runtime.Group, error) {
 // groupWith returns the group that v, an argument of fn, stands for, as group
 // does, and checks that rank, the argument called name, is a rank in it.
 func (e *Env) groupWith(fn string, v starlark.Value, name string, rank int) (*runtime.Group, error) {
-	g, err := e.group(fn, v)
+	g, err := e.GroupOf(fn, v)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func member(fn, name string, rank int, g *runtime.Group) error {
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "new_group",
 		Doc: "new_group(ranks) returns a Group of the given ranks, in that order: their ranks in the group are 0, 1, ...\n" +
 			"Each call makes a group of its own, which the calls of its members have in common: the n-th\n" +
@@ -149,20 +149,20 @@ func newGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs, "ranks", &list); err != nil {
 		return nil, err
 	}
-	ranks, err := e.ranks(b.Name(), list)
+	ranks, err := e.RanksArg(b.Name(), list)
 	if err != nil {
 		return nil, err
 	}
-	g, err := e.rank.NewGroup(ranks)
+	g, err := e.Runtime.NewGroup(ranks)
 	if err != nil {
 		return nil, err
 	}
 	return &Group{e, g}, nil
 }
 
-// ranks returns v, the argument ranks of fn: a list, tuple or range of
+// RanksArg returns v, the argument ranks of fn: a list, tuple or range of
 // different ranks.
-func (e *Env) ranks(fn string, v starlark.Value) ([]int, error) {
+func (e *Env) RanksArg(fn string, v starlark.Value) ([]int, error) {
 	bad := func(got starlark.Value, at, want, rule string) error {
 		return &op.ArgError{Func: fn, Param: "ranks", Got: arg.Show(got) + at, Want: want, Rule: rule}
 	}
@@ -174,8 +174,8 @@ func (e *Env) ranks(fn string, v starlark.Value) ([]int, error) {
 	for item := range starlark.Elements(seq) {
 		at := fmt.Sprintf(" at index %d", len(ranks))
 		r, err := arg.ToInt(item)
-		if err != nil || r < 0 || r >= e.rank.Size() {
-			return nil, bad(item, at, fmt.Sprintf("0..%d", e.rank.Size()-1), thereAre(e.rank.Size(), "rank"))
+		if err != nil || r < 0 || r >= e.Runtime.Size() {
+			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), thereAre(e.Runtime.Size(), "rank"))
 		}
 		if slices.Contains(ranks, r) {
 			return nil, bad(item, at, "each rank once", "")

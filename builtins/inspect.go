@@ -9,14 +9,14 @@ import (
 
 // traced calls fn and returns what it communicated on this rank.
 func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
-	t := e.rank.StartTrace()
-	defer e.rank.StopTrace(t)
+	t := e.Runtime.StartTrace()
+	defer e.Runtime.StopTrace(t)
 	v, err := e.call(fn)
 	return v, t.Records, err
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "comm_trace",
 		Doc: "comm_trace(fn) returns a list of what fn() communicates on this rank, in order: a struct for each call.\n" +
 			"They have op, group, dims, bytes, wire_bytes, shape, dtype, seconds, predicted_seconds,\n" +
@@ -46,7 +46,7 @@ func init() {
 		{"predicted_seconds", "predicted_seconds is how long the call takes in the cost model.\n>>> comm_trace(barrier)[0].predicted_seconds > 0\nTrue"},
 		{"where", "where is the line of the script, as text: \"file:line:col\".\n>>> type(comm_trace(barrier)[0].where)\n\"string\""},
 	} {
-		register(&Row{Name: "CommTrace." + f.name, Doc: f.doc})
+		Register(&Row{Name: "CommTrace." + f.name, Doc: f.doc})
 	}
 }
 
@@ -71,7 +71,7 @@ func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 			"forward_where":     starlark.String(r.Forward),
 			"bytes":             starlark.MakeInt(r.Bytes),
 			"wire_bytes":        starlark.MakeInt(r.Wire),
-			"shape":             shapeTuple(r.Shape),
+			"shape":             ShapeTuple(r.Shape),
 			"dtype":             starlark.String(r.DType),
 			"seconds":           starlark.Float(r.Seconds),
 			"predicted_seconds": starlark.Float(r.Predicted),

@@ -92,7 +92,7 @@ func (PlainLens) SetField(*Tensor, string, starlark.Value) (bool, error) { retur
 
 // Freeze makes the storage of x read-only.
 func (PlainLens) Freeze(x *Tensor) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (x *Tensor) seenThrough() Lens {
 	if x.lens != nil {
 		return x.lens
 	}
-	if x.t != nil {
-		return lensOf(x.t)
+	if x.T != nil {
+		return lensOf(x.T)
 	}
 	if x.distributed {
 		return placedLens
@@ -134,8 +134,8 @@ func lensOf(t *tensor.Tensor) Lens {
 	return PlainLens{}
 }
 
-// operatorLens returns what operators on t are up to; nil if to nobody.
-func operatorLens(t *tensor.Tensor) OperatorLens {
+// OperatorLensOf returns what operators on t are up to; nil if to nobody.
+func OperatorLensOf(t *tensor.Tensor) OperatorLens {
 	if t == nil || t.Lens == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func operatorLens(t *tensor.Tensor) OperatorLens {
 // operators do, or nil.
 func lensAmong(in []*tensor.Tensor) OperatorLens {
 	for _, t := range in {
-		if l := operatorLens(t); l != nil {
+		if l := OperatorLensOf(t); l != nil {
 			return l
 		}
 	}
@@ -159,7 +159,7 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.T
 	if l := lensAmong(in); l != nil {
 		return l.Apply(e, d, in, args)
 	}
-	return e.rank.Apply(d, in, args)
+	return e.Runtime.Apply(d, in, args)
 }
 
 // standIn returns what stands for d, applied to in; nil for nothing.
@@ -170,8 +170,8 @@ func (e *Env) standIn(d *op.Def, in []*tensor.Tensor) StandIn {
 	return nil
 }
 
-// describe returns a tensor as errors show it.
-func (e *Env) describe(t *tensor.Tensor) string { return lensOf(t).Describe(e, t) }
+// DescribeTensor returns a tensor as errors show it.
+func (e *Env) DescribeTensor(t *tensor.Tensor) string { return lensOf(t).Describe(e, t) }
 
 // resultOf returns y, the result of the operator d with these arguments, as the lens
 // of its first argument has it.

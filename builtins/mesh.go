@@ -29,9 +29,9 @@ var (
 	_ arg.Described       = (*DeviceMesh)(nil)
 )
 
-// deviceMesh returns m as scripts have it.
-func (e *Env) deviceMesh(m *mesh.Mesh) *DeviceMesh {
-	return &DeviceMesh{e, e.rank.Layouts().Mesh(m)}
+// deviceMeshOf returns m as scripts have it.
+func (e *Env) deviceMeshOf(m *mesh.Mesh) *DeviceMesh {
+	return &DeviceMesh{e, e.Runtime.Layouts().Mesh(m)}
 }
 
 // Mesh returns the mesh that d stands for.
@@ -47,9 +47,9 @@ func (d *DeviceMesh) Describe() string     { return "a DeviceMesh of " + d.m.Sho
 func (d *DeviceMesh) Type() string         { return "DeviceMesh" }
 func (d *DeviceMesh) Freeze()              {} // it cannot be changed
 func (d *DeviceMesh) Truth() starlark.Bool { return true }
-func (d *DeviceMesh) AttrNames() []string  { return attrNames("DeviceMesh") }
+func (d *DeviceMesh) AttrNames() []string  { return AttrNames("DeviceMesh") }
 func (d *DeviceMesh) Attr(name string) (starlark.Value, error) {
-	return d.env.attr("DeviceMesh", d, name)
+	return d.env.Attr("DeviceMesh", d, name)
 }
 
 // Hash implements starlark.Value: equal meshes have one hash.
@@ -68,12 +68,12 @@ func (d *DeviceMesh) equals(o *DeviceMesh) bool {
 	return d.m == o.m || slices.Equal(d.m.Shape(), o.m.Shape()) && slices.Equal(d.m.Ranks(), o.m.Ranks())
 }
 
-// commGroup implements grouped: a mesh of one dim is the group of its ranks.
-func (d *DeviceMesh) commGroup() (*runtime.Group, error) {
+// CommGroup implements grouped: a mesh of one dim is the group of its ranks.
+func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
 	if d.m.NDim() != 1 {
 		return nil, arg.Bad(d, "a mesh of one dim", `mesh["name"] and mesh.get_group(dim) give the part along a dim`)
 	}
-	return d.env.rank.SharedGroup(d.m.Ranks())
+	return d.env.Runtime.SharedGroup(d.m.Ranks())
 }
 
 // Get implements starlark.Mapping: mesh["tp"] and mesh["dp", "tp"] are the
@@ -97,14 +97,14 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	if len(dims) == 0 {
 		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
 	}
-	return d.env.deviceMesh(d.m.Sub(d.near(), dims...)), true, nil
+	return d.env.deviceMeshOf(d.m.Sub(d.near(), dims...)), true, nil
 }
 
 // near returns the rank of the caller, or if it is not in the mesh, the first
 // one that is: what lies along a dim is then as that rank sees it, and the
 // caller is no member of it.
 func (d *DeviceMesh) near() int {
-	if me := d.env.rank.ID(); d.holds(me) {
+	if me := d.env.Runtime.ID(); d.holds(me) {
 		return me
 	}
 	return d.m.Ranks()[0]

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "DeviceMesh",
 		Doc: "DeviceMesh(device_type, mesh, mesh_dim_names=None, mesh_alpha=None, mesh_beta=None) returns an n-dimensional array of ranks.\n" +
 			"device_type is \"cpu\". mesh is ranks in nested lists or in a tensor of integers: each at most\n" +
@@ -135,14 +135,14 @@ func newDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := e.checkWorld(b.Name(), "mesh", m); err != nil {
 		return nil, err
 	}
-	return e.deviceMesh(m), nil
+	return e.deviceMeshOf(m), nil
 }
 
 // checkWorld checks that the ranks of m, the argument called param of fn, are
 // ranks of the job.
 func (e *Env) checkWorld(fn, param string, m *mesh.Mesh) error {
 	for _, r := range m.Ranks() {
-		if n := e.rank.Size(); r >= n {
+		if n := e.Runtime.Size(); r >= n {
 			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("rank %d in a mesh of %s", r, mesh.Tuple(m.Shape())),
 				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: thereAre(n, "rank")}
 		}
@@ -166,5 +166,5 @@ func initDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := e.checkWorld(b.Name(), "mesh_shape", m); err != nil {
 		return nil, err
 	}
-	return e.deviceMesh(m), nil
+	return e.deviceMeshOf(m), nil
 }

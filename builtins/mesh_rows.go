@@ -54,9 +54,9 @@ func (d *DeviceMesh) onlyDim(fn string, v starlark.Value) (int, error) {
 }
 
 func init() {
-	register(
+	Register(
 		meshRow("shape", "shape is the tuple of the sizes of the dims.\n"+meshExample+">>> mesh.shape\n(1, 1)",
-			func(d *DeviceMesh) starlark.Value { return shapeTuple(d.m.Shape()) }),
+			func(d *DeviceMesh) starlark.Value { return ShapeTuple(d.m.Shape()) }),
 		meshRow("ndim", "ndim is the number of dims.\n"+meshExample+">>> mesh.ndim\n2",
 			func(d *DeviceMesh) starlark.Value { return starlark.MakeInt(d.m.NDim()) }),
 		meshRow("mesh_dim_names", "mesh_dim_names is the tuple of the names of the dims, or None if they have none.\n"+meshExample+">>> mesh.mesh_dim_names\n(\"dp\", \"tp\")",
@@ -68,10 +68,10 @@ func init() {
 		meshDimMethod("size", "size(mesh_dim=None) returns the number of ranks, or the size of a dim.\n"+meshExample+">>> mesh.size(), mesh.size(\"tp\")\n(1, 1)",
 			meshSize),
 		meshMethod("get_rank", "get_rank() returns the caller's rank among all ranks.\n"+meshExample+">>> mesh.get_rank()\n0",
-			func(d *DeviceMesh) (starlark.Value, error) { return starlark.MakeInt(d.env.rank.ID()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) { return starlark.MakeInt(d.env.Runtime.ID()), nil }),
 		meshMethod("get_coordinate", "get_coordinate() returns the list of the caller's indices along the dims, or None outside the mesh.\n"+meshExample+">>> mesh.get_coordinate()\n[0, 0]",
 			func(d *DeviceMesh) (starlark.Value, error) {
-				c := d.m.Coordinate(d.env.rank.ID())
+				c := d.m.Coordinate(d.env.Runtime.ID())
 				if c == nil {
 					return starlark.None, nil
 				}
@@ -95,7 +95,7 @@ func init() {
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+
 			"Its name is the names joined by \"_\", its alpha and beta are the greatest of the dims.\n"+meshExample+">>> mesh.flatten().mesh_dim_names\n(\"dp_tp\",)",
-			func(d *DeviceMesh) (starlark.Value, error) { return d.env.deviceMesh(d.m.Flatten()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) { return d.env.deviceMeshOf(d.m.Flatten()), nil }),
 	)
 	registerMeshCosts()
 }
@@ -111,7 +111,7 @@ func registerMeshCosts() {
 		{"reduce_scatter_cost", "a + b*(n-1)/n*num_bytes + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.ReduceScatterCost(size, dim) }},
 		{"all_to_all_cost", "a + b*(n-1)/n/n*num_bytes*(n/2) + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.AllToAllCost(size, dim) }},
 	} {
-		register(&Row{
+		Register(&Row{
 			Name: "DeviceMesh." + c.name,
 			Doc: c.name + "(num_bytes, mesh_dim) returns " + c.formula + ", ColossalAI's cost along a dim of n ranks.\n" +
 				"a and b are the mesh_alpha and mesh_beta of the dim, 1 where the mesh has none.\n" +
@@ -133,7 +133,7 @@ func registerMeshCosts() {
 			},
 		})
 	}
-	register(&Row{
+	Register(&Row{
 		Name: "DeviceMesh.mix_gather_cost",
 		Doc: "mix_gather_cost(num_bytes, mesh_dim=None) returns a + b*(n-1)/n*num_bytes + 0.1, ColossalAI's cost of a gather over all n ranks.\n" +
 			"a is the greatest mesh_alpha, b the least mesh_beta, 1 where the mesh has none. mesh_dim is\n" +
@@ -217,7 +217,7 @@ func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, 
 	if err != nil {
 		return nil, err
 	}
-	c := d.m.Coordinate(d.env.rank.ID())
+	c := d.m.Coordinate(d.env.Runtime.ID())
 	if c == nil {
 		return starlark.None, nil
 	}
@@ -239,7 +239,7 @@ func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
 // sharedGroup returns the one group of ranks that meshes share, as scripts
 // have it.
 func (e *Env) sharedGroup(ranks []int) (starlark.Value, error) {
-	g, err := e.rank.SharedGroup(ranks)
+	g, err := e.Runtime.SharedGroup(ranks)
 	if err != nil {
 		return nil, err
 	}

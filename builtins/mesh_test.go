@@ -177,7 +177,7 @@ func TestPathsArrive(t *testing.T) {
 						axes[d] = append(axes[d], a)
 					}
 				}
-				s, err := e.newShardingSpec("f", e.deviceMesh(m), sizes, axes)
+				s, err := e.newShardingSpec("f", e.deviceMeshOf(m), sizes, axes)
 				if err != nil {
 					t.Fatal(err)
 				}

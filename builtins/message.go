@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name:         "send",
 		Communicates: true,
 		Doc: "send(x, dst, tag=0, group=None) sends the tensor x to the member dst, and does not wait for it.\n" +
@@ -49,7 +49,7 @@ func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, e.rank.Send(g, t, int(dst), int(tag))
+	return starlark.None, e.Runtime.Send(g, t, int(dst), int(tag))
 }
 
 func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -64,11 +64,11 @@ func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err != nil {
 		return nil, err
 	}
-	x, err := e.rank.Recv(g, int(src), int(tag))
+	x, err := e.Runtime.Recv(g, int(src), int(tag))
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(x), nil
+	return e.Wrap(x), nil
 }
 
 func barrier(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -76,9 +76,9 @@ func barrier(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err := arg.Unpack(b.Name(), args, kwargs, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.GroupOf(b.Name(), group)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, e.rank.Barrier(g)
+	return starlark.None, e.Runtime.Barrier(g)
 }

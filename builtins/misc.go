@@ -11,18 +11,18 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "rank",
 		Doc:  "rank() returns the number of this rank, from 0.\n>>> 0 <= rank() and rank() < world_size()\nTrue",
-		Fn:   intFunction(func(e *Env) int { return e.rank.ID() }),
+		Fn:   intFunction(func(e *Env) int { return e.Runtime.ID() }),
 	}, &Row{
 		Name: "world_size",
 		Doc:  "world_size() returns how many ranks there are.\n>>> len(all_gather_object(None)) == world_size()\nTrue",
-		Fn:   intFunction(func(e *Env) int { return e.rank.Size() }),
+		Fn:   intFunction(func(e *Env) int { return e.Runtime.Size() }),
 	}, &Row{
 		Name: "local_rank",
 		Doc:  "local_rank() returns the number of this rank among those of its host, from 0.\n>>> local_rank() <= rank()\nTrue",
-		Fn:   intFunction(func(e *Env) int { return e.rank.ID() }),
+		Fn:   intFunction(func(e *Env) int { return e.Runtime.ID() }),
 	}, &Row{
 		Name: "args",
 		Doc:  "args is the list of the strings that stand after -- on the command line.\n>>> type(args)\n\"list\"",
@@ -49,8 +49,8 @@ func intFunction(get func(e *Env) int) Function {
 
 // scriptArgs returns the list args.
 func scriptArgs(e *Env) starlark.Value {
-	list := make([]starlark.Value, len(e.opts.Args))
-	for i, a := range e.opts.Args {
+	list := make([]starlark.Value, len(e.Options.Args))
+	for i, a := range e.Options.Args {
 		list[i] = starlark.String(a)
 	}
 	return starlark.NewList(list)

@@ -88,8 +88,8 @@ func (m *Module) Name() string          { return m.class.name }
 func (m *Module) Truth() starlark.Bool  { return true }
 func (m *Module) Hash() (uint32, error) { return 0, unhashable(m) }
 
-// owner implements owned.
-func (m *Module) owner() string { return "Module" }
+// Owner implements owned.
+func (m *Module) Owner() string { return "Module" }
 
 // Freeze makes the module read-only: it belongs to a loaded file.
 func (m *Module) Freeze() {
@@ -121,12 +121,12 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 	if v := m.get(name); v != nil {
 		return v, nil
 	}
-	return m.env.attr("Module", m.value, name)
+	return m.env.Attr("Module", m.value, name)
 }
 
 // AttrNames implements starlark.HasAttrs.
 func (m *Module) AttrNames() []string {
-	names := slices.Clone(attrNames("Module"))
+	names := slices.Clone(AttrNames("Module"))
 	for _, f := range m.fields {
 		names = append(names, f.name)
 	}
@@ -213,7 +213,7 @@ func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	f(prefix, m)
 	for _, fd := range m.fields {
 		if child := moduleOf(fd.value); child != nil && fd.kind == moduleField {
-			child.walk(joinPath(prefix, fd.name), f)
+			child.walk(JoinPath(prefix, fd.name), f)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func (m *Module) own(path string) []namedTensor {
 	var list []namedTensor
 	for _, f := range m.fields {
 		if x, ok := f.value.(*Tensor); ok && f.kind == parameterField {
-			list = append(list, namedTensor{joinPath(path, f.name), x})
+			list = append(list, namedTensor{JoinPath(path, f.name), x})
 		}
 	}
 	return list
@@ -285,7 +285,7 @@ func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
 
 // CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	defer envOf(thread).rank.EnterPart(m)()
+	defer envOf(thread).Runtime.EnterPart(m)()
 	if len(m.outside) == 0 {
 		return m.run(thread, args, kwargs)
 	}

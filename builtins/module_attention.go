@@ -16,7 +16,7 @@ import (
 var attentionClass = &class{name: "MultiheadAttention", forward: runAttention}
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "nn.MultiheadAttention",
 		Doc: "MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, kdim=None, vdim=None, batch_first=False, dtype=None) returns a module of attention with several heads.\n" +
 			"A call m(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,\n" +
@@ -168,7 +168,7 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 	if a.Err != nil {
 		return nil, a.Err
 	}
-	out, err := m.callField(thread, "out_proj", m.env.wrap(y))
+	out, err := m.callField(thread, "out_proj", m.env.Wrap(y))
 	if err != nil {
 		return nil, err
 	}
@@ -469,5 +469,5 @@ func (a *attentionCall) result(out starlark.Value, weights *tensor.Tensor) (star
 	if a.Err != nil {
 		return nil, a.Err
 	}
-	return starlark.Tuple{out, a.E.wrap(weights)}, nil
+	return starlark.Tuple{out, a.E.Wrap(weights)}, nil
 }

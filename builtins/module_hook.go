@@ -24,13 +24,13 @@ func (h *RemovableHandle) Type() string          { return "RemovableHandle" }
 func (h *RemovableHandle) Freeze()               { h.m.value.Freeze() }
 func (h *RemovableHandle) Truth() starlark.Bool  { return true }
 func (h *RemovableHandle) Hash() (uint32, error) { return 0, unhashable(h) }
-func (h *RemovableHandle) AttrNames() []string   { return attrNames("RemovableHandle") }
+func (h *RemovableHandle) AttrNames() []string   { return AttrNames("RemovableHandle") }
 func (h *RemovableHandle) Attr(name string) (starlark.Value, error) {
-	return h.m.env.attr("RemovableHandle", h, name)
+	return h.m.env.Attr("RemovableHandle", h, name)
 }
 
 func init() {
-	register(
+	Register(
 		moduleRow("register_forward_hook", "register_forward_hook(fn) calls fn(module, inputs, output) whenever the module has been called, and returns a handle with .remove().\n"+
 			"inputs is the tuple of the arguments by position. What fn returns replaces the output,\n"+
 			"unless it is None.\n"+

@@ -26,7 +26,7 @@ type maker struct {
 
 // newMaker returns a maker of parameters of m, of dtype dt or the default.
 func (e *Env) newMaker(fn string, m *Module, dt arg.OptDType) (*maker, error) {
-	mk := &maker{fn, m, e.rank.Ops().Float}
+	mk := &maker{fn, m, e.Runtime.Ops().Float}
 	if dt.Set {
 		mk.dt = dt.V.D
 	}
@@ -38,8 +38,8 @@ func (e *Env) newMaker(fn string, m *Module, dt arg.OptDType) (*maker, error) {
 
 // do applies an operator, unrecorded.
 func (mk *maker) do(name string, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
-	defer mk.m.env.rank.Tape.SetEnabled(false)()
-	t, err := mk.m.env.rank.Do(name, in, args...)
+	defer mk.m.env.Runtime.Tape.SetEnabled(false)()
+	t, err := mk.m.env.Runtime.Do(name, in, args...)
 	return t, arg.Rename(mk.fn, err)
 }
 
@@ -54,10 +54,10 @@ func (mk *maker) parameter(name string, t *tensor.Tensor, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := require(mk.fn, t); err != nil {
+	if err := RequireGrad(mk.fn, t); err != nil {
 		return err
 	}
-	x := mk.m.env.wrap(t)
+	x := mk.m.env.Wrap(t)
 	x.parameter = true
 	mk.m.put(field{name, parameterField, x})
 	return nil

@@ -162,7 +162,7 @@ func newLayerNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 // layerNorm returns a LayerNorm for the constructor fn.
 func (e *Env) layerNorm(fn string, s []int, eps float64, affine, bias bool, dt arg.OptDType) (*Module, error) {
 	m := e.newModule(layerNormClass)
-	m.plain("normalized_shape", shapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
+	m.plain("normalized_shape", ShapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
 	mk, err := e.newMaker(fn, m, dt)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, err
 	}
 	m := e.newModule(rmsNormClass)
-	m.plain("normalized_shape", shapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
+	m.plain("normalized_shape", ShapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
 	if eps.Set {
 		m.plain("eps", starlark.Float(eps.V))
 	}

@@ -26,7 +26,7 @@ var (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "nn.Sequential",
 		Doc: "Sequential(*modules) returns a module that calls modules in turn, each with what the one before returned.\n" +
 			"It can be indexed, sliced, assigned to by index, counted by len() and looped over. The\n" +

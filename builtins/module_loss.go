@@ -12,7 +12,7 @@ var (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "nn.CrossEntropyLoss",
 		Doc: "CrossEntropyLoss(weight=None, ignore_index=-100, reduction=\"mean\", label_smoothing=0.0) returns a module that compares logits with targets: F.cross_entropy.\n" +
 			"A call m(input, target) takes what F.cross_entropy takes.\n" +

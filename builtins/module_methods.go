@@ -18,7 +18,7 @@ func moduleRow(name, doc string, do moduleMethod) *Row {
 }
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "Module", Doc: "Module is the type of modules, as nn makes them; type(m) is the class: \"Linear\".\n" +
 			"m(...) computes what the module returns. A Parameter that is assigned to an attribute\n" +
 			"becomes a parameter of the module, a module a child; anything else is kept as it is.\n" +
@@ -147,7 +147,7 @@ func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
 			return err
 		}
 		if t.RequiresGrad() {
-			if err := checkFrozen(fn, t); err != nil {
+			if err := CheckFrozen(fn, t); err != nil {
 				return err
 			}
 		}

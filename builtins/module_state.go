@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register(
+	Register(
 		moduleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
 			"The tensors share the storage of the parameters and require no grad. A parameter that\n"+
 			"stands in several places comes under every path.\n"+
@@ -45,7 +45,7 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 		if err != nil {
 			return nil, err
 		}
-		if err := d.SetKey(starlark.String(p.path), e.wrap(t)); err != nil {
+		if err := d.SetKey(starlark.String(p.path), e.Wrap(t)); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +87,8 @@ func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []s
 		return nil, err
 	}
 	return newStruct(starlark.StringDict{
-		"missing_keys":    stringList(l.missing),
-		"unexpected_keys": stringList(l.unexpected),
+		"missing_keys":    StringList(l.missing),
+		"unexpected_keys": StringList(l.unexpected),
 	}), nil
 }
 
@@ -127,7 +127,7 @@ func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFrozen(l.fn, to); err != nil {
+	if err := CheckFrozen(l.fn, to); err != nil {
 		return err
 	}
 	x, ok := v.(*Tensor)
@@ -135,7 +135,7 @@ func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
 		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which is no tensor", arg.Show(v), p.path))
 		return nil
 	}
-	from, err := x.get()
+	from, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -150,10 +150,10 @@ func (l *loading) refusal(m *Module, strict bool) error {
 	var got []string
 	rule := ""
 	if strict && len(l.missing) > 0 {
-		got = append(got, "no "+quotedNames(l.missing))
+		got = append(got, "no "+QuotedNames(l.missing))
 	}
 	if strict && len(l.unexpected) > 0 {
-		got = append(got, "unexpected "+quotedNames(l.unexpected))
+		got = append(got, "unexpected "+QuotedNames(l.unexpected))
 		if n := arg.Nearest(l.unexpected[0], l.missing); n != "" {
 			rule = fmt.Sprintf("did you mean %q?", n)
 		}
@@ -167,7 +167,7 @@ func (l *loading) refusal(m *Module, strict bool) error {
 
 // copy copies the tensors into the parameters.
 func (l *loading) copy() error {
-	defer l.e.rank.Tape.SetEnabled(false)()
+	defer l.e.Runtime.Tape.SetEnabled(false)()
 	for _, p := range l.into {
 		v, ok := l.from[p.path]
 		if !ok {
@@ -188,21 +188,21 @@ var (
 
 // copyInto stores y in x.
 func (e *Env) copyInto(x, y *Tensor) error {
-	to, err := x.get()
+	to, err := x.Tensor()
 	if err != nil {
 		return err
 	}
-	from, err := y.get()
+	from, err := y.Tensor()
 	if err != nil {
 		return err
 	}
-	_, err = e.rank.Apply(copyOp, []*tensor.Tensor{to, from}, nil)
+	_, err = e.Runtime.Apply(copyOp, []*tensor.Tensor{to, from}, nil)
 	return err
 }
 
 // zero fills t with zeros, unrecorded.
 func (e *Env) zero(t *tensor.Tensor) error {
-	defer e.rank.Tape.SetEnabled(false)()
-	_, err := e.rank.Apply(zeroOp, []*tensor.Tensor{t}, nil)
+	defer e.Runtime.Tape.SetEnabled(false)()
+	_, err := e.Runtime.Apply(zeroOp, []*tensor.Tensor{t}, nil)
 	return err
 }

@@ -19,7 +19,7 @@ const docLayer = "activation is \"relu\", \"gelu\" or a function. With norm_firs
 	"part and not after each sum. Parameters are drawn in the order in which it has them.\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "nn.TransformerEncoderLayer",
 		Doc: "TransformerEncoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of self-attention and two linear layers, each added to its input and normalised.\n" +
 			"A call m(src, src_mask=None, src_key_padding_mask=None, is_causal=False) maps [l, n,\n" +

@@ -87,7 +87,7 @@ func sequence(v starlark.Value) (starlark.Indexable, error) {
 	case *starlark.List, starlark.Tuple:
 		return v.(starlark.Indexable), nil
 	case *Tensor:
-		t, err := v.get()
+		t, err := v.Tensor()
 		if err != nil || t.Ndim() == 0 {
 			return nil, err
 		}
@@ -170,7 +170,7 @@ func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	elems := make([]int64, len(n.elems))
 	for i, v := range n.elems {
 		k, ok := asInteger(v)
-		if !ok || !fitsIn(k, dt) {
+		if !ok || !FitsIn(k, dt) {
 			return nil, n.outside(v, dt)
 		}
 		elems[i] = k
@@ -183,7 +183,7 @@ func (n *nest) floats(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	elems := make([]float64, len(n.elems))
 	for i, v := range n.elems {
 		f := asNumber(v)
-		if !dt.IsFloat() && dt != dtype.Bool && !(math.Abs(f) < 1<<63 && fitsIn(int64(f), dt)) {
+		if !dt.IsFloat() && dt != dtype.Bool && !(math.Abs(f) < 1<<63 && FitsIn(int64(f), dt)) {
 			return nil, n.outside(v, dt)
 		}
 		elems[i] = f
@@ -222,8 +222,8 @@ func asNumber(v starlark.Value) float64 {
 	return f
 }
 
-// fitsIn reports whether k is an element of dt, an integer dtype or bool.
-func fitsIn(k int64, dt dtype.DType) bool {
+// FitsIn reports whether k is an element of dt, an integer dtype or bool.
+func FitsIn(k int64, dt dtype.DType) bool {
 	switch dt {
 	case dtype.Int32:
 		return k == int64(int32(k))
@@ -243,29 +243,29 @@ func (e *Env) fromNested(v starlark.Value, dt arg.OptDType) (*tensor.Tensor, err
 	if err := n.read(v, nil); err != nil {
 		return nil, err
 	}
-	d := n.dtype(e.rank.Ops().Float)
+	d := n.dtype(e.Runtime.Ops().Float)
 	if dt.Set {
 		d = dt.V.D
 	}
-	return n.tensor(e.rank.Ops(), d)
+	return n.tensor(e.Runtime.Ops(), d)
 }
 
 // copyOf returns a copy of x, of the dtype that is given, that takes no part
 // in differentiation.
 func (e *Env) copyOf(x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
 	t = t.Detach()
 	if dt.Set && dt.V.D != t.DType() {
-		return e.rank.Do("to", []*tensor.Tensor{t}, op.Int1(int(dt.V.D)))
+		return e.Runtime.Do("to", []*tensor.Tensor{t}, op.Int1(int(dt.V.D)))
 	}
-	return e.rank.Do("clone", []*tensor.Tensor{t})
+	return e.Runtime.Do("clone", []*tensor.Tensor{t})
 }
 
-// nested returns the elements of t as nested lists, for the function fn.
-func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
+// Nested returns the elements of t as nested lists, for the function fn.
+func (e *Env) Nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	if t.Buffer() == nil {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " without data", Want: "a tensor with data", Rule: "only its shape is computed"}
 	}
@@ -287,15 +287,15 @@ func (e *Env) nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 // MarshalJSON implements json.Marshaler, which Starlark's json.encode asks:
 // x is encoded as what tolist gives.
 func (x *Tensor) MarshalJSON() ([]byte, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.env.nested("tolist", t)
+	list, err := x.Env.Nested("tolist", t)
 	if err != nil {
 		return nil, err
 	}
-	s, err := starlark.Call(x.env.thread, json.Module.Members["encode"], starlark.Tuple{list}, nil)
+	s, err := starlark.Call(x.Env.Thread, json.Module.Members["encode"], starlark.Tuple{list}, nil)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "json.encode: "))
 	}

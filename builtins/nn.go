@@ -9,7 +9,7 @@ import (
 const docDType = "dtype is a float dtype, None for the default one."
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "nn", Namespace: true,
 		Doc: "nn is the module of modules: layers with parameters, and what is made of them.\n" +
 			"New parameters have PyTorch's distributions. Each that is random is one draw of its\n" +
@@ -123,13 +123,13 @@ func newParameter(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "requires_grad?", &requires); err != nil {
 		return nil, err
 	}
-	x := e.wrap(data.t.Detach())
+	x := e.Wrap(data.t.Detach())
 	x.parameter = true
-	if l := operatorLens(x.t); l != nil {
-		x.t.Lens = l.Parameter()
+	if l := OperatorLensOf(x.T); l != nil {
+		x.T.Lens = l.Parameter()
 	}
 	if !requires {
 		return x, nil
 	}
-	return x, require(b.Name(), x.t)
+	return x, RequireGrad(b.Name(), x.T)
 }

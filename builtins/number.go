@@ -15,7 +15,7 @@ import (
 
 // Functions of Python on numbers that Starlark lacks.
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "sum",
 		Doc: "sum(x, start=0) returns start and the elements of x, added from left to right: numbers or tensors.\n" +
 			"The sum of all elements of a tensor is x.sum().\n" +
@@ -71,7 +71,7 @@ func roundOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		if digits.Set {
 			return nil, arg.In(b.Name(), "ndigits", arg.Bad(starlark.MakeInt(int(digits.V)), "None", "a tensor is rounded to whole numbers"))
 		}
-		t, err := v.get()
+		t, err := v.Tensor()
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and dicts whose keys are strings.\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name:         "broadcast_object",
 		Communicates: true,
 		Doc: "broadcast_object(obj, src=0, group=None) returns the obj of the member src, on every member. Those of the others do not matter.\n" +
@@ -58,7 +58,7 @@ func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 			return nil, err
 		}
 	}
-	if data, err = e.rank.BroadcastObject(g, data, int(src)); err != nil {
+	if data, err = e.Runtime.BroadcastObject(g, data, int(src)); err != nil {
 		return nil, err
 	}
 	return object.Decode(data)
@@ -69,7 +69,7 @@ func allGatherObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), group)
+	g, err := e.GroupOf(b.Name(), group)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func allGatherObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.rank.AllGatherObject(g, data)
+	all, err := e.Runtime.AllGatherObject(g, data)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func scatterObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 			return nil, err
 		}
 	}
-	data, err := e.rank.ScatterObject(g, objs, int(src))
+	data, err := e.Runtime.ScatterObject(g, objs, int(src))
 	if err != nil {
 		return nil, err
 	}

@@ -59,8 +59,8 @@ func (o *Optimizer) Type() string          { return o.rule.name }
 func (o *Optimizer) Truth() starlark.Bool  { return true }
 func (o *Optimizer) Hash() (uint32, error) { return 0, unhashable(o) }
 
-// owner implements owned.
-func (o *Optimizer) owner() string { return "Optimizer" }
+// Owner implements owned.
+func (o *Optimizer) Owner() string { return "Optimizer" }
 
 // Freeze makes the optimiser and its parameters read-only: it belongs to a
 // loaded file.
@@ -106,11 +106,11 @@ func (o *Optimizer) String() string {
 
 // Attr implements starlark.HasAttrs.
 func (o *Optimizer) Attr(name string) (starlark.Value, error) {
-	return o.env.attr("Optimizer", o, name)
+	return o.env.Attr("Optimizer", o, name)
 }
 
 // AttrNames implements starlark.HasAttrs.
-func (o *Optimizer) AttrNames() []string { return attrNames("Optimizer") }
+func (o *Optimizer) AttrNames() []string { return AttrNames("Optimizer") }
 
 // SetField implements starlark.HasSetField: lr can be assigned.
 func (o *Optimizer) SetField(name string, v starlark.Value) error {
@@ -224,7 +224,7 @@ func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Valu
 			if n := arg.Nearest(name, known); n != "" {
 				rule = fmt.Sprintf("did you mean %q?", n)
 			}
-			return arg.In(fn, "params", arg.Bad(key, "one of "+quotedNames(known), rule))
+			return arg.In(fn, "params", arg.Bad(key, "one of "+QuotedNames(known), rule))
 		}
 	}
 	o.groups = append(o.groups, own)
@@ -387,16 +387,16 @@ func (o *Optimizer) ensure(fn string, x *Tensor, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer o.env.rank.Tape.SetEnabled(false)()
+	defer o.env.Runtime.Tape.SetEnabled(false)()
 	for _, name := range names {
 		if s.buffers[name] != nil {
 			continue
 		}
-		b, err := o.env.rank.Do("zeros_like", []*tensor.Tensor{t}, op.None)
+		b, err := o.env.Runtime.Do("zeros_like", []*tensor.Tensor{t}, op.None)
 		if err != nil {
 			return arg.Rename(fn, err)
 		}
-		s.buffers[name] = o.env.wrap(b)
+		s.buffers[name] = o.env.Wrap(b)
 	}
 	return nil
 }

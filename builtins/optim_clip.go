@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "optim.clip_grad_norm_",
 		Doc: "clip_grad_norm_(params, max_norm, norm_type=2.0) scales the gradients of params so that their norm, as one vector, is at most max_norm, and returns the norm before, a tensor of shape ().\n" +
 			"params is a tensor or a list of tensors; those without a gradient are left out. They are\n" +
@@ -48,7 +48,7 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	for _, x := range params {
 		t, err := x.leaf()
 		if err == nil {
-			err = checkFrozen(b.Name(), t)
+			err = CheckFrozen(b.Name(), t)
 		}
 		if err != nil {
 			return nil, err
@@ -63,10 +63,10 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 		all = append(all, t.Auto.Grad)
 		classes = addGrad(classes, over, t.Auto.Grad)
 	}
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	c := &OpChain{E: e, Fn: b.Name()}
 	var norm *tensor.Tensor
-	_ = e.rank.Optimizing(func() error {
+	_ = e.Runtime.Optimizing(func() error {
 		norm = c.normOfAll(classes, float64(order))
 		c.clip(all, norm, float64(most))
 		return c.Err
@@ -74,7 +74,7 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if c.Err != nil {
 		return nil, c.Err
 	}
-	return e.wrap(norm), nil
+	return e.Wrap(norm), nil
 }
 
 // A gradClass is gradients that lie over the same ranks: plain ones, of which the
@@ -111,7 +111,7 @@ func (c *OpChain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor 
 			if c.Err != nil {
 				return nil
 			}
-			all, err := c.E.rank.Run(g, runtime.Collective{Op: "all_gather"}, n)
+			all, err := c.E.Runtime.Run(g, runtime.Collective{Op: "all_gather"}, n)
 			c.Fail(err)
 			n = c.Do("norm", []*tensor.Tensor{all}, op.Float1(order), op.None, op.Bool1(false))
 		}

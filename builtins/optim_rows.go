@@ -68,7 +68,7 @@ const docParams = "params is a list of tensors, such as m.parameters(), or a lis
 	"grad; a Parameter that does not is left alone. "
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "optim", Namespace: true,
 		Doc: "optim is the module of optimisers, which change parameters by their gradients.",
 	}, &Row{
@@ -123,7 +123,7 @@ func optimRow(name, doc string, do func(o *Optimizer, fn string, args starlark.T
 }
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "Optimizer", Doc: "Optimizer is the type of optimisers, as optim makes them; type(x) is the kind: \"SGD\"."},
 		&Row{Name: "Optimizer.lr",
 			Doc: "lr is the learning rate: of the first group, where groups have their own. Assigning sets that of every group.\n" +
@@ -155,7 +155,7 @@ func init() {
 				if err := arg.Unpack(fn, args, kwargs); err != nil {
 					return nil, err
 				}
-				return starlark.None, o.env.rank.Optimizing(func() error { return o.stepAll(fn) })
+				return starlark.None, o.env.Runtime.Optimizing(func() error { return o.stepAll(fn) })
 			}),
 		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
 			">>> w = tensor([2.0], requires_grad=True)\n"+

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register(
+	Register(
 		optimRow("state_dict", "state_dict() returns the state as a dict: {\"state\": {...}, \"param_groups\": [...]}.\n"+
 			"Parameters are numbered through all groups. Under \"state\" each has a dict under its\n"+
 			"number, a string, of the steps made and of tensors, which share the storage of the\n"+
@@ -79,7 +79,7 @@ func (o *Optimizer) stateOf(fn string, x *Tensor) (*starlark.Dict, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.buffers)) {
-		t, err := s.buffers[name].get()
+		t, err := s.buffers[name].Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func optimLoadStateDict(o *Optimizer, fn string, args starlark.Tuple, kwargs []s
 	if err := l.check(v); err != nil {
 		return nil, err
 	}
-	defer o.env.rank.Tape.SetEnabled(false)()
+	defer o.env.Runtime.Tape.SetEnabled(false)()
 	for _, change := range l.then {
 		if err := change(); err != nil {
 			return nil, err
@@ -218,7 +218,7 @@ func (l *stateLoading) checkState(n int, x *Tensor) error {
 // and notes that it is to be copied.
 func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tensor) error {
 	if !slices.Contains(l.o.rule.all, name) {
-		return l.bad(fmt.Sprintf("%q for parameter %d", name, n), "one of "+quotedNames(l.o.rule.all))
+		return l.bad(fmt.Sprintf("%q for parameter %d", name, n), "one of "+QuotedNames(l.o.rule.all))
 	}
 	from, ok := v.(*Tensor)
 	if !ok {
@@ -228,7 +228,7 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tens
 	if err != nil {
 		return err
 	}
-	y, err := from.get()
+	y, err := from.Tensor()
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type paramStep struct {
 
 // buffer returns what the optimiser keeps for the parameter under name.
 func (u *paramStep) buffer(name string) *tensor.Tensor {
-	t, err := u.state.buffers[name].get()
+	t, err := u.state.buffers[name].Tensor()
 	u.Fail(err)
 	return t
 }
@@ -41,7 +41,7 @@ func (o *Optimizer) stepAll(fn string) error {
 	if err := o.mayChange(fn); err != nil {
 		return err
 	}
-	defer o.env.rank.Tape.SetEnabled(false)()
+	defer o.env.Runtime.Tape.SetEnabled(false)()
 	for _, d := range o.groups {
 		g, params, err := o.ready(fn, d)
 		if err != nil {
@@ -62,7 +62,7 @@ func (o *Optimizer) updateOne(g *group, x *Tensor) error {
 	if err != nil || !t.RequiresGrad() {
 		return err
 	}
-	if err := checkFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
+	if err := CheckFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
 		return err
 	}
 	if dp := t.Auto.Grad; !dp.Shape().Equal(t.Shape()) {

@@ -31,7 +31,7 @@ tensor([0, 5, -9]), randn(2, 3, 4), randn(1, 2, 5, 5), ones(4, 3, dtype=uint8), 
 // panic.
 func TestArgumentsNeverPanic(t *testing.T) {
 	onRank(t, func(env *Env, thread *starlark.Thread) {
-		env.rank.Ops().Alloc.Limit = 64 << 20
+		env.Runtime.Ops().Alloc.Limit = 64 << 20
 		callAll(t, env, thread)
 	})
 }
@@ -172,8 +172,8 @@ func callOne(t *testing.T, env *Env, s *signature, self *Tensor, args starlark.T
 		}
 		return
 	}
-	if x, ok := v.(*Tensor); ok && x.t.RequiresGrad() {
-		if err := env.rank.Tape.Backward(x.t, x.t.Detach(), false); err != nil {
+	if x, ok := v.(*Tensor); ok && x.T.RequiresGrad() {
+		if err := env.Runtime.Tape.Backward(x.T, x.T.Detach(), false); err != nil {
 			t.Errorf("%s: backward: %v", before, err)
 		}
 	}

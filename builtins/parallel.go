@@ -24,7 +24,7 @@ func (m *ParallelMode) Type() string                       { return "ParallelMod
 func (m *ParallelMode) Freeze()                            {} // it cannot be changed
 func (m *ParallelMode) Truth() starlark.Bool               { return true }
 func (m *ParallelMode) Hash() (uint32, error)              { return starlark.String(m.String()).Hash() }
-func (m *ParallelMode) commGroup() (*runtime.Group, error) { return m.env.rank.ModeGroup(m.mode) }
+func (m *ParallelMode) CommGroup() (*runtime.Group, error) { return m.env.Runtime.ModeGroup(m.mode) }
 
 // docModes says of each mode which group it is.
 var docModes = map[runtime.Mode]string{
@@ -36,7 +36,7 @@ var docModes = map[runtime.Mode]string{
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "init_parallel",
 		Doc: "init_parallel(pipeline=1, tensor=1, data=None) returns None and lays all ranks out as (data, pipeline, tensor), tensor fastest.\n" +
 			"With P stages of T ranks each, rank d*P*T + p*T + t is tensor rank t of stage p of the\n" +
@@ -57,7 +57,7 @@ func init() {
 			">>> all_reduce(tensor([2.0]), group=ParallelMode.TENSOR).tolist()\n[2.0]",
 	})
 	for _, m := range runtime.Modes {
-		register(&Row{
+		Register(&Row{
 			Name: "ParallelMode." + m.String(),
 			Doc: m.String() + " is the group " + docModes[m] + ", once init_parallel has been called.\n" +
 				">>> init_parallel()\n" +
@@ -85,5 +85,5 @@ func initParallel(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err := arg.Unpack(b.Name(), args, kwargs, "pipeline?", &pipeline, "tensor?", &tensor, "data??", &data); err != nil {
 		return nil, err
 	}
-	return starlark.None, e.rank.InitParallel(int(pipeline), int(tensor), int(data))
+	return starlark.None, e.Runtime.InitParallel(int(pipeline), int(tensor), int(data))
 }

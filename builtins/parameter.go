@@ -49,7 +49,7 @@ type PlainStore struct{}
 
 // Stored implements Store.
 func (PlainStore) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (PlainStore) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
 
 // State implements Store.
 func (PlainStore) State(x *Tensor) (*tensor.Tensor, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (PlainStore) State(x *Tensor) (*tensor.Tensor, error) {
 
 // StateWith implements Store.
 func (PlainStore) StateWith(x *Tensor, _ string, t *tensor.Tensor) (*Tensor, error) {
-	return x.env.wrap(t.Detach()), nil
+	return x.Env.Wrap(t.Detach()), nil
 }
 
 // Load implements Store.
-func (PlainStore) Load(_ string, x, into, y *Tensor) error { return x.env.copyInto(into, y) }
+func (PlainStore) Load(_ string, x, into, y *Tensor) error { return x.Env.copyInto(into, y) }
 
 // GradGroups implements Store.
 func (PlainStore) GradGroups(*Tensor, *tensor.Tensor) ([]*runtime.Group, error) { return nil, nil }

@@ -71,7 +71,7 @@ func fromFront(fn string, dim, size int) (int, error) {
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "convert_dim_partition_dict",
 		Doc: "convert_dim_partition_dict(dim_size, dim_partition_dict) returns the dict, in which it has made the keys count from the front.\n" +
 			"dim_size is the number of dims of the tensor. The dict itself is changed; the keys that\n" +

@@ -29,8 +29,8 @@ func (p *Pipeline) Type() string                             { return "Pipeline"
 func (p *Pipeline) Freeze()                                  { p.loss.Freeze(); p.outputs.Freeze() }
 func (p *Pipeline) Truth() starlark.Bool                     { return true }
 func (p *Pipeline) Hash() (uint32, error)                    { return 0, fmt.Errorf("unhashable type: Pipeline") }
-func (p *Pipeline) Attr(name string) (starlark.Value, error) { return p.env.attr("Pipeline", p, name) }
-func (p *Pipeline) AttrNames() []string                      { return attrNames("Pipeline") }
+func (p *Pipeline) Attr(name string) (starlark.Value, error) { return p.env.Attr("Pipeline", p, name) }
+func (p *Pipeline) AttrNames() []string                      { return AttrNames("Pipeline") }
 
 // pipelineExample begins the examples of what pipeline_schedule gives.
 const pipelineExample = ">>> init_parallel()\n" +
@@ -38,7 +38,7 @@ const pipelineExample = ">>> init_parallel()\n" +
 	">>> p = pipeline_schedule(lambda h: h.matmul(w), ones(4, 1), zeros(4, 1), F.mse_loss, 2)\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name:         "pipeline_schedule",
 		Communicates: true,
 		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None, keep_outputs=True) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
@@ -128,7 +128,7 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		}
 	}
 	p.Schedule = pipeline.New(string(c.schedule), c.stage.Count, int(c.micro), len(c.stages))
-	loss, outputs, err := e.rank.RunPipeline(p)
+	loss, outputs, err := e.Runtime.RunPipeline(p)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 // place returns the caller's stage.
 func (c *pipelineCall) place() (runtime.Stage, error) {
 	if !c.mesh.Set {
-		return c.e.rank.Stage(c.fn)
+		return c.e.Runtime.Stage(c.fn)
 	}
 	m := c.mesh.V.Mesh()
 	bad := func(want, rule string) error {
@@ -147,10 +147,10 @@ func (c *pipelineCall) place() (runtime.Stage, error) {
 	switch {
 	case m.NDim() != 1:
 		return runtime.Stage{}, bad("a mesh of one dim", `mesh["pp"] is one of a mesh of several`)
-	case !slices.Contains(m.Ranks(), c.e.rank.ID()):
+	case !slices.Contains(m.Ranks(), c.e.Runtime.ID()):
 		return runtime.Stage{}, bad("a mesh that holds this rank", "its ranks are the stages")
 	}
-	return c.e.rank.StageAmong(m.Ranks()), nil
+	return c.e.Runtime.StageAmong(m.Ranks()), nil
 }
 
 // check checks the sizes of the schedule, and takes over stage_fn.
@@ -215,7 +215,7 @@ func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, 
 	lo := 0
 	for i, n := range microSizes(x.Shape()[0], int(c.micro)) {
 		var err error
-		if list[i], err = c.e.rank.Do("narrow", []*tensor.Tensor{x}, op.Int1(0), op.Int1(lo), op.Int1(n)); err != nil {
+		if list[i], err = c.e.Runtime.Do("narrow", []*tensor.Tensor{x}, op.Int1(0), op.Int1(lo), op.Int1(n)); err != nil {
 			return nil, err
 		}
 		lo += n
@@ -245,7 +245,7 @@ func microSizes(n, parts int) []int {
 // chunk returns what computes the output of a chunk.
 func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor.Tensor, error) {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		v, err := c.e.call(fn, c.e.wrap(x))
+		v, err := c.e.call(fn, c.e.Wrap(x))
 		if err != nil {
 			return nil, err
 		}
@@ -253,19 +253,19 @@ func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor
 		if !ok {
 			return nil, &op.ArgError{Func: c.fn, Param: "stage_fn", Got: "a result of " + arg.Show(v), Want: "a tensor"}
 		}
-		return y.get()
+		return y.Tensor()
 	}
 }
 
 // lossOf calls loss_fn on the output y of micro-batch m.
 func (c *pipelineCall) lossOf(y *tensor.Tensor, m int) (*tensor.Tensor, error) {
-	v, err := c.e.call(c.loss.V.Fn, c.e.wrap(y), c.e.wrap(c.cut[m]))
+	v, err := c.e.call(c.loss.V.Fn, c.e.Wrap(y), c.e.Wrap(c.cut[m]))
 	if err != nil {
 		return nil, err
 	}
 	got := arg.Show(v)
 	if x, ok := v.(*Tensor); ok {
-		loss, err := x.get()
+		loss, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -287,10 +287,10 @@ func (c *pipelineCall) result(s *pipeline.Schedule, loss *tensor.Tensor, outputs
 	if outputs[0].Ndim() == 0 {
 		join = "stack"
 	}
-	y, err := c.e.rank.Do(join, outputs, op.Int1(0))
+	y, err := c.e.Runtime.Do(join, outputs, op.Int1(0))
 	if err != nil {
 		return nil, arg.Rename(c.fn, err)
 	}
-	p.outputs = c.e.wrap(y)
+	p.outputs = c.e.Wrap(y)
 	return p, nil
 }

@@ -8,8 +8,8 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// plainOnly returns an error if t, an argument of fn, is a distributed tensor.
-func plainOnly(fn, param string, t *tensor.Tensor) error {
+// PlainOnly returns an error if t, an argument of fn, is a distributed tensor.
+func PlainOnly(fn, param string, t *tensor.Tensor) error {
 	if t == nil || !t.Placed() {
 		return nil
 	}
@@ -19,9 +19,9 @@ func plainOnly(fn, param string, t *tensor.Tensor) error {
 // plainArg returns v, the argument called param of fn, which must be a plain
 // tensor.
 func (e *Env) plainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
-	t, err := e.tensorArg(fn, param, v)
+	t, err := e.TensorArg(fn, param, v)
 	if err == nil {
-		err = plainOnly(fn, param, t)
+		err = PlainOnly(fn, param, t)
 	}
 	return t, err
 }
@@ -32,5 +32,5 @@ func (e *Env) whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !t.Placed() {
 		return t, nil
 	}
-	return e.rank.Shard.Full(fn, t.Detach(), nil)
+	return e.Runtime.Shard.Full(fn, t.Detach(), nil)
 }

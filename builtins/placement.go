@@ -31,9 +31,9 @@ func (p Placement) Describe() string      { return p.p.Script() }
 func (p Placement) Freeze()               {} // it cannot be changed
 func (p Placement) Truth() starlark.Bool  { return true }
 func (p Placement) Hash() (uint32, error) { return starlark.String(p.p.Script()).Hash() }
-func (p Placement) AttrNames() []string   { return attrNames(p.Type()) }
+func (p Placement) AttrNames() []string   { return AttrNames(p.Type()) }
 func (p Placement) Attr(name string) (starlark.Value, error) {
-	return p.env.attr(p.Type(), p, name)
+	return p.env.Attr(p.Type(), p, name)
 }
 
 // Type returns the name of the function that makes such placements.
@@ -122,7 +122,7 @@ func ofParam(fn, param string, err error) error {
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "Replicate",
 		Doc: "Replicate() returns the placement of ranks that hold the same data along a mesh dim.\n" +
 			">>> Replicate() == Replicate()\nTrue",
@@ -170,7 +170,7 @@ func init() {
 // registerKinds adds the methods of the placements of one kind that ask which
 // kind it is; example is one.
 func registerKinds(owner, example string) {
-	register(&Row{
+	Register(&Row{
 		Name: owner + ".is_replicate",
 		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, pyBool(owner == "Replicate")),
 		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),

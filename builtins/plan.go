@@ -13,7 +13,7 @@ const planExample = ">>> mesh = DeviceMesh(\"cpu\", [0])\n" +
 	">>> plan = plan_redistribute(mesh, (4, 4), float32, [Shard(0)], [Replicate()])\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "plan_redistribute",
 		Doc: "plan_redistribute(mesh, shape, dtype, from_, to) returns the cheapest way to take a tensor of a shape from placements to others on a mesh: a struct with steps, bytes and seconds.\n" +
 			"from_ and to have one placement for each dim of the mesh. Nothing is moved, and any rank\n" +
@@ -69,7 +69,7 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := mesh.CheckTarget(src, dst); err != nil {
 		return nil, ofParam(b.Name(), "to", err)
 	}
-	plan, err := e.rank.Layouts().Plan(src, dst, dt.D.Size())
+	plan, err := e.Runtime.Layouts().Plan(src, dst, dt.D.Size())
 	if err != nil {
 		return nil, ofParam(b.Name(), "to", err)
 	}
@@ -79,7 +79,7 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 // place returns the layout of a tensor with placements, the argument called
 // param of fn.
 func (e *Env) place(fn, param string, m *mesh.Mesh, shape []int, placements []mesh.Placement) (*mesh.Placed, error) {
-	l, err := e.rank.Layouts().Place(m, shape, placements)
+	l, err := e.Runtime.Layouts().Place(m, shape, placements)
 	if err != nil {
 		return nil, ofParam(fn, param, err)
 	}
@@ -112,7 +112,7 @@ func oneOrTuple(xs []int) starlark.Value {
 	if len(xs) == 1 {
 		return starlark.MakeInt(xs[0])
 	}
-	return shapeTuple(xs)
+	return ShapeTuple(xs)
 }
 
 func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -120,7 +120,7 @@ func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 		shape arg.Shape
 		m     meshArg
 		list  placements
-		rank  = arg.Int(e.rank.ID())
+		rank  = arg.Int(e.Runtime.ID())
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "global_shape|shape", &shape, "mesh|device_mesh", &m, "placements", &list, "rank??", &rank); err != nil {
 		return nil, err
@@ -133,11 +133,11 @@ func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 // several dims speaks of the mesh flattened.
 func (e *Env) localShapeAndOffset(fn string, m *mesh.Mesh, shape []int, list []mesh.Placement, rank int) (starlark.Value, error) {
 	if len(list) == 1 && m.NDim() > 1 {
-		m = e.rank.Layouts().Mesh(m.Flatten())
+		m = e.Runtime.Layouts().Mesh(m.Flatten())
 	}
 	l, err := e.place(fn, "placements", m, shape, list)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.Tuple{shapeTuple(l.LocalShape(rank)), shapeTuple(l.Offset(rank))}, nil
+	return starlark.Tuple{ShapeTuple(l.LocalShape(rank)), ShapeTuple(l.Offset(rank))}, nil
 }

@@ -57,9 +57,9 @@ func (p *ProcessGroup) Describe() string {
 func (p *ProcessGroup) Type() string         { return "ProcessGroup" }
 func (p *ProcessGroup) Freeze()              { p.frozen = true }
 func (p *ProcessGroup) Truth() starlark.Bool { return true }
-func (p *ProcessGroup) AttrNames() []string  { return attrNames("ProcessGroup") }
+func (p *ProcessGroup) AttrNames() []string  { return AttrNames("ProcessGroup") }
 func (p *ProcessGroup) Attr(name string) (starlark.Value, error) {
-	return p.env.attr("ProcessGroup", p, name)
+	return p.env.Attr("ProcessGroup", p, name)
 }
 
 // Hash implements starlark.Value: equal groups have one hash.
@@ -71,24 +71,24 @@ func (p *ProcessGroup) CompareSameType(cmp syntax.Token, v starlark.Value, _ int
 	return equality("ProcessGroup", cmp, p.m == v.(*ProcessGroup).m)
 }
 
-// commGroup implements grouped: p stands for its tensor-parallel group.
-func (p *ProcessGroup) commGroup() (*runtime.Group, error) {
+// CommGroup implements grouped: p stands for its tensor-parallel group.
+func (p *ProcessGroup) CommGroup() (*runtime.Group, error) {
 	line := p.line(tpDim)
 	if line == nil {
-		return nil, arg.Bad(p, fmt.Sprintf("a group with rank %d in it", p.env.rank.ID()), "")
+		return nil, arg.Bad(p, fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID()), "")
 	}
-	return p.env.rank.SharedGroup(line)
+	return p.env.Runtime.SharedGroup(line)
 }
 
 // line returns the ranks along a dim that hold the caller; nil if it is not in
 // the group.
-func (p *ProcessGroup) line(dim int) []int { return p.m.Line(p.env.rank.ID(), dim) }
+func (p *ProcessGroup) line(dim int) []int { return p.m.Line(p.env.Runtime.ID(), dim) }
 
 // group returns the Group along a dim that holds the caller, for the method fn.
 func (p *ProcessGroup) group(fn string, dim int) (starlark.Value, error) {
 	line := p.line(dim)
 	if line == nil {
-		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.rank.ID())}
+		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID())}
 	}
 	return p.env.sharedGroup(line)
 }
@@ -108,12 +108,12 @@ func (e *Env) newProcessGroup(ranks []int, tp int) (*ProcessGroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ProcessGroup{env: e, m: e.rank.Layouts().Mesh(m)}, nil
+	return &ProcessGroup{env: e, m: e.Runtime.Layouts().Mesh(m)}, nil
 }
 
 // defaultProcessGroup returns ProcessGroup(): all ranks, data parallel.
 func (e *Env) defaultProcessGroup() (*ProcessGroup, error) {
-	return e.newProcessGroup(e.rank.World().Ranks(), 1)
+	return e.newProcessGroup(e.Runtime.World().Ranks(), 1)
 }
 
 // processGroupArg is an argument that is a ProcessGroup.
@@ -131,20 +131,20 @@ func (p *processGroupArg) Unpack(v starlark.Value) error {
 
 func makeProcessGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		rank   = arg.Int(e.rank.ID())
+		rank   = arg.Int(e.Runtime.ID())
 		list   starlark.Value
 		tp, dp degree
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank??", &rank, "ranks??", &list, "tp_degree??", &tp, "dp_degree??", &dp); err != nil {
 		return nil, err
 	}
-	if int(rank) != e.rank.ID() {
-		return nil, &op.ArgError{Func: b.Name(), Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprint(e.rank.ID()), Rule: "the caller's rank"}
+	if int(rank) != e.Runtime.ID() {
+		return nil, &op.ArgError{Func: b.Name(), Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprint(e.Runtime.ID()), Rule: "the caller's rank"}
 	}
-	ranks := e.rank.World().Ranks()
+	ranks := e.Runtime.World().Ranks()
 	if list != nil {
 		var err error
-		if ranks, err = e.ranks(b.Name(), list); err != nil {
+		if ranks, err = e.RanksArg(b.Name(), list); err != nil {
 			return nil, err
 		}
 	}

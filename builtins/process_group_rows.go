@@ -13,7 +13,7 @@ type groupMember func(p *ProcessGroup, fn string) (starlark.Value, error)
 const processGroupExample = ">>> pg = ProcessGroup(tp_degree=1)\n"
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "ProcessGroup",
 		Doc: "ProcessGroup(rank=None, ranks=None, tp_degree=None, dp_degree=None) returns a list of ranks arranged in tensor-parallel groups and data-parallel groups.\n" +
 			"ranks are all ranks if it is None; they are sorted. Consecutive ones make the groups of\n" +
@@ -40,7 +40,7 @@ func init() {
 	}{
 		{"rank", "returns the caller's rank among all ranks.\n", "0",
 			func(p *ProcessGroup, _ string) (starlark.Value, error) {
-				return starlark.MakeInt(p.env.rank.ID()), nil
+				return starlark.MakeInt(p.env.Runtime.ID()), nil
 			}},
 		{"ranks_in_group", "returns the list of all ranks of the group, ascending.\n", "[0]",
 			func(p *ProcessGroup, _ string) (starlark.Value, error) { return intList(p.m.Ranks()), nil }},
@@ -59,10 +59,10 @@ func init() {
 		{"dp_process_group", "returns the Group of dp_rank_list().\n" + shared, "Group([0])",
 			func(p *ProcessGroup, fn string) (starlark.Value, error) { return p.group(fn, dpDim) }},
 	} {
-		register(groupRow(m.name, m.name+"() "+m.doc+processGroupExample+">>> pg."+m.name+"()\n"+m.example, m.get))
+		Register(groupRow(m.name, m.name+"() "+m.doc+processGroupExample+">>> pg."+m.name+"()\n"+m.example, m.get))
 	}
 	const cpu = "It is an error before set_cpu_groups has been called.\n"
-	register(
+	Register(
 		groupRow("cpu_tp_process_group", "cpu_tp_process_group() returns tp_process_group(), on which tensors of the CPU communicate as all do.\n"+cpu+
 			processGroupExample+">>> pg.set_cpu_groups()\n>>> pg.cpu_tp_process_group()\nGroup([0])",
 			func(p *ProcessGroup, fn string) (starlark.Value, error) { return p.cpuGroup(fn, tpDim) }),
@@ -106,7 +106,7 @@ func degreeOf(dim int) groupMember {
 // localRank is a method that returns the caller's index along a dim.
 func localRank(dim int) groupMember {
 	return func(p *ProcessGroup, _ string) (starlark.Value, error) {
-		c := p.m.Coordinate(p.env.rank.ID())
+		c := p.m.Coordinate(p.env.Runtime.ID())
 		if c == nil {
 			return starlark.None, nil
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "manual_seed",
 		Doc: "manual_seed(seed) sets the seed of random numbers, an int, and the number of draws to 0.\n" +
 			">>> manual_seed(7)\n" +
@@ -66,7 +66,7 @@ func manualSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := arg.Unpack(b.Name(), args, kwargs, "seed", &s); err != nil {
 		return nil, err
 	}
-	e.rank.ManualSeed(uint64(s))
+	e.Runtime.ManualSeed(uint64(s))
 	return starlark.None, nil
 }
 
@@ -74,7 +74,7 @@ func rngState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	s, draws := e.rank.RNG()
+	s, draws := e.Runtime.RNG()
 	d := starlark.NewDict(2)
 	d.SetKey(starlark.String("seed"), starlark.MakeUint64(s))
 	d.SetKey(starlark.String("draws"), starlark.MakeUint64(draws))
@@ -101,7 +101,7 @@ func setRNGState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 			return nil, bad
 		}
 	}
-	e.rank.SetRNG(uint64(values[0]), uint64(values[1]))
+	e.Runtime.SetRNG(uint64(values[0]), uint64(values[1]))
 	return starlark.None, nil
 }
 
@@ -113,8 +113,8 @@ func withSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs, "seed", &s, "fn", &fn); err != nil {
 		return nil, err
 	}
-	was, draws := e.rank.RNG()
-	defer e.rank.SetRNG(was, draws)
-	e.rank.ManualSeed(uint64(s))
+	was, draws := e.Runtime.RNG()
+	defer e.Runtime.SetRNG(was, draws)
+	e.Runtime.ManualSeed(uint64(s))
 	return e.call(fn.Fn)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "checkpoint",
 		Doc: "checkpoint(fn, *args, **kwargs) returns fn(*args, **kwargs), a tensor or a tuple of tensors, and keeps nothing in between: backward calls fn again.\n" +
 			"fn draws the same random numbers again, and the rank's draws are counted once. Tensors\n" +
@@ -38,22 +38,22 @@ func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err != nil {
 		return nil, err
 	}
-	seed, draws := e.rank.RNG()
+	seed, draws := e.Runtime.RNG()
 	var single, again bool
 	run := func() (list []*tensor.Tensor, err error) {
 		if again {
-			defer e.rank.SetRNG(e.rank.RNG())
-			e.rank.SetRNG(seed, draws)
+			defer e.Runtime.SetRNG(e.Runtime.RNG())
+			e.Runtime.SetRNG(seed, draws)
 		}
 		again = true
-		v, err := starlark.Call(e.thread, fn, args, kwargs)
+		v, err := starlark.Call(e.Thread, fn, args, kwargs)
 		if err != nil {
 			return nil, err
 		}
-		list, single, err = results(b.Name(), v)
+		list, single, err = ResultsOf(b.Name(), v)
 		return list, err
 	}
-	out, err := e.rank.Tape.Checkpoint(run)
+	out, err := e.Runtime.Tape.Checkpoint(run)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (v *vjp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	if err != nil {
 		return nil, err
 	}
-	restore := v.e.rank.Tape.SetEnabled(false)
-	res, err := starlark.Call(v.e.thread, v.forward.Fn, args, kwargs)
+	restore := v.e.Runtime.Tape.SetEnabled(false)
+	res, err := starlark.Call(v.e.Thread, v.forward.Fn, args, kwargs)
 	restore()
 	if err != nil {
 		return nil, err
@@ -97,14 +97,14 @@ func (v *vjp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	if !ok || len(pair) != 2 {
 		return nil, &op.ArgError{Func: "custom_vjp", Got: "a result of forward that is " + arg.Show(res), Want: "a tuple (out, saved)"}
 	}
-	out, single, err := results("custom_vjp", pair[0])
+	out, single, err := ResultsOf("custom_vjp", pair[0])
 	if err != nil {
 		return nil, err
 	}
 	for i, t := range out {
 		out[i] = t.Detach() // it may be one of in
 	}
-	v.e.rank.Tape.Custom("custom_vjp", in, out, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	v.e.Runtime.Tape.Custom("custom_vjp", in, out, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return v.gradients(t, args, out, dy, pair[1], single)
 	})
 	return v.e.unresults(out, single), nil

@@ -28,7 +28,7 @@ func toReduceOp(v starlark.Value) (string, error) {
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name:      "ReduceOp",
 		Namespace: true,
 		Doc: "ReduceOp holds the reductions of collectives, as PyTorch writes them: SUM, AVG, PRODUCT, MAX, MIN.\n" +
@@ -36,7 +36,7 @@ func init() {
 			">>> all_reduce(tensor([2.0]), op=ReduceOp.MAX).tolist()\n[2.0]",
 	})
 	for name, op := range map[string]string{"SUM": "sum", "AVG": "mean", "PRODUCT": "prod", "MAX": "max", "MIN": "min"} {
-		register(&Row{
+		Register(&Row{
 			Name:  "ReduceOp." + name,
 			Doc:   name + " is " + starlark.String(op).String() + ", a reduction for op=.\n>>> ReduceOp." + name + "\n" + starlark.String(op).String(),
 			Value: func() starlark.Value { return starlark.String(op) },

@@ -183,7 +183,7 @@ func (e *Env) Parameters(v starlark.Value) []string {
 
 // An owned value has the members of a type that is not called what the value
 // says its type is: the type of an nn.Linear is "Linear", the owner "Module".
-type owned interface{ owner() string }
+type owned interface{ Owner() string }
 
 // builtinParameters returns the parameters of a builtin of the language.
 func builtinParameters(b *starlark.Builtin) []string {
@@ -200,7 +200,7 @@ func builtinParameters(b *starlark.Builtin) []string {
 			}
 			name = "Tensor." + name
 		case owned:
-			name = r.owner() + "." + name
+			name = r.Owner() + "." + name
 		default:
 			name = r.Type() + "." + name
 		}
@@ -260,14 +260,14 @@ func (e *Env) Describe(v starlark.Value) string {
 	if !ok {
 		return ""
 	}
-	if x.t == nil {
+	if x.T == nil {
 		return x.Describe()
 	}
-	return x.Describe() + ", " + countWord(x.t.Numel()*x.t.DType().Size(), "byte")
+	return x.Describe() + ", " + countWord(x.T.Numel()*x.T.DType().Size(), "byte")
 }
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "json", Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s).\nTensors are encoded as nested lists.\n>>> json.encode({\"x\": tensor([[1, 2]])})\n\"{\\\"x\\\":[[1,2]]}\""},
 		&Row{Name: "math", Doc: "math is Starlark's module of functions of numbers: math.sqrt(x), math.floor(x), math.pi, ..."},
 		&Row{Name: "struct", Doc: "struct(**kwargs) returns a value with the given attributes.\n>>> struct(a=1, b=2).b\n2"},

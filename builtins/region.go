@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "region",
 		Doc: "region(name, fn, *args, **kwargs) returns fn(*args, **kwargs), which traces, reports and plans know as the part of the program called name.\n" +
 			"A region inside another is told after it: \"step/loss\". What a backward pass computes\n" +
@@ -37,7 +37,7 @@ func regionCall(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starl
 	if name == "" {
 		return nil, &op.ArgError{Func: b.Name(), Param: "name", Got: `""`, Want: "a name"}
 	}
-	err = e.rank.InRegion(string(name), func() (err error) {
+	err = e.Runtime.InRegion(string(name), func() (err error) {
 		v, err = starlark.Call(thread, fn.Fn, args[2:], kwargs)
 		return err
 	})
@@ -48,6 +48,6 @@ func markStep(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	e.rank.MarkStep()
+	e.Runtime.MarkStep()
 	return starlark.None, nil
 }

@@ -13,17 +13,17 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "replicate", Fn: replicateModule,
+	Register(&Row{Name: "replicate", Fn: replicateModule,
 		Doc: "replicate(module, mesh) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
 			"Its parameters take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
 			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
 			"averages its blocks.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
-	register(&Row{Name: "no_sync", Fn: noSync,
+	Register(&Row{Name: "no_sync", Fn: noSync,
 		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate was given as they are.\n" +
 			"They are averaged, with what has accumulated, by the next backward outside.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> no_sync(m, lambda: m(ones(4, 2)).sum().backward())\n>>> m.bias.grad.tolist()\n[4.0]"})
-	register(&Row{Name: "distribute_module", Fn: distributeModule,
+	Register(&Row{Name: "distribute_module", Fn: distributeModule,
 		Doc: "distribute_module(module, device_mesh, partition_fn=None, input_fn=None, output_fn=None) makes the parameters of a module distributed tensors, and returns the module.\n" +
 			"partition_fn(name, module, device_mesh) is called for the module, under the name \"\", and each below it, and may give\n" +
 			"them distributed parameters; the others are replicated. input_fn(inputs, device_mesh) is given the tuple of\n" +
@@ -78,7 +78,7 @@ func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if replicaOf(m.m) != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
 	}
-	g, err := e.rank.SharedGroup(dm.Mesh().Ranks())
+	g, err := e.Runtime.SharedGroup(dm.Mesh().Ranks())
 	if err != nil {
 		return nil, err
 	}
@@ -97,23 +97,23 @@ func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 
 // adopt gives x the values of the first rank, and has its gradients averaged.
 func (r *replica) adopt(x *Tensor) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
-	first, err := r.e.rank.Run(r.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
+	first, err := r.e.Runtime.Run(r.group, runtime.Collective{Op: "broadcast"}, t.Local().Detach())
 	if err != nil {
 		return err
 	}
-	restore := r.e.rank.Tape.SetEnabled(false)
-	_, err = r.e.rank.Do("copy_", []*tensor.Tensor{t.Local().Detach(), first})
+	restore := r.e.Runtime.Tape.SetEnabled(false)
+	_, err = r.e.Runtime.Do("copy_", []*tensor.Tensor{t.Local().Detach(), first})
 	restore()
 	if err != nil || !t.RequiresGrad() {
 		return err
 	}
 	t.Auto.Hooks = append(t.Auto.Hooks, func(*tensor.Tensor) (*tensor.Tensor, error) {
 		if r.sync && len(r.due) == 0 {
-			r.e.rank.Tape.AfterBackward(r.average)
+			r.e.Runtime.Tape.AfterBackward(r.average)
 		}
 		if r.sync {
 			r.due[x] = true
@@ -140,10 +140,10 @@ func (r *replica) average() error {
 		return r.averageOf(list)
 	}
 	for _, p := range r.list {
-		if !due[p.x] || p.x.t.Auto.Grad == nil {
+		if !due[p.x] || p.x.T.Auto.Grad == nil {
 			continue
 		}
-		g := p.x.t.Auto.Grad.Local()
+		g := p.x.T.Auto.Grad.Local()
 		n := g.Numel() * g.DType().Size()
 		if len(bucket) > 0 && (size+n > bucketBytes || g.DType() != bucket[0].DType()) {
 			if err := flush(); err != nil {
@@ -160,7 +160,7 @@ func (r *replica) averageOf(list []*tensor.Tensor) error {
 	if len(list) == 0 {
 		return nil
 	}
-	rank := r.e.rank
+	rank := r.e.Runtime
 	flat := make([]*tensor.Tensor, len(list))
 	sizes := make([]int, len(list))
 	for i, g := range list {
@@ -231,7 +231,7 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 	if err != nil {
 		return nil, err
 	}
-	value := e.deviceMesh(on)
+	value := e.deviceMeshOf(on)
 	if part.Set {
 		for _, sub := range m.m.modules("") {
 			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.path), sub.m.value, value}, nil); err != nil {
@@ -240,7 +240,7 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 		}
 	}
 	for _, p := range m.m.parameters("", true) {
-		if t, err := p.x.get(); err != nil {
+		if t, err := p.x.Tensor(); err != nil {
 			return nil, err
 		} else if t.Placed() {
 			continue
@@ -258,7 +258,7 @@ func (e *Env) replicateParameter(fn string, p namedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
 		return e.placeParameter(fn, p.path, p.x, m, mesh.Replicate())
 	}
-	return e.distributeParameter(fn, p.x, e.rank.Shard.Replicated(m, p.x.t.Shape()))
+	return e.distributeParameter(fn, p.x, e.Runtime.Shard.Replicated(m, p.x.T.Shape()))
 }
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of

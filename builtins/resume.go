@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "resume_dir",
 		Doc: "resume_dir() returns the path of a folder that is there for the ranks when the job is started again after a death\n" +
 			"(tpsh run --max-restarts N). What a script saves there, it finds there. It is empty when the job is first started,\n" +
@@ -33,18 +33,18 @@ func resumeDir(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	if e.opts.Resume == "" {
+	if e.Options.Resume == "" {
 		return nil, &op.ResourceError{Func: b.Name(), Err: errors.New("there is no folder that survives here")}
 	}
-	if err := os.MkdirAll(e.opts.Resume, 0o700); err != nil {
+	if err := os.MkdirAll(e.Options.Resume, 0o700); err != nil {
 		return nil, &op.ResourceError{Func: b.Name(), Err: err}
 	}
-	return starlark.String(e.opts.Resume), nil
+	return starlark.String(e.Options.Resume), nil
 }
 
 func restarts(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	return starlark.MakeInt(e.opts.Restarts), nil
+	return starlark.MakeInt(e.Options.Restarts), nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tpsh/builtins/builtinstest"
+	_ "tpsh/cmd/tpsh/vocabularies"
 )
 
 func TestScripts(t *testing.T) { builtinstest.Scripts(t, "testdata") }

@@ -251,7 +251,7 @@ func (p *specPath) commSpecs() *starlark.List {
 
 func init() {
 	const example = shardingSpecExample + ">>> whole = ShardingSpec(mesh, (8, 4), {})\n"
-	register(&Row{
+	Register(&Row{
 		Name: "ShardingSpec.path_to",
 		Doc: "path_to(target, dtype=float32) returns the list of CommSpecs that take a tensor from this spec to another of its mesh and shape, one after another.\n" +
 			"It is the first of paths_to. Equal specs have an empty path.\n" +

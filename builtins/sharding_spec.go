@@ -54,9 +54,9 @@ func (s *ShardingSpec) Describe() string {
 func (s *ShardingSpec) Type() string         { return "ShardingSpec" }
 func (s *ShardingSpec) Freeze()              {} // it cannot be changed
 func (s *ShardingSpec) Truth() starlark.Bool { return true }
-func (s *ShardingSpec) AttrNames() []string  { return attrNames("ShardingSpec") }
+func (s *ShardingSpec) AttrNames() []string  { return AttrNames("ShardingSpec") }
 func (s *ShardingSpec) Attr(name string) (starlark.Value, error) {
-	return s.env.attr("ShardingSpec", s, name)
+	return s.env.Attr("ShardingSpec", s, name)
 }
 
 // Hash implements starlark.Value: equal specs have one hash.
@@ -91,7 +91,7 @@ func (s *ShardingSpec) order() []int {
 func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
 	m := s.mesh.m
 	if !slices.IsSorted(order) {
-		m = s.env.rank.Layouts().Mesh(m.Permute(order...))
+		m = s.env.Runtime.Layouts().Mesh(m.Permute(order...))
 	}
 	placements := make([]mesh.Placement, len(order))
 	for d, axes := range s.axes {
@@ -99,7 +99,7 @@ func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
 			placements[slices.Index(order, a)] = mesh.Shard(d)
 		}
 	}
-	return s.env.rank.Layouts().Place(m, s.shape, placements)
+	return s.env.Runtime.Layouts().Place(m, s.shape, placements)
 }
 
 // cut returns the dims of the tensor that are cut, and the mesh dims that cut

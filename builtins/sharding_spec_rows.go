@@ -18,7 +18,7 @@ func shardingSpecRow(name, doc string, get func(s *ShardingSpec) (starlark.Value
 }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "ShardingSpec",
 		Doc: "ShardingSpec(device_mesh, entire_shape, dim_partition_dict) returns which dims of a mesh cut which dims of a tensor of a shape.\n" +
 			"The dict has for dims of the tensor lists of mesh dims: {0: [0, 1]} cuts dim 0 along mesh\n" +
@@ -30,7 +30,7 @@ func init() {
 	}, shardingSpecRow("device_mesh", "device_mesh is the DeviceMesh.\n"+shardingSpecExample+">>> spec.device_mesh == mesh\nTrue",
 		func(s *ShardingSpec) (starlark.Value, error) { return s.mesh, nil },
 	), shardingSpecRow("entire_shape", "entire_shape is the shape of the whole tensor, as a tuple.\n"+shardingSpecExample+">>> spec.entire_shape\n(8, 4)",
-		func(s *ShardingSpec) (starlark.Value, error) { return shapeTuple(s.shape), nil },
+		func(s *ShardingSpec) (starlark.Value, error) { return ShapeTuple(s.shape), nil },
 	), shardingSpecRow("dim_partition_dict", "dim_partition_dict is a dict of the lists of mesh dims that cut dims of the tensor.\n"+shardingSpecExample+">>> spec.dim_partition_dict\n{0: [0, 1]}",
 		func(s *ShardingSpec) (starlark.Value, error) {
 			var parts []partition
@@ -54,7 +54,7 @@ func init() {
 		Doc: "get_sharded_shape_per_device() returns the shape of what a device holds, as a tuple: where dims do not divide evenly, the most that any does.\n" +
 			shardingSpecExample + ">>> spec.get_sharded_shape_per_device()\n(8, 4)",
 		Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return shapeTuple(b.Receiver().(*ShardingSpec).deviceShape()), arg.Unpack(b.Name(), args, kwargs)
+			return ShapeTuple(b.Receiver().(*ShardingSpec).deviceShape()), arg.Unpack(b.Name(), args, kwargs)
 		},
 	})
 }

@@ -60,7 +60,7 @@ const styleDoc = "prepare_input and prepare_output are functions of a value and 
 	"output is brought to; with use_local_output it is then this rank's block.\n"
 
 func init() {
-	register(
+	Register(
 		&Row{Name: "ColwiseParallel", Fn: newStyle(colwiseKind),
 			Doc: "ColwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its outputs, or an Embedding by its features.\n" +
 				"The input is replicated; the output is this rank's columns. " + styleDoc +

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "parallelize_module", Fn: parallelizeModule,
+	Register(&Row{Name: "parallelize_module", Fn: parallelizeModule,
 		Doc: "parallelize_module(module, device_mesh, parallelize_plan, tp_mesh_dim=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
 			"parallelize_plan is one style, or a dict from paths of modules below it to styles; in a path, * stands for any name\n" +
 			"or part of one. A path that matches nothing is an error. Of a mesh of several dims it is the line along tp_mesh_dim.\n" +
@@ -72,7 +72,7 @@ func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{e, b.Name(), line, e.deviceMesh(line)}
+	p := &planner{e, b.Name(), line, e.deviceMeshOf(line)}
 	if s, ok := plan.(*Style); ok {
 		return v, p.apply(root, "", s)
 	}
@@ -93,11 +93,11 @@ func (e *Env) lineOf(fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
 	if m.NDim() == 1 {
 		return m, nil
 	}
-	line := m.Sub(e.rank.ID(), d)
+	line := m.Sub(e.Runtime.ID(), d)
 	if line == nil {
 		line = m.Sub(m.Ranks()[0], d)
 	}
-	return e.rank.Layouts().Mesh(line), nil
+	return e.Runtime.Layouts().Mesh(line), nil
 }
 
 // applyAll applies each style of a plan to the modules that its path names.
@@ -231,7 +231,7 @@ func (p *planner) place(m *Module, name string, placement mesh.Placement) error 
 // placeParameter makes x, a parameter, a distributed tensor with the values that
 // the first rank of m has.
 func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement mesh.Placement) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -252,16 +252,16 @@ func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement
 // values that the first rank of l's mesh has. It keeps what is called with its
 // gradients.
 func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
-	t := x.t
-	y, err := e.rank.Shard.Distribute(t, l, l.Mesh().Ranks()[0])
+	t := x.T
+	y, err := e.Runtime.Shard.Distribute(t, l, l.Mesh().Ranks()[0])
 	if err != nil {
 		return err
 	}
-	x.t = y
+	x.T = y
 	if !t.RequiresGrad() {
 		return nil
 	}
-	if err := require(fn, y); err != nil {
+	if err := RequireGrad(fn, y); err != nil {
 		return err
 	}
 	y.Auto.Hooks = t.Auto.Hooks
@@ -361,26 +361,26 @@ func (p *planner) unpack(m *Module, s *Style) error {
 		if !ok {
 			continue
 		}
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return err
 		}
 		if t.Auto != nil && len(t.Auto.Hooks) > 0 {
 			return p.cannot(m, "", s, "an attention with no hook on its "+packed.name+", which becomes several parameters: replicate and register_hook come after")
 		}
-		parts, err := p.e.rank.Apply(op.Lookup("chunk"), []*tensor.Tensor{t.Detach()}, []op.Arg{op.Int1(3), op.Int1(0)})
+		parts, err := p.e.Runtime.Apply(op.Lookup("chunk"), []*tensor.Tensor{t.Detach()}, []op.Arg{op.Int1(3), op.Int1(0)})
 		if err != nil {
 			return err
 		}
 		for i, part := range parts {
-			y, err := p.e.rank.Do("clone", []*tensor.Tensor{part})
+			y, err := p.e.Runtime.Do("clone", []*tensor.Tensor{part})
 			if err != nil {
 				return err
 			}
-			v := p.e.wrap(y)
+			v := p.e.Wrap(y)
 			v.parameter = true
 			if t.RequiresGrad() {
-				if err := require(p.fn, y); err != nil {
+				if err := RequireGrad(p.fn, y); err != nil {
 					return err
 				}
 			}
@@ -527,11 +527,11 @@ func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, erro
 	if !ok || !weighted || m.class != linearClass {
 		return v, nil
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	features := w.t.Shape()[1]
+	features := w.T.Shape()[1]
 	if t.Placed() || len(t.Shape()) == 0 || features%p.mesh.Size() == 0 {
 		return v, nil
 	}
@@ -541,14 +541,14 @@ func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	if !t.Shape().Equal(l.LocalShape(p.e.rank.ID())) {
+	if !t.Shape().Equal(l.LocalShape(p.e.Runtime.ID())) {
 		return v, nil
 	}
-	y, err := p.e.rank.Shard.Join(t, l)
+	y, err := p.e.Runtime.Shard.Join(t, l)
 	if err != nil {
 		return nil, err
 	}
-	return p.e.wrap(y), nil
+	return p.e.Wrap(y), nil
 }
 
 // results brings what a module has returned to the layouts of s.

@@ -79,7 +79,7 @@ func init() {
 		if p.dim {
 			params += ", dim=0"
 		}
-		register(&Row{Name: p.name, Fn: p.call,
+		Register(&Row{Name: p.name, Fn: p.call,
 			Doc: fmt.Sprintf("%s(%s) %s\ndevice_mesh has one dim; None is that of a distributed %s. It is one of the functions that styles prepare with.\n%s", p.name, params, p.does, p.takes, p.shows)})
 	}
 }
@@ -103,7 +103,7 @@ func (p *preparing) call(e *Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: p.takes, Got: arg.Show(v), Want: "a tensor"}
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (p *preparing) call(e *Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }
 
 // mesh returns the mesh that was given, or that of t.
@@ -151,7 +151,7 @@ func (e *Env) takeAs(fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Pl
 		if err != nil {
 			return nil, err
 		}
-		if t, err = e.rank.Shard.Join(t, l); err != nil {
+		if t, err = e.Runtime.Shard.Join(t, l); err != nil {
 			return nil, op.Rename(fn, err)
 		}
 	}
@@ -167,7 +167,7 @@ func (e *Env) bringTo(fn string, t *tensor.Tensor, m *mesh.Mesh, p mesh.Placemen
 	if l == t.Layout() {
 		return t, nil
 	}
-	return e.rank.Shard.Move(t, l)
+	return e.Runtime.Shard.Move(t, l)
 }
 
 // localOf returns this rank's block of t, unless there is an error.
@@ -175,7 +175,7 @@ func (e *Env) localOf(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.rank.Shard.ToLocal(t, nil)
+	return e.Runtime.Shard.ToLocal(t, nil)
 }
 
 // layout applies placements to a value that goes into or comes out of a module:
@@ -186,7 +186,7 @@ func (e *Env) layout(fn string, v starlark.Value, m *mesh.Mesh, from, to optPlac
 	if !ok || !from.Set || !to.Set {
 		return v, nil
 	}
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -201,5 +201,5 @@ func (e *Env) layout(fn string, v starlark.Value, m *mesh.Mesh, from, to optPlac
 			return nil, err
 		}
 	}
-	return e.wrap(t), nil
+	return e.Wrap(t), nil
 }

@@ -97,7 +97,7 @@ func countDims(items starlark.Tuple) (int, error) {
 		switch item := item.(type) {
 		case starlark.NoneType:
 		case *Tensor:
-			t, err := item.get()
+			t, err := item.Tensor()
 			if err != nil {
 				return 0, err
 			}
@@ -146,7 +146,7 @@ func (sub *subscript) add(item starlark.Value, i int, s shape.Shape) error {
 		}
 		sub.elems = append(sub.elems, e)
 	case *Tensor:
-		t, err := item.get()
+		t, err := item.Tensor()
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (sub *subscript) add(item starlark.Value, i int, s shape.Shape) error {
 	case *starlark.List:
 		t, err := sub.env.fromNested(item, arg.OptDType{})
 		if err == nil && item.Len() == 0 {
-			t, err = op.FromInts(sub.env.rank.Ops(), dtype.Int64, shape.Shape{0}, nil)
+			t, err = op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, shape.Shape{0}, nil)
 		}
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (sub *subscript) addTensor(t *tensor.Tensor, s shape.Shape) error {
 		if t.DType().IsFloat() {
 			return &op.ArgError{Got: op.Describe(t), Want: "a tensor of ints or of truths"}
 		}
-		index, err := sub.env.rank.Do("to", []*tensor.Tensor{t}, op.Int1(int(dtype.Int64)))
+		index, err := sub.env.Runtime.Do("to", []*tensor.Tensor{t}, op.Int1(int(dtype.Int64)))
 		sub.elems = append(sub.elems, subscriptElem{index: index, size: s[sub.dims]})
 		sub.dims++
 		return err
@@ -205,12 +205,12 @@ func (sub *subscript) addTensor(t *tensor.Tensor, s shape.Shape) error {
 	if end > len(s) || !s[sub.dims:end].Equal(t.Shape()) {
 		return &op.ArgError{Got: "a mask " + op.Describe(t), Want: fmt.Sprintf("one of the dims from %d on", sub.dims), Rule: fmt.Sprintf("shape %v", s)}
 	}
-	places, err := sub.env.rank.Do("nonzero", []*tensor.Tensor{t})
+	places, err := sub.env.Runtime.Do("nonzero", []*tensor.Tensor{t})
 	if err != nil {
 		return err
 	}
 	for d := range t.Ndim() {
-		index, err := sub.env.rank.Do("select", []*tensor.Tensor{places}, op.Int1(1), op.Int1(d))
+		index, err := sub.env.Runtime.Do("select", []*tensor.Tensor{places}, op.Int1(1), op.Int1(d))
 		if err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func (sub *subscript) place(list []int) (*tensor.Tensor, error) {
 		if err := sub.check(index, e.size, i); err != nil {
 			return nil, err
 		}
-		wrapped, err := sub.env.rank.Do("mod", []*tensor.Tensor{index, tensor.Number(int64(max(e.size, 1)))})
+		wrapped, err := sub.env.Runtime.Do("mod", []*tensor.Tensor{index, tensor.Number(int64(max(e.size, 1)))})
 		if err != nil {
 			return nil, err
 		}
@@ -355,11 +355,11 @@ func (sub *subscript) place(list []int) (*tensor.Tensor, error) {
 			sum = wrapped
 			continue
 		}
-		if sum, err = sub.env.rank.Do("mul", []*tensor.Tensor{sum, tensor.Number(int64(e.size))}); err == nil {
+		if sum, err = sub.env.Runtime.Do("mul", []*tensor.Tensor{sum, tensor.Number(int64(e.size))}); err == nil {
 			if _, ok := shape.Broadcast(sum.Shape(), wrapped.Shape()); !ok {
 				return nil, &op.ArgError{Got: "indices of the shapes " + sum.Shape().String() + " and " + wrapped.Shape().String(), Want: "shapes that broadcast"}
 			}
-			sum, err = sub.env.rank.Do("add", []*tensor.Tensor{sum, wrapped})
+			sum, err = sub.env.Runtime.Do("add", []*tensor.Tensor{sum, wrapped})
 		}
 		if err != nil {
 			return nil, err
@@ -375,7 +375,7 @@ func (sub *subscript) check(index *tensor.Tensor, size, elem int) error {
 		return nil
 	}
 	for _, end := range []string{"min", "max"} {
-		y, err := sub.env.rank.Do(end, []*tensor.Tensor{index}, op.None, op.Bool1(false))
+		y, err := sub.env.Runtime.Do(end, []*tensor.Tensor{index}, op.None, op.Bool1(false))
 		if err != nil {
 			return err
 		}

@@ -11,20 +11,20 @@ import (
 
 // getSubscript is x[v] of an index of several kinds.
 func (x *Tensor) getSubscript(t *tensor.Tensor, v starlark.Value) (starlark.Value, error) {
-	sub, err := x.env.newSubscript(v, t.Shape())
+	sub, err := x.Env.newSubscript(v, t.Shape())
 	if err == nil {
 		t, err = sub.get(t)
 	}
 	if err != nil {
 		return nil, arg.Rename("x[...]", arg.In("x[...]", "index", err))
 	}
-	return x.env.wrap(t), nil
+	return x.Env.Wrap(t), nil
 }
 
 // setSubscript is x[v] = w of an index of several kinds.
 func (x *Tensor) setSubscript(t *tensor.Tensor, v, w starlark.Value) error {
 	const fn = "x[...] = v"
-	sub, err := x.env.newSubscript(v, t.Shape())
+	sub, err := x.Env.newSubscript(v, t.Shape())
 	if err != nil {
 		return arg.Rename(fn, arg.In(fn, "index", err))
 	}
@@ -92,7 +92,7 @@ func (sub *subscript) numbered(t *tensor.Tensor) (*tensor.Tensor, error) {
 	for i := range numbers {
 		numbers[i] = int64(i)
 	}
-	all, err := op.FromInts(sub.env.rank.Ops(), dtype.Int64, t.Shape(), numbers)
+	all, err := op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, t.Shape(), numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (sub *subscript) numbered(t *tensor.Tensor) (*tensor.Tensor, error) {
 // setPlaced sets elements of a distributed tensor: every rank of its mesh sets
 // them in a whole tensor, of which each then keeps its block.
 func (sub *subscript) setPlaced(t, value *tensor.Tensor) error {
-	rank := sub.env.rank
+	rank := sub.env.Runtime
 	if value.Placed() {
 		return &op.ArgError{Param: "value", Got: op.Describe(value), Want: "a plain tensor or a number", Rule: "value.full_tensor() is the whole of it"}
 	}

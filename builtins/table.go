@@ -47,8 +47,8 @@ type Function func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args st
 
 var rows = map[string]*Row{}
 
-// register adds rows to the table. It panics if a name is taken.
-func register(list ...*Row) {
+// Register adds rows to the table. It panics if a name is taken.
+func Register(list ...*Row) {
 	for _, r := range list {
 		if rows[r.Name] != nil {
 			panic("builtins: " + r.Name + " registered twice")
@@ -98,7 +98,7 @@ func (e *Env) Predeclared() starlark.StringDict {
 			members[name] = r.Own(e)
 		}
 	}
-	if e.planning() {
+	if e.Planning() {
 		e.withUnknown(names)
 	}
 	return names
@@ -269,9 +269,9 @@ func (r *Row) member(name string) *typeMember {
 	return &typeMember{method: r.function(name)}
 }
 
-// attr implements starlark.HasAttrs of the value x of the type called owner.
+// Attr implements starlark.HasAttrs of the value x of the type called owner.
 // It returns nil for an unknown name, and the interpreter suggests a spelling.
-func (e *Env) attr(owner string, x starlark.Value, name string) (starlark.Value, error) {
+func (e *Env) Attr(owner string, x starlark.Value, name string) (starlark.Value, error) {
 	m := types()[owner].members[name]
 	switch {
 	case m == nil:
@@ -295,5 +295,5 @@ func lookup(name string) starlark.Value { return rows[name].value() }
 // isRow reports whether name, in full, is one of the table.
 func isRow(name string) bool { return rows[name] != nil }
 
-// attrNames returns the names that the values of the type called owner have.
-func attrNames(owner string) []string { return types()[owner].names }
+// AttrNames returns the names that the values of the type called owner have.
+func AttrNames(owner string) []string { return types()[owner].names }

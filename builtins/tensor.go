@@ -15,8 +15,8 @@ import (
 // A Tensor is a tensor as scripts have it. Few of its Go interfaces get a
 // thread, so it knows the Env it belongs to.
 type Tensor struct {
-	env  *Env
-	t    *tensor.Tensor // nil while work is under way
+	Env  *Env
+	T    *tensor.Tensor // nil while work is under way
 	work *runtime.Work  // of an asynchronous call that is to give t; else nil
 
 	distributed bool // what is under way is a distributed tensor
@@ -31,22 +31,22 @@ var (
 	_ arg.Described  = (*Tensor)(nil)
 )
 
-// wrap returns t as scripts have it.
-func (e *Env) wrap(t *tensor.Tensor) *Tensor { return &Tensor{env: e, t: t} }
+// Wrap returns t as scripts have it.
+func (e *Env) Wrap(t *tensor.Tensor) *Tensor { return &Tensor{Env: e, T: t} }
 
 // wrapWork returns the result of an asynchronous call, which has one. Whoever
 // reads it first waits, and gets the call's error if nobody has had it.
-func (e *Env) wrapWork(w *runtime.Work) *Tensor { return &Tensor{env: e, work: w} }
+func (e *Env) wrapWork(w *runtime.Work) *Tensor { return &Tensor{Env: e, work: w} }
 
-// get returns the tensor. That of an asynchronous call it waits for.
-func (x *Tensor) get() (*tensor.Tensor, error) {
-	if x.t == nil {
+// Tensor returns the tensor. That of an asynchronous call it waits for.
+func (x *Tensor) Tensor() (*tensor.Tensor, error) {
+	if x.T == nil {
 		return x.await()
 	}
-	if b := x.t.Buffer(); b != nil && b.Dropped() {
-		return x.t, b.Restore()
+	if b := x.T.Buffer(); b != nil && b.Dropped() {
+		return x.T, b.Restore()
 	}
-	return x.t, nil
+	return x.T, nil
 }
 
 // await is get of the result of an asynchronous call.
@@ -58,7 +58,7 @@ func (x *Tensor) await() (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, &noResultError{x.work.Failed()}
 	}
-	x.t, x.work = t, nil
+	x.T, x.work = t, nil
 	return t, nil
 }
 
@@ -78,12 +78,12 @@ func (e *noResultError) Error() string {
 // Kind returns "other": what went wrong has been told.
 func (e *noResultError) Kind() string { return "other" }
 
-// tensorArg returns v, the argument called param of fn, which must be a
+// TensorArg returns v, the argument called param of fn, which must be a
 // tensor.
-func (e *Env) tensorArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+func (e *Env) TensorArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	x, ok := v.(*Tensor)
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a tensor"}
 	}
-	return x.get()
+	return x.Tensor()
 }

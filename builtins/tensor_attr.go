@@ -16,7 +16,7 @@ import (
 // tensorRow returns a row for an attribute of tensors.
 func tensorRow(name, doc string, get func(e *Env, t *tensor.Tensor) (starlark.Value, error)) *Row {
 	return &Row{Name: "Tensor." + name, Doc: doc, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
-		t, err := x.(*Tensor).get()
+		t, err := x.(*Tensor).Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -32,29 +32,29 @@ type tensorMethod func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args star
 func methodRow(name, doc string, do tensorMethod) *Row {
 	return &Row{Name: "Tensor." + name, Doc: doc, Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}
-		return do(x.env, b.Name(), x, t, args, kwargs)
+		return do(x.Env, b.Name(), x, t, args, kwargs)
 	}}
 }
 
 func init() {
-	register(
+	Register(
 		tensorRow("shape", "shape is the tuple of the sizes of the dims.\n>>> zeros(2, 3).shape\n(2, 3)",
-			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return shapeTuple(t.Shape()), nil }),
+			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return ShapeTuple(t.Shape()), nil }),
 		tensorRow("dtype", "dtype is the type of the elements.\n>>> zeros(2).dtype\nfloat32",
-			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return dtypeOf(t.DType()), nil }),
+			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return DtypeOf(t.DType()), nil }),
 		tensorRow("ndim", "ndim is the number of dims.\n>>> zeros(2, 3).ndim\n2",
 			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return starlark.MakeInt(t.Ndim()), nil }),
 		tensorRow("T", "T is the tensor with its dims in reverse order, sharing its storage.\n"+
 			">>> tensor([[1, 2], [3, 4]]).T.tolist()\n[[1, 3], [2, 4]]",
 			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				return e.apply(transposeOp, []*tensor.Tensor{t}, e.wrap(t))
+				return e.apply(transposeOp, []*tensor.Tensor{t}, e.Wrap(t))
 			}),
 		methodRow("size", "size(dim=None) returns the size of a dim, or the shape if dim is None.\n"+
-			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", size),
+			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", TensorSize),
 		methodRow("dim", "dim() returns the number of dims.\n>>> zeros(2, 3).dim()\n2",
 			func(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				return starlark.MakeInt(t.Ndim()), arg.Unpack(fn, args, kwargs)
@@ -77,30 +77,30 @@ func init() {
 				if err := arg.Unpack(fn, args, kwargs); err != nil {
 					return nil, err
 				}
-				return e.nested(fn, t)
+				return e.Nested(fn, t)
 			}),
 		methodRow("detach", "detach() returns a tensor on the same storage that takes no part in differentiation.\n"+
 			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
 			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				y := t.Detach()
-				if l := operatorLens(t); l != nil {
+				if l := OperatorLensOf(t); l != nil {
 					y.Lens = l.Detached()
 				}
-				return e.wrap(y), arg.Unpack(fn, args, kwargs)
+				return e.Wrap(y), arg.Unpack(fn, args, kwargs)
 			}),
 	)
 }
 
 var transposeOp = op.Lookup("T")
 
-// size carries out Tensor.size.
-func size(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// TensorSize carries out Tensor.size.
+func TensorSize(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var dim arg.OptInt
 	if err := arg.Unpack(fn, args, kwargs, "dim?", &dim); err != nil {
 		return nil, err
 	}
 	if !dim.Set {
-		return shapeTuple(t.Shape()), nil
+		return ShapeTuple(t.Shape()), nil
 	}
 	d, err := arg.Dim(fn, "dim", int(dim.V), t.Shape())
 	if err != nil {
@@ -111,9 +111,9 @@ func size(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, k
 
 // String implements starlark.Value: the elements as NumPy shows them.
 func (x *Tensor) String() string {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 		return "tensor"
 	}
 	return x.seenThrough().Format(x, t)
@@ -121,10 +121,10 @@ func (x *Tensor) String() string {
 
 // Describe returns dtype and shape: float32[2, 3].
 func (x *Tensor) Describe() string {
-	if x.t == nil {
+	if x.T == nil {
 		return "a tensor under way"
 	}
-	return x.env.describe(x.t)
+	return x.Env.DescribeTensor(x.T)
 }
 
 // Type implements starlark.Value.
@@ -133,7 +133,7 @@ func (x *Tensor) Type() string { return x.seenThrough().Type() }
 // Attr implements starlark.HasAttrs.
 func (x *Tensor) Attr(name string) (starlark.Value, error) {
 	for _, owner := range x.owners() {
-		if v, err := x.env.attr(owner, x, name); v != nil || err != nil {
+		if v, err := x.Env.Attr(owner, x, name); v != nil || err != nil {
 			return v, err
 		}
 	}
@@ -147,18 +147,18 @@ func (x *Tensor) owners() []string { return x.seenThrough().Owners(x) }
 func (x *Tensor) AttrNames() []string {
 	owners := x.owners()
 	if len(owners) == 1 {
-		return attrNames(owners[0])
+		return AttrNames(owners[0])
 	}
 	var names []string
 	for _, owner := range owners {
-		names = append(names, attrNames(owner)...)
+		names = append(names, AttrNames(owner)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // placed reports whether x is a distributed tensor.
-func (x *Tensor) placed() bool { return x.distributed || x.t != nil && x.t.Placed() }
+func (x *Tensor) placed() bool { return x.distributed || x.T != nil && x.T.Placed() }
 
 // SetField implements starlark.HasSetField: grad and requires_grad can be
 // assigned.
@@ -184,11 +184,11 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 
 // setGrad makes v, a tensor like x or None, the gradient of x.
 func (x *Tensor) setGrad(v starlark.Value) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
-	if err := checkFrozen("grad", t); err != nil {
+	if err := CheckFrozen("grad", t); err != nil {
 		return err
 	}
 	if v == starlark.None {
@@ -197,11 +197,11 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 		}
 		return nil
 	}
-	g, err := x.env.tensorArg("grad", "", v)
+	g, err := x.Env.TensorArg("grad", "", v)
 	if err != nil {
 		return err
 	}
-	if g.Placed() != t.Placed() || t.Placed() && g.Layout() != x.env.rank.Shard.GradLayout(t.Layout()) {
+	if g.Placed() != t.Placed() || t.Placed() && g.Layout() != x.Env.Runtime.Shard.GradLayout(t.Layout()) {
 		return &op.ArgError{Func: "grad", Got: shard.Describe(g), Want: shard.Describe(t), Rule: "a gradient lies like its tensor"}
 	}
 	if !g.Shape().Equal(t.Shape()) || g.DType() != t.DType() {
@@ -218,7 +218,7 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 // requiresGrad says, for the function fn, whether gradients are wanted in x,
 // which is a leaf unless it changes nothing.
 func (x *Tensor) requiresGrad(fn string, on bool) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -228,19 +228,19 @@ func (x *Tensor) requiresGrad(fn string, on bool) error {
 	if !grad.IsLeaf(t) {
 		return &op.ArgError{Func: fn, Got: "False for the result of a recorded operation", Want: "a leaf", Rule: ".detach() gives one"}
 	}
-	if err := checkFrozen(fn, t); err != nil {
+	if err := CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	if on {
-		return require(fn, t)
+		return RequireGrad(fn, t)
 	}
 	t.Auto.Requires = false
 	return nil
 }
 
-// require makes t, a leaf, require grad. If it was a view, the tensor it shows
+// RequireGrad makes t, a leaf, require grad. If it was a view, the tensor it shows
 // no longer has a say in its history: a change of one is none of the other's.
-func require(fn string, t *tensor.Tensor) error {
+func RequireGrad(fn string, t *tensor.Tensor) error {
 	if !t.DType().IsFloat() {
 		return &op.ArgError{Func: fn, Param: "requires_grad", Got: "True for " + op.Describe(t), Want: "a float dtype", Rule: "only floats have gradients"}
 	}

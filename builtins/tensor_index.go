@@ -39,7 +39,7 @@ func newIndexKey(v starlark.Value) (key indexKey, err error) {
 		key.ints, err = arg.ToInts(v)
 		return key, err
 	case *Tensor:
-		key.index, err = v.get()
+		key.index, err = v.Tensor()
 		return key, err
 	case starlark.Bool:
 		return key, arg.Bad(v, "an int, a slice, a tensor, or several of them", "== compares the values themselves; .eq() compares element by element")
@@ -52,7 +52,7 @@ func newIndexKey(v starlark.Value) (key indexKey, err error) {
 // Get implements starlark.Mapping: x[v]. Indices give a view, a tensor of
 // indices or truths a copy.
 func (x *Tensor) Get(v starlark.Value) (_ starlark.Value, found bool, err error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, false, err
 	}
@@ -66,19 +66,19 @@ func (x *Tensor) Get(v starlark.Value) (_ starlark.Value, found bool, err error)
 	}
 	var out []*tensor.Tensor
 	if key.index != nil {
-		out, err = x.env.invoke(indexOp, []*tensor.Tensor{t, key.index}, nil)
+		out, err = x.Env.invoke(indexOp, []*tensor.Tensor{t, key.index}, nil)
 	} else {
-		out, err = x.env.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(key.ints...)})
+		out, err = x.Env.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(key.ints...)})
 	}
 	if err != nil {
 		return nil, false, arg.Rename("x[...]", err)
 	}
-	return x.env.wrap(out[0]), true, nil
+	return x.Env.Wrap(out[0]), true, nil
 }
 
 // SetKey implements starlark.HasSetKey: x[v] = w.
 func (x *Tensor) SetKey(v, w starlark.Value) error {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 		return arg.In("x[...] = v", "value", err)
 	}
 	if key.index != nil {
-		_, err = x.env.invoke(indexPutOp, []*tensor.Tensor{t, key.index, value}, nil)
+		_, err = x.Env.invoke(indexPutOp, []*tensor.Tensor{t, key.index, value}, nil)
 	} else {
-		_, err = x.env.invoke(setItemOp, []*tensor.Tensor{t, value}, []op.Arg{op.IntsN(key.ints...)})
+		_, err = x.Env.invoke(setItemOp, []*tensor.Tensor{t, value}, []op.Arg{op.IntsN(key.ints...)})
 	}
 	return arg.Rename("x[...] = v", err)
 }
@@ -104,12 +104,12 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 // Len implements starlark.Sequence: the size of dim 0. Without dims there is
 // none: an error, left with the rank.
 func (x *Tensor) Len() int {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err == nil && t.Ndim() == 0 {
 		err = &op.ArgError{Func: "len", Got: op.Describe(t), Want: "a tensor with a dim 0", Rule: ".numel() counts the elements"}
 	}
 	if err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 		return 0
 	}
 	return t.Shape()[0]
@@ -117,12 +117,12 @@ func (x *Tensor) Len() int {
 
 // Index implements starlark.Indexable: x[i], with 0 <= i < x.Len().
 func (x *Tensor) Index(i int) starlark.Value {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 		return starlark.None
 	}
-	return x.env.select0(t, i)
+	return x.Env.select0(t, i)
 }
 
 // select0 returns t at index i of dim 0; an error is left with the rank.
@@ -132,7 +132,7 @@ func (e *Env) select0(t *tensor.Tensor, i int) starlark.Value {
 		e.leave(err)
 		return starlark.None
 	}
-	return e.wrap(out[0])
+	return e.Wrap(out[0])
 }
 
 // Slice implements starlark.Sliceable: x[start:end:step] of dim 0, with bounds
@@ -140,14 +140,14 @@ func (e *Env) select0(t *tensor.Tensor, i int) starlark.Value {
 func (x *Tensor) Slice(start, end, step int) starlark.Value {
 	v, err := x.slice(start, end, step)
 	if err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 		return starlark.None
 	}
 	return v
 }
 
 func (x *Tensor) slice(start, end, step int) (starlark.Value, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +164,14 @@ func (x *Tensor) slice(start, end, step int) (starlark.Value, error) {
 		}
 	}
 	args := []op.Arg{op.Int1(0), op.Int1(start), op.Int1(end), op.Int1(step)}
-	out, err := x.env.invoke(sliceOp, []*tensor.Tensor{t}, args)
+	out, err := x.Env.invoke(sliceOp, []*tensor.Tensor{t}, args)
 	if err == nil && reverse {
-		out, err = x.env.invoke(flipOp, out, []op.Arg{op.IntsN(0)})
+		out, err = x.Env.invoke(flipOp, out, []op.Arg{op.IntsN(0)})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return x.env.wrap(out[0]), nil
+	return x.Env.Wrap(out[0]), nil
 }
 
 // Iterate implements starlark.Iterable: x[0], x[1], ...

@@ -34,15 +34,15 @@ func elementOf(t *tensor.Tensor, at int) starlark.Value {
 
 // item returns the one element of x for the function called fn.
 func (x *Tensor) item(fn string) (starlark.Value, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	if t, err = x.env.one(fn, t, ""); err != nil {
+	if t, err = x.Env.one(fn, t, ""); err != nil {
 		return nil, err
 	}
 	if t.Hollow() {
-		return x.env.unknownOf(t.DType()), nil
+		return x.Env.unknownOf(t.DType()), nil
 	}
 	return elementOf(t, t.Offset()), nil
 }
@@ -89,9 +89,9 @@ func (e *Env) truth(t *tensor.Tensor) (bool, error) {
 
 // truth returns whether the one element of x is not zero.
 func (x *Tensor) truth() (bool, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return false, err
 	}
-	return x.env.truth(t)
+	return x.Env.truth(t)
 }

@@ -43,7 +43,7 @@ func (x *Tensor) Power(y starlark.Value, side starlark.Side) (starlark.Value, er
 
 // between applies an operator to x and y, which is on the other side of it.
 func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starlark.Value, error) {
-	a, err := x.get()
+	a, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starl
 		return nil, arg.In(d.Name, "", err)
 	}
 	if side == starlark.Right {
-		return x.env.apply(d, []*tensor.Tensor{b, a}, y, x)
+		return x.Env.apply(d, []*tensor.Tensor{b, a}, y, x)
 	}
-	return x.env.apply(d, []*tensor.Tensor{a, b}, x, y)
+	return x.Env.apply(d, []*tensor.Tensor{a, b}, x, y)
 }
 
 // Format implements operator.HasFormat: the element of a tensor that has one is

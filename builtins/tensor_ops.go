@@ -41,7 +41,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		return nil, nil
 	}
 	d := binaryOps[tok]
-	a, err := x.get()
+	a, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		in[0], in[1] = b, a
 		values[0], values[1] = y, x
 	}
-	return x.env.apply(d, in, values[:]...)
+	return x.Env.apply(d, in, values[:]...)
 }
 
 // symbols are operators whose names are other words of the language.
@@ -73,7 +73,7 @@ func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (s
 	if err != nil {
 		return nil, err
 	}
-	return e.wrap(out[0]), nil
+	return e.Wrap(out[0]), nil
 }
 
 // Unary implements starlark.HasUnary: -x, +x, which is x, and ~x.
@@ -85,11 +85,11 @@ func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
 		return nil, nil
 	}
 	d := unaryOps[tok]
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	return x.env.apply(d, []*tensor.Tensor{t}, x)
+	return x.Env.apply(d, []*tensor.Tensor{t}, x)
 }
 
 // elementwise returns the name of the method that does element by element what a
@@ -132,7 +132,7 @@ var (
 // Has implements starlark.Container: v in x is whether an element of x equals
 // the number v, or the tensor v where broadcasting puts it.
 func (x *Tensor) Has(v starlark.Value) (bool, error) {
-	t, err := x.get()
+	t, err := x.Tensor()
 	if err != nil {
 		return false, err
 	}
@@ -140,15 +140,15 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 	if err != nil {
 		return false, arg.In("in", "", err)
 	}
-	same, err := x.env.invoke(eqOp, []*tensor.Tensor{t, y}, nil)
+	same, err := x.Env.invoke(eqOp, []*tensor.Tensor{t, y}, nil)
 	if err != nil {
 		return false, err
 	}
-	found, err := x.env.rank.Do("any", same, op.None, op.Bool1(false))
+	found, err := x.Env.Runtime.Do("any", same, op.None, op.Bool1(false))
 	if err != nil {
 		return false, err
 	}
-	return x.env.truth(found)
+	return x.Env.truth(found)
 }
 
 // Truth implements starlark.Value: the truth of the one element. Of any other
@@ -156,7 +156,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 func (x *Tensor) Truth() starlark.Bool {
 	yes, err := x.truth()
 	if err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 	}
 	return starlark.Bool(yes)
 }
@@ -169,12 +169,12 @@ func (x *Tensor) Hash() (uint32, error) {
 // Freeze makes x read-only: it belongs to a loaded file.
 func (x *Tensor) Freeze() {
 	if err := x.seenThrough().Freeze(x); err != nil {
-		x.env.leave(err)
+		x.Env.leave(err)
 	}
 }
 
-// checkFrozen returns an error of the function fn if x may not be changed.
-func checkFrozen(fn string, t *tensor.Tensor) error {
+// CheckFrozen returns an error of the function fn if x may not be changed.
+func CheckFrozen(fn string, t *tensor.Tensor) error {
 	if b := t.Buffer(); b != nil && b.Frozen() {
 		return &op.ArgError{Func: fn, Got: fmt.Sprintf("a frozen tensor %s", op.Describe(t)), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
 	}

@@ -26,8 +26,8 @@ func thereAre(n int, thing string) string {
 // mostNames is how many names an error lists.
 const mostNames = 8
 
-// quotedNames returns names as an error lists them.
-func quotedNames(names []string) string {
+// QuotedNames returns names as an error lists them.
+func QuotedNames(names []string) string {
 	var quoted []string
 	for i, name := range names {
 		if i == mostNames {
@@ -39,8 +39,8 @@ func quotedNames(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// joinPath returns the path of what is called name in the module at path.
-func joinPath(path, name string) string {
+// JoinPath returns the path of what is called name in the module at path.
+func JoinPath(path, name string) string {
 	if path == "" {
 		return name
 	}

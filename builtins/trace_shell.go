@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(&Row{Name: "_trace", Fn: shellTrace,
+	Register(&Row{Name: "_trace", Fn: shellTrace,
 		Doc: "_trace(on) starts to note what the rank communicates, or ends that and prints it: the shell's :trace is made of it. comm_trace(fn) is what scripts use.\n" +
 			">>> _trace(True)\n>>> _trace(False)\nnothing was communicated"})
 }
@@ -23,11 +23,11 @@ func shellTrace(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starl
 	}
 	t := e.shellTrace
 	if t != nil {
-		e.rank.StopTrace(t)
+		e.Runtime.StopTrace(t)
 		e.shellTrace = nil
 	}
 	if on {
-		e.shellTrace = e.rank.StartTrace()
+		e.shellTrace = e.Runtime.StartTrace()
 		return starlark.None, nil
 	}
 	if t == nil || len(t.Records) == 0 {

@@ -86,7 +86,7 @@ func (k *transfer) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args st
 	if err := arg.Unpack(k.name, args, kwargs, pairs...); err != nil {
 		return nil, err
 	}
-	stage, err := e.rank.Stage(k.name)
+	stage, err := e.Runtime.Stage(k.name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (k *transfer) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args st
 	if t.FromNext, err = c.expected(k.name, "output_grad_shape", c.wantsNext && bool(c.recvNext), &c.gradShape); err != nil {
 		return nil, err
 	}
-	prev, next, err := e.rank.Transfer(t)
+	prev, next, err := e.Runtime.Transfer(t)
 	if err != nil {
 		return nil, err
 	}
@@ -132,11 +132,11 @@ func (e *Env) received(xs []*tensor.Tensor, s *shapes) starlark.Value {
 	case xs == nil:
 		return starlark.None
 	case s.single:
-		return e.wrap(xs[0])
+		return e.Wrap(xs[0])
 	}
 	list := make([]starlark.Value, len(xs))
 	for i, x := range xs {
-		list[i] = e.wrap(x)
+		list[i] = e.Wrap(x)
 	}
 	return starlark.NewList(list)
 }
@@ -170,8 +170,8 @@ func (e *Env) peer(fn, name string, v arg.OptInt, def int) (int, error) {
 		return def, nil
 	}
 	rank := int(v.V)
-	if rank < 0 || rank >= e.rank.Size() {
-		return 0, &op.ArgError{Func: fn, Param: name, Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.rank.Size()-1), Rule: "a global rank"}
+	if rank < 0 || rank >= e.Runtime.Size() {
+		return 0, &op.ArgError{Func: fn, Param: name, Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.Runtime.Size()-1), Rule: "a global rank"}
 	}
 	return rank, nil
 }

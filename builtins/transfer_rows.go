@@ -70,9 +70,9 @@ var transferDocs = map[string]string{
 func init() {
 	for i := range transfers {
 		k := &transfers[i]
-		register(&Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
+		Register(&Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
 	}
-	register(&Row{
+	Register(&Row{
 		Name:         "send_tensor_meta",
 		Communicates: true,
 		Doc: "send_tensor_meta(tensor, need_meta=True, next_rank=None) returns False, and if need_meta sends the shape of a tensor, or of each in a list, to the next stage.\n" +
@@ -114,7 +114,7 @@ func sendTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if !need {
 		return starlark.False, nil
 	}
-	stage, err := e.rank.Stage(b.Name())
+	stage, err := e.Runtime.Stage(b.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func sendTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	return starlark.False, e.rank.SendMeta(b.Name(), xs, peer)
+	return starlark.False, e.Runtime.SendMeta(b.Name(), xs, peer)
 }
 
 func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -136,7 +136,7 @@ func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if known != starlark.None {
 		return known, arg.In(b.Name(), "tensor_shape", new(shapes).Unpack(known))
 	}
-	stage, err := e.rank.Stage(b.Name())
+	stage, err := e.Runtime.Stage(b.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	list, err := e.rank.RecvMeta(b.Name(), peer)
+	list, err := e.Runtime.RecvMeta(b.Name(), peer)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +154,11 @@ func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 // shapeTuples returns shapes as scripts have them: one, or a list.
 func shapeTuples(list []shape.Shape) starlark.Value {
 	if len(list) == 1 {
-		return shapeTuple(list[0])
+		return ShapeTuple(list[0])
 	}
 	values := make([]starlark.Value, len(list))
 	for i, s := range list {
-		values[i] = shapeTuple(s)
+		values[i] = ShapeTuple(s)
 	}
 	return starlark.NewList(values)
 }
@@ -171,7 +171,7 @@ func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err := arg.Unpack(b.Name(), args, kwargs, "tensor_send_next", &x, "parallel_mode|group??", &mode); err != nil {
 		return nil, err
 	}
-	g, err := e.group(b.Name(), mode)
+	g, err := e.GroupOf(b.Name(), mode)
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +179,12 @@ func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	for i := range g.Size() {
 		ring.Pairs = append(ring.Pairs, [2]int{i, (i + 1) % g.Size()})
 	}
-	y, err := e.rank.Run(g, ring, x.t.Detach())
+	y, err := e.Runtime.Run(g, ring, x.t.Detach())
 	if err != nil {
 		return nil, err
 	}
 	if y.DType().IsFloat() {
 		y.Auto = &tensor.Auto{Requires: true}
 	}
-	return e.wrap(y), nil
+	return e.Wrap(y), nil
 }

@@ -3,7 +3,7 @@ package builtins
 // Documentation of modules and types that have no value of their own in a
 // script.
 func init() {
-	register(
+	Register(
 		&Row{Name: "assert", Namespace: true, Doc: "assert is the module of assertions, for tests. A failure says what was got and what was wanted."},
 		&Row{Name: "faults", Namespace: true, Doc: "faults is the module of failures on purpose, for tests of how programs handle them."},
 		&Row{Name: "Group", Doc: "Group is the type of what new_group returns."},

@@ -28,7 +28,7 @@ func init() {
 		"zip(*x) returns a list of tuples of the first elements of its arguments, of the second, and so on.\n>>> zip([1, 2], [\"a\", \"b\"])\n[(1, \"a\"), (2, \"b\")]",
 	} {
 		name, _, _ := strings.Cut(doc, "(")
-		register(&Row{Name: name, Doc: doc, Fn: bounded(starlark.Universe[name].(*starlark.Builtin))})
+		Register(&Row{Name: name, Doc: doc, Fn: bounded(starlark.Universe[name].(*starlark.Builtin))})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "planning",
 		Doc: "planning() returns whether this is a plan: whether the script runs on shapes alone, under tpsh plan.\n" +
 			">>> planning()\nFalse",
@@ -23,7 +23,7 @@ func init() {
 			if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 				return nil, err
 			}
-			return starlark.Bool(e.planning()), nil
+			return starlark.Bool(e.Planning()), nil
 		},
 	}, &Row{
 		Name: "known",
@@ -44,8 +44,8 @@ func init() {
 	})
 }
 
-// planning reports whether the script runs on shapes alone.
-func (e *Env) planning() bool { return e.rank.Ops().Hollow() }
+// Planning reports whether the script runs on shapes alone.
+func (e *Env) Planning() bool { return e.Runtime.Ops().Hollow() }
 
 // An Unknown is a number that would come from elements, where there are none.
 // What is computed with it is unknown.
@@ -161,7 +161,7 @@ func isUnknown(v starlark.Value) bool {
 
 // unknownNumber returns u as a number that operators take.
 func (u *Unknown) operand() (*tensor.Tensor, error) {
-	return tensor.UnknownNumber(u.env.rank.Ops().Alloc, u.dtype())
+	return tensor.UnknownNumber(u.env.Runtime.Ops().Alloc, u.dtype())
 }
 
 // hintUnknown returns what to do where the interpreter or an argument refuses an

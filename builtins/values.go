@@ -24,8 +24,8 @@ func intList(xs []int) *starlark.List {
 	return starlark.NewList(list)
 }
 
-// stringList returns names as a list.
-func stringList(names []string) *starlark.List {
+// StringList returns names as a list.
+func StringList(names []string) *starlark.List {
 	list := make([]starlark.Value, len(names))
 	for i, name := range names {
 		list[i] = starlark.String(name)
@@ -33,8 +33,8 @@ func stringList(names []string) *starlark.List {
 	return starlark.NewList(list)
 }
 
-// shapeTuple returns s as scripts have it.
-func shapeTuple(s shape.Shape) starlark.Tuple {
+// ShapeTuple returns s as scripts have it.
+func ShapeTuple(s shape.Shape) starlark.Tuple {
 	tuple := make(starlark.Tuple, len(s))
 	for i, n := range s {
 		tuple[i] = starlark.MakeInt(n)

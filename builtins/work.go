@@ -23,11 +23,11 @@ func (w *Work) Type() string                             { return "Work" }
 func (w *Work) Freeze()                                  {}
 func (w *Work) Truth() starlark.Bool                     { return true }
 func (w *Work) Hash() (uint32, error)                    { return 0, errors.New("unhashable type: Work") }
-func (w *Work) Attr(name string) (starlark.Value, error) { return w.env.attr("Work", w, name) }
-func (w *Work) AttrNames() []string                      { return attrNames("Work") }
+func (w *Work) Attr(name string) (starlark.Value, error) { return w.env.Attr("Work", w, name) }
+func (w *Work) AttrNames() []string                      { return AttrNames("Work") }
 
 func init() {
-	register(&Row{
+	Register(&Row{
 		Name: "Work.wait",
 		Doc: "wait() returns None when the call has ended. If it failed, and no read of its result has said so, that is the error.\n" +
 			">>> y, work = all_reduce(tensor([1.0]), op=\"mean\", async_op=True)\n" +

@@ -16,19 +16,21 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
 	{"tpsh/cmd/tpsh/kineto", nil, "a profiler's trace is a file"},
 	{"tpsh/cmd/tpsh/hang", []string{"tpsh/builtins/pickle"}, "what a job of PyTorch left behind is files; no rank of ours has to do with it"},
+	{"tpsh/cmd/tpsh/vocabularies", []string{"tpsh/builtins/..."}, "the command has these vocabularies"},
 	{"tpsh/lang", []string{"tpsh/lang/source", "tpsh/lang/operator", "tpsh/lang/advice"}, "programs and reports know no tensors"},
 	{"tpsh/lang/advice", nil, "advice is sentences"},
 	{"tpsh/lang/source", nil, "a source is text"},
 	{"tpsh/lang/operator", []string{"tpsh/lang/source", "tpsh/builtins/pyfmt"}, "a notation knows numbers and text; other values say themselves what it means"},
 	{"tpsh/lang/repl", []string{"tpsh/lang", "tpsh/lang/source"}, "the shell is one front end of a session"},
 	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},
-	{"tpsh/builtins", []string{"tpsh/builtins/...", "tpsh/lang/operator", "tpsh/lang/advice", "tpsh/runtime/...", "tpsh/mesh", "tpsh/comm"}, "values of the language know ranks and tensors, not who runs them"},
+	{"tpsh/builtins", []string{"tpsh/builtins/arg", "tpsh/builtins/object", "tpsh/builtins/pyfmt", "tpsh/lang/operator", "tpsh/lang/advice", "tpsh/runtime/...", "tpsh/mesh"}, "values of the language know ranks and tensors, not who runs them, and no vocabulary"},
+	{"tpsh/builtins/files", []string{"tpsh/builtins", "tpsh/builtins/dtensor", "tpsh/builtins/arg", "tpsh/builtins/npy", "tpsh/builtins/csv", "tpsh/builtins/bpe", "tpsh/builtins/safetensors", "tpsh/builtins/tensorfiles", "tpsh/builtins/torchfile", "tpsh/builtins/sandbox", "tpsh/runtime/...", "tpsh/mesh"}, "files hold tensors, whole or in parts"},
 	{"tpsh/builtins/builtinstest", []string{"tpsh/builtins", "tpsh/lang/source", "tpsh/lang/operator", "tpsh/runtime"}, "scripts are tested as the front ends run them, whatever their vocabulary"},
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},

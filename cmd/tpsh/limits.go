@@ -118,7 +118,7 @@ func (b *byteSize) Set(s string) error {
 	return nil
 }
 
-// stringList is a flag that may be repeated.
+// StringList is a flag that may be repeated.
 type stringList []string
 
 func (l *stringList) String() string { return strings.Join(*l, ",") }

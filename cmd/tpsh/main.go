@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
+	_ "tpsh/cmd/tpsh/vocabularies"
 	"tpsh/lang"
 )
 

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"fmt"
@@ -13,6 +13,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/builtins/safetensors"
 	"tpsh/runtime/tensor"
 )
@@ -30,10 +32,10 @@ func TestSliceMemory(t *testing.T) {
 		{"rows", 0, 1000, 1200},
 		{"columns", 1, 1 << 15, 1<<15 + 2000},
 	}
-	onRank(t, func(e *Env, thread *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, thread *starlark.Thread) {
 		thread.SetLocal("tpsh.script_dir", filepath.Dir(path))
 		names := e.Predeclared()
-		if _, err := runStep(thread, names, fmt.Sprintf("f = open_safetensors(%q)", path)); err != nil {
+		if _, err := builtinstest.Step(thread, names, fmt.Sprintf("f = open_safetensors(%q)", path)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -41,19 +43,19 @@ func TestSliceMemory(t *testing.T) {
 		for _, test := range tests {
 			before := settled(t)
 			resetPeak(t)
-			v, err := runStep(thread, names, fmt.Sprintf(`f.get_slice("x", %d, %d, %d)`, test.dim, test.start, test.stop))
+			v, err := builtinstest.Step(thread, names, fmt.Sprintf(`f.get_slice("x", %d, %d, %d)`, test.dim, test.start, test.stop))
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			kept = append(kept, v)
-			size := v.(*Tensor).t.Numel() * 4
+			size := v.(*builtins.Tensor).T.Numel() * 4
 			if used := resident(t, "VmHWM") - before; used < size/2 || used >= 2*size {
 				t.Errorf("%s: %d bytes more at the peak for a slice of %d, want below twice", test.name, used, size)
 			} else {
 				t.Logf("%s: %.2f of the slice at the peak", test.name, float64(used)/float64(size))
 			}
-			checkZeros(t, v.(*Tensor).t)
+			checkZeros(t, v.(*builtins.Tensor).T)
 		}
 		goruntime.KeepAlive(kept)
 	})

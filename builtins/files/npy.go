@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/npy"
 	"tpsh/runtime/dtype"
@@ -30,7 +31,7 @@ var npyTypes = map[dtype.DType]string{
 }
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "load_npy",
 		Doc: "load_npy(path) returns the tensor that a file of NumPy's format .npy holds.\n" +
 			"Its dtype is one of float16, float32, float64, int32, int64, uint8 and bool.\n" + docPath +
@@ -38,7 +39,7 @@ func init() {
 			">>> save_npy(path, tensor([[1, 2], [3, 4]]))\n" +
 			">>> load_npy(path).tolist()\n[[1, 2], [3, 4]]",
 		Fn: loadNpy,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "save_npy",
 		Doc: "save_npy(path, x) writes the tensor x to a file of NumPy's format .npy, in place of what was there.\n" +
 			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16.\n" + docPath +
@@ -47,41 +48,41 @@ func init() {
 	})
 }
 
-func loadNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func loadNpy(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	if s := e.shadowRead(string(path)); s != nil && s.array != nil {
+	if s := shadowRead(e, string(path)); s != nil && s.array != nil {
 		x, err := s.array.make(e, b.Name())
-		return e.wrap(x), err
+		return e.Wrap(x), err
 	}
-	f, err := e.open(b.Name(), string(path))
+	f, err := open(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	x, err := e.readNpy(f)
+	x, err := readNpy(e, f)
 	if err != nil {
-		return nil, e.badFile(b.Name(), string(path), "an .npy file", err)
+		return nil, badFile(e, b.Name(), string(path), "an .npy file", err)
 	}
-	return e.wrap(x), nil
+	return e.Wrap(x), nil
 }
 
 // badFile returns err as the error that the file at path, an argument of fn,
 // is not what it should be. Errors of the machine stay what they are.
-func (e *Env) badFile(fn, path, want string, err error) error {
+func badFile(e *builtins.Env, fn, path, want string, err error) error {
 	switch err := err.(type) {
 	case *op.ArgError, *op.ResourceError:
 		return err
 	case *os.PathError:
-		return e.badPath(fn, path, err)
+		return badPath(e, fn, path, err)
 	}
 	return &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: want, Rule: err.Error()}
 }
 
 // readNpy reads an .npy file.
-func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
+func readNpy(e *builtins.Env, f *os.File) (*tensor.Tensor, error) {
 	h, err := npy.ReadHeader(f)
 	if err != nil {
 		return nil, err
@@ -93,17 +94,17 @@ func (e *Env) readNpy(f *os.File) (*tensor.Tensor, error) {
 	if err := checkLength(f, h, dt.Size()); err != nil {
 		return nil, err
 	}
-	return e.readElements("load_npy", f, h, dt)
+	return readElements(e, "load_npy", f, h, dt)
 }
 
 // readElements reads the elements of the array that h says, of dt, for fn.
-func (e *Env) readElements(fn string, r io.Reader, h *npy.Header, dt dtype.DType) (*tensor.Tensor, error) {
+func readElements(e *builtins.Env, fn string, r io.Reader, h *npy.Header, dt dtype.DType) (*tensor.Tensor, error) {
 	s := shape.Shape(h.Shape)
 	if h.Fortran {
 		s = slices.Clone(s)
 		slices.Reverse(s)
 	}
-	x, err := tensor.New(e.rank.Ops().Alloc, dt, s)
+	x, err := tensor.New(e.Runtime.Ops().Alloc, dt, s)
 	if err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
@@ -111,25 +112,25 @@ func (e *Env) readElements(fn string, r io.Reader, h *npy.Header, dt dtype.DType
 		if _, err := io.CopyN(io.Discard, r, int64(len(x.Bytes()))); err != nil {
 			return nil, err
 		}
-		return e.shaped(x, h)
+		return shaped(e, x, h)
 	}
 	if _, err := io.ReadFull(r, x.Bytes()); err != nil {
 		return nil, err
 	}
 	mendBools(x)
-	return e.shaped(x, h)
+	return shaped(e, x, h)
 }
 
 // shaped returns x, read in the order of an array that h says, as that array.
-func (e *Env) shaped(x *tensor.Tensor, h *npy.Header) (*tensor.Tensor, error) {
+func shaped(e *builtins.Env, x *tensor.Tensor, h *npy.Header) (*tensor.Tensor, error) {
 	if !h.Fortran || x.Ndim() < 2 {
 		return x, nil
 	}
-	x, err := e.rank.Do("T", []*tensor.Tensor{x})
+	x, err := e.Runtime.Do("T", []*tensor.Tensor{x})
 	if err != nil {
 		return nil, err
 	}
-	return e.rank.Do("contiguous", []*tensor.Tensor{x})
+	return e.Runtime.Do("contiguous", []*tensor.Tensor{x})
 }
 
 // mendBools makes the bools of x, whose bytes come from a file, 0 or 1, as
@@ -178,7 +179,7 @@ func checkLength(f *os.File, h *npy.Header, size int) error {
 	return nil
 }
 
-func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func saveNpy(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		path arg.String
 		v    starlark.Value
@@ -186,11 +187,11 @@ func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "x|tensor", &v); err != nil {
 		return nil, err
 	}
-	x, err := e.tensorArg(b.Name(), "x", v)
+	x, err := e.TensorArg(b.Name(), "x", v)
 	if err != nil {
 		return nil, err
 	}
-	if err := plainOnly(b.Name(), "x", x); err != nil {
+	if err := builtins.PlainOnly(b.Name(), "x", x); err != nil {
 		return nil, err
 	}
 	descr, ok := npyTypes[x.DType()]
@@ -198,25 +199,25 @@ func saveNpy(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}
 	}
 	one := shadowOf("", x)
-	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{array: &one}); done {
+	if done, err := shadowWrite(e, b.Name(), string(path), &shadow{array: &one}); done {
 		return starlark.None, err
 	}
-	err = e.write(b.Name(), string(path), func(w io.Writer) error { return e.writeNpy(w, descr, x.Detach()) })
+	err = write(e, b.Name(), string(path), func(w io.Writer) error { return writeNpy(e, w, descr, x.Detach()) })
 	return starlark.None, err
 }
 
 // writeNpy writes x as an .npy file, which calls its dtype descr.
-func (e *Env) writeNpy(w io.Writer, descr string, x *tensor.Tensor) error {
+func writeNpy(e *builtins.Env, w io.Writer, descr string, x *tensor.Tensor) error {
 	h := npy.Header{Descr: descr, Shape: x.Shape()}
 	if _, err := w.Write(h.Append(nil)); err != nil {
 		return err
 	}
-	return e.writeElements(w, x)
+	return writeElements(e, w, x)
 }
 
 // writeElements writes the elements of x, in row-major order.
-func (e *Env) writeElements(w io.Writer, x *tensor.Tensor) error {
-	x, err := e.rank.Do("contiguous", []*tensor.Tensor{x})
+func writeElements(e *builtins.Env, w io.Writer, x *tensor.Tensor) error {
+	x, err := e.Runtime.Do("contiguous", []*tensor.Tensor{x})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/dtype"
@@ -18,7 +19,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "load_checkpoint",
 		Doc: "load_checkpoint(dir, state) fills state with what save_checkpoint saved under the same keys, and returns it.\n" +
 			"Tensors are filled in place, whatever mesh, placements or flat spec they have here and had when they were saved; each\n" +
@@ -38,7 +39,7 @@ func init() {
 // A loader is a call of load_checkpoint. It reads everything first, and then
 // changes the state.
 type loader struct {
-	e    *Env
+	e    *builtins.Env
 	fn   string
 	r    tensorReader
 	then []func() error
@@ -47,7 +48,7 @@ type loader struct {
 	foreign bool   // it is of another format than tpsh's own
 }
 
-func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func loadCheckpoint(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dir   arg.String
 		state starlark.Value
@@ -55,12 +56,12 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := arg.Unpack(b.Name(), args, kwargs, "dir", &dir, "state", &state); err != nil {
 		return nil, err
 	}
-	if s := e.shadowRead(string(dir)); s != nil && s.state != nil {
-		return e.refill("", state, s.state)
+	if s := shadowRead(e, string(dir)); s != nil && s.state != nil {
+		return refill(e, "", state, s.state)
 	}
 	l := &loader{e: e, fn: b.Name()}
-	defer e.rank.Tape.SetEnabled(false)()
-	root, file, err := e.checkpointAt(l.fn, string(dir))
+	defer e.Runtime.Tape.SetEnabled(false)()
+	root, file, err := checkpointAt(e, l.fn, string(dir))
 	if err == nil {
 		defer root.Close()
 	}
@@ -69,7 +70,7 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.agree(l.fn, ckptMessage{}, l.read(root, string(dir), index, state)); err != nil {
+	if _, err := agree(e, l.fn, ckptMessage{}, l.read(root, string(dir), index, state)); err != nil {
 		return nil, err
 	}
 	for _, change := range l.then {
@@ -84,13 +85,13 @@ func loadCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 // checkpoint. err says why this rank did not open the folder.
 func (l *loader) index(root *os.Root, dir string, err error) ([]byte, error) {
 	var m ckptMessage
-	if err == nil && l.e.rank.ID() == 0 {
+	if err == nil && l.e.Runtime.ID() == 0 {
 		var bad error
 		if m.Index, m.Foreign, bad = l.described(root); bad != nil {
 			m.Problem = bad.Error()
 		}
 	}
-	all, err := l.e.agree(l.fn, m, err)
+	all, err := agree(l.e, l.fn, m, err)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (l *loader) read(root *os.Root, dir string, index []byte, state starlark.Va
 // it, and returns what is to stand in its place.
 func (l *loader) fill(path string, have starlark.Value, saved *savedValue) (starlark.Value, error) {
 	switch v := have.(type) {
-	case *Tensor:
+	case *builtins.Tensor:
 		return v, l.fillTensor(path, v, saved)
 	case *starlark.Dict:
 		if saved.kind == "dict" {
@@ -170,7 +171,7 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 		key, ok := starlark.AsString(item[0])
 		from := l.find(saved, key)
 		if !ok || from == nil {
-			bad := &op.ArgError{Func: l.fn, Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has", Rule: "it has " + quotedNames(saved.keys)}
+			bad := &op.ArgError{Func: l.fn, Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has", Rule: "it has " + builtins.QuotedNames(saved.keys)}
 			if path != "" {
 				bad.Got += fmt.Sprintf(" at %q", path)
 			}
@@ -179,7 +180,7 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 			}
 			return bad
 		}
-		v, err := l.fill(joinPath(path, key), item[1], from)
+		v, err := l.fill(builtins.JoinPath(path, key), item[1], from)
 		if err != nil {
 			return err
 		}
@@ -224,7 +225,7 @@ func (l *loader) fillList(path string, list *starlark.List, saved *savedValue) e
 		return l.bad(path, "a list of "+strconv.Itoa(list.Len()), "a list of "+strconv.Itoa(len(saved.items)), "as the checkpoint has it")
 	}
 	for i := range list.Len() {
-		v, err := l.fill(joinPath(path, strconv.Itoa(i)), list.Index(i), saved.items[i])
+		v, err := l.fill(builtins.JoinPath(path, strconv.Itoa(i)), list.Index(i), saved.items[i])
 		if err != nil {
 			return err
 		}
@@ -268,7 +269,7 @@ func (l *loader) replaceList(path string, list *starlark.List, saved *savedValue
 func (l *loader) fillTuple(path string, have starlark.Tuple, saved *savedValue) (starlark.Value, error) {
 	filled := make(starlark.Tuple, len(have))
 	for i := range have {
-		v, err := l.fill(joinPath(path, strconv.Itoa(i)), have[i], saved.items[i])
+		v, err := l.fill(builtins.JoinPath(path, strconv.Itoa(i)), have[i], saved.items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -278,8 +279,8 @@ func (l *loader) fillTuple(path string, have starlark.Tuple, saved *savedValue) 
 }
 
 // fillTensor reads what this rank holds of x.
-func (l *loader) fillTensor(path string, x *Tensor, saved *savedValue) error {
-	h, err := x.held(l.fn)
+func (l *loader) fillTensor(path string, x *builtins.Tensor, saved *savedValue) error {
+	h, err := held(x, l.fn)
 	if err != nil {
 		return err
 	}
@@ -296,7 +297,7 @@ func (l *loader) fillTensor(path string, x *Tensor, saved *savedValue) error {
 	if h.partial {
 		return l.bad(path, "a Partial tensor "+describeHeld(h), "one that is Replicate or Shard on each dim of its mesh", "summands are not saved")
 	}
-	if err := checkFrozen(l.fn, h.local); err != nil {
+	if err := builtins.CheckFrozen(l.fn, h.local); err != nil {
 		return err
 	}
 	from, err := l.readInto(h, t)
@@ -304,7 +305,7 @@ func (l *loader) fillTensor(path string, x *Tensor, saved *savedValue) error {
 		return err
 	}
 	l.then = append(l.then, func() error {
-		_, err := l.e.rank.Do("copy_", []*tensor.Tensor{h.local, from})
+		_, err := l.e.Runtime.Do("copy_", []*tensor.Tensor{h.local, from})
 		return arg.Rename(l.fn, err)
 	})
 	return nil
@@ -321,7 +322,7 @@ func (l *loader) tensor(name string) (*ckpt.Tensor, error) {
 // readInto returns a tensor like h.local with the elements of t that it is to
 // hold.
 func (l *loader) readInto(h *stored, t *ckpt.Tensor) (*tensor.Tensor, error) {
-	x, err := tensor.New(l.e.rank.Ops().Alloc, h.local.DType(), h.local.Shape())
+	x, err := tensor.New(l.e.Runtime.Ops().Alloc, h.local.DType(), h.local.Shape())
 	if err != nil {
 		return nil, &op.ResourceError{Func: l.fn, Err: err}
 	}
@@ -374,8 +375,8 @@ func (l *loader) buildTensor(name string) (starlark.Value, error) {
 	if err != nil {
 		return nil, l.noDType(t)
 	}
-	like := l.e.wrap(tensor.ShapeOnly(dt, shape.Shape(t.Shape)))
-	h, err := like.held(l.fn)
+	like := l.e.Wrap(tensor.ShapeOnly(dt, shape.Shape(t.Shape)))
+	h, err := held(like, l.fn)
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +384,7 @@ func (l *loader) buildTensor(name string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.e.wrap(x), nil
+	return l.e.Wrap(x), nil
 }
 
 // describe returns what is saved as an error shows it.
@@ -397,7 +398,7 @@ func (l *loader) describe(saved *savedValue) string {
 		}
 		return "a tensor"
 	case "dict":
-		return "a dict with the keys " + quotedNames(saved.keys)
+		return "a dict with the keys " + builtins.QuotedNames(saved.keys)
 	}
 	return "a " + saved.kind + " of " + strconv.Itoa(len(saved.items))
 }
@@ -419,7 +420,7 @@ func holdsTensor(v starlark.Value) bool { return findTensor(v, map[starlark.Valu
 func findTensor(v starlark.Value, seen map[starlark.Value]bool) bool {
 	var items []starlark.Value
 	switch v := v.(type) {
-	case *Tensor:
+	case *builtins.Tensor:
 		return true
 	case *starlark.Dict:
 		if seen[v] {

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"errors"
@@ -6,13 +6,14 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/bpe"
 )
 
 // A Tokenizer turns text into tokens and back.
 type Tokenizer struct {
-	env  *Env
+	env  *builtins.Env
 	path string // as the script wrote it
 	t    *bpe.Tokenizer
 }
@@ -28,9 +29,9 @@ func (t *Tokenizer) Type() string          { return "Tokenizer" }
 func (t *Tokenizer) Freeze()               {} // it cannot be changed
 func (t *Tokenizer) Truth() starlark.Bool  { return true }
 func (t *Tokenizer) Hash() (uint32, error) { return 0, errors.New("unhashable type: Tokenizer") }
-func (t *Tokenizer) AttrNames() []string   { return attrNames("Tokenizer") }
+func (t *Tokenizer) AttrNames() []string   { return builtins.AttrNames("Tokenizer") }
 func (t *Tokenizer) Attr(name string) (starlark.Value, error) {
-	return t.env.attr("Tokenizer", t, name)
+	return t.env.Attr("Tokenizer", t, name)
 }
 
 // docTokenizer begins the examples: the tokens are a, b and ab.
@@ -41,7 +42,7 @@ const docTokenizer = ">>> path = tmpdir() + \"/tokenizer.json\"\n" +
 	">>> t = load_tokenizer(path)\n"
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "load_tokenizer",
 		Doc: "load_tokenizer(path) returns the tokenizer that a tokenizer.json of Hugging Face describes.\n" +
 			"It is a byte-level BPE, as those of GPT-2 and Llama 3 are: words are cut by patterns (ByteLevel, Split, Digits), and\n" +
@@ -49,33 +50,33 @@ func init() {
 			"known, are errors.\n" + docPath + docTokenizer +
 			">>> t.encode(\"abba<end>\")\n[2, 1, 0, 3]",
 		Fn: loadTokenizer,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer",
 		Doc:  "Tokenizer is the type of what load_tokenizer returns.",
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer.encode",
 		Doc: "encode(text, add_special_tokens=True) returns the list of the numbers of the tokens of text.\n" +
 			"With add_special_tokens they stand between those that the file puts around a text. Added tokens in the text are\n" +
 			"found either way.\n" + docTokenizer + ">>> t.encode(\"ab\")\n[2]",
 		Fn: tokenizerEncode,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer.decode",
 		Doc: "decode(ids, skip_special_tokens=True) returns the text of a list of tokens.\n" +
 			"Bytes that are no UTF-8 become U+FFFD; with skip_special_tokens the special tokens are left out.\n" +
 			docTokenizer + ">>> t.decode([2, 0, 3]), t.decode([2, 0, 3], skip_special_tokens=False)\n(\"aba\", \"aba<end>\")",
 		Fn: tokenizerDecode,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer.vocab_size",
 		Doc:  "vocab_size is the number of tokens, added ones included.\n" + docTokenizer + ">>> t.vocab_size\n4",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			return starlark.MakeInt(x.(*Tokenizer).t.Size()), nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer.token_to_id",
 		Doc: "token_to_id(token) returns the number of a token, written as the file writes it, or None if there is none.\n" +
 			docTokenizer + ">>> t.token_to_id(\"<end>\")\n3",
 		Fn: tokenizerID,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Tokenizer.id_to_token",
 		Doc: "id_to_token(id) returns the token with a number, as the file writes it, or None if there is none.\n" +
 			docTokenizer + ">>> t.id_to_token(2)\n\"ab\"",
@@ -83,23 +84,23 @@ func init() {
 	})
 }
 
-func loadTokenizer(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func loadTokenizer(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	data, err := e.readAll(b.Name(), string(path))
+	data, err := readAll(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	t, err := bpe.Parse(data)
 	if err != nil {
-		return nil, e.badFile(b.Name(), string(path), "a byte-level tokenizer.json", err)
+		return nil, badFile(e, b.Name(), string(path), "a byte-level tokenizer.json", err)
 	}
 	return &Tokenizer{e, string(path), t}, nil
 }
 
-func tokenizerEncode(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func tokenizerEncode(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		text  arg.String
 		frame = arg.Bool(true)
@@ -118,7 +119,7 @@ func tokenizerEncode(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	return starlark.NewList(list), nil
 }
 
-func tokenizerDecode(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func tokenizerDecode(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		list arg.List
 		skip = arg.Bool(true)
@@ -137,7 +138,7 @@ func tokenizerDecode(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	return starlark.String(text), nil
 }
 
-func tokenizerID(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func tokenizerID(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var token arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "token", &token); err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func tokenizerID(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	return starlark.MakeInt(id), nil
 }
 
-func tokenizerToken(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func tokenizerToken(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var id arg.Int
 	if err := arg.Unpack(b.Name(), args, kwargs, "id", &id); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"archive/zip"
@@ -9,6 +9,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/builtins/npy"
 )
 
@@ -65,15 +67,15 @@ func deflated(t testing.TB, name string, data []byte) []byte {
 }
 
 func TestReadNpz(t *testing.T) {
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		columns := npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2, 3}}, floats(1, 4, 2, 5, 3, 6)...)
 		for _, file := range [][]byte{zipFile(t, storedMember("a.npy", columns)), deflated(t, "a.npy", columns)} {
-			list, err := e.readNpz(bytes.NewReader(file), int64(len(file)))
+			list, err := readNpz(e, bytes.NewReader(file), int64(len(file)))
 			if err != nil || len(list) != 1 || list[0].key != "a" {
 				t.Errorf("got %v, %v", list, err)
 				continue
 			}
-			got, err := e.nested("test", list[0].t)
+			got, err := e.Nested("test", list[0].t)
 			if want := "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"; err != nil || got.String() != want {
 				t.Errorf("got %v, %v, want %s", got, err, want)
 			}
@@ -103,9 +105,9 @@ func TestReadNpzErrors(t *testing.T) {
 		{"overlap", overlapping(t, array), "its members overlap"},
 		{"a bomb that says less", lying(t, bomb), "it is no valid zip file"},
 	}
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		for _, test := range tests {
-			list, err := e.readNpz(bytes.NewReader(test.file), int64(len(test.file)))
+			list, err := readNpz(e, bytes.NewReader(test.file), int64(len(test.file)))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, %v, want an error with %q", test.name, list, err, test.want)
 			}
@@ -136,11 +138,11 @@ func lying(t testing.TB, data []byte) []byte {
 func TestNpzMemory(t *testing.T) {
 	big := npyFile(npy.Header{Descr: "|u1", Shape: []int{64 << 20}}, make([]byte, 64<<20)...)
 	file := deflated(t, "a.npy", big)
-	onRank(t, func(e *Env, _ *starlark.Thread) {
-		alloc := e.rank.Ops().Alloc
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
+		alloc := e.Runtime.Ops().Alloc
 		alloc.Limit, alloc.Strict = 1<<20, true
-		list, err := e.readNpz(bytes.NewReader(file), int64(len(file)))
-		if err == nil || !strings.HasPrefix(err.Error(), "load_npz: out of memory") || !e.uncatchable(err) {
+		list, err := readNpz(e, bytes.NewReader(file), int64(len(file)))
+		if err == nil || !strings.HasPrefix(err.Error(), "load_npz: out of memory") || !e.Uncatchable(err) {
 			t.Errorf("got %v, %v, want an error of memory that nothing catches", list, err)
 		}
 	})
@@ -160,21 +162,21 @@ func FuzzReadNpz(f *testing.F) {
 		if !whole {
 			data = zipFile(t, storedMember("a.npy", data))
 		}
-		onRank(t, func(e *Env, _ *starlark.Thread) {
-			e.rank.Ops().Alloc.Limit = 64 << 20
-			list, err := e.readNpz(bytes.NewReader(data), int64(len(data)))
+		builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
+			e.Runtime.Ops().Alloc.Limit = 64 << 20
+			list, err := readNpz(e, bytes.NewReader(data), int64(len(data)))
 			if err != nil {
 				return
 			}
 			var first, second bytes.Buffer
-			if err := e.writeNpz(&first, list); err != nil {
+			if err := writeNpz(e, &first, list); err != nil {
 				t.Fatal(err)
 			}
-			again, err := e.readNpz(bytes.NewReader(first.Bytes()), int64(first.Len()))
+			again, err := readNpz(e, bytes.NewReader(first.Bytes()), int64(first.Len()))
 			if err != nil || len(again) != len(list) {
 				t.Fatalf("got %v, %v, want %v", again, err, list)
 			}
-			if err := e.writeNpz(&second, again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			if err := writeNpz(e, &second, again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
 				t.Errorf("what was read twice is written otherwise, %v", err)
 			}
 		})

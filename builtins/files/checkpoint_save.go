@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/ckpt"
@@ -20,7 +21,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "save_checkpoint",
 		Doc: "save_checkpoint(dir, state) saves a dict of tensors and of other values as a checkpoint, in the place of the one that dir holds.\n" +
 			"state holds tensors, numbers, strings, bools, None, and lists, tuples and dicts of such, whose keys are strings: also\n" +
@@ -46,20 +47,20 @@ type stored struct {
 }
 
 // held returns what this rank holds of x, for the function fn.
-func (x *Tensor) held(fn string) (*stored, error) {
-	t, err := x.get()
+func held(x *builtins.Tensor, fn string) (*stored, error) {
+	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
 	}
-	l, local, err := x.flatStored(fn)
+	l, local, err := x.FlatStored(fn)
 	if err != nil {
 		return nil, err
 	}
 	if l != nil {
-		return x.env.holds(l, local), nil
+		return holds(x.Env, l, local), nil
 	}
 	if t.Placed() {
-		h := x.env.holds(t.Layout(), t.Local())
+		h := holds(x.Env, t.Layout(), t.Local())
 		h.partial = t.Layout().IsPartial()
 		return h, nil
 	}
@@ -71,9 +72,9 @@ func (x *Tensor) held(fn string) (*stored, error) {
 }
 
 // holds returns what this rank holds of a tensor laid out as l: local.
-func (e *Env) holds(l mesh.Layout, local *tensor.Tensor) *stored {
+func holds(e *builtins.Env, l mesh.Layout, local *tensor.Tensor) *stored {
 	h := &stored{shape: l.Shape(), local: local}
-	for _, box := range l.Boxes(e.rank.ID()) {
+	for _, box := range l.Boxes(e.Runtime.ID()) {
 		if box.Numel() > 0 {
 			h.boxes = append(h.boxes, box)
 		}
@@ -111,7 +112,7 @@ type ckptMessage struct {
 
 // agree tells all ranks m, and err if that is one, and returns what each tells.
 // If one has failed, all do.
-func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) {
+func agree(e *builtins.Env, fn string, m ckptMessage, err error) ([]ckptMessage, error) {
 	m.Func = fn
 	if err != nil {
 		m.Error = err.Error()
@@ -120,13 +121,13 @@ func (e *Env) agree(fn string, m ckptMessage, err error) ([]ckptMessage, error) 
 	if bad != nil {
 		return nil, bad
 	}
-	ckpt.Step("rank %d tells the others %d bytes", e.rank.ID(), len(data))
+	ckpt.Step("rank %d tells the others %d bytes", e.Runtime.ID(), len(data))
 	var list [][]byte
-	bad = e.rank.Untraced(func() (err error) {
-		list, err = e.rank.AllGatherObject(e.rank.World(), data)
+	bad = e.Runtime.Untraced(func() (err error) {
+		list, err = e.Runtime.AllGatherObject(e.Runtime.World(), data)
 		return err
 	})
-	ckpt.Step("rank %d has heard the others", e.rank.ID())
+	ckpt.Step("rank %d has heard the others", e.Runtime.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -158,15 +159,15 @@ type toldError struct {
 func (e *toldError) Error() string { return fmt.Sprintf("rank %d has failed: %s", e.rank, e.text) }
 
 // folder opens the folder at dir, an argument of fn; with create it makes it.
-func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
-	abs, err := e.absolute(dir)
+func folder(e *builtins.Env, fn, dir string, create bool) (*os.Root, error) {
+	abs, err := absolute(e, dir)
 	if err == nil {
 		var root *os.Root
-		if root, err = e.folders().OpenFolder(abs, create); err == nil {
+		if root, err = folders(e).OpenFolder(abs, create); err == nil {
 			return root, nil
 		}
 	}
-	err = e.badPath(fn, dir, err)
+	err = badPath(e, fn, dir, err)
 	var bad *op.ArgError
 	if errors.As(err, &bad) {
 		bad.Param = "dir"
@@ -182,7 +183,7 @@ func (e *Env) folder(fn, dir string, create bool) (*os.Root, error) {
 
 // A saver is a call of save_checkpoint.
 type saver struct {
-	e       *Env
+	e       *builtins.Env
 	fn, dir string
 	root    *os.Root
 	state   []byte
@@ -191,7 +192,7 @@ type saver struct {
 	entries [][]ckpt.Entry // what each rank writes
 }
 
-func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func saveCheckpoint(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dir   arg.String
 		state starlark.Value
@@ -200,17 +201,17 @@ func saveCheckpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 		return nil, err
 	}
 	s := &saver{e: e, fn: b.Name(), dir: string(dir), local: map[string]*stored{}}
-	defer e.rank.Tape.SetEnabled(false)()
+	defer e.Runtime.Tape.SetEnabled(false)()
 	list, err := s.values(state)
 	if err != nil {
 		return nil, err
 	}
-	if e.planning() {
+	if e.Planning() {
 		noted, err := shadowState(state)
 		if err != nil {
 			return nil, err
 		}
-		_, err = e.shadowWrite(b.Name(), string(dir), &shadow{state: noted})
+		_, err = shadowWrite(e, b.Name(), string(dir), &shadow{state: noted})
 		return starlark.None, err
 	}
 	if err := s.assign(list); err != nil {
@@ -236,7 +237,7 @@ func (s *saver) values(state starlark.Value) ([]savedTensor, error) {
 	} else {
 		err = arg.In(s.fn, "state", arg.Bad(state, "a dict", ""))
 	}
-	all, err := s.e.agree(s.fn, ckptMessage{State: w.text}, err)
+	all, err := agree(s.e, s.fn, ckptMessage{State: w.text}, err)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +272,7 @@ func (s *saver) assign(list []savedTensor) error {
 	if err == nil {
 		offers, err = s.offers(list)
 	}
-	all, err := s.e.agree(s.fn, ckptMessage{Offers: offers}, err)
+	all, err := agree(s.e, s.fn, ckptMessage{Offers: offers}, err)
 	if err != nil {
 		return err
 	}
@@ -291,22 +292,22 @@ func (s *saver) assign(list []savedTensor) error {
 // ranks do together.
 func (s *saver) settle(list []savedTensor) error {
 	for i, n := range list {
-		h, err := n.x.held(s.fn)
+		h, err := held(n.x, s.fn)
 		if err != nil {
 			return err
 		}
 		if !h.partial {
 			continue
 		}
-		t, err := n.x.get()
+		t, err := n.x.Tensor()
 		if err != nil {
 			return err
 		}
-		sum, err := s.e.rank.Shard.Redistribute(s.fn, t.Detach(), s.e.rank.Shard.GradLayout(t.Layout()))
+		sum, err := s.e.Runtime.Shard.Redistribute(s.fn, t.Detach(), s.e.Runtime.Shard.GradLayout(t.Layout()))
 		if err != nil {
 			return err
 		}
-		list[i].x = s.e.wrap(sum)
+		list[i].x = s.e.Wrap(sum)
 	}
 	return nil
 }
@@ -315,11 +316,11 @@ func (s *saver) settle(list []savedTensor) error {
 func (s *saver) offers(list []savedTensor) ([]ckpt.Offer, error) {
 	offers := make([]ckpt.Offer, len(list))
 	for i, n := range list {
-		h, err := n.x.held(s.fn)
+		h, err := held(n.x, s.fn)
 		if err != nil {
 			return nil, err
 		}
-		x, err := s.e.rank.Do("contiguous", []*tensor.Tensor{h.local.Detach()})
+		x, err := s.e.Runtime.Do("contiguous", []*tensor.Tensor{h.local.Detach()})
 		if err != nil {
 			return nil, err
 		}
@@ -340,20 +341,20 @@ func (s *saver) offers(list []savedTensor) ([]ckpt.Offer, error) {
 
 // open opens the folder, which rank 0 makes, and returns the number of the save.
 func (s *saver) open() (gen int, err error) {
-	if s.e.rank.ID() == 0 {
-		if s.root, err = s.e.folder(s.fn, s.dir, true); err == nil {
+	if s.e.Runtime.ID() == 0 {
+		if s.root, err = folder(s.e, s.fn, s.dir, true); err == nil {
 			gen, err = ckpt.Begin(s.root)
 			err = s.failed(err)
 		}
 	}
-	all, err := s.e.agree(s.fn, ckptMessage{Generation: gen}, err)
+	all, err := agree(s.e, s.fn, ckptMessage{Generation: gen}, err)
 	if err != nil {
 		return 0, err
 	}
 	if s.root == nil {
-		s.root, err = s.e.folder(s.fn, s.dir, false)
+		s.root, err = folder(s.e, s.fn, s.dir, false)
 	}
-	_, err = s.e.agree(s.fn, ckptMessage{}, err)
+	_, err = agree(s.e, s.fn, ckptMessage{}, err)
 	return all[0].Generation, err
 }
 
@@ -361,7 +362,7 @@ func (s *saver) open() (gen int, err error) {
 // them the checkpoint.
 func (s *saver) write(gen int) error {
 	file, err := s.writeFile(gen)
-	all, err := s.e.agree(s.fn, ckptMessage{File: file}, s.failed(err))
+	all, err := agree(s.e, s.fn, ckptMessage{File: file}, s.failed(err))
 	if err != nil {
 		// A file that others may have made part of the checkpoint stays: an interrupt
 		// may end this rank's wait for the answers when rank 0 has them all.
@@ -371,14 +372,14 @@ func (s *saver) write(gen int) error {
 		}
 		return err
 	}
-	if s.e.rank.ID() == 0 {
+	if s.e.Runtime.ID() == 0 {
 		files := make([]*ckpt.File, len(all))
 		for r := range all {
 			files[r] = all[r].File
 		}
 		err = ckpt.Commit(s.root, ckpt.Fresh(s.state, s.tensors, files, s.entries))
 	}
-	_, err = s.e.agree(s.fn, ckptMessage{}, s.failed(err))
+	_, err = agree(s.e, s.fn, ckptMessage{}, s.failed(err))
 	return err
 }
 
@@ -392,11 +393,11 @@ func (s *saver) failed(err error) error {
 
 // writeFile writes what this rank is to write; nil stands for nothing.
 func (s *saver) writeFile(gen int) (*ckpt.File, error) {
-	entries := s.entries[s.e.rank.ID()]
+	entries := s.entries[s.e.Runtime.ID()]
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	w, err := ckpt.Create(s.root, gen, s.e.rank.ID(), entries)
+	w, err := ckpt.Create(s.root, gen, s.e.Runtime.ID(), entries)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tpsh/builtins"
 	"tpsh/builtins/tensorfiles"
 	"tpsh/mesh"
 	"tpsh/runtime/ckpt"
@@ -76,17 +77,17 @@ var tensorExts = []string{".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".json
 
 // checkpointAt opens the folder of a checkpoint at path, an argument of fn; if the
 // checkpoint is a file there, it returns its name too.
-func (e *Env) checkpointAt(fn, path string) (root *os.Root, file string, err error) {
+func checkpointAt(e *builtins.Env, fn, path string) (root *os.Root, file string, err error) {
 	if slices.Contains(tensorExts, filepath.Ext(path)) {
-		abs, err := e.absolute(path)
+		abs, err := absolute(e, path)
 		if err == nil {
 			if info, bad := os.Stat(abs); bad == nil && info.Mode().IsRegular() {
-				root, err := e.folder(fn, filepath.Dir(path), false)
+				root, err := folder(e, fn, filepath.Dir(path), false)
 				return root, filepath.Base(abs), err
 			}
 		}
 	}
-	root, err = e.folder(fn, path, false)
+	root, err = folder(e, fn, path, false)
 	return root, "", err
 }
 

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/safetensors"
 	"tpsh/runtime/op"
@@ -15,7 +16,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "save_safetensors",
 		Doc: "save_safetensors(path, dict, metadata=None) writes a dict of names and tensors to a safetensors file, in place of what was there.\n" +
 			"The order of the dict does not matter: what is equal is written alike. metadata is a dict of\n" +
@@ -47,15 +48,15 @@ func tensorDict(fn string, v starlark.Value) ([]namedValue, error) {
 		if !ok {
 			return nil, bad("the key " + arg.Show(item[0]))
 		}
-		x, ok := item[1].(*Tensor)
+		x, ok := item[1].(*builtins.Tensor)
 		if !ok {
 			return nil, bad(fmt.Sprintf("%s for %.60q", arg.Show(item[1]), key))
 		}
-		t, err := x.get()
+		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
 		}
-		if err := plainOnly(fn, "dict", t); err != nil {
+		if err := builtins.PlainOnly(fn, "dict", t); err != nil {
 			return nil, err
 		}
 		list = append(list, namedValue{key, t.Detach()})
@@ -95,7 +96,7 @@ func stringDict(m map[string]string) *starlark.Dict {
 	return d
 }
 
-func saveSafetensors(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func saveSafetensors(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		path       arg.String
 		dict, meta starlark.Value
@@ -123,15 +124,15 @@ func saveSafetensors(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "dict", Got: arg.Show(dict), Want: "what a safetensors file can hold", Rule: err.Error()}
 	}
-	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{named: shadowNames(values), meta: metadata, text: string(header)}); done {
+	if done, err := shadowWrite(e, b.Name(), string(path), &shadow{named: shadowNames(values), meta: metadata, text: string(header)}); done {
 		return starlark.None, err
 	}
-	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error {
+	return starlark.None, write(e, b.Name(), string(path), func(w io.Writer) error {
 		if _, err := w.Write(header); err != nil {
 			return err
 		}
 		for _, t := range list {
-			if err := e.writeElements(w, data[t.Name]); err != nil {
+			if err := writeElements(e, w, data[t.Name]); err != nil {
 				return err
 			}
 		}

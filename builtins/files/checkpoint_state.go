@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
@@ -58,7 +59,7 @@ func (w *stateWriter) write(path string, v starlark.Value, depth int) error {
 		w.float(float64(v))
 	case starlark.String:
 		w.str(string(v))
-	case *Tensor:
+	case *builtins.Tensor:
 		w.text = append(quoteJSON(append(w.text, `{"$tensor":`...), w.name(path, v)), '}')
 	case *starlark.Dict:
 		return w.dict(path, v, depth)
@@ -77,7 +78,7 @@ func (w *stateWriter) write(path string, v starlark.Value, depth int) error {
 }
 
 // name returns the name of the tensor x, which stands at path.
-func (w *stateWriter) name(path string, x *Tensor) string {
+func (w *stateWriter) name(path string, x *builtins.Tensor) string {
 	name := path
 	for i := 2; w.names[name]; i++ {
 		name = fmt.Sprintf("%s#%d", path, i)
@@ -134,7 +135,7 @@ func (w *stateWriter) dict(path string, d *starlark.Dict, depth int) error {
 			stored = "$" + key
 		}
 		w.text = append(quoteJSON(w.text, stored), ':')
-		if err := w.write(joinPath(path, key), item[1], depth+1); err != nil {
+		if err := w.write(builtins.JoinPath(path, key), item[1], depth+1); err != nil {
 			return err
 		}
 	}
@@ -148,7 +149,7 @@ func (w *stateWriter) list(path string, list starlark.Indexable, depth int) erro
 		if i > 0 {
 			w.text = append(w.text, ',')
 		}
-		if err := w.write(joinPath(path, strconv.Itoa(i)), list.Index(i), depth+1); err != nil {
+		if err := w.write(builtins.JoinPath(path, strconv.Itoa(i)), list.Index(i), depth+1); err != nil {
 			return err
 		}
 	}
@@ -294,10 +295,10 @@ func differAt(path string, a, b *savedValue) (string, bool) {
 		key := strconv.Itoa(i)
 		if a.kind == "dict" {
 			if key = a.keys[i]; key != b.keys[i] {
-				return joinPath(path, key), true
+				return builtins.JoinPath(path, key), true
 			}
 		}
-		if p, differ := differAt(joinPath(path, key), a.items[i], b.items[i]); differ {
+		if p, differ := differAt(builtins.JoinPath(path, key), a.items[i], b.items[i]); differ {
 			return p, true
 		}
 	}
@@ -307,5 +308,5 @@ func differAt(path string, a, b *savedValue) (string, bool) {
 // A savedTensor is a tensor among the values of a state, under a name of its own.
 type savedTensor struct {
 	path string
-	x    *Tensor
+	x    *builtins.Tensor
 }

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/safetensors"
 	"tpsh/runtime/dtype"
@@ -31,7 +32,7 @@ var safetensorsTypes = map[dtype.DType]safetensors.DType{
 
 // A SafetensorsFile is an open safetensors file.
 type SafetensorsFile struct {
-	env  *Env
+	env  *builtins.Env
 	path string // as the script wrote it
 	f    *safetensors.File
 
@@ -51,9 +52,9 @@ func (f *SafetensorsFile) Truth() starlark.Bool { return true }
 func (f *SafetensorsFile) Hash() (uint32, error) {
 	return 0, errors.New("unhashable type: SafetensorsFile")
 }
-func (f *SafetensorsFile) AttrNames() []string { return attrNames("SafetensorsFile") }
+func (f *SafetensorsFile) AttrNames() []string { return builtins.AttrNames("SafetensorsFile") }
 func (f *SafetensorsFile) Attr(name string) (starlark.Value, error) {
-	return f.env.attr("SafetensorsFile", f, name)
+	return f.env.Attr("SafetensorsFile", f, name)
 }
 
 // docFile begins the examples of the methods of files.
@@ -62,7 +63,7 @@ const docFile = ">>> path = tmpdir() + \"/x.safetensors\"\n" +
 	">>> f = open_safetensors(path)\n"
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "open_safetensors",
 		Doc: "open_safetensors(path) returns a safetensors file as a SafetensorsFile, which reads its tensors as they are asked for.\n" +
 			"The file is checked when it is opened: no tensor lacks data, overlaps another or leaves a gap.\n" +
@@ -70,37 +71,37 @@ func init() {
 			docFile +
 			">>> f.get(\"w\").tolist()\n[[1.0, 2.0], [3.0, 4.0]]",
 		Fn: openSafetensors,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile",
 		Doc:  "SafetensorsFile is the type of what open_safetensors returns.",
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.keys",
 		Doc:  "keys() returns the list of the names of the tensors, ascending.\n" + docFile + ">>> f.keys()\n[\"w\"]",
 		Fn:   safetensorsKeys,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.metadata",
 		Doc: "metadata() returns the strings that the file holds beside its tensors, as a dict, which may be empty.\n" +
 			docFile + ">>> f.metadata()\n{\"step\": \"7\"}",
 		Fn: safetensorsMetadata,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.shape",
 		Doc:  "shape(k) returns the shape of the tensor called k, a tuple.\n" + docFile + ">>> f.shape(\"w\")\n(2, 2)",
 		Fn:   safetensorsShape,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.dtype",
 		Doc:  "dtype(k) returns the dtype of the tensor called k.\n" + docFile + ">>> f.dtype(\"w\")\nfloat32",
 		Fn:   safetensorsDType,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.get",
 		Doc:  "get(k) returns the tensor called k: a copy of what is in the file.\n" + docFile + ">>> f.get(\"w\")[1].tolist()\n[3.0, 4.0]",
 		Fn:   safetensorsGet,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.get_slice",
 		Doc: "get_slice(k, dim, start, stop) returns the indices start to stop of dim of the tensor called k, as x.narrow(dim, start, stop - start) does.\n" +
 			"It reads them, and no other elements. start and stop lie between 0 and the size of dim.\n" +
 			docFile + ">>> f.get_slice(\"w\", 1, 0, 1).tolist()\n[[1.0], [3.0]]",
 		Fn: safetensorsGetSlice,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "SafetensorsFile.close",
 		Doc: "close() closes the file. Its names, shapes and dtypes are still there; its elements can no longer be read. A file that\n" +
 			"is closed already stays so.\n" +
@@ -110,23 +111,23 @@ func init() {
 	})
 }
 
-func openSafetensors(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func openSafetensors(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	file, err := e.open(b.Name(), string(path))
+	file, err := open(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	f, err := safetensors.OpenFile(file)
 	if err != nil {
-		return nil, e.badFile(b.Name(), string(path), "a safetensors file", err)
+		return nil, badFile(e, b.Name(), string(path), "a safetensors file", err)
 	}
 	return &SafetensorsFile{env: e, path: string(path), f: f}, nil
 }
 
-func safetensorsClose(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsClose(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
@@ -141,35 +142,35 @@ func safetensorsClose(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	return starlark.None, nil
 }
 
-func safetensorsKeys(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsKeys(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	return stringList(b.Receiver().(*SafetensorsFile).f.Names()), nil
+	return builtins.StringList(b.Receiver().(*SafetensorsFile).f.Names()), nil
 }
 
-func safetensorsMetadata(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsMetadata(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
 	return stringDict(b.Receiver().(*SafetensorsFile).f.Metadata()), nil
 }
 
-func safetensorsShape(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsShape(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	t, err := safetensorsKey(b, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
-	return shapeTuple(t.Shape), nil
+	return builtins.ShapeTuple(t.Shape), nil
 }
 
-func safetensorsDType(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsDType(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	t, err := safetensorsKey(b, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
 	dt, err := safetensorsType(b.Name(), t)
-	return dtypeOf(dt), err
+	return builtins.DtypeOf(dt), err
 }
 
 // safetensorsKey reads the arguments of a method that takes a key, and returns
@@ -205,7 +206,7 @@ func safetensorsType(fn string, t *safetensors.Tensor) (dtype.DType, error) {
 		Rule: fmt.Sprintf("its elements are of type %s", t.DType)}
 }
 
-func safetensorsGet(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsGet(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	t, err := safetensorsKey(b, args, kwargs)
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func safetensorsGet(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	return f.copy(b.Name(), t, t.Shape, func(dst []byte) error { return f.f.Read(dst, t) })
 }
 
-func safetensorsGetSlice(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func safetensorsGetSlice(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		key              arg.String
 		dim, start, stop arg.Int
@@ -263,17 +264,17 @@ func (f *SafetensorsFile) copy(fn string, t *safetensors.Tensor, s shape.Shape, 
 	if err != nil {
 		return nil, err
 	}
-	x, err := tensor.New(f.env.rank.Ops().Alloc, dt, s)
+	x, err := tensor.New(f.env.Runtime.Ops().Alloc, dt, s)
 	if err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
 	if x.Hollow() {
-		return f.env.wrap(x), nil
+		return f.env.Wrap(x), nil
 	}
 	if err := read(x.Bytes()); err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: fmt.Errorf("%q of %q: %s", t.Name, f.path, pathless(err))}
 	}
 	mendBools(x)
 	goruntime.KeepAlive(x)
-	return f.env.wrap(x), nil
+	return f.env.Wrap(x), nil
 }

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"archive/zip"
@@ -14,6 +14,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/npy"
 	"tpsh/runtime/op"
@@ -22,7 +23,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "load_npz",
 		Doc: "load_npz(path) returns the tensors that a file of NumPy's format .npz holds, as a dict in the order of the file.\n" +
 			"Their dtypes are those of load_npy. The file may be compressed.\n" + docPath +
@@ -30,7 +31,7 @@ func init() {
 			">>> save_npz(path, {\"w\": tensor([[1, 2], [3, 4]]), \"b\": tensor([0.5])})\n" +
 			">>> load_npz(path)[\"w\"].tolist()\n[[1, 2], [3, 4]]",
 		Fn: loadNpz,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "save_npz",
 		Doc: "save_npz(path, dict) writes a dict of names and tensors to a file of NumPy's format .npz, in place of what was there.\n" +
 			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16.\n" + docPath +
@@ -44,30 +45,30 @@ func init() {
 // npyExt ends the name of a member of an .npz file, after the key.
 const npyExt = ".npy"
 
-func loadNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	if s := e.shadowRead(string(path)); s != nil {
+	if s := shadowRead(e, string(path)); s != nil {
 		return s.dict(e, b.Name())
 	}
-	f, err := e.open(b.Name(), string(path))
+	f, err := open(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, e.badPath(b.Name(), string(path), err)
+		return nil, badPath(e, b.Name(), string(path), err)
 	}
-	list, err := e.readNpz(f, info.Size())
+	list, err := readNpz(e, f, info.Size())
 	if err != nil {
-		return nil, e.badFile(b.Name(), string(path), "an .npz file", err)
+		return nil, badFile(e, b.Name(), string(path), "an .npz file", err)
 	}
 	d := starlark.NewDict(len(list))
 	for _, v := range list {
-		if err := d.SetKey(starlark.String(v.key), e.wrap(v.t)); err != nil {
+		if err := d.SetKey(starlark.String(v.key), e.Wrap(v.t)); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +76,7 @@ func loadNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 }
 
 // readNpz reads the .npz file r, which has size bytes.
-func (e *Env) readNpz(r io.ReaderAt, size int64) ([]namedValue, error) {
+func readNpz(e *builtins.Env, r io.ReaderAt, size int64) ([]namedValue, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, plainZip(err)
@@ -85,7 +86,7 @@ func (e *Env) readNpz(r io.ReaderAt, size int64) ([]namedValue, error) {
 	}
 	list := make([]namedValue, len(z.File))
 	for i, f := range z.File {
-		x, err := e.readMember(f)
+		x, err := readMember(e, f)
 		if err != nil {
 			return nil, inMember(f, err)
 		}
@@ -162,7 +163,7 @@ func checkMembers(members []*zip.File, size int64) error {
 }
 
 // readMember reads the array that the member f is.
-func (e *Env) readMember(f *zip.File) (*tensor.Tensor, error) {
+func readMember(e *builtins.Env, f *zip.File) (*tensor.Tensor, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (e *Env) readMember(f *zip.File) (*tensor.Tensor, error) {
 	if have != int64(want) {
 		return nil, fmt.Errorf("it has %d bytes of elements, and its header says %d", have, want)
 	}
-	x, err := e.readElements("load_npz", r, h, dt)
+	x, err := readElements(e, "load_npz", r, h, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func saveNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func saveNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		path arg.String
 		dict starlark.Value
@@ -224,10 +225,10 @@ func saveNpz(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 			return nil, err
 		}
 	}
-	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{named: shadowNames(list)}); done {
+	if done, err := shadowWrite(e, b.Name(), string(path), &shadow{named: shadowNames(list)}); done {
 		return starlark.None, err
 	}
-	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error { return e.writeNpz(w, list) })
+	return starlark.None, write(e, b.Name(), string(path), func(w io.Writer) error { return writeNpz(e, w, list) })
 }
 
 // checkMember checks that v, of the argument dict of fn, can be a member.
@@ -246,10 +247,10 @@ func checkMember(fn string, v namedValue) error {
 const maxKey = 1<<16 - 1 - len(npyExt)
 
 // writeNpz writes the .npz file of list, not compressed.
-func (e *Env) writeNpz(w io.Writer, list []namedValue) error {
+func writeNpz(e *builtins.Env, w io.Writer, list []namedValue) error {
 	z := zip.NewWriter(w)
 	for _, v := range list {
-		if err := e.writeMember(z, v); err != nil {
+		if err := writeMember(e, z, v); err != nil {
 			return err
 		}
 	}
@@ -258,15 +259,15 @@ func (e *Env) writeNpz(w io.Writer, list []namedValue) error {
 
 // writeMember writes the member of v, under the date that NumPy gives all of
 // them, the first that zip files know.
-func (e *Env) writeMember(z *zip.Writer, v namedValue) error {
-	x, err := e.rank.Do("contiguous", []*tensor.Tensor{v.t})
+func writeMember(e *builtins.Env, z *zip.Writer, v namedValue) error {
+	x, err := e.Runtime.Do("contiguous", []*tensor.Tensor{v.t})
 	if err != nil {
 		return err
 	}
 	sum := crc32.NewIEEE()
 	size := &counting{w: sum}
 	descr := npyTypes[x.DType()]
-	if err := e.writeNpy(size, descr, x); err != nil {
+	if err := writeNpy(e, size, descr, x); err != nil {
 		return err
 	}
 	const firstDate = 1<<5 | 1 // the first of January, 1980
@@ -277,7 +278,7 @@ func (e *Env) writeMember(z *zip.Writer, v namedValue) error {
 	if err != nil {
 		return err
 	}
-	return e.writeNpy(w, descr, x)
+	return writeNpy(e, w, descr, x)
 }
 
 // utf8Names is the flag of a member whose name is UTF-8.

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/csv"
 	"tpsh/runtime/dtype"
@@ -19,7 +20,7 @@ import (
 )
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "read_csv",
 		Doc: "read_csv(path, dtype=float32, header=False, delimiter=\",\") returns the numbers of a text file as a tensor [rows, columns].\n" +
 			"Each line is a row; empty lines do not count. With header=True the first one holds names, and is left out.\n" +
@@ -31,7 +32,7 @@ func init() {
 	})
 }
 
-func readCSV(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func readCSV(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		path      arg.String
 		dt        arg.DType // float32
@@ -51,27 +52,27 @@ func readCSV(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		}
 		return nil, &op.ArgError{Func: b.Name(), Param: "delimiter", Got: arg.Show(starlark.String(delimiter)), Want: "one character", Rule: rule}
 	}
-	f, err := e.open(b.Name(), string(path))
+	f, err := open(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	x, err := e.readTable(f, o, dt.D)
+	x, err := readTable(e, f, o, dt.D)
 	if err != nil {
-		return nil, e.badFile(b.Name(), string(path), "a table of numbers", err)
+		return nil, badFile(e, b.Name(), string(path), "a table of numbers", err)
 	}
-	return e.wrap(x), nil
+	return e.Wrap(x), nil
 }
 
 // readTable reads a table of elements of dt.
-func (e *Env) readTable(f *os.File, o csv.Options, dt dtype.DType) (*tensor.Tensor, error) {
+func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType) (*tensor.Tensor, error) {
 	if dt.IsFloat() {
 		return tableOf(f, o, parseFloat(dt), func(s shape.Shape, elems []float64) (*tensor.Tensor, error) {
-			return op.FromFloats(e.rank.Ops(), dt, s, elems)
+			return op.FromFloats(e.Runtime.Ops(), dt, s, elems)
 		})
 	}
 	return tableOf(f, o, parseInt(dt), func(s shape.Shape, elems []int64) (*tensor.Tensor, error) {
-		return op.FromInts(e.rank.Ops(), dt, s, elems)
+		return op.FromInts(e.Runtime.Ops(), dt, s, elems)
 	})
 }
 
@@ -121,7 +122,7 @@ func parseInt(dt dtype.DType) func(cell string) (int64, error) {
 			return 0, want
 		}
 		v, err := strconv.ParseInt(cell, 10, 64)
-		if err != nil || !fitsIn(v, dt) {
+		if err != nil || !builtins.FitsIn(v, dt) {
 			return 0, want
 		}
 		return v, nil

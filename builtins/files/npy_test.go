@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"encoding/binary"
@@ -11,6 +11,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/builtins/npy"
 	"tpsh/runtime/tensor"
 )
@@ -28,7 +30,7 @@ func floats(xs ...float32) []byte {
 }
 
 // load reads the file that data is.
-func load(t testing.TB, e *Env, data []byte) (*tensor.Tensor, error) {
+func load(t testing.TB, e *builtins.Env, data []byte) (*tensor.Tensor, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.npy")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -39,7 +41,7 @@ func load(t testing.TB, e *Env, data []byte) (*tensor.Tensor, error) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	return e.readNpy(f)
+	return readNpy(e, f)
 }
 
 func TestReadNpy(t *testing.T) {
@@ -57,14 +59,14 @@ func TestReadNpy(t *testing.T) {
 		{"bytes in any order", npyFile(npy.Header{Descr: "<u1", Shape: []int{2}}, 1, 255), "[1, 255]"},
 		{"more than the array", npyFile(npy.Header{Descr: "|u1", Shape: []int{1}}, 1, 2), "[1]"},
 	}
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		for _, test := range tests {
 			x, err := load(t, e, test.file)
 			if err != nil {
 				t.Errorf("%s: %v", test.name, err)
 				continue
 			}
-			got, err := e.nested("test", x)
+			got, err := e.Nested("test", x)
 			if err != nil || got.String() != test.want {
 				t.Errorf("%s: got %v, %v, want %s", test.name, got, err, test.want)
 			}
@@ -85,7 +87,7 @@ func TestReadNpyErrors(t *testing.T) {
 		{"complex", npyFile(npy.Header{Descr: "<c8", Shape: []int{1}}, floats(1, 1)...), `it holds elements of type "<c8"`},
 		{"unsigned", npyFile(npy.Header{Descr: "<u4", Shape: []int{1}}, floats(1)...), `it holds elements of type "<u4"`},
 	}
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		for _, test := range tests {
 			x, err := load(t, e, test.file)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -101,12 +103,12 @@ func FuzzReadNpy(f *testing.F) {
 	f.Add(npyFile(npy.Header{Descr: "|b1", Shape: []int{3}}, 0, 1, 7))
 	f.Add([]byte(fmt.Sprintf("\x93NUMPY\x01\x00%c\x00{'descr': '<f8', 'fortran_order': True, 'shape': (0, 7)}", 56)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		onRank(t, func(e *Env, _ *starlark.Thread) {
+		builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 			x, err := load(t, e, data)
 			if err != nil {
 				return
 			}
-			if list, err := e.nested("test", x); err != nil {
+			if list, err := e.Nested("test", x); err != nil {
 				t.Errorf("got %v, %v", list, err)
 			}
 		})

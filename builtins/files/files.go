@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/sandbox"
 	"tpsh/runtime/op"
@@ -23,20 +24,20 @@ const scriptDirKey = "tpsh.script_dir"
 const docPath = "path is relative to the script's folder. It leads into that folder, the working folder, one of tmpdir\nor one that --allow names.\n"
 
 func init() {
-	register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "read_text",
 		Doc: "read_text(path) returns what a file holds, as a string.\n" + docPath +
 			">>> path = tmpdir() + \"/note.txt\"\n" +
 			">>> write_text(path, \"hello\")\n" +
 			">>> read_text(path)\n\"hello\"",
 		Fn: readText,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "write_text",
 		Doc: "write_text(path, text) writes a file that holds text, in place of what was there.\n" +
 			"Who reads it meanwhile finds the old file or the new one, whole.\n" + docPath +
 			">>> write_text(tmpdir() + \"/note.txt\", \"hello\")",
 		Fn: writeText,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "tmpdir",
 		Doc: "tmpdir() returns the path of a fresh folder, which is removed after the run or test.\n" +
 			"The n-th call gives the same folder on all ranks.\n" +
@@ -46,9 +47,9 @@ func init() {
 }
 
 // folders returns those in which the program may read and write.
-func (e *Env) folders() sandbox.Folders {
-	list := e.namedFolders()
-	for _, dir := range []string{e.opts.Scratch, e.opts.Resume} {
+func folders(e *builtins.Env) sandbox.Folders {
+	list := namedFolders(e)
+	for _, dir := range []string{e.Options.Scratch, e.Options.Resume} {
 		if dir != "" {
 			list = append(list, dir)
 		}
@@ -58,9 +59,9 @@ func (e *Env) folders() sandbox.Folders {
 
 // namedFolders returns the script's folder, the working folder, and those that
 // the user has named.
-func (e *Env) namedFolders() sandbox.Folders {
+func namedFolders(e *builtins.Env) sandbox.Folders {
 	var list sandbox.Folders
-	for _, dir := range append([]string{e.scriptDir(), "."}, e.opts.Allow...) {
+	for _, dir := range append([]string{scriptDir(e), "."}, e.Options.Allow...) {
 		if abs, err := filepath.Abs(dir); err == nil && !slices.Contains(list, abs) {
 			list = append(list, abs)
 		}
@@ -70,49 +71,49 @@ func (e *Env) namedFolders() sandbox.Folders {
 
 // scriptDir returns the script's folder, or the working folder if there is no
 // script.
-func (e *Env) scriptDir() string {
-	if dir, ok := e.thread.Local(scriptDirKey).(string); ok {
+func scriptDir(e *builtins.Env) string {
+	if dir, ok := e.Thread.Local(scriptDirKey).(string); ok {
 		return dir
 	}
 	return "."
 }
 
 // absolute returns path, of a script, as an absolute path.
-func (e *Env) absolute(path string) (string, error) {
+func absolute(e *builtins.Env, path string) (string, error) {
 	if path == "" {
 		return "", errors.New("it is empty")
 	}
 	if filepath.IsAbs(path) {
 		return path, nil
 	}
-	return filepath.Abs(filepath.Join(e.scriptDir(), path))
+	return filepath.Abs(filepath.Join(scriptDir(e), path))
 }
 
 // open opens the file at path, an argument of fn, for reading.
-func (e *Env) open(fn, path string) (*os.File, error) {
-	abs, err := e.absolute(path)
+func open(e *builtins.Env, fn, path string) (*os.File, error) {
+	abs, err := absolute(e, path)
 	if err != nil {
-		return nil, e.badPath(fn, path, err)
+		return nil, badPath(e, fn, path, err)
 	}
-	f, err := e.folders().Open(abs)
+	f, err := folders(e).Open(abs)
 	if err != nil {
-		return nil, e.badPath(fn, path, err)
+		return nil, badPath(e, fn, path, err)
 	}
 	return f, nil
 }
 
 // write lets write write the file at path, an argument of fn.
-func (e *Env) write(fn, path string, write func(w io.Writer) error) error {
-	abs, err := e.absolute(path)
+func write(e *builtins.Env, fn, path string, write func(w io.Writer) error) error {
+	abs, err := absolute(e, path)
 	if err == nil {
-		err = e.folders().Write(abs, write)
+		err = folders(e).Write(abs, write)
 	}
-	return e.badPath(fn, path, err)
+	return badPath(e, fn, path, err)
 }
 
 // badPath returns err, the reason why the file at path cannot be used, as an
 // error about that argument of fn. A lack of memory on the way stays what it is.
-func (e *Env) badPath(fn, path string, err error) error {
+func badPath(e *builtins.Env, fn, path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (e *Env) badPath(fn, path string, err error) error {
 	var outside *sandbox.OutsideError
 	switch {
 	case errors.As(err, &outside):
-		bad.Want = "a path inside " + strings.Join(e.namedFolders(), " or ")
+		bad.Want = "a path inside " + strings.Join(namedFolders(e), " or ")
 		bad.Rule = "it leads to " + outside.Path + "; --allow DIR allows another folder"
 	case errors.Is(err, fs.ErrNotExist):
 		bad.Want, bad.Rule = "a file that is there", "there is no such file or folder"
@@ -141,43 +142,43 @@ func pathless(err error) string {
 }
 
 // readAll returns what is in the file at path, for the function name.
-func (e *Env) readAll(name, path string) ([]byte, error) {
-	f, err := e.open(name, path)
+func readAll(e *builtins.Env, name, path string) ([]byte, error) {
+	f, err := open(e, name, path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return nil, e.badPath(name, path, err)
+		return nil, badPath(e, name, path, err)
 	}
 	return data, nil
 }
 
-func readText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func readText(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	if s := e.shadowRead(string(path)); s != nil {
+	if s := shadowRead(e, string(path)); s != nil {
 		return starlark.String(s.text), nil
 	}
-	data, err := e.readAll(b.Name(), string(path))
+	data, err := readAll(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
 	return starlark.String(data), nil
 }
 
-func writeText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func writeText(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var path, text arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "text", &text); err != nil {
 		return nil, err
 	}
-	if done, err := e.shadowWrite(b.Name(), string(path), &shadow{text: string(text)}); done {
+	if done, err := shadowWrite(e, b.Name(), string(path), &shadow{text: string(text)}); done {
 		return starlark.None, err
 	}
-	return starlark.None, e.write(b.Name(), string(path), func(w io.Writer) error {
+	return starlark.None, write(e, b.Name(), string(path), func(w io.Writer) error {
 		_, err := io.WriteString(w, string(text))
 		return err
 	})
@@ -186,15 +187,15 @@ func writeText(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 // tmpDirs is how many folders tmpdir has given the program.
 type tmpDirs struct{ n int }
 
-func tmpdir(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func tmpdir(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}
-	if e.opts.Scratch == "" {
+	if e.Options.Scratch == "" {
 		return nil, &op.ResourceError{Func: b.Name(), Err: errors.New("there are no temporary folders here")}
 	}
-	given := StateOf[tmpDirs](e)
-	dir := filepath.Join(e.opts.Scratch, strconv.Itoa(given.n+1))
+	given := builtins.StateOf[tmpDirs](e)
+	dir := filepath.Join(e.Options.Scratch, strconv.Itoa(given.n+1))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &op.ResourceError{Func: b.Name(), Err: err}
 	}

@@ -1,4 +1,4 @@
-package builtins
+package files
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -44,18 +45,18 @@ func shadowOf(key string, t *tensor.Tensor) shadowArray {
 
 // shadowWrite notes what fn would write at path. It reports false where the script
 // runs for real.
-func (e *Env) shadowWrite(fn, path string, s *shadow) (bool, error) {
-	if !e.planning() {
+func shadowWrite(e *builtins.Env, fn, path string, s *shadow) (bool, error) {
+	if !e.Planning() {
 		return false, nil
 	}
-	abs, err := e.absolute(path)
+	abs, err := absolute(e, path)
 	if err != nil {
-		return true, e.badPath(fn, path, err)
+		return true, badPath(e, fn, path, err)
 	}
-	if e.opts.Shared == nil {
+	if e.Options.Shared == nil {
 		return true, nil
 	}
-	all := SharedOf[shadows](e.opts.Shared)
+	all := builtins.SharedOf[shadows](e.Options.Shared)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.files == nil {
@@ -64,26 +65,26 @@ func (e *Env) shadowWrite(fn, path string, s *shadow) (bool, error) {
 	all.files[abs] = s
 	if !all.told {
 		all.told = true
-		e.rank.Tell("a plan writes no files: " + fn + " at " + e.line() + " and all that follow write nothing")
+		e.Runtime.Tell("a plan writes no files: " + fn + " at " + e.Line() + " and all that follow write nothing")
 	}
 	return true, nil
 }
 
 // shadowRead returns what a plan has noted at path, or nil.
-func (e *Env) shadowRead(path string) *shadow {
-	abs, err := e.absolute(path)
-	if err != nil || !e.planning() || e.opts.Shared == nil {
+func shadowRead(e *builtins.Env, path string) *shadow {
+	abs, err := absolute(e, path)
+	if err != nil || !e.Planning() || e.Options.Shared == nil {
 		return nil
 	}
-	all := SharedOf[shadows](e.opts.Shared)
+	all := builtins.SharedOf[shadows](e.Options.Shared)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.files[abs]
 }
 
 // make returns a tensor without elements like a.
-func (a *shadowArray) make(e *Env, fn string) (*tensor.Tensor, error) {
-	x, err := tensor.New(e.rank.Ops().Alloc, a.dt, a.shape)
+func (a *shadowArray) make(e *builtins.Env, fn string) (*tensor.Tensor, error) {
+	x, err := tensor.New(e.Runtime.Ops().Alloc, a.dt, a.shape)
 	if err != nil {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
@@ -91,14 +92,14 @@ func (a *shadowArray) make(e *Env, fn string) (*tensor.Tensor, error) {
 }
 
 // dict returns the named tensors of s.
-func (s *shadow) dict(e *Env, fn string) (starlark.Value, error) {
+func (s *shadow) dict(e *builtins.Env, fn string) (starlark.Value, error) {
 	d := starlark.NewDict(len(s.named))
 	for i := range s.named {
 		x, err := s.named[i].make(e, fn)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.SetKey(starlark.String(s.named[i].key), e.wrap(x)); err != nil {
+		if err := d.SetKey(starlark.String(s.named[i].key), e.Wrap(x)); err != nil {
 			return nil, err
 		}
 	}
@@ -124,8 +125,8 @@ type shadowTensor struct {
 // shadowState returns a copy of v, a part of a state, that no rank changes.
 func shadowState(v starlark.Value) (starlark.Value, error) {
 	switch v := v.(type) {
-	case *Tensor:
-		h, err := v.held("save_checkpoint")
+	case *builtins.Tensor:
+		h, err := held(v, "save_checkpoint")
 		if err != nil {
 			return nil, err
 		}
@@ -165,13 +166,13 @@ func shadowStates(v starlark.Indexable) ([]starlark.Value, error) {
 
 // refill fills have with saved, of a checkpoint that a plan has noted, and returns
 // what is to stand in its place.
-func (e *Env) refill(path string, have, saved starlark.Value) (starlark.Value, error) {
+func refill(e *builtins.Env, path string, have, saved starlark.Value) (starlark.Value, error) {
 	bad := func(got, want string) error {
 		return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: fmt.Sprintf("%s at %q", got, path), Want: want, Rule: "the checkpoint has that there"}
 	}
 	switch v := have.(type) {
-	case *Tensor:
-		h, err := v.held("load_checkpoint")
+	case *builtins.Tensor:
+		h, err := held(v, "load_checkpoint")
 		if err != nil {
 			return nil, err
 		}
@@ -185,14 +186,14 @@ func (e *Env) refill(path string, have, saved starlark.Value) (starlark.Value, e
 		if !ok {
 			return nil, bad(arg.Show(have), "no dict")
 		}
-		return v, e.refillDict(path, v, s)
+		return v, refillDict(e, path, v, s)
 	case *starlark.List:
 		s, ok := saved.(*starlark.List)
 		if !ok || !holdsTensor(v) || s.Len() != v.Len() {
 			break
 		}
 		for i := range v.Len() {
-			x, err := e.refill(path, v.Index(i), s.Index(i))
+			x, err := refill(e, path, v.Index(i), s.Index(i))
 			if err != nil {
 				return nil, err
 			}
@@ -202,10 +203,10 @@ func (e *Env) refill(path string, have, saved starlark.Value) (starlark.Value, e
 		}
 		return v, nil
 	}
-	return e.unshadow(saved)
+	return unshadow(e, saved)
 }
 
-func (e *Env) refillDict(path string, have, saved *starlark.Dict) error {
+func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error {
 	items := have.Items()
 	if have.Len() == 0 {
 		items = saved.Items()
@@ -220,7 +221,7 @@ func (e *Env) refillDict(path string, have, saved *starlark.Dict) error {
 		if have.Len() == 0 || old == from {
 			old = starlark.None
 		}
-		x, err := e.refill(joinPath(path, key), old, from)
+		x, err := refill(e, builtins.JoinPath(path, key), old, from)
 		if err != nil {
 			return err
 		}
@@ -232,21 +233,21 @@ func (e *Env) refillDict(path string, have, saved *starlark.Dict) error {
 }
 
 // unshadow returns saved as values of this rank.
-func (e *Env) unshadow(saved starlark.Value) (starlark.Value, error) {
+func unshadow(e *builtins.Env, saved starlark.Value) (starlark.Value, error) {
 	switch v := saved.(type) {
 	case shadowTensor:
 		x, err := v.make(e, "load_checkpoint")
 		if err != nil {
 			return nil, err
 		}
-		return e.wrap(x), nil
+		return e.Wrap(x), nil
 	case *starlark.Dict:
 		d := starlark.NewDict(v.Len())
-		return d, e.refillDict("", d, v)
+		return d, refillDict(e, "", d, v)
 	case *starlark.List:
 		list := starlark.NewList(nil)
 		for i := range v.Len() {
-			x, err := e.unshadow(v.Index(i))
+			x, err := unshadow(e, v.Index(i))
 			if err != nil {
 				return nil, err
 			}
