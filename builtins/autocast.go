@@ -45,7 +45,7 @@ func autocast(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return nil, &op.ArgError{Func: b.Name(), Param: "dtype", Got: d.String(), Want: "bfloat16 or float16", Rule: "float32 turns autocast off"}
 	}
 	defer e.Runtime.Tape.SetAutocast(dt.D)()
-	return e.call(fn.Fn)
+	return e.Call(fn.Fn)
 }
 
 func registerAccumulateHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -61,7 +61,7 @@ func registerAccumulateHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args
 		return nil, err
 	}
 	t.Auto.Accumulated = append(t.Auto.Accumulated, func() error {
-		_, err := e.call(hook.Fn, x)
+		_, err := e.Call(hook.Fn, x)
 		return err
 	})
 	return starlark.None, nil

@@ -61,8 +61,8 @@ func init() {
 	)
 }
 
-// wrapOrNone returns t as scripts have it, None for nil.
-func (e *Env) wrapOrNone(t *tensor.Tensor) starlark.Value {
+// WrapOrNone returns t as scripts have it, None for nil.
+func (e *Env) WrapOrNone(t *tensor.Tensor) starlark.Value {
 	if t == nil {
 		return starlark.None
 	}
@@ -75,7 +75,7 @@ func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
 	if l := OperatorLensOf(t); l != nil && g != nil {
 		g, err = l.Grad(e, g)
 	}
-	return e.wrapOrNone(g), err
+	return e.WrapOrNone(g), err
 }
 
 // tensors is an argument that is a tensor, or a list or tuple of tensors.
@@ -120,12 +120,12 @@ func (p *tensorValues) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// oneTensor is an argument that is a tensor.
-type oneTensor struct{ t *tensor.Tensor }
+// OneTensor is an argument that is a tensor.
+type OneTensor struct{ T *tensor.Tensor }
 
 // Unpack implements starlark.Unpacker.
-func (p *oneTensor) Unpack(v starlark.Value) (err error) {
-	p.t, err = toTensor(v)
+func (p *OneTensor) Unpack(v starlark.Value) (err error) {
+	p.T, err = toTensor(v)
 	return err
 }
 
@@ -213,7 +213,7 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		if err != nil {
 			return nil, err
 		}
-		v, err := e.call(hook.Fn, seen)
+		v, err := e.Call(hook.Fn, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +232,7 @@ func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 		return nil, err
 	}
 	defer e.Runtime.Tape.SetEnabled(false)()
-	return e.call(fn.Fn)
+	return e.Call(fn.Fn)
 }
 
 // keepState returns a function that restores what a function of the script

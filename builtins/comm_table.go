@@ -67,7 +67,7 @@ var (
 func (t *CommTable) Type() string          { return "CommTable" }
 func (t *CommTable) Freeze()               {} // it cannot be changed
 func (t *CommTable) Truth() starlark.Bool  { return len(t.rows) > 0 }
-func (t *CommTable) Hash() (uint32, error) { return 0, unhashable(t) }
+func (t *CommTable) Hash() (uint32, error) { return 0, Unhashable(t) }
 func (t *CommTable) Attr(name string) (starlark.Value, error) {
 	return t.env.Attr("CommTable", t, name)
 }
@@ -107,7 +107,7 @@ func (t *CommTable) Get(key starlark.Value) (starlark.Value, bool, error) {
 			i += len(t.rows)
 		}
 		if err != nil || i < 0 || i >= len(t.rows) {
-			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: countWord(len(t.rows), "row")}
+			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: CountWord(len(t.rows), "row")}
 		}
 		return rowStruct(t.rows[i]), true, nil
 	case starlark.String:

@@ -35,7 +35,7 @@ func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
 	if len(box.Lo) > 0 {
 		head += fmt.Sprintf(", block %v", box)
 	}
-	return head + ")\n" + formatTensor(t.Local())
+	return head + ")\n" + FormatTensor(t.Local())
 }
 
 // placedArg returns t, which is the argument called param of fn and must be a
@@ -60,7 +60,7 @@ func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements
 		list = make([]mesh.Placement, m.NDim())
 	}
 	l, err := e.Runtime.Layouts().Place(m, s, list)
-	return l, ofMesh(fn, err)
+	return l, OfMesh(fn, err)
 }
 
 // fromLocal carries out DTensor.from_local.
@@ -76,7 +76,7 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check); err != nil {
 		return nil, err
 	}
-	t, err := e.plainArg(fn, "x", x)
+	t, err := e.PlainArg(fn, "x", x)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape
 	if p.Set && len(p.V) == m.NDim() {
 		list, err := mesh.Normalize(p.V, s)
 		if err != nil {
-			return nil, ofMesh(fn, err)
+			return nil, OfMesh(fn, err)
 		}
 		for i, q := range list {
 			if d, ok := q.Shard(); ok {
@@ -361,5 +361,5 @@ func (e *Env) gradLayout(fn string, t *tensor.Tensor, args starlark.Tuple, kwarg
 	return l, ofParam(fn, "grad_placements", err)
 }
 
-// localShape returns the shape of this rank's block.
-func (e *Env) localShape(t *tensor.Tensor) starlark.Tuple { return ShapeTuple(t.Local().Shape()) }
+// LocalShape returns the shape of this rank's block.
+func (e *Env) LocalShape(t *tensor.Tensor) starlark.Tuple { return ShapeTuple(t.Local().Shape()) }

@@ -78,11 +78,11 @@ func explain(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark
 		return nil, err
 	}
 	if err := mesh.CheckTarget(src, dst); err != nil {
-		return nil, ofMesh(b.Name(), err)
+		return nil, OfMesh(b.Name(), err)
 	}
 	ways, err := mesh.Explain(src, dst, t.DType().Size())
 	if err != nil {
-		return nil, ofMesh(b.Name(), err)
+		return nil, OfMesh(b.Name(), err)
 	}
 	say(thread, explanation(t, dst, ways))
 	return starlark.None, nil

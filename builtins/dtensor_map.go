@@ -101,7 +101,7 @@ func placementLists(fn, param string, v starlark.Value) (lists []optPlacements, 
 func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := b.Name()
 	if len(args) != len(l.in) {
-		return nil, &op.ArgError{Func: name, Got: countWord(len(args), "argument"), Want: countWord(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
+		return nil, &op.ArgError{Func: name, Got: CountWord(len(args), "argument"), Want: CountWord(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
 	}
 	m := l.mesh
 	for _, v := range args {
@@ -171,7 +171,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		return nil, err
 	}
 	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: countWord(len(list), "result"), Want: countWord(len(l.out), "result"), Rule: "out_placements of local_map are so many"}
+		return nil, &op.ArgError{Func: name, Got: CountWord(len(list), "result"), Want: CountWord(len(l.out), "result"), Rule: "out_placements of local_map are so many"}
 	}
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {
@@ -206,7 +206,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) (shape.Shape, error) {
 	list, err := mesh.Normalize(p, s)
 	if err != nil {
-		return nil, ofMesh(name, err)
+		return nil, OfMesh(name, err)
 	}
 	if _, ok := m.Position(l.e.Runtime.ID()); !ok {
 		return s, nil
@@ -284,7 +284,7 @@ func (c *customOp) infer(call *op.Call) error {
 	sizes := map[rune]int{}
 	for i, x := range call.In {
 		if x.Ndim() != len(c.ins[i]) {
-			return call.Bad(call.InName(i), op.Describe(x), countWord(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
+			return call.Bad(call.InName(i), op.Describe(x), CountWord(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
 		}
 		for d, r := range c.ins[i] {
 			n := x.Shape()[d]
@@ -333,7 +333,7 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, arg.Unexpected(name, string(kwargs[0][0].(starlark.String)), nil)
 	}
 	if len(args) != len(c.ins) {
-		return nil, &op.ArgError{Func: name, Got: countWord(len(args), "argument"), Want: countWord(len(c.ins), "argument"), Rule: "its sharding names so many"}
+		return nil, &op.ArgError{Func: name, Got: CountWord(len(args), "argument"), Want: CountWord(len(c.ins), "argument"), Rule: "its sharding names so many"}
 	}
 	in, placed := make([]*tensor.Tensor, len(args)), false
 	for i, v := range args {

@@ -65,11 +65,11 @@ func init() {
 		creatorRow("randn", "normally distributed random numbers", "", false, drawnBy("randn_like"), ""),
 	)
 	Register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
-		func(e *Env, t *tensor.Tensor) starlark.Value { return e.deviceMeshOf(t.Layout().Mesh()) }),
+		func(e *Env, t *tensor.Tensor) starlark.Value { return e.DeviceMeshOf(t.Layout().Mesh()) }),
 		placedAttr("placements", "placements is the tuple of placements, one for each dim of the mesh.\n"+exampleDTensor+">>> d.placements\n(Shard(0),)",
 			func(e *Env, t *tensor.Tensor) starlark.Value { return e.placementTuple(t.Layout().Placements()) }),
 		placedAttr("local_shape", "local_shape is the shape of this rank's block.\n"+exampleDTensor+">>> d.local_shape\n(2, 3)",
-			func(e *Env, t *tensor.Tensor) starlark.Value { return e.localShape(t) }),
+			func(e *Env, t *tensor.Tensor) starlark.Value { return e.LocalShape(t) }),
 		placedMethod("size_local", "size_local(dim=None) returns the size of a dim of this rank's block, or its shape.\n"+exampleDTensor+">>> d.size_local(0)\n2",
 			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				return TensorSize(e, fn, nil, t.Local(), args, kwargs)

@@ -101,8 +101,8 @@ func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 // envOf returns the Env that Attach hung on thread.
 func envOf(thread *starlark.Thread) *Env { return thread.Local(threadKey).(*Env) }
 
-// call calls a function of the script on the program's thread.
-func (e *Env) call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
+// Call calls a function of the script on the program's thread.
+func (e *Env) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
 	return starlark.Call(e.Thread, fn, args, nil)
 }
 

@@ -159,7 +159,7 @@ func init() {
 			func(e *Error) starlark.Value { return starlark.String(e.kind) }),
 		errorRow("ranks", "ranks is the list of the ranks concerned.\n"+
 			">>> attempt(fail, \"no\").error.ranks == [rank()]\nTrue",
-			func(e *Error) starlark.Value { return intList(e.ranks) }),
+			func(e *Error) starlark.Value { return IntList(e.ranks) }),
 		errorRow("where", "where is the line of the script that failed: \"file:line:col\".\n"+
 			">>> type(attempt(fail, \"no\").error.where)\n\"string\"",
 			func(e *Error) starlark.Value { return starlark.String(e.where) }))

@@ -97,7 +97,7 @@ func (x *Tensor) flatMayChange(fn string) error {
 // newFlat returns the flat tensor seen through v whose data on this rank is t, a
 // leaf of its own on the storage of t.
 func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (*Tensor, error) {
-	x := &Tensor{Env: e, lens: v, parameter: v.param}
+	x := &Tensor{Env: e, lens: v, Parameter: v.param}
 	if t != nil {
 		v.local = t.Detach()
 	}
@@ -164,7 +164,7 @@ func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.
 		n = flatOf(x).local.Numel()
 	}
 	if want := spec.f.Numel(g.Rank()); n != want {
-		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", countWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
+		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", CountWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
 	if flatOf(x).local == nil {
 		flatOf(x).local = x.T
@@ -190,7 +190,7 @@ func (e *Env) flatGroup(fn string, pg starlark.Value) (*runtime.Group, error) {
 // for each member of g.
 func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 	if n := len(s.f.Ranks()); n != g.Size() {
-		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + countWord(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
+		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + CountWord(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
 	}
 	return nil
 }
@@ -293,10 +293,10 @@ func (x *Tensor) FlatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
 func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
 	text := v.Type() + "(local_tensor=None"
 	if v.local != nil {
-		text = v.Type() + "(local_tensor=" + formatTensor(v.local)
+		text = v.Type() + "(local_tensor=" + FormatTensor(v.local)
 	}
 	if v.whole != nil {
-		text += ", global_tensor=" + formatTensor(v.whole)
+		text += ", global_tensor=" + FormatTensor(v.whole)
 	}
 	if v.param {
 		text += ", requires_grad=" + starlark.Bool(x.T.RequiresGrad()).String()

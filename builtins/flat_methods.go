@@ -26,7 +26,7 @@ func newFlatTensor(param bool) Function {
 		if param && data == starlark.None {
 			return e.newFlat(b.Name(), v, nil, bool(requires))
 		}
-		t, err := e.plainArg(b.Name(), "data", data)
+		t, err := e.PlainArg(b.Name(), "data", data)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func flatShard(param bool) Function {
 
 // shardFlat returns this rank's part of the tensor that s has.
 func (e *Env) shardFlat(s *flatSharding, param bool) (starlark.Value, error) {
-	t, err := e.plainArg(s.fn, "tensor", s.data)
+	t, err := e.PlainArg(s.fn, "tensor", s.data)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 // flatGiven returns data, which a script has for the whole of x, in the shape of
 // that; with first as it is, but on the first rank of the group.
 func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
-	t, err := x.Env.plainArg(fn, "unsharded_data", data)
+	t, err := x.Env.PlainArg(fn, "unsharded_data", data)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple
 	if err := x.flatKnown(fn); err != nil {
 		return nil, err
 	}
-	t, err := x.Env.plainArg(fn, "tensor", data)
+	t, err := x.Env.PlainArg(fn, "tensor", data)
 	if err != nil {
 		return nil, err
 	}
@@ -342,7 +342,7 @@ func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, erro
 	if err := x.flatKnown(fn); err != nil {
 		return nil, err
 	}
-	t, err := x.Env.plainArg(fn, "tensor", v)
+	t, err := x.Env.PlainArg(fn, "tensor", v)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
 	if err := x.flatMayChange(fn); err != nil {
 		return err
 	}
-	t, err := x.Env.plainArg(fn, "", v)
+	t, err := x.Env.PlainArg(fn, "", v)
 	if err != nil {
 		return err
 	}

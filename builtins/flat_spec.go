@@ -35,7 +35,7 @@ func (e *Env) flatSpec(fn string, s shape.Shape, ranges [][]mesh.Range) (*FlatSh
 	}
 	f, err := mesh.NewFlat(s, members, ranges)
 	if err != nil {
-		return nil, ofMesh(fn, err)
+		return nil, OfMesh(fn, err)
 	}
 	return &FlatShardingSpec{e, f}, nil
 }
@@ -66,7 +66,7 @@ func (s *FlatShardingSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _
 	for _, rank := range s.f.Ranks() {
 		same = same && slices.Equal(s.f.Ranges(rank), o.f.Ranges(rank))
 	}
-	return equality("FlatShardingSpec", cmp, same)
+	return Equality("FlatShardingSpec", cmp, same)
 }
 
 // numel returns the number of elements of the whole.

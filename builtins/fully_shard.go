@@ -97,21 +97,21 @@ type fullSharding struct {
 
 func fullyShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m     moduleArg
-		dm    meshArg
+		m     ModuleArg
+		dm    MeshArg
 		early = arg.Bool(true)
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early); err != nil {
 		return nil, err
 	}
 	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early)}
-	if err := s.check(m.m); err != nil {
+	if err := s.check(m.M); err != nil {
 		return nil, err
 	}
-	if err := s.children(m.m); err != nil {
+	if err := s.children(m.M); err != nil {
 		return nil, err
 	}
-	return m.m.value, s.unit(m.m)
+	return m.M.value, s.unit(m.M)
 }
 
 // check refuses modules and meshes that cannot be meant, and finds the group.
@@ -132,14 +132,14 @@ func (s *fullSharding) check(m *Module) error {
 	if unitOf(m) != nil {
 		return bad("module", "a module that fully_shard has been given", "another", "")
 	}
-	for _, sub := range m.modules("") {
-		if err := sub.m.mayChange(s.fn); err != nil {
+	for _, sub := range m.Modules("") {
+		if err := sub.M.MayChange(s.fn); err != nil {
 			return err
 		}
-		if replicaOf(sub.m) != nil {
+		if replicaOf(sub.M) != nil {
 			return bad("module", "a module with one that replicate has been given", "one without", "both average gradients")
 		}
-		for _, p := range sub.m.own(sub.path) {
+		for _, p := range sub.M.own(sub.Path) {
 			if err := s.checkParameter(p); err != nil {
 				return err
 			}
@@ -149,17 +149,17 @@ func (s *fullSharding) check(m *Module) error {
 }
 
 // checkParameter refuses a parameter that cannot be cut.
-func (s *fullSharding) checkParameter(p namedTensor) error {
-	t, err := p.x.Tensor()
+func (s *fullSharding) checkParameter(p NamedTensor) error {
+	t, err := p.X.Tensor()
 	switch {
 	case err != nil:
 		return err
-	case flatOf(p.x) != nil && flatOf(p.x).of == nil:
-		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("a %s as %q", p.x.Type(), p.path), Want: "a parameter that is whole on each rank, or distributed"}
-	case flatOf(p.x) != nil:
+	case flatOf(p.X) != nil && flatOf(p.X).of == nil:
+		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("a %s as %q", p.X.Type(), p.Path), Want: "a parameter that is whole on each rank, or distributed"}
+	case flatOf(p.X) != nil:
 		return nil
 	case t.Placed() && t.Layout().IsPartial():
-		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.path), Want: "no Partial"}
+		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.Path), Want: "no Partial"}
 	}
 	return CheckFrozen(s.fn, t)
 }
@@ -169,9 +169,9 @@ func (s *fullSharding) children(m *Module) error {
 	if m.class == attentionClass { // which does not call its child
 		return nil
 	}
-	for _, f := range m.fields {
-		c := moduleOf(f.value)
-		if c == nil || f.kind != moduleField || unitOf(c) != nil {
+	for _, f := range m.Fields {
+		c := moduleOf(f.Value)
+		if c == nil || f.Kind != moduleField || unitOf(c) != nil {
 			continue
 		}
 		var err error
@@ -229,10 +229,10 @@ func (s *fullSharding) unit(m *Module) error {
 // no units, in every place where one stands.
 func (m *Module) computes(f func(x *Tensor)) {
 	for _, p := range m.own("") {
-		f(p.x)
+		f(p.X)
 	}
-	for _, fd := range m.fields {
-		if c := moduleOf(fd.value); c != nil && fd.kind == moduleField && unitOf(c) == nil {
+	for _, fd := range m.Fields {
+		if c := moduleOf(fd.Value); c != nil && fd.Kind == moduleField && unitOf(c) == nil {
 			c.computes(f)
 		}
 	}
@@ -311,8 +311,8 @@ type shardPart struct {
 // unitsOf returns the units of m and of the modules below it.
 func unitsOf(fn string, m *Module) ([]*shardUnit, error) {
 	var list []*shardUnit
-	for _, sub := range m.modules("") {
-		if u := unitOf(sub.m); u != nil {
+	for _, sub := range m.Modules("") {
+		if u := unitOf(sub.M); u != nil {
 			list = append(list, u)
 		}
 	}

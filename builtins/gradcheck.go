@@ -104,7 +104,7 @@ func (c *checker) value(record bool) (*tensor.Tensor, error) {
 	for i, x := range c.in {
 		args[i] = c.e.Wrap(x)
 	}
-	v, err := c.e.call(c.fn, args...)
+	v, err := c.e.Call(c.fn, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	"tpsh/runtime/op"
 )
 
-// A grouped value stands for a group of ranks wherever a parameter group=
+// A Grouped value stands for a group of ranks wherever a parameter group=
 // takes one.
-type grouped interface {
+type Grouped interface {
 	starlark.Value
 	CommGroup() (*runtime.Group, error)
 }
@@ -26,14 +26,14 @@ type Group struct {
 }
 
 var (
-	_ grouped             = (*Group)(nil)
+	_ Grouped             = (*Group)(nil)
 	_ starlark.HasAttrs   = (*Group)(nil)
 	_ starlark.Comparable = (*Group)(nil)
 	_ arg.Described       = (*Group)(nil)
 )
 
 func (g *Group) CommGroup() (*runtime.Group, error)       { return g.g, nil }
-func (g *Group) String() string                           { return "Group(" + intList(g.g.Ranks()).String() + ")" }
+func (g *Group) String() string                           { return "Group(" + IntList(g.g.Ranks()).String() + ")" }
 func (g *Group) Describe() string                         { return g.String() }
 func (g *Group) Type() string                             { return "Group" }
 func (g *Group) Freeze()                                  {} // it cannot be changed
@@ -45,7 +45,7 @@ func (g *Group) AttrNames() []string                      { return AttrNames("Gr
 // CompareSameType implements starlark.Comparable: values are equal that stand
 // for one group.
 func (g *Group) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return equality("Group", cmp, g.g == v.(*Group).g)
+	return Equality("Group", cmp, g.g == v.(*Group).g)
 }
 
 // GroupOf returns the group that v, the argument group of fn, stands for: the
@@ -54,7 +54,7 @@ func (e *Env) GroupOf(fn string, v starlark.Value) (*runtime.Group, error) {
 	if v == nil {
 		return e.Runtime.World(), nil
 	}
-	s, ok := v.(grouped)
+	s, ok := v.(Grouped)
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: "a Group, a ProcessGroup, a DeviceMesh of one dim, a ParallelMode or None"}
 	}
@@ -113,7 +113,7 @@ func init() {
 		Name: "Group.ranks",
 		Doc: "ranks() returns the list of the members' global ranks, in the order of the group.\n" +
 			">>> new_group([0]).ranks()\n[0]",
-		Fn: groupMethod(func(g *Group) starlark.Value { return intList(g.g.Ranks()) }),
+		Fn: groupMethod(func(g *Group) starlark.Value { return IntList(g.g.Ranks()) }),
 	}, &Row{
 		Name: "Group.global_rank",
 		Doc: "global_rank(i) returns the global rank of member i.\n" +

@@ -11,7 +11,7 @@ import (
 func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
 	t := e.Runtime.StartTrace()
 	defer e.Runtime.StopTrace(t)
-	v, err := e.call(fn)
+	v, err := e.Call(fn)
 	return v, t.Records, err
 }
 

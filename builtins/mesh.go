@@ -18,32 +18,32 @@ import (
 // is one of the rank's Layouts, so that equal ones are one pointer.
 type DeviceMesh struct {
 	env *Env
-	m   *mesh.Mesh
+	M   *mesh.Mesh
 }
 
 var (
-	_ grouped             = (*DeviceMesh)(nil)
+	_ Grouped             = (*DeviceMesh)(nil)
 	_ starlark.HasAttrs   = (*DeviceMesh)(nil)
 	_ starlark.Mapping    = (*DeviceMesh)(nil)
 	_ starlark.Comparable = (*DeviceMesh)(nil)
 	_ arg.Described       = (*DeviceMesh)(nil)
 )
 
-// deviceMeshOf returns m as scripts have it.
-func (e *Env) deviceMeshOf(m *mesh.Mesh) *DeviceMesh {
+// DeviceMeshOf returns m as scripts have it.
+func (e *Env) DeviceMeshOf(m *mesh.Mesh) *DeviceMesh {
 	return &DeviceMesh{e, e.Runtime.Layouts().Mesh(m)}
 }
 
 // Mesh returns the mesh that d stands for.
-func (d *DeviceMesh) Mesh() *mesh.Mesh { return d.m }
+func (d *DeviceMesh) Mesh() *mesh.Mesh { return d.M }
 
 // String returns d as a script writes it:
 // DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp")).
 func (d *DeviceMesh) String() string {
-	return `DeviceMesh("cpu", ` + strings.TrimPrefix(d.m.String(), "DeviceMesh(")
+	return `DeviceMesh("cpu", ` + strings.TrimPrefix(d.M.String(), "DeviceMesh(")
 }
 
-func (d *DeviceMesh) Describe() string     { return "a DeviceMesh of " + d.m.Short() }
+func (d *DeviceMesh) Describe() string     { return "a DeviceMesh of " + d.M.Short() }
 func (d *DeviceMesh) Type() string         { return "DeviceMesh" }
 func (d *DeviceMesh) Freeze()              {} // it cannot be changed
 func (d *DeviceMesh) Truth() starlark.Bool { return true }
@@ -54,26 +54,26 @@ func (d *DeviceMesh) Attr(name string) (starlark.Value, error) {
 
 // Hash implements starlark.Value: equal meshes have one hash.
 func (d *DeviceMesh) Hash() (uint32, error) {
-	return starlark.String(fmt.Sprint(d.m.Shape(), d.m.Ranks())).Hash()
+	return starlark.String(fmt.Sprint(d.M.Shape(), d.M.Ranks())).Hash()
 }
 
 // CompareSameType implements starlark.Comparable.
 func (d *DeviceMesh) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return equality("DeviceMesh", cmp, d.equals(v.(*DeviceMesh)))
+	return Equality("DeviceMesh", cmp, d.Equals(v.(*DeviceMesh)))
 }
 
-// equals reports whether two meshes hold the same ranks in the same shape; names
+// Equals reports whether two meshes hold the same ranks in the same shape; names
 // and costs do not count.
-func (d *DeviceMesh) equals(o *DeviceMesh) bool {
-	return d.m == o.m || slices.Equal(d.m.Shape(), o.m.Shape()) && slices.Equal(d.m.Ranks(), o.m.Ranks())
+func (d *DeviceMesh) Equals(o *DeviceMesh) bool {
+	return d.M == o.M || slices.Equal(d.M.Shape(), o.M.Shape()) && slices.Equal(d.M.Ranks(), o.M.Ranks())
 }
 
 // CommGroup implements grouped: a mesh of one dim is the group of its ranks.
 func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
-	if d.m.NDim() != 1 {
+	if d.M.NDim() != 1 {
 		return nil, arg.Bad(d, "a mesh of one dim", `mesh["name"] and mesh.get_group(dim) give the part along a dim`)
 	}
-	return d.env.Runtime.SharedGroup(d.m.Ranks())
+	return d.env.Runtime.SharedGroup(d.M.Ranks())
 }
 
 // Get implements starlark.Mapping: mesh["tp"] and mesh["dp", "tp"] are the
@@ -85,53 +85,53 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	}
 	dims := make([]int, len(keys))
 	for i, key := range keys {
-		dim, err := d.dim("DeviceMesh", "", key)
+		dim, err := d.Dim("DeviceMesh", "", key)
 		if err != nil {
 			return nil, false, err
 		}
 		if i > 0 && dim <= dims[i-1] {
-			return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "dims " + arg.Show(k), Want: "dims in the order of the mesh, each once", Rule: "the mesh is " + d.m.Short()}
+			return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "dims " + arg.Show(k), Want: "dims in the order of the mesh, each once", Rule: "the mesh is " + d.M.Short()}
 		}
 		dims[i] = dim
 	}
 	if len(dims) == 0 {
 		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
 	}
-	return d.env.deviceMeshOf(d.m.Sub(d.near(), dims...)), true, nil
+	return d.env.DeviceMeshOf(d.M.Sub(d.Near(), dims...)), true, nil
 }
 
-// near returns the rank of the caller, or if it is not in the mesh, the first
+// Near returns the rank of the caller, or if it is not in the mesh, the first
 // one that is: what lies along a dim is then as that rank sees it, and the
 // caller is no member of it.
-func (d *DeviceMesh) near() int {
-	if me := d.env.Runtime.ID(); d.holds(me) {
+func (d *DeviceMesh) Near() int {
+	if me := d.env.Runtime.ID(); d.Holds(me) {
 		return me
 	}
-	return d.m.Ranks()[0]
+	return d.M.Ranks()[0]
 }
 
-// holds reports whether rank is in the mesh.
-func (d *DeviceMesh) holds(rank int) bool {
-	_, ok := d.m.Position(rank)
+// Holds reports whether rank is in the mesh.
+func (d *DeviceMesh) Holds(rank int) bool {
+	_, ok := d.M.Position(rank)
 	return ok
 }
 
-// dim returns the dim of the mesh that v, the argument called param of fn,
+// Dim returns the dim of the mesh that v, the argument called param of fn,
 // says by its name or its number, which may count from the back.
-func (d *DeviceMesh) dim(fn, param string, v starlark.Value) (int, error) {
+func (d *DeviceMesh) Dim(fn, param string, v starlark.Value) (int, error) {
 	bad := func(want string) error {
-		return &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: want, Rule: "the mesh is " + d.m.Short()}
+		return &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: want, Rule: "the mesh is " + d.M.Short()}
 	}
 	if name, ok := starlark.AsString(v); ok {
-		if dim, ok := d.m.Dim(name); ok {
+		if dim, ok := d.M.Dim(name); ok {
 			return dim, nil
 		}
-		if d.m.Names() == nil {
+		if d.M.Names() == nil {
 			return 0, bad("the number of a dim, since the dims have no names")
 		}
-		return 0, bad("one of " + quoted(d.m.Names()))
+		return 0, bad("one of " + quoted(d.M.Names()))
 	}
-	n := d.m.NDim()
+	n := d.M.NDim()
 	dim, err := arg.ToInt(v)
 	if err != nil || dim < -n || dim >= n {
 		return 0, bad(fmt.Sprintf("the name of a dim, or %d..%d", -n, n-1))
@@ -148,12 +148,12 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// meshArg is an argument that is a DeviceMesh. Its parameter is written
+// MeshArg is an argument that is a DeviceMesh. Its parameter is written
 // "device_mesh|mesh".
-type meshArg struct{ *DeviceMesh }
+type MeshArg struct{ *DeviceMesh }
 
 // Unpack implements starlark.Unpacker.
-func (p *meshArg) Unpack(v starlark.Value) error {
+func (p *MeshArg) Unpack(v starlark.Value) error {
 	d, ok := v.(*DeviceMesh)
 	if !ok {
 		return arg.Bad(v, "a DeviceMesh", "")
@@ -163,4 +163,4 @@ func (p *meshArg) Unpack(v starlark.Value) error {
 }
 
 // optMesh is an argument that is a DeviceMesh or None; Set tells which.
-type optMesh = arg.Opt[meshArg, *meshArg]
+type optMesh = arg.Opt[MeshArg, *MeshArg]

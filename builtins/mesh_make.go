@@ -130,12 +130,12 @@ func newDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 		m, err = m.WithCosts(alpha, beta)
 	}
 	if err != nil {
-		return nil, ofMesh(b.Name(), err)
+		return nil, OfMesh(b.Name(), err)
 	}
 	if err := e.checkWorld(b.Name(), "mesh", m); err != nil {
 		return nil, err
 	}
-	return e.deviceMeshOf(m), nil
+	return e.DeviceMeshOf(m), nil
 }
 
 // checkWorld checks that the ranks of m, the argument called param of fn, are
@@ -161,10 +161,10 @@ func initDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	}
 	m, err := mesh.New(sizes, nil, names)
 	if err != nil {
-		return nil, ofMesh(b.Name(), err)
+		return nil, OfMesh(b.Name(), err)
 	}
 	if err := e.checkWorld(b.Name(), "mesh_shape", m); err != nil {
 		return nil, err
 	}
-	return e.deviceMeshOf(m), nil
+	return e.DeviceMeshOf(m), nil
 }

@@ -45,10 +45,10 @@ func meshDimMethod(name, doc string, do func(d *DeviceMesh, fn string, v starlar
 // of one dim has.
 func (d *DeviceMesh) onlyDim(fn string, v starlark.Value) (int, error) {
 	if v != nil {
-		return d.dim(fn, "mesh_dim", v)
+		return d.Dim(fn, "mesh_dim", v)
 	}
-	if d.m.NDim() != 1 {
-		return 0, &op.ArgError{Func: fn, Param: "mesh_dim", Got: "None", Want: "a dim", Rule: "the mesh is " + d.m.Short()}
+	if d.M.NDim() != 1 {
+		return 0, &op.ArgError{Func: fn, Param: "mesh_dim", Got: "None", Want: "a dim", Rule: "the mesh is " + d.M.Short()}
 	}
 	return 0, nil
 }
@@ -56,26 +56,26 @@ func (d *DeviceMesh) onlyDim(fn string, v starlark.Value) (int, error) {
 func init() {
 	Register(
 		meshRow("shape", "shape is the tuple of the sizes of the dims.\n"+meshExample+">>> mesh.shape\n(1, 1)",
-			func(d *DeviceMesh) starlark.Value { return ShapeTuple(d.m.Shape()) }),
+			func(d *DeviceMesh) starlark.Value { return ShapeTuple(d.M.Shape()) }),
 		meshRow("ndim", "ndim is the number of dims.\n"+meshExample+">>> mesh.ndim\n2",
-			func(d *DeviceMesh) starlark.Value { return starlark.MakeInt(d.m.NDim()) }),
+			func(d *DeviceMesh) starlark.Value { return starlark.MakeInt(d.M.NDim()) }),
 		meshRow("mesh_dim_names", "mesh_dim_names is the tuple of the names of the dims, or None if they have none.\n"+meshExample+">>> mesh.mesh_dim_names\n(\"dp\", \"tp\")",
 			meshNames),
 		meshRow("device_type", "device_type is \"cpu\".\n"+meshExample+">>> mesh.device_type\n\"cpu\"",
 			func(*DeviceMesh) starlark.Value { return starlark.String("cpu") }),
 		meshRow("mesh", "mesh is the ranks in nested lists.\n"+meshExample+">>> mesh.mesh\n[[0]]",
-			func(d *DeviceMesh) starlark.Value { return nestedRanks(d.m.Shape(), d.m.Ranks()) }),
+			func(d *DeviceMesh) starlark.Value { return nestedRanks(d.M.Shape(), d.M.Ranks()) }),
 		meshDimMethod("size", "size(mesh_dim=None) returns the number of ranks, or the size of a dim.\n"+meshExample+">>> mesh.size(), mesh.size(\"tp\")\n(1, 1)",
 			meshSize),
 		meshMethod("get_rank", "get_rank() returns the caller's rank among all ranks.\n"+meshExample+">>> mesh.get_rank()\n0",
 			func(d *DeviceMesh) (starlark.Value, error) { return starlark.MakeInt(d.env.Runtime.ID()), nil }),
 		meshMethod("get_coordinate", "get_coordinate() returns the list of the caller's indices along the dims, or None outside the mesh.\n"+meshExample+">>> mesh.get_coordinate()\n[0, 0]",
 			func(d *DeviceMesh) (starlark.Value, error) {
-				c := d.m.Coordinate(d.env.Runtime.ID())
+				c := d.M.Coordinate(d.env.Runtime.ID())
 				if c == nil {
 					return starlark.None, nil
 				}
-				return intList(c), nil
+				return IntList(c), nil
 			}),
 		meshDimMethod("get_local_rank", "get_local_rank(mesh_dim=None) returns the caller's index along a dim, or None outside the mesh.\n"+
 			"A mesh of one dim needs no mesh_dim.\n"+meshExample+">>> mesh.get_local_rank(\"tp\")\n0",
@@ -89,13 +89,13 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				return d.env.sharedGroup(d.m.Line(d.near(), dim))
+				return d.env.SharedGroup(d.M.Line(d.Near(), dim))
 			}),
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+
 			"Its name is the names joined by \"_\", its alpha and beta are the greatest of the dims.\n"+meshExample+">>> mesh.flatten().mesh_dim_names\n(\"dp_tp\",)",
-			func(d *DeviceMesh) (starlark.Value, error) { return d.env.deviceMeshOf(d.m.Flatten()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) { return d.env.DeviceMeshOf(d.M.Flatten()), nil }),
 	)
 	registerMeshCosts()
 }
@@ -106,10 +106,10 @@ func registerMeshCosts() {
 		name, formula, example string
 		cost                   func(d *DeviceMesh, size float64, dim int) float64
 	}{
-		{"all_gather_cost", "a + b*(n-1)/n*num_bytes + 0.1", "1.1", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.AllGatherCost(size, dim) }},
-		{"all_reduce_cost", "a + b*2*(n-1)/n*num_bytes + 0.01", "1.01", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.AllReduceCost(size, dim) }},
-		{"reduce_scatter_cost", "a + b*(n-1)/n*num_bytes + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.ReduceScatterCost(size, dim) }},
-		{"all_to_all_cost", "a + b*(n-1)/n/n*num_bytes*(n/2) + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.m.AllToAllCost(size, dim) }},
+		{"all_gather_cost", "a + b*(n-1)/n*num_bytes + 0.1", "1.1", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.AllGatherCost(size, dim) }},
+		{"all_reduce_cost", "a + b*2*(n-1)/n*num_bytes + 0.01", "1.01", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.AllReduceCost(size, dim) }},
+		{"reduce_scatter_cost", "a + b*(n-1)/n*num_bytes + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.ReduceScatterCost(size, dim) }},
+		{"all_to_all_cost", "a + b*(n-1)/n/n*num_bytes*(n/2) + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.AllToAllCost(size, dim) }},
 	} {
 		Register(&Row{
 			Name: "DeviceMesh." + c.name,
@@ -125,7 +125,7 @@ func registerMeshCosts() {
 					return nil, err
 				}
 				d := b.Receiver().(*DeviceMesh)
-				i, err := d.dim(b.Name(), "mesh_dim", dim)
+				i, err := d.Dim(b.Name(), "mesh_dim", dim)
 				if err != nil {
 					return nil, err
 				}
@@ -168,20 +168,20 @@ func mixGatherCost(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	}
 	d := b.Receiver().(*DeviceMesh)
 	if dim != nil {
-		if _, err := d.dim(b.Name(), "mesh_dim", dim); err != nil {
+		if _, err := d.Dim(b.Name(), "mesh_dim", dim); err != nil {
 			return nil, err
 		}
 	}
-	return starlark.Float(d.m.MixGatherCost(float64(size))), nil
+	return starlark.Float(d.M.MixGatherCost(float64(size))), nil
 }
 
 // meshNames returns the names of the dims of d, None if they have none.
 func meshNames(d *DeviceMesh) starlark.Value {
-	if d.m.Names() == nil {
+	if d.M.Names() == nil {
 		return starlark.None
 	}
-	tuple := make(starlark.Tuple, d.m.NDim())
-	for i, name := range d.m.Names() {
+	tuple := make(starlark.Tuple, d.M.NDim())
+	for i, name := range d.M.Names() {
 		tuple[i] = starlark.String(name)
 	}
 	return tuple
@@ -191,7 +191,7 @@ func meshNames(d *DeviceMesh) starlark.Value {
 // least one dim.
 func nestedRanks(shape, ranks []int) starlark.Value {
 	if len(shape) == 1 {
-		return intList(ranks)
+		return IntList(ranks)
 	}
 	list := make([]starlark.Value, shape[0])
 	step := len(ranks) / shape[0]
@@ -203,13 +203,13 @@ func nestedRanks(shape, ranks []int) starlark.Value {
 
 func meshSize(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, error) {
 	if v == nil {
-		return starlark.MakeInt(d.m.Size()), nil
+		return starlark.MakeInt(d.M.Size()), nil
 	}
-	dim, err := d.dim(fn, "mesh_dim", v)
+	dim, err := d.Dim(fn, "mesh_dim", v)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.MakeInt(d.m.Shape()[dim]), nil
+	return starlark.MakeInt(d.M.Shape()[dim]), nil
 }
 
 func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, error) {
@@ -217,7 +217,7 @@ func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, 
 	if err != nil {
 		return nil, err
 	}
-	c := d.m.Coordinate(d.env.Runtime.ID())
+	c := d.M.Coordinate(d.env.Runtime.ID())
 	if c == nil {
 		return starlark.None, nil
 	}
@@ -225,9 +225,9 @@ func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, 
 }
 
 func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
-	groups := make([]starlark.Value, d.m.NDim())
+	groups := make([]starlark.Value, d.M.NDim())
 	for dim := range groups {
-		g, err := d.env.sharedGroup(d.m.Line(d.near(), dim))
+		g, err := d.env.SharedGroup(d.M.Line(d.Near(), dim))
 		if err != nil {
 			return nil, err
 		}
@@ -236,9 +236,9 @@ func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
 	return starlark.NewList(groups), nil
 }
 
-// sharedGroup returns the one group of ranks that meshes share, as scripts
+// SharedGroup returns the one group of ranks that meshes share, as scripts
 // have it.
-func (e *Env) sharedGroup(ranks []int) (starlark.Value, error) {
+func (e *Env) SharedGroup(ranks []int) (starlark.Value, error) {
 	g, err := e.Runtime.SharedGroup(ranks)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &x, "dst", &dst, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	t, err := e.plainArg(b.Name(), "x", x)
+	t, err := e.PlainArg(b.Name(), "x", x)
 	if err != nil {
 		return nil, err
 	}

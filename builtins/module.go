@@ -18,7 +18,7 @@ type Module struct {
 	env      *Env
 	class    *class
 	value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
-	fields   []field           // in the order of definition
+	Fields   []Field           // in the order of definition
 	at       map[string]int    // the place of each among fields
 	forward  starlark.Callable // the script's, of a module of class Module; or nil
 	training bool
@@ -41,11 +41,11 @@ type class struct {
 // A forwardFunc computes what a call of a module returns.
 type forwardFunc func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
-// A field is an attribute of a module.
-type field struct {
-	name  string
-	kind  fieldKind
-	value starlark.Value
+// A Field is an attribute of a module.
+type Field struct {
+	Name  string
+	Kind  fieldKind
+	Value starlark.Value
 }
 
 // A fieldKind says what a field is for. A field of a parameter or of a module
@@ -53,7 +53,7 @@ type field struct {
 type fieldKind uint8
 
 const (
-	plainField fieldKind = iota
+	PlainField fieldKind = iota
 	parameterField
 	moduleField
 )
@@ -86,7 +86,7 @@ func moduleOf(v starlark.Value) *Module {
 func (m *Module) Type() string          { return m.class.name }
 func (m *Module) Name() string          { return m.class.name }
 func (m *Module) Truth() starlark.Bool  { return true }
-func (m *Module) Hash() (uint32, error) { return 0, unhashable(m) }
+func (m *Module) Hash() (uint32, error) { return 0, Unhashable(m) }
 
 // Owner implements owned.
 func (m *Module) Owner() string { return "Module" }
@@ -97,8 +97,8 @@ func (m *Module) Freeze() {
 		return
 	}
 	m.frozen = true
-	for _, f := range m.fields {
-		f.value.Freeze()
+	for _, f := range m.Fields {
+		f.Value.Freeze()
 	}
 	for _, h := range m.hooks {
 		h.fn.Freeze()
@@ -108,8 +108,8 @@ func (m *Module) Freeze() {
 	}
 }
 
-// mayChange returns an error of the function fn if the module is frozen.
-func (m *Module) mayChange(fn string) error {
+// MayChange returns an error of the function fn if the module is frozen.
+func (m *Module) MayChange(fn string) error {
 	if !m.frozen {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (m *Module) mayChange(fn string) error {
 
 // Attr implements starlark.HasAttrs.
 func (m *Module) Attr(name string) (starlark.Value, error) {
-	if v := m.get(name); v != nil {
+	if v := m.Get(name); v != nil {
 		return v, nil
 	}
 	return m.env.Attr("Module", m.value, name)
@@ -127,17 +127,17 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (m *Module) AttrNames() []string {
 	names := slices.Clone(AttrNames("Module"))
-	for _, f := range m.fields {
-		names = append(names, f.name)
+	for _, f := range m.Fields {
+		names = append(names, f.Name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// get returns the value of a field, or nil.
-func (m *Module) get(name string) starlark.Value {
+// Get returns the value of a field, or nil.
+func (m *Module) Get(name string) starlark.Value {
 	if i, ok := m.at[name]; ok {
-		return m.fields[i].value
+		return m.Fields[i].Value
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (m *Module) get(name string) starlark.Value {
 // SetField implements starlark.HasSetField: it assigns a field, or training.
 func (m *Module) SetField(name string, v starlark.Value) error {
 	fn := m.class.name + "." + name
-	if err := m.mayChange(fn); err != nil {
+	if err := m.MayChange(fn); err != nil {
 		return err
 	}
 	if name == "training" {
@@ -164,8 +164,8 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	case name == "" || strings.Contains(name, "."):
 		return arg.Bad(v, "a name without dots for it", "paths are names joined by dots")
 	}
-	kind, of := plainField, plainField
-	if x, ok := v.(*Tensor); ok && x.parameter {
+	kind, of := PlainField, PlainField
+	if x, ok := v.(*Tensor); ok && x.Parameter {
 		kind = parameterField
 	} else if child := moduleOf(v); child != nil {
 		if child.contains(m) {
@@ -174,10 +174,10 @@ func (m *Module) assign(name string, v starlark.Value) error {
 		kind = moduleField
 	}
 	if i, ok := m.at[name]; ok {
-		of = m.fields[i].kind
+		of = m.Fields[i].Kind
 	}
 	switch {
-	case kind != plainField || of == plainField:
+	case kind != PlainField || of == PlainField:
 	case v == starlark.None:
 		kind = of
 	case of == parameterField:
@@ -185,18 +185,18 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	case of == moduleField:
 		return arg.Bad(v, "a module or None", "")
 	}
-	m.put(field{name, kind, v})
+	m.Put(Field{name, kind, v})
 	return nil
 }
 
-// put adds f, or puts it in the place of the field of its name.
-func (m *Module) put(f field) {
-	if i, ok := m.at[f.name]; ok {
-		m.fields[i] = f
+// Put adds f, or puts it in the place of the field of its name.
+func (m *Module) Put(f Field) {
+	if i, ok := m.at[f.Name]; ok {
+		m.Fields[i] = f
 		return
 	}
-	m.at[f.name] = len(m.fields)
-	m.fields = append(m.fields, f)
+	m.at[f.Name] = len(m.Fields)
+	m.Fields = append(m.Fields, f)
 }
 
 // contains reports whether m is other or has it below.
@@ -211,9 +211,9 @@ func (m *Module) contains(other *Module) bool {
 // comes up in each.
 func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	f(prefix, m)
-	for _, fd := range m.fields {
-		if child := moduleOf(fd.value); child != nil && fd.kind == moduleField {
-			child.walk(JoinPath(prefix, fd.name), f)
+	for _, fd := range m.Fields {
+		if child := moduleOf(fd.Value); child != nil && fd.Kind == moduleField {
+			child.walk(JoinPath(prefix, fd.Name), f)
 		}
 	}
 }
@@ -230,12 +230,12 @@ func (m *Module) PathOf(other runtime.Part) (path string, ok bool) {
 
 // A namedModule is a module and its path.
 type namedModule struct {
-	path string
-	m    *Module
+	Path string
+	M    *Module
 }
 
-// modules returns m and the modules below it, each once.
-func (m *Module) modules(prefix string) []namedModule {
+// Modules returns m and the modules below it, each once.
+func (m *Module) Modules(prefix string) []namedModule {
 	var list []namedModule
 	seen := map[*Module]bool{}
 	m.walk(prefix, func(path string, m *Module) {
@@ -247,35 +247,35 @@ func (m *Module) modules(prefix string) []namedModule {
 	return list
 }
 
-// A namedTensor is a parameter and its path.
-type namedTensor struct {
-	path string
-	x    *Tensor
+// A NamedTensor is a parameter and its path.
+type NamedTensor struct {
+	Path string
+	X    *Tensor
 }
 
 // own returns the parameters of m itself, at path.
-func (m *Module) own(path string) []namedTensor {
-	var list []namedTensor
-	for _, f := range m.fields {
-		if x, ok := f.value.(*Tensor); ok && f.kind == parameterField {
-			list = append(list, namedTensor{JoinPath(path, f.name), x})
+func (m *Module) own(path string) []NamedTensor {
+	var list []NamedTensor
+	for _, f := range m.Fields {
+		if x, ok := f.Value.(*Tensor); ok && f.Kind == parameterField {
+			list = append(list, NamedTensor{JoinPath(path, f.Name), x})
 		}
 	}
 	return list
 }
 
-// parameters returns the parameters of m and, with recurse, of the modules
+// Parameters returns the parameters of m and, with recurse, of the modules
 // below it, each once.
-func (m *Module) parameters(prefix string, recurse bool) []namedTensor {
-	var list []namedTensor
+func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
+	var list []NamedTensor
 	seen := map[*Tensor]bool{}
-	for _, sub := range m.modules(prefix) {
-		if sub.m != m && !recurse {
+	for _, sub := range m.Modules(prefix) {
+		if sub.M != m && !recurse {
 			continue
 		}
-		for _, p := range sub.m.own(sub.path) {
-			if !seen[p.x] {
-				seen[p.x] = true
+		for _, p := range sub.M.own(sub.Path) {
+			if !seen[p.X] {
+				seen[p.X] = true
 				list = append(list, p)
 			}
 		}
@@ -332,9 +332,9 @@ func (m *Module) callField(thread *starlark.Thread, name string, args ...starlar
 
 // callFieldWith is callField with arguments by name.
 func (m *Module) callFieldWith(thread *starlark.Thread, name string, kwargs []starlark.Tuple, args ...starlark.Value) (starlark.Value, error) {
-	fn, ok := m.get(name).(starlark.Callable)
+	fn, ok := m.Get(name).(starlark.Callable)
 	if !ok {
-		return nil, &op.ArgError{Func: m.class.name + "." + name, Got: arg.Show(m.get(name)), Want: "a module or a function"}
+		return nil, &op.ArgError{Func: m.class.name + "." + name, Got: arg.Show(m.Get(name)), Want: "a module or a function"}
 	}
 	return starlark.Call(thread, fn, args, kwargs)
 }

@@ -89,7 +89,7 @@ func (e *Env) attention(fn, param string, s attentionSpec) (*Module, error) {
 	}
 	out := e.newModule(linearClass)
 	out.plain("in_features", starlark.MakeInt(s.embed), "out_features", starlark.MakeInt(s.embed))
-	m.put(field{"out_proj", moduleField, out})
+	m.Put(Field{"out_proj", moduleField, out})
 	mk.m = out
 	if err := mk.linear(s.embed, s.embed, false); err != nil || !s.bias {
 		return m, err
@@ -144,7 +144,7 @@ type attentionCall struct {
 
 func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		in            [3]oneTensor
+		in            [3]OneTensor
 		padding, mask optTensor
 		need, average = arg.Bool(true), arg.Bool(true)
 		causal        arg.Bool
@@ -154,7 +154,7 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 		return nil, err
 	}
 	a := &attentionCall{OpChain: OpChain{E: m.env, Fn: m.class.name}, m: m,
-		in: [3]*tensor.Tensor{in[0].t, in[1].t, in[2].t}, padding: padding.t, mask: mask.t,
+		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.t, mask: mask.t,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
 	if err := a.prepare(); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 func (a *attentionCall) ints(names ...string) []int {
 	list := make([]int, len(names))
 	for i, name := range names {
-		n, err := arg.ToInt(a.m.get(name))
+		n, err := arg.ToInt(a.m.Get(name))
 		if err != nil {
 			a.Fail(arg.In(a.Fn+"."+name, "", err))
 		}
@@ -191,7 +191,7 @@ func (a *attentionCall) ints(names ...string) []int {
 // prepare checks the arguments and notes how they lie.
 func (a *attentionCall) prepare() error {
 	var first arg.Bool
-	if err := arg.Set(a.Fn+".batch_first", "", &first, a.m.get("batch_first")); err != nil {
+	if err := arg.Set(a.Fn+".batch_first", "", &first, a.m.Get("batch_first")); err != nil {
 		return err
 	}
 	names := []string{"embed_dim", "kdim", "vdim"}
@@ -299,7 +299,7 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 			a.Fail(&op.ArgError{Func: a.Fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
 		}
 		bias := biases[i]
-		if bias == nil && a.m.get(projectionBiases[i]) != nil {
+		if bias == nil && a.m.Get(projectionBiases[i]) != nil {
 			bias = a.field(projectionBiases[i])
 		}
 		out[i] = a.batchesFirst(a.Do("linear", []*tensor.Tensor{x, w, bias}))
@@ -310,7 +310,7 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 // field returns a parameter, or nil if it is None.
 func (a *attentionCall) field(name string) *tensor.Tensor {
 	var x optTensor
-	a.Fail(arg.Set(a.Fn+"."+name, "", &x, a.m.get(name)))
+	a.Fail(arg.Set(a.Fn+"."+name, "", &x, a.m.Get(name)))
 	return x.t
 }
 
@@ -413,7 +413,7 @@ func (a *attentionCall) future(l, s int) *tensor.Tensor {
 func (a *attentionCall) attend(q, k, v, bias *tensor.Tensor) (y, weights *tensor.Tensor) {
 	var p arg.Float
 	if a.m.training {
-		a.Fail(arg.Set(a.Fn+".dropout", "", &p, a.m.get("dropout")))
+		a.Fail(arg.Set(a.Fn+".dropout", "", &p, a.m.Get("dropout")))
 	}
 	if !a.weights {
 		return a.Do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false)), nil

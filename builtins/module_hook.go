@@ -23,7 +23,7 @@ func (h *RemovableHandle) String() string        { return "RemovableHandle" }
 func (h *RemovableHandle) Type() string          { return "RemovableHandle" }
 func (h *RemovableHandle) Freeze()               { h.m.value.Freeze() }
 func (h *RemovableHandle) Truth() starlark.Bool  { return true }
-func (h *RemovableHandle) Hash() (uint32, error) { return 0, unhashable(h) }
+func (h *RemovableHandle) Hash() (uint32, error) { return 0, Unhashable(h) }
 func (h *RemovableHandle) AttrNames() []string   { return AttrNames("RemovableHandle") }
 func (h *RemovableHandle) Attr(name string) (starlark.Value, error) {
 	return h.m.env.Attr("RemovableHandle", h, name)
@@ -51,7 +51,7 @@ func registerForwardHook(_ *Env, fn string, m *Module, args starlark.Tuple, kwar
 	if err := arg.Unpack(fn, args, kwargs, "fn|hook", &hook); err != nil {
 		return nil, err
 	}
-	if err := m.mayChange(fn); err != nil {
+	if err := m.MayChange(fn); err != nil {
 		return nil, err
 	}
 	h := &forwardHook{hook.Fn}
@@ -64,7 +64,7 @@ func removeHook(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, err
 	}
 	h := b.Receiver().(*RemovableHandle)
-	if err := h.m.mayChange(b.Name()); err != nil {
+	if err := h.m.MayChange(b.Name()); err != nil {
 		return nil, err
 	}
 	h.m.hooks = slices.DeleteFunc(slices.Clone(h.m.hooks), func(x *forwardHook) bool { return x == h.hook })

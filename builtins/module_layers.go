@@ -82,7 +82,7 @@ func (p *probability) Unpack(v starlark.Value) error {
 // alternates names and values.
 func (m *Module) plain(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
-		m.put(field{pairs[i].(string), plainField, pairs[i+1].(starlark.Value)})
+		m.Put(Field{pairs[i].(string), PlainField, pairs[i+1].(starlark.Value)})
 	}
 }
 

@@ -79,7 +79,7 @@ func (l *moduleList) addAll(fn string, modules []starlark.Value) error {
 		if moduleOf(v) == nil {
 			return arg.In(fn, "modules", arg.BadItem(v, i, "a module"))
 		}
-		l.put(field{strconv.Itoa(i), moduleField, v})
+		l.Put(Field{strconv.Itoa(i), moduleField, v})
 	}
 	return nil
 }
@@ -99,10 +99,10 @@ func (l *moduleList) addNamed(fn string, d *starlark.Dict) error {
 }
 
 // elements returns the fields that are modules.
-func (l *moduleList) elements() []*field {
-	var list []*field
-	for i := range l.fields {
-		if f := &l.fields[i]; f.kind == moduleField && f.value != starlark.None {
+func (l *moduleList) elements() []*Field {
+	var list []*Field
+	for i := range l.Fields {
+		if f := &l.Fields[i]; f.Kind == moduleField && f.Value != starlark.None {
 			list = append(list, f)
 		}
 	}
@@ -116,10 +116,10 @@ func (l *moduleList) Len() int { return len(l.elements()) }
 func (l *moduleList) Truth() starlark.Bool { return l.Len() > 0 }
 
 // Hash implements starlark.Value.
-func (l *moduleList) Hash() (uint32, error) { return 0, unhashable(l) }
+func (l *moduleList) Hash() (uint32, error) { return 0, Unhashable(l) }
 
 // Index implements starlark.Indexable.
-func (l *moduleList) Index(i int) starlark.Value { return l.elements()[i].value }
+func (l *moduleList) Index(i int) starlark.Value { return l.elements()[i].Value }
 
 // SetIndex implements starlark.HasSetIndex.
 func (l *moduleList) SetIndex(i int, v starlark.Value) error {
@@ -127,7 +127,7 @@ func (l *moduleList) SetIndex(i int, v starlark.Value) error {
 	if moduleOf(v) == nil {
 		return arg.In(l.class.name+"[...] = v", "", arg.Bad(v, "a module", ""))
 	}
-	return l.SetField(f.name, v)
+	return l.SetField(f.Name, v)
 }
 
 // Slice implements starlark.Sliceable: the modules in a list of the same class.
@@ -137,11 +137,11 @@ func (l *moduleList) Slice(start, end, step int) starlark.Value {
 	part.training = l.training
 	all := l.elements()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
-		name := all[i].name
+		name := all[i].Name
 		if l.class == moduleListClass {
-			name = strconv.Itoa(len(part.fields))
+			name = strconv.Itoa(len(part.Fields))
 		}
-		part.put(field{name, moduleField, all[i].value})
+		part.Put(Field{name, moduleField, all[i].Value})
 	}
 	return part
 }
@@ -150,7 +150,7 @@ func (l *moduleList) Slice(start, end, step int) starlark.Value {
 func (l *moduleList) Iterate() starlark.Iterator {
 	var list starlark.Tuple
 	for _, f := range l.elements() {
-		list = append(list, f.value)
+		list = append(list, f.Value)
 	}
 	return list.Iterate()
 }

@@ -66,8 +66,8 @@ func namedParameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs [
 		return nil, err
 	}
 	var list []starlark.Value
-	for _, p := range m.parameters(string(prefix), bool(recurse)) {
-		list = append(list, starlark.Tuple{starlark.String(p.path), p.x})
+	for _, p := range m.Parameters(string(prefix), bool(recurse)) {
+		list = append(list, starlark.Tuple{starlark.String(p.Path), p.X})
 	}
 	return starlark.NewList(list), nil
 }
@@ -78,8 +78,8 @@ func parameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []star
 		return nil, err
 	}
 	var list []starlark.Value
-	for _, p := range m.parameters("", bool(recurse)) {
-		list = append(list, p.x)
+	for _, p := range m.Parameters("", bool(recurse)) {
+		list = append(list, p.X)
 	}
 	return starlark.NewList(list), nil
 }
@@ -90,8 +90,8 @@ func namedModules(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []st
 		return nil, err
 	}
 	var list []starlark.Value
-	for _, sub := range m.modules(string(prefix)) {
-		list = append(list, starlark.Tuple{starlark.String(sub.path), sub.m.value})
+	for _, sub := range m.Modules(string(prefix)) {
+		list = append(list, starlark.Tuple{starlark.String(sub.Path), sub.M.value})
 	}
 	return starlark.NewList(list), nil
 }
@@ -114,14 +114,14 @@ func eval(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.T
 // setTraining says for fn whether m and the modules below it train. If one of
 // them is frozen nothing changes.
 func (m *Module) setTraining(fn string, on bool) error {
-	list := m.modules("")
+	list := m.Modules("")
 	for _, sub := range list {
-		if err := sub.m.mayChange(fn); err != nil {
+		if err := sub.M.MayChange(fn); err != nil {
 			return err
 		}
 	}
 	for _, sub := range list {
-		sub.m.training = on
+		sub.M.training = on
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func zeroGrad(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starla
 		return nil, err
 	}
 	var list []*Tensor
-	for _, p := range m.parameters("", true) {
-		list = append(list, p.x)
+	for _, p := range m.Parameters("", true) {
+		list = append(list, p.X)
 	}
 	return starlark.None, e.zeroGrads(fn, list, bool(toNone))
 }

@@ -11,10 +11,10 @@ import (
 // with, and the modules in it.
 func (m *Module) String() string {
 	var names, lines []string
-	for _, f := range m.fields {
-		if f.kind == moduleField {
-			names = append(names, f.name)
-			lines = append(lines, strings.ReplaceAll(f.value.String(), "\n", "\n  "))
+	for _, f := range m.Fields {
+		if f.Kind == moduleField {
+			names = append(names, f.Name)
+			lines = append(lines, strings.ReplaceAll(f.Value.String(), "\n", "\n  "))
 		}
 	}
 	made := m.madeWith()
@@ -37,13 +37,13 @@ func (m *Module) String() string {
 // Describe returns the module as errors show it: on one line.
 func (m *Module) Describe() string {
 	children := 0
-	for _, f := range m.fields {
-		if f.kind == moduleField {
+	for _, f := range m.Fields {
+		if f.Kind == moduleField {
 			children++
 		}
 	}
 	if children > 0 {
-		return fmt.Sprintf("%s of %s", m.class.name, countWord(children, "module"))
+		return fmt.Sprintf("%s of %s", m.class.name, CountWord(children, "module"))
 	}
 	return m.class.name + "(" + m.madeWith() + ")"
 }
@@ -69,12 +69,12 @@ func mergeEqual(names, lines []string) (mergedNames, mergedLines []string) {
 func (m *Module) madeWith() string {
 	var parts []string
 	for i, name := range m.class.shows {
-		f := m.fields[m.at[name]]
-		text := f.value.String()
+		f := m.Fields[m.at[name]]
+		text := f.Value.String()
 		switch {
-		case f.kind == parameterField: // it shows whether it is there
-			text = starlark.Bool(f.value != starlark.None).String()
-		case f.value == starlark.None:
+		case f.Kind == parameterField: // it shows whether it is there
+			text = starlark.Bool(f.Value != starlark.None).String()
+		case f.Value == starlark.None:
 			continue
 		}
 		if i >= m.class.bare {

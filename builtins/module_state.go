@@ -29,8 +29,8 @@ func init() {
 
 // entries returns the parameters of m and of the modules below it with their
 // paths, in every place where one stands.
-func (m *Module) entries() []namedTensor {
-	var list []namedTensor
+func (m *Module) entries() []NamedTensor {
+	var list []NamedTensor
 	m.walk("", func(path string, m *Module) { list = append(list, m.own(path)...) })
 	return list
 }
@@ -39,13 +39,13 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
-	d := starlark.NewDict(len(m.fields))
+	d := starlark.NewDict(len(m.Fields))
 	for _, p := range m.entries() {
-		t, err := storeOf(p.x).State(p.x)
+		t, err := storeOf(p.X).State(p.X)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.SetKey(starlark.String(p.path), e.Wrap(t)); err != nil {
+		if err := d.SetKey(starlark.String(p.Path), e.Wrap(t)); err != nil {
 			return nil, err
 		}
 	}
@@ -56,7 +56,7 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 type loading struct {
 	fn         string
 	e          *Env
-	into       []namedTensor
+	into       []NamedTensor
 	from       map[string]starlark.Value
 	missing    []string // parameters that are not in the dict
 	unexpected []string // keys that name no parameter
@@ -96,16 +96,16 @@ func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []s
 func (l *loading) compare(dict *starlark.Dict) error {
 	expected := map[string]bool{}
 	for _, p := range l.into {
-		expected[p.path] = true
-		v, found, err := dict.Get(starlark.String(p.path))
+		expected[p.Path] = true
+		v, found, err := dict.Get(starlark.String(p.Path))
 		switch {
 		case err != nil:
 			return err
 		case !found:
-			l.missing = append(l.missing, p.path)
+			l.missing = append(l.missing, p.Path)
 			continue
 		}
-		l.from[p.path] = v
+		l.from[p.Path] = v
 		if err := l.compareOne(p, v); err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (l *loading) compare(dict *starlark.Dict) error {
 }
 
 // compareOne notes how v differs from the parameter p.
-func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
-	to, want, err := storeOf(p.x).Stored(p.x)
+func (l *loading) compareOne(p NamedTensor, v starlark.Value) error {
+	to, want, err := storeOf(p.X).Stored(p.X)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
 	}
 	x, ok := v.(*Tensor)
 	if !ok {
-		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which is no tensor", arg.Show(v), p.path))
+		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which is no tensor", arg.Show(v), p.Path))
 		return nil
 	}
 	from, err := x.Tensor()
@@ -140,7 +140,7 @@ func (l *loading) compareOne(p namedTensor, v starlark.Value) error {
 		return err
 	}
 	if !from.Shape().Equal(want) {
-		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which has shape %v", op.Describe(from), p.path, want))
+		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which has shape %v", op.Describe(from), p.Path, want))
 	}
 	return nil
 }
@@ -169,11 +169,11 @@ func (l *loading) refusal(m *Module, strict bool) error {
 func (l *loading) copy() error {
 	defer l.e.Runtime.Tape.SetEnabled(false)()
 	for _, p := range l.into {
-		v, ok := l.from[p.path]
+		v, ok := l.from[p.Path]
 		if !ok {
 			continue
 		}
-		if err := storeOf(p.x).Load(l.fn, p.x, p.x, v.(*Tensor)); err != nil {
+		if err := storeOf(p.X).Load(l.fn, p.X, p.X, v.(*Tensor)); err != nil {
 			return arg.Rename(l.fn, err)
 		}
 	}

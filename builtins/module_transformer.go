@@ -129,7 +129,7 @@ func (l *layerMaker) add(name string, child *Module, err error) {
 		l.err = err
 	}
 	if l.err == nil {
-		l.m.put(field{name, moduleField, child})
+		l.m.Put(Field{name, moduleField, child})
 	}
 }
 
@@ -208,7 +208,7 @@ func (c *layerCall) attend(name string, query, key starlark.Value, masks maskSet
 // part is a part of a layer: what it makes of x is added to x, and either x is
 // normalised before or the sum after.
 func (c *layerCall) part(x starlark.Value, norm string, f func(x starlark.Value) starlark.Value) starlark.Value {
-	if c.err == nil && c.m.get("norm_first") == starlark.True {
+	if c.err == nil && c.m.Get("norm_first") == starlark.True {
 		return c.add(x, f(c.call(x, norm)))
 	}
 	return c.call(c.add(x, f(x)), norm)

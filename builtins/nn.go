@@ -117,14 +117,14 @@ func newScriptModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 
 func newParameter(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		data     oneTensor
+		data     OneTensor
 		requires = arg.Bool(true)
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "requires_grad?", &requires); err != nil {
 		return nil, err
 	}
-	x := e.Wrap(data.t.Detach())
-	x.parameter = true
+	x := e.Wrap(data.T.Detach())
+	x.Parameter = true
 	if l := OperatorLensOf(x.T); l != nil {
 		x.T.Lens = l.Parameter()
 	}

@@ -57,7 +57,7 @@ var _ starlark.HasSetField = (*Optimizer)(nil)
 
 func (o *Optimizer) Type() string          { return o.rule.name }
 func (o *Optimizer) Truth() starlark.Bool  { return true }
-func (o *Optimizer) Hash() (uint32, error) { return 0, unhashable(o) }
+func (o *Optimizer) Hash() (uint32, error) { return 0, Unhashable(o) }
 
 // Owner implements owned.
 func (o *Optimizer) Owner() string { return "Optimizer" }
@@ -79,7 +79,7 @@ func (o *Optimizer) Freeze() {
 	}
 }
 
-// mayChange returns an error of the function fn if the optimiser is frozen.
+// MayChange returns an error of the function fn if the optimiser is frozen.
 func (o *Optimizer) mayChange(fn string) error {
 	if !o.frozen {
 		return nil
@@ -270,7 +270,7 @@ func canOptimize(x *Tensor, i int) error {
 		return err
 	case !grad.IsLeaf(t):
 		return &op.ArgError{Got: fmt.Sprintf("the result of an operation at index %d", i), Want: "a leaf", Rule: ".detach().requires_grad_() makes one"}
-	case !t.RequiresGrad() && !x.parameter:
+	case !t.RequiresGrad() && !x.Parameter:
 		return &op.ArgError{Got: fmt.Sprintf("%s at index %d, which does not require grad", op.Describe(t), i), Want: "a tensor that does", Rule: ".requires_grad_() says so"}
 	}
 	return nil

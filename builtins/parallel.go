@@ -14,7 +14,7 @@ type ParallelMode struct {
 }
 
 var (
-	_ grouped       = (*ParallelMode)(nil)
+	_ Grouped       = (*ParallelMode)(nil)
 	_ arg.Described = (*ParallelMode)(nil)
 )
 
@@ -67,21 +67,21 @@ func init() {
 	}
 }
 
-// degree is an argument that is a number of ranks.
-type degree int
+// Degree is an argument that is a number of ranks.
+type Degree int
 
 // Unpack implements starlark.Unpacker.
-func (p *degree) Unpack(v starlark.Value) error {
+func (p *Degree) Unpack(v starlark.Value) error {
 	n, err := arg.ToInt(v)
 	if err == nil && n < 1 {
 		err = arg.Bad(v, "a positive int", "")
 	}
-	*p = degree(n)
+	*p = Degree(n)
 	return err
 }
 
 func initParallel(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	pipeline, tensor, data := degree(1), degree(1), degree(0)
+	pipeline, tensor, data := Degree(1), Degree(1), Degree(0)
 	if err := arg.Unpack(b.Name(), args, kwargs, "pipeline?", &pipeline, "tensor?", &tensor, "data??", &data); err != nil {
 		return nil, err
 	}

@@ -10,16 +10,16 @@ import (
 	"tpsh/runtime/op"
 )
 
-// A partition is an entry of a dim_partition_dict: a dim of a tensor and the
+// A Partition is an entry of a dim_partition_dict: a dim of a tensor and the
 // mesh dims that cut it.
-type partition struct {
-	dim  int
-	axes []int
+type Partition struct {
+	Dim  int
+	Axes []int
 }
 
-// toPartition returns the entries of v, the argument dim_partition_dict of fn,
+// ToPartition returns the entries of v, the argument dim_partition_dict of fn,
 // in their order.
-func toPartition(fn string, v starlark.Value) ([]partition, error) {
+func ToPartition(fn string, v starlark.Value) ([]Partition, error) {
 	bad := func(got, want string) error {
 		return &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: got, Want: want, Rule: "a dim of the tensor, and the mesh dims that cut it"}
 	}
@@ -27,42 +27,42 @@ func toPartition(fn string, v starlark.Value) ([]partition, error) {
 	if !ok {
 		return nil, bad(arg.Show(v), "a dict of lists of ints")
 	}
-	var parts []partition
+	var parts []Partition
 	for key, value := range dict.Entries() {
 		dim, err := arg.ToInt(key)
 		if err != nil {
 			return nil, bad("the key "+arg.Show(key), "an int")
 		}
-		var axes intsArg
+		var axes IntsArg
 		if err := axes.Unpack(value); err != nil {
 			return nil, bad(arg.Show(value)+" for dim "+fmt.Sprint(dim), "a list of ints")
 		}
-		parts = append(parts, partition{dim, axes})
+		parts = append(parts, Partition{dim, axes})
 	}
 	return parts, nil
 }
 
-// partitionDict returns entries as a dict with lists of its own.
-func partitionDict(parts []partition) (*starlark.Dict, error) {
+// PartitionDict returns entries as a dict with lists of its own.
+func PartitionDict(parts []Partition) (*starlark.Dict, error) {
 	dict := starlark.NewDict(len(parts))
 	for _, p := range parts {
-		if err := dict.SetKey(starlark.MakeInt(p.dim), intList(p.axes)); err != nil {
+		if err := dict.SetKey(starlark.MakeInt(p.Dim), IntList(p.Axes)); err != nil {
 			return nil, err
 		}
 	}
 	return dict, nil
 }
 
-// fromFront returns dim, a key of the argument dim_partition_dict of fn,
+// FromFront returns dim, a key of the argument dim_partition_dict of fn,
 // counted from the front of a tensor of size dims.
-func fromFront(fn string, dim, size int) (int, error) {
+func FromFront(fn string, dim, size int) (int, error) {
 	if dim < -size || dim >= size {
 		want := fmt.Sprintf("%d..%d", -size, size-1)
 		if size == 0 {
 			want = "no dim"
 		}
 		return 0, &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: fmt.Sprintf("dim %d", dim),
-			Want: want, Rule: "the tensor has " + countWord(size, "dim")}
+			Want: want, Rule: "the tensor has " + CountWord(size, "dim")}
 	}
 	if dim < 0 {
 		dim += size
@@ -89,7 +89,7 @@ func init() {
 }
 
 // unpackPartition takes the arguments of the functions of partition dicts.
-func unpackPartition(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (size int, dict starlark.Value, parts []partition, err error) {
+func unpackPartition(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (size int, dict starlark.Value, parts []Partition, err error) {
 	var n arg.Int
 	if err := arg.Unpack(fn, args, kwargs, "dim_size", &n, "dim_partition_dict", &dict); err != nil {
 		return 0, nil, nil, err
@@ -97,7 +97,7 @@ func unpackPartition(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (s
 	if n < 0 {
 		return 0, nil, nil, &op.ArgError{Func: fn, Param: "dim_size", Got: fmt.Sprint(n), Want: "a non-negative int"}
 	}
-	parts, err = toPartition(fn, dict)
+	parts, err = ToPartition(fn, dict)
 	return int(n), dict, parts, err
 }
 
@@ -108,7 +108,7 @@ func convertPartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	}
 	seen := map[int]bool{}
 	for _, p := range parts {
-		dim, err := fromFront(b.Name(), p.dim, size)
+		dim, err := FromFront(b.Name(), p.Dim, size)
 		if err != nil {
 			return nil, err
 		}
@@ -120,14 +120,14 @@ func convertPartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	}
 	dict := v.(*starlark.Dict)
 	for _, p := range parts {
-		if p.dim >= 0 {
+		if p.Dim >= 0 {
 			continue
 		}
-		list, _, err := dict.Delete(starlark.MakeInt(p.dim))
+		list, _, err := dict.Delete(starlark.MakeInt(p.Dim))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.Name(), err)
 		}
-		if err := dict.SetKey(starlark.MakeInt(p.dim+size), list); err != nil {
+		if err := dict.SetKey(starlark.MakeInt(p.Dim+size), list); err != nil {
 			return nil, fmt.Errorf("%s: %w", b.Name(), err)
 		}
 	}
@@ -139,27 +139,27 @@ func mergePartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	var merged []partition
+	var merged []Partition
 	for _, p := range parts {
-		dim, err := fromFront(b.Name(), p.dim, size)
+		dim, err := FromFront(b.Name(), p.Dim, size)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(merged, func(q partition) bool { return q.dim == dim })
+		i := slices.IndexFunc(merged, func(q Partition) bool { return q.Dim == dim })
 		if i < 0 {
 			i = len(merged)
-			merged = append(merged, partition{dim: dim})
+			merged = append(merged, Partition{Dim: dim})
 		}
-		merged[i].axes = append(merged[i].axes, p.axes...)
+		merged[i].Axes = append(merged[i].Axes, p.Axes...)
 	}
-	return partitionDict(merged)
+	return PartitionDict(merged)
 }
 
-// intsArg is an argument that is a list or tuple of ints, and not one int.
-type intsArg []int
+// IntsArg is an argument that is a list or tuple of ints, and not one int.
+type IntsArg []int
 
 // Unpack implements starlark.Unpacker.
-func (p *intsArg) Unpack(v starlark.Value) error {
+func (p *IntsArg) Unpack(v starlark.Value) error {
 	if _, single := v.(starlark.Int); single {
 		return arg.Bad(v, "a list of ints", "")
 	}

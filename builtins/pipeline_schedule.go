@@ -209,7 +209,7 @@ func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, 
 		return nil, bad("None", "a tensor", fmt.Sprintf("this rank has stage %d of %d", c.stage.Index, c.stage.Count))
 	}
 	if x.Ndim() == 0 || x.Shape()[0] < int(c.micro) {
-		return nil, bad(op.Describe(x), "at least "+countWord(int(c.micro), "row"), "one for each micro-batch")
+		return nil, bad(op.Describe(x), "at least "+CountWord(int(c.micro), "row"), "one for each micro-batch")
 	}
 	list := make([]*tensor.Tensor, c.micro)
 	lo := 0
@@ -245,7 +245,7 @@ func microSizes(n, parts int) []int {
 // chunk returns what computes the output of a chunk.
 func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor.Tensor, error) {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		v, err := c.e.call(fn, c.e.Wrap(x))
+		v, err := c.e.Call(fn, c.e.Wrap(x))
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor
 
 // lossOf calls loss_fn on the output y of micro-batch m.
 func (c *pipelineCall) lossOf(y *tensor.Tensor, m int) (*tensor.Tensor, error) {
-	v, err := c.e.call(c.loss.V.Fn, c.e.Wrap(y), c.e.Wrap(c.cut[m]))
+	v, err := c.e.Call(c.loss.V.Fn, c.e.Wrap(y), c.e.Wrap(c.cut[m]))
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func (c *pipelineCall) lossOf(y *tensor.Tensor, m int) (*tensor.Tensor, error) {
 
 // result makes the value of the script.
 func (c *pipelineCall) result(s *pipeline.Schedule, loss *tensor.Tensor, outputs []*tensor.Tensor) (starlark.Value, error) {
-	p := &Pipeline{c.e, s, c.e.wrapOrNone(loss), starlark.None}
+	p := &Pipeline{c.e, s, c.e.WrapOrNone(loss), starlark.None}
 	if len(outputs) == 0 {
 		return p, nil
 	}

@@ -16,9 +16,9 @@ func PlainOnly(fn, param string, t *tensor.Tensor) error {
 	return &op.ArgError{Func: fn, Param: param, Got: shard.Describe(t), Want: "a plain tensor", Rule: ".to_local() gives this rank's block, .full_tensor() the whole"}
 }
 
-// plainArg returns v, the argument called param of fn, which must be a plain
+// PlainArg returns v, the argument called param of fn, which must be a plain
 // tensor.
-func (e *Env) plainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+func (e *Env) PlainArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	t, err := e.TensorArg(fn, param, v)
 	if err == nil {
 		err = PlainOnly(fn, param, t)

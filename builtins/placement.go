@@ -100,9 +100,9 @@ func (p *placements) Unpack(v starlark.Value) error {
 // optPlacements is an argument that is placements or None; Set tells which.
 type optPlacements = arg.Opt[placements, *placements]
 
-// ofMesh gives an error of package mesh the function fn, and returns it as
+// OfMesh gives an error of package mesh the function fn, and returns it as
 // scripts get it.
-func ofMesh(fn string, err error) error {
+func OfMesh(fn string, err error) error {
 	var bad *mesh.Error
 	if errors.As(err, &bad) {
 		return &op.ArgError{Func: fn, Param: bad.Param, Got: bad.Got, Want: bad.Want, Rule: bad.Rule}
@@ -110,10 +110,10 @@ func ofMesh(fn string, err error) error {
 	return err
 }
 
-// ofParam is ofMesh of an error about placements, which are the argument called
+// ofParam is OfMesh of an error about placements, which are the argument called
 // param.
 func ofParam(fn, param string, err error) error {
-	err = ofMesh(fn, err)
+	err = OfMesh(fn, err)
 	var bad *op.ArgError
 	if errors.As(err, &bad) && bad.Param == "placements" {
 		bad.Param = param
@@ -172,16 +172,16 @@ func init() {
 func registerKinds(owner, example string) {
 	Register(&Row{
 		Name: owner + ".is_replicate",
-		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, pyBool(owner == "Replicate")),
+		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, PyBool(owner == "Replicate")),
 		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
 	}, &Row{
 		Name: owner + ".is_partial",
-		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, pyBool(owner == "Partial")),
+		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, PyBool(owner == "Partial")),
 		Fn:   kindMethod(func(p mesh.Placement) bool { _, ok := p.Partial(); return ok }),
 	}, &Row{
 		Name: owner + ".is_shard",
 		Doc: fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
-			example, example, pyBool(owner == "Shard")),
+			example, example, PyBool(owner == "Shard")),
 		Fn: isShard,
 	})
 }
@@ -217,7 +217,7 @@ func newPartial(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	}
 	op, err := mesh.ParseReduceOp(string(reduce))
 	if err != nil {
-		return nil, ofMesh(b.Name(), err)
+		return nil, OfMesh(b.Name(), err)
 	}
 	return e.placement(mesh.Partial(op)), nil
 }

@@ -50,7 +50,7 @@ func init() {
 
 func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m        meshArg
+		m        MeshArg
 		shape    arg.Shape
 		dt       = arg.DType{D: dtype.Float32}
 		from, to placements
@@ -58,11 +58,11 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := arg.Unpack(b.Name(), args, kwargs, "mesh|device_mesh", &m, "shape", &shape, "dtype", &dt, "from_", &from, "to", &to); err != nil {
 		return nil, err
 	}
-	src, err := e.place(b.Name(), "from_", m.Mesh(), shape, from)
+	src, err := e.Place(b.Name(), "from_", m.Mesh(), shape, from)
 	if err != nil {
 		return nil, err
 	}
-	dst, err := e.place(b.Name(), "to", m.Mesh(), shape, to)
+	dst, err := e.Place(b.Name(), "to", m.Mesh(), shape, to)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +76,9 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	return e.planStruct(plan), nil
 }
 
-// place returns the layout of a tensor with placements, the argument called
+// Place returns the layout of a tensor with placements, the argument called
 // param of fn.
-func (e *Env) place(fn, param string, m *mesh.Mesh, shape []int, placements []mesh.Placement) (*mesh.Placed, error) {
+func (e *Env) Place(fn, param string, m *mesh.Mesh, shape []int, placements []mesh.Placement) (*mesh.Placed, error) {
 	l, err := e.Runtime.Layouts().Place(m, shape, placements)
 	if err != nil {
 		return nil, ofParam(fn, param, err)
@@ -118,7 +118,7 @@ func oneOrTuple(xs []int) starlark.Value {
 func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		shape arg.Shape
-		m     meshArg
+		m     MeshArg
 		list  placements
 		rank  = arg.Int(e.Runtime.ID())
 	)
@@ -135,7 +135,7 @@ func (e *Env) localShapeAndOffset(fn string, m *mesh.Mesh, shape []int, list []m
 	if len(list) == 1 && m.NDim() > 1 {
 		m = e.Runtime.Layouts().Mesh(m.Flatten())
 	}
-	l, err := e.place(fn, "placements", m, shape, list)
+	l, err := e.Place(fn, "placements", m, shape, list)
 	if err != nil {
 		return nil, err
 	}

@@ -116,5 +116,5 @@ func withSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	was, draws := e.Runtime.RNG()
 	defer e.Runtime.SetRNG(was, draws)
 	e.Runtime.ManualSeed(uint64(s))
-	return e.call(fn.Fn)
+	return e.Call(fn.Fn)
 }

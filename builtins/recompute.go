@@ -120,7 +120,7 @@ func (v *vjp) gradients(t *op.Tape, args starlark.Tuple, out, dy []*tensor.Tenso
 		}
 		full[i] = g
 	}
-	res, err := v.e.call(v.backward.Fn, saved, v.e.unresults(full, single))
+	res, err := v.e.Call(v.backward.Fn, saved, v.e.unresults(full, single))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (v *vjp) match(args, list starlark.Tuple) ([]*tensor.Tensor, error) {
 		}
 	}
 	if len(list) != len(in) && len(list) != len(args) {
-		return nil, &op.ArgError{Func: "custom_vjp", Got: countWord(len(list), "gradient") + " from backward", Want: countWord(len(in), "gradient"), Rule: "one for each tensor argument"}
+		return nil, &op.ArgError{Func: "custom_vjp", Got: CountWord(len(list), "gradient") + " from backward", Want: CountWord(len(in), "gradient"), Rule: "one for each tensor argument"}
 	}
 	dx := make([]*tensor.Tensor, len(in))
 	for j := range dx {

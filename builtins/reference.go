@@ -263,7 +263,7 @@ func (e *Env) Describe(v starlark.Value) string {
 	if x.T == nil {
 		return x.Describe()
 	}
-	return x.Describe() + ", " + countWord(x.T.Numel()*x.T.DType().Size(), "byte")
+	return x.Describe() + ", " + CountWord(x.T.Numel()*x.T.DType().Size(), "byte")
 }
 
 func init() {

@@ -31,12 +31,12 @@ func init() {
 			">>> m = distribute_module(nn.Linear(2, 3), DeviceMesh(\"cpu\", [0]))\n>>> m.weight.placements\n(Replicate(),)"})
 }
 
-// moduleArg is an argument that is a module.
-type moduleArg struct{ m *Module }
+// ModuleArg is an argument that is a module.
+type ModuleArg struct{ M *Module }
 
 // Unpack implements starlark.Unpacker.
-func (p *moduleArg) Unpack(v starlark.Value) error {
-	if p.m = moduleOf(v); p.m == nil {
+func (p *ModuleArg) Unpack(v starlark.Value) error {
+	if p.M = moduleOf(v); p.M == nil {
 		return arg.Bad(v, "a module", "")
 	}
 	return nil
@@ -47,7 +47,7 @@ type replica struct {
 	e     *Env
 	name  string // of the module
 	group *runtime.Group
-	list  []namedTensor
+	list  []NamedTensor
 	sync  bool
 	due   map[*Tensor]bool // what the pass under way has given a gradient
 }
@@ -63,36 +63,36 @@ func replicaOf(m *Module) *replica {
 
 func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m  moduleArg
-		dm meshArg
+		m  ModuleArg
+		dm MeshArg
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh|device_mesh", &dm); err != nil {
 		return nil, err
 	}
-	if err := m.m.mayChange(b.Name()); err != nil {
+	if err := m.M.MayChange(b.Name()); err != nil {
 		return nil, err
 	}
 	if dm.Mesh().NDim() != 1 {
 		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: dm.Mesh().String(), Want: "a mesh of one dim", Rule: `mesh["dp"] is one of a mesh of several`}
 	}
-	if replicaOf(m.m) != nil {
+	if replicaOf(m.M) != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
 	}
 	g, err := e.Runtime.SharedGroup(dm.Mesh().Ranks())
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{e: e, name: m.m.class.name, group: g, list: m.m.parameters("", true), sync: true, due: map[*Tensor]bool{}}
-	m.m.Mark(replicaMark{}, r)
+	r := &replica{e: e, name: m.M.class.name, group: g, list: m.M.Parameters("", true), sync: true, due: map[*Tensor]bool{}}
+	m.M.Mark(replicaMark{}, r)
 	if g.Rank() < 0 {
-		return m.m.value, nil
+		return m.M.value, nil
 	}
 	for _, p := range r.list {
-		if err := r.adopt(p.x); err != nil {
+		if err := r.adopt(p.X); err != nil {
 			return nil, err
 		}
 	}
-	return m.m.value, nil
+	return m.M.value, nil
 }
 
 // adopt gives x the values of the first rank, and has its gradients averaged.
@@ -140,10 +140,10 @@ func (r *replica) average() error {
 		return r.averageOf(list)
 	}
 	for _, p := range r.list {
-		if !due[p.x] || p.x.T.Auto.Grad == nil {
+		if !due[p.X] || p.X.T.Auto.Grad == nil {
 			continue
 		}
-		g := p.x.T.Auto.Grad.Local()
+		g := p.X.T.Auto.Grad.Local()
 		n := g.Numel() * g.DType().Size()
 		if len(bucket) > 0 && (size+n > bucketBytes || g.DType() != bucket[0].DType()) {
 			if err := flush(); err != nil {
@@ -199,15 +199,15 @@ func (r *replica) averageOf(list []*tensor.Tensor) error {
 
 func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m  moduleArg
+		m  ModuleArg
 		fn arg.Callable
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "fn", &fn); err != nil {
 		return nil, err
 	}
-	r := replicaOf(m.m)
+	r := replicaOf(m.M)
 	if r == nil {
-		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.m.Describe(), Want: "a module that replicate was given"}
+		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.M.Describe(), Want: "a module that replicate was given"}
 	}
 	was := r.sync
 	r.sync = false
@@ -217,30 +217,30 @@ func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.
 
 func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m             moduleArg
+		m             ModuleArg
 		dm            optMesh
 		part, in, out arg.OptCallable
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "device_mesh|mesh?", &dm, "partition_fn?", &part, "input_fn?", &in, "output_fn?", &out); err != nil {
 		return nil, err
 	}
-	if err := m.m.mayChange(b.Name()); err != nil {
+	if err := m.M.MayChange(b.Name()); err != nil {
 		return nil, err
 	}
 	on, err := e.worldMesh(dm)
 	if err != nil {
 		return nil, err
 	}
-	value := e.deviceMeshOf(on)
+	value := e.DeviceMeshOf(on)
 	if part.Set {
-		for _, sub := range m.m.modules("") {
-			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.path), sub.m.value, value}, nil); err != nil {
+		for _, sub := range m.M.Modules("") {
+			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.Path), sub.M.value, value}, nil); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, p := range m.m.parameters("", true) {
-		if t, err := p.x.Tensor(); err != nil {
+	for _, p := range m.M.Parameters("", true) {
+		if t, err := p.X.Tensor(); err != nil {
 			return nil, err
 		} else if t.Placed() {
 			continue
@@ -249,16 +249,16 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 			return nil, err
 		}
 	}
-	m.m.Around(moduleFunctions(b.Name(), m.m, value, in, out).around)
-	return m.m.value, nil
+	m.M.Around(moduleFunctions(b.Name(), m.M, value, in, out).around)
+	return m.M.value, nil
 }
 
 // replicateParameter makes a plain parameter a replicated distributed tensor.
-func (e *Env) replicateParameter(fn string, p namedTensor, m *mesh.Mesh) error {
+func (e *Env) replicateParameter(fn string, p NamedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
-		return e.placeParameter(fn, p.path, p.x, m, mesh.Replicate())
+		return e.placeParameter(fn, p.Path, p.X, m, mesh.Replicate())
 	}
-	return e.distributeParameter(fn, p.x, e.Runtime.Shard.Replicated(m, p.x.T.Shape()))
+	return e.distributeParameter(fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()))
 }
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of

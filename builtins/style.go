@@ -52,7 +52,7 @@ func (s *Style) String() string        { return s.kind.name + "()" }
 func (s *Style) Type() string          { return s.kind.name }
 func (s *Style) Freeze()               {} // it cannot be changed
 func (s *Style) Truth() starlark.Bool  { return true }
-func (s *Style) Hash() (uint32, error) { return 0, unhashable(s) }
+func (s *Style) Hash() (uint32, error) { return 0, Unhashable(s) }
 
 // styleDoc ends the documentation of styles that take functions or placements.
 const styleDoc = "prepare_input and prepare_output are functions of a value and the mesh, in PyTorch 2.0's form; None is for none.\n" +
@@ -256,7 +256,7 @@ func newPrepare(kind *styleKind) Function {
 			lists[i] = list
 		}
 		if len(lists[0]) != len(lists[1]) {
-			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: countWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
+			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: CountWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
 		}
 		s.layouts.local = bool(local)
 		if kind == prepareOut {

@@ -58,7 +58,7 @@ type planner struct {
 func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v, plan starlark.Value
-		m       meshArg
+		m       MeshArg
 		dim     arg.Int
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
@@ -72,7 +72,7 @@ func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{e, b.Name(), line, e.deviceMeshOf(line)}
+	p := &planner{e, b.Name(), line, e.DeviceMeshOf(line)}
 	if s, ok := plan.(*Style); ok {
 		return v, p.apply(root, "", s)
 	}
@@ -107,7 +107,7 @@ func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
 		style *Style
 	}
 	var list []work
-	all := root.modules("")
+	all := root.Modules("")
 	for _, item := range plan.Items() {
 		pattern, ok := starlark.AsString(item[0])
 		s, styled := item[1].(*Style)
@@ -116,7 +116,7 @@ func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
 		}
 		found := len(list)
 		for _, m := range all {
-			if matches(pattern, m.path) {
+			if matches(pattern, m.Path) {
 				list = append(list, work{m, s})
 			}
 		}
@@ -125,7 +125,7 @@ func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
 		}
 	}
 	for _, w := range list {
-		if err := p.apply(w.m.m, w.m.path, w.style); err != nil {
+		if err := p.apply(w.m.M, w.m.Path, w.style); err != nil {
 			return err
 		}
 	}
@@ -151,8 +151,8 @@ func matches(pattern, name string) bool {
 func (p *planner) noMatch(pattern string, all []namedModule) error {
 	var paths []string
 	for _, m := range all {
-		if m.path != "" {
-			paths = append(paths, m.path)
+		if m.Path != "" {
+			paths = append(paths, m.Path)
 		}
 	}
 	rule := "the modules are " + strings.Join(paths, ", ")
@@ -174,7 +174,7 @@ func (p *planner) cannot(m *Module, at string, s *Style, want string) error {
 
 // apply applies s to m, which is at a path.
 func (p *planner) apply(m *Module, at string, s *Style) error {
-	if err := m.mayChange(p.fn); err != nil {
+	if err := m.MayChange(p.fn); err != nil {
 		return err
 	}
 	switch s.kind {
@@ -221,7 +221,7 @@ func (p *planner) cut(m *Module, at string, s *Style, colwise bool) error {
 // place makes the parameter called name a distributed tensor; if it is None or
 // there is none, it does nothing.
 func (p *planner) place(m *Module, name string, placement mesh.Placement) error {
-	x, ok := m.get(name).(*Tensor)
+	x, ok := m.Get(name).(*Tensor)
 	if !ok {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
 // alongSequence is today's SequenceParallel.
 func (p *planner) alongSequence(m *Module, s *Style) error {
 	for _, x := range m.own("") {
-		if err := p.e.placeParameter(p.fn, m.class.name+"."+x.path, x.x, p.mesh, mesh.Replicate()); err != nil {
+		if err := p.e.placeParameter(p.fn, m.class.name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
 			return err
 		}
 	}
@@ -286,8 +286,8 @@ func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
 		return true, p.attention(m, s)
 	}
 	var linears []*Module
-	for _, f := range m.fields {
-		if child := moduleOf(f.value); child != nil && f.kind == moduleField && child.class == linearClass {
+	for _, f := range m.Fields {
+		if child := moduleOf(f.Value); child != nil && f.Kind == moduleField && child.class == linearClass {
 			linears = append(linears, child)
 		}
 	}
@@ -303,9 +303,9 @@ func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
 		p.prepare(linears[0], &first)
 		p.prepare(linears[n-1], &last)
 	}
-	for _, f := range m.fields {
-		child := moduleOf(f.value)
-		if child == nil || f.kind != moduleField || child.class == linearClass {
+	for _, f := range m.Fields {
+		child := moduleOf(f.Value)
+		if child == nil || f.Kind != moduleField || child.class == linearClass {
 			continue
 		}
 		below, err := p.pairs(child, s)
@@ -321,7 +321,7 @@ func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
 // queries, keys and values are cut by their outputs, that of the output by its
 // inputs.
 func (p *planner) attention(m *Module, s *Style) error {
-	heads, err := arg.ToInt(m.get("num_heads"))
+	heads, err := arg.ToInt(m.Get("num_heads"))
 	if err != nil {
 		return arg.In(p.fn, "num_heads", err)
 	}
@@ -339,7 +339,7 @@ func (p *planner) attention(m *Module, s *Style) error {
 			return err
 		}
 	}
-	out := moduleOf(m.get("out_proj"))
+	out := moduleOf(m.Get("out_proj"))
 	if out == nil {
 		return p.cannot(m, "", s, "an attention whose out_proj is a Linear")
 	}
@@ -357,7 +357,7 @@ func (p *planner) unpack(m *Module, s *Style) error {
 		name  string
 		parts [3]string
 	}{{"in_proj_weight", projectionNames}, {"in_proj_bias", projectionBiases}} {
-		x, ok := m.get(packed.name).(*Tensor)
+		x, ok := m.Get(packed.name).(*Tensor)
 		if !ok {
 			continue
 		}
@@ -378,15 +378,15 @@ func (p *planner) unpack(m *Module, s *Style) error {
 				return err
 			}
 			v := p.e.Wrap(y)
-			v.parameter = true
+			v.Parameter = true
 			if t.RequiresGrad() {
 				if err := RequireGrad(p.fn, y); err != nil {
 					return err
 				}
 			}
-			m.put(field{packed.parts[i], parameterField, v})
+			m.Put(Field{packed.parts[i], parameterField, v})
 		}
-		m.put(field{packed.name, parameterField, starlark.None})
+		m.Put(Field{packed.name, parameterField, starlark.None})
 	}
 	return nil
 }
@@ -485,7 +485,7 @@ func (p *planner) prepareLayouts(m *Module, s *Style) {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			if s.kind == prepareIn && len(l.in) > len(args) {
-				return nil, nil, &op.ArgError{Func: m.class.name, Got: countWord(len(args), "argument") + " by position", Want: countWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
+				return nil, nil, &op.ArgError{Func: m.class.name, Got: CountWord(len(args), "argument") + " by position", Want: CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)
@@ -523,7 +523,7 @@ func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
 // says how many they are, which the block alone does not.
 func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, error) {
 	x, ok := v.(*Tensor)
-	w, weighted := m.get("weight").(*Tensor)
+	w, weighted := m.Get("weight").(*Tensor)
 	if !ok || !weighted || m.class != linearClass {
 		return v, nil
 	}
@@ -563,7 +563,7 @@ func (p *planner) results(s *Style, v starlark.Value) (starlark.Value, error) {
 		return p.e.layout(s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
 	}
 	if len(l.after) != len(tuple) && len(l.after) != 1 {
-		return nil, &op.ArgError{Func: s.kind.name, Got: countWord(len(tuple), "result"), Want: countWord(len(l.after), "result"), Rule: "one for each of the layouts"}
+		return nil, &op.ArgError{Func: s.kind.name, Got: CountWord(len(tuple), "result"), Want: CountWord(len(l.after), "result"), Rule: "one for each of the layouts"}
 	}
 	out := append(starlark.Tuple(nil), tuple...)
 	for i := range min(len(l.after), len(tuple)) {

@@ -292,8 +292,8 @@ func isMember(owner, name string) bool { return types()[owner].members[name] != 
 // or a constant.
 func lookup(name string) starlark.Value { return rows[name].value() }
 
-// isRow reports whether name, in full, is one of the table.
-func isRow(name string) bool { return rows[name] != nil }
+// IsRow reports whether name, in full, is one of the table.
+func IsRow(name string) bool { return rows[name] != nil }
 
 // AttrNames returns the names that the values of the type called owner have.
 func AttrNames(owner string) []string { return types()[owner].names }

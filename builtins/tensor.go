@@ -21,7 +21,7 @@ type Tensor struct {
 
 	distributed bool // what is under way is a distributed tensor
 
-	parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
+	Parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 
 	lens Lens // of its own, such as that of a flat tensor; else nil
 }

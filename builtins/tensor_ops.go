@@ -163,7 +163,7 @@ func (x *Tensor) Truth() starlark.Bool {
 
 // Hash implements starlark.Value: tensors are mutable.
 func (x *Tensor) Hash() (uint32, error) {
-	return 0, unhashable(x)
+	return 0, Unhashable(x)
 }
 
 // Freeze makes x read-only: it belongs to a loaded file.

@@ -7,8 +7,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// countWord returns n things in words.
-func countWord(n int, thing string) string {
+// CountWord returns n things in words.
+func CountWord(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
@@ -20,7 +20,7 @@ func thereAre(n int, thing string) string {
 	if n == 1 {
 		return "there is 1 " + thing
 	}
-	return "there are " + countWord(n, thing)
+	return "there are " + CountWord(n, thing)
 }
 
 // mostNames is how many names an error lists.
@@ -47,8 +47,8 @@ func JoinPath(path, name string) string {
 	return path + "." + name
 }
 
-// pyBool returns b as scripts write it.
-func pyBool(b bool) string { return starlark.Bool(b).String() }
+// PyBool returns b as scripts write it.
+func PyBool(b bool) string { return starlark.Bool(b).String() }
 
 // say prints text as the script's print does.
 func say(thread *starlark.Thread, text string) { thread.Print(thread, strings.TrimRight(text, "\n")) }

@@ -50,6 +50,6 @@ func traceTable(records []*runtime.Record) string {
 		}
 		fmt.Fprintf(&s, "%-14s %-20s in %-12s sent %8d bytes\n", r.Op, what, r.Group, r.Wire)
 	}
-	fmt.Fprintf(&s, "%s, %s sent", countWord(len(records), "call"), countWord(sent, "byte"))
+	fmt.Fprintf(&s, "%s, %s sent", CountWord(len(records), "call"), CountWord(sent, "byte"))
 	return s.String()
 }

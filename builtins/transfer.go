@@ -158,7 +158,7 @@ func (c *transferCall) expected(fn, param string, awaited bool, s *shapes) (*run
 		}
 	}
 	if len(dts) != len(s.list) {
-		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + countWord(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
+		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + CountWord(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
 	}
 	return &runtime.Expected{Param: param, Shapes: s.list, DTypes: dts}, nil
 }

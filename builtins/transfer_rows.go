@@ -165,7 +165,7 @@ func shapeTuples(list []shape.Shape) starlark.Value {
 
 func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		x    oneTensor
+		x    OneTensor
 		mode starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "tensor_send_next", &x, "parallel_mode|group??", &mode); err != nil {
@@ -179,7 +179,7 @@ func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	for i := range g.Size() {
 		ring.Pairs = append(ring.Pairs, [2]int{i, (i + 1) % g.Size()})
 	}
-	y, err := e.Runtime.Run(g, ring, x.t.Detach())
+	y, err := e.Runtime.Run(g, ring, x.T.Detach())
 	if err != nil {
 		return nil, err
 	}

@@ -287,8 +287,8 @@ func (e *Env) unknowns(dt dtype.DType, s []int) starlark.Value {
 	return starlark.NewList(list)
 }
 
-// formatTensor returns how the elements of t are shown.
-func formatTensor(t *tensor.Tensor) string {
+// FormatTensor returns how the elements of t are shown.
+func FormatTensor(t *tensor.Tensor) string {
 	if t.Buffer() == nil || !t.Hollow() {
 		return tensor.Format(t)
 	}

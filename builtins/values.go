@@ -15,8 +15,8 @@ import (
 	"tpsh/runtime/shape"
 )
 
-// intList returns xs as a list of a script.
-func intList(xs []int) *starlark.List {
+// IntList returns xs as a list of a script.
+func IntList(xs []int) *starlark.List {
 	list := make([]starlark.Value, len(xs))
 	for i, x := range xs {
 		list[i] = starlark.MakeInt(x)
@@ -56,9 +56,9 @@ func newStruct(fields starlark.StringDict) *starlarkstruct.Struct {
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, fields)
 }
 
-// equality answers the comparison cmp of two values of a type that has no
+// Equality answers the comparison cmp of two values of a type that has no
 // order.
-func equality(typ string, cmp syntax.Token, same bool) (bool, error) {
+func Equality(typ string, cmp syntax.Token, same bool) (bool, error) {
 	switch cmp {
 	case syntax.EQL:
 		return same, nil
@@ -68,8 +68,8 @@ func equality(typ string, cmp syntax.Token, same bool) (bool, error) {
 	return false, fmt.Errorf("%s %s %s not implemented", typ, cmp, typ)
 }
 
-// unhashable is the error of Hash of a mutable value.
-func unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
+// Unhashable is the error of Hash of a mutable value.
+func Unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
 
 // isList reports whether v is a list or tuple.
 func isList(v starlark.Value) bool {

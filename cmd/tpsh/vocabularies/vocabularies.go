@@ -13,5 +13,6 @@
 package vocabularies
 
 import (
+	_ "tpsh/builtins/colossal"
 	_ "tpsh/builtins/files"
 )

@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
 // onlyTP1D returns an error if the compute spec of in[i] has a pattern that
 // operators refuse.
 func (c *coloCall) onlyTP1D(i int) error {
-	if v := coloOf(c.in[i]); v != nil && v.compute != nil && v.compute.pattern.name != "TP1D" {
+	if v := coloOf(c.in[i]); v != nil && v.compute != nil && v.compute.pattern.Name != "TP1D" {
 		return c.bad(i, v.compute.String(), "ComputePattern.TP1D", "operators compute in no other pattern")
 	}
 	return nil
@@ -73,7 +73,7 @@ func (c *coloCall) addend(i int, s manner, replicated bool) error {
 		return c.bad(i, c.env.DescribeTensor(b), "a replicated tensor", "it is added once, to the whole result")
 	case s == rowwise && isColo(b) && coloOf(b).compute != nil:
 		return c.bad(i, c.env.DescribeTensor(b)+" with "+coloOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
-	case s == colwise && !replicated && c.view.pg.degree(tpDim) > 1 && (!isColo(b) || !c.env.specOf(b).isShard()):
+	case s == colwise && !replicated && c.view.pg.degree(tpDim) > 1 && (!isColo(b) || !specOf(c.env, b).isShard()):
 		return c.bad(i, c.env.DescribeTensor(b)+", which is replicated", "one that is cut", "the weight is cut along the dim of the results")
 	}
 	return nil
@@ -85,13 +85,13 @@ func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, 
 	var err error
 	switch s {
 	case rowwise:
-		y, err = c.env.replicated(y)
+		y, err = replicated(c.env, y)
 	case colwise:
 		if y, err = c.cutLast(y); err != nil {
 			return nil, err
 		}
 		if compute := coloOf(c.in[i]).compute; compute.replicate {
-			y, err = c.env.replicated(y)
+			y, err = replicated(c.env, y)
 		} else {
 			c.compute = compute
 		}
@@ -121,15 +121,15 @@ func (c *coloCall) takes(i int, s manner) error {
 // whatever mesh of the group it lies on.
 func (c *coloCall) cutLast(x *tensor.Tensor) (*tensor.Tensor, error) {
 	pg := c.view.pg
-	spec := c.env.shardSpec([]int{-1}, []int{pg.degree(tpDim)})
+	spec := shardSpec(c.env, []int{-1}, []int{pg.degree(tpDim)})
 	if isColo(x) {
-		y, err := c.env.recut(c.def.Name, x, pg, spec)
+		y, err := recut(c.env, c.def.Name, x, pg, spec)
 		if err == nil && y != x {
 			y.Lens = x.Lens
 		}
 		return y, err
 	}
-	l, err := c.env.placeSpec(c.def.Name, "", pg, spec, x.Shape())
+	l, err := placeSpec(c.env, c.def.Name, "", pg, spec, x.Shape())
 	if err != nil {
 		return nil, err
 	}

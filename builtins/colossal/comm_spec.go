@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -18,7 +19,7 @@ import (
 // A CommSpec is one step that takes a tensor from a ShardingSpec to another, as
 // ColossalAI has it, with its gradient.
 type CommSpec struct {
-	env         *Env
+	env         *builtins.Env
 	pattern     *commPattern
 	spec        *ShardingSpec // before the step
 	gather      []int         // the dims that are joined, from the front; nil where none is
@@ -63,7 +64,7 @@ func (c *CommSpec) Type() string          { return "CommSpec" }
 func (c *CommSpec) Freeze()               {} // it cannot be changed
 func (c *CommSpec) Truth() starlark.Bool  { return true }
 func (c *CommSpec) Hash() (uint32, error) { return starlark.String(c.String()).Hash() }
-func (c *CommSpec) AttrNames() []string   { return AttrNames("CommSpec") }
+func (c *CommSpec) AttrNames() []string   { return builtins.AttrNames("CommSpec") }
 func (c *CommSpec) Attr(name string) (starlark.Value, error) {
 	return c.env.Attr("CommSpec", c, name)
 }
@@ -72,7 +73,7 @@ func (c *CommSpec) Attr(name string) (starlark.Value, error) {
 // attributes are.
 func (c *CommSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
 	o := v.(*CommSpec)
-	return equality("CommSpec", cmp, c.spec.equals(o.spec) && c.String() == o.String())
+	return builtins.Equality("CommSpec", cmp, c.spec.equals(o.spec) && c.String() == o.String())
 }
 
 // dimsValue returns dims as scripts have them: a list where the step is a mixed
@@ -82,7 +83,7 @@ func (c *CommSpec) dimsValue(dims []int) starlark.Value {
 	case dims == nil:
 		return starlark.None
 	case c.pattern.mixed:
-		return intList(dims)
+		return builtins.IntList(dims)
 	}
 	return starlark.MakeInt(dims[0])
 }
@@ -91,7 +92,7 @@ func (c *CommSpec) dimsValue(dims []int) starlark.Value {
 func (c *CommSpec) axisValue() starlark.Value {
 	switch {
 	case c.listed:
-		return intList(c.axis)
+		return builtins.IntList(c.axis)
 	case c.axis == nil:
 		return starlark.None
 	}
@@ -116,11 +117,11 @@ type commPatternArg struct{ *commPattern }
 
 // Unpack implements starlark.Unpacker.
 func (p *commPatternArg) Unpack(v starlark.Value) error {
-	m, err := toEnum("CollectiveCommPattern", v)
+	m, err := builtins.ToEnum("CollectiveCommPattern", v)
 	if err != nil {
 		return err
 	}
-	p.commPattern = findPattern(m.name)
+	p.commPattern = findPattern(m.Name)
 	return nil
 }
 
@@ -129,7 +130,7 @@ func findPattern(name string) *commPattern {
 	return commPatterns[slices.IndexFunc(commPatterns, func(p *commPattern) bool { return p.name == name })]
 }
 
-func makeCommSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func makeCommSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		pattern             commPatternArg
 		spec                shardingSpecArg
@@ -194,7 +195,7 @@ func (c *CommSpec) setAxes(fn string, v starlark.Value) error {
 	}
 	c.axis = make([]int, len(list))
 	for i, item := range list {
-		a, err := d.dim(fn, "logical_process_axis", item)
+		a, err := d.Dim(fn, "logical_process_axis", item)
 		if err != nil {
 			return err
 		}
@@ -254,7 +255,7 @@ func (c *CommSpec) completeMixed(fn string) error {
 		dims  []int
 	}{{"gather_dim", c.gather}, {"shard_dim", c.shard}} {
 		if given.dims != nil && !slices.Equal(slices.Sorted(slices.Values(given.dims)), cut) {
-			return &op.ArgError{Func: fn, Param: given.param, Got: fmt.Sprint(intList(given.dims)), Want: fmt.Sprintf("the dims %v", intList(cut)),
+			return &op.ArgError{Func: fn, Param: given.param, Got: fmt.Sprint(builtins.IntList(given.dims)), Want: fmt.Sprintf("the dims %v", builtins.IntList(cut)),
 				Rule: "those that " + c.spec.String() + " cuts"}
 		}
 	}
@@ -314,7 +315,7 @@ func (c *CommSpec) submesh() *mesh.Mesh {
 	for i := range dims {
 		dims[i] = i
 	}
-	return d.Mesh().Permute(order...).Sub(d.near(), dims...)
+	return d.Mesh().Permute(order...).Sub(d.Near(), dims...)
 }
 
 // cost returns what c and its gradient cost. The size counts elements of what a

@@ -1,8 +1,9 @@
-package builtins
+package colossal
 
 import (
 	"slices"
 
+	"tpsh/builtins"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -11,7 +12,7 @@ import (
 // which layouts it takes and gives; where it has none, the operator runs on the
 // inputs as they lie, or at the least cost.
 type coloCall struct {
-	env  *Env
+	env  *builtins.Env
 	def  *op.Def
 	in   []*tensor.Tensor // on one mesh, once they have met
 	args []op.Arg
@@ -43,24 +44,24 @@ var coloRules = map[string]coloRule{
 
 // Apply applies an operator for a script by the rules of ColoTensors. Hooks on
 // ColoParameters see it.
-func (*coloView) Apply(e *Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if len(StateOf[coloState](e).hooks) > 0 {
-		if params := e.modelData(in); len(params) > 0 {
-			return e.hooked(params, d, in, args)
+func (*coloView) Apply(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	if len(builtins.StateOf[coloState](e).hooks) > 0 {
+		if params := modelData(e, in); len(params) > 0 {
+			return hooked(e, params, d, in, args)
 		}
 	}
-	return e.invokeColo(d, in, args)
+	return invokeColo(e, d, in, args)
 }
 
 // invokeColo applies an operator to in, of which one is a ColoTensor. The results
 // are ColoTensors.
-func (e *Env) invokeColo(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+func invokeColo(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	c := &coloCall{env: e, def: d, in: slices.Clone(in), args: args}
 	rule, ok := coloRules[d.Name]
 	if !ok {
 		rule = coloRule{-1, (*coloCall).plain}
 	}
-	if err := e.meet(c, c.leader(rule.weight)); err != nil {
+	if err := meet(e, c, c.leader(rule.weight)); err != nil {
 		return nil, err
 	}
 	if ok {
@@ -113,7 +114,7 @@ func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	list := make([]*tensor.Tensor, len(out))
 	for i, y := range out {
 		at := y.Layout()
-		y, err := c.env.settled(y)
+		y, err := settled(c.env, y)
 		if err != nil {
 			return nil, err
 		}
@@ -130,9 +131,9 @@ func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 
 // Meet carries out d, which run does on distributed tensors, on ColoTensors, and so
 // is the result.
-func (*coloView) Meet(e *Env, d *op.Def, in []*tensor.Tensor, run func(in []*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func (*coloView) Meet(e *builtins.Env, d *op.Def, in []*tensor.Tensor, run func(in []*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	c := &coloCall{env: e, def: d, in: in}
-	if err := e.meet(c, c.leader(-1)); err != nil {
+	if err := meet(e, c, c.leader(-1)); err != nil {
 		return nil, err
 	}
 	y, err := run(c.in)
@@ -158,7 +159,7 @@ func (c *coloCall) bad(i int, got, want, rule string) error {
 // replicate makes in[i] whole on every rank, if it is a distributed tensor.
 func (c *coloCall) replicate(i int) error {
 	if x := c.in[i]; x != nil && x.Placed() {
-		y, err := c.env.replicated(x)
+		y, err := replicated(c.env, x)
 		c.in[i] = y
 		return err
 	}

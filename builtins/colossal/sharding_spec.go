@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -16,8 +17,8 @@ import (
 // A ShardingSpec says which dims of a mesh cut which dims of a tensor, as
 // ColossalAI has it. It is a layout under another name.
 type ShardingSpec struct {
-	env   *Env
-	mesh  *DeviceMesh
+	env   *builtins.Env
+	mesh  *builtins.DeviceMesh
 	shape []int
 	axes  [][]int // by dim of the tensor, the mesh dims that cut it, outermost first
 }
@@ -54,7 +55,7 @@ func (s *ShardingSpec) Describe() string {
 func (s *ShardingSpec) Type() string         { return "ShardingSpec" }
 func (s *ShardingSpec) Freeze()              {} // it cannot be changed
 func (s *ShardingSpec) Truth() starlark.Bool { return true }
-func (s *ShardingSpec) AttrNames() []string  { return AttrNames("ShardingSpec") }
+func (s *ShardingSpec) AttrNames() []string  { return builtins.AttrNames("ShardingSpec") }
 func (s *ShardingSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.Attr("ShardingSpec", s, name)
 }
@@ -66,12 +67,12 @@ func (s *ShardingSpec) Hash() (uint32, error) {
 
 // CompareSameType implements starlark.Comparable.
 func (s *ShardingSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return equality("ShardingSpec", cmp, s.equals(v.(*ShardingSpec)))
+	return builtins.Equality("ShardingSpec", cmp, s.equals(v.(*ShardingSpec)))
 }
 
 // equals reports whether mesh, shape and what cuts each dim are equal.
 func (s *ShardingSpec) equals(o *ShardingSpec) bool {
-	return s.mesh.equals(o.mesh) && slices.Equal(s.shape, o.shape) && slices.EqualFunc(s.axes, o.axes, slices.Equal)
+	return s.mesh.Equals(o.mesh) && slices.Equal(s.shape, o.shape) && slices.EqualFunc(s.axes, o.axes, slices.Equal)
 }
 
 // with returns the spec of the same tensor with other axes.
@@ -89,7 +90,7 @@ func (s *ShardingSpec) order() []int {
 // layout returns the layout that s stands for, on the mesh with its dims in an
 // order in which those that cut one dim of the tensor come as s lists them.
 func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
-	m := s.mesh.m
+	m := s.mesh.M
 	if !slices.IsSorted(order) {
 		m = s.env.Runtime.Layouts().Mesh(m.Permute(order...))
 	}
@@ -166,50 +167,50 @@ func (p *shardingSpecArg) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func makeShardingSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func makeShardingSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m     meshArg
+		m     builtins.MeshArg
 		shape arg.Shape
 		dict  starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "device_mesh|mesh", &m, "entire_shape", &shape, "dim_partition_dict", &dict); err != nil {
 		return nil, err
 	}
-	parts, err := toPartition(b.Name(), dict)
+	parts, err := builtins.ToPartition(b.Name(), dict)
 	if err != nil {
 		return nil, err
 	}
-	axes, err := m.partition(b.Name(), shape, parts)
+	axes, err := partition(m.DeviceMesh, b.Name(), shape, parts)
 	if err != nil {
 		return nil, err
 	}
-	return e.newShardingSpec(b.Name(), m.DeviceMesh, shape, axes)
+	return newShardingSpec(e, b.Name(), m.DeviceMesh, shape, axes)
 }
 
 // newShardingSpec returns the spec of a tensor whose dims are cut by the given
 // dims of a mesh, for the function fn.
-func (e *Env) newShardingSpec(fn string, m *DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
+func newShardingSpec(e *builtins.Env, fn string, m *builtins.DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
 	s := &ShardingSpec{e, m, shape, axes}
 	if _, err := s.layout(s.order()); err != nil {
-		return nil, ofMesh(fn, err)
+		return nil, builtins.OfMesh(fn, err)
 	}
 	return s, nil
 }
 
 // partition returns the dims of the mesh that cut each dim of a tensor of a
 // shape as parts says, for the function fn.
-func (d *DeviceMesh) partition(fn string, shape []int, parts []partition) ([][]int, error) {
+func partition(d *builtins.DeviceMesh, fn string, shape []int, parts []builtins.Partition) ([][]int, error) {
 	bad := func(got, want, rule string) error {
 		return &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: got, Want: want, Rule: rule}
 	}
 	axes := make([][]int, len(shape))
 	taken := map[int]bool{}
 	for _, p := range parts {
-		dim, err := fromFront(fn, p.dim, len(shape))
+		dim, err := builtins.FromFront(fn, p.Dim, len(shape))
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range p.axes {
+		for _, a := range p.Axes {
 			if a < -d.Mesh().NDim() || a >= d.Mesh().NDim() {
 				return nil, bad(fmt.Sprintf("mesh dim %d", a), fmt.Sprintf("%d..%d", -d.Mesh().NDim(), d.Mesh().NDim()-1), "the mesh is "+d.Mesh().Short())
 			}

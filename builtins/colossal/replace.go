@@ -1,14 +1,15 @@
-package builtins
+package colossal
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "colo_op_impl",
 		Doc: "colo_op_impl(op, fn) returns None and has fn stand for the operator op wherever an operand is a ColoTensor.\n" +
 			"op is an operator or its name: F.linear, \"add\" for +. fn gets the arguments of the call, and of a\n" +
@@ -21,7 +22,7 @@ func init() {
 	})
 }
 
-func coloOpImpl(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloOpImpl(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		of starlark.Value
 		fn arg.OptCallable
@@ -33,7 +34,7 @@ func coloOpImpl(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if d == nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "op", Got: arg.Show(of), Want: "an operator or its name", Rule: `F.linear, matmul, "add"`}
 	}
-	e.addReplacement(d, fn.V.Fn)
+	addReplacement(e, d, fn.V.Fn)
 	return starlark.None, nil
 }
 
@@ -42,7 +43,7 @@ func operatorOf(v starlark.Value) *op.Def {
 	name, isName := starlark.AsString(v)
 	if f, ok := v.(*starlark.Builtin); ok {
 		name = f.Name()
-		if isRow(name) && f.Receiver() == nil {
+		if builtins.IsRow(name) && f.Receiver() == nil {
 			return nil // a function of that name that is no operator
 		}
 	} else if !isName {
@@ -65,8 +66,8 @@ func operatorOf(v starlark.Value) *op.Def {
 }
 
 // addReplacement notes fn as the rule of d on ColoTensors; nil takes it away.
-func (e *Env) addReplacement(d *op.Def, fn starlark.Callable) {
-	state := StateOf[coloState](e)
+func addReplacement(e *builtins.Env, d *op.Def, fn starlark.Callable) {
+	state := builtins.StateOf[coloState](e)
 	if fn == nil {
 		delete(state.replaced, d)
 		return
@@ -85,19 +86,19 @@ type replacement struct {
 }
 
 // StandIn returns what stands for d; nil for nothing.
-func (*coloView) StandIn(e *Env, d *op.Def) StandIn {
-	r := StateOf[coloState](e).replaced[d]
+func (*coloView) StandIn(e *builtins.Env, d *op.Def) builtins.StandIn {
+	r := builtins.StateOf[coloState](e).replaced[d]
 	if r == nil || r.active {
 		return nil
 	}
-	return func(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return func(self *builtins.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return r.call(e, self, args, kwargs)
 	}
 }
 
 // call calls the function with the arguments of the operator, and with the
 // receiver before them if it was called as a method.
-func (r *replacement) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *replacement) call(e *builtins.Env, self *builtins.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if self != nil {
 		args = append(starlark.Tuple{self}, args...)
 	}

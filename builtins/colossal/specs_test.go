@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"go.starlark.net/starlark"
 	"pgregory.net/rapid"
 
+	"tpsh/builtins"
+	"tpsh/builtins/builtinstest"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -37,7 +39,7 @@ func TestPinnedNamesOfMeshes(t *testing.T) {
 		CollectiveCommPattern.SPLIT_FWD_GATHER_BWD CollectiveCommPattern.ALL2ALL_FWD_ALL2ALL_BWD
 		CollectiveCommPattern.ALLREDUCE_FWD_IDENTITY_BWD CollectiveCommPattern.IDENTITY_FWD_ALLREDUCE_BWD
 		CollectiveCommPattern.MIXGATHER_FWD_SPLIT_BWD convert_dim_partition_dict merge_same_dim_mesh_list`) {
-		if _, ok := Doc(name); !ok {
+		if _, ok := builtins.Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)
 		}
 	}
@@ -46,7 +48,7 @@ func TestPinnedNamesOfMeshes(t *testing.T) {
 // TestPlaceSpec lays tensors out by ProcessGroups and specs; want is what the
 // ranks of the group hold, one after another.
 func TestPlaceSpec(t *testing.T) {
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		four := []int{0, 1, 2, 3}
 		for _, test := range []struct {
 			name  string
@@ -56,23 +58,23 @@ func TestPlaceSpec(t *testing.T) {
 			shape []int
 			want  string // boxes, or the error after its function and parameter
 		}{
-			{"replicated", four, 4, e.replicaSpec(), []int{8, 6}, "[0:8, 0:6] [0:8, 0:6] [0:8, 0:6] [0:8, 0:6]"},
-			{"rows", four, 4, e.shardSpec([]int{0}, []int{4}), []int{8, 6}, "[0:2, 0:6] [2:4, 0:6] [4:6, 0:6] [6:8, 0:6]"},
-			{"uneven columns", four, 4, e.shardSpec([]int{-1}, []int{4}), []int{8, 6}, "[0:8, 0:2] [0:8, 2:4] [0:8, 4:6] [0:8, 6:6]"},
-			{"a grid", four, 4, e.shardSpec([]int{0, 1}, []int{2, 2}), []int{8, 8}, "[0:4, 0:4] [0:4, 4:8] [4:8, 0:4] [4:8, 4:8]"},
-			{"a grid, columns first", four, 4, e.shardSpec([]int{1, 0}, []int{2, 2}), []int{8, 8}, "[0:4, 0:4] [4:8, 0:4] [0:4, 4:8] [4:8, 4:8]"},
-			{"data parallel", four, 2, e.shardSpec([]int{1}, []int{2}), []int{8, 6}, "[0:8, 0:3] [0:8, 3:6] [0:8, 0:3] [0:8, 3:6]"},
-			{"other ranks", []int{1, 3, 5, 7}, 2, e.shardSpec([]int{0}, []int{2}), []int{3}, "[0:2] [2:3] [0:2] [2:3]"},
-			{"one partition", four, 1, e.shardSpec([]int{0}, []int{1}), []int{8}, "[0:8] [0:8] [0:8] [0:8]"},
-			{"no dims", four, 4, e.replicaSpec(), nil, "[] [] [] []"},
-			{"too many blocks", four, 2, e.shardSpec([]int{0}, []int{4}), []int{8}, "num_partitions with a product of 2"},
-			{"too few blocks", four, 4, e.shardSpec([]int{0}, []int{2}), []int{8}, "num_partitions with a product of 4"},
-			{"a dim too far", four, 4, e.shardSpec([]int{2}, []int{4}), []int{8, 8}, "dims in -2..1"},
-			{"a dim of none", four, 4, e.shardSpec([]int{0}, []int{4}), nil, "ReplicaSpec()"},
-			{"a dim under two names", four, 4, e.shardSpec([]int{1, -1}, []int{2, 2}), []int{8, 8}, "each dim once"},
+			{"replicated", four, 4, replicaSpec(e), []int{8, 6}, "[0:8, 0:6] [0:8, 0:6] [0:8, 0:6] [0:8, 0:6]"},
+			{"rows", four, 4, shardSpec(e, []int{0}, []int{4}), []int{8, 6}, "[0:2, 0:6] [2:4, 0:6] [4:6, 0:6] [6:8, 0:6]"},
+			{"uneven columns", four, 4, shardSpec(e, []int{-1}, []int{4}), []int{8, 6}, "[0:8, 0:2] [0:8, 2:4] [0:8, 4:6] [0:8, 6:6]"},
+			{"a grid", four, 4, shardSpec(e, []int{0, 1}, []int{2, 2}), []int{8, 8}, "[0:4, 0:4] [0:4, 4:8] [4:8, 0:4] [4:8, 4:8]"},
+			{"a grid, columns first", four, 4, shardSpec(e, []int{1, 0}, []int{2, 2}), []int{8, 8}, "[0:4, 0:4] [4:8, 0:4] [0:4, 4:8] [4:8, 4:8]"},
+			{"data parallel", four, 2, shardSpec(e, []int{1}, []int{2}), []int{8, 6}, "[0:8, 0:3] [0:8, 3:6] [0:8, 0:3] [0:8, 3:6]"},
+			{"other ranks", []int{1, 3, 5, 7}, 2, shardSpec(e, []int{0}, []int{2}), []int{3}, "[0:2] [2:3] [0:2] [2:3]"},
+			{"one partition", four, 1, shardSpec(e, []int{0}, []int{1}), []int{8}, "[0:8] [0:8] [0:8] [0:8]"},
+			{"no dims", four, 4, replicaSpec(e), nil, "[] [] [] []"},
+			{"too many blocks", four, 2, shardSpec(e, []int{0}, []int{4}), []int{8}, "num_partitions with a product of 2"},
+			{"too few blocks", four, 4, shardSpec(e, []int{0}, []int{2}), []int{8}, "num_partitions with a product of 4"},
+			{"a dim too far", four, 4, shardSpec(e, []int{2}, []int{4}), []int{8, 8}, "dims in -2..1"},
+			{"a dim of none", four, 4, shardSpec(e, []int{0}, []int{4}), nil, "ReplicaSpec()"},
+			{"a dim under two names", four, 4, shardSpec(e, []int{1, -1}, []int{2, 2}), []int{8, 8}, "each dim once"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				pg, err := e.newProcessGroup(test.ranks, test.tp)
+				pg, err := newProcessGroup(e, test.ranks, test.tp)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,8 +88,8 @@ func TestPlaceSpec(t *testing.T) {
 
 // placeText returns the boxes that the ranks of pg hold by placeSpec, or what
 // its error wants.
-func placeText(e *Env, pg *ProcessGroup, s *DistSpec, shape []int) string {
-	l, err := e.placeSpec("f", "dist_spec", pg, s, shape)
+func placeText(e *builtins.Env, pg *ProcessGroup, s *DistSpec, shape []int) string {
+	l, err := placeSpec(e, "f", "dist_spec", pg, s, shape)
 	var bad *op.ArgError
 	if errors.As(err, &bad) && bad.Func == "f" && bad.Param == "dist_spec" {
 		return bad.Want
@@ -106,19 +108,19 @@ func placeText(e *Env, pg *ProcessGroup, s *DistSpec, shape []int) string {
 // TestPlaceSpecKeepsTheMesh checks that layouts that cut one dim are on the
 // mesh of the group itself, and that equal ones are one.
 func TestPlaceSpecKeepsTheMesh(t *testing.T) {
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		var meshes []*mesh.Mesh
 		var grids []*mesh.Placed
 		for range 2 {
-			pg, err := e.newProcessGroup([]int{0, 1, 2, 3}, 4)
+			pg, err := newProcessGroup(e, []int{0, 1, 2, 3}, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := e.placeSpec("f", "spec", pg, e.shardSpec([]int{0}, []int{4}), []int{8, 8})
+			l, err := placeSpec(e, "f", "spec", pg, shardSpec(e, []int{0}, []int{4}), []int{8, 8})
 			if err != nil || l.Mesh() != pg.Mesh() {
 				t.Errorf("got a layout on %v, %v, want one on %v", l.Mesh(), err, pg.Mesh())
 			}
-			grid, err := e.placeSpec("f", "spec", pg, e.shardSpec([]int{0, 1}, []int{2, 2}), []int{8, 8})
+			grid, err := placeSpec(e, "f", "spec", pg, shardSpec(e, []int{0, 1}, []int{2, 2}), []int{8, 8})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +164,7 @@ func digitLists(text string) [][]int {
 // A path ends where it is to, whatever the mesh and the specs, and each step
 // begins where the one before has ended.
 func TestPathsArrive(t *testing.T) {
-	onRank(t, func(e *Env, _ *starlark.Thread) {
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		rapid.Check(t, func(t *rapid.T) {
 			shape := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 4).Draw(t, "mesh")
 			m, err := mesh.New(shape, nil, nil)
@@ -177,7 +179,7 @@ func TestPathsArrive(t *testing.T) {
 						axes[d] = append(axes[d], a)
 					}
 				}
-				s, err := e.newShardingSpec("f", e.deviceMeshOf(m), sizes, axes)
+				s, err := newShardingSpec(e, "f", e.DeviceMeshOf(m), sizes, axes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -234,13 +236,13 @@ func checkPath(t *rapid.T, p *specPath, from, to *ShardingSpec) {
 
 // TestFrozenSpecs changes values of a frozen module.
 func TestFrozenSpecs(t *testing.T) {
-	onRank(t, func(e *Env, _ *starlark.Thread) {
-		pg, err := e.newProcessGroup([]int{0}, 1)
+	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
+		pg, err := newProcessGroup(e, []int{0}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compute := &ComputeSpec{env: e, pattern: enum{"ComputePattern", "TP1D"}, replicate: true}
-		spec := &ColoTensorSpec{e, pg, e.replicaSpec(), compute}
+		compute := &ComputeSpec{env: e, pattern: builtins.Enum{Typ: "ComputePattern", Name: "TP1D"}, replicate: true}
+		spec := &ColoTensorSpec{e, pg, replicaSpec(e), compute}
 		spec.Freeze()
 		if err := compute.setReplicate(true); err != nil {
 			t.Errorf("what changes nothing fails: %v", err)

@@ -1,8 +1,9 @@
-package builtins
+package colossal
 
 import (
 	"slices"
 
+	"tpsh/builtins"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -49,7 +50,7 @@ func (c *coloCall) linear() ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.env.replicated(y); err == nil && c.in[2] != nil {
+	if y, err = replicated(c.env, y); err == nil && c.in[2] != nil {
 		y, err = c.first(addOp, []*tensor.Tensor{y, c.in[2]}, nil)
 	}
 	return []*tensor.Tensor{y}, err
@@ -79,7 +80,7 @@ func (c *coloCall) addmm() ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.env.replicated(y); err != nil {
+	if y, err = replicated(c.env, y); err != nil {
 		return nil, err
 	}
 	if y, err = c.scaled(y, c.args[1]); err != nil || c.args[0].Float == 0 {
@@ -141,7 +142,7 @@ func (c *coloCall) crossEntropy() (out []*tensor.Tensor, err error) {
 		return nil, err
 	}
 	x := c.in[0]
-	if !isColo(x) || !slices.Contains(c.env.specOf(x).dims, min(x.Ndim()-1, 1)) {
+	if !isColo(x) || !slices.Contains(specOf(c.env, x).dims, min(x.Ndim()-1, 1)) {
 		return c.plain()
 	}
 	defer op.Recover(&err)
@@ -153,14 +154,14 @@ func (c *coloCall) crossEntropy() (out []*tensor.Tensor, err error) {
 }
 
 // settling applies operators whose results are settled at once.
-type settling struct{ env *Env }
+type settling struct{ env *builtins.Env }
 
 // Apply implements op.Applier.
 func (s settling) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	out, err := s.env.Runtime.Apply(d, in, args)
 	for i := range out {
 		if err == nil && !d.InPlace {
-			out[i], err = s.env.settled(out[i])
+			out[i], err = settled(s.env, out[i])
 		}
 	}
 	return out, err

@@ -1,14 +1,15 @@
-package builtins
+package colossal
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "convert_parameter",
 		Doc: "convert_parameter(module, name) returns None and puts a ColoTensor in the place of the parameter called name of module.\n" +
 			"It is replicated on ProcessGroup(), on the storage of the parameter, a contiguous tensor. It is\n" +
@@ -16,7 +17,7 @@ func init() {
 			"finds it.\n" +
 			">>> m = nn.Linear(2, 1)\n>>> convert_parameter(m, \"weight\")\n>>> type(m.weight)\n\"ColoTensor\"",
 		Fn: convertParameter,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "named_params_with_colotensor",
 		Doc: "named_params_with_colotensor(module, prefix=\"\", recurse=True) returns a list of pairs of paths and tensors: first the ColoTensors that are attributes of modules and no parameters, then the parameters.\n" +
 			"Each tensor comes once. prefix begins every path; without recurse the modules in module are left out.\n" +
@@ -26,34 +27,34 @@ func init() {
 	})
 }
 
-func convertParameter(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func convertParameter(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn   = b.Name()
-		mod  moduleArg
+		mod  builtins.ModuleArg
 		name arg.String
 	)
 	if err := arg.Unpack(fn, args, kwargs, "module", &mod, "name|param_name", &name); err != nil {
 		return nil, err
 	}
-	if err := mod.m.mayChange(fn); err != nil {
+	if err := mod.M.MayChange(fn); err != nil {
 		return nil, err
 	}
-	x, err := mod.m.tensorCalled(fn, string(name))
+	x, err := tensorCalled(mod.M, fn, string(name))
 	if err != nil {
 		return nil, err
 	}
-	if x, err = e.converted(fn, x); err != nil {
+	if x, err = converted(e, fn, x); err != nil {
 		return nil, err
 	}
-	mod.m.put(field{string(name), plainField, x})
+	mod.M.Put(builtins.Field{Name: string(name), Kind: builtins.PlainField, Value: x})
 	return starlark.None, nil
 }
 
 // tensorCalled returns the tensor that m has under name, for the function fn,
 // whose parameter is called so, too.
-func (m *Module) tensorCalled(fn, name string) (*Tensor, error) {
-	v := m.get(name)
-	if x, ok := v.(*Tensor); ok {
+func tensorCalled(m *builtins.Module, fn, name string) (*builtins.Tensor, error) {
+	v := m.Get(name)
+	if x, ok := v.(*builtins.Tensor); ok {
 		return x, nil
 	}
 	bad := &op.ArgError{Func: fn, Param: "name", Got: starlark.String(name).String(), Want: "a parameter of " + m.Describe(), Rule: "it has none of that name"}
@@ -65,60 +66,60 @@ func (m *Module) tensorCalled(fn, name string) (*Tensor, error) {
 
 // converted returns the parameter x as a ColoTensor on its storage: x itself if
 // it is one.
-func (e *Env) converted(fn string, x *Tensor) (*Tensor, error) {
+func converted(e *builtins.Env, fn string, x *builtins.Tensor) (*builtins.Tensor, error) {
 	t, err := x.Tensor()
 	if err != nil || isColo(t) {
 		return x, err
 	}
-	if err := PlainOnly(fn, "name", t); err != nil {
+	if err := builtins.PlainOnly(fn, "name", t); err != nil {
 		return nil, err
 	}
 	if !t.Contiguous() {
 		return nil, &op.ArgError{Func: fn, Param: "name", Got: "a tensor whose elements do not lie in order", Want: "a contiguous one", Rule: ".contiguous() makes it"}
 	}
-	y, err := e.newColo(fn, "name", t.Detach(), &coloSpec{})
+	y, err := newColo(e, fn, "name", t.Detach(), &coloSpec{})
 	if err != nil {
 		return nil, err
 	}
 	if t.RequiresGrad() {
-		if err := RequireGrad(fn, y); err != nil {
+		if err := builtins.RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
 	return e.Wrap(y), nil
 }
 
-func namedParamsWithColo(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func namedParamsWithColo(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		mod     moduleArg
+		mod     builtins.ModuleArg
 		prefix  arg.String
 		recurse = arg.Bool(true)
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &mod, "prefix?", &prefix, "recurse?", &recurse); err != nil {
 		return nil, err
 	}
-	m := mod.m
-	list := m.coloAttributes(string(prefix), bool(recurse))
+	m := mod.M
+	list := coloAttributes(m, string(prefix), bool(recurse))
 	var pairs []starlark.Value
-	for _, p := range append(list, m.parameters(string(prefix), bool(recurse))...) {
-		pairs = append(pairs, starlark.Tuple{starlark.String(p.path), p.x})
+	for _, p := range append(list, m.Parameters(string(prefix), bool(recurse))...) {
+		pairs = append(pairs, starlark.Tuple{starlark.String(p.Path), p.X})
 	}
 	return starlark.NewList(pairs), nil
 }
 
 // coloAttributes returns the ColoTensors among the attributes of m that are no
 // parameters and, with recurse, of the modules below it, each once.
-func (m *Module) coloAttributes(prefix string, recurse bool) []namedTensor {
-	var list []namedTensor
-	seen := map[*Tensor]bool{}
-	for _, sub := range m.modules(prefix) {
-		if sub.m != m && !recurse {
+func coloAttributes(m *builtins.Module, prefix string, recurse bool) []builtins.NamedTensor {
+	var list []builtins.NamedTensor
+	seen := map[*builtins.Tensor]bool{}
+	for _, sub := range m.Modules(prefix) {
+		if sub.M != m && !recurse {
 			continue
 		}
-		for _, f := range sub.m.fields {
-			if x, ok := f.value.(*Tensor); ok && f.kind == plainField && isColo(x.T) && !seen[x] {
+		for _, f := range sub.M.Fields {
+			if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == builtins.PlainField && isColo(x.T) && !seen[x] {
 				seen[x] = true
-				list = append(list, namedTensor{JoinPath(sub.path, f.name), x})
+				list = append(list, builtins.NamedTensor{Path: builtins.JoinPath(sub.Path, f.Name), X: x})
 			}
 		}
 	}

@@ -1,10 +1,11 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -18,7 +19,7 @@ import (
 //
 // A coloView is never changed: a tensor gets another one.
 type coloView struct {
-	PlainLens
+	builtins.PlainLens
 	pg      *ProcessGroup
 	compute *ComputeSpec // nil for none
 	model   bool         // a ColoParameter
@@ -37,16 +38,16 @@ func coloOf(t *tensor.Tensor) *coloView {
 // isColo reports whether t is a ColoTensor.
 func isColo(t *tensor.Tensor) bool { return coloOf(t) != nil }
 
-var _ OperatorLens = (*coloView)(nil)
+var _ builtins.OperatorLens = (*coloView)(nil)
 
 // Detached implements OperatorLens.
-func (v *coloView) Detached() Lens { return v.of() }
+func (v *coloView) Detached() builtins.Lens { return v.of() }
 
 // of returns the view of a result of operators on tensors seen through v.
 func (v *coloView) of() *coloView { return &coloView{pg: v.pg, free: v.free} }
 
 // Parameter returns v for a ColoParameter.
-func (v *coloView) Parameter() Lens {
+func (v *coloView) Parameter() builtins.Lens {
 	m := *v
 	m.model = true
 	return &m
@@ -63,10 +64,10 @@ func (v *coloView) Type() string {
 var coloOwners = []string{"Tensor", "ColoTensor", "DTensor"}
 
 // Owners implements Lens.
-func (*coloView) Owners(*Tensor) []string { return coloOwners }
+func (*coloView) Owners(*builtins.Tensor) []string { return coloOwners }
 
 // SetField implements Lens: compute_spec can be assigned.
-func (*coloView) SetField(x *Tensor, name string, v starlark.Value) (bool, error) {
+func (*coloView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bool, error) {
 	if name != "compute_spec" {
 		return false, nil
 	}
@@ -97,7 +98,7 @@ func layoutDims(l *mesh.Placed) (dims, parts []int, ok bool) {
 
 // specOf returns the dist spec of the ColoTensor t. Its dims count from the
 // front.
-func (e *Env) specOf(t *tensor.Tensor) *DistSpec {
+func specOf(e *builtins.Env, t *tensor.Tensor) *DistSpec {
 	dims, parts, ok := layoutDims(t.Layout())
 	if !ok {
 		panic(fmt.Sprintf("builtins: a ColoTensor placed as %v", t.Layout()))
@@ -122,15 +123,15 @@ func isWhole(t *tensor.Tensor) bool {
 }
 
 // Describe returns t as errors show it.
-func (*coloView) Describe(e *Env, t *tensor.Tensor) string {
-	return fmt.Sprintf("%s as %v on %s", op.Describe(t), e.specOf(t), coloOf(t).pg.Describe())
+func (*coloView) Describe(e *builtins.Env, t *tensor.Tensor) string {
+	return fmt.Sprintf("%s as %v on %s", op.Describe(t), specOf(e, t), coloOf(t).pg.Describe())
 }
 
 // Format returns what a script sees of a ColoTensor: how it lies, and this rank's
 // block.
-func (v *coloView) Format(x *Tensor, t *tensor.Tensor) string {
+func (v *coloView) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	e := x.Env
-	head := fmt.Sprintf("%s(%s, %v, %v", v.Type(), op.Describe(t), e.specOf(t), v.pg)
+	head := fmt.Sprintf("%s(%s, %v, %v", v.Type(), op.Describe(t), specOf(e, t), v.pg)
 	if v.compute != nil {
 		head += ", " + v.compute.String()
 	}
@@ -138,7 +139,7 @@ func (v *coloView) Format(x *Tensor, t *tensor.Tensor) string {
 	if !ok {
 		return head + ", not on this rank)"
 	}
-	return head + fmt.Sprintf(", block %v)\n%s", box, formatTensor(t.Local()))
+	return head + fmt.Sprintf(", block %v)\n%s", box, builtins.FormatTensor(t.Local()))
 }
 
 // A coloSpec is what the constructors of ColoTensors are given.
@@ -148,22 +149,22 @@ type coloSpec struct {
 }
 
 // payload returns v, the payload that fn is given: of None, one without elements.
-func (e *Env) payload(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
+func payload(e *builtins.Env, fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 	if v == nil || v == starlark.None {
 		return tensor.New(e.Runtime.Ops().Alloc, e.Runtime.Ops().Float, shape.Shape{0})
 	}
-	return e.plainArg(fn, param, v)
+	return e.PlainArg(fn, param, v)
 }
 
 // newColo returns the ColoTensor of which this rank's payload is the plain x. If
 // x requires grad, the result has its gradient from it.
-func (e *Env) newColo(fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.Tensor, error) {
+func newColo(e *builtins.Env, fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.Tensor, error) {
 	view := &coloView{}
-	dist := e.replicaSpec()
+	dist := replicaSpec(e)
 	if given := s.spec.ColoTensorSpec; given != nil {
 		view.pg, view.compute, dist = given.pg, given.compute, given.dist
 	} else {
-		all, err := e.defaultProcessGroup()
+		all, err := defaultProcessGroup(e)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +177,7 @@ func (e *Env) newColo(fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.
 			return nil, err
 		}
 	}
-	l, err := e.placeSpec(fn, "spec", view.pg, dist, whole)
+	l, err := placeSpec(e, fn, "spec", view.pg, dist, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func wholeShape(fn string, s *DistSpec, local shape.Shape) (shape.Shape, error) 
 }
 
 // newColoTensor carries out ColoTensor(data, spec, shape): a leaf.
-func newColoTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newColoTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn   = b.Name()
 		data starlark.Value
@@ -229,16 +230,16 @@ func newColoTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(fn, args, kwargs, "data", &data, "spec??", &s.spec, "shape?", &s.shape); err != nil {
 		return nil, err
 	}
-	x, err := e.payload(fn, "data", data)
+	x, err := payload(e, fn, "data", data)
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.newColo(fn, "data", x.Detach(), &s)
+	y, err := newColo(e, fn, "data", x.Detach(), &s)
 	if err != nil {
 		return nil, err
 	}
 	if x.RequiresGrad() {
-		if err := RequireGrad(fn, y); err != nil {
+		if err := builtins.RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
@@ -246,7 +247,7 @@ func newColoTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 }
 
 // coloFromTorch carries out ColoTensor.from_torch_tensor.
-func coloFromTorch(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloFromTorch(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn   = b.Name()
 		data starlark.Value
@@ -255,11 +256,11 @@ func coloFromTorch(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "spec??", &s.spec, "shape?", &s.shape); err != nil {
 		return nil, err
 	}
-	x, err := e.plainArg(fn, "tensor", data)
+	x, err := e.PlainArg(fn, "tensor", data)
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.newColo(fn, "tensor", x, &s)
+	y, err := newColo(e, fn, "tensor", x, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -268,8 +269,8 @@ func coloFromTorch(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 
 // newColoParameter returns what carries out ColoParameter and
 // ColoParameter.from_torch_tensor, whose payload is called param.
-func newColoParameter(param string, optional bool) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newColoParameter(param string, optional bool) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			fn       = b.Name()
 			data     starlark.Value
@@ -283,20 +284,20 @@ func newColoParameter(param string, optional bool) Function {
 		if err := arg.Unpack(fn, args, kwargs, name, &data, "requires_grad?", &requires, "spec??", &s.spec, "shape?", &s.shape); err != nil {
 			return nil, err
 		}
-		x, err := e.payload(fn, param, data)
+		x, err := payload(e, fn, param, data)
 		if err != nil {
 			return nil, err
 		}
-		y, err := e.newColo(fn, param, x.Detach(), &s)
+		y, err := newColo(e, fn, param, x.Detach(), &s)
 		if err != nil {
 			return nil, err
 		}
 		y.Lens = coloOf(y).Parameter()
 		p := e.Wrap(y)
-		p.parameter = true
+		p.Parameter = true
 		if !requires {
 			return p, nil
 		}
-		return p, RequireGrad(fn, y)
+		return p, builtins.RequireGrad(fn, y)
 	}
 }

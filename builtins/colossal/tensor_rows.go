@@ -1,8 +1,9 @@
-package builtins
+package colossal
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/tensor"
 )
@@ -11,9 +12,9 @@ import (
 const exampleColo = ">>> pg = ProcessGroup(tp_degree=1)\n>>> t = ColoTensor(ones(2, 3), ColoTensorSpec(pg, ShardSpec([0], [1])))\n"
 
 // coloRow returns a row for a method of ColoTensors.
-func coloRow(name, doc string, do func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
-	return &Row{Name: "ColoTensor." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		x := b.Receiver().(*Tensor)
+func coloRow(name, doc string, do func(e *builtins.Env, fn string, x *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "ColoTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		x := b.Receiver().(*builtins.Tensor)
 		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
@@ -23,9 +24,9 @@ func coloRow(name, doc string, do func(e *Env, fn string, x *Tensor, t *tensor.T
 }
 
 // coloGetter returns a row for a method of ColoTensors without arguments.
-func coloGetter(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlark.Value) *Row {
+func coloGetter(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
 	return coloRow(name, name+"() returns "+doc+"\n"+exampleColo+">>> t."+name+"()\n"+want,
-		func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		func(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			if err := arg.Unpack(fn, args, kwargs); err != nil {
 				return nil, err
 			}
@@ -34,9 +35,9 @@ func coloGetter(name, doc, want string, get func(e *Env, t *tensor.Tensor) starl
 }
 
 // coloAttr returns a row for an attribute of ColoTensors.
-func coloAttr(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlark.Value) *Row {
-	return &Row{Name: "ColoTensor." + name, Doc: doc + exampleColo + ">>> t." + name + "\n" + want, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
-		t, err := x.(*Tensor).Tensor()
+func coloAttr(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
+	return &builtins.Row{Name: "ColoTensor." + name, Doc: doc + exampleColo + ">>> t." + name + "\n" + want, Get: func(e *builtins.Env, x starlark.Value) (starlark.Value, error) {
+		t, err := x.(*builtins.Tensor).Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -45,8 +46,8 @@ func coloAttr(name, doc, want string, get func(e *Env, t *tensor.Tensor) starlar
 }
 
 func init() {
-	Register(
-		&Row{Name: "ColoTensor", Base: "DTensor", Fn: newColoTensor,
+	builtins.Register(
+		&builtins.Row{Name: "ColoTensor", Base: "DTensor", Fn: newColoTensor,
 			Doc: "ColoTensor(data, spec=None, shape=None) returns the leaf of which this rank's payload is the plain tensor data: a distributed tensor seen through a ProcessGroup and specs.\n" +
 				"data is what this rank holds, cut already; it is not communicated, and its storage is shared.\n" +
 				"spec is a ColoTensorSpec. None is for ReplicaSpec() on ProcessGroup(), and such a tensor joins\n" +
@@ -58,21 +59,21 @@ func init() {
 				"a weight say how linear, addmm, embedding and embedding_bag compute; what they do not cover is\n" +
 				"refused. Operands of two groups are an error, but a weight has the others join its own.\n" +
 				exampleColo + ">>> t.shape, t.dist_spec\n((2, 3), ShardSpec([0], [1]))"},
-		&Row{Name: "ColoTensor.from_torch_tensor", Static: true, Fn: coloFromTorch,
+		&builtins.Row{Name: "ColoTensor.from_torch_tensor", Static: true, Fn: coloFromTorch,
 			Doc: "ColoTensor.from_torch_tensor(tensor, spec=None, shape=None) returns ColoTensor(tensor, spec, shape), on the same storage.\n" +
 				"It is no leaf if tensor requires grad: the gradient reaches tensor, as this rank's block of it.\n" +
 				">>> ColoTensor.from_torch_tensor(ones(2, 3)).shape\n(2, 3)"},
-		&Row{Name: "ColoParameter", Base: "ColoTensor", Fn: newColoParameter("data", true),
+		&builtins.Row{Name: "ColoParameter", Base: "ColoTensor", Fn: newColoParameter("data", true),
 			Doc: "ColoParameter(data=None, requires_grad=True, spec=None, shape=None) returns a ColoTensor that is a parameter: assigned to a module, it is one of the module's.\n" +
 				"data, spec and shape are as for ColoTensor. Hooks see the operators that it is an operand of.\n" +
 				"A gradient, and what an optimiser keeps for it, are cut like the parameter.\n" +
 				">>> m = nn.Linear(2, 1, bias=False)\n>>> m.weight = ColoParameter(ones(1, 2))\n" +
 				">>> m(tensor([3.0, 4.0])).tolist()\n[7.0]"},
-		&Row{Name: "ColoParameter.from_torch_tensor", Static: true, Fn: newColoParameter("tensor", false),
+		&builtins.Row{Name: "ColoParameter.from_torch_tensor", Static: true, Fn: newColoParameter("tensor", false),
 			Doc: "ColoParameter.from_torch_tensor(tensor, requires_grad=True, spec=None, shape=None) returns ColoParameter(tensor, requires_grad, spec, shape), on the same storage.\n" +
 				">>> ColoParameter.from_torch_tensor(ones(2)).is_model_data()\nTrue"},
 	)
-	Register(
+	builtins.Register(
 		coloRow("set_process_group", "set_process_group(pg) returns None and makes pg the group of the tensor, in place. No data move.\n"+
 			"The tensor is a leaf that is not cut, and its group is all tensor parallel or all data parallel;\n"+
 			"pg has the same ranks. Ranks that become one tensor-parallel group and hold different data are an error.\n"+
@@ -101,58 +102,62 @@ func init() {
 		coloRow("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleColo+">>> t.size_global()\n(2, 3)", shared("size_global")),
 		coloRow("size_local", "size_local(dim=None) returns the size of a dim of this rank's payload, or its shape.\n"+exampleColo+">>> t.size_local(0)\n2", shared("size_local")),
 		coloAttr("local_shape", "local_shape is the shape of this rank's payload.\n", "(2, 3)",
-			func(e *Env, t *tensor.Tensor) starlark.Value { return e.localShape(t) }),
+			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return e.LocalShape(t) }),
 		coloAttr("dist_spec", "dist_spec is the ShardSpec or ReplicaSpec: how the tensor-parallel group holds the tensor. Dims count from the front.\n", "ShardSpec([0], [1])",
-			func(e *Env, t *tensor.Tensor) starlark.Value { return e.specOf(t) }),
+			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return specOf(e, t) }),
 		coloAttr("compute_spec", "compute_spec is the ComputeSpec, how operators compute with the tensor as weight, or None. It can be assigned.\n"+
 			"Results of operators have none, but those of a weight with output_replicate False, which stay cut and have its.\n", "",
-			func(_ *Env, t *tensor.Tensor) starlark.Value { return computeOrNone(coloOf(t)) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return computeOrNone(coloOf(t)) }),
 	)
 	registerColoPredicates()
 }
 
 // registerColoPredicates adds the methods of ColoTensors that ask.
 func registerColoPredicates() {
-	truth := func(name, doc, want string, is func(e *Env, t *tensor.Tensor) bool) *Row {
-		return coloGetter(name, "whether "+doc, want, func(e *Env, t *tensor.Tensor) starlark.Value { return starlark.Bool(is(e, t)) })
+	truth := func(name, doc, want string, is func(e *builtins.Env, t *tensor.Tensor) bool) *builtins.Row {
+		return coloGetter(name, "whether "+doc, want, func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return starlark.Bool(is(e, t)) })
 	}
-	Register(
+	builtins.Register(
 		coloGetter("get_process_group", "the ProcessGroup.", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
-			func(_ *Env, t *tensor.Tensor) starlark.Value { return coloOf(t).pg }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return coloOf(t).pg }),
 		coloGetter("get_tp_world_size", "the number of ranks of a tensor-parallel group.", "1",
-			func(_ *Env, t *tensor.Tensor) starlark.Value { return starlark.MakeInt(coloOf(t).pg.degree(tpDim)) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value {
+				return starlark.MakeInt(coloOf(t).pg.degree(tpDim))
+			}),
 		coloGetter("get_dp_world_size", "the number of ranks of a data-parallel group.", "1",
-			func(_ *Env, t *tensor.Tensor) starlark.Value { return starlark.MakeInt(coloOf(t).pg.degree(dpDim)) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value {
+				return starlark.MakeInt(coloOf(t).pg.degree(dpDim))
+			}),
 		coloGetter("numel_global", "the number of elements of the whole.", "6",
-			func(_ *Env, t *tensor.Tensor) starlark.Value { return starlark.MakeInt(t.Numel()) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return starlark.MakeInt(t.Numel()) }),
 		truth("is_replicate", "every rank of a tensor-parallel group holds all of the tensor: it is not cut, or into one part.", "True",
-			func(_ *Env, t *tensor.Tensor) bool { return isWhole(t) }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { return isWhole(t) }),
 		truth("is_sharded", "the dist spec is a ShardSpec, into one part or several.", "True",
-			func(e *Env, t *tensor.Tensor) bool { return e.specOf(t).isShard() }),
+			func(e *builtins.Env, t *tensor.Tensor) bool { return specOf(e, t).isShard() }),
 		truth("is_shard_1drow", "the tensor is cut along dim 0 and no other.", "True",
-			func(_ *Env, t *tensor.Tensor) bool { dim, one := oneCut(t); return one && dim == 0 }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { dim, one := oneCut(t); return one && dim == 0 }),
 		truth("is_shard_1dcol", "the tensor is cut along its last dim and no other, however the spec was written.", "False",
-			func(_ *Env, t *tensor.Tensor) bool { dim, one := oneCut(t); return one && dim == t.Ndim()-1 }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { dim, one := oneCut(t); return one && dim == t.Ndim()-1 }),
 		truth("is_model_data", "the tensor is a ColoParameter.", "False",
-			func(_ *Env, t *tensor.Tensor) bool { return coloOf(t).model }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { return coloOf(t).model }),
 		truth("has_compute_spec", "the tensor has a ComputeSpec.", "False",
-			func(_ *Env, t *tensor.Tensor) bool { return coloOf(t).compute != nil }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { return coloOf(t).compute != nil }),
 		coloRow("has_compute_pattern", "has_compute_pattern(pattern) returns whether the compute spec of the tensor has that pattern; without a compute spec it has none.\n"+
 			exampleColo+">>> t.has_compute_pattern(ComputePattern.TP1D)\nFalse",
-			func(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			func(_ *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var p patternArg
 				if err := arg.Unpack(fn, args, kwargs, "pattern|compute_pattern", &p); err != nil {
 					return nil, err
 				}
 				c := coloOf(t).compute
-				return starlark.Bool(c != nil && c.pattern == p.enum), nil
+				return starlark.Bool(c != nil && c.pattern == p.Enum), nil
 			}),
 	)
 }
 
 // shared returns a method that ColoTensors share with other distributed tensors.
-func shared(name string) func(*Env, string, *Tensor, *tensor.Tensor, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-	return func(e *Env, _ string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func shared(name string) func(*builtins.Env, string, *builtins.Tensor, *tensor.Tensor, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+	return func(e *builtins.Env, _ string, x *builtins.Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		method, err := e.Attr("DTensor", x, name)
 		if err != nil {
 			return nil, err
@@ -171,7 +176,7 @@ func computeOrNone(v *coloView) starlark.Value {
 
 // setComputeSpec makes v, a ComputeSpec or None, the compute spec of t.
 func setComputeSpec(t *tensor.Tensor, fn string, v starlark.Value) error {
-	if err := CheckFrozen(fn, t); err != nil {
+	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	next := *coloOf(t)
@@ -187,23 +192,23 @@ func setComputeSpec(t *tensor.Tensor, fn string, v starlark.Value) error {
 	return nil
 }
 
-func coloSetGroup(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloSetGroup(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var pg processGroupArg
 	if err := arg.Unpack(fn, args, kwargs, "pg", &pg); err != nil {
 		return nil, err
 	}
-	return starlark.None, e.setProcessGroup(fn, t, pg.ProcessGroup)
+	return starlark.None, setProcessGroup(e, fn, t, pg.ProcessGroup)
 }
 
-func coloSetDist(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloSetDist(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var spec distSpecArg
 	if err := arg.Unpack(fn, args, kwargs, "dist_spec", &spec); err != nil {
 		return nil, err
 	}
-	return starlark.None, e.setDistSpec(fn, t, spec.DistSpec)
+	return starlark.None, setDistSpec(e, fn, t, spec.DistSpec)
 }
 
-func coloSetSpec(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloSetSpec(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec    distSpecArg
 		compute computeSpecArg
@@ -212,7 +217,7 @@ func coloSetSpec(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.T
 		return nil, err
 	}
 	if spec.DistSpec != nil {
-		if err := e.setDistSpec(fn, t, spec.DistSpec); err != nil {
+		if err := setDistSpec(e, fn, t, spec.DistSpec); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +227,7 @@ func coloSetSpec(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.T
 	return starlark.None, setComputeSpec(t, fn, compute.ComputeSpec)
 }
 
-func coloRedistribute(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloRedistribute(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec distSpecArg
 		pg   processGroupArg
@@ -230,27 +235,27 @@ func coloRedistribute(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starl
 	if err := arg.Unpack(fn, args, kwargs, "dist_spec", &spec, "pg??", &pg); err != nil {
 		return nil, err
 	}
-	y, err := e.redistributed(fn, t, pg.ProcessGroup, spec.DistSpec)
+	y, err := redistributed(e, fn, t, pg.ProcessGroup, spec.DistSpec)
 	if err != nil {
 		return nil, err
 	}
 	return e.Wrap(y), nil
 }
 
-func coloToReplicate(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloToReplicate(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
-	y, err := e.redistributed(fn, t, nil, e.replicaSpec())
+	y, err := redistributed(e, fn, t, nil, replicaSpec(e))
 	if err != nil {
 		return nil, err
 	}
 	return e.Wrap(y), nil
 }
 
-func coloToReplicateInPlace(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func coloToReplicateInPlace(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
-	return starlark.None, e.setDistSpec(fn, t, e.replicaSpec())
+	return starlark.None, setDistSpec(e, fn, t, replicaSpec(e))
 }

@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
 // A ColoTensorSpec says on which group a ColoTensor lies, how it is cut, and
 // how operators compute with it.
 type ColoTensorSpec struct {
-	env     *Env
+	env     *builtins.Env
 	pg      *ProcessGroup
 	dist    *DistSpec
 	compute *ComputeSpec // nil for none
@@ -36,7 +37,7 @@ func (s *ColoTensorSpec) String() string {
 func (s *ColoTensorSpec) Describe() string     { return "a ColoTensorSpec with " + s.dist.String() }
 func (s *ColoTensorSpec) Type() string         { return "ColoTensorSpec" }
 func (s *ColoTensorSpec) Truth() starlark.Bool { return true }
-func (s *ColoTensorSpec) AttrNames() []string  { return AttrNames("ColoTensorSpec") }
+func (s *ColoTensorSpec) AttrNames() []string  { return builtins.AttrNames("ColoTensorSpec") }
 func (s *ColoTensorSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.Attr("ColoTensorSpec", s, name)
 }
@@ -62,7 +63,7 @@ func (s *ColoTensorSpec) CompareSameType(cmp syntax.Token, v starlark.Value, dep
 	if err != nil {
 		return false, err
 	}
-	return equality("ColoTensorSpec", cmp, same)
+	return builtins.Equality("ColoTensorSpec", cmp, same)
 }
 
 // computeAttr returns the ComputeSpec or None.
@@ -88,11 +89,11 @@ func (p *coloSpecArg) Unpack(v starlark.Value) error {
 
 func init() {
 	const example = ">>> spec = ColoTensorSpec(ProcessGroup(tp_degree=1), ShardSpec([0], [1]))\n"
-	row := func(name, doc, want string, get func(s *ColoTensorSpec) starlark.Value) *Row {
-		return &Row{Name: "ColoTensorSpec." + name, Doc: doc + example + ">>> spec." + name + "\n" + want,
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) { return get(x.(*ColoTensorSpec)), nil }}
+	row := func(name, doc, want string, get func(s *ColoTensorSpec) starlark.Value) *builtins.Row {
+		return &builtins.Row{Name: "ColoTensorSpec." + name, Doc: doc + example + ">>> spec." + name + "\n" + want,
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return get(x.(*ColoTensorSpec)), nil }}
 	}
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ColoTensorSpec",
 		Doc: "ColoTensorSpec(pg, dist_attr=ReplicaSpec(), compute_attr=None) returns what a ColoTensor is to be: on which ProcessGroup, how it is cut, and how operators compute with it.\n" +
 			"None for pg stands for ProcessGroup(). The product of the num_partitions of a ShardSpec is\n" +
@@ -109,10 +110,10 @@ func init() {
 	))
 }
 
-func newColoTensorSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newColoTensorSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		pg      starlark.Value
-		dist    = distSpecArg{e.replicaSpec()}
+		dist    = distSpecArg{replicaSpec(e)}
 		compute computeSpecArg
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "pg", &pg, "dist_attr??", &dist, "compute_attr??", &compute); err != nil {
@@ -120,7 +121,7 @@ func newColoTensorSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	}
 	var group processGroupArg
 	if pg == starlark.None {
-		all, err := e.defaultProcessGroup()
+		all, err := defaultProcessGroup(e)
 		if err != nil {
 			return nil, err
 		}

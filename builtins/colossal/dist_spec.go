@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -16,7 +17,7 @@ import (
 // rank all of it, or blocks of the given dims. It is what ShardSpec and
 // ReplicaSpec make. Along the data-parallel group it is replicated.
 type DistSpec struct {
-	env   *Env
+	env   *builtins.Env
 	dims  []int // none: each rank holds all
 	parts []int // into how many blocks each of dims is cut
 	ndim  int   // of the tensor that it was read from; 0 if a script wrote it
@@ -36,7 +37,7 @@ func (s *DistSpec) String() string {
 	if !s.isShard() {
 		return "ReplicaSpec()"
 	}
-	return fmt.Sprintf("ShardSpec(%v, %v)", intList(s.dims), intList(s.parts))
+	return fmt.Sprintf("ShardSpec(%v, %v)", builtins.IntList(s.dims), builtins.IntList(s.parts))
 }
 
 // Type returns the name of the function that makes such specs.
@@ -50,7 +51,7 @@ func (s *DistSpec) Type() string {
 func (s *DistSpec) Describe() string     { return s.String() }
 func (s *DistSpec) Freeze()              {} // it cannot be changed
 func (s *DistSpec) Truth() starlark.Bool { return true }
-func (s *DistSpec) AttrNames() []string  { return AttrNames(s.Type()) }
+func (s *DistSpec) AttrNames() []string  { return builtins.AttrNames(s.Type()) }
 func (s *DistSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.Attr(s.Type(), s, name)
 }
@@ -64,10 +65,10 @@ func (s *DistSpec) Hash() (uint32, error) { return starlark.String(fmt.Sprint(s.
 func (s *DistSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
 	o := v.(*DistSpec)
 	ndim := max(s.ndim, o.ndim)
-	return equality(s.Type(), cmp, slices.Equal(s.fromFront(ndim), o.fromFront(ndim)) && slices.Equal(s.parts, o.parts))
+	return builtins.Equality(s.Type(), cmp, slices.Equal(s.fromFront(ndim), o.fromFront(ndim)) && slices.Equal(s.parts, o.parts))
 }
 
-// fromFront returns the dims of s, those counted from the back of ndim dims
+// FromFront returns the dims of s, those counted from the back of ndim dims
 // counted from the front.
 func (s *DistSpec) fromFront(ndim int) []int {
 	dims := slices.Clone(s.dims)
@@ -80,10 +81,10 @@ func (s *DistSpec) fromFront(ndim int) []int {
 }
 
 // replicaSpec returns ReplicaSpec().
-func (e *Env) replicaSpec() *DistSpec { return &DistSpec{env: e} }
+func replicaSpec(e *builtins.Env) *DistSpec { return &DistSpec{env: e} }
 
 // shardSpec returns ShardSpec(dims, parts).
-func (e *Env) shardSpec(dims, parts []int) *DistSpec {
+func shardSpec(e *builtins.Env, dims, parts []int) *DistSpec {
 	return &DistSpec{env: e, dims: dims, parts: parts}
 }
 
@@ -125,12 +126,12 @@ func checkSpec(fn, param string, pg *ProcessGroup, s *DistSpec) error {
 // hold as s says; s is the argument called param of fn. Where s cuts one dim
 // or none the layout is on the mesh of pg, (dp, tp); where it cuts several, on
 // that mesh with tp seen as a grid of these sizes.
-func (e *Env) placeSpec(fn, param string, pg *ProcessGroup, s *DistSpec, shape []int) (*mesh.Placed, error) {
+func placeSpec(e *builtins.Env, fn, param string, pg *ProcessGroup, s *DistSpec, shape []int) (*mesh.Placed, error) {
 	if err := checkSpec(fn, param, pg, s); err != nil {
 		return nil, err
 	}
 	if !s.isShard() {
-		return e.place(fn, param, pg.m, shape, make([]mesh.Placement, pg.m.NDim()))
+		return e.Place(fn, param, pg.m, shape, make([]mesh.Placement, pg.m.NDim()))
 	}
 	seen := map[int]bool{}
 	placements := []mesh.Placement{mesh.Replicate()}
@@ -149,7 +150,7 @@ func (e *Env) placeSpec(fn, param string, pg *ProcessGroup, s *DistSpec, shape [
 	if len(s.dims) > 1 {
 		m = e.Runtime.Layouts().Mesh(m.Split(tpDim, s.parts))
 	}
-	return e.place(fn, param, m, shape, placements)
+	return e.Place(fn, param, m, shape, placements)
 }
 
 // specDim returns the dim d of s, counted from the front of a shape.
@@ -166,19 +167,19 @@ func specDim(fn, param string, s *DistSpec, d int, shape []int) (int, error) {
 }
 
 func init() {
-	placement := func(owner, example, want string) *Row {
-		return &Row{
+	placement := func(owner, example, want string) *builtins.Row {
+		return &builtins.Row{
 			Name: owner + ".placement",
 			Doc:  "placement is " + want + ".\n>>> " + example + ".placement\n" + want,
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 				if x.(*DistSpec).isShard() {
-					return enum{"DistPlacementPattern", "SHARD"}, nil
+					return builtins.Enum{Typ: "DistPlacementPattern", Name: "SHARD"}, nil
 				}
-				return enum{"DistPlacementPattern", "REPLICATE"}, nil
+				return builtins.Enum{Typ: "DistPlacementPattern", Name: "REPLICATE"}, nil
 			},
 		}
 	}
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ShardSpec",
 		Doc: "ShardSpec(dims, num_partitions) returns the spec of a tensor whose dims are cut into so many blocks by the tensor-parallel group.\n" +
 			"Both are lists of the same length. Several dims are legal: the group is then seen as a grid\n" +
@@ -187,36 +188,36 @@ func init() {
 			"shorter or empty. Negative dims count from the back.\n" +
 			">>> ShardSpec([-1], [1])\nShardSpec([-1], [1])",
 		Fn: newShardSpec,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ReplicaSpec",
 		Doc: "ReplicaSpec() returns the spec of a tensor that every rank of the tensor-parallel group holds whole.\n" +
 			">>> ReplicaSpec()\nReplicaSpec()",
-		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return e.replicaSpec(), arg.Unpack(b.Name(), args, kwargs)
+		Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return replicaSpec(e), arg.Unpack(b.Name(), args, kwargs)
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ShardSpec.dims",
 		Doc:  "dims is the tuple of the dims that are cut.\n>>> ShardSpec([0], [1]).dims\n(0,)",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-			return ShapeTuple(x.(*DistSpec).dims), nil
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+			return builtins.ShapeTuple(x.(*DistSpec).dims), nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ShardSpec.num_partitions",
 		Doc:  "num_partitions is the tuple of the numbers of blocks.\n>>> ShardSpec([0], [1]).num_partitions\n(1,)",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-			return ShapeTuple(x.(*DistSpec).parts), nil
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+			return builtins.ShapeTuple(x.(*DistSpec).parts), nil
 		},
 	}, placement("ShardSpec", "ShardSpec([0], [1])", "DistPlacementPattern.SHARD"),
 		placement("ReplicaSpec", "ReplicaSpec()", "DistPlacementPattern.REPLICATE"))
-	registerEnum("DistPlacementPattern", "DistPlacementPattern holds the placements of specs: REPLICATE and SHARD.\n"+
-		">>> ReplicaSpec().placement == DistPlacementPattern.REPLICATE\nTrue", []enumMember{
-		{"REPLICATE", "the placement of ReplicaSpec()."},
-		{"SHARD", "the placement of a ShardSpec."},
+	builtins.RegisterEnum("DistPlacementPattern", "DistPlacementPattern holds the placements of specs: REPLICATE and SHARD.\n"+
+		">>> ReplicaSpec().placement == DistPlacementPattern.REPLICATE\nTrue", []builtins.EnumMember{
+		{Name: "REPLICATE", Doc: "the placement of ReplicaSpec()."},
+		{Name: "SHARD", Doc: "the placement of a ShardSpec."},
 	})
 }
 
-func newShardSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var dims, parts intsArg
+func newShardSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dims, parts builtins.IntsArg
 	if err := arg.Unpack(b.Name(), args, kwargs, "dims", &dims, "num_partitions", &parts); err != nil {
 		return nil, err
 	}
@@ -235,5 +236,5 @@ func newShardSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 			return nil, &op.ArgError{Func: b.Name(), Param: "dims", Got: fmt.Sprintf("%d at index %d", dims[i], i), Want: "each dim once"}
 		}
 	}
-	return e.shardSpec(dims, parts), nil
+	return shardSpec(e, dims, parts), nil
 }

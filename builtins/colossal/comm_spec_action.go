@@ -1,10 +1,11 @@
-package builtins
+package colossal
 
 import (
 	"slices"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -71,7 +72,7 @@ func (c *CommSpec) gatherAlong(g *runtime.Group, dim int) runtime.Action {
 // splitAlong is the action that keeps this rank's block along dim.
 func (c *CommSpec) splitAlong(g *runtime.Group, dim int) runtime.Action {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
-		k := &OpChain{E: c.env, Fn: convertFn}
+		k := &builtins.OpChain{E: c.env, Fn: convertFn}
 		blocks := k.All("chunk", []*tensor.Tensor{x}, g.Size(), op.Int1(g.Size()), op.Int1(dim))
 		y := k.Do("clone", []*tensor.Tensor{blocks[g.Rank()]})
 		return y, k.Err
@@ -127,28 +128,28 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 const convertFn = "convert_spec_to_action"
 
 // convertSpec carries out CommSpec.convert_spec_to_action.
-func convertSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var x oneTensor
+func convertSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x builtins.OneTensor
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &x); err != nil {
 		return nil, err
 	}
-	y, err := b.Receiver().(*CommSpec).convert(b.Name(), x.t)
+	y, err := b.Receiver().(*CommSpec).convert(b.Name(), x.T)
 	if err != nil {
 		return nil, err
 	}
-	return e.wrapOrNone(y), nil
+	return e.WrapOrNone(y), nil
 }
 
 // convert carries out c on x for the method fn: nil outside the mesh.
 func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) {
-	if !c.spec.mesh.holds(c.env.Runtime.ID()) {
+	if !c.spec.mesh.Holds(c.env.Runtime.ID()) {
 		return nil, nil
 	}
 	if x.Placed() {
 		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(x), Want: "a plain tensor", Rule: ".to_local() gives this rank's block"}
 	}
 	if n := len(c.spec.shape); (c.pattern.gather || c.pattern.shard) && x.Ndim() != n {
-		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + countWord(n, "dim"), Rule: "as the sharding spec has"}
+		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + builtins.CountWord(n, "dim"), Rule: "as the sharding spec has"}
 	}
 	if c.pattern.mixed {
 		return c.mixGather(x)

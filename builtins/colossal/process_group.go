@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -17,14 +18,14 @@ import (
 // A ProcessGroup is a mesh of two dims, data parallel and tensor parallel,
 // under ColossalAI's name.
 type ProcessGroup struct {
-	env    *Env
+	env    *builtins.Env
 	m      *mesh.Mesh // (dp, tp), one of the rank's Layouts
 	cpu    bool       // set_cpu_groups has been called
 	frozen bool
 }
 
 var (
-	_ grouped             = (*ProcessGroup)(nil)
+	_ builtins.Grouped    = (*ProcessGroup)(nil)
 	_ starlark.HasAttrs   = (*ProcessGroup)(nil)
 	_ starlark.Comparable = (*ProcessGroup)(nil)
 	_ arg.Described       = (*ProcessGroup)(nil)
@@ -44,7 +45,7 @@ func (p *ProcessGroup) degree(dim int) int { return p.m.Shape()[dim] }
 
 // String returns p as a script writes it.
 func (p *ProcessGroup) String() string {
-	return fmt.Sprintf("ProcessGroup(ranks=%v, tp_degree=%d, dp_degree=%d)", intList(p.m.Ranks()), p.degree(tpDim), p.degree(dpDim))
+	return fmt.Sprintf("ProcessGroup(ranks=%v, tp_degree=%d, dp_degree=%d)", builtins.IntList(p.m.Ranks()), p.degree(tpDim), p.degree(dpDim))
 }
 
 func (p *ProcessGroup) Describe() string {
@@ -57,7 +58,7 @@ func (p *ProcessGroup) Describe() string {
 func (p *ProcessGroup) Type() string         { return "ProcessGroup" }
 func (p *ProcessGroup) Freeze()              { p.frozen = true }
 func (p *ProcessGroup) Truth() starlark.Bool { return true }
-func (p *ProcessGroup) AttrNames() []string  { return AttrNames("ProcessGroup") }
+func (p *ProcessGroup) AttrNames() []string  { return builtins.AttrNames("ProcessGroup") }
 func (p *ProcessGroup) Attr(name string) (starlark.Value, error) {
 	return p.env.Attr("ProcessGroup", p, name)
 }
@@ -68,7 +69,7 @@ func (p *ProcessGroup) Hash() (uint32, error) { return starlark.String(p.String(
 // CompareSameType implements starlark.Comparable. Groups are equal if they have
 // the same ranks and degrees.
 func (p *ProcessGroup) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return equality("ProcessGroup", cmp, p.m == v.(*ProcessGroup).m)
+	return builtins.Equality("ProcessGroup", cmp, p.m == v.(*ProcessGroup).m)
 }
 
 // CommGroup implements grouped: p stands for its tensor-parallel group.
@@ -90,7 +91,7 @@ func (p *ProcessGroup) group(fn string, dim int) (starlark.Value, error) {
 	if line == nil {
 		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID())}
 	}
-	return p.env.sharedGroup(line)
+	return p.env.SharedGroup(line)
 }
 
 // cpuGroup is group once set_cpu_groups has been called.
@@ -103,7 +104,7 @@ func (p *ProcessGroup) cpuGroup(fn string, dim int) (starlark.Value, error) {
 
 // newProcessGroup returns the group of ranks, which ascend, with a
 // tensor-parallel degree that divides their number.
-func (e *Env) newProcessGroup(ranks []int, tp int) (*ProcessGroup, error) {
+func newProcessGroup(e *builtins.Env, ranks []int, tp int) (*ProcessGroup, error) {
 	m, err := mesh.New([]int{len(ranks) / tp, tp}, ranks, []string{"dp", "tp"})
 	if err != nil {
 		return nil, err
@@ -112,8 +113,8 @@ func (e *Env) newProcessGroup(ranks []int, tp int) (*ProcessGroup, error) {
 }
 
 // defaultProcessGroup returns ProcessGroup(): all ranks, data parallel.
-func (e *Env) defaultProcessGroup() (*ProcessGroup, error) {
-	return e.newProcessGroup(e.Runtime.World().Ranks(), 1)
+func defaultProcessGroup(e *builtins.Env) (*ProcessGroup, error) {
+	return newProcessGroup(e, e.Runtime.World().Ranks(), 1)
 }
 
 // processGroupArg is an argument that is a ProcessGroup.
@@ -129,11 +130,11 @@ func (p *processGroupArg) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func makeProcessGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func makeProcessGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		rank   = arg.Int(e.Runtime.ID())
 		list   starlark.Value
-		tp, dp degree
+		tp, dp builtins.Degree
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank??", &rank, "ranks??", &list, "tp_degree??", &tp, "dp_degree??", &dp); err != nil {
 		return nil, err
@@ -153,13 +154,13 @@ func makeProcessGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err != nil {
 		return nil, err
 	}
-	return e.newProcessGroup(ranks, tpDegree)
+	return newProcessGroup(e, ranks, tpDegree)
 }
 
 // tensorDegree returns the tensor-parallel degree of a group of n ranks whose
 // degrees are tp and dp, 0 where they are not given, for the function fn.
 func tensorDegree(fn string, tp, dp, n int) (int, error) {
-	rule := "the group has " + countWord(n, "rank")
+	rule := "the group has " + builtins.CountWord(n, "rank")
 	divides := func(param string, degree int) error {
 		if n%degree != 0 {
 			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(degree), Want: fmt.Sprintf("a divisor of %d", n), Rule: rule}

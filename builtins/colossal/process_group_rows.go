@@ -1,8 +1,9 @@
-package builtins
+package colossal
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
@@ -13,7 +14,7 @@ type groupMember func(p *ProcessGroup, fn string) (starlark.Value, error)
 const processGroupExample = ">>> pg = ProcessGroup(tp_degree=1)\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ProcessGroup",
 		Doc: "ProcessGroup(rank=None, ranks=None, tp_degree=None, dp_degree=None) returns a list of ranks arranged in tensor-parallel groups and data-parallel groups.\n" +
 			"ranks are all ranks if it is None; they are sorted. Consecutive ones make the groups of\n" +
@@ -24,11 +25,11 @@ func init() {
 			"Groups are equal if ranks and degrees are.\n" +
 			">>> ProcessGroup(ranks=[0], tp_degree=1)\nProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
 		Fn: makeProcessGroup,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ProcessGroup.has_cpu_groups",
 		Doc: "has_cpu_groups is whether set_cpu_groups has been called.\n" +
 			processGroupExample + ">>> pg.has_cpu_groups\nFalse",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			return starlark.Bool(x.(*ProcessGroup).cpu), nil
 		},
 	})
@@ -43,7 +44,7 @@ func init() {
 				return starlark.MakeInt(p.env.Runtime.ID()), nil
 			}},
 		{"ranks_in_group", "returns the list of all ranks of the group, ascending.\n", "[0]",
-			func(p *ProcessGroup, _ string) (starlark.Value, error) { return intList(p.m.Ranks()), nil }},
+			func(p *ProcessGroup, _ string) (starlark.Value, error) { return builtins.IntList(p.m.Ranks()), nil }},
 		{"world_size", "returns the number of ranks of the group.\n", "1",
 			func(p *ProcessGroup, _ string) (starlark.Value, error) { return starlark.MakeInt(p.m.Size()), nil }},
 		{"tp_rank_list", "returns the list of the ranks of the caller's tensor-parallel group.\n" + outside, "[0]", ranksAlong(tpDim)},
@@ -59,10 +60,10 @@ func init() {
 		{"dp_process_group", "returns the Group of dp_rank_list().\n" + shared, "Group([0])",
 			func(p *ProcessGroup, fn string) (starlark.Value, error) { return p.group(fn, dpDim) }},
 	} {
-		Register(groupRow(m.name, m.name+"() "+m.doc+processGroupExample+">>> pg."+m.name+"()\n"+m.example, m.get))
+		builtins.Register(groupRow(m.name, m.name+"() "+m.doc+processGroupExample+">>> pg."+m.name+"()\n"+m.example, m.get))
 	}
 	const cpu = "It is an error before set_cpu_groups has been called.\n"
-	Register(
+	builtins.Register(
 		groupRow("cpu_tp_process_group", "cpu_tp_process_group() returns tp_process_group(), on which tensors of the CPU communicate as all do.\n"+cpu+
 			processGroupExample+">>> pg.set_cpu_groups()\n>>> pg.cpu_tp_process_group()\nGroup([0])",
 			func(p *ProcessGroup, fn string) (starlark.Value, error) { return p.cpuGroup(fn, tpDim) }),
@@ -76,8 +77,8 @@ func init() {
 
 // groupRow returns the row of a method of ProcessGroups that takes no
 // arguments.
-func groupRow(name, doc string, get groupMember) *Row {
-	return &Row{Name: "ProcessGroup." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func groupRow(name, doc string, get groupMember) *builtins.Row {
+	return &builtins.Row{Name: "ProcessGroup." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func ranksAlong(dim int) groupMember {
 		if line == nil {
 			return starlark.None, nil
 		}
-		return intList(line), nil
+		return builtins.IntList(line), nil
 	}
 }
 

@@ -1,10 +1,11 @@
-package builtins
+package colossal
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
@@ -38,7 +39,7 @@ var _ starlark.Value = (*ColoParamOpHook)(nil)
 
 func (h *ColoParamOpHook) Type() string          { return "ColoParamOpHook" }
 func (h *ColoParamOpHook) Truth() starlark.Bool  { return true }
-func (h *ColoParamOpHook) Hash() (uint32, error) { return 0, unhashable(h) }
+func (h *ColoParamOpHook) Hash() (uint32, error) { return 0, builtins.Unhashable(h) }
 
 // String names the phases that h has functions for.
 func (h *ColoParamOpHook) String() string {
@@ -65,7 +66,7 @@ func (h *ColoParamOpHook) Freeze() {
 
 func init() {
 	const example = ">>> hook = ColoParamOpHook(pre_forward=lambda params: print(\"before\", len(params)))\n"
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ColoParamOpHook",
 		Doc: "ColoParamOpHook(pre_forward=None, post_forward=None, pre_backward=None, post_backward=None) returns a hook: functions of a list of ColoParameters, called where an operator has such operands.\n" +
 			"pre_forward(params) is called before the operator runs and post_forward(params) after it,\n" +
@@ -76,11 +77,11 @@ func init() {
 			"ColoParamOpHookManager.use_hooks makes hooks active.\n" +
 			example + ">>> hook\nColoParamOpHook(pre_forward=lambda)",
 		Fn: newColoParamOpHook,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ColoParamOpHookManager", Namespace: true,
 		Doc: "ColoParamOpHookManager is the module of active hooks on ColoParameters.\n" +
 			">>> ColoParamOpHookManager.use_hooks(ColoParamOpHook(), body=ColoParamOpHookManager.has_hook)\nTrue",
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ColoParamOpHookManager.use_hooks",
 		Doc: "use_hooks(*hooks, body) returns body(), with hooks and no others active while it runs.\n" +
 			"Hooks are called in the order in which they are given, in all phases; those active when\n" +
@@ -90,16 +91,16 @@ func init() {
 			example + ">>> p = ColoParameter(ones(2))\n" +
 			">>> ColoParamOpHookManager.use_hooks(hook, body=lambda: (p * 2).shape)\nbefore 1\n(2,)",
 		Fn: useHooks,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ColoParamOpHookManager.has_hook",
 		Doc:  "has_hook() returns whether a hook is active.\n>>> ColoParamOpHookManager.has_hook()\nFalse",
-		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return starlark.Bool(len(StateOf[coloState](e).hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
+		Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return starlark.Bool(len(builtins.StateOf[coloState](e).hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
 		},
 	})
 }
 
-func newColoParamOpHook(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newColoParamOpHook(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var fns [phases]arg.OptCallable
 	pairs := make([]any, 0, 2*phases)
 	for i, name := range phaseNames {
@@ -115,7 +116,7 @@ func newColoParamOpHook(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	return h, nil
 }
 
-func useHooks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func useHooks(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var body arg.Callable
 	if err := arg.Unpack(b.Name(), nil, kwargs, "body", &body); err != nil {
 		return nil, err
@@ -128,20 +129,20 @@ func useHooks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		}
 		hooks[i] = h
 	}
-	state := StateOf[coloState](e)
+	state := builtins.StateOf[coloState](e)
 	before := state.hooks
 	state.hooks = hooks
 	defer func() { state.hooks = before }()
-	return e.call(body.Fn)
+	return e.Call(body.Fn)
 }
 
 // modelData returns the ColoParameters among in, as scripts have them.
-func (e *Env) modelData(in []*tensor.Tensor) []starlark.Value {
+func modelData(e *builtins.Env, in []*tensor.Tensor) []starlark.Value {
 	var params []starlark.Value
 	for _, x := range in {
 		if v := coloOf(x); v != nil && v.model {
 			p := e.Wrap(x)
-			p.parameter = true
+			p.Parameter = true
 			params = append(params, p)
 		}
 	}
@@ -149,11 +150,11 @@ func (e *Env) modelData(in []*tensor.Tensor) []starlark.Value {
 }
 
 // fire calls the functions that the active hooks have for a phase.
-func (e *Env) fire(phase int, params []starlark.Value) error {
-	for _, h := range StateOf[coloState](e).hooks {
+func fire(e *builtins.Env, phase int, params []starlark.Value) error {
+	for _, h := range builtins.StateOf[coloState](e).hooks {
 		if fn := h.fns[phase]; fn != nil {
 			list := starlark.NewList(append([]starlark.Value(nil), params...))
-			if _, err := e.call(fn, list); err != nil {
+			if _, err := e.Call(fn, list); err != nil {
 				return err
 			}
 		}
@@ -162,8 +163,8 @@ func (e *Env) fire(phase int, params []starlark.Value) error {
 }
 
 // hooked is invokeColo seen by hooks: params are the ColoParameters among in.
-func (e *Env) hooked(params []starlark.Value, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if err := e.fire(preForward, params); err != nil {
+func hooked(e *builtins.Env, params []starlark.Value, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	if err := fire(e, preForward, params); err != nil {
 		return nil, err
 	}
 	w := &hookWatch{env: e, params: params}
@@ -171,21 +172,21 @@ func (e *Env) hooked(params []starlark.Value, d *op.Def, in []*tensor.Tensor, ar
 	if !d.InPlace {
 		watched = w.gates(in)
 	}
-	out, err := e.invokeColo(d, watched, args)
+	out, err := invokeColo(e, d, watched, args)
 	if err != nil {
 		return nil, err
 	}
 	if !d.InPlace {
 		w.results(out)
 	}
-	return out, e.fire(postForward, params)
+	return out, fire(e, postForward, params)
 }
 
 // A hookWatch calls the hooks of the backward phases of one operator. Its gates
 // are recorded before the operator and do nothing: a backward pass comes to them
 // when the gradients of all operands are known.
 type hookWatch struct {
-	env    *Env
+	env    *builtins.Env
 	params []starlark.Value
 	inside bool // between the two phases
 }
@@ -236,7 +237,7 @@ func (w *hookWatch) enter(*tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, nil
 	}
 	w.inside = true
-	return nil, w.env.fire(preBackward, w.params)
+	return nil, fire(w.env, preBackward, w.params)
 }
 
 // leave sees the gradient of an operand.
@@ -245,5 +246,5 @@ func (w *hookWatch) leave(*tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, nil
 	}
 	w.inside = false
-	return nil, w.env.fire(postBackward, w.params)
+	return nil, fire(w.env, postBackward, w.params)
 }

@@ -1,4 +1,4 @@
-package builtins
+package colossal
 
 import (
 	"errors"
@@ -6,14 +6,15 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
 // A ComputeSpec says how operators compute with a ColoTensor as weight.
 type ComputeSpec struct {
-	env       *Env
-	pattern   enum // of ComputePattern
-	replicate bool // a column-parallel operator gathers its result
+	env       *builtins.Env
+	pattern   builtins.Enum // of ComputePattern
+	replicate bool          // a column-parallel operator gathers its result
 	frozen    bool
 }
 
@@ -25,14 +26,14 @@ var (
 
 // String returns s as a script writes it.
 func (s *ComputeSpec) String() string {
-	return "ComputeSpec(" + s.pattern.String() + ", output_replicate=" + pyBool(s.replicate) + ")"
+	return "ComputeSpec(" + s.pattern.String() + ", output_replicate=" + builtins.PyBool(s.replicate) + ")"
 }
 
 func (s *ComputeSpec) Describe() string     { return s.String() }
 func (s *ComputeSpec) Type() string         { return "ComputeSpec" }
 func (s *ComputeSpec) Freeze()              { s.frozen = true }
 func (s *ComputeSpec) Truth() starlark.Bool { return true }
-func (s *ComputeSpec) AttrNames() []string  { return AttrNames("ComputeSpec") }
+func (s *ComputeSpec) AttrNames() []string  { return builtins.AttrNames("ComputeSpec") }
 func (s *ComputeSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.Attr("ComputeSpec", s, name)
 }
@@ -45,7 +46,7 @@ func (s *ComputeSpec) Hash() (uint32, error) {
 // CompareSameType implements starlark.Comparable.
 func (s *ComputeSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
 	o := v.(*ComputeSpec)
-	return equality("ComputeSpec", cmp, s.pattern == o.pattern && s.replicate == o.replicate)
+	return builtins.Equality("ComputeSpec", cmp, s.pattern == o.pattern && s.replicate == o.replicate)
 }
 
 // SetField implements starlark.HasSetField: output_replicate can be assigned.
@@ -83,65 +84,65 @@ func (p *computeSpecArg) Unpack(v starlark.Value) error {
 }
 
 // patternArg is an argument that is a member of ComputePattern.
-type patternArg struct{ enum }
+type patternArg struct{ builtins.Enum }
 
 // Unpack implements starlark.Unpacker.
 func (p *patternArg) Unpack(v starlark.Value) (err error) {
-	p.enum, err = toEnum("ComputePattern", v)
+	p.Enum, err = builtins.ToEnum("ComputePattern", v)
 	return err
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ComputeSpec",
 		Doc: "ComputeSpec(compute_pattern, output_replicate=True) returns how operators compute with a ColoTensor as weight.\n" +
 			"compute_pattern is a member of ComputePattern; operators know TP1D. With output_replicate a\n" +
 			"column-parallel operator gathers its result; without, it leaves it sharded on the last dim.\n" +
 			">>> ComputeSpec(ComputePattern.TP1D)\nComputeSpec(ComputePattern.TP1D, output_replicate=True)",
 		Fn: newComputeSpec,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ComputeSpec.compute_pattern",
 		Doc:  "compute_pattern is the member of ComputePattern.\n>>> ComputeSpec(ComputePattern.TP1D).compute_pattern\nComputePattern.TP1D",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			return x.(*ComputeSpec).pattern, nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ComputeSpec.output_replicate",
 		Doc: "output_replicate is whether a column-parallel operator gathers its result. It can be assigned.\n" +
 			">>> ComputeSpec(ComputePattern.TP1D).output_replicate\nTrue",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			return starlark.Bool(x.(*ComputeSpec).replicate), nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ComputeSpec.set_output_replicate",
 		Doc: "set_output_replicate(flag=True) returns None and sets output_replicate.\n" +
 			">>> spec = ComputeSpec(ComputePattern.TP1D)\n>>> spec.set_output_replicate(False)\n>>> spec.output_replicate\nFalse",
 		Fn: setOutputReplicate,
 	})
-	registerEnum("ComputePattern", "ComputePattern holds the ways to compute with a sharded weight: TP1D, TP2D, TP2P5D and TP3D.\n"+
-		"Operators know TP1D and refuse the others.\n>>> ComputePattern.TP1D != ComputePattern.TP2D\nTrue", []enumMember{
-		{"TP1D", "tensor parallelism along one dim: rows or columns of a weight."},
-		{"TP2D", "tensor parallelism in two dims, which operators refuse."},
-		{"TP2P5D", "tensor parallelism in two and a half dims, which operators refuse."},
-		{"TP3D", "tensor parallelism in three dims, which operators refuse."},
+	builtins.RegisterEnum("ComputePattern", "ComputePattern holds the ways to compute with a sharded weight: TP1D, TP2D, TP2P5D and TP3D.\n"+
+		"Operators know TP1D and refuse the others.\n>>> ComputePattern.TP1D != ComputePattern.TP2D\nTrue", []builtins.EnumMember{
+		{Name: "TP1D", Doc: "tensor parallelism along one dim: rows or columns of a weight."},
+		{Name: "TP2D", Doc: "tensor parallelism in two dims, which operators refuse."},
+		{Name: "TP2P5D", Doc: "tensor parallelism in two and a half dims, which operators refuse."},
+		{Name: "TP3D", Doc: "tensor parallelism in three dims, which operators refuse."},
 	})
-	registerEnum("TensorType", "TensorType holds the kinds of ColoTensors: MODEL, which a ColoParameter is, and NONMODEL, which any other is.\n"+
-		">>> TensorType.MODEL == TensorType.NONMODEL\nFalse", []enumMember{
-		{"MODEL", "the kind of a ColoParameter."},
-		{"NONMODEL", "the kind of a ColoTensor that is no ColoParameter."},
+	builtins.RegisterEnum("TensorType", "TensorType holds the kinds of ColoTensors: MODEL, which a ColoParameter is, and NONMODEL, which any other is.\n"+
+		">>> TensorType.MODEL == TensorType.NONMODEL\nFalse", []builtins.EnumMember{
+		{Name: "MODEL", Doc: "the kind of a ColoParameter."},
+		{Name: "NONMODEL", Doc: "the kind of a ColoTensor that is no ColoParameter."},
 	})
 }
 
-func newComputeSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newComputeSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var pattern patternArg
 	replicate := arg.Bool(true)
 	if err := arg.Unpack(b.Name(), args, kwargs, "compute_pattern", &pattern, "output_replicate?", &replicate); err != nil {
 		return nil, err
 	}
-	return &ComputeSpec{env: e, pattern: pattern.enum, replicate: bool(replicate)}, nil
+	return &ComputeSpec{env: e, pattern: pattern.Enum, replicate: bool(replicate)}, nil
 }
 
-func setOutputReplicate(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func setOutputReplicate(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	flag := arg.Bool(true)
 	if err := arg.Unpack(b.Name(), args, kwargs, "flag?", &flag); err != nil {
 		return nil, err

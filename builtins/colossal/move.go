@@ -1,10 +1,11 @@
-package builtins
+package colossal
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
+	"tpsh/builtins"
 	"tpsh/mesh"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
@@ -16,29 +17,29 @@ import (
 // way of the whole, as the three rules of redistribute have it.
 
 // replicated returns t on its own mesh with all of it on every rank.
-func (e *Env) replicated(t *tensor.Tensor) (*tensor.Tensor, error) {
+func replicated(e *builtins.Env, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return e.Runtime.Shard.Move(t, e.Runtime.Shard.Replicated(t.Layout().Mesh(), t.Shape()))
 }
 
 // settled returns t, a result of operators on ColoTensors, as a spec can say it
 // lies: a sum of summands is added up at once.
-func (e *Env) settled(t *tensor.Tensor) (*tensor.Tensor, error) {
+func settled(e *builtins.Env, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil || !t.Placed() {
 		return t, nil
 	}
 	if _, _, ok := layoutDims(t.Layout()); ok {
 		return t, nil
 	}
-	return e.replicated(t)
+	return replicated(e, t)
 }
 
 // Grad returns g, the gradient of a ColoTensor seen through v, as one. It is
 // settled.
-func (v *coloView) Grad(e *Env, g *tensor.Tensor) (*tensor.Tensor, error) {
+func (v *coloView) Grad(e *builtins.Env, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if isColo(g) || !g.Placed() {
 		return g, nil
 	}
-	g, err := e.settled(g)
+	g, err := settled(e, g)
 	if err != nil || isColo(g) {
 		return g, err
 	}
@@ -48,8 +49,8 @@ func (v *coloView) Grad(e *Env, g *tensor.Tensor) (*tensor.Tensor, error) {
 
 // recut returns t cut as spec says by the groups of pg, recorded, for the
 // function fn. It may share the storage of t, and is no ColoTensor yet.
-func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
-	l, err := e.placeSpec(fn, "dist_spec", pg, spec, t.Shape())
+func recut(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
+	l, err := placeSpec(e, fn, "dist_spec", pg, spec, t.Shape())
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +58,12 @@ func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpe
 		return e.Runtime.Shard.Move(t, l)
 	}
 	from := coloOf(t).pg
-	y, err := e.replicated(t)
+	y, err := replicated(e, t)
 	if err != nil {
 		return nil, err
 	}
 	if slices.Equal(from.m.Ranks(), pg.m.Ranks()) {
-		if err := e.checkSwitch(fn, y, from, pg); err != nil {
+		if err := checkSwitch(e, fn, y, from, pg); err != nil {
 			return nil, err
 		}
 		y = e.Runtime.Shard.Reinterpret(y, e.Runtime.Shard.Replicated(l.Mesh(), t.Shape()))
@@ -73,7 +74,7 @@ func (e *Env) recut(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpe
 // checkSwitch returns an error if the ranks of the caller's tensor-parallel group
 // of pg hold different data of t, which is whole on each rank of a group of from.
 // Inside such a group they hold the same.
-func (e *Env) checkSwitch(fn string, t *tensor.Tensor, from, pg *ProcessGroup) error {
+func checkSwitch(e *builtins.Env, fn string, t *tensor.Tensor, from, pg *ProcessGroup) error {
 	line, old := pg.line(tpDim), from.line(tpDim)
 	inside := true
 	for _, r := range line {
@@ -86,7 +87,7 @@ func (e *Env) checkSwitch(fn string, t *tensor.Tensor, from, pg *ProcessGroup) e
 	var bad *op.ArgError
 	if errors.As(err, &bad) {
 		bad.Param = "pg"
-		bad.Want = fmt.Sprintf("the same data on ranks %v", intList(line))
+		bad.Want = fmt.Sprintf("the same data on ranks %v", builtins.IntList(line))
 		bad.Rule = "they become one tensor-parallel group, and came from several of " + from.Describe()
 	}
 	return err
@@ -94,11 +95,11 @@ func (e *Env) checkSwitch(fn string, t *tensor.Tensor, from, pg *ProcessGroup) e
 
 // redistributed carries out ColoTensor.redistribute. The result shares no storage
 // with t, and has no compute spec.
-func (e *Env) redistributed(fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
+func redistributed(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
 	if pg == nil {
 		pg = coloOf(t).pg
 	}
-	y, err := e.recut(fn, t, pg, spec)
+	y, err := recut(e, fn, t, pg, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -112,25 +113,25 @@ func (e *Env) redistributed(fn string, t *tensor.Tensor, pg *ProcessGroup, spec 
 }
 
 // setDistSpec carries out ColoTensor.set_dist_spec: in place, and unrecorded.
-func (e *Env) setDistSpec(fn string, t *tensor.Tensor, spec *DistSpec) error {
+func setDistSpec(e *builtins.Env, fn string, t *tensor.Tensor, spec *DistSpec) error {
 	if !grad.IsLeaf(t) {
 		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + e.DescribeTensor(t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
 	}
-	if err := CheckFrozen(fn, t); err != nil {
+	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	v := coloOf(t)
-	if l, err := e.placeSpec(fn, "dist_spec", v.pg, spec, t.Shape()); err != nil || l == t.Layout() {
+	if l, err := placeSpec(e, fn, "dist_spec", v.pg, spec, t.Shape()); err != nil || l == t.Layout() {
 		return err
 	}
 	defer e.Runtime.Tape.SetEnabled(false)()
-	y, err := e.redistributed(fn, t, v.pg, spec)
+	y, err := redistributed(e, fn, t, v.pg, spec)
 	if err != nil {
 		return err
 	}
 	if g := gradOfLeaf(t); g != nil {
 		if g, err = v.Grad(e, g); err == nil {
-			g, err = e.redistributed(fn, g, v.pg, spec)
+			g, err = redistributed(e, fn, g, v.pg, spec)
 		}
 		if err != nil {
 			return err
@@ -154,12 +155,12 @@ func gradOfLeaf(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // setProcessGroup carries out ColoTensor.set_process_group: nothing is moved.
-func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) error {
+func setProcessGroup(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup) error {
 	v := coloOf(t)
 	if v.pg.m == pg.m {
 		return nil
 	}
-	if err := CheckFrozen(fn, t); err != nil {
+	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
 	}
 	bad := func(param, got, want, rule string) error {
@@ -168,14 +169,14 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 	switch {
 	case v.pg.degree(tpDim) != 1 && v.pg.degree(dpDim) != 1:
 		return bad("", "a tensor on "+v.pg.Describe(), "one whose group is all tensor parallel or all data parallel", ".redistribute(dist_spec, pg) changes the group of any")
-	case e.specOf(t).isShard():
+	case specOf(e, t).isShard():
 		return bad("", e.DescribeTensor(t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
 	case !slices.Equal(v.pg.m.Ranks(), pg.m.Ranks()):
-		return bad("pg", pg.Describe(), fmt.Sprintf("a group of the ranks %v", intList(v.pg.m.Ranks())), "nothing is moved: .redistribute(dist_spec, pg) does that")
+		return bad("pg", pg.Describe(), fmt.Sprintf("a group of the ranks %v", builtins.IntList(v.pg.m.Ranks())), "nothing is moved: .redistribute(dist_spec, pg) does that")
 	case !grad.IsLeaf(t):
 		return bad("", "the result of a recorded operation, "+e.DescribeTensor(t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
 	}
-	if err := e.checkSwitch(fn, t, v.pg, pg); err != nil {
+	if err := checkSwitch(e, fn, t, v.pg, pg); err != nil {
 		return err
 	}
 	l := e.Runtime.Shard.Replicated(pg.m, t.Shape())
@@ -191,7 +192,7 @@ func (e *Env) setProcessGroup(fn string, t *tensor.Tensor, pg *ProcessGroup) err
 
 // meet brings the inputs of c to the group of c.in[leader], a ColoTensor, and to
 // one mesh.
-func (e *Env) meet(c *coloCall, leader int) error {
+func meet(e *builtins.Env, c *coloCall, leader int) error {
 	lead := c.in[leader]
 	pg := coloOf(lead).pg
 	for i, x := range c.in {
@@ -199,7 +200,7 @@ func (e *Env) meet(c *coloCall, leader int) error {
 		if v == nil || v.pg.m == pg.m {
 			continue
 		}
-		y, err := e.joinGroup(c, i, pg)
+		y, err := joinGroup(e, c, i, pg)
 		if err != nil {
 			return err
 		}
@@ -210,7 +211,7 @@ func (e *Env) meet(c *coloCall, leader int) error {
 		if !isColo(x) || x.Layout().Mesh() == m {
 			continue
 		}
-		y, err := e.replicated(x)
+		y, err := replicated(e, x)
 		if err != nil {
 			return err
 		}
@@ -224,7 +225,7 @@ func (e *Env) meet(c *coloCall, leader int) error {
 // joinGroup returns c.in[i], a tensor of another group, whole in the groups of
 // pg. One without a group of its own, as plain tensors are, joins any; others
 // only if the operator converts them.
-func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, error) {
+func joinGroup(e *builtins.Env, c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, error) {
 	x := c.in[i]
 	v := coloOf(x)
 	fn := c.def.Name
@@ -239,7 +240,7 @@ func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, e
 			y, err = e.Runtime.Shard.FromLocal(y, e.Runtime.Shard.Replicated(pg.m, x.Shape()))
 		}
 	} else {
-		y, err = e.recut(fn, x, pg, e.replicaSpec())
+		y, err = recut(e, fn, x, pg, replicaSpec(e))
 	}
 	if err != nil {
 		return nil, err
@@ -252,11 +253,11 @@ func (e *Env) joinGroup(c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, e
 // is cut, lead before others, or else of lead.
 func (c *coloCall) meshOf(lead *tensor.Tensor) *mesh.Mesh {
 	m := lead.Layout().Mesh()
-	if c.def.InPlace || len(c.env.specOf(lead).dims) > 0 {
+	if c.def.InPlace || len(specOf(c.env, lead).dims) > 0 {
 		return m
 	}
 	for _, x := range c.in {
-		if isColo(x) && coloOf(x).pg.m == coloOf(lead).pg.m && len(c.env.specOf(x).dims) > 0 {
+		if isColo(x) && coloOf(x).pg.m == coloOf(lead).pg.m && len(specOf(c.env, x).dims) > 0 {
 			return x.Layout().Mesh()
 		}
 	}

@@ -1,10 +1,11 @@
-package builtins
+package colossal
 
 import (
 	"slices"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -234,7 +235,7 @@ func unpackTarget(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tu
 		return nil, err
 	}
 	s := b.Receiver().(*ShardingSpec)
-	if !slices.Equal(s.shape, target.shape) || !s.mesh.equals(target.mesh) {
+	if !slices.Equal(s.shape, target.shape) || !s.mesh.Equals(target.mesh) {
 		return nil, &op.ArgError{Func: b.Name(), Param: "target", Got: target.Describe(), Want: "one of the shape and the mesh of " + s.Describe()}
 	}
 	return s.pathsTo(s.with(target.axes), dt.D.Size()) // on one mesh, whatever the names of its dims
@@ -251,26 +252,26 @@ func (p *specPath) commSpecs() *starlark.List {
 
 func init() {
 	const example = shardingSpecExample + ">>> whole = ShardingSpec(mesh, (8, 4), {})\n"
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "ShardingSpec.path_to",
 		Doc: "path_to(target, dtype=float32) returns the list of CommSpecs that take a tensor from this spec to another of its mesh and shape, one after another.\n" +
 			"It is the first of paths_to. Equal specs have an empty path.\n" +
 			example + ">>> [c.comm_pattern for c in whole.path_to(ShardingSpec(mesh, (8, 4), {1: [0]}))]\n[CollectiveCommPattern.SPLIT_FWD_GATHER_BWD]",
-		Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			paths, err := unpackTarget(b, args, kwargs)
 			if err != nil {
 				return nil, err
 			}
 			return paths[0].commSpecs(), nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "ShardingSpec.paths_to",
 		Doc: "paths_to(target, dtype=float32) returns a list of the ways to take a tensor from this spec to another of its mesh and shape, each a list of CommSpecs.\n" +
 			"They are those that plan_redistribute considers for elements of the dtype, cheapest first,\n" +
 			"as far as CommSpecs can say them; then one that moves mesh dims from list to list and\n" +
 			"gathers where it must; then to gather everything, if that moves more than is lacking.\n" +
 			example + ">>> len(spec.paths_to(spec)[0])\n0",
-		Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			paths, err := unpackTarget(b, args, kwargs)
 			if err != nil {
 				return nil, err
