@@ -201,7 +201,7 @@ func appendTensor(dst []byte, v starlark.Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = x.Env.whole("same_on_all_ranks", t); err != nil {
+	if t, err = x.Env.Whole("same_on_all_ranks", t); err != nil {
 		return nil, err
 	}
 	if t, err = x.Env.Runtime.Do("contiguous", []*tensor.Tensor{t.Detach()}); err != nil {

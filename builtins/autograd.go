@@ -125,19 +125,19 @@ type OneTensor struct{ T *tensor.Tensor }
 
 // Unpack implements starlark.Unpacker.
 func (p *OneTensor) Unpack(v starlark.Value) (err error) {
-	p.T, err = toTensor(v)
+	p.T, err = ToTensor(v)
 	return err
 }
 
-// optTensor is an argument that is a tensor or None.
-type optTensor struct{ t *tensor.Tensor }
+// OptTensor is an argument that is a tensor or None.
+type OptTensor struct{ T *tensor.Tensor }
 
 // Unpack implements starlark.Unpacker.
-func (p *optTensor) Unpack(v starlark.Value) (err error) {
+func (p *OptTensor) Unpack(v starlark.Value) (err error) {
 	if v == starlark.None {
 		return nil
 	}
-	p.t, err = toTensor(v)
+	p.T, err = ToTensor(v)
 	return err
 }
 
@@ -164,13 +164,13 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 
 func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		dy    optTensor
+		dy    OptTensor
 		again arg.Bool
 	)
 	if err := arg.Unpack(fn, args, kwargs, "grad?", &dy, "create_graph?", &again); err != nil {
 		return nil, err
 	}
-	given, err := e.asGradOf(fn, t, dy.t)
+	given, err := e.asGradOf(fn, t, dy.T)
 	if err != nil {
 		return nil, err
 	}
@@ -217,11 +217,11 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		if err != nil {
 			return nil, err
 		}
-		var out optTensor
+		var out OptTensor
 		if err := out.Unpack(v); err != nil {
 			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
 		}
-		return e.asGradOf(fn, t, out.t)
+		return e.asGradOf(fn, t, out.T)
 	})
 	return starlark.None, nil
 }

@@ -168,7 +168,7 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 	case self != nil && out[0] == self.T:
 		return self, nil
 	case b.truth && b.env.Planning():
-		_, err := b.env.whole(b.name, out[0])
+		_, err := b.env.Whole(b.name, out[0])
 		return b.env.unknownOf(dtype.Bool), err
 	case b.truth:
 		yes, err := b.env.truth(out[0])
@@ -275,7 +275,7 @@ func (b *binding) keyword(name string, first int, v starlark.Value) error {
 		case "requires_grad":
 			return arg.Set(b.name, name, (*arg.Bool)(&b.requires), v)
 		case "device":
-			return checkDevice(b.name, v)
+			return CheckDevice(b.name, v)
 		}
 	}
 	return arg.Unexpected(b.name, name, b.parameters())
@@ -302,16 +302,16 @@ func (b *binding) set(i int, v starlark.Value) error {
 	var err error
 	switch p.Kind {
 	case op.Tensor:
-		b.in[p.at], err = toTensor(v)
+		b.in[p.at], err = ToTensor(v)
 	case op.OptTensor:
 		if v != starlark.None {
-			b.in[p.at], err = toTensor(v)
+			b.in[p.at], err = ToTensor(v)
 		}
 	case op.Operand:
-		b.in[p.at], err = toOperand(v)
+		b.in[p.at], err = ToOperand(v)
 	case op.OptOperand:
 		if v != starlark.None {
-			b.in[p.at], err = toOperand(v)
+			b.in[p.at], err = ToOperand(v)
 		}
 	case op.Tensors:
 		var list []*tensor.Tensor
@@ -337,8 +337,8 @@ func (b *binding) useDefault(p *slot) error {
 	return nil
 }
 
-// toTensor returns v, which must be a tensor.
-func toTensor(v starlark.Value) (*tensor.Tensor, error) {
+// ToTensor returns v, which must be a tensor.
+func ToTensor(v starlark.Value) (*tensor.Tensor, error) {
 	switch v := v.(type) {
 	case *Tensor:
 		return v.Tensor()
@@ -348,8 +348,8 @@ func toTensor(v starlark.Value) (*tensor.Tensor, error) {
 	return nil, arg.Bad(v, "a tensor", "")
 }
 
-// toOperand returns v, a tensor or a number, as a tensor.
-func toOperand(v starlark.Value) (*tensor.Tensor, error) {
+// ToOperand returns v, a tensor or a number, as a tensor.
+func ToOperand(v starlark.Value) (*tensor.Tensor, error) {
 	switch v := v.(type) {
 	case *Tensor:
 		return v.Tensor()

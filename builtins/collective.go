@@ -45,7 +45,7 @@ var collectiveParams = map[string]collectiveParam{
 			c.list, err = toTensors(v)
 			return err
 		}
-		c.x, err = toTensor(v)
+		c.x, err = ToTensor(v)
 		return err
 	}},
 	"dim":        {[]string{"dim"}, false, setInt(func(c *collectiveCall) *int { return &c.Dim })},
@@ -54,7 +54,7 @@ var collectiveParams = map[string]collectiveParam{
 	"src":        {[]string{"src"}, false, setInt(func(c *collectiveCall) *int { return &c.Root })},
 	"dst":        {[]string{"dst"}, false, setInt(func(c *collectiveCall) *int { return &c.Root })},
 	"op": {[]string{"op"}, false, func(c *collectiveCall, v starlark.Value) (err error) {
-		c.Reduce, err = toReduceOp(v)
+		c.Reduce, err = ToReduceOp(v)
 		return err
 	}},
 	"pairs": {[]string{"pairs"}, true, func(c *collectiveCall, v starlark.Value) (err error) {
@@ -239,7 +239,7 @@ func (c *collectiveCall) issue(g *runtime.Group) (starlark.Value, error) {
 	}
 	var result starlark.Value = starlark.None
 	if rooted := c.Op == "reduce" || c.Op == "gather"; !rooted || g.Rank() == c.Root {
-		result = c.e.wrapWork(w)
+		result = c.e.WrapWork(w)
 	}
 	return starlark.Tuple{result, &Work{c.e, w}}, nil
 }
@@ -253,7 +253,7 @@ func (c *collectiveCall) exchange(g *runtime.Group) (starlark.Value, error) {
 			return nil, err
 		}
 		for i, w := range works {
-			list[i] = c.e.wrapWork(w)
+			list[i] = c.e.WrapWork(w)
 		}
 		return starlark.Tuple{starlark.NewList(list), &Work{c.e, works[0]}}, nil
 	}

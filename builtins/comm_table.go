@@ -85,7 +85,7 @@ func (t *CommTable) Iterate() starlark.Iterator {
 
 // rowStruct returns a row as scripts have it.
 func rowStruct(s *runtime.Sum) starlark.Value {
-	return newStruct(starlark.StringDict{
+	return NewStruct(starlark.StringDict{
 		"op":         starlark.String(s.Op),
 		"dims":       stringTuple(s.Dims),
 		"phase":      starlark.String(s.Phase),

@@ -225,7 +225,7 @@ func (c *comparison) whole(t *tensor.Tensor) (whole *tensor.Tensor, err error) {
 		return t, nil
 	}
 	err = c.env.Runtime.Quietly(func() (err error) {
-		whole, err = c.env.whole("assert", t)
+		whole, err = c.env.Whole("assert", t)
 		return err
 	})
 	return whole, err

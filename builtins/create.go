@@ -29,7 +29,7 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", &device); err != nil {
 		return nil, err
 	}
-	if err := checkDevice(b.Name(), starlark.String(device)); err != nil {
+	if err := CheckDevice(b.Name(), starlark.String(device)); err != nil {
 		return nil, err
 	}
 	t, err := e.fromNested(data, dt)
@@ -44,8 +44,8 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	return e.Wrap(t), nil
 }
 
-// checkDevice returns an error of the function fn if v is no device.
-func checkDevice(fn string, v starlark.Value) error {
+// CheckDevice returns an error of the function fn if v is no device.
+func CheckDevice(fn string, v starlark.Value) error {
 	if s, ok := starlark.AsString(v); ok && s == "cpu" || v == starlark.None {
 		return nil
 	}

@@ -187,5 +187,5 @@ func attempt(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	} else {
 		result["value"] = v
 	}
-	return newStruct(result), nil
+	return NewStruct(result), nil
 }

@@ -221,7 +221,7 @@ func (c *checker) difference(x *tensor.Tensor, k int, eps float64) (float64, err
 		if err != nil {
 			return 0, err
 		}
-		if y, err = c.e.whole("gradcheck", y); err != nil {
+		if y, err = c.e.Whole("gradcheck", y); err != nil {
 			return 0, err
 		}
 		side[i] = op.Float64At(y, 0)

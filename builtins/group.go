@@ -175,7 +175,7 @@ func (e *Env) RanksArg(fn string, v starlark.Value) ([]int, error) {
 		at := fmt.Sprintf(" at index %d", len(ranks))
 		r, err := arg.ToInt(item)
 		if err != nil || r < 0 || r >= e.Runtime.Size() {
-			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), thereAre(e.Runtime.Size(), "rank"))
+			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), ThereAre(e.Runtime.Size(), "rank"))
 		}
 		if slices.Contains(ranks, r) {
 			return nil, bad(item, at, "each rank once", "")

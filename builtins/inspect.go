@@ -61,7 +61,7 @@ func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	}
 	list := make([]starlark.Value, len(records))
 	for i, r := range records {
-		list[i] = newStruct(starlark.StringDict{
+		list[i] = NewStruct(starlark.StringDict{
 			"op":                starlark.String(r.Op),
 			"group":             &Group{e, r.On},
 			"dims":              stringTuple(r.Dims),

@@ -111,13 +111,13 @@ func RegisterPlacedLens(l Lens) { placedLens = l }
 
 // seenThrough returns the lens of x.
 func (x *Tensor) seenThrough() Lens {
-	if x.lens != nil {
-		return x.lens
+	if x.Lens != nil {
+		return x.Lens
 	}
 	if x.T != nil {
 		return lensOf(x.T)
 	}
-	if x.distributed {
+	if x.Distributed {
 		return placedLens
 	}
 	return PlainLens{}
@@ -143,9 +143,9 @@ func OperatorLensOf(t *tensor.Tensor) OperatorLens {
 	return l
 }
 
-// lensAmong returns the first lens that a tensor of in carries and that says what
+// LensAmong returns the first lens that a tensor of in carries and that says what
 // operators do, or nil.
-func lensAmong(in []*tensor.Tensor) OperatorLens {
+func LensAmong(in []*tensor.Tensor) OperatorLens {
 	for _, t := range in {
 		if l := OperatorLensOf(t); l != nil {
 			return l
@@ -156,7 +156,7 @@ func lensAmong(in []*tensor.Tensor) OperatorLens {
 
 // invoke applies an operator for a script.
 func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if l := lensAmong(in); l != nil {
+	if l := LensAmong(in); l != nil {
 		return l.Apply(e, d, in, args)
 	}
 	return e.Runtime.Apply(d, in, args)
@@ -164,7 +164,7 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.T
 
 // standIn returns what stands for d, applied to in; nil for nothing.
 func (e *Env) standIn(d *op.Def, in []*tensor.Tensor) StandIn {
-	if l := lensAmong(in); l != nil {
+	if l := LensAmong(in); l != nil {
 		return l.StandIn(e, d)
 	}
 	return nil
@@ -182,10 +182,10 @@ func resultOf(fn string, d *op.Def, y starlark.Value, args starlark.Tuple, kwarg
 	} else if len(kwargs) > 0 {
 		x, _ = kwargs[0][1].(*Tensor)
 	}
-	if x == nil || x.lens == nil {
+	if x == nil || x.Lens == nil {
 		return y, nil
 	}
-	l, ok := x.lens.(ResultLens)
+	l, ok := x.Lens.(ResultLens)
 	if !ok {
 		return y, nil
 	}

@@ -16,8 +16,8 @@ import (
 // it is called with.
 type Module struct {
 	env      *Env
-	class    *class
-	value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
+	Class    *class
+	Value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
 	Fields   []Field           // in the order of definition
 	at       map[string]int    // the place of each among fields
 	forward  starlark.Callable // the script's, of a module of class Module; or nil
@@ -32,7 +32,7 @@ type Module struct {
 
 // A class is a kind of module.
 type class struct {
-	name    string
+	Name    string
 	forward forwardFunc
 	shows   []string // the fields that str(m) shows between parentheses
 	bare    int      // how many of them, from the first, it shows without their names
@@ -54,8 +54,8 @@ type fieldKind uint8
 
 const (
 	PlainField fieldKind = iota
-	parameterField
-	moduleField
+	ParameterField
+	ModuleField
 )
 
 var (
@@ -66,13 +66,13 @@ var (
 
 // newModule returns a module of class c without fields.
 func (e *Env) newModule(c *class) *Module {
-	m := &Module{env: e, class: c, at: map[string]int{}, training: true}
-	m.value = m
+	m := &Module{env: e, Class: c, at: map[string]int{}, training: true}
+	m.Value = m
 	return m
 }
 
-// moduleOf returns the Module of a value that is one, or nil.
-func moduleOf(v starlark.Value) *Module {
+// ModuleOf returns the Module of a value that is one, or nil.
+func ModuleOf(v starlark.Value) *Module {
 	switch v := v.(type) {
 	case *Module:
 		return v
@@ -83,8 +83,8 @@ func moduleOf(v starlark.Value) *Module {
 }
 
 // Type returns the name of the class: "Linear".
-func (m *Module) Type() string          { return m.class.name }
-func (m *Module) Name() string          { return m.class.name }
+func (m *Module) Type() string          { return m.Class.Name }
+func (m *Module) Name() string          { return m.Class.Name }
 func (m *Module) Truth() starlark.Bool  { return true }
 func (m *Module) Hash() (uint32, error) { return 0, Unhashable(m) }
 
@@ -121,7 +121,7 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 	if v := m.Get(name); v != nil {
 		return v, nil
 	}
-	return m.env.Attr("Module", m.value, name)
+	return m.env.Attr("Module", m.Value, name)
 }
 
 // AttrNames implements starlark.HasAttrs.
@@ -144,7 +144,7 @@ func (m *Module) Get(name string) starlark.Value {
 
 // SetField implements starlark.HasSetField: it assigns a field, or training.
 func (m *Module) SetField(name string, v starlark.Value) error {
-	fn := m.class.name + "." + name
+	fn := m.Class.Name + "." + name
 	if err := m.MayChange(fn); err != nil {
 		return err
 	}
@@ -166,12 +166,12 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	}
 	kind, of := PlainField, PlainField
 	if x, ok := v.(*Tensor); ok && x.Parameter {
-		kind = parameterField
-	} else if child := moduleOf(v); child != nil {
+		kind = ParameterField
+	} else if child := ModuleOf(v); child != nil {
 		if child.contains(m) {
 			return arg.Bad(v, "another module", "it contains this one")
 		}
-		kind = moduleField
+		kind = ModuleField
 	}
 	if i, ok := m.at[name]; ok {
 		of = m.Fields[i].Kind
@@ -180,9 +180,9 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	case kind != PlainField || of == PlainField:
 	case v == starlark.None:
 		kind = of
-	case of == parameterField:
+	case of == ParameterField:
 		return arg.Bad(v, "a Parameter or None", "nn.Parameter(t) makes one")
-	case of == moduleField:
+	case of == ModuleField:
 		return arg.Bad(v, "a module or None", "")
 	}
 	m.Put(Field{name, kind, v})
@@ -212,7 +212,7 @@ func (m *Module) contains(other *Module) bool {
 func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	f(prefix, m)
 	for _, fd := range m.Fields {
-		if child := moduleOf(fd.Value); child != nil && fd.Kind == moduleField {
+		if child := ModuleOf(fd.Value); child != nil && fd.Kind == ModuleField {
 			child.walk(JoinPath(prefix, fd.Name), f)
 		}
 	}
@@ -228,20 +228,20 @@ func (m *Module) PathOf(other runtime.Part) (path string, ok bool) {
 	return path, ok
 }
 
-// A namedModule is a module and its path.
-type namedModule struct {
+// A NamedModule is a module and its path.
+type NamedModule struct {
 	Path string
 	M    *Module
 }
 
 // Modules returns m and the modules below it, each once.
-func (m *Module) Modules(prefix string) []namedModule {
-	var list []namedModule
+func (m *Module) Modules(prefix string) []NamedModule {
+	var list []NamedModule
 	seen := map[*Module]bool{}
 	m.walk(prefix, func(path string, m *Module) {
 		if !seen[m] {
 			seen[m] = true
-			list = append(list, namedModule{path, m})
+			list = append(list, NamedModule{path, m})
 		}
 	})
 	return list
@@ -253,11 +253,11 @@ type NamedTensor struct {
 	X    *Tensor
 }
 
-// own returns the parameters of m itself, at path.
-func (m *Module) own(path string) []NamedTensor {
+// Own returns the parameters of m itself, at path.
+func (m *Module) Own(path string) []NamedTensor {
 	var list []NamedTensor
 	for _, f := range m.Fields {
-		if x, ok := f.Value.(*Tensor); ok && f.Kind == parameterField {
+		if x, ok := f.Value.(*Tensor); ok && f.Kind == ParameterField {
 			list = append(list, NamedTensor{JoinPath(path, f.Name), x})
 		}
 	}
@@ -273,7 +273,7 @@ func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
 		if sub.M != m && !recurse {
 			continue
 		}
-		for _, p := range sub.M.own(sub.Path) {
+		for _, p := range sub.M.Own(sub.Path) {
 			if !seen[p.X] {
 				seen[p.X] = true
 				list = append(list, p)
@@ -300,7 +300,7 @@ func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []star
 		return nil, err
 	}
 	for _, h := range slices.Clone(m.hooks) {
-		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.value, args, out}, nil)
+		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.Value, args, out}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -315,12 +315,12 @@ func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []star
 // position that came to forward.
 func (m *Module) compute(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, came starlark.Tuple, err error) {
 	if len(m.around) == 0 {
-		out, err = m.class.forward(m, thread, args, kwargs)
+		out, err = m.Class.forward(m, thread, args, kwargs)
 		return out, args, err
 	}
 	out, err = within(m.around, func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		came = args
-		return m.class.forward(m, thread, args, kwargs)
+		return m.Class.forward(m, thread, args, kwargs)
 	})(thread, args, kwargs)
 	return out, came, err
 }
@@ -334,7 +334,7 @@ func (m *Module) callField(thread *starlark.Thread, name string, args ...starlar
 func (m *Module) callFieldWith(thread *starlark.Thread, name string, kwargs []starlark.Tuple, args ...starlark.Value) (starlark.Value, error) {
 	fn, ok := m.Get(name).(starlark.Callable)
 	if !ok {
-		return nil, &op.ArgError{Func: m.class.name + "." + name, Got: arg.Show(m.Get(name)), Want: "a module or a function"}
+		return nil, &op.ArgError{Func: m.Class.Name + "." + name, Got: arg.Show(m.Get(name)), Want: "a module or a function"}
 	}
 	return starlark.Call(thread, fn, args, kwargs)
 }

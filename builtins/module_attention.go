@@ -13,7 +13,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-var attentionClass = &class{name: "MultiheadAttention", forward: runAttention}
+var AttentionClass = &class{Name: "MultiheadAttention", forward: runAttention}
 
 func init() {
 	Register(&Row{
@@ -76,7 +76,7 @@ func (e *Env) attention(fn, param string, s attentionSpec) (*Module, error) {
 	if s.heads == 0 || s.embed%s.heads != 0 {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(s.heads), Want: fmt.Sprintf("a number that divides %d", s.embed), Rule: "every head has an equal part"}
 	}
-	m := e.newModule(attentionClass)
+	m := e.newModule(AttentionClass)
 	m.plain("embed_dim", starlark.MakeInt(s.embed), "num_heads", starlark.MakeInt(s.heads),
 		"kdim", starlark.MakeInt(s.k), "vdim", starlark.MakeInt(s.v),
 		"dropout", starlark.Float(s.dropout), "batch_first", starlark.Bool(s.batchFirst))
@@ -87,9 +87,9 @@ func (e *Env) attention(fn, param string, s attentionSpec) (*Module, error) {
 	if err := mk.inProjection(s); err != nil {
 		return nil, err
 	}
-	out := e.newModule(linearClass)
+	out := e.newModule(LinearClass)
 	out.plain("in_features", starlark.MakeInt(s.embed), "out_features", starlark.MakeInt(s.embed))
-	m.Put(Field{"out_proj", moduleField, out})
+	m.Put(Field{"out_proj", ModuleField, out})
 	mk.m = out
 	if err := mk.linear(s.embed, s.embed, false); err != nil || !s.bias {
 		return m, err
@@ -109,8 +109,8 @@ func (mk *maker) inProjection(s attentionSpec) error {
 	}
 	for i, in := range []int{s.embed, s.k, s.v} {
 		if packed {
-			mk.none(projectionNames[i])
-		} else if err := mk.xavier(projectionNames[i], s.embed, in); err != nil {
+			mk.none(ProjectionNames[i])
+		} else if err := mk.xavier(ProjectionNames[i], s.embed, in); err != nil {
 			return err
 		}
 	}
@@ -121,13 +121,13 @@ func (mk *maker) inProjection(s attentionSpec) error {
 	return mk.constant("in_proj_bias", "zeros", 3*s.embed)
 }
 
-// projectionNames are the weights of queries, keys and values where they are
+// ProjectionNames are the weights of queries, keys and values where they are
 // not packed in one.
-var projectionNames = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
+var ProjectionNames = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
 
-// projectionBiases are the biases of queries, keys and values where they are not
+// ProjectionBiases are the biases of queries, keys and values where they are not
 // packed in one.
-var projectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
+var ProjectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
 
 // An attentionCall is a call of a MultiheadAttention.
 type attentionCall struct {
@@ -145,16 +145,16 @@ type attentionCall struct {
 func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		in            [3]OneTensor
-		padding, mask optTensor
+		padding, mask OptTensor
 		need, average = arg.Bool(true), arg.Bool(true)
 		causal        arg.Bool
 	)
-	if err := arg.Unpack(m.class.name, args, kwargs, "query", &in[0], "key", &in[1], "value", &in[2], "key_padding_mask?", &padding,
+	if err := arg.Unpack(m.Class.Name, args, kwargs, "query", &in[0], "key", &in[1], "value", &in[2], "key_padding_mask?", &padding,
 		"need_weights?", &need, "attn_mask?", &mask, "average_attn_weights?", &average, "is_causal?", &causal); err != nil {
 		return nil, err
 	}
-	a := &attentionCall{OpChain: OpChain{E: m.env, Fn: m.class.name}, m: m,
-		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.t, mask: mask.t,
+	a := &attentionCall{OpChain: OpChain{E: m.env, Fn: m.Class.Name}, m: m,
+		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.T, mask: mask.T,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
 	if err := a.prepare(); err != nil {
 		return nil, err
@@ -293,14 +293,14 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 	for i, x := range a.in {
 		w := weights[i]
 		if w == nil {
-			w = a.field(projectionNames[i])
+			w = a.field(ProjectionNames[i])
 		}
 		if w == nil {
-			a.Fail(&op.ArgError{Func: a.Fn + "." + projectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
+			a.Fail(&op.ArgError{Func: a.Fn + "." + ProjectionNames[i], Got: "None", Want: "a Parameter", Rule: "in_proj_weight is None"})
 		}
 		bias := biases[i]
-		if bias == nil && a.m.Get(projectionBiases[i]) != nil {
-			bias = a.field(projectionBiases[i])
+		if bias == nil && a.m.Get(ProjectionBiases[i]) != nil {
+			bias = a.field(ProjectionBiases[i])
 		}
 		out[i] = a.batchesFirst(a.Do("linear", []*tensor.Tensor{x, w, bias}))
 	}
@@ -309,9 +309,9 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 
 // field returns a parameter, or nil if it is None.
 func (a *attentionCall) field(name string) *tensor.Tensor {
-	var x optTensor
+	var x OptTensor
 	a.Fail(arg.Set(a.Fn+"."+name, "", &x, a.m.Get(name)))
-	return x.t
+	return x.T
 }
 
 // thirds returns the parts of a parameter that is for query, key and value, or

@@ -21,7 +21,7 @@ var _ starlark.HasAttrs = (*RemovableHandle)(nil)
 
 func (h *RemovableHandle) String() string        { return "RemovableHandle" }
 func (h *RemovableHandle) Type() string          { return "RemovableHandle" }
-func (h *RemovableHandle) Freeze()               { h.m.value.Freeze() }
+func (h *RemovableHandle) Freeze()               { h.m.Value.Freeze() }
 func (h *RemovableHandle) Truth() starlark.Bool  { return true }
 func (h *RemovableHandle) Hash() (uint32, error) { return 0, Unhashable(h) }
 func (h *RemovableHandle) AttrNames() []string   { return AttrNames("RemovableHandle") }
@@ -31,7 +31,7 @@ func (h *RemovableHandle) Attr(name string) (starlark.Value, error) {
 
 func init() {
 	Register(
-		moduleRow("register_forward_hook", "register_forward_hook(fn) calls fn(module, inputs, output) whenever the module has been called, and returns a handle with .remove().\n"+
+		ModuleRow("register_forward_hook", "register_forward_hook(fn) calls fn(module, inputs, output) whenever the module has been called, and returns a handle with .remove().\n"+
 			"inputs is the tuple of the arguments by position. What fn returns replaces the output,\n"+
 			"unless it is None.\n"+
 			">>> m = nn.ReLU()\n"+

@@ -59,7 +59,7 @@ func (mk *maker) parameter(name string, t *tensor.Tensor, err error) error {
 	}
 	x := mk.m.env.Wrap(t)
 	x.Parameter = true
-	mk.m.Put(Field{name, parameterField, x})
+	mk.m.Put(Field{name, ParameterField, x})
 	return nil
 }
 
@@ -108,4 +108,4 @@ func (mk *maker) linear(out, in int, bias bool) error {
 }
 
 // none makes a parameter that is not there.
-func (mk *maker) none(name string) { mk.m.Put(Field{name, parameterField, starlark.None}) }
+func (mk *maker) none(name string) { mk.m.Put(Field{name, ParameterField, starlark.None}) }

@@ -14,14 +14,14 @@ import (
 // The classes of layers that are a function of F of what they are called with
 // and of their own fields.
 var (
-	linearClass    = &class{name: "Linear", forward: applies("linear", "input", "weight", "bias"), shows: []string{"in_features", "out_features", "bias"}}
-	embeddingClass = &class{name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx"}, bare: 2}
-	layerNormClass = &class{name: "LayerNorm", forward: applies("layer_norm", "input", "normalized_shape", "weight", "bias", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
-	rmsNormClass   = &class{name: "RMSNorm", forward: applies("rms_norm", "input", "normalized_shape", "weight", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
-	dropoutClass   = &class{name: "Dropout", forward: applies("dropout", "input", "p", "training"), shows: []string{"p"}}
-	reluClass      = &class{name: "ReLU", forward: applies("relu", "input")}
-	geluClass      = &class{name: "GELU", forward: applies("gelu", "input", "approximate"), shows: []string{"approximate"}}
-	siluClass      = &class{name: "SiLU", forward: applies("silu", "input")}
+	LinearClass    = &class{Name: "Linear", forward: applies("linear", "input", "weight", "bias"), shows: []string{"in_features", "out_features", "bias"}}
+	EmbeddingClass = &class{Name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx"}, bare: 2}
+	LayerNormClass = &class{Name: "LayerNorm", forward: applies("layer_norm", "input", "normalized_shape", "weight", "bias", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
+	RmsNormClass   = &class{Name: "RMSNorm", forward: applies("rms_norm", "input", "normalized_shape", "weight", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
+	DropoutClass   = &class{Name: "Dropout", forward: applies("dropout", "input", "p", "training"), shows: []string{"p"}}
+	reluClass      = &class{Name: "ReLU", forward: applies("relu", "input")}
+	geluClass      = &class{Name: "GELU", forward: applies("gelu", "input", "approximate"), shows: []string{"approximate"}}
+	siluClass      = &class{Name: "SiLU", forward: applies("silu", "input")}
 )
 
 // applies returns the forward function of a class: the function called name of
@@ -30,7 +30,7 @@ var (
 func applies(name, input string, fields ...string) forwardFunc {
 	return func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var x starlark.Value
-		if err := arg.Unpack(m.class.name, args, kwargs, input, &x); err != nil {
+		if err := arg.Unpack(m.Class.Name, args, kwargs, input, &x); err != nil {
 			return nil, err
 		}
 		return m.apply(name, starlark.Tuple{x}, fields...)
@@ -100,7 +100,7 @@ func newLinear(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 
 // linear returns a Linear for the constructor fn.
 func (e *Env) linear(fn string, in, out int, bias bool, dt arg.OptDType) (*Module, error) {
-	m := e.newModule(linearClass)
+	m := e.newModule(LinearClass)
 	m.plain("in_features", starlark.MakeInt(in), "out_features", starlark.MakeInt(out))
 	mk, err := e.newMaker(fn, m, dt)
 	if err != nil {
@@ -118,7 +118,7 @@ func newEmbedding(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err := arg.Unpack(b.Name(), args, kwargs, "num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	m := e.newModule(embeddingClass)
+	m := e.newModule(EmbeddingClass)
 	m.plain("num_embeddings", starlark.MakeInt(int(n)), "embedding_dim", starlark.MakeInt(int(dim)), "padding_idx", starlark.None)
 	mk, err := e.newMaker(b.Name(), m, dt)
 	if err != nil {
@@ -136,7 +136,7 @@ func (mk *maker) padding(w *tensor.Tensor, i int) error {
 	n := w.Shape()[0]
 	row, ok := shape.Dim(i, n)
 	if !ok {
-		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: thereAre(n, "row")}
+		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: ThereAre(n, "row")}
 	}
 	mk.m.plain("padding_idx", starlark.MakeInt(row))
 	part, err := mk.do("narrow", []*tensor.Tensor{w}, op.Int1(0), op.Int1(row), op.Int1(1))
@@ -161,7 +161,7 @@ func newLayerNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 
 // layerNorm returns a LayerNorm for the constructor fn.
 func (e *Env) layerNorm(fn string, s []int, eps float64, affine, bias bool, dt arg.OptDType) (*Module, error) {
-	m := e.newModule(layerNormClass)
+	m := e.newModule(LayerNormClass)
 	m.plain("normalized_shape", ShapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
 	mk, err := e.newMaker(fn, m, dt)
 	if err != nil {
@@ -190,7 +190,7 @@ func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	m := e.newModule(rmsNormClass)
+	m := e.newModule(RmsNormClass)
 	m.plain("normalized_shape", ShapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
 	if eps.Set {
 		m.plain("eps", starlark.Float(eps.V))
@@ -216,7 +216,7 @@ func newDropout(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 
 // dropout returns a Dropout.
 func (e *Env) dropout(p probability) *Module {
-	m := e.newModule(dropoutClass)
+	m := e.newModule(DropoutClass)
 	m.plain("p", starlark.Float(p))
 	return m
 }

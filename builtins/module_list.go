@@ -21,8 +21,8 @@ var (
 )
 
 var (
-	sequentialClass = &class{name: "Sequential", forward: runInTurn}
-	moduleListClass = &class{name: "ModuleList", forward: cannotRun}
+	SequentialClass = &class{Name: "Sequential", forward: runInTurn}
+	ModuleListClass = &class{Name: "ModuleList", forward: cannotRun}
 )
 
 func init() {
@@ -47,7 +47,7 @@ func init() {
 // newModules returns a module of class c that holds no modules yet.
 func (e *Env) newModules(c *class) *moduleList {
 	l := &moduleList{*e.newModule(c)}
-	l.value = l
+	l.Value = l
 	return l
 }
 
@@ -55,7 +55,7 @@ func newSequential(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), nil, kwargs); err != nil {
 		return nil, err
 	}
-	l := e.newModules(sequentialClass)
+	l := e.newModules(SequentialClass)
 	if len(args) == 1 {
 		if d, ok := args[0].(*starlark.Dict); ok {
 			return l, l.addNamed(b.Name(), d)
@@ -69,17 +69,17 @@ func newModuleList(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), args, kwargs, "modules?", &modules); err != nil {
 		return nil, err
 	}
-	l := e.newModules(moduleListClass)
+	l := e.newModules(ModuleListClass)
 	return l, l.addAll(b.Name(), modules)
 }
 
 // addAll adds modules under their numbers, for the function fn.
 func (l *moduleList) addAll(fn string, modules []starlark.Value) error {
 	for i, v := range modules {
-		if moduleOf(v) == nil {
+		if ModuleOf(v) == nil {
 			return arg.In(fn, "modules", arg.BadItem(v, i, "a module"))
 		}
-		l.Put(Field{strconv.Itoa(i), moduleField, v})
+		l.Put(Field{strconv.Itoa(i), ModuleField, v})
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (l *moduleList) addAll(fn string, modules []starlark.Value) error {
 func (l *moduleList) addNamed(fn string, d *starlark.Dict) error {
 	for key, v := range d.Entries() {
 		name, ok := starlark.AsString(key)
-		if !ok || moduleOf(v) == nil {
+		if !ok || ModuleOf(v) == nil {
 			return arg.In(fn, "modules", arg.Bad(d, "a dict of names and modules", ""))
 		}
 		if err := l.assign(name, v); err != nil {
@@ -102,7 +102,7 @@ func (l *moduleList) addNamed(fn string, d *starlark.Dict) error {
 func (l *moduleList) elements() []*Field {
 	var list []*Field
 	for i := range l.Fields {
-		if f := &l.Fields[i]; f.Kind == moduleField && f.Value != starlark.None {
+		if f := &l.Fields[i]; f.Kind == ModuleField && f.Value != starlark.None {
 			list = append(list, f)
 		}
 	}
@@ -124,8 +124,8 @@ func (l *moduleList) Index(i int) starlark.Value { return l.elements()[i].Value 
 // SetIndex implements starlark.HasSetIndex.
 func (l *moduleList) SetIndex(i int, v starlark.Value) error {
 	f := l.elements()[i]
-	if moduleOf(v) == nil {
-		return arg.In(l.class.name+"[...] = v", "", arg.Bad(v, "a module", ""))
+	if ModuleOf(v) == nil {
+		return arg.In(l.Class.Name+"[...] = v", "", arg.Bad(v, "a module", ""))
 	}
 	return l.SetField(f.Name, v)
 }
@@ -133,15 +133,15 @@ func (l *moduleList) SetIndex(i int, v starlark.Value) error {
 // Slice implements starlark.Sliceable: the modules in a list of the same class.
 // A Sequential keeps their names, a ModuleList numbers them anew.
 func (l *moduleList) Slice(start, end, step int) starlark.Value {
-	part := l.env.newModules(l.class)
+	part := l.env.newModules(l.Class)
 	part.training = l.training
 	all := l.elements()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
 		name := all[i].Name
-		if l.class == moduleListClass {
+		if l.Class == ModuleListClass {
 			name = strconv.Itoa(len(part.Fields))
 		}
-		part.Put(Field{name, moduleField, all[i].Value})
+		part.Put(Field{name, ModuleField, all[i].Value})
 	}
 	return part
 }
@@ -158,10 +158,10 @@ func (l *moduleList) Iterate() starlark.Iterator {
 // runInTurn is the forward function of a Sequential.
 func runInTurn(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
-	if err := arg.Unpack(m.class.name, args, kwargs, "input", &x); err != nil {
+	if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &x); err != nil {
 		return nil, err
 	}
-	for sub := range starlark.Elements(m.value.(*moduleList)) {
+	for sub := range starlark.Elements(m.Value.(*moduleList)) {
 		y, err := starlark.Call(thread, sub, starlark.Tuple{x}, nil)
 		if err != nil {
 			return nil, err
@@ -173,5 +173,5 @@ func runInTurn(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs [
 
 // cannotRun is the forward function of modules that have none.
 func cannotRun(m *Module, _ *starlark.Thread, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	return nil, &op.ArgError{Func: m.class.name, Got: "a call", Want: "a call of the modules in it", Rule: "it has no forward function"}
+	return nil, &op.ArgError{Func: m.Class.Name, Got: "a call", Want: "a call of the modules in it", Rule: "it has no forward function"}
 }

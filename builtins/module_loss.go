@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	crossEntropyClass = &class{name: "CrossEntropyLoss", forward: compares("cross_entropy", "weight", "ignore_index", "reduction", "label_smoothing")}
-	mseClass          = &class{name: "MSELoss", forward: compares("mse_loss", "reduction")}
+	crossEntropyClass = &class{Name: "CrossEntropyLoss", forward: compares("cross_entropy", "weight", "ignore_index", "reduction", "label_smoothing")}
+	mseClass          = &class{Name: "MSELoss", forward: compares("mse_loss", "reduction")}
 )
 
 func init() {
@@ -31,7 +31,7 @@ func init() {
 func compares(name string, fields ...string) forwardFunc {
 	return func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var input, target starlark.Value
-		if err := arg.Unpack(m.class.name, args, kwargs, "input", &input, "target", &target); err != nil {
+		if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &input, "target", &target); err != nil {
 			return nil, err
 		}
 		return m.apply(name, starlark.Tuple{input, target}, fields...)
@@ -48,7 +48,7 @@ func newCrossEntropyLoss(e *Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err := arg.Unpack(b.Name(), args, kwargs, "weight?", &weight, "ignore_index?", &ignore, "reduction?", &reduction, "label_smoothing?", &smoothing); err != nil {
 		return nil, err
 	}
-	if err := arg.Set(b.Name(), "weight", &optTensor{}, weight); err != nil {
+	if err := arg.Set(b.Name(), "weight", &OptTensor{}, weight); err != nil {
 		return nil, err
 	}
 	if err := checkChoice(b.Name(), "reduction", "cross_entropy", reduction); err != nil {

@@ -10,10 +10,10 @@ import (
 // receiver.
 type moduleMethod func(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
-// moduleRow returns a row for a method of modules.
-func moduleRow(name, doc string, do moduleMethod) *Row {
+// ModuleRow returns a row for a method of modules.
+func ModuleRow(name, doc string, do moduleMethod) *Row {
 	return &Row{Name: "Module." + name, Doc: doc, Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return do(e, b.Name(), moduleOf(b.Receiver()), args, kwargs)
+		return do(e, b.Name(), ModuleOf(b.Receiver()), args, kwargs)
 	}}
 }
 
@@ -34,25 +34,25 @@ func init() {
 		&Row{Name: "Module.training", Doc: "training is whether the module trains: dropout drops only then. It can be assigned; .train() and .eval() set it for the modules in it, too.\n" +
 			">>> nn.Dropout().training\nTrue",
 			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-				return starlark.Bool(moduleOf(x).training), nil
+				return starlark.Bool(ModuleOf(x).training), nil
 			}},
-		moduleRow("named_parameters", "named_parameters(prefix=\"\", recurse=True) returns the parameters with their paths: a list of pairs, in the order of definition.\n"+
+		ModuleRow("named_parameters", "named_parameters(prefix=\"\", recurse=True) returns the parameters with their paths: a list of pairs, in the order of definition.\n"+
 			"Those of a module come before those of the modules in it. A parameter that stands in\n"+
 			"several places comes once, under the first. prefix begins every path; without recurse\n"+
 			"the parameters of the modules in it are left out.\n"+
 			">>> [name for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)).named_parameters()]\n"+
 			"[\"0.weight\", \"0.bias\", \"1.weight\", \"1.bias\"]", namedParameters),
-		moduleRow("parameters", "parameters(recurse=True) returns the parameters as a list, as named_parameters orders them.\n"+
+		ModuleRow("parameters", "parameters(recurse=True) returns the parameters as a list, as named_parameters orders them.\n"+
 			">>> [p.shape for p in nn.Linear(2, 3).parameters()]\n[(3, 2), (3,)]", parameters),
-		moduleRow("named_modules", "named_modules(prefix=\"\") returns the module and the modules in it with their paths: a list of pairs, each module once.\n"+
+		ModuleRow("named_modules", "named_modules(prefix=\"\") returns the module and the modules in it with their paths: a list of pairs, each module once.\n"+
 			"The path of the module itself is prefix. Modules come before those in them.\n"+
 			">>> [name for name, m in nn.Sequential(nn.ReLU(), nn.Sequential(nn.SiLU())).named_modules()]\n"+
 			"[\"\", \"0\", \"1\", \"1.0\"]", namedModules),
-		moduleRow("train", "train(mode=True) says whether the module and the modules in it train, and returns the module.\n"+
+		ModuleRow("train", "train(mode=True) says whether the module and the modules in it train, and returns the module.\n"+
 			">>> nn.Sequential(nn.Dropout()).train(False)[0].training\nFalse", train),
-		moduleRow("eval", "eval() is train(False): dropout drops nothing. It returns the module.\n"+
+		ModuleRow("eval", "eval() is train(False): dropout drops nothing. It returns the module.\n"+
 			">>> nn.Dropout(0.9).eval()(ones(2)).tolist()\n[1.0, 1.0]", eval),
-		moduleRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
+		ModuleRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
 			">>> m = nn.Linear(2, 1)\n>>> m(ones(2)).backward()\n>>> m.zero_grad()\n>>> m.weight.grad == None\nTrue", zeroGrad),
 	)
 }
@@ -91,7 +91,7 @@ func namedModules(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []st
 	}
 	var list []starlark.Value
 	for _, sub := range m.Modules(string(prefix)) {
-		list = append(list, starlark.Tuple{starlark.String(sub.Path), sub.M.value})
+		list = append(list, starlark.Tuple{starlark.String(sub.Path), sub.M.Value})
 	}
 	return starlark.NewList(list), nil
 }
@@ -101,14 +101,14 @@ func train(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.
 	if err := arg.Unpack(fn, args, kwargs, "mode?", &mode); err != nil {
 		return nil, err
 	}
-	return m.value, m.setTraining(fn, bool(mode))
+	return m.Value, m.setTraining(fn, bool(mode))
 }
 
 func eval(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
-	return m.value, m.setTraining(fn, false)
+	return m.Value, m.setTraining(fn, false)
 }
 
 // setTraining says for fn whether m and the modules below it train. If one of
@@ -142,7 +142,7 @@ func zeroGrad(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starla
 // them zeros.
 func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
 	for _, x := range params {
-		t, err := x.leaf()
+		t, err := x.Leaf()
 		if err != nil {
 			return err
 		}

@@ -12,19 +12,19 @@ import (
 func (m *Module) String() string {
 	var names, lines []string
 	for _, f := range m.Fields {
-		if f.Kind == moduleField {
+		if f.Kind == ModuleField {
 			names = append(names, f.Name)
 			lines = append(lines, strings.ReplaceAll(f.Value.String(), "\n", "\n  "))
 		}
 	}
 	made := m.madeWith()
 	if len(lines) == 0 {
-		return m.class.name + "(" + made + ")"
+		return m.Class.Name + "(" + made + ")"
 	}
-	if m.class == moduleListClass {
+	if m.Class == ModuleListClass {
 		names, lines = mergeEqual(names, lines)
 	}
-	text := m.class.name + "("
+	text := m.Class.Name + "("
 	if made != "" {
 		text += "\n  " + made
 	}
@@ -38,14 +38,14 @@ func (m *Module) String() string {
 func (m *Module) Describe() string {
 	children := 0
 	for _, f := range m.Fields {
-		if f.Kind == moduleField {
+		if f.Kind == ModuleField {
 			children++
 		}
 	}
 	if children > 0 {
-		return fmt.Sprintf("%s of %s", m.class.name, CountWord(children, "module"))
+		return fmt.Sprintf("%s of %s", m.Class.Name, CountWord(children, "module"))
 	}
-	return m.class.name + "(" + m.madeWith() + ")"
+	return m.Class.Name + "(" + m.madeWith() + ")"
 }
 
 // mergeEqual merges neighbours that print alike: "(0-2): 3 x ReLU()".
@@ -68,16 +68,16 @@ func mergeEqual(names, lines []string) (mergedNames, mergedLines []string) {
 // madeWith returns what the module was made with, as str shows it.
 func (m *Module) madeWith() string {
 	var parts []string
-	for i, name := range m.class.shows {
+	for i, name := range m.Class.shows {
 		f := m.Fields[m.at[name]]
 		text := f.Value.String()
 		switch {
-		case f.Kind == parameterField: // it shows whether it is there
+		case f.Kind == ParameterField: // it shows whether it is there
 			text = starlark.Bool(f.Value != starlark.None).String()
 		case f.Value == starlark.None:
 			continue
 		}
-		if i >= m.class.bare {
+		if i >= m.Class.bare {
 			text = name + "=" + text
 		}
 		parts = append(parts, text)

@@ -13,12 +13,12 @@ import (
 
 func init() {
 	Register(
-		moduleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
+		ModuleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
 			"The tensors share the storage of the parameters and require no grad. A parameter that\n"+
 			"stands in several places comes under every path.\n"+
 			">>> nn.LayerNorm(2).state_dict()\n"+
 			"{\"weight\": [1. 1.], \"bias\": [0. 0.]}", stateDict),
-		moduleRow("load_state_dict", "load_state_dict(state_dict, strict=True) copies the tensors of a dict into the parameters of those paths, and returns struct(missing_keys, unexpected_keys).\n"+
+		ModuleRow("load_state_dict", "load_state_dict(state_dict, strict=True) copies the tensors of a dict into the parameters of those paths, and returns struct(missing_keys, unexpected_keys).\n"+
 			"Shapes agree; dtypes are converted. With strict every parameter is in the dict and\n"+
 			"nothing else. The error lists all that does not fit, and then nothing is copied.\n"+
 			">>> m = nn.LayerNorm(2)\n"+
@@ -31,7 +31,7 @@ func init() {
 // paths, in every place where one stands.
 func (m *Module) entries() []NamedTensor {
 	var list []NamedTensor
-	m.walk("", func(path string, m *Module) { list = append(list, m.own(path)...) })
+	m.walk("", func(path string, m *Module) { list = append(list, m.Own(path)...) })
 	return list
 }
 
@@ -86,7 +86,7 @@ func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []s
 	if err := l.copy(); err != nil {
 		return nil, err
 	}
-	return newStruct(starlark.StringDict{
+	return NewStruct(starlark.StringDict{
 		"missing_keys":    StringList(l.missing),
 		"unexpected_keys": StringList(l.unexpected),
 	}), nil

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	encoderLayerClass = &class{name: "TransformerEncoderLayer", forward: runEncoderLayer}
-	decoderLayerClass = &class{name: "TransformerDecoderLayer", forward: runDecoderLayer}
+	encoderLayerClass = &class{Name: "TransformerEncoderLayer", forward: runEncoderLayer}
+	decoderLayerClass = &class{Name: "TransformerDecoderLayer", forward: runDecoderLayer}
 )
 
 const docLayer = "activation is \"relu\", \"gelu\" or a function. With norm_first the norms come before each\n" +
@@ -129,7 +129,7 @@ func (l *layerMaker) add(name string, child *Module, err error) {
 		l.err = err
 	}
 	if l.err == nil {
-		l.m.Put(Field{name, moduleField, child})
+		l.m.Put(Field{name, ModuleField, child})
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *layerCall) attend(name string, query, key starlark.Value, masks maskSet
 	case err != nil:
 		c.err = err
 	case !ok || len(pair) == 0:
-		c.err = &op.ArgError{Func: c.m.class.name + "." + name, Got: "a result of " + arg.Show(v), Want: "a tuple (output, weights)"}
+		c.err = &op.ArgError{Func: c.m.Class.Name + "." + name, Got: "a result of " + arg.Show(v), Want: "a tuple (output, weights)"}
 	default:
 		return pair[0]
 	}
@@ -217,7 +217,7 @@ func (c *layerCall) part(x starlark.Value, norm string, f func(x starlark.Value)
 func runEncoderLayer(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var src starlark.Value
 	masks := newMaskSet()
-	if err := arg.Unpack(m.class.name, args, kwargs, "src", &src, "src_mask?", &masks.mask,
+	if err := arg.Unpack(m.Class.Name, args, kwargs, "src", &src, "src_mask?", &masks.mask,
 		"src_key_padding_mask?", &masks.padding, "is_causal?", &masks.causal); err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func runEncoderLayer(m *Module, thread *starlark.Thread, args starlark.Tuple, kw
 func runDecoderLayer(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var tgt, memory starlark.Value
 	own, others := newMaskSet(), newMaskSet()
-	if err := arg.Unpack(m.class.name, args, kwargs, "tgt", &tgt, "memory", &memory, "tgt_mask?", &own.mask, "memory_mask?", &others.mask,
+	if err := arg.Unpack(m.Class.Name, args, kwargs, "tgt", &tgt, "memory", &memory, "tgt_mask?", &own.mask, "memory_mask?", &others.mask,
 		"tgt_key_padding_mask?", &own.padding, "memory_key_padding_mask?", &others.padding,
 		"tgt_is_causal?", &own.causal, "memory_is_causal?", &others.causal); err != nil {
 		return nil, err

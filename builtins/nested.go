@@ -32,9 +32,9 @@ const (
 	maxListed  = 1 << 28 // elements that become Starlark values, or were
 )
 
-// nestedElements returns the shape of v, nested lists of numbers and bools, and these
+// NestedElements returns the shape of v, nested lists of numbers and bools, and these
 // in row-major order.
-func nestedElements(v starlark.Value) (shape.Shape, []starlark.Value, error) {
+func NestedElements(v starlark.Value) (shape.Shape, []starlark.Value, error) {
 	n := nest{allBool: true}
 	err := n.read(v, nil)
 	return n.shape, n.elems, err
@@ -272,7 +272,7 @@ func (e *Env) Nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 	if t.Numel() > maxListed {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t), Want: fmt.Sprintf("at most %d elements", maxListed), Rule: "each becomes a value of its own"}
 	}
-	t, err := e.whole(fn, t)
+	t, err := e.Whole(fn, t)
 	if err != nil {
 		return nil, err
 	}

@@ -81,11 +81,11 @@ func init() {
 }
 
 // scriptClass is the class of modules whose forward function is a script's.
-var scriptClass = &class{name: "Module", forward: func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+var scriptClass = &class{Name: "Module", forward: func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if m.forward == nil {
 		return cannotRun(m, thread, args, kwargs)
 	}
-	return starlark.Call(thread, m.forward, append(starlark.Tuple{m.value}, args...), kwargs)
+	return starlark.Call(thread, m.forward, append(starlark.Tuple{m.Value}, args...), kwargs)
 }}
 
 func newScriptModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -264,7 +264,7 @@ func optimized(v starlark.Value, seen map[*Tensor]bool) (starlark.Tuple, error) 
 // canOptimize returns an error unless x, at index i, is a leaf that requires
 // grad. A Parameter need not, and is left alone then.
 func canOptimize(x *Tensor, i int) error {
-	t, err := x.leaf()
+	t, err := x.Leaf()
 	switch {
 	case err != nil:
 		return err
@@ -383,7 +383,7 @@ func (o *Optimizer) ensure(fn string, x *Tensor, names []string) error {
 		s = &paramState{buffers: map[string]*Tensor{}}
 		o.state[x] = s
 	}
-	t, err := x.leaf()
+	t, err := x.Leaf()
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	var all []*tensor.Tensor
 	var classes []*gradClass
 	for _, x := range params {
-		t, err := x.leaf()
+		t, err := x.Leaf()
 		if err == nil {
 			err = CheckFrozen(b.Name(), t)
 		}
@@ -117,7 +117,7 @@ func (c *OpChain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor 
 		}
 		if c.Err == nil && len(classes) > 1 {
 			var err error
-			n, err = c.E.whole(c.Fn, n)
+			n, err = c.E.Whole(c.Fn, n)
 			c.Fail(err)
 		}
 		norms = append(norms, n)

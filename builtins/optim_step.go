@@ -58,7 +58,7 @@ func (o *Optimizer) stepAll(fn string) error {
 
 // updateOne makes a step of x, of the group g.
 func (o *Optimizer) updateOne(g *group, x *Tensor) error {
-	t, err := x.leaf()
+	t, err := x.Leaf()
 	if err != nil || !t.RequiresGrad() {
 		return err
 	}

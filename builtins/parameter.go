@@ -31,15 +31,15 @@ type Store interface {
 
 // storeOf returns how the parameter x is stored.
 func storeOf(x *Tensor) Store {
-	if s, ok := x.lens.(Store); ok {
+	if s, ok := x.Lens.(Store); ok {
 		return s
 	}
 	return PlainStore{}
 }
 
-// leaf returns the leaf that x is or, of a parameter of which a rank stores a part,
+// Leaf returns the leaf that x is or, of a parameter of which a rank stores a part,
 // that part.
-func (x *Tensor) leaf() (*tensor.Tensor, error) {
+func (x *Tensor) Leaf() (*tensor.Tensor, error) {
 	t, _, err := storeOf(x).Stored(x)
 	return t, err
 }

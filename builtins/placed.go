@@ -26,9 +26,9 @@ func (e *Env) PlainArg(fn, param string, v starlark.Value) (*tensor.Tensor, erro
 	return t, err
 }
 
-// whole returns t with its elements at hand: of a distributed tensor the whole,
+// Whole returns t with its elements at hand: of a distributed tensor the whole,
 // which communicates unless it is replicated. Every rank of its mesh calls it.
-func (e *Env) whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (e *Env) Whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !t.Placed() {
 		return t, nil
 	}

@@ -66,8 +66,8 @@ type vjp struct {
 	forward, backward arg.Callable
 }
 
-// newVJP returns a function called name whose gradient is as custom_vjp says it.
-func newVJP(e *Env, name string, forward, backward starlark.Callable) *starlark.Builtin {
+// NewVJP returns a function called name whose gradient is as custom_vjp says it.
+func NewVJP(e *Env, name string, forward, backward starlark.Callable) *starlark.Builtin {
 	v := &vjp{e: e}
 	v.forward.Fn, v.backward.Fn = forward, backward
 	return starlark.NewBuiltin(name, v.call)
@@ -149,11 +149,11 @@ func (v *vjp) match(args, list starlark.Tuple) ([]*tensor.Tensor, error) {
 		if len(list) != len(in) {
 			at = in[j]
 		}
-		var g optTensor
+		var g OptTensor
 		if err := g.Unpack(list[at]); err != nil {
 			return nil, &op.ArgError{Func: "custom_vjp", Got: "a gradient from backward that is " + arg.Show(list[at]), Want: "a tensor or None"}
 		}
-		dx[j] = g.t
+		dx[j] = g.T
 	}
 	return dx, nil
 }

@@ -18,8 +18,8 @@ var reduceOps = map[string]string{
 	"min":     "min",
 }
 
-// toReduceOp returns the reduction that v names.
-func toReduceOp(v starlark.Value) (string, error) {
+// ToReduceOp returns the reduction that v names.
+func ToReduceOp(v starlark.Value) (string, error) {
 	name, ok := starlark.AsString(v)
 	if op := reduceOps[name]; ok && op != "" {
 		return op, nil

@@ -28,7 +28,7 @@ func (x *Tensor) setSubscript(t *tensor.Tensor, v, w starlark.Value) error {
 	if err != nil {
 		return arg.Rename(fn, arg.In(fn, "index", err))
 	}
-	value, err := toOperand(w)
+	value, err := ToOperand(w)
 	if err != nil {
 		return arg.In(fn, "value", err)
 	}

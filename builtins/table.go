@@ -175,16 +175,16 @@ var (
 	_ starlark.HasAttrs = (*constructor)(nil)
 )
 
-// constructorOf returns the function called name with its static attributes, to stand
+// ConstructorOf returns the function called name with its static attributes, to stand
 // in a namespace, too.
-func constructorOf(name string) starlark.Value {
+func ConstructorOf(name string) starlark.Value {
 	members := starlark.StringDict{}
 	for _, r := range rows {
 		if owner, rest := split(r.Name); owner == name && r.Static {
 			members[rest] = r.value()
 		}
 	}
-	return &constructor{lookup(name).(*starlark.Builtin), members}
+	return &constructor{Lookup(name).(*starlark.Builtin), members}
 }
 
 // Attr implements starlark.HasAttrs.
@@ -288,9 +288,9 @@ func (e *Env) Attr(owner string, x starlark.Value, name string) (starlark.Value,
 // name.
 func isMember(owner, name string) bool { return types()[owner].members[name] != nil }
 
-// lookup returns the value of the row called name, which is there and is a function
+// Lookup returns the value of the row called name, which is there and is a function
 // or a constant.
-func lookup(name string) starlark.Value { return rows[name].value() }
+func Lookup(name string) starlark.Value { return rows[name].value() }
 
 // IsRow reports whether name, in full, is one of the table.
 func IsRow(name string) bool { return rows[name] != nil }

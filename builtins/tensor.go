@@ -19,11 +19,11 @@ type Tensor struct {
 	T    *tensor.Tensor // nil while work is under way
 	work *runtime.Work  // of an asynchronous call that is to give t; else nil
 
-	distributed bool // what is under way is a distributed tensor
+	Distributed bool // what is under way is a distributed tensor
 
 	Parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 
-	lens Lens // of its own, such as that of a flat tensor; else nil
+	Lens Lens // of its own, such as that of a flat tensor; else nil
 }
 
 var (
@@ -34,9 +34,9 @@ var (
 // Wrap returns t as scripts have it.
 func (e *Env) Wrap(t *tensor.Tensor) *Tensor { return &Tensor{Env: e, T: t} }
 
-// wrapWork returns the result of an asynchronous call, which has one. Whoever
+// WrapWork returns the result of an asynchronous call, which has one. Whoever
 // reads it first waits, and gets the call's error if nobody has had it.
-func (e *Env) wrapWork(w *runtime.Work) *Tensor { return &Tensor{Env: e, work: w} }
+func (e *Env) WrapWork(w *runtime.Work) *Tensor { return &Tensor{Env: e, work: w} }
 
 // Tensor returns the tensor. That of an asynchronous call it waits for.
 func (x *Tensor) Tensor() (*tensor.Tensor, error) {

@@ -157,8 +157,8 @@ func (x *Tensor) AttrNames() []string {
 	return slices.Compact(names)
 }
 
-// placed reports whether x is a distributed tensor.
-func (x *Tensor) placed() bool { return x.distributed || x.T != nil && x.T.Placed() }
+// Placed reports whether x is a distributed tensor.
+func (x *Tensor) Placed() bool { return x.Distributed || x.T != nil && x.T.Placed() }
 
 // SetField implements starlark.HasSetField: grad and requires_grad can be
 // assigned.

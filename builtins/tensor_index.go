@@ -89,7 +89,7 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 	if err != nil {
 		return arg.In("x[...] = v", "index", err)
 	}
-	value, err := toOperand(w)
+	value, err := ToOperand(w)
 	if err != nil {
 		return arg.In("x[...] = v", "value", err)
 	}

@@ -64,7 +64,7 @@ func (e *Env) one(fn string, t *tensor.Tensor, rule string) (*tensor.Tensor, err
 	if err := oneElement(fn, t, rule); err != nil {
 		return nil, err
 	}
-	return e.whole(fn, t)
+	return e.Whole(fn, t)
 }
 
 // truth returns whether the one element of t is not zero.

@@ -47,7 +47,7 @@ func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starl
 	if err != nil {
 		return nil, err
 	}
-	b, err := toOperand(y)
+	b, err := ToOperand(y)
 	if err != nil {
 		return nil, arg.In(d.Name, "", err)
 	}

@@ -45,7 +45,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 	if err != nil {
 		return nil, err
 	}
-	b, err := toOperand(y)
+	b, err := ToOperand(y)
 	if err != nil {
 		return nil, arg.In(d.Name, "", err)
 	}
@@ -136,7 +136,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	y, err := toOperand(v)
+	y, err := ToOperand(v)
 	if err != nil {
 		return false, arg.In("in", "", err)
 	}

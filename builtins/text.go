@@ -15,8 +15,8 @@ func CountWord(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// thereAre says how many things there are.
-func thereAre(n int, thing string) string {
+// ThereAre says how many things there are.
+func ThereAre(n int, thing string) string {
 	if n == 1 {
 		return "there is 1 " + thing
 	}
@@ -50,5 +50,5 @@ func JoinPath(path, name string) string {
 // PyBool returns b as scripts write it.
 func PyBool(b bool) string { return starlark.Bool(b).String() }
 
-// say prints text as the script's print does.
-func say(thread *starlark.Thread, text string) { thread.Print(thread, strings.TrimRight(text, "\n")) }
+// Say prints text as the script's print does.
+func Say(thread *starlark.Thread, text string) { thread.Print(thread, strings.TrimRight(text, "\n")) }

@@ -31,10 +31,10 @@ func shellTrace(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starl
 		return starlark.None, nil
 	}
 	if t == nil || len(t.Records) == 0 {
-		say(thread, "nothing was communicated")
+		Say(thread, "nothing was communicated")
 		return starlark.None, nil
 	}
-	say(thread, traceTable(t.Records))
+	Say(thread, traceTable(t.Records))
 	return starlark.None, nil
 }
 

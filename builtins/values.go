@@ -51,8 +51,8 @@ func stringTuple(list []string) starlark.Tuple {
 	return t
 }
 
-// newStruct returns a struct as Starlark's function struct makes it.
-func newStruct(fields starlark.StringDict) *starlarkstruct.Struct {
+// NewStruct returns a struct as Starlark's function struct makes it.
+func NewStruct(fields starlark.StringDict) *starlarkstruct.Struct {
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, fields)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -131,7 +132,7 @@ func placeSpec(e *builtins.Env, fn, param string, pg *ProcessGroup, s *DistSpec,
 		return nil, err
 	}
 	if !s.isShard() {
-		return e.Place(fn, param, pg.m, shape, make([]mesh.Placement, pg.m.NDim()))
+		return dtensor.Place(e, fn, param, pg.m, shape, make([]mesh.Placement, pg.m.NDim()))
 	}
 	seen := map[int]bool{}
 	placements := []mesh.Placement{mesh.Replicate()}
@@ -150,7 +151,7 @@ func placeSpec(e *builtins.Env, fn, param string, pg *ProcessGroup, s *DistSpec,
 	if len(s.dims) > 1 {
 		m = e.Runtime.Layouts().Mesh(m.Split(tpDim, s.parts))
 	}
-	return e.Place(fn, param, m, shape, placements)
+	return dtensor.Place(e, fn, param, m, shape, placements)
 }
 
 // specDim returns the dim d of s, counted from the front of a shape.
@@ -217,7 +218,7 @@ func init() {
 }
 
 func newShardSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var dims, parts builtins.IntsArg
+	var dims, parts dtensor.IntsArg
 	if err := arg.Unpack(b.Name(), args, kwargs, "dims", &dims, "num_partitions", &parts); err != nil {
 		return nil, err
 	}

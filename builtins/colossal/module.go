@@ -5,6 +5,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/runtime/op"
 )
 
@@ -30,7 +31,7 @@ func init() {
 func convertParameter(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn   = b.Name()
-		mod  builtins.ModuleArg
+		mod  dtensor.ModuleArg
 		name arg.String
 	)
 	if err := arg.Unpack(fn, args, kwargs, "module", &mod, "name|param_name", &name); err != nil {
@@ -91,7 +92,7 @@ func converted(e *builtins.Env, fn string, x *builtins.Tensor) (*builtins.Tensor
 
 func namedParamsWithColo(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		mod     builtins.ModuleArg
+		mod     dtensor.ModuleArg
 		prefix  arg.String
 		recurse = arg.Bool(true)
 	)

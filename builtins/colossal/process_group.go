@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -91,7 +92,7 @@ func (p *ProcessGroup) group(fn string, dim int) (starlark.Value, error) {
 	if line == nil {
 		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID())}
 	}
-	return p.env.SharedGroup(line)
+	return dtensor.SharedGroup(p.env, line)
 }
 
 // cpuGroup is group once set_cpu_groups has been called.

@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -18,7 +19,7 @@ import (
 // ColossalAI has it. It is a layout under another name.
 type ShardingSpec struct {
 	env   *builtins.Env
-	mesh  *builtins.DeviceMesh
+	mesh  *dtensor.DeviceMesh
 	shape []int
 	axes  [][]int // by dim of the tensor, the mesh dims that cut it, outermost first
 }
@@ -169,14 +170,14 @@ func (p *shardingSpecArg) Unpack(v starlark.Value) error {
 
 func makeShardingSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m     builtins.MeshArg
+		m     dtensor.MeshArg
 		shape arg.Shape
 		dict  starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "device_mesh|mesh", &m, "entire_shape", &shape, "dim_partition_dict", &dict); err != nil {
 		return nil, err
 	}
-	parts, err := builtins.ToPartition(b.Name(), dict)
+	parts, err := dtensor.ToPartition(b.Name(), dict)
 	if err != nil {
 		return nil, err
 	}
@@ -189,24 +190,24 @@ func makeShardingSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 
 // newShardingSpec returns the spec of a tensor whose dims are cut by the given
 // dims of a mesh, for the function fn.
-func newShardingSpec(e *builtins.Env, fn string, m *builtins.DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
+func newShardingSpec(e *builtins.Env, fn string, m *dtensor.DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
 	s := &ShardingSpec{e, m, shape, axes}
 	if _, err := s.layout(s.order()); err != nil {
-		return nil, builtins.OfMesh(fn, err)
+		return nil, dtensor.OfMesh(fn, err)
 	}
 	return s, nil
 }
 
 // partition returns the dims of the mesh that cut each dim of a tensor of a
 // shape as parts says, for the function fn.
-func partition(d *builtins.DeviceMesh, fn string, shape []int, parts []builtins.Partition) ([][]int, error) {
+func partition(d *dtensor.DeviceMesh, fn string, shape []int, parts []dtensor.Partition) ([][]int, error) {
 	bad := func(got, want, rule string) error {
 		return &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: got, Want: want, Rule: rule}
 	}
 	axes := make([][]int, len(shape))
 	taken := map[int]bool{}
 	for _, p := range parts {
-		dim, err := builtins.FromFront(fn, p.Dim, len(shape))
+		dim, err := dtensor.FromFront(fn, p.Dim, len(shape))
 		if err != nil {
 			return nil, err
 		}

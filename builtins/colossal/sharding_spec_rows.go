@@ -5,6 +5,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 )
 
 // shardingSpecExample begins the examples of what a ShardingSpec has.
@@ -34,13 +35,13 @@ func init() {
 		func(s *ShardingSpec) (starlark.Value, error) { return builtins.ShapeTuple(s.shape), nil },
 	), shardingSpecRow("dim_partition_dict", "dim_partition_dict is a dict of the lists of mesh dims that cut dims of the tensor.\n"+shardingSpecExample+">>> spec.dim_partition_dict\n{0: [0, 1]}",
 		func(s *ShardingSpec) (starlark.Value, error) {
-			var parts []builtins.Partition
+			var parts []dtensor.Partition
 			for d, axes := range s.axes {
 				if len(axes) > 0 {
-					parts = append(parts, builtins.Partition{Dim: d, Axes: axes})
+					parts = append(parts, dtensor.Partition{Dim: d, Axes: axes})
 				}
 			}
-			return builtins.PartitionDict(parts)
+			return dtensor.PartitionDict(parts)
 		},
 	), shardingSpecRow("sharding_sequence", "sharding_sequence is a list of what cuts each dim of the tensor: \"R\", or \"S\" and mesh dims.\n"+shardingSpecExample+">>> spec.sharding_sequence\n[\"S01\", \"R\"]",
 		func(s *ShardingSpec) (starlark.Value, error) {

@@ -11,6 +11,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/builtinstest"
+	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -179,7 +180,7 @@ func TestPathsArrive(t *testing.T) {
 						axes[d] = append(axes[d], a)
 					}
 				}
-				s, err := newShardingSpec(e, "f", e.DeviceMeshOf(m), sizes, axes)
+				s, err := newShardingSpec(e, "f", dtensor.DeviceMeshOf(e, m), sizes, axes)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,6 +14,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/op"
@@ -52,7 +53,7 @@ func held(x *builtins.Tensor, fn string) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, local, err := x.FlatStored(fn)
+	l, local, err := dtensor.FlatStored(x, fn)
 	if err != nil {
 		return nil, err
 	}

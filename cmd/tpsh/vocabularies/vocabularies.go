@@ -14,5 +14,6 @@ package vocabularies
 
 import (
 	_ "tpsh/builtins/colossal"
+	_ "tpsh/builtins/dtensor"
 	_ "tpsh/builtins/files"
 )

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -14,21 +15,21 @@ import (
 )
 
 func init() {
-	Register(&Row{Name: "explain", Fn: explain,
+	builtins.Register(&builtins.Row{Name: "explain", Fn: explain,
 		Doc: "explain(x, placements) prints how the distributed tensor x would be taken to placements, and the alternatives.\n" +
 			"The first is what redistribute does: its steps, the most bytes that a rank receives, and the time in the fixed\n" +
 			"cost model. Nothing is moved.\n" +
 			exampleDTensor + ">>> explain(d, [Shard(0)])\n" +
 			"float32[2, 3] as [S(0)] to [S(0)] on (1,)\nchosen  nothing to do"})
-	Register(&Row{Name: "visualize_sharding", Fn: visualizeSharding,
+	builtins.Register(&builtins.Row{Name: "visualize_sharding", Fn: visualizeSharding,
 		Doc: "visualize_sharding(x) draws which rank holds which block of the distributed tensor x.\n" +
 			"Of more than two dims it shows the two that are cut, the others folded. Nothing is moved.\n" +
 			exampleDTensor + ">>> visualize_sharding(d)\n" + exampleDrawing})
-	Register(&Row{Name: "get_local_shape_and_global_offset", Fn: getLocalShape,
+	builtins.Register(&builtins.Row{Name: "get_local_shape_and_global_offset", Fn: getLocalShape,
 		Doc: "get_local_shape_and_global_offset(dtensor, rank=None) returns the shape of what a rank holds of a distributed tensor, and where in the whole it begins: two tuples.\n" +
 			"rank is the caller, or any other: nothing is sent. Of a rank outside the mesh both are ().\n" +
 			exampleDTensor + ">>> get_local_shape_and_global_offset(d)\n((2, 3), (0, 0))"})
-	Register(&Row{Name: "implicit_redistribution", Fn: implicitRedistribution,
+	builtins.Register(&builtins.Row{Name: "implicit_redistribution", Fn: implicitRedistribution,
 		Doc: "implicit_redistribution(mode) says whether operations may redistribute distributed operands unasked, and returns the mode until now.\n" +
 			"mode is \"allow\", with which every rank starts; \"warn\", with which each line that does so is told once; or \"error\".\n" +
 			"What moves nothing is never refused, and gradients always may.\n" +
@@ -45,7 +46,7 @@ const exampleDrawing = `(2, 3) as [S(0)] on (1,)
 // modes are the names of permissions.
 var modes = [...]string{shard.Allow: "allow", shard.Warn: "warn", shard.Refuse: "error"}
 
-func implicitRedistribution(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func implicitRedistribution(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var mode arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "mode", &mode); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func implicitRedistribution(e *Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	return nil, &op.ArgError{Func: b.Name(), Param: "mode", Got: arg.Show(starlark.String(mode)), Want: `"allow", "warn" or "error"`}
 }
 
-func explain(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func explain(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v starlark.Value
 		p placements
@@ -73,7 +74,7 @@ func explain(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark
 		return nil, err
 	}
 	src := t.Layout()
-	dst, err := e.layoutArgs(b.Name(), src.Mesh(), t.Shape(), optPlacements{V: p, Set: true})
+	dst, err := layoutArgs(e, b.Name(), src.Mesh(), t.Shape(), optPlacements{V: p, Set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func explain(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark
 	if err != nil {
 		return nil, OfMesh(b.Name(), err)
 	}
-	say(thread, explanation(t, dst, ways))
+	builtins.Say(thread, explanation(t, dst, ways))
 	return starlark.None, nil
 }
 
@@ -138,7 +139,7 @@ func stepText(s *mesh.Step) string {
 	return text + " to"
 }
 
-func visualizeSharding(_ *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func visualizeSharding(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var v starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &v); err != nil {
 		return nil, err
@@ -148,11 +149,11 @@ func visualizeSharding(_ *Env, thread *starlark.Thread, b *starlark.Builtin, arg
 		return nil, err
 	}
 	row, col := mesh.DrawDims(t.Layout())
-	say(thread, mesh.Draw(t.Layout(), row, col))
+	builtins.Say(thread, mesh.Draw(t.Layout(), row, col))
 	return starlark.None, nil
 }
 
-func getLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func getLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v    starlark.Value
 		rank arg.OptInt
@@ -169,5 +170,5 @@ func getLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if rank.Set {
 		r = int(rank.V)
 	}
-	return e.localShapeAndOffset(b.Name(), l.Mesh(), l.Shape(), l.Placements(), r)
+	return localShapeAndOffset(e, b.Name(), l.Mesh(), l.Shape(), l.Placements(), r)
 }

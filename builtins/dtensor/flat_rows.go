@@ -1,34 +1,35 @@
-package builtins
+package dtensor
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
 // A flatMethod carries out a method of flat tensors, fn being its name and x its
 // receiver.
-type flatMethod func(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+type flatMethod func(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
 // flatRow returns a row for a method of flat tensors.
-func flatRow(name, doc string, do flatMethod) *Row {
-	return &Row{Name: "ShardedFlatTensor." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return do(b.Receiver().(*Tensor), b.Name(), args, kwargs)
+func flatRow(name, doc string, do flatMethod) *builtins.Row {
+	return &builtins.Row{Name: "ShardedFlatTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return do(b.Receiver().(*builtins.Tensor), b.Name(), args, kwargs)
 	}}
 }
 
 // flatAttr returns a row for an attribute of flat tensors.
-func flatAttr(name, doc string, get func(x *Tensor) (starlark.Value, error)) *Row {
-	return &Row{Name: "ShardedFlatTensor." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
-		return get(x.(*Tensor))
+func flatAttr(name, doc string, get func(x *builtins.Tensor) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "ShardedFlatTensor." + name, Doc: doc, Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+		return get(x.(*builtins.Tensor))
 	}}
 }
 
 // flatSpecAttr returns a row for an attribute that the spec of flat tensors says.
-func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *Row {
-	return flatAttr(name, doc, func(x *Tensor) (starlark.Value, error) {
-		if err := x.flatKnown(name); err != nil {
+func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *builtins.Row {
+	return flatAttr(name, doc, func(x *builtins.Tensor) (starlark.Value, error) {
+		if err := flatKnown(x, name); err != nil {
 			return nil, err
 		}
 		return get(flatOf(x)), nil
@@ -36,7 +37,7 @@ func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *Row {
 }
 
 // wrapShared returns t as scripts have it, on its storage, without its gradient.
-func (e *Env) wrapShared(t *tensor.Tensor) starlark.Value {
+func wrapShared(e *builtins.Env, t *tensor.Tensor) starlark.Value {
 	if t == nil {
 		return starlark.None
 	}
@@ -67,23 +68,23 @@ const (
 )
 
 func init() {
-	Register(
-		&Row{Name: "flat", Namespace: true, Doc: "flat is the module of flat tensors, as OLMo-core has them: of each, a rank stores ranges of the elements in row-major order."},
-		&Row{Name: "ShardedFlatTensor", Base: "Tensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
-		&Row{Name: "ShardedFlatParameter", Base: "ShardedFlatTensor", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
-		&Row{Name: "flat.ShardedFlatTensor", Doc: flatTensorDoc, Value: func() starlark.Value { return constructorOf("ShardedFlatTensor") }},
-		&Row{Name: "flat.ShardedFlatParameter", Doc: flatParameterDoc, Value: func() starlark.Value { return constructorOf("ShardedFlatParameter") }},
-		&Row{Name: "ShardedFlatTensor.shard", Static: true, Doc: flatShardDoc("ShardedFlatTensor"), Fn: flatShard(false)},
-		&Row{Name: "ShardedFlatParameter.shard", Static: true, Doc: flatShardDoc("ShardedFlatParameter"), Fn: flatShard(true)},
+	builtins.Register(
+		&builtins.Row{Name: "flat", Namespace: true, Doc: "flat is the module of flat tensors, as OLMo-core has them: of each, a rank stores ranges of the elements in row-major order."},
+		&builtins.Row{Name: "ShardedFlatTensor", Base: "Tensor", Doc: flatTensorDoc, Fn: newFlatTensor(false)},
+		&builtins.Row{Name: "ShardedFlatParameter", Base: "ShardedFlatTensor", Doc: flatParameterDoc, Fn: newFlatTensor(true)},
+		&builtins.Row{Name: "flat.ShardedFlatTensor", Doc: flatTensorDoc, Value: func() starlark.Value { return builtins.ConstructorOf("ShardedFlatTensor") }},
+		&builtins.Row{Name: "flat.ShardedFlatParameter", Doc: flatParameterDoc, Value: func() starlark.Value { return builtins.ConstructorOf("ShardedFlatParameter") }},
+		&builtins.Row{Name: "ShardedFlatTensor.shard", Static: true, Doc: flatShardDoc("ShardedFlatTensor"), Fn: flatShard(false)},
+		&builtins.Row{Name: "ShardedFlatParameter.shard", Static: true, Doc: flatShardDoc("ShardedFlatParameter"), Fn: flatShard(true)},
 	)
-	Register(flatMethodRows()...)
-	Register(flatStateRows()...)
-	Register(flatSpecRows()...)
+	builtins.Register(flatMethodRows()...)
+	builtins.Register(flatStateRows()...)
+	builtins.Register(flatSpecRows()...)
 }
 
 // flatMethodRows returns the methods of flat tensors.
-func flatMethodRows() []*Row {
-	return []*Row{
+func flatMethodRows() []*builtins.Row {
+	return []*builtins.Row{
 		flatRow("gather", "gather(dtype=None, rank0_only=False) returns the whole as a plain tensor, on every rank of the group: one all_gather.\n"+
 			"dtype is what the data is converted to before. With rank0_only it is one gather, and ranks but the first of the group\n"+
 			"get a tensor of shape (0,). The gradient goes back to the ranks. Unsharded, it returns the whole that there is.\n"+
@@ -112,14 +113,14 @@ func flatMethodRows() []*Row {
 }
 
 // flatStateRows returns the attributes of flat tensors that are their state.
-func flatStateRows() []*Row {
-	return []*Row{
+func flatStateRows() []*builtins.Row {
+	return []*builtins.Row{
 		flatAttr("is_sharded", "is_sharded is whether the tensor stands for this rank's data, and not for the whole.\n"+exampleFlat+">>> t.is_sharded\nTrue",
-			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).whole == nil), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).whole == nil), nil }),
 		flatAttr("metadata_set", "metadata_set is whether it is known which elements the data is.\n>>> ShardedFlatTensor(zeros(6)).metadata_set\nFalse",
-			func(x *Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).spec != nil), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).spec != nil), nil }),
 		flatAttr("process_group", "process_group is the group whose ranks store the tensor, as it was given; None for all.\n"+exampleFlat+">>> t.process_group == None\nTrue",
-			func(x *Tensor) (starlark.Value, error) {
+			func(x *builtins.Tensor) (starlark.Value, error) {
 				if flatOf(x).pg == nil {
 					return starlark.None, nil
 				}
@@ -127,18 +128,20 @@ func flatStateRows() []*Row {
 			}),
 		flatAttr("sharded_data", "sharded_data is this rank's data, on its storage, or None. It can be assigned: a tensor of the same shape takes its place.\n"+
 			exampleFlat+">>> t.sharded_data = zeros(6)\n>>> t.gather().sum().item()\n0.0",
-			func(x *Tensor) (starlark.Value, error) { return x.Env.wrapShared(flatOf(x).local), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) { return wrapShared(x.Env, flatOf(x).local), nil }),
 		flatAttr("unsharded_data", "unsharded_data is the whole, on its storage, or None if the tensor is sharded.\n"+exampleFlat+">>> t.unshard_()\n>>> t.unsharded_data.shape\n(2, 3)",
-			func(x *Tensor) (starlark.Value, error) { return x.Env.wrapShared(flatOf(x).whole), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) { return wrapShared(x.Env, flatOf(x).whole), nil }),
 		flatAttr("sharded_shape", "sharded_shape is the shape of this rank's data: of one dim.\n"+exampleFlat+">>> t.sharded_shape\n(6,)",
-			func(x *Tensor) (starlark.Value, error) { return ShapeTuple(shape.Shape{x.flatNumel()}), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) {
+				return builtins.ShapeTuple(shape.Shape{flatNumel(x)}), nil
+			}),
 		flatAttr("sharded_numel", "sharded_numel is the number of elements of this rank's data.\n"+exampleFlat+">>> t.sharded_numel\n6",
-			func(x *Tensor) (starlark.Value, error) { return starlark.MakeInt(x.flatNumel()), nil }),
+			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.MakeInt(flatNumel(x)), nil }),
 	}
 }
 
 // flatNumel returns the number of elements of this rank's data.
-func (x *Tensor) flatNumel() int {
+func flatNumel(x *builtins.Tensor) int {
 	if flatOf(x).local == nil {
 		return 0
 	}
@@ -146,13 +149,13 @@ func (x *Tensor) flatNumel() int {
 }
 
 // flatSpecRows returns the attributes of flat tensors that their spec says.
-func flatSpecRows() []*Row {
-	return []*Row{
+func flatSpecRows() []*builtins.Row {
+	return []*builtins.Row{
 		flatSpecAttr("sharding_spec", "sharding_spec is the flat.ShardingSpec that says which elements each rank of the group stores.\n"+
 			exampleFlat+">>> t.sharding_spec\nShardingSpec(unsharded_shape=(2, 3), unsharded_flattened_offsets=(((0, 6),),))",
 			func(v *flatView) starlark.Value { return v.spec }),
 		flatSpecAttr("unsharded_shape", "unsharded_shape is the shape of the whole.\n"+exampleFlat+">>> t.unsharded_shape\n(2, 3)",
-			func(v *flatView) starlark.Value { return ShapeTuple(v.spec.f.Shape()) }),
+			func(v *flatView) starlark.Value { return builtins.ShapeTuple(v.spec.f.Shape()) }),
 		flatSpecAttr("unsharded_numel", "unsharded_numel is the number of elements of the whole.\n"+exampleFlat+">>> t.unsharded_numel\n6",
 			func(v *flatView) starlark.Value { return starlark.MakeInt(v.spec.numel()) }),
 		flatSpecAttr("unsharded_flattened_offsets", "unsharded_flattened_offsets is the tuple of the ranges (start, end) of the whole, in row-major order, that this rank stores.\n"+

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -14,7 +15,7 @@ import (
 // A Placement is a placement as scripts have it: Replicate(), Shard(0) or
 // Partial("sum"). Those of one rank compare with ==.
 type Placement struct {
-	env *Env
+	env *builtins.Env
 	p   mesh.Placement
 }
 
@@ -31,7 +32,7 @@ func (p Placement) Describe() string      { return p.p.Script() }
 func (p Placement) Freeze()               {} // it cannot be changed
 func (p Placement) Truth() starlark.Bool  { return true }
 func (p Placement) Hash() (uint32, error) { return starlark.String(p.p.Script()).Hash() }
-func (p Placement) AttrNames() []string   { return AttrNames(p.Type()) }
+func (p Placement) AttrNames() []string   { return builtins.AttrNames(p.Type()) }
 func (p Placement) Attr(name string) (starlark.Value, error) {
 	return p.env.Attr(p.Type(), p, name)
 }
@@ -48,13 +49,13 @@ func (p Placement) Type() string {
 }
 
 // placement returns p as scripts have it.
-func (e *Env) placement(p mesh.Placement) Placement { return Placement{e, p} }
+func placement(e *builtins.Env, p mesh.Placement) Placement { return Placement{e, p} }
 
 // placementTuple returns placements as scripts have them.
-func (e *Env) placementTuple(list []mesh.Placement) starlark.Tuple {
+func placementTuple(e *builtins.Env, list []mesh.Placement) starlark.Tuple {
 	tuple := make(starlark.Tuple, len(list))
 	for i, p := range list {
-		tuple[i] = e.placement(p)
+		tuple[i] = placement(e, p)
 	}
 	return tuple
 }
@@ -122,42 +123,42 @@ func ofParam(fn, param string, err error) error {
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "Replicate",
 		Doc: "Replicate() returns the placement of ranks that hold the same data along a mesh dim.\n" +
 			">>> Replicate() == Replicate()\nTrue",
-		Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return e.placement(mesh.Replicate()), arg.Unpack(b.Name(), args, kwargs)
+		Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return placement(e, mesh.Replicate()), arg.Unpack(b.Name(), args, kwargs)
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Shard",
 		Doc: "Shard(dim) returns the placement of ranks that hold blocks of a tensor's dim along a mesh dim.\n" +
 			"The blocks are of ceil(n/parts) elements, the last ones shorter or empty. A negative dim counts from the back.\n" +
 			"Several mesh dims may cut one dim of a tensor: each cuts what those before it have left.\n" +
 			">>> Shard(0)\nShard(0)",
 		Fn: newShard,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Partial",
 		Doc: "Partial(op=\"sum\") returns the placement of ranks that hold summands along a mesh dim: op over them gives the value.\n" +
 			"op is \"sum\", \"mean\", \"prod\", \"max\" or \"min\", or one of ReduceOp. _Partial is another name of the function.\n" +
 			">>> Partial()\nPartial(\"sum\")",
 		Fn: newPartial,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "_Partial",
 		Doc: "_Partial(op=\"sum\") returns Partial(op), in PyTorch's older spelling.\n" +
 			">>> _Partial() == Partial()\nTrue",
 		Fn: newPartial,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Shard.dim",
 		Doc:  "dim is the dim of a tensor that is cut.\n>>> Shard(-1).dim\n-1",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			dim, _ := x.(Placement).p.Shard()
 			return starlark.MakeInt(dim), nil
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Partial.reduce_op",
 		Doc:  "reduce_op is the operation that makes the value of the summands, as text.\n>>> Partial(\"max\").reduce_op\n\"max\"",
-		Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 			op, _ := x.(Placement).p.Partial()
 			return starlark.String(op.String()), nil
 		},
@@ -170,30 +171,30 @@ func init() {
 // registerKinds adds the methods of the placements of one kind that ask which
 // kind it is; example is one.
 func registerKinds(owner, example string) {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: owner + ".is_replicate",
-		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, PyBool(owner == "Replicate")),
+		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, builtins.PyBool(owner == "Replicate")),
 		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
-	}, &Row{
+	}, &builtins.Row{
 		Name: owner + ".is_partial",
-		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, PyBool(owner == "Partial")),
+		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, builtins.PyBool(owner == "Partial")),
 		Fn:   kindMethod(func(p mesh.Placement) bool { _, ok := p.Partial(); return ok }),
-	}, &Row{
+	}, &builtins.Row{
 		Name: owner + ".is_shard",
 		Doc: fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
-			example, example, PyBool(owner == "Shard")),
+			example, example, builtins.PyBool(owner == "Shard")),
 		Fn: isShard,
 	})
 }
 
 // kindMethod returns a method of placements that takes no arguments.
-func kindMethod(is func(p mesh.Placement) bool) Function {
-	return func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func kindMethod(is func(p mesh.Placement) bool) builtins.Function {
+	return func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return starlark.Bool(is(b.Receiver().(Placement).p)), arg.Unpack(b.Name(), args, kwargs)
 	}
 }
 
-func isShard(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func isShard(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var dim arg.OptInt
 	if err := arg.Unpack(b.Name(), args, kwargs, "dim?", &dim); err != nil {
 		return nil, err
@@ -202,15 +203,15 @@ func isShard(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	return starlark.Bool(ok && (!dim.Set || d == int(dim.V))), nil
 }
 
-func newShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var dim arg.Int
 	if err := arg.Unpack(b.Name(), args, kwargs, "dim", &dim); err != nil {
 		return nil, err
 	}
-	return e.placement(mesh.Shard(int(dim))), nil
+	return placement(e, mesh.Shard(int(dim))), nil
 }
 
-func newPartial(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newPartial(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	reduce := reduceOpArg("sum")
 	if err := arg.Unpack(b.Name(), args, kwargs, "op|reduce_op?", &reduce); err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func newPartial(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err != nil {
 		return nil, OfMesh(b.Name(), err)
 	}
-	return e.placement(mesh.Partial(op)), nil
+	return placement(e, mesh.Partial(op)), nil
 }
 
 // reduceOpArg is an argument that names a reduction.
@@ -227,7 +228,7 @@ type reduceOpArg string
 
 // Unpack implements starlark.Unpacker.
 func (p *reduceOpArg) Unpack(v starlark.Value) error {
-	name, err := toReduceOp(v)
+	name, err := builtins.ToReduceOp(v)
 	*p = reduceOpArg(name)
 	return err
 }

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
@@ -46,7 +47,7 @@ func ToPartition(fn string, v starlark.Value) ([]Partition, error) {
 func PartitionDict(parts []Partition) (*starlark.Dict, error) {
 	dict := starlark.NewDict(len(parts))
 	for _, p := range parts {
-		if err := dict.SetKey(starlark.MakeInt(p.Dim), IntList(p.Axes)); err != nil {
+		if err := dict.SetKey(starlark.MakeInt(p.Dim), builtins.IntList(p.Axes)); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +63,7 @@ func FromFront(fn string, dim, size int) (int, error) {
 			want = "no dim"
 		}
 		return 0, &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: fmt.Sprintf("dim %d", dim),
-			Want: want, Rule: "the tensor has " + CountWord(size, "dim")}
+			Want: want, Rule: "the tensor has " + builtins.CountWord(size, "dim")}
 	}
 	if dim < 0 {
 		dim += size
@@ -71,7 +72,7 @@ func FromFront(fn string, dim, size int) (int, error) {
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "convert_dim_partition_dict",
 		Doc: "convert_dim_partition_dict(dim_size, dim_partition_dict) returns the dict, in which it has made the keys count from the front.\n" +
 			"dim_size is the number of dims of the tensor. The dict itself is changed; the keys that\n" +
@@ -79,7 +80,7 @@ func init() {
 			"merge_same_dim_mesh_list joins them.\n" +
 			">>> convert_dim_partition_dict(3, {-2: [1], 0: [0]})\n{0: [0], 1: [1]}",
 		Fn: convertPartition,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "merge_same_dim_mesh_list",
 		Doc: "merge_same_dim_mesh_list(dim_size, dim_partition_dict) returns a new dict whose keys count from the front, with the lists of keys of one dim joined in their order.\n" +
 			"dim_size is the number of dims of the tensor.\n" +
@@ -101,7 +102,7 @@ func unpackPartition(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (s
 	return int(n), dict, parts, err
 }
 
-func convertPartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func convertPartition(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	size, v, parts, err := unpackPartition(b.Name(), args, kwargs)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func convertPartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	return dict, nil
 }
 
-func mergePartition(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func mergePartition(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	size, _, parts, err := unpackPartition(b.Name(), args, kwargs)
 	if err != nil {
 		return nil, err

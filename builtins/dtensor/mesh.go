@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -17,12 +18,12 @@ import (
 // A DeviceMesh is an n-dimensional array of ranks as scripts have it. Its mesh
 // is one of the rank's Layouts, so that equal ones are one pointer.
 type DeviceMesh struct {
-	env *Env
+	env *builtins.Env
 	M   *mesh.Mesh
 }
 
 var (
-	_ Grouped             = (*DeviceMesh)(nil)
+	_ builtins.Grouped    = (*DeviceMesh)(nil)
 	_ starlark.HasAttrs   = (*DeviceMesh)(nil)
 	_ starlark.Mapping    = (*DeviceMesh)(nil)
 	_ starlark.Comparable = (*DeviceMesh)(nil)
@@ -30,7 +31,7 @@ var (
 )
 
 // DeviceMeshOf returns m as scripts have it.
-func (e *Env) DeviceMeshOf(m *mesh.Mesh) *DeviceMesh {
+func DeviceMeshOf(e *builtins.Env, m *mesh.Mesh) *DeviceMesh {
 	return &DeviceMesh{e, e.Runtime.Layouts().Mesh(m)}
 }
 
@@ -47,7 +48,7 @@ func (d *DeviceMesh) Describe() string     { return "a DeviceMesh of " + d.M.Sho
 func (d *DeviceMesh) Type() string         { return "DeviceMesh" }
 func (d *DeviceMesh) Freeze()              {} // it cannot be changed
 func (d *DeviceMesh) Truth() starlark.Bool { return true }
-func (d *DeviceMesh) AttrNames() []string  { return AttrNames("DeviceMesh") }
+func (d *DeviceMesh) AttrNames() []string  { return builtins.AttrNames("DeviceMesh") }
 func (d *DeviceMesh) Attr(name string) (starlark.Value, error) {
 	return d.env.Attr("DeviceMesh", d, name)
 }
@@ -59,7 +60,7 @@ func (d *DeviceMesh) Hash() (uint32, error) {
 
 // CompareSameType implements starlark.Comparable.
 func (d *DeviceMesh) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return Equality("DeviceMesh", cmp, d.Equals(v.(*DeviceMesh)))
+	return builtins.Equality("DeviceMesh", cmp, d.Equals(v.(*DeviceMesh)))
 }
 
 // Equals reports whether two meshes hold the same ranks in the same shape; names
@@ -97,7 +98,7 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	if len(dims) == 0 {
 		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
 	}
-	return d.env.DeviceMeshOf(d.M.Sub(d.Near(), dims...)), true, nil
+	return DeviceMeshOf(d.env, d.M.Sub(d.Near(), dims...)), true, nil
 }
 
 // Near returns the rank of the caller, or if it is not in the mesh, the first

@@ -1,6 +1,7 @@
-package builtins
+package dtensor
 
 import (
+	"tpsh/builtins"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -9,35 +10,35 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-var _ Store = (*flatView)(nil)
+var _ builtins.Store = (*flatView)(nil)
 
 // Stored implements Store: of what fully_shard has cut, it is this rank's part.
-func (v *flatView) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
+func (v *flatView) Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, error) {
 	if v.of != nil {
 		return v.local, v.of.fullShape(), nil
 	}
-	return PlainStore{}.Stored(x)
+	return builtins.PlainStore{}.Stored(x)
 }
 
 // State implements Store: of what fully_shard has cut, it is a distributed tensor of
 // full shape.
-func (v *flatView) State(x *Tensor) (*tensor.Tensor, error) {
+func (v *flatView) State(x *builtins.Tensor) (*tensor.Tensor, error) {
 	if v.of != nil {
 		return v.of.state(v.local)
 	}
-	return PlainStore{}.State(x)
+	return builtins.PlainStore{}.State(x)
 }
 
 // StateWith implements Store. What is kept for a flat tensor is one, too.
-func (v *flatView) StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, error) {
+func (v *flatView) StateWith(x *builtins.Tensor, fn string, t *tensor.Tensor) (*builtins.Tensor, error) {
 	switch {
 	case v.of != nil:
 		y, err := v.of.state(t)
 		return x.Env.Wrap(y), err
 	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
-		return x.flatLabel(fn, t, false)
+		return flatLabel(x, fn, t, false)
 	}
-	return PlainStore{}.StateWith(x, fn, t)
+	return builtins.PlainStore{}.StateWith(x, fn, t)
 }
 
 // state returns what has part on this rank, and lies as the parameter: cut along
@@ -90,11 +91,11 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 
 // Load implements Store. The whole of what fully_shard has cut is on every rank for
 // a moment.
-func (v *flatView) Load(fn string, x, into, y *Tensor) error {
+func (v *flatView) Load(fn string, x, into, y *builtins.Tensor) error {
 	if v.of == nil {
-		return PlainStore{}.Load(fn, x, into, y)
+		return builtins.PlainStore{}.Load(fn, x, into, y)
 	}
-	to, err := into.leaf()
+	to, err := into.Leaf()
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	if p.layout != nil && t.Placed() {
 		t, err = e.Runtime.Shard.Move(t.Detach(), p.layout)
 	} else {
-		t, err = e.whole(fn, t)
+		t, err = e.Whole(fn, t)
 	}
 	if err == nil && p.layout != nil && !t.Placed() {
 		t, err = e.Runtime.Shard.Block(t, p.layout)
@@ -129,7 +130,7 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 }
 
 // GradGroups implements Store: those of x, a flat tensor that is sharded.
-func (v *flatView) GradGroups(x *Tensor, t *tensor.Tensor) ([]*runtime.Group, error) {
+func (v *flatView) GradGroups(x *builtins.Tensor, t *tensor.Tensor) ([]*runtime.Group, error) {
 	if v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
 		return nil, nil
 	}

@@ -1,8 +1,9 @@
-package builtins
+package dtensor
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -12,8 +13,8 @@ import (
 
 // newFlatTensor carries out the constructor of flat tensors, or with param that of
 // flat parameters, whose data may be None.
-func newFlatTensor(param bool) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newFlatTensor(param bool) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var data starlark.Value = starlark.None
 		requires, name := arg.Bool(param), "data"
 		if param {
@@ -24,20 +25,20 @@ func newFlatTensor(param bool) Function {
 		}
 		v := &flatView{param: param}
 		if param && data == starlark.None {
-			return e.newFlat(b.Name(), v, nil, bool(requires))
+			return newFlat(e, b.Name(), v, nil, bool(requires))
 		}
 		t, err := e.PlainArg(b.Name(), "data", data)
 		if err != nil {
 			return nil, err
 		}
-		if from := flatOf(data.(*Tensor)); from != nil {
+		if from := flatOf(data.(*builtins.Tensor)); from != nil {
 			t = from.local
 			v.spec, v.pg, v.group = from.spec, from.pg, from.group
 		}
 		if t != nil && t.Ndim() != 1 {
 			return nil, &op.ArgError{Func: b.Name(), Param: "data", Got: op.Describe(t), Want: "a tensor of one dim", Rule: b.Name() + ".shard(t) cuts one of any shape"}
 		}
-		return e.newFlat(b.Name(), v, t, bool(requires))
+		return newFlat(e, b.Name(), v, t, bool(requires))
 	}
 }
 
@@ -52,34 +53,34 @@ type flatSharding struct {
 }
 
 // shardFlat carries out shard of flat tensors, or of flat parameters.
-func flatShard(param bool) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatShard(param bool) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		s := flatSharding{fn: b.Name(), synchronize: true}
 		var device starlark.Value = starlark.None
 		if err := arg.Unpack(s.fn, args, kwargs, "tensor", &s.data, "sharding_spec?", &s.spec, "process_group?", &s.pg,
 			"synchronize?", &s.synchronize, "device?", &device, "requires_grad?", &s.requires); err != nil {
 			return nil, err
 		}
-		if err := checkDevice(s.fn, device); err != nil {
+		if err := builtins.CheckDevice(s.fn, device); err != nil {
 			return nil, err
 		}
-		return e.shardFlat(&s, param)
+		return shardFlat(e, &s, param)
 	}
 }
 
 // shardFlat returns this rank's part of the tensor that s has.
-func (e *Env) shardFlat(s *flatSharding, param bool) (starlark.Value, error) {
+func shardFlat(e *builtins.Env, s *flatSharding, param bool) (starlark.Value, error) {
 	t, err := e.PlainArg(s.fn, "tensor", s.data)
 	if err != nil {
 		return nil, err
 	}
-	g, err := e.flatGroup(s.fn, s.pg)
+	g, err := flatGroup(e, s.fn, s.pg)
 	if err != nil {
 		return nil, err
 	}
 	spec := s.spec.V.FlatShardingSpec
 	if !s.spec.Set {
-		spec, err = e.flatSpec(s.fn, t.Shape(), mesh.EvenRanges(t.Numel(), g.Size()))
+		spec, err = flatSpec(e, s.fn, t.Shape(), mesh.EvenRanges(t.Numel(), g.Size()))
 	} else if err = mustHaveShape(s.fn, "tensor", t, spec.f.Shape(), "the shape of sharding_spec"); err == nil {
 		err = spec.fits(s.fn, "sharding_spec", g)
 	}
@@ -92,21 +93,21 @@ func (e *Env) shardFlat(s *flatSharding, param bool) (starlark.Value, error) {
 	}
 	defer e.Runtime.Tape.SetEnabled(false)()
 	if s.synchronize {
-		if t, err = e.flatFromFirst(g, t); err != nil {
+		if t, err = flatFromFirst(e, g, t); err != nil {
 			return nil, err
 		}
 	}
 	v := &flatView{param: param, spec: spec, pg: s.pg, group: g}
-	part, err := e.flatPart(v, t.Detach(), true)
+	part, err := flatPart(e, v, t.Detach(), true)
 	if err != nil {
 		return nil, err
 	}
-	return e.newFlat(s.fn, v, part, requires)
+	return newFlat(e, s.fn, v, part, requires)
 }
 
 // flatFromFirst returns what the first member of g has in t, and stores it in t
 // where that may be written.
-func (e *Env) flatFromFirst(g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor, error) {
+func flatFromFirst(e *builtins.Env, g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor, error) {
 	first, err := e.Runtime.Run(g, runtime.Collective{Op: "broadcast"}, t.Detach())
 	if err != nil || g.Rank() == 0 || !t.Contiguous() || t.Buffer().Frozen() {
 		return first, err
@@ -116,7 +117,7 @@ func (e *Env) flatFromFirst(g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor,
 }
 
 // flatGather carries out gather.
-func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatGather(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dt    arg.OptDType
 		first arg.Bool
@@ -127,7 +128,7 @@ func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 	if flatOf(x).whole != nil {
 		return x.Env.Wrap(flatOf(x).whole), nil
 	}
-	y, err := x.flatGathered(fn, flatOf(x).local, dt, bool(first))
+	y, err := flatGathered(x, fn, flatOf(x).local, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +137,11 @@ func flatGather(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 
 // flatGathered returns the whole of x, of which this rank has t: on every rank of
 // the group, or on the first alone.
-func (x *Tensor) flatGathered(fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
-	if err := x.flatKnown(fn); err != nil {
+func flatGathered(x *builtins.Tensor, fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+	if err := flatKnown(x, fn); err != nil {
 		return nil, err
 	}
-	t, err := x.flatCast(fn, t, dt)
+	t, err := flatCast(x, fn, t, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (x *Tensor) flatGathered(fn string, t *tensor.Tensor, dt arg.OptDType, firs
 }
 
 // flatUnshard carries out unshard_.
-func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatUnshard(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data  starlark.Value = starlark.None
 		dt    arg.OptDType
@@ -161,40 +162,40 @@ func flatUnshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 	if err := arg.Unpack(fn, args, kwargs, "unsharded_data?", &data, "dtype?", &dt, "rank0_only?", &first); err != nil {
 		return nil, err
 	}
-	if err := x.flatMayChange(fn); err != nil {
+	if err := flatMayChange(x, fn); err != nil {
 		return nil, err
 	}
-	if err := x.flatKnown(fn); err != nil {
+	if err := flatKnown(x, fn); err != nil {
 		return nil, err
 	}
 	if data == starlark.None {
 		if flatOf(x).whole != nil {
 			return starlark.None, nil
 		}
-		y, err := x.flatGathered(fn, flatOf(x).local.Detach(), dt, bool(first))
+		y, err := flatGathered(x, fn, flatOf(x).local.Detach(), dt, bool(first))
 		if err != nil {
 			return nil, err
 		}
-		x.flatAttach(y)
+		flatAttach(x, y)
 		return starlark.None, nil
 	}
-	y, err := x.flatGiven(fn, data, dt, bool(first))
+	y, err := flatGiven(x, fn, data, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
-	x.flatAttach(y)
+	flatAttach(x, y)
 	return starlark.None, nil
 }
 
 // flatGiven returns data, which a script has for the whole of x, in the shape of
 // that; with first as it is, but on the first rank of the group.
-func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+func flatGiven(x *builtins.Tensor, fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
 	t, err := x.Env.PlainArg(fn, "unsharded_data", data)
 	if err != nil {
 		return nil, err
 	}
 	defer x.Env.Runtime.Tape.SetEnabled(false)()
-	if t, err = x.flatCast(fn, t.Detach(), dt); err != nil || first && flatOf(x).group.Rank() != 0 {
+	if t, err = flatCast(x, fn, t.Detach(), dt); err != nil || first && flatOf(x).group.Rank() != 0 {
 		return t, err
 	}
 	s := flatOf(x).spec.f.Shape()
@@ -205,12 +206,12 @@ func (x *Tensor) flatGiven(fn string, data starlark.Value, dt arg.OptDType, firs
 }
 
 // flatReshard carries out reshard_.
-func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatReshard(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var back arg.Bool
 	if err := arg.Unpack(fn, args, kwargs, "writeback?", &back); err != nil {
 		return nil, err
 	}
-	if err := x.flatMayChange(fn); err != nil {
+	if err := flatMayChange(x, fn); err != nil {
 		return nil, err
 	}
 	v := flatOf(x)
@@ -220,12 +221,12 @@ func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 	var part *tensor.Tensor
 	if back {
 		var err error
-		if part, err = x.flatWritten(fn); err != nil {
+		if part, err = flatWritten(x, fn); err != nil {
 			return nil, err
 		}
 	}
 	if part != nil {
-		x.flatReplace(part)
+		flatReplace(x, part)
 	}
 	v.whole, x.T = nil, v.local
 	return starlark.None, nil
@@ -233,7 +234,7 @@ func flatReshard(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tu
 
 // flatWritten returns what this rank stores of the whole that the first rank of
 // the group has, in the dtype of its data.
-func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
+func flatWritten(x *builtins.Tensor, fn string) (*tensor.Tensor, error) {
 	v, e := flatOf(x), x.Env
 	defer e.Runtime.Tape.SetEnabled(false)()
 	whole := v.whole.Detach()
@@ -251,15 +252,15 @@ func (x *Tensor) flatWritten(fn string) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := e.flatPart(v, first, true)
+	part, err := flatPart(e, v, first, true)
 	if err != nil {
 		return nil, err
 	}
-	return e.toDType(part, v.local.DType())
+	return toDType(e, part, v.local.DType())
 }
 
 // flatWrap carries out wrap.
-func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatWrap(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data starlark.Value
 		on   arg.Opt[arg.Bool, *arg.Bool]
@@ -267,7 +268,7 @@ func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "requires_grad?", &on); err != nil {
 		return nil, err
 	}
-	if err := x.flatKnown(fn); err != nil {
+	if err := flatKnown(x, fn); err != nil {
 		return nil, err
 	}
 	t, err := x.Env.PlainArg(fn, "tensor", data)
@@ -285,11 +286,11 @@ func flatWrap(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple
 	if on.Set {
 		requires = bool(on.V)
 	}
-	return x.flatLabel(fn, t, requires)
+	return flatLabel(x, fn, t, requires)
 }
 
 // flatChunks carries out chunk_unsharded.
-func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatChunks(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data starlark.Value
 		pad  arg.Bool
@@ -297,7 +298,7 @@ func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "pad?", &pad); err != nil {
 		return nil, err
 	}
-	t, err := x.flatWholeArg(fn, data)
+	t, err := flatWholeArg(x, fn, data)
 	if err != nil {
 		return nil, err
 	}
@@ -320,16 +321,16 @@ func flatChunks(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tup
 }
 
 // flatChunk carries out sharded_chunk.
-func flatChunk(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatChunk(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var data starlark.Value
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data); err != nil {
 		return nil, err
 	}
-	t, err := x.flatWholeArg(fn, data)
+	t, err := flatWholeArg(x, fn, data)
 	if err != nil {
 		return nil, err
 	}
-	part, err := x.Env.flatPart(flatOf(x), t, false)
+	part, err := flatPart(x.Env, flatOf(x), t, false)
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +339,8 @@ func flatChunk(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tupl
 
 // flatWholeArg returns v, the argument tensor of fn, which has the shape of the
 // whole of x.
-func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, error) {
-	if err := x.flatKnown(fn); err != nil {
+func flatWholeArg(x *builtins.Tensor, fn string, v starlark.Value) (*tensor.Tensor, error) {
+	if err := flatKnown(x, fn); err != nil {
 		return nil, err
 	}
 	t, err := x.Env.PlainArg(fn, "tensor", v)
@@ -350,7 +351,7 @@ func (x *Tensor) flatWholeArg(fn string, v starlark.Value) (*tensor.Tensor, erro
 }
 
 // markAsSharded carries out mark_as_sharded.
-func markAsSharded(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func markAsSharded(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec flatSpecArg
 		pg   starlark.Value
@@ -358,15 +359,15 @@ func markAsSharded(x *Tensor, fn string, args starlark.Tuple, kwargs []starlark.
 	if err := arg.Unpack(fn, args, kwargs, "sharding_spec", &spec, "process_group?", &pg); err != nil {
 		return nil, err
 	}
-	if err := x.flatMayChange(fn); err != nil {
+	if err := flatMayChange(x, fn); err != nil {
 		return nil, err
 	}
-	return starlark.None, x.flatMark(fn, "sharding_spec", spec.FlatShardingSpec, pg)
+	return starlark.None, flatMark(x, fn, "sharding_spec", spec.FlatShardingSpec, pg)
 }
 
 // setShardedData makes v this rank's data of x.
-func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
-	if err := x.flatMayChange(fn); err != nil {
+func setShardedData(x *builtins.Tensor, fn string, v starlark.Value) error {
+	if err := flatMayChange(x, fn); err != nil {
 		return err
 	}
 	t, err := x.Env.PlainArg(fn, "", v)
@@ -384,6 +385,6 @@ func (x *Tensor) setShardedData(fn string, v starlark.Value) error {
 	if x.T.RequiresGrad() && !t.DType().IsFloat() {
 		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a float tensor", Rule: "it requires grad"}
 	}
-	x.flatReplace(t)
+	flatReplace(x, t)
 	return nil
 }

@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"math"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
@@ -13,15 +14,15 @@ import (
 const meshExample = ">>> mesh = DeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"dp\", \"tp\"))\n"
 
 // meshRow returns the row of an attribute of meshes.
-func meshRow(name, doc string, get func(d *DeviceMesh) starlark.Value) *Row {
-	return &Row{Name: "DeviceMesh." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+func meshRow(name, doc string, get func(d *DeviceMesh) starlark.Value) *builtins.Row {
+	return &builtins.Row{Name: "DeviceMesh." + name, Doc: doc, Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 		return get(x.(*DeviceMesh)), nil
 	}}
 }
 
 // meshMethod returns the row of a method of meshes that takes no arguments.
-func meshMethod(name, doc string, do func(d *DeviceMesh) (starlark.Value, error)) *Row {
-	return &Row{Name: "DeviceMesh." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func meshMethod(name, doc string, do func(d *DeviceMesh) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "DeviceMesh." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 			return nil, err
 		}
@@ -31,8 +32,8 @@ func meshMethod(name, doc string, do func(d *DeviceMesh) (starlark.Value, error)
 
 // meshDimMethod returns the row of a method of meshes whose argument mesh_dim
 // is a dim; without it, v is nil.
-func meshDimMethod(name, doc string, do func(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, error)) *Row {
-	return &Row{Name: "DeviceMesh." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func meshDimMethod(name, doc string, do func(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "DeviceMesh." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var dim starlark.Value
 		if err := arg.Unpack(b.Name(), args, kwargs, "mesh_dim|dim??", &dim); err != nil {
 			return nil, err
@@ -54,9 +55,9 @@ func (d *DeviceMesh) onlyDim(fn string, v starlark.Value) (int, error) {
 }
 
 func init() {
-	Register(
+	builtins.Register(
 		meshRow("shape", "shape is the tuple of the sizes of the dims.\n"+meshExample+">>> mesh.shape\n(1, 1)",
-			func(d *DeviceMesh) starlark.Value { return ShapeTuple(d.M.Shape()) }),
+			func(d *DeviceMesh) starlark.Value { return builtins.ShapeTuple(d.M.Shape()) }),
 		meshRow("ndim", "ndim is the number of dims.\n"+meshExample+">>> mesh.ndim\n2",
 			func(d *DeviceMesh) starlark.Value { return starlark.MakeInt(d.M.NDim()) }),
 		meshRow("mesh_dim_names", "mesh_dim_names is the tuple of the names of the dims, or None if they have none.\n"+meshExample+">>> mesh.mesh_dim_names\n(\"dp\", \"tp\")",
@@ -75,7 +76,7 @@ func init() {
 				if c == nil {
 					return starlark.None, nil
 				}
-				return IntList(c), nil
+				return builtins.IntList(c), nil
 			}),
 		meshDimMethod("get_local_rank", "get_local_rank(mesh_dim=None) returns the caller's index along a dim, or None outside the mesh.\n"+
 			"A mesh of one dim needs no mesh_dim.\n"+meshExample+">>> mesh.get_local_rank(\"tp\")\n0",
@@ -89,13 +90,13 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				return d.env.SharedGroup(d.M.Line(d.Near(), dim))
+				return SharedGroup(d.env, d.M.Line(d.Near(), dim))
 			}),
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+
 			"Its name is the names joined by \"_\", its alpha and beta are the greatest of the dims.\n"+meshExample+">>> mesh.flatten().mesh_dim_names\n(\"dp_tp\",)",
-			func(d *DeviceMesh) (starlark.Value, error) { return d.env.DeviceMeshOf(d.M.Flatten()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) { return DeviceMeshOf(d.env, d.M.Flatten()), nil }),
 	)
 	registerMeshCosts()
 }
@@ -111,12 +112,12 @@ func registerMeshCosts() {
 		{"reduce_scatter_cost", "a + b*(n-1)/n*num_bytes + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.ReduceScatterCost(size, dim) }},
 		{"all_to_all_cost", "a + b*(n-1)/n/n*num_bytes*(n/2) + 0.001", "1.001", func(d *DeviceMesh, size float64, dim int) float64 { return d.M.AllToAllCost(size, dim) }},
 	} {
-		Register(&Row{
+		builtins.Register(&builtins.Row{
 			Name: "DeviceMesh." + c.name,
 			Doc: c.name + "(num_bytes, mesh_dim) returns " + c.formula + ", ColossalAI's cost along a dim of n ranks.\n" +
 				"a and b are the mesh_alpha and mesh_beta of the dim, 1 where the mesh has none.\n" +
 				meshExample + ">>> mesh." + c.name + "(16, 0)\n" + c.example,
-			Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var (
 					size byteCount
 					dim  starlark.Value
@@ -133,7 +134,7 @@ func registerMeshCosts() {
 			},
 		})
 	}
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "DeviceMesh.mix_gather_cost",
 		Doc: "mix_gather_cost(num_bytes, mesh_dim=None) returns a + b*(n-1)/n*num_bytes + 0.1, ColossalAI's cost of a gather over all n ranks.\n" +
 			"a is the greatest mesh_alpha, b the least mesh_beta, 1 where the mesh has none. mesh_dim is\n" +
@@ -158,7 +159,7 @@ func (p *byteCount) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func mixGatherCost(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func mixGatherCost(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		size byteCount
 		dim  starlark.Value
@@ -191,7 +192,7 @@ func meshNames(d *DeviceMesh) starlark.Value {
 // least one dim.
 func nestedRanks(shape, ranks []int) starlark.Value {
 	if len(shape) == 1 {
-		return IntList(ranks)
+		return builtins.IntList(ranks)
 	}
 	list := make([]starlark.Value, shape[0])
 	step := len(ranks) / shape[0]
@@ -227,7 +228,7 @@ func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, 
 func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
 	groups := make([]starlark.Value, d.M.NDim())
 	for dim := range groups {
-		g, err := d.env.SharedGroup(d.M.Line(d.Near(), dim))
+		g, err := SharedGroup(d.env, d.M.Line(d.Near(), dim))
 		if err != nil {
 			return nil, err
 		}
@@ -238,10 +239,10 @@ func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
 
 // SharedGroup returns the one group of ranks that meshes share, as scripts
 // have it.
-func (e *Env) SharedGroup(ranks []int) (starlark.Value, error) {
+func SharedGroup(e *builtins.Env, ranks []int) (starlark.Value, error) {
 	g, err := e.Runtime.SharedGroup(ranks)
 	if err != nil {
 		return nil, err
 	}
-	return WrapGroup(e, g), nil
+	return builtins.WrapGroup(e, g), nil
 }

@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -20,7 +21,7 @@ import (
 // so arithmetic, shape and dtype follow the state. Both are one leaf, which has
 // one gradient: of the whole if that was computed with, and else of the data.
 type flatView struct {
-	PlainLens
+	builtins.PlainLens
 	param  bool // a ShardedFlatParameter
 	spec   *FlatShardingSpec
 	pg     starlark.Value // the group, as a script gave it; nil for the world
@@ -32,11 +33,11 @@ type flatView struct {
 	of *shardPart // what fully_shard made it a part of; else nil
 }
 
-var _ ResultLens = (*flatView)(nil)
+var _ builtins.ResultLens = (*flatView)(nil)
 
 // flatOf returns the view of x; nil if x is no flat tensor.
-func flatOf(x *Tensor) *flatView {
-	v, _ := x.lens.(*flatView)
+func flatOf(x *builtins.Tensor) *flatView {
+	v, _ := x.Lens.(*flatView)
 	return v
 }
 
@@ -55,31 +56,31 @@ var (
 )
 
 // Owners implements Lens.
-func (*flatView) Owners(x *Tensor) []string {
-	if x.placed() {
+func (*flatView) Owners(x *builtins.Tensor) []string {
+	if x.Placed() {
 		return flatPlacedOwners
 	}
 	return flatOwners
 }
 
 // Attr implements Lens: a flat tensor has shard, as its constructor does.
-func (v *flatView) Attr(_ *Tensor, name string) starlark.Value {
+func (v *flatView) Attr(_ *builtins.Tensor, name string) starlark.Value {
 	if name == "shard" {
-		return lookup(v.Type() + ".shard")
+		return builtins.Lookup(v.Type() + ".shard")
 	}
 	return nil
 }
 
 // SetField implements Lens: sharded_data can be assigned.
-func (*flatView) SetField(x *Tensor, name string, v starlark.Value) (bool, error) {
+func (*flatView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bool, error) {
 	if name != "sharded_data" {
 		return false, nil
 	}
-	return true, x.setShardedData(name, v)
+	return true, setShardedData(x, name, v)
 }
 
 // flatKnown returns an error of fn unless the spec of x is known.
-func (x *Tensor) flatKnown(fn string) error {
+func flatKnown(x *builtins.Tensor, fn string) error {
 	if flatOf(x).spec != nil {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (x *Tensor) flatKnown(fn string) error {
 }
 
 // flatMayChange returns an error of fn if x is frozen.
-func (x *Tensor) flatMayChange(fn string) error {
+func flatMayChange(x *builtins.Tensor, fn string) error {
 	if !flatOf(x).frozen {
 		return nil
 	}
@@ -96,22 +97,22 @@ func (x *Tensor) flatMayChange(fn string) error {
 
 // newFlat returns the flat tensor seen through v whose data on this rank is t, a
 // leaf of its own on the storage of t.
-func (e *Env) newFlat(fn string, v *flatView, t *tensor.Tensor, requires bool) (*Tensor, error) {
-	x := &Tensor{Env: e, lens: v, Parameter: v.param}
+func newFlat(e *builtins.Env, fn string, v *flatView, t *tensor.Tensor, requires bool) (*builtins.Tensor, error) {
+	x := &builtins.Tensor{Env: e, Lens: v, Parameter: v.param}
 	if t != nil {
 		v.local = t.Detach()
 	}
-	if err := x.flatShow(); err != nil {
+	if err := flatShow(x); err != nil {
 		return nil, err
 	}
 	if requires {
-		return x, RequireGrad(fn, x.T)
+		return x, builtins.RequireGrad(fn, x.T)
 	}
 	return x, nil
 }
 
 // flatShow makes the whole what x stands for, or else this rank's data.
-func (x *Tensor) flatShow() error {
+func flatShow(x *builtins.Tensor) error {
 	switch v := flatOf(x); {
 	case v.whole != nil:
 		x.T = v.whole
@@ -126,7 +127,7 @@ func (x *Tensor) flatShow() error {
 }
 
 // flatAttach makes t the whole of x, on its storage. Whole and data are one leaf.
-func (x *Tensor) flatAttach(t *tensor.Tensor) {
+func flatAttach(x *builtins.Tensor, t *tensor.Tensor) {
 	from := flatOf(x).local
 	if from.Auto == nil || !grad.IsLeaf(from) {
 		from.Auto = &tensor.Auto{Requires: from.RequiresGrad()}
@@ -137,7 +138,7 @@ func (x *Tensor) flatAttach(t *tensor.Tensor) {
 }
 
 // flatReplace makes t this rank's data of x.
-func (x *Tensor) flatReplace(t *tensor.Tensor) {
+func flatReplace(x *builtins.Tensor, t *tensor.Tensor) {
 	leaf := x.T.Auto
 	if !grad.IsLeaf(x.T) {
 		leaf = &tensor.Auto{Requires: true}
@@ -151,8 +152,8 @@ func (x *Tensor) flatReplace(t *tensor.Tensor) {
 
 // flatMark says how x lies in the group that pg stands for, nil for the world.
 // param is the name under which fn was given the spec.
-func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.Value) error {
-	g, err := x.Env.flatGroup(fn, pg)
+func flatMark(x *builtins.Tensor, fn, param string, spec *FlatShardingSpec, pg starlark.Value) error {
+	g, err := flatGroup(x.Env, fn, pg)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.
 		n = flatOf(x).local.Numel()
 	}
 	if want := spec.f.Numel(g.Rank()); n != want {
-		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", CountWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
+		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", builtins.CountWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
 	if flatOf(x).local == nil {
 		flatOf(x).local = x.T
@@ -175,7 +176,7 @@ func (x *Tensor) flatMark(fn, param string, spec *FlatShardingSpec, pg starlark.
 
 // flatGroup returns the group that pg, the argument process_group of fn, stands
 // for: the world if pg is nil or None.
-func (e *Env) flatGroup(fn string, pg starlark.Value) (*runtime.Group, error) {
+func flatGroup(e *builtins.Env, fn string, pg starlark.Value) (*runtime.Group, error) {
 	if pg == starlark.None {
 		pg = nil
 	}
@@ -190,32 +191,32 @@ func (e *Env) flatGroup(fn string, pg starlark.Value) (*runtime.Group, error) {
 // for each member of g.
 func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 	if n := len(s.f.Ranks()); n != g.Size() {
-		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + CountWord(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
+		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + builtins.CountWord(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
 	}
 	return nil
 }
 
 // flatLabel returns t as a flat tensor with the spec, the group and the state of
 // x: this rank's data while x is sharded, and else the whole.
-func (x *Tensor) flatLabel(fn string, t *tensor.Tensor, requires bool) (*Tensor, error) {
+func flatLabel(x *builtins.Tensor, fn string, t *tensor.Tensor, requires bool) (*builtins.Tensor, error) {
 	v := &flatView{spec: flatOf(x).spec, pg: flatOf(x).pg, group: flatOf(x).group}
 	if flatOf(x).whole == nil {
-		return x.Env.newFlat(fn, v, t, requires)
+		return newFlat(x.Env, fn, v, t, requires)
 	}
-	part, err := x.Env.flatPart(v, t.Detach(), true)
+	part, err := flatPart(x.Env, v, t.Detach(), true)
 	if err != nil {
 		return nil, err
 	}
-	y, err := x.Env.newFlat(fn, v, part, requires)
+	y, err := newFlat(x.Env, fn, v, part, requires)
 	if err == nil {
-		y.flatAttach(t)
+		flatAttach(y, t)
 	}
 	return y, err
 }
 
 // flatPart returns what this rank stores of t, the whole, seen through v. With
 // own it shares no storage with t.
-func (e *Env) flatPart(v *flatView, t *tensor.Tensor, own bool) (*tensor.Tensor, error) {
+func flatPart(e *builtins.Env, v *flatView, t *tensor.Tensor, own bool) (*tensor.Tensor, error) {
 	part, err := e.Runtime.Shard.FlatPart(v.spec.f, v.group.Rank(), t)
 	if err != nil || !own || part.Buffer() != t.Buffer() || part.Buffer() == nil {
 		return part, err
@@ -224,7 +225,7 @@ func (e *Env) flatPart(v *flatView, t *tensor.Tensor, own bool) (*tensor.Tensor,
 }
 
 // flatCast returns t, which is data or the whole of x, in dtype dt, for fn.
-func (x *Tensor) flatCast(fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
+func flatCast(x *builtins.Tensor, fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
 	to := t.DType()
 	if dt.Set {
 		to = dt.V.D
@@ -232,11 +233,11 @@ func (x *Tensor) flatCast(fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor
 	if x.T.RequiresGrad() && !to.IsFloat() {
 		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: to.String() + " for a tensor that requires grad", Want: "a float dtype", Rule: "only floats have gradients"}
 	}
-	return x.Env.toDType(t, to)
+	return toDType(x.Env, t, to)
 }
 
 // toDType returns t in dtype dt.
-func (e *Env) toDType(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+func toDType(e *builtins.Env, t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
 	if t.DType() == dt {
 		return t, nil
 	}
@@ -257,22 +258,22 @@ var flatLikes = map[string]bool{"empty_like": true, "zeros_like": true, "ones_li
 
 // Result returns y, which the operator d has made of x for the function fn, as a
 // flat tensor where d is one of these.
-func (v *flatView) Result(fn string, d *op.Def, x *Tensor, y starlark.Value) (starlark.Value, error) {
+func (v *flatView) Result(fn string, d *op.Def, x *builtins.Tensor, y starlark.Value) (starlark.Value, error) {
 	if !flatLikes[d.Name] || v.spec == nil {
 		return y, nil
 	}
-	t := y.(*Tensor).T
-	return x.flatLabel(fn, t, t.RequiresGrad())
+	t := y.(*builtins.Tensor).T
+	return flatLabel(x, fn, t, t.RequiresGrad())
 }
 
 // FlatStored returns how x lies on the ranks of the job, and what this one stores,
 // for the function fn; nil if x is no flat tensor that is sharded.
-func (x *Tensor) FlatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
+func FlatStored(x *builtins.Tensor, fn string) (*mesh.Flat, *tensor.Tensor, error) {
 	v := flatOf(x)
 	if v == nil || v.whole != nil {
 		return nil, nil, nil
 	}
-	if err := x.flatKnown(fn); err != nil {
+	if err := flatKnown(x, fn); err != nil {
 		return nil, nil, err
 	}
 	if v.of != nil && v.of.layout != nil {
@@ -290,13 +291,13 @@ func (x *Tensor) FlatStored(fn string) (*mesh.Flat, *tensor.Tensor, error) {
 }
 
 // Format returns what a script sees of x: its state, and its elements.
-func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
+func (v *flatView) Format(x *builtins.Tensor, _ *tensor.Tensor) string {
 	text := v.Type() + "(local_tensor=None"
 	if v.local != nil {
-		text = v.Type() + "(local_tensor=" + FormatTensor(v.local)
+		text = v.Type() + "(local_tensor=" + builtins.FormatTensor(v.local)
 	}
 	if v.whole != nil {
-		text += ", global_tensor=" + FormatTensor(v.whole)
+		text += ", global_tensor=" + builtins.FormatTensor(v.whole)
 	}
 	if v.param {
 		text += ", requires_grad=" + starlark.Bool(x.T.RequiresGrad()).String()
@@ -305,7 +306,7 @@ func (v *flatView) Format(x *Tensor, _ *tensor.Tensor) string {
 }
 
 // Freeze makes x read-only.
-func (v *flatView) Freeze(*Tensor) error {
+func (v *flatView) Freeze(*builtins.Tensor) error {
 	v.frozen = true
 	for _, t := range []*tensor.Tensor{v.local, v.whole} {
 		if t != nil && t.Buffer() != nil {

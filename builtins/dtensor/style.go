@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -13,7 +14,7 @@ import (
 // A Style is how a module is parallelized: how its parameters lie, and what is
 // done to what goes in and comes out.
 type Style struct {
-	env  *Env
+	env  *builtins.Env
 	kind *styleKind
 	// in and out are functions of a script or builtins, called with a value and
 	// the mesh; nil for no preparation, or if layouts are set instead.
@@ -52,7 +53,7 @@ func (s *Style) String() string        { return s.kind.name + "()" }
 func (s *Style) Type() string          { return s.kind.name }
 func (s *Style) Freeze()               {} // it cannot be changed
 func (s *Style) Truth() starlark.Bool  { return true }
-func (s *Style) Hash() (uint32, error) { return 0, Unhashable(s) }
+func (s *Style) Hash() (uint32, error) { return 0, builtins.Unhashable(s) }
 
 // styleDoc ends the documentation of styles that take functions or placements.
 const styleDoc = "prepare_input and prepare_output are functions of a value and the mesh, in PyTorch 2.0's form; None is for none.\n" +
@@ -60,36 +61,36 @@ const styleDoc = "prepare_input and prepare_output are functions of a value and 
 	"output is brought to; with use_local_output it is then this rank's block.\n"
 
 func init() {
-	Register(
-		&Row{Name: "ColwiseParallel", Fn: newStyle(colwiseKind),
+	builtins.Register(
+		&builtins.Row{Name: "ColwiseParallel", Fn: newStyle(colwiseKind),
 			Doc: "ColwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its outputs, or an Embedding by its features.\n" +
 				"The input is replicated; the output is this rank's columns. " + styleDoc +
 				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), ColwiseParallel())\n>>> m.weight.placements\n(Shard(0),)"},
-		&Row{Name: "RowwiseParallel", Fn: newStyle(rowwiseKind),
+		&builtins.Row{Name: "RowwiseParallel", Fn: newStyle(rowwiseKind),
 			Doc: "RowwiseParallel(prepare_input=..., prepare_output=..., input_layouts=None, output_layouts=None, use_local_output=True) returns the style that cuts a Linear by its inputs, or an Embedding by its words.\n" +
 				"The input is cut along its last dim, but that of an Embedding is whole; the output is the whole, the sum of what the\nranks compute. " + styleDoc +
 				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), RowwiseParallel())\n>>> m.weight.placements, m.bias.placements\n((Shard(1),), (Replicate(),))"},
-		&Row{Name: "PairwiseParallel", Fn: newStyle(pairwiseKind),
+		&builtins.Row{Name: "PairwiseParallel", Fn: newStyle(pairwiseKind),
 			Doc: "PairwiseParallel(prepare_input=None, prepare_output=None) returns the style that makes the Linears of a module alternately ColwiseParallel and RowwiseParallel.\n" +
 				"One sum for each pair is all that is communicated forward. In attention the heads are divided among the ranks.\n" +
 				"None is for the input taken as replicated and the whole output.\n" +
 				">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n>>> y = parallelize_module(m, DeviceMesh(\"cpu\", [0]), PairwiseParallel())(ones(2, 4))\n>>> y.shape\n(2, 4)"},
-		&Row{Name: "SequenceParallel", Fn: newSequence,
+		&builtins.Row{Name: "SequenceParallel", Fn: newSequence,
 			Doc: "SequenceParallel(sequence_dim=1, use_local_output=False) returns the style that keeps activations cut along the sequence.\n" +
 				"On a module with Linears it is PyTorch 2.0's: as PairwiseParallel, with inputs gathered and outputs cut along dim 0.\n" +
 				"On a LayerNorm, RMSNorm or Dropout it is today's: parameters are replicated, and the input and the output are cut\n" +
 				"along sequence_dim.\n" +
 				">>> m = parallelize_module(nn.LayerNorm(4), DeviceMesh(\"cpu\", [0]), SequenceParallel())\n>>> m(ones(2, 3, 4)).placements\n(Shard(1),)"},
-		&Row{Name: "ParallelStyle", Fn: newStyle(plainKind),
+		&builtins.Row{Name: "ParallelStyle", Fn: newStyle(plainKind),
 			Doc: "ParallelStyle(prepare_input=None, prepare_output=None) returns a style that prepares what goes into a module and what comes out, and leaves its parameters as they are.\n" +
 				"Both are functions of a value and the mesh.\n" +
 				">>> twice = ParallelStyle(prepare_input=lambda x, mesh: x * 2)\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), twice)(ones(2)).tolist()\n[2.0, 2.0]"},
-		&Row{Name: "PrepareModuleInput", Fn: newPrepare(prepareIn),
+		&builtins.Row{Name: "PrepareModuleInput", Fn: newPrepare(prepareIn),
 			Doc: "PrepareModuleInput(input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_output=False) returns the style that takes a module's arguments for distributed tensors and redistributes them.\n" +
 				"A list of layouts has a placement for each argument by position, None for one that is left alone; a dict one for\n" +
 				"each argument by name. With use_local_output the module is given this rank's blocks.\n" +
 				">>> prep = PrepareModuleInput(input_layouts=Shard(0), desired_input_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).placements\n(Replicate(),)"},
-		&Row{Name: "PrepareModuleOutput", Fn: newPrepare(prepareOut),
+		&builtins.Row{Name: "PrepareModuleOutput", Fn: newPrepare(prepareOut),
 			Doc: "PrepareModuleOutput(output_layouts=None, desired_output_layouts=None, use_local_output=True) returns the style that takes a module's results for distributed tensors and redistributes them.\n" +
 				"With use_local_output they are then this rank's blocks.\n" +
 				">>> prep = PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).shape\n(2,)"},
@@ -98,8 +99,8 @@ func init() {
 
 // newStyle returns the constructor of styles of a kind that takes functions, or
 // placements.
-func newStyle(kind *styleKind) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newStyle(kind *styleKind) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			in, out       starlark.Value
 			inLay, outLay starlark.Value
@@ -121,18 +122,18 @@ func newStyle(kind *styleKind) Function {
 			return s, s.setLayouts(b.Name(), inLay, outLay, bool(local))
 		}
 		var err error
-		if s.in, err = e.preparer(b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
+		if s.in, err = preparer(e, b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
 			return nil, err
 		}
-		s.out, err = e.preparer(b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
+		s.out, err = preparer(e, b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
 		return s, err
 	}
 }
 
 // of returns s as it is for m: every rank needs all the numbers that go into an
 // Embedding cut by its words, though the inputs of a Linear are cut.
-func (s *Style) of(m *Module) *Style {
-	if s.kind != rowwiseKind || m.class != embeddingClass {
+func (s *Style) of(m *builtins.Module) *Style {
+	if s.kind != rowwiseKind || m.Class != builtins.EmbeddingClass {
 		return s
 	}
 	own := *s
@@ -141,16 +142,16 @@ func (s *Style) of(m *Module) *Style {
 		layouts.desired = []optPlacements{{V: placements{mesh.Replicate()}, Set: true}}
 		own.layouts = &layouts
 	} else if s.in != nil && s.in.Name() == rowwiseKind.in {
-		own.in = lookup(colwiseKind.in).(starlark.Callable)
+		own.in = builtins.Lookup(colwiseKind.in).(starlark.Callable)
 	}
 	return &own
 }
 
 // preparer returns the function v that was given for param: where it was not, or
 // where it is None and that stands for the default, the builtin called def.
-func (e *Env) preparer(fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
+func preparer(e *builtins.Env, fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
 	if (v == nil || v == starlark.None && none) && def != "" {
-		return lookup(def).(starlark.Callable), nil
+		return builtins.Lookup(def).(starlark.Callable), nil
 	}
 	if v == nil || v == starlark.None {
 		return nil, nil
@@ -204,7 +205,7 @@ func layoutList(fn, param string, v starlark.Value, def mesh.Placement) ([]optPl
 	return all, nil
 }
 
-func newSequence(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newSequence(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dim     = arg.Int(1)
 		local   arg.Bool
@@ -218,17 +219,17 @@ func newSequence(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	cut := optPlacements{V: placements{mesh.Shard(int(dim))}, Set: true}
 	s.layouts = &styleLayouts{in: []optPlacements{cut}, desired: []optPlacements{cut}, after: []optPlacements{cut}, local: bool(local)}
 	var err error
-	if s.in, err = e.preparer(b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
+	if s.in, err = preparer(e, b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
 		return nil, err
 	}
-	s.out, err = e.preparer(b.Name(), "prepare_output", out, sequenceKind.out, true)
+	s.out, err = preparer(e, b.Name(), "prepare_output", out, sequenceKind.out, true)
 	return s, err
 }
 
 // newPrepare returns the constructor of PrepareModuleInput or
 // PrepareModuleOutput.
-func newPrepare(kind *styleKind) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newPrepare(kind *styleKind) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			from, to starlark.Value
 			kw, kwTo starlark.Value = starlark.None, starlark.None
@@ -256,7 +257,7 @@ func newPrepare(kind *styleKind) Function {
 			lists[i] = list
 		}
 		if len(lists[0]) != len(lists[1]) {
-			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: CountWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
+			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: builtins.CountWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
 		}
 		s.layouts.local = bool(local)
 		if kind == prepareOut {

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -17,7 +18,7 @@ import (
 )
 
 func init() {
-	Register(&Row{Name: "fully_shard", Fn: fullyShard,
+	builtins.Register(&builtins.Row{Name: "fully_shard", Fn: fullyShard,
 		Doc: "fully_shard(module, mesh, reshard_after_forward=True) makes the ranks of a mesh of one dim store the parameters of a module in parts, and returns the module.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
 			"the mesh's first rank has; gradients and the optimiser's state are of these parts. A distributed parameter stays so\n" +
@@ -32,10 +33,10 @@ func init() {
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
 			">>> m(ones(4, 2)).sum().backward()\n>>> m[1].bias.grad.tolist()\n[4.0]"})
-	Register(
-		moduleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
+	builtins.Register(
+		builtins.ModuleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
 			"Their values can be read then; changes of them are lost.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
-		moduleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
+		builtins.ModuleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
 			exampleFullyShard+">>> m.unshard()\n>>> m.reshard()\n>>> m.weight.shape\n(6,)", reshardModule),
 	)
 }
@@ -45,8 +46,8 @@ const exampleFullyShard = ">>> m = fully_shard(nn.Linear(2, 3), DeviceMesh(\"cpu
 
 // A shardUnit is a module whose parameters are gathered together.
 type shardUnit struct {
-	e           *Env
-	m           *Module
+	e           *builtins.Env
+	m           *builtins.Module
 	params      []*shardParam
 	paramGroups []*runtime.ParamGroup // of params, one for each dtype
 	also        []*shardUnit          // those whose parameters it computes with, too
@@ -64,14 +65,14 @@ type shardUnit struct {
 type unitMark struct{}
 
 // unitOf returns the unit that m is, or nil.
-func unitOf(m *Module) *shardUnit {
+func unitOf(m *builtins.Module) *shardUnit {
 	u, _ := m.Marked(unitMark{}).(*shardUnit)
 	return u
 }
 
 // A shardParam is a parameter of a unit: what a flat parameter is part of.
 type shardParam struct {
-	x      *Tensor
+	x      *builtins.Tensor
 	mesh   *mesh.Mesh
 	flat   *mesh.Flat   // on the ranks of the group
 	layout *mesh.Placed // of a distributed parameter, whose block is cut; else nil
@@ -88,14 +89,14 @@ func (p *shardParam) fullShape() shape.Shape {
 
 // A fullSharding is a call of fully_shard.
 type fullSharding struct {
-	e     *Env
+	e     *builtins.Env
 	fn    string
 	mesh  *DeviceMesh
 	group *runtime.Group
 	early bool
 }
 
-func fullyShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m     ModuleArg
 		dm    MeshArg
@@ -111,11 +112,11 @@ func fullyShard(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := s.children(m.M); err != nil {
 		return nil, err
 	}
-	return m.M.value, s.unit(m.M)
+	return m.M.Value, s.unit(m.M)
 }
 
 // check refuses modules and meshes that cannot be meant, and finds the group.
-func (s *fullSharding) check(m *Module) error {
+func (s *fullSharding) check(m *builtins.Module) error {
 	bad := func(param, got, want, rule string) error {
 		return &op.ArgError{Func: s.fn, Param: param, Got: got, Want: want, Rule: rule}
 	}
@@ -139,7 +140,7 @@ func (s *fullSharding) check(m *Module) error {
 		if replicaOf(sub.M) != nil {
 			return bad("module", "a module with one that replicate has been given", "one without", "both average gradients")
 		}
-		for _, p := range sub.M.own(sub.Path) {
+		for _, p := range sub.M.Own(sub.Path) {
 			if err := s.checkParameter(p); err != nil {
 				return err
 			}
@@ -149,7 +150,7 @@ func (s *fullSharding) check(m *Module) error {
 }
 
 // checkParameter refuses a parameter that cannot be cut.
-func (s *fullSharding) checkParameter(p NamedTensor) error {
+func (s *fullSharding) checkParameter(p builtins.NamedTensor) error {
 	t, err := p.X.Tensor()
 	switch {
 	case err != nil:
@@ -161,21 +162,21 @@ func (s *fullSharding) checkParameter(p NamedTensor) error {
 	case t.Placed() && t.Layout().IsPartial():
 		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("%s as %q", shard.Describe(t), p.Path), Want: "no Partial"}
 	}
-	return CheckFrozen(s.fn, t)
+	return builtins.CheckFrozen(s.fn, t)
 }
 
 // children makes units of the children of m that are none yet.
-func (s *fullSharding) children(m *Module) error {
-	if m.class == attentionClass { // which does not call its child
+func (s *fullSharding) children(m *builtins.Module) error {
+	if m.Class == builtins.AttentionClass { // which does not call its child
 		return nil
 	}
 	for _, f := range m.Fields {
-		c := moduleOf(f.Value)
-		if c == nil || f.Kind != moduleField || unitOf(c) != nil {
+		c := builtins.ModuleOf(f.Value)
+		if c == nil || f.Kind != builtins.ModuleField || unitOf(c) != nil {
 			continue
 		}
 		var err error
-		if c.class == sequentialClass || c.class == moduleListClass {
+		if c.Class == builtins.SequentialClass || c.Class == builtins.ModuleListClass {
 			err = s.children(c)
 		} else {
 			err = s.unit(c)
@@ -189,11 +190,11 @@ func (s *fullSharding) children(m *Module) error {
 
 // unit makes m a unit of the parameters that are in it, but for those of units
 // that it contains.
-func (s *fullSharding) unit(m *Module) error {
+func (s *fullSharding) unit(m *builtins.Module) error {
 	u := &shardUnit{e: s.e, m: m, early: s.early}
-	var mine []*Tensor
-	seen := map[*Tensor]bool{}
-	m.computes(func(x *Tensor) {
+	var mine []*builtins.Tensor
+	seen := map[*builtins.Tensor]bool{}
+	computes(m, func(x *builtins.Tensor) {
 		switch {
 		case seen[x]:
 		case flatOf(x) != nil:
@@ -227,13 +228,13 @@ func (s *fullSharding) unit(m *Module) error {
 
 // computes calls f with every parameter of m and of the modules below it that are
 // no units, in every place where one stands.
-func (m *Module) computes(f func(x *Tensor)) {
-	for _, p := range m.own("") {
+func computes(m *builtins.Module, f func(x *builtins.Tensor)) {
+	for _, p := range m.Own("") {
 		f(p.X)
 	}
 	for _, fd := range m.Fields {
-		if c := moduleOf(fd.Value); c != nil && fd.Kind == moduleField && unitOf(c) == nil {
-			c.computes(f)
+		if c := builtins.ModuleOf(fd.Value); c != nil && fd.Kind == builtins.ModuleField && unitOf(c) == nil {
+			computes(c, f)
 		}
 	}
 }
@@ -295,9 +296,9 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 		return err
 	}
 	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}
-	p.x.T, p.x.lens = part, view
+	p.x.T, p.x.Lens = part, view
 	if t.RequiresGrad() {
-		return RequireGrad(s.fn, part)
+		return builtins.RequireGrad(s.fn, part)
 	}
 	return nil
 }
@@ -309,7 +310,7 @@ type shardPart struct {
 }
 
 // unitsOf returns the units of m and of the modules below it.
-func unitsOf(fn string, m *Module) ([]*shardUnit, error) {
+func unitsOf(fn string, m *builtins.Module) ([]*shardUnit, error) {
 	var list []*shardUnit
 	for _, sub := range m.Modules("") {
 		if u := unitOf(sub.M); u != nil {
@@ -322,7 +323,7 @@ func unitsOf(fn string, m *Module) ([]*shardUnit, error) {
 	return list, nil
 }
 
-func unshardModule(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func unshardModule(_ *builtins.Env, fn string, m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -342,7 +343,7 @@ func unshardModule(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []s
 	return starlark.None, nil
 }
 
-func reshardModule(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func reshardModule(_ *builtins.Env, fn string, m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}

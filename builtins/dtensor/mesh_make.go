@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -12,7 +13,7 @@ import (
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "DeviceMesh",
 		Doc: "DeviceMesh(device_type, mesh, mesh_dim_names=None, mesh_alpha=None, mesh_beta=None) returns an n-dimensional array of ranks.\n" +
 			"device_type is \"cpu\". mesh is ranks in nested lists or in a tensor of integers: each at most\n" +
@@ -27,7 +28,7 @@ func init() {
 			">>> mesh[\"tp\"]\nDeviceMesh(\"cpu\", [0], mesh_dim_names=(\"tp\",))\n" +
 			">>> all_reduce(tensor([2.0]), group=mesh[\"tp\"]).tolist()\n[2.0]",
 		Fn: newDeviceMesh,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "init_device_mesh",
 		Doc: "init_device_mesh(device_type, mesh_shape, mesh_dim_names=None) returns the DeviceMesh of the ranks from 0 on in a shape, the last dim fastest.\n" +
 			">>> init_device_mesh(\"cpu\", (1, 1), mesh_dim_names=(\"dp\", \"tp\"))\n" +
@@ -96,7 +97,7 @@ type rankArray struct {
 
 // Unpack implements starlark.Unpacker.
 func (p *rankArray) Unpack(v starlark.Value) error {
-	s, elems, err := nestedElements(v)
+	s, elems, err := builtins.NestedElements(v)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (p *rankArray) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func newDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		device      deviceArg
 		ranks       rankArray
@@ -132,25 +133,25 @@ func newDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err != nil {
 		return nil, OfMesh(b.Name(), err)
 	}
-	if err := e.checkWorld(b.Name(), "mesh", m); err != nil {
+	if err := checkWorld(e, b.Name(), "mesh", m); err != nil {
 		return nil, err
 	}
-	return e.DeviceMeshOf(m), nil
+	return DeviceMeshOf(e, m), nil
 }
 
 // checkWorld checks that the ranks of m, the argument called param of fn, are
 // ranks of the job.
-func (e *Env) checkWorld(fn, param string, m *mesh.Mesh) error {
+func checkWorld(e *builtins.Env, fn, param string, m *mesh.Mesh) error {
 	for _, r := range m.Ranks() {
 		if n := e.Runtime.Size(); r >= n {
 			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("rank %d in a mesh of %s", r, mesh.Tuple(m.Shape())),
-				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: thereAre(n, "rank")}
+				Want: fmt.Sprintf("ranks in 0..%d", n-1), Rule: builtins.ThereAre(n, "rank")}
 		}
 	}
 	return nil
 }
 
-func initDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func initDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		device deviceArg
 		sizes  arg.Shape
@@ -163,8 +164,8 @@ func initDeviceMesh(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, OfMesh(b.Name(), err)
 	}
-	if err := e.checkWorld(b.Name(), "mesh_shape", m); err != nil {
+	if err := checkWorld(e, b.Name(), "mesh_shape", m); err != nil {
 		return nil, err
 	}
-	return e.DeviceMeshOf(m), nil
+	return DeviceMeshOf(e, m), nil
 }

@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -14,18 +15,18 @@ import (
 )
 
 // A dtensorLens is how distributed tensors are seen.
-type dtensorLens struct{ PlainLens }
+type dtensorLens struct{ builtins.PlainLens }
 
-func init() { RegisterPlacedLens(dtensorLens{}) }
+func init() { builtins.RegisterPlacedLens(dtensorLens{}) }
 
 var dtensorOwners = []string{"Tensor", "DTensor"}
 
-func (dtensorLens) Type() string            { return "DTensor" }
-func (dtensorLens) Owners(*Tensor) []string { return dtensorOwners }
+func (dtensorLens) Type() string                     { return "DTensor" }
+func (dtensorLens) Owners(*builtins.Tensor) []string { return dtensorOwners }
 
 // Format returns what a script sees of a distributed tensor: how it lies, and this
 // rank's block.
-func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
+func (dtensorLens) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	e, l := x.Env, t.Layout()
 	head := fmt.Sprintf("DTensor(%s, placements=%s, mesh=%s", op.Describe(t), mesh.List(l.Placements()), l.Mesh().Short())
 	box, ok := l.Box(e.Runtime.ID())
@@ -35,13 +36,13 @@ func (dtensorLens) Format(x *Tensor, t *tensor.Tensor) string {
 	if len(box.Lo) > 0 {
 		head += fmt.Sprintf(", block %v", box)
 	}
-	return head + ")\n" + FormatTensor(t.Local())
+	return head + ")\n" + builtins.FormatTensor(t.Local())
 }
 
 // placedArg returns t, which is the argument called param of fn and must be a
 // distributed tensor.
 func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
-	x, ok := v.(*Tensor)
+	x, ok := v.(*builtins.Tensor)
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a distributed tensor"}
 	}
@@ -54,7 +55,7 @@ func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 
 // layoutArgs returns the layout of a tensor of a shape on the mesh m, as the
 // function fn was given it. No placements are all Replicate.
-func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (*mesh.Placed, error) {
+func layoutArgs(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (*mesh.Placed, error) {
 	list := []mesh.Placement(p.V)
 	if !p.Set {
 		list = make([]mesh.Placement, m.NDim())
@@ -64,7 +65,7 @@ func (e *Env) layoutArgs(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements
 }
 
 // fromLocal carries out DTensor.from_local.
-func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn    = b.Name()
 		x     starlark.Value
@@ -80,7 +81,7 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
-	dm, err := e.worldMesh(m)
+	dm, err := worldMesh(e, m)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +91,13 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 			return nil, err
 		}
 	}
-	l, err := e.layoutArgs(fn, dm, s, p)
+	l, err := layoutArgs(e, fn, dm, s, p)
 	if err != nil {
 		return nil, err
 	}
 	y, err := e.Runtime.Shard.Join(t, l)
 	if err != nil {
-		return nil, e.unevenHint(fn, err, sizes.Set)
+		return nil, unevenHint(e, fn, err, sizes.Set)
 	}
 	if check {
 		if err := e.Runtime.Shard.CheckReplicas(fn, y); err != nil {
@@ -108,7 +109,7 @@ func fromLocal(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 
 // unevenHint gives an error about a block the name of the script's function, and
 // says how blocks of different sizes are stated.
-func (e *Env) unevenHint(fn string, err error, sized bool) error {
+func unevenHint(e *builtins.Env, fn string, err error, sized bool) error {
 	bad, ok := err.(*op.ArgError)
 	if !ok {
 		return err
@@ -121,7 +122,7 @@ func (e *Env) unevenHint(fn string, err error, sized bool) error {
 }
 
 // worldMesh returns the mesh that was given, or that of all ranks in a line.
-func (e *Env) worldMesh(m optMesh) (*mesh.Mesh, error) {
+func worldMesh(e *builtins.Env, m optMesh) (*mesh.Mesh, error) {
 	if m.Set {
 		return m.V.Mesh(), nil
 	}
@@ -150,7 +151,7 @@ func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape
 }
 
 // distributeTensor carries out distribute_tensor.
-func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func distributeTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn  = b.Name()
 		x   starlark.Value
@@ -165,14 +166,14 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err != nil {
 		return nil, err
 	}
-	dm, err := e.worldMesh(m)
+	dm, err := worldMesh(e, m)
 	if err != nil {
 		return nil, err
 	}
 	if t.Placed() && !m.Set {
 		dm = t.Layout().Mesh()
 	}
-	l, err := e.layoutArgs(fn, dm, t.Shape(), p)
+	l, err := layoutArgs(e, fn, dm, t.Shape(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +186,12 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if l.IsPartial() {
 		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)", Rule: "DTensor.from_local(x, mesh, [Partial()]) takes summands"}
 	}
-	y, err := e.distribute(fn, t, l, src)
+	y, err := distribute(e, fn, t, l, src)
 	if err != nil {
 		return nil, err
 	}
 	if t.RequiresGrad() {
-		if err := RequireGrad(fn, y); err != nil {
+		if err := builtins.RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
 	}
@@ -199,7 +200,7 @@ func distributeTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 
 // distribute returns the tensor that the rank at place src of l's mesh has in t,
 // or if src is None what each rank has there.
-func (e *Env) distribute(fn string, t *tensor.Tensor, l *mesh.Placed, src arg.OptInt) (*tensor.Tensor, error) {
+func distribute(e *builtins.Env, fn string, t *tensor.Tensor, l *mesh.Placed, src arg.OptInt) (*tensor.Tensor, error) {
 	if !src.Set {
 		return e.Runtime.Shard.Block(t, l)
 	}
@@ -212,8 +213,8 @@ func (e *Env) distribute(fn string, t *tensor.Tensor, l *mesh.Placed, src arg.Op
 
 // A dtensorCreator makes DTensor.zeros and its like: fill returns a replicated
 // tensor's layout filled.
-func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error)) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func dtensorCreator(name string, value bool, make func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error)) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			fn    = b.Name()
 			sizes arg.Shape
@@ -230,11 +231,11 @@ func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mes
 		if err := arg.Unpack(fn, args, kwargs, params...); err != nil {
 			return nil, err
 		}
-		dm, err := e.worldMesh(m)
+		dm, err := worldMesh(e, m)
 		if err != nil {
 			return nil, err
 		}
-		l, err := e.layoutArgs(fn, dm, shape.Shape(sizes), p)
+		l, err := layoutArgs(e, fn, dm, shape.Shape(sizes), p)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +247,7 @@ func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mes
 			return nil, err
 		}
 		if req {
-			if err := RequireGrad(fn, t); err != nil {
+			if err := builtins.RequireGrad(fn, t); err != nil {
 				return nil, err
 			}
 		}
@@ -255,7 +256,7 @@ func dtensorCreator(name string, value bool, make func(e *Env, fn string, l *mes
 }
 
 // filled returns a tensor placed as l whose elements are v.
-func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tensor) (*tensor.Tensor, error) {
+func filled(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tensor) (*tensor.Tensor, error) {
 	s := shape.Shape(l.LocalShape(e.Runtime.ID()))
 	if s == nil {
 		s = make(shape.Shape, max(1, len(l.Shape())))
@@ -274,28 +275,28 @@ func (e *Env) filled(fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tenso
 }
 
 // constant returns what fills a tensor with the number v.
-func constant(v float64) func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
-	return func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, _ starlark.Value) (*tensor.Tensor, error) {
+func constant(v float64) func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+	return func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, _ starlark.Value) (*tensor.Tensor, error) {
 		if !dt.Set {
 			dt.V.D, dt.Set = e.Runtime.Ops().Float, true
 		}
-		return e.filled(fn, l, dt, tensor.Number(v))
+		return filled(e, fn, l, dt, tensor.Number(v))
 	}
 }
 
 // fullOf fills a tensor with the number of a script.
-func fullOf(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
-	x, err := toOperand(v)
+func fullOf(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
+	x, err := builtins.ToOperand(v)
 	if err != nil {
 		return nil, arg.In(fn, "value", err)
 	}
-	return e.filled(fn, l, dt, x)
+	return filled(e, fn, l, dt, x)
 }
 
 // drawnBy returns what fills a tensor with random numbers, by the operator
 // called name.
-func drawnBy(name string) func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
-	return func(e *Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
+func drawnBy(name string) func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+	return func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
 		like, err := constant(0)(e, fn, l, dt, v)
 		if err != nil {
 			return nil, err
@@ -306,7 +307,7 @@ func drawnBy(name string) func(*Env, string, *mesh.Placed, arg.OptDType, starlar
 }
 
 // redistribute carries out DTensor.redistribute.
-func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func redistribute(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m     optMesh
 		p     optPlacements
@@ -325,12 +326,12 @@ func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwar
 		}
 		p = optPlacements{V: t.Layout().Placements(), Set: true}
 	}
-	l, err := e.layoutArgs(fn, dm, t.Shape(), p)
+	l, err := layoutArgs(e, fn, dm, t.Shape(), p)
 	if err != nil {
 		return nil, err
 	}
 	if async {
-		return e.redistributeAsync(fn, t, l)
+		return redistributeAsync(e, fn, t, l)
 	}
 	y, err := e.Runtime.Shard.Redistribute(fn, t, l)
 	if err != nil {
@@ -340,26 +341,28 @@ func redistribute(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwar
 }
 
 // redistributeAsync returns the tensor moved, and the work of moving it.
-func (e *Env) redistributeAsync(fn string, t *tensor.Tensor, l *mesh.Placed) (starlark.Value, error) {
+func redistributeAsync(e *builtins.Env, fn string, t *tensor.Tensor, l *mesh.Placed) (starlark.Value, error) {
 	w, err := e.Runtime.RedistributeAsync(fn, t, l)
 	if err != nil {
 		return nil, err
 	}
-	y := e.wrapWork(w)
-	y.distributed = true
-	return starlark.Tuple{y, WrapWork(e, w)}, nil
+	y := e.WrapWork(w)
+	y.Distributed = true
+	return starlark.Tuple{y, builtins.WrapWork(e, w)}, nil
 }
 
 // gradLayout returns the layout that grad_placements gives the gradient of t;
 // nil if they are None.
-func (e *Env) gradLayout(fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (*mesh.Placed, error) {
+func gradLayout(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (*mesh.Placed, error) {
 	var p optPlacements
 	if err := arg.Unpack(fn, args, kwargs, "grad_placements?", &p); err != nil || !p.Set {
 		return nil, err
 	}
-	l, err := e.layoutArgs(fn, t.Layout().Mesh(), t.Shape(), p)
+	l, err := layoutArgs(e, fn, t.Layout().Mesh(), t.Shape(), p)
 	return l, ofParam(fn, "grad_placements", err)
 }
 
 // LocalShape returns the shape of this rank's block.
-func (e *Env) LocalShape(t *tensor.Tensor) starlark.Tuple { return ShapeTuple(t.Local().Shape()) }
+func LocalShape(e *builtins.Env, t *tensor.Tensor) starlark.Tuple {
+	return builtins.ShapeTuple(t.Local().Shape())
+}

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -15,7 +16,7 @@ import (
 )
 
 func init() {
-	Register(&Row{Name: "local_map", Fn: localMap,
+	builtins.Register(&builtins.Row{Name: "local_map", Fn: localMap,
 		Doc: "local_map(fn, in_placements, out_placements, mesh=None) returns a function of distributed tensors that runs fn on their blocks.\n" +
 			"in_placements is a tuple with one list of placements for each argument, None for one that is no tensor;\n" +
 			"arguments that lie otherwise are redistributed. out_placements is one list, or a tuple of lists for several results,\n" +
@@ -24,7 +25,7 @@ func init() {
 			"the ranks' gradients of it are added. JAX calls this shard_map.\n" +
 			">>> mesh = DeviceMesh(\"cpu\", [0])\n>>> double = local_map(lambda x: x * 2, ([Shard(0)],), [Shard(0)], mesh)\n" +
 			">>> double(distribute_tensor(ones(4), mesh, [Shard(0)])).sum().item()\n8.0"})
-	Register(&Row{Name: "register_op", Fn: registerOp,
+	builtins.Register(&builtins.Row{Name: "register_op", Fn: registerOp,
 		Doc: "register_op(name, fn, sharding=\"mk,kn->mn\", vjp=None) returns an operator: a function of plain or distributed tensors that computes fn.\n" +
 			"sharding gives each dim of the inputs and of the results a letter. A dim may be cut wherever its letter occurs; where\n" +
 			"a letter is in no result, the results are summands. fn sees blocks, and must give the block of the result. Inputs\n" +
@@ -36,7 +37,7 @@ func init() {
 
 // A mapped is a function that local_map made.
 type mapped struct {
-	e      *Env
+	e      *builtins.Env
 	fn     starlark.Callable
 	in     []optPlacements // by argument
 	out    []placements
@@ -44,7 +45,7 @@ type mapped struct {
 	mesh   *mesh.Mesh
 }
 
-func localMap(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn      arg.Callable
 		in, out starlark.Value
@@ -101,11 +102,11 @@ func placementLists(fn, param string, v starlark.Value) (lists []optPlacements, 
 func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := b.Name()
 	if len(args) != len(l.in) {
-		return nil, &op.ArgError{Func: name, Got: CountWord(len(args), "argument"), Want: CountWord(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
 	}
 	m := l.mesh
 	for _, v := range args {
-		if x, ok := v.(*Tensor); ok && m == nil && x.placed() {
+		if x, ok := v.(*builtins.Tensor); ok && m == nil && x.Placed() {
 			m = x.T.Layout().Mesh()
 		}
 	}
@@ -133,7 +134,7 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if !l.in[i].Set {
 		return v, true, nil
 	}
-	x, ok := v.(*Tensor)
+	x, ok := v.(*builtins.Tensor)
 	if !ok {
 		return nil, false, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as argument %d", arg.Show(v), i), Want: "a tensor", Rule: "None in in_placements stands for what is no tensor"}
 	}
@@ -141,7 +142,7 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if err != nil {
 		return nil, false, err
 	}
-	lay, err := l.e.layoutArgs(name, m, t.Shape(), l.in[i])
+	lay, err := layoutArgs(l.e, name, m, t.Shape(), l.in[i])
 	if err != nil {
 		return nil, false, err
 	}
@@ -166,16 +167,16 @@ func evenly(l *mesh.Placed) bool {
 // join returns what the function has returned on the ranks as distributed
 // tensors. If the arguments' blocks were of one size, so are the results'.
 func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (starlark.Value, error) {
-	list, _, err := ResultsOf(name, v)
+	list, _, err := builtins.ResultsOf(name, v)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: CountWord(len(list), "result"), Want: CountWord(len(l.out), "result"), Rule: "out_placements of local_map are so many"}
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: "out_placements of local_map are so many"}
 	}
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {
-		if err := PlainOnly(name, "", t); err != nil {
+		if err := builtins.PlainOnly(name, "", t); err != nil {
 			return nil, err
 		}
 		p := optPlacements{V: l.out[i], Set: true}
@@ -186,7 +187,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		if err != nil {
 			return nil, err
 		}
-		lay, err := l.e.layoutArgs(name, m, s, p)
+		lay, err := layoutArgs(l.e, name, m, s, p)
 		if err != nil {
 			return nil, err
 		}
@@ -216,14 +217,14 @@ func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) 
 
 // A customOp is an operator that register_op made.
 type customOp struct {
-	e     *Env
+	e     *builtins.Env
 	def   *op.Def
 	plain starlark.Callable // on plain tensors
 	ins   []string          // the letters of each input
 	out   string            // and of the result
 }
 
-func registerOp(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func registerOp(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		name     arg.String
 		fn       arg.Callable
@@ -284,7 +285,7 @@ func (c *customOp) infer(call *op.Call) error {
 	sizes := map[rune]int{}
 	for i, x := range call.In {
 		if x.Ndim() != len(c.ins[i]) {
-			return call.Bad(call.InName(i), op.Describe(x), CountWord(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
+			return call.Bad(call.InName(i), op.Describe(x), builtins.CountWord(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
 		}
 		for d, r := range c.ins[i] {
 			n := x.Shape()[d]
@@ -333,11 +334,11 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, arg.Unexpected(name, string(kwargs[0][0].(starlark.String)), nil)
 	}
 	if len(args) != len(c.ins) {
-		return nil, &op.ArgError{Func: name, Got: CountWord(len(args), "argument"), Want: CountWord(len(c.ins), "argument"), Rule: "its sharding names so many"}
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(c.ins), "argument"), Rule: "its sharding names so many"}
 	}
 	in, placed := make([]*tensor.Tensor, len(args)), false
 	for i, v := range args {
-		t, err := toTensor(v)
+		t, err := builtins.ToTensor(v)
 		if err != nil {
 			return nil, arg.In(name, fmt.Sprintf("inputs[%d]", i), err)
 		}
@@ -347,7 +348,7 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return starlark.Call(c.e.Thread, c.plain, args, nil)
 	}
 	run := func(in []*tensor.Tensor) (*tensor.Tensor, error) { return c.onBlocks(name, in) }
-	if l := lensAmong(in); l != nil {
+	if l := builtins.LensAmong(in); l != nil {
 		y, err := l.Meet(c.e, c.def, in, run)
 		if err != nil {
 			return nil, err
@@ -388,7 +389,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := toTensor(v)
+	t, err := builtins.ToTensor(v)
 	if err != nil {
 		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + arg.Show(v), Want: "a plain tensor"}
 	}
@@ -409,7 +410,7 @@ func (c *customOp) onWhole(in []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toTensor(v)
+	return builtins.ToTensor(v)
 }
 
 func allReplicated(l *mesh.Placed) bool {
@@ -439,7 +440,7 @@ func (c *customOp) backLayout(l *mesh.Placed, in []*tensor.Tensor, out *mesh.Pla
 
 // A customOpVJP is fn with the gradient that vjp gives.
 type customOpVJP struct {
-	e        *Env
+	e        *builtins.Env
 	fn, back starlark.Callable
 }
 
@@ -453,5 +454,5 @@ func (c *customOpVJP) function(name string) *starlark.Builtin {
 		saved := args[0].(starlark.Tuple)
 		return starlark.Call(c.e.Thread, c.back, starlark.Tuple{saved[0], saved[1], args[1]}, nil)
 	})
-	return newVJP(c.e, name, forward, backward)
+	return builtins.NewVJP(c.e, name, forward, backward)
 }

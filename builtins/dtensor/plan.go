@@ -1,8 +1,9 @@
-package builtins
+package dtensor
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -13,7 +14,7 @@ const planExample = ">>> mesh = DeviceMesh(\"cpu\", [0])\n" +
 	">>> plan = plan_redistribute(mesh, (4, 4), float32, [Shard(0)], [Replicate()])\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "plan_redistribute",
 		Doc: "plan_redistribute(mesh, shape, dtype, from_, to) returns the cheapest way to take a tensor of a shape from placements to others on a mesh: a struct with steps, bytes and seconds.\n" +
 			"from_ and to have one placement for each dim of the mesh. Nothing is moved, and any rank\n" +
@@ -23,7 +24,7 @@ func init() {
 			"where the source is.\n" +
 			planExample + ">>> [(s.op, s.mesh_dim, s.src, s.dst) for s in plan.steps]\n[(\"slice\", 0, (Shard(0),), (Replicate(),))]",
 		Fn: planRedistribute,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "compute_local_shape_and_global_offset",
 		Doc: "compute_local_shape_and_global_offset(global_shape, mesh, placements, rank=None) returns the shape of what a rank holds of a tensor, and where in the tensor it begins: two tuples.\n" +
 			"rank is the caller, or any other: nothing is sent. Of a rank outside the mesh both are ().\n" +
@@ -33,22 +34,22 @@ func init() {
 			">>> compute_local_shape_and_global_offset((4, 6), DeviceMesh(\"cpu\", [[0]]), [Shard(0), Shard(1)])\n((4, 6), (0, 0))",
 		Fn: computeLocalShape,
 	},
-		&Row{Name: "Plan", Doc: "Plan is what plan_redistribute returns: a struct with steps, bytes and seconds."},
-		&Row{Name: "Plan.steps", Doc: "steps is the list of the steps, each a struct with op, mesh_dim, src, dst, bytes and seconds.\n" + planExample + ">>> len(plan.steps)\n1"},
-		&Row{Name: "Plan.bytes", Doc: "bytes is the most that any rank receives in all steps together.\n" + planExample + ">>> plan.bytes\n0"},
-		&Row{Name: "Plan.seconds", Doc: "seconds is how long the steps take in the cost model.\n" + planExample + ">>> plan.seconds\n0.0"},
-		&Row{Name: "Step", Doc: "Step is a step of a plan: a struct with op, mesh_dim, src, dst, bytes and seconds."},
-		&Row{Name: "Step.op", Doc: "op is what the ranks do: \"slice\", \"all_gather\", \"all_to_all\", \"reduce_scatter\", \"all_reduce\", \"exchange\" or \"make_partial\".\n" +
+		&builtins.Row{Name: "Plan", Doc: "Plan is what plan_redistribute returns: a struct with steps, bytes and seconds."},
+		&builtins.Row{Name: "Plan.steps", Doc: "steps is the list of the steps, each a struct with op, mesh_dim, src, dst, bytes and seconds.\n" + planExample + ">>> len(plan.steps)\n1"},
+		&builtins.Row{Name: "Plan.bytes", Doc: "bytes is the most that any rank receives in all steps together.\n" + planExample + ">>> plan.bytes\n0"},
+		&builtins.Row{Name: "Plan.seconds", Doc: "seconds is how long the steps take in the cost model.\n" + planExample + ">>> plan.seconds\n0.0"},
+		&builtins.Row{Name: "Step", Doc: "Step is a step of a plan: a struct with op, mesh_dim, src, dst, bytes and seconds."},
+		&builtins.Row{Name: "Step.op", Doc: "op is what the ranks do: \"slice\", \"all_gather\", \"all_to_all\", \"reduce_scatter\", \"all_reduce\", \"exchange\" or \"make_partial\".\n" +
 			"An exchange sends each rank what it lacks, whatever the placements; slice and make_partial\nmove nothing.\n" + planExample + ">>> plan.steps[0].op\n\"slice\""},
-		&Row{Name: "Step.mesh_dim", Doc: "mesh_dim is the dim of the mesh along which the ranks communicate, or a tuple if they are several.\n" + planExample + ">>> plan.steps[0].mesh_dim\n0"},
-		&Row{Name: "Step.src", Doc: "src is the tuple of the placements before the step.\n" + planExample + ">>> plan.steps[0].src\n(Shard(0),)"},
-		&Row{Name: "Step.dst", Doc: "dst is the tuple of the placements after the step.\n" + planExample + ">>> plan.steps[0].dst\n(Replicate(),)"},
-		&Row{Name: "Step.bytes", Doc: "bytes is the most that any rank receives in the step.\n" + planExample + ">>> plan.steps[0].bytes\n0"},
-		&Row{Name: "Step.seconds", Doc: "seconds is how long the step takes in the cost model.\n" + planExample + ">>> plan.steps[0].seconds\n0.0"},
+		&builtins.Row{Name: "Step.mesh_dim", Doc: "mesh_dim is the dim of the mesh along which the ranks communicate, or a tuple if they are several.\n" + planExample + ">>> plan.steps[0].mesh_dim\n0"},
+		&builtins.Row{Name: "Step.src", Doc: "src is the tuple of the placements before the step.\n" + planExample + ">>> plan.steps[0].src\n(Shard(0),)"},
+		&builtins.Row{Name: "Step.dst", Doc: "dst is the tuple of the placements after the step.\n" + planExample + ">>> plan.steps[0].dst\n(Replicate(),)"},
+		&builtins.Row{Name: "Step.bytes", Doc: "bytes is the most that any rank receives in the step.\n" + planExample + ">>> plan.steps[0].bytes\n0"},
+		&builtins.Row{Name: "Step.seconds", Doc: "seconds is how long the step takes in the cost model.\n" + planExample + ">>> plan.steps[0].seconds\n0.0"},
 	)
 }
 
-func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func planRedistribute(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m        MeshArg
 		shape    arg.Shape
@@ -58,11 +59,11 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := arg.Unpack(b.Name(), args, kwargs, "mesh|device_mesh", &m, "shape", &shape, "dtype", &dt, "from_", &from, "to", &to); err != nil {
 		return nil, err
 	}
-	src, err := e.Place(b.Name(), "from_", m.Mesh(), shape, from)
+	src, err := Place(e, b.Name(), "from_", m.Mesh(), shape, from)
 	if err != nil {
 		return nil, err
 	}
-	dst, err := e.Place(b.Name(), "to", m.Mesh(), shape, to)
+	dst, err := Place(e, b.Name(), "to", m.Mesh(), shape, to)
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +74,12 @@ func planRedistribute(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err != nil {
 		return nil, ofParam(b.Name(), "to", err)
 	}
-	return e.planStruct(plan), nil
+	return planStruct(e, plan), nil
 }
 
 // Place returns the layout of a tensor with placements, the argument called
 // param of fn.
-func (e *Env) Place(fn, param string, m *mesh.Mesh, shape []int, placements []mesh.Placement) (*mesh.Placed, error) {
+func Place(e *builtins.Env, fn, param string, m *mesh.Mesh, shape []int, placements []mesh.Placement) (*mesh.Placed, error) {
 	l, err := e.Runtime.Layouts().Place(m, shape, placements)
 	if err != nil {
 		return nil, ofParam(fn, param, err)
@@ -87,20 +88,20 @@ func (e *Env) Place(fn, param string, m *mesh.Mesh, shape []int, placements []me
 }
 
 // planStruct returns plan as scripts have it.
-func (e *Env) planStruct(plan *mesh.Plan) starlark.Value {
+func planStruct(e *builtins.Env, plan *mesh.Plan) starlark.Value {
 	steps := make([]starlark.Value, len(plan.Steps))
 	for i := range steps {
 		s := &plan.Steps[i]
-		steps[i] = newStruct(starlark.StringDict{
+		steps[i] = builtins.NewStruct(starlark.StringDict{
 			"op":       starlark.String(s.Op.String()),
 			"mesh_dim": oneOrTuple(s.Dims),
-			"src":      e.placementTuple(s.Src.Placements()),
-			"dst":      e.placementTuple(s.Dst.Placements()),
+			"src":      placementTuple(e, s.Src.Placements()),
+			"dst":      placementTuple(e, s.Dst.Placements()),
 			"bytes":    starlark.MakeInt(s.Bytes),
 			"seconds":  starlark.Float(s.Seconds),
 		})
 	}
-	return newStruct(starlark.StringDict{
+	return builtins.NewStruct(starlark.StringDict{
 		"steps":   starlark.NewList(steps),
 		"bytes":   starlark.MakeInt(plan.Bytes),
 		"seconds": starlark.Float(plan.Seconds),
@@ -112,10 +113,10 @@ func oneOrTuple(xs []int) starlark.Value {
 	if len(xs) == 1 {
 		return starlark.MakeInt(xs[0])
 	}
-	return ShapeTuple(xs)
+	return builtins.ShapeTuple(xs)
 }
 
-func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func computeLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		shape arg.Shape
 		m     MeshArg
@@ -125,19 +126,19 @@ func computeLocalShape(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if err := arg.Unpack(b.Name(), args, kwargs, "global_shape|shape", &shape, "mesh|device_mesh", &m, "placements", &list, "rank??", &rank); err != nil {
 		return nil, err
 	}
-	return e.localShapeAndOffset(b.Name(), m.Mesh(), shape, list, int(rank))
+	return localShapeAndOffset(e, b.Name(), m.Mesh(), shape, list, int(rank))
 }
 
 // localShapeAndOffset returns the shape and the offset of what rank holds of a
 // tensor, for the function fn: a pair of tuples. One placement on a mesh of
 // several dims speaks of the mesh flattened.
-func (e *Env) localShapeAndOffset(fn string, m *mesh.Mesh, shape []int, list []mesh.Placement, rank int) (starlark.Value, error) {
+func localShapeAndOffset(e *builtins.Env, fn string, m *mesh.Mesh, shape []int, list []mesh.Placement, rank int) (starlark.Value, error) {
 	if len(list) == 1 && m.NDim() > 1 {
 		m = e.Runtime.Layouts().Mesh(m.Flatten())
 	}
-	l, err := e.Place(fn, "placements", m, shape, list)
+	l, err := Place(e, fn, "placements", m, shape, list)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.Tuple{ShapeTuple(l.LocalShape(rank)), ShapeTuple(l.Offset(rank))}, nil
+	return starlark.Tuple{builtins.ShapeTuple(l.LocalShape(rank)), builtins.ShapeTuple(l.Offset(rank))}, nil
 }

@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -20,56 +21,56 @@ type preparing struct {
 	does  string
 	shows string // the lines of its example
 	// do returns what v becomes on the mesh m; plain says that v was plain.
-	do func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error)
+	do func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error)
 }
 
 var preparings = []*preparing{
 	{"make_input_shard_1d", "input", true, "returns input as a distributed tensor cut along dim: a plain tensor is taken for this rank's block, a distributed one is redistributed.",
 		">>> make_input_shard_1d(ones(2, 3), DeviceMesh(\"cpu\", [0])).placements\n(Shard(0),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error) {
-			return e.takeAs(fn, t, m, mesh.Shard(dim), mesh.Shard(dim))
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error) {
+			return takeAs(e, fn, t, m, mesh.Shard(dim), mesh.Shard(dim))
 		}},
 	{"make_input_shard_1d_last_dim", "input", false, "is make_input_shard_1d along the last dim.",
 		">>> make_input_shard_1d_last_dim(ones(2, 3), DeviceMesh(\"cpu\", [0])).placements\n(Shard(1),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.takeAs(fn, t, m, mesh.Shard(-1), mesh.Shard(-1))
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			return takeAs(e, fn, t, m, mesh.Shard(-1), mesh.Shard(-1))
 		}},
 	{"make_input_replicate_1d", "input", false, "returns input as a replicated distributed tensor: a plain tensor is taken to be the same on all ranks, a distributed one is redistributed.",
 		">>> make_input_replicate_1d(ones(2, 3), DeviceMesh(\"cpu\", [0])).placements\n(Replicate(),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.takeAs(fn, t, m, mesh.Replicate(), mesh.Replicate())
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			return takeAs(e, fn, t, m, mesh.Replicate(), mesh.Replicate())
 		}},
 	{"make_input_reshard_replicate", "input", false, "returns input as a replicated distributed tensor: a plain tensor is taken for this rank's block of dim 0, and gathered.",
 		">>> make_input_reshard_replicate(ones(2, 3), DeviceMesh(\"cpu\", [0])).placements\n(Replicate(),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.takeAs(fn, t, m, mesh.Shard(0), mesh.Replicate())
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			return takeAs(e, fn, t, m, mesh.Shard(0), mesh.Replicate())
 		}},
 	{"make_output_shard_1d", "output", true, "returns the distributed tensor output cut along dim.",
 		">>> make_output_shard_1d(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0])), dim=1).placements\n(Shard(1),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error) {
-			return e.bringTo(fn, t, m, mesh.Shard(dim))
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error) {
+			return bringTo(e, fn, t, m, mesh.Shard(dim))
 		}},
 	{"make_output_replicate_1d", "output", false, "returns the distributed tensor output replicated.",
 		">>> make_output_replicate_1d(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).placements\n(Replicate(),)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.bringTo(fn, t, m, mesh.Replicate())
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			return bringTo(e, fn, t, m, mesh.Replicate())
 		}},
 	{"make_output_tensor", "output", false, "returns the whole of the distributed tensor output as a plain tensor.",
 		">>> make_output_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			y, err := e.bringTo(fn, t, m, mesh.Replicate())
-			return e.localOf(y, err)
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			y, err := bringTo(e, fn, t, m, mesh.Replicate())
+			return localOf(e, y, err)
 		}},
 	{"make_sharded_output_tensor", "output", false, "returns this rank's block of the distributed tensor output, as it lies. A Partial one is not reduced.",
 		">>> make_sharded_output_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
-		func(e *Env, _ string, t *tensor.Tensor, _ *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			return e.localOf(t, nil)
+		func(e *builtins.Env, _ string, t *tensor.Tensor, _ *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			return localOf(e, t, nil)
 		}},
 	{"make_output_reshard_tensor", "output", false, "returns this rank's block of the distributed tensor output cut along dim 0, as a plain tensor.",
 		">>> make_output_reshard_tensor(DTensor.ones((2, 3), DeviceMesh(\"cpu\", [0]))).shape\n(2, 3)",
-		func(e *Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
-			y, err := e.bringTo(fn, t, m, mesh.Shard(0))
-			return e.localOf(y, err)
+		func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, _ int) (*tensor.Tensor, error) {
+			y, err := bringTo(e, fn, t, m, mesh.Shard(0))
+			return localOf(e, y, err)
 		}},
 }
 
@@ -79,13 +80,13 @@ func init() {
 		if p.dim {
 			params += ", dim=0"
 		}
-		Register(&Row{Name: p.name, Fn: p.call,
+		builtins.Register(&builtins.Row{Name: p.name, Fn: p.call,
 			Doc: fmt.Sprintf("%s(%s) %s\ndevice_mesh has one dim; None is that of a distributed %s. It is one of the functions that styles prepare with.\n%s", p.name, params, p.does, p.takes, p.shows)})
 	}
 }
 
 // call carries out a call of a script.
-func (p *preparing) call(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (p *preparing) call(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn  = b.Name()
 		v   starlark.Value
@@ -99,7 +100,7 @@ func (p *preparing) call(e *Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err := arg.Unpack(fn, args, kwargs, params...); err != nil {
 		return nil, err
 	}
-	x, ok := v.(*Tensor)
+	x, ok := v.(*builtins.Tensor)
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: p.takes, Got: arg.Show(v), Want: "a tensor"}
 	}
@@ -140,14 +141,14 @@ func (p *preparing) mesh(fn string, t *tensor.Tensor, m optMesh) (*mesh.Mesh, er
 
 // takeAs returns t as a distributed tensor on m that lies as to; a plain one is
 // this rank's block of one that lies as from.
-func (e *Env) takeAs(fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Placement) (*tensor.Tensor, error) {
+func takeAs(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Placement) (*tensor.Tensor, error) {
 	if !t.Placed() {
 		p := optPlacements{V: placements{from}, Set: true}
 		s, err := sizeOfParts(fn, m, t.Shape(), p)
 		if err != nil {
 			return nil, err
 		}
-		l, err := e.layoutArgs(fn, m, s, p)
+		l, err := layoutArgs(e, fn, m, s, p)
 		if err != nil {
 			return nil, err
 		}
@@ -155,12 +156,12 @@ func (e *Env) takeAs(fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Pl
 			return nil, op.Rename(fn, err)
 		}
 	}
-	return e.bringTo(fn, t, m, to)
+	return bringTo(e, fn, t, m, to)
 }
 
 // bringTo returns the distributed tensor t placed as p on m.
-func (e *Env) bringTo(fn string, t *tensor.Tensor, m *mesh.Mesh, p mesh.Placement) (*tensor.Tensor, error) {
-	l, err := e.layoutArgs(fn, m, t.Shape(), optPlacements{V: placements{p}, Set: true})
+func bringTo(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, p mesh.Placement) (*tensor.Tensor, error) {
+	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: placements{p}, Set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (e *Env) bringTo(fn string, t *tensor.Tensor, m *mesh.Mesh, p mesh.Placemen
 }
 
 // localOf returns this rank's block of t, unless there is an error.
-func (e *Env) localOf(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func localOf(e *builtins.Env, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +182,8 @@ func (e *Env) localOf(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 // layout applies placements to a value that goes into or comes out of a module:
 // a plain tensor is taken for a block of one that lies as from, and brought to
 // to. What is no tensor, and None for placements, it leaves alone.
-func (e *Env) layout(fn string, v starlark.Value, m *mesh.Mesh, from, to optPlacements, local bool) (starlark.Value, error) {
-	x, ok := v.(*Tensor)
+func layout(e *builtins.Env, fn string, v starlark.Value, m *mesh.Mesh, from, to optPlacements, local bool) (starlark.Value, error) {
+	x, ok := v.(*builtins.Tensor)
 	if !ok || !from.Set || !to.Set {
 		return v, nil
 	}
@@ -193,11 +194,11 @@ func (e *Env) layout(fn string, v starlark.Value, m *mesh.Mesh, from, to optPlac
 	if len(from.V) != 1 || len(to.V) != 1 {
 		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(from.V) + " to " + mesh.List(to.V), Want: "one placement", Rule: "the mesh has one dim: " + shard.Describe(t)}
 	}
-	if t, err = e.takeAs(fn, t, m, from.V[0], to.V[0]); err != nil {
+	if t, err = takeAs(e, fn, t, m, from.V[0], to.V[0]); err != nil {
 		return nil, err
 	}
 	if local {
-		if t, err = e.localOf(t, nil); err != nil {
+		if t, err = localOf(e, t, nil); err != nil {
 			return nil, err
 		}
 	}

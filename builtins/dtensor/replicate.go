@@ -1,10 +1,11 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -13,17 +14,17 @@ import (
 )
 
 func init() {
-	Register(&Row{Name: "replicate", Fn: replicateModule,
+	builtins.Register(&builtins.Row{Name: "replicate", Fn: replicateModule,
 		Doc: "replicate(module, mesh) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
 			"Its parameters take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
 			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
 			"averages its blocks.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
-	Register(&Row{Name: "no_sync", Fn: noSync,
+	builtins.Register(&builtins.Row{Name: "no_sync", Fn: noSync,
 		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate was given as they are.\n" +
 			"They are averaged, with what has accumulated, by the next backward outside.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> no_sync(m, lambda: m(ones(4, 2)).sum().backward())\n>>> m.bias.grad.tolist()\n[4.0]"})
-	Register(&Row{Name: "distribute_module", Fn: distributeModule,
+	builtins.Register(&builtins.Row{Name: "distribute_module", Fn: distributeModule,
 		Doc: "distribute_module(module, device_mesh, partition_fn=None, input_fn=None, output_fn=None) makes the parameters of a module distributed tensors, and returns the module.\n" +
 			"partition_fn(name, module, device_mesh) is called for the module, under the name \"\", and each below it, and may give\n" +
 			"them distributed parameters; the others are replicated. input_fn(inputs, device_mesh) is given the tuple of\n" +
@@ -32,11 +33,11 @@ func init() {
 }
 
 // ModuleArg is an argument that is a module.
-type ModuleArg struct{ M *Module }
+type ModuleArg struct{ M *builtins.Module }
 
 // Unpack implements starlark.Unpacker.
 func (p *ModuleArg) Unpack(v starlark.Value) error {
-	if p.M = moduleOf(v); p.M == nil {
+	if p.M = builtins.ModuleOf(v); p.M == nil {
 		return arg.Bad(v, "a module", "")
 	}
 	return nil
@@ -44,24 +45,24 @@ func (p *ModuleArg) Unpack(v starlark.Value) error {
 
 // A replica is a module whose gradients are averaged over ranks.
 type replica struct {
-	e     *Env
+	e     *builtins.Env
 	name  string // of the module
 	group *runtime.Group
-	list  []NamedTensor
+	list  []builtins.NamedTensor
 	sync  bool
-	due   map[*Tensor]bool // what the pass under way has given a gradient
+	due   map[*builtins.Tensor]bool // what the pass under way has given a gradient
 }
 
 // replicaMark is the key under which a module has its replica.
 type replicaMark struct{}
 
 // replicaOf returns the replica that m is, or nil.
-func replicaOf(m *Module) *replica {
+func replicaOf(m *builtins.Module) *replica {
 	r, _ := m.Marked(replicaMark{}).(*replica)
 	return r
 }
 
-func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m  ModuleArg
 		dm MeshArg
@@ -82,21 +83,21 @@ func replicateModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{e: e, name: m.M.class.name, group: g, list: m.M.Parameters("", true), sync: true, due: map[*Tensor]bool{}}
+	r := &replica{e: e, name: m.M.Class.Name, group: g, list: m.M.Parameters("", true), sync: true, due: map[*builtins.Tensor]bool{}}
 	m.M.Mark(replicaMark{}, r)
 	if g.Rank() < 0 {
-		return m.M.value, nil
+		return m.M.Value, nil
 	}
 	for _, p := range r.list {
 		if err := r.adopt(p.X); err != nil {
 			return nil, err
 		}
 	}
-	return m.M.value, nil
+	return m.M.Value, nil
 }
 
 // adopt gives x the values of the first rank, and has its gradients averaged.
-func (r *replica) adopt(x *Tensor) error {
+func (r *replica) adopt(x *builtins.Tensor) error {
 	t, err := x.Tensor()
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ const bucketBytes = 32 << 20
 // travel in one call; the order is that of the module's parameters.
 func (r *replica) average() error {
 	due := r.due
-	r.due = map[*Tensor]bool{}
+	r.due = map[*builtins.Tensor]bool{}
 	var bucket []*tensor.Tensor
 	size := 0
 	flush := func() error {
@@ -197,7 +198,7 @@ func (r *replica) averageOf(list []*tensor.Tensor) error {
 	return nil
 }
 
-func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func noSync(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m  ModuleArg
 		fn arg.Callable
@@ -215,7 +216,7 @@ func noSync(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.
 	return starlark.Call(thread, fn.Fn, nil, nil)
 }
 
-func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func distributeModule(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m             ModuleArg
 		dm            optMesh
@@ -227,14 +228,14 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 	if err := m.M.MayChange(b.Name()); err != nil {
 		return nil, err
 	}
-	on, err := e.worldMesh(dm)
+	on, err := worldMesh(e, dm)
 	if err != nil {
 		return nil, err
 	}
-	value := e.DeviceMeshOf(on)
+	value := DeviceMeshOf(e, on)
 	if part.Set {
 		for _, sub := range m.M.Modules("") {
-			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.Path), sub.M.value, value}, nil); err != nil {
+			if _, err := starlark.Call(thread, part.V.Fn, starlark.Tuple{starlark.String(sub.Path), sub.M.Value, value}, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -245,29 +246,29 @@ func distributeModule(e *Env, thread *starlark.Thread, b *starlark.Builtin, args
 		} else if t.Placed() {
 			continue
 		}
-		if err := e.replicateParameter(b.Name(), p, on); err != nil {
+		if err := replicateParameter(e, b.Name(), p, on); err != nil {
 			return nil, err
 		}
 	}
 	m.M.Around(moduleFunctions(b.Name(), m.M, value, in, out).around)
-	return m.M.value, nil
+	return m.M.Value, nil
 }
 
 // replicateParameter makes a plain parameter a replicated distributed tensor.
-func (e *Env) replicateParameter(fn string, p NamedTensor, m *mesh.Mesh) error {
+func replicateParameter(e *builtins.Env, fn string, p builtins.NamedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
-		return e.placeParameter(fn, p.Path, p.X, m, mesh.Replicate())
+		return placeParameter(e, fn, p.Path, p.X, m, mesh.Replicate())
 	}
-	return e.distributeParameter(fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()))
+	return distributeParameter(e, fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()))
 }
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of
 // three arguments is given the module first, as in today's PyTorch.
-func moduleFunctions(fn string, m *Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
+func moduleFunctions(fn string, m *builtins.Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
 	call := func(thread *starlark.Thread, f starlark.Callable, v starlark.Value) (starlark.Value, error) {
 		args := starlark.Tuple{v, mesh}
 		if def, ok := f.(*starlark.Function); ok && def.NumParams() == 3 {
-			args = starlark.Tuple{m.value, v, mesh}
+			args = starlark.Tuple{m.Value, v, mesh}
 		}
 		return starlark.Call(thread, f, args, nil)
 	}
@@ -281,7 +282,7 @@ func moduleFunctions(fn string, m *Module, mesh starlark.Value, in, out arg.OptC
 			switch v := v.(type) {
 			case starlark.Tuple:
 				return v, kwargs, nil
-			case *Tensor:
+			case *builtins.Tensor:
 				return starlark.Tuple{v}, kwargs, nil
 			}
 			return nil, nil, &op.ArgError{Func: fn, Param: "input_fn", Got: fmt.Sprintf("a result of %s", arg.Show(v)), Want: "a tuple of the arguments"}

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/shape"
@@ -16,7 +17,7 @@ import (
 // member of a group stores, as OLMo-core has it. It is a layout under another
 // name: one whose ranks are those in the group.
 type FlatShardingSpec struct {
-	env *Env
+	env *builtins.Env
 	f   *mesh.Flat
 }
 
@@ -28,7 +29,7 @@ var (
 
 // flatSpec returns the spec in which member k of a group stores ranges[k] of a
 // tensor of a shape.
-func (e *Env) flatSpec(fn string, s shape.Shape, ranges [][]mesh.Range) (*FlatShardingSpec, error) {
+func flatSpec(e *builtins.Env, fn string, s shape.Shape, ranges [][]mesh.Range) (*FlatShardingSpec, error) {
 	members := make([]int, len(ranges))
 	for i := range members {
 		members[i] = i
@@ -42,7 +43,7 @@ func (e *Env) flatSpec(fn string, s shape.Shape, ranges [][]mesh.Range) (*FlatSh
 
 // String returns the spec as a script makes it.
 func (s *FlatShardingSpec) String() string {
-	return fmt.Sprintf("ShardingSpec(unsharded_shape=%v, unsharded_flattened_offsets=%v)", ShapeTuple(s.f.Shape()), s.offsets())
+	return fmt.Sprintf("ShardingSpec(unsharded_shape=%v, unsharded_flattened_offsets=%v)", builtins.ShapeTuple(s.f.Shape()), s.offsets())
 }
 
 // Describe implements arg.Described.
@@ -51,7 +52,7 @@ func (s *FlatShardingSpec) Describe() string { return "flat." + s.String() }
 func (s *FlatShardingSpec) Type() string         { return "FlatShardingSpec" }
 func (s *FlatShardingSpec) Freeze()              {} // it cannot be changed
 func (s *FlatShardingSpec) Truth() starlark.Bool { return true }
-func (s *FlatShardingSpec) AttrNames() []string  { return AttrNames("FlatShardingSpec") }
+func (s *FlatShardingSpec) AttrNames() []string  { return builtins.AttrNames("FlatShardingSpec") }
 func (s *FlatShardingSpec) Attr(name string) (starlark.Value, error) {
 	return s.env.Attr("FlatShardingSpec", s, name)
 }
@@ -66,7 +67,7 @@ func (s *FlatShardingSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _
 	for _, rank := range s.f.Ranks() {
 		same = same && slices.Equal(s.f.Ranges(rank), o.f.Ranges(rank))
 	}
-	return Equality("FlatShardingSpec", cmp, same)
+	return builtins.Equality("FlatShardingSpec", cmp, same)
 }
 
 // numel returns the number of elements of the whole.
@@ -119,7 +120,7 @@ func (p *flatOffsets) Unpack(v starlark.Value) error {
 }
 
 // newFlatSpec carries out flat.ShardingSpec.
-func newFlatSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newFlatSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		s       arg.Shape
 		offsets flatOffsets
@@ -127,7 +128,7 @@ func newFlatSpec(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err := arg.Unpack(b.Name(), args, kwargs, "unsharded_shape", &s, "unsharded_flattened_offsets", &offsets); err != nil {
 		return nil, err
 	}
-	spec, err := e.flatSpec(b.Name(), shape.Shape(s), offsets)
+	spec, err := flatSpec(e, b.Name(), shape.Shape(s), offsets)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +149,8 @@ func (p *flatSpecArg) Unpack(v starlark.Value) error {
 }
 
 // flatSpecRow returns a row for an attribute of flat specs.
-func flatSpecRow(name, doc string, get func(s *FlatShardingSpec) starlark.Value) *Row {
-	return &Row{Name: "FlatShardingSpec." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+func flatSpecRow(name, doc string, get func(s *FlatShardingSpec) starlark.Value) *builtins.Row {
+	return &builtins.Row{Name: "FlatShardingSpec." + name, Doc: doc, Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 		return get(x.(*FlatShardingSpec)), nil
 	}}
 }
@@ -158,7 +159,7 @@ func flatSpecRow(name, doc string, get func(s *FlatShardingSpec) starlark.Value)
 const exampleFlatSpec = ">>> spec = flat.ShardingSpec((2, 3), (((0, 2), (4, 6)), ((2, 4),)))\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "flat.ShardingSpec",
 		Doc: "ShardingSpec(unsharded_shape, unsharded_flattened_offsets) returns which elements of a tensor each rank of a group stores.\n" +
 			"unsharded_shape is the shape of the whole. unsharded_flattened_offsets has for each rank of the group the ranges\n" +
@@ -167,9 +168,9 @@ func init() {
 			exampleFlatSpec + ">>> spec.sharded_numels\n(4, 2)",
 		Fn: newFlatSpec,
 	},
-		&Row{Name: "FlatShardingSpec", Doc: "FlatShardingSpec is the type of what flat.ShardingSpec returns."},
+		&builtins.Row{Name: "FlatShardingSpec", Doc: "FlatShardingSpec is the type of what flat.ShardingSpec returns."},
 		flatSpecRow("unsharded_shape", "unsharded_shape is the shape of the whole.\n"+exampleFlatSpec+">>> spec.unsharded_shape\n(2, 3)",
-			func(s *FlatShardingSpec) starlark.Value { return ShapeTuple(s.f.Shape()) }),
+			func(s *FlatShardingSpec) starlark.Value { return builtins.ShapeTuple(s.f.Shape()) }),
 		flatSpecRow("unsharded_flattened_offsets", "unsharded_flattened_offsets is what each rank of the group stores: a tuple of ranges (start, end) for each.\n"+
 			exampleFlatSpec+">>> spec.unsharded_flattened_offsets\n(((0, 2), (4, 6)), ((2, 4),))",
 			func(s *FlatShardingSpec) starlark.Value { return s.offsets() }),
@@ -181,9 +182,9 @@ func init() {
 				for _, rank := range s.f.Ranks() {
 					sizes = append(sizes, s.f.Numel(rank))
 				}
-				return ShapeTuple(sizes)
+				return builtins.ShapeTuple(sizes)
 			}),
 		flatSpecRow("unsharded_flattened_shape", "unsharded_flattened_shape is the shape of the whole in one dim.\n"+exampleFlatSpec+">>> spec.unsharded_flattened_shape\n(6,)",
-			func(s *FlatShardingSpec) starlark.Value { return ShapeTuple(shape.Shape{s.numel()}) }),
+			func(s *FlatShardingSpec) starlark.Value { return builtins.ShapeTuple(shape.Shape{s.numel()}) }),
 	)
 }

@@ -1,8 +1,9 @@
-package builtins
+package dtensor
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -10,9 +11,9 @@ import (
 )
 
 // placedMethod returns a row for a method of distributed tensors.
-func placedMethod(name, doc string, do func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
-	return &Row{Name: "DTensor." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		x := b.Receiver().(*Tensor)
+func placedMethod(name, doc string, do func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "DTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		x := b.Receiver().(*builtins.Tensor)
 		t, err := x.Tensor()
 		if err != nil {
 			return nil, err
@@ -22,9 +23,9 @@ func placedMethod(name, doc string, do func(e *Env, fn string, t *tensor.Tensor,
 }
 
 // placedAttr returns a row for an attribute of distributed tensors.
-func placedAttr(name, doc string, get func(e *Env, t *tensor.Tensor) starlark.Value) *Row {
-	return &Row{Name: "DTensor." + name, Doc: doc, Get: func(e *Env, x starlark.Value) (starlark.Value, error) {
-		t, err := x.(*Tensor).Tensor()
+func placedAttr(name, doc string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
+	return &builtins.Row{Name: "DTensor." + name, Doc: doc, Get: func(e *builtins.Env, x starlark.Value) (starlark.Value, error) {
+		t, err := x.(*builtins.Tensor).Tensor()
 		if err != nil {
 			return nil, err
 		}
@@ -35,24 +36,24 @@ func placedAttr(name, doc string, get func(e *Env, t *tensor.Tensor) starlark.Va
 const exampleDTensor = ">>> d = distribute_tensor(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n"
 
 func init() {
-	Register(
-		&Row{Name: "DTensor", Base: "Tensor", Doc: "DTensor is one logical tensor of which every rank of a mesh holds a block.\n" +
+	builtins.Register(
+		&builtins.Row{Name: "DTensor", Base: "Tensor", Doc: "DTensor is one logical tensor of which every rank of a mesh holds a block.\n" +
 			"distribute_tensor, DTensor.from_local, DTensor.zeros and their like make such tensors; every operation\n" +
 			"on tensors works on them and gives such tensors. Its shape is that of the whole. Two placements of one value\n" +
 			"are equal values: what an operation gives does not depend on them. A plain tensor or a number that\n" +
 			"meets one counts as replicated.\n" +
 			exampleDTensor + ">>> (d + 1).sum().item()\n12.0",
-			Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 				return nil, &op.ArgError{Func: b.Name(), Got: "a call", Want: "distribute_tensor(x, mesh, placements) or DTensor.from_local(x, mesh, placements)"}
 			}},
-		&Row{Name: "DTensor.from_local", Static: true, Fn: fromLocal,
+		&builtins.Row{Name: "DTensor.from_local", Static: true, Fn: fromLocal,
 			Doc: "DTensor.from_local(x, mesh=None, placements=None, shape=None, run_check=False) returns the distributed tensor of which this rank holds the plain tensor x.\n" +
 				"It does not communicate and shares the storage of x. mesh None is all ranks in a line, placements None all\n" +
 				"Replicate(). Without shape, all blocks are taken to be of one size: the global shape is that of x, times the\n" +
 				"sizes of the mesh dims that cut it; blocks of different sizes need shape=. With run_check, ranks that hold\n" +
 				"different data as replicas get an error. The gradient reaches x: this rank's block of it.\n" +
 				">>> d = DTensor.from_local(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n>>> d.shape\n(2, 3)"},
-		&Row{Name: "distribute_tensor", Fn: distributeTensor,
+		&builtins.Row{Name: "distribute_tensor", Fn: distributeTensor,
 			Doc: "distribute_tensor(x, mesh=None, placements=None, src_data_rank=0) returns a new leaf: the tensor x cut into blocks for the ranks of mesh.\n" +
 				"The data are those of the rank at place src_data_rank of the mesh, which sends each other rank its block; with\n" +
 				"None every rank takes its block of its own x, and nothing is sent. mesh None is all ranks in a line, placements\n" +
@@ -64,25 +65,27 @@ func init() {
 		creatorRow("rand", "random numbers in [0, 1)", "", false, drawnBy("rand_like"), ""),
 		creatorRow("randn", "normally distributed random numbers", "", false, drawnBy("randn_like"), ""),
 	)
-	Register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
-		func(e *Env, t *tensor.Tensor) starlark.Value { return e.DeviceMeshOf(t.Layout().Mesh()) }),
+	builtins.Register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
+		func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return DeviceMeshOf(e, t.Layout().Mesh()) }),
 		placedAttr("placements", "placements is the tuple of placements, one for each dim of the mesh.\n"+exampleDTensor+">>> d.placements\n(Shard(0),)",
-			func(e *Env, t *tensor.Tensor) starlark.Value { return e.placementTuple(t.Layout().Placements()) }),
+			func(e *builtins.Env, t *tensor.Tensor) starlark.Value {
+				return placementTuple(e, t.Layout().Placements())
+			}),
 		placedAttr("local_shape", "local_shape is the shape of this rank's block.\n"+exampleDTensor+">>> d.local_shape\n(2, 3)",
-			func(e *Env, t *tensor.Tensor) starlark.Value { return e.LocalShape(t) }),
+			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return LocalShape(e, t) }),
 		placedMethod("size_local", "size_local(dim=None) returns the size of a dim of this rank's block, or its shape.\n"+exampleDTensor+">>> d.size_local(0)\n2",
-			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return TensorSize(e, fn, nil, t.Local(), args, kwargs)
+			func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return builtins.TensorSize(e, fn, nil, t.Local(), args, kwargs)
 			}),
 		placedMethod("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleDTensor+">>> d.size_global()\n(2, 3)",
-			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return TensorSize(e, fn, nil, t, args, kwargs)
+			func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return builtins.TensorSize(e, fn, nil, t, args, kwargs)
 			}),
 		placedMethod("to_local", "to_local(grad_placements=None) returns this rank's block as a plain tensor that shares its storage.\n"+
 			"The gradient that comes back is taken for this rank's block of the gradient of the whole, which lies as\n"+
 			"grad_placements says: None is for like the tensor, Partial() for summands.\n"+exampleDTensor+">>> d.to_local().shape\n(2, 3)",
-			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				back, err := e.gradLayout(fn, t, args, kwargs)
+			func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				back, err := gradLayout(e, fn, t, args, kwargs)
 				if err != nil {
 					return nil, err
 				}
@@ -95,8 +98,8 @@ func init() {
 		placedMethod("full_tensor", "full_tensor(grad_placements=None) returns the whole as a plain tensor, on every rank of the mesh.\n"+
 			"Every rank of the mesh calls it; on others it is an error. grad_placements is as in to_local; None is for Replicate().\n"+
 			exampleDTensor+">>> d.full_tensor().shape\n(2, 3)",
-			func(e *Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				back, err := e.gradLayout(fn, t, args, kwargs)
+			func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				back, err := gradLayout(e, fn, t, args, kwargs)
 				if err != nil {
 					return nil, err
 				}
@@ -115,7 +118,7 @@ func init() {
 }
 
 // creatorRow returns the row of a function that makes a distributed tensor.
-func creatorRow(name, of, params string, value bool, make func(*Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error), sum string) *Row {
+func creatorRow(name, of, params string, value bool, make func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error), sum string) *builtins.Row {
 	extra := ""
 	if value {
 		extra = "1, "
@@ -129,7 +132,7 @@ func creatorRow(name, of, params string, value bool, make func(*Env, string, *me
 			example = ">>> DTensor.full((2, 3), 1.0, DeviceMesh(\"cpu\", [0]), [Shard(0)]).sum().item()\n6.0"
 		}
 	}
-	return &Row{Name: "DTensor." + name, Static: true, Fn: dtensorCreator(name, value, make),
+	return &builtins.Row{Name: "DTensor." + name, Static: true, Fn: dtensorCreator(name, value, make),
 		Doc: "DTensor." + name + "(shape, " + params + "mesh=None, placements=None, dtype=None, requires_grad=False) returns a distributed tensor of " + of + ".\n" +
 			"Each rank makes its block alone; random numbers are those of the same elements of " + name + "(shape) on one rank. shape is that of\n" +
 			"the whole. mesh None is all ranks in a line, placements None all Replicate().\n" + example}

@@ -1,8 +1,9 @@
-package builtins
+package dtensor
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/runtime/tensor"
 )
 
@@ -22,7 +23,7 @@ type shardState struct{ pass *shardPass }
 
 // begin begins a pass if none is under way. end ends it.
 func (u *shardUnit) begin() (end func()) {
-	state := StateOf[shardState](u.e)
+	state := builtins.StateOf[shardState](u.e)
 	if state.pass != nil {
 		return func() {}
 	}
@@ -61,7 +62,7 @@ func (u *shardUnit) prefetch() error {
 }
 
 // around implements Around: u's module is called with the parameters gathered.
-func (u *shardUnit) around(next Call) Call {
+func (u *shardUnit) around(next builtins.Call) builtins.Call {
 	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return u.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
 	}
@@ -79,7 +80,7 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 		}
 		defer v.close()
 	}
-	if err := StateOf[shardState](u.e).pass.next(u); err != nil {
+	if err := builtins.StateOf[shardState](u.e).pass.next(u); err != nil {
 		return nil, err
 	}
 	out, err := run()
@@ -202,7 +203,7 @@ func (u *shardUnit) watch(units []*shardUnit, out starlark.Value) (starlark.Valu
 	if !u.e.Runtime.Tape.Enabled() {
 		return out, nil
 	}
-	return mapTensors(out, func(x *Tensor) (*Tensor, error) {
+	return mapTensors(out, func(x *builtins.Tensor) (*builtins.Tensor, error) {
 		t, err := x.Tensor()
 		if err != nil || !t.RequiresGrad() {
 			return x, err
@@ -220,9 +221,9 @@ func (u *shardUnit) watch(units []*shardUnit, out starlark.Value) (starlark.Valu
 
 // mapTensors returns v, a tensor or a tuple, list or dict of values, with f of
 // each tensor in it.
-func mapTensors(v starlark.Value, f func(x *Tensor) (*Tensor, error)) (starlark.Value, error) {
+func mapTensors(v starlark.Value, f func(x *builtins.Tensor) (*builtins.Tensor, error)) (starlark.Value, error) {
 	switch v := v.(type) {
-	case *Tensor:
+	case *builtins.Tensor:
 		return f(v)
 	case starlark.Tuple:
 		list, err := mapEach(v, f)
@@ -246,7 +247,7 @@ func mapTensors(v starlark.Value, f func(x *Tensor) (*Tensor, error)) (starlark.
 	return v, nil
 }
 
-func mapEach(v starlark.Indexable, f func(x *Tensor) (*Tensor, error)) ([]starlark.Value, error) {
+func mapEach(v starlark.Indexable, f func(x *builtins.Tensor) (*builtins.Tensor, error)) ([]starlark.Value, error) {
 	list := make([]starlark.Value, v.Len())
 	for i := range list {
 		var err error

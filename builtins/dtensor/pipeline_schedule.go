@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -17,7 +18,7 @@ import (
 // A Pipeline is what pipeline_schedule gives. It prints as the picture of its
 // schedule.
 type Pipeline struct {
-	env           *Env
+	env           *builtins.Env
 	schedule      *pipeline.Schedule
 	loss, outputs starlark.Value // None off the last stage
 }
@@ -30,7 +31,7 @@ func (p *Pipeline) Freeze()                                  { p.loss.Freeze(); 
 func (p *Pipeline) Truth() starlark.Bool                     { return true }
 func (p *Pipeline) Hash() (uint32, error)                    { return 0, fmt.Errorf("unhashable type: Pipeline") }
 func (p *Pipeline) Attr(name string) (starlark.Value, error) { return p.env.Attr("Pipeline", p, name) }
-func (p *Pipeline) AttrNames() []string                      { return AttrNames("Pipeline") }
+func (p *Pipeline) AttrNames() []string                      { return builtins.AttrNames("Pipeline") }
 
 // pipelineExample begins the examples of what pipeline_schedule gives.
 const pipelineExample = ">>> init_parallel()\n" +
@@ -38,7 +39,7 @@ const pipelineExample = ">>> init_parallel()\n" +
 	">>> p = pipeline_schedule(lambda h: h.matmul(w), ones(4, 1), zeros(4, 1), F.mse_loss, 2)\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name:         "pipeline_schedule",
 		Communicates: true,
 		Doc: "pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule=\"1f1b\", mesh=None, keep_outputs=True) returns a Pipeline: it takes a batch forward and backward through the stages of init_parallel, or the ranks of a mesh of one dim.\n" +
@@ -58,7 +59,7 @@ func init() {
 			">>> p.loss.item(), w.grad.tolist()\n(4.0, [[4.0]])\n" +
 			">>> print(p)\n1f1b: stages 1, micro-batches 2, bubble 0.0%\nstage 0  F0 B0 F1 B1",
 		Fn: pipelineSchedule,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Pipeline",
 		Doc: "Pipeline is the type of what pipeline_schedule returns. It prints as a picture of the schedule.\n" +
 			"There is a line for each stage and a column for each unit of time, in which a pass is\n" +
@@ -78,19 +79,19 @@ func init() {
 }
 
 // pipelineRow returns the row of an attribute of Pipelines.
-func pipelineRow(name, doc string, get func(p *Pipeline) starlark.Value) *Row {
-	return &Row{Name: "Pipeline." + name, Doc: doc, Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+func pipelineRow(name, doc string, get func(p *Pipeline) starlark.Value) *builtins.Row {
+	return &builtins.Row{Name: "Pipeline." + name, Doc: doc, Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 		return get(x.(*Pipeline)), nil
 	}}
 }
 
 // A pipelineCall holds the arguments of pipeline_schedule.
 type pipelineCall struct {
-	e               *Env
+	e               *builtins.Env
 	fn              string
 	stage           runtime.Stage
 	stages          []starlark.Callable // by chunk
-	inputs, targets optTensor
+	inputs, targets builtins.OptTensor
 	loss            arg.OptCallable
 	micro           arg.Int
 	schedule        arg.String
@@ -99,7 +100,7 @@ type pipelineCall struct {
 	cut             []*tensor.Tensor // targets, by micro-batch
 }
 
-func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func pipelineSchedule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := &pipelineCall{e: e, fn: b.Name(), schedule: "1f1b", keep: true}
 	var stageFn starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "stage_fn", &stageFn, "inputs", &c.inputs, "targets", &c.targets,
@@ -118,12 +119,12 @@ func pipelineSchedule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		p.Chunks = append(p.Chunks, c.chunk(fn))
 	}
 	if c.stage.First() {
-		if p.Inputs, err = c.split("inputs", c.inputs.t); err != nil {
+		if p.Inputs, err = c.split("inputs", c.inputs.T); err != nil {
 			return nil, err
 		}
 	}
 	if c.stage.Last() {
-		if c.cut, err = c.split("targets", c.targets.t); err != nil {
+		if c.cut, err = c.split("targets", c.targets.T); err != nil {
 			return nil, err
 		}
 	}
@@ -209,7 +210,7 @@ func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, 
 		return nil, bad("None", "a tensor", fmt.Sprintf("this rank has stage %d of %d", c.stage.Index, c.stage.Count))
 	}
 	if x.Ndim() == 0 || x.Shape()[0] < int(c.micro) {
-		return nil, bad(op.Describe(x), "at least "+CountWord(int(c.micro), "row"), "one for each micro-batch")
+		return nil, bad(op.Describe(x), "at least "+builtins.CountWord(int(c.micro), "row"), "one for each micro-batch")
 	}
 	list := make([]*tensor.Tensor, c.micro)
 	lo := 0
@@ -249,7 +250,7 @@ func (c *pipelineCall) chunk(fn starlark.Callable) func(*tensor.Tensor) (*tensor
 		if err != nil {
 			return nil, err
 		}
-		y, ok := v.(*Tensor)
+		y, ok := v.(*builtins.Tensor)
 		if !ok {
 			return nil, &op.ArgError{Func: c.fn, Param: "stage_fn", Got: "a result of " + arg.Show(v), Want: "a tensor"}
 		}
@@ -264,7 +265,7 @@ func (c *pipelineCall) lossOf(y *tensor.Tensor, m int) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	got := arg.Show(v)
-	if x, ok := v.(*Tensor); ok {
+	if x, ok := v.(*builtins.Tensor); ok {
 		loss, err := x.Tensor()
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package builtins
+package dtensor
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -15,7 +16,7 @@ import (
 )
 
 func init() {
-	Register(&Row{Name: "parallelize_module", Fn: parallelizeModule,
+	builtins.Register(&builtins.Row{Name: "parallelize_module", Fn: parallelizeModule,
 		Doc: "parallelize_module(module, device_mesh, parallelize_plan, tp_mesh_dim=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
 			"parallelize_plan is one style, or a dict from paths of modules below it to styles; in a path, * stands for any name\n" +
 			"or part of one. A path that matches nothing is an error. Of a mesh of several dims it is the line along tp_mesh_dim.\n" +
@@ -33,7 +34,7 @@ type preparation struct {
 }
 
 // around implements Around.
-func (p *preparation) around(next Call) Call {
+func (p *preparation) around(next builtins.Call) builtins.Call {
 	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, err error) {
 		if p.in != nil {
 			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
@@ -49,13 +50,13 @@ func (p *preparation) around(next Call) Call {
 
 // A planner carries out a parallelize_module.
 type planner struct {
-	e    *Env
+	e    *builtins.Env
 	fn   string
 	mesh *mesh.Mesh // of one dim
 	dm   *DeviceMesh
 }
 
-func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func parallelizeModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v, plan starlark.Value
 		m       MeshArg
@@ -64,15 +65,15 @@ func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
 		return nil, err
 	}
-	root := moduleOf(v)
+	root := builtins.ModuleOf(v)
 	if root == nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: arg.Show(v), Want: "a module"}
 	}
-	line, err := e.lineOf(b.Name(), m.Mesh(), int(dim))
+	line, err := lineOf(e, b.Name(), m.Mesh(), int(dim))
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{e, b.Name(), line, e.DeviceMeshOf(line)}
+	p := &planner{e, b.Name(), line, DeviceMeshOf(e, line)}
 	if s, ok := plan.(*Style); ok {
 		return v, p.apply(root, "", s)
 	}
@@ -85,7 +86,7 @@ func parallelizeModule(e *Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 
 // lineOf returns the mesh of one dim that holds the caller along a dim of m; on a
 // rank outside m, that of its first rank.
-func (e *Env) lineOf(fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
+func lineOf(e *builtins.Env, fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
 	d, ok := shape.Dim(dim, m.NDim())
 	if !ok {
 		return nil, &op.ArgError{Func: fn, Param: "tp_mesh_dim", Got: fmt.Sprint(dim), Want: fmt.Sprintf("%d..%d", -m.NDim(), m.NDim()-1), Rule: "the mesh is " + m.String()}
@@ -101,9 +102,9 @@ func (e *Env) lineOf(fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
 }
 
 // applyAll applies each style of a plan to the modules that its path names.
-func (p *planner) applyAll(root *Module, plan *starlark.Dict) error {
+func (p *planner) applyAll(root *builtins.Module, plan *starlark.Dict) error {
 	type work struct {
-		m     namedModule
+		m     builtins.NamedModule
 		style *Style
 	}
 	var list []work
@@ -148,7 +149,7 @@ func matches(pattern, name string) bool {
 }
 
 // noMatch says that a path of a plan names no module.
-func (p *planner) noMatch(pattern string, all []namedModule) error {
+func (p *planner) noMatch(pattern string, all []builtins.NamedModule) error {
 	var paths []string
 	for _, m := range all {
 		if m.Path != "" {
@@ -165,15 +166,15 @@ func (p *planner) noMatch(pattern string, all []namedModule) error {
 }
 
 // cannot says that a style does not suit a module.
-func (p *planner) cannot(m *Module, at string, s *Style, want string) error {
+func (p *planner) cannot(m *builtins.Module, at string, s *Style, want string) error {
 	if at != "" {
 		at = fmt.Sprintf(" at %q", at)
 	}
-	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s for a %s%s", s.kind.name, m.class.name, at), Want: want}
+	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s for a %s%s", s.kind.name, m.Class.Name, at), Want: want}
 }
 
 // apply applies s to m, which is at a path.
-func (p *planner) apply(m *Module, at string, s *Style) error {
+func (p *planner) apply(m *builtins.Module, at string, s *Style) error {
 	if err := m.MayChange(p.fn); err != nil {
 		return err
 	}
@@ -185,8 +186,8 @@ func (p *planner) apply(m *Module, at string, s *Style) error {
 		p.prepare(m, s.of(m))
 		return nil
 	case sequenceKind:
-		switch m.class {
-		case layerNormClass, rmsNormClass, dropoutClass:
+		switch m.Class {
+		case builtins.LayerNormClass, builtins.RmsNormClass, builtins.DropoutClass:
 			return p.alongSequence(m, s)
 		}
 		fallthrough
@@ -202,14 +203,14 @@ func (p *planner) apply(m *Module, at string, s *Style) error {
 }
 
 // cut cuts the parameters of a Linear or an Embedding.
-func (p *planner) cut(m *Module, at string, s *Style, colwise bool) error {
+func (p *planner) cut(m *builtins.Module, at string, s *Style, colwise bool) error {
 	weight, bias := mesh.Shard(1), mesh.Replicate()
 	switch {
-	case m.class == linearClass && colwise:
+	case m.Class == builtins.LinearClass && colwise:
 		weight, bias = mesh.Shard(0), mesh.Shard(0)
-	case m.class == embeddingClass && !colwise:
+	case m.Class == builtins.EmbeddingClass && !colwise:
 		weight = mesh.Shard(0)
-	case m.class != linearClass && m.class != embeddingClass:
+	case m.Class != builtins.LinearClass && m.Class != builtins.EmbeddingClass:
 		return p.cannot(m, at, s, "a Linear or an Embedding")
 	}
 	if err := p.place(m, "weight", weight); err != nil {
@@ -220,22 +221,22 @@ func (p *planner) cut(m *Module, at string, s *Style, colwise bool) error {
 
 // place makes the parameter called name a distributed tensor; if it is None or
 // there is none, it does nothing.
-func (p *planner) place(m *Module, name string, placement mesh.Placement) error {
-	x, ok := m.Get(name).(*Tensor)
+func (p *planner) place(m *builtins.Module, name string, placement mesh.Placement) error {
+	x, ok := m.Get(name).(*builtins.Tensor)
 	if !ok {
 		return nil
 	}
-	return p.e.placeParameter(p.fn, m.class.name+"."+name, x, p.mesh, placement)
+	return placeParameter(p.e, p.fn, m.Class.Name+"."+name, x, p.mesh, placement)
 }
 
 // placeParameter makes x, a parameter, a distributed tensor with the values that
 // the first rank of m has.
-func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement mesh.Placement) error {
+func placeParameter(e *builtins.Env, fn, name string, x *builtins.Tensor, m *mesh.Mesh, placement mesh.Placement) error {
 	t, err := x.Tensor()
 	if err != nil {
 		return err
 	}
-	l, err := e.layoutArgs(fn, m, t.Shape(), optPlacements{V: placements{placement}, Set: true})
+	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: placements{placement}, Set: true})
 	if err != nil {
 		return err
 	}
@@ -245,13 +246,13 @@ func (e *Env) placeParameter(fn, name string, x *Tensor, m *mesh.Mesh, placement
 		}
 		return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(t.Layout().Placements()), t.Layout().Mesh().Short()), Want: "a plain parameter"}
 	}
-	return e.distributeParameter(fn, x, l)
+	return distributeParameter(e, fn, x, l)
 }
 
 // distributeParameter makes x, a plain parameter, one that lies as l, with the
 // values that the first rank of l's mesh has. It keeps what is called with its
 // gradients.
-func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
+func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh.Placed) error {
 	t := x.T
 	y, err := e.Runtime.Shard.Distribute(t, l, l.Mesh().Ranks()[0])
 	if err != nil {
@@ -261,7 +262,7 @@ func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
 	if !t.RequiresGrad() {
 		return nil
 	}
-	if err := RequireGrad(fn, y); err != nil {
+	if err := builtins.RequireGrad(fn, y); err != nil {
 		return err
 	}
 	y.Auto.Hooks = t.Auto.Hooks
@@ -269,9 +270,9 @@ func (e *Env) distributeParameter(fn string, x *Tensor, l *mesh.Placed) error {
 }
 
 // alongSequence is today's SequenceParallel.
-func (p *planner) alongSequence(m *Module, s *Style) error {
-	for _, x := range m.own("") {
-		if err := p.e.placeParameter(p.fn, m.class.name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
+func (p *planner) alongSequence(m *builtins.Module, s *Style) error {
+	for _, x := range m.Own("") {
+		if err := placeParameter(p.e, p.fn, m.Class.Name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
 			return err
 		}
 	}
@@ -281,13 +282,13 @@ func (p *planner) alongSequence(m *Module, s *Style) error {
 
 // pairs applies a PairwiseParallel, or PyTorch 2.0's SequenceParallel, to m and the
 // modules below it. It reports whether it has found anything to do.
-func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
-	if m.class == attentionClass {
+func (p *planner) pairs(m *builtins.Module, s *Style) (done bool, err error) {
+	if m.Class == builtins.AttentionClass {
 		return true, p.attention(m, s)
 	}
-	var linears []*Module
+	var linears []*builtins.Module
 	for _, f := range m.Fields {
-		if child := moduleOf(f.Value); child != nil && f.Kind == moduleField && child.class == linearClass {
+		if child := builtins.ModuleOf(f.Value); child != nil && f.Kind == builtins.ModuleField && child.Class == builtins.LinearClass {
 			linears = append(linears, child)
 		}
 	}
@@ -304,8 +305,8 @@ func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
 		p.prepare(linears[n-1], &last)
 	}
 	for _, f := range m.Fields {
-		child := moduleOf(f.Value)
-		if child == nil || f.Kind != moduleField || child.class == linearClass {
+		child := builtins.ModuleOf(f.Value)
+		if child == nil || f.Kind != builtins.ModuleField || child.Class == builtins.LinearClass {
 			continue
 		}
 		below, err := p.pairs(child, s)
@@ -320,7 +321,7 @@ func (p *planner) pairs(m *Module, s *Style) (done bool, err error) {
 // attention divides the heads of an attention among the ranks: the projections of
 // queries, keys and values are cut by their outputs, that of the output by its
 // inputs.
-func (p *planner) attention(m *Module, s *Style) error {
+func (p *planner) attention(m *builtins.Module, s *Style) error {
 	heads, err := arg.ToInt(m.Get("num_heads"))
 	if err != nil {
 		return arg.In(p.fn, "num_heads", err)
@@ -331,15 +332,15 @@ func (p *planner) attention(m *Module, s *Style) error {
 	if err := p.unpack(m, s); err != nil {
 		return err
 	}
-	for i := range projectionNames {
-		if err := p.place(m, projectionNames[i], mesh.Shard(0)); err != nil {
+	for i := range builtins.ProjectionNames {
+		if err := p.place(m, builtins.ProjectionNames[i], mesh.Shard(0)); err != nil {
 			return err
 		}
-		if err := p.place(m, projectionBiases[i], mesh.Shard(0)); err != nil {
+		if err := p.place(m, builtins.ProjectionBiases[i], mesh.Shard(0)); err != nil {
 			return err
 		}
 	}
-	out := moduleOf(m.Get("out_proj"))
+	out := builtins.ModuleOf(m.Get("out_proj"))
 	if out == nil {
 		return p.cannot(m, "", s, "an attention whose out_proj is a Linear")
 	}
@@ -352,12 +353,12 @@ func (p *planner) attention(m *Module, s *Style) error {
 
 // unpack puts the packed projections of an attention into parameters of their own:
 // the ranks' parts of the packed ones would not be blocks.
-func (p *planner) unpack(m *Module, s *Style) error {
+func (p *planner) unpack(m *builtins.Module, s *Style) error {
 	for _, packed := range []struct {
 		name  string
 		parts [3]string
-	}{{"in_proj_weight", projectionNames}, {"in_proj_bias", projectionBiases}} {
-		x, ok := m.Get(packed.name).(*Tensor)
+	}{{"in_proj_weight", builtins.ProjectionNames}, {"in_proj_bias", builtins.ProjectionBiases}} {
+		x, ok := m.Get(packed.name).(*builtins.Tensor)
 		if !ok {
 			continue
 		}
@@ -380,19 +381,19 @@ func (p *planner) unpack(m *Module, s *Style) error {
 			v := p.e.Wrap(y)
 			v.Parameter = true
 			if t.RequiresGrad() {
-				if err := RequireGrad(p.fn, y); err != nil {
+				if err := builtins.RequireGrad(p.fn, y); err != nil {
 					return err
 				}
 			}
-			m.Put(Field{packed.parts[i], parameterField, v})
+			m.Put(builtins.Field{Name: packed.parts[i], Kind: builtins.ParameterField, Value: v})
 		}
-		m.Put(Field{packed.name, parameterField, starlark.None})
+		m.Put(builtins.Field{Name: packed.name, Kind: builtins.ParameterField, Value: starlark.None})
 	}
 	return nil
 }
 
 // prepare has m do to what goes in and comes out what s says.
-func (p *planner) prepare(m *Module, s *Style) {
+func (p *planner) prepare(m *builtins.Module, s *Style) {
 	if s.layouts != nil && s.kind != sequenceKind {
 		p.prepareLayouts(m, s)
 		return
@@ -423,9 +424,9 @@ func (p *planner) prepare(m *Module, s *Style) {
 
 // firstOf applies f to what a module has returned: of an attention's pair to the
 // output alone.
-func firstOf(m *Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
+func firstOf(m *builtins.Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
 	pair, ok := v.(starlark.Tuple)
-	if m.class != attentionClass || !ok || len(pair) == 0 {
+	if m.Class != builtins.AttentionClass || !ok || len(pair) == 0 {
 		return f(v)
 	}
 	first, err := f(pair[0])
@@ -437,10 +438,10 @@ func firstOf(m *Module, v starlark.Value, f func(v starlark.Value) (starlark.Val
 
 // eachInput applies f to the tensors that go into m: of an attention to query, key
 // and value alone. A tensor that goes in several times is prepared once.
-func (p *planner) eachInput(m *Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
-	seen := map[*Tensor]starlark.Value{}
+func (p *planner) eachInput(m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
+	seen := map[*builtins.Tensor]starlark.Value{}
 	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
-		x, ok := v.(*Tensor)
+		x, ok := v.(*builtins.Tensor)
 		if !ok {
 			return v, nil
 		}
@@ -453,7 +454,7 @@ func (p *planner) eachInput(m *Module, args starlark.Tuple, kwargs []starlark.Tu
 	}
 	out := append(starlark.Tuple(nil), args...)
 	for i, v := range args {
-		if m.class == attentionClass && i > 2 {
+		if m.Class == builtins.AttentionClass && i > 2 {
 			break
 		}
 		y, err := once(i, "", v)
@@ -465,7 +466,7 @@ func (p *planner) eachInput(m *Module, args starlark.Tuple, kwargs []starlark.Tu
 	named := append([]starlark.Tuple(nil), kwargs...)
 	for i, kw := range kwargs {
 		name := string(kw[0].(starlark.String))
-		if m.class == attentionClass && name != "query" && name != "key" && name != "value" {
+		if m.Class == builtins.AttentionClass && name != "query" && name != "key" && name != "value" {
 			continue
 		}
 		y, err := once(-1, name, kw[1])
@@ -478,14 +479,14 @@ func (p *planner) eachInput(m *Module, args starlark.Tuple, kwargs []starlark.Tu
 }
 
 // prepareLayouts is prepare of a style in today's form.
-func (p *planner) prepareLayouts(m *Module, s *Style) {
+func (p *planner) prepareLayouts(m *builtins.Module, s *Style) {
 	l := s.layouts
 	prep := &preparation{}
 	if l.in != nil || len(l.kwIn) > 0 {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			if s.kind == prepareIn && len(l.in) > len(args) {
-				return nil, nil, &op.ArgError{Func: m.class.name, Got: CountWord(len(args), "argument") + " by position", Want: CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
+				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)
@@ -495,7 +496,7 @@ func (p *planner) prepareLayouts(m *Module, s *Style) {
 						return nil, err
 					}
 				}
-				return p.e.layout(s.kind.name, v, p.mesh, from, to, local)
+				return layout(p.e, s.kind.name, v, p.mesh, from, to, local)
 			})
 		}
 	}
@@ -521,10 +522,10 @@ func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
 // unevenInput returns v, which goes into m, as a distributed tensor if it is this
 // rank's block of the inputs of a Linear that do not divide evenly: the weight
 // says how many they are, which the block alone does not.
-func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, error) {
-	x, ok := v.(*Tensor)
-	w, weighted := m.Get("weight").(*Tensor)
-	if !ok || !weighted || m.class != linearClass {
+func (p *planner) unevenInput(m *builtins.Module, v starlark.Value) (starlark.Value, error) {
+	x, ok := v.(*builtins.Tensor)
+	w, weighted := m.Get("weight").(*builtins.Tensor)
+	if !ok || !weighted || m.Class != builtins.LinearClass {
 		return v, nil
 	}
 	t, err := x.Tensor()
@@ -537,7 +538,7 @@ func (p *planner) unevenInput(m *Module, v starlark.Value) (starlark.Value, erro
 	}
 	s := append(shape.Shape{}, t.Shape()...)
 	s[len(s)-1] = features
-	l, err := p.e.layoutArgs(p.fn, p.mesh, s, optPlacements{V: placements{mesh.Shard(-1)}, Set: true})
+	l, err := layoutArgs(p.e, p.fn, p.mesh, s, optPlacements{V: placements{mesh.Shard(-1)}, Set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -560,14 +561,14 @@ func (p *planner) results(s *Style, v starlark.Value) (starlark.Value, error) {
 	}
 	tuple, several := v.(starlark.Tuple)
 	if !several {
-		return p.e.layout(s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
+		return layout(p.e, s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
 	}
 	if len(l.after) != len(tuple) && len(l.after) != 1 {
-		return nil, &op.ArgError{Func: s.kind.name, Got: CountWord(len(tuple), "result"), Want: CountWord(len(l.after), "result"), Rule: "one for each of the layouts"}
+		return nil, &op.ArgError{Func: s.kind.name, Got: builtins.CountWord(len(tuple), "result"), Want: builtins.CountWord(len(l.after), "result"), Rule: "one for each of the layouts"}
 	}
 	out := append(starlark.Tuple(nil), tuple...)
 	for i := range min(len(l.after), len(tuple)) {
-		y, err := p.e.layout(s.kind.name, tuple[i], p.mesh, from[i], l.after[i], l.local)
+		y, err := layout(p.e, s.kind.name, tuple[i], p.mesh, from[i], l.after[i], l.local)
 		if err != nil {
 			return nil, err
 		}
