@@ -42,7 +42,7 @@ const longestDelay = 50 * time.Microsecond
 // exchange every byte as frames. It panics unless size is positive.
 func NewFrames(size int, o FrameOptions) *comm.Fabric {
 	f := comm.NewFabric(size)
-	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), size)}
+	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), Options{Size: size})}
 	for r := range size {
 		t.wireRanks = append(t.wireRanks, newWireRank(f, r, size))
 	}
@@ -119,5 +119,5 @@ func (t *frames) Unreceived() []comm.Unreceived {
 }
 
 func (t *frames) Notice(after time.Duration, fn func(string)) {
-	t.supervisor.tell(rankEvent{notice: &noticeRequest{after, fn}})
+	t.supervisor.noticeWaits(after, fn)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // examine looks for deadlocks. It looks into one at a time.
-func (s *supervisor) examine() {
+func (s *Machine) examine() {
 	if s.inquiry != nil {
 		if s.inquiry.holds(s) {
 			return
@@ -26,7 +26,7 @@ func (s *supervisor) examine() {
 
 // consistent reports whether nothing is on its way to a rank of a set from one
 // for which it waits.
-func (s *supervisor) consistent(set []int) bool {
+func (s *Machine) consistent(set []int) bool {
 	for _, r := range set {
 		wait := s.ranks[r].wait
 		for i, from := range wait.waits {
@@ -49,7 +49,7 @@ type inquiry struct {
 }
 
 // holds reports whether the ranks still wait for the same.
-func (q *inquiry) holds(s *supervisor) bool {
+func (q *inquiry) holds(s *Machine) bool {
 	for i, r := range q.set {
 		k := &s.ranks[r]
 		if !k.waits() || k.wait.wait != q.basis[i].wait || !slices.Equal(k.wait.waits, q.basis[i].waits) {
@@ -60,7 +60,7 @@ func (q *inquiry) holds(s *supervisor) bool {
 }
 
 // drop ends an inquiry that has not come to a deadlock.
-func (s *supervisor) drop() {
+func (s *Machine) drop() {
 	for i, r := range s.inquiry.set {
 		s.write(r, &verdict{kind: verdictRelease, wait: s.inquiry.basis[i].wait})
 	}
@@ -68,7 +68,7 @@ func (s *supervisor) drop() {
 }
 
 // inquire asks the ranks of a closed set where they are.
-func (s *supervisor) inquire(set []int, graph deadlock.Graph) {
+func (s *Machine) inquire(set []int, graph deadlock.Graph) {
 	q := &inquiry{set: set, graph: graph}
 	s.inquiry = q
 	for _, r := range set {
@@ -97,7 +97,7 @@ func onlyEnded(g deadlock.Graph, wait *report) bool {
 }
 
 // askFor asks a rank about a wait or a call for q.
-func (s *supervisor) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {
+func (s *Machine) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {
 	q.asked++
 	s.ask(verdictHold, rank, wait, what, func(r *report) {
 		if s.inquiry != q {
@@ -119,7 +119,7 @@ func (s *supervisor) askFor(q *inquiry, rank, wait int, what callKey, missing []
 
 // condemn ends the waits of a deadlock, and fails the collectives in which its
 // ranks wait on every member.
-func (s *supervisor) condemn(q *inquiry) {
+func (s *Machine) condemn(q *inquiry) {
 	slices.SortFunc(q.result, func(a, b comm.Wait) int { return a.Rank - b.Rank })
 	v := verdict{kind: verdictDeadlock, deadlock: &comm.DeadlockError{Waits: q.result, Ended: q.graph.EndedAmong(q.set)}}
 	told := slices.Clone(q.set)

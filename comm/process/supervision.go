@@ -53,7 +53,7 @@ type Supervision struct {
 	current           *supervisor
 	generationChanged chan struct{}      // closed when current is another
 	end               context.CancelFunc // of current
-	fates             []rankEvent        // what is true of ranks in every generation
+	fates             []Event            // what is true of ranks in every generation
 }
 
 // Supervise takes the streams of o over, and begins to listen.
@@ -100,17 +100,17 @@ func (s *Supervision) beginGeneration(generation uint32) {
 		s.end()
 	}
 	ctx, end := context.WithCancel(s.ctx)
-	next := newSupervisor(ctx.Done(), len(s.writers))
-	next.number, next.grace, next.hosts = generation, s.options.Grace, s.options.Hosts
+	next := newSupervisor(ctx.Done(), Options{Size: len(s.writers), Hosts: s.options.Hosts, Grace: s.options.Grace})
+	next.number = generation
 	copy(next.writers, s.writers)
-	if s.options.Notice != nil {
-		next.notices = &noticeRequest{s.options.NoticeAfter, s.options.Notice}
-	}
 	fates := s.fates
 	s.current, s.end = next, end
 	close(s.generationChanged)
 	s.generationChanged = make(chan struct{})
 	s.tasks.Go(next.run)
+	if s.options.Notice != nil {
+		next.noticeWaits(s.options.NoticeAfter, s.options.Notice)
+	}
 	for _, e := range fates {
 		next.tell(e)
 	}
@@ -125,7 +125,7 @@ func (s *Supervision) readReports(rank int, in *messageReader) {
 			err = s.acceptReport(rank, f)
 		}
 		if err != nil {
-			s.happen(rankEvent{rank: rank, lost: err})
+			s.happen(Event{Rank: rank, Lost: err})
 			return
 		}
 	}
@@ -147,13 +147,13 @@ func (s *Supervision) acceptReport(rank int, f *frame) error {
 	case f.generation < now:
 		return nil
 	}
-	s.current.tell(rankEvent{rank: rank, report: r})
+	s.current.tell(Event{Rank: rank, Report: r})
 	return nil
 }
 
 // happen tells the current supervisor, and all later ones, what has become of
 // a rank.
-func (s *Supervision) happen(e rankEvent) {
+func (s *Supervision) happen(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fates = append(s.fates, e)
@@ -163,10 +163,10 @@ func (s *Supervision) happen(e rankEvent) {
 // Lose says that the process of a rank has died or stopped, and why:
 // "was killed by signal 9 (killed)". The other ranks fail with a *PeerError
 // that has this text for its cause, in this generation and in later ones.
-func (s *Supervision) Lose(rank int, cause error) { s.happen(rankEvent{rank: rank, dead: cause}) }
+func (s *Supervision) Lose(rank int, cause error) { s.happen(Event{Rank: rank, Dead: cause}) }
 
 // Exits says that the process of a rank exits in good order.
-func (s *Supervision) Exits(rank int) { s.happen(rankEvent{rank: rank, exits: true}) }
+func (s *Supervision) Exits(rank int) { s.happen(Event{Rank: rank, Exits: true}) }
 
 // Unreceived returns the messages of a generation that were sent and never
 // received, as Fabric.Unreceived does. It returns when every rank has ended in

@@ -28,14 +28,14 @@ func (x *suspicion) kind() verdictKind {
 
 // accuse takes in that a rank has lost another, or itself. What a rank says
 // that is itself lost counts for nothing.
-func (s *supervisor) accuse(rank int, r *report) {
+func (s *Machine) accuse(rank int, r *report) {
 	switch {
 	case s.ranks[rank].lost:
 	case r.peer == rank:
 		s.lose(verdictLost, rank, r.text)
 	default:
 		x := suspicion{rank: r.peer, by: rank, received: -1}
-		x.text = fmt.Sprintf("its connection to rank %d was lost%s: %s", rank, onHost(s.where(r.peer)), r.text)
+		x.text = fmt.Sprintf("its connection to rank %d was lost%s: %s", rank, onHost(s.host(r.peer)), r.text)
 		if len(r.received) == 1 {
 			x.received = r.received[0]
 		}
@@ -44,27 +44,20 @@ func (s *supervisor) accuse(rank int, r *report) {
 }
 
 // suspect believes a suspicion at once, or when grace has passed.
-func (s *supervisor) suspect(x suspicion) {
-	if s.grace == 0 {
+func (s *Machine) suspect(x suspicion) {
+	if s.options.Grace == 0 {
 		s.lose(x.kind(), x.rank, x.text)
 		return
 	}
-	x.due = time.Now().Add(s.grace)
+	x.due = s.now.Add(s.options.Grace)
 	s.suspects = append(s.suspects, x)
-	if len(s.suspects) == 1 {
-		s.limit.Reset(s.grace)
-	}
 }
 
 // decide believes the suspicions that are due, unless the rank has ended in
 // good order.
-func (s *supervisor) decide() {
-	for len(s.suspects) > 0 {
+func (s *Machine) decide() {
+	for len(s.suspects) > 0 && !s.now.Before(s.suspects[0].due) {
 		x := s.suspects[0]
-		if wait := time.Until(x.due); wait > 0 {
-			s.limit.Reset(wait)
-			return
-		}
 		s.suspects = s.suspects[1:]
 		if !s.excused(x) {
 			s.lose(x.kind(), x.rank, x.text)
@@ -74,7 +67,7 @@ func (s *supervisor) decide() {
 
 // excused reports whether the rank of x has ended, with all delivered that it
 // had sent.
-func (s *supervisor) excused(x suspicion) bool {
+func (s *Machine) excused(x suspicion) bool {
 	k := &s.ranks[x.rank]
 	if x.by < 0 {
 		return k.exits || k.ended
@@ -82,28 +75,29 @@ func (s *supervisor) excused(x suspicion) bool {
 	return k.ended && x.received == k.sent[x.by]
 }
 
-// unreceived returns what no rank has received, once no more can come of it.
-func (s *supervisor) unreceived() []comm.Unreceived {
-	select {
-	case <-s.settled:
-	case <-s.done:
-		return nil
-	}
-	slices.SortStableFunc(s.left, comm.CompareUnreceived)
-	return s.left
-}
-
-// settle closes settled when every rank has told what it has not received, is
-// lost, or has exited.
-func (s *supervisor) settle() {
+// settle notes whether every rank has told what it has not received, is lost, or
+// has exited.
+func (s *Machine) settle() {
 	for r := range s.ranks {
 		if k := &s.ranks[r]; !k.left && !k.lost && !(k.exits && k.silent) {
 			return
 		}
 	}
-	select {
-	case <-s.settled:
-	default:
-		close(s.settled)
+	slices.SortStableFunc(s.left, comm.CompareUnreceived)
+	s.out.Settled = true
+}
+
+// supervisorLost says that a rank on a host, "" for any, has lost the
+// supervisor.
+func supervisorLost(host string) string {
+	return "its connection to the supervisor was lost" + onHost(host)
+}
+
+// onHost says on which host something is: " on b". It is "" if that is no
+// matter.
+func onHost(host string) string {
+	if host == "" {
+		return ""
 	}
+	return " on " + host
 }

@@ -49,7 +49,7 @@ func (t *together) Notice(after time.Duration, fn func(string)) {
 	s := t.supervision
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current.tell(rankEvent{notice: &noticeRequest{after, fn}})
+	s.current.noticeWaits(after, fn)
 }
 
 // NewPiped returns a fabric of ranks that are connected by pairs of pipe.

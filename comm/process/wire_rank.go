@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -135,14 +134,6 @@ func (wr *wireRank) takeFrame(peer int, f *frame) error {
 		return wr.takeExposure(peer, f)
 	}
 	return alienType(f)
-}
-
-func alienType(f *frame) error {
-	return &FrameError{"alien", fmt.Sprintf("type %d", f.typ), "another, from that source"}
-}
-
-func outOfRange(rank, size int) error {
-	return &FrameError{"alien", comm.RankList([]int{rank}), fmt.Sprintf("0..%d", size-1)}
 }
 
 var errTwice = errors.New("frame: the same of one call came twice")

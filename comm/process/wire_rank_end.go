@@ -56,21 +56,6 @@ func (wr *wireRank) lose(peer int, cause error) {
 	}
 }
 
-// supervisorLost says that a rank on a host, "" for any, has lost the
-// supervisor.
-func supervisorLost(host string) string {
-	return "its connection to the supervisor was lost" + onHost(host)
-}
-
-// onHost says on which host something is: " on b". It is "" if that is no
-// matter.
-func onHost(host string) string {
-	if host == "" {
-		return ""
-	}
-	return " on " + host
-}
-
 // giveUp lets no rank rely on this one any more.
 func (wr *wireRank) giveUp(cause error) {
 	wr.report(&report{kind: reportLost, peer: wr.rank, text: cause.Error()})

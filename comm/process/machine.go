@@ -1,0 +1,278 @@
+package process
+
+import (
+	"fmt"
+	"time"
+
+	"tpsh/comm"
+	"tpsh/comm/deadlock"
+)
+
+// A Machine hears from every rank when it waits and when it ends. It tells
+// the others of failures, and it finds deadlocks. It is a machine: Step takes in
+// one event, and says what to send for it.
+//
+// What it knows of a rank may be out of date. It therefore speaks of a
+// deadlock only when the reports of the ranks agree: what each had sent to
+// another, when it began to wait, is what the other had received. Then nothing
+// is on its way between them; the first of them to go on would need something
+// that another sent after its own report, and that one would have had to go on
+// before it.
+//
+// It then asks each of the ranks where it is, which holds the rank's wait, and
+// when all have answered tells all of the deadlock. So what one of them does
+// after it has heard cannot reach another that has not.
+type Machine struct {
+	options  Options
+	now      time.Time // of the event that is taken in
+	ranks    []knowledge
+	asked    map[int]func(*report) // by the number of the question
+	question int                   // the number of the last question
+	inquiry  *inquiry              // the deadlock that is being looked into
+	notices  time.Duration         // after how long a wait is noticed, 0 for never
+	suspects []suspicion           // the oldest first
+	left     []comm.Unreceived     // from those who have told
+	out      Outcome               // of the event that is taken in
+}
+
+// Options say what a Machine knows from the start.
+type Options struct {
+	Size  int           // of the fabric
+	Hosts []string      // of each rank, nil if that is no matter
+	Grace time.Duration // how long a suspicion that a rank is lost waits for a better reason
+}
+
+// An Event is what the supervisor acts on. One without any field but Rank lets
+// it act on the time.
+type Event struct {
+	Rank        int
+	Report      *report       // of Rank
+	Lost        error         // why nothing sensible comes from Rank any more
+	Dead        error         // what has become of Rank, from one who knows
+	Exits       bool          // whether Rank may fall silent
+	NoticeAfter time.Duration // of Fabric.Notice
+}
+
+// An Outcome is what follows from an event.
+type Outcome struct {
+	Verdicts []Addressed // to send, in their order
+	Notices  []string    // lines about waits that last
+	Settled  bool        // whether no more can come of what was not received
+}
+
+// An Addressed verdict is one for a rank.
+type Addressed struct {
+	To      int
+	Verdict *verdict
+}
+
+// knowledge is what the supervisor knows of a rank.
+type knowledge struct {
+	wait    *report // what it waits for, nil while it runs
+	since   time.Time
+	noticed bool  // whether a notice of the wait was asked for
+	ended   bool  // whether it has ended, in whatever way
+	idle    bool  // whether it makes no call until it resumes
+	lost    bool  // whether it cannot be relied on
+	exits   bool  // whether its streams may end
+	silent  bool  // whether its stream has ended
+	left    bool  // whether it has told what it has not received
+	sent    []int // how many calls and messages it had sent to each rank
+	told    int   // how many verdicts but questions it was sent
+}
+
+// NewMachine returns a supervisor that has heard of nothing.
+func NewMachine(o Options) *Machine {
+	return &Machine{options: o, ranks: make([]knowledge, o.Size), asked: map[int]func(*report){}}
+}
+
+// Step takes in an event that has come at a time, and returns what follows. The
+// result is valid until the next Step.
+func (s *Machine) Step(now time.Time, e Event) *Outcome {
+	s.now = now
+	clear(s.out.Verdicts)
+	s.out = Outcome{Verdicts: s.out.Verdicts[:0]}
+	s.act(e)
+	s.decide()
+	s.remind()
+	s.examine()
+	return &s.out
+}
+
+// Due returns when to Step though nothing has happened, the zero time for never.
+func (s *Machine) Due() time.Time {
+	due := s.nextNotice()
+	if len(s.suspects) > 0 && (due.IsZero() || s.suspects[0].due.Before(due)) {
+		due = s.suspects[0].due
+	}
+	return due
+}
+
+// Unreceived returns the messages that no rank has received, in the order of
+// Fabric.Unreceived, once the machine has settled.
+func (s *Machine) Unreceived() []comm.Unreceived { return s.left }
+
+// host returns the host of a rank, "" if that is no matter.
+func (s *Machine) host(rank int) string {
+	if s.options.Hosts == nil {
+		return ""
+	}
+	return s.options.Hosts[rank]
+}
+
+// act takes in an event.
+func (s *Machine) act(e Event) {
+	switch {
+	case e.NoticeAfter > 0:
+		s.notices = e.NoticeAfter
+	case e.Dead != nil:
+		s.lose(verdictGone, e.Rank, e.Dead.Error())
+	case e.Exits:
+		s.ranks[e.Rank].exits = true
+		s.settle()
+	case e.Lost != nil:
+		s.ranks[e.Rank].silent = true
+		s.settle()
+		s.suspect(suspicion{rank: e.Rank, by: -1, text: fmt.Sprintf("%s: %v", supervisorLost(s.host(e.Rank)), e.Lost)})
+	case e.Report != nil:
+		s.learn(e.Rank, e.Report)
+	}
+}
+
+// learn takes in a report.
+func (s *Machine) learn(rank int, r *report) {
+	k := &s.ranks[rank]
+	switch r.kind {
+	case reportWaits:
+		if k.wait == nil || k.wait.wait != r.wait {
+			k.since, k.noticed = s.now, false
+		}
+		k.wait, k.sent = r, r.sent
+	case reportRuns:
+		k.wait = nil
+	case reportEnded, reportFailed:
+		s.conclude(rank, r)
+	case reportIdle:
+		k.idle, k.wait, k.sent = true, nil, r.sent
+	case reportResumes:
+		k.idle = false
+		s.write(rank, &verdict{kind: verdictAwake, rank: rank})
+	case reportLost:
+		s.accuse(rank, r)
+	case reportLeft:
+		if !k.left && !k.lost {
+			k.left, s.left = true, append(s.left, r.left...)
+			s.settle()
+		}
+	default:
+		if then := s.asked[r.question]; then != nil {
+			delete(s.asked, r.question)
+			then(r)
+		}
+	}
+}
+
+// conclude notes that a rank has ended, and tells the others.
+func (s *Machine) conclude(rank int, r *report) {
+	k := &s.ranks[rank]
+	if k.ended {
+		return
+	}
+	k.ended, k.wait, k.sent = true, nil, r.sent
+	kind := verdictEnded
+	if r.kind == reportFailed {
+		kind = verdictFailed
+	}
+	for to := range s.ranks {
+		s.send(to, &verdict{kind: kind, rank: rank, text: r.text, count: r.sent[to]})
+	}
+}
+
+// lose notes that a rank cannot be relied on, and tells everyone. kind is
+// verdictLost or verdictGone.
+func (s *Machine) lose(kind verdictKind, rank int, cause string) {
+	if s.ranks[rank].lost {
+		return
+	}
+	s.ranks[rank].lost = true
+	for to := range s.ranks {
+		s.send(to, &verdict{kind: kind, rank: rank, text: cause})
+	}
+	s.settle()
+}
+
+// send sends a verdict that is no question. What the rank has reported before
+// it hears of it counts no more.
+func (s *Machine) send(to int, v *verdict) {
+	s.ranks[to].told++
+	s.write(to, v)
+}
+
+// write has a verdict sent.
+func (s *Machine) write(to int, v *verdict) {
+	s.out.Verdicts = append(s.out.Verdicts, Addressed{to, v})
+}
+
+// ask asks a rank where it is in a wait or a call, and has then called with
+// the answer. kind is verdictQuestion or verdictHold.
+func (s *Machine) ask(kind verdictKind, rank, wait int, what callKey, then func(*report)) {
+	s.question++
+	s.asked[s.question] = then
+	s.write(rank, &verdict{kind: kind, question: s.question, wait: wait, what: what})
+}
+
+// waits reports whether a rank waits for all that the supervisor knows.
+func (k *knowledge) waits() bool {
+	return !k.ended && k.wait != nil && k.wait.heard == k.told
+}
+
+// graph returns who waits for whom.
+func (s *Machine) graph() deadlock.Graph {
+	graph := make(deadlock.Graph, len(s.ranks))
+	for r := range s.ranks {
+		switch k := &s.ranks[r]; {
+		case k.ended || k.idle:
+			graph[r].State = deadlock.Ended
+		case k.waits():
+			graph[r] = deadlock.Node{State: deadlock.Blocked, Waits: k.wait.waits}
+		}
+	}
+	return graph
+}
+
+// remind asks the ranks that have waited for long where they are, for a notice.
+func (s *Machine) remind() {
+	if s.notices == 0 {
+		return
+	}
+	for r := range s.ranks {
+		if k := &s.ranks[r]; k.waits() && !k.noticed && !s.now.Before(k.since.Add(s.notices)) {
+			k.noticed = true
+			s.ask(verdictQuestion, r, k.wait.wait, callKey{}, s.noticer(r, k.wait.waits))
+		}
+	}
+}
+
+// nextNotice returns when the next notice is due, the zero time if none is.
+func (s *Machine) nextNotice() (due time.Time) {
+	if s.notices == 0 {
+		return due
+	}
+	for r := range s.ranks {
+		if k := &s.ranks[r]; k.waits() && !k.noticed {
+			if t := k.since.Add(s.notices); due.IsZero() || t.Before(due) {
+				due = t
+			}
+		}
+	}
+	return due
+}
+
+// noticer returns what gives a notice once it is known where the rank waits.
+func (s *Machine) noticer(rank int, missing []int) func(*report) {
+	return func(r *report) {
+		if r.kind == reportAnswer {
+			s.out.Notices = append(s.out.Notices, comm.NoticeLine(rank, s.notices, r.text+comm.AtLine(r.where), missing))
+		}
+	}
+}
