@@ -69,7 +69,7 @@ var arrows = []struct {
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", []string{"tpsh/comm/schedule"}, "communication moves bytes"},
 	{"tpsh/comm/schedule", nil, "a schedule is integer arithmetic; a simulator proves it"},
-	{"tpsh/comm/deadlock", nil, "who waits for whom is a graph; it moves nothing and waits for nothing"},
+	{"tpsh/comm/deadlock", []string{"tpsh/comm"}, "who waits for whom is a graph and a machine; they move nothing and wait for nothing"},
 	{"tpsh/comm/mailbox", []string{"tpsh/comm", "tpsh/comm/schedule"}, "messages are matched with receives, whatever carries them"},
 	{"tpsh/comm/inproc", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "goroutines share memory and need no codec"},
 	{"tpsh/comm/process", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "ranks that exchange messages"},

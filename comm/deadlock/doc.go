@@ -1,20 +1,35 @@
-// Package deadlock finds the sets of ranks whose waits can never end. It is
-// pure: it is told who waits for whom, and knows neither channels nor timers.
+// Package deadlock finds the waits of ranks that can never end, and passes on what
+// becomes of ranks. It is pure: it knows neither channels nor timers nor streams,
+// and is told what happens, and when.
 //
 // Terms:
 //
 //   - A Graph says of each rank whether it runs, is blocked or has ended, and
-//     if it is blocked for whom it waits.
-//   - A closed set is one of blocked ranks each of which waits for members of
-//     the set and for ended ranks alone. No rank of it can ever go on.
-//   - A deadlock is a smallest closed set.
+//     if it is blocked for whom it waits. A deadlock is a smallest closed set of
+//     it: blocked ranks each of which waits for members of the set and for ended
+//     ranks alone.
+//   - A Report is what a rank tells: that it waits, runs, has ended.
+//   - A Verdict is what a rank is told: that another has ended or is lost, that
+//     its wait has ended in a deadlock; or a question, where it is.
+//   - A Machine takes in Events, reports among them, and answers each with an
+//     Outcome: verdicts to send, notices to give.
+//   - An inquiry asks the ranks of what looks like a deadlock, which holds their
+//     waits until all have answered.
+//   - A suspicion is that a rank is lost, which waits for a better reason (grace).
 //
-// For example, ranks 0 and 1 wait for each other, and rank 2 waits for rank 0:
+// Ranks of one process that share memory need only the graph (package inproc).
+// Where reports travel, package process drives a machine:
 //
-//	g := deadlock.Graph{
-//		{State: deadlock.Blocked, Waits: []int{1}},
-//		{State: deadlock.Blocked, Waits: []int{0}},
-//		{State: deadlock.Blocked, Waits: []int{0}},
+//	m := deadlock.NewMachine(deadlock.Options{Size: 4})
+//	for {
+//		select {
+//		case e := <-events:
+//			act(m.Step(time.Now(), e))
+//		case <-timer.C: // set to m.Due()
+//			act(m.Step(time.Now(), deadlock.Event{}))
+//		}
 //	}
-//	g.ClosedSets() // [[0 1]]: rank 2 merely waits for them
+//
+// A recv that can never end goes: ReportWaits (learn), closedSets and consistent
+// (examine), VerdictHold (inquire), ReportAnswer, VerdictDeadlock (condemn).
 package deadlock

@@ -1,6 +1,9 @@
 package process
 
-import "tpsh/comm"
+import (
+	"tpsh/comm"
+	"tpsh/comm/deadlock"
+)
 
 // Inject writes bytes to the pipe from one participant of frames to another.
 func Inject(f *comm.Fabric, from, to int, b []byte) {
@@ -38,8 +41,8 @@ func Injections() []Injection {
 	good := appendFrame(nil, &contract)
 	contract.number = 1
 	second := appendFrame(nil, &contract)
-	outOfRange := &report{kind: reportWaits, waits: []int{3}, received: []int{0}, sent: make([]int, 3)}
-	fewCounters := &report{kind: reportEnded, sent: make([]int, 2)}
+	outOfRange := &deadlock.Report{Kind: deadlock.ReportWaits, Waits: []int{3}, Received: []int{0}, Sent: make([]int, 3)}
+	fewCounters := &deadlock.Report{Kind: deadlock.ReportEnded, Sent: make([]int, 2)}
 	frameOf := func(typ frameType, payload []byte) []byte {
 		return appendFrame(nil, &frame{typ: typ, rest: len(payload), payload: payload})
 	}
@@ -57,12 +60,12 @@ func Injections() []Injection {
 		{"a frame that comes twice", 0, 1, append(frameOf(frameData, nil), frameOf(frameData, nil)...), 0},
 		{"a frame that is missing", 0, 1, nextOf(frameData), 0},
 		{"a message cut short", 0, 1, frameOf(frameMessage, []byte{1}), 0},
-		{"a report of no kind", 0, Supervisor, frameOf(frameReport, appendReport(nil, &report{})), 0},
+		{"a report of no kind", 0, Supervisor, frameOf(frameReport, appendReport(nil, &deadlock.Report{})), 0},
 		{"a report of no rank", 0, Supervisor, frameOf(frameReport, appendReport(nil, outOfRange)), 0},
 		{"a report with few counters", 0, Supervisor, frameOf(frameReport, appendReport(nil, fewCounters)), 0},
 		{"data for the supervisor", 0, Supervisor, frameOf(frameData, nil), 0},
-		{"a verdict on no rank", Supervisor, 0, frameOf(frameVerdict, appendVerdict(nil, &verdict{kind: verdictEnded, rank: 3})), 0},
-		{"a verdict of no kind", Supervisor, 0, frameOf(frameVerdict, appendVerdict(nil, &verdict{kind: verdictKinds})), 0},
+		{"a verdict on no rank", Supervisor, 0, frameOf(frameVerdict, appendVerdict(nil, &deadlock.Verdict{Kind: deadlock.VerdictEnded, Rank: 3})), 0},
+		{"a verdict of no kind", Supervisor, 0, frameOf(frameVerdict, appendVerdict(nil, &deadlock.Verdict{Kind: deadlock.VerdictKinds})), 0},
 		{"data from the supervisor", Supervisor, 0, frameOf(frameData, nil), 0},
 	}
 }

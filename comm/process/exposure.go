@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // The data of a long message are exposed, where the receiver can read the sender's
@@ -178,7 +179,7 @@ func (b *remoteData) read(dst []byte) error {
 // even if it has ended in good order. If its process has died, who watches that
 // may yet say why.
 func (wr *wireRank) reportUnreadable(rank int, cause error) {
-	wr.report(&report{kind: reportLost, peer: rank, text: cause.Error()})
+	wr.report(&deadlock.Report{Kind: deadlock.ReportLost, Peer: rank, Text: cause.Error()})
 }
 
 // release ends the exposure.

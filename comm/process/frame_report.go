@@ -5,23 +5,24 @@ import (
 	"unsafe"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 )
 
-func appendReport(buf []byte, r *report) []byte {
-	buf = append(buf, byte(r.kind))
-	for _, x := range []int{r.wait, r.heard, r.peer, r.question} {
+func appendReport(buf []byte, r *deadlock.Report) []byte {
+	buf = append(buf, byte(r.Kind))
+	for _, x := range []int{r.Wait, r.Heard, r.Peer, r.Question} {
 		buf = appendInt(buf, x)
 	}
-	buf = appendKey(buf, r.what)
-	for _, list := range [][]int{r.waits, r.all, r.received, r.sent} {
+	buf = appendKey(buf, r.Call)
+	for _, list := range [][]int{r.Waits, r.All, r.Received, r.Sent} {
 		buf = appendInts(buf, list)
 	}
-	for _, s := range []string{r.text, r.function, r.where} {
+	for _, s := range []string{r.Text, r.Function, r.Where} {
 		buf = appendString(buf, s)
 	}
-	buf = appendInt(buf, listLen(r.left))
-	for _, u := range r.left {
+	buf = appendInt(buf, listLen(r.Left))
+	for _, u := range r.Left {
 		buf = appendUnreceived(buf, u)
 	}
 	return buf
@@ -48,46 +49,46 @@ func (d *decoder) unreceived() []comm.Unreceived {
 }
 
 // decodeReport decodes what appendReport appends, and nothing else.
-func decodeReport(b []byte) (*report, error) {
+func decodeReport(b []byte) (*deadlock.Report, error) {
 	d := decoder{rest: b}
-	r := &report{
-		kind:     reportKind(d.byte()),
-		wait:     d.int(),
-		heard:    d.int(),
-		peer:     d.int(),
-		question: d.int(),
-		what:     d.key(),
-		waits:    d.ints(),
-		all:      d.ints(),
-		received: d.ints(),
-		sent:     d.ints(),
-		text:     d.string(),
-		function: d.string(),
-		where:    d.string(),
-		left:     d.unreceived(),
+	r := &deadlock.Report{
+		Kind:     deadlock.ReportKind(d.byte()),
+		Wait:     d.int(),
+		Heard:    d.int(),
+		Peer:     d.int(),
+		Question: d.int(),
+		Call:     d.key(),
+		Waits:    d.ints(),
+		All:      d.ints(),
+		Received: d.ints(),
+		Sent:     d.ints(),
+		Text:     d.string(),
+		Function: d.string(),
+		Where:    d.string(),
+		Left:     d.unreceived(),
 	}
-	d.kind(byte(r.kind), byte(reportKinds))
-	if len(r.received) != len(r.waits) {
-		d.fail("length", fmt.Sprintf("%d counters", len(r.received)), fmt.Sprint(len(r.waits)))
+	d.kind(byte(r.Kind), byte(deadlock.ReportKinds))
+	if len(r.Received) != len(r.Waits) {
+		d.fail("length", fmt.Sprintf("%d counters", len(r.Received)), fmt.Sprint(len(r.Waits)))
 	}
 	return r, d.end("report")
 }
 
-func appendVerdict(buf []byte, v *verdict) []byte {
-	buf = append(buf, byte(v.kind))
-	for _, x := range []int{v.question, v.wait, v.rank, v.count} {
+func appendVerdict(buf []byte, v *deadlock.Verdict) []byte {
+	buf = append(buf, byte(v.Kind))
+	for _, x := range []int{v.Question, v.Wait, v.Rank, v.Count} {
 		buf = appendInt(buf, x)
 	}
-	buf = appendKey(buf, v.what)
-	buf = appendString(buf, v.text)
-	buf = appendInt(buf, listLen(v.failed))
-	for _, k := range v.failed {
+	buf = appendKey(buf, v.Call)
+	buf = appendString(buf, v.Text)
+	buf = appendInt(buf, listLen(v.Failed))
+	for _, k := range v.Failed {
 		buf = appendKey(buf, k)
 	}
-	if v.deadlock == nil {
+	if v.Deadlock == nil {
 		return appendInt(buf, 0)
 	}
-	return appendDeadlock(buf, v.deadlock)
+	return appendDeadlock(buf, v.Deadlock)
 }
 
 // appendDeadlock appends the number of waits, the waits, and the ended ranks.
@@ -104,26 +105,26 @@ func appendDeadlock(buf []byte, e *comm.DeadlockError) []byte {
 }
 
 // decodeVerdict decodes what appendVerdict appends, and nothing else.
-func decodeVerdict(b []byte) (*verdict, error) {
+func decodeVerdict(b []byte) (*deadlock.Verdict, error) {
 	d := decoder{rest: b}
-	v := &verdict{
-		kind:     verdictKind(d.byte()),
-		question: d.int(),
-		wait:     d.int(),
-		rank:     d.int(),
-		count:    d.int(),
-		what:     d.key(),
-		text:     d.string(),
+	v := &deadlock.Verdict{
+		Kind:     deadlock.VerdictKind(d.byte()),
+		Question: d.int(),
+		Wait:     d.int(),
+		Rank:     d.int(),
+		Count:    d.int(),
+		Call:     d.key(),
+		Text:     d.string(),
 	}
 	if n := d.list(16); n >= 0 {
-		v.failed = make([]callKey, n)
-		for i := range v.failed {
-			v.failed[i] = d.key()
+		v.Failed = make([]deadlock.CallKey, n)
+		for i := range v.Failed {
+			v.Failed[i] = d.key()
 		}
 	}
-	v.deadlock = d.deadlock()
-	d.kind(byte(v.kind), byte(verdictKinds))
-	if v.kind == verdictDeadlock && (v.deadlock == nil || len(v.deadlock.Waits) == 0) {
+	v.Deadlock = d.deadlock()
+	d.kind(byte(v.Kind), byte(deadlock.VerdictKinds))
+	if v.Kind == deadlock.VerdictDeadlock && (v.Deadlock == nil || len(v.Deadlock.Waits) == 0) {
 		d.fail("length", "a deadlock of no ranks", "1 or more")
 	}
 	return v, d.end("verdict")
@@ -144,11 +145,13 @@ func (d *decoder) deadlock() *comm.DeadlockError {
 	return e
 }
 
-func appendKey(buf []byte, k callKey) []byte {
-	return appendInt(appendInt(buf, int(k.group)), int(k.number))
+func appendKey(buf []byte, k deadlock.CallKey) []byte {
+	return appendInt(appendInt(buf, int(k.Group)), int(k.Number))
 }
 
-func (d *decoder) key() callKey { return callKey{d.uint64(), d.uint64()} }
+func (d *decoder) key() deadlock.CallKey {
+	return deadlock.CallKey{Group: d.uint64(), Number: d.uint64()}
+}
 
 func appendString(buf []byte, s string) []byte { return append(appendInt(buf, len(s)), s...) }
 
@@ -244,7 +247,7 @@ func decodeSigned(b []byte) (*comm.SignedCall, error) {
 }
 
 // readReport returns the report of a frame from one of size ranks.
-func readReport(f *frame, size int) (*report, error) {
+func readReport(f *frame, size int) (*deadlock.Report, error) {
 	if f.typ != frameReport {
 		return nil, alienType(f)
 	}
@@ -256,16 +259,16 @@ func readReport(f *frame, size int) (*report, error) {
 }
 
 // checkReport checks the numbers of a report that are to be ranks.
-func checkReport(r *report, size int) error {
-	for _, list := range [][]int{r.waits, r.all, {r.peer}} {
+func checkReport(r *deadlock.Report, size int) error {
+	for _, list := range [][]int{r.Waits, r.All, {r.Peer}} {
 		for _, x := range list {
 			if x < 0 || x >= size {
 				return outOfRange(x, size)
 			}
 		}
 	}
-	if counts := r.kind <= reportIdle && r.kind != reportRuns; counts && len(r.sent) != size {
-		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.sent)), fmt.Sprint(size)}
+	if counts := r.Kind <= deadlock.ReportIdle && r.Kind != deadlock.ReportRuns; counts && len(r.Sent) != size {
+		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.Sent)), fmt.Sprint(size)}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 )
 
@@ -15,48 +16,48 @@ var (
 	drawNumber = rapid.IntRange(-2, 1<<40)
 	drawText   = rapid.SampledFrom([]string{"", "recv", "a.star:3:1", "recv(src=1, tag=0)"})
 	drawRanks  = rapid.SliceOfN(rapid.IntRange(0, 5), 1, 4)
-	drawKey    = rapid.Custom(func(t *rapid.T) callKey {
-		return callKey{rapid.Uint64().Draw(t, "group"), rapid.Uint64().Draw(t, "number")}
+	drawKey    = rapid.Custom(func(t *rapid.T) deadlock.CallKey {
+		return deadlock.CallKey{Group: rapid.Uint64().Draw(t, "group"), Number: rapid.Uint64().Draw(t, "number")}
 	})
 )
 
-func drawReport(t *rapid.T) *report {
-	r := &report{
-		kind:     reportKind(rapid.IntRange(1, int(reportKinds)-1).Draw(t, "kind")),
-		wait:     drawNumber.Draw(t, "wait"),
-		heard:    drawNumber.Draw(t, "heard"),
-		what:     drawKey.Draw(t, "what"),
-		peer:     drawNumber.Draw(t, "peer"),
-		text:     drawText.Draw(t, "text"),
-		question: drawNumber.Draw(t, "question"),
-		function: drawText.Draw(t, "function"),
-		where:    drawText.Draw(t, "where"),
+func drawReport(t *rapid.T) *deadlock.Report {
+	r := &deadlock.Report{
+		Kind:     deadlock.ReportKind(rapid.IntRange(1, int(deadlock.ReportKinds)-1).Draw(t, "kind")),
+		Wait:     drawNumber.Draw(t, "wait"),
+		Heard:    drawNumber.Draw(t, "heard"),
+		Call:     drawKey.Draw(t, "what"),
+		Peer:     drawNumber.Draw(t, "peer"),
+		Text:     drawText.Draw(t, "text"),
+		Question: drawNumber.Draw(t, "question"),
+		Function: drawText.Draw(t, "function"),
+		Where:    drawText.Draw(t, "where"),
 	}
-	if r.kind == reportLeft {
-		r.left = []comm.Unreceived{{Src: drawNumber.Draw(t, "src"), Dst: drawNumber.Draw(t, "dst"), Group: drawText.Draw(t, "group"), Tag: 3, Where: drawText.Draw(t, "line")}}
+	if r.Kind == deadlock.ReportLeft {
+		r.Left = []comm.Unreceived{{Src: drawNumber.Draw(t, "src"), Dst: drawNumber.Draw(t, "dst"), Group: drawText.Draw(t, "group"), Tag: 3, Where: drawText.Draw(t, "line")}}
 	}
 	if rapid.Bool().Draw(t, "lists") {
-		r.waits, r.all, r.sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
-		r.received = make([]int, len(r.waits))
+		r.Waits, r.All, r.Sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
+		r.Received = make([]int, len(r.Waits))
 	}
 	return r
 }
 
-func drawVerdict(t *rapid.T) *verdict {
-	v := &verdict{
-		kind:     verdictKind(rapid.IntRange(1, int(verdictKinds)-1).Draw(t, "kind")),
-		question: drawNumber.Draw(t, "question"),
-		wait:     drawNumber.Draw(t, "wait"),
-		what:     drawKey.Draw(t, "what"),
-		rank:     drawNumber.Draw(t, "rank"),
-		text:     drawText.Draw(t, "text"),
-		count:    drawNumber.Draw(t, "count"),
+func drawVerdict(t *rapid.T) *deadlock.Verdict {
+	v := &deadlock.Verdict{
+		Kind:     deadlock.VerdictKind(rapid.IntRange(1, int(deadlock.VerdictKinds)-1).Draw(t, "kind")),
+		Question: drawNumber.Draw(t, "question"),
+		Wait:     drawNumber.Draw(t, "wait"),
+		Call:     drawKey.Draw(t, "what"),
+		Rank:     drawNumber.Draw(t, "rank"),
+		Text:     drawText.Draw(t, "text"),
+		Count:    drawNumber.Draw(t, "count"),
 	}
-	if v.kind == verdictDeadlock {
-		v.failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")
-		v.deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended")}
+	if v.Kind == deadlock.VerdictDeadlock {
+		v.Failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")
+		v.Deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended")}
 		for range rapid.IntRange(1, 3).Draw(t, "waits") {
-			v.deadlock.Waits = append(v.deadlock.Waits, comm.Wait{
+			v.Deadlock.Waits = append(v.Deadlock.Waits, comm.Wait{
 				Rank: drawNumber.Draw(t, "rank"), Function: drawText.Draw(t, "function"), Text: drawText.Draw(t, "text"),
 				Where: drawText.Draw(t, "where"), For: drawRanks.Draw(t, "for"),
 			})
@@ -125,14 +126,14 @@ func fuzz[T any](f *testing.F, encode func([]byte, T) []byte, decode func([]byte
 
 func FuzzDecodeReport(f *testing.F) {
 	fuzz(f, appendReport, decodeReport,
-		&report{kind: reportRuns, wait: 3},
-		&report{kind: reportWaits, waits: []int{1}, received: []int{5}, sent: []int{0, 1}, all: []int{}})
+		&deadlock.Report{Kind: deadlock.ReportRuns, Wait: 3},
+		&deadlock.Report{Kind: deadlock.ReportWaits, Waits: []int{1}, Received: []int{5}, Sent: []int{0, 1}, All: []int{}})
 }
 
 func FuzzDecodeVerdict(f *testing.F) {
 	fuzz(f, appendVerdict, decodeVerdict,
-		&verdict{kind: verdictFailed, rank: 1, text: "boom"},
-		&verdict{kind: verdictDeadlock, failed: []callKey{{1, 2}}, deadlock: &comm.DeadlockError{Waits: []comm.Wait{{For: []int{1}}}}})
+		&deadlock.Verdict{Kind: deadlock.VerdictFailed, Rank: 1, Text: "boom"},
+		&deadlock.Verdict{Kind: deadlock.VerdictDeadlock, Failed: []deadlock.CallKey{{Group: 1, Number: 2}}, Deadlock: &comm.DeadlockError{Waits: []comm.Wait{{For: []int{1}}}}})
 }
 
 func FuzzDecodeSigned(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // frames is the transport of ranks that share nothing: every byte crosses as
@@ -42,7 +43,7 @@ const longestDelay = 50 * time.Microsecond
 // exchange every byte as frames. It panics unless size is positive.
 func NewFrames(size int, o FrameOptions) *comm.Fabric {
 	f := comm.NewFabric(size)
-	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), Options{Size: size})}
+	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), deadlock.Options{Size: size})}
 	for r := range size {
 		t.wireRanks = append(t.wireRanks, newWireRank(f, r, size))
 	}

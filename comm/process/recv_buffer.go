@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
 )
@@ -16,7 +17,7 @@ const leastPosted = leastBuffered
 func (wr *wireRank) recvBufferFor(peer int, f *frame) []byte {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	call := wr.known(callKey{f.group, f.call})
+	call := wr.known(deadlock.CallKey{Group: f.group, Number: f.call})
 	if call == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // SuperviseOptions say whom a Supervision watches, and how.
@@ -53,7 +54,7 @@ type Supervision struct {
 	current           *supervisor
 	generationChanged chan struct{}      // closed when current is another
 	end               context.CancelFunc // of current
-	fates             []Event            // what is true of ranks in every generation
+	fates             []deadlock.Event   // what is true of ranks in every generation
 }
 
 // Supervise takes the streams of o over, and begins to listen.
@@ -100,7 +101,7 @@ func (s *Supervision) beginGeneration(generation uint32) {
 		s.end()
 	}
 	ctx, end := context.WithCancel(s.ctx)
-	next := newSupervisor(ctx.Done(), Options{Size: len(s.writers), Hosts: s.options.Hosts, Grace: s.options.Grace})
+	next := newSupervisor(ctx.Done(), deadlock.Options{Size: len(s.writers), Hosts: s.options.Hosts, Grace: s.options.Grace})
 	next.number = generation
 	copy(next.writers, s.writers)
 	fates := s.fates
@@ -125,7 +126,7 @@ func (s *Supervision) readReports(rank int, in *messageReader) {
 			err = s.acceptReport(rank, f)
 		}
 		if err != nil {
-			s.happen(Event{Rank: rank, Lost: err})
+			s.happen(deadlock.Event{Rank: rank, Lost: err})
 			return
 		}
 	}
@@ -147,13 +148,13 @@ func (s *Supervision) acceptReport(rank int, f *frame) error {
 	case f.generation < now:
 		return nil
 	}
-	s.current.tell(Event{Rank: rank, Report: r})
+	s.current.tell(deadlock.Event{Rank: rank, Report: r})
 	return nil
 }
 
 // happen tells the current supervisor, and all later ones, what has become of
 // a rank.
-func (s *Supervision) happen(e Event) {
+func (s *Supervision) happen(e deadlock.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fates = append(s.fates, e)
@@ -163,10 +164,10 @@ func (s *Supervision) happen(e Event) {
 // Lose says that the process of a rank has died or stopped, and why:
 // "was killed by signal 9 (killed)". The other ranks fail with a *PeerError
 // that has this text for its cause, in this generation and in later ones.
-func (s *Supervision) Lose(rank int, cause error) { s.happen(Event{Rank: rank, Dead: cause}) }
+func (s *Supervision) Lose(rank int, cause error) { s.happen(deadlock.Event{Rank: rank, Dead: cause}) }
 
 // Exits says that the process of a rank exits in good order.
-func (s *Supervision) Exits(rank int) { s.happen(Event{Rank: rank, Exits: true}) }
+func (s *Supervision) Exits(rank int) { s.happen(deadlock.Event{Rank: rank, Exits: true}) }
 
 // Unreceived returns the messages of a generation that were sent and never
 // received, as Fabric.Unreceived does. It returns when every rank has ended in

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // A supervisor drives the machine of one generation: it hands it the events
@@ -11,22 +12,22 @@ import (
 type supervisor struct {
 	number  uint32          // of the generation
 	writers []messageWriter // to each rank
-	events  chan Event
+	events  chan deadlock.Event
 	done    <-chan struct{} // closed when there is no more to do
 	settled chan struct{}   // closed when no more can come of what was not received
-	machine *Machine
+	machine *deadlock.Machine
 
 	notice func(line string) // of Fabric.Notice, nil if nobody has asked; set before the event that asks
 }
 
 // newSupervisor returns a supervisor that works until done is closed.
-func newSupervisor(done <-chan struct{}, o Options) *supervisor {
+func newSupervisor(done <-chan struct{}, o deadlock.Options) *supervisor {
 	return &supervisor{
 		writers: make([]messageWriter, o.Size),
-		events:  make(chan Event),
+		events:  make(chan deadlock.Event),
 		done:    done,
 		settled: make(chan struct{}),
-		machine: NewMachine(o),
+		machine: deadlock.NewMachine(o),
 	}
 }
 
@@ -35,11 +36,11 @@ func newSupervisor(done <-chan struct{}, o Options) *supervisor {
 func (s *supervisor) readReports(rank int, in *messageReader) {
 	for {
 		f, err := in.next()
-		var r *report
+		var r *deadlock.Report
 		if err == nil {
 			r, err = readReport(f, len(s.writers))
 		}
-		s.tell(Event{Rank: rank, Report: r, Lost: err})
+		s.tell(deadlock.Event{Rank: rank, Report: r, Lost: err})
 		if err != nil {
 			return
 		}
@@ -47,7 +48,7 @@ func (s *supervisor) readReports(rank int, in *messageReader) {
 }
 
 // tell hands an event to run.
-func (s *supervisor) tell(e Event) {
+func (s *supervisor) tell(e deadlock.Event) {
 	select {
 	case s.events <- e:
 	case <-s.done:
@@ -57,7 +58,7 @@ func (s *supervisor) tell(e Event) {
 // noticeWaits asks for a line whenever a rank has waited for longer than after.
 func (s *supervisor) noticeWaits(after time.Duration, fn func(line string)) {
 	s.notice = fn
-	s.tell(Event{NoticeAfter: after})
+	s.tell(deadlock.Event{NoticeAfter: after})
 }
 
 // run acts on events until there is no more to do.
@@ -67,7 +68,7 @@ func (s *supervisor) run() {
 	defer timer.Stop()
 	var due time.Time // when the timer fires, zero for never
 	for {
-		var e Event
+		var e deadlock.Event
 		select {
 		case e = <-s.events:
 		case <-timer.C:
@@ -86,7 +87,7 @@ func (s *supervisor) run() {
 }
 
 // act does what follows from an event.
-func (s *supervisor) act(o *Outcome) {
+func (s *supervisor) act(o *deadlock.Outcome) {
 	for _, v := range o.Verdicts {
 		s.writers[v.To].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v.Verdict), nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 	"tpsh/comm/schedule"
 )
 
@@ -14,7 +15,7 @@ type wireCall struct {
 	group *wireGroup
 	site  func() callSite // c.place
 	op    *comm.Op
-	key   callKey
+	key   deadlock.CallKey
 	call  *callState
 	bytes int  // of the block that is broadcast or reduced
 	ahead int  // how many steps of the schedule were done at the start
@@ -70,7 +71,7 @@ func (c *wireCall) enter() (failed bool) {
 	g, wr := c.group, c.group.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	c.key = callKey{g.hash, g.calls + 1}
+	c.key = deadlock.CallKey{Group: g.hash, Number: g.calls + 1}
 	c.call = wr.call(c.key)
 	if c.site == nil {
 		c.site = c.callSite
@@ -82,7 +83,7 @@ func (c *wireCall) enter() (failed bool) {
 
 // write sends a message of the call to a rank.
 func (c *wireCall) write(to int, f frame, payload []byte) {
-	f.group, f.call = c.key.group, c.key.number
+	f.group, f.call = c.key.Group, c.key.Number
 	c.group.wireRank.write(to, f, payload)
 }
 
@@ -93,7 +94,7 @@ func (c *wireCall) writeLater(to int, f frame, payload []byte) bool {
 	if !ok {
 		return false
 	}
-	f.group, f.call, f.generation = c.key.group, c.key.number, c.group.wireRank.number
+	f.group, f.call, f.generation = c.key.Group, c.key.Number, c.group.wireRank.number
 	wait, ok := o.sendLater(f, payload)
 	if ok {
 		c.sending = append(c.sending, wait)

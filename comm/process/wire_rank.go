@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 )
 
@@ -32,10 +33,10 @@ type wireRank struct {
 	backoff          backoff         // of who sleeps at shared or at polled connections
 
 	mu        sync.Mutex
-	groups    map[uint64]*wireGroup  // the groups that the rank has made, by hash
-	calls     map[callKey]*callState // under way, or known from others, but for the latest
-	latest    *callState             // nil if it has ended
-	latestKey callKey
+	groups    map[uint64]*wireGroup           // the groups that the rank has made, by hash
+	calls     map[deadlock.CallKey]*callState // under way, or known from others, but for the latest
+	latest    *callState                      // nil if it has ended
+	latestKey deadlock.CallKey
 	spare     []*callState       // to be used again
 	box       mailbox.Box        // matchKey.src is a rank of the fabric
 	exposures exposures          // of the data of messages
@@ -60,7 +61,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 		quiet:    make(chan struct{}),
 		awake:    make(chan struct{}, 1),
 		groups:   map[uint64]*wireGroup{},
-		calls:    map[callKey]*callState{},
+		calls:    map[deadlock.CallKey]*callState{},
 		received: make([]int, size),
 		broken:   make([]bool, size),
 		ended:    map[int]bool{},
@@ -71,7 +72,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 // supervisor is the number of the supervisor among the participants.
 func (wr *wireRank) supervisor() int { return len(wr.received) }
 
-func (wr *wireRank) report(r *report) {
+func (wr *wireRank) report(r *deadlock.Report) {
 	wr.write(wr.supervisor(), frame{typ: frameReport}, appendReport(nil, r))
 }
 
@@ -186,7 +187,7 @@ func (wr *wireRank) toCall(peer int, f *frame, accept func(*callState) error) er
 	if err := wr.checkMember(peer, f.group); err != nil {
 		return err
 	}
-	key := callKey{f.group, f.call}
+	key := deadlock.CallKey{Group: f.group, Number: f.call}
 	call := wr.call(key)
 	if call == nil {
 		return nil
@@ -205,12 +206,12 @@ func (wr *wireRank) checkMember(rank int, group uint64) error {
 }
 
 // call returns the call of key, or nil if it has ended here.
-func (wr *wireRank) call(key callKey) *callState {
+func (wr *wireRank) call(key deadlock.CallKey) *callState {
 	call := wr.known(key)
 	if call != nil {
 		return call
 	}
-	if line := wr.groups[key.group]; line != nil && key.number <= line.calls {
+	if line := wr.groups[key.Group]; line != nil && key.Number <= line.calls {
 		return nil
 	}
 	if n := len(wr.spare); n > 0 {
@@ -226,7 +227,7 @@ func (wr *wireRank) call(key callKey) *callState {
 }
 
 // known returns the call of key, or nil if nothing is known of it.
-func (wr *wireRank) known(key callKey) *callState {
+func (wr *wireRank) known(key deadlock.CallKey) *callState {
 	if wr.latest != nil && wr.latestKey == key {
 		return wr.latest
 	}
@@ -235,7 +236,7 @@ func (wr *wireRank) known(key callKey) *callState {
 
 // forget ends a call at the rank. No one may know call afterwards if it is
 // to be used again.
-func (wr *wireRank) forget(key callKey, call *callState, again bool) {
+func (wr *wireRank) forget(key deadlock.CallKey, call *callState, again bool) {
 	if wr.latest == call {
 		wr.latest = nil
 	} else {
@@ -269,49 +270,49 @@ func (wr *wireRank) takeVerdict(f *frame) error {
 	if err != nil {
 		return err
 	}
-	if size := len(wr.received); v.rank < 0 || v.rank >= size {
-		return outOfRange(v.rank, size)
+	if size := len(wr.received); v.Rank < 0 || v.Rank >= size {
+		return outOfRange(v.Rank, size)
 	}
 	wr.apply(v)
 	return nil
 }
 
 // apply does what the supervisor says.
-func (wr *wireRank) apply(v *verdict) {
-	if v.kind > verdictAwake {
+func (wr *wireRank) apply(v *deadlock.Verdict) {
+	if v.Kind > deadlock.VerdictAwake {
 		wr.heard++
 		defer wr.signalAll() // for the supervisor to know who waits still
 	}
-	switch v.kind {
-	case verdictQuestion, verdictHold:
+	switch v.Kind {
+	case deadlock.VerdictQuestion, deadlock.VerdictHold:
 		wr.answer(v)
-	case verdictRelease:
+	case deadlock.VerdictRelease:
 		wr.release(v)
-	case verdictAwake:
+	case deadlock.VerdictAwake:
 		select {
 		case wr.awake <- struct{}{}:
 		default:
 		}
-	case verdictDeadlock:
+	case deadlock.VerdictDeadlock:
 		wr.condemn(v)
-	case verdictEnded:
-		wr.conclude(ending{lasting{v.rank, nil, false}, v.count})
-	case verdictFailed, verdictLost, verdictGone:
-		if v.kind == verdictGone && v.rank != wr.rank {
-			wr.writers[v.rank].stop() // for whoever is sending to it
+	case deadlock.VerdictEnded:
+		wr.conclude(ending{lasting{v.Rank, nil, false}, v.Count})
+	case deadlock.VerdictFailed, deadlock.VerdictLost, deadlock.VerdictGone:
+		if v.Kind == deadlock.VerdictGone && v.Rank != wr.rank {
+			wr.writers[v.Rank].stop() // for whoever is sending to it
 		}
-		wr.conclude(ending{lasting{v.rank, errors.New(v.text), v.kind != verdictFailed}, v.count})
+		wr.conclude(ending{lasting{v.Rank, errors.New(v.Text), v.Kind != deadlock.VerdictFailed}, v.Count})
 	}
 }
 
 // condemn ends the waits that a deadlock has ended.
-func (wr *wireRank) condemn(v *verdict) {
-	for _, key := range v.failed {
+func (wr *wireRank) condemn(v *deadlock.Verdict) {
+	for _, key := range v.Failed {
 		if call := wr.call(key); call != nil {
-			call.verdict = v.deadlock
+			call.verdict = v.Deadlock
 		}
 	}
-	if wr.wait != nil && wr.wait.id == v.wait {
-		wr.wait.verdict = v.deadlock
+	if wr.wait != nil && wr.wait.id == v.Wait {
+		wr.wait.verdict = v.Deadlock
 	}
 }

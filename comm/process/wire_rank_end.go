@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // An ending is the end of a rank, which becomes valid when all has come that
@@ -22,9 +23,9 @@ type lasting struct {
 }
 
 func (wr *wireRank) End(cause error) {
-	r := &report{kind: reportEnded, sent: wr.sent}
+	r := &deadlock.Report{Kind: deadlock.ReportEnded, Sent: wr.sent}
 	if cause != nil {
-		r.kind, r.text = reportFailed, cause.Error()
+		r.Kind, r.Text = deadlock.ReportFailed, cause.Error()
 	}
 	wr.report(r)
 }
@@ -38,8 +39,8 @@ func (wr *wireRank) lose(peer int, cause error) {
 		return // it has said all that it had to
 	}
 	if peer == wr.supervisor() {
-		cause = fmt.Errorf("%s: %w", supervisorLost(wr.where), cause)
-		wr.report(&report{kind: reportLost, peer: wr.rank, text: cause.Error()})
+		cause = fmt.Errorf("%s: %w", deadlock.SupervisorLost(wr.where), cause)
+		wr.report(&deadlock.Report{Kind: deadlock.ReportLost, Peer: wr.rank, Text: cause.Error()})
 		for r := range wr.received { // of no rank will it hear that it has ended
 			wr.ended[r] = true
 		}
@@ -48,9 +49,9 @@ func (wr *wireRank) lose(peer int, cause error) {
 	}
 	if !wr.broken[peer] {
 		wr.broken[peer] = true
-		wr.report(&report{
-			kind: reportLost, peer: peer, text: cause.Error(),
-			waits: []int{peer}, received: []int{wr.received[peer]},
+		wr.report(&deadlock.Report{
+			Kind: deadlock.ReportLost, Peer: peer, Text: cause.Error(),
+			Waits: []int{peer}, Received: []int{wr.received[peer]},
 		})
 		wr.settle()
 	}
@@ -58,7 +59,7 @@ func (wr *wireRank) lose(peer int, cause error) {
 
 // giveUp lets no rank rely on this one any more.
 func (wr *wireRank) giveUp(cause error) {
-	wr.report(&report{kind: reportLost, peer: wr.rank, text: cause.Error()})
+	wr.report(&deadlock.Report{Kind: deadlock.ReportLost, Peer: wr.rank, Text: cause.Error()})
 }
 
 // conclude notes the end of a rank.
@@ -98,7 +99,7 @@ func (wr *wireRank) closeIfAllEnded() {
 		if len(wr.ended) == len(wr.received) {
 			close(wr.quiet)
 			if wr.remoteSupervisor {
-				wr.report(&report{kind: reportLeft, left: wr.box.Unreceived()})
+				wr.report(&deadlock.Report{Kind: deadlock.ReportLeft, Left: wr.box.Unreceived()})
 			}
 		}
 	}
@@ -120,12 +121,12 @@ func (wr *wireRank) failedMember(ranks []int, function string, counts func(f las
 	return nil
 }
 
-func (wr *wireRank) Idle() { wr.report(&report{kind: reportIdle, sent: wr.sent}) }
+func (wr *wireRank) Idle() { wr.report(&deadlock.Report{Kind: deadlock.ReportIdle, Sent: wr.sent}) }
 
 // Resume returns when the supervisor knows: a rank that waits for this one is
 // not in a deadlock.
 func (wr *wireRank) Resume() {
-	wr.report(&report{kind: reportResumes})
+	wr.report(&deadlock.Report{Kind: deadlock.ReportResumes})
 	select {
 	case <-wr.awake:
 	case <-wr.fabric.Context().Done():

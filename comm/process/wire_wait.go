@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/deadlock"
 )
 
 // A wireWait is a wait in progress at a rank.
 type wireWait struct {
-	program   bool    // whether the rank itself waits, and not a call that goes on beside it
-	id        int     // the number of the wait among those of the rank itself
-	what      callKey // the call whose members are missing, or zero for a message
-	all       []int   // the members of the group
+	program   bool             // whether the rank itself waits, and not a call that goes on beside it
+	id        int              // the number of the wait among those of the rank itself
+	what      deadlock.CallKey // the call whose members are missing, or zero for a message
+	all       []int            // the members of the group
 	missing   func() []int
 	outcome   func() (bool, error) // whether the wait is over, and how
 	site      func() callSite
@@ -50,7 +51,7 @@ func (wr *wireRank) drain() {
 }
 
 // signal lets all look again who wait for the call of key.
-func (wr *wireRank) signal(key callKey) {
+func (wr *wireRank) signal(key deadlock.CallKey) {
 	for w := range wr.waiting {
 		if w.what == key {
 			w.signal()
@@ -85,7 +86,7 @@ func (w *wireWait) poke() {
 }
 
 // wakeFor lets all look again who wait for the call of key.
-func (wr *wireRank) wakeFor(key callKey) {
+func (wr *wireRank) wakeFor(key deadlock.CallKey) {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
 	wr.signal(key)
@@ -177,7 +178,7 @@ func (wr *wireRank) finish(w *wireWait) {
 		wr.wait = nil
 	}
 	if w.told {
-		wr.report(&report{kind: reportRuns, wait: w.id})
+		wr.report(&deadlock.Report{Kind: deadlock.ReportRuns, Wait: w.id})
 	}
 }
 
@@ -203,13 +204,13 @@ func (wr *wireRank) tell(w *wireWait) {
 		for i, m := range missing {
 			received[i] = wr.received[m]
 		}
-		wr.report(&report{
-			kind: reportWaits, wait: w.id, heard: wr.heard, what: w.what,
-			waits: missing, all: w.all, received: received, sent: wr.sent,
+		wr.report(&deadlock.Report{
+			Kind: deadlock.ReportWaits, Wait: w.id, Heard: wr.heard, Call: w.what,
+			Waits: missing, All: w.all, Received: received, Sent: wr.sent,
 		})
 		w.told = true
 	case w.told:
-		wr.report(&report{kind: reportRuns, wait: w.id})
+		wr.report(&deadlock.Report{Kind: deadlock.ReportRuns, Wait: w.id})
 		w.told = false
 	}
 }
@@ -217,26 +218,26 @@ func (wr *wireRank) tell(w *wireWait) {
 // answer tells the supervisor where the rank is in a call, or in a wait. A wait
 // that is part of a deadlock is held from here on: another rank of the deadlock
 // may hear of it first, go on, and send what this one no longer is to receive.
-func (wr *wireRank) answer(v *verdict) {
-	r := &report{kind: reportNone, question: v.question}
+func (wr *wireRank) answer(v *deadlock.Verdict) {
+	r := &deadlock.Report{Kind: deadlock.ReportNone, Question: v.Question}
 	var find func() callSite
 	switch {
-	case v.wait != 0 && wr.wait != nil && wr.wait.id == v.wait:
-		wr.wait.held = wr.wait.held || v.kind == verdictHold
+	case v.Wait != 0 && wr.wait != nil && wr.wait.id == v.Wait:
+		wr.wait.held = wr.wait.held || v.Kind == deadlock.VerdictHold
 		find = wr.wait.site
-	case v.wait == 0 && wr.known(v.what) != nil:
-		find = wr.known(v.what).site
+	case v.Wait == 0 && wr.known(v.Call) != nil:
+		find = wr.known(v.Call).site
 	}
 	if find != nil {
 		p := find()
-		r.kind, r.function, r.text, r.where = reportAnswer, p.function, p.text, p.where
+		r.Kind, r.Function, r.Text, r.Where = deadlock.ReportAnswer, p.function, p.text, p.where
 	}
 	wr.report(r)
 }
 
 // release lets a wait end after all.
-func (wr *wireRank) release(v *verdict) {
-	if wr.wait != nil && wr.wait.id == v.wait {
+func (wr *wireRank) release(v *deadlock.Verdict) {
+	if wr.wait != nil && wr.wait.id == v.Wait {
 		wr.wait.held = false
 		wr.wait.signal()
 	}

@@ -1,11 +1,10 @@
-package process
+package deadlock
 
 import (
 	"fmt"
 	"time"
 
 	"tpsh/comm"
-	"tpsh/comm/deadlock"
 )
 
 // A Machine hears from every rank when it waits and when it ends. It tells
@@ -26,7 +25,7 @@ type Machine struct {
 	options  Options
 	now      time.Time // of the event that is taken in
 	ranks    []knowledge
-	asked    map[int]func(*report) // by the number of the question
+	asked    map[int]func(*Report) // by the number of the question
 	question int                   // the number of the last question
 	inquiry  *inquiry              // the deadlock that is being looked into
 	notices  time.Duration         // after how long a wait is noticed, 0 for never
@@ -46,7 +45,7 @@ type Options struct {
 // it act on the time.
 type Event struct {
 	Rank        int
-	Report      *report       // of Rank
+	Report      *Report       // of Rank
 	Lost        error         // why nothing sensible comes from Rank any more
 	Dead        error         // what has become of Rank, from one who knows
 	Exits       bool          // whether Rank may fall silent
@@ -63,12 +62,12 @@ type Outcome struct {
 // An Addressed verdict is one for a rank.
 type Addressed struct {
 	To      int
-	Verdict *verdict
+	Verdict *Verdict
 }
 
 // knowledge is what the supervisor knows of a rank.
 type knowledge struct {
-	wait    *report // what it waits for, nil while it runs
+	wait    *Report // what it waits for, nil while it runs
 	since   time.Time
 	noticed bool  // whether a notice of the wait was asked for
 	ended   bool  // whether it has ended, in whatever way
@@ -83,7 +82,7 @@ type knowledge struct {
 
 // NewMachine returns a supervisor that has heard of nothing.
 func NewMachine(o Options) *Machine {
-	return &Machine{options: o, ranks: make([]knowledge, o.Size), asked: map[int]func(*report){}}
+	return &Machine{options: o, ranks: make([]knowledge, o.Size), asked: map[int]func(*Report){}}
 }
 
 // Step takes in an event that has come at a time, and returns what follows. The
@@ -126,115 +125,115 @@ func (s *Machine) act(e Event) {
 	case e.NoticeAfter > 0:
 		s.notices = e.NoticeAfter
 	case e.Dead != nil:
-		s.lose(verdictGone, e.Rank, e.Dead.Error())
+		s.lose(VerdictGone, e.Rank, e.Dead.Error())
 	case e.Exits:
 		s.ranks[e.Rank].exits = true
 		s.settle()
 	case e.Lost != nil:
 		s.ranks[e.Rank].silent = true
 		s.settle()
-		s.suspect(suspicion{rank: e.Rank, by: -1, text: fmt.Sprintf("%s: %v", supervisorLost(s.host(e.Rank)), e.Lost)})
+		s.suspect(suspicion{rank: e.Rank, by: -1, text: fmt.Sprintf("%s: %v", SupervisorLost(s.host(e.Rank)), e.Lost)})
 	case e.Report != nil:
 		s.learn(e.Rank, e.Report)
 	}
 }
 
 // learn takes in a report.
-func (s *Machine) learn(rank int, r *report) {
+func (s *Machine) learn(rank int, r *Report) {
 	k := &s.ranks[rank]
-	switch r.kind {
-	case reportWaits:
-		if k.wait == nil || k.wait.wait != r.wait {
+	switch r.Kind {
+	case ReportWaits:
+		if k.wait == nil || k.wait.Wait != r.Wait {
 			k.since, k.noticed = s.now, false
 		}
-		k.wait, k.sent = r, r.sent
-	case reportRuns:
+		k.wait, k.sent = r, r.Sent
+	case ReportRuns:
 		k.wait = nil
-	case reportEnded, reportFailed:
+	case ReportEnded, ReportFailed:
 		s.conclude(rank, r)
-	case reportIdle:
-		k.idle, k.wait, k.sent = true, nil, r.sent
-	case reportResumes:
+	case ReportIdle:
+		k.idle, k.wait, k.sent = true, nil, r.Sent
+	case ReportResumes:
 		k.idle = false
-		s.write(rank, &verdict{kind: verdictAwake, rank: rank})
-	case reportLost:
+		s.write(rank, &Verdict{Kind: VerdictAwake, Rank: rank})
+	case ReportLost:
 		s.accuse(rank, r)
-	case reportLeft:
+	case ReportLeft:
 		if !k.left && !k.lost {
-			k.left, s.left = true, append(s.left, r.left...)
+			k.left, s.left = true, append(s.left, r.Left...)
 			s.settle()
 		}
 	default:
-		if then := s.asked[r.question]; then != nil {
-			delete(s.asked, r.question)
+		if then := s.asked[r.Question]; then != nil {
+			delete(s.asked, r.Question)
 			then(r)
 		}
 	}
 }
 
 // conclude notes that a rank has ended, and tells the others.
-func (s *Machine) conclude(rank int, r *report) {
+func (s *Machine) conclude(rank int, r *Report) {
 	k := &s.ranks[rank]
 	if k.ended {
 		return
 	}
-	k.ended, k.wait, k.sent = true, nil, r.sent
-	kind := verdictEnded
-	if r.kind == reportFailed {
-		kind = verdictFailed
+	k.ended, k.wait, k.sent = true, nil, r.Sent
+	kind := VerdictEnded
+	if r.Kind == ReportFailed {
+		kind = VerdictFailed
 	}
 	for to := range s.ranks {
-		s.send(to, &verdict{kind: kind, rank: rank, text: r.text, count: r.sent[to]})
+		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: r.Text, Count: r.Sent[to]})
 	}
 }
 
 // lose notes that a rank cannot be relied on, and tells everyone. kind is
 // verdictLost or verdictGone.
-func (s *Machine) lose(kind verdictKind, rank int, cause string) {
+func (s *Machine) lose(kind VerdictKind, rank int, cause string) {
 	if s.ranks[rank].lost {
 		return
 	}
 	s.ranks[rank].lost = true
 	for to := range s.ranks {
-		s.send(to, &verdict{kind: kind, rank: rank, text: cause})
+		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: cause})
 	}
 	s.settle()
 }
 
 // send sends a verdict that is no question. What the rank has reported before
 // it hears of it counts no more.
-func (s *Machine) send(to int, v *verdict) {
+func (s *Machine) send(to int, v *Verdict) {
 	s.ranks[to].told++
 	s.write(to, v)
 }
 
 // write has a verdict sent.
-func (s *Machine) write(to int, v *verdict) {
+func (s *Machine) write(to int, v *Verdict) {
 	s.out.Verdicts = append(s.out.Verdicts, Addressed{to, v})
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with
 // the answer. kind is verdictQuestion or verdictHold.
-func (s *Machine) ask(kind verdictKind, rank, wait int, what callKey, then func(*report)) {
+func (s *Machine) ask(kind VerdictKind, rank, wait int, what CallKey, then func(*Report)) {
 	s.question++
 	s.asked[s.question] = then
-	s.write(rank, &verdict{kind: kind, question: s.question, wait: wait, what: what})
+	s.write(rank, &Verdict{Kind: kind, Question: s.question, Wait: wait, Call: what})
 }
 
 // waits reports whether a rank waits for all that the supervisor knows.
 func (k *knowledge) waits() bool {
-	return !k.ended && k.wait != nil && k.wait.heard == k.told
+	return !k.ended && k.wait != nil && k.wait.Heard == k.told
 }
 
 // graph returns who waits for whom.
-func (s *Machine) graph() deadlock.Graph {
-	graph := make(deadlock.Graph, len(s.ranks))
+func (s *Machine) graph() Graph {
+	graph := make(Graph, len(s.ranks))
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {
 		case k.ended || k.idle:
-			graph[r].State = deadlock.Ended
+			graph[r].State = Ended
 		case k.waits():
-			graph[r] = deadlock.Node{State: deadlock.Blocked, Waits: k.wait.waits}
+			graph[r] = Node{State: Blocked, Waits: k.wait.Waits}
 		}
 	}
 	return graph
@@ -248,7 +247,7 @@ func (s *Machine) remind() {
 	for r := range s.ranks {
 		if k := &s.ranks[r]; k.waits() && !k.noticed && !s.now.Before(k.since.Add(s.notices)) {
 			k.noticed = true
-			s.ask(verdictQuestion, r, k.wait.wait, callKey{}, s.noticer(r, k.wait.waits))
+			s.ask(VerdictQuestion, r, k.wait.Wait, CallKey{}, s.noticer(r, k.wait.Waits))
 		}
 	}
 }
@@ -269,10 +268,10 @@ func (s *Machine) nextNotice() (due time.Time) {
 }
 
 // noticer returns what gives a notice once it is known where the rank waits.
-func (s *Machine) noticer(rank int, missing []int) func(*report) {
-	return func(r *report) {
-		if r.kind == reportAnswer {
-			s.out.Notices = append(s.out.Notices, comm.NoticeLine(rank, s.notices, r.text+comm.AtLine(r.where), missing))
+func (s *Machine) noticer(rank int, missing []int) func(*Report) {
+	return func(r *Report) {
+		if r.Kind == ReportAnswer {
+			s.out.Notices = append(s.out.Notices, comm.NoticeLine(rank, s.notices, r.Text+comm.AtLine(r.Where), missing))
 		}
 	}
 }

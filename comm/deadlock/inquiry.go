@@ -1,10 +1,9 @@
-package process
+package deadlock
 
 import (
 	"slices"
 
 	"tpsh/comm"
-	"tpsh/comm/deadlock"
 )
 
 // examine looks for deadlocks. It looks into one at a time.
@@ -29,8 +28,8 @@ func (s *Machine) examine() {
 func (s *Machine) consistent(set []int) bool {
 	for _, r := range set {
 		wait := s.ranks[r].wait
-		for i, from := range wait.waits {
-			if sent := s.ranks[from].sent; sent == nil || sent[r] != wait.received[i] {
+		for i, from := range wait.Waits {
+			if sent := s.ranks[from].sent; sent == nil || sent[r] != wait.Received[i] {
 				return false
 			}
 		}
@@ -42,8 +41,8 @@ func (s *Machine) consistent(set []int) bool {
 // until it is over.
 type inquiry struct {
 	set    []int
-	graph  deadlock.Graph
-	basis  []*report // by place in set: the reports that show the deadlock
+	graph  Graph
+	basis  []*Report // by place in set: the reports that show the deadlock
 	asked  int       // questions that are not answered
 	result []comm.Wait
 }
@@ -52,7 +51,7 @@ type inquiry struct {
 func (q *inquiry) holds(s *Machine) bool {
 	for i, r := range q.set {
 		k := &s.ranks[r]
-		if !k.waits() || k.wait.wait != q.basis[i].wait || !slices.Equal(k.wait.waits, q.basis[i].waits) {
+		if !k.waits() || k.wait.Wait != q.basis[i].Wait || !slices.Equal(k.wait.Waits, q.basis[i].Waits) {
 			return false
 		}
 	}
@@ -62,13 +61,13 @@ func (q *inquiry) holds(s *Machine) bool {
 // drop ends an inquiry that has not come to a deadlock.
 func (s *Machine) drop() {
 	for i, r := range s.inquiry.set {
-		s.write(r, &verdict{kind: verdictRelease, wait: s.inquiry.basis[i].wait})
+		s.write(r, &Verdict{Kind: VerdictRelease, Wait: s.inquiry.basis[i].Wait})
 	}
 	s.inquiry = nil
 }
 
 // inquire asks the ranks of a closed set where they are.
-func (s *Machine) inquire(set []int, graph deadlock.Graph) {
+func (s *Machine) inquire(set []int, graph Graph) {
 	q := &inquiry{set: set, graph: graph}
 	s.inquiry = q
 	for _, r := range set {
@@ -77,14 +76,14 @@ func (s *Machine) inquire(set []int, graph deadlock.Graph) {
 	for _, r := range set {
 		wait := s.ranks[r].wait
 		if !onlyEnded(graph, wait) {
-			s.askFor(q, r, wait.wait, callKey{}, wait.waits)
+			s.askFor(q, r, wait.Wait, CallKey{}, wait.Waits)
 			continue
 		}
 		// Everyone who has come to the call is in the same case; see
 		// monitor.waits.
-		for _, member := range wait.all {
-			if !slices.Contains(wait.waits, member) {
-				s.askFor(q, member, 0, wait.what, wait.waits)
+		for _, member := range wait.All {
+			if !slices.Contains(wait.Waits, member) {
+				s.askFor(q, member, 0, wait.Call, wait.Waits)
 			}
 		}
 	}
@@ -92,25 +91,25 @@ func (s *Machine) inquire(set []int, graph deadlock.Graph) {
 
 // onlyEnded reports whether a wait is for a collective whose missing members
 // have ended.
-func onlyEnded(g deadlock.Graph, wait *report) bool {
-	return wait.what != callKey{} && g.AllEnded(wait.waits)
+func onlyEnded(g Graph, wait *Report) bool {
+	return wait.Call != CallKey{} && g.AllEnded(wait.Waits)
 }
 
 // askFor asks a rank about a wait or a call for q.
-func (s *Machine) askFor(q *inquiry, rank, wait int, what callKey, missing []int) {
+func (s *Machine) askFor(q *inquiry, rank, wait int, what CallKey, missing []int) {
 	q.asked++
-	s.ask(verdictHold, rank, wait, what, func(r *report) {
+	s.ask(VerdictHold, rank, wait, what, func(r *Report) {
 		if s.inquiry != q {
 			return
 		}
-		if r.kind == reportNone {
+		if r.Kind == ReportNone {
 			s.drop()
 			if wait != 0 { // it goes on, and will say if it waits again
 				s.ranks[rank].wait = nil
 			}
 			return
 		}
-		q.result = append(q.result, comm.Wait{Rank: rank, Function: r.function, Text: r.text, Where: r.where, For: missing})
+		q.result = append(q.result, comm.Wait{Rank: rank, Function: r.Function, Text: r.Text, Where: r.Where, For: missing})
 		if q.asked--; q.asked == 0 && q.holds(s) {
 			s.condemn(q)
 		}
@@ -121,19 +120,19 @@ func (s *Machine) askFor(q *inquiry, rank, wait int, what callKey, missing []int
 // ranks wait on every member.
 func (s *Machine) condemn(q *inquiry) {
 	slices.SortFunc(q.result, func(a, b comm.Wait) int { return a.Rank - b.Rank })
-	v := verdict{kind: verdictDeadlock, deadlock: &comm.DeadlockError{Waits: q.result, Ended: q.graph.EndedAmong(q.set)}}
+	v := Verdict{Kind: VerdictDeadlock, Deadlock: &comm.DeadlockError{Waits: q.result, Ended: q.graph.EndedAmong(q.set)}}
 	told := slices.Clone(q.set)
 	for _, r := range q.set {
-		if wait := s.ranks[r].wait; wait.what != (callKey{}) && !slices.Contains(v.failed, wait.what) {
-			v.failed = append(v.failed, wait.what)
-			told = append(told, wait.all...)
+		if wait := s.ranks[r].wait; wait.Call != (CallKey{}) && !slices.Contains(v.Failed, wait.Call) {
+			v.Failed = append(v.Failed, wait.Call)
+			told = append(told, wait.All...)
 		}
 	}
 	slices.Sort(told)
 	for _, to := range slices.Compact(told) {
 		mine := v
 		if slices.Contains(q.set, to) {
-			mine.wait = s.ranks[to].wait.wait
+			mine.Wait = s.ranks[to].wait.Wait
 		}
 		s.send(to, &mine)
 	}

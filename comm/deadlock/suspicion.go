@@ -1,4 +1,4 @@
-package process
+package deadlock
 
 import (
 	"fmt"
@@ -19,25 +19,25 @@ type suspicion struct {
 }
 
 // kind returns the verdict that follows from x.
-func (x *suspicion) kind() verdictKind {
+func (x *suspicion) kind() VerdictKind {
 	if x.by < 0 {
-		return verdictGone
+		return VerdictGone
 	}
-	return verdictLost
+	return VerdictLost
 }
 
 // accuse takes in that a rank has lost another, or itself. What a rank says
 // that is itself lost counts for nothing.
-func (s *Machine) accuse(rank int, r *report) {
+func (s *Machine) accuse(rank int, r *Report) {
 	switch {
 	case s.ranks[rank].lost:
-	case r.peer == rank:
-		s.lose(verdictLost, rank, r.text)
+	case r.Peer == rank:
+		s.lose(VerdictLost, rank, r.Text)
 	default:
-		x := suspicion{rank: r.peer, by: rank, received: -1}
-		x.text = fmt.Sprintf("its connection to rank %d was lost%s: %s", rank, onHost(s.host(r.peer)), r.text)
-		if len(r.received) == 1 {
-			x.received = r.received[0]
+		x := suspicion{rank: r.Peer, by: rank, received: -1}
+		x.text = fmt.Sprintf("its connection to rank %d was lost%s: %s", rank, onHost(s.host(r.Peer)), r.Text)
+		if len(r.Received) == 1 {
+			x.received = r.Received[0]
 		}
 		s.suspect(x)
 	}
@@ -87,9 +87,9 @@ func (s *Machine) settle() {
 	s.out.Settled = true
 }
 
-// supervisorLost says that a rank on a host, "" for any, has lost the
+// SupervisorLost says that a rank on a host, "" for any, has lost the
 // supervisor.
-func supervisorLost(host string) string {
+func SupervisorLost(host string) string {
 	return "its connection to the supervisor was lost" + onHost(host)
 }
 
