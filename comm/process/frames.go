@@ -66,7 +66,7 @@ func NewFrames(size int, o FrameOptions) *comm.Fabric {
 func (t *frames) connect(from, to int, o FrameOptions) {
 	r, w := newPipe(t.fabric.Context(), t.faults(from, to, o))
 	out := &frameWriter{source: t.index(from), stream: w}
-	in := &messageReader{frames: frameReader{stream: r}, source: t.index(from)}
+	in := newMessageReader(readerOptions{stream: r, source: t.index(from)})
 	if from == Supervisor {
 		t.supervisor.writers[to] = out
 	} else {

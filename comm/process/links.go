@@ -182,7 +182,7 @@ func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (
 		l.streamReaders[peer], out.beside = s, p
 		l.tasks.Go(s.listenStream)
 	} else {
-		in := &messageReader{frames: frameReader{stream: reader}, source: peer, spare: &l.pool}
+		in := newMessageReader(readerOptions{stream: reader, source: peer, spare: &l.pool})
 		l.tasks.Go(func() { l.readFrames(peer, in, reader) })
 	}
 	return out, nil
@@ -301,6 +301,18 @@ func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
 			wr.lose(peer, cause)
 		}
 	}
+}
+
+// newReader returns a reader of what a participant sends, which reads it to where
+// calls and receives want it. begin is that of readerOptions.
+func (l *Links) newReader(peer int, begin func([]byte) func() (bool, error)) *messageReader {
+	return newMessageReader(readerOptions{
+		source:     peer,
+		spare:      &l.pool,
+		bufferFor:  func(f *frame) []byte { return l.frameBuffer(peer, f) },
+		dataBuffer: func(f *frame) []byte { return l.messageBuffer(peer, f) },
+		begin:      begin,
+	})
 }
 
 // frameBuffer returns memory for a long message of which the first frame comes from a

@@ -40,9 +40,7 @@ func newPolledTCP(l *Links, peer int, conn *net.TCPConn, heard *HeardReader) (*p
 	conn.Close()
 	c := &polledTCP{set: &l.polledTCP, at: at}
 	c.streamReader = streamReader{links: l, peer: peer, heard: heard, from: readSocket}
-	c.in = messageReader{source: peer, spare: &l.pool}
-	c.in.frames.bufferFor = func(f *frame) []byte { return l.frameBuffer(peer, f) }
-	c.in.dataBuffer = func(f *frame) []byte { return l.messageBuffer(peer, f) }
+	c.in = l.newReader(peer, nil)
 	return c, nil
 }
 
@@ -56,14 +54,14 @@ func (c *polledTCP) takeFrames(brief bool) bool {
 		c.mu.Unlock()
 		return false
 	}
-	before := c.in.number + uint32(c.in.frames.have)
+	before := c.in.progress()
 	c.prompt = brief
 	c.takeAll(uintptr(c.at))
 	c.prompt = false
-	if brief && len(c.in.frames.ahead) > 0 {
+	if brief && c.in.hasAhead() {
 		c.set.stir()
 	}
-	came := c.in.number+uint32(c.in.frames.have) != before
+	came := c.in.progress() != before
 	c.unlock()
 	return came
 }
@@ -103,7 +101,7 @@ func (c *polledTCP) open() (open, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	open = c.err == nil && c.held == nil
-	return open, open && len(c.in.frames.ahead) > 0
+	return open, open && c.in.hasAhead()
 }
 
 // release makes sure that nothing is read to memory that a message of a call

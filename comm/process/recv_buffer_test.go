@@ -58,10 +58,10 @@ func TestInletLeaves(t *testing.T) {
 		pieces := rapid.SampledFrom([]int{1, 7, headerBytes, 5000, 70 << 10}).Draw(t, "pieces")
 		when := rapid.IntRange(0, 2*int(wire.Size())).Draw(t, "when") // it may be after the end
 		var memory []byte
-		in := messageReader{dataBuffer: func(f *frame) []byte {
+		in := newMessageReader(readerOptions{dataBuffer: func(f *frame) []byte {
 			memory = blankBytes(f.rest - len(f.payload))
 			return memory
-		}}
+		}})
 		turn := 0
 		read := func(b []byte) (int, error) {
 			if turn++; turn%2 == 0 {

@@ -1,12 +1,9 @@
 package process
 
 import (
-	"bytes"
 	"io"
 	goruntime "runtime"
 	"time"
-
-	"tpsh/comm/schedule"
 )
 
 // A PollStream is a stream that can be looked at, so that whoever waits for
@@ -177,13 +174,5 @@ func (ps *pollGroup) release(s *streamReader, memory []byte) {
 func (s *streamReader) fills(memory []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.in.filled == nil || !schedule.SameMemory(*s.in.whole.end(), memory) {
-		return false
-	}
-	done, _ := s.in.filled()
-	if done {
-		to := s.in.whole.end()
-		*to = bytes.Clone(s.in.whole.full())[:len(*to)]
-	}
-	return !done
+	return s.in.fills(memory)
 }

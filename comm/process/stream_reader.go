@@ -18,7 +18,7 @@ type streamReader struct {
 	ready func() bool // whether something has come
 
 	mu    sync.Mutex
-	in    messageReader
+	in    *messageReader
 	fd    uintptr // while it is being read
 	short bool    // whether the last read has emptied it
 	held  *frame  // of a generation that has not come; nil if there is none
@@ -31,9 +31,7 @@ type streamReader struct {
 func newStreamReader(l *Links, peer int, p PollStream, heard *HeardReader) *streamReader {
 	conn := newPolledConn(p)
 	s := &streamReader{links: l, peer: peer, heard: heard, conn: conn, from: conn.read, kick: conn.kick, ready: p.Ready}
-	s.in = messageReader{source: peer, spare: &l.pool, begin: p.BeginBlock}
-	s.in.frames.bufferFor = func(f *frame) []byte { return l.frameBuffer(peer, f) }
-	s.in.dataBuffer = func(f *frame) []byte { return l.messageBuffer(peer, f) }
+	s.in = l.newReader(peer, p.BeginBlock)
 	l.pollGroup.add(s, p)
 	return s
 }

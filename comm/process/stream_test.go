@@ -97,7 +97,7 @@ func TestMessagesBesideStream(t *testing.T) {
 			}
 			want = append(want, append(head, body...))
 		}
-		in := &messageReader{source: 1, begin: h.BeginBlock}
+		in := newMessageReader(readerOptions{source: 1, begin: h.BeginBlock})
 		got, err := h.pullAll(in)
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("got %d messages and %v, want %d", len(got), err, len(want))
@@ -132,7 +132,7 @@ func TestAlienBesideStream(t *testing.T) {
 		for _, f := range test.frames {
 			h.Write(appendFrame(nil, f))
 		}
-		in := &messageReader{source: 1, begin: h.BeginBlock}
+		in := newMessageReader(readerOptions{source: 1, begin: h.BeginBlock})
 		if test.none {
 			in.begin = nil
 		}
@@ -147,10 +147,22 @@ func TestAlienBesideStream(t *testing.T) {
 func TestReleaseBlock(t *testing.T) {
 	memory := counting(blockBytes)
 	filling := func(filled func() (bool, error)) *streamReader {
-		s := &streamReader{}
-		s.in.whole = &frame{rest: blockBytes, payload: memory[:0]}
-		s.in.filled = filled
-		return s
+		asked := false
+		begin := func([]byte) func() (bool, error) {
+			return func() (bool, error) {
+				if !asked { // to begin with it has not come
+					asked = true
+					return false, nil
+				}
+				return filled()
+			}
+		}
+		in := newMessageReader(readerOptions{begin: begin, bufferFor: func(*frame) []byte { return memory }})
+		head := appendFrame(nil, &frame{typ: frameData, beside: true, rest: blockBytes})
+		if _, err := in.pull(bytes.NewReader(head).Read); err != errAgain {
+			t.Fatalf("got %v, want that the block has not come", err)
+		}
+		return &streamReader{in: in}
 	}
 	ps := &pollGroup{look: func() bool { return false }}
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +175,7 @@ func TestReleaseBlock(t *testing.T) {
 	s := filling(func() (bool, error) { return true, nil })
 	ps.release(s, memory)
 	clear(memory)
-	if f, err := s.in.fill(); err != nil || !bytes.Equal(f.payload, counting(blockBytes)) {
+	if f, err := s.in.pull(nil); err != nil || !bytes.Equal(f.payload, counting(blockBytes)) {
 		t.Errorf("got %v, want the block as it has come", err)
 	}
 }

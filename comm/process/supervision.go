@@ -72,7 +72,7 @@ func Supervise(o SuperviseOptions) *Supervision {
 		s.writers = append(s.writers, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
 		readers[rank] = NewHeardReader(stream)
-		inlets[rank] = &messageReader{frames: frameReader{stream: readers[rank]}, source: rank}
+		inlets[rank] = newMessageReader(readerOptions{stream: readers[rank], source: rank})
 	}
 	s.beginGeneration(0)
 	for rank, in := range inlets {
