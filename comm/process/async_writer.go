@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"tpsh/comm/wire"
 )
 
 // An asyncWriter is a sender that never waits for its stream: what is sent stays in
@@ -23,16 +25,16 @@ func newAsyncWriter(source int, stream io.WriteCloser) *asyncWriter {
 	return &asyncWriter{source: source, stream: stream, ready: make(chan struct{}, 1)}
 }
 
-func (q *asyncWriter) send(f frame, head, body []byte) {
+func (q *asyncWriter) send(f wire.Frame, head, body []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
-	f.source = q.source
-	payload := parts{head, body}
-	for first := true; first || payload.len() > 0; first = false {
-		q.buf = appendNext(q.buf, &f, &payload, &q.number)
+	f.Source = q.source
+	payload := wire.Parts{Head: head, Body: body}
+	for first := true; first || payload.Len() > 0; first = false {
+		q.buf = wire.AppendNext(q.buf, &f, &payload, &q.number)
 	}
 	select {
 	case q.ready <- struct{}{}:

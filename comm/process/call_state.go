@@ -6,11 +6,12 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // A callState is a collective of which something is known at a rank.
 type callState struct {
-	contracts   []contract         // by rank of the fabric, as are the next three
+	contracts   []wire.Contract    // by rank of the fabric, as are the next three
 	here        []bool             // whether there is a contract
 	small       [][]byte           // memory for the data of contracts that are transient
 	descs       []*comm.SignedCall // nil if none has come
@@ -18,7 +19,7 @@ type callState struct {
 	data        []datum
 	recvBuffers []recvBuffer // where data are to be read to; guarded by wireRank.mu
 	verdict     *comm.DeadlockError
-	spare       *bufferPool
+	spare       *wire.BufferPool
 	site        func() callSite // where this rank is in the call, once it has called
 }
 
@@ -41,8 +42,8 @@ type recvBuffer struct {
 // A dataKey names what one rank sends to another in a collective.
 type dataKey struct{ source, tag int }
 
-func newCallState(size int, spare *bufferPool) *callState {
-	return &callState{spare: spare, contracts: make([]contract, size), here: make([]bool, size), small: make([][]byte, size)}
+func newCallState(size int, spare *wire.BufferPool) *callState {
+	return &callState{spare: spare, contracts: make([]wire.Contract, size), here: make([]bool, size), small: make([][]byte, size)}
 }
 
 // reset makes call as good as new.
@@ -62,18 +63,18 @@ func (call *callState) reset() {
 }
 
 // sign takes in the contract of a rank.
-func (call *callState) sign(peer int, f *frame) error {
+func (call *callState) sign(peer int, f *wire.Frame) error {
 	if call.here[peer] {
 		return errTwice
 	}
 	c := &call.contracts[peer]
-	if err := c.decode(f.payload); err != nil {
+	if err := c.Decode(f.Payload); err != nil {
 		return err
 	}
-	if f.transient {
-		c.meta = bytes.Clone(c.meta)
-		call.small[peer] = append(call.small[peer][:0], c.data...)
-		c.data = call.small[peer]
+	if f.Transient {
+		c.Meta = bytes.Clone(c.Meta)
+		call.small[peer] = append(call.small[peer][:0], c.Data...)
+		c.Data = call.small[peer]
 	}
 	call.here[peer] = true
 	call.count.Add(1)
@@ -83,8 +84,8 @@ func (call *callState) sign(peer int, f *frame) error {
 // carried returns what has been sent under key with a contract. When the contract
 // is known to be there, wireRank.mu need not be held.
 func (call *callState) carried(key dataKey) ([]byte, bool) {
-	if c := &call.contracts[key.source]; c.first == key.tag+1 {
-		return c.data, true
+	if c := &call.contracts[key.source]; c.First == key.tag+1 {
+		return c.Data, true
 	}
 	return nil, false
 }
@@ -103,12 +104,12 @@ func (call *callState) find(key dataKey) ([]byte, bool) {
 }
 
 // put takes in data.
-func (call *callState) put(key dataKey, f *frame) error {
+func (call *callState) put(key dataKey, f *wire.Frame) error {
 	if _, twice := call.find(key); twice {
 		return errTwice
 	}
-	d := datum{dataKey: key, bytes: f.payload}
-	if f.transient {
+	d := datum{dataKey: key, bytes: f.Payload}
+	if f.Transient {
 		d.bytes = append(call.spare.Get(len(d.bytes)), d.bytes...)
 	}
 	for i := range call.recvBuffers {

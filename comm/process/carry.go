@@ -52,7 +52,7 @@ func (c *wireCall) carried() bool {
 		return false
 	}
 	for _, r := range c.group.others {
-		if c.call.contracts[r].staging != carryStaging {
+		if c.call.contracts[r].Staging != carryStaging {
 			return false
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // A loanPair is both ends of a block that the rank at place 0 of a segment exposes
@@ -195,12 +196,12 @@ func TestLenderLost(t *testing.T) {
 // be: the rank is relied on no more, and nobody crashes.
 func TestLaneRefuses(t *testing.T) {
 	const n = 2 * leastExposedToAll
-	lends := func(s exposedSpan) func(stagingBuffer, *contract) {
-		return func(l stagingBuffer, _ *contract) { l.setExposed(0, s) }
+	lends := func(s exposedSpan) func(stagingBuffer, *wire.Contract) {
+		return func(l stagingBuffer, _ *wire.Contract) { l.setExposed(0, s) }
 	}
-	lies := map[string]func(stagingBuffer, *contract){
-		"a lane that is none": func(_ stagingBuffer, k *contract) { k.staging = stagingEach + 1 },
-		"less than nothing":   func(l stagingBuffer, _ *contract) { l.length(0).Store(1 << 63) },
+	lies := map[string]func(stagingBuffer, *wire.Contract){
+		"a lane that is none": func(_ stagingBuffer, k *wire.Contract) { k.Staging = stagingEach + 1 },
+		"less than nothing":   func(l stagingBuffer, _ *wire.Contract) { l.length(0).Store(1 << 63) },
 		"rows of no width":    lends(exposedSpan{address: 16}),
 		"rows of less":        lends(exposedSpan{address: 16, width: -8, pitch: 8}),
 		"no byte of a row":    lends(exposedSpan{address: 16, skew: 8, width: 8, pitch: 8}),
@@ -220,10 +221,10 @@ func TestLaneRefuses(t *testing.T) {
 			own := liar.shared.staging.acquire()
 			source := &stagingWriter{own: own, slot: 0, length: n}
 			source.open(1, 2)
-			k := contract{hash: hashDesc(&op.Desc), bytes: n, staging: uint32(own.number + 1), use: own.use}
+			k := wire.Contract{Hash: wire.HashDesc(&op.Desc), Bytes: n, Staging: uint32(own.number + 1), Use: own.use}
 			lie(own.stagingBuffer, &k)
 			line := groups[1].Transport().(*wireGroup)
-			liar.write(0, frame{typ: frameContract, group: line.hash, call: 1}, appendContract(nil, &k))
+			liar.write(0, wire.Frame{Type: wire.FrameContract, Group: line.hash, Call: 1}, wire.AppendContract(nil, &k))
 			_, err := groups[0].Run(t.Context(), op)
 			var peer *comm.PeerError
 			if !errors.As(err, &peer) || peer.Rank != 1 || !strings.Contains(err.Error(), "a_call: got ") {

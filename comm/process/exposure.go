@@ -10,6 +10,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/wire"
 )
 
 // The data of a long message are exposed, where the receiver can read the sender's
@@ -29,7 +30,7 @@ const leastExposed = 128 << 10
 const (
 	// recordExposure carries what frameMessage does, but for the data: where they are
 	// in the sender's memory.
-	recordExposure frameType = 128 + iota
+	recordExposure wire.FrameType = 128 + iota
 	// recordReleased carries nothing: it says that an exposure, of which call is the
 	// number, has ended.
 	recordReleased
@@ -90,7 +91,7 @@ func (l *exposures) endThose(ends func(exposure) bool) {
 
 // expose sends a message to a rank that can read this one's memory, without its
 // data. It reports false if it has sent nothing.
-func (wr *wireRank) expose(to int, f frame, head []byte, m comm.Message) bool {
+func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bool {
 	sl := wr.shared
 	if len(m.Data) < leastExposed || !sl.reaches([]int{to}) {
 		return false
@@ -104,7 +105,7 @@ func (wr *wireRank) expose(to int, f frame, head []byte, m comm.Message) bool {
 	if wr.meter != nil {
 		wr.meter.memory.Add(int64(len(m.Data)))
 	}
-	f.typ = recordExposure
+	f.Type = recordExposure
 	b := remoteData{
 		number:  wr.exposures.add(to, m),
 		address: addressOf(m.Data),
@@ -115,12 +116,12 @@ func (wr *wireRank) expose(to int, f frame, head []byte, m comm.Message) bool {
 }
 
 // takeExposure takes in what concerns data that are exposed.
-func (wr *wireRank) takeExposure(peer int, f *frame) error {
-	if f.typ == recordReleased {
-		wr.exposures.end(peer, f.call)
+func (wr *wireRank) takeExposure(peer int, f *wire.Frame) error {
+	if f.Type == recordReleased {
+		wr.exposures.end(peer, f.Call)
 		return nil
 	}
-	l, err := decodeEnvelope(bytes.Clone(f.payload))
+	l, err := wire.DecodeEnvelope(bytes.Clone(f.Payload))
 	if err != nil {
 		return err
 	}
@@ -146,17 +147,17 @@ type remoteData struct {
 func (b *remoteData) append(buf []byte) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, b.number)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(b.address))
-	return appendInt(buf, b.length)
+	return wire.AppendInt(buf, b.length)
 }
 
 // decodeRemoteData decodes what append appends, and nothing else.
 func decodeRemoteData(data []byte) (*remoteData, error) {
-	d := decoder{rest: data}
-	b := &remoteData{number: d.uint64(), address: uintptr(d.uint64()), length: d.size()}
-	if b.length > maxMessage {
-		d.fail("length", fmt.Sprint(b.length), fmt.Sprintf("at most %d", maxMessage))
+	d := wire.Decoder{Rest: data}
+	b := &remoteData{number: d.Uint64(), address: uintptr(d.Uint64()), length: d.Size()}
+	if b.length > wire.MaxMessage {
+		d.Fail("length", fmt.Sprint(b.length), fmt.Sprintf("at most %d", wire.MaxMessage))
 	}
-	return b, d.end("loan")
+	return b, d.End("loan")
 }
 
 // errWithdrawn is the error of reading what is not exposed any more.
@@ -184,7 +185,7 @@ func (wr *wireRank) reportUnreadable(rank int, cause error) {
 
 // release ends the exposure.
 func (b *remoteData) release() {
-	b.wireRank.write(b.from, frame{typ: recordReleased, call: b.number}, nil)
+	b.wireRank.write(b.from, wire.Frame{Type: recordReleased, Call: b.number}, nil)
 }
 
 // exposesIn is where the rank at an index says in which generation it exposes: it is

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/wire"
 )
 
 // everyone returns the groups of all ranks of a fabric whose ranks share memory,
@@ -172,7 +173,7 @@ func TestDecodeBorrowed(t *testing.T) {
 	if err != nil || *got != want {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
-	long := remoteData{length: maxMessage + 1}
+	long := remoteData{length: wire.MaxMessage + 1}
 	for _, bad := range [][]byte{nil, want.append(nil)[:20], want.append([]byte{0}), long.append(nil)} {
 		if _, err := decodeRemoteData(bad); err == nil {
 			t.Errorf("%d bytes: want an error", len(bad))

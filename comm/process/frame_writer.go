@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // A messageWriter passes messages on to one other participant. Messages that several
@@ -13,7 +15,7 @@ import (
 type messageWriter interface {
 	// send sends head and then body as one message with the numbers of f. It
 	// is done with both when it returns.
-	send(f frame, head, body []byte)
+	send(f wire.Frame, head, body []byte)
 	// stop ends what is being sent, and lets nothing be sent any more.
 	stop()
 }
@@ -30,19 +32,19 @@ type frameWriter struct {
 	runs   [][]byte
 }
 
-func (o *frameWriter) send(f frame, head, body []byte) {
+func (o *frameWriter) send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f.source = o.source
+	f.Source = o.source
 	if len(body) == 0 {
 		head, body = nil, head
 	}
-	if o.beside != nil && len(body) >= blockBytes && len(head) <= maxPayload {
+	if o.beside != nil && len(body) >= blockBytes && len(head) <= wire.MaxPayload {
 		o.sendBeside(&f, head, body)()
 		return
 	}
-	payload := parts{head, body}
-	for first := true; first || payload.len() > 0; first = false {
+	payload := wire.Parts{Head: head, Body: body}
+	for first := true; first || payload.Len() > 0; first = false {
 		if err := o.sendNext(&f, &payload); err != nil {
 			return
 		}
@@ -51,23 +53,23 @@ func (o *frameWriter) send(f frame, head, body []byte) {
 
 // sendLater is send for a body that is used until wait returns. It reports false
 // if it has sent nothing, since only send can.
-func (o *frameWriter) sendLater(f frame, body []byte) (wait func() error, ok bool) {
+func (o *frameWriter) sendLater(f wire.Frame, body []byte) (wait func() error, ok bool) {
 	if o.beside == nil || len(body) < blockBytes {
 		return nil, false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f.source = o.source
+	f.Source = o.source
 	return o.sendBeside(&f, nil, body), true
 }
 
 // sendBeside writes a frame with the head of a message, and begins to pass the
 // body beside the stream. The head is at most maxPayload long.
-func (o *frameWriter) sendBeside(f *frame, head, body []byte) (wait func() error) {
-	f.rest, f.beside, f.number = len(head)+len(body), true, o.number
-	f.payload = head
+func (o *frameWriter) sendBeside(f *wire.Frame, head, body []byte) (wait func() error) {
+	f.Rest, f.Beside, f.Number = len(head)+len(body), true, o.number
+	f.Payload = head
 	o.number++
-	o.buf = appendFrame(o.buf[:0], f)
+	o.buf = wire.AppendFrame(o.buf[:0], f)
 	if _, err := o.stream.Write(o.buf); err != nil {
 		return func() error { return err }
 	}
@@ -75,14 +77,14 @@ func (o *frameWriter) sendBeside(f *frame, head, body []byte) (wait func() error
 }
 
 // sendNext writes a frame with the next of a payload.
-func (o *frameWriter) sendNext(f *frame, payload *parts) error {
+func (o *frameWriter) sendNext(f *wire.Frame, payload *wire.Parts) error {
 	conn, ok := o.stream.(*net.TCPConn)
-	if !ok || payload.len() < largeWrite {
-		o.buf = appendNext(o.buf[:0], f, payload, &o.number)
+	if !ok || payload.Len() < wire.LargeWrite {
+		o.buf = wire.AppendNext(o.buf[:0], f, payload, &o.number)
 		_, err := o.stream.Write(o.buf)
 		return err
 	}
-	o.buf, o.runs = appendRuns(o.buf[:0], o.runs[:0], f, payload, &o.number, maxPayload)
+	o.buf, o.runs = wire.AppendRuns(o.buf[:0], o.runs[:0], f, payload, &o.number, wire.MaxPayload)
 	vector := net.Buffers(o.runs)
 	_, err := vector.WriteTo(conn)
 	clear(o.runs)

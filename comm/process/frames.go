@@ -6,6 +6,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/wire"
 )
 
 // frames is the transport of ranks that share nothing: every byte crosses as
@@ -66,7 +67,7 @@ func NewFrames(size int, o FrameOptions) *comm.Fabric {
 func (t *frames) connect(from, to int, o FrameOptions) {
 	r, w := newPipe(t.fabric.Context(), t.faults(from, to, o))
 	out := &frameWriter{source: t.index(from), stream: w}
-	in := newMessageReader(readerOptions{stream: r, source: t.index(from)})
+	in := wire.NewReader(wire.ReaderOptions{Stream: r, Source: t.index(from)})
 	if from == Supervisor {
 		t.supervisor.writers[to] = out
 	} else {

@@ -7,6 +7,8 @@ import (
 	goruntime "runtime"
 	"sync/atomic"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // A Heartbeat tells streams that are silent because their other end has nothing to
@@ -98,7 +100,7 @@ func (p *Heartbeat) Beat(ctx context.Context, send func()) {
 
 // writeOn sends heartbeats to a participant until ctx ends.
 func (p *Heartbeat) writeOn(ctx context.Context, out messageWriter) {
-	p.Beat(ctx, func() { out.send(frame{typ: frameHeartbeat}, nil, nil) })
+	p.Beat(ctx, func() { out.send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
 }
 
 // Guard has lose called when nothing was heard for too long, and before that,

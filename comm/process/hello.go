@@ -12,6 +12,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // Credentials are what both ends of a connection of a job have, by which they
@@ -264,16 +266,16 @@ func (h *handshake) answer(job string) (Hello, error) {
 
 // appendHello appends the encoding of h to buf and returns the result.
 func appendHello(buf []byte, h *Hello) []byte {
-	buf = appendString(buf, h.Purpose)
-	buf = appendInt(appendInt(buf, h.Rank), h.Size)
-	return appendString(buf, h.Address)
+	buf = wire.AppendString(buf, h.Purpose)
+	buf = wire.AppendInt(wire.AppendInt(buf, h.Rank), h.Size)
+	return wire.AppendString(buf, h.Address)
 }
 
 // decodeHello decodes what appendHello appends, and nothing else.
 func decodeHello(b []byte) (*Hello, error) {
-	d := decoder{rest: b}
-	h := &Hello{Purpose: d.string(), Rank: d.int(), Size: d.int(), Address: d.string()}
-	return h, d.end("hello")
+	d := wire.Decoder{Rest: b}
+	h := &Hello{Purpose: d.Text(), Rank: d.Int(), Size: d.Int(), Address: d.Text()}
+	return h, d.End("hello")
 }
 
 // timeout returns the time that a handshake may take.

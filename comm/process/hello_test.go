@@ -11,12 +11,26 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"tpsh/comm/wire"
 )
 
 func TestHelloRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &Hello{drawText.Draw(t, "purpose"), drawNumber.Draw(t, "rank"), drawNumber.Draw(t, "size"), drawText.Draw(t, "address")}
-		roundTrips(t, h, appendHello, decodeHello)
+		text, number := rapid.SampledFrom([]string{"", "rank", "127.0.0.1:80"}), rapid.IntRange(-2, 1<<40)
+		h := &Hello{text.Draw(t, "purpose"), number.Draw(t, "rank"), number.Draw(t, "size"), text.Draw(t, "address")}
+		encoded := appendHello(nil, h)
+		if got, err := decodeHello(encoded); err != nil || *got != *h {
+			t.Fatalf("got %+v and %v, want %+v", got, err, h)
+		}
+		for n := range encoded {
+			if _, err := decodeHello(encoded[:n]); err == nil {
+				t.Fatalf("the first %d of %d bytes: want an error", n, len(encoded))
+			}
+		}
+		if _, err := decodeHello(append(encoded, 0)); err == nil {
+			t.Fatal("one byte more: want an error")
+		}
 	})
 }
 
@@ -32,9 +46,9 @@ func FuzzDecodeHello(f *testing.F) {
 
 func FuzzReadTable(f *testing.F) {
 	r := &roll{table: []string{"127.0.0.1:80", "[::1]:443"}}
-	message := append(appendString(nil, tableText), r.encoded()...)
+	message := append(wire.AppendString(nil, tableText), r.encoded()...)
 	f.Add(append(binary.LittleEndian.AppendUint32(nil, uint32(len(message))), message...))
-	failure := append(appendString(nil, failureText), "rank 1 came twice"...)
+	failure := append(wire.AppendString(nil, failureText), "rank 1 came twice"...)
 	f.Add(append(binary.LittleEndian.AppendUint32(nil, uint32(len(failure))), failure...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if table, err := readTable(bytes.NewReader(b), 2); err == nil && len(table) != 2 {

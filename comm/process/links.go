@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/wire"
 )
 
 // LinkOptions say how one rank, in a process of its own, reaches the others.
@@ -66,7 +67,7 @@ type Links struct {
 	where         string
 	deserted      func(error)
 	backoff       backoff
-	pool          bufferPool
+	pool          wire.BufferPool
 	meter         meter
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
@@ -182,19 +183,19 @@ func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (
 		l.streamReaders[peer], out.beside = s, p
 		l.tasks.Go(s.listenStream)
 	} else {
-		in := newMessageReader(readerOptions{stream: reader, source: peer, spare: &l.pool})
+		in := wire.NewReader(wire.ReaderOptions{Stream: reader, Source: peer, Spare: &l.pool})
 		l.tasks.Go(func() { l.readFrames(peer, in, reader) })
 	}
 	return out, nil
 }
 
 // readFrames gives what a participant sends to the rank of its generation.
-func (l *Links) readFrames(peer int, in *messageReader, heard *HeardReader) {
+func (l *Links) readFrames(peer int, in *wire.Reader, heard *HeardReader) {
 	for {
-		f, err := in.next()
+		f, err := in.Next()
 		if err == nil {
 			heard.pause()
-			wr := l.awaitGeneration(f.generation)
+			wr := l.awaitGeneration(f.Generation)
 			heard.resume()
 			if wr != nil {
 				err = wr.acceptFrame(peer, f)
@@ -305,34 +306,34 @@ func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
 
 // newReader returns a reader of what a participant sends, which reads it to where
 // calls and receives want it. begin is that of readerOptions.
-func (l *Links) newReader(peer int, begin func([]byte) func() (bool, error)) *messageReader {
-	return newMessageReader(readerOptions{
-		source:     peer,
-		spare:      &l.pool,
-		bufferFor:  func(f *frame) []byte { return l.frameBuffer(peer, f) },
-		dataBuffer: func(f *frame) []byte { return l.messageBuffer(peer, f) },
-		begin:      begin,
+func (l *Links) newReader(peer int, begin func([]byte) func() (bool, error)) *wire.Reader {
+	return wire.NewReader(wire.ReaderOptions{
+		Source:     peer,
+		Spare:      &l.pool,
+		BufferFor:  func(f *wire.Frame) []byte { return l.frameBuffer(peer, f) },
+		DataBuffer: func(f *wire.Frame) []byte { return l.messageBuffer(peer, f) },
+		Begin:      begin,
 	})
 }
 
 // frameBuffer returns memory for a long message of which the first frame comes from a
 // participant: where a call wants it, or such as nobody uses.
-func (l *Links) frameBuffer(peer int, f *frame) []byte {
-	if wr, _ := l.rankIn(f.generation); wr != nil && f.typ == frameData {
+func (l *Links) frameBuffer(peer int, f *wire.Frame) []byte {
+	if wr, _ := l.rankIn(f.Generation); wr != nil && f.Type == wire.FrameData {
 		if memory := wr.recvBufferFor(peer, f); memory != nil {
 			return memory
 		}
 	}
-	if f.rest > maxPayload || f.typ != frameData && f.typ != frameMessage {
+	if f.Rest > wire.MaxPayload || f.Type != wire.FrameData && f.Type != wire.FrameMessage {
 		return nil // it may be less than it says, or is not kept
 	}
-	return l.pool.Get(f.rest)[:f.rest]
+	return l.pool.Get(f.Rest)[:f.Rest]
 }
 
 // messageBuffer returns memory for what comes behind the head of a message, all of which f
 // holds, if a receive waits for it that says where; otherwise nil.
-func (l *Links) messageBuffer(peer int, f *frame) []byte {
-	if wr, _ := l.rankIn(f.generation); wr != nil {
+func (l *Links) messageBuffer(peer int, f *wire.Frame) []byte {
+	if wr, _ := l.rankIn(f.Generation); wr != nil {
 		return wr.messageBufferFor(peer, f)
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tpsh/comm/wire"
 )
 
 // readSocket reads what is there, without waiting.
@@ -19,7 +21,7 @@ func readSocket(fd uintptr, b []byte) (int, error) {
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
-			return 0, errAgain
+			return 0, wire.ErrAgain
 		case err != nil:
 			return 0, err
 		case n == 0:
@@ -42,7 +44,7 @@ func writeSocket(fd int, runs [][]byte) (n int, err error) {
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
-			return 0, errAgain
+			return 0, wire.ErrAgain
 		case err != nil:
 			return 0, err
 		default:

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // A polledTCP is a connection of the operating system's of which Go's scheduler does
@@ -54,14 +56,14 @@ func (c *polledTCP) takeFrames(brief bool) bool {
 		c.mu.Unlock()
 		return false
 	}
-	before := c.in.progress()
+	before := c.in.Progress()
 	c.prompt = brief
 	c.takeAll(uintptr(c.at))
 	c.prompt = false
-	if brief && c.in.hasAhead() {
+	if brief && c.in.HasAhead() {
 		c.set.stir()
 	}
-	came := c.in.progress() != before
+	came := c.in.Progress() != before
 	c.unlock()
 	return came
 }
@@ -101,7 +103,7 @@ func (c *polledTCP) open() (open, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	open = c.err == nil && c.held == nil
-	return open, open && c.in.hasAhead()
+	return open, open && c.in.HasAhead()
 }
 
 // release makes sure that nothing is read to memory that a message of a call
@@ -110,33 +112,33 @@ func (c *polledTCP) release(memory []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil { // otherwise nothing is read
-		c.in.abandonBuffer(memory)
+		c.in.AbandonBuffer(memory)
 	}
 }
 
-func (c *polledTCP) send(f frame, head, body []byte) {
+func (c *polledTCP) send(f wire.Frame, head, body []byte) {
 	c.out.Lock()
 	defer c.out.Unlock()
-	f.source = c.links.rank
-	payload := parts{head, body}
-	most := c.mostOf(payload.len())
+	f.Source = c.links.rank
+	payload := wire.Parts{Head: head, Body: body}
+	most := c.mostOf(payload.Len())
 	c.buf, c.runs = c.buf[:0], c.runs[:0]
 	ahead := 0 // bytes of a frame that is written together with the next
-	if f.typ == frameMessage && len(body) >= leastApart && len(head) < largeWrite {
-		c.buf, c.runs = appendRuns(c.buf, c.runs, &f, &payload, &c.number, len(head))
-		ahead = headerBytes + len(head)
+	if f.Type == wire.FrameMessage && len(body) >= leastApart && len(head) < wire.LargeWrite {
+		c.buf, c.runs = wire.AppendRuns(c.buf, c.runs, &f, &payload, &c.number, len(head))
+		ahead = wire.HeaderBytes + len(head)
 	}
-	for first := true; first || payload.len() > 0; first = false {
+	for first := true; first || payload.Len() > 0; first = false {
 		n := most - ahead
-		if payload.len() <= most+frameRest {
-			n = payload.len()
+		if payload.Len() <= most+frameRest {
+			n = payload.Len()
 		}
-		c.buf, c.runs = appendRuns(c.buf, c.runs, &f, &payload, &c.number, n)
+		c.buf, c.runs = wire.AppendRuns(c.buf, c.runs, &f, &payload, &c.number, n)
 		if !c.write() {
 			return
 		}
 		c.buf, c.runs, ahead = c.buf[:0], c.runs[:0], 0
-		if payload.len() > 0 {
+		if payload.Len() > 0 {
 			c.set.pump() // for the others, who send as well
 		}
 	}
@@ -164,7 +166,7 @@ func (c *polledTCP) mostOf(bytes int) int {
 		return bytes
 	}
 	segment := segmentLen(c.at)
-	return cableFrame/segment*segment - headerBytes
+	return cableFrame/segment*segment - wire.HeaderBytes
 }
 
 // write writes runs. It reports false if the other end takes nothing any more.
@@ -176,7 +178,7 @@ func (c *polledTCP) write() bool {
 		}
 		n, err := writeSocket(c.at, rest)
 		switch {
-		case errors.Is(err, errAgain):
+		case errors.Is(err, wire.ErrAgain):
 			c.starve()
 		case err != nil:
 			c.gone.Store(true)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tpsh/comm/wire"
 )
 
 // pair returns the ends of a connection within the host.
@@ -31,7 +33,7 @@ func pair(t *testing.T) (a, b *net.TCPConn) {
 }
 
 // cableTo returns a polled connection, and what reads the frames that it sends.
-func cableTo(t *testing.T) (*polledTCP, *frameReader) {
+func cableTo(t *testing.T) (*polledTCP, *wire.FrameReader) {
 	t.Helper()
 	from, to := pair(t)
 	l := &Links{rank: 1}
@@ -41,18 +43,18 @@ func cableTo(t *testing.T) (*polledTCP, *frameReader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeSocket(c.at) })
-	return c, &frameReader{stream: to}
+	return c, &wire.FrameReader{Stream: to}
 }
 
 // A polled connection cuts a message into frames that fill whole segments, but for the last,
 // and none that is hardly longer than its header.
 func TestCableFrames(t *testing.T) {
 	c, in := cableTo(t)
-	for _, length := range []int{0, 1, largeWrite, cableFrame, cableFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
+	for _, length := range []int{0, 1, wire.LargeWrite, cableFrame, cableFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			head, body := []byte("head"), bytes.Repeat([]byte{1, 2, 3, 4, 5}, length/5+1)[:length]
 			sent := make(chan struct{})
-			go func() { defer close(sent); c.send(frame{typ: frameData}, head, body) }()
+			go func() { defer close(sent); c.send(wire.Frame{Type: wire.FrameData}, head, body) }()
 			got, lengths := receiveFrames(t, in)
 			<-sent
 			if want := append(slices.Clone(head), body...); !bytes.Equal(got, want) {
@@ -64,14 +66,14 @@ func TestCableFrames(t *testing.T) {
 }
 
 // receiveFrames returns the payload of a message and that of each of its frames.
-func receiveFrames(t *testing.T, in *frameReader) (all []byte, lengths []int) {
+func receiveFrames(t *testing.T, in *wire.FrameReader) (all []byte, lengths []int) {
 	for {
-		f, err := in.next()
+		f, err := in.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, lengths = append(all, f.payload...), append(lengths, len(f.payload))
-		if !f.more {
+		all, lengths = append(all, f.Payload...), append(lengths, len(f.Payload))
+		if !f.More {
 			return all, lengths
 		}
 	}
@@ -94,7 +96,7 @@ func checkLengths(t *testing.T, lengths []int) {
 // segments together with it.
 func TestCableMessage(t *testing.T) {
 	c, in := cableTo(t)
-	long := bytes.Repeat([]byte("m"), largeWrite)
+	long := bytes.Repeat([]byte("m"), wire.LargeWrite)
 	for _, test := range []struct {
 		head  []byte
 		data  int
@@ -102,7 +104,7 @@ func TestCableMessage(t *testing.T) {
 	}{{[]byte("head"), leastApart - 1, false}, {[]byte("head"), leastApart, true}, {[]byte("head"), 1 << 20, true}, {long, 1 << 20, false}} {
 		sent := make(chan struct{})
 		body := counting(test.data)
-		go func() { defer close(sent); c.send(frame{typ: frameMessage}, test.head, body) }()
+		go func() { defer close(sent); c.send(wire.Frame{Type: wire.FrameMessage}, test.head, body) }()
 		got, lengths := receiveFrames(t, in)
 		<-sent
 		if !bytes.Equal(got, slices.Concat(test.head, body)) {
@@ -114,7 +116,7 @@ func TestCableMessage(t *testing.T) {
 		if !test.apart {
 			continue
 		}
-		lengths[1] += headerBytes + lengths[0]
+		lengths[1] += wire.HeaderBytes + lengths[0]
 		checkLengths(t, lengths[1:])
 	}
 }
@@ -132,7 +134,7 @@ func TestCableSegments(t *testing.T) {
 		if segment < 500 || segment > 64<<10 {
 			t.Errorf("segmentLen = %d, want that of a connection", segment)
 		}
-		if got := c.mostOf(1<<20) + headerBytes; got%segment != 0 || got > cableFrame || got <= cableFrame-segment {
+		if got := c.mostOf(1<<20) + wire.HeaderBytes; got%segment != 0 || got > cableFrame || got <= cableFrame-segment {
 			t.Errorf("got frames of %d bytes, want the most of %d in segments of %d", got, cableFrame, segment)
 		}
 	}

@@ -7,35 +7,36 @@ import (
 	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // leastPosted is the length from which data get a receive buffer.
-const leastPosted = leastBuffered
+const leastPosted = wire.LeastBuffered
 
 // recvBufferFor returns the memory for the data of which the first frame comes from a
 // participant, nil if nobody has asked for them.
-func (wr *wireRank) recvBufferFor(peer int, f *frame) []byte {
+func (wr *wireRank) recvBufferFor(peer int, f *wire.Frame) []byte {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	call := wr.known(deadlock.CallKey{Group: f.group, Number: f.call})
+	call := wr.known(deadlock.CallKey{Group: f.Group, Number: f.Call})
 	if call == nil {
 		return nil
 	}
-	return call.startRecvBuffer(dataKey{peer, f.step}, f.rest)
+	return call.startRecvBuffer(dataKey{peer, f.Step}, f.Rest)
 }
 
 // messageBufferFor returns the memory for the Data of a message that follow its head, which is
 // all that f holds: where the receive wants them that waits for it, if one does.
-func (wr *wireRank) messageBufferFor(peer int, f *frame) []byte {
-	n := f.rest - len(f.payload)
+func (wr *wireRank) messageBufferFor(peer int, f *wire.Frame) []byte {
+	n := f.Rest - len(f.Payload)
 	if n < leastPosted {
 		return nil
 	}
-	l, err := decodeEnvelope(f.payload)
+	l, err := wire.DecodeEnvelope(f.Payload)
 	if err != nil || len(l.Message.Data) > 0 {
 		return nil // it is not all of the head, or more than that
 	}
-	return wr.box.Allocate(mailbox.Key{Group: f.group, Src: peer, Tag: f.tag}, &l.Message, n)
+	return wr.box.Allocate(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, &l.Message, n)
 }
 
 // postRecv lets the next message of key be read to where p says, if it comes

@@ -16,17 +16,18 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // appendInParts appends the frames of a message: its head, and data of which each
 // frame has at most so many bytes. The number of the first frame is given.
-func appendInParts(buf []byte, f frame, m comm.Message, most int, number uint32) []byte {
-	payload := parts{appendEnvelopeHead(nil, &mailbox.Envelope{Message: m, Where: "a line"}), m.Data}
-	f.typ = frameMessage
-	for n := len(payload.head); n > 0; n = min(most, payload.len()) {
-		f.rest, f.more, f.number = payload.len(), payload.len() > n, number
-		f.payload = payload.next(n)
-		buf = appendFrame(buf, &f)
+func appendInParts(buf []byte, f wire.Frame, m comm.Message, most int, number uint32) []byte {
+	payload := wire.Parts{Head: wire.AppendEnvelopeHead(nil, &mailbox.Envelope{Message: m, Where: "a line"}), Body: m.Data}
+	f.Type = wire.FrameMessage
+	for n := len(payload.Head); n > 0; n = min(most, payload.Len()) {
+		f.Rest, f.More, f.Number = payload.Len(), payload.Len() > n, number
+		f.Payload = payload.Next(n)
+		buf = wire.AppendFrame(buf, &f)
 		number++
 	}
 	return buf
@@ -54,28 +55,28 @@ func TestInletLeaves(t *testing.T) {
 		n := rapid.IntRange(1, 200<<10).Draw(t, "n")
 		most := rapid.SampledFrom([]int{1000, 20 << 10, 100 << 10}).Draw(t, "most")
 		data := counting(n)
-		wire := bytes.NewReader(appendInParts(nil, frame{}, comm.Message{Meta: []byte("meta"), Data: data}, most, 0))
-		pieces := rapid.SampledFrom([]int{1, 7, headerBytes, 5000, 70 << 10}).Draw(t, "pieces")
-		when := rapid.IntRange(0, 2*int(wire.Size())).Draw(t, "when") // it may be after the end
+		sent := bytes.NewReader(appendInParts(nil, wire.Frame{}, comm.Message{Meta: []byte("meta"), Data: data}, most, 0))
+		pieces := rapid.SampledFrom([]int{1, 7, wire.HeaderBytes, 5000, 70 << 10}).Draw(t, "pieces")
+		when := rapid.IntRange(0, 2*int(sent.Size())).Draw(t, "when") // it may be after the end
 		var memory []byte
-		in := newMessageReader(readerOptions{dataBuffer: func(f *frame) []byte {
-			memory = blankBytes(f.rest - len(f.payload))
+		in := wire.NewReader(wire.ReaderOptions{DataBuffer: func(f *wire.Frame) []byte {
+			memory = blankBytes(f.Rest - len(f.Payload))
 			return memory
 		}})
 		turn := 0
 		read := func(b []byte) (int, error) {
 			if turn++; turn%2 == 0 {
-				return 0, errAgain
+				return 0, wire.ErrAgain
 			}
-			return wire.Read(b[:min(pieces, len(b))])
+			return sent.Read(b[:min(pieces, len(b))])
 		}
 		left := false
 		for {
-			f, err := in.pull(read)
-			if err == errAgain {
-				if !left && memory != nil && int(wire.Size())-wire.Len() >= when {
+			f, err := in.Pull(read)
+			if err == wire.ErrAgain {
+				if !left && memory != nil && int(sent.Size())-sent.Len() >= when {
 					left = true
-					in.abandonBuffer(memory)
+					in.AbandonBuffer(memory)
 					copy(memory, blankBytes(len(memory)))
 				}
 				continue
@@ -83,10 +84,10 @@ func TestInletLeaves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(f.data, data) {
+			if !bytes.Equal(f.Data, data) {
 				t.Fatalf("got other data, left %v", left)
 			}
-			if same := schedule.SameMemory(f.data, memory); same == left {
+			if same := schedule.SameMemory(f.Data, memory); same == left {
 				t.Fatalf("got that the data are in their place: %v, left %v", same, left)
 			}
 			break
@@ -97,17 +98,17 @@ func TestInletLeaves(t *testing.T) {
 	})
 }
 
-// receiver is rank 1 of two. What comes to it from rank 0 is written to wire.
+// receiver is rank 1 of two. What comes to it from rank 0 is written to sent.
 type receiver struct {
 	world *comm.Group
-	wire  net.Conn
+	sent  net.Conn
 }
 
 func openReceiver(t *testing.T) *receiver {
 	t.Helper()
 	a, mute := Loopback()
 	b, own := Loopback()
-	wire, peer := Loopback()
+	sent, peer := Loopback()
 	s := Supervise(SuperviseOptions{Streams: []io.ReadWriteCloser{a, b}, Grace: 20 * time.Millisecond})
 	l, err := Connect(LinkOptions{Rank: 1, Size: 2, Supervisor: own, Peers: []io.ReadWriteCloser{peer, nil}})
 	if err != nil {
@@ -117,25 +118,25 @@ func openReceiver(t *testing.T) *receiver {
 		l.Close()
 		s.Close()
 		mute.Close()
-		wire.Close()
+		sent.Close()
 	})
 	world, err := l.Fabric(0).Endpoint(1).Group([]int{0, 1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &receiver{world, wire.(net.Conn)}
+	return &receiver{world, sent.(net.Conn)}
 }
 
 // message returns the bytes of a message with a tag, and its data.
-func (r *receiver) message(tag int, number uint32) (wire, data []byte) {
+func (r *receiver) message(tag int, number uint32) (sent, data []byte) {
 	data = counting(500 << 10)
-	f := frame{group: r.world.Transport().(*wireGroup).hash, tag: tag}
+	f := wire.Frame{Group: r.world.Transport().(*wireGroup).hash, Tag: tag}
 	return appendInParts(nil, f, comm.Message{Meta: []byte("meta"), Data: data}, 200<<10, number), data
 }
 
 func (r *receiver) write(t *testing.T, b []byte) {
 	t.Helper()
-	if _, err := r.wire.Write(b); err != nil {
+	if _, err := r.sent.Write(b); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -184,24 +185,24 @@ func (c *reception) want(t *testing.T, data []byte) {
 // they come.
 func TestMessageComesToItsPlace(t *testing.T) {
 	r := openReceiver(t)
-	wire, data := r.message(5, 0)
+	sent, data := r.message(5, 0)
 	c := r.receive(t.Context(), 5, nil)
 	time.Sleep(5 * time.Millisecond) // until it waits
-	r.write(t, wire[:300<<10])
+	r.write(t, sent[:300<<10])
 	<-c.asked
-	r.write(t, wire[300<<10:])
+	r.write(t, sent[300<<10:])
 	c.want(t, data)
 }
 
 // cuts are where a message that is under way may stop: in the header of its data,
 // behind that, within data, at the end of a frame, within the next, and before the
 // last byte.
-func cuts(wire []byte) map[string]int {
-	head := headerBytes + 3*8 + len("a line") + len("meta")
-	first := head + headerBytes + 200<<10
+func cuts(sent []byte) map[string]int {
+	head := wire.HeaderBytes + 3*8 + len("a line") + len("meta")
+	first := head + wire.HeaderBytes + 200<<10
 	return map[string]int{
-		"behind the head": head, "in a header": head + 20, "behind a header": head + headerBytes, "within data": head + 99<<10,
-		"behind a frame": first, "behind the next header": first + headerBytes, "before the end": len(wire) - 1,
+		"behind the head": head, "in a header": head + 20, "behind a header": head + wire.HeaderBytes, "within data": head + 99<<10,
+		"behind a frame": first, "behind the next header": first + wire.HeaderBytes, "before the end": len(sent) - 1,
 	}
 }
 
@@ -210,16 +211,16 @@ func cuts(wire []byte) map[string]int {
 func TestLeftMessage(t *testing.T) {
 	r := openReceiver(t)
 	left := errors.New("left")
-	wire, _ := r.message(0, 0)
+	sent, _ := r.message(0, 0)
 	number := uint32(0)
-	for name, cut := range cuts(wire) {
+	for name, cut := range cuts(sent) {
 		t.Run(name, func(t *testing.T) {
-			wire, data := r.message(7, number)
+			sent, data := r.message(7, number)
 			number += 4
 			ctx, leave := context.WithCancelCause(t.Context())
 			c := r.receive(ctx, 7, nil)
 			time.Sleep(2 * time.Millisecond)
-			r.write(t, wire[:cut])
+			r.write(t, sent[:cut])
 			<-c.asked
 			time.Sleep(2 * time.Millisecond) // until all is taken in
 			leave(left)
@@ -228,7 +229,7 @@ func TestLeftMessage(t *testing.T) {
 			}
 			copy(c.memory, blankBytes(len(c.memory)))
 			next := r.receive(t.Context(), 7, nil)
-			r.write(t, wire[cut:])
+			r.write(t, sent[cut:])
 			next.want(t, data)
 			if !bytes.Equal(c.memory, blankBytes(len(c.memory))) {
 				t.Error("memory was written to after the receive had ended")
@@ -241,10 +242,10 @@ func TestLeftMessage(t *testing.T) {
 // written to its memory afterwards; so does one whose data are not those that were sent.
 func TestBrokenMessage(t *testing.T) {
 	r := openReceiver(t)
-	wire, _ := r.message(0, 0)
-	for name, cut := range cuts(wire) {
-		t.Run(name, func(t *testing.T) { testBroken(t, wire[:cut], "rank 0 failed: ", func(r *receiver) { r.wire.Close() }) })
-		flipped := bytes.Clone(wire)
+	sent, _ := r.message(0, 0)
+	for name, cut := range cuts(sent) {
+		t.Run(name, func(t *testing.T) { testBroken(t, sent[:cut], "rank 0 failed: ", func(r *receiver) { r.sent.Close() }) })
+		flipped := bytes.Clone(sent)
 		flipped[cut] ^= 1
 		t.Run(name+", flipped", func(t *testing.T) {
 			testBroken(t, flipped, "rank 0 failed: its connection to rank 1 was lost: frame: ", func(*receiver) {})
@@ -252,11 +253,11 @@ func TestBrokenMessage(t *testing.T) {
 	}
 }
 
-func testBroken(t *testing.T, wire []byte, want string, end func(*receiver)) {
+func testBroken(t *testing.T, sent []byte, want string, end func(*receiver)) {
 	r := openReceiver(t)
 	c := r.receive(t.Context(), 0, nil)
 	time.Sleep(2 * time.Millisecond)
-	r.write(t, wire)
+	r.write(t, sent)
 	<-c.asked
 	end(r)
 	<-c.ended

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/wire"
 )
 
 // The purposes of the connections that comm makes itself.
@@ -106,33 +107,33 @@ const (
 
 // encoded returns the encoding of the table: its length, and the texts.
 func (r *roll) encoded() []byte {
-	buf := appendInt(nil, listLen(r.table))
+	buf := wire.AppendInt(nil, wire.ListLen(r.table))
 	for _, address := range r.table {
-		buf = appendString(buf, address)
+		buf = wire.AppendString(buf, address)
 	}
 	return buf
 }
 
 // decodeTable decodes the table of size ranks.
 func decodeTable(b []byte, size int) ([]string, error) {
-	d := decoder{rest: b}
-	n := d.list(8)
-	if n != size && d.err == nil {
-		d.fail("length", fmt.Sprint(n), fmt.Sprint(size))
+	d := wire.Decoder{Rest: b}
+	n := d.List(8)
+	if n != size && d.Err == nil {
+		d.Fail("length", fmt.Sprint(n), fmt.Sprint(size))
 	}
-	if d.err != nil {
-		return nil, d.end("table")
+	if d.Err != nil {
+		return nil, d.End("table")
 	}
 	table := make([]string, n)
 	for i := range table {
-		table[i] = d.string()
+		table[i] = d.Text()
 	}
-	return table, d.end("table")
+	return table, d.End("table")
 }
 
 // tell tells all who have come.
 func (r *roll) tell(kind string, text []byte) error {
-	message := append(appendString(nil, kind), text...)
+	message := append(wire.AppendString(nil, kind), text...)
 	message = append(binary.LittleEndian.AppendUint32(nil, uint32(len(message))), message...)
 	for rank, c := range r.conns {
 		if c == nil {
@@ -169,20 +170,20 @@ func readTable(c io.Reader, size int) ([]string, error) {
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxTable {
-		return nil, &FrameError{"length", fmt.Sprint(n), fmt.Sprintf("at most %d", maxTable)}
+		return nil, &wire.FrameError{What: "length", Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", maxTable)}
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return nil, err
 	}
-	d := decoder{rest: b}
-	switch kind := d.string(); {
-	case d.err != nil:
-		return nil, d.err
+	d := wire.Decoder{Rest: b}
+	switch kind := d.Text(); {
+	case d.Err != nil:
+		return nil, d.Err
 	case kind == failureText:
-		return nil, fmt.Errorf("%s", d.rest)
+		return nil, fmt.Errorf("%s", d.Rest)
 	case kind != tableText:
-		return nil, &FrameError{"alien", fmt.Sprintf("%q", kind), fmt.Sprintf("%q", tableText)}
+		return nil, &wire.FrameError{What: "alien", Got: fmt.Sprintf("%q", kind), Want: fmt.Sprintf("%q", tableText)}
 	}
-	return decodeTable(d.rest, size)
+	return decodeTable(d.Rest, size)
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // A ring carries records from one process to another through shared memory. A
@@ -62,19 +64,19 @@ type ringOut struct {
 	number uint32 // of the next record
 }
 
-func (o *ringOut) send(f frame, head, body []byte) {
+func (o *ringOut) send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	payload := parts{head, body}
-	for first := true; first || payload.len() > 0; first = false {
-		n := min(payload.len(), o.maxRecord())
+	payload := wire.Parts{Head: head, Body: body}
+	for first := true; first || payload.Len() > 0; first = false {
+		n := min(payload.Len(), o.maxRecord())
 		if !o.reserve(recordLen(n)) {
 			return
 		}
 		to := o.data[o.next%uint64(len(o.data)):]
-		o.header(to, &f, n, payload.len())
+		o.header(to, &f, n, payload.Len())
 		for at := recordBytes; at < recordBytes+n; {
-			at += copy(to[at:], payload.next(recordBytes+n-at))
+			at += copy(to[at:], payload.Next(recordBytes+n-at))
 		}
 		o.publish(recordLen(n))
 	}
@@ -82,16 +84,16 @@ func (o *ringOut) send(f frame, head, body []byte) {
 
 // header writes the header of a record of n bytes, of a message of which rest
 // bytes are not written.
-func (o *ringOut) header(b []byte, f *frame, n, rest int) {
+func (o *ringOut) header(b []byte, f *wire.Frame, n, rest int) {
 	b = b[:recordBytes]
 	binary.LittleEndian.PutUint32(b, uint32(n))
-	binary.LittleEndian.PutUint32(b[4:], uint32(f.typ)|uint32(moreByte(rest > n))<<8)
-	binary.LittleEndian.PutUint32(b[8:], f.generation)
+	binary.LittleEndian.PutUint32(b[4:], uint32(f.Type)|uint32(wire.MoreByte(rest > n))<<8)
+	binary.LittleEndian.PutUint32(b[8:], f.Generation)
 	binary.LittleEndian.PutUint32(b[12:], o.number)
-	binary.LittleEndian.PutUint64(b[16:], uint64(uint32(f.step)))
-	binary.LittleEndian.PutUint64(b[24:], f.group)
-	binary.LittleEndian.PutUint64(b[32:], f.call)
-	binary.LittleEndian.PutUint64(b[40:], uint64(f.tag))
+	binary.LittleEndian.PutUint64(b[16:], uint64(uint32(f.Step)))
+	binary.LittleEndian.PutUint64(b[24:], f.Group)
+	binary.LittleEndian.PutUint64(b[32:], f.Call)
+	binary.LittleEndian.PutUint64(b[40:], uint64(f.Tag))
 	binary.LittleEndian.PutUint64(b[48:], uint64(rest))
 	binary.LittleEndian.PutUint64(b[56:], 0)
 	o.number++
@@ -112,7 +114,7 @@ func (o *ringOut) reserve(n int) bool {
 		if !o.awaitSpace(left) {
 			return false
 		}
-		skip := frame{typ: recordSkip}
+		skip := wire.Frame{Type: recordSkip}
 		o.header(o.data[at:], &skip, left-recordBytes, left-recordBytes)
 		o.publish(left)
 	}
@@ -158,12 +160,12 @@ func (o *ringOut) stop() {
 type ringIn struct {
 	ring
 	source  int // the rank that writes
-	pool    *bufferPool
+	pool    *wire.BufferPool
 	next    uint64
-	number  uint32 // that the next record must have
-	came    frame  // what each hands out
-	partial *frame // a message of which more is to come
-	broken  bool   // whether something came that was no record
+	number  uint32      // that the next record must have
+	came    wire.Frame  // what each hands out
+	partial *wire.Frame // a message of which more is to come
+	broken  bool        // whether something came that was no record
 }
 
 // waiting reports whether something has come. It may be called on any
@@ -173,7 +175,7 @@ func (in *ringIn) waiting() bool { return in.head.Load() != in.tail.Load() }
 // each calls take with the messages that have come, up to the first of a
 // generation above now; those of one below are dropped. The payload of a
 // message is transient where it came in one record.
-func (in *ringIn) each(now uint32, take func(f *frame) error) error {
+func (in *ringIn) each(now uint32, take func(f *wire.Frame) error) error {
 	defer in.release()
 	head := in.head.Load()
 	f := &in.came
@@ -182,8 +184,8 @@ func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 		if err != nil {
 			return err
 		}
-		if f.typ != recordSkip {
-			if f.generation > now {
+		if f.Type != recordSkip {
+			if f.Generation > now {
 				return nil
 			}
 			if err := in.message(f, now, take); err != nil {
@@ -204,15 +206,15 @@ func (in *ringIn) each(now uint32, take func(f *frame) error) error {
 const promptBytes = 4 << 10
 
 // message takes in a record that is not skipped.
-func (in *ringIn) message(f *frame, now uint32, take func(f *frame) error) error {
+func (in *ringIn) message(f *wire.Frame, now uint32, take func(f *wire.Frame) error) error {
 	whole := f
-	if in.partial != nil || f.more {
+	if in.partial != nil || f.More {
 		var err error
 		if whole, err = in.gather(f); err != nil || whole == nil {
 			return err
 		}
 	}
-	if whole.generation < now {
+	if whole.Generation < now {
 		return nil
 	}
 	return take(whole)
@@ -228,53 +230,53 @@ func (in *ringIn) release() {
 }
 
 // record decodes the record at in.next, and returns the bytes that it takes.
-func (in *ringIn) record(f *frame, head uint64) (int, error) {
+func (in *ringIn) record(f *wire.Frame, head uint64) (int, error) {
 	at := int(in.next % uint64(len(in.data)))
 	b := in.data[at:]
 	length := int(binary.LittleEndian.Uint32(b))
 	n := recordLen(length)
 	if length > len(in.data) || n > len(b) || uint64(n) > head-in.next {
-		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", head-in.next)}
+		return 0, &wire.FrameError{What: "length", Got: fmt.Sprint(length), Want: fmt.Sprintf("at most %d", head-in.next)}
 	}
 	if number := binary.LittleEndian.Uint32(b[12:]); number != in.number {
-		return 0, &FrameError{"number", fmt.Sprint(number), fmt.Sprint(in.number)}
+		return 0, &wire.FrameError{What: "number", Got: fmt.Sprint(number), Want: fmt.Sprint(in.number)}
 	}
-	*f = frame{
-		typ:        frameType(b[4]),
-		more:       b[5] == 1,
-		source:     in.source,
-		generation: binary.LittleEndian.Uint32(b[8:]),
-		step:       int(binary.LittleEndian.Uint32(b[16:])),
-		group:      binary.LittleEndian.Uint64(b[24:]),
-		call:       binary.LittleEndian.Uint64(b[32:]),
-		tag:        int(binary.LittleEndian.Uint64(b[40:])),
-		rest:       int(binary.LittleEndian.Uint64(b[48:])),
-		payload:    b[recordBytes:][:length:length],
-		transient:  true,
+	*f = wire.Frame{
+		Type:       wire.FrameType(b[4]),
+		More:       b[5] == 1,
+		Source:     in.source,
+		Generation: binary.LittleEndian.Uint32(b[8:]),
+		Step:       int(binary.LittleEndian.Uint32(b[16:])),
+		Group:      binary.LittleEndian.Uint64(b[24:]),
+		Call:       binary.LittleEndian.Uint64(b[32:]),
+		Tag:        int(binary.LittleEndian.Uint64(b[40:])),
+		Rest:       int(binary.LittleEndian.Uint64(b[48:])),
+		Payload:    b[recordBytes:][:length:length],
+		Transient:  true,
 	}
 	return n, nil
 }
 
 // gather puts messages together that come in several records. It returns nil
 // while more is to come.
-func (in *ringIn) gather(f *frame) (*frame, error) {
+func (in *ringIn) gather(f *wire.Frame) (*wire.Frame, error) {
 	if in.partial == nil {
-		total := f.rest
-		if total < 0 || total > maxMessage {
-			return nil, &FrameError{"length", fmt.Sprint(total), fmt.Sprintf("at most %d", maxMessage)}
+		total := f.Rest
+		if total < 0 || total > wire.MaxMessage {
+			return nil, &wire.FrameError{What: "length", Got: fmt.Sprint(total), Want: fmt.Sprintf("at most %d", wire.MaxMessage)}
 		}
 		first := *f
-		first.transient, first.payload = false, in.pool.Get(total)
+		first.Transient, first.Payload = false, in.pool.Get(total)
 		in.partial = &first
 	}
 	whole := in.partial
-	if !continues(f, whole) || len(whole.payload)+len(f.payload) > cap(whole.payload) {
-		return nil, &FrameError{"alien", "a record of another message", "the rest of one"}
+	if !wire.Continues(f, whole) || len(whole.Payload)+len(f.Payload) > cap(whole.Payload) {
+		return nil, &wire.FrameError{What: "alien", Got: "a record of another message", Want: "the rest of one"}
 	}
-	whole.payload = append(whole.payload, f.payload...)
-	if f.more {
+	whole.Payload = append(whole.Payload, f.Payload...)
+	if f.More {
 		return nil, nil
 	}
-	in.partial, whole.more = nil, false
+	in.partial, whole.More = nil, false
 	return whole, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tpsh/comm/wire"
 )
 
 // newRing returns a ring of so many bytes in memory of its own.
@@ -27,10 +29,10 @@ func TestRingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRing(rapid.SampledFrom([]int{1 << 10, 4 << 10}).Draw(t, "bytes"))
 		in := &ringIn{ring: r}
-		var got []*frame
-		take := func(f *frame) error {
+		var got []*wire.Frame
+		take := func(f *wire.Frame) error {
 			c := *f
-			c.payload, c.transient = append([]byte(nil), f.payload...), false
+			c.Payload, c.Transient = append([]byte(nil), f.Payload...), false
 			got = append(got, &c)
 			return nil
 		}
@@ -39,12 +41,21 @@ func TestRingRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		var want []*frame
+		var want []*wire.Frame
 		for range rapid.IntRange(0, 20).Draw(t, "messages") {
-			f := drawFrame(t)
-			f.source, f.more, f.beside, f.generation, f.number, f.rest = 0, false, false, 5, 0, len(f.payload)
+			f := &wire.Frame{
+				Type:       wire.FrameType(rapid.IntRange(1, int(wire.FrameHeartbeat)).Draw(t, "type")),
+				Generation: 5,
+				Group:      rapid.Uint64().Draw(t, "group"),
+				Call:       rapid.Uint64().Draw(t, "call"),
+				Step:       int(rapid.Uint32().Draw(t, "step")),
+				Tag:        rapid.Int().Draw(t, "tag"),
+			}
+			if f.Rest = rapid.SampledFrom([]int{0, 1, 7, 4 << 10, 20 << 10}).Draw(t, "length"); f.Rest > 0 {
+				f.Payload = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, f.Rest)
+			}
 			want = append(want, f)
-			out.send(*f, f.payload[:len(f.payload)/3], f.payload[len(f.payload)/3:])
+			out.send(*f, f.Payload[:len(f.Payload)/3], f.Payload[len(f.Payload)/3:])
 		}
 		out.pump()
 		if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
@@ -62,11 +73,11 @@ func TestRingGenerations(t *testing.T) {
 	r := newRing(4 << 10)
 	in, out := &ringIn{ring: r}, newRingOut(r, func() {})
 	for _, g := range []uint32{0, 1, 2} {
-		out.send(frame{typ: frameData, generation: g}, make([]byte, 1000), nil) // in two records
+		out.send(wire.Frame{Type: wire.FrameData, Generation: g}, make([]byte, 1000), nil) // in two records
 	}
 	for now := range uint32(4) {
 		var got []uint32
-		err := in.each(now, func(f *frame) error { got = append(got, f.generation); return nil })
+		err := in.each(now, func(f *wire.Frame) error { got = append(got, f.Generation); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +97,7 @@ func TestRingCut(t *testing.T) {
 			out.stop()
 		}
 	})
-	out.send(frame{typ: frameData}, make([]byte, 1<<20), nil)
+	out.send(wire.Frame{Type: wire.FrameData}, make([]byte, 1<<20), nil)
 	if rounds < 200 {
 		t.Errorf("a message longer than the ring was sent without a reader")
 	}
@@ -96,8 +107,8 @@ func TestRingCut(t *testing.T) {
 func FuzzRing(f *testing.F) {
 	r := newRing(4 << 10)
 	out := newRingOut(r, func() {})
-	out.send(frame{typ: frameContract, group: 1, call: 2}, appendContract(nil, &contract{}), nil)
-	out.send(frame{typ: frameMessage, tag: -1}, make([]byte, 500), nil)
+	out.send(wire.Frame{Type: wire.FrameContract, Group: 1, Call: 2}, wire.AppendContract(nil, &wire.Contract{}), nil)
+	out.send(wire.Frame{Type: wire.FrameMessage, Tag: -1}, make([]byte, 500), nil)
 	f.Add(bytes.Clone(r.data), uint16(r.head.Load()))
 	f.Add([]byte{}, uint16(64))
 	f.Fuzz(func(t *testing.T, data []byte, head uint16) {
@@ -111,8 +122,8 @@ func FuzzRing(f *testing.F) {
 		r.head.Store(uint64(head))
 		in := &ringIn{ring: r}
 		taken := 0
-		err := in.each(1, func(f *frame) error { taken += len(f.payload); return nil })
-		if frame := (*FrameError)(nil); err != nil && !errors.As(err, &frame) {
+		err := in.each(1, func(f *wire.Frame) error { taken += len(f.Payload); return nil })
+		if frame := (*wire.FrameError)(nil); err != nil && !errors.As(err, &frame) {
 			t.Fatalf("got %v, want a FrameError", err)
 		}
 		if taken > int(head) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tpsh/comm/mailbox"
+	"tpsh/comm/wire"
 )
 
 // segmentLinks are what connects a rank to others through a Segment.
@@ -145,7 +146,7 @@ func (sl *segmentLinks) takeFrom(in *ringIn) error {
 	wr := sl.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	return in.each(wr.number, func(f *frame) error { return wr.takeFrame(in.source, f) })
+	return in.each(wr.number, func(f *wire.Frame) error { return wr.takeFrame(in.source, f) })
 }
 
 // waiting reports whether something has come.

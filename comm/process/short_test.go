@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/wire"
 )
 
 // Data that come with a contract, and are not as long as they must be, are
@@ -30,9 +31,9 @@ func TestShortCallRefuses(t *testing.T) {
 			op.In, out, op.Desc.Root = nil, out[:1], 1
 		}
 		op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil }
-		alien := contract{hash: hashDesc(&op.Desc), bytes: 8, first: 1, data: make([]byte, 4)}
+		alien := wire.Contract{Hash: wire.HashDesc(&op.Desc), Bytes: 8, First: 1, Data: make([]byte, 4)}
 		line := groups[1].Transport().(*wireGroup)
-		line.wireRank.write(0, frame{typ: frameContract, group: line.hash, call: 1}, appendContract(nil, &alien))
+		line.wireRank.write(0, wire.Frame{Type: wire.FrameContract, Group: line.hash, Call: 1}, wire.AppendContract(nil, &alien))
 		_, err := groups[0].Run(t.Context(), op)
 		if !errors.As(err, new(*comm.PeerError)) || !strings.Contains(err.Error(), "got 4 bytes, want 8") {
 			t.Errorf("kind %d: got %v, want that 4 bytes came for 8", kind, err)

@@ -149,7 +149,7 @@ func (c *wireCall) stages(member int) bool {
 	if member == c.group.rank {
 		return c.staging != nil
 	}
-	return c.call.contracts[c.group.ranks[member]].staging != 0
+	return c.call.contracts[c.group.ranks[member]].Staging != 0
 }
 
 // staged reports whether staging buffers have a part in the call. What is reduced goes
@@ -334,12 +334,12 @@ func (c *wireCall) incoming(member int) (to schedule.Part, several, ok bool) {
 func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
 	sl, r := c.group.wireRank.shared, c.group.ranks[member]
 	k, index := &c.call.contracts[r], sl.indexes[r]
-	if k.staging > stagingEach {
-		return stagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.staging, stagingEach))
+	if k.Staging > stagingEach {
+		return stagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.Staging, stagingEach))
 	}
 	in := stagingReader{
-		buffer:  sl.segment.stagingBuffer(index, int(k.staging-1)),
-		use:     k.use,
+		buffer:  sl.segment.stagingBuffer(index, int(k.Staging-1)),
+		use:     k.Use,
 		slot:    c.group.rank,
 		index:   sl.indexes[c.group.wireRank.rank],
 		several: several,

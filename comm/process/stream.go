@@ -4,6 +4,8 @@ import (
 	"io"
 	goruntime "runtime"
 	"time"
+
+	"tpsh/comm/wire"
 )
 
 // A PollStream is a stream that can be looked at, so that whoever waits for
@@ -79,7 +81,7 @@ func (c *polledConn) Read(f func(fd uintptr) bool) error {
 func (c *polledConn) read(_ uintptr, b []byte) (int, error) {
 	n, err := c.stream.TryRead(b)
 	if n == 0 && err == nil {
-		err = errAgain
+		err = wire.ErrAgain
 	}
 	return n, err
 }
@@ -174,5 +176,5 @@ func (ps *pollGroup) release(s *streamReader, memory []byte) {
 func (s *streamReader) fills(memory []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.in.fills(memory)
+	return s.in.Fills(memory)
 }

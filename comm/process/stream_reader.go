@@ -3,6 +3,8 @@ package process
 import (
 	"net"
 	"sync"
+
+	"tpsh/comm/wire"
 )
 
 // A streamReader reads a PollStream, or as part of a polled connection a connection of the operating
@@ -18,11 +20,11 @@ type streamReader struct {
 	ready func() bool // whether something has come
 
 	mu    sync.Mutex
-	in    *messageReader
-	fd    uintptr // while it is being read
-	short bool    // whether the last read has emptied it
-	held  *frame  // of a generation that has not come; nil if there is none
-	err   error   // after which nothing is read
+	in    *wire.Reader
+	fd    uintptr     // while it is being read
+	short bool        // whether the last read has emptied it
+	held  *wire.Frame // of a generation that has not come; nil if there is none
+	err   error       // after which nothing is read
 
 	prompt bool // whether to stop behind a contract or data
 }
@@ -53,7 +55,7 @@ func enlarge(conn *net.TCPConn) {
 func (s *streamReader) read(b []byte) (int, error) {
 	if s.short {
 		s.short = false
-		return 0, errAgain
+		return 0, wire.ErrAgain
 	}
 	n, err := s.from(s.fd, b)
 	if n > 0 {
@@ -68,13 +70,13 @@ func (s *streamReader) read(b []byte) (int, error) {
 func (s *streamReader) takeAll(fd uintptr) (over bool) {
 	s.fd, s.short = fd, false
 	for s.err == nil && s.held == nil {
-		f, err := s.in.pull(s.read)
-		if err == errAgain {
+		f, err := s.in.Pull(s.read)
+		if err == wire.ErrAgain {
 			return false
 		}
 		if s.err = err; err == nil {
 			s.hand(f)
-			if s.prompt && (f.typ == frameContract || f.typ == frameData) {
+			if s.prompt && (f.Type == wire.FrameContract || f.Type == wire.FrameData) {
 				return false
 			}
 		}
@@ -83,8 +85,8 @@ func (s *streamReader) takeAll(fd uintptr) (over bool) {
 }
 
 // hand gives a message to the rank of its generation, or holds it.
-func (s *streamReader) hand(f *frame) {
-	wr, come := s.links.rankIn(f.generation)
+func (s *streamReader) hand(f *wire.Frame) {
+	wr, come := s.links.rankIn(f.Generation)
 	if !come {
 		s.held = f
 	} else if wr != nil {
@@ -141,7 +143,7 @@ func (s *streamReader) wait() error {
 	s.mu.Unlock()
 	if held != nil {
 		s.heard.pause()
-		s.links.awaitGeneration(held.generation)
+		s.links.awaitGeneration(held.Generation)
 		s.heard.resume()
 	}
 	s.mu.Lock()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"tpsh/comm/wire"
 )
 
 // A heap is a PollStream whose other end is itself: it holds what was written,
@@ -58,11 +60,11 @@ func (h *heap) BeginBlock(b []byte) func() (bool, error) {
 
 // pullAll returns the messages that a messageReader takes from h, until there are no
 // more.
-func (h *heap) pullAll(in *messageReader) (all []*frame, err error) {
+func (h *heap) pullAll(in *wire.Reader) (all []*wire.Frame, err error) {
 	conn := newPolledConn(h)
 	for waits := 0; ; {
-		f, err := in.pull(func(b []byte) (int, error) { return conn.read(0, b) })
-		if err == errAgain {
+		f, err := in.Pull(func(b []byte) (int, error) { return conn.read(0, b) })
+		if err == wire.ErrAgain {
 			if waits++; h.Len() == 0 && waits > h.late+2 { // and nothing since the last message
 				return all, nil
 			}
@@ -73,7 +75,7 @@ func (h *heap) pullAll(in *messageReader) (all []*frame, err error) {
 		}
 		waits = 0
 		whole := *f
-		whole.payload = bytes.Clone(f.payload)
+		whole.Payload = bytes.Clone(f.Payload)
 		all = append(all, &whole)
 	}
 }
@@ -83,12 +85,12 @@ func TestMessagesBesideStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &heap{late: rapid.IntRange(0, 2).Draw(t, "late")}
 		out := &frameWriter{source: 1, stream: h, beside: h}
-		lengths := []int{0, 1, 100, blockBytes - 1, blockBytes, 3 * blockBytes, maxPayload + blockBytes}
+		lengths := []int{0, 1, 100, blockBytes - 1, blockBytes, 3 * blockBytes, wire.MaxPayload + blockBytes}
 		var want [][]byte
 		for i := range rapid.IntRange(0, 5).Draw(t, "messages") {
 			head := bytes.Repeat([]byte{byte(2*i + 1)}, rapid.SampledFrom(lengths).Draw(t, "head"))
 			body := bytes.Repeat([]byte{byte(2*i + 2)}, rapid.SampledFrom(lengths).Draw(t, "body"))
-			f := frame{typ: frameData, step: i}
+			f := wire.Frame{Type: wire.FrameData, Step: i}
 			if wait, ok := out.sendLater(f, body); ok {
 				wait()
 				head = nil
@@ -97,14 +99,14 @@ func TestMessagesBesideStream(t *testing.T) {
 			}
 			want = append(want, append(head, body...))
 		}
-		in := newMessageReader(readerOptions{source: 1, begin: h.BeginBlock})
+		in := wire.NewReader(wire.ReaderOptions{Source: 1, Begin: h.BeginBlock})
 		got, err := h.pullAll(in)
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("got %d messages and %v, want %d", len(got), err, len(want))
 		}
 		for i, f := range got {
-			if f.step != i || f.more || f.beside || !bytes.Equal(f.payload, want[i]) {
-				t.Fatalf("message %d: got step %d with %d bytes, want %d", i, f.step, len(f.payload), len(want[i]))
+			if f.Step != i || f.More || f.Beside || !bytes.Equal(f.Payload, want[i]) {
+				t.Fatalf("message %d: got step %d with %d bytes, want %d", i, f.Step, len(f.Payload), len(want[i]))
 			}
 		}
 	})
@@ -112,29 +114,29 @@ func TestMessagesBesideStream(t *testing.T) {
 
 // What cannot come beside a stream is refused.
 func TestAlienBesideStream(t *testing.T) {
-	beside := &frame{typ: frameData, source: 1, rest: blockBytes, beside: true}
-	first := &frame{typ: frameData, source: 1, rest: 20, more: true, payload: make([]byte, 10)}
+	beside := &wire.Frame{Type: wire.FrameData, Source: 1, Rest: blockBytes, Beside: true}
+	first := &wire.Frame{Type: wire.FrameData, Source: 1, Rest: 20, More: true, Payload: make([]byte, 10)}
 	second := *beside
-	second.number = 1
+	second.Number = 1
 	for _, test := range []struct {
 		name   string
-		frames []*frame
+		frames []*wire.Frame
 		heap   heap
 		none   bool // whether nothing comes beside the stream
 		want   string
 	}{
-		{"none there", []*frame{beside}, heap{}, true, "a message beside the stream"},
-		{"within another", []*frame{first, &second}, heap{}, false, "a message beside the stream"},
-		{"of another length", []*frame{beside}, heap{blocks: [][]byte{{1, 2, 3}}}, false, "another length"},
-		{"lost", []*frame{beside}, heap{err: errors.New("a block was lost")}, false, "a block was lost"},
+		{"none there", []*wire.Frame{beside}, heap{}, true, "a message beside the stream"},
+		{"within another", []*wire.Frame{first, &second}, heap{}, false, "a message beside the stream"},
+		{"of another length", []*wire.Frame{beside}, heap{blocks: [][]byte{{1, 2, 3}}}, false, "another length"},
+		{"lost", []*wire.Frame{beside}, heap{err: errors.New("a block was lost")}, false, "a block was lost"},
 	} {
 		h := &test.heap
 		for _, f := range test.frames {
-			h.Write(appendFrame(nil, f))
+			h.Write(wire.AppendFrame(nil, f))
 		}
-		in := newMessageReader(readerOptions{source: 1, begin: h.BeginBlock})
+		in := wire.NewReader(wire.ReaderOptions{Source: 1, Begin: h.BeginBlock})
 		if test.none {
-			in.begin = nil
+			in.Begin = nil
 		}
 		if got, err := h.pullAll(in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %d messages and %v, want an error about %s", test.name, len(got), err, test.want)
@@ -157,9 +159,9 @@ func TestReleaseBlock(t *testing.T) {
 				return filled()
 			}
 		}
-		in := newMessageReader(readerOptions{begin: begin, bufferFor: func(*frame) []byte { return memory }})
-		head := appendFrame(nil, &frame{typ: frameData, beside: true, rest: blockBytes})
-		if _, err := in.pull(bytes.NewReader(head).Read); err != errAgain {
+		in := wire.NewReader(wire.ReaderOptions{Begin: begin, BufferFor: func(*wire.Frame) []byte { return memory }})
+		head := wire.AppendFrame(nil, &wire.Frame{Type: wire.FrameData, Beside: true, Rest: blockBytes})
+		if _, err := in.Pull(bytes.NewReader(head).Read); err != wire.ErrAgain {
 			t.Fatalf("got %v, want that the block has not come", err)
 		}
 		return &streamReader{in: in}
@@ -175,7 +177,7 @@ func TestReleaseBlock(t *testing.T) {
 	s := filling(func() (bool, error) { return true, nil })
 	ps.release(s, memory)
 	clear(memory)
-	if f, err := s.in.pull(nil); err != nil || !bytes.Equal(f.payload, counting(blockBytes)) {
+	if f, err := s.in.Pull(nil); err != nil || !bytes.Equal(f.Payload, counting(blockBytes)) {
 		t.Errorf("got %v, want the block as it has come", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/wire"
 )
 
 // SuperviseOptions say whom a Supervision watches, and how.
@@ -65,14 +66,14 @@ func Supervise(o SuperviseOptions) *Supervision {
 	if o.Heartbeat {
 		p = NewHeartbeat(o.PeerTimeout)
 	}
-	inlets := make([]*messageReader, len(o.Streams))
+	inlets := make([]*wire.Reader, len(o.Streams))
 	readers := make([]*HeardReader, len(o.Streams))
 	for rank, stream := range o.Streams {
 		q := newAsyncWriter(len(o.Streams), stream)
 		s.writers = append(s.writers, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
 		readers[rank] = NewHeardReader(stream)
-		inlets[rank] = newMessageReader(readerOptions{stream: readers[rank], source: rank})
+		inlets[rank] = wire.NewReader(wire.ReaderOptions{Stream: readers[rank], Source: rank})
 	}
 	s.beginGeneration(0)
 	for rank, in := range inlets {
@@ -119,9 +120,9 @@ func (s *Supervision) beginGeneration(generation uint32) {
 
 // readReports passes on what a rank reports, until it sends no more or what is no
 // report.
-func (s *Supervision) readReports(rank int, in *messageReader) {
+func (s *Supervision) readReports(rank int, in *wire.Reader) {
 	for {
-		f, err := in.next()
+		f, err := in.Next()
 		if err == nil {
 			err = s.acceptReport(rank, f)
 		}
@@ -133,19 +134,19 @@ func (s *Supervision) readReports(rank int, in *messageReader) {
 }
 
 // acceptReport takes in a report, unless its generation is past.
-func (s *Supervision) acceptReport(rank int, f *frame) error {
-	r, err := readReport(f, len(s.writers))
+func (s *Supervision) acceptReport(rank int, f *wire.Frame) error {
+	r, err := wire.ReadReport(f, len(s.writers))
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch now := s.current.number; {
-	case f.generation > now+1:
-		return &FrameError{"alien", fmt.Sprintf("generation %d", f.generation), fmt.Sprintf("at most %d", now+1)}
-	case f.generation == now+1:
-		s.beginGeneration(f.generation)
-	case f.generation < now:
+	case f.Generation > now+1:
+		return &wire.FrameError{What: "alien", Got: fmt.Sprintf("generation %d", f.Generation), Want: fmt.Sprintf("at most %d", now+1)}
+	case f.Generation == now+1:
+		s.beginGeneration(f.Generation)
+	case f.Generation < now:
 		return nil
 	}
 	s.current.tell(deadlock.Event{Rank: rank, Report: r})

@@ -5,6 +5,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/wire"
 )
 
 // A supervisor drives the machine of one generation: it hands it the events
@@ -33,12 +34,12 @@ func newSupervisor(done <-chan struct{}, o deadlock.Options) *supervisor {
 
 // readReports passes on what a rank sends, until it sends no more or what is no
 // report.
-func (s *supervisor) readReports(rank int, in *messageReader) {
+func (s *supervisor) readReports(rank int, in *wire.Reader) {
 	for {
-		f, err := in.next()
+		f, err := in.Next()
 		var r *deadlock.Report
 		if err == nil {
-			r, err = readReport(f, len(s.writers))
+			r, err = wire.ReadReport(f, len(s.writers))
 		}
 		s.tell(deadlock.Event{Rank: rank, Report: r, Lost: err})
 		if err != nil {
@@ -89,7 +90,7 @@ func (s *supervisor) run() {
 // act does what follows from an event.
 func (s *supervisor) act(o *deadlock.Outcome) {
 	for _, v := range o.Verdicts {
-		s.writers[v.To].send(frame{typ: frameVerdict, generation: s.number}, appendVerdict(nil, v.Verdict), nil)
+		s.writers[v.To].send(wire.Frame{Type: wire.FrameVerdict, Generation: s.number}, wire.AppendVerdict(nil, v.Verdict), nil)
 	}
 	for _, line := range o.Notices {
 		s.notice(line)

@@ -8,6 +8,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // A callState is a member's part in a collective on frames.
@@ -82,19 +83,19 @@ func (c *wireCall) enter() (failed bool) {
 }
 
 // write sends a message of the call to a rank.
-func (c *wireCall) write(to int, f frame, payload []byte) {
-	f.group, f.call = c.key.Group, c.key.Number
+func (c *wireCall) write(to int, f wire.Frame, payload []byte) {
+	f.Group, f.Call = c.key.Group, c.key.Number
 	c.group.wireRank.write(to, f, payload)
 }
 
 // writeLater is write for a payload that stays as it is until the call ends. It
 // reports false if it has sent nothing, since only write can.
-func (c *wireCall) writeLater(to int, f frame, payload []byte) bool {
+func (c *wireCall) writeLater(to int, f wire.Frame, payload []byte) bool {
 	o, ok := c.group.wireRank.writers[to].(*frameWriter)
 	if !ok {
 		return false
 	}
-	f.group, f.call, f.generation = c.key.Group, c.key.Number, c.group.wireRank.number
+	f.Group, f.Call, f.Generation = c.key.Group, c.key.Number, c.group.wireRank.number
 	wait, ok := o.sendLater(f, payload)
 	if ok {
 		c.sending = append(c.sending, wait)
@@ -269,13 +270,13 @@ func (c *wireCall) bytesOf(member int) int {
 	if member == c.group.rank {
 		return c.op.In[0].Len()
 	}
-	return c.call.contracts[c.group.ranks[member]].bytes
+	return c.call.contracts[c.group.ranks[member]].Bytes
 }
 
 // agreed reports whether all contracts have one hash.
 func (c *wireCall) agreed() bool {
 	for _, r := range c.group.others {
-		if c.call.contracts[r].hash != c.hash {
+		if c.call.contracts[r].Hash != c.hash {
 			return false
 		}
 	}
@@ -296,8 +297,8 @@ func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 			continue
 		}
 		k := &c.call.contracts[r]
-		members = append(members, comm.Member{Free: k.free, Meta: k.meta})
-		flags |= k.flags
+		members = append(members, comm.Member{Free: k.Free, Meta: k.Meta})
+		flags |= k.Flags
 	}
 	if c.own {
 		members = c.group.scratch.keep(members)
@@ -309,9 +310,9 @@ func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 // send each other the whole of what they called.
 func (c *wireCall) mismatch() error {
 	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where)}
-	payload := appendSigned(nil, mine)
+	payload := wire.AppendSigned(nil, mine)
 	for _, r := range c.group.others {
-		c.write(r, frame{typ: frameDesc}, payload)
+		c.write(r, wire.Frame{Type: wire.FrameDesc}, payload)
 	}
 	calls := make([]comm.SignedCall, len(c.group.ranks))
 	for i, r := range c.group.ranks {

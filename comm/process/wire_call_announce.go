@@ -6,6 +6,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // An callScratch is memory for the contracts that a member sends; calls use
@@ -25,7 +26,7 @@ type callScratch struct {
 // hashOf returns hashDesc(d), which is mostly that of the last call.
 func (a *callScratch) hashOf(d *comm.Desc) uint64 {
 	if !a.hashed || !comm.Agree(&a.desc, d) {
-		a.hash, a.desc, a.hashed = hashDesc(d), *d, true
+		a.hash, a.desc, a.hashed = wire.HashDesc(d), *d, true
 	}
 	return a.hash
 }
@@ -51,15 +52,15 @@ func (c *wireCall) announce() {
 		if member == g.rank {
 			continue
 		}
-		k.first, k.data = 0, nil
+		k.First, k.Data = 0, nil
 		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.carries(r) {
-			k.first, k.data = ahead[i].Tag+1, g.scratch.pack(c.span(ahead[i].Src[0]))
+			k.First, k.Data = ahead[i].Tag+1, g.scratch.pack(c.span(ahead[i].Src[0]))
 		} else {
 			first[member] = 0
 		}
 		wr.sent[r]++
-		g.scratch.payload = appendContract(g.scratch.payload[:0], &k)
-		c.write(r, frame{typ: frameContract}, g.scratch.payload)
+		g.scratch.payload = wire.AppendContract(g.scratch.payload[:0], &k)
+		c.write(r, wire.Frame{Type: wire.FrameContract}, g.scratch.payload)
 	}
 	for i, s := range ahead {
 		if first[s.Peer] != i+1 {
@@ -97,7 +98,7 @@ func (a *callScratch) keep(draft []comm.Member) []comm.Member {
 // envelopeHead returns what comes before the data of a message, and stays there
 // until the next use.
 func (a *callScratch) envelopeHead(l *mailbox.Envelope) []byte {
-	a.payload = appendEnvelopeHead(a.payload[:0], l)
+	a.payload = wire.AppendEnvelopeHead(a.payload[:0], l)
 	return a.payload
 }
 
@@ -111,16 +112,16 @@ func (a *callScratch) pack(s schedule.Span) []byte {
 }
 
 // contract returns what all others are to know of this member's call.
-func (c *wireCall) contract() contract {
+func (c *wireCall) contract() wire.Contract {
 	d := &c.op.Desc
-	k := contract{hash: c.hash, flags: d.Flags, free: d.FreeSize(), meta: c.op.Meta}
+	k := wire.Contract{Hash: c.hash, Flags: d.Flags, Free: d.FreeSize(), Meta: c.op.Meta}
 	if len(c.op.In) > 0 {
-		k.bytes = c.op.In[0].Len()
+		k.Bytes = c.op.In[0].Len()
 	}
 	if c.staging != nil {
-		k.staging, k.use = uint32(c.staging.number+1), c.staging.use
+		k.Staging, k.Use = uint32(c.staging.number+1), c.staging.use
 	} else if c.carries {
-		k.staging = carryStaging
+		k.Staging = carryStaging
 	}
 	return k
 }

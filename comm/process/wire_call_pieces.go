@@ -5,6 +5,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // mostOfBlock is how much of each block a schedule moves at a time: it is carried
@@ -132,7 +133,7 @@ func (c *wireCall) send(st schedule.Step) {
 	if len(payload) < s.Len() {
 		payload = s.AppendTo(nil)
 	}
-	f, to := frame{typ: frameData, step: c.tag(st)}, c.group.ranks[st.Peer]
+	f, to := wire.Frame{Type: wire.FrameData, Step: c.tag(st)}, c.group.ranks[st.Peer]
 	if st.Src[0].Mem == schedule.MemSlot || !c.writeLater(to, f, payload) {
 		c.write(to, f, payload)
 	}

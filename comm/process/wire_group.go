@@ -11,6 +11,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
 )
 
 // A wireGroup is a member's side of a group on frames. On the wire a group is
@@ -103,7 +104,7 @@ func (g *wireGroup) Send(dst, tag int, m comm.Message, where string) error {
 		return nil
 	}
 	wr.sent[to]++
-	f, head := frame{typ: frameMessage, group: g.hash, tag: tag}, g.scratch.envelopeHead(sent)
+	f, head := wire.Frame{Type: wire.FrameMessage, Group: g.hash, Tag: tag}, g.scratch.envelopeHead(sent)
 	if !wr.expose(to, f, head, m) {
 		wr.writeParts(to, f, head, m.Data)
 		goruntime.KeepAlive(m.Keep)

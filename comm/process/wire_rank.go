@@ -8,6 +8,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
+	"tpsh/comm/wire"
 )
 
 // A wireRank is one rank's side of frames: what has come for the rank, and who
@@ -16,21 +17,21 @@ type wireRank struct {
 	fabric           *comm.Fabric
 	endpoint         *comm.Endpoint
 	rank             int
-	number           uint32          // of the generation
-	where            string          // the host of the rank, "" if that is no matter
-	meter            *meter          // of what is sent to other ranks, nil if nobody asks
-	writers          []messageWriter // to each rank, nil at its own; to the supervisor at the end
-	remoteSupervisor bool            // whether the supervisor is in another process, to which this rank tells what it has not received
-	sent             []int           // calls and messages to each rank; for the rank's goroutine
-	quiet            chan struct{}   // closed when no message can come any more
-	awake            chan struct{}   // holds an element when the supervisor knows that the rank has resumed
-	shared           *segmentLinks   // what comes through shared memory, nil if there is none
-	polledTCP        *polledTCPSet   // what comes through connections, nil if there are none
-	streamReaders    []*streamReader // that can be looked at, by rank; nil if there are none
-	pollGroup        *pollGroup      // what comes through PollStreams, nil if there are none
-	carrier          Carrier         // of whole collectives, nil if there is none
-	pool             *bufferPool     // for data
-	backoff          backoff         // of who sleeps at shared or at polled connections
+	number           uint32           // of the generation
+	where            string           // the host of the rank, "" if that is no matter
+	meter            *meter           // of what is sent to other ranks, nil if nobody asks
+	writers          []messageWriter  // to each rank, nil at its own; to the supervisor at the end
+	remoteSupervisor bool             // whether the supervisor is in another process, to which this rank tells what it has not received
+	sent             []int            // calls and messages to each rank; for the rank's goroutine
+	quiet            chan struct{}    // closed when no message can come any more
+	awake            chan struct{}    // holds an element when the supervisor knows that the rank has resumed
+	shared           *segmentLinks    // what comes through shared memory, nil if there is none
+	polledTCP        *polledTCPSet    // what comes through connections, nil if there are none
+	streamReaders    []*streamReader  // that can be looked at, by rank; nil if there are none
+	pollGroup        *pollGroup       // what comes through PollStreams, nil if there are none
+	carrier          Carrier          // of whole collectives, nil if there is none
+	pool             *wire.BufferPool // for data
+	backoff          backoff          // of who sleeps at shared or at polled connections
 
 	mu        sync.Mutex
 	groups    map[uint64]*wireGroup           // the groups that the rank has made, by hash
@@ -55,7 +56,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 	return &wireRank{
 		fabric:   f,
 		rank:     rank,
-		pool:     &bufferPool{},
+		pool:     &wire.BufferPool{},
 		writers:  make([]messageWriter, size+1),
 		sent:     make([]int, size),
 		quiet:    make(chan struct{}),
@@ -73,15 +74,15 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 func (wr *wireRank) supervisor() int { return len(wr.received) }
 
 func (wr *wireRank) report(r *deadlock.Report) {
-	wr.write(wr.supervisor(), frame{typ: frameReport}, appendReport(nil, r))
+	wr.write(wr.supervisor(), wire.Frame{Type: wire.FrameReport}, wire.AppendReport(nil, r))
 }
 
 // write sends a message to a participant.
-func (wr *wireRank) write(to int, f frame, payload []byte) { wr.writeParts(to, f, payload, nil) }
+func (wr *wireRank) write(to int, f wire.Frame, payload []byte) { wr.writeParts(to, f, payload, nil) }
 
 // writeParts sends a message in two parts to a participant.
-func (wr *wireRank) writeParts(to int, f frame, head, body []byte) {
-	f.generation = wr.number
+func (wr *wireRank) writeParts(to int, f wire.Frame, head, body []byte) {
+	f.Generation = wr.number
 	if out := wr.writers[to]; wr.meter != nil && to != wr.supervisor() {
 		wr.meter.count(out, len(head)+len(body))
 	}
@@ -90,9 +91,9 @@ func (wr *wireRank) writeParts(to int, f frame, head, body []byte) {
 
 // readFrames takes in what a participant sends, until it sends no more or what is
 // no message.
-func (wr *wireRank) readFrames(peer int, in *messageReader) {
+func (wr *wireRank) readFrames(peer int, in *wire.Reader) {
 	for {
-		f, err := in.next()
+		f, err := in.Next()
 		if err == nil {
 			err = wr.acceptFrame(peer, f)
 		}
@@ -107,7 +108,7 @@ func (wr *wireRank) readFrames(peer int, in *messageReader) {
 }
 
 // acceptFrame takes in one message.
-func (wr *wireRank) acceptFrame(peer int, f *frame) error {
+func (wr *wireRank) acceptFrame(peer int, f *wire.Frame) error {
 	if peer == wr.supervisor() {
 		wr.drain() // what was sent before it spoke
 	}
@@ -117,30 +118,30 @@ func (wr *wireRank) acceptFrame(peer int, f *frame) error {
 }
 
 // takeFrame is accept for those who hold mu.
-func (wr *wireRank) takeFrame(peer int, f *frame) error {
+func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 	if peer == wr.supervisor() {
 		return wr.takeVerdict(f)
 	}
-	switch f.typ {
-	case frameContract:
+	switch f.Type {
+	case wire.FrameContract:
 		wr.count(peer)
 		return wr.toCall(peer, f, func(call *callState) error { return call.sign(peer, f) })
-	case frameDesc:
+	case wire.FrameDesc:
 		return wr.takeDesc(peer, f)
-	case frameData:
-		return wr.toCall(peer, f, func(call *callState) error { return call.put(dataKey{peer, f.step}, f) })
-	case frameMessage:
+	case wire.FrameData:
+		return wr.toCall(peer, f, func(call *callState) error { return call.put(dataKey{peer, f.Step}, f) })
+	case wire.FrameMessage:
 		return wr.takeMessage(peer, f)
 	case recordExposure, recordReleased:
 		return wr.takeExposure(peer, f)
 	}
-	return alienType(f)
+	return wire.AlienType(f)
 }
 
 var errTwice = errors.New("frame: the same of one call came twice")
 
-func (wr *wireRank) takeDesc(peer int, f *frame) error {
-	s, err := decodeSigned(f.payload)
+func (wr *wireRank) takeDesc(peer int, f *wire.Frame) error {
+	s, err := wire.DecodeSigned(f.Payload)
 	if err != nil {
 		return err
 	}
@@ -156,38 +157,38 @@ func (wr *wireRank) takeDesc(peer int, f *frame) error {
 	})
 }
 
-func (wr *wireRank) takeMessage(peer int, f *frame) error {
-	payload := f.payload
-	if f.transient {
+func (wr *wireRank) takeMessage(peer int, f *wire.Frame) error {
+	payload := f.Payload
+	if f.Transient {
 		payload = append(wr.pool.Get(len(payload)), payload...)
 	}
-	l, err := decodeEnvelope(payload)
+	l, err := wire.DecodeEnvelope(payload)
 	if err != nil {
 		return err
 	}
-	if f.data != nil {
-		l.Message.Data = f.data
+	if f.Data != nil {
+		l.Message.Data = f.Data
 	}
 	l.Message.Own(wr.pool, payload)
 	return wr.deliver(peer, f, l)
 }
 
 // deliver puts an envelope into the box.
-func (wr *wireRank) deliver(peer int, f *frame, l *mailbox.Envelope) error {
+func (wr *wireRank) deliver(peer int, f *wire.Frame, l *mailbox.Envelope) error {
 	l.Src, l.Dst = peer, wr.rank
-	wr.box.Put(mailbox.Key{Group: f.group, Src: peer, Tag: f.tag}, *l)
+	wr.box.Put(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, *l)
 	wr.count(peer)
-	return wr.checkMember(peer, f.group)
+	return wr.checkMember(peer, f.Group)
 }
 
 // toCall has accept take in what peer has sent for a call, and lets those look
 // again who wait for the call. What comes for a call that has ended here,
 // because it has failed, is dropped.
-func (wr *wireRank) toCall(peer int, f *frame, accept func(*callState) error) error {
-	if err := wr.checkMember(peer, f.group); err != nil {
+func (wr *wireRank) toCall(peer int, f *wire.Frame, accept func(*callState) error) error {
+	if err := wr.checkMember(peer, f.Group); err != nil {
 		return err
 	}
-	key := deadlock.CallKey{Group: f.group, Number: f.call}
+	key := deadlock.CallKey{Group: f.Group, Number: f.Call}
 	call := wr.call(key)
 	if call == nil {
 		return nil
@@ -200,7 +201,7 @@ func (wr *wireRank) toCall(peer int, f *frame, accept func(*callState) error) er
 // checkMember checks that a rank may send to a group, if the group is known.
 func (wr *wireRank) checkMember(rank int, group uint64) error {
 	if g := wr.groups[group]; g != nil && !slices.Contains(g.ranks, rank) {
-		return &FrameError{"alien", comm.RankList([]int{rank}), "a member of " + g.name}
+		return &wire.FrameError{What: "alien", Got: comm.RankList([]int{rank}), Want: "a member of " + g.name}
 	}
 	return nil
 }
@@ -262,16 +263,16 @@ func (wr *wireRank) count(peer int) {
 }
 
 // takeVerdict takes in what the supervisor says.
-func (wr *wireRank) takeVerdict(f *frame) error {
-	if f.typ != frameVerdict {
-		return alienType(f)
+func (wr *wireRank) takeVerdict(f *wire.Frame) error {
+	if f.Type != wire.FrameVerdict {
+		return wire.AlienType(f)
 	}
-	v, err := decodeVerdict(f.payload)
+	v, err := wire.DecodeVerdict(f.Payload)
 	if err != nil {
 		return err
 	}
 	if size := len(wr.received); v.Rank < 0 || v.Rank >= size {
-		return outOfRange(v.Rank, size)
+		return wire.OutOfRange(v.Rank, size)
 	}
 	wr.apply(v)
 	return nil

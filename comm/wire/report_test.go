@@ -1,4 +1,4 @@
-package process
+package wire
 
 import (
 	"bytes"
@@ -85,28 +85,28 @@ func roundTrips[T any](t *rapid.T, want T, encode func([]byte, T) []byte, decode
 }
 
 func TestReportRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawReport(t), appendReport, decodeReport) })
+	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawReport(t), AppendReport, decodeReport) })
 }
 
 func TestVerdictRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawVerdict(t), appendVerdict, decodeVerdict) })
+	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawVerdict(t), AppendVerdict, DecodeVerdict) })
 }
 
 func TestSignedRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &comm.SignedCall{Desc: *drawDesc(t), Kind: comm.Kind(rapid.IntRange(0, int(comm.Permute)).Draw(t, "kind")), Where: drawText.Draw(t, "where")}
-		roundTrips(t, s, appendSigned, decodeSigned)
+		roundTrips(t, s, AppendSigned, DecodeSigned)
 	})
 }
 
 func TestLetterRoundTrip(t *testing.T) {
 	want := &mailbox.Envelope{Message: comm.Message{Meta: []byte{1, 2}, Data: []byte{3}}, Where: "a.star:1:1", Group: "world"}
 	encoded := appendEnvelope(nil, want)
-	got, err := decodeEnvelope(encoded)
+	got, err := DecodeEnvelope(encoded)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
-	if _, err := decodeEnvelope(encoded[:20]); err == nil {
+	if _, err := DecodeEnvelope(encoded[:20]); err == nil {
 		t.Error("a part of a message: want an error")
 	}
 }
@@ -125,21 +125,21 @@ func fuzz[T any](f *testing.F, encode func([]byte, T) []byte, decode func([]byte
 }
 
 func FuzzDecodeReport(f *testing.F) {
-	fuzz(f, appendReport, decodeReport,
+	fuzz(f, AppendReport, decodeReport,
 		&deadlock.Report{Kind: deadlock.ReportRuns, Wait: 3},
 		&deadlock.Report{Kind: deadlock.ReportWaits, Waits: []int{1}, Received: []int{5}, Sent: []int{0, 1}, All: []int{}})
 }
 
 func FuzzDecodeVerdict(f *testing.F) {
-	fuzz(f, appendVerdict, decodeVerdict,
+	fuzz(f, AppendVerdict, DecodeVerdict,
 		&deadlock.Verdict{Kind: deadlock.VerdictFailed, Rank: 1, Text: "boom"},
 		&deadlock.Verdict{Kind: deadlock.VerdictDeadlock, Failed: []deadlock.CallKey{{Group: 1, Number: 2}}, Deadlock: &comm.DeadlockError{Waits: []comm.Wait{{For: []int{1}}}}})
 }
 
 func FuzzDecodeSigned(f *testing.F) {
-	fuzz(f, appendSigned, decodeSigned, &comm.SignedCall{Desc: comm.Desc{Op: "barrier", Free: -1}, Kind: comm.Barrier, Where: "a.star:1:1"})
+	fuzz(f, AppendSigned, DecodeSigned, &comm.SignedCall{Desc: comm.Desc{Op: "barrier", Free: -1}, Kind: comm.Barrier, Where: "a.star:1:1"})
 }
 
 func FuzzDecodeLetter(f *testing.F) {
-	fuzz(f, appendEnvelope, decodeEnvelope, &mailbox.Envelope{Message: comm.Message{Data: []byte("data")}, Where: "a.star:1:1"})
+	fuzz(f, appendEnvelope, DecodeEnvelope, &mailbox.Envelope{Message: comm.Message{Data: []byte("data")}, Where: "a.star:1:1"})
 }

@@ -1,10 +1,10 @@
-package process
+package wire
 
 import "testing"
 
 // A pool gives back what suits, and never keeps more than it may.
 func TestBufferPool(t *testing.T) {
-	var p bufferPool
+	var p BufferPool
 	first := p.Get(leastSpare)
 	p.Put(first[:1])
 	if got := p.Get(2*leastSpare + 1); cap(got) != 2*leastSpare+1 {
@@ -24,6 +24,6 @@ func TestBufferPool(t *testing.T) {
 	if p.bytes > spareBytes {
 		t.Errorf("got %d bytes kept, want at most %d", p.bytes, spareBytes)
 	}
-	var none *bufferPool
+	var none *BufferPool
 	none.Put(none.Get(leastSpare))
 }

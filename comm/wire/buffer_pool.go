@@ -1,11 +1,11 @@
-package process
+package wire
 
 import "sync"
 
-// A bufferPool keeps memory for what has come from others: for data of
+// A BufferPool keeps memory for what has come from others: for data of
 // collectives until the call is over, for messages until Message.Release. It
 // may be used by several goroutines. A nil pool keeps nothing.
-type bufferPool struct {
+type BufferPool struct {
 	mu    sync.Mutex
 	spare [][]byte
 	bytes int // in spare
@@ -19,7 +19,7 @@ const (
 )
 
 // Get returns an empty slice with room for n bytes.
-func (p *bufferPool) Get(n int) []byte {
+func (p *BufferPool) Get(n int) []byte {
 	if p == nil || n < leastSpare {
 		return make([]byte, 0, n)
 	}
@@ -39,7 +39,7 @@ func (p *bufferPool) Get(n int) []byte {
 
 // Put gives memory back that Get has returned, or other memory that nobody has
 // a use for.
-func (p *bufferPool) Put(b []byte) {
+func (p *BufferPool) Put(b []byte) {
 	if p == nil || cap(b) < leastSpare {
 		return
 	}

@@ -1,4 +1,4 @@
-package process
+package wire
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// A frameReader decodes the frames of a stream. It reads as many bytes as there
+// A FrameReader decodes the frames of a stream. It reads as many bytes as there
 // are, and keeps what is not used yet; so it can be given them as they come.
 //
 // No length that a header claims makes it allocate more than firstBytes, or
 // more than as much as has arrived, twice.
-type frameReader struct {
-	stream io.Reader // for next
+type FrameReader struct {
+	Stream io.Reader // for next
 
-	header  [headerBytes]byte
+	header  [HeaderBytes]byte
 	have    int    // bytes of the frame in progress that are there
 	length  int    // of its payload, once the header is there
 	scratch []byte // for its payload
@@ -26,11 +26,11 @@ type frameReader struct {
 	// bufferFor, unless it is nil, is asked with the numbers of a frame that begins a
 	// long message where to read it to. It returns nil, or memory for all of the
 	// message.
-	bufferFor func(f *frame) []byte
+	bufferFor func(f *Frame) []byte
 
 	ahead  []byte // what was read beyond the frame in progress
 	buffer []byte // of ahead
-	frame  frame  // that pull returns
+	frame  Frame  // that pull returns
 }
 
 const (
@@ -46,18 +46,18 @@ const (
 // frames, a *FrameError if what comes is no frame, and otherwise the error of
 // read. After an error the place where the next frame starts is unknown, unless
 // it was errAgain, with which read says that there is nothing yet.
-func (r *frameReader) pull(read func([]byte) (int, error)) (*frame, error) {
+func (r *FrameReader) pull(read func([]byte) (int, error)) (*Frame, error) {
 	for {
 		to := r.target()
 		if len(to) == 0 {
 			return r.finish()
 		}
 		n, err := r.some(to, read)
-		if r.have += n; r.have == headerBytes && n > 0 {
+		if r.have += n; r.have == HeaderBytes && n > 0 {
 			if r.length, err = checkHeader(r.header[:]); err != nil {
 				return nil, err
 			}
-			if r.bufferFor != nil && len(r.into) == 0 && r.length >= leastBuffered {
+			if r.bufferFor != nil && len(r.into) == 0 && r.length >= LeastBuffered {
 				r.decode(nil)
 				r.into = r.bufferFor(&r.frame)
 			}
@@ -68,13 +68,13 @@ func (r *frameReader) pull(read func([]byte) (int, error)) (*frame, error) {
 	}
 }
 
-// errAgain says that there is nothing to read yet.
-var errAgain = errors.New("nothing to read yet")
+// ErrAgain says that there is nothing to read yet.
+var ErrAgain = errors.New("nothing to read yet")
 
 // some reads at least a byte to b, unless there is an error.
-func (r *frameReader) some(b []byte, read func([]byte) (int, error)) (int, error) {
+func (r *FrameReader) some(b []byte, read func([]byte) (int, error)) (int, error) {
 	if len(r.ahead) == 0 {
-		if len(b) >= aheadBytes || r.have < headerBytes && len(r.into) > 0 {
+		if len(b) >= aheadBytes || r.have < HeaderBytes && len(r.into) > 0 {
 			return read(b) // what follows has a place of its own
 		}
 		if r.buffer == nil {
@@ -92,11 +92,11 @@ func (r *frameReader) some(b []byte, read func([]byte) (int, error)) (int, error
 
 // target returns where the next bytes of the frame in progress go, which is
 // nowhere if all are there.
-func (r *frameReader) target() []byte {
-	if r.have < headerBytes {
+func (r *FrameReader) target() []byte {
+	if r.have < HeaderBytes {
 		return r.header[r.have:]
 	}
-	got := r.have - headerBytes
+	got := r.have - HeaderBytes
 	if len(r.into) >= r.length {
 		return r.into[got:r.length]
 	}
@@ -107,7 +107,7 @@ func (r *frameReader) target() []byte {
 }
 
 // finish returns the frame of which all is there.
-func (r *frameReader) finish() (*frame, error) {
+func (r *FrameReader) finish() (*Frame, error) {
 	h, payload, transient := r.header[:], r.scratch[:min(r.length, cap(r.scratch))], true
 	if len(r.into) >= r.length && r.length > 0 {
 		payload, transient = r.into[:r.length], false
@@ -117,42 +117,42 @@ func (r *frameReader) finish() (*frame, error) {
 	}
 	r.have = 0
 	r.decode(payload)
-	r.frame.transient = transient
+	r.frame.Transient = transient
 	return &r.frame, nil
 }
 
-// leastBuffered is the length from which a payload is worth a place of its own.
-const leastBuffered = 16 << 10
+// LeastBuffered is the length from which a payload is worth a place of its own.
+const LeastBuffered = 16 << 10
 
 // decode decodes the header, which is there, to the frame.
-func (r *frameReader) decode(payload []byte) {
+func (r *FrameReader) decode(payload []byte) {
 	h := r.header[:]
-	r.frame = frame{
-		typ:     frameType(h[5]),
-		more:    h[6] == 1,
-		beside:  h[6] == 2,
-		source:  int(binary.LittleEndian.Uint32(h[8:])),
-		step:    int(binary.LittleEndian.Uint32(h[12:])),
-		group:   binary.LittleEndian.Uint64(h[16:]),
-		call:    binary.LittleEndian.Uint64(h[24:]),
-		tag:     int(binary.LittleEndian.Uint64(h[32:])),
-		rest:    int(binary.LittleEndian.Uint64(h[48:])),
-		payload: payload,
+	r.frame = Frame{
+		Type:    FrameType(h[5]),
+		More:    h[6] == 1,
+		Beside:  h[6] == 2,
+		Source:  int(binary.LittleEndian.Uint32(h[8:])),
+		Step:    int(binary.LittleEndian.Uint32(h[12:])),
+		Group:   binary.LittleEndian.Uint64(h[16:]),
+		Call:    binary.LittleEndian.Uint64(h[24:]),
+		Tag:     int(binary.LittleEndian.Uint64(h[32:])),
+		Rest:    int(binary.LittleEndian.Uint64(h[48:])),
+		Payload: payload,
 
-		generation: binary.LittleEndian.Uint32(h[40:]),
-		number:     binary.LittleEndian.Uint32(h[44:]),
+		Generation: binary.LittleEndian.Uint32(h[40:]),
+		Number:     binary.LittleEndian.Uint32(h[44:]),
 	}
 }
 
 // ended returns the error of a stream that has given no more bytes.
-func (r *frameReader) ended(err error) error {
+func (r *FrameReader) ended(err error) error {
 	if err != io.EOF && err != io.ErrUnexpectedEOF || r.have == 0 {
 		return err
 	}
-	if r.have < headerBytes {
-		return truncated(r.have, headerBytes, "header")
+	if r.have < HeaderBytes {
+		return truncated(r.have, HeaderBytes, "header")
 	}
-	return truncated(r.have-headerBytes, r.length, "payload")
+	return truncated(r.have-HeaderBytes, r.length, "payload")
 }
 
 // truncated is the error of an end of the stream in the middle of a part of a
@@ -161,17 +161,17 @@ func truncated(got, want int, part string) error {
 	return &FrameError{"truncated", fmt.Sprintf("%d bytes of the %s", got, part), fmt.Sprint(want)}
 }
 
-// next is pull for the bytes of the stream. The payload of the result is the
+// Next is pull for the bytes of the stream. The payload of the result is the
 // caller's to keep.
-func (r *frameReader) next() (*frame, error) {
-	f, err := r.pull(r.stream.Read)
+func (r *FrameReader) Next() (*Frame, error) {
+	f, err := r.pull(r.Stream.Read)
 	if err != nil {
 		return nil, err
 	}
 	own := *f
-	own.transient, own.payload = false, nil
-	if len(f.payload) > 0 {
-		own.payload = bytes.Clone(f.payload)
+	own.Transient, own.Payload = false, nil
+	if len(f.Payload) > 0 {
+		own.Payload = bytes.Clone(f.Payload)
 	}
 	return &own, nil
 }
@@ -188,10 +188,10 @@ func checkHeader(h []byte) (int, error) {
 		return 0, &FrameError{"alien", fmt.Sprintf("type %d", h[5]), fmt.Sprintf("1..%d", frameTypes-1)}
 	case h[6] > 2 || h[7] != 0:
 		return 0, &FrameError{"alien", fmt.Sprintf("flags %d, %d", h[6], h[7]), "0..2, 0"}
-	case length > maxPayload:
-		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", maxPayload)}
-	case rest > maxMessage || rest < uint64(length) || h[6] != 0 != (rest > uint64(length)):
-		return 0, &FrameError{"length", fmt.Sprintf("%d of %d", length, rest), fmt.Sprintf("at most %d in all", maxMessage)}
+	case length > MaxPayload:
+		return 0, &FrameError{"length", fmt.Sprint(length), fmt.Sprintf("at most %d", MaxPayload)}
+	case rest > MaxMessage || rest < uint64(length) || h[6] != 0 != (rest > uint64(length)):
+		return 0, &FrameError{"length", fmt.Sprintf("%d of %d", length, rest), fmt.Sprintf("at most %d in all", MaxMessage)}
 	}
 	return int(length), nil
 }

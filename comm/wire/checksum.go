@@ -1,4 +1,4 @@
-package process
+package wire
 
 import "hash/crc32"
 

@@ -1,4 +1,4 @@
-package process
+package wire
 
 import (
 	"encoding/binary"
@@ -6,15 +6,15 @@ import (
 	"tpsh/comm"
 )
 
-// hashDesc returns a hash of what members compare of a Desc: all but Flags and
+// HashDesc returns a hash of what members compare of a Desc: all but Flags and
 // the size along Free. Every bit of the result depends on all of it.
-func hashDesc(d *comm.Desc) uint64 {
+func HashDesc(d *comm.Desc) uint64 {
 	h := hasher(0x9e3779b97f4a7c15)
 	h.text(d.Op)
 	h.text(d.DType)
 	h.text(d.Reduce)
 	h.text(d.Detail)
-	for _, x := range [...]int{d.Free, d.Root, d.Dims[0], d.Dims[1], listLen(d.Shape)} {
+	for _, x := range [...]int{d.Free, d.Root, d.Dims[0], d.Dims[1], ListLen(d.Shape)} {
 		h.number(uint64(x))
 	}
 	for i, x := range d.Shape {

@@ -1,4 +1,4 @@
-package process
+package wire
 
 import (
 	"bytes"
@@ -98,7 +98,7 @@ func TestHashDescCoversFields(t *testing.T) {
 	}
 	seen := map[uint64]string{}
 	for name, v := range varied(d) {
-		h := hashDesc(&v)
+		h := HashDesc(&v)
 		if other, ok := seen[h]; ok {
 			t.Errorf("%s and %s have one hash", name, other)
 		}
@@ -107,7 +107,7 @@ func TestHashDescCoversFields(t *testing.T) {
 	same := d
 	same.Flags = comm.Async | comm.RequiresGrad
 	same.Shape = []int{2, 7, 4}
-	if hashDesc(&same) != hashDesc(&d) {
+	if HashDesc(&same) != HashDesc(&d) {
 		t.Error("the hash depends on Flags, or on the size along Free")
 	}
 	if d.Shape[1] != 3 {
@@ -119,12 +119,12 @@ func TestHashDescCoversFields(t *testing.T) {
 func TestHashDescAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawDesc(t), drawDesc(t)
-		if comm.Agree(a, b) != (hashDesc(a) == hashDesc(b)) {
-			t.Fatalf("%+v and %+v: agree is %v, but equal hashes %v", a, b, comm.Agree(a, b), hashDesc(a) == hashDesc(b))
+		if comm.Agree(a, b) != (HashDesc(a) == HashDesc(b)) {
+			t.Fatalf("%+v and %+v: agree is %v, but equal hashes %v", a, b, comm.Agree(a, b), HashDesc(a) == HashDesc(b))
 		}
 		like := *a
 		like.Pairs = append([][2]int{}, a.Pairs...)
-		if hashDesc(&like) != hashDesc(a) {
+		if HashDesc(&like) != HashDesc(a) {
 			t.Fatalf("the hash of %+v depends on whether Pairs is nil", a)
 		}
 	})
@@ -132,43 +132,43 @@ func TestHashDescAgrees(t *testing.T) {
 
 // A small change turns about half the bits of the hash.
 func TestHashDescMixes(t *testing.T) {
-	turned, first := 0, hashDesc(&comm.Desc{Root: 0})
+	turned, first := 0, HashDesc(&comm.Desc{Root: 0})
 	const rounds = 256
 	for i := 1; i <= rounds; i++ {
-		turned += bits.OnesCount64(first ^ hashDesc(&comm.Desc{Root: i}))
+		turned += bits.OnesCount64(first ^ HashDesc(&comm.Desc{Root: i}))
 	}
 	if mean := float64(turned) / rounds; mean < 28 || mean > 36 {
 		t.Errorf("got %.1f of 64 bits turned on average, want about 32", mean)
 	}
 }
 
-func decodedContract(b []byte) (*contract, error) {
-	c := &contract{}
-	err := c.decode(b)
+func decodedContract(b []byte) (*Contract, error) {
+	c := &Contract{}
+	err := c.Decode(b)
 	return c, err
 }
 
 func TestContractRoundTrip(t *testing.T) {
-	for _, want := range []*contract{
+	for _, want := range []*Contract{
 		{},
-		{hash: math.MaxUint64, flags: comm.Async, free: 3, bytes: math.MaxInt, meta: []byte("meta")},
-		{staging: 2, use: 1 << 31, first: 3, meta: []byte("m"), data: []byte("data")},
-		{first: 1},
+		{Hash: math.MaxUint64, Flags: comm.Async, Free: 3, Bytes: math.MaxInt, Meta: []byte("meta")},
+		{Staging: 2, Use: 1 << 31, First: 3, Meta: []byte("m"), Data: []byte("data")},
+		{First: 1},
 	} {
-		encoded := appendContract([]byte("x"), want)[1:]
+		encoded := AppendContract([]byte("x"), want)[1:]
 		if got, err := decodedContract(encoded); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v and %v, want %+v", got, err, want)
 		}
-		for n := range len(encoded) - len(want.data) {
+		for n := range len(encoded) - len(want.Data) {
 			if _, err := decodedContract(encoded[:n]); err == nil {
 				t.Errorf("the first %d bytes: want an error", n)
 			}
 		}
 	}
-	if _, err := decodedContract(appendContract(nil, &contract{data: []byte("data")})); err == nil {
+	if _, err := decodedContract(AppendContract(nil, &Contract{Data: []byte("data")})); err == nil {
 		t.Error("data of no message: want an error")
 	}
-	negative := appendContract(nil, &contract{free: -1})
+	negative := AppendContract(nil, &Contract{Free: -1})
 	if _, err := decodedContract(negative); err == nil {
 		t.Error("a negative size: want an error")
 	}
@@ -185,17 +185,17 @@ func FuzzDecodeDesc(f *testing.F) {
 			t.Fatalf("%q decodes to %+v, which is encoded otherwise", b, d)
 		}
 		if err == nil {
-			hashDesc(d)
+			HashDesc(d)
 		}
 	})
 }
 
 func FuzzDecodeContract(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(appendContract(nil, &contract{hash: 1, flags: 2, free: 3, bytes: 4, meta: []byte("meta")}))
+	f.Add(AppendContract(nil, &Contract{Hash: 1, Flags: 2, Free: 3, Bytes: 4, Meta: []byte("meta")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := decodedContract(b)
-		if err == nil && !bytes.Equal(appendContract(nil, c), b) {
+		if err == nil && !bytes.Equal(AppendContract(nil, c), b) {
 			t.Fatalf("%q decodes to %+v, which is encoded otherwise", b, c)
 		}
 	})

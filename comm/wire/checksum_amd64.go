@@ -1,4 +1,4 @@
-package process
+package wire
 
 import "golang.org/x/sys/cpu"
 

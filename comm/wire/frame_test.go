@@ -1,4 +1,4 @@
-package process
+package wire
 
 import (
 	"bytes"
@@ -13,27 +13,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-func drawFrame(t *rapid.T) *frame {
-	f := &frame{
-		typ:    frameType(rapid.IntRange(1, int(frameTypes)-1).Draw(t, "type")),
-		more:   rapid.Bool().Draw(t, "more"),
-		source: int(rapid.Uint32().Draw(t, "source")),
-		group:  rapid.Uint64().Draw(t, "group"),
-		call:   rapid.Uint64().Draw(t, "call"),
-		step:   int(rapid.Uint32().Draw(t, "step")),
-		tag:    rapid.Int().Draw(t, "tag"),
+func drawFrame(t *rapid.T) *Frame {
+	f := &Frame{
+		Type:   FrameType(rapid.IntRange(1, int(frameTypes)-1).Draw(t, "type")),
+		More:   rapid.Bool().Draw(t, "more"),
+		Source: int(rapid.Uint32().Draw(t, "source")),
+		Group:  rapid.Uint64().Draw(t, "group"),
+		Call:   rapid.Uint64().Draw(t, "call"),
+		Step:   int(rapid.Uint32().Draw(t, "step")),
+		Tag:    rapid.Int().Draw(t, "tag"),
 
-		generation: rapid.Uint32().Draw(t, "generation"),
-		number:     rapid.Uint32().Draw(t, "number"),
+		Generation: rapid.Uint32().Draw(t, "generation"),
+		Number:     rapid.Uint32().Draw(t, "number"),
 	}
 	length := rapid.SampledFrom([]int{0, 1, 7, firstBytes, firstBytes + 1, 5 * firstBytes}).Draw(t, "length")
-	f.rest = length
-	f.beside = !f.more && rapid.Bool().Draw(t, "beside")
-	if f.more || f.beside {
-		f.rest += rapid.IntRange(1, 1<<20).Draw(t, "rest")
+	f.Rest = length
+	f.Beside = !f.More && rapid.Bool().Draw(t, "beside")
+	if f.More || f.Beside {
+		f.Rest += rapid.IntRange(1, 1<<20).Draw(t, "rest")
 	}
 	if length > 0 {
-		f.payload = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, length)
+		f.Payload = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, length)
 	}
 	return f
 }
@@ -45,19 +45,19 @@ func TestFramesRoundTrip(t *testing.T) {
 		frames := rapid.SliceOfN(rapid.Custom(drawFrame), 0, 4).Draw(t, "frames")
 		var stream []byte
 		for _, f := range frames {
-			stream = appendFrame(stream, f)
+			stream = AppendFrame(stream, f)
 		}
 		var source io.Reader = bytes.NewReader(stream)
 		if rapid.Bool().Draw(t, "halves") {
 			source = iotest.HalfReader(source)
 		}
-		r := frameReader{stream: source}
+		r := FrameReader{Stream: source}
 		for i, want := range frames {
-			if got, err := r.next(); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := r.Next(); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("frame %d: got %+v and %v, want %+v", i, got, err, want)
 			}
 		}
-		if _, err := r.next(); err != io.EOF {
+		if _, err := r.Next(); err != io.EOF {
 			t.Fatalf("after the last frame: got %v, want io.EOF", err)
 		}
 	})
@@ -65,23 +65,23 @@ func TestFramesRoundTrip(t *testing.T) {
 
 // The encoding is the documented one, byte by byte.
 func TestFrameBytes(t *testing.T) {
-	got := appendFrame(nil, &frame{
-		typ: frameMessage, more: true, source: 2, step: 3, group: 4, call: 5, tag: -1, generation: 6, number: 7, rest: 3,
-		payload: []byte("hi"),
+	got := AppendFrame(nil, &Frame{
+		Type: FrameMessage, More: true, Source: 2, Step: 3, Group: 4, Call: 5, Tag: -1, Generation: 6, Number: 7, Rest: 3,
+		Payload: []byte("hi"),
 	})
 	want := "tpsh\x03\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
 		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" +
 		"\x06\x00\x00\x00\x07\x00\x00\x00" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00"
-	if string(got[:checkedBytes]) != want || string(got[headerBytes:]) != "hi" {
+	if string(got[:checkedBytes]) != want || string(got[HeaderBytes:]) != "hi" {
 		t.Errorf("got %q, want %q, a checksum and hi", got, want)
 	}
 }
 
 // sealed returns a frame's encoding after change, with the checksum set right.
 func sealed(payload string, change func(b []byte)) []byte {
-	b := appendFrame(nil, &frame{typ: frameData, rest: len(payload), payload: []byte(payload)})
+	b := AppendFrame(nil, &Frame{Type: FrameData, Rest: len(payload), Payload: []byte(payload)})
 	change(b)
-	binary.LittleEndian.PutUint32(b[60:], checksum(b, b[headerBytes:]))
+	binary.LittleEndian.PutUint32(b[60:], checksum(b, b[HeaderBytes:]))
 	return b
 }
 
@@ -102,10 +102,10 @@ func TestFrameErrors(t *testing.T) {
 		{"length", "length", "frame: length: got 4278190080, want at most 327680", sealed("", set(59, 255))},
 		{"header", "truncated", "frame: truncated: got 63 bytes of the header, want 64", good[:63]},
 		{"first byte", "truncated", "frame: truncated: got 1 bytes of the header, want 64", good[:1]},
-		{"payload", "truncated", "frame: truncated: got 6 bytes of the payload, want 7", good[:headerBytes+6]},
-		{"no payload", "truncated", "frame: truncated: got 0 bytes of the payload, want 7", good[:headerBytes]},
+		{"payload", "truncated", "frame: truncated: got 6 bytes of the payload, want 7", good[:HeaderBytes+6]},
+		{"no payload", "truncated", "frame: truncated: got 0 bytes of the payload, want 7", good[:HeaderBytes]},
 	} {
-		_, err := (&frameReader{stream: bytes.NewReader(c.stream)}).next()
+		_, err := (&FrameReader{Stream: bytes.NewReader(c.stream)}).Next()
 		var e *FrameError
 		if !errors.As(err, &e) || e.What != c.what || e.Error() != c.text {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.text)
@@ -120,7 +120,7 @@ func TestFrameBitFlips(t *testing.T) {
 		bad := bytes.Clone(good)
 		bad[bit/8] ^= 1 << (bit % 8)
 		var e *FrameError
-		if _, err := (&frameReader{stream: bytes.NewReader(bad)}).next(); !errors.As(err, &e) {
+		if _, err := (&FrameReader{Stream: bytes.NewReader(bad)}).Next(); !errors.As(err, &e) {
 			t.Errorf("bit %d: got %v, want a FrameError", bit, err)
 		}
 	}
@@ -130,21 +130,21 @@ func TestFrameBitFlips(t *testing.T) {
 func TestFrameStreamError(t *testing.T) {
 	broken := errors.New("broken")
 	good := sealed("payload", func([]byte) {})
-	for _, n := range []int{0, 10, headerBytes, headerBytes + 3} {
-		r := frameReader{stream: io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken))}
-		if _, err := r.next(); err != broken {
+	for _, n := range []int{0, 10, HeaderBytes, HeaderBytes + 3} {
+		r := FrameReader{Stream: io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken))}
+		if _, err := r.Next(); err != broken {
 			t.Errorf("after %d bytes: got %v, want %v", n, err, broken)
 		}
 	}
 }
 
 func TestAppendFramePanics(t *testing.T) {
-	for name, f := range map[string]*frame{
-		"payload": {typ: frameData, rest: maxPayload + 1, payload: make([]byte, maxPayload+1)},
-		"source":  {typ: frameData, source: -1},
-		"step":    {typ: frameData, step: 1 << 32},
+	for name, f := range map[string]*Frame{
+		"payload": {Type: FrameData, Rest: MaxPayload + 1, Payload: make([]byte, MaxPayload+1)},
+		"source":  {Type: FrameData, Source: -1},
+		"step":    {Type: FrameData, Step: 1 << 32},
 	} {
-		if !panics(func() { appendFrame(nil, f) }) {
+		if !panics(func() { AppendFrame(nil, f) }) {
 			t.Errorf("%s: no panic", name)
 		}
 	}
@@ -152,8 +152,8 @@ func TestAppendFramePanics(t *testing.T) {
 
 // The longest payload is read whole.
 func TestFrameLongest(t *testing.T) {
-	want := &frame{typ: frameData, rest: maxPayload, payload: bytes.Repeat([]byte("abcd"), maxPayload/4)}
-	got, err := (&frameReader{stream: bytes.NewReader(appendFrame(nil, want))}).next()
+	want := &Frame{Type: FrameData, Rest: MaxPayload, Payload: bytes.Repeat([]byte("abcd"), MaxPayload/4)}
+	got, err := (&FrameReader{Stream: bytes.NewReader(AppendFrame(nil, want))}).Next()
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got other bytes, or %v", err)
 	}
@@ -162,14 +162,14 @@ func TestFrameLongest(t *testing.T) {
 // A header that promises a payload which does not come costs little memory.
 func TestFrameAllocation(t *testing.T) {
 	stream := sealed("", func(b []byte) {
-		binary.LittleEndian.PutUint64(b[48:], maxPayload)
-		binary.LittleEndian.PutUint32(b[56:], maxPayload)
+		binary.LittleEndian.PutUint64(b[48:], MaxPayload)
+		binary.LittleEndian.PutUint32(b[56:], MaxPayload)
 	})
 	const rounds = 100
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range rounds {
-		if _, err := (&frameReader{stream: bytes.NewReader(stream)}).next(); err == nil {
+		if _, err := (&FrameReader{Stream: bytes.NewReader(stream)}).Next(); err == nil {
 			t.Fatal("a truncated frame is read")
 		}
 	}
@@ -187,18 +187,18 @@ func FuzzFrames(f *testing.F) {
 	f.Add(sealed("x", func(b []byte) { b[59] = 1 }))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		checkFrames(t, stream)
-		if len(stream) >= headerBytes { // let mutations get past the checksum
-			binary.LittleEndian.PutUint32(stream[60:], checksum(stream, stream[headerBytes:]))
+		if len(stream) >= HeaderBytes { // let mutations get past the checksum
+			binary.LittleEndian.PutUint32(stream[60:], checksum(stream, stream[HeaderBytes:]))
 			checkFrames(t, stream)
 		}
 	})
 }
 
 func checkFrames(t *testing.T, stream []byte) {
-	r := frameReader{stream: bytes.NewReader(stream)}
+	r := FrameReader{Stream: bytes.NewReader(stream)}
 	var written []byte
 	for {
-		f, err := r.next()
+		f, err := r.Next()
 		if err != nil {
 			var e *FrameError
 			if err != io.EOF && !errors.As(err, &e) {
@@ -206,7 +206,7 @@ func checkFrames(t *testing.T, stream []byte) {
 			}
 			break
 		}
-		written = appendFrame(written, f)
+		written = AppendFrame(written, f)
 		if !bytes.HasPrefix(stream, written) {
 			t.Fatalf("%+v is written as other bytes than it was read from", f)
 		}
@@ -214,22 +214,22 @@ func checkFrames(t *testing.T, stream []byte) {
 }
 
 func BenchmarkFrame(b *testing.B) {
-	for _, length := range []int{8, maxPayload} {
-		f := &frame{typ: frameData, rest: length, payload: make([]byte, length)}
-		encoded := appendFrame(nil, f)
-		name := map[int]string{8: "8", maxPayload: "320KiB"}[length]
+	for _, length := range []int{8, MaxPayload} {
+		f := &Frame{Type: FrameData, Rest: length, Payload: make([]byte, length)}
+		encoded := AppendFrame(nil, f)
+		name := map[int]string{8: "8", MaxPayload: "320KiB"}[length]
 		b.Run("append/"+name, func(b *testing.B) {
 			b.SetBytes(int64(length))
 			for b.Loop() {
-				encoded = appendFrame(encoded[:0], f)
+				encoded = AppendFrame(encoded[:0], f)
 			}
 		})
 		b.Run("next/"+name, func(b *testing.B) {
 			b.SetBytes(int64(length))
-			r := frameReader{}
+			r := FrameReader{}
 			for b.Loop() {
-				r.stream = bytes.NewReader(encoded)
-				if _, err := r.next(); err != nil {
+				r.Stream = bytes.NewReader(encoded)
+				if _, err := r.Next(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package process
+package wire
 
 // folds says that fold cannot be called.
 const folds = false

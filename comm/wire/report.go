@@ -1,0 +1,282 @@
+package wire
+
+import (
+	"fmt"
+	"unsafe"
+
+	"tpsh/comm"
+	"tpsh/comm/deadlock"
+	"tpsh/comm/mailbox"
+)
+
+func AppendReport(buf []byte, r *deadlock.Report) []byte {
+	buf = append(buf, byte(r.Kind))
+	for _, x := range []int{r.Wait, r.Heard, r.Peer, r.Question} {
+		buf = AppendInt(buf, x)
+	}
+	buf = appendKey(buf, r.Call)
+	for _, list := range [][]int{r.Waits, r.All, r.Received, r.Sent} {
+		buf = appendInts(buf, list)
+	}
+	for _, s := range []string{r.Text, r.Function, r.Where} {
+		buf = AppendString(buf, s)
+	}
+	buf = AppendInt(buf, ListLen(r.Left))
+	for _, u := range r.Left {
+		buf = appendUnreceived(buf, u)
+	}
+	return buf
+}
+
+func appendUnreceived(buf []byte, u comm.Unreceived) []byte {
+	for _, x := range []int{u.Src, u.Dst, u.Tag} {
+		buf = AppendInt(buf, x)
+	}
+	return AppendString(AppendString(buf, u.Group), u.Where)
+}
+
+// unreceived takes what appendUnreceived appends. One takes at least 40 bytes.
+func (d *Decoder) unreceived() []comm.Unreceived {
+	n := d.List(40)
+	if n < 0 {
+		return nil
+	}
+	list := make([]comm.Unreceived, n)
+	for i := range list {
+		list[i] = comm.Unreceived{Src: d.Int(), Dst: d.Int(), Tag: d.Int(), Group: d.Text(), Where: d.Text()}
+	}
+	return list
+}
+
+// decodeReport decodes what appendReport appends, and nothing else.
+func decodeReport(b []byte) (*deadlock.Report, error) {
+	d := Decoder{Rest: b}
+	r := &deadlock.Report{
+		Kind:     deadlock.ReportKind(d.byte()),
+		Wait:     d.Int(),
+		Heard:    d.Int(),
+		Peer:     d.Int(),
+		Question: d.Int(),
+		Call:     d.key(),
+		Waits:    d.ints(),
+		All:      d.ints(),
+		Received: d.ints(),
+		Sent:     d.ints(),
+		Text:     d.Text(),
+		Function: d.Text(),
+		Where:    d.Text(),
+		Left:     d.unreceived(),
+	}
+	d.kind(byte(r.Kind), byte(deadlock.ReportKinds))
+	if len(r.Received) != len(r.Waits) {
+		d.Fail("length", fmt.Sprintf("%d counters", len(r.Received)), fmt.Sprint(len(r.Waits)))
+	}
+	return r, d.End("report")
+}
+
+func AppendVerdict(buf []byte, v *deadlock.Verdict) []byte {
+	buf = append(buf, byte(v.Kind))
+	for _, x := range []int{v.Question, v.Wait, v.Rank, v.Count} {
+		buf = AppendInt(buf, x)
+	}
+	buf = appendKey(buf, v.Call)
+	buf = AppendString(buf, v.Text)
+	buf = AppendInt(buf, ListLen(v.Failed))
+	for _, k := range v.Failed {
+		buf = appendKey(buf, k)
+	}
+	if v.Deadlock == nil {
+		return AppendInt(buf, 0)
+	}
+	return appendDeadlock(buf, v.Deadlock)
+}
+
+// appendDeadlock appends the number of waits, the waits, and the ended ranks.
+func appendDeadlock(buf []byte, e *comm.DeadlockError) []byte {
+	buf = AppendInt(buf, ListLen(e.Waits))
+	for _, w := range e.Waits {
+		buf = AppendInt(buf, w.Rank)
+		for _, s := range []string{w.Function, w.Text, w.Where} {
+			buf = AppendString(buf, s)
+		}
+		buf = appendInts(buf, w.For)
+	}
+	return appendInts(buf, e.Ended)
+}
+
+// DecodeVerdict decodes what appendVerdict appends, and nothing else.
+func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
+	d := Decoder{Rest: b}
+	v := &deadlock.Verdict{
+		Kind:     deadlock.VerdictKind(d.byte()),
+		Question: d.Int(),
+		Wait:     d.Int(),
+		Rank:     d.Int(),
+		Count:    d.Int(),
+		Call:     d.key(),
+		Text:     d.Text(),
+	}
+	if n := d.List(16); n >= 0 {
+		v.Failed = make([]deadlock.CallKey, n)
+		for i := range v.Failed {
+			v.Failed[i] = d.key()
+		}
+	}
+	v.Deadlock = d.deadlock()
+	d.kind(byte(v.Kind), byte(deadlock.VerdictKinds))
+	if v.Kind == deadlock.VerdictDeadlock && (v.Deadlock == nil || len(v.Deadlock.Waits) == 0) {
+		d.Fail("length", "a deadlock of no ranks", "1 or more")
+	}
+	return v, d.End("verdict")
+}
+
+// deadlock takes what appendDeadlock appends, or a 0 for none. A wait takes at
+// least 40 bytes.
+func (d *Decoder) deadlock() *comm.DeadlockError {
+	n := d.List(40)
+	if n < 0 {
+		return nil
+	}
+	e := &comm.DeadlockError{Waits: make([]comm.Wait, n)}
+	for i := range e.Waits {
+		e.Waits[i] = comm.Wait{Rank: d.Int(), Function: d.Text(), Text: d.Text(), Where: d.Text(), For: d.ints()}
+	}
+	e.Ended = d.ints()
+	return e
+}
+
+func appendKey(buf []byte, k deadlock.CallKey) []byte {
+	return AppendInt(AppendInt(buf, int(k.Group)), int(k.Number))
+}
+
+func (d *Decoder) key() deadlock.CallKey {
+	return deadlock.CallKey{Group: d.Uint64(), Number: d.Uint64()}
+}
+
+func AppendString(buf []byte, s string) []byte { return append(AppendInt(buf, len(s)), s...) }
+
+func appendInts(buf []byte, list []int) []byte {
+	buf = AppendInt(buf, ListLen(list))
+	for _, x := range list {
+		buf = AppendInt(buf, x)
+	}
+	return buf
+}
+
+func (d *Decoder) ints() []int {
+	n := d.List(8)
+	if n < 0 {
+		return nil
+	}
+	list := make([]int, n)
+	for i := range list {
+		list[i] = d.Int()
+	}
+	return list
+}
+
+// kind checks a kind, which is above 0 and below end.
+func (d *Decoder) kind(kind, end byte) {
+	if kind == 0 || kind >= end {
+		d.Fail("alien", fmt.Sprintf("kind %d", kind), fmt.Sprintf("1..%d", end-1))
+	}
+}
+
+// End returns the error of decoding what, which is to be over.
+func (d *Decoder) End(what string) error {
+	if d.Err == nil && len(d.Rest) > 0 {
+		d.Fail("length", fmt.Sprintf("%d bytes more", len(d.Rest)), "none")
+	}
+	if d.Err != nil {
+		return fmt.Errorf("%s: %w", what, d.Err)
+	}
+	return nil
+}
+
+// appendEnvelope appends the encoding of what an envelope holds but for its ranks:
+// the line of its Send, the name of the group, its Meta, and its Data to the
+// end.
+func appendEnvelope(buf []byte, l *mailbox.Envelope) []byte {
+	return append(AppendEnvelopeHead(buf, l), l.Message.Data...)
+}
+
+// AppendEnvelopeHead appends what comes before Data.
+func AppendEnvelopeHead(buf []byte, l *mailbox.Envelope) []byte {
+	buf = AppendString(AppendString(buf, l.Where), l.Group)
+	return append(AppendInt(buf, len(l.Message.Meta)), l.Message.Meta...)
+}
+
+// DecodeEnvelope decodes what appendEnvelope appends. The slices and texts of the
+// result are parts of b, which may not change any more.
+func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
+	d := Decoder{Rest: b}
+	l := &mailbox.Envelope{Where: textOf(d.take(d.Int())), Group: textOf(d.take(d.Int()))}
+	l.Message.Meta = d.take(d.Size())
+	l.Message.Data = d.Rest
+	if d.Err != nil {
+		return nil, fmt.Errorf("message: %w", d.Err)
+	}
+	return l, nil
+}
+
+// textOf returns b, which does not change any more, as a string.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// AppendSigned appends the encoding of a call as its report shows it: its
+// kind, its line, and its Desc to the end.
+func AppendSigned(buf []byte, s *comm.SignedCall) []byte {
+	return appendDesc(AppendString(append(buf, byte(s.Kind)), s.Where), &s.Desc)
+}
+
+// DecodeSigned decodes what appendSigned appends, and nothing else.
+func DecodeSigned(b []byte) (*comm.SignedCall, error) {
+	d := Decoder{Rest: b}
+	s := &comm.SignedCall{Kind: comm.Kind(d.byte()), Where: d.Text()}
+	if s.Kind > comm.Permute {
+		d.Fail("alien", fmt.Sprintf("kind %d", s.Kind), fmt.Sprintf("0..%d", comm.Permute))
+	}
+	if d.Err != nil {
+		return nil, fmt.Errorf("call: %w", d.Err)
+	}
+	desc, err := decodeDesc(d.Rest)
+	if err != nil {
+		return nil, err
+	}
+	s.Desc = *desc
+	return s, nil
+}
+
+// ReadReport returns the report of a frame from one of size ranks.
+func ReadReport(f *Frame, size int) (*deadlock.Report, error) {
+	if f.Type != FrameReport {
+		return nil, AlienType(f)
+	}
+	r, err := decodeReport(f.Payload)
+	if err != nil {
+		return nil, err
+	}
+	return r, checkReport(r, size)
+}
+
+// checkReport checks the numbers of a report that are to be ranks.
+func checkReport(r *deadlock.Report, size int) error {
+	for _, list := range [][]int{r.Waits, r.All, {r.Peer}} {
+		for _, x := range list {
+			if x < 0 || x >= size {
+				return OutOfRange(x, size)
+			}
+		}
+	}
+	if counts := r.Kind <= deadlock.ReportIdle && r.Kind != deadlock.ReportRuns; counts && len(r.Sent) != size {
+		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.Sent)), fmt.Sprint(size)}
+	}
+	return nil
+}
+
+func AlienType(f *Frame) error {
+	return &FrameError{"alien", fmt.Sprintf("type %d", f.Type), "another, from that source"}
+}
+
+func OutOfRange(rank, size int) error {
+	return &FrameError{"alien", comm.RankList([]int{rank}), fmt.Sprintf("0..%d", size-1)}
+}
