@@ -192,7 +192,7 @@ func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := m.Options()
+	o := process.Through(m)
 	if j.transport == "shm" {
 		closeAll(m.Peers)
 		o.Peers = nil

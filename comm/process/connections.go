@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -17,18 +16,6 @@ type Connections struct {
 	Rank       int
 	Peers      []net.Conn // by rank, nil at Rank
 	Supervisor net.Conn
-}
-
-// Options returns the options that connect the rank through m.
-func (m *Connections) Options() LinkOptions {
-	o := LinkOptions{Rank: m.Rank, Size: len(m.Peers), Supervisor: m.Supervisor, Heartbeat: true}
-	o.Peers = make([]io.ReadWriteCloser, o.Size)
-	for r, c := range m.Peers {
-		if c != nil {
-			o.Peers[r] = c
-		}
-	}
-	return o
 }
 
 // Meet makes the connections of a rank of size: to the rendezvous at an

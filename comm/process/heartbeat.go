@@ -7,8 +7,6 @@ import (
 	goruntime "runtime"
 	"sync/atomic"
 	"time"
-
-	"tpsh/comm/wire"
 )
 
 // A Heartbeat tells streams that are silent because their other end has nothing to
@@ -35,14 +33,6 @@ func NewHeartbeat(timeout time.Duration) *Heartbeat {
 		timeout = defaultPeerTimeout
 	}
 	return &Heartbeat{min(beatInterval, timeout/4), min(silenceTime, timeout/2), timeout}
-}
-
-// heartbeat returns the heartbeat of the streams, nil if they have none.
-func (o *LinkOptions) heartbeat() *Heartbeat {
-	if !o.Heartbeat {
-		return nil
-	}
-	return NewHeartbeat(o.PeerTimeout)
 }
 
 // A HeardReader reads a stream, and knows when it was last heard of.
@@ -96,11 +86,6 @@ func (p *Heartbeat) Beat(ctx context.Context, send func()) {
 			return
 		}
 	}
-}
-
-// writeOn sends heartbeats to a participant until ctx ends.
-func (p *Heartbeat) writeOn(ctx context.Context, out messageWriter) {
-	p.Beat(ctx, func() { out.send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
 }
 
 // Guard has lose called when nothing was heard for too long, and before that,

@@ -121,6 +121,31 @@ func Connect(o LinkOptions) (*Links, error) {
 	return l, nil
 }
 
+// heartbeat returns the heartbeat of the streams, nil if they have none.
+func (o *LinkOptions) heartbeat() *Heartbeat {
+	if !o.Heartbeat {
+		return nil
+	}
+	return NewHeartbeat(o.PeerTimeout)
+}
+
+// writeHeartbeats sends heartbeats to a participant until ctx ends.
+func writeHeartbeats(ctx context.Context, p *Heartbeat, out messageWriter) {
+	p.Beat(ctx, func() { out.send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
+}
+
+// Through returns the options that connect a rank through connections.
+func Through(m *Connections) LinkOptions {
+	o := LinkOptions{Rank: m.Rank, Size: len(m.Peers), Supervisor: m.Supervisor, Heartbeat: true}
+	o.Peers = make([]io.ReadWriteCloser, o.Size)
+	for r, c := range m.Peers {
+		if c != nil {
+			o.Peers[r] = c
+		}
+	}
+	return o
+}
+
 // peers returns o.Peers with one for each rank.
 func (o *LinkOptions) peers() []io.ReadWriteCloser {
 	return append(slices.Clone(o.Peers), make([]io.ReadWriteCloser, o.Size-len(o.Peers))...)
@@ -156,7 +181,7 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Heartbeat) error 
 	}
 	l.writers[peer] = out
 	if p != nil {
-		l.tasks.Go(func() { p.writeOn(l.ctx, out) })
+		l.tasks.Go(func() { writeHeartbeats(l.ctx, p, out) })
 		l.tasks.Go(func() {
 			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
 		})

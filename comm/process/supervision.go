@@ -79,7 +79,7 @@ func Supervise(o SuperviseOptions) *Supervision {
 	for rank, in := range inlets {
 		s.tasks.Go(func() { s.readReports(rank, in) })
 		if p != nil {
-			s.tasks.Go(func() { p.writeOn(s.ctx, s.writers[rank]) })
+			s.tasks.Go(func() { writeHeartbeats(s.ctx, p, s.writers[rank]) })
 			s.tasks.Go(func() { s.guard(p, rank, readers[rank]) })
 		}
 	}

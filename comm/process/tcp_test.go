@@ -49,7 +49,7 @@ func meet(ctx context.Context, c *process.Credentials, size int, world func(rank
 				errs[r] = fmt.Errorf("rank %d: %w", r, err)
 				return
 			}
-			if links[r], err = process.Connect(m.Options()); err != nil {
+			if links[r], err = process.Connect(process.Through(m)); err != nil {
 				panic(err)
 			}
 		})

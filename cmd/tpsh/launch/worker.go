@@ -148,11 +148,11 @@ func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, 
 	if err != nil {
 		return process.LinkOptions{}, fmt.Errorf("worker: %w", err)
 	}
-	mesh, err := process.Meet(ctx, c, m.Address, rank, size)
+	connections, err := process.Meet(ctx, c, m.Address, rank, size)
 	if err != nil {
 		return process.LinkOptions{}, err
 	}
-	o := mesh.Options()
+	o := process.Through(connections)
 	o.Heartbeat, o.PeerTimeout = m.Heartbeat, m.PeerTimeout
 	if m.Heartbeat {
 		o.Where = hostName()
