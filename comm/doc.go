@@ -69,6 +69,8 @@
 //
 //	schedule   which member does what with whose blocks: pure
 //	deadlock   who waits for whom, and which waits can never end: pure
+//	wire       frames, contracts, reports and verdicts as bytes
+//	bootstrap  connections: trust, rendezvous, heartbeats
 //	mailbox    messages that wait for a receive
 //	inproc     the transport of goroutines that share memory
 //	process    the transports of ranks that exchange messages: frames, tcp, shm

@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"time"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/mpi"
 	"tpsh/comm/process"
 )
@@ -99,7 +100,7 @@ func (j *job) check() error {
 func (j *job) start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := (&process.Credentials{}).Listen("127.0.0.1:0")
+	l, err := (&bootstrap.Credentials{}).Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -169,8 +170,8 @@ func waitAll(commands []*exec.Cmd, cancel func()) error {
 }
 
 // watch is the supervisor of the ranks until they have ended.
-func watch(ctx context.Context, l *process.Listener, ranks int, ended chan error) error {
-	conns, err := process.Rendezvous(ctx, l, ranks, nil)
+func watch(ctx context.Context, l *bootstrap.Listener, ranks int, ended chan error) error {
+	conns, err := bootstrap.Rendezvous(ctx, l, ranks, nil)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func watch(ctx context.Context, l *process.Listener, ranks int, ended chan error
 func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	m, err := process.Meet(ctx, &process.Credentials{}, os.Getenv(addressVariable), rank, j.ranks)
+	m, err := bootstrap.Meet(ctx, &bootstrap.Credentials{}, os.Getenv(addressVariable), rank, j.ranks)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@
 // them:
 //
 //	segment, err := process.CreateSegment(size)      // shm: segment.File() is passed to each process
-//	conns, err := process.Rendezvous(ctx, l, size, nil) // tcp: each process calls Meet
+//	conns, err := bootstrap.Rendezvous(ctx, l, size, nil) // tcp: each process calls bootstrap.Meet
 //	...
 //	s := process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
 //	s.Lose(rank, errors.New("was killed by signal 9 (killed)")) // when the kernel says so
@@ -34,8 +34,8 @@
 //	links, err := process.Connect(process.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Segment: segment, Local: all})
 //	endpoint := links.Fabric(0).Endpoint(rank)
 //
-// What crosses a stream is frames: see frame.go for the format, and Credentials
-// for how two ends come to trust each other. What crosses shared memory is
+// What crosses a stream is frames (package wire), and bootstrap.Credentials
+// say how two ends come to trust each other. What crosses shared memory is
 // records (ring.go), and pieces of large blocks (staging_buffer.go). Long messages, and
 // large blocks that nobody reduces, do not: who needs them reads them from the
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).

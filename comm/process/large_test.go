@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tpsh/comm"
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/process"
 )
 
@@ -48,7 +49,7 @@ func TestLargeFrames(t *testing.T) {
 	testLarge(t, func(size int) *comm.Fabric { return process.NewFrames(size, process.FrameOptions{}) })
 }
 
-func TestLargeTCP(t *testing.T) { testLarge(t, tcp(process.Credentials{Job: "large"})) }
+func TestLargeTCP(t *testing.T) { testLarge(t, tcp(bootstrap.Credentials{Job: "large"})) }
 
 // largeRank calls what moves large blocks, so many times, and compares the
 // results.

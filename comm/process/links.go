@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/wire"
 )
 
@@ -122,20 +123,20 @@ func Connect(o LinkOptions) (*Links, error) {
 }
 
 // heartbeat returns the heartbeat of the streams, nil if they have none.
-func (o *LinkOptions) heartbeat() *Heartbeat {
+func (o *LinkOptions) heartbeat() *bootstrap.Heartbeat {
 	if !o.Heartbeat {
 		return nil
 	}
-	return NewHeartbeat(o.PeerTimeout)
+	return bootstrap.NewHeartbeat(o.PeerTimeout)
 }
 
 // writeHeartbeats sends heartbeats to a participant until ctx ends.
-func writeHeartbeats(ctx context.Context, p *Heartbeat, out messageWriter) {
+func writeHeartbeats(ctx context.Context, p *bootstrap.Heartbeat, out messageWriter) {
 	p.Beat(ctx, func() { out.send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
 }
 
 // Through returns the options that connect a rank through connections.
-func Through(m *Connections) LinkOptions {
+func Through(m *bootstrap.Connections) LinkOptions {
 	o := LinkOptions{Rank: m.Rank, Size: len(m.Peers), Supervisor: m.Supervisor, Heartbeat: true}
 	o.Peers = make([]io.ReadWriteCloser, o.Size)
 	for r, c := range m.Peers {
@@ -173,8 +174,8 @@ func (o *LinkOptions) check() error {
 }
 
 // attach uses a stream for what goes to and comes from a participant.
-func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Heartbeat) error {
-	reader := NewHeardReader(stream)
+func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *bootstrap.Heartbeat) error {
+	reader := bootstrap.NewHeardReader(stream)
 	out, err := l.plug(peer, stream, reader)
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *Heartbeat) error 
 }
 
 // plug begins to listen to a stream, and returns what sends to it.
-func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (messageWriter, error) {
+func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *bootstrap.HeardReader) (messageWriter, error) {
 	if conn, ok := stream.(*net.TCPConn); ok && pollsTCP && peer < l.size {
 		c, err := newPolledTCP(l, peer, conn, reader)
 		if err != nil {
@@ -215,13 +216,13 @@ func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *HeardReader) (
 }
 
 // readFrames gives what a participant sends to the rank of its generation.
-func (l *Links) readFrames(peer int, in *wire.Reader, heard *HeardReader) {
+func (l *Links) readFrames(peer int, in *wire.Reader, heard *bootstrap.HeardReader) {
 	for {
 		f, err := in.Next()
 		if err == nil {
-			heard.pause()
+			heard.Pause()
 			wr := l.awaitGeneration(f.Generation)
-			heard.resume()
+			heard.Resume()
 			if wr != nil {
 				err = wr.acceptFrame(peer, f)
 			}

@@ -106,13 +106,13 @@ func TestLateForGeneration(t *testing.T) {
 	for open := true; open; open, _ = cable.open() {
 		time.Sleep(time.Millisecond)
 	}
-	if silence := cable.heard.silent(); silence != 0 {
+	if silence := cable.heard.Silent(); silence != 0 {
 		t.Errorf("got a silence of %v, want none", silence)
 	}
 	if _, err := world(1, 1).Recv(t.Context(), 0, 0, func() string { return "" }); err != nil {
 		t.Error(err)
 	}
-	if time.Sleep(time.Millisecond); cable.heard.silent() == 0 {
+	if time.Sleep(time.Millisecond); cable.heard.Silent() == 0 {
 		t.Error("got no silence after all was taken in, want some")
 	}
 }

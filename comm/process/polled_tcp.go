@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/wire"
 )
 
@@ -33,7 +34,7 @@ type polledTCP struct {
 
 // newPolledTCP returns a polled connection for a connection, which it takes over. The error is that
 // the process has no descriptor left for it, or that the connection is closed.
-func newPolledTCP(l *Links, peer int, conn *net.TCPConn, heard *HeardReader) (*polledTCP, error) {
+func newPolledTCP(l *Links, peer int, conn *net.TCPConn, heard *bootstrap.HeardReader) (*polledTCP, error) {
 	enlarge(conn)
 	at, err := detach(conn)
 	if err != nil {
@@ -72,7 +73,7 @@ func (c *polledTCP) takeFrames(brief bool) bool {
 // the end. Silence means nothing while a message is held: nobody listens.
 func (c *polledTCP) unlock() {
 	if c.held != nil {
-		c.heard.pause()
+		c.heard.Pause()
 	}
 	lost := c.err
 	if c.told {
@@ -90,7 +91,7 @@ func (c *polledTCP) takeHeld() {
 	c.mu.Lock()
 	if held := c.held; held != nil {
 		c.held = nil
-		c.heard.resume()
+		c.heard.Resume()
 		c.hand(held)
 	}
 	c.unlock()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/wire"
 )
 
@@ -38,7 +39,7 @@ func cableTo(t *testing.T) (*polledTCP, *wire.FrameReader) {
 	from, to := pair(t)
 	l := &Links{rank: 1}
 	l.polledTCP.links = l
-	c, err := newPolledTCP(l, 0, from, NewHeardReader(from))
+	c, err := newPolledTCP(l, 0, from, bootstrap.NewHeardReader(from))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestCableMessage(t *testing.T) {
 func TestCableSegments(t *testing.T) {
 	from, to := pair(t)
 	for _, conn := range []*net.TCPConn{from, to} {
-		c, err := newPolledTCP(&Links{}, 0, conn, NewHeardReader(conn))
+		c, err := newPolledTCP(&Links{}, 0, conn, bootstrap.NewHeardReader(conn))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/wire"
 )
 
@@ -14,7 +15,7 @@ type streamReader struct {
 	links *Links
 	peer  int
 	conn  *polledConn // nil in a polled connection, as are kick and ready
-	heard *HeardReader
+	heard *bootstrap.HeardReader
 	from  func(fd uintptr, b []byte) (int, error)
 	kick  func()      // wakes the listener
 	ready func() bool // whether something has come
@@ -30,7 +31,7 @@ type streamReader struct {
 }
 
 // newStreamReader returns a socket for what a rank sends through a stream.
-func newStreamReader(l *Links, peer int, p PollStream, heard *HeardReader) *streamReader {
+func newStreamReader(l *Links, peer int, p PollStream, heard *bootstrap.HeardReader) *streamReader {
 	conn := newPolledConn(p)
 	s := &streamReader{links: l, peer: peer, heard: heard, conn: conn, from: conn.read, kick: conn.kick, ready: p.Ready}
 	s.in = l.newReader(peer, p.BeginBlock)
@@ -60,7 +61,7 @@ func (s *streamReader) read(b []byte) (int, error) {
 	n, err := s.from(s.fd, b)
 	if n > 0 {
 		s.short = n < len(b)
-		s.heard.resume()
+		s.heard.Resume()
 	}
 	return n, err
 }
@@ -142,9 +143,9 @@ func (s *streamReader) wait() error {
 	held := s.held
 	s.mu.Unlock()
 	if held != nil {
-		s.heard.pause()
+		s.heard.Pause()
 		s.links.awaitGeneration(held.Generation)
-		s.heard.resume()
+		s.heard.Resume()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

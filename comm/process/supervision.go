@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/deadlock"
 	"tpsh/comm/wire"
 )
@@ -62,17 +63,17 @@ type Supervision struct {
 func Supervise(o SuperviseOptions) *Supervision {
 	s := &Supervision{options: o, generationChanged: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	var p *Heartbeat
+	var p *bootstrap.Heartbeat
 	if o.Heartbeat {
-		p = NewHeartbeat(o.PeerTimeout)
+		p = bootstrap.NewHeartbeat(o.PeerTimeout)
 	}
 	inlets := make([]*wire.Reader, len(o.Streams))
-	readers := make([]*HeardReader, len(o.Streams))
+	readers := make([]*bootstrap.HeardReader, len(o.Streams))
 	for rank, stream := range o.Streams {
 		q := newAsyncWriter(len(o.Streams), stream)
 		s.writers = append(s.writers, q)
 		s.tasks.Go(func() { q.run(s.ctx) })
-		readers[rank] = NewHeardReader(stream)
+		readers[rank] = bootstrap.NewHeardReader(stream)
 		inlets[rank] = wire.NewReader(wire.ReaderOptions{Stream: readers[rank], Source: rank})
 	}
 	s.beginGeneration(0)
@@ -87,7 +88,7 @@ func Supervise(o SuperviseOptions) *Supervision {
 }
 
 // guard reports and ends the silence of a rank.
-func (s *Supervision) guard(p *Heartbeat, rank int, h *HeardReader) {
+func (s *Supervision) guard(p *bootstrap.Heartbeat, rank int, h *bootstrap.HeardReader) {
 	var report func(time.Duration)
 	if s.options.Silent != nil {
 		report = func(d time.Duration) { s.options.Silent(rank, d) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/commtest"
 	"tpsh/comm/process"
 )
@@ -19,9 +20,9 @@ var token = []byte("a token of 32 bytes for the test")
 
 // tcp returns an opener of ranks that meet as processes do, and talk through
 // the connections that come of it.
-func tcp(c process.Credentials) commtest.Opener {
+func tcp(c bootstrap.Credentials) commtest.Opener {
 	return func(size int) *comm.Fabric {
-		supervision, links, err := meet(context.Background(), &c, size, func(int) (int, *process.Credentials) { return size, &c })
+		supervision, links, err := meet(context.Background(), &c, size, func(int) (int, *bootstrap.Credentials) { return size, &c })
 		if err != nil {
 			panic(err)
 		}
@@ -31,7 +32,7 @@ func tcp(c process.Credentials) commtest.Opener {
 
 // meet has size ranks meet. world tells for each rank how many it says there
 // are, and its credentials.
-func meet(ctx context.Context, c *process.Credentials, size int, world func(rank int) (int, *process.Credentials)) (*process.Supervision, []*process.Links, error) {
+func meet(ctx context.Context, c *bootstrap.Credentials, size int, world func(rank int) (int, *bootstrap.Credentials)) (*process.Supervision, []*process.Links, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l, err := c.Listen("127.0.0.1:0")
@@ -44,7 +45,7 @@ func meet(ctx context.Context, c *process.Credentials, size int, world func(rank
 	for r := range links {
 		ranks.Go(func() {
 			n, own := world(r)
-			m, err := process.Meet(ctx, own, l.Addr().String(), r, n)
+			m, err := bootstrap.Meet(ctx, own, l.Addr().String(), r, n)
 			if err != nil {
 				errs[r] = fmt.Errorf("rank %d: %w", r, err)
 				return
@@ -54,7 +55,7 @@ func meet(ctx context.Context, c *process.Credentials, size int, world func(rank
 			}
 		})
 	}
-	conns, err := process.Rendezvous(ctx, l, size, nil)
+	conns, err := bootstrap.Rendezvous(ctx, l, size, nil)
 	if errs[size] = err; err != nil {
 		time.AfterFunc(200*time.Millisecond, cancel)
 	}
@@ -66,10 +67,10 @@ func meet(ctx context.Context, c *process.Credentials, size int, world func(rank
 	return process.Supervise(o), links, errors.Join(errs...)
 }
 
-func TestTCP(t *testing.T) { commtest.Suite(t, tcp(process.Credentials{Job: "test", Token: token})) }
+func TestTCP(t *testing.T) { commtest.Suite(t, tcp(bootstrap.Credentials{Job: "test", Token: token})) }
 
 func TestTCPWithTLS(t *testing.T) {
-	c := process.Credentials{Job: "test", Token: token, TLS: true}
+	c := bootstrap.Credentials{Job: "test", Token: token, TLS: true}
 	for size := range 3 {
 		f := tcp(c)(size + 2)
 		for rank, err := range commtest.Exercise(t, f, 3) {
@@ -83,22 +84,22 @@ func TestTCPWithTLS(t *testing.T) {
 
 // Ranks that do not belong together do not meet, and say why.
 func TestMeetFails(t *testing.T) {
-	good := &process.Credentials{Job: "test", Token: token}
+	good := &bootstrap.Credentials{Job: "test", Token: token}
 	for _, test := range []struct {
 		name  string
-		world func(rank int) (int, *process.Credentials)
+		world func(rank int) (int, *bootstrap.Credentials)
 		want  []string
 	}{
-		{"another world", func(rank int) (int, *process.Credentials) { return 2 + rank, good },
+		{"another world", func(rank int) (int, *bootstrap.Credentials) { return 2 + rank, good },
 			[]string{"rank 1 says there are 3 ranks, want 2"}},
-		{"another token", func(rank int) (int, *process.Credentials) {
-			return 2, &process.Credentials{Job: "test", Token: append([]byte{byte(rank)}, token[1:]...)}
+		{"another token", func(rank int) (int, *bootstrap.Credentials) {
+			return 2, &bootstrap.Credentials{Job: "test", Token: append([]byte{byte(rank)}, token[1:]...)}
 		}, []string{"tokens may differ"}},
-		{"another job", func(rank int) (int, *process.Credentials) {
-			return 2, &process.Credentials{Job: fmt.Sprint("job ", rank), Token: token}
+		{"another job", func(rank int) (int, *bootstrap.Credentials) {
+			return 2, &bootstrap.Credentials{Job: fmt.Sprint("job ", rank), Token: token}
 		}, []string{`got job "test", want "job 0"`, `got job "test", want "job 1"`}},
-		{"no TLS", func(rank int) (int, *process.Credentials) {
-			return 2, &process.Credentials{Job: "test", Token: token, TLS: true}
+		{"no TLS", func(rank int) (int, *bootstrap.Credentials) {
+			return 2, &bootstrap.Credentials{Job: "test", Token: token, TLS: true}
 		}, []string{"TLS"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestMeetFails(t *testing.T) {
 
 // Who is no member of the job is turned away, and keeps nobody waiting.
 func TestListenerRejects(t *testing.T) {
-	c := &process.Credentials{Job: "test", Token: token, Timeout: 50 * time.Millisecond}
+	c := &bootstrap.Credentials{Job: "test", Token: token, Timeout: 50 * time.Millisecond}
 	l, err := c.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -162,12 +163,12 @@ func TestListenerRejects(t *testing.T) {
 
 // Without a token nothing leaves the host.
 func TestLoopbackOnly(t *testing.T) {
-	c := &process.Credentials{Job: "test"}
+	c := &bootstrap.Credentials{Job: "test"}
 	for _, address := range []string{"0.0.0.0:0", "192.0.2.1:1", "example.org:1", ":0"} {
 		if l, err := c.Listen(address); err == nil || !strings.Contains(err.Error(), "got no token, want one") {
 			t.Errorf("Listen(%q): got %v and %v, want an error about the token", address, l, err)
 		}
-		if conn, err := c.Dial(t.Context(), address, process.Hello{}); err == nil || !strings.Contains(err.Error(), "got no token, want one") {
+		if conn, err := c.Dial(t.Context(), address, bootstrap.Hello{}); err == nil || !strings.Contains(err.Error(), "got no token, want one") {
 			t.Errorf("Dial(%q): got %v and %v, want an error about the token", address, conn, err)
 		}
 	}

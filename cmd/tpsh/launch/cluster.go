@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"tpsh/comm/process"
+	"tpsh/comm/bootstrap"
 )
 
 // A Cluster is the nodes of a job, as the launcher of the first sees them. It
@@ -18,9 +18,9 @@ import (
 type Cluster struct {
 	opts     Options
 	machine  string
-	listener *process.Listener // nil if there is no other node
-	nodes    []*node           // the others, by number from 1
-	size     int               // ranks of all nodes
+	listener *bootstrap.Listener // nil if there is no other node
+	nodes    []*node             // the others, by number from 1
+	size     int                 // ranks of all nodes
 
 	front *front // of a world; nil where launchers start the ranks
 
@@ -97,7 +97,7 @@ func (c *Cluster) gather(ctx context.Context) error {
 
 // admit makes the launcher at the other end of stream a node. If it cannot,
 // that one is told why.
-func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello process.Hello) error {
+func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello bootstrap.Hello) error {
 	n := &node{scratch: c.opts.Scratch, conn: newControl(stream, controlEnd{
 		name:    fmt.Sprintf("node %d at %s", hello.Rank, stream.RemoteAddr()),
 		timeout: c.opts.peerTimeout(),
@@ -117,7 +117,7 @@ func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello process.Hell
 }
 
 // check returns an error unless a launcher that has come is one that is due.
-func (c *Cluster) check(hello process.Hello) error {
+func (c *Cluster) check(hello bootstrap.Hello) error {
 	switch {
 	case hello.Purpose != purposeNode:
 		return fmt.Errorf("it came for %q, want %q", hello.Purpose, purposeNode)
@@ -309,7 +309,7 @@ func (c *Cluster) on(rank int) string {
 
 // turnedAway tells of a connection that was turned away.
 func (c *Cluster) turnedAway(address string, err error) {
-	if e := (*process.HandshakeError)(nil); errors.As(err, &e) {
+	if e := (*bootstrap.HandshakeError)(nil); errors.As(err, &e) {
 		err = errors.New(e.Text) // which need not name the address again
 	}
 	c.note(fmt.Sprintf("turned away %s: %v", address, err))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tpsh/comm/process"
+	"tpsh/comm/bootstrap"
 	"tpsh/lang"
 )
 
@@ -31,11 +31,11 @@ type controlEnd struct {
 // newControl returns the control connection that a stream is. Close ends it.
 func newControl(stream net.Conn, o controlEnd) *control {
 	keepAlive(stream, o.timeout)
-	heard := process.NewHeardReader(stream)
+	heard := bootstrap.NewHeardReader(stream)
 	c := &control{StreamConn: lang.Stream(heardConn{stream, heard}, nil)}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
-	pulse := process.NewHeartbeat(o.timeout)
+	pulse := bootstrap.NewHeartbeat(o.timeout)
 	c.tasks.Go(func() { pulse.Beat(ctx, func() { c.Send([]byte(heartbeat)) }) })
 	c.tasks.Go(func() { pulse.Guard(ctx, heard, o.silent, func(err error) { c.giveUp(o, err) }) })
 	return c
@@ -67,7 +67,7 @@ func (c *control) Close() error {
 // A heardConn is a connection that knows when it was last heard of.
 type heardConn struct {
 	net.Conn
-	heard *process.HeardReader
+	heard *bootstrap.HeardReader
 }
 
 func (c heardConn) Read(b []byte) (int, error) { return c.heard.Read(b) }

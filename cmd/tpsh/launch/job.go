@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/process"
 	"tpsh/lang"
 )
@@ -16,10 +17,10 @@ import (
 // A Job is ranks under way, as the first launcher sees them.
 type Job struct {
 	cluster     *Cluster
-	host        *host             // the workers of this node
-	listener    *process.Listener // nil without sockets
-	ownListener bool              // and not the cluster's
-	fates       []fate            // by rank
+	host        *host               // the workers of this node
+	listener    *bootstrap.Listener // nil without sockets
+	ownListener bool                // and not the cluster's
+	fates       []fate              // by rank
 	tasks       sync.WaitGroup
 	stopping    sync.Once
 	generation  int // how often the ranks have begun again

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"tpsh/comm/process"
+	"tpsh/comm/bootstrap"
 )
 
 // A follower is a launcher of another node than the first.
@@ -73,11 +73,11 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 }
 
 // dial connects to the first launcher, when it listens.
-func (o *Options) dial(ctx context.Context, c *process.Credentials) (stream net.Conn, err error) {
+func (o *Options) dial(ctx context.Context, c *bootstrap.Credentials) (stream net.Conn, err error) {
 	ctx, cancel := o.untilGathered(ctx)
 	defer cancel()
 	err = persist(ctx, func() error {
-		stream, err = c.Dial(ctx, o.Rendezvous, process.Hello{Purpose: purposeNode, Rank: o.Node, Size: o.Nodes})
+		stream, err = c.Dial(ctx, o.Rendezvous, bootstrap.Hello{Purpose: purposeNode, Rank: o.Node, Size: o.Nodes})
 		return err
 	})
 	return stream, err
@@ -113,7 +113,7 @@ func persist(ctx context.Context, f func() error) error {
 
 // start starts workers, and carries their control connections to the first
 // launcher.
-func (f *follower) start(ctx context.Context, c *process.Credentials, b *begin) error {
+func (f *follower) start(ctx context.Context, c *bootstrap.Credentials, b *begin) error {
 	if len(b.Ranks) != f.opts.Ranks {
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
@@ -127,7 +127,7 @@ func (f *follower) start(ctx context.Context, c *process.Credentials, b *begin) 
 	}
 	f.host.watch(f)
 	for i, rank := range b.Ranks {
-		remote, err := c.Dial(ctx, f.opts.Rendezvous, process.Hello{Purpose: purposeControl, Rank: rank, Size: f.opts.Nodes})
+		remote, err := c.Dial(ctx, f.opts.Rendezvous, bootstrap.Hello{Purpose: purposeControl, Rank: rank, Size: f.opts.Nodes})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tpsh/comm/process"
+	"tpsh/comm/bootstrap"
 )
 
 // Options say what a job runs on.
@@ -46,7 +46,7 @@ type Options struct {
 	// machine is that of this launcher, if it is to be another, for tests.
 	machine string
 
-	identity *process.Identity // what Identity names
+	identity *bootstrap.Identity // what Identity names
 
 	// Args are given to the workers of this node in their command line, for the
 	// program to read.
@@ -73,11 +73,11 @@ func (f *IdentityFiles) Check() error {
 }
 
 // read reads the files; f may be nil.
-func (f *IdentityFiles) read() (*process.Identity, error) {
+func (f *IdentityFiles) read() (*bootstrap.Identity, error) {
 	if f == nil {
 		return nil, nil
 	}
-	return process.ReadIdentity(f.Certificate, f.Key, f.Authorities)
+	return bootstrap.ReadIdentity(f.Certificate, f.Key, f.Authorities)
 }
 
 // DefaultPeerTimeout is how long a process of another host may be silent.
@@ -138,8 +138,8 @@ func (o *Options) peerTimeout() time.Duration { return cmp.Or(o.PeerTimeout, Def
 const jobName = "tpsh"
 
 // credentials returns what launchers and ranks prove to each other.
-func (o *Options) credentials() *process.Credentials {
-	return &process.Credentials{Job: jobName, Token: o.Token, TLS: o.TLS, Identity: o.identity}
+func (o *Options) credentials() *bootstrap.Credentials {
+	return &bootstrap.Credentials{Job: jobName, Token: o.Token, TLS: o.TLS, Identity: o.identity}
 }
 
 // secrets returns what workers are told who prove that they know token.

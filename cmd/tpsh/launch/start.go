@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"tpsh/comm/process"
+	"tpsh/comm/bootstrap"
 	"tpsh/lang"
 )
 
@@ -45,7 +45,7 @@ func (s *start) run() (err error) {
 	streams := s.host.supervisors
 	if s.meeting != nil {
 		s.orderNodes()
-		if streams, err = process.Rendezvous(s.ctx, s.listener, s.cluster.size, s.welcome); err != nil {
+		if streams, err = bootstrap.Rendezvous(s.ctx, s.listener, s.cluster.size, s.welcome); err != nil {
 			return cmp.Or(context.Cause(s.ctx), err)
 		}
 	}
@@ -189,7 +189,7 @@ func (n *node) begin(b begin) {
 
 // welcome takes a connection that came to the rendezvous for another reason
 // than that.
-func (s *start) welcome(stream net.Conn, hello process.Hello) {
+func (s *start) welcome(stream net.Conn, hello bootstrap.Hello) {
 	s.mu.Lock()
 	ok := hello.Purpose == purposeControl && hello.Rank >= s.cluster.opts.Ranks && hello.Rank < s.cluster.size && s.conns[hello.Rank] == nil
 	s.mu.Unlock()

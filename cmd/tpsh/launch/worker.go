@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/process"
 	"tpsh/lang"
 )
@@ -148,7 +149,7 @@ func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, 
 	if err != nil {
 		return process.LinkOptions{}, fmt.Errorf("worker: %w", err)
 	}
-	connections, err := process.Meet(ctx, c, m.Address, rank, size)
+	connections, err := bootstrap.Meet(ctx, c, m.Address, rank, size)
 	if err != nil {
 		return process.LinkOptions{}, err
 	}
@@ -161,13 +162,13 @@ func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, 
 }
 
 // credentials returns what the ranks prove to each other.
-func (m *meet) credentials() (*process.Credentials, error) {
+func (m *meet) credentials() (*bootstrap.Credentials, error) {
 	var known secrets
 	if err := json.Unmarshal([]byte(os.Getenv(secretsVariable)), &known); err != nil {
 		return nil, fmt.Errorf("its secrets: %w", err)
 	}
 	id, err := known.Identity.read()
-	return &process.Credentials{Job: m.Job, Token: known.Token, TLS: m.TLS, Identity: id}, err
+	return &bootstrap.Credentials{Job: m.Job, Token: known.Token, TLS: m.TLS, Identity: id}, err
 }
 
 // Ready tells the launcher that the rank can begin, or why it cannot.

@@ -1,4 +1,4 @@
-package process
+package bootstrap
 
 import (
 	"context"
@@ -53,18 +53,18 @@ func NewHeardReader(stream io.Reader) *HeardReader {
 // Read reads the stream.
 func (h *HeardReader) Read(b []byte) (int, error) {
 	n, err := h.stream.Read(b)
-	h.resume()
+	h.Resume()
 	return n, err
 }
 
-// pause says that silence means nothing, since nobody listens.
-func (h *HeardReader) pause() { h.last.Store(paused) }
+// Pause says that silence means nothing, since nobody listens.
+func (h *HeardReader) Pause() { h.last.Store(paused) }
 
-// resume says that the stream is heard of now.
-func (h *HeardReader) resume() { h.last.Store(int64(time.Since(h.start))) }
+// Resume says that the stream is heard of now.
+func (h *HeardReader) Resume() { h.last.Store(int64(time.Since(h.start))) }
 
-// silent returns for how long nothing was heard.
-func (h *HeardReader) silent() time.Duration {
+// Silent returns for how long nothing was heard.
+func (h *HeardReader) Silent() time.Duration {
 	if last := h.last.Load(); last != paused {
 		return time.Since(h.start) - time.Duration(last)
 	}
@@ -106,7 +106,7 @@ func (p *Heartbeat) Guard(ctx context.Context, h *HeardReader, report func(silen
 		if before = time.Now(); since > p.silence {
 			continue
 		}
-		switch silence := h.silent(); {
+		switch silence := h.Silent(); {
 		case silence >= p.timeout:
 			lose(fmt.Errorf("nothing was heard of it for %v", p.timeout))
 			return

@@ -1,4 +1,4 @@
-package process
+package bootstrap
 
 import (
 	"crypto/ecdsa"
