@@ -1,6 +1,13 @@
 package schedule
 
-// An algorithm is one way to carry out a collective.
+// An algorithm is one way to carry out a collective: by messages, or directly, where
+// members read and write each other's blocks in place.
+//
+// In direct algorithms every In is there to read before the first step; after a
+// meeting, every Out is there to write. Every one of them ends with a meeting if it
+// reads a block of another member, so that no member leaves a call while its blocks
+// are in use. A member without Out takes part: a step that writes to it does not
+// write there, and does nothing if there is nowhere else to write.
 type algorithm struct {
 	name string
 
@@ -31,43 +38,6 @@ func Large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
 // place: that always saves work, for one more meeting.
 func largeDirect(bytes, size int) bool { return size > 1 && bytes >= largeBytes }
 
-// messageAlgorithms are the algorithms by which members send to each other.
-var messageAlgorithms = [...][]algorithm{
-	Barrier:   {{"none", nil, noSteps, sendsNothing}},
-	Broadcast: {{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
-	AllGather: {{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
-	Gather:    {{"flat", nil, gatherFlat, gatherFlatWire}},
-	Scatter:   {{"flat", nil, scatterFlat, scatterFlatWire}},
-	AllToAll:  {{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
-	AllReduce: {{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
-	Reduce:    {{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
-
-	ReduceScatter: {{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
-	Permute:       {{"flat", nil, permuteFlat, permuteFlatWire}},
-}
-
-// directAlgorithms are the algorithms by which members read and write each
-// other's blocks in place. Before the first step every In is there to read;
-// after a meeting, every Out is there to write. Every algorithm ends with a
-// meeting if it reads a block of another member, so that no member leaves a
-// call while its blocks are in use.
-//
-// A member without Out takes part: a step that writes to it does not write
-// there, and does nothing if there is nowhere else to write.
-var directAlgorithms = [...][]algorithm{
-	Barrier:   {{"none", nil, noSteps, nil}},
-	Broadcast: {{"direct", nil, broadcastDirect, nil}},
-	AllGather: {{"direct", nil, allGatherDirect, nil}},
-	Gather:    {{"direct", nil, gatherDirect, nil}},
-	Scatter:   {{"direct", nil, scatterDirect, nil}},
-	AllToAll:  {{"direct", nil, allToAllDirect, nil}},
-	AllReduce: {{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
-	Reduce:    {{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
-
-	ReduceScatter: {{"direct", nil, reduceScatterDirect, nil}},
-	Permute:       {{"direct", nil, permuteDirect, nil}},
-}
-
 // pick returns the first row that suits.
 func pick(rows []algorithm, bytes, size int) *algorithm {
 	for i := range rows {
@@ -82,7 +52,7 @@ func pick(rows []algorithm, bytes, size int) *algorithm {
 // sends in the message schedule of a call: what Result.Wire holds. bytes is
 // the length of the block that is broadcast or reduced.
 func WireBytes(kind Kind, s Position, in []Block, bytes, align int) int {
-	return pick(messageAlgorithms[kind], bytes, s.Size).wire(s, in, bytes, align)
+	return pick(kindRows[kind].message, bytes, s.Size).wire(s, in, bytes, align)
 }
 
 // noSteps is the schedule of Barrier: that the members have compared their

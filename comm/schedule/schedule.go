@@ -218,10 +218,11 @@ func WithoutOut(steps []Step) []Step {
 type Scheduler struct {
 	Rank, Size int
 
-	mu      sync.Mutex
-	kept    map[scheduleKey][]Step
-	last    []Step // that was asked for
-	lastKey scheduleKey
+	mu        sync.Mutex
+	kept      map[scheduleKey][]Step
+	exchanges map[exchangeKey]*Exchange
+	last      []Step // that was asked for
+	lastKey   scheduleKey
 }
 
 type scheduleKey struct {
@@ -233,13 +234,13 @@ type scheduleKey struct {
 // is the length of the block that is broadcast or reduced; other kinds do not
 // depend on it. The result is to be read only.
 func (s *Scheduler) Message(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(messageAlgorithms[kind], bytes, s.Size), root, pairs)
+	return s.steps(pick(kindRows[kind].message, bytes, s.Size), root, pairs)
 }
 
 // Direct returns the steps of a call where members read each other's blocks.
 // It is otherwise like message.
 func (s *Scheduler) Direct(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(directAlgorithms[kind], bytes, s.Size), root, pairs)
+	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), root, pairs)
 }
 
 func (s *Scheduler) steps(a *algorithm, root int, pairs [][2]int) []Step {

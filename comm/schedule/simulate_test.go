@@ -402,14 +402,13 @@ func simPairs(size int) [][][2]int {
 }
 
 func everyAlgorithm(t *testing.T, f func(t *testing.T, kind Kind, a *algorithm)) {
-	for _, family := range []struct {
-		name string
-		rows [][]algorithm
-	}{{"message", messageAlgorithms[:]}, {"direct", directAlgorithms[:]}} {
-		for kind, rows := range family.rows {
+	for kind := range Kinds {
+		row := &kindRows[kind]
+		staged := []algorithm{{"staged", nil, func(p Position) []Step { return stagedSteps(kind, p) }, sendsNothing}}
+		for family, rows := range map[string][]algorithm{"message": row.message, "direct": row.direct, "staged": staged} {
 			for i := range rows {
-				t.Run(fmt.Sprintf("%s/%d/%s", family.name, kind, rows[i].name), func(t *testing.T) {
-					f(t, Kind(kind), &rows[i])
+				t.Run(fmt.Sprintf("%s/%s/%s", family, kind, rows[i].name), func(t *testing.T) {
+					f(t, kind, &rows[i])
 				})
 			}
 		}
@@ -465,13 +464,13 @@ func TestSchedulesWithoutOut(t *testing.T) {
 
 // Every kind has an algorithm in both families at every length and size.
 func TestEveryKindHasAlgorithms(t *testing.T) {
-	for kind := Barrier; kind <= Permute; kind++ {
+	for kind := range Kinds {
 		for _, bytes := range []int{0, 1, largeBytes - 1, largeBytes, 1 << 30} {
 			for size := 1; size <= 16; size++ {
-				if pick(messageAlgorithms[kind], bytes, size).wire == nil {
+				if pick(kindRows[kind].message, bytes, size).wire == nil {
 					t.Errorf("message algorithm of kind %d has no wire", kind)
 				}
-				pick(directAlgorithms[kind], bytes, size)
+				pick(kindRows[kind].direct, bytes, size)
 			}
 		}
 	}

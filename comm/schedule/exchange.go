@@ -1,0 +1,130 @@
+package schedule
+
+import "slices"
+
+// An Exchange is what one member's part of a direct schedule takes where members
+// cannot write each other's blocks, and what is read of a member must be passed: by
+// staging buffers, or from its memory. It follows from the direct schedules of all
+// members, so what the simulator proves of those is what is done.
+type Exchange struct {
+	Out    []Outgoing // what others read of this member's blocks, and of what it reduces
+	In     []Incoming // what this member reads of others to have it
+	Reduce *Step      // the reduction that this member does, nil if it does none
+}
+
+// An Outgoing is what several members read of one, or one does.
+type Outgoing struct {
+	To     []int // the readers' group ranks
+	Part   Part  // of In; of Out for a result
+	Result bool  // whether it is the result of Reduce
+}
+
+// Shared reports whether several read o.
+func (o *Outgoing) Shared() bool { return o.Result || len(o.To) > 1 }
+
+// An Incoming is what a member reads of another to have it.
+type Incoming struct {
+	From   int
+	Part   Part // of the reader's own Out, to which it goes
+	Shared bool // whether it is read from a shared Outgoing
+}
+
+// exchangeOf returns the exchange of the member at p.
+func exchangeOf(kind Kind, p Position) *Exchange {
+	x := &Exchange{}
+	steps := make([][]Step, p.Size) // those for large blocks, whatever the length
+	for r := range steps {
+		at := p
+		at.Rank = r
+		steps[r] = kindRows[kind].direct[0].steps(at)
+	}
+	for _, reader := range p.Others() {
+		for _, s := range steps[reader] {
+			for _, part := range s.Src {
+				if part.Member == p.Rank {
+					x.read(reader, part)
+				}
+			}
+		}
+	}
+	for i, s := range steps[p.Rank] {
+		if s.Do == DoReduce {
+			x.Reduce = &steps[p.Rank][i]
+			x.give(p.Rank, s.Dst)
+		}
+		if s.Do == DoCopy && s.Src[0].Member != p.Rank {
+			from := s.Src[0]
+			x.In = append(x.In, Incoming{from.Member, s.Dst[0], isShared(steps, from)})
+		}
+	}
+	for _, from := range p.Others() {
+		for _, s := range steps[from] {
+			for _, part := range s.Dst {
+				if part.Member == p.Rank {
+					x.In = append(x.In, Incoming{from, part, true})
+				}
+			}
+		}
+	}
+	return x
+}
+
+// read notes that a member reads a part.
+func (x *Exchange) read(reader int, part Part) {
+	i := slices.IndexFunc(x.Out, func(o Outgoing) bool { return o.Part == part })
+	if i < 0 {
+		i = len(x.Out)
+		x.Out = append(x.Out, Outgoing{Part: part})
+	}
+	x.Out[i].To = append(x.Out[i].To, reader)
+}
+
+// give notes that the member reduces to parts, of which those of others read the
+// result.
+func (x *Exchange) give(own int, dst []Part) {
+	var o Outgoing
+	for _, part := range dst {
+		if part.Member != own {
+			o.To, o.Part, o.Result = append(o.To, part.Member), part, true
+		}
+	}
+	if o.Result {
+		x.Out = append(x.Out, o)
+	}
+}
+
+// isShared reports whether several members other than its owner read a part.
+func isShared(steps [][]Step, part Part) bool {
+	readers := 0
+	for r := range steps {
+		if r != part.Member && slices.ContainsFunc(steps[r], func(s Step) bool { return slices.Contains(s.Src, part) }) {
+			readers++
+		}
+	}
+	return readers > 1
+}
+
+// Exchange returns the exchange of a call. It is to be read only.
+func (s *Scheduler) Exchange(kind Kind, root int, pairs [][2]int) *Exchange {
+	p := Position{s.Rank, s.Size, root, pairs}
+	if pairs != nil {
+		return exchangeOf(kind, p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := exchangeKey{kind, root}
+	x := s.exchanges[key]
+	if x == nil {
+		x = exchangeOf(kind, p)
+		if s.exchanges == nil {
+			s.exchanges = map[exchangeKey]*Exchange{}
+		}
+		s.exchanges[key] = x
+	}
+	return x
+}
+
+type exchangeKey struct {
+	kind Kind
+	root int
+}
