@@ -9,6 +9,9 @@ import (
 	"tpsh/runtime/tensor"
 )
 
+// storeOp copies one tensor into another.
+var storeOp = op.Lookup("copy_")
+
 // getSubscript is x[v] of an index of several kinds.
 func (x *Tensor) getSubscript(t *tensor.Tensor, v starlark.Value) (starlark.Value, error) {
 	sub, err := x.Env.newSubscript(v, t.Shape())
@@ -82,7 +85,7 @@ func (sub *subscript) setPlaces(t, value *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	_, err = sub.env.invoke(copyOp, []*tensor.Tensor{t, back}, nil)
+	_, err = sub.env.invoke(storeOp, []*tensor.Tensor{t, back}, nil)
 	return err
 }
 
@@ -126,7 +129,7 @@ func (sub *subscript) setPlaced(t, value *tensor.Tensor) error {
 	}
 	out, err := sub.env.invoke(whereOp, []*tensor.Tensor{marks, whole, t}, nil)
 	if err == nil {
-		_, err = sub.env.invoke(copyOp, []*tensor.Tensor{t, out[0]}, nil)
+		_, err = sub.env.invoke(storeOp, []*tensor.Tensor{t, out[0]}, nil)
 	}
 	return err
 }
