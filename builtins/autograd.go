@@ -97,14 +97,14 @@ func (p *tensors) Unpack(v starlark.Value) error {
 	return err
 }
 
-// tensorValues is an argument that is a tensor, or a list or tuple of tensors, as
+// TensorValues is an argument that is a tensor, or a list or tuple of tensors, as
 // scripts have them.
-type tensorValues []*Tensor
+type TensorValues []*Tensor
 
 // Unpack implements starlark.Unpacker.
-func (p *tensorValues) Unpack(v starlark.Value) error {
+func (p *TensorValues) Unpack(v starlark.Value) error {
 	if x, ok := v.(*Tensor); ok {
-		*p = tensorValues{x}
+		*p = TensorValues{x}
 		return nil
 	}
 	if _, err := toTensors(v); err != nil {

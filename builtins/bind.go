@@ -99,7 +99,7 @@ var methods = sync.OnceValue(func() []*signature { return signatures(op.Method, 
 // function returns the operator as a function of whatever rank calls it.
 func (s *signature) function() *starlark.Builtin {
 	return starlark.NewBuiltin(s.name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return s.call(envOf(thread), nil, args, kwargs)
+		return s.call(EnvOf(thread), nil, args, kwargs)
 	})
 }
 

@@ -98,8 +98,8 @@ func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	e.Runtime.Line, e.Runtime.Position = e.Line, e.position
 }
 
-// envOf returns the Env that Attach hung on thread.
-func envOf(thread *starlark.Thread) *Env { return thread.Local(threadKey).(*Env) }
+// EnvOf returns the Env that Attach hung on thread.
+func EnvOf(thread *starlark.Thread) *Env { return thread.Local(threadKey).(*Env) }
 
 // Call calls a function of the script on the program's thread.
 func (e *Env) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {

@@ -19,9 +19,9 @@ var functionsOfF = sync.OnceValue(func() map[string]*signature {
 	return all
 })
 
-// checkChoice returns an error of the constructor fn unless v is one of the
+// CheckChoice returns an error of the constructor fn unless v is one of the
 // choices that the function called name of F has for the parameter param.
-func checkChoice(fn, param, name string, v starlark.Value) error {
+func CheckChoice(fn, param, name string, v starlark.Value) error {
 	for _, p := range functionsOfF()[name].slots {
 		if p.Name == param {
 			_, err := toChoice(p.Param, v)
@@ -31,10 +31,10 @@ func checkChoice(fn, param, name string, v starlark.Value) error {
 	panic("builtins: F." + name + " has no parameter " + param)
 }
 
-// functionOfF returns the function called name of F.
-func functionOfF(name string) *starlark.Builtin { return functionsOfF()[name].function() }
+// FunctionOfF returns the function called name of F.
+func FunctionOfF(name string) *starlark.Builtin { return functionsOfF()[name].function() }
 
-// callF calls the function called name of F.
-func callF(e *Env, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// CallF calls the function called name of F.
+func CallF(e *Env, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return functionsOfF()[name].call(e, nil, args, kwargs)
 }

@@ -213,7 +213,7 @@ func (r *Row) value() starlark.Value {
 // function returns the row as a function, under name, of whatever rank calls it.
 func (r *Row) function(name string) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return r.Fn(envOf(thread), thread, b, args, kwargs)
+		return r.Fn(EnvOf(thread), thread, b, args, kwargs)
 	})
 }
 
@@ -284,9 +284,9 @@ func (e *Env) Attr(owner string, x starlark.Value, name string) (starlark.Value,
 	return nil, nil
 }
 
-// isMember reports whether the values of the type called owner have a member called
+// IsMember reports whether the values of the type called owner have a member called
 // name.
-func isMember(owner, name string) bool { return types()[owner].members[name] != nil }
+func IsMember(owner, name string) bool { return types()[owner].members[name] != nil }
 
 // Lookup returns the value of the row called name, which is there and is a function
 // or a constant.

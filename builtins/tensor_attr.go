@@ -176,7 +176,7 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 	if ok, err := x.seenThrough().SetField(x, name, v); ok {
 		return err
 	}
-	if isMember("Tensor", name) {
+	if IsMember("Tensor", name) {
 		return fmt.Errorf("can't assign to .%s of a tensor", name)
 	}
 	return starlark.NoSuchAttrError(fmt.Sprintf("tensor has no .%s field to assign to", name))

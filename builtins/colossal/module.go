@@ -6,6 +6,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
+	"tpsh/builtins/nn"
 	"tpsh/runtime/op"
 )
 
@@ -47,13 +48,13 @@ func convertParameter(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if x, err = converted(e, fn, x); err != nil {
 		return nil, err
 	}
-	mod.M.Put(builtins.Field{Name: string(name), Kind: builtins.PlainField, Value: x})
+	mod.M.Put(nn.Field{Name: string(name), Kind: nn.PlainField, Value: x})
 	return starlark.None, nil
 }
 
 // tensorCalled returns the tensor that m has under name, for the function fn,
 // whose parameter is called so, too.
-func tensorCalled(m *builtins.Module, fn, name string) (*builtins.Tensor, error) {
+func tensorCalled(m *nn.Module, fn, name string) (*builtins.Tensor, error) {
 	v := m.Get(name)
 	if x, ok := v.(*builtins.Tensor); ok {
 		return x, nil
@@ -110,17 +111,17 @@ func namedParamsWithColo(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builti
 
 // coloAttributes returns the ColoTensors among the attributes of m that are no
 // parameters and, with recurse, of the modules below it, each once.
-func coloAttributes(m *builtins.Module, prefix string, recurse bool) []builtins.NamedTensor {
-	var list []builtins.NamedTensor
+func coloAttributes(m *nn.Module, prefix string, recurse bool) []nn.NamedTensor {
+	var list []nn.NamedTensor
 	seen := map[*builtins.Tensor]bool{}
 	for _, sub := range m.Modules(prefix) {
 		if sub.M != m && !recurse {
 			continue
 		}
 		for _, f := range sub.M.Fields {
-			if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == builtins.PlainField && isColo(x.T) && !seen[x] {
+			if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == nn.PlainField && isColo(x.T) && !seen[x] {
 				seen[x] = true
-				list = append(list, builtins.NamedTensor{Path: builtins.JoinPath(sub.Path, f.Name), X: x})
+				list = append(list, nn.NamedTensor{Path: builtins.JoinPath(sub.Path, f.Name), X: x})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/nn"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
@@ -34,9 +35,9 @@ func init() {
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
 			">>> m(ones(4, 2)).sum().backward()\n>>> m[1].bias.grad.tolist()\n[4.0]"})
 	builtins.Register(
-		builtins.ModuleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
+		nn.ModuleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
 			"Their values can be read then; changes of them are lost.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
-		builtins.ModuleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
+		nn.ModuleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
 			exampleFullyShard+">>> m.unshard()\n>>> m.reshard()\n>>> m.weight.shape\n(6,)", reshardModule),
 	)
 }
@@ -47,7 +48,7 @@ const exampleFullyShard = ">>> m = fully_shard(nn.Linear(2, 3), DeviceMesh(\"cpu
 // A shardUnit is a module whose parameters are gathered together.
 type shardUnit struct {
 	e           *builtins.Env
-	m           *builtins.Module
+	m           *nn.Module
 	params      []*shardParam
 	paramGroups []*runtime.ParamGroup // of params, one for each dtype
 	also        []*shardUnit          // those whose parameters it computes with, too
@@ -65,7 +66,7 @@ type shardUnit struct {
 type unitMark struct{}
 
 // unitOf returns the unit that m is, or nil.
-func unitOf(m *builtins.Module) *shardUnit {
+func unitOf(m *nn.Module) *shardUnit {
 	u, _ := m.Marked(unitMark{}).(*shardUnit)
 	return u
 }
@@ -116,7 +117,7 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 }
 
 // check refuses modules and meshes that cannot be meant, and finds the group.
-func (s *fullSharding) check(m *builtins.Module) error {
+func (s *fullSharding) check(m *nn.Module) error {
 	bad := func(param, got, want, rule string) error {
 		return &op.ArgError{Func: s.fn, Param: param, Got: got, Want: want, Rule: rule}
 	}
@@ -150,7 +151,7 @@ func (s *fullSharding) check(m *builtins.Module) error {
 }
 
 // checkParameter refuses a parameter that cannot be cut.
-func (s *fullSharding) checkParameter(p builtins.NamedTensor) error {
+func (s *fullSharding) checkParameter(p nn.NamedTensor) error {
 	t, err := p.X.Tensor()
 	switch {
 	case err != nil:
@@ -166,17 +167,17 @@ func (s *fullSharding) checkParameter(p builtins.NamedTensor) error {
 }
 
 // children makes units of the children of m that are none yet.
-func (s *fullSharding) children(m *builtins.Module) error {
-	if m.Class == builtins.AttentionClass { // which does not call its child
+func (s *fullSharding) children(m *nn.Module) error {
+	if m.Class == nn.AttentionClass { // which does not call its child
 		return nil
 	}
 	for _, f := range m.Fields {
-		c := builtins.ModuleOf(f.Value)
-		if c == nil || f.Kind != builtins.ModuleField || unitOf(c) != nil {
+		c := nn.ModuleOf(f.Value)
+		if c == nil || f.Kind != nn.ModuleField || unitOf(c) != nil {
 			continue
 		}
 		var err error
-		if c.Class == builtins.SequentialClass || c.Class == builtins.ModuleListClass {
+		if c.Class == nn.SequentialClass || c.Class == nn.ModuleListClass {
 			err = s.children(c)
 		} else {
 			err = s.unit(c)
@@ -190,7 +191,7 @@ func (s *fullSharding) children(m *builtins.Module) error {
 
 // unit makes m a unit of the parameters that are in it, but for those of units
 // that it contains.
-func (s *fullSharding) unit(m *builtins.Module) error {
+func (s *fullSharding) unit(m *nn.Module) error {
 	u := &shardUnit{e: s.e, m: m, early: s.early}
 	var mine []*builtins.Tensor
 	seen := map[*builtins.Tensor]bool{}
@@ -228,12 +229,12 @@ func (s *fullSharding) unit(m *builtins.Module) error {
 
 // computes calls f with every parameter of m and of the modules below it that are
 // no units, in every place where one stands.
-func computes(m *builtins.Module, f func(x *builtins.Tensor)) {
+func computes(m *nn.Module, f func(x *builtins.Tensor)) {
 	for _, p := range m.Own("") {
 		f(p.X)
 	}
 	for _, fd := range m.Fields {
-		if c := builtins.ModuleOf(fd.Value); c != nil && fd.Kind == builtins.ModuleField && unitOf(c) == nil {
+		if c := nn.ModuleOf(fd.Value); c != nil && fd.Kind == nn.ModuleField && unitOf(c) == nil {
 			computes(c, f)
 		}
 	}
@@ -310,7 +311,7 @@ type shardPart struct {
 }
 
 // unitsOf returns the units of m and of the modules below it.
-func unitsOf(fn string, m *builtins.Module) ([]*shardUnit, error) {
+func unitsOf(fn string, m *nn.Module) ([]*shardUnit, error) {
 	var list []*shardUnit
 	for _, sub := range m.Modules("") {
 		if u := unitOf(sub.M); u != nil {
@@ -323,7 +324,7 @@ func unitsOf(fn string, m *builtins.Module) ([]*shardUnit, error) {
 	return list, nil
 }
 
-func unshardModule(_ *builtins.Env, fn string, m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func unshardModule(_ *builtins.Env, fn string, m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -343,7 +344,7 @@ func unshardModule(_ *builtins.Env, fn string, m *builtins.Module, args starlark
 	return starlark.None, nil
 }
 
-func reshardModule(_ *builtins.Env, fn string, m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func reshardModule(_ *builtins.Env, fn string, m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}

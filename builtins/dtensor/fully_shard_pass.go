@@ -4,6 +4,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
+	"tpsh/builtins/nn"
 	"tpsh/runtime/tensor"
 )
 
@@ -62,7 +63,7 @@ func (u *shardUnit) prefetch() error {
 }
 
 // around implements Around: u's module is called with the parameters gathered.
-func (u *shardUnit) around(next builtins.Call) builtins.Call {
+func (u *shardUnit) around(next nn.Call) nn.Call {
 	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return u.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
 	}

@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"tpsh/builtins"
+	"tpsh/builtins/nn"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -10,14 +11,14 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-var _ builtins.Store = (*flatView)(nil)
+var _ nn.Store = (*flatView)(nil)
 
 // Stored implements Store: of what fully_shard has cut, it is this rank's part.
 func (v *flatView) Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, error) {
 	if v.of != nil {
 		return v.local, v.of.fullShape(), nil
 	}
-	return builtins.PlainStore{}.Stored(x)
+	return nn.PlainStore{}.Stored(x)
 }
 
 // State implements Store: of what fully_shard has cut, it is a distributed tensor of
@@ -26,7 +27,7 @@ func (v *flatView) State(x *builtins.Tensor) (*tensor.Tensor, error) {
 	if v.of != nil {
 		return v.of.state(v.local)
 	}
-	return builtins.PlainStore{}.State(x)
+	return nn.PlainStore{}.State(x)
 }
 
 // StateWith implements Store. What is kept for a flat tensor is one, too.
@@ -38,7 +39,7 @@ func (v *flatView) StateWith(x *builtins.Tensor, fn string, t *tensor.Tensor) (*
 	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
 		return flatLabel(x, fn, t, false)
 	}
-	return builtins.PlainStore{}.StateWith(x, fn, t)
+	return nn.PlainStore{}.StateWith(x, fn, t)
 }
 
 // state returns what has part on this rank, and lies as the parameter: cut along
@@ -93,9 +94,9 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 // a moment.
 func (v *flatView) Load(fn string, x, into, y *builtins.Tensor) error {
 	if v.of == nil {
-		return builtins.PlainStore{}.Load(fn, x, into, y)
+		return nn.PlainStore{}.Load(fn, x, into, y)
 	}
-	to, err := into.Leaf()
+	to, err := nn.Leaf(into)
 	if err != nil {
 		return err
 	}

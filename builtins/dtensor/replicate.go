@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/nn"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -33,11 +34,11 @@ func init() {
 }
 
 // ModuleArg is an argument that is a module.
-type ModuleArg struct{ M *builtins.Module }
+type ModuleArg struct{ M *nn.Module }
 
 // Unpack implements starlark.Unpacker.
 func (p *ModuleArg) Unpack(v starlark.Value) error {
-	if p.M = builtins.ModuleOf(v); p.M == nil {
+	if p.M = nn.ModuleOf(v); p.M == nil {
 		return arg.Bad(v, "a module", "")
 	}
 	return nil
@@ -48,7 +49,7 @@ type replica struct {
 	e     *builtins.Env
 	name  string // of the module
 	group *runtime.Group
-	list  []builtins.NamedTensor
+	list  []nn.NamedTensor
 	sync  bool
 	due   map[*builtins.Tensor]bool // what the pass under way has given a gradient
 }
@@ -57,7 +58,7 @@ type replica struct {
 type replicaMark struct{}
 
 // replicaOf returns the replica that m is, or nil.
-func replicaOf(m *builtins.Module) *replica {
+func replicaOf(m *nn.Module) *replica {
 	r, _ := m.Marked(replicaMark{}).(*replica)
 	return r
 }
@@ -255,7 +256,7 @@ func distributeModule(e *builtins.Env, thread *starlark.Thread, b *starlark.Buil
 }
 
 // replicateParameter makes a plain parameter a replicated distributed tensor.
-func replicateParameter(e *builtins.Env, fn string, p builtins.NamedTensor, m *mesh.Mesh) error {
+func replicateParameter(e *builtins.Env, fn string, p nn.NamedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
 		return placeParameter(e, fn, p.Path, p.X, m, mesh.Replicate())
 	}
@@ -264,7 +265,7 @@ func replicateParameter(e *builtins.Env, fn string, p builtins.NamedTensor, m *m
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of
 // three arguments is given the module first, as in today's PyTorch.
-func moduleFunctions(fn string, m *builtins.Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
+func moduleFunctions(fn string, m *nn.Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
 	call := func(thread *starlark.Thread, f starlark.Callable, v starlark.Value) (starlark.Value, error) {
 		args := starlark.Tuple{v, mesh}
 		if def, ok := f.(*starlark.Function); ok && def.NumParams() == 3 {

@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/nn"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -132,8 +133,8 @@ func newStyle(kind *styleKind) builtins.Function {
 
 // of returns s as it is for m: every rank needs all the numbers that go into an
 // Embedding cut by its words, though the inputs of a Linear are cut.
-func (s *Style) of(m *builtins.Module) *Style {
-	if s.kind != rowwiseKind || m.Class != builtins.EmbeddingClass {
+func (s *Style) of(m *nn.Module) *Style {
+	if s.kind != rowwiseKind || m.Class != nn.EmbeddingClass {
 		return s
 	}
 	own := *s

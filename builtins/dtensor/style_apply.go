@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/nn"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -34,7 +35,7 @@ type preparation struct {
 }
 
 // around implements Around.
-func (p *preparation) around(next builtins.Call) builtins.Call {
+func (p *preparation) around(next nn.Call) nn.Call {
 	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, err error) {
 		if p.in != nil {
 			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
@@ -65,7 +66,7 @@ func parallelizeModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
 		return nil, err
 	}
-	root := builtins.ModuleOf(v)
+	root := nn.ModuleOf(v)
 	if root == nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: arg.Show(v), Want: "a module"}
 	}
@@ -102,9 +103,9 @@ func lineOf(e *builtins.Env, fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, erro
 }
 
 // applyAll applies each style of a plan to the modules that its path names.
-func (p *planner) applyAll(root *builtins.Module, plan *starlark.Dict) error {
+func (p *planner) applyAll(root *nn.Module, plan *starlark.Dict) error {
 	type work struct {
-		m     builtins.NamedModule
+		m     nn.NamedModule
 		style *Style
 	}
 	var list []work
@@ -149,7 +150,7 @@ func matches(pattern, name string) bool {
 }
 
 // noMatch says that a path of a plan names no module.
-func (p *planner) noMatch(pattern string, all []builtins.NamedModule) error {
+func (p *planner) noMatch(pattern string, all []nn.NamedModule) error {
 	var paths []string
 	for _, m := range all {
 		if m.Path != "" {
@@ -166,7 +167,7 @@ func (p *planner) noMatch(pattern string, all []builtins.NamedModule) error {
 }
 
 // cannot says that a style does not suit a module.
-func (p *planner) cannot(m *builtins.Module, at string, s *Style, want string) error {
+func (p *planner) cannot(m *nn.Module, at string, s *Style, want string) error {
 	if at != "" {
 		at = fmt.Sprintf(" at %q", at)
 	}
@@ -174,7 +175,7 @@ func (p *planner) cannot(m *builtins.Module, at string, s *Style, want string) e
 }
 
 // apply applies s to m, which is at a path.
-func (p *planner) apply(m *builtins.Module, at string, s *Style) error {
+func (p *planner) apply(m *nn.Module, at string, s *Style) error {
 	if err := m.MayChange(p.fn); err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (p *planner) apply(m *builtins.Module, at string, s *Style) error {
 		return nil
 	case sequenceKind:
 		switch m.Class {
-		case builtins.LayerNormClass, builtins.RmsNormClass, builtins.DropoutClass:
+		case nn.LayerNormClass, nn.RmsNormClass, nn.DropoutClass:
 			return p.alongSequence(m, s)
 		}
 		fallthrough
@@ -203,14 +204,14 @@ func (p *planner) apply(m *builtins.Module, at string, s *Style) error {
 }
 
 // cut cuts the parameters of a Linear or an Embedding.
-func (p *planner) cut(m *builtins.Module, at string, s *Style, colwise bool) error {
+func (p *planner) cut(m *nn.Module, at string, s *Style, colwise bool) error {
 	weight, bias := mesh.Shard(1), mesh.Replicate()
 	switch {
-	case m.Class == builtins.LinearClass && colwise:
+	case m.Class == nn.LinearClass && colwise:
 		weight, bias = mesh.Shard(0), mesh.Shard(0)
-	case m.Class == builtins.EmbeddingClass && !colwise:
+	case m.Class == nn.EmbeddingClass && !colwise:
 		weight = mesh.Shard(0)
-	case m.Class != builtins.LinearClass && m.Class != builtins.EmbeddingClass:
+	case m.Class != nn.LinearClass && m.Class != nn.EmbeddingClass:
 		return p.cannot(m, at, s, "a Linear or an Embedding")
 	}
 	if err := p.place(m, "weight", weight); err != nil {
@@ -221,7 +222,7 @@ func (p *planner) cut(m *builtins.Module, at string, s *Style, colwise bool) err
 
 // place makes the parameter called name a distributed tensor; if it is None or
 // there is none, it does nothing.
-func (p *planner) place(m *builtins.Module, name string, placement mesh.Placement) error {
+func (p *planner) place(m *nn.Module, name string, placement mesh.Placement) error {
 	x, ok := m.Get(name).(*builtins.Tensor)
 	if !ok {
 		return nil
@@ -270,7 +271,7 @@ func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh
 }
 
 // alongSequence is today's SequenceParallel.
-func (p *planner) alongSequence(m *builtins.Module, s *Style) error {
+func (p *planner) alongSequence(m *nn.Module, s *Style) error {
 	for _, x := range m.Own("") {
 		if err := placeParameter(p.e, p.fn, m.Class.Name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
 			return err
@@ -282,13 +283,13 @@ func (p *planner) alongSequence(m *builtins.Module, s *Style) error {
 
 // pairs applies a PairwiseParallel, or PyTorch 2.0's SequenceParallel, to m and the
 // modules below it. It reports whether it has found anything to do.
-func (p *planner) pairs(m *builtins.Module, s *Style) (done bool, err error) {
-	if m.Class == builtins.AttentionClass {
+func (p *planner) pairs(m *nn.Module, s *Style) (done bool, err error) {
+	if m.Class == nn.AttentionClass {
 		return true, p.attention(m, s)
 	}
-	var linears []*builtins.Module
+	var linears []*nn.Module
 	for _, f := range m.Fields {
-		if child := builtins.ModuleOf(f.Value); child != nil && f.Kind == builtins.ModuleField && child.Class == builtins.LinearClass {
+		if child := nn.ModuleOf(f.Value); child != nil && f.Kind == nn.ModuleField && child.Class == nn.LinearClass {
 			linears = append(linears, child)
 		}
 	}
@@ -305,8 +306,8 @@ func (p *planner) pairs(m *builtins.Module, s *Style) (done bool, err error) {
 		p.prepare(linears[n-1], &last)
 	}
 	for _, f := range m.Fields {
-		child := builtins.ModuleOf(f.Value)
-		if child == nil || f.Kind != builtins.ModuleField || child.Class == builtins.LinearClass {
+		child := nn.ModuleOf(f.Value)
+		if child == nil || f.Kind != nn.ModuleField || child.Class == nn.LinearClass {
 			continue
 		}
 		below, err := p.pairs(child, s)
@@ -321,7 +322,7 @@ func (p *planner) pairs(m *builtins.Module, s *Style) (done bool, err error) {
 // attention divides the heads of an attention among the ranks: the projections of
 // queries, keys and values are cut by their outputs, that of the output by its
 // inputs.
-func (p *planner) attention(m *builtins.Module, s *Style) error {
+func (p *planner) attention(m *nn.Module, s *Style) error {
 	heads, err := arg.ToInt(m.Get("num_heads"))
 	if err != nil {
 		return arg.In(p.fn, "num_heads", err)
@@ -332,15 +333,15 @@ func (p *planner) attention(m *builtins.Module, s *Style) error {
 	if err := p.unpack(m, s); err != nil {
 		return err
 	}
-	for i := range builtins.ProjectionNames {
-		if err := p.place(m, builtins.ProjectionNames[i], mesh.Shard(0)); err != nil {
+	for i := range nn.ProjectionNames {
+		if err := p.place(m, nn.ProjectionNames[i], mesh.Shard(0)); err != nil {
 			return err
 		}
-		if err := p.place(m, builtins.ProjectionBiases[i], mesh.Shard(0)); err != nil {
+		if err := p.place(m, nn.ProjectionBiases[i], mesh.Shard(0)); err != nil {
 			return err
 		}
 	}
-	out := builtins.ModuleOf(m.Get("out_proj"))
+	out := nn.ModuleOf(m.Get("out_proj"))
 	if out == nil {
 		return p.cannot(m, "", s, "an attention whose out_proj is a Linear")
 	}
@@ -353,11 +354,11 @@ func (p *planner) attention(m *builtins.Module, s *Style) error {
 
 // unpack puts the packed projections of an attention into parameters of their own:
 // the ranks' parts of the packed ones would not be blocks.
-func (p *planner) unpack(m *builtins.Module, s *Style) error {
+func (p *planner) unpack(m *nn.Module, s *Style) error {
 	for _, packed := range []struct {
 		name  string
 		parts [3]string
-	}{{"in_proj_weight", builtins.ProjectionNames}, {"in_proj_bias", builtins.ProjectionBiases}} {
+	}{{"in_proj_weight", nn.ProjectionNames}, {"in_proj_bias", nn.ProjectionBiases}} {
 		x, ok := m.Get(packed.name).(*builtins.Tensor)
 		if !ok {
 			continue
@@ -385,15 +386,15 @@ func (p *planner) unpack(m *builtins.Module, s *Style) error {
 					return err
 				}
 			}
-			m.Put(builtins.Field{Name: packed.parts[i], Kind: builtins.ParameterField, Value: v})
+			m.Put(nn.Field{Name: packed.parts[i], Kind: nn.ParameterField, Value: v})
 		}
-		m.Put(builtins.Field{Name: packed.name, Kind: builtins.ParameterField, Value: starlark.None})
+		m.Put(nn.Field{Name: packed.name, Kind: nn.ParameterField, Value: starlark.None})
 	}
 	return nil
 }
 
 // prepare has m do to what goes in and comes out what s says.
-func (p *planner) prepare(m *builtins.Module, s *Style) {
+func (p *planner) prepare(m *nn.Module, s *Style) {
 	if s.layouts != nil && s.kind != sequenceKind {
 		p.prepareLayouts(m, s)
 		return
@@ -424,9 +425,9 @@ func (p *planner) prepare(m *builtins.Module, s *Style) {
 
 // firstOf applies f to what a module has returned: of an attention's pair to the
 // output alone.
-func firstOf(m *builtins.Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
+func firstOf(m *nn.Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
 	pair, ok := v.(starlark.Tuple)
-	if m.Class != builtins.AttentionClass || !ok || len(pair) == 0 {
+	if m.Class != nn.AttentionClass || !ok || len(pair) == 0 {
 		return f(v)
 	}
 	first, err := f(pair[0])
@@ -438,7 +439,7 @@ func firstOf(m *builtins.Module, v starlark.Value, f func(v starlark.Value) (sta
 
 // eachInput applies f to the tensors that go into m: of an attention to query, key
 // and value alone. A tensor that goes in several times is prepared once.
-func (p *planner) eachInput(m *builtins.Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
+func (p *planner) eachInput(m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
 	seen := map[*builtins.Tensor]starlark.Value{}
 	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
 		x, ok := v.(*builtins.Tensor)
@@ -454,7 +455,7 @@ func (p *planner) eachInput(m *builtins.Module, args starlark.Tuple, kwargs []st
 	}
 	out := append(starlark.Tuple(nil), args...)
 	for i, v := range args {
-		if m.Class == builtins.AttentionClass && i > 2 {
+		if m.Class == nn.AttentionClass && i > 2 {
 			break
 		}
 		y, err := once(i, "", v)
@@ -466,7 +467,7 @@ func (p *planner) eachInput(m *builtins.Module, args starlark.Tuple, kwargs []st
 	named := append([]starlark.Tuple(nil), kwargs...)
 	for i, kw := range kwargs {
 		name := string(kw[0].(starlark.String))
-		if m.Class == builtins.AttentionClass && name != "query" && name != "key" && name != "value" {
+		if m.Class == nn.AttentionClass && name != "query" && name != "key" && name != "value" {
 			continue
 		}
 		y, err := once(-1, name, kw[1])
@@ -479,7 +480,7 @@ func (p *planner) eachInput(m *builtins.Module, args starlark.Tuple, kwargs []st
 }
 
 // prepareLayouts is prepare of a style in today's form.
-func (p *planner) prepareLayouts(m *builtins.Module, s *Style) {
+func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 	l := s.layouts
 	prep := &preparation{}
 	if l.in != nil || len(l.kwIn) > 0 {
@@ -522,10 +523,10 @@ func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
 // unevenInput returns v, which goes into m, as a distributed tensor if it is this
 // rank's block of the inputs of a Linear that do not divide evenly: the weight
 // says how many they are, which the block alone does not.
-func (p *planner) unevenInput(m *builtins.Module, v starlark.Value) (starlark.Value, error) {
+func (p *planner) unevenInput(m *nn.Module, v starlark.Value) (starlark.Value, error) {
 	x, ok := v.(*builtins.Tensor)
 	w, weighted := m.Get("weight").(*builtins.Tensor)
-	if !ok || !weighted || m.Class != builtins.LinearClass {
+	if !ok || !weighted || m.Class != nn.LinearClass {
 		return v, nil
 	}
 	t, err := x.Tensor()

@@ -33,6 +33,7 @@ var arrows = []struct {
 	{"tpsh/builtins/files", []string{"tpsh/builtins", "tpsh/builtins/dtensor", "tpsh/builtins/arg", "tpsh/builtins/npy", "tpsh/builtins/csv", "tpsh/builtins/bpe", "tpsh/builtins/safetensors", "tpsh/builtins/tensorfiles", "tpsh/builtins/torchfile", "tpsh/builtins/sandbox", "tpsh/runtime/...", "tpsh/mesh"}, "files hold tensors, whole or in parts"},
 	{"tpsh/builtins/colossal", []string{"tpsh/builtins", "tpsh/builtins/dtensor", "tpsh/builtins/nn", "tpsh/builtins/collective", "tpsh/builtins/arg", "tpsh/runtime/...", "tpsh/mesh"}, "ColoTensors are distributed tensors with specs"},
 	{"tpsh/builtins/dtensor", []string{"tpsh/builtins", "tpsh/builtins/nn", "tpsh/builtins/collective", "tpsh/builtins/arg", "tpsh/runtime/...", "tpsh/mesh"}, "distributed tensors, and modules that are made of them"},
+	{"tpsh/builtins/nn", []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh", "tpsh/runtime/..."}, "modules know tensors, and no other vocabulary"},
 	{"tpsh/builtins/builtinstest", []string{"tpsh/builtins", "tpsh/lang/source", "tpsh/lang/operator", "tpsh/runtime"}, "scripts are tested as the front ends run them, whatever their vocabulary"},
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},

@@ -16,4 +16,5 @@ import (
 	_ "tpsh/builtins/colossal"
 	_ "tpsh/builtins/dtensor"
 	_ "tpsh/builtins/files"
+	_ "tpsh/builtins/nn"
 )

@@ -1,10 +1,12 @@
-package builtins
+package nn
 
 import (
 	"fmt"
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
 )
 
 // String returns the module as PyTorch prints it: its class, what it was made
@@ -43,7 +45,7 @@ func (m *Module) Describe() string {
 		}
 	}
 	if children > 0 {
-		return fmt.Sprintf("%s of %s", m.Class.Name, CountWord(children, "module"))
+		return fmt.Sprintf("%s of %s", m.Class.Name, builtins.CountWord(children, "module"))
 	}
 	return m.Class.Name + "(" + m.madeWith() + ")"
 }

@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
 func init() {
-	Register(
+	builtins.Register(
 		ModuleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
 			"The tensors share the storage of the parameters and require no grad. A parameter that\n"+
 			"stands in several places comes under every path.\n"+
@@ -35,7 +36,7 @@ func (m *Module) entries() []NamedTensor {
 	return list
 }
 
-func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func stateDict(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func stateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starl
 // A loading is a call of load_state_dict.
 type loading struct {
 	fn         string
-	e          *Env
+	e          *builtins.Env
 	into       []NamedTensor
 	from       map[string]starlark.Value
 	missing    []string // parameters that are not in the dict
@@ -63,7 +64,7 @@ type loading struct {
 	bad        []string // what else does not fit
 }
 
-func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func loadStateDict(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dict   *starlark.Dict
 		state  starlark.Value
@@ -86,9 +87,9 @@ func loadStateDict(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []s
 	if err := l.copy(); err != nil {
 		return nil, err
 	}
-	return NewStruct(starlark.StringDict{
-		"missing_keys":    StringList(l.missing),
-		"unexpected_keys": StringList(l.unexpected),
+	return builtins.NewStruct(starlark.StringDict{
+		"missing_keys":    builtins.StringList(l.missing),
+		"unexpected_keys": builtins.StringList(l.unexpected),
 	}), nil
 }
 
@@ -127,10 +128,10 @@ func (l *loading) compareOne(p NamedTensor, v starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckFrozen(l.fn, to); err != nil {
+	if err := builtins.CheckFrozen(l.fn, to); err != nil {
 		return err
 	}
-	x, ok := v.(*Tensor)
+	x, ok := v.(*builtins.Tensor)
 	if !ok {
 		l.bad = append(l.bad, fmt.Sprintf("%s for %q, which is no tensor", arg.Show(v), p.Path))
 		return nil
@@ -150,10 +151,10 @@ func (l *loading) refusal(m *Module, strict bool) error {
 	var got []string
 	rule := ""
 	if strict && len(l.missing) > 0 {
-		got = append(got, "no "+QuotedNames(l.missing))
+		got = append(got, "no "+builtins.QuotedNames(l.missing))
 	}
 	if strict && len(l.unexpected) > 0 {
-		got = append(got, "unexpected "+QuotedNames(l.unexpected))
+		got = append(got, "unexpected "+builtins.QuotedNames(l.unexpected))
 		if n := arg.Nearest(l.unexpected[0], l.missing); n != "" {
 			rule = fmt.Sprintf("did you mean %q?", n)
 		}
@@ -173,7 +174,7 @@ func (l *loading) copy() error {
 		if !ok {
 			continue
 		}
-		if err := storeOf(p.X).Load(l.fn, p.X, p.X, v.(*Tensor)); err != nil {
+		if err := storeOf(p.X).Load(l.fn, p.X, p.X, v.(*builtins.Tensor)); err != nil {
 			return arg.Rename(l.fn, err)
 		}
 	}
@@ -187,7 +188,7 @@ var (
 )
 
 // copyInto stores y in x.
-func (e *Env) copyInto(x, y *Tensor) error {
+func copyInto(e *builtins.Env, x, y *builtins.Tensor) error {
 	to, err := x.Tensor()
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func (e *Env) copyInto(x, y *Tensor) error {
 }
 
 // zero fills t with zeros, unrecorded.
-func (e *Env) zero(t *tensor.Tensor) error {
+func zero(e *builtins.Env, t *tensor.Tensor) error {
 	defer e.Runtime.Tape.SetEnabled(false)()
 	_, err := e.Runtime.Apply(zeroOp, []*tensor.Tensor{t}, nil)
 	return err

@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -15,7 +16,7 @@ import (
 // modules and other attributes under names, and a function of them and of what
 // it is called with.
 type Module struct {
-	env      *Env
+	env      *builtins.Env
 	Class    *class
 	Value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
 	Fields   []Field           // in the order of definition
@@ -65,7 +66,7 @@ var (
 )
 
 // newModule returns a module of class c without fields.
-func (e *Env) newModule(c *class) *Module {
+func newModule(e *builtins.Env, c *class) *Module {
 	m := &Module{env: e, Class: c, at: map[string]int{}, training: true}
 	m.Value = m
 	return m
@@ -86,7 +87,7 @@ func ModuleOf(v starlark.Value) *Module {
 func (m *Module) Type() string          { return m.Class.Name }
 func (m *Module) Name() string          { return m.Class.Name }
 func (m *Module) Truth() starlark.Bool  { return true }
-func (m *Module) Hash() (uint32, error) { return 0, Unhashable(m) }
+func (m *Module) Hash() (uint32, error) { return 0, builtins.Unhashable(m) }
 
 // Owner implements owned.
 func (m *Module) Owner() string { return "Module" }
@@ -126,7 +127,7 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 
 // AttrNames implements starlark.HasAttrs.
 func (m *Module) AttrNames() []string {
-	names := slices.Clone(AttrNames("Module"))
+	names := slices.Clone(builtins.AttrNames("Module"))
 	for _, f := range m.Fields {
 		names = append(names, f.Name)
 	}
@@ -159,13 +160,13 @@ func (m *Module) SetField(name string, v starlark.Value) error {
 // these, which takes None besides.
 func (m *Module) assign(name string, v starlark.Value) error {
 	switch {
-	case isMember("Module", name):
+	case builtins.IsMember("Module", name):
 		return arg.Bad(v, "another name for it", "every module has ."+name)
 	case name == "" || strings.Contains(name, "."):
 		return arg.Bad(v, "a name without dots for it", "paths are names joined by dots")
 	}
 	kind, of := PlainField, PlainField
-	if x, ok := v.(*Tensor); ok && x.Parameter {
+	if x, ok := v.(*builtins.Tensor); ok && x.Parameter {
 		kind = ParameterField
 	} else if child := ModuleOf(v); child != nil {
 		if child.contains(m) {
@@ -213,7 +214,7 @@ func (m *Module) walk(prefix string, f func(path string, m *Module)) {
 	f(prefix, m)
 	for _, fd := range m.Fields {
 		if child := ModuleOf(fd.Value); child != nil && fd.Kind == ModuleField {
-			child.walk(JoinPath(prefix, fd.Name), f)
+			child.walk(builtins.JoinPath(prefix, fd.Name), f)
 		}
 	}
 }
@@ -250,15 +251,15 @@ func (m *Module) Modules(prefix string) []NamedModule {
 // A NamedTensor is a parameter and its path.
 type NamedTensor struct {
 	Path string
-	X    *Tensor
+	X    *builtins.Tensor
 }
 
 // Own returns the parameters of m itself, at path.
 func (m *Module) Own(path string) []NamedTensor {
 	var list []NamedTensor
 	for _, f := range m.Fields {
-		if x, ok := f.Value.(*Tensor); ok && f.Kind == ParameterField {
-			list = append(list, NamedTensor{JoinPath(path, f.Name), x})
+		if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField {
+			list = append(list, NamedTensor{builtins.JoinPath(path, f.Name), x})
 		}
 	}
 	return list
@@ -268,7 +269,7 @@ func (m *Module) Own(path string) []NamedTensor {
 // below it, each once.
 func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
 	var list []NamedTensor
-	seen := map[*Tensor]bool{}
+	seen := map[*builtins.Tensor]bool{}
 	for _, sub := range m.Modules(prefix) {
 		if sub.M != m && !recurse {
 			continue
@@ -285,7 +286,7 @@ func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
 
 // CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	defer envOf(thread).Runtime.EnterPart(m)()
+	defer builtins.EnvOf(thread).Runtime.EnterPart(m)()
 	if len(m.outside) == 0 {
 		return m.run(thread, args, kwargs)
 	}

@@ -1,10 +1,11 @@
-package builtins
+package nn
 
 import (
 	"math"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -25,7 +26,7 @@ type maker struct {
 }
 
 // newMaker returns a maker of parameters of m, of dtype dt or the default.
-func (e *Env) newMaker(fn string, m *Module, dt arg.OptDType) (*maker, error) {
+func newMaker(e *builtins.Env, fn string, m *Module, dt arg.OptDType) (*maker, error) {
 	mk := &maker{fn, m, e.Runtime.Ops().Float}
 	if dt.Set {
 		mk.dt = dt.V.D
@@ -54,7 +55,7 @@ func (mk *maker) parameter(name string, t *tensor.Tensor, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := RequireGrad(mk.fn, t); err != nil {
+	if err := builtins.RequireGrad(mk.fn, t); err != nil {
 		return err
 	}
 	x := mk.m.env.Wrap(t)

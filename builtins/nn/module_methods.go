@@ -1,25 +1,26 @@
-package builtins
+package nn
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
 // A moduleMethod carries out a method of modules, fn being its name and m its
 // receiver.
-type moduleMethod func(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+type moduleMethod func(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
 // ModuleRow returns a row for a method of modules.
-func ModuleRow(name, doc string, do moduleMethod) *Row {
-	return &Row{Name: "Module." + name, Doc: doc, Fn: func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func ModuleRow(name, doc string, do moduleMethod) *builtins.Row {
+	return &builtins.Row{Name: "Module." + name, Doc: doc, Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return do(e, b.Name(), ModuleOf(b.Receiver()), args, kwargs)
 	}}
 }
 
 func init() {
-	Register(
-		&Row{Name: "Module", Doc: "Module is the type of modules, as nn makes them; type(m) is the class: \"Linear\".\n" +
+	builtins.Register(
+		&builtins.Row{Name: "Module", Doc: "Module is the type of modules, as nn makes them; type(m) is the class: \"Linear\".\n" +
 			"m(...) computes what the module returns. A Parameter that is assigned to an attribute\n" +
 			"becomes a parameter of the module, a module a child; anything else is kept as it is.\n" +
 			"str(m) shows the modules in it. Those of loaded files can be called and not changed.\n" +
@@ -31,9 +32,9 @@ func init() {
 			"  (1): ReLU()\n" +
 			"  (head): Linear(in_features=3, out_features=1, bias=True)\n" +
 			")"},
-		&Row{Name: "Module.training", Doc: "training is whether the module trains: dropout drops only then. It can be assigned; .train() and .eval() set it for the modules in it, too.\n" +
+		&builtins.Row{Name: "Module.training", Doc: "training is whether the module trains: dropout drops only then. It can be assigned; .train() and .eval() set it for the modules in it, too.\n" +
 			">>> nn.Dropout().training\nTrue",
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 				return starlark.Bool(ModuleOf(x).training), nil
 			}},
 		ModuleRow("named_parameters", "named_parameters(prefix=\"\", recurse=True) returns the parameters with their paths: a list of pairs, in the order of definition.\n"+
@@ -57,7 +58,7 @@ func init() {
 	)
 }
 
-func namedParameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func namedParameters(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		prefix  arg.String
 		recurse arg.Bool = true
@@ -72,7 +73,7 @@ func namedParameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs [
 	return starlark.NewList(list), nil
 }
 
-func parameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func parameters(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	recurse := arg.Bool(true)
 	if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func parameters(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []star
 	return starlark.NewList(list), nil
 }
 
-func namedModules(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func namedModules(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var prefix arg.String
 	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix); err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func namedModules(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []st
 	return starlark.NewList(list), nil
 }
 
-func train(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func train(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	mode := arg.Bool(true)
 	if err := arg.Unpack(fn, args, kwargs, "mode?", &mode); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func train(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.
 	return m.Value, m.setTraining(fn, bool(mode))
 }
 
-func eval(_ *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func eval(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -126,28 +127,28 @@ func (m *Module) setTraining(fn string, on bool) error {
 	return nil
 }
 
-func zeroGrad(e *Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func zeroGrad(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	toNone := arg.Bool(true)
 	if err := arg.Unpack(fn, args, kwargs, "set_to_none?", &toNone); err != nil {
 		return nil, err
 	}
-	var list []*Tensor
+	var list []*builtins.Tensor
 	for _, p := range m.Parameters("", true) {
 		list = append(list, p.X)
 	}
-	return starlark.None, e.zeroGrads(fn, list, bool(toNone))
+	return starlark.None, zeroGrads(e, fn, list, bool(toNone))
 }
 
 // zeroGrads forgets, for the function fn, the gradients of params, or makes
 // them zeros.
-func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
+func zeroGrads(e *builtins.Env, fn string, params []*builtins.Tensor, toNone bool) error {
 	for _, x := range params {
-		t, err := x.Leaf()
+		t, err := Leaf(x)
 		if err != nil {
 			return err
 		}
 		if t.RequiresGrad() {
-			if err := CheckFrozen(fn, t); err != nil {
+			if err := builtins.CheckFrozen(fn, t); err != nil {
 				return err
 			}
 		}
@@ -156,7 +157,7 @@ func (e *Env) zeroGrads(fn string, params []*Tensor, toNone bool) error {
 		case toNone:
 			t.Auto.Forget()
 		default:
-			if err := e.zero(t.Auto.Grad); err != nil {
+			if err := zero(e, t.Auto.Grad); err != nil {
 				return arg.Rename(fn, err)
 			}
 		}

@@ -1,10 +1,11 @@
-package builtins
+package nn
 
 import (
 	"fmt"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -48,7 +49,7 @@ func (m *Module) apply(name string, args starlark.Tuple, fields ...string) (star
 		}
 		kwargs[i] = starlark.Tuple{starlark.String(f), v}
 	}
-	return callF(m.env, name, args, kwargs)
+	return builtins.CallF(m.env, name, args, kwargs)
 }
 
 // A count is an argument that is a number of things.
@@ -86,7 +87,7 @@ func (m *Module) plain(pairs ...any) {
 	}
 }
 
-func newLinear(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newLinear(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		in, out count
 		bias    arg.Bool = true
@@ -95,21 +96,21 @@ func newLinear(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "out_features", &out, "bias?", &bias, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	return e.linear(b.Name(), int(in), int(out), bool(bias), dt)
+	return linear(e, b.Name(), int(in), int(out), bool(bias), dt)
 }
 
 // linear returns a Linear for the constructor fn.
-func (e *Env) linear(fn string, in, out int, bias bool, dt arg.OptDType) (*Module, error) {
-	m := e.newModule(LinearClass)
+func linear(e *builtins.Env, fn string, in, out int, bias bool, dt arg.OptDType) (*Module, error) {
+	m := newModule(e, LinearClass)
 	m.plain("in_features", starlark.MakeInt(in), "out_features", starlark.MakeInt(out))
-	mk, err := e.newMaker(fn, m, dt)
+	mk, err := newMaker(e, fn, m, dt)
 	if err != nil {
 		return nil, err
 	}
 	return m, mk.linear(out, in, bias)
 }
 
-func newEmbedding(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newEmbedding(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		n, dim  count
 		padding arg.OptInt
@@ -118,9 +119,9 @@ func newEmbedding(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err := arg.Unpack(b.Name(), args, kwargs, "num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	m := e.newModule(EmbeddingClass)
+	m := newModule(e, EmbeddingClass)
 	m.plain("num_embeddings", starlark.MakeInt(int(n)), "embedding_dim", starlark.MakeInt(int(dim)), "padding_idx", starlark.None)
-	mk, err := e.newMaker(b.Name(), m, dt)
+	mk, err := newMaker(e, b.Name(), m, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +137,17 @@ func (mk *maker) padding(w *tensor.Tensor, i int) error {
 	n := w.Shape()[0]
 	row, ok := shape.Dim(i, n)
 	if !ok {
-		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: ThereAre(n, "row")}
+		return &op.ArgError{Func: mk.fn, Param: "padding_idx", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n-1), Rule: builtins.ThereAre(n, "row")}
 	}
 	mk.m.plain("padding_idx", starlark.MakeInt(row))
 	part, err := mk.do("narrow", []*tensor.Tensor{w}, op.Int1(0), op.Int1(row), op.Int1(1))
 	if err != nil {
 		return err
 	}
-	return mk.m.env.zero(part)
+	return zero(mk.m.env, part)
 }
 
-func newLayerNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newLayerNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		s            arg.Shape
 		eps          = arg.Float(1e-5)
@@ -156,14 +157,14 @@ func newLayerNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "bias?", &bias, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	return e.layerNorm(b.Name(), s, float64(eps), bool(affine), bool(bias), dt)
+	return layerNorm(e, b.Name(), s, float64(eps), bool(affine), bool(bias), dt)
 }
 
 // layerNorm returns a LayerNorm for the constructor fn.
-func (e *Env) layerNorm(fn string, s []int, eps float64, affine, bias bool, dt arg.OptDType) (*Module, error) {
-	m := e.newModule(LayerNormClass)
-	m.plain("normalized_shape", ShapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
-	mk, err := e.newMaker(fn, m, dt)
+func layerNorm(e *builtins.Env, fn string, s []int, eps float64, affine, bias bool, dt arg.OptDType) (*Module, error) {
+	m := newModule(e, LayerNormClass)
+	m.plain("normalized_shape", builtins.ShapeTuple(s), "eps", starlark.Float(eps), "elementwise_affine", starlark.Bool(affine))
+	mk, err := newMaker(e, fn, m, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (e *Env) layerNorm(fn string, s []int, eps float64, affine, bias bool, dt a
 	return m, nil
 }
 
-func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newRMSNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		s      arg.Shape
 		eps    arg.OptFloat
@@ -190,12 +191,12 @@ func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "dtype?", &dt); err != nil {
 		return nil, err
 	}
-	m := e.newModule(RmsNormClass)
-	m.plain("normalized_shape", ShapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
+	m := newModule(e, RmsNormClass)
+	m.plain("normalized_shape", builtins.ShapeTuple(shape.Shape(s)), "eps", starlark.None, "elementwise_affine", starlark.Bool(affine))
 	if eps.Set {
 		m.plain("eps", starlark.Float(eps.V))
 	}
-	mk, err := e.newMaker(b.Name(), m, dt)
+	mk, err := newMaker(e, b.Name(), m, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -206,38 +207,38 @@ func newRMSNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	return m, mk.constant("weight", "ones", s...)
 }
 
-func newDropout(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newDropout(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	p := probability(0.5)
 	if err := arg.Unpack(b.Name(), args, kwargs, "p?", &p); err != nil {
 		return nil, err
 	}
-	return e.dropout(p), nil
+	return dropout(e, p), nil
 }
 
 // dropout returns a Dropout.
-func (e *Env) dropout(p probability) *Module {
-	m := e.newModule(DropoutClass)
+func dropout(e *builtins.Env, p probability) *Module {
+	m := newModule(e, DropoutClass)
 	m.plain("p", starlark.Float(p))
 	return m
 }
 
-func newGELU(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newGELU(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var approximate starlark.Value = starlark.String("none")
 	if err := arg.Unpack(b.Name(), args, kwargs, "approximate?", &approximate); err != nil {
 		return nil, err
 	}
-	if err := checkChoice(b.Name(), "approximate", "gelu", approximate); err != nil {
+	if err := builtins.CheckChoice(b.Name(), "approximate", "gelu", approximate); err != nil {
 		return nil, err
 	}
-	m := e.newModule(geluClass)
+	m := newModule(e, geluClass)
 	m.plain("approximate", approximate)
 	return m, nil
 }
 
 // withoutArguments returns the constructor of a class whose modules are all
 // alike.
-func withoutArguments(c *class) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return e.newModule(c), arg.Unpack(b.Name(), args, kwargs)
+func withoutArguments(c *class) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return newModule(e, c), arg.Unpack(b.Name(), args, kwargs)
 	}
 }

@@ -1,10 +1,11 @@
-package builtins
+package nn
 
 import (
 	"math"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -13,7 +14,7 @@ import (
 // A paramStep is one step of one parameter. Its operators are applied in turn,
 // unrecorded, until an error.
 type paramStep struct {
-	OpChain
+	builtins.OpChain
 	g     *group
 	state *paramState
 	p, dp *tensor.Tensor // the parameter and its gradient
@@ -57,18 +58,18 @@ func (o *Optimizer) stepAll(fn string) error {
 }
 
 // updateOne makes a step of x, of the group g.
-func (o *Optimizer) updateOne(g *group, x *Tensor) error {
-	t, err := x.Leaf()
+func (o *Optimizer) updateOne(g *group, x *builtins.Tensor) error {
+	t, err := Leaf(x)
 	if err != nil || !t.RequiresGrad() {
 		return err
 	}
-	if err := CheckFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
+	if err := builtins.CheckFrozen(g.fn, t); err != nil || t.Auto.Grad == nil {
 		return err
 	}
 	if dp := t.Auto.Grad; !dp.Shape().Equal(t.Shape()) {
 		return &op.ArgError{Func: g.fn, Got: "a gradient " + op.Describe(dp) + " of a parameter " + op.Describe(t), Want: "one of its shape", Rule: "of a flat parameter, the gradient is as the parameter was when it was computed with"}
 	}
-	u := &paramStep{OpChain: OpChain{E: o.env, Fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
+	u := &paramStep{OpChain: builtins.OpChain{E: o.env, Fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
 	u.state.steps++
 	o.rule.update(u)
 	return u.Err

@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
@@ -18,10 +19,10 @@ import (
 // A group is parameters with hyperparameters of their own: a dict of a script,
 // which may change them between steps. It is read and checked at every step.
 type Optimizer struct {
-	env    *Env
+	env    *builtins.Env
 	rule   *optimRule
 	groups []*starlark.Dict
-	state  map[*Tensor]*paramState
+	state  map[*builtins.Tensor]*paramState
 	frozen bool
 }
 
@@ -50,14 +51,14 @@ type hyper struct {
 // A paramState is what an optimiser keeps for a parameter.
 type paramState struct {
 	steps   int // made so far
-	buffers map[string]*Tensor
+	buffers map[string]*builtins.Tensor
 }
 
 var _ starlark.HasSetField = (*Optimizer)(nil)
 
 func (o *Optimizer) Type() string          { return o.rule.name }
 func (o *Optimizer) Truth() starlark.Bool  { return true }
-func (o *Optimizer) Hash() (uint32, error) { return 0, Unhashable(o) }
+func (o *Optimizer) Hash() (uint32, error) { return 0, builtins.Unhashable(o) }
 
 // Owner implements owned.
 func (o *Optimizer) Owner() string { return "Optimizer" }
@@ -110,12 +111,12 @@ func (o *Optimizer) Attr(name string) (starlark.Value, error) {
 }
 
 // AttrNames implements starlark.HasAttrs.
-func (o *Optimizer) AttrNames() []string { return AttrNames("Optimizer") }
+func (o *Optimizer) AttrNames() []string { return builtins.AttrNames("Optimizer") }
 
 // SetField implements starlark.HasSetField: lr can be assigned.
 func (o *Optimizer) SetField(name string, v starlark.Value) error {
 	if name != "lr" {
-		if isMember("Optimizer", name) {
+		if builtins.IsMember("Optimizer", name) {
 			return fmt.Errorf("can't assign to .%s of a %s", name, o.rule.name)
 		}
 		return starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s field to assign to", o.rule.name, name))
@@ -135,8 +136,8 @@ func (o *Optimizer) SetField(name string, v starlark.Value) error {
 }
 
 // newOptimizer returns the constructor of optimisers of rule r.
-func newOptimizer(r *optimRule) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newOptimizer(r *optimRule) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var params starlark.Value
 		values := make([]starlark.Value, len(r.hyper))
 		pairs := []any{"params", &params}
@@ -152,7 +153,7 @@ func newOptimizer(r *optimRule) Function {
 				return nil, arg.In(b.Name(), h.name, err)
 			}
 		}
-		o := &Optimizer{env: e, rule: r, state: map[*Tensor]*paramState{}}
+		o := &Optimizer{env: e, rule: r, state: map[*builtins.Tensor]*paramState{}}
 		if err := o.addGroups(b.Name(), params, values); err != nil {
 			return nil, err
 		}
@@ -165,7 +166,7 @@ func newOptimizer(r *optimRule) Function {
 func (o *Optimizer) addGroups(fn string, params starlark.Value, values []starlark.Value) error {
 	bad := func(err error) error { return arg.In(fn, "params", err) }
 	var list arg.List
-	if x, ok := params.(*Tensor); ok {
+	if x, ok := params.(*builtins.Tensor); ok {
 		list = arg.List{x}
 	} else if list.Unpack(params) != nil {
 		return bad(arg.Bad(params, "a list of tensors, or of dicts with \"params\"", "m.parameters() is one"))
@@ -180,7 +181,7 @@ func (o *Optimizer) addGroups(fn string, params starlark.Value, values []starlar
 		}
 		list = arg.List{d}
 	}
-	seen := map[*Tensor]bool{}
+	seen := map[*builtins.Tensor]bool{}
 	for i, v := range list {
 		d, ok := v.(*starlark.Dict)
 		if !ok {
@@ -194,7 +195,7 @@ func (o *Optimizer) addGroups(fn string, params starlark.Value, values []starlar
 }
 
 // addGroup adds the group that d of a script describes.
-func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Value, seen map[*Tensor]bool) error {
+func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Value, seen map[*builtins.Tensor]bool) error {
 	known := []string{"params"}
 	own := starlark.NewDict(len(values) + 1)
 	params := valueAt(d, "params")
@@ -224,7 +225,7 @@ func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Valu
 			if n := arg.Nearest(name, known); n != "" {
 				rule = fmt.Sprintf("did you mean %q?", n)
 			}
-			return arg.In(fn, "params", arg.Bad(key, "one of "+QuotedNames(known), rule))
+			return arg.In(fn, "params", arg.Bad(key, "one of "+builtins.QuotedNames(known), rule))
 		}
 	}
 	o.groups = append(o.groups, own)
@@ -234,8 +235,8 @@ func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Valu
 
 // optimized returns v, a tensor or a list of them, as a tuple, after checking
 // that each can be optimised and is in no group twice.
-func optimized(v starlark.Value, seen map[*Tensor]bool) (starlark.Tuple, error) {
-	if x, ok := v.(*Tensor); ok {
+func optimized(v starlark.Value, seen map[*builtins.Tensor]bool) (starlark.Tuple, error) {
+	if x, ok := v.(*builtins.Tensor); ok {
 		v = starlark.Tuple{x}
 	}
 	var list arg.List
@@ -246,7 +247,7 @@ func optimized(v starlark.Value, seen map[*Tensor]bool) (starlark.Tuple, error) 
 		return nil, arg.Bad(v, "at least one tensor", "")
 	}
 	for i, v := range list {
-		x, ok := v.(*Tensor)
+		x, ok := v.(*builtins.Tensor)
 		if !ok {
 			return nil, arg.BadItem(v, i, "a tensor")
 		}
@@ -263,8 +264,8 @@ func optimized(v starlark.Value, seen map[*Tensor]bool) (starlark.Tuple, error) 
 
 // canOptimize returns an error unless x, at index i, is a leaf that requires
 // grad. A Parameter need not, and is left alone then.
-func canOptimize(x *Tensor, i int) error {
-	t, err := x.Leaf()
+func canOptimize(x *builtins.Tensor, i int) error {
+	t, err := Leaf(x)
 	switch {
 	case err != nil:
 		return err
@@ -333,17 +334,17 @@ func (g *group) float(name string) float64 {
 func (g *group) on(name string) bool { return g.get(name) == starlark.True }
 
 // params returns the parameters.
-func (g *group) params() []*Tensor {
-	list, err := optimized(valueAt(g.d, "params"), map[*Tensor]bool{})
+func (g *group) params() []*builtins.Tensor {
+	list, err := optimized(valueAt(g.d, "params"), map[*builtins.Tensor]bool{})
 	if err != nil {
 		if g.err == nil {
 			g.err = arg.In(g.fn, "params", err)
 		}
 		return nil
 	}
-	tensors := make([]*Tensor, len(list))
+	tensors := make([]*builtins.Tensor, len(list))
 	for i, x := range list {
-		tensors[i] = x.(*Tensor)
+		tensors[i] = x.(*builtins.Tensor)
 	}
 	return tensors
 }
@@ -362,7 +363,7 @@ func (o *Optimizer) group(fn string, d *starlark.Dict) (*group, error) {
 
 // ready reads d for the function fn, and makes the buffers of its parameters
 // that are not there, as zeros.
-func (o *Optimizer) ready(fn string, d *starlark.Dict) (*group, []*Tensor, error) {
+func (o *Optimizer) ready(fn string, d *starlark.Dict) (*group, []*builtins.Tensor, error) {
 	g, err := o.group(fn, d)
 	if err != nil {
 		return nil, nil, err
@@ -377,13 +378,13 @@ func (o *Optimizer) ready(fn string, d *starlark.Dict) (*group, []*Tensor, error
 }
 
 // ensure makes the buffers of x called names that are not there.
-func (o *Optimizer) ensure(fn string, x *Tensor, names []string) error {
+func (o *Optimizer) ensure(fn string, x *builtins.Tensor, names []string) error {
 	s := o.state[x]
 	if s == nil {
-		s = &paramState{buffers: map[string]*Tensor{}}
+		s = &paramState{buffers: map[string]*builtins.Tensor{}}
 		o.state[x] = s
 	}
-	t, err := x.Leaf()
+	t, err := Leaf(x)
 	if err != nil {
 		return err
 	}

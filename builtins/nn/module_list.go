@@ -1,10 +1,11 @@
-package builtins
+package nn
 
 import (
 	"strconv"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
@@ -26,14 +27,14 @@ var (
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "nn.Sequential",
 		Doc: "Sequential(*modules) returns a module that calls modules in turn, each with what the one before returned.\n" +
 			"It can be indexed, sliced, assigned to by index, counted by len() and looped over. The\n" +
 			"modules are called \"0\", \"1\", ...; a dict of modules gives them names of its own.\n" +
 			">>> nn.Sequential(nn.ReLU(), nn.Linear(2, 3))(ones(4, 2)).shape\n(4, 3)",
 		Fn: newSequential,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "nn.ModuleList",
 		Doc: "ModuleList(modules=[]) returns a module that holds a list of modules, for another module to call.\n" +
 			"It can be indexed, sliced, assigned to by index, counted by len() and looped over. The\n" +
@@ -45,17 +46,17 @@ func init() {
 }
 
 // newModules returns a module of class c that holds no modules yet.
-func (e *Env) newModules(c *class) *moduleList {
-	l := &moduleList{*e.newModule(c)}
+func newModules(e *builtins.Env, c *class) *moduleList {
+	l := &moduleList{*newModule(e, c)}
 	l.Value = l
 	return l
 }
 
-func newSequential(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newSequential(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), nil, kwargs); err != nil {
 		return nil, err
 	}
-	l := e.newModules(SequentialClass)
+	l := newModules(e, SequentialClass)
 	if len(args) == 1 {
 		if d, ok := args[0].(*starlark.Dict); ok {
 			return l, l.addNamed(b.Name(), d)
@@ -64,12 +65,12 @@ func newSequential(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	return l, l.addAll(b.Name(), args)
 }
 
-func newModuleList(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newModuleList(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var modules arg.List
 	if err := arg.Unpack(b.Name(), args, kwargs, "modules?", &modules); err != nil {
 		return nil, err
 	}
-	l := e.newModules(ModuleListClass)
+	l := newModules(e, ModuleListClass)
 	return l, l.addAll(b.Name(), modules)
 }
 
@@ -116,7 +117,7 @@ func (l *moduleList) Len() int { return len(l.elements()) }
 func (l *moduleList) Truth() starlark.Bool { return l.Len() > 0 }
 
 // Hash implements starlark.Value.
-func (l *moduleList) Hash() (uint32, error) { return 0, Unhashable(l) }
+func (l *moduleList) Hash() (uint32, error) { return 0, builtins.Unhashable(l) }
 
 // Index implements starlark.Indexable.
 func (l *moduleList) Index(i int) starlark.Value { return l.elements()[i].Value }
@@ -133,7 +134,7 @@ func (l *moduleList) SetIndex(i int, v starlark.Value) error {
 // Slice implements starlark.Sliceable: the modules in a list of the same class.
 // A Sequential keeps their names, a ModuleList numbers them anew.
 func (l *moduleList) Slice(start, end, step int) starlark.Value {
-	part := l.env.newModules(l.Class)
+	part := newModules(l.env, l.Class)
 	part.training = l.training
 	all := l.elements()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {

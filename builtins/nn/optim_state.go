@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
 
 func init() {
-	Register(
+	builtins.Register(
 		optimRow("state_dict", "state_dict() returns the state as a dict: {\"state\": {...}, \"param_groups\": [...]}.\n"+
 			"Parameters are numbered through all groups. Under \"state\" each has a dict under its\n"+
 			"number, a string, of the steps made and of tensors, which share the storage of the\n"+
@@ -72,7 +73,7 @@ func optimStateDict(o *Optimizer, fn string, args starlark.Tuple, kwargs []starl
 }
 
 // stateOf returns what is kept for x as a dict, for fn.
-func (o *Optimizer) stateOf(fn string, x *Tensor) (*starlark.Dict, error) {
+func (o *Optimizer) stateOf(fn string, x *builtins.Tensor) (*starlark.Dict, error) {
 	s := o.state[x]
 	d := starlark.NewDict(len(s.buffers) + 1)
 	if err := d.SetKey(starlark.String("step"), starlark.MakeInt(s.steps)); err != nil {
@@ -140,7 +141,7 @@ func (l *stateLoading) check(v starlark.Value) error {
 		return l.bad("a dict with the keys "+arg.Show(starlark.NewList(d.Keys())), "\"state\", a dict, and \"param_groups\", a list")
 	}
 	if len(groups) != len(l.o.groups) {
-		return l.bad(CountWord(len(groups), "group"), fmt.Sprint(len(l.o.groups)))
+		return l.bad(builtins.CountWord(len(groups), "group"), fmt.Sprint(len(l.o.groups)))
 	}
 	l.state = state
 	for i, v := range groups {
@@ -167,7 +168,7 @@ func (l *stateLoading) checkGroup(i int, d *starlark.Dict) error {
 		return err
 	}
 	if len(numbers) != len(params) {
-		return l.bad(fmt.Sprintf("%s in group %d", CountWord(len(numbers), "parameter"), i), fmt.Sprint(len(params)))
+		return l.bad(fmt.Sprintf("%s in group %d", builtins.CountWord(len(numbers), "parameter"), i), fmt.Sprint(len(params)))
 	}
 	for _, h := range l.o.rule.hyper {
 		v := valueAt(d, h.name)
@@ -189,7 +190,7 @@ func (l *stateLoading) checkGroup(i int, d *starlark.Dict) error {
 
 // checkState checks the state of parameter number n, which is x here, and
 // notes the change. Without one, x begins anew.
-func (l *stateLoading) checkState(n int, x *Tensor) error {
+func (l *stateLoading) checkState(n int, x *builtins.Tensor) error {
 	v := valueAt(l.state, strconv.Itoa(n))
 	if v == nil {
 		l.then = append(l.then, func() error { delete(l.o.state, x); return nil })
@@ -203,7 +204,7 @@ func (l *stateLoading) checkState(n int, x *Tensor) error {
 	if v := valueAt(d, "step"); v == nil || steps.Unpack(v) != nil || steps < 0 {
 		return l.bad(fmt.Sprintf("a state of parameter %d without \"step\", a non-negative int", n), "one with it")
 	}
-	l.then = append(l.then, func() error { l.o.state[x] = &paramState{int(steps), map[string]*Tensor{}}; return nil })
+	l.then = append(l.then, func() error { l.o.state[x] = &paramState{int(steps), map[string]*builtins.Tensor{}}; return nil })
 	for key, v := range d.Entries() {
 		if name, ok := starlark.AsString(key); ok && name != "step" {
 			if err := l.checkBuffer(n, name, v, x); err != nil {
@@ -216,11 +217,11 @@ func (l *stateLoading) checkState(n int, x *Tensor) error {
 
 // checkBuffer checks the tensor called name that is kept for parameter n, x,
 // and notes that it is to be copied.
-func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *Tensor) error {
+func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *builtins.Tensor) error {
 	if !slices.Contains(l.o.rule.all, name) {
-		return l.bad(fmt.Sprintf("%q for parameter %d", name, n), "one of "+QuotedNames(l.o.rule.all))
+		return l.bad(fmt.Sprintf("%q for parameter %d", name, n), "one of "+builtins.QuotedNames(l.o.rule.all))
 	}
-	from, ok := v.(*Tensor)
+	from, ok := v.(*builtins.Tensor)
 	if !ok {
 		return l.bad(fmt.Sprintf("%s as %q of parameter %d", arg.Show(v), name, n), "a tensor")
 	}

@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import "go.starlark.net/starlark"
 

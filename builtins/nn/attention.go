@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -16,7 +17,7 @@ import (
 var AttentionClass = &class{Name: "MultiheadAttention", forward: runAttention}
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "nn.MultiheadAttention",
 		Doc: "MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, kdim=None, vdim=None, batch_first=False, dtype=None) returns a module of attention with several heads.\n" +
 			"A call m(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,\n" +
@@ -48,7 +49,7 @@ type attentionSpec struct {
 	dt                 arg.OptDType
 }
 
-func newAttention(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newAttention(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		embed, heads count
 		p            probability
@@ -67,27 +68,27 @@ func newAttention(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if v.Set {
 		s.v = int(v.V)
 	}
-	return e.attention(b.Name(), "num_heads", s)
+	return attention(e, b.Name(), "num_heads", s)
 }
 
 // attention returns a MultiheadAttention for the constructor fn, whose
 // parameter param is the number of heads.
-func (e *Env) attention(fn, param string, s attentionSpec) (*Module, error) {
+func attention(e *builtins.Env, fn, param string, s attentionSpec) (*Module, error) {
 	if s.heads == 0 || s.embed%s.heads != 0 {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(s.heads), Want: fmt.Sprintf("a number that divides %d", s.embed), Rule: "every head has an equal part"}
 	}
-	m := e.newModule(AttentionClass)
+	m := newModule(e, AttentionClass)
 	m.plain("embed_dim", starlark.MakeInt(s.embed), "num_heads", starlark.MakeInt(s.heads),
 		"kdim", starlark.MakeInt(s.k), "vdim", starlark.MakeInt(s.v),
 		"dropout", starlark.Float(s.dropout), "batch_first", starlark.Bool(s.batchFirst))
-	mk, err := e.newMaker(fn, m, s.dt)
+	mk, err := newMaker(e, fn, m, s.dt)
 	if err != nil {
 		return nil, err
 	}
 	if err := mk.inProjection(s); err != nil {
 		return nil, err
 	}
-	out := e.newModule(LinearClass)
+	out := newModule(e, LinearClass)
 	out.plain("in_features", starlark.MakeInt(s.embed), "out_features", starlark.MakeInt(s.embed))
 	m.Put(Field{"out_proj", ModuleField, out})
 	mk.m = out
@@ -131,7 +132,7 @@ var ProjectionBiases = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
 
 // An attentionCall is a call of a MultiheadAttention.
 type attentionCall struct {
-	OpChain
+	builtins.OpChain
 	m                *Module
 	in               [3]*tensor.Tensor // query, key and value, as they were given
 	padding, mask    *tensor.Tensor    // or nil
@@ -144,8 +145,8 @@ type attentionCall struct {
 
 func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		in            [3]OneTensor
-		padding, mask OptTensor
+		in            [3]builtins.OneTensor
+		padding, mask builtins.OptTensor
 		need, average = arg.Bool(true), arg.Bool(true)
 		causal        arg.Bool
 	)
@@ -153,7 +154,7 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 		"need_weights?", &need, "attn_mask?", &mask, "average_attn_weights?", &average, "is_causal?", &causal); err != nil {
 		return nil, err
 	}
-	a := &attentionCall{OpChain: OpChain{E: m.env, Fn: m.Class.Name}, m: m,
+	a := &attentionCall{OpChain: builtins.OpChain{E: m.env, Fn: m.Class.Name}, m: m,
 		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.T, mask: mask.T,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
 	if err := a.prepare(); err != nil {
@@ -309,7 +310,7 @@ func (a *attentionCall) project() [3]*tensor.Tensor {
 
 // field returns a parameter, or nil if it is None.
 func (a *attentionCall) field(name string) *tensor.Tensor {
-	var x OptTensor
+	var x builtins.OptTensor
 	a.Fail(arg.Set(a.Fn+"."+name, "", &x, a.m.Get(name)))
 	return x.T
 }

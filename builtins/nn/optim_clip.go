@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -14,7 +15,7 @@ import (
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "optim.clip_grad_norm_",
 		Doc: "clip_grad_norm_(params, max_norm, norm_type=2.0) scales the gradients of params so that their norm, as one vector, is at most max_norm, and returns the norm before, a tensor of shape ().\n" +
 			"params is a tensor or a list of tensors; those without a gradient are left out. They are\n" +
@@ -28,9 +29,9 @@ func init() {
 	})
 }
 
-func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func clipGradNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		params tensorValues
+		params builtins.TensorValues
 		most   arg.Float
 		order  = arg.Float(2)
 	)
@@ -46,9 +47,9 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	var all []*tensor.Tensor
 	var classes []*gradClass
 	for _, x := range params {
-		t, err := x.Leaf()
+		t, err := Leaf(x)
 		if err == nil {
-			err = CheckFrozen(b.Name(), t)
+			err = builtins.CheckFrozen(b.Name(), t)
 		}
 		if err != nil {
 			return nil, err
@@ -64,11 +65,11 @@ func clipGradNorm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 		classes = addGrad(classes, over, t.Auto.Grad)
 	}
 	defer e.Runtime.Tape.SetEnabled(false)()
-	c := &OpChain{E: e, Fn: b.Name()}
+	c := &builtins.OpChain{E: e, Fn: b.Name()}
 	var norm *tensor.Tensor
 	_ = e.Runtime.Optimizing(func() error {
-		norm = c.normOfAll(classes, float64(order))
-		c.clip(all, norm, float64(most))
+		norm = normOfAll(c, classes, float64(order))
+		clip(c, all, norm, float64(most))
 		return c.Err
 	})
 	if c.Err != nil {
@@ -102,10 +103,10 @@ func addGrad(classes []*gradClass, over []*runtime.Group, g *tensor.Tensor) []*g
 
 // normOfAll returns the norm of the elements of classes, which ranks have parts
 // of: a distributed tensor if all are on one mesh, else a plain one.
-func (c *OpChain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor {
+func normOfAll(c *builtins.OpChain, classes []*gradClass, order float64) *tensor.Tensor {
 	var norms []*tensor.Tensor
 	for _, class := range classes {
-		n := c.norm(class.list, order)
+		n := norm(c, class.list, order)
 		for _, g := range class.over {
 			n = c.Do("reshape", []*tensor.Tensor{n}, op.IntsN(1))
 			if c.Err != nil {
@@ -128,11 +129,11 @@ func (c *OpChain) normOfAll(classes []*gradClass, order float64) *tensor.Tensor 
 	if c.Err != nil {
 		return nil
 	}
-	return c.norm(norms, order)
+	return norm(c, norms, order)
 }
 
 // norm returns the norm of the elements of list, the norm of the norms.
-func (c *OpChain) norm(list []*tensor.Tensor, order float64) *tensor.Tensor {
+func norm(c *builtins.OpChain, list []*tensor.Tensor, order float64) *tensor.Tensor {
 	of := func(x *tensor.Tensor) *tensor.Tensor {
 		return c.Do("norm", []*tensor.Tensor{x}, op.Float1(order), op.None, op.Bool1(false))
 	}
@@ -152,7 +153,7 @@ func (c *OpChain) norm(list []*tensor.Tensor, order float64) *tensor.Tensor {
 }
 
 // clip scales list, whose norm is norm, down to a norm of most.
-func (c *OpChain) clip(list []*tensor.Tensor, norm *tensor.Tensor, most float64) {
+func clip(c *builtins.OpChain, list []*tensor.Tensor, norm *tensor.Tensor, most float64) {
 	divisor := c.Do("add", []*tensor.Tensor{norm, tensor.Number(1e-6)})
 	factor := c.Do("div", []*tensor.Tensor{tensor.Number(most), divisor})
 	factor = c.Do("clamp", []*tensor.Tensor{factor}, op.None, op.Float1(1))

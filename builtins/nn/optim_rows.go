@@ -1,8 +1,9 @@
-package builtins
+package nn
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
@@ -68,10 +69,10 @@ const docParams = "params is a list of tensors, such as m.parameters(), or a lis
 	"grad; a Parameter that does not is left alone. "
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "optim", Namespace: true,
 		Doc: "optim is the module of optimisers, which change parameters by their gradients.",
-	}, &Row{
+	}, &builtins.Row{
 		Name: "optim.SGD",
 		Doc: "SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False) returns an optimiser that goes down the gradient.\n" +
 			docParams + "A step is, for the gradient d,\n" +
@@ -86,7 +87,7 @@ func init() {
 			">>> opt.step()\n" +
 			">>> w.tolist()\n[1.0]",
 		Fn: newOptimizer(sgdRule),
-	}, &Row{
+	}, &builtins.Row{
 		Name: "optim.Adam",
 		Doc: "Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n" +
 			docParams + "Step t is, for the gradient d,\n" +
@@ -101,7 +102,7 @@ func init() {
 			">>> opt.step()\n" +
 			">>> w.tolist()\n[1.5]",
 		Fn: newOptimizer(adamRule),
-	}, &Row{
+	}, &builtins.Row{
 		Name: "optim.AdamW",
 		Doc: "AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False) returns an optimiser that is Adam, but for the decay of the weights.\n" +
 			docParams + "A step begins\n" +
@@ -116,30 +117,30 @@ func init() {
 }
 
 // optimRow returns a row for a method of optimisers.
-func optimRow(name, doc string, do func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *Row {
-	return &Row{Name: "Optimizer." + name, Doc: doc, Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func optimRow(name, doc string, do func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "Optimizer." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return do(b.Receiver().(*Optimizer), b.Name(), args, kwargs)
 	}}
 }
 
 func init() {
-	Register(
-		&Row{Name: "Optimizer", Doc: "Optimizer is the type of optimisers, as optim makes them; type(x) is the kind: \"SGD\"."},
-		&Row{Name: "Optimizer.lr",
+	builtins.Register(
+		&builtins.Row{Name: "Optimizer", Doc: "Optimizer is the type of optimisers, as optim makes them; type(x) is the kind: \"SGD\"."},
+		&builtins.Row{Name: "Optimizer.lr",
 			Doc: "lr is the learning rate: of the first group, where groups have their own. Assigning sets that of every group.\n" +
 				">>> opt = optim.SGD([zeros(2, requires_grad=True)], lr=0.5)\n" +
 				">>> opt.lr = opt.lr / 2\n" +
 				">>> opt.lr\n0.25",
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 				return valueAt(x.(*Optimizer).groups[0], "lr"), nil
 			}},
-		&Row{Name: "Optimizer.param_groups",
+		&builtins.Row{Name: "Optimizer.param_groups",
 			Doc: "param_groups is the tuple of the groups: dicts of \"params\" and of hyperparameters, which can be changed between steps.\n" +
 				">>> a, b = zeros(1, requires_grad=True), zeros(1, requires_grad=True)\n" +
 				">>> opt = optim.SGD([{\"params\": [a]}, {\"params\": [b], \"lr\": 0.5}], lr=0.25)\n" +
 				">>> [g[\"lr\"] for g in opt.param_groups]\n[0.25, 0.5]\n" +
 				">>> opt.param_groups[1][\"lr\"] = 0.125",
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) {
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
 				var groups starlark.Tuple
 				for _, d := range x.(*Optimizer).groups {
 					groups = append(groups, d)
@@ -169,7 +170,7 @@ func init() {
 				}
 				for _, d := range o.groups {
 					g := &group{o: o, fn: fn, d: d}
-					if err := o.env.zeroGrads(fn, g.params(), bool(toNone)); err != nil {
+					if err := zeroGrads(o.env, fn, g.params(), bool(toNone)); err != nil {
 						return nil, err
 					}
 					if g.err != nil {

@@ -1,4 +1,4 @@
-package builtins
+package nn
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 )
@@ -19,7 +20,7 @@ const docLayer = "activation is \"relu\", \"gelu\" or a function. With norm_firs
 	"part and not after each sum. Parameters are drawn in the order in which it has them.\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "nn.TransformerEncoderLayer",
 		Doc: "TransformerEncoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of self-attention and two linear layers, each added to its input and normalised.\n" +
 			"A call m(src, src_mask=None, src_key_padding_mask=None, is_causal=False) maps [l, n,\n" +
@@ -29,7 +30,7 @@ func init() {
 			">>> m = nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)\n" +
 			">>> m(ones(3, 2, 8)).shape\n(3, 2, 8)",
 		Fn: newTransformerLayer(encoderLayerClass),
-	}, &Row{
+	}, &builtins.Row{
 		Name: "nn.TransformerDecoderLayer",
 		Doc: "TransformerDecoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of self-attention, attention to a memory and two linear layers, each added to its input and normalised.\n" +
 			"A call m(tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,\n" +
@@ -56,19 +57,19 @@ type layerSpec struct {
 }
 
 // newTransformerLayer returns the constructor of class c.
-func newTransformerLayer(c *class) Function {
-	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newTransformerLayer(c *class) builtins.Function {
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		s := &layerSpec{feedforward: 2048, dropout: 0.1, activation: starlark.String("relu"), eps: 1e-5, bias: true}
 		if err := arg.Unpack(b.Name(), args, kwargs, "d_model", &s.model, "nhead", &s.heads, "dim_feedforward?", &s.feedforward,
 			"dropout?", &s.dropout, "activation?", &s.activation, "layer_norm_eps?", &s.eps, "batch_first?", &s.batchFirst,
 			"norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt); err != nil {
 			return nil, err
 		}
-		activation, err := e.activation(s.activation)
+		activation, err := activation(e, s.activation)
 		if err != nil {
 			return nil, arg.In(b.Name(), "activation", err)
 		}
-		m := e.newModule(c)
+		m := newModule(e, c)
 		l := &layerMaker{e, b.Name(), m, s, nil}
 		l.layers(c == decoderLayerClass)
 		if l.err != nil {
@@ -80,10 +81,10 @@ func newTransformerLayer(c *class) Function {
 }
 
 // activation returns v, the name of an activation or a function, as a function.
-func (e *Env) activation(v starlark.Value) (starlark.Value, error) {
+func activation(e *builtins.Env, v starlark.Value) (starlark.Value, error) {
 	switch name, _ := starlark.AsString(v); name {
 	case "relu", "gelu":
-		return functionOfF(name), nil
+		return builtins.FunctionOfF(name), nil
 	}
 	if _, ok := v.(starlark.Callable); !ok {
 		return nil, arg.Bad(v, `"relu", "gelu" or a function`, "")
@@ -93,7 +94,7 @@ func (e *Env) activation(v starlark.Value) (starlark.Value, error) {
 
 // A layerMaker makes the modules of a transformer layer, until an error.
 type layerMaker struct {
-	e   *Env
+	e   *builtins.Env
 	fn  string
 	m   *Module
 	s   *layerSpec
@@ -109,17 +110,17 @@ func (l *layerMaker) layers(decoder bool) {
 		norms = 3
 	}
 	l.linear("linear1", int(l.s.feedforward), int(l.s.model))
-	l.add("dropout", l.e.dropout(l.s.dropout), nil)
+	l.add("dropout", dropout(l.e, l.s.dropout), nil)
 	l.linear("linear2", int(l.s.model), int(l.s.feedforward))
 	for i := range norms {
 		if l.err != nil {
 			return
 		}
-		norm, err := l.e.layerNorm(l.fn, []int{int(l.s.model)}, float64(l.s.eps), true, bool(l.s.bias), l.s.dt)
+		norm, err := layerNorm(l.e, l.fn, []int{int(l.s.model)}, float64(l.s.eps), true, bool(l.s.bias), l.s.dt)
 		l.add(fmt.Sprintf("norm%d", i+1), norm, err)
 	}
 	for i := range norms {
-		l.add(fmt.Sprintf("dropout%d", i+1), l.e.dropout(l.s.dropout), nil)
+		l.add(fmt.Sprintf("dropout%d", i+1), dropout(l.e, l.s.dropout), nil)
 	}
 }
 
@@ -136,14 +137,14 @@ func (l *layerMaker) add(name string, child *Module, err error) {
 func (l *layerMaker) attention(name string) {
 	if l.err == nil {
 		model := int(l.s.model)
-		child, err := l.e.attention(l.fn, "nhead", attentionSpec{model, int(l.s.heads), model, model, l.s.dropout, bool(l.s.bias), bool(l.s.batchFirst), l.s.dt})
+		child, err := attention(l.e, l.fn, "nhead", attentionSpec{model, int(l.s.heads), model, model, l.s.dropout, bool(l.s.bias), bool(l.s.batchFirst), l.s.dt})
 		l.add(name, child, err)
 	}
 }
 
 func (l *layerMaker) linear(name string, out, in int) {
 	if l.err == nil {
-		child, err := l.e.linear(l.fn, in, out, bool(l.s.bias), l.s.dt)
+		child, err := linear(l.e, l.fn, in, out, bool(l.s.bias), l.s.dt)
 		l.add(name, child, err)
 	}
 }

@@ -1,6 +1,7 @@
-package builtins
+package nn
 
 import (
+	"tpsh/builtins"
 	"tpsh/runtime"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -12,25 +13,25 @@ import (
 // shows the whole.
 type Store interface {
 	// Stored returns the tensor in which x is stored on this rank, and the shape of x.
-	Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error)
+	Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, error)
 
 	// State returns x as state_dict has it: detached, on its storage where it can be.
-	State(x *Tensor) (*tensor.Tensor, error)
+	State(x *builtins.Tensor) (*tensor.Tensor, error)
 
 	// StateWith returns t, which an optimiser keeps for x, as its state_dict has it.
-	StateWith(x *Tensor, fn string, t *tensor.Tensor) (*Tensor, error)
+	StateWith(x *builtins.Tensor, fn string, t *tensor.Tensor) (*builtins.Tensor, error)
 
 	// Load stores y, a distributed or a whole tensor, in into, which is x or what an
 	// optimiser keeps for x, for the function fn.
-	Load(fn string, x, into, y *Tensor) error
+	Load(fn string, x, into, y *builtins.Tensor) error
 
 	// GradGroups returns the groups whose ranks have parts of the gradient of x, of
 	// which the leaf is t.
-	GradGroups(x *Tensor, t *tensor.Tensor) ([]*runtime.Group, error)
+	GradGroups(x *builtins.Tensor, t *tensor.Tensor) ([]*runtime.Group, error)
 }
 
 // storeOf returns how the parameter x is stored.
-func storeOf(x *Tensor) Store {
+func storeOf(x *builtins.Tensor) Store {
 	if s, ok := x.Lens.(Store); ok {
 		return s
 	}
@@ -39,7 +40,7 @@ func storeOf(x *Tensor) Store {
 
 // Leaf returns the leaf that x is or, of a parameter of which a rank stores a part,
 // that part.
-func (x *Tensor) Leaf() (*tensor.Tensor, error) {
+func Leaf(x *builtins.Tensor) (*tensor.Tensor, error) {
 	t, _, err := storeOf(x).Stored(x)
 	return t, err
 }
@@ -48,7 +49,7 @@ func (x *Tensor) Leaf() (*tensor.Tensor, error) {
 type PlainStore struct{}
 
 // Stored implements Store.
-func (PlainStore) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
+func (PlainStore) Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, error) {
 	t, err := x.Tensor()
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +58,7 @@ func (PlainStore) Stored(x *Tensor) (*tensor.Tensor, shape.Shape, error) {
 }
 
 // State implements Store.
-func (PlainStore) State(x *Tensor) (*tensor.Tensor, error) {
+func (PlainStore) State(x *builtins.Tensor) (*tensor.Tensor, error) {
 	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
@@ -66,12 +67,14 @@ func (PlainStore) State(x *Tensor) (*tensor.Tensor, error) {
 }
 
 // StateWith implements Store.
-func (PlainStore) StateWith(x *Tensor, _ string, t *tensor.Tensor) (*Tensor, error) {
+func (PlainStore) StateWith(x *builtins.Tensor, _ string, t *tensor.Tensor) (*builtins.Tensor, error) {
 	return x.Env.Wrap(t.Detach()), nil
 }
 
 // Load implements Store.
-func (PlainStore) Load(_ string, x, into, y *Tensor) error { return x.Env.copyInto(into, y) }
+func (PlainStore) Load(_ string, x, into, y *builtins.Tensor) error { return copyInto(x.Env, into, y) }
 
 // GradGroups implements Store.
-func (PlainStore) GradGroups(*Tensor, *tensor.Tensor) ([]*runtime.Group, error) { return nil, nil }
+func (PlainStore) GradGroups(*builtins.Tensor, *tensor.Tensor) ([]*runtime.Group, error) {
+	return nil, nil
+}
