@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
+	"tpsh/internal/spell"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -100,7 +101,7 @@ func toCounts(fn string, v starlark.Value) (map[string]int, error) {
 		name, ok := starlark.AsString(key)
 		if !ok || !slices.Contains(communicating(), name) {
 			rule := "it communicates nothing of that name"
-			if near := arg.Nearest(name, communicating()); near != "" {
+			if near := spell.Nearest(name, communicating()); near != "" {
 				rule = fmt.Sprintf("did you mean %q?", near)
 			}
 			return nil, bad("the key "+arg.Show(key), rule)

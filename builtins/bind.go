@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -445,7 +446,7 @@ func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
 		quoted[i] = fmt.Sprintf("%q", c)
 	}
 	rule := ""
-	if n := arg.Nearest(s, p.Choices); n != "" {
+	if n := spell.Nearest(s, p.Choices); n != "" {
 		rule = fmt.Sprintf("did you mean %q?", n)
 	}
 	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), rule)

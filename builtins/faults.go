@@ -12,6 +12,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime/op"
 )
 
@@ -96,7 +97,7 @@ func (e *Env) faultAt(fn string, rank int, at string) (name string, n int, err e
 	}
 	if !slices.Contains(communicating(), name) {
 		bad.Rule = fmt.Sprintf("%s is no operation that communicates", name)
-		if near := arg.Nearest(name, communicating()); near != "" {
+		if near := spell.Nearest(name, communicating()); near != "" {
 			bad.Rule = fmt.Sprintf("did you mean %s?", near)
 		}
 		return "", 0, bad

@@ -13,6 +13,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 )
 
 func init() {
@@ -262,7 +263,7 @@ func (e *Env) unknownFlag() error {
 			continue
 		}
 		text := "the script has no flag --" + name
-		if near := arg.Nearest(name, known); near != "" {
+		if near := spell.Nearest(name, known); near != "" {
 			text += ": did you mean --" + near + "?"
 		}
 		return &arg.CallError{Func: "flag", Text: text}

@@ -14,6 +14,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/internal/spell"
 	"tpsh/lang/source"
 )
 
@@ -100,7 +101,7 @@ func (a *adviser) complete(e resolve.Error) string {
 		return e.Msg
 	}
 	known := slices.DeleteFunc(slices.Concat(a.names.Keys(), starlark.Universe.Keys()), source.IsHidden)
-	if n := Nearest(name, known); n != "" {
+	if n := spell.Nearest(name, known); n != "" {
 		return fmt.Sprintf("%s (did you mean %s?)", e.Msg, n)
 	}
 	return e.Msg

@@ -166,14 +166,3 @@ func TestShowOfACycle(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	names := []string{"dim", "keepdim", "correction"}
-	for _, test := range []struct{ got, want string }{
-		{"dims", "dim"}, {"keep_dim", "keepdim"}, {"corection", "correction"}, {"x", ""}, {"", ""},
-	} {
-		if n := arg.Nearest(test.got, names); n != test.want {
-			t.Errorf("Nearest(%q) = %q, want %q", test.got, n, test.want)
-		}
-	}
-}

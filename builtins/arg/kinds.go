@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/internal/spell"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -170,7 +171,7 @@ func didYouMean(name string) string {
 	for _, d := range dtype.All {
 		names = append(names, d.String())
 	}
-	if n := Nearest(name, names); n != "" {
+	if n := spell.Nearest(name, names); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
 	}
 	return ""

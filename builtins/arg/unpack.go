@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/internal/spell"
 	"tpsh/runtime/op"
 )
 
@@ -197,7 +198,7 @@ func Unexpected(fn, name string, names []string) error {
 	text := "unexpected keyword argument " + name
 	if advice := foreign[name]; advice != "" {
 		text += " (" + advice + ")"
-	} else if n := Nearest(name, names); n != "" {
+	} else if n := spell.Nearest(name, names); n != "" {
 		text += fmt.Sprintf(" (did you mean %s?)", n)
 	}
 	return &CallError{fn, text}

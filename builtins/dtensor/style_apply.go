@@ -10,6 +10,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/nn"
+	"tpsh/internal/spell"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -160,7 +161,7 @@ func (p *planner) noMatch(pattern string, all []nn.NamedModule) error {
 	rule := "the modules are " + strings.Join(paths, ", ")
 	if len(paths) == 0 {
 		rule = "the module has none below it"
-	} else if near := arg.Nearest(pattern, paths); near != "" {
+	} else if near := spell.Nearest(pattern, paths); near != "" {
 		rule = fmt.Sprintf("did you mean %q?", near)
 	}
 	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("the path %q, which matches nothing", pattern), Want: "the path of a module", Rule: rule}

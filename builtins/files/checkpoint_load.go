@@ -11,6 +11,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -175,7 +176,7 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 			if path != "" {
 				bad.Got += fmt.Sprintf(" at %q", path)
 			}
-			if n := arg.Nearest(key, saved.keys); n != "" {
+			if n := spell.Nearest(key, saved.keys); n != "" {
 				bad.Rule = fmt.Sprintf("did you mean %q?", n)
 			}
 			return bad

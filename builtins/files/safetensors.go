@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/safetensors"
+	"tpsh/internal/spell"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -189,7 +190,7 @@ func (f *SafetensorsFile) tensor(fn, key string) (*safetensors.Tensor, error) {
 		return t, nil
 	}
 	bad := &op.ArgError{Func: fn, Param: "k", Got: arg.Show(starlark.String(key)), Want: "a key of the file"}
-	if n := arg.Nearest(key, f.f.Names()); n != "" {
+	if n := spell.Nearest(key, f.f.Names()); n != "" {
 		bad.Rule = fmt.Sprintf("did you mean %q?", n)
 	}
 	return nil, bad

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -155,7 +156,7 @@ func (l *loading) refusal(m *Module, strict bool) error {
 	}
 	if strict && len(l.unexpected) > 0 {
 		got = append(got, "unexpected "+builtins.QuotedNames(l.unexpected))
-		if n := arg.Nearest(l.unexpected[0], l.missing); n != "" {
+		if n := spell.Nearest(l.unexpected[0], l.missing); n != "" {
 			rule = fmt.Sprintf("did you mean %q?", n)
 		}
 	}

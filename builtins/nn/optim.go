@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -222,7 +223,7 @@ func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Valu
 	for _, key := range d.Keys() {
 		if name, ok := starlark.AsString(key); !ok || !slices.Contains(known, name) {
 			rule := ""
-			if n := arg.Nearest(name, known); n != "" {
+			if n := spell.Nearest(name, known); n != "" {
 				rule = fmt.Sprintf("did you mean %q?", n)
 			}
 			return arg.In(fn, "params", arg.Bad(key, "one of "+builtins.QuotedNames(known), rule))

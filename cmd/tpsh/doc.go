@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tpsh/builtins"
+	"tpsh/internal/spell"
 	"tpsh/lang"
 )
 
@@ -36,7 +37,7 @@ func doc(std *stdio, args []string) error {
 
 // didYouMean returns a suggestion of the name that is nearest to x, or "".
 func didYouMean(x string, names []string) string {
-	if near := lang.Nearest(x, names); near != "" {
+	if near := spell.Nearest(x, names); near != "" {
 		return fmt.Sprintf(": did you mean %s?", near)
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tpsh/internal/spell"
 	"tpsh/lang"
 )
 
@@ -80,7 +81,7 @@ func checkStray(word string, known *lang.Flags) error {
 
 // flagLike suggests the flag that is nearest to name, or lists them.
 func flagLike(name string, known *lang.Flags) string {
-	if near := lang.Nearest(name, known.Names()); near != "" {
+	if near := spell.Nearest(name, known.Names()); near != "" {
 		return ": did you mean --" + near + "?"
 	}
 	names := slices.Clone(known.Names())

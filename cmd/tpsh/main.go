@@ -16,6 +16,7 @@ import (
 
 	"tpsh/cmd/tpsh/launch"
 	_ "tpsh/cmd/tpsh/vocabularies"
+	"tpsh/internal/spell"
 	"tpsh/lang"
 )
 
@@ -218,7 +219,7 @@ func flagError(fs *flag.FlagSet, err error) error {
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		var names []string
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-		near := lang.Nearest(m[1], names)
+		near := spell.Nearest(m[1], names)
 		if near != "" {
 			near = ": did you mean " + dashed(near) + "?"
 		}

@@ -1,0 +1,67 @@
+// Package spell finds the name that was meant by one that nobody knows, for the
+// end of an error: did you mean "all_reduce"?
+//
+// Names are compared by their Levenshtein distance: how many bytes must be
+// inserted, deleted or replaced to make one of the other. Case and underscores do
+// not count, so that allReduce is all_reduce. A name is near if at least half of
+// its letters stand; otherwise it is better to say nothing, or to list all names.
+//
+//	known := []string{"all_gather", "all_reduce", "barrier"}
+//	spell.Nearest("all_redcue", known) // "all_reduce"
+//	spell.Nearest("zzz", known)        // ""
+//
+// The functions know nothing but strings: flags, fields of files, operators and
+// attributes of values are all looked up with them.
+package spell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest returns the name that x is most likely a misspelling of, or "" if none
+// is near. Among equally near names it is the first of the alphabet.
+func Nearest(x string, names []string) string {
+	x = fold(x)
+	best, limit := "", (len(x)+1)/2
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if d := distance(x, fold(name)); d < limit {
+			best, limit = name, d
+		}
+	}
+	return best
+}
+
+// Begun returns the name that begins with x, which was cut short, the first of the
+// alphabet, or else the nearest one.
+func Begun(x string, names []string) string {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if strings.HasPrefix(fold(name), fold(x)) {
+			return name
+		}
+	}
+	return Nearest(x, names)
+}
+
+func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+
+// distance returns the Levenshtein distance of a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // row[j] is the distance of a[:i] and b[:j]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
