@@ -250,3 +250,24 @@ func rankList(ranks []int) string {
 	}
 	return "ranks " + joinInts(ranks)
 }
+
+// traced calls fn and returns what it communicated on this rank.
+func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
+	t := e.Runtime.StartTrace()
+	defer e.Runtime.StopTrace(t)
+	v, err := e.Call(fn)
+	return v, t.Records, err
+}
+
+// countCalls returns the operations among records, in the order of their first
+// calls, and how many calls of each there are.
+func countCalls(records []*runtime.Record) (names []string, counts map[string]int) {
+	counts = map[string]int{}
+	for _, r := range records {
+		if counts[r.Op] == 0 {
+			names = append(names, r.Op)
+		}
+		counts[r.Op]++
+	}
+	return names, counts
+}

@@ -4,16 +4,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-	"tpsh/runtime"
 )
-
-// traced calls fn and returns what it communicated on this rank.
-func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
-	t := e.Runtime.StartTrace()
-	defer e.Runtime.StopTrace(t)
-	v, err := e.Call(fn)
-	return v, t.Records, err
-}
 
 func init() {
 	Register(&Row{
@@ -98,17 +89,4 @@ func commCounts(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		}
 	}
 	return dict, nil
-}
-
-// countCalls returns the operations among records, in the order of their first
-// calls, and how many calls of each there are.
-func countCalls(records []*runtime.Record) (names []string, counts map[string]int) {
-	counts = map[string]int{}
-	for _, r := range records {
-		if counts[r.Op] == 0 {
-			names = append(names, r.Op)
-		}
-		counts[r.Op]++
-	}
-	return names, counts
 }
