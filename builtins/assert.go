@@ -241,7 +241,7 @@ func assertContains(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 // contains reports whether item is in x. The elements of lists and tuples are
 // compared as assert.eq compares.
 func (e *Env) contains(x, item starlark.Value) (bool, error) {
-	if !isList(x) {
+	if !IsList(x) {
 		v, err := starlark.Binary(syntax.IN, item, x)
 		return v == starlark.True, err
 	}

@@ -77,7 +77,7 @@ func assertComm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 			return nil, err
 		}
 	}
-	v, records, err := e.traced(fn.Fn)
+	v, records, err := e.Traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func toCounts(fn string, v starlark.Value) (map[string]int, error) {
 
 // exceeded says which bound of the budget the records exceed, or returns "".
 func (b *budget) exceeded(records []*runtime.Record) string {
-	names, counts := countCalls(records)
+	names, counts := CountCalls(records)
 	for _, name := range names {
 		if b.counts != nil && counts[name] > b.counts[name] {
 			return fmt.Sprintf("got %s of %s, want at most %d", CountWord(counts[name], "call"), name, b.counts[name])
@@ -186,7 +186,7 @@ func sameOnAllRanks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 func (e *Env) fingerprint(fn string, x starlark.Value) ([]byte, error) {
 	data, err := object.Append(nil, x, appendTensor)
 	if err != nil {
-		return nil, badObject(fn, "x", err)
+		return nil, BadObject(fn, "x", err)
 	}
 	sum := sha256.Sum256(data)
 	return append(sum[:], e.showAll(x)...), nil
@@ -251,17 +251,17 @@ func rankList(ranks []int) string {
 	return "ranks " + joinInts(ranks)
 }
 
-// traced calls fn and returns what it communicated on this rank.
-func (e *Env) traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
+// Traced calls fn and returns what it communicated on this rank.
+func (e *Env) Traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
 	t := e.Runtime.StartTrace()
 	defer e.Runtime.StopTrace(t)
 	v, err := e.Call(fn)
 	return v, t.Records, err
 }
 
-// countCalls returns the operations among records, in the order of their first
+// CountCalls returns the operations among records, in the order of their first
 // calls, and how many calls of each there are.
-func countCalls(records []*runtime.Record) (names []string, counts map[string]int) {
+func CountCalls(records []*runtime.Record) (names []string, counts map[string]int) {
 	counts = map[string]int{}
 	for _, r := range records {
 		if counts[r.Op] == 0 {

@@ -78,21 +78,21 @@ func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
 	return e.WrapOrNone(g), err
 }
 
-// tensors is an argument that is a tensor, or a list or tuple of tensors.
-type tensors []*tensor.Tensor
+// Tensors is an argument that is a tensor, or a list or tuple of tensors.
+type Tensors []*tensor.Tensor
 
 // Unpack implements starlark.Unpacker.
-func (p *tensors) Unpack(v starlark.Value) error {
+func (p *Tensors) Unpack(v starlark.Value) error {
 	if x, ok := v.(*Tensor); ok {
 		t, err := x.Tensor()
-		*p = tensors{t}
+		*p = Tensors{t}
 		return err
 	}
 	var list arg.List
 	if list.Unpack(v) != nil {
 		return arg.Bad(v, "a tensor or a list of tensors", "")
 	}
-	ts, err := toTensors(v)
+	ts, err := ToTensors(v)
 	*p = ts
 	return err
 }
@@ -107,7 +107,7 @@ func (p *TensorValues) Unpack(v starlark.Value) error {
 		*p = TensorValues{x}
 		return nil
 	}
-	if _, err := toTensors(v); err != nil {
+	if _, err := ToTensors(v); err != nil {
 		return err
 	}
 	var list arg.List
@@ -143,7 +143,7 @@ func (p *OptTensor) Unpack(v starlark.Value) (err error) {
 
 func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		outputs, inputs tensors
+		outputs, inputs Tensors
 		again           arg.Bool
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again); err != nil {
@@ -245,7 +245,7 @@ func (e *Env) keepState() (restore func()) {
 // ResultsOf returns v, the result of a function of the script called fn: a
 // tensor, or a tuple or list of them. single tells whether it is one tensor.
 func ResultsOf(fn string, v starlark.Value) (list []*tensor.Tensor, single bool, err error) {
-	var ts tensors
+	var ts Tensors
 	if err := ts.Unpack(v); err != nil {
 		return nil, false, &op.ArgError{Func: fn, Got: "a result of " + arg.Show(v), Want: "a tensor or a tuple of tensors"}
 	}

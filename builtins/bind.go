@@ -249,7 +249,7 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 		switch {
 		case slot > last:
 			return arg.TooMany(b.name, len(args), last+1-first)
-		case slot == b.rest && !isList(v) && (len(args)-i > 1 || b.slots[slot].Kind == op.Tensors):
+		case slot == b.rest && !IsList(v) && (len(args)-i > 1 || b.slots[slot].Kind == op.Tensors):
 			return b.set(slot, args[i:])
 		}
 		if err := b.set(slot, v); err != nil {
@@ -316,7 +316,7 @@ func (b *binding) set(i int, v starlark.Value) error {
 		}
 	case op.Tensors:
 		var list []*tensor.Tensor
-		list, err = toTensors(v)
+		list, err = ToTensors(v)
 		b.in = append(b.in[:p.at+b.received], list...)
 	default:
 		b.args[p.at], err = toArg(p.Param, v)
@@ -370,8 +370,8 @@ func ToOperand(v starlark.Value) (*tensor.Tensor, error) {
 	return nil, arg.Bad(v, "a tensor or a number", "")
 }
 
-// toTensors returns v, a list or tuple of tensors.
-func toTensors(v starlark.Value) ([]*tensor.Tensor, error) {
+// ToTensors returns v, a list or tuple of tensors.
+func ToTensors(v starlark.Value) ([]*tensor.Tensor, error) {
 	var list arg.List
 	if err := list.Unpack(v); err != nil {
 		return nil, arg.Bad(v, "a list of tensors", "")

@@ -289,7 +289,7 @@ func (c *comparison) ordered(x, v starlark.Value, swapped bool) error {
 // listsOf returns v with lists in the place of tuples, as a tensor's tolist
 // has them.
 func listsOf(v starlark.Value) starlark.Value {
-	if !isList(v) {
+	if !IsList(v) {
 		return v
 	}
 	seq := v.(starlark.Indexable)

@@ -58,7 +58,7 @@ type checker struct {
 func gradCheck(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn        arg.Callable
-		inputs    tensors
+		inputs    Tensors
 		eps, atol = arg.Float(1e-6), arg.Float(1e-5)
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "inputs", &inputs, "eps?", &eps, "atol?", &atol); err != nil {

@@ -42,7 +42,7 @@ func NestedElements(v starlark.Value) (shape.Shape, []starlark.Value, error) {
 
 // read takes over v, whose place among the lists is path.
 func (n *nest) read(v starlark.Value, path []int) error {
-	seq, err := sequence(v)
+	seq, err := Sequence(v)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (n *nest) closed(path []int) bool {
 	return false
 }
 
-// sequence returns v if it is a list, tuple or range, and nil if it is none.
-func sequence(v starlark.Value) (starlark.Indexable, error) {
+// Sequence returns v if it is a list, tuple or range, and nil if it is none.
+func Sequence(v starlark.Value) (starlark.Indexable, error) {
 	switch v := v.(type) {
 	case *starlark.List, starlark.Tuple:
 		return v.(starlark.Indexable), nil

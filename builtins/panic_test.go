@@ -108,9 +108,9 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 		case op.Operand, op.OptOperand:
 			return is[*Tensor](v) || is[starlark.Int](v) || is[starlark.Float](v)
 		case op.Tensors, op.Ints, op.Sizes:
-			return isList(v)
+			return IsList(v)
 		case op.Dims, op.IntOrSeq:
-			return isList(v) || is[starlark.Int](v)
+			return IsList(v) || is[starlark.Int](v)
 		case op.Int, op.OptInt, op.Dim, op.OptDim:
 			return is[starlark.Int](v)
 		case op.Float, op.OptFloat:

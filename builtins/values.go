@@ -42,8 +42,8 @@ func ShapeTuple(s shape.Shape) starlark.Tuple {
 	return tuple
 }
 
-// stringTuple returns list as a tuple.
-func stringTuple(list []string) starlark.Tuple {
+// StringTuple returns list as a tuple.
+func StringTuple(list []string) starlark.Tuple {
 	t := make(starlark.Tuple, len(list))
 	for i, s := range list {
 		t[i] = starlark.String(s)
@@ -71,8 +71,8 @@ func Equality(typ string, cmp syntax.Token, same bool) (bool, error) {
 // Unhashable is the error of Hash of a mutable value.
 func Unhashable(v starlark.Value) error { return fmt.Errorf("unhashable type: %s", v.Type()) }
 
-// isList reports whether v is a list or tuple.
-func isList(v starlark.Value) bool {
+// IsList reports whether v is a list or tuple.
+func IsList(v starlark.Value) bool {
 	switch v.(type) {
 	case *starlark.List, starlark.Tuple:
 		return true
@@ -80,9 +80,9 @@ func isList(v starlark.Value) bool {
 	return false
 }
 
-// badObject returns err, of package object, as an error about the argument
+// BadObject returns err, of package object, as an error about the argument
 // called param of fn.
-func badObject(fn, param string, err error) error {
+func BadObject(fn, param string, err error) error {
 	var bad *object.Error
 	if !errors.As(err, &bad) {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime"
@@ -26,7 +27,7 @@ type ProcessGroup struct {
 }
 
 var (
-	_ builtins.Grouped    = (*ProcessGroup)(nil)
+	_ collective.Grouped  = (*ProcessGroup)(nil)
 	_ starlark.HasAttrs   = (*ProcessGroup)(nil)
 	_ starlark.Comparable = (*ProcessGroup)(nil)
 	_ arg.Described       = (*ProcessGroup)(nil)
@@ -135,7 +136,7 @@ func makeProcessGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	var (
 		rank   = arg.Int(e.Runtime.ID())
 		list   starlark.Value
-		tp, dp builtins.Degree
+		tp, dp collective.Degree
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank??", &rank, "ranks??", &list, "tp_degree??", &tp, "dp_degree??", &dp); err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func makeProcessGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	ranks := e.Runtime.World().Ranks()
 	if list != nil {
 		var err error
-		if ranks, err = e.RanksArg(b.Name(), list); err != nil {
+		if ranks, err = collective.RanksArg(e, b.Name(), list); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -348,7 +349,7 @@ func redistributeAsync(e *builtins.Env, fn string, t *tensor.Tensor, l *mesh.Pla
 	}
 	y := e.WrapWork(w)
 	y.Distributed = true
-	return starlark.Tuple{y, builtins.WrapWork(e, w)}, nil
+	return starlark.Tuple{y, collective.WrapWork(e, w)}, nil
 }
 
 // gradLayout returns the layout that grad_placements gives the gradient of t;

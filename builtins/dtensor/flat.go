@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
@@ -180,7 +181,7 @@ func flatGroup(e *builtins.Env, fn string, pg starlark.Value) (*runtime.Group, e
 	if pg == starlark.None {
 		pg = nil
 	}
-	g, err := e.GroupOf(fn, pg)
+	g, err := collective.GroupOf(e, fn, pg)
 	if bad, ok := err.(*op.ArgError); ok && bad.Param == "group" {
 		bad.Param = "process_group"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -23,7 +24,7 @@ type DeviceMesh struct {
 }
 
 var (
-	_ builtins.Grouped    = (*DeviceMesh)(nil)
+	_ collective.Grouped  = (*DeviceMesh)(nil)
 	_ starlark.HasAttrs   = (*DeviceMesh)(nil)
 	_ starlark.Mapping    = (*DeviceMesh)(nil)
 	_ starlark.Comparable = (*DeviceMesh)(nil)

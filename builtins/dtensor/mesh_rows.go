@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/runtime/op"
 )
 
@@ -244,5 +245,5 @@ func SharedGroup(e *builtins.Env, ranks []int) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return builtins.WrapGroup(e, g), nil
+	return collective.WrapGroup(e, g), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -228,7 +229,7 @@ type reduceOpArg string
 
 // Unpack implements starlark.Unpacker.
 func (p *reduceOpArg) Unpack(v starlark.Value) error {
-	name, err := builtins.ToReduceOp(v)
+	name, err := collective.ToReduceOp(v)
 	*p = reduceOpArg(name)
 	return err
 }

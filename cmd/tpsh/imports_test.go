@@ -34,6 +34,7 @@ var arrows = []struct {
 	{"tpsh/builtins/colossal", []string{"tpsh/builtins", "tpsh/builtins/dtensor", "tpsh/builtins/nn", "tpsh/builtins/collective", "tpsh/builtins/arg", "tpsh/runtime/...", "tpsh/mesh"}, "ColoTensors are distributed tensors with specs"},
 	{"tpsh/builtins/dtensor", []string{"tpsh/builtins", "tpsh/builtins/nn", "tpsh/builtins/collective", "tpsh/builtins/arg", "tpsh/runtime/...", "tpsh/mesh"}, "distributed tensors, and modules that are made of them"},
 	{"tpsh/builtins/nn", []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh", "tpsh/runtime/..."}, "modules know tensors, and no other vocabulary"},
+	{"tpsh/builtins/collective", []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/builtins/object", "tpsh/runtime/..."}, "what is sent are tensors and values, and no other vocabulary is known"},
 	{"tpsh/builtins/builtinstest", []string{"tpsh/builtins", "tpsh/lang/source", "tpsh/lang/operator", "tpsh/runtime"}, "scripts are tested as the front ends run them, whatever their vocabulary"},
 	{"tpsh/builtins/arg", []string{"tpsh/runtime/..."}, "arguments are unpacked into what operators take"},
 	{"tpsh/builtins/npy", nil, "a file format knows bytes"},

@@ -13,6 +13,7 @@
 package vocabularies
 
 import (
+	_ "tpsh/builtins/collective"
 	_ "tpsh/builtins/colossal"
 	_ "tpsh/builtins/dtensor"
 	_ "tpsh/builtins/files"

@@ -1,8 +1,9 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
@@ -28,7 +29,7 @@ func ToReduceOp(v starlark.Value) (string, error) {
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name:      "ReduceOp",
 		Namespace: true,
 		Doc: "ReduceOp holds the reductions of collectives, as PyTorch writes them: SUM, AVG, PRODUCT, MAX, MIN.\n" +
@@ -36,7 +37,7 @@ func init() {
 			">>> all_reduce(tensor([2.0]), op=ReduceOp.MAX).tolist()\n[2.0]",
 	})
 	for name, op := range map[string]string{"SUM": "sum", "AVG": "mean", "PRODUCT": "prod", "MAX": "max", "MIN": "min"} {
-		Register(&Row{
+		builtins.Register(&builtins.Row{
 			Name:  "ReduceOp." + name,
 			Doc:   name + " is " + starlark.String(op).String() + ", a reduction for op=.\n>>> ReduceOp." + name + "\n" + starlark.String(op).String(),
 			Value: func() starlark.Value { return starlark.String(op) },

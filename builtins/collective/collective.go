@@ -1,4 +1,4 @@
-package builtins
+package collective
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -30,7 +31,7 @@ type collectiveParam struct {
 // A collectiveCall is one call of a collective on its way to package runtime.
 type collectiveCall struct {
 	runtime.Collective
-	e     *Env
+	e     *builtins.Env
 	x     *tensor.Tensor
 	list  []*tensor.Tensor // of all_to_all, instead of x
 	group starlark.Value   // nil for the world
@@ -41,11 +42,11 @@ type collectiveCall struct {
 // collectiveParams are the parameters that collectives have.
 var collectiveParams = map[string]collectiveParam{
 	"x": {[]string{"x", "tensor"}, true, func(c *collectiveCall, v starlark.Value) (err error) {
-		if isList(v) && c.Op == "all_to_all" {
-			c.list, err = toTensors(v)
+		if builtins.IsList(v) && c.Op == "all_to_all" {
+			c.list, err = builtins.ToTensors(v)
 			return err
 		}
-		c.x, err = ToTensor(v)
+		c.x, err = builtins.ToTensor(v)
 		return err
 	}},
 	"dim":        {[]string{"dim"}, false, setInt(func(c *collectiveCall) *int { return &c.Dim })},
@@ -92,13 +93,13 @@ func newCollective(name, params string) *collective {
 
 // call carries out a call of a script. Every argument is checked before
 // anything is sent.
-func (k *collective) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (k *collective) call(e *builtins.Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := &collectiveCall{e: e}
 	c.Op = k.name
 	if err := k.unpack(c, args, kwargs); err != nil {
 		return nil, err
 	}
-	g, err := e.GroupOf(k.name, c.group)
+	g, err := GroupOf(e, k.name, c.group)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
 )
@@ -10,21 +11,21 @@ import (
 const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and dicts whose keys are strings.\n"
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name:         "broadcast_object",
 		Communicates: true,
 		Doc: "broadcast_object(obj, src=0, group=None) returns the obj of the member src, on every member. Those of the others do not matter.\n" +
 			docObject + docGroup +
 			">>> broadcast_object({\"lr\": 0.1}, src=0)\n{\"lr\": 0.1}",
 		Fn: broadcastObject,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "all_gather_object",
 		Communicates: true,
 		Doc: "all_gather_object(obj, group=None) returns the list of every member's obj, in rank order.\n" +
 			docObject + docGroup +
 			">>> all_gather_object(rank()) == list(range(world_size()))\nTrue",
 		Fn: allGatherObject,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "scatter_object",
 		Communicates: true,
 		Doc: "scatter_object(list, src=0, group=None) returns this member's object of the list of the member src, which has one for each. The lists of the others do not matter.\n" +
@@ -37,10 +38,10 @@ func init() {
 // encode returns the bytes of v, the argument called param of fn.
 func encode(fn, param string, v starlark.Value) ([]byte, error) {
 	data, err := object.Append(nil, v, nil)
-	return data, badObject(fn, param, err)
+	return data, builtins.BadObject(fn, param, err)
 }
 
-func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func broadcastObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		obj, group starlark.Value
 		src        arg.Int
@@ -48,7 +49,7 @@ func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "src?", &src, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.groupWith(b.Name(), group, "src", int(src))
+	g, err := groupWith(e, b.Name(), group, "src", int(src))
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +65,12 @@ func broadcastObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	return object.Decode(data)
 }
 
-func allGatherObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var obj, group starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "obj", &obj, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.GroupOf(b.Name(), group)
+	g, err := GroupOf(e, b.Name(), group)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func allGatherObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	return starlark.NewList(list), nil
 }
 
-func scatterObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func scatterObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		list, group starlark.Value
 		src         arg.Int
@@ -98,7 +99,7 @@ func scatterObject(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), args, kwargs, "list", &list, "src?", &src, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.groupWith(b.Name(), group, "src", int(src))
+	g, err := groupWith(e, b.Name(), group, "src", int(src))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package builtins
+package collective
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
@@ -77,7 +78,7 @@ func (c *transferCall) variable(name string) any {
 }
 
 // call carries out a call of a script.
-func (k *transfer) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (k *transfer) call(e *builtins.Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := &transferCall{recvPrev: true, recvNext: true, dtypes: dtypes{list: []dtype.DType{dtype.Float32}}}
 	var pairs []any
 	for _, p := range strings.Fields(k.params) {
@@ -91,10 +92,10 @@ func (k *transfer) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args st
 		return nil, err
 	}
 	t := &runtime.Transfer{Func: k.name, ToNext: c.output.list, ToPrev: c.grad.list, Scatter: bool(c.scatter)}
-	if t.Prev, err = e.peer(k.name, "prev_rank", c.prevRank, stage.Prev); err != nil {
+	if t.Prev, err = peer(e, k.name, "prev_rank", c.prevRank, stage.Prev); err != nil {
 		return nil, err
 	}
-	if t.Next, err = e.peer(k.name, "next_rank", c.nextRank, stage.Next); err != nil {
+	if t.Next, err = peer(e, k.name, "next_rank", c.nextRank, stage.Next); err != nil {
 		return nil, err
 	}
 	if k.absent != nil && k.absent(stage) {
@@ -114,8 +115,8 @@ func (k *transfer) call(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args st
 }
 
 // result returns what the function gives.
-func (c *transferCall) result(e *Env, prev, next []*tensor.Tensor) starlark.Value {
-	x, dy := e.received(prev, &c.inShape), e.received(next, &c.gradShape)
+func (c *transferCall) result(e *builtins.Env, prev, next []*tensor.Tensor) starlark.Value {
+	x, dy := received(e, prev, &c.inShape), received(e, next, &c.gradShape)
 	switch {
 	case c.wantsPrev && c.wantsNext:
 		return starlark.Tuple{x, dy}
@@ -127,7 +128,7 @@ func (c *transferCall) result(e *Env, prev, next []*tensor.Tensor) starlark.Valu
 
 // received returns what has arrived: None if nothing was awaited, and a list
 // if a list of shapes was given.
-func (e *Env) received(xs []*tensor.Tensor, s *shapes) starlark.Value {
+func received(e *builtins.Env, xs []*tensor.Tensor, s *shapes) starlark.Value {
 	switch {
 	case xs == nil:
 		return starlark.None
@@ -158,14 +159,14 @@ func (c *transferCall) expected(fn, param string, awaited bool, s *shapes) (*run
 		}
 	}
 	if len(dts) != len(s.list) {
-		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + CountWord(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
+		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + builtins.CountWord(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
 	}
 	return &runtime.Expected{Param: param, Shapes: s.list, DTypes: dts}, nil
 }
 
 // peer returns the rank that the argument called name of fn gives, or else
 // def.
-func (e *Env) peer(fn, name string, v arg.OptInt, def int) (int, error) {
+func peer(e *builtins.Env, fn, name string, v arg.OptInt, def int) (int, error) {
 	if !v.Set {
 		return def, nil
 	}
@@ -177,14 +178,14 @@ func (e *Env) peer(fn, name string, v arg.OptInt, def int) (int, error) {
 }
 
 // payload is an argument that is sent: a tensor, a list of tensors, or None.
-type payload struct{ list tensors }
+type payload struct{ list builtins.Tensors }
 
 // Unpack implements starlark.Unpacker.
 func (p *payload) Unpack(v starlark.Value) error {
 	switch v.(type) {
 	case starlark.NoneType:
 		return nil
-	case *Tensor, *starlark.List, starlark.Tuple:
+	case *builtins.Tensor, *starlark.List, starlark.Tuple:
 		return p.list.Unpack(v)
 	}
 	return arg.Bad(v, "a tensor, a list of tensors or None", "")
@@ -224,7 +225,7 @@ func (p *shapes) Unpack(v starlark.Value) error {
 // shapes, is the latter.
 func holdsShapes(list arg.List) bool {
 	for _, v := range list {
-		if s, err := sequence(v); s != nil || err != nil {
+		if s, err := builtins.Sequence(v); s != nil || err != nil {
 			return true
 		}
 	}

@@ -1,10 +1,11 @@
-package builtins
+package collective
 
 import (
 	"errors"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 )
@@ -12,7 +13,7 @@ import (
 // A Work is a collective under way, the second result of a call with
 // async_op=True.
 type Work struct {
-	env  *Env
+	env  *builtins.Env
 	work *runtime.Work
 }
 
@@ -24,33 +25,33 @@ func (w *Work) Freeze()                                  {}
 func (w *Work) Truth() starlark.Bool                     { return true }
 func (w *Work) Hash() (uint32, error)                    { return 0, errors.New("unhashable type: Work") }
 func (w *Work) Attr(name string) (starlark.Value, error) { return w.env.Attr("Work", w, name) }
-func (w *Work) AttrNames() []string                      { return AttrNames("Work") }
+func (w *Work) AttrNames() []string                      { return builtins.AttrNames("Work") }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "Work.wait",
 		Doc: "wait() returns None when the call has ended. If it failed, and no read of its result has said so, that is the error.\n" +
 			">>> y, work = all_reduce(tensor([1.0]), op=\"mean\", async_op=True)\n" +
 			">>> work.wait()\n" +
 			">>> y.tolist()\n[1.0]",
-		Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 				return nil, err
 			}
 			_, err := b.Receiver().(*Work).work.Wait()
 			return starlark.None, err
 		},
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Work.is_completed",
 		Doc: "is_completed() returns whether the call has ended. It may differ from one run to the next.\n" +
 			">>> y, work = all_reduce(tensor([1.0]), async_op=True)\n" +
 			">>> work.wait()\n" +
 			">>> work.is_completed()\nTrue",
-		Fn: func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			return starlark.Bool(b.Receiver().(*Work).work.Done()), arg.Unpack(b.Name(), args, kwargs)
 		},
 	})
 }
 
 // WrapWork returns w as scripts have it.
-func WrapWork(e *Env, w *runtime.Work) *Work { return &Work{e, w} }
+func WrapWork(e *builtins.Env, w *runtime.Work) *Work { return &Work{e, w} }

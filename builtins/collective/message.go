@@ -1,13 +1,14 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name:         "send",
 		Communicates: true,
 		Doc: "send(x, dst, tag=0, group=None) sends the tensor x to the member dst, and does not wait for it.\n" +
@@ -16,7 +17,7 @@ func init() {
 			">>> send(tensor([rank()]), (rank() + 1) % world_size())\n" +
 			">>> recv((rank() - 1) % world_size()).tolist() == [(rank() - 1) % world_size()]\nTrue",
 		Fn: send,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "recv",
 		Communicates: true,
 		Doc: "recv(src, tag=0, group=None) returns the next tensor that the member src has sent here with this tag.\n" +
@@ -24,7 +25,7 @@ func init() {
 			">>> send(tensor([1.5, 2.5]), rank(), tag=3)\n" +
 			">>> recv(rank(), tag=3).tolist()\n[1.5, 2.5]",
 		Fn: recv,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "barrier",
 		Communicates: true,
 		Doc: "barrier(group=None) returns when every member has called it.\n" + docGroup +
@@ -33,7 +34,7 @@ func init() {
 	})
 }
 
-func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		x, group starlark.Value
 		dst, tag arg.Int
@@ -45,14 +46,14 @@ func send(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err != nil {
 		return nil, err
 	}
-	g, err := e.groupWith(b.Name(), group, "dst", int(dst))
+	g, err := groupWith(e, b.Name(), group, "dst", int(dst))
 	if err != nil {
 		return nil, err
 	}
 	return starlark.None, e.Runtime.Send(g, t, int(dst), int(tag))
 }
 
-func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func recv(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		group    starlark.Value
 		src, tag arg.Int
@@ -60,7 +61,7 @@ func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err := arg.Unpack(b.Name(), args, kwargs, "src", &src, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.groupWith(b.Name(), group, "src", int(src))
+	g, err := groupWith(e, b.Name(), group, "src", int(src))
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +72,12 @@ func recv(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	return e.Wrap(x), nil
 }
 
-func barrier(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func barrier(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var group starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := e.GroupOf(b.Name(), group)
+	g, err := GroupOf(e, b.Name(), group)
 	if err != nil {
 		return nil, err
 	}

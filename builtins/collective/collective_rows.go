@@ -1,4 +1,8 @@
-package builtins
+package collective
+
+import (
+	"tpsh/builtins"
+)
 
 // The documentation that collectives have in common.
 const (
@@ -55,6 +59,6 @@ func init() {
 				">>> ring = [(r, (r + 1) % n) for r in range(n)]\n" +
 				">>> collective_permute(tensor([rank()]), ring).tolist() == [(rank() - 1) % n]\nTrue"},
 	} {
-		Register(&Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
+		builtins.Register(&builtins.Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
 	}
 }

@@ -1,8 +1,9 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/shape"
@@ -70,9 +71,9 @@ var transferDocs = map[string]string{
 func init() {
 	for i := range transfers {
 		k := &transfers[i]
-		Register(&Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
+		builtins.Register(&builtins.Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
 	}
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name:         "send_tensor_meta",
 		Communicates: true,
 		Doc: "send_tensor_meta(tensor, need_meta=True, next_rank=None) returns False, and if need_meta sends the shape of a tensor, or of each in a list, to the next stage.\n" +
@@ -83,14 +84,14 @@ func init() {
 			">>> send_tensor_meta(ones(5, 1, 2))\nFalse\n" +
 			">>> recv_tensor_meta(None)\n(5, 1, 2)",
 		Fn: sendTensorMeta,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "recv_tensor_meta",
 		Communicates: true,
 		Doc: "recv_tensor_meta(tensor_shape, prev_rank=None) returns tensor_shape, or if that is None the shape that the stage before has sent.\n" +
 			"It is a tuple; after a list of several tensors it is a list of tuples.\n" + docPeers +
 			">>> recv_tensor_meta((2, 3))\n(2, 3)",
 		Fn: recvTensorMeta,
-	}, &Row{
+	}, &builtins.Row{
 		Name:         "ring_forward",
 		Communicates: true,
 		Doc: "ring_forward(tensor_send_next, parallel_mode) returns the tensor of the member before, and sends the next one its own.\n" +
@@ -102,9 +103,9 @@ func init() {
 	})
 }
 
-func sendTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func sendTensorMeta(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		xs   tensors
+		xs   builtins.Tensors
 		need = arg.Bool(true)
 		next arg.OptInt
 	)
@@ -118,14 +119,14 @@ func sendTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	peer, err := e.peer(b.Name(), "next_rank", next, stage.Next)
+	peer, err := peer(e, b.Name(), "next_rank", next, stage.Next)
 	if err != nil {
 		return nil, err
 	}
 	return starlark.False, e.Runtime.SendMeta(b.Name(), xs, peer)
 }
 
-func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func recvTensorMeta(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		known starlark.Value
 		prev  arg.OptInt
@@ -140,7 +141,7 @@ func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	peer, err := e.peer(b.Name(), "prev_rank", prev, stage.Prev)
+	peer, err := peer(e, b.Name(), "prev_rank", prev, stage.Prev)
 	if err != nil {
 		return nil, err
 	}
@@ -154,24 +155,24 @@ func recvTensorMeta(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 // shapeTuples returns shapes as scripts have them: one, or a list.
 func shapeTuples(list []shape.Shape) starlark.Value {
 	if len(list) == 1 {
-		return ShapeTuple(list[0])
+		return builtins.ShapeTuple(list[0])
 	}
 	values := make([]starlark.Value, len(list))
 	for i, s := range list {
-		values[i] = ShapeTuple(s)
+		values[i] = builtins.ShapeTuple(s)
 	}
 	return starlark.NewList(values)
 }
 
-func ringForward(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func ringForward(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		x    OneTensor
+		x    builtins.OneTensor
 		mode starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "tensor_send_next", &x, "parallel_mode|group??", &mode); err != nil {
 		return nil, err
 	}
-	g, err := e.GroupOf(b.Name(), mode)
+	g, err := GroupOf(e, b.Name(), mode)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package builtins
+package collective
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -21,7 +22,7 @@ type Grouped interface {
 
 // A Group is a group of ranks as new_group makes it.
 type Group struct {
-	env *Env
+	env *builtins.Env
 	g   *runtime.Group
 }
 
@@ -33,24 +34,24 @@ var (
 )
 
 func (g *Group) CommGroup() (*runtime.Group, error)       { return g.g, nil }
-func (g *Group) String() string                           { return "Group(" + IntList(g.g.Ranks()).String() + ")" }
+func (g *Group) String() string                           { return "Group(" + builtins.IntList(g.g.Ranks()).String() + ")" }
 func (g *Group) Describe() string                         { return g.String() }
 func (g *Group) Type() string                             { return "Group" }
 func (g *Group) Freeze()                                  {} // it cannot be changed
 func (g *Group) Truth() starlark.Bool                     { return true }
 func (g *Group) Hash() (uint32, error)                    { return starlark.String(g.g.String()).Hash() }
 func (g *Group) Attr(name string) (starlark.Value, error) { return g.env.Attr("Group", g, name) }
-func (g *Group) AttrNames() []string                      { return AttrNames("Group") }
+func (g *Group) AttrNames() []string                      { return builtins.AttrNames("Group") }
 
 // CompareSameType implements starlark.Comparable: values are equal that stand
 // for one group.
 func (g *Group) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
-	return Equality("Group", cmp, g.g == v.(*Group).g)
+	return builtins.Equality("Group", cmp, g.g == v.(*Group).g)
 }
 
 // GroupOf returns the group that v, the argument group of fn, stands for: the
 // world if v is nil. The rank must be in it.
-func (e *Env) GroupOf(fn string, v starlark.Value) (*runtime.Group, error) {
+func GroupOf(e *builtins.Env, fn string, v starlark.Value) (*runtime.Group, error) {
 	if v == nil {
 		return e.Runtime.World(), nil
 	}
@@ -70,8 +71,8 @@ func (e *Env) GroupOf(fn string, v starlark.Value) (*runtime.Group, error) {
 
 // groupWith returns the group that v, an argument of fn, stands for, as group
 // does, and checks that rank, the argument called name, is a rank in it.
-func (e *Env) groupWith(fn string, v starlark.Value, name string, rank int) (*runtime.Group, error) {
-	g, err := e.GroupOf(fn, v)
+func groupWith(e *builtins.Env, fn string, v starlark.Value, name string, rank int) (*runtime.Group, error) {
+	g, err := GroupOf(e, fn, v)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +88,14 @@ func member(fn, name string, rank int, g *runtime.Group) error {
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "new_group",
 		Doc: "new_group(ranks) returns a Group of the given ranks, in that order: their ranks in the group are 0, 1, ...\n" +
 			"Each call makes a group of its own, which the calls of its members have in common: the n-th\n" +
 			"one of the same ranks is the same group on all of them. Making one does not communicate.\n" +
 			">>> all_reduce(tensor([1.0]), group=new_group([rank()])).tolist()\n[1.0]",
 		Fn: newGroup,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Group.rank",
 		Doc: "rank() returns the rank of the caller in the group, or None outside it.\n" +
 			">>> new_group([rank()]).rank()\n0",
@@ -104,17 +105,17 @@ func init() {
 			}
 			return starlark.MakeInt(g.g.Rank())
 		}),
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Group.size",
 		Doc: "size() returns the number of members.\n" +
 			">>> new_group([0]).size()\n1",
 		Fn: groupMethod(func(g *Group) starlark.Value { return starlark.MakeInt(g.g.Size()) }),
-	}, &Row{
+	}, &builtins.Row{
 		Name: "Group.ranks",
 		Doc: "ranks() returns the list of the members' global ranks, in the order of the group.\n" +
 			">>> new_group([0]).ranks()\n[0]",
-		Fn: groupMethod(func(g *Group) starlark.Value { return IntList(g.g.Ranks()) }),
-	}, &Row{
+		Fn: groupMethod(func(g *Group) starlark.Value { return builtins.IntList(g.g.Ranks()) }),
+	}, &builtins.Row{
 		Name: "Group.global_rank",
 		Doc: "global_rank(i) returns the global rank of member i.\n" +
 			">>> new_group([rank()]).global_rank(0) == rank()\nTrue",
@@ -123,8 +124,8 @@ func init() {
 }
 
 // groupMethod returns a method of groups that takes no arguments.
-func groupMethod(get func(g *Group) starlark.Value) Function {
-	return func(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func groupMethod(get func(g *Group) starlark.Value) builtins.Function {
+	return func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func groupMethod(get func(g *Group) starlark.Value) Function {
 	}
 }
 
-func globalRank(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func globalRank(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var i arg.Int
 	if err := arg.Unpack(b.Name(), args, kwargs, "i", &i); err != nil {
 		return nil, err
@@ -144,12 +145,12 @@ func globalRank(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	return starlark.MakeInt(g.Ranks()[i]), nil
 }
 
-func newGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func newGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var list starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "ranks", &list); err != nil {
 		return nil, err
 	}
-	ranks, err := e.RanksArg(b.Name(), list)
+	ranks, err := RanksArg(e, b.Name(), list)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func newGroup(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 
 // RanksArg returns v, the argument ranks of fn: a list, tuple or range of
 // different ranks.
-func (e *Env) RanksArg(fn string, v starlark.Value) ([]int, error) {
+func RanksArg(e *builtins.Env, fn string, v starlark.Value) ([]int, error) {
 	bad := func(got starlark.Value, at, want, rule string) error {
 		return &op.ArgError{Func: fn, Param: "ranks", Got: arg.Show(got) + at, Want: want, Rule: rule}
 	}
@@ -175,7 +176,7 @@ func (e *Env) RanksArg(fn string, v starlark.Value) ([]int, error) {
 		at := fmt.Sprintf(" at index %d", len(ranks))
 		r, err := arg.ToInt(item)
 		if err != nil || r < 0 || r >= e.Runtime.Size() {
-			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), ThereAre(e.Runtime.Size(), "rank"))
+			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), builtins.ThereAre(e.Runtime.Size(), "rank"))
 		}
 		if slices.Contains(ranks, r) {
 			return nil, bad(item, at, "each rank once", "")
@@ -189,4 +190,4 @@ func (e *Env) RanksArg(fn string, v starlark.Value) ([]int, error) {
 }
 
 // WrapGroup returns g as scripts have it.
-func WrapGroup(e *Env, g *runtime.Group) *Group { return &Group{e, g} }
+func WrapGroup(e *builtins.Env, g *runtime.Group) *Group { return &Group{e, g} }

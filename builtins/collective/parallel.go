@@ -1,15 +1,16 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 )
 
 // A ParallelMode stands for the group of that mode which holds the rank.
 type ParallelMode struct {
-	env  *Env
+	env  *builtins.Env
 	mode runtime.Mode
 }
 
@@ -36,7 +37,7 @@ var docModes = map[runtime.Mode]string{
 }
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "init_parallel",
 		Doc: "init_parallel(pipeline=1, tensor=1, data=None) returns None and lays all ranks out as (data, pipeline, tensor), tensor fastest.\n" +
 			"With P stages of T ranks each, rank d*P*T + p*T + t is tensor rank t of stage p of the\n" +
@@ -47,7 +48,7 @@ func init() {
 			">>> init_parallel(pipeline=1, tensor=1, data=world_size())\n" +
 			">>> all_gather(tensor([rank()]), group=ParallelMode.PIPELINE).tolist() == [rank()]\nTrue",
 		Fn: initParallel,
-	}, &Row{
+	}, &builtins.Row{
 		Name:      "ParallelMode",
 		Namespace: true,
 		Doc: "ParallelMode holds the groups that init_parallel defines, for group= or parallel_mode=: GLOBAL, DATA, PIPELINE, TENSOR, MODEL.\n" +
@@ -57,12 +58,12 @@ func init() {
 			">>> all_reduce(tensor([2.0]), group=ParallelMode.TENSOR).tolist()\n[2.0]",
 	})
 	for _, m := range runtime.Modes {
-		Register(&Row{
+		builtins.Register(&builtins.Row{
 			Name: "ParallelMode." + m.String(),
 			Doc: m.String() + " is the group " + docModes[m] + ", once init_parallel has been called.\n" +
 				">>> init_parallel()\n" +
 				">>> all_gather(tensor([7]), group=ParallelMode." + m.String() + ").tolist()[0]\n7",
-			Own: func(e *Env) starlark.Value { return &ParallelMode{e, m} },
+			Own: func(e *builtins.Env) starlark.Value { return &ParallelMode{e, m} },
 		})
 	}
 }
@@ -80,7 +81,7 @@ func (p *Degree) Unpack(v starlark.Value) error {
 	return err
 }
 
-func initParallel(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func initParallel(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	pipeline, tensor, data := Degree(1), Degree(1), Degree(0)
 	if err := arg.Unpack(b.Name(), args, kwargs, "pipeline?", &pipeline, "tensor?", &tensor, "data??", &data); err != nil {
 		return nil, err

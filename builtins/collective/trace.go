@@ -1,20 +1,21 @@
-package builtins
+package collective
 
 import (
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "comm_trace",
 		Doc: "comm_trace(fn) returns a list of what fn() communicates on this rank, in order: a struct for each call.\n" +
 			"They have op, group, dims, bytes, wire_bytes, shape, dtype, seconds, predicted_seconds,\n" +
 			"where, forward_where, phase, region and module.\n" +
 			">>> [c.op for c in comm_trace(lambda: all_reduce(ones(2)))]\n[\"all_reduce\"]",
 		Fn: commTrace,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "comm_counts",
 		Doc: "comm_counts(fn) returns a dict of how many calls of each operation fn() makes on this rank.\n" +
 			">>> comm_counts(lambda: [barrier(), barrier()])\n{\"barrier\": 2}",
@@ -37,32 +38,32 @@ func init() {
 		{"predicted_seconds", "predicted_seconds is how long the call takes in the cost model.\n>>> comm_trace(barrier)[0].predicted_seconds > 0\nTrue"},
 		{"where", "where is the line of the script, as text: \"file:line:col\".\n>>> type(comm_trace(barrier)[0].where)\n\"string\""},
 	} {
-		Register(&Row{Name: "CommTrace." + f.name, Doc: f.doc})
+		builtins.Register(&builtins.Row{Name: "CommTrace." + f.name, Doc: f.doc})
 	}
 }
 
-func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func commTrace(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var fn arg.Callable
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.traced(fn.Fn)
+	_, records, err := e.Traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]starlark.Value, len(records))
 	for i, r := range records {
-		list[i] = NewStruct(starlark.StringDict{
+		list[i] = builtins.NewStruct(starlark.StringDict{
 			"op":                starlark.String(r.Op),
 			"group":             &Group{e, r.On},
-			"dims":              stringTuple(r.Dims),
+			"dims":              builtins.StringTuple(r.Dims),
 			"phase":             starlark.String(r.Phase),
 			"region":            starlark.String(r.Region),
 			"module":            starlark.String(r.Module),
 			"forward_where":     starlark.String(r.Forward),
 			"bytes":             starlark.MakeInt(r.Bytes),
 			"wire_bytes":        starlark.MakeInt(r.Wire),
-			"shape":             ShapeTuple(r.Shape),
+			"shape":             builtins.ShapeTuple(r.Shape),
 			"dtype":             starlark.String(r.DType),
 			"seconds":           starlark.Float(r.Seconds),
 			"predicted_seconds": starlark.Float(r.Predicted),
@@ -72,16 +73,16 @@ func commTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	return starlark.NewList(list), nil
 }
 
-func commCounts(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func commCounts(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var fn arg.Callable
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.traced(fn.Fn)
+	_, records, err := e.Traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}
-	names, counts := countCalls(records)
+	names, counts := builtins.CountCalls(records)
 	dict := starlark.NewDict(len(names))
 	for _, name := range names {
 		if err := dict.SetKey(starlark.String(name), starlark.MakeInt(counts[name])); err != nil {

@@ -1,4 +1,4 @@
-package builtins
+package collective
 
 import (
 	"fmt"
@@ -8,20 +8,21 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
 func init() {
-	Register(&Row{
+	builtins.Register(&builtins.Row{
 		Name: "comm_table",
 		Doc: "comm_table(fn) returns a CommTable of what fn() communicates on this rank: a row for each operation, mesh dim and phase.\n" +
 			">>> t = comm_table(lambda: [all_reduce(ones(2)), all_reduce(ones(3)), barrier()])\n" +
 			">>> len(t)\n2\n" +
 			">>> t[\"all_reduce\"].calls, t[\"all_reduce\"].bytes\n(2, 20)",
 		Fn: commTable,
-	}, &Row{
+	}, &builtins.Row{
 		Name: "CommTable",
 		Doc: "CommTable is the type of what comm_table returns. It prints as a table, with a row of sums in the end.\n" +
 			"t[0] is its first row, a struct of op, dims, phase and what is counted. t[\"all_reduce\"],\n" +
@@ -29,8 +30,8 @@ func init() {
 			"t[\"all_reduce\", \"tp\"] of both; they have sums, too, and may be none.",
 	})
 	sum := func(name, what, example string, of func(s *runtime.Sum) starlark.Value) {
-		Register(&Row{Name: "CommTable." + name, Doc: name + " is " + what + ", of all rows.\n" + example,
-			Get: func(_ *Env, x starlark.Value) (starlark.Value, error) { return of(x.(*CommTable).sum()), nil }})
+		builtins.Register(&builtins.Row{Name: "CommTable." + name, Doc: name + " is " + what + ", of all rows.\n" + example,
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return of(x.(*CommTable).sum()), nil }})
 	}
 	sum("calls", "how many calls there are", ">>> comm_table(barrier).calls\n1", func(s *runtime.Sum) starlark.Value { return starlark.MakeInt(s.Calls) })
 	sum("bytes", "the payload that this rank put in", ">>> comm_table(lambda: all_reduce(ones(2))).bytes\n8", func(s *runtime.Sum) starlark.Value { return starlark.MakeInt(s.Bytes) })
@@ -40,12 +41,12 @@ func init() {
 	sum("seconds", "how long the calls took here", ">>> comm_table(barrier).seconds >= 0\nTrue", func(s *runtime.Sum) starlark.Value { return starlark.Float(s.Seconds) })
 }
 
-func commTable(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func commTable(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var fn arg.Callable
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.traced(fn.Fn)
+	_, records, err := e.Traced(fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func commTable(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 
 // A CommTable is what calls come to, by operation, mesh dims and phase.
 type CommTable struct {
-	env  *Env
+	env  *builtins.Env
 	rows []*runtime.Sum
 }
 
@@ -67,11 +68,11 @@ var (
 func (t *CommTable) Type() string          { return "CommTable" }
 func (t *CommTable) Freeze()               {} // it cannot be changed
 func (t *CommTable) Truth() starlark.Bool  { return len(t.rows) > 0 }
-func (t *CommTable) Hash() (uint32, error) { return 0, Unhashable(t) }
+func (t *CommTable) Hash() (uint32, error) { return 0, builtins.Unhashable(t) }
 func (t *CommTable) Attr(name string) (starlark.Value, error) {
 	return t.env.Attr("CommTable", t, name)
 }
-func (t *CommTable) AttrNames() []string { return AttrNames("CommTable") }
+func (t *CommTable) AttrNames() []string { return builtins.AttrNames("CommTable") }
 func (t *CommTable) Len() int            { return len(t.rows) }
 
 // Iterate implements starlark.Iterable: the rows.
@@ -85,9 +86,9 @@ func (t *CommTable) Iterate() starlark.Iterator {
 
 // rowStruct returns a row as scripts have it.
 func rowStruct(s *runtime.Sum) starlark.Value {
-	return NewStruct(starlark.StringDict{
+	return builtins.NewStruct(starlark.StringDict{
 		"op":         starlark.String(s.Op),
-		"dims":       stringTuple(s.Dims),
+		"dims":       builtins.StringTuple(s.Dims),
 		"phase":      starlark.String(s.Phase),
 		"calls":      starlark.MakeInt(s.Calls),
 		"bytes":      starlark.MakeInt(s.Bytes),
@@ -107,7 +108,7 @@ func (t *CommTable) Get(key starlark.Value) (starlark.Value, bool, error) {
 			i += len(t.rows)
 		}
 		if err != nil || i < 0 || i >= len(t.rows) {
-			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: CountWord(len(t.rows), "row")}
+			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: builtins.CountWord(len(t.rows), "row")}
 		}
 		return rowStruct(t.rows[i]), true, nil
 	case starlark.String:
