@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -37,8 +36,8 @@ type Flags struct {
 // loads, for calls of flag. What cannot be read or parsed shows nothing: who
 // runs it says why.
 func (p Program) ReadFlags() *Flags {
-	s := &flagScan{flags: new(Flags), seen: make(map[string]bool)}
-	s.loader = newLoader(&runMsg{Path: text(p.Path), Dir: text(p.Dir)}, nil)
+	s := &flagScan{flags: new(Flags), seen: make(map[module]bool)}
+	s.loader = newLoader(&runMsg{Path: text(p.Path), Dir: text(p.Dir), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow)}, nil)
 	s.source(p.Path, p.Source, true)
 	return s.flags
 }
@@ -73,7 +72,7 @@ const (
 type flagScan struct {
 	flags  *Flags
 	loader *loader
-	seen   map[string]bool // modules
+	seen   map[module]bool
 }
 
 // source looks through one file.
@@ -108,19 +107,18 @@ func (s *flagScan) source(name, text string, script bool) {
 }
 
 // module looks through a file that is loaded.
-func (s *flagScan) module(module string) {
-	name, err := s.loader.resolve(module)
-	if err != nil || s.seen[name] {
+func (s *flagScan) module(path string) {
+	m, err := s.loader.resolve(path)
+	if err != nil || s.seen[m] {
 		return
 	}
-	s.seen[name] = true
-	text, err := s.loader.read(name)
+	s.seen[m] = true
+	text, err := s.loader.read(m)
 	if err != nil {
 		return
 	}
-	s.loader.loading = append(s.loader.loading, name)
-	defer func() { s.loader.loading = s.loader.loading[:len(s.loader.loading)-1] }()
-	s.source(path.Join(s.loader.display, name), text, false)
+	defer s.loader.enter(m)()
+	s.source(s.loader.shown(m), text, false)
 }
 
 // docstring returns the text of a string that is the first of some statements.

@@ -46,6 +46,8 @@ type runMsg struct {
 	Path      text   `json:"path"`
 	Dir       text   `json:"dir"`
 	Source    text   `json:"source"`
+	Lib       []text `json:"lib,omitempty"`
+	Allow     []text `json:"allow,omitempty"`
 	Function  string `json:"function,omitempty"`
 	Chunk     bool   `json:"chunk,omitempty"`
 	FirstLine int    `json:"first_line,omitempty"`
@@ -163,6 +165,22 @@ func (m *message) bodies() int {
 // text is a string of any bytes. In JSON it is a string if it is valid UTF-8,
 // and else an object that holds its bytes.
 type text string
+
+func toTexts(list []string) []text {
+	texts := make([]text, len(list))
+	for i, s := range list {
+		texts[i] = text(s)
+	}
+	return texts
+}
+
+func fromTexts(texts []text) []string {
+	list := make([]string, len(texts))
+	for i, t := range texts {
+		list[i] = string(t)
+	}
+	return list
+}
 
 type rawText struct {
 	Bytes []byte `json:"bytes"`

@@ -12,45 +12,59 @@ import (
 	"go.starlark.net/starlark"
 )
 
+// Folders are those beside the script's that programs load files from, as
+// absolute paths.
+type Folders struct {
+	// Lib is looked in, in turn, for what does not lie next to the loading file.
+	Lib []string
+	// Allow may be reached by a path that leads out of the script's folder.
+	Allow []string
+}
+
 // A loader executes the modules that one program loads, each once, and
 // freezes them.
 type loader struct {
 	dir         string // absolute path of the script's folder
 	display     string // the same folder as positions show it
+	folders     Folders
 	predeclared starlark.StringDict
-	modules     map[string]starlark.StringDict // by path below dir
-	loading     []string                       // paths below dir, outermost first
+	modules     map[module]starlark.StringDict
+	loading     []module // outermost first
 }
+
+// A module is a file that is loaded: a path with slashes below a folder, out of
+// which no link leads.
+type module struct{ root, name string }
 
 // newLoader returns the loader of a program.
 func newLoader(p *runMsg, predeclared starlark.StringDict) *loader {
-	return &loader{
+	l := &loader{
 		dir:         string(p.Dir),
 		display:     filepath.Dir(string(p.Path)),
+		folders:     Folders{Lib: fromTexts(p.Lib), Allow: fromTexts(p.Allow)},
 		predeclared: predeclared,
-		modules:     make(map[string]starlark.StringDict),
-		loading:     []string{filepath.Base(string(p.Path))},
+		modules:     make(map[module]starlark.StringDict),
 	}
+	l.loading = []module{{l.dir, filepath.Base(string(p.Path))}}
+	return l
 }
 
 // load is the Load function of a thread. The module runs on the thread that
 // loads it, so that a traceback shows both.
-func (l *loader) load(t *starlark.Thread, module string) (starlark.StringDict, error) {
-	name, err := l.resolve(module)
+func (l *loader) load(t *starlark.Thread, path string) (starlark.StringDict, error) {
+	m, err := l.resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	if globals, ok := l.modules[name]; ok {
+	if globals, ok := l.modules[m]; ok {
 		return globals, nil
 	}
-	source, err := l.read(name)
+	source, err := l.read(m)
 	if err != nil {
 		return nil, err
 	}
-	l.loading = append(l.loading, name)
-	defer func() { l.loading = l.loading[:len(l.loading)-1] }()
-
-	prog, err := compile(filepath.Join(l.display, filepath.FromSlash(name)), source, l.predeclared)
+	defer l.enter(m)()
+	prog, err := compile(l.shown(m), source, l.predeclared)
 	if err != nil {
 		return nil, err
 	}
@@ -59,41 +73,103 @@ func (l *loader) load(t *starlark.Thread, module string) (starlark.StringDict, e
 	if err != nil {
 		return nil, err
 	}
-	l.modules[name] = globals
+	l.modules[m] = globals
 	return globals, nil
 }
 
-// resolve returns the path below dir of a module that the innermost module
-// being loaded names.
-func (l *loader) resolve(module string) (string, error) {
-	if module == "" || path.IsAbs(module) || filepath.IsAbs(module) || strings.Contains(module, `\`) {
-		return "", errors.New("want a path with slashes, relative to the loading file")
-	}
-	from := l.loading[len(l.loading)-1]
-	name := path.Join(path.Dir(from), module)
-	if name == ".." || strings.HasPrefix(name, "../") {
-		return "", errOutside
-	}
-	for i, above := range l.loading {
-		if above == name {
-			cycle := append(l.loading[i:len(l.loading):len(l.loading)], name)
-			return "", fmt.Errorf("cycle of loads: %s", strings.Join(cycle, " -> "))
-		}
-	}
-	return name, nil
+// enter makes m the innermost module being loaded. Its result ends that.
+func (l *loader) enter(m module) func() {
+	l.loading = append(l.loading, m)
+	return func() { l.loading = l.loading[:len(l.loading)-1] }
 }
 
-var errOutside = errors.New("the file is outside of the script's folder")
+// shown returns a module's path as positions show it.
+func (l *loader) shown(m module) string {
+	if m.root == l.dir {
+		return filepath.Join(l.display, filepath.FromSlash(m.name))
+	}
+	return filepath.Join(m.root, filepath.FromSlash(m.name))
+}
 
-// read returns the source of the module at a path below dir. Links that lead
-// out of dir are not followed.
-func (l *loader) read(name string) (string, error) {
-	root, err := os.OpenRoot(l.dir)
+// resolve returns the module that the innermost module being loaded names by a
+// path.
+func (l *loader) resolve(path string) (module, error) {
+	m, err := l.find(path)
+	if err != nil {
+		return m, err
+	}
+	for i, above := range l.loading {
+		if above == m {
+			var names []string
+			for _, in := range append(l.loading[i:len(l.loading):len(l.loading)], m) {
+				names = append(names, in.name)
+			}
+			return m, fmt.Errorf("cycle of loads: %s", strings.Join(names, " -> "))
+		}
+	}
+	return m, nil
+}
+
+// find looks next to the loading file, then in the folders of the library.
+func (l *loader) find(name string) (module, error) {
+	if name == "" || strings.Contains(name, `\`) {
+		return module{}, errNoPath
+	}
+	from := l.loading[len(l.loading)-1]
+	if path.IsAbs(name) || filepath.IsAbs(name) {
+		if m, ok := l.allowed(filepath.Clean(name)); ok {
+			return m, nil
+		}
+		return module{}, errNoPath
+	}
+	near := path.Join(path.Dir(from.name), name)
+	if near == ".." || strings.HasPrefix(near, "../") {
+		if m, ok := l.allowed(filepath.Join(from.root, filepath.FromSlash(near))); ok {
+			return m, nil
+		}
+		return module{}, errOutside
+	}
+	m := module{from.root, near}
+	if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || exists(m) {
+		return m, nil
+	}
+	for _, lib := range l.folders.Lib {
+		if in := (module{lib, path.Clean(name)}); exists(in) {
+			return in, nil
+		}
+	}
+	return m, nil
+}
+
+var (
+	errNoPath  = errors.New("want a path with slashes, relative to the loading file (an absolute one may lead into a folder of --allow)")
+	errOutside = errors.New("the file is outside of the script's folder (--allow DIR lets programs read there, --lib DIR is looked in for files to load)")
+)
+
+// allowed returns the module of a file below a folder that may be reached.
+func (l *loader) allowed(file string) (module, bool) {
+	for _, root := range append([]string{l.dir}, append(l.folders.Allow, l.folders.Lib...)...) {
+		if below, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(below) {
+			return module{root, filepath.ToSlash(below)}, true
+		}
+	}
+	return module{}, false
+}
+
+func exists(m module) bool {
+	_, err := os.Stat(filepath.Join(m.root, filepath.FromSlash(m.name)))
+	return err == nil
+}
+
+// read returns the source of a module. Links that lead out of its folder are not
+// followed.
+func (l *loader) read(m module) (string, error) {
+	root, err := os.OpenRoot(m.root)
 	if err != nil {
 		return "", pathless(err)
 	}
 	defer root.Close()
-	source, err := readRegular(root.FS(), name)
+	source, err := readRegular(root.FS(), m.name)
 	if err != nil && strings.Contains(err.Error(), "escapes") {
 		return "", errOutside
 	}

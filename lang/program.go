@@ -19,6 +19,9 @@ type Program struct {
 	// Source is the text to run.
 	Source string
 
+	// Folders are those that the program loads files from, beside its own.
+	Folders
+
 	// Function is called, without arguments, after the top level has run; ""
 	// for none.
 	Function string

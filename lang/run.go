@@ -57,7 +57,7 @@ func (s *Session) start(p Program, ranks []int) *running {
 		waiting: make(map[int]bool),
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
-		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Function: p.Function,
+		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
 		Chunk: p.Chunk, FirstLine: p.FirstLine, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {

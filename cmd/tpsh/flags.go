@@ -95,6 +95,7 @@ func helpScript(w io.Writer, path string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	p.Folders = new(limits).folders()
 	if _, err := lang.Parse(p.Path, p.Source, 1); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/lang"
 	"tpsh/runtime"
 )
 
@@ -22,6 +24,7 @@ type limits struct {
 	maxMem   byteSize
 	seed     uint64
 	allow    stringList
+	lib      stringList
 	quiet    bool
 	verify   bool
 	strict   bool
@@ -34,6 +37,7 @@ func (l *limits) declare(fs *flag.FlagSet) {
 	fs.Var(&l.maxMem, "max-mem", "let programs and their tensors use `BYTES` at most (as 512M, default 80 % of what there is); of ranks that are processes, each has its share")
 	fs.Uint64Var(&l.seed, "seed", 0, "start random numbers from `N`")
 	fs.Var(&l.allow, "allow", "let programs read and write in `DIR` too; may be repeated")
+	fs.Var(&l.lib, "lib", "look in `DIR` for files to load, after the script's folder; may be repeated; those of TPSH_PATH come after")
 	fs.BoolVar(&l.verify, "verify", false, "also run every operation on distributed tensors on the whole, and stop at the first difference")
 	fs.BoolVar(&l.strict, "strict", false, "make implicit redistributions errors")
 	fs.BoolVar(&l.quiet, "quiet", false, "say nothing about long waits")
@@ -66,12 +70,39 @@ func (l *limits) checkHere() error {
 	if err := l.kernels.check(); err != nil {
 		return err
 	}
-	for _, dir := range l.allow {
+	if err := checkFolders("allow", l.allow); err != nil {
+		return err
+	}
+	return checkFolders("lib", l.lib)
+}
+
+func checkFolders(flag string, dirs []string) error {
+	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usagef("for flag --allow: got %q, want a folder", dir)
+			return usagef("for flag --%s: got %q, want a folder", flag, dir)
 		}
 	}
 	return nil
+}
+
+// pathVariable is the variable of the environment that lists folders to load
+// files from.
+const pathVariable = "TPSH_PATH"
+
+// folders returns the folders that programs load files from.
+func (l *limits) folders() lang.Folders {
+	var f lang.Folders
+	for _, dir := range append(slices.Clone([]string(l.lib)), filepath.SplitList(os.Getenv(pathVariable))...) {
+		if abs, err := filepath.Abs(dir); err == nil && dir != "" {
+			f.Lib = append(f.Lib, abs)
+		}
+	}
+	for _, dir := range l.allow {
+		if abs, err := filepath.Abs(dir); err == nil {
+			f.Allow = append(f.Allow, abs)
+		}
+	}
+	return f
 }
 
 // transports lists the names that --transport takes: those of ranks in this

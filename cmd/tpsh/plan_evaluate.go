@@ -43,6 +43,7 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	p.Folders = q.Limits.folders()
 	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps
 	e := &evaluation{question: q, program: plan.NewProgram(q.Ranks)}
 	if err := e.each(ctx, p); err != nil {

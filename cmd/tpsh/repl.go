@@ -90,6 +90,7 @@ func (s *shell) talk(std *stdio) error {
 		Ranks:    s.n,
 		Start:    func(n int) ([]lang.Conn, func(), error) { return s.start(n, std.err) },
 		Dir:      dir,
+		Folders:  s.folders(),
 		Input:    s.input(std),
 		Out:      &heardWriter{std.out, s.leave},
 		Err:      std.err,

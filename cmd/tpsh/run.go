@@ -109,6 +109,7 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 	if err != nil {
 		return usageError{err}
 	}
+	p.Folders = r.folders()
 	if st.flags, err = checkFlags(st.args, p); err != nil {
 		return err
 	}

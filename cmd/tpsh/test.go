@@ -142,7 +142,7 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 // options returns what the flags ask for.
 func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err error) {
 	opts = testrun.Options{
-		Paths: paths, Timeout: t.timeout, MaxSteps: t.maxSteps,
+		Paths: paths, Folders: t.folders(), Timeout: t.timeout, MaxSteps: t.maxSteps,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 	}
 	if err := t.check(); err != nil {

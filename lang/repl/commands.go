@@ -95,7 +95,7 @@ func onRank(ctx context.Context, s *Shell, arg string) error {
 	if rank < 0 || rank >= s.session.Size() {
 		return fmt.Errorf("got rank %d, want one from 0 to %d", rank, s.session.Size()-1)
 	}
-	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line, Ranks: []int{rank}}, "")
+	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: s.in.line, Ranks: []int{rank}}, "")
 	return nil
 }
 

@@ -21,6 +21,8 @@ type Options struct {
 	Start func(ranks int) (conns []lang.Conn, stop func(), err error)
 	// Dir is the absolute path of the working folder.
 	Dir string
+	// Folders are those that statements load files from, beside Dir.
+	Folders lang.Folders
 
 	Input      Input            // where statements come from
 	Out        io.Writer        // gets values and what programs print
@@ -138,7 +140,7 @@ func (s *Shell) loop(ctx context.Context) int {
 		if st.command != "" {
 			s.command(ctx, st.command)
 		} else {
-			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: st.source, FirstLine: st.line}, st.source)
+			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: st.source, FirstLine: st.line}, st.source)
 		}
 		if s.status == lang.StatusInterrupted && !s.in.reader.Interactive() {
 			break
@@ -166,7 +168,7 @@ func (s *Shell) Exec(ctx context.Context, source string) bool {
 // ExecAs is Exec of a source that a command made of what was typed, which is
 // what :save writes; "" for nothing.
 func (s *Shell) ExecAs(ctx context.Context, source, typed string) bool {
-	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Source: source, FirstLine: s.in.line}, typed)
+	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: s.in.line}, typed)
 }
 
 // run runs a chunk, of which typed is for :save. An interrupt ends it.

@@ -35,6 +35,9 @@ type Options struct {
 	// the command line says; nil for yes.
 	Check func(programs []lang.Program) error
 
+	// Folders are those that test files load files from, beside their own.
+	Folders lang.Folders
+
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
 
@@ -67,6 +70,7 @@ func Run(ctx context.Context, opts Options) int {
 			fmt.Fprintln(opts.Err, err)
 			return lang.StatusUsage
 		}
+		f.program.Folders = opts.Folders
 		files = append(files, f)
 	}
 	if err := opts.check(files); err != nil {
