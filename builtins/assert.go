@@ -36,14 +36,15 @@ func (e *Env) failed(fn, format string, args ...any) error {
 func init() {
 	Register(&Row{
 		Name: "assert.eq",
-		Doc: "eq(got, want) fails unless got equals want.\n" +
+		Doc: "eq(got, want, msg=None) fails unless got equals want.\n" +
+			"Every assertion takes msg=, a text that its failure says.\n" +
 			"It looks into lists, tuples, dicts and structs. Tensors are equal if their shapes and values are; a tensor may\n" +
 			"be compared with nested lists, one of one element with a number. NaN equals NaN.\n" +
 			">>> assert.eq(ones(2, 2) + 1, [[2, 2], [2, 2]])",
 		Fn: assertEq,
 	}, &Row{
 		Name: "assert.ne",
-		Doc:  "ne(a, b) fails if a equals b, as assert.eq has it.\n>>> assert.ne([1, 2], [1, 3])",
+		Doc:  "ne(a, b, msg=None) fails if a equals b, as assert.eq has it.\n>>> assert.ne([1, 2], [1, 3])",
 		Fn:   assertNe,
 	}, &Row{
 		Name: "assert.true",
@@ -55,26 +56,46 @@ func init() {
 		Fn:   assertTruth(false),
 	}, &Row{
 		Name: "assert.lt",
-		Doc:  "lt(a, b) fails unless a < b. Tensors of one element count as numbers.\n>>> assert.lt(1, 2.5)",
+		Doc:  "lt(a, b, msg=None) fails unless a < b. Tensors of one element count as numbers.\n>>> assert.lt(1, 2.5)",
 		Fn:   assertLt,
 	}, &Row{
 		Name: "assert.contains",
-		Doc: "contains(x, item) fails unless item is in x: an element of a list or tuple, a key of a dict, a part of a string.\n" +
+		Doc: "contains(x, item, msg=None) fails unless item is in x: an element of a list or tuple, a key of a dict, a part of a string.\n" +
 			">>> assert.contains(\"all_reduce\", \"reduce\")",
 		Fn: assertContains,
 	}, &Row{
 		Name: "assert.close",
-		Doc: "close(got, want, rtol=1e-5, atol=1e-8) fails unless every number x of got is close to that of want, y: |x - y| <= atol + rtol |y|.\n" +
-			"It looks into containers and tensors as assert.eq does. NaN is close to NaN.\n" +
+		Doc: "close(got, want, rtol=1e-5, atol=1e-8, equal_nan=False, msg=None) fails unless every number x of got is close to that of want, y: |x - y| <= atol + rtol |y|.\n" +
+			"It looks into containers and tensors as assert.eq does. NaN is close to NaN if equal_nan.\n" +
 			">>> assert.close(ones(2) / 3, [0.333333, 0.333333])",
 		Fn: assertClose,
 	}, &Row{
 		Name: "assert.fails",
-		Doc: "fails(fn, pattern) fails unless fn() fails with an error e whose str(e) matches the regular expression pattern.\n" +
+		Doc: "fails(fn, pattern, msg=None) fails unless fn() fails with an error e whose str(e) matches the regular expression pattern.\n" +
 			"The pattern, in RE2 syntax, may match anywhere. What attempt does not catch, fails does not either.\n" +
 			">>> assert.fails(lambda: ones(2).reshape(3), \"reshape\")",
 		Fn: assertFails,
 	})
+}
+
+// said gives an assertion the argument msg=, which its failure says.
+func said(fn Function) Function {
+	return func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var msg arg.OptString
+		var rest []starlark.Tuple
+		for _, kw := range kwargs {
+			if kw[0] != starlark.String("msg") {
+				rest = append(rest, kw)
+			} else if err := arg.Set(b.Name(), "msg", &msg, kw[1]); err != nil {
+				return nil, err
+			}
+		}
+		v, err := fn(e, thread, b, args, rest)
+		if failure, ok := err.(*assertionError); ok && msg.Set {
+			failure.text = fmt.Sprintf("%s (%s)", msg.V, failure.text)
+		}
+		return v, err
+	}
 }
 
 // pair unpacks the arguments got and want of an assertion.
@@ -116,10 +137,11 @@ func assertNe(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 func assertClose(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var got, want starlark.Value
 	rtol, atol := bound(1e-5), bound(1e-8)
-	if err := arg.Unpack(b.Name(), args, kwargs, "got", &got, "want", &want, "rtol?", &rtol, "atol?", &atol); err != nil {
+	var nan arg.Bool
+	if err := arg.Unpack(b.Name(), args, kwargs, "got", &got, "want", &want, "rtol?", &rtol, "atol?", &atol, "equal_nan?", &nan); err != nil {
 		return nil, err
 	}
-	c := comparison{env: e, close: &tolerance{float64(rtol), float64(atol)}}
+	c := comparison{env: e, close: &tolerance{float64(rtol), float64(atol), bool(nan)}}
 	if err := c.compare(got, want); err != nil {
 		return nil, err
 	}

@@ -19,14 +19,14 @@ import (
 func init() {
 	Register(&Row{
 		Name: "assert.comm",
-		Doc: "comm(fn, counts=None, max_bytes=None, max_calls=None) returns fn(), and fails if that communicates more on this rank than is allowed.\n" +
+		Doc: "comm(fn, counts=None, max_bytes=None, max_calls=None, msg=None) returns fn(), and fails if that communicates more on this rank than is allowed.\n" +
 			"counts is a dict from operations to how many calls of each are allowed; those that are not in it are not.\n" +
 			"max_bytes bounds the payload that this rank puts in, max_calls the calls. The failure lists each call.\n" +
 			">>> y = assert.comm(lambda: all_reduce(ones(2)), counts={\"all_reduce\": 1}, max_bytes=8)",
 		Fn: assertComm,
 	}, &Row{
 		Name: "assert.same_on_all_ranks",
-		Doc: "same_on_all_ranks(x) fails on every rank unless x is the same on all of them, bit for bit.\n" +
+		Doc: "same_on_all_ranks(x, msg=None) fails on every rank unless x is the same on all of them, bit for bit.\n" +
 			"Every rank calls it. x is a tensor, or what all_gather_object takes, with tensors in it or not.\n" +
 			">>> assert.same_on_all_ranks({\"w\": ones(3), \"step\": 7})",
 		Fn: sameOnAllRanks,

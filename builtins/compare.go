@@ -117,10 +117,12 @@ func (c *comparison) leaf(got, want starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if !same && c.close != nil {
+	if c.close != nil {
 		x, xok := floatOf(got)
 		y, yok := floatOf(want)
-		same = xok && yok && c.close.holds(x, y)
+		if xok && yok {
+			same = c.close.holds(x, y)
+		}
 	}
 	if !same {
 		c.differ++
@@ -135,6 +137,9 @@ func (c *comparison) explain(got, want starlark.Value) string {
 	if c.close != nil {
 		x, xok := floatOf(got)
 		y, yok := floatOf(want)
+		if xok && yok && x != x && y != y {
+			return "equal_nan=True takes NaN for NaN"
+		}
 		if xok && yok {
 			return fmt.Sprintf("off by %.6g where %.6g is allowed", math.Abs(x-y), c.close.allowed(y))
 		}
@@ -316,7 +321,10 @@ func (c *comparison) tensors(got, want *tensor.Tensor) error {
 	}
 	if c.close != nil || floats {
 		return compareElements(c, got, want, dtype.Float64, func(x, y float64) bool {
-			return x == y || x != x && y != y || c.close != nil && c.close.holds(x, y)
+			if c.close != nil {
+				return c.close.holds(x, y)
+			}
+			return x == y || x != x && y != y
 		})
 	}
 	return compareElements(c, got, want, dtype.Int64, func(x, y int64) bool { return x == y })
@@ -423,12 +431,15 @@ func (c *comparison) where() string {
 }
 
 // A tolerance says which numbers are close.
-type tolerance struct{ rtol, atol float64 }
+type tolerance struct {
+	rtol, atol float64
+	nan        bool // a NaN is close to a NaN
+}
 
-// holds reports whether |x - y| <= atol + rtol |y|. A NaN is close to a NaN,
-// and an infinity to itself.
+// holds reports whether |x - y| <= atol + rtol |y|. An infinity is close to
+// itself.
 func (t *tolerance) holds(x, y float64) bool {
-	if x == y || x != x && y != y {
+	if x == y || t.nan && x != x && y != y {
 		return true
 	}
 	return !math.IsInf(y, 0) && math.Abs(x-y) <= t.allowed(y)

@@ -88,7 +88,11 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 // the operation all_reduce and the call 3.
 func (e *Env) faultAt(fn string, rank int, at string) (name string, n int, err error) {
 	if rank < 0 || rank >= e.Runtime.Size() {
-		return "", 0, &op.ArgError{Func: fn, Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.Runtime.Size()-1)}
+		bad := &op.ArgError{Func: fn, Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.Runtime.Size()-1)}
+		if rank < 0 {
+			return "", 0, bad
+		}
+		return "", 0, &absentRankError{bad}
 	}
 	bad := &op.ArgError{Func: fn, Param: "at", Got: arg.Show(starlark.String(at)), Want: `an operation and the number of the call: "all_reduce#3"`}
 	name, number, ok := strings.Cut(at, "#")

@@ -53,6 +53,9 @@ func Register(list ...*Row) {
 		if rows[r.Name] != nil {
 			panic("builtins: " + r.Name + " registered twice")
 		}
+		if owner, _ := split(r.Name); owner == "assert" && r.Fn != nil {
+			r.Fn = said(r.Fn)
+		}
 		rows[r.Name] = r
 	}
 }

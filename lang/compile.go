@@ -160,6 +160,9 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 			if s := (shaper{names.Has(CompareFunction), names.Has(IndexFunction)}); s.compare || s.index {
 				s.file(file)
 			}
+			if names.Has(coverName) {
+				counted(file)
+			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}
 	})

@@ -47,6 +47,7 @@
 //	Ranks() []int      // the ranks concerned
 //	Function() string  // the function whose error it is
 //	Killed() bool      // the rank was ended on purpose, as a death would
+//	Skipped() bool     // the program asked to be skipped, as a test may
 //
 // An error without Kind is of kind "other", or "fail" if the function fail
 // raised it.

@@ -39,6 +39,8 @@ type Failure struct {
 
 	// Killed says that the rank was ended on purpose, as a death would.
 	Killed bool `json:"killed,omitempty"`
+	// Skipped says that the program asked to be skipped.
+	Skipped bool `json:"skipped,omitempty"`
 	// Lost says that the rank went away without a word.
 	Lost bool `json:"lost,omitempty"`
 	// Static says that the source does not compile. Message then has one
@@ -179,6 +181,7 @@ func (f *Failure) readTypes(err error) {
 		ranks    interface{ Ranks() []int }
 		function interface{ Function() string }
 		killed   interface{ Killed() bool }
+		skipped  interface{ Skipped() bool }
 		stop     *stopError
 		static   *StaticError
 	)
@@ -194,10 +197,21 @@ func (f *Failure) readTypes(err error) {
 	if errors.As(err, &killed) {
 		f.Killed = killed.Killed()
 	}
+	if errors.As(err, &skipped) {
+		f.Skipped = skipped.Skipped()
+	}
 	if errors.As(err, &stop) {
 		f.Stop = stop.Reason
 	}
 	f.Static = errors.As(err, &static) && len(f.Trace) == 0
+}
+
+// summaryOf returns the message, behind the function's name unless that is skip.
+func (f *Failure) summaryOf() string {
+	if f.Function == "" || f.Function == "skip" {
+		return string(f.Message)
+	}
+	return f.Function + ": " + string(f.Message)
 }
 
 // setTrace takes over a call stack, but for the builtin function on top.

@@ -49,6 +49,10 @@ type runMsg struct {
 	Lib       []text `json:"lib,omitempty"`
 	Allow     []text `json:"allow,omitempty"`
 	Function  string `json:"function,omitempty"`
+	Before    string `json:"before,omitempty"`
+	After     string `json:"after,omitempty"`
+	Case      int    `json:"case,omitempty"`
+	Cover     bool   `json:"cover,omitempty"`
 	Chunk     bool   `json:"chunk,omitempty"`
 	FirstLine int    `json:"first_line,omitempty"`
 	MaxSteps  uint64 `json:"max_steps,omitempty"`
@@ -101,6 +105,7 @@ type noteMsg struct {
 // doneMsg says how a run ended on the rank.
 type doneMsg struct {
 	Failure *Failure `json:"failure,omitempty"` // nil if it ended well
+	Cover   Cover    `json:"cover,omitempty"`   // if it was asked for
 	Value   *text    `json:"value,omitempty"`   // of a chunk that is an expression other than None
 }
 

@@ -7,6 +7,7 @@ import (
 // An Outcome says how a program ended on every rank.
 type Outcome struct {
 	Ranks []Result // by rank
+	Cover Cover    // of all ranks together, if it was asked for
 
 	stop     stopReason // why the program was ended from outside, or ""
 	stopText string
@@ -29,6 +30,29 @@ func (o *Outcome) OK() bool {
 	return !slices.ContainsFunc(o.Ranks, func(r Result) bool {
 		return r.Failure != nil && !r.Failure.Killed
 	})
+}
+
+// Skipped returns why the program asked to be skipped, if it did on some rank and
+// failed on none.
+func (o *Outcome) Skipped() (reason string, ok bool) {
+	for _, r := range o.Ranks {
+		switch f := r.Failure; {
+		case f == nil || f.Killed:
+		case f.Skipped:
+			reason, ok = f.summaryOf(), true
+		case f.class() == cause:
+			return "", false
+		}
+	}
+	return reason, ok
+}
+
+// Static reports whether the program does not compile.
+func (o *Outcome) Static() bool { return o.any(func(f *Failure) bool { return f.Static }) }
+
+// Finished reports whether the program ended well on some rank.
+func (o *Outcome) Finished() bool {
+	return slices.ContainsFunc(o.Ranks, func(r Result) bool { return r.Ran && r.Failure == nil })
 }
 
 // Killed returns the ranks that were killed on purpose, ascending. A nil

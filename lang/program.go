@@ -25,6 +25,15 @@ type Program struct {
 	// Function is called, without arguments, after the top level has run; ""
 	// for none.
 	Function string
+	// Before and After are called before and after Function, After whatever
+	// becomes of Function; "" for none.
+	Before, After string
+	// Case is the number, from 1, of the element of the global PARAMS (of its
+	// value for Function, if it is a dict) that Function is called with: a tuple
+	// of arguments, a dict of named ones, or one argument. 0 is no arguments.
+	Case int
+	// Cover counts how often each line runs; see Outcome.Cover.
+	Cover bool
 
 	// Chunk runs the source among globals that the ranks keep from chunk to
 	// chunk. If it is a single expression, the Outcome holds its values.

@@ -58,6 +58,7 @@ func (s *Session) start(p Program, ranks []int) *running {
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
 		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
+		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover,
 		Chunk: p.Chunk, FirstLine: p.FirstLine, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {
@@ -150,6 +151,7 @@ func (r *running) end(rank int, d *doneMsg) {
 	delete(r.waiting, rank)
 	res := &r.outcome.Ranks[rank]
 	res.Failure = d.Failure
+	r.outcome.Cover = r.outcome.Cover.add(d.Cover)
 	if d.Value != nil {
 		res.Value = (*string)(d.Value)
 	}

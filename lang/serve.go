@@ -53,6 +53,7 @@ type server struct {
 	window     *window
 	work       chan task // from the reader to the rank's goroutine
 	session    *session  // of chunks; nil before the first
+	cover      Cover     // of the run under way
 
 	mu  sync.Mutex
 	now *job // the run under way or about to be
@@ -176,6 +177,7 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	out.send = func(m *linesMsg) { s.send(&message{Seq: j.seq, Lines: m}) }
 
 	done := new(doneMsg)
+	s.cover = make(Cover)
 	err := protect(func() error {
 		s.env.Begin(j.ctx)
 		value, err := s.execute(j, p, out)
@@ -191,7 +193,10 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	}
 	out.Cut()
 	if err != nil {
-		return &doneMsg{Failure: s.failure(err)}
+		done = &doneMsg{Failure: s.failure(err)}
+	}
+	if p.Cover {
+		done.Cover = s.cover
 	}
 	return done
 }
@@ -213,6 +218,9 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 		return s.executeChunk(j, p, out)
 	}
 	predeclared := s.predeclared()
+	if p.Cover {
+		s.cover.watch(predeclared)
+	}
 	prog, err := compile(string(p.Path), string(p.Source), predeclared)
 	if err != nil {
 		return nil, err
@@ -223,12 +231,7 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 	if err != nil || p.Function == "" {
 		return nil, err
 	}
-	fn, ok := globals[p.Function]
-	if !ok {
-		return nil, fmt.Errorf("%s defines no %s", p.Path, p.Function)
-	}
-	_, err = starlark.Call(t, fn, nil, nil)
-	return nil, err
+	return nil, s.callFunctions(j, t, p, globals)
 }
 
 func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value, error) {

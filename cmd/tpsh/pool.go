@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"slices"
+	"sync"
 )
 
 // A pool keeps ranks that are processes from one test to the next: to start
 // processes takes longer than most tests. What a program leaves in a rank goes
 // with its runtime.Job; the processes and their connections remain.
 type pool struct {
+	mu   sync.Mutex
 	idle []*ranks // whose front end has gone, the longest idle first
 	size int      // ranks of idle
 }
@@ -19,19 +21,27 @@ const maxIdle = 32
 
 // start starts ranks as s does, perhaps in processes that are there.
 func (p *pool) start(ctx context.Context, s *starter) (*ranks, error) {
-	for i, r := range p.idle {
-		if r.transport != s.transport || len(r.conns) != s.ranks {
-			continue
-		}
-		p.idle = slices.Delete(p.idle, i, i+1)
-		p.size -= len(r.conns)
+	if r := p.take(s); r != nil {
 		if again, err := s.startAgain(ctx, r); err == nil {
 			return again, nil
 		}
 		r.stop() // a rank of it has died, or runs still
-		break
 	}
 	return s.start(ctx)
+}
+
+// take takes ranks as s wants them from the pool; nil if there are none.
+func (p *pool) take(s *starter) *ranks {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, r := range p.idle {
+		if r.transport == s.transport && len(r.conns) == s.ranks {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.size -= len(r.conns)
+			return r
+		}
+	}
+	return nil
 }
 
 // put takes ranks back that start has given.
@@ -41,6 +51,8 @@ func (p *pool) put(r *ranks) {
 		return
 	}
 	os.RemoveAll(r.scratch)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.idle = append(p.idle, r)
 	p.size += len(r.conns)
 	for p.size > maxIdle && len(p.idle) > 1 {

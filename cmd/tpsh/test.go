@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/comm/mpi"
@@ -28,6 +30,11 @@ var testCommand = &command{
 		fs.BoolVar(&t.verbose, "v", false, "tell of every test, and show what it prints")
 		fs.BoolVar(&t.json, "json", false, "one event in JSON a line, as go test -json")
 		fs.StringVar(&t.junit, "junit", "", "write a report in JUnit's XML to `FILE`")
+		fs.BoolVar(&t.failFast, "failfast", false, "end with the first failure")
+		fs.BoolVar(&t.list, "list", false, "name the tests, with file and line, and run none")
+		fs.Var(&t.shuffle, "shuffle", "run files and tests in a random order; --shuffle=`SEED` repeats one")
+		fs.IntVar(&t.parallel, "p", 1, "run `N` files at a time")
+		fs.StringVar(&t.cover, "cover", "", "write what lines were run to `FILE`, in the format of lcov, and say so")
 		t.hosts.declare(fs)
 		t.limits.declare(fs)
 		return t.run
@@ -42,6 +49,10 @@ type tester struct {
 	n, transports, match, junit string
 	verbose, json               bool
 	args                        []string // of the scripts
+	failFast, list              bool
+	shuffle                     seedFlag
+	parallel                    int
+	cover                       string
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
@@ -143,10 +154,14 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err error) {
 	opts = testrun.Options{
 		Paths: paths, Folders: t.folders(), Timeout: t.timeout, MaxSteps: t.maxSteps,
+		FailFast: t.failFast, List: t.list, Parallel: t.parallel, Shuffle: t.shuffle.seed, Cover: t.cover,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 	}
 	if err := t.check(); err != nil {
 		return opts, err
+	}
+	if t.parallel < 1 {
+		return opts, usagef("for flag -p: got %d, want a number of files from 1", t.parallel)
 	}
 	if t.n != "" {
 		for _, s := range strings.Split(t.n, ",") {
@@ -176,4 +191,24 @@ func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err 
 		}
 	}
 	return opts, nil
+}
+
+// seedFlag is a flag that may be given without a value, for any seed.
+type seedFlag struct{ seed *int64 }
+
+// IsBoolFlag reports that the flag needs no value.
+func (s *seedFlag) IsBoolFlag() bool { return true }
+
+func (s *seedFlag) String() string { return "" }
+
+func (s *seedFlag) Set(text string) error {
+	n := time.Now().UnixNano() % 1_000_000
+	if text != "true" {
+		var err error
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return fmt.Errorf("want a number")
+		}
+	}
+	s.seed = &n
+	return nil
 }

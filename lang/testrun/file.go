@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.starlark.net/syntax"
 
@@ -16,10 +17,33 @@ import (
 type file struct {
 	path    string
 	program lang.Program
-	tests   []string // in order of definition
-	ranks   []int    // what RANKS says; nil if it says nothing
-	mistake string   // why the file cannot be run, or ""
+	tests   []*test             // in order of definition
+	before  string              // setup if the file defines it
+	after   string              // teardown if the file defines it
+	timeout time.Duration       // what TIMEOUT says for all tests; 0 if it says nothing
+	ranks   []int               // what RANKS says; nil if it says nothing
+	params  map[string][]string // the cases of PARAMS as they are written, by test; "" for all
+	mistake string              // why the file cannot be run, or ""
 }
+
+// A test is a function of a file, or one case of it.
+type test struct {
+	name    string
+	label   string // with its case, if it has several
+	line    int
+	params  int           // how many parameters it has
+	number  int           // of its case, from 1; 0 if it has none
+	timeout time.Duration // 0 if the file does not say
+}
+
+// Names in test files that mean something.
+const (
+	setupName    = "setup"
+	teardownName = "teardown"
+	paramsName   = "PARAMS"
+	timeoutName  = "TIMEOUT"
+	ranksName    = "RANKS"
+)
 
 // readFile reads a test file. Its error is that the file cannot be read.
 func readFile(path string) (*file, error) {
@@ -34,7 +58,8 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// scan finds the tests and RANKS at the top level of the source.
+// scan finds the tests, and what the file says of them, at the top level of the
+// source.
 func (f *file) scan() error {
 	parsed, err := lang.Parse(f.path, f.program.Source, 1)
 	if err != nil {
@@ -43,13 +68,11 @@ func (f *file) scan() error {
 	for _, stmt := range parsed.Stmts {
 		switch stmt := stmt.(type) {
 		case *syntax.DefStmt:
-			if name := stmt.Name.Name; strings.HasPrefix(name, "test_") && !slices.Contains(f.tests, name) {
-				f.tests = append(f.tests, name)
-			}
+			f.function(stmt)
 		case *syntax.AssignStmt:
-			if id, ok := stmt.LHS.(*syntax.Ident); ok && id.Name == "RANKS" {
-				if f.ranks, ok = intList(stmt.RHS); !ok {
-					return fmt.Errorf("%s: RANKS: want numbers of ranks written out, such as [1, 2, 4]", id.NamePos)
+			if id, ok := stmt.LHS.(*syntax.Ident); ok {
+				if err := f.global(id, stmt.RHS); err != nil {
+					return err
 				}
 			}
 		}
@@ -57,7 +80,54 @@ func (f *file) scan() error {
 	if len(f.tests) == 0 {
 		return fmt.Errorf("%s: no test_* function", f.path)
 	}
+	return f.checkParams()
+}
+
+// function notes a function of the file.
+func (f *file) function(def *syntax.DefStmt) {
+	switch name := def.Name.Name; {
+	case name == setupName:
+		f.before = name
+	case name == teardownName:
+		f.after = name
+	case strings.HasPrefix(name, "test_") && !slices.ContainsFunc(f.tests, func(t *test) bool { return t.name == name }):
+		f.tests = append(f.tests, &test{name: name, label: name, line: int(def.Def.Line), params: len(def.Params)})
+	}
+}
+
+// global notes what an assignment says of the tests.
+func (f *file) global(id *syntax.Ident, x syntax.Expr) (err error) {
+	ok := true
+	switch id.Name {
+	case ranksName:
+		if f.ranks, ok = intList(x); !ok {
+			return fmt.Errorf("%s: RANKS: want numbers of ranks written out, such as [1, 2, 4]", id.NamePos)
+		}
+	case timeoutName:
+		if f.timeout, ok = seconds(x); !ok {
+			return fmt.Errorf("%s: TIMEOUT: want a number of seconds written out, such as 5", id.NamePos)
+		}
+	case paramsName:
+		if f.params, ok = f.readParams(x); !ok {
+			return fmt.Errorf("%s: PARAMS: want cases written out: a list of them, or a dict of lists by the names of tests", id.NamePos)
+		}
+	}
 	return nil
+}
+
+// seconds returns a number that is written out as a duration.
+func seconds(x syntax.Expr) (time.Duration, bool) {
+	lit, ok := x.(*syntax.Literal)
+	if !ok {
+		return 0, false
+	}
+	switch v := lit.Value.(type) {
+	case int64:
+		return time.Duration(v) * time.Second, v > 0 && v < 1<<31
+	case float64:
+		return time.Duration(v * float64(time.Second)), v > 0 && v < 1<<31
+	}
+	return 0, false
 }
 
 // intList returns the elements of a list or tuple of positive ints, of which
@@ -110,17 +180,14 @@ func (f *file) allowed(asked []int) []int {
 }
 
 // matching returns the tests whose names match; all if match is nil.
-func (f *file) matching(match *regexp.Regexp) []string {
-	if match == nil {
-		return f.tests
-	}
-	var names []string
-	for _, name := range f.tests {
-		if match.MatchString(name) {
-			names = append(names, name)
+func (f *file) matching(match *regexp.Regexp) []*test {
+	var tests []*test
+	for _, t := range f.tests {
+		if match == nil || match.MatchString(t.label) || match.MatchString(t.name) {
+			tests = append(tests, t)
 		}
 	}
-	return names
+	return tests
 }
 
 // list returns ints as a script writes them.

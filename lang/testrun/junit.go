@@ -33,6 +33,8 @@ type junitCase struct {
 	Name    string        `xml:"name,attr"`
 	Class   string        `xml:"classname,attr"`
 	Time    string        `xml:"time,attr"`
+	File    string        `xml:"file,attr,omitempty"`
+	Line    int           `xml:"line,attr,omitempty"`
 	Failure *junitMessage `xml:"failure"`
 	Skipped *junitMessage `xml:"skipped"`
 	Output  string        `xml:"system-out,omitempty"`
@@ -46,7 +48,11 @@ type junitMessage struct {
 func (t *junitTeller) begin(*testCase) {}
 
 func (t *junitTeller) test(c *testCase) {
-	jc := junitCase{Name: c.label(), Class: c.path, Time: junitTime(c.elapsed.Seconds()), Output: c.output}
+	jc := junitCase{Name: c.label(), Class: c.path, Time: junitTime(c.elapsed.Seconds()), File: c.path, Line: c.line, Output: c.output}
+	if c.action == skipped {
+		jc.Skipped = &junitMessage{Message: c.note}
+		t.suite.Skipped++
+	}
 	if c.action == failed {
 		jc.Failure = &junitMessage{firstError(c.report), c.report}
 		t.suite.Failures++
@@ -69,7 +75,7 @@ func firstError(report string) string {
 // case of the file's name.
 func (t *junitTeller) file(res *fileResult) {
 	t.suite.Name, t.suite.Time = res.path, junitTime(res.elapsed.Seconds())
-	whole := junitCase{Name: res.path, Class: res.path, Time: junitTime(0)}
+	whole := junitCase{Name: res.path, Class: res.path, Time: junitTime(0), File: res.path}
 	switch {
 	case res.action == skipped:
 		whole.Skipped = &junitMessage{Message: res.note}

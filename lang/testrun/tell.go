@@ -84,7 +84,10 @@ func (t *textTeller) test(c *testCase) {
 	if c.action == passed && !t.verbose {
 		return
 	}
-	fmt.Fprintf(t.out, "--- %s: %s (%s)\n", strings.ToUpper(string(c.action)), c.label(), seconds(c.elapsed))
+	fmt.Fprintf(t.out, "--- %s: %s (%s)\n", strings.ToUpper(string(c.action)), c.label(), elapsed(c.elapsed))
+	if c.action == skipped {
+		fmt.Fprintf(t.out, "    %s\n", c.note)
+	}
 	if !t.verbose {
 		io.WriteString(t.out, indented(c.output))
 	}
@@ -97,14 +100,14 @@ func (t *textTeller) file(res *fileResult) {
 		if res.note != "" {
 			io.WriteString(t.out, indented(res.note))
 		}
-		fmt.Fprintf(t.out, "FAIL\nFAIL\t%s\t%s\n", res.path, seconds(res.elapsed))
+		fmt.Fprintf(t.out, "FAIL\nFAIL\t%s\t%s\n", res.path, elapsed(res.elapsed))
 		return
 	}
 	if res.note != "" {
 		fmt.Fprintf(t.out, "%s\t%s\t[%s]\n", word, res.path, res.note)
 		return
 	}
-	fmt.Fprintf(t.out, "%s\t%s\t%s\n", word, res.path, seconds(res.elapsed))
+	fmt.Fprintf(t.out, "%s\t%s\t%s\n", word, res.path, elapsed(res.elapsed))
 }
 
 func (t *textTeller) end(sum totals) error {
@@ -125,8 +128,8 @@ func indented(text string) string {
 	return b.String()
 }
 
-// seconds returns a duration as go test writes it.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }
+// elapsed returns a duration as go test writes it.
+func elapsed(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }
 
 // A jsonTeller writes an event a line, as go test -json does.
 type jsonTeller struct{ enc *json.Encoder }
@@ -138,13 +141,15 @@ type jsonEvent struct {
 	Test      string   `json:",omitempty"`
 	N         int      `json:",omitempty"`
 	Transport string   `json:",omitempty"`
+	File      string   `json:",omitempty"`
+	Line      int      `json:",omitempty"`
 	Elapsed   *float64 `json:",omitempty"`
 	Output    string   `json:",omitempty"`
 }
 
 // event returns an event of a test.
 func (c *testCase) event(action string) jsonEvent {
-	return jsonEvent{Action: action, Package: c.path, Test: c.name, N: c.n, Transport: c.transport}
+	return jsonEvent{Action: action, Package: c.path, Test: c.label(), N: c.n, Transport: c.transport, File: c.path, Line: c.line}
 }
 
 func (t *jsonTeller) begin(c *testCase) { t.enc.Encode(c.event("run")) }
@@ -153,6 +158,9 @@ func (t *jsonTeller) test(c *testCase) {
 	e := c.event("output")
 	t.output(e, c.output)
 	t.output(e, c.report)
+	if c.note != "" {
+		t.output(e, c.note+"\n")
+	}
 	e = c.event(string(c.action))
 	e.Elapsed = rounded(c.elapsed)
 	t.enc.Encode(e)

@@ -41,6 +41,12 @@ type Options struct {
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
 
+	FailFast bool   // end with the first failure
+	List     bool   // name the tests instead of running them
+	Parallel int    // how many files to run at a time; 0 counts as 1
+	Shuffle  *int64 // the seed of a random order of files and tests; nil for none
+	Cover    string // the file that gets what lines were run, in the format of lcov; "" for none
+
 	Verbose bool      // tell of every test, and show what it prints
 	JSON    bool      // one event in JSON a line instead of text
 	JUnit   string    // the file that gets a report in JUnit's XML; "" for none
@@ -81,7 +87,14 @@ func Run(ctx context.Context, opts Options) int {
 		fmt.Fprintf(opts.Err, "no test matches %q\n", opts.Match)
 		return lang.StatusUsage
 	}
-	r := &runner{Options: opts, tell: newTellers(opts)}
+	r := &runner{Options: opts, tell: newTellers(opts), cover: make(lang.Cover)}
+	if opts.Shuffle != nil {
+		r.shuffle(files)
+	}
+	if opts.List {
+		r.list(files)
+		return lang.StatusOK
+	}
 	return r.run(ctx, files)
 }
 
@@ -118,31 +131,8 @@ func (t totals) String() string {
 	return s
 }
 
-// A runner runs the tests of some files.
-type runner struct {
-	Options
-	tell        tellers
-	totals      totals
-	interrupted bool
-}
-
-func (r *runner) run(ctx context.Context, files []*file) int {
-	for _, f := range files {
-		if ctx.Err() == nil && !r.interrupted {
-			r.file(ctx, f)
-		}
-	}
-	err := r.tell.end(r.totals)
-	switch {
-	case r.interrupted || ctx.Err() != nil:
-		return lang.StatusInterrupted
-	case err != nil:
-		fmt.Fprintln(r.Err, err)
-		return lang.StatusJob
-	case r.totals.failed > 0:
-		return lang.StatusFailed
-	}
-	return lang.StatusOK
+func (t *totals) add(more totals) {
+	t.passed, t.failed, t.skipped = t.passed+more.passed, t.failed+more.failed, t.skipped+more.skipped
 }
 
 // A fileResult is what became of a file.
@@ -161,111 +151,6 @@ const (
 	failed  action = "fail"
 	skipped action = "skip"
 )
-
-// file runs the tests of a file.
-func (r *runner) file(ctx context.Context, f *file) {
-	begin := time.Now()
-	res := &fileResult{path: f.path, action: passed}
-	ranks := f.allowed(r.Ranks)
-	tests := f.matching(r.Match)
-	switch {
-	case f.mistake != "":
-		res.action, res.note = failed, f.mistake
-		r.totals.failed++
-	case len(ranks) == 0:
-		res.action, res.note = skipped, fmt.Sprintf("RANKS = %s allows none of %s", list(f.ranks), list(r.Ranks))
-		r.totals.skipped++
-	case len(tests) == 0:
-		res.note = "no tests to run"
-	}
-	if res.note == "" {
-		r.tests(ctx, f, tests, ranks, res)
-	}
-	res.elapsed = time.Since(begin)
-	r.tell.file(res)
-}
-
-// tests runs tests in the order of their definition, each on every number of
-// ranks and every transport.
-func (r *runner) tests(ctx context.Context, f *file, tests []string, ranks []int, res *fileResult) {
-	for _, name := range tests {
-		for _, n := range ranks {
-			for _, transport := range r.Transports {
-				if r.interrupted || ctx.Err() != nil {
-					return
-				}
-				c := &testCase{path: f.path, name: name, n: n, transport: transport}
-				r.test(ctx, f, c)
-				if c.action == failed {
-					res.action = failed
-				}
-			}
-		}
-	}
-}
-
-// A testCase is one run of a test, and what became of it.
-type testCase struct {
-	path, name string
-	n          int
-	transport  string
-
-	action  action
-	output  string // what it printed
-	report  string // what went wrong
-	elapsed time.Duration
-}
-
-// label names the case within its file.
-func (c *testCase) label() string { return fmt.Sprintf("%s (n=%d, %s)", c.name, c.n, c.transport) }
-
-// test runs a test on ranks of its own.
-func (r *runner) test(ctx context.Context, f *file, c *testCase) {
-	r.tell.begin(c)
-	begin := time.Now()
-	output := &capture{live: r.tell.live()}
-	var report bytes.Buffer
-	ok := r.onRanks(ctx, f, c, output, &report)
-	c.action = failed
-	if ok {
-		c.action = passed
-		r.totals.passed++
-	} else {
-		r.totals.failed++
-	}
-	c.output, c.report, c.elapsed = output.String(), report.String(), time.Since(begin)
-	r.tell.test(c)
-}
-
-// onRanks starts the ranks of a case, runs the test on them and ends them. It
-// reports whether all went well.
-func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, report io.Writer) bool {
-	conns, stop, err := r.Start(c.n, c.transport)
-	if err != nil {
-		ranks := "1 rank"
-		if c.n != 1 {
-			ranks = fmt.Sprintf("%d ranks", c.n)
-		}
-		fmt.Fprintf(report, "Error: cannot start %s on %s: %v\n", ranks, c.transport, err)
-		return false
-	}
-	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err})
-	p := f.program
-	p.Function, p.Timeout, p.MaxSteps = c.name, r.Timeout, r.MaxSteps
-	o, err := s.Run(ctx, p)
-	s.Close()
-	undone := stop(o.Killed())
-	if err != nil {
-		fmt.Fprintf(report, "Error: %v\n", err)
-		return false
-	}
-	o.Report(report)
-	r.interrupted = r.interrupted || o.Interrupted()
-	if o.OK() && undone != nil {
-		fmt.Fprintln(report, undone)
-	}
-	return o.OK() && undone == nil
-}
 
 // maxCapture is how much of a test's output is kept for its report.
 const maxCapture = 1 << 20

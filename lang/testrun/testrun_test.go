@@ -239,7 +239,6 @@ FAIL	c_test.star	0s
     d_test.star:1:1: RANKS: want numbers of ranks written out, such as [1, 2, 4]
 FAIL
 FAIL	d_test.star	0s
---- FAIL: test_x (n=2, inproc) (0s)
     e_test.star:1:15: undefined: undefined_name
 FAIL
 FAIL	e_test.star	0s
@@ -333,17 +332,17 @@ func TestJSON(t *testing.T) {
 		got = append(got, fmt.Sprint(e.Action, " ", e.Package, " ", e.Test, " ", e.N, " ", e.Transport, " ", e.Output))
 	}
 	want := []string{
-		"run a_test.star test_x 1 inproc ",
-		"output a_test.star test_x 1 inproc x\n",
-		"pass a_test.star test_x 1 inproc ",
-		"run a_test.star test_x 2 inproc ",
-		"output a_test.star test_x 2 inproc x\n",
-		"output a_test.star test_x 2 inproc rank 1 of 2:\n",
-		"output a_test.star test_x 2 inproc Traceback (most recent call last):\n",
-		"output a_test.star test_x 2 inproc   a_test.star:3:9: in test_x\n",
-		"output a_test.star test_x 2 inproc Error in fail: no\n",
-		"output a_test.star test_x 2 inproc rank 0: finished\n",
-		"fail a_test.star test_x 2 inproc ",
+		"run a_test.star test_x (n=1, inproc) 1 inproc ",
+		"output a_test.star test_x (n=1, inproc) 1 inproc x\n",
+		"pass a_test.star test_x (n=1, inproc) 1 inproc ",
+		"run a_test.star test_x (n=2, inproc) 2 inproc ",
+		"output a_test.star test_x (n=2, inproc) 2 inproc x\n",
+		"output a_test.star test_x (n=2, inproc) 2 inproc rank 1 of 2:\n",
+		"output a_test.star test_x (n=2, inproc) 2 inproc Traceback (most recent call last):\n",
+		"output a_test.star test_x (n=2, inproc) 2 inproc   a_test.star:3:9: in test_x\n",
+		"output a_test.star test_x (n=2, inproc) 2 inproc Error in fail: no\n",
+		"output a_test.star test_x (n=2, inproc) 2 inproc rank 0: finished\n",
+		"fail a_test.star test_x (n=2, inproc) 2 inproc ",
 		"fail a_test.star  0  ",
 		"output b_test.star  0  RANKS = [7] allows none of [1, 2]\n",
 		"skip b_test.star  0  ",
@@ -369,21 +368,21 @@ func TestJUnit(t *testing.T) {
 	got := regexp.MustCompile(`time="[0-9.]+"`).ReplaceAllString(string(data), `time="0"`)
 	want := xml.Header + `<testsuites>
   <testsuite name="a_test.star" tests="2" failures="1" skipped="0" time="0">
-    <testcase name="test_x (n=1, inproc)" classname="a_test.star" time="0">
+    <testcase name="test_x (n=1, inproc)" classname="a_test.star" time="0" file="a_test.star" line="1">
       <system-out>x &lt; y&#xA;</system-out>
     </testcase>
-    <testcase name="test_x (n=2, inproc)" classname="a_test.star" time="0">
+    <testcase name="test_x (n=2, inproc)" classname="a_test.star" time="0" file="a_test.star" line="1">
       <failure message="Error in fail: no &amp; no">rank 1 of 2:&#xA;Traceback (most recent call last):&#xA;  a_test.star:3:9: in test_x&#xA;Error in fail: no &amp; no&#xA;rank 0: finished&#xA;</failure>
       <system-out>x &lt; y&#xA;</system-out>
     </testcase>
   </testsuite>
   <testsuite name="b_test.star" tests="1" failures="0" skipped="1" time="0">
-    <testcase name="b_test.star" classname="b_test.star" time="0">
+    <testcase name="b_test.star" classname="b_test.star" time="0" file="b_test.star">
       <skipped message="RANKS = [7] allows none of [1, 2]"></skipped>
     </testcase>
   </testsuite>
   <testsuite name="c_test.star" tests="1" failures="1" skipped="0" time="0">
-    <testcase name="c_test.star" classname="c_test.star" time="0">
+    <testcase name="c_test.star" classname="c_test.star" time="0" file="c_test.star">
       <failure message="c_test.star: no test_* function">c_test.star: no test_* function</failure>
     </testcase>
   </testsuite>
