@@ -193,7 +193,7 @@ func (v *Verdict) writeDoubts(w io.Writer) {
 	}
 	switch {
 	case len(silent) > 0:
-		fmt.Fprintf(w, "  the waits end at %s, of which there is no evidence: it has died, never called, called something else, or its dump is lost\n", rankList(silent))
+		fmt.Fprintf(w, "  the waits end at %s, of which nothing is known: dead, never calling, calling something else, or only without a dump\n", rankList(silent))
 	case len(open.texts) > 0:
 		open.write(w, func(ranks []int, text string) string {
 			return rankList(ranks) + verb(ranks, " is in ", " are in ") + text + ", which all have made and none has finished"

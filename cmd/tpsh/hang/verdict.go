@@ -121,10 +121,7 @@ func (v *Verdict) blameEnds() {
 	var weak []func()
 	for _, set := range v.graph.ends() {
 		if len(set) > 1 {
-			for _, id := range set {
-				c := v.graph.waits[id][0].call
-				v.blame(id, Cycle, c, c.Where())
-			}
+			v.blameCycle(set)
 			continue
 		}
 		id := set[0]
@@ -156,6 +153,30 @@ func (v *Verdict) blameEnds() {
 		for _, name := range weak {
 			name()
 		}
+	}
+}
+
+// blameCycle names the ranks of a cycle. Where one waits for the end of a
+// transfer that the other has made, but for something before, the cycle may be
+// of the recording alone: then nobody is named.
+func (v *Verdict) blameCycle(set []int) {
+	inner := map[int]*wait{}
+	for _, id := range set {
+		for i, w := range v.graph.waits[id] {
+			if _, inside := slices.BinarySearch(set, w.to); !inside {
+				continue
+			}
+			if w.call.P2P && w.why == behind {
+				return
+			}
+			if inner[id] == nil || w.call.Record < inner[id].call.Record {
+				inner[id] = &v.graph.waits[id][i]
+			}
+		}
+	}
+	for _, id := range set {
+		c := inner[id].call
+		v.blame(id, Cycle, c, c.Where())
 	}
 }
 
@@ -309,7 +330,11 @@ func (v *Verdict) listMissing() {
 		}
 	}
 	if len(none) > 0 {
-		v.Missing = append(v.Missing, fmt.Sprintf("%s: no dump and no line of a watchdog", rankList(none)))
+		what := "no dump"
+		if len(j.Damaged) > 0 {
+			what = "no dump that can be read"
+		}
+		v.Missing = append(v.Missing, fmt.Sprintf("%s: %s, and no line of a watchdog", rankList(none), what))
 	}
 	v.Missing = append(v.Missing, j.Damaged...)
 	if j.silent() {

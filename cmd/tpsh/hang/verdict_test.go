@@ -50,6 +50,14 @@ func TestRules(t *testing.T) {
 			0: {sum(1).done(), sum(2).pending()}, 1: {sum(1).pending(), sum(2).pending()}, 2: {sum(1).done(), sum(2).pending()}}}, "culprits 1 not finished"},
 		"one that finished less than another, and waits for a third": {&world{n: 3, ranks: map[int][]row{
 			0: {sum(1).done(), sum(2).done(), sum(3).pending()}, 1: {sum(1).done(), sum(2).pending(), sum(3).pending()}, 2: {sum(1).pending(), sum(2).pending(), sum(3).pending()}}}, "culprits 2 not finished"},
+		"one whose device went on without its knowing, in a receive": {&world{n: 3, ranks: map[int][]row{
+			0: {sum(1).done(), sum(2).done(), p2p("recv", 0, 1, 2).pending()},
+			1: {p2p("recv", 1, 0, 1).pending(), sum(1).pending(), sum(2).pending(), p2p("send", 1, 0, 2).pending()},
+			2: {sum(1).done(), sum(2).done(), sum(3).pending()}}}, "culprits 1 not finished"},
+		"one held up at the end of a call by that one": {&world{n: 3, ranks: map[int][]row{
+			0: {sum(1).done(), sum(2).done()}, 1: {sum(1).pending(), sum(2).pending()}, 2: {sum(1).done(), sum(2).pending()}}}, "culprits 1 not finished"},
+		"transfers of which more may be known": {&world{n: 2, ranks: map[int][]row{
+			0: {p2p("recv", 0, 1, 1).pending()}, 1: {p2p("recv", 1, 0, 1).pending(), p2p("send", 1, 0, 2).pending()}}}, CannotTell},
 		"a chain of groups": {&world{n: 4, groups: sub, ranks: map[int][]row{
 			0: {one(sum(1)).pending()}, 1: {three(sum(1)).pending()}, 2: {three(sum(1)).pending()}, 3: {}}}, "culprits 3 never called"},
 		"two groups in another order": {&world{n: 2, groups: sub, ranks: map[int][]row{

@@ -47,7 +47,14 @@ func newGraph(j *Job) *graph {
 		}
 	}
 	for _, id := range j.ids() {
-		g.waitAtEnd(j.Ranks[id])
+		if c := g.broken(j.Ranks[id]); c != nil {
+			g.stuck[id] = c
+		}
+	}
+	for _, id := range j.ids() {
+		if g.stuck[id] == nil {
+			g.waitAtEnd(j.Ranks[id])
+		}
 	}
 	var guessed []wait
 	for _, grp := range j.groups() {
@@ -158,6 +165,46 @@ func (g *graph) waitIn(r *Rank, grp *Group, f *front) {
 	}
 }
 
+// joint has the operations that no member finishes before all have done their part.
+var joint = map[string]bool{
+	"all_reduce": true, "allreduce_coalesced": true, "barrier": true, "all_reduce_barrier": true,
+	"all_gather": true, "_all_gather_base": true, "all_gather_single": true, "all_gather_into_tensor_coalesced": true, "all_gather_v": true,
+	"reduce_scatter": true, "_reduce_scatter_base": true, "reduce_scatter_single": true, "reduce_scatter_tensor_coalesced": true, "reduce_scatter_v": true,
+	"all_to_all": true, "all_to_all_single": true, "all_to_all_v_single": true,
+}
+
+// broken returns the earliest call of r that r's device has done and r does not
+// know of, or nil: a peer has finished a later call of the same group, which
+// takes r's part in it, and so r's end of all before. What r waits for is then
+// of no account.
+func (g *graph) broken(r *Rank) *Call {
+	var found *Call
+	for grp := range r.in {
+		first := r.firstPending(grp)
+		if first == nil || !joint[first.Op] || found != nil && found.Record <= first.Record {
+			continue
+		}
+		for _, id := range grp.Members {
+			if p := g.job.Ranks[id]; p != nil && id != r.ID && g.finishedLater(p, r, first) {
+				found = first
+				break
+			}
+		}
+	}
+	return found
+}
+
+// finishedLater reports whether p has finished a joint call behind r's pending
+// call c of the same group.
+func (g *graph) finishedLater(p, r *Rank, c *Call) bool {
+	for _, later := range r.in[c.Group] {
+		if later.At.Seq > c.At.Seq && joint[later.Op] {
+			return g.progress(p, later) == past
+		}
+	}
+	return false
+}
+
 // waitAtEnd adds the waits of r in its earliest pending call for ranks that have
 // made theirs, and finds whether it is stuck in it.
 func (g *graph) waitAtEnd(r *Rank) {
@@ -208,6 +255,11 @@ func (g *graph) waitBehind(r *Rank, c *Call) {
 		switch g.progress(p, c) {
 		case past:
 			finished = true
+		case inside:
+			if g.stuck[id] != nil {
+				held = true
+				g.add(wait{r.ID, id, c, behind})
+			}
 		case before:
 			held = true
 			g.add(wait{r.ID, id, c, behind})
