@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
+	"tpsh/builtins/object"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
@@ -176,7 +177,7 @@ func hintUnknown(message string) string {
 }
 
 // lenient are functions of numbers, which are unknown of unknown ones.
-var lenient = []string{"abs", "float", "int", "max", "min", "round", "sum", "divmod", "bool"}
+var lenient = []string{"abs", "float", "int", "max", "min", "round", "sum", "divmod"}
 
 // withUnknown makes the functions of numbers among names take unknown ones, and
 // adds the comparisons that a plan's scripts are rewritten to.
@@ -297,3 +298,15 @@ func FormatTensor(t *tensor.Tensor) string {
 	}
 	return fmt.Sprintf("? shape=%v dtype=%v", t.Shape(), t.DType())
 }
+
+// AppendUnknown appends an unknown number to an encoding, which has nothing else
+// that object.Append does not know.
+func AppendUnknown(dst []byte, v starlark.Value) ([]byte, error) {
+	if u, ok := v.(*Unknown); ok {
+		return object.AppendHole(dst, u.kind), nil
+	}
+	return nil, &object.Error{Value: v}
+}
+
+// Hole returns an unknown number that has arrived.
+func (e *Env) Hole(kind string) starlark.Value { return &Unknown{e, kind} }

@@ -69,9 +69,6 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 		return nil, nil, err
 	}
 	since := time.Now()
-	noted := r.noteBegin(plan.Recv, g)
-	noted.peer(src, tag, staged(g))
-	noted.finish("recv", 0, 0)
 	m, err := g.RecvInto(r.ctx, src, tag, r.whereFn, func(meta []byte, n int) ([]byte, error) {
 		if x, err = r.vacant(meta, n); err != nil {
 			return nil, err
@@ -90,6 +87,9 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	if err != nil {
 		return nil, nil, fmt.Errorf("recv: %w", err)
 	}
+	noted := r.noteBegin(plan.Recv, g)
+	noted.peer(src, tag, staged(g))
+	noted.finish("recv", 0, 0)
 	if rec := r.traced("recv", g); rec != nil {
 		rec.Shape, rec.DType, rec.Seconds, rec.Predicted = x.Shape(), x.DType().String(), time.Since(since).Seconds(), rec.cost.Predict(0)
 	}

@@ -37,7 +37,7 @@ func init() {
 
 // encode returns the bytes of v, the argument called param of fn.
 func encode(fn, param string, v starlark.Value) ([]byte, error) {
-	data, err := object.Append(nil, v, nil)
+	data, err := object.Append(nil, v, builtins.AppendUnknown)
 	return data, builtins.BadObject(fn, param, err)
 }
 
@@ -62,7 +62,7 @@ func broadcastObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if data, err = e.Runtime.BroadcastObject(g, data, int(src)); err != nil {
 		return nil, err
 	}
-	return object.Decode(data)
+	return object.DecodeWith(data, e.Hole)
 }
 
 func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -84,7 +84,7 @@ func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	}
 	list := make([]starlark.Value, len(all))
 	for i, data := range all {
-		if list[i], err = object.Decode(data); err != nil {
+		if list[i], err = object.DecodeWith(data, e.Hole); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func scatterObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	if err != nil {
 		return nil, err
 	}
-	return object.Decode(data)
+	return object.DecodeWith(data, e.Hole)
 }
 
 // encodeEach returns the bytes of each element of list, the argument of fn.

@@ -207,8 +207,8 @@ func refill(e *builtins.Env, path string, have, saved starlark.Value) (starlark.
 }
 
 func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error {
-	items := have.Items()
-	if have.Len() == 0 {
+	items, empty := have.Items(), have.Len() == 0
+	if empty {
 		items = saved.Items()
 	}
 	for _, item := range items {
@@ -218,7 +218,7 @@ func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error 
 			return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has"}
 		}
 		old := item[1]
-		if have.Len() == 0 || old == from {
+		if empty {
 			old = starlark.None
 		}
 		x, err := refill(e, builtins.JoinPath(path, key), old, from)

@@ -12,8 +12,11 @@ import (
 
 // Decode returns the value that data is the encoding of. Bytes that Append
 // does not make are an error.
-func Decode(data []byte) (v starlark.Value, err error) {
-	d := &decoder{data: data}
+func Decode(data []byte) (v starlark.Value, err error) { return DecodeWith(data, nil) }
+
+// DecodeWith is Decode of what AppendHole may have appended: hole makes the values.
+func DecodeWith(data []byte, hole func(kind string) starlark.Value) (v starlark.Value, err error) {
+	d := &decoder{data: data, hole: hole}
 	v, err = d.value(0)
 	if err == nil && d.at < len(data) {
 		err = fmt.Errorf("%d bytes after the value", len(data)-d.at)
@@ -33,6 +36,7 @@ var (
 type decoder struct {
 	data []byte
 	at   int
+	hole func(kind string) starlark.Value // nil if there can be none
 }
 
 // take returns the next n bytes.
@@ -108,6 +112,10 @@ func (d *decoder) value(depth int) (starlark.Value, error) {
 			return nil, errors.New("containers nested too deep")
 		}
 		return d.container(tag[0], depth+1)
+	}
+	if h, ok := holes[tag[0]]; ok && d.hole != nil {
+		_, err := d.take(h.rest)
+		return d.hole(h.kind), err
 	}
 	return nil, fmt.Errorf("unknown tag %q", tag)
 }

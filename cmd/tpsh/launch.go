@@ -26,15 +26,15 @@ type starter struct {
 	limits    *limits
 	ranks     int
 	transport string
-	args      []string         // of the script
-	flags     []string         // that the script's source shows
-	parent    string           // of the folder for what survives restarts, "" for that of temporary files
-	resume    string           // what survives restarts; "" for a folder that does not
-	restarts  int              // how often the job was started before
-	cluster   *launch.Cluster  // of a world, whose ranks are there; nil elsewhere
-	notes     io.Writer        // gets lines that are no output; nil for nobody
-	plan      *plan.Program    // the ranks run on shapes, for it; nil if they do not
-	recorders []*plan.Recorder // of such ranks
+	args      []string            // of the script
+	flags     []string            // that the script's source shows
+	parent    string              // of the folder for what survives restarts, "" for that of temporary files
+	resume    string              // what survives restarts; "" for a folder that does not
+	restarts  int                 // how often the job was started before
+	cluster   *launch.Cluster     // of a world, whose ranks are there; nil elsewhere
+	notes     io.Writer           // gets lines that are no output; nil for nobody
+	plan      *plan.Program       // the ranks run on shapes, for it; nil if they do not
+	seen      func(*runtime.Rank) // is called with each rank of this process; nil for nothing
 }
 
 // A ranks is a job under way, seen from the front end.
@@ -95,13 +95,12 @@ func (s *starter) startHere() (*ranks, error) {
 	opts := s.world(r.scratch)
 	if s.plan != nil {
 		cfg.Plan, cfg.Notice, opts.Shared = s.plan, nil, builtins.NewShared()
-		s.recorders = make([]*plan.Recorder, s.ranks)
 	}
 	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
-		if s.plan != nil {
-			s.recorders[rank.ID()] = rank.Recorder()
+		if s.seen != nil {
+			s.seen(rank)
 		}
 		first.Do(func() { watch.Outside = rank.Memory })
 		lang.ServeWatched(ctx, conn, builtins.New(rank, opts), watch) // how it ends, the connection shows

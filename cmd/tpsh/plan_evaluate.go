@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tpsh/lang"
+	"tpsh/runtime"
 	"tpsh/runtime/plan"
 )
 
@@ -65,6 +66,8 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 		return err
 	}
 	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags, plan: e.program}
+	recorders := make([]*plan.Recorder, e.Ranks)
+	s.seen = func(r *runtime.Rank) { recorders[r.ID()] = r.Recorder() }
 	ranks, err := s.startHere()
 	if err != nil {
 		return notStarted(ctx, err)
@@ -79,7 +82,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	if err := e.refused(outcome, ranks); err != nil {
 		return err
 	}
-	for rank, r := range s.recorders {
+	for rank, r := range recorders {
 		e.program.Add(r, []int32{int32(rank)})
 	}
 	return nil

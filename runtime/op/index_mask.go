@@ -31,29 +31,36 @@ func init() {
 	register(&Def{
 		Name:    "masked_select",
 		Surface: Method,
-		Doc: "masked_select(x, mask) returns the elements of x where mask is true, in row-major order, as a tensor of one dim.\n" +
-			"x and mask are broadcast.\n" +
+		Doc: "masked_select(x, mask, size=None) returns the elements of x where mask is true, in row-major order, as a tensor of one dim.\n" +
+			"x and mask are broadcast. size says how many there are; it is an error if there are others. A plan has to know.\n" +
 			">>> tensor([1, 2, 3]).masked_select(tensor([True, False, True])).tolist()\n" +
 			"[1, 3]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "mask", Kind: Tensor, Doc: "a bool tensor that broadcasts with x"},
+			sizeParam,
 		},
-		Infer: inferMaskedSelect,
-		Run:   runMaskedSelect,
-		Grad:  maskedSelectGrad,
+		Infer:  inferMaskedSelect,
+		Run:    runMaskedSelect,
+		Hollow: hollowMaskedSelect,
+		Grad:   maskedSelectGrad,
 
-		ByValue: func(*Call) bool { return true },
+		ByValue: func(c *Call) bool { return !c.Args[0].Set },
 		Cost:    moves,
 	})
 	register(&Def{
 		Name:    "nonzero",
 		Surface: Method,
-		Doc: "nonzero(x) returns the indices of the elements of x that are not zero: an int64 tensor [n, ndim].\n" +
+		Doc: "nonzero(x, size=None) returns the indices of the elements of x that are not zero: an int64 tensor [n, ndim].\n" +
+			"size says how many there are; it is an error if there are others. A plan has to know.\n" +
 			">>> tensor([[0, 5], [7, 0]]).nonzero().tolist()\n" +
 			"[[0, 1], [1, 0]]",
-		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, sizeParam},
 		Infer: func(c *Call) error {
+			if c.Args[0].Set {
+				return c.Result(dtype.Int64, shape.Shape{c.Args[0].Int, c.In[0].Ndim()})
+			}
+			c.sized("size")
 			list, err := c.trues("x", c.In[0])
 			if err != nil {
 				return err
@@ -61,9 +68,28 @@ func init() {
 			return c.Result(dtype.Int64, shape.Shape{len(list), c.In[0].Ndim()})
 		},
 		Run:     runNonzero,
-		ByValue: func(*Call) bool { return true },
+		ByValue: func(c *Call) bool { return !c.Args[0].Set },
 		Cost:    moves,
 	})
+}
+
+// sizeParam says how many elements a mask selects.
+var sizeParam = Param{Name: "size", Kind: OptInt, Doc: "how many there are", Default: Default(None)}
+
+// checkSize returns an error unless there are as many as the argument size says, if
+// that is given.
+func (c *Call) checkSize(n int) error {
+	if size := c.Args[0]; size.Set && size.Int != n {
+		return c.Bad("size", fmt.Sprint(size.Int), fmt.Sprint(n), "as many there are")
+	}
+	return nil
+}
+
+// sized says which parameter takes what depends on elements, where there are none.
+func (c *Call) sized(param string) {
+	if c.Ctx.Hollow() {
+		panic(&UnknownError{Got: Describe(c.In[0]), Size: param})
+	}
 }
 
 // trues returns the places, in row-major order, of the elements of x that are
@@ -166,6 +192,13 @@ func expanded(x *tensor.Tensor, s shape.Shape) *tensor.Tensor {
 }
 
 func inferMaskedSelect(c *Call) error {
+	if c.Args[0].Set {
+		if _, err := inferMasked(c); err != nil {
+			return err
+		}
+		return c.Result(c.In[0].DType(), shape.Shape{c.Args[0].Int})
+	}
+	c.sized("size")
 	_, list, err := maskedPlaces(c)
 	if err != nil {
 		return err
@@ -173,8 +206,18 @@ func inferMaskedSelect(c *Call) error {
 	return c.Result(c.In[0].DType(), shape.Shape{len(list)})
 }
 
+// hollowMaskedSelect leaves room for what runMaskedSelect keeps.
+func hollowMaskedSelect(c *Call) error {
+	at, err := c.room(dtype.Int64, c.Spec[0].Shape)
+	c.Saved = append(c.Saved, at)
+	return err
+}
+
 func runMaskedSelect(c *Call) error {
 	s, list, err := maskedPlaces(c)
+	if err == nil {
+		err = c.checkSize(len(list))
+	}
 	if err != nil {
 		return err
 	}
@@ -204,7 +247,7 @@ func (c *Call) places(t *Tape, mask *tensor.Tensor) *tensor.Tensor {
 	if len(c.Saved) > 0 {
 		return c.Saved[0]
 	}
-	list := t.unary("nonzero", t.flat(mask))
+	list := t.Do("nonzero", one(t.flat(mask)), None)
 	return t.flat(list)
 }
 
@@ -217,6 +260,9 @@ func maskedSelectGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 
 func runNonzero(c *Call) error {
 	list, err := c.trues("x", c.In[0])
+	if err == nil {
+		err = c.checkSize(len(list))
+	}
 	if err != nil {
 		return err
 	}
