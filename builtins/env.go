@@ -31,6 +31,12 @@ type Env struct {
 	states map[reflect.Type]any
 
 	asked []string // the flags that the program has asked for
+
+	// holders hold the program's parameters and what belongs to them.
+	holders []Holder
+	held    map[Holder]bool
+	inside  int // calls of modules under way
+
 }
 
 // Options says what the programs of a job may do.
@@ -64,7 +70,9 @@ func New(rank *runtime.Rank, opts Options) *Env {
 	if opts.Strict {
 		rank.Shard.Implicit = shard.Refuse
 	}
-	return &Env{Runtime: rank, Options: opts}
+	env := &Env{Runtime: rank, Options: opts}
+	rank.Holdings = env.holdings
+	return env
 }
 
 // Rank returns the rank's number and how many there are.
@@ -135,6 +143,9 @@ func (e *Env) Begin(ctx context.Context) { e.Runtime.Begin(ctx) }
 func (e *Env) End(err error) error {
 	if err == nil {
 		err = e.unknownFlag()
+	}
+	if to := e.Runtime.Recorder(); to != nil {
+		to.Parameters = e.wholeParameters()
 	}
 	return e.Runtime.End(err)
 }

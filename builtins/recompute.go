@@ -53,7 +53,13 @@ func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		list, single, err = ResultsOf(b.Name(), v)
 		return list, err
 	}
-	out, err := e.Runtime.Tape.Checkpoint(run)
+	var given []*tensor.Tensor
+	for _, v := range args {
+		if x, ok := v.(*Tensor); ok && x.T != nil {
+			given = append(given, x.T)
+		}
+	}
+	out, err := e.Runtime.Tape.Checkpoint(run, given...)
 	if err != nil {
 		return nil, err
 	}

@@ -193,6 +193,7 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	}
 	if v == starlark.None {
 		if t.Auto != nil {
+			x.Env.Runtime.Held()
 			t.Auto.Forget()
 		}
 		return nil
@@ -210,6 +211,7 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	if t.Auto == nil {
 		t.Auto = &tensor.Auto{}
 	}
+	x.Env.Runtime.Held()
 	t.Auto.Forget()
 	t.Auto.Grad = g
 	return nil

@@ -153,6 +153,9 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 		if err := b.store.Buffer().Await(); err != nil {
 			return err
 		}
+		if b.store.Buffer().Dropped() {
+			b.r.gathered(b.store.Buffer(), b.store.Buffer().Len())
+		}
 		err := b.store.Buffer().Refill()
 		if err == nil {
 			err = b.store.Buffer().Own() // a program may have sent it
@@ -170,6 +173,7 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 		clear(store.Bytes())
 	}
 	b.store, b.wholes = store, b.pack.Views(store)
+	b.r.gathered(store.Buffer(), store.Buffer().Len())
 	return nil
 }
 
@@ -212,6 +216,9 @@ func (b *ParamGroup) Release() {
 		return
 	}
 	if b.store.Buffer().Await() == nil { // else the program is being stopped
+		if !b.store.Buffer().Dropped() {
+			b.r.gathered(b.store.Buffer(), -b.store.Buffer().Len())
+		}
 		b.store.Buffer().Drop(b.Restore)
 	}
 }

@@ -86,7 +86,7 @@ func (p *pipelineRun) act(a pipeline.Action) (err error) {
 	case pipeline.RecvForward:
 		f.x, err = p.recv(a)
 		if err == nil && f.x != nil && f.x.DType().IsFloat() {
-			f.x.Auto = &tensor.Auto{Requires: true}
+			f.x.Auto = &tensor.Auto{Requires: true, Passing: true}
 		}
 		return err
 	case pipeline.Forward:

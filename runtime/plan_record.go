@@ -17,7 +17,7 @@ func (r *Rank) Recorder() *plan.Recorder { return r.recorder }
 // record has the rank note what it does.
 func (r *Rank) record(to *plan.Recorder) {
 	r.recorder = to
-	r.ops.Ran = r.noteOperation
+	r.meter = r.StartMeter()
 }
 
 // noteOperation notes an operation that has been applied.

@@ -38,6 +38,8 @@ type Rank struct {
 	Line func() string
 	// Position returns the line as Line does, to be made text when it is wanted.
 	Position func() fmt.Stringer
+	// Holdings, if set, returns what the program's modules and optimizers hold.
+	Holdings func() Holdings
 	// Note, if set, prints a line beside the program's output.
 	Note func(line string)
 
@@ -71,16 +73,18 @@ type Rank struct {
 	steps       int            // that have ended
 	dims        map[*comm.Group][]string
 	dimsOf      int // the number of meshes by which dims was made
+	meters      []*Meter
+	meter       *Meter // of a plan
 }
 
 // newRank returns rank id of j.
 func newRank(j *Job, id int) (*Rank, error) {
 	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw, Workers: j.workers}
+	r.Tape = grad.New(&r.ops)
 	if j.cfg.Plan != nil {
 		r.record(j.cfg.Plan.Recorder())
 	}
-	r.Tape = grad.New(&r.ops)
 	r.Shard = shard.New(r, r.Tape)
 	r.Line = func() string { return "" }
 	r.Position = func() fmt.Stringer { return text(r.Line()) }
@@ -120,6 +124,10 @@ func (r *Rank) Begin(ctx context.Context) { r.ctx = ctx }
 func (r *Rank) End(err error) error {
 	if err == nil {
 		err = r.waitAll()
+	}
+	if r.recorder != nil {
+		r.StopMeter(r.meter)
+		r.recorder.Memory = r.meter.Most
 	}
 	r.end.End(err)
 	return err

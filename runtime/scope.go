@@ -138,13 +138,18 @@ func (r *Rank) inBackward() bool { return r.replayed != "" || r.Shard.InBackward
 func (r *Rank) Optimizing(fn func() error) error {
 	was := r.optimizing
 	r.optimizing = true
-	defer func() { r.optimizing = was }()
+	r.measure(false) // gradients are all there, and go with the next backward pass
+	defer func() {
+		r.optimizing = was
+		r.measure(true)
+	}()
 	return fn()
 }
 
 // MarkStep says that a step of training has ended.
 func (r *Rank) MarkStep() {
 	r.steps++
+	r.measure(true)
 	if r.recorder != nil {
 		r.recorder.Mark(r.phaseOf(), r.Line())
 	}

@@ -204,7 +204,7 @@ func (r *Rank) accept(t *Transfer, want *Expected, peer int, got []parcel) ([]*t
 			return nil, err
 		}
 		if x.DType().IsFloat() {
-			x.Auto = &tensor.Auto{Requires: true}
+			x.Auto = &tensor.Auto{Requires: true, Passing: true}
 		}
 		xs[i] = x
 	}

@@ -185,7 +185,7 @@ func ringForward(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 		return nil, err
 	}
 	if y.DType().IsFloat() {
-		y.Auto = &tensor.Auto{Requires: true}
+		y.Auto = &tensor.Auto{Requires: true, Passing: true}
 	}
 	return e.Wrap(y), nil
 }

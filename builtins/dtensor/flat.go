@@ -42,6 +42,15 @@ func flatOf(x *builtins.Tensor) *flatView {
 	return v
 }
 
+// WholeShape returns the shape of the tensor of which ranks have parts, nil if that is
+// not known.
+func (v *flatView) WholeShape() []int {
+	if v.spec == nil {
+		return nil
+	}
+	return v.spec.f.Shape()
+}
+
 // Type returns the type of tensors seen through v.
 func (v *flatView) Type() string {
 	if v.param {

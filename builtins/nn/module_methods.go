@@ -155,6 +155,7 @@ func zeroGrads(e *builtins.Env, fn string, params []*builtins.Tensor, toNone boo
 		switch {
 		case t.Auto == nil || t.Auto.Grad == nil:
 		case toNone:
+			e.Runtime.Held()
 			t.Auto.Forget()
 		default:
 			if err := zero(e, t.Auto.Grad); err != nil {

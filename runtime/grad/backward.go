@@ -188,6 +188,9 @@ func (p *pass) replay(n *node) error {
 	if err := p.step(n); err != nil {
 		return err
 	}
+	if p.r.Free != nil {
+		p.r.Free(n)
+	}
 	for i := range n.in {
 		if err := p.settle(&n.in[i]); err != nil {
 			return err
@@ -503,6 +506,9 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	p.tempPool.keep(sum)
 	if x.Auto.Grad != nil {
 		x.Auto.Forget() // the sum lies elsewhere
+	}
+	if x.Auto.Grad == nil && p.r.Grown != nil {
+		p.r.Grown(sum)
 	}
 	x.Auto.Grad, x.Auto.Sole = sum, !p.r.Enabled()
 	for _, fn := range x.Auto.Accumulated {

@@ -10,7 +10,8 @@ import (
 // Checkpoint calls run and returns its results, and forgets what run recorded:
 // a backward pass that needs it calls run again. run gives the same results
 // every time.
-func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
+// given are tensors that run is given.
+func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error), given ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	start, cast := r.seq, r.autocast
 	out, err := run()
 	if err != nil || r.off > 0 {
@@ -36,6 +37,12 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error)) ([]*tensor.T
 	}
 	for _, inner := range nodes {
 		n.always = n.always || inner.always
+		if r.Free != nil {
+			r.Free(inner)
+		}
+	}
+	if r.Keep != nil {
+		r.Keep(n, given, out)
 	}
 	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return r.again(n, func() ([]*tensor.Tensor, error) {

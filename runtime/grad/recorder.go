@@ -30,6 +30,15 @@ type Recorder struct {
 
 	autocast Autocast // of the region at hand
 
+	// Keep and Free, if set, are told of what is recorded and forgotten again: of a
+	// node, what it refers to.
+	Keep func(node any, lists ...[]*tensor.Tensor)
+	Free func(node any)
+	// Leaf is told of leaves that are no results of another stage, where Keep is set.
+	Leaf func(x *tensor.Tensor)
+	// Grown, if set, is told of the first gradient that a leaf gets.
+	Grown func(g *tensor.Tensor)
+
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
 
@@ -180,6 +189,14 @@ func (r *Recorder) record(c *op.Call) {
 		n.mark = r.Mark()
 	}
 	r.attach(n, c.Out, r.Reserve())
+	if r.Keep != nil {
+		r.Keep(n, c.In, c.Out, c.Saved)
+		for i := range n.in {
+			if x := n.in[i].leaf; x != nil && !x.Auto.Passing {
+				r.Leaf(x)
+			}
+		}
+	}
 }
 
 // Reserve takes the number of a node that is to be recorded later: an
@@ -252,6 +269,9 @@ func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, alw
 	}
 	if live {
 		r.attach(n, out, seq)
+		if r.Keep != nil && !n.conducts {
+			r.Keep(n, in, out)
+		}
 	}
 	return n
 }

@@ -44,6 +44,9 @@ func (c *Call) Apply() error {
 		if err := c.Def.Run(c); err != nil {
 			return err
 		}
+		if c.Ctx.Ran != nil {
+			c.Ctx.Ran(c)
+		}
 	}
 	goruntime.KeepAlive(c.In)
 	goruntime.KeepAlive(c)

@@ -17,8 +17,7 @@ type Ctx struct {
 	Float dtype.DType
 	// Draw returns the key of the next random draw; see package rng.
 	Draw func() (seed, draw uint64)
-	// Ran, if set, is called with every call that has been applied where there are
-	// no elements.
+	// Ran, if set, is called with every call that has been applied.
 	Ran func(c *Call)
 	// Workers are the cores that matrix products may use besides the rank's.
 	Workers *gemm.Workers

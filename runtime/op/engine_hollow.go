@@ -58,16 +58,16 @@ func (c *Call) hollow() (err error) {
 	if err := restore(c.In); err != nil {
 		return err
 	}
-	if c.Ctx.Ran != nil {
-		c.Ctx.Ran(c)
-	}
 	switch {
 	case c.Def.Hollow != nil:
-		return c.Def.Hollow(c)
+		err = c.Def.Hollow(c)
 	case c.Def.View:
-		return c.Def.Run(c)
+		err = c.Def.Run(c)
 	}
-	return nil
+	if err == nil && c.Ctx.Ran != nil {
+		c.Ctx.Ran(c)
+	}
+	return err
 }
 
 // mustHaveElements panics with an *UnknownError if x has none.

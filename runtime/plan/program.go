@@ -19,11 +19,12 @@ type Program struct {
 	ToldApart  []string // the lines that have told ranks apart
 	Parameters int64    // elements of the whole model
 
-	mu     sync.Mutex
-	ops    map[Operation]int32
-	calls  map[Call]int32
-	texts  map[string]int32
-	spaces [3]map[string]int32
+	counted map[string]bool // parameters
+	mu      sync.Mutex
+	ops     map[Operation]int32
+	calls   map[Call]int32
+	texts   map[string]int32
+	spaces  [3]map[string]int32
 }
 
 // An Operation is what a device computes at once.
@@ -105,7 +106,7 @@ type Memory struct {
 
 // NewProgram returns a program of ranks that have done nothing.
 func NewProgram(ranks int) *Program {
-	p := &Program{Ranks: ranks, KindOf: make([]int32, ranks), ops: map[Operation]int32{}, calls: map[Call]int32{}}
+	p := &Program{Ranks: ranks, KindOf: make([]int32, ranks), ops: map[Operation]int32{}, calls: map[Call]int32{}, counted: map[string]bool{}}
 	for i, list := range p.lists() {
 		p.spaces[i] = map[string]int32{"": 0}
 		*list = []string{""}
@@ -164,6 +165,12 @@ func (p *Program) call(c Call) int32 {
 // Add says that ranks have done what r has noted. Kinds are added by first rank.
 func (p *Program) Add(r *Recorder, ranks []int32) {
 	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory}
+	for name, n := range r.Parameters {
+		if !p.counted[name] {
+			p.counted[name] = true
+			p.Parameters += n
+		}
+	}
 	for _, rank := range ranks {
 		p.KindOf[rank] = int32(len(p.Kinds))
 	}

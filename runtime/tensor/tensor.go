@@ -54,6 +54,8 @@ type Tensor struct {
 type Auto struct {
 	// Requires says that gradients are wanted here.
 	Requires bool
+	// Passing says that the tensor is the result of another stage, and no parameter.
+	Passing bool
 	// Grad is the gradient accumulated in a leaf, or nil.
 	Grad *Tensor
 	// Sole says that nobody else has the storage of Grad. Whoever gives Grad to
