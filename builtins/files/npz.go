@@ -272,6 +272,7 @@ func writeMember(e *builtins.Env, z *zip.Writer, v namedValue) error {
 	}
 	const firstDate = 1<<5 | 1 // the first of January, 1980
 	w, err := z.CreateRaw(&zip.FileHeader{
+		//lint:ignore SA1019 Modified would add an extra field, and the file is to have the bytes that NumPy writes
 		Name: v.key + npyExt, Method: zip.Store, Flags: utf8Names, ModifiedDate: firstDate,
 		CRC32: sum.Sum32(), CompressedSize64: size.n, UncompressedSize64: size.n,
 	})

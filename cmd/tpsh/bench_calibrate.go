@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/runtime"
 )
 
@@ -60,8 +61,8 @@ func (b *bench) writeProfile(ctx context.Context, std *stdio) error {
 	}
 	p := profile{}
 	for _, transport := range transports() {
-		if transport == "auto" {
-			continue // shm on one host
+		if transport == launch.Automatic {
+			continue // shared memory on one host
 		}
 		c, err := b.fit(ctx, transport)
 		if err != nil {
@@ -70,7 +71,7 @@ func (b *bench) writeProfile(ctx context.Context, std *stdio) error {
 		p[transport] = c
 		fmt.Fprintf(std.out, "%-8s %8.2f µs and %7.4f ns a byte\n", transport, c.Alpha*1e6, c.Beta*1e9)
 	}
-	p["auto"] = p["shm"]
+	p[launch.Automatic] = p[launch.SharedMemory]
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
 	"tpsh/runtime/kernel/blas"
 )
@@ -200,14 +201,7 @@ func tryTransport(name string) finding {
 	if err := meet(name); err != nil {
 		return failure("%v", err)
 	}
-	uses := map[string]string{
-		"inproc": "goroutines that read each other's memory (the default)",
-		"frames": "goroutines that exchange encoded frames, for tests",
-		"shm":    "processes of this host over shared memory",
-		"tcp":    "processes over sockets; without a token on this host alone",
-		"auto":   "shm inside a host, tcp between hosts (the default of several)",
-	}
-	return ok("%s; 2 ranks started, met and ended in %v", uses[name], time.Since(since).Round(100*time.Microsecond))
+	return ok("%s; 2 ranks started, met and ended in %v", launch.Describe(name).Doc, time.Since(since).Round(100*time.Microsecond))
 }
 
 // meet starts two ranks, has them meet, and ends them.

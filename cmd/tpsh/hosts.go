@@ -6,6 +6,7 @@ import (
 	"flag"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
@@ -57,7 +58,7 @@ func (h *hosts) options(w wish, env schedenv.Env) (o launch.Options, err error) 
 		return o, err
 	}
 	var place *schedenv.Place
-	if h.nodes == 1 && h.perNode == 0 && (!w.t || w.transport == "tcp" || w.transport == "auto") {
+	if h.nodes == 1 && h.perNode == 0 && (!w.t || launch.Describe(w.transport).Hosts) {
 		if place, err = schedenv.Find(env); err != nil {
 			return o, usageError{err}
 		}
@@ -194,10 +195,10 @@ func (h *hosts) named(o launch.Options, w wish, env schedenv.Env) (launch.Option
 // transport if that was not asked for.
 func checkNodes(o *launch.Options, w wish) error {
 	if !w.t {
-		o.Transport = "auto"
+		o.Transport = launch.Automatic
 	}
-	if o.Transport != "tcp" && o.Transport != "auto" {
-		return usagef("for flag --transport: got %q, want tcp or auto (there are %d nodes)", o.Transport, o.Nodes)
+	if !launch.Describe(o.Transport).Hosts {
+		return usagef("for flag --transport: got %q, want %s (there are %d nodes)", o.Transport, strings.Join(launch.AcrossHosts(), " or "), o.Nodes)
 	}
 	host, port, err := net.SplitHostPort(o.Rendezvous)
 	if err != nil || host == "" || port == "" || port == "0" {

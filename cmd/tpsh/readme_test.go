@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"tpsh/cmd/tpsh/launch"
 )
 
 const readme = "../../README.md"
@@ -22,6 +24,22 @@ func TestReadmeCommands(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		if strings.HasPrefix(line, "  tpsh") && !strings.Contains(string(text), strings.TrimPrefix(line, "  ")) {
 			t.Errorf("README.md lacks the line of tpsh help:\n%s", line)
+		}
+	}
+}
+
+// The README tells of every transport, as doctor does.
+func TestReadmeTransports(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range transports() {
+		if launch.Describe(name).Doc == "" {
+			t.Errorf("transport %s has no row in the table of package launch", name)
+		}
+		if !strings.Contains(string(text), "\n| `"+name+"`") {
+			t.Errorf("README.md lacks a row for transport %s", name)
 		}
 	}
 }

@@ -25,7 +25,7 @@ var testCommand = &command{
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		t := &tester{flags: fs}
 		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")
-		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,shm,tcp")
+		fs.StringVar(&t.transports, "transport", "inproc", "test on these `TRANSPORTS`, as inproc,shm,tcp: "+orList(transports()))
 		fs.StringVar(&t.match, "run", "", "only tests whose name matches `REGEXP`")
 		fs.BoolVar(&t.verbose, "v", false, "tell of every test, and show what it prints")
 		fs.BoolVar(&t.json, "json", false, "one event in JSON a line, as go test -json")

@@ -48,7 +48,7 @@ func isSet(env schedenv.Env, name string) bool {
 // process among others.
 func chooseWorld(transport string, given, placed bool, env schedenv.Env) (*mpi.Launch, error) {
 	l := underMPI(env)
-	open := !given || transport == "auto" // to what suits
+	open := !given || transport == launch.Automatic // to what suits
 	switch {
 	case given && transport == viaMPI && !mpi.Built:
 		return nil, usagef("for flag --transport: got %q, which this tpsh cannot do, want one that was built with %s", viaMPI, nativeBuild)

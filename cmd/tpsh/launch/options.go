@@ -87,13 +87,6 @@ const DefaultPeerTimeout = 10 * time.Second
 // cluster may start them one after the other.
 const DefaultGatherTimeout = 5 * time.Minute
 
-// Names of transports.
-const (
-	sharedMemory = "shm"  // processes of one host
-	sockets      = "tcp"  // processes anywhere
-	automatic    = "auto" // shared memory inside a host, sockets between hosts
-)
-
 // check returns an error unless o makes sense here, and reads what it names.
 func (o *Options) check() (err error) {
 	if !slices.Contains(Transports, o.Transport) {
@@ -103,8 +96,8 @@ func (o *Options) check() (err error) {
 		return fmt.Errorf("got %d ranks, want at least 1", o.Ranks)
 	}
 	if o.severalNodes() {
-		if o.Transport == sharedMemory {
-			return fmt.Errorf("got transport %q on %d nodes, want tcp or auto", o.Transport, o.Nodes)
+		if !Describe(o.Transport).Hosts {
+			return fmt.Errorf("got transport %q on %d nodes, want %s", o.Transport, o.Nodes, strings.Join(AcrossHosts(), " or "))
 		}
 		if o.Node < 0 || o.Node >= o.Nodes {
 			return fmt.Errorf("got node %d, want 0..%d", o.Node, o.Nodes-1)

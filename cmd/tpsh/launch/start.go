@@ -69,7 +69,7 @@ func wide(conns []net.Conn) []io.ReadWriteCloser {
 // sharers returns how many ranks share memory on the machine of n, or of this
 // node if n is nil; 0 if they do not.
 func (s *start) sharers(n *node) int {
-	if s.cluster.opts.Transport == sockets {
+	if s.cluster.opts.Transport == Sockets {
 		return 0
 	}
 	return len(s.cluster.together(n))
@@ -83,7 +83,7 @@ func (s *start) listen() (err error) {
 		s.listener = s.cluster.listener
 		s.meeting = &meet{Address: o.Rendezvous, Job: jobName, TLS: o.TLS, Heartbeat: true, PeerTimeout: o.peerTimeout()}
 		s.token = o.Token
-	case o.Transport == sockets:
+	case o.Transport == Sockets:
 		c := o.credentials()
 		c.Token = newToken()
 		if s.listener, err = c.Listen("127.0.0.1:0"); err != nil {

@@ -112,9 +112,7 @@ func (f *front) begin(ctx context.Context, j *Job, spec Spec) error {
 	if f.watched == nil {
 		return fmt.Errorf("the ranks that another launcher has started cannot be started again (%w)", f.broken)
 	}
-	for rank, conn := range f.controls {
-		j.conns[rank] = conn
-	}
+	copy(j.conns, f.controls)
 	j.supervise(f.watched, spec)
 	f.watched = nil
 	j.generation, f.broken = -1, errStopped
