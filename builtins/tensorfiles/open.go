@@ -117,3 +117,8 @@ func openIndexed(dir Folder, index, ext string) (*Set, error) {
 	}
 	return s, nil
 }
+
+// OpenSafetensors opens a safetensors file, whatever its name.
+func OpenSafetensors(path string) (*Set, error) {
+	return openSafetensors(plain(filepath.Dir(path)), []string{filepath.Base(path)})
+}

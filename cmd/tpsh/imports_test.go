@@ -44,6 +44,7 @@ var arrows = []struct {
 	{"tpsh/builtins/bpe", nil, "a file format knows bytes"},
 	{"tpsh/builtins/torchfile", []string{"tpsh/builtins/pickle"}, "a file format knows bytes, and what they are pickled in"},
 	{"tpsh/builtins/dcp", []string{"tpsh/builtins/pickle", "tpsh/builtins/torchfile"}, "a file format knows bytes, and the format of its entries"},
+	{"tpsh/builtins/rundiff", []string{"tpsh/builtins/tensorfiles", "tpsh/builtins/torchfile", "tpsh/builtins/npy", "tpsh/runtime/ckpt", "tpsh/mesh"}, "two runs are files of numbers and how meshes cut them; programs are not known"},
 	{"tpsh/builtins/tensorfiles", []string{"tpsh/builtins/dcp", "tpsh/builtins/torchfile", "tpsh/builtins/pickle", "tpsh/builtins/safetensors", "tpsh/runtime/ckpt", "tpsh/mesh"}, "formats meet here, as files and boxes; ranks are not known"},
 	{"tpsh/builtins/object", nil, "values travel as bytes"},
 	{"tpsh/builtins/pyfmt", nil, "a format language knows numbers and text"},

@@ -38,7 +38,7 @@ type command struct {
 var commands []*command
 
 func init() {
-	commands = []*command{runCommand, replCommand, testCommand, planCommand, benchCommand, docCommand, ckptCommand, hangCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
+	commands = []*command{runCommand, replCommand, testCommand, planCommand, benchCommand, docCommand, ckptCommand, hangCommand, diffCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
 }
 
 // stdio is where a command reads and writes.

@@ -1,0 +1,62 @@
+package rundiff
+
+import (
+	"fmt"
+	"math"
+)
+
+// update finds a parameter to have been changed by the optimizer by a multiple of what it
+// should: as by a count of steps that is one off.
+func (q *probe) update(x []*array) {
+	for step := range 2 {
+		k, ok := q.ratio(step)
+		if !ok {
+			continue
+		}
+		t := float64(q.p.step + step - q.d.first + 1)
+		for _, off := range []float64{1, -1} {
+			for _, b2 := range []float64{0.999, 0.99, 0.95, 0.98} {
+				if want := adam(t+off, 0.9, b2) / adam(t, 0.9, b2); t+off >= 1 && math.Abs(k/want-1) < 0.07 && math.Abs(want-1) > 0.07 {
+					q.found = append(q.found, finding{kind: Stale, rest: q.near / 2, says: fmt.Sprintf("the optimizer changed it by %.3f of what it should: Adam's correction of its averages is that of step %+.0f", k, off)})
+					return
+				}
+			}
+		}
+		if math.Abs(k-1) > 0.02 && k > 0.01 && k < 100 {
+			q.found = append(q.found, finding{kind: Factor, factor: k, rest: q.near / 2, says: fmt.Sprintf("the optimizer changed it by %.4g of what it should", k)})
+			return
+		}
+	}
+}
+
+// adam returns by how much Adam's correction makes a step larger after t of them.
+func adam(t, b1, b2 float64) float64 {
+	return math.Sqrt(1-math.Pow(b2, t)) / (1 - math.Pow(b1, t))
+}
+
+// ratio returns by how much more the candidate changed in a step from that of the tensor on, as
+// far as the two changes have one direction.
+func (q *probe) ratio(step int) (float64, bool) {
+	now, before := q.d.byKey[key{q.p.step + step, q.p.name}], q.d.byKey[key{q.p.step + step - 1, q.p.name}]
+	if now == nil || before == nil || now.fit == nil || before.fit == nil || now.fit.w == nil || before.fit.w == nil {
+		return 0, false
+	}
+	ux, uc := 0.0, 0.0
+	xx, cc := 0.0, 0.0
+	a, b := now.fit, before.fit
+	if len(a.x) != len(b.x) {
+		return 0, false
+	}
+	for i := range a.x {
+		if !sameShape(a.x[i].shape, b.x[i].shape) || !sameShape(a.c[i].shape, a.x[i].shape) || !sameShape(b.c[i].shape, a.x[i].shape) {
+			return 0, false
+		}
+		dx, dc := a.x[i].plus(-1, b.x[i]), a.c[i].plus(-1, b.c[i])
+		ux, uc = ux+dot(dx, dx), uc+dot(dx, dc)
+		xx, cc = xx+dot(dx, dx), cc+dot(dc, dc)
+	}
+	if xx == 0 || cc == 0 || uc/math.Sqrt(xx*cc) < 0.9 {
+		return 0, false
+	}
+	return uc / ux, true
+}
