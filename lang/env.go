@@ -93,3 +93,9 @@ type Hinter interface {
 type Signer interface {
 	Parameters(v starlark.Value) []string
 }
+
+// A Keeper is an Env that gets the globals of a program that has ended well, before
+// End.
+type Keeper interface {
+	Keep(globals starlark.StringDict)
+}

@@ -228,10 +228,13 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 	t, release := s.newThread(j, p, out, predeclared)
 	defer release()
 	globals, err := prog.Init(t, predeclared)
-	if err != nil || p.Function == "" {
-		return nil, err
+	if err == nil && p.Function != "" {
+		err = s.callFunctions(j, t, p, globals)
 	}
-	return nil, s.callFunctions(j, t, p, globals)
+	if k, ok := s.env.(Keeper); ok && err == nil {
+		k.Keep(globals)
+	}
+	return nil, err
 }
 
 func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value, error) {
