@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tpsh/comm"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
@@ -39,10 +40,21 @@ func (r *Rank) noteOperation(c *op.Call) {
 		}
 		o.Product = true
 	}
-	if o.Product && len(c.In) > 0 && c.In[0] != nil {
-		o.DType = c.In[0].DType()
+	if o.Product {
+		o.DType = factorType(c, o.DType)
 	}
 	r.recorder.Compute(o, r.phaseOf(), r.Line())
+}
+
+// factorType returns the dtype in which c multiplies: the narrowest of its float
+// inputs, for sums and scales come beside them in float32.
+func factorType(c *op.Call, dt dtype.DType) dtype.DType {
+	for _, x := range c.In {
+		if x != nil && x.DType().IsFloat() && x.DType().Size() < dt.Size() {
+			dt = x.DType()
+		}
+	}
+	return dt
 }
 
 // phaseOf returns which phase the program is in.

@@ -62,7 +62,7 @@ var arrows = []struct {
 	{"tpsh/runtime/pipeline", nil, "a schedule is integer arithmetic"},
 	{"tpsh/runtime/rng", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "random numbers are a function of integers"},
 	{"tpsh/runtime/ckpt", []string{"tpsh/mesh", "tpsh/runtime/dtype"}, "a checkpoint is files and layouts; it knows no tensors and no ranks"},
-	{"tpsh/runtime/hardware", []string{"tpsh/runtime/dtype"}, "a machine is numbers: it knows no script, no tensor and no run"},
+	{"tpsh/runtime/hardware", []string{"tpsh/runtime/dtype", "tpsh/internal/spell"}, "a machine is numbers: it knows no script, no tensor and no run"},
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/runtime/memory", "tpsh/mesh"}, "storage knows no operators"},
 	{"tpsh/runtime/memory", nil, "what a machine has stands on nothing"},
 	{"tpsh/runtime/hardware/fit", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "constants are fitted to numbers: what was run is not known"},

@@ -12,7 +12,7 @@ import (
 
 var planCommand = &command{
 	name:  "plan",
-	usage: "[-n N] [--hw FILE|NAME] [--each] [--json] SCRIPT.star [-- ARGS]",
+	usage: "[-n N] [--hw FILE|NAME] [--json] SCRIPT.star [-- ARGS] | hw | fit | check",
 	short: "says what a script costs at any scale, without running it",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		p := &planner{flags: fs}
@@ -20,6 +20,10 @@ var planCommand = &command{
 		fs.StringVar(&p.machine, "hw", "here", "on the hardware of `NAME`, a built-in one or a file")
 		fs.BoolVar(&p.each, "each", false, "evaluate every rank by itself, though ranks may do the same")
 		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
+		fs.StringVar(&p.rowsFile, "rows", "", "fit, check: the measured runs of `FILE.csv`, whose columns are flags of the script, ranks (or gpus), seconds (or milliseconds), gigabytes")
+		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
+		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
+		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 8 at most)")
 		p.limits.declare(fs)
 		return p.run
 	},
@@ -32,9 +36,20 @@ type planner struct {
 	n          int
 	machine    string
 	each, json bool
+
+	rowsFile, outFile, constants string
+	most                         int
 }
 
 func (p *planner) run(std *stdio, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "hw":
+			return p.hardware(std, args[1:])
+		case "fit", "check":
+			return p.fit(std, args[0], args[1:])
+		}
+	}
 	if err := checkRanks(p.n); err != nil {
 		return err
 	}
@@ -45,7 +60,7 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := hardware.Load(p.machine)
+	m, err := loadMachine(p.machine)
 	if err != nil {
 		return usageError{fmt.Errorf("for flag --hw: %w", err)}
 	}

@@ -153,14 +153,17 @@ type attention struct {
 	groups  []int // how many heads of query share one of key and of value
 }
 
-func newAttention(t *Tape, c *Call) *attention {
-	q := t.wide(c.In[attQuery])
+func newAttention(t *Tape, c *Call) *attention { return attentionIn(t, c, t.wide) }
+
+// attentionIn is newAttention with query, key and value as they are after to.
+func attentionIn(t *Tape, c *Call, to func(x *tensor.Tensor) *tensor.Tensor) *attention {
+	q := to(c.In[attQuery])
 	a := &attention{t: t, c: c, q: q, groups: []int{1, 1}}
 	a.scale = 1 / math.Sqrt(float64(q.Shape()[q.Ndim()-1]))
 	if c.Args[attScale].Set {
 		a.scale = c.Args[attScale].Float
 	}
-	kv := [2]*tensor.Tensor{t.wide(c.In[attKey]), t.wide(c.In[attValue])}
+	kv := [2]*tensor.Tensor{to(c.In[attKey]), to(c.In[attValue])}
 	if c.Args[attGroups].Int != 0 {
 		for i, x := range kv {
 			a.groups[i] = q.Shape()[q.Ndim()-3] / x.Shape()[x.Ndim()-3]
@@ -259,10 +262,10 @@ func hollowAttention(c *Call) error {
 // attentionGrad computes the weights p again. With d for dropping and y =
 // d(p) v they have the gradient dp = d(dy vᵀ), the scores p (dp - Σ dp p).
 func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	a, g := newAttention(t, c), t.wide(dy[0])
-	if a.tiled() {
-		return a.tiledGrad(dy[0])
+	if (&attention{t: t, c: c}).tiled() { // which widens as it goes
+		return attentionIn(t, c, func(x *tensor.Tensor) *tensor.Tensor { return x }).tiledGrad(dy[0])
 	}
+	a, g := newAttention(t, c), t.wide(dy[0])
 	p := a.weights()
 	dp := t.Mul(a.dropped(t.MatMul(g, t.Transpose(a.v, -2, -1))), p)
 	ds := t.Sub(dp, t.Mul(p, t.Sum(dp, []int{-1}, true)))

@@ -296,7 +296,7 @@ func (a *attention) tiled() bool {
 // result.
 func (a *attention) tiledGrad(dy *tensor.Tensor) []*tensor.Tensor {
 	t, c := a.t, a.c
-	in := []*tensor.Tensor{t.wide(dy), a.q, a.k, a.v, t.wide(c.Out[0]), c.In[attMask]}
+	in := []*tensor.Tensor{dy, a.q, a.k, a.v, c.Out[0], c.In[attMask]}
 	out, err := t.A.Apply(must("attention_grad"), in, []Arg{c.Args[attCausal], Float1(a.scale)})
 	if err != nil {
 		panic(&TapeError{err})

@@ -1,10 +1,13 @@
 package fit
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/stat"
 
 	"tpsh/runtime/hardware"
 )
@@ -108,18 +111,13 @@ func (p *problem) choose(o Options) error {
 			p.free = append(p.free, c)
 		}
 	}
-	_, jac := p.linearize(make([]float64, len(p.free)))
 	type ranked struct {
 		c      hardware.Constant
 		weight float64
 	}
 	var list []ranked
-	for k, c := range p.free {
-		w := 0.
-		for i := range jac {
-			w += jac[i][k] * jac[i][k]
-		}
-		list = append(list, ranked{c, math.Sqrt(w / float64(len(jac)))})
+	for k, weight := range p.effects() {
+		list = append(list, ranked{p.free[k], weight})
 	}
 	most := o.Most
 	if most == 0 {
@@ -137,6 +135,26 @@ func (p *problem) choose(o Options) error {
 		return errors.New("no constant of the machine changes what the rows measure")
 	}
 	return nil
+}
+
+// effects returns how much, in the mean, each constant changes predictions within
+// its spread, up or down, whichever is more: what is hidden behind something
+// slower shows when it grows.
+func (p *problem) effects() []float64 {
+	r := p.residuals(p.base)
+	out := make([]float64, len(p.free))
+	for k := range p.free {
+		for _, x := range []float64{-1, 1} {
+			at := make([]float64, len(p.free))
+			at[k] = x
+			sum := 0.
+			for i, v := range p.residuals(p.machine(at)) {
+				sum += (v - r[i]) * (v - r[i])
+			}
+			out[k] = max(out[k], math.Sqrt(sum/float64(len(r))))
+		}
+	}
+	return out
 }
 
 // samplesAConstant is how many measurements there are for each constant that is
@@ -177,4 +195,31 @@ func each(n int, f func(i int)) {
 	}
 	close(next)
 	wg.Wait()
+}
+
+// Spearman returns the rank correlation of a and b: 1 if they are in the same
+// order. Equal numbers share their ranks.
+func Spearman(a, b []float64) float64 {
+	return stat.Correlation(ranksOf(a), ranksOf(b), nil)
+}
+
+// ranksOf returns the place of each of v in their order.
+func ranksOf(v []float64) []float64 {
+	order := make([]int, len(v))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(v[i], v[j]) })
+	out := make([]float64, len(v))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && v[order[j]] == v[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			out[k] = float64(i+j-1) / 2
+		}
+		i = j
+	}
+	return out
 }

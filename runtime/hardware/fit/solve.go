@@ -189,22 +189,39 @@ func newton(r []float64, jac [][]float64, x []float64, damping float64, omit fun
 	return append([]float64(nil), out.RawVector().Data...)
 }
 
-// leaveOut returns the error of each sample as the others foretell it: one step
-// of the fit from x without it, which is the whole way where predictions are
-// nearly linear in the logarithms.
+// leaveOut returns the error of each sample as the others foretell it: the step
+// that the fit takes from x when it forgets the sample, which is the whole way
+// where predictions are nearly linear in the logarithms. A constant at a bound
+// stays there.
 func (p *problem) leaveOut(x []float64) []Error {
 	r, jac := p.linearize(x)
+	for k := range x {
+		if p.atBound(k, x[k]) {
+			for i := range jac {
+				jac[i][k] = 0
+			}
+		}
+	}
+	rest := newton(r, jac, x, 0, nil) // what the fit left undone
 	out := make([]Error, len(p.samples))
 	each(len(p.samples), func(i int) {
 		omit := func(t int) bool { return p.targets[t].sample == i }
 		y := append([]float64(nil), x...)
-		if step := newton(r, jac, x, 0, omit); step != nil {
+		if step := newton(r, jac, x, 0, omit); step != nil && rest != nil {
 			for k := range y {
-				y[k] = p.clamp(k, y[k]+min(max(step[k], -2), 2))
+				if !p.atBound(k, x[k]) {
+					y[k] = p.clamp(k, y[k]+min(max(step[k]-rest[k], -2), 2))
+				}
 			}
 		}
 		s, b := p.samples[i].Predict(p.machine(y))
 		out[i] = Error{relative(s, p.samples[i].Seconds), relative(b, p.samples[i].Bytes)}
 	})
 	return out
+}
+
+// atBound reports whether constant k at x has the greatest or the least value
+// that it may have.
+func (p *problem) atBound(k int, x float64) bool {
+	return p.clamp(k, x+1e-6) == x || p.clamp(k, x-1e-6) == x
 }

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"tpsh/lang"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/hardware/fit"
+	"tpsh/runtime/plan"
+)
+
+// predictor returns what a fit asks of an evaluated program.
+func predictor(p *plan.Program) func(m *hardware.Machine) (seconds, bytes float64) {
+	return func(m *hardware.Machine) (float64, float64) {
+		f := p.Play(m)
+		return f.StepSeconds, float64(f.Memory.Peak)
+	}
+}
+
+// fit carries out plan fit, and plan check if there is nothing to be fitted.
+func (p *planner) fit(std *stdio, action string, args []string) error {
+	script, rest, err := scriptArguments("plan "+action, args)
+	if err != nil {
+		return err
+	}
+	if p.rowsFile == "" {
+		return usagef("plan %s: got no --rows FILE.csv, want the runs to go by", action)
+	}
+	text, err := machineText(p.machine)
+	if err != nil {
+		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+	}
+	m, err := loadMachine(p.machine)
+	if err != nil {
+		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+	}
+	program, err := lang.ReadProgram(script)
+	if err != nil {
+		return usageError{err}
+	}
+	rows, err := readRows(p.rowsFile, program.ReadFlags(), p.n, rest)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, done := interruptible()
+	defer done()
+	if err := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits}, rows); err != nil {
+		return err
+	}
+	taken, samples := samplesOf(rows)
+	r := &fitReport{rows: rows, taken: taken, before: m}
+	if len(samples) > 0 {
+		if err := r.run(action, m, samples, p); err != nil {
+			return fmt.Errorf("%s: %w", p.rowsFile, err)
+		}
+	}
+	if err := r.show(std, p.json); err != nil {
+		return err
+	}
+	if err := r.refusals(p.rowsFile); err != nil || action == "check" || p.outFile == "" {
+		return err
+	}
+	return r.write(std, p.outFile, text, p.rowsFile)
+}
+
+// A fitReport is what plan fit and plan check have found.
+type fitReport struct {
+	rows, taken []*measuredRow
+	before      *hardware.Machine
+	errors      []fit.Error
+	fitted      *fit.Result // nil in a check
+}
+
+func (r *fitReport) run(action string, m *hardware.Machine, samples []fit.Sample, p *planner) error {
+	if action == "check" {
+		r.errors = fit.Check(m, samples)
+		return nil
+	}
+	o := fit.Options{Most: p.most}
+	if p.constants != "" {
+		o.Constants = strings.Split(p.constants, ",")
+	}
+	var err error
+	if r.fitted, err = fit.Fit(m, samples, o); err == nil {
+		r.errors = r.fitted.Errors
+	}
+	return err
+}
+
+// A rowFigure is what is said of a row.
+type rowFigure struct {
+	Line      int      `json:"line"`
+	Ranks     int      `json:"ranks"`
+	Flags     string   `json:"flags"`
+	Quantity  string   `json:"quantity,omitempty"` // seconds or gigabytes
+	Measured  float64  `json:"measured,omitempty"`
+	Predicted float64  `json:"predicted,omitempty"`
+	Error     float64  `json:"error"`
+	LeftOut   *float64 `json:"left_out,omitempty"`
+	Refused   string   `json:"refused,omitempty"`
+}
+
+// A fitFigure is what is said of all rows of a quantity.
+type fitFigure struct {
+	Quantity string   `json:"quantity"`
+	Rows     int      `json:"rows"`
+	Mean     float64  `json:"mean"`
+	LeftOut  *float64 `json:"left_out,omitempty"`
+	Spearman float64  `json:"spearman"`
+}
+
+// A constantFigure is what has become of a constant.
+type constantFigure struct {
+	Name string  `json:"name"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Unit string  `json:"unit"`
+	doc  string
+}
+
+// quantities are what rows measure.
+var quantities = []struct {
+	name     string
+	measured func(r *measuredRow) float64
+	of       func(e fit.Error) float64
+}{
+	{"seconds", func(r *measuredRow) float64 { return r.seconds }, func(e fit.Error) float64 { return e.Seconds }},
+	{"gigabytes", func(r *measuredRow) float64 { return r.bytes / 1e9 }, func(e fit.Error) float64 { return e.Bytes }},
+}
+
+// figures sums up the report.
+func (r *fitReport) figures() (rows []rowFigure, all []fitFigure, constants []constantFigure) {
+	for _, q := range quantities {
+		one := fitFigure{Quantity: q.name}
+		var measured, predicted, errors, left []float64
+		for i, row := range r.taken {
+			e := q.of(r.errors[i])
+			if math.IsNaN(e) {
+				continue
+			}
+			v := q.measured(row)
+			f := rowFigure{Line: row.line, Ranks: row.ranks, Flags: strings.Join(row.args, " "), Quantity: q.name, Measured: v, Predicted: v * (1 + e), Error: e}
+			measured, predicted, errors = append(measured, v), append(predicted, v*(1+e)), append(errors, e)
+			if r.fitted != nil {
+				out := q.of(r.fitted.LeftOut[i])
+				f.LeftOut, left = &out, append(left, out)
+			}
+			rows = append(rows, f)
+		}
+		if len(errors) == 0 {
+			continue
+		}
+		one.Rows, one.Mean, one.Spearman = len(errors), fit.Mean(errors), fit.Spearman(predicted, measured)
+		if left != nil {
+			mean := fit.Mean(left)
+			one.LeftOut = &mean
+		}
+		all = append(all, one)
+	}
+	for _, row := range r.rows {
+		if row.refused != nil {
+			rows = append(rows, rowFigure{Line: row.line, Ranks: row.ranks, Flags: strings.Join(row.args, " "), Refused: row.refused.Error()})
+		}
+	}
+	return rows, all, r.constants()
+}
+
+func (r *fitReport) constants() []constantFigure {
+	list := []constantFigure{}
+	if r.fitted == nil {
+		return list
+	}
+	for _, c := range r.before.Constants() {
+		if v, ok := r.fitted.Values[c.Name]; ok {
+			list = append(list, constantFigure{c.Name, c.Value(r.before), v, c.Unit, c.Doc})
+		}
+	}
+	return list
+}
+
+// show prints the report.
+func (r *fitReport) show(std *stdio, asJSON bool) error {
+	rows, all, constants := r.figures()
+	if asJSON {
+		e := json.NewEncoder(std.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(map[string]any{"rows": rows, "errors": all, "constants": constants})
+	}
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	left := ""
+	if r.fitted != nil {
+		left = "left out\t"
+	}
+	fmt.Fprintf(tw, "line\tranks\tmeasured\tpredicted\terror\t%s  flags\n", left)
+	for _, f := range rows {
+		if f.Refused != "" {
+			fmt.Fprintf(tw, "%d\t%d\t\trefused\t\t%s  %s\n", f.Line, f.Ranks, strings.Repeat("\t", strings.Count(left, "\t")), f.Refused)
+			continue
+		}
+		left := ""
+		if f.LeftOut != nil {
+			left = percent(*f.LeftOut) + "\t"
+		}
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s  %s\n", f.Line, f.Ranks, quantityText(f.Quantity, f.Measured), quantityText(f.Quantity, f.Predicted), percent(f.Error), left, f.Flags)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return showFit(std, all, constants)
+}
+
+func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {
+	for _, f := range all {
+		fmt.Fprintf(std.out, "\n%s of %s: mean error %.1f %%", f.Quantity, counted(int64(f.Rows), "row"), 100*f.Mean)
+		if f.LeftOut != nil {
+			fmt.Fprintf(std.out, ", of rows left out in turn %.1f %%", 100**f.LeftOut)
+		}
+		fmt.Fprintf(std.out, "; rank correlation %.3f", f.Spearman)
+	}
+	fmt.Fprintln(std.out)
+	if len(constants) == 0 {
+		return nil
+	}
+	fmt.Fprintf(std.out, "\n%s fitted:\n", counted(int64(len(constants)), "constant"))
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, c := range constants {
+		fmt.Fprintf(tw, "  %s\t%.4g\tfrom %.4g\t%s %s\n", c.Name, c.To, c.From, c.Unit, c.doc)
+	}
+	return tw.Flush()
+}
+
+func percent(v float64) string { return fmt.Sprintf("%+.1f %%", 100*v) }
+
+func quantityText(quantity string, v float64) string {
+	switch {
+	case quantity == "gigabytes":
+		return fmt.Sprintf("%.4g GB", v)
+	case v < 1:
+		return fmt.Sprintf("%.4g ms", 1e3*v)
+	}
+	return fmt.Sprintf("%.4g s", v)
+}
+
+// refusals returns an error if the script has refused rows.
+func (r *fitReport) refusals(file string) error {
+	n := len(r.rows) - len(r.taken)
+	if n == 0 {
+		return nil
+	}
+	for _, row := range r.rows {
+		if row.refused != nil {
+			return fmt.Errorf("the script refuses %s of %s, the first of them %s: %w", counted(int64(n), "row"), file, row.where(), row.refused)
+		}
+	}
+	return nil
+}
+
+// write writes the fitted machine: the file it came from, with other values.
+func (r *fitReport) write(std *stdio, path string, text []byte, rows string) error {
+	var changes []hardware.Change
+	for _, c := range r.constants() {
+		changes = append(changes, hardware.Change{Name: c.Name, Value: c.To,
+			Comment: fmt.Sprintf("%s %s: fitted to %s of %s, from %.4g", c.Unit, c.doc, counted(int64(len(r.taken)), "row"), filepath.Base(rows), c.From)})
+	}
+	out, err := hardware.Rewrite(text, changes)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, out, 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.err, "tpsh: wrote %s\n", path)
+	return err
+}

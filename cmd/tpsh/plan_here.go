@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// herePath returns where the hardware file of this machine is kept.
+func herePath() (string, error) {
+	path, err := profilePath()
+	return filepath.Join(filepath.Dir(path), "here.toml"), err
+}
+
+// hereText returns the hardware file of this machine: what was measured by tpsh
+// bench --calibrate, or estimates.
+func hereText() ([]byte, error) {
+	path, err := herePath()
+	if err != nil {
+		return []byte(hereEstimate), nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte(hereEstimate), nil
+	}
+	return text, err
+}
+
+// hereEstimate stands for a machine that has not been measured.
+const hereEstimate = `# Nothing was measured: tpsh bench --calibrate does that, and puts its figures in
+# the place of these, which are of a small computer.
+name = "here"
+doc = "this machine, not measured: estimates (tpsh bench --calibrate measures it)"
+
+memory = 8e9            # estimate
+memory_bandwidth = 8e9  # estimate
+start = 4e-6            # estimate: of an operation, the script's part included
+
+[peak]
+float32 = 50e9          # estimate
+
+[rest]
+float32 = 2e9           # estimate
+
+[[level]]
+name = "host"
+size = 4096
+latency = 5e-6          # estimate
+bandwidth = 4e9         # estimate
+`

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"tpsh/runtime/hardware"
+)
+
+// hardware lists the machines that --hw knows by name, or prints the file of
+// one.
+func (p *planner) hardware(std *stdio, args []string) error {
+	switch len(args) {
+	case 0:
+		return listMachines(std)
+	case 1:
+		text, err := machineText(args[0])
+		if err != nil {
+			return usageError{err}
+		}
+		_, err = std.out.Write(text)
+		return err
+	}
+	return usagef("plan hw: got %d names, want one", len(args))
+}
+
+func listMachines(std *stdio) error {
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, name := range append([]string{hereName}, hardware.Names()...) {
+		m, err := loadMachine(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, bytesText(uint64(m.Memory())), m.Doc)
+	}
+	return tw.Flush()
+}
+
+// hereName is what --hw calls this machine.
+const hereName = "here"
+
+// machineText returns the file of the machine that --hw names.
+func machineText(name string) ([]byte, error) {
+	if name == hereName {
+		return hereText()
+	}
+	return hardware.LoadText(name)
+}
+
+// loadMachine returns the machine that --hw names.
+func loadMachine(name string) (*hardware.Machine, error) {
+	text, err := machineText(name)
+	if err != nil {
+		return nil, err
+	}
+	if name == hereName || slices.Contains(hardware.Names(), name) {
+		name += ".toml"
+	}
+	return hardware.Read(name, text)
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tpsh/internal/spell"
+	"tpsh/lang"
+	"tpsh/runtime/hardware/fit"
+	"tpsh/runtime/plan"
+)
+
+// A measuredRow is a run of a script that somebody measured.
+type measuredRow struct {
+	file    string
+	line    int
+	args    []string // of the script
+	ranks   int
+	seconds float64 // 0 for not measured
+	bytes   float64 // likewise
+	program *plan.Program
+	refused error // why the script does not take the row
+}
+
+// where returns file:line.
+func (r *measuredRow) where() string { return fmt.Sprintf("%s:%d", r.file, r.line) }
+
+// measures are the columns that are no flags of the script, and what one of
+// them is worth.
+var measures = map[string]func(r *measuredRow, v float64) error{
+	"gpus":         setRanks,
+	"ranks":        setRanks,
+	"seconds":      func(r *measuredRow, v float64) error { r.seconds = v; return nil },
+	"milliseconds": func(r *measuredRow, v float64) error { r.seconds = v / 1e3; return nil },
+	"gigabytes":    func(r *measuredRow, v float64) error { r.bytes = v * 1e9; return nil },
+}
+
+func setRanks(r *measuredRow, v float64) error {
+	if v < 1 || v != math.Trunc(v) {
+		return errors.New("want a whole number from 1")
+	}
+	r.ranks = int(v)
+	return nil
+}
+
+// readRows reads the runs of a CSV, whose columns are measures and flags of the
+// script. ranks is how many there are in rows that do not say; args come before
+// those of a row.
+func readRows(path string, script *lang.Flags, ranks int, args []string) ([]*measuredRow, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c := csv.NewReader(f)
+	c.TrimLeadingSpace = true
+	header, err := c.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := checkColumns(path, header, script); err != nil {
+		return nil, err
+	}
+	var rows []*measuredRow
+	for {
+		fields, err := c.Read()
+		if fields == nil {
+			break
+		}
+		line, _ := c.FieldPos(0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r := &measuredRow{file: path, line: line, ranks: ranks, args: slices.Clone(args)}
+		if err := r.fill(header, fields, script); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.where(), err)
+		}
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: got no row behind the header", path)
+	}
+	return rows, nil
+}
+
+// checkColumns returns an error for a column that is neither a measure nor a flag
+// of the script, and if nothing says how many ranks there are.
+func checkColumns(path string, header []string, script *lang.Flags) error {
+	names := script.Names()
+	for m := range measures {
+		names = append(names, m)
+	}
+	slices.Sort(names)
+	for _, h := range header {
+		if measures[h] != nil || script.Computed || script.Find(flagOf(h)) != nil {
+			continue
+		}
+		near := ", want one of " + strings.Join(names, ", ")
+		if n := spell.Nearest(flagOf(h), names); n != "" {
+			near = ": did you mean " + n + "?"
+		}
+		return fmt.Errorf("%s:1: column %q is no flag of the script%s", path, h, near)
+	}
+	return nil
+}
+
+// flagOf returns the flag that a column stands for.
+func flagOf(column string) string { return strings.ReplaceAll(column, "_", "-") }
+
+// fill takes over the fields of a line.
+func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
+	for i, h := range header {
+		text := strings.TrimSpace(fields[i])
+		set := measures[h]
+		switch {
+		case text == "":
+			continue // not measured, or the flag's default
+		case set == nil:
+			r.args = append(r.args, flagWords(flagOf(h), text, script)...)
+			continue
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err == nil && (v <= 0 || math.IsInf(v, 0) || math.IsNaN(v)) {
+			err = errors.New("want a positive number")
+		} else if err != nil {
+			err = errors.New("want a number")
+		} else {
+			err = set(r, v)
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: got %q, %w", h, text, err)
+		}
+	}
+	return nil
+}
+
+// flagWords returns a flag with its value as a command line has it.
+func flagWords(name, text string, script *lang.Flags) []string {
+	f := script.Find(name)
+	if f == nil || f.Kind != "" {
+		return []string{"--" + name, text}
+	}
+	switch strings.ToLower(text) {
+	case "true", "yes", "1":
+		return []string{"--" + name}
+	case "false", "no", "0":
+		return []string{"--no-" + name}
+	}
+	return []string{"--" + name, text} // which is an error that says so
+}
+
+// evaluateRows evaluates the script for every row. A row that the script refuses
+// has the reason.
+func evaluateRows(ctx context.Context, std *stdio, q question, rows []*measuredRow) error {
+	bar := newBar(std.err, "evaluating", int64(len(rows)))
+	defer bar.clear()
+	for i, r := range rows {
+		of := q
+		of.Args, of.Ranks = r.args, r.ranks
+		program, err := evaluate(ctx, of)
+		var refused *refusal
+		switch {
+		case errors.As(err, &refused):
+			r.refused = err
+		case err != nil:
+			return fmt.Errorf("%s: %w", r.where(), err)
+		}
+		r.program = program
+		bar.show(int64(i + 1))
+	}
+	return nil
+}
+
+// samplesOf returns the rows that were not refused, as samples.
+func samplesOf(rows []*measuredRow) (taken []*measuredRow, samples []fit.Sample) {
+	for _, r := range rows {
+		if r.refused != nil {
+			continue
+		}
+		taken = append(taken, r)
+		samples = append(samples, fit.Sample{Seconds: r.seconds, Bytes: r.bytes, Predict: predictor(r.program)})
+	}
+	return taken, samples
+}
