@@ -1,4 +1,42 @@
-// Package runtime runs ranks and what they compute: a Job starts them, a Rank
-// is one of them, with its operators, its tape, its random numbers and its
-// groups. It knows tensors and communication, and nothing of scripts.
+// Package runtime runs ranks and what they compute. It knows tensors and
+// communication, and nothing of scripts: package builtins gives it to those, and
+// below it stand the packages that it joins,
+//
+//	shard   tensors that ranks hold together: which rank computes what, and moves
+//	grad    the record of operations, and the walk backwards through it
+//	op      the table of operators, with their gradients, rules and costs
+//	tensor  storage: buffers, views, and where they come from
+//
+// beside package mesh, which says by integers alone who holds what, and package
+// comm, which moves bytes.
+//
+// # Terms
+//
+// A Job is a set of ranks that run one program: goroutines of this process, or
+// processes that Join one another. A Rank is one of them. It has operators and the
+// record of them (Rank.Tape), tensors that the ranks hold together (Rank.Shard),
+// random numbers, groups, and calls on these. Its methods are for the goroutine
+// that runs its program.
+//
+// A collective is called by every member of a group, in one order. What a call of
+// any kind does alike for the rank is in call.go; what sets a collective of a
+// tensor apart is its row in collective.go, and its gradient in adjoint.go. An
+// asynchronous call is a Work, to be waited for.
+//
+// A Trace has a Record of each call while it is on: what was moved, by whom, and
+// where in the program that is, by region, module, phase and line (scope.go).
+//
+// # An example
+//
+// Two ranks add up what they have (ExampleStart runs this):
+//
+//	job, err := runtime.Start(ctx, runtime.Config{Size: 2, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
+//		r.Begin(ctx)
+//		x, _ := op.FromFloats(r.Ops(), dtype.Float32, shape.Shape{1}, []float64{float64(r.ID() + 1)})
+//		y, err := r.Run(r.World(), runtime.Collective{Op: "all_reduce", Reduce: "sum"}, x)
+//		...
+//		r.End(err)
+//	})
+//
+// Where to begin: job.go, rank.go and collective.go, in this order.
 package runtime

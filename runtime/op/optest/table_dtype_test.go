@@ -66,7 +66,7 @@ func (tr *trial) reference(dt dtype.DType) *op.Call {
 	for _, wide := range []dtype.DType{dtype.Float64, dtype.Int64} {
 		ref := &trial{d: tr.d, ex: tr.ex, args: tr.args}
 		for i, in := range tr.ex.in {
-			x := tr.in[i]
+			var x *tensor.Tensor
 			if !in.fixed {
 				x = newTrial(tr.d, tr.ex, wide).in[i]
 				for at, v := range list(tr.in[i]) {
