@@ -99,7 +99,7 @@ func parameters(d *Desc, k Kind) []parameter {
 	} else {
 		number("dim", d.Dims[0])
 	}
-	number(rootName(k), d.Root)
+	number(k.RootName(), d.Root)
 	if d.Reduce != "" {
 		ps = append(ps, parameter{"op", strconv.Quote(d.Reduce)})
 	}
@@ -110,14 +110,6 @@ func parameters(d *Desc, k Kind) []parameter {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
 	}
 	return ps
-}
-
-// rootName returns the parameter by which scripts name the root.
-func rootName(k Kind) string {
-	if k == Gather || k == Reduce {
-		return "dst"
-	}
-	return "src"
 }
 
 func pairsText(pairs [][2]int) string {

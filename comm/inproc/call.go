@@ -31,7 +31,7 @@ func (c *inprocCall) carryOut(flags comm.Flags, present bool) (err error) {
 		}
 		return err
 	}
-	total := c.round.sharedBytes(c.op)
+	total := c.round.sharedBytes(c.op, c.group.rank)
 	if total == 0 || total >= aloneBytes {
 		c.round.wake()
 	}
@@ -110,7 +110,7 @@ func (c *inprocCall) prepare(flags comm.Flags) (err error) {
 // move does the steps of the schedule. Rounds are kept whatever happens
 // between them, for the sake of the others.
 func (c *inprocCall) move() error {
-	if c.inline && c.op.Kind == comm.AllReduce {
+	if c.inline && c.op.Kind.Reduces() && c.op.Kind.Alike() {
 		return c.reduceInline()
 	}
 	steps := c.steps()
@@ -164,25 +164,26 @@ func (c *inprocCall) part() error {
 
 // steps returns this member's direct schedule.
 func (c *inprocCall) steps() []schedule.Step {
-	return c.group.scheduler.Direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op))
+	return c.group.scheduler.Direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op, c.group.rank))
 }
 
-// bytes returns the length of the block that op broadcasts or reduces, 0 where
-// there is none.
-func (rd *round) bytes(op *comm.Op) int {
-	switch op.Kind {
-	case comm.Broadcast:
-		return rd.entries[op.Desc.Root].block(0).Len()
-	case comm.AllReduce, comm.Reduce:
+// bytes returns the length of the block on which the schedule of op depends, which
+// is that of a member at a group rank; 0 if there is none.
+func (rd *round) bytes(op *comm.Op, rank int) int {
+	switch member, ok := op.Kind.Sizing(schedule.Position{Rank: rank, Root: op.Desc.Root}); {
+	case !ok:
+		return 0
+	case member == rank:
 		return op.In[0].Len()
+	default:
+		return rd.entries[member].block(0).Len()
 	}
-	return 0
 }
 
 // wire returns the bytes that this member would send.
 func (g *inprocGroup) wire(rd *round, op *comm.Op) int {
 	s := schedule.Position{Rank: g.rank, Size: len(rd.entries), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
-	return schedule.WireBytes(op.Kind, s, op.In, rd.bytes(op), op.Align)
+	return schedule.WireBytes(op.Kind, s, op.In, rd.bytes(op, g.rank), op.Align)
 }
 
 // step does one step other than a round.

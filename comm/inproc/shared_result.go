@@ -54,15 +54,12 @@ const (
 
 // sharedBytes returns the length of the result that the members of m are to have
 // in common, or 0 if each is to make its own.
-func (rd *round) sharedBytes(op *comm.Op) int {
-	if op.Share == nil || len(rd.entries) == 1 {
+func (rd *round) sharedBytes(op *comm.Op, rank int) int {
+	if op.Share == nil || !op.Kind.Alike() || len(rd.entries) == 1 {
 		return 0
 	}
-	total := 0
-	switch op.Kind {
-	case comm.Broadcast, comm.AllReduce:
-		total = rd.bytes(op)
-	case comm.AllGather:
+	total := rd.bytes(op, rank)
+	if _, ok := op.Kind.Sizing(schedule.Position{}); !ok { // then it is the blocks of all
 		for i := range rd.entries {
 			total += rd.entries[i].block(0).Len()
 		}
@@ -202,10 +199,10 @@ func (c *sharedResult) wait(p spinPolicy) {
 func (c *inprocCall) do(all *sharedResult, p piece) (err error) {
 	defer comm.Recovered(c.op.Desc.Op, &err)
 	dst := schedule.Span{Block: all.blocks[p.block], Lo: p.lo, Hi: p.hi}
-	if c.op.Kind != comm.AllReduce {
+	if !c.op.Kind.Reduces() {
 		from := p.block
-		if c.op.Kind == comm.Broadcast {
-			from = c.op.Desc.Root
+		if member, ok := c.op.Kind.Sizing(schedule.Position{Root: c.op.Desc.Root}); ok {
+			from = member
 		}
 		schedule.CopySpan(dst, schedule.Span{Block: c.round.entries[from].block(0), Lo: p.lo, Hi: p.hi})
 		return nil

@@ -20,12 +20,12 @@ import (
 // waits for the failure for which the other has left.
 
 const (
-	// leastExposedToAll is the length from which a block is exposed where all members read:
-	// below, having the system find its pages costs more than a copy saves.
-	leastExposedToAll = 64 << 10
-	// leastExposedToOne is the length from which it is exposed where the owner has
+	// leastExposedReading is the length from which a block is exposed where its owner reads
+	// of others, too: below, having the system find its pages costs more than a copy saves.
+	leastExposedReading = 64 << 10
+	// leastExposedIdle is the length from which it is exposed where the owner has
 	// nothing to read meanwhile, and could copy it to a staging buffer.
-	leastExposedToOne = 128 << 10
+	leastExposedIdle = 128 << 10
 	// leastRow is the width of the rows from which it is exposed if it is in rows
 	// that are apart: each takes the system as long as a copy of so many bytes.
 	leastRow = 4 << 10
@@ -85,12 +85,13 @@ func (s *Segment) try(index int) (all bool) {
 	return all
 }
 
-// canExpose reports whether a part of the member's can be exposed to members.
-func (c *wireCall) canExpose(src schedule.Span, members []int) bool {
+// canExpose reports whether a part of the member's can be exposed to members. reads
+// says that it reads of others meanwhile.
+func (c *wireCall) canExpose(src schedule.Span, members []int, reads bool) bool {
 	sl := c.group.wireRank.shared
-	least := leastExposedToOne
-	if c.op.Kind == comm.AllGather || c.op.Kind == comm.AllToAll {
-		least = leastExposedToAll
+	least := leastExposedIdle
+	if reads {
+		least = leastExposedReading
 	}
 	if src.Len() < least || !src.Block.Contiguous() && src.Block.Width < leastRow {
 		return false

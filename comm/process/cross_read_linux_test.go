@@ -172,11 +172,11 @@ func TestLenderLost(t *testing.T) {
 	errs := make(chan error, 2)
 	for _, g := range groups {
 		go func() {
-			out := []comm.Block{comm.Whole(make([]byte, leastExposedToAll)), comm.Whole(make([]byte, leastExposedToAll))}
+			out := []comm.Block{comm.Whole(make([]byte, leastExposedReading)), comm.Whole(make([]byte, leastExposedReading))}
 			_, err := g.Run(context.Background(), &comm.Op{
 				Desc:    comm.Desc{Op: "all_gather", Free: -1, Root: -1, Dims: [2]int{-1, -1}},
 				Kind:    comm.AllGather,
-				In:      []comm.Block{comm.Whole(make([]byte, leastExposedToAll))},
+				In:      []comm.Block{comm.Whole(make([]byte, leastExposedReading))},
 				Align:   1,
 				Prepare: func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil },
 			})
@@ -195,7 +195,7 @@ func TestLenderLost(t *testing.T) {
 // What a rank says of a block that it has for others is not believed if it cannot
 // be: the rank is relied on no more, and nobody crashes.
 func TestLaneRefuses(t *testing.T) {
-	const n = 2 * leastExposedToAll
+	const n = 2 * leastExposedReading
 	lends := func(s exposedSpan) func(stagingBuffer, *wire.Contract) {
 		return func(l stagingBuffer, _ *wire.Contract) { l.setExposed(0, s) }
 	}

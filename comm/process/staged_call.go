@@ -34,27 +34,11 @@ func (c *wireCall) acquireStaging(most int) {
 	}
 }
 
-// sends reports whether this member offers blocks that others need.
-func (c *wireCall) sends() bool {
-	root := c.op.Desc.Root == c.group.rank
-	switch c.op.Kind {
-	case comm.Barrier:
-		return false
-	case comm.Broadcast, comm.Scatter:
-		return root
-	case comm.Gather:
-		return !root
-	case comm.Permute:
-		return slices.ContainsFunc(c.op.Desc.Pairs, func(p [2]int) bool { return p[0] == c.group.rank && p[1] != p[0] })
-	}
-	return true
-}
-
 // longest returns the length of the longest block that this member offers to
 // others. For what is reduced every member comes to the same.
 func (c *wireCall) longest() int {
 	most := 0
-	if c.sends() {
+	if c.op.Kind.Offers(c.position()) {
 		for _, b := range c.op.In {
 			most = max(most, b.Len())
 		}
@@ -62,70 +46,57 @@ func (c *wireCall) longest() int {
 	return most
 }
 
-// openSlots opens the slots of the staging buffer for what this member sends.
+// position returns the member's in the call.
+func (c *wireCall) position() schedule.Position {
+	return schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+}
+
+// exchange returns what members read of each other in the call.
+func (c *wireCall) exchange() *schedule.Exchange {
+	return c.group.scheduler.Exchange(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs)
+}
+
+// openSlots opens the slots of the staging buffer for what others read of this
+// member.
 func (c *wireCall) openSlots() {
-	all := schedule.Part{Mem: schedule.MemIn, Member: c.group.rank}
-	size := len(c.group.ranks)
-	switch c.op.Kind {
-	case comm.Broadcast, comm.AllGather:
-		src := c.op.In[0].All()
-		if c.canExpose(src, c.group.otherMembers()) {
-			c.openSharedSlot(src.Len(), c.group.otherMembers(), &src)
-			return
+	x := c.exchange()
+	for i := range x.Out {
+		o := &x.Out[i]
+		if o.Result {
+			c.result = c.newStagingWriter(o, c.span(c.ownPart(x.Reduce.Src)).Len())
+			c.openSlot(c.result)
+			continue
 		}
-		c.openSharedSlot(src.Len(), c.group.otherMembers(), nil)
-		c.outgoing = append(c.outgoing, &copyIn{c.sharedSlot, src})
-	case comm.Gather:
-		c.openSlotFor(c.op.Desc.Root, all)
-	case comm.Permute:
-		for _, p := range c.op.Desc.Pairs {
-			if p[0] == c.group.rank && p[1] != p[0] {
-				c.openSlotFor(p[1], all)
-			}
+		src := c.span(o.Part)
+		w := c.newStagingWriter(o, src.Len())
+		if !c.op.Kind.Reduces() && c.canExpose(src, o.To, len(x.In) > 0) {
+			c.outgoing = append(c.outgoing, newExposing(w, src))
+		} else {
+			c.outgoing = append(c.outgoing, &copyIn{w, src})
 		}
-	case comm.Scatter, comm.AllToAll, comm.ReduceScatter:
-		for _, m := range c.group.otherMembers() {
-			all.Block = m
-			c.openSlotFor(m, all)
-		}
-	case comm.AllReduce, comm.Reduce:
-		for _, m := range c.group.otherMembers() {
-			c.openSlotFor(m, all.Chunk(m, size))
-		}
-		mine := schedule.ChunkLen(c.op.In[0].Len(), c.op.Align, c.group.rank, size)
-		if c.op.Kind == comm.AllReduce {
-			c.openSharedSlot(mine, c.group.otherMembers(), nil)
-		} else if c.op.Desc.Root != c.group.rank {
-			c.openSharedSlot(mine, []int{c.op.Desc.Root}, nil)
-		}
+		c.openSlot(w)
 	}
 }
 
-// openSlotFor opens the slot for a member, and has a part put into it.
-func (c *wireCall) openSlotFor(member int, p schedule.Part) {
-	src := c.span(p)
-	out := &stagingWriter{own: c.staging, slot: member, length: src.Len()}
-	out.addReader(c.group.segmentIndex(member), false)
-	if !c.reduces() && c.canExpose(src, []int{member}) {
-		c.outgoing = append(c.outgoing, newExposing(out, src))
-		c.openSlot(out)
-		return
-	}
-	c.openSlot(out)
-	c.outgoing = append(c.outgoing, &copyIn{out, src})
+// ownPart returns the part that is this member's of those of all.
+func (c *wireCall) ownPart(parts []schedule.Part) schedule.Part {
+	return parts[slices.IndexFunc(parts, c.isOwn)]
 }
 
-// openSharedSlot opens the slot for several members, to which src is exposed if it
-// is not nil.
-func (c *wireCall) openSharedSlot(length int, members []int, src *schedule.Span) {
-	c.sharedSlot = &stagingWriter{own: c.staging, slot: c.group.rank, length: length}
-	for _, m := range members {
-		c.sharedSlot.addReader(c.group.segmentIndex(m), true)
+// isOwn reports whether a part is of this member's blocks.
+func (c *wireCall) isOwn(p schedule.Part) bool { return p.Member == c.group.rank }
+
+// newStagingWriter returns a writer of so many bytes for those who read o: to the
+// slot of the one reader, or to this member's own for several.
+func (c *wireCall) newStagingWriter(o *schedule.Outgoing, length int) *stagingWriter {
+	w := &stagingWriter{own: c.staging, slot: o.To[0], length: length}
+	if o.Shared() {
+		w.slot = c.group.rank
 	}
-	if src != nil {
-		c.outgoing = append(c.outgoing, newExposing(c.sharedSlot, *src))
+	for _, m := range o.To {
+		w.addReader(c.group.segmentIndex(m), o.Shared())
 	}
-	c.openSlot(c.sharedSlot)
+	return w
 }
 
 func (c *wireCall) openSlot(o *stagingWriter) {
@@ -138,11 +109,6 @@ func (c *wireCall) openSlot(o *stagingWriter) {
 
 // segmentIndex returns the index of a member in the segment.
 func (g *wireGroup) segmentIndex(member int) int { return g.wireRank.shared.indexes[g.ranks[member]] }
-
-// otherMembers lists the group ranks of the others, as position.others does.
-func (g *wireGroup) otherMembers() []int {
-	return schedule.Position{Rank: g.rank, Size: len(g.ranks)}.Others()
-}
 
 // stages reports whether what a member sends goes through a staging buffer.
 func (c *wireCall) stages(member int) bool {
@@ -164,14 +130,10 @@ func (c *wireCall) staged() bool {
 			staged++
 		}
 	}
-	if c.reduces() {
+	if c.op.Kind.Reduces() {
 		return staged == len(c.group.ranks)
 	}
 	return staged > 0
-}
-
-func (c *wireCall) reduces() bool {
-	return c.op.Kind == comm.AllReduce || c.op.Kind == comm.Reduce || c.op.Kind == comm.ReduceScatter
 }
 
 // moveStaged moves the data of a call in which staging buffers have a part.
@@ -184,7 +146,7 @@ func (c *wireCall) moveStaged() error {
 		for _, o := range c.writers {
 			o.markPending()
 		}
-	} else if c.op.Kind != comm.Broadcast {
+	} else if !c.op.Kind.FromRoot() {
 		if err := c.moveUnstaged(schedule.DoSend, func(schedule.Step) bool { return true }); err != nil {
 			return err
 		}
@@ -195,7 +157,7 @@ func (c *wireCall) moveStaged() error {
 		}
 		return err
 	}
-	if c.reduces() || c.op.Kind == comm.Broadcast {
+	if c.op.Kind.Reduces() || c.op.Kind.FromRoot() { // all goes through staging buffers, or nothing
 		return nil
 	}
 	return c.moveUnstaged(schedule.DoRecv, func(st schedule.Step) bool { return !c.stages(st.Peer) })
@@ -224,11 +186,12 @@ func (c *wireCall) moveUnstaged(do schedule.Action, chosen func(schedule.Step) b
 	return c.move(left, ahead)
 }
 
-// transfers returns what is moved through staging buffers, and what the member copies.
+// transfers returns what is moved through staging buffers, and what the member
+// copies.
 func (c *wireCall) transfers() ([]transfer, error) {
-	list := slices.Clone(c.outgoing)
-	if c.reduces() {
-		t, err := c.newReduction()
+	x, list := c.exchange(), slices.Clone(c.outgoing)
+	if x.Reduce != nil {
+		t, err := c.newReduction(x.Reduce)
 		if err != nil {
 			return nil, err
 		}
@@ -236,23 +199,33 @@ func (c *wireCall) transfers() ([]transfer, error) {
 	} else if c.out != nil {
 		list = c.appendCopies(list)
 	}
-	for _, m := range c.group.otherMembers() {
-		if p, several, ok := c.incoming(m); ok && c.stages(m) {
-			in, err := c.openReader(m, several)
-			if err != nil {
-				return nil, err
-			}
-			t := &copyOut{stagingReader: in, drop: c.out == nil}
-			if !t.drop {
-				t.dst = c.span(p)
-				if t.dst.Len() != t.length && !t.stale {
-					return nil, c.reject(c.group.ranks[m], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.Len()))
-				}
-			}
-			list = append(list, c.crossRead(t, m))
+	for _, in := range x.In {
+		if !c.stages(in.From) {
+			continue
 		}
+		t, err := c.newCopyOut(in)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c.crossRead(t, in.From))
 	}
 	return list, nil
+}
+
+// newCopyOut returns what takes in what is read of another member.
+func (c *wireCall) newCopyOut(in schedule.Incoming) (*copyOut, error) {
+	r, err := c.openReader(in.From, in.Shared)
+	if err != nil {
+		return nil, err
+	}
+	t := &copyOut{stagingReader: r, drop: c.out == nil}
+	if !t.drop {
+		t.dst = c.span(in.Part)
+		if t.dst.Len() != t.length && !t.stale {
+			return nil, c.reject(c.group.ranks[in.From], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.Len()))
+		}
+	}
+	return t, nil
 }
 
 // appendCopies appends what the member copies of its own blocks.
@@ -304,31 +277,6 @@ func (c *wireCall) crossRead(t *copyOut, member int) transfer {
 	return &crossReading{stagingReader: t.stagingReader, process: process, dst: t.dst, drop: t.drop, piece: c.copyPiece(), lose: lose}
 }
 
-// incoming returns where this member takes what another sends, if it does, and
-// whether it goes to several.
-func (c *wireCall) incoming(member int) (to schedule.Part, several, ok bool) {
-	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
-	switch c.op.Kind {
-	case comm.Broadcast:
-		return s.Out(0), true, member == s.Root
-	case comm.AllGather:
-		return s.Out(member), true, true
-	case comm.Gather:
-		return s.Out(member), false, s.Rank == s.Root
-	case comm.Scatter:
-		return s.Out(0), false, member == s.Root
-	case comm.AllToAll:
-		return s.Out(member), false, true
-	case comm.AllReduce:
-		return s.Out(0).Chunk(member, s.Size), true, true
-	case comm.Reduce:
-		return s.Out(0).Chunk(member, s.Size), true, s.Rank == s.Root
-	case comm.Permute:
-		return s.Out(0), false, slices.Contains(s.Pairs, [2]int{member, s.Rank})
-	}
-	return schedule.Part{}, false, false
-}
-
 // openReader opens the slot from a member, which is rejected if what it says of it
 // cannot be.
 func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
@@ -355,19 +303,12 @@ func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
 	return in, nil
 }
 
-// newReduction returns what reduces the part of the result that is this member's
-// to make.
-func (c *wireCall) newReduction() (*reduction, error) {
+// newReduction returns what does a step that reduces, of parts of all members.
+func (c *wireCall) newReduction(step *schedule.Step) (*reduction, error) {
 	rank, size := c.group.rank, len(c.group.ranks)
-	src, dst := schedule.Part{Mem: schedule.MemIn, Member: rank}, schedule.Part{Mem: schedule.MemOut, Member: rank}
-	if c.op.Kind == comm.ReduceScatter {
-		src.Block = rank
-	} else {
-		src, dst = src.Chunk(rank, size), dst.Chunk(rank, size)
-	}
-	t := &reduction{own: c.span(src), index: rank, out: c.sharedSlot, reduce: c.op.Reduce, name: c.op.Desc.Op}
-	if t.drop = c.out == nil || c.op.Kind == comm.Reduce && c.op.Desc.Root != rank; !t.drop {
-		t.dst = c.span(dst)
+	t := &reduction{own: c.span(c.ownPart(step.Src)), index: rank, out: c.result, reduce: c.op.Reduce, name: c.op.Desc.Op}
+	if t.drop = c.out == nil || !slices.ContainsFunc(step.Dst, c.isOwn); !t.drop {
+		t.dst = c.span(c.ownPart(step.Dst))
 	}
 	for m, r := range c.group.ranks {
 		if m == rank {

@@ -30,10 +30,10 @@ type wireCall struct {
 	pieces  bool // whether span and the numbers of messages are those of a piece
 	current int  // the piece
 
-	staging    *ownStagingBuffer // for what this member sends, nil if it sends frames
-	writers    []*stagingWriter
-	outgoing   []transfer
-	sharedSlot *stagingWriter // among outs, nil if there is none
+	staging  *ownStagingBuffer // for what this member sends, nil if it sends frames
+	writers  []*stagingWriter
+	outgoing []transfer
+	result   *stagingWriter // among writers, for what this member reduces; nil if nobody else needs it
 
 	sending []func() error // wait for what is being sent
 
@@ -110,16 +110,6 @@ func (c *wireCall) callSite() callSite {
 		comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.name),
 		c.group.endpoint.SourceLine(c.op.Where),
 	}
-}
-
-// lengthOf returns the length of the block that is broadcast or reduced, 0
-// where there is none.
-func (c *wireCall) lengthOf(block func() int) int {
-	switch c.op.Kind {
-	case comm.Broadcast, comm.AllReduce, comm.Reduce:
-		return block()
-	}
-	return 0
 }
 
 func (c *wireCall) steps() []schedule.Step {
@@ -216,8 +206,9 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 		c.group.wireRank.shared.try() // all are there
 	}
 	members, flags := c.members()
-	if c.op.Kind == comm.Broadcast {
-		c.bytes = c.bytesOf(c.op.Desc.Root)
+	p := c.position()
+	if member, ok := c.op.Kind.Sizing(p); ok {
+		c.bytes = c.bytesOf(member)
 	}
 	if present {
 		err = c.prepare(members, flags)
@@ -225,8 +216,7 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	if moved := c.moveAll(); err == nil {
 		err = moved
 	}
-	s := schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
-	return comm.Result{Flags: flags, Wire: schedule.WireBytes(c.op.Kind, s, c.op.In, c.bytes, c.op.Align)}, err
+	return comm.Result{Flags: flags, Wire: schedule.WireBytes(c.op.Kind, p, c.op.In, c.bytes, c.op.Align)}, err
 }
 
 // moveAll does what is left of the schedule.

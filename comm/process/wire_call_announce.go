@@ -131,10 +131,12 @@ func (c *wireCall) contract() wire.Contract {
 // offer the block that is broadcast does not know its length.
 func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 	c.hash = c.group.scratch.hashOf(&c.op.Desc)
-	if c.op.Kind == comm.Broadcast && c.op.Desc.Root != c.group.rank {
-		return nil, nil
+	if member, ok := c.op.Kind.Sizing(c.position()); ok {
+		if member != c.group.rank {
+			return nil, nil
+		}
+		c.bytes = c.op.In[0].Len()
 	}
-	c.bytes = c.lengthOf(func() int { return c.op.In[0].Len() })
 	steps := c.steps()
 	n := 0
 	for n < len(steps) && steps[n].Do == schedule.DoSend && steps[n].Src[0].Mem == schedule.MemIn {

@@ -66,8 +66,7 @@ func sends(st schedule.Step) bool { return st.Do == schedule.DoSend }
 // piecesIn returns how many pieces a step has. What is received to a slot has as
 // many as what it is reduced with; what goes nowhere need not be awaited.
 func (c *wireCall) piecesIn(st schedule.Step) int {
-	switch c.op.Kind {
-	case comm.Broadcast, comm.AllReduce, comm.Reduce:
+	if _, ok := c.op.Kind.Sizing(c.position()); ok {
 		return c.piecesOf(c.bytes)
 	}
 	most := 1
@@ -87,7 +86,7 @@ func (c *wireCall) lengthIn(p schedule.Part) int {
 		return c.op.In[p.Block].Len()
 	case p.Mem == schedule.MemOut:
 		return c.out[p.Block].Len()
-	case c.op.Kind == comm.ReduceScatter && c.out != nil:
+	case c.op.Kind.Reduces() && c.out != nil:
 		return c.op.In[c.group.rank].Len()
 	}
 	return 0

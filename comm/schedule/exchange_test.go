@@ -68,6 +68,19 @@ func TestExchangesMatch(t *testing.T) {
 			for _, c := range simCases(kind, size)[:1] {
 				for r := range size {
 					x := exchangeOf(kind, Position{r, size, c.root, c.pairs})
+					shared, alone := 0, map[int]bool{}
+					for _, o := range x.Out {
+						if o.Shared() {
+							shared++
+						} else if alone[o.To[0]] {
+							t.Errorf("%s of %d: member %d passes two parts to %d, want one: there is one slot", kind, size, r, o.To[0])
+						} else {
+							alone[o.To[0]] = true
+						}
+					}
+					if shared > 1 {
+						t.Errorf("%s of %d: member %d shares %d parts, want one: there is one slot", kind, size, r, shared)
+					}
 					for _, in := range x.In {
 						theirs := exchangeOf(kind, Position{in.From, size, c.root, c.pairs})
 						n := 0

@@ -151,6 +151,9 @@ func (k Kind) Sizing(p Position) (member int, ok bool) {
 	return p.Rank, kindRows[k].oneBlock
 }
 
+// FromRoot reports whether all that is moved is the root's.
+func (k Kind) FromRoot() bool { return kindRows[k].fromRoot }
+
 // Offers reports whether the member at p offers blocks that others need.
 func (k Kind) Offers(p Position) bool { return kindRows[k].offers(p) }
 

@@ -7,6 +7,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
+	"tpsh/comm/schedule"
 )
 
 func AppendReport(buf []byte, r *deadlock.Report) []byte {
@@ -232,8 +233,8 @@ func AppendSigned(buf []byte, s *comm.SignedCall) []byte {
 func DecodeSigned(b []byte) (*comm.SignedCall, error) {
 	d := Decoder{Rest: b}
 	s := &comm.SignedCall{Kind: comm.Kind(d.byte()), Where: d.Text()}
-	if s.Kind > comm.Permute {
-		d.Fail("alien", fmt.Sprintf("kind %d", s.Kind), fmt.Sprintf("0..%d", comm.Permute))
+	if s.Kind >= schedule.Kinds {
+		d.Fail("alien", fmt.Sprintf("kind %d", uint8(s.Kind)), fmt.Sprintf("0..%d", schedule.Kinds-1))
 	}
 	if d.Err != nil {
 		return nil, fmt.Errorf("call: %w", d.Err)
