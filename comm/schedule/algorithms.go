@@ -60,20 +60,3 @@ func WireBytes(kind Kind, s Position, in []Block, bytes, align int) int {
 func noSteps(Position) []Step { return nil }
 
 func sendsNothing(Position, []Block, int, int) int { return 0 }
-
-// lenOthers returns the bytes of all the blocks but the member's own.
-func lenOthers(s Position, blocks []Block) int {
-	sum := 0
-	for r, b := range blocks {
-		if r != s.Rank {
-			sum += b.Len()
-		}
-	}
-	return sum
-}
-
-// ChunkLen returns the bytes of chunk i of parts.
-func ChunkLen(bytes, align, i, parts int) int {
-	lo, hi := ChunkOf(bytes, align, i, parts)
-	return hi - lo
-}

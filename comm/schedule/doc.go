@@ -30,8 +30,8 @@
 // order of a reduction is always that of ranks, in either family: the same bits
 // on every transport and at every size.
 //
-// A new algorithm is a file with two functions, and a row in algorithms.go; a
-// new Kind is a constant in kinds.go, and a row in each of the two tables. The
+// A new algorithm is a file with two functions, and a row in table.go; a
+// new Kind is a constant in kinds.go and a row in table.go. The
 // tests (simulate_test.go) run every algorithm of every kind at 1 to 16 members,
 // with blocks even, uneven and empty, in any order of steps that messages allow,
 // and check that nothing is missing, added twice or awaited for ever.

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"slices"
-	"sync"
 )
 
 // A Position is what a schedule may depend on: the place of one member in a call.
@@ -214,53 +213,19 @@ func WithoutOut(steps []Step) []Step {
 	return kept
 }
 
-// A Scheduler gives one member of a group its schedules, and keeps them.
-type Scheduler struct {
-	Rank, Size int
-
-	mu        sync.Mutex
-	kept      map[scheduleKey][]Step
-	exchanges map[exchangeKey]*Exchange
-	last      []Step // that was asked for
-	lastKey   scheduleKey
-}
-
-type scheduleKey struct {
-	algorithm *algorithm
-	root      int
-}
-
-// Message returns the steps of a call where members send to each other. bytes
-// is the length of the block that is broadcast or reduced; other kinds do not
-// depend on it. The result is to be read only.
-func (s *Scheduler) Message(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(kindRows[kind].message, bytes, s.Size), root, pairs)
-}
-
-// Direct returns the steps of a call where members read each other's blocks.
-// It is otherwise like message.
-func (s *Scheduler) Direct(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), root, pairs)
-}
-
-func (s *Scheduler) steps(a *algorithm, root int, pairs [][2]int) []Step {
-	if pairs != nil {
-		return a.steps(Position{s.Rank, s.Size, root, pairs})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := scheduleKey{a, root}
-	if s.lastKey == key {
-		return s.last
-	}
-	steps, ok := s.kept[key]
-	if !ok {
-		steps = a.steps(Position{s.Rank, s.Size, root, nil})
-		if s.kept == nil {
-			s.kept = map[scheduleKey][]Step{}
+// lenOthers returns the bytes of all the blocks but the member's own.
+func lenOthers(s Position, blocks []Block) int {
+	sum := 0
+	for r, b := range blocks {
+		if r != s.Rank {
+			sum += b.Len()
 		}
-		s.kept[key] = steps
 	}
-	s.last, s.lastKey = steps, key
-	return steps
+	return sum
+}
+
+// ChunkLen returns the bytes of chunk i of parts.
+func ChunkLen(bytes, align, i, parts int) int {
+	lo, hi := ChunkOf(bytes, align, i, parts)
+	return hi - lo
 }

@@ -1,0 +1,127 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A kindRow is all that is to be known of a kind: a new one is a constant above,
+// a row here, and its algorithms.
+type kindRow struct {
+	name string
+
+	// root is the parameter by which scripts name the root, "" if there is none.
+	root string
+
+	// reduces says that blocks are reduced.
+	reduces bool
+
+	// oneBlock says that the schedule depends on the length of a block: the root's
+	// if fromRoot is set too, and else the one that each member offers alike.
+	oneBlock, fromRoot bool
+
+	// alike says that every member has the same result.
+	alike bool
+
+	// offers reports whether a member offers blocks that others need.
+	offers func(p Position) bool
+
+	message, direct []algorithm
+}
+
+// everyMember, nobody and onlyRoot are what kindRow.offers may be.
+func everyMember(Position) bool { return true }
+func nobody(Position) bool      { return false }
+func onlyRoot(p Position) bool  { return p.Rank == p.Root }
+func notRoot(p Position) bool   { return p.Rank != p.Root }
+
+// inPairs reports whether the member is the first of a pair with another.
+func inPairs(p Position) bool {
+	return slices.ContainsFunc(p.Pairs, func(pair [2]int) bool { return pair[0] == p.Rank && pair[1] != p.Rank })
+}
+
+var kindRows = [Kinds]kindRow{
+	Barrier: {
+		name: "barrier", offers: nobody,
+		message: []algorithm{{"none", nil, noSteps, sendsNothing}},
+		direct:  []algorithm{{"none", nil, noSteps, nil}},
+	},
+	Broadcast: {
+		name: "broadcast", root: "src", oneBlock: true, fromRoot: true, alike: true, offers: onlyRoot,
+		message: []algorithm{{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
+		direct:  []algorithm{{"direct", nil, broadcastDirect, nil}},
+	},
+	AllGather: {
+		name: "all_gather", alike: true, offers: everyMember,
+		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
+		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
+	},
+	Gather: {
+		name: "gather", root: "dst", offers: notRoot,
+		message: []algorithm{{"flat", nil, gatherFlat, gatherFlatWire}},
+		direct:  []algorithm{{"direct", nil, gatherDirect, nil}},
+	},
+	Scatter: {
+		name: "scatter", root: "src", offers: onlyRoot,
+		message: []algorithm{{"flat", nil, scatterFlat, scatterFlatWire}},
+		direct:  []algorithm{{"direct", nil, scatterDirect, nil}},
+	},
+	AllToAll: {
+		name: "all_to_all", offers: everyMember,
+		message: []algorithm{{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
+		direct:  []algorithm{{"direct", nil, allToAllDirect, nil}},
+	},
+	AllReduce: {
+		name: "all_reduce", reduces: true, oneBlock: true, alike: true, offers: everyMember,
+		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
+		direct:  []algorithm{{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
+	},
+	Reduce: {
+		name: "reduce", root: "dst", reduces: true, oneBlock: true, offers: everyMember,
+		message: []algorithm{{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
+		direct:  []algorithm{{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
+	},
+	ReduceScatter: {
+		name: "reduce_scatter", reduces: true, offers: everyMember,
+		message: []algorithm{{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
+		direct:  []algorithm{{"direct", nil, reduceScatterDirect, nil}},
+	},
+	Permute: {
+		name: "permute", offers: inPairs,
+		message: []algorithm{{"flat", nil, permuteFlat, permuteFlatWire}},
+		direct:  []algorithm{{"direct", nil, permuteDirect, nil}},
+	},
+}
+
+// String returns the name of k: "all_reduce".
+func (k Kind) String() string {
+	if k < Kinds {
+		return kindRows[k].name
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// RootName returns the parameter by which scripts name the root, "src" or "dst".
+func (k Kind) RootName() string { return cmp.Or(kindRows[k].root, "src") }
+
+// Reduces reports whether k reduces blocks.
+func (k Kind) Reduces() bool { return kindRows[k].reduces }
+
+// Alike reports whether every member has the same result.
+func (k Kind) Alike() bool { return kindRows[k].alike }
+
+// Sizing returns the member on the length of whose In[0] the schedule of a call
+// depends, seen from a position; not ok if it depends on none.
+func (k Kind) Sizing(p Position) (member int, ok bool) {
+	if kindRows[k].fromRoot {
+		return p.Root, true
+	}
+	return p.Rank, kindRows[k].oneBlock
+}
+
+// FromRoot reports whether all that is moved is the root's.
+func (k Kind) FromRoot() bool { return kindRows[k].fromRoot }
+
+// Offers reports whether the member at p offers blocks that others need.
+func (k Kind) Offers(p Position) bool { return kindRows[k].offers(p) }
