@@ -93,7 +93,7 @@ func (l *exposures) endThose(ends func(exposure) bool) {
 // data. It reports false if it has sent nothing.
 func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bool {
 	sl := wr.shared
-	if len(m.Data) < leastExposed || !sl.reaches([]int{to}) {
+	if len(m.Data) < leastExposed || !sl.reaches(to) {
 		return false
 	}
 	if sl.segment.reads(sl.indexes[wr.rank], sl.indexes[to]).Load() != readable {

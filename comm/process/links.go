@@ -57,22 +57,22 @@ type LinkOptions struct {
 // the same. What comes for a generation that this rank has left is dropped;
 // what comes for one that it has not come to waits.
 type Links struct {
-	rank, size    int
-	writers       []messageWriter // by rank, nil at the own; to the supervisor at the end
-	streams       []io.Closer     // that Close closes
-	segment       *segmentLinks
-	polledTCP     polledTCPSet
-	carrier       Carrier
-	streamReaders []*streamReader // by rank, nil where a stream is none
-	pollGroup     pollGroup
-	where         string
-	deserted      func(error)
-	backoff       backoff
-	pool          wire.BufferPool
-	meter         meter
-	ctx           context.Context
-	cancel        context.CancelCauseFunc
-	tasks         sync.WaitGroup
+	rank, size int
+	writers    []messageWriter // by rank, nil at the own; to the supervisor at the end
+	streams    []io.Closer     // that Close closes
+	segment    *segmentLinks
+	polledTCP  polledTCPSet
+	carrier    Carrier
+	inbounds   []inbound
+	pollGroup  pollGroup
+	where      string
+	deserted   func(error)
+	backoff    backoff
+	pool       wire.BufferPool
+	meter      meter
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	tasks      sync.WaitGroup
 
 	mu                sync.Mutex
 	fabric            *comm.Fabric
@@ -94,7 +94,6 @@ func Connect(o LinkOptions) (*Links, error) {
 		rank:              o.Rank,
 		size:              o.Size,
 		writers:           make([]messageWriter, o.Size+1),
-		streamReaders:     make([]*streamReader, o.Size),
 		where:             o.Where,
 		carrier:           o.Carrier,
 		deserted:          o.Deserted,
@@ -116,6 +115,7 @@ func Connect(o LinkOptions) (*Links, error) {
 	if err == nil {
 		err = l.polledTCP.start()
 	}
+	l.inbounds = l.listInbounds()
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -145,6 +145,28 @@ func Through(m *bootstrap.Connections) LinkOptions {
 		}
 	}
 	return o
+}
+
+// listInbounds returns the ways on which messages come that somebody must look at,
+// the fastest first.
+func (l *Links) listInbounds() (list []inbound) {
+	if l.segment != nil {
+		list = append(list, l.segment)
+	}
+	if len(l.polledTCP.all) > 0 {
+		list = append(list, &l.polledTCP)
+	}
+	if len(l.pollGroup.all) > 0 {
+		list = append(list, &l.pollGroup)
+	}
+	return list
+}
+
+// pump takes in what has come on all ways, for who cannot write meanwhile, and
+// reports whether there was something.
+func (l *Links) pump() (came bool) {
+	came = l.polledTCP.pump()
+	return l.segment.pumpWaiting() || came
 }
 
 // peers returns o.Peers with one for each rank.
@@ -206,7 +228,7 @@ func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *bootstrap.Hear
 	l.streams = append(l.streams, stream)
 	if p, ok := stream.(PollStream); ok && peer < l.size {
 		s := newStreamReader(l, peer, p, reader)
-		l.streamReaders[peer], out.beside = s, p
+		out.beside = p
 		l.tasks.Go(s.listenStream)
 	} else {
 		in := wire.NewReader(wire.ReaderOptions{Stream: reader, Source: peer, Spare: &l.pool})
@@ -300,13 +322,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
 	wr.meter = &l.meter
 	copy(wr.writers, l.writers)
-	wr.streamReaders, wr.pool, wr.carrier = l.streamReaders, &l.pool, l.carrier
-	if len(l.polledTCP.all) > 0 {
-		wr.polledTCP = &l.polledTCP
-	}
-	if len(l.pollGroup.all) > 0 {
-		wr.pollGroup = &l.pollGroup
-	}
+	wr.inbounds, wr.pool, wr.carrier = l.inbounds, &l.pool, l.carrier
 	f.AttachRank(&singleRank{wr}, l.rank, l.size)
 	if l.segment != nil {
 		l.segment.beginGeneration(wr)

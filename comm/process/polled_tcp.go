@@ -140,7 +140,7 @@ func (c *polledTCP) send(f wire.Frame, head, body []byte) {
 		}
 		c.buf, c.runs, ahead = c.buf[:0], c.runs[:0], 0
 		if payload.Len() > 0 {
-			c.set.pump() // for the others, who send as well
+			c.set.links.pump() // for the others, who send as well
 		}
 	}
 }
@@ -205,11 +205,11 @@ func behind(runs [][]byte, n int) [][]byte {
 // starve takes in what has come while there is no room to write, and sleeps for
 // a moment if nothing has.
 func (c *polledTCP) starve() {
-	if c.set.pump() {
+	if c.set.links.pump() {
 		return
 	}
 	yieldCore()
-	if !c.set.pump() {
+	if !c.set.links.pump() {
 		c.set.sleep(time.Millisecond, c, nil)
 	}
 }

@@ -18,7 +18,7 @@ type polledTCPSet struct {
 	by           []*polledTCP  // by rank, nil where there is none
 	looks        atomic.Uint64 // how often the rank has looked
 	here         atomic.Int32  // goroutines that sleep at the polled connections
-	background   atomic.Int32  // waits of calls that go on beside the rank
+	waits        atomic.Int32  // waits of calls that go on beside the rank
 	dozes        atomic.Bool   // whether the listener sleeps at the polled connections, or is about to
 	waiterPipe   *wakePipe     // of those who sleep at the polled connections
 	listenerPipe *wakePipe     // of the listener that does
@@ -50,9 +50,9 @@ func (s *polledTCPSet) add(c *polledTCP) {
 
 // look takes in what has come from a rank, at most one message of a call, so
 // that the rank can get ready for the next when it has it. It reports whether
-// something has come, and may be called on nil.
+// something has come.
 func (s *polledTCPSet) look(rank int) (came bool) {
-	if s == nil || s.by[rank] == nil {
+	if s.by[rank] == nil {
 		return false
 	}
 	s.looks.Add(1)
@@ -65,10 +65,6 @@ func (s *polledTCPSet) pump() bool {
 	came := false
 	for _, c := range s.all {
 		came = c.takeFrames(false) || came
-	}
-	if sl := s.links.segment; sl != nil && sl.waiting() {
-		sl.pump()
-		came = true
 	}
 	return came
 }
@@ -125,7 +121,7 @@ func (s *polledTCPSet) listenAll() {
 		case <-s.kick:
 		case <-s.links.ctx.Done():
 		}
-		if s.background.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
+		if s.waits.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
 			absence = min(2*absence, mostAbsence)
 			continue
 		}
@@ -140,7 +136,7 @@ func (s *polledTCPSet) attend() {
 		for _, c := range s.all {
 			c.takeFrames(false)
 		}
-		if s.background.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
+		if s.waits.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
 			return
 		}
 		s.dozes.Store(true)
@@ -158,18 +154,6 @@ func (s *polledTCPSet) stir() {
 	}
 }
 
-// heed has the listener take in what comes from now on until unheed, for a wait
-// that does not look.
-func (s *polledTCPSet) heed() {
-	s.background.Add(1)
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
-}
-
-func (s *polledTCPSet) unheed() { s.background.Add(-1) }
-
 // wake wakes those who sleep at the polled connections.
 func (s *polledTCPSet) wake() {
 	if s.here.Load() > 0 {
@@ -177,29 +161,53 @@ func (s *polledTCPSet) wake() {
 	}
 }
 
-// waitUntilOver is wireRank.waitUntilOver for a goroutine that sleeps at the polled connections.
-func (s *polledTCPSet) waitUntilOver(ctx context.Context, wr *wireRank, w *wireWait) error {
-	for i := range pollRounds {
-		if over, err := wr.look(w, false); over {
-			return err
-		}
-		yield(i)
-		s.pump()
+// A polledTCPSet is an inbound.
+
+func (s *polledTCPSet) reaches(rank int) bool { return s.by[rank] != nil }
+
+func (s *polledTCPSet) eager() int      { return streamCarries }
+func (s *polledTCPSet) spinRounds() int { return pollRounds }
+func (s *polledTCPSet) pause(i int)     { yieldAfter(i) }
+
+// pollFrom looks at shared memory, too: some of the ranks may be reached by that.
+func (s *polledTCPSet) pollFrom(wr *wireRank, ranks []int) (anew bool) {
+	if wr.shared.waiting() {
+		wr.drain()
 	}
-	return wr.sleepUntilOver(ctx, s.waiterPipe.wake, func(nap time.Duration, tell bool) (bool, error) { return s.awaitRoused(ctx, wr, w, nap, tell) })
+	for _, r := range ranks {
+		anew = s.look(r) || anew
+	}
+	return anew
 }
 
-// awaitRoused looks once whether w is over, and sleeps if it is not.
-func (s *polledTCPSet) awaitRoused(ctx context.Context, wr *wireRank, w *wireWait, nap time.Duration, tell bool) (bool, error) {
-	s.here.Add(1)
-	defer s.here.Add(-1)
-	s.pump()
-	if over, err := wr.ends(ctx, w, tell); over {
-		return true, err
+func (s *polledTCPSet) waitRounds() int { return pollRounds }
+func (s *polledTCPSet) poll(*wireRank)  { s.links.pump() }
+
+func (s *polledTCPSet) sleeper(*wireRank) func(time.Duration, func() bool) bool {
+	return func(nap time.Duration, ends func() bool) bool {
+		s.here.Add(1)
+		defer s.here.Add(-1)
+		s.links.pump()
+		if !ends() {
+			s.sleep(nap, nil, s.waiterPipe)
+		}
+		return true
 	}
-	s.sleep(nap, nil, s.waiterPipe)
-	return false, nil
 }
+
+func (s *polledTCPSet) wakeAll() { s.waiterPipe.wake() }
+
+func (s *polledTCPSet) background(n int32) {
+	if s.waits.Add(n); n > 0 {
+		select {
+		case s.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *polledTCPSet) posts(rank int) bool              { return s.by[rank] != nil }
+func (s *polledTCPSet) withdraw(rank int, memory []byte) { s.by[rank].release(memory) }
 
 // close closes what nobody uses any more.
 func (s *polledTCPSet) close() {

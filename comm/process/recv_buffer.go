@@ -56,18 +56,16 @@ func (wr *wireRank) withdrawRecv() {
 	}
 }
 
-// postsAny reports whether what some ranks send can be read to where it belongs,
-// and posts whether what a rank sends can.
-func (wr *wireRank) postsAny() bool { return wr.polledTCP != nil || wr.pollGroup != nil }
+// posts reports whether what a rank sends can be read to where it belongs.
+func (wr *wireRank) posts(rank int) bool { return wr.posting(rank) != nil }
 
-func (wr *wireRank) posts(rank int) bool {
-	return wr.polledTCP != nil && wr.polledTCP.by[rank] != nil || wr.pollGroup != nil && wr.streamReaders[rank] != nil
-}
+// postsAny reports whether that of some other member can.
+func (g *wireGroup) postsAny() bool { return slices.ContainsFunc(g.others, g.wireRank.posts) }
 
 // postAllBuffers makes receive buffers for what the steps receive of n pieces: for all of what
 // goes to the member's blocks, and for the first piece of what is reduced.
 func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
-	if !c.group.wireRank.postsAny() {
+	if !c.group.postsAny() {
 		return
 	}
 	for piece := range n {
@@ -80,7 +78,7 @@ func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
 // if it comes through polled connections.
 func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Memory) {
 	wr := c.group.wireRank
-	if !wr.postsAny() {
+	if !c.group.postsAny() {
 		return
 	}
 	defer func(current int) { c.current = current }(c.current)
@@ -156,10 +154,4 @@ func (c *wireCall) withdrawBuffers() {
 }
 
 // withdrawBuffer sees to it that nothing of what a rank sends is read to memory any more.
-func (wr *wireRank) withdrawBuffer(rank int, memory []byte) {
-	if wr.pollGroup != nil {
-		wr.pollGroup.release(wr.streamReaders[rank], memory)
-	} else {
-		wr.polledTCP.by[rank].release(memory)
-	}
-}
+func (wr *wireRank) withdrawBuffer(rank int, memory []byte) { wr.posting(rank).withdraw(rank, memory) }

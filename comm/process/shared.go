@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,14 +18,14 @@ import (
 // come for any of them; while the rank computes, the listener does if a writer
 // has no room, or if there are calls that go on beside the rank.
 type segmentLinks struct {
-	links      *Links
-	segment    *Segment
-	indexes    map[int]int // by rank
-	futex      futex       // of this rank
-	spin       sharedSpinPolicy
-	background atomic.Int32 // waits of calls that go on beside the rank
-	staging    stagingPool
-	tried      atomic.Bool // whether it is known whose memory can be read
+	links   *Links
+	segment *Segment
+	indexes []int // by rank, -1 where one does not share the memory
+	futex   futex // of this rank
+	spin    sharedSpinPolicy
+	waits   atomic.Int32 // waits of calls that go on beside the rank
+	staging stagingPool
+	tried   atomic.Bool // whether it is known whose memory can be read
 
 	mu       sync.Mutex
 	ins      []ringIn
@@ -55,7 +56,7 @@ func (p sharedSpinPolicy) pause(i int) {
 }
 
 func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
-	sl := &segmentLinks{links: l, segment: s, indexes: map[int]int{}, spin: sharedSpinPolicyFor(s.size)}
+	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), spin: sharedSpinPolicyFor(s.size)}
 	for index, r := range local {
 		sl.indexes[r] = index
 	}
@@ -73,9 +74,9 @@ func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
 	return sl
 }
 
-// try finds out whose memory can be read.
+// try finds out whose memory can be read. sl may be nil.
 func (sl *segmentLinks) try() {
-	if !sl.tried.Load() && sl.segment.try(sl.indexes[sl.links.rank]) {
+	if sl != nil && !sl.tried.Load() && sl.segment.try(sl.indexes[sl.links.rank]) {
 		sl.tried.Store(true)
 	}
 }
@@ -97,21 +98,14 @@ func (sl *segmentLinks) close() error {
 	return sl.segment.Close()
 }
 
-// reaches reports whether all the ranks share memory. sl may be nil.
-func (sl *segmentLinks) reaches(ranks []int) bool {
-	if sl == nil {
-		return false
-	}
-	for _, r := range ranks {
-		if _, ok := sl.indexes[r]; !ok {
-			return false
-		}
-	}
-	return true
-}
+// reaches reports whether a rank shares the memory. sl may be nil.
+func (sl *segmentLinks) reaches(rank int) bool { return sl != nil && sl.indexes[rank] >= 0 }
 
 // drain takes in what has come for st, unless its generation is past.
 func (sl *segmentLinks) drain(wr *wireRank) {
+	if sl == nil { // then nothing has
+		return
+	}
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	if sl.wireRank == wr {
@@ -127,6 +121,16 @@ func (sl *segmentLinks) pump() {
 		sl.takeAll()
 		sl.wireRank.signalPieces()
 	}
+}
+
+// pumpWaiting is pump if something has come, and reports whether it has. sl may be
+// nil.
+func (sl *segmentLinks) pumpWaiting() bool {
+	if !sl.waiting() {
+		return false
+	}
+	sl.pump()
+	return true
 }
 
 // takeAll takes in what has come. The caller holds mu.
@@ -149,8 +153,11 @@ func (sl *segmentLinks) takeFrom(in *ringIn) error {
 	return in.each(wr.number, func(f *wire.Frame) error { return wr.takeFrame(in.source, f) })
 }
 
-// waiting reports whether something has come.
+// waiting reports whether something has come. sl may be nil.
 func (sl *segmentLinks) waiting() bool {
+	if sl == nil {
+		return false
+	}
 	for i := range sl.ins {
 		if sl.ins[i].waiting() {
 			return true
@@ -159,47 +166,14 @@ func (sl *segmentLinks) waiting() bool {
 	return false
 }
 
-// spinForContracts waits for a moment for the contracts of a call, and reports whether
-// all are there.
-func (sl *segmentLinks) spinForContracts(c *wireCall) bool {
-	wr, want := c.group.wireRank, int32(len(c.group.others))
-	for i := range sl.spin.spins + sl.spin.yields {
-		if sl.waiting() {
-			sl.drain(wr)
-		}
-		if c.call.count.Load() == want {
-			return true
-		}
-		sl.spin.pause(i)
-	}
-	return false
-}
-
 // spinForMessage waits for a moment for a message, and removes it if there is one.
 func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool) {
-	if wr.shared.reaches([]int{key.Src}) {
-		return wr.shared.spinForMessage(wr, key)
-	}
-	wr.spin([]int{key.Src}, func() bool {
+	ranks := wr.ranks[key.Src : key.Src+1]
+	wr.spin(wr.inboundOf(ranks), ranks, func() bool {
 		e, ok = wr.box.TakeMessage(key)
 		return ok
 	})
 	return e, ok
-}
-
-func (sl *segmentLinks) spinForMessage(wr *wireRank, key mailbox.Key) (mailbox.Envelope, bool) {
-	for i := range sl.spin.spins + sl.spin.yields {
-		if sl.waiting() {
-			sl.drain(wr)
-		}
-		if i%8 == 0 || i >= sl.spin.spins {
-			if e, ok := wr.box.TakeMessage(key); ok {
-				return e, true
-			}
-		}
-		sl.spin.pause(i)
-	}
-	return mailbox.Envelope{}, false
 }
 
 // listenRings takes in what comes while the rank does not wait for anything.
@@ -208,7 +182,7 @@ func (sl *segmentLinks) listenRings() {
 	defer stop()
 	for sl.links.ctx.Err() == nil {
 		ticket := sl.futex.sequence.Load()
-		heeds := sl.background.Load() > 0
+		heeds := sl.waits.Load() > 0
 		if heeds {
 			ticket = sl.futex.beginWait()
 		}
@@ -222,29 +196,46 @@ func (sl *segmentLinks) listenRings() {
 	}
 }
 
-// waitUntilOver is wireRank.waitUntilOver for a goroutine that sleeps until the futex wakes it.
-func (sl *segmentLinks) waitUntilOver(ctx context.Context, wr *wireRank, w *wireWait) error {
-	for i := range sl.spin.yields {
-		if over, err := wr.look(w, false); over {
-			return err
-		}
-		yield(i)
+// segmentLinks is an inbound.
+
+func (sl *segmentLinks) eager() int      { return ringCarries }
+func (sl *segmentLinks) spinRounds() int { return sl.spin.spins + sl.spin.yields }
+func (sl *segmentLinks) pause(i int)     { sl.spin.pause(i) }
+
+func (sl *segmentLinks) pollFrom(wr *wireRank, _ []int) (anew bool) {
+	if sl.waiting() {
 		sl.drain(wr)
 	}
-	return wr.sleepUntilOver(ctx, sl.futex.wakeAll, func(nap time.Duration, tell bool) (bool, error) { return sl.awaitRing(ctx, wr, w, nap, tell) })
+	return false
 }
 
-// awaitRing looks once whether w is over, and sleeps if it is not.
-func (sl *segmentLinks) awaitRing(ctx context.Context, wr *wireRank, w *wireWait, nap time.Duration, tell bool) (bool, error) {
-	ticket := sl.futex.beginWait()
-	defer sl.futex.cancelWait()
-	sl.drain(wr)
-	if over, err := wr.ends(ctx, w, tell); over {
-		return true, err
+func (sl *segmentLinks) waitRounds() int   { return sl.spin.yields }
+func (sl *segmentLinks) poll(wr *wireRank) { sl.drain(wr) }
+
+func (sl *segmentLinks) sleeper(wr *wireRank) func(time.Duration, func() bool) bool {
+	return func(nap time.Duration, ends func() bool) bool {
+		ticket := sl.futex.beginWait()
+		defer sl.futex.cancelWait()
+		sl.drain(wr)
+		if !ends() {
+			sl.futex.wait(ticket, nap)
+		}
+		return true
 	}
-	sl.futex.wait(ticket, nap)
-	return false, nil
 }
+
+func (sl *segmentLinks) wake()    { sl.futex.wake() }
+func (sl *segmentLinks) wakeAll() { sl.futex.wakeAll() }
+
+func (sl *segmentLinks) background(n int32) {
+	if sl.waits.Add(n) == 1 && n > 0 {
+		sl.futex.wakeAll() // for the listener to heed it
+	}
+}
+
+// Records are taken from a ring as they come, and none is read to where it belongs.
+func (sl *segmentLinks) posts(int) bool       { return false }
+func (sl *segmentLinks) withdraw(int, []byte) {}
 
 // yield lets other processes run, and in one of some calls, which are numbered,
 // other goroutines: that may wake a thread for them, which costs more.

@@ -90,6 +90,7 @@ func (c *polledConn) read(_ uintptr, b []byte) (int, error) {
 // of them at once.
 type pollGroup struct {
 	all     []*streamReader
+	by      map[int]*streamReader // by rank
 	look    func() bool
 	doze    func()
 	patient bool // whether there is a processor for each rank
@@ -98,6 +99,10 @@ type pollGroup struct {
 // add makes s, which reads p, one of them.
 func (ps *pollGroup) add(s *streamReader, p PollStream) {
 	ps.all, ps.look, ps.doze = append(ps.all, s), p.Look, p.Doze
+	if ps.by == nil {
+		ps.by = map[int]*streamReader{}
+	}
+	ps.by[s.peer] = s
 	ps.patient = len(ps.all) < goruntime.NumCPU()
 }
 
@@ -110,22 +115,6 @@ func (ps *pollGroup) takeAll() bool {
 		s.poll()
 	}
 	return true
-}
-
-// spin looks for a moment at what comes until come holds, and reports whether
-// it does. As long as something comes it goes on.
-func (ps *pollGroup) spin(come func() bool) bool {
-	for i := 0; i < pollRounds; i++ {
-		if come() {
-			return true
-		}
-		if ps.takeAll() {
-			i = 0
-		} else {
-			ps.pause(i)
-		}
-	}
-	return false
 }
 
 // pause lets other processes run, and now and then other goroutines.
@@ -142,19 +131,46 @@ func (ps *pollGroup) pause(i int) {
 // processor of their own.
 const patientRounds = 100
 
-// waitUntilOver looks now and then until a wait is over, or nothing has come for so long
-// that others are to do so.
-func (ps *pollGroup) waitUntilOver(wr *wireRank, w *wireWait) (over bool, err error) {
-	for since := time.Now(); time.Since(since) < pollTime; ps.doze() {
+// A pollGroup is an inbound.
+
+func (ps *pollGroup) reaches(rank int) bool { return ps.by[rank] != nil }
+
+func (ps *pollGroup) eager() int      { return polledCarries }
+func (ps *pollGroup) spinRounds() int { return pollRounds }
+func (ps *pollGroup) waitRounds() int { return 0 }
+func (ps *pollGroup) poll(*wireRank)  { ps.takeAll() }
+
+// pollFrom looks at shared memory, too: some of the ranks may be reached by that.
+func (ps *pollGroup) pollFrom(wr *wireRank, _ []int) (anew bool) {
+	if wr.shared.waiting() {
+		wr.drain()
+	}
+	return ps.takeAll()
+}
+
+// sleeper looks now and then, until nothing has come for so long that the listeners
+// are to do so.
+func (ps *pollGroup) sleeper(*wireRank) func(time.Duration, func() bool) bool {
+	since := time.Now()
+	return func(_ time.Duration, ends func() bool) bool {
 		if ps.takeAll() {
 			since = time.Now()
 		}
-		if over, err := wr.look(w, time.Since(since) > reportTime); over {
-			return true, err
+		if ends() {
+			return true
 		}
+		ps.doze()
+		return time.Since(since) < pollTime
 	}
-	return false, nil
 }
+
+// Nobody sleeps for long: the listeners are told by the streams themselves.
+func (ps *pollGroup) wake()            {}
+func (ps *pollGroup) wakeAll()         {}
+func (ps *pollGroup) background(int32) {}
+
+func (ps *pollGroup) posts(rank int) bool              { return ps.by[rank] != nil }
+func (ps *pollGroup) withdraw(rank int, memory []byte) { ps.release(ps.by[rank], memory) }
 
 // pollTime is how long a wait looks after something has come.
 const pollTime = 10 * time.Millisecond

@@ -95,10 +95,9 @@ func (s *streamReader) hand(f *wire.Frame) {
 	}
 }
 
-// poll takes in what is there, unless somebody else does just now. It may be
-// called on nil.
+// poll takes in what is there, unless somebody else does just now.
 func (s *streamReader) poll() {
-	if s == nil || !s.ready() {
+	if !s.ready() {
 		return
 	}
 	if !s.mu.TryLock() {
@@ -159,33 +158,3 @@ func (s *streamReader) wait() error {
 // pollRounds is how often a wait looks in vain at what comes through connections
 // before it sleeps.
 const pollRounds = 300
-
-// spin looks for a moment at what comes from ranks, through whatever, until
-// come holds, and reports whether it does. As long as something comes it goes
-// on.
-func (wr *wireRank) spin(ranks []int, come func() bool) bool {
-	if wr.streamReaders == nil && wr.polledTCP == nil {
-		return come()
-	}
-	if wr.pollGroup != nil {
-		return wr.pollGroup.spin(come)
-	}
-	for i := 0; i < pollRounds; i++ {
-		for _, r := range ranks {
-			wr.streamReaders[r].poll()
-			if wr.polledTCP.look(r) {
-				i = 0
-			}
-		}
-		if wr.shared != nil && wr.shared.waiting() {
-			wr.drain()
-		}
-		if come() {
-			return true
-		}
-		if i > 0 {
-			yield(i)
-		}
-	}
-	return false
-}

@@ -53,7 +53,7 @@ func (c *wireCall) announce() {
 			continue
 		}
 		k.First, k.Data = 0, nil
-		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.carries(r) {
+		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.eager(r) {
 			k.First, k.Data = ahead[i].Tag+1, g.scratch.pack(c.span(ahead[i].Src[0]))
 		} else {
 			first[member] = 0
@@ -148,7 +148,7 @@ func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 // bulky reports whether data that are sent ahead would come before the others
 // are ready for them, and be copied for that.
 func (c *wireCall) bulky(ahead []schedule.Step) bool {
-	if !c.group.wireRank.postsAny() {
+	if !c.group.postsAny() {
 		return false
 	}
 	for _, s := range ahead {
@@ -163,27 +163,12 @@ func (c *wireCall) bulky(ahead []schedule.Step) bool {
 // stream.
 const streamCarries = 32 << 10
 
-// carries returns how long the data may be that go with a contract to a rank.
-func (wr *wireRank) carries(rank int) int {
-	switch {
-	case wr.shared.reaches([]int{rank}):
-		return ringCarries
-	case wr.pollGroup != nil:
-		return polledCarries
-	}
-	return streamCarries
-}
-
 // spinForContracts waits for a moment for the contracts, and reports whether all are
 // there.
 func (c *wireCall) spinForContracts() bool {
-	wr := c.group.wireRank
-	switch {
-	case c.failed:
+	if c.failed {
 		return false
-	case c.group.local:
-		return wr.shared.spinForContracts(c)
 	}
 	want := int32(len(c.group.others))
-	return wr.spin(c.group.others, func() bool { return c.call.count.Load() == want })
+	return c.group.wireRank.spin(c.group.inbound, c.group.others, func() bool { return c.call.count.Load() == want })
 }

@@ -27,6 +27,7 @@ type wireGroup struct {
 	scheduler schedule.Scheduler
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
+	inbound   inbound        // at which to look for what the others send, nil for none
 	carrier   Carrier        // of its collectives, nil if there is none
 	detached  sync.WaitGroup // calls that go on without their callers
 	scratch   callScratch
@@ -45,7 +46,8 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		others:    slices.DeleteFunc(slices.Clone(g.Members()), func(r int) bool { return r == wr.rank }),
 		rank:      g.Rank(),
 		scheduler: schedule.Scheduler{Rank: g.Rank(), Size: g.Size()},
-		local:     wr.shared.reaches(g.Members()),
+		local:     wr.sharesMemory(g.Members()),
+		inbound:   wr.inboundOf(g.Members()),
 		carrier:   wr.carrierOf(g.Members()),
 	}
 	wr.mu.Lock()
@@ -55,6 +57,11 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 	}
 	wr.groups[wg.hash] = wg
 	return wg
+}
+
+// sharesMemory reports whether all the ranks share memory with this one.
+func (wr *wireRank) sharesMemory(ranks []int) bool {
+	return wr.shared.reaches(wr.rank) && wr.reachesAll(wr.shared, ranks)
 }
 
 func (g *wireGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {
@@ -115,9 +122,7 @@ func (g *wireGroup) Send(dst, tag int, m comm.Message, where string) error {
 
 func (g *wireGroup) Recv(ctx context.Context, src, tag int, where func() string, allocate comm.Allocate) (comm.Message, error) {
 	wr := g.wireRank
-	if wr.shared != nil {
-		wr.shared.try()
-	}
+	wr.shared.try()
 	key := mailbox.Key{Group: g.hash, Src: g.ranks[src], Tag: tag}
 	wr.postRecv(key, allocate)
 	e, ok := wr.spinForMessage(key)

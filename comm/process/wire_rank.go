@@ -17,6 +17,7 @@ type wireRank struct {
 	fabric           *comm.Fabric
 	endpoint         *comm.Endpoint
 	rank             int
+	ranks            []int            // all of the fabric
 	number           uint32           // of the generation
 	where            string           // the host of the rank, "" if that is no matter
 	meter            *meter           // of what is sent to other ranks, nil if nobody asks
@@ -25,10 +26,8 @@ type wireRank struct {
 	sent             []int            // calls and messages to each rank; for the rank's goroutine
 	quiet            chan struct{}    // closed when no message can come any more
 	awake            chan struct{}    // holds an element when the supervisor knows that the rank has resumed
-	shared           *segmentLinks    // what comes through shared memory, nil if there is none
-	polledTCP        *polledTCPSet    // what comes through connections, nil if there are none
-	streamReaders    []*streamReader  // that can be looked at, by rank; nil if there are none
-	pollGroup        *pollGroup       // what comes through PollStreams, nil if there are none
+	shared           *segmentLinks    // what ranks share besides messages, nil if there is nothing
+	inbounds         []inbound        // on which messages come that somebody must look at
 	carrier          Carrier          // of whole collectives, nil if there is none
 	pool             *wire.BufferPool // for data
 	backoff          backoff          // of who sleeps at shared or at polled connections
@@ -56,6 +55,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 	return &wireRank{
 		fabric:   f,
 		rank:     rank,
+		ranks:    comm.FirstRanks(size),
 		pool:     &wire.BufferPool{},
 		writers:  make([]messageWriter, size+1),
 		sent:     make([]int, size),

@@ -11,22 +11,21 @@ import (
 
 // A wireWait is a wait in progress at a rank.
 type wireWait struct {
-	program   bool             // whether the rank itself waits, and not a call that goes on beside it
-	id        int              // the number of the wait among those of the rank itself
-	what      deadlock.CallKey // the call whose members are missing, or zero for a message
-	all       []int            // the members of the group
-	missing   func() []int
-	outcome   func() (bool, error) // whether the wait is over, and how
-	site      func() callSite
-	wake      chan struct{}
-	verdict   *comm.DeadlockError // for a message
-	held      bool                // for a message: whether only the supervisor may end it
-	told      bool                // whether the supervisor has heard of it
-	left      bool                // whether a context has ended it
-	piece     bool                // whether it is for a piece of data in a staging buffer
-	own       bool                // whether it is on the rank's goroutine
-	futex     futex               // to be rung as well, where memory is shared
-	polledTCP *polledTCPSet       // to be roused as well; nil if there are none
+	program  bool             // whether the rank itself waits, and not a call that goes on beside it
+	id       int              // the number of the wait among those of the rank itself
+	what     deadlock.CallKey // the call whose members are missing, or zero for a message
+	all      []int            // the members of the group
+	missing  func() []int
+	outcome  func() (bool, error) // whether the wait is over, and how
+	site     func() callSite
+	wake     chan struct{}
+	verdict  *comm.DeadlockError // for a message
+	held     bool                // for a message: whether only the supervisor may end it
+	told     bool                // whether the supervisor has heard of it
+	left     bool                // whether a context has ended it
+	piece    bool                // whether it is for a piece of data in a staging buffer
+	own      bool                // whether it is on the rank's goroutine
+	inbounds []inbound           // at which it may sleep
 }
 
 // A callSite is where a rank is: its call and its line.
@@ -35,20 +34,13 @@ type callSite struct{ function, text, where string }
 // signal makes w look again.
 func (w *wireWait) signal() {
 	w.poke()
-	if w.futex.sequence != nil {
-		w.futex.wake()
-	}
-	if w.polledTCP != nil {
-		w.polledTCP.wake()
+	for _, in := range w.inbounds {
+		in.wake()
 	}
 }
 
 // drain takes in what has come through shared memory.
-func (wr *wireRank) drain() {
-	if wr.shared != nil {
-		wr.shared.drain(wr)
-	}
-}
+func (wr *wireRank) drain() { wr.shared.drain(wr) }
 
 // signal lets all look again who wait for the call of key.
 func (wr *wireRank) signal(key deadlock.CallKey) {
@@ -96,45 +88,39 @@ func (wr *wireRank) wakeFor(key deadlock.CallKey) {
 // a wait of the rank itself, the supervisor knows of it.
 func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
 	w.wake = make(chan struct{}, 1)
-	if wr.shared != nil {
-		w.futex = wr.shared.futex
-	}
-	w.polledTCP = wr.polledTCP // before others know of w
+	w.inbounds = wr.inbounds // before others know of w
 	wr.begin(w)
 	defer wr.finish(w)
-	if wr.polledTCP != nil {
-		if wr.shared == nil && (w.program || w.own) {
-			return wr.polledTCP.waitUntilOver(ctx, wr, w)
+	looks := (w.program || w.own) && len(wr.inbounds) > 0
+	for i, in := range wr.inbounds {
+		if i > 0 || !looks {
+			in.background(1)
+			defer in.background(-1)
 		}
-		wr.polledTCP.heed()
-		defer wr.polledTCP.unheed()
 	}
-	if wr.shared != nil {
-		if w.program || w.own {
-			return wr.shared.waitUntilOver(ctx, wr, w)
-		}
-		if wr.shared.background.Add(1) == 1 {
-			w.futex.wakeAll() // for the listener to heed it
-		}
-		defer wr.shared.background.Add(-1)
-	}
-	if wr.pollGroup != nil && (w.program || w.own) {
-		if over, err := wr.pollGroup.waitUntilOver(wr, w); over {
+	if looks {
+		if over, err := wr.waitAt(ctx, wr.inbounds[0], w); over {
 			return err
 		}
 	}
+	return wr.waitForWake(ctx, w)
+}
+
+// waitForWake is waitUntilOver for who sleeps until a goroutine that takes something
+// in wakes it.
+func (wr *wireRank) waitForWake(ctx context.Context, w *wireWait) error {
 	for range 2 { // it may take no more than letting the others run
 		if over, err := wr.look(w, false); over {
 			return err
 		}
 		goruntime.Gosched()
 	}
-	var patience <-chan time.Time
+	var reportDue <-chan time.Time
 	tell := !wr.remoteSupervisor
 	if wr.remoteSupervisor {
 		timer := time.NewTimer(reportTime)
 		defer timer.Stop()
-		patience = timer.C
+		reportDue = timer.C
 	}
 	for {
 		if over, err := wr.look(w, tell); over {
@@ -142,7 +128,7 @@ func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
 		}
 		select {
 		case <-w.wake:
-		case <-patience:
+		case <-reportDue:
 			tell = true
 		case <-ctx.Done():
 			w.left = true
@@ -253,36 +239,3 @@ var usualBackoff = backoff{reportTime, longestSleep}
 
 // longestSleep is how long somebody sleeps at most whom nobody wakes.
 const longestSleep = 100 * time.Millisecond
-
-// sleepUntilOver is the rest of an await that sleeps: it calls once, which looks and then
-// sleeps for a sleep at most, until that tells how the wait has ended. Whatever
-// ends the wait from outside calls alarm. tell says that once is to let the
-// supervisor know, before a long sleep.
-func (wr *wireRank) sleepUntilOver(ctx context.Context, alarm func(), once func(nap time.Duration, tell bool) (over bool, err error)) error {
-	defer context.AfterFunc(ctx, alarm)()
-	defer context.AfterFunc(wr.fabric.Context(), alarm)()
-	for start, nap := time.Now(), wr.backoff.short; ; {
-		if over, err := once(nap, nap == wr.backoff.long); over {
-			return err
-		}
-		if nap != wr.backoff.long && time.Since(start) >= nap {
-			nap = wr.backoff.long
-		}
-	}
-}
-
-// ends looks whether w is over, or the wait for it ends for another reason. tell
-// is that of look.
-func (wr *wireRank) ends(ctx context.Context, w *wireWait, tell bool) (over bool, err error) {
-	if over, err := wr.look(w, tell); over {
-		return true, err
-	}
-	switch {
-	case ctx.Err() != nil:
-		w.left = true
-		return true, context.Cause(ctx)
-	case wr.fabric.Context().Err() != nil:
-		return true, comm.ErrClosed
-	}
-	return false, nil
-}
