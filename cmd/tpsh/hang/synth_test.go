@@ -68,7 +68,10 @@ type world struct {
 	plain  bool // without pg_config and pg_status, as gloo's are
 }
 
-func (w *world) job(t testing.TB) *Job {
+func (w *world) job(t interface {
+	Helper()
+	Fatal(...any)
+}) *Job {
 	t.Helper()
 	j := &Job{Ranks: map[int]*Rank{}, Groups: map[string]*Group{}}
 	for id, rows := range w.ranks {

@@ -119,31 +119,39 @@ type meeting struct {
 	order int
 }
 
-// meet finds how long each call waited for later members, and who those were.
-func (s *Summary) meet(traces []*Trace) map[*Call]float64 {
-	type member struct {
-		rank int
-		call *Call
-	}
-	meetings := map[meeting][]member{}
-	var order []meeting
+// A member is a call of one rank.
+type member struct {
+	rank int
+	call *Call
+}
+
+// meetings returns the calls of groups, each with its members, in order.
+func meetings(traces []*Trace) [][]member {
+	of := map[meeting]int{}
+	var out [][]member
 	for _, t := range traces {
 		for _, c := range t.Calls {
 			if !c.known || c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" {
 				continue
 			}
 			m := meeting{c.Group, c.order}
-			if meetings[m] == nil {
-				order = append(order, m)
+			i, ok := of[m]
+			if !ok {
+				i = len(out)
+				of[m] = i
+				out = append(out, nil)
 			}
-			meetings[m] = append(meetings[m], member{t.Rank, c})
+			out[i] = append(out[i], member{t.Rank, c})
 		}
 	}
+	return out
+}
+
+// meet finds how long each call waited for later members, and who those were.
+func (s *Summary) meet(traces []*Trace) map[*Call]float64 {
 	waits := map[*Call]float64{}
-	late := map[int]*Straggler{}
-	worst := map[int]map[string]float64{}
-	for _, m := range order {
-		members := meetings[m]
+	late := lateness{}
+	for _, members := range meetings(traces) {
 		if len(members) < 2 || slices.ContainsFunc(members, func(o member) bool { return o.call.Op != members[0].call.Op }) {
 			continue
 		}
@@ -156,26 +164,48 @@ func (s *Summary) meet(traces []*Trace) map[*Call]float64 {
 			waits[o.call] = w
 			sum, most = sum+w, max(most, w)
 		}
-		if most < little {
-			continue
+		if most >= little {
+			late.add(last, sum)
 		}
-		if late[last.rank] == nil {
-			late[last.rank], worst[last.rank] = &Straggler{Rank: last.rank}, map[string]float64{}
-		}
-		late[last.rank].Calls++
-		late[last.rank].Wait += sum
-		worst[last.rank][last.call.Where] += sum
 	}
-	for rank, l := range late {
-		for where, w := range worst[rank] {
-			if best := worst[rank][l.Where]; w > best || w == best && where < l.Where {
-				l.Where = where
+	s.Stragglers = append(s.Stragglers, late.list()...)
+	return waits
+}
+
+// A lateness has, by rank and line, for how long others waited.
+type lateness map[int]*struct {
+	Straggler
+	lines map[string]float64
+}
+
+func (l lateness) add(m member, wait float64) {
+	r := l[m.rank]
+	if r == nil {
+		r = &struct {
+			Straggler
+			lines map[string]float64
+		}{Straggler{Rank: m.rank}, map[string]float64{}}
+		l[m.rank] = r
+	}
+	r.Calls++
+	r.Wait += wait
+	r.lines[m.call.Where] += wait
+}
+
+// list returns the stragglers, the worst first.
+func (l lateness) list() []Straggler {
+	var out []Straggler
+	for _, r := range l {
+		first := true
+		for where, w := range r.lines {
+			if best := r.lines[r.Where]; first || w > best || w == best && where < r.Where {
+				r.Where, first = where, false
 			}
 		}
-		s.Stragglers = append(s.Stragglers, *l)
+		out = append(out, r.Straggler)
 	}
-	slices.SortFunc(s.Stragglers, func(a, b Straggler) int { return cmp.Or(cmp.Compare(b.Wait, a.Wait), cmp.Compare(a.Rank, b.Rank)) })
-	return waits
+	slices.SortFunc(out, func(a, b Straggler) int { return cmp.Or(cmp.Compare(b.Wait, a.Wait), cmp.Compare(a.Rank, b.Rank)) })
+	return out
 }
 
 // listMissing says what the traces leave open.

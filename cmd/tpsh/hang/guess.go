@@ -1,0 +1,68 @@
+package hang
+
+import "slices"
+
+// waitForUnknown returns the waits in calls of a group of which not all members
+// are known, and which all that are known have made: some other rank is in it.
+func (g *graph) waitForUnknown(grp *Group) (out []wait) {
+	if grp.Exact {
+		return nil
+	}
+	for _, id := range grp.Members {
+		r := g.job.Ranks[id]
+		if r == nil {
+			continue
+		}
+		c := r.now
+		if c == nil || c.P2P || c.Group != grp || slices.ContainsFunc(g.waits[id], func(w wait) bool { return w.call == c }) {
+			continue
+		}
+		to, ok := g.guess(grp, id)
+		if !ok {
+			g.lost = append(g.lost, c)
+		}
+		for _, other := range to {
+			why := notMade
+			if g.job.Ranks[other] == nil {
+				why = noWord
+			}
+			out = append(out, wait{id, other, c, why})
+		}
+		delete(g.open, id)
+	}
+	return out
+}
+
+// guess returns the ranks for which a rank can wait in a group of which they
+// are not known to be members; ok is false where the evidence leaves a choice.
+//
+// A rank that already waits for this one has its own reason to be late. Of the
+// others, one that waits for nobody is late without a reason; if there is just
+// one such, it is the one. If there is none, all are part of a cycle.
+func (g *graph) guess(grp *Group, id int) (to []int, ok bool) {
+	var all, free, idle []int
+	for other := range g.job.World {
+		if _, member := slices.BinarySearch(grp.Members, other); member {
+			continue
+		}
+		all = append(all, other)
+		if slices.ContainsFunc(g.waits[other], func(w wait) bool { return w.to == id }) {
+			continue
+		}
+		free = append(free, other)
+		if r := g.job.Ranks[other]; r == nil || r.now == nil {
+			idle = append(idle, other)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, false
+	case len(free) == 0:
+		return all, true
+	case len(idle) == 1:
+		return idle, true
+	case len(idle) == 0:
+		return free, true
+	}
+	return nil, false
+}
