@@ -55,6 +55,9 @@ type Options struct {
 	Resume   string
 	Restarts int
 
+	// Timeline says whether the ranks keep a timeline.
+	Timeline Timeline
+
 	// Shared is what the ranks of a plan keep together, such as the files that they
 	// would have written; nil outside of one.
 	Shared *Shared `json:"-"`
@@ -64,11 +67,35 @@ type Options struct {
 	Verify, Strict bool
 }
 
+// A Timeline says of what a rank keeps when it was done: of all steps from From on,
+// or if To is not 0 up to before that.
+type Timeline struct {
+	On       bool
+	From, To int
+}
+
+// Record implements lang.Recorder: it returns the timeline that the rank has kept
+// since it was last called, or nil.
+func (e *Env) Record() []byte {
+	t := e.Runtime.TakeTimeline()
+	if t == nil {
+		return nil
+	}
+	data, err := t.Encode()
+	if err != nil {
+		return nil // no event has a number that JSON lacks
+	}
+	return data
+}
+
 // New returns the Env of rank.
 func New(rank *runtime.Rank, opts Options) *Env {
 	rank.Shard.Verify = opts.Verify
 	if opts.Strict {
 		rank.Shard.Implicit = shard.Refuse
+	}
+	if opts.Timeline.On {
+		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To)
 	}
 	env := &Env{Runtime: rank, Options: opts}
 	rank.Holdings = env.holdings

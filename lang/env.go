@@ -81,6 +81,13 @@ type Noter interface {
 	SetNote(note func(line string))
 }
 
+// A Recorder is an Env that records something of a run for whoever started it. Record
+// returns it when a program or chunk has ended, and nil where there is nothing. It
+// is brought to the front end's Options.Recorded as it is.
+type Recorder interface {
+	Record() []byte
+}
+
 // A Hinter is an Env that knows what to do instead of some things that the
 // interpreter refuses. Hint is given the interpreter's message and returns what
 // a report adds to it, or "".

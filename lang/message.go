@@ -107,6 +107,7 @@ type doneMsg struct {
 	Failure *Failure `json:"failure,omitempty"` // nil if it ended well
 	Cover   Cover    `json:"cover,omitempty"`   // if it was asked for
 	Value   *text    `json:"value,omitempty"`   // of a chunk that is an expression other than None
+	Record  []byte   `json:"record,omitempty"`  // see Recorder
 }
 
 // replyMsg answers ready, complete or who.

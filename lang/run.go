@@ -149,6 +149,9 @@ func lost(err error) *Failure {
 // end notes how a rank ended. If it failed, the others may go on for a while.
 func (r *running) end(rank int, d *doneMsg) {
 	delete(r.waiting, rank)
+	if r.opts.Recorded != nil && d.Record != nil {
+		r.opts.Recorded(rank, d.Record)
+	}
 	res := &r.outcome.Ranks[rank]
 	res.Failure = d.Failure
 	r.outcome.Cover = r.outcome.Cover.add(d.Cover)

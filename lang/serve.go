@@ -192,8 +192,11 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 		err = end
 	}
 	out.Cut()
+	if r, ok := s.env.(Recorder); ok {
+		done.Record = r.Record()
+	}
 	if err != nil {
-		done = &doneMsg{Failure: s.failure(err)}
+		done = &doneMsg{Failure: s.failure(err), Record: done.Record}
 	}
 	if p.Cover {
 		done.Cover = s.cover

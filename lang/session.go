@@ -17,6 +17,10 @@ type Options struct {
 	Notes io.Writer // gets lines beside the output (see Noter); nil for nowhere
 	Mode  Mode      // "" is Merged
 
+	// Recorded gets what the rank's Env has recorded of a run (see Recorder); nil if
+	// nobody wants it.
+	Recorded func(rank int, data []byte)
+
 	// Grace is how long ranks may go on when another has failed; 0 is 2 s.
 	Grace time.Duration
 	// Patience is how long a rank that is told to stop may take; 0 is 5 s.

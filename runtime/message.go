@@ -44,7 +44,7 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	noted.finish("send", len(data), len(data))
 	if rec := r.traced("send", g); rec != nil {
 		rec.Bytes, rec.Wire, rec.Shape, rec.DType = len(data), len(data), x.Shape(), x.DType().String()
-		rec.Predicted = rec.cost.Predict(len(data))
+		rec.Predicted, rec.Peer, rec.Tag = rec.cost.Predict(len(data)), peerOf(g, dst), tag
 	}
 	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
 	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y, Done: y.Buffer().Discard}, line)
@@ -92,6 +92,7 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	noted.finish("recv", 0, 0)
 	if rec := r.traced("recv", g); rec != nil {
 		rec.Shape, rec.DType, rec.Seconds, rec.Predicted = x.Shape(), x.DType().String(), time.Since(since).Seconds(), rec.cost.Predict(0)
+		rec.Begin, rec.Peer, rec.Tag = since, peerOf(g, src), tag
 	}
 	return x, note, nil
 }

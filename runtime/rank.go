@@ -64,6 +64,7 @@ type Rank struct {
 	untraced    bool           // it is part of another operation, which counts for it
 	recorder    *plan.Recorder // of what the rank does; nil where it runs for real
 	quiet       bool           // what is communicated is not the script's
+	timed       *timed         // the timeline that is kept, or nil
 	whereFn     func() string  // where, bound once
 	works       []*issued      // issued and not waited for
 	replayed    string         // the line of the forward call whose gradient runs

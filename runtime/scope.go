@@ -55,9 +55,12 @@ func (r *Rank) EnterPart(p Part) (leave func()) {
 
 // Region returns the names of the regions that the program is in, the outermost
 // first: "step/attention"; "" outside of all.
-func (r *Rank) Region() string {
+func (r *Rank) Region() string { return regionOf(r.scope) }
+
+// regionOf returns the names of the regions that s is in.
+func regionOf(s *scope) string {
 	var names []string
-	for s := r.scope; s != nil; s = s.outer {
+	for ; s != nil; s = s.outer {
 		if s.region != "" {
 			names = append([]string{s.region}, names...)
 		}
@@ -68,8 +71,11 @@ func (r *Rank) Region() string {
 // Module returns the path of the module whose call the program is in, from the
 // outermost that it is a part of: "layers.0.attn"; "" outside of all, and in the
 // outermost itself.
-func (r *Rank) Module() string {
-	for s := r.scope; s != nil; s = s.outer {
+func (r *Rank) Module() string { return moduleOf(r.scope) }
+
+// moduleOf returns the path of the module that s is in.
+func moduleOf(s *scope) string {
+	for ; s != nil; s = s.outer {
 		if s.part != nil {
 			return s.path()
 		}

@@ -18,7 +18,9 @@ type Record struct {
 	Phase     Phase    // recompute counts as backward
 	Step      int      // how many steps had ended
 	Bytes     int      // the payload that the rank put in; 0 where it only receives
-	Wire      int      // the payload that it sends in the message schedule, on every transport
+	Begin     time.Time
+	Peer, Tag int // of a message: the other rank, by its number in the job
+	Wire      int // the payload that it sends in the message schedule, on every transport
 	Shape     []int
 	DType     string // "object" for values that are no tensors
 	Seconds   float64
@@ -73,7 +75,7 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 	if len(r.traces) == 0 {
 		return nil
 	}
-	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.where(), cost: r.job.cfg.Cost}
+	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.where(), Begin: time.Now(), cost: r.job.cfg.Cost}
 	rec.Dims, rec.Region, rec.Module, rec.Step = r.DimsOf(g), r.Region(), r.Module(), r.steps
 	rec.Phase, rec.Forward = r.Phase(), r.forwardWhere()
 	if rec.Phase == Recompute {

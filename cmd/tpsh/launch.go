@@ -24,6 +24,7 @@ import (
 // A starter says what ranks a command starts.
 type starter struct {
 	limits    *limits
+	tracing   *tracing
 	ranks     int
 	transport string
 	args      []string            // of the script
@@ -151,7 +152,7 @@ func (s *starter) config(scratch string) []byte {
 
 // world returns what the programs of the job may do.
 func (s *starter) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict}
+	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Timeline: s.tracing.options()}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}

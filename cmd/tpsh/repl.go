@@ -25,6 +25,7 @@ var replCommand = &command{
 		fs.StringVar(&s.transport, "transport", "inproc", transportUsage())
 		s.hosts.declare(fs)
 		s.limits.declare(fs)
+		s.tracing.declare(fs)
 		return s.run
 	},
 }
@@ -33,6 +34,7 @@ var replCommand = &command{
 type shell struct {
 	limits
 	hosts
+	tracing   tracing
 	flags     *flag.FlagSet
 	n         int
 	transport string
@@ -54,6 +56,9 @@ func (s *shell) run(std *stdio, args []string) error {
 		return err
 	}
 	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.tracing.check(); err != nil {
 		return err
 	}
 	if err := s.checkHere(); err != nil {
@@ -89,6 +94,7 @@ func (s *shell) talk(std *stdio) error {
 	code := repl.Run(context.Background(), repl.Options{
 		Ranks:    s.n,
 		Start:    func(n int) ([]lang.Conn, func(), error) { return s.start(n, std.err) },
+		Recorded: s.tracing.job(""),
 		Dir:      dir,
 		Folders:  s.folders(),
 		Input:    s.input(std),
@@ -100,9 +106,9 @@ func (s *shell) talk(std *stdio) error {
 		Commands: shellCommands,
 	})
 	if code != lang.StatusOK {
-		return status(code)
+		err = status(code)
 	}
-	return nil
+	return s.tracing.write(err)
 }
 
 // start starts n ranks.
@@ -113,7 +119,7 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	if err := s.makeRoom(n); err != nil {
 		return nil, nil, err
 	}
-	r, err := (&starter{limits: &s.limits, ranks: n, transport: s.transport, cluster: s.cluster, args: s.args, notes: notes}).start(context.Background())
+	r, err := (&starter{limits: &s.limits, tracing: &s.tracing, ranks: n, transport: s.transport, cluster: s.cluster, args: s.args, notes: notes}).start(context.Background())
 	if err != nil {
 		return nil, nil, err
 	}

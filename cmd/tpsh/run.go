@@ -29,6 +29,7 @@ var runCommand = &command{
 		fs.BoolVar(&r.stats, "stats", false, "tell in the end what ranks that are processes sent each other, by the way it went")
 		fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
+		r.tracing.declare(fs)
 		r.hosts.declare(fs)
 		r.limits.declare(fs)
 		return r.run
@@ -39,6 +40,7 @@ var runCommand = &command{
 type runner struct {
 	limits
 	hosts
+	tracing                      tracing
 	flags                        *flag.FlagSet
 	n, maxRestarts               int
 	stats                        bool
@@ -65,7 +67,7 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	st := &starter{limits: &r.limits, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: std.err}
+	st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: std.err}
 	if r.stats && ofOneProcess(opts.Transport) {
 		return usagef("for flag --stats: got transport %q, want one of processes (ranks of one process read each other's memory)", opts.Transport)
 	}
@@ -97,7 +99,7 @@ func (r *runner) runInWorld(std *stdio, l *mpi.Launch, script string, args []str
 		if err := r.checkHere(); err != nil {
 			return err
 		}
-		st := &starter{limits: &r.limits, ranks: c.Size(), transport: viaMPI, cluster: c, args: args, notes: std.err}
+		st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: c.Size(), transport: viaMPI, cluster: c, args: args, notes: std.err}
 		return r.read(std, script, st, func(p lang.Program) error { return r.attempts(ctx, std, p, st, st.start) })
 	})
 }
@@ -182,7 +184,7 @@ func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, st *s
 	for {
 		died, err := r.attempt(ctx, std, p, start)
 		if !died || st.restarts == r.maxRestarts || ctx.Err() != nil {
-			return err
+			return r.tracing.write(err)
 		}
 		if errors.As(err, new(jobError)) { // else it has been reported
 			fmt.Fprintf(std.err, "tpsh: %v\n", err)
@@ -200,7 +202,7 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 		return errors.As(err, new(*lang.DeathError)), notStarted(ctx, err)
 	}
 	defer ranks.stop()
-	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output)})
+	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job("")})
 	defer s.Close()
 	outcome, err := s.Run(ctx, p)
 	if err != nil {
@@ -247,6 +249,9 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 		return "", nil, err
 	}
 	if err := r.limits.check(); err != nil {
+		return "", nil, err
+	}
+	if err := r.tracing.check(); err != nil {
 		return "", nil, err
 	}
 	if r.maxRestarts < 0 {

@@ -37,6 +37,7 @@ var testCommand = &command{
 		fs.StringVar(&t.cover, "cover", "", "write what lines were run to `FILE`, in the format of lcov, and say so")
 		t.hosts.declare(fs)
 		t.limits.declare(fs)
+		t.tracing.declare(fs)
 		return t.run
 	},
 }
@@ -45,6 +46,7 @@ var testCommand = &command{
 type tester struct {
 	limits
 	hosts
+	tracing
 	flags                       *flag.FlagSet
 	n, transports, match, junit string
 	verbose, json               bool
@@ -135,7 +137,7 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 	var kept pool
 	defer kept.close()
 	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-		r, err := kept.start(ctx, &starter{limits: &t.limits, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags})
+		r, err := kept.start(ctx, &starter{limits: &t.limits, tracing: &t.tracing, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -144,10 +146,11 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 			return r.unreceived(killed)
 		}, nil
 	}
+	var err error
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
-		return status(code)
+		err = status(code)
 	}
-	return nil
+	return t.tracing.write(err)
 }
 
 // options returns what the flags ask for.
@@ -157,7 +160,15 @@ func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err 
 		FailFast: t.failFast, List: t.list, Parallel: t.parallel, Shuffle: t.shuffle.seed, Cover: t.cover,
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 	}
-	if err := t.check(); err != nil {
+	if t.on() {
+		opts.Recorded = func(test string, n int, transport string) func(int, []byte) {
+			return t.job(fmt.Sprintf("%s (n=%d, %s)", test, n, transport))
+		}
+	}
+	if err := t.tracing.check(); err != nil {
+		return opts, err
+	}
+	if err := t.limits.check(); err != nil {
 		return opts, err
 	}
 	if t.parallel < 1 {

@@ -19,6 +19,9 @@ type Options struct {
 	// Start starts ranks and returns the connections to them, by rank. stop
 	// ends them after the session on them has been closed.
 	Start func(ranks int) (conns []lang.Conn, stop func(), err error)
+	// Recorded gets what the ranks record of statements (see lang.Recorder); nil if
+	// nobody wants it.
+	Recorded func(rank int, data []byte)
 	// Dir is the absolute path of the working folder.
 	Dir string
 	// Folders are those that statements load files from, beside Dir.
@@ -108,7 +111,7 @@ func (s *Shell) restart(n int) error {
 		return fmt.Errorf("cannot start %s: %w", ranks(n), err)
 	}
 	s.end()
-	s.session = lang.NewSession(conns, lang.Options{Out: s.opts.Out, Notes: s.opts.Err, Mode: s.opts.Mode})
+	s.session = lang.NewSession(conns, lang.Options{Out: s.opts.Out, Notes: s.opts.Err, Mode: s.opts.Mode, Recorded: s.opts.Recorded})
 	s.stop = stop
 	s.done = nil
 	return nil

@@ -113,7 +113,11 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 		fmt.Fprintf(report, "Error: cannot start %s on %s: %v\n", ranks, c.transport, err)
 		return failed
 	}
-	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err})
+	var recorded func(rank int, data []byte)
+	if r.Recorded != nil {
+		recorded = r.Recorded(c.name, c.n, c.transport)
+	}
+	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err, Recorded: recorded})
 	p := f.program
 	p.Function, p.Before, p.After, p.Case = c.name, f.before, f.after, c.number
 	p.Timeout, p.MaxSteps, p.Cover = cmp.Or(c.timeout, r.Timeout), r.MaxSteps, r.Cover != ""

@@ -38,6 +38,10 @@ type Options struct {
 	// Folders are those that test files load files from, beside their own.
 	Folders lang.Folders
 
+	// Recorded, if set, returns what gets what the ranks record of a test (see
+	// lang.Recorder).
+	Recorded func(test string, ranks int, transport string) func(rank int, data []byte)
+
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
 

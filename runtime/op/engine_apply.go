@@ -4,6 +4,7 @@ import (
 	"errors"
 	goruntime "runtime"
 	"strings"
+	"time"
 
 	"tpsh/runtime/tensor"
 )
@@ -41,7 +42,7 @@ func (c *Call) Apply() error {
 		if err := c.own(); err != nil {
 			return c.memory(err)
 		}
-		if err := c.Def.Run(c); err != nil {
+		if err := c.run(); err != nil {
 			return err
 		}
 		if c.Ctx.Ran != nil {
@@ -50,6 +51,19 @@ func (c *Call) Apply() error {
 	}
 	goruntime.KeepAlive(c.In)
 	goruntime.KeepAlive(c)
+	return nil
+}
+
+// run runs the kernel, which takes time.
+func (c *Call) run() error {
+	if c.Ctx.Timed == nil {
+		return c.Def.Run(c)
+	}
+	begin := time.Now()
+	if err := c.Def.Run(c); err != nil {
+		return err
+	}
+	c.Ctx.Timed(c, begin)
 	return nil
 }
 

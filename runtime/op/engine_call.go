@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/gemm"
@@ -19,6 +20,9 @@ type Ctx struct {
 	Draw func() (seed, draw uint64)
 	// Ran, if set, is called with every call that has been applied.
 	Ran func(c *Call)
+	// Timed, if set, is called with every call that was run on elements, and when
+	// that began.
+	Timed func(c *Call, begin time.Time)
 	// Workers are the cores that matrix products may use besides the rank's.
 	Workers *gemm.Workers
 }

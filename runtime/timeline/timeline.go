@@ -1,0 +1,107 @@
+// Package timeline holds what a rank did and when: the events of a run with
+// --trace, which a rank collects and a front end draws.
+//
+// Terms:
+//
+//   - An Event is an operation of the rank's tensors, or a call that communicates.
+//     It has a beginning and a duration in nanoseconds of the rank's clock, and
+//     says where in the program it was: its line, region, module and phase.
+//   - A Rank is the events of one rank, in the order in which they ended.
+//   - The number of a call is its place among those of its group on the rank, from
+//     0. Members of a group make the same collectives in the same order, so that a
+//     number names one call on all of them. Messages are numbered by pair, tag and
+//     direction.
+//
+// For example, how long a rank communicated:
+//
+//	r, err := timeline.Decode(data)
+//	for _, e := range r.Events {
+//		if e.Group != "" {
+//			total += e.Duration
+//		}
+//	}
+package timeline
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// An Event is an operation, or a call that communicates, whose Group is not "".
+type Event struct {
+	Name     string `json:"n"`
+	Begin    int64  `json:"b"`           // nanoseconds since 1970, of the rank's clock
+	Duration int64  `json:"d"`           // nanoseconds
+	Line     string `json:"l,omitempty"` // file:line:col
+	Forward  string `json:"f,omitempty"` // of backward, the line it is the gradient of
+	Region   string `json:"r,omitempty"`
+	Module   string `json:"m,omitempty"`
+	Phase    string `json:"p,omitempty"`
+	Step     int    `json:"s,omitempty"` // how many steps had ended
+	Shape    []int  `json:"h,omitempty"`
+	DType    string `json:"t,omitempty"`
+
+	// Of an operation: what it costs by its table entry, and the bytes of large
+	// tensors in use on the rank when it had ended.
+	FLOPs   int64 `json:"o,omitempty"`
+	Touched int64 `json:"y,omitempty"`
+	Memory  int64 `json:"k,omitempty"`
+
+	// Of a call: the group and its ranks, the mesh dims these lie along, the number
+	// of the call, the payload, what was sent, what the cost model says. A message
+	// has a Peer, a rank of the job, and else Peer is -1.
+	Group     string   `json:"g,omitempty"`
+	Ranks     []int    `json:"gr,omitempty"`
+	Dims      []string `json:"gd,omitempty"`
+	Number    int      `json:"gn,omitempty"`
+	Bytes     int64    `json:"gb,omitempty"`
+	Wire      int64    `json:"gw,omitempty"`
+	Predicted float64  `json:"gp,omitempty"` // seconds
+	Peer      int      `json:"ge,omitempty"`
+	Tag       int      `json:"gt,omitempty"`
+}
+
+// A Rank is what one rank did.
+type Rank struct {
+	Rank   int     `json:"rank"`
+	Size   int     `json:"size"`
+	Events []Event `json:"events"`
+}
+
+// Encode returns r as bytes.
+func (r *Rank) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.NewEncoder(z).Encode(r); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// maxEvents is how many bytes of events Decode reads at the most.
+const maxEvents = 4 << 30
+
+// Decode returns the Rank that Encode has written as data.
+func Decode(data []byte) (*Rank, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("timeline: %w", err)
+	}
+	r := new(Rank)
+	if err := json.NewDecoder(io.LimitReader(z, maxEvents)).Decode(r); err != nil {
+		return nil, fmt.Errorf("timeline: %w", err)
+	}
+	return r, nil
+}
+
+// Append adds the events of a later part of the same rank's run.
+func (r *Rank) Append(more *Rank) { r.Events = append(r.Events, more.Events...) }
