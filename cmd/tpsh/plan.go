@@ -20,6 +20,7 @@ var planCommand = &command{
 		fs.StringVar(&p.machine, "hw", "here", "on the hardware of `NAME`, a built-in one or a file")
 		fs.BoolVar(&p.each, "each", false, "evaluate every rank by itself, though ranks may do the same")
 		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
+		fs.Var(&p.sweeps, "sweep", "plan with each of the values of a flag of the script, `NAME=V,…`; of several flags with every combination")
 		fs.StringVar(&p.rowsFile, "rows", "", "fit, check: the measured runs of `FILE.csv`, whose columns are flags of the script, ranks (or gpus), seconds (or milliseconds), gigabytes")
 		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
@@ -37,6 +38,7 @@ type planner struct {
 	machine    string
 	each, json bool
 
+	sweeps                       sweeps
 	rowsFile, outFile, constants string
 	most                         int
 }
@@ -64,9 +66,12 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("for flag --hw: %w", err)}
 	}
+	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
+	if len(p.sweeps) > 0 {
+		return p.sweep(std, m, q)
+	}
 	ctx, done := interruptible()
 	defer done()
-	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
 	if !p.json {
 		q.Out = std.out
 	}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"tpsh/internal/spell"
+	"tpsh/lang"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/plan"
+)
+
+// A sweptFlag is a flag of the script with the values that it is given in turn.
+type sweptFlag struct {
+	name   string
+	values []string
+}
+
+// sweeps are the --sweep flags of a command line.
+type sweeps []sweptFlag
+
+// String implements flag.Value.
+func (s *sweeps) String() string { return "" }
+
+// Set implements flag.Value.
+func (s *sweeps) Set(text string) error {
+	name, values, ok := strings.Cut(text, "=")
+	name = flagOf(strings.TrimPrefix(name, "--"))
+	if !ok || name == "" || values == "" {
+		return errors.New("want NAME=V,…")
+	}
+	if slices.ContainsFunc(*s, func(o sweptFlag) bool { return o.name == name }) {
+		return errors.New("it is swept twice")
+	}
+	*s = append(*s, sweptFlag{name, strings.Split(values, ",")})
+	return nil
+}
+
+// product returns the flags of every combination, the last varying fastest.
+func (s sweeps) product(script *lang.Flags) (all [][]string, texts []string) {
+	all, texts = [][]string{nil}, []string{""}
+	for _, one := range s {
+		var more [][]string
+		var said []string
+		for i, words := range all {
+			for _, v := range one.values {
+				more = append(more, append(slices.Clone(words), flagWords(one.name, v, script)...))
+				said = append(said, strings.TrimSpace(texts[i]+" "+one.name+"="+v))
+			}
+		}
+		all, texts = more, said
+	}
+	return all, texts
+}
+
+// A swept is one combination and what came of it.
+type swept struct {
+	Flags   string        `json:"flags"`
+	Figures *plan.Figures `json:"figures,omitempty"`
+	Refused string        `json:"refused,omitempty"`
+}
+
+// sweep plans the script with every combination of values.
+func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
+	program, err := lang.ReadProgram(q.Script)
+	if err != nil {
+		return usageError{err}
+	}
+	flags := program.ReadFlags()
+	for _, s := range p.sweeps {
+		if flags.Find(s.name) == nil && !flags.Computed {
+			near := ""
+			if n := spell.Nearest(s.name, flags.Names()); n != "" {
+				near = ": did you mean " + n + "?"
+			}
+			return usagef("for flag --sweep: the script has no flag --%s%s", s.name, near)
+		}
+	}
+	words, texts := p.sweeps.product(flags)
+	ctx, done := interruptible()
+	defer done()
+	all, err := planAll(ctx, std, m, q, words, texts)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		e := json.NewEncoder(std.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		err = e.Encode(all)
+	} else {
+		err = showSweep(std, all)
+	}
+	if err == nil && !slices.ContainsFunc(all, (*swept).fits) {
+		err = fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank", counted(int64(len(all)), "combination"), refusals(all), bytesText(uint64(m.Memory())))
+	}
+	return err
+}
+
+func refusals(all []*swept) (n int) {
+	for _, s := range all {
+		if s.Refused != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// fits reports whether the combination is taken and fits.
+func (s *swept) fits() bool { return s.Refused == "" && s.Figures.Memory.Fits }
+
+// sweepWorkers is how many combinations are evaluated at a time: each has ranks
+// of its own, which share the cores.
+const sweepWorkers = 2
+
+// planAll plans every combination, several at a time, and sorts them: by time
+// those that fit, by memory those that do not, then those that are refused.
+func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, words [][]string, texts []string) ([]*swept, error) {
+	bar := newBar(std.err, "planning", int64(len(words)))
+	defer bar.clear()
+	all := make([]*swept, len(words))
+	errs := make([]error, len(words))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next, ready := make(chan int), int64(0)
+	for range sweepWorkers {
+		wg.Go(func() {
+			for i := range next {
+				all[i], errs[i] = planOne(ctx, m, q, words[i], texts[i])
+				mu.Lock()
+				ready++
+				bar.show(ready)
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range words {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b *swept) int {
+		if c := cmp.Compare(a.class(), b.class()); c != 0 || a.Refused != "" {
+			return c
+		}
+		if a.fits() {
+			return cmp.Compare(a.Figures.StepSeconds, b.Figures.StepSeconds)
+		}
+		return cmp.Compare(a.Figures.Memory.Peak, b.Figures.Memory.Peak)
+	})
+	return all, nil
+}
+
+// class orders combinations: those that fit, those that do not, those refused.
+func (s *swept) class() int {
+	switch {
+	case s.Refused != "":
+		return 2
+	case s.fits():
+		return 0
+	}
+	return 1
+}
+
+// planOne plans one combination.
+func planOne(ctx context.Context, m *hardware.Machine, q question, words []string, text string) (*swept, error) {
+	q.Args = append(slices.Clone(q.Args), words...)
+	q.Out, q.Notes = nil, nil
+	program, err := evaluate(ctx, q)
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return &swept{Flags: text, Refused: err.Error()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &swept{Flags: text, Figures: program.Play(m)}, nil
+}
+
+// showSweep prints the table.
+func showSweep(std *stdio, all []*swept) error {
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "flags\tstep\tTFLOP/s a rank\tMFU\tmemory\t")
+	for _, s := range all {
+		if s.Refused != "" {
+			fmt.Fprintf(tw, "%s\trefused: %s\n", s.Flags, strings.TrimPrefix(s.Refused, "Error in fail: "))
+			continue
+		}
+		f := s.Figures
+		note := ""
+		if !f.Memory.Fits {
+			note = "does not fit"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%.1f %%\t%s\t%s\n", s.Flags, quantityText("seconds", f.StepSeconds), f.TFLOPsPerRank, 100*f.MFU, bytesText(uint64(f.Memory.Peak)), note)
+	}
+	return tw.Flush()
+}
