@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -220,12 +221,21 @@ func flagError(fs *flag.FlagSet, err error) error {
 		var names []string
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 		near := spell.Nearest(m[1], names)
+		if other, ok := launcherFlags[m[1]]; ok && slices.Contains(names, other) {
+			near = other
+		}
 		if near != "" {
 			near = ": did you mean " + dashed(near) + "?"
 		}
 		return fmt.Errorf("%s has no flag %s%s", fs.Name(), dashed(m[1]), near)
 	}
 	return err
+}
+
+// launcherFlags are flags of other launchers, and those of tpsh that are like them.
+var launcherFlags = map[string]string{
+	"np": "n", "nproc": "n", "nprocs": "n", "ranks": "n", "num-ranks": "n", "world-size": "n", "ntasks": "n", "N": "nnodes", "nproc_per_node": "nproc-per-node", "nproc-per-host": "nproc-per-node",
+	"num-nodes": "nnodes", "node_rank": "node-rank", "master-addr": "rdzv", "master_addr": "rdzv", "rdzv-endpoint": "rdzv", "rdzv_endpoint": "rdzv", "backend": "transport", "mem": "max-mem", "steps": "max-steps", "memory": "max-mem", "k": "run", "x": "failfast", "coverage": "cover",
 }
 
 // wanted says what a flag takes: "N (run on N ranks)".

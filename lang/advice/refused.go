@@ -45,7 +45,13 @@ var rules = compile([][2]string{
 	{`^(?:int|float) value is not iterable|^(?:\S+: )?for parameter 1: got int, want iterable`, "range(n) counts to n"},
 	{`^cannot (?:unpack|assign) .* with length`, "there are as many names on the left as values on the right"},
 	{`^too (?:few|many) values to unpack`, "there are as many names on the left as values on the right"},
-	{`^stack overflow`, "a recursion has no end, or use a loop"},
+	{`^(tuple|string) value does not support item assignment`, "a $1 does not change: list(x) makes a list that does, and x[:i] + y + x[i:] another $1"},
+	{`^got (\S+) in sequence assignment`, "several names on the left take the elements of a list or a tuple"},
+	{`^(?:int|float) (?:<|<=|>|>=) string not implemented|^string (?:<|<=|>|>=) (?:int|float) not implemented`, "int(s) and float(s) make a number of a text, str(n) a text of a number"},
+	{`^builtin_function_or_method has no \.(\w+)`, "what stands before .$1 is a function: call it with (), or leave it out"},
+	{`^list \* list|^unknown binary op: list \* list`, "lists hold anything: tensor(x) makes a tensor, with which one computes"},
+	{`^invalid call of non-function \((?:int|float|bool)\)`, "the value is a number, and no function: * multiplies"},
+	{`^invalid literal with base|^invalid float literal`, "the text is no number"},
 })
 
 func compile(table [][2]string) []rule {

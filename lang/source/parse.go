@@ -315,7 +315,7 @@ func (p *parser) def() syntax.Stmt {
 	s := &syntax.DefStmt{Def: p.advance()}
 	s.Name = p.ident("a function's name")
 	if p.kind != syntax.LPAREN {
-		p.misplaced("the parameters are missing behind def %s: write def %s():", s.Name.Name, s.Name.Name)
+		p.misplaced("def %s has no parameters, where () stand for none", s.Name.Name)
 	}
 	s.Lparen = p.advance()
 	s.Params = p.params(syntax.RPAREN)

@@ -222,11 +222,16 @@ func (p *parser) endsEarly(text string) {
 
 // noExpr fails where an expression should begin.
 func (p *parser) noExpr() {
+	if p.kind == syntax.EOF && p.counts() {
+		fail(p.before.pos, "x++ and x-- are written x += 1 and x -= 1")
+	}
 	if p.kind == syntax.EOF {
 		p.endsEarly("a value is missing")
 	}
 	p.refuseToken()
 	switch {
+	case p.kind == syntax.NEWLINE && p.counts():
+		fail(p.before.pos, "x++ and x-- are written x += 1 and x -= 1")
 	case p.kind == syntax.NEWLINE && p.before.raw != "":
 		fail(p.token.pos, "a value is missing behind %q, where the line ends", p.before.raw)
 	case p.kind == syntax.AMP && p.before.kind == syntax.AMP:
@@ -244,6 +249,12 @@ func (p *parser) noExpr() {
 		fail(p.token.pos, "%s", text)
 	}
 	fail(p.token.pos, "a value is missing: here is %s", p.found())
+}
+
+// counts reports whether the parser is behind a ++ or a --.
+func (p *parser) counts() bool {
+	text := strings.TrimSpace(p.src[:p.off])
+	return strings.HasSuffix(text, "++") || strings.HasSuffix(text, "--")
 }
 
 // noElse fails where an if inside an expression has no else.
