@@ -183,7 +183,7 @@ const form = 0.3
 
 // formed notes a finding of form, if it explains nearly all of the difference.
 func (q *probe) formed(f finding, before float64) {
-	if f.rest <= q.near || f.rest <= form && f.rest < before/4 {
+	if f.rest <= q.near && f.rest < before/2 || f.rest <= form && f.rest < before/4 {
 		q.found = append(q.found, f)
 	}
 }
@@ -234,6 +234,9 @@ func (q *probe) roundedAbout() *finding {
 		return nil
 	}
 	e := q.p.fit.err
+	if q.p.step > q.d.first && q.startsStep() {
+		return nil // what came before the step differs
+	}
 	switch {
 	case e > 2e-5 && e < 2e-2:
 		dt := "bfloat16"
@@ -243,6 +246,11 @@ func (q *probe) roundedAbout() *finding {
 		return &finding{kind: Rounded, weak: true, ranks: q.which(), says: fmt.Sprintf("a difference of %.1e without form: as of arithmetic in %s", e, dt)}
 	}
 	return nil
+}
+
+// startsStep reports whether the tensor is the first of its step.
+func (q *probe) startsStep() bool {
+	return q.p.place == 0 || q.d.pairs[q.p.place-1].step != q.p.step
 }
 
 // apart returns how far blocks are from what they should be, relative to the latter.

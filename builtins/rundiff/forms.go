@@ -21,6 +21,10 @@ func (q *probe) forms(w, c *array, l *layout, n int) {
 	}
 	if sameShape(w.shape, c.shape) {
 		q.permutedAlong(w, c, ranks)
+		if len(w.shape) > 1 && w.shape[len(w.shape)-1]*2 < len(w.data) {
+			// Without what every row has: a bias that was added in the right order.
+			q.permutedAlong(w.plus(-1, columnMeans(w)), c.plus(-1, columnMeans(c)), ranks)
+		}
 		q.transposedRegion(w, c, ranks)
 		q.swappedBlocks(w, c, ranks, n)
 	}
@@ -279,7 +283,7 @@ func (q *probe) swappedBlocks(w, c *array, ranks []int, n int) {
 			}
 			order[a], order[a+1] = a+1, a
 			t := (&array{split, w.data}).permuted(order)
-			q.add(finding{kind: Permuted, ranks: ranks, rest: apart([]*array{c}, []*array{{c.shape, t.data}}), says: fmt.Sprintf("dim %d is interleaved by %d", a, n)})
+			q.formed(finding{kind: Permuted, ranks: ranks, rest: apart([]*array{c}, []*array{{c.shape, t.data}}), says: fmt.Sprintf("dim %d is interleaved by %d", a, n)}, formBefore(w, c))
 			break
 		}
 	}
@@ -310,7 +314,7 @@ func (q *probe) joinedAlong(w, c *array, n int) {
 					}
 					t = &array{c.shape, t.data}
 				}
-				q.add(finding{kind: WrongDim, rest: apart([]*array{c}, []*array{t}), says: fmt.Sprintf("%d blocks that were cut along dim %d are joined along dim %d", n, a, b)})
+				q.formed(finding{kind: WrongDim, rest: apart([]*array{c}, []*array{t}), says: fmt.Sprintf("%d blocks that were cut along dim %d are joined along dim %d", n, a, b)}, formBefore(w, c))
 			}
 		}
 	}

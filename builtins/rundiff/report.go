@@ -131,7 +131,7 @@ func (d *diffing) report() (*Report, error) {
 		r.Says = fmt.Sprintf("no tensor of %d differs by more than dtype and depth explain", len(d.pairs))
 		return r, nil
 	}
-	first := differ[0]
+	first := firstOf(differ)
 	f, err := d.diagnose(first)
 	if err != nil {
 		return nil, err
@@ -155,6 +155,22 @@ func stepOf(p *pair) *int {
 	}
 	n := p.step
 	return &n
+}
+
+// firstOf returns the first of the tensors that differ, in the order of computation. Among
+// parameters, which differ all together once an optimizer has stepped, one that is quite another
+// comes before those that are a step away.
+func firstOf(differ []*pair) *pair {
+	first := differ[0]
+	if classOf(first.name) != parameter || first.fit == nil {
+		return first
+	}
+	for _, p := range differ {
+		if p.step == first.step && classOf(p.name) == parameter && p.fit != nil && p.fit.err > form && p.fit.err > 5*first.fit.err {
+			return p
+		}
+	}
+	return first
 }
 
 // row returns what is said of a tensor.

@@ -9,8 +9,8 @@ import (
 // should: as by a count of steps that is one off.
 func (q *probe) update(x []*array) {
 	for step := range 2 {
-		k, ok := q.ratio(step)
-		if !ok {
+		k, ok := ratio(q.d, q.p, step)
+		if !ok || !q.d.alikeUpdates(q.p, step, k) {
 			continue
 		}
 		t := float64(q.p.step + step - q.d.first + 1)
@@ -34,10 +34,33 @@ func adam(t, b1, b2 float64) float64 {
 	return math.Sqrt(1-math.Pow(b2, t)) / (1 - math.Pow(b1, t))
 }
 
+// alikeUpdates reports whether other parameters were changed by as much more, and no gradient
+// tells another cause.
+func (d *diffing) alikeUpdates(p *pair, step int, k float64) bool {
+	if g := d.gradientOf(p); g != nil && g.differs() {
+		return false
+	}
+	n := 0
+	for _, o := range d.pairs {
+		if o == p || o.step != p.step || classOf(o.name) != parameter || o.ok || o.explained != "" || n >= 8 {
+			continue
+		}
+		other, ok := ratio(d, o, step)
+		if !ok {
+			continue
+		}
+		if math.Abs(other/k-1) > 0.08 {
+			return false
+		}
+		n++
+	}
+	return n > 0 || len(d.pairs) < 4
+}
+
 // ratio returns by how much more the candidate changed in a step from that of the tensor on, as
 // far as the two changes have one direction.
-func (q *probe) ratio(step int) (float64, bool) {
-	now, before := q.d.byKey[key{q.p.step + step, q.p.name}], q.d.byKey[key{q.p.step + step - 1, q.p.name}]
+func ratio(d *diffing, p *pair, step int) (float64, bool) {
+	now, before := d.byKey[key{p.step + step, p.name}], d.byKey[key{p.step + step - 1, p.name}]
 	if now == nil || before == nil || now.fit == nil || before.fit == nil || now.fit.w == nil || before.fit.w == nil {
 		return 0, false
 	}
