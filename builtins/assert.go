@@ -28,8 +28,8 @@ func (e *assertionError) Function() string { return e.fn }
 // Ranks returns the ranks concerned.
 func (e *assertionError) Ranks() []int { return e.ranks }
 
-// failed returns the failure of the assertion fn on the rank of e.
-func (e *Env) failed(fn, format string, args ...any) error {
+// assertionFailed returns the failure of the assertion fn on the rank of e.
+func assertionFailed(e *Env, fn, format string, args ...any) error {
 	return &assertionError{fn, fmt.Sprintf(format, args...), []int{e.Runtime.ID()}}
 }
 
@@ -114,7 +114,7 @@ func assertEq(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return nil, err
 	}
 	if !c.equal() {
-		return nil, e.failed(b.Name(), "got %s, want %s%s", e.showAll(got), e.showAll(want), c.where())
+		return nil, assertionFailed(e, b.Name(), "got %s, want %s%s", showAll(e, got), showAll(e, want), c.where())
 	}
 	return starlark.None, nil
 }
@@ -129,7 +129,7 @@ func assertNe(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return nil, err
 	}
 	if c.equal() && !c.unknown {
-		return nil, e.failed(b.Name(), "got %s twice, want values that differ", e.showAll(x))
+		return nil, assertionFailed(e, b.Name(), "got %s twice, want values that differ", showAll(e, x))
 	}
 	return starlark.None, nil
 }
@@ -146,7 +146,7 @@ func assertClose(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 		return nil, err
 	}
 	if !c.equal() {
-		return nil, e.failed(b.Name(), "got %s, want %s within rtol=%g, atol=%g%s", e.showAll(got), e.showAll(want), rtol, atol, c.where())
+		return nil, assertionFailed(e, b.Name(), "got %s, want %s within rtol=%g, atol=%g%s", showAll(e, got), showAll(e, want), rtol, atol, c.where())
 	}
 	return starlark.None, nil
 }
@@ -169,14 +169,14 @@ func (p *bound) Unpack(v starlark.Value) error {
 
 // showAll returns v as the failure of an assertion shows it: longer than
 // other errors do, and of a small tensor all elements.
-func (e *Env) showAll(v starlark.Value) string {
+func showAll(e *Env, v starlark.Value) string {
 	const few, long = 16, 300
 	if s, ok := v.(starlark.String); ok && len(s) <= long {
 		return s.String()
 	}
 	if x, ok := v.(*Tensor); ok {
 		if t, err := x.Tensor(); err == nil && t.Numel() <= few {
-			if list, err := e.Nested("assert", t); err == nil {
+			if list, err := Nested(e, "assert", t); err == nil {
 				return list.String()
 			}
 		}
@@ -212,11 +212,11 @@ func assertTruth(want bool) Function {
 		if truth == want {
 			return starlark.None, nil
 		}
-		text := fmt.Sprintf("got %s, want a value that is %t", e.showAll(x), want)
+		text := fmt.Sprintf("got %s, want a value that is %t", showAll(e, x), want)
 		if msg.Set {
 			text = fmt.Sprintf("%s (%s)", msg.V, text)
 		}
-		return nil, e.failed(b.Name(), "%s", text)
+		return nil, assertionFailed(e, b.Name(), "%s", text)
 	}
 }
 
@@ -240,7 +240,7 @@ func assertLt(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return nil, err
 	}
 	if !less {
-		return nil, e.failed(b.Name(), "got %s, want less than %s", arg.Show(x), arg.Show(y))
+		return nil, assertionFailed(e, b.Name(), "got %s, want less than %s", arg.Show(x), arg.Show(y))
 	}
 	return starlark.None, nil
 }
@@ -250,19 +250,19 @@ func assertContains(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.contains(x, item)
+	found, err := containsItem(e, x, item)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, e.failed(b.Name(), "got %s, want one that contains %s", e.showAll(x), e.showAll(item))
+		return nil, assertionFailed(e, b.Name(), "got %s, want one that contains %s", showAll(e, x), showAll(e, item))
 	}
 	return starlark.None, nil
 }
 
-// contains reports whether item is in x. The elements of lists and tuples are
+// containsItem reports whether item is in x. The elements of lists and tuples are
 // compared as assert.eq compares.
-func (e *Env) contains(x, item starlark.Value) (bool, error) {
+func containsItem(e *Env, x, item starlark.Value) (bool, error) {
 	if !IsList(x) {
 		v, err := starlark.Binary(syntax.IN, item, x)
 		return v == starlark.True, err
@@ -297,9 +297,9 @@ func assertFails(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 		return nil, err
 	case failure == nil && e.Planning(): // what depends on elements does not fail
 	case failure == nil:
-		return nil, e.failed(b.Name(), "got no error but the value %s, want an error that matches %q", arg.Show(v), string(pattern))
+		return nil, assertionFailed(e, b.Name(), "got no error but the value %s, want an error that matches %q", arg.Show(v), string(pattern))
 	case !re.MatchString(failure.String()):
-		return nil, e.failed(b.Name(), "got the error %q, want one that matches %q", failure, string(pattern))
+		return nil, assertionFailed(e, b.Name(), "got the error %q, want one that matches %q", failure, string(pattern))
 	}
 	return starlark.None, nil
 }

@@ -77,12 +77,12 @@ func assertComm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 			return nil, err
 		}
 	}
-	v, records, err := e.Traced(fn.Fn)
+	v, records, err := Traced(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}
 	if over := allowed.exceeded(records); over != "" {
-		return nil, e.failed(b.Name(), "%s%s", over, listing(records))
+		return nil, assertionFailed(e, b.Name(), "%s%s", over, listing(records))
 	}
 	return v, nil
 }
@@ -166,7 +166,7 @@ func sameOnAllRanks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err := arg.Unpack(b.Name(), args, kwargs, "x", &x); err != nil {
 		return nil, err
 	}
-	mine, err := e.fingerprint(b.Name(), x)
+	mine, err := fingerprint(e, b.Name(), x)
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +183,13 @@ func sameOnAllRanks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 
 // fingerprint returns the hash of x, the argument of fn, and after it x as
 // text.
-func (e *Env) fingerprint(fn string, x starlark.Value) ([]byte, error) {
+func fingerprint(e *Env, fn string, x starlark.Value) ([]byte, error) {
 	data, err := object.Append(nil, x, appendTensor)
 	if err != nil {
 		return nil, BadObject(fn, "x", err)
 	}
 	sum := sha256.Sum256(data)
-	return append(sum[:], e.showAll(x)...), nil
+	return append(sum[:], showAll(e, x)...), nil
 }
 
 // appendTensor appends dtype, shape and elements of v, which must be a tensor.
@@ -252,7 +252,7 @@ func rankList(ranks []int) string {
 }
 
 // Traced calls fn and returns what it communicated on this rank.
-func (e *Env) Traced(fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
+func Traced(e *Env, fn starlark.Callable) (starlark.Value, []*runtime.Record, error) {
 	t := e.Runtime.StartTrace()
 	defer e.Runtime.StopTrace(t)
 	v, err := e.Call(fn)

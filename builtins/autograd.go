@@ -39,7 +39,7 @@ func init() {
 					return starlark.None, nil
 				}
 				t.Auto.Sole = false
-				return e.gradOf(t, t.Auto.Grad)
+				return gradOf(e, t, t.Auto.Grad)
 			}),
 		methodRow("backward", "backward(grad=None, create_graph=False) accumulates the gradients of the tensor in .grad of the leaves it depends on.\n"+
 			"grad is the gradient of the tensor itself, of its shape; None stands for 1, and the\n"+
@@ -61,16 +61,8 @@ func init() {
 	)
 }
 
-// WrapOrNone returns t as scripts have it, None for nil.
-func (e *Env) WrapOrNone(t *tensor.Tensor) starlark.Value {
-	if t == nil {
-		return starlark.None
-	}
-	return e.Wrap(t)
-}
-
 // gradOf returns g, the gradient of t or nil, as scripts have it.
-func (e *Env) gradOf(t, g *tensor.Tensor) (starlark.Value, error) {
+func gradOf(e *Env, t, g *tensor.Tensor) (starlark.Value, error) {
 	var err error
 	if l := OperatorLensOf(t); l != nil && g != nil {
 		g, err = l.Grad(e, g)
@@ -155,7 +147,7 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	}
 	list := make([]starlark.Value, len(grads))
 	for i, g := range grads {
-		if list[i], err = e.gradOf(inputs[i], g); err != nil {
+		if list[i], err = gradOf(e, inputs[i], g); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +162,7 @@ func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tupl
 	if err := arg.Unpack(fn, args, kwargs, "grad?", &dy, "create_graph?", &again); err != nil {
 		return nil, err
 	}
-	given, err := e.asGradOf(fn, t, dy.T)
+	given, err := asGradOf(e, fn, t, dy.T)
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +171,12 @@ func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tupl
 
 // asGradOf returns dy, which a script gives the function fn as the gradient of y,
 // where that is to lie: a plain one of a distributed tensor counts as replicated.
-func (e *Env) asGradOf(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func asGradOf(e *Env, fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case dy == nil || !y.Placed() && !dy.Placed() || !dy.Shape().Equal(y.Shape()):
 		return dy, nil // whoever takes it looks at the shape
 	case !y.Placed():
-		return nil, &op.ArgError{Func: fn, Param: "grad", Got: e.DescribeTensor(dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
+		return nil, &op.ArgError{Func: fn, Param: "grad", Got: DescribeTensor(e, dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
 	case dy.Placed():
 		return dy, nil
 	}
@@ -209,7 +201,7 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		return nil, err
 	}
 	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
-		seen, err := e.gradOf(t, g)
+		seen, err := gradOf(e, t, g)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +213,7 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		if err := out.Unpack(v); err != nil {
 			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
 		}
-		return e.asGradOf(fn, t, out.T)
+		return asGradOf(e, fn, t, out.T)
 	})
 	return starlark.None, nil
 }
@@ -238,7 +230,7 @@ func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 // keepState returns a function that restores what a function of the script
 // may leave behind when an error ends it: whether operations are recorded.
 // Traces, seeds and hooks are restored by those who set them.
-func (e *Env) keepState() (restore func()) {
+func keepState(e *Env) (restore func()) {
 	return e.Runtime.Tape.SetEnabled(e.Runtime.Tape.Enabled())
 }
 
@@ -254,7 +246,7 @@ func ResultsOf(fn string, v starlark.Value) (list []*tensor.Tensor, single bool,
 }
 
 // unresults is the inverse of results.
-func (e *Env) unresults(list []*tensor.Tensor, single bool) starlark.Value {
+func unresults(e *Env, list []*tensor.Tensor, single bool) starlark.Value {
 	if single {
 		return e.Wrap(list[0])
 	}

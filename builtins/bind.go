@@ -170,9 +170,9 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 		return self, nil
 	case b.truth && b.env.Planning():
 		_, err := b.env.Whole(b.name, out[0])
-		return b.env.unknownOf(dtype.Bool), err
+		return unknownOf(b.env, dtype.Bool), err
 	case b.truth:
-		yes, err := b.env.truth(out[0])
+		yes, err := truthOf(b.env, out[0])
 		return starlark.Bool(yes), err
 	}
 	return b.env.Wrap(out[0]), nil

@@ -257,13 +257,13 @@ func (c *comparison) tensor(x *Tensor, v starlark.Value, swapped bool) error {
 		}
 	case starlark.Int, starlark.Float, starlark.Bool:
 		if t.Hollow() && t.Numel() == 1 {
-			return c.ordered(c.env.unknownOf(t.DType()), v, swapped)
+			return c.ordered(unknownOf(c.env, t.DType()), v, swapped)
 		}
 		if t.Numel() == 1 {
 			return c.ordered(elementOf(t, t.Offset()), v, swapped)
 		}
 	case *starlark.List, starlark.Tuple:
-		list, err := c.env.Nested("assert", t)
+		list, err := Nested(c.env, "assert", t)
 		if err != nil {
 			return err
 		}
@@ -332,11 +332,11 @@ func (c *comparison) tensors(got, want *tensor.Tensor) error {
 
 // asLists compares two tensors as nested lists.
 func (c *comparison) asLists(got, want *tensor.Tensor) error {
-	g, err := c.env.Nested("assert", got)
+	g, err := Nested(c.env, "assert", got)
 	if err != nil {
 		return err
 	}
-	w, err := c.env.Nested("assert", want)
+	w, err := Nested(c.env, "assert", want)
 	if err != nil {
 		return err
 	}

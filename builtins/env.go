@@ -169,7 +169,7 @@ func (e *Env) Begin(ctx context.Context) { e.Runtime.Begin(ctx) }
 // what went wrong in ending.
 func (e *Env) End(err error) error {
 	if err == nil {
-		err = e.unknownFlag()
+		err = unknownFlag(e)
 	}
 	if to := e.Runtime.Recorder(); to != nil {
 		to.Parameters = e.wholeParameters()
@@ -210,3 +210,6 @@ func (e *Env) Resume(failed bool) { e.Runtime.Resume(failed) }
 
 // SetNote has lines beside the program's output, such as warnings, go to note.
 func (e *Env) SetNote(note func(line string)) { e.Runtime.Note = note }
+
+// Planning reports whether the script runs on shapes alone.
+func (e *Env) Planning() bool { return e.Runtime.Ops().Hollow() }

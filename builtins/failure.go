@@ -41,7 +41,7 @@ func (e *Error) AttrNames() []string                      { return AttrNames("Er
 // how; if in any other way, err does. The state that the call may leave
 // behind is as it was before.
 func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, failure *Error, err error) {
-	restore := e.keepState()
+	restore := keepState(e)
 	v, err = starlark.Call(e.Thread, fn, args, kwargs)
 	restore()
 	cause := err

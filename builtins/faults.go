@@ -53,7 +53,7 @@ func kill(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank", &rank, "at", &at); err != nil {
 		return nil, err
 	}
-	name, n, err := e.faultAt(b.Name(), int(rank), string(at))
+	name, n, err := faultAt(e, b.Name(), int(rank), string(at))
 	if err == nil && int(rank) == e.Runtime.ID() {
 		e.Runtime.Kill(name, n)
 	}
@@ -69,7 +69,7 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank", &rank, "at", &at, "ms", &ms); err != nil {
 		return nil, err
 	}
-	name, n, err := e.faultAt(b.Name(), int(rank), string(at))
+	name, n, err := faultAt(e, b.Name(), int(rank), string(at))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 
 // faultAt takes at apart, an argument of fn beside rank: "all_reduce#3" is
 // the operation all_reduce and the call 3.
-func (e *Env) faultAt(fn string, rank int, at string) (name string, n int, err error) {
+func faultAt(e *Env, fn string, rank int, at string) (name string, n int, err error) {
 	if rank < 0 || rank >= e.Runtime.Size() {
 		bad := &op.ArgError{Func: fn, Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprintf("0..%d", e.Runtime.Size()-1)}
 		if rank < 0 {

@@ -248,7 +248,7 @@ func checkDefault(fn string, v starlark.Value) error {
 // unknownFlag returns an error about a word behind -- that is a flag which
 // neither the source of the program shows nor a call has asked for. A program
 // that never calls flag reads the words itself.
-func (e *Env) unknownFlag() error {
+func unknownFlag(e *Env) error {
 	if len(e.asked) == 0 {
 		return nil
 	}

@@ -171,7 +171,7 @@ func (e *Env) standIn(d *op.Def, in []*tensor.Tensor) StandIn {
 }
 
 // DescribeTensor returns a tensor as errors show it.
-func (e *Env) DescribeTensor(t *tensor.Tensor) string { return lensOf(t).Describe(e, t) }
+func DescribeTensor(e *Env, t *tensor.Tensor) string { return lensOf(t).Describe(e, t) }
 
 // resultOf returns y, the result of the operator d with these arguments, as the lens
 // of its first argument has it.

@@ -96,7 +96,7 @@ func assertMemory(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 			if msg.Set {
 				text = fmt.Sprintf("%s (%s)", msg.V, text)
 			}
-			return nil, e.failed(b.Name(), "%s", text)
+			return nil, assertionFailed(e, b.Name(), "%s", text)
 		}
 	}
 	return v, nil

@@ -235,9 +235,9 @@ func FitsIn(k int64, dt dtype.DType) bool {
 
 // fromNested returns v, nested lists of numbers, as a tensor of the dtype that
 // is given, else of that of the numbers. Its errors lack the function.
-func (e *Env) fromNested(v starlark.Value, dt arg.OptDType) (*tensor.Tensor, error) {
+func fromNested(e *Env, v starlark.Value, dt arg.OptDType) (*tensor.Tensor, error) {
 	if x, ok := v.(*Tensor); ok {
-		return e.copyOf(x, dt)
+		return copyOf(e, x, dt)
 	}
 	n := nest{allBool: true}
 	if err := n.read(v, nil); err != nil {
@@ -252,7 +252,7 @@ func (e *Env) fromNested(v starlark.Value, dt arg.OptDType) (*tensor.Tensor, err
 
 // copyOf returns a copy of x, of the dtype that is given, that takes no part
 // in differentiation.
-func (e *Env) copyOf(x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
+func copyOf(e *Env, x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
 	t, err := x.Tensor()
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (e *Env) copyOf(x *Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
 }
 
 // Nested returns the elements of t as nested lists, for the function fn.
-func (e *Env) Nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
+func Nested(e *Env, fn string, t *tensor.Tensor) (starlark.Value, error) {
 	if t.Buffer() == nil {
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " without data", Want: "a tensor with data", Rule: "only its shape is computed"}
 	}
@@ -277,7 +277,7 @@ func (e *Env) Nested(fn string, t *tensor.Tensor) (starlark.Value, error) {
 		return nil, err
 	}
 	if t.Hollow() {
-		return e.unknowns(t.DType(), t.Shape()), nil
+		return unknownsLike(e, t.DType(), t.Shape()), nil
 	}
 	v := lists(t, t.Offset(), 0)
 	goruntime.KeepAlive(t)
@@ -291,7 +291,7 @@ func (x *Tensor) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.Env.Nested("tolist", t)
+	list, err := Nested(x.Env, "tolist", t)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func roundOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		if err != nil {
 			return nil, err
 		}
-		return e.apply(roundOp, []*tensor.Tensor{t}, x)
+		return applyOperator(e, roundOp, []*tensor.Tensor{t}, x)
 	case starlark.Int:
 		if !digits.Set || digits.V >= 0 {
 			return v, nil

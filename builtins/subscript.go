@@ -60,7 +60,7 @@ func isPlainIndex(v starlark.Value) bool {
 }
 
 // newSubscript returns v, of x[v], where x has the shape s.
-func (e *Env) newSubscript(v starlark.Value, s shape.Shape) (*subscript, error) {
+func newSubscript(e *Env, v starlark.Value, s shape.Shape) (*subscript, error) {
 	items, ok := v.(starlark.Tuple)
 	if !ok {
 		items = starlark.Tuple{v}
@@ -152,7 +152,7 @@ func (sub *subscript) add(item starlark.Value, i int, s shape.Shape) error {
 		}
 		return sub.addTensor(t, s)
 	case *starlark.List:
-		t, err := sub.env.fromNested(item, arg.OptDType{})
+		t, err := fromNested(sub.env, item, arg.OptDType{})
 		if err == nil && item.Len() == 0 {
 			t, err = op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, shape.Shape{0}, nil)
 		}

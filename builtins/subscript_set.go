@@ -14,7 +14,7 @@ var storeOp = op.Lookup("copy_")
 
 // getSubscript is x[v] of an index of several kinds.
 func (x *Tensor) getSubscript(t *tensor.Tensor, v starlark.Value) (starlark.Value, error) {
-	sub, err := x.Env.newSubscript(v, t.Shape())
+	sub, err := newSubscript(x.Env, v, t.Shape())
 	if err == nil {
 		t, err = sub.get(t)
 	}
@@ -27,7 +27,7 @@ func (x *Tensor) getSubscript(t *tensor.Tensor, v starlark.Value) (starlark.Valu
 // setSubscript is x[v] = w of an index of several kinds.
 func (x *Tensor) setSubscript(t *tensor.Tensor, v, w starlark.Value) error {
 	const fn = "x[...] = v"
-	sub, err := x.Env.newSubscript(v, t.Shape())
+	sub, err := newSubscript(x.Env, v, t.Shape())
 	if err != nil {
 		return arg.Rename(fn, arg.In(fn, "index", err))
 	}

@@ -102,7 +102,7 @@ func (e *Env) Predeclared() starlark.StringDict {
 		}
 	}
 	if e.Planning() {
-		e.withUnknown(names)
+		withUnknown(e, names)
 	}
 	return names
 }

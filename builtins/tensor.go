@@ -87,3 +87,11 @@ func (e *Env) TensorArg(fn, param string, v starlark.Value) (*tensor.Tensor, err
 	}
 	return x.Tensor()
 }
+
+// WrapOrNone returns t as scripts have it, None for nil.
+func (e *Env) WrapOrNone(t *tensor.Tensor) starlark.Value {
+	if t == nil {
+		return starlark.None
+	}
+	return e.Wrap(t)
+}

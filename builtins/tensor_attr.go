@@ -51,7 +51,7 @@ func init() {
 		tensorRow("T", "T is the tensor with its dims in reverse order, sharing its storage.\n"+
 			">>> tensor([[1, 2], [3, 4]]).T.tolist()\n[[1, 3], [2, 4]]",
 			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				return e.apply(transposeOp, []*tensor.Tensor{t}, e.Wrap(t))
+				return applyOperator(e, transposeOp, []*tensor.Tensor{t}, e.Wrap(t))
 			}),
 		methodRow("size", "size(dim=None) returns the size of a dim, or the shape if dim is None.\n"+
 			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", TensorSize),
@@ -77,7 +77,7 @@ func init() {
 				if err := arg.Unpack(fn, args, kwargs); err != nil {
 					return nil, err
 				}
-				return e.Nested(fn, t)
+				return Nested(e, fn, t)
 			}),
 		methodRow("detach", "detach() returns a tensor on the same storage that takes no part in differentiation.\n"+
 			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
@@ -124,7 +124,7 @@ func (x *Tensor) Describe() string {
 	if x.T == nil {
 		return "a tensor under way"
 	}
-	return x.Env.DescribeTensor(x.T)
+	return DescribeTensor(x.Env, x.T)
 }
 
 // Type implements starlark.Value.

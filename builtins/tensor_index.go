@@ -122,11 +122,11 @@ func (x *Tensor) Index(i int) starlark.Value {
 		x.Env.leave(err)
 		return starlark.None
 	}
-	return x.Env.select0(t, i)
+	return select0(x.Env, t, i)
 }
 
 // select0 returns t at index i of dim 0; an error is left with the rank.
-func (e *Env) select0(t *tensor.Tensor, i int) starlark.Value {
+func select0(e *Env, t *tensor.Tensor, i int) starlark.Value {
 	out, err := e.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(i)})
 	if err != nil {
 		e.leave(err)

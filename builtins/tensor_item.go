@@ -38,11 +38,11 @@ func (x *Tensor) item(fn string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = x.Env.one(fn, t, ""); err != nil {
+	if t, err = onlyElement(x.Env, fn, t, ""); err != nil {
 		return nil, err
 	}
 	if t.Hollow() {
-		return x.Env.unknownOf(t.DType()), nil
+		return unknownOf(x.Env, t.DType()), nil
 	}
 	return elementOf(t, t.Offset()), nil
 }
@@ -58,18 +58,18 @@ func oneElement(fn string, t *tensor.Tensor, rule string) error {
 	return nil
 }
 
-// one is oneElement, and returns t with its element at hand: that of a
+// onlyElement is oneElement, and returns t with its element at hand: that of a
 // distributed tensor every rank of the mesh gets.
-func (e *Env) one(fn string, t *tensor.Tensor, rule string) (*tensor.Tensor, error) {
+func onlyElement(e *Env, fn string, t *tensor.Tensor, rule string) (*tensor.Tensor, error) {
 	if err := oneElement(fn, t, rule); err != nil {
 		return nil, err
 	}
 	return e.Whole(fn, t)
 }
 
-// truth returns whether the one element of t is not zero.
-func (e *Env) truth(t *tensor.Tensor) (bool, error) {
-	t, err := e.one("bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element")
+// truthOf returns whether the one element of t is not zero.
+func truthOf(e *Env, t *tensor.Tensor) (bool, error) {
+	t, err := onlyElement(e, "bool", t, "of many elements it is .any() or .all() that has a truth; .item() gives the one element")
 	if err != nil {
 		return false, err
 	}
@@ -93,5 +93,5 @@ func (x *Tensor) truth() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return x.Env.truth(t)
+	return truthOf(x.Env, t)
 }

@@ -52,9 +52,9 @@ func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starl
 		return nil, arg.In(d.Name, "", err)
 	}
 	if side == starlark.Right {
-		return x.Env.apply(d, []*tensor.Tensor{b, a}, y, x)
+		return applyOperator(x.Env, d, []*tensor.Tensor{b, a}, y, x)
 	}
-	return x.Env.apply(d, []*tensor.Tensor{a, b}, x, y)
+	return applyOperator(x.Env, d, []*tensor.Tensor{a, b}, x, y)
 }
 
 // Format implements operator.HasFormat: the element of a tensor that has one is

@@ -54,15 +54,15 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		in[0], in[1] = b, a
 		values[0], values[1] = y, x
 	}
-	return x.Env.apply(d, in, values[:]...)
+	return applyOperator(x.Env, d, in, values[:]...)
 }
 
 // symbols are operators whose names are other words of the language.
 var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PIPE]: "|", binaryOps[syntax.CIRCUMFLEX]: "^", unaryOps[syntax.TILDE]: "~"}
 
-// apply applies an operator of one result that has no other arguments. values are
+// applyOperator applies an operator of one result that has no other arguments. values are
 // in as the script has them.
-func (e *Env) apply(d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
+func applyOperator(e *Env, d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
 	if stand := e.standIn(d, in); stand != nil {
 		return stand(nil, values, nil)
 	}
@@ -89,7 +89,7 @@ func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.Env.apply(d, []*tensor.Tensor{t}, x)
+	return applyOperator(x.Env, d, []*tensor.Tensor{t}, x)
 }
 
 // elementwise returns the name of the method that does element by element what a
@@ -148,7 +148,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return x.Env.truth(found)
+	return truthOf(x.Env, found)
 }
 
 // Truth implements starlark.Value: the truth of the one element. Of any other

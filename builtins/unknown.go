@@ -45,9 +45,6 @@ func init() {
 	})
 }
 
-// Planning reports whether the script runs on shapes alone.
-func (e *Env) Planning() bool { return e.Runtime.Ops().Hollow() }
-
 // An Unknown is a number that would come from elements, where there are none.
 // What is computed with it is unknown.
 type Unknown struct {
@@ -63,7 +60,7 @@ var (
 )
 
 // unknownOf returns an unknown element of a tensor of dt.
-func (e *Env) unknownOf(dt dtype.DType) *Unknown {
+func unknownOf(e *Env, dt dtype.DType) *Unknown {
 	switch {
 	case dt == dtype.Bool:
 		return &Unknown{e, "bool"}
@@ -181,7 +178,7 @@ var lenient = []string{"abs", "float", "int", "max", "min", "round", "sum", "div
 
 // withUnknown makes the functions of numbers among names take unknown ones, and
 // adds the comparisons that a plan's scripts are rewritten to.
-func (e *Env) withUnknown(names starlark.StringDict) {
+func withUnknown(e *Env, names starlark.StringDict) {
 	for _, name := range lenient {
 		f, ok := names[name].(*starlark.Builtin)
 		if !ok {
@@ -189,22 +186,24 @@ func (e *Env) withUnknown(names starlark.StringDict) {
 				continue
 			}
 		}
-		names[name] = e.lenient(f)
+		names[name] = leniently(e, f)
 	}
 	members := starlark.StringDict{}
 	for name, v := range math.Module.Members {
 		if f, ok := v.(*starlark.Builtin); ok {
-			v = e.lenient(f)
+			v = leniently(e, f)
 		}
 		members[name] = v
 	}
 	names["math"] = &starlarkstruct.Module{Name: "math", Members: members}
-	names[compareName] = starlark.NewBuiltin(compareName, e.compareIn)
+	names[compareName] = starlark.NewBuiltin(compareName, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return compareIn(e, thread, b, args, kwargs)
+	})
 }
 
-// lenient returns f, whose result is unknown if one of its arguments is, or an
+// leniently returns f, whose result is unknown if one of its arguments is, or an
 // element of a list of them.
-func (e *Env) lenient(f *starlark.Builtin) *starlark.Builtin {
+func leniently(e *Env, f *starlark.Builtin) *starlark.Builtin {
 	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		for _, v := range args {
 			if u := firstUnknown(v); u != nil {
@@ -253,7 +252,7 @@ var comparisons = map[string]syntax.Token{"==": syntax.EQL, "!=": syntax.NEQ, "<
 
 // compareIn is the comparison of args[1] and args[2] that args[0] names: unknown if
 // one of them is.
-func (e *Env) compareIn(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func compareIn(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	name, x, y := string(args[0].(starlark.String)), args[1], args[2]
 	switch {
 	case name == "in" || name == "not in":
@@ -275,15 +274,15 @@ func (e *Env) compareIn(_ *starlark.Thread, _ *starlark.Builtin, args starlark.T
 	return starlark.Bool(same), err
 }
 
-// unknowns returns unknown elements of a tensor of shape s and dtype dt as nested
+// unknownsLike returns unknown elements of a tensor of shape s and dtype dt as nested
 // lists.
-func (e *Env) unknowns(dt dtype.DType, s []int) starlark.Value {
+func unknownsLike(e *Env, dt dtype.DType, s []int) starlark.Value {
 	if len(s) == 0 {
-		return e.unknownOf(dt)
+		return unknownOf(e, dt)
 	}
 	list := make([]starlark.Value, s[0])
 	for i := range list {
-		list[i] = e.unknowns(dt, s[1:])
+		list[i] = unknownsLike(e, dt, s[1:])
 	}
 	return starlark.NewList(list)
 }

@@ -46,7 +46,7 @@ func commTable(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.Traced(fn.Fn)
+	_, records, err := builtins.Traced(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}

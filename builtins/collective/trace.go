@@ -47,7 +47,7 @@ func commTrace(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.Traced(fn.Fn)
+	_, records, err := builtins.Traced(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func commCounts(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	_, records, err := e.Traced(fn.Fn)
+	_, records, err := builtins.Traced(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func redistributed(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGrou
 // setDistSpec carries out ColoTensor.set_dist_spec: in place, and unrecorded.
 func setDistSpec(e *builtins.Env, fn string, t *tensor.Tensor, spec *DistSpec) error {
 	if !grad.IsLeaf(t) {
-		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + e.DescribeTensor(t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
+		return &op.ArgError{Func: fn, Got: "the result of a recorded operation, " + builtins.DescribeTensor(e, t), Want: "a leaf", Rule: ".redistribute(dist_spec) returns a new tensor, and .detach() a leaf"}
 	}
 	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
@@ -170,11 +170,11 @@ func setProcessGroup(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGr
 	case v.pg.degree(tpDim) != 1 && v.pg.degree(dpDim) != 1:
 		return bad("", "a tensor on "+v.pg.Describe(), "one whose group is all tensor parallel or all data parallel", ".redistribute(dist_spec, pg) changes the group of any")
 	case specOf(e, t).isShard():
-		return bad("", e.DescribeTensor(t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
+		return bad("", builtins.DescribeTensor(e, t), "a tensor that is not cut", "call set_dist_spec(ReplicaSpec()) first")
 	case !slices.Equal(v.pg.m.Ranks(), pg.m.Ranks()):
 		return bad("pg", pg.Describe(), fmt.Sprintf("a group of the ranks %v", builtins.IntList(v.pg.m.Ranks())), "nothing is moved: .redistribute(dist_spec, pg) does that")
 	case !grad.IsLeaf(t):
-		return bad("", "the result of a recorded operation, "+e.DescribeTensor(t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
+		return bad("", "the result of a recorded operation, "+builtins.DescribeTensor(e, t), "a leaf", ".redistribute(dist_spec, pg) returns a new tensor")
 	}
 	if err := checkSwitch(e, fn, t, v.pg, pg); err != nil {
 		return err
@@ -231,7 +231,7 @@ func joinGroup(e *builtins.Env, c *coloCall, i int, pg *ProcessGroup) (*tensor.T
 	fn := c.def.Name
 	if c.def.Changes(i) || !v.free && !c.converts {
 		call := &op.Call{Def: c.def}
-		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: e.DescribeTensor(x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
+		return nil, &op.ArgError{Func: fn, Param: call.InName(i), Got: builtins.DescribeTensor(e, x), Want: "a tensor on " + pg.Describe(), Rule: "operands are of one group: .redistribute(dist_spec, pg) moves between two"}
 	}
 	var y *tensor.Tensor
 	var err error

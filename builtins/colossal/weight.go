@@ -3,6 +3,7 @@ package colossal
 import (
 	"fmt"
 
+	"tpsh/builtins"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,7 +35,7 @@ func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
 	case v.compute == nil && isWhole(w):
 		return alone, nil
 	case v.compute == nil:
-		return 0, c.bad(i, c.env.DescribeTensor(w)+" without compute spec", "a replicated weight, or one with a compute spec", computeSpecRule)
+		return 0, c.bad(i, builtins.DescribeTensor(c.env, w)+" without compute spec", "a replicated weight, or one with a compute spec", computeSpecRule)
 	}
 	if err := c.onlyTP1D(i); err != nil {
 		return 0, err
@@ -47,7 +48,7 @@ func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
 	case one && dim == (outer+w.Ndim())%w.Ndim():
 		return colwise, nil
 	}
-	return 0, c.bad(i, c.env.DescribeTensor(w), fmt.Sprintf("a weight cut along dim 0 or along dim %d", last), "its compute spec is "+v.compute.String())
+	return 0, c.bad(i, builtins.DescribeTensor(c.env, w), fmt.Sprintf("a weight cut along dim 0 or along dim %d", last), "its compute spec is "+v.compute.String())
 }
 
 // onlyTP1D returns an error if the compute spec of in[i] has a pattern that
@@ -70,11 +71,11 @@ func (c *coloCall) addend(i int, s manner, replicated bool) error {
 	cut := isColo(b) && !isWhole(b)
 	switch {
 	case s != colwise && cut:
-		return c.bad(i, c.env.DescribeTensor(b), "a replicated tensor", "it is added once, to the whole result")
+		return c.bad(i, builtins.DescribeTensor(c.env, b), "a replicated tensor", "it is added once, to the whole result")
 	case s == rowwise && isColo(b) && coloOf(b).compute != nil:
-		return c.bad(i, c.env.DescribeTensor(b)+" with "+coloOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
+		return c.bad(i, builtins.DescribeTensor(c.env, b)+" with "+coloOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
 	case s == colwise && !replicated && c.view.pg.degree(tpDim) > 1 && (!isColo(b) || !specOf(c.env, b).isShard()):
-		return c.bad(i, c.env.DescribeTensor(b)+", which is replicated", "one that is cut", "the weight is cut along the dim of the results")
+		return c.bad(i, builtins.DescribeTensor(c.env, b)+", which is replicated", "one that is cut", "the weight is cut along the dim of the results")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestReadNpy(t *testing.T) {
 				t.Errorf("%s: %v", test.name, err)
 				continue
 			}
-			got, err := e.Nested("test", x)
+			got, err := builtins.Nested(e, "test", x)
 			if err != nil || got.String() != test.want {
 				t.Errorf("%s: got %v, %v, want %s", test.name, got, err, test.want)
 			}
@@ -108,7 +108,7 @@ func FuzzReadNpy(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if list, err := e.Nested("test", x); err != nil {
+			if list, err := builtins.Nested(e, "test", x); err != nil {
 				t.Errorf("got %v, %v", list, err)
 			}
 		})

@@ -75,7 +75,7 @@ func TestReadNpz(t *testing.T) {
 				t.Errorf("got %v, %v", list, err)
 				continue
 			}
-			got, err := e.Nested("test", list[0].t)
+			got, err := builtins.Nested(e, "test", list[0].t)
 			if want := "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"; err != nil || got.String() != want {
 				t.Errorf("got %v, %v, want %s", got, err, want)
 			}
