@@ -6,9 +6,9 @@ import "iter"
 // value is empty; a nil *Dict reads as empty.
 type Dict struct {
 	keys, values []any
-	// index finds the keys that Go compares as Python does. Others (tuples,
-	// objects) are taken to be all different, as the keys of a dict that was
-	// pickled are.
+	// index finds the keys that Go compares as Python does, once there are many.
+	// Others (tuples, objects) are taken to be all different, as the keys of a
+	// dict that was pickled are.
 	index map[any]int
 	// State is what was set on a subclass's object beside its items.
 	State any
@@ -30,13 +30,31 @@ func (d *Dict) Get(key any) any {
 
 // Lookup is Get, and says whether there is such a key.
 func (d *Dict) Lookup(key any) (any, bool) {
-	if d == nil || !plain(key) {
-		return nil, false
-	}
-	if i, ok := d.index[key]; ok {
+	if i, ok := d.find(key); ok {
 		return d.values[i], true
 	}
 	return nil, false
+}
+
+// few is how many keys are found without an index. Most dicts are records of a
+// handful of fields, for which a map would be slower, and larger than they are.
+const few = 12
+
+// find returns the place of a key that Go compares as Python does.
+func (d *Dict) find(key any) (int, bool) {
+	if d == nil || !plain(key) {
+		return 0, false
+	}
+	if d.index != nil {
+		i, ok := d.index[key]
+		return i, ok
+	}
+	for i, k := range d.keys {
+		if plain(k) && k == key {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // All ranges over keys and values in order.
@@ -55,17 +73,24 @@ func (d *Dict) All() iter.Seq2[any, any] {
 
 // Set sets a key.
 func (d *Dict) Set(key, value any) {
-	if plain(key) {
-		if i, ok := d.index[key]; ok {
-			d.values[i] = value
-			return
-		}
-		if d.index == nil {
-			d.index = map[any]int{}
-		}
-		d.index[key] = len(d.keys)
+	if i, ok := d.find(key); ok {
+		d.values[i] = value
+		return
 	}
 	d.keys, d.values = append(d.keys, key), append(d.values, value)
+	switch {
+	case d.index != nil:
+		if plain(key) {
+			d.index[key] = len(d.keys) - 1
+		}
+	case len(d.keys) > few:
+		d.index = make(map[any]int, 2*few)
+		for i, k := range d.keys {
+			if plain(k) {
+				d.index[k] = i
+			}
+		}
+	}
 }
 
 // plain reports whether Go compares the values of key's type as Python does.

@@ -16,7 +16,7 @@ var ops = [256]func(*reader) error{
 	'p':  func(r *reader) error { return r.line(r.put) },
 	'q':  func(r *reader) error { return r.uint(1, r.memoize) },
 	'r':  func(r *reader) error { return r.uint(4, r.memoize) },
-	0x94: func(r *reader) error { return r.memoize(uint64(len(r.memo))) },
+	0x94: func(r *reader) error { return r.memoize(r.memo.n) },
 	'g':  func(r *reader) error { return r.line(r.get) },
 	'h':  func(r *reader) error { return r.uint(1, r.recall) },
 	'j':  func(r *reader) error { return r.uint(4, r.recall) },
@@ -121,12 +121,12 @@ func (r *reader) memoize(i uint64) error {
 	if err != nil {
 		return err
 	}
-	r.memo[i] = v
+	r.memo.set(i, v)
 	return nil
 }
 
 func (r *reader) recall(i uint64) error {
-	v, ok := r.memo[i]
+	v, ok := r.memo.get(i)
 	if !ok {
 		return fmt.Errorf("it recalls number %d, which it has not kept", i)
 	}

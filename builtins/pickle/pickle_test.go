@@ -3,6 +3,7 @@ package pickle
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -141,6 +142,40 @@ func TestObject(t *testing.T) {
 	v, _, err = Read([]byte("ccollections\nOrderedDict\n)R}U\x09_metadataK\x01sb."), nil)
 	if err != nil || show(v.(*Dict).State, 3) != `{"_metadata": 1}` {
 		t.Errorf("got %v, %v, want the state of a dict", v, err)
+	}
+}
+
+// Dicts of few and of many keys find the same.
+func TestDict(t *testing.T) {
+	var d Dict
+	for n := range int64(100) {
+		d.Set(n%40, n)
+		d.Set(Tuple{n}, n)
+		d.Set(math.NaN(), n)
+		if v, ok := d.Lookup(n % 40); !ok || v != n {
+			t.Fatalf("after %d keys: got %v", d.Len(), v)
+		}
+	}
+	if d.Len() != 40+100+100 || d.Get(int64(40)) != nil || d.Get("a") != nil || d.Get(Tuple{1}) != nil {
+		t.Errorf("%d keys, %v", d.Len(), d.Get(int64(40)))
+	}
+}
+
+// Numbers of kept values may jump, and be used again.
+func TestMemo(t *testing.T) {
+	var m memo
+	want := map[uint64]any{}
+	for _, i := range []uint64{0, 1, 5, 1 << 40, 70, 200, 199, 5, 1 << 40, 63, 134, 198, 262, 200} {
+		m.set(i, i+uint64(len(want)))
+		want[i] = i + uint64(len(want))
+		for k := range uint64(300) {
+			if got, ok := m.get(k); ok != (want[k] != nil) || ok && got != want[k] {
+				t.Fatalf("after %d: %d is %v, want %v", i, k, got, want[k])
+			}
+		}
+	}
+	if m.n != uint64(len(want)) {
+		t.Errorf("%d values, want %d", m.n, len(want))
 	}
 }
 

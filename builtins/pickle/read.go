@@ -14,7 +14,7 @@ func Read(b []byte, o *Options) (v any, rest []byte, err error) {
 	if o == nil {
 		o = new(Options)
 	}
-	r := &reader{b: b, o: o, memo: map[uint64]any{}}
+	r := &reader{b: b, o: o}
 	for {
 		at := r.i
 		op, err := r.byte()
@@ -49,7 +49,7 @@ type reader struct {
 	o     *Options
 	stack []any
 	marks []int // heights of the stack at which marks are set
-	memo  map[uint64]any
+	memo  memo
 }
 
 // step carries out one instruction.
