@@ -85,6 +85,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	for rank, r := range recorders {
 		e.program.Add(r, []int32{int32(rank)})
 	}
+	e.program.Merge()
 	return nil
 }
 

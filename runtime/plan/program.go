@@ -53,6 +53,10 @@ type Group struct {
 	Of   func(rank int) []int
 	Dims int32 // of Program.Dims
 	Name string
+
+	named  bool          // Dims are of a mesh, and not the group's own name
+	tables map[int][]int // the members of groups of ranks that have joined a kind
+	rest   func(rank int) []int
 }
 
 // Do says what an Event is.

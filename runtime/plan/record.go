@@ -66,7 +66,7 @@ func (r *Recorder) Group(name, dims string, of func(rank int) []int) int32 {
 	i, ok := r.named[name]
 	if !ok {
 		i = int32(len(r.groups))
-		r.groups = append(r.groups, Group{Of: of, Dims: r.text(dimSpace, dims), Name: name})
+		r.groups = append(r.groups, Group{Of: of, Dims: r.text(dimSpace, dims), Name: name, named: dims != name})
 		r.named[name] = i
 	}
 	return i

@@ -26,6 +26,15 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 	if len(p.Kinds) == p.Ranks {
 		return of
 	}
+	messages := make([]map[int32]bool, len(p.Kinds)) // the groups in which kinds send and receive
+	for i, k := range p.Kinds {
+		messages[i] = map[int32]bool{}
+		for _, e := range k.Events {
+			if e.Do == Send || e.Do == Recv {
+				messages[i][e.Group] = true
+			}
+		}
+	}
 	type key struct {
 		was  int32
 		text string
@@ -37,7 +46,11 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 			var b strings.Builder
 			for i := range p.Kinds[p.KindOf[rank]].Groups {
 				g := &p.Kinds[p.KindOf[rank]].Groups[i]
-				writeGroup(&b, g.Of(rank), rank, of, m)
+				place := -1
+				if messages[p.KindOf[rank]][int32(i)] {
+					place = rank
+				}
+				writeGroup(&b, g.Of(rank), place, of, m)
 			}
 			k := key{of[rank], b.String()}
 			id, ok := ids[k]

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"hash/maphash"
+	"slices"
+	"sort"
+)
+
+// Merge makes one kind of all ranks that have done the same: the same events, in
+// groups of the same size and dims, with the same memory. It notes the lines at which
+// the others part from the kind of the first rank. Every rank has been added by
+// itself, in order.
+func (p *Program) Merge() {
+	seed := maphash.MakeSeed()
+	byHash := map[uint64][]*Kind{}
+	var kinds []*Kind
+	for _, k := range p.Kinds {
+		h := k.hash(seed)
+		i := slices.IndexFunc(byHash[h], k.alike)
+		if i < 0 {
+			byHash[h] = append(byHash[h], k)
+			kinds = append(kinds, k)
+			continue
+		}
+		byHash[h][i].join(k)
+	}
+	p.Kinds = kinds
+	for i, k := range kinds {
+		for _, rank := range k.Ranks {
+			p.KindOf[rank] = int32(i)
+		}
+	}
+	p.tellApart()
+}
+
+func (k *Kind) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, k.Memory)
+	for i := range k.Events {
+		maphash.WriteComparable(&h, k.Events[i])
+	}
+	return h.Sum64()
+}
+
+// alike reports whether k and other do the same.
+func (k *Kind) alike(other *Kind) bool {
+	if k.Memory != other.Memory || len(k.Groups) != len(other.Groups) || !slices.Equal(k.Events, other.Events) {
+		return false
+	}
+	for i := range k.Groups {
+		g, o := &k.Groups[i], &other.Groups[i]
+		if g.named != o.named || g.Dims != o.Dims && g.named || g.instance() != o.instance() || len(g.Of(int(k.Ranks[0]))) != len(o.Of(int(other.Ranks[0]))) {
+			return false
+		}
+	}
+	return true
+}
+
+// join adds the ranks of other, which does the same.
+func (k *Kind) join(other *Kind) {
+	for i := range k.Groups {
+		mine, others := k.Groups[i].Of, other.Groups[i].Of
+		ranks := map[int]bool{}
+		for _, r := range other.Ranks {
+			ranks[int(r)] = true
+		}
+		k.Groups[i].Of = k.Groups[i].add(mine, others, ranks)
+	}
+	k.Ranks = append(k.Ranks, other.Ranks...)
+}
+
+// add has the group's members of some ranks be those of others.
+func (g *Group) add(mine, others func(int) []int, ranks map[int]bool) func(int) []int {
+	if g.tables == nil {
+		g.tables = map[int][]int{}
+		first := mine
+		g.rest = func(rank int) []int { return first(rank) }
+	}
+	for r := range ranks {
+		g.tables[r] = others(r)
+	}
+	return func(rank int) []int {
+		if list, ok := g.tables[rank]; ok {
+			return list
+		}
+		return g.rest(rank)
+	}
+}
+
+// tellApart notes the lines at which kinds part from the first.
+func (p *Program) tellApart() {
+	lines := map[string]bool{}
+	for _, k := range p.Kinds[min(1, len(p.Kinds)):] {
+		if at := p.parting(p.Kinds[0], k); at != "" {
+			lines[at] = true
+		}
+	}
+	p.ToldApart = p.ToldApart[:0]
+	for at := range lines {
+		p.ToldApart = append(p.ToldApart, at)
+	}
+	sort.Strings(p.ToldApart)
+}
+
+// parting returns the line of the first event of b that is not a's.
+func (p *Program) parting(a, b *Kind) string {
+	for i := range b.Events {
+		if i >= len(a.Events) || a.Events[i] != b.Events[i] {
+			return p.Lines[b.Events[i].Line]
+		}
+	}
+	if len(a.Events) > len(b.Events) {
+		return p.Lines[a.Events[len(b.Events)].Line]
+	}
+	for i := range b.Groups {
+		if len(a.Groups) > i && len(a.Groups[i].Of(int(a.Ranks[0]))) != len(b.Groups[i].Of(int(b.Ranks[0]))) {
+			for _, e := range b.Events {
+				if e.Do != Compute && int(e.Group) == i {
+					return p.Lines[e.Line]
+				}
+			}
+		}
+	}
+	return ""
+}

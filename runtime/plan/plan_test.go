@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/hardware"
+)
+
+func machine(t *testing.T) *hardware.Machine {
+	t.Helper()
+	m, err := hardware.Builtin("dgx-a100-80g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// stages returns a program of ranks in a pipeline: each waits for the one before it,
+// computes, and sends to the next; then all reduce.
+func stages(n int) *Program {
+	p := NewProgram(n)
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	for rank := range n {
+		r := p.Recorder()
+		g := r.Group("world", "pp", func(int) []int { return all })
+		call := func(do Do, peer int, c Call) {
+			at, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
+			r.Peer(at, peer, 0, true)
+			r.Finish(at, c)
+		}
+		if rank > 0 {
+			call(Recv, rank-1, Call{Op: "recv"})
+		}
+		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Product: true, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Forward, "a.star:2:1")
+		if rank < n-1 {
+			call(Send, rank+1, Call{"send", 1 << 20, 1 << 20})
+		}
+		at, _ := r.Begin(Collective, g, Forward, "a.star:3:1", "")
+		r.Finish(at, Call{"all_reduce", 8, 8})
+		p.Add(r, []int32{int32(rank)})
+	}
+	return p
+}
+
+// The parts of a rank's time add up to the step, stages wait in turn, and the FLOPs
+// are those of all.
+func TestPlay(t *testing.T) {
+	f := stages(4).Play(machine(t))
+	sum := f.Seconds.Arithmetic + f.Seconds.Communication + f.Seconds.Bubble + f.Seconds.Waiting
+	if d := sum/f.StepSeconds - 1; d > 1e-9 || d < -1e-9 {
+		t.Errorf("the parts add up to %g, want %g", sum, f.StepSeconds)
+	}
+	if f.FLOPs != 4e12 {
+		t.Errorf("got %g FLOPs, want 4e12", f.FLOPs)
+	}
+	one := stages(1).Play(machine(t))
+	if r := f.StepSeconds / one.StepSeconds; r < 2 || r > 4 {
+		t.Errorf("four stages in turn take %g times as long as one, want nearly 4 (a step of no arithmetic counts too)", r)
+	}
+}
+
+// Ranks that do the same are one kind, and play as they do one by one.
+func TestMerge(t *testing.T) {
+	alike := func() *Program {
+		p := NewProgram(8)
+		for rank := range 8 {
+			r := p.Recorder()
+			pair := []int{rank &^ 1, rank | 1}
+			name := "group [0, 1]"
+			if rank > 1 {
+				name = "group"
+			}
+			g := r.Group(name, "tp", func(int) []int { return pair })
+			r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1e9, Bytes: 1e9}}, Forward, "b.star:1:1")
+			at, _ := r.Begin(Collective, g, Forward, "b.star:2:1", "")
+			r.Finish(at, Call{"all_reduce", 1 << 20, 1 << 20})
+			if rank == 7 {
+				r.Compute(Operation{Name: "print"}, Forward, "b.star:3:1")
+			}
+			p.Add(r, []int32{int32(rank)})
+		}
+		return p
+	}
+	each, merged := alike(), alike()
+	merged.Merge()
+	if len(merged.Kinds) != 2 || !slices.Equal(merged.ToldApart, []string{"b.star:3:1"}) {
+		t.Fatalf("got %d kinds told apart at %v, want 2 at b.star:3:1", len(merged.Kinds), merged.ToldApart)
+	}
+	a, b := each.Play(machine(t)), merged.Play(machine(t))
+	if a.StepSeconds != b.StepSeconds || a.Seconds != b.Seconds || a.FLOPs != b.FLOPs {
+		t.Errorf("merged ranks take %v, want %v as each by itself", b.Seconds, a.Seconds)
+	}
+}
