@@ -13,6 +13,7 @@ import (
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/comm/mpi"
 	"tpsh/lang"
+	"tpsh/runtime"
 )
 
 var runCommand = &command{
@@ -26,7 +27,7 @@ var runCommand = &command{
 		fs.StringVar(&r.transport, "transport", "inproc", transportUsage(viaMPI))
 		fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
 		fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
-		fs.BoolVar(&r.stats, "stats", false, "tell in the end what ranks that are processes sent each other, by the way it went")
+		fs.BoolVar(&r.stats, "stats", false, "tell in the end what tensors took, or of ranks that are processes what they sent each other")
 		fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
 		r.tracing.declare(fs)
@@ -44,6 +45,7 @@ type runner struct {
 	flags                        *flag.FlagSet
 	n, maxRestarts               int
 	stats                        bool
+	meters                       []*runtime.Meter // of ranks of this process, if stats are wanted
 	transport, output, resumeDir string
 	source                       string // of -c
 }
@@ -69,7 +71,8 @@ func (r *runner) run(std *stdio, args []string) error {
 	}
 	st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: std.err}
 	if r.stats && ofOneProcess(opts.Transport) {
-		return usagef("for flag --stats: got transport %q, want one of processes (ranks of one process read each other's memory)", opts.Transport)
+		r.meters = make([]*runtime.Meter, opts.Ranks)
+		st.seen = func(rank *runtime.Rank) { r.meters[rank.ID()] = rank.StartMeter() }
 	}
 	opts.Note, opts.Args = st.note(), r.kernels.words()
 	ctx, done := interruptible()
@@ -213,6 +216,9 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 		s.Close()
 		err = ranks.tellTraffic(ctx, std.err)
 	}
+	if err == nil && r.meters != nil {
+		tellMemory(std.err, r.meters)
+	}
 	return outcome.Died(), err
 }
 
@@ -277,4 +283,14 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 		rest = args[2:]
 	}
 	return args[0], rest, nil
+}
+
+// tellMemory writes a table of the most bytes that ranks' tensors took, by what they
+// are for.
+func tellMemory(w io.Writer, meters []*runtime.Meter) {
+	fmt.Fprintf(w, "%-10s%14s%14s%14s%14s%14s%15s%14s\n", "most bytes", "parameters", "gradients", "optimizer", "activations", "temporaries", "communication", "together")
+	for rank, m := range meters {
+		k := m.Most
+		fmt.Fprintf(w, "%-10s%14d%14d%14d%14d%14d%15d%14d\n", fmt.Sprint("rank ", rank), k.Parameters, k.Gradients, k.Optimizer, k.Activations, k.Temporaries, k.Communication, k.Peak)
+	}
 }
