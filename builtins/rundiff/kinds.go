@@ -67,6 +67,9 @@ func (q *probe) sums(x []*array, l *layout) {
 		s := reduced(l, q.c, []int{m}, false)
 		name := q.dimName(l, m)
 		q.add(finding{kind: MissingSum, meshDim: name, rest: apart(s, x), says: fmt.Sprintf("the sum over dim %s of the mesh, of %d ranks, was not taken: the ranks have the summands", name, l.mesh[m])})
+		if q.twins(l, m) {
+			continue // there is a dim of fewer ranks
+		}
 		q.add(finding{kind: MissingSum, meshDim: name, rest: apart(scaleAll(s, 1/n), x), says: fmt.Sprintf("the mean over dim %s of the mesh, of %d ranks, was not taken: each rank has its own", name, l.mesh[m])})
 		q.residual(s, x, l, m)
 		q.wrongMeshDim(s, x, l, m)
@@ -112,6 +115,24 @@ func (q *probe) vary(l *layout, m int) bool {
 		for _, i := range g[1:] {
 			if sameShape(q.c[i].shape, q.c[g[0]].shape) && distance(q.c[i], q.c[g[0]]) > 1e-6*q.c[g[0]].rms() {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// twins reports whether of the ranks of a mesh of one dim, which could be one of two, some have
+// the same, and so the mean is taken over fewer.
+func (q *probe) twins(l *layout, m int) bool {
+	if len(l.mesh) > 1 || !slices.ContainsFunc(q.ls, func(o *layout) bool { return len(o.mesh) > 1 }) {
+		return false
+	}
+	for _, g := range l.groups(m) {
+		for i := range g {
+			for k := range i {
+				if distance(q.c[g[i]], q.c[g[k]]) <= 1e-6*q.c[g[i]].rms() {
+					return true
+				}
 			}
 		}
 	}

@@ -239,8 +239,8 @@ func (d *diffing) rows(list []Tensor) []Row {
 				r.Ranks[i] = r.Ranks[i] || b
 			}
 		}
-		if t.Expected > 0 && t.Note == "" {
-			r.Worst = max(r.Worst, t.Error/t.Expected)
+		if scale := d.scaleOf(p); t.Expected > 0 && t.Note == "" && scale > 0 {
+			r.Worst = max(r.Worst, t.Error/t.Expected*p.scale/scale)
 		}
 	}
 	return rows

@@ -144,7 +144,11 @@ func diffTable(out io.Writer, r *rundiff.Report) error {
 		if row.Step >= 0 {
 			step = fmt.Sprint(row.Step)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%.2g of what is expected\t%s\n", step, row.Name, row.Tensors, row.Differ, row.Worst, pictureOf(row.Ranks))
+		worst := fmt.Sprintf("%.2g of what is expected", row.Worst)
+		if row.Differ > 0 && row.Worst <= 1 {
+			worst = "parts of what is expected"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%s\t%s\n", step, row.Name, row.Tensors, row.Differ, worst, pictureOf(row.Ranks))
 	}
 	if err := tw.Flush(); err != nil || r.Equal {
 		return err
