@@ -1,9 +1,6 @@
 package hang
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // What a Verdict says.
 const (
@@ -117,14 +114,26 @@ func (v *Verdict) waitOf(id int) (*Call, []int) {
 	if c == nil {
 		c = v.job.Ranks[id].now
 	}
-	to := []int{}
-	for _, w := range v.graph.waits[id] {
-		if w.call == c {
-			to = append(to, w.to)
+	return c, v.graph.waitedFor(id, c)
+}
+
+// waitedFor returns for whom a rank waits in a call: those that are known to be
+// late, or if there is none, those of which nothing is known.
+func (g *graph) waitedFor(id int, c *Call) []int {
+	late, silent := []int{}, []int{}
+	for _, w := range g.waits[id] {
+		switch {
+		case w.call != c:
+		case w.why == noWord:
+			silent = append(silent, w.to)
+		default:
+			late = append(late, w.to)
 		}
 	}
-	slices.Sort(to)
-	return c, to
+	if len(late) == 0 {
+		late = silent
+	}
+	return sortedSet(late)
 }
 
 // doubtful reports whether there is more to it than the evidence says.
