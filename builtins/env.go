@@ -98,7 +98,7 @@ func New(rank *runtime.Rank, opts Options) *Env {
 		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To)
 	}
 	env := &Env{Runtime: rank, Options: opts}
-	rank.Holdings = env.holdings
+	rank.Holdings = func() runtime.Holdings { return holdings(env) }
 	return env
 }
 
@@ -172,7 +172,7 @@ func (e *Env) End(err error) error {
 		err = unknownFlag(e)
 	}
 	if to := e.Runtime.Recorder(); to != nil {
-		to.Parameters = e.wholeParameters()
+		to.Parameters = wholeParameters(e)
 	}
 	return e.Runtime.End(err)
 }
@@ -213,3 +213,6 @@ func (e *Env) SetNote(note func(line string)) { e.Runtime.Note = note }
 
 // Planning reports whether the script runs on shapes alone.
 func (e *Env) Planning() bool { return e.Runtime.Ops().Hollow() }
+
+// Hole returns an unknown number that has arrived.
+func (e *Env) Hole(kind string) starlark.Value { return &Unknown{e, kind} }

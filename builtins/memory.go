@@ -56,7 +56,7 @@ func memoryTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn); err != nil {
 		return nil, err
 	}
-	m, v, err := e.metered(fn.Fn)
+	m, v, err := metered(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func memoryTrace(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 }
 
 // metered calls fn and counts what its tensors take.
-func (e *Env) metered(fn starlark.Callable) (*runtime.Meter, starlark.Value, error) {
+func metered(e *Env, fn starlark.Callable) (*runtime.Meter, starlark.Value, error) {
 	m := e.Runtime.StartMeter()
 	defer e.Runtime.StopMeter(m)
 	v, err := e.Call(fn)
@@ -85,7 +85,7 @@ func assertMemory(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	if err != nil {
 		return nil, err
 	}
-	m, v, err := e.metered(fn.Fn)
+	m, v, err := metered(e, fn.Fn)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ type Holder interface {
 
 // Hold notes that the program has h, which is hashable: what it holds is the
 // program's memory.
-func (e *Env) Hold(h Holder) {
+func Hold(e *Env, h Holder) {
 	if e.held[h] {
 		return
 	}
@@ -148,16 +148,16 @@ func (e *Env) Hold(h Holder) {
 
 // Enter says that a call of the module h is under way, until the function it returns
 // is called. The program has the modules that it calls itself.
-func (e *Env) Enter(h Holder) (leave func()) {
+func Enter(e *Env, h Holder) (leave func()) {
 	if e.inside == 0 {
-		e.Hold(h)
+		Hold(e, h)
 	}
 	e.inside++
 	return func() { e.inside-- }
 }
 
 // holdings returns what the program's modules and optimizers hold.
-func (e *Env) holdings() runtime.Holdings {
+func holdings(e *Env) runtime.Holdings {
 	var h runtime.Holdings
 	add := func(list *[]*tensor.Tensor, x *Tensor) {
 		if x.T != nil {
@@ -176,7 +176,7 @@ type WholeLens interface{ WholeShape() []int }
 
 // wholeParameters returns the elements of each parameter of the program's modules as
 // a whole, by path and shape, which are the same on all ranks that have a part of it.
-func (e *Env) wholeParameters() map[string]int64 {
+func wholeParameters(e *Env) map[string]int64 {
 	all := map[string]int64{}
 	for _, one := range e.holders {
 		one.Holdings(func(path string, x *Tensor) {

@@ -306,6 +306,3 @@ func AppendUnknown(dst []byte, v starlark.Value) ([]byte, error) {
 	}
 	return nil, &object.Error{Value: v}
 }
-
-// Hole returns an unknown number that has arrived.
-func (e *Env) Hole(kind string) starlark.Value { return &Unknown{e, kind} }

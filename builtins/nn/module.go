@@ -287,7 +287,7 @@ func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
 // CallInternal implements starlark.Callable.
 func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	defer builtins.EnvOf(thread).Runtime.EnterPart(m)()
-	defer m.env.Enter(m)()
+	defer builtins.Enter(m.env, m)()
 	if len(m.outside) == 0 {
 		return m.run(thread, args, kwargs)
 	}

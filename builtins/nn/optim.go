@@ -158,7 +158,7 @@ func newOptimizer(r *optimRule) builtins.Function {
 		if err := o.addGroups(b.Name(), params, values); err != nil {
 			return nil, err
 		}
-		e.Hold(o)
+		builtins.Hold(e, o)
 		return o, nil
 	}
 }
