@@ -257,3 +257,53 @@ func (p *dtypes) Unpack(v starlark.Value) error {
 	}
 	return nil
 }
+
+// transferDocs are the documentation of transfers.
+var transferDocs = map[string]string{
+	"recv_forward": "recv_forward(input_tensor_shape, prev_rank=None, dtype=float32, scatter_gather_tensors=False) returns the input of this stage, from the one before; None on the first stage.\n" +
+		docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(recv_forward((2, 3)))\nNone",
+	"recv_backward": "recv_backward(output_grad_shape, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, from the one after; None on the last stage.\n" +
+		docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(recv_backward((2, 3)))\nNone",
+	"send_forward": "send_forward(output_tensor, next_rank=None, scatter_gather_tensors=False) sends the output of this stage to the one after; the last stage sends nothing.\n" +
+		docSends + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> send_forward(ones(2, 3))",
+	"send_backward": "send_backward(input_tensor_grad, prev_rank=None, scatter_gather_tensors=False) sends the gradient of this stage's input to the one before; the first stage sends nothing.\n" +
+		docSends + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> send_backward(ones(2, 3))",
+	"send_forward_recv_backward": "send_forward_recv_backward(output_tensor, output_grad_shape, recv_next=True, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, to whose next stage it sends that.\n" +
+		"On the last stage it does nothing and returns None, as without recv_next.\n" +
+		docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(send_forward_recv_backward(ones(2), (2,)))\nNone",
+	"send_backward_recv_forward": "send_backward_recv_forward(input_tensor_grad, input_tensor_shape, recv_prev=True, prev_rank=None, dtype=float32, scatter_gather_tensors=False) returns the next input of this stage, and sends the gradient of the last one back.\n" +
+		"On the first stage it does nothing and returns None, as without recv_prev.\n" +
+		docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel()\n" +
+		">>> print(send_backward_recv_forward(ones(2), (2,)))\nNone",
+	"send_forward_recv_forward": "send_forward_recv_forward(output_tensor, input_tensor_shape, recv_prev=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the next input of this stage, and sends its output on.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> send_forward_recv_forward(tensor([1.0, 2.0]), (2,)).tolist()\n[1.0, 2.0]",
+	"send_backward_recv_backward": "send_backward_recv_backward(input_tensor_grad, output_grad_shape, recv_next=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns the gradient of this stage's output, and sends that of its input back.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> send_backward_recv_backward(tensor([1.0, 2.0]), (2,)).tolist()\n[1.0, 2.0]",
+	"send_forward_backward_recv_forward_backward": "send_forward_backward_recv_forward_backward(output_tensor, input_tensor_grad, input_tensor_shape, output_grad_shape, recv_prev=True, recv_next=True, prev_rank=None, next_rank=None, dtype=float32, scatter_gather_tensors=False) returns (input, gradient of the output), and sends the output on and the gradient of the input back.\n" +
+		docOnTheRing + docSends + docReceives + docPeers + docScatter +
+		">>> init_parallel(data=world_size())  # each rank is its own neighbour\n" +
+		">>> x, dy = send_forward_backward_recv_forward_backward(tensor([1.0]), tensor([2.0, 3.0]), (1,), (2,))\n" +
+		">>> x.tolist(), dy.tolist()\n([1.0], [2.0, 3.0])",
+}
+
+func init() {
+	for i := range transfers {
+		k := &transfers[i]
+		builtins.Register(&builtins.Row{Name: k.name, Communicates: true, Doc: transferDocs[k.name], Fn: k.call})
+	}
+}

@@ -5,116 +5,10 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
-	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
-
-// newFlatTensor carries out the constructor of flat tensors, or with param that of
-// flat parameters, whose data may be None.
-func newFlatTensor(param bool) builtins.Function {
-	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		var data starlark.Value = starlark.None
-		requires, name := arg.Bool(param), "data"
-		if param {
-			name = "data?"
-		}
-		if err := arg.Unpack(b.Name(), args, kwargs, name, &data, "requires_grad?", &requires); err != nil {
-			return nil, err
-		}
-		v := &flatView{param: param}
-		if param && data == starlark.None {
-			return newFlat(e, b.Name(), v, nil, bool(requires))
-		}
-		t, err := e.PlainArg(b.Name(), "data", data)
-		if err != nil {
-			return nil, err
-		}
-		if from := flatOf(data.(*builtins.Tensor)); from != nil {
-			t = from.local
-			v.spec, v.pg, v.group = from.spec, from.pg, from.group
-		}
-		if t != nil && t.Ndim() != 1 {
-			return nil, &op.ArgError{Func: b.Name(), Param: "data", Got: op.Describe(t), Want: "a tensor of one dim", Rule: b.Name() + ".shard(t) cuts one of any shape"}
-		}
-		return newFlat(e, b.Name(), v, t, bool(requires))
-	}
-}
-
-// A flatSharding is the arguments of shard.
-type flatSharding struct {
-	fn          string
-	data        starlark.Value
-	spec        arg.Opt[flatSpecArg, *flatSpecArg]
-	pg          starlark.Value
-	synchronize arg.Bool
-	requires    arg.Opt[arg.Bool, *arg.Bool]
-}
-
-// shardFlat carries out shard of flat tensors, or of flat parameters.
-func flatShard(param bool) builtins.Function {
-	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		s := flatSharding{fn: b.Name(), synchronize: true}
-		var device starlark.Value = starlark.None
-		if err := arg.Unpack(s.fn, args, kwargs, "tensor", &s.data, "sharding_spec?", &s.spec, "process_group?", &s.pg,
-			"synchronize?", &s.synchronize, "device?", &device, "requires_grad?", &s.requires); err != nil {
-			return nil, err
-		}
-		if err := builtins.CheckDevice(s.fn, device); err != nil {
-			return nil, err
-		}
-		return shardFlat(e, &s, param)
-	}
-}
-
-// shardFlat returns this rank's part of the tensor that s has.
-func shardFlat(e *builtins.Env, s *flatSharding, param bool) (starlark.Value, error) {
-	t, err := e.PlainArg(s.fn, "tensor", s.data)
-	if err != nil {
-		return nil, err
-	}
-	g, err := flatGroup(e, s.fn, s.pg)
-	if err != nil {
-		return nil, err
-	}
-	spec := s.spec.V.FlatShardingSpec
-	if !s.spec.Set {
-		spec, err = flatSpec(e, s.fn, t.Shape(), mesh.EvenRanges(t.Numel(), g.Size()))
-	} else if err = mustHaveShape(s.fn, "tensor", t, spec.f.Shape(), "the shape of sharding_spec"); err == nil {
-		err = spec.fits(s.fn, "sharding_spec", g)
-	}
-	if err != nil {
-		return nil, err
-	}
-	requires := t.RequiresGrad()
-	if s.requires.Set {
-		requires = bool(s.requires.V)
-	}
-	defer e.Runtime.Tape.SetEnabled(false)()
-	if s.synchronize {
-		if t, err = flatFromFirst(e, g, t); err != nil {
-			return nil, err
-		}
-	}
-	v := &flatView{param: param, spec: spec, pg: s.pg, group: g}
-	part, err := flatPart(e, v, t.Detach(), true)
-	if err != nil {
-		return nil, err
-	}
-	return newFlat(e, s.fn, v, part, requires)
-}
-
-// flatFromFirst returns what the first member of g has in t, and stores it in t
-// where that may be written.
-func flatFromFirst(e *builtins.Env, g *runtime.Group, t *tensor.Tensor) (*tensor.Tensor, error) {
-	first, err := e.Runtime.Run(g, runtime.Collective{Op: "broadcast"}, t.Detach())
-	if err != nil || g.Rank() == 0 || !t.Contiguous() || t.Buffer().Frozen() {
-		return first, err
-	}
-	_, err = e.Runtime.Do("copy_", []*tensor.Tensor{t, first})
-	return first, err
-}
 
 // flatGather carries out gather.
 func flatGather(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -387,4 +281,45 @@ func setShardedData(x *builtins.Tensor, fn string, v starlark.Value) error {
 	}
 	flatReplace(x, t)
 	return nil
+}
+
+// A flatMethod carries out a method of flat tensors, fn being its name and x its
+// receiver.
+type flatMethod func(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+// flatRow returns a row for a method of flat tensors.
+func flatRow(name, doc string, do flatMethod) *builtins.Row {
+	return &builtins.Row{Name: "ShardedFlatTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return do(b.Receiver().(*builtins.Tensor), b.Name(), args, kwargs)
+	}}
+}
+
+// flatMethodRows returns the methods of flat tensors.
+func flatMethodRows() []*builtins.Row {
+	return []*builtins.Row{
+		flatRow("gather", "gather(dtype=None, rank0_only=False) returns the whole as a plain tensor, on every rank of the group: one all_gather.\n"+
+			"dtype is what the data is converted to before. With rank0_only it is one gather, and ranks but the first of the group\n"+
+			"get a tensor of shape (0,). The gradient goes back to the ranks. Unsharded, it returns the whole that there is.\n"+
+			exampleFlat+">>> t.gather().shape\n(2, 3)", flatGather),
+		flatRow("unshard_", "unshard_(unsharded_data=None, dtype=None, rank0_only=False) makes the tensor stand for its whole, until reshard_().\n"+
+			"The whole is gathered as gather does, or is unsharded_data, on whose storage it then is, and nothing is sent; of a tensor\n"+
+			"that is unsharded it stays. With rank0_only other ranks than the first of the group have no elements. This rank's data\n"+
+			"is kept as it is.\n"+
+			exampleFlat+">>> t.unshard_()\n>>> t.sum(dim=0).tolist()\n[3.0, 5.0, 7.0]", flatUnshard),
+		flatRow("reshard_", "reshard_(writeback=False) makes the tensor stand for this rank's data again, and forgets the whole with the changes made in it.\n"+
+			"With writeback the first rank of the group sends its whole, in one broadcast, and each stores its part as its data, in\n"+
+			"the dtype of the data; every rank of the group calls it. The gradient stays as it is.\n"+
+			exampleFlat+">>> t.unshard_()\n>>> t.unsharded_data.mul_(2.0)[0].tolist()\n[0.0, 2.0, 4.0]\n>>> t.reshard_(writeback=True)\n>>> t.gather()[0].tolist()\n[0.0, 2.0, 4.0]", flatReshard),
+		flatRow("wrap", "wrap(tensor, requires_grad=None) returns another tensor as a ShardedFlatTensor with the same spec, group and state.\n"+
+			"tensor is its data on this rank while this one is sharded, and else its whole. requires_grad None is as tensor has it.\n"+
+			exampleFlat+">>> t.wrap(zeros(6)).gather().shape\n(2, 3)", flatWrap),
+		flatRow("chunk_unsharded", "chunk_unsharded(tensor, pad=False) returns what each rank of the group would store of a tensor of the whole's shape: a list of tensors of one dim.\n"+
+			"With pad zeros follow, so that they are equally long.\n"+
+			exampleFlat+">>> [c.shape for c in t.chunk_unsharded(ones(2, 3))]\n[(6,)]", flatChunks),
+		flatRow("sharded_chunk", "sharded_chunk(tensor) returns what this rank would store of a tensor of the whole's shape. It may share its storage.\n"+
+			exampleFlat+">>> t.sharded_chunk(ones(2, 3)).shape\n(6,)", flatChunk),
+		flatRow("mark_as_sharded", "mark_as_sharded(sharding_spec, process_group=None) says which elements of a whole the data of each rank of a group is.\n"+
+			"process_group None is all ranks.\n"+
+			">>> t = ShardedFlatTensor(zeros(6))\n>>> t.mark_as_sharded(flat.ShardingSpec((2, 3), (((0, 6),),)))\n>>> t.unsharded_shape\n(2, 3)", markAsSharded),
+	}
 }

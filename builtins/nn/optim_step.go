@@ -209,3 +209,69 @@ func checkNesterov(g *group) error {
 	}
 	return nil
 }
+
+// optimRow returns a row for a method of optimisers.
+func optimRow(name, doc string, do func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
+	return &builtins.Row{Name: "Optimizer." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return do(b.Receiver().(*Optimizer), b.Name(), args, kwargs)
+	}}
+}
+
+func init() {
+	builtins.Register(
+		&builtins.Row{Name: "Optimizer", Doc: "Optimizer is the type of optimisers, as optim makes them; type(x) is the kind: \"SGD\"."},
+		&builtins.Row{Name: "Optimizer.lr",
+			Doc: "lr is the learning rate: of the first group, where groups have their own. Assigning sets that of every group.\n" +
+				">>> opt = optim.SGD([zeros(2, requires_grad=True)], lr=0.5)\n" +
+				">>> opt.lr = opt.lr / 2\n" +
+				">>> opt.lr\n0.25",
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+				return valueAt(x.(*Optimizer).groups[0], "lr"), nil
+			}},
+		&builtins.Row{Name: "Optimizer.param_groups",
+			Doc: "param_groups is the tuple of the groups: dicts of \"params\" and of hyperparameters, which can be changed between steps.\n" +
+				">>> a, b = zeros(1, requires_grad=True), zeros(1, requires_grad=True)\n" +
+				">>> opt = optim.SGD([{\"params\": [a]}, {\"params\": [b], \"lr\": 0.5}], lr=0.25)\n" +
+				">>> [g[\"lr\"] for g in opt.param_groups]\n[0.25, 0.5]\n" +
+				">>> opt.param_groups[1][\"lr\"] = 0.125",
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+				var groups starlark.Tuple
+				for _, d := range x.(*Optimizer).groups {
+					groups = append(groups, d)
+				}
+				return groups, nil
+			}},
+		optimRow("step", "step() changes every parameter that has a gradient by it. Nothing is recorded.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> w.grad = ones(1)\n"+
+			">>> optim.SGD([w], lr=0.5).step()\n"+
+			">>> w.tolist()\n[1.5]",
+			func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				if err := arg.Unpack(fn, args, kwargs); err != nil {
+					return nil, err
+				}
+				return starlark.None, o.env.Runtime.Optimizing(func() error { return o.stepAll(fn) })
+			}),
+		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> w.backward()\n"+
+			">>> optim.SGD([w]).zero_grad()\n"+
+			">>> w.grad == None\nTrue",
+			func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				toNone := arg.Bool(true)
+				if err := arg.Unpack(fn, args, kwargs, "set_to_none?", &toNone); err != nil {
+					return nil, err
+				}
+				for _, d := range o.groups {
+					g := &group{o: o, fn: fn, d: d}
+					if err := zeroGrads(o.env, fn, g.params(), bool(toNone)); err != nil {
+						return nil, err
+					}
+					if g.err != nil {
+						return nil, g.err
+					}
+				}
+				return starlark.None, nil
+			}),
+	)
+}
