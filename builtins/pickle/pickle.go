@@ -25,7 +25,8 @@
 //	anything else        what Options.Global and Options.Persistent return
 //
 // A value may stand in several places, and contain itself: what walks over one
-// must bound its steps. Memory is bounded by a small multiple of the file.
+// must bound its steps. Memory is bounded by some fifty times the file, and by
+// Options.MaxValues.
 package pickle
 
 import (
@@ -129,6 +130,9 @@ type Options struct {
 	// Persistent returns what an id stands for that the file leaves to its
 	// reader; with none they are refused.
 	Persistent func(id any) (any, error)
+	// MaxValues, if it is not 0, is how many values a pickle may make, one by
+	// one, containers and what is in them alike.
+	MaxValues int
 }
 
 // Int returns v if it is an int of at most 64 bits.

@@ -179,6 +179,16 @@ func TestMemo(t *testing.T) {
 	}
 }
 
+func TestMaxValues(t *testing.T) {
+	b := []byte("(" + strings.Repeat("]", 100) + "t.")
+	if _, _, err := Read(b, &Options{MaxValues: 101}); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := Read(b, &Options{MaxValues: 99}); err == nil || !strings.Contains(err.Error(), "over 99 values") {
+		t.Errorf("got %v, want it refused", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", "in the middle"},

@@ -50,6 +50,7 @@ type reader struct {
 	stack []any
 	marks []int // heights of the stack at which marks are set
 	memo  memo
+	made  int // values
 }
 
 // step carries out one instruction.
@@ -61,6 +62,9 @@ func (r *reader) step(op byte) error {
 }
 
 func (r *reader) push(v any) error {
+	if r.made++; r.o.MaxValues > 0 && r.made > r.o.MaxValues {
+		return fmt.Errorf("it makes over %d values, which is more than are read", r.o.MaxValues)
+	}
 	r.stack = append(r.stack, v)
 	return nil
 }

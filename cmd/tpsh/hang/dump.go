@@ -23,6 +23,10 @@ const (
 	maxRank    = 1 << 17
 	maxGroups  = 1 << 14
 	maxText    = 1 << 12
+	// Values in a pickle, and bytes of JSON: a dump of 20000 calls with stacks
+	// has half of these.
+	maxValues = 1 << 24
+	maxJSON   = 128 << 20
 )
 
 // A dump is a Flight Recorder dump, before ranks are put together.
@@ -79,6 +83,9 @@ func parseDump(b []byte) (*dump, error) {
 // decode reads b as what its first byte says that it is.
 func decode(b []byte) (v any, isJSON bool, err error) {
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' {
+		if len(t) > maxJSON {
+			return nil, true, fmt.Errorf("JSON of over %d MiB, which no dump is", maxJSON>>20)
+		}
 		d := json.NewDecoder(bytes.NewReader(t))
 		d.UseNumber()
 		if err := d.Decode(&v); err != nil {
@@ -89,7 +96,7 @@ func decode(b []byte) (v any, isJSON bool, err error) {
 		}
 		return v, true, nil
 	}
-	v, _, err = pickle.Read(b, nil)
+	v, _, err = pickle.Read(b, &pickle.Options{MaxValues: maxValues})
 	return v, false, err
 }
 

@@ -46,8 +46,14 @@ func Read(paths []string) (*Job, error) {
 // list returns path, or the files in it if it is a folder.
 func list(path string) ([]string, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return []string{path}, err
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() {
+		return []string{path}, nil
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: neither a file nor a folder", path)
 	}
 	rows, err := os.ReadDir(path)
 	if err != nil {

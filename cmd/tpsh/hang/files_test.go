@@ -93,6 +93,12 @@ func TestHostileWorld(t *testing.T) {
 	explainBytes(t, append([]byte("\x80\x02}X\x07\x00\x00\x00entries]("), append(bytes.Repeat([]byte("}"), 1<<18), "es."...)...))
 }
 
+func TestNoFile(t *testing.T) {
+	if _, err := Read([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "neither a file nor a folder") {
+		t.Errorf("a device: %v", err)
+	}
+}
+
 func FuzzDump(f *testing.F) {
 	for _, name := range []string{"gloo_missing/fr_0", "gloo_missing/fr_2.json", "gpu_error_1st/_dump_13", "lock_gil_1st/_dump_0"} {
 		b, err := os.ReadFile("testdata/real/" + name)

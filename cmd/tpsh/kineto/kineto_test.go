@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -150,6 +151,23 @@ func TestCompare(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// One event may not fill the memory.
+func TestLargeValue(t *testing.T) {
+	long := io.MultiReader(strings.NewReader(`{"traceEvents": [{"name": "`), io.LimitReader(letters{}, maxValue+1))
+	if err := (&Trace{}).read(long); err == nil || !strings.Contains(err.Error(), "a value of over 32 MiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
 }
 
 func TestSpans(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // A parser gathers the events of a trace.
 type parser struct {
 	t     *Trace
+	in    *bounded
 	info  distributed
 	found bool
 

@@ -114,16 +114,39 @@ func (t *Trace) readAll(r io.Reader) error {
 		}
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
-	limited := &io.LimitedReader{R: b, N: maxBytes}
 	p := newParser(t)
-	err := p.parse(json.NewDecoder(limited))
-	if limited.N == 0 {
-		return fmt.Errorf("over %d GiB, which is more than is read", maxBytes>>30)
-	}
-	if err != nil {
+	p.in = &bounded{r: b, all: maxBytes, one: maxValue}
+	if err := p.parse(json.NewDecoder(p.in)); err != nil {
 		return err
 	}
 	return p.finish()
+}
+
+// maxValue is the size of the largest event, or other value, that is read.
+const maxValue = 32 << 20
+
+// A bounded reads so many bytes of all, and so many of one value.
+type bounded struct {
+	r        io.Reader
+	all, one int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.all <= 0 {
+		return 0, fmt.Errorf("over %d GiB, which is more than is read", maxBytes>>30)
+	}
+	if b.one <= 0 {
+		return 0, fmt.Errorf("a value of over %d MiB, which is more than is read", maxValue>>20)
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.all, b.one)])
+	b.all, b.one = b.all-int64(n), b.one-int64(n)
+	return n, err
+}
+
+// decode reads the next value.
+func (p *parser) decode(d *json.Decoder, v any) error {
+	p.in.one = maxValue
+	return d.Decode(v)
 }
 
 // parse reads the outermost object, or list of events, one event at a time.
@@ -152,9 +175,9 @@ func (p *parser) parse(d *json.Decoder) error {
 			}
 			err = p.events(d)
 		case "distributedInfo":
-			err = d.Decode(&p.info)
+			err = p.decode(d, &p.info)
 		default:
-			err = d.Decode(new(json.RawMessage))
+			err = p.decode(d, new(json.RawMessage))
 		}
 		if err != nil {
 			return err
@@ -169,7 +192,7 @@ func (p *parser) events(d *json.Decoder) error {
 	p.found = true
 	for d.More() {
 		var e event
-		if err := d.Decode(&e); err != nil {
+		if err := p.decode(d, &e); err != nil {
 			return err
 		}
 		if e.Ph == "X" {
