@@ -167,6 +167,8 @@ func evaluateRows(ctx context.Context, std *stdio, q question, rows []*measuredR
 		program, err := evaluate(ctx, of)
 		var refused *refusal
 		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
 		case errors.As(err, &refused):
 			r.refused = err
 		case err != nil:

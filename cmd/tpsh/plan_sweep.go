@@ -178,6 +178,9 @@ func planOne(ctx context.Context, m *hardware.Machine, q question, words []strin
 	q.Out, q.Notes = nil, nil
 	program, err := evaluate(ctx, q)
 	var refused *refusal
+	if ctx.Err() != nil {
+		return nil, errInterrupted
+	}
 	if errors.As(err, &refused) {
 		return &swept{Flags: text, Refused: err.Error()}, nil
 	}

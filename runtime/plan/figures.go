@@ -179,16 +179,23 @@ func (g *game) mainType() dtype.DType {
 
 // memory sets the memory of the fullest rank.
 func (f *Figures) memory(g *game) {
-	most := -1.0
+	most := int64(-1)
 	for _, pl := range g.players {
 		k := pl.kind.Memory
-		peak := g.m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
-			Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: len(pl.groups)})
-		if peak > most {
-			most, f.Fullest = peak, pl.rank
-			f.Memory = Fit{k, peak <= float64(g.m.Memory())}
+		if k.Peak = g.peak(k, len(pl.groups)); k.Peak > most {
+			most, f.Fullest = k.Peak, pl.rank
+			f.Memory = Fit{k, k.Peak <= g.m.Memory()}
 		}
 	}
+}
+
+// peak returns what the machine's memory holds of a rank at its fullest: the
+// peak, and what the machine takes beside it or holds otherwise of each kind.
+func (g *game) peak(k Memory, groups int) int64 {
+	parts := k.Parameters + k.Gradients + k.Optimizer + k.Activations + k.Temporaries + k.Communication
+	held := g.m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
+		Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: groups})
+	return k.Peak + int64(held) - parts
 }
 
 // rows lists what the slowest rank communicates, the longest first.
