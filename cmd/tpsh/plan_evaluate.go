@@ -20,6 +20,8 @@ type question struct {
 
 	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
 	Limits     *limits   // of the evaluation; nil for none
+
+	apart bool // every rank is a kind of its own, for tests
 }
 
 // A refusal is a script that fails in a plan, with the report of how.
@@ -85,7 +87,9 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	for rank, r := range recorders {
 		e.program.Add(r, []int32{int32(rank)})
 	}
-	e.program.Merge()
+	if !e.apart {
+		e.program.Merge()
+	}
 	return nil
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"tpsh/lang"
 	"tpsh/runtime"
+	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
 
@@ -111,6 +113,71 @@ func compareCalls(t *testing.T, rank int, got, want []string) {
 		if g != w {
 			t.Errorf("rank %d, call %d of %d: got %s, want %s", rank, i, len(want), g, w)
 			return
+		}
+	}
+}
+
+// A pipeline of equal stages idles as the closed forms say, and a stage keeps the
+// micro-batches that they say: under 1f1b min(stages - stage, micro), else all.
+func TestPlanPipelines(t *testing.T) {
+	m, err := hardware.Builtin("hgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schedule := range []string{"gpipe", "1f1b", "interleaved"} {
+		for _, size := range [][2]int{{2, 8}, {4, 8}, {8, 16}} {
+			stages, micro := size[0], size[1]
+			p, err := evaluate(context.Background(), question{Script: "testdata/pipeline.star", Ranks: stages,
+				Args: []string{"--micro", fmt.Sprint(micro), "--schedule", schedule}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := 1
+			if schedule == "interleaved" {
+				v = 2
+			}
+			f := p.Play(m)
+			got, want := (f.Seconds.Bubble+f.Seconds.Waiting)/f.StepSeconds, float64(stages-1)/float64(v*micro+stages-1)
+			if d := got/want - 1; d < -0.25 || d > 0.08 { // the last stage, that others wait for, has the loss besides
+				t.Errorf("%s of %d stages and %d micro-batches: idles %.4f of the time, want %.4f", schedule, stages, micro, got, want)
+			}
+			for stage := 1; v == 1 && stage < stages-1; stage++ {
+				keeps := micro
+				if schedule == "1f1b" {
+					keeps = min(stages-stage, micro)
+				}
+				const pair = 2 * 4096 * 8192 * 4 // an input and a result
+				if got := p.Kinds[p.KindOf[stage]].Memory.Activations; got != int64(keeps)*pair {
+					t.Errorf("%s, stage %d of %d: keeps %d bytes, want %d micro-batches of %d", schedule, stage, stages, got, keeps, pair)
+				}
+			}
+		}
+	}
+}
+
+// Ranks that have done the same are one kind, and play as one by one.
+func TestPlanKinds(t *testing.T) {
+	m, err := hardware.Builtin("dgx-a100-80g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, args := range map[string][]string{
+		"megatron.star": {"--tp", "2", "--pp", "2", "--steps", "1"}, "fsdp.star": nil, "gpt_pipeline.star": nil, "moe.star": nil,
+	} {
+		var figures []*plan.Figures
+		for _, apart := range []bool{false, true} {
+			p, err := evaluate(context.Background(), question{Script: "../../examples/" + script, Ranks: 8, Args: args, apart: apart})
+			if err != nil {
+				t.Fatal(err)
+			}
+			figures = append(figures, p.Play(m))
+		}
+		a, b := figures[0], figures[1]
+		if a.Kinds >= b.Kinds && script == "megatron.star" || b.Kinds != 8 {
+			t.Errorf("%s: got %d kinds of 8 ranks", script, a.Kinds)
+		}
+		if math.Abs(a.StepSeconds/b.StepSeconds-1) > 1e-12 || a.Memory != b.Memory || math.Abs(a.FLOPs/b.FLOPs-1) > 1e-12 {
+			t.Errorf("%s: %d kinds take %v s and %v bytes, want %v and %v as each rank by itself", script, a.Kinds, a.StepSeconds, a.Memory, b.StepSeconds, b.Memory)
 		}
 	}
 }

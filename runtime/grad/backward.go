@@ -507,7 +507,7 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	if x.Auto.Grad != nil {
 		x.Auto.Forget() // the sum lies elsewhere
 	}
-	if x.Auto.Grad == nil && p.r.Grown != nil {
+	if x.Auto.Grad == nil && p.r.Grown != nil && !x.Auto.Passing {
 		p.r.Grown(sum)
 	}
 	x.Auto.Grad, x.Auto.Sole = sum, !p.r.Enabled()

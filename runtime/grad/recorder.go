@@ -36,7 +36,7 @@ type Recorder struct {
 	Free func(node any)
 	// Leaf is told of leaves that are no results of another stage, where Keep is set.
 	Leaf func(x *tensor.Tensor)
-	// Grown, if set, is told of the first gradient that a leaf gets.
+	// Grown, if set, is told of the first gradient that such a leaf gets.
 	Grown func(g *tensor.Tensor)
 
 	off int    // not 0 while recording is off
