@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A session holds the globals that chunks share. They are alive: a function
+// globals holds the globals that chunks share. They are alive: a function
 // sees what its globals are now, not what they were when it was defined.
 //
 // Starlark gives each compiled file globals of its own. So a chunk is compiled
@@ -15,38 +15,38 @@ import (
 // interpreter looks up in names when it meets it, and assignments to globals
 // are rewritten as assignments to items of the session: x = 1 becomes
 // session["x"] = 1, and def f(): ... is followed by session["f"] = f.
-type session struct {
+type globals struct {
 	names   starlark.StringDict // predeclared, universal, and assigned
 	defined map[string]bool     // the assigned ones
 }
 
-// sessionName is what rewritten chunks call the session. No source can.
-const sessionName = "<session>"
+// globalsName is what rewritten chunks call the session. No source can.
+const globalsName = "<session>"
 
 var (
-	_ starlark.Mapping   = (*session)(nil)
-	_ starlark.HasSetKey = (*session)(nil)
+	_ starlark.Mapping   = (*globals)(nil)
+	_ starlark.HasSetKey = (*globals)(nil)
 )
 
-func newSession(predeclared starlark.StringDict) *session {
-	s := &session{make(starlark.StringDict), make(map[string]bool)}
+func newGlobals(predeclared starlark.StringDict) *globals {
+	s := &globals{make(starlark.StringDict), make(map[string]bool)}
 	for _, dict := range []starlark.StringDict{starlark.Universe, predeclared} {
 		for name, v := range dict {
 			s.names[name] = v
 		}
 	}
-	s.names[sessionName] = s
+	s.names[globalsName] = s
 	return s
 }
 
-func (s *session) String() string        { return sessionName }
-func (s *session) Type() string          { return "session" }
-func (s *session) Freeze()               {}
-func (s *session) Truth() starlark.Bool  { return true }
-func (s *session) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: session") }
+func (s *globals) String() string        { return globalsName }
+func (s *globals) Type() string          { return "session" }
+func (s *globals) Freeze()               {}
+func (s *globals) Truth() starlark.Bool  { return true }
+func (s *globals) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: session") }
 
 // Get returns a global. The interpreter asks for it in x += 1.
-func (s *session) Get(key starlark.Value) (starlark.Value, bool, error) {
+func (s *globals) Get(key starlark.Value) (starlark.Value, bool, error) {
 	name := string(key.(starlark.String))
 	if v, ok := s.names[name]; ok {
 		return v, true, nil
@@ -55,19 +55,19 @@ func (s *session) Get(key starlark.Value) (starlark.Value, bool, error) {
 }
 
 // SetKey assigns a global.
-func (s *session) SetKey(key, v starlark.Value) error {
+func (s *globals) SetKey(key, v starlark.Value) error {
 	s.set(string(key.(starlark.String)), v)
 	return nil
 }
 
-func (s *session) set(name string, v starlark.Value) {
+func (s *globals) set(name string, v starlark.Value) {
 	s.names[name] = v
 	s.defined[name] = true
 }
 
 // run runs a chunk. If it is a single expression, run returns its value, which
 // becomes the global _ as well; else nil.
-func (s *session) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
+func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	file, err := parseCore(string(p.Path), string(p.Source), p.FirstLine)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func soleExpr(f *syntax.File) syntax.Expr {
 	return nil
 }
 
-func (s *session) eval(t *starlark.Thread, x syntax.Expr) (v starlark.Value, err error) {
+func (s *globals) eval(t *starlark.Thread, x syntax.Expr) (v starlark.Value, err error) {
 	f := &syntax.File{Path: syntax.Start(x).Filename(), Options: FileOptions}
 	f.Stmts = []syntax.Stmt{&syntax.AssignStmt{Op: syntax.EQ, OpPos: syntax.Start(x), LHS: s.item("_", syntax.Start(x)), RHS: x}}
 	prog, err := resolveFile(f, s.names, nil)
@@ -115,8 +115,8 @@ func (s *session) eval(t *starlark.Thread, x syntax.Expr) (v starlark.Value, err
 
 // compile returns the programs of a file's statements. All of them are
 // compiled before any runs.
-func (s *session) compile(file *syntax.File) ([]*starlark.Program, error) {
-	w := &rewriter{session: s, bound: make(map[string]bool)}
+func (s *globals) compile(file *syntax.File) ([]*starlark.Program, error) {
+	w := &rewriter{globals: s, bound: make(map[string]bool)}
 	var files []*syntax.File
 	for _, stmt := range file.Stmts {
 		files = append(files, &syntax.File{
@@ -143,7 +143,7 @@ func (s *session) compile(file *syntax.File) ([]*starlark.Program, error) {
 // A rewriter turns assignments to globals into assignments to items of the
 // session.
 type rewriter struct {
-	session *session
+	globals *globals
 	bound   map[string]bool // the globals that the chunk assigns
 }
 
@@ -179,7 +179,7 @@ func (w *rewriter) target(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {
 	case *syntax.Ident:
 		w.bound[x.Name] = true
-		return w.session.item(x.Name, x.NamePos)
+		return w.globals.item(x.Name, x.NamePos)
 	case *syntax.ParenExpr:
 		x.X = w.target(x.X)
 	case *syntax.TupleExpr:
@@ -202,15 +202,15 @@ func (w *rewriter) publish(id *syntax.Ident) syntax.Stmt {
 	return &syntax.AssignStmt{
 		Op:    syntax.EQ,
 		OpPos: id.NamePos,
-		LHS:   w.session.item(id.Name, id.NamePos),
+		LHS:   w.globals.item(id.Name, id.NamePos),
 		RHS:   &syntax.Ident{Name: id.Name, NamePos: id.NamePos},
 	}
 }
 
 // item returns the expression session["name"].
-func (s *session) item(name string, pos syntax.Position) syntax.Expr {
+func (s *globals) item(name string, pos syntax.Position) syntax.Expr {
 	return &syntax.IndexExpr{
-		X:      &syntax.Ident{Name: sessionName, NamePos: pos},
+		X:      &syntax.Ident{Name: globalsName, NamePos: pos},
 		Lbrack: pos,
 		Y:      &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: name, Value: name},
 		Rbrack: pos,

@@ -88,7 +88,7 @@ type linesMsg struct {
 	Lines  []Line `json:"lines"`
 }
 
-// size is what the message counts against the window of its sender.
+// size is what the message counts against the credit of its sender.
 func (m *linesMsg) size() int {
 	n := 0
 	for _, l := range m.Lines {

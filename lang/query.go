@@ -15,14 +15,14 @@ const maxShown = 60
 // variables lists the globals that the session's chunks have assigned.
 func (s *server) variables() []Variable {
 	var list []Variable
-	if s.session == nil {
+	if s.globals == nil {
 		return nil
 	}
-	for _, name := range s.session.names.Keys() {
-		if !s.session.defined[name] || name == "_" {
+	for _, name := range s.globals.names.Keys() {
+		if !s.globals.defined[name] || name == "_" {
 			continue
 		}
-		v := s.session.names[name]
+		v := s.globals.names[name]
 		list = append(list, Variable{name, v.Type(), s.describe(v)})
 	}
 	return list
@@ -58,8 +58,8 @@ func clip(s string) string {
 // attributes after a dot, keyword arguments inside a call. Nothing is called.
 func (s *server) complete(line string) *replyMsg {
 	reply := new(replyMsg)
-	if s.session == nil {
-		s.session = newSession(s.predeclared())
+	if s.globals == nil {
+		s.globals = newGlobals(s.predeclared())
 	}
 	protect(func() error {
 		reply.Start, reply.Names = s.candidates(line)
@@ -83,7 +83,7 @@ func (s *server) candidates(line string) (start int, names []string) {
 		}
 		return start, withPrefix(names, word)
 	}
-	for name := range s.session.names {
+	for name := range s.globals.names {
 		if !source.IsHidden(name) {
 			names = append(names, name)
 		}
@@ -112,7 +112,7 @@ func withPrefix(names []string, prefix string) []string {
 
 // lookup returns the value of a dotted path, or nil.
 func (s *server) lookup(path []string) starlark.Value {
-	v := s.session.names[path[0]]
+	v := s.globals.names[path[0]]
 	for _, name := range path[1:] {
 		h, ok := v.(starlark.HasAttrs)
 		if !ok {

@@ -32,7 +32,7 @@ type recorder struct {
 	ctx    context.Context // of the run
 	stop   context.CancelCauseFunc
 	send   func(*linesMsg)
-	window *window
+	credit *credit
 
 	stream, discard bool
 
@@ -105,7 +105,7 @@ func (r *recorder) Cut() {
 
 // emit sends lines when the front end has dealt with enough of those before.
 func (r *recorder) emit(m *linesMsg) {
-	r.window.reserve(r.ctx, m.size())
+	r.credit.reserve(r.ctx, m.size())
 	r.send(m)
 }
 
@@ -113,19 +113,19 @@ func (r *recorder) emit(m *linesMsg) {
 // a slow reader of the output slows the program instead of filling memory.
 const windowSize = 4 << 20
 
-// A window counts the bytes that were sent and not acknowledged.
-type window struct {
+// A credit counts the bytes that were sent and not acknowledged.
+type credit struct {
 	wake chan struct{} // holds a token after an acknowledgement
 
 	mu       sync.Mutex
 	underway int
 }
 
-func newWindow() *window { return &window{wake: make(chan struct{}, 1)} }
+func newCredit() *credit { return &credit{wake: make(chan struct{}, 1)} }
 
 // reserve waits until less than windowSize is under way, or ctx ends, and
 // adds n.
-func (w *window) reserve(ctx context.Context, n int) {
+func (w *credit) reserve(ctx context.Context, n int) {
 	for w.full() && ctx.Err() == nil {
 		select {
 		case <-w.wake:
@@ -135,20 +135,20 @@ func (w *window) reserve(ctx context.Context, n int) {
 	w.add(n)
 }
 
-func (w *window) full() bool {
+func (w *credit) full() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.underway >= windowSize
 }
 
-func (w *window) add(n int) {
+func (w *credit) add(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.underway += n
 }
 
 // ack says that n bytes have arrived.
-func (w *window) ack(n int) {
+func (w *credit) ack(n int) {
 	w.add(-n)
 	select {
 	case w.wake <- struct{}{}:

@@ -22,7 +22,7 @@ func Serve(ctx context.Context, conn Conn, env Env) error { return ServeWatched(
 // ServeWatched is Serve of a rank whose programs a Watch holds to its limit.
 func ServeWatched(ctx context.Context, conn Conn, env Env, watch *Watch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &server{conn: conn, env: env, watch: watch, cancel: cancel, window: newWindow(), work: make(chan task)}
+	s := &server{conn: conn, env: env, watch: watch, cancel: cancel, credit: newCredit(), work: make(chan task)}
 	s.rank, s.size = env.Rank()
 	if n, ok := env.(Noter); ok {
 		n.SetNote(func(line string) { s.send(&message{Note: &noteMsg{text(line)}}) })
@@ -50,9 +50,9 @@ type server struct {
 	watch      *Watch
 	rank, size int
 	cancel     context.CancelCauseFunc // ends Serve
-	window     *window
+	credit     *credit
 	work       chan task // from the reader to the rank's goroutine
-	session    *session  // of chunks; nil before the first
+	globals    *globals  // of chunks; nil before the first
 	cover      Cover     // of the run under way
 
 	mu  sync.Mutex
@@ -95,7 +95,7 @@ func (s *server) read(ctx context.Context) {
 			s.stop(m.Seq, m.Cancel)
 			continue
 		case m.Ack != nil:
-			s.window.ack(m.Ack.Bytes)
+			s.credit.ack(m.Ack.Bytes)
 			continue
 		case m.Stop != nil:
 			s.cancel(errStopped)
@@ -173,7 +173,7 @@ func (s *server) handle(t task) error {
 func (s *server) run(j *job, p *runMsg) *doneMsg {
 	defer j.cancel(nil)
 	out := newRecorder(p.Output, s.rank, s.size)
-	out.ctx, out.stop, out.window = j.ctx, j.cancel, s.window
+	out.ctx, out.stop, out.credit = j.ctx, j.cancel, s.credit
 	out.send = func(m *linesMsg) { s.send(&message{Seq: j.seq, Lines: m}) }
 
 	done := new(doneMsg)
@@ -241,12 +241,12 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 }
 
 func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value, error) {
-	if s.session == nil {
-		s.session = newSession(s.predeclared())
+	if s.globals == nil {
+		s.globals = newGlobals(s.predeclared())
 	}
-	t, release := s.newThread(j, p, out, s.session.names)
+	t, release := s.newThread(j, p, out, s.globals.names)
 	defer release()
-	return s.session.run(t, p)
+	return s.globals.run(t, p)
 }
 
 // rest tells env that the program, or the chunk, is over.
@@ -275,7 +275,7 @@ func (s *server) resume(m *readyMsg) {
 
 // endSession tells env that there will be no more chunks.
 func (s *server) endSession() {
-	if s.session != nil {
+	if s.globals != nil {
 		protect(func() error { return s.env.End(nil) })
 	}
 }
