@@ -165,7 +165,7 @@ func TestParameters(t *testing.T) {
 			"tensor":               "data dtype requires_grad",
 			"gradcheck":            "fn inputs eps atol",
 			"checkpoint":           "fn",
-			"assert.close":         "got want rtol atol",
+			"assert.close":         "got want rtol atol equal_nan msg",
 			"lambda a, b=1: a":     "a b",
 			"new_group([0]).ranks": "",
 
