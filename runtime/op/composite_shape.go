@@ -201,7 +201,7 @@ func init() {
 			Doc: name + "(row, col, offset=0) returns the rows and the columns of a matrix's " + which + " triangle.\n>>> " + name + "(2, 2).tolist()\n" + map[bool]string{false: "[[0, 1, 1], [0, 0, 1]]", true: "[[0, 0, 1], [0, 1, 1]]"}[upper]},
 			func(m *maker) []*tensor.Tensor {
 				ones := m.Do("ones", nil, IntsN(m.int(0), m.int(1)), Int1(int(dtype.Int64)))
-				return one(m.Transpose(m.do("nonzero", m.do(name[:4], ones, m.c.Args[2])), 0, 1))
+				return one(m.Transpose(m.do("nonzero", m.do(name[:4], ones, m.c.Args[2]), None), 0, 1))
 			})
 	}
 }
