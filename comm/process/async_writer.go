@@ -25,7 +25,7 @@ func newAsyncWriter(source int, stream io.WriteCloser) *asyncWriter {
 	return &asyncWriter{source: source, stream: stream, ready: make(chan struct{}, 1)}
 }
 
-func (q *asyncWriter) send(f wire.Frame, head, body []byte) {
+func (q *asyncWriter) Send(f wire.Frame, head, body []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -42,8 +42,8 @@ func (q *asyncWriter) send(f wire.Frame, head, body []byte) {
 	}
 }
 
-// stop drops what is in q, and what will be sent.
-func (q *asyncWriter) stop() {
+// Stop drops what is in q, and what will be sent.
+func (q *asyncWriter) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed, q.buf = true, nil
@@ -64,7 +64,7 @@ func (q *asyncWriter) run(ctx context.Context) {
 				return
 			}
 		} else if _, err := q.stream.Write(taken); err != nil {
-			q.stop()
+			q.Stop()
 			return
 		}
 		spent = taken

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"sync/atomic"
 
 	"tpsh/comm"
@@ -132,3 +133,8 @@ func (call *callState) startRecvBuffer(key dataKey, length int) []byte {
 	}
 	return nil
 }
+
+var errTwice = errors.New("frame: the same of one call came twice")
+
+// A callSite is where a rank is: its call and its line.
+type callSite struct{ function, text, where string }

@@ -49,8 +49,8 @@ func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
 // the block for read.
 func (p *loanPair) wantFailed(t *testing.T, told int) {
 	t.Helper()
-	if p.crossReading.isDone() || p.crossReading.canStep() || p.exposing.canStep() {
-		t.Errorf("got over %v, ready %v and returned %v, want none", p.crossReading.isDone(), p.crossReading.canStep(), p.exposing.canStep())
+	if p.crossReading.IsDone() || p.crossReading.CanStep() || p.exposing.CanStep() {
+		t.Errorf("got over %v, ready %v and returned %v, want none", p.crossReading.IsDone(), p.crossReading.CanStep(), p.exposing.CanStep())
 	}
 	if len(p.told) != told {
 		t.Errorf("got told of %v, want %d errors", p.told, told)
@@ -76,18 +76,18 @@ func TestLent(t *testing.T) {
 		}
 		p := newLoanPair(t, src, dst)
 		p.piece = rapid.IntRange(1, n).Draw(rt, "piece")
-		for !p.crossReading.isDone() {
-			if p.exposing.canStep() {
+		for !p.crossReading.IsDone() {
+			if p.exposing.CanStep() {
 				rt.Fatal("the block is returned before it is read")
 			}
-			if p.crossReading.step(); !p.crossReading.canStep() {
+			if p.crossReading.Step(); !p.crossReading.CanStep() {
 				rt.Fatalf("got %v, want no error", p.told)
 			}
 		}
 		if got, want := dst.AppendTo(nil), src.AppendTo(nil); !bytes.Equal(got, want) {
 			rt.Fatalf("got %v, want %v", got, want)
 		}
-		if !p.exposing.canStep() {
+		if !p.exposing.CanStep() {
 			rt.Fatal("the block is not returned")
 		}
 	})
@@ -108,12 +108,12 @@ func TestLentWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newLoanPair(t, comm.Whole(make([]byte, 3*shortPiece)).All(), comm.Whole(make([]byte, 3*shortPiece)).All())
-			p.crossReading.step()
-			if !p.crossReading.canStep() || p.crossReading.isDone() {
+			p.crossReading.Step()
+			if !p.crossReading.CanStep() || p.crossReading.IsDone() {
 				t.Fatal("the first piece cannot be read, or is all")
 			}
 			end(p)
-			p.crossReading.step()
+			p.crossReading.Step()
 			p.wantFailed(t, 0)
 		})
 	}
@@ -143,7 +143,7 @@ func TestLentUnreadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newLoanPair(t, comm.Whole(make([]byte, shortPiece)).All(), comm.Whole(make([]byte, shortPiece)).All())
 			spoil(p)
-			p.crossReading.step()
+			p.crossReading.Step()
 			p.wantFailed(t, 1)
 			if gone := errors.Is(p.told[0], errNoProcess); gone != (name == "no process") {
 				t.Errorf("got %v for %s", p.told[0], name)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
@@ -186,19 +185,4 @@ func (wr *wireRank) reportUnreadable(rank int, cause error) {
 // release ends the exposure.
 func (b *remoteData) release() {
 	b.wireRank.write(b.from, wire.Frame{Type: recordReleased, Call: b.number}, nil)
-}
-
-// exposesIn is where the rank at an index says in which generation it exposes: it is
-// that of exposureGeneration, or 0 for none.
-func (s *Segment) exposesIn(index int) *atomic.Uint64 { return s.rankWord(index, exposesAt) }
-
-func exposureGeneration(generation uint32) uint64 { return uint64(generation) + 1 }
-
-// endExposures ends the exposures of st, a wireRank of the rank at an index, which exposes in
-// another generation from now on, or in none.
-func (s *Segment) endExposures(index int, now uint64, wr *wireRank) {
-	s.exposesIn(index).Store(now)
-	if wr != nil {
-		wr.exposures.endAll()
-	}
 }

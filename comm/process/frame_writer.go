@@ -13,11 +13,11 @@ import (
 // goroutines send do not mix. Whether anyone gets them is not for the sender
 // to know: the receiver notices that a stream has been cut.
 type messageWriter interface {
-	// send sends head and then body as one message with the numbers of f. It
+	// Send sends head and then body as one message with the numbers of f. It
 	// is done with both when it returns.
-	send(f wire.Frame, head, body []byte)
-	// stop ends what is being sent, and lets nothing be sent any more.
-	stop()
+	Send(f wire.Frame, head, body []byte)
+	// Stop ends what is being sent, and lets nothing be sent any more.
+	Stop()
 }
 
 // A frameWriter is a sender that writes frames to a stream.
@@ -32,7 +32,7 @@ type frameWriter struct {
 	runs   [][]byte
 }
 
-func (o *frameWriter) send(f wire.Frame, head, body []byte) {
+func (o *frameWriter) Send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.Source = o.source
@@ -91,7 +91,7 @@ func (o *frameWriter) sendNext(f *wire.Frame, payload *wire.Parts) error {
 	return err
 }
 
-func (o *frameWriter) stop() {
+func (o *frameWriter) Stop() {
 	if c, ok := o.stream.(net.Conn); ok {
 		c.SetWriteDeadline(time.Unix(1, 0)) // closing would wait for who reads
 		return

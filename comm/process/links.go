@@ -132,7 +132,7 @@ func (o *LinkOptions) heartbeat() *bootstrap.Heartbeat {
 
 // writeHeartbeats sends heartbeats to a participant until ctx ends.
 func writeHeartbeats(ctx context.Context, p *bootstrap.Heartbeat, out messageWriter) {
-	p.Beat(ctx, func() { out.send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
+	p.Beat(ctx, func() { out.Send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
 }
 
 // Through returns the options that connect a rank through connections.
@@ -424,4 +424,9 @@ func (t *singleRank) Unreceived() []comm.Unreceived {
 
 func (t *singleRank) Notice(time.Duration, func(string)) {
 	panic("comm: notices come from the Supervision")
+}
+
+// Traffic returns what the rank has sent so far.
+func (l *Links) Traffic() Traffic {
+	return Traffic{Memory: l.meter.memory.Load(), Streams: l.meter.streams.Load()}
 }

@@ -123,7 +123,7 @@ func TestAlienBeforeGeneration(t *testing.T) {
 	for r := range links {
 		links[r].Fabric(0)
 	}
-	links[0].writers[1].send(wire.Frame{Type: wire.FrameVerdict, Generation: 1}, nil, nil)
+	links[0].writers[1].Send(wire.Frame{Type: wire.FrameVerdict, Generation: 1}, nil, nil)
 	time.Sleep(10 * time.Millisecond)
 	g, err := links[1].Fabric(1).Endpoint(1).Group([]int{0, 1}, "")
 	if err != nil {

@@ -69,9 +69,6 @@ func futexWake(word *uint32) {
 	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWakeOp, 1<<30, 0, 0, 0)
 }
 
-// yieldCore lets another process have the core.
-func yieldCore() { syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
-
 // processID returns the process by which others can name this one.
 func processID() int { return os.Getpid() }
 

@@ -22,8 +22,6 @@ func futexWait(*uint32, uint32, time.Duration) {}
 
 func futexWake(*uint32) {}
 
-func yieldCore() {}
-
 var errNoProcess = errors.New("no such process")
 
 func processID() int { return 0 }

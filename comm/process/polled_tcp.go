@@ -117,7 +117,7 @@ func (c *polledTCP) release(memory []byte) {
 	}
 }
 
-func (c *polledTCP) send(f wire.Frame, head, body []byte) {
+func (c *polledTCP) Send(f wire.Frame, head, body []byte) {
 	c.out.Lock()
 	defer c.out.Unlock()
 	f.Source = c.links.rank
@@ -214,8 +214,8 @@ func (c *polledTCP) starve() {
 	}
 }
 
-// stop ends what is being sent, and lets nothing be sent any more.
-func (c *polledTCP) stop() { c.gone.Store(true) }
+// Stop ends what is being sent, and lets nothing be sent any more.
+func (c *polledTCP) Stop() { c.gone.Store(true) }
 
 // Close ends the connection. The set closes the file descriptor when nobody uses
 // it any more.

@@ -55,7 +55,7 @@ func TestCableFrames(t *testing.T) {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			head, body := []byte("head"), bytes.Repeat([]byte{1, 2, 3, 4, 5}, length/5+1)[:length]
 			sent := make(chan struct{})
-			go func() { defer close(sent); c.send(wire.Frame{Type: wire.FrameData}, head, body) }()
+			go func() { defer close(sent); c.Send(wire.Frame{Type: wire.FrameData}, head, body) }()
 			got, lengths := receiveFrames(t, in)
 			<-sent
 			if want := append(slices.Clone(head), body...); !bytes.Equal(got, want) {
@@ -105,7 +105,7 @@ func TestCableMessage(t *testing.T) {
 	}{{[]byte("head"), leastApart - 1, false}, {[]byte("head"), leastApart, true}, {[]byte("head"), 1 << 20, true}, {long, 1 << 20, false}} {
 		sent := make(chan struct{})
 		body := counting(test.data)
-		go func() { defer close(sent); c.send(wire.Frame{Type: wire.FrameMessage}, test.head, body) }()
+		go func() { defer close(sent); c.Send(wire.Frame{Type: wire.FrameMessage}, test.head, body) }()
 		got, lengths := receiveFrames(t, in)
 		<-sent
 		if !bytes.Equal(got, slices.Concat(test.head, body)) {

@@ -64,7 +64,13 @@ type ringOut struct {
 	number uint32 // of the next record
 }
 
-func (o *ringOut) send(f wire.Frame, head, body []byte) {
+// newRingOut returns the writer from the rank at one index of a segment to another,
+// which calls pump while there is no room.
+func newRingOut(s *Segment, from, to int, pump func()) *ringOut {
+	return &ringOut{ring: s.ring(from, to), futex: s.futex(to), pump: pump}
+}
+
+func (o *ringOut) Send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	payload := wire.Parts{Head: head, Body: body}
@@ -150,7 +156,7 @@ func (o *ringOut) starve() {
 	o.starved.Store(0)
 }
 
-func (o *ringOut) stop() {
+func (o *ringOut) Stop() {
 	o.gone.Store(true)
 	o.starved.Store(0)
 	futexWake((*uint32)(wordOf(o.starved)))
@@ -166,6 +172,12 @@ type ringIn struct {
 	came    wire.Frame  // what each hands out
 	partial *wire.Frame // a message of which more is to come
 	broken  bool        // whether something came that was no record
+}
+
+// newRingIn returns the reader of what the rank at one index of a segment writes to
+// another; source is that rank.
+func newRingIn(s *Segment, from, to, source int, pool *wire.BufferPool) ringIn {
+	return ringIn{ring: s.ring(from, to), source: source, pool: pool}
 }
 
 // waiting reports whether something has come. It may be called on any

@@ -18,8 +18,8 @@ func newRing(n int) ring {
 	return ring{new(atomic.Uint64), new(atomic.Uint64), new(atomic.Uint32), make([]byte, n)}
 }
 
-// newRingOut returns the writing end of r. Nobody sleeps.
-func newRingOut(r ring, pump func()) *ringOut {
+// testRingOut returns the writing end of r. Nobody sleeps.
+func testRingOut(r ring, pump func()) *ringOut {
 	return &ringOut{ring: r, futex: futex{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
 }
 
@@ -36,7 +36,7 @@ func TestRingRoundTrip(t *testing.T) {
 			got = append(got, &c)
 			return nil
 		}
-		out := newRingOut(r, func() {
+		out := testRingOut(r, func() {
 			if err := in.each(5, take); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestRingRoundTrip(t *testing.T) {
 				f.Payload = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, f.Rest)
 			}
 			want = append(want, f)
-			out.send(*f, f.Payload[:len(f.Payload)/3], f.Payload[len(f.Payload)/3:])
+			out.Send(*f, f.Payload[:len(f.Payload)/3], f.Payload[len(f.Payload)/3:])
 		}
 		out.pump()
 		if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
@@ -71,9 +71,9 @@ func TestRingRoundTrip(t *testing.T) {
 // is dropped.
 func TestRingGenerations(t *testing.T) {
 	r := newRing(4 << 10)
-	in, out := &ringIn{ring: r}, newRingOut(r, func() {})
+	in, out := &ringIn{ring: r}, testRingOut(r, func() {})
 	for _, g := range []uint32{0, 1, 2} {
-		out.send(wire.Frame{Type: wire.FrameData, Generation: g}, make([]byte, 1000), nil) // in two records
+		out.Send(wire.Frame{Type: wire.FrameData, Generation: g}, make([]byte, 1000), nil) // in two records
 	}
 	for now := range uint32(4) {
 		var got []uint32
@@ -92,12 +92,12 @@ func TestRingCut(t *testing.T) {
 	r := newRing(1 << 10)
 	var out *ringOut
 	rounds := 0
-	out = newRingOut(r, func() {
+	out = testRingOut(r, func() {
 		if rounds++; rounds == 200 {
-			out.stop()
+			out.Stop()
 		}
 	})
-	out.send(wire.Frame{Type: wire.FrameData}, make([]byte, 1<<20), nil)
+	out.Send(wire.Frame{Type: wire.FrameData}, make([]byte, 1<<20), nil)
 	if rounds < 200 {
 		t.Errorf("a message longer than the ring was sent without a reader")
 	}
@@ -106,9 +106,9 @@ func TestRingCut(t *testing.T) {
 // Whatever is in a ring, reading it ends, and with no error but a FrameError.
 func FuzzRing(f *testing.F) {
 	r := newRing(4 << 10)
-	out := newRingOut(r, func() {})
-	out.send(wire.Frame{Type: wire.FrameContract, Group: 1, Call: 2}, wire.AppendContract(nil, &wire.Contract{}), nil)
-	out.send(wire.Frame{Type: wire.FrameMessage, Tag: -1}, make([]byte, 500), nil)
+	out := testRingOut(r, func() {})
+	out.Send(wire.Frame{Type: wire.FrameContract, Group: 1, Call: 2}, wire.AppendContract(nil, &wire.Contract{}), nil)
+	out.Send(wire.Frame{Type: wire.FrameMessage, Tag: -1}, make([]byte, 500), nil)
 	f.Add(bytes.Clone(r.data), uint16(r.head.Load()))
 	f.Add([]byte{}, uint16(64))
 	f.Fuzz(func(t *testing.T, data []byte, head uint16) {

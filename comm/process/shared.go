@@ -56,7 +56,7 @@ func (p sharedSpinPolicy) pause(i int) {
 }
 
 func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
-	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), spin: sharedSpinPolicyFor(s.size)}
+	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), spin: sharedSpinPolicyFor(s.Size())}
 	for index, r := range local {
 		sl.indexes[r] = index
 	}
@@ -66,8 +66,8 @@ func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
 		if index == own {
 			continue
 		}
-		l.writers[r] = &ringOut{ring: s.ring(own, index), futex: s.futex(index), pump: sl.pump}
-		sl.ins = append(sl.ins, ringIn{ring: s.ring(index, own), source: r, pool: &l.pool})
+		l.writers[r] = newRingOut(s, own, index, sl.pump)
+		sl.ins = append(sl.ins, newRingIn(s, index, own, r, &l.pool))
 	}
 	s.introduce(own)
 	l.tasks.Go(sl.listenRings)
@@ -85,7 +85,7 @@ func (sl *segmentLinks) try() {
 func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.segment.endExposures(sl.indexes[wr.rank], exposureGeneration(wr.number), sl.wireRank)
+	sl.endExposures(exposureGeneration(wr.number))
 	sl.wireRank, wr.shared = wr, sl
 	sl.try()
 	sl.staging.init(sl.segment, sl.indexes[wr.rank])
@@ -94,8 +94,17 @@ func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 func (sl *segmentLinks) close() error {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.segment.endExposures(sl.indexes[sl.links.rank], 0, sl.wireRank)
+	sl.endExposures(0)
 	return sl.segment.Close()
+}
+
+// endExposures ends the exposures of the rank, which exposes in another generation
+// from now on, or if that is 0 in none.
+func (sl *segmentLinks) endExposures(now uint64) {
+	sl.segment.exposesIn(sl.indexes[sl.links.rank]).Store(now)
+	if sl.wireRank != nil {
+		sl.wireRank.exposures.endAll()
+	}
 }
 
 // reaches reports whether a rank shares the memory. sl may be nil.

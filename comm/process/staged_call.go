@@ -242,9 +242,6 @@ const (
 	// shortPiece is how much is copied at a time where what is written finds room
 	// in a cache.
 	shortPiece = 256 << 10
-	// longPiece is how much is copied at a time where it does not. From there on
-	// copy writes past the caches.
-	longPiece = 1 << 20
 	// mostCached is how much may be written in a call for it to find room.
 	mostCached = 32 << 20
 )
@@ -324,7 +321,7 @@ func (c *wireCall) newReduction(step *schedule.Step) (*reduction, error) {
 		t.ins = append(t.ins, in)
 	}
 	t.length = t.own.Len()
-	plan := planSlot(stagingBytes(c.group.wireRank.shared.segment.size), rank, size, t.length, c.op.Align)
+	plan := planSlot(stagingBytes(c.group.wireRank.shared.segment.Size()), rank, size, t.length, c.op.Align)
 	t.piece, t.pieces = plan.piece, plan.pieces
 	return t, nil
 }
@@ -335,8 +332,8 @@ func (c *wireCall) transferAll(list []transfer) (err error) {
 	for len(list) > 0 {
 		moved := false
 		for _, t := range list {
-			if !t.isDone() && t.canStep() {
-				t.step()
+			if !t.IsDone() && t.CanStep() {
+				t.Step()
 				moved = true
 			}
 		}
@@ -348,7 +345,7 @@ func (c *wireCall) transferAll(list []transfer) (err error) {
 		if err == nil {
 			err = failed
 		}
-		list = slices.DeleteFunc(list, transfer.isDone)
+		list = slices.DeleteFunc(list, transfer.IsDone)
 		if !moved && len(list) > 0 {
 			if err := c.awaitPiece(list); err != nil {
 				return err
@@ -360,7 +357,7 @@ func (c *wireCall) transferAll(list []transfer) (err error) {
 
 // unfinished reports whether others still wait for t, or may. What was over has
 // left the list, as nil.
-func unfinished(t transfer) bool { return t != nil && !t.isDone() }
+func unfinished(t transfer) bool { return t != nil && !t.IsDone() }
 
 // failedReduction returns the error of a reduction on the list that has failed,
 // and whether others need its result.
@@ -376,7 +373,7 @@ func failedReduction(list []transfer) (err error, needed bool) {
 // awaitPiece waits until a transfer is ready. It fails if a member is lost.
 func (c *wireCall) awaitPiece(list []transfer) error {
 	ready := func() bool {
-		return slices.ContainsFunc(list, func(t transfer) bool { return t.canStep() })
+		return slices.ContainsFunc(list, func(t transfer) bool { return t.CanStep() })
 	}
 	sl := c.group.wireRank.shared
 	for i := range sl.spin.spins + sl.spin.yields {

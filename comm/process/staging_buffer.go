@@ -89,9 +89,9 @@ func (l stagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
 // that is for it, or from that for several.
 func (l stagingBuffer) taken(index int, several bool) *atomic.Uint64 {
 	if several {
-		return l.word(2*l.segment.size + index)
+		return l.word(2*l.segment.Size() + index)
 	}
-	return l.word(l.segment.size + index)
+	return l.word(l.segment.Size() + index)
 }
 
 // counted returns the word for a count in a use of a staging buffer.

@@ -46,8 +46,8 @@ func (o *stagingWriter) markPending() {
 	}
 }
 
-// isDone reports whether all pieces were put in.
-func (o *stagingWriter) isDone() bool { return o.done == o.pieces }
+// IsDone reports whether all pieces were put in.
+func (o *stagingWriter) IsDone() bool { return o.done == o.pieces }
 
 // hasSpace reports whether the next piece can be put in.
 func (o *stagingWriter) hasSpace() bool {
@@ -105,10 +105,10 @@ func (in *stagingReader) open(align, size int) {
 // past reports whether the writer uses the staging buffer for another call by now.
 func (in *stagingReader) past() bool { return uint32(in.buffer.written(in.slot).Load()>>32) != in.use }
 
-func (in *stagingReader) isDone() bool { return in.done == in.pieces }
+func (in *stagingReader) IsDone() bool { return in.done == in.pieces }
 
-// canStep reports whether the next piece is there.
-func (in *stagingReader) canStep() bool {
+// CanStep reports whether the next piece is there.
+func (in *stagingReader) CanStep() bool {
 	return countIn(in.buffer.written(in.slot).Load(), in.use) > in.done
 }
 

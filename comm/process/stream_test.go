@@ -95,7 +95,7 @@ func TestMessagesBesideStream(t *testing.T) {
 				wait()
 				head = nil
 			} else {
-				out.send(f, head, body)
+				out.Send(f, head, body)
 			}
 			want = append(want, append(head, body...))
 		}

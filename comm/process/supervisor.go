@@ -90,7 +90,7 @@ func (s *supervisor) run() {
 // act does what follows from an event.
 func (s *supervisor) act(o *deadlock.Outcome) {
 	for _, v := range o.Verdicts {
-		s.writers[v.To].send(wire.Frame{Type: wire.FrameVerdict, Generation: s.number}, wire.AppendVerdict(nil, v.Verdict), nil)
+		s.writers[v.To].Send(wire.Frame{Type: wire.FrameVerdict, Generation: s.number}, wire.AppendVerdict(nil, v.Verdict), nil)
 	}
 	for _, line := range o.Notices {
 		s.notice(line)

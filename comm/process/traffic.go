@@ -20,8 +20,3 @@ func (m *meter) count(out messageWriter, n int) {
 		m.streams.Add(int64(n))
 	}
 }
-
-// Traffic returns what the rank has sent so far.
-func (l *Links) Traffic() Traffic {
-	return Traffic{Memory: l.meter.memory.Load(), Streams: l.meter.streams.Load()}
-}

@@ -7,12 +7,12 @@ import (
 
 // A transfer moves data through slots, piece by piece.
 type transfer interface {
-	// isDone reports whether all is done.
-	isDone() bool
-	// canStep reports whether a piece can be moved.
-	canStep() bool
-	// step moves a piece. The transfer is ready.
-	step()
+	// IsDone reports whether all is done.
+	IsDone() bool
+	// CanStep reports whether a piece can be moved.
+	CanStep() bool
+	// Step moves a piece. The transfer is ready.
+	Step()
 }
 
 // A copyIn puts a span into a slot.
@@ -21,9 +21,9 @@ type copyIn struct {
 	src schedule.Span
 }
 
-func (t *copyIn) canStep() bool { return t.hasSpace() }
+func (t *copyIn) CanStep() bool { return t.hasSpace() }
 
-func (t *copyIn) step() {
+func (t *copyIn) Step() {
 	at, to := t.done*t.piece, t.next()
 	schedule.CopySpan(comm.Whole(to).All(), t.src.Cut(at, at+len(to)))
 	t.publish()
@@ -36,7 +36,7 @@ type copyOut struct {
 	drop bool
 }
 
-func (t *copyOut) step() {
+func (t *copyOut) Step() {
 	at, from := t.done*t.piece, t.next()
 	if !t.drop {
 		schedule.CopySpan(t.dst.Cut(at, at+len(from)), comm.Whole(from).All())
@@ -51,11 +51,11 @@ type localCopy struct {
 	at       int // bytes that were copied
 }
 
-func (t *localCopy) isDone() bool { return t.at == t.src.Len() }
+func (t *localCopy) IsDone() bool { return t.at == t.src.Len() }
 
-func (t *localCopy) canStep() bool { return true }
+func (t *localCopy) CanStep() bool { return true }
 
-func (t *localCopy) step() {
+func (t *localCopy) Step() {
 	if t.dst.Len() != t.src.Len() {
 		schedule.CopySpan(t.dst, t.src) // which says so
 	}
@@ -85,18 +85,18 @@ type reduction struct {
 	err    error  // of reduce, after which nothing is reduced
 }
 
-func (t *reduction) isDone() bool { return t.done == t.pieces }
+func (t *reduction) IsDone() bool { return t.done == t.pieces }
 
-func (t *reduction) canStep() bool {
+func (t *reduction) CanStep() bool {
 	for i := range t.ins {
-		if !t.ins[i].canStep() {
+		if !t.ins[i].CanStep() {
 			return false
 		}
 	}
 	return t.out == nil || t.out.hasSpace()
 }
 
-func (t *reduction) step() {
+func (t *reduction) Step() {
 	at := t.done * t.piece
 	n := min(t.piece, t.length-at)
 	t.runs = t.runs[:0]

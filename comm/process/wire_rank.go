@@ -86,7 +86,7 @@ func (wr *wireRank) writeParts(to int, f wire.Frame, head, body []byte) {
 	if out := wr.writers[to]; wr.meter != nil && to != wr.supervisor() {
 		wr.meter.count(out, len(head)+len(body))
 	}
-	wr.writers[to].send(f, head, body)
+	wr.writers[to].Send(f, head, body)
 }
 
 // readFrames takes in what a participant sends, until it sends no more or what is
@@ -137,8 +137,6 @@ func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 	}
 	return wire.AlienType(f)
 }
-
-var errTwice = errors.New("frame: the same of one call came twice")
 
 func (wr *wireRank) takeDesc(peer int, f *wire.Frame) error {
 	s, err := wire.DecodeSigned(f.Payload)
@@ -300,7 +298,7 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 		wr.conclude(ending{lasting{v.Rank, nil, false}, v.Count})
 	case deadlock.VerdictFailed, deadlock.VerdictLost, deadlock.VerdictGone:
 		if v.Kind == deadlock.VerdictGone && v.Rank != wr.rank {
-			wr.writers[v.Rank].stop() // for whoever is sending to it
+			wr.writers[v.Rank].Stop() // for whoever is sending to it
 		}
 		wr.conclude(ending{lasting{v.Rank, errors.New(v.Text), v.Kind != deadlock.VerdictFailed}, v.Count})
 	}

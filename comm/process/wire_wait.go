@@ -28,9 +28,6 @@ type wireWait struct {
 	inbounds []inbound           // at which it may sleep
 }
 
-// A callSite is where a rank is: its call and its line.
-type callSite struct{ function, text, where string }
-
 // signal makes w look again.
 func (w *wireWait) signal() {
 	w.poke()
