@@ -74,6 +74,7 @@
 //	mailbox    messages that wait for a receive
 //	inproc     the transport of goroutines that share memory
 //	process    the transports of ranks that exchange messages: frames, tcp, shm
+//	           (process/shm: the memory that processes share)
 //	mpi        streams of an MPI, for process
 //	commtest   what every transport must pass
 //

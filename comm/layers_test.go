@@ -21,7 +21,7 @@ import (
 
 // mostKnotted is how many files of a package of comm may need each other, directly
 // or through others: such a knot can only be read as one.
-const mostKnotted = 40
+const mostKnotted = 20
 
 // retired are words that nothing here is called any more, and what to say instead.
 var retired = map[string]string{

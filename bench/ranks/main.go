@@ -28,6 +28,7 @@ import (
 	"tpsh/comm/bootstrap"
 	"tpsh/comm/mpi"
 	"tpsh/comm/process"
+	"tpsh/comm/process/shm"
 )
 
 // A job is what one command measures.
@@ -107,7 +108,7 @@ func (j *job) start(ctx context.Context) error {
 	defer l.Close()
 	var files []*os.File
 	if j.transport == "shm" {
-		segment, err := process.CreateSegment(j.ranks)
+		segment, err := shm.CreateSegment(j.ranks)
 		if err != nil {
 			return err
 		}
@@ -197,7 +198,7 @@ func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 	if j.transport == "shm" {
 		closeAll(m.Peers)
 		o.Peers = nil
-		if o.Segment, err = process.OpenSegment(os.NewFile(3, "memory")); err != nil {
+		if o.Segment, err = shm.OpenSegment(os.NewFile(3, "memory")); err != nil {
 			return nil, err
 		}
 		for r := range j.ranks {

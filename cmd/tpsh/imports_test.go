@@ -17,7 +17,7 @@ var arrows = []struct {
 	why     string
 }{
 	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
-	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
+	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
 	{"tpsh/cmd/tpsh/kineto", nil, "a profiler's trace is a file"},
@@ -80,11 +80,12 @@ var arrows = []struct {
 	{"tpsh/comm/inproc", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "goroutines share memory and need no codec"},
 	{"tpsh/comm/wire", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "a codec knows what it encodes, and no connection"},
 	{"tpsh/comm/bootstrap", []string{"tpsh/comm", "tpsh/comm/wire"}, "connections are made and trusted before anything is said on them"},
-	{"tpsh/comm/process", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox", "tpsh/comm/wire", "tpsh/comm/bootstrap"}, "ranks that exchange messages"},
+	{"tpsh/comm/process", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox", "tpsh/comm/wire", "tpsh/comm/bootstrap", "tpsh/comm/process/shm"}, "ranks that exchange messages"},
+	{"tpsh/comm/process/shm", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/wire"}, "shared memory is bytes; it knows no ranks"},
 	{"tpsh/comm/mpi", []string{"tpsh/comm/process"}, "an MPI moves bytes, too"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
-	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/process", "tpsh/comm/bootstrap", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
+	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
 	{"tpsh/embed", []string{"tpsh/lang", "tpsh/builtins", "tpsh/cmd/tpsh/vocabularies", "tpsh/runtime", "tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape"}, "a front end for programs in Go: values in, values out"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }

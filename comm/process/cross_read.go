@@ -1,6 +1,9 @@
 package process
 
-import "tpsh/comm/schedule"
+import (
+	"tpsh/comm/process/shm"
+	"tpsh/comm/schedule"
+)
 
 // What a rank exposes to others they read straight from its memory, where the
 // system lets them: it is copied once, and not to a staging buffer and from there. Blocks
@@ -35,7 +38,7 @@ func (c *wireCall) canExpose(src schedule.Span, members []int, reads bool) bool 
 	}
 	own := sl.indexes[c.group.wireRank.rank]
 	for _, m := range members {
-		if sl.segment.reads(own, c.group.segmentIndex(m)).Load() != readable {
+		if sl.segment.Reads(own, c.group.segmentIndex(m)).Load() != shm.Readable {
 			return false
 		}
 	}
@@ -45,8 +48,8 @@ func (c *wireCall) canExpose(src schedule.Span, members []int, reads bool) bool 
 // withdrawAll withdraws what is exposed still.
 func (c *wireCall) withdrawAll() {
 	for _, t := range c.outgoing {
-		if l, ok := t.(*exposing); ok && !l.returned {
-			l.withdraw()
+		if l, ok := t.(*shm.Exposing); ok && !l.Returned {
+			l.Withdraw()
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/comm"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/schedule"
 	"tpsh/comm/wire"
 )
@@ -20,28 +21,28 @@ import (
 // A loanPair is both ends of a block that the rank at place 0 of a segment exposes
 // to the one at place 1.
 type loanPair struct {
-	*exposing
-	*crossReading
-	lanes *stagingPool
+	*shm.Exposing
+	*shm.CrossReading
+	lanes *shm.StagingPool
 	told  []error // of memory that cannot be read
 }
 
 func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
-	s, err := CreateSegment(2)
+	s, err := shm.CreateSegment(2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Close() // the memory stays
-	p := &loanPair{lanes: &stagingPool{}}
-	p.lanes.init(s, 0)
-	out := &stagingWriter{own: p.lanes.acquire(), slot: 1, length: src.Len()}
-	out.addReader(1, false)
-	p.exposing = newExposing(out, src)
-	out.open(1, 2)
-	in := stagingReader{buffer: out.own.stagingBuffer, use: out.own.use, slot: 1, index: 1, futex: s.futex(0)}
-	in.open(1, 2)
+	p := &loanPair{lanes: &shm.StagingPool{}}
+	p.lanes.Init(s, 0)
+	out := &shm.StagingWriter{Own: p.lanes.Acquire(), Slot: 1, Length: src.Len()}
+	out.AddReader(1, false)
+	p.Exposing = shm.NewExposing(out, src)
+	out.Open(1, 2)
+	in := shm.StagingReader{Buffer: out.Own.StagingBuffer, Use: out.Own.Use, Slot: 1, Index: 1, Futex: s.Futex(0)}
+	in.Open(1, 2)
 	lose := func(err error) { p.told = append(p.told, err) }
-	p.crossReading = &crossReading{stagingReader: in, process: os.Getpid(), dst: dst, piece: shortPiece, lose: lose}
+	p.CrossReading = &shm.CrossReading{StagingReader: in, Process: os.Getpid(), Dst: dst, Piece: shortPiece, Lose: lose}
 	return p
 }
 
@@ -49,8 +50,8 @@ func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
 // the block for read.
 func (p *loanPair) wantFailed(t *testing.T, told int) {
 	t.Helper()
-	if p.crossReading.IsDone() || p.crossReading.CanStep() || p.exposing.CanStep() {
-		t.Errorf("got over %v, ready %v and returned %v, want none", p.crossReading.IsDone(), p.crossReading.CanStep(), p.exposing.CanStep())
+	if p.CrossReading.IsDone() || p.CrossReading.CanStep() || p.Exposing.CanStep() {
+		t.Errorf("got over %v, ready %v and returned %v, want none", p.CrossReading.IsDone(), p.CrossReading.CanStep(), p.Exposing.CanStep())
 	}
 	if len(p.told) != told {
 		t.Errorf("got told of %v, want %d errors", p.told, told)
@@ -75,19 +76,19 @@ func TestLent(t *testing.T) {
 			src.Block.Data[i] = byte(i + i>>8)
 		}
 		p := newLoanPair(t, src, dst)
-		p.piece = rapid.IntRange(1, n).Draw(rt, "piece")
-		for !p.crossReading.IsDone() {
-			if p.exposing.CanStep() {
+		p.Piece = rapid.IntRange(1, n).Draw(rt, "piece")
+		for !p.CrossReading.IsDone() {
+			if p.Exposing.CanStep() {
 				rt.Fatal("the block is returned before it is read")
 			}
-			if p.crossReading.Step(); !p.crossReading.CanStep() {
+			if p.CrossReading.Step(); !p.CrossReading.CanStep() {
 				rt.Fatalf("got %v, want no error", p.told)
 			}
 		}
 		if got, want := dst.AppendTo(nil), src.AppendTo(nil); !bytes.Equal(got, want) {
 			rt.Fatalf("got %v, want %v", got, want)
 		}
-		if !p.exposing.CanStep() {
+		if !p.Exposing.CanStep() {
 			rt.Fatal("the block is not returned")
 		}
 	})
@@ -97,23 +98,23 @@ func TestLent(t *testing.T) {
 // memory of the owner cannot be read: it need not be there any more.
 func TestLentWithdrawn(t *testing.T) {
 	for name, end := range map[string]func(p *loanPair){
-		"withdrawn":     func(p *loanPair) { p.withdraw() },
-		"unmapped":      func(p *loanPair) { p.withdraw(); p.crossReading.exposed.address = 16 },
-		"of a dead one": func(p *loanPair) { p.withdraw(); p.process = 1<<31 - 2 },
+		"withdrawn":     func(p *loanPair) { p.Withdraw() },
+		"unmapped":      func(p *loanPair) { p.Withdraw(); p.CrossReading.Exposed.Address = 16 },
+		"of a dead one": func(p *loanPair) { p.Withdraw(); p.Process = 1<<31 - 2 },
 		"of a past use": func(p *loanPair) {
-			p.lanes.release(p.own)
-			again := &stagingWriter{own: p.lanes.acquire(), slot: 1, length: 9}
-			again.open(1, 2)
+			p.lanes.Release(p.Own)
+			again := &shm.StagingWriter{Own: p.lanes.Acquire(), Slot: 1, Length: 9}
+			again.Open(1, 2)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newLoanPair(t, comm.Whole(make([]byte, 3*shortPiece)).All(), comm.Whole(make([]byte, 3*shortPiece)).All())
-			p.crossReading.Step()
-			if !p.crossReading.CanStep() || p.crossReading.IsDone() {
+			p.CrossReading.Step()
+			if !p.CrossReading.CanStep() || p.CrossReading.IsDone() {
 				t.Fatal("the first piece cannot be read, or is all")
 			}
 			end(p)
-			p.crossReading.Step()
+			p.CrossReading.Step()
 			p.wantFailed(t, 0)
 		})
 	}
@@ -136,16 +137,16 @@ func halfReadable(t *testing.T, n int) []byte {
 // A reader of what cannot be read says so.
 func TestLentUnreadable(t *testing.T) {
 	for name, spoil := range map[string]func(p *loanPair){
-		"no memory":  func(p *loanPair) { p.crossReading.exposed.address = 16 },
-		"no process": func(p *loanPair) { p.process = 1<<31 - 2 },
-		"too little": func(p *loanPair) { p.crossReading.exposed.address = addressOf(halfReadable(t, shortPiece)) },
+		"no memory":  func(p *loanPair) { p.CrossReading.Exposed.Address = 16 },
+		"no process": func(p *loanPair) { p.Process = 1<<31 - 2 },
+		"too little": func(p *loanPair) { p.CrossReading.Exposed.Address = shm.AddressOf(halfReadable(t, shortPiece)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newLoanPair(t, comm.Whole(make([]byte, shortPiece)).All(), comm.Whole(make([]byte, shortPiece)).All())
 			spoil(p)
-			p.crossReading.Step()
+			p.CrossReading.Step()
 			p.wantFailed(t, 1)
-			if gone := errors.Is(p.told[0], errNoProcess); gone != (name == "no process") {
+			if gone := errors.Is(p.told[0], shm.ErrNoProcess); gone != (name == "no process") {
 				t.Errorf("got %v for %s", p.told[0], name)
 			}
 		})
@@ -168,7 +169,7 @@ func TestLenderLost(t *testing.T) {
 		wr.shared.try()
 	}
 	s := stations[0].shared.segment
-	s.rankWord(0, processAt).Store(uint64(other.Process.Pid))
+	s.RankWord(0, shm.ProcessAt).Store(uint64(other.Process.Pid))
 	errs := make(chan error, 2)
 	for _, g := range groups {
 		go func() {
@@ -196,15 +197,15 @@ func TestLenderLost(t *testing.T) {
 // be: the rank is relied on no more, and nobody crashes.
 func TestLaneRefuses(t *testing.T) {
 	const n = 2 * leastExposedReading
-	lends := func(s exposedSpan) func(stagingBuffer, *wire.Contract) {
-		return func(l stagingBuffer, _ *wire.Contract) { l.setExposed(0, s) }
+	lends := func(s shm.ExposedSpan) func(shm.StagingBuffer, *wire.Contract) {
+		return func(l shm.StagingBuffer, _ *wire.Contract) { l.SetExposed(0, s) }
 	}
-	lies := map[string]func(stagingBuffer, *wire.Contract){
-		"a lane that is none": func(_ stagingBuffer, k *wire.Contract) { k.Staging = stagingEach + 1 },
-		"less than nothing":   func(l stagingBuffer, _ *wire.Contract) { l.length(0).Store(1 << 63) },
-		"rows of no width":    lends(exposedSpan{address: 16}),
-		"rows of less":        lends(exposedSpan{address: 16, width: -8, pitch: 8}),
-		"no byte of a row":    lends(exposedSpan{address: 16, skew: 8, width: 8, pitch: 8}),
+	lies := map[string]func(shm.StagingBuffer, *wire.Contract){
+		"a lane that is none": func(_ shm.StagingBuffer, k *wire.Contract) { k.Staging = shm.StagingEach + 1 },
+		"less than nothing":   func(l shm.StagingBuffer, _ *wire.Contract) { l.Length(0).Store(1 << 63) },
+		"rows of no width":    lends(shm.ExposedSpan{Address: 16}),
+		"rows of less":        lends(shm.ExposedSpan{Address: 16, Width: -8, Pitch: 8}),
+		"no byte of a row":    lends(shm.ExposedSpan{Address: 16, Skew: 8, Width: 8, Pitch: 8}),
 	}
 	for name, lie := range lies {
 		t.Run(name, func(t *testing.T) {
@@ -218,11 +219,11 @@ func TestLaneRefuses(t *testing.T) {
 				Prepare: func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil },
 			}
 			liar := stations[1]
-			own := liar.shared.staging.acquire()
-			source := &stagingWriter{own: own, slot: 0, length: n}
-			source.open(1, 2)
-			k := wire.Contract{Hash: wire.HashDesc(&op.Desc), Bytes: n, Staging: uint32(own.number + 1), Use: own.use}
-			lie(own.stagingBuffer, &k)
+			own := liar.shared.staging.Acquire()
+			source := &shm.StagingWriter{Own: own, Slot: 0, Length: n}
+			source.Open(1, 2)
+			k := wire.Contract{Hash: wire.HashDesc(&op.Desc), Bytes: n, Staging: uint32(own.Number + 1), Use: own.Use}
+			lie(own.StagingBuffer, &k)
 			line := groups[1].Transport().(*wireGroup)
 			liar.write(0, wire.Frame{Type: wire.FrameContract, Group: line.hash, Call: 1}, wire.AppendContract(nil, &k))
 			_, err := groups[0].Run(t.Context(), op)

@@ -6,13 +6,15 @@
 // Terms:
 //
 //   - Links join a rank in a process of its own to the others: by streams (tcp),
-//     by a Segment of shared memory (shm), or by both.
+//     by a shm.Segment, or by both.
 //   - A generation is one of the fabrics that follow each other over the same
 //     Links. A wireRank is the rank's side of one: what has come, and who waits.
 //   - A wireGroup is a member's side of a group, a wireCall its part in one
 //     collective, and a callState what has come for that.
 //   - A frame is a message, or a part of one, as it crosses a stream; a record
-//     the same in a ring of shared memory.
+//     the same in a ring of shared memory (package shm).
+//   - An inbound is a way on which messages come to a rank that somebody must look
+//     at; a rank has a list of them (inbound.go), and waits at the first.
 //   - A posted receive, or a receive buffer, is memory to which data are read
 //     that have not come.
 //   - The supervisor hears from every rank when it waits and when it ends; a
@@ -23,7 +25,7 @@
 // A launcher makes a Segment or a Listener, starts the processes, and watches
 // them:
 //
-//	segment, err := process.CreateSegment(size)      // shm: segment.File() is passed to each process
+//	segment, err := shm.CreateSegment(size)      // shm: segment.File() is passed to each process
 //	conns, err := bootstrap.Rendezvous(ctx, l, size, nil) // tcp: each process calls bootstrap.Meet
 //	...
 //	s := process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
@@ -36,7 +38,7 @@
 //
 // What crosses a stream is frames (package wire), and bootstrap.Credentials
 // say how two ends come to trust each other. What crosses shared memory is
-// records (ring.go), and pieces of large blocks (staging_buffer.go). Long messages, and
+// records (package shm), and pieces of large blocks (staged_call.go). Long messages, and
 // large blocks that nobody reduces, do not: who needs them reads them from the
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/wire"
 )
 
@@ -95,7 +96,7 @@ func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bo
 	if len(m.Data) < leastExposed || !sl.reaches(to) {
 		return false
 	}
-	if sl.segment.reads(sl.indexes[wr.rank], sl.indexes[to]).Load() != readable {
+	if sl.segment.Reads(sl.indexes[wr.rank], sl.indexes[to]).Load() != shm.Readable {
 		return false
 	}
 	if sl.waiting() {
@@ -107,7 +108,7 @@ func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bo
 	f.Type = recordExposure
 	b := remoteData{
 		number:  wr.exposures.add(to, m),
-		address: addressOf(m.Data),
+		address: shm.AddressOf(m.Data),
 		length:  len(m.Data),
 	}
 	wr.writeParts(to, f, head, b.append(nil))
@@ -166,10 +167,10 @@ var errWithdrawn = errors.New("it lends no more what it has sent")
 func (b *remoteData) read(dst []byte) error {
 	sl := b.wireRank.shared
 	index := sl.indexes[b.from]
-	if err := readMemory(sl.segment.process(index), dst, b.address); err != nil {
+	if err := shm.ReadMemory(sl.segment.Process(index), dst, b.address); err != nil {
 		return err
 	}
-	if sl.segment.exposesIn(index).Load() != exposureGeneration(b.wireRank.number) {
+	if sl.segment.ExposesIn(index).Load() != shm.ExposureGeneration(b.wireRank.number) {
 		return errWithdrawn
 	}
 	return nil

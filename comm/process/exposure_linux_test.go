@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/wire"
 )
 
@@ -82,7 +83,7 @@ func TestLoanUnreadable(t *testing.T) {
 	defer f.Close()
 	groups, stations := everyone(t, f)
 	s := stations[0].shared.segment
-	s.reads(0, 1).Store(unreadable)
+	s.Reads(0, 1).Store(shm.Unreadable)
 	data, done := lent(t, groups[0], 1, 0)
 	if len(stations[0].exposures.open) != 0 || done.Load() != 1 {
 		t.Errorf("got %d loans and %d ends of the use, want none and 1", len(stations[0].exposures.open), done.Load())
@@ -119,9 +120,9 @@ func TestLoanEnds(t *testing.T) {
 // died, and so does one that cannot read, though the sender has ended in good
 // order. What was sent besides is received.
 func TestLoanLost(t *testing.T) {
-	for want, spoil := range map[string]func(s *Segment){
-		"it lends no more what it has sent": func(s *Segment) { s.exposesIn(0).Store(exposureGeneration(7)) },
-		"no such process":                   func(s *Segment) { s.rankWord(0, processAt).Store(1<<31 - 2) },
+	for want, spoil := range map[string]func(s *shm.Segment){
+		"it lends no more what it has sent": func(s *shm.Segment) { s.ExposesIn(0).Store(shm.ExposureGeneration(7)) },
+		"no such process":                   func(s *shm.Segment) { s.RankWord(0, shm.ProcessAt).Store(1<<31 - 2) },
 	} {
 		for _, ended := range []bool{false, true} {
 			f := NewShared(3)

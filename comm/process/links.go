@@ -13,6 +13,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/bootstrap"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/wire"
 )
 
@@ -29,7 +30,7 @@ type LinkOptions struct {
 
 	// Segment is memory that the ranks of Local share, which are ascending and
 	// hold Rank. It is nil if there is none.
-	Segment *Segment
+	Segment *shm.Segment
 	Local   []int
 
 	// Carrier, if it is set, carries out whole collectives of all ranks. Either

@@ -19,7 +19,7 @@ func writeSocket(int, [][]byte) (int, error) { return 0, io.EOF }
 
 func detach(*net.TCPConn) (int, error) { return 0, errors.ErrUnsupported }
 
-func segmentLen(int) int { return 1 }
+func segmentLen(int, int) int { return 1 }
 
 func shutdownSocket(int) error { return nil }
 

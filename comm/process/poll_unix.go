@@ -73,10 +73,10 @@ func detach(conn *net.TCPConn) (int, error) {
 }
 
 // segmentLen returns how many bytes a connection sends at a time, of which there
-// are several in a cableFrame.
-func segmentLen(fd int) int {
+// are several in most; 1 if there are not.
+func segmentLen(fd, most int) int {
 	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
-	if err != nil || n <= 0 || n > cableFrame/2 {
+	if err != nil || n <= 0 || n > most/2 {
 		return 1
 	}
 	return n

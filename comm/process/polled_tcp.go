@@ -146,10 +146,10 @@ func (c *polledTCP) Send(f wire.Frame, head, body []byte) {
 }
 
 const (
-	// cableFrame is the longest frame that is written without a look at what has
+	// tcpFrame is the longest frame that is written without a look at what has
 	// come, but for the last of a message: the less is under way, the less falls
 	// out of the caches.
-	cableFrame = 256 << 10
+	tcpFrame = 256 << 10
 	// frameRest is how much more a frame may have than others if that is the end of
 	// a message: it is not worth a frame of its own.
 	frameRest = 32 << 10
@@ -163,11 +163,11 @@ const (
 // segments as there is room for, since the connection sends what is over as one
 // more, which costs it as much as a whole one.
 func (c *polledTCP) mostOf(bytes int) int {
-	if bytes <= cableFrame {
+	if bytes <= tcpFrame {
 		return bytes
 	}
-	segment := segmentLen(c.at)
-	return cableFrame/segment*segment - wire.HeaderBytes
+	segment := segmentLen(c.at, tcpFrame)
+	return tcpFrame/segment*segment - wire.HeaderBytes
 }
 
 // write writes runs. It reports false if the other end takes nothing any more.

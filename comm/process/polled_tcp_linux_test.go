@@ -51,7 +51,7 @@ func cableTo(t *testing.T) (*polledTCP, *wire.FrameReader) {
 // and none that is hardly longer than its header.
 func TestCableFrames(t *testing.T) {
 	c, in := cableTo(t)
-	for _, length := range []int{0, 1, wire.LargeWrite, cableFrame, cableFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
+	for _, length := range []int{0, 1, wire.LargeWrite, tcpFrame, tcpFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			head, body := []byte("head"), bytes.Repeat([]byte{1, 2, 3, 4, 5}, length/5+1)[:length]
 			sent := make(chan struct{})
@@ -84,12 +84,12 @@ func receiveFrames(t *testing.T, in *wire.FrameReader) (all []byte, lengths []in
 func checkLengths(t *testing.T, lengths []int) {
 	last := len(lengths) - 1
 	for _, n := range lengths[:last] {
-		if n != lengths[0] || n > cableFrame || n < cableFrame/2 {
-			t.Errorf("got frames of %v, want all but the last alike, and of at most %d", lengths, cableFrame)
+		if n != lengths[0] || n > tcpFrame || n < tcpFrame/2 {
+			t.Errorf("got frames of %v, want all but the last alike, and of at most %d", lengths, tcpFrame)
 		}
 	}
-	if n := lengths[last]; last > 0 && n <= frameRest || n > cableFrame+frameRest {
-		t.Errorf("got frames of %v, want the last of more than %d and at most %d", lengths, frameRest, cableFrame+frameRest)
+	if n := lengths[last]; last > 0 && n <= frameRest || n > tcpFrame+frameRest {
+		t.Errorf("got frames of %v, want the last of more than %d and at most %d", lengths, frameRest, tcpFrame+frameRest)
 	}
 }
 
@@ -131,15 +131,15 @@ func TestCableSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closeSocket(c.at)
-		segment := segmentLen(c.at)
+		segment := segmentLen(c.at, tcpFrame)
 		if segment < 500 || segment > 64<<10 {
 			t.Errorf("segmentLen = %d, want that of a connection", segment)
 		}
-		if got := c.mostOf(1<<20) + wire.HeaderBytes; got%segment != 0 || got > cableFrame || got <= cableFrame-segment {
-			t.Errorf("got frames of %d bytes, want the most of %d in segments of %d", got, cableFrame, segment)
+		if got := c.mostOf(1<<20) + wire.HeaderBytes; got%segment != 0 || got > tcpFrame || got <= tcpFrame-segment {
+			t.Errorf("got frames of %d bytes, want the most of %d in segments of %d", got, tcpFrame, segment)
 		}
 	}
-	if got := segmentLen(-1); got != 1 {
+	if got := segmentLen(-1, tcpFrame); got != 1 {
 		t.Errorf("segmentLen of no connection = %d, want 1", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"tpsh/comm/commtest"
 	"tpsh/comm/process"
+	"tpsh/comm/process/shm"
 )
 
 // A crew is ranks in processes of their own, which run the test binary again.
@@ -76,7 +77,7 @@ func inherited(rank, size int, transport string) process.LinkOptions {
 	o := process.LinkOptions{Rank: rank, Size: size, Supervisor: connOf(3)}
 	if transport == "shm" {
 		var err error
-		if o.Segment, err = process.OpenSegment(os.NewFile(4, "memory")); err != nil {
+		if o.Segment, err = shm.OpenSegment(os.NewFile(4, "memory")); err != nil {
 			panic(err)
 		}
 		o.Local = ranksOf(size)
@@ -129,7 +130,7 @@ func (c *crew) start(t testing.TB, transport string, size int, scenario string, 
 		files[r] = append(files[r], fileOf(t, b))
 	}
 	if transport == "shm" {
-		segment, err := process.CreateSegment(size)
+		segment, err := shm.CreateSegment(size)
 		if err != nil {
 			t.Fatal(err)
 		}

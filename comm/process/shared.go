@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm/mailbox"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/wire"
 )
 
@@ -19,16 +20,16 @@ import (
 // has no room, or if there are calls that go on beside the rank.
 type segmentLinks struct {
 	links   *Links
-	segment *Segment
-	indexes []int // by rank, -1 where one does not share the memory
-	futex   futex // of this rank
+	segment *shm.Segment
+	indexes []int     // by rank, -1 where one does not share the memory
+	futex   shm.Futex // of this rank
 	spin    sharedSpinPolicy
 	waits   atomic.Int32 // waits of calls that go on beside the rank
-	staging stagingPool
+	staging shm.StagingPool
 	tried   atomic.Bool // whether it is known whose memory can be read
 
 	mu       sync.Mutex
-	ins      []ringIn
+	ins      []shm.RingReader
 	wireRank *wireRank // of the latest generation
 }
 
@@ -55,28 +56,28 @@ func (p sharedSpinPolicy) pause(i int) {
 	}
 }
 
-func newSegmentLinks(l *Links, s *Segment, local []int) *segmentLinks {
+func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
 	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), spin: sharedSpinPolicyFor(s.Size())}
 	for index, r := range local {
 		sl.indexes[r] = index
 	}
 	own := sl.indexes[l.rank]
-	sl.futex = s.futex(own)
+	sl.futex = s.Futex(own)
 	for index, r := range local {
 		if index == own {
 			continue
 		}
-		l.writers[r] = newRingOut(s, own, index, sl.pump)
-		sl.ins = append(sl.ins, newRingIn(s, index, own, r, &l.pool))
+		l.writers[r] = shm.NewRingWriter(s, own, index, sl.pump)
+		sl.ins = append(sl.ins, shm.NewRingReader(s, index, own, r, &l.pool))
 	}
-	s.introduce(own)
+	s.Introduce(own)
 	l.tasks.Go(sl.listenRings)
 	return sl
 }
 
 // try finds out whose memory can be read. sl may be nil.
 func (sl *segmentLinks) try() {
-	if sl != nil && !sl.tried.Load() && sl.segment.try(sl.indexes[sl.links.rank]) {
+	if sl != nil && !sl.tried.Load() && sl.segment.Try(sl.indexes[sl.links.rank]) {
 		sl.tried.Store(true)
 	}
 }
@@ -85,10 +86,10 @@ func (sl *segmentLinks) try() {
 func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.endExposures(exposureGeneration(wr.number))
+	sl.endExposures(shm.ExposureGeneration(wr.number))
 	sl.wireRank, wr.shared = wr, sl
 	sl.try()
-	sl.staging.init(sl.segment, sl.indexes[wr.rank])
+	sl.staging.Init(sl.segment, sl.indexes[wr.rank])
 }
 
 func (sl *segmentLinks) close() error {
@@ -101,7 +102,7 @@ func (sl *segmentLinks) close() error {
 // endExposures ends the exposures of the rank, which exposes in another generation
 // from now on, or if that is 0 in none.
 func (sl *segmentLinks) endExposures(now uint64) {
-	sl.segment.exposesIn(sl.indexes[sl.links.rank]).Store(now)
+	sl.segment.ExposesIn(sl.indexes[sl.links.rank]).Store(now)
 	if sl.wireRank != nil {
 		sl.wireRank.exposures.endAll()
 	}
@@ -145,21 +146,21 @@ func (sl *segmentLinks) pumpWaiting() bool {
 // takeAll takes in what has come. The caller holds mu.
 func (sl *segmentLinks) takeAll() {
 	for i := range sl.ins {
-		if in := &sl.ins[i]; !in.broken && in.waiting() {
+		if in := &sl.ins[i]; !in.Broken && in.Waiting() {
 			if err := sl.takeFrom(in); err != nil {
-				in.broken = true
-				sl.links.lose(in.source, err)
+				in.Broken = true
+				sl.links.lose(in.Source, err)
 			}
 		}
 	}
 }
 
 // takeFrom takes in what has come from one rank.
-func (sl *segmentLinks) takeFrom(in *ringIn) error {
+func (sl *segmentLinks) takeFrom(in *shm.RingReader) error {
 	wr := sl.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	return in.each(wr.number, func(f *wire.Frame) error { return wr.takeFrame(in.source, f) })
+	return in.Each(wr.number, func(f *wire.Frame) error { return wr.takeFrame(in.Source, f) })
 }
 
 // waiting reports whether something has come. sl may be nil.
@@ -168,7 +169,7 @@ func (sl *segmentLinks) waiting() bool {
 		return false
 	}
 	for i := range sl.ins {
-		if sl.ins[i].waiting() {
+		if sl.ins[i].Waiting() {
 			return true
 		}
 	}
@@ -187,20 +188,20 @@ func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool
 
 // listenRings takes in what comes while the rank does not wait for anything.
 func (sl *segmentLinks) listenRings() {
-	stop := context.AfterFunc(sl.links.ctx, sl.futex.wakeAll)
+	stop := context.AfterFunc(sl.links.ctx, sl.futex.WakeAll)
 	defer stop()
 	for sl.links.ctx.Err() == nil {
-		ticket := sl.futex.sequence.Load()
+		ticket := sl.futex.Sequence.Load()
 		heeds := sl.waits.Load() > 0
 		if heeds {
-			ticket = sl.futex.beginWait()
+			ticket = sl.futex.BeginWait()
 		}
 		sl.pump()
 		if sl.links.ctx.Err() == nil {
-			sl.futex.wait(ticket, sl.links.backoff.long)
+			sl.futex.Wait(ticket, sl.links.backoff.long)
 		}
 		if heeds {
-			sl.futex.cancelWait()
+			sl.futex.CancelWait()
 		}
 	}
 }
@@ -223,22 +224,22 @@ func (sl *segmentLinks) poll(wr *wireRank) { sl.drain(wr) }
 
 func (sl *segmentLinks) sleeper(wr *wireRank) func(time.Duration, func() bool) bool {
 	return func(nap time.Duration, ends func() bool) bool {
-		ticket := sl.futex.beginWait()
-		defer sl.futex.cancelWait()
+		ticket := sl.futex.BeginWait()
+		defer sl.futex.CancelWait()
 		sl.drain(wr)
 		if !ends() {
-			sl.futex.wait(ticket, nap)
+			sl.futex.Wait(ticket, nap)
 		}
 		return true
 	}
 }
 
-func (sl *segmentLinks) wake()    { sl.futex.wake() }
-func (sl *segmentLinks) wakeAll() { sl.futex.wakeAll() }
+func (sl *segmentLinks) wake()    { sl.futex.Wake() }
+func (sl *segmentLinks) wakeAll() { sl.futex.WakeAll() }
 
 func (sl *segmentLinks) background(n int32) {
 	if sl.waits.Add(n) == 1 && n > 0 {
-		sl.futex.wakeAll() // for the listener to heed it
+		sl.futex.WakeAll() // for the listener to heed it
 	}
 }
 

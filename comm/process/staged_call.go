@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/schedule"
 )
 
@@ -29,7 +30,7 @@ func (c *wireCall) acquireStaging(most int) {
 	if most <= ringCarries {
 		return
 	}
-	if c.staging = g.wireRank.shared.staging.acquire(); c.staging != nil {
+	if c.staging = g.wireRank.shared.staging.Acquire(); c.staging != nil {
 		c.openSlots()
 	}
 }
@@ -70,9 +71,9 @@ func (c *wireCall) openSlots() {
 		src := c.span(o.Part)
 		w := c.newStagingWriter(o, src.Len())
 		if !c.op.Kind.Reduces() && c.canExpose(src, o.To, len(x.In) > 0) {
-			c.outgoing = append(c.outgoing, newExposing(w, src))
+			c.outgoing = append(c.outgoing, shm.NewExposing(w, src))
 		} else {
-			c.outgoing = append(c.outgoing, &copyIn{w, src})
+			c.outgoing = append(c.outgoing, &shm.CopyIn{StagingWriter: w, Src: src})
 		}
 		c.openSlot(w)
 	}
@@ -88,21 +89,21 @@ func (c *wireCall) isOwn(p schedule.Part) bool { return p.Member == c.group.rank
 
 // newStagingWriter returns a writer of so many bytes for those who read o: to the
 // slot of the one reader, or to this member's own for several.
-func (c *wireCall) newStagingWriter(o *schedule.Outgoing, length int) *stagingWriter {
-	w := &stagingWriter{own: c.staging, slot: o.To[0], length: length}
+func (c *wireCall) newStagingWriter(o *schedule.Outgoing, length int) *shm.StagingWriter {
+	w := &shm.StagingWriter{Own: c.staging, Slot: o.To[0], Length: length}
 	if o.Shared() {
-		w.slot = c.group.rank
+		w.Slot = c.group.rank
 	}
 	for _, m := range o.To {
-		w.addReader(c.group.segmentIndex(m), o.Shared())
+		w.AddReader(c.group.segmentIndex(m), o.Shared())
 	}
 	return w
 }
 
-func (c *wireCall) openSlot(o *stagingWriter) {
-	o.open(c.op.Align, len(c.group.ranks))
+func (c *wireCall) openSlot(o *shm.StagingWriter) {
+	o.Open(c.op.Align, len(c.group.ranks))
 	if m := c.group.wireRank.meter; m != nil {
-		m.memory.Add(int64(o.length))
+		m.memory.Add(int64(o.Length))
 	}
 	c.writers = append(c.writers, o)
 }
@@ -144,7 +145,7 @@ func (c *wireCall) moveStaged() error {
 	}
 	if c.staging != nil {
 		for _, o := range c.writers {
-			o.markPending()
+			o.MarkPending()
 		}
 	} else if !c.op.Kind.FromRoot() {
 		if err := c.moveUnstaged(schedule.DoSend, func(schedule.Step) bool { return true }); err != nil {
@@ -188,7 +189,7 @@ func (c *wireCall) moveUnstaged(do schedule.Action, chosen func(schedule.Step) b
 
 // transfers returns what is moved through staging buffers, and what the member
 // copies.
-func (c *wireCall) transfers() ([]transfer, error) {
+func (c *wireCall) transfers() ([]shm.Transfer, error) {
 	x, list := c.exchange(), slices.Clone(c.outgoing)
 	if x.Reduce != nil {
 		t, err := c.newReduction(x.Reduce)
@@ -213,26 +214,26 @@ func (c *wireCall) transfers() ([]transfer, error) {
 }
 
 // newCopyOut returns what takes in what is read of another member.
-func (c *wireCall) newCopyOut(in schedule.Incoming) (*copyOut, error) {
+func (c *wireCall) newCopyOut(in schedule.Incoming) (*shm.CopyOut, error) {
 	r, err := c.openReader(in.From, in.Shared)
 	if err != nil {
 		return nil, err
 	}
-	t := &copyOut{stagingReader: r, drop: c.out == nil}
-	if !t.drop {
-		t.dst = c.span(in.Part)
-		if t.dst.Len() != t.length && !t.stale {
-			return nil, c.reject(c.group.ranks[in.From], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.length, t.dst.Len()))
+	t := &shm.CopyOut{StagingReader: r, Drop: c.out == nil}
+	if !t.Drop {
+		t.Dst = c.span(in.Part)
+		if t.Dst.Len() != t.Length && !t.Stale {
+			return nil, c.reject(c.group.ranks[in.From], fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, t.Length, t.Dst.Len()))
 		}
 	}
 	return t, nil
 }
 
 // appendCopies appends what the member copies of its own blocks.
-func (c *wireCall) appendCopies(list []transfer) []transfer {
+func (c *wireCall) appendCopies(list []shm.Transfer) []shm.Transfer {
 	for _, st := range c.steps() {
 		if st.Do == schedule.DoCopy {
-			list = append(list, &localCopy{dst: c.span(st.Dst[0]), src: c.span(st.Src[0]), piece: c.copyPiece()})
+			list = append(list, &shm.LocalCopy{Dst: c.span(st.Dst[0]), Src: c.span(st.Src[0]), Piece: c.copyPiece()})
 		}
 	}
 	return list
@@ -255,57 +256,57 @@ func (c *wireCall) copyPiece() int {
 	if written*len(c.group.ranks) < mostCached {
 		return shortPiece
 	}
-	return longPiece
+	return shm.LongPiece
 }
 
 // crossRead returns what does the same as t, of what a member exposes; t if that puts
 // it into the slot.
-func (c *wireCall) crossRead(t *copyOut, member int) transfer {
-	if t.exposed.address == 0 || t.stale {
+func (c *wireCall) crossRead(t *shm.CopyOut, member int) shm.Transfer {
+	if t.Exposed.Address == 0 || t.Stale {
 		return t
 	}
 	sl, rank := c.group.wireRank.shared, c.group.ranks[member]
 	lose := func(err error) {
-		if !errors.Is(err, errNoProcess) { // of a death the supervisor tells
+		if !errors.Is(err, shm.ErrNoProcess) { // of a death the supervisor tells
 			c.group.wireRank.lose(rank, fmt.Errorf("its memory cannot be read: %w", err))
 		}
 	}
-	process := sl.segment.process(sl.indexes[rank])
-	return &crossReading{stagingReader: t.stagingReader, process: process, dst: t.dst, drop: t.drop, piece: c.copyPiece(), lose: lose}
+	process := sl.segment.Process(sl.indexes[rank])
+	return &shm.CrossReading{StagingReader: t.StagingReader, Process: process, Dst: t.Dst, Drop: t.Drop, Piece: c.copyPiece(), Lose: lose}
 }
 
 // openReader opens the slot from a member, which is rejected if what it says of it
 // cannot be.
-func (c *wireCall) openReader(member int, several bool) (stagingReader, error) {
+func (c *wireCall) openReader(member int, several bool) (shm.StagingReader, error) {
 	sl, r := c.group.wireRank.shared, c.group.ranks[member]
 	k, index := &c.call.contracts[r], sl.indexes[r]
-	if k.Staging > stagingEach {
-		return stagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.Staging, stagingEach))
+	if k.Staging > shm.StagingEach {
+		return shm.StagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.Staging, shm.StagingEach))
 	}
-	in := stagingReader{
-		buffer:  sl.segment.stagingBuffer(index, int(k.Staging-1)),
-		use:     k.Use,
-		slot:    c.group.rank,
-		index:   sl.indexes[c.group.wireRank.rank],
-		several: several,
-		futex:   sl.segment.futex(index),
+	in := shm.StagingReader{
+		Buffer:  sl.segment.StagingBuffer(index, int(k.Staging-1)),
+		Use:     k.Use,
+		Slot:    c.group.rank,
+		Index:   sl.indexes[c.group.wireRank.rank],
+		Several: several,
+		Futex:   sl.segment.Futex(index),
 	}
 	if several {
-		in.slot = member
+		in.Slot = member
 	}
-	in.open(c.op.Align, len(c.group.ranks))
-	if !in.stale && (in.length < 0 || in.exposed.address != 0 && !in.exposed.valid(in.length)) {
-		return in, c.reject(r, fmt.Errorf("%s: got %d bytes at %+v, want what can be", c.op.Desc.Op, in.length, in.exposed))
+	in.Open(c.op.Align, len(c.group.ranks))
+	if !in.Stale && (in.Length < 0 || in.Exposed.Address != 0 && !in.Exposed.Valid(in.Length)) {
+		return in, c.reject(r, fmt.Errorf("%s: got %d bytes at %+v, want what can be", c.op.Desc.Op, in.Length, in.Exposed))
 	}
 	return in, nil
 }
 
 // newReduction returns what does a step that reduces, of parts of all members.
-func (c *wireCall) newReduction(step *schedule.Step) (*reduction, error) {
+func (c *wireCall) newReduction(step *schedule.Step) (*shm.Reduction, error) {
 	rank, size := c.group.rank, len(c.group.ranks)
-	t := &reduction{own: c.span(c.ownPart(step.Src)), index: rank, out: c.result, reduce: c.op.Reduce, name: c.op.Desc.Op}
-	if t.drop = c.out == nil || !slices.ContainsFunc(step.Dst, c.isOwn); !t.drop {
-		t.dst = c.span(c.ownPart(step.Dst))
+	t := &shm.Reduction{Own: c.span(c.ownPart(step.Src)), Index: rank, Out: c.result, Reduce: c.op.Reduce, Name: c.op.Desc.Op}
+	if t.Drop = c.out == nil || !slices.ContainsFunc(step.Dst, c.isOwn); !t.Drop {
+		t.Dst = c.span(c.ownPart(step.Dst))
 	}
 	for m, r := range c.group.ranks {
 		if m == rank {
@@ -315,19 +316,19 @@ func (c *wireCall) newReduction(step *schedule.Step) (*reduction, error) {
 		if err != nil {
 			return nil, err
 		}
-		if in.length != t.own.Len() && !in.stale {
-			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.length, t.own.Len()))
+		if in.Length != t.Own.Len() && !in.Stale {
+			return nil, c.reject(r, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, in.Length, t.Own.Len()))
 		}
-		t.ins = append(t.ins, in)
+		t.Ins = append(t.Ins, in)
 	}
-	t.length = t.own.Len()
-	plan := planSlot(stagingBytes(c.group.wireRank.shared.segment.Size()), rank, size, t.length, c.op.Align)
-	t.piece, t.pieces = plan.piece, plan.pieces
+	t.Length = t.Own.Len()
+	plan := shm.PlanSlot(shm.StagingBytes(c.group.wireRank.shared.segment.Size()), rank, size, t.Length, c.op.Align)
+	t.Piece, t.Pieces = plan.Piece, plan.Pieces
 	return t, nil
 }
 
 // transferAll moves all that is on the list, a piece of each at a time.
-func (c *wireCall) transferAll(list []transfer) (err error) {
+func (c *wireCall) transferAll(list []shm.Transfer) (err error) {
 	defer comm.Recovered(c.op.Desc.Op, &err)
 	for len(list) > 0 {
 		moved := false
@@ -345,7 +346,7 @@ func (c *wireCall) transferAll(list []transfer) (err error) {
 		if err == nil {
 			err = failed
 		}
-		list = slices.DeleteFunc(list, transfer.IsDone)
+		list = slices.DeleteFunc(list, shm.Transfer.IsDone)
 		if !moved && len(list) > 0 {
 			if err := c.awaitPiece(list); err != nil {
 				return err
@@ -357,23 +358,23 @@ func (c *wireCall) transferAll(list []transfer) (err error) {
 
 // unfinished reports whether others still wait for t, or may. What was over has
 // left the list, as nil.
-func unfinished(t transfer) bool { return t != nil && !t.IsDone() }
+func unfinished(t shm.Transfer) bool { return t != nil && !t.IsDone() }
 
 // failedReduction returns the error of a reduction on the list that has failed,
 // and whether others need its result.
-func failedReduction(list []transfer) (err error, needed bool) {
+func failedReduction(list []shm.Transfer) (err error, needed bool) {
 	for _, t := range list {
-		if r, ok := t.(*reduction); ok && r.err != nil {
-			return r.err, r.out != nil
+		if r, ok := t.(*shm.Reduction); ok && r.Err != nil {
+			return r.Err, r.Out != nil
 		}
 	}
 	return nil, false
 }
 
 // awaitPiece waits until a transfer is ready. It fails if a member is lost.
-func (c *wireCall) awaitPiece(list []transfer) error {
+func (c *wireCall) awaitPiece(list []shm.Transfer) error {
 	ready := func() bool {
-		return slices.ContainsFunc(list, func(t transfer) bool { return t.CanStep() })
+		return slices.ContainsFunc(list, func(t shm.Transfer) bool { return t.CanStep() })
 	}
 	sl := c.group.wireRank.shared
 	for i := range sl.spin.spins + sl.spin.yields {

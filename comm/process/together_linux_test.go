@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"tpsh/comm"
+	"tpsh/comm/process/shm"
 )
 
 // NewShared returns a fabric of ranks that share memory, which each maps for
@@ -19,7 +20,7 @@ func NewUnreadable(size int, hidden func(from, to int) bool) *comm.Fabric {
 	for from := range size {
 		for to := range size {
 			if hidden(from, to) {
-				options[0].Segment.reads(from, to).Store(unreadable)
+				options[0].Segment.Reads(from, to).Store(shm.Unreadable)
 			}
 		}
 	}
@@ -54,7 +55,7 @@ func supervised(options []LinkOptions, s SuperviseOptions) ([]LinkOptions, Super
 
 // sharedOptions are those of ranks that share memory.
 func sharedOptions(size int) ([]LinkOptions, SuperviseOptions) {
-	first, err := CreateSegment(size)
+	first, err := shm.CreateSegment(size)
 	if err != nil {
 		panic(err)
 	}
@@ -74,7 +75,7 @@ func mixedOptions(size int) ([]LinkOptions, SuperviseOptions) {
 		for r := host; r < size; r += 2 {
 			local = append(local, r)
 		}
-		first, err := CreateSegment(len(local))
+		first, err := shm.CreateSegment(len(local))
 		if err != nil {
 			panic(err)
 		}
@@ -95,12 +96,12 @@ func mixedOptions(size int) ([]LinkOptions, SuperviseOptions) {
 }
 
 // again opens a segment as another process does.
-func again(s *Segment) *Segment {
+func again(s *shm.Segment) *shm.Segment {
 	fd, err := syscall.Dup(int(s.File().Fd()))
 	if err != nil {
 		panic(err)
 	}
-	other, err := OpenSegment(os.NewFile(uintptr(fd), "memory"))
+	other, err := shm.OpenSegment(os.NewFile(uintptr(fd), "memory"))
 	if err != nil {
 		panic(err)
 	}

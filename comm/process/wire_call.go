@@ -7,6 +7,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/process/shm"
 	"tpsh/comm/schedule"
 	"tpsh/comm/wire"
 )
@@ -30,10 +31,10 @@ type wireCall struct {
 	pieces  bool // whether span and the numbers of messages are those of a piece
 	current int  // the piece
 
-	staging  *ownStagingBuffer // for what this member sends, nil if it sends frames
-	writers  []*stagingWriter
-	outgoing []transfer
-	result   *stagingWriter // among writers, for what this member reduces; nil if nobody else needs it
+	staging  *shm.OwnStagingBuffer // for what this member sends, nil if it sends frames
+	writers  []*shm.StagingWriter
+	outgoing []shm.Transfer
+	result   *shm.StagingWriter // among writers, for what this member reduces; nil if nobody else needs it
 
 	sending []func() error // wait for what is being sent
 
@@ -245,7 +246,7 @@ func (c *wireCall) leave() {
 	wr := c.group.wireRank
 	if c.staging != nil {
 		c.withdrawAll()
-		wr.shared.staging.release(c.staging)
+		wr.shared.staging.Release(c.staging)
 	}
 	if len(c.call.recvBuffers) > 0 {
 		c.withdrawBuffers()

@@ -119,7 +119,7 @@ func (c *wireCall) contract() wire.Contract {
 		k.Bytes = c.op.In[0].Len()
 	}
 	if c.staging != nil {
-		k.Staging, k.Use = uint32(c.staging.number+1), c.staging.use
+		k.Staging, k.Use = uint32(c.staging.Number+1), c.staging.Use
 	} else if c.carries {
 		k.Staging = carryStaging
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tpsh/cmd/tpsh/launch/proc"
-	"tpsh/comm/process"
+	"tpsh/comm/process/shm"
 )
 
 // A host is the workers of a node as their launcher sees them.
@@ -20,9 +20,9 @@ type host struct {
 	group       *proc.Group
 	processes   []*proc.Process // by index in local, as what follows
 	controls    []net.Conn
-	supervisors []net.Conn       // to the supervisor; nil if they find it themselves
-	segment     *process.Segment // what they share, if it was made here
-	memory      *os.File         // the file of what they share, nil for nothing
+	supervisors []net.Conn   // to the supervisor; nil if they find it themselves
+	segment     *shm.Segment // what they share, if it was made here
+	memory      *os.File     // the file of what they share, nil for nothing
 	watchers    sync.WaitGroup
 }
 
@@ -70,7 +70,7 @@ func (h *host) remember(o hostOptions) (err error) {
 	case o.memory != "":
 		h.memory, err = os.OpenFile(o.memory, os.O_RDWR, 0)
 	case o.share > 0:
-		if h.segment, err = process.CreateSegment(o.share); err == nil {
+		if h.segment, err = shm.CreateSegment(o.share); err == nil {
 			h.memory = h.segment.File()
 		}
 	}

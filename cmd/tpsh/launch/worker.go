@@ -10,6 +10,7 @@ import (
 
 	"tpsh/comm/bootstrap"
 	"tpsh/comm/process"
+	"tpsh/comm/process/shm"
 	"tpsh/lang"
 )
 
@@ -128,7 +129,7 @@ func (r *role) links(ctx context.Context) (o process.LinkOptions, err error) {
 	if !r.Segment {
 		return o, nil
 	}
-	if o.Segment, err = process.OpenSegment(os.NewFile(uintptr(next), "segment")); err != nil {
+	if o.Segment, err = shm.OpenSegment(os.NewFile(uintptr(next), "segment")); err != nil {
 		return o, err
 	}
 	o.Local = r.Local

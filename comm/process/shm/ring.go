@@ -1,4 +1,4 @@
-package process
+package shm
 
 import (
 	"encoding/binary"
@@ -51,10 +51,10 @@ func recordLen(payload int) int {
 	return recordBytes + (payload+recordBytes-1)/recordBytes*recordBytes
 }
 
-// A ringOut is a sender that writes to a ring.
-type ringOut struct {
+// A RingWriter is a sender that writes to a ring.
+type RingWriter struct {
 	ring
-	futex futex       // of the reader
+	futex Futex       // of the reader
 	pump  func()      // takes in what has come, while there is no room
 	gone  atomic.Bool // whether there is no reader any more
 
@@ -64,13 +64,13 @@ type ringOut struct {
 	number uint32 // of the next record
 }
 
-// newRingOut returns the writer from the rank at one index of a segment to another,
+// NewRingWriter returns the writer from the rank at one index of a segment to another,
 // which calls pump while there is no room.
-func newRingOut(s *Segment, from, to int, pump func()) *ringOut {
-	return &ringOut{ring: s.ring(from, to), futex: s.futex(to), pump: pump}
+func NewRingWriter(s *Segment, from, to int, pump func()) *RingWriter {
+	return &RingWriter{ring: s.ring(from, to), futex: s.Futex(to), pump: pump}
 }
 
-func (o *ringOut) Send(f wire.Frame, head, body []byte) {
+func (o *RingWriter) Send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	payload := wire.Parts{Head: head, Body: body}
@@ -90,7 +90,7 @@ func (o *ringOut) Send(f wire.Frame, head, body []byte) {
 
 // header writes the header of a record of n bytes, of a message of which rest
 // bytes are not written.
-func (o *ringOut) header(b []byte, f *wire.Frame, n, rest int) {
+func (o *RingWriter) header(b []byte, f *wire.Frame, n, rest int) {
 	b = b[:recordBytes]
 	binary.LittleEndian.PutUint32(b, uint32(n))
 	binary.LittleEndian.PutUint32(b[4:], uint32(f.Type)|uint32(wire.MoreByte(rest > n))<<8)
@@ -106,15 +106,15 @@ func (o *ringOut) header(b []byte, f *wire.Frame, n, rest int) {
 }
 
 // publish makes n bytes visible, and wakes the reader.
-func (o *ringOut) publish(n int) {
+func (o *RingWriter) publish(n int) {
 	o.next += uint64(n)
 	o.head.Store(o.next)
-	o.futex.wake()
+	o.futex.Wake()
 }
 
 // reserve waits until n bytes fit in one piece. It reports false if there is no
 // reader any more.
-func (o *ringOut) reserve(n int) bool {
+func (o *RingWriter) reserve(n int) bool {
 	at := int(o.next % uint64(len(o.data)))
 	if left := len(o.data) - at; n > left {
 		if !o.awaitSpace(left) {
@@ -128,7 +128,7 @@ func (o *ringOut) reserve(n int) bool {
 }
 
 // awaitSpace waits until n bytes are free.
-func (o *ringOut) awaitSpace(n int) bool {
+func (o *RingWriter) awaitSpace(n int) bool {
 	for spins := 0; o.next+uint64(n)-o.seen > uint64(len(o.data)); spins++ {
 		o.seen = o.tail.Load()
 		if o.next+uint64(n)-o.seen <= uint64(len(o.data)) {
@@ -147,47 +147,47 @@ func (o *ringOut) awaitSpace(n int) bool {
 
 // starve sleeps for want of room, for a moment. The reader may be busy with
 // something else: its listener is woken.
-func (o *ringOut) starve() {
+func (o *RingWriter) starve() {
 	o.starved.Store(1)
 	if o.tail.Load() == o.seen && !o.gone.Load() {
-		o.futex.wakeAll()
+		o.futex.WakeAll()
 		futexWait((*uint32)(wordOf(o.starved)), 1, time.Millisecond)
 	}
 	o.starved.Store(0)
 }
 
-func (o *ringOut) Stop() {
+func (o *RingWriter) Stop() {
 	o.gone.Store(true)
 	o.starved.Store(0)
 	futexWake((*uint32)(wordOf(o.starved)))
 }
 
-// A ringIn reads a ring. It is for one goroutine at a time.
-type ringIn struct {
+// A RingReader reads a ring. It is for one goroutine at a time.
+type RingReader struct {
 	ring
-	source  int // the rank that writes
+	Source  int // the rank that writes
 	pool    *wire.BufferPool
 	next    uint64
 	number  uint32      // that the next record must have
 	came    wire.Frame  // what each hands out
 	partial *wire.Frame // a message of which more is to come
-	broken  bool        // whether something came that was no record
+	Broken  bool        // whether something came that was no record
 }
 
-// newRingIn returns the reader of what the rank at one index of a segment writes to
+// NewRingReader returns the reader of what the rank at one index of a segment writes to
 // another; source is that rank.
-func newRingIn(s *Segment, from, to, source int, pool *wire.BufferPool) ringIn {
-	return ringIn{ring: s.ring(from, to), source: source, pool: pool}
+func NewRingReader(s *Segment, from, to, source int, pool *wire.BufferPool) RingReader {
+	return RingReader{ring: s.ring(from, to), Source: source, pool: pool}
 }
 
-// waiting reports whether something has come. It may be called on any
+// Waiting reports whether something has come. It may be called on any
 // goroutine.
-func (in *ringIn) waiting() bool { return in.head.Load() != in.tail.Load() }
+func (in *RingReader) Waiting() bool { return in.head.Load() != in.tail.Load() }
 
-// each calls take with the messages that have come, up to the first of a
+// Each calls take with the messages that have come, up to the first of a
 // generation above now; those of one below are dropped. The payload of a
 // message is transient where it came in one record.
-func (in *ringIn) each(now uint32, take func(f *wire.Frame) error) error {
+func (in *RingReader) Each(now uint32, take func(f *wire.Frame) error) error {
 	defer in.release()
 	head := in.head.Load()
 	f := &in.came
@@ -218,7 +218,7 @@ func (in *ringIn) each(now uint32, take func(f *wire.Frame) error) error {
 const promptBytes = 4 << 10
 
 // message takes in a record that is not skipped.
-func (in *ringIn) message(f *wire.Frame, now uint32, take func(f *wire.Frame) error) error {
+func (in *RingReader) message(f *wire.Frame, now uint32, take func(f *wire.Frame) error) error {
 	whole := f
 	if in.partial != nil || f.More {
 		var err error
@@ -233,7 +233,7 @@ func (in *ringIn) message(f *wire.Frame, now uint32, take func(f *wire.Frame) er
 }
 
 // release lets the writer have what was read.
-func (in *ringIn) release() {
+func (in *RingReader) release() {
 	in.tail.Store(in.next)
 	if in.starved.Load() == 1 {
 		in.starved.Store(0)
@@ -242,7 +242,7 @@ func (in *ringIn) release() {
 }
 
 // record decodes the record at in.next, and returns the bytes that it takes.
-func (in *ringIn) record(f *wire.Frame, head uint64) (int, error) {
+func (in *RingReader) record(f *wire.Frame, head uint64) (int, error) {
 	at := int(in.next % uint64(len(in.data)))
 	b := in.data[at:]
 	length := int(binary.LittleEndian.Uint32(b))
@@ -256,7 +256,7 @@ func (in *ringIn) record(f *wire.Frame, head uint64) (int, error) {
 	*f = wire.Frame{
 		Type:       wire.FrameType(b[4]),
 		More:       b[5] == 1,
-		Source:     in.source,
+		Source:     in.Source,
 		Generation: binary.LittleEndian.Uint32(b[8:]),
 		Step:       int(binary.LittleEndian.Uint32(b[16:])),
 		Group:      binary.LittleEndian.Uint64(b[24:]),
@@ -271,7 +271,7 @@ func (in *ringIn) record(f *wire.Frame, head uint64) (int, error) {
 
 // gather puts messages together that come in several records. It returns nil
 // while more is to come.
-func (in *ringIn) gather(f *wire.Frame) (*wire.Frame, error) {
+func (in *RingReader) gather(f *wire.Frame) (*wire.Frame, error) {
 	if in.partial == nil {
 		total := f.Rest
 		if total < 0 || total > wire.MaxMessage {

@@ -1,4 +1,4 @@
-package process
+package shm
 
 import (
 	"errors"
@@ -72,8 +72,8 @@ func futexWake(word *uint32) {
 // processID returns the process by which others can name this one.
 func processID() int { return os.Getpid() }
 
-// errNoProcess is the error of readRuns for a process that has ended.
-const errNoProcess = unix.ESRCH
+// ErrNoProcess is the error of readRuns for a process that has ended.
+const ErrNoProcess = unix.ESRCH
 
 // mostRuns is how many runs of memory readRuns takes at most.
 const mostRuns = 512

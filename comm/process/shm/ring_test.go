@@ -1,4 +1,4 @@
-package process
+package shm
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ func newRing(n int) ring {
 }
 
 // testRingOut returns the writing end of r. Nobody sleeps.
-func testRingOut(r ring, pump func()) *ringOut {
-	return &ringOut{ring: r, futex: futex{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
+func testRingOut(r ring, pump func()) *RingWriter {
+	return &RingWriter{ring: r, futex: Futex{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
 }
 
 // Messages that are written to a ring are read as they were, however long they
@@ -28,7 +28,7 @@ func testRingOut(r ring, pump func()) *ringOut {
 func TestRingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRing(rapid.SampledFrom([]int{1 << 10, 4 << 10}).Draw(t, "bytes"))
-		in := &ringIn{ring: r}
+		in := &RingReader{ring: r}
 		var got []*wire.Frame
 		take := func(f *wire.Frame) error {
 			c := *f
@@ -37,7 +37,7 @@ func TestRingRoundTrip(t *testing.T) {
 			return nil
 		}
 		out := testRingOut(r, func() {
-			if err := in.each(5, take); err != nil {
+			if err := in.Each(5, take); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -61,7 +61,7 @@ func TestRingRoundTrip(t *testing.T) {
 		if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %d messages, want %d and the same", len(got), len(want))
 		}
-		if in.waiting() || in.partial != nil {
+		if in.Waiting() || in.partial != nil {
 			t.Fatal("the ring is not empty")
 		}
 	})
@@ -71,13 +71,13 @@ func TestRingRoundTrip(t *testing.T) {
 // is dropped.
 func TestRingGenerations(t *testing.T) {
 	r := newRing(4 << 10)
-	in, out := &ringIn{ring: r}, testRingOut(r, func() {})
+	in, out := &RingReader{ring: r}, testRingOut(r, func() {})
 	for _, g := range []uint32{0, 1, 2} {
 		out.Send(wire.Frame{Type: wire.FrameData, Generation: g}, make([]byte, 1000), nil) // in two records
 	}
 	for now := range uint32(4) {
 		var got []uint32
-		err := in.each(now, func(f *wire.Frame) error { got = append(got, f.Generation); return nil })
+		err := in.Each(now, func(f *wire.Frame) error { got = append(got, f.Generation); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRingGenerations(t *testing.T) {
 // Who waits for room in a ring goes on when there is no reader any more.
 func TestRingCut(t *testing.T) {
 	r := newRing(1 << 10)
-	var out *ringOut
+	var out *RingWriter
 	rounds := 0
 	out = testRingOut(r, func() {
 		if rounds++; rounds == 200 {
@@ -120,9 +120,9 @@ func FuzzRing(f *testing.F) {
 			}
 		}
 		r.head.Store(uint64(head))
-		in := &ringIn{ring: r}
+		in := &RingReader{ring: r}
 		taken := 0
-		err := in.each(1, func(f *wire.Frame) error { taken += len(f.Payload); return nil })
+		err := in.Each(1, func(f *wire.Frame) error { taken += len(f.Payload); return nil })
 		if frame := (*wire.FrameError)(nil); err != nil && !errors.As(err, &frame) {
 			t.Fatalf("got %v, want a FrameError", err)
 		}

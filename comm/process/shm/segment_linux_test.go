@@ -1,9 +1,10 @@
-package process
+package shm
 
 import (
 	"encoding/binary"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -24,7 +25,7 @@ func TestSegment(t *testing.T) {
 		if other := second.ring(size-1, 0); other.data[len(other.data)-1] != 7 {
 			t.Errorf("%d ranks: what one writes the other does not read", size)
 		}
-		l := first.stagingBuffer(size-1, stagingEach-1)
+		l := first.StagingBuffer(size-1, StagingEach-1)
 		l.data[len(l.data)-1] = 1
 		if at := first.plan.size - 1; first.mem[at] != 1 {
 			t.Errorf("%d ranks: the last lane does not end where the segment does", size)
@@ -76,12 +77,25 @@ func TestPlanChannel(t *testing.T) {
 	for _, size := range []int{2, 3, 8, 32} {
 		for _, length := range []int{0, 1, 4096, 100000, 1 << 20, 1 << 30} {
 			for _, align := range []int{1, 2, 8, 12, 16} {
-				buffer := stagingBytes(size)
-				p := planSlot(buffer, size-1, size, length, align)
-				if p.depth < 2 || p.piece%align != 0 || p.start+p.depth*p.piece > buffer || p.pieces*p.piece < length {
+				buffer := StagingBytes(size)
+				p := PlanSlot(buffer, size-1, size, length, align)
+				if p.depth < 2 || p.Piece%align != 0 || p.start+p.depth*p.Piece > buffer || p.Pieces*p.Piece < length {
 					t.Errorf("planChannel(%d, %d, %d, %d, %d) = %+v", buffer, size-1, size, length, align, p)
 				}
 			}
 		}
 	}
+}
+
+// again opens a segment as another process does.
+func again(s *Segment) *Segment {
+	fd, err := syscall.Dup(int(s.File().Fd()))
+	if err != nil {
+		panic(err)
+	}
+	other, err := OpenSegment(os.NewFile(uintptr(fd), "memory"))
+	if err != nil {
+		panic(err)
+	}
+	return other
 }

@@ -1,4 +1,4 @@
-package process
+package shm
 
 import (
 	"encoding/binary"
@@ -159,21 +159,21 @@ const (
 // Where the words of a rank lie among the futexBytes that are its.
 const (
 	sequenceAt = 0
-	processAt  = 8  // the process that the rank is, 0 until it is known
+	ProcessAt  = 8  // the process that the rank is, 0 until it is known
 	probeAt    = 16 // an address in its memory where segmentMagic stands
 	exposesAt  = 24 // the generation in which it exposes: see exposureGeneration
 	waitersAt  = lineBytes
 )
 
-// rankWord returns one of the words of the rank at an index.
-func (s *Segment) rankWord(index, at int) *atomic.Uint64 {
+// RankWord returns one of the words of the rank at an index.
+func (s *Segment) RankWord(index, at int) *atomic.Uint64 {
 	return s.word64(s.plan.futexes + index*futexBytes + at)
 }
 
-// futex returns the futex of the rank at an index, numbered from 0.
-func (s *Segment) futex(index int) futex {
+// Futex returns the futex of the rank at an index, numbered from 0.
+func (s *Segment) Futex(index int) Futex {
 	at := s.plan.futexes + index*futexBytes
-	return futex{s.word32(at + sequenceAt), s.word32(at + waitersAt)}
+	return Futex{s.word32(at + sequenceAt), s.word32(at + waitersAt)}
 }
 
 // ring returns the ring from one place to another.

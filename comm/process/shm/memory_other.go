@@ -1,6 +1,6 @@
 //go:build !linux
 
-package process
+package shm
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func futexWait(*uint32, uint32, time.Duration) {}
 
 func futexWake(*uint32) {}
 
-var errNoProcess = errors.New("no such process")
+var ErrNoProcess = errors.New("no such process")
 
 func processID() int { return 0 }
 

@@ -1,11 +1,11 @@
-package process
+package shm
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// A stagingBuffer is shared memory through which one rank passes large data to the other
+// A StagingBuffer is shared memory through which one rank passes large data to the other
 // members of a call, without copying them into records and out again. A staging buffer
 // belongs to one call at a time, from before its contract is sent, so nobody
 // waits for one: without a staging buffer, data go as records.
@@ -22,17 +22,17 @@ import (
 //	n times, by group rank, what was put into a slot, the bytes that will be, and the exposedSpan where they are
 //	n times, by index, what a rank has taken from the slot that is for it
 //	n times, by index, what a rank has taken from the slot for several
-type stagingBuffer struct {
+type StagingBuffer struct {
 	segment *Segment
 	words   int // offset in the segment
 	data    []byte
 }
 
-// stagingEach is how many staging buffers a rank has.
-const stagingEach = 4
+// StagingEach is how many staging buffers a rank has.
+const StagingEach = 4
 
-// stagingBytes returns the bytes for data of a staging buffer among size ranks.
-func stagingBytes(size int) int {
+// StagingBytes returns the bytes for data of a staging buffer among size ranks.
+func StagingBytes(size int) int {
 	switch {
 	case size <= 8:
 		return 1 << 20
@@ -46,34 +46,34 @@ func stagingBytes(size int) int {
 func stagingWords(size int) int { return pages(3 * size * lineBytes) }
 
 // allStagingBytes returns the bytes of all the staging buffers of one rank among size.
-func allStagingBytes(size int) int { return stagingEach * (stagingWords(size) + stagingBytes(size)) }
+func allStagingBytes(size int) int { return StagingEach * (stagingWords(size) + StagingBytes(size)) }
 
-// stagingBuffer returns staging buffer i of the rank at an index.
-func (s *Segment) stagingBuffer(index, i int) stagingBuffer {
-	at := s.plan.staging + index*allStagingBytes(s.size) + i*(stagingWords(s.size)+stagingBytes(s.size))
+// StagingBuffer returns staging buffer i of the rank at an index.
+func (s *Segment) StagingBuffer(index, i int) StagingBuffer {
+	at := s.plan.staging + index*allStagingBytes(s.size) + i*(stagingWords(s.size)+StagingBytes(s.size))
 	data := at + stagingWords(s.size)
-	return stagingBuffer{s, at, s.mem[data:][:stagingBytes(s.size):stagingBytes(s.size)]}
+	return StagingBuffer{s, at, s.mem[data:][:StagingBytes(s.size):StagingBytes(s.size)]}
 }
 
-func (l stagingBuffer) word(i int) *atomic.Uint64 { return l.segment.word64(l.words + i*lineBytes) }
+func (l StagingBuffer) word(i int) *atomic.Uint64 { return l.segment.word64(l.words + i*lineBytes) }
 
 // written returns how many pieces were put into a slot.
-func (l stagingBuffer) written(slot int) *atomic.Uint64 { return l.word(slot) }
+func (l StagingBuffer) written(slot int) *atomic.Uint64 { return l.word(slot) }
 
-// length returns the bytes that will be put into a slot.
-func (l stagingBuffer) length(slot int) *atomic.Uint64 {
+// Length returns the bytes that will be put into a slot.
+func (l StagingBuffer) Length(slot int) *atomic.Uint64 {
 	return l.segment.word64(l.words + slot*lineBytes + 8)
 }
 
-// setExposed says where the bytes are that the writer of a slot exposes.
-func (l stagingBuffer) setExposed(slot int, s exposedSpan) {
+// SetExposed says where the bytes are that the writer of a slot exposes.
+func (l StagingBuffer) SetExposed(slot int, s ExposedSpan) {
 	for i, x := range s.words() {
 		l.exposedWord(slot, i).Store(x)
 	}
 }
 
 // exposed returns where the bytes are that the writer of a slot exposes.
-func (l stagingBuffer) exposed(slot int) exposedSpan {
+func (l StagingBuffer) exposed(slot int) ExposedSpan {
 	var words exposedWords
 	for i := range words {
 		words[i] = l.exposedWord(slot, i).Load()
@@ -81,13 +81,13 @@ func (l stagingBuffer) exposed(slot int) exposedSpan {
 	return words.span()
 }
 
-func (l stagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
+func (l StagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
 	return l.segment.word64(l.words + slot*lineBytes + 16 + 8*i)
 }
 
 // taken returns how many pieces the rank at an index has taken from the slot
 // that is for it, or from that for several.
-func (l stagingBuffer) taken(index int, several bool) *atomic.Uint64 {
+func (l StagingBuffer) taken(index int, several bool) *atomic.Uint64 {
 	if several {
 		return l.word(2*l.segment.Size() + index)
 	}
@@ -109,9 +109,9 @@ func countIn(word uint64, use uint32) int {
 // A slotPlan says how data go through a slot.
 type slotPlan struct {
 	start  int // offset in the staging buffer's data
-	piece  int // bytes of a piece
+	Piece  int // bytes of a piece
 	depth  int // pieces that the slot holds
-	pieces int // of all the data
+	Pieces int // of all the data
 }
 
 const (
@@ -120,40 +120,40 @@ const (
 	mostDepth  = 8
 )
 
-// planSlot returns the plan of a slot of a staging buffer of so many bytes, for
+// PlanSlot returns the plan of a slot of a staging buffer of so many bytes, for
 // data of so many bytes among size members. Both ends come to the same.
-func planSlot(buffer, slot, size, length, align int) slotPlan {
+func PlanSlot(buffer, slot, size, length, align int) slotPlan {
 	space := buffer / size / leastPiece * leastPiece
 	piece := min(mostPiece, space/2, max(leastPiece, pages((length+3)/4)))
 	piece = piece / max(align, 1) * max(align, 1)
 	return slotPlan{
 		start:  slot * space,
-		piece:  piece,
+		Piece:  piece,
 		depth:  min(mostDepth, space/piece),
-		pieces: (length + piece - 1) / piece,
+		Pieces: (length + piece - 1) / piece,
 	}
 }
 
 // pieceAt returns the bytes for piece i, of n bytes.
 func (p *slotPlan) pieceAt(data []byte, i, n int) []byte {
-	at := p.start + i%p.depth*p.piece
+	at := p.start + i%p.depth*p.Piece
 	return data[at : at+n : at+n]
 }
 
 // pieceLen returns the bytes of piece i of data of so many bytes.
-func (p *slotPlan) pieceLen(i, length int) int { return min(p.piece, length-i*p.piece) }
+func (p *slotPlan) pieceLen(i, length int) int { return min(p.Piece, length-i*p.Piece) }
 
-// A stagingPool holds the staging buffers of one rank.
-type stagingPool struct {
+// A StagingPool holds the staging buffers of one rank.
+type StagingPool struct {
 	mu   sync.Mutex
-	each [stagingEach]ownStagingBuffer
+	each [StagingEach]OwnStagingBuffer
 }
 
-// An ownStagingBuffer is one of the rank's own staging buffers.
-type ownStagingBuffer struct {
-	stagingBuffer
-	number  int
-	use     uint32
+// An OwnStagingBuffer is one of the rank's own staging buffers.
+type OwnStagingBuffer struct {
+	StagingBuffer
+	Number  int
+	Use     uint32
 	busy    bool
 	pending []pendingRead // of the last use
 }
@@ -164,25 +164,25 @@ type pendingRead struct {
 	want  uint64
 }
 
-// init makes all staging buffers free. place is the rank's own.
-func (s *stagingPool) init(segment *Segment, index int) {
+// Init makes all staging buffers free. place is the rank's own.
+func (s *StagingPool) Init(segment *Segment, index int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.each {
 		l := &s.each[i]
-		l.stagingBuffer, l.number, l.busy, l.pending = segment.stagingBuffer(index, i), i, false, nil
+		l.StagingBuffer, l.Number, l.busy, l.pending = segment.StagingBuffer(index, i), i, false, nil
 	}
 }
 
-// acquire returns a staging buffer that is free and that nobody reads any more, or nil if
+// Acquire returns a staging buffer that is free and that nobody reads any more, or nil if
 // there is none.
-func (s *stagingPool) acquire() *ownStagingBuffer {
+func (s *StagingPool) Acquire() *OwnStagingBuffer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.each {
 		if l := &s.each[i]; !l.busy && l.settled() {
 			l.busy = true
-			l.use++
+			l.Use++
 			l.pending = l.pending[:0]
 			return l
 		}
@@ -191,7 +191,7 @@ func (s *stagingPool) acquire() *ownStagingBuffer {
 }
 
 // settled reports whether nobody reads what the last use has left.
-func (l *ownStagingBuffer) settled() bool {
+func (l *OwnStagingBuffer) settled() bool {
 	for _, d := range l.pending {
 		if d.taken.Load() != d.want {
 			return false
@@ -200,8 +200,8 @@ func (l *ownStagingBuffer) settled() bool {
 	return true
 }
 
-// release makes a staging buffer free.
-func (s *stagingPool) release(l *ownStagingBuffer) {
+// Release makes a staging buffer free.
+func (s *StagingPool) Release(l *OwnStagingBuffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.busy = false
