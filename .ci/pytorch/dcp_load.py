@@ -65,7 +65,7 @@ def main():
             if not isinstance(v, torch.Tensor) and not is_dcp:
                 continue
             if name not in got or not same(v, got[name]):
-                print(f"{path}: {name}: got {got.get(name)!r}, want {v!r}")
+                print(f"{path}: {name}: got {got.get(name)!r:.60}, want {v!r:.60}")
                 bad += 1
     sys.exit(bad > 0)
 

@@ -3,6 +3,7 @@ package tensorfiles
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,3 +148,41 @@ func copies(t *testing.T, s *Set) {
 }
 
 type box = mesh.Box
+
+// What is written PyTorch and safetensors load, bit by bit.
+func TestTorchLoads(t *testing.T) {
+	dir, python := layouts(t), os.Getenv("TPSH_PYTHON")
+	if python == "" {
+		t.Skip("left out: PyTorch loads what is written; TPSH_PYTHON names a Python that has it")
+	}
+	for _, name := range []string{"fsdp_uneven_4", "fsdp_bf16_2", "buffers_4", "two_d_4", "dtypes_3"} {
+		s := open(t, filepath.Join(dir, name))
+		args := []string{"../../.ci/pytorch/dcp_load.py", filepath.Join(dir, name+".pt")}
+		for i, o := range []*Options{
+			{Format: DCP}, {Format: DCP, Target: cutAs(t, "a=2,b=2:*[02].weight=S(0),S(1);*bias=S(0)")}, {Format: DCP, Target: cutAs(t, "n=3:*=flat")},
+			{Format: Safetensors}, {Format: Safetensors, FileSize: 1000}, {Format: Safetensors, Target: cutAs(t, "n=2:*weight=S(0)")},
+		} {
+			if name == "dtypes_3" && o.Format == Safetensors {
+				continue // it has complex128
+			}
+			o.MaxMem = 1 << 24
+			dst := filepath.Join(t.TempDir(), fmt.Sprint(i))
+			if _, err := Copy(s, dst, o); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			args = append(args, dst)
+		}
+		if out, err := exec.Command(python, args...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+func cutAs(t *testing.T, text string) *ckpt.Target {
+	t.Helper()
+	g, err := ckpt.ParseTarget(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
