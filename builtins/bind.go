@@ -91,7 +91,7 @@ func signatures(surface op.Surface, owner string) []*signature {
 
 // functions returns the operators that are functions, in F or not.
 var functions = sync.OnceValue(func() []*signature {
-	return append(signatures(op.Function, ""), signatures(op.Namespace, "F")...)
+	return append(signatures(op.Function, ""), append(signatures(op.Namespace, "F"), signatures(op.Linalg, "linalg")...)...)
 })
 
 // methods returns the operators that are methods of tensors.

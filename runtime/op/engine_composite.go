@@ -22,8 +22,11 @@ type maker struct {
 // its sharding and its dtypes are theirs.
 func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 	key := d.Name
-	if d.Surface == Namespace { // of the name of a method, perhaps
+	switch d.Surface { // of the name of a method, perhaps
+	case Namespace:
 		key = "F." + key
+	case Linalg:
+		key = "linalg." + key
 	}
 	if _, dup := composites[key]; dup {
 		panic("op: " + key + " registered twice")

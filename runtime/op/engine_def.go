@@ -19,6 +19,7 @@ const (
 	Namespace                     // F.name(...)
 	Internal                      // gradients only
 	Operator                      // a symbol: x + y, -x
+	Linalg                        // linalg.name(...)
 )
 
 // A Def is one operator: everything that is to be known about it.

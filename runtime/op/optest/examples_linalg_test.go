@@ -16,6 +16,15 @@ func init() {
 		call(values(3), values(5, 3, 4)),
 		call(values(5, 2, 3), values(3)))
 	addExamples("rows_product", call(values(5, 2, 3), values(5, 2, 4)), call(values(3), values(4)), call(values(2, 3), values(2, 4)))
+	for _, name := range []string{"matrix_inverse", "log_det", "matrix_exp"} {
+		addExamples(name, call(dominant(2, 3, 3)), call(dominant(3, 3)))
+	}
+	addExamples("matrix_solve", call(dominant(2, 3, 3), values(2, 3, 2)), call(dominant(3, 3), values(3, 1)))
+	addExamples("matrix_cholesky", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
+	addExamples("matrix_eigh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
+	for _, name := range []string{"matrix_qr", "matrix_svd"} {
+		addExamples(name, call(dominant(3, 2)), call(dominant(2, 3)), call(dominant(2, 3, 3)))
+	}
 	addExamples("dot", call(values(5), values(5)))
 	addExamples("outer", call(values(3), values(4)))
 	addExamples("addmm",

@@ -67,6 +67,10 @@ func positive(sizes ...int) input { return input{kind: "positive", shape: sizes}
 // unit is values between -1 and 1.
 func unit(sizes ...int) input { return input{kind: "unit", shape: sizes} }
 
+// dominant is matrices with a large diagonal, of which square ones are symmetric:
+// they have every decomposition, and no two eigenvalues are near each other.
+func dominant(sizes ...int) input { return input{kind: "dominant", shape: sizes} }
+
 // indices is an int64 tensor of numbers in [0, n), with repetitions where it
 // has more than n elements.
 func indices(n int, sizes ...int) input {
@@ -201,6 +205,8 @@ func (in input) fill(dt dtype.DType, salt int) []float64 {
 		switch in.kind {
 		case "indices":
 			out[i] = float64(k % max(in.hi, 1))
+		case "dominant":
+			out[i] = in.dominant(i)
 		case "bools":
 			out[i] = float64((k + salt) % 2)
 		default:
@@ -232,6 +238,17 @@ func (in input) number(dt dtype.DType, k, n, salt int) float64 {
 		return float64(2*signed+1) / float64(scale)
 	}
 	return float64(8*signed+4+salt%4) / 64
+}
+
+// dominant returns element i of matrices with a large diagonal.
+func (in *input) dominant(i int) float64 {
+	cols := in.shape[len(in.shape)-1]
+	rows := in.shape[len(in.shape)-2]
+	r, c := i/cols%rows, i%cols
+	if r == c {
+		return 3 + float64(r) + float64(i/(rows*cols))/4
+	}
+	return float64((r+c)%5-2) / 16
 }
 
 // shuffled returns the image of i under a permutation of 0..n-1.

@@ -1,0 +1,185 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tpsh/runtime/tensor"
+)
+
+// linalgComposites are the functions of the module linalg.
+var linalgComposites = []struct {
+	name   string
+	doc    string
+	params []Param
+	make   func(m *maker) []*tensor.Tensor
+}{
+	{"inv", "inv(x) returns the inverses of square matrices. A singular matrix is an error.\n>>> linalg.inv(tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()\n[[0.5, 0.0], [0.0, 0.25]]", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_inverse", m.x(0))) }},
+	{"solve", "solve(x, b) returns y with x y = b, for square matrices x and b of matrices, or a vector.\n>>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0])).tolist()\n[1.0, 1.0]", []Param{inSquares, inB}, makeSolve},
+	{"solve_triangular", "solve_triangular(x, b, upper) returns y with x y = b, where x is the upper or the lower triangle of square matrices.\n>>> linalg.solve_triangular(tensor([[2.0, 9.0], [0.0, 4.0]]), tensor([[11.0], [4.0]]), upper=True).tolist()\n[[1.0], [1.0]]",
+		[]Param{inSquares, inB, {Name: "upper", Kind: Bool, Doc: "which triangle counts"}},
+		func(m *maker) []*tensor.Tensor {
+			part := "tril"
+			if m.bool(0) {
+				part = "triu"
+			}
+			return one(m.binary("matrix_solve", m.do(part, m.x(0), Int1(0)), m.x(1)))
+		}},
+	{"det", "det(x) returns the determinants of square matrices.\n>>> linalg.det(tensor([[2.0, 1.0], [0.0, 4.0]]))\n8.0", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor {
+			out := m.all("log_det", m.c.In)
+			return one(m.Mul(out[0], m.unary("exp", out[1])))
+		}},
+	{"slogdet", "slogdet(x) returns the signs of the determinants of square matrices, and the logarithms of their absolute values.\n>>> linalg.slogdet(tensor([[-1.0]]))\n(-1.0, 0.0)", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor { return m.all("log_det", m.c.In) }},
+	{"cholesky", "cholesky(x, upper=False) returns the lower triangular l with l @ l.T = x, of positive definite matrices, or its transpose.\n>>> linalg.cholesky(tensor([[4.0]])).tolist()\n[[2.0]]", []Param{inSquares, {Name: "upper", Kind: Bool, Doc: "whether it is transposed", Default: Default(None)}},
+		func(m *maker) []*tensor.Tensor {
+			l := m.unary("matrix_cholesky", m.x(0))
+			if m.bool(0) {
+				l = m.turned(l)
+			}
+			return one(l)
+		}},
+	{"qr", "qr(x) returns q [.., m, k] with orthonormal columns and the upper triangular r [.., k, n] with q @ r = x; k is the lesser of m and n.\n>>> [abs(v) for v in linalg.qr(tensor([[3.0], [4.0]]))[1].flatten().tolist()]\n[5.0]", []Param{inMatrix},
+		func(m *maker) []*tensor.Tensor { return m.all("matrix_qr", m.c.In) }},
+	{"svd", "svd(x, full_matrices=False) returns u, the singular values in descending order, and vᵀ: u * s @ vᵀ = x. full_matrices=True is refused.\n>>> linalg.svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]", []Param{inMatrix, {Name: "full_matrices", Kind: Bool, Doc: "False", Default: Default(None)}},
+		func(m *maker) []*tensor.Tensor {
+			if m.bool(0) {
+				m.refuse("full_matrices", "True", "False", "u and vᵀ have as many columns and rows as there are singular values")
+			}
+			return m.all("matrix_svd", m.c.In)
+		}},
+	{"svdvals", "svdvals(x) returns the singular values of matrices in descending order.\n>>> linalg.svdvals(tensor([[3.0, 0.0], [0.0, 4.0]])).tolist()\n[4.0, 3.0]", []Param{inMatrix},
+		func(m *maker) []*tensor.Tensor { return one(m.singular()) }},
+	{"eigh", "eigh(x) returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. It reads the lower triangles.\n>>> linalg.eigh(tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()\n[1.0, 2.0]", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In) }},
+	{"eigvalsh", "eigvalsh(x) returns the eigenvalues of symmetric matrices in ascending order.\n>>> linalg.eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In)[:1] }},
+	{"pinv", "pinv(x, rtol=None) returns the pseudoinverses of matrices. Singular values below rtol times the greatest count as 0; rtol is the greater size times the dtype's precision if None.\n>>> linalg.pinv(tensor([[2.0], [0.0]])).tolist()\n[[0.5, 0.0]]", []Param{inMatrix, inRtol},
+		func(m *maker) []*tensor.Tensor { return one(m.pseudoinverse(m.x(0), m.c.Args[0])) }},
+	{"lstsq", "lstsq(x, b) returns the y of least norm for which x @ y is nearest to b, with the ranks of x and its singular values.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].tolist()\n[[2.0]]", []Param{inMatrix, inB},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			return []*tensor.Tensor{m.MatMul(m.pseudoinverse(x, None), m.x(1)), m.rank(x, None), m.singular()}
+		}},
+	{"matrix_rank", "matrix_rank(x, rtol=None) returns how many singular values of matrices are above rtol times the greatest.\n>>> linalg.matrix_rank(ones(2, 2))\n1", []Param{inMatrix, inRtol},
+		func(m *maker) []*tensor.Tensor { return one(m.rank(m.x(0), m.c.Args[0])) }},
+	{"cond", "cond(x) returns the greatest singular values of matrices divided by the least.\n>>> linalg.cond(tensor([[2.0, 0.0], [0.0, 4.0]]))\n2.0", []Param{inMatrix},
+		func(m *maker) []*tensor.Tensor {
+			s := m.singular()
+			return one(m.Div(m.do("select", s, Int1(-1), Int1(0)), m.do("select", s, Int1(-1), Int1(-1))))
+		}},
+	{"matrix_exp", "matrix_exp(x) returns the exponentials of square matrices.\n>>> linalg.matrix_exp(zeros(1, 1)).tolist()\n[[1.0]]", []Param{inSquares},
+		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_exp", m.x(0))) }},
+	{"matrix_power", "matrix_power(x, n) returns the product of n times x, square matrices; of the inverse where n is negative.\n>>> linalg.matrix_power(tensor([[2.0]]), -1).tolist()\n[[0.5]]", []Param{inSquares, {Name: "n", Kind: Int, Doc: "an int"}},
+		func(m *maker) []*tensor.Tensor {
+			if m.int(0) < 0 {
+				m.c.In[0], m.c.Args = m.unary("matrix_inverse", m.x(0)), []Arg{Int1(-m.int(0))}
+			}
+			return makeMatrixPower(m)
+		}},
+	{"multi_dot", "multi_dot(tensors) returns the product of matrices, from the left.\n>>> linalg.multi_dot([ones(1, 2), ones(2, 1)]).tolist()\n[[2.0]]", []Param{inTensors},
+		func(m *maker) []*tensor.Tensor { return m.all("chain_matmul", m.c.In) }},
+	{"vector_norm", "vector_norm(x, ord=2, dim=None, keepdim=False) returns the norms of vectors along dim.\n>>> linalg.vector_norm(tensor([3.0, 4.0]))\n5.0", []Param{inX, inFloat("ord", "which norm", 2), inDims, keepdimParam},
+		func(m *maker) []*tensor.Tensor { return one(m.do("norm", m.x(0), m.c.Args...)) }},
+	{"norm", "norm(x, ord=None, dim=None, keepdim=False) returns the norms of vectors along one dim, or of matrices along two: without ord the root of the sum of squares;\nof matrices ord is 1 or -1 for columns, inf or -inf for rows, 2 or -2 for singular values.\n>>> linalg.norm(tensor([[3.0, 4.0]]))\n5.0", []Param{inX, {Name: "ord", Kind: OptFloat, Doc: "which norm", Default: Default(None)}, inDims, keepdimParam}, makeNorm},
+	{"cross", "cross(x, other, dim=-1) returns the cross products of vectors of 3 along dim.\n>>> linalg.cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", append(twoAlone[:2:2], inDim("dim", -1)),
+		func(m *maker) []*tensor.Tensor { return one(makeCross(m)) }},
+}
+
+var inRtol = Param{Name: "rtol", Kind: OptFloat, Doc: "a relative limit", Default: Default(None)}
+
+func init() {
+	for _, e := range linalgComposites {
+		compositeOf(&Def{Name: e.name, Surface: Linalg, Doc: e.doc, Params: e.params}, e.make)
+	}
+}
+
+func makeSolve(m *maker) []*tensor.Tensor {
+	x, b := m.x(0), m.x(1)
+	if len(b.Shape()) == len(x.Shape())-1 && len(b.Shape()) > 0 { // vectors
+		n := len(b.Shape())
+		y := m.binary("matrix_solve", x, m.column(b, n))
+		return one(m.do("select", y, Int1(n), Int1(0)))
+	}
+	return one(m.binary("matrix_solve", x, b))
+}
+
+// singular returns the singular values of the first tensor.
+func (m *maker) singular() *tensor.Tensor { return m.all("matrix_svd", one(m.x(0)))[1] }
+
+// limit returns, for each matrix of x with singular values s, the value below which
+// these count as 0.
+func (m *maker) limit(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
+	rows, cols := matrix(x)
+	share := rtol.Float
+	if !rtol.Set {
+		share = float64(max(rows, cols)) * map[bool]float64{true: 0x1p-52, false: 0x1p-23}[x.DType().Size() == 8]
+	}
+	return m.Scale(m.do("narrow", s, Int1(-1), Int1(0), Int1(min(1, rows, cols))), share)
+}
+
+func (m *maker) pseudoinverse(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
+	out := m.all("matrix_svd", one(x))
+	u, s, vt := out[0], out[1], out[2]
+	large := m.greater(s, m.limit(x, s, rtol))
+	inv := m.Where(large, m.unary("reciprocal", m.Where(large, s, number(1))), number(0))
+	return m.MatMul(m.Mul(m.turned(vt), m.column(inv, len(inv.Shape())-1)), m.turned(u))
+}
+
+// rank returns how many singular values of the matrices of x count as more than 0.
+func (m *maker) rank(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
+	s := m.all("matrix_svd", one(x.Detach()))[1]
+	large := m.greater(s, m.limit(x, s, rtol))
+	return m.do("count_nonzero", large, IntsN(-1))
+}
+
+func makeNorm(m *maker) []*tensor.Tensor {
+	x, ord, dims := m.x(0), m.c.Args[0], m.c.Args[1]
+	pair := []int{-2, -1}
+	switch {
+	case !ord.Set:
+		return one(m.do("norm", x, Float1(2), dims, m.c.Args[2]))
+	case dims.Set && len(dims.Ints) == 1, !dims.Set && len(x.Shape()) == 1:
+		return one(m.do("norm", x, Float1(ord.Float), dims, m.c.Args[2]))
+	case dims.Set && len(dims.Ints) == 2:
+		pair = dims.Ints
+	case dims.Set || len(x.Shape()) != 2:
+		m.refuse("dim", fmt.Sprint(len(x.Shape()))+" dims", "one or two", "")
+	}
+	y := m.matrixNorm(x, ord.Float, pair)
+	if !m.bool(2) {
+		y = m.do("squeeze", y, IntsN(pair...))
+	}
+	return one(y)
+}
+
+// matrixNorm returns the norms of the matrices along two dims, which stay.
+func (m *maker) matrixNorm(x *tensor.Tensor, ord float64, pair []int) *tensor.Tensor {
+	end := "amax"
+	if ord < 0 {
+		end = "amin"
+	}
+	switch math.Abs(ord) {
+	case 1, math.Inf(1):
+		inner, outer := pair[0], pair[1]
+		if math.IsInf(ord, 0) {
+			inner, outer = outer, inner
+		}
+		sums := m.Sum(m.unary("abs", x), []int{inner}, true)
+		return m.do(end, sums, IntsN(outer), Bool1(true))
+	case 2:
+		if pair[0] != -2 || pair[1] != -1 {
+			x = m.do("movedim", x, Arg{Ints: pair, Set: true}, Arg{Ints: []int{-2, -1}, Set: true})
+		}
+		s := m.do(end, m.all("matrix_svd", one(x))[1], IntsN(-1), Bool1(true))
+		s = m.column(s, len(s.Shape()))
+		if pair[0] != -2 || pair[1] != -1 {
+			s = m.do("movedim", s, Arg{Ints: []int{-2, -1}, Set: true}, Arg{Ints: pair, Set: true})
+		}
+		return s
+	}
+	m.refuse("ord", fmt.Sprint(ord), "1, -1, 2, -2, inf or -inf", "of a matrix")
+	return nil
+}

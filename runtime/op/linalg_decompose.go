@@ -1,0 +1,278 @@
+package op
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"tpsh/mesh"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/lapack"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// A decomposition is an operator on batches of matrices [.., m, n], computed in
+// float64, one matrix at a time. A batch may be cut along its leading dims; a matrix
+// that is cut is gathered.
+type decomposition struct {
+	name   string
+	doc    string
+	params []Param // the first is the matrices; a second tensor is a matrix for each
+	square bool
+	refuse string // what a matrix without one is
+
+	// results returns the shapes of the results of one matrix.
+	results func(m, n int, c *Call) []shape.Shape
+	run     func(out, in [][]float64, m, n int, c *Call) bool
+	grad    func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor
+
+	// flops returns the operations of one matrix, as Golub and Van Loan count them.
+	flops func(m, n int, c *Call) int
+}
+
+func (d *decomposition) def() *Def {
+	return &Def{Name: d.name, Surface: Internal, Doc: d.doc, Params: d.params, Infer: d.infer, Run: d.runAll, Grad: d.grad, Shard: batches, Cost: d.cost}
+}
+
+func (d *decomposition) cost(c *Call) Cost {
+	m, n := matrix(c.In[0])
+	k := c.costs(0)
+	k.FLOPs = int64(d.flops(m, n, c) * c.In[0].Shape()[:len(c.In[0].Shape())-2].Numel())
+	return k
+}
+
+// matrix returns the two last sizes of x.
+func matrix(x *tensor.Tensor) (m, n int) {
+	s := x.Shape()
+	return s[len(s)-2], s[len(s)-1]
+}
+
+func (d *decomposition) infer(c *Call) error {
+	x := c.In[0]
+	if err := c.checkFloat(d.params[0].Name, x); err != nil {
+		return err
+	}
+	s := x.Shape()
+	if len(s) < 2 {
+		return c.Bad(d.params[0].Name, Describe(x), "a tensor of at least two dims", "")
+	}
+	m, n := matrix(x)
+	if d.square && m != n {
+		return c.Bad(d.params[0].Name, Describe(x), "square matrices", "")
+	}
+	lead := s[:len(s)-2]
+	for i, y := range c.In[1:] {
+		ys := y.Shape()
+		if len(ys) != len(s) || !ys[:len(ys)-2].Equal(lead) || ys[len(ys)-2] != m {
+			return c.Bad(d.params[i+1].Name, Describe(y), fmt.Sprintf("a tensor %v of matrices with %d rows", append(append(shape.Shape{}, lead...), m, -1), m), "as x, "+Describe(x)+", has")
+		}
+	}
+	dt := x.DType()
+	for _, y := range c.In[1:] {
+		if !y.DType().IsFloat() {
+			return c.Bad("b", Describe(y), "a float tensor", "")
+		}
+		dt = promote2(c.Ctx, x, y)
+	}
+	for _, r := range d.results(m, n, c) {
+		c.Spec = append(c.Spec, Spec{dt, append(append(shape.Shape{}, lead...), r...)})
+	}
+	return nil
+}
+
+// batches is the rule of operators on batches of matrices: a leading dim may be cut.
+func batches(c *Call) []Row {
+	var rows []Row
+	for d := range len(c.In[0].Shape()) - 2 {
+		row := rowOf(c)
+		for i := range row.In {
+			row.In[i] = mesh.Shard(d)
+		}
+		for i := range row.Out {
+			row.Out[i] = mesh.Shard(d)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (d *decomposition) runAll(c *Call) error {
+	m, n := matrix(c.In[0])
+	count := c.In[0].Shape()[:len(c.In[0].Shape())-2].Numel()
+	in, out := make([][]float64, len(c.In)), make([][]float64, len(c.Out))
+	for i, x := range c.In {
+		in[i] = allOf(x)
+	}
+	for i, y := range c.Out {
+		out[i] = make([]float64, y.Numel())
+	}
+	for k := range count {
+		if !d.run(parts(out, count, k), parts(in, count, k), m, n, c) {
+			return c.Bad(d.params[0].Name, d.refuse, "another", fmt.Sprintf("matrix %d of %d", k, count))
+		}
+	}
+	for i, y := range c.Out {
+		storeAll(y, out[i])
+	}
+	goruntime.KeepAlive(c)
+	return nil
+}
+
+// parts returns the k-th of count equal parts of each of list.
+func parts(list [][]float64, count, k int) [][]float64 {
+	out := make([][]float64, len(list))
+	for i, all := range list {
+		size := len(all) / count
+		out[i] = all[k*size : (k+1)*size]
+	}
+	return out
+}
+
+// allOf returns a copy of the elements of x as float64.
+func allOf(x *tensor.Tensor) []float64 {
+	out := make([]float64, 0, x.Numel())
+	if x.DType().Compute() == dtype.Float64 {
+		xs := newSource[float64](x, x.Shape())
+		for lo := 0; lo < x.Numel(); lo += blockSize {
+			out = append(out, xs.block(lo, min(lo+blockSize, x.Numel()))...)
+		}
+		return out
+	}
+	xs := newSource[float32](x, x.Shape())
+	for lo := 0; lo < x.Numel(); lo += blockSize {
+		for _, v := range xs.block(lo, min(lo+blockSize, x.Numel())) {
+			out = append(out, float64(v))
+		}
+	}
+	return out
+}
+
+// storeAll stores values as the elements of y.
+func storeAll(y *tensor.Tensor, values []float64) {
+	if y.DType().Compute() == dtype.Float64 {
+		ys := newSink[float64](y)
+		for lo := 0; lo < len(values); lo += blockSize {
+			hi := min(lo+blockSize, len(values))
+			copy(ys.block(lo, hi), values[lo:hi])
+			ys.store(lo, hi)
+		}
+		return
+	}
+	ys := newSink[float32](y)
+	for lo := 0; lo < len(values); lo += blockSize {
+		hi := min(lo+blockSize, len(values))
+		for i, v := range values[lo:hi] {
+			ys.block(lo, hi)[i] = float32(v)
+		}
+		ys.store(lo, hi)
+	}
+}
+
+var (
+	inMatrix  = Param{Name: "x", Kind: Tensor, Doc: "a float tensor of matrices [.., m, n]"}
+	inSquares = Param{Name: "x", Kind: Tensor, Doc: "a float tensor of square matrices [.., n, n]"}
+)
+
+func sameShape(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, n}} }
+
+var decompositions = []*decomposition{
+	{name: "matrix_inverse", doc: "matrix_inverse(x) returns the inverses of matrices.", params: []Param{inSquares}, square: true, refuse: "a singular matrix", results: sameShape,
+		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Inverse(out[0], in[0], n) },
+		flops: func(n, _ int, _ *Call) int { return 2 * n * n * n },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			yt := t.turned(c.Out[0])
+			return one(t.Neg(t.MatMul(yt, t.MatMul(dy[0], yt))))
+		}},
+	{name: "matrix_solve", doc: "matrix_solve(x, b) returns the matrices y with x y = b.", params: []Param{inSquares, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., n, k]"}}, square: true, refuse: "a singular matrix",
+		results: func(m, n int, c *Call) []shape.Shape {
+			_, k := matrix(c.In[1])
+			return []shape.Shape{{n, k}}
+		},
+		run: func(out, in [][]float64, n, _ int, c *Call) bool {
+			_, k := matrix(c.In[1])
+			return lapack.Solve(out[0], in[0], in[1], n, k)
+		},
+		flops: func(n, _ int, c *Call) int {
+			_, k := matrix(c.In[1])
+			return 2*n*n*n/3 + 2*n*n*k
+		},
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			db := t.Do("matrix_solve", []*tensor.Tensor{t.turned(c.In[0]), dy[0]})
+			return []*tensor.Tensor{t.Neg(t.MatMul(db, t.turned(c.Out[0]))), db}
+		}},
+	{name: "log_det", doc: "log_det(x) returns the signs of the determinants of matrices and the logarithms of their absolute values.", params: []Param{inSquares}, square: true,
+		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{}, {}} },
+		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
+			out[0][0], out[1][0] = lapack.LogDet(in[0], n)
+			return true
+		},
+		flops: func(n, _ int, _ *Call) int { return 2 * n * n * n / 3 },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			if dy[1] == nil {
+				return []*tensor.Tensor{nil}
+			}
+			inv := t.Do("matrix_inverse", one(c.In[0]))
+			n := len(dy[1].Shape())
+			return one(t.Mul(t.column(t.column(dy[1], n), n+1), t.turned(inv)))
+		}},
+	{name: "matrix_cholesky", doc: "matrix_cholesky(x) returns the lower triangular matrices whose products with their transposes are x.", params: []Param{inSquares}, square: true, refuse: "a matrix that is not positive definite", results: sameShape,
+		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Cholesky(out[0], in[0], n) },
+		flops: func(n, _ int, _ *Call) int { return n * n * n / 3 },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { // Murray, arXiv 1602.07527
+			l := c.Out[0]
+			p := t.halfTril(t.MatMul(t.turned(l), t.lower(dy[0], 0)))
+			back := t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), p})                       // l⁻ᵀ p
+			back = t.turned(t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), t.turned(back)})) // times l⁻¹
+			return one(t.Scale(t.Add(back, t.turned(back)), 0.5))
+		}},
+	{name: "matrix_qr", doc: "matrix_qr(x) returns matrices q [.., m, k] with orthonormal columns and upper triangular r [.., k, n] whose product is x; k is the lesser of m and n.", params: []Param{inMatrix},
+		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, min(m, n)}, {min(m, n), n}} },
+		run: func(out, in [][]float64, m, n int, _ *Call) bool {
+			return lapack.QR(out[0], out[1], in[0], m, n)
+		},
+		flops: func(m, n int, _ *Call) int { k := min(m, n); return 4*m*n*k - 4*k*k*k/3 }, // q and r
+		grad:  qrGrad},
+	{name: "matrix_svd", doc: "matrix_svd(x) returns u [.., m, k], the singular values [.., k] in descending order and vᵀ [.., k, n] of matrices.", params: []Param{inMatrix}, refuse: "a matrix with elements that are not finite",
+		results: func(m, n int, _ *Call) []shape.Shape {
+			k := min(m, n)
+			return []shape.Shape{{m, k}, {k}, {k, n}}
+		},
+		run: func(out, in [][]float64, m, n int, _ *Call) bool {
+			return lapack.SVD(out[0], out[1], out[2], in[0], m, n)
+		},
+		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k },
+		grad:  svdGrad},
+	{name: "matrix_eigh", doc: "matrix_eigh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite",
+		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n, n}} },
+		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
+			return lapack.Eigh(out[0], out[1], in[0], n)
+		},
+		flops: func(n, _ int, _ *Call) int { return 9 * n * n * n },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			w, v := c.Out[0], c.Out[1]
+			inner := t.diagonalMatrix(t.orZero(dy[0], w))
+			if dy[1] != nil {
+				inner = t.Add(inner, t.Mul(t.gaps(w, w), t.MatMul(t.turned(v), dy[1])))
+			}
+			return one(t.MatMul(v, t.MatMul(inner, t.turned(v))))
+		}},
+	{name: "matrix_exp", doc: "matrix_exp(x) returns the exponentials of matrices.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite", results: sameShape,
+		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Exp(out[0], in[0], n) },
+		flops: func(n, _ int, _ *Call) int { return 20 * n * n * n }, // six products, a solution and some squarings
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { // the upper right block of exp [xᵀ dy; 0 xᵀ]
+			xt := t.turned(c.In[0])
+			n := len(xt.Shape())
+			zero := t.Scale(dy[0], 0)
+			top := t.Do("cat", []*tensor.Tensor{xt, dy[0]}, Int1(n-1))
+			both := t.Do("cat", []*tensor.Tensor{top, t.Do("cat", []*tensor.Tensor{zero, xt}, Int1(n-1))}, Int1(n-2))
+			e, k := t.Do("matrix_exp", one(both)), xt.Shape()[n-1]
+			e = t.Do("narrow", one(e), Int1(n-2), Int1(0), Int1(k))
+			return one(t.Do("narrow", one(e), Int1(n-1), Int1(k), Int1(k)))
+		}},
+}
+
+func init() {
+	for _, d := range decompositions {
+		register(d.def())
+	}
+}

@@ -1,0 +1,104 @@
+package op
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/tensor"
+)
+
+// turned returns x with its last two dims exchanged.
+func (t *Tape) turned(x *tensor.Tensor) *tensor.Tensor { return t.Transpose(x, -2, -1) }
+
+// lower returns the lower triangles of matrices, from the given diagonal on.
+func (t *Tape) lower(x *tensor.Tensor, diagonal int) *tensor.Tensor {
+	return t.Do("tril", one(x), Int1(diagonal))
+}
+
+// halfTril returns the lower triangles of matrices with halved diagonals.
+func (t *Tape) halfTril(x *tensor.Tensor) *tensor.Tensor {
+	return t.Scale(t.Add(t.lower(x, 0), t.lower(x, -1)), 0.5)
+}
+
+// diagonalMatrix returns matrices with the last dim of x on their diagonals.
+func (t *Tape) diagonalMatrix(x *tensor.Tensor) *tensor.Tensor {
+	s := x.Shape()
+	eye := t.Do("eye", nil, Int1(s[len(s)-1]), None, Int1(int(dtype.Bool)))
+	return t.Where(eye, t.column(x, len(s)), tensor.Number(0.0))
+}
+
+// orZero returns dy, or zeros like y if it is nil.
+func (t *Tape) orZero(dy, y *tensor.Tensor) *tensor.Tensor {
+	if dy != nil {
+		return dy
+	}
+	return t.Do("zeros_like", one(y), None)
+}
+
+// gaps returns the matrices of 1 / (b[j] - a[i]) off the diagonal, and 0 on it.
+func (t *Tape) gaps(a, b *tensor.Tensor) *tensor.Tensor {
+	s := a.Shape()
+	eye := t.Do("eye", nil, Int1(s[len(s)-1]), None, Int1(int(dtype.Bool)))
+	diff := t.Sub(t.column(b, len(s)-1), t.column(a, len(s)))
+	return t.Where(eye, tensor.Number(0.0), t.unary("reciprocal", t.Where(eye, tensor.Number(1.0), diff)))
+}
+
+// qrGrad is, of a tall matrix,
+//
+//	(dq + q h(r drᵀ - dqᵀ q)) r⁻ᵀ
+//
+// where h repeats the lower triangle above the diagonal. Of a wide one [x y] the
+// part of r behind the square is qᵀ y: dq and dx take their shares of that.
+// Walter and Lehmann, arXiv 1009.6112.
+func qrGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	q, r := c.Out[0], c.Out[1]
+	dq, dr := t.orZero(dy[0], q), t.orZero(dy[1], r)
+	m, n := matrix(c.In[0])
+	if m >= n {
+		return one(t.tallQRGrad(q, r, dq, dr))
+	}
+	last := len(r.Shape()) - 1
+	cut := func(x *tensor.Tensor, from, size int) *tensor.Tensor {
+		return t.Do("narrow", one(x), Int1(last), Int1(from), Int1(size))
+	}
+	y, drY := cut(c.In[0], m, n-m), cut(dr, m, n-m)
+	dq = t.Add(dq, t.MatMul(y, t.turned(drY)))
+	dx := t.tallQRGrad(q, cut(r, 0, m), dq, cut(dr, 0, m))
+	return one(t.Do("cat", []*tensor.Tensor{dx, t.MatMul(q, drY)}, Int1(last)))
+}
+
+func (t *Tape) tallQRGrad(q, r, dq, dr *tensor.Tensor) *tensor.Tensor {
+	h := t.Sub(t.MatMul(r, t.turned(dr)), t.MatMul(t.turned(dq), q))
+	h = t.Add(t.lower(h, 0), t.turned(t.lower(h, -1)))
+	b := t.Add(dq, t.MatMul(q, h))
+	return t.turned(t.Do("matrix_solve", []*tensor.Tensor{r, t.turned(b)}))
+}
+
+// svdGrad is the gradient of u, s and vᵀ: Townsend, "Differentiating the singular
+// value decomposition", 2016. Equal singular values have none.
+func svdGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	u, s, vt := c.Out[0], c.Out[1], c.Out[2]
+	inner := t.diagonalMatrix(t.orZero(dy[1], s))
+	if dy[0] == nil && dy[2] == nil {
+		return one(t.MatMul(u, t.MatMul(inner, vt)))
+	}
+	du, dv := t.orZero(dy[0], u), t.turned(t.orZero(dy[2], vt))
+	v, ut := t.turned(vt), t.turned(u)
+	f := t.gaps(t.Mul(s, s), t.Mul(s, s))
+	n := len(s.Shape())
+	skew := func(x, dx *tensor.Tensor) *tensor.Tensor {
+		p := t.MatMul(t.turned(x), dx)
+		return t.Mul(f, t.Sub(p, t.turned(p)))
+	}
+	inner = t.Add(inner, t.Mul(skew(u, du), t.column(s, n-1)))
+	inner = t.Add(inner, t.Mul(t.column(s, n), skew(v, dv)))
+	dx := t.MatMul(u, t.MatMul(inner, vt))
+	rows, cols := matrix(c.In[0])
+	if rows > cols { // the part of du outside of u
+		out := t.Sub(du, t.MatMul(u, t.MatMul(ut, du)))
+		dx = t.Add(dx, t.MatMul(t.Div(out, t.column(s, n-1)), vt))
+	}
+	if cols > rows {
+		out := t.Sub(dv, t.MatMul(v, t.MatMul(vt, dv)))
+		dx = t.Add(dx, t.MatMul(u, t.turned(t.Div(out, t.column(s, n-1)))))
+	}
+	return one(dx)
+}

@@ -1,0 +1,30 @@
+package optest
+
+import "tpsh/runtime/op"
+
+// Decompositions are a library's: their operations are not counted one by one, but
+// are those of Golub and Van Loan, Matrix Computations, 4th edition, for each matrix
+// [m, n] of a batch.
+func init() {
+	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n }), "matrix_inverse")
+	addLoop(decomposed(func(m, n, k int) int { return 2*n*n*n/3 + 2*n*n*k }), "matrix_solve")
+	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n / 3 }), "log_det")
+	addLoop(decomposed(func(m, n, _ int) int { return n * n * n / 3 }), "matrix_cholesky")
+	addLoop(decomposed(func(m, n, _ int) int { k := min(m, n); return 4*m*n*k - 4*k*k*k/3 }), "matrix_qr")
+	addLoop(decomposed(func(m, n, _ int) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k }), "matrix_svd")
+	addLoop(decomposed(func(m, n, _ int) int { return 9 * n * n * n }), "matrix_eigh")
+	addLoop(decomposed(func(m, n, _ int) int { return 20 * n * n * n }), "matrix_exp")
+}
+
+// decomposed is a loop over matrices [m, n], with right sides of k columns if there
+// are some, each of which takes flops.
+func decomposed(flops func(m, n, k int) int) loop {
+	return whole(func(c *count, call *op.Call) {
+		s := call.In[0].Shape()
+		k := 0
+		if len(call.In) > 1 {
+			k = call.In[1].Shape()[len(s)-1]
+		}
+		c.ops(s[:len(s)-2].Numel(), flops(s[len(s)-2], s[len(s)-1], k))
+	})
+}
