@@ -18,7 +18,7 @@ var planCommand = &command{
 		p := &planner{flags: fs}
 		fs.IntVar(&p.n, "n", defaultRanks(), "plan for `N` ranks")
 		fs.StringVar(&p.machine, "hw", "here", "on the hardware of `NAME`, a built-in one or a file")
-		fs.BoolVar(&p.each, "each", false, "evaluate every rank by itself, though ranks may do the same")
+		fs.BoolVar(&p.each, "each", false, "play every rank by itself, and not one for all that do the same")
 		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
 		fs.Var(&p.sweeps, "sweep", "plan with each of the values of a flag of the script, `NAME=V,…`; of several flags with every combination")
 		fs.StringVar(&p.rowsFile, "rows", "", "fit, check: the measured runs of `FILE.csv`, whose columns are flags of the script, ranks (or gpus), seconds (or milliseconds), gigabytes")
@@ -79,7 +79,12 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return tellRefusal(std.err, err)
 	}
-	return p.show(std.out, m, program.Play(m))
+	f := program.Play(m)
+	if p.each {
+		program.Merge()
+		f.Kinds, f.ToldApart = len(program.Kinds), program.ToldApart
+	}
+	return p.show(std.out, m, f)
 }
 
 func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error {

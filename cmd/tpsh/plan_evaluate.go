@@ -16,12 +16,10 @@ type question struct {
 	Script string
 	Args   []string
 	Ranks  int
-	Each   bool // evaluate every rank by itself
+	Each   bool // every rank is a kind of its own
 
 	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
 	Limits     *limits   // of the evaluation; nil for none
-
-	apart bool // every rank is a kind of its own, for tests
 }
 
 // A refusal is a script that fails in a plan, with the report of how.
@@ -87,7 +85,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	for rank, r := range recorders {
 		e.program.Add(r, []int32{int32(rank)})
 	}
-	if !e.apart {
+	if !e.Each {
 		e.program.Merge()
 	}
 	return nil

@@ -166,7 +166,7 @@ func TestPlanKinds(t *testing.T) {
 	} {
 		var figures []*plan.Figures
 		for _, apart := range []bool{false, true} {
-			p, err := evaluate(context.Background(), question{Script: "../../examples/" + script, Ranks: 8, Args: args, apart: apart})
+			p, err := evaluate(context.Background(), question{Script: "../../examples/" + script, Ranks: 8, Args: args, Each: apart})
 			if err != nil {
 				t.Fatal(err)
 			}
