@@ -122,6 +122,9 @@ func (p *problem) choose(o Options) error {
 	most := o.Most
 	if most == 0 {
 		most = min(max(1, len(p.targets)/samplesAConstant), mostConstants)
+		if !slices.ContainsFunc(p.targets, func(t target) bool { return !t.bytes }) {
+			most = min(most, mostOfMemory)
+		}
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int { return cmpDown(a.weight, b.weight) })
 	var chosen []string
@@ -164,6 +167,9 @@ const samplesAConstant = 3
 // mostConstants is how many constants are fitted at most unless one says: more
 // would explain what is particular to the rows.
 const mostConstants = 8
+
+// mostOfMemory is the same where memory alone was measured, which has fewer parts.
+const mostOfMemory = 6
 
 // leastEffect is how much, relatively, a constant must change predictions within
 // its spread to be fitted.
