@@ -33,9 +33,13 @@ var mayGather = map[string]string{
 	"latest":        "of equal indices the last wins, whichever rank has it",
 	"bag_of":        "where bags begin is a few numbers, which every rank needs",
 	"full":          "the value, which is one element", "full_like": "the value, which is one element",
-	"class_weights":                "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
+	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
+	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
+	"matrix_qr": ofMatrices, "matrix_svd": ofMatrices, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
+
+const ofMatrices = "every element of a matrix has a part in each of its decomposition; batches stay cut"
 
 // ofPlain lists the operators that only gradients of plain tensors use.
 var ofPlain = set2("cross_entropy_grad")
