@@ -205,7 +205,7 @@ func (sub *subscript) addTensor(t *tensor.Tensor, s shape.Shape) error {
 	if end > len(s) || !s[sub.dims:end].Equal(t.Shape()) {
 		return &op.ArgError{Got: "a mask " + op.Describe(t), Want: fmt.Sprintf("one of the dims from %d on", sub.dims), Rule: fmt.Sprintf("shape %v", s)}
 	}
-	places, err := sub.env.Runtime.Do("nonzero", []*tensor.Tensor{t}, op.None, op.None)
+	places, err := sub.env.Runtime.Do("nonzero", []*tensor.Tensor{t}, op.None)
 	if err != nil {
 		return err
 	}
