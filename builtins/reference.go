@@ -268,8 +268,8 @@ func (e *Env) Describe(v starlark.Value) string {
 
 func init() {
 	Register(
-		&Row{Name: "json", Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s).\nTensors are encoded as nested lists.\n>>> json.encode({\"x\": tensor([[1, 2]])})\n\"{\\\"x\\\":[[1,2]]}\""},
-		&Row{Name: "math", Doc: "math is Starlark's module of functions of numbers: math.sqrt(x), math.floor(x), math.pi, ..."},
+		&Row{Name: "json", Namespace: true, Doc: "json is Starlark's module of JSON: json.encode(x), json.decode(s), json.indent(s).\nTensors are encoded as nested lists.\n>>> json.encode({\"x\": tensor([[1, 2]])})\n\"{\\\"x\\\":[[1,2]]}\""},
+		&Row{Name: "math", Namespace: true, Doc: "math is Starlark's module of functions of numbers: math.sqrt(x), math.floor(x), math.pi, ..."},
 		&Row{Name: "struct", Doc: "struct(**kwargs) returns a value with the given attributes.\n>>> struct(a=1, b=2).b\n2"},
 		&Row{Name: "module", Doc: "module(name, **kwargs) returns a module with the given attributes.\n>>> module(\"m\", a=1).a\n1"},
 		&Row{Name: "linalg", Namespace: true, Doc: "linalg is the module of decompositions and solutions of matrices. They are computed in float64. Of DTensors a batch may be cut along leading dims; matrices that are cut are gathered."},
@@ -278,8 +278,8 @@ func init() {
 			"x + y, -, *, /, //, %, -x, and of integers and truths &, |, ^, ~x work element by\n" +
 			"element, with broadcasting; a side may be a number. x += y makes a new tensor.\n" +
 			"Comparisons are methods: .eq() and the like give truths, .equal() and .allclose() one\n" +
-			"answer. x[i], x[i, j] and x[a:b:c] are views, x[indices] and x[mask] copies, and all but\n" +
-			"the slice can be assigned to; .at() takes NumPy's notation. len(x), iteration and slices\n" +
+			"answer. x[i], x[1:-1, 0] and x[..., None] are views, x[indices], x[mask] and mixtures copies;\n" +
+			"all can be assigned to. x @ y is matmul, x ** y pow. len(x), iteration and slices\n" +
 			"go over dim 0. float(x), int(x), bool(x) and `if x` take tensors of one element.\n" +
 			">>> x = tensor([[1, 2], [3, 4]])\n>>> (x * 10 - x[0]).tolist()\n[[9, 18], [29, 38]]"},
 	)

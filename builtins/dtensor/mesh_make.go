@@ -162,7 +162,11 @@ func initDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 	}
 	m, err := mesh.New(sizes, nil, names)
 	if err != nil {
-		return nil, OfMesh(b.Name(), err)
+		err = OfMesh(b.Name(), err)
+		if bad, ok := err.(*op.ArgError); ok && bad.Param == "mesh" {
+			bad.Param = "mesh_shape"
+		}
+		return nil, err
 	}
 	if err := checkWorld(e, b.Name(), "mesh_shape", m); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 
 	"go.starlark.net/starlark"
@@ -15,7 +16,7 @@ import (
 // The classes of layers that are a function of F of what they are called with
 // and of their own fields.
 var (
-	LinearClass    = &class{Name: "Linear", forward: applies("linear", "input", "weight", "bias"), shows: []string{"in_features", "out_features", "bias"}}
+	LinearClass    = &class{Name: "Linear", forward: linearForward, shows: []string{"in_features", "out_features", "bias"}}
 	EmbeddingClass = &class{Name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx"}, bare: 2}
 	LayerNormClass = &class{Name: "LayerNorm", forward: applies("layer_norm", "input", "normalized_shape", "weight", "bias", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
 	RmsNormClass   = &class{Name: "RMSNorm", forward: applies("rms_norm", "input", "normalized_shape", "weight", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
@@ -36,6 +37,19 @@ func applies(name, input string, fields ...string) forwardFunc {
 		}
 		return m.apply(name, starlark.Tuple{x}, fields...)
 	}
+}
+
+// linearForward applies a Linear, and blames the input where that does not fit.
+func linearForward(m *Module, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	y, err := applies("linear", "input", "weight", "bias")(m, t, args, kwargs)
+	var bad *op.ArgError
+	if !errors.As(err, &bad) || bad.Func != "linear" || bad.Param != "weight" || len(args) == 0 {
+		return y, err
+	}
+	if in, err := m.Attr("in_features"); err == nil && in != nil {
+		return nil, &op.ArgError{Func: m.Class.Name, Param: "input", Got: arg.Show(args[0]), Want: fmt.Sprintf("a last dim of size %v", in), Rule: "in_features"}
+	}
+	return y, err
 }
 
 // apply calls the function called name of F with args and with the fields of
