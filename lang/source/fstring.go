@@ -32,6 +32,9 @@ func (p *parser) fstring() syntax.Expr {
 	l.Raw, l.Value = oneLine(p.src[begin:p.off]), ""
 	p.marks.FStrings[l] = fs
 	p.last = syntax.STRING
+	if p.keep && p.inField == 0 {
+		p.marks.Lexemes[len(p.marks.Lexemes)-1].End = p.off
+	}
 	p.advance()
 	return l
 }

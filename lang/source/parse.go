@@ -19,6 +19,15 @@ type File struct {
 	// Generators are the comprehensions that are written in no brackets of their
 	// own.
 	Generators map[*syntax.Comprehension]bool
+
+	// Lexemes are the tokens that have a text, in order, if Options.Lexemes is set.
+	Lexemes []Lexeme
+}
+
+// A Lexeme is a token of a source: text[Start:End]. A whole f-string is one.
+type Lexeme struct {
+	Kind       Token
+	Start, End int
 }
 
 // Options say how a source is read. The zero value is for files.
@@ -26,12 +35,15 @@ type Options struct {
 	FirstLine int // the number of the first line; 0 counts as 1
 	// Dialect is kept in the tree, for the resolver.
 	Dialect *syntax.FileOptions
+	// Lexemes says that the tokens are kept, for formatters.
+	Lexemes bool
 }
 
 // Parse returns the surface tree of a source. Its error is an *Error.
 func Parse(name, text string, opts Options) (f *File, err error) {
 	line := int32(max(1, opts.FirstLine))
 	p := &parser{
+		keep:    opts.Lexemes,
 		scanner: scanner{file: &name, src: text, line: line, col: 1, indents: []int{0}, lineStart: true},
 		marks: &File{
 			FStrings:   make(map[*syntax.Literal]*FString),
@@ -74,12 +86,16 @@ type parser struct {
 	depth   int   // of blocks and expressions
 	inField int   // how many fields of f-strings are open
 	marks   *File
+	keep    bool // keep the lexemes
 }
 
 // advance goes to the next token, and returns the position of the one before.
 func (p *parser) advance() syntax.Position {
 	p.before = p.token
 	p.token = p.next()
+	if p.keep && p.inField == 0 {
+		p.marks.Lexemes = append(p.marks.Lexemes, Lexeme{p.kind, p.off - len(p.raw), p.off})
+	}
 	return p.before.pos
 }
 
