@@ -7,6 +7,10 @@
 // It alternates between tpsh and its peers, several times, and takes the best of
 // each: on a busy machine both have had the same chances. Peers that are not
 // installed are named with the reason.
+//
+// A peer is a program in Python that does what tpsh does: NumPy, PyTorch and JAX on
+// one machine's cores, gloo and MPI between processes. A case is one measurement of a
+// given size; a grid is the cases of one transport and of its peers, on so many ranks.
 package main
 
 import (

@@ -4,6 +4,13 @@
 // A cell may stand in double quotes, and space around a cell does not count.
 // Empty lines are skipped. Lines end in LF or CR LF, and a byte order mark at
 // the start is skipped, as spreadsheets write them.
+//
+// What a cell means is the caller's: Read gives each to a function. An Error has the
+// line and the column at fault. For example
+//
+//	table, err := csv.Read(r, csv.Options{Delimiter: ','}, func(cell string) (float64, error) {
+//		return strconv.ParseFloat(cell, 64)
+//	})
 package csv
 
 import (

@@ -4,6 +4,13 @@
 // A file is a header, which says what the array is, and after it the elements
 // without gaps. The format is that of the NumPy Enhancement Proposal 1 and of
 // numpy/lib/format.py, versions 1.0 to 3.0.
+//
+// The package knows bytes: the elements are read by the caller, who makes a tensor of
+// them. A header may come from anybody, so its length and its shape are bounded before
+// anything is allocated. For example
+//
+//	h, err := npy.ReadHeader(r)  // r now stands at the first element
+//	data := h.Append(nil)        // the header of a new file, padded to 64 bytes
 package npy
 
 import (

@@ -5,6 +5,11 @@
 //
 // See "Format Specification Mini-Language" in the documentation of Python's
 // module string. It follows CPython 3.11 in the C locale, but for the option z.
+//
+// A Spec is a specification that was parsed. For example
+//
+//	s, err := pyfmt.Parse(">8.3f")
+//	pyfmt.Float(3.14159, s)  // "   3.142"
 package pyfmt
 
 import (

@@ -6,6 +6,12 @@
 // data, and may give strings under "__metadata__"; and the data, row-major and
 // little-endian. The data of the tensors touch, and fill the file to its end.
 // The format is that of https://github.com/huggingface/safetensors.
+//
+// Nothing is read but the header until a tensor, or a slice of one, is asked for:
+//
+//	f, err := safetensors.Open(r, size)
+//	w := f.Tensor("linear.weight")         // its DType and Shape; nil if there is none
+//	err = f.ReadSlice(dst, w, 0, 128, 256) // rows 128 to 255
 package safetensors
 
 import (

@@ -1,5 +1,15 @@
 // Package sandbox opens files inside given folders, and no others: neither by
-// .. nor through symbolic links.
+// .. nor through symbolic links. It knows paths and files, and no script.
+//
+// The Folders are those that the command allows a script (its own, the working
+// directory, and those of --allow). A path outside is an OutsideError, which
+// names the folders that there are; what stands at the path is not looked at. Open
+// reads a file, OpenFolder opens a folder as an os.Root, in which nothing leads out,
+// and Write replaces a file whole: other programs see the old one or the new one.
+//
+//	f := sandbox.Folders{"/home/ann/job"}
+//	f.Open("/home/ann/job/data/x.npy")   // a file
+//	f.Open("/home/ann/job/../key")       // *OutsideError
 package sandbox
 
 import (

@@ -1,5 +1,17 @@
 // Tpsh is the shell for sharded tensor programs: it runs Starlark scripts on
 // several ranks, tests them, and explains their language.
+//
+// Each command has a file of its name (run.go, test.go, plan.go ...) and a line in the
+// list of main.go. Its type holds the flags, and its method run does the work:
+//
+//	tpsh run -n 4 --transport shm train.star   // runner.run, in run.go
+//
+// What several commands share: a starter (launch.go) starts ranks on a transport, here
+// or as processes by package launch; limits (limits.go) are what a script may use; a
+// status is an exit status. A process that package launch started is a worker
+// (worker.go): it has one rank and no command line of its own.
+//
+// docs/architecture.md has the way through the packages.
 package main
 
 import (

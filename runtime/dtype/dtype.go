@@ -1,4 +1,17 @@
-// Package dtype names the element types of tensors and converts between them.
+// Package dtype names the element types of tensors and converts between them. It
+// knows no tensors: a DType is a small number with a name, a size and a kind.
+//
+// The kinds are bool, int (uint8, int32, int64) and float (bfloat16, float16,
+// float32, float64). Promote says what comes of two dtypes in one operation, and is
+// PyTorch's rule: the higher kind wins, and in one kind the wider. Compute says in
+// what a kernel calculates: the two halves are kept in 16 bits (F16, BF16) and
+// calculated in float32. For example
+//
+//	d, err := dtype.Parse("bfloat16")          // "unknown dtype" is an error
+//	d.Size()                                   // 2
+//	d.Compute()                                // float32
+//	dtype.Promote(dtype.Int64, dtype.Float32)  // float32
+//	dtype.ToBF16(1.005).Float32()              // 1.0078125: 8 bits are kept
 package dtype
 
 import "fmt"

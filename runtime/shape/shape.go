@@ -1,4 +1,16 @@
-// Package shape computes with the sizes and strides of tensors.
+// Package shape computes with the sizes and strides of tensors. It knows integers
+// alone: neither elements nor layouts.
+//
+// A Shape has one size for each dim; that of a number is empty. Strides are how many
+// elements lie between neighbours along each dim, row-major. Dim counts a negative
+// dim from the end, as scripts do, and Broadcast is the rule of NumPy: shapes are
+// aligned at their ends, and a size of 1 stretches. For example
+//
+//	s := shape.Shape{2, 3, 4}
+//	s.Numel()                                            // 24
+//	s.Strides()                                          // [12 4 1]
+//	shape.Dim(-1, 3)                                     // 2, true
+//	shape.Broadcast(shape.Shape{2, 1}, shape.Shape{3})   // (2, 3), true
 package shape
 
 import (

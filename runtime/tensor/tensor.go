@@ -3,6 +3,15 @@
 //
 // A tensor whose storage is absent is shape-only: it can be inferred with but
 // not computed with.
+//
+// A Buffer is the storage, and counts its changes, so that differentiation finds
+// values that were overwritten. An Allocator is a rank's memory: it has a limit, and
+// keeps what is free for the next tensor. A hollow allocator gives buffers without
+// elements, on which a program is planned without computing. A tensor with a Layout is
+// the block that a rank has of a distributed one. For example
+//
+//	a := tensor.NewAllocator(1 << 30)
+//	elements, buf, err := tensor.Room[float32](a, 6)  // buf belongs to a
 package tensor
 
 import (

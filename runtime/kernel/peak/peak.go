@@ -1,6 +1,14 @@
 // Package peak measures what a core can compute at most: it multiplies and adds
 // in registers alone, as the kernels would if memory took no time. Benchmarks
 // compare with it.
+//
+// Multiply does n rounds with the widest instructions that the kernels may use (see
+// package vec) and returns how many operations that were: a fused multiply-add is two.
+// The result is a limit, not a goal: a kernel that reads memory stays below. For example
+//
+//	start := time.Now()
+//	operations := peak.Multiply(1 << 20)
+//	perSecond := float64(operations) / time.Since(start).Seconds()
 package peak
 
 import "tpsh/runtime/kernel/vec"

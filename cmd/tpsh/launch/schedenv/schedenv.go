@@ -1,6 +1,15 @@
 // Package schedenv reads what the launchers of clusters tell the processes that
 // they start: torchrun, Slurm, and Kubernetes for the pods of an indexed Job.
 // It looks at an environment and does nothing else.
+//
+// Find returns the Place of this process in a job: which node of how many it is, how
+// many ranks each has, and where the first node listens. It is nil where no launcher
+// said anything, and an error where one said half of it. Index is the number of a pod,
+// and NodeList writes out Slurm's short form of a list of hosts. For example, with
+// SLURM_NODELIST=node[1-3,7]
+//
+//	hosts, err := schedenv.NodeList("node[1-3,7]")  // node1 node2 node3 node7
+//	place, err := schedenv.Find(os.LookupEnv)
 package schedenv
 
 import (

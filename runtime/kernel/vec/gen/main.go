@@ -4,6 +4,12 @@
 //
 // Functions of one number are in functions.go, kernels in kernels.go. To add a
 // kernel, add an entry there and run go generate in the folder of package vec.
+//
+// An expression is a node of a graph (expr.go): an element of an input, a constant, or
+// an operation on others. A kernel (kernel.go) is expressions and where they are
+// stored. asm.go writes it for a set of instructions, golang.go as a loop in Go, and
+// dispatch.go what chooses between them when the program starts. What is written is
+// committed; a build runs nothing of this.
 package main
 
 import (
