@@ -407,6 +407,9 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		list, err := arg.ToInts(v)
 		return op.Arg{Ints: list, Set: true}, err
 	case op.IntOrSeq:
+		if _, named := v.(starlark.String); named && p.Choices != nil {
+			return toChoice(p, v)
+		}
 		if _, single := v.(starlark.Int); single {
 			n, err := arg.ToInt(v)
 			return op.Arg{Int: n}, err
