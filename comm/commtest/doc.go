@@ -6,11 +6,11 @@
 //	}
 //
 // Suite runs every collective at several sizes, even, uneven and empty; messages and
-// groups; every mismatch, whose report is compared to the letter; every deadlock;
+// groups; mismatches and what their errors say; every deadlock;
 // every death of a rank; and work that goes on beside the program. Agree draws random
-// programs and compares the bytes that transports give. Exercise and Wander are the
-// same for fabrics of which a process has one rank only, and Huge has blocks that fit
-// no buffer.
+// programs and checks that they come to the same on every transport, errors included.
+// Exercise, Wander and Huge run calls of every kind also on a fabric of which this
+// process has some ranks only: in order, drawn at random, and on blocks of a given size.
 //
 // A new kind of collective adds a case in collectives.go; a transport adds nothing.
 package commtest

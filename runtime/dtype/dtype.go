@@ -3,11 +3,11 @@
 //
 // The kinds are bool, int (uint8, int32, int64) and float (bfloat16, float16,
 // float32, float64). Promote says what comes of two dtypes in one operation, and is
-// PyTorch's rule: the higher kind wins, and in one kind the wider. Compute says in
-// what a kernel calculates: the two halves are kept in 16 bits (F16, BF16) and
-// calculated in float32. For example
+// PyTorch's rule: the higher kind wins, and in one kind the wider; of the two
+// halves neither is, and they give float32. Compute says in what a kernel calculates:
+// halves are kept in 16 bits (F16, BF16) and calculated in float32. For example
 //
-//	d, err := dtype.Parse("bfloat16")          // "unknown dtype" is an error
+//	d, err := dtype.Parse("bfloat16")          // an error for an unknown name
 //	d.Size()                                   // 2
 //	d.Compute()                                // float32
 //	dtype.Promote(dtype.Int64, dtype.Float32)  // float32

@@ -2,9 +2,9 @@
 // they start: torchrun, Slurm, and Kubernetes for the pods of an indexed Job.
 // It looks at an environment and does nothing else.
 //
-// Find returns the Place of this process in a job: which node of how many it is, how
-// many ranks each has, and where the first node listens. It is nil where no launcher
-// said anything, and an error where one said half of it. Index is the number of a pod,
+// Find returns the Place of this process in a job: its number, how many there are, and
+// the address at which process 0 listens. It is nil where no launcher said anything,
+// and an error where what one said makes no sense. Index is the number of a pod,
 // and NodeList writes out Slurm's short form of a list of hosts. For example, with
 // SLURM_NODELIST=node[1-3,7]
 //

@@ -1,12 +1,11 @@
 // Command gen writes the assembly of package gemm; see README.md.
 //
-// A tile is the block of the product that one call keeps in registers: some rows by
-// some vectors of columns. For every set of instructions (AVX-512, AVX2) and every
-// number of rows, tile.go writes the loop that reads one column of the left matrix and
-// one row of the right one and multiplies and adds into the tile; coltile.go has those
-// for a few columns, stream.go those that read the right matrix where it lies, and
-// pack.go what copies it into the order in which tiles read it. tables.go lists all for
-// Go to choose from. What is written is committed. To change it:
+// A tile is the block of the product a b that one call keeps in registers: some rows by
+// some vectors of sums. tile.go writes them for every set of instructions (AVX-512,
+// AVX2) and every number of rows; coltile.go those for a b that lies by columns;
+// stream.go those that keep their sums in memory; pack.go what copies operands into the
+// order in which tiles read them; tables.go what Go looks functions up in. What is
+// written is committed. After a change here:
 //
 //	go generate ./runtime/kernel/gemm
 package main
