@@ -180,3 +180,16 @@ func fingerprint(names starlark.StringDict) uint64 {
 }
 
 var nameSeed = maphash.MakeSeed()
+
+// Static returns what keeps a source from being compiled, or nil; it is a
+// *StaticError. names are the names that it can use.
+func Static(path, text string, names starlark.StringDict) error {
+	file, err := parseCore(path, text, 1)
+	if err == nil {
+		err = checkGlobals(file, func(string) bool { return false })
+	}
+	if err == nil {
+		_, err = resolveFile(file, names, nil)
+	}
+	return err
+}

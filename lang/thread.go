@@ -22,8 +22,10 @@ var library = starlark.StringDict{
 }
 
 // predeclared returns the names that a program can use.
-func (s *server) predeclared() starlark.StringDict {
-	names := s.env.Predeclared()
+func (s *server) predeclared() starlark.StringDict { return WithLibrary(s.env.Predeclared()) }
+
+// WithLibrary adds to the names of an Env those that every program has besides.
+func WithLibrary(names starlark.StringDict) starlark.StringDict {
 	for _, more := range []starlark.StringDict{library, operator.Library} {
 		for name, v := range more {
 			if names[name] == nil {

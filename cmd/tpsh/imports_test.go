@@ -26,6 +26,7 @@ var arrows = []struct {
 	{"tpsh/lang", []string{"tpsh/lang/source", "tpsh/lang/operator", "tpsh/lang/advice"}, "programs and reports know no tensors"},
 	{"tpsh/lang/advice", nil, "advice is sentences"},
 	{"tpsh/lang/source", nil, "a source is text"},
+	{"tpsh/lang/check", []string{"tpsh/lang", "tpsh/lang/source"}, "a checker knows trees, and of values what it is told"},
 	{"tpsh/lang/format", []string{"tpsh/lang/source"}, "a formatter knows text and trees"},
 	{"tpsh/lang/operator", []string{"tpsh/lang/source", "tpsh/builtins/pyfmt"}, "a notation knows numbers and text; other values say themselves what it means"},
 	{"tpsh/lang/repl", []string{"tpsh/lang", "tpsh/lang/source"}, "the shell is one front end of a session"},
