@@ -97,6 +97,10 @@ func (p *printer) lexeme(l source.Lexeme) {
 		p.endLine(p.text[p.end:max(l.Start, p.end)])
 		p.end = max(l.End, p.end)
 	case syntax.EOF:
+		if !p.lineStart { // a \ ends the last line
+			p.endLine(p.text[p.end:])
+			return
+		}
 		p.lead(p.text[p.end:], l.Kind)
 	default:
 		p.word(l)
