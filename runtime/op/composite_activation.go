@@ -176,7 +176,7 @@ func (m *maker) perChannel(x, w *tensor.Tensor, param string) *tensor.Tensor {
 func makePixelShuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
 	s, r := x.Shape(), m.int(0)
 	n := len(s)
-	if n < 3 || r < 1 || s[n-3]%(r*r) != 0 {
+	if n < 3 || r < 1 || r > 1<<20 || s[n-3]%(r*r) != 0 {
 		m.refuse("upscale_factor", fmt.Sprint(r), "a number whose square divides the number of channels", Describe(x))
 	}
 	lead, c, h, w := s[:n-3].Numel(), s[n-3]/(r*r), s[n-2], s[n-1]
@@ -187,7 +187,7 @@ func makePixelShuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
 func makePixelUnshuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
 	s, r := x.Shape(), m.int(0)
 	n := len(s)
-	if n < 3 || r < 1 || s[n-2]%r != 0 || s[n-1]%r != 0 {
+	if n < 3 || r < 1 || r > 1<<20 || s[n-2]%r != 0 || s[n-1]%r != 0 {
 		m.refuse("downscale_factor", fmt.Sprint(r), "a divisor of height and width", Describe(x))
 	}
 	lead, c, h, w := s[:n-3].Numel(), s[n-3], s[n-2]/r, s[n-1]/r

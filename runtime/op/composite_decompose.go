@@ -74,7 +74,7 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_exp", m.x(0))) }},
 	{"matrix_power", "matrix_power(x, n) returns the product of n times x, square matrices; of the inverse where n is negative.\n>>> linalg.matrix_power(tensor([[2.0]]), -1).tolist()\n[[0.5]]", []Param{inSquares, {Name: "n", Kind: Int, Doc: "an int"}},
 		func(m *maker) []*tensor.Tensor {
-			if m.int(0) < 0 {
+			if m.int(0) < 0 && m.int(0) > -1<<62 {
 				m.c.In[0], m.c.Args = m.unary("matrix_inverse", m.x(0)), []Arg{Int1(-m.int(0))}
 			}
 			return makeMatrixPower(m)

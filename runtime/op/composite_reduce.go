@@ -108,7 +108,10 @@ func initDifferences() {
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
 			d := m.dim(1, x)
-			for range m.int(0) {
+			if m.int(0) < 0 {
+				m.refuse("n", fmt.Sprint(m.int(0)), "a non-negative int", "")
+			}
+			for range min(m.int(0), sizeAt(x, d)+1) { // then it is empty, and stays so
 				x = m.between(x, d, "sub")
 			}
 			return one(x)

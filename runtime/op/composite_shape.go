@@ -52,6 +52,9 @@ var shapeComposites = []shapeComposite{
 		func(m *maker) *tensor.Tensor {
 			d := m.dim(0, m.x(0))
 			s := m.x(0).Shape()
+			if len(s) == 0 {
+				m.refuse("x", Describe(m.x(0)), "a tensor of at least one dim", "")
+			}
 			return m.do("reshape", m.x(0), IntsN(slices.Concat(s[:d], m.c.Args[1].Ints, s[d+1:])...))
 		}},
 	{"fliplr", nil, Method | Function, "fliplr(x) returns x with its second dim turned round.\n>>> tensor([[1, 2]]).fliplr().tolist()\n[[2, 1]]", xAlone,
@@ -163,6 +166,9 @@ func init() {
 				m.refuse("x", Describe(m.x(0)), "a tensor of at least one dim", "")
 			}
 			d := m.dim(0, m.x(0))
+			if n := m.x(0).Shape()[d]; n > maxParts {
+				m.refuse("x", Describe(m.x(0)), fmt.Sprintf("at most %d along dim %d", maxParts, d), "a tensor each")
+			}
 			out := make([]*tensor.Tensor, m.x(0).Shape()[d])
 			for i := range out {
 				out[i] = m.do("select", m.x(0), Int1(d), Int1(i))
@@ -283,8 +289,8 @@ func makeRepeatInterleave(m *maker) *tensor.Tensor {
 		x = m.do("flatten", x, Int1(0), Int1(-1))
 	}
 	n := m.int(0)
-	if n < 0 {
-		m.refuse("repeats", fmt.Sprint(n), "a non-negative int", "")
+	if n < 0 || n > 1<<31 {
+		m.refuse("repeats", fmt.Sprint(n), "a non-negative int below 2³¹", "")
 	}
 	s := x.Shape()
 	wide := slices.Concat(s[:d+1], []int{n}, s[d+1:])
@@ -353,7 +359,7 @@ func makeTakeAlongDim(m *maker) *tensor.Tensor {
 
 // along returns an index of slices along d as one of elements of src.
 func (m *maker) along(index *tensor.Tensor, d int, src *tensor.Tensor) *tensor.Tensor {
-	if len(index.Shape()) != 1 || len(src.Shape()) == 0 || index.Shape()[0] != src.Shape()[d] {
+	if len(index.Shape()) != 1 || len(src.Shape()) <= d || index.Shape()[0] != src.Shape()[d] {
 		m.refuse("index", Describe(index), fmt.Sprintf("a tensor of as many elements as src, %s, has slices along dim %d", Describe(src), d), "")
 	}
 	s := make(shape.Shape, len(src.Shape()))
@@ -460,14 +466,17 @@ func (m *maker) grid() []*tensor.Tensor {
 	return out
 }
 
+// maxParts is how many parts a tensor is split into at the most.
+const maxParts = 1 << 16
+
 func makeTensorSplit(m *maker) []*tensor.Tensor {
 	x, d := m.x(0), m.dim(1, m.x(0))
 	n := sizeAt(x, d)
 	cuts := m.c.Args[0].Ints
 	if !m.c.Args[0].Set {
 		k := m.int(0)
-		if k < 1 {
-			m.refuse("indices_or_sections", fmt.Sprint(k), "a positive int", "")
+		if k < 1 || k > maxParts {
+			m.refuse("indices_or_sections", fmt.Sprint(k), fmt.Sprintf("an int from 1 to %d", maxParts), "")
 		}
 		cuts = nil
 		for i := 1; i < k; i++ {

@@ -57,6 +57,9 @@ func Make(a Applier, ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (out []*
 			}
 		}
 	}()
+	if n := len(d.Params); n > 0 && d.Params[n-1].Kind == Tensors && len(in) == 0 {
+		return nil, &ArgError{Func: d.Name, Param: d.Params[n-1].Name, Got: "an empty list", Want: "at least one tensor"}
+	}
 	defer Recover(&err)
 	return d.Make(&Tape{a}, &Call{Def: d, Ctx: ctx, In: in, Args: args}), nil
 }
