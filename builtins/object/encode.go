@@ -2,6 +2,7 @@ package object
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -60,7 +61,7 @@ func (e *encoder) fail(v starlark.Value, why string) error {
 func (e *encoder) tag(b byte)   { e.dst = append(e.dst, b) }
 func (e *encoder) length(n int) { e.dst = binary.AppendUvarint(e.dst, uint64(n)) }
 
-func (e *encoder) value(v starlark.Value) (err error) {
+func (e *encoder) value(v starlark.Value) error {
 	switch v := v.(type) {
 	case starlark.NoneType:
 		e.tag('N')
@@ -88,9 +89,17 @@ func (e *encoder) value(v starlark.Value) (err error) {
 		if e.other == nil {
 			return e.fail(v, "")
 		}
-		e.dst, err = e.other(e.dst, v)
+		dst, err := e.other(e.dst, v)
+		var none *Error
+		if errors.As(err, &none) && none.Path == "" {
+			return e.fail(v, none.Why)
+		}
+		if err != nil {
+			return err
+		}
+		e.dst = dst
 	}
-	return err
+	return nil
 }
 
 func (e *encoder) text(s string) {

@@ -58,7 +58,7 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In)[:1] }},
 	{"pinv", "pinv(x, rtol=None) returns the pseudoinverses of matrices. Singular values below rtol times the greatest count as 0; rtol is the greater size times the dtype's precision if None.\n>>> linalg.pinv(tensor([[2.0], [0.0]])).tolist()\n[[0.5, 0.0]]", []Param{inMatrix, inRtol},
 		func(m *maker) []*tensor.Tensor { return one(m.pseudoinverse(m.x(0), m.c.Args[0])) }},
-	{"lstsq", "lstsq(x, b) returns the y of least norm for which x @ y is nearest to b, with the ranks of x and its singular values.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].tolist()\n[[2.0]]", []Param{inMatrix, inB},
+	{"lstsq", "lstsq(x, b) returns the y of least norm for which x @ y is nearest to b, with the ranks of x and its singular values.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].round().tolist()\n[[2.0]]", []Param{inMatrix, inB},
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
 			return []*tensor.Tensor{m.MatMul(m.pseudoinverse(x, None), m.x(1)), m.rank(x, None), m.singular()}
