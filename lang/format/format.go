@@ -94,6 +94,9 @@ func (p *printer) lexeme(l source.Lexeme) {
 	case syntax.OUTDENT:
 		p.widths = p.widths[:len(p.widths)-1]
 	case syntax.NEWLINE:
+		if p.lineStart {
+			return // of a line that holds no code: it is in the gap before the next
+		}
 		p.endLine(p.text[p.end:max(l.Start, p.end)])
 		p.end = max(l.End, p.end)
 	case syntax.EOF:

@@ -28,7 +28,7 @@ var styles = []struct{ in, want string }{
 	{"# of f\ndef f(a=1,*,b): pass\n\n# of g\ndef g(): pass\n", "# of f\ndef f(a=1, *, b): pass\n\n\n# of g\ndef g(): pass\n"},
 	{"x = [ # c\n\n 1,\n\n\n # d\n  2 ]", "x = [  # c\n    1,\n\n    # d\n    2]\n"},
 	{"f(g(\n1,\n),\nh)", "f(g(\n    1,\n),\n    h)\n"},
-	{"x\\\n", "x\n"},
+	{"x\\\n", "x\n"}, {"\\\n ", ""}, {"\\\n # c\nx", "# c\nx\n"},
 	{"x = 1 + \\\n  2", "x = 1 + \\\n    2\n"},
 	{"if a:\n  x = {\n 'k':1,\n  }\n", "if a:\n    x = {\n        \"k\": 1,\n    }\n"},
 	{"def f():\n  if a:\n    b\n   # of f\n  c\n", "def f():\n    if a:\n        b\n    # of f\n    c\n"},
