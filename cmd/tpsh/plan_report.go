@@ -97,7 +97,7 @@ func advice(f *plan.Figures) string {
 // seconds returns s as people read it.
 func seconds(s float64) string {
 	switch {
-	case s == 0:
+	case s < 1e-12: // what sums of times are off by
 		return "0"
 	case s < 1e-3:
 		return fmt.Sprintf("%.4g µs", s*1e6)
