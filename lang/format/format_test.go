@@ -138,17 +138,18 @@ func program(t *rapid.T) string {
 }
 
 func TestRandomPrograms(t *testing.T) {
-	parsed := 0
+	parsed, tried := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := program(t)
+		tried++
 		if _, err := source.Parse("f.star", text, source.Options{}); err != nil {
 			t.Skip(err)
 		}
 		parsed++
 		checkStable(t, text)
 	})
-	if parsed < 50 {
-		t.Errorf("%d programs could be read, want at least 50", parsed)
+	if parsed < tried/4 {
+		t.Errorf("%d of %d programs could be read, want a quarter", parsed, tried)
 	}
 }
 
