@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/tensorfiles"
 	"tpsh/runtime/op"
 )
 
@@ -56,11 +56,11 @@ func (w *stateWriter) write(path string, v starlark.Value, depth int) error {
 	case starlark.Int:
 		w.text = append(w.text, v.String()...)
 	case starlark.Float:
-		w.float(float64(v))
+		w.text = tensorfiles.AppendFloat(w.text, float64(v))
 	case starlark.String:
-		w.str(string(v))
+		w.text = tensorfiles.AppendString(w.text, string(v))
 	case *builtins.Tensor:
-		w.text = append(quoteJSON(append(w.text, `{"$tensor":`...), w.name(path, v)), '}')
+		w.text = append(tensorfiles.Quote(append(w.text, `{"$tensor":`...), w.name(path, v)), '}')
 	case *starlark.Dict:
 		return w.dict(path, v, depth)
 	case *starlark.List:
@@ -88,35 +88,6 @@ func (w *stateWriter) name(path string, x *builtins.Tensor) string {
 	return name
 }
 
-func (w *stateWriter) float(f float64) {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		w.text = fmt.Appendf(w.text, `{"$float":%q}`, strconv.FormatFloat(f, 'g', -1, 64))
-		return
-	}
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0" // what has neither is an int
-	}
-	w.text = append(w.text, s...)
-}
-
-func (w *stateWriter) str(s string) {
-	if utf8.ValidString(s) {
-		w.text = quoteJSON(w.text, s)
-		return
-	}
-	w.text = fmt.Appendf(w.text, `{"$bytes":%q}`, base64.StdEncoding.EncodeToString([]byte(s)))
-}
-
-// quoteJSON appends s, which is UTF-8, as a JSON string.
-func quoteJSON(dst []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string has a JSON text, and a buffer has room
-	return append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
-
 func (w *stateWriter) dict(path string, d *starlark.Dict, depth int) error {
 	w.text = append(w.text, '{')
 	for i, item := range d.Items() {
@@ -134,7 +105,7 @@ func (w *stateWriter) dict(path string, d *starlark.Dict, depth int) error {
 		if strings.HasPrefix(key, "$") {
 			stored = "$" + key
 		}
-		w.text = append(quoteJSON(w.text, stored), ':')
+		w.text = append(tensorfiles.Quote(w.text, stored), ':')
 		if err := w.write(builtins.JoinPath(path, key), item[1], depth+1); err != nil {
 			return err
 		}

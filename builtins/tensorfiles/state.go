@@ -46,13 +46,13 @@ func (w *stateWriter) value(path string, v any) {
 	case *big.Int:
 		w.text = v.Append(w.text, 10)
 	case float64:
-		w.float(v)
+		w.text = AppendFloat(w.text, v)
 	case string:
-		w.str(v)
+		w.text = AppendString(w.text, v)
 	case []byte:
 		w.text = fmt.Appendf(w.text, `{"$bytes":%q}`, base64.StdEncoding.EncodeToString(v))
 	case *Tensor:
-		w.text = append(quote(append(w.text, `{"$tensor":`...), v.Name), '}')
+		w.text = append(Quote(append(w.text, `{"$tensor":`...), v.Name), '}')
 	case *pickle.Dict:
 		w.dict(path, v)
 	case *pickle.List:
@@ -64,28 +64,30 @@ func (w *stateWriter) value(path string, v any) {
 	}
 }
 
-func (w *stateWriter) float(f float64) {
+// AppendFloat appends f as a checkpoint's state has it: a JSON number with a point or
+// an exponent, or {"$float": ...} for what JSON lacks.
+func AppendFloat(dst []byte, f float64) []byte {
 	s := strconv.FormatFloat(f, 'g', -1, 64)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		w.text = fmt.Appendf(w.text, `{"$float":%q}`, s)
-		return
+		return fmt.Appendf(dst, `{"$float":%q}`, s)
 	}
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0" // what has neither is an int
 	}
-	w.text = append(w.text, s...)
+	return append(dst, s...)
 }
 
-func (w *stateWriter) str(s string) {
+// AppendString appends s as a checkpoint's state has it: a JSON string, or
+// {"$bytes": ...} in base64 for what is not UTF-8.
+func AppendString(dst []byte, s string) []byte {
 	if utf8.ValidString(s) {
-		w.text = quote(w.text, s)
-		return
+		return Quote(dst, s)
 	}
-	w.text = fmt.Appendf(w.text, `{"$bytes":%q}`, base64.StdEncoding.EncodeToString([]byte(s)))
+	return fmt.Appendf(dst, `{"$bytes":%q}`, base64.StdEncoding.EncodeToString([]byte(s)))
 }
 
-// quote appends s as a JSON string.
-func quote(dst []byte, s string) []byte {
+// Quote appends s, which is UTF-8, as a JSON string.
+func Quote(dst []byte, s string) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -120,7 +122,7 @@ func (w *stateWriter) dict(path string, d *pickle.Dict) {
 		if strings.HasPrefix(key, "$") {
 			key = "$" + key
 		}
-		w.text = append(quote(w.text, key), ':')
+		w.text = append(Quote(w.text, key), ':')
 		w.value(join2(path, strings.TrimPrefix(key, "$")), item)
 	}
 	w.text = append(w.text, '}')
