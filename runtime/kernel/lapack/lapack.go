@@ -8,9 +8,8 @@
 // the caller, and return false where a matrix has no such decomposition: it is
 // singular, or not positive definite, or holds what is not finite.
 //
-// Signs and orders are chosen so that results do not depend on the machine: R of QR
-// has no negative diagonal element only where LAPACK gives it so; singular values
-// come in descending order, eigenvalues in ascending order.
+// Singular values come in descending order, eigenvalues in ascending order. The signs
+// of vectors, and of the rows of R of QR, are as LAPACK gives them.
 //
 // For example, the inverse of a matrix [2, 2]:
 //
