@@ -13,8 +13,8 @@ func herePath() (string, error) {
 	return filepath.Join(filepath.Dir(path), "here.toml"), err
 }
 
-// hereText returns the hardware file of this machine: what was measured by tpsh
-// bench --calibrate, or estimates.
+// hereText returns the hardware file of this machine: what is kept
+// at herePath, or estimates.
 func hereText() ([]byte, error) {
 	path, err := herePath()
 	if err != nil {
@@ -28,10 +28,10 @@ func hereText() ([]byte, error) {
 }
 
 // hereEstimate stands for a machine that has not been measured.
-const hereEstimate = `# Nothing was measured: tpsh bench --calibrate does that, and puts its figures in
-# the place of these, which are of a small computer.
+const hereEstimate = `# Nothing was measured: these are estimates of a small computer. A file of your
+# figures, here.toml in tpsh's configuration folder, takes the place of these.
 name = "here"
-doc = "this machine, not measured: estimates (tpsh bench --calibrate measures it)"
+doc = "this machine, not measured: estimates"
 
 memory = 8e9            # estimate
 memory_bandwidth = 8e9  # estimate
