@@ -70,7 +70,7 @@ type end struct {
 	sends       bool
 }
 
-// Write writes a trace of processes. Their clocks are aligned first; see Align.
+// Write writes a trace of processes. Their clocks are aligned first; see align.
 func Write(w io.Writer, processes []Process) error {
 	align(processes)
 	t := &writer{out: bufio.NewWriter(w), first: true, flows: map[string][]end{}}
