@@ -32,7 +32,7 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := CheckDevice(b.Name(), starlark.String(device)); err != nil {
 		return nil, err
 	}
-	t, err := fromNested(e, data, dt)
+	t, err := FromNested(e, data, dt)
 	if err != nil {
 		return nil, arg.In(b.Name(), "data", err)
 	}

@@ -55,6 +55,9 @@ type Options struct {
 	Resume   string
 	Restarts int
 
+	// Out is the folder that output writes to; "" if it prints.
+	Out string
+
 	// Timeline says whether the ranks keep a timeline.
 	Timeline Timeline
 

@@ -16,7 +16,7 @@ func TestPinnedNamesOfCommunication(t *testing.T) {
 		broadcast_object all_gather_object scatter_object new_group
 		Group.rank Group.size Group.ranks Group.global_rank Work.wait Work.is_completed
 		ReduceOp ReduceOp.SUM ReduceOp.AVG ReduceOp.PRODUCT ReduceOp.MAX ReduceOp.MIN
-		load_npy save_npy load_npz save_npz open_safetensors save_safetensors read_text write_text read_csv tmpdir
+		load_npy save_npy load_npz save_npz open_safetensors save_safetensors read_text write_text read_csv tmpdir output
 		assert assert.eq assert.ne assert.true assert.false assert.lt assert.contains assert.close assert.fails
 		assert.same_on_all_ranks assert.comm comm_trace comm_counts faults faults.kill faults.delay
 		CommTrace.op CommTrace.group CommTrace.bytes CommTrace.wire_bytes CommTrace.shape CommTrace.dtype CommTrace.seconds

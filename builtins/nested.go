@@ -233,9 +233,9 @@ func FitsIn(k int64, dt dtype.DType) bool {
 	return true
 }
 
-// fromNested returns v, nested lists of numbers, as a tensor of the dtype that
+// FromNested returns v, nested lists of numbers, as a tensor of the dtype that
 // is given, else of that of the numbers. Its errors lack the function.
-func fromNested(e *Env, v starlark.Value, dt arg.OptDType) (*tensor.Tensor, error) {
+func FromNested(e *Env, v starlark.Value, dt arg.OptDType) (*tensor.Tensor, error) {
 	if x, ok := v.(*Tensor); ok {
 		return copyOf(e, x, dt)
 	}

@@ -152,7 +152,7 @@ func (sub *subscript) add(item starlark.Value, i int, s shape.Shape) error {
 		}
 		return sub.addTensor(t, s)
 	case *starlark.List:
-		t, err := fromNested(sub.env, item, arg.OptDType{})
+		t, err := FromNested(sub.env, item, arg.OptDType{})
 		if err == nil && item.Len() == 0 {
 			t, err = op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, shape.Shape{0}, nil)
 		}

@@ -63,13 +63,7 @@ func (d *diffing) prepare() error {
 	}
 	d.first = d.pairs[0].step
 	for _, p := range d.pairs {
-		if p.cand[whole] == nil && len(p.cand) < d.cand.ranks {
-			for r := range d.cand.ranks {
-				if p.cand[r] == nil {
-					p.absent = append(p.absent, r)
-				}
-			}
-		}
+		p.absent = d.absent(p)
 		if err := d.examine(p); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -77,6 +71,21 @@ func (d *diffing) prepare() error {
 	d.precisions()
 	d.scales()
 	return nil
+}
+
+// absent returns the ranks of the candidate that lack a tensor which others have. What
+// ranks of the reference lack, too, need not be there: a loss, say, of the last stage.
+func (d *diffing) absent(p *pair) (list []int) {
+	if p.cand[whole] != nil {
+		return nil
+	}
+	alike := p.ref[whole] == nil && d.ref.ranks == d.cand.ranks
+	for r := range d.cand.ranks {
+		if p.cand[r] == nil && !(alike && p.ref[r] == nil) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // missing returns the names of the tensors that a has and b does not.

@@ -281,3 +281,25 @@ func TestRound(t *testing.T) {
 		t.Error("half is wrong")
 	}
 }
+
+// A tensor that the same ranks have in both runs is whole, however few they are; one
+// that a rank has lost is not.
+func TestSomeRanksOnly(t *testing.T) {
+	ref, lost := t.TempDir(), t.TempDir()
+	x := random(1, 4)
+	for r := range 3 {
+		save(t, filepath.Join(ref, fmt.Sprintf("x.rank%d.safetensors", r)), dump{"x": x})
+		save(t, filepath.Join(lost, fmt.Sprintf("x.rank%d.safetensors", r)), dump{"x": x})
+		if r > 0 {
+			save(t, filepath.Join(ref, fmt.Sprintf("loss.rank%d.safetensors", r)), dump{"loss": x})
+		}
+	}
+	save(t, filepath.Join(lost, "loss.rank2.safetensors"), dump{"loss": x})
+	if r, err := Compare(ref, ref, &Options{}); err != nil || !r.Equal {
+		t.Errorf("a run and itself: got %v (%v), want them equal", r, err)
+	}
+	r, err := Compare(ref, lost, &Options{})
+	if err != nil || r.Equal || *r.Kind != MissingPart || fmt.Sprint(r.Ranks) != "[1]" {
+		t.Errorf("rank 1 has lost its loss: got %+v (%v), want a part missing", r, err)
+	}
+}

@@ -31,6 +31,7 @@ var runCommand = &command{
 		fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
 		r.tracing.declare(fs)
+		r.outputs.declare(fs)
 		r.hosts.declare(fs)
 		r.limits.declare(fs)
 		return r.run
@@ -42,6 +43,7 @@ type runner struct {
 	limits
 	hosts
 	tracing                      tracing
+	outputs                      outputs
 	flags                        *flag.FlagSet
 	n, maxRestarts               int
 	stats                        bool
@@ -119,6 +121,10 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 		return err
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
+	if err := r.outputs.prepare(); err != nil {
+		return err
+	}
+	st.out = r.outputs.dir
 	sweep()
 	remove, err := r.makeResume(st)
 	if err != nil {
