@@ -26,6 +26,11 @@ func init() {
 	addExamples("scatter_add",
 		call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1)),
 		call(values(3, 4), indices(3, 5, 2), values(6, 3), i(0)))
+	for _, how := range []string{"prod", "amax", "amin"} {
+		addExamples("scatter_fold",
+			call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1), op.Str1(how), op.Bool1(true)),
+			call(values(3, 4), indices(3, 5, 4), values(6, 4), i(0), op.Str1(how), op.Bool1(false)))
+	}
 
 	addExamples("masked_fill",
 		call(values(2, 3), bools(2, 3), number(1)),

@@ -28,6 +28,7 @@ var mayGather = map[string]string{
 	"index":         "by a bool mask: how many there are depends on all elements",
 	"index_put":     "by a bool mask, of values as many as it selects",
 	"index_put_":    "by a bool mask, of values as many as it selects",
+	"scatter_fold":  "along the indexed dim: every part of src may belong to any part of x",
 	"one_hot":       "without num_classes: there are as many as the largest index needs",
 	"multinomial":   "along the categories: each draw depends on all of them",
 	"latest":        "of equal indices the last wins, whichever rank has it",

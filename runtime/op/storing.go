@@ -1,0 +1,97 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/tensor"
+)
+
+// storing are operators that have a form which stores its result in x: by name, the
+// start of an example and what it shows. Scatters write into a few elements, but a
+// copy of all is what they cost here.
+var storing = []struct{ name, example, shows string }{
+	{"masked_fill", "tensor([1.0, 2.0]).masked_fill_(tensor([True, False]), 5)", "[5.0, 2.0]"},
+	{"masked_scatter", "zeros(2).masked_scatter_(tensor([False, True]), tensor([5.0]))", "[0.0, 5.0]"},
+	{"scatter", "zeros(2).scatter_(0, tensor([1]), 5)", "[0.0, 5.0]"},
+	{"scatter_add", "zeros(2).scatter_add_(0, tensor([1]), tensor([5.0]))", "[0.0, 5.0]"},
+	{"scatter_reduce", "ones(2).scatter_reduce_(0, tensor([1]), tensor([5.0]), reduce=\"prod\")", "[1.0, 5.0]"},
+	{"index_add", "zeros(2).index_add_(0, tensor([1]), tensor([5.0]))", "[0.0, 5.0]"},
+	{"index_copy", "zeros(2).index_copy_(0, tensor([1]), tensor([5.0]))", "[0.0, 5.0]"},
+	{"index_fill", "zeros(2).index_fill_(0, tensor([1]), 5)", "[0.0, 5.0]"},
+	{"index_reduce", "ones(2).index_reduce_(0, tensor([1]), tensor([5.0]), reduce=\"prod\")", "[1.0, 5.0]"},
+	{"put", "zeros(2).put_(tensor([1]), 5)", "[0.0, 5.0]"},
+	{"abs", "tensor([-1.0]).abs_()", "[1.0]"},
+	{"neg", "tensor([-1.0]).neg_()", "[1.0]"},
+	{"exp", "zeros(1).exp_()", "[1.0]"},
+	{"log", "ones(1).log_()", "[0.0]"},
+	{"sqrt", "tensor([4.0]).sqrt_()", "[2.0]"},
+	{"rsqrt", "tensor([4.0]).rsqrt_()", "[0.5]"},
+	{"reciprocal", "tensor([4.0]).reciprocal_()", "[0.25]"},
+	{"square", "tensor([4.0]).square_()", "[16.0]"},
+	{"sin", "zeros(1).sin_()", "[0.0]"},
+	{"cos", "zeros(1).cos_()", "[1.0]"},
+	{"tanh", "zeros(1).tanh_()", "[0.0]"},
+	{"sigmoid", "zeros(1).sigmoid_()", "[0.5]"},
+	{"relu", "tensor([-1.0, 2.0]).relu_()", "[0.0, 2.0]"},
+	{"floor", "tensor([1.5]).floor_()", "[1.0]"},
+	{"ceil", "tensor([1.5]).ceil_()", "[2.0]"},
+	{"round", "tensor([1.75]).round_()", "[2.0]"},
+	{"trunc", "tensor([-1.5]).trunc_()", "[-1.0]"},
+	{"sign", "tensor([-1.5]).sign_()", "[-1.0]"},
+	{"erf", "zeros(1).erf_()", "[0.0]"},
+	{"erfinv", "zeros(1).erfinv_()", "[0.0]"},
+	{"pow", "tensor([3.0]).pow_(2)", "[9.0]"},
+	{"fmod", "tensor([5.0]).fmod_(3)", "[2.0]"},
+	{"remainder", "tensor([5.0]).remainder_(3)", "[2.0]"},
+	{"lerp", "zeros(1).lerp_(ones(1), 0.5)", "[0.5]"},
+	{"addcmul", "zeros(1).addcmul_(ones(1), ones(1), value=2)", "[2.0]"},
+	{"addcdiv", "zeros(1).addcdiv_(ones(1), ones(1), value=2)", "[2.0]"},
+	{"clamp_min", "zeros(1).clamp_min_(2)", "[2.0]"},
+	{"clamp_max", "zeros(1).clamp_max_(-2)", "[-2.0]"},
+	{"nan_to_num", "tensor([float(\"nan\")]).nan_to_num_()", "[0.0]"},
+	{"tril", "ones(1, 2).tril_()", "[[1.0, 0.0]]"},
+	{"triu", "ones(2, 1).triu_()", "[[1.0], [0.0]]"},
+	{"cumsum", "ones(2).cumsum_(0)", "[1.0, 2.0]"},
+	{"logical_not", "zeros(1).logical_not_()", "[1.0]"},
+}
+
+// The files of a package are initialised in the order of their names: this one
+// comes after those of the operators whose results are stored.
+func init() {
+	for _, s := range storing {
+		d := methodOf(s.name)
+		call, _, _ := strings.Cut(d.Doc, " returns ")
+		_, inner, _ := strings.Cut(call, "(")
+		compositeOf(&Def{Name: s.name + "_", Surface: Method, Params: d.Params,
+			Doc: fmt.Sprintf("%s_(%s stores what %s returns in x and returns x.\nA value of a wider kind than x's is refused.\n>>> %s.tolist()\n%s", s.name, inner, s.name, s.example, s.shows)},
+			func(m *maker) []*tensor.Tensor { return one(m.stored(d)) })
+	}
+}
+
+// methodOf returns the operator that is the method called name.
+func methodOf(name string) *Def {
+	for _, d := range []*Def{composites[name], table[name]} {
+		if d != nil && d.Surface&Method != 0 {
+			return d
+		}
+	}
+	panic("op: no method " + name)
+}
+
+// stored stores the result of d in x, which it returns.
+func (m *maker) stored(d *Def) *tensor.Tensor {
+	x := m.x(0)
+	out, err := m.A.Apply(d, slices.Clone(m.c.In), m.c.Args)
+	m.check(err)
+	y := out[0]
+	if dt := y.DType(); dtype.Promote(dt, x.DType()) != x.DType() && !dtype.SameKind(dt, x.DType()) {
+		m.refuse("x", Describe(x), fmt.Sprintf("a tensor that takes %v", dt), "the value is of a wider kind: convert one of the two")
+	}
+	if !y.Shape().Equal(x.Shape()) {
+		m.refuse("x", Describe(x), "shape "+y.Shape().String(), "what is stored is as large as x")
+	}
+	return m.do2("copy_", x, y)
+}
