@@ -16,57 +16,59 @@ import (
 // thread, and sleeps at the first inbound of the list. While nobody waits, each
 // inbound has a listener of its own.
 type inbound interface {
-	// reaches reports whether what a rank sends comes this way.
-	reaches(rank int) bool
-	// eager returns how long the data may be that go with a contract to a rank.
-	eager() int
+	// Reaches reports whether messages of a rank come this way.
+	Reaches(rank int) bool
+	// Eager returns how many bytes of data may go with a contract to a rank.
+	Eager() int
 
-	// spinRounds is how often a spin looks in vain, and pause what it does after
-	// its look i.
-	spinRounds() int
-	pause(i int)
-	// pollFrom takes in what has come from ranks, or of it what is quickly taken in,
-	// and reports whether the spin is to start anew for that.
-	pollFrom(wr *wireRank, ranks []int) (anew bool)
+	// SpinRounds is how often a spin looks in vain, and Pause what it does after
+	// its look i: it lets others run, for example.
+	SpinRounds() int
+	Pause(i int)
+	// PollFrom takes in messages that have come from ranks, or those of them that are
+	// quickly taken in, and reports whether the spin is to start anew for that.
+	PollFrom(ranks []int) (anew bool)
 
-	// waitRounds is how often a wait looks before it sleeps.
-	waitRounds() int
-	// poll takes in what has come.
-	poll(wr *wireRank)
-	// sleeper returns what a wait sleeps with. It takes in what has come, asks ends,
-	// and unless that says so sleeps until something may have come, at most for nap.
-	// It returns false if the wait is to sleep elsewhere, since others look here now.
-	sleeper(wr *wireRank) func(nap time.Duration, ends func() bool) (stay bool)
-	// wake wakes who sleeps, and wakeAll also who is about to.
-	wake()
-	wakeAll()
-	// background counts the waits that do not look here: while there are any, the
+	// WaitRounds is how often a wait looks before it sleeps.
+	WaitRounds() int
+	// Poll takes in all messages that have come.
+	Poll()
+	// Sleeper returns the function by which a wait sleeps. It takes in what has come,
+	// asks ends, and unless that says so sleeps until something may have come, at most
+	// for nap. It returns false if the wait is to sleep elsewhere, since others look
+	// here now.
+	Sleeper() func(nap time.Duration, ends func() bool) (stay bool)
+	// Wake wakes the waits that sleep here, and WakeAll also those that are about to.
+	Wake()
+	WakeAll()
+	// Background counts the waits that do not look here: while there are any, the
 	// listener does.
-	background(n int32)
+	Background(n int32)
 
-	// posts reports whether what a rank sends can be read to where it belongs.
-	posts(rank int) bool
-	// withdraw sees to it that nothing of what a rank sends is read to memory any
-	// more. The rank is one that posts.
-	withdraw(rank int, memory []byte)
+	// Posts reports whether data that a rank sends can be read to where they belong.
+	Posts(rank int) bool
+	// Withdraw sees to it that nothing that a rank sends is read to memory any more.
+	// The rank is one that posts.
+	Withdraw(rank int, memory []byte)
 }
 
 // reachesAll reports whether what the ranks send, but for the rank's own, comes on in.
 func (wr *wireRank) reachesAll(in inbound, ranks []int) bool {
-	return !slices.ContainsFunc(ranks, func(r int) bool { return r != wr.rank && !in.reaches(r) })
+	return !slices.ContainsFunc(ranks, func(r int) bool { return r != wr.rank && !in.Reaches(r) })
 }
 
-// inboundOf returns the inbound at which to look for what ranks send: the first that
-// reaches all, or where they come on several ways the last. It is nil if they are
-// goroutines of this process, which a spin would keep from running.
-func (wr *wireRank) inboundOf(ranks []int) inbound {
+// inboundsOf returns the inbounds at which to look for messages of ranks: the first
+// that reaches all of them, or where they come on several ways all, and those before
+// it. There are none if they are goroutines of this process, which a spin would keep
+// from running.
+func (wr *wireRank) inboundsOf(ranks []int) []inbound {
 	for i, in := range wr.inbounds {
 		if i == len(wr.inbounds)-1 || wr.reachesAll(in, ranks) {
-			return in
+			return wr.inbounds[:i+1]
 		}
 	}
 	if wr.remoteSupervisor {
-		return noInbound{}
+		return []inbound{noInbound{}}
 	}
 	return nil
 }
@@ -74,27 +76,30 @@ func (wr *wireRank) inboundOf(ranks []int) inbound {
 // eager returns how long the data may be that go with a contract to a rank.
 func (wr *wireRank) eager(rank int) int {
 	for _, in := range wr.inbounds {
-		if in.reaches(rank) {
-			return in.eager()
+		if in.Reaches(rank) {
+			return in.Eager()
 		}
 	}
 	return streamCarries
 }
 
 // spin looks for a moment at what comes from ranks until come holds, and reports
-// whether it does. in is inboundOf(ranks).
-func (wr *wireRank) spin(in inbound, ranks []int, come func() bool) bool {
-	if in == nil {
+// whether it does. ins are inboundsOf(ranks); the last says how long and how.
+func (wr *wireRank) spin(ins []inbound, ranks []int, come func() bool) bool {
+	if len(ins) == 0 {
 		return come()
 	}
-	for i, n := 0, in.spinRounds(); i < n; i++ {
-		if in.pollFrom(wr, ranks) {
-			i = 0
+	last := ins[len(ins)-1]
+	for i, n := 0, last.SpinRounds(); i < n; i++ {
+		for _, in := range ins {
+			if in.PollFrom(ranks) {
+				i = 0
+			}
 		}
 		if come() {
 			return true
 		}
-		in.pause(i)
+		last.Pause(i)
 	}
 	return false
 }
@@ -102,16 +107,16 @@ func (wr *wireRank) spin(in inbound, ranks []int, come func() bool) bool {
 // waitAt is waitUntilOver for the rank's goroutine, which looks at an inbound and
 // sleeps there. It returns not over if it is to go on elsewhere.
 func (wr *wireRank) waitAt(ctx context.Context, in inbound, w *wireWait) (over bool, err error) {
-	for i := range in.waitRounds() {
+	for i := range in.WaitRounds() {
 		if over, err := wr.look(w, false); over {
 			return true, err
 		}
 		yield(i)
-		in.poll(wr)
+		in.Poll()
 	}
-	defer context.AfterFunc(ctx, in.wakeAll)()
-	defer context.AfterFunc(wr.fabric.Context(), in.wakeAll)()
-	sleep, start, nap := in.sleeper(wr), time.Now(), wr.backoff.short
+	defer context.AfterFunc(ctx, in.WakeAll)()
+	defer context.AfterFunc(wr.fabric.Context(), in.WakeAll)()
+	sleep, start, nap := in.Sleeper(), time.Now(), wr.backoff.short
 	ends := func() bool {
 		over, err = wr.ends(ctx, w, nap == wr.backoff.long)
 		return over
@@ -145,7 +150,7 @@ func (wr *wireRank) ends(ctx context.Context, w *wireWait, tell bool) (over bool
 // posting returns the inbound on which what a rank sends can be read to where it
 // belongs, nil if there is none.
 func (wr *wireRank) posting(rank int) inbound {
-	i := slices.IndexFunc(wr.inbounds, func(in inbound) bool { return in.posts(rank) })
+	i := slices.IndexFunc(wr.inbounds, func(in inbound) bool { return in.Posts(rank) })
 	if i < 0 {
 		return nil
 	}
@@ -155,20 +160,20 @@ func (wr *wireRank) posting(rank int) inbound {
 // noInbound stands for the goroutines that read streams: a spin lets them run.
 type noInbound struct{}
 
-func (noInbound) reaches(int) bool               { return true }
-func (noInbound) eager() int                     { return streamCarries }
-func (noInbound) spinRounds() int                { return pollRounds }
-func (noInbound) pause(i int)                    { yieldAfter(i) }
-func (noInbound) pollFrom(*wireRank, []int) bool { return false }
-func (noInbound) waitRounds() int                { return 0 }
-func (noInbound) poll(*wireRank)                 {}
-func (noInbound) wake()                          {}
-func (noInbound) wakeAll()                       {}
-func (noInbound) background(int32)               {}
-func (noInbound) posts(int) bool                 { return false }
-func (noInbound) withdraw(int, []byte)           {}
+func (noInbound) Reaches(int) bool     { return true }
+func (noInbound) Eager() int           { return streamCarries }
+func (noInbound) SpinRounds() int      { return pollRounds }
+func (noInbound) Pause(i int)          { yieldAfter(i) }
+func (noInbound) PollFrom([]int) bool  { return false }
+func (noInbound) WaitRounds() int      { return 0 }
+func (noInbound) Poll()                {}
+func (noInbound) Wake()                {}
+func (noInbound) WakeAll()             {}
+func (noInbound) Background(int32)     {}
+func (noInbound) Posts(int) bool       { return false }
+func (noInbound) Withdraw(int, []byte) {}
 
-func (noInbound) sleeper(*wireRank) func(time.Duration, func() bool) bool {
+func (noInbound) Sleeper() func(time.Duration, func() bool) bool {
 	return func(time.Duration, func() bool) bool { return false }
 }
 

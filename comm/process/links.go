@@ -64,7 +64,6 @@ type Links struct {
 	segment    *segmentLinks
 	polledTCP  polledTCPSet
 	carrier    Carrier
-	inbounds   []inbound
 	pollGroup  pollGroup
 	where      string
 	deserted   func(error)
@@ -116,7 +115,6 @@ func Connect(o LinkOptions) (*Links, error) {
 	if err == nil {
 		err = l.polledTCP.start()
 	}
-	l.inbounds = l.listInbounds()
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -148,11 +146,11 @@ func Through(m *bootstrap.Connections) LinkOptions {
 	return o
 }
 
-// listInbounds returns the ways on which messages come that somebody must look at,
-// the fastest first.
-func (l *Links) listInbounds() (list []inbound) {
+// listInbounds returns the ways on which messages come to the rank of a generation
+// that somebody must look at, the fastest first.
+func (l *Links) listInbounds(wr *wireRank) (list []inbound) {
 	if l.segment != nil {
-		list = append(list, l.segment)
+		list = append(list, sharedInbound{l.segment, wr})
 	}
 	if len(l.polledTCP.all) > 0 {
 		list = append(list, &l.polledTCP)
@@ -323,7 +321,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
 	wr.meter = &l.meter
 	copy(wr.writers, l.writers)
-	wr.inbounds, wr.pool, wr.carrier = l.inbounds, &l.pool, l.carrier
+	wr.inbounds, wr.pool, wr.carrier = l.listInbounds(wr), &l.pool, l.carrier
 	f.AttachRank(&singleRank{wr}, l.rank, l.size)
 	if l.segment != nil {
 		l.segment.beginGeneration(wr)

@@ -154,8 +154,8 @@ func (s *polledTCPSet) stir() {
 	}
 }
 
-// wake wakes those who sleep at the polled connections.
-func (s *polledTCPSet) wake() {
+// Wake wakes those who sleep at the polled connections.
+func (s *polledTCPSet) Wake() {
 	if s.here.Load() > 0 {
 		s.waiterPipe.wake()
 	}
@@ -163,27 +163,23 @@ func (s *polledTCPSet) wake() {
 
 // A polledTCPSet is an inbound.
 
-func (s *polledTCPSet) reaches(rank int) bool { return s.by[rank] != nil }
+func (s *polledTCPSet) Reaches(rank int) bool { return s.by[rank] != nil }
 
-func (s *polledTCPSet) eager() int      { return streamCarries }
-func (s *polledTCPSet) spinRounds() int { return pollRounds }
-func (s *polledTCPSet) pause(i int)     { yieldAfter(i) }
+func (s *polledTCPSet) Eager() int      { return streamCarries }
+func (s *polledTCPSet) SpinRounds() int { return pollRounds }
+func (s *polledTCPSet) Pause(i int)     { yieldAfter(i) }
 
-// pollFrom looks at shared memory, too: some of the ranks may be reached by that.
-func (s *polledTCPSet) pollFrom(wr *wireRank, ranks []int) (anew bool) {
-	if wr.shared.waiting() {
-		wr.drain()
-	}
+func (s *polledTCPSet) PollFrom(ranks []int) (anew bool) {
 	for _, r := range ranks {
 		anew = s.look(r) || anew
 	}
 	return anew
 }
 
-func (s *polledTCPSet) waitRounds() int { return pollRounds }
-func (s *polledTCPSet) poll(*wireRank)  { s.links.pump() }
+func (s *polledTCPSet) WaitRounds() int { return pollRounds }
+func (s *polledTCPSet) Poll()           { s.links.pump() }
 
-func (s *polledTCPSet) sleeper(*wireRank) func(time.Duration, func() bool) bool {
+func (s *polledTCPSet) Sleeper() func(time.Duration, func() bool) bool {
 	return func(nap time.Duration, ends func() bool) bool {
 		s.here.Add(1)
 		defer s.here.Add(-1)
@@ -195,9 +191,9 @@ func (s *polledTCPSet) sleeper(*wireRank) func(time.Duration, func() bool) bool 
 	}
 }
 
-func (s *polledTCPSet) wakeAll() { s.waiterPipe.wake() }
+func (s *polledTCPSet) WakeAll() { s.waiterPipe.wake() }
 
-func (s *polledTCPSet) background(n int32) {
+func (s *polledTCPSet) Background(n int32) {
 	if s.waits.Add(n); n > 0 {
 		select {
 		case s.kick <- struct{}{}:
@@ -206,8 +202,8 @@ func (s *polledTCPSet) background(n int32) {
 	}
 }
 
-func (s *polledTCPSet) posts(rank int) bool              { return s.by[rank] != nil }
-func (s *polledTCPSet) withdraw(rank int, memory []byte) { s.by[rank].release(memory) }
+func (s *polledTCPSet) Posts(rank int) bool              { return s.by[rank] != nil }
+func (s *polledTCPSet) Withdraw(rank int, memory []byte) { s.by[rank].release(memory) }
 
 // close closes what nobody uses any more.
 func (s *polledTCPSet) close() {

@@ -154,4 +154,4 @@ func (c *wireCall) withdrawBuffers() {
 }
 
 // withdrawBuffer sees to it that nothing of what a rank sends is read to memory any more.
-func (wr *wireRank) withdrawBuffer(rank int, memory []byte) { wr.posting(rank).withdraw(rank, memory) }
+func (wr *wireRank) withdrawBuffer(rank int, memory []byte) { wr.posting(rank).Withdraw(rank, memory) }

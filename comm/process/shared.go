@@ -179,7 +179,7 @@ func (sl *segmentLinks) waiting() bool {
 // spinForMessage waits for a moment for a message, and removes it if there is one.
 func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool) {
 	ranks := wr.ranks[key.Src : key.Src+1]
-	wr.spin(wr.inboundOf(ranks), ranks, func() bool {
+	wr.spin(wr.inboundsOf(ranks), ranks, func() bool {
 		e, ok = wr.box.TakeMessage(key)
 		return ok
 	})
@@ -206,46 +206,52 @@ func (sl *segmentLinks) listenRings() {
 	}
 }
 
-// segmentLinks is an inbound.
+// A sharedInbound is the inbound of shared memory for the rank of a generation.
+type sharedInbound struct {
+	*segmentLinks
+	wr *wireRank
+}
 
-func (sl *segmentLinks) eager() int      { return ringCarries }
-func (sl *segmentLinks) spinRounds() int { return sl.spin.spins + sl.spin.yields }
-func (sl *segmentLinks) pause(i int)     { sl.spin.pause(i) }
+func (in sharedInbound) Reaches(rank int) bool { return in.reaches(rank) }
 
-func (sl *segmentLinks) pollFrom(wr *wireRank, _ []int) (anew bool) {
-	if sl.waiting() {
-		sl.drain(wr)
+func (in sharedInbound) Eager() int      { return ringCarries }
+func (in sharedInbound) SpinRounds() int { return in.spin.spins + in.spin.yields }
+func (in sharedInbound) Pause(i int)     { in.spin.pause(i) }
+
+func (in sharedInbound) PollFrom([]int) (anew bool) {
+	if in.waiting() {
+		in.drain(in.wr)
 	}
 	return false
 }
 
-func (sl *segmentLinks) waitRounds() int   { return sl.spin.yields }
-func (sl *segmentLinks) poll(wr *wireRank) { sl.drain(wr) }
+func (in sharedInbound) WaitRounds() int { return in.spin.yields }
+func (in sharedInbound) Poll()           { in.drain(in.wr) }
 
-func (sl *segmentLinks) sleeper(wr *wireRank) func(time.Duration, func() bool) bool {
+func (in sharedInbound) Sleeper() func(time.Duration, func() bool) bool {
 	return func(nap time.Duration, ends func() bool) bool {
-		ticket := sl.futex.BeginWait()
-		defer sl.futex.CancelWait()
-		sl.drain(wr)
+		ticket := in.futex.BeginWait()
+		defer in.futex.CancelWait()
+		in.drain(in.wr)
 		if !ends() {
-			sl.futex.Wait(ticket, nap)
+			in.futex.Wait(ticket, nap)
 		}
 		return true
 	}
 }
 
-func (sl *segmentLinks) wake()    { sl.futex.Wake() }
-func (sl *segmentLinks) wakeAll() { sl.futex.WakeAll() }
+func (in sharedInbound) Wake()    { in.futex.Wake() }
+func (in sharedInbound) WakeAll() { in.futex.WakeAll() }
 
-func (sl *segmentLinks) background(n int32) {
-	if sl.waits.Add(n) == 1 && n > 0 {
-		sl.futex.WakeAll() // for the listener to heed it
+func (in sharedInbound) Background(n int32) {
+	if in.waits.Add(n) == 1 && n > 0 {
+		in.futex.WakeAll() // for the listener to heed it
 	}
 }
 
 // Records are taken from a ring as they come, and none is read to where it belongs.
-func (sl *segmentLinks) posts(int) bool       { return false }
-func (sl *segmentLinks) withdraw(int, []byte) {}
+func (in sharedInbound) Posts(int) bool       { return false }
+func (in sharedInbound) Withdraw(int, []byte) {}
 
 // yield lets other processes run, and in one of some calls, which are numbered,
 // other goroutines: that may wake a thread for them, which costs more.

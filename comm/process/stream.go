@@ -79,8 +79,8 @@ func (ps *pollGroup) takeAll() bool {
 	return true
 }
 
-// pause lets other processes run, and now and then other goroutines.
-func (ps *pollGroup) pause(i int) {
+// Pause lets other processes run, and now and then other goroutines.
+func (ps *pollGroup) Pause(i int) {
 	if !ps.patient || i >= patientRounds {
 		yieldCore()
 	}
@@ -95,24 +95,17 @@ const patientRounds = 100
 
 // A pollGroup is an inbound.
 
-func (ps *pollGroup) reaches(rank int) bool { return ps.by[rank] != nil }
+func (ps *pollGroup) Reaches(rank int) bool { return ps.by[rank] != nil }
 
-func (ps *pollGroup) eager() int      { return polledCarries }
-func (ps *pollGroup) spinRounds() int { return pollRounds }
-func (ps *pollGroup) waitRounds() int { return 0 }
-func (ps *pollGroup) poll(*wireRank)  { ps.takeAll() }
+func (ps *pollGroup) Eager() int                 { return polledCarries }
+func (ps *pollGroup) SpinRounds() int            { return pollRounds }
+func (ps *pollGroup) WaitRounds() int            { return 0 }
+func (ps *pollGroup) Poll()                      { ps.takeAll() }
+func (ps *pollGroup) PollFrom([]int) (anew bool) { return ps.takeAll() }
 
-// pollFrom looks at shared memory, too: some of the ranks may be reached by that.
-func (ps *pollGroup) pollFrom(wr *wireRank, _ []int) (anew bool) {
-	if wr.shared.waiting() {
-		wr.drain()
-	}
-	return ps.takeAll()
-}
-
-// sleeper looks now and then, until nothing has come for so long that the listeners
+// Sleeper looks now and then, until nothing has come for so long that the listeners
 // are to do so.
-func (ps *pollGroup) sleeper(*wireRank) func(time.Duration, func() bool) bool {
+func (ps *pollGroup) Sleeper() func(time.Duration, func() bool) bool {
 	since := time.Now()
 	return func(_ time.Duration, ends func() bool) bool {
 		if ps.takeAll() {
@@ -127,12 +120,12 @@ func (ps *pollGroup) sleeper(*wireRank) func(time.Duration, func() bool) bool {
 }
 
 // Nobody sleeps for long: the listeners are told by the streams themselves.
-func (ps *pollGroup) wake()            {}
-func (ps *pollGroup) wakeAll()         {}
-func (ps *pollGroup) background(int32) {}
+func (ps *pollGroup) Wake()            {}
+func (ps *pollGroup) WakeAll()         {}
+func (ps *pollGroup) Background(int32) {}
 
-func (ps *pollGroup) posts(rank int) bool              { return ps.by[rank] != nil }
-func (ps *pollGroup) withdraw(rank int, memory []byte) { ps.release(ps.by[rank], memory) }
+func (ps *pollGroup) Posts(rank int) bool              { return ps.by[rank] != nil }
+func (ps *pollGroup) Withdraw(rank int, memory []byte) { ps.release(ps.by[rank], memory) }
 
 // pollTime is how long a wait looks after something has come.
 const pollTime = 10 * time.Millisecond

@@ -328,7 +328,7 @@ func (c *wireCall) mismatch() error {
 // is lost.
 func (c *wireCall) awaitCondition(there func() bool) error {
 	wr, come := c.group.wireRank, c.locked(there)
-	if come() || !c.group.local && c.own && wr.spin(c.group.inbound, c.group.others, come) {
+	if come() || !c.group.local && c.own && wr.spin(c.group.inbounds, c.group.others, come) {
 		return nil
 	}
 	return wr.waitUntilOver(context.Background(), c.conditionWait(there))

@@ -170,5 +170,5 @@ func (c *wireCall) spinForContracts() bool {
 		return false
 	}
 	want := int32(len(c.group.others))
-	return c.group.wireRank.spin(c.group.inbound, c.group.others, func() bool { return c.call.count.Load() == want })
+	return c.group.wireRank.spin(c.group.inbounds, c.group.others, func() bool { return c.call.count.Load() == want })
 }

@@ -27,7 +27,7 @@ type wireGroup struct {
 	scheduler schedule.Scheduler
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
-	inbound   inbound        // at which to look for what the others send, nil for none
+	inbounds  []inbound      // at which to look for messages of the others; none if they are goroutines here
 	carrier   Carrier        // of its collectives, nil if there is none
 	detached  sync.WaitGroup // calls that go on without their callers
 	scratch   callScratch
@@ -47,7 +47,7 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		rank:      g.Rank(),
 		scheduler: schedule.Scheduler{Rank: g.Rank(), Size: g.Size()},
 		local:     wr.sharesMemory(g.Members()),
-		inbound:   wr.inboundOf(g.Members()),
+		inbounds:  wr.inboundsOf(g.Members()),
 		carrier:   wr.carrierOf(g.Members()),
 	}
 	wr.mu.Lock()
@@ -61,7 +61,7 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 
 // sharesMemory reports whether all the ranks share memory with this one.
 func (wr *wireRank) sharesMemory(ranks []int) bool {
-	return wr.shared.reaches(wr.rank) && wr.reachesAll(wr.shared, ranks)
+	return wr.shared != nil && wr.reachesAll(sharedInbound{wr.shared, wr}, ranks)
 }
 
 func (g *wireGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {

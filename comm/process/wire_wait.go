@@ -32,7 +32,7 @@ type wireWait struct {
 func (w *wireWait) signal() {
 	w.poke()
 	for _, in := range w.inbounds {
-		in.wake()
+		in.Wake()
 	}
 }
 
@@ -91,8 +91,8 @@ func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
 	looks := (w.program || w.own) && len(wr.inbounds) > 0
 	for i, in := range wr.inbounds {
 		if i > 0 || !looks {
-			in.background(1)
-			defer in.background(-1)
+			in.Background(1)
+			defer in.Background(-1)
 		}
 	}
 	if looks {
