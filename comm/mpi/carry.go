@@ -1,10 +1,13 @@
 package mpi
 
-import "tpsh/comm/process"
+import (
+	"tpsh/comm/process"
+	"tpsh/comm/process/stream"
+)
 
 var (
-	_ process.Carrier    = (*World)(nil)
-	_ process.PollStream = (*Stream)(nil)
+	_ process.Carrier   = (*World)(nil)
+	_ stream.PollStream = (*Stream)(nil)
 )
 
 // A collective is a broadcast from and to the memory of all ranks.
@@ -13,7 +16,7 @@ type collective struct {
 	bytes []byte
 }
 
-// Broadcast does as comm.Carrier says, by MPI_Ibcast.
+// Broadcast does as process.Carrier says, by MPI_Ibcast.
 func (w *World) Broadcast(root int, b []byte) error {
 	return w.collect(&collective{root, b})
 }

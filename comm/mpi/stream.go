@@ -13,7 +13,7 @@ import (
 type streamKey struct{ peer, channel int }
 
 // A Stream carries bytes between two ranks in both directions, in order. Read
-// and Write may go on at once. It is a comm.PollStream.
+// and Write may go on at once. It is a stream.PollStream.
 type Stream struct {
 	world *World
 	key   streamKey

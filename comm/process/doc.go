@@ -1,7 +1,8 @@
 // Package process is the transports of ranks that exchange messages: as
-// processes do, over connections (tcp) and through shared memory (shm), or as
-// goroutines that share nothing but pipes (frames), for tests. It knows nothing
-// of what messages are for beyond package comm.
+// processes do, over connections (package tcp), through shared memory (package shm)
+// or over streams of an MPI (package stream), or as goroutines that share nothing but
+// pipes (frames), for tests. It knows nothing of what messages are for beyond package
+// comm.
 //
 // Terms:
 //
@@ -43,7 +44,7 @@
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
 // Where an MPI has started the ranks (package mpi), it is the streams that are
-// its own: a PollStream can be looked at by whoever waits, and large blocks go
+// its own: a stream.PollStream can be looked at by whoever waits, and large blocks go
 // beside it, from memory to memory. The calls are compared and carried out as
 // on any stream, but for large broadcasts to all ranks, which a Carrier
 // carries out:

@@ -3,6 +3,7 @@ package process
 import (
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/wire"
 )
 
@@ -13,10 +14,8 @@ func Inject(f *comm.Fabric, from, to int, b []byte) {
 	if from != Supervisor {
 		out = t.wireRanks[from].writers
 	}
-	o := out[t.index(to)].(*frameWriter)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, err := o.stream.Write(b); err != nil {
+	o := out[t.index(to)].(*stream.Writer)
+	if _, err := o.Stream.Write(b); err != nil {
 		panic(err)
 	}
 }

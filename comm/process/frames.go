@@ -6,6 +6,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/wire"
 )
 
@@ -66,7 +67,7 @@ func NewFrames(size int, o FrameOptions) *comm.Fabric {
 // it.
 func (t *frames) connect(from, to int, o FrameOptions) {
 	r, w := newPipe(t.fabric.Context(), t.faults(from, to, o))
-	out := &frameWriter{source: t.index(from), stream: w}
+	out := &stream.Writer{Source: t.index(from), Stream: w}
 	in := wire.NewReader(wire.ReaderOptions{Stream: r, Source: t.index(from)})
 	if from == Supervisor {
 		t.supervisor.writers[to] = out

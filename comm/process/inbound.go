@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/process/spin"
+	"tpsh/comm/process/stream"
 )
 
 // An inbound is a way on which messages come to a rank that somebody must look at:
@@ -80,7 +82,7 @@ func (wr *wireRank) eager(rank int) int {
 			return in.Eager()
 		}
 	}
-	return streamCarries
+	return stream.EagerBytes
 }
 
 // spin looks for a moment at what comes from ranks until come holds, and reports
@@ -111,7 +113,7 @@ func (wr *wireRank) waitAt(ctx context.Context, in inbound, w *wireWait) (over b
 		if over, err := wr.look(w, false); over {
 			return true, err
 		}
-		yield(i)
+		spin.Yield(i)
 		in.Poll()
 	}
 	defer context.AfterFunc(ctx, in.WakeAll)()
@@ -161,9 +163,9 @@ func (wr *wireRank) posting(rank int) inbound {
 type noInbound struct{}
 
 func (noInbound) Reaches(int) bool     { return true }
-func (noInbound) Eager() int           { return streamCarries }
-func (noInbound) SpinRounds() int      { return pollRounds }
-func (noInbound) Pause(i int)          { yieldAfter(i) }
+func (noInbound) Eager() int           { return stream.EagerBytes }
+func (noInbound) SpinRounds() int      { return spin.Rounds }
+func (noInbound) Pause(i int)          { spin.YieldAfterFirst(i) }
 func (noInbound) PollFrom([]int) bool  { return false }
 func (noInbound) WaitRounds() int      { return 0 }
 func (noInbound) Poll()                {}
@@ -175,11 +177,4 @@ func (noInbound) Withdraw(int, []byte) {}
 
 func (noInbound) Sleeper() func(time.Duration, func() bool) bool {
 	return func(time.Duration, func() bool) bool { return false }
-}
-
-// yieldAfter yields after all looks but the first.
-func yieldAfter(i int) {
-	if i > 0 {
-		yield(i)
-	}
 }

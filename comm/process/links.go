@@ -14,6 +14,8 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/bootstrap"
 	"tpsh/comm/process/shm"
+	"tpsh/comm/process/stream"
+	"tpsh/comm/process/tcp"
 	"tpsh/comm/wire"
 )
 
@@ -62,9 +64,9 @@ type Links struct {
 	writers    []messageWriter // by rank, nil at the own; to the supervisor at the end
 	streams    []io.Closer     // that Close closes
 	segment    *segmentLinks
-	polledTCP  polledTCPSet
+	tcp        *tcp.Set
+	pollGroup  stream.Group
 	carrier    Carrier
-	pollGroup  pollGroup
 	where      string
 	deserted   func(error)
 	backoff    backoff
@@ -101,19 +103,19 @@ func Connect(o LinkOptions) (*Links, error) {
 		generationChanged: make(chan struct{}),
 		broken:            make([]error, o.Size+1),
 	}
-	l.polledTCP.links, l.polledTCP.by = l, make([]*polledTCP, o.Size)
+	l.tcp = tcp.NewSet(streamHost{l}, o.Rank, o.Size, l.backoff.long)
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	if o.Segment != nil {
 		l.segment = newSegmentLinks(l, o.Segment, o.Local)
 	}
 	var err error
-	for peer, stream := range append(o.peers(), o.Supervisor) {
-		if stream != nil {
-			err = errors.Join(err, l.attach(peer, stream, o.heartbeat()))
+	for peer, s := range append(o.peers(), o.Supervisor) {
+		if s != nil {
+			err = errors.Join(err, l.attach(peer, s, o.heartbeat()))
 		}
 	}
 	if err == nil {
-		err = l.polledTCP.start()
+		err = l.tcp.Start()
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -152,10 +154,10 @@ func (l *Links) listInbounds(wr *wireRank) (list []inbound) {
 	if l.segment != nil {
 		list = append(list, sharedInbound{l.segment, wr})
 	}
-	if len(l.polledTCP.all) > 0 {
-		list = append(list, &l.polledTCP)
+	if !l.tcp.Empty() {
+		list = append(list, l.tcp)
 	}
-	if len(l.pollGroup.all) > 0 {
+	if !l.pollGroup.Empty() {
 		list = append(list, &l.pollGroup)
 	}
 	return list
@@ -164,7 +166,7 @@ func (l *Links) listInbounds(wr *wireRank) (list []inbound) {
 // pump takes in what has come on all ways, for who cannot write meanwhile, and
 // reports whether there was something.
 func (l *Links) pump() (came bool) {
-	came = l.polledTCP.pump()
+	came = l.tcp.Pump()
 	return l.segment.pumpWaiting() || came
 }
 
@@ -185,9 +187,9 @@ func (o *LinkOptions) check() error {
 	case o.Segment != nil && (!slices.IsSorted(o.Local) || !slices.Contains(o.Local, o.Rank) || len(o.Local) != o.Segment.Size()):
 		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
 	}
-	for r, stream := range o.peers() {
+	for r, s := range o.peers() {
 		shared := o.Segment != nil && slices.Contains(o.Local, r)
-		if r != o.Rank && stream == nil && !shared {
+		if r != o.Rank && s == nil && !shared {
 			return fmt.Errorf("connect: got no way to rank %d, want a stream or shared memory", r)
 		}
 	}
@@ -195,9 +197,9 @@ func (o *LinkOptions) check() error {
 }
 
 // attach uses a stream for what goes to and comes from a participant.
-func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *bootstrap.Heartbeat) error {
-	reader := bootstrap.NewHeardReader(stream)
-	out, err := l.plug(peer, stream, reader)
+func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) error {
+	reader := bootstrap.NewHeardReader(s)
+	out, err := l.plug(peer, s, reader)
 	if err != nil {
 		return err
 	}
@@ -212,26 +214,24 @@ func (l *Links) attach(peer int, stream io.ReadWriteCloser, p *bootstrap.Heartbe
 }
 
 // plug begins to listen to a stream, and returns what sends to it.
-func (l *Links) plug(peer int, stream io.ReadWriteCloser, reader *bootstrap.HeardReader) (messageWriter, error) {
-	if conn, ok := stream.(*net.TCPConn); ok && pollsTCP && peer < l.size {
-		c, err := newPolledTCP(l, peer, conn, reader)
+func (l *Links) plug(peer int, s io.ReadWriteCloser, heard *bootstrap.HeardReader) (messageWriter, error) {
+	if conn, ok := s.(*net.TCPConn); ok && tcp.Polls && peer < l.size {
+		c, err := l.tcp.Add(peer, conn, heard, l.newReader(peer, nil))
 		if err != nil {
-			l.streams = append(l.streams, stream)
+			l.streams = append(l.streams, s)
 			return nil, fmt.Errorf("connect: to rank %d: %w", peer, err)
 		}
-		l.polledTCP.add(c)
 		l.streams = append(l.streams, c)
 		return c, nil
 	}
-	out := &frameWriter{source: l.rank, stream: stream}
-	l.streams = append(l.streams, stream)
-	if p, ok := stream.(PollStream); ok && peer < l.size {
-		s := newStreamReader(l, peer, p, reader)
-		out.beside = p
-		l.tasks.Go(s.listenStream)
+	out := &stream.Writer{Source: l.rank, Stream: s}
+	l.streams = append(l.streams, s)
+	if p, ok := s.(stream.PollStream); ok && peer < l.size {
+		out.Beside = p
+		l.pollGroup.Listen(stream.NewReader(streamHost{l}, peer, p, heard, l.newReader(peer, p.BeginBlock)), p)
 	} else {
-		in := wire.NewReader(wire.ReaderOptions{Stream: reader, Source: peer, Spare: &l.pool})
-		l.tasks.Go(func() { l.readFrames(peer, in, reader) })
+		in := wire.NewReader(wire.ReaderOptions{Stream: heard, Source: peer, Spare: &l.pool})
+		l.tasks.Go(func() { l.readFrames(peer, in, heard) })
 	}
 	return out, nil
 }
@@ -327,7 +327,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 		l.segment.beginGeneration(wr)
 	}
 	l.begin(f, wr)
-	l.polledTCP.takeHeld()
+	l.tcp.TakeHeld()
 	return f
 }
 
@@ -398,7 +398,7 @@ func (l *Links) Close() error {
 		f.Close()
 	}
 	l.tasks.Wait()
-	l.polledTCP.close()
+	l.tcp.Close(errLinksClosed)
 	if l.segment != nil {
 		err = errors.Join(err, l.segment.close())
 	}

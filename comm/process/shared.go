@@ -10,6 +10,7 @@ import (
 
 	"tpsh/comm/mailbox"
 	"tpsh/comm/process/shm"
+	"tpsh/comm/process/spin"
 	"tpsh/comm/wire"
 )
 
@@ -23,7 +24,7 @@ type segmentLinks struct {
 	segment *shm.Segment
 	indexes []int     // by rank, -1 where one does not share the memory
 	futex   shm.Futex // of this rank
-	spin    sharedSpinPolicy
+	policy  sharedSpinPolicy
 	waits   atomic.Int32 // waits of calls that go on beside the rank
 	staging shm.StagingPool
 	tried   atomic.Bool // whether it is known whose memory can be read
@@ -52,12 +53,12 @@ func sharedSpinPolicyFor(size int) sharedSpinPolicy {
 // others run.
 func (p sharedSpinPolicy) pause(i int) {
 	if i >= p.spins {
-		yield(i)
+		spin.Yield(i)
 	}
 }
 
 func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
-	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), spin: sharedSpinPolicyFor(s.Size())}
+	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), policy: sharedSpinPolicyFor(s.Size())}
 	for index, r := range local {
 		sl.indexes[r] = index
 	}
@@ -215,8 +216,8 @@ type sharedInbound struct {
 func (in sharedInbound) Reaches(rank int) bool { return in.reaches(rank) }
 
 func (in sharedInbound) Eager() int      { return ringCarries }
-func (in sharedInbound) SpinRounds() int { return in.spin.spins + in.spin.yields }
-func (in sharedInbound) Pause(i int)     { in.spin.pause(i) }
+func (in sharedInbound) SpinRounds() int { return in.policy.spins + in.policy.yields }
+func (in sharedInbound) Pause(i int)     { in.policy.pause(i) }
 
 func (in sharedInbound) PollFrom([]int) (anew bool) {
 	if in.waiting() {
@@ -225,7 +226,7 @@ func (in sharedInbound) PollFrom([]int) (anew bool) {
 	return false
 }
 
-func (in sharedInbound) WaitRounds() int { return in.spin.yields }
+func (in sharedInbound) WaitRounds() int { return in.policy.yields }
 func (in sharedInbound) Poll()           { in.drain(in.wr) }
 
 func (in sharedInbound) Sleeper() func(time.Duration, func() bool) bool {
@@ -252,16 +253,3 @@ func (in sharedInbound) Background(n int32) {
 // Records are taken from a ring as they come, and none is read to where it belongs.
 func (in sharedInbound) Posts(int) bool       { return false }
 func (in sharedInbound) Withdraw(int, []byte) {}
-
-// yield lets other processes run, and in one of some calls, which are numbered,
-// other goroutines: that may wake a thread for them, which costs more.
-func yield(i int) {
-	if i%goYields == goYields-1 {
-		goruntime.Gosched()
-	}
-	yieldCore()
-}
-
-// goYields is how many times other processes may run for one time that other
-// goroutines may.
-const goYields = 32

@@ -377,11 +377,11 @@ func (c *wireCall) awaitPiece(list []shm.Transfer) error {
 		return slices.ContainsFunc(list, func(t shm.Transfer) bool { return t.CanStep() })
 	}
 	sl := c.group.wireRank.shared
-	for i := range sl.spin.spins + sl.spin.yields {
+	for i := range sl.policy.spins + sl.policy.yields {
 		if ready() {
 			return nil
 		}
-		sl.spin.pause(i)
+		sl.policy.pause(i)
 	}
 	w := c.conditionWait(ready)
 	w.piece = true

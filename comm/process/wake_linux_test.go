@@ -74,12 +74,12 @@ func TestListenerIsToldOfTheRest(t *testing.T) {
 		return station.received[0]
 	}
 	for n := 0; n < 600; n += 3 {
-		time.Sleep(2 * leastAbsence) // until the listener sleeps
+		time.Sleep(time.Millisecond) // until the listener sleeps
 		for range 3 {
 			world.Issue(barrierOp)
 		}
 		for received() == n {
-			links[1].polledTCP.look(0)
+			links[1].tcp.PollFrom([]int{0})
 		}
 		for begun := time.Now(); received() < n+3; time.Sleep(50 * time.Microsecond) {
 			if time.Since(begun) > stallNap/2 {
@@ -102,7 +102,7 @@ func testWakeUps(t *testing.T, size, rounds int, open func(int) ([]LinkOptions, 
 		}
 		defer links[r].Close()
 		if r%2 == 1 && links[r].segment != nil {
-			links[r].segment.spin = sharedSpinPolicy{spins: 1, yields: 1}
+			links[r].segment.policy = sharedSpinPolicy{spins: 1, yields: 1}
 		}
 	}
 	for generation := range rounds {

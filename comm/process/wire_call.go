@@ -8,6 +8,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
 	"tpsh/comm/process/shm"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/schedule"
 	"tpsh/comm/wire"
 )
@@ -92,12 +93,12 @@ func (c *wireCall) write(to int, f wire.Frame, payload []byte) {
 // writeLater is write for a payload that stays as it is until the call ends. It
 // reports false if it has sent nothing, since only write can.
 func (c *wireCall) writeLater(to int, f wire.Frame, payload []byte) bool {
-	o, ok := c.group.wireRank.writers[to].(*frameWriter)
+	o, ok := c.group.wireRank.writers[to].(*stream.Writer)
 	if !ok {
 		return false
 	}
 	f.Group, f.Call, f.Generation = c.key.Group, c.key.Number, c.group.wireRank.number
-	wait, ok := o.sendLater(f, payload)
+	wait, ok := o.SendLater(f, payload)
 	if ok {
 		c.sending = append(c.sending, wait)
 	}

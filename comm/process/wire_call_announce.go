@@ -5,6 +5,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/mailbox"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/schedule"
 	"tpsh/comm/wire"
 )
@@ -37,7 +38,7 @@ func (c *wireCall) announce() {
 	most := c.longest()
 	c.acquireStaging(most)
 	c.carries = c.canCarry()
-	c.pieces = most > streamCarries // below there is one piece, which is all
+	c.pieces = most > stream.EagerBytes // below there is one piece, which is all
 	defer func() { c.pieces = false }()
 	ahead, later := c.aheadSteps()
 	c.sent = !c.pieces && c.staging == nil && !slices.ContainsFunc(later, sends)
@@ -152,16 +153,12 @@ func (c *wireCall) bulky(ahead []schedule.Step) bool {
 		return false
 	}
 	for _, s := range ahead {
-		if c.span(s.Src[0]).Len() > streamCarries {
+		if c.span(s.Src[0]).Len() > stream.EagerBytes {
 			return true
 		}
 	}
 	return false
 }
-
-// streamCarries is how long the data may be that go with a contract through a
-// stream.
-const streamCarries = 32 << 10
 
 // spinForContracts waits for a moment for the contracts, and reports whether all are
 // there.

@@ -1,4 +1,4 @@
-package process
+package tcp
 
 import (
 	"errors"
@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"tpsh/comm/bootstrap"
+	"tpsh/comm/process/spin"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/wire"
 )
 
-// A polledTCP is a connection of the operating system's of which Go's scheduler does
-// not know, since that would wake a thread whenever something comes. What comes
-// is read by whoever waits for it, and by the listener of the polled connections while the
-// rank waits for nothing.
+// A Conn is a polled connection to one peer: it sends, and takes in by its Intake what
+// is there when somebody looks.
 //
 // Who writes and finds no room reads meanwhile, so that two ranks which write
 // to each other do not wait for each other.
-type polledTCP struct {
-	streamReader
-	set *polledTCPSet
+type Conn struct {
+	*stream.Intake
+	set *Set
 	at  int // the file descriptor
 
 	out    sync.Mutex // held to write; guards the next three
@@ -29,98 +29,46 @@ type polledTCP struct {
 	runs   [][]byte
 	shut   sync.Once
 	gone   atomic.Bool // whether nothing can be written any more
-	told   bool        // whether the links know of err; guarded by mu
 }
 
-// newPolledTCP returns a polled connection for a connection, which it takes over. The error is that
+// newConn returns a polled connection for conn, which it takes over. The error is that
 // the process has no descriptor left for it, or that the connection is closed.
-func newPolledTCP(l *Links, peer int, conn *net.TCPConn, heard *bootstrap.HeardReader) (*polledTCP, error) {
+func newConn(s *Set, peer int, conn *net.TCPConn, heard *bootstrap.HeardReader, in *wire.Reader) (*Conn, error) {
 	enlarge(conn)
 	at, err := detach(conn)
 	if err != nil {
 		return nil, err
 	}
 	conn.Close()
-	c := &polledTCP{set: &l.polledTCP, at: at}
-	c.streamReader = streamReader{links: l, peer: peer, heard: heard, from: readSocket}
-	c.in = l.newReader(peer, nil)
+	c := &Conn{set: s, at: at}
+	c.Intake = stream.NewIntake(s.host, peer, heard, in, func(b []byte) (int, error) { return readSocket(at, b) })
 	return c, nil
 }
 
-// takeFrames takes in what is there, unless somebody else does just now, or if brief is
-// true at most one message of a call. It reports whether something was.
-func (c *polledTCP) takeFrames(brief bool) bool {
-	if !c.mu.TryLock() {
-		return false
-	}
-	if c.err != nil || c.held != nil {
-		c.mu.Unlock()
-		return false
-	}
-	before := c.in.Progress()
-	c.prompt = brief
-	c.takeAll(uintptr(c.at))
-	c.prompt = false
-	if brief && c.in.HasAhead() {
-		c.set.stir()
-	}
-	came := c.in.Progress() != before
-	c.unlock()
-	return came
-}
+// loopbackBuffer is the room for bytes under way between processes of a host.
+const loopbackBuffer = 2 << 20
 
-// unlock unlocks mu when something was taken in, and tells the links if that was
-// the end. Silence means nothing while a message is held: nobody listens.
-func (c *polledTCP) unlock() {
-	if c.held != nil {
-		c.heard.Pause()
-	}
-	lost := c.err
-	if c.told {
-		lost = nil
-	}
-	c.told = c.told || lost != nil
-	c.mu.Unlock()
-	if lost != nil && c.links.ctx.Err() == nil {
-		c.links.lose(c.peer, lost)
+// enlarge gives a connection within the host room for a large block, so that
+// its ends need not take turns, and no need to spare anybody. On a network the system
+// knows better.
+func enlarge(conn *net.TCPConn) {
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		conn.SetWriteBuffer(loopbackBuffer)
+		conn.SetReadBuffer(loopbackBuffer)
+		unpace(conn)
 	}
 }
 
-// takeHeld takes in what was held for the generation that has come.
-func (c *polledTCP) takeHeld() {
-	c.mu.Lock()
-	if held := c.held; held != nil {
-		c.held = nil
-		c.heard.Resume()
-		c.hand(held)
-	}
-	c.unlock()
-}
+// take takes in the messages that are there, or if brief is true one of a call. It
+// reports whether there were some.
+func (c *Conn) take(brief bool) (came bool) { return c.Take(brief, c.set.stir) }
 
-// open reports whether something may still come that can be taken in, and
-// whether some of it is there: a brief take leaves what it has read ahead, of
-// which the system no longer tells.
-func (c *polledTCP) open() (open, there bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	open = c.err == nil && c.held == nil
-	return open, open && c.in.HasAhead()
-}
-
-// release makes sure that nothing is read to memory that a message of a call
-// was to go to, when the call has ended before all of it had come.
-func (c *polledTCP) release(memory []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil { // otherwise nothing is read
-		c.in.AbandonBuffer(memory)
-	}
-}
-
-func (c *polledTCP) Send(f wire.Frame, head, body []byte) {
+// Send sends head and then body as one message with the numbers of f. It is done with
+// both when it returns.
+func (c *Conn) Send(f wire.Frame, head, body []byte) {
 	c.out.Lock()
 	defer c.out.Unlock()
-	f.Source = c.links.rank
+	f.Source = c.set.rank
 	payload := wire.Parts{Head: head, Body: body}
 	most := c.mostOf(payload.Len())
 	c.buf, c.runs = c.buf[:0], c.runs[:0]
@@ -140,7 +88,7 @@ func (c *polledTCP) Send(f wire.Frame, head, body []byte) {
 		}
 		c.buf, c.runs, ahead = c.buf[:0], c.runs[:0], 0
 		if payload.Len() > 0 {
-			c.set.links.pump() // for the others, who send as well
+			c.set.host.Pump() // for the others, who send as well
 		}
 	}
 }
@@ -162,7 +110,7 @@ const (
 // mostOf returns how much of a payload of so many bytes goes into a frame: as many
 // segments as there is room for, since the connection sends what is over as one
 // more, which costs it as much as a whole one.
-func (c *polledTCP) mostOf(bytes int) int {
+func (c *Conn) mostOf(bytes int) int {
 	if bytes <= tcpFrame {
 		return bytes
 	}
@@ -171,7 +119,7 @@ func (c *polledTCP) mostOf(bytes int) int {
 }
 
 // write writes runs. It reports false if the other end takes nothing any more.
-func (c *polledTCP) write() bool {
+func (c *Conn) write() bool {
 	defer clear(c.runs)
 	for rest := c.runs; len(rest) > 0; {
 		if c.gone.Load() {
@@ -204,22 +152,22 @@ func behind(runs [][]byte, n int) [][]byte {
 
 // starve takes in what has come while there is no room to write, and sleeps for
 // a moment if nothing has.
-func (c *polledTCP) starve() {
-	if c.set.links.pump() {
+func (c *Conn) starve() {
+	if c.set.host.Pump() {
 		return
 	}
-	yieldCore()
-	if !c.set.links.pump() {
+	spin.YieldCore()
+	if !c.set.host.Pump() {
 		c.set.sleep(time.Millisecond, c, nil)
 	}
 }
 
 // Stop ends what is being sent, and lets nothing be sent any more.
-func (c *polledTCP) Stop() { c.gone.Store(true) }
+func (c *Conn) Stop() { c.gone.Store(true) }
 
 // Close ends the connection. The set closes the file descriptor when nobody uses
 // it any more.
-func (c *polledTCP) Close() error {
+func (c *Conn) Close() error {
 	c.gone.Store(true)
 	var err error
 	c.shut.Do(func() { err = shutdownSocket(c.at) })

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package process
+package tcp
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// pollsTCP says that sockets cannot be read without waiting. What follows is not
+// Polls says that connections cannot be read without waiting. What follows is not
 // called.
-const pollsTCP = false
+const Polls = false
 
-func readSocket(uintptr, []byte) (int, error) { return 0, io.EOF }
+func readSocket(int, []byte) (int, error) { return 0, io.EOF }
 
 func writeSocket(int, [][]byte) (int, error) { return 0, io.EOF }
 

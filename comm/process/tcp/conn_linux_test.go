@@ -1,15 +1,18 @@
-package process
+package tcp
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"slices"
-	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"tpsh/comm/bootstrap"
+	"tpsh/comm/process/stream"
 	"tpsh/comm/wire"
 )
 
@@ -33,24 +36,117 @@ func pair(t *testing.T) (a, b *net.TCPConn) {
 	return dialed.(*net.TCPConn), accepted.(*net.TCPConn)
 }
 
-// cableTo returns a polled connection, and what reads the frames that it sends.
-func cableTo(t *testing.T) (*polledTCP, *wire.FrameReader) {
+// A testHost keeps the messages that come for it.
+type testHost struct {
+	ctx context.Context
+
+	mu       sync.Mutex
+	late     bool // whether the generation of messages has not come
+	received []wire.FrameType
+}
+
+func (h *testHost) Accept(_ int, f *wire.Frame) (come bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.late {
+		h.received = append(h.received, f.Type)
+	}
+	return !h.late, nil
+}
+
+func (h *testHost) AwaitGeneration(uint32)   {}
+func (h *testHost) Lose(int, error)          {}
+func (h *testHost) Pump() bool               { return false }
+func (h *testHost) Context() context.Context { return h.ctx }
+func (h *testHost) Go(task func())           { go task() }
+
+// turn says whether the generation of messages has not come.
+func (h *testHost) turn(late bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.late = late
+}
+
+// count returns how many messages have come.
+func (h *testHost) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.received)
+}
+
+// connTo returns the connection of rank 1 to rank 0, the reader of the frames that it
+// sends, and the other end, on which to send.
+func connTo(t *testing.T, h *testHost) (*Conn, *wire.FrameReader, *stream.Writer) {
 	t.Helper()
 	from, to := pair(t)
-	l := &Links{rank: 1}
-	l.polledTCP.links = l
-	c, err := newPolledTCP(l, 0, from, bootstrap.NewHeardReader(from))
+	h.ctx = t.Context()
+	s := NewSet(h, 1, 2, time.Second)
+	in := wire.NewReader(wire.ReaderOptions{Source: 0, Spare: &wire.BufferPool{}})
+	c, err := s.Add(0, from, bootstrap.NewHeardReader(from), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeSocket(c.at) })
-	return c, &wire.FrameReader{Stream: to}
+	t.Cleanup(func() { s.Close(io.ErrClosedPipe) })
+	return c, &wire.FrameReader{Stream: to}, &stream.Writer{Source: 0, Stream: to}
+}
+
+// counting returns n bytes that count.
+func counting(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
+// That nothing is read while a message of a generation is held that has not come
+// is no silence.
+func TestHeldIsNoSilence(t *testing.T) {
+	h := &testHost{late: true}
+	c, _, other := connTo(t, h)
+	other.Send(wire.Frame{Type: wire.FrameData}, nil, nil)
+	for open := true; open; open, _ = c.Open() {
+		c.set.PollFrom([]int{0})
+	}
+	if silence := c.Silent(); silence != 0 {
+		t.Errorf("got a silence of %v, want none", silence)
+	}
+	h.turn(false)
+	c.set.TakeHeld()
+	if time.Sleep(time.Millisecond); c.Silent() == 0 || h.count() != 1 {
+		t.Errorf("got a silence of %v and %d messages after all was taken in, want some and one", c.Silent(), h.count())
+	}
+}
+
+// What was read ahead with a contract, and left by who wanted only that, is taken
+// in by the next who would sleep.
+func TestReadAheadIsTaken(t *testing.T) {
+	h := &testHost{}
+	c, _, other := connTo(t, h)
+	for range 3 {
+		other.Send(wire.Frame{Type: wire.FrameContract}, nil, nil)
+	}
+	for h.count() == 0 {
+		c.set.PollFrom([]int{0})
+	}
+	if n := h.count(); n != 1 {
+		t.Fatalf("a brief look took in %d messages, want one", n)
+	}
+	if err := c.set.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); time.Since(start) < c.set.nap/2; time.Sleep(time.Millisecond) {
+		if h.count() == 3 {
+			return
+		}
+	}
+	t.Errorf("the contracts were not taken in for %v", c.set.nap/2)
 }
 
 // A polled connection cuts a message into frames that fill whole segments, but for the last,
 // and none that is hardly longer than its header.
-func TestCableFrames(t *testing.T) {
-	c, in := cableTo(t)
+func TestConnFrames(t *testing.T) {
+	c, in, _ := connTo(t, &testHost{})
 	for _, length := range []int{0, 1, wire.LargeWrite, tcpFrame, tcpFrame + frameRest/2, 512 << 10, 1 << 20, 1<<20 + 5, 3<<20 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			head, body := []byte("head"), bytes.Repeat([]byte{1, 2, 3, 4, 5}, length/5+1)[:length]
@@ -95,8 +191,8 @@ func checkLengths(t *testing.T, lengths []int) {
 
 // The data of a long message follow a frame with all of its head, and fill whole
 // segments together with it.
-func TestCableMessage(t *testing.T) {
-	c, in := cableTo(t)
+func TestConnMessage(t *testing.T) {
+	c, in, _ := connTo(t, &testHost{})
 	long := bytes.Repeat([]byte("m"), wire.LargeWrite)
 	for _, test := range []struct {
 		head  []byte
@@ -123,10 +219,10 @@ func TestCableMessage(t *testing.T) {
 }
 
 // A frame of a polled connection fills the segments of its connection.
-func TestCableSegments(t *testing.T) {
+func TestConnSegments(t *testing.T) {
 	from, to := pair(t)
 	for _, conn := range []*net.TCPConn{from, to} {
-		c, err := newPolledTCP(&Links{}, 0, conn, bootstrap.NewHeardReader(conn))
+		c, err := NewSet(&testHost{}, 0, 2, 0).Add(1, conn, bootstrap.NewHeardReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,21 +237,5 @@ func TestCableSegments(t *testing.T) {
 	}
 	if got := segmentLen(-1, tcpFrame); got != 1 {
 		t.Errorf("segmentLen of no connection = %d, want 1", got)
-	}
-}
-
-// A connection of which there can be no second descriptor is an error of Connect,
-// and nothing goes on.
-func TestConnectWithoutDescriptor(t *testing.T) {
-	from, _ := pair(t)
-	from.Close()
-	stream, other := Loopback()
-	defer other.Close()
-	l, err := Connect(LinkOptions{Rank: 1, Size: 2, Supervisor: stream, Peers: []io.ReadWriteCloser{from}})
-	if err == nil || !strings.Contains(err.Error(), "connect: to rank 0: ") {
-		t.Fatalf("got %v and %v, want an error that names rank 0", l, err)
-	}
-	if _, err := stream.Write([]byte{0}); err == nil {
-		t.Error("the stream to the supervisor is open, want it closed")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package process
+package tcp
 
 import (
 	"io"
@@ -15,9 +15,9 @@ import (
 )
 
 // readSocket reads what is there, without waiting.
-func readSocket(fd uintptr, b []byte) (int, error) {
+func readSocket(fd int, b []byte) (int, error) {
 	for {
-		n, err := syscall.Read(int(fd), b)
+		n, err := syscall.Read(fd, b)
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
@@ -53,8 +53,8 @@ func writeSocket(fd int, runs [][]byte) (n int, err error) {
 	}
 }
 
-// pollsTCP says that sockets can be read without waiting.
-const pollsTCP = true
+// Polls says that connections can be read without waiting.
+const Polls = true
 
 // detach returns a descriptor of its own for a connection, which does not block.
 func detach(conn *net.TCPConn) (int, error) {

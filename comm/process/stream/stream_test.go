@@ -1,4 +1,4 @@
-package process
+package stream
 
 import (
 	"bytes"
@@ -61,9 +61,9 @@ func (h *heap) BeginBlock(b []byte) func() (bool, error) {
 // pullAll returns the messages that a messageReader takes from h, until there are no
 // more.
 func (h *heap) pullAll(in *wire.Reader) (all []*wire.Frame, err error) {
-	conn := newPolledConn(h)
+	r := &Reader{stream: h}
 	for waits := 0; ; {
-		f, err := in.Pull(func(b []byte) (int, error) { return conn.read(0, b) })
+		f, err := in.Pull(r.tryRead)
 		if err == wire.ErrAgain {
 			if waits++; h.Len() == 0 && waits > h.late+2 { // and nothing since the last message
 				return all, nil
@@ -84,14 +84,14 @@ func (h *heap) pullAll(in *wire.Reader) (all []*wire.Frame, err error) {
 func TestMessagesBesideStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &heap{late: rapid.IntRange(0, 2).Draw(t, "late")}
-		out := &frameWriter{source: 1, stream: h, beside: h}
+		out := &Writer{Source: 1, Stream: h, Beside: h}
 		lengths := []int{0, 1, 100, blockBytes - 1, blockBytes, 3 * blockBytes, wire.MaxPayload + blockBytes}
 		var want [][]byte
 		for i := range rapid.IntRange(0, 5).Draw(t, "messages") {
 			head := bytes.Repeat([]byte{byte(2*i + 1)}, rapid.SampledFrom(lengths).Draw(t, "head"))
 			body := bytes.Repeat([]byte{byte(2*i + 2)}, rapid.SampledFrom(lengths).Draw(t, "body"))
 			f := wire.Frame{Type: wire.FrameData, Step: i}
-			if wait, ok := out.sendLater(f, body); ok {
+			if wait, ok := out.SendLater(f, body); ok {
 				wait()
 				head = nil
 			} else {
@@ -148,7 +148,7 @@ func TestAlienBesideStream(t *testing.T) {
 // and one that has come, of which nobody knows yet, goes elsewhere.
 func TestReleaseBlock(t *testing.T) {
 	memory := counting(blockBytes)
-	filling := func(filled func() (bool, error)) *streamReader {
+	filling := func(filled func() (bool, error)) *Reader {
 		asked := false
 		begin := func([]byte) func() (bool, error) {
 			return func() (bool, error) {
@@ -164,9 +164,9 @@ func TestReleaseBlock(t *testing.T) {
 		if _, err := in.Pull(bytes.NewReader(head).Read); err != wire.ErrAgain {
 			t.Fatalf("got %v, want that the block has not come", err)
 		}
-		return &streamReader{in: in}
+		return &Reader{Intake: &Intake{in: in}}
 	}
-	ps := &pollGroup{look: func() bool { return false }}
+	ps := &Group{look: func() bool { return false }}
 	synctest.Test(t, func(t *testing.T) {
 		since := time.Now()
 		ps.release(filling(func() (bool, error) { time.Sleep(time.Millisecond); return false, nil }), memory)
@@ -180,4 +180,13 @@ func TestReleaseBlock(t *testing.T) {
 	if f, err := s.in.Pull(nil); err != nil || !bytes.Equal(f.Payload, counting(blockBytes)) {
 		t.Errorf("got %v, want the block as it has come", err)
 	}
+}
+
+// counting returns n bytes that count.
+func counting(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
 }
