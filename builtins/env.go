@@ -10,6 +10,7 @@ import (
 
 	"tpsh/runtime"
 	"tpsh/runtime/shard"
+	"tpsh/runtime/timeline"
 )
 
 // An Env is what one rank's programs see: its predeclared names, bound to the
@@ -30,7 +31,8 @@ type Env struct {
 	// states holds what each vocabulary keeps of its own; see StateOf.
 	states map[reflect.Type]any
 
-	asked []string // the flags that the program has asked for
+	asked []string          // the flags that the program has asked for
+	named []timeline.Tensor // for the timeline; see Keep
 
 	// holders hold the program's parameters and what belongs to them.
 	holders []Holder
@@ -75,6 +77,10 @@ type Options struct {
 type Timeline struct {
 	On       bool
 	From, To int
+
+	// Whole has the timeline tell of memory by kind, and of the named tensors that
+	// are left in the end.
+	Whole bool
 }
 
 // Record implements lang.Recorder: it returns the timeline that the rank has kept
@@ -84,6 +90,7 @@ func (e *Env) Record() []byte {
 	if t == nil {
 		return nil
 	}
+	t.Tensors, e.named = e.named, nil
 	data, err := t.Encode()
 	if err != nil {
 		return nil // no event has a number that JSON lacks
@@ -98,7 +105,7 @@ func New(rank *runtime.Rank, opts Options) *Env {
 		rank.Shard.Implicit = shard.Refuse
 	}
 	if opts.Timeline.On {
-		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To)
+		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To, opts.Timeline.Whole)
 	}
 	env := &Env{Runtime: rank, Options: opts}
 	rank.Holdings = func() runtime.Holdings { return holdings(env) }

@@ -105,6 +105,7 @@ type Sharer interface {
 type Result struct {
 	Flags Flags // the OR over the members
 	Wire  int   // payload bytes that this member sends in the message schedule of the call, whatever the transport
+	Block int   // bytes of the block that was broadcast or reduced; 0 of other calls
 }
 
 // A Message is what Send passes to Recv: Meta and Data as sent. Send takes

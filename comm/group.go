@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"tpsh/comm/schedule"
 )
 
 // The operations of Send and Recv as scripts call them.
@@ -63,6 +65,13 @@ func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
 		g.endpoint.observe(err)
 	}
 	return result, err
+}
+
+// Sends returns how many payload bytes the caller of op, which has ended with res,
+// sends to each member in the message schedule of the call: res.Wire is their sum.
+func (g *Group) Sends(op *Op, res Result) []int {
+	s := schedule.Position{Rank: g.rank, Size: len(g.ranks), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
+	return schedule.Sends(op.Kind, s, op.In, res.Block, op.Align)
 }
 
 // Issue calls a collective as Run does, but returns at once. The call goes on

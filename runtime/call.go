@@ -87,6 +87,9 @@ func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
 func (k *call) end(res comm.Result, err error) error {
 	if k.rec != nil {
 		k.rec.finish(res, k.since)
+		if k.r.timed != nil && err == nil {
+			k.rec.To = k.g.Sends(k.op, res)
+		}
 	}
 	k.noted.finish(k.op.Desc.Op, k.bytes, res.Wire)
 	if err == nil {

@@ -59,6 +59,9 @@ func (r *Rank) ran(c *op.Call) {
 	for _, m := range r.meters {
 		m.operation(c)
 	}
+	if r.timed != nil {
+		r.timed.measured()
+	}
 }
 
 func (r *Rank) keep(node any, lists ...[]*tensor.Tensor) {

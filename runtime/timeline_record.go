@@ -14,7 +14,7 @@ import (
 type timed struct {
 	from, to int // the steps that are kept; to 0 for all from on
 	trace    *Trace
-	done     int // of trace.Records, how many were taken
+	meter    *Meter // counts memory by kind; nil unless that is asked for
 	ops      []timedOp
 	numbers  map[string]int // the next number of calls, by group; of messages by pair, tag and direction
 }
@@ -32,12 +32,17 @@ type timedOp struct {
 	scope    *scope
 	phase    Phase
 	step     int
+	placed   fmt.Stringer // of a distributed operation, how its tensors lie; nil of others
+	kinds    []int64
 }
 
 // KeepTimeline has the rank keep a timeline from now on: of all steps, or if to is
-// not 0 of those from from to before to.
-func (r *Rank) KeepTimeline(from, to int) {
+// not 0 of those from from to before to. With kinds it counts memory by kind.
+func (r *Rank) KeepTimeline(from, to int, kinds bool) {
 	r.timed = &timed{from: from, to: to, trace: r.StartTrace(), numbers: map[string]int{}}
+	if kinds {
+		r.timed.meter = r.StartMeter()
+	}
 	r.ops.Timed = r.timeOperation
 }
 
@@ -48,11 +53,21 @@ func (r *Rank) timeOperation(c *op.Call, begin time.Time) {
 		return
 	}
 	o := timedOp{def: c.Def, begin: begin, duration: took, cost: c.Cost(), memory: r.Memory(),
-		line: r.Position(), scope: r.scope, phase: r.Phase(), step: r.steps}
+		line: r.Position(), scope: r.scope, phase: r.Phase(), step: r.steps, placed: r.Shard.Running()}
 	if len(c.Spec) > 0 {
 		o.spec = c.Spec[0]
 	}
 	r.timed.ops = append(r.timed.ops, o)
+}
+
+// measured notes the memory in use after the last operation, which the meters have
+// counted by now.
+func (t *timed) measured() {
+	if t.meter == nil || len(t.ops) == 0 {
+		return
+	}
+	m := &t.meter.Now
+	t.ops[len(t.ops)-1].kinds = []int64{m.Parameters, m.Gradients, m.Optimizer, m.Activations, m.Temporaries, m.Communication}
 }
 
 // keeps reports whether what happens in a step is kept.
@@ -97,12 +112,17 @@ func (t *timed) number(self int, rec *Record) int {
 }
 
 func (o *timedOp) event() timeline.Event {
-	return timeline.Event{
+	e := timeline.Event{
 		Name: o.def.Name, Begin: o.begin.UnixNano(), Duration: int64(o.duration), Line: o.line.String(),
 		Region: regionOf(o.scope), Module: moduleOf(o.scope), Phase: string(o.phase), Step: o.step,
 		Shape: o.spec.Shape, DType: o.spec.DType.String(),
 		FLOPs: int64(o.cost.FLOPs), Touched: int64(o.cost.Bytes()), Memory: int64(o.memory),
+		Kinds: o.kinds,
 	}
+	if o.placed != nil {
+		e.Placements = o.placed.String()
+	}
+	return e
 }
 
 func (rec *Record) event() timeline.Event {
@@ -110,7 +130,7 @@ func (rec *Record) event() timeline.Event {
 		Name: rec.Op, Begin: rec.Begin.UnixNano(), Duration: int64(rec.Seconds * 1e9), Line: rec.Where, Forward: rec.Forward,
 		Region: rec.Region, Module: rec.Module, Phase: string(rec.Phase), Step: rec.Step, Shape: rec.Shape, DType: rec.DType,
 		Group: rec.Group, Ranks: rec.On.Ranks(), Dims: rec.Dims, Bytes: int64(rec.Bytes), Wire: int64(rec.Wire), Predicted: rec.Predicted,
-		Peer: -1, Tag: rec.Tag,
+		Peer: -1, Tag: rec.Tag, To: rec.To, Implicit: rec.Implicit,
 	}
 	if rec.Op == "send" || rec.Op == "recv" {
 		e.Peer = rec.Peer

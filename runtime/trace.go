@@ -19,8 +19,10 @@ type Record struct {
 	Step      int      // how many steps had ended
 	Bytes     int      // the payload that the rank put in; 0 where it only receives
 	Begin     time.Time
-	Peer, Tag int // of a message: the other rank, by its number in the job
-	Wire      int // the payload that it sends in the message schedule, on every transport
+	Peer, Tag int    // of a message: the other rank, by its number in the job
+	Wire      int    // the payload that it sends in the message schedule, on every transport
+	To        []int  // of it, by the member it goes to; nil without a timeline
+	Implicit  string // the operator that the call brings an input to, unasked; "" of other calls
 	Shape     []int
 	DType     string // "object" for values that are no tensors
 	Seconds   float64
@@ -77,7 +79,7 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 	}
 	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.where(), Begin: time.Now(), cost: r.job.cfg.Cost}
 	rec.Dims, rec.Region, rec.Module, rec.Step = r.DimsOf(g), r.Region(), r.Module(), r.steps
-	rec.Phase, rec.Forward = r.Phase(), r.forwardWhere()
+	rec.Phase, rec.Forward, rec.Implicit = r.Phase(), r.forwardWhere(), r.Shard.Bringing()
 	if rec.Phase == Recompute {
 		rec.Phase = Backward
 	}

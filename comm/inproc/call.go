@@ -18,7 +18,7 @@ func (g *inprocGroup) finish(rd *round, op *comm.Op, s *schedule.Scratch, presen
 	}
 	c := &inprocCall{group: g, round: rd, op: op, inline: inline, scratch: s}
 	err := c.carryOut(flags, present)
-	return comm.Result{Flags: flags, Wire: g.wire(rd, op)}, err
+	return g.result(rd, op, flags), err
 }
 
 // carryOut makes the member's result, if it is there to have it, and does its part
@@ -180,10 +180,11 @@ func (rd *round) bytes(op *comm.Op, rank int) int {
 	}
 }
 
-// wire returns the bytes that this member would send.
-func (g *inprocGroup) wire(rd *round, op *comm.Op) int {
+// result returns that of a call, with the bytes that this member would send.
+func (g *inprocGroup) result(rd *round, op *comm.Op, flags comm.Flags) comm.Result {
 	s := schedule.Position{Rank: g.rank, Size: len(rd.entries), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
-	return schedule.WireBytes(op.Kind, s, op.In, rd.bytes(op, g.rank), op.Align)
+	bytes := rd.bytes(op, g.rank)
+	return comm.Result{Flags: flags, Block: bytes, Wire: schedule.WireBytes(op.Kind, s, op.In, bytes, op.Align)}
 }
 
 // step does one step other than a round.

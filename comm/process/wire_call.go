@@ -218,7 +218,7 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	if moved := c.moveAll(); err == nil {
 		err = moved
 	}
-	return comm.Result{Flags: flags, Wire: schedule.WireBytes(c.op.Kind, p, c.op.In, c.bytes, c.op.Align)}, err
+	return comm.Result{Flags: flags, Block: c.bytes, Wire: schedule.WireBytes(c.op.Kind, p, c.op.In, c.bytes, c.op.Align)}, err
 }
 
 // moveAll does what is left of the schedule.

@@ -55,6 +55,31 @@ func WireBytes(kind Kind, s Position, in []Block, bytes, align int) int {
 	return pick(kindRows[kind].message, bytes, s.Size).wire(s, in, bytes, align)
 }
 
+// Sends returns how many payload bytes the member sends to each other in the message
+// schedule of a call, by group rank: WireBytes is their sum. What it is given is what
+// WireBytes is given.
+func Sends(kind Kind, s Position, in []Block, bytes, align int) []int {
+	to := make([]int, s.Size)
+	for _, st := range pick(kindRows[kind].message, bytes, s.Size).steps(s) {
+		if st.Do == DoSend {
+			to[st.Peer] += sentLen(st.Src[0], s, in, bytes, align)
+		}
+	}
+	return to
+}
+
+// sentLen returns the length of a part that a member sends.
+func sentLen(p Part, s Position, in []Block, bytes, align int) int {
+	block := Block{Rows: 1, Width: bytes} // that is broadcast or reduced
+	switch p.Mem {
+	case MemIn:
+		block = in[p.Block]
+	case MemSlot: // the member's chunk of it
+		block.Width = ChunkLen(bytes, align, s.Rank, s.Size)
+	}
+	return p.Span(block, align).Len()
+}
+
 // noSteps is the schedule of Barrier: that the members have compared their
 // calls is all there is to it.
 func noSteps(Position) []Step { return nil }

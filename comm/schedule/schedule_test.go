@@ -60,19 +60,31 @@ func checkWire(t *testing.T, c simCase, a *algorithm, m *simMember) {
 	}
 	want := 0
 	for _, st := range m.steps {
-		if st.Do != DoSend {
-			continue
+		if st.Do == DoSend {
+			want += sentLen(st.Src[0], m.Position, in, c.cells*cellBytes, 4)
 		}
-		block := Block{Rows: 1, Width: c.cells * cellBytes} // what is broadcast or reduced
-		if p := st.Src[0]; p.Mem == MemIn {
-			block = in[p.Block]
-		} else if p.Mem == MemSlot { // holds the member's chunk
-			block.Width = ChunkLen(block.Width, 4, m.Rank, c.size)
-		}
-		want += st.Src[0].Span(block, 4).Len()
 	}
 	if got := a.wire(m.Position, in, c.cells*cellBytes, 4); got != want {
 		t.Errorf("%s, %+v, member %d: got %d bytes, want %d", a.name, c, m.Rank, got, want)
+	}
+}
+
+// What a member sends to each other is what it sends in all, and nothing goes to itself.
+func TestSends(t *testing.T) {
+	block := func(n int) []Block { return []Block{{Rows: 1, Width: n}} }
+	for _, kind := range []Kind{Broadcast, AllGather, AllReduce, Reduce} {
+		for _, n := range []int{8, 1 << 20} {
+			for rank := range 5 {
+				s := Position{Rank: rank, Size: 5, Root: 2}
+				to, sum := Sends(kind, s, block(n), n, 4), 0
+				for _, b := range to {
+					sum += b
+				}
+				if want := WireBytes(kind, s, block(n), n, 4); sum != want || to[rank] != 0 {
+					t.Errorf("%v of %d bytes, member %d: got %v, want %d in all, and none to itself", kind, n, rank, to, want)
+				}
+			}
+		}
 	}
 }
 

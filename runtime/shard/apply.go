@@ -244,7 +244,10 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 		if err := e.mayMove(dec, i); err != nil {
 			return nil, err
 		}
+		outer := e.bringing
+		e.bringing = dec
 		y, err := e.move(x, dec.in[i])
+		e.bringing = outer
 		if err != nil {
 			return nil, err
 		}
@@ -270,6 +273,9 @@ func (e *Engine) summand(x *tensor.Tensor, layout *mesh.Placed) *tensor.Tensor {
 // runBlocks runs the operator on the rank's blocks of in, which lie as dec wants
 // them.
 func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+	outer := e.running
+	e.running = dec
+	defer func() { e.running = outer }()
 	d := dec.call.Def
 	c := &op.Call{Def: d, Ctx: dec.call.Ctx, In: in, Args: args, Spec: dec.call.Spec}
 	if c.ByValue() {

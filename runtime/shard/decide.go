@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"tpsh/mesh"
@@ -26,6 +27,23 @@ type decision struct {
 	compose  bool           // other operators may do better: op.Def.Compose
 	moves    bool           // an input is to be moved where that communicates
 	exchange *exchange      // of an operator that exchanges, once it is known
+}
+
+// String returns the placements of inputs and results.
+func (dec *decision) String() string {
+	return placements(dec.in) + " -> " + placements(dec.out)
+}
+
+// placements returns those of a list of layouts, None for no tensor.
+func placements(list []*mesh.Placed) string {
+	words := make([]string, len(list))
+	for i, l := range list {
+		words[i] = "None"
+		if l != nil {
+			words[i] = mesh.List(l.Placements())
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // maxDecisions is how many decisions, and how many stepPlans, an Engine keeps: some

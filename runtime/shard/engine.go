@@ -55,6 +55,8 @@ type Engine struct {
 	within    []string        // the operators that are being composed, outermost first
 	drew      bool            // the last operator drew random numbers
 	backward  int             // not 0 while gradients are computed
+	running   *decision       // the operator whose blocks are computed; nil outside
+	bringing  *decision       // the operator whose inputs are moved; nil outside
 	key       []byte          // room for the key of a decision
 	spare     *blockCall      // room for the next call on blocks; nil while it is in use
 }
@@ -66,6 +68,27 @@ func New(host Host, tape *grad.Recorder) *Engine {
 		notes: map[*mesh.Mesh]*notes{}, told: map[string]bool{}}
 	tape.Placed = e
 	return e
+}
+
+// Running returns how the tensors of the distributed operation lie of which the rank
+// computes a block now, as "Shard(0), Replicate -> Shard(0)"; nil if it computes none.
+func (e *Engine) Running() fmt.Stringer {
+	if e.running == nil {
+		return nil
+	}
+	return e.running
+}
+
+// Bringing returns the name of the operator one of whose inputs is being moved to
+// where it can be used, unasked; "" if none is.
+func (e *Engine) Bringing() string {
+	if e.bringing == nil || e.backward > 0 {
+		return ""
+	}
+	if len(e.within) > 0 {
+		return e.within[0]
+	}
+	return e.bringing.call.Def.Name
 }
 
 // A Permission says whether operators may do something unasked.

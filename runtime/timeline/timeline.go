@@ -50,6 +50,12 @@ type Event struct {
 	Touched int64 `json:"y,omitempty"`
 	Memory  int64 `json:"k,omitempty"`
 
+	// Placements are those of a distributed operation's inputs and results, as
+	// "Shard(0), Replicate -> Shard(0)". Kinds are the bytes in use by kind, in the
+	// order of the names that Kinds has; nil unless that was asked for.
+	Placements string  `json:"q,omitempty"`
+	Kinds      []int64 `json:"ks,omitempty"`
+
 	// Of a call: the group and its ranks, the mesh dims these lie along, the number
 	// of the call, the payload, what was sent, what the cost model says. A message
 	// has a Peer, a rank of the job, and else Peer is -1.
@@ -62,13 +68,30 @@ type Event struct {
 	Predicted float64  `json:"gp,omitempty"` // seconds
 	Peer      int      `json:"ge,omitempty"`
 	Tag       int      `json:"gt,omitempty"`
+	To        []int    `json:"go,omitempty"` // of Wire, by member of Ranks
+	Implicit  string   `json:"gi,omitempty"` // the operator whose input the call moves unasked
+}
+
+// Kinds are what memory is used for, in the order of Event.Kinds.
+var Kinds = []string{"parameters", "gradients", "optimizer", "activations", "temporaries", "communication"}
+
+// A Tensor is one that the program has a name for, and how its mesh holds it.
+type Tensor struct {
+	Name       string   `json:"name"`
+	DType      string   `json:"dtype"`
+	Shape      []int    `json:"shape"`
+	Placements []string `json:"placements"`
+	Mesh       []int    `json:"mesh"`
+	Dims       []string `json:"dims,omitempty"` // names of the mesh's dims
+	Ranks      []int    `json:"ranks"`          // of the mesh, row by row
 }
 
 // A Rank is what one rank did.
 type Rank struct {
-	Rank   int     `json:"rank"`
-	Size   int     `json:"size"`
-	Events []Event `json:"events"`
+	Rank    int      `json:"rank"`
+	Size    int      `json:"size"`
+	Events  []Event  `json:"events"`
+	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
 // Encode returns r as bytes.
@@ -104,4 +127,9 @@ func Decode(data []byte) (*Rank, error) {
 }
 
 // Append adds the events of a later part of the same rank's run.
-func (r *Rank) Append(more *Rank) { r.Events = append(r.Events, more.Events...) }
+func (r *Rank) Append(more *Rank) {
+	r.Events = append(r.Events, more.Events...)
+	if more.Tensors != nil {
+		r.Tensors = more.Tensors
+	}
+}

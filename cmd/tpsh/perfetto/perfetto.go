@@ -70,9 +70,16 @@ type end struct {
 	sends       bool
 }
 
-// Write writes a trace of processes. Their clocks are aligned first; see align.
+// Write writes a trace of processes. The clocks of those of a job are aligned first;
+// see timeline.Align.
 func Write(w io.Writer, processes []Process) error {
-	align(processes)
+	jobs := map[string][]*timeline.Rank{}
+	for _, p := range processes {
+		jobs[p.Job] = append(jobs[p.Job], p.Rank)
+	}
+	for _, ranks := range jobs {
+		timeline.Align(ranks)
+	}
 	t := &writer{out: bufio.NewWriter(w), first: true, flows: map[string][]end{}}
 	for _, p := range processes {
 		for i := range p.Rank.Events {
@@ -161,7 +168,7 @@ func ranksText(ranks []int) string {
 // where are the arguments of every slice.
 func where(e *timeline.Event) map[string]any {
 	args := map[string]any{}
-	for name, text := range map[string]string{"line": e.Line, "forward line": e.Forward, "region": e.Region, "module": e.Module, "phase": e.Phase, "dtype": e.DType} {
+	for name, text := range map[string]string{"line": e.Line, "forward line": e.Forward, "region": e.Region, "module": e.Module, "phase": e.Phase, "dtype": e.DType, "placements": e.Placements, "implicit": e.Implicit} {
 		if text != "" {
 			args[name] = text
 		}
@@ -205,24 +212,12 @@ func (t *writer) call(pid, tid int, p Process, e *timeline.Event) {
 	if e.Peer >= 0 {
 		args["peer"], args["tag"] = e.Peer, e.Tag
 	}
-	key := callKey(p, e)
+	key := p.Job + "|" + p.Rank.Key(e)
 	t.add(event{Name: e.Name, Cat: "communication", Ph: "X", TS: t.micro(e.Begin), Dur: max(float64(e.Duration)/1e3, 0.001), PID: pid, TID: tid, Args: args})
 	if _, known := t.flows[key]; !known {
 		t.order = append(t.order, key)
 	}
 	t.flows[key] = append(t.flows[key], end{pid, tid, e.Begin, e.Begin + max(e.Duration, 1), e.Name == "send"})
-}
-
-// callKey returns a text that names a call on all its members, or a message on
-// both its ends.
-func callKey(p Process, e *timeline.Event) string {
-	switch e.Name {
-	case "send":
-		return fmt.Sprint(p.Job, "|", e.Group, "|", p.Rank.Rank, ">", e.Peer, "|", e.Tag, "|", e.Number)
-	case "recv":
-		return fmt.Sprint(p.Job, "|", e.Group, "|", e.Peer, ">", p.Rank.Rank, "|", e.Tag, "|", e.Number)
-	}
-	return fmt.Sprint(p.Job, "|", e.Group, "|", e.Number)
 }
 
 // itemSize returns the bytes of an element; 0 where that is not known.

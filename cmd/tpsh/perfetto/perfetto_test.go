@@ -21,27 +21,6 @@ func rank(id int, off int64) Process {
 	return Process{Name: "rank", Rank: &timeline.Rank{Rank: id, Size: 2, Events: []timeline.Event{at("all_reduce", 100, 0), at("barrier", 300, 1), message}}}
 }
 
-// A clock that fits stays, and one that is off is moved so that members of a
-// collective are in it at one time.
-func TestAlign(t *testing.T) {
-	for _, off := range []int64{0, 60, -60, 1e9, -1e9} {
-		list := []Process{rank(0, 0), rank(1, off)}
-		align(list)
-		for i, a := range list[0].Rank.Events[:2] {
-			b := list[1].Rank.Events[i]
-			if a.Begin > b.Begin+b.Duration || b.Begin > a.Begin+a.Duration {
-				t.Errorf("off by %d: %s from %d on rank 0 and from %d on rank 1, want both at one time", off, a.Name, a.Begin, b.Begin)
-			}
-		}
-		if got := list[1].Rank.Events[0].Begin; off*off <= 60*60 && got != 100+off {
-			t.Errorf("off by %d, which fits: moved to %d", off, got)
-		}
-		if list[0].Rank.Events[0].Begin != 100 {
-			t.Errorf("off by %d: the first clock was moved", off)
-		}
-	}
-}
-
 // The message has one arrow, from its send to its receive, and each collective one.
 func TestArrows(t *testing.T) {
 	var out bytes.Buffer
