@@ -126,12 +126,14 @@ var ownRows = sync.OnceValue(func() map[string][]*Row {
 var universe = sync.OnceValue(func() starlark.StringDict {
 	names := starlark.StringDict{}
 	spaces := map[string]starlark.StringDict{"": names}
-	put := func(owner, name string, v starlark.Value) {
+	var put func(owner, name string, v starlark.Value)
+	put = func(owner, name string, v starlark.Value) {
 		members := spaces[owner]
 		if members == nil {
 			members = starlark.StringDict{}
 			spaces[owner] = members
-			names[owner] = newNamespace(owner, members)
+			outer, inner := split(owner)
+			put(outer, inner, newNamespace(owner, members))
 		}
 		members[name] = v
 	}

@@ -23,6 +23,10 @@ type Tensor struct {
 
 	Parameter bool // nn.Parameter made it: assigned to a module, it is a parameter
 
+	// Buffered says that nn.Buffer made it: assigned to a module, it is a buffer; and
+	// Transient that it is then not in the module's state.
+	Buffered, Transient bool
+
 	Lens Lens // of its own, such as that of a flat tensor; else nil
 }
 

@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -17,7 +18,7 @@ import (
 func init() {
 	builtins.Register(&builtins.Row{Name: "replicate", Fn: replicateModule,
 		Doc: "replicate(module, mesh) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
-			"Its parameters take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
+			"Its parameters and buffers take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
 			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
 			"averages its blocks.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
@@ -89,7 +90,7 @@ func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if g.Rank() < 0 {
 		return m.M.Value, nil
 	}
-	for _, p := range r.list {
+	for _, p := range slices.Concat(r.list, m.M.Buffers("", true)) {
 		if err := r.adopt(p.X); err != nil {
 			return nil, err
 		}

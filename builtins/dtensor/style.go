@@ -21,7 +21,8 @@ type Style struct {
 	// the mesh; nil for no preparation, or if layouts are set instead.
 	in, out starlark.Callable
 	layouts *styleLayouts
-	dim     int // of SequenceParallel
+	dim     int      // of SequenceParallel
+	parts   []*Style // of PrepareModuleInputOutput: the two that it stands for
 }
 
 // A styleKind is what a style is called, and what it does by default.
@@ -46,6 +47,7 @@ var (
 	plainKind    = &styleKind{name: "ParallelStyle"}
 	prepareIn    = &styleKind{name: "PrepareModuleInput"}
 	prepareOut   = &styleKind{name: "PrepareModuleOutput"}
+	prepareBoth  = &styleKind{name: "PrepareModuleInputOutput"}
 )
 
 var _ starlark.Value = (*Style)(nil)
@@ -95,6 +97,10 @@ func init() {
 			Doc: "PrepareModuleOutput(output_layouts=None, desired_output_layouts=None, use_local_output=True) returns the style that takes a module's results for distributed tensors and redistributes them.\n" +
 				"With use_local_output they are then this rank's blocks.\n" +
 				">>> prep = PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).shape\n(2,)"},
+		&builtins.Row{Name: "PrepareModuleInputOutput", Fn: newPrepareBoth,
+			Doc: "PrepareModuleInputOutput(input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_input=False, output_layouts=None, desired_output_layouts=None, use_local_output=True) returns the style that is PrepareModuleInput and PrepareModuleOutput together.\n" +
+				"use_local_input says whether the module is given this rank's blocks.\n" +
+				">>> prep = PrepareModuleInputOutput(input_layouts=Shard(0), desired_input_layouts=Replicate(), output_layouts=Replicate(), desired_output_layouts=Shard(0))\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).shape\n(2,)"},
 	)
 }
 
@@ -268,6 +274,43 @@ func newPrepare(kind *styleKind) builtins.Function {
 		s.layouts.in, s.layouts.desired = lists[0], lists[1]
 		return s, s.layouts.setKwargs(b.Name(), kw, kwTo)
 	}
+}
+
+// newPrepareBoth makes a PrepareModuleInput and a PrepareModuleOutput of its
+// arguments.
+func newPrepareBoth(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	names := []string{"input_layouts", "desired_input_layouts", "input_kwarg_layouts", "desired_input_kwarg_layouts", "use_local_input", "output_layouts", "desired_output_layouts", "use_local_output"}
+	values, pairs := make([]starlark.Value, len(names)), []any{}
+	for i, name := range names {
+		pairs = append(pairs, name+"?", &values[i])
+	}
+	if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
+		return nil, err
+	}
+	both := &Style{env: e, kind: prepareBoth}
+	for _, part := range []struct {
+		kind     *styleKind
+		from, to int
+	}{{prepareIn, 0, 5}, {prepareOut, 5, 8}} {
+		var own []starlark.Tuple
+		for i := part.from; i < part.to; i++ {
+			name := names[i]
+			if name == "use_local_input" {
+				name = "use_local_output" // as PrepareModuleInput calls it
+			}
+			if v := values[i]; v != nil {
+				own = append(own, starlark.Tuple{starlark.String(name), v})
+			} else if part.kind == prepareOut && i < 7 {
+				own = append(own, starlark.Tuple{starlark.String(name), starlark.None})
+			}
+		}
+		s, err := newPrepare(part.kind)(e, thread, b, nil, own)
+		if err != nil {
+			return nil, err
+		}
+		both.parts = append(both.parts, s.(*Style))
+	}
+	return both, nil
 }
 
 // setKwargs takes over the placements of arguments by name.

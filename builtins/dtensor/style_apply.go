@@ -396,6 +396,12 @@ func (p *planner) unpack(m *nn.Module, s *Style) error {
 
 // prepare has m do to what goes in and comes out what s says.
 func (p *planner) prepare(m *nn.Module, s *Style) {
+	if s.kind == prepareBoth {
+		for _, part := range s.parts {
+			p.prepareLayouts(m, part)
+		}
+		return
+	}
 	if s.layouts != nil && s.kind != sequenceKind {
 		p.prepareLayouts(m, s)
 		return

@@ -49,14 +49,16 @@ type Field struct {
 	Value starlark.Value
 }
 
-// A fieldKind says what a field is for. A field of a parameter or of a module
-// keeps its kind while it is None.
+// A fieldKind says what a field is for. A field of a parameter, a module or a
+// buffer keeps its kind while it is None, and that of a buffer with any tensor.
 type fieldKind uint8
 
 const (
 	PlainField fieldKind = iota
 	ParameterField
 	ModuleField
+	BufferField    // a tensor that is in the state and no parameter
+	TransientField // a buffer that is not in the state
 )
 
 var (
@@ -78,6 +80,8 @@ func ModuleOf(v starlark.Value) *Module {
 	case *Module:
 		return v
 	case *moduleList:
+		return &v.Module
+	case *moduleDict:
 		return &v.Module
 	}
 	return nil
@@ -166,8 +170,11 @@ func (m *Module) assign(name string, v starlark.Value) error {
 		return arg.Bad(v, "a name without dots for it", "paths are names joined by dots")
 	}
 	kind, of := PlainField, PlainField
-	if x, ok := v.(*builtins.Tensor); ok && x.Parameter {
+	x, isTensor := v.(*builtins.Tensor)
+	if isTensor && x.Parameter {
 		kind = ParameterField
+	} else if isTensor && x.Buffered {
+		kind = bufferKind(!x.Transient)
 	} else if child := ModuleOf(v); child != nil {
 		if child.contains(m) {
 			return arg.Bad(v, "another module", "it contains this one")
@@ -179,8 +186,10 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	}
 	switch {
 	case kind != PlainField || of == PlainField:
-	case v == starlark.None:
+	case v == starlark.None, isTensor && of.isBuffer():
 		kind = of
+	case of.isBuffer():
+		return arg.Bad(v, "a tensor or None", "it is a buffer")
 	case of == ParameterField:
 		return arg.Bad(v, "a Parameter or None", "nn.Parameter(t) makes one")
 	case of == ModuleField:
@@ -198,6 +207,17 @@ func (m *Module) Put(f Field) {
 	}
 	m.at[f.Name] = len(m.Fields)
 	m.Fields = append(m.Fields, f)
+}
+
+// children returns the fields that are modules.
+func (m *Module) children() []*Field {
+	var list []*Field
+	for i := range m.Fields {
+		if f := &m.Fields[i]; f.Kind == ModuleField && f.Value != starlark.None {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // contains reports whether m is other or has it below.

@@ -100,15 +100,7 @@ func (l *moduleList) addNamed(fn string, d *starlark.Dict) error {
 }
 
 // elements returns the fields that are modules.
-func (l *moduleList) elements() []*Field {
-	var list []*Field
-	for i := range l.Fields {
-		if f := &l.Fields[i]; f.Kind == ModuleField && f.Value != starlark.None {
-			list = append(list, f)
-		}
-	}
-	return list
-}
+func (l *moduleList) elements() []*Field { return l.children() }
 
 // Len implements starlark.Sequence.
 func (l *moduleList) Len() int { return len(l.elements()) }

@@ -15,13 +15,14 @@ import (
 
 func init() {
 	builtins.Register(
-		ModuleRow("state_dict", "state_dict() returns the parameters as a dict of their paths and tensors, in the order of definition.\n"+
-			"The tensors share the storage of the parameters and require no grad. A parameter that\n"+
+		ModuleRow("state_dict", "state_dict() returns the parameters and buffers as a dict of their paths and tensors, in the order of definition.\n"+
+			"The tensors share the storage of these and require no grad. Buffers come after the\n"+
+			"parameters of their module, unless they are not persistent. A parameter that\n"+
 			"stands in several places comes under every path.\n"+
 			">>> nn.LayerNorm(2).state_dict()\n"+
 			"{\"weight\": [1. 1.], \"bias\": [0. 0.]}", stateDict),
-		ModuleRow("load_state_dict", "load_state_dict(state_dict, strict=True) copies the tensors of a dict into the parameters of those paths, and returns struct(missing_keys, unexpected_keys).\n"+
-			"Shapes agree; dtypes are converted. With strict every parameter is in the dict and\n"+
+		ModuleRow("load_state_dict", "load_state_dict(state_dict, strict=True) copies the tensors of a dict into the parameters and buffers of those paths, and returns struct(missing_keys, unexpected_keys).\n"+
+			"Shapes agree; dtypes are converted. With strict each of these is in the dict and\n"+
 			"nothing else. The error lists all that does not fit, and then nothing is copied.\n"+
 			">>> m = nn.LayerNorm(2)\n"+
 			">>> r = m.load_state_dict({\"weight\": tensor([3.0, 4.0])}, strict=False)\n"+
@@ -29,11 +30,13 @@ func init() {
 	)
 }
 
-// entries returns the parameters of m and of the modules below it with their
-// paths, in every place where one stands.
+// entries returns the parameters and persistent buffers of m and of the modules
+// below it with their paths, in every place where one stands.
 func (m *Module) entries() []NamedTensor {
 	var list []NamedTensor
-	m.walk("", func(path string, m *Module) { list = append(list, m.Own(path)...) })
+	m.walk("", func(path string, m *Module) {
+		list = append(append(list, m.Own(path)...), m.ownBuffers(path, false)...)
+	})
 	return list
 }
 
