@@ -13,6 +13,7 @@ func init() {
 		{"dir", "dir(x) returns a list of the names of x's attributes.\n>>> \"append\" in dir([])\nTrue"},
 		{"hasattr", "hasattr(x, name) returns whether x has an attribute.\n>>> hasattr([], \"append\")\nTrue"},
 		{"getattr", "getattr(x, name, default) returns the attribute of x that a string names; without default a missing one is an error.\n>>> getattr(struct(a=1), \"b\", 2)\n2"},
+		{"__name__", "__name__ is \"__main__\" in the script that is run, and in a file that is loaded, or whose tests are run, its name without .star.\n>>> __name__ == \"__main__\"\nTrue"},
 		{"hash", "hash(x) returns a hash of a string.\n>>> hash(\"a\")\n97"},
 		{"abs", "abs(x) returns the absolute value of a number. Of a tensor it is x.abs().\n>>> abs(-2)\n2"},
 		{"ord", "ord(c) returns the number of a character.\n>>> ord(\"a\")\n97"},

@@ -60,7 +60,7 @@ func TestChunkErrors(t *testing.T) {
 		{"meat()\n", "<stdin>:1:1: undefined: meat (did you mean meet?)\n"},
 		{"kept = 1\nfail('no')\nlost = 2", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:2:5: in <toplevel>\nError in fail: no\n"},
 		{"kept + lost", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:6: in <toplevel>\nError: unknown binary op: int + NoneType\n"},
-		{"a = b = 1", "<stdin>:1:7: one = a line: assign the last name first, and then the others from it\n"},
+		{"a = b += 1", "<stdin>:1:7: += assigns, and cannot stand in an expression\n"},
 		{"later += 1", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:1: in <toplevel>\nError: global variable later referenced before assignment\n"},
 		{"early = later\nlater = 1", "ranks 0,1 of 2:\nTraceback (most recent call last):\n  <stdin>:1:9: in <toplevel>\nError: global variable later referenced before assignment\n"},
 		{"(a, b) += 1", "<stdin>:1:2: can't use tuple expression in augmented assignment\n"},

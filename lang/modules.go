@@ -68,7 +68,7 @@ func (l *loader) load(t *starlark.Thread, path string) (starlark.StringDict, err
 	if err != nil {
 		return nil, err
 	}
-	globals, err := prog.Init(t, l.predeclared)
+	globals, err := prog.Init(t, namedAs(m.name, l.predeclared))
 	globals.Freeze()
 	if err != nil {
 		return nil, err

@@ -221,6 +221,9 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 		return s.executeChunk(j, p, out)
 	}
 	predeclared := s.predeclared()
+	if p.Function != "" {
+		predeclared = namedAs(string(p.Path), predeclared)
+	}
 	if p.Cover {
 		s.cover.watch(predeclared)
 	}

@@ -3,6 +3,9 @@ package lang
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
 
 	"go.starlark.net/lib/json"
 	"go.starlark.net/lib/math"
@@ -33,6 +36,18 @@ func WithLibrary(names starlark.StringDict) starlark.StringDict {
 			}
 		}
 	}
+	names[moduleName] = starlark.String("__main__")
+	return names
+}
+
+// moduleName is "__main__" in a script, and in a file that is loaded, or whose
+// tests are run, its name without the ending.
+const moduleName = "__name__"
+
+// namedAs returns names for a file that is not the script.
+func namedAs(file string, names starlark.StringDict) starlark.StringDict {
+	names = maps.Clone(names)
+	names[moduleName] = starlark.String(strings.TrimSuffix(filepath.Base(file), ".star"))
 	return names
 }
 

@@ -124,6 +124,7 @@ func Library(names starlark.StringDict) {
 	names["struct"] = starlark.NewBuiltin("struct", starlarkstruct.Make)
 	names["module"] = starlark.NewBuiltin("module", starlarkstruct.MakeModule)
 	maps.Copy(names, operator.Library)
+	names["__name__"] = starlark.String("__main__")
 }
 
 // Execute runs the top level of a script. Unlike starlark.ExecFile it leaves

@@ -3,6 +3,7 @@ package collective
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -168,11 +169,11 @@ func (k *collective) blame(i int, err error) error {
 	return err
 }
 
-// find returns the index of the parameter called name, or -1.
+// find returns the index of the parameter called name, here or elsewhere, or -1.
 func (k *collective) find(name string) int {
-	for i, p := range k.params {
-		for _, n := range p.names {
-			if n == name {
+	for _, name := range append([]string{name}, arg.Synonyms[name]...) {
+		for i, p := range k.params {
+			if slices.Contains(p.names, name) {
 				return i
 			}
 		}

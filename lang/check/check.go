@@ -121,6 +121,9 @@ func (c *checker) learn() {
 			c.params(n.Params)
 		case *syntax.AssignStmt:
 			c.bind(n.LHS)
+			for x, ok := n.RHS.(*syntax.BinaryExpr); ok && x.Op == syntax.EQ; x, ok = x.Y.(*syntax.BinaryExpr) {
+				c.bind(x.X)
+			}
 		case *syntax.ForStmt:
 			c.bind(n.Vars)
 		case *syntax.ForClause:
@@ -157,6 +160,8 @@ func (c *checker) bind(x syntax.Expr) {
 	case *syntax.Ident:
 		c.bound[x.Name]++
 	case *syntax.ParenExpr:
+		c.bind(x.X)
+	case *syntax.UnaryExpr: // *rest
 		c.bind(x.X)
 	case *syntax.TupleExpr:
 		for _, e := range x.List {

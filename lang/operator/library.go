@@ -19,6 +19,13 @@ var Library = starlark.StringDict{
 	source.FormatMethod: function("format", formatMethod),
 	source.Slice:        function("slice", newSlice),
 	source.SetSlice:     function("x[a:b] = v", setSlice),
+	source.Spread:       function("*", spread),
+	source.SpreadTuple:  function("*", spreadTuple),
+	source.JoinDicts:    function("**", joinDicts),
+	source.JoinKeywords: function("**", joinKeywords),
+	source.MakeSet:      function("set", makeSet),
+	source.Unpack:       function("=", unpack),
+	source.Repeat:       function("=", repeat),
 	source.Ellipsis:     Ellipsis,
 }
 

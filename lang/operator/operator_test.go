@@ -45,6 +45,8 @@ func TestNotations(t *testing.T) {
 		{"'%c%c' % (65, 'b')", "Ab"}, {"'%%' % ()", "%"}, {"'%(a)d%(a)s' % d", "11"}, {"'%d' % 3.9", "3"}, {"'%d' % -3.9", "-3"}, {"'%.3d' % 5", "005"}, {"'%6.3d' % -5", "  -005"}, {"'%*d' % (5, n)", "   42"}, {"'%.*f' % (2, x)", "3.14"}, {"'%s' % (l,)", "[0, 1, 2, 3, 4]"}, {"'%s' % l", "[0, 1, 2, 3, 4]"}, {"'%s' % None", "None"}, {"'%d' % True", "1"}, {"'%f' % 1", "1.000000"}, {"'%5.1f%%' % 99.5", " 99.5%"}, {"'%i' % n", "42"},
 		{"'{} {}'.format(1, 2)", "1 2"}, {"'{0} {1} {0}'.format(1, 2)", "1 2 1"}, {"'{a} {b:>4}'.format(a=1, b='z')", "1    z"}, {"'{:.2f}|{:>8}|{:<8}|{:^8}|{:,}'.format(x, s, s, s, 1234567)", "3.14|     abc|abc     |  abc   |1,234,567"}, {"'{{{}}}'.format(1)", "{1}"}, {"'{!r}'.format(s)", "\"abc\""}, {"'{:{}}|{:{w}}'.format(1, 4, 2, w=3)", "   1|  2"}, {"'{d[a]} {d[k][1]} {0.v}'.format(struct(v=7), d=d)", "1 20 7"}, {"'{:%}'.format(0.25)", "25.000000%"}, {"'{:x}'.format(255)", "ff"}, {"'{}'.format(None)", "None"},
 		{"f'{x:.3f}'", "3.142"}, {"f'{n}{s}'", "42abc"}, {"f'{n:>{w}}|'", "      42|"}, {"f'{n:{w}.{w - 5}f}|'", "  42.000|"}, {"f'{s!r:>7}'", "  \"abc\""}, {"f'{n + 1=}'", "n + 1=43"}, {"f'{s=}'", "s=\"abc\""}, {"f'{x = :.1f}'", "x = 3.1"}, {"f'{{{n}}}'", "{42}"}, {"f'{d['a']} {d[\"k\"][0]}'", "1 10"}, {"f'{\", \".join([str(i) for i in l])}'", "0, 1, 2, 3, 4"}, {"f'{n:b} {n:e}'", "101010 4.200000e+01"}, {"f'{True} {None} {l}'", "True None [0, 1, 2, 3, 4]"}, {"f'{True:d}'", "1"}, {"f'{n if n > 1 else 0}'", "42"}, {"f''", ""}, {"f'a' 'b' f'{n}'", "ab42"}, {"f'{[i for i in l if i > 2]}'", "[3, 4]"}, {"rf'\\n{n}'", "\\n42"}, {"f'{'é'!a}'", "\"\\u00e9\""}, {"f'{n!s:>4}'", "  42"}, {"f'\\u00e9{n}\\t'", "é42\t"},
+		{"[*l[:2], 9, *(7, 8)]", "[0, 1, 9, 7, 8]"}, {"(*s.elems(), 1)", `("a", "b", "c", 1)`}, {"{**d, 'a': 2}", `{"a": 2, "k": [10, 20]}`}, {"sorted({1, *l, 1})", "[0, 1, 2, 3, 4]"}, {"sorted({i % 2 for i in l})", "[0, 1]"}, {"len({1, 1})", "1"},
+		{"dict(*[[('a', 1)]], b=2)", `{"a": 1, "b": 2}`}, {"dict(**d, b=2, **{'c': 3})", `{"a": 1, "k": [10, 20], "b": 2, "c": 3}`}, {"max(*l, 9, *[3])", "9"}, {"'{}{}{b}'.format(*l[:2], b=s)", "01abc"},
 		{"None is None", "True"}, {"n is not None", "True"}, {"n is None", "False"}, {"True is True", "True"}, {"1 is True", "False"},
 		{"1 < 2 < 3", "True"}, {"1 < 2 > 3", "False"}, {"0 <= n < 100 != 5", "True"}, {"1 < len(l) < 6 < len(s) + 4", "True"}, {"3 < 1 < l[99]", "False"},
 		{"1_000_000", "1000000"}, {"0xff_ff if False else 1_0.5_0", "10.5"}, {"[y for y in (i * 2 for i in l)]", "[0, 2, 4, 6, 8]"}, {"max(i for i in l if i < 3)", "2"}, {"'a' 'b'", "ab"}, {"u'a'", "a"}, {"R'\\d'", "\\d"},
@@ -63,6 +65,7 @@ func TestSetSlice(t *testing.T) {
 	for _, c := range []struct{ stmt, want string }{
 		{"l[1:3] = ['a']", `[0, "a", 3, 4]`}, {"l[:] = []", "[]"}, {"l[1:1] = [7, 8]", "[0, 7, 8, 1, 2, 3, 4]"}, {"l[5:] = [5]", "[0, 1, 2, 3, 4, 5]"}, {"l[-2:] = (9,)", "[0, 1, 2, 9]"}, {"l[::2] = 'abc'.elems()", `["a", 1, "b", 3, "c"]`}, {"l[::-1] = [4, 3, 2, 1, 0]", "[0, 1, 2, 3, 4]"}, {"l[3:1] = ['x']", `[0, 1, 2, "x", 3, 4]`}, {"l[1:3] = l", "[0, 0, 1, 2, 3, 4, 3, 4]"},
 		{"x = 5\nx **= 2\nl = [x]", "[25]"},
+		{"a, *b = l\nl = b + [a]", "[1, 2, 3, 4, 0]"}, {"*a, b = l\nl = [b, a]", "[4, [0, 1, 2, 3]]"}, {"a, *b, c = 'xy'.elems()\nl = [a, b, c]", `["x", [], "y"]`}, {"x = l[0] = 7\nl = l[:2] + [x]", "[7, 1, 7]"}, {"x = y = []\nx.append(1)\nl = y", "[1]"}, {"a = b, c = 1, 2\nl = [a, b, c]", "[(1, 2), 1, 2]"},
 	} {
 		globals, err := run("l = [0, 1, 2, 3, 4]\n" + c.stmt)
 		if err != nil {
@@ -70,6 +73,20 @@ func TestSetSlice(t *testing.T) {
 		} else if got := globals["l"].String(); got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.stmt, got, c.want)
 		}
+	}
+}
+
+// Arguments are evaluated in the order in which they are written.
+func TestArgumentsInOrder(t *testing.T) {
+	globals, err := run("log = []\ndef f(x):\n  log.append(x)\n  return x\ndef g(*a, **k):\n  return a, k\nx = g(f(1), *f([2]), k=f(3), *f([4]), **f({'l': 5}), m=f(6))\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := globals["x"].String(), `((1, 2, 4), {"k": 3, "l": 5, "m": 6})`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := globals["log"].String(), `[1, [2], [4], 3, {"l": 5}, 6]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -103,6 +120,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, c := range []struct{ stmt, want string }{
 		{"l = [1]\nl[0:1] = 5", "x[a:b] = v: got 5, want a list of the new elements"}, {"l = [1]\nl[::2] = [1, 2]", "x[a:b] = v: got 2 elements, want 1 (as many as the slice ::2 has)"}, {"l = 'a'\nl[0:1] = 'b'", "x[a:b] = v: got a string, want a list or a tensor"}, {"l = [1]\nl['a':] = []", "x[a:b] = v: got the bound a string of a slice, want an int"}, {"l = [1]\nl[::0] = []", "got the step 0"},
+		{"a, *b, c = [1]", "=: got 1 value, want 2 or more"}, {"a, *b = 5", "=: got 5, want a list"}, {"max(*5, *[1])", "*: got 5, want a list"}, {"dict(**{'a': 1}, **5)", "**: got 5, want a dict"}, {"dict(**{'a': 1}, a=2)", `**: got the argument "a" twice`},
 	} {
 		if _, err := run(c.stmt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.stmt, err, c.want)

@@ -22,8 +22,9 @@
 // The language has, beside Starlark's: a @ b and a ** b with Python's
 // precedence, a is None, a < b < c, f-strings, "..." % x and "...".format(x)
 // in full, strings side by side, x[1:-1, ..., None] also as a target, numbers
-// such as 1_000, generator expressions (as lists), and a comma behind the last
-// element of a tuple without brackets.
+// such as 1_000, generator expressions (as lists), a comma behind the last
+// element of a tuple without brackets, sets {a, b}, *x among elements and in
+// any order among arguments, **x among entries, a, *b = x, and a = b = x.
 //
 //	f, err := source.Parse("train.star", text, source.Options{})
 //	if err != nil {

@@ -5,8 +5,11 @@ import "go.starlark.net/syntax"
 // exprs reads an expression, or several with commas between them, which are a
 // tuple.
 func (p *parser) exprs() syntax.Expr {
-	x := p.test()
+	x := p.item()
 	if p.kind != syntax.COMMA {
+		if _, ok := star(x, syntax.STAR); ok {
+			fail(syntax.Start(x), "a * stands for the elements of a list among others: write list(x) for a list of them alone")
+		}
 		return x
 	}
 	list := []syntax.Expr{x}
@@ -15,7 +18,7 @@ func (p *parser) exprs() syntax.Expr {
 		if p.endsList() {
 			break
 		}
-		list = append(list, p.test())
+		list = append(list, p.item())
 	}
 	return &syntax.TupleExpr{List: list}
 }

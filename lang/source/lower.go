@@ -12,6 +12,13 @@ const (
 	FormatMethod = ".format" // .format(x, ...) is x.format(...)
 	Slice        = "[:]"     // [:](lo, hi, step) is lo:hi:step among the elements of an index
 	SetSlice     = "[:]="    // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Spread       = "*[]"     // *[](x, y) is [*x, *y]
+	SpreadTuple  = "*()"     // *()(x, y) is (*x, *y)
+	JoinDicts    = "**{}"    // **{}(x, y) is {**x, **y}
+	JoinKeywords = "**()"    // **()(x, y) is **x, **y among arguments
+	MakeSet      = "{}"      // {}([x, y]) is {x, y}
+	Unpack       = "*="      // *=(x, n, m) is what n names, one with a *, and m names are assigned
+	Repeat       = "=="      // ==(x, n) is x, n times
 	Ellipsis     = "..."
 )
 
@@ -82,6 +89,10 @@ func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
 	if ok && s.Op == syntax.EQ {
 		args := []syntax.Expr{l.expr(s.RHS), l.expr(slice.X), l.orNone(slice.Lo, slice), l.orNone(slice.Hi, slice), l.orNone(slice.Step, slice)}
 		return &syntax.ExprStmt{X: call(SetSlice, slice.Lbrack, syntax.End(s.RHS), args...)}
+	}
+	l.chained(s)
+	if names := elements(s.LHS); hasStar(names, syntax.STAR) {
+		l.unpack(s, names)
 	}
 	s.LHS, s.RHS = l.target(s.LHS), l.expr(s.RHS)
 	return s
@@ -155,13 +166,13 @@ func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
 		}
 		x.X, x.Lo, x.Hi, x.Step = l.expr(x.X), l.expr(x.Lo), l.expr(x.Hi), l.expr(x.Step)
 	case *syntax.Comprehension:
-		l.comprehension(x)
+		return l.comprehension(x)
 	case *syntax.CondExpr:
 		x.Cond, x.True, x.False = l.expr(x.Cond), l.expr(x.True), l.expr(x.False)
 	case *syntax.DictEntry:
 		x.Key, x.Value = l.expr(x.Key), l.expr(x.Value)
 	case *syntax.DictExpr:
-		l.exprs(x.List)
+		return l.dict(x)
 	case *syntax.DotExpr:
 		x.X = l.expr(x.X)
 	case *syntax.IndexExpr:
@@ -171,10 +182,17 @@ func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
 		x.Body = l.expr(x.Body)
 	case *syntax.ListExpr:
 		l.exprs(x.List)
+		if hasStar(x.List, syntax.STAR) {
+			return join(x.List, x.Lbrack, x.Rbrack)
+		}
 	case *syntax.ParenExpr:
 		x.X = l.expr(x.X)
 	case *syntax.TupleExpr:
 		l.exprs(x.List)
+		if hasStar(x.List, syntax.STAR) {
+			at, end := syntax.Start(x), syntax.End(x)
+			return call(SpreadTuple, at, end, parts(x.List)...)
+		}
 	case *syntax.UnaryExpr:
 		if x.X != nil {
 			x.X = l.expr(x.X)
@@ -183,7 +201,7 @@ func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
 	return x
 }
 
-func (l *lowerer) comprehension(c *syntax.Comprehension) {
+func (l *lowerer) comprehension(c *syntax.Comprehension) syntax.Expr {
 	c.Body = l.expr(c.Body)
 	for _, clause := range c.Clauses {
 		switch clause := clause.(type) {
@@ -193,6 +211,11 @@ func (l *lowerer) comprehension(c *syntax.Comprehension) {
 			clause.Cond = l.expr(clause.Cond)
 		}
 	}
+	if _, entry := c.Body.(*syntax.DictEntry); c.Curly && !entry {
+		c.Curly = false
+		return call(MakeSet, c.Lbrack, c.Rbrack, c)
+	}
+	return c
 }
 
 // functions are what the operators call that Starlark has not, or not in full.

@@ -16,6 +16,7 @@ func call(name string, at, end syntax.Position, args ...syntax.Expr) *syntax.Cal
 // all formats.
 func (l *lowerer) call(c *syntax.CallExpr) syntax.Expr {
 	l.exprs(c.Args)
+	c.Args = arguments(c.Args)
 	if d, ok := c.Fn.(*syntax.DotExpr); ok && d.Name.Name == "format" {
 		return &syntax.CallExpr{
 			Fn:     &syntax.Ident{Name: FormatMethod, NamePos: d.Name.NamePos},

@@ -208,10 +208,22 @@ func (p *parser) simple() syntax.Stmt {
 	s := &syntax.AssignStmt{LHS: x}
 	s.Op, s.OpPos = p.op()
 	s.RHS = p.exprs()
-	if p.kind == syntax.EQ {
-		fail(p.token.pos, "one = a line: assign the last name first, and then the others from it")
+	if p.kind == syntax.EQ && s.Op == syntax.EQ {
+		s.RHS = p.chain(s.RHS)
 	}
 	return s
+}
+
+// chain reads what follows x in an assignment to several: = y = 0.
+func (p *parser) chain(x syntax.Expr) syntax.Expr {
+	defer p.deeper()()
+	p.checkTarget(x)
+	b := &syntax.BinaryExpr{X: x, Op: syntax.EQ, OpPos: p.advance()}
+	b.Y = p.exprs()
+	if p.kind == syntax.EQ {
+		b.Y = p.chain(b.Y)
+	}
+	return b
 }
 
 // assigns are the tokens of assignments.

@@ -84,7 +84,7 @@ func (p *parser) list() syntax.Expr {
 	if p.kind == syntax.RBRACK {
 		return &syntax.ListExpr{Lbrack: lbrack, Rbrack: p.advance()}
 	}
-	x := p.test()
+	x := p.item()
 	if p.kind == syntax.FOR {
 		return p.comprehension(lbrack, x, syntax.RBRACK)
 	}
@@ -94,7 +94,7 @@ func (p *parser) list() syntax.Expr {
 		if p.endsList() {
 			break
 		}
-		list = append(list, p.test())
+		list = append(list, p.item())
 	}
 	if p.kind != syntax.RBRACK {
 		p.notInList("elements", syntax.RBRACK)
@@ -102,39 +102,53 @@ func (p *parser) list() syntax.Expr {
 	return &syntax.ListExpr{Lbrack: lbrack, List: list, Rbrack: p.advance()}
 }
 
-// dict reads a dict or a comprehension of one.
+// dict reads a dict, a set, or a comprehension of one.
 func (p *parser) dict() syntax.Expr {
 	lbrace := p.advance()
 	if p.kind == syntax.RBRACE {
 		return &syntax.DictExpr{Lbrace: lbrace, Rbrace: p.advance()}
 	}
-	x := p.entry()
+	x := p.entry(true)
 	if p.kind == syntax.FOR {
 		return p.comprehension(lbrace, x, syntax.RBRACE)
 	}
-	list := []syntax.Expr{x}
+	d := &syntax.DictExpr{Lbrace: lbrace, List: []syntax.Expr{x}}
+	set := isSet(d)
 	for p.kind == syntax.COMMA {
 		p.advance()
 		if p.kind == syntax.RBRACE {
 			break
 		}
-		list = append(list, p.entry())
+		if set {
+			d.List = append(d.List, p.item())
+		} else {
+			d.List = append(d.List, p.entry(false))
+		}
 	}
 	if p.kind != syntax.RBRACE {
-		p.notInList("entries", syntax.RBRACE)
+		of := "entries"
+		if set {
+			of = "elements"
+		}
+		p.notInList(of, syntax.RBRACE)
 	}
-	return &syntax.DictExpr{Lbrace: lbrace, List: list, Rbrace: p.advance()}
+	d.Rbrace = p.advance()
+	return d
 }
 
-// entry reads one key: value of a dict.
-func (p *parser) entry() syntax.Expr {
+// entry reads one key: value or **x of a dict, or the first element of what may
+// be a set.
+func (p *parser) entry(first bool) syntax.Expr {
 	if p.kind == syntax.STARSTAR {
-		fail(p.token.pos, "a dict is not unpacked into another: write a | b, which holds the entries of both")
+		u := &syntax.UnaryExpr{Op: syntax.STARSTAR, OpPos: p.advance()}
+		u.X = p.or()
+		return u
 	}
-	e := &syntax.DictEntry{Key: p.test()}
-	if p.at(syntax.COMMA, syntax.RBRACE, syntax.FOR) {
-		fail(syntax.Start(e.Key), "a set is written set([...]), and a dict {key: value}")
+	key := p.item()
+	if first && p.kind != syntax.COLON {
+		return key
 	}
+	e := &syntax.DictEntry{Key: key}
 	if p.kind != syntax.COLON {
 		p.misplaced("a : is missing behind the key of a dict")
 	}
@@ -145,6 +159,9 @@ func (p *parser) entry() syntax.Expr {
 
 // comprehension reads the clauses behind the element of a comprehension.
 func (p *parser) comprehension(open syntax.Position, body syntax.Expr, end Token) syntax.Expr {
+	if u, ok := body.(*syntax.UnaryExpr); ok && (u.Op == syntax.STAR || u.Op == syntax.STARSTAR) {
+		fail(u.OpPos, "a %s stands before no element of a comprehension: write [y for x in xs for y in x]", Text(u.Op))
+	}
 	c := &syntax.Comprehension{Curly: end == syntax.RBRACE, Lbrack: open, Body: body, Clauses: p.clauses(end)}
 	c.Rbrack = p.advance()
 	return c

@@ -145,6 +145,9 @@ func (p *parser) refuseAfter(s syntax.Stmt) {
 func (p *parser) refuseToken() {
 	switch p.kind {
 	case BANG:
+		if p.startsLine() {
+			fail(p.token.pos, "programs run no commands of the system: ! begins none")
+		}
 		fail(p.token.pos, `the character '!' means nothing here: write not x, or a != b`)
 	case WALRUS:
 		fail(p.token.pos, ":= is not there: assign on a line of its own, with =")
@@ -238,6 +241,8 @@ func (p *parser) noExpr() {
 		fail(p.token.pos, `"&&" is written and`)
 	case p.kind == syntax.PIPE && p.before.kind == syntax.PIPE:
 		fail(p.token.pos, `"||" is written or`)
+	case p.kind == syntax.PERCENT && p.startsLine():
+		fail(p.token.pos, "there are no commands that begin with %%: time() gives seconds, and tpsh bench measures")
 	case p.kind == syntax.LAMBDA:
 		fail(p.token.pos, "a lambda between operators stands in brackets: write (lambda x: ...)")
 	case p.kind == syntax.NOT:
@@ -249,6 +254,11 @@ func (p *parser) noExpr() {
 		fail(p.token.pos, "%s", text)
 	}
 	fail(p.token.pos, "a value is missing: here is %s", p.found())
+}
+
+// startsLine reports whether the parser is at the first token of a line.
+func (p *parser) startsLine() bool {
+	return p.before.raw == "" || p.before.kind == syntax.NEWLINE
 }
 
 // counts reports whether the parser is behind a ++ or a --.
@@ -272,9 +282,9 @@ func (p *parser) noElse(at syntax.Position) {
 func (p *parser) refuseStar() {
 	switch p.kind {
 	case syntax.STAR:
-		fail(p.token.pos, "a * spreads a list over the arguments of a call alone: join lists with a + b, and take the rest of one with x[1:]")
+		fail(p.token.pos, "a * stands before a list among arguments or elements, or before one of the names on the left of =, but not here (for x in xs: a, *b = x)")
 	case syntax.STARSTAR:
-		fail(p.token.pos, "a ** spreads a dict over the arguments of a call alone: join dicts with a | b")
+		fail(p.token.pos, "a ** stands before a dict among arguments or in another dict, but not here")
 	}
 }
 
@@ -327,6 +337,18 @@ func (p *parser) refuseLoopElse() {
 // checkTarget refuses what cannot be assigned to, behind which an assignment
 // stands.
 func (p *parser) checkTarget(x syntax.Expr) {
+	stars := 0
+	for _, e := range elements(x) {
+		if y, ok := star(e, syntax.STAR); ok {
+			if stars++; stars > 1 {
+				fail(syntax.Start(e), "two names have a *: one of them takes what the others leave")
+			}
+			e = y
+		} else if hasStar(elements(e), syntax.STAR) {
+			fail(syntax.Start(e), "a name with a * stands in no brackets inside of others: take the list apart in a line of its own")
+		}
+		p.checkTarget(e)
+	}
 	switch x := x.(type) {
 	case *syntax.Literal:
 		fail(x.TokenPos, "a value cannot be assigned to: write == to compare")

@@ -267,6 +267,9 @@ func (s *scanner) operator() Token {
 		}
 	}
 	c := s.peek(0)
+	if c == '?' && s.asks() {
+		fail(s.pos(), "? asks for help in the shell alone: tpsh doc NAME explains a name")
+	}
 	if hint := strangers[c]; hint != "" {
 		fail(s.pos(), "the character %q means nothing here: %s", c, hint)
 	}
@@ -275,6 +278,14 @@ func (s *scanner) operator() Token {
 	}
 	fail(s.pos(), "the character %q means nothing here", c)
 	return 0
+}
+
+// asks reports whether the ? here is the first or the last character of a line.
+func (s *scanner) asks() bool {
+	before, behind := s.src[:s.off], strings.TrimLeft(s.src[s.off:], "?")
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	behind, _, _ = strings.Cut(behind, "\n")
+	return strings.TrimSpace(strings.TrimRight(before, "?")) == "" || strings.TrimSpace(behind) == ""
 }
 
 // strangers are characters of other languages and of word processors.

@@ -15,7 +15,10 @@ func (f *file) readParams(x syntax.Expr) (map[string][]string, bool) {
 	params := make(map[string][]string)
 	if d, ok := x.(*syntax.DictExpr); ok {
 		for _, e := range d.List {
-			entry := e.(*syntax.DictEntry)
+			entry, ok := e.(*syntax.DictEntry)
+			if !ok {
+				return nil, false
+			}
 			name, ok := entry.Key.(*syntax.Literal)
 			if !ok || name.Token != syntax.STRING {
 				return nil, false

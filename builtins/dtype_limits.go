@@ -1,0 +1,74 @@
+package builtins
+
+import (
+	"math"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+)
+
+func init() {
+	Register(&Row{
+		Name: "finfo",
+		Doc: "finfo(dtype=default) returns the limits of a float dtype: struct(bits, eps, max, min, tiny, smallest_normal, dtype).\n" +
+			"eps is the distance from 1 to the next number, min is -max, tiny and smallest_normal are the least positive number of full precision.\n" +
+			">>> finfo(float16).max, finfo(bfloat16).eps\n(65504.0, 0.0078125)",
+		Fn: floatLimits,
+	}, &Row{
+		Name: "iinfo",
+		Doc: "iinfo(dtype) returns the limits of an integer dtype: struct(bits, max, min, dtype).\n" +
+			">>> iinfo(uint8).max, iinfo(int32).min\n(255, -2147483648)",
+		Fn: intLimits,
+	})
+}
+
+// A floatFormat is a format of IEEE's kind: how many bits its fraction has, and
+// the exponents of its least and its greatest normal number.
+type floatFormat struct{ fraction, least, greatest int }
+
+var floatFormats = map[dtype.DType]floatFormat{
+	dtype.Float16: {10, -14, 15}, dtype.BFloat16: {7, -126, 127}, dtype.Float32: {23, -126, 127}, dtype.Float64: {52, -1022, 1023},
+}
+
+func floatLimits(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dt arg.OptDType
+	if err := arg.Unpack(b.Name(), args, kwargs, "dtype?", &dt); err != nil {
+		return nil, err
+	}
+	d := e.Runtime.Ops().Float
+	if dt.Set {
+		d = dt.V.D
+	}
+	f, ok := floatFormats[d]
+	if !ok {
+		return nil, arg.In(b.Name(), "dtype", arg.Bad(DtypeOf(d), "a float dtype", "iinfo has those of integers"))
+	}
+	eps := math.Ldexp(1, -f.fraction)
+	largest, tiny := starlark.Float(math.Ldexp(2-eps, f.greatest)), starlark.Float(math.Ldexp(1, f.least))
+	return starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
+		"bits": starlark.MakeInt(8 * d.Size()), "eps": starlark.Float(eps), "max": largest, "min": -largest,
+		"tiny": tiny, "smallest_normal": tiny, "dtype": DtypeOf(d),
+	}), nil
+}
+
+func intLimits(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dt arg.DType
+	if err := arg.Unpack(b.Name(), args, kwargs, "dtype", &dt); err != nil {
+		return nil, err
+	}
+	d := dt.D
+	if !d.IsInt() {
+		return nil, arg.In(b.Name(), "dtype", arg.Bad(DtypeOf(d), "an integer dtype", "finfo has those of floats"))
+	}
+	bits := 8 * d.Size()
+	least, most := starlark.MakeInt(0), starlark.MakeInt(1<<bits-1)
+	if d != dtype.Uint8 {
+		least, most = starlark.MakeInt64(-1<<(bits-1)), starlark.MakeInt64(1<<(bits-1)-1)
+	}
+	return starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
+		"bits": starlark.MakeInt(bits), "max": most, "min": least, "dtype": DtypeOf(d),
+	}), nil
+}
