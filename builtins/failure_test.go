@@ -3,6 +3,7 @@ package builtins
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
@@ -72,5 +73,21 @@ func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 		}
 		e.Begin(context.Background())
 		e.Pending()
+	})
+}
+
+// A defect of a function is an error that a script can catch, and hears the cause of.
+func TestCatchTakesADefect(t *testing.T) {
+	onRank(t, func(e *Env, _ *starlark.Thread) {
+		r := &Row{Name: "crash", Fn: func(*Env, *starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+			return []starlark.Value{}[len(e.Line())+1], nil
+		}}
+		_, failure, err := e.catch(r.function("crash"), nil, nil)
+		if err != nil || failure == nil || !strings.Contains(failure.String(), "index out of range") || !strings.Contains(failure.String(), "a defect of tpsh") {
+			t.Errorf("got %v, %v, want the panic as an error", failure, err)
+		}
+		if _, err := starlark.EvalOptions(&syntax.FileOptions{}, e.Thread, "x.star", "1 + 1", nil); err != nil {
+			t.Errorf("the thread does not go on: %v", err)
+		}
 	})
 }

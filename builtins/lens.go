@@ -155,7 +155,8 @@ func LensAmong(in []*tensor.Tensor) OperatorLens {
 }
 
 // invoke applies an operator for a script.
-func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ []*tensor.Tensor, err error) {
+	defer guard(&err)
 	if l := LensAmong(in); l != nil {
 		return l.Apply(e, d, in, args)
 	}

@@ -217,7 +217,8 @@ func (r *Row) value() starlark.Value {
 
 // function returns the row as a function, under name, of whatever rank calls it.
 func (r *Row) function(name string) *starlark.Builtin {
-	return starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (_ starlark.Value, err error) {
+		defer guard(&err)
 		return r.Fn(EnvOf(thread), thread, b, args, kwargs)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/mesh"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
@@ -182,6 +183,18 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 	return starlark.NoSuchAttrError(fmt.Sprintf("tensor has no .%s field to assign to", name))
 }
 
+// gradLayout returns how the gradient of t, which x holds, lies, nil if it is plain,
+// and says why.
+func (x *Tensor) gradLayout(t *tensor.Tensor) (*mesh.Placed, string) {
+	switch {
+	case !t.Placed():
+		return nil, "a gradient lies like its tensor"
+	case t.Layout().IsPartial():
+		return x.Env.Runtime.Shard.GradLayout(t.Layout()), "a gradient lies like its tensor, and is replicated where that is Partial"
+	}
+	return t.Layout(), "a gradient lies like its tensor"
+}
+
 // setGrad makes v, a tensor like x or None, the gradient of x.
 func (x *Tensor) setGrad(v starlark.Value) error {
 	t, err := x.Tensor()
@@ -202,8 +215,12 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if g.Placed() != t.Placed() || t.Placed() && g.Layout() != x.Env.Runtime.Shard.GradLayout(t.Layout()) {
-		return &op.ArgError{Func: "grad", Got: shard.Describe(g), Want: shard.Describe(t), Rule: "a gradient lies like its tensor"}
+	if want, rule := x.gradLayout(t); g.Layout() != want {
+		like := op.Describe(t)
+		if want != nil {
+			like = shard.DescribeAs(t, want)
+		}
+		return &op.ArgError{Func: "grad", Got: shard.Describe(g), Want: like, Rule: rule}
 	}
 	if !g.Shape().Equal(t.Shape()) || g.DType() != t.DType() {
 		return &op.ArgError{Func: "grad", Got: op.Describe(g), Want: op.Describe(t) + " or None", Rule: "a gradient is like its tensor"}

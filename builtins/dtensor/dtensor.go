@@ -9,6 +9,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/builtins/collective"
 	"tpsh/mesh"
+	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/shard"
@@ -191,10 +192,14 @@ func distributeTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if err != nil {
 		return nil, err
 	}
-	if t.RequiresGrad() {
+	switch {
+	case !t.RequiresGrad():
+	case grad.IsLeaf(t):
 		if err := builtins.RequireGrad(fn, y); err != nil {
 			return nil, err
 		}
+	default:
+		e.Runtime.Shard.RecordDistribution(t, y)
 	}
 	return e.Wrap(y), nil
 }

@@ -50,14 +50,15 @@ func init() {
 			Doc: "DTensor.from_local(x, mesh=None, placements=None, shape=None, run_check=False) returns the distributed tensor of which this rank holds the plain tensor x.\n" +
 				"It does not communicate and shares the storage of x. mesh None is all ranks in a line, placements None all\n" +
 				"Replicate(). Without shape, all blocks are taken to be of one size: the global shape is that of x, times the\n" +
-				"sizes of the mesh dims that cut it; blocks of different sizes need shape=. With run_check, ranks that hold\n" +
-				"different data as replicas get an error. The gradient reaches x: this rank's block of it.\n" +
+				"sizes of the mesh dims that cut it; blocks of different sizes need shape=. With run_check, all ranks of the\n" +
+				"mesh get an error if blocks differ in dtype or requires_grad, or those of replicas in their data. The gradient reaches x: this rank's block of it.\n" +
 				">>> d = DTensor.from_local(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n>>> d.shape\n(2, 3)"},
 		&builtins.Row{Name: "distribute_tensor", Fn: distributeTensor,
-			Doc: "distribute_tensor(x, mesh=None, placements=None, src_data_rank=0) returns a new leaf: the tensor x cut into blocks for the ranks of mesh.\n" +
+			Doc: "distribute_tensor(x, mesh=None, placements=None, src_data_rank=0) returns the tensor x cut into blocks for the ranks of mesh.\n" +
 				"The data are those of the rank at place src_data_rank of the mesh, which sends each other rank its block; with\n" +
 				"None every rank takes its block of its own x, and nothing is sent. mesh None is all ranks in a line, placements\n" +
-				"None all Replicate(); Partial is no target. The result requires grad if x does.\n" +
+				"None all Replicate(); Partial is no target. The result requires grad if x does: it is a new leaf if x is one, and\n" +
+				"otherwise the gradient reaches x on every rank of the mesh, whole.\n" +
 				exampleDTensor + ">>> d.placements\n(Shard(0),)"},
 		creatorRow("zeros", "zeros", "", false, constant(0), "0.0"),
 		creatorRow("ones", "ones", "", false, constant(1), "6.0"),

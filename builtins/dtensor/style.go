@@ -81,7 +81,7 @@ func init() {
 		&builtins.Row{Name: "SequenceParallel", Fn: newSequence,
 			Doc: "SequenceParallel(sequence_dim=1, use_local_output=False) returns the style that keeps activations cut along the sequence.\n" +
 				"On a module with Linears it is PyTorch 2.0's: as PairwiseParallel, with inputs gathered and outputs cut along dim 0.\n" +
-				"On a LayerNorm, RMSNorm or Dropout it is today's: parameters are replicated, and the input and the output are cut\n" +
+				"On a LayerNorm, RMSNorm or Dropout, or a module of the script's without Linears, it is today's: parameters are replicated, and the input and the output are cut\n" +
 				"along sequence_dim.\n" +
 				">>> m = parallelize_module(nn.LayerNorm(4), DeviceMesh(\"cpu\", [0]), SequenceParallel())\n>>> m(ones(2, 3, 4)).placements\n(Shard(1),)"},
 		&builtins.Row{Name: "ParallelStyle", Fn: newStyle(plainKind),
@@ -90,8 +90,8 @@ func init() {
 				">>> twice = ParallelStyle(prepare_input=lambda x, mesh: x * 2)\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), twice)(ones(2)).tolist()\n[2.0, 2.0]"},
 		&builtins.Row{Name: "PrepareModuleInput", Fn: newPrepare(prepareIn),
 			Doc: "PrepareModuleInput(input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_output=False) returns the style that takes a module's arguments for distributed tensors and redistributes them.\n" +
-				"A list of layouts has a placement for each argument by position, None for one that is left alone; a dict one for\n" +
-				"each argument by name. With use_local_output the module is given this rank's blocks.\n" +
+				"A list of layouts has a placement for each argument by position, no more and no fewer, None for one that is left\n" +
+				"alone; a dict one for each argument by name. With use_local_output the module is given this rank's blocks.\n" +
 				">>> prep = PrepareModuleInput(input_layouts=Shard(0), desired_input_layouts=Replicate())\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), prep)(ones(2)).placements\n(Replicate(),)"},
 		&builtins.Row{Name: "PrepareModuleOutput", Fn: newPrepare(prepareOut),
 			Doc: "PrepareModuleOutput(output_layouts=None, desired_output_layouts=None, use_local_output=True) returns the style that takes a module's results for distributed tensors and redistributes them.\n" +

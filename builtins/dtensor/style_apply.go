@@ -195,6 +195,9 @@ func (p *planner) apply(m *nn.Module, at string, s *Style) error {
 		fallthrough
 	case pairwiseKind:
 		done, err := p.pairs(m, s)
+		if err == nil && !done && s.kind == sequenceKind && m.Class == nn.ScriptClass { // a norm of the script's
+			return p.alongSequence(m, s)
+		}
 		if err == nil && !done {
 			err = p.cannot(m, at, s, "a module with several Linears or an attention in it")
 		}
@@ -273,7 +276,7 @@ func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh
 
 // alongSequence is today's SequenceParallel.
 func (p *planner) alongSequence(m *nn.Module, s *Style) error {
-	for _, x := range m.Own("") {
+	for _, x := range m.Parameters("", true) {
 		if err := placeParameter(p.e, p.fn, m.Class.Name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
 			return err
 		}
@@ -493,7 +496,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 	if l.in != nil || len(l.kwIn) > 0 {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
-			if s.kind == prepareIn && len(l.in) > len(args) {
+			if s.kind == prepareIn && l.in != nil && len(l.in) != len(args) {
 				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {

@@ -81,8 +81,8 @@ func init() {
 	})
 }
 
-// scriptClass is the class of modules whose forward function is a script's.
-var scriptClass = &class{Name: "Module", forward: func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// ScriptClass is the class of modules whose forward function is a script's.
+var ScriptClass = &class{Name: "Module", forward: func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if m.forward == nil {
 		return cannotRun(m, thread, args, kwargs)
 	}
@@ -105,7 +105,7 @@ func newScriptModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if err := arg.Unpack(b.Name(), args, own, "forward?", &forward); err != nil {
 		return nil, err
 	}
-	m := newModule(e, scriptClass)
+	m := newModule(e, ScriptClass)
 	m.forward = forward.V.Fn
 	for _, kw := range children {
 		name := string(kw[0].(starlark.String))

@@ -104,6 +104,9 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 			return nil, err
 		}
 	}
+	if op.AsRow(d, in) {
+		return op.OnRow(r, d, in, args)
+	}
 	if d.Make != nil {
 		return op.Make(r, r.Ctx, d, in, args)
 	}

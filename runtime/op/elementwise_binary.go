@@ -66,8 +66,9 @@ func init() {
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) * tensor([3.0, 4.0])).tolist()\n" +
 			"[3.0, 8.0]",
-		Grad:  mulGrad,
-		Shard: LinearIn(0, 1),
+		Grad:   mulGrad,
+		Shard:  LinearIn(0, 1),
+		Spoils: spoilsProduct,
 	}))
 	register((&binaryOp{row: kernel.Div, float: true, wants: "numbers"}).def(&Def{
 		Name:    "div",
@@ -78,8 +79,9 @@ func init() {
 			"Division by zero gives an infinity or NaN.\n" +
 			">>> (tensor([1, 2]) / 4).tolist()\n" +
 			"[0.25, 0.5]",
-		Grad:  divGrad,
-		Shard: LinearIn(0),
+		Grad:   divGrad,
+		Shard:  LinearIn(0),
+		Spoils: spoilsQuotient,
 	}))
 }
 

@@ -53,6 +53,28 @@ type ArgError struct {
 	Got   string // as a script writes it
 	Want  string
 	Rule  string // why, or ""
+
+	// Element, if set, says which element of Param it is about: Got is its value.
+	Element *Element
+}
+
+// An Element is an element of a tensor that an error is about.
+type Element struct {
+	At       []int       // its index
+	Of       shape.Shape // of the tensor
+	Position bool        // it is counted in row-major order in the text of the error
+}
+
+// String says where the element is: "at index (1, 2)" or "at position 6".
+func (e *Element) String() string {
+	if !e.Position {
+		return "at index " + shape.Shape(e.At).String()
+	}
+	at := 0
+	for d, i := range e.At {
+		at = at*e.Of[d] + i
+	}
+	return fmt.Sprintf("at position %d", at)
 }
 
 func (e *ArgError) Error() string {
@@ -61,6 +83,9 @@ func (e *ArgError) Error() string {
 		s += fmt.Sprintf("for parameter %q: ", e.Param)
 	}
 	s += "got " + e.Got
+	if e.Element != nil {
+		s += " " + e.Element.String()
+	}
 	if e.Want != "" {
 		s += ", want " + e.Want
 	}
@@ -89,6 +114,12 @@ func (e *ArgError) Function() string { return e.Func }
 // Bad returns an *ArgError about the parameter called param.
 func (c *Call) Bad(param, got, want, rule string) error {
 	return &ArgError{Func: c.Def.Name, Param: param, Got: got, Want: want, Rule: rule}
+}
+
+// badElement returns an *ArgError about element i, in row-major order, of x, the
+// parameter called param, whose value is v.
+func (c *Call) badElement(param string, x *tensor.Tensor, i int, v int64, want, rule string) *ArgError {
+	return &ArgError{Func: c.Def.Name, Param: param, Got: fmt.Sprint(v), Want: want, Rule: rule, Element: &Element{At: unravelled(i, x.Shape()), Of: x.Shape()}}
 }
 
 // Result sets c.Spec to one result.

@@ -69,6 +69,12 @@ type Def struct {
 	// hold together; nil if all inputs must be replicated.
 	Shard Rule
 
+	// Spoils, if set, reports whether input i, all of which is x, has an element that
+	// makes of another input's summands, by the rows of Shard, what is no summand of
+	// the result: an infinity in a product, where a summand may be 0. It is for
+	// operators that are linear in one input and not in all together.
+	Spoils func(i int, x *tensor.Tensor) bool
+
 	// Local, if set, runs a row of Shard on the blocks of one rank: where that is
 	// not the operator itself on the blocks with the same arguments. It is not
 	// called where everything is replicated.

@@ -61,7 +61,8 @@ func allInputs(c *Call) []int {
 
 // keepsSum reports whether sums of what x holds stay sums in dtype to: narrower
 // floats round, integers of another width wrap around elsewhere, and of bools
-// there is no sum.
+// there is no sum. Half-wide summands would give digits that their sum, rounded,
+// does not have: a program of mixed precision would not be the plain one.
 func keepsSum(x *tensor.Tensor, to dtype.DType) bool {
 	from := x.DType()
 	switch {
@@ -70,7 +71,7 @@ func keepsSum(x *tensor.Tensor, to dtype.DType) bool {
 	case from == to:
 		return true
 	case from.IsFloat():
-		return to.IsFloat() && (x.Weak() || from.Size() < to.Size())
+		return to.IsFloat() && (x.Weak() || from.Size() < to.Size() && from.Size() > 2)
 	}
 	return x.Weak() || from == dtype.Int64 && to.IsFloat()
 }

@@ -135,12 +135,13 @@ func (c *Call) indices(param string, index *tensor.Tensor, d int, s shape.Shape)
 	for i, v := range Int64s(index) {
 		j, ok := shape.Dim(int(v), s[d])
 		if !ok {
-			got := fmt.Sprintf("%d at position %d", v, i)
 			want, rule := fmt.Sprintf("%d..%d", -s[d], s[d]-1), fmt.Sprintf("dim %d of shape %v", d, s)
 			if s[d] == 0 {
 				want = "no index"
 			}
-			return nil, c.Bad(param, got, want, rule)
+			bad := c.badElement(param, index, i, v, want, rule)
+			bad.Element.Position = true
+			return nil, bad
 		}
 		at[i] = j
 	}

@@ -32,6 +32,7 @@ func init() {
 		Grad:  einsumGrad,
 
 		Shard:   einsumRows,
+		Spoils:  spoilsProduct,
 		Compose: summedDiagonals,
 		Cost:    einsumCost,
 	})

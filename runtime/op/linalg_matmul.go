@@ -26,11 +26,12 @@ func init() {
 			{Name: "x", Kind: Tensor, Doc: "a tensor [..., m, k] or [k], not of bools"},
 			{Name: "other", Kind: Tensor, Doc: "a tensor [..., k, n] or [k], not of bools"},
 		},
-		Infer: inferMatmul,
-		Run:   runMatmul,
-		Grad:  matmulGrad,
-		Shard: matmulRows,
-		Cost:  matmulCost,
+		Infer:  inferMatmul,
+		Run:    runMatmul,
+		Grad:   matmulGrad,
+		Shard:  matmulRows,
+		Spoils: spoilsProduct,
+		Cost:   matmulCost,
 	})
 	register(&Def{
 		Name:    "dot",
@@ -42,11 +43,12 @@ func init() {
 			{Name: "x", Kind: Tensor, Doc: "a tensor [n], not of bools"},
 			{Name: "other", Kind: Tensor, Doc: "a tensor [n], not of bools"},
 		},
-		Infer: inferDot,
-		Run:   runMatmul,
-		Grad:  matmulGrad,
-		Shard: Einsum("k,k->"),
-		Cost:  matmulCost,
+		Infer:  inferDot,
+		Run:    runMatmul,
+		Grad:   matmulGrad,
+		Shard:  Einsum("k,k->"),
+		Spoils: spoilsProduct,
+		Cost:   matmulCost,
 	})
 	register(&Def{
 		Name:    "outer",
@@ -63,7 +65,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.MatMul(dy[0], c.In[1]), t.MatMul(t.unary("T", dy[0]), c.In[0])}
 		},
-		Shard: Einsum("m,n->mn"),
+		Shard:  Einsum("m,n->mn"),
+		Spoils: spoilsProduct,
 	})
 	register(&Def{
 		Name:    "addmm",
@@ -80,11 +83,12 @@ func init() {
 			{Name: "beta", Kind: Float, Doc: "the factor of c", Default: Default(Float1(1))},
 			{Name: "alpha", Kind: Float, Doc: "the factor of the product", Default: Default(Float1(1))},
 		},
-		Infer: inferAddmm,
-		Run:   runAddmm,
-		Grad:  addmmGrad,
-		Shard: addmmRows,
-		Cost:  addmmCost,
+		Infer:  inferAddmm,
+		Run:    runAddmm,
+		Grad:   addmmGrad,
+		Shard:  addmmRows,
+		Spoils: spoilsProduct,
+		Cost:   addmmCost,
 	})
 }
 

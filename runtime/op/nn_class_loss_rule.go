@@ -66,7 +66,7 @@ func (c *Call) eachTarget(target *tensor.Tensor, f func(i int, y int64)) error {
 		if y == ignore {
 			y = -1
 		} else if y < 0 || y >= classes {
-			return c.Bad("target", fmt.Sprintf("%d at index %v", y, unravel(i, target.Shape())), fmt.Sprintf("0..%d", classes-1), "the classes of x")
+			return c.badElement("target", target, i, y, fmt.Sprintf("0..%d", classes-1), "the classes of x")
 		}
 		f(i, y)
 	}

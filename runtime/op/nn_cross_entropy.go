@@ -194,21 +194,10 @@ func newClassCase[T dtype.Float](c *Call, dt dtype.DType, ignore int64) (k class
 	k.target, k.keep = tensor.Data[int64](target), append(k.keep, target)
 	for i, y := range k.target {
 		if y != ignore && (y < 0 || y >= int64(k.classes)) {
-			return k, c.Bad("target", fmt.Sprintf("%d at index %v", y, unravel(i, c.In[1].Shape())), fmt.Sprintf("0..%d", k.classes-1), "the classes of x")
+			return k, c.badElement("target", c.In[1], i, y, fmt.Sprintf("0..%d", k.classes-1), "the classes of x")
 		}
 	}
 	return k, nil
-}
-
-// unravel returns the index of the i-th element, in row-major order, of a
-// tensor of shape s, as a script writes it.
-func unravel(i int, s shape.Shape) string {
-	index := make(shape.Shape, len(s))
-	for d := len(s) - 1; d >= 0; d-- {
-		index[d] = i % s[d]
-		i /= s[d]
-	}
-	return index.String()
 }
 
 // runClassLoss computes the loss l of indices of classes.

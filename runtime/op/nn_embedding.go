@@ -147,7 +147,7 @@ func (c *Call) rowNumbers(x *tensor.Tensor, n int, rule string) ([]int64, error)
 	ids := Int64s(x)
 	for i, id := range ids {
 		if id < 0 || id >= int64(n) {
-			return nil, c.Bad("x", fmt.Sprintf("%d at index %v", id, unravel(i, x.Shape())), fmt.Sprintf("0..%d", n-1), rule)
+			return nil, c.badElement("x", x, i, id, fmt.Sprintf("0..%d", n-1), rule)
 		}
 	}
 	return ids, nil
@@ -269,7 +269,7 @@ func inferOneHot(c *Call) error {
 		}
 		for i, id := range Int64s(x) {
 			if id < 0 {
-				return c.Bad("x", fmt.Sprintf("%d at index %v", id, unravel(i, x.Shape())), "a non-negative int", "an index of a class")
+				return c.badElement("x", x, i, id, "a non-negative int", "an index of a class")
 			}
 			n = max(n, int(id)+1)
 		}

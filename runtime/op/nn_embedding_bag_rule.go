@@ -50,8 +50,8 @@ type bagPart struct {
 }
 
 // bagBlock returns the bag of each number of the rank's block of x, and the
-// size of each bag of the whole.
-func (b *Blocks) bagBlock() (bag []int64, sizes []float64, err error) {
+// size of each bag of the whole. last is as in bagPart.
+func (b *Blocks) bagBlock(last bool) (bag []int64, sizes []float64, err error) {
 	x, bags := b.X[0], b.OutShape(0)[0]
 	sizes = make([]float64, bags)
 	if x.Ndim() == 2 {
@@ -64,7 +64,7 @@ func (b *Blocks) bagBlock() (bag []int64, sizes []float64, err error) {
 		}
 		return bag, sizes, nil
 	}
-	bag, err = b.bagsAt(b.X[2], b.Args[1].Int != 0, b.whole(0)[0], bags)
+	bag, err = b.bagsAt(b.X[2], last, b.whole(0)[0], bags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,14 +75,15 @@ func (b *Blocks) bagBlock() (bag []int64, sizes []float64, err error) {
 	return bag[lo:hi], sizes, nil
 }
 
-// bagPart returns the part of the bags that the rank's rows give.
-func (b *Blocks) bagPart(padding Arg) (*bagPart, error) {
+// bagPart returns the part of the bags that the rank's rows give. last says whether
+// the offsets end with the length of x.
+func (b *Blocks) bagPart(last bool, padding Arg) (*bagPart, error) {
 	n := b.whole(1)[0]
 	ids, err := b.rowNumbers(b.X[0], n, "rows of weight "+Describe(b.In[1]))
 	if err != nil {
 		return nil, err
 	}
-	bag, sizes, err := b.bagBlock()
+	bag, sizes, err := b.bagBlock(last)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func embeddingBagLocal(b *Blocks) ([]*tensor.Tensor, error) {
 	if !b.Cut(1, 0) && !b.Cut(0, len(inBag)-1) {
 		return b.Apply(b.Args...)
 	}
-	p, err := b.bagPart(b.Args[2])
+	p, err := b.bagPart(b.Args[1].Int != 0, b.Args[2])
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func bagFirstRows(c *Call) []Row {
 }
 
 func bagFirstLocal(b *Blocks) ([]*tensor.Tensor, error) {
-	p, err := b.bagPart(b.Args[1])
+	p, err := b.bagPart(b.Args[0].Int != 0, b.Args[1])
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,12 @@ func init() {
 			{Name: "weight", Kind: Tensor, Doc: "a tensor [n, k], not of bools"},
 			{Name: "bias", Kind: OptTensor, Doc: "a tensor [n], or None", Default: Default(None)},
 		},
-		Infer: inferLinear,
-		Run:   runLinear,
-		Grad:  linearGrad,
-		Shard: linearRows,
-		Cost:  linearCost,
+		Infer:  inferLinear,
+		Run:    runLinear,
+		Grad:   linearGrad,
+		Shard:  linearRows,
+		Spoils: spoilsProduct,
+		Cost:   linearCost,
 	})
 }
 

@@ -210,6 +210,10 @@ func normGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		return one(t.Mul(sign, t.shareOut(c, size, t.wide(c.Out[0]), g)))
 	}
 	y := t.wide(c.Out[0])
+	if p == 2 { // whose gradient has one of its own where x is 0
+		slope := t.Where(t.isZero(y), tensor.Number(0.0), t.Div(g, y))
+		return one(t.Mul(x, t.spread(c, slope)))
+	}
 	slope := t.Div(g, t.binary("pow", y, tensor.Number(p-1)))
 	slope = t.spread(c, t.Where(t.isZero(y), tensor.Number(0.0), slope))
 	power := t.Where(t.isZero(x), tensor.Number(0.0), t.binary("pow", size, tensor.Number(p-1)))

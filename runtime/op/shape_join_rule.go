@@ -84,10 +84,12 @@ func movedCat(t *Tape, c *Call) []*tensor.Tensor {
 	var y *tensor.Tensor
 	at := make([]int, len(out.Shape))
 	for _, x := range c.In {
+		if x.Numel() == 0 && len(c.In) > 1 && !x.RequiresGrad() { // its gradient, though empty, is not None
+			continue
+		}
 		part := t.subtensorPut(t.Cast(x, out.DType), out.Shape, slices.Clone(at))
 		at[d] += x.Shape()[d]
 		switch {
-		case x.Numel() == 0 && len(c.In) > 1:
 		case y == nil:
 			y = part
 		default:

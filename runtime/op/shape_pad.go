@@ -61,6 +61,9 @@ func inferPad(c *Call) error {
 	if v := c.Args[2].Float; mode == "constant" && !x.DType().IsFloat() && v != float64(int(v)) {
 		return c.Bad("value", fmt.Sprint(v), "an int", "x is "+Describe(x))
 	}
+	if err := c.checkNumber("value", numberIn(x.DType(), c.Args[2].Float), x.DType()); err != nil {
+		return err
+	}
 	out := slices.Clone(x.Shape())
 	for d, n := range x.Shape() {
 		lo, hi, rule := before[d], after[d], fmt.Sprintf("dim %d of shape %v", d, x.Shape())

@@ -45,13 +45,64 @@ func reshapeGroups(a, b shape.Shape) []dimGroup {
 }
 
 // reshapeRows is the rule of reshape and its kind: the first dim of each group
-// may be cut.
+// may be cut. So may a dim of size 1, of which one rank holds all and the others
+// nothing, if the result has a dim of size 1 that can be cut instead.
 func reshapeRows(c *Call) []Row {
 	var rows []Row
-	for _, g := range reshapeGroups(c.In[0].Shape(), c.Spec[0].Shape) {
+	a, b := c.In[0].Shape(), c.Spec[0].Shape
+	for _, g := range reshapeGroups(a, b) {
 		rows = append(rows, cutting(c, g.in, g.out))
 	}
+	for d, o := range matchedOnes(a, b) {
+		if o >= 0 {
+			rows = append(rows, cutting(c, d, o))
+		}
+	}
 	return append(rows, carried(c, 0)...)
+}
+
+// matchedOnes returns, for each dim of size 1 of a, the dim of size 1 of b that is
+// likest to it: as many elements and dims of size 1 lie before it, or as many
+// elements, or else it is the first. It is -1 for other dims of a, and where b has
+// none.
+func matchedOnes(a, b shape.Shape) []int {
+	match := make([]int, len(a))
+	for d, n := range a {
+		match[d] = -1
+		if n != 1 {
+			continue
+		}
+		like := -1
+		for o, m := range b {
+			if m != 1 {
+				continue
+			}
+			if l := likeness(a[:d], b[:o]); l > like {
+				match[d], like = o, l
+			}
+		}
+	}
+	return match
+}
+
+// likeness says how much alike two dims of size 1 are that a and b stand before.
+func likeness(a, b shape.Shape) int {
+	switch {
+	case a.Numel() != b.Numel():
+		return 0
+	case onesAtEnd(a) != onesAtEnd(b):
+		return 1
+	}
+	return 2
+}
+
+// onesAtEnd returns how many dims of size 1 s ends with.
+func onesAtEnd(s shape.Shape) int {
+	n := 0
+	for n < len(s) && s[len(s)-1-n] == 1 {
+		n++
+	}
+	return n
 }
 
 // reshapeAligned reports whether each rank's block of a reshaped tensor is its
@@ -67,7 +118,10 @@ func reshapeAligned(c *Call, from, to []*mesh.Placed) bool {
 	for _, rank := range from[0].Ranks() {
 		x, _ := from[0].Box(rank)
 		y, _ := to[0].Box(rank)
-		if x.Numel() == 0 && y.Numel() == 0 {
+		switch {
+		case x.Numel() != y.Numel():
+			return false
+		case x.Numel() == 0:
 			continue
 		}
 		for _, g := range groups {

@@ -29,6 +29,9 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if in, err = e.allPlaced(d, m, in); err != nil {
 		return nil, nil, err
 	}
+	if in, err = e.unspoilt(d, in); err != nil {
+		return nil, nil, err
+	}
 	dec, err := e.decide(d, m, in, args)
 	if err != nil {
 		return nil, nil, err
@@ -293,11 +296,11 @@ func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*
 	if d.InPlace {
 		_, err := e.onBlocks(dec, b, args, c)
 		c.Out = in[:1]
-		return c, err
+		return c, e.ofWhole(dec, err)
 	}
 	out, err := e.onBlocks(dec, b, args, c)
 	if err != nil {
-		return nil, err
+		return nil, e.ofWhole(dec, err)
 	}
 	return c, e.joinBlocks(dec, c, out)
 }

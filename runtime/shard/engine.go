@@ -158,11 +158,37 @@ func argError(fn string, err error) error {
 	return err
 }
 
+// ofWhole returns err, an error of an operator on the rank's blocks, with the element
+// that it is about, if it is one of an input, counted in the whole of it.
+func (e *Engine) ofWhole(dec *decision, err error) error {
+	var bad *op.ArgError
+	if !errors.As(err, &bad) || bad.Element == nil {
+		return err
+	}
+	for i, l := range dec.in {
+		if l == nil || dec.call.InName(i) != bad.Param || len(l.Shape()) != len(bad.Element.At) {
+			continue
+		}
+		box, _ := l.Box(e.host.ID())
+		at := make([]int, len(box.Lo))
+		for d, lo := range box.Lo {
+			at[d] = lo + bad.Element.At[d]
+		}
+		bad.Element = &op.Element{At: at, Of: l.Shape(), Position: bad.Element.Position}
+		break
+	}
+	return err
+}
+
 // Describe returns x as errors show it: float32[4, 8] as [S(0)] on (tp=2).
 func Describe(x *tensor.Tensor) string {
 	if x == nil || !x.Placed() {
 		return op.Describe(x)
 	}
-	l := x.Layout()
+	return DescribeAs(x, x.Layout())
+}
+
+// DescribeAs is Describe of a tensor like x that lies as l.
+func DescribeAs(x *tensor.Tensor, l *mesh.Placed) string {
 	return fmt.Sprintf("%s as %s on %s", op.Describe(x), mesh.List(l.Placements()), l.Mesh().Short())
 }

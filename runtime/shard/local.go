@@ -161,6 +161,19 @@ func (e *Engine) Distribute(x *tensor.Tensor, l *mesh.Placed, src int) (*tensor.
 	return e.Block(x, l)
 }
 
+// RecordDistribution records that Distribute or Block has made y of the plain
+// tensor x, which is no leaf: the gradient of x, which all ranks of the mesh have
+// alike, is the whole of that of y. Outside the mesh it is zero.
+func (e *Engine) RecordDistribution(x, y *tensor.Tensor) {
+	e.tape.Conduct("distribute_tensor", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		if !e.member(y.Layout().Mesh()) {
+			return []*tensor.Tensor{nil}, nil
+		}
+		g, err := e.Full("distribute_tensor", dy[0], nil)
+		return []*tensor.Tensor{g}, err
+	})
+}
+
 // Blocks returns the rank's block of x, plain or placed, moved to l: what a
 // function of blocks is given. Where ranks hold the block alike, their gradients
 // of it are added.

@@ -71,7 +71,7 @@ func (e *Engine) verify(c *op.Call, given []*tensor.Tensor) error {
 			return err
 		}
 		for i, y := range c.Out {
-			if err := e.sameAs(c.Def.Name, in, y, w.Out[i]); err != nil {
+			if err := e.sameAs(c.Def.Name, given, in, y, w.Out[i]); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ func (e *Engine) VerifyBlocks(name string, in []*tensor.Tensor, y *tensor.Tensor
 		if !want.Shape().Equal(y.Shape()) {
 			return &op.ArgError{Func: name, Got: "a result of " + op.Describe(want) + " on the whole of the inputs", Want: fmt.Sprintf("shape %v", y.Shape()), Rule: "what the results on blocks make"}
 		}
-		return e.sameAs(name, whole, y, want)
+		return e.sameAs(name, in, whole, y, want)
 	})
 }
 
@@ -125,10 +125,46 @@ func (e *Engine) wholeOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return e.moveBlock(x, e.Replicated(x.Layout().Mesh(), x.Shape()))
 }
 
-// sameAs returns an error unless y, a result of an operator, is like want, what it
-// gives on in, the whole of its inputs.
-func (e *Engine) sameAs(name string, in []*tensor.Tensor, y, want *tensor.Tensor) error {
+// slack returns by how much an element of y, a result of an operator on given, may
+// differ from that of want, what it gives on whole, the whole of given. Where the
+// operator took summands the sum rounds as they do, and as the greatest of them.
+func (e *Engine) slack(given, whole []*tensor.Tensor, y, want *tensor.Tensor) (float64, error) {
+	if !want.DType().IsFloat() {
+		return 0, nil
+	}
+	tol, scale := tolerance(want.DType()), greatest(want)
+	for i, x := range given {
+		switch {
+		case summed(x):
+			terms, err := e.sizesOf(x)
+			if err != nil {
+				return 0, err
+			}
+			tol, scale = max(tol, tolerance(x.DType())), max(scale, greatest(terms))
+		case y.Layout().IsPartial():
+			scale = max(scale, greatest(whole[i]))
+		}
+	}
+	return tol * scale, nil
+}
+
+// sizesOf returns the whole of the absolute values of what ranks hold of x.
+func (e *Engine) sizesOf(x *tensor.Tensor) (*tensor.Tensor, error) {
+	c, err := op.Apply(e.host.Ops(), op.Lookup("abs"), []*tensor.Tensor{x.Local()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.wholeOf(tensor.NewPlaced(x.Layout(), c.Out[0]))
+}
+
+// sameAs returns an error unless y, a result of an operator on given, is like want,
+// what it gives on in, the whole of given.
+func (e *Engine) sameAs(name string, given, in []*tensor.Tensor, y, want *tensor.Tensor) error {
 	got, err := e.wholeOf(y)
+	if err != nil {
+		return err
+	}
+	tol, err := e.slack(given, in, y, want)
 	if err != nil {
 		return err
 	}
@@ -137,13 +173,6 @@ func (e *Engine) sameAs(name string, in []*tensor.Tensor, y, want *tensor.Tensor
 	for i := range n {
 		a[i], b[i] = op.Float64At(got, i), op.Float64At(want, i)
 	}
-	scale := greatest(want)
-	if l.IsPartial() {
-		for _, x := range in {
-			scale = max(scale, greatest(x))
-		}
-	}
-	tol := tolerance(want.DType()) * scale
 	for i := range a {
 		same := a[i] == b[i] || math.IsNaN(a[i]) && math.IsNaN(b[i]) || math.Abs(a[i]-b[i]) <= tol
 		if same {
