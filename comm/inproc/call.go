@@ -17,8 +17,12 @@ func (g *inprocGroup) finish(rd *round, op *comm.Op, s *schedule.Scratch, presen
 		return comm.Result{}, g.mismatch(rd)
 	}
 	c := &inprocCall{group: g, round: rd, op: op, inline: inline, scratch: s}
+	p := c.position()
+	if member, ok := op.Kind.Sizing(p); ok {
+		c.bytes = c.bytesOf(member)
+	}
 	err := c.carryOut(flags, present)
-	return g.result(rd, op, flags), err
+	return comm.Result{Flags: flags, Block: c.bytes, Wire: schedule.WireBytes(op.Kind, p, op.In, c.bytes, op.Align)}, err
 }
 
 // carryOut makes the member's result, if it is there to have it, and does its part
@@ -31,7 +35,7 @@ func (c *inprocCall) carryOut(flags comm.Flags, present bool) (err error) {
 		}
 		return err
 	}
-	total := c.round.sharedBytes(c.op, c.group.rank)
+	total := c.sharedBytes()
 	if total == 0 || total >= aloneBytes {
 		c.round.wake()
 	}
@@ -90,6 +94,7 @@ type inprocCall struct {
 	group   *inprocGroup
 	round   *round
 	op      *comm.Op
+	bytes   int  // of the block on which the schedule depends, 0 if there is none
 	inline  bool // whether all that is read is in the entries
 	scratch *schedule.Scratch
 }
@@ -107,15 +112,13 @@ func (c *inprocCall) prepare(flags comm.Flags) (err error) {
 	return err
 }
 
-// move does the steps of the schedule. Rounds are kept whatever happens
+// move does the steps of the schedule. Meetings are kept whatever happens
 // between them, for the sake of the others.
 func (c *inprocCall) move() error {
-	if c.inline && c.op.Kind.Reduces() && c.op.Kind.Alike() {
-		return c.reduceInline()
-	}
 	steps := c.steps()
 	var failed error
-	for i, st := range steps {
+	for i := range steps {
+		st := &steps[i]
 		switch {
 		case st.Do == schedule.DoMeet && i == len(steps)-1:
 			if err := c.part(); failed == nil {
@@ -138,7 +141,7 @@ func (c *inprocCall) meet(l *latch) {
 }
 
 // own owns up to an error in a step whose result others need too.
-func (c *inprocCall) own(st schedule.Step, err error) {
+func (c *inprocCall) own(st *schedule.Step, err error) {
 	rank := c.group.rank
 	if err != nil && slices.ContainsFunc(st.Dst, func(p schedule.Part) bool { return p.Member != rank }) {
 		c.round.broken.CompareAndSwap(nil, &comm.PeerError{Func: c.op.Desc.Op, Rank: c.group.endpoint.Rank(), Cause: err})
@@ -164,32 +167,28 @@ func (c *inprocCall) part() error {
 
 // steps returns this member's direct schedule.
 func (c *inprocCall) steps() []schedule.Step {
-	return c.group.scheduler.Direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.round.bytes(c.op, c.group.rank))
+	return c.group.scheduler.Direct(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
 
-// bytes returns the length of the block on which the schedule of op depends, which
-// is that of a member at a group rank; 0 if there is none.
-func (rd *round) bytes(op *comm.Op, rank int) int {
-	switch member, ok := op.Kind.Sizing(schedule.Position{Rank: rank, Root: op.Desc.Root}); {
-	case !ok:
-		return 0
-	case member == rank:
-		return op.In[0].Len()
-	default:
-		return rd.entries[member].block(0).Len()
+// position returns the member's in the call.
+func (c *inprocCall) position() schedule.Position {
+	return schedule.Position{Rank: c.group.rank, Size: len(c.round.entries), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+}
+
+// bytesOf returns the length of the block that a member offers.
+func (c *inprocCall) bytesOf(member int) int {
+	if member == c.group.rank {
+		return c.op.In[0].Len()
 	}
+	return c.round.entries[member].block(0).Len()
 }
 
-// result returns that of a call, with the bytes that this member would send.
-func (g *inprocGroup) result(rd *round, op *comm.Op, flags comm.Flags) comm.Result {
-	s := schedule.Position{Rank: g.rank, Size: len(rd.entries), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
-	bytes := rd.bytes(op, g.rank)
-	return comm.Result{Flags: flags, Block: bytes, Wire: schedule.WireBytes(op.Kind, s, op.In, bytes, op.Align)}
-}
-
-// step does one step other than a round.
-func (c *inprocCall) step(st schedule.Step) (err error) {
+// step does one step other than a meeting.
+func (c *inprocCall) step(st *schedule.Step) (err error) {
 	defer comm.Recovered(c.op.Desc.Op, &err)
+	if c.scratch.CombineRuns(st, c.run, c.op.Reduce) {
+		return nil
+	}
 	c.scratch.Dst = c.spans(c.scratch.Dst[:0], st.Dst)
 	c.scratch.Src = c.spans(c.scratch.Src[:0], st.Src)
 	dst, src := c.scratch.Dst, c.scratch.Src
@@ -208,6 +207,20 @@ func (c *inprocCall) step(st schedule.Step) (err error) {
 	return nil
 }
 
+// run returns the bytes of a part, if that is a whole block of a few bytes in one run.
+func (c *inprocCall) run(p *schedule.Part) ([]byte, bool) {
+	if p.Parts != 0 {
+		return nil, false
+	}
+	if p.Mem == schedule.MemIn {
+		return c.round.entries[p.Member].run(p.Block)
+	}
+	if out := c.round.outs[p.Member]; out != nil {
+		return out[p.Block].ShortRun()
+	}
+	return nil, false
+}
+
 // spans appends the parts that are there: those of a member that has no blocks
 // for results are not.
 func (c *inprocCall) spans(list []schedule.Span, parts []schedule.Part) []schedule.Span {
@@ -219,29 +232,4 @@ func (c *inprocCall) spans(list []schedule.Span, parts []schedule.Part) []schedu
 		}
 	}
 	return list
-}
-
-// reduceInline is the schedule of a small AllReduce: every member reduces what
-// is in the entries.
-func (c *inprocCall) reduceInline() (err error) {
-	entries := c.round.entries
-	out := c.round.outs[c.group.rank]
-	if out == nil {
-		return nil
-	}
-	defer comm.Recovered(c.op.Desc.Op, &err)
-	srcs := c.scratch.Runs[:0]
-	for i := range entries {
-		srcs = append(srcs, entries[i].block(0).Data)
-	}
-	c.scratch.Runs = srcs
-	defer clear(srcs) // so that no round stays in memory for it
-	if out[0].Contiguous() {
-		c.op.Reduce(out[0].Data[:len(srcs[0])], srcs)
-		return nil
-	}
-	var sum [inlineBytes]byte
-	c.op.Reduce(sum[:len(srcs[0])], srcs)
-	comm.Copy(out[0], comm.Whole(sum[:len(srcs[0])]))
-	return nil
 }

@@ -159,5 +159,14 @@ func (e *entry) block(i int) comm.Block {
 	return e.op.Load().In[i]
 }
 
+// run returns the bytes of block i that the member of e offers, if they are a short
+// run.
+func (e *entry) run(i int) ([]byte, bool) {
+	if e.inlined > 0 {
+		return e.inline[:e.inlined-1], e.inlined > 1
+	}
+	return e.op.Load().In[i].ShortRun()
+}
+
 // copied reports whether the others have no need of the blocks of e's call.
 func (e *entry) copied() bool { return e.inlined > 0 || len(e.op.Load().In) == 0 }

@@ -12,6 +12,7 @@ import (
 type sharedResult struct {
 	blocks   []comm.Block // nil if every member makes its own result
 	result   any
+	steps    []schedule.Step // by block: each makes it of what members offer
 	pieces   []piece
 	sections []section // of pieces, one for each member
 	finished event     // opened when no piece is left
@@ -20,7 +21,7 @@ type sharedResult struct {
 	left atomic.Int32 // pieces that are not done
 }
 
-// A piece is the bytes [lo, hi) of a block of a common result.
+// A piece is the bytes [lo, hi) of a block of a shared result.
 type piece struct{ block, lo, hi int }
 
 // A section is the pieces that one member begins with. When a member has done
@@ -52,23 +53,24 @@ const (
 	aloneBytes = 256 << 10
 )
 
-// sharedBytes returns the length of the result that the members of m are to have
-// in common, or 0 if each is to make its own.
-func (rd *round) sharedBytes(op *comm.Op, rank int) int {
-	if op.Share == nil || !op.Kind.Alike() || len(rd.entries) == 1 {
+// sharedBytes returns the length of the result that the members of the round are to
+// have in common, or 0 if each is to make its own.
+func (c *inprocCall) sharedBytes() int {
+	op, entries := c.op, c.round.entries
+	if op.Share == nil || !op.Kind.Alike() || len(entries) == 1 {
 		return 0
 	}
-	total := rd.bytes(op, rank)
+	total := c.bytes
 	if _, ok := op.Kind.Sizing(schedule.Position{}); !ok { // then it is the blocks of all
-		for i := range rd.entries {
-			total += rd.entries[i].block(0).Len()
+		for i := range entries {
+			total += entries[i].block(0).Len()
 		}
 	}
 	if total < op.Share.Least() {
 		return 0
 	}
-	for i := range rd.entries {
-		if rd.entries[i].op.Load().Share == nil {
+	for i := range entries {
+		if entries[i].op.Load().Share == nil {
 			return 0
 		}
 	}
@@ -113,6 +115,7 @@ func (c *inprocCall) newSharedResult(total int, flags comm.Flags) (made *sharedR
 	most := (total/(n*piecesEach) + 4095) &^ 4095
 	most = min(max(most, leastShared), mostShared)
 	made.blocks, made.result = blocks, result
+	made.steps = c.group.scheduler.Shared(c.op.Kind, c.op.Desc.Root)
 	for i, b := range blocks {
 		made.cut(i, b, most)
 	}
@@ -195,26 +198,22 @@ func (c *sharedResult) wait(p spinPolicy) {
 	}
 }
 
-// do leaves a piece of the result where it belongs.
+// do leaves a piece of the result where it belongs: the step that makes its block, of
+// the bytes of the piece alone.
 func (c *inprocCall) do(all *sharedResult, p piece) (err error) {
 	defer comm.Recovered(c.op.Desc.Op, &err)
-	dst := schedule.Span{Block: all.blocks[p.block], Lo: p.lo, Hi: p.hi}
-	if !c.op.Kind.Reduces() {
-		from := p.block
-		if member, ok := c.op.Kind.Sizing(schedule.Position{Root: c.op.Desc.Root}); ok {
-			from = member
-		}
-		schedule.CopySpan(dst, schedule.Span{Block: c.round.entries[from].block(0), Lo: p.lo, Hi: p.hi})
-		return nil
-	}
+	st := &all.steps[p.block]
 	srcs := c.scratch.Src[:0]
-	for i := range c.round.entries {
-		srcs = append(srcs, schedule.Span{Block: c.round.entries[i].block(0), Lo: p.lo, Hi: p.hi})
+	for _, src := range st.Src {
+		srcs = append(srcs, schedule.Span{Block: c.round.entries[src.Member].block(src.Block), Lo: p.lo, Hi: p.hi})
 	}
 	c.scratch.Src = srcs
-	defer clear(srcs) // so that nothing stays in memory for it
-	c.scratch.Dst = append(c.scratch.Dst[:0], dst)
-	defer clear(c.scratch.Dst)
+	c.scratch.Dst = append(c.scratch.Dst[:0], schedule.Span{Block: all.blocks[p.block], Lo: p.lo, Hi: p.hi})
+	defer c.scratch.Clear() // so that nothing stays in memory for it
+	if st.Do == schedule.DoCopy {
+		schedule.CopySpan(c.scratch.Dst[0], srcs[0])
+		return nil
+	}
 	schedule.ReduceSpans(c.scratch.Dst, srcs, c.op.Reduce, c.op.Align)
 	return nil
 }

@@ -89,7 +89,7 @@ func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Me
 		if s.Do != schedule.DoRecv || s.Dst[0].Mem != mem || piece > 0 && piece >= c.piecesIn(s) {
 			continue
 		}
-		key := c.dataKey(s)
+		key := c.dataKey(&s)
 		if _, there := c.call.find(key); there || !wr.posts(key.source) {
 			continue
 		}

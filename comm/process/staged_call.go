@@ -137,8 +137,10 @@ func (c *wireCall) staged() bool {
 	return staged > 0
 }
 
-// moveStaged moves the data of a call in which staging buffers have a part.
-func (c *wireCall) moveStaged() error {
+// moveStaged moves the data of a call in which staging buffers have a part. steps are
+// those of the message schedule, of which the ones ahead are done: for members that
+// send frames, because what they offer is short, for example.
+func (c *wireCall) moveStaged(steps []schedule.Step) error {
 	list, err := c.transfers()
 	if err != nil {
 		return err
@@ -147,10 +149,13 @@ func (c *wireCall) moveStaged() error {
 		for _, o := range c.writers {
 			o.MarkPending()
 		}
-	} else if !c.op.Kind.FromRoot() {
-		if err := c.moveUnstaged(schedule.DoSend, func(schedule.Step) bool { return true }); err != nil {
-			return err
-		}
+	}
+	var before, after []schedule.Step // none where all goes through staging buffers, or nothing
+	if !c.op.Kind.Reduces() && !c.op.Kind.FromRoot() {
+		before, after = schedule.Beside(steps, c.position(), c.stages)
+	}
+	if err := c.move(before, min(c.ahead, len(before))); err != nil {
+		return err
 	}
 	if err := c.transferAll(list); err != nil {
 		if slices.ContainsFunc(list, unfinished) && errors.As(err, new(*comm.PanicError)) {
@@ -158,33 +163,7 @@ func (c *wireCall) moveStaged() error {
 		}
 		return err
 	}
-	if c.op.Kind.Reduces() || c.op.Kind.FromRoot() { // all goes through staging buffers, or nothing
-		return nil
-	}
-	return c.moveUnstaged(schedule.DoRecv, func(st schedule.Step) bool { return !c.stages(st.Peer) })
-}
-
-// moveUnstaged does those of the steps that are left which send, or receive, and
-// are chosen.
-func (c *wireCall) moveUnstaged(do schedule.Action, chosen func(schedule.Step) bool) error {
-	steps := c.steps()
-	if c.out == nil {
-		steps = schedule.WithoutOut(steps)
-	}
-	var left []schedule.Step
-	ahead := 0 // of those that are left
-	for i, st := range steps {
-		if i == c.ahead {
-			ahead = len(left)
-		}
-		if st.Do == do && chosen(st) {
-			left = append(left, st)
-		}
-	}
-	if len(steps) == c.ahead {
-		ahead = len(left)
-	}
-	return c.move(left, ahead)
+	return c.move(after, 0)
 }
 
 // transfers returns what is moved through staging buffers, and what the member

@@ -15,17 +15,19 @@ import (
 
 // A callState is a member's part in a collective on frames.
 type wireCall struct {
-	group *wireGroup
-	site  func() callSite // c.place
-	op    *comm.Op
-	key   deadlock.CallKey
-	call  *callState
-	bytes int  // of the block that is broadcast or reduced
-	ahead int  // how many steps of the schedule were done at the start
-	sent  bool // whether all that this member sends has left with the contracts
-	hash  uint64
-	out   []comm.Block
-	slots [][]byte
+	group   *wireGroup
+	site    func() callSite // c.place
+	op      *comm.Op
+	key     deadlock.CallKey
+	call    *callState
+	bytes   int             // of the block that is broadcast or reduced
+	ahead   int             // how many steps of the schedule were done at the start
+	sent    bool            // whether all that this member sends has left with the contracts
+	plan    []schedule.Step // the message schedule, once planned
+	planned bool            // whether the length is known on which it depends
+	hash    uint64
+	out     []comm.Block
+	slots   [][]byte
 
 	scratch schedule.Scratch // kept for the next call
 
@@ -114,7 +116,12 @@ func (c *wireCall) callSite() callSite {
 	}
 }
 
+// steps returns the member's message schedule, which is kept once the length is known
+// on which it depends.
 func (c *wireCall) steps() []schedule.Step {
+	if c.planned {
+		return c.plan
+	}
 	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
 
@@ -223,18 +230,17 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 
 // moveAll does what is left of the schedule.
 func (c *wireCall) moveAll() error {
-	if done, err := c.moveShort(); done || err != nil {
-		return err
-	}
-	if c.staged() {
-		return c.moveStaged()
-	}
-	if c.carried() {
-		return c.carry()
-	}
 	steps := c.steps()
 	if c.out == nil {
-		return c.move(schedule.WithoutOut(steps), c.ahead)
+		steps = schedule.WithoutOut(steps)
+	}
+	switch {
+	case c.isShort(steps[c.ahead:]):
+		return c.movePiece(steps, c.ahead)
+	case c.staged():
+		return c.moveStaged(steps)
+	case c.carried():
+		return c.carry()
 	}
 	return c.move(steps, c.ahead)
 }
@@ -368,8 +374,8 @@ func (c *wireCall) prepare(members []comm.Member, flags comm.Flags) (err error) 
 }
 
 // receive does a step that receives.
-func (c *wireCall) receive(st schedule.Step) error {
-	key, dst := c.dataKey(st), st.Dst[0]
+func (c *wireCall) receive(st *schedule.Step) error {
+	key, dst := c.dataKey(st), &st.Dst[0]
 	data, err := c.data(key)
 	if err != nil {
 		return err
@@ -378,7 +384,11 @@ func (c *wireCall) receive(st schedule.Step) error {
 		c.setSlot(dst.Block, data)
 		return nil
 	}
-	to := c.span(dst)
+	if run, ok := c.run(dst); ok && len(run) == len(data) {
+		copy(run, data)
+		return nil
+	}
+	to := c.span(*dst)
 	if to.Len() >= leastPosted && schedule.SameMemory(to.Run(0), data) {
 		return nil // it was read to where it belongs
 	}
@@ -412,9 +422,12 @@ func (c *wireCall) reject(rank int, cause error) error {
 }
 
 // combine does a step that copies or reduces.
-func (c *wireCall) combine(st schedule.Step) (err error) {
+func (c *wireCall) combine(st *schedule.Step) (err error) {
 	defer comm.Recovered(c.op.Desc.Op, &err)
 	s := &c.scratch
+	if s.CombineRuns(st, c.run, c.op.Reduce) {
+		return nil
+	}
 	defer s.Clear()
 	for _, p := range st.Src {
 		s.Src = append(s.Src, c.span(p))

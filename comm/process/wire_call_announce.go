@@ -18,8 +18,7 @@ type callScratch struct {
 	packed  []byte
 	desc    comm.Desc // of the last call
 	hash    uint64
-	hashed  bool // whether there was a call
-	runs    [][]byte
+	hashed  bool          // whether there was a call
 	members []comm.Member // of the last call, given again to the next if that is alike and has no Meta
 	draft   []comm.Member // memory for those of a call
 }
@@ -139,6 +138,7 @@ func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 		c.bytes = c.op.In[0].Len()
 	}
 	steps := c.steps()
+	c.plan, c.planned = steps, true
 	n := 0
 	for n < len(steps) && steps[n].Do == schedule.DoSend && steps[n].Src[0].Mem == schedule.MemIn {
 		n++

@@ -94,13 +94,14 @@ func (c *wireCall) lengthIn(p schedule.Part) int {
 
 // movePiece does the steps of the current piece.
 func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
-	for i, st := range steps {
-		if i < ahead || c.current > 0 && c.current >= c.piecesIn(st) {
+	for i := ahead; i < len(steps); i++ {
+		st := &steps[i]
+		if c.current > 0 && c.current >= c.piecesIn(*st) {
 			continue
 		}
 		switch st.Do {
 		case schedule.DoSend:
-			c.send(st)
+			c.send(*st)
 		case schedule.DoRecv:
 			if err := c.receive(st); err != nil {
 				return err
@@ -118,10 +119,10 @@ func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
 }
 
 // tag returns the tag of what a step sends or receives.
-func (c *wireCall) tag(st schedule.Step) int { return st.Tag + tagsEach*c.current }
+func (c *wireCall) tag(st *schedule.Step) int { return st.Tag + tagsEach*c.current }
 
 // dataKey names what a step receives.
-func (c *wireCall) dataKey(st schedule.Step) dataKey {
+func (c *wireCall) dataKey(st *schedule.Step) dataKey {
 	return dataKey{c.group.ranks[st.Peer], c.tag(st)}
 }
 
@@ -132,7 +133,7 @@ func (c *wireCall) send(st schedule.Step) {
 	if len(payload) < s.Len() {
 		payload = s.AppendTo(nil)
 	}
-	f, to := wire.Frame{Type: wire.FrameData, Step: c.tag(st)}, c.group.ranks[st.Peer]
+	f, to := wire.Frame{Type: wire.FrameData, Step: c.tag(&st)}, c.group.ranks[st.Peer]
 	if st.Src[0].Mem == schedule.MemSlot || !c.writeLater(to, f, payload) {
 		c.write(to, f, payload)
 	}

@@ -69,6 +69,22 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 	return x
 }
 
+// Beside returns those of the message schedule of the member at p, where some members
+// pass by an exchange what others read of them and the others send it: what the member
+// sends unless it passes it, which is done before the exchange, and what it receives of
+// those who send, which is done after. It is for kinds that do not reduce.
+func Beside(steps []Step, p Position, passes func(member int) bool) (before, after []Step) {
+	for _, st := range steps {
+		switch {
+		case st.Do == DoSend && !passes(p.Rank):
+			before = append(before, st)
+		case st.Do == DoRecv && !passes(st.Peer):
+			after = append(after, st)
+		}
+	}
+	return before, after
+}
+
 // read notes that a member reads a part.
 func (x *Exchange) read(reader int, part Part) {
 	i := slices.IndexFunc(x.Out, func(o Outgoing) bool { return o.Part == part })

@@ -35,6 +35,70 @@ func stagedSteps(kind Kind, p Position) []Step {
 	return steps
 }
 
+// mixedSteps are the steps of a call in which some members pass by an exchange what
+// others read of them, and the others send it.
+func mixedSteps(kind Kind, p Position, passes func(member int) bool) []Step {
+	message := pick(kindRows[kind].message, 0, p.Size).steps(p)
+	before, after := Beside(message, p, passes)
+	var exchanged []Step
+	for _, st := range stagedSteps(kind, p) {
+		if st.Do == DoCopy || st.Do == DoSend && passes(p.Rank) || st.Do == DoRecv && passes(st.Peer) {
+			exchanged = append(exchanged, st)
+		}
+	}
+	return slices.Concat(before, exchanged, after)
+}
+
+// mixed returns algorithms in which some members pass by an exchange and others do not,
+// none for kinds in which all do or nobody.
+func mixed(kind Kind) (list []algorithm) {
+	if kind.Reduces() || kind.FromRoot() {
+		return nil
+	}
+	for name, passes := range map[string]func(int) bool{
+		"odd":  func(m int) bool { return m%2 == 1 },
+		"last": func(m int) bool { return m > 2 },
+	} {
+		list = append(list, algorithm{name, nil, func(p Position) []Step { return mixedSteps(kind, p, passes) }, sendsNothing})
+	}
+	return list
+}
+
+// shared returns the algorithm of a result that members have in common, none for kinds
+// whose results are not alike: each block is made in pieces, and each piece by some
+// member. Here every member has the result for itself, so the piece goes to all.
+func shared(kind Kind) []algorithm {
+	if !kind.Alike() {
+		return nil
+	}
+	return []algorithm{{"pieces", nil, func(p Position) []Step {
+		maker := p
+		maker.Rank = p.Size - 1
+		steps := []Step{meetStep}
+		for i, st := range sharedSteps(pick(kindRows[kind].direct, 0, p.Size).steps(maker)) {
+			for piece := range p.Size + 1 {
+				if (piece+i)%p.Size == p.Rank {
+					steps = append(steps, sharedPiece(p, st, piece, p.Size+1)...)
+				}
+			}
+		}
+		return append(steps, meetStep)
+	}, nil}}
+}
+
+// sharedPiece returns the steps that do a piece of st for every member.
+func sharedPiece(p Position, st Step, piece, pieces int) (steps []Step) {
+	src := slices.Clone(st.Src)
+	for i := range src {
+		src[i] = src[i].Chunk(piece, pieces)
+	}
+	for r := range p.Size {
+		dst := st.Dst[0].Of(r).Chunk(piece, pieces)
+		steps = append(steps, Step{Do: st.Do, Dst: []Part{dst}, Src: src})
+	}
+	return steps
+}
+
 // reduceStaged is the reduction of an exchange: what is read comes to slots, and the
 // result goes to the member's own part, or to one more slot, and on from there.
 func reduceStaged(p Position, x *Exchange) []Step {

@@ -1,16 +1,26 @@
 package schedule
 
-import "sync"
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
 // A Scheduler gives one member of a group its schedules, and keeps them.
 type Scheduler struct {
 	Rank, Size int
 
+	last atomic.Pointer[keptSteps] // that were asked for
+
 	mu        sync.Mutex
-	kept      map[scheduleKey][]Step
+	kept      map[scheduleKey]*keptSteps
 	exchanges map[exchangeKey]*Exchange
-	last      []Step // that was asked for
-	lastKey   scheduleKey
+}
+
+// keptSteps are the steps of a schedule that was asked for before.
+type keptSteps struct {
+	scheduleKey
+	steps []Step
 }
 
 type scheduleKey struct {
@@ -31,24 +41,44 @@ func (s *Scheduler) Direct(kind Kind, root int, pairs [][2]int, bytes int) []Ste
 	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), root, pairs)
 }
 
+// Shared returns the steps that make a result which the members have in common, one
+// for each block of it. The kind is one whose results are alike. Each step may be done
+// in pieces, by any members in any order. It is to be read only.
+func (s *Scheduler) Shared(kind Kind, root int) []Step {
+	return sharedSteps(s.Direct(kind, root, nil, 0))
+}
+
+// sharedSteps returns the steps of a direct schedule for small blocks that make its
+// results, by block.
+func sharedSteps(direct []Step) []Step {
+	var made []Step
+	for _, st := range direct {
+		if st.Do != DoMeet {
+			made = append(made, st)
+		}
+	}
+	slices.SortFunc(made, func(a, b Step) int { return a.Dst[0].Block - b.Dst[0].Block })
+	return made
+}
+
 func (s *Scheduler) steps(a *algorithm, root int, pairs [][2]int) []Step {
 	if pairs != nil {
 		return a.steps(Position{s.Rank, s.Size, root, pairs})
 	}
+	if last := s.last.Load(); last != nil && last.algorithm == a && last.root == root {
+		return last.steps
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := scheduleKey{a, root}
-	if s.lastKey == key {
-		return s.last
-	}
-	steps, ok := s.kept[key]
-	if !ok {
-		steps = a.steps(Position{s.Rank, s.Size, root, nil})
+	steps := s.kept[key]
+	if steps == nil {
+		steps = &keptSteps{key, a.steps(Position{s.Rank, s.Size, root, nil})}
 		if s.kept == nil {
-			s.kept = map[scheduleKey][]Step{}
+			s.kept = map[scheduleKey]*keptSteps{}
 		}
 		s.kept[key] = steps
 	}
-	s.last, s.lastKey = steps, key
-	return steps
+	s.last.Store(steps)
+	return steps.steps
 }

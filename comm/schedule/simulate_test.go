@@ -401,11 +401,16 @@ func simPairs(size int) [][][2]int {
 	return lists
 }
 
+// everyAlgorithm runs f for each way in which data are moved: by messages, whether those
+// come one by one or with the contracts (message); where members read and write each
+// other's blocks (direct); through shared memory (staged), to which some may add messages
+// (mixed); and where members have one result (shared).
 func everyAlgorithm(t *testing.T, f func(t *testing.T, kind Kind, a *algorithm)) {
 	for kind := range Kinds {
 		row := &kindRows[kind]
 		staged := []algorithm{{"staged", nil, func(p Position) []Step { return stagedSteps(kind, p) }, sendsNothing}}
-		for family, rows := range map[string][]algorithm{"message": row.message, "direct": row.direct, "staged": staged} {
+		families := map[string][]algorithm{"message": row.message, "direct": row.direct, "staged": staged, "mixed": mixed(kind), "shared": shared(kind)}
+		for family, rows := range families {
 			for i := range rows {
 				t.Run(fmt.Sprintf("%s/%s/%s", family, kind, rows[i].name), func(t *testing.T) {
 					f(t, kind, &rows[i])

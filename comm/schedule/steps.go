@@ -181,6 +181,9 @@ func slotsOf(steps []Step) int {
 // the given steps do; what they leave in Out goes into slots, or nowhere if no
 // step reads it.
 func WithoutOut(steps []Step) []Step {
+	if !slices.ContainsFunc(steps, usesOut) {
+		return steps
+	}
 	read := map[Part]bool{}
 	for _, st := range steps {
 		for _, p := range st.Src {
@@ -211,6 +214,12 @@ func WithoutOut(steps []Step) []Step {
 		kept = append(kept, st)
 	}
 	return kept
+}
+
+// usesOut reports whether a step reads or writes results.
+func usesOut(st Step) bool {
+	isOut := func(p Part) bool { return p.Mem == MemOut }
+	return slices.ContainsFunc(st.Dst, isOut) || slices.ContainsFunc(st.Src, isOut)
 }
 
 // lenOthers returns the bytes of all the blocks but the member's own.
