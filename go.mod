@@ -3,7 +3,6 @@ module tpsh
 go 1.26.0
 
 require (
-	github.com/chzyer/readline v1.5.1
 	github.com/ebitengine/purego v0.11.1
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/rogpeppe/go-internal v1.16.0

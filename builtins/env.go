@@ -38,7 +38,7 @@ type Env struct {
 	holders []Holder
 	held    map[Holder]bool
 	inside  int // calls of modules under way
-
+	width   int // see SetWidth
 }
 
 // Options says what the programs of a job may do.
@@ -217,6 +217,10 @@ func (e *Env) Pause(err error) error { return e.Runtime.Pause(err) }
 // Resume says that a statement is to begin; failed says that the last one
 // ended badly on some rank.
 func (e *Env) Resume(failed bool) { e.Runtime.Resume(failed) }
+
+// SetWidth has tensors shown in lines of so many columns, those of a shell's
+// terminal; 0 is for what is usual.
+func (e *Env) SetWidth(columns int) { e.width = columns }
 
 // SetNote has lines beside the program's output, such as warnings, go to note.
 func (e *Env) SetNote(note func(line string)) { e.Runtime.Note = note }

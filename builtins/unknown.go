@@ -287,10 +287,11 @@ func unknownsLike(e *Env, dt dtype.DType, s []int) starlark.Value {
 	return starlark.NewList(list)
 }
 
-// FormatTensor returns how the elements of t are shown.
-func FormatTensor(t *tensor.Tensor) string {
+// FormatTensor returns how the elements of t are shown, in lines as wide as SetWidth
+// says.
+func (e *Env) FormatTensor(t *tensor.Tensor) string {
 	if t.Buffer() == nil || !t.Hollow() {
-		return tensor.Format(t)
+		return tensor.FormatTo(t, e.width)
 	}
 	if t.Numel() == 1 {
 		return "?"

@@ -101,6 +101,24 @@ type Signer interface {
 	Parameters(v starlark.Value) []string
 }
 
+// A Widener is an Env whose values are shown in as many columns as a program says
+// (see Program.Width).
+type Widener interface {
+	SetWidth(columns int)
+}
+
+// A Completer is an Env that knows more of its values than their attributes.
+type Completer interface {
+	// Keys returns the names by which v can be indexed, and which its methods
+	// take: of a mesh, those of its dims. It is nil for a value without.
+	Keys(v starlark.Value) []string
+	// Fits reports whether v can be what a call takes as the keyword param. It
+	// is true of all values if there is no telling.
+	Fits(param string, v starlark.Value) bool
+	// Titles returns the names under which the documentation may have v.
+	Titles(v starlark.Value) []string
+}
+
 // A Keeper is an Env that gets the globals of a program that has ended well, before
 // End.
 type Keeper interface {

@@ -26,6 +26,7 @@ type message struct {
 	Ack      *ackMsg      `json:"ack,omitempty"`      // of lines
 	Complete *completeMsg `json:"complete,omitempty"` // answered by a reply
 	Who      *whoMsg      `json:"who,omitempty"`      // answered by a reply
+	Explain  *explainMsg  `json:"explain,omitempty"`  // answered by a reply
 	Stop     *stopMsg     `json:"stop,omitempty"`     // ends Serve
 
 	// From a rank to the front end.
@@ -55,6 +56,7 @@ type runMsg struct {
 	Cover     bool   `json:"cover,omitempty"`
 	Chunk     bool   `json:"chunk,omitempty"`
 	FirstLine int    `json:"first_line,omitempty"`
+	Width     int    `json:"width,omitempty"`
 	MaxSteps  uint64 `json:"max_steps,omitempty"`
 	Output    Mode   `json:"output"`
 }
@@ -77,6 +79,11 @@ type completeMsg struct {
 
 // whoMsg asks for the variables of the session.
 type whoMsg struct{}
+
+// explainMsg asks what a dotted path stands for.
+type explainMsg struct {
+	Path text `json:"path"`
+}
 
 // stopMsg asks the rank to end.
 type stopMsg struct{}
@@ -110,11 +117,12 @@ type doneMsg struct {
 	Record  []byte   `json:"record,omitempty"`  // see Recorder
 }
 
-// replyMsg answers ready, complete or who.
+// replyMsg answers ready, complete, who or explain.
 type replyMsg struct {
 	Start     int        `json:"start,omitempty"` // where in the line the names go
 	Names     []string   `json:"names,omitempty"`
 	Variables []Variable `json:"variables,omitempty"`
+	Text      text       `json:"text,omitempty"` // what explains a value
 }
 
 // A Variable is what a session shows of one of its globals.
@@ -158,7 +166,7 @@ func decode(data []byte) (*message, error) {
 func (m *message) bodies() int {
 	n := 0
 	for _, set := range []bool{
-		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Stop != nil,
+		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Stop != nil,
 		m.Lines != nil, m.Note != nil, m.Done != nil, m.Reply != nil,
 	} {
 		if set {

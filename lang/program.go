@@ -43,6 +43,11 @@ type Program struct {
 	// Ranks lists the ranks that run a chunk, ascending; nil for all.
 	Ranks []int
 
+	// Valueless keeps a chunk's value out of the Outcome.
+	Valueless bool
+	// Width is how many columns a value is to be shown in (see Widener); 0 for any.
+	Width int
+
 	// Timeout ends the program after a while; 0 for never.
 	Timeout time.Duration
 	// MaxSteps ends the program on a rank after so many steps of the

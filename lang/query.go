@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,8 +55,64 @@ func clip(s string) string {
 	return line
 }
 
+// explain says under which names the documentation may have what a dotted path
+// stands for, and of a variable what it is.
+func (s *server) explain(path string) *replyMsg {
+	reply := new(replyMsg)
+	if s.globals == nil {
+		s.globals = newGlobals(s.predeclared())
+	}
+	protect(func() error {
+		v := s.lookup(strings.Split(path, "."))
+		if v == nil {
+			return nil
+		}
+		if env, ok := s.env.(Completer); ok {
+			reply.Names = env.Titles(v)
+		}
+		root, _, _ := strings.Cut(path, ".")
+		if !s.globals.defined[root] {
+			return nil
+		}
+		if fn, ok := v.(*starlark.Function); ok {
+			reply.Text = text(describeFunction(fn))
+		} else {
+			reply.Text = text(fmt.Sprintf("%s: %s %s", path, v.Type(), s.describe(v)))
+		}
+		return nil
+	})
+	return reply
+}
+
+// describeFunction returns how a function of a script is called, where it is and
+// what it says of itself.
+func describeFunction(fn *starlark.Function) string {
+	var params []string
+	for i := range fn.NumParams() {
+		name, _ := fn.Param(i)
+		if d := fn.ParamDefault(i); d != nil {
+			name += "=" + clip(d.String())
+		}
+		params = append(params, name)
+	}
+	if n := len(params); fn.HasKwargs() {
+		params[n-1] = "**" + params[n-1]
+	}
+	if n := len(params) - 1; fn.HasVarargs() && fn.HasKwargs() {
+		params[n-1] = "*" + params[n-1]
+	} else if fn.HasVarargs() {
+		params[n] = "*" + params[n]
+	}
+	what := fmt.Sprintf("%s(%s), of %s", fn.Name(), strings.Join(params, ", "), fn.Position())
+	if doc := strings.TrimSpace(fn.Doc()); doc != "" {
+		what += "\n" + doc
+	}
+	return what
+}
+
 // complete lists how the last word of line may go on: names of the session,
-// attributes after a dot, keyword arguments inside a call. Nothing is called.
+// attributes after a dot, keyword arguments inside a call, keys inside an index.
+// Nothing is called.
 func (s *server) complete(line string) *replyMsg {
 	reply := new(replyMsg)
 	if s.globals == nil {
@@ -70,9 +127,16 @@ func (s *server) complete(line string) *replyMsg {
 
 // candidates returns where the last word of line begins, and what it may be.
 func (s *server) candidates(line string) (start int, names []string) {
-	calls, inString := openCalls(line)
-	if inString {
+	c := cursorIn(line)
+	if c.comment {
 		return len(line), nil
+	}
+	if c.quote != 0 {
+		names = withPrefix(ending(s.keys(c), string(c.quote)), line[c.quoteAt+1:])
+		if len(names) == 0 {
+			return len(line), nil
+		}
+		return c.quoteAt + 1, names
 	}
 	start = len(line) - len(trailing(line, isWord))
 	path := strings.Split(trailing(line, isPath), ".")
@@ -83,22 +147,114 @@ func (s *server) candidates(line string) (start int, names []string) {
 		}
 		return start, withPrefix(names, word)
 	}
-	for name := range s.globals.names {
-		if !source.IsHidden(name) {
-			names = append(names, name)
+	if b, ok := c.innermost(); ok {
+		return start, withPrefix(s.within(b, line[:start], word), word)
+	}
+	return start, withPrefix(append(s.known("", word != ""), keywords...), word)
+}
+
+// within returns what a word inside of a bracket may be, behind before.
+func (s *server) within(b bracket, before, word string) []string {
+	if param, ok := parameterBefore(before); ok {
+		return s.known(param, word != "")
+	}
+	if b.open == '[' && word == "" {
+		if keys := s.keys(cursor{open: []bracket{b}}); len(keys) > 0 {
+			return ending(prefixed("\"", keys), "\"")
 		}
 	}
-	names = append(names, keywords...)
-	if len(calls) > 0 {
-		names = append(names, s.parameters(calls[len(calls)-1])...)
+	var names []string
+	if b.open == '(' {
+		names = s.parameters(b.path)
 	}
-	return start, withPrefix(names, word)
+	if word == "" && len(names) > 0 {
+		return names
+	}
+	names = append(names, s.known("", word != "")...)
+	if word != "" {
+		names = append(names, operators...)
+	}
+	return names
+}
+
+// parameterBefore returns the keyword of a call whose value follows before.
+func parameterBefore(before string) (param string, ok bool) {
+	head, ok := strings.CutSuffix(strings.TrimRight(before, " "), "=")
+	param = trailing(head, isWord)
+	return param, ok && param != ""
+}
+
+// known returns the globals that fit a parameter, "" for any: those that the session
+// has assigned, and with all those of the language, too.
+func (s *server) known(param string, all bool) []string {
+	env, _ := s.env.(Completer)
+	var names []string
+	for name, v := range s.globals.names {
+		own := s.globals.defined[name]
+		if source.IsHidden(name) || param == "" && !all && !own {
+			continue
+		}
+		if param != "" && env != nil && !env.Fits(param, v) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// keys returns the names by which the value before the innermost bracket can be
+// indexed, or which its method takes.
+func (s *server) keys(c cursor) []string {
+	b, ok := c.innermost()
+	if !ok || b.path == "" {
+		return nil
+	}
+	path := strings.Split(b.path, ".")
+	if b.open == '(' {
+		path = path[:len(path)-1]
+	}
+	if len(path) == 0 {
+		return nil
+	}
+	v := s.lookup(path)
+	if d, ok := v.(*starlark.Dict); ok {
+		var names []string
+		for _, k := range d.Keys() {
+			if name, ok := starlark.AsString(k); ok && !strings.ContainsAny(name, "\"'\\\n") {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	if env, ok := s.env.(Completer); ok && v != nil {
+		return env.Keys(v)
+	}
+	return nil
+}
+
+func ending(names []string, end string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, name+end)
+	}
+	return out
+}
+
+func prefixed(begin string, names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, begin+name)
+	}
+	return out
 }
 
 // keywords are the words of the language that may begin an input.
 var keywords = []string{
 	"and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or", "pass", "return", "while",
 }
+
+// operators are the words of the language that may stand inside of brackets.
+var operators = []string{"and", "else", "for", "if", "in", "lambda", "not", "or"}
 
 // withPrefix returns the names that begin with prefix, sorted. Names that
 // begin with an underscore are only for those who ask for them.
@@ -183,28 +339,3 @@ func isWord(c byte) bool {
 }
 
 func isPath(c byte) bool { return c == '.' || isWord(c) }
-
-// openCalls returns the dotted paths before the brackets that line leaves
-// open, and whether it ends in a string or a comment.
-func openCalls(line string) (calls []string, inString bool) {
-	quote := byte(0)
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case quote != 0:
-			if c == '\\' {
-				i++
-			} else if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '#':
-			return nil, true
-		case c == '(' || c == '[' || c == '{':
-			calls = append(calls, trailing(line[:i], isPath))
-		case (c == ')' || c == ']' || c == '}') && len(calls) > 0:
-			calls = calls[:len(calls)-1]
-		}
-	}
-	return calls, quote != 0
-}

@@ -40,6 +40,8 @@ type running struct {
 	outcome *Outcome
 	waiting map[int]bool // the ranks that have not ended
 
+	valueless bool // see Program
+
 	grace  <-chan time.Time // when to stop the others; nil if no rank has failed
 	giveUp <-chan time.Time // when to wait no more; nil if none was told to stop
 	failed int              // the first rank that failed
@@ -54,12 +56,14 @@ func (s *Session) start(p Program, ranks []int) *running {
 		seq:     s.seq,
 		sink:    newSink(s.opts.Out, s.opts.Mode, ranks, len(s.conns)),
 		outcome: &Outcome{Ranks: make([]Result, len(s.conns))},
-		waiting: make(map[int]bool),
+
+		valueless: p.Valueless,
+		waiting:   make(map[int]bool),
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
 		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
 		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover,
-		Chunk: p.Chunk, FirstLine: p.FirstLine, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
+		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {
 		r.outcome.Ranks[rank].Ran = true
@@ -155,7 +159,7 @@ func (r *running) end(rank int, d *doneMsg) {
 	res := &r.outcome.Ranks[rank]
 	res.Failure = d.Failure
 	r.outcome.Cover = r.outcome.Cover.add(d.Cover)
-	if d.Value != nil {
+	if d.Value != nil && !r.valueless {
 		res.Value = (*string)(d.Value)
 	}
 	r.sink.close(rank)

@@ -161,6 +161,8 @@ func (s *server) handle(t task) error {
 		s.send(&message{Seq: t.Seq, Reply: &replyMsg{}})
 	case t.Complete != nil:
 		s.send(&message{Seq: t.Seq, Reply: s.complete(string(t.Complete.Line))})
+	case t.Explain != nil:
+		s.send(&message{Seq: t.Seq, Reply: s.explain(string(t.Explain.Path))})
 	case t.Who != nil:
 		s.send(&message{Seq: t.Seq, Reply: &replyMsg{Variables: s.variables()}})
 	default:
@@ -180,6 +182,9 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	s.cover = make(Cover)
 	err := protect(func() error {
 		s.env.Begin(j.ctx)
+		if e, ok := s.env.(Widener); ok {
+			e.SetWidth(p.Width)
+		}
 		value, err := s.execute(j, p, out)
 		if err == nil && value != nil && value != starlark.None {
 			shown := text(value.String())

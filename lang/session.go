@@ -170,6 +170,16 @@ func (s *Session) Complete(ctx context.Context, line string) (start int, names [
 	return replies[0].Start, replies[0].Names, nil
 }
 
+// Explain returns what rank 0 knows of what a dotted path stands for: the names
+// under which the documentation may have it, and of a variable what it is.
+func (s *Session) Explain(ctx context.Context, path string) (names []string, what string, err error) {
+	replies, err := s.ask(ctx, []int{0}, &message{Explain: &explainMsg{text(path)}})
+	if err != nil {
+		return nil, "", err
+	}
+	return replies[0].Names, string(replies[0].Text), nil
+}
+
 // Variables returns the globals that chunks have assigned, by rank.
 func (s *Session) Variables(ctx context.Context) ([][]Variable, error) {
 	replies, err := s.ask(ctx, s.allRanks(), &message{Who: &whoMsg{}})

@@ -404,3 +404,6 @@ func SharedGroup(e *builtins.Env, ranks []int) (starlark.Value, error) {
 	}
 	return collective.WrapGroup(e, g), nil
 }
+
+// KeyNames implements builtins.Keyed: the names of the dims.
+func (d *DeviceMesh) KeyNames() []string { return d.M.Names() }

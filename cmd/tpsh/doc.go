@@ -73,6 +73,17 @@ func doc(std *stdio, args []string) error {
 
 // docOf explains a name, or what is called so elsewhere.
 func docOf(std *stdio, name string) error {
+	text, err := docText(name)
+	if err != nil {
+		fmt.Fprintf(std.err, "tpsh: doc: %v (tpsh doc -k WORD looks for a word)\n", err)
+		return status(lang.StatusFailed)
+	}
+	fmt.Fprintln(std.out, text)
+	return nil
+}
+
+// docText returns the documentation of a name, or of what is called so elsewhere.
+func docText(name string) (string, error) {
 	text, ok := builtins.Doc(name)
 	if other := synonyms[name]; !ok && other != "" {
 		if text, ok = builtins.Doc(other); ok {
@@ -80,11 +91,9 @@ func docOf(std *stdio, name string) error {
 		}
 	}
 	if !ok {
-		fmt.Fprintf(std.err, "tpsh: doc: no name %q%s (tpsh doc -k WORD looks for a word)\n", name, didYouMean(name, builtins.Names()))
-		return status(lang.StatusFailed)
+		return "", fmt.Errorf("no name %q%s", name, didYouMean(name, builtins.Names()))
 	}
-	fmt.Fprintln(std.out, text)
-	return nil
+	return text, nil
 }
 
 // didYouMean returns a suggestion of the name that is nearest to x, or "".

@@ -93,14 +93,19 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 
 // refused returns the report of an evaluation that has failed, or nil.
 func (e *evaluation) refused(o *lang.Outcome, ranks *ranks) error {
-	var b strings.Builder
-	o.Report(&b)
+	if err := failed(o); err != nil {
+		return err
+	}
+	return ranks.unreceived(nil)
+}
+
+// failed returns the report of a program that has failed, or nil.
+func failed(o *lang.Outcome) error {
 	if o.ExitStatus() == lang.StatusOK {
-		if err := ranks.unreceived(nil); err != nil {
-			return err
-		}
 		return nil
 	}
+	var b strings.Builder
+	o.Report(&b)
 	return &refusal{b.String()}
 }
 

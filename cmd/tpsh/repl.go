@@ -8,7 +8,8 @@ import (
 	"os"
 	"sync"
 
-	"tpsh/builtins"
+	"golang.org/x/term"
+
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/lang"
 	"tpsh/lang/repl"
@@ -102,8 +103,9 @@ func (s *shell) talk(std *stdio) error {
 		Err:      std.err,
 		Timeout:  s.timeout,
 		MaxSteps: s.maxSteps,
-		Doc:      builtins.Doc,
-		Commands: shellCommands,
+		Doc:      docText,
+		Width:    s.width(std),
+		Commands: shellCommands(s),
 	})
 	if code != lang.StatusOK {
 		err = status(code)
@@ -158,6 +160,21 @@ func (s *shell) stop() {
 func (s *shell) leave() {
 	s.stop()
 	os.Exit(statusUnread)
+}
+
+// width returns what tells how wide values may be: as the terminal, if they go to
+// one.
+func (s *shell) width(std *stdio) func() int {
+	if std.out != os.Stdout || !term.IsTerminal(int(os.Stdout.Fd())) {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(os.Stdout.Fd()))
+		if err != nil {
+			return 0
+		}
+		return width
+	}
 }
 
 // input returns where the shell reads: the terminal, or what stands for it.

@@ -67,6 +67,7 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err := r.checkHere(); err != nil {
 		return err
 	}
+	r.takeRanks(script)
 	opts, err := r.options(wish{r.n, r.transport, r.given("n"), r.given("transport")}, os.LookupEnv)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ type duty struct {
 // front end after the other until there are no more. It returns the exit
 // status.
 func work() int {
+	nameProcess("tpsh")
 	seat, err := launch.TakeSeat()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

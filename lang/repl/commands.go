@@ -1,11 +1,10 @@
 package repl
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,20 +23,23 @@ type Command struct {
 	Help  string // one line
 	// Run runs the command with the rest of the line. Its error is shown.
 	Run func(ctx context.Context, s *Shell, arg string) error
+	// Complete completes its arguments; nil for a statement.
+	Complete Completer
 }
 
 // builtinCommands returns the commands that every shell has.
 func builtinCommands() []Command {
 	return []Command{
-		{"help", "", "lists the commands", help},
-		{"ranks", "N", "restarts with N ranks and no variables", setRanks},
-		{"rank", "R EXPR", "evaluates an expression on one rank", onRank},
-		{"who", "", "lists the variables", who},
-		{"time", "STMT", "runs a statement and says how long it took", timeStatement},
-		{"load", "FILE", "runs a file as if it had been typed", load},
-		{"save", "FILE", "writes what ran well to a new file", save},
-		{"doc", "NAME", "shows the documentation of a name", doc},
-		{"quit", "", "ends the shell", quit},
+		{Name: "help", Usage: "", Help: "lists the commands", Run: help},
+		{Name: "ranks", Usage: "N", Help: "restarts with N ranks and no variables", Run: setRanks},
+		{Name: "rank", Usage: "R EXPR", Help: "evaluates an expression on one rank", Run: onRank},
+		{Name: "who", Usage: "", Help: "lists the variables", Run: who},
+		{Name: "time", Usage: "STMT", Help: "runs a statement and says how long it took", Run: timeStatement},
+		{Name: "load", Usage: "FILE", Help: "runs a file as if it had been typed", Run: load, Complete: completeFile},
+		{Name: "save", Usage: "FILE", Help: "writes what ran well to a new file, a script that does the same", Run: save, Complete: completeFile},
+		{Name: "undo", Usage: "", Help: "goes back to before the last statement: runs anew all that came before it", Run: undo},
+		{Name: "doc", Usage: "NAME", Help: "shows the documentation of a name, as help(NAME) and NAME? do", Run: doc},
+		{Name: "quit", Usage: "", Help: "ends the shell", Run: quit},
 	}
 }
 
@@ -95,7 +97,11 @@ func onRank(ctx context.Context, s *Shell, arg string) error {
 	if rank < 0 || rank >= s.session.Size() {
 		return fmt.Errorf("got rank %d, want one from 0 to %d", rank, s.session.Size()-1)
 	}
-	s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: s.in.line, Ranks: []int{rank}}, "")
+	p := s.program(source, s.in.line)
+	p.Ranks = []int{rank}
+	if s.run(ctx, p, "") {
+		s.keep(entry{program: p})
+	}
 	return nil
 }
 
@@ -155,50 +161,11 @@ func load(ctx context.Context, s *Shell, arg string) error {
 	return nil
 }
 
-// save writes what ran well. It replaces no file but its own.
-func save(_ context.Context, s *Shell, arg string) error {
-	path := arg
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if s.saved[path] {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists", arg)
-	}
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	for _, source := range s.done {
-		fmt.Fprintln(&text, strings.TrimSuffix(source, "\n"))
-	}
-	_, err = f.Write(text.Bytes())
-	if err = errors.Join(err, f.Close()); err == nil {
-		s.saved[path] = true
-		fmt.Fprintf(s.opts.Out, "%s written to %s\n", count(len(s.done), "statement"), arg)
-	}
-	return err
-}
-
-func doc(_ context.Context, s *Shell, arg string) error {
-	if s.opts.Doc != nil {
-		if text, ok := s.opts.Doc(arg); ok {
-			fmt.Fprintln(s.opts.Out, strings.TrimSuffix(text, "\n"))
-			return nil
-		}
-	}
-	return fmt.Errorf("nothing is known of %s", arg)
-}
-
 // complete completes a line: the name of a command, or what the ranks know.
 func (s *Shell) complete(ctx context.Context, line string) (start int, names []string) {
 	source, offset := line, 0
 	if strings.HasPrefix(line, ":") {
-		command, _, more := strings.Cut(line, " ")
+		command, arg, more := strings.Cut(line, " ")
 		if !more {
 			for _, c := range s.commands {
 				if name := ":" + c.Name; strings.HasPrefix(name, command) {
@@ -210,10 +177,33 @@ func (s *Shell) complete(ctx context.Context, line string) (start int, names []s
 		}
 		offset = len(command) + 1
 		source = line[offset:]
+		if i := slices.IndexFunc(s.commands, func(c Command) bool { return ":"+c.Name == command && c.Complete != nil }); i >= 0 {
+			start, names := s.commands[i].Complete(arg)
+			return offset + start, names
+		}
 	}
 	start, names, err := s.session.Complete(ctx, source)
 	if err != nil {
 		return len(line), nil
 	}
 	return offset + start, names
+}
+
+// completeFile completes the path of a file.
+func completeFile(path string) (start int, names []string) {
+	start = strings.LastIndexByte(path, '/') + 1
+	list, err := os.ReadDir(cmp.Or(path[:start], "."))
+	if err != nil {
+		return start, nil
+	}
+	for _, f := range list {
+		name := f.Name()
+		if f.IsDir() {
+			name += "/"
+		}
+		if strings.HasPrefix(name, path[start:]) && (name[0] != '.' || path[start:] != "") {
+			names = append(names, name)
+		}
+	}
+	return start, names
 }

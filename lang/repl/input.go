@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/syntax"
@@ -20,8 +21,9 @@ var ErrInterrupt = errors.New("interrupt")
 
 // A Reader reads lines.
 type Reader interface {
-	// ReadLine returns the next line, without its newline. At a terminal it
-	// shows prompt first. At the end it returns io.EOF.
+	// ReadLine returns the next line, without its newline, or where somebody types,
+	// all lines up to the Enter that ended them. At a terminal it shows prompt
+	// first. At the end it returns io.EOF.
 	ReadLine(prompt string) (string, error)
 	// Interactive reports whether somebody types the lines.
 	Interactive() bool
@@ -38,7 +40,7 @@ type Input func(Completer) (Reader, error)
 // a terminal, else plain.
 func Stdin(complete Completer) (Reader, error) {
 	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
-		return newTerminal(complete)
+		return newTerminal(complete), nil
 	}
 	return &plainReader{in: bufio.NewReader(os.Stdin)}, nil
 }
@@ -64,8 +66,8 @@ func (r *plainReader) Close() error      { return nil }
 // statements reads whole statements from lines.
 type statements struct {
 	reader Reader
-	ahead  *string // a line that was read and belongs to the next statement
-	line   int     // how many lines have been taken
+	ahead  []string // lines that were read and belong to what follows
+	line   int      // how many lines have been taken
 }
 
 // A statement is what was typed at one prompt: a command, or the source that
@@ -86,6 +88,9 @@ func (s *statements) next(prompt string) (*statement, error) {
 		if err != nil {
 			return nil, err
 		}
+		if isQuestion(first) {
+			return &statement{source: first, line: s.line}, nil
+		}
 		if command, ok := strings.CutPrefix(strings.TrimSpace(first), ":"); ok {
 			return &statement{command: command, line: s.line}, nil
 		}
@@ -100,10 +105,14 @@ func (s *statements) next(prompt string) (*statement, error) {
 
 // take returns the next line.
 func (s *statements) take(prompt string) (line string, err error) {
-	if s.ahead != nil {
-		line, s.ahead = *s.ahead, nil
-	} else {
-		line, err = s.reader.ReadLine(prompt)
+	if len(s.ahead) == 0 {
+		var text string
+		if text, err = s.reader.ReadLine(prompt); err == nil {
+			s.ahead = strings.Split(text, "\n")
+		}
+	}
+	if err == nil {
+		line, s.ahead = s.ahead[0], s.ahead[1:]
 	}
 	if err == nil {
 		s.line++
@@ -116,8 +125,16 @@ func (s *statements) take(prompt string) (line string, err error) {
 
 // giveBack makes line the next one again.
 func (s *statements) giveBack(line string) {
-	s.ahead = &line
+	s.ahead = slices.Insert(s.ahead, 0, line)
 	s.line--
+}
+
+// forget forgets what was typed and is in no statement yet.
+func (s *statements) forget() {
+	s.ahead = nil
+	if r, ok := s.reader.(interface{ Forget() }); ok {
+		r.Forget()
+	}
 }
 
 // complete reads on until the statement that begins with a line is whole, and
@@ -125,7 +142,7 @@ func (s *statements) giveBack(line string) {
 //
 // What ends inside brackets, a string or the head of a block goes on. A block
 // ends before a line that is not indented and, where somebody types, at a
-// blank line.
+// blank line, unless more lines have come together with that.
 func (s *statements) complete(first string) (string, error) {
 	source, begin := first+"\n", s.line
 	for {
@@ -142,7 +159,7 @@ func (s *statements) complete(first string) (string, error) {
 			return "", err
 		}
 		if state == block {
-			if strings.TrimSpace(line) == "" && s.reader.Interactive() {
+			if strings.TrimSpace(line) == "" && s.reader.Interactive() && len(s.ahead) == 0 {
 				return source, nil
 			}
 			if !blank(line) && !continues(line) {

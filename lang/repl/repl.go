@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,11 @@ type Options struct {
 
 	// Commands come in addition to those of the package.
 	Commands []Command
-	// Doc returns what :doc shows of a name. It may be nil.
-	Doc func(name string) (text string, ok bool)
+	// Doc returns what :doc shows of a name of the language, or an error that
+	// says what it may have been meant to be. It may be nil.
+	Doc func(name string) (text string, err error)
+	// Width returns how many columns values may take; nil for any number.
+	Width func() int
 }
 
 // Run runs a shell until its input ends, :quit or the end of ctx. It returns
@@ -47,6 +51,7 @@ type Options struct {
 // that failed; else 0, unless the ranks cannot be started.
 func Run(ctx context.Context, opts Options) int {
 	s := &Shell{opts: opts, dir: opts.Dir, saved: make(map[string]bool)}
+	s.out, s.notes = &tap{Writer: opts.Out}, &tap{Writer: opts.Err}
 	s.commands = append(builtinCommands(), opts.Commands...)
 	if err := s.restart(opts.Ranks); err != nil {
 		fmt.Fprintln(opts.Err, err)
@@ -84,10 +89,14 @@ type Shell struct {
 	session *lang.Session
 	stop    func() // ends the ranks
 
-	done   []string        // what was typed and ran well, for :save
-	saved  map[string]bool // files that :save has written
-	quit   bool
-	status int // of the last statement that failed
+	out, notes *tap // what the ranks print, and say besides
+
+	done          []entry         // what ran well
+	lastStatement string          // the source of what ran last, "" after :undo
+	lastWell      bool            // it ran well
+	saved         map[string]bool // files that :save has written
+	quit          bool
+	status        int // of the last statement that failed
 }
 
 // ranks returns "4 ranks".
@@ -111,9 +120,9 @@ func (s *Shell) restart(n int) error {
 		return fmt.Errorf("cannot start %s: %w", ranks(n), err)
 	}
 	s.end()
-	s.session = lang.NewSession(conns, lang.Options{Out: s.opts.Out, Notes: s.opts.Err, Mode: s.opts.Mode, Recorded: s.opts.Recorded})
+	s.session = lang.NewSession(conns, lang.Options{Out: s.out, Notes: s.notes, Mode: s.opts.Mode, Recorded: s.opts.Recorded})
 	s.stop = stop
-	s.done = nil
+	s.done, s.lastStatement = nil, ""
 	return nil
 }
 
@@ -132,6 +141,7 @@ func (s *Shell) loop(ctx context.Context) int {
 		st, err := s.in.next(fmt.Sprintf("tpsh[%d]> ", s.session.Size()))
 		switch {
 		case errors.Is(err, ErrInterrupt):
+			s.in.ahead = nil
 			continue
 		case errors.Is(err, io.EOF):
 			return s.exitStatus()
@@ -140,10 +150,10 @@ func (s *Shell) loop(ctx context.Context) int {
 			s.status = lang.StatusFailed
 			continue
 		}
-		if st.command != "" {
-			s.command(ctx, st.command)
+		if command := cmp.Or(st.command, s.word(ctx, st.source)); command != "" {
+			s.command(ctx, command)
 		} else {
-			s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: st.source, FirstLine: st.line}, st.source)
+			s.run(ctx, s.program(st.source, st.line), st.source)
 		}
 		if s.status == lang.StatusInterrupted && !s.in.reader.Interactive() {
 			break
@@ -171,12 +181,46 @@ func (s *Shell) Exec(ctx context.Context, source string) bool {
 // ExecAs is Exec of a source that a command made of what was typed, which is
 // what :save writes; "" for nothing.
 func (s *Shell) ExecAs(ctx context.Context, source, typed string) bool {
-	return s.run(ctx, lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: s.in.line}, typed)
+	return s.run(ctx, s.program(source, s.in.line), typed)
+}
+
+// ExecUnseen is Exec that does not show the value.
+func (s *Shell) ExecUnseen(ctx context.Context, source string) bool {
+	p := s.program(source, s.in.line)
+	p.Valueless = true
+	return s.run(ctx, p, source)
+}
+
+// Size returns the number of ranks.
+func (s *Shell) Size() int { return s.session.Size() }
+
+// Out returns where the shell writes values.
+func (s *Shell) Out() io.Writer { return s.opts.Out }
+
+// Program returns the chunk of a source that a command makes.
+func (s *Shell) Program(source string) lang.Program { return s.program(source, s.in.line) }
+
+// History returns what ran well, in turn.
+func (s *Shell) History() []lang.Program {
+	var list []lang.Program
+	for _, e := range s.done {
+		list = append(list, e.program)
+	}
+	return list
+}
+
+// program returns the chunk of a source whose first line is the given one of the
+// input.
+func (s *Shell) program(source string, line int) lang.Program {
+	return lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: line}
 }
 
 // run runs a chunk, of which typed is for :save. An interrupt ends it.
 func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
-	p.Chunk, p.Timeout, p.MaxSteps = true, s.opts.Timeout, s.opts.MaxSteps
+	p.Chunk, p.Timeout, p.MaxSteps, p.Width = true, s.opts.Timeout, s.opts.MaxSteps, s.width()
+	if typed != "" {
+		s.lastStatement, s.lastWell = typed, false
+	}
 	release := s.watchInterrupts()
 	o, err := s.session.Run(ctx, p)
 	release()
@@ -185,16 +229,34 @@ func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
 		s.status = lang.StatusJob
 		return false
 	}
-	io.WriteString(s.opts.Out, o.Values())
+	if o.Interrupted() {
+		s.in.forget()
+	}
+	values := o.Values()
+	io.WriteString(s.opts.Out, fold(values, p.Width))
 	o.Report(s.opts.Err)
 	if !o.OK() {
 		s.status = o.ExitStatus()
 		return false
 	}
 	if typed != "" {
-		s.done = append(s.done, typed)
+		s.keep(entry{p, typed, values != ""})
 	}
 	return true
+}
+
+// keep notes a statement that ran well.
+func (s *Shell) keep(e entry) {
+	s.done = append(s.done, e)
+	s.lastStatement, s.lastWell = e.program.Source, true
+}
+
+// width returns how many columns values may take; 0 for any number.
+func (s *Shell) width() int {
+	if s.opts.Width == nil {
+		return 0
+	}
+	return s.opts.Width()
 }
 
 // watchInterrupts passes interrupts on to the session until it is released.

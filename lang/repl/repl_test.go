@@ -20,12 +20,7 @@ import (
 	"tpsh/lang"
 )
 
-// Readline's own goroutines end with the process.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreTopFunction("github.com/chzyer/readline.(*Operation).ioloop"),
-		goleak.IgnoreTopFunction("github.com/chzyer/readline.DefaultOnWidthChanged.func1.1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeRank is the world of one rank: it knows its number and can hang.
 type fakeRank struct {
@@ -257,8 +252,13 @@ tpsh[2]> :quit
 		t.Run(test.name, func(t *testing.T) {
 			var screen bytes.Buffer
 			opts := options(t, &screen)
-			opts.Doc = func(name string) (string, bool) { return name + "(shape): a tensor of zeros\n", name == "zeros" }
-			opts.Commands = []Command{{"twice", "X", "doubles", func(ctx context.Context, s *Shell, arg string) error {
+			opts.Doc = func(name string) (string, error) {
+				if name != "zeros" {
+					return "", errors.New("nothing is known of " + name)
+				}
+				return name + "(shape): a tensor of zeros\n", nil
+			}
+			opts.Commands = []Command{{Name: "twice", Usage: "X", Help: "doubles", Run: func(ctx context.Context, s *Shell, arg string) error {
 				s.Exec(ctx, arg+" * 2")
 				return nil
 			}}}
@@ -341,7 +341,7 @@ o
 		}
 	}
 	saved, err := os.ReadFile(filepath.Join(opts.Dir, "out.star"))
-	want := "load('other.star', 'o')\ndef f(): return g() + o\ndef g(): return 1\nf()\ndef g(): return 2\nf()\nload(\"lib/other.star\", \"o\")\no\n"
+	want := "#!/usr/bin/env -S tpsh run -n 4\nload('other.star', 'o')\ndef f(): return g() + o\ndef g(): return 1\nprint(f())\ndef g(): return 2\nprint(f())\nload(\"lib/other.star\", \"o\")\nprint(o)\n"
 	if err != nil || string(saved) != want {
 		t.Errorf("saved: got %q, %v, want %q", saved, err, want)
 	}
@@ -362,7 +362,7 @@ func TestSavedIsWhatWasTyped(t *testing.T) {
 		t.Errorf("got:\n%s", got)
 	}
 	saved, err := os.ReadFile(filepath.Join(opts.Dir, "out.star"))
-	if want := "x = 1\nx += 1\nx += 2\n"; err != nil || string(saved) != want {
+	if want := "#!/usr/bin/env -S tpsh run -n 4\nx = 1\nx += 1\nx += 2\n"; err != nil || string(saved) != want {
 		t.Errorf("saved: got %q, %v, want %q", saved, err, want)
 	}
 }

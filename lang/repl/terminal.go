@@ -2,52 +2,66 @@ package repl
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/chzyer/readline"
+	"golang.org/x/term"
+
+	"tpsh/lang/repl/edit"
 )
 
-// A terminal is a Reader with editing, history and completion. Readline keeps
-// two goroutines until the process ends, so a process opens one terminal.
-type terminal struct {
-	rl *readline.Instance
+// A terminal is a Reader with editing, history and completion. What it reads is a
+// statement, or several that were pasted.
+type terminal struct{ *edit.Editor }
+
+// newTerminal returns the Reader of the terminal of the process.
+func newTerminal(complete Completer) Reader {
+	return &terminal{edit.New(edit.Config{
+		In:       os.Stdin,
+		Out:      os.Stdout,
+		Raw:      func() (func(), error) { return rawMode(int(os.Stdin.Fd())) },
+		Size:     terminalSize,
+		Suspend:  suspend,
+		State:    stateOf,
+		Complete: complete,
+		History:  edit.OpenHistory(historyFile(), 5000),
+	})}
 }
 
-func newTerminal(complete Completer) (Reader, error) {
-	return openTerminal(&readline.Config{
-		HistoryFile:  historyFile(),
-		HistoryLimit: 5000,
-	}, complete)
-}
-
-// openTerminal completes a configuration and opens the terminal it describes.
-func openTerminal(c *readline.Config, complete Completer) (Reader, error) {
-	c.AutoComplete = &wordCompleter{complete}
-	c.InterruptPrompt = "^C"
-	rl, err := readline.NewEx(c)
-	if err != nil {
-		return nil, err
+// terminalSize returns the columns and rows of the terminal of the process.
+func terminalSize() (width, height int) {
+	width, height, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || width == 0 {
+		return 80, 24
 	}
-	return &terminal{rl}, nil
+	return width, height
 }
 
 func (t *terminal) ReadLine(prompt string) (string, error) {
-	t.rl.SetPrompt(prompt)
-	line, err := t.rl.Readline()
-	if errors.Is(err, readline.ErrInterrupt) {
-		return "", ErrInterrupt
+	text, err := t.Read(prompt, continuation)
+	if errors.Is(err, edit.ErrInterrupt) {
+		err = ErrInterrupt
 	}
-	if errors.Is(err, io.EOF) {
-		return "", io.EOF
-	}
-	return line, err
+	return text, err
 }
 
 func (t *terminal) Interactive() bool { return true }
-func (t *terminal) Close() error      { return t.rl.Close() }
+func (t *terminal) Close() error      { return nil }
+
+// stateOf says what Enter does behind a text: a command and a mistake end there.
+func stateOf(text string) edit.State {
+	if text == "" || text[0] == ':' || isQuestion(text) {
+		return edit.Whole
+	}
+	state, err := parse(text+"\n", 1)
+	switch {
+	case err != nil || state == whole:
+		return edit.Whole
+	case state == block:
+		return edit.Block
+	}
+	return edit.Open
+}
 
 // historyFile returns the file that keeps what was typed, or "" if there is
 // no place for it.
@@ -65,25 +79,4 @@ func historyFile() string {
 		return ""
 	}
 	return filepath.Join(dir, "history")
-}
-
-// A wordCompleter is a Completer as readline wants it.
-type wordCompleter struct{ complete Completer }
-
-// Do returns what can follow the text before the cursor, and how many of its
-// last runes the whole words begin with. Tab indents at the start of a line.
-func (w *wordCompleter) Do(line []rune, pos int) ([][]rune, int) {
-	text := string(line[:pos])
-	if strings.TrimSpace(text) == "" {
-		return [][]rune{[]rune("    ")}, 0
-	}
-	start, names := w.complete(text)
-	prefix := text[start:]
-	var rest [][]rune
-	for _, name := range names {
-		if after, ok := strings.CutPrefix(name, prefix); ok {
-			rest = append(rest, []rune(after))
-		}
-	}
-	return rest, len([]rune(prefix))
 }

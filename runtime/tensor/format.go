@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	lineWidth = 75   // columns of a line
-	threshold = 1000 // a tensor of more elements is summarised
-	edgeItems = 3    // to so many at either end of a dim
+	lineWidth  = 75   // columns of a line, unless FormatTo says otherwise
+	leastWidth = 20   // columns, of a line that is to be narrow
+	threshold  = 1000 // a tensor of more elements is summarised
+	edgeItems  = 3    // to so many at either end of a dim
 )
 
 // Format returns x as NumPy prints an array: numbers aligned, with at most 8
@@ -20,7 +21,14 @@ const (
 // stand the shape where that cannot be seen, as of a large or an empty tensor,
 // and the dtype unless it is float32, int64 or bool, which can. A tensor of
 // shape () is printed as a number, with all its digits.
-func Format(x *Tensor) string {
+func Format(x *Tensor) string { return FormatTo(x, lineWidth) }
+
+// FormatTo is Format in lines of width columns, but at least leastWidth, if the
+// elements are not wider. A width of 0 is Format's own.
+func FormatTo(x *Tensor, width int) string {
+	if width == 0 {
+		width = lineWidth
+	}
 	if x.buf == nil {
 		return fmt.Sprintf("%v[%s] without storage", x.dt, x.shape.Join())
 	}
@@ -33,7 +41,7 @@ func Format(x *Tensor) string {
 		s = "[]"
 	default:
 		f.cells = newCells(x, f.shown())
-		s = f.dim(0, x.offset, " ", lineWidth)
+		s = f.dim(0, x.offset, " ", max(width, leastWidth))
 	}
 	goruntime.KeepAlive(x)
 	return s + f.suffix()

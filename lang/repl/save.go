@@ -1,0 +1,77 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tpsh/lang"
+)
+
+// An entry is a statement that ran well.
+type entry struct {
+	program lang.Program
+	typed   string // what :save writes; "" for nothing
+	shown   bool   // it has a value, which was shown
+}
+
+// save writes what ran well. It replaces no file but its own.
+func save(_ context.Context, s *Shell, arg string) error {
+	path := arg
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if s.saved[path] {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists", arg)
+	}
+	if err != nil {
+		return err
+	}
+	text, n := s.script()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		s.saved[path] = true
+		fmt.Fprintf(s.opts.Out, "%s written to %s\n", count(n, "statement"), arg)
+	}
+	return err
+}
+
+// script returns the statements that ran well as a script that does the same, and
+// their number: it says on how many ranks, and prints the values that were shown.
+func (s *Shell) script() (text []byte, n int) {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "#!/usr/bin/env -S tpsh run -n %d\n", s.session.Size())
+	last := false // whether _ is the value of the statement before
+	for i, e := range s.done {
+		if e.typed == "" {
+			continue
+		}
+		n++
+		source := strings.TrimRight(e.typed, "\n")
+		switch {
+		case !e.shown:
+		case i+1 < len(s.done) && lastValue.MatchString(s.done[i+1].typed):
+			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
+		case last && lastValue.MatchString(source):
+			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
+		default:
+			source = "print(" + strings.TrimSpace(source) + ")"
+		}
+		last = e.shown
+		fmt.Fprintln(&out, source)
+	}
+	return out.Bytes(), n
+}
+
+var lastValue = regexp.MustCompile(`\b_\b`)
