@@ -1,11 +1,13 @@
 package builtins
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
+	"tpsh/mesh"
 	"tpsh/runtime/timeline"
 )
 
@@ -55,5 +57,26 @@ func namedTensor(name string, x *Tensor) (t timeline.Tensor, ok bool) {
 	for _, p := range l.Placements() {
 		t.Placements = append(t.Placements, p.Script())
 	}
+	t.Blocks = blocksOf(l)
 	return t, true
+}
+
+// blocksOf returns the blocks of a layout, each once, with the ranks that hold it.
+func blocksOf(l *mesh.Placed) []timeline.Block {
+	var list []timeline.Block
+	at := map[string]int{}
+	for _, rank := range l.Ranks() {
+		box, ok := l.Box(rank)
+		if !ok || box.Numel() == 0 {
+			continue
+		}
+		key := fmt.Sprint(box.Lo, box.Hi)
+		if i, known := at[key]; known {
+			list[i].Ranks = append(list[i].Ranks, rank)
+			continue
+		}
+		at[key] = len(list)
+		list = append(list, timeline.Block{Lo: box.Lo, Hi: box.Hi, Ranks: []int{rank}})
+	}
+	return list
 }

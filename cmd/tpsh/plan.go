@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 
+	"tpsh/cmd/tpsh/report"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
@@ -25,6 +27,7 @@ var planCommand = &command{
 		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
 		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 8 at most)")
+		fs.StringVar(&p.page, "report", "", "write a page about the plan to `FILE.html`")
 		p.limits.declare(fs)
 		return p.run
 	},
@@ -37,6 +40,7 @@ type planner struct {
 	n          int
 	machine    string
 	each, json bool
+	page       string
 
 	sweeps                       sweeps
 	rowsFile, outFile, constants string
@@ -68,6 +72,9 @@ func (p *planner) run(std *stdio, args []string) error {
 	}
 	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
 	if len(p.sweeps) > 0 {
+		if p.page != "" {
+			return usagef("for flag --report: a sweep has no page: plan with the values that it has found")
+		}
 		return p.sweep(std, m, q)
 	}
 	ctx, done := interruptible()
@@ -84,7 +91,25 @@ func (p *planner) run(std *stdio, args []string) error {
 		program.Merge()
 		f.Kinds, f.ToldApart = len(program.Kinds), program.ToldApart
 	}
+	if err := p.report(script, m, f); err != nil {
+		return err
+	}
 	return p.show(std.out, m, f)
+}
+
+// report writes the page about a plan, if one is asked for.
+func (p *planner) report(script string, m *hardware.Machine, f *plan.Figures) error {
+	if p.page == "" {
+		return nil
+	}
+	r := &report.Report{Kind: "plan", Title: filepath.Base(script), Command: commandLine(), Sources: map[string]string{}, Plan: f, Machine: m.Name}
+	for _, row := range f.Communication {
+		addSource(r.Sources, row.Where)
+	}
+	if err := writeFile(p.page, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
 }
 
 func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error {

@@ -118,6 +118,7 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 		return usageError{err}
 	}
 	p.Folders = r.folders()
+	r.tracing.kind, r.tracing.title, r.tracing.sources = "run", filepath.Base(script), map[string]string{p.Path: p.Source}
 	if st.flags, err = checkFlags(st.args, p); err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	if err != nil {
 		return false, err
 	}
-	err = report(std.err, outcome, ranks)
+	err = conclude(std.err, outcome, ranks)
 	if err == nil && r.stats && ranks.job != nil {
 		s.Close()
 		err = ranks.tellTraffic(ctx, std.err)
@@ -229,8 +230,8 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	return outcome.Died(), err
 }
 
-// report says what went wrong, and returns it as an exit status.
-func report(w io.Writer, o *lang.Outcome, ranks *ranks) error {
+// conclude says what went wrong, and returns it as an exit status.
+func conclude(w io.Writer, o *lang.Outcome, ranks *ranks) error {
 	o.Report(w)
 	if code := o.ExitStatus(); code != lang.StatusOK {
 		return status(code)

@@ -161,6 +161,7 @@ func (t *tester) options(std *stdio, paths []string) (opts testrun.Options, err 
 		Verbose: t.verbose, JSON: t.json, JUnit: t.junit, Out: std.out, Err: std.err,
 	}
 	if t.on() {
+		t.tracing.kind, t.tracing.title = "test", strings.Join(paths, " ")
 		opts.Recorded = func(test string, n int, transport string) func(int, []byte) {
 			return t.job(fmt.Sprintf("%s (n=%d, %s)", test, n, transport))
 		}

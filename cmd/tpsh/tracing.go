@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -11,14 +15,18 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/cmd/tpsh/perfetto"
+	"tpsh/cmd/tpsh/report"
 	"tpsh/runtime/timeline"
 )
 
-// A tracing is what --trace and --trace-steps ask for, and what the ranks have
-// kept so far.
+// A tracing is what --trace, --report and --trace-steps ask for, and what the ranks
+// have kept so far.
 type tracing struct {
-	path, steps string
-	from, to    int
+	path, page, steps string
+	from, to          int
+
+	kind, title string            // of the report
+	sources     map[string]string // texts that are in no file
 
 	mu   sync.Mutex
 	jobs []*tracedJob
@@ -32,6 +40,7 @@ type tracedJob struct {
 
 func (t *tracing) declare(fs *flag.FlagSet) {
 	fs.StringVar(&t.path, "trace", "", "write what every rank did, and when, to `FILE.json`, for Perfetto and chrome://tracing")
+	fs.StringVar(&t.page, "report", "", "write a page about the run to `FILE.html`: a timeline, bytes and time by line, memory and more")
 	fs.StringVar(&t.steps, "trace-steps", "", "trace the steps from A to before B alone, as `A:B`; mark_step() ends a step")
 }
 
@@ -40,8 +49,8 @@ func (t *tracing) check() error {
 	if t.steps == "" {
 		return nil
 	}
-	if t.path == "" {
-		return usagef("for flag --trace-steps: want --trace FILE.json with it")
+	if !t.on() {
+		return usagef("for flag --trace-steps: want --trace FILE.json or --report FILE.html with it")
 	}
 	from, to, two := strings.Cut(t.steps, ":")
 	var err1, err2 error
@@ -54,18 +63,18 @@ func (t *tracing) check() error {
 }
 
 // on reports whether there is something to trace.
-func (t *tracing) on() bool { return t != nil && t.path != "" }
+func (t *tracing) on() bool { return t != nil && (t.path != "" || t.page != "") }
 
 // options returns what the ranks are to keep.
 func (t *tracing) options() builtins.Timeline {
 	if !t.on() {
 		return builtins.Timeline{}
 	}
-	return builtins.Timeline{On: true, From: t.from, To: t.to}
+	return builtins.Timeline{On: true, From: t.from, To: t.to, Whole: t.page != ""}
 }
 
-// job returns what takes what the ranks of the run called name have kept; nil
-// without --trace.
+// job returns what takes what the ranks of the run called name have kept; nil if
+// nothing is traced.
 func (t *tracing) job(name string) func(rank int, data []byte) {
 	if !t.on() {
 		return nil
@@ -89,7 +98,7 @@ func (t *tracing) job(name string) func(rank int, data []byte) {
 	}
 }
 
-// write writes the file, if one is asked for. err is that of the command, which
+// write writes the files that are asked for. err is that of the command, which
 // counts before one of writing.
 func (t *tracing) write(err error) error {
 	if !t.on() {
@@ -97,29 +106,74 @@ func (t *tracing) write(err error) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f, bad := os.Create(t.path)
-	if bad == nil {
-		bad = perfetto.Write(f, t.processes())
-		if e := f.Close(); bad == nil {
-			bad = e
+	if t.path != "" {
+		bad := writeFile(t.path, func(w io.Writer) error { return perfetto.Write(w, t.processes()) })
+		if bad != nil && err == nil {
+			err = fmt.Errorf("cannot write the trace: %w", bad)
 		}
 	}
-	if bad != nil && err == nil {
-		return fmt.Errorf("cannot write the trace: %w", bad)
+	if t.page != "" {
+		bad := writeFile(t.page, func(w io.Writer) error { return report.Write(w, t.report()) })
+		if bad != nil && err == nil {
+			err = fmt.Errorf("cannot write the report: %w", bad)
+		}
 	}
 	return err
+}
+
+// writeFile makes what write writes the contents of the file at path.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	return errors.Join(write(b), b.Flush(), f.Close())
+}
+
+// report returns what the page shows.
+func (t *tracing) report() *report.Report {
+	r := &report.Report{Kind: t.kind, Title: t.title, Command: commandLine(), Sources: map[string]string{}}
+	maps.Copy(r.Sources, t.sources)
+	for _, j := range t.jobs {
+		job := report.Job{Name: j.name}
+		for _, rank := range slices.Sorted(maps.Keys(j.ranks)) {
+			job.Ranks = append(job.Ranks, j.ranks[rank])
+			for i := range j.ranks[rank].Events {
+				addSource(r.Sources, j.ranks[rank].Events[i].Line)
+			}
+		}
+		r.Jobs = append(r.Jobs, job)
+	}
+	return r
+}
+
+// commandLine returns the command as it was given.
+func commandLine() string { return "tpsh " + strings.Join(os.Args[1:], " ") }
+
+// mostSource is the size of the largest file that a report quotes, in bytes.
+const mostSource = 1 << 20
+
+// addSource reads the file of a line of a script, if it is there to be read.
+func addSource(sources map[string]string, where string) {
+	file, _, _ := strings.Cut(where, ":")
+	if _, known := sources[file]; known || file == "" {
+		return
+	}
+	sources[file] = ""
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Size() > mostSource {
+		return
+	}
+	if text, err := os.ReadFile(file); err == nil {
+		sources[file] = string(text)
+	}
 }
 
 // processes returns the ranks of all runs, in order.
 func (t *tracing) processes() []perfetto.Process {
 	var list []perfetto.Process
 	for i, j := range t.jobs {
-		var ranks []int
-		for r := range j.ranks {
-			ranks = append(ranks, r)
-		}
-		slices.Sort(ranks)
-		for _, r := range ranks {
+		for _, r := range slices.Sorted(maps.Keys(j.ranks)) {
 			name := fmt.Sprintf("rank %d", r)
 			if j.name != "" {
 				name = j.name + ", " + name

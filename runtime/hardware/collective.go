@@ -132,8 +132,12 @@ func (m *Machine) rooted(g Group, op string, bytes float64) float64 {
 	return m.allToAll(g, bytes*float64(g.n))
 }
 
-// message sends bytes over the outermost level that g spans.
+// message sends bytes over the outermost level that g spans; a rank copies those
+// to itself.
 func (m *Machine) message(g Group, bytes float64) float64 {
+	if g.outermost() < 0 {
+		return 2 * bytes / (m.memoryBandwidth * m.memoryShare)
+	}
 	l := m.link(g.outermost())
 	return l.latency + bytes/l.bandwidth
 }

@@ -84,6 +84,15 @@ type Tensor struct {
 	Mesh       []int    `json:"mesh"`
 	Dims       []string `json:"dims,omitempty"` // names of the mesh's dims
 	Ranks      []int    `json:"ranks"`          // of the mesh, row by row
+	Blocks     []Block  `json:"blocks"`
+}
+
+// A Block is what some ranks hold of a tensor: in dim i the indices Lo[i] to before
+// Hi[i].
+type Block struct {
+	Lo    []int `json:"lo"`
+	Hi    []int `json:"hi"`
+	Ranks []int `json:"ranks"`
 }
 
 // A Rank is what one rank did.
