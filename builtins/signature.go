@@ -1,12 +1,14 @@
 package builtins
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
 )
 
 // A Call says what calls of a function may look like: its parameters by position,
@@ -20,25 +22,100 @@ type Call struct {
 // CallOf returns what the tables say of a function of the language by its path:
 // "matmul", "F.relu". ok is false where they do not say all.
 func CallOf(path string) (c Call, ok bool) {
+	if list, ok := starlarks[path]; ok {
+		return callFrom(list), true
+	}
 	if r := rows[path]; r != nil {
 		return r.call()
 	}
 	owner, name := split(path)
 	for _, s := range functions() {
 		if s.owner == owner && s.name == name {
-			return s.callOf(), true
+			return s.callOf(0), true
+		}
+	}
+	for _, s := range methods() {
+		if s.owner == owner && s.name == name {
+			c := s.callOf(s.received())
+			if s.received() == 0 {
+				c.Required = slices.DeleteFunc(c.Required, func(name string) bool { return s.rest >= 0 && name == s.slots[s.rest].Name })
+			}
+			return c, true
 		}
 	}
 	return c, false
 }
 
-// callOf is CallOf of an operator.
-func (s *signature) callOf() Call {
+// starlarks are the parameters of Starlark's own functions. Most take no keywords;
+// what says *x here takes any number of arguments.
+var starlarks = map[string]string{
+	"abs": "x", "any": "x, dim=None, keepdim=False", "all": "x, dim=None, keepdim=False", "chr": "n", "dir": "x", "enumerate": "x, start=0", "getattr": "x, name, default=None",
+	"hasattr": "x, name", "hash": "x", "len": "x", "ord": "c", "print": "*x, sep=\" \"", "repr": "x", "reversed": "x", "sorted": "x, key=None, reverse=False", "str": "x",
+	"type": "x", "zip": "*x", "fail": "*x, sep=\" \"", "tuple": "x=()", "set": "x=()", "list": "x=[]",
+	"math.sqrt": "x", "math.exp": "x", "math.floor": "x", "math.ceil": "x", "math.pow": "x, y", "math.sin": "x", "math.cos": "x", "math.log": "x, base=None",
+	"json.encode": "x", "json.decode": "x, default=None",
+}
+
+// received returns how many parameters of a method the receiver takes.
+func (s *signature) received() int {
+	if s.slots[0].IsTensor() && s.slots[0].Kind != op.Tensors {
+		return 1
+	}
+	return 0
+}
+
+// ResultOf returns the name of the type of what an operator returns by its path:
+// "Tensor", "list:Tensor" or "bool", "" if there may be several results.
+func ResultOf(path string) string {
+	owner, name := split(path)
+	for _, s := range slices.Concat(functions(), methods()) {
+		switch {
+		case s.owner != owner || s.name != name:
+			continue
+		case s.def.Truth:
+			return "bool"
+		case s.def.List:
+			return "list:Tensor"
+		case s.def.Several():
+			return ""
+		}
+		return "Tensor"
+	}
+	return ""
+}
+
+// ParamsOf returns the parameters of an operator by its path, nil of anything else.
+func ParamsOf(path string) []op.Param {
+	owner, name := split(path)
+	for _, s := range slices.Concat(functions(), methods()) {
+		if s.owner == owner && s.name == name {
+			return s.def.Params
+		}
+	}
+	return nil
+}
+
+// Owners returns the types of the language, ascending.
+func Owners() []string {
+	return slices.Sorted(maps.Keys(types()))
+}
+
+// BaseOf returns the type whose members values of a type have, too: the last one
+// that Base leads to, of a type without Base itself.
+func BaseOf(owner string) string {
+	for rows[owner] != nil && rows[owner].Base != "" {
+		owner = rows[owner].Base
+	}
+	return owner
+}
+
+// callOf is CallOf of an operator, whose first parameters have their arguments.
+func (s *signature) callOf(first int) Call {
 	c := Call{Keywords: map[string]bool{}, Rest: s.rest >= 0}
 	for _, name := range s.parameters() {
 		c.Keywords[name] = true
 	}
-	for _, p := range s.slots {
+	for _, p := range s.slots[first:] {
 		c.Params = append(c.Params, p.Name)
 		if p.Default == nil {
 			c.Required = append(c.Required, p.Name)
@@ -68,30 +145,71 @@ func (c *Call) addSynonyms() {
 // call is CallOf of a row, as the first line of its documentation has it. Of what
 // Starlark itself brings, it does not say enough.
 func (r *Row) call() (c Call, ok bool) {
-	names := r.parameters()
 	first, _, _ := strings.Cut(r.Doc, "\n")
 	open, end := strings.IndexByte(first, '('), strings.Index(first, ") ")
 	if r.Fn == nil || open < 0 || end < open || starlark.Universe.Has(r.Name) {
 		return c, false
 	}
 	list := first[open+1 : end]
-	if strings.Contains(list, "*") || strings.Contains(list, "...") {
+	if strings.Contains(list, "...") && !strings.Contains(list, "=...") {
 		return c, false
 	}
-	c.Params, c.Keywords = names, map[string]bool{}
-	for _, name := range names {
-		c.Keywords[name] = true
-	}
-	if len(names) > 0 && !strings.Contains(list, "=") {
-		c.Required = names
-	} else if head, _, found := strings.Cut(list, "="); found {
-		c.Required = names[:min(strings.Count(head, ","), len(names))]
-	}
+	c = callFrom(list)
 	if r.Name == "all_to_all" {
-		c.Required = names[:1] // of a list of tensors it takes no dims
+		c.Required = c.Params[:1] // of a list of tensors it takes no dims
+	}
+	return c, true
+}
+
+// callFrom returns what a list of parameters says as documentation has it, such as
+// `x, *y, z=1, **w`.
+func callFrom(list string) Call {
+	c := Call{Keywords: map[string]bool{}}
+	anything := false
+	for _, p := range splitParameters(list) {
+		name := parameterName(p)
+		switch {
+		case strings.HasPrefix(p, "**"):
+			anything = true
+		case strings.HasPrefix(p, "*"):
+			c.Rest = true
+		case name == "":
+		default:
+			c.Keywords[name] = true
+			if !c.Rest {
+				c.Params = append(c.Params, name)
+			}
+			if !strings.Contains(p, "=") {
+				c.Required = append(c.Required, name)
+			}
+		}
 	}
 	c.addSynonyms()
-	return c, true
+	if anything {
+		c.Keywords = nil
+	}
+	return c
+}
+
+// splitParameters cuts a list of parameters at its commas.
+func splitParameters(list string) []string {
+	var parts []string
+	depth, start, quoted := 0, 0, false
+	for i := range list {
+		switch c := list[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			depth--
+		case c == ',' && depth == 0:
+			parts = append(parts, strings.TrimSpace(list[start:i]))
+			start = i + 1
+		}
+	}
+	return append(parts, strings.TrimSpace(list[start:]))
 }
 
 // aliases are parameters that functions take by more than one name, of which the

@@ -1,6 +1,9 @@
 package collective
 
 import (
+	"maps"
+	"slices"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
@@ -18,6 +21,9 @@ var reduceOps = map[string]string{
 	"max":     "max",
 	"min":     "min",
 }
+
+// ReduceOps returns the names of reductions, ascending.
+func ReduceOps() []string { return slices.Sorted(maps.Keys(reduceOps)) }
 
 // ToReduceOp returns the reduction that v names.
 func ToReduceOp(v starlark.Value) (string, error) {

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
 
-	"go.starlark.net/starlark"
-
-	"tpsh/builtins"
 	"tpsh/lang"
 	static "tpsh/lang/check"
-	"tpsh/runtime"
 )
 
 var checkCommand = &command{
@@ -43,10 +38,11 @@ func checkPrograms(std *stdio, paths []string, asJSON, asSARIF bool, lib []strin
 	if err != nil {
 		return err
 	}
-	language, err := theLanguage(lib)
+	names, err := theLanguage()
 	if err != nil {
 		return err
 	}
+	language := &static.Language{Language: names, Lib: lib}
 	found := []static.Finding{}
 	for _, file := range files {
 		name, text, err := readProgram(std, file)
@@ -91,7 +87,7 @@ func sarif(found []static.Finding) object {
 	for _, f := range found {
 		if !seen[f.Rule] {
 			seen[f.Rule] = true
-			rules = append(rules, object{"id": f.Rule})
+			rules = append(rules, object{"id": f.Rule, "shortDescription": object{"text": static.Rules[f.Rule]}})
 		}
 		results = append(results, object{
 			"ruleId": f.Rule, "level": "error", "message": object{"text": f.Message},
@@ -105,30 +101,4 @@ func sarif(found []static.Finding) object {
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{"tool": object{"driver": object{"name": "tpsh check", "rules": rules}}, "results": results}},
 	}
-}
-
-// theLanguage returns what programs have without a load. Some of it belongs to a
-// rank, so that one is started for it.
-func theLanguage(lib []string) (*static.Language, error) {
-	var names starlark.StringDict
-	done := make(chan struct{})
-	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(_ context.Context, r *runtime.Rank) {
-		defer close(done)
-		names = builtins.New(r, builtins.Options{}).Predeclared()
-	})
-	if err != nil {
-		return nil, jobError{err}
-	}
-	<-done
-	job.Stop()
-	return &static.Language{Names: lang.WithLibrary(names), Lib: lib, Signature: signatureOf}, nil
-}
-
-// signatureOf returns what the tables say of a function of the language.
-func signatureOf(path string, v starlark.Value) (static.Signature, bool) {
-	if _, ok := v.(starlark.Callable); !ok {
-		return static.Signature{}, false
-	}
-	c, ok := builtins.CallOf(path)
-	return static.Signature(c), ok
 }

@@ -12,11 +12,11 @@ import (
 
 func languageOf(t *testing.T, lib ...string) *static.Language {
 	t.Helper()
-	l, err := theLanguage(lib)
+	l, err := theLanguage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return &static.Language{Language: l, Lib: lib}
 }
 
 // Nothing is found in programs that run.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"tpsh/lang"
+	"tpsh/lang/analysis"
 	"tpsh/lang/source"
 )
 
@@ -29,35 +29,37 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s (%s)", f.File, f.Line, f.Column, f.Message, f.Rule)
 }
 
-// A Language is what programs have without a load.
-type Language struct {
-	Names starlark.StringDict
-	// Signature returns the parameters of a function of the language.
-	Signature func(path string, v starlark.Value) (Signature, bool)
-	// Lib holds the folders in which load looks after the program's.
-	Lib []string
-}
-
-// A Signature says what calls of a function may look like.
-type Signature struct {
-	Params   []string        // those by position, in order
-	Required []string        // those of Params, and of Keywords, that have no default
-	Keywords map[string]bool // what may be passed by name; nil for anything
-	Rest     bool            // any number of arguments by position
+// Rules says of each rule what it finds.
+var Rules = map[string]string{
+	"syntax":      "a source that cannot be read or compiled",
+	"undefined":   "a name that nothing binds",
+	"member":      "an attribute that a value has not, or that no value has",
+	"arguments":   "arguments that a function does not take, or lacks",
+	"choice":      "a string that is none of those that a parameter takes",
+	"plan":        "a path of a plan, a dim of a mesh, or a list of placements that fits nothing",
+	"format":      "a format whose values are too few or too many",
+	"load":        "a load of a file or of a name that is not there, or in a circle",
+	"unused-load": "a loaded name that nothing uses",
+	"unused":      "a name that is bound and that nothing uses",
+	"unreachable": "a statement that nothing reaches",
+	"no-assert":   "a test that asserts nothing",
 }
 
 // Source returns what is wrong with a program, in the order of its lines.
-func Source(path, text string, l *Language) []Finding {
-	c := &checker{lang: l, path: path}
-	c.static(lang.Static(path, text, l.Names))
-	file, err := lang.Parse(path, text, 1)
-	if err != nil {
+func Source(path, text string, l *Language) []Finding { return File(l.Open(path, text), l) }
+
+// File returns what is wrong with a program that was read.
+func File(f *analysis.File, l *Language) []Finding {
+	c := &checker{File: f, lang: l}
+	c.static(lang.Static(f.Path, f.Text, l.Names))
+	if f.Tree == nil {
 		return c.found // static has said it
 	}
-	c.file = file
+	c.guard()
 	c.learn()
-	c.walk()
-	c.blocks(file.Stmts)
+	source.Walk(f.Tree, c.visit)
+	c.blocks(f.Tree.Stmts)
+	c.unused()
 	c.loads()
 	c.tests()
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
@@ -68,21 +70,45 @@ func Source(path, text string, l *Language) []Finding {
 
 // A checker looks at one program.
 type checker struct {
+	*analysis.File
 	lang  *Language
-	path  string
-	file  *source.File
 	found []Finding
 
-	bound    map[string]int // how often the program binds a name
-	defs     map[string]*syntax.DefStmt
-	uses     map[string]int  // how often a name stands for its value
-	loaded   map[string]bool // names that load binds
-	guarding map[string]bool // functions that keep failures of others
+	guarding map[*analysis.Symbol]bool // functions that keep failures of others
 	guarded  map[syntax.Node]bool
+	given    map[string]bool // attributes that programs give to values of theirs
+	open     bool            // there may be others
+	computed bool            // some are keys of dicts of the program
+	keys     map[string]bool // these keys
+	wild     bool            // some come from elsewhere, and may be anything
+	words    map[string]int  // words of texts of the program, how often
+	meshes   bool            // it makes meshes
+	any      map[string]bool // attributes that values of the language have
+	numbered map[string]bool // those with digits, without these
+}
+
+// visit reports what is wrong with one node, and whether to look into it: not if
+// the program means it to fail.
+func (c *checker) visit(n syntax.Node) bool {
+	if n == nil || c.guarded[n] {
+		return false
+	}
+	switch n := n.(type) {
+	case *syntax.DotExpr:
+		c.member(n)
+	case *syntax.CallExpr:
+		c.call(n)
+		c.planOf(n)
+	case *syntax.IndexExpr:
+		c.meshDim(n)
+	case *syntax.BinaryExpr:
+		c.format(n)
+	}
+	return true
 }
 
 func (c *checker) report(pos syntax.Position, rule, format string, args ...any) {
-	c.found = append(c.found, Finding{c.path, int(pos.Line), int(pos.Col), rule, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, Finding{c.Path, int(pos.Line), int(pos.Col), rule, fmt.Sprintf(format, args...)})
 }
 
 var place = regexp.MustCompile(`^(.*?):(\d+):(\d+): (?s:(.*))$`)
@@ -94,8 +120,8 @@ func (c *checker) static(err error) {
 		return
 	}
 	for _, line := range bad.Lines {
-		f := Finding{File: c.path, Line: 1, Column: 1, Rule: "syntax", Message: line}
-		if m := place.FindStringSubmatch(strings.TrimPrefix(line, c.path)); m != nil {
+		f := Finding{File: c.Path, Line: 1, Column: 1, Rule: "syntax", Message: line}
+		if m := place.FindStringSubmatch(strings.TrimPrefix(line, c.Path)); m != nil {
 			f.Line, _ = strconv.Atoi(m[2])
 			f.Column, _ = strconv.Atoi(m[3])
 			f.Message = m[4]
@@ -104,100 +130,5 @@ func (c *checker) static(err error) {
 			f.Rule = "undefined"
 		}
 		c.found = append(c.found, f)
-	}
-}
-
-// learn notes which names the program binds and uses.
-func (c *checker) learn() {
-	c.bound, c.uses, c.defs = map[string]int{}, map[string]int{}, map[string]*syntax.DefStmt{}
-	c.loaded = map[string]bool{}
-	source.Walk(c.file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.DefStmt:
-			c.bound[n.Name.Name]++
-			c.defs[n.Name.Name] = n
-			c.params(n.Params)
-		case *syntax.LambdaExpr:
-			c.params(n.Params)
-		case *syntax.AssignStmt:
-			c.bind(n.LHS)
-			for x, ok := n.RHS.(*syntax.BinaryExpr); ok && x.Op == syntax.EQ; x, ok = x.Y.(*syntax.BinaryExpr) {
-				c.bind(x.X)
-			}
-		case *syntax.ForStmt:
-			c.bind(n.Vars)
-		case *syntax.ForClause:
-			c.bind(n.Vars)
-		case *syntax.LoadStmt:
-			for _, id := range n.To {
-				c.bound[id.Name]++
-				c.loaded[id.Name] = true
-			}
-			return false
-		case *syntax.Ident:
-			c.uses[n.Name]++
-		}
-		return true
-	})
-}
-
-func (c *checker) params(list []syntax.Expr) {
-	for _, p := range list {
-		switch p := p.(type) {
-		case *syntax.BinaryExpr:
-			c.bind(p.X)
-		case *syntax.UnaryExpr:
-			c.bind(p.X)
-		default:
-			c.bind(p)
-		}
-	}
-}
-
-// bind notes the names among what is assigned to.
-func (c *checker) bind(x syntax.Expr) {
-	switch x := x.(type) {
-	case *syntax.Ident:
-		c.bound[x.Name]++
-	case *syntax.ParenExpr:
-		c.bind(x.X)
-	case *syntax.UnaryExpr: // *rest
-		c.bind(x.X)
-	case *syntax.TupleExpr:
-		for _, e := range x.List {
-			c.bind(e)
-		}
-	case *syntax.ListExpr:
-		for _, e := range x.List {
-			c.bind(e)
-		}
-	}
-}
-
-// blocks reports statements that nothing reaches.
-func (c *checker) blocks(stmts []syntax.Stmt) {
-	ended := ""
-	for _, s := range stmts {
-		if ended != "" {
-			c.report(syntax.Start(s), "unreachable", "nothing reaches this statement: it stands behind %s", ended)
-			ended = ""
-		}
-		switch s := s.(type) {
-		case *syntax.ReturnStmt:
-			ended = "return"
-		case *syntax.BranchStmt:
-			if s.Token != syntax.PASS {
-				ended = s.Token.String()
-			}
-		case *syntax.DefStmt:
-			c.blocks(s.Body)
-		case *syntax.ForStmt:
-			c.blocks(s.Body)
-		case *syntax.WhileStmt:
-			c.blocks(s.Body)
-		case *syntax.IfStmt:
-			c.blocks(s.True)
-			c.blocks(s.False)
-		}
 	}
 }

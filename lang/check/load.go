@@ -8,52 +8,64 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/lang"
-	"tpsh/lang/source"
+	"tpsh/lang/analysis"
 )
 
-// loads reports loads of files that are not there, of names that they do not
-// have, in a circle, and of names that nothing uses.
-func (c *checker) loads() {
-	for _, s := range c.file.Stmts {
-		l, ok := s.(*syntax.LoadStmt)
-		if !ok {
-			continue
-		}
-		c.load(l)
-		for _, id := range l.To {
-			if c.uses[id.Name] == 0 {
-				c.report(id.NamePos, "unused-load", "%s is loaded, and nothing uses it", id.Name)
-			}
-		}
-	}
+// A Language is what programs have without a load, and the files that they load.
+// One is used by one goroutine at a time.
+type Language struct {
+	*analysis.Language
+	// Lib holds the folders in which load looks after the program's.
+	Lib []string
+	// Read returns the text of a file; nil is os.ReadFile.
+	Read func(path string) ([]byte, error)
+
+	files map[string]*analysis.File // by path and text
+	all   map[string]bool
+
+	keeping map[*analysis.Symbol]bool // what loadedKeeps looks at
 }
 
-func (c *checker) load(l *syntax.LoadStmt) {
-	name := l.Module.Value.(string)
-	path, text := c.lang.find(c.path, name)
-	if path == "" {
-		c.report(l.Module.TokenPos, "load", "there is no file %s to load", name)
-		return
+// Open returns a program, which loads what lies beside it. A text that was opened is
+// not read again.
+func (l *Language) Open(path, text string) *analysis.File {
+	key := clean(path)
+	if l.keeping == nil {
+		l.keeping = map[*analysis.Symbol]bool{}
 	}
-	if cycle := c.lang.cycle(path, clean(c.path), nil); cycle != nil {
-		c.report(l.Module.TokenPos, "load", "cycle of loads: %s", strings.Join(append([]string{filepath.Base(c.path)}, cycle...), " -> "))
-		return
+	if f := l.files[key]; f != nil && f.Text == text && f.Path == path {
+		return f
 	}
-	file, err := lang.Parse(path, text, 1)
-	if err != nil {
-		return // it is told where that file is checked
-	}
-	other := &checker{lang: c.lang, path: path, file: file}
-	other.learn()
-	var names []string
-	for name := range other.bound {
-		names = append(names, name)
-	}
-	for _, id := range l.From {
-		if other.bound[id.Name] == 0 {
-			c.report(id.NamePos, "load", "%s has no %s%s", name, id.Name, nearest(id.Name, names))
+	f := analysis.New(path, text, l.Language, nil)
+	f.Load = func(name string) *analysis.File {
+		at, text, ok := l.Find(path, name)
+		if !ok {
+			return nil
 		}
+		if clean(at) == key {
+			return f
+		}
+		return l.Open(at, text)
 	}
+	if l.files == nil || len(l.files) > maxFiles {
+		l.files = map[string]*analysis.File{}
+	}
+	l.files[key] = f
+	return f
+}
+
+// maxFiles is how many files are remembered.
+const maxFiles = 500
+
+// Forget forgets what was read: files have changed, and so may what is known of those
+// that load them.
+func (l *Language) Forget() { l.files = nil }
+
+func (l *Language) allMembers() map[string]bool {
+	if l.all == nil {
+		l.all = l.AllMembers()
+	}
+	return l.all
 }
 
 func clean(path string) string {
@@ -63,8 +75,8 @@ func clean(path string) string {
 	return filepath.Clean(path)
 }
 
-// find returns the file that a program loads by a name, and its text.
-func (l *Language) find(from, name string) (path, text string) {
+// Find returns the file that a program loads by a name, and its text.
+func (l *Language) Find(from, name string) (path, text string, ok bool) {
 	places := []string{filepath.Join(filepath.Dir(clean(from)), filepath.FromSlash(name))}
 	if filepath.IsAbs(name) {
 		places = []string{name}
@@ -73,72 +85,101 @@ func (l *Language) find(from, name string) (path, text string) {
 		places = append(places, filepath.Join(lib, filepath.FromSlash(name)))
 	}
 	for _, p := range places {
-		if data, err := os.ReadFile(p); err == nil {
-			return p, lang.WithoutMark(string(data))
+		if text, ok := l.read(p); ok {
+			return p, text, true
 		}
 	}
-	return "", ""
+	return "", "", false
+}
+
+func (l *Language) read(path string) (string, bool) {
+	read := l.Read
+	if read == nil {
+		read = os.ReadFile
+	}
+	data, err := read(path)
+	return lang.WithoutMark(string(data)), err == nil
+}
+
+// users returns the programs beside a file, and in the folder above, that load it.
+func (l *Language) users(f *analysis.File) []*analysis.File {
+	var list []*analysis.File
+	base, dir := filepath.Base(f.Path), filepath.Dir(clean(f.Path))
+	for _, in := range []string{dir, filepath.Dir(dir)} {
+		entries, _ := os.ReadDir(in)
+		for _, e := range entries[:min(len(entries), maxFiles)] {
+			if e.IsDir() || !strings.HasSuffix(e.Name(), ".star") {
+				continue
+			}
+			path := filepath.Join(in, e.Name())
+			text, ok := l.read(path)
+			if !ok || clean(path) == clean(f.Path) || !strings.Contains(text, base) {
+				continue
+			}
+			list = append(list, l.Open(path, text))
+		}
+	}
+	return list
+}
+
+// loads reports loads of files that are not there, of names that they do not
+// have, in a circle, and of names that nothing uses.
+func (c *checker) loads() {
+	for _, l := range c.Loads() {
+		c.load(l)
+		for _, id := range l.To {
+			if sym := c.Symbol(id); sym != nil && len(sym.Uses) == 0 {
+				c.report(id.NamePos, "unused-load", "%s is loaded, and nothing uses it", id.Name)
+			}
+		}
+	}
+}
+
+func (c *checker) load(l *syntax.LoadStmt) {
+	name := l.Module.Value.(string)
+	other := c.Load(name)
+	if other == nil {
+		c.report(l.Module.TokenPos, "load", "there is no file %s to load", name)
+		return
+	}
+	if cycle := cycle(other, clean(c.Path), nil); cycle != nil {
+		c.report(l.Module.TokenPos, "load", "cycle of loads: %s", strings.Join(append([]string{filepath.Base(c.Path)}, cycle...), " -> "))
+		return
+	}
+	if other.Tree == nil {
+		return // it is told where that file is checked
+	}
+	var names []string
+	for _, sym := range other.Scope.Order {
+		if sym.Kind != analysis.Loaded {
+			names = append(names, sym.Name)
+		}
+	}
+	for _, id := range l.From {
+		if other.Scope.Symbols[id.Name] == nil {
+			c.report(id.NamePos, "load", "%s has no %s%s", name, id.Name, nearest(id.Name, names))
+		}
+	}
 }
 
 // cycle returns the files by which one leads back to the start, or nil.
-func (l *Language) cycle(path, start string, seen []string) []string {
-	if path == start {
-		return []string{filepath.Base(path)}
+func cycle(f *analysis.File, start string, seen []*analysis.File) []string {
+	if clean(f.Path) == start {
+		return []string{filepath.Base(f.Path)}
 	}
 	for _, s := range seen {
-		if s == path {
+		if s == f {
 			return nil
 		}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	file, err := source.Parse(path, lang.WithoutMark(string(data)), source.Options{})
-	if err != nil {
-		return nil
-	}
-	for _, s := range file.Stmts {
-		load, ok := s.(*syntax.LoadStmt)
-		if !ok {
+	for _, l := range f.Loads() {
+		next := f.Load(l.Module.Value.(string))
+		if next == nil {
 			continue
 		}
-		next, _ := l.find(path, load.Module.Value.(string))
-		if next == "" {
-			continue
-		}
-		if rest := l.cycle(next, start, append(seen, path)); rest != nil {
-			return append([]string{filepath.Base(path)}, rest...)
+		if rest := cycle(next, start, append(seen, f)); rest != nil {
+			return append([]string{filepath.Base(f.Path)}, rest...)
 		}
 	}
 	return nil
-}
-
-// tests reports tests that assert nothing, in files of tests.
-func (c *checker) tests() {
-	if !strings.HasSuffix(c.path, "_test.star") {
-		return
-	}
-	for _, s := range c.file.Stmts {
-		if d, ok := s.(*syntax.DefStmt); ok && strings.HasPrefix(d.Name.Name, "test_") && !c.asserts(d, map[string]bool{}) {
-			c.report(d.Name.NamePos, "no-assert", "%s asserts nothing: no assert and no fail is reached from it", d.Name.Name)
-		}
-	}
-}
-
-// asserts reports whether a function can reach an assertion: what is loaded may
-// have one.
-func (c *checker) asserts(d *syntax.DefStmt, seen map[string]bool) bool {
-	seen[d.Name.Name] = true
-	found := false
-	syntax.Walk(d, func(n syntax.Node) bool {
-		id, ok := n.(*syntax.Ident)
-		if !ok || found {
-			return !found
-		}
-		other := c.defs[id.Name]
-		found = id.Name == "assert" || id.Name == "fail" || id.Name == "gradcheck" || c.loaded[id.Name] || other != nil && !seen[id.Name] && c.asserts(other, seen)
-		return !found
-	})
-	return found
 }

@@ -7,6 +7,9 @@ import "go.starlark.net/syntax"
 // of.
 func Walk(f *File, visit func(syntax.Node) bool) { f.walk(f.File, visit) }
 
+// WalkNode is Walk from a node of the file on.
+func (f *File) WalkNode(n syntax.Node, visit func(syntax.Node) bool) { f.walk(n, visit) }
+
 func (f *File) walk(root syntax.Node, visit func(syntax.Node) bool) {
 	syntax.Walk(root, func(n syntax.Node) bool {
 		if id, ok := n.(*syntax.Ident); ok && id.Name == openName {

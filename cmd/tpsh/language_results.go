@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+
+	"tpsh/builtins"
+	"tpsh/builtins/collective"
+	"tpsh/runtime/op"
+	"tpsh/runtime/pipeline"
+)
+
+// results says what functions return and what attributes are, as analysis.Language
+// has it. Operators are not in it: the table knows them. A test holds it to what
+// the examples of the documentation give.
+var results = map[string]string{
+	// functions of numbers, texts and lists
+	"abs": "", "bool": "bool", "chr": "string", "dict": "dict", "dir": "list:string", "enumerate": "list:tuple", "float": "float", "fmt": "string",
+	"hasattr": "bool", "hash": "int", "int": "int", "json.encode": "string", "json.indent": "string", "len": "int", "list": "list", "ord": "int",
+	"range": "range", "repr": "string", "reversed": "list", "set": "set", "sorted": "list", "str": "string", "tuple": "tuple", "type": "string", "zip": "list:tuple",
+	"math.ceil": "int", "math.floor": "int", "math.sqrt": "float", "math.exp": "float", "math.log": "float", "math.pow": "float", "math.sin": "float",
+	"math.cos": "float", "math.tan": "float", "math.atan2": "float", "math.fabs": "float", "math.hypot": "float", "math.tanh": "float", "math.pi": "float", "math.e": "float",
+	"args": "list:string", "attempt": "Attempt", "planning": "bool", "rank": "int", "local_rank": "int", "world_size": "int", "restarts": "int", "time": "float",
+	"tmpdir": "string", "resume_dir": "string", "read_text": "string", "read_csv": "Tensor", "rng_state": "dict", "no_grad": "@0", "with_seed": "@1", "autocast": "@1",
+	"checkpoint": "@0", "region": "@1", "no_sync": "@1", "tensor": "Tensor",
+
+	// tensors and collectives
+	"all_gather": "Tensor", "all_reduce": "Tensor", "all_to_all": "Tensor", "broadcast": "Tensor", "collective_permute": "Tensor", "reduce_scatter": "Tensor", "recv": "Tensor",
+	"scatter": "Tensor", "all_gather_object": "list", "new_group": "Group", "comm_counts": "dict", "comm_table": "CommTable", "comm_trace": "list:CommTrace", "vmap": "",
+	"distribute_tensor": "Tensor", "DTensor.from_local": "Tensor", "DTensor.ones": "Tensor", "DTensor.zeros": "Tensor", "DTensor.full": "Tensor", "DTensor.rand": "Tensor", "DTensor.randn": "Tensor",
+	"Tensor.shape": "tuple:int", "Tensor.ndim": "int", "Tensor.T": "Tensor", "Tensor.mT": "Tensor", "Tensor.requires_grad": "bool", "Tensor.dtype": "dtype", "Tensor.placements": "tuple",
+	"Tensor.device_mesh": "DeviceMesh", "Tensor.local_shape": "tuple:int", "Tensor.tolist": "", "Tensor.item": "", "Tensor.numel": "int", "Tensor.dim": "int", "Tensor.backward": "NoneType",
+	"Tensor.full_tensor": "Tensor", "Tensor.to_local": "Tensor", "Tensor.redistribute": "Tensor",
+	"Group.size": "int", "Group.rank": "", "Group.ranks": "list:int", "Group.global_rank": "int", "CommTable.bytes": "int", "CommTable.calls": "int", "CommTrace.op": "string", "CommTrace.bytes": "int",
+	"CommTrace.shape": "tuple:int", "CommTrace.group": "Group", "CommTrace.dims": "tuple:string", "CommTrace.dtype": "string", "CommTrace.where": "string",
+	"Attempt.ok": "bool", "Error.kind": "string", "Error.message": "string", "Error.function": "string", "Error.where": "string", "Error.ranks": "list:int",
+	"memory_trace": "", "plan_redistribute": "Plan", "Plan.steps": "list:Step", "Plan.bytes": "int", "Plan.seconds": "float", "load_npy": "Tensor", "load_npz": "dict:Tensor",
+	"open_safetensors": "SafetensorsFile", "load_tokenizer": "Tokenizer", "Tokenizer.decode": "string", "Tokenizer.encode": "list:int",
+
+	// meshes and placements
+	"init_device_mesh": "DeviceMesh", "DeviceMesh": "DeviceMesh", "DeviceMesh.flatten": "DeviceMesh", "DeviceMesh.size": "int", "DeviceMesh.ndim": "int", "DeviceMesh.shape": "tuple:int",
+	"DeviceMesh.get_group": "Group", "DeviceMesh.get_rank": "int", "DeviceMesh.mesh": "list", "DeviceMesh.device_type": "string", "DeviceMesh.get_dim_groups": "list:Group",
+	"Shard": "Shard", "Replicate": "Replicate", "Partial": "Partial", "_Partial": "Partial", "Shard.dim": "int",
+
+	// modules and optimisers
+	"nn.Module": "Module", "nn.Sequential": "Module", "nn.ModuleList": "Module", "nn.Parameter": "Tensor", "parallelize_module": "=0", "fully_shard": "=0", "replicate": "=0", "distribute_module": "=0",
+	"Module.parameters": "list:Tensor", "Module.named_parameters": "list:tuple", "Module.named_modules": "list:tuple", "Module.state_dict": "dict", "Module.eval": "self", "Module.train": "self", "Module.training": "bool",
+	"Module.register_forward_hook": "RemovableHandle", "nn.Linear()": "Tensor", "nn.Embedding()": "Tensor", "nn.LayerNorm()": "Tensor", "nn.RMSNorm()": "Tensor", "nn.ReLU()": "Tensor", "nn.GELU()": "Tensor",
+	"optim.Adadelta": "Optimizer", "optim.Adagrad": "Optimizer", "optim.Adam": "Optimizer", "optim.AdamW": "Optimizer", "optim.Adamax": "Optimizer", "optim.NAdam": "Optimizer", "optim.RMSprop": "Optimizer",
+	"optim.SGD": "Optimizer", "Optimizer.state_dict": "dict", "Optimizer.param_groups": "tuple:dict", "pipeline_schedule": "Pipeline",
+}
+
+// choices returns the strings that parameters take.
+func choices() map[string][]string {
+	all := map[string][]string{
+		"pipeline_schedule.schedule": pipeline.Names(), "implicit_redistribution.mode": {"allow", "warn", "error"},
+	}
+	for _, path := range []string{"all_reduce.op", "reduce.op", "reduce_scatter.op", "Partial.op", "_Partial.op"} {
+		all[path] = collective.ReduceOps()
+	}
+	add := func(path string, params []op.Param) {
+		for _, p := range params {
+			if p.Kind == op.Choice {
+				all[path+"."+p.Name] = p.Choices
+			}
+		}
+	}
+	for _, path := range builtins.Names() {
+		add(path, builtins.ParamsOf(path))
+	}
+	for class, f := range map[string]string{"nn.GELU": "F.gelu", "nn.CrossEntropyLoss": "F.cross_entropy", "nn.MSELoss": "F.mse_loss"} {
+		add(class, builtins.ParamsOf(f))
+	}
+	return all
+}
+
+// isType reports whether a name of results is that of a type of the language.
+func isType(name string, types map[string][]string) bool {
+	name, elem, found := strings.Cut(name, ":")
+	_, ok := types[name]
+	if name == "Module" {
+		return true
+	}
+	return ok && (!found || isType(elem, types))
+}
