@@ -33,12 +33,16 @@ type optimRule struct {
 	hyper []*hyper
 	// all names the tensors that it may keep for a parameter, and buffers those
 	// that it keeps for each of a group.
-	all     []string
-	buffers func(g *group) []string
+	// Names of numbered ones begin as numbered says.
+	all, numbered []string
+	buffers       func(g *group) []string
 	// update makes one step of one parameter.
 	update func(u *paramStep)
 	// check refuses hyperparameters that do not go together; it may be nil.
 	check func(g *group) error
+	// whole, if set, makes a step of all parameters in place of update. It evaluates
+	// the loss and the gradients by a function of the script.
+	whole func(o *Optimizer, thread *starlark.Thread, fn string, closure starlark.Callable) (starlark.Value, error)
 }
 
 // A hyper is a hyperparameter.
@@ -47,6 +51,7 @@ type hyper struct {
 	value starlark.Value // unless it is given
 	// check returns an error without function and parameter if v does not fit.
 	check func(v starlark.Value) error
+	quiet bool // str does not show it, and a state may lack it
 }
 
 // A paramState is what an optimiser keeps for a parameter.
@@ -99,6 +104,9 @@ func (o *Optimizer) String() string {
 		}
 		var fields []string
 		for _, h := range o.rule.hyper {
+			if h.quiet {
+				continue
+			}
 			fields = append(fields, h.name+"="+arg.Show(valueAt(d, h.name)))
 		}
 		parts = append(parts, text+strings.Join(fields, ", "))

@@ -2,6 +2,8 @@ package nn
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -14,40 +16,75 @@ import (
 // order of operations.
 
 // num is a hyperparameter that is a number of 0 or more.
-func num(name string, v float64) *hyper { return &hyper{name, starlark.Float(v), notNegative} }
+func num(name string, v float64) *hyper {
+	return &hyper{name: name, value: starlark.Float(v), check: notNegative}
+}
 
-var moreRules = []struct {
-	rule *optimRule
-	doc  string
-}{
+// A describedRule is a rule with its documentation, and an example where it is not
+// the one of all.
+type describedRule struct {
+	rule         *optimRule
+	doc, example string
+}
+
+var moreRules = []describedRule{
 	{&optimRule{
 		name: "RMSprop", all: []string{"square_avg", "grad_avg", "momentum_buffer"}, buffers: rmspropBuffers, update: updateRMSprop,
-		hyper: []*hyper{num("lr", 0.01), num("alpha", 0.99), epsHyper, num("weight_decay", 0), num("momentum", 0), {"centered", starlark.False, trueOrFalse}},
+		hyper: []*hyper{num("lr", 0.01), num("alpha", 0.99), epsHyper, num("weight_decay", 0), num("momentum", 0), {name: "centered", value: starlark.False, check: trueOrFalse}},
 	}, "RMSprop(params, lr=0.01, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False) returns an optimiser that divides gradients by the root of a mean of their squares.\n" +
-		docParams + "With\ncentered the square of the mean is subtracted from that.\n"},
+		docParams + "With\ncentered the square of the mean is subtracted from that.\n", ""},
 	{&optimRule{
 		name: "Adagrad", all: []string{"sum"}, buffers: func(*group) []string { return []string{"sum"} }, update: updateAdagrad,
 		hyper: []*hyper{num("lr", 0.01), num("lr_decay", 0), num("weight_decay", 0), num("initial_accumulator_value", 0), num("eps", 1e-10)},
-	}, "Adagrad(params, lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10) returns an optimiser that divides gradients by the root of the sum of their squares.\n" + docParams + "\n"},
+	}, "Adagrad(params, lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10) returns an optimiser that divides gradients by the root of the sum of their squares.\n" + docParams + "\n", ""},
 	{&optimRule{
 		name: "NAdam", all: adamTensors[:2], buffers: func(*group) []string { return adamTensors[:2] }, update: updateNAdam,
 		hyper: []*hyper{num("lr", 2e-3), betasHyper, epsHyper, num("weight_decay", 0), num("momentum_decay", 4e-3)},
-	}, "NAdam(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3) returns an optimiser that is Adam with Nesterov's momentum.\n" + docParams + "\n"},
+	}, "NAdam(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3) returns an optimiser that is Adam with Nesterov's momentum.\n" + docParams + "\n", ""},
 	{&optimRule{
 		name: "Adamax", all: []string{"exp_avg", "exp_inf"}, buffers: func(*group) []string { return []string{"exp_avg", "exp_inf"} }, update: updateAdamax,
 		hyper: []*hyper{num("lr", 2e-3), betasHyper, epsHyper, num("weight_decay", 0)},
-	}, "Adamax(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0) returns an optimiser that is Adam with the greatest gradient in place of a mean of squares.\n" + docParams + "\n"},
+	}, "Adamax(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0) returns an optimiser that is Adam with the greatest gradient in place of a mean of squares.\n" + docParams + "\n", ""},
 	{&optimRule{
 		name: "Adadelta", all: []string{"square_avg", "acc_delta"}, buffers: func(*group) []string { return []string{"square_avg", "acc_delta"} }, update: updateAdadelta,
 		hyper: []*hyper{num("lr", 1), num("rho", 0.9), num("eps", 1e-6), num("weight_decay", 0)},
-	}, "Adadelta(params, lr=1, rho=0.9, eps=1e-6, weight_decay=0) returns an optimiser that scales gradients by the roots of means of the squares of steps and of gradients.\n" + docParams + "\n"},
+	}, "Adadelta(params, lr=1, rho=0.9, eps=1e-6, weight_decay=0) returns an optimiser that scales gradients by the roots of means of the squares of steps and of gradients.\n" + docParams + "\n", ""},
 }
 
-func init() {
-	for _, r := range moreRules {
-		builtins.Register(&builtins.Row{Name: "optim." + r.rule.name, Fn: newOptimizer(r.rule), Doc: r.doc +
-			">>> w = tensor([2.0], requires_grad=True)\n>>> opt = optim." + r.rule.name + "([w])\n>>> (w * w).sum().backward()\n>>> opt.step()\n>>> w.item() < 2\nTrue"})
+func init() { registerRules(moreRules) }
+
+// registerRules registers the constructors of optimisers.
+func registerRules(list []describedRule) {
+	for _, r := range list {
+		if r.example == "" {
+			r.example = ">>> w = tensor([2.0], requires_grad=True)\n>>> opt = optim." + r.rule.name + "([w])\n>>> (w * w).sum().backward()\n>>> opt.step()\n>>> w.item() < 2\nTrue"
+		}
+		registerRule(r.rule, r.doc+r.example)
 	}
+}
+
+// registerRule registers the constructor of optimisers of r, which take what all
+// of them take besides.
+func registerRule(r *optimRule, doc string) {
+	r.hyper = append(slices.Clone(r.hyper), commonHyper...)
+	doc = strings.Replace(doc, ") returns", ", maximize=False, foreach=None, fused=None) returns", 1)
+	builtins.Register(&builtins.Row{Name: "optim." + r.name, Fn: newOptimizer(r), Doc: doc})
+}
+
+// commonHyper are hyperparameters of every optimiser: maximize goes up the
+// gradient; foreach and fused, which say how PyTorch computes, change nothing.
+var commonHyper = []*hyper{
+	{name: "maximize", value: starlark.False, check: trueOrFalse, quiet: true},
+	{name: "foreach", value: starlark.None, check: truthOrNone, quiet: true},
+	{name: "fused", value: starlark.None, check: truthOrNone, quiet: true},
+}
+
+// truthOrNone checks a bool or None.
+func truthOrNone(v starlark.Value) error {
+	if v == starlark.None {
+		return nil
+	}
+	return trueOrFalse(v)
 }
 
 // decayed returns the gradient with the decay of the weights.

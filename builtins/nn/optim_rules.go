@@ -8,11 +8,11 @@ import (
 
 // The hyperparameters that optimisers share.
 var (
-	lrHyper = &hyper{"lr", starlark.Float(1e-3), notNegative}
+	lrHyper = &hyper{name: "lr", value: starlark.Float(1e-3), check: notNegative}
 
-	betasHyper   = &hyper{"betas", starlark.Tuple{starlark.Float(0.9), starlark.Float(0.999)}, twoBetas}
-	epsHyper     = &hyper{"eps", starlark.Float(1e-8), notNegative}
-	amsgradHyper = &hyper{"amsgrad", starlark.False, trueOrFalse}
+	betasHyper   = &hyper{name: "betas", value: starlark.Tuple{starlark.Float(0.9), starlark.Float(0.999)}, check: twoBetas}
+	epsHyper     = &hyper{name: "eps", value: starlark.Float(1e-8), check: notNegative}
+	amsgradHyper = &hyper{name: "amsgrad", value: starlark.False, check: trueOrFalse}
 )
 
 var (
@@ -20,10 +20,10 @@ var (
 		name: "SGD",
 		hyper: []*hyper{
 			lrHyper,
-			{"momentum", starlark.Float(0), notNegative},
-			{"dampening", starlark.Float(0), anyNumber},
-			{"weight_decay", starlark.Float(0), notNegative},
-			{"nesterov", starlark.False, trueOrFalse},
+			{name: "momentum", value: starlark.Float(0), check: notNegative},
+			{name: "dampening", value: starlark.Float(0), check: anyNumber},
+			{name: "weight_decay", value: starlark.Float(0), check: notNegative},
+			{name: "nesterov", value: starlark.False, check: trueOrFalse},
 		},
 		all:     []string{"momentum_buffer"},
 		buffers: sgdBuffers,
@@ -32,14 +32,14 @@ var (
 	}
 	adamRule = &optimRule{
 		name:    "Adam",
-		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {"weight_decay", starlark.Float(0), notNegative}, amsgradHyper},
+		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {name: "weight_decay", value: starlark.Float(0), check: notNegative}, amsgradHyper},
 		all:     adamTensors,
 		buffers: adamBuffers,
 		update:  updateAdam,
 	}
 	adamWRule = &optimRule{
 		name:    "AdamW",
-		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {"weight_decay", starlark.Float(0.01), notNegative}, amsgradHyper},
+		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {name: "weight_decay", value: starlark.Float(0.01), check: notNegative}, amsgradHyper},
 		all:     adamTensors,
 		buffers: adamBuffers,
 		update:  updateAdamW,
@@ -71,46 +71,40 @@ func init() {
 	builtins.Register(&builtins.Row{
 		Name: "optim", Namespace: true,
 		Doc: "optim is the module of optimisers, which change parameters by their gradients.",
-	}, &builtins.Row{
-		Name: "optim.SGD",
-		Doc: "SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False) returns an optimiser that goes down the gradient.\n" +
-			docParams + "A step is, for the gradient d,\n" +
-			"  d = d + weight_decay p\n" +
-			"  b = momentum b + (1 - dampening) d, or d in the first step\n" +
-			"  d = b, or with nesterov d + momentum b\n" +
-			"  p = p - lr d\n" +
-			"where the lines with b are there with a momentum only.\n" +
-			">>> w = tensor([2.0], requires_grad=True)\n" +
-			">>> opt = optim.SGD([w], lr=0.25)\n" +
-			">>> (w * w).sum().backward()\n" +
-			">>> opt.step()\n" +
-			">>> w.tolist()\n[1.0]",
-		Fn: newOptimizer(sgdRule),
-	}, &builtins.Row{
-		Name: "optim.Adam",
-		Doc: "Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n" +
-			docParams + "Step t is, for the gradient d,\n" +
-			"  d = d + weight_decay p\n" +
-			"  m = m + (1 - beta1) (d - m)\n" +
-			"  v = beta2 v + (1 - beta2) d²\n" +
-			"  p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)\n" +
-			"and takes the greatest v so far with amsgrad.\n" +
-			">>> w = tensor([2.0], requires_grad=True)\n" +
-			">>> opt = optim.Adam([w], lr=0.5)\n" +
-			">>> (w * w).sum().backward()\n" +
-			">>> opt.step()\n" +
-			">>> w.tolist()\n[1.5]",
-		Fn: newOptimizer(adamRule),
-	}, &builtins.Row{
-		Name: "optim.AdamW",
-		Doc: "AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False) returns an optimiser that is Adam, but for the decay of the weights.\n" +
-			docParams + "A step begins\n" +
-			"with p = p (1 - lr weight_decay), and the gradient is left as it is; see Adam.\n" +
-			">>> w = tensor([2.0], requires_grad=True)\n" +
-			">>> opt = optim.AdamW([w], lr=0.5, weight_decay=1.0)\n" +
-			">>> (w * w).sum().backward()\n" +
-			">>> opt.step()\n" +
-			">>> fmt(w, \".4f\")\n\"0.5000\"",
-		Fn: newOptimizer(adamWRule),
 	})
+	registerRule(sgdRule,
+		"SGD(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False) returns an optimiser that goes down the gradient.\n"+
+			docParams+"A step is, for the gradient d,\n"+
+			"  d = d + weight_decay p\n"+
+			"  b = momentum b + (1 - dampening) d, or d in the first step\n"+
+			"  d = b, or with nesterov d + momentum b\n"+
+			"  p = p - lr d\n"+
+			"where the lines with b are there with a momentum only.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> opt = optim.SGD([w], lr=0.25)\n"+
+			">>> (w * w).sum().backward()\n"+
+			">>> opt.step()\n"+
+			">>> w.tolist()\n[1.0]")
+	registerRule(adamRule,
+		"Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n"+
+			docParams+"Step t is, for the gradient d,\n"+
+			"  d = d + weight_decay p\n"+
+			"  m = m + (1 - beta1) (d - m)\n"+
+			"  v = beta2 v + (1 - beta2) d²\n"+
+			"  p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)\n"+
+			"and takes the greatest v so far with amsgrad.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> opt = optim.Adam([w], lr=0.5)\n"+
+			">>> (w * w).sum().backward()\n"+
+			">>> opt.step()\n"+
+			">>> w.tolist()\n[1.5]")
+	registerRule(adamWRule,
+		"AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False) returns an optimiser that is Adam, but for the decay of the weights.\n"+
+			docParams+"A step begins\n"+
+			"with p = p (1 - lr weight_decay), and the gradient is left as it is; see Adam.\n"+
+			">>> w = tensor([2.0], requires_grad=True)\n"+
+			">>> opt = optim.AdamW([w], lr=0.5, weight_decay=1.0)\n"+
+			">>> (w * w).sum().backward()\n"+
+			">>> opt.step()\n"+
+			">>> fmt(w, \".4f\")\n\"0.5000\"")
 }

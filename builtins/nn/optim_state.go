@@ -172,6 +172,9 @@ func (l *stateLoading) checkGroup(i int, d *starlark.Dict) error {
 	}
 	for _, h := range l.o.rule.hyper {
 		v := valueAt(d, h.name)
+		if v == nil && h.quiet {
+			continue
+		}
 		if v == nil {
 			return l.bad(fmt.Sprintf("group %d without %q", i, h.name), "one with it")
 		}
@@ -218,7 +221,7 @@ func (l *stateLoading) checkState(n int, x *builtins.Tensor) error {
 // checkBuffer checks the tensor called name that is kept for parameter n, x,
 // and notes that it is to be copied.
 func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *builtins.Tensor) error {
-	if !slices.Contains(l.o.rule.all, name) {
+	if !l.o.rule.keeps(name) {
 		return l.bad(fmt.Sprintf("%q for parameter %d", name, n), "one of "+builtins.QuotedNames(l.o.rule.all))
 	}
 	from, ok := v.(*builtins.Tensor)

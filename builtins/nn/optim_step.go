@@ -71,6 +71,9 @@ func (o *Optimizer) updateOne(g *group, x *builtins.Tensor) error {
 	}
 	u := &paramStep{OpChain: builtins.OpChain{E: o.env, Fn: g.fn}, g: g, state: o.state[x], p: t, dp: t.Auto.Grad}
 	u.state.steps++
+	if g.on("maximize") {
+		u.dp = u.Do("neg", []*tensor.Tensor{u.dp})
+	}
 	o.rule.update(u)
 	return u.Err
 }
@@ -241,17 +244,13 @@ func init() {
 				}
 				return groups, nil
 			}},
-		optimRow("step", "step() changes every parameter that has a gradient by it. Nothing is recorded.\n"+
-			">>> w = tensor([2.0], requires_grad=True)\n"+
-			">>> w.grad = ones(1)\n"+
-			">>> optim.SGD([w], lr=0.5).step()\n"+
-			">>> w.tolist()\n[1.5]",
-			func(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				if err := arg.Unpack(fn, args, kwargs); err != nil {
-					return nil, err
-				}
-				return starlark.None, o.env.Runtime.Optimizing(func() error { return o.stepAll(fn) })
-			}),
+		&builtins.Row{Name: "Optimizer.step", Fn: stepOptimizer, Doc: "step(closure=None) changes every parameter that has a gradient by it. Nothing is recorded.\n" +
+			"closure, if it is given, is called first, with recording on: it computes the gradients and\n" +
+			"returns the loss, which step returns.\n" +
+			">>> w = tensor([2.0], requires_grad=True)\n" +
+			">>> w.grad = ones(1)\n" +
+			">>> optim.SGD([w], lr=0.5).step()\n" +
+			">>> w.tolist()\n[1.5]"},
 		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
 			">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> w.backward()\n"+
@@ -274,4 +273,32 @@ func init() {
 				return starlark.None, nil
 			}),
 	)
+}
+
+func stepOptimizer(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var closure arg.OptCallable
+	if err := arg.Unpack(b.Name(), args, kwargs, "closure?", &closure); err != nil {
+		return nil, err
+	}
+	o := b.Receiver().(*Optimizer)
+	if o.rule.whole != nil {
+		if !closure.Set {
+			return nil, &op.ArgError{Func: b.Name(), Param: "closure", Got: "None", Want: "a function that computes the gradients and returns the loss", Rule: o.rule.name + " calls it several times in a step"}
+		}
+		return o.rule.whole(o, thread, b.Name(), closure.V.Fn)
+	}
+	var loss starlark.Value = starlark.None
+	if closure.Set {
+		var err error
+		if loss, err = o.evaluate(thread, closure.V.Fn); err != nil {
+			return nil, err
+		}
+	}
+	return loss, e.Runtime.Optimizing(func() error { return o.stepAll(b.Name()) })
+}
+
+// evaluate returns what a closure of a script does, called with recording on.
+func (o *Optimizer) evaluate(thread *starlark.Thread, closure starlark.Callable) (starlark.Value, error) {
+	defer o.env.Runtime.Tape.SetEnabled(true)()
+	return starlark.Call(thread, closure, nil, nil)
 }
