@@ -40,17 +40,12 @@ func (wr *wireRank) carrierOf(ranks []int) Carrier {
 // that go on beside the rank are not, since nothing says in which order ranks
 // would come to them.
 func (c *wireCall) canCarry() bool {
-	if c.group.carrier == nil || !c.own {
-		return false
-	}
-	return c.op.Kind == comm.Broadcast
+	return c.own && c.op.Kind == comm.Broadcast
 }
 
-// carried reports whether the call is carried. Every member comes to the same.
+// carried reports whether a call is carried that this member is ready to have carried.
+// Every member comes to the same.
 func (c *wireCall) carried() bool {
-	if !c.carries {
-		return false
-	}
 	for _, r := range c.group.others {
 		if c.call.contracts[r].Staging != carryStaging {
 			return false

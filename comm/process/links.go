@@ -7,53 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
 	"tpsh/comm"
 	"tpsh/comm/bootstrap"
-	"tpsh/comm/process/shm"
 	"tpsh/comm/process/stream"
 	"tpsh/comm/process/tcp"
 	"tpsh/comm/wire"
 )
-
-// LinkOptions say how one rank, in a process of its own, reaches the others.
-type LinkOptions struct {
-	Rank, Size int
-
-	// Supervisor is the other end of one of SuperviseOptions.Streams.
-	Supervisor io.ReadWriteCloser
-
-	// Peers are the streams to the other ranks, by rank. They are nil at Rank,
-	// and at ranks that Segment reaches.
-	Peers []io.ReadWriteCloser
-
-	// Segment is memory that the ranks of Local share, which are ascending and
-	// hold Rank. It is nil if there is none.
-	Segment *shm.Segment
-	Local   []int
-
-	// Carrier, if it is set, carries out whole collectives of all ranks. Either
-	// all ranks have one or none.
-	Carrier Carrier
-
-	// Heartbeat says that Peers and Supervisor carry heartbeats: one on which
-	// nothing comes for PeerTimeout, or if that is 0 for ten seconds, is taken
-	// to be lost.
-	Heartbeat   bool
-	PeerTimeout time.Duration
-
-	// Where says on which host the rank is, for reports; "" if that is no matter.
-	Where string
-
-	// Deserted, if set, is called when the Supervisor is lost, and why: nobody
-	// will end the rank. It must not block.
-	Deserted func(cause error)
-
-	backoff backoff // in place of usualBackoff, in tests
-}
 
 // Links are what connects one rank, in a process of its own, to the others and
 // to the Supervision. They outlive fabrics: each generation of fabrics uses
@@ -123,29 +85,9 @@ func Connect(o LinkOptions) (*Links, error) {
 	return l, nil
 }
 
-// heartbeat returns the heartbeat of the streams, nil if they have none.
-func (o *LinkOptions) heartbeat() *bootstrap.Heartbeat {
-	if !o.Heartbeat {
-		return nil
-	}
-	return bootstrap.NewHeartbeat(o.PeerTimeout)
-}
-
 // writeHeartbeats sends heartbeats to a participant until ctx ends.
 func writeHeartbeats(ctx context.Context, p *bootstrap.Heartbeat, out messageWriter) {
 	p.Beat(ctx, func() { out.Send(wire.Frame{Type: wire.FrameHeartbeat}, nil, nil) })
-}
-
-// Through returns the options that connect a rank through connections.
-func Through(m *bootstrap.Connections) LinkOptions {
-	o := LinkOptions{Rank: m.Rank, Size: len(m.Peers), Supervisor: m.Supervisor, Heartbeat: true}
-	o.Peers = make([]io.ReadWriteCloser, o.Size)
-	for r, c := range m.Peers {
-		if c != nil {
-			o.Peers[r] = c
-		}
-	}
-	return o
 }
 
 // listInbounds returns the ways on which messages come to the rank of a generation
@@ -168,32 +110,6 @@ func (l *Links) listInbounds(wr *wireRank) (list []inbound) {
 func (l *Links) pump() (came bool) {
 	came = l.tcp.Pump()
 	return l.segment.pumpWaiting() || came
-}
-
-// peers returns o.Peers with one for each rank.
-func (o *LinkOptions) peers() []io.ReadWriteCloser {
-	return append(slices.Clone(o.Peers), make([]io.ReadWriteCloser, o.Size-len(o.Peers))...)
-}
-
-// check checks that o reaches every rank.
-func (o *LinkOptions) check() error {
-	switch {
-	case o.Size < 1 || o.Rank < 0 || o.Rank >= o.Size:
-		return fmt.Errorf("connect: got rank %d of %d, want one of them", o.Rank, o.Size)
-	case o.Supervisor == nil:
-		return errors.New("connect: got no stream to the supervisor, want one")
-	case len(o.Peers) > o.Size:
-		return fmt.Errorf("connect: got %d streams for %d ranks, want at most as many", len(o.Peers), o.Size)
-	case o.Segment != nil && (!slices.IsSorted(o.Local) || !slices.Contains(o.Local, o.Rank) || len(o.Local) != o.Segment.Size()):
-		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
-	}
-	for r, s := range o.peers() {
-		shared := o.Segment != nil && slices.Contains(o.Local, r)
-		if r != o.Rank && s == nil && !shared {
-			return fmt.Errorf("connect: got no way to rank %d, want a stream or shared memory", r)
-		}
-	}
-	return nil
 }
 
 // attach uses a stream for what goes to and comes from a participant.

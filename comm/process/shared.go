@@ -124,6 +124,9 @@ func (sl *segmentLinks) drain(wr *wireRank) {
 	}
 }
 
+// drain takes in what has come through shared memory.
+func (wr *wireRank) drain() { wr.shared.drain(wr) }
+
 // pump takes in what has come for whatever generation is there.
 func (sl *segmentLinks) pump() {
 	sl.mu.Lock()

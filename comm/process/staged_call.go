@@ -19,37 +19,16 @@ const (
 	ringCarries = 8 << 10
 )
 
-// acquireStaging acquires a staging buffer for what this member sends, if that is worth it. most is
-// the length of its longest block.
-func (c *wireCall) acquireStaging(most int) {
+// acquireStaging acquires a staging buffer for what this member sends, if there is one
+// for it.
+func (c *wireCall) acquireStaging() {
 	g := c.group
-	if !g.local || len(g.ranks) < 2 || len(g.ranks) > mostStaged {
-		return
-	}
-	g.wireRank.shared.try() // though it has nothing to send, others may
-	if most <= ringCarries {
+	if len(g.ranks) < 2 || len(g.ranks) > mostStaged {
 		return
 	}
 	if c.staging = g.wireRank.shared.staging.Acquire(); c.staging != nil {
 		c.openSlots()
 	}
-}
-
-// longest returns the length of the longest block that this member offers to
-// others. For what is reduced every member comes to the same.
-func (c *wireCall) longest() int {
-	most := 0
-	if c.op.Kind.Offers(c.position()) {
-		for _, b := range c.op.In {
-			most = max(most, b.Len())
-		}
-	}
-	return most
-}
-
-// position returns the member's in the call.
-func (c *wireCall) position() schedule.Position {
-	return schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
 }
 
 // exchange returns what members read of each other in the call.

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"tpsh/comm"
@@ -125,6 +124,23 @@ func (c *wireCall) steps() []schedule.Step {
 	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
 
+// longest returns the length of the longest block that this member offers to
+// others. For what is reduced every member comes to the same.
+func (c *wireCall) longest() int {
+	most := 0
+	if c.op.Kind.Offers(c.position()) {
+		for _, b := range c.op.In {
+			most = max(most, b.Len())
+		}
+	}
+	return most
+}
+
+// position returns the member's in the call.
+func (c *wireCall) position() schedule.Position {
+	return schedule.Position{Rank: c.group.rank, Size: len(c.group.ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+}
+
 // newWait returns a wireWait for the contracts of the other members.
 func (c *wireCall) newWait() *wireWait {
 	return &wireWait{what: c.key, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
@@ -239,7 +255,7 @@ func (c *wireCall) moveAll() error {
 		return c.movePiece(steps, c.ahead)
 	case c.staged():
 		return c.moveStaged(steps)
-	case c.carried():
+	case c.carries && c.carried():
 		return c.carry()
 	}
 	return c.move(steps, c.ahead)
@@ -371,85 +387,6 @@ func (c *wireCall) prepare(members []comm.Member, flags comm.Flags) (err error) 
 	defer comm.Recovered(c.op.Desc.Op, &err)
 	c.out, err = c.op.Prepare(members, flags)
 	return err
-}
-
-// receive does a step that receives.
-func (c *wireCall) receive(st *schedule.Step) error {
-	key, dst := c.dataKey(st), &st.Dst[0]
-	data, err := c.data(key)
-	if err != nil {
-		return err
-	}
-	if dst.Mem == schedule.MemSlot {
-		c.setSlot(dst.Block, data)
-		return nil
-	}
-	if run, ok := c.run(dst); ok && len(run) == len(data) {
-		copy(run, data)
-		return nil
-	}
-	to := c.span(*dst)
-	if to.Len() >= leastPosted && schedule.SameMemory(to.Run(0), data) {
-		return nil // it was read to where it belongs
-	}
-	if to.Len() != len(data) {
-		return c.reject(key.source, fmt.Errorf("%s: got %d bytes, want %d", c.op.Desc.Op, len(data), to.Len()))
-	}
-	schedule.CopySpan(to, comm.Whole(data).All())
-	return nil
-}
-
-// data returns what has been sent under key, when it is there. What has come with
-// a contract is, and stays as it is.
-func (c *wireCall) data(key dataKey) ([]byte, error) {
-	if data, there := c.call.carried(key); there {
-		return data, nil
-	}
-	return c.awaitData(key)
-}
-
-// awaitData is data for what does not come with a contract.
-func (c *wireCall) awaitData(key dataKey) (data []byte, err error) {
-	err = c.awaitCondition(func() (there bool) { data, there = c.call.find(key); return there })
-	return data, err
-}
-
-// reject ends a call in which a member has sent what cannot be used. No rank
-// may rely on it any more.
-func (c *wireCall) reject(rank int, cause error) error {
-	c.group.wireRank.lose(rank, cause)
-	return c.awaitCondition(func() bool { return false })
-}
-
-// combine does a step that copies or reduces.
-func (c *wireCall) combine(st *schedule.Step) (err error) {
-	defer comm.Recovered(c.op.Desc.Op, &err)
-	s := &c.scratch
-	if s.CombineRuns(st, c.run, c.op.Reduce) {
-		return nil
-	}
-	defer s.Clear()
-	for _, p := range st.Src {
-		s.Src = append(s.Src, c.span(p))
-	}
-	if dst := st.Dst[0]; dst.Mem == schedule.MemSlot {
-		c.setSlot(dst.Block, make([]byte, s.Src[0].Len()))
-	}
-	s.Dst = append(s.Dst, c.span(st.Dst[0]))
-	switch {
-	case st.Do == schedule.DoCopy:
-		schedule.CopySpan(s.Dst[0], s.Src[0])
-	case !s.ReduceRuns(c.op.Reduce, c.op.Align):
-		schedule.ReduceSpans(s.Dst, s.Src, c.op.Reduce, c.op.Align)
-	}
-	return nil
-}
-
-func (c *wireCall) setSlot(i int, data []byte) {
-	if i >= len(c.slots) {
-		c.slots = append(c.slots, make([][]byte, i+1-len(c.slots))...)
-	}
-	c.slots[i] = data
 }
 
 // reset makes c as good as new for another call of its group, and keeps what holds

@@ -35,13 +35,18 @@ func (a *callScratch) hashOf(d *comm.Desc) uint64 {
 // which the schedule begins. Short data go with the contract.
 func (c *wireCall) announce() {
 	most := c.longest()
-	c.acquireStaging(most)
-	c.carries = c.canCarry()
+	if c.group.local {
+		c.group.wireRank.shared.try() // though it has nothing to stage, others may
+		if most > ringCarries {
+			c.acquireStaging()
+		}
+	}
+	c.carries = c.group.carrier != nil && c.canCarry()
 	c.pieces = most > stream.EagerBytes // below there is one piece, which is all
 	defer func() { c.pieces = false }()
 	ahead, later := c.aheadSteps()
 	c.sent = !c.pieces && c.staging == nil && !slices.ContainsFunc(later, sends)
-	if c.staging != nil || c.bulky(ahead) || c.carries && most >= carryBytes {
+	if c.staging != nil || c.pieces && c.bulky(ahead) || c.carries && most >= carryBytes {
 		ahead, c.sent = nil, false
 	}
 	c.ahead = len(ahead)

@@ -5,7 +5,6 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/schedule"
-	"tpsh/comm/wire"
 )
 
 // mostOfBlock is how much of each block a schedule moves at a time: it is carried
@@ -92,53 +91,6 @@ func (c *wireCall) lengthIn(p schedule.Part) int {
 	return 0
 }
 
-// movePiece does the steps of the current piece.
-func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
-	for i := ahead; i < len(steps); i++ {
-		st := &steps[i]
-		if c.current > 0 && c.current >= c.piecesIn(*st) {
-			continue
-		}
-		switch st.Do {
-		case schedule.DoSend:
-			c.send(*st)
-		case schedule.DoRecv:
-			if err := c.receive(st); err != nil {
-				return err
-			}
-		default:
-			if err := c.combine(st); err != nil {
-				if slices.ContainsFunc(steps[i:], sends) {
-					c.group.wireRank.giveUp(err)
-				}
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// tag returns the tag of what a step sends or receives.
-func (c *wireCall) tag(st *schedule.Step) int { return st.Tag + tagsEach*c.current }
-
-// dataKey names what a step receives.
-func (c *wireCall) dataKey(st *schedule.Step) dataKey {
-	return dataKey{c.group.ranks[st.Peer], c.tag(st)}
-}
-
-// send does a step that sends.
-func (c *wireCall) send(st schedule.Step) {
-	s := c.span(st.Src[0])
-	payload := s.Run(0)
-	if len(payload) < s.Len() {
-		payload = s.AppendTo(nil)
-	}
-	f, to := wire.Frame{Type: wire.FrameData, Step: c.tag(&st)}, c.group.ranks[st.Peer]
-	if st.Src[0].Mem == schedule.MemSlot || !c.writeLater(to, f, payload) {
-		c.write(to, f, payload)
-	}
-}
-
 // drop lets go of what has come for the current piece.
 func (c *wireCall) drop() {
 	wr := c.group.wireRank
@@ -154,23 +106,8 @@ func (c *wireCall) drop() {
 	})
 }
 
-// span returns the bytes that p names: of the current piece, or of the whole
-// block if the call is not carried out in pieces.
-func (c *wireCall) span(p schedule.Part) schedule.Span {
-	switch p.Mem {
-	case schedule.MemIn:
-		return c.cut(c.op.In[p.Block], p)
-	case schedule.MemOut:
-		return c.cut(c.out[p.Block], p)
-	}
-	return comm.Whole(c.slots[p.Block]).All()
-}
-
 // cut returns the part p of the current piece of b.
 func (c *wireCall) cut(b comm.Block, p schedule.Part) schedule.Span {
-	if !c.pieces {
-		return p.Span(b, c.op.Align)
-	}
 	n := c.pieceLen()
 	s := schedule.Span{Block: b, Lo: min(b.Len(), c.current*n), Hi: min(b.Len(), (c.current+1)*n)}
 	if p.Parts == 0 {

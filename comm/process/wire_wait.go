@@ -36,9 +36,6 @@ func (w *wireWait) signal() {
 	}
 }
 
-// drain takes in what has come through shared memory.
-func (wr *wireRank) drain() { wr.shared.drain(wr) }
-
 // signal lets all look again who wait for the call of key.
 func (wr *wireRank) signal(key deadlock.CallKey) {
 	for w := range wr.waiting {
