@@ -11,13 +11,14 @@ import (
 	"text/tabwriter"
 
 	"tpsh/builtins/rundiff"
+	"tpsh/cmd/tpsh/tracediff"
 	"tpsh/lang"
 )
 
 var diffCommand = &command{
 	name:  "diff",
 	usage: "REFERENCE CANDIDATE",
-	short: "says where two runs part: the first tensor that differs by more than its dtype explains, and how",
+	short: "says where two runs part: the first tensor that differs by more than its dtype explains; of two traces or plans, what costs more",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		d := &differ{}
 		fs.StringVar(&d.plan, "plan", "", "take the mesh and the placements of names from the script `FILE.star`: its globals mesh, placements and order")
@@ -42,6 +43,7 @@ var diffKinds = []struct {
 	do   func(d *differ, std *stdio, a, b string) error
 }{
 	{"folders of tensors (.safetensors, .npz, .npy or .pt files, whole or one a rank)", isFolder, (*differ).folders},
+	{"traces of tpsh run --trace, or plans of tpsh plan --json", tracediff.IsCosts, (*differ).costs},
 }
 
 func isFolder(path string) bool {
@@ -96,6 +98,41 @@ func (d *differ) folders(std *stdio, ref, cand string) error {
 			return err
 		}
 	} else if err := showDiff(std.out, r); err != nil {
+		return err
+	}
+	if !r.Equal {
+		return status(lang.StatusFailed)
+	}
+	return nil
+}
+
+// costs compares two traces, or two plans.
+func (d *differ) costs(std *stdio, ref, cand string) error {
+	if d.plan != "" || d.rtol != 0 {
+		return usagef("diff: --plan and --rtol are for folders of tensors")
+	}
+	a, err := tracediff.Read(ref)
+	if err != nil {
+		return usageError{err}
+	}
+	b, err := tracediff.Read(cand)
+	if err != nil {
+		return usageError{err}
+	}
+	if a.Plan != b.Plan {
+		return usagef("diff: got a trace and a plan, want two traces or two plans")
+	}
+	r := tracediff.Compare(a, b)
+	if d.json {
+		text, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(std.out, "%s\n", text)
+		if err != nil {
+			return err
+		}
+	} else if err := r.WriteText(std.out); err != nil {
 		return err
 	}
 	if !r.Equal {

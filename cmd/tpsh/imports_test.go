@@ -16,11 +16,12 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/tracediff", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
-	{"tpsh/cmd/tpsh/kineto", nil, "a profiler's trace is a file"},
+	{"tpsh/cmd/tpsh/kineto", []string{"tpsh/runtime/timeline"}, "a profiler's trace is a file of events"},
+	{"tpsh/cmd/tpsh/tracediff", nil, "two files of figures are compared; no run is known"},
 	{"tpsh/cmd/tpsh/hang", []string{"tpsh/builtins/pickle"}, "what a job of PyTorch left behind is files; no rank of ours has to do with it"},
 	{"tpsh/cmd/tpsh/vocabularies", []string{"tpsh/builtins/..."}, "the command has these vocabularies"},
 	{"tpsh/lang", []string{"tpsh/lang/source", "tpsh/lang/operator", "tpsh/lang/advice"}, "programs and reports know no tensors"},

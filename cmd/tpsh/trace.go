@@ -4,18 +4,20 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"tpsh/cmd/tpsh/kineto"
+	"tpsh/cmd/tpsh/report"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
 
 var traceCommand = &command{
 	name:  "trace",
-	usage: "[--json] [--plan SCRIPT.star -n N] FILE...",
+	usage: "[--json] [--report FILE.html] [--plan SCRIPT.star -n N] FILE...",
 	short: "says what the traces of PyTorch's profiler hold: bytes, calls, time, overlap, waits and stragglers",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		o := &traceOptions{limits: limits{quiet: true}}
@@ -23,6 +25,7 @@ var traceCommand = &command{
 		fs.StringVar(&o.plan, "plan", "", "put beside it what the plan of `SCRIPT.star` predicts, call by call")
 		fs.IntVar(&o.n, "n", 0, "plan for `N` ranks; as many as the traces have without it")
 		fs.StringVar(&o.machine, "hw", "here", "plan on the hardware of `NAME`, a built-in one or a file")
+		fs.StringVar(&o.page, "report", "", "write a page about the traces to `FILE.html`")
 		return o.run
 	},
 }
@@ -32,6 +35,7 @@ type traceOptions struct {
 	limits
 	json          bool
 	plan, machine string
+	page          string
 	n             int
 }
 
@@ -54,6 +58,9 @@ func (o *traceOptions) run(std *stdio, args []string) error {
 			return err
 		}
 	}
+	if err := o.report(files, traces); err != nil {
+		return err
+	}
 	if o.json {
 		return json.NewEncoder(std.out).Encode(s)
 	}
@@ -61,6 +68,22 @@ func (o *traceOptions) run(std *stdio, args []string) error {
 		return err
 	}
 	return kineto.WriteCompared(std.out, s.Plan)
+}
+
+// report writes the page about the traces, if one is asked for.
+func (o *traceOptions) report(files []string, traces []*kineto.Trace) error {
+	if o.page == "" {
+		return nil
+	}
+	job := report.Job{}
+	for _, t := range traces {
+		job.Ranks = append(job.Ranks, t.Timeline())
+	}
+	r := &report.Report{Kind: "trace", Title: filepath.Base(filepath.Dir(files[0])), Command: commandLine(), Jobs: []report.Job{job}}
+	if err := writeFile(o.page, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
 }
 
 // compare puts the plan's calls of the lowest rank that was traced beside its

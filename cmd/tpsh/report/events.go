@@ -112,6 +112,9 @@ func groupName(e *timeline.Event) string {
 	if n := len(e.Ranks); n > 8 {
 		return fmt.Sprintf("%s%d ranks, %d to %d", text, n, e.Ranks[0], e.Ranks[n-1])
 	}
+	if e.Ranks == nil {
+		return e.Group
+	}
 	return text + strings.ReplaceAll(fmt.Sprint(e.Ranks), " ", ", ")
 }
 

@@ -107,7 +107,7 @@ func (b *builder) calls() []callData {
 				e = m.event
 			}
 		}
-		k := key{e.Name, strings.Join(e.Dims, ","), len(e.Ranks)}
+		k := key{e.Name, strings.Join(e.Dims, ","), max(len(e.Ranks), len(list))}
 		if e.Name == "recv" {
 			k.op = "send and recv"
 		}
