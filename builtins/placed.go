@@ -32,5 +32,6 @@ func (e *Env) Whole(fn string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !t.Placed() {
 		return t, nil
 	}
-	return e.Runtime.Shard.Full(fn, t.Detach(), nil)
+	defer e.Runtime.Tape.SetEnabled(false)()
+	return e.Runtime.Shard.Full(fn, t, nil)
 }

@@ -41,7 +41,9 @@ func init() {
 			"distribute_tensor, DTensor.from_local, DTensor.zeros and their like make such tensors; every operation\n" +
 			"on tensors works on them and gives such tensors. Its shape is that of the whole. Two placements of one value\n" +
 			"are equal values: what an operation gives does not depend on them. A plain tensor or a number that\n" +
-			"meets one counts as replicated.\n" +
+			"meets one counts as replicated. A Partial that an operation had ranks reduce remembers the result, and is not\n" +
+			"reduced again, until somebody writes into it: the last 8 of a mesh do, each as long as it is alive. Operations\n" +
+			"then take the result instead, so that what they give is not Partial. Ranks write into their blocks together.\n" +
 			exampleDTensor + ">>> (d + 1).sum().item()\n12.0",
 			Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 				return nil, &op.ArgError{Func: b.Name(), Got: "a call", Want: "distribute_tensor(x, mesh, placements) or DTensor.from_local(x, mesh, placements)"}

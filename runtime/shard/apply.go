@@ -32,6 +32,10 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	if in, err = e.unspoilt(d, in); err != nil {
 		return nil, nil, err
 	}
+	given, target := in, in[0]
+	if in, err = e.reduced(d, in); err != nil {
+		return nil, nil, err
+	}
 	dec, err := e.decide(d, m, in, args)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +56,6 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 			return nil, out, err
 		}
 	}
-	given, target := in, in[0]
 	if in, err = e.bring(dec, in); err != nil {
 		return nil, nil, err
 	}
@@ -249,7 +252,7 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 		}
 		outer := e.bringing
 		e.bringing = dec
-		y, err := e.move(x, dec.in[i])
+		y, err := e.bringOne(dec.call.Def, i, x, dec.in[i])
 		e.bringing = outer
 		if err != nil {
 			return nil, err
@@ -257,6 +260,15 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 		out[i] = y
 	}
 	return out, nil
+}
+
+// bringOne moves x, input i of d, to l. What is not written into, or seen by a script
+// through a view, may be remembered.
+func (e *Engine) bringOne(d *op.Def, i int, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	if d.Changes(i) || d.View && d != settleOp {
+		return e.move(x, l)
+	}
+	return e.settle(x, l, false)
 }
 
 // summand returns the rank's term of the number x, placed as layout.

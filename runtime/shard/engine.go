@@ -51,6 +51,7 @@ type Engine struct {
 	stepPlans map[*mesh.Step]*stepPlan
 	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
+	memories  map[*mesh.Mesh]*memory
 	told      map[string]bool // the lines warned of
 	within    []string        // the operators that are being composed, outermost first
 	drew      bool            // the last operator drew random numbers
@@ -65,7 +66,7 @@ type Engine struct {
 // through it.
 func New(host Host, tape *grad.Recorder) *Engine {
 	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
-		notes: map[*mesh.Mesh]*notes{}, told: map[string]bool{}}
+		notes: map[*mesh.Mesh]*notes{}, memories: map[*mesh.Mesh]*memory{}, told: map[string]bool{}}
 	tape.Placed = e
 	return e
 }

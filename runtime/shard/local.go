@@ -106,7 +106,7 @@ func (e *Engine) Full(fn string, x *tensor.Tensor, back *mesh.Placed) (*tensor.T
 	if !e.member(l.Mesh()) {
 		return nil, &op.ArgError{Func: fn, Got: fmt.Sprintf("a call on rank %d", e.host.ID()), Want: "a rank of the mesh " + l.Mesh().String(), Rule: "ranks outside the mesh hold nothing of it"}
 	}
-	y, err := e.move(x, e.Replicated(l.Mesh(), x.Shape()))
+	y, err := e.settle(x, e.Replicated(l.Mesh(), x.Shape()), true)
 	if err != nil {
 		return nil, err
 	}

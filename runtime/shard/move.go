@@ -33,7 +33,7 @@ func (e *Engine) Redistribute(fn string, x *tensor.Tensor, l *mesh.Placed) (*ten
 	if err := e.checkMove(fn, x, l); err != nil {
 		return nil, err
 	}
-	y, err := e.move(x, l)
+	y, err := e.settle(x, l, true)
 	if err != nil || y.Buffer() == nil || y.Buffer() != x.Buffer() {
 		return y, err
 	}

@@ -26,7 +26,7 @@ func (e *Engine) unspoilt(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, err
 			return nil, &op.ArgError{Func: d.Name, Param: d.Params[0].Name, Got: Describe(x), Want: "placements without Partial",
 				Rule: "a summand that is 0 would give NaN: redistribute it first, or use the operation that makes a new tensor"}
 		}
-		y, err := e.move(x, e.GradLayout(x.Layout()))
+		y, err := e.settle(x, e.GradLayout(x.Layout()), false)
 		if err != nil {
 			return nil, err
 		}

@@ -50,8 +50,9 @@ type Tensor struct {
 	Copied bool
 
 	// Of a tensor that ranks hold together: where, and this rank's block.
-	layout *mesh.Placed
-	local  *Tensor
+	layout  *mesh.Placed
+	local   *Tensor
+	settled *settled // what its terms were reduced to
 
 	// Lens is what a language sees the tensor through besides, such as the group
 	// and specs of a ColoTensor; nil for nothing. Operators pay no heed to it, and
