@@ -30,7 +30,7 @@ func (r *Rank) noteOperation(c *op.Call) {
 	if k.FLOPs == 0 && k.Bytes() == 0 {
 		return
 	}
-	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes())}}
+	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner)}}
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}

@@ -26,7 +26,7 @@ var planCommand = &command{
 		fs.StringVar(&p.rowsFile, "rows", "", "fit, check: the measured runs of `FILE.csv`, whose columns are flags of the script, ranks (or gpus), seconds (or milliseconds), gigabytes")
 		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
-		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 8 at most)")
+		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 10 at most)")
 		fs.StringVar(&p.page, "report", "", "write a page about the plan to `FILE.html`")
 		p.limits.declare(fs)
 		return p.run

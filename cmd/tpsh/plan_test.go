@@ -181,3 +181,23 @@ func TestPlanKinds(t *testing.T) {
 		}
 	}
 }
+
+// The gradient of a weight that leaves a checkpoint is nobody else's: it is not copied.
+func TestPlanCheckpointsCopyNothing(t *testing.T) {
+	p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 1, Args: []string{"--recompute", "full", "--steps", "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for _, e := range p.Kinds[0].Events {
+		if e.Phase == plan.Recompute {
+			again++
+		}
+		if o := p.Operations[e.Index]; e.Do == plan.Compute && e.Phase == plan.Backward && o.Name == "clone" && o.Bytes > 1024 {
+			t.Errorf("got a clone that moves %v bytes, want none", o.Bytes)
+		}
+	}
+	if again == 0 {
+		t.Error("got nothing that is computed again")
+	}
+}

@@ -128,7 +128,7 @@ type pass struct {
 
 	// border, if not nil, collects the gradients that arrive at leaves and at
 	// nodes numbered start or less, to which the walk then does not go.
-	border map[place]*tensor.Tensor
+	border map[place]*arrival
 	start  uint64
 }
 
@@ -395,7 +395,7 @@ func (r *Recorder) gradLike(g *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, e
 // tensor that somebody can see.
 func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
 	g := dx[i]
-	if !g.Local().Contiguous() || n.back != nil {
+	if !g.Local().Contiguous() || n.back != nil && (n.sole == nil || !n.sole[i]) {
 		return true
 	}
 	same := func(list []*tensor.Tensor, skip int) bool {
@@ -406,7 +406,10 @@ func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
 		}
 		return false
 	}
-	return same(dy, -1) || same(dx, i) || same(n.call.In, -1) || same(n.call.Out, -1) || same(n.call.Saved, -1)
+	if same(dy, -1) || same(dx, i) {
+		return true
+	}
+	return n.call != nil && (same(n.call.In, -1) || same(n.call.Out, -1) || same(n.call.Saved, -1))
 }
 
 // deliver adds g to what has arrived at the end of e. shared says that the
@@ -414,9 +417,14 @@ func shared(n *node, dy, dx []*tensor.Tensor, i int) bool {
 func (p *pass) deliver(e *edge, g *tensor.Tensor, shared bool) {
 	g = p.tape.Cast(g, e.dt)
 	if p.border != nil && e.seq() <= p.start {
-		sum := p.sum(p.border[e.place()], g)
-		p.tempPool.keep(sum)
-		p.border[e.place()] = sum
+		a := p.border[e.place()]
+		if a == nil {
+			a = &arrival{}
+			p.border[e.place()] = a
+		}
+		a.shared = a.grad == nil && shared
+		a.grad = p.sum(a.grad, g)
+		p.tempPool.keep(a.grad)
 		return
 	}
 	if e.node == nil {

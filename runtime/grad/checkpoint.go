@@ -67,7 +67,7 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 		return nil, err
 	}
 	p := r.newPass(&sink{})
-	p.start, p.border = start, map[place]*tensor.Tensor{}
+	p.start, p.border = start, map[place]*arrival{}
 	var ys []*tensor.Tensor
 	for i, y := range out {
 		if i >= len(dy) || dy[i] == nil && !n.always {
@@ -90,8 +90,11 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 		return nil, err
 	}
 	dx := make([]*tensor.Tensor, len(n.in))
+	n.sole = make([]bool, len(n.in))
 	for i := range n.in {
-		dx[i] = p.border[n.in[i].place()]
+		if a := p.border[n.in[i].place()]; a != nil {
+			dx[i], n.sole[i] = a.grad, !a.shared
+		}
 	}
 	return dx, nil
 }

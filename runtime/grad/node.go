@@ -24,6 +24,7 @@ type node struct {
 	back     Backward // of a custom node
 	always   bool     // run even if no gradient has arrived: the node communicates
 	conducts bool     // see Recorder.Conduct
+	sole     []bool   // of a checkpoint that was run backwards: the gradients whose storage nobody else sees
 
 	// Room for what most nodes need, so that a node is one allocation.
 	in2       [2]edge

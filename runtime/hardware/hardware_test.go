@@ -108,6 +108,10 @@ func TestOperation(t *testing.T) {
 	near(t, "in bfloat16, which the file lacks", m.Operation(Operation{Product: true, FLOPs: 1e9, Dim: 100, DType: dtype.BFloat16}), 1e9/(1e12*0.125))
 	near(t, "traffic", m.Operation(Operation{FLOPs: 10, Bytes: 1e11}), 1)
 	near(t, "arithmetic of the rest", m.Operation(Operation{FLOPs: 1e11, Bytes: 10}), 1)
+	near(t, "traffic that a library spares", m.Set(map[string]float64{"fused": 0.25}).Operation(Operation{FLOPs: 10, Bytes: 1e11}), 0.25)
+	near(t, "a product's, which it does not", m.Set(map[string]float64{"fused": 0.25}).Operation(Operation{Product: true, Bytes: 1e11}), 1)
+	near(t, "scores of a fused kernel", m.Operation(Operation{Bytes: 1e11, Inner: 1e11}), 1)
+	near(t, "scores in memory", m.Set(map[string]float64{"inner": 3}).Operation(Operation{Bytes: 1e11, Inner: 1e11}), 4)
 	near(t, "with a start", m.Set(map[string]float64{"start": 2}).Operation(Operation{Bytes: 1e11}), 3)
 }
 

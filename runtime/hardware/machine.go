@@ -8,6 +8,8 @@ type Machine struct {
 	Name, Doc string
 
 	Issue  float64 // seconds the host takes to issue an operation
+	Call   float64 // seconds more that it takes to issue a collective or a message
+	Late   float64 // seconds that of two ranks the later comes to a blocking call; of more, the more doublings there are
 	Step   float64 // seconds of a step that no operation explains: the loop around it
 	Levels []Level // of the network, innermost first
 
@@ -15,6 +17,8 @@ type Machine struct {
 	start           float64 // seconds on the device before the first arithmetic
 	memoryBandwidth float64 // bytes a second
 	memoryShare     float64 // of it that operations reach
+	fused           float64 // share of the traffic of operations other than products that is left where a library fuses them
+	inner           float64 // times that what a fused kernel would keep to itself is written or read
 	products        [dtype.Count]float64
 	rest            [dtype.Count]float64
 	share           share

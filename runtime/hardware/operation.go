@@ -7,6 +7,7 @@ type Operation struct {
 	Product bool        // work of the matrix units, else the rest
 	FLOPs   float64     //
 	Bytes   float64     // read and written
+	Inner   float64     // bytes of what it makes on its way and a fused kernel keeps to itself, as attention its scores
 	Dim     int         // the smallest of m, n and k of a product; 0 for the rest
 	DType   dtype.DType // of the arithmetic
 }
@@ -15,7 +16,16 @@ type Operation struct {
 // arithmetic and its memory traffic, at the rates that its size reaches, after
 // its start.
 func (m *Machine) Operation(o Operation) float64 {
-	return max(m.arithmetic(o), o.Bytes/(m.memoryBandwidth*m.memoryShare)) + m.start
+	return max(m.arithmetic(o), m.traffic(o)) + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
+}
+
+// traffic returns the seconds of o's memory traffic.
+func (m *Machine) traffic(o Operation) float64 {
+	t := o.Bytes / (m.memoryBandwidth * m.memoryShare)
+	if !o.Product {
+		t *= m.fused
+	}
+	return t
 }
 
 // arithmetic returns the seconds of o's FLOPs alone.

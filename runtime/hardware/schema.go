@@ -25,7 +25,11 @@ type field struct {
 var top = []field{
 	{key: "memory", unit: "bytes", low: 1, high: 1e18, needed: true, doc: "a rank has", at: func(m *Machine, _ *Level) *float64 { return &m.memory }},
 	{key: "memory_bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "of a rank's memory", at: func(m *Machine, _ *Level) *float64 { return &m.memoryBandwidth }},
-	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.3, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
+	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.85, spread: 0.1, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
+	{key: "fused", unit: "a share", low: 0.05, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.4, doc: "of the memory traffic outside products that is left where a library fuses operations", at: func(m *Machine, _ *Level) *float64 { return &m.fused }},
+	{key: "inner", unit: "times", high: 100, free: true, typical: 3, spread: 0.7, doc: "that attention writes or reads a matrix of scores; 0 where it is fused", at: func(m *Machine, _ *Level) *float64 { return &m.inner }},
+	{key: "call", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "more of the host to issue a collective or a message", at: func(m *Machine, _ *Level) *float64 { return &m.Call }},
+	{key: "late", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "that the last of two ranks comes late to a blocking call; of four twice that", at: func(m *Machine, _ *Level) *float64 { return &m.Late }},
 	{key: "issue", unit: "seconds", high: 1, free: true, typical: 5e-06, spread: 1, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
 	{key: "start", unit: "seconds", high: 1, free: true, typical: 2e-06, spread: 0.7, doc: "of the device before an operation's first arithmetic", at: func(m *Machine, _ *Level) *float64 { return &m.start }},
 	{key: "step", unit: "seconds", high: 100, free: true, typical: 0.005, spread: 1, doc: "of a step that no operation explains", at: func(m *Machine, _ *Level) *float64 { return &m.Step }},

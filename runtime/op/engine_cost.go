@@ -29,6 +29,7 @@ type Cost struct {
 	Read     int64     // bytes of inputs
 	Written  int64     // bytes of results, and of inputs that are changed
 	Products []Product // the matrix products among the operations
+	Inner    int64     // bytes of matrices that a kernel in parts never has whole, as attention its scores
 }
 
 // Bytes returns how many bytes pass between memory and the arithmetic.

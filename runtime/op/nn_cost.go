@@ -265,6 +265,7 @@ func attentionCost(c *Call) Cost {
 	}
 	k := c.costs(batch * seenPairs(l, s, c.Args[attCausal].Int != 0) * ops)
 	k.Products = []Product{{batch, l, s, e}, {batch, l, v, s}}
+	k.Inner = int64(batch * l * s * c.In[attQuery].DType().Size())
 	return k
 }
 
@@ -283,5 +284,6 @@ func attentionGradCost(c *Call) Cost {
 	}
 	k := c.costs(batch*seenPairs(l, s, c.Args[attGradCausal].Int != 0)*ops + 2*batch*l*v)
 	k.Products = []Product{{batch, l, s, e}, {batch, l, s, v}, {batch, l, e, s}, {batch, s, e, l}, {batch, s, v, l}}
+	k.Inner = int64(2 * batch * l * s * c.In[attGradQuery].DType().Size()) // the weights and their gradient
 	return k
 }

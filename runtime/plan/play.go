@@ -274,7 +274,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
 	cost := g.cost(s, e.Index)
 	if len(pl.issued) == 0 || pl.issued[len(pl.issued)-1].event != int32(pl.at)|held {
-		pl.host += g.m.Issue
+		pl.host += g.m.Issue + g.m.Call
 		n := g.arrive(i, e.Group, max(pl.host, pl.device))
 		s.costs[^int32(n)] = cost
 		pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at) | held})
@@ -298,7 +298,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 const held = 1 << 30
 
 func (g *game) issue(i int32, pl *player, e *Event) {
-	pl.host += g.m.Issue
+	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
 	n := g.arrive(i, e.Group, max(pl.host, pl.device))
 	s.costs[^int32(n)] = g.cost(s, e.Index)
@@ -323,7 +323,7 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 }
 
 func (g *game) send(i int32, pl *player, e *Event) {
-	pl.host += g.m.Issue
+	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
 	key := letterKey{e.Peer, e.Tag}
 	if s.inbox[key] == nil {
@@ -368,7 +368,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 		g.blocked[from] = append(g.blocked[from], i)
 		return false
 	}
-	pl.host += g.m.Issue
+	pl.host += g.m.Issue + g.m.Call
 	s.inbox[mine].at = append(s.inbox[mine].at, 0)
 	at := max(pl.host, pl.device)
 	pl.now.arithmetic += at - pl.device

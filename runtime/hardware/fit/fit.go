@@ -31,7 +31,7 @@ type Options struct {
 type Result struct {
 	Machine *hardware.Machine
 	Values  map[string]float64 // of the constants that were fitted
-	Names   []string           // of them, in a file's order
+	Names   []string           // of them, those that matter most first
 	Errors  []Error            // by sample
 	LeftOut []Error            // by sample, as the others foretell it
 }
@@ -86,103 +86,14 @@ func Fit(m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
 	if err := p.choose(o); err != nil {
 		return nil, err
 	}
-	x := p.solve(make([]float64, len(p.free)), nil)
+	p, x, left := p.best(o)
 	r := &Result{Machine: p.machine(x), Values: p.values(x)}
 	for _, c := range p.free {
 		r.Names = append(r.Names, c.Name)
 	}
 	r.Errors = Check(r.Machine, samples)
-	r.LeftOut = p.leaveOut(x)
+	r.LeftOut = left
 	return r, nil
-}
-
-// choose sets p.free: the constants that may change, of those the ones that
-// matter most, and no more than one for each four targets.
-func (p *problem) choose(o Options) error {
-	all := p.base.Constants()
-	names := o.Constants
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(c hardware.Constant) bool { return c.Name == name }) {
-			return errors.New("the machine has no constant " + name)
-		}
-	}
-	for _, c := range all {
-		if names == nil || slices.Contains(names, c.Name) {
-			p.free = append(p.free, c)
-		}
-	}
-	type ranked struct {
-		c      hardware.Constant
-		weight float64
-	}
-	var list []ranked
-	for k, weight := range p.effects() {
-		list = append(list, ranked{p.free[k], weight})
-	}
-	most := o.Most
-	if most == 0 {
-		most = min(max(1, len(p.targets)/samplesAConstant), mostConstants)
-		if !slices.ContainsFunc(p.targets, func(t target) bool { return !t.bytes }) {
-			most = min(most, mostOfMemory)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmpDown(a.weight, b.weight) })
-	var chosen []string
-	for _, r := range list[:min(most, len(list))] {
-		if r.weight > leastEffect {
-			chosen = append(chosen, r.c.Name)
-		}
-	}
-	p.free = slices.DeleteFunc(p.free, func(c hardware.Constant) bool { return !slices.Contains(chosen, c.Name) })
-	if len(p.free) == 0 {
-		return errors.New("no constant of the machine changes what the rows measure")
-	}
-	return nil
-}
-
-// effects returns how much, in the mean, each constant changes predictions within
-// its spread, up or down, whichever is more: what is hidden behind something
-// slower shows when it grows.
-func (p *problem) effects() []float64 {
-	r := p.residuals(p.base)
-	out := make([]float64, len(p.free))
-	for k := range p.free {
-		for _, x := range []float64{-1, 1} {
-			at := make([]float64, len(p.free))
-			at[k] = x
-			sum := 0.
-			for i, v := range p.residuals(p.machine(at)) {
-				sum += (v - r[i]) * (v - r[i])
-			}
-			out[k] = max(out[k], math.Sqrt(sum/float64(len(r))))
-		}
-	}
-	return out
-}
-
-// samplesAConstant is how many measurements there are for each constant that is
-// fitted, at least.
-const samplesAConstant = 3
-
-// mostConstants is how many constants are fitted at most unless one says: more
-// would explain what is particular to the rows.
-const mostConstants = 8
-
-// mostOfMemory is the same where memory alone was measured, which has fewer parts.
-const mostOfMemory = 6
-
-// leastEffect is how much, relatively, a constant must change predictions within
-// its spread to be fitted.
-const leastEffect = 0.003
-
-func cmpDown(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return 0
 }
 
 // each calls f for 0 to n-1, several at a time.
