@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -77,7 +76,7 @@ func (s *signature) takesRest(i int) bool {
 // signatures returns those of every operator on one surface, by name.
 func signatures(surface op.Surface, owner string) []*signature {
 	var list []*signature
-	for _, d := range slices.Concat(op.All(), op.Composites()) {
+	for _, d := range operators() {
 		if d.Surface&surface == 0 {
 			continue
 		}
@@ -85,9 +84,12 @@ func signatures(surface op.Surface, owner string) []*signature {
 			list = append(list, newSignature(d, owner, name))
 		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	slices.SortFunc(list, func(a, b *signature) int { return strings.Compare(a.name, b.name) })
 	return list
 }
+
+// operators returns all operators, those made of others last.
+var operators = sync.OnceValue(func() []*op.Def { return slices.Concat(op.All(), op.Composites()) })
 
 // functions returns the operators that are functions, in F or not.
 var functions = sync.OnceValue(func() []*signature {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/lazyregexp"
 	"tpsh/internal/spell"
 )
 
@@ -50,7 +50,7 @@ func timeSince(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 }
 
 // flagName is how flags are called. The dashes before are no part of the name.
-var flagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+var flagName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 func readFlag(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
@@ -60,7 +60,7 @@ func readFlag(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err := arg.Unpack(b.Name(), args, kwargs, "name", &name, "default", &otherwise, "doc?", &doc); err != nil {
 		return nil, err
 	}
-	if !flagName.MatchString(string(name)) {
+	if !flagName.Get().MatchString(string(name)) {
 		return nil, arg.In(b.Name(), "name", arg.Bad(starlark.String(name), "letters, digits and dashes, without those in front", `flag("layers", 4) reads --layers`))
 	}
 	words := &flagWords{fn: b.Name(), words: e.Options.Args, name: string(name), isBool: isBool(otherwise)}

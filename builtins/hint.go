@@ -1,9 +1,9 @@
 package builtins
 
 import (
-	"regexp"
 	"slices"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang/advice"
 )
 
@@ -13,13 +13,13 @@ func (e *Env) Hint(message string) string {
 	if hint := hintUnknown(message); hint != "" {
 		return hint
 	}
-	if m := missingMember.FindStringSubmatch(message); m != nil && isTensorType(m[1]) && absent[m[2]] != "" {
+	if m := missingMember.Get().FindStringSubmatch(message); m != nil && isTensorType(m[1]) && absent[m[2]] != "" {
 		return absent[m[2]]
 	}
-	if m := unknownBinary.FindStringSubmatch(message); m != nil && (isTensorType(m[1]) || isTensorType(m[3])) {
+	if m := unknownBinary.Get().FindStringSubmatch(message); m != nil && (isTensorType(m[1]) || isTensorType(m[3])) {
 		return operandHint(m[1], m[3])
 	}
-	m := refusedComparison.FindStringSubmatch(message)
+	m := refusedComparison.Get().FindStringSubmatch(message)
 	switch {
 	case m == nil:
 		return advice.Refused(message)
@@ -34,8 +34,8 @@ func (e *Env) Hint(message string) string {
 // What the interpreter says of attributes that are not there, and of operators
 // between values that do not know each other.
 var (
-	missingMember = regexp.MustCompile(`^(\S+) has no \.(\w+) field or method`)
-	unknownBinary = regexp.MustCompile(`^unknown binary op: (\S+) (\S+) (\S+)$`)
+	missingMember = lazyregexp.New(`^(\S+) has no \.(\w+) field or method`)
+	unknownBinary = lazyregexp.New(`^unknown binary op: (\S+) (\S+) (\S+)$`)
 )
 
 const oneDevice = "there is one device, the CPU of the rank: leave it out"

@@ -2,7 +2,7 @@ package builtins
 
 import (
 	"maps"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,7 +66,7 @@ func Rows() []*Row {
 	for _, r := range rows {
 		list = append(list, r)
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	slices.SortFunc(list, func(a, b *Row) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -262,7 +262,7 @@ var types = sync.OnceValue(func() map[string]*typeTable {
 		put(owner, name, r.member(name))
 	}
 	for _, t := range all {
-		sort.Strings(t.names)
+		slices.Sort(t.names)
 	}
 	return all
 })

@@ -2,13 +2,13 @@ package builtins
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/lazyregexp"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -108,7 +108,7 @@ func (x *Tensor) CompareSameType(tok syntax.Token, _ starlark.Value, _ int) (boo
 
 // refusedComparison is what the interpreter says of < and the like between
 // values of different types, which it asks nobody about.
-var refusedComparison = regexp.MustCompile(`^(\S+) (<|<=|>|>=) (\S+) not implemented$`)
+var refusedComparison = lazyregexp.New(`^(\S+) (<|<=|>|>=) (\S+) not implemented$`)
 
 // isTensorType reports whether typ is what Tensor.Type returns of some tensor.
 func isTensorType(typ string) bool {

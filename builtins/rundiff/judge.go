@@ -4,6 +4,8 @@ import (
 	"math"
 	"regexp"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // judge says of each pair whether it differs by more than is explained.
@@ -158,14 +160,14 @@ func (d *diffing) gradientOf(p *pair) *pair {
 
 // core returns a name without what tells its class.
 func core(name string) string {
-	for _, re := range []*regexp.Regexp{gradWord, stateWord, paramPrefix} {
+	for _, re := range []*regexp.Regexp{gradWord.Get(), stateWord.Get(), paramPrefix.Get()} {
 		name = re.ReplaceAllString(name, ".")
 	}
 	return strings.Trim(name, "./_-")
 }
 
 // paramPrefix is what the names of parameters may begin with.
-var paramPrefix = regexp.MustCompile(`(?i)^(params?|parameters?|weights?|model|master)[./]`)
+var paramPrefix = lazyregexp.New(`(?i)^(params?|parameters?|weights?|model|master)[./]`)
 
 // share returns which part of the tensors that which picks differ.
 func (d *diffing) share(p *pair, which func(*pair) bool) float64 {

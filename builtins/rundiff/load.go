@@ -15,6 +15,7 @@ import (
 
 	"tpsh/builtins/npy"
 	"tpsh/builtins/tensorfiles"
+	"tpsh/internal/lazyregexp"
 	"tpsh/runtime/ckpt"
 )
 
@@ -46,9 +47,9 @@ type side struct {
 }
 
 var (
-	rankWord = regexp.MustCompile(`(?i)(^|[._\-/])rank[_\-=]?(\d+)([._\-/]|$)`)
-	stepWord = regexp.MustCompile(`(?i)(^|[._\-/])(?:step|iter|iteration)[_\-=]?(\d+)([._\-/]|$)`)
-	extWord  = regexp.MustCompile(`(?i)\.(safetensors|npz|npy|pt|pth|bin)$`)
+	rankWord = lazyregexp.New(`(?i)(^|[._\-/])rank[_\-=]?(\d+)([._\-/]|$)`)
+	stepWord = lazyregexp.New(`(?i)(^|[._\-/])(?:step|iter|iteration)[_\-=]?(\d+)([._\-/]|$)`)
+	extWord  = lazyregexp.New(`(?i)\.(safetensors|npz|npy|pt|pth|bin)$`)
 )
 
 // take removes from text the word that re matches, and returns its number, or -1.
@@ -106,7 +107,7 @@ func open(dir string) (*side, error) {
 
 // isTensors reports whether a file may hold tensors by its name.
 func isTensors(name string) bool {
-	return extWord.MatchString(name) || rankWord.MatchString(name) && filepath.Ext(name) != ".json" && filepath.Ext(name) != ".txt"
+	return extWord.Get().MatchString(name) || rankWord.Get().MatchString(name) && filepath.Ext(name) != ".json" && filepath.Ext(name) != ".txt"
 }
 
 // numbered reports whether all files lie in folders called 0, 1 and so on: those of
@@ -138,19 +139,19 @@ func (s *side) Close() {
 
 // add adds the tensors of a file.
 func (s *side) add(name string, bare bool) error {
-	stem := extWord.ReplaceAllString(name, "")
+	stem := extWord.Get().ReplaceAllString(name, "")
 	if bare {
 		stem = "rank" + stem
 	}
-	stem, rank := take(rankWord, stem)
-	stem, step := take(stepWord, stem)
+	stem, rank := take(rankWord.Get(), stem)
+	stem, step := take(stepWord.Get(), stem)
 	stem = strings.Trim(stem, "/._-")
 	put := func(tensor string, b *block) {
-		t, r := take(rankWord, tensor)
+		t, r := take(rankWord.Get(), tensor)
 		if r < 0 {
 			r = rank
 		}
-		t, n := take(stepWord, t)
+		t, n := take(stepWord.Get(), t)
 		if n < 0 {
 			n = step
 		}
@@ -227,7 +228,7 @@ func (s *side) settle() error {
 func (s *side) addSet(path string, put func(string, *block)) error {
 	var set *tensorfiles.Set
 	var err error
-	if extWord.MatchString(path) {
+	if extWord.Get().MatchString(path) {
 		set, err = tensorfiles.Open(path)
 	} else {
 		set, err = tensorfiles.OpenSafetensors(path)

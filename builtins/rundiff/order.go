@@ -1,10 +1,11 @@
 package rundiff
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // A class is what a tensor is in training, in the order in which a step computes them.
@@ -20,29 +21,29 @@ const (
 )
 
 var (
-	gradWord  = regexp.MustCompile(`(?i)(^|[._/\-])(grads?|gradients?)([._/\-]|$)`)
-	normWord  = regexp.MustCompile(`(?i)grad(ient)?s?[._\-]?norm|(^|[._/\-])(total|global)[._\-]norm`)
-	stateWord = regexp.MustCompile(`(?i)exp_avg|(^|[._/\-])(optim|optimizer|opt|momentum|adam|adamw|state)([._/\-]|$)`)
-	paramWord = regexp.MustCompile(`(?i)(^|[._/\-])(params?|parameters?|weights?|model|master)([._/\-]|$)|\.(weight|bias)$`)
-	lossWord  = regexp.MustCompile(`(?i)(^|[._/\-])loss([._/\-]|$)`)
-	actWord   = regexp.MustCompile(`(?i)(^|[._/\-])(acts?|activations?|hidden|outputs?|out)([._/\-]|$)`)
-	layerWord = regexp.MustCompile(`(^|[._/\-])(\d+)([._/\-]|$)`)
+	gradWord  = lazyregexp.New(`(?i)(^|[._/\-])(grads?|gradients?)([._/\-]|$)`)
+	normWord  = lazyregexp.New(`(?i)grad(ient)?s?[._\-]?norm|(^|[._/\-])(total|global)[._\-]norm`)
+	stateWord = lazyregexp.New(`(?i)exp_avg|(^|[._/\-])(optim|optimizer|opt|momentum|adam|adamw|state)([._/\-]|$)`)
+	paramWord = lazyregexp.New(`(?i)(^|[._/\-])(params?|parameters?|weights?|model|master)([._/\-]|$)|\.(weight|bias)$`)
+	lossWord  = lazyregexp.New(`(?i)(^|[._/\-])loss([._/\-]|$)`)
+	actWord   = lazyregexp.New(`(?i)(^|[._/\-])(acts?|activations?|hidden|outputs?|out)([._/\-]|$)`)
+	layerWord = lazyregexp.New(`(^|[._/\-])(\d+)([._/\-]|$)`)
 )
 
 // classOf guesses from its name what a tensor is.
 func classOf(name string) class {
 	switch {
-	case normWord.MatchString(name) && !strings.HasSuffix(name, "weight") && !strings.HasSuffix(name, "bias"):
+	case normWord.Get().MatchString(name) && !strings.HasSuffix(name, "weight") && !strings.HasSuffix(name, "bias"):
 		return norm
-	case gradWord.MatchString(name):
+	case gradWord.Get().MatchString(name):
 		return gradient
-	case stateWord.MatchString(name):
+	case stateWord.Get().MatchString(name):
 		return state
-	case actWord.MatchString(name):
+	case actWord.Get().MatchString(name):
 		return activation
-	case lossWord.MatchString(name):
+	case lossWord.Get().MatchString(name):
 		return loss
-	case paramWord.MatchString(name):
+	case paramWord.Get().MatchString(name):
 		return parameter
 	}
 	return activation
@@ -50,7 +51,7 @@ func classOf(name string) class {
 
 // layerOf returns the number of the layer that a name tells, or -1.
 func layerOf(name string) int {
-	m := layerWord.FindStringSubmatch(name)
+	m := layerWord.Get().FindStringSubmatch(name)
 	if m == nil {
 		return -1
 	}

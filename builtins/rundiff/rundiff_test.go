@@ -233,8 +233,8 @@ func TestTake(t *testing.T) {
 		{"acts.rank3", "acts", 3, -1}, {"rank_12/step-7", "", 12, 7}, {"step3.rank0", "", 0, 3}, {"rank0/acts", "acts", 0, -1},
 		{"grads/step_002/rank1", "grads", 1, 2}, {"franked1", "franked1", -1, -1}, {"iter5", "", -1, 5}, {"layers.3.w", "layers.3.w", -1, -1},
 	} {
-		rest, rank := take(rankWord, test.text)
-		rest, step := take(stepWord, rest)
+		rest, rank := take(rankWord.Get(), test.text)
+		rest, step := take(stepWord.Get(), rest)
 		if strings.Trim(rest, "/._-") != test.rest || rank != test.rank || step != test.step {
 			t.Errorf("%s: got %q, %d, %d", test.text, rest, rank, step)
 		}

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang"
 	"tpsh/lang/analysis"
 	"tpsh/runtime"
@@ -97,8 +97,8 @@ func kindsOf() map[string][]string {
 }
 
 var (
-	word      = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)
-	ofStructs = regexp.MustCompile(`\bstruct\(\w+[,)]|\bstructs of\b`)
+	word      = lazyregexp.New(`[A-Za-z_][A-Za-z_0-9]*`)
+	ofStructs = lazyregexp.New(`\bstruct\(\w+[,)]|\bstructs of\b`)
 )
 
 // looseNames returns the words of the documentation that speaks of structs: their
@@ -106,8 +106,8 @@ var (
 func looseNames() []string {
 	var names []string
 	for _, path := range builtins.Names() {
-		if text, _ := builtins.Doc(path); ofStructs.MatchString(text) {
-			names = append(names, word.FindAllString(text, -1)...)
+		if text, _ := builtins.Doc(path); ofStructs.Get().MatchString(text) {
+			names = append(names, word.Get().FindAllString(text, -1)...)
 		}
 	}
 	slices.Sort(names)

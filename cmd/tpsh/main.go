@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 
 	"tpsh/cmd/tpsh/launch"
 	_ "tpsh/cmd/tpsh/vocabularies"
+	"tpsh/internal/lazyregexp"
 	"tpsh/internal/spell"
 	"tpsh/lang"
 )
@@ -215,21 +215,21 @@ func (c *command) run(std *stdio, args []string) error {
 
 // Errors of package flag, which it returns as texts alone.
 var (
-	badValue    = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]*): (.*)$`)
-	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
-	lacksValue  = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+	badValue    = lazyregexp.New(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]*): (.*)$`)
+	unknownFlag = lazyregexp.New(`^flag provided but not defined: -(.*)$`)
+	lacksValue  = lazyregexp.New(`^flag needs an argument: -(.*)$`)
 )
 
 // flagError says what is wrong with a flag as tpsh does.
 func flagError(fs *flag.FlagSet, err error) error {
 	text := err.Error()
-	if m := badValue.FindStringSubmatch(text); m != nil {
+	if m := badValue.Get().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("for flag %s: got %s, want %s", dashed(m[2]), m[1], wanted(fs, m[2]))
 	}
-	if m := lacksValue.FindStringSubmatch(text); m != nil {
+	if m := lacksValue.Get().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("for flag %s: got nothing, want %s", dashed(m[1]), wanted(fs, m[1]))
 	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+	if m := unknownFlag.Get().FindStringSubmatch(text); m != nil {
 		var names []string
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 		near := spell.Nearest(m[1], names)

@@ -38,12 +38,20 @@ func sweep() {
 		return
 	}
 	prefix := scratchPrefix()
-	entries, _ := os.ReadDir(os.TempDir())
-	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), prefix)
+	dir, err := os.Open(os.TempDir())
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // of which there may be thousands
+	for _, name := range names {
+		rest, ours := strings.CutPrefix(name, prefix)
+		if !ours {
+			continue
+		}
 		var pid int
-		if _, err := fmt.Sscanf(rest, "%d-", &pid); ours && err == nil && gone(pid) {
-			os.RemoveAll(filepath.Join(os.TempDir(), e.Name()))
+		if _, err := fmt.Sscanf(rest, "%d-", &pid); err == nil && gone(pid) {
+			os.RemoveAll(filepath.Join(os.TempDir(), name))
 		}
 	}
 }

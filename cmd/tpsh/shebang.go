@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"os"
-	"regexp"
 	"strconv"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // ranksInShebang matches a first line that says on how many ranks a script is to run,
 // as those have that the shell's :save writes.
-var ranksInShebang = regexp.MustCompile(`^#!.*\btpsh run\b.* -n[ =]?([0-9]+)\b`)
+var ranksInShebang = lazyregexp.New(`^#!.*\btpsh run\b.* -n[ =]?([0-9]+)\b`)
 
 // takeRanks takes the number of ranks from the first line of the script, unless the
 // command line has it.
@@ -26,7 +27,7 @@ func (r *runner) takeRanks(script string) {
 		return
 	}
 	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
-	if m := ranksInShebang.FindSubmatch(line); m != nil {
+	if m := ranksInShebang.Get().FindSubmatch(line); m != nil {
 		if n, err := strconv.Atoi(string(m[1])); err == nil && checkRanks(n) == nil {
 			r.n = n
 		}

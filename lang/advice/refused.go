@@ -3,6 +3,9 @@ package advice
 import (
 	"regexp"
 	"strings"
+	"sync"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // A rule says what to write instead of what the interpreter refuses with a
@@ -13,7 +16,10 @@ type rule struct {
 }
 
 // rules are asked in turn.
-var rules = compile([][2]string{
+var rules = sync.OnceValue(func() []rule { return compile(refusals) })
+
+// refusals are the patterns of messages, and what to write instead.
+var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
 	{`^list has no \.sort field`, "sorted(x) gives a list in order"},
 	{`^list has no \.reverse field`, "x[::-1] and reversed(x) give the elements from the last on"},
@@ -52,7 +58,7 @@ var rules = compile([][2]string{
 	{`^list \* list|^unknown binary op: list \* list`, "lists hold anything: tensor(x) makes a tensor, with which one computes"},
 	{`^invalid call of non-function \((?:int|float|bool)\)`, "the value is a number, and no function: * multiplies"},
 	{`^invalid literal with base|^invalid float literal`, "the text is no number"},
-})
+}
 
 func compile(table [][2]string) []rule {
 	list := make([]rule, len(table))
@@ -65,7 +71,7 @@ func compile(table [][2]string) []rule {
 // Refused says what to write instead of what the interpreter refuses with a
 // message, or "".
 func Refused(message string) string {
-	for _, r := range rules {
+	for _, r := range rules() {
 		if m := r.pattern.FindStringSubmatchIndex(message); m != nil {
 			return string(r.pattern.ExpandString(nil, strings.ReplaceAll(r.text, "$1", "${1}"), message, m))
 		}
@@ -74,7 +80,7 @@ func Refused(message string) string {
 }
 
 // guess is the spelling that the interpreter proposes behind a message.
-var guess = regexp.MustCompile(` \(did you mean [^()]*\?\)$`)
+var guess = lazyregexp.New(` \(did you mean [^()]*\?\)$`)
 
 // With returns the message with advice behind it, if there is any, in place of
 // the spelling that the interpreter proposes.
@@ -82,5 +88,5 @@ func With(message, advice string) string {
 	if advice == "" {
 		return message
 	}
-	return guess.ReplaceAllString(message, "") + " (" + advice + ")"
+	return guess.Get().ReplaceAllString(message, "") + " (" + advice + ")"
 }

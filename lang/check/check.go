@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.starlark.net/syntax"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang"
 	"tpsh/lang/analysis"
 	"tpsh/lang/source"
@@ -111,7 +111,7 @@ func (c *checker) report(pos syntax.Position, rule, format string, args ...any) 
 	c.found = append(c.found, Finding{c.Path, int(pos.Line), int(pos.Col), rule, fmt.Sprintf(format, args...)})
 }
 
-var place = regexp.MustCompile(`^(.*?):(\d+):(\d+): (?s:(.*))$`)
+var place = lazyregexp.New(`^(.*?):(\d+):(\d+): (?s:(.*))$`)
 
 // static reports what keeps the program from being compiled.
 func (c *checker) static(err error) {
@@ -121,7 +121,7 @@ func (c *checker) static(err error) {
 	}
 	for _, line := range bad.Lines {
 		f := Finding{File: c.Path, Line: 1, Column: 1, Rule: "syntax", Message: line}
-		if m := place.FindStringSubmatch(strings.TrimPrefix(line, c.Path)); m != nil {
+		if m := place.Get().FindStringSubmatch(strings.TrimPrefix(line, c.Path)); m != nil {
 			f.Line, _ = strconv.Atoi(m[2])
 			f.Column, _ = strconv.Atoi(m[3])
 			f.Message = m[4]

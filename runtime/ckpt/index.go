@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 )
@@ -103,7 +103,7 @@ func (f *File) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
 		return err
 	}
-	if !fileName.MatchString(f.Name) {
+	if !fileName.Get().MatchString(f.Name) {
 		return errBadName
 	}
 	return nil
@@ -229,7 +229,7 @@ func Decode(data []byte) (*Index, error) {
 }
 
 // fileName is the form of the names of data files: generation and writer.
-var fileName = regexp.MustCompile(`^([0-9]{8})-[0-9]{5}\.safetensors$`)
+var fileName = lazyregexp.New(`^([0-9]{8})-[0-9]{5}\.safetensors$`)
 
 // check returns an error unless x makes sense: pieces tile tensors and lie in
 // files, where no two overlap.

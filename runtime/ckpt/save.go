@@ -23,7 +23,7 @@ func Begin(root *os.Root) (generation int, err error) {
 	}
 	last := 0
 	for _, entry := range list {
-		if m := fileName.FindStringSubmatch(entry.Name()); m != nil {
+		if m := fileName.Get().FindStringSubmatch(entry.Name()); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			last = max(last, n)
 		}
@@ -122,7 +122,7 @@ func clean(root *os.Root, x *Index) {
 		keep[f.Name] = true
 	}
 	for _, entry := range list {
-		if name := entry.Name(); name == draft || fileName.MatchString(name) && !keep[name] {
+		if name := entry.Name(); name == draft || fileName.Get().MatchString(name) && !keep[name] {
 			Remove(root, name)
 		}
 	}

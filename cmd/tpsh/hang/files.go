@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // maxFile is the size of the largest file that is read.
@@ -72,7 +73,7 @@ func list(path string) ([]string, error) {
 }
 
 // rankName matches the names of dumps: a prefix and the rank.
-var rankName = regexp.MustCompile(`^(.*?)([0-9]{1,6})(\.json|\.pkl|\.pickle)?$`)
+var rankName = lazyregexp.New(`^(.*?)([0-9]{1,6})(\.json|\.pkl|\.pickle)?$`)
 
 // readFile takes what evidence a file holds.
 func (j *Job) readFile(path string, logs *watchdog) error {
@@ -84,7 +85,7 @@ func (j *Job) readFile(path string, logs *watchdog) error {
 		j.Damaged = append(j.Damaged, fmt.Sprintf("%s: %v", path, err))
 		return nil
 	}
-	m := rankName.FindStringSubmatch(filepath.Base(path))
+	m := rankName.Get().FindStringSubmatch(filepath.Base(path))
 	if logs.read(b) {
 		return nil
 	}

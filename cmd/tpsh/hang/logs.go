@@ -2,9 +2,10 @@ package hang
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // A watchdog gathers what the lines of NCCL's watchdog say.
@@ -30,18 +31,18 @@ type workKey struct {
 // What the lines look like. The prefix has the rank in the job; behind PG, a
 // rank is one of the group.
 var (
-	linePrefix = regexp.MustCompile(`\[rank([0-9]{1,6})\]:`)
-	innerRank  = regexp.MustCompile(`\[(?:PG [^\]]* )?Rank ([0-9]{1,6})\]`)
-	lineWork   = regexp.MustCompile(`WorkNCCL\(SeqNum=([0-9]{1,18}), OpType=([A-Za-z_0-9]{1,64})(?:, NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}))?, Timeout\(ms\)=[0-9]+\)`)
-	lineGroup  = regexp.MustCompile(`\[PG (?:ID [0-9]+ PG GUID )?([^\s\]()]{1,256})(?:\s?\(([^)\]]{0,256})\))? Rank [0-9]+\]`)
-	lineStatus = regexp.MustCompile(`(?i)last enqueued (?:nccl )?work: (-?[0-9]{1,18}),(?: last started (?:nccl )?work: -?[0-9]{1,18},)? last completed (?:nccl )?work: (-?[0-9]{1,18})`)
-	lineAt     = regexp.MustCompile(`at (?:nccl |NCCL )?work(?: sequence id)?: ([0-9]{1,18})`)
-	lineFrame  = regexp.MustCompile(`^(?:\[rank[0-9]+\]:)?\s*#[0-9]+ (\S+) from (.+):([0-9]{1,9})\s*$`)
+	linePrefix = lazyregexp.New(`\[rank([0-9]{1,6})\]:`)
+	innerRank  = lazyregexp.New(`\[(?:PG [^\]]* )?Rank ([0-9]{1,6})\]`)
+	lineWork   = lazyregexp.New(`WorkNCCL\(SeqNum=([0-9]{1,18}), OpType=([A-Za-z_0-9]{1,64})(?:, NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}))?, Timeout\(ms\)=[0-9]+\)`)
+	lineGroup  = lazyregexp.New(`\[PG (?:ID [0-9]+ PG GUID )?([^\s\]()]{1,256})(?:\s?\(([^)\]]{0,256})\))? Rank [0-9]+\]`)
+	lineStatus = lazyregexp.New(`(?i)last enqueued (?:nccl )?work: (-?[0-9]{1,18}),(?: last started (?:nccl )?work: -?[0-9]{1,18},)? last completed (?:nccl )?work: (-?[0-9]{1,18})`)
+	lineAt     = lazyregexp.New(`at (?:nccl |NCCL )?work(?: sequence id)?: ([0-9]{1,18})`)
+	lineFrame  = lazyregexp.New(`^(?:\[rank[0-9]+\]:)?\s*#[0-9]+ (\S+) from (.+):([0-9]{1,9})\s*$`)
 )
 
 // read takes the watchdog's lines from b and reports whether there are any.
 func (w *watchdog) read(b []byte) bool {
-	if !bytes.Contains(b, []byte("WorkNCCL(SeqNum=")) && !lineStatus.Match(b) {
+	if !bytes.Contains(b, []byte("WorkNCCL(SeqNum=")) && !lineStatus.Get().Match(b) {
 		return false
 	}
 	w.files++
@@ -51,15 +52,15 @@ func (w *watchdog) read(b []byte) bool {
 		var row []byte
 		row, b, _ = bytes.Cut(b, []byte("\n"))
 		line := string(row[:min(len(row), maxText)])
-		if m := lineFrame.FindStringSubmatch(line); m != nil {
+		if m := lineFrame.Get().FindStringSubmatch(line); m != nil {
 			if failed != nil && len(failed.Frames) < maxStack {
 				failed.Frames = append(failed.Frames, Frame{m[1], m[2], atoi(m[3])})
 			}
 			continue
 		}
-		if m := linePrefix.FindStringSubmatch(line); m != nil {
+		if m := linePrefix.Get().FindStringSubmatch(line); m != nil {
 			rank = int(atoi(m[1]))
-		} else if m := innerRank.FindStringSubmatch(line); m != nil {
+		} else if m := innerRank.Get().FindStringSubmatch(line); m != nil {
 			rank = int(atoi(m[1]))
 		} else {
 			continue
@@ -79,23 +80,23 @@ func (w *watchdog) line(rank int, line string) *Call {
 	if rank >= maxRank || len(w.works) > maxCalls || len(w.rows) > maxCalls {
 		return nil
 	}
-	if m := lineWork.FindStringSubmatch(line); m != nil {
+	if m := lineWork.Get().FindStringSubmatch(line); m != nil {
 		key := workKey{rank, atoi(m[1])}
 		if w.works[key] == nil {
 			w.works[key] = logCall(rank, m)
 		}
-		if lineGroup.MatchString(line) { // some versions name the group in this line
+		if lineGroup.Get().MatchString(line) { // some versions name the group in this line
 			w.row(rank, line).at = append(w.row(rank, line).at, key.seq)
 		}
 		return w.works[key]
 	}
-	m := lineStatus.FindStringSubmatch(line)
+	m := lineStatus.Get().FindStringSubmatch(line)
 	if m == nil {
 		return nil
 	}
 	row := w.row(rank, line)
 	row.status = Status{max(row.status.Made, atoi(m[1])), max(row.status.Done, atoi(m[2]))}
-	if m := lineAt.FindStringSubmatch(line); m != nil {
+	if m := lineAt.Get().FindStringSubmatch(line); m != nil {
 		row.at = append(row.at, atoi(m[1]))
 		return w.works[workKey{rank, atoi(m[1])}]
 	}
@@ -105,7 +106,7 @@ func (w *watchdog) line(rank int, line string) *Call {
 // row returns the row of a rank and of the group that line names.
 func (w *watchdog) row(rank int, line string) *logRow {
 	name, desc := defaultName, "default_pg"
-	if m := lineGroup.FindStringSubmatch(line); m != nil {
+	if m := lineGroup.Get().FindStringSubmatch(line); m != nil {
 		name, desc = m[1], m[2]
 	}
 	for _, r := range w.rows {

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // maxBytes is the size of the largest trace that is read, uncompressed.
@@ -74,7 +75,7 @@ type distributed struct {
 }
 
 // trailing finds the rank in a file's name.
-var trailing = regexp.MustCompile(`([0-9]{1,6})[^0-9]*$`)
+var trailing = lazyregexp.New(`([0-9]{1,6})[^0-9]*$`)
 
 // Read reads the trace at path. Where the trace does not say of which rank it
 // is, its name does; where that does not either, it is of the given rank.
@@ -88,7 +89,7 @@ func Read(path string, rank int) (*Trace, error) {
 	if err := t.read(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if m := trailing.FindStringSubmatch(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".json")); t.Rank < 0 && m != nil {
+	if m := trailing.Get().FindStringSubmatch(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".json")); t.Rank < 0 && m != nil {
 		t.Rank, _ = strconv.Atoi(m[1])
 	}
 	if t.Rank < 0 {
