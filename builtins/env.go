@@ -218,6 +218,9 @@ func (e *Env) Pause(err error) error { return e.Runtime.Pause(err) }
 // ended badly on some rank.
 func (e *Env) Resume(failed bool) { e.Runtime.Resume(failed) }
 
+// Width returns how many columns what the program prints may take; 0 for any number.
+func (e *Env) Width() int { return e.width }
+
 // SetWidth has tensors shown in lines of so many columns, those of a shell's
 // terminal; 0 is for what is usual.
 func (e *Env) SetWidth(columns int) { e.width = columns }

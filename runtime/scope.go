@@ -124,6 +124,10 @@ func (s *scope) known() string {
 	return s.text
 }
 
+// Within returns the names of the regions and the modules that the program is in, the
+// outermost first: "step/layers.0/attn"; "" outside of all.
+func (r *Rank) Within() string { return r.scope.full() }
+
 // Phase returns the phase that the program is in.
 func (r *Rank) Phase() Phase {
 	switch {

@@ -1,9 +1,6 @@
 package dtensor
 
 import (
-	"fmt"
-	"strings"
-
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
@@ -11,16 +8,9 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
-	"tpsh/runtime/tensor"
 )
 
 func init() {
-	builtins.Register(&builtins.Row{Name: "explain", Fn: explain,
-		Doc: "explain(x, placements) prints how the distributed tensor x would be taken to placements, and the alternatives.\n" +
-			"The first is what redistribute does: its steps, the most bytes that a rank receives, and the time in the fixed\n" +
-			"cost model. Nothing is moved.\n" +
-			exampleDTensor + ">>> explain(d, [Shard(0)])\n" +
-			"float32[2, 3] as [S(0)] to [S(0)] on (1,)\nchosen  nothing to do"})
 	builtins.Register(&builtins.Row{Name: "visualize_sharding", Fn: visualizeSharding,
 		Doc: "visualize_sharding(x) draws which rank holds which block of the distributed tensor x.\n" +
 			"Of more than two dims it shows the two that are cut, the others folded. Nothing is moved.\n" +
@@ -59,84 +49,6 @@ func implicitRedistribution(e *builtins.Env, _ *starlark.Thread, b *starlark.Bui
 		}
 	}
 	return nil, &op.ArgError{Func: b.Name(), Param: "mode", Got: arg.Show(starlark.String(mode)), Want: `"allow", "warn" or "error"`}
-}
-
-func explain(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var (
-		v starlark.Value
-		p placements
-	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &v, "placements", &p); err != nil {
-		return nil, err
-	}
-	t, err := placedArg(b.Name(), "x", v)
-	if err != nil {
-		return nil, err
-	}
-	src := t.Layout()
-	dst, err := layoutArgs(e, b.Name(), src.Mesh(), t.Shape(), optPlacements{V: p, Set: true})
-	if err != nil {
-		return nil, err
-	}
-	if err := mesh.CheckTarget(src, dst); err != nil {
-		return nil, OfMesh(b.Name(), err)
-	}
-	ways, err := mesh.Explain(src, dst, t.DType().Size())
-	if err != nil {
-		return nil, OfMesh(b.Name(), err)
-	}
-	builtins.Say(thread, explanation(t, dst, ways))
-	return starlark.None, nil
-}
-
-// explanation returns what explain prints.
-func explanation(t *tensor.Tensor, dst *mesh.Placed, ways []mesh.Alternative) string {
-	var s strings.Builder
-	src := t.Layout()
-	fmt.Fprintf(&s, "%s as %s to %s on %s\n", op.Describe(t), mesh.List(src.Placements()), mesh.List(dst.Placements()), src.Mesh().Short())
-	for i, w := range ways {
-		head := "or"
-		if i == 0 {
-			head = "chosen"
-		}
-		if w.Refused != "" {
-			head = "not"
-		}
-		fmt.Fprintf(&s, "%-7s %s", head, cost(w.Plan))
-		if w.Refused != "" {
-			fmt.Fprintf(&s, " (%s)", w.Refused)
-		}
-		s.WriteByte('\n')
-		for j := range w.Steps {
-			step := &w.Steps[j]
-			fmt.Fprintf(&s, "        %d. %s %s\n", j+1, stepText(step), mesh.List(step.Dst.Placements()))
-		}
-	}
-	return s.String()
-}
-
-// cost returns what a plan costs, in words.
-func cost(p *mesh.Plan) string {
-	if len(p.Steps) == 0 {
-		return "nothing to do"
-	}
-	return fmt.Sprintf("%d bytes, %.3g us", p.Bytes, p.Seconds*1e6)
-}
-
-// stepText returns a step in words: all_gather along tp (4096 bytes, 1.4 us) to.
-func stepText(s *mesh.Step) string {
-	along := make([]string, len(s.Dims))
-	for i, d := range s.Dims {
-		along[i] = fmt.Sprintf("dim %d", d)
-		if names := s.Src.Mesh().Names(); names != nil {
-			along[i] = names[d]
-		}
-	}
-	text := fmt.Sprintf("%s along %s", s.Op, strings.Join(along, " and "))
-	if s.Communicates() {
-		text += fmt.Sprintf(" (%d bytes, %.3g us)", s.Bytes, s.Seconds*1e6)
-	}
-	return text + " to"
 }
 
 func visualizeSharding(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

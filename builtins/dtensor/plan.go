@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
@@ -88,7 +89,7 @@ func Place(e *builtins.Env, fn, param string, m *mesh.Mesh, shape []int, placeme
 }
 
 // planStruct returns plan as scripts have it.
-func planStruct(e *builtins.Env, plan *mesh.Plan) starlark.Value {
+func planStruct(e *builtins.Env, plan *mesh.Plan) *starlarkstruct.Struct {
 	steps := make([]starlark.Value, len(plan.Steps))
 	for i := range steps {
 		s := &plan.Steps[i]

@@ -100,6 +100,9 @@ func (m *maker) windowSums(x *tensor.Tensor, w *window) *tensor.Tensor {
 	return y
 }
 
+// mostWindows bounds the windows of adaptive pooling along a dim.
+const mostWindows = 1 << 16
+
 // meansAlong returns the means of n windows of x along dim d, which are as
 // equal as can be and cover it.
 func (m *maker) meansAlong(x *tensor.Tensor, d, n int) *tensor.Tensor {
@@ -109,6 +112,8 @@ func (m *maker) meansAlong(x *tensor.Tensor, d, n int) *tensor.Tensor {
 		m.refuse("x", Describe(m.x(0)), "images of at least one element", "")
 	case n == size:
 		return x
+	case n > mostWindows:
+		m.refuse("output_size", fmt.Sprint(n), fmt.Sprintf("at most %d windows along a dim", mostWindows), "each is an operation")
 	}
 	list := make([]*tensor.Tensor, n)
 	for i := range list {

@@ -41,6 +41,7 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 		return nil, nil, err
 	}
 	if dec.exchanges() {
+		e.observe(dec, in)
 		c, err := e.exchange(dec, in[0], args)
 		if err == nil && e.Verify {
 			err = e.verify(c, in)
@@ -56,6 +57,7 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 			return nil, out, err
 		}
 	}
+	e.observe(dec, in)
 	if in, err = e.bring(dec, in); err != nil {
 		return nil, nil, err
 	}

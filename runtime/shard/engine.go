@@ -52,14 +52,15 @@ type Engine struct {
 	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
 	memories  map[*mesh.Mesh]*memory
-	told      map[string]bool // the lines warned of
-	within    []string        // the operators that are being composed, outermost first
-	drew      bool            // the last operator drew random numbers
-	backward  int             // not 0 while gradients are computed
-	running   *decision       // the operator whose blocks are computed; nil outside
-	bringing  *decision       // the operator whose inputs are moved; nil outside
-	key       []byte          // room for the key of a decision
-	spare     *blockCall      // room for the next call on blocks; nil while it is in use
+	told      map[string]bool    // the lines warned of
+	within    []string           // the operators that are being composed, outermost first
+	drew      bool               // the last operator drew random numbers
+	backward  int                // not 0 while gradients are computed
+	observer  func(*Explanation) // is told what is done, if it is set
+	running   *decision          // the operator whose blocks are computed; nil outside
+	bringing  *decision          // the operator whose inputs are moved; nil outside
+	key       []byte             // room for the key of a decision
+	spare     *blockCall         // room for the next call on blocks; nil while it is in use
 }
 
 // New returns an Engine for host, and has tape apply operators to placed tensors
