@@ -25,13 +25,13 @@ func init() {
 			exampleDTensor + ">>> explain(d, [Shard(0)]).bytes\n" +
 			"float32[2, 3] as [S(0)] to [S(0)] on (1,)\nchosen  nothing to do\n0\n" +
 			">>> explain(lambda: (d + 1).sum()).tree[0].op\n" +
-			"add at <example>:1:19: [S(0)] -> [S(0)]\nsum at <example>:1:27: [S(0)] -> [P(sum)]\n0 bytes, 0 us\n\"add\""})
+			"add at example:1:20: [S(0)] -> [S(0)]\nsum at example:1:28: [S(0)] -> [P(sum)]\n0 bytes, 0 us\n\"add\""})
 	builtins.Register(
 		&builtins.Row{Name: "Explanation", Doc: "Explanation is the type of what explain returns. It has result, tree, bytes and seconds."},
 		&builtins.Row{Name: "Explanation.result", Doc: "result is what the function returned; None of a tensor.\n>>> explain(lambda: 3).result\n0 bytes, 0 us\n3"},
 		&builtins.Row{Name: "Explanation.tree", Doc: "tree is a list of structs: of parts (name, parts, bytes, seconds), operations (op, where, count, inputs, out, moves, alternatives,\n" +
 			"bytes, seconds) and calls (op, where, count, group, bytes, seconds). Of a tensor it is the ways: struct(steps, bytes, seconds, refused).\n" +
-			">>> explain(lambda: all_reduce(ones(2))).tree[0].op\nall_reduce at <example>:1:27 in world: 0 bytes, 1 us\n0 bytes, 1 us\n\"all_reduce\""},
+			">>> explain(lambda: all_reduce(ones(2))).tree[0].op\nall_reduce at example:1:27 in world: 0 bytes, 1 us\n0 bytes, 1 us\n\"all_reduce\""},
 		&builtins.Row{Name: "Explanation.bytes", Doc: "bytes is how many bytes are moved: the most that any rank receives of a redistribution, what this rank sends of a call.\n>>> explain(lambda: 3).bytes\n0 bytes, 0 us\n0"},
 		&builtins.Row{Name: "Explanation.seconds", Doc: "seconds is the time of what is moved, in the cost model.\n>>> explain(lambda: 3).seconds\n0 bytes, 0 us\n0.0"},
 	)

@@ -31,7 +31,7 @@ func init() {
 			"all ranks of its mesh call output, and the first of them writes DIR/NAME.safetensors. Of any other tensor every\n" +
 			"rank that calls writes its own, DIR/NAME.rank0.safetensors and so on. name may have folders in it, as \"step3/loss\".\n" +
 			"Of several values of one name the last counts.\n" +
-			">>> output(\"loss\", 0.5)\nloss = tensor(0.5, dtype=float64)",
+			">>> output(\"loss\", 0.5)\nloss = 0.5 dtype=float64",
 		Fn: outputCall,
 	})
 }
