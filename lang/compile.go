@@ -163,6 +163,9 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 			if names.Has(coverName) {
 				counted(file)
 			}
+			if names.Has(describeName) {
+				noted(file)
+			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}
 	})

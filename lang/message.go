@@ -54,6 +54,7 @@ type runMsg struct {
 	After     string `json:"after,omitempty"`
 	Case      int    `json:"case,omitempty"`
 	Cover     bool   `json:"cover,omitempty"`
+	Describe  bool   `json:"describe,omitempty"`
 	Chunk     bool   `json:"chunk,omitempty"`
 	FirstLine int    `json:"first_line,omitempty"`
 	Width     int    `json:"width,omitempty"`
@@ -113,8 +114,10 @@ type noteMsg struct {
 type doneMsg struct {
 	Failure *Failure `json:"failure,omitempty"` // nil if it ended well
 	Cover   Cover    `json:"cover,omitempty"`   // if it was asked for
-	Value   *text    `json:"value,omitempty"`   // of a chunk that is an expression other than None
-	Record  []byte   `json:"record,omitempty"`  // see Recorder
+	// what variables held, if it was asked for
+	Described []Described `json:"described,omitempty"`
+	Value     *text       `json:"value,omitempty"`  // of a chunk that is an expression other than None
+	Record    []byte      `json:"record,omitempty"` // see Recorder
 }
 
 // replyMsg answers ready, complete, who or explain.

@@ -8,6 +8,8 @@ import (
 type Outcome struct {
 	Ranks []Result // by rank
 	Cover Cover    // of all ranks together, if it was asked for
+	// Described is what variables held on the first rank that ended, if it was asked for.
+	Described []Described
 
 	stop     stopReason // why the program was ended from outside, or ""
 	stopText string

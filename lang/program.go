@@ -34,6 +34,8 @@ type Program struct {
 	Case int
 	// Cover counts how often each line runs; see Outcome.Cover.
 	Cover bool
+	// Describe notes what variables hold; see Outcome.Described.
+	Describe bool
 
 	// Chunk runs the source among globals that the ranks keep from chunk to
 	// chunk. If it is a single expression, the Outcome holds its values.

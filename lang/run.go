@@ -62,7 +62,7 @@ func (s *Session) start(p Program, ranks []int) *running {
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
 		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
-		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover,
+		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover, Describe: p.Describe,
 		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {
@@ -159,6 +159,9 @@ func (r *running) end(rank int, d *doneMsg) {
 	res := &r.outcome.Ranks[rank]
 	res.Failure = d.Failure
 	r.outcome.Cover = r.outcome.Cover.add(d.Cover)
+	if len(r.outcome.Described) == 0 {
+		r.outcome.Described = d.Described
+	}
 	if d.Value != nil && !r.valueless {
 		res.Value = (*string)(d.Value)
 	}

@@ -54,6 +54,7 @@ type server struct {
 	work       chan task // from the reader to the rank's goroutine
 	globals    *globals  // of chunks; nil before the first
 	cover      Cover     // of the run under way
+	notes      notebook  // of the same
 
 	mu  sync.Mutex
 	now *job // the run under way or about to be
@@ -179,7 +180,7 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	out.send = func(m *linesMsg) { s.send(&message{Seq: j.seq, Lines: m}) }
 
 	done := new(doneMsg)
-	s.cover = make(Cover)
+	s.cover, s.notes = make(Cover), make(notebook)
 	err := protect(func() error {
 		s.env.Begin(j.ctx)
 		if e, ok := s.env.(Widener); ok {
@@ -206,6 +207,9 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	if p.Cover {
 		done.Cover = s.cover
 	}
+	if p.Describe {
+		done.Described = s.notes.list()
+	}
 	return done
 }
 
@@ -231,6 +235,9 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 	}
 	if p.Cover {
 		s.cover.watch(predeclared)
+	}
+	if p.Describe {
+		s.notes.watch(predeclared, s.env.Describe)
 	}
 	prog, err := compile(string(p.Path), string(p.Source), predeclared)
 	if err != nil {

@@ -57,6 +57,8 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 type evaluation struct {
 	question
 	program *plan.Program
+	// described is what variables held, if the program asks for it.
+	described []lang.Described
 }
 
 // each evaluates every rank.
@@ -79,6 +81,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	if err != nil {
 		return err
 	}
+	e.described = outcome.Described
 	if err := e.refused(outcome, ranks); err != nil {
 		return err
 	}

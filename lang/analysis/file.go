@@ -136,6 +136,19 @@ func (f *File) Loads() []*syntax.LoadStmt {
 	return list
 }
 
+// Source returns the text of a node of the file.
+func (f *File) Source(n syntax.Node) string {
+	start, end := n.Span()
+	lines := strings.SplitAfter(f.Text, "\n")
+	if int(end.Line) > len(lines) || start.Line < 1 {
+		return ""
+	}
+	text := strings.Join(lines[start.Line-1:end.Line], "")
+	runes, last := []rune(text), []rune(lines[end.Line-1])
+	stop := len(runes) - len(last) + min(int(end.Col)-1, len(last))
+	return strings.TrimSpace(string(runes[min(int(start.Col)-1, stop):stop]))
+}
+
 // Docstring returns the text with which a block begins, or "".
 func Docstring(stmts []syntax.Stmt) string {
 	if len(stmts) == 0 {

@@ -101,8 +101,8 @@ func (l *Language) read(path string) (string, bool) {
 	return lang.WithoutMark(string(data)), err == nil
 }
 
-// users returns the programs beside a file, and in the folder above, that load it.
-func (l *Language) users(f *analysis.File) []*analysis.File {
+// Users returns the programs beside a file, and in the folder above, that load it.
+func (l *Language) Users(f *analysis.File) []*analysis.File {
 	var list []*analysis.File
 	base, dir := filepath.Base(f.Path), filepath.Dir(clean(f.Path))
 	for _, in := range []string{dir, filepath.Dir(dir)} {

@@ -104,7 +104,7 @@ func (c *checker) learn() {
 	seen := map[*analysis.File]bool{}
 	c.learnFrom(c.File, seen)
 	if !c.runs() {
-		users := c.lang.users(c.File)
+		users := c.lang.Users(c.File)
 		for _, f := range users {
 			c.learnFrom(f, seen)
 		}
