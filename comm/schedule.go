@@ -24,6 +24,8 @@ const (
 	Reduce        = schedule.Reduce
 	ReduceScatter = schedule.ReduceScatter
 	Permute       = schedule.Permute
+
+	Kinds = schedule.Kinds // how many there are
 )
 
 // Whole returns the Block of all the bytes of b.

@@ -33,7 +33,7 @@ func asyncKinds(r *rank) error {
 				return err
 			}
 			if err := tr.compare(r.Rank(), op, out); err != nil {
-				return fmt.Errorf("%s, %s: %w", opName(k), name, err)
+				return fmt.Errorf("%s, %s: %w", k.String(), name, err)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func testHuge(t *testing.T, open Opener) {
 		groups := []*comm.Group{r.world, r.group([]int{2, 0, 1}, "")}
 		for i, tr := range trials {
 			if err := tr.run(r, groups[i/2%2]); err != nil {
-				return fmt.Errorf("%s: %w", opName(tr.kind), err)
+				return fmt.Errorf("%s: %w", tr.kind.String(), err)
 			}
 		}
 		return nil
@@ -61,7 +61,7 @@ func testCollectives(t *testing.T, open Opener) {
 				var trials []*trial
 				for _, k := range kinds {
 					roots := 1
-					if rooted(k) {
+					if k.Rooted() {
 						roots = size
 					}
 					for root := range roots {
@@ -71,7 +71,7 @@ func testCollectives(t *testing.T, open Opener) {
 				succeed(t, runRanks(t, open, size, func(r *rank) error {
 					for _, tr := range trials {
 						if err := tr.run(r, r.world); err != nil {
-							return fmt.Errorf("%s, root %d: %w", opName(tr.kind), tr.root, err)
+							return fmt.Errorf("%s, root %d: %w", tr.kind.String(), tr.root, err)
 						}
 					}
 					return nil
@@ -193,11 +193,11 @@ func reduced(blocks [][]byte) []byte {
 
 // op returns a member's call, and where its results will be.
 func (tr *trial) op(member int) (*comm.Op, []comm.Block) {
-	d := desc(opName(tr.kind))
+	d := desc(tr.kind.String())
 	if tr.kind != comm.Barrier {
 		d.DType, d.Shape = "float32", []int{1}
 	}
-	if rooted(tr.kind) {
+	if tr.kind.Rooted() {
 		d.Root = tr.root
 	}
 	d.Pairs = tr.pairs
@@ -341,7 +341,7 @@ func testPrepareFails(t *testing.T, open Opener) {
 				})
 				for i, err := range errs {
 					if err != nil {
-						t.Errorf("%s, %s, without room on rank %d: rank %d: %v", opName(k), name, failing, i, err)
+						t.Errorf("%s, %s, without room on rank %d: rank %d: %v", k.String(), name, failing, i, err)
 					}
 				}
 			}

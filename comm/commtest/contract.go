@@ -30,14 +30,10 @@ func changes(k comm.Kind) []change {
 	add("placements", "placements", func(d *comm.Desc) { d.Detail = "[S(0)] to [R]" })
 	add("pass", "", func(d *comm.Desc) { d.Detail = comm.InBackward })
 	add("no tensor", "", func(d *comm.Desc) { d.DType, d.Shape, d.Free = "", nil, -1 })
-	switch k {
-	case comm.Broadcast, comm.Scatter:
-		add("root", "src", func(d *comm.Desc) { d.Root = 1 })
-	case comm.Gather, comm.Reduce:
-		add("root", "dst", func(d *comm.Desc) { d.Root = 1 })
+	if k.Rooted() {
+		add("root", k.RootName(), func(d *comm.Desc) { d.Root = 1 })
 	}
-	switch k {
-	case comm.AllReduce, comm.Reduce, comm.ReduceScatter:
+	if k.Reduces() {
 		add("reduction", "op", func(d *comm.Desc) { d.Reduce = "max" })
 	}
 	switch k {
@@ -57,16 +53,15 @@ func changes(k comm.Kind) []change {
 
 // fullDesc returns a description of a kind that uses every field it has.
 func fullDesc(k comm.Kind) comm.Desc {
-	d := desc(opName(k))
+	d := desc(k.String())
 	if k == comm.Barrier {
 		return d
 	}
 	d.DType, d.Shape = "float32", []int{4, 2}
-	if rooted(k) {
+	if k.Rooted() {
 		d.Root = 0
 	}
-	switch k {
-	case comm.AllReduce, comm.Reduce, comm.ReduceScatter:
+	if k.Reduces() {
 		d.Reduce = "sum"
 	}
 	switch k {
@@ -87,7 +82,7 @@ func testContract(t *testing.T, open Opener) {
 	for _, k := range kinds {
 		for _, c := range changes(k) {
 			for _, async := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/async=%v", opName(k), c.name, async), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/async=%v", k.String(), c.name, async), func(t *testing.T) {
 					contractCase(t, open, k, c, async)
 				})
 			}
@@ -125,7 +120,7 @@ func contractCase(t *testing.T, open Opener, k comm.Kind, c change, async bool) 
 	if texts[1] != texts[0] || texts[2] != texts[0] {
 		t.Errorf("the reports differ: %q", texts)
 	}
-	if text := texts[0]; strings.Count(text, "line of") != 2 || !strings.Contains(text, "ranks 0,2: "+opName(k)) {
+	if text := texts[0]; strings.Count(text, "line of") != 2 || !strings.Contains(text, "ranks 0,2: "+k.String()) {
 		t.Errorf("got %q, want the lines of ranks 0,2 and of rank 1", text)
 	}
 }

@@ -67,7 +67,7 @@ func failBefore(t *testing.T, open Opener) {
 				}
 				for range 3 {
 					op, _ := newTrial(k, 3, 0, lengths["even"], false).op(r.Rank())
-					if err := wantPeer(r.call(r.world, op, async), opName(k), 2); err != nil {
+					if err := wantPeer(r.call(r.world, op, async), k.String(), 2); err != nil {
 						return err
 					}
 				}
@@ -97,7 +97,7 @@ func failAfter(t *testing.T, open Opener) {
 					time.Sleep(100 * time.Microsecond)
 				}
 				if err := newTrial(k, 3, 2, length, false).run(r, r.world); err != nil {
-					return fmt.Errorf("%s, %s: %w", opName(k), name, err)
+					return fmt.Errorf("%s, %s: %w", k.String(), name, err)
 				}
 				return wantPeer(r.barrier(r.world), "barrier", 2)
 			})

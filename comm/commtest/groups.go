@@ -39,7 +39,7 @@ func testGroups(t *testing.T, open Opener) {
 				}
 				for _, k := range kinds {
 					if err := newTrial(k, g.Size(), g.Size()-1, lengths["uneven"], false).run(r, g); err != nil {
-						return fmt.Errorf("%s in %v: %w", opName(k), g, err)
+						return fmt.Errorf("%s in %v: %w", k.String(), g, err)
 					}
 				}
 				if got, want := g.Calls(), (round+1)*uint64(len(kinds)); got != want {
@@ -103,7 +103,7 @@ func testJoin(t *testing.T, open Opener) {
 			case <-called:
 				return nil
 			default:
-				return fmt.Errorf("%s ended before rank %d had called it", opName(k), late)
+				return fmt.Errorf("%s ended before rank %d had called it", k.String(), late)
 			}
 		}))
 	}

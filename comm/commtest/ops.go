@@ -3,7 +3,6 @@ package commtest
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 
 	"tpsh/comm"
 )
@@ -71,19 +70,10 @@ func (r *rank) sum(g *comm.Group, x float32) (float32, error) {
 	return float32At(out, 0), err
 }
 
-// opName returns the name by which scripts call a kind of collective.
-func opName(k comm.Kind) string {
-	return strings.Fields("barrier broadcast all_gather gather scatter all_to_all " +
-		"all_reduce reduce reduce_scatter collective_permute")[k]
-}
-
 // kinds are all the kinds of collectives.
-var kinds = []comm.Kind{
-	comm.Barrier, comm.Broadcast, comm.AllGather, comm.Gather, comm.Scatter, comm.AllToAll,
-	comm.AllReduce, comm.Reduce, comm.ReduceScatter, comm.Permute,
-}
-
-// rooted reports whether a kind has a root.
-func rooted(k comm.Kind) bool {
-	return k == comm.Broadcast || k == comm.Gather || k == comm.Scatter || k == comm.Reduce
-}
+var kinds = func() (all []comm.Kind) {
+	for k := range comm.Kinds {
+		all = append(all, k)
+	}
+	return all
+}()

@@ -129,7 +129,7 @@ func Huge(t testing.TB, fabric *comm.Fabric, elements int) []error {
 	return runOn(t, fabric, func(r *rank) error {
 		for _, k := range []comm.Kind{comm.Broadcast, comm.AllGather, comm.AllReduce, comm.Permute} {
 			if err := newTrial(k, r.size, 0, func(int) int { return elements }, false).run(r, r.world); err != nil {
-				return fmt.Errorf("%s: %w", opName(k), err)
+				return fmt.Errorf("%s: %w", k.String(), err)
 			}
 		}
 		return nil

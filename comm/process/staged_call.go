@@ -23,7 +23,7 @@ const (
 // for it.
 func (c *wireCall) acquireStaging() {
 	g := c.group
-	if len(g.ranks) < 2 || len(g.ranks) > mostStaged {
+	if len(g.ranks) < 2 || len(g.ranks) > mostStaged || !c.exchange().Passable {
 		return
 	}
 	if c.staging = g.wireRank.shared.staging.Acquire(); c.staging != nil {
@@ -33,7 +33,10 @@ func (c *wireCall) acquireStaging() {
 
 // exchange returns what members read of each other in the call.
 func (c *wireCall) exchange() *schedule.Exchange {
-	return c.group.scheduler.Exchange(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs)
+	if c.passed == nil {
+		c.passed = c.group.scheduler.Exchange(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs)
+	}
+	return c.passed
 }
 
 // openSlots opens the slots of the staging buffer for what others read of this

@@ -33,6 +33,7 @@ type wireCall struct {
 	pieces  bool // whether span and the numbers of messages are those of a piece
 	current int  // the piece
 
+	passed   *schedule.Exchange    // by staging buffers, once it is known
 	staging  *shm.OwnStagingBuffer // for what this member sends, nil if it sends frames
 	writers  []*shm.StagingWriter
 	outgoing []shm.Transfer

@@ -10,6 +10,10 @@ type Exchange struct {
 	Out    []Outgoing // what others read of this member's blocks, and of what it reduces
 	In     []Incoming // what this member reads of others to have it
 	Reduce *Step      // the reduction that this member does, nil if it does none
+
+	// Passable says that staging buffers can pass it: if members reduce, each reads a
+	// part of every other that nobody else reads. It is alike for all members.
+	Passable bool
 }
 
 // An Outgoing is what several members read of one, or one does.
@@ -38,6 +42,7 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 		at.Rank = r
 		steps[r] = kindRows[kind].direct[0].steps(at)
 	}
+	x.Passable = isPassable(steps)
 	for _, reader := range p.Others() {
 		for _, s := range steps[reader] {
 			for _, part := range s.Src {
@@ -107,6 +112,19 @@ func (x *Exchange) give(own int, dst []Part) {
 	if o.Result {
 		x.Out = append(x.Out, o)
 	}
+}
+
+// isPassable returns Exchange.Passable for the steps of all members.
+func isPassable(steps [][]Step) bool {
+	for _, list := range steps {
+		for _, s := range list {
+			shared := func(part Part) bool { return isShared(steps, part) }
+			if s.Do == DoReduce && (len(s.Src) != len(steps) || slices.ContainsFunc(s.Src, shared)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // isShared reports whether several members other than its owner read a part.

@@ -165,3 +165,19 @@ func TestExchangesMatch(t *testing.T) {
 		}
 	}
 }
+
+// What is reduced passes through staging buffers: of every other member each reads a
+// part that is for it alone.
+func TestReductionsArePassable(t *testing.T) {
+	for _, kind := range []Kind{AllReduce, Reduce, ReduceScatter} {
+		for size := 2; size <= 9; size++ {
+			if x := exchangeOf(kind, Position{0, size, size - 1, nil}); !x.Passable {
+				t.Errorf("%s of %d is not passable", kind, size)
+			}
+		}
+	}
+	twice := [][]Step{{reduceInPlace(Position{0, 2, 0, nil}, nil, Part{})}, {reduceInPlace(Position{1, 2, 0, nil}, nil, Part{})}, nil}
+	if isPassable(twice) {
+		t.Error("a part that several read is passable, want it not")
+	}
+}

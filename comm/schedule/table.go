@@ -105,6 +105,9 @@ func (k Kind) String() string {
 // RootName returns the parameter by which scripts name the root, "src" or "dst".
 func (k Kind) RootName() string { return cmp.Or(kindRows[k].root, "src") }
 
+// Rooted reports whether one member of a call is its root.
+func (k Kind) Rooted() bool { return kindRows[k].root != "" }
+
 // Reduces reports whether k reduces blocks.
 func (k Kind) Reduces() bool { return kindRows[k].reduces }
 
