@@ -36,9 +36,11 @@ type Env struct {
 
 	// holders hold the program's parameters and what belongs to them.
 	holders []Holder
-	held    map[Holder]bool
-	inside  int // calls of modules under way
-	width   int // see SetWidth
+	// rooted are those whose parameters the program has asked for by name.
+	rooted map[Holder]bool
+	held   map[Holder]bool
+	inside int // calls of modules under way
+	width  int // see SetWidth
 }
 
 // Options says what the programs of a job may do.

@@ -177,18 +177,36 @@ type WholeLens interface{ WholeShape() []int }
 // wholeParameters returns the elements of each parameter of the program's modules as
 // a whole, by path and shape, which are the same on all ranks that have a part of it.
 func wholeParameters(e *Env) map[string]int64 {
-	all := map[string]int64{}
-	for _, one := range e.holders {
-		one.Holdings(func(path string, x *Tensor) {
-			if x.T == nil || path == "" {
-				return
+	names := map[*Tensor]string{}
+	find := func(h Holder) {
+		h.Holdings(func(path string, x *Tensor) {
+			if x.T != nil && path != "" {
+				longer(names, x, path)
 			}
-			s := x.T.Shape()
-			if l, ok := x.Lens.(WholeLens); ok && l.WholeShape() != nil {
-				s = shape.Shape(l.WholeShape())
-			}
-			all[path+s.String()] = int64(s.Numel())
 		}, func(*Tensor) {})
 	}
+	for _, h := range e.holders {
+		find(h)
+	}
+	for h := range e.rooted {
+		find(h)
+	}
+	all := map[string]int64{}
+	for x, path := range names {
+		s := x.T.Shape()
+		if l, ok := x.Lens.(WholeLens); ok && l.WholeShape() != nil {
+			s = shape.Shape(l.WholeShape())
+		}
+		all[path+s.String()] = int64(s.Numel())
+	}
 	return all
+}
+
+// Ask notes that the program has asked h for its parameters by name. The layers that
+// it calls may be parts of h, by which their parameters are told apart.
+func Ask(e *Env, h Holder) {
+	if e.rooted == nil {
+		e.rooted = map[Holder]bool{}
+	}
+	e.rooted[h] = true
 }

@@ -58,7 +58,7 @@ func init() {
 	)
 }
 
-func namedParameters(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func namedParameters(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		prefix  arg.String
 		recurse arg.Bool = true
@@ -66,6 +66,7 @@ func namedParameters(_ *builtins.Env, fn string, m *Module, args starlark.Tuple,
 	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix, "recurse?", &recurse); err != nil {
 		return nil, err
 	}
+	builtins.Ask(e, m)
 	var list []starlark.Value
 	for _, p := range m.Parameters(string(prefix), bool(recurse)) {
 		list = append(list, starlark.Tuple{starlark.String(p.Path), p.X})

@@ -201,3 +201,19 @@ func TestPlanCheckpointsCopyNothing(t *testing.T) {
 		t.Error("got nothing that is computed again")
 	}
 }
+
+// The parameters of a model are those of all of its layers, whichever rank has them.
+func TestPlanCountsParameters(t *testing.T) {
+	const layers, hidden, words, seq = 4, 64, 96, 16
+	const want = 12*layers*hidden*hidden + 13*layers*hidden + (words+seq)*hidden
+	for _, args := range [][]string{{"--tp", "1"}, {"--tp", "2"}, {"--tp", "1", "--pp", "2"}} {
+		p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 2,
+			Args: append(args, "--layers", fmt.Sprint(layers), "--hidden", fmt.Sprint(hidden), "--vocab", fmt.Sprint(words), "--seq", fmt.Sprint(seq), "--steps", "1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Parameters != want {
+			t.Errorf("%v: got %d parameters, want %d", args, p.Parameters, want)
+		}
+	}
+}
