@@ -33,6 +33,12 @@ func (m *Mesh) seconds(op Op, dims []int, bytes int) float64 {
 	return alpha + float64(beta*float64(bytes))
 }
 
+// Costs returns the latency and the time of a byte, in seconds, by which what moves
+// along dims is judged, and whether m was given either: the rest is the fixed model's.
+func (m *Mesh) Costs(dims ...int) (alpha, beta float64, given bool) {
+	return dearest(m.alpha, dims, Alpha), dearest(m.beta, dims, Beta), m.alpha != nil || m.beta != nil
+}
+
 // dearest returns the greatest of the costs of dims; otherwise if there are
 // none.
 func dearest(costs []float64, dims []int, otherwise float64) float64 {

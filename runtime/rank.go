@@ -72,8 +72,8 @@ type Rank struct {
 	scope       *scope         // the region or module that the program is in, or nil
 	optimizing  bool           // an optimizer steps
 	steps       int            // that have ended
-	dims        map[*comm.Group][]string
-	dimsOf      int // the number of meshes by which dims was made
+	lines       map[*comm.Group]line
+	dimsOf      int // the number of meshes by which lines were made
 	meters      []*Meter
 	meter       *Meter // of a plan
 }

@@ -210,22 +210,45 @@ func (t text) String() string { return string(t) }
 // DimsOf returns the names of the mesh dims along which the ranks of g lie: those
 // of the first mesh of the rank that has such a line. A dim without a name has its
 // number.
-func (r *Rank) DimsOf(g *comm.Group) []string {
-	meshes := r.layouts.Meshes()
-	if n := len(meshes); r.dims == nil || r.dimsOf != n {
-		r.dims, r.dimsOf = map[*comm.Group][]string{}, n
-	}
-	names, ok := r.dims[g]
-	if !ok {
-		names = lineNames(meshes, r.id, g.Ranks())
-		r.dims[g] = names
-	}
-	return names
+func (r *Rank) DimsOf(g *comm.Group) []string { return r.lineOf(g).names }
+
+// A line is the ranks of a group as a mesh has them.
+type line struct {
+	names []string // of the dims; nil for no mesh
+	cost  Cost     // that was given to the dims; zero for none
 }
 
-// lineNames returns the names of the fewest dims of the first mesh in which ranks
-// are the line through rank.
-func lineNames(meshes []*mesh.Mesh, rank int, ranks []int) []string {
+// lineOf returns where the ranks of g lie in a mesh.
+func (r *Rank) lineOf(g *comm.Group) line {
+	meshes := r.layouts.Meshes()
+	if n := len(meshes); r.lines == nil || r.dimsOf != n {
+		r.lines, r.dimsOf = map[*comm.Group]line{}, n
+	}
+	l, ok := r.lines[g]
+	if !ok {
+		if m, dims := lineThrough(meshes, r.id, g.Ranks()); m != nil {
+			l.names = dimNames(m, dims)
+			if alpha, beta, given := m.Costs(dims...); given {
+				l.cost = Cost{alpha, beta}
+			}
+		}
+		r.lines[g] = l
+	}
+	return l
+}
+
+// costOf returns what calls on g are expected to take: what the mesh was given, by
+// which its moves are planned too, or what the job has.
+func (r *Rank) costOf(g *comm.Group) Cost {
+	if l := r.lineOf(g); l.cost != (Cost{}) {
+		return l.cost
+	}
+	return r.job.cfg.Cost
+}
+
+// lineThrough returns the first mesh, and the fewest dims of it, in which ranks are
+// the line through rank; nil if there is none.
+func lineThrough(meshes []*mesh.Mesh, rank int, ranks []int) (*mesh.Mesh, []int) {
 	for count := 1; ; count++ {
 		some := false
 		for _, m := range meshes {
@@ -235,12 +258,12 @@ func lineNames(meshes []*mesh.Mesh, rank int, ranks []int) []string {
 			some = true
 			for _, dims := range choose(m.NDim(), count) {
 				if _, in := m.Position(rank); in && sameRanks(m.Line(rank, dims...), ranks) {
-					return dimNames(m, dims)
+					return m, dims
 				}
 			}
 		}
 		if !some {
-			return nil
+			return nil, nil
 		}
 	}
 }
