@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -15,9 +16,13 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// predictor returns what a fit asks of an evaluated program.
-func predictor(p *plan.Program) func(m *hardware.Machine) (seconds, bytes float64) {
+// predictor returns what a fit asks of an evaluated program. It is played only if
+// seconds are wanted.
+func predictor(p *plan.Program, seconds bool) func(m *hardware.Machine) (seconds, bytes float64) {
 	return func(m *hardware.Machine) (float64, float64) {
+		if !seconds {
+			return 0, float64(p.Fullest(m).Peak)
+		}
 		f := p.Play(m)
 		return f.StepSeconds, float64(f.Memory.Peak)
 	}
@@ -103,6 +108,8 @@ type rowFigure struct {
 	Predicted float64  `json:"predicted,omitempty"`
 	Error     float64  `json:"error"`
 	LeftOut   *float64 `json:"left_out,omitempty"`
+	Memory    int64    `json:"memory,omitempty"` // bytes of the fullest rank
+	Fits      *bool    `json:"fits,omitempty"`   // whether the machine has them
 	Refused   string   `json:"refused,omitempty"`
 }
 
@@ -163,12 +170,30 @@ func (r *fitReport) figures() (rows []rowFigure, all []fitFigure, constants []co
 		}
 		all = append(all, one)
 	}
-	for _, row := range r.rows {
-		if row.refused != nil {
-			rows = append(rows, rowFigure{Line: row.line, Ranks: row.ranks, Flags: strings.Join(row.args, " "), Refused: row.refused.Error()})
-		}
+	return r.memories(rows), all, r.constants()
+}
+
+// memories says of each row how much memory it takes and whether that fits, and
+// adds the rows of which nothing was measured, and those that are refused.
+func (r *fitReport) memories(rows []rowFigure) []rowFigure {
+	machine := r.before
+	if r.fitted != nil {
+		machine = r.fitted.Machine
 	}
-	return rows, all, r.constants()
+	for _, row := range r.rows {
+		at := slices.IndexFunc(rows, func(f rowFigure) bool { return f.Line == row.line })
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, rowFigure{Line: row.line, Ranks: row.ranks, Flags: strings.Join(row.args, " ")})
+		}
+		if row.refused != nil {
+			rows[at].Refused = row.refused.Error()
+			continue
+		}
+		memory := row.program.Fullest(machine)
+		rows[at].Memory, rows[at].Fits = memory.Peak, &memory.Fits
+	}
+	return rows
 }
 
 func (r *fitReport) constants() []constantFigure {
@@ -200,6 +225,10 @@ func (r *fitReport) show(std *stdio, asJSON bool) error {
 	}
 	fmt.Fprintf(tw, "line\tranks\tmeasured\tpredicted\terror\t%s  flags\n", left)
 	for _, f := range rows {
+		if f.Refused == "" && f.Quantity == "" {
+			fmt.Fprintf(tw, "%d\t%d\t\t%s\t\t%s  %s\n", f.Line, f.Ranks, quantityText("gigabytes", float64(f.Memory)/1e9), strings.Repeat("\t", strings.Count(left, "\t")), f.Flags+f.unfit())
+			continue
+		}
 		if f.Refused != "" {
 			fmt.Fprintf(tw, "%d\t%d\t\trefused\t\t%s  %s\n", f.Line, f.Ranks, strings.Repeat("\t", strings.Count(left, "\t")), f.Refused)
 			continue
@@ -208,12 +237,20 @@ func (r *fitReport) show(std *stdio, asJSON bool) error {
 		if f.LeftOut != nil {
 			left = percent(*f.LeftOut) + "\t"
 		}
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s  %s\n", f.Line, f.Ranks, quantityText(f.Quantity, f.Measured), quantityText(f.Quantity, f.Predicted), percent(f.Error), left, f.Flags)
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s  %s\n", f.Line, f.Ranks, quantityText(f.Quantity, f.Measured), quantityText(f.Quantity, f.Predicted), percent(f.Error), left, f.Flags+f.unfit())
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
 	return showFit(std, all, constants)
+}
+
+// unfit is what is said of a row that needs more memory than there is.
+func (f *rowFigure) unfit() string {
+	if f.Fits == nil || *f.Fits {
+		return ""
+	}
+	return " (does not fit)"
 }
 
 func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {

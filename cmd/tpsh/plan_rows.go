@@ -187,7 +187,7 @@ func samplesOf(rows []*measuredRow) (taken []*measuredRow, samples []fit.Sample)
 			continue
 		}
 		taken = append(taken, r)
-		samples = append(samples, fit.Sample{Seconds: r.seconds, Bytes: r.bytes, Predict: predictor(r.program)})
+		samples = append(samples, fit.Sample{Seconds: r.seconds, Bytes: r.bytes, Predict: predictor(r.program, r.seconds > 0)})
 	}
 	return taken, samples
 }

@@ -178,22 +178,32 @@ func (g *game) mainType() dtype.DType {
 }
 
 // memory sets the memory of the fullest rank.
-func (f *Figures) memory(g *game) {
-	most := int64(-1)
-	for _, pl := range g.players {
-		k := pl.kind.Memory
-		if k.Peak = g.peak(k, len(pl.groups)); k.Peak > most {
-			most, f.Fullest = k.Peak, pl.rank
-			f.Memory = Fit{k, k.Peak <= g.m.Memory()}
-		}
-	}
+func (f *Figures) memory(g *game) { f.Memory, f.Fullest = g.p.fullest(g.m) }
+
+// Fullest returns the memory that the fullest rank takes on m, without playing p.
+func (p *Program) Fullest(m *hardware.Machine) Fit {
+	f, _ := p.fullest(m)
+	return f
 }
 
-// peak returns what the machine's memory holds of a rank at its fullest: the
+// fullest returns the memory of the fullest rank, and which it is.
+func (p *Program) fullest(m *hardware.Machine) (fit Fit, rank int) {
+	most := int64(-1)
+	for _, kind := range p.Kinds {
+		k := kind.Memory
+		if k.Peak = takes(m, k, len(kind.Groups)); k.Peak > most {
+			most, rank = k.Peak, int(kind.Ranks[0])
+			fit = Fit{k, k.Peak <= m.Memory()}
+		}
+	}
+	return fit, rank
+}
+
+// takes returns how much of the machine's memory a rank takes at its fullest: the
 // peak, and what the machine takes beside it or holds otherwise of each kind.
-func (g *game) peak(k Memory, groups int) int64 {
+func takes(m *hardware.Machine, k Memory, groups int) int64 {
 	parts := k.Parameters + k.Gradients + k.Optimizer + k.Activations + k.Temporaries + k.Communication
-	held := g.m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
+	held := m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
 		Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: groups})
 	return k.Peak + int64(held) - parts
 }
