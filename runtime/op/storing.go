@@ -81,10 +81,14 @@ func methodOf(name string) *Def {
 	panic("op: no method " + name)
 }
 
-// stored stores the result of d in x, which it returns.
+// stored stores the result of d in x, which it returns. A gradient may need what x has
+// been: d then works on a copy of it.
 func (m *maker) stored(d *Def) *tensor.Tensor {
-	x := m.x(0)
-	out, err := m.A.Apply(d, slices.Clone(m.c.In), m.c.Args)
+	x, in := m.x(0), slices.Clone(m.c.In)
+	if slices.ContainsFunc(in, func(t *tensor.Tensor) bool { return t != nil && t.RequiresGrad() }) {
+		in[0] = m.do("clone", x)
+	}
+	out, err := m.A.Apply(d, in, m.c.Args)
 	m.check(err)
 	y := out[0]
 	if dt := y.DType(); dtype.Promote(dt, x.DType()) != x.DType() && !dtype.SameKind(dt, x.DType()) {
