@@ -75,6 +75,11 @@ type Def struct {
 	// operators that are linear in one input and not in all together.
 	Spoils func(i int, x *tensor.Tensor) bool
 
+	// OfParts says that the operator is a step of what another is composed of along
+	// a dim that is cut: its result has a part for each rank, or it takes on trust
+	// what another step has found. On the whole it gives something else.
+	OfParts bool
+
 	// Local, if set, runs a row of Shard on the blocks of one rank: where that is
 	// not the operator itself on the blocks with the same arguments. It is not
 	// called where everything is replicated.

@@ -66,9 +66,10 @@ func init() {
 			runSort(c, d, c.Args[2].Int != 0)
 			return nil
 		},
-		Grad:  sortGrad,
-		Shard: besides(onAxis(1)),
-		Cost:  sortCost(firstK),
+		Grad:    sortGrad,
+		Shard:   besides(onAxis(1)),
+		Compose: topKByBlock,
+		Cost:    sortCost(firstK),
 	})
 }
 

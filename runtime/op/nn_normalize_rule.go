@@ -64,11 +64,19 @@ func (t *Tape) newNormalizer(x *tensor.Tensor, dims []int, how kernel.Normal) *n
 	for _, d := range dims {
 		n.n *= float64(x.Shape()[d])
 	}
+	var square *tensor.Tensor
 	if how.Center {
-		n.mean = n.meanOf(x)
+		if n.mean, square = t.wholeMoments(x, dims); n.mean == nil {
+			n.mean = n.meanOf(x)
+		}
 		n.x = t.Sub(x, n.mean)
 	}
-	n.square = n.meanOf(t.Mul(n.x, n.x))
+	n.square = t.Mul(n.x, n.x)
+	if square != nil {
+		n.square = t.Do("known_mean", []*tensor.Tensor{n.square, square}, IntsN(dims...))
+	} else {
+		n.square = n.meanOf(n.square)
+	}
 	n.scale = t.unary("rsqrt", t.AddNumber(n.square, how.Eps))
 	return n
 }
@@ -108,10 +116,13 @@ func composeNormalizeGrad(t *Tape, c *Call) []*tensor.Tensor {
 	g, how := t.wide(t.settled(c.In[0])), kernel.Normal{Center: c.Args[1].Int != 0, Eps: c.Args[2].Float}
 	n := t.newNormalizer(t.wide(t.settled(c.In[1])), listed(dims), how)
 	h := n.normal()
-	dx := t.Sub(g, t.Mul(h, n.meanOf(t.Mul(g, h))))
-	if how.Center {
-		dx = t.Sub(dx, n.meanOf(g))
+	gh := t.Mul(g, h)
+	if !how.Center {
+		return one(t.Cast(t.Mul(n.scale, t.Sub(g, t.Mul(h, n.meanOf(gh)))), promote(c.Ctx, c.In...)))
 	}
+	sums := []*tensor.Tensor{t.Sum(gh, n.dims, true), t.Sum(g, n.dims, true)}
+	means := t.shared(t.Scale(t.Do("stack", sums, Int1(0)), 1/n.n))
+	dx := t.Sub(t.Sub(g, t.Mul(h, t.Select(means, 0, 0))), t.Select(means, 0, 1))
 	return one(t.Cast(t.Mul(n.scale, dx), promote(c.Ctx, c.In...)))
 }
 

@@ -27,7 +27,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("cumsum_back", dy, c.Args...))
 		},
-		Shard: scanRule,
+		Shard:   scanRule,
+		Compose: scanByBlock(false),
 	})
 	register(&Def{
 		Name:    "cumsum_back",
@@ -39,7 +40,8 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("cumsum", dy, c.Args...))
 		},
-		Shard: scanRule,
+		Shard:   scanRule,
+		Compose: scanByBlock(true),
 	})
 }
 

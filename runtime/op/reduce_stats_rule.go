@@ -31,8 +31,17 @@ func (t *Tape) composeVar(c *Call, root bool) []*tensor.Tensor {
 		return nil
 	}
 	n := float64(c.reducedSize())
-	x = t.Sub(x, t.Div(t.Sum(x, dims, true), tensor.Number(n)))
-	y := t.Div(t.Sum(t.Mul(x, x), dims, c.keepdim()), tensor.Number(max(n-c.Args[2].Float, 0)))
+	left := tensor.Number(max(n-c.Args[2].Float, 0))
+	mean, square := t.wholeMoments(x, dims)
+	var y *tensor.Tensor
+	if mean != nil {
+		x = t.Sub(x, mean)
+		square = t.Do("known_mean", []*tensor.Tensor{t.Mul(x, x), square}, IntsN(dims...))
+		y = t.Reshape(t.Div(t.Scale(square, n), left), c.reducedTo())
+	} else {
+		x = t.Sub(x, t.Div(t.Sum(x, dims, true), tensor.Number(n)))
+		y = t.Div(t.Sum(t.Mul(x, x), dims, c.keepdim()), left)
+	}
 	if root {
 		y = t.root(y, 2)
 	}

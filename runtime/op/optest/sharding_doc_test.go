@@ -21,8 +21,8 @@ const shardingPath = "../../../docs/sharding.md"
 // mayGather lists the operators that may have every rank receive all of an input
 // that is cut, because there is no better way, and why.
 var mayGather = map[string]string{
-	"sort": "along the cut dim", "topk": "along the cut dim", "flip": "along the cut dim", "roll": "along the cut dim",
-	"cumsum": "along the cut dim", "cumsum_back": "along the cut dim",
+	"sort": "along the cut dim", "topk": "along the cut dim, where a block has fewer than k", "flip": "along the cut dim", "roll": "along the cut dim",
+	"var": ofMoments, "std": ofMoments, "moments": ofMoments,
 	"nonzero":       "how many there are depends on all elements",
 	"masked_select": "how many there are depends on all elements",
 	"index":         "by a bool mask: how many there are depends on all elements",
@@ -39,6 +39,8 @@ var mayGather = map[string]string{
 	"matrix_qr": ofMatrices, "matrix_svd": ofMatrices, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
+
+const ofMoments = "the number, mean and M2 of each rank's block, in one exchange"
 
 const ofMatrices = "every element of a matrix has a part in each of its decomposition; batches stay cut"
 
