@@ -259,7 +259,11 @@ func distributeModule(e *builtins.Env, thread *starlark.Thread, b *starlark.Buil
 // replicateParameter makes a plain parameter a replicated distributed tensor.
 func replicateParameter(e *builtins.Env, fn string, p nn.NamedTensor, m *mesh.Mesh) error {
 	if m.NDim() == 1 {
-		return placeParameter(e, fn, p.Path, p.X, m, mesh.Replicate())
+		l, err := layoutOfParameter(e, fn, p.Path, p.X, m, mesh.Replicate())
+		if err != nil || l == nil {
+			return err
+		}
+		return distributeParameter(e, fn, p.X, l)
 	}
 	return distributeParameter(e, fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()))
 }

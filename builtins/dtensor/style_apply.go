@@ -2,31 +2,17 @@ package dtensor
 
 import (
 	"fmt"
-	"path"
-	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/nn"
-	"tpsh/internal/spell"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
-
-func init() {
-	builtins.Register(&builtins.Row{Name: "parallelize_module", Fn: parallelizeModule,
-		Doc: "parallelize_module(module, device_mesh, parallelize_plan, tp_mesh_dim=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
-			"parallelize_plan is one style, or a dict from paths of modules below it to styles; in a path, * stands for any name\n" +
-			"or part of one. A path that matches nothing is an error. Of a mesh of several dims it is the line along tp_mesh_dim.\n" +
-			"Parameters are distributed tensors afterwards, with the values of the mesh's first rank; optimisers keep them.\n" +
-			">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n" +
-			">>> plan = {\"0\": ColwiseParallel(), \"2\": RowwiseParallel()}\n" +
-			">>> parallelize_module(m, DeviceMesh(\"cpu\", [0]), plan)(ones(2, 4)).shape\n(2, 4)"})
-}
 
 // A preparation is what a style does to what goes into a module and what comes
 // out.
@@ -48,123 +34,6 @@ func (p *preparation) around(next nn.Call) nn.Call {
 		}
 		return p.out(thread, out)
 	}
-}
-
-// A planner carries out a parallelize_module.
-type planner struct {
-	e    *builtins.Env
-	fn   string
-	mesh *mesh.Mesh // of one dim
-	dm   *DeviceMesh
-}
-
-func parallelizeModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var (
-		v, plan starlark.Value
-		m       MeshArg
-		dim     arg.Int
-	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
-		return nil, err
-	}
-	root := nn.ModuleOf(v)
-	if root == nil {
-		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: arg.Show(v), Want: "a module"}
-	}
-	line, err := lineOf(e, b.Name(), m.Mesh(), int(dim))
-	if err != nil {
-		return nil, err
-	}
-	p := &planner{e, b.Name(), line, DeviceMeshOf(e, line)}
-	if s, ok := plan.(*Style); ok {
-		return v, p.apply(root, "", s)
-	}
-	d, ok := plan.(*starlark.Dict)
-	if !ok {
-		return nil, &op.ArgError{Func: b.Name(), Param: "parallelize_plan", Got: arg.Show(plan), Want: "a style, or a dict from paths to styles"}
-	}
-	return v, p.applyAll(root, d)
-}
-
-// lineOf returns the mesh of one dim that holds the caller along a dim of m; on a
-// rank outside m, that of its first rank.
-func lineOf(e *builtins.Env, fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, error) {
-	d, ok := shape.Dim(dim, m.NDim())
-	if !ok {
-		return nil, &op.ArgError{Func: fn, Param: "tp_mesh_dim", Got: fmt.Sprint(dim), Want: fmt.Sprintf("%d..%d", -m.NDim(), m.NDim()-1), Rule: "the mesh is " + m.String()}
-	}
-	if m.NDim() == 1 {
-		return m, nil
-	}
-	line := m.Sub(e.Runtime.ID(), d)
-	if line == nil {
-		line = m.Sub(m.Ranks()[0], d)
-	}
-	return e.Runtime.Layouts().Mesh(line), nil
-}
-
-// applyAll applies each style of a plan to the modules that its path names.
-func (p *planner) applyAll(root *nn.Module, plan *starlark.Dict) error {
-	type work struct {
-		m     nn.NamedModule
-		style *Style
-	}
-	var list []work
-	all := root.Modules("")
-	for _, item := range plan.Items() {
-		pattern, ok := starlark.AsString(item[0])
-		s, styled := item[1].(*Style)
-		if !ok || !styled {
-			return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("%s: %s", arg.Show(item[0]), arg.Show(item[1])), Want: "a path and a style"}
-		}
-		found := len(list)
-		for _, m := range all {
-			if matches(pattern, m.Path) {
-				list = append(list, work{m, s})
-			}
-		}
-		if len(list) == found {
-			return p.noMatch(pattern, all)
-		}
-	}
-	for _, w := range list {
-		if err := p.apply(w.m.M, w.m.Path, w.style); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// matches reports whether the name at each place of pattern matches that of a
-// path.
-func matches(pattern, name string) bool {
-	if strings.Count(pattern, ".") != strings.Count(name, ".") {
-		return false
-	}
-	names := strings.Split(name, ".")
-	for i, part := range strings.Split(pattern, ".") {
-		if ok, err := path.Match(part, names[i]); !ok || err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// noMatch says that a path of a plan names no module.
-func (p *planner) noMatch(pattern string, all []nn.NamedModule) error {
-	var paths []string
-	for _, m := range all {
-		if m.Path != "" {
-			paths = append(paths, m.Path)
-		}
-	}
-	rule := "the modules are " + strings.Join(paths, ", ")
-	if len(paths) == 0 {
-		rule = "the module has none below it"
-	} else if near := spell.Nearest(pattern, paths); near != "" {
-		rule = fmt.Sprintf("did you mean %q?", near)
-	}
-	return &op.ArgError{Func: p.fn, Param: "parallelize_plan", Got: fmt.Sprintf("the path %q, which matches nothing", pattern), Want: "the path of a module", Rule: rule}
 }
 
 // cannot says that a style does not suit a module.
@@ -231,27 +100,50 @@ func (p *planner) place(m *nn.Module, name string, placement mesh.Placement) err
 	if !ok {
 		return nil
 	}
-	return placeParameter(p.e, p.fn, m.Class.Name+"."+name, x, p.mesh, placement)
+	return p.placeParameter(m.Class.Name+"."+name, x, placement)
 }
 
 // placeParameter makes x, a parameter, a distributed tensor with the values that
-// the first rank of m has.
-func placeParameter(e *builtins.Env, fn, name string, x *builtins.Tensor, m *mesh.Mesh, placement mesh.Placement) error {
+// the first rank of the mesh has, or checks that it can be one.
+func (p *planner) placeParameter(name string, x *builtins.Tensor, placement mesh.Placement) error {
+	l, err := layoutOfParameter(p.e, p.fn, name, x, p.mesh, placement)
+	if err != nil || l == nil {
+		return err
+	}
+	if !p.checking {
+		return distributeParameter(p.e, p.fn, x, l)
+	}
+	if was := p.promised[x]; was != nil && !was.Equal(l) {
+		return liesAlready(p.fn, name, was)
+	}
+	p.promised[x] = l
+	return nil
+}
+
+// layoutOfParameter returns the layout by which x, a parameter, is to lie on m, nil
+// if it does.
+func layoutOfParameter(e *builtins.Env, fn, name string, x *builtins.Tensor, m *mesh.Mesh, placement mesh.Placement) (*mesh.Placed, error) {
 	t, err := x.Tensor()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: placements{placement}, Set: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if t.Placed() {
-		if t.Layout().Equal(l) {
-			return nil
-		}
-		return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(t.Layout().Placements()), t.Layout().Mesh().Short()), Want: "a plain parameter"}
+	if !t.Placed() {
+		return l, nil
 	}
-	return distributeParameter(e, fn, x, l)
+	if t.Layout().Equal(l) {
+		return nil, nil
+	}
+	return nil, liesAlready(fn, name, t.Layout())
+}
+
+// liesAlready says that a parameter is a distributed tensor, as another style has
+// it.
+func liesAlready(fn, name string, l *mesh.Placed) error {
+	return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(l.Placements()), l.Mesh().Short()), Want: "a plain parameter"}
 }
 
 // distributeParameter makes x, a plain parameter, one that lies as l, with the
@@ -277,7 +169,7 @@ func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh
 // alongSequence is today's SequenceParallel.
 func (p *planner) alongSequence(m *nn.Module, s *Style) error {
 	for _, x := range m.Parameters("", true) {
-		if err := placeParameter(p.e, p.fn, m.Class.Name+"."+x.Path, x.X, p.mesh, mesh.Replicate()); err != nil {
+		if err := p.placeParameter(m.Class.Name+"."+x.Path, x.X, mesh.Replicate()); err != nil {
 			return err
 		}
 	}
@@ -374,6 +266,9 @@ func (p *planner) unpack(m *nn.Module, s *Style) error {
 		if t.Auto != nil && len(t.Auto.Hooks) > 0 {
 			return p.cannot(m, "", s, "an attention with no hook on its "+packed.name+", which becomes several parameters: replicate and register_hook come after")
 		}
+		if p.checking {
+			continue
+		}
 		parts, err := p.e.Runtime.Apply(op.Lookup("chunk"), []*tensor.Tensor{t.Detach()}, []op.Arg{op.Int1(3), op.Int1(0)})
 		if err != nil {
 			return err
@@ -399,6 +294,9 @@ func (p *planner) unpack(m *nn.Module, s *Style) error {
 
 // prepare has m do to what goes in and comes out what s says.
 func (p *planner) prepare(m *nn.Module, s *Style) {
+	if p.checking {
+		return
+	}
 	if s.kind == prepareBoth {
 		for _, part := range s.parts {
 			p.prepareLayouts(m, part)
@@ -491,6 +389,9 @@ func (p *planner) eachInput(m *nn.Module, args starlark.Tuple, kwargs []starlark
 
 // prepareLayouts is prepare of a style in today's form.
 func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
+	if p.checking {
+		return
+	}
 	l := s.layouts
 	prep := &preparation{}
 	if l.in != nil || len(l.kwIn) > 0 {

@@ -85,8 +85,14 @@ func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 	if err != nil {
 		return nil, argError("redistribute", err)
 	}
-	for i := range plan.Steps {
-		if block, err = e.step(&plan.Steps[i], block); err != nil {
+	steps := plan.Steps
+	if slices.Contains(src.Shape(), 0) && e.statesShapes(l.Mesh()) {
+		if steps, err = e.stepsOfEmpty(src, l, x.DType().Size()); err != nil {
+			return nil, err
+		}
+	}
+	for i := range steps {
+		if block, err = e.step(&steps[i], block); err != nil {
 			return nil, err
 		}
 	}
