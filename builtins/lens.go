@@ -123,6 +123,16 @@ func (x *Tensor) seenThrough() Lens {
 	return PlainLens{}
 }
 
+// OwnOperators reports whether x carries a lens of its own, which says what
+// operators do.
+func (x *Tensor) OwnOperators() bool {
+	if x.T == nil {
+		return false
+	}
+	_, ok := x.T.Lens.(OperatorLens)
+	return ok
+}
+
 // lensOf returns the lens through which t is seen.
 func lensOf(t *tensor.Tensor) Lens {
 	if l, ok := t.Lens.(Lens); ok {

@@ -298,6 +298,10 @@ func IsMember(owner, name string) bool { return types()[owner].members[name] != 
 // or a constant.
 func Lookup(name string) starlark.Value { return rows[name].value() }
 
+// FunctionOf returns the function called name, without dots, that scripts have by that
+// name: the two are equal.
+func FunctionOf(name string) starlark.Callable { return universe()[name].(starlark.Callable) }
+
 // IsRow reports whether name, in full, is one of the table.
 func IsRow(name string) bool { return rows[name] != nil }
 

@@ -243,7 +243,7 @@ func TestFrozenSpecs(t *testing.T) {
 			t.Fatal(err)
 		}
 		compute := &ComputeSpec{env: e, pattern: builtins.Enum{Typ: "ComputePattern", Name: "TP1D"}, replicate: true}
-		spec := &ColoTensorSpec{e, pg, replicaSpec(e), compute}
+		spec := &ColoTensorSpec{env: e, pg: pg, dist: replicaSpec(e), compute: compute}
 		spec.Freeze()
 		if err := compute.setReplicate(true); err != nil {
 			t.Errorf("what changes nothing fails: %v", err)

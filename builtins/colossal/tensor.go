@@ -74,6 +74,14 @@ func (*coloView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bo
 	return true, setComputeSpec(x.T, name, v)
 }
 
+// Attr implements Lens: what makes a ColoTensor is an attribute of every one, too.
+func (v *coloView) Attr(_ *builtins.Tensor, name string) starlark.Value {
+	if name != "from_torch_tensor" {
+		return nil
+	}
+	return builtins.Lookup(v.Type() + "." + name)
+}
+
 // layoutDims returns how a layout on the mesh of a ProcessGroup, or on one with
 // its tensor-parallel dim seen as a grid, cuts a tensor: which dims into how many
 // blocks. No dims are none cut. ok is false if no spec says what the layout does.

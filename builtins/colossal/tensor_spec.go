@@ -17,12 +17,13 @@ type ColoTensorSpec struct {
 	pg      *ProcessGroup
 	dist    *DistSpec
 	compute *ComputeSpec // nil for none
+	frozen  bool
 }
 
 var (
-	_ starlark.HasAttrs   = (*ColoTensorSpec)(nil)
-	_ starlark.Comparable = (*ColoTensorSpec)(nil)
-	_ arg.Described       = (*ColoTensorSpec)(nil)
+	_ starlark.HasSetField = (*ColoTensorSpec)(nil)
+	_ starlark.Comparable  = (*ColoTensorSpec)(nil)
+	_ arg.Described        = (*ColoTensorSpec)(nil)
 )
 
 // String returns s as a script writes it.
@@ -44,10 +45,50 @@ func (s *ColoTensorSpec) Attr(name string) (starlark.Value, error) {
 
 // Freeze implements starlark.Value.
 func (s *ColoTensorSpec) Freeze() {
+	if s.frozen {
+		return
+	}
+	s.frozen = true
 	s.pg.Freeze()
 	if s.compute != nil {
 		s.compute.Freeze()
 	}
+}
+
+// SetField implements starlark.HasSetField: the three fields can be assigned. What
+// does not fit together is an error of the function that is given the spec.
+func (s *ColoTensorSpec) SetField(name string, v starlark.Value) error {
+	fn := "ColoTensorSpec." + name
+	if s.frozen {
+		return fmt.Errorf("%s: cannot change a frozen ColoTensorSpec", fn)
+	}
+	switch name {
+	case "pg":
+		var pg processGroupArg
+		if err := arg.In(fn, "", pg.Unpack(v)); err != nil {
+			return err
+		}
+		s.pg = pg.ProcessGroup
+	case "dist_attr":
+		var d distSpecArg
+		if err := arg.In(fn, "", d.Unpack(v)); err != nil {
+			return err
+		}
+		s.dist = d.DistSpec
+	case "compute_attr":
+		if v == starlark.None {
+			s.compute = nil
+			return nil
+		}
+		var c computeSpecArg
+		if err := arg.In(fn, "", c.Unpack(v)); err != nil {
+			return err
+		}
+		s.compute = c.ComputeSpec
+	default:
+		return starlark.NoSuchAttrError("ColoTensorSpec has no ." + name + " to assign to: it has .pg, .dist_attr and .compute_attr")
+	}
+	return nil
 }
 
 // Hash implements starlark.Value.
@@ -98,7 +139,7 @@ func init() {
 		Doc: "ColoTensorSpec(pg, dist_attr=ReplicaSpec(), compute_attr=None) returns what a ColoTensor is to be: on which ProcessGroup, how it is cut, and how operators compute with it.\n" +
 			"None for pg stands for ProcessGroup(). The product of the num_partitions of a ShardSpec is\n" +
 			"the tensor-parallel degree of pg, or else that is an error. Specs are equal if their three\n" +
-			"attributes are.\n" + example +
+			"attributes are, which can be assigned.\n" + example +
 			">>> spec == ColoTensorSpec(ProcessGroup(tp_degree=1), ShardSpec([0], [1]))\nTrue",
 		Fn: newColoTensorSpec,
 	}, row("pg", "pg is the ProcessGroup.\n", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
@@ -132,5 +173,5 @@ func newColoTensorSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if err := checkSpec(b.Name(), "dist_attr", group.ProcessGroup, dist.DistSpec); err != nil {
 		return nil, err
 	}
-	return &ColoTensorSpec{e, group.ProcessGroup, dist.DistSpec, compute.ComputeSpec}, nil
+	return &ColoTensorSpec{env: e, pg: group.ProcessGroup, dist: dist.DistSpec, compute: compute.ComputeSpec}, nil
 }

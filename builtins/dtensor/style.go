@@ -21,8 +21,9 @@ type Style struct {
 	// the mesh; nil for no preparation, or if layouts are set instead.
 	in, out starlark.Callable
 	layouts *styleLayouts
-	dim     int      // of SequenceParallel
-	parts   []*Style // of PrepareModuleInputOutput: the two that it stands for
+	linears *styleLayouts // of SequenceParallel, on Linears; nil for in and out
+	dim     int           // of SequenceParallel
+	parts   []*Style      // of PrepareModuleInputOutput: the two that it stands for
 }
 
 // A styleKind is what a style is called, and what it does by default.
@@ -50,13 +51,25 @@ var (
 	prepareBoth  = &styleKind{name: "PrepareModuleInputOutput"}
 )
 
-var _ starlark.Value = (*Style)(nil)
+var _ starlark.HasAttrs = (*Style)(nil)
 
 func (s *Style) String() string        { return s.kind.name + "()" }
 func (s *Style) Type() string          { return s.kind.name }
 func (s *Style) Freeze()               {} // it cannot be changed
 func (s *Style) Truth() starlark.Bool  { return true }
 func (s *Style) Hash() (uint32, error) { return 0, builtins.Unhashable(s) }
+func (s *Style) AttrNames() []string   { return builtins.AttrNames("ParallelStyle") }
+func (s *Style) Attr(name string) (starlark.Value, error) {
+	return s.env.Attr("ParallelStyle", s, name)
+}
+
+// function returns f, or None.
+func function(f starlark.Callable) (starlark.Value, error) {
+	if f == nil {
+		return starlark.None, nil
+	}
+	return f, nil
+}
 
 // styleDoc ends the documentation of styles that take functions or placements.
 const styleDoc = "prepare_input and prepare_output are functions of a value and the mesh, in PyTorch 2.0's form; None is for none.\n" +
@@ -74,20 +87,28 @@ func init() {
 				"The input is cut along its last dim, but that of an Embedding is whole; the output is the whole, the sum of what the\nranks compute. " + styleDoc +
 				">>> m = parallelize_module(nn.Linear(4, 6), DeviceMesh(\"cpu\", [0]), RowwiseParallel())\n>>> m.weight.placements, m.bias.placements\n((Shard(1),), (Replicate(),))"},
 		&builtins.Row{Name: "PairwiseParallel", Fn: newStyle(pairwiseKind),
-			Doc: "PairwiseParallel(prepare_input=None, prepare_output=None) returns the style that makes the Linears of a module alternately ColwiseParallel and RowwiseParallel.\n" +
+			Doc: "PairwiseParallel(prepare_input=None, prepare_output=None, input_layouts=None, output_layouts=None, use_local_output=True) returns the style that makes the Linears of a module alternately ColwiseParallel and RowwiseParallel.\n" +
 				"One sum for each pair is all that is communicated forward. In attention the heads are divided among the ranks.\n" +
-				"None is for the input taken as replicated and the whole output.\n" +
+				"None is for the input taken as replicated and the whole output. Functions or placements are as for ColwiseParallel,\n" +
+				"of what goes into the first of a pair and comes out of the second.\n" +
 				">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n>>> y = parallelize_module(m, DeviceMesh(\"cpu\", [0]), PairwiseParallel())(ones(2, 4))\n>>> y.shape\n(2, 4)"},
 		&builtins.Row{Name: "SequenceParallel", Fn: newSequence,
-			Doc: "SequenceParallel(sequence_dim=1, use_local_output=False) returns the style that keeps activations cut along the sequence.\n" +
+			Doc: "SequenceParallel(sequence_dim=1, use_local_output=False, prepare_input=None, prepare_output=None, input_layouts=None, output_layouts=None) returns the style that keeps activations cut along the sequence.\n" +
 				"On a module with Linears it is PyTorch 2.0's: as PairwiseParallel, with inputs gathered and outputs cut along dim 0.\n" +
-				"On a LayerNorm, RMSNorm or Dropout, or a module of the script's without Linears, it is today's: parameters are replicated, and the input and the output are cut\n" +
-				"along sequence_dim.\n" +
+				"On a LayerNorm, RMSNorm or Dropout, or a module of the script's without Linears, it is today's: parameters are\n" +
+				"replicated, and the input and the output are cut along sequence_dim. Functions, of a module with Linears, or\n" +
+				"placements say otherwise how the input lies and the output is to lie, as for ColwiseParallel.\n" +
 				">>> m = parallelize_module(nn.LayerNorm(4), DeviceMesh(\"cpu\", [0]), SequenceParallel())\n>>> m(ones(2, 3, 4)).placements\n(Shard(1),)"},
 		&builtins.Row{Name: "ParallelStyle", Fn: newStyle(plainKind),
 			Doc: "ParallelStyle(prepare_input=None, prepare_output=None) returns a style that prepares what goes into a module and what comes out, and leaves its parameters as they are.\n" +
-				"Both are functions of a value and the mesh.\n" +
+				"Both are functions of a value and the mesh. A style of any class keeps them as _prepare_input and _prepare_output.\n" +
 				">>> twice = ParallelStyle(prepare_input=lambda x, mesh: x * 2)\n>>> parallelize_module(nn.ReLU(), DeviceMesh(\"cpu\", [0]), twice)(ones(2)).tolist()\n[2.0, 2.0]"},
+		&builtins.Row{Name: "ParallelStyle._prepare_input", Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return function(x.(*Style).in) },
+			Doc: "_prepare_input is the function that prepares what goes into a module, or None if there is none or placements say it.\n" +
+				">>> ColwiseParallel()._prepare_input == make_input_replicate_1d\nTrue"},
+		&builtins.Row{Name: "ParallelStyle._prepare_output", Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return function(x.(*Style).out) },
+			Doc: "_prepare_output is the function that prepares what comes out of a module, or None if there is none or placements say it.\n" +
+				">>> RowwiseParallel()._prepare_output == make_output_tensor\nTrue"},
 		&builtins.Row{Name: "PrepareModuleInput", Fn: newPrepare(prepareIn),
 			Doc: "PrepareModuleInput(input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_output=False) returns the style that takes a module's arguments for distributed tensors and redistributes them.\n" +
 				"A list of layouts has a placement for each argument by position, no more and no fewer, None for one that is left\n" +
@@ -114,7 +135,7 @@ func newStyle(kind *styleKind) builtins.Function {
 			local         = arg.Bool(true)
 		)
 		params := []any{"prepare_input|_prepare_input?", &in, "prepare_output|_prepare_output?", &out}
-		if kind == colwiseKind || kind == rowwiseKind {
+		if kind != plainKind {
 			params = append(params, "input_layouts?", &inLay, "output_layouts?", &outLay, "use_local_output?", &local)
 		}
 		if err := arg.Unpack(b.Name(), args, kwargs, params...); err != nil {
@@ -123,18 +144,24 @@ func newStyle(kind *styleKind) builtins.Function {
 		s := &Style{env: e, kind: kind}
 		given := inLay != nil || outLay != nil || !bool(local)
 		if given && (in != nil || out != nil) {
-			return nil, &op.ArgError{Func: b.Name(), Got: "functions and placements", Want: "prepare_input and prepare_output, or input_layouts and output_layouts"}
-		}
-		if given {
-			return s, s.setLayouts(b.Name(), inLay, outLay, bool(local))
+			return nil, twoForms(b.Name())
 		}
 		var err error
+		if given {
+			s.layouts, err = kind.newLayouts(b.Name(), inLay, outLay, bool(local))
+			return s, err
+		}
 		if s.in, err = preparer(e, b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
 			return nil, err
 		}
 		s.out, err = preparer(e, b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
 		return s, err
 	}
+}
+
+// twoForms says that a style is given in the form of PyTorch 2.0 and in today's.
+func twoForms(fn string) error {
+	return &op.ArgError{Func: fn, Got: "functions and placements", Want: "prepare_input and prepare_output, or input_layouts and output_layouts"}
 }
 
 // of returns s as it is for m: every rank needs all the numbers that go into an
@@ -149,7 +176,7 @@ func (s *Style) of(m *nn.Module) *Style {
 		layouts.desired = []optPlacements{{V: placements{mesh.Replicate()}, Set: true}}
 		own.layouts = &layouts
 	} else if s.in != nil && s.in.Name() == rowwiseKind.in {
-		own.in = builtins.Lookup(colwiseKind.in).(starlark.Callable)
+		own.in = builtins.FunctionOf(colwiseKind.in)
 	}
 	return &own
 }
@@ -158,7 +185,7 @@ func (s *Style) of(m *nn.Module) *Style {
 // where it is None and that stands for the default, the builtin called def.
 func preparer(e *builtins.Env, fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
 	if (v == nil || v == starlark.None && none) && def != "" {
-		return builtins.Lookup(def).(starlark.Callable), nil
+		return builtins.FunctionOf(def), nil
 	}
 	if v == nil || v == starlark.None {
 		return nil, nil
@@ -170,21 +197,25 @@ func preparer(e *builtins.Env, fn, param string, v starlark.Value, def string, n
 	return f, nil
 }
 
-// setLayouts gives a ColwiseParallel or RowwiseParallel its placements.
-func (s *Style) setLayouts(fn string, in, out starlark.Value, local bool) error {
-	s.layouts = &styleLayouts{local: local}
-	last := mesh.Shard(-1)
-	want, gives := mesh.Replicate(), last
-	if s.kind == rowwiseKind {
-		want, gives = last, mesh.Replicate()
+// newLayouts returns the placements of a style of a kind: what goes in is taken for
+// in and brought to where the computation wants it, and what comes out is brought
+// to out.
+func (kind *styleKind) newLayouts(fn string, in, out starlark.Value, local bool) (l *styleLayouts, err error) {
+	takes, want, gives := mesh.Replicate(), mesh.Replicate(), mesh.Replicate()
+	switch kind {
+	case colwiseKind:
+		gives = mesh.Shard(-1)
+	case rowwiseKind:
+		takes, want = mesh.Shard(-1), mesh.Shard(-1)
+	case sequenceKind: // of Linears
+		takes, gives = mesh.Shard(0), mesh.Shard(0)
 	}
-	var err error
-	if s.layouts.in, err = layoutList(fn, "input_layouts", in, want); err != nil {
-		return err
+	l = &styleLayouts{local: local, desired: []optPlacements{{V: placements{want}, Set: true}}}
+	if l.in, err = layoutList(fn, "input_layouts", in, takes); err != nil {
+		return nil, err
 	}
-	s.layouts.desired = []optPlacements{{V: placements{want}, Set: true}}
-	s.layouts.after, err = layoutList(fn, "output_layouts", out, gives)
-	return err
+	l.after, err = layoutList(fn, "output_layouts", out, gives)
+	return l, err
 }
 
 // layoutList returns v, a placement or a list of placements or None, one for each
@@ -217,15 +248,30 @@ func newSequence(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 		dim     = arg.Int(1)
 		local   arg.Bool
 		in, out starlark.Value
+
+		inLay, outLay starlark.Value
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "sequence_dim?", &dim, "use_local_output?", &local,
-		"prepare_input|_prepare_input?", &in, "prepare_output|_prepare_output?", &out); err != nil {
+		"prepare_input|_prepare_input?", &in, "prepare_output|_prepare_output?", &out, "input_layouts?", &inLay, "output_layouts?", &outLay); err != nil {
 		return nil, err
 	}
+	if (inLay != nil || outLay != nil) && (in != nil || out != nil) {
+		return nil, twoForms(b.Name())
+	}
 	s := &Style{env: e, kind: sequenceKind, dim: int(dim)}
-	cut := optPlacements{V: placements{mesh.Shard(int(dim))}, Set: true}
-	s.layouts = &styleLayouts{in: []optPlacements{cut}, desired: []optPlacements{cut}, after: []optPlacements{cut}, local: bool(local)}
+	cut := mesh.Shard(int(dim))
+	s.layouts = &styleLayouts{desired: []optPlacements{{V: placements{cut}, Set: true}}, local: bool(local)}
 	var err error
+	if s.layouts.in, err = layoutList(b.Name(), "input_layouts", inLay, cut); err != nil {
+		return nil, err
+	}
+	if s.layouts.after, err = layoutList(b.Name(), "output_layouts", outLay, cut); err != nil {
+		return nil, err
+	}
+	if inLay != nil || outLay != nil {
+		s.linears, err = sequenceKind.newLayouts(b.Name(), inLay, outLay, bool(local))
+		return s, err
+	}
 	if s.in, err = preparer(e, b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
 		return nil, err
 	}

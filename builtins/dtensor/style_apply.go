@@ -196,8 +196,7 @@ func (p *planner) pairs(m *nn.Module, s *Style) (done bool, err error) {
 				return done, err
 			}
 		}
-		first, last := *s, *s
-		first.out, last.in = nil, nil
+		first, last := s.ends()
 		p.prepare(linears[0], &first)
 		p.prepare(linears[n-1], &last)
 	}
@@ -213,6 +212,31 @@ func (p *planner) pairs(m *nn.Module, s *Style) (done bool, err error) {
 		done = done || below
 	}
 	return done, nil
+}
+
+// ends returns s as it is for the first Linear of several, whose input it prepares,
+// and for the last, whose output it prepares.
+func (s *Style) ends() (first, last Style) {
+	own := *s.ofLinears()
+	first, last = own, own
+	first.out, last.in = nil, nil
+	if l := own.layouts; l != nil && own.kind != sequenceKind {
+		in, out := *l, *l
+		in.after, out.in = nil, nil
+		first.layouts, last.layouts = &in, &out
+	}
+	return first, last
+}
+
+// ofLinears returns s as it is for Linears and attentions: a SequenceParallel with
+// placements of its own prepares them as a PairwiseParallel does.
+func (s *Style) ofLinears() *Style {
+	if s.linears == nil {
+		return s
+	}
+	own := *s
+	own.kind, own.layouts = pairwiseKind, s.linears
+	return &own
 }
 
 // attention divides the heads of an attention among the ranks: the projections of
@@ -244,7 +268,7 @@ func (p *planner) attention(m *nn.Module, s *Style) error {
 	if err := p.cut(out, "", s, false); err != nil {
 		return err
 	}
-	p.prepare(m, s)
+	p.prepare(m, s.ofLinears())
 	return nil
 }
 

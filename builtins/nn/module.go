@@ -188,6 +188,7 @@ func (m *Module) assign(name string, v starlark.Value) error {
 	case kind != PlainField || of == PlainField:
 	case v == starlark.None, isTensor && of.isBuffer():
 		kind = of
+	case of == ParameterField && isTensor && x.OwnOperators(): // a ColoTensor stands in the place of a parameter, and is none
 	case of.isBuffer():
 		return arg.Bad(v, "a tensor or None", "it is a buffer")
 	case of == ParameterField:
