@@ -55,9 +55,9 @@ func init() {
 				}
 				return x, x.requiresGrad(fn, bool(on))
 			}),
-		methodRow("register_hook", "register_hook(fn) calls fn(grad) with the gradient of the tensor whenever a backward pass has computed it.\n"+
+		methodRow("register_hook", "register_hook(fn) calls fn(grad) with the gradient of the tensor whenever a backward pass has computed it, and returns a handle with .remove().\n"+
 			"What fn returns replaces the gradient, unless it is None.\n"+
-			">>> x = tensor(3.0, requires_grad=True)\n>>> x.register_hook(lambda g: g * 10)\n>>> (x * x).backward()\n>>> x.grad.item()\n60.0", registerHook),
+			">>> x = tensor(3.0, requires_grad=True)\n>>> h = x.register_hook(lambda g: g * 10)\n>>> (x * x).backward()\n>>> x.grad.item()\n60.0", registerHook),
 	)
 }
 
@@ -188,7 +188,7 @@ func asGradOf(e *Env, fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	return e.Runtime.Shard.Move(dy, to)
 }
 
-func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func registerHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var hook arg.Callable
 	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
 		return nil, err
@@ -200,7 +200,11 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 	if err := CheckFrozen(fn, t); err != nil {
 		return nil, err
 	}
+	removed := false
 	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
+		if removed {
+			return nil, nil // it stays as it is
+		}
 		seen, err := gradOf(e, t, g)
 		if err != nil {
 			return nil, err
@@ -215,7 +219,11 @@ func registerHook(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.
 		}
 		return asGradOf(e, fn, t, out.T)
 	})
-	return starlark.None, nil
+	remove := func(string) error {
+		removed = true
+		return nil
+	}
+	return NewHandle(e, remove, x.Freeze), nil
 }
 
 func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

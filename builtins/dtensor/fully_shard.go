@@ -27,7 +27,8 @@ func init() {
 			"that is issued while the unit before computes, and forgotten after; so again in backward, which leaves in .grad the\n" +
 			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules that were given to\n" +
 			"fully_shard before, the other children, those of a Sequential or ModuleList each, and the module's own parameters.\n" +
-			"A child must be called for its parameters to be there. With reshard_after_forward=False they stay until the unit's\n" +
+			"A child's parameters are there while it is called, and from where the function of a module that calls it, or holds it,\n" +
+			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
 			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0, or as they were distributed before,\n" +
 			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
 			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
@@ -222,9 +223,21 @@ func (s *fullSharding) unit(m *nn.Module) error {
 			return err
 		}
 	}
+	s.onRead(m)
 	m.Mark(unitMark{}, u)
 	m.Outside(u.around)
 	return nil
+}
+
+// onRead has the parameters of m, and of the modules below it that are no units,
+// gathered when they are read.
+func (s *fullSharding) onRead(m *nn.Module) {
+	m.OnRead(s.read)
+	for _, fd := range m.Fields {
+		if c := nn.ModuleOf(fd.Value); c != nil && fd.Kind == nn.ModuleField && unitOf(c) == nil {
+			s.onRead(c)
+		}
+	}
 }
 
 // computes calls f with every parameter of m and of the modules below it that are

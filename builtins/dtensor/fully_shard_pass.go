@@ -19,8 +19,29 @@ type shardPass struct {
 }
 
 // shardState is what a rank keeps of fully sharded modules: the call of one under
-// way, or nil.
-type shardState struct{ pass *shardPass }
+// way, and the innermost one with the units that it has opened; or nil.
+type shardState struct {
+	pass *shardPass
+	open *openUnits
+}
+
+// openUnits are those that a call of a unit's module computes with.
+type openUnits struct{ units []*shardUnit }
+
+// add opens u until the call ends.
+func (o *openUnits) add(u *shardUnit) error {
+	if err := u.open(); err != nil {
+		return err
+	}
+	o.units = append(o.units, u)
+	return nil
+}
+
+func (o *openUnits) close() {
+	for i := len(o.units) - 1; i >= 0; i-- {
+		o.units[i].close()
+	}
+}
 
 // begin begins a pass if none is under way. end ends it.
 func (u *shardUnit) begin() (end func()) {
@@ -74,21 +95,37 @@ func (u *shardUnit) around(next nn.Call) nn.Call {
 func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, error) {
 	end := u.begin()
 	defer end()
-	units := append([]*shardUnit{u}, u.also...)
-	for _, v := range units {
-		if err := v.open(); err != nil {
+	state, open := builtins.StateOf[shardState](u.e), new(openUnits)
+	defer open.close()
+	for _, v := range append([]*shardUnit{u}, u.also...) {
+		if err := open.add(v); err != nil {
 			return nil, err
 		}
-		defer v.close()
 	}
-	if err := builtins.StateOf[shardState](u.e).pass.next(u); err != nil {
+	if err := state.pass.next(u); err != nil {
 		return nil, err
 	}
+	outer := state.open
+	state.open = open
+	defer func() { state.open = outer }()
 	out, err := run()
 	if err != nil {
 		return nil, err
 	}
-	return u.watch(units, out)
+	return u.watch(open.units, out)
+}
+
+// read opens the unit of x, a parameter that a script reads, until the call under
+// way ends: a module that holds parameters for others is never called itself.
+func (s *fullSharding) read(x *builtins.Tensor) error {
+	state, f := builtins.StateOf[shardState](s.e), flatOf(x)
+	if state.open == nil || f == nil || f.of == nil || f.of.unit.depth > 0 {
+		return nil
+	}
+	if err := state.open.add(f.of.unit); err != nil {
+		return err
+	}
+	return state.pass.next(f.of.unit)
 }
 
 // open gathers the parameters of u and has them stand for their wholes.

@@ -29,6 +29,7 @@ type Module struct {
 	around  []Around    // what runs around forward, the first outermost
 	outside []Around    // and around the whole of a call
 	marks   map[any]any // what vocabularies note; see Mark
+	onRead  func(x *builtins.Tensor) error
 }
 
 // A class is a kind of module.
@@ -123,8 +124,12 @@ func (m *Module) MayChange(fn string) error {
 
 // Attr implements starlark.HasAttrs.
 func (m *Module) Attr(name string) (starlark.Value, error) {
-	if v := m.Get(name); v != nil {
-		return v, nil
+	if i, ok := m.at[name]; ok {
+		f := &m.Fields[i]
+		if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField && m.onRead != nil {
+			return x, m.onRead(x)
+		}
+		return f.Value, nil
 	}
 	return m.env.Attr("Module", m.Value, name)
 }
@@ -138,6 +143,10 @@ func (m *Module) AttrNames() []string {
 	slices.Sort(names)
 	return names
 }
+
+// OnRead has read called with a parameter of the module itself whenever a script
+// reads it as an attribute.
+func (m *Module) OnRead(read func(x *builtins.Tensor) error) { m.onRead = read }
 
 // Get returns the value of a field, or nil.
 func (m *Module) Get(name string) starlark.Value {

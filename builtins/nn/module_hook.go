@@ -12,24 +12,6 @@ import (
 // A forwardHook is a function of a script that sees what a module returns.
 type forwardHook struct{ fn starlark.Callable }
 
-// A RemovableHandle takes a hook away.
-type RemovableHandle struct {
-	m    *Module
-	hook *forwardHook
-}
-
-var _ starlark.HasAttrs = (*RemovableHandle)(nil)
-
-func (h *RemovableHandle) String() string        { return "RemovableHandle" }
-func (h *RemovableHandle) Type() string          { return "RemovableHandle" }
-func (h *RemovableHandle) Freeze()               { h.m.Value.Freeze() }
-func (h *RemovableHandle) Truth() starlark.Bool  { return true }
-func (h *RemovableHandle) Hash() (uint32, error) { return 0, builtins.Unhashable(h) }
-func (h *RemovableHandle) AttrNames() []string   { return builtins.AttrNames("RemovableHandle") }
-func (h *RemovableHandle) Attr(name string) (starlark.Value, error) {
-	return h.m.env.Attr("RemovableHandle", h, name)
-}
-
 func init() {
 	builtins.Register(
 		ModuleRow("register_forward_hook", "register_forward_hook(fn) calls fn(module, inputs, output) whenever the module has been called, and returns a handle with .remove().\n"+
@@ -40,10 +22,6 @@ func init() {
 			">>> m(zeros(2)).tolist()\n[1.0, 1.0]\n"+
 			">>> h.remove()\n"+
 			">>> m(zeros(2)).tolist()\n[0.0, 0.0]", registerForwardHook),
-		&builtins.Row{Name: "RemovableHandle", Doc: "RemovableHandle is the type of what register_forward_hook returns."},
-		&builtins.Row{Name: "RemovableHandle.remove", Doc: "remove() takes the hook away. Once it is gone, it does nothing.\n" +
-			">>> nn.ReLU().register_forward_hook(print).remove()",
-			Fn: removeHook},
 	)
 }
 
@@ -57,17 +35,12 @@ func registerForwardHook(_ *builtins.Env, fn string, m *Module, args starlark.Tu
 	}
 	h := &forwardHook{hook.Fn}
 	m.hooks = append(m.hooks, h)
-	return &RemovableHandle{m, h}, nil
-}
-
-func removeHook(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
-		return nil, err
+	remove := func(fn string) error {
+		if err := m.MayChange(fn); err != nil {
+			return err
+		}
+		m.hooks = slices.DeleteFunc(slices.Clone(m.hooks), func(x *forwardHook) bool { return x == h })
+		return nil
 	}
-	h := b.Receiver().(*RemovableHandle)
-	if err := h.m.MayChange(b.Name()); err != nil {
-		return nil, err
-	}
-	h.m.hooks = slices.DeleteFunc(slices.Clone(h.m.hooks), func(x *forwardHook) bool { return x == h.hook })
-	return starlark.None, nil
+	return builtins.NewHandle(m.env, remove, m.Value.Freeze), nil
 }
