@@ -1,0 +1,55 @@
+package builtins
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// casts are PyTorch's short forms of x.to(dtype).
+var casts = []struct {
+	name string
+	to   dtype.DType
+}{
+	{"float", dtype.Float32}, {"double", dtype.Float64}, {"half", dtype.Float16}, {"bfloat16", dtype.BFloat16},
+	{"int", dtype.Int32}, {"long", dtype.Int64}, {"bool", dtype.Bool},
+}
+
+func init() {
+	for _, c := range casts {
+		Register(methodRow(c.name, fmt.Sprintf("%s() returns x.to(%v).\n>>> ones(2).%s().dtype\n%v", c.name, c.to, c.name, c.to), cast(c.to)))
+	}
+	Register(
+		methodRow("cpu", "cpu() returns x: the only device is the processor of the rank.\n>>> ones(2).cpu().tolist()\n[1.0, 1.0]",
+			func(_ *Env, fn string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				return x, arg.Unpack(fn, args, kwargs)
+			}),
+		tensorRow("device", "device is \"cpu\".\n>>> ones(2).device\n\"cpu\"",
+			func(*Env, *tensor.Tensor) (starlark.Value, error) { return starlark.String("cpu"), nil }),
+	)
+}
+
+// cast returns the method that converts to d.
+func cast(d dtype.DType) tensorMethod {
+	return func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := arg.Unpack(fn, args, kwargs); err != nil {
+			return nil, err
+		}
+		in := []*tensor.Tensor{t}
+		if stand := e.standIn(toOp, in); stand != nil {
+			return stand(x, starlark.Tuple{DtypeOf(d)}, nil)
+		}
+		out, err := e.invoke(toOp, in, []op.Arg{op.Int1(int(d))})
+		if err != nil {
+			return nil, err
+		}
+		return e.Wrap(out[0]), nil
+	}
+}
+
+var toOp = op.Lookup("to")
