@@ -17,7 +17,7 @@ import (
 // planSizes are the numbers of ranks that examples are planned for, beside those that
 // they cannot be run with.
 var planSizes = map[string][]int{
-	"colo_tensor.star": {4}, "comm_spec.star": {4}, "redistribute.star": {4}, "ring.star": {4}, "groups.star": {2, 4},
+	"colo_tensor.star": {4}, "comm_spec.star": {4}, "redistribute.star": {4}, "ring.star": {4}, "collectives.star": {1, 4}, "groups.star": {2, 4},
 	"gpt_pipeline.star": {2, 4}, "pipeline.star": {4}, "llama.star": {1, 2}, "flat.star": {2, 4}, "local_map.star": {2, 4}, "custom_op.star": {4}, "moe.star": {},
 }
 
@@ -31,7 +31,7 @@ func TestPlanMovesWhatARunDoes(t *testing.T) {
 	for _, script := range scripts {
 		sizes := planSizes[filepath.Base(script)]
 		if sizes == nil {
-			sizes = []int{1, 4}
+			sizes = []int{4}
 		}
 		for _, n := range sizes {
 			t.Run(fmt.Sprint(filepath.Base(script), "/", n), func(t *testing.T) {

@@ -51,7 +51,7 @@ func simulated(seed uint64) commtest.Opener {
 }
 
 func TestMPI(t *testing.T) {
-	commtest.Suite(t, simulated(1))
+	conform(t, simulated(1))
 }
 
 func TestMPIWanders(t *testing.T) {

@@ -67,7 +67,7 @@ func meet(ctx context.Context, c *bootstrap.Credentials, size int, world func(ra
 	return process.Supervise(o), links, errors.Join(errs...)
 }
 
-func TestTCP(t *testing.T) { commtest.Suite(t, tcp(bootstrap.Credentials{Job: "test", Token: token})) }
+func TestTCP(t *testing.T) { conform(t, tcp(bootstrap.Credentials{Job: "test", Token: token})) }
 
 func TestTCPWithTLS(t *testing.T) {
 	c := bootstrap.Credentials{Job: "test", Token: token, TLS: true}

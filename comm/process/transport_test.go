@@ -23,9 +23,16 @@ func frames(o process.FrameOptions) commtest.Opener {
 	return func(size int) *comm.Fabric { return process.NewFrames(size, o) }
 }
 
-func TestFrames(t *testing.T) { commtest.Suite(t, frames(process.FrameOptions{})) }
+// conform runs the conformance suite on a transport, beside that of the others: most of
+// its time somebody waits.
+func conform(t *testing.T, open commtest.Opener) {
+	t.Parallel()
+	commtest.Suite(t, open)
+}
 
-func TestPiped(t *testing.T) { commtest.Suite(t, piped) }
+func TestFrames(t *testing.T) { conform(t, frames(process.FrameOptions{})) }
+
+func TestPiped(t *testing.T) { conform(t, piped) }
 
 func piped(size int) *comm.Fabric { return process.NewPiped(size, pipe) }
 
@@ -41,7 +48,7 @@ func TestFramesDelayed(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			commtest.Suite(t, frames(process.FrameOptions{Seed: seed, Delay: true}))
+			conform(t, frames(process.FrameOptions{Seed: seed, Delay: true}))
 		})
 	}
 }
