@@ -5,6 +5,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/halt"
 )
 
 // globals holds the globals that chunks share. They are alive: a function
@@ -78,6 +80,7 @@ func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	if x := soleExpr(file); x != nil {
 		return s.eval(t, x)
 	}
+	halt.Mark(file, nil) // a later statement may set a breakpoint in it
 	programs, err := s.compile(file)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/internal/spell"
+	"tpsh/lang/halt"
 	"tpsh/lang/source"
 )
 
@@ -112,6 +113,7 @@ type programKey struct {
 	path   string
 	source [sha256.Size]byte
 	names  uint64 // see fingerprint
+	marks  string // those that a debugger wants
 }
 
 // A programCache holds compiled programs, which are immutable, so that the
@@ -149,7 +151,15 @@ func (c *programCache) entry(key programKey) *compilation {
 // compile returns the program of a source. names are the names that it can
 // use. Its error is a *StaticError.
 func compile(path, text string, names starlark.StringDict) (*starlark.Program, error) {
-	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names)}
+	return compileFor(nil, path, text, names)
+}
+
+// compileFor is compile of a program that a debugger marks, unless m is nil.
+func compileFor(m *marking, path, text string, names starlark.StringDict) (*starlark.Program, error) {
+	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names), ""}
+	if m != nil {
+		key.marks = "debug " + m.key
+	}
 	e := programs.entry(key)
 	e.once.Do(func() {
 		var file *syntax.File
@@ -165,6 +175,9 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 			}
 			if names.Has(describeName) {
 				noted(file)
+			}
+			if m != nil {
+				halt.Mark(file, m.h.traps(path, file))
 			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}

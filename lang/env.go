@@ -2,6 +2,7 @@ package lang
 
 import (
 	"context"
+	"fmt"
 
 	"go.starlark.net/starlark"
 )
@@ -117,6 +118,19 @@ type Completer interface {
 	Fits(param string, v starlark.Value) bool
 	// Titles returns the names under which the documentation may have v.
 	Titles(v starlark.Value) []string
+}
+
+// An Onlooker is an Env that a debugger can look into.
+type Onlooker interface {
+	// Watch has the rank tell of its waits: begin is called on the rank's goroutine
+	// before it communicates, with what it calls, and whether that is a collective,
+	// and over when that has ended.
+	Watch(begin func(call fmt.Stringer, collective bool) (over func()))
+	// Aside hangs the rank on a thread that evaluates an expression while the
+	// program stands still. Until release is called nothing communicates.
+	Aside(t *starlark.Thread) (release func())
+	// Digest returns a text that differs where values do.
+	Digest(v starlark.Value) string
 }
 
 // A Keeper is an Env that gets the globals of a program that has ended well, before

@@ -222,6 +222,9 @@ func (f *Failure) setTrace(stack starlark.CallStack) {
 		f.Within = stack[n-1].Name
 		stack = stack[:n-1]
 	}
+	if len(stack) > 0 && stack[0].Name == watchName {
+		stack = stack[1:]
+	}
 	for _, fr := range stack {
 		next := Frame{Name: fr.Name, Pos: fr.Pos.String()}
 		if n := len(f.Trace); n > 0 && f.Trace[n-1].Name == next.Name && f.Trace[n-1].Pos == next.Pos {

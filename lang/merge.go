@@ -151,3 +151,24 @@ func ranksOf(ranks []int) string {
 	}
 	return "ranks " + rankRanges(ranks)
 }
+
+// RanksText returns ascending ranks in words: "rank 2" or "ranks 0,2-4".
+func RanksText(ranks []int) string { return ranksOf(ranks) }
+
+// MergeRanks returns the texts that some of size ranks have, a row for each distinct
+// one, behind its ranks in words.
+func MergeRanks(size int, ranks []int, texts []string) string {
+	p := new(printed)
+	for i, v := range texts {
+		p.add(ranks[i], v)
+	}
+	var b strings.Builder
+	for _, v := range p.variants {
+		who := ranksOf(v.ranks)
+		if len(v.ranks) == size && size > 1 {
+			who = "all ranks"
+		}
+		writeMarked(&b, who+":", v.text)
+	}
+	return b.String()
+}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"tpsh/lang/halt"
 )
 
 // version is the version of the messages. Ends of different versions do not
@@ -27,6 +29,8 @@ type message struct {
 	Complete *completeMsg `json:"complete,omitempty"` // answered by a reply
 	Who      *whoMsg      `json:"who,omitempty"`      // answered by a reply
 	Explain  *explainMsg  `json:"explain,omitempty"`  // answered by a reply
+	Order    *orderMsg    `json:"order,omitempty"`    // of a debugger
+	Look     *Question    `json:"look,omitempty"`     // of a debugger, answered by seen
 	Stop     *stopMsg     `json:"stop,omitempty"`     // ends Serve
 
 	// From a rank to the front end.
@@ -34,6 +38,8 @@ type message struct {
 	Note  *noteMsg  `json:"note,omitempty"`
 	Done  *doneMsg  `json:"done,omitempty"`
 	Reply *replyMsg `json:"reply,omitempty"`
+	Halt  *Halt     `json:"halt,omitempty"` // of the run Seq
+	Seen  *Answer   `json:"seen,omitempty"` // to the look Seq
 }
 
 // readyMsg says that a chunk is to begin on some ranks.
@@ -59,6 +65,7 @@ type runMsg struct {
 	FirstLine int    `json:"first_line,omitempty"`
 	Width     int    `json:"width,omitempty"`
 	MaxSteps  uint64 `json:"max_steps,omitempty"`
+	Debug     bool   `json:"debug,omitempty"`
 	Output    Mode   `json:"output"`
 }
 
@@ -84,6 +91,12 @@ type whoMsg struct{}
 // explainMsg asks what a dotted path stands for.
 type explainMsg struct {
 	Path text `json:"path"`
+}
+
+// orderMsg tells a rank where to stop, and if it has stopped, to go on.
+type orderMsg struct {
+	halt.Orders
+	Resume bool `json:"resume,omitempty"`
 }
 
 // stopMsg asks the rank to end.
@@ -169,8 +182,8 @@ func decode(data []byte) (*message, error) {
 func (m *message) bodies() int {
 	n := 0
 	for _, set := range []bool{
-		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Stop != nil,
-		m.Lines != nil, m.Note != nil, m.Done != nil, m.Reply != nil,
+		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Order != nil, m.Look != nil, m.Stop != nil,
+		m.Lines != nil, m.Note != nil, m.Done != nil, m.Reply != nil, m.Halt != nil, m.Seen != nil,
 	} {
 		if set {
 			n++
@@ -178,6 +191,9 @@ func (m *message) bodies() int {
 	}
 	return n
 }
+
+// Text is text, for those who ask questions.
+type Text = text
 
 // text is a string of any bytes. In JSON it is a string if it is valid UTF-8,
 // and else an object that holds its bytes.

@@ -30,6 +30,7 @@ type loader struct {
 	predeclared starlark.StringDict
 	modules     map[module]starlark.StringDict
 	loading     []module // outermost first
+	halts       *halts
 }
 
 // A module is a file that is loaded: a path with slashes below a folder, out of
@@ -37,13 +38,14 @@ type loader struct {
 type module struct{ root, name string }
 
 // newLoader returns the loader of a program.
-func newLoader(p *runMsg, predeclared starlark.StringDict) *loader {
+func newLoader(p *runMsg, predeclared starlark.StringDict, h *halts) *loader {
 	l := &loader{
 		dir:         string(p.Dir),
 		display:     filepath.Dir(string(p.Path)),
 		folders:     Folders{Lib: fromTexts(p.Lib), Allow: fromTexts(p.Allow)},
 		predeclared: predeclared,
 		modules:     make(map[module]starlark.StringDict),
+		halts:       h,
 	}
 	l.loading = []module{{l.dir, filepath.Base(string(p.Path))}}
 	return l
@@ -64,10 +66,11 @@ func (l *loader) load(t *starlark.Thread, path string) (starlark.StringDict, err
 		return nil, err
 	}
 	defer l.enter(m)()
-	prog, err := compile(l.shown(m), source, l.predeclared)
+	prog, err := compileFor(l.halts.marking, l.shown(m), source, l.predeclared)
 	if err != nil {
 		return nil, err
 	}
+	l.halts.know(l.shown(m), source, 1)
 	globals, err := prog.Init(t, namedAs(m.name, l.predeclared))
 	globals.Freeze()
 	if err != nil {

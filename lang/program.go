@@ -45,6 +45,9 @@ type Program struct {
 	// Ranks lists the ranks that run a chunk, ascending; nil for all.
 	Ranks []int
 
+	// Debug lets the debugger of the session's Options stop the program, also in
+	// breakpoint().
+	Debug bool
 	// Valueless keeps a chunk's value out of the Outcome.
 	Valueless bool
 	// Width is how many columns a value is to be shown in (see Widener); 0 for any.

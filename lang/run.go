@@ -42,6 +42,9 @@ type running struct {
 
 	valueless bool // see Program
 
+	halted map[int]bool // ranks that a debugger has stopped
+	limit  stopwatch    // the time that the program may take
+
 	grace  <-chan time.Time // when to stop the others; nil if no rank has failed
 	giveUp <-chan time.Time // when to wait no more; nil if none was told to stop
 	failed int              // the first rank that failed
@@ -58,12 +61,13 @@ func (s *Session) start(p Program, ranks []int) *running {
 		outcome: &Outcome{Ranks: make([]Result, len(s.conns))},
 
 		valueless: p.Valueless,
+		halted:    make(map[int]bool),
 		waiting:   make(map[int]bool),
 	}
 	m := &message{Seq: s.seq, Run: &runMsg{
 		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
 		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover, Describe: p.Describe,
-		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
+		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, Debug: p.Debug && s.opts.Debugger != nil, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {
 		r.outcome.Ranks[rank].Ran = true
@@ -83,12 +87,14 @@ func (s *Session) drainInterrupts() {
 
 // wait handles what happens until no rank is waited for.
 func (r *running) wait(ctx context.Context, timeout time.Duration) {
-	var expired <-chan time.Time
-	if timeout > 0 {
-		expired = time.After(timeout)
-	}
+	r.limit.start(timeout)
+	defer r.limit.stop()
 	done := ctx.Done()
 	for len(r.waiting) > 0 {
+		grace := r.grace
+		if len(r.halted) > 0 {
+			grace = nil
+		}
 		select {
 		case e := <-r.events:
 			r.handle(e)
@@ -97,9 +103,9 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) {
 		case <-done:
 			done = nil
 			r.stopFor(ctx)
-		case <-expired:
+		case <-r.limit.expired():
 			r.stop(stopTimeout, fmt.Sprintf("timed out after %v (--timeout)", timeout))
-		case <-r.grace:
+		case <-grace:
 			r.stop(stopPeer, fmt.Sprintf("stopped: rank %d failed", r.failed))
 		case <-r.giveUp:
 			r.abandon()
@@ -126,6 +132,10 @@ func (r *running) handle(e event) {
 		}
 	case e.Note != nil:
 		r.note(e)
+	case e.Seen != nil:
+		if r.opts.Debugger != nil {
+			r.opts.Debugger.Seen(e.rank, e.Seq, e.Seen)
+		}
 	case e.Seq != r.seq || !r.waiting[e.rank]:
 	case e.Lines != nil:
 		r.sink.add(e.rank, e.Lines)
@@ -133,6 +143,22 @@ func (r *running) handle(e event) {
 		r.checkOutput()
 	case e.Done != nil:
 		r.end(e.rank, e.Done)
+	case e.Halt != nil:
+		r.halt(e.rank, e.Halt)
+	}
+}
+
+// halt notes that a debugger has stopped a rank, or that it goes on. As long as one
+// stands still, the time does.
+func (r *running) halt(rank int, h *Halt) {
+	if h.Over {
+		delete(r.halted, rank)
+	} else {
+		r.halted[rank] = true
+	}
+	r.limit.pause(len(r.halted) > 0)
+	if r.opts.Debugger != nil {
+		r.opts.Debugger.Halted(rank, h)
 	}
 }
 
@@ -153,6 +179,10 @@ func lost(err error) *Failure {
 // end notes how a rank ended. If it failed, the others may go on for a while.
 func (r *running) end(rank int, d *doneMsg) {
 	delete(r.waiting, rank)
+	delete(r.halted, rank)
+	if r.opts.Debugger != nil {
+		r.opts.Debugger.Ended(rank, d.Failure)
+	}
 	if r.opts.Recorded != nil && d.Record != nil {
 		r.opts.Recorded(rank, d.Record)
 	}

@@ -24,6 +24,7 @@ func ServeWatched(ctx context.Context, conn Conn, env Env, watch *Watch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &server{conn: conn, env: env, watch: watch, cancel: cancel, credit: newCredit(), work: make(chan task)}
 	s.rank, s.size = env.Rank()
+	s.halts = newHalts(s)
 	if n, ok := env.(Noter); ok {
 		n.SetNote(func(line string) { s.send(&message{Note: &noteMsg{text(line)}}) })
 	}
@@ -55,6 +56,7 @@ type server struct {
 	globals    *globals  // of chunks; nil before the first
 	cover      Cover     // of the run under way
 	notes      notebook  // of the same
+	halts      *halts
 
 	mu  sync.Mutex
 	now *job // the run under way or about to be
@@ -101,6 +103,12 @@ func (s *server) read(ctx context.Context) {
 		case m.Stop != nil:
 			s.cancel(errStopped)
 			return
+		case m.Order != nil:
+			s.halts.order(m.Order)
+			continue
+		case m.Look != nil:
+			s.halts.look(m.Seq, m.Look)
+			continue
 		case m.Run != nil:
 			t.job = s.newJob(ctx, m.Seq)
 		}
@@ -239,16 +247,22 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 	if p.Describe {
 		s.notes.watch(predeclared, s.env.Describe)
 	}
-	prog, err := compile(string(p.Path), string(p.Source), predeclared)
+	s.halts.marking = s.halts.prepare(p, predeclared)
+	prog, err := compileFor(s.halts.marking, string(p.Path), string(p.Source), predeclared)
 	if err != nil {
 		return nil, err
 	}
 	t, release := s.newThread(j, p, out, predeclared)
 	defer release()
-	globals, err := prog.Init(t, predeclared)
-	if err == nil && p.Function != "" {
-		err = s.callFunctions(j, t, p, globals)
-	}
+	s.halts.know(string(p.Path), string(p.Source), 1)
+	var globals starlark.StringDict
+	err = s.halts.watch(t, func() (err error) {
+		globals, err = prog.Init(t, predeclared)
+		if err == nil && p.Function != "" {
+			err = s.callFunctions(j, t, p, globals)
+		}
+		return err
+	})
 	if k, ok := s.env.(Keeper); ok && err == nil {
 		k.Keep(globals)
 	}
@@ -261,7 +275,14 @@ func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value,
 	}
 	t, release := s.newThread(j, p, out, s.globals.names)
 	defer release()
-	return s.globals.run(t, p)
+	s.halts.know(string(p.Path), string(p.Source), p.FirstLine)
+	s.halts.engine.Trap(false)
+	var v starlark.Value
+	err := s.halts.watch(t, func() (err error) {
+		v, err = s.globals.run(t, p)
+		return err
+	})
+	return v, err
 }
 
 // rest tells env that the program, or the chunk, is over.

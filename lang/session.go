@@ -21,6 +21,9 @@ type Options struct {
 	// nobody wants it.
 	Recorded func(rank int, data []byte)
 
+	// Debugger is told where ranks stop; nil if they do not.
+	Debugger Debugger
+
 	// Grace is how long ranks may go on when another has failed; 0 is 2 s.
 	Grace time.Duration
 	// Patience is how long a rank that is told to stop may take; 0 is 5 s.

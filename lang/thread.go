@@ -57,10 +57,11 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	t = &starlark.Thread{
 		Name:  fmt.Sprintf("rank %d", s.rank),
 		Print: out.print,
-		Load:  newLoader(p, predeclared).load,
+		Load:  newLoader(p, predeclared, s.halts).load,
 	}
 	t.SetLocal(ScriptDir, string(p.Dir))
-	l := &limits{job: j, steps: p.MaxSteps}
+	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts}
+	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check
 	l.rest(t)
 	s.env.Attach(t, out)
@@ -69,6 +70,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	return t, func() {
 		stop()
 		unwatch()
+		s.halts.end()
 	}
 }
 
@@ -84,11 +86,16 @@ const checkEvery = 1000
 type limits struct {
 	job   *job
 	steps uint64 // of the interpreter; 0 for any number
+	halts *halts
+	next  uint64 // when to look again
 }
 
 // check is the OnMaxSteps function of a thread. The end of the steps ends the
 // job. A call too deep is the script's mistake, which a handler may catch.
 func (l *limits) check(t *starlark.Thread) {
+	if l.halts.at(t) && t.Steps < l.next {
+		return
+	}
 	if l.steps > 0 && t.Steps >= l.steps {
 		err := &stopError{Reason: stopLimit, Text: fmt.Sprintf("more than %d steps (--max-steps)", l.steps)}
 		l.job.cancel(err)
@@ -103,9 +110,13 @@ func (l *limits) check(t *starlark.Thread) {
 
 // rest sets the number of steps after which the thread is checked next.
 func (l *limits) rest(t *starlark.Thread) {
-	next := t.Steps + checkEvery
+	l.next = t.Steps + checkEvery
 	if l.steps > 0 {
-		next = min(next, l.steps)
+		l.next = min(l.next, l.steps)
 	}
-	t.SetMaxExecutionSteps(next)
+	if l.halts.watching() {
+		t.SetMaxExecutionSteps(1) // before every instruction
+		return
+	}
+	t.SetMaxExecutionSteps(l.next)
 }

@@ -63,13 +63,16 @@ func (k *call) note(bytes int, s shape.Shape, dt string) {
 
 // run carries out the call and ends it.
 func (k *call) run() (comm.Result, error) {
+	over := k.r.waiting(described{k.op}, true)
 	res, err := k.g.Run(k.r.ctx, k.op)
+	over()
 	return res, k.end(res, err)
 }
 
 // issue starts the call, which ends with finish, and returns at once. It keeps the
 // source line.
 func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
+	k.r.waiting(described{k.op}, true)()
 	k.line = k.r.where()
 	k.op.Where = func() string { return k.line }
 	w := &issued{r: k.r, noted: k.noted, inner: k.g.Issue(k.op), finish: func(res comm.Result, err error) ([]*tensor.Tensor, error) {

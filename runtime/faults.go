@@ -62,6 +62,9 @@ func (r *Rank) plan(op string, n int, f fault) {
 
 // enter counts a call of op, and carries out what was planned for it.
 func (r *Rank) enter(op string) error {
+	if r.aside {
+		return &AsideError{op}
+	}
 	if r.quiet {
 		return nil
 	}

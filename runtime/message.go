@@ -69,12 +69,14 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 		return nil, nil, err
 	}
 	since := time.Now()
+	over := r.waiting(received{src, tag}, false)
 	m, err := g.RecvInto(r.ctx, src, tag, r.whereFn, func(meta []byte, n int) ([]byte, error) {
 		if x, err = r.vacant(meta, n); err != nil {
 			return nil, err
 		}
 		return x.Bytes(), nil
 	})
+	over()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,6 +98,11 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	}
 	return x, note, nil
 }
+
+// received is a receive as errors show it.
+type received struct{ src, tag int }
+
+func (r received) String() string { return fmt.Sprintf("recv(src=%d, tag=%d)", r.src, r.tag) }
 
 // vacant returns a new tensor for the n bytes of a message of which the rest is
 // meta.

@@ -40,6 +40,10 @@ type Rank struct {
 	Position func() fmt.Stringer
 	// Holdings, if set, returns what the program's modules and optimizers hold.
 	Holdings func() Holdings
+	// Waits, if set, is told on the rank's goroutine of each call in which the rank is
+	// about to wait for others, and whether that is a collective of the script's; what
+	// it returns is called when the wait is over.
+	Waits func(call fmt.Stringer, collective bool) (over func())
 	// Note, if set, prints a line beside the program's output.
 	Note func(line string)
 
@@ -64,6 +68,7 @@ type Rank struct {
 	untraced    bool           // it is part of another operation, which counts for it
 	recorder    *plan.Recorder // of what the rank does; nil where it runs for real
 	quiet       bool           // what is communicated is not the script's
+	aside       bool           // nothing is to be communicated; see Aside
 	timed       *timed         // the timeline that is kept, or nil
 	whereFn     func() string  // where, bound once
 	works       []*issued      // issued and not waited for

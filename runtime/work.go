@@ -102,7 +102,9 @@ func (w *issued) settle() error {
 	if w.noted.to != nil {
 		w.noted.to.Wait(w.noted.issue, r.phaseOf(), r.Line())
 	}
+	over := r.waiting(text("wait()"), false)
 	res, err := w.inner.Wait(r.ctx)
+	over()
 	if err != nil && r.ctx.Err() != nil && !w.inner.Done() {
 		return err
 	}

@@ -23,19 +23,24 @@ var runCommand = &command{
 	words: true,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		r := &runner{flags: fs}
-		fs.IntVar(&r.n, "n", defaultRanks(), "run on `N` ranks")
-		fs.StringVar(&r.transport, "transport", "inproc", transportUsage(viaMPI))
-		fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
-		fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
-		fs.BoolVar(&r.stats, "stats", false, "tell in the end what tensors took, or of ranks that are processes what they sent each other")
-		fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
-		fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
-		r.tracing.declare(fs)
-		r.outputs.declare(fs)
-		r.hosts.declare(fs)
-		r.limits.declare(fs)
+		r.declare(fs)
 		return r.run
 	},
+}
+
+// declare declares the flags.
+func (r *runner) declare(fs *flag.FlagSet) {
+	fs.IntVar(&r.n, "n", defaultRanks(), "run on `N` ranks")
+	fs.StringVar(&r.transport, "transport", "inproc", transportUsage(viaMPI))
+	fs.StringVar(&r.output, "output", "merged", "show output `HOW`: merged, raw or rank0")
+	fs.IntVar(&r.maxRestarts, "max-restarts", 0, "start the job again when a rank has died, `N` times at most")
+	fs.BoolVar(&r.stats, "stats", false, "tell in the end what tensors took, or of ranks that are processes what they sent each other")
+	fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
+	fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
+	r.tracing.declare(fs)
+	r.outputs.declare(fs)
+	r.hosts.declare(fs)
+	r.limits.declare(fs)
 }
 
 // A runner is one `tpsh run`.
@@ -50,6 +55,7 @@ type runner struct {
 	meters                       []*runtime.Meter // of ranks of this process, if stats are wanted
 	transport, output, resumeDir string
 	source                       string // of -c
+	debugging                    *debugging
 }
 
 func (r *runner) run(std *stdio, args []string) error {
@@ -68,17 +74,20 @@ func (r *runner) run(std *stdio, args []string) error {
 		return err
 	}
 	r.takeRanks(script)
+	if r.debugging == nil && script != "-" {
+		r.debugging = atTerminal(std)
+	}
 	opts, err := r.options(wish{r.n, r.transport, r.given("n"), r.given("transport")}, os.LookupEnv)
 	if err != nil {
 		return err
 	}
-	st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: std.err}
+	st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: r.debugging.notes(std.err)}
 	if r.stats && ofOneProcess(opts.Transport) {
 		r.meters = make([]*runtime.Meter, opts.Ranks)
 		st.seen = func(rank *runtime.Rank) { r.meters[rank.ID()] = rank.StartMeter() }
 	}
 	opts.Note, opts.Args = st.note(), r.kernels.words()
-	ctx, done := interruptible()
+	ctx, done := r.debugging.hear()
 	defer done()
 	if opts.Node > 0 {
 		return follow(ctx, opts)
@@ -213,9 +222,11 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 		return errors.As(err, new(*lang.DeathError)), notStarted(ctx, err)
 	}
 	defer ranks.stop()
-	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job("")})
+	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job(""), Debugger: r.debugging.debugger()})
 	defer s.Close()
-	outcome, err := s.Run(ctx, p)
+	p.Debug = r.debugging != nil
+	var outcome *lang.Outcome
+	r.debugging.drive(s, func() { outcome, err = s.Run(ctx, p) })
 	if err != nil {
 		return false, err
 	}

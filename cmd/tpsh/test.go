@@ -55,6 +55,7 @@ type tester struct {
 	shuffle                     seedFlag
 	parallel                    int
 	cover                       string
+	debugging                   *debugging
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
@@ -73,6 +74,7 @@ func (t *tester) run(std *stdio, paths []string) error {
 	if err := t.checkHere(); err != nil {
 		return err
 	}
+	t.debugging = atTerminal(std)
 	ctx, done := interruptible()
 	defer done()
 	ctx, cancel := context.WithCancel(ctx)
@@ -145,6 +147,9 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 			defer kept.put(r)
 			return r.unreceived(killed)
 		}, nil
+	}
+	if d := t.debugging; d != nil && opts.Parallel == 1 {
+		opts.Debugger, opts.Drive = d.control, d.drive
 	}
 	var err error
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {

@@ -39,6 +39,14 @@ func builtinCommands() []Command {
 		{Name: "save", Usage: "FILE", Help: "writes what ran well to a new file, a script that does the same", Run: save, Complete: completeFile},
 		{Name: "undo", Usage: "", Help: "goes back to before the last statement: runs anew all that came before it", Run: undo},
 		{Name: "doc", Usage: "NAME", Help: "shows the documentation of a name, as help(NAME) and NAME? do", Run: doc},
+		{Name: "break", Usage: "[FILE:LINE [if COND]]", Help: "stops statements there; more when one has stopped: help at its prompt", Run: debugLine("break")},
+		{Name: "clear", Usage: "[N]", Help: "removes breakpoint N, or all", Run: debugLine("clear")},
+		{Name: "step", Help: "goes on to the next statement, into functions", Run: stopped},
+		{Name: "next", Help: "goes on to the next statement of the same function", Run: stopped},
+		{Name: "where", Help: "shows where every rank has stopped", Run: stopped},
+		{Name: "locals", Help: "shows the variables of the function that has stopped", Run: stopped},
+		{Name: "continue", Help: "goes on to the next breakpoint", Run: stopped},
+		{Name: "until", Usage: "collective", Help: "goes on to the next collective of every rank", Run: stopped},
 		{Name: "quit", Usage: "", Help: "ends the shell", Run: quit},
 	}
 }
@@ -51,7 +59,7 @@ func (s *Shell) command(ctx context.Context, line string) {
 	err := fmt.Errorf("unknown command; :help lists them")
 	if i >= 0 {
 		c := s.commands[i]
-		if (arg == "") == (c.Usage == "") {
+		if (arg == "") == (c.Usage == "") || strings.HasPrefix(c.Usage, "[") {
 			err = c.Run(ctx, s, arg)
 		} else {
 			err = fmt.Errorf("want :%s", strings.TrimSpace(c.Name+" "+c.Usage))
@@ -61,6 +69,20 @@ func (s *Shell) command(ctx context.Context, line string) {
 		fmt.Fprintf(s.opts.Err, ":%s: %v\n", name, err)
 		s.status = lang.StatusFailed
 	}
+}
+
+// debugLine returns the Run of a command of the debugger that is for now and later.
+func debugLine(word string) func(context.Context, *Shell, string) error {
+	return func(_ context.Context, s *Shell, arg string) error {
+		s.prompt.Do(word + " " + arg)
+		return nil
+	}
+}
+
+// stopped is the Run of commands for statements that have stopped, whose prompt takes
+// them.
+func stopped(context.Context, *Shell, string) error {
+	return errors.New("nothing has stopped (:break FILE:LINE or breakpoint() stop a statement)")
 }
 
 func help(_ context.Context, s *Shell, _ string) error {

@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"tpsh/lang"
+	"tpsh/lang/debug"
+	"tpsh/lang/halt"
 )
 
 // Options say what a shell works with.
@@ -51,6 +54,8 @@ type Options struct {
 // that failed; else 0, unless the ranks cannot be started.
 func Run(ctx context.Context, opts Options) int {
 	s := &Shell{opts: opts, dir: opts.Dir, saved: make(map[string]bool)}
+	s.debug = debug.New()
+	s.prompt = &debug.Prompt{C: s.debug, Out: opts.Out, Read: func(prompt string) (string, error) { return s.in.take(prompt) }, Source: s.sourceOf}
 	s.out, s.notes = &tap{Writer: opts.Out}, &tap{Writer: opts.Err}
 	s.commands = append(builtinCommands(), opts.Commands...)
 	if err := s.restart(opts.Ranks); err != nil {
@@ -90,6 +95,9 @@ type Shell struct {
 	stop    func() // ends the ranks
 
 	out, notes *tap // what the ranks print, and say besides
+	debug      *debug.Controller
+	prompt     *debug.Prompt // for a statement that has stopped
+	typed      []string      // all lines that have run, for the debugger to show
 
 	done          []entry         // what ran well
 	lastStatement string          // the source of what ran last, "" after :undo
@@ -120,7 +128,7 @@ func (s *Shell) restart(n int) error {
 		return fmt.Errorf("cannot start %s: %w", ranks(n), err)
 	}
 	s.end()
-	s.session = lang.NewSession(conns, lang.Options{Out: s.out, Notes: s.notes, Mode: s.opts.Mode, Recorded: s.opts.Recorded})
+	s.session = lang.NewSession(conns, lang.Options{Out: s.out, Notes: s.notes, Mode: s.opts.Mode, Debugger: s.debug, Recorded: s.opts.Recorded})
 	s.stop = stop
 	s.done, s.lastStatement = nil, ""
 	return nil
@@ -222,7 +230,7 @@ func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
 		s.lastStatement, s.lastWell = typed, false
 	}
 	release := s.watchInterrupts()
-	o, err := s.session.Run(ctx, p)
+	o, err := s.drive(ctx, p)
 	release()
 	if err != nil {
 		fmt.Fprintf(s.opts.Err, "%v\nthe ranks cannot go on; :ranks %d starts them anew\n", err, s.session.Size())
@@ -243,6 +251,39 @@ func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
 		s.keep(entry{p, typed, values != ""})
 	}
 	return true
+}
+
+// drive runs a chunk, which stops at breakpoints. Where nobody types it does so only if
+// there are any: breakpoint() is for people.
+func (s *Shell) drive(ctx context.Context, p lang.Program) (o *lang.Outcome, err error) {
+	s.remember(p)
+	if !s.in.reader.Interactive() && len(s.debug.Breaks()) == 0 {
+		return s.session.Run(ctx, p)
+	}
+	p.Debug = true
+	s.debug.Drive(s.session, p.Ranks, halt.Go, func() { o, err = s.session.Run(ctx, p) }, s.prompt.Talk)
+	return o, err
+}
+
+// remember keeps the lines of a chunk.
+func (s *Shell) remember(p lang.Program) {
+	if p.Path != stdin {
+		return
+	}
+	for i, line := range strings.Split(p.Source, "\n") {
+		for len(s.typed) <= p.FirstLine+i {
+			s.typed = append(s.typed, "")
+		}
+		s.typed[p.FirstLine+i] = line
+	}
+}
+
+// sourceOf returns the text of a file that a position names.
+func (s *Shell) sourceOf(path string) (string, bool) {
+	if path != stdin {
+		return "", false
+	}
+	return strings.TrimPrefix(strings.Join(s.typed, "\n"), "\n"), true
 }
 
 // keep notes a statement that ran well.

@@ -286,7 +286,7 @@ func typed(transcript string) string {
 func TestHelp(t *testing.T) {
 	var screen bytes.Buffer
 	got := transcript(t, options(t, &screen), ":help")
-	for _, want := range []string{":rank R EXPR  evaluates an expression on one rank\n", ":quit "} {
+	for _, want := range []string{":rank R EXPR                  evaluates an expression on one rank\n", ":quit "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got:\n%s\nwant it to contain %q", got, want)
 		}

@@ -80,3 +80,13 @@ func historyFile() string {
 	}
 	return filepath.Join(dir, "history")
 }
+
+// LineReader returns what reads lines at the terminal of the process, for a prompt that
+// is no shell.
+func LineReader() func(prompt string) (string, error) {
+	e := edit.New(edit.Config{
+		In: os.Stdin, Out: os.Stdout, Size: terminalSize, Suspend: suspend,
+		Raw: func() (func(), error) { return rawMode(int(os.Stdin.Fd())) },
+	})
+	return func(prompt string) (string, error) { return e.Read(prompt, continuation) }
+}

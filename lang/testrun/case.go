@@ -117,11 +117,18 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 	if r.Recorded != nil {
 		recorded = r.Recorded(c.name, c.n, c.transport)
 	}
-	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err, Recorded: recorded})
+	s := lang.NewSession(conns, lang.Options{Out: output, Notes: r.Err, Recorded: recorded, Debugger: r.Debugger})
 	p := f.program
 	p.Function, p.Before, p.After, p.Case = c.name, f.before, f.after, c.number
 	p.Timeout, p.MaxSteps, p.Cover = cmp.Or(c.timeout, r.Timeout), r.MaxSteps, r.Cover != ""
-	o, err := s.Run(ctx, p)
+	var o *lang.Outcome
+	run := func() { o, err = s.Run(ctx, p) }
+	if r.Debugger != nil {
+		p.Debug = true
+		r.Drive(s, run)
+	} else {
+		run()
+	}
 	s.Close()
 	undone := stop(o.Killed())
 	if err != nil {

@@ -42,6 +42,11 @@ type Options struct {
 	// lang.Recorder).
 	Recorded func(test string, ranks int, transport string) func(rank int, data []byte)
 
+	// Debugger, if set, is told where the ranks of a test stop. Drive then calls run,
+	// which runs the test, and returns when that has.
+	Debugger lang.Debugger
+	Drive    func(s *lang.Session, run func())
+
 	Timeout  time.Duration // of a test; 0 is a minute
 	MaxSteps uint64        // of a test on a rank; 0 for no limit
 

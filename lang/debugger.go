@@ -1,0 +1,112 @@
+package lang
+
+import (
+	"tpsh/lang/halt"
+)
+
+// A Debugger is told of a session's ranks where they stop. Its methods are called while
+// a program runs, on the goroutine of Session.Run, and do not wait.
+type Debugger interface {
+	// Halted says that a rank has stopped, or if h.Over that it goes on.
+	Halted(rank int, h *Halt)
+	// Seen brings the answer to a question; see Session.Look.
+	Seen(rank, question int, a *Answer)
+	// Ended says that the program has ended on a rank, with f or nil.
+	Ended(rank int, f *Failure)
+}
+
+// A Halt says that a rank has stopped at a line, or that it goes on.
+type Halt struct {
+	Over bool `json:"over,omitempty"` // it goes on; nothing else is set
+
+	Reason Reason `json:"reason,omitempty"`
+	Text   text   `json:"text,omitempty"`  // the error, or the call it is about to make
+	Break  int    `json:"break,omitempty"` // the number of the breakpoint
+	Where  Spot   `json:"where,omitzero"`
+	// Digest and Value are of the expression that is to be compared.
+	Digest text `json:"digest,omitempty"`
+	Value  text `json:"value,omitempty"`
+}
+
+// A Reason says why a rank has stopped.
+type Reason string
+
+const (
+	AtBreak      Reason = "breakpoint" // of the debugger
+	AtCall       Reason = "call"       // of breakpoint()
+	AtStep       Reason = "step"
+	AtPause      Reason = "pause"
+	AtCollective Reason = "collective"
+	AtError      Reason = "error"   // which ends the program
+	AtCompare    Reason = "compare" // so that a value is compared with other ranks'
+)
+
+// A Spot is a place in a source, within a function.
+type Spot struct {
+	Name string `json:"name"`
+	Path text   `json:"path"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+}
+
+// A Question is what a debugger asks of a rank that stands still or waits: where it
+// is, or what is in one of its frames, 0 for the innermost.
+type Question struct {
+	Frame int  `json:"frame,omitempty"`
+	What  What `json:"what"`
+	Expr  text `json:"expr,omitempty"`
+}
+
+// A What is what a Question is about.
+type What string
+
+const (
+	AskFrames  What = "frames"
+	AskLocals  What = "locals"
+	AskGlobals What = "globals"
+	AskValue   What = "value" // of Expr
+	AskParts   What = "parts" // of the value of Expr
+	// AskLines has a rank that has stopped send what it has printed, which otherwise
+	// waits for the ranks to meet. All ranks are asked, or none.
+	AskLines What = "lines"
+)
+
+// A Standing says what a rank does.
+type Standing string
+
+const (
+	Running Standing = "running"
+	Halted  Standing = "halted"
+	Waiting Standing = "waiting" // for other ranks, in a call
+)
+
+// An Answer is what a rank says to a Question. Of a rank that runs it is only that.
+type Answer struct {
+	Standing Standing `json:"standing"`
+	Call     text     `json:"call,omitempty"` // in which it waits
+	Frames   []Spot   `json:"frames,omitempty"`
+	Values   []Value  `json:"values,omitempty"`
+	Error    text     `json:"error,omitempty"`
+}
+
+// A Value is what a debugger is shown of one.
+type Value struct {
+	Name   text   `json:"name"`
+	Type   string `json:"type"`
+	Text   text   `json:"text"`
+	Digest text   `json:"digest"`          // differs where values do
+	Expr   text   `json:"expr,omitempty"`  // what evaluates to it
+	Parts  int    `json:"parts,omitempty"` // how many values it holds
+}
+
+// Order tells a rank where to stop from now on, and if resume is set and it has
+// stopped, to go on. Any goroutine may call it.
+func (s *Session) Order(rank int, o halt.Orders, resume bool) {
+	s.send(rank, &message{Order: &orderMsg{o, resume}})
+}
+
+// Look asks a rank a question, whose number is for the Debugger to know the answer by.
+// Any goroutine may call it.
+func (s *Session) Look(rank, number int, q Question) {
+	s.send(rank, &message{Seq: number, Look: &q})
+}

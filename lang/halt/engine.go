@@ -1,0 +1,335 @@
+package halt
+
+import (
+	"sync/atomic"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// A Break is a place where a thread stops.
+type Break struct {
+	ID   int    `json:"id"`
+	File string `json:"file"` // as the user gives it; see SameFile
+	Line int    `json:"line"`
+	// Cond is an expression that must be true there; "" for always.
+	Cond string `json:"cond,omitempty"`
+	// Differs is an expression: the thread stops so that its value is compared
+	// with that of others.
+	Differs string `json:"differs,omitempty"`
+}
+
+// A Step is how far a thread goes.
+type Step string
+
+const (
+	Go         Step = ""           // to a breakpoint
+	In         Step = "step"       // to the next statement, of whatever function
+	Next       Step = "next"       // to the next statement of the same call, or behind its end
+	Out        Step = "out"        // behind the end of the call
+	Pause      Step = "pause"      // no further
+	Collective Step = "collective" // to the next collective; see Engine.Stopped
+)
+
+// Orders are what a debugger wants of a thread. They are not changed.
+type Orders struct {
+	Breaks []Break `json:"breaks,omitempty"`
+	Step   Step    `json:"step,omitempty"`
+	// Errors stops where an error ends the program.
+	Errors bool `json:"errors,omitempty"`
+}
+
+// breaksAt returns the breakpoints on the statement at a line of a file.
+func (o *Orders) breaksAt(s Sources, path string, line int) []*Break {
+	var list []*Break
+	for i := range o.Breaks {
+		b := &o.Breaks[i]
+		if !s.Same(b.File, path) {
+			continue
+		}
+		if m := s.Lines(path); b.Line == line || m != nil && m.Stop(b.Line) == line {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// A Stop says why a thread may stop: for Breaks, whose conditions are not known here,
+// or for its Step.
+type Stop struct {
+	Breaks []*Break
+	Step   Step // Go if it stops for no step
+}
+
+// Sources says what is known of the files of a program.
+type Sources interface {
+	// Lines returns the Map of a path; nil if there is none.
+	Lines(path string) *Map
+	// Same reports whether a name, as a user gives it, means a path.
+	Same(name, path string) bool
+}
+
+// An Engine decides where one thread stops. Its methods are for the goroutine of the
+// thread, but for Order.
+type Engine struct {
+	sources Sources
+	orders  atomic.Pointer[Orders]
+
+	now     *Orders // those that the fields below are of
+	depth   int     // of calls, when the step began
+	calls   []place // by depth: where each call is
+	fn      *starlark.Function
+	fresh   bool         // fn has been entered
+	trapped map[int]bool // numbers of breakpoints that the program has traps for
+	stopped uint64       // the thread's steps at its last stop
+	cached  map[function]*plan
+	plan    *plan // of fn
+}
+
+// A place is the statement at which a call is.
+type place struct {
+	fn    *starlark.Function
+	line  int32
+	first syntax.Position // of the statement's first instruction
+	moved bool            // another instruction has followed
+}
+
+// A function is known by where it begins: closures of one are the same.
+type function struct {
+	path      string
+	line, col int32
+	name      string
+}
+
+// A plan is what is to be watched for in a function.
+type plan struct {
+	lines  *Map
+	breaks map[int32][]*Break // by the line of a statement
+}
+
+// NewEngine returns an Engine that stops nowhere.
+func NewEngine(s Sources) *Engine {
+	e := &Engine{sources: s}
+	e.orders.Store(new(Orders))
+	return e
+}
+
+// Order gives the engine its orders.
+func (e *Engine) Order(o *Orders) { e.orders.Store(o) }
+
+// Orders returns the orders that the engine has.
+func (e *Engine) Orders() *Orders { return e.orders.Load() }
+
+// Watching reports whether the engine is to see every instruction.
+func (e *Engine) Watching() bool {
+	o := e.orders.Load()
+	if o.Step != Go && o.Step != Collective {
+		return true
+	}
+	for i := range o.Breaks {
+		if !e.trapped[o.Breaks[i].ID] {
+			return true
+		}
+	}
+	return false
+}
+
+// Trap says that the program that is about to run has traps at all breakpoints that
+// there are, where traps is set, or at none.
+func (e *Engine) Trap(traps bool) {
+	e.trapped = map[int]bool{}
+	e.now = nil
+	if traps {
+		for _, b := range e.orders.Load().Breaks {
+			e.trapped[b.ID] = true
+		}
+	}
+}
+
+// Trapped returns why a thread stops in a call of TrapName at a line of a file, or nil:
+// it has just stopped there, or the breakpoints have gone.
+func (e *Engine) Trapped(t *starlark.Thread, path string, line int) *Stop {
+	if t.Steps-e.stopped <= trapSteps && e.stopped > 0 {
+		return nil
+	}
+	if breaks := e.orders.Load().breaksAt(e.sources, path, line); len(breaks) > 0 {
+		return &Stop{Breaks: breaks}
+	}
+	return nil
+}
+
+// trapSteps is how many steps a call of TrapName takes.
+const trapSteps = 4
+
+// Forget forgets what is known of sources, of which there are more now.
+func (e *Engine) Forget() { e.now = nil }
+
+// Stopped says that the thread stands still, at calls nested so deeply, and that its
+// step is done.
+func (e *Engine) Stopped(t *starlark.Thread, depth int) {
+	e.depth, e.stopped = depth, t.Steps
+	e.stands(t, depth)
+	for {
+		old := e.orders.Load()
+		o := *old
+		o.Step = Go
+		if e.orders.CompareAndSwap(old, &o) {
+			return
+		}
+	}
+}
+
+// stands notes at which statement the innermost function stands, so that the rest of
+// it is no arrival.
+func (e *Engine) stands(t *starlark.Thread, depth int) {
+	if depth == 0 || depth > t.CallStackDepth() {
+		return
+	}
+	fr := t.DebugFrame(t.CallStackDepth() - depth)
+	fn, ok := fr.Callable().(*starlark.Function)
+	if !ok {
+		return
+	}
+	pos := fr.Position()
+	line := pos.Line
+	if m := e.sources.Lines(pos.Filename()); m != nil {
+		line = m.first(line)
+	}
+	e.calls = e.calls[:min(len(e.calls), depth)]
+	for len(e.calls) < depth {
+		e.calls = append(e.calls, place{})
+	}
+	if at := &e.calls[depth-1]; at.fn != fn || at.line != line {
+		*at = place{fn: fn, line: line, first: pos}
+	}
+}
+
+// Waits says that the thread waits, at calls nested so deeply: a step that is ordered
+// meanwhile begins there.
+func (e *Engine) Waits(depth int) {
+	if e.orders.Load().Step == Go {
+		e.depth = depth
+	}
+}
+
+// At returns why the thread stops before the instruction at which it is, or nil.
+func (e *Engine) At(t *starlark.Thread) *Stop {
+	o := e.orders.Load()
+	if o != e.now {
+		e.now, e.cached, e.fn = o, map[function]*plan{}, nil
+	}
+	depth := t.CallStackDepth()
+	if depth < len(e.calls) {
+		e.calls = e.calls[:depth]
+	}
+	if o.Step == Pause {
+		return &Stop{Step: Pause}
+	}
+	fr := t.DebugFrame(0)
+	fn, ok := fr.Callable().(*starlark.Function)
+	if !ok {
+		return nil
+	}
+	if fn != e.fn {
+		e.fn, e.plan = fn, e.planOf(fn)
+	}
+	if o.Step == Go && len(e.plan.breaks) == 0 {
+		return nil
+	}
+	return e.look(o, fn, fr.Position(), depth)
+}
+
+// look is At of a function in which something is watched for.
+func (e *Engine) look(o *Orders, fn *starlark.Function, pos syntax.Position, depth int) *Stop {
+	if o.Step == Out && depth < e.depth {
+		return &Stop{Step: Out}
+	}
+	line, ok := e.arrives(fn, pos, depth)
+	if !ok {
+		return nil
+	}
+	stop := &Stop{Breaks: e.plan.breaks[line]}
+	if o.Step == In || o.Step == Next && depth <= e.depth {
+		stop.Step = o.Step
+	}
+	if stop.Step == Go && len(stop.Breaks) == 0 {
+		return nil
+	}
+	return stop
+}
+
+// arrives reports whether the instruction at pos is the first of a statement, whose
+// line it returns. Those that have no position have that of what stands before them;
+// at the start of a function, its own.
+func (e *Engine) arrives(fn *starlark.Function, pos syntax.Position, depth int) (line int32, ok bool) {
+	if start := fn.Position(); pos.Line == 0 || pos.Line == start.Line && pos.Col == start.Col && !e.begins(fn, pos) {
+		return 0, false
+	}
+	line = pos.Line
+	if e.plan.lines != nil {
+		line = e.plan.lines.first(line)
+	}
+	for len(e.calls) < depth {
+		e.calls = append(e.calls, place{})
+	}
+	at := &e.calls[depth-1]
+	first := pos.Line == at.first.Line && pos.Col == at.first.Col
+	again := first && at.moved && !(e.plan.lines != nil && e.plan.lines.loops[line])
+	at.moved = at.moved || !first
+	if at.fn == fn && at.line == line && !again {
+		return 0, false
+	}
+	*at = place{fn: fn, line: line, first: pos}
+	return line, true
+}
+
+// begins reports whether a file begins with a statement, at pos.
+func (e *Engine) begins(fn *starlark.Function, pos syntax.Position) bool {
+	return fn.Name() == "<toplevel>" && e.plan.lines != nil && e.plan.lines.statements[pos.Line] == pos.Line
+}
+
+// planOf returns the plan of a function.
+func (e *Engine) planOf(fn *starlark.Function) *plan {
+	start := fn.Position()
+	key := function{start.Filename(), start.Line, start.Col, fn.Name()}
+	p := e.cached[key]
+	if p == nil {
+		p = e.newPlan(fn, start)
+		e.cached[key] = p
+	}
+	return p
+}
+
+func (e *Engine) newPlan(fn *starlark.Function, start syntax.Position) *plan {
+	p := &plan{lines: e.sources.Lines(start.Filename())}
+	for i := range e.now.Breaks {
+		b := &e.now.Breaks[i]
+		if e.trapped[b.ID] || !e.sources.Same(b.File, start.Filename()) {
+			continue
+		}
+		line := int32(b.Line)
+		if p.lines != nil {
+			line = int32(p.lines.Stop(b.Line))
+			if !p.lines.within(line, fn, start) {
+				continue
+			}
+		}
+		if p.breaks == nil {
+			p.breaks = map[int32][]*Break{}
+		}
+		p.breaks[line] = append(p.breaks[line], b)
+	}
+	return p
+}
+
+// within reports whether a statement belongs to a function that begins at start: by
+// its def, or if that is the whole file, to none. A lambda may have any on its lines.
+func (m *Map) within(line int32, fn *starlark.Function, start syntax.Position) bool {
+	switch fn.Name() {
+	case "lambda":
+		return line == m.first(start.Line)
+	case "<toplevel>":
+		return m.owners[line] == 0
+	}
+	return m.owners[line] == start.Line
+}

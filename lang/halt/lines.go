@@ -1,0 +1,101 @@
+package halt
+
+import (
+	"path/filepath"
+	"strings"
+
+	"go.starlark.net/syntax"
+)
+
+// A Map says to which statement, and to which function, the lines of a source
+// belong.
+type Map struct {
+	statements map[int32]int32 // by line: the first line of its innermost statement
+	owners     map[int32]int32 // by line: that of the innermost function around it, or 0
+	loops      map[int32]bool  // statements in which a comprehension goes round
+}
+
+// NewMap returns the Map of files, which are of one path.
+func NewMap(files ...*syntax.File) *Map {
+	m := &Map{map[int32]int32{}, map[int32]int32{}, map[int32]bool{}}
+	for _, f := range files {
+		m.add(f)
+	}
+	return m
+}
+
+// add adds a file, which lies behind those that are there.
+func (m *Map) add(f *syntax.File) { m.block(f.Stmts, 0) }
+
+func (m *Map) block(list []syntax.Stmt, owner int32) {
+	for _, s := range list {
+		m.statement(s, owner)
+	}
+}
+
+// statement adds a statement: first all of its lines, then over these its blocks.
+func (m *Map) statement(s syntax.Stmt, owner int32) {
+	begin, end := s.Span()
+	for line := begin.Line; line <= end.Line; line++ {
+		m.statements[line], m.owners[line] = begin.Line, owner
+	}
+	syntax.Walk(s, func(n syntax.Node) bool {
+		_, loop := n.(*syntax.Comprehension)
+		m.loops[begin.Line] = m.loops[begin.Line] || loop
+		_, inner := n.(syntax.Stmt)
+		return n != nil && (!inner || n == syntax.Node(s))
+	})
+	switch s := s.(type) {
+	case *syntax.DefStmt:
+		for line := begin.Line; line <= end.Line; line++ {
+			m.owners[line] = begin.Line
+		}
+		m.owners[begin.Line] = owner
+		m.block(s.Body, begin.Line)
+	case *syntax.ForStmt:
+		m.block(s.Body, owner)
+	case *syntax.WhileStmt:
+		m.block(s.Body, owner)
+	case *syntax.IfStmt:
+		m.block(s.True, owner)
+		m.block(s.False, owner)
+	}
+}
+
+// first returns the first line of the statement of a line; the line itself if
+// nothing is known of it.
+func (m *Map) first(line int32) int32 {
+	if first, ok := m.statements[line]; ok {
+		return first
+	}
+	return line
+}
+
+// Stop returns the line on which a thread stops for a breakpoint on a line: that of
+// the statement there, or of the next below it. It is 0 if there is none.
+func (m *Map) Stop(line int) int {
+	last := int32(0)
+	for l := range m.statements {
+		last = max(last, l)
+	}
+	for l := int32(line); l <= last; l++ {
+		if first, ok := m.statements[l]; ok && (first >= int32(line) || first == m.first(int32(line))) {
+			return int(first)
+		}
+	}
+	return 0
+}
+
+// SameFile reports whether a name, as a user gives it, means the file at path as
+// positions show it, in the folder dir: by the whole path, or its last parts.
+func SameFile(name, path, dir string) bool {
+	name, path = filepath.ToSlash(filepath.Clean(name)), filepath.ToSlash(filepath.Clean(path))
+	if name == path || strings.HasSuffix(path, "/"+name) {
+		return true
+	}
+	whole := path
+	if !filepath.IsAbs(path) {
+		whole = filepath.ToSlash(filepath.Join(dir, path))
+	}
+	return name == whole || strings.HasSuffix(whole, "/"+name)
+}
