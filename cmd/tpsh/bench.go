@@ -21,7 +21,7 @@ var benchCommand = &command{
 		fs.IntVar(&b.count, "count", 1, "print `N` lines of each case, for benchstat")
 		fs.Var(&b.maxBytes, "max-bytes", "leave out cases of more than `BYTES` a rank")
 		fs.BoolVar(&b.json, "json", false, "print an object a line")
-		fs.BoolVar(&b.calibrate, "calibrate", false, "measure what predicted_seconds goes by, and write it to "+profileText)
+		fs.BoolVar(&b.calibrate, "calibrate", false, "measure what predicted_seconds and tpsh plan --hw here go by, and write it to "+profileText+", and here.toml beside it")
 		b.kernels.declare(fs)
 		return b.run
 	},
@@ -45,7 +45,10 @@ func (b *bench) run(std *stdio, args []string) error {
 	ctx, done := interruptible()
 	defer done()
 	if b.calibrate {
-		return b.writeProfile(ctx, std)
+		if err := b.writeProfile(ctx, std); err != nil {
+			return err
+		}
+		return b.writeHere(ctx, std)
 	}
 	cases, err := b.choose(args)
 	if err != nil {

@@ -27,3 +27,15 @@ func statusBytes(name string) int {
 	}
 	return 0
 }
+
+// totalMemory returns the bytes of memory that the machine has; 0 if it does not say.
+func totalMemory() int {
+	data, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(data)) {
+		if rest, found := strings.CutPrefix(line, "MemTotal:"); found {
+			n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
+			return n << 10
+		}
+	}
+	return 0
+}

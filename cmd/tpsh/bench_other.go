@@ -7,3 +7,4 @@ package main
 func residentMemory() int { return 0 }
 func resetPeak() bool     { return false }
 func peakMemory() int     { return 0 }
+func totalMemory() int    { return 0 }

@@ -33,7 +33,8 @@ const hereEstimate = `# Nothing was measured: these are estimates of a small com
 name = "here"
 doc = "this machine, not measured: estimates"
 
-memory = 8e9            # estimate
+memory = 8e9            # estimate: of all ranks
+cores = 4               # estimate: what ranks share, with the rates of this file
 memory_bandwidth = 8e9  # estimate
 start = 4e-6            # estimate: of an operation, the script's part included
 

@@ -226,3 +226,19 @@ func FuzzRead(f *testing.F) {
 		m.CollectiveOn("all_reduce", m.GroupOf([]int{0, 1, 5}), 10)
 	})
 }
+
+// Ranks on cores that they share have parts of them, and take turns when they are more.
+func TestAmong(t *testing.T) {
+	m := machine(t, small)
+	if m.Among(8) != m {
+		t.Error("devices of their own: got another machine, want the same")
+	}
+	shared := machine(t, strings.Replace(small, "memory = 1e9", "memory = 1e9\nstart = 1\ncores = 4", 1))
+	o := Operation{Product: true, FLOPs: 1e12}
+	near(t, "alone", shared.Among(1).Operation(o), 2)
+	near(t, "two of four cores", shared.Among(2).Operation(o), 3)
+	near(t, "two turns", shared.Among(8).Operation(o), 10)
+	near(t, "memory", float64(shared.Among(4).Memory()), 0.25e9)
+	near(t, "latency of two turns", shared.Among(8).Levels[0].Latency, 2*shared.Levels[0].Latency)
+	near(t, "the machine itself", shared.Operation(o), 2)
+}

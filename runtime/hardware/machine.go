@@ -14,6 +14,7 @@ type Machine struct {
 	Levels []Level // of the network, innermost first
 
 	memory          float64 // bytes a rank has
+	cores           float64 // that all ranks share; 0: a rank has a device of its own
 	start           float64 // seconds on the device before the first arithmetic
 	memoryBandwidth float64 // bytes a second
 	memoryShare     float64 // of it that operations reach
@@ -75,6 +76,32 @@ func (m *Machine) Peak(k Kept) float64 {
 
 // PeakFLOPs returns the FLOP/s that products in d reach at most.
 func (m *Machine) PeakFLOPs(d dtype.DType) float64 { return rate(m.products, d) }
+
+// Among returns what each of n ranks has of a machine whose cores they share, and m
+// itself if each has a device of its own. Memory, bandwidth and rates are divided;
+// what starts an operation or a call takes longer when there are more ranks than
+// cores.
+func (m *Machine) Among(n int) *Machine {
+	if m.cores == 0 || n <= 1 {
+		return m
+	}
+	out := *m
+	out.Levels = append([]Level(nil), m.Levels...)
+	ranks, turns := float64(n), max(1, float64(n)/m.cores)
+	out.memory /= ranks
+	out.memoryBandwidth /= ranks
+	for d := range out.products {
+		out.products[d] /= ranks
+		out.rest[d] /= ranks
+	}
+	out.start *= turns
+	out.Issue *= turns
+	out.Call *= turns
+	for i := range out.Levels {
+		out.Levels[i].Latency *= turns
+	}
+	return &out
+}
 
 // Memory returns how many bytes of memory a rank has.
 func (m *Machine) Memory() int64 { return int64(m.memory) }

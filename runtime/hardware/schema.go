@@ -25,6 +25,7 @@ type field struct {
 var top = []field{
 	{key: "memory", unit: "bytes", low: 1, high: 1e18, needed: true, doc: "a rank has", at: func(m *Machine, _ *Level) *float64 { return &m.memory }},
 	{key: "memory_bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "of a rank's memory", at: func(m *Machine, _ *Level) *float64 { return &m.memoryBandwidth }},
+	{key: "cores", unit: "cores", high: 1e6, doc: "that all ranks share, with the memory and the rates of the file; 0: each rank has a device of its own", at: func(m *Machine, _ *Level) *float64 { return &m.cores }},
 	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.85, spread: 0.1, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
 	{key: "fused", unit: "a share", low: 0.05, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.4, doc: "of the memory traffic outside products that is left where a library fuses operations", at: func(m *Machine, _ *Level) *float64 { return &m.fused }},
 	{key: "inner", unit: "times", high: 100, free: true, typical: 3, spread: 0.7, doc: "that attention writes or reads a matrix of scores; 0 where it is fused", at: func(m *Machine, _ *Level) *float64 { return &m.inner }},

@@ -188,6 +188,7 @@ func (p *Program) Fullest(m *hardware.Machine) Fit {
 
 // fullest returns the memory of the fullest rank, and which it is.
 func (p *Program) fullest(m *hardware.Machine) (fit Fit, rank int) {
+	m = m.Among(p.Ranks)
 	most := int64(-1)
 	for _, kind := range p.Kinds {
 		k := kind.Memory

@@ -89,6 +89,7 @@ type game struct {
 
 // newGame seats the players.
 func newGame(p *Program, m *hardware.Machine) *game {
+	m = m.Among(p.Ranks)
 	g := &game{p: p, m: m, blocked: map[place][]int32{}}
 	g.ops = make([]float64, len(p.Operations))
 	for i, o := range p.Operations {

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tpsh/cmd/tpsh/launch"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/hardware/fit"
+)
+
+// hereCase is a piece of script that is measured, and planned to see what the
+// hardware file must say for the plan to take as long.
+type hereCase struct {
+	ranks        int
+	transport    string
+	before, body string
+}
+
+// layerText is a layer of a transformer with its gradient and a step.
+const layerText = `
+parts = struct(up = nn.Linear(%[1]d, 4 * %[1]d), down = nn.Linear(4 * %[1]d, %[1]d), norm = nn.LayerNorm(%[1]d), qkv = nn.Linear(%[1]d, 3 * %[1]d))
+adam = optim.AdamW(parts.up.parameters() + parts.down.parameters() + parts.norm.parameters() + parts.qkv.parameters(), lr = 0.001)
+x = rand(4, %[2]d, %[1]d)
+def step():
+    y = parts.qkv(parts.norm(x))
+    q, k, v = [z.reshape(4, %[2]d, 4, -1).transpose(1, 2) for z in y.chunk(3, -1)]
+    y = x + F.scaled_dot_product_attention(q, k, v, is_causal = True).transpose(1, 2).reshape(4, %[2]d, %[1]d)
+    y = y + parts.down(F.gelu(parts.up(y)))
+    (y * y).mean().backward()
+    adam.step()
+    adam.zero_grad()
+`
+
+// hereCases are what a machine is measured by: single operations, small and large,
+// steps of a layer, and calls on both transports of one machine.
+func hereCases() []hereCase {
+	all := []hereCase{
+		{1, "inproc", "x = ones(64)", "x + x"},
+		{1, "inproc", "x = ones(4 << 20)", "x + x"},
+		{1, "inproc", "x = ones(256 << 10)", "x.exp()"},
+	}
+	for _, n := range []int{32, 128, 512, 1024} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf("x = ones(%d, %d)", n, n), "x @ x"})
+	}
+	for _, size := range [][2]int{{32, 16}, {128, 64}, {256, 128}} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf(layerText, size[0], size[1]), "step()"})
+	}
+	for _, transport := range []string{"inproc", launch.SharedMemory} {
+		if !slices.Contains(transports(), transport) {
+			continue
+		}
+		for _, size := range []int{8, 64 << 10, 4 << 20} {
+			all = append(all, hereCase{2, transport, fmt.Sprintf("x = ones(%d)", size/4), "all_reduce(x)"})
+		}
+		all = append(all, hereCase{2, transport, fmt.Sprintf(layerText, 64, 32), "step()"})
+	}
+	return all
+}
+
+// hereConstants are what is fitted.
+var hereConstants = []string{"start", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
+
+// hereTime is how long each case is measured.
+const hereTime = 400 * time.Millisecond
+
+// writeHere measures this machine and writes the hardware file that plans call here.
+func (b *bench) writeHere(ctx context.Context, std *stdio) error {
+	path, err := herePath()
+	if err != nil {
+		return fmt.Errorf("bench: where to write the hardware file: %w", err)
+	}
+	text := b.hereText()
+	base, err := hardware.Read("here.toml", []byte(text))
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	cases := hereCases()
+	bar := newBar(std.err, "measuring", int64(len(cases)))
+	defer bar.clear()
+	var samples []fit.Sample
+	for i, c := range cases {
+		s, err := b.sample(ctx, c)
+		if err != nil {
+			return benchFailed(ctx, c.transport, err)
+		}
+		samples = append(samples, s)
+		bar.show(int64(i + 1))
+	}
+	r, err := fit.Fit(base, samples, fit.Options{Constants: hereConstants, Most: len(hereConstants)})
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	out, err := hardware.Rewrite([]byte(text), hereChanges(base, r))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path, out, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	var errors []float64
+	for _, e := range r.Errors {
+		errors = append(errors, e.Seconds)
+	}
+	bar.clear()
+	fmt.Fprintf(std.out, "%d cases explained within %.0f %% in the mean\nwritten to %s\n", len(cases), 100*fit.Mean(errors), path)
+	return nil
+}
+
+// hereChanges are the constants that were fitted, with what they are.
+func hereChanges(base *hardware.Machine, r *fit.Result) []hardware.Change {
+	var list []hardware.Change
+	for _, c := range base.Constants() {
+		if v, ok := r.Values[c.Name]; ok {
+			list = append(list, hardware.Change{Name: c.Name, Value: v, Comment: c.Unit + " " + c.Doc + ": measured"})
+		}
+	}
+	return list
+}
+
+// hereText is the hardware file before the fit: what this machine does at most.
+func (b *bench) hereText() string {
+	cores := goruntime.GOMAXPROCS(0)
+	flops := b.machine.peakFlops()
+	return fmt.Sprintf(`# Measured by tpsh bench --calibrate.
+name = "here"
+doc = "this machine, measured"
+
+memory = %d # bytes of all ranks
+cores = %d
+memory_bandwidth = %.3g # copies of large blocks on all cores
+start = 4e-06
+
+[peak]
+float32 = %.3g # multiply-adds in registers on all cores
+
+[rest]
+float32 = %.3g # an eighth of it
+
+[share]
+top = 0.8
+half_flops = 1e6
+half_dim = 8
+
+[[level]]
+name = "host"
+size = 4096
+latency = 5e-06
+bandwidth = %.3g # a copy on one core
+reached = 0.5
+`, max(totalMemory(), 1<<30), cores, b.machine.copyRate(cores, 32<<20), flops, flops/8, b.machine.copyRate(1, 4<<20)/2)
+}
+
+// sample measures a case and plans it.
+func (b *bench) sample(ctx context.Context, c hereCase) (fit.Sample, error) {
+	one := *b
+	one.transport, one.time = c.transport, min(b.time, hereTime)
+	f, err := one.measure(ctx, &benchCase{ranks: c.ranks, before: c.before, body: c.body})
+	if err != nil {
+		return fit.Sample{}, err
+	}
+	dir, err := os.MkdirTemp("", "tpsh-bench")
+	if err != nil {
+		return fit.Sample{}, err
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "case.star")
+	text := c.before + "\n" + strings.Repeat(c.body+"\nmark_step()\n", 3)
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		return fit.Sample{}, err
+	}
+	p, err := evaluate(ctx, question{Script: script, Ranks: c.ranks})
+	if err != nil {
+		return fit.Sample{}, err
+	}
+	return fit.Sample{Seconds: f.seconds, Predict: predictor(p, true)}, nil
+}
