@@ -14,6 +14,7 @@ import (
 	"tpsh/lang/analysis"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 )
 
 // theLanguage returns what programs have without a load, and what the tables say of
@@ -36,10 +37,10 @@ func theLanguage() (*analysis.Language, error) {
 	job.Stop()
 	l := &analysis.Language{
 		Names: lang.WithLibrary(names), Signature: signatureOf, Doc: builtins.Doc, Paths: builtins.Names(),
-		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results), Classes: classes, Choices: choices(),
+		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results), Classes: classes, Choices: choices(), Wants: wants,
 	}
 	for _, path := range l.Paths {
-		if r := builtins.ResultOf(path); r != "" {
+		if r := builtins.ResultOf(path); r != "" && l.Results[path] == "" {
 			l.Results[path] = r
 		}
 	}
@@ -56,6 +57,28 @@ func theLanguage() (*analysis.Language, error) {
 func signatureOf(path string) (analysis.Signature, bool) {
 	c, ok := builtins.CallOf(path)
 	return analysis.Signature(c), ok
+}
+
+// wants returns which literals a parameter of an operator takes, as the table has it.
+func wants(path, param string) string {
+	for _, p := range builtins.ParamsOf(path) {
+		if p.Name != param {
+			continue
+		}
+		switch p.Kind {
+		case op.Tensor, op.OptTensor:
+			return "tensor"
+		case op.Operand, op.OptOperand:
+			return "operand"
+		case op.Int, op.OptInt, op.Dim, op.OptDim:
+			return "int"
+		case op.Dims, op.Ints, op.Sizes:
+			return "ints"
+		case op.Float, op.OptFloat:
+			return "number"
+		}
+	}
+	return ""
 }
 
 // typesOf returns the names that the values of each type have. A tensor may be of any
@@ -98,7 +121,7 @@ func kindsOf() map[string][]string {
 
 var (
 	word      = lazyregexp.New(`[A-Za-z_][A-Za-z_0-9]*`)
-	ofStructs = lazyregexp.New(`\bstruct\(\w+[,)]|\bstructs of\b`)
+	ofStructs = lazyregexp.New(`\bstructs?\b[^(]|\bstruct\(\w+[,)]`)
 )
 
 // looseNames returns the words of the documentation that speaks of structs: their

@@ -5,6 +5,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/collective"
+	"tpsh/lang/analysis"
 	"tpsh/runtime/op"
 	"tpsh/runtime/pipeline"
 )
@@ -29,11 +30,15 @@ var results = map[string]string{
 	"distribute_tensor": "Tensor", "DTensor.from_local": "Tensor", "DTensor.ones": "Tensor", "DTensor.zeros": "Tensor", "DTensor.full": "Tensor", "DTensor.rand": "Tensor", "DTensor.randn": "Tensor",
 	"Tensor.shape": "tuple:int", "Tensor.ndim": "int", "Tensor.T": "Tensor", "Tensor.mT": "Tensor", "Tensor.requires_grad": "bool", "Tensor.dtype": "dtype", "Tensor.placements": "tuple",
 	"Tensor.device_mesh": "DeviceMesh", "Tensor.local_shape": "tuple:int", "Tensor.tolist": "", "Tensor.item": "", "Tensor.numel": "int", "Tensor.dim": "int", "Tensor.backward": "NoneType",
+	"Tensor.detach": "Tensor", "Tensor.requires_grad_": "Tensor", "Tensor.aminmax": "tuple:Tensor", "Tensor.kthvalue": "tuple:Tensor", "Tensor.std_mean": "tuple:Tensor", "Tensor.var_mean": "tuple:Tensor",
+	"Tensor.sort": "tuple:Tensor", "Tensor.topk": "tuple:Tensor", "linalg.eigh": "tuple:Tensor", "linalg.lstsq": "tuple:Tensor", "linalg.slogdet": "tuple:Tensor", "linalg.svd": "tuple:Tensor", "linalg.qr": "tuple:Tensor",
+	"Tensor.grad": "Tensor", "grad": "list:Tensor", "ColoParameter.from_torch_tensor": "Tensor", "ColoTensor.from_torch_tensor": "Tensor", "ComputeSpec": "ComputeSpec", "ProcessGroup": "ProcessGroup", "ReplicaSpec": "ReplicaSpec",
+	"ShardSpec": "ShardSpec", "ring_forward": "Tensor", "optim.clip_grad_norm_": "Tensor", "make_input_replicate_1d": "Tensor", "make_input_shard_1d": "Tensor", "make_output_tensor": "Tensor", "send": "NoneType",
 	"Tensor.full_tensor": "Tensor", "Tensor.to_local": "Tensor", "Tensor.redistribute": "Tensor",
 	"Group.size": "int", "Group.rank": "", "Group.ranks": "list:int", "Group.global_rank": "int", "CommTable.bytes": "int", "CommTable.calls": "int", "CommTrace.op": "string", "CommTrace.bytes": "int",
 	"CommTrace.shape": "tuple:int", "CommTrace.group": "Group", "CommTrace.dims": "tuple:string", "CommTrace.dtype": "string", "CommTrace.where": "string",
 	"Attempt.ok": "bool", "Error.kind": "string", "Error.message": "string", "Error.function": "string", "Error.where": "string", "Error.ranks": "list:int",
-	"memory_trace": "", "plan_redistribute": "Plan", "Plan.steps": "list:Step", "Plan.bytes": "int", "Plan.seconds": "float", "load_npy": "Tensor", "load_npz": "dict:Tensor",
+	"explain": "Explanation", "Explanation.tree": "list:any", "memory_trace": "", "plan_redistribute": "Plan", "Plan.steps": "list:Step", "Plan.bytes": "int", "Plan.seconds": "float", "load_npy": "Tensor", "load_npz": "dict:Tensor",
 	"open_safetensors": "SafetensorsFile", "load_tokenizer": "Tokenizer", "Tokenizer.decode": "string", "Tokenizer.encode": "list:int",
 
 	// meshes and placements
@@ -77,7 +82,7 @@ func choices() map[string][]string {
 func isType(name string, types map[string][]string) bool {
 	name, elem, found := strings.Cut(name, ":")
 	_, ok := types[name]
-	if name == "Module" {
+	if name == "Module" || name == analysis.Any {
 		return true
 	}
 	return ok && (!found || isType(elem, types))

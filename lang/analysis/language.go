@@ -36,6 +36,9 @@ type Language struct {
 	// "all_reduce.op". DTypes are those of every parameter called dtype.
 	Choices map[string][]string
 	DTypes  []string
+	// Wants says of a parameter of an operator which literals it takes: "tensor",
+	// "operand" (a tensor or a number), "int", "ints", "number"; "" is anything.
+	Wants func(path, param string) string
 }
 
 // Others is the name of an attribute that stands for any.

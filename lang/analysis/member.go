@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -43,8 +44,8 @@ func (f *File) Members(t *Type) (names []string, all bool) {
 // typeOfMember returns the type of an attribute.
 func (f *File) typeOfMember(t *Type, name string) *Type {
 	switch {
-	case t == nil:
-		return nil
+	case t == nil || t.IsAny():
+		return t
 	case t.Name == "module" && t.Path != "":
 		return f.Lang.typeOfName(t.Path + "." + name)
 	case t.Name == "function" && t.Path != "":
@@ -76,8 +77,11 @@ func (f *File) isMethod(path string) bool {
 	if f.Lang.Signature == nil {
 		return false
 	}
-	_, ok := f.Lang.Signature(path)
-	return ok || f.Lang.Results[path] != "" && f.Lang.Results[path+"()"] != ""
+	owner, member, _ := strings.Cut(path, ".")
+	return slices.ContainsFunc(f.Lang.kinds(owner, member), func(kind string) bool {
+		_, ok := f.Lang.Signature(kind + "." + member)
+		return ok
+	})
 }
 
 // ChildNames returns the names of the modules and parameters below a module of a

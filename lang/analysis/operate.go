@@ -13,8 +13,8 @@ import (
 func (f *File) typeOfCall(call *syntax.CallExpr) *Type {
 	fn := f.TypeOf(call.Fn)
 	switch {
-	case fn == nil:
-		return nil
+	case fn == nil || fn.IsAny():
+		return fn
 	case fn.Func != nil:
 		return fn.Func.returns()
 	case fn.Name == "Module":
@@ -154,7 +154,7 @@ func (f *File) typeOfIndex(x *syntax.IndexExpr) *Type {
 		return nil
 	}
 	switch t.Name {
-	case "Tensor", "string":
+	case "Tensor", "string", Any:
 		return &Type{Name: t.Name}
 	case "DeviceMesh":
 		return subMesh(x.Y)
@@ -192,7 +192,7 @@ func (f *File) typeOfSlice(x *syntax.SliceExpr) *Type {
 	switch t.Name {
 	case "list", "tuple":
 		return &Type{Name: t.Name, Elem: t.Elem}
-	case "Tensor", "string", "bytes":
+	case "Tensor", "string", "bytes", Any:
 		return &Type{Name: t.Name}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (f *File) typeOfUnary(x *syntax.UnaryExpr) *Type {
 		return &Type{Name: "bool"}
 	}
 	t := f.TypeOf(x.X)
-	if t == nil || !slices.Contains([]string{"Tensor", "int", "float"}, t.Name) {
+	if t == nil || !slices.Contains([]string{"Tensor", "int", "float", Any}, t.Name) {
 		return nil
 	}
 	return &Type{Name: t.Name}
@@ -222,6 +222,9 @@ func (f *File) typeOfBinary(x *syntax.BinaryExpr) *Type {
 
 // operate returns the type of a op b.
 func (f *File) operate(op syntax.Token, a, b *Type) *Type {
+	if a.IsAny() || b.IsAny() {
+		return anything()
+	}
 	if a == nil || b == nil {
 		// A tensor with whatever it takes is a tensor.
 		if known := cmpType(a, b); known != nil && known.Name == "Tensor" {

@@ -11,7 +11,8 @@ import (
 // A Type is what is known of a value. nil is nothing.
 type Type struct {
 	// Name is as `type` and the reference have it: "Tensor" of every kind of
-	// tensors, "Module" of every class of modules, "string", "list", "DeviceMesh".
+	// tensors, "Module" of every class of modules, "string", "list", "DeviceMesh";
+	// Any of structs that the language makes and whose attributes are nowhere said.
 	// A namespace is a "module" and a dtype a "dtype", as in Starlark.
 	Name string
 	Path string // of a name of the language: "F", "matmul"; of a method: "Tensor.sum"
@@ -39,6 +40,14 @@ type Function struct {
 	Body   []syntax.Stmt // of a def
 	Result syntax.Expr   // of a lambda
 }
+
+// Any is the name of the type of what may have any attribute.
+const Any = "any"
+
+func anything() *Type { return &Type{Name: Any} }
+
+// IsAny reports whether a value may have any attribute.
+func (t *Type) IsAny() bool { return t != nil && t.Name == Any }
 
 func isUniversal(name string) bool { return starlark.Universe.Has(name) }
 
@@ -124,6 +133,9 @@ func typeOfLiteral(x *syntax.Literal) *Type {
 
 // join returns what is known of a value that is of either type.
 func join(a, b *Type) *Type {
+	if a.IsAny() || b.IsAny() {
+		return anything()
+	}
 	if a == nil || b == nil || a.Name != b.Name || a.Name == "function" || a.Name == "module" || a.Name == "struct" || a.Class != b.Class {
 		return nil
 	}
@@ -340,7 +352,7 @@ func elemOf(t *Type) *Type {
 	switch t.Name {
 	case "range":
 		return &Type{Name: "int"}
-	case "Tensor":
+	case "Tensor", Any:
 		return t
 	case "list", "tuple", "set":
 		return t.Elem

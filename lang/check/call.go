@@ -88,8 +88,34 @@ func (c *checker) keyword(fn analysis.Callee, id *syntax.Ident, given map[string
 	}
 }
 
+// refusals are the literals that parameters refuse, by what these want.
+var refusals = map[string]struct{ kinds, want string }{
+	"tensor": {"string int float list", "a tensor"}, "operand": {"string list", "a tensor or a number"},
+	"int": {"string float list", "an int"}, "ints": {"string float", "an int or a list of ints"}, "number": {"string list", "a number"},
+}
+
+// wrongLiteral reports a literal of a type that a parameter of an operator refuses.
+func (c *checker) wrongLiteral(fn analysis.Callee, param string, v syntax.Expr) {
+	if c.lang.Wants == nil {
+		return
+	}
+	no, got := refusals[c.lang.Wants(fn.Path, param)], ""
+	switch x := v.(type) {
+	case *syntax.Literal:
+		if t := c.TypeOf(x); t != nil {
+			got = t.Name
+		}
+	case *syntax.ListExpr:
+		got = "list"
+	}
+	if got != "" && strings.Contains(no.kinds, got) {
+		c.report(syntax.Start(v), "arguments", "%s: for parameter %q: got a %s, want %s", fn.Name, param, strings.Replace(got, "int", "number", 1), no.want)
+	}
+}
+
 // literal reports a string that a parameter of the language does not take.
 func (c *checker) literal(fn analysis.Callee, param string, v syntax.Expr) {
+	c.wrongLiteral(fn, param, v)
 	text, ok := analysis.Text(v)
 	if !ok || fn.Path == "" {
 		return

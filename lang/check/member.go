@@ -17,6 +17,9 @@ import (
 func (c *checker) member(x *syntax.DotExpr) {
 	name := x.Name.Name
 	t := c.TypeOf(x.X)
+	if t.IsAny() {
+		return
+	}
 	if names, all := c.Members(t); all {
 		if slices.Contains(names, name) || c.given[name] && !fixed(t) {
 			return
@@ -276,8 +279,13 @@ func builtHere(f *analysis.File, x syntax.Expr) bool {
 func bindsDict(f *analysis.File, b analysis.Binding, name string) bool {
 	switch by := b.By.(type) {
 	case *syntax.AssignStmt:
-		_, alone := by.LHS.(*syntax.Ident)
-		return alone && builtHere(f, analysis.Value(by))
+		if _, alone := by.LHS.(*syntax.Ident); alone {
+			return builtHere(f, analysis.Value(by))
+		}
+		names, _ := analysis.Elements(by.LHS)
+		values, _ := analysis.Elements(analysis.Value(by))
+		at := slices.IndexFunc(names, func(x syntax.Expr) bool { return x == syntax.Expr(b.Ident) })
+		return at >= 0 && len(values) == len(names) && builtHere(f, values[at])
 	case *syntax.DefStmt:
 		return slices.ContainsFunc(by.Params, func(p syntax.Expr) bool {
 			u, ok := p.(*syntax.UnaryExpr)

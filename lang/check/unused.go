@@ -9,7 +9,7 @@ import (
 )
 
 // unused reports names that nothing uses: variables and functions inside functions;
-// and, of a file that runs, those of the file. What a call gives may be bound for the
+// and, of a file that runs and that no other loads, those of the file. What a call gives may be bound for the
 // call alone, and a name that begins with _ says that nothing uses it.
 func (c *checker) unused() {
 	for _, s := range c.Scopes() {
@@ -17,7 +17,7 @@ func (c *checker) unused() {
 			c.unusedIn(s)
 		}
 	}
-	if c.runs() && !c.isTest() {
+	if c.runs() && !c.isTest() && len(c.lang.Users(c.File)) == 0 {
 		c.unusedIn(c.Scope)
 	}
 }

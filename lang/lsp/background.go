@@ -2,10 +2,10 @@ package lsp
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"tpsh/internal/lazyregexp"
 
 	"tpsh/lang/analysis"
 	"tpsh/lang/check"
@@ -96,11 +96,11 @@ func (s *Server) startPlan(d *document) {
 	}()
 }
 
-var runLine = regexp.MustCompile(`tpsh (?:run|plan|test)[^\n]* -n (\d+)`)
+var runLine = lazyregexp.New(`tpsh (?:run|plan|test)[^\n]* -n (\d+)`)
 
 // ranksOf returns on how many ranks a program says that it is run, 2 if it does not.
 func ranksOf(body string) int {
-	if m := runLine.FindStringSubmatch(body); m != nil {
+	if m := runLine.Get().FindStringSubmatch(body); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n > 0 && n <= maxPlanned {
 			return n
 		}
