@@ -93,7 +93,7 @@ var operators = sync.OnceValue(func() []*op.Def { return slices.Concat(op.All(),
 
 // functions returns the operators that are functions, in F or not.
 var functions = sync.OnceValue(func() []*signature {
-	return append(signatures(op.Function, ""), append(signatures(op.Namespace, "F"), signatures(op.Linalg, "linalg")...)...)
+	return append(signatures(op.Function, ""), slices.Concat(signatures(op.Namespace, "F"), signatures(op.Linalg, "linalg"), signatures(op.FFT, "fft"))...)
 })
 
 // methods returns the operators that are methods of tensors.
@@ -364,6 +364,8 @@ func ToOperand(v starlark.Value) (*tensor.Tensor, error) {
 		return tensor.Number(n), nil
 	case starlark.Float:
 		return tensor.Number(float64(v)), nil
+	case complexNumber:
+		return tensor.Number(complex128(v)), nil
 	case starlark.Bool:
 		return tensor.Number(bool(v)), nil
 	case *Unknown:

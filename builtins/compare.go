@@ -315,6 +315,9 @@ func (c *comparison) tensors(got, want *tensor.Tensor) error {
 		c.unknown = true
 		return nil
 	}
+	if got.DType().IsComplex() || want.DType().IsComplex() {
+		return c.pairs(got, want)
+	}
 	floats := got.DType().IsFloat()
 	if c.close == nil && floats != want.DType().IsFloat() {
 		return c.asLists(got, want) // neither kind holds all numbers of the other
@@ -328,6 +331,23 @@ func (c *comparison) tensors(got, want *tensor.Tensor) error {
 		})
 	}
 	return compareElements(c, got, want, dtype.Int64, func(x, y int64) bool { return x == y })
+}
+
+// pairs compares two tensors, of which one is complex, by their parts.
+func (c *comparison) pairs(got, want *tensor.Tensor) error {
+	chain := &OpChain{E: c.env, Fn: "assert"}
+	both := make([]*tensor.Tensor, 2)
+	for i, x := range []*tensor.Tensor{got, want} {
+		dt := x.DType().Complex()
+		if !x.DType().Differentiable() {
+			dt = dtype.Complex128
+		}
+		both[i] = chain.Do("view_as_real", []*tensor.Tensor{chain.Do("to", []*tensor.Tensor{x.Detach()}, op.Int1(int(dt)))})
+	}
+	if chain.Err != nil {
+		return chain.Err
+	}
+	return c.tensors(both[0], both[1])
 }
 
 // asLists compares two tensors as nested lists.

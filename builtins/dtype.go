@@ -53,13 +53,15 @@ func (boolType) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwarg
 
 func init() {
 	doc := map[dtype.DType]string{
-		dtype.Float32:  "float32 is the dtype of 32-bit floats, the default one.",
-		dtype.Float64:  "float64 is the dtype of 64-bit floats.",
-		dtype.Float16:  "float16 is the dtype of IEEE 16-bit floats. Arithmetic on them is done in\nfloat32 and rounded once.",
-		dtype.BFloat16: "bfloat16 is the dtype of floats with the range of float32 and 8 bits of\nprecision. Arithmetic on them is done in float32 and rounded once.",
-		dtype.Int64:    "int64 is the dtype of 64-bit integers.",
-		dtype.Int32:    "int32 is the dtype of 32-bit integers.",
-		dtype.Uint8:    "uint8 is the dtype of integers from 0 to 255.",
+		dtype.Float32:    "float32 is the dtype of 32-bit floats, the default one.",
+		dtype.Float64:    "float64 is the dtype of 64-bit floats.",
+		dtype.Float16:    "float16 is the dtype of IEEE 16-bit floats. Arithmetic on them is done in\nfloat32 and rounded once.",
+		dtype.BFloat16:   "bfloat16 is the dtype of floats with the range of float32 and 8 bits of\nprecision. Arithmetic on them is done in float32 and rounded once.",
+		dtype.Int64:      "int64 is the dtype of 64-bit integers.",
+		dtype.Int32:      "int32 is the dtype of 32-bit integers.",
+		dtype.Uint8:      "uint8 is the dtype of integers from 0 to 255.",
+		dtype.Complex64:  "complex64 is the dtype of complex numbers of two 32-bit floats. Arithmetic, products,\nsums, fft and gradients take them; what has no complex form refuses.\n>>> tensor([complex(1, 2)]).dtype\ncomplex64",
+		dtype.Complex128: "complex128 is the dtype of complex numbers of two 64-bit floats.",
 		dtype.Bool: "bool is the dtype of truths, and a function: bool(x) returns the truth of x.\n" +
 			"The truth of a tensor is that of its one element.\n" +
 			">>> bool(tensor([0.0]))\nFalse\n" +

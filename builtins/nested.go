@@ -23,6 +23,7 @@ type nest struct {
 	elems    []starlark.Value // numbers and bools, in row-major order
 	allBool  bool
 	anyFloat bool
+	anyPair  bool // one is complex
 }
 
 // Lists have bounds, so that one that holds itself, or a slip in a number, is
@@ -121,6 +122,8 @@ func (n *nest) add(v starlark.Value, path []int) error {
 		n.allBool = false
 	case starlark.Float:
 		n.allBool, n.anyFloat = false, true
+	case complexNumber:
+		n.allBool, n.anyPair = false, true
 	default:
 		return n.bad(v, path, "a number, or a list of numbers")
 	}
@@ -148,9 +151,12 @@ func (n *nest) bad(v starlark.Value, path []int, want string) error {
 	return &op.ArgError{Got: got, Want: want}
 }
 
-// dtype returns that of the elements: bool, int64, or if one is a float, def.
+// dtype returns that of the elements: bool, int64, or if one is a float, def; if
+// one is complex, the complex dtype of that.
 func (n *nest) dtype(def dtype.DType) dtype.DType {
 	switch {
+	case n.anyPair:
+		return def.Complex()
 	case len(n.elems) == 0 || n.anyFloat:
 		return def
 	case n.allBool:
@@ -163,6 +169,9 @@ func (n *nest) dtype(def dtype.DType) dtype.DType {
 func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	if c.Hollow() {
 		return tensor.New(c.Alloc, dt, n.shape)
+	}
+	if n.anyPair || dt.IsComplex() {
+		return n.pairs(c, dt)
 	}
 	if n.anyFloat || dt.IsFloat() {
 		return n.floats(c, dt)
@@ -189,6 +198,19 @@ func (n *nest) floats(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 		elems[i] = f
 	}
 	return op.FromFloats(c, dt, n.shape, elems)
+}
+
+// pairs is tensor of elements one of which is complex, or of a complex dtype.
+func (n *nest) pairs(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
+	elems := make([]complex128, len(n.elems))
+	for i, v := range n.elems {
+		z, ok := asComplex(v)
+		if !ok || !dt.IsComplex() {
+			return nil, n.outside(v, dt)
+		}
+		elems[i] = z
+	}
+	return op.FromComplex(c, dt, n.shape, elems)
 }
 
 // outside is the error of an element that dt cannot hold.

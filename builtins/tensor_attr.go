@@ -260,7 +260,7 @@ func (x *Tensor) requiresGrad(fn string, on bool) error {
 // RequireGrad makes t, a leaf, require grad. If it was a view, the tensor it shows
 // no longer has a say in its history: a change of one is none of the other's.
 func RequireGrad(fn string, t *tensor.Tensor) error {
-	if !t.DType().IsFloat() {
+	if !t.DType().Differentiable() {
 		return &op.ArgError{Func: fn, Param: "requires_grad", Got: "True for " + op.Describe(t), Want: "a float dtype", Rule: "only floats have gradients"}
 	}
 	if t.Auto == nil {

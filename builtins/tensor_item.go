@@ -28,6 +28,10 @@ func elementOf(t *tensor.Tensor, at int) starlark.Value {
 		return starlark.MakeInt64(int64(tensor.Storage[int32](t)[at]))
 	case dtype.Uint8:
 		return starlark.MakeInt64(int64(tensor.Storage[uint8](t)[at]))
+	case dtype.Complex64:
+		return complexNumber(tensor.Storage[complex64](t)[at])
+	case dtype.Complex128:
+		return complexNumber(tensor.Storage[complex128](t)[at])
 	}
 	return starlark.Bool(tensor.Storage[bool](t)[at])
 }
@@ -83,6 +87,8 @@ func truthOf(e *Env, t *tensor.Tensor) (bool, error) {
 		return v.Sign() != 0, nil
 	case starlark.Bool:
 		return bool(v), nil
+	case complexNumber:
+		return v != 0, nil
 	}
 	panic("builtins: an element that is no number")
 }

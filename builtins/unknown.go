@@ -64,7 +64,7 @@ func unknownOf(e *Env, dt dtype.DType) *Unknown {
 	switch {
 	case dt == dtype.Bool:
 		return &Unknown{e, "bool"}
-	case dt.IsFloat():
+	case dt.Differentiable():
 		return &Unknown{e, "float"}
 	}
 	return &Unknown{e, "int"}

@@ -15,7 +15,7 @@ import (
 )
 
 // A Tensor is a tensor in Go: its shape, and its elements in the order of rows, a
-// []float32, []float64, []int64, []int32, []uint8 or []bool.
+// []float32, []float64, []int64, []int32, []uint8, []bool, []complex64 or []complex128.
 type Tensor struct {
 	Shape []int
 	Data  any
@@ -40,7 +40,7 @@ func (e *env) toScript(v any) (starlark.Value, error) {
 		return e.tensor(v)
 	case Tensor:
 		return e.tensor(&v)
-	case []float32, []float64, []int64, []int32, []uint8, []bool:
+	case []float32, []float64, []int64, []int32, []uint8, []bool, []complex64, []complex128:
 		return e.tensor(&Tensor{Shape: []int{reflect.ValueOf(v).Len()}, Data: v})
 	}
 	r := reflect.ValueOf(v)
@@ -116,8 +116,16 @@ func (e *env) tensor(t *Tensor) (starlark.Value, error) {
 		x, err = op.FromInts(c, dtype.Uint8, s, widen[int64](d))
 	case []bool:
 		x, err = op.FromBools(c, dtype.Bool, s, d)
+	case []complex64:
+		wide := make([]complex128, len(d))
+		for i, z := range d {
+			wide[i] = complex128(z)
+		}
+		x, err = op.FromComplex(c, dtype.Complex64, s, wide)
+	case []complex128:
+		x, err = op.FromComplex(c, dtype.Complex128, s, d)
 	default:
-		return nil, fmt.Errorf("got a tensor of a %T, want []float32, []float64, []int64, []int32, []uint8 or []bool", t.Data)
+		return nil, fmt.Errorf("got a tensor of a %T, want []float32, []float64, []int64, []int32, []uint8, []bool, []complex64 or []complex128", t.Data)
 	}
 	if err != nil {
 		return nil, err
@@ -220,6 +228,10 @@ func (e *env) fromTensor(x *builtins.Tensor) (*Tensor, error) {
 		out.Data = elements[uint8](t)
 	case dtype.Bool:
 		out.Data = elements[bool](t)
+	case dtype.Complex64:
+		out.Data = elements[complex64](t)
+	case dtype.Complex128:
+		out.Data = elements[complex128](t)
 	default:
 		return nil, fmt.Errorf("got a tensor of %v, want one of numbers that Go has", t.DType())
 	}

@@ -203,7 +203,7 @@ func (r *Rank) accept(t *Transfer, want *Expected, peer int, got []parcel) ([]*t
 		if err != nil {
 			return nil, err
 		}
-		if x.DType().IsFloat() {
+		if x.DType().Differentiable() {
 			x.Auto = &tensor.Auto{Requires: true, Passing: true}
 		}
 		xs[i] = x

@@ -137,7 +137,7 @@ func ringForward(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 	if err != nil {
 		return nil, err
 	}
-	if y.DType().IsFloat() {
+	if y.DType().Differentiable() {
 		y.Auto = &tensor.Auto{Requires: true, Passing: true}
 	}
 	return e.Wrap(y), nil

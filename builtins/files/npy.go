@@ -28,13 +28,16 @@ var npyTypes = map[dtype.DType]string{
 	dtype.Int32:   "<i4",
 	dtype.Uint8:   "|u1",
 	dtype.Bool:    "|b1",
+
+	dtype.Complex64:  "<c8",
+	dtype.Complex128: "<c16",
 }
 
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_npy",
 		Doc: "load_npy(path) returns the tensor that a file of NumPy's format .npy holds.\n" +
-			"Its dtype is one of float16, float32, float64, int32, int64, uint8 and bool.\n" + docPath +
+			"Its dtype is one of float16, float32, float64, int32, int64, uint8, bool, complex64 and complex128.\n" + docPath +
 			">>> path = tmpdir() + \"/x.npy\"\n" +
 			">>> save_npy(path, tensor([[1, 2], [3, 4]]))\n" +
 			">>> load_npy(path).tolist()\n[[1, 2], [3, 4]]",

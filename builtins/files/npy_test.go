@@ -84,7 +84,7 @@ func TestReadNpyErrors(t *testing.T) {
 		{"huge", npyFile(npy.Header{Descr: "<f8", Shape: []int{1 << 40, 1 << 40}}), "fewer than 2**63 bytes"},
 		{"large", npyFile(npy.Header{Descr: "<f8", Shape: []int{1 << 50}}), "it has 0 bytes of elements"},
 		{"big-endian", npyFile(npy.Header{Descr: ">f4", Shape: []int{1}}, floats(1)...), `it holds elements of type ">f4"`},
-		{"complex", npyFile(npy.Header{Descr: "<c8", Shape: []int{1}}, floats(1, 1)...), `it holds elements of type "<c8"`},
+		{"complex", npyFile(npy.Header{Descr: "<c32", Shape: []int{1}}, floats(1, 1)...), `it holds elements of type "<c32"`},
 		{"unsigned", npyFile(npy.Header{Descr: "<u4", Shape: []int{1}}, floats(1)...), `it holds elements of type "<u4"`},
 	}
 	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {

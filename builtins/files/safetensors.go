@@ -29,6 +29,8 @@ var safetensorsTypes = map[dtype.DType]safetensors.DType{
 	dtype.Int32:    safetensors.I32,
 	dtype.Uint8:    safetensors.U8,
 	dtype.Bool:     safetensors.Bool,
+
+	dtype.Complex64: safetensors.C64,
 }
 
 // A SafetensorsFile is an open safetensors file.

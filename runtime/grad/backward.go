@@ -102,6 +102,9 @@ func (r *Recorder) seed(fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error)
 		return nil, &op.ArgError{Func: fn, Got: op.Describe(y) + " that does not require grad", Want: "a result of tensors that do"}
 	}
 	if dy == nil {
+		if y.DType().IsComplex() {
+			return nil, &op.ArgError{Func: fn, Param: "grad", Got: "None", Want: "a gradient of " + op.Describe(y), Rule: "only a real tensor has an implicit gradient"}
+		}
 		if y.Numel() != 1 {
 			return nil, &op.ArgError{Func: fn, Param: "grad", Got: "None", Want: "a gradient of shape " + y.Shape().String(), Rule: "only a tensor of one element has an implicit gradient"}
 		}

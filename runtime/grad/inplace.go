@@ -16,7 +16,7 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 	if err := r.mayChange(d, x); err != nil {
 		return nil, err
 	}
-	if !requires || r.off > 0 || !x.DType().IsFloat() {
+	if !requires || r.off > 0 || !x.DType().Differentiable() {
 		if _, _, err := r.invoke(d, in, args); err != nil {
 			return nil, err
 		}

@@ -110,6 +110,11 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	if d.Make != nil {
 		return op.Make(r, r.Ctx, d, in, args)
 	}
+	if op.AnyComplex(d, in, args) {
+		if out, err := op.MakeComplex(r, r.Ctx, d, in, args); out != nil || err != nil {
+			return out, err
+		}
+	}
 	requires := false
 	for _, x := range in {
 		if x == nil {
@@ -227,7 +232,7 @@ func (r *Recorder) attach(n *node, out []*tensor.Tensor, seq uint64) {
 			continue
 		}
 		n.out[i].dt, n.out[i].shape, n.out[i].layout = y.DType(), y.Shape(), y.Layout()
-		if !y.DType().IsFloat() {
+		if !y.DType().Differentiable() {
 			continue
 		}
 		auto := &n.auto

@@ -67,7 +67,7 @@ var levels = []field{
 // rates returns the fields of [peak] or [rest]: FLOP/s by dtype.
 func rates(doc string, of func(*Machine) *[dtype.Count]float64) []field {
 	var out []field
-	for _, d := range dtype.All {
+	for _, d := range dtype.Reals {
 		out = append(out, field{key: d.String(), unit: "FLOP/s", low: 1, high: 1e21, needed: d == dtype.Float32, doc: doc + " in " + d.String(),
 			at: func(m *Machine, _ *Level) *float64 { return &of(m)[d] }})
 	}

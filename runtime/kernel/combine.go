@@ -20,7 +20,7 @@ type Combine func(dst []byte, srcs [][]byte)
 
 // Combiner returns the Combine of reduction op ("sum", "mean", "prod", "max",
 // "min") on elements of dt, or nil if dt does not have it: only floats have a
-// mean, and bools have neither sum nor mean. Storage types are accumulated in
+// mean, bools have neither sum nor mean, and complex numbers these two alone. Storage types are accumulated in
 // float32 and rounded once. In max and min a NaN wins.
 func Combiner(dt dtype.DType, op string) Combine { return combiners[dt][op] }
 
@@ -53,6 +53,11 @@ func newCombine(dt dtype.DType, op string) Combine {
 		return ints[int32](op)
 	case dtype.Uint8:
 		return ints[uint8](op)
+	case dtype.Complex64, dtype.Complex128: // by parts, where that is all there is to it
+		if op == "sum" || op == "mean" {
+			return newCombine(dt.Real(), op)
+		}
+		return nil
 	}
 	if op == "sum" {
 		return nil

@@ -27,6 +27,8 @@ func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 		key = "F." + key
 	case Linalg:
 		key = "linalg." + key
+	case FFT:
+		key = "fft." + key
 	}
 	if _, dup := composites[key]; dup {
 		panic("op: " + key + " registered twice")

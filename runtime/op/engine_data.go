@@ -25,6 +25,27 @@ func FromBools(c *Ctx, dt dtype.DType, s shape.Shape, elems []bool) (*tensor.Ten
 	return fromSlice(c, dtype.Bool, dt, s, elems)
 }
 
+// FromComplex returns a tensor of a complex dtype and shape s with the given
+// elements, in row-major order. It panics if s has another number of elements.
+func FromComplex(c *Ctx, dt dtype.DType, s shape.Shape, elems []complex128) (*tensor.Tensor, error) {
+	if len(elems) != s.Numel() {
+		panic("op: elements for another shape")
+	}
+	x, err := tensor.New(c.Alloc, dt, s)
+	if err != nil || c.Hollow() {
+		return x, err
+	}
+	if dt == dtype.Complex128 {
+		copy(tensor.Data[complex128](x), elems)
+	} else {
+		for i, z := range elems {
+			tensor.Data[complex64](x)[i] = complex64(z)
+		}
+	}
+	goruntime.KeepAlive(x)
+	return x, nil
+}
+
 // fromSlice returns a tensor of dt with elems, which are of dtype from.
 func fromSlice[T tensor.Element](c *Ctx, from, dt dtype.DType, s shape.Shape, elems []T) (*tensor.Tensor, error) {
 	if len(elems) != s.Numel() {

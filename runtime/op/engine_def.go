@@ -20,6 +20,7 @@ const (
 	Internal                      // gradients only
 	Operator                      // a symbol: x + y, -x
 	Linalg                        // linalg.name(...)
+	FFT                           // fft.name(...)
 )
 
 // A Def is one operator: everything that is to be known about it.
@@ -128,6 +129,8 @@ type Def struct {
 
 	// List says that scripts see the results as a list even if there is one.
 	List bool
+
+	dtypeArg int // 1 + the place in Args of the dtype of the result; 0 for none
 }
 
 // Changes reports whether d, if it is in place, writes into In[i].
@@ -219,6 +222,15 @@ var table = map[string]*Def{}
 func register(d *Def) {
 	if _, dup := table[d.Name]; dup {
 		panic("op: " + d.Name + " registered twice")
+	}
+	args := 0
+	for _, p := range d.Params {
+		if p.IsTensor() {
+			continue
+		}
+		if args++; p.Kind == DType || p.Kind == OptDType {
+			d.dtypeArg = args
+		}
 	}
 	table[d.Name] = d
 }

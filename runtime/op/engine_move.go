@@ -73,6 +73,10 @@ func moveElements(dst *tensor.Tensor, to strided, x *tensor.Tensor, from strided
 		moveAll(tensor.Storage[int32](dst), to, tensor.Storage[int32](x), from, s)
 	case dtype.Uint8:
 		moveAll(tensor.Storage[uint8](dst), to, tensor.Storage[uint8](x), from, s)
+	case dtype.Complex64:
+		moveAll(tensor.Storage[complex64](dst), to, tensor.Storage[complex64](x), from, s)
+	case dtype.Complex128:
+		moveAll(tensor.Storage[complex128](dst), to, tensor.Storage[complex128](x), from, s)
 	default:
 		moveAll(tensor.Storage[bool](dst), to, tensor.Storage[bool](x), from, s)
 	}

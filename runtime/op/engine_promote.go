@@ -18,11 +18,13 @@ func promote(c *Ctx, in ...*tensor.Tensor) dtype.DType {
 		dt   dtype.DType
 		seen bool
 	}
+	pairs := false // one is complex: the parts of the result follow the rule
 	for _, x := range in {
 		if x == nil {
 			continue
 		}
-		r, dt := &rank[0], x.DType()
+		r, dt := &rank[0], x.DType().Real()
+		pairs = pairs || x.DType().IsComplex()
 		switch {
 		case x.Weak():
 			r = &rank[2]
@@ -44,6 +46,12 @@ func promote(c *Ctx, in ...*tensor.Tensor) dtype.DType {
 			low = high
 		}
 	}
+	if pairs && !low.dt.IsFloat() {
+		low.dt = c.Float
+	}
+	if pairs {
+		return low.dt.Complex()
+	}
 	return low.dt
 }
 
@@ -52,6 +60,9 @@ func promote2(c *Ctx, x, y *tensor.Tensor) dtype.DType {
 	if x.DType() == y.DType() && x.Weak() == y.Weak() {
 		if x.Weak() && x.DType().IsFloat() {
 			return c.Float
+		}
+		if x.Weak() && x.DType().IsComplex() {
+			return c.Float.Complex()
 		}
 		return x.DType()
 	}

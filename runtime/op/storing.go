@@ -87,6 +87,14 @@ func (m *maker) stored(d *Def) *tensor.Tensor {
 	x, in := m.x(0), slices.Clone(m.c.In)
 	if slices.ContainsFunc(in, func(t *tensor.Tensor) bool { return t != nil && t.RequiresGrad() }) {
 		in[0] = m.do("clone", x)
+		for i, y := range in[1:] {
+			if y == x || y != nil && !x.Placed() && !y.Placed() && y.Buffer() == x.Buffer() {
+				in[i+1] = in[0]
+				if y != x {
+					in[i+1] = m.do("clone", y)
+				}
+			}
+		}
 	}
 	out, err := m.A.Apply(d, in, m.c.Args)
 	m.check(err)

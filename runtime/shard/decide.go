@@ -327,7 +327,9 @@ func canBe(dt dtype.DType, p mesh.Placement) bool {
 	case !ok:
 		return true
 	case by == mesh.Mean:
-		return dt.IsFloat()
+		return dt.Differentiable()
+	case dt.IsComplex():
+		return by == mesh.Sum
 	}
 	return dt != dtype.Bool || by == mesh.Max || by == mesh.Min
 }

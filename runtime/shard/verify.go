@@ -129,7 +129,7 @@ func (e *Engine) wholeOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 // differ from that of want, what it gives on whole, the whole of given. Where the
 // operator took summands the sum rounds as they do, and as the greatest of them.
 func (e *Engine) slack(given, whole []*tensor.Tensor, y, want *tensor.Tensor) (float64, error) {
-	if !want.DType().IsFloat() {
+	if !want.DType().IsFloat() { // elements that are not rounded, or complex ones, which are moved alone
 		return 0, nil
 	}
 	tol, scale := tolerance(want.DType()), greatest(want)

@@ -19,7 +19,7 @@ const (
 // Format returns x as NumPy prints an array: numbers aligned, with at most 8
 // digits after the point, and only the ends of a large tensor's dims. Behind it
 // stand the shape where that cannot be seen, as of a large or an empty tensor,
-// and the dtype unless it is float32, int64 or bool, which can. A tensor of
+// and the dtype unless it is float32, int64, bool or complex64, which can. A tensor of
 // shape () is printed as a number, with all its digits.
 func Format(x *Tensor) string { return FormatTo(x, lineWidth) }
 
@@ -61,7 +61,7 @@ func (f *formatter) suffix() string {
 	if f.summary || empty && x.Ndim() > 1 {
 		s = " shape=" + x.shape.String()
 	}
-	if x.dt != dtype.Float32 && (empty || x.dt != dtype.Int64 && x.dt != dtype.Bool) {
+	if x.dt != dtype.Float32 && (empty || x.dt != dtype.Int64 && x.dt != dtype.Bool && x.dt != dtype.Complex64) {
 		s += " dtype=" + x.dt.String()
 	}
 	return s
@@ -143,6 +143,8 @@ func (f *formatter) scalar() string {
 	switch {
 	case x.dt == dtype.Bool:
 		return boolText(Storage[bool](x)[x.offset])
+	case x.dt.IsComplex():
+		return ComplexText(x.complexAt(x.offset))
 	case !x.dt.IsFloat():
 		return strconv.FormatInt(x.intAt(x.offset), 10)
 	}

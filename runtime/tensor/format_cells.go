@@ -22,6 +22,8 @@ func newCells(x *Tensor, places []int) cells {
 	switch {
 	case x.dt == dtype.Bool:
 		return boolCells{x}
+	case x.dt.IsComplex():
+		return newComplexCells(x, places)
 	case !x.dt.IsFloat():
 		c := intCells{x: x}
 		for _, at := range places {

@@ -139,9 +139,9 @@ type flat struct {
 
 // Number returns a tensor of shape () that holds a number of a script. It is
 // weak: it does not widen a tensor of its own kind. The dtype is Float64,
-// Int64 or Bool.
-func Number[T float64 | int64 | bool](v T) *Tensor {
-	buf := small(8)
+// Int64, Bool or Complex128.
+func Number[T float64 | int64 | bool | complex128](v T) *Tensor {
+	buf := small(16)
 	t := &Tensor{weak: true, buf: buf}
 	switch v := any(v).(type) {
 	case float64:
@@ -153,6 +153,9 @@ func Number[T float64 | int64 | bool](v T) *Tensor {
 	case bool:
 		t.dt = dtype.Bool
 		*(*bool)(unsafe.Pointer(&buf.data[0])) = v
+	case complex128:
+		t.dt = dtype.Complex128
+		*(*complex128)(unsafe.Pointer(&buf.data[0])) = v
 	}
 	return t
 }
@@ -162,6 +165,14 @@ func Number[T float64 | int64 | bool](v T) *Tensor {
 func (x *Tensor) View(s shape.Shape, strides []int, offset int) *Tensor {
 	x.mustBePlain()
 	v := &Tensor{shape: s, strides: strides, offset: offset, dt: x.dt, buf: x.buf}
+	v.checkBounds()
+	return v
+}
+
+// As is View with another dtype: strides and offset count its elements.
+func (x *Tensor) As(dt dtype.DType, s shape.Shape, strides []int, offset int) *Tensor {
+	x.mustBePlain()
+	v := &Tensor{shape: s, strides: strides, offset: offset, dt: dt, buf: x.buf}
 	v.checkBounds()
 	return v
 }
@@ -260,7 +271,7 @@ func (x *Tensor) Contiguous() bool {
 
 // Data returns the elements of a contiguous tensor as a slice that shares its
 // storage. T must be the Go type of x's dtype: float32, float64, dtype.F16,
-// dtype.BF16, int64, int32, uint8 or bool; or uint8 for a bool tensor, see
+// dtype.BF16, int64, int32, uint8, bool, complex64 or complex128; or uint8 for a bool tensor, see
 // HoldsType. It panics otherwise.
 //
 // Large storage is not the collector's: the caller keeps x alive
@@ -305,7 +316,7 @@ func HoldsType[T Element](x *Tensor) bool {
 
 // Element is the constraint of the Go types that storage is made of.
 type Element interface {
-	float32 | float64 | dtype.F16 | dtype.BF16 | int64 | int32 | uint8 | bool
+	float32 | float64 | dtype.F16 | dtype.BF16 | int64 | int32 | uint8 | bool | complex64 | complex128
 }
 
 // goType returns the dtype whose elements are Go values of type T.
@@ -325,6 +336,10 @@ func goType[T Element]() dtype.DType {
 		return dtype.Int32
 	case uint8:
 		return dtype.Uint8
+	case complex64:
+		return dtype.Complex64
+	case complex128:
+		return dtype.Complex128
 	}
 	return dtype.Bool
 }

@@ -192,7 +192,7 @@ func larger(ex example, by int) example {
 // is the same of tensors without storage.
 func TestTableCost(t *testing.T) {
 	total := 0
-	for _, d := range op.All() {
+	for _, d := range ofReals() {
 		count := loopOf(d)
 		if d.OfParts { // it has no examples
 			continue
@@ -214,7 +214,7 @@ func TestTableCost(t *testing.T) {
 		}
 		total += cases
 	}
-	t.Logf("%d calls of %d operators", total, len(op.All()))
+	t.Logf("%d calls of %d operators", total, len(ofReals()))
 }
 
 // checkCost compares the cost of tr with what its loop counts. It returns 0 if

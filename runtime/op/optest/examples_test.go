@@ -2,6 +2,7 @@ package optest
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -29,6 +30,12 @@ import (
 // Give different dims different sizes, and dims that belong together the same
 // size: the tests make empty and one-element cases by exchanging a size
 // everywhere it occurs.
+
+// ofReals returns the operators of tensors of real numbers: all but the views
+// between complex tensors and their parts, which table_complex_test.go tests.
+func ofReals() []*op.Def {
+	return slices.DeleteFunc(op.All(), func(d *op.Def) bool { return d.Name == "view_as_real" || d.Name == "view_as_complex" })
+}
 
 // An example is one call of an operator.
 type example struct {

@@ -48,7 +48,7 @@ func tiny(dt dtype.DType) float64 {
 func TestTableDTypes(t *testing.T) {
 	eachExample(t, func(t *testing.T, d *op.Def, ex example, dt dtype.DType) int {
 		cases := 0
-		for _, dt := range dtype.All {
+		for _, dt := range dtype.Reals {
 			tr := newTrial(d, ex, dt)
 			ref := tr.reference(dt) // before the call changes its inputs
 			c, err := tr.run(t)
@@ -176,7 +176,7 @@ func class(v float64) string {
 // writes the list anew.
 func TestTableDTypesTaken(t *testing.T) {
 	var b strings.Builder
-	for _, d := range op.All() {
+	for _, d := range ofReals() {
 		if names := taken(d); names != nil {
 			fmt.Fprintf(&b, "%s: %s\n", d.Name, strings.Join(names, " "))
 		}
@@ -203,7 +203,7 @@ func TestTableDTypesTaken(t *testing.T) {
 // example depends on the dtype.
 func taken(d *op.Def) []string {
 	var names []string
-	for _, dt := range dtype.All {
+	for _, dt := range dtype.Reals {
 		if slices.ContainsFunc(examples[d.Name], func(ex example) bool {
 			if !slices.ContainsFunc(ex.in, func(in input) bool { return !in.fixed }) {
 				return false

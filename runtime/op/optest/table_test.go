@@ -176,7 +176,7 @@ func base(t *testing.T, d *op.Def, ex example) (dtype.DType, bool) {
 // the dtype in which it is a reference. f returns how many cases it ran.
 func eachExample(t *testing.T, f func(t *testing.T, d *op.Def, ex example, dt dtype.DType) int) {
 	total := 0
-	for _, d := range op.All() {
+	for _, d := range ofReals() {
 		t.Run(d.Name, func(t *testing.T) {
 			for _, ex := range examples[d.Name] {
 				if dt, ok := base(t, d, ex); ok {
@@ -190,7 +190,7 @@ func eachExample(t *testing.T, f func(t *testing.T, d *op.Def, ex example, dt dt
 
 // Steps of compositions along cut dims are run by those, in TestPlaced.
 func TestEveryOperatorHasExamples(t *testing.T) {
-	for _, d := range op.All() {
+	for _, d := range ofReals() {
 		if len(examples[d.Name]) == 0 && !d.OfParts {
 			t.Errorf("%s has no example; add some in examples_<family>_test.go", d.Name)
 		}
@@ -256,7 +256,7 @@ func checkShapeOnly(t *testing.T, tr *trial, want []op.Spec) {
 // The documentation of an operator begins with its call and what it returns,
 // and shows an example; every parameter says what it takes.
 func TestTableDocs(t *testing.T) {
-	for _, d := range op.All() {
+	for _, d := range ofReals() {
 		first, rest, _ := strings.Cut(d.Doc, "\n")
 		if !strings.HasPrefix(first, d.Name+"(") || !strings.Contains(first, " returns") || !strings.HasSuffix(first, ".") {
 			t.Errorf("%s: documentation begins with %q, want \"%s(...) returns ....\"", d.Name, first, d.Name)
