@@ -83,11 +83,11 @@ func initOrders() {
 		func(m *maker) []*tensor.Tensor {
 			if !m.c.Args[0].Set {
 				flat := m.do("flatten", m.x(0), Int1(0), Int1(-1))
-				m.checkSome(flat)
+				m.checkSome(flat, 0)
 				return m.ranked(flat, 0, (sizeAt(flat, 0)-1)/2, false)[:1]
 			}
 			d := m.dim(0, m.x(0))
-			m.checkSome(m.x(0))
+			m.checkSome(m.x(0), d)
 			return m.ranked(m.x(0), d, (sizeAt(m.x(0), d)-1)/2, m.bool(1))
 		})
 	compositeOf(&Def{Name: "quantile", Surface: Method | Function, Params: []Param{inX, {Name: "q", Kind: Float, Doc: "a number from 0 to 1"}, oneDim, keepdimParam},
@@ -168,9 +168,9 @@ func sizeAt(x *tensor.Tensor, d int) int {
 	return x.Shape()[d]
 }
 
-// checkSome ends the making if x has no elements.
-func (m *maker) checkSome(x *tensor.Tensor) {
-	if x.Numel() == 0 {
+// checkSome ends the making if x has no elements along dim d.
+func (m *maker) checkSome(x *tensor.Tensor, d int) {
+	if sizeAt(x, d) == 0 {
 		m.refuse("x", Describe(x), "a tensor with elements", "")
 	}
 }
@@ -202,7 +202,7 @@ func makeQuantile(m *maker) []*tensor.Tensor {
 	} else {
 		x = m.do("flatten", x, Int1(0), Int1(-1))
 	}
-	m.checkSome(x)
+	m.checkSome(x, d)
 	at := q * float64(sizeAt(x, d)-1)
 	lo, hi := int(math.Floor(at)), int(math.Ceil(at))
 	low, high := m.ranked(x, d, lo, keep)[0], m.ranked(x, d, hi, keep)[0]

@@ -1,0 +1,88 @@
+"""Prints a Starlark list of random calls of operators, with what PyTorch gives.
+
+    cases.py SEED FIRST COUNT
+
+A case is (expression, function, inputs, value, gradients). The expression is one of
+both languages, of x and y, DTensors or plain tensors. The same seed gives the same
+cases; case i does not depend on how many are printed.
+"""
+
+import random
+import sys
+
+import torch
+import torch.nn.functional as F
+
+torch.set_num_threads(1)
+
+UNARY = """x.abs() x.exp() x.sin() x.cos() x.tanh() x.sigmoid() x.sqrt() x.log() x.log1p() x.expm1() x.square() x.erf()
+F.relu(x) F.gelu(x) F.silu(x) F.softplus(x) F.elu(x) F.leaky_relu(x) x.neg() x.floor() x.round() x.sign() x.reciprocal()
+x.rsqrt() x.sinh() x.atan() x.isnan() x.isfinite() x.isinf() x.tril() x.triu(1) x.flatten() x.norm() x.std() x.var()
+x.logsumexp(dim=0) x.sum() x.mean() x.prod() x.amax() x.amin() x.T x.clamp(min=-0.5) x.clamp(max=0.5) x*x x+x x/2 x/0 x*inf""".split()
+ALONG = """x.sum({d}) x.mean({d},keepdim=True) x.var({d}) x.std({d},correction=0) x.std({d},correction=2) x.norm(2,{d}) x.norm(1,{d})
+x.norm(3,{d}) x.cumsum({d}) x.sort({d})[0] x.topk({k},{d})[0] x.argmax({d}) x.amax({d}) x.max({d})[0] x.min({d})[1] x.logsumexp({d}) x.prod({d})
+F.softmax(x,dim={d}) F.log_softmax(x,dim={d}) x.flip([{d}]) x.roll({k},{d}) x.unsqueeze({d}) x.squeeze({d}) x.narrow({d},0,{k})
+x.index_select({d},zeros2) x.gather({d},x.argsort({d})) F.normalize(x,dim={d}) x.repeat_interleave(2,{d}) x.diff(1,{d})
+x.transpose({d},0) x.chunk(2,{d})[0] x.nansum({d}) x.any({d}) x.all({d}) x.median({d})[0] x.aminmax(dim={d})[1]""".split()
+BINARY = """x+y x-y x*y x/y x.maximum(y) x.minimum(y) x.eq(y) x.lt(y) x.pow(2)*y x.atan2(y) cat([x,y],{d}) stack([x,y],{d})
+where(x.gt(y),x,y) (x*y).sum({d}) F.mse_loss(x,y) F.l1_loss(x,y) F.smooth_l1_loss(x,y) x.lerp(y,0.3) x.addcmul(x,y) x.logaddexp(y)
+x.matmul(y.T) einsum("...i,...i->...",x,y) F.cosine_similarity(x,y,dim={d}) F.kl_div(x,F.softmax(y,dim={d}),reduction="sum")""".split()
+SHAPES = [(4,), (5,), (1,), (0,), (2, 3), (4, 6), (1, 4), (3, 1), (5, 2), (0, 3), (2, 3, 4), (1, 2, 5), (3, 4, 2)]
+ODD = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), float("nan")]
+
+
+def draw(rng, shape, odd):
+    n = 1
+    for s in shape:
+        n *= s
+    v = [round(rng.gauss(0, 2), 2) for _ in range(n)]
+    if odd:
+        v = [rng.choice(ODD) if rng.random() < 0.2 else e for e in v]
+    return torch.tensor(v, dtype=torch.float64).reshape(shape)
+
+
+def number(v):
+    if v != v:
+        return 'float("nan")'
+    if v in (float("inf"), float("-inf")):
+        return 'float("%sinf")' % ("-" if v < 0 else "")
+    return repr(v)
+
+
+def text(t):
+    """t as (elements, shape)."""
+    return "([%s], %s)" % (", ".join(number(float(v)) for v in t.detach().reshape(-1).tolist()), list(t.shape))
+
+
+def case(seed, i):
+    rng = random.Random("%d %d" % (seed, i))
+    shape = rng.choice(SHAPES)
+    d = rng.randrange(-len(shape), len(shape))
+    expr = rng.choice(UNARY + 2 * ALONG + BINARY).format(d=d, k=rng.randrange(1, max(2, shape[d])))
+    odd = rng.random() < 0.1
+    x, y = draw(rng, shape, odd).requires_grad_(), draw(rng, shape, odd).requires_grad_()
+    names = dict(x=x, y=y, F=F, cat=torch.cat, stack=torch.stack, where=torch.where, einsum=torch.einsum, inf=float("inf"), zeros2=torch.zeros(2, dtype=torch.int64))
+    try:
+        value = eval(expr, names)
+    except Exception:  # PyTorch refuses: not a case
+        return None
+    grads = "None"
+    if value.requires_grad and not odd:
+        (value * 1.5).sum().backward()
+        grads = "[%s]" % ", ".join("None" if v.grad is None else text(v.grad) for v in (x, y))
+    return '    (%r, lambda x, y: %s, %s, %s, %s, %s),' % (expr, expr, text(x), text(y), text(value), grads)
+
+
+def main():
+    seed, first, count = map(int, sys.argv[1:])
+    print("CASES = [")
+    for i in range(first, first + count):
+        c = case(seed, i)
+        if c:
+            print(c)
+    print("]")
+
+
+import warnings
+warnings.simplefilter("ignore")
+main()
