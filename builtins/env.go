@@ -235,3 +235,11 @@ func (e *Env) Planning() bool { return e.Runtime.Ops().Hollow() }
 
 // Hole returns an unknown number that has arrived.
 func (e *Env) Hole(kind string) starlark.Value { return &Unknown{e, kind} }
+
+// Keep implements lang.Keeper: if the timeline is to tell of them, it notes the
+// distributed tensors that have a name when a program has ended.
+func (e *Env) Keep(globals starlark.StringDict) {
+	if e.Options.Timeline.Whole {
+		keepNamed(e, globals)
+	}
+}

@@ -85,7 +85,7 @@ var plainOwners = []string{"Tensor"}
 
 func (PlainLens) Type() string                                           { return "tensor" }
 func (PlainLens) Owners(*Tensor) []string                                { return plainOwners }
-func (PlainLens) Format(x *Tensor, t *tensor.Tensor) string              { return x.Env.FormatTensor(t) }
+func (PlainLens) Format(x *Tensor, t *tensor.Tensor) string              { return FormatTensor(x.Env, t) }
 func (PlainLens) Describe(_ *Env, t *tensor.Tensor) string               { return shard.Describe(t) }
 func (PlainLens) Attr(*Tensor, string) starlark.Value                    { return nil }
 func (PlainLens) SetField(*Tensor, string, starlark.Value) (bool, error) { return false, nil }

@@ -11,13 +11,9 @@ import (
 	"tpsh/runtime/timeline"
 )
 
-// Keep implements lang.Keeper: if the timeline is to tell of them, it notes the
-// distributed tensors that have a name when a program has ended: globals, and the
-// parameters of modules.
-func (e *Env) Keep(globals starlark.StringDict) {
-	if !e.Options.Timeline.Whole {
-		return
-	}
+// keepNamed notes the distributed tensors that have a name when a program has ended:
+// globals, and the parameters of modules.
+func keepNamed(e *Env, globals starlark.StringDict) {
 	names := map[*Tensor]string{}
 	for _, h := range e.holders {
 		h.Holdings(func(path string, x *Tensor) { longer(names, x, path) }, func(*Tensor) {})

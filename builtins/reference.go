@@ -162,25 +162,6 @@ func (e *entry) markdown(b *strings.Builder) {
 	}
 }
 
-// Parameters returns the names that a call of v accepts as keywords, or nil if
-// that is not known.
-func (e *Env) Parameters(v starlark.Value) []string {
-	switch v := v.(type) {
-	case *starlark.Function:
-		var names []string
-		for i := range v.NumParams() {
-			name, _ := v.Param(i)
-			names = append(names, name)
-		}
-		return names
-	case *starlark.Builtin:
-		return builtinParameters(v)
-	case *constructor:
-		return builtinParameters(v.Builtin)
-	}
-	return nil
-}
-
 // An owned value has the members of a type that is not called what the value
 // says its type is: the type of an nn.Linear is "Linear", the owner "Module".
 type owned interface{ Owner() string }
@@ -251,19 +232,6 @@ func parameterName(text string) string {
 		return ""
 	}
 	return name
-}
-
-// Describe returns what a shell shows of a variable that holds v: the dtype
-// and shape of a tensor and its bytes, and "" of anything else.
-func (e *Env) Describe(v starlark.Value) string {
-	x, ok := v.(*Tensor)
-	if !ok {
-		return ""
-	}
-	if x.T == nil {
-		return x.Describe()
-	}
-	return x.Describe() + ", " + CountWord(x.T.Numel()*x.T.DType().Size(), "byte")
 }
 
 func init() {

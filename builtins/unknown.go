@@ -289,7 +289,7 @@ func unknownsLike(e *Env, dt dtype.DType, s []int) starlark.Value {
 
 // FormatTensor returns how the elements of t are shown, in lines as wide as SetWidth
 // says.
-func (e *Env) FormatTensor(t *tensor.Tensor) string {
+func FormatTensor(e *Env, t *tensor.Tensor) string {
 	if t.Buffer() == nil || !t.Hollow() {
 		return tensor.FormatTo(t, e.width)
 	}

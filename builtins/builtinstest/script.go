@@ -171,7 +171,7 @@ func backtrace(err error) string {
 	return err.Error()
 }
 
-// Transports are those on which Scripts runs every script.
+// Transports are those on which Scripts runs every script that is for several ranks.
 var Transports = runtime.Transports
 
 // Scripts runs the *.star files of dir: every test_ function on ranks of its own,
@@ -190,7 +190,7 @@ func Scripts(t *testing.T, dir string) {
 			}
 			for _, call := range testFunctions(t, file, source) {
 				for _, n := range ranksOf(string(source)) {
-					for _, transport := range Transports {
+					for _, transport := range transportsOf(n) {
 						t.Run(fmt.Sprintf("%s/%d/%s", call, n, transport), func(t *testing.T) {
 							s := Script{Name: file, Source: string(source), Call: call, Dir: dir, Options: Options(t)}
 							Check(t, s.Run(t, transport, n))
@@ -200,6 +200,15 @@ func Scripts(t *testing.T, dir string) {
 			}
 		})
 	}
+}
+
+// transportsOf returns those on which n ranks are tried: one by itself says nothing to
+// others, whatever the transport.
+func transportsOf(n int) []string {
+	if n == 1 {
+		return Transports[:1]
+	}
+	return Transports
 }
 
 // Options lets scripts write into a folder of the test's.

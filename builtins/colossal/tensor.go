@@ -147,7 +147,7 @@ func (v *coloView) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	if !ok {
 		return head + ", not on this rank)"
 	}
-	return head + fmt.Sprintf(", block %v)\n%s", box, e.FormatTensor(t.Local()))
+	return head + fmt.Sprintf(", block %v)\n%s", box, builtins.FormatTensor(e, t.Local()))
 }
 
 // A coloSpec is what the constructors of ColoTensors are given.

@@ -38,7 +38,7 @@ func (dtensorLens) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	if len(box.Lo) > 0 {
 		head += fmt.Sprintf(", block %v", box)
 	}
-	return head + ")\n" + e.FormatTensor(t.Local())
+	return head + ")\n" + builtins.FormatTensor(e, t.Local())
 }
 
 // placedArg returns t, which is the argument called param of fn and must be a

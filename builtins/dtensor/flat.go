@@ -304,10 +304,10 @@ func FlatStored(x *builtins.Tensor, fn string) (*mesh.Flat, *tensor.Tensor, erro
 func (v *flatView) Format(x *builtins.Tensor, _ *tensor.Tensor) string {
 	text := v.Type() + "(local_tensor=None"
 	if v.local != nil {
-		text = v.Type() + "(local_tensor=" + x.Env.FormatTensor(v.local)
+		text = v.Type() + "(local_tensor=" + builtins.FormatTensor(x.Env, v.local)
 	}
 	if v.whole != nil {
-		text += ", global_tensor=" + x.Env.FormatTensor(v.whole)
+		text += ", global_tensor=" + builtins.FormatTensor(x.Env, v.whole)
 	}
 	if v.param {
 		text += ", requires_grad=" + starlark.Bool(x.T.RequiresGrad()).String()
