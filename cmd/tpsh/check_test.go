@@ -69,3 +69,16 @@ func TestCheckFindsMutants(t *testing.T) {
 		t.Errorf("%d of %d mutants are not found, want at most a tenth of at least 40", missed, len(mutants))
 	}
 }
+
+// The page of editors has a row for every rule.
+func TestEditorPageHasRules(t *testing.T) {
+	page, err := os.ReadFile("../../docs/editor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rule := range static.Rules {
+		if !strings.Contains(string(page), "`"+rule+"`") {
+			t.Errorf("docs/editor.md lacks the rule %s", rule)
+		}
+	}
+}
