@@ -30,7 +30,7 @@ func (e *assertionError) Ranks() []int { return e.ranks }
 
 // assertionFailed returns the failure of the assertion fn on the rank of e.
 func assertionFailed(e *Env, fn, format string, args ...any) error {
-	return &assertionError{fn, fmt.Sprintf(format, args...), []int{e.Runtime.ID()}}
+	return &assertionError{fn, fmt.Sprintf(format, args...), []int{e.Runtime.Self()}}
 }
 
 func init() {

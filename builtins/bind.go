@@ -370,6 +370,10 @@ func ToOperand(v starlark.Value) (*tensor.Tensor, error) {
 		return tensor.Number(bool(v)), nil
 	case *Unknown:
 		return v.operand()
+	case *Varying:
+		if v.Type() != "string" {
+			return v.operand()
+		}
 	}
 	return nil, arg.Bad(v, "a tensor or a number", "")
 }

@@ -41,6 +41,9 @@ type Env struct {
 	held   map[Holder]bool
 	inside int // calls of modules under way
 	width  int // see SetWidth
+
+	varied     bool // the program has had a number that varies
+	seedVaries bool // as the seed does
 }
 
 // Options says what the programs of a job may do.
@@ -68,6 +71,10 @@ type Options struct {
 	// Shared is what the ranks of a plan keep together, such as the files that they
 	// would have written; nil outside of one.
 	Shared *Shared `json:"-"`
+
+	// Settled has a plan's ranks told apart by their numbers and coordinates when a
+	// program asks for them, and not when something hangs on them.
+	Settled bool `json:"-"`
 
 	// Verify has every operation on distributed tensors compared with that on
 	// the whole; Strict makes implicit redistributions errors.
@@ -115,7 +122,7 @@ func New(rank *runtime.Rank, opts Options) *Env {
 }
 
 // Rank returns the rank's number and how many there are.
-func (e *Env) Rank() (rank, size int) { return e.Runtime.ID(), e.Runtime.Size() }
+func (e *Env) Rank() (rank, size int) { return e.Runtime.Self(), e.Runtime.Size() }
 
 // StateOf returns what a vocabulary keeps for the rank of e: one T, zero at first.
 // T is a type of the vocabulary's own. For example, package files counts the

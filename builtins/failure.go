@@ -90,7 +90,7 @@ func (e *Env) resume() {
 // newError returns cause as scripts see it. stopped is the error with which
 // the interpreter stopped, or nil: cause, or what came of it.
 func (e *Env) newError(cause, stopped error) *Error {
-	f := &Error{env: e, kind: "other", ranks: []int{e.Runtime.ID()}, where: e.Line()}
+	f := &Error{env: e, kind: "other", ranks: []int{e.Runtime.Self()}, where: e.Line()}
 	var (
 		kind     interface{ Kind() string }
 		ranks    interface{ Ranks() []int }

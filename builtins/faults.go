@@ -13,6 +13,7 @@ import (
 
 	"tpsh/builtins/arg"
 	"tpsh/internal/spell"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
@@ -54,7 +55,7 @@ func kill(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 		return nil, err
 	}
 	name, n, err := faultAt(e, b.Name(), int(rank), string(at))
-	if err == nil && int(rank) == e.Runtime.ID() {
+	if err == nil && runtime.Asked(e.Runtime, func(r int) bool { return r == int(rank) }) {
 		e.Runtime.Kill(name, n)
 	}
 	return starlark.None, err
@@ -78,7 +79,7 @@ func delay(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 		got := strconv.FormatFloat(float64(ms), 'g', -1, 64)
 		return nil, &op.ArgError{Func: b.Name(), Param: "ms", Got: got, Want: fmt.Sprintf("0..%.0f", most), Rule: "milliseconds, up to a day"}
 	}
-	if int(rank) == e.Runtime.ID() {
+	if runtime.Asked(e.Runtime, func(r int) bool { return r == int(rank) }) {
 		e.Runtime.Delay(name, n, time.Duration(math.Round(float64(ms)*float64(time.Millisecond))))
 	}
 	return starlark.None, nil

@@ -113,6 +113,9 @@ func (n *nest) add(v starlark.Value, path []int) error {
 		}
 		v = item
 	}
+	if x, ok := v.(*Varying); ok { // which number it is no tensor of a plan shows
+		v = x.own
+	}
 	switch v := v.(type) {
 	case *Unknown:
 		n.allBool = n.allBool && v.kind == "bool"

@@ -45,6 +45,10 @@ type seed uint64
 
 // Unpack implements starlark.Unpacker.
 func (s *seed) Unpack(v starlark.Value) error {
+	if x, ok := v.(*Varying); ok { // which numbers are drawn no tensor of a plan shows
+		x.env.seedVaries = true
+		v = x.own
+	}
 	i, ok := v.(starlark.Int)
 	if !ok {
 		return arg.Bad(v, "an int", "")
@@ -73,6 +77,9 @@ func manualSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 func rngState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
+	}
+	if e.seedVaries {
+		e.Runtime.ID()
 	}
 	s, draws := e.Runtime.RNG()
 	d := starlark.NewDict(2)

@@ -104,6 +104,9 @@ func (e *Env) Predeclared() starlark.StringDict {
 	if e.Planning() {
 		withUnknown(e, names)
 	}
+	if e.Runtime.Alike() {
+		withVarying(e, names)
+	}
 	return names
 }
 
@@ -219,7 +222,11 @@ func (r *Row) value() starlark.Value {
 func (r *Row) function(name string) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (_ starlark.Value, err error) {
 		defer guard(&err)
-		return r.Fn(EnvOf(thread), thread, b, args, kwargs)
+		e := EnvOf(thread)
+		if e.varied && !keeping[r.Name] {
+			args, kwargs = settledArgs(e, args, kwargs)
+		}
+		return r.Fn(e, thread, b, args, kwargs)
 	})
 }
 

@@ -205,8 +205,8 @@ func (x *Tensor) setGrad(v starlark.Value) error {
 		return err
 	}
 	if v == starlark.None {
-		if t.Auto != nil {
-			x.Env.Runtime.Held()
+		if t.Auto != nil && t.Auto.Grad != nil {
+			x.Env.Runtime.Forgot(t.Auto.Grad)
 			t.Auto.Forget()
 		}
 		return nil

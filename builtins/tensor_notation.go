@@ -35,7 +35,7 @@ func (x *Tensor) MatMul(y starlark.Value, side starlark.Side) (starlark.Value, e
 // Power implements operator.HasPower: x ** y, of which one may be a number.
 func (x *Tensor) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
 	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown:
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown, *Varying:
 		return x.between(powOp, y, side)
 	}
 	return nil, nil

@@ -36,7 +36,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		return nil, nil
 	}
 	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown:
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown, *Varying:
 	default:
 		return nil, nil
 	}

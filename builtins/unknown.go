@@ -254,6 +254,11 @@ var comparisons = map[string]syntax.Token{"==": syntax.EQL, "!=": syntax.NEQ, "<
 // one of them is.
 func compareIn(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	name, x, y := string(args[0].(starlark.String)), args[1], args[2]
+	if e.varied && (varies(x) || varies(y)) && !isUnknown(x) && !isUnknown(y) {
+		return lift(e, func(a []starlark.Value) (starlark.Value, error) {
+			return compareIn(e, nil, nil, starlark.Tuple{args[0], a[0], a[1]}, nil)
+		}, shallow(x), shallow(y))
+	}
 	switch {
 	case name == "in" || name == "not in":
 		if isUnknown(x) {

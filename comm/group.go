@@ -24,11 +24,27 @@ type Group struct {
 	name      string
 	transport GroupTransport // nil outside
 	calls     uint64
+	asked     func() // is called when the place is asked for; nil for nothing
 }
 
 // Rank returns the place of the endpoint's rank in the group, or -1 if it is
 // no member.
-func (g *Group) Rank() int { return g.rank }
+func (g *Group) Rank() int {
+	if g.asked != nil {
+		g.asked()
+	}
+	return g.rank
+}
+
+// Place is Rank for what no size and no decision hangs on.
+func (g *Group) Place() int { return g.rank }
+
+// Holds reports whether the endpoint's rank is a member.
+func (g *Group) Holds() bool { return g.rank >= 0 }
+
+// OnRank has fn called whenever Rank is: where a rank does what others do, too, its
+// place is what they do not have alike.
+func (g *Group) OnRank(fn func()) { g.asked = fn }
 
 // Size returns the number of members.
 func (g *Group) Size() int { return len(g.ranks) }

@@ -219,7 +219,9 @@ func (f *Failure) summaryOf() string {
 // left out.
 func (f *Failure) setTrace(stack starlark.CallStack) {
 	if n := len(stack); n > 0 && stack[n-1].Pos.Filename() == builtinPos {
-		f.Within = stack[n-1].Name
+		if f.Within = stack[n-1].Name; strings.HasPrefix(f.Within, "<") { // what stands for a notation: see shapes.go
+			f.Within = ""
+		}
 		stack = stack[:n-1]
 	}
 	if len(stack) > 0 && stack[0].Name == watchName {

@@ -10,15 +10,16 @@ import (
 // ranks that it is run for. Starlark decides comparisons of values of different
 // types, and indices, without asking the values. So if an Env has functions of these
 // names, comparisons and indices are calls of them: compare("<", x, y), "in" among
-// its operators, and index(x, y).
+// its operators, and index(x, y); and the bounds of slices, and arguments of methods of
+// Starlark's own types, are what bound says of them.
 const (
 	CompareFunction = "<compare>"
 	IndexFunction   = "<index>"
+	BoundFunction   = "<bound>"
 )
 
-// A shaper rewrites a file for CompareFunction and IndexFunction, as far as these
-// are there.
-type shaper struct{ compare, index bool }
+// A shaper rewrites a file for these functions, as far as they are there.
+type shaper struct{ compare, index, bound bool }
 
 // comparing are the operators that become calls.
 var comparing = map[syntax.Token]bool{
@@ -112,6 +113,9 @@ func (s *shaper) expr(p *syntax.Expr) {
 	case *syntax.CallExpr:
 		s.expr(&n.Fn)
 		s.exprs(n.Args)
+		if dot, ok := n.Fn.(*syntax.DotExpr); ok && s.bound && looking[dot.Name.Name] {
+			s.known(n.Args)
+		}
 	case *syntax.Comprehension:
 		s.comprehension(n)
 	case *syntax.CondExpr:
@@ -145,11 +149,51 @@ func (s *shaper) expr(p *syntax.Expr) {
 
 func (s *shaper) slice(n *syntax.SliceExpr) {
 	s.expr(&n.X)
-	for _, e := range []*syntax.Expr{&n.Lo, &n.Hi, &n.Step} {
+	bounds := []*syntax.Expr{&n.Lo, &n.Hi, &n.Step}
+	for _, e := range bounds {
 		if *e != nil {
 			s.expr(e)
+			if s.bound {
+				*e = bound(*e)
+			}
 		}
 	}
+}
+
+// looking are the methods of Starlark's own types that look at their arguments.
+var looking = map[string]bool{
+	"count": true, "difference": true, "discard": true, "endswith": true, "find": true, "get": true, "index": true, "insert": true,
+	"intersection": true, "issubset": true, "issuperset": true, "join": true, "lstrip": true, "partition": true, "pop": true,
+	"remove": true, "removeprefix": true, "removesuffix": true, "replace": true, "rfind": true, "rindex": true, "rpartition": true,
+	"rsplit": true, "rstrip": true, "setdefault": true, "split": true, "splitlines": true, "startswith": true, "strip": true,
+	"symmetric_difference": true, "union": true, "update": true,
+}
+
+// known has BoundFunction say what the arguments of a call are, as far as they are
+// given one by one.
+func (s *shaper) known(args []syntax.Expr) {
+	for i, a := range args {
+		switch n := a.(type) {
+		case *syntax.UnaryExpr:
+			if n.Op != syntax.STAR && n.Op != syntax.STARSTAR {
+				args[i] = bound(a)
+			}
+		case *syntax.BinaryExpr:
+			if n.Op == syntax.EQ {
+				n.Y = bound(n.Y)
+			} else {
+				args[i] = bound(a)
+			}
+		default:
+			args[i] = bound(a)
+		}
+	}
+}
+
+// bound returns a call of BoundFunction.
+func bound(e syntax.Expr) syntax.Expr {
+	start, _ := e.Span()
+	return call(BoundFunction, start, e)
 }
 
 func (s *shaper) comprehension(n *syntax.Comprehension) {

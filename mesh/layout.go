@@ -167,6 +167,20 @@ func (l *Placed) LocalShape(rank int) []int {
 	return b.Shape()
 }
 
+// Even reports whether all ranks of the mesh hold blocks of one shape.
+func (l *Placed) Even() bool {
+	left := slices.Clone(l.shape)
+	for i, p := range l.placements {
+		if p.kind == shard {
+			if left[p.dim]%l.mesh.shape[i] != 0 {
+				return false
+			}
+			left[p.dim] /= l.mesh.shape[i]
+		}
+	}
+	return true
+}
+
 // Offset returns where in the tensor begins what rank holds; nil if it is not
 // in the mesh.
 func (l *Placed) Offset(rank int) []int {

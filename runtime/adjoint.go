@@ -49,7 +49,7 @@ func (k *tensorCall) winners(y *tensor.Tensor) (*tensor.Tensor, error) {
 	err := guard(func() error {
 		x := k.x.Detach()
 		holds := t.Do("or", []*tensor.Tensor{t.Do("eq", []*tensor.Tensor{x, y.Detach()}), t.Do("isnan", []*tensor.Tensor{x})})
-		me, none := tensor.Number(int64(k.g.Rank())), tensor.Number(int64(k.g.Size()))
+		me, none := tensor.Number(int64(k.g.Place())), tensor.Number(int64(k.g.Size()))
 		rank := t.Cast(t.Where(holds, me, none), dtype.Int64)
 		least, err := k.r.Run(k.g, Collective{Op: "all_reduce", Reduce: "min"}, rank)
 		if err != nil {
@@ -134,7 +134,7 @@ func adjointScatter(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) {
 
 // onRoot returns g on the call's root and nil elsewhere.
 func (k *tensorCall) onRoot(g *tensor.Tensor) *tensor.Tensor {
-	if k.g.Rank() != k.Root {
+	if !k.root() {
 		return nil
 	}
 	return g

@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	goruntime "runtime"
+	"slices"
 
 	"tpsh/comm"
 	"tpsh/mesh"
@@ -128,7 +129,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 	if k.recorded && x.RequiresGrad() {
 		k.op.Desc.Flags |= comm.RequiresGrad
 	}
-	if g.Rank() >= 0 {
+	if g.Holds() {
 		k.op.In = k.form.in(k)
 	}
 	k.note(k.payload(), k.x.Shape(), k.x.DType().String())
@@ -190,16 +191,15 @@ func (k *tensorCall) payload() int {
 	n := k.x.Numel() * k.x.DType().Size()
 	switch k.Op {
 	case "broadcast", "scatter":
-		if k.g.Rank() != k.Root {
+		if !k.root() {
 			return 0
 		}
 	case "collective_permute":
-		for _, p := range k.Pairs {
-			if p[0] == k.g.Rank() {
-				return n
-			}
+		if !AskedPlace(k.r, k.g, func(place int) bool {
+			return slices.ContainsFunc(k.Pairs, func(p [2]int) bool { return p[0] == place })
+		}) {
+			return 0
 		}
-		return 0
 	}
 	return n
 }
@@ -279,7 +279,7 @@ func sameShape(k *tensorCall) (shape.Shape, bool) { return k.x.Shape(), true }
 // rootOnly is what out says on the root, and nothing elsewhere.
 func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shape.Shape, bool) {
 	return func(k *tensorCall) (shape.Shape, bool) {
-		if k.g.Rank() != k.Root {
+		if !k.root() {
 			return nil, false
 		}
 		return out(k)
@@ -289,7 +289,7 @@ func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shap
 // cutDim offers x cut along Dim, a part for each member; only the root of a
 // scatter offers anything.
 func cutDim(k *tensorCall) []comm.Block {
-	if k.form.rooted && k.g.Rank() != k.Root {
+	if k.form.rooted && !k.root() {
 		return nil
 	}
 	return blocksAlong(k.x, k.Dim, k.parts(k.x.Shape()[k.Dim]))
@@ -311,7 +311,18 @@ func (k *tensorCall) parts(n int) []int {
 // myPart is the result of which each member has its part along Dim.
 func myPart(k *tensorCall) (shape.Shape, bool) {
 	s := k.x.Shape()
-	return withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()]), true
+	return withSize(s, k.Dim, k.part(s[k.Dim])), true
+}
+
+// part returns the size of this member's part of n elements that are cut.
+func (k *tensorCall) part(n int) int {
+	sizes := k.parts(n)
+	return AskedPlace(k.r, k.g, func(place int) int { return sizes[place] })
+}
+
+// root reports whether this member is the root.
+func (k *tensorCall) root() bool {
+	return AskedPlace(k.r, k.g, func(place int) bool { return place == k.Root })
 }
 
 // joined is the members' inputs joined along Dim.
@@ -328,7 +339,7 @@ func eachJoined(k *tensorCall, y *tensor.Tensor) []comm.Block {
 func exchanged(k *tensorCall) (shape.Shape, bool) {
 	s := k.x.Shape()
 	if k.Dim != k.Concat {
-		s = withSize(s, k.Dim, k.parts(s[k.Dim])[k.g.Rank()])
+		s = withSize(s, k.Dim, k.part(s[k.Dim]))
 	}
 	return withSize(s, k.Concat, sum(k.pieceSizes())), true
 }
@@ -343,8 +354,10 @@ func (k *tensorCall) pieceSizes() []int {
 	sizes := freeSizes(k.members)
 	if k.Dim == k.Concat {
 		for i, n := range sizes {
-			lo, hi := mesh.Block(n, k.g.Size(), k.g.Rank())
-			sizes[i] = hi - lo
+			sizes[i] = AskedPlace(k.r, k.g, func(place int) int {
+				lo, hi := mesh.Block(n, k.g.Size(), place)
+				return hi - lo
+			})
 		}
 	}
 	return sizes
@@ -395,10 +408,7 @@ func blocksAlong(x *tensor.Tensor, dim int, sizes []int) []comm.Block {
 
 // receives reports whether a pair ends at this member.
 func (k *tensorCall) receives() bool {
-	for _, p := range k.Pairs {
-		if p[1] == k.g.Rank() {
-			return true
-		}
-	}
-	return false
+	return AskedPlace(k.r, k.g, func(place int) bool {
+		return slices.ContainsFunc(k.Pairs, func(p [2]int) bool { return p[1] == place })
+	})
 }

@@ -101,12 +101,13 @@ func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exc
 // prepare makes the results, whose shapes are in the members' Meta.
 func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
 	k.grad = flags&comm.RequiresGrad != 0
+	k.r.partPlaces(k.g, func(place int) string { return fmt.Sprint(comingTo(members, place)) })
 	blocks := make([]comm.Block, len(members))
 	for i, m := range members {
 		meta := m.Meta
 		var dt dtype.DType
 		var s shape.Shape
-		for range k.g.Rank() + 1 {
+		for range k.g.Place() + 1 {
 			var err error
 			if dt, s, meta, err = cutShape(meta); err != nil {
 				return nil, fmt.Errorf("all_to_all: from member %d: %w", i, err)
@@ -120,6 +121,19 @@ func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bloc
 		blocks[i] = comm.Whole(y.Bytes())
 	}
 	return blocks, nil
+}
+
+// comingTo returns the shapes of what members send to the one at place.
+func comingTo(members []comm.Member, place int) (shapes []shape.Shape) {
+	for _, m := range members {
+		meta := m.Meta
+		var s shape.Shape
+		for range place + 1 {
+			_, s, meta, _ = cutShape(meta)
+		}
+		shapes = append(shapes, s)
+	}
+	return shapes
 }
 
 // appendShape appends the dtype and shape of a tensor to meta.

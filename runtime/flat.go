@@ -42,7 +42,7 @@ func (r *Rank) CollectFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tens
 				return []*tensor.Tensor{dx}, err
 			})
 	}
-	if g.Rank() != 0 {
+	if !isPlace(r, g, 0) {
 		return all, nil
 	}
 	return r.Shard.FlatWhole(f, all)
@@ -58,7 +58,7 @@ func (r *Rank) scatterFlat(t *op.Tape, g *comm.Group, f *mesh.Flat, x, dy *tenso
 		n += sizes[i]
 	}
 	all := tensor.ShapeOnly(x.DType(), shape.Shape{n})
-	if g.Rank() == 0 {
+	if isPlace(r, g, 0) {
 		if all = dy; all == nil {
 			all = t.Do("zeros", nil, op.IntsN(n), op.Int1(int(x.DType())))
 		}

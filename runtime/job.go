@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/alike"
 	"tpsh/comm/process"
 	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/plan"
@@ -48,6 +49,7 @@ var Transports = []string{"inproc", "frames"}
 type Job struct {
 	cfg   Config
 	links *process.Links // to the ranks of other processes; nil if all are in this
+	alike *alike.Job     // of which some run for all; nil if each runs
 	first int            // the generation of links that is the first of the job
 	ranks []int          // all of them
 	alloc *tensor.Allocator
@@ -109,7 +111,12 @@ func (j *Job) start(ctx context.Context, rank int, run func(context.Context, *Ra
 	if err != nil {
 		return err
 	}
-	j.done.Go(func() { run(ctx, r) })
+	j.done.Go(func() {
+		run(ctx, r)
+		if r.kind != nil {
+			r.end.End(nil) // unless its program has said so
+		}
+	})
 	return nil
 }
 
@@ -140,6 +147,9 @@ func (r *Rank) Memory() int {
 // Stop ends the ranks and waits for them.
 func (j *Job) Stop() {
 	j.cancel(errStopped)
+	if j.alike != nil {
+		j.alike.Close()
+	}
 	j.done.Wait()
 	j.fabric().Close()
 	j.alloc.Close()

@@ -144,7 +144,7 @@ func (r *Rank) AllGatherObject(g *comm.Group, obj []byte) ([][]byte, error) {
 // BroadcastObject returns the obj of member src; the others' is not looked at.
 func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, error) {
 	bytes := 0
-	if g.Rank() == src {
+	if isPlace(r, g, src) {
 		bytes = len(obj)
 	}
 	out, err := r.objects(g, "broadcast_object", comm.Broadcast, src, [][]byte{obj}, bytes, func(lens [][]int) []int { return lens[src] })
@@ -154,12 +154,17 @@ func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, erro
 	return out[0], nil
 }
 
+// isPlace reports whether the rank's place in g is place.
+func isPlace(r *Rank, g *comm.Group, place int) bool {
+	return AskedPlace(r, g, func(p int) bool { return p == place })
+}
+
 // ScatterObject returns this member's of the objs that member src has, one
 // for each member; the others' are not looked at. A list of another length is
 // an error on every member, as err says.
 func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, error) {
 	bytes := 0
-	if g.Rank() == src {
+	if isPlace(r, g, src) {
 		for _, o := range objs {
 			bytes += len(o)
 		}

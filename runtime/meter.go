@@ -25,6 +25,7 @@ type Meter struct {
 	records  map[any][]*tensor.Buffer
 	gathered map[*tensor.Buffer]bool         // for a time
 	leaves   map[*tensor.Auto]*tensor.Tensor // that are computed with
+	grads    map[*tensor.Buffer]int          // those of held that are gradients: of how many leaves
 	stale    bool                            // held is to be found again
 }
 
@@ -33,7 +34,7 @@ type Holdings struct{ Parameters, Optimizer []*tensor.Tensor }
 
 // StartMeter begins to count, unless a meter is on. Stop ends it.
 func (r *Rank) StartMeter() *Meter {
-	m := &Meter{rank: r, held: map[*tensor.Buffer]bool{}, kept: map[*tensor.Buffer]int{}, records: map[any][]*tensor.Buffer{}, leaves: map[*tensor.Auto]*tensor.Tensor{}, gathered: map[*tensor.Buffer]bool{}, stale: true}
+	m := &Meter{rank: r, held: map[*tensor.Buffer]bool{}, kept: map[*tensor.Buffer]int{}, records: map[any][]*tensor.Buffer{}, leaves: map[*tensor.Auto]*tensor.Tensor{}, gathered: map[*tensor.Buffer]bool{}, grads: map[*tensor.Buffer]int{}, stale: true}
 	r.meters = append(r.meters, m)
 	r.meterOn()
 	return m
@@ -92,8 +93,34 @@ func (r *Rank) grown(g *tensor.Tensor) {
 		if m.stale {
 			m.Find()
 		}
-		m.Now.Gradients += m.hold(g)
+		m.holdGrad(g)
 		m.most(0)
+	}
+}
+
+// holdGrad counts the gradient of a leaf.
+func (m *Meter) holdGrad(g *tensor.Tensor) {
+	n := m.hold(g)
+	m.Now.Gradients += n
+	if b := g.Buffer(); n > 0 || m.grads[b] > 0 {
+		m.grads[b]++
+	}
+}
+
+// Forgot says that a leaf is about to lose its gradient g.
+func (r *Rank) Forgot(g *tensor.Tensor) {
+	for _, m := range r.meters {
+		b := g.Buffer()
+		switch n := m.grads[b]; {
+		case m.stale || n == 0:
+			m.stale = true
+		case n > 1:
+			m.grads[b]--
+		default:
+			delete(m.grads, b)
+			delete(m.held, b)
+			m.Now.Gradients -= int64(b.Len())
+		}
 	}
 }
 
@@ -149,6 +176,7 @@ func (m *Meter) Find() {
 		h = m.rank.Holdings()
 	}
 	clear(m.held)
+	clear(m.grads)
 	for b := range m.gathered {
 		m.held[b] = true
 	}
@@ -159,9 +187,11 @@ func (m *Meter) Find() {
 	for _, x := range h.Parameters {
 		m.Now.Parameters += m.hold(x)
 	}
+	seen := make(map[*tensor.Auto]bool, len(h.Parameters))
 	for _, x := range h.Parameters {
-		if x.Auto != nil && x.Auto.Grad != nil {
-			m.Now.Gradients += m.hold(x.Auto.Grad)
+		if a := x.Auto; a != nil && a.Grad != nil && !seen[a] {
+			seen[a] = true
+			m.holdGrad(a.Grad)
 		}
 	}
 	for _, x := range h.Optimizer {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/alike"
+	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
 
@@ -91,7 +93,7 @@ func (r *Rank) ModeGroup(m Mode) (*comm.Group, error) {
 	if r.parallel == nil {
 		return nil, &op.ArgError{Got: "ParallelMode." + m.String(), Want: "a mode that is defined", Rule: "call init_parallel first"}
 	}
-	return r.SharedGroup(r.parallel.ranks(m, r.id))
+	return r.groupLike(r.parallel.ranks(m, r.id), "", func() *alike.Lines { return r.modeLines(m) })
 }
 
 // A Stage is the place of a rank in its pipeline. Prev and Next are the ranks
@@ -99,6 +101,8 @@ func (r *Rank) ModeGroup(m Mode) (*comm.Group, error) {
 type Stage struct {
 	Index, Count, Prev, Next int
 	Ranks                    []int // of all stages, in order
+
+	lines func() *alike.Lines // what each rank means by Ranks, in a plan
 }
 
 // Stage returns the rank's, for the function fn.
@@ -106,14 +110,30 @@ func (r *Rank) Stage(fn string) (Stage, error) {
 	if r.parallel == nil {
 		return Stage{}, &op.ArgError{Func: fn, Got: "ranks without a layout", Want: "a pipeline", Rule: "call init_parallel first"}
 	}
-	return r.StageAmong(r.parallel.ranks(PipelineMode, r.id)), nil
+	return r.stageAmong(r.parallel.ranks(PipelineMode, r.id), func() *alike.Lines { return r.modeLines(PipelineMode) }), nil
 }
 
-// StageAmong returns the rank's place in a pipeline of the stages ranks, of
-// which it is one.
-func (r *Rank) StageAmong(ranks []int) Stage {
+// StageAmong returns the rank's place in a pipeline whose stages are the ranks of m,
+// of which it is one.
+func (r *Rank) StageAmong(m *mesh.Mesh) Stage {
+	return r.stageAmong(m.Ranks(), func() *alike.Lines { return r.Lines(m) })
+}
+
+// stageAmong returns the rank's place among the stages ranks, which for each rank
+// are those that lines say.
+func (r *Rank) stageAmong(ranks []int, lines func() *alike.Lines) Stage {
+	if r.kind != nil {
+		alike.Ask(r.kind, lines().Place)
+	}
 	i, n := slices.Index(ranks, r.id), len(ranks)
-	return Stage{i, n, ranks[(i+n-1)%n], ranks[(i+1)%n], ranks}
+	return Stage{i, n, ranks[(i+n-1)%n], ranks[(i+1)%n], ranks, lines}
+}
+
+// modeLines returns which ranks each rank means by those of mode m.
+func (r *Rank) modeLines(m Mode) *alike.Lines {
+	p := *r.parallel
+	world := r.job.alike.Constant(r.job.ranks)
+	return r.job.alike.Along(world, fmt.Sprint("mode ", m, p), func(rank int) []int { return p.ranks(m, rank) })
 }
 
 // First reports whether nothing comes before the stage.

@@ -287,7 +287,7 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
 	}
 	b.pack.Pack(sent, grads)
-	mine := b.pack.Stored(b.g.Rank())
+	mine := b.stored()
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
 	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(kernel.Combiner(dt, "mean")), Prepare: s.prepare, Meta: present(grads)}
 	o.Desc = contract("reduce_scatter")
@@ -311,6 +311,12 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		lo += n
 	}
 	return parts, nil
+}
+
+// stored returns how much this member stores of each parameter.
+func (b *ParamGroup) stored() []int {
+	b.r.partPlaces(b.g, func(place int) string { return fmt.Sprint(b.pack.Stored(place)) })
+	return b.pack.Stored(b.g.Place())
 }
 
 // present returns for each of list a byte that is 0 if it is nil.

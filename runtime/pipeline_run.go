@@ -16,8 +16,8 @@ import (
 // them computes it.
 type Pipeline struct {
 	Schedule *pipeline.Schedule
-	// Stages are the ranks of the pipeline, in its order.
-	Stages []int
+	// Stage is that of the rank.
+	Stage Stage
 	// Forget says that the outputs of the last stage are not wanted.
 	Forget bool
 	// Chunks compute the outputs of this stage's chunks.
@@ -61,12 +61,12 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 	if err := p.Schedule.Check(); err != nil {
 		return nil, nil, err
 	}
-	g, err := r.end.Group(p.Stages, scheduleRoute)
+	g, err := r.groupLike(p.Stage.Ranks, scheduleRoute, p.Stage.lines)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.pipelines++
-	run := &pipelineRun{Pipeline: p, r: r, g: g, stage: g.Rank(), call: r.pipelines}
+	run := &pipelineRun{Pipeline: p, r: r, g: g, stage: p.Stage.Index, call: r.pipelines}
 	for range p.Chunks {
 		run.flights = append(run.flights, make([]flight, p.Schedule.Micro))
 	}

@@ -92,7 +92,7 @@ func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
 		return noted{}
 	}
 	n := noted{to: r.recorder}
-	group := n.to.Group(g.String(), r.dimsText(g), func(int) []int { return g.Ranks() })
+	group := n.to.Group(g.String(), r.dimsText(g), r.membersOf(g))
 	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.forwardWhere())
 	return n
 }
@@ -108,7 +108,7 @@ func doing(async bool) plan.Do {
 // finish completes the call.
 func (n noted) finish(op string, bytes, wire int) {
 	if n.to != nil {
-		n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes), Wire: int64(wire)})
+		n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes)}, int64(wire))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tpsh/comm"
+	"tpsh/comm/alike"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/grad"
@@ -51,6 +52,8 @@ type Rank struct {
 	Shard *shard.Engine
 
 	job        *Job
+	kind       *alike.Kind // the ranks that it runs for; nil for itself alone
+	families   map[*mesh.Mesh]*alike.Lines
 	generation int // of the job's fabrics
 	id, size   int
 	ops        op.Ctx
@@ -88,8 +91,11 @@ func newRank(j *Job, id int) (*Rank, error) {
 	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw, Workers: j.workers}
 	r.Tape = grad.New(&r.ops)
-	if j.cfg.Plan != nil {
-		r.record(j.cfg.Plan.Recorder())
+	if j.alike != nil {
+		r.kind = j.alike.KindOf(id)
+	}
+	if to := j.planned(); to != nil {
+		r.record(to)
 	}
 	r.Shard = shard.New(r, r.Tape)
 	r.Line = func() string { return "" }
@@ -99,12 +105,9 @@ func newRank(j *Job, id int) (*Rank, error) {
 	r.end = j.fabricOf(0).Endpoint(id)
 	r.end.Where(r.whereFn)
 	var err error
-	r.world, err = r.end.Group(j.ranks, "")
+	r.world, err = r.groupLike(j.ranks, "", func() *alike.Lines { return j.alike.Constant(j.ranks) })
 	return r, err
 }
-
-// ID returns the rank's number, from 0.
-func (r *Rank) ID() int { return r.id }
 
 // Size returns the number of ranks of the job.
 func (r *Rank) Size() int { return r.size }
@@ -152,23 +155,6 @@ func (r *Rank) Do(name string, in []*tensor.Tensor, args ...op.Arg) (*tensor.Ten
 	}
 	return out[0], nil
 }
-
-// NewGroup returns a new group of ranks, in that order. Groups of the same
-// ranks are told apart by how many of them the rank has made. It does not
-// communicate.
-func (r *Rank) NewGroup(ranks []int) (*comm.Group, error) {
-	key := fmt.Sprint(ranks)
-	g, err := r.end.Group(ranks, fmt.Sprintf("#%d", r.groups[key]+1))
-	if err != nil {
-		return nil, err
-	}
-	r.groups[key]++
-	return g, nil
-}
-
-// SharedGroup returns the one group of ranks, in that order, that meshes and
-// modes share.
-func (r *Rank) SharedGroup(ranks []int) (*comm.Group, error) { return r.end.Group(ranks, "") }
 
 // where returns the line of the call under way: in a backward pass, that of
 // the forward call.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tpsh/comm"
+	"tpsh/comm/alike"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -28,9 +29,11 @@ const (
 // job, and the place of peer in it.
 func (r *Rank) route(name string, peer int) (*comm.Group, int, error) {
 	ranks := r.parallel.ranks(PipelineMode, r.id)
-	if !slices.Contains(ranks, peer) {
-		ranks = []int{min(r.id, peer), max(r.id, peer)}
+	if slices.Contains(ranks, peer) {
+		g, err := r.groupLike(ranks, name, func() *alike.Lines { return r.modeLines(PipelineMode) })
+		return g, slices.Index(ranks, peer), err
 	}
+	ranks = []int{min(r.ID(), peer), max(r.ID(), peer)}
 	g, err := r.end.Group(ranks, name)
 	return g, slices.Index(ranks, peer), err
 }

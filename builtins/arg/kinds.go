@@ -13,6 +13,20 @@ import (
 	"tpsh/runtime/shape"
 )
 
+// A Settler is a value that stands for others: of the ranks that a rank runs for.
+type Settler interface {
+	// Settle returns that of the rank, and tells apart those that have another.
+	Settle() starlark.Value
+}
+
+// settled returns v, or what it stands for.
+func settled(v starlark.Value) starlark.Value {
+	if s, ok := v.(Settler); ok {
+		return s.Settle()
+	}
+	return v
+}
+
 // Int is an argument that is an int.
 type Int int
 
@@ -25,6 +39,7 @@ func (p *Int) Unpack(v starlark.Value) error {
 
 // ToInt returns v, an int, as a Go int. A bool is no int.
 func ToInt(v starlark.Value) (int, error) {
+	v = settled(v)
 	i, ok := v.(starlark.Int)
 	if !ok {
 		return 0, Bad(v, "an int", "")
@@ -41,6 +56,7 @@ type Float float64
 
 // Unpack implements starlark.Unpacker.
 func (p *Float) Unpack(v starlark.Value) error {
+	v = settled(v)
 	f, ok := starlark.AsFloat(v)
 	if v.Type() == "unknown" { // of a plan: which number it is makes no difference
 		f, ok = 1, true
@@ -60,6 +76,7 @@ type Bool bool
 
 // Unpack implements starlark.Unpacker.
 func (p *Bool) Unpack(v starlark.Value) error {
+	v = settled(v)
 	b, ok := v.(starlark.Bool)
 	if !ok {
 		return Bad(v, "True or False", "")
@@ -73,6 +90,7 @@ type String string
 
 // Unpack implements starlark.Unpacker.
 func (p *String) Unpack(v starlark.Value) error {
+	v = settled(v)
 	s, ok := starlark.AsString(v)
 	if !ok {
 		return Bad(v, "a string", "")
@@ -83,6 +101,7 @@ func (p *String) Unpack(v starlark.Value) error {
 
 // ToInts returns v, an int or a list or tuple of ints, as a slice.
 func ToInts(v starlark.Value) ([]int, error) {
+	v = settled(v)
 	switch v := v.(type) {
 	case starlark.Int:
 		n, err := ToInt(v)

@@ -240,7 +240,7 @@ func (c *collectiveCall) issue(g *runtime.Group) (starlark.Value, error) {
 		return nil, err
 	}
 	var result starlark.Value = starlark.None
-	if rooted := c.Op == "reduce" || c.Op == "gather"; !rooted || g.Rank() == c.Root {
+	if rooted := c.Op == "reduce" || c.Op == "gather"; !rooted || isPlace(c.e, g, c.Root) {
 		result = c.e.WrapWork(w)
 	}
 	return starlark.Tuple{result, &Work{c.e, w}}, nil

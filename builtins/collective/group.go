@@ -63,8 +63,8 @@ func GroupOf(e *builtins.Env, fn string, v starlark.Value) (*runtime.Group, erro
 	if err != nil {
 		return nil, arg.In(fn, "group", err)
 	}
-	if g.Rank() < 0 {
-		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.Runtime.ID())}
+	if !g.Holds() {
+		return nil, &op.ArgError{Func: fn, Param: "group", Got: arg.Show(v), Want: fmt.Sprintf("a group with rank %d in it", e.Runtime.Self())}
 	}
 	return g, nil
 }
@@ -100,10 +100,10 @@ func init() {
 		Doc: "rank() returns the rank of the caller in the group, or None outside it.\n" +
 			">>> new_group([rank()]).rank()\n0",
 		Fn: groupMethod(func(g *Group) starlark.Value {
-			if g.g.Rank() < 0 {
+			if !g.g.Holds() {
 				return starlark.None
 			}
-			return starlark.MakeInt(g.g.Rank())
+			return builtins.Place(g.env, g.g)
 		}),
 	}, &builtins.Row{
 		Name: "Group.size",
@@ -114,7 +114,7 @@ func init() {
 		Name: "Group.ranks",
 		Doc: "ranks() returns the list of the members' global ranks, in the order of the group.\n" +
 			">>> new_group([0]).ranks()\n[0]",
-		Fn: groupMethod(func(g *Group) starlark.Value { return builtins.IntList(g.g.Ranks()) }),
+		Fn: groupMethod(func(g *Group) starlark.Value { return builtins.IntList(g.env.Runtime.RanksOf(g.g)) }),
 	}, &builtins.Row{
 		Name: "Group.global_rank",
 		Doc: "global_rank(i) returns the global rank of member i.\n" +
@@ -142,7 +142,7 @@ func globalRank(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err := member(b.Name(), "i", int(i), g); err != nil {
 		return nil, err
 	}
-	return starlark.MakeInt(g.Ranks()[i]), nil
+	return starlark.MakeInt(b.Receiver().(*Group).env.Runtime.RanksOf(g)[i]), nil
 }
 
 func newGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -187,6 +187,11 @@ func RanksArg(e *builtins.Env, fn string, v starlark.Value) ([]int, error) {
 		return nil, bad(v, "", "at least one rank", "")
 	}
 	return ranks, nil
+}
+
+// isPlace reports whether the rank's place in g is place.
+func isPlace(e *builtins.Env, g *runtime.Group, place int) bool {
+	return runtime.AskedPlace(e.Runtime, g, func(p int) bool { return p == place })
 }
 
 // WrapGroup returns g as scripts have it.

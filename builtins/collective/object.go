@@ -54,7 +54,7 @@ func broadcastObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		return nil, err
 	}
 	var data []byte
-	if g.Rank() == int(src) {
+	if isPlace(e, g, int(src)) {
 		if data, err = encode(b.Name(), "obj", obj); err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func scatterObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 		return nil, err
 	}
 	var objs [][]byte
-	if g.Rank() == int(src) {
+	if isPlace(e, g, int(src)) {
 		if objs, err = encodeEach(b.Name(), list); err != nil {
 			return nil, err
 		}

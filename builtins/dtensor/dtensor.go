@@ -31,7 +31,7 @@ func (dtensorLens) Owners(*builtins.Tensor) []string { return dtensorOwners }
 func (dtensorLens) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	e, l := x.Env, t.Layout()
 	head := fmt.Sprintf("DTensor(%s, placements=%s, mesh=%s", op.Describe(t), mesh.List(l.Placements()), l.Mesh().Short())
-	box, ok := l.Box(e.Runtime.ID())
+	box, ok := l.Box(e.Runtime.Self())
 	if !ok {
 		return head + ", not on this rank)"
 	}
@@ -263,7 +263,7 @@ func dtensorCreator(name string, value bool, make func(e *builtins.Env, fn strin
 
 // filled returns a tensor placed as l whose elements are v.
 func filled(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v *tensor.Tensor) (*tensor.Tensor, error) {
-	s := shape.Shape(l.LocalShape(e.Runtime.ID()))
+	s := shape.Shape(e.Runtime.Shard.LocalShape(l))
 	if s == nil {
 		s = make(shape.Shape, max(1, len(l.Shape())))
 	}

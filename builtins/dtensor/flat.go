@@ -45,7 +45,10 @@ func flatOf(x *builtins.Tensor) *flatView {
 // WholeShape returns the shape of the tensor of which ranks have parts, nil if that is
 // not known.
 func (v *flatView) WholeShape() []int {
-	if v.spec == nil {
+	switch {
+	case v.of != nil && v.of.layout != nil: // a block of a tensor that other ranks share
+		return v.of.layout.Shape()
+	case v.spec == nil:
 		return nil
 	}
 	return v.spec.f.Shape()

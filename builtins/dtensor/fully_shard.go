@@ -126,11 +126,11 @@ func (s *fullSharding) check(m *nn.Module) error {
 		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim", `mesh["dp"] is one of a mesh of several`)
 	}
 	var err error
-	if s.group, err = s.e.Runtime.SharedGroup(s.mesh.Mesh().Ranks()); err != nil {
+	if s.group, err = s.e.Runtime.MeshGroup(s.mesh.Mesh()); err != nil {
 		return err
 	}
-	if s.group.Rank() < 0 {
-		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.Runtime.ID()), "only the ranks that store the module call fully_shard")
+	if !s.group.Holds() {
+		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.Runtime.Self()), "only the ranks that store the module call fully_shard")
 	}
 	if unitOf(m) != nil {
 		return bad("module", "a module that fully_shard has been given", "another", "")
@@ -263,8 +263,9 @@ func (u *shardUnit) addAlso(v *shardUnit) {
 // cut makes params, of one dtype, flat parameters of u whose parts on this rank
 // lie one after another in one storage.
 func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
-	n, me := 0, s.group.Rank()
+	n, me := 0, s.group.Place()
 	for _, p := range params {
+		s.e.Runtime.PartFlat(s.group, p.flat)
 		n += p.flat.Numel(me)
 	}
 	store, err := tensor.New(s.e.Runtime.Ops().Alloc, params[0].x.T.DType(), shape.Shape{n})
@@ -302,7 +303,7 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 	if err != nil {
 		return err
 	}
-	values, err := e.Runtime.Shard.FlatPart(p.flat, s.group.Rank(), first)
+	values, err := e.Runtime.Shard.FlatPart(p.flat, s.group.Place(), first)
 	if err != nil {
 		return err
 	}

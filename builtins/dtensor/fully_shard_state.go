@@ -82,7 +82,7 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 	}
 	row, err := e.Runtime.Do("cat", got, op.Int1(0))
 	if err == nil {
-		row, err = e.Runtime.Do("reshape", []*tensor.Tensor{row}, op.IntsN(l.LocalShape(e.Runtime.ID())...))
+		row, err = e.Runtime.Do("reshape", []*tensor.Tensor{row}, op.IntsN(e.Runtime.Shard.LocalShape(l)...))
 	}
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	values, err := e.Runtime.Shard.FlatPart(p.flat, flatOf(p.x).group.Rank(), t.Local().Detach())
+	values, err := e.Runtime.Shard.FlatPart(p.flat, flatOf(p.x).group.Place(), t.Local().Detach())
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (v *flatView) GradGroups(x *builtins.Tensor, t *tensor.Tensor) ([]*runtime.
 	l := v.of.layout
 	for d, p := range l.Placements() {
 		if _, cut := p.Shard(); cut {
-			g, err := x.Env.Runtime.SharedGroup(l.Mesh().Line(x.Env.Runtime.ID(), d))
+			g, err := x.Env.Runtime.LineGroup(l.Mesh(), d)
 			if err != nil {
 				return nil, err
 			}

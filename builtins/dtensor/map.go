@@ -209,7 +209,7 @@ func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) 
 	if err != nil {
 		return nil, OfMesh(name, err)
 	}
-	if _, ok := m.Position(l.e.Runtime.ID()); !ok {
+	if !l.e.Runtime.Member(m) {
 		return s, nil
 	}
 	return l.e.Runtime.Shard.Joined(name, m, s, list)
@@ -382,7 +382,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 		}
 		blocks[i] = c.e.Wrap(y)
 	}
-	if _, ok := out[0].Mesh().Position(c.e.Runtime.ID()); !ok {
+	if !c.e.Runtime.Member(out[0].Mesh()) {
 		return shards.Outside(out[0], in[0].DType())
 	}
 	v, err := starlark.Call(c.e.Thread, c.plain, blocks, nil)
@@ -395,7 +395,7 @@ func (c *customOp) onBlocks(name string, in []*tensor.Tensor) (*tensor.Tensor, e
 	}
 	y, err := shards.FromLocal(t, out[0])
 	if err != nil {
-		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.Runtime.ID()))), Rule: "the block of the result that sharding gives this rank"}
+		return nil, &op.ArgError{Func: name, Got: "a result of fn that is " + op.Describe(t), Want: fmt.Sprintf("shape %v", shape.Shape(out[0].LocalShape(c.e.Runtime.Self()))), Rule: "the block of the result that sharding gives this rank"}
 	}
 	return y, shards.VerifyBlocks(name, in, y, c.onWhole)
 }

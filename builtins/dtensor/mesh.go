@@ -68,7 +68,7 @@ func (d *DeviceMesh) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) 
 // Equals reports whether two meshes hold the same ranks in the same shape; names
 // and costs do not count.
 func (d *DeviceMesh) Equals(o *DeviceMesh) bool {
-	return d.M == o.M || slices.Equal(d.M.Shape(), o.M.Shape()) && slices.Equal(d.M.Ranks(), o.M.Ranks())
+	return d.M == o.M || slices.Equal(d.M.Shape(), o.M.Shape()) && d.env.Runtime.EqualRanks(d.M, o.M)
 }
 
 // CommGroup implements grouped: a mesh of one dim is the group of its ranks.
@@ -76,7 +76,7 @@ func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
 	if d.M.NDim() != 1 {
 		return nil, arg.Bad(d, "a mesh of one dim", `mesh["name"] and mesh.get_group(dim) give the part along a dim`)
 	}
-	return d.env.Runtime.SharedGroup(d.M.Ranks())
+	return d.env.Runtime.MeshGroup(d.M)
 }
 
 // Get implements starlark.Mapping: mesh["tp"] and mesh["dp", "tp"] are the
@@ -100,7 +100,7 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	if len(dims) == 0 {
 		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
 	}
-	return DeviceMeshOf(d.env, d.M.Sub(d.Near(), dims...)), true, nil
+	return &DeviceMesh{d.env, d.env.Runtime.SubMesh(d.M, dims...)}, true, nil
 }
 
 // Near returns the rank of the caller, or if it is not in the mesh, the first
@@ -223,18 +223,21 @@ func init() {
 		meshRow("device_type", "device_type is \"cpu\".\n"+meshExample+">>> mesh.device_type\n\"cpu\"",
 			func(*DeviceMesh) starlark.Value { return starlark.String("cpu") }),
 		meshRow("mesh", "mesh is the ranks in nested lists.\n"+meshExample+">>> mesh.mesh\n[[0]]",
-			func(d *DeviceMesh) starlark.Value { return nestedRanks(d.M.Shape(), d.M.Ranks()) }),
+			func(d *DeviceMesh) starlark.Value { return nestedRanks(d.M.Shape(), d.env.Runtime.RanksOfMesh(d.M)) }),
 		meshDimMethod("size", "size(mesh_dim=None) returns the number of ranks, or the size of a dim.\n"+meshExample+">>> mesh.size(), mesh.size(\"tp\")\n(1, 1)",
 			meshSize),
 		meshMethod("get_rank", "get_rank() returns the caller's rank among all ranks.\n"+meshExample+">>> mesh.get_rank()\n0",
-			func(d *DeviceMesh) (starlark.Value, error) { return starlark.MakeInt(d.env.Runtime.ID()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) { return builtins.OwnRank(d.env), nil }),
 		meshMethod("get_coordinate", "get_coordinate() returns the list of the caller's indices along the dims, or None outside the mesh.\n"+meshExample+">>> mesh.get_coordinate()\n[0, 0]",
 			func(d *DeviceMesh) (starlark.Value, error) {
-				c := d.M.Coordinate(d.env.Runtime.ID())
-				if c == nil {
+				if !d.env.Runtime.Member(d.M) {
 					return starlark.None, nil
 				}
-				return builtins.IntList(c), nil
+				list := make([]starlark.Value, d.M.NDim())
+				for i := range list {
+					list[i] = builtins.Coordinate(d.env, d.M, i)
+				}
+				return starlark.NewList(list), nil
 			}),
 		meshDimMethod("get_local_rank", "get_local_rank(mesh_dim=None) returns the caller's index along a dim, or None outside the mesh.\n"+
 			"A mesh of one dim needs no mesh_dim.\n"+meshExample+">>> mesh.get_local_rank(\"tp\")\n0",
@@ -248,13 +251,15 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				return SharedGroup(d.env, d.M.Line(d.Near(), dim))
+				return d.lineGroup(dim)
 			}),
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+
 			"Its name is the names joined by \"_\", its alpha and beta are the greatest of the dims.\n"+meshExample+">>> mesh.flatten().mesh_dim_names\n(\"dp_tp\",)",
-			func(d *DeviceMesh) (starlark.Value, error) { return DeviceMeshOf(d.env, d.M.Flatten()), nil }),
+			func(d *DeviceMesh) (starlark.Value, error) {
+				return &DeviceMesh{d.env, d.env.Runtime.SameRanks(d.M, d.M.Flatten())}, nil
+			}),
 	)
 	registerMeshCosts()
 }
@@ -376,23 +381,32 @@ func meshLocalRank(d *DeviceMesh, fn string, v starlark.Value) (starlark.Value, 
 	if err != nil {
 		return nil, err
 	}
-	c := d.M.Coordinate(d.env.Runtime.ID())
-	if c == nil {
+	if !d.env.Runtime.Member(d.M) {
 		return starlark.None, nil
 	}
-	return starlark.MakeInt(c[dim]), nil
+	return builtins.Coordinate(d.env, d.M, dim), nil
 }
 
 func meshDimGroups(d *DeviceMesh) (starlark.Value, error) {
 	groups := make([]starlark.Value, d.M.NDim())
 	for dim := range groups {
-		g, err := SharedGroup(d.env, d.M.Line(d.Near(), dim))
+		g, err := d.lineGroup(dim)
 		if err != nil {
 			return nil, err
 		}
 		groups[dim] = g
 	}
 	return starlark.NewList(groups), nil
+}
+
+// lineGroup returns the group along dim that holds the caller, or outside of the mesh
+// its first rank, as scripts have it.
+func (d *DeviceMesh) lineGroup(dim int) (starlark.Value, error) {
+	g, err := d.env.Runtime.LineGroup(d.M, dim)
+	if err != nil {
+		return nil, err
+	}
+	return collective.WrapGroup(d.env, g), nil
 }
 
 // SharedGroup returns the one group of ranks that meshes share, as scripts

@@ -114,7 +114,7 @@ func pipelineSchedule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if err := c.check(stageFn); err != nil {
 		return nil, err
 	}
-	p := &runtime.Pipeline{Loss: c.lossOf, Stages: c.stage.Ranks, Forget: !bool(c.keep)}
+	p := &runtime.Pipeline{Loss: c.lossOf, Stage: c.stage, Forget: !bool(c.keep)}
 	for _, fn := range c.stages {
 		p.Chunks = append(p.Chunks, c.chunk(fn))
 	}
@@ -148,10 +148,10 @@ func (c *pipelineCall) place() (runtime.Stage, error) {
 	switch {
 	case m.NDim() != 1:
 		return runtime.Stage{}, bad("a mesh of one dim", `mesh["pp"] is one of a mesh of several`)
-	case !slices.Contains(m.Ranks(), c.e.Runtime.ID()):
+	case !c.e.Runtime.Member(m):
 		return runtime.Stage{}, bad("a mesh that holds this rank", "its ranks are the stages")
 	}
-	return c.e.Runtime.StageAmong(m.Ranks()), nil
+	return c.e.Runtime.StageAmong(m), nil
 }
 
 // check checks the sizes of the schedule, and takes over stage_fn.

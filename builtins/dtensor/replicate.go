@@ -81,13 +81,13 @@ func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if replicaOf(m.M) != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
 	}
-	g, err := e.Runtime.SharedGroup(dm.Mesh().Ranks())
+	g, err := e.Runtime.MeshGroup(dm.Mesh())
 	if err != nil {
 		return nil, err
 	}
 	r := &replica{e: e, name: m.M.Class.Name, group: g, list: m.M.Parameters("", true), sync: true, due: map[*builtins.Tensor]bool{}}
 	m.M.Mark(replicaMark{}, r)
-	if g.Rank() < 0 {
+	if !g.Holds() {
 		return m.M.Value, nil
 	}
 	for _, p := range slices.Concat(r.list, m.M.Buffers("", true)) {

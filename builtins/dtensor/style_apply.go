@@ -478,7 +478,7 @@ func (p *planner) unevenInput(m *nn.Module, v starlark.Value) (starlark.Value, e
 	if err != nil {
 		return nil, err
 	}
-	if !t.Shape().Equal(l.LocalShape(p.e.Runtime.ID())) {
+	if !t.Shape().Equal(p.e.Runtime.Shard.LocalShape(l)) {
 		return v, nil
 	}
 	y, err := p.e.Runtime.Shard.Join(t, l)

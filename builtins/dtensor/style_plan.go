@@ -92,11 +92,7 @@ func lineOf(e *builtins.Env, fn string, m *mesh.Mesh, dim int) (*mesh.Mesh, erro
 	if m.NDim() == 1 {
 		return m, nil
 	}
-	line := m.Sub(e.Runtime.ID(), d)
-	if line == nil {
-		line = m.Sub(m.Ranks()[0], d)
-	}
-	return e.Runtime.Layouts().Mesh(line), nil
+	return e.Runtime.SubMesh(m, d), nil
 }
 
 // match returns the modules that the paths of a plan name, with the style of each.

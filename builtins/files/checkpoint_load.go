@@ -12,6 +12,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/internal/spell"
+	"tpsh/runtime"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -86,7 +87,7 @@ func loadCheckpoint(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 // checkpoint. err says why this rank did not open the folder.
 func (l *loader) index(root *os.Root, dir string, err error) ([]byte, error) {
 	var m ckptMessage
-	if err == nil && l.e.Runtime.ID() == 0 {
+	if err == nil && runtime.Asked(l.e.Runtime, func(rank int) bool { return rank == 0 }) {
 		var bad error
 		if m.Index, m.Foreign, bad = l.described(root); bad != nil {
 			m.Problem = bad.Error()

@@ -75,7 +75,7 @@ func held(x *builtins.Tensor, fn string) (*stored, error) {
 // holds returns what this rank holds of a tensor laid out as l: local.
 func holds(e *builtins.Env, l mesh.Layout, local *tensor.Tensor) *stored {
 	h := &stored{shape: l.Shape(), local: local}
-	for _, box := range l.Boxes(e.Runtime.ID()) {
+	for _, box := range l.Boxes(e.Runtime.Self()) {
 		if box.Numel() > 0 {
 			h.boxes = append(h.boxes, box)
 		}
@@ -122,13 +122,13 @@ func agree(e *builtins.Env, fn string, m ckptMessage, err error) ([]ckptMessage,
 	if bad != nil {
 		return nil, bad
 	}
-	ckpt.Step("rank %d tells the others %d bytes", e.Runtime.ID(), len(data))
+	ckpt.Step("rank %d tells the others %d bytes", e.Runtime.Self(), len(data))
 	var list [][]byte
 	bad = e.Runtime.Untraced(func() (err error) {
 		list, err = e.Runtime.AllGatherObject(e.Runtime.World(), data)
 		return err
 	})
-	ckpt.Step("rank %d has heard the others", e.Runtime.ID())
+	ckpt.Step("rank %d has heard the others", e.Runtime.Self())
 	if err != nil {
 		return nil, err
 	}

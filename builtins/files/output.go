@@ -119,9 +119,9 @@ func outputWhole(x *builtins.Tensor, fn string) (whole bool, _ *tensor.Tensor, _
 	if !t.Placed() {
 		return false, t, nil
 	}
-	first := t.Layout().Mesh().Ranks()[0]
+	m := t.Layout().Mesh()
 	t, err = x.Env.Runtime.Shard.Full(fn, t, nil)
-	if err != nil || x.Env.Runtime.ID() != first {
+	if err != nil || !x.Env.Runtime.FirstOf(m) {
 		return true, nil, err
 	}
 	return true, t, nil

@@ -74,11 +74,12 @@ func namedParameters(e *builtins.Env, fn string, m *Module, args starlark.Tuple,
 	return starlark.NewList(list), nil
 }
 
-func parameters(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func parameters(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	recurse := arg.Bool(true)
 	if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
 		return nil, err
 	}
+	builtins.Ask(e, m)
 	var list []starlark.Value
 	for _, p := range m.Parameters("", bool(recurse)) {
 		list = append(list, p.X)
@@ -156,7 +157,7 @@ func zeroGrads(e *builtins.Env, fn string, params []*builtins.Tensor, toNone boo
 		switch {
 		case t.Auto == nil || t.Auto.Grad == nil:
 		case toNone:
-			e.Runtime.Held()
+			e.Runtime.Forgot(t.Auto.Grad)
 			t.Auto.Forget()
 		default:
 			if err := zero(e, t.Auto.Grad); err != nil {

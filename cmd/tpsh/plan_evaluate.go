@@ -47,7 +47,11 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	p.Folders = q.Limits.folders()
 	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps
 	e := &evaluation{question: q, program: plan.NewProgram(q.Ranks)}
-	if err := e.each(ctx, p); err != nil {
+	way := e.kinds
+	if q.Each {
+		way = e.each
+	}
+	if err := way(ctx, p); err != nil {
 		return nil, err
 	}
 	return e.program, nil
@@ -68,6 +72,8 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 		return err
 	}
 	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags, plan: e.program}
+	e.program = plan.NewProgram(e.Ranks)
+	s.plan = e.program
 	recorders := make([]*plan.Recorder, e.Ranks)
 	s.seen = func(r *runtime.Rank) { recorders[r.ID()] = r.Recorder() }
 	ranks, err := s.startHere()

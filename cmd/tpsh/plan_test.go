@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,9 +48,79 @@ func TestPlanMovesWhatARunDoes(t *testing.T) {
 				for rank := range n {
 					compareCalls(t, rank, callsOf(p, rank), want[rank])
 				}
+				compareKinds(t, script, args, n, p)
 			})
 		}
 	}
+}
+
+// everySize has TestPlanOfKinds plan every example for every number of ranks up to 16.
+var everySize = flag.Bool("every-size", false, "plan every example by kinds and each rank by itself, on 1 to 16 ranks")
+
+// By kinds a plan is what it is with each rank by itself, or the script fails in both
+// with one report.
+func TestPlanOfKinds(t *testing.T) {
+	if !*everySize {
+		t.Skip("TestPlanMovesWhatARunDoes compares small sizes; -every-size compares all")
+	}
+	scripts, _ := filepath.Glob("../../examples/*.star")
+	for _, script := range scripts {
+		for n := 1; n <= 16; n++ {
+			t.Run(fmt.Sprint(filepath.Base(script), "/", n), func(t *testing.T) {
+				args := fewer[filepath.Base(script)]
+				p, err := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n, Each: true})
+				if err == nil {
+					compareKinds(t, script, args, n, p)
+					return
+				}
+				if _, other := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n}); other == nil || other.Error() != err.Error() {
+					t.Errorf("got %v, want %v as each rank by itself", other, err)
+				}
+			})
+		}
+	}
+}
+
+// compareKinds compares a plan of each rank by itself with that of kinds.
+func compareKinds(t *testing.T, script string, args []string, n int, each *plan.Program) {
+	t.Helper()
+	m, err := hardware.Builtin("dgx-a100-80g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds.Kinds {
+		compareCalls(t, int(k.Ranks[0]), callsOf(kinds, int(k.Ranks[0])), callsOf(each, int(k.Ranks[0])))
+	}
+	got, want := kinds.Play(m), each.Play(m)
+	each.Merge()
+	want.Kinds, want.ToldApart = len(each.Kinds), each.ToldApart
+	if g, w := rounded(t, got), rounded(t, want); g != w {
+		t.Errorf("by kinds:\n%s\nwant as each rank by itself:\n%s", g, w)
+	}
+}
+
+// rounded returns f as JSON, with numbers to nine digits: sums may be taken in another
+// order.
+func rounded(t *testing.T, f *plan.Figures) string {
+	t.Helper()
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`-?[0-9.]+(e[-+]?[0-9]+)?`).ReplaceAllStringFunc(string(data), func(s string) string {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return s
+		}
+		if math.Abs(v) < 1e-15 { // what is left of a difference
+			v = 0
+		}
+		return strconv.FormatFloat(v, 'g', 9, 64)
+	})
 }
 
 // fewer are the arguments by which examples that train take few steps.
@@ -94,7 +168,7 @@ func callsOf(p *plan.Program, rank int) []string {
 		switch e.Do {
 		case plan.Collective, plan.Issue, plan.Send, plan.Recv:
 			c := p.Calls[e.Index]
-			list = append(list, fmt.Sprint(c.Op, " ", c.Bytes, " ", c.Wire))
+			list = append(list, fmt.Sprint(c.Op, " ", c.Bytes, " ", e.Wire))
 		}
 	}
 	return list

@@ -7,6 +7,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
+// Pow returns x ** y.
+func Pow(x, y starlark.Value) (starlark.Value, error) { return power(x, y) }
+
 func power(x, y starlark.Value) (starlark.Value, error) {
 	if a, ok := x.(HasPower); ok {
 		if v, err := a.Power(y, starlark.Left); v != nil || err != nil {

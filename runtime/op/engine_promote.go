@@ -72,7 +72,7 @@ func promote2(c *Ctx, x, y *tensor.Tensor) dtype.DType {
 // checkNumber refuses the number x, the tensor parameter called param, if it
 // is an integer beyond the range of dt, in which the operator computes.
 func (c *Call) checkNumber(param string, x *tensor.Tensor, dt dtype.DType) error {
-	if !x.Weak() || x.DType() != dtype.Int64 || x.Buffer() == nil {
+	if !x.Weak() || x.DType() != dtype.Int64 || x.Buffer() == nil || x.Hollow() {
 		return nil
 	}
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)

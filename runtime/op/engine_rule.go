@@ -1,6 +1,8 @@
 package op
 
 import (
+	"strconv"
+
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -38,6 +40,18 @@ type Blocks struct {
 	From  []*mesh.Placed   // how the inputs are placed; nil where Call.In is nil
 	To    []*mesh.Placed   // how the results are to be placed
 	Rank  int
+
+	// Part, unless it is nil, tells apart ranks that the rank runs for: what a rule
+	// does beside sizes must not hang on where its block lies, or ask here.
+	Part func(m *mesh.Mesh, f func(rank int) string)
+}
+
+// same tells apart those ranks of input i's mesh of which f says something else.
+func (b *Blocks) same(i int, f func(rank int) bool) bool {
+	if b.Part != nil {
+		b.Part(b.From[i].Mesh(), func(rank int) string { return strconv.FormatBool(f(rank)) })
+	}
+	return f(b.Rank)
 }
 
 // OutShape returns the shape of the rank's block of result i.

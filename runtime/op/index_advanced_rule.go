@@ -80,7 +80,8 @@ func setitemLocal(b *Blocks) ([]*tensor.Tensor, error) {
 	y := b.target()
 	box, _ := b.From[0].Box(b.Rank)
 	k := len(b.Args[0].Ints)
-	if v, ok := w.within(box, b.whole(0), shape.Shape(box.Shape())[k:]); ok {
+	v, _ := w.within(box, b.whole(0), shape.Shape(box.Shape())[k:])
+	if b.same(0, w.reaches(b)) {
 		value := withoutOnes(b.X[1], len(v.shape))
 		b.T.Do("copy_", []*tensor.Tensor{v.view(y), value})
 	}

@@ -55,11 +55,20 @@ func (w *slicing) within(box mesh.Box, s, out shape.Shape) (slicing, bool) {
 	return v, true
 }
 
+// reaches returns which ranks hold a part of what w shows of input 0.
+func (w *slicing) reaches(b *Blocks) func(rank int) bool {
+	return func(rank int) bool {
+		box, _ := b.From[0].Box(rank)
+		_, ok := w.within(box, b.whole(0), nil)
+		return ok
+	}
+}
+
 // local returns what a rank's block of In[0] shows of the slicing.
 func (w *slicing) local(b *Blocks) ([]*tensor.Tensor, error) {
 	box, _ := b.From[0].Box(b.Rank)
-	v, ok := w.within(box, b.whole(0), b.OutShape(0))
-	if !ok {
+	v, _ := w.within(box, b.whole(0), b.OutShape(0))
+	if !b.same(0, w.reaches(b)) {
 		return one(b.zeros(0)), nil
 	}
 	return one(v.view(b.X[0])), nil

@@ -8,8 +8,8 @@ import (
 
 // Merge makes one kind of all ranks that have done the same: the same events, in
 // groups of the same size and dims, with the same memory. It notes the lines at which
-// the others part from the kind of the first rank. Every rank has been added by
-// itself, in order.
+// the others part from the kind of the first rank. Ranks have been added by
+// themselves or by kinds, by their first ranks.
 func (p *Program) Merge() {
 	seed := maphash.MakeSeed()
 	byHash := map[uint64][]*Kind{}
@@ -38,14 +38,24 @@ func (k *Kind) hash(seed maphash.Seed) uint64 {
 	h.SetSeed(seed)
 	maphash.WriteComparable(&h, k.Memory)
 	for i := range k.Events {
-		maphash.WriteComparable(&h, k.Events[i])
+		maphash.WriteComparable(&h, k.Events[i].alike())
 	}
 	return h.Sum64()
 }
 
+// alike returns e without what ranks of one kind may not have alike.
+func (e *Event) alike() Event {
+	a := *e
+	a.Wire = 0
+	return a
+}
+
+// same reports whether ranks of one kind may do a and b.
+func same(a, b Event) bool { return a.alike() == b.alike() }
+
 // alike reports whether k and other do the same.
 func (k *Kind) alike(other *Kind) bool {
-	if k.Memory != other.Memory || len(k.Groups) != len(other.Groups) || !slices.Equal(k.Events, other.Events) {
+	if k.Memory != other.Memory || len(k.Groups) != len(other.Groups) || !slices.EqualFunc(k.Events, other.Events, same) {
 		return false
 	}
 	for i := range k.Groups {
@@ -96,7 +106,7 @@ func (p *Program) tellApart() {
 			lines[at] = true
 		}
 	}
-	p.ToldApart = p.ToldApart[:0]
+	p.ToldApart = []string{}
 	for at := range lines {
 		p.ToldApart = append(p.ToldApart, at)
 	}
@@ -106,7 +116,7 @@ func (p *Program) tellApart() {
 // parting returns the line of the first event of b that is not a's.
 func (p *Program) parting(a, b *Kind) string {
 	for i := range b.Events {
-		if i >= len(a.Events) || a.Events[i] != b.Events[i] {
+		if i >= len(a.Events) || !same(a.Events[i], b.Events[i]) {
 			return p.Lines[b.Events[i].Line]
 		}
 	}

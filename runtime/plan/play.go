@@ -144,12 +144,18 @@ func (g *game) groupOf(q int32, rank int, ranks []int, name string) int32 {
 	kind := g.players[q].kind
 	found := int32(-1)
 	for i := range kind.Groups {
-		if kind.Groups[i].instance() == instanceOf(name) && slices.Equal(kind.Groups[i].Of(rank), ranks) {
+		if kind.Groups[i].instance() == instanceOf(name) && sameList(kind.Groups[i].Of(rank), ranks) {
 			found = int32(i)
 			break
 		}
 	}
 	return found
+}
+
+// sameList reports whether a and b have the same ranks, which takes no time for those
+// of groups that say so by one list.
+func sameList(a, b []int) bool {
+	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // play plays all events.
@@ -397,7 +403,7 @@ func (pl *player) count(g *game, e *Event, seconds, hidden float64) {
 	}
 	sum.calls++
 	sum.bytes += c.Bytes
-	sum.wire += c.Wire
+	sum.wire += e.Wire
 	sum.seconds += seconds
 	sum.hidden += hidden
 	pl.now.region(e.Region).communication += seconds - hidden

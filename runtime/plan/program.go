@@ -35,8 +35,8 @@ type Operation struct {
 
 // A Call is what a rank puts into a collective or a message.
 type Call struct {
-	Op          string
-	Bytes, Wire int64
+	Op    string
+	Bytes int64
 }
 
 // A Kind is ranks that do the same.
@@ -95,6 +95,7 @@ type Event struct {
 	Region  int32
 	Line    int32
 	Forward int32 // of a call in backward: the line of what it is the gradient of
+	Wire    int64 // Collective, Issue, Send: bytes that the kind's first rank sends; others of it may send others
 }
 
 // Memory is bytes of one rank: the most at a time of each kind, and of the sum.

@@ -92,14 +92,14 @@ func (r *Recorder) Peer(p Pending, peer, tag int, stage bool) {
 	e.Peer, e.Tag, e.Stage = int32(peer), int32(tag), stage
 }
 
-// Finish says what a call has put in and sent.
-func (r *Recorder) Finish(p Pending, c Call) {
+// Finish says what a call has put in, and how many bytes its rank sends.
+func (r *Recorder) Finish(p Pending, c Call, wire int64) {
 	i, ok := r.calls[c]
 	if !ok {
 		i = r.program.call(c)
 		r.calls[c] = i
 	}
-	r.events[p].Index = i
+	r.events[p].Index, r.events[p].Wire = i, wire
 }
 
 // Wait notes that the rank waits for an Issue.

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tpsh/runtime/hardware"
@@ -21,38 +23,22 @@ func instanceOf(name string) string {
 // refine returns which ranks do the same at the same times, as numbers from 0 by
 // first rank: ranks of a kind whose groups have the same shapes on m, and members in
 // the same places that do so, too.
+//
+// A group is looked at once for all its members: the time is that of the ranks, times
+// the groups of one, for each round.
 func refine(p *Program, m *hardware.Machine) []int32 {
 	of := append([]int32(nil), p.KindOf...)
 	if len(p.Kinds) == p.Ranks {
 		return of
 	}
-	messages := make([]map[int32]bool, len(p.Kinds)) // the groups in which kinds send and receive
-	for i, k := range p.Kinds {
-		messages[i] = map[int32]bool{}
-		for _, e := range k.Events {
-			if e.Do == Send || e.Do == Recv {
-				messages[i][e.Group] = true
-			}
-		}
-	}
-	type key struct {
-		was  int32
-		text string
-	}
+	r := refinement{p: p, m: m, shapes: map[*int]string{}, places: map[*int]map[int]int{}}
+	r.findMessages()
 	for n := 0; ; {
-		ids := map[key]int32{}
+		ids := map[string]int32{}
 		next := make([]int32, p.Ranks)
+		r.texts, r.number = map[*int]int32{}, map[string]int32{}
 		for rank := range p.Ranks {
-			var b strings.Builder
-			for i := range p.Kinds[p.KindOf[rank]].Groups {
-				g := &p.Kinds[p.KindOf[rank]].Groups[i]
-				place := -1
-				if messages[p.KindOf[rank]][int32(i)] {
-					place = rank
-				}
-				writeGroup(&b, g.Of(rank), place, of, m)
-			}
-			k := key{of[rank], b.String()}
+			k := string(r.key(rank, of))
 			id, ok := ids[k]
 			if !ok {
 				id = int32(len(ids))
@@ -68,21 +54,87 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 	}
 }
 
-// writeGroup writes what sets a group of rank apart: its shape, its members and its
-// place.
-func writeGroup(b *strings.Builder, ranks []int, rank int, of []int32, m *hardware.Machine) {
-	shape := m.GroupOf(ranks)
-	fmt.Fprint(b, shape)
-	last, run := int32(-1), 0
-	for i, r := range ranks {
-		if r == rank {
-			fmt.Fprintf(b, "@%d", i)
+// A refinement tells ranks of a kind apart.
+type refinement struct {
+	p        *Program
+	m        *hardware.Machine
+	messages []map[int32]bool     // by kind: the groups in which it sends and receives
+	shapes   map[*int]string      // by list of ranks
+	places   map[*int]map[int]int // likewise: where each rank is in it
+	texts    map[*int]int32       // likewise: of this round, what tells it apart
+	number   map[string]int32     // of texts
+	room     []byte
+}
+
+func (r *refinement) findMessages() {
+	r.messages = make([]map[int32]bool, len(r.p.Kinds))
+	for i, k := range r.p.Kinds {
+		r.messages[i] = map[int32]bool{}
+		for j := range k.Events {
+			if e := &k.Events[j]; e.Do == Send || e.Do == Recv {
+				r.messages[i][e.Group] = true
+			}
 		}
-		if of[r] != last {
-			fmt.Fprintf(b, "x%d,%d", run, of[r])
-			last, run = of[r], 0
+	}
+}
+
+// key returns what tells rank apart from others.
+func (r *refinement) key(rank int, of []int32) []byte {
+	b := binary.AppendVarint(r.room[:0], int64(of[rank]))
+	kind := r.p.KindOf[rank]
+	for i := range r.p.Kinds[kind].Groups {
+		ranks := r.p.Kinds[kind].Groups[i].Of(rank)
+		b = binary.AppendVarint(b, int64(r.group(ranks, of)))
+		if r.messages[kind][int32(i)] {
+			b = binary.AppendVarint(b, int64(r.place(ranks, rank)))
+		}
+	}
+	r.room = b
+	return b
+}
+
+// group returns a number for what sets the group of ranks apart in this round: its
+// shape, and what its members do, in their places.
+func (r *refinement) group(ranks []int, of []int32) int32 {
+	id, ok := r.texts[&ranks[0]]
+	if ok {
+		return id
+	}
+	shape, ok := r.shapes[&ranks[0]]
+	if !ok {
+		shape = fmt.Sprint(r.m.GroupOf(ranks))
+		r.shapes[&ranks[0]] = shape
+	}
+	b := []byte(shape)
+	last, run := int32(-1), 0
+	for _, rank := range ranks {
+		if of[rank] != last {
+			b = binary.AppendVarint(binary.AppendVarint(b, int64(run)), int64(of[rank]))
+			last, run = of[rank], 0
 		}
 		run++
 	}
-	fmt.Fprintf(b, "x%d;", run)
+	text := string(binary.AppendVarint(b, int64(run)))
+	if id, ok = r.number[text]; !ok {
+		id = int32(len(r.number))
+		r.number[text] = id
+	}
+	r.texts[&ranks[0]] = id
+	return id
+}
+
+// place returns where in ranks rank is.
+func (r *refinement) place(ranks []int, rank int) int {
+	if len(ranks) <= 16 {
+		return slices.Index(ranks, rank)
+	}
+	at := r.places[&ranks[0]]
+	if at == nil {
+		at = make(map[int]int, len(ranks))
+		for i, other := range ranks {
+			at[other] = i
+		}
+		r.places[&ranks[0]] = at
+	}
+	return at[rank]
 }

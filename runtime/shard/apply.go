@@ -146,7 +146,7 @@ func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
 			first = x
 			continue
 		}
-		if !alike(x.Layout().Mesh(), first.Layout().Mesh()) {
+		if !e.alike(x.Layout().Mesh(), first.Layout().Mesh()) {
 			c := &op.Call{Def: d}
 			return nil, c.Bad(c.InName(i), fmt.Sprintf("%s on %v", op.Describe(x), x.Layout().Mesh()), "a tensor on "+first.Layout().Mesh().String(), "operands live on one mesh: .redistribute(mesh=) moves between two")
 		}
@@ -156,8 +156,8 @@ func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
 
 // alike reports whether a and b hold the same ranks in the same shape: they may
 // have other names.
-func alike(a, b *mesh.Mesh) bool {
-	return a == b || slices.Equal(a.Shape(), b.Shape()) && slices.Equal(a.Ranks(), b.Ranks())
+func (e *Engine) alike(a, b *mesh.Mesh) bool {
+	return a == b || slices.Equal(a.Shape(), b.Shape()) && e.host.EqualRanks(a, b)
 }
 
 // allPlaced returns in on the one mesh m, with plain tensors as replicated ones.
@@ -370,7 +370,16 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call
 	defer op.Recover(&err)
 	whole := *dec.call
 	whole.Args = args
-	return e.runLocal(d, &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.ID()})
+	return e.runLocal(d, &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.Self(), Part: e.part()})
+}
+
+// part returns what tells apart ranks whose blocks are worked on by other operators;
+// nil where nobody runs for others.
+func (e *Engine) part() func(*mesh.Mesh, func(int) string) {
+	if !e.host.Alike() {
+		return nil
+	}
+	return e.host.Part
 }
 
 // runLocal runs what d has instead of itself on blocks. Where there are no elements

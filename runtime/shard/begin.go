@@ -74,7 +74,7 @@ func (e *Engine) lastCall(x *tensor.Tensor, l *mesh.Placed) (steps []mesh.Step, 
 		return nil, last
 	}
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.Communicates() && len(s.Group(e.host.ID())) > 1 {
+		if s := &plan.Steps[i]; s.Communicates() && len(s.Group(e.host.Self())) > 1 {
 			last = i
 		}
 	}

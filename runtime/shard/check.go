@@ -21,7 +21,7 @@ func (e *Engine) CheckReplicas(fn string, x *tensor.Tensor) error {
 	if len(ranks) < 2 || !e.member(l.Mesh()) {
 		return nil
 	}
-	g, err := e.host.SharedGroup(ranks)
+	g, err := e.host.MeshGroup(l.Mesh())
 	if err != nil {
 		return err
 	}

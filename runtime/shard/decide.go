@@ -151,7 +151,7 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 	}
 	dec.in, dec.out, dec.whole = best.in, best.out, best.whole
 	for _, l := range dec.out {
-		dec.blocks = append(dec.blocks, l.LocalShape(e.host.ID()))
+		dec.blocks = append(dec.blocks, e.localShape(l))
 	}
 	dec.moves = best.seconds > 0
 	dec.compose = d.Compose != nil && best.seconds > 0

@@ -14,13 +14,36 @@ import (
 
 // A Host is what an Engine needs of its rank.
 type Host interface {
-	// ID returns the rank's number.
+	// Self returns the number of the rank that runs. In a plan it may run for others
+	// (Alike), and nothing may hang on the number that differs between them.
+	Self() int
+	// Alike reports whether the rank runs for others, too.
+	Alike() bool
+	// ID is Self, and tells apart all ranks that the rank runs for.
 	ID() int
+	// Part tells apart those of whom f says something else, as each sees m: f is a
+	// pure function of a rank of m.
+	Part(m *mesh.Mesh, f func(rank int) string)
+	// Member reports whether the rank is in m.
+	Member(m *mesh.Mesh) bool
+	// EqualRanks reports whether a and b have the same ranks.
+	EqualRanks(a, b *mesh.Mesh) bool
+	// SameRanks returns to, of ranks of m: each rank means by it those in the same
+	// places of what it means by m.
+	SameRanks(m, to *mesh.Mesh) *mesh.Mesh
+	// MeshGroup returns the one group of the ranks of m, and LineGroup that of those
+	// along dims of m that hold the rank.
+	MeshGroup(m *mesh.Mesh) (*comm.Group, error)
+	LineGroup(m *mesh.Mesh, dims ...int) (*comm.Group, error)
+	// GroupIn returns the one group of ranks, which are in m: each rank means by it
+	// those in the same places of what it means by m.
+	GroupIn(m *mesh.Mesh, ranks []int) (*comm.Group, error)
 	// Layouts returns the rank's meshes, layouts and plans.
 	Layouts() *mesh.Cache
 	// Ops returns what the rank's operators need.
 	Ops() *op.Ctx
-	// SharedGroup returns the one group of ranks in that order.
+	// SharedGroup returns the one group of ranks in that order, and tells apart as ID
+	// does.
 	SharedGroup(ranks []int) (*comm.Group, error)
 	// Communicate calls o on g. x is what the rank puts in, and bytes how much
 	// of it counts, for traces.
@@ -52,22 +75,23 @@ type Engine struct {
 	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
 	memories  map[*mesh.Mesh]*memory
-	told      map[string]bool    // the lines warned of
-	within    []string           // the operators that are being composed, outermost first
-	drew      bool               // the last operator drew random numbers
-	backward  int                // not 0 while gradients are computed
-	observer  func(*Explanation) // is told what is done, if it is set
-	running   *decision          // the operator whose blocks are computed; nil outside
-	bringing  *decision          // the operator whose inputs are moved; nil outside
-	key       []byte             // room for the key of a decision
-	spare     *blockCall         // room for the next call on blocks; nil while it is in use
+	told      map[string]bool       // the lines warned of
+	parted    map[*mesh.Placed]bool // layouts whose blocks are of one shape on all ranks that the rank runs for
+	within    []string              // the operators that are being composed, outermost first
+	drew      bool                  // the last operator drew random numbers
+	backward  int                   // not 0 while gradients are computed
+	observer  func(*Explanation)    // is told what is done, if it is set
+	running   *decision             // the operator whose blocks are computed; nil outside
+	bringing  *decision             // the operator whose inputs are moved; nil outside
+	key       []byte                // room for the key of a decision
+	spare     *blockCall            // room for the next call on blocks; nil while it is in use
 }
 
 // New returns an Engine for host, and has tape apply operators to placed tensors
 // through it.
 func New(host Host, tape *grad.Recorder) *Engine {
 	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
-		notes: map[*mesh.Mesh]*notes{}, memories: map[*mesh.Mesh]*memory{}, told: map[string]bool{}}
+		notes: map[*mesh.Mesh]*notes{}, memories: map[*mesh.Mesh]*memory{}, told: map[string]bool{}, parted: map[*mesh.Placed]bool{}}
 	tape.Placed = e
 	return e
 }
@@ -103,10 +127,21 @@ const (
 )
 
 // member reports whether the rank is in m.
-func (e *Engine) member(m *mesh.Mesh) bool {
-	_, ok := m.Position(e.host.ID())
-	return ok
+func (e *Engine) member(m *mesh.Mesh) bool { return e.host.Member(m) }
+
+// localShape returns the shape of the rank's block of l.
+func (e *Engine) localShape(l *mesh.Placed) []int {
+	if e.host.Alike() && !e.parted[l] && e.member(l.Mesh()) {
+		e.parted[l] = true
+		if !l.Even() {
+			e.host.Part(l.Mesh(), func(rank int) string { return fmt.Sprint(l.LocalShape(rank)) })
+		}
+	}
+	return l.LocalShape(e.host.Self())
 }
+
+// LocalShape returns the shape of the rank's block of l; nil outside of its mesh.
+func (e *Engine) LocalShape(l *mesh.Placed) []int { return e.localShape(l) }
 
 // place returns the interned layout of a tensor of a shape.
 func (e *Engine) place(m *mesh.Mesh, s shape.Shape, placements []mesh.Placement) (*mesh.Placed, error) {
@@ -171,7 +206,7 @@ func (e *Engine) ofWhole(dec *decision, err error) error {
 		if l == nil || dec.call.InName(i) != bad.Param || len(l.Shape()) != len(bad.Element.At) {
 			continue
 		}
-		box, _ := l.Box(e.host.ID())
+		box, _ := l.Box(e.host.Self())
 		at := make([]int, len(box.Lo))
 		for d, lo := range box.Lo {
 			at[d] = lo + bad.Element.At[d]

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"slices"
 
 	"tpsh/comm"
@@ -68,13 +69,28 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 	if !e.member(l.Mesh()) {
 		return ex, nil
 	}
-	ranks := l.Mesh().Line(e.host.ID(), cutDims(l)...)
+	ranks := l.Mesh().Line(e.host.Self(), cutDims(l)...)
 	if ex.src, ex.dst, err = how.Parts(dec.call, l, out, ranks); err != nil {
 		return nil, err
 	}
-	if ex.plan, err = e.exchangePlan(ex.src, ex.dst, ranks); err != nil {
+	if e.host.Alike() {
+		e.host.Part(l.Mesh(), func(rank int) string {
+			ranks := l.Mesh().Line(rank, cutDims(l)...)
+			src, dst, err := how.Parts(dec.call, l, out, ranks)
+			if err != nil {
+				return err.Error()
+			}
+			return exchangeSizes(src, dst, ranks, rank)
+		})
+	}
+	group, err := e.host.LineGroup(l.Mesh(), cutDims(l)...)
+	if err != nil {
+		return nil, err
+	}
+	if ex.plan, err = planExchange(ex.src, ex.dst, ranks, e.host.Self()); err != nil {
 		return nil, argError(dec.call.Def.Name, err)
 	}
+	ex.plan.group = group
 	ex.plan.mesh = l.Mesh()
 	if _, flat := ex.dst.(*mesh.Flat); flat { // the tensors say more than their elements in order
 		ex.plan.whole, ex.plan.detail = out.Shape(), l.String()+" to "+out.String()
@@ -82,21 +98,31 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 	return ex, nil
 }
 
-// exchangePlan returns the call in which the rank comes to hold in dst what it
-// holds in src, among ranks; nil stands for all of both.
-func (e *Engine) exchangePlan(src, dst mesh.Layout, among []int) (*stepPlan, error) {
+// planExchange returns the call in which the rank me comes to hold in dst what it
+// holds in src, among ranks, without its group.
+func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) {
 	x, err := mesh.NewExchange(src, dst, among)
 	if err != nil {
 		return nil, err
 	}
-	me := e.host.ID()
+	return planned(x, src, dst, me), nil
+}
+
+// planned is planExchange of x.
+func planned(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
 	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
 	r.want = boxOf(dst, me).Shape()
-	if r.group, err = e.host.SharedGroup(x.Ranks()); err != nil {
-		return nil, err
-	}
 	r.exchange(x, src, dst, me)
-	return r, nil
+	return r
+}
+
+// exchangeSizes returns all that shapes say of planExchange.
+func exchangeSizes(src, dst mesh.Layout, among []int, me int) string {
+	r, err := planExchange(src, dst, among, me)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(boxOf(src, me).Shape()) + r.sizes()
 }
 
 // exchangeBlock returns the rank's block of the result.
@@ -104,7 +130,7 @@ func (e *Engine) exchangeBlock(ex *exchange, x *tensor.Tensor) (*tensor.Tensor, 
 	if !e.member(ex.out.Mesh()) {
 		return e.outside(op.Spec{DType: x.DType(), Shape: ex.out.Shape()})
 	}
-	s := shape.Shape(ex.out.LocalShape(e.host.ID()))
+	s := shape.Shape(e.localShape(ex.out))
 	if x.Local().Buffer() == nil {
 		return tensor.ShapeOnly(x.DType(), s), nil
 	}
@@ -125,7 +151,7 @@ func (e *Engine) exchangeBlock(ex *exchange, x *tensor.Tensor) (*tensor.Tensor, 
 // partOf returns what the rank's block of x has of part, a layout of x's elements.
 func (e *Engine) partOf(part mesh.Layout, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if _, flat := part.(*mesh.Flat); !flat {
-		return view(x.Local(), inBlockOf(x.Layout(), part, e.host.ID())), nil
+		return view(x.Local(), inBlockOf(x.Layout(), part, e.host.Self())), nil
 	}
 	block, err := e.contiguous(x.Local())
 	if err != nil {
@@ -150,7 +176,7 @@ func (e *Engine) amidZeros(ex *exchange, got *tensor.Tensor, s shape.Shape) (*te
 	if got.Numel() == 0 {
 		return block, nil
 	}
-	to := view(block, inBlockOf(ex.out, ex.dst, e.host.ID()))
+	to := view(block, inBlockOf(ex.out, ex.dst, e.host.Self()))
 	_, err = op.Apply(e.host.Ops(), copyOp, []*tensor.Tensor{to, got}, nil)
 	return block, err
 }
@@ -202,7 +228,7 @@ func (e *Engine) cross(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		if !e.member(l.Mesh()) {
 			return x.Local(), nil
 		}
-		return tensor.ShapeOnly(x.DType(), l.LocalShape(e.host.ID())), nil
+		return tensor.ShapeOnly(x.DType(), e.localShape(l)), nil
 	}
 	r, err := e.crossPlan(crossing{src, l})
 	if err != nil {
@@ -211,15 +237,43 @@ func (e *Engine) cross(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 	return e.carry(r, x.Local())
 }
 
+// crossGroup returns the group in which c exchanges x. Where the ranks of one of its
+// meshes are of the other, too, each rank means its own by both.
+func (e *Engine) crossGroup(c crossing, x *mesh.Exchange) (*comm.Group, error) {
+	if !e.host.Alike() {
+		return e.host.SharedGroup(x.Ranks())
+	}
+	part, all := c.src.Mesh(), c.dst.Mesh()
+	if part.Size() > all.Size() {
+		part, all = all, part
+	}
+	for _, rank := range part.Ranks() {
+		if _, ok := all.Position(rank); !ok {
+			return e.host.SharedGroup(x.Ranks())
+		}
+	}
+	e.host.SameRanks(all, part)
+	e.host.Part(all, func(rank int) string {
+		return fmt.Sprint(boxOf(c.src, rank).Shape()) + planned(x, c.src, c.dst, rank).sizes()
+	})
+	return e.host.GroupIn(all, x.Ranks())
+}
+
 // crossPlan returns the stepPlan of c, made when it is first asked for.
 func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	if r := e.crossings[c]; r != nil {
 		return r, nil
 	}
-	r, err := e.exchangePlan(c.src, c.dst, nil)
+	x, err := mesh.NewExchange(c.src, c.dst, nil)
 	if err != nil {
 		return nil, argError("redistribute", err)
 	}
+	group, err := e.crossGroup(c, x)
+	if err != nil {
+		return nil, err
+	}
+	r := planned(x, c.src, c.dst, e.host.Self())
+	r.group = group
 	if r.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped what the mesh does
 		r.mesh = c.dst.Mesh()
 	}

@@ -46,7 +46,7 @@ func (e *Engine) unasked(dec *decision, i int, want, cost string) error {
 	if e.Implicit == Refuse {
 		return &op.ArgError{Func: name, Param: param, Got: got, Want: want, Rule: "implicit redistribution is refused: " + cost}
 	}
-	if here := e.host.Here(); !e.told[here+name+param] && e.host.ID() == dec.mesh.Ranks()[0] {
+	if here := e.host.Here(); !e.told[here+name+param] && e.host.Self() == dec.mesh.Ranks()[0] {
 		e.told[here+name+param] = true
 		e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q is %s, and goes to %s: %s", here, name, param, got, want, cost))
 	}

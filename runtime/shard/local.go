@@ -25,9 +25,9 @@ func (e *Engine) Join(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 // is the rank's block of that of the result.
 func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	if e.member(l.Mesh()) {
-		if want := shape.Shape(l.LocalShape(e.host.ID())); !x.Shape().Equal(want) {
+		if want := shape.Shape(e.localShape(l)); !x.Shape().Equal(want) {
 			return nil, &op.ArgError{Func: "from_local", Param: "x", Got: op.Describe(x), Want: fmt.Sprintf("shape %v", want),
-				Rule: fmt.Sprintf("rank %d's block of %v", e.host.ID(), l)}
+				Rule: fmt.Sprintf("rank %d's block of %v", e.host.Self(), l)}
 		}
 	} else if x.Numel() > 0 {
 		empty, err := e.outside(op.Spec{DType: x.DType(), Shape: x.Shape()})
@@ -104,7 +104,7 @@ func (e *Engine) ToLocal(x *tensor.Tensor, back *mesh.Placed) (*tensor.Tensor, e
 func (e *Engine) Full(fn string, x *tensor.Tensor, back *mesh.Placed) (*tensor.Tensor, error) {
 	l := x.Layout()
 	if !e.member(l.Mesh()) {
-		return nil, &op.ArgError{Func: fn, Got: fmt.Sprintf("a call on rank %d", e.host.ID()), Want: "a rank of the mesh " + l.Mesh().String(), Rule: "ranks outside the mesh hold nothing of it"}
+		return nil, &op.ArgError{Func: fn, Got: fmt.Sprintf("a call on rank %d", e.host.Self()), Want: "a rank of the mesh " + l.Mesh().String(), Rule: "ranks outside the mesh hold nothing of it"}
 	}
 	y, err := e.settle(x, e.Replicated(l.Mesh(), x.Shape()), true)
 	if err != nil {
@@ -124,7 +124,8 @@ func (e *Engine) Block(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		}
 		return tensor.NewPlaced(l, empty), nil
 	}
-	box, _ := l.Box(e.host.ID())
+	e.localShape(l)
+	box, _ := l.Box(e.host.Self())
 	c, err := op.Apply(e.host.Ops(), cloneOp, []*tensor.Tensor{view(x.Detach(), box)}, nil)
 	if err != nil {
 		return nil, err
@@ -140,13 +141,16 @@ func (e *Engine) Distribute(x *tensor.Tensor, l *mesh.Placed, src int) (*tensor.
 	if err != nil {
 		return nil, argError("distribute_tensor", err)
 	}
+	if _, ok := l.Mesh().Position(src); ok {
+		one = e.host.SameRanks(l.Mesh(), one)
+	}
 	one = e.host.Layouts().Mesh(one)
 	from, err := e.place(one, x.Shape(), []mesh.Placement{mesh.Replicate()})
 	if err != nil {
 		return nil, argError("distribute_tensor", err)
 	}
 	block := x.Detach()
-	if e.host.ID() != src {
+	if !e.member(one) {
 		if block, err = e.outside(op.Spec{DType: x.DType(), Shape: x.Shape()}); err != nil {
 			return nil, err
 		}

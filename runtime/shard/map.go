@@ -73,7 +73,7 @@ func (e *Engine) Fit(d *op.Def, in []*tensor.Tensor) (moved []*tensor.Tensor, ou
 // communicates a few bytes, which traces do not count. Blocks that are not cut by
 // the rule of chunks are an error.
 func (e *Engine) Joined(fn string, m *mesh.Mesh, s shape.Shape, placements []mesh.Placement) (shape.Shape, error) {
-	g, err := e.host.SharedGroup(m.Ranks())
+	g, err := e.host.MeshGroup(m)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"slices"
 
 	"tpsh/mesh"
@@ -67,7 +68,7 @@ func (e *Engine) checkMove(fn string, x *tensor.Tensor, l *mesh.Placed) error {
 func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	src, block := x.Layout(), x.Local()
 	if src.Mesh() != l.Mesh() {
-		if !alike(src.Mesh(), l.Mesh()) {
+		if !e.alike(src.Mesh(), l.Mesh()) {
 			return e.cross(x, l)
 		}
 		var err error
@@ -79,7 +80,7 @@ func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 		return block, nil
 	}
 	if block.Buffer() == nil {
-		return tensor.ShapeOnly(x.DType(), l.LocalShape(e.host.ID())), nil
+		return tensor.ShapeOnly(x.DType(), e.localShape(l)), nil
 	}
 	plan, err := e.host.Layouts().Plan(src, l, x.DType().Size())
 	if err != nil {
@@ -107,7 +108,7 @@ func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error
 	case mesh.MakePartial:
 		return e.makePartial(s, block)
 	}
-	if len(s.Group(e.host.ID())) == 1 {
+	if len(s.Group(e.host.Self())) == 1 {
 		return block, nil
 	}
 	r, err := e.stepPlan(s)
@@ -119,7 +120,9 @@ func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error
 
 // slice returns the part of block that the rank keeps: a view.
 func (e *Engine) slice(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
-	me := e.host.ID()
+	e.localShape(s.Src)
+	e.localShape(s.Dst)
+	me := e.host.Self()
 	have, _ := s.Src.Box(me)
 	keep, _ := s.Dst.Box(me)
 	return view(block, relative(keep, have)), nil
@@ -165,7 +168,17 @@ func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor
 // first along an outer dim, the inner ones, of dims or not, make their term of v,
 // and so on.
 func (e *Engine) term(m *mesh.Mesh, placements []mesh.Placement, dims []int) (v float64, changed bool) {
-	at := m.Coordinate(e.host.ID())
+	if e.host.Alike() {
+		e.host.Part(m, func(rank int) string {
+			v, changed := termAt(m.Coordinate(rank), placements, dims)
+			return fmt.Sprint(v, changed)
+		})
+	}
+	return termAt(m.Coordinate(e.host.Self()), placements, dims)
+}
+
+// termAt is term of the rank at some coordinates.
+func termAt(at []int, placements []mesh.Placement, dims []int) (v float64, changed bool) {
 	for d := range placements {
 		by, ok := placements[d].Partial()
 		if !ok || at == nil || at[d] == 0 || !changed && !slices.Contains(dims, d) {

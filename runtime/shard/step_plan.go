@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	goruntime "runtime"
 	"slices"
 
@@ -89,16 +90,37 @@ func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
 	if r := e.stepPlans[s]; r != nil {
 		return r, nil
 	}
-	me := e.host.ID()
+	group, err := e.host.LineGroup(s.Src.Mesh(), s.Dims...)
+	if err != nil {
+		return nil, err
+	}
+	if e.host.Alike() && !simple(s) {
+		e.host.Part(s.Src.Mesh(), func(rank int) string { return planStep(s, rank).sizes() })
+	}
+	r := planStep(s, e.host.Self())
+	r.group = group
+	if len(e.stepPlans) >= maxDecisions {
+		clear(e.stepPlans)
+	}
+	e.stepPlans[s] = r
+	return r, nil
+}
+
+// simple reports whether s moves as much on all ranks, at a glance.
+func simple(s *mesh.Step) bool {
+	if !s.Src.Even() || !s.Dst.Even() {
+		return false
+	}
+	return s.Op == mesh.AllReduce || s.Op != mesh.Direct && s.Src.Mesh().NDim() == 1
+}
+
+// planStep returns the stepPlan of s of a rank, without the group.
+func planStep(s *mesh.Step, me int) *stepPlan {
 	want, _ := s.Dst.Box(me)
 	r := &stepPlan{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
 		whole: s.Src.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
 	r.back = r.detail + " " + comm.InBackward
 	ranks := s.Group(me)
-	var err error
-	if r.group, err = e.host.SharedGroup(ranks); err != nil {
-		return nil, err
-	}
 	if red, ok := s.Reduces(); ok {
 		r.reduce = red.String()
 	}
@@ -118,11 +140,20 @@ func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
 		r.kind = comm.AllToAll
 		r.exchange(s.Exchange(me), s.Src, s.Dst, me)
 	}
-	if len(e.stepPlans) >= maxDecisions {
-		clear(e.stepPlans)
+	return r
+}
+
+// sizes returns all of r that shapes say: what two ranks have alike for whom it moves
+// as much, and is done in the same way.
+func (r *stepPlan) sizes() string {
+	text := fmt.Sprint(r.want, r.pieces)
+	for _, list := range [][]subBlock{r.send, r.recv} {
+		text += ";"
+		for _, b := range list {
+			text += fmt.Sprint(b.elems, b.strided, b.box.Shape())
+		}
 	}
-	e.stepPlans[s] = r
-	return r, nil
+	return text
 }
 
 // overlaps has each member get what it needs of each block.

@@ -1,0 +1,256 @@
+package builtins
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"tpsh/lang/operator"
+	"tpsh/mesh"
+	"tpsh/runtime"
+	"tpsh/runtime/tensor"
+)
+
+// A Varying is a number, a truth or a text that is not the same on all the ranks that
+// the rank runs for, in a plan: rank(), a coordinate, and what is computed with them.
+// Where something hangs on it that Go decides, the ranks are told apart by it: see
+// settle.
+type Varying struct {
+	env   *Env
+	own   starlark.Value // of the rank that runs
+	of    func(rank int) (starlark.Value, error)
+	depth int // of functions of functions
+
+	// What was observed once stays so: the rank runs for fewer others, never for more.
+	settled, decided bool
+}
+
+var (
+	_ starlark.Value      = (*Varying)(nil)
+	_ starlark.HasBinary  = (*Varying)(nil)
+	_ starlark.HasUnary   = (*Varying)(nil)
+	_ starlark.Comparable = (*Varying)(nil)
+	_ starlark.HasAttrs   = (*Varying)(nil)
+	_ operator.HasPower   = (*Varying)(nil)
+	_ operator.HasFormat  = (*Varying)(nil)
+)
+
+// varying returns an int that f says of each rank.
+func varying(e *Env, f func(rank int) int) starlark.Value {
+	own := starlark.MakeInt(f(e.Runtime.Self()))
+	if !e.Runtime.Alike() || e.Options.Settled {
+		return starlark.MakeInt(runtime.Asked(e.Runtime, f))
+	}
+	e.varied = true
+	return &Varying{env: e, own: own, of: func(rank int) (starlark.Value, error) { return starlark.MakeInt(f(rank)), nil }}
+}
+
+// OwnRank returns the number of the rank.
+func OwnRank(e *Env) starlark.Value { return varying(e, func(rank int) int { return rank }) }
+
+func ownRank(e *Env) starlark.Value { return OwnRank(e) }
+
+// Place returns the rank's place in g, in which it is.
+func Place(e *Env, g *runtime.Group) starlark.Value { return varying(e, e.Runtime.PlaceIn(g)) }
+
+// Coordinate returns the rank's index along a dim of m, in which it is.
+func Coordinate(e *Env, m *mesh.Mesh, dim int) starlark.Value {
+	return varying(e, e.Runtime.IndexAlong(m, dim))
+}
+
+// String implements starlark.Value: what the rank that runs has. So it is printed.
+func (v *Varying) String() string { return v.own.String() }
+
+// Type implements starlark.Value.
+func (v *Varying) Type() string { return v.own.Type() }
+
+// Freeze implements starlark.Value.
+func (v *Varying) Freeze() {}
+
+// Truth implements starlark.Value, an observation.
+func (v *Varying) Truth() starlark.Bool {
+	if v.settled || v.decided {
+		return v.own.Truth()
+	}
+	v.decided = true
+	return starlark.Bool(runtime.Asked(v.env.Runtime, func(rank int) bool {
+		x, err := v.of(rank)
+		return err == nil && bool(x.Truth())
+	}))
+}
+
+// Attr implements starlark.HasAttrs: those of what the rank has, an observation.
+func (v *Varying) Attr(name string) (starlark.Value, error) {
+	if x, ok := v.own.(starlark.HasAttrs); ok {
+		v.settle()
+		return x.Attr(name)
+	}
+	return nil, nil
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (v *Varying) AttrNames() []string {
+	if x, ok := v.own.(starlark.HasAttrs); ok {
+		return x.AttrNames()
+	}
+	return nil
+}
+
+// Hash implements starlark.Value: no key of a dict equals another of a different type.
+func (v *Varying) Hash() (uint32, error) {
+	return 0, fmt.Errorf("unhashable: a %s that is not the same on all ranks", v.Type())
+}
+
+// CompareSameType implements starlark.Comparable, an observation.
+func (v *Varying) CompareSameType(tok syntax.Token, y starlark.Value, _ int) (bool, error) {
+	return starlark.Compare(tok, v.settle(), y.(*Varying).settle())
+}
+
+// settle returns what the rank has, an observation.
+func (v *Varying) settle() starlark.Value {
+	if !v.settled {
+		runtime.Asked(v.env.Runtime, func(rank int) string { return told(v.of(rank)) })
+		v.settled = true
+	}
+	return v.own
+}
+
+// Settle implements arg.Settler.
+func (v *Varying) Settle() starlark.Value { return v.settle() }
+
+// told returns a text that two scalars share that are the same.
+func told(x starlark.Value, err error) string {
+	if err != nil {
+		return "! " + err.Error()
+	}
+	if f, ok := x.(starlark.Float); ok {
+		return "float " + strconv.FormatUint(math.Float64bits(float64(f)), 16)
+	}
+	return x.Type() + " " + x.String()
+}
+
+// scalar reports whether v is what a Varying may be.
+func scalar(v starlark.Value) bool {
+	switch v.(type) {
+	case starlark.Int, starlark.Float, starlark.Bool, starlark.String, starlark.NoneType:
+		return true
+	}
+	return false
+}
+
+// maxDepth is how many functions of functions a Varying is, before it is known by
+// rank.
+const maxDepth = 16
+
+// lift returns f of args, of which some may be Varying, for each rank. f is a pure
+// function. Where its result is no scalar, or an error, the ranks are told apart.
+func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), args ...starlark.Value) (starlark.Value, error) {
+	owns, depth, some := make([]starlark.Value, len(args)), 0, false
+	for i, a := range args {
+		owns[i] = a
+		if v, ok := a.(*Varying); ok {
+			owns[i] = v.own
+			if !v.settled {
+				depth, some = max(depth, v.depth), true
+			}
+		}
+	}
+	own, err := f(owns)
+	if !some {
+		return own, err
+	}
+	of := func(rank int) (starlark.Value, error) {
+		list := make([]starlark.Value, len(args))
+		for i, a := range args {
+			list[i] = owns[i]
+			if v, ok := a.(*Varying); ok && !v.settled {
+				x, err := v.of(rank)
+				if err != nil {
+					return nil, err
+				}
+				list[i] = x
+			}
+		}
+		return f(list)
+	}
+	if err != nil || !scalar(own) {
+		for _, a := range args {
+			if v, ok := a.(*Varying); ok {
+				v.settle()
+			}
+		}
+		return own, err
+	}
+	y := &Varying{env: e, own: own, of: of, depth: depth + 1}
+	if y.depth > maxDepth {
+		y.flatten()
+	}
+	return y, nil
+}
+
+// flatten computes v for each rank that the rank runs for.
+func (v *Varying) flatten() {
+	known := map[int]starlark.Value{}
+	errs := map[int]error{}
+	for _, rank := range v.env.Runtime.RunsFor() {
+		x, err := v.of(rank)
+		if err != nil {
+			errs[rank] = err
+		}
+		known[rank] = x
+	}
+	v.depth = 0
+	v.of = func(rank int) (starlark.Value, error) { return known[rank], errs[rank] }
+}
+
+// Binary implements starlark.HasBinary.
+func (v *Varying) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	switch y := y.(type) {
+	case *Tensor:
+		return nil, nil
+	case *Unknown:
+		return y.Binary(tok, v.own, !side)
+	}
+	x := starlark.Value(v)
+	if side == starlark.Right {
+		x, y = y, x
+	}
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Binary(tok, a[0], a[1]) }, x, y)
+}
+
+// Unary implements starlark.HasUnary.
+func (v *Varying) Unary(tok syntax.Token) (starlark.Value, error) {
+	if tok == syntax.NOT {
+		return nil, nil
+	}
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Unary(tok, a[0]) }, v)
+}
+
+// Power implements operator.HasPower.
+func (v *Varying) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	if !scalar(y) {
+		if _, ok := y.(*Varying); !ok {
+			return nil, nil
+		}
+	}
+	x := starlark.Value(v)
+	if side == starlark.Right {
+		x, y = y, x
+	}
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return operator.Pow(a[0], a[1]) }, x, y)
+}
+
+// Format implements operator.HasFormat, an observation.
+func (v *Varying) Format(spec string) (string, error) {
+	return operator.FormatValue("format", v.settle(), spec)
+}
+
+// operand returns v as a number that operators take: which one it is makes no
+// difference to shapes.
+func (v *Varying) operand() (*tensor.Tensor, error) {
+	kind := map[string]string{"int": "int", "float": "float", "bool": "bool"}[v.Type()]
+	return (&Unknown{v.env, kind}).operand()
+}

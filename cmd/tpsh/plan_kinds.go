@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"tpsh/builtins"
+	"tpsh/lang"
+	"tpsh/runtime"
+	"tpsh/runtime/plan"
+)
+
+// fewRanks are evaluated each by itself when they cannot be by kinds: the report of
+// what went wrong is then that of a run, to the letter.
+const fewRanks = 16
+
+// kinds evaluates one rank for all that do the same. What differs between ranks only
+// as numbers do is told apart when something hangs on it; if the program does with
+// them what cannot be followed, when it asks for them. What fails in both ways fails.
+func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
+	flags, err := checkFlags(e.Args, p)
+	if err != nil {
+		return err
+	}
+	err = e.byKinds(ctx, p, flags, false)
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*lang.StaticError)) {
+		return err
+	}
+	if e.Ranks <= fewRanks {
+		return e.each(ctx, p)
+	}
+	return e.byKinds(ctx, p, flags, true)
+}
+
+// byKinds is kinds in one of its ways.
+func (e *evaluation) byKinds(ctx context.Context, p lang.Program, flags []string, settled bool) error {
+	e.program = plan.NewProgram(e.Ranks)
+	var printed lines
+	s := &starter{limits: e.Limits, ranks: e.Ranks, args: e.Args, flags: flags}
+	s.limits.kernels.use()
+	scratch := newScratch()
+	defer os.RemoveAll(scratch)
+	opts := s.world(scratch)
+	opts.Shared, opts.Settled = builtins.NewShared(), settled
+	k := &kindRuns{evaluation: e, opts: opts, program: p, out: &printed, runs: map[int]*kindRun{}}
+	cfg := runtime.Config{Size: e.Ranks, Seed: e.Limits.seed, Plan: e.program}
+	job, err := runtime.StartAlike(ctx, cfg, k.run)
+	if err != nil {
+		return notStarted(ctx, err)
+	}
+	job.Wait()
+	kinds, failure := job.Kinds()
+	left := job.Unreceived()
+	job.Stop()
+	if err := k.refused(kinds, failure); err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return (&ranks{left: func() []runtime.Unreceived { return left }}).unreceived(nil)
+	}
+	for _, kind := range kinds {
+		e.program.Add(k.runs[kind.Rank()].recorder, kind.Members())
+	}
+	e.program.Merge()
+	printed.writeTo(e.Out)
+	return nil
+}
+
+// kindRuns are the runs of the ranks that run for others.
+type kindRuns struct {
+	*evaluation
+	opts    builtins.Options
+	program lang.Program
+	out     io.Writer // of the first rank
+
+	mu   sync.Mutex
+	runs map[int]*kindRun
+}
+
+// A kindRun is one of them.
+type kindRun struct {
+	recorder *plan.Recorder
+	outcome  *lang.Outcome
+	err      error
+}
+
+// run runs the program on rank, for all ranks of its kind. Only what rank 0 prints
+// is shown.
+func (k *kindRuns) run(ctx context.Context, rank *runtime.Rank) {
+	one := &kindRun{recorder: rank.Recorder()}
+	k.mu.Lock()
+	k.runs[rank.Self()] = one
+	k.mu.Unlock()
+	front, back := lang.Pipe()
+	opts := lang.Options{}
+	if rank.Self() == 0 {
+		opts.Out, opts.Notes = k.out, k.Notes
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		lang.Serve(ctx, back, builtins.New(rank, k.opts))
+		back.Close()
+	})
+	session := lang.NewSession([]lang.Conn{front}, opts)
+	one.outcome, one.err = session.Run(ctx, k.program)
+	session.Close()
+	front.Close()
+	served.Wait()
+}
+
+// refused returns the report of an evaluation that has failed, or nil.
+func (k *kindRuns) refused(kinds []*runtime.Kind, failure error) error {
+	all := &lang.Outcome{Ranks: make([]lang.Result, k.Ranks)}
+	failed := failure != nil
+	for _, kind := range kinds {
+		run := k.runs[kind.Rank()]
+		if run == nil {
+			continue
+		}
+		if run.err != nil {
+			return run.err
+		}
+		result := run.outcome.Ranks[0]
+		if f := result.Failure; f != nil && string(f.Message) == runtime.ErrEnded.Error() {
+			continue
+		}
+		failed = failed || result.Failure != nil
+		for _, rank := range kind.Members() {
+			all.Ranks[rank] = result
+		}
+	}
+	if !failed {
+		return nil
+	}
+	if all.ExitStatus() == lang.StatusOK {
+		return &refusal{fmt.Sprintf("Error: %v\n", failure)}
+	}
+	return k.evaluation.refused(all, nil)
+}
+
+// lines are what a program prints, kept until it has ended well.
+type lines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, b...)
+	return len(b), nil
+}
+
+func (l *lines) writeTo(w io.Writer) {
+	if w != nil {
+		w.Write(l.text)
+	}
+}

@@ -1,0 +1,240 @@
+package alike_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"tpsh/comm"
+	"tpsh/comm/alike"
+)
+
+// A rank is what a program of these tests has.
+type rank struct {
+	t     *testing.T
+	job   *alike.Job
+	kind  *alike.Kind
+	end   *comm.Endpoint
+	world *comm.Group
+	said  []string // what it has observed
+}
+
+// evaluate runs program on stand-ins of size ranks, and returns what each of them has
+// said, by its kind: "[0 2]: a b".
+func evaluate(t *testing.T, size int, program func(r *rank) error) (kinds []string, failure error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	said := map[int][]string{}
+	var job *alike.Job
+	job = alike.New(size, func(id int) {
+		r := &rank{t: t, job: job, kind: job.KindOf(id), end: job.Fabric().Endpoint(id)}
+		wg.Go(func() {
+			var err error
+			if r.world, err = r.group(comm.FirstRanks(size), job.Constant(comm.FirstRanks(size))); err == nil {
+				err = program(r)
+			}
+			mu.Lock()
+			said[id] = r.said
+			mu.Unlock()
+			r.end.End(err)
+		})
+	})
+	defer job.Close()
+	job.Begin()
+	wg.Wait()
+	for _, k := range job.Kinds() {
+		kinds = append(kinds, fmt.Sprint(k.Members(), ": ", strings.Join(said[k.Rank()], " ")))
+	}
+	return kinds, job.Failure()
+}
+
+// group returns the group of ranks, which for each rank is that which lines say.
+func (r *rank) group(ranks []int, lines *alike.Lines) (*comm.Group, error) {
+	g, err := r.end.Group(ranks, "")
+	if err == nil {
+		r.kind.Bind(g, lines)
+	}
+	return g, err
+}
+
+// pairs returns the group of ranks 2i and 2i+1 that holds the rank.
+func (r *rank) pairs() *comm.Group {
+	all := r.job.Constant(comm.FirstRanks(r.job.Fabric().Size()))
+	lines := r.job.Along(all, "pairs", func(place int) []int { return []int{place &^ 1, place | 1} })
+	g, err := r.group(lines.List(r.kind.Rank()), lines)
+	if err != nil {
+		r.t.Error(err)
+	}
+	return g
+}
+
+// gather calls all_gather with n rows on g, and says what all members have put in.
+func (r *rank) gather(g *comm.Group, n int) error {
+	var sizes []int
+	op := &comm.Op{Kind: comm.AllGather, Hollow: true, Align: 1, In: []comm.Block{{Rows: 1, Width: n, Pitch: n}}, Prepare: func(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+		for _, m := range members {
+			sizes = append(sizes, m.Free)
+		}
+		return nil, nil
+	}}
+	op.Desc = comm.Desc{Op: "all_gather", DType: "uint8", Shape: []int{n}, Root: -1, Dims: [2]int{0, -1}}
+	_, err := g.Run(context.Background(), op)
+	r.said = append(r.said, fmt.Sprint(sizes))
+	return err
+}
+
+// ask says f of the rank.
+func (r *rank) ask(f func(rank int) int) int {
+	v := alike.Ask(r.kind, f)
+	r.said = append(r.said, fmt.Sprint(v))
+	return v
+}
+
+func check(t *testing.T, got []string, failure error, want ...string) {
+	t.Helper()
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got kinds %q, want %q", got, want)
+	}
+}
+
+// Ranks are told apart by what they ask and by nothing else, at any place of a program,
+// and meet in calls before and after.
+func TestAsk(t *testing.T) {
+	got, failure := evaluate(t, 6, func(r *rank) error {
+		if err := r.gather(r.world, 2); err != nil {
+			return err
+		}
+		r.ask(func(int) int { return 7 })
+		if r.ask(func(rank int) int { return rank / 4 }) == 1 {
+			r.ask(func(rank int) int { return rank % 2 })
+		}
+		return r.gather(r.world, 2)
+	})
+	all := "[2 2 2 2 2 2]"
+	check(t, got, failure, "[0 1 2 3]: "+all+" 7 0 "+all, "[4]: "+all+" 7 1 0 "+all, "[5]: "+all+" 7 1 1 "+all)
+}
+
+// What members put in is an observation, where the groups of a kind differ in it.
+func TestGroupsThatDiffer(t *testing.T) {
+	got, failure := evaluate(t, 8, func(r *rank) error {
+		n := 1
+		if r.ask(func(rank int) int { return rank / 6 }) == 1 {
+			n = r.ask(func(rank int) int { return rank })
+		}
+		return r.gather(r.pairs(), n)
+	})
+	check(t, got, failure, "[0 1 2 3 4 5]: 0 [1 1]", "[6]: 1 6 [6 7]", "[7]: 1 7 [6 7]")
+
+	got, failure = evaluate(t, 8, func(r *rank) error {
+		n := 1 + r.ask(func(rank int) int { return map[bool]int{true: 1}[rank == 5] })
+		if err := r.gather(r.pairs(), n); err != nil {
+			return err
+		}
+		return r.gather(r.pairs(), 3)
+	})
+	check(t, got, failure, "[0 1 2 3 6 7]: 0 [1 1] [3 3]", "[4]: 0 [1 2] [3 3]", "[5]: 1 [1 2] [3 3]")
+}
+
+// A message is for the place that it is sent to, from whatever kind is there.
+func TestMessages(t *testing.T) {
+	got, failure := evaluate(t, 8, func(r *rank) error {
+		g := r.pairs()
+		if r.ask(func(rank int) int { return rank % 2 }) == 0 {
+			meta := []byte{byte(r.ask(func(rank int) int { return rank / 6 }))}
+			return g.Send(1, 0, comm.Message{Meta: meta, Data: make([]byte, 5)}, "here")
+		}
+		m, err := g.Recv(context.Background(), 0, 0, nil)
+		r.said = append(r.said, fmt.Sprint("got ", m.Meta))
+		return err
+	})
+	check(t, got, failure, "[0 2 4]: 0 0", "[1 3 5]: 1 got [0]", "[6]: 0 1", "[7]: 1 got [1]")
+}
+
+// Calls that do not agree, waits that never end and a failure end the evaluation.
+func TestFailures(t *testing.T) {
+	_, failure := evaluate(t, 4, func(r *rank) error {
+		return r.gather(r.world, 1)
+	})
+	if failure != nil {
+		t.Error(failure)
+	}
+	var mismatch *comm.MismatchError
+	_, failure = evaluate(t, 4, func(r *rank) error {
+		op := &comm.Op{Kind: comm.Barrier, Hollow: true}
+		op.Desc = comm.Desc{Op: "barrier", Root: -1, Free: -1, Detail: fmt.Sprint(r.ask(func(rank int) int { return rank / 3 }))}
+		_, err := r.world.Run(context.Background(), op)
+		return err
+	})
+	if !errors.As(failure, &mismatch) || len(mismatch.Calls) != 4 {
+		t.Errorf("got %v, want a mismatch of four ranks", failure)
+	}
+	var deadlock *comm.DeadlockError
+	_, failure = evaluate(t, 4, func(r *rank) error {
+		if r.ask(func(rank int) int { return rank / 3 }) == 1 {
+			return nil
+		}
+		return r.gather(r.world, 1)
+	})
+	if !errors.As(failure, &deadlock) || !slices.Equal(deadlock.Ended, []int{3}) {
+		t.Errorf("got %v, want a deadlock for which rank 3 has ended", failure)
+	}
+	fault := errors.New("a fault")
+	_, failure = evaluate(t, 4, func(r *rank) error {
+		if r.ask(func(rank int) int { return rank / 3 }) == 1 {
+			return fault
+		}
+		return r.gather(r.world, 1)
+	})
+	if failure == nil || failure.Error() != fault.Error() {
+		t.Errorf("got %v, want %v", failure, fault)
+	}
+}
+
+// A program that does something else the second time cannot be evaluated so.
+func TestUnlike(t *testing.T) {
+	runs := make(chan int, 9)
+	_, failure := evaluate(t, 4, func(r *rank) error {
+		runs <- 0
+		if err := r.gather(r.world, len(runs)); err != nil {
+			return err
+		}
+		r.ask(func(rank int) int { return rank })
+		return nil
+	})
+	var unlike *alike.UnlikeError
+	if !errors.As(failure, &unlike) {
+		t.Errorf("got %v, want that ranks have not done the same", failure)
+	}
+}
+
+// What nobody receives is told, once for each kind.
+func TestUnreceived(t *testing.T) {
+	var job *alike.Job
+	done := make(chan bool, 2)
+	job = alike.New(4, func(id int) {
+		go func() {
+			r := &rank{t: t, job: job, kind: job.KindOf(id), end: job.Fabric().Endpoint(id)}
+			if alike.Ask(r.kind, func(rank int) int { return rank % 2 }) == 0 {
+				r.pairs().Send(1, 3, comm.Message{}, "there")
+			}
+			r.end.End(nil)
+			done <- true
+		}()
+	})
+	defer job.Close()
+	job.Begin()
+	<-done
+	<-done
+	want := []comm.Unreceived{{Src: 0, Dst: 1, Group: "group [0, 1]", Tag: 3, Where: "there"}}
+	if left := job.Fabric().Unreceived(); !slices.Equal(left, want) {
+		t.Errorf("got %v, want %v", left, want)
+	}
+}

@@ -1,0 +1,285 @@
+package alike
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"tpsh/comm"
+	"tpsh/comm/schedule"
+)
+
+// A call is one collective of a stand-in.
+type call struct {
+	log   *groupLog
+	n     int // its number
+	op    *comm.Op
+	entry *entry
+	group *comm.Group
+	ctx   context.Context
+
+	over   bool
+	result comm.Result
+	err    error
+}
+
+// begin notes the call.
+func (m *member) begin(op *comm.Op) (*call, error) {
+	s := m.bound()
+	c := &call{log: s, op: op, entry: entryOf(op), group: m.group}
+	j := m.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c.n = s.made
+	s.made++
+	if c.n == len(s.calls) {
+		s.calls = append(s.calls, c.entry)
+		s.kind.moved()
+	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !was.same(c.entry) {
+		j.fail(&UnlikeError{"a call of " + op.Desc.Op})
+	}
+	if j.failure != nil {
+		return nil, ErrEnded
+	}
+	return c, nil
+}
+
+// entryOf returns what op puts in.
+func entryOf(op *comm.Op) *entry {
+	e := &entry{desc: op.Desc, kind: op.Kind, meta: op.Meta, where: op.Where}
+	if len(op.In) > 0 {
+		e.first = op.In[0].Len()
+	}
+	if !op.Hollow {
+		for _, b := range op.In {
+			data := make([]byte, b.Len())
+			comm.Copy(comm.Whole(data), b)
+			e.data = append(e.data, data)
+		}
+	}
+	return e
+}
+
+// agrees reports whether two members that put in e and o call the same.
+func (e *entry) agrees(o *entry) bool { return e.kind == o.kind && comm.Agree(&e.desc, &o.desc) }
+
+// same reports whether e and o put in the same.
+func (e *entry) same(o *entry) bool {
+	return e == o || e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first &&
+		slices.Equal(e.meta, o.meta) && slices.EqualFunc(e.data, o.data, slices.Equal[[]byte])
+}
+
+// Run implements comm.GroupTransport.
+func (m *member) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {
+	c, err := m.begin(op)
+	if err != nil {
+		return comm.Result{}, err
+	}
+	return c.Wait(ctx)
+}
+
+// Issue implements comm.GroupTransport. The call ends when it is waited for.
+func (m *member) Issue(op *comm.Op) comm.Work {
+	c, err := m.begin(op)
+	if err != nil {
+		return &call{over: true, err: err}
+	}
+	return c
+}
+
+// Done implements comm.Work: of calls that are issued nobody knows when they end.
+func (c *call) Done() bool { return true }
+
+// Wait implements comm.Work.
+func (c *call) Wait(ctx context.Context) (comm.Result, error) {
+	if !c.over {
+		c.ctx = ctx
+		c.result, c.err = c.complete()
+		c.over = true
+	}
+	return c.result, c.err
+}
+
+// complete waits for all members, and makes the result.
+func (c *call) complete() (res comm.Result, err error) {
+	entries, err := c.meet()
+	if err != nil {
+		return res, err
+	}
+	members := make([]comm.Member, c.group.Size())
+	for i, rank := range c.group.Members() {
+		e := entries(rank)
+		res.Flags |= e.desc.Flags
+		members[i] = comm.Member{Free: e.desc.FreeSize(), Meta: e.meta}
+	}
+	var out []comm.Block
+	if c.op.Prepare != nil {
+		defer comm.Recovered(c.op.Desc.Op, &err)
+		if out, err = c.op.Prepare(members, res.Flags); err != nil {
+			return res, err
+		}
+	}
+	if !c.op.Hollow {
+		if err := c.move(entries, out); err != nil {
+			return res, err
+		}
+	}
+	res.Wire = c.wire(entries)
+	return res, nil
+}
+
+// meet waits until every kind in the groups of the caller's has come to the call, and
+// returns what each member of the stand-in's group puts in. Where the groups of the
+// kind differ in that, they are told apart.
+func (c *call) meet() (entries func(rank int) *entry, err error) {
+	s, j := c.log, c.log.kind.job
+	for {
+		j.mu.Lock()
+		cohort, err := c.gather()
+		if err == nil {
+			err = c.compare(cohort)
+		}
+		if err != nil {
+			j.mu.Unlock()
+			return nil, err
+		}
+		of := map[*Kind]*entry{}
+		alike := true
+		for _, other := range cohort {
+			e := other.calls[c.n]
+			of[other.kind] = e
+			alike = alike && e.same(c.entry)
+		}
+		if alike {
+			j.mu.Unlock()
+			return func(int) *entry { return c.entry }, nil
+		}
+		before := j.version
+		texts := c.texts(of)
+		j.mu.Unlock()
+		Ask(s.kind, func(rank int) string { return texts[s.lines.Index(rank)] })
+		j.mu.Lock()
+		now := j.version
+		list := map[int]*entry{}
+		if now == before {
+			for _, rank := range c.group.Members() {
+				list[rank] = of[j.of[rank]]
+			}
+		}
+		j.mu.Unlock()
+		if now == before {
+			return func(rank int) *entry { return list[rank] }, nil
+		}
+	}
+}
+
+// gather waits until every kind in the groups has come to the call. The caller holds
+// mu.
+func (c *call) gather() ([]*groupLog, error) {
+	for {
+		cohort, lacks := c.log.find()
+		for _, other := range cohort {
+			if len(other.calls) <= c.n {
+				lacks = other.kind
+				break
+			}
+		}
+		if lacks == nil {
+			return cohort, nil
+		}
+		w := &waiting{function: c.op.Desc.Op, text: comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.String()), where: c.where, missing: []int{lacks.Rank()}}
+		if err := c.log.kind.wait(c.ctx, lacks, w); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *call) where() string { return c.group.Endpoint().SourceLine(c.op.Where) }
+
+// compare ends the job unless all calls agree. The caller holds mu.
+func (c *call) compare(cohort []*groupLog) error {
+	j := c.log.kind.job
+	for _, other := range cohort {
+		if c.entry.agrees(other.calls[c.n]) {
+			continue
+		}
+		of := map[*Kind]*entry{}
+		for _, o := range cohort {
+			of[o.kind] = o.calls[c.n]
+		}
+		ranks := c.group.Members()
+		if !slices.ContainsFunc(ranks, func(r int) bool { return j.of[r] == other.kind }) {
+			continue // in another group of the kind, whose own members tell of it
+		}
+		calls := make([]comm.SignedCall, len(ranks))
+		for i, r := range ranks {
+			k := j.of[r]
+			e := of[k]
+			calls[i] = comm.SignedCall{Desc: e.desc, Kind: e.kind, Where: j.fabric.Endpoint(k.Rank()).SourceLine(e.where)}
+		}
+		err := comm.NewMismatch(c.group.String(), ranks, calls)
+		j.fail(err)
+		return err
+	}
+	return nil
+}
+
+// texts returns, for each list of the log's lines that holds a rank of the kind,
+// what its members put in. The caller holds mu.
+func (c *call) texts(of map[*Kind]*entry) map[int]string {
+	s, j := c.log, c.log.kind.job
+	var distinct []*entry
+	number := map[*Kind]uint64{}
+	for k, e := range of {
+		i := slices.IndexFunc(distinct, e.same)
+		if i < 0 {
+			i = len(distinct)
+			distinct = append(distinct, e)
+		}
+		number[k] = uint64(i)
+	}
+	texts := map[int]string{}
+	for _, rank := range s.kind.members {
+		n := s.lines.Index(int(rank))
+		if _, ok := texts[n]; ok {
+			continue
+		}
+		var b []byte
+		for _, r := range s.lines.lists[n] {
+			b = binary.AppendUvarint(b, number[j.of[r]])
+		}
+		texts[n] = string(b)
+	}
+	return texts
+}
+
+// wire returns the bytes that the stand-in would send.
+func (c *call) wire(entries func(rank int) *entry) int {
+	ranks := c.group.Members()
+	p := schedule.Position{Rank: slices.Index(ranks, c.group.Endpoint().Rank()), Size: len(ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+	bytes := 0
+	if from, ok := c.op.Kind.Sizing(p); ok {
+		bytes = entries(ranks[from]).first
+	}
+	return schedule.WireBytes(c.op.Kind, p, c.op.In, bytes, c.op.Align)
+}
+
+// move copies what members have put in to out, the blocks for the stand-in's results.
+func (c *call) move(entries func(rank int) *entry, out []comm.Block) error {
+	ranks := c.group.Members()
+	put := func(i, from, block int) { comm.Copy(out[i], comm.Whole(entries(ranks[from]).data[block])) }
+	switch kind := c.op.Kind; {
+	case kind == comm.Barrier || len(out) == 0:
+	case kind == comm.AllGather || kind == comm.Gather:
+		for i := range out {
+			put(i, i, 0)
+		}
+	case kind == comm.Broadcast:
+		put(0, c.op.Desc.Root, 0)
+	case kind == comm.Scatter:
+		put(0, c.op.Desc.Root, c.group.Rank())
+	default:
+		return noHollow(c.op)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+// Package alike is the transport of a job of which only some ranks run, each for
+// all those that do the same. It moves no tensors: it is for calls on shapes alone
+// (comm.Op.Hollow), whose results say nothing but sizes.
+//
+// Terms:
+//
+//   - A Kind is ranks that do the same, as far as is known. One of them, the
+//     stand-in, runs for all. At first all ranks are one kind.
+//   - An observation is whatever a stand-in learns that may differ between the ranks
+//     of its kind. Each goes through Ask, which computes it for all of them. Those
+//     for which it differs become kinds of their own, whose stand-ins run the
+//     program from its beginning.
+//   - Lines say which group each rank means by what is one group to its stand-in:
+//     "my row of the mesh" is another list of ranks for each row.
+//   - A group log is a group as a kind sees it, with what the kind has called there.
+//
+// A stand-in that runs from the beginning does again what its kind has done before
+// it was told apart: its logs have that already, and it waits for nobody. That must be
+// so to the envelope: a program is a function of what it observes. What is not ends the
+// job with an *UnlikeError.
+//
+// A call takes place when every kind that has a rank in the group of any rank of
+// the caller's kind has come to it. Where these groups differ in what their members
+// put in, so do the results, and that is an observation, too.
+//
+//	job := alike.New(16384, func(rank int) { go run(rank) })
+//	defer job.Close()
+//	job.Begin() // runs rank 0, for all
+//
+//	k := job.KindOf(0)                   // in run(0)
+//	even := alike.Ask(k, func(rank int) bool { return rank%2 == 0 })
+//	...                                  // for the even ranks: run(1) has begun
+package alike

@@ -1,0 +1,313 @@
+package alike
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tpsh/comm"
+)
+
+// A Job is ranks that are evaluated by kinds. It is the transport of its fabric.
+type Job struct {
+	fabric *comm.Fabric
+	size   int
+	start  func(rank int)
+
+	mu      sync.Mutex
+	kinds   []*Kind // in the order in which they were told apart
+	of      []*Kind // by rank
+	version int     // how often ranks were told apart
+	running int     // stand-ins that neither wait nor have ended
+	failure error   // what has ended the job, or nil
+	lines   map[string]*Lines
+	ways    map[derived]*Lines
+}
+
+// New returns a job of size ranks, which are one kind. start is called with each
+// stand-in, and has it run; it must not wait for it. New panics unless size is
+// positive.
+func New(size int, start func(rank int)) *Job {
+	f := comm.NewFabric(size)
+	j := &Job{fabric: f, size: size, start: start, lines: map[string]*Lines{}, ways: map[derived]*Lines{}}
+	all := make([]int32, size)
+	for r := range all {
+		all[r] = int32(r)
+	}
+	k := &Kind{job: j, members: all, logs: map[logKey]*groupLog{}}
+	k.wake = sync.NewCond(&j.mu)
+	j.kinds, j.of, j.running = []*Kind{k}, slices.Repeat([]*Kind{k}, size), 1
+	f.Attach(j, size)
+	return j
+}
+
+// Begin starts the first stand-in.
+func (j *Job) Begin() { j.start(0) }
+
+// Fabric returns the fabric that the job is the transport of.
+func (j *Job) Fabric() *comm.Fabric { return j.fabric }
+
+// KindOf returns the kind that rank stands in for, or is stood in for in.
+func (j *Job) KindOf(rank int) *Kind {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.of[rank]
+}
+
+// Kinds returns all kinds, by their first ranks. The job has ended.
+func (j *Job) Kinds() []*Kind {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	kinds := slices.Clone(j.kinds)
+	slices.SortFunc(kinds, func(a, b *Kind) int { return cmp.Compare(a.members[0], b.members[0]) })
+	return kinds
+}
+
+// Failure returns what has ended the job before its programs did, or nil.
+func (j *Job) Failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failure
+}
+
+// An UnlikeError says that ranks cannot be evaluated by kinds: a program has not
+// done again what it did before.
+type UnlikeError struct{ What string }
+
+func (e *UnlikeError) Error() string {
+	return e.What + ": ranks of one kind have not done the same"
+}
+
+// ErrEnded is what calls return when another kind has ended the job.
+var ErrEnded = errors.New("the evaluation has ended")
+
+// A Kind is ranks that do the same, as far as is known. Its methods are for its
+// stand-in's goroutine.
+type Kind struct {
+	job     *Job
+	members []int32 // in order; the first is the stand-in
+	logs    map[logKey]*groupLog
+
+	wake    *sync.Cond
+	waits   *waiting // what the stand-in waits for, or nil
+	waiters []*Kind  // who waits for a call or message of this kind
+	ended   bool
+}
+
+// Rank returns the stand-in.
+func (k *Kind) Rank() int { return int(k.members[0]) }
+
+// Members returns the ranks, in order and to be read only until the next Ask.
+func (k *Kind) Members() []int32 { return k.members }
+
+// Ask returns f of the stand-in of k. The ranks of which f says something else are
+// told apart here. f is a pure function.
+func Ask[T comparable](k *Kind, f func(rank int) T) T {
+	own := f(k.Rank())
+	if len(k.members) == 1 {
+		return own
+	}
+	var stay []int32
+	apart := map[T][]int32{}
+	for i, rank := range k.members {
+		v := own
+		if i > 0 {
+			v = f(int(rank))
+		}
+		switch {
+		case v != own && len(apart) == 0:
+			stay = slices.Clone(k.members[:i])
+			apart[v] = []int32{rank}
+		case v != own:
+			apart[v] = append(apart[v], rank)
+		case len(apart) > 0:
+			stay = append(stay, rank)
+		}
+	}
+	if len(apart) > 0 {
+		parts := make([][]int32, 0, len(apart))
+		for _, ranks := range apart {
+			parts = append(parts, ranks)
+		}
+		k.split(stay, parts)
+	}
+	return own
+}
+
+// Apart makes every rank of the kind a kind of its own.
+func (k *Kind) Apart() { Ask(k, func(rank int) int { return rank }) }
+
+// split leaves stay in the kind, and makes kinds of the others, which begin.
+func (k *Kind) split(stay []int32, parts [][]int32) {
+	slices.SortFunc(parts, func(a, b []int32) int { return cmp.Compare(a[0], b[0]) })
+	j := k.job
+	j.mu.Lock()
+	k.members = stay
+	for _, s := range k.logs {
+		if s.behind() {
+			j.fail(&UnlikeError{"a rank was told apart by what it had done before"})
+		}
+	}
+	for _, ranks := range parts {
+		n := &Kind{job: j, members: ranks, logs: map[logKey]*groupLog{}, wake: sync.NewCond(&j.mu)}
+		for key, s := range k.logs {
+			n.logs[key] = s.inherited(n)
+		}
+		j.kinds = append(j.kinds, n)
+		for _, rank := range ranks {
+			j.of[rank] = n
+		}
+	}
+	j.version++
+	failed := j.failure != nil
+	if !failed {
+		j.running += len(parts)
+	}
+	j.mu.Unlock()
+	if !failed {
+		for _, ranks := range parts {
+			j.start(int(ranks[0]))
+		}
+	}
+}
+
+// fail ends the job with err, unless it has ended. The caller holds mu.
+func (j *Job) fail(err error) {
+	if j.failure != nil {
+		return
+	}
+	j.failure = err
+	for _, k := range j.kinds {
+		k.resume()
+	}
+}
+
+// end notes that a stand-in has ended with cause.
+func (j *Job) end(k *Kind, cause error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if k.ended {
+		return
+	}
+	k.ended = true
+	if cause != nil {
+		j.fail(cause)
+	}
+	for _, s := range k.logs {
+		if s.behind() {
+			j.fail(&UnlikeError{"a rank has ended where it went on before"})
+		}
+	}
+	j.running--
+	j.checkDeadlock()
+}
+
+// wait blocks the stand-in of k until something of on changes. The caller holds mu,
+// and looks again. The error is that of a job that has ended. The end of ctx ends it.
+func (k *Kind) wait(ctx context.Context, on *Kind, w *waiting) error {
+	j := k.job
+	if j.failure != nil {
+		return ErrEnded
+	}
+	defer context.AfterFunc(ctx, func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.fail(context.Cause(ctx))
+	})()
+	on.waiters = append(on.waiters, k)
+	k.waits = w
+	j.running--
+	j.checkDeadlock()
+	for k.waits != nil {
+		k.wake.Wait()
+	}
+	if j.failure != nil {
+		return ErrEnded
+	}
+	return nil
+}
+
+// resume has the stand-in of k look again. The caller holds mu.
+func (k *Kind) resume() {
+	if k.waits != nil {
+		k.waits = nil
+		k.job.running++
+		k.wake.Signal()
+	}
+}
+
+// moved tells those who wait for k that it has done something. The caller holds mu.
+func (k *Kind) moved() {
+	for _, w := range k.waiters {
+		w.resume()
+	}
+	k.waiters = k.waiters[:0]
+}
+
+// A waiting is what a stand-in waits for.
+type waiting struct {
+	function, text string
+	where          func() string
+	missing        []int // ranks
+}
+
+// checkDeadlock ends the job if nobody runs and somebody waits. The caller holds mu.
+func (j *Job) checkDeadlock() {
+	if j.running > 0 || j.failure != nil {
+		return
+	}
+	verdict := &comm.DeadlockError{}
+	for _, k := range j.kinds {
+		if w := k.waits; w != nil {
+			verdict.Waits = append(verdict.Waits, comm.Wait{Rank: k.Rank(), Function: w.function, Text: w.text, Where: w.where(), For: w.missing})
+		} else {
+			verdict.Ended = append(verdict.Ended, k.Rank())
+		}
+	}
+	if len(verdict.Waits) > 0 {
+		slices.SortFunc(verdict.Waits, func(a, b comm.Wait) int { return a.Rank - b.Rank })
+		slices.Sort(verdict.Ended)
+		j.fail(verdict)
+	}
+}
+
+// Close ends what is under way.
+func (j *Job) Close() {
+	j.mu.Lock()
+	j.fail(comm.ErrClosed)
+	j.mu.Unlock()
+	j.fabric.Close()
+}
+
+// JoinRank implements comm.Transport.
+func (j *Job) JoinRank(e *comm.Endpoint) comm.RankTransport { return &rankSide{j, e} }
+
+// Notice implements comm.Transport: nothing here takes long.
+func (j *Job) Notice(time.Duration, func(string)) {}
+
+// A rankSide is a rank's side of a job.
+type rankSide struct {
+	job      *Job
+	endpoint *comm.Endpoint
+}
+
+func (r *rankSide) JoinGroup(g *comm.Group) comm.GroupTransport {
+	return &member{job: r.job, endpoint: r.endpoint, group: g}
+}
+
+func (r *rankSide) End(cause error) { r.job.end(r.job.KindOf(r.endpoint.Rank()), cause) }
+
+// Idle implements comm.RankTransport: no stand-in has a shell.
+func (r *rankSide) Idle() {}
+
+// Resume implements comm.RankTransport.
+func (r *rankSide) Resume() {}
+
+// noHollow is the error of a call that moves elements.
+func noHollow(op *comm.Op) error {
+	return fmt.Errorf("%s: got elements, want shapes alone", op.Desc.Op)
+}

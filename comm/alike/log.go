@@ -1,0 +1,175 @@
+package alike
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tpsh/comm"
+)
+
+// A logKey tells the groups of a kind apart.
+type logKey struct {
+	lines    *Lines
+	instance string // of groups of the same ranks
+}
+
+// A groupLog is a group as a kind sees it, for each of its ranks the one that lines say,
+// with what the kind has called there.
+type groupLog struct {
+	kind *Kind
+	logKey
+	calls []*entry // that the kind has made, or those that it was told apart from
+	made  int      // of them, by its stand-in
+	sent  map[envelopeKey][]envelope
+	posts map[envelopeKey]int // messages that its stand-in has sent
+	taken map[envelopeKey]int // and received
+
+	version int // of the job when cohort was found
+	cohort  []*groupLog
+	origins map[int]origins // by the sender's place
+}
+
+// An entry is what a kind puts into a collective.
+type entry struct {
+	desc  comm.Desc
+	kind  comm.Kind
+	meta  []byte
+	first int      // the length of the first block
+	data  [][]byte // the blocks, unless they are hollow
+	where func() string
+}
+
+// An envelopeKey tells messages to, or from, one place with one tag.
+type envelopeKey struct{ place, tag int }
+
+// A envelope is a message.
+type envelope struct {
+	meta  []byte
+	size  int
+	where string
+}
+
+// behind reports whether the stand-in has yet to do again what is in the log.
+func (s *groupLog) behind() bool {
+	if s.made < len(s.calls) {
+		return true
+	}
+	for key, list := range s.sent {
+		if s.posts[key] < len(list) {
+			return true
+		}
+	}
+	return false
+}
+
+// inherited returns s for ranks that are told apart from its kind.
+func (s *groupLog) inherited(k *Kind) *groupLog {
+	n := &groupLog{kind: k, logKey: s.logKey, calls: slices.Clip(s.calls), sent: maps.Clone(s.sent), posts: map[envelopeKey]int{}, taken: map[envelopeKey]int{}}
+	for key, list := range n.sent {
+		n.sent[key] = slices.Clip(list)
+	}
+	return n
+}
+
+// A member is a stand-in's side of a group.
+type member struct {
+	job      *Job
+	endpoint *comm.Endpoint
+	group    *comm.Group
+	log      *groupLog // nil before it is bound
+}
+
+// Bind says that g, of which the stand-in is a member, is the group that lines say
+// for each rank of the kind. What is not bound is the same for all. Bound twice, g is
+// an observation: for which ranks both say the same.
+func (k *Kind) Bind(g *comm.Group, lines *Lines) {
+	m, ok := g.Transport().(*member)
+	if !ok {
+		return
+	}
+	if m.log != nil {
+		k.Same(m.log.lines, lines)
+		return
+	}
+	key := logKey{lines, g.Key()[strings.LastIndexByte(g.Key(), ']')+1:]}
+	k.job.mu.Lock()
+	defer k.job.mu.Unlock()
+	if k.logs[key] == nil {
+		k.logs[key] = &groupLog{kind: k, logKey: key, sent: map[envelopeKey][]envelope{}, posts: map[envelopeKey]int{}, taken: map[envelopeKey]int{}}
+		k.moved()
+	}
+	m.log = k.logs[key]
+}
+
+// LinesOf returns what g was bound to, or nil.
+func (k *Kind) LinesOf(g *comm.Group) *Lines {
+	if m, ok := g.Transport().(*member); ok && m.log != nil {
+		return m.log.lines
+	}
+	return nil
+}
+
+// Same reports whether a and b say the same of the stand-in, an observation.
+func (k *Kind) Same(a, b *Lines) bool {
+	return a == b || Ask(k, func(rank int) bool { return slices.Equal(a.List(rank), b.List(rank)) })
+}
+
+// Member reports whether the stand-in is in its list, an observation.
+func (k *Kind) Member(l *Lines) bool {
+	return Ask(k, func(rank int) bool { return l.Place(rank) >= 0 })
+}
+
+// bound returns the log of m.
+func (m *member) bound() *groupLog {
+	if m.log == nil {
+		k := m.job.KindOf(m.endpoint.Rank())
+		lines := m.job.Constant(m.group.Members())
+		k.Member(lines)
+		k.Bind(m.group, lines)
+	}
+	return m.log
+}
+
+// find returns the logs of all kinds in the groups of s: nil, and a kind that has yet
+// to come, if that one has none. The caller holds mu.
+func (s *groupLog) find() (cohort []*groupLog, lacks *Kind) {
+	j := s.kind.job
+	if s.cohort != nil && s.version == j.version {
+		return s.cohort, nil
+	}
+	lists, kinds := map[int]bool{}, map[*Kind]bool{}
+	for _, rank := range s.kind.members {
+		if n := s.lines.Index(int(rank)); !lists[n] {
+			lists[n] = true
+			for _, r := range s.lines.lists[n] {
+				k := j.of[r]
+				if kinds[k] {
+					continue
+				}
+				kinds[k] = true
+				other := k.logOf(s, r)
+				if other == nil {
+					return nil, k
+				}
+				cohort = append(cohort, other)
+			}
+		}
+	}
+	s.cohort, s.version = cohort, j.version
+	return cohort, nil
+}
+
+// logOf returns the log of k in which rank, of k, is in the group that s has for
+// it. The caller holds mu.
+func (k *Kind) logOf(s *groupLog, rank int) *groupLog {
+	if known := k.logs[s.logKey]; known != nil {
+		return known
+	}
+	for key, other := range k.logs {
+		if key.instance == s.instance && slices.Equal(key.lines.List(rank), s.lines.List(rank)) {
+			return other
+		}
+	}
+	return nil
+}
