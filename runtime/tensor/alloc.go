@@ -39,7 +39,8 @@ type Allocator struct {
 	Large int
 	// Limit is the number of bytes that may be in use; 0 means no limit.
 	Limit int
-	// Strict says that Limit was asked for: going beyond it ends the program.
+	// Strict says that Limit was asked for: going beyond it ends the program, and
+	// small buffers count, too.
 	Strict bool
 	// Poison overwrites a byte of every cache line of released buffers, so
 	// that a test sees whatever still reads them.
@@ -98,25 +99,68 @@ func (a *Allocator) Alloc(n int) (*Buffer, error) {
 	case a.phantom != nil:
 		return a.hollow(n)
 	case n >= a.Large:
-	case n >= leastBlock:
-		return a.block(n), nil
-	default:
-		b := small(n)
-		b.alloc = a
-		return b, nil
+		b := &Buffer{alloc: a}
+		return b, b.fill(n)
+	case a.Strict:
+		if err := a.admit(n); err != nil {
+			return nil, err
+		}
 	}
-	b := &Buffer{alloc: a}
-	return b, b.fill(n)
+	b := a.heapBuffer(n)
+	if a.Strict {
+		goruntime.AddCleanup(b, a.dismiss, n)
+	}
+	return b, nil
 }
+
+// heapBuffer returns a buffer that is not large, on the collector's heap.
+func (a *Allocator) heapBuffer(n int) *Buffer {
+	if n >= leastBlock {
+		return a.block(n)
+	}
+	b := small(n)
+	b.alloc = a
+	return b
+}
+
+// admit counts n bytes of a buffer on the collector's heap as in use, where there is
+// a limit that was asked for: many small tensors are much memory, too. It is dismiss
+// that no longer counts them, when the buffer is unreachable.
+func (a *Allocator) admit(n int) error {
+	for try := 0; ; try++ {
+		a.mu.Lock()
+		if a.allows(n) {
+			a.inUse += n
+			a.peak = max(a.peak, a.inUse)
+			a.mu.Unlock()
+			return nil
+		}
+		err := &MemoryError{Want: n, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
+		a.mu.Unlock()
+		if try == len(moments) || n > a.Limit {
+			return err
+		}
+		a.collect(n, moments[try])
+	}
+}
+
+func (a *Allocator) dismiss(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inUse -= n
+}
+
+// moments are how long to wait, collection by collection, for what is unreachable to
+// come back. On a busy machine it may be slow to: only the last collection, after a
+// long wait, tells that memory is short.
+var moments = [...]time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 50 * time.Millisecond}
 
 // region returns the memory of a region of size bytes, a size class.
 func (a *Allocator) region(size int) (piece, error) {
 	if m := a.take(size, false); m.bytes != nil {
 		return m, nil
 	}
-	// On a busy machine what is unreachable may be slow to come back: only the
-	// last collection, after a long wait, tells that memory is short.
-	for _, moment := range []time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 50 * time.Millisecond} {
+	for _, moment := range moments {
 		if size > a.Limit && a.Limit > 0 {
 			break
 		}
@@ -318,8 +362,8 @@ func (a *Allocator) Close() {
 	a.trim(0)
 }
 
-// InUse returns the bytes of large buffers that are handed out, reachable or
-// not, and the most there have been.
+// InUse returns the bytes of large buffers that are handed out, reachable or not, and
+// the most there have been; with Strict those of all buffers.
 func (a *Allocator) InUse() (now, peak int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -196,3 +196,34 @@ func TestView(t *testing.T) {
 	}()
 	x.View(shape.Shape{4}, []int{2}, 0)
 }
+
+// With a limit that was asked for, small buffers count: those that are held, and not
+// those that were.
+func TestStrictCountsSmall(t *testing.T) {
+	for _, n := range []int{8, 200, 4096} {
+		a := NewAllocator(1 << 20)
+		a.Strict = true
+		for range 3 << 20 / n {
+			if _, err := a.Alloc(n); err != nil {
+				t.Fatalf("buffers of %d bytes that nobody holds: %v", n, err)
+			}
+		}
+		var held []*Buffer
+		for {
+			b, err := a.Alloc(n)
+			if err != nil {
+				if !errors.As(err, new(*MemoryError)) {
+					t.Fatal(err)
+				}
+				break
+			}
+			if held = append(held, b); len(held) > 1<<20/n {
+				t.Fatalf("%d buffers of %d bytes are held under a limit of 1 MiB", len(held), n)
+			}
+		}
+		if len(held) < 1<<19/n {
+			t.Errorf("only %d buffers of %d bytes may be held", len(held), n)
+		}
+		goruntime.KeepAlive(held)
+	}
+}
