@@ -115,6 +115,9 @@ func (p *preparing) call(e *builtins.Env, _ *starlark.Thread, b *starlark.Builti
 	if err != nil {
 		return nil, err
 	}
+	if n := t.Ndim(); p.dim && (int(dim) < -n || int(dim) >= n) {
+		return nil, &op.ArgError{Func: fn, Param: "dim", Got: fmt.Sprint(int(dim)), Want: fmt.Sprintf("a dim of shape %v, from %d to %d", t.Shape(), -n, n-1)}
+	}
 	y, err := p.do(e, fn, t, dm, int(dim))
 	if err != nil {
 		return nil, err

@@ -212,12 +212,32 @@ func (r *ranks) unreceived(killed []int) error {
 	if len(left) == 0 {
 		return nil
 	}
-	var b strings.Builder
 	if len(left) == 1 {
-		b.WriteString("Error in send: a message was sent and never received:")
-	} else {
-		fmt.Fprintf(&b, "Error in send: %d messages were sent and never received:", len(left))
+		return errors.New("Error in send: a message was sent and never received:" + messages(left))
 	}
+	return fmt.Errorf("Error in send: %d messages were sent and never received:%s", len(left), messages(left))
+}
+
+// waiting returns what there is to say of messages that wait for ranks of a deadlock,
+// which receive others: of another tag, say, or in another group. It returns "" if
+// there are none. The programs have ended.
+func (r *ranks) waiting(o *lang.Outcome) string {
+	var left []runtime.Unreceived
+	for _, m := range r.left() {
+		if f := o.Ranks[m.Dst].Failure; f != nil && f.Kind == "deadlock" && !runtime.OfSchedule(m) {
+			left = append(left, m)
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return "What was sent to ranks that wait, and is not what they receive:" + messages(left) + "\n"
+}
+
+// messages returns a line for each place where messages were sent, with a line break
+// before it.
+func messages(left []runtime.Unreceived) string {
+	var b strings.Builder
 	for lines := 0; len(left) > 0; lines++ {
 		if lines == maxUnreceived {
 			fmt.Fprintf(&b, "\n  and %d more", len(left))
@@ -237,7 +257,7 @@ func (r *ranks) unreceived(killed []int) error {
 			fmt.Fprintf(&b, " (%d times)", times)
 		}
 	}
-	return errors.New(b.String())
+	return b.String()
 }
 
 // patience is how long the ranks of this process may take to end. Those that a

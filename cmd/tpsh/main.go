@@ -233,6 +233,9 @@ func flagError(fs *flag.FlagSet, err error) error {
 		var names []string
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 		near := spell.Nearest(m[1], names)
+		if n := strings.TrimPrefix(m[1], "n"); n != m[1] && n != "" && strings.Trim(n, "0123456789") == "" {
+			return fmt.Errorf("%s has no flag %s: did you mean -n %s?", fs.Name(), dashed(m[1]), n)
+		}
 		if other, ok := launcherFlags[m[1]]; ok && slices.Contains(names, other) {
 			near = other
 		}
@@ -246,7 +249,7 @@ func flagError(fs *flag.FlagSet, err error) error {
 
 // launcherFlags are flags of other launchers, and those of tpsh that are like them.
 var launcherFlags = map[string]string{
-	"np": "n", "nproc": "n", "nprocs": "n", "ranks": "n", "num-ranks": "n", "world-size": "n", "ntasks": "n", "N": "nnodes", "nproc_per_node": "nproc-per-node", "nproc-per-host": "nproc-per-node",
+	"np": "n", "nproc": "n", "nprocs": "n", "ranks": "n", "num-ranks": "n", "world-size": "n", "ntasks": "n", "p": "n", "t": "transport", "j": "n", "N": "nnodes", "nproc_per_node": "nproc-per-node", "nproc-per-host": "nproc-per-node",
 	"num-nodes": "nnodes", "node_rank": "node-rank", "master-addr": "rdzv", "master_addr": "rdzv", "rdzv-endpoint": "rdzv", "rdzv_endpoint": "rdzv", "backend": "transport", "mem": "max-mem", "steps": "max-steps", "memory": "max-mem", "k": "run", "x": "failfast", "coverage": "cover",
 }
 

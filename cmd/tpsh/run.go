@@ -245,6 +245,7 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 func conclude(w io.Writer, o *lang.Outcome, ranks *ranks) error {
 	o.Report(w)
 	if code := o.ExitStatus(); code != lang.StatusOK {
+		io.WriteString(w, ranks.waiting(o))
 		return status(code)
 	}
 	if err := ranks.unreceived(nil); err != nil {
