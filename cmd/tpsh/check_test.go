@@ -28,8 +28,8 @@ func TestCheckFindsNothingInProgramsThatRun(t *testing.T) {
 	language, checked := languageOf(t, examples), 0
 	for _, dir := range []string{"../../examples", "../../builtins/testdata", "testdata", "../../../shared/acceptance", "../../../../shared/acceptance"} {
 		filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".star") {
-				return nil
+			if err != nil || !strings.HasSuffix(path, ".star") || strings.Contains(filepath.ToSlash(path), "/testdata/torch/") {
+				return nil // what is under torch is the second half of programs whose first half PyTorch makes
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {

@@ -98,6 +98,12 @@ func typesOf() map[string][]string {
 	for _, name := range []string{"int", "float", "bool", "tuple", "range", "NoneType"} {
 		types[name] = nil
 	}
+	for _, path := range builtins.Names() { // what is a function's own attribute its values may have, too
+		owner, member, dotted := strings.Cut(path, ".")
+		if of := builtins.BaseOf(owner); dotted && of != owner && types[of] != nil {
+			types[of] = append(types[of], member)
+		}
+	}
 	for name := range types {
 		slices.Sort(types[name])
 		types[name] = slices.Compact(types[name])

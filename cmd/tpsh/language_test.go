@@ -90,7 +90,7 @@ func TestResultsOfExamples(t *testing.T) {
 	}
 }
 
-// isOf reports whether a value whose type is called so is of a type of results.
+// isOf reports whether a value is of a type of results; got is what type says of it.
 func isOf(got, want string) bool {
 	switch want {
 	case "Tensor":

@@ -84,8 +84,8 @@ func (f *File) isMethod(path string) bool {
 	})
 }
 
-// ChildNames returns the names of the modules and parameters below a module of a
-// type, and whether those are all.
+// children returns the attributes of a module of a type with what they are, and whether
+// those are all.
 func (f *File) children(t *Type) (map[string]*Type, bool) {
 	if t == nil || t.Name != "Module" {
 		return nil, false
@@ -215,7 +215,7 @@ func (f *File) mesh(call *syntax.CallExpr, path string) *Type {
 				t.Dims, t.Rank = names, len(names)
 			}
 		case path == "init_device_mesh" && (name == "mesh_shape" || name == "" && i == 1):
-			if list, ok := elements(v); ok && t.Rank == 0 {
+			if list, ok := Elements(v); ok && t.Rank == 0 {
 				t.Rank = len(list)
 			}
 		}
@@ -223,11 +223,11 @@ func (f *File) mesh(call *syntax.CallExpr, path string) *Type {
 	return t
 }
 
-// elements returns the elements of a list or tuple that is written out.
-func elements(x syntax.Expr) ([]syntax.Expr, bool) {
+// Elements returns the elements of a list or tuple that is written out.
+func Elements(x syntax.Expr) ([]syntax.Expr, bool) {
 	switch x := x.(type) {
 	case *syntax.ParenExpr:
-		return elements(x.X)
+		return Elements(x.X)
 	case *syntax.ListExpr:
 		return x.List, plain(x.List)
 	case *syntax.TupleExpr:
@@ -235,9 +235,6 @@ func elements(x syntax.Expr) ([]syntax.Expr, bool) {
 	}
 	return nil, false
 }
-
-// Elements is the same for other packages.
-func Elements(x syntax.Expr) ([]syntax.Expr, bool) { return elements(x) }
 
 func plain(list []syntax.Expr) bool {
 	for _, e := range list {
@@ -250,7 +247,7 @@ func plain(list []syntax.Expr) bool {
 
 // texts returns the strings of a list or tuple that is written out.
 func texts(x syntax.Expr) ([]string, bool) {
-	list, ok := elements(x)
+	list, ok := Elements(x)
 	if !ok {
 		return nil, false
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -227,8 +228,8 @@ func (f *File) operate(op syntax.Token, a, b *Type) *Type {
 	}
 	if a == nil || b == nil {
 		// A tensor with whatever it takes is a tensor.
-		if known := cmpType(a, b); known != nil && known.Name == "Tensor" {
-			return &Type{Name: "Tensor"}
+		if known := cmp.Or(a, b); known != nil && known.Name == "Tensor" {
+			return known
 		}
 		if a != nil && a.Name == "string" && op == syntax.PERCENT {
 			return &Type{Name: "string"}
@@ -248,13 +249,6 @@ func (f *File) operate(op syntax.Token, a, b *Type) *Type {
 		return &Type{Name: "dict", Elem: join(a.Elem, b.Elem)}
 	}
 	return numeric(op, a, b)
-}
-
-func cmpType(a, b *Type) *Type {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // numeric returns the type of a op b of numbers.

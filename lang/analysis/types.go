@@ -6,6 +6,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source"
 )
 
 // A Type is what is known of a value. nil is nothing.
@@ -209,60 +211,6 @@ func (f *File) symbolType(sym *Symbol) *Type {
 	return all
 }
 
-// typeOfName returns the type of a name of the language.
-func (l *Language) typeOfName(path string) *Type {
-	v := l.value(path)
-	switch {
-	case v == nil:
-		return nil
-	case v.Type() == "module" || v.Type() == "namespace":
-		return &Type{Name: "module", Path: path}
-	}
-	if _, ok := v.(starlark.Callable); ok {
-		return &Type{Name: "function", Path: path}
-	}
-	if t := l.result(path); t != nil {
-		return t
-	}
-	return &Type{Name: v.Type(), Path: path}
-}
-
-// value returns the value of a path that leads through namespaces.
-func (l *Language) value(path string) starlark.Value {
-	first, rest, more := strings.Cut(path, ".")
-	v := l.Names[first]
-	if v == nil {
-		v = starlark.Universe[first]
-	}
-	for more && v != nil {
-		h, ok := v.(starlark.HasAttrs)
-		if !ok {
-			return nil
-		}
-		first, rest, more = strings.Cut(rest, ".")
-		v, _ = h.Attr(first)
-	}
-	return v
-}
-
-// result returns the type that Results has for a path.
-func (l *Language) result(path string) *Type { return ofName(l.Results[path]) }
-
-// ofName returns the type of a name in Results.
-func ofName(name string) *Type {
-	if name == "" || name[0] == '=' || name[0] == '@' {
-		return nil
-	}
-	of, elem, found := strings.Cut(name, ":")
-	if !found {
-		return &Type{Name: name}
-	}
-	if of == "Module" {
-		return &Type{Name: of, Class: elem}
-	}
-	return &Type{Name: of, Elem: ofName(elem)}
-}
-
 // typeOfBinding returns the type that a binding gives to its name.
 func (f *File) typeOfBinding(b Binding) *Type {
 	switch by := b.By.(type) {
@@ -273,7 +221,7 @@ func (f *File) typeOfBinding(b Binding) *Type {
 		return &Type{Name: "function", Func: &Function{File: f, Node: by, Name: by.Name.Name, Params: by.Params, Body: by.Body}}
 	case *syntax.AssignStmt:
 		if by.Op != syntax.EQ {
-			return f.operate(by.Op-syntax.PLUS_EQ+syntax.PLUS, f.symbolBefore(by), f.TypeOf(by.RHS))
+			return f.operate(operatorOf(by.Op), f.symbolBefore(by), f.TypeOf(by.RHS))
 		}
 		for _, x := range Targets(by) {
 			if holds(x, b.Ident) {
@@ -286,6 +234,17 @@ func (f *File) typeOfBinding(b Binding) *Type {
 		return f.part(by.Vars, b.Ident, elemOf(f.TypeOf(by.X)))
 	}
 	return nil
+}
+
+// operatorOf returns the operator of an assignment: + of +=.
+func operatorOf(assign syntax.Token) syntax.Token {
+	switch assign {
+	case source.AT_EQ:
+		return source.AT
+	case source.STARSTAR_EQ:
+		return syntax.STARSTAR
+	}
+	return assign - syntax.PLUS_EQ + syntax.PLUS // as Starlark itself counts them
 }
 
 // symbolBefore returns the type of the left side of x += y, but for what x += y

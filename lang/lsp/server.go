@@ -40,7 +40,6 @@ type Server struct {
 	docs     map[string]*document // by URI
 	refresh  bool                 // the editor asks for hints again when it is told to
 	down     bool                 // it has said shutdown
-	exited   bool
 }
 
 // A document is a text that the editor has open.
@@ -147,7 +146,6 @@ func (s *Server) handle(_ context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Requ
 	defer s.mu.Unlock()
 	s.conn = conn
 	if r.Method == "exit" {
-		s.exited = true
 		go conn.Close()
 		return nil, nil
 	}

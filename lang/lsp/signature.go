@@ -14,7 +14,7 @@ func (s *Server) signatureHelp(d *document, p *documentParams) (any, error) {
 	if call == nil || m.c.Comment {
 		return nil, nil
 	}
-	_, fn := m.callee(call.Before)
+	fn := m.callee(call.Before)
 	if fn == nil {
 		return s.documentedHelp(call), nil
 	}
