@@ -18,6 +18,7 @@ import (
 //     none of these.
 type Meter struct {
 	Now, Most plan.Memory
+	Moments   plan.Moments // when the sum, activations and temporaries were the most
 
 	rank     *Rank
 	held     map[*tensor.Buffer]bool // of parameters, gradients and optimizers
@@ -255,6 +256,15 @@ func (m *Meter) most(temporaries int64) {
 	w, n := &m.Most, &m.Now
 	n.Temporaries = temporaries
 	n.Peak = n.Parameters + n.Gradients + n.Optimizer + n.Activations + n.Temporaries + n.Communication
+	for i, more := range [...]bool{
+		n.Peak > w.Peak,
+		n.Activations > w.Activations || n.Activations == w.Activations && n.Peak > m.Moments[1].Peak,
+		n.Temporaries > w.Temporaries || n.Temporaries == w.Temporaries && n.Peak > m.Moments[2].Peak,
+	} {
+		if more {
+			m.Moments[i] = *n
+		}
+	}
 	w.Peak = max(w.Peak, n.Peak)
 	w.Parameters = max(w.Parameters, n.Parameters)
 	w.Gradients = max(w.Gradients, n.Gradients)

@@ -136,7 +136,7 @@ func (r *Rank) End(err error) error {
 	}
 	if r.recorder != nil {
 		r.StopMeter(r.meter)
-		r.recorder.Memory = r.meter.Most
+		r.recorder.Memory, r.recorder.Moments = r.meter.Most, r.meter.Moments
 	}
 	r.end.End(err)
 	return err

@@ -192,7 +192,7 @@ func (p *Program) fullest(m *hardware.Machine) (fit Fit, rank int) {
 	most := int64(-1)
 	for _, kind := range p.Kinds {
 		k := kind.Memory
-		if k.Peak = takes(m, k, len(kind.Groups)); k.Peak > most {
+		if k.Peak = takes(m, kind); k.Peak > most {
 			most, rank = k.Peak, int(kind.Ranks[0])
 			fit = Fit{k, k.Peak <= m.Memory()}
 		}
@@ -200,13 +200,20 @@ func (p *Program) fullest(m *hardware.Machine) (fit Fit, rank int) {
 	return fit, rank
 }
 
-// takes returns how much of the machine's memory a rank takes at its fullest: the
-// peak, and what the machine takes beside it or holds otherwise of each kind.
-func takes(m *hardware.Machine, k Memory, groups int) int64 {
-	parts := k.Parameters + k.Gradients + k.Optimizer + k.Activations + k.Temporaries + k.Communication
-	held := m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
-		Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: groups})
-	return k.Peak + int64(held) - parts
+// takes returns how much of the machine's memory a rank takes at its fullest: of what
+// it has at a time, what the machine holds of each kind, and what it takes beside it.
+func takes(m *hardware.Machine, kind *Kind) int64 {
+	moments := kind.Moments[:]
+	if kind.Moments == (Moments{}) {
+		moments = []Memory{kind.Memory}
+	}
+	most := 0.0
+	for _, k := range moments {
+		parts := k.Parameters + k.Gradients + k.Optimizer + k.Activations + k.Temporaries + k.Communication
+		most = max(most, float64(k.Peak-parts)+m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
+			Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: len(kind.Groups)}))
+	}
+	return int64(most)
 }
 
 // rows lists what the slowest rank communicates, the longest first.

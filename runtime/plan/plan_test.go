@@ -96,3 +96,21 @@ func TestMerge(t *testing.T) {
 		t.Errorf("merged ranks take %v, want %v as each by itself", b.Seconds, a.Seconds)
 	}
 }
+
+// What a library holds of each kind decides which moment is the fullest.
+func TestMomentsOfMemory(t *testing.T) {
+	m, err := hardware.Builtin("hgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = m.Set(map[string]float64{"use.fixed": 0})
+	forward := Memory{Peak: 12e9, Activations: 10e9, Temporaries: 2e9}
+	step := Memory{Peak: 8e9, Temporaries: 8e9}
+	p := NewProgram(1)
+	p.Kinds = []*Kind{{Ranks: []int32{0}, Memory: Memory{Peak: 12e9, Activations: 10e9, Temporaries: 8e9}, Moments: Moments{forward, forward, step}}}
+	for share, want := range map[float64]int64{1: 12e9, 0.8: 10e9, 0.1: 8e9} {
+		if got := p.Fullest(m.Set(map[string]float64{"use.activations": share})).Peak; got != want {
+			t.Errorf("activations held by %v: got %d bytes, want %d", share, got, want)
+		}
+	}
+}

@@ -41,11 +41,17 @@ type Call struct {
 
 // A Kind is ranks that do the same.
 type Kind struct {
-	Ranks  []int32
-	Events []Event
-	Groups []Group
-	Memory Memory
+	Ranks   []int32
+	Events  []Event
+	Groups  []Group
+	Memory  Memory
+	Moments Moments
 }
+
+// Moments are what a rank had when the sum was the most, when activations were, and
+// when temporaries were: one of them is the fullest on any machine, whatever its
+// library holds of each kind.
+type Moments [3]Memory
 
 // A Group is one that ranks of a kind communicate in: of each its own.
 type Group struct {
@@ -169,7 +175,7 @@ func (p *Program) call(c Call) int32 {
 
 // Add says that ranks have done what r has noted. Kinds are added by first rank.
 func (p *Program) Add(r *Recorder, ranks []int32) {
-	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory}
+	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory, Moments: r.Moments}
 	for name, n := range r.Parameters {
 		if !p.counted[name] {
 			p.counted[name] = true

@@ -3,6 +3,7 @@ package plan
 // A Recorder notes what one rank does. Its methods are for the rank's goroutine.
 type Recorder struct {
 	Memory     Memory           // set in the end
+	Moments    Moments          // likewise
 	Parameters map[string]int64 // elements of whole parameters, by path and shape; likewise
 
 	program *Program
