@@ -190,8 +190,11 @@ func (s *shaper) known(args []syntax.Expr) {
 	}
 }
 
-// bound returns a call of BoundFunction.
+// bound returns a call of BoundFunction, or e if it is a literal.
 func bound(e syntax.Expr) syntax.Expr {
+	if _, ok := e.(*syntax.Literal); ok {
+		return e
+	}
 	start, _ := e.Span()
 	return call(BoundFunction, start, e)
 }

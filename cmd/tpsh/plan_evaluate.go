@@ -40,12 +40,10 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	if q.Limits == nil {
 		q.Limits = &limits{quiet: true}
 	}
-	p, err := lang.ReadProgram(q.Script)
+	p, err := readPlanned(q)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
-	p.Folders = q.Limits.folders()
-	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps
 	e := &evaluation{question: q, program: plan.NewProgram(q.Ranks)}
 	way := e.kinds
 	if q.Each {
@@ -55,6 +53,17 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 		return nil, err
 	}
 	return e.program, nil
+}
+
+// readPlanned reads the program of a question.
+func readPlanned(q question) (lang.Program, error) {
+	p, err := lang.ReadProgram(q.Script)
+	if err != nil {
+		return p, usageError{err}
+	}
+	p.Folders = q.Limits.folders()
+	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps
+	return p, nil
 }
 
 // An evaluation is the answering of a question.
