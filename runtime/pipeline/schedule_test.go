@@ -66,21 +66,48 @@ func TestBubble(t *testing.T) {
 	})
 }
 
-func TestInFlight(t *testing.T) {
-	each(func(s *Schedule) {
-		for stage := range s.Stages {
-			want := s.Micro
-			switch {
-			case s.Name == "1f1b", s.Chunks == 1 && s.Name == "interleaved":
-				want = min(s.Stages-stage, s.Micro)
-			case s.Name == "interleaved":
-				want = min(2*(s.Stages-1-stage)+(s.Chunks-1)*s.Stages+1, s.Micro*s.Chunks)
+// So do schedules of many stages and micro-batches, which hold what their forms say.
+func TestLaws(t *testing.T) {
+	for _, stages := range []int{9, 12, 16} {
+		for _, micro := range []int{1, 15, 16, 24, 36, 48, 64} {
+			list := []*Schedule{New("gpipe", stages, micro, 1), New("1f1b", stages, micro, 1)}
+			if micro%stages == 0 {
+				list = append(list, New("interleaved", stages, micro, 1), New("interleaved", stages, micro, 3))
 			}
-			if got := s.InFlight(stage); got != want {
-				t.Errorf("%s: stage %d holds up to %d micro-batches, want %d", s.Title(), stage, got, want)
+			for _, s := range list {
+				r, err := s.run()
+				if err != nil {
+					t.Fatal(err)
+				}
+				end := slices.Max(r.clock)
+				if idle := float64(end-2*s.Micro*s.Chunks) / float64(end); math.Abs(idle-s.Bubble()) > 1e-12 {
+					t.Errorf("%s: idle for %g of the time, want %g", s.Title(), idle, s.Bubble())
+				}
+				checkInFlight(t, s)
 			}
 		}
-	})
+	}
+}
+
+func TestInFlight(t *testing.T) {
+	each(func(s *Schedule) { checkInFlight(t, s) })
+}
+
+// checkInFlight compares what the stages of s hold with the closed forms.
+func checkInFlight(t *testing.T, s *Schedule) {
+	t.Helper()
+	for stage := range s.Stages {
+		want := s.Micro
+		switch {
+		case s.Name == "1f1b", s.Chunks == 1 && s.Name == "interleaved":
+			want = min(s.Stages-stage, s.Micro)
+		case s.Name == "interleaved":
+			want = min(2*(s.Stages-1-stage)+(s.Chunks-1)*s.Stages+1, s.Micro*s.Chunks)
+		}
+		if got := s.InFlight(stage); got != want {
+			t.Errorf("%s: stage %d holds up to %d micro-batches, want %d", s.Title(), stage, got, want)
+		}
+	}
 }
 
 // Check finds what is wrong with a schedule.

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/pipeline"
+)
+
+// scheduled returns the program of a schedule of equal stages: a forward pass of a
+// chunk is one product, a backward pass two.
+func scheduled(s *pipeline.Schedule) *Program {
+	p := NewProgram(s.Stages)
+	ranks := make([]int, s.Stages)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	for stage := range s.Stages {
+		r := p.Recorder()
+		g := r.Group("world", "pp", func(int) []int { return ranks })
+		for _, a := range s.Actions[stage] {
+			schedule(r, g, s, stage, a)
+		}
+		p.Add(r, []int32{int32(stage)})
+	}
+	return p
+}
+
+// schedule notes what a stage does for an action.
+func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.Action) {
+	product := Operation{Name: "matmul", Operation: hardware.Operation{Product: true, FLOPs: 1e15 / float64(s.Chunks), Bytes: 1e6, Dim: 8192, DType: dtype.BFloat16}}
+	message := func(do Do) {
+		peer, chunk, _ := s.Peer(stage, a)
+		to, at := stage, a.Chunk
+		if do == Send {
+			to, at = peer, chunk
+		}
+		tag := 2 * s.Position(to, at)
+		if a.Do == pipeline.RecvBackward || a.Do == pipeline.SendBackward {
+			tag++
+		}
+		call, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
+		r.Peer(call, peer, tag, true)
+		r.Finish(call, Call{Op: "send", Bytes: 1}, 1)
+	}
+	switch a.Do {
+	case pipeline.Forward:
+		r.Compute(product, Forward, "a.star:2:1")
+	case pipeline.Backward:
+		r.Compute(product, Backward, "a.star:3:1")
+		r.Compute(product, Backward, "a.star:3:1")
+	case pipeline.SendForward, pipeline.SendBackward:
+		message(Send)
+	default:
+		message(Recv)
+	}
+}
+
+// Played on a machine a schedule takes as long, and idles as long, as its closed form
+// says: a step of m micro-batches in v chunks on p stages is m + (p-1)/v times one
+// micro-batch, be its backward pass twice as long as the forward pass.
+func TestPipelineLaws(t *testing.T) {
+	m := machine(t)
+	one := scheduled(pipeline.New("1f1b", 1, 1, 1)).Play(m).StepSeconds
+	for stages := 1; stages <= 16; stages++ {
+		for _, micro := range []int{1, 2, 3, 5, 8, 16, 31, 32, 48, 64} {
+			for _, s := range []*pipeline.Schedule{pipeline.New("gpipe", stages, micro, 1), pipeline.New("1f1b", stages, micro, 1)} {
+				law(t, m, s, one)
+			}
+			for chunks := 1; chunks <= 4 && micro%stages == 0; chunks++ {
+				law(t, m, pipeline.New("interleaved", stages, micro, chunks), one)
+			}
+		}
+	}
+}
+
+func law(t *testing.T, m *hardware.Machine, s *pipeline.Schedule, one float64) {
+	t.Helper()
+	f := scheduled(s).Play(m)
+	if want := float64(s.Micro) + float64(s.Stages-1)/float64(s.Chunks); !near(f.StepSeconds/one, want) {
+		t.Errorf("%s takes %.4f micro-batches, want %.4f", s.Title(), f.StepSeconds/one, want)
+	}
+	if idle := (f.Seconds.Bubble + f.Seconds.Waiting) / f.StepSeconds; !near(1+idle, 1+s.Bubble()) {
+		t.Errorf("%s idles %.4f of the time, want %.4f", s.Title(), idle, s.Bubble())
+	}
+	sum := f.Seconds.Arithmetic + f.Seconds.Communication + f.Seconds.Bubble + f.Seconds.Waiting
+	if !near(sum, f.StepSeconds) {
+		t.Errorf("%s: %s add up to %g, want %g", s.Title(), fmt.Sprint(f.Seconds), sum, f.StepSeconds)
+	}
+}
+
+// near reports whether a is b but for what messages take.
+func near(a, b float64) bool { return a > 0.998*b && a < 1.002*b }
