@@ -177,7 +177,7 @@ func compileFor(m *marking, path, text string, names starlark.StringDict) (*star
 				noted(file)
 			}
 			if m != nil {
-				halt.Mark(file, m.h.traps(path, file))
+				halt.Mark(file, m.h.traps(path, file), m.entries)
 			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}

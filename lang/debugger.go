@@ -102,7 +102,13 @@ type Value struct {
 // Order tells a rank where to stop from now on, and if resume is set and it has
 // stopped, to go on. Any goroutine may call it.
 func (s *Session) Order(rank int, o halt.Orders, resume bool) {
-	s.send(rank, &message{Order: &orderMsg{o, resume}})
+	s.send(rank, &message{Order: &orderMsg{Orders: o, Resume: resume}})
+}
+
+// Release lets a rank that has stopped go on with the orders that it has, as if it had
+// not. Any goroutine may call it.
+func (s *Session) Release(rank int) {
+	s.send(rank, &message{Order: &orderMsg{Resume: true, Keep: true}})
 }
 
 // Look asks a rank a question, whose number is for the Debugger to know the answer by.

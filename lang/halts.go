@@ -24,12 +24,13 @@ type halts struct {
 	on      bool // the run under way may be stopped
 	busy    bool // an expression is evaluated
 	noted   []*snapshot
+	held    []held // by depth: the variables of calls
 	job     *job
 	texts   map[string][]known // by path: what has run
 	lines   map[string]*halt.Map
-	watched bool          // the rank tells of its waits
-	release chan struct{} // holds a token when a rank that has stopped is to go on
-	asked   chan look     // questions to a rank that has stopped
+	watched bool      // the rank tells of its waits
+	release chan bool // holds a token when a rank that has stopped is to go on; true if as before it stopped
+	asked   chan look // questions to a rank that has stopped
 	out     *recorder
 	dir     string   // of the script
 	marking *marking // of the run under way; nil for none
@@ -48,7 +49,7 @@ type look struct {
 }
 
 func newHalts(s *server) *halts {
-	h := &halts{s: s, texts: map[string][]known{}, lines: map[string]*halt.Map{}, release: make(chan struct{}, 1), asked: make(chan look, 64), standing: Running}
+	h := &halts{s: s, texts: map[string][]known{}, lines: map[string]*halt.Map{}, release: make(chan bool, 1), asked: make(chan look, 64), standing: Running}
 	h.engine = halt.NewEngine(h)
 	return h
 }
@@ -162,6 +163,10 @@ func (h *halts) trap(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 		return starlark.None, nil
 	}
 	line, _ := starlark.AsInt32(args[0])
+	if line == 0 {
+		h.enter(t)
+		return starlark.None, nil
+	}
 	if stop := h.engine.Trapped(t, t.CallFrame(1).Pos.Filename(), line); stop != nil {
 		h.consider(t, stop)
 	}
@@ -192,13 +197,16 @@ func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 	for _, b := range h.engine.Orders().Breaks {
 		fmt.Fprintf(&key, "%s:%d ", b.File, b.Line)
 	}
-	return &marking{h, key.String()}
+	errors := h.engine.Orders().Errors
+	return &marking{h, fmt.Sprint(key.String(), errors), errors}
 }
 
 // A marking marks files for a debugger as they are compiled.
 type marking struct {
 	h   *halts
-	key string // of the breakpoints there are
+	key string // of what it marks
+
+	entries bool // functions say that they begin; see snapshot
 }
 
 // consider stops the thread if a condition of one of the breakpoints is true, or there
@@ -294,20 +302,23 @@ func depthOf(t *starlark.Thread) int {
 func (h *halts) stop(t *starlark.Thread, why *Halt) { h.stopAt(capture(t), depthOf(t), why) }
 
 func (h *halts) stopAt(s *snapshot, depth int, why *Halt) {
-	h.engine.Stopped(h.thread, depth)
+	h.engine.Stopped(h.thread, why.Reason == AtCompare)
 	if len(s.frames) > 0 {
 		why.Where = s.frames[0].spot
 	}
 	h.stand(Halted, nil)
 	h.s.send(&message{Seq: h.job.seq, Halt: why})
-	h.serve(s)
+	if asBefore := h.serve(s); !asBefore {
+		h.engine.GoesOn(depth)
+	}
 	h.stand(Running, nil)
 	h.s.send(&message{Seq: h.job.seq, Halt: &Halt{Over: true}})
 	h.hurry(h.thread)
 }
 
-// serve answers questions about a rank that stands still until it is to go on.
-func (h *halts) serve(s *snapshot) {
+// serve answers questions about a rank that stands still until it is to go on, and
+// reports whether it does so as before.
+func (h *halts) serve(s *snapshot) (asBefore bool) {
 	for {
 		select {
 		case l := <-h.asked:
@@ -317,10 +328,10 @@ func (h *halts) serve(s *snapshot) {
 			a := h.answer(s, l.q)
 			a.Standing = Halted
 			h.s.send(&message{Seq: l.seq, Seen: a})
-		case <-h.release:
-			return
+		case asBefore = <-h.release:
+			return asBefore
 		case <-h.job.ctx.Done():
-			return
+			return false
 		}
 	}
 }
@@ -331,7 +342,9 @@ func (h *halts) order(o *orderMsg) {
 	if orders.Step == halt.Go && !o.Resume {
 		orders.Step = h.engine.Orders().Step // which goes on
 	}
-	h.engine.Order(&orders)
+	if !o.Keep {
+		h.engine.Order(&orders)
+	}
 	if !o.Resume {
 		return
 	}
@@ -340,7 +353,7 @@ func (h *halts) order(o *orderMsg) {
 	h.mu.Unlock()
 	if halted {
 		select {
-		case h.release <- struct{}{}:
+		case h.release <- o.Keep:
 		default:
 		}
 	}

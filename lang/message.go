@@ -97,6 +97,7 @@ type explainMsg struct {
 type orderMsg struct {
 	halt.Orders
 	Resume bool `json:"resume,omitempty"`
+	Keep   bool `json:"keep,omitempty"` // the orders that it has
 }
 
 // stopMsg asks the rank to end.

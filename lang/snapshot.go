@@ -42,7 +42,7 @@ func capture(t *starlark.Thread) *snapshot {
 func newFrame(fr starlark.DebugFrame, fn *starlark.Function) *frame {
 	pos := fr.Position()
 	f := &frame{fn: fn, locals: starlark.StringDict{}}
-	f.spot = Spot{Name: fn.Name(), Path: text(pos.Filename()), Line: int(pos.Line), Col: int(pos.Col)}
+	f.spot = Spot{Name: fn.Name(), Path: text(pos.Filename()), Line: int(pos.Line), Col: max(int(pos.Col), 1)}
 	for i := range fn.NumFreeVars() {
 		b, v := fn.FreeVar(i)
 		f.add(b.Name, v)
@@ -105,10 +105,66 @@ func (w *errorWatch) CallInternal(*starlark.Thread, starlark.Tuple, []starlark.T
 func (w *errorWatch) Name() string {
 	if h := w.h; !h.busy && len(h.noted) < maxNoted && makesError() {
 		h.busy = true
-		h.noted = append(h.noted, capture(h.thread))
+		h.noted = append(h.noted, h.captureError())
 		h.busy = false
 	}
 	return watchName
+}
+
+// held is the variables of a call, as its frame has them while it lasts.
+type held struct {
+	fn     starlark.Callable
+	locals []starlark.Value
+}
+
+// localsOf returns the place where a frame of the interpreter has its variables; nil if
+// its frames are not as they were.
+func localsOf(fr starlark.DebugFrame) *[]starlark.Value {
+	if localsAt < 0 {
+		return nil
+	}
+	return (*[]starlark.Value)(unsafe.Add(reflect.ValueOf(fr).UnsafePointer(), localsAt))
+}
+
+// localsAt is the offset of that in a frame.
+var localsAt = func() int {
+	t := new(starlark.Thread)
+	at := -1
+	starlark.Call(t, starlark.NewBuiltin("", func(t *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		f := reflect.TypeOf(t.DebugFrame(0))
+		if f.Kind() != reflect.Pointer || f.Elem().Kind() != reflect.Struct {
+			return starlark.None, nil
+		}
+		if field, ok := f.Elem().FieldByName("locals"); ok && field.Type == reflect.TypeFor[[]starlark.Value]() {
+			at = int(field.Offset)
+		}
+		return starlark.None, nil
+	}), nil, nil)
+	return at
+}()
+
+// enter keeps the variables of the function that has just begun: the interpreter takes
+// them from the frame in which an error of its own arises before it makes the error.
+func (h *halts) enter(t *starlark.Thread) {
+	depth := t.CallStackDepth() - 1
+	for len(h.held) <= depth {
+		h.held = append(h.held, held{})
+	}
+	fr := t.DebugFrame(1)
+	if p := localsOf(fr); p != nil {
+		h.held[depth] = held{fr.Callable(), *p}
+	}
+}
+
+// captureError is capture where an error arises.
+func (h *halts) captureError() *snapshot {
+	t := h.thread
+	fr, depth := t.DebugFrame(0), t.CallStackDepth()
+	if p := localsOf(fr); p != nil && *p == nil && depth < len(h.held) && h.held[depth].fn == fr.Callable() {
+		*p = h.held[depth].locals
+		defer func() { *p = nil }()
+	}
+	return capture(t)
 }
 
 // maxNoted bounds the snapshots that are kept of a run: an error that the program

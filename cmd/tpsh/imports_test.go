@@ -34,6 +34,7 @@ var arrows = []struct {
 	{"tpsh/lang/format", []string{"tpsh/lang/source"}, "a formatter knows text and trees"},
 	{"tpsh/lang/operator", []string{"tpsh/lang/source", "tpsh/builtins/pyfmt"}, "a notation knows numbers and text; other values say themselves what it means"},
 	{"tpsh/lang/repl", []string{"tpsh/lang", "tpsh/lang/debug", "tpsh/lang/halt", "tpsh/lang/source", "tpsh/lang/repl/edit"}, "the shell is one front end of a session"},
+	{"tpsh/lang/debug/dap", []string{"tpsh/lang", "tpsh/lang/debug", "tpsh/lang/halt"}, "a protocol is another way to say what a prompt does"},
 	{"tpsh/lang/debug", []string{"tpsh/lang", "tpsh/lang/halt"}, "a debugger is told of ranks what they say, as a front end is"},
 	{"tpsh/lang/repl/edit", nil, "a line editor knows keys and letters; what is a statement it is told"},
 	{"tpsh/lang/testrun", []string{"tpsh/lang"}, "the test runner is another"},

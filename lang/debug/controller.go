@@ -181,6 +181,19 @@ func (c *Controller) Go(step halt.Step, ranks []int) {
 	c.change()
 }
 
+// release lets the ranks go on that have stopped to compare what is the same.
+func (c *Controller) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.ranks {
+		if c.session != nil && c.ranks[r].halt != nil {
+			c.ranks[r].standing, c.ranks[r].halt = lang.Running, nil
+			c.session.Release(r)
+		}
+	}
+	c.change()
+}
+
 // Pause stops the ranks where they are.
 func (c *Controller) Pause() {
 	c.mu.Lock()

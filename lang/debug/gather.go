@@ -144,7 +144,7 @@ func (c *Controller) conclude(places []Place) {
 		return
 	}
 	if !real {
-		c.Go("", nil)
+		c.release()
 		return
 	}
 	if stop.Reason == lang.AtCompare {

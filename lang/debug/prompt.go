@@ -68,6 +68,9 @@ func verbs() []verb {
 	}
 }
 
+// See has the lines that follow be about a Stop, without showing it.
+func (p *Prompt) See(stop Stop) { p.stop, p.rank, p.frame = stop, max(stop.Rank, 0), 0 }
+
 // Talk shows a Stop and carries out lines until one lets the ranks go on.
 func (p *Prompt) Talk(stop Stop) {
 	p.stop, p.rank, p.frame = stop, stop.Rank, 0

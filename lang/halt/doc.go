@@ -9,12 +9,14 @@
 //
 //   - A Map says, of a source, to which statement each of its lines belongs, and to
 //     which function.
-//   - A thread arrives at a statement when an instruction of it follows one of
-//     another statement of the same call, or begins the statement again.
+//   - Mark gives every statement an instruction by which an Engine knows that a thread
+//     arrives at it, and statements that have a breakpoint already a call, a trap, for
+//     which nothing need be looked at.
 //   - Orders are what a debugger wants: breakpoints, and a Step. They are replaced as
 //     a whole, from any goroutine, and never change.
 //
-// A function without a breakpoint costs a comparison for each instruction.
+// A function without a breakpoint costs a comparison for each instruction, as long as
+// there are breakpoints without traps.
 //
 //	e := halt.NewEngine(sources)
 //	e.Order(&halt.Orders{Breaks: []halt.Break{{File: "train.star", Line: 7}}})

@@ -75,23 +75,13 @@ type Engine struct {
 	sources Sources
 	orders  atomic.Pointer[Orders]
 
-	now     *Orders // those that the fields below are of
-	depth   int     // of calls, when the step began
-	calls   []place // by depth: where each call is
-	fn      *starlark.Function
-	fresh   bool         // fn has been entered
+	now     *Orders      // those that the plans are of
+	depth   int          // of calls, when the step began
 	trapped map[int]bool // numbers of breakpoints that the program has traps for
 	stopped uint64       // the thread's steps at its last stop
-	cached  map[function]*plan
+	fn      *starlark.Function
 	plan    *plan // of fn
-}
-
-// A place is the statement at which a call is.
-type place struct {
-	fn    *starlark.Function
-	line  int32
-	first syntax.Position // of the statement's first instruction
-	moved bool            // another instruction has followed
+	cached  map[function]*plan
 }
 
 // A function is known by where it begins: closures of one are the same.
@@ -101,11 +91,8 @@ type function struct {
 	name      string
 }
 
-// A plan is what is to be watched for in a function.
-type plan struct {
-	lines  *Map
-	breaks map[int32][]*Break // by the line of a statement
-}
+// A plan is the breakpoints of a function, by the lines of its statements.
+type plan map[int32][]*Break
 
 // NewEngine returns an Engine that stops nowhere.
 func NewEngine(s Sources) *Engine {
@@ -164,45 +151,20 @@ const trapSteps = 4
 // Forget forgets what is known of sources, of which there are more now.
 func (e *Engine) Forget() { e.now = nil }
 
-// Stopped says that the thread stands still, at calls nested so deeply, and that its
-// step is done.
-func (e *Engine) Stopped(t *starlark.Thread, depth int) {
-	e.depth, e.stopped = depth, t.Steps
-	e.stands(t, depth)
-	for {
+// Stopped says that the thread stands still, and unless it may go on as before, that
+// its step is done.
+func (e *Engine) Stopped(t *starlark.Thread, asBefore bool) {
+	e.stopped = t.Steps
+	for !asBefore {
 		old := e.orders.Load()
 		o := *old
 		o.Step = Go
-		if e.orders.CompareAndSwap(old, &o) {
-			return
-		}
+		asBefore = e.orders.CompareAndSwap(old, &o)
 	}
 }
 
-// stands notes at which statement the innermost function stands, so that the rest of
-// it is no arrival.
-func (e *Engine) stands(t *starlark.Thread, depth int) {
-	if depth == 0 || depth > t.CallStackDepth() {
-		return
-	}
-	fr := t.DebugFrame(t.CallStackDepth() - depth)
-	fn, ok := fr.Callable().(*starlark.Function)
-	if !ok {
-		return
-	}
-	pos := fr.Position()
-	line := pos.Line
-	if m := e.sources.Lines(pos.Filename()); m != nil {
-		line = m.first(line)
-	}
-	e.calls = e.calls[:min(len(e.calls), depth)]
-	for len(e.calls) < depth {
-		e.calls = append(e.calls, place{})
-	}
-	if at := &e.calls[depth-1]; at.fn != fn || at.line != line {
-		*at = place{fn: fn, line: line, first: pos}
-	}
-}
+// GoesOn says that the thread goes on by new orders from calls nested so deeply.
+func (e *Engine) GoesOn(depth int) { e.depth = depth }
 
 // Waits says that the thread waits, at calls nested so deeply: a step that is ordered
 // meanwhile begins there.
@@ -218,12 +180,12 @@ func (e *Engine) At(t *starlark.Thread) *Stop {
 	if o != e.now {
 		e.now, e.cached, e.fn = o, map[function]*plan{}, nil
 	}
-	depth := t.CallStackDepth()
-	if depth < len(e.calls) {
-		e.calls = e.calls[:depth]
-	}
 	if o.Step == Pause {
 		return &Stop{Step: Pause}
+	}
+	depth := t.CallStackDepth()
+	if o.Step == Out && depth < e.depth {
+		return &Stop{Step: Out}
 	}
 	fr := t.DebugFrame(0)
 	fn, ok := fr.Callable().(*starlark.Function)
@@ -233,59 +195,22 @@ func (e *Engine) At(t *starlark.Thread) *Stop {
 	if fn != e.fn {
 		e.fn, e.plan = fn, e.planOf(fn)
 	}
-	if o.Step == Go && len(e.plan.breaks) == 0 {
+	stepping := o.Step == In || o.Step == Next && depth <= e.depth
+	if !stepping && len(*e.plan) == 0 {
 		return nil
 	}
-	return e.look(o, fn, fr.Position(), depth)
-}
-
-// look is At of a function in which something is watched for.
-func (e *Engine) look(o *Orders, fn *starlark.Function, pos syntax.Position, depth int) *Stop {
-	if o.Step == Out && depth < e.depth {
-		return &Stop{Step: Out}
-	}
-	line, ok := e.arrives(fn, pos, depth)
-	if !ok {
+	pos := fr.Position()
+	if pos.Col != markColumn {
 		return nil
 	}
-	stop := &Stop{Breaks: e.plan.breaks[line]}
-	if o.Step == In || o.Step == Next && depth <= e.depth {
+	stop := &Stop{Breaks: (*e.plan)[pos.Line]}
+	if stepping {
 		stop.Step = o.Step
 	}
-	if stop.Step == Go && len(stop.Breaks) == 0 {
+	if !stepping && len(stop.Breaks) == 0 {
 		return nil
 	}
 	return stop
-}
-
-// arrives reports whether the instruction at pos is the first of a statement, whose
-// line it returns. Those that have no position have that of what stands before them;
-// at the start of a function, its own.
-func (e *Engine) arrives(fn *starlark.Function, pos syntax.Position, depth int) (line int32, ok bool) {
-	if start := fn.Position(); pos.Line == 0 || pos.Line == start.Line && pos.Col == start.Col && !e.begins(fn, pos) {
-		return 0, false
-	}
-	line = pos.Line
-	if e.plan.lines != nil {
-		line = e.plan.lines.first(line)
-	}
-	for len(e.calls) < depth {
-		e.calls = append(e.calls, place{})
-	}
-	at := &e.calls[depth-1]
-	first := pos.Line == at.first.Line && pos.Col == at.first.Col
-	again := first && at.moved && !(e.plan.lines != nil && e.plan.lines.loops[line])
-	at.moved = at.moved || !first
-	if at.fn == fn && at.line == line && !again {
-		return 0, false
-	}
-	*at = place{fn: fn, line: line, first: pos}
-	return line, true
-}
-
-// begins reports whether a file begins with a statement, at pos.
-func (e *Engine) begins(fn *starlark.Function, pos syntax.Position) bool {
-	return fn.Name() == "<toplevel>" && e.plan.lines != nil && e.plan.lines.statements[pos.Line] == pos.Line
 }
 
 // planOf returns the plan of a function.
@@ -301,34 +226,24 @@ func (e *Engine) planOf(fn *starlark.Function) *plan {
 }
 
 func (e *Engine) newPlan(fn *starlark.Function, start syntax.Position) *plan {
-	p := &plan{lines: e.sources.Lines(start.Filename())}
+	p := plan{}
+	m := e.sources.Lines(start.Filename())
 	for i := range e.now.Breaks {
 		b := &e.now.Breaks[i]
-		if e.trapped[b.ID] || !e.sources.Same(b.File, start.Filename()) {
+		if e.trapped[b.ID] || m == nil || !e.sources.Same(b.File, start.Filename()) {
 			continue
 		}
-		line := int32(b.Line)
-		if p.lines != nil {
-			line = int32(p.lines.Stop(b.Line))
-			if !p.lines.within(line, fn, start) {
-				continue
-			}
+		if line := int32(m.Stop(b.Line)); m.within(line, fn, start) {
+			p[line] = append(p[line], b)
 		}
-		if p.breaks == nil {
-			p.breaks = map[int32][]*Break{}
-		}
-		p.breaks[line] = append(p.breaks[line], b)
 	}
-	return p
+	return &p
 }
 
 // within reports whether a statement belongs to a function that begins at start: by
-// its def, or if that is the whole file, to none. A lambda may have any on its lines.
+// its def, or if that is the whole file, to none. A lambda has no statements.
 func (m *Map) within(line int32, fn *starlark.Function, start syntax.Position) bool {
-	switch fn.Name() {
-	case "lambda":
-		return line == m.first(start.Line)
-	case "<toplevel>":
+	if fn.Name() == "<toplevel>" {
 		return m.owners[line] == 0
 	}
 	return m.owners[line] == start.Line

@@ -2,6 +2,7 @@ package halt
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.starlark.net/syntax"
@@ -12,12 +13,11 @@ import (
 type Map struct {
 	statements map[int32]int32 // by line: the first line of its innermost statement
 	owners     map[int32]int32 // by line: that of the innermost function around it, or 0
-	loops      map[int32]bool  // statements in which a comprehension goes round
 }
 
 // NewMap returns the Map of files, which are of one path.
 func NewMap(files ...*syntax.File) *Map {
-	m := &Map{map[int32]int32{}, map[int32]int32{}, map[int32]bool{}}
+	m := &Map{map[int32]int32{}, map[int32]int32{}}
 	for _, f := range files {
 		m.add(f)
 	}
@@ -36,30 +36,35 @@ func (m *Map) block(list []syntax.Stmt, owner int32) {
 // statement adds a statement: first all of its lines, then over these its blocks.
 func (m *Map) statement(s syntax.Stmt, owner int32) {
 	begin, end := s.Span()
+	if list := blocks(s); len(list) > 0 { // its head alone
+		first, _ := (*list[0])[0].Span()
+		end.Line = max(begin.Line, first.Line-1)
+	}
 	for line := begin.Line; line <= end.Line; line++ {
 		m.statements[line], m.owners[line] = begin.Line, owner
 	}
-	syntax.Walk(s, func(n syntax.Node) bool {
-		_, loop := n.(*syntax.Comprehension)
-		m.loops[begin.Line] = m.loops[begin.Line] || loop
-		_, inner := n.(syntax.Stmt)
-		return n != nil && (!inner || n == syntax.Node(s))
-	})
+	inner := owner
+	if _, ok := s.(*syntax.DefStmt); ok {
+		inner = begin.Line
+	}
+	for _, list := range blocks(s) {
+		m.block(*list, inner)
+	}
+}
+
+// blocks returns the blocks of a statement that are not empty.
+func blocks(s syntax.Stmt) (list []*[]syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.DefStmt:
-		for line := begin.Line; line <= end.Line; line++ {
-			m.owners[line] = begin.Line
-		}
-		m.owners[begin.Line] = owner
-		m.block(s.Body, begin.Line)
+		list = []*[]syntax.Stmt{&s.Body}
 	case *syntax.ForStmt:
-		m.block(s.Body, owner)
+		list = []*[]syntax.Stmt{&s.Body}
 	case *syntax.WhileStmt:
-		m.block(s.Body, owner)
+		list = []*[]syntax.Stmt{&s.Body}
 	case *syntax.IfStmt:
-		m.block(s.True, owner)
-		m.block(s.False, owner)
+		list = []*[]syntax.Stmt{&s.True, &s.False}
 	}
+	return slices.DeleteFunc(list, func(b *[]syntax.Stmt) bool { return len(*b) == 0 })
 }
 
 // first returns the first line of the statement of a line; the line itself if

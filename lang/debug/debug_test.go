@@ -1,0 +1,46 @@
+package debug
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestParseBreak(t *testing.T) {
+	for text, want := range map[string]string{
+		"a.star:3":                          "breakpoint 0: a.star:3",
+		"7":                                 "breakpoint 0: main.star:7",
+		"7 if x > 3":                        "breakpoint 0: main.star:7 if x > 3",
+		"<stdin>:2 if x == rank()":          "breakpoint 0: <stdin>:2 if x == rank()",
+		"7 on 0,2-3":                        "breakpoint 0: main.star:7 on 0,2,3",
+		"7 if a if b else c on 1":           "breakpoint 0: main.star:7 if a if b else c on 1",
+		"7 differs x + y if i == 2 on 0, 1": "breakpoint 0: main.star:7 if i == 2 differs x + y on 0,1",
+		`C:\d\a.star:3`:                     `breakpoint 0: C:\d\a.star:3`,
+		"a.star:0":                          "! got \"a.star:0\", want FILE:LINE",
+		"x":                                 "! got \"x\", want FILE:LINE",
+		"7 when x":                          "! got \"when\", want if COND, differs EXPR or on RANKS",
+		"7 if":                              "! got \"if\", want if COND, differs EXPR or on RANKS",
+		"7 on x":                            "! got \"x\", want ranks as 0,2-3",
+		"7 on 1-99999999":                   "! got \"1-99999999\", want ranks as 0,2-3",
+	} {
+		b, err := ParseBreak(text, "main.star")
+		got := fmt.Sprint(b)
+		if err != nil {
+			got = "! " + err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// FuzzParseBreak: what is read is read again as it is written.
+func FuzzParseBreak(f *testing.F) {
+	f.Add("a.star:3 if x on 1,2")
+	f.Add("7 differs y")
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := ParseBreak(text, "main.star")
+		if err == nil && (b.Line < 1 || b.File == "") {
+			t.Errorf("%q: got %v", text, b)
+		}
+	})
+}
