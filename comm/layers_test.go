@@ -25,9 +25,9 @@ const mostKnotted = 20
 
 // retired are words that nothing here is called any more, and what to say instead.
 var retired = map[string]string{
-	"station": "wireRank", "berth": "recvBuffer", "cable": "polledTCP", "lane": "stagingBuffer", "loan": "exposure",
+	"station": "wireRank", "berth": "recvBuffer", "cable": "tcp.Conn", "lane": "stagingBuffer", "loan": "exposure",
 	"lend": "expose", "letter": "envelope", "bell": "futex", "door": "event", "gate": "latch", "mourner": "peerFailureWait",
-	"attendee": "inprocGroup", "meeting": "round", "outlet": "frameWriter", "inlet": "wire.Reader", "patience": "spinPolicy",
+	"attendee": "inprocGroup", "meeting": "round", "outlet": "stream.Writer", "inlet": "wire.Reader", "patience": "spinPolicy",
 	"naps": "backoff", "rouser": "wakePipe", "pulse": "Heartbeat", "seat": "schedule.Position", "mailKey": "mailbox.Key",
 	"borrowed": "remoteData", "watcher": "wireWait", "waiter": "inprocWait", "forsake": "reportUnreadable", "hush": "closeIfAllEnded",
 }
@@ -136,7 +136,7 @@ func TestKnots(t *testing.T) {
 // told apart in their table.
 func TestNobodyAsksWhich(t *testing.T) {
 	ours, _ := listAll(t)
-	which, kinds := regexp.MustCompile(`(shared|polledTCP|pollGroup|segment)\s*!=\s*nil`), regexp.MustCompile(`switch (c\.)?op\.Kind \{|switch kind \{`)
+	which, kinds := regexp.MustCompile(`(shared|tcp|pollGroup|segment)\s*!=\s*nil`), regexp.MustCompile(`switch (c\.)?op\.Kind \{|switch kind \{`)
 	switches := 0
 	for _, p := range ours {
 		for _, name := range p.GoFiles {

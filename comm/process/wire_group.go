@@ -61,7 +61,7 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 
 // sharesMemory reports whether all the ranks share memory with this one.
 func (wr *wireRank) sharesMemory(ranks []int) bool {
-	return wr.shared != nil && wr.reachesAll(sharedInbound{wr.shared, wr}, ranks)
+	return !slices.ContainsFunc(ranks, func(r int) bool { return !wr.shared.reaches(r) })
 }
 
 func (g *wireGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {
