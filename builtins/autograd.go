@@ -12,10 +12,11 @@ import (
 func init() {
 	Register(&Row{
 		Name: "grad",
-		Doc: "grad(outputs, inputs, create_graph=False) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
+		Doc: "grad(outputs, inputs, create_graph=False, grad_outputs=None) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
 			"outputs is a tensor of one element, or a list of such; inputs is a tensor that\n" +
 			"requires grad, or a list of such. Nothing is accumulated in .grad. With\n" +
-			"create_graph the gradients can be differentiated again.\n" +
+			"create_graph the gradients can be differentiated again. grad_outputs are the gradients\n" +
+			"of outputs, which may then have any shape; None stands for 1.\n" +
 			">>> x = tensor(3.0, requires_grad=True)\n" +
 			">>> grad(x * x, [x])[0].item()\n6.0",
 		Fn: gradients,
@@ -137,9 +138,19 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	var (
 		outputs, inputs Tensors
 		again           arg.Bool
+		given           starlark.Value = starlark.None
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again, "grad_outputs?", &given); err != nil {
 		return nil, err
+	}
+	if given != starlark.None {
+		dys, err := gradOutputs(given)
+		if err == nil {
+			outputs, err = weighed(e, b.Name(), outputs, dys)
+		}
+		if err != nil {
+			return nil, arg.In(b.Name(), "grad_outputs", err)
+		}
 	}
 	grads, err := e.Runtime.Tape.Grad(outputs, inputs, bool(again))
 	if err != nil {

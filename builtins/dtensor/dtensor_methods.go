@@ -63,6 +63,7 @@ func init() {
 				"otherwise the gradient reaches x on every rank of the mesh, whole.\n" +
 				exampleDTensor + ">>> d.placements\n(Shard(0),)"},
 		creatorRow("zeros", "zeros", "", false, constant(0), "0.0"),
+		creatorRow("empty", "elements that are not set: zeros", "", false, constant(0), "0.0"),
 		creatorRow("ones", "ones", "", false, constant(1), "6.0"),
 		creatorRow("full", "the number value", "value, ", true, fullOf, "6.0"),
 		creatorRow("rand", "random numbers in [0, 1)", "", false, drawnBy("rand_like"), ""),

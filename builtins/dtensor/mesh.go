@@ -83,7 +83,11 @@ func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
 // meshes along these dims that hold the rank.
 func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	keys, ok := k.(starlark.Tuple)
-	if !ok {
+	if list, isList := k.(*starlark.List); isList { // as PyTorch takes them, too
+		for v := range list.Elements() {
+			keys = append(keys, v)
+		}
+	} else if !ok {
 		keys = starlark.Tuple{k}
 	}
 	dims := make([]int, len(keys))
@@ -254,6 +258,10 @@ func init() {
 				return d.lineGroup(dim)
 			}),
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
+			meshDimGroups),
+		meshMethod("_flatten", "_flatten() is flatten(), as PyTorch calls it.\n"+meshExample+">>> mesh._flatten().ndim\n1",
+			func(d *DeviceMesh) (starlark.Value, error) { return DeviceMeshOf(d.env, d.M.Flatten()), nil }),
+		meshMethod("get_all_groups", "get_all_groups() is get_dim_groups(), as PyTorch calls it.\n"+meshExample+">>> mesh.get_all_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+
 			"Its name is the names joined by \"_\", its alpha and beta are the greatest of the dims.\n"+meshExample+">>> mesh.flatten().mesh_dim_names\n(\"dp_tp\",)",

@@ -47,6 +47,7 @@ func init() {
 	}))
 	register((&binaryOp{row: kernel.Sub, wants: "numbers"}).def(&Def{
 		Name:    "sub",
+		Aliases: []string{"subtract"},
 		Surface: Method | Operator,
 		Symbol:  "-",
 		Doc: "sub(x, other) returns x - other, elementwise.\n" +
@@ -60,6 +61,7 @@ func init() {
 	}))
 	register((&binaryOp{row: kernel.Mul, wants: "numbers or bools"}).def(&Def{
 		Name:    "mul",
+		Aliases: []string{"multiply"},
 		Surface: Method | Operator,
 		Symbol:  "*",
 		Doc: "mul(x, other) returns x * other, elementwise. Of bools it is and.\n" +
@@ -72,6 +74,7 @@ func init() {
 	}))
 	register((&binaryOp{row: kernel.Div, float: true, wants: "numbers"}).def(&Def{
 		Name:    "div",
+		Aliases: []string{"divide", "true_divide"},
 		Surface: Method | Operator,
 		Symbol:  "/",
 		Doc: "div(x, other) returns x / other, elementwise.\n" +

@@ -34,6 +34,7 @@ func init() {
 	})
 	register(&Def{
 		Name:    "clamp",
+		Aliases: []string{"clip"},
 		Surface: Method,
 		Doc: "clamp(x, min=None, max=None) returns x, kept between min and max, elementwise.\n" +
 			"At least one of the two is given; where min exceeds max the result is max. NaN\n" +

@@ -14,7 +14,7 @@ func init() {
 	}
 	register(&Def{
 		Name:    "softmax",
-		Surface: Namespace,
+		Surface: Method | Namespace,
 		Doc: "softmax(x, dim, dtype=None) returns exp(x) divided by its sum over dim.\n" +
 			">>> F.softmax(tensor([0.0, 0.0]), dim=0)\n" +
 			"[0.5 0.5]",
@@ -30,7 +30,7 @@ func init() {
 	})
 	register(&Def{
 		Name:    "log_softmax",
-		Surface: Namespace,
+		Surface: Method | Namespace,
 		Doc: "log_softmax(x, dim, dtype=None) returns the logarithm of softmax(x, dim), without overflow.\n" +
 			">>> F.log_softmax(tensor([0.0, 0.0]), dim=0)\n" +
 			"[-0.6931472 -0.6931472]",

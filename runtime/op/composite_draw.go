@@ -1,0 +1,119 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/tensor"
+)
+
+// Random numbers that are stored in a tensor. Each is one draw, of the whole tensor,
+// so that how ranks share it does not matter.
+func init() {
+	for _, e := range []struct {
+		name, args, does, example string
+		params                    []Param
+		check                     func(m *maker)
+		draw                      func(m *maker, x *tensor.Tensor) *tensor.Tensor
+	}{
+		{"uniform_", "a=0.0, b=1.0", "fills x with numbers uniform from a to b", ">>> zeros(2).uniform_(1, 1).tolist()\n[1.0, 1.0]",
+			[]Param{inFloat("a", "the least", 0), inFloat("b", "the bound", 1)}, nil,
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				return m.AddNumber(m.Scale(m.do("rand_like", x, None), m.float(1)-m.float(0)), m.float(0))
+			}},
+		{"normal_", "mean=0.0, std=1.0", "fills x with normal numbers of a mean and a standard deviation", ">>> zeros(2).normal_(1, 0).tolist()\n[1.0, 1.0]",
+			[]Param{inFloat("mean", "the mean", 0), inFloat("std", "the standard deviation", 1)}, func(m *maker) {
+				if m.float(1) < 0 {
+					m.refuse("std", fmt.Sprint(m.float(1)), "a number from 0 on", "")
+				}
+			},
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				return m.AddNumber(m.Scale(m.do("randn_like", x, None), m.float(1)), m.float(0))
+			}},
+		{"exponential_", "lambd=1.0", "fills x with numbers of the exponential distribution", ">>> zeros(2).exponential_().ge(0).tolist()\n[True, True]",
+			[]Param{inFloat("lambd", "the rate", 1)}, func(m *maker) {
+				if !(m.float(0) > 0) {
+					m.refuse("lambd", fmt.Sprint(m.float(0)), "a positive number", "")
+				}
+			},
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				u := m.do("rand_like", x, None)
+				return m.Scale(m.unary("log1p", m.Neg(u)), -1/m.float(0))
+			}},
+		{"bernoulli_", "p=0.5", "fills x with 1 with probability p, else 0", ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]",
+			[]Param{inFloat("p", "a probability", 0.5)}, func(m *maker) {
+				if p := m.float(0); !(p >= 0 && p <= 1) {
+					m.refuse("p", fmt.Sprint(p), "a number from 0 to 1", "")
+				}
+			},
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				return m.less(m.do("rand_like", x, None), number(m.float(0)))
+			}},
+	} {
+		compositeOf(&Def{Name: e.name, Surface: Method, Params: append([]Param{inX}, e.params...),
+			Doc: fmt.Sprintf("%s(x, %s) %s, and returns x. It is one draw.\n%s", e.name, e.args, e.does, e.example)},
+			func(m *maker) []*tensor.Tensor {
+				x := m.x(0)
+				if e.check != nil {
+					e.check(m)
+				}
+				if !x.DType().IsFloat() && e.name != "bernoulli_" {
+					m.refuse("x", Describe(x), "a float tensor", "")
+				}
+				like := m.Cast(x, m.c.Ctx.Float)
+				if x.DType().IsFloat() {
+					like = x
+				}
+				y := m.Cast(e.draw(m, like), x.DType())
+				return one(m.do2("copy_", x, y))
+			})
+	}
+	compositeOf(&Def{Name: "bernoulli", Surface: Method | Function, Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor of probabilities"}},
+		Doc: "bernoulli(x) returns 1 with the probability that x has there, else 0. It is one draw.\n>>> ones(2).bernoulli().tolist()\n[1.0, 1.0]"},
+		func(m *maker) []*tensor.Tensor {
+			m.check(m.c.checkFloat("x", m.x(0)))
+			return one(m.Cast(m.less(m.do("rand_like", m.x(0), None), m.x(0)), m.x(0).DType()))
+		})
+	sizes := []Param{inX, {Name: "shape", Kind: Sizes, Doc: "sizes"}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}}
+	for name, of := range map[string]string{"new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty"} {
+		compositeOf(&Def{Name: name, Surface: Method, Params: sizes,
+			Doc: fmt.Sprintf("%s(x, *shape, dtype=None) returns a plain tensor that %s makes, of the dtype of x.\n>>> tensor([1]).%s(2).shape\n(2,)", name, of, name)},
+			func(m *maker) []*tensor.Tensor {
+				dt := m.c.Args[1]
+				if !dt.Set {
+					dt = Int1(int(m.x(0).DType()))
+				}
+				return one(m.Do(of, nil, m.c.Args[0], dt))
+			})
+	}
+	compositeOf(&Def{Name: "type_as", Surface: Method, Params: asParams,
+		Doc: "type_as(x, other) returns x in the dtype of other.\n>>> tensor([1]).type_as(ones(1)).tolist()\n[1.0]"},
+		func(m *maker) []*tensor.Tensor { return one(m.do("to", m.x(0), Int1(int(m.x(1).DType())))) })
+	compositeOf(&Def{Name: "local_response_norm", Surface: Namespace,
+		Doc:    "local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0) returns x [n, c, ..] over (k + alpha mean)^beta, where mean is that of the squares of size channels around each.\n>>> F.local_response_norm(ones(1, 1, 1), 1, alpha=0.0).tolist()\n[[[1.0]]]",
+		Params: []Param{inX, {Name: "size", Kind: Int, Doc: "how many channels"}, inFloat("alpha", "a factor", 1e-4), inFloat("beta", "a power", 0.75), inFloat("k", "a summand", 1)}},
+		func(m *maker) []*tensor.Tensor { return one(m.responseNorm()) })
+}
+
+// responseNorm is Krizhevsky, Sutskever and Hinton, "ImageNet classification with
+// deep convolutional neural networks", 2012.
+func (m *maker) responseNorm() *tensor.Tensor {
+	x, size := m.floats(m.x(0)), m.int(0)
+	if len(x.Shape()) < 3 {
+		m.refuse("x", Describe(x), "a tensor [n, c, ..] of at least three dims", "")
+	}
+	c := x.Shape()[1]
+	if size < 1 || size > 1<<12 {
+		m.refuse("size", fmt.Sprint(size), "an int from 1 to 4096", "")
+	}
+	around := []int{}
+	for range len(x.Shape()) - 2 {
+		around = append(around, 0, 0)
+	}
+	squares := m.do("pad", m.Mul(x, x), IntsN(append(around, size/2, (size-1)/2)...), Str1("constant"), Float1(0))
+	var sum *tensor.Tensor
+	for i := range size {
+		sum = m.sum(sum, m.do("narrow", squares, Int1(1), Int1(i), Int1(c)))
+	}
+	scale := m.AddNumber(m.Scale(sum, m.float(1)/float64(size)), m.float(3))
+	return m.Div(x, m.binary("pow", scale, number(m.float(2))))
+}

@@ -1,0 +1,301 @@
+package op
+
+import (
+	"fmt"
+
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+var inAlong = []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim along which to go"}}
+
+func init() {
+	compositeOf(&Def{Name: "cumprod", Surface: Method | Function, Params: inAlong,
+		Doc: "cumprod(x, dim) returns the products of x along dim up to and with each element.\nIntegers and bools are multiplied in int64.\n>>> tensor([1.0, 2.0, 3.0]).cumprod(0).tolist()\n[1.0, 2.0, 6.0]"},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			if dt := x.DType(); !dt.Differentiable() {
+				x = m.Cast(x, dtype.Int64)
+			}
+			return one(m.scanned(x, m.dim(0, x), m.Mul))
+		})
+	compositeOf(&Def{Name: "logcumsumexp", Surface: Method | Function, Params: inAlong,
+		Doc: "logcumsumexp(x, dim) returns the logarithms of the sums of exp(x) along dim up to and with each element.\n>>> zeros(2).logcumsumexp(0).tolist()\n[0.0, 0.6931471824645996]"},
+		func(m *maker) []*tensor.Tensor {
+			x := m.floats(m.x(0))
+			return one(m.scanned(x, m.dim(0, x), func(a, b *tensor.Tensor) *tensor.Tensor { return m.Do("logaddexp", []*tensor.Tensor{a, b}) }))
+		})
+	for _, name := range []string{"cummax", "cummin"} {
+		least, shows := name == "cummin", "[1.0, 3.0, 3.0]"
+		which := "greatest"
+		if least {
+			which, shows = "least", "[1.0, 1.0, 1.0]"
+		}
+		compositeOf(&Def{Name: name, Surface: Method | Function, Params: inAlong,
+			Doc: fmt.Sprintf("%s(x, dim) returns (values, indices): the %s element along dim up to and with each, and where the last such is.\nNaN counts as %s.\n>>> tensor([1.0, 3.0, 2.0]).%s(0)[0].tolist()\n%s", name, which, which, name, shows)},
+			func(m *maker) []*tensor.Tensor { return m.runningExtreme(m.x(0), m.dim(0, m.x(0)), least) })
+	}
+	compositeOf(&Def{Name: "mode", Surface: Method | Function, Params: []Param{inX, inDim("dim", -1), keepdimParam},
+		Doc: "mode(x, dim=-1, keepdim=False) returns (values, indices): the most frequent element along dim, the least of several such, and where it is last.\n>>> tensor([3, 1, 3, 1, 3]).mode()[0].item()\n3"},
+		func(m *maker) []*tensor.Tensor { return m.mostFrequent() })
+	flags := []Param{{Name: "return_inverse", Kind: Bool, Doc: "whether to return where each element of x is among them", Default: Default(None)},
+		{Name: "return_counts", Kind: Bool, Doc: "whether to return how often each is there", Default: Default(None)}}
+	compositeOf(&Def{Name: "unique", Surface: Method | Function,
+		Doc:    "unique(x, sorted=True, return_inverse=False, return_counts=False) returns the elements of x, each once, in ascending order: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 1, 3]).unique(return_counts=True)\n([1 3], [1 2])",
+		Params: append([]Param{inX, {Name: "sorted", Kind: Bool, Doc: "they are in any case", Default: Default(Bool1(true))}}, flags...)},
+		func(m *maker) []*tensor.Tensor { return m.unique(true, m.bool(1), m.bool(2)) })
+	compositeOf(&Def{Name: "unique_consecutive", Surface: Method | Function,
+		Doc:    "unique_consecutive(x, return_inverse=False, return_counts=False) returns the first of each run of equal elements of x: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 3, 1, 3]).unique_consecutive().tolist()\n[3, 1, 3]",
+		Params: append([]Param{inX}, flags...)},
+		func(m *maker) []*tensor.Tensor { return m.unique(false, m.bool(0), m.bool(1)) })
+}
+
+// scanned returns, for each element of x along d, what by makes of it and all
+// before it, in log2 n steps: Hillis and Steele, "Data parallel algorithms", 1986.
+func (m *maker) scanned(x *tensor.Tensor, d int, by func(before, x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	n := sizeAt(x, d)
+	if len(x.Shape()) == 0 {
+		return m.unary("clone", x)
+	}
+	at := func(from, size int) *tensor.Tensor { return m.do("narrow", x, Int1(d), Int1(from), Int1(size)) }
+	for k := 1; k < n; k *= 2 {
+		x = m.Do("cat", []*tensor.Tensor{at(0, k), by(at(0, n-k), at(k, n-k))}, Int1(d))
+	}
+	if n <= 1 {
+		return m.unary("clone", x)
+	}
+	return x
+}
+
+// runningExtreme returns the greatest, or least, elements of x along d so far and
+// where they are.
+func (m *maker) runningExtreme(x *tensor.Tensor, d int, least bool) []*tensor.Tensor {
+	n := sizeAt(x, d)
+	if len(x.Shape()) == 0 || n == 0 {
+		return []*tensor.Tensor{m.unary("clone", x), m.Do("zeros_like", one(x), Int1(int(dtype.Int64)))}
+	}
+	thin := make1s(len(x.Shape()))
+	thin[d] = n
+	where := m.Expand(m.Reshape(m.upTo(n), thin), x.Shape())
+	v := x
+	for k := 1; k < n; k *= 2 {
+		at := func(x *tensor.Tensor, from, size int) *tensor.Tensor {
+			return m.do("narrow", x, Int1(d), Int1(from), Int1(size))
+		}
+		before, now := at(v, 0, n-k), at(v, k, n-k)
+		take := m.binary("ge", now, before)
+		if least {
+			take = m.binary("le", now, before)
+		}
+		if x.DType().IsFloat() {
+			take = m.or(take, m.unary("isnan", now))
+		}
+		v = m.Do("cat", []*tensor.Tensor{at(v, 0, k), m.Where(take, now, before)}, Int1(d))
+		where = m.Do("cat", []*tensor.Tensor{at(where, 0, k), m.Where(take, at(where, k, n-k), at(where, 0, n-k))}, Int1(d))
+	}
+	return []*tensor.Tensor{m.do2("gather", x, where, Int1(d)), where}
+}
+
+// mostFrequent returns the most frequent elements along a dim: in sorted order,
+// where the longest run ends.
+func (m *maker) mostFrequent() []*tensor.Tensor {
+	x, d := m.x(0), m.dim(0, m.x(0))
+	n := sizeAt(x, d)
+	if len(x.Shape()) == 0 {
+		return []*tensor.Tensor{m.unary("clone", x), m.Do("zeros_like", one(x), Int1(int(dtype.Int64)))}
+	}
+	if n == 0 {
+		m.refuse("x", Describe(x), "at least one element along dim", "")
+	}
+	sorted := m.all("sort", one(x), Int1(d), Bool1(false))
+	ends := m.runLengths(sorted[0], d)
+	last := m.do("argmax", ends, Int1(d), Bool1(true))
+	where := m.do2("gather", sorted[1], last, Int1(d))
+	out := []*tensor.Tensor{m.do2("gather", x, where, Int1(d)), where}
+	if !m.bool(1) {
+		for i := range out {
+			out[i] = m.do("squeeze", out[i], IntsN(d))
+		}
+	}
+	return out
+}
+
+// runLengths returns, for each element of x along d, the how manieth of equal
+// neighbours it is.
+func (m *maker) runLengths(x *tensor.Tensor, d int) *tensor.Tensor {
+	n := x.Shape()[d]
+	thin := make1s(len(x.Shape()))
+	thin[d] = n
+	at := m.Expand(m.Reshape(m.upTo(n), thin), x.Shape())
+	begin := m.Where(m.begins(x, d), at, integer(0))
+	return m.Sub(at, m.runningExtreme(begin, d, false)[0])
+}
+
+// begins returns which elements of x differ from the one before along d.
+func (m *maker) begins(x *tensor.Tensor, d int) *tensor.Tensor {
+	n := x.Shape()[d]
+	at := func(from, size int) *tensor.Tensor { return m.do("narrow", x, Int1(d), Int1(from), Int1(size)) }
+	first := m.do("ones_like", at(0, min(n, 1)), Int1(int(dtype.Bool)))
+	if n < 2 {
+		return first
+	}
+	return m.Do("cat", []*tensor.Tensor{first, m.binary("ne", at(1, n-1), at(0, n-1))}, Int1(d))
+}
+
+// unique returns the elements of x, each once or, unsorted, of each run, and what
+// else is asked for.
+func (m *maker) unique(sort, inverse, counts bool) []*tensor.Tensor {
+	x := m.do("reshape", m.x(0), IntsN(-1))
+	var order *tensor.Tensor
+	if sort {
+		sorted := m.all("sort", one(x), Int1(0), Bool1(false))
+		x, order = sorted[0], sorted[1]
+	}
+	first := m.begins(x, 0)
+	out := one(m.do2("masked_select", x, first, None))
+	if !inverse && !counts {
+		return out
+	}
+	number := m.Sub(m.do("cumsum", m.Cast(first, dtype.Int64), Int1(0)), integer(1))
+	if inverse {
+		to := number
+		if sort {
+			zeros := m.Do("zeros_like", one(number), None)
+			to = m.Do("index_copy", []*tensor.Tensor{zeros, order, number}, Int1(0))
+		}
+		out = append(out, m.Reshape(to, m.x(0).Shape()))
+	}
+	if counts {
+		zeros := m.Do("zeros_like", out[:1], Int1(int(dtype.Int64)))
+		out = append(out, m.Do("scatter_add", []*tensor.Tensor{zeros, number, m.Do("ones_like", one(number), None)}, Int1(0)))
+	}
+	return out
+}
+
+func init() {
+	compositeOf(&Def{Name: "bincount", Surface: Method | Function,
+		Doc:    "bincount(x, weights=None, minlength=0) returns how often each integer from 0 on is in x [n], or the sums of the weights there; at least minlength of them.\n>>> tensor([0, 2, 2]).bincount().tolist()\n[1, 0, 2]",
+		Params: []Param{inX, {Name: "weights", Kind: OptTensor, Doc: "a tensor of the shape of x, or None", Default: Default(None)}, inInt("minlength", "how many there are at least", 0)}},
+		func(m *maker) []*tensor.Tensor { return one(m.counted()) })
+	compositeOf(&Def{Name: "histc", Surface: Method | Function,
+		Doc:    "histc(x, bins=100, min=0.0, max=0.0) returns how many elements of a float tensor are in each of bins equal parts of min to max; of its own extremes, if these are equal.\nWhat lies outside is left out; max belongs to the last part.\n>>> tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3).tolist()\n[0.0, 2.0, 1.0, 0.0]",
+		Params: []Param{inX, inInt("bins", "how many parts", 100), inFloat("min", "where the first begins", 0), inFloat("max", "where the last ends", 0)}},
+		func(m *maker) []*tensor.Tensor { return one(m.histogram()) })
+	compositeOf(&Def{Name: "combinations", Surface: Function,
+		Doc:    "combinations(x, r=2, with_replacement=False) returns the choices of r elements of x [n] in their order, as rows.\n>>> combinations(tensor([1, 2, 3])).tolist()\n[[1, 2], [1, 3], [2, 3]]",
+		Params: []Param{inX, inInt("r", "how many", 2), {Name: "with_replacement", Kind: Bool, Doc: "whether an element may come several times", Default: Default(None)}}},
+		func(m *maker) []*tensor.Tensor { return one(m.choices()) })
+	compositeOf(&Def{Name: "polygamma", Surface: Function,
+		Doc:    "polygamma(n, x) returns the derivative number n of digamma, elementwise.\n>>> polygamma(1, tensor([1.0])).tolist()\n[1.644934058189392]",
+		Params: []Param{{Name: "n", Kind: Int, Doc: "an int from 0 to 100"}, inX}},
+		func(m *maker) []*tensor.Tensor {
+			if n := m.int(0); n != 0 {
+				return one(m.do("polygamma_of", m.x(0), Int1(n)))
+			}
+			return one(m.unary("digamma", m.x(0)))
+		})
+}
+
+// counted returns how often each integer is in x. How many there are follows from
+// the elements: of a plain tensor they are looked at, else each becomes a row.
+func (m *maker) counted() *tensor.Tensor {
+	x, w, least := m.x(0), m.x(1), m.int(0)
+	if len(x.Shape()) != 1 || !x.DType().IsInt() {
+		m.refuse("x", Describe(x), "an integer tensor [n]", "")
+	}
+	if w != nil && !w.Shape().Equal(x.Shape()) {
+		m.refuse("weights", Describe(w), "shape "+x.Shape().String(), "that of x")
+	}
+	if least < 0 || least > 1<<40 {
+		m.refuse("minlength", fmt.Sprint(least), "an int from 0 on", "")
+	}
+	if w == nil {
+		w = m.Do("ones_like", one(x), Int1(int(dtype.Int64)))
+	}
+	if !w.DType().IsFloat() {
+		w = m.Cast(w, dtype.Int64)
+	}
+	if x.Placed() || x.Hollow() || x.Buffer() == nil {
+		hot := m.Cast(m.do("one_hot", x, Int1(-1)), w.DType())
+		y := m.Sum(m.Mul(hot, m.column(w, 1)), []int{0}, false)
+		if short := least - y.Numel(); short > 0 {
+			y = m.do("pad", y, IntsN(0, short), Str1("constant"), Float1(0))
+		}
+		return y
+	}
+	size := least
+	for _, v := range Int64s(x) {
+		if v < 0 {
+			m.refuse("x", fmt.Sprint(v), "integers from 0 on", "")
+		}
+		size = max(size, int(v)+1)
+	}
+	return m.Do("scatter_add", []*tensor.Tensor{m.Zeros(w.DType(), shape.Shape{size}), x, w}, Int1(0))
+}
+
+// histogram returns how many elements lie in each part of a range.
+func (m *maker) histogram() *tensor.Tensor {
+	x, bins, lo, hi := m.x(0), m.int(0), m.float(1), m.float(2)
+	m.check(m.c.checkFloat("x", x))
+	if bins < 1 || bins > 1<<32 {
+		m.refuse("bins", fmt.Sprint(bins), "a positive int", "")
+	}
+	if !(lo <= hi) {
+		m.refuse("max", fmt.Sprint(hi), "at least min", fmt.Sprintf("min is %v", lo))
+	}
+	x = m.do("reshape", x, IntsN(-1))
+	low, high := number(lo), number(hi)
+	if lo == hi && x.Numel() > 0 {
+		low, high = m.do("min", x, None, Bool1(false)), m.do("max", x, None, Bool1(false))
+		same := m.same(low, high)
+		low, high = m.Where(same, m.AddNumber(low, -1), low), m.Where(same, m.AddNumber(high, 1), high)
+	}
+	inside := m.and(m.binary("ge", x, low), m.binary("le", x, high))
+	at := m.Scale(m.Div(m.Sub(x, low), m.Sub(high, low)), float64(bins))
+	at = m.Cast(m.do("clamp", m.Where(inside, at, number(0)), Float1(0), Float1(float64(bins-1))), dtype.Int64)
+	return m.Do("scatter_add", []*tensor.Tensor{m.Zeros(x.DType(), shape.Shape{bins}), at, m.Cast(inside, x.DType())}, Int1(0))
+}
+
+// maxChoices is how many choices there are at the most.
+const maxChoices = 1 << 24
+
+// choices returns the choices of r elements of x.
+func (m *maker) choices() *tensor.Tensor {
+	x, r, again := m.x(0), m.int(0), m.bool(1)
+	if len(x.Shape()) != 1 {
+		m.refuse("x", Describe(x), "a tensor [n]", "")
+	}
+	if r < 0 || r > 64 {
+		m.refuse("r", fmt.Sprint(r), "an int from 0 to 64", "")
+	}
+	n := x.Numel()
+	var list []int64
+	index := make([]int, r)
+	var walk func(at, from int)
+	walk = func(at, from int) {
+		if at == r {
+			for _, i := range index {
+				list = append(list, int64(i))
+			}
+			return
+		}
+		for i := from; i < n && len(list) <= maxChoices; i++ {
+			next := i + 1
+			if again {
+				next = i
+			}
+			index[at] = i
+			walk(at+1, next)
+		}
+	}
+	if r > 0 {
+		walk(0, 0)
+	}
+	if len(list) > maxChoices {
+		m.refuse("x", Describe(x), fmt.Sprintf("at most %d numbers in all choices", maxChoices), "")
+	}
+	at, err := FromInts(m.c.Ctx, dtype.Int64, shape.Shape{len(list)}, list)
+	m.check(err)
+	return m.Reshape(m.do2("index_select", x, at, Int1(0)), shape.Shape{len(list) / max(r, 1), r})
+}
