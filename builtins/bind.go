@@ -108,6 +108,9 @@ func (s *signature) function() *starlark.Builtin {
 
 // method returns the operator as a method, without its receiver.
 func (s *signature) method() *starlark.Builtin {
+	if s.def == toOp {
+		return toMethod(s)
+	}
 	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
 		return s.call(x.Env, x, args, kwargs)

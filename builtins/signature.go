@@ -25,6 +25,9 @@ func CallOf(path string) (c Call, ok bool) {
 	if list, ok := starlarks[path]; ok {
 		return callFrom(list), true
 	}
+	if path == "Tensor.to" || path == "Module.to" {
+		return toCall, true
+	}
 	if r := rows[path]; r != nil {
 		return r.call()
 	}
@@ -45,6 +48,9 @@ func CallOf(path string) (c Call, ok bool) {
 	}
 	return c, false
 }
+
+// toCall is a call of x.to, whose first argument is a dtype or the device before one.
+var toCall = Call{Params: []string{"first", "dtype"}, Keywords: map[string]bool{"dtype": true, "device": true}}
 
 // starlarks are the parameters of Starlark's own functions. Most take no keywords;
 // what says *x here takes any number of arguments.

@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -53,3 +54,34 @@ func cast(d dtype.DType) tensorMethod {
 }
 
 var toOp = op.Lookup("to")
+
+// WithoutDevice returns the arguments of the method to, called fn, without the device, "cpu" by
+// position or device= by name, that PyTorch's users put before the dtype or alone.
+func WithoutDevice(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+	if len(args) > 0 && args[0] == starlark.String("cpu") {
+		args = args[1:]
+	}
+	for i, kw := range kwargs {
+		if kw[0] == starlark.String("device") {
+			rest := slices.Concat(kwargs[:i], kwargs[i+1:])
+			return args, rest, CheckDevice(fn, kw[1])
+		}
+	}
+	return args, kwargs, nil
+}
+
+// toMethod is x.to, which returns x if no dtype is named beside the device.
+func toMethod(s *signature) *starlark.Builtin {
+	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		x := b.Receiver().(*Tensor)
+		given := len(args) + len(kwargs)
+		args, kwargs, err := WithoutDevice(s.name, args, kwargs)
+		if err != nil {
+			return nil, err
+		}
+		if given > 0 && len(args)+len(kwargs) == 0 {
+			return x, nil
+		}
+		return s.call(x.Env, x, args, kwargs)
+	})
+}

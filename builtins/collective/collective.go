@@ -155,9 +155,25 @@ func (k *collective) unpack(c *collectiveCall, args starlark.Tuple, kwargs []sta
 func (k *collective) set(c *collectiveCall, i int, v starlark.Value) error {
 	c.given |= 1 << i
 	if err := k.params[i].set(c, v); err != nil {
-		return k.blame(i, err)
+		return k.blame(i, k.hint(i, v, err))
 	}
 	return nil
+}
+
+// hint adds to a mismatch of the value v for parameter i what a caller who knows
+// scatter(output, list, src) and broadcast as PyTorch has them should write here.
+func (k *collective) hint(i int, v starlark.Value, err error) error {
+	var bad *op.ArgError
+	if !errors.As(err, &bad) || bad.Rule != "" {
+		return err
+	}
+	switch name := k.params[i].names[0]; {
+	case name == "x" && v == starlark.None && (k.name == "scatter" || k.name == "broadcast"):
+		bad.Rule = "every member gives a tensor of that shape and dtype; off src its elements do not count: x if rank() == src else zeros(shape)"
+	case name == "src" && k.name == "scatter" && (v == starlark.None || builtins.IsList(v)):
+		bad.Rule = "scatter returns this member's part: y = scatter(cat(parts), src=0)"
+	}
+	return err
 }
 
 // blame says of a mismatch that it is one of parameter i.

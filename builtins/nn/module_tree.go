@@ -42,7 +42,7 @@ func init() {
 			">>> m = nn.Identity()\n>>> m.register_parameter(\"w\", nn.Parameter(ones(2)))\n>>> m.w\n[1. 1.]", registerParameter),
 		ModuleRow("requires_grad_", "requires_grad_(requires_grad=True) says of every parameter whether gradients are wanted in it, and returns the module.\n"+
 			">>> nn.LayerNorm(2).requires_grad_(False).weight.requires_grad\nFalse", requireGrads),
-		ModuleRow("to", "to(dtype) converts the parameters and buffers that are floats to a float dtype, and returns the module. \"cpu\" leaves it as it is.\n"+
+		ModuleRow("to", "to(dtype) converts the parameters and buffers that are floats to a float dtype, and returns the module. The device \"cpu\", before the dtype, alone or as device=, changes nothing.\n"+
 			">>> nn.Linear(2, 2).to(bfloat16).weight.dtype\nbfloat16", convertModule),
 	)
 	for name, d := range map[string]dtype.DType{"float": dtype.Float32, "double": dtype.Float64, "half": dtype.Float16, "bfloat16": dtype.BFloat16} {
@@ -153,16 +153,17 @@ func requireGrads(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kw
 }
 
 func convertModule(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var v starlark.Value
-	if err := arg.Unpack(fn, args, kwargs, "dtype|device", &v); err != nil {
+	given := len(args) + len(kwargs)
+	args, kwargs, err := builtins.WithoutDevice(fn, args, kwargs)
+	if err != nil {
 		return nil, err
 	}
-	if v == starlark.String("cpu") {
+	if given > 0 && len(args)+len(kwargs) == 0 {
 		return m.Value, nil
 	}
 	var d arg.DType
-	if err := d.Unpack(v); err != nil {
-		return nil, arg.In(fn, "dtype", err)
+	if err := arg.Unpack(fn, args, kwargs, "dtype", &d); err != nil {
+		return nil, err
 	}
 	if !d.D.IsFloat() {
 		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: d.D.String(), Want: "a float dtype"}

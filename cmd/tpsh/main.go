@@ -170,6 +170,9 @@ func find(args []string) (*command, []string, error) {
 	for _, c := range commands {
 		names = append(names, c.name)
 	}
+	if near := spell.Nearest(args[0], names); near != "" {
+		return nil, nil, usagef("unknown command %q: did you mean %s?", args[0], near)
+	}
 	return nil, nil, usagef("unknown command %q, want one of %s", args[0], strings.Join(names, ", "))
 }
 

@@ -18,7 +18,7 @@ import (
 var traceCommand = &command{
 	name:  "trace",
 	usage: "[--json] [--report FILE.html] [--plan SCRIPT.star -n N] FILE...",
-	short: "says what the traces of PyTorch's profiler hold: bytes, calls, time, overlap, waits and stragglers",
+	short: "says what traces of PyTorch's profiler, or of tpsh, hold: bytes, calls, time, overlap, waits and stragglers",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		o := &traceOptions{limits: limits{quiet: true}}
 		fs.BoolVar(&o.json, "json", false, "write all of it as JSON")
@@ -46,11 +46,11 @@ func (o *traceOptions) run(std *stdio, args []string) error {
 	}
 	var traces []*kineto.Trace
 	for i, f := range files {
-		t, err := kineto.Read(f, i)
+		list, err := kineto.Read(f, i)
 		if err != nil {
 			return usageError{fmt.Errorf("trace: %w", err)}
 		}
-		traces = append(traces, t)
+		traces = append(traces, list...)
 	}
 	s := kineto.Summarize(traces)
 	if o.plan != "" {
@@ -102,7 +102,7 @@ func (o *traceOptions) compare(std *stdio, s *kineto.Summary, traces []*kineto.T
 	if first.Rank >= o.n {
 		return usagef("for flag -n: got %d, want over %d, a rank with a trace", o.n, first.Rank)
 	}
-	m, err := hardware.Load(o.machine)
+	m, err := loadMachine(o.machine)
 	if err != nil {
 		return usageError{fmt.Errorf("for flag --hw: %w", err)}
 	}
@@ -164,7 +164,7 @@ func traceFiles(args []string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("got no file, want traces of PyTorch's profiler, one a rank")
+		return nil, fmt.Errorf("got no file, want traces of PyTorch's profiler, one a rank, or one of tpsh")
 	}
 	return files, nil
 }

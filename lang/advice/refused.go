@@ -21,6 +21,10 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 // refusals are the patterns of messages, and what to write instead.
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
+	{`^nn has no \.utils`, "optim.clip_grad_norm_(params, max_norm) clips gradients; flatten, fuse and the like have no counterpart"},
+	{`^nn has no \.functional`, "F has the functions: F.relu(x)"},
+	{`^nn has no \.parallel`, "replicate(module, mesh) is data parallel, fully_shard(module, mesh) shards parameters too"},
+	{`^\w+ has no \.(?:cuda|mps|xpu) field`, "there is one device, the CPU of the rank: leave it out"},
 	{`^list has no \.sort field`, "sorted(x) gives a list in order"},
 	{`^list has no \.reverse field`, "x[::-1] and reversed(x) give the elements from the last on"},
 	{`^list has no \.copy field`, "list(x) gives a copy"},

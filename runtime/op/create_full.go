@@ -122,7 +122,11 @@ func inferFull(c *Call) error {
 	if v.Numel() != 1 {
 		return c.Bad("v", Describe(v), "a number, or a tensor of one element", "")
 	}
-	return c.create(0, c.dtypeArg(1, promote(c.Ctx, v)))
+	dt := c.dtypeArg(1, promote(c.Ctx, v))
+	if err := c.checkNumber("v", v, dt); err != nil {
+		return err
+	}
+	return c.create(0, dt)
 }
 
 // fullRule: any dim may be cut, and v may be partial.

@@ -16,6 +16,7 @@ func init() {
 		Doc: "to(x, dtype) returns x converted to dtype; of that dtype already, it shares the storage of x.\n" +
 			"A float becomes an integer by truncation, kept within the integer's range, NaN\n" +
 			"becoming 0; an integer keeps its low bits; all but 0 becomes True.\n" +
+			"The device \"cpu\", before the dtype or as device=, changes nothing.\n" +
 			">>> tensor([1.9, -1.9]).to(int32).tolist()\n" +
 			"[1, -1]",
 		Params: []Param{
@@ -116,7 +117,10 @@ func init() {
 			if err := c.oneElement("fill_value", c.In[1]); err != nil {
 				return err
 			}
-			return inferLike(c)
+			if err := inferLike(c); err != nil {
+				return err
+			}
+			return c.checkNumber("fill_value", c.In[1], c.Spec[0].DType)
 		},
 		Run: func(c *Call) error {
 			copyInto(c.Out[0], scalar(c.In[1]))

@@ -1,5 +1,5 @@
 // Package kineto reads the traces that PyTorch's profiler writes, one of each
-// rank, and says what the job communicated.
+// rank, or the one that tpsh writes of all, and says what the job communicated.
 //
 // A trace (Kineto's, in Chrome's format, as JSON or .json.gz) is a list of
 // events with a start and a duration. Of three kinds are calls of collectives: the
@@ -9,8 +9,8 @@
 // program comes from the Python frames around the call, or around the launch of
 // its kernel, if the profiler recorded stacks (with_stack=True).
 //
-//	t, err := kineto.Read("trace_0.json.gz", 0)
-//	s := kineto.Summarize([]*kineto.Trace{t, …})
+//	ranks, err := kineto.Read("trace_0.json.gz", 0)
+//	s := kineto.Summarize(ranks)
 //	s.WriteText(os.Stdout)
 //
 // Terms. The members of a group make its calls in the same order, so the n-th

@@ -35,7 +35,7 @@ func nccl(rank int, start, first float64) string {
 func read(t *testing.T, text string) *Trace {
 	t.Helper()
 	tr := &Trace{Rank: -1}
-	if err := tr.read(strings.NewReader(text)); err != nil {
+	if _, err := tr.read(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	return tr
@@ -72,7 +72,7 @@ func TestGloo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		traces = append(traces, tr)
+		traces = append(traces, tr...)
 	}
 	s := Summarize(traces)
 	if len(s.Calls) != 2 || s.Calls[0].Where != "train.py:12" || s.Calls[0].Calls != 16 || s.Calls[0].Bytes != 2*2*4*(256*256+256+16*256+16) || s.Calls[0].Group != "0:default_pg" {
@@ -103,6 +103,50 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// own is a trace as tpsh writes it: two ranks in one file, which meet twice and send
+// between.
+const own = `{"traceEvents": [
+	{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "rank 0"}},
+	{"ph": "X", "cat": "cpu_op", "name": "matmul", "pid": 0, "tid": 0, "ts": 0, "dur": 50, "args": {"line": "a.star:1:1"}},
+	{"ph": "X", "cat": "communication", "name": "all_reduce", "pid": 0, "tid": 1, "ts": 50, "dur": 300, "args": {"Process Group Name": "tp [0,1]", "bytes": 40, "line": "a.star:2:3"}},
+	{"ph": "X", "cat": "communication", "name": "send", "pid": 0, "tid": 1, "ts": 400, "dur": 5, "args": {"Process Group Name": "tp [0,1]", "bytes": 8, "line": "a.star:3:3"}},
+	{"ph": "X", "cat": "communication", "name": "all_reduce", "pid": 0, "tid": 1, "ts": 500, "dur": 100, "args": {"Process Group Name": "tp [0,1]", "bytes": 40, "line": "a.star:2:3"}},
+	{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "rank 1"}},
+	{"ph": "X", "cat": "communication", "name": "all_reduce", "pid": 1, "tid": 1, "ts": 250, "dur": 100, "args": {"Process Group Name": "tp [0,1]", "bytes": 40, "line": "a.star:2:3"}},
+	{"ph": "X", "cat": "communication", "name": "all_reduce", "pid": 1, "tid": 1, "ts": 500, "dur": 100, "args": {"Process Group Name": "tp [0,1]", "bytes": 40, "line": "a.star:2:3"}}
+	], "distributedInfo": {"world_size": 2, "backend": "tpsh"}}`
+
+// A trace of tpsh has all ranks in one file, and says the lines itself.
+func TestOwn(t *testing.T) {
+	list, err := (&Trace{}).read(strings.NewReader(own))
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d traces, %v", len(list), err)
+	}
+	s := Summarize(list)
+	if r := s.Ranks[0]; r.Rank != 0 || r.Calls != 3 || r.Bytes != 88 || !near(r.Wait, 200e-6) || !near(r.Compute, 50e-6) {
+		t.Errorf("rank 0: %+v", r)
+	}
+	if c := s.Calls[0]; c.Op != "all_reduce" || c.Calls != 4 || c.Bytes != 160 || c.Group != "tp [0,1]" || c.Where != "a.star:2:3" || !near(c.Wait, 200e-6) {
+		t.Errorf("all_reduce: %+v", c)
+	}
+	if len(s.Missing) != 0 || len(s.Stragglers) != 1 || s.Stragglers[0].Rank != 1 || s.Stragglers[0].Calls != 1 {
+		t.Errorf("missing %v, stragglers %+v", s.Missing, s.Stragglers)
+	}
+}
+
+// The tests that tpsh test traced into one file stay apart.
+func TestOwnTests(t *testing.T) {
+	text := strings.NewReplacer(`"rank 0"`, `"test_a (n=1, inproc), rank 0"`, `"rank 1"`, `"test_b (n=1, inproc), rank 0"`).Replace(own)
+	list, err := (&Trace{}).read(strings.NewReader(text))
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d traces, %v", len(list), err)
+	}
+	s := Summarize(list)
+	if s.Ranks[1].name() != "test_b (n=1, inproc) 0" || len(s.Stragglers) != 0 || len(s.Missing) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "ends in the middle",
@@ -114,7 +158,7 @@ func TestErrors(t *testing.T) {
 		`{"traceEvents": [{"ph": 1}]}`: "cannot unmarshal",
 		"\x1f\x8b\x08":                 "ends in the middle",
 	} {
-		if err := (&Trace{}).read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (&Trace{}).read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -126,7 +170,7 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if tr, err := Read(path, 3); err != nil || tr.Rank != 7 {
+	if tr, err := Read(path, 3); err != nil || tr[0].Rank != 7 {
 		t.Errorf("%+v, %v", tr, err)
 	}
 }
@@ -156,7 +200,7 @@ func TestCompare(t *testing.T) {
 // One event may not fill the memory.
 func TestLargeValue(t *testing.T) {
 	long := io.MultiReader(strings.NewReader(`{"traceEvents": [{"name": "`), io.LimitReader(letters{}, maxValue+1))
-	if err := (&Trace{}).read(long); err == nil || !strings.Contains(err.Error(), "a value of over 32 MiB") {
+	if _, err := (&Trace{}).read(long); err == nil || !strings.Contains(err.Error(), "a value of over 32 MiB") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -183,12 +227,13 @@ func TestSpans(t *testing.T) {
 func FuzzTrace(f *testing.F) {
 	f.Add([]byte(nccl(0, 200, 300)))
 	f.Add([]byte(`[{"ph": "X", "cat": "cpu_op", "name": "gloo:all_reduce", "ts": 10, "dur": 5, "args": {"Input Dims": [[4]], "Input type": ["float"]}}]`))
+	f.Add([]byte(own))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tr := &Trace{}
-		if tr.read(bytes.NewReader(b)) != nil {
+		list, err := (&Trace{}).read(bytes.NewReader(b))
+		if err != nil {
 			return
 		}
-		if err := Summarize([]*Trace{tr, tr}).WriteText(new(bytes.Buffer)); err != nil {
+		if err := Summarize(append(list, list...)).WriteText(new(bytes.Buffer)); err != nil {
 			t.Fatal(err)
 		}
 	})

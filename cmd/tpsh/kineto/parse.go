@@ -18,6 +18,7 @@ type parser struct {
 	info  distributed
 	found bool
 
+	own                           map[string]*Trace // of tpsh's ranks, by process
 	kernels, annotations, records []*Call
 	queued                        []queued // where calls of gloo were made
 	launches                      map[int64]place
@@ -55,8 +56,12 @@ func (p *parser) take(e *event) {
 		return
 	}
 	s := Span{ts, ts + dur}
+	if own := p.own[str(e.Pid)]; own != nil {
+		p.takeOwn(own, e, s)
+		return
+	}
 	if e.Cat != "" && e.Cat != "Trace" {
-		p.widen(s)
+		widen(&p.t.Whole, s)
 	}
 	switch e.Cat {
 	case "kernel":
@@ -72,8 +77,8 @@ func (p *parser) take(e *event) {
 	}
 }
 
-func (p *parser) widen(s Span) {
-	w := &p.t.Whole
+// widen makes w hold s.
+func widen(w *Span, s Span) {
 	if *w == (Span{}) {
 		*w = s
 	}
@@ -236,11 +241,20 @@ func dtypeSize(name string) int64 {
 	return 0
 }
 
-// finish chooses which events are the rank's calls and finds their lines.
-func (p *parser) finish() error {
+// finish returns the traces of a file: of one rank of PyTorch's, of all of tpsh's.
+func (p *parser) finish() ([]*Trace, error) {
 	if !p.found {
-		return errors.New("it is no trace: it has no traceEvents")
+		return nil, errors.New("it is no trace: it has no traceEvents")
 	}
+	if len(p.own) > 0 {
+		return p.finishOwn(), nil
+	}
+	p.finishRank()
+	return []*Trace{p.t}, nil
+}
+
+// finishRank chooses which events are the rank's calls and finds their lines.
+func (p *parser) finishRank() {
 	t := p.t
 	if p.info.Rank != nil && *p.info.Rank >= 0 {
 		t.Rank = *p.info.Rank
@@ -263,10 +277,12 @@ func (p *parser) finish() error {
 			c.Where = p.where(place{c.tid, c.Span.Start})
 		}
 	}
-	slices.SortStableFunc(t.Calls, func(a, b *Call) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	slices.SortStableFunc(t.Calls, byStart)
 	p.nameGroups()
-	return nil
 }
+
+// byStart orders calls by when they began.
+func byStart(a, b *Call) int { return cmp.Compare(a.Span.Start, b.Span.Start) }
 
 // nameGroups names the group of calls that do not say theirs, where the rank
 // has but one, and numbers the calls of each.
@@ -294,7 +310,7 @@ func (p *parser) placeKernels() {
 // the line of the earliest operation before it that can be its own.
 func (p *parser) placeAnnotations() {
 	sort.SliceStable(p.queued, func(i, k int) bool { return p.queued[i].at < p.queued[k].at })
-	slices.SortStableFunc(p.t.Calls, func(a, b *Call) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	slices.SortStableFunc(p.t.Calls, byStart)
 	used := make([]bool, len(p.queued))
 	first := 0 // all before it are used
 	for _, c := range p.t.Calls {

@@ -20,6 +20,7 @@ const maxBytes = 16 << 30
 // A Trace is what the trace of one rank holds of communication.
 type Trace struct {
 	Path  string
+	Job   string // the test that the rank ran, in traces of tpsh test
 	Rank  int
 	World int // ranks of the job; 0 if that is not recorded
 	Calls []*Call
@@ -28,6 +29,9 @@ type Trace struct {
 	Busy  Spans
 	Whole Span
 }
+
+// pairwise reports whether the call is of two ranks, and not of its whole group.
+func (c *Call) pairwise() bool { return c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" }
 
 // A Call is one call of a collective on one rank.
 type Call struct {
@@ -48,6 +52,7 @@ type event struct {
 	Ph   string          `json:"ph"`
 	Cat  string          `json:"cat"`
 	Name string          `json:"name"`
+	Pid  json.RawMessage `json:"pid"`
 	Tid  json.RawMessage `json:"tid"`
 	Ts   json.RawMessage `json:"ts"`
 	Dur  json.RawMessage `json:"dur"`
@@ -61,6 +66,9 @@ type event struct {
 		CallFrom json.RawMessage `json:"CallFrom"`
 		Dims     json.RawMessage `json:"Input Dims"`
 		Types    json.RawMessage `json:"Input type"`
+		Process  json.RawMessage `json:"name"`
+		Bytes    json.RawMessage `json:"bytes"`
+		Line     json.RawMessage `json:"line"`
 	} `json:"args"`
 }
 
@@ -77,17 +85,22 @@ type distributed struct {
 // trailing finds the rank in a file's name.
 var trailing = lazyregexp.New(`([0-9]{1,6})[^0-9]*$`)
 
-// Read reads the trace at path. Where the trace does not say of which rank it
-// is, its name does; where that does not either, it is of the given rank.
-func Read(path string, rank int) (*Trace, error) {
+// Read reads the trace at path: one of PyTorch's, or those of all ranks where tpsh
+// wrote it. Where a trace does not say of which rank it is, its name does; where
+// that does not either, it is of the given rank.
+func Read(path string, rank int) ([]*Trace, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	t := &Trace{Path: path, Rank: -1}
-	if err := t.read(f); err != nil {
+	list, err := t.read(f)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if list[0] != t {
+		return list, nil
 	}
 	if m := trailing.Get().FindStringSubmatch(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".json")); t.Rank < 0 && m != nil {
 		t.Rank, _ = strconv.Atoi(m[1])
@@ -95,30 +108,31 @@ func Read(path string, rank int) (*Trace, error) {
 	if t.Rank < 0 {
 		t.Rank = rank
 	}
-	return t, nil
+	return list, nil
 }
 
-func (t *Trace) read(r io.Reader) error {
-	err := t.readAll(r)
+// read fills t, or returns others if r is a trace of tpsh.
+func (t *Trace) read(r io.Reader) ([]*Trace, error) {
+	list, err := t.readAll(r)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errors.New("it ends in the middle")
+		return nil, errors.New("it ends in the middle")
 	}
-	return err
+	return list, err
 }
 
-func (t *Trace) readAll(r io.Reader) error {
+func (t *Trace) readAll(r io.Reader) ([]*Trace, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := b.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
 	p := newParser(t)
 	p.in = &bounded{r: b, all: maxBytes, one: maxValue}
 	if err := p.parse(json.NewDecoder(p.in)); err != nil {
-		return err
+		return nil, err
 	}
 	return p.finish()
 }
@@ -196,8 +210,11 @@ func (p *parser) events(d *json.Decoder) error {
 		if err := p.decode(d, &e); err != nil {
 			return err
 		}
-		if e.Ph == "X" {
+		switch e.Ph {
+		case "X":
 			p.take(&e)
+		case "M":
+			p.takeName(&e)
 		}
 	}
 	_, err := d.Token()

@@ -21,6 +21,7 @@ type Summary struct {
 
 // A Rank is one rank's time.
 type Rank struct {
+	Job           string  `json:"job,omitempty"` // the test that it ran, in traces of tpsh test
 	Rank          int     `json:"rank"`
 	Seconds       float64 `json:"seconds"` // from the first event to the last
 	Compute       float64 `json:"compute_seconds"`
@@ -59,7 +60,7 @@ const little = 50e-6
 func Summarize(traces []*Trace) *Summary {
 	s := &Summary{Ranks: []Rank{}, Calls: []Row{}, Stragglers: []Straggler{}, Missing: []string{}}
 	traces = slices.Clone(traces)
-	slices.SortStableFunc(traces, func(a, b *Trace) int { return cmp.Compare(a.Rank, b.Rank) })
+	slices.SortStableFunc(traces, byRank)
 	s.waits = s.meet(traces)
 	waits := s.waits
 	rows := map[string]*Row{}
@@ -85,6 +86,11 @@ func Summarize(traces []*Trace) *Summary {
 	return s
 }
 
+// byRank orders traces by test and rank.
+func byRank(a, b *Trace) int {
+	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Rank, b.Rank))
+}
+
 func (r *Row) add(rank int, c *Call, wait float64) {
 	r.Calls++
 	r.Time += c.Span.Seconds()
@@ -101,7 +107,7 @@ func (r *Row) add(rank int, c *Call, wait float64) {
 
 // times returns the times of one rank.
 func (t *Trace) times(waits map[*Call]float64) Rank {
-	r := Rank{Rank: t.Rank, Seconds: t.Whole.Seconds(), Compute: t.Busy.Seconds(), Calls: len(t.Calls)}
+	r := Rank{Job: t.Job, Rank: t.Rank, Seconds: t.Whole.Seconds(), Compute: t.Busy.Seconds(), Calls: len(t.Calls)}
 	var comm Spans
 	for _, c := range t.Calls {
 		comm = append(comm, c.Span)
@@ -131,7 +137,7 @@ func meetings(traces []*Trace) [][]member {
 	var out [][]member
 	for _, t := range traces {
 		for _, c := range t.Calls {
-			if !c.known || c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" {
+			if !c.known || c.pairwise() {
 				continue
 			}
 			m := meeting{c.Group, c.order}
@@ -211,13 +217,15 @@ func (l lateness) list() []Straggler {
 // listMissing says what the traces leave open.
 func (s *Summary) listMissing(traces []*Trace) {
 	world, have := 0, map[int]bool{}
+	seen := map[string]bool{}
 	group, line, calls := false, false, 0
 	for _, t := range traces {
 		world = max(world, t.World)
-		if have[t.Rank] {
+		key := fmt.Sprint(t.Job, t.Rank)
+		if seen[key] {
 			s.Missing = append(s.Missing, fmt.Sprintf("rank %d: two traces say that they are of it", t.Rank))
 		}
-		have[t.Rank] = true
+		have[t.Rank], seen[key] = true, true
 		for _, c := range t.Calls {
 			calls++
 			group, line = group || !c.known, line || c.Where == ""

@@ -17,7 +17,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 	row := func(cells ...string) { fmt.Fprintln(tw, strings.Join(cells, "\t")+"\t") }
 	row("rank", "time", "compute", "communication", "hidden", "waited", "calls", "bytes")
 	for _, r := range s.Ranks {
-		row(strconv.Itoa(r.Rank), duration(r.Seconds), duration(r.Compute), duration(r.Communication), percent(r.Hidden, r.Communication), duration(r.Wait), strconv.Itoa(r.Calls), size(r.Bytes))
+		row(r.name(), duration(r.Seconds), duration(r.Compute), duration(r.Communication), percent(r.Hidden, r.Communication), duration(r.Wait), strconv.Itoa(r.Calls), size(r.Bytes))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
