@@ -1,0 +1,84 @@
+package optest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"tpsh/runtime/op"
+)
+
+// docs/operators.md lists the operators by PyTorch's names. `go test
+// ./runtime/op/optest -run OperatorsPage -update` writes it.
+const operatorsPath = "../../../docs/operators.md"
+
+// pytorchOf are PyTorch's names for the places where scripts find operators.
+var pytorchOf = []struct {
+	surface         op.Surface
+	pytorch, script string
+}{
+	{op.Function, "torch.", ""}, {op.Method, "torch.Tensor.", "Tensor."}, {op.Namespace, "torch.nn.functional.", "F."},
+	{op.Linalg, "torch.linalg.", "linalg."}, {op.FFT, "torch.fft.", "fft."},
+}
+
+// A pageLine is an operator on one of its surfaces.
+type pageLine struct{ pytorch, script, sharding, gathers string }
+
+// pageLines returns the lines of the page, by PyTorch's name.
+func pageLines() []pageLine {
+	var lines []pageLine
+	for _, d := range slices.Concat(op.All(), op.Composites()) {
+		sharding, gathers := "a rule of its own", ""
+		if d.Make != nil {
+			sharding = "made of others, with their rules"
+		} else if d.Shard == nil {
+			sharding, gathers = "on whole tensors", "every input"
+		}
+		if why := mayGather[d.Name]; why != "" && d.Make == nil {
+			gathers = why
+		}
+		for _, s := range pytorchOf {
+			if d.Surface&s.surface == 0 {
+				continue
+			}
+			for _, name := range append([]string{d.Name}, d.Aliases...) {
+				lines = append(lines, pageLine{s.pytorch + name, s.script + name, sharding, gathers})
+			}
+		}
+	}
+	sort.Slice(lines, func(i, j int) bool { return lines[i].pytorch < lines[j].pytorch })
+	return lines
+}
+
+func TestOperatorsPage(t *testing.T) {
+	lines := pageLines()
+	names := map[string]bool{}
+	for _, l := range lines {
+		if names[l.pytorch] {
+			t.Errorf("%s twice", l.pytorch)
+		}
+		names[l.pytorch] = true
+	}
+	var page strings.Builder
+	fmt.Fprintf(&page, "# Operators by PyTorch's names\n\nThe %d names under which scripts call operators, beside the place where PyTorch has them, and what happens to inputs\n"+
+		"that are cut. Where PyTorch has a name, it stands for the same; a few are tpsh's own, such as `at`.\n"+
+		"An operator that is made of others has their gradients and their rules; [sharding.md](sharding.md) shows what the rules\n"+
+		"do with each placement. The last column says where every rank receives all of an input that is cut. A test makes this page.\n\n"+
+		"| PyTorch | here | sharding | gathers |\n| --- | --- | --- | --- |\n", len(lines))
+	for _, l := range lines {
+		fmt.Fprintf(&page, "| `%s` | `%s` | %s | %s |\n", l.pytorch, l.script, l.sharding, l.gathers)
+	}
+	if *update {
+		if err := os.WriteFile(operatorsPath, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(operatorsPath)
+	if err != nil || string(want) != page.String() {
+		t.Errorf("%s is not what the table says (%v); -update writes it anew", operatorsPath, err)
+	}
+}
