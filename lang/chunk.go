@@ -37,7 +37,7 @@ func newGlobals(predeclared starlark.StringDict) *globals {
 			s.names[name] = v
 		}
 	}
-	s.names[globalsName], s.names[halt.TrapName] = s, starlark.None
+	s.names[globalsName], s.names[halt.MarkName] = s, starlark.None
 	return s
 }
 
@@ -80,7 +80,7 @@ func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	if x := soleExpr(file); x != nil {
 		return s.eval(t, x)
 	}
-	halt.Mark(file, nil, false) // a later statement may set a breakpoint in it
+	halt.Mark(file, false) // a later statement may set a breakpoint in it
 	programs, err := s.compile(file)
 	if err != nil {
 		return nil, err

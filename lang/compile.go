@@ -158,7 +158,7 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 func compileFor(m *marking, path, text string, names starlark.StringDict) (*starlark.Program, error) {
 	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names), ""}
 	if m != nil {
-		key.marks = "debug " + m.key
+		key.marks = fmt.Sprint("debug ", m.entries)
 	}
 	e := programs.entry(key)
 	e.once.Do(func() {
@@ -177,7 +177,7 @@ func compileFor(m *marking, path, text string, names starlark.StringDict) (*star
 				noted(file)
 			}
 			if m != nil {
-				halt.Mark(file, m.h.traps(path, file), m.entries)
+				halt.Mark(file, m.entries)
 			}
 			e.prog, e.err = resolveFile(file, names, nil)
 		}

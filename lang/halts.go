@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"go.starlark.net/starlark"
@@ -157,56 +156,47 @@ func (h *halts) at(t *starlark.Thread) bool {
 	return true
 }
 
-// trap is TrapName: a program calls it where it had a breakpoint when it was compiled.
-func (h *halts) trap(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if !h.on || h.busy {
-		return starlark.None, nil
+// A mark is what marked programs call halt.MarkName.
+type mark struct{ h *halts }
+
+var _ starlark.Callable = mark{}
+
+func (m mark) Name() string          { return halt.MarkName }
+func (m mark) String() string        { return halt.MarkName }
+func (m mark) Type() string          { return "mark" }
+func (m mark) Freeze()               {}
+func (m mark) Hash() (uint32, error) { return 0, nil }
+
+// Truth says that the program is at a statement.
+func (m mark) Truth() starlark.Bool {
+	if h := m.h; h.on && !h.busy {
+		if stop := h.engine.Arrive(h.thread); stop != nil {
+			h.consider(h.thread, stop)
+		}
 	}
-	line, _ := starlark.AsInt32(args[0])
-	if line == 0 {
-		h.enter(t)
-		return starlark.None, nil
-	}
-	if stop := h.engine.Trapped(t, t.CallFrame(1).Pos.Filename(), line); stop != nil {
-		h.consider(t, stop)
+	return true
+}
+
+// CallInternal says that a function begins.
+func (m mark) CallInternal(t *starlark.Thread, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if m.h.on && !m.h.busy {
+		m.h.enter(t)
 	}
 	return starlark.None, nil
 }
 
-// traps returns the lines of a file at which a program that is compiled now has traps.
-func (h *halts) traps(path string, file *syntax.File) map[int32]bool {
-	lines := map[int32]bool{}
-	m := halt.NewMap(file)
-	for _, b := range h.engine.Orders().Breaks {
-		if h.Same(b.File, path) {
-			lines[int32(m.Stop(b.Line))] = true
-		}
-	}
-	return lines
-}
-
-// prepare readies a run that a debugger may stop: names get what its traps call.
+// prepare readies a run that a debugger may stop: names get what its marks ask for.
 func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 	if !p.Debug {
 		return nil
 	}
-	h.dir = string(p.Dir)
-	h.engine.Trap(true)
-	names[halt.TrapName] = starlark.NewBuiltin(halt.TrapName, h.trap)
-	var key strings.Builder
-	for _, b := range h.engine.Orders().Breaks {
-		fmt.Fprintf(&key, "%s:%d ", b.File, b.Line)
-	}
-	errors := h.engine.Orders().Errors
-	return &marking{h, fmt.Sprint(key.String(), errors), errors}
+	names[halt.MarkName] = mark{h}
+	return &marking{h.engine.Orders().Errors}
 }
 
-// A marking marks files for a debugger as they are compiled.
+// A marking says how files are marked for a debugger as they are compiled.
 type marking struct {
-	h   *halts
-	key string // of what it marks
-
-	entries bool // functions say that they begin; see snapshot
+	entries bool // functions say that they begin; see halts.enter
 }
 
 // consider stops the thread if a condition of one of the breakpoints is true, or there
@@ -302,7 +292,9 @@ func depthOf(t *starlark.Thread) int {
 func (h *halts) stop(t *starlark.Thread, why *Halt) { h.stopAt(capture(t), depthOf(t), why) }
 
 func (h *halts) stopAt(s *snapshot, depth int, why *Halt) {
-	h.engine.Stopped(h.thread, why.Reason == AtCompare)
+	if why.Reason != AtCompare { // after which it may go on as before
+		h.engine.Stopped()
+	}
 	if len(s.frames) > 0 {
 		why.Where = s.frames[0].spot
 	}

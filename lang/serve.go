@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/lang/advice"
+	"tpsh/lang/halt"
 )
 
 // Serve runs at the rank: it receives control messages from conn, runs the
@@ -276,7 +277,7 @@ func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value,
 	t, release := s.newThread(j, p, out, s.globals.names)
 	defer release()
 	s.halts.know(string(p.Path), string(p.Source), p.FirstLine)
-	s.halts.engine.Trap(false)
+	s.globals.names[halt.MarkName] = mark{s.halts}
 	var v starlark.Value
 	err := s.halts.watch(t, func() (err error) {
 		v, err = s.globals.run(t, p)

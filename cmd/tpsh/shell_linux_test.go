@@ -30,8 +30,17 @@ type typist struct {
 	read   chan struct{} // closed when the screen gets no more
 }
 
-// newTypist starts the command with arguments at a terminal of its own.
+// newTypist starts the command with arguments at a terminal of its own, and waits for
+// its prompt.
 func newTypist(t *testing.T, width, height int, args ...string) *typist {
+	t.Helper()
+	p := startTypist(t, width, height, args...)
+	p.wait()
+	return p
+}
+
+// startTypist is newTypist of a command that shows a prompt later, if at all.
+func startTypist(t *testing.T, width, height int, args ...string) *typist {
 	t.Helper()
 	keys, terminal, err := vt.Open(width, height)
 	if err != nil {
@@ -57,7 +66,6 @@ func newTypist(t *testing.T, width, height int, args ...string) *typist {
 		<-p.read
 		keys.Close()
 	})
-	p.wait()
 	return p
 }
 

@@ -39,21 +39,6 @@ type Orders struct {
 	Errors bool `json:"errors,omitempty"`
 }
 
-// breaksAt returns the breakpoints on the statement at a line of a file.
-func (o *Orders) breaksAt(s Sources, path string, line int) []*Break {
-	var list []*Break
-	for i := range o.Breaks {
-		b := &o.Breaks[i]
-		if !s.Same(b.File, path) {
-			continue
-		}
-		if m := s.Lines(path); b.Line == line || m != nil && m.Stop(b.Line) == line {
-			list = append(list, b)
-		}
-	}
-	return list
-}
-
 // A Stop says why a thread may stop: for Breaks, whose conditions are not known here,
 // or for its Step.
 type Stop struct {
@@ -75,13 +60,11 @@ type Engine struct {
 	sources Sources
 	orders  atomic.Pointer[Orders]
 
-	now     *Orders      // those that the plans are of
-	depth   int          // of calls, when the step began
-	trapped map[int]bool // numbers of breakpoints that the program has traps for
-	stopped uint64       // the thread's steps at its last stop
-	fn      *starlark.Function
-	plan    *plan // of fn
-	cached  map[function]*plan
+	now    *Orders // those that the plans are of
+	depth  int     // of calls, when the step began
+	fn     *starlark.Function
+	plan   *plan // of fn
+	cached map[function]*plan
 }
 
 // A function is known by where it begins: closures of one are the same.
@@ -107,59 +90,23 @@ func (e *Engine) Order(o *Orders) { e.orders.Store(o) }
 // Orders returns the orders that the engine has.
 func (e *Engine) Orders() *Orders { return e.orders.Load() }
 
-// Watching reports whether the engine is to see every instruction.
+// Watching reports whether the engine is to see every instruction: to stop in the middle
+// of a statement.
 func (e *Engine) Watching() bool {
 	o := e.orders.Load()
-	if o.Step != Go && o.Step != Collective {
-		return true
-	}
-	for i := range o.Breaks {
-		if !e.trapped[o.Breaks[i].ID] {
-			return true
-		}
-	}
-	return false
+	return o.Step == Pause || o.Step == Out
 }
-
-// Trap says that the program that is about to run has traps at all breakpoints that
-// there are, where traps is set, or at none.
-func (e *Engine) Trap(traps bool) {
-	e.trapped = map[int]bool{}
-	e.now = nil
-	if traps {
-		for _, b := range e.orders.Load().Breaks {
-			e.trapped[b.ID] = true
-		}
-	}
-}
-
-// Trapped returns why a thread stops in a call of TrapName at a line of a file, or nil:
-// it has just stopped there, or the breakpoints have gone.
-func (e *Engine) Trapped(t *starlark.Thread, path string, line int) *Stop {
-	if t.Steps-e.stopped <= trapSteps && e.stopped > 0 {
-		return nil
-	}
-	if breaks := e.orders.Load().breaksAt(e.sources, path, line); len(breaks) > 0 {
-		return &Stop{Breaks: breaks}
-	}
-	return nil
-}
-
-// trapSteps is how many steps a call of TrapName takes.
-const trapSteps = 4
 
 // Forget forgets what is known of sources, of which there are more now.
 func (e *Engine) Forget() { e.now = nil }
 
-// Stopped says that the thread stands still, and unless it may go on as before, that
-// its step is done.
-func (e *Engine) Stopped(t *starlark.Thread, asBefore bool) {
-	e.stopped = t.Steps
-	for !asBefore {
+// Stopped says that the thread stands still, and that its step is done.
+func (e *Engine) Stopped() {
+	for done := false; !done; {
 		old := e.orders.Load()
 		o := *old
 		o.Step = Go
-		asBefore = e.orders.CompareAndSwap(old, &o)
+		done = e.orders.CompareAndSwap(old, &o)
 	}
 }
 
@@ -176,16 +123,24 @@ func (e *Engine) Waits(depth int) {
 
 // At returns why the thread stops before the instruction at which it is, or nil.
 func (e *Engine) At(t *starlark.Thread) *Stop {
+	switch o := e.orders.Load(); {
+	case o.Step == Pause:
+		return &Stop{Step: Pause}
+	case o.Step == Out && t.CallStackDepth() < e.depth:
+		return &Stop{Step: Out}
+	}
+	return nil
+}
+
+// Arrive returns why the thread stops before the statement whose mark it has met, or
+// nil.
+func (e *Engine) Arrive(t *starlark.Thread) *Stop {
 	o := e.orders.Load()
+	if len(o.Breaks) == 0 && o.Step != In && o.Step != Next {
+		return nil
+	}
 	if o != e.now {
 		e.now, e.cached, e.fn = o, map[function]*plan{}, nil
-	}
-	if o.Step == Pause {
-		return &Stop{Step: Pause}
-	}
-	depth := t.CallStackDepth()
-	if o.Step == Out && depth < e.depth {
-		return &Stop{Step: Out}
 	}
 	fr := t.DebugFrame(0)
 	fn, ok := fr.Callable().(*starlark.Function)
@@ -195,22 +150,17 @@ func (e *Engine) At(t *starlark.Thread) *Stop {
 	if fn != e.fn {
 		e.fn, e.plan = fn, e.planOf(fn)
 	}
-	stepping := o.Step == In || o.Step == Next && depth <= e.depth
-	if !stepping && len(*e.plan) == 0 {
+	step, breaks := Go, []*Break(nil)
+	if o.Step == In || o.Step == Next && t.CallStackDepth() <= e.depth {
+		step = o.Step
+	}
+	if len(*e.plan) > 0 {
+		breaks = (*e.plan)[fr.Position().Line]
+	}
+	if step == Go && len(breaks) == 0 {
 		return nil
 	}
-	pos := fr.Position()
-	if pos.Col != markColumn {
-		return nil
-	}
-	stop := &Stop{Breaks: (*e.plan)[pos.Line]}
-	if stepping {
-		stop.Step = o.Step
-	}
-	if !stepping && len(stop.Breaks) == 0 {
-		return nil
-	}
-	return stop
+	return &Stop{Breaks: breaks, Step: step}
 }
 
 // planOf returns the plan of a function.
@@ -230,7 +180,7 @@ func (e *Engine) newPlan(fn *starlark.Function, start syntax.Position) *plan {
 	m := e.sources.Lines(start.Filename())
 	for i := range e.now.Breaks {
 		b := &e.now.Breaks[i]
-		if e.trapped[b.ID] || m == nil || !e.sources.Same(b.File, start.Filename()) {
+		if m == nil || !e.sources.Same(b.File, start.Filename()) {
 			continue
 		}
 		if line := int32(m.Stop(b.Line)); m.within(line, fn, start) {

@@ -3,7 +3,6 @@ package halt
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
@@ -20,7 +19,7 @@ var options = &syntax.FileOptions{While: true, TopLevelControl: true, GlobalReas
 
 // stops runs a program and returns the lines at which it stops: at breakpoints, and
 // from each stop on by the next of steps.
-func stops(t *testing.T, source string, breaks []int, traps bool, steps ...Step) []int {
+func stops(t *testing.T, source string, breaks []int, steps ...Step) []int {
 	t.Helper()
 	parse := func() *syntax.File {
 		f, err := options.Parse("a.star", source, 0)
@@ -38,42 +37,30 @@ func stops(t *testing.T, source string, breaks []int, traps bool, steps ...Step)
 		o.Step = In
 	}
 	e.Order(o)
-	e.Trap(traps)
 	thread := new(starlark.Thread)
 	var lines []int
-	stop := func(s *Stop, depth int, line int32) {
+	stop := func(s *Stop) {
 		if s == nil {
 			return
 		}
-		lines = append(lines, int(line))
-		e.Stopped(thread, false)
+		lines = append(lines, int(thread.DebugFrame(0).Position().Line))
+		e.Stopped()
 		next := Go
 		if len(steps) > 0 {
 			next, steps = steps[0], steps[1:]
 		}
 		e.Order(&Orders{Breaks: o.Breaks, Step: next})
-		e.GoesOn(depth)
+		e.GoesOn(thread.CallStackDepth())
 	}
 	thread.OnMaxSteps = func(t *starlark.Thread) {
 		if e.Watching() {
-			stop(e.At(t), t.CallStackDepth(), t.DebugFrame(0).Position().Line)
+			stop(e.At(t))
 		}
 	}
 	thread.SetMaxExecutionSteps(1)
-	trap := starlark.NewBuiltin(TrapName, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		line, _ := starlark.AsInt32(args[0])
-		stop(e.Trapped(t, "a.star", line), t.CallStackDepth()-1, int32(line))
-		return starlark.None, nil
-	})
 	f := parse()
-	lines32 := map[int32]bool{}
-	for _, line := range breaks {
-		if traps {
-			lines32[int32(NewMap(parse()).Stop(line))] = true
-		}
-	}
-	Mark(f, lines32, false)
-	names := starlark.StringDict{TrapName: trap, "twice": starlark.NewBuiltin("twice", func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	Mark(f, false)
+	names := starlark.StringDict{MarkName: arrival{starlark.None, func() { stop(e.Arrive(thread)) }}, "twice": starlark.NewBuiltin("twice", func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		for range 2 {
 			if _, err := starlark.Call(t, args[0], nil, nil); err != nil {
 				return nil, err
@@ -89,6 +76,17 @@ func stops(t *testing.T, source string, breaks []int, traps bool, steps ...Step)
 		t.Fatal(err)
 	}
 	return lines
+}
+
+// An arrival is the value of marks.
+type arrival struct {
+	starlark.Value
+	arrive func()
+}
+
+func (a arrival) Truth() starlark.Bool {
+	a.arrive()
+	return true
 }
 
 const program = `def f(x):
@@ -134,10 +132,8 @@ func TestBreaks(t *testing.T) {
 		{nil, []Step{Next, Next, Next, Next, Next, Next, Next, Next}, "[1 11 14 14 15 14 15 16 17]"},
 	}
 	for _, test := range tests {
-		for _, traps := range []bool{false, true} {
-			if got := fmt.Sprint(stops(t, program, test.breaks, traps, test.steps...)); got != test.want {
-				t.Errorf("breakpoints %v, traps %v, steps %v: got %s, want %s", test.breaks, traps, test.steps, got, test.want)
-			}
+		if got := fmt.Sprint(stops(t, program, test.breaks, test.steps...)); got != test.want {
+			t.Errorf("breakpoints %v, steps %v: got %s, want %s", test.breaks, test.steps, got, test.want)
 		}
 	}
 }
@@ -146,7 +142,7 @@ func TestBreaks(t *testing.T) {
 func TestStepsMeetEveryStatement(t *testing.T) {
 	source := "x = 1\ny = [\n    x,\n]\nif y: pass\nz = {}\nw = lambda: 1\nfor _ in y:\n    break\nv = (1, 2)\nu = v[\n    0]\n"
 	steps := slices.Repeat([]Step{In}, 50)
-	if got, want := fmt.Sprint(stops(t, source, nil, false, steps...)), "[1 2 5 5 6 7 8 8 9 10 11]"; got != want {
+	if got, want := fmt.Sprint(stops(t, source, nil, steps...)), "[1 2 5 5 6 7 8 8 9 10 11]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -168,20 +164,5 @@ func TestSameFile(t *testing.T) {
 		if got := SameFile(test.name, test.path, test.dir); got != test.want {
 			t.Errorf("SameFile(%q, %q, %q): got %v", test.name, test.path, test.dir, got)
 		}
-	}
-}
-
-// A function without a breakpoint is left alone.
-func TestTrapsNeedNoLooks(t *testing.T) {
-	e := NewEngine(one{})
-	e.Order(&Orders{Breaks: []Break{{ID: 1, File: "a.star", Line: 3}}})
-	if e.Trap(false); !e.Watching() {
-		t.Error("without traps nothing is watched for")
-	}
-	if e.Trap(true); e.Watching() {
-		t.Error("a program with traps at all breakpoints is looked at before every instruction")
-	}
-	if !strings.Contains(program, "while") {
-		t.Error("the program has lost its loop")
 	}
 }

@@ -6,84 +6,59 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// TrapName is what programs call the function that stops them at a breakpoint, which
-// they had when they were compiled. No source can.
-const TrapName = "<stop>"
+// MarkName is what marked programs call a value that no source can name: before each
+// statement they ask for its truth, and if they are to say where they begin, functions
+// call it.
+const MarkName = "<stop>"
 
-// markColumn is the column of the instructions that begin statements. No other has it.
-const markColumn = 0
-
-// Mark gives every statement of a file an instruction at its first line and markColumn,
-// by which an Engine knows that a thread arrives there: the interpreter knows of its
-// instructions where they are only if they may fail. It is before a loop, and before
-// each of its rounds. Statements that begin on one of the lines of traps begin with a call of
-// TrapName with the line; and functions, if entries is set, with a call of it with 0.
-func Mark(f *syntax.File, traps map[int32]bool, entries bool) {
-	markBlock(&f.Stmts, traps)
-	if len(f.Stmts) > 0 {
-		begin(&f.Stmts, syntax.Start(f.Stmts[0]), false)
+// Mark has every statement of a file begin with one that asks for the truth of MarkName
+// at its position: the cheapest instruction in which the interpreter calls who made a
+// value. It is before a loop, and before each of its rounds. If entries is set,
+// functions begin with a call of MarkName.
+func Mark(f *syntax.File, entries bool) {
+	markBlock(&f.Stmts)
+	if !entries {
+		return
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if d, ok := n.(*syntax.DefStmt); ok {
-			begin(&d.Body, d.Def, entries)
+			enter(d)
 		}
 		return true
 	})
 }
 
-// begin has a function begin with a call of TrapName, or with what does nothing, behind
-// what it says of itself. An Engine is shown the first instruction of a function twice,
-// which so is that of no statement.
-func begin(body *[]syntax.Stmt, pos syntax.Position, entry bool) {
-	at := 0
-	if len(*body) > 1 && isText((*body)[0]) {
-		at = 1
-	}
-	name := &syntax.Ident{Name: TrapName, NamePos: pos}
-	var s syntax.Stmt = &syntax.ExprStmt{X: name}
-	if entry {
-		s = call(name, pos, 0)
-	}
-	*body = slices.Insert(*body, at, s)
-}
-
-func markBlock(list *[]syntax.Stmt, traps map[int32]bool) {
+func markBlock(list *[]syntax.Stmt) {
 	var out []syntax.Stmt
 	for i, s := range *list {
 		for _, block := range blocks(s) {
-			markBlock(block, traps)
+			markBlock(block)
 		}
-		pos := syntax.Start(s)
 		if i > 0 || !isText(s) {
-			out = append(out, mark(pos, traps[pos.Line]))
+			out = append(out, mark(syntax.Start(s)))
 		}
 		if body := loopBody(s); body != nil {
-			*body = slices.Insert(*body, 0, mark(pos, traps[pos.Line]))
+			*body = slices.Insert(*body, 0, mark(syntax.Start(s)))
 		}
 		out = append(out, s)
 	}
 	*list = out
 }
 
-// mark returns a statement that begins at the line of pos and markColumn: a call if it
-// is to be a trap, else one that does nothing. Its last position is pos itself, for what
-// follows and has none.
-func mark(pos syntax.Position, trap bool) syntax.Stmt {
-	at := pos
-	at.Col = markColumn
-	name := &syntax.Ident{Name: TrapName, NamePos: at}
-	if trap {
-		return call(name, pos, pos.Line)
-	}
+// mark returns the statement that asks for the truth of MarkName at pos.
+func mark(pos syntax.Position) syntax.Stmt {
+	name := &syntax.Ident{Name: MarkName, NamePos: pos}
 	return &syntax.ExprStmt{X: &syntax.UnaryExpr{Op: syntax.NOT, OpPos: pos, X: name}}
 }
 
-// call returns a call of TrapName, which stands at pos.
-func call(name *syntax.Ident, pos syntax.Position, line int32) syntax.Stmt {
-	return &syntax.ExprStmt{X: &syntax.CallExpr{
-		Fn: name, Lparen: pos, Rparen: pos,
-		Args: []syntax.Expr{&syntax.Literal{Token: syntax.INT, TokenPos: pos, Raw: "0", Value: int64(line)}},
-	}}
+// enter has a function begin with a call of MarkName, behind what it says of itself.
+func enter(d *syntax.DefStmt) {
+	at := 0
+	if len(d.Body) > 1 && isText(d.Body[0]) {
+		at = 1
+	}
+	name := &syntax.Ident{Name: MarkName, NamePos: d.Def}
+	d.Body = slices.Insert(d.Body, at, syntax.Stmt(&syntax.ExprStmt{X: &syntax.CallExpr{Fn: name, Lparen: d.Def, Rparen: d.Def}}))
 }
 
 // loopBody returns the statements of a loop; nil if s is none.
