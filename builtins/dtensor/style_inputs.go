@@ -1,0 +1,230 @@
+package dtensor
+
+import (
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
+	"tpsh/builtins/nn"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
+)
+
+// A preparation is what a style does to what goes into a module and what comes
+// out.
+type preparation struct {
+	in  func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error)
+	out func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error)
+}
+
+// around implements Around.
+func (p *preparation) around(next nn.Call) nn.Call {
+	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (out starlark.Value, err error) {
+		if p.in != nil {
+			if args, kwargs, err = p.in(thread, args, kwargs); err != nil {
+				return nil, err
+			}
+		}
+		if out, err = next(thread, args, kwargs); err != nil || p.out == nil {
+			return out, err
+		}
+		return p.out(thread, out)
+	}
+}
+
+// prepare has m do to what goes in and comes out what s says.
+func (p *planner) prepare(m *nn.Module, s *Style) {
+	if p.checking {
+		return
+	}
+	if s.kind == prepareBoth {
+		for _, part := range s.parts {
+			p.prepareLayouts(m, part)
+		}
+		return
+	}
+	if s.layouts != nil && s.kind != sequenceKind {
+		p.prepareLayouts(m, s)
+		return
+	}
+	prep := &preparation{}
+	if s.in != nil {
+		prep.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+			return p.eachInput(m, args, kwargs, func(_ int, _ string, v starlark.Value) (starlark.Value, error) {
+				if s.in.Name() == rowwiseKind.in {
+					var err error
+					if v, err = p.unevenInput(m, v); err != nil {
+						return nil, err
+					}
+				}
+				return starlark.Call(thread, s.in, starlark.Tuple{v, p.dm}, nil)
+			})
+		}
+	}
+	if s.out != nil {
+		prep.out = func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+			return firstOf(m, v, func(v starlark.Value) (starlark.Value, error) {
+				return starlark.Call(thread, s.out, starlark.Tuple{v, p.dm}, nil)
+			})
+		}
+	}
+	m.Around(prep.around)
+}
+
+// firstOf applies f to what a module has returned: of an attention's pair to the
+// output alone.
+func firstOf(m *nn.Module, v starlark.Value, f func(v starlark.Value) (starlark.Value, error)) (starlark.Value, error) {
+	pair, ok := v.(starlark.Tuple)
+	if m.Class != nn.AttentionClass || !ok || len(pair) == 0 {
+		return f(v)
+	}
+	first, err := f(pair[0])
+	if err != nil {
+		return nil, err
+	}
+	return append(starlark.Tuple{first}, pair[1:]...), nil
+}
+
+// eachInput applies f to the tensors that go into m: of an attention to query, key
+// and value alone. A tensor that goes in several times is prepared once.
+func (p *planner) eachInput(m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
+	seen := map[*builtins.Tensor]starlark.Value{}
+	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
+		x, ok := v.(*builtins.Tensor)
+		if !ok {
+			return v, nil
+		}
+		if y := seen[x]; y != nil {
+			return y, nil
+		}
+		y, err := f(i, name, x)
+		seen[x] = y
+		return y, err
+	}
+	out := append(starlark.Tuple(nil), args...)
+	for i, v := range args {
+		if m.Class == nn.AttentionClass && i > 2 {
+			break
+		}
+		y, err := once(i, "", v)
+		if err != nil {
+			return nil, nil, err
+		}
+		out[i] = y
+	}
+	named := append([]starlark.Tuple(nil), kwargs...)
+	for i, kw := range kwargs {
+		name := string(kw[0].(starlark.String))
+		if m.Class == nn.AttentionClass && name != "query" && name != "key" && name != "value" {
+			continue
+		}
+		y, err := once(-1, name, kw[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		named[i] = starlark.Tuple{kw[0], y}
+	}
+	return out, named, nil
+}
+
+// prepareLayouts is prepare of a style in today's form.
+func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
+	if p.checking {
+		return
+	}
+	l := s.layouts
+	prep := &preparation{}
+	if l.in != nil || len(l.kwIn) > 0 {
+		local := s.kind == prepareIn && l.local
+		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
+			if s.kind == prepareIn && l.in != nil && len(l.in) != len(args) {
+				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
+			}
+			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
+				from, to := l.of(i, name)
+				if s.kind == rowwiseKind && len(from.V) == 1 && from.V[0] == mesh.Shard(-1) {
+					var err error
+					if v, err = p.unevenInput(m, v); err != nil {
+						return nil, err
+					}
+				}
+				return layout(p.e, s.kind.name, v, p.mesh, from, to, local)
+			})
+		}
+	}
+	if l.after != nil {
+		prep.out = func(_ *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+			return p.results(s, v)
+		}
+	}
+	m.Around(prep.around)
+}
+
+// of returns the placements of the argument at place i, or by name.
+func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
+	if i < 0 {
+		return l.kwIn[name], l.kwDesired[name]
+	}
+	if i >= len(l.in) {
+		return optPlacements{}, optPlacements{}
+	}
+	return l.in[i], l.desired[min(i, len(l.desired)-1)]
+}
+
+// unevenInput returns v, which goes into m, as a distributed tensor if it is this
+// rank's block of the inputs of a Linear that do not divide evenly: the weight
+// says how many they are, which the block alone does not.
+func (p *planner) unevenInput(m *nn.Module, v starlark.Value) (starlark.Value, error) {
+	x, ok := v.(*builtins.Tensor)
+	w, weighted := m.Get("weight").(*builtins.Tensor)
+	if !ok || !weighted || m.Class != nn.LinearClass {
+		return v, nil
+	}
+	t, err := x.Tensor()
+	if err != nil {
+		return nil, err
+	}
+	features := w.T.Shape()[1]
+	if t.Placed() || len(t.Shape()) == 0 || features%p.mesh.Size() == 0 {
+		return v, nil
+	}
+	s := append(shape.Shape{}, t.Shape()...)
+	s[len(s)-1] = features
+	l, err := layoutArgs(p.e, p.fn, p.mesh, s, optPlacements{V: placements{mesh.Shard(-1)}, Set: true})
+	if err != nil {
+		return nil, err
+	}
+	if !t.Shape().Equal(p.e.Runtime.Shard.LocalShape(l)) {
+		return v, nil
+	}
+	y, err := p.e.Runtime.Shard.Join(t, l)
+	if err != nil {
+		return nil, err
+	}
+	return p.e.Wrap(y), nil
+}
+
+// results brings what a module has returned to the layouts of s.
+func (p *planner) results(s *Style, v starlark.Value) (starlark.Value, error) {
+	l := s.layouts
+	from := l.out
+	if from == nil { // the results are distributed tensors already
+		from = l.after
+	}
+	tuple, several := v.(starlark.Tuple)
+	if !several {
+		return layout(p.e, s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
+	}
+	if len(l.after) != len(tuple) && len(l.after) != 1 {
+		return nil, &op.ArgError{Func: s.kind.name, Got: builtins.CountWord(len(tuple), "result"), Want: builtins.CountWord(len(l.after), "result"), Rule: "one for each of the layouts"}
+	}
+	out := append(starlark.Tuple(nil), tuple...)
+	for i := range min(len(l.after), len(tuple)) {
+		y, err := layout(p.e, s.kind.name, tuple[i], p.mesh, from[i], l.after[i], l.local)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = y
+	}
+	return out, nil
+}

@@ -1,0 +1,236 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
+)
+
+// runBlocks runs the operator on the rank's blocks of in, which lie as dec wants
+// them.
+func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+	outer := e.running
+	e.running = dec
+	defer func() { e.running = outer }()
+	d := dec.call.Def
+	c := &op.Call{Def: d, Ctx: dec.call.Ctx, In: in, Args: args, Spec: dec.call.Spec}
+	if c.ByValue() {
+		return c, e.runWhole(dec, c)
+	}
+	if !e.member(dec.mesh) {
+		return c, e.runOutside(dec, c)
+	}
+	b := e.takeCall(in)
+	defer e.putCall(b)
+	if b.bare {
+		c.Out = e.bare(dec)
+		return c, nil
+	}
+	if d.InPlace {
+		_, err := e.onBlocks(dec, b, args, c)
+		c.Out = in[:1]
+		return c, e.ofWhole(dec, err)
+	}
+	out, err := e.onBlocks(dec, b, args, c)
+	if err != nil {
+		return nil, e.ofWhole(dec, err)
+	}
+	return c, e.joinBlocks(dec, c, out)
+}
+
+// A blockCall is a call on the rank's blocks. Nobody keeps it when it has ended, so
+// that the next can have its place.
+type blockCall struct {
+	call   op.Call
+	blocks []*tensor.Tensor
+	bare   bool // a block has no elements
+}
+
+// takeCall returns a call on the rank's blocks of in.
+func (e *Engine) takeCall(in []*tensor.Tensor) *blockCall {
+	b := e.spare
+	if b == nil {
+		b = &blockCall{}
+	}
+	e.spare = nil
+	for _, x := range in {
+		var block *tensor.Tensor
+		if x != nil {
+			block = x.Local()
+			b.bare = b.bare || block.Buffer() == nil
+		}
+		b.blocks = append(b.blocks, block)
+	}
+	return b
+}
+
+// putCall takes a call back that has ended.
+func (e *Engine) putCall(b *blockCall) {
+	clear(b.blocks)
+	*b = blockCall{blocks: b.blocks[:0]}
+	e.spare = b
+}
+
+// onBlocks runs the operator on blocks, or what it says is to be run instead.
+// What it leaves for its gradient it leaves in c. The list of results may be in b.
+func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
+	d := dec.call.Def
+	if d.Local == nil || dec.whole {
+		l := &b.call
+		l.Def, l.Ctx, l.In, l.Args = d, e.host.Ops(), b.blocks, args
+		if err := l.Apply(); err != nil {
+			return nil, err
+		}
+		for _, x := range l.Saved {
+			c.Saved = append(c.Saved, tensor.NewPlaced(e.Replicated(dec.mesh, x.Shape()), x))
+		}
+		return l.Out, nil
+	}
+	defer op.Recover(&err)
+	whole := *dec.call
+	whole.Args = args
+	return e.runLocal(d, &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.Self(), Part: e.part()})
+}
+
+// part returns what tells apart ranks whose blocks are worked on by other operators;
+// nil where nobody runs for others.
+func (e *Engine) part() func(*mesh.Mesh, func(int) string) {
+	if !e.host.Alike() {
+		return nil
+	}
+	return e.host.Part
+}
+
+// runLocal runs what d has instead of itself on blocks. Where there are no elements
+// the blocks of one that wants some come out as they are known to be.
+func (e *Engine) runLocal(d *op.Def, b *op.Blocks) (out []*tensor.Tensor, err error) {
+	if e.host.Ops().Hollow() {
+		defer func() {
+			if p := recover(); p != nil {
+				te, ok := p.(*op.TapeError)
+				if _, unknown := p.(*op.UnknownError); !unknown && !(ok && errors.As(te.Err, new(*op.UnknownError))) {
+					panic(p)
+				}
+				out, err = b.Empty(), nil
+			}
+		}()
+	}
+	out, err = d.Local(b)
+	if errors.As(err, new(*op.UnknownError)) {
+		return b.Empty(), nil
+	}
+	return out, err
+}
+
+// plain applies operators to plain tensors, unrecorded.
+type plain struct{ ctx *op.Ctx }
+
+func (p plain) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	c, err := op.Apply(p.ctx, d, in, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Out, nil
+}
+
+// joinBlocks makes out, the rank's blocks of the results, the results of c.
+func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) error {
+	if len(out) != len(dec.out) {
+		panic(fmt.Sprintf("shard: %s gives %d blocks for %d results", c.Def.Name, len(out), len(dec.out)))
+	}
+	c.MakeOut(len(out))
+	for i, block := range out {
+		l := dec.out[i]
+		if !block.Shape().Equal(dec.blocks[i]) {
+			panic(fmt.Sprintf("shard: %s gives a block of shape %v, want %v of %v", c.Def.Name, block.Shape(), dec.blocks[i], l))
+		}
+		made := c.Def.View && makesTerms(dec.in[0], l)
+		if made {
+			clone, err := op.Apply(e.host.Ops(), cloneOp, []*tensor.Tensor{block}, nil)
+			if err != nil {
+				return err
+			}
+			block = clone.Out[0]
+		}
+		c.Out[i] = tensor.NewPlaced(l, block)
+		if c.Def.View {
+			c.Out[i].Copied = made || dec.in[0] != dec.from[0] || block.Buffer() != c.In[0].Buffer()
+		}
+	}
+	return nil
+}
+
+// makesTerms reports whether a result placed as to is made of terms that an input
+// placed as from has not: where it is cut, one rank has what a view shows, and
+// the others zeros. The view is then a copy on every rank, not only on those.
+func makesTerms(from, to *mesh.Placed) bool {
+	for k, p := range to.Placements() {
+		if _, ok := p.Partial(); ok && p != from.Placements()[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// bare returns results without elements.
+func (e *Engine) bare(dec *decision) []*tensor.Tensor {
+	out := make([]*tensor.Tensor, len(dec.out))
+	for i, l := range dec.out {
+		dt := dec.call.Spec[i].DType
+		out[i] = tensor.NewPlaced(l, tensor.ShapeOnly(dt, dec.blocks[i]))
+	}
+	return out
+}
+
+// runOutside is runBlocks on a rank outside the mesh: the results are empty
+// there.
+func (e *Engine) runOutside(dec *decision, c *op.Call) error {
+	if c.Def.InPlace {
+		c.Out = c.In[:1]
+		return nil
+	}
+	for i, l := range dec.out {
+		block, err := e.outside(dec.call.Spec[i])
+		if err != nil {
+			return err
+		}
+		c.Out = append(c.Out, tensor.NewPlaced(l, block))
+	}
+	return nil
+}
+
+// runWhole runs an operator whose results' shapes depend on elements: on
+// replicated inputs.
+func (e *Engine) runWhole(dec *decision, c *op.Call) error {
+	if !e.member(dec.mesh) {
+		return &op.ArgError{Func: c.Def.Name, Got: "a call on a rank outside the mesh " + dec.mesh.Short(), Want: "a rank of the mesh", Rule: "the shape of the result depends on elements"}
+	}
+	blocks := make([]*tensor.Tensor, len(c.In))
+	for i, x := range c.In {
+		if x != nil {
+			blocks[i] = x.Local()
+		}
+	}
+	l, err := op.Apply(e.host.Ops(), c.Def, blocks, c.Args)
+	if err != nil {
+		return err
+	}
+	replicated := func(list []*tensor.Tensor) []*tensor.Tensor {
+		out := make([]*tensor.Tensor, len(list))
+		for i, x := range list {
+			out[i] = tensor.NewPlaced(e.Replicated(dec.mesh, x.Shape()), x)
+			out[i].Copied = c.Def.View
+		}
+		return out
+	}
+	c.Spec, c.Saved = l.Spec, replicated(l.Saved)
+	if c.Def.InPlace {
+		c.Out = c.In[:1]
+		return nil
+	}
+	c.Out = replicated(l.Out)
+	return nil
+}
