@@ -22,8 +22,12 @@ type question struct {
 	Limits     *limits   // of the evaluation; nil for none
 }
 
-// A refusal is a script that fails in a plan, with the report of how.
-type refusal struct{ report string }
+// A refusal is a script that fails in a plan, with the report of how and the exit
+// status that a run would end with.
+type refusal struct {
+	report string
+	status int
+}
 
 // Error returns the line of the report that says why.
 func (r *refusal) Error() string {
@@ -124,7 +128,7 @@ func failed(o *lang.Outcome) error {
 	}
 	var b strings.Builder
 	o.Report(&b)
-	return &refusal{b.String()}
+	return &refusal{b.String(), o.ExitStatus()}
 }
 
 // tellRefusal writes the report of a refusal.
@@ -134,5 +138,5 @@ func tellRefusal(w io.Writer, err error) error {
 		return err
 	}
 	io.WriteString(w, r.report)
-	return status(lang.StatusFailed)
+	return status(r.status)
 }

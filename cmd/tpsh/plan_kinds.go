@@ -137,7 +137,7 @@ func (k *kindRuns) refused(kinds []*runtime.Kind, failure error) error {
 		return nil
 	}
 	if all.ExitStatus() == lang.StatusOK {
-		return &refusal{fmt.Sprintf("Error: %v\n", failure)}
+		return &refusal{fmt.Sprintf("Error: %v\n", failure), lang.StatusFailed}
 	}
 	return k.evaluation.refused(all, nil)
 }

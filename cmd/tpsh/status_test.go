@@ -50,6 +50,21 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// A plan ends as the run that it is a plan of.
+func TestExitStatusOfPlan(t *testing.T) {
+	for source, want := range map[string]int{
+		`all_reduce(ones(2))`:          0,
+		`fail("no")`:                   1,
+		`all_reduce(ones(2 + rank()))`: 1,
+		`send(ones(2), rank())`:        1,
+		`recv(1 - rank())`:             3,
+	} {
+		for _, each := range []string{"--each", "--each=false"} {
+			wantStatus(t, source, []string{"plan", "-n", "2", each}, want)
+		}
+	}
+}
+
 // wantStatus runs source as a script with args before its name.
 func wantStatus(t *testing.T, source string, args []string, want int) {
 	t.Helper()
