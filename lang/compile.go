@@ -157,7 +157,7 @@ func compile(path, text string, names starlark.StringDict) (*starlark.Program, e
 // compileFor is compile of a program that a debugger marks, unless m is nil.
 func compileFor(m *marking, path, text string, names starlark.StringDict) (*starlark.Program, error) {
 	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names), ""}
-	if m != nil {
+	if m.wants(text) {
 		key.marks = fmt.Sprint("debug ", m.entries)
 	}
 	e := programs.entry(key)
@@ -176,7 +176,7 @@ func compileFor(m *marking, path, text string, names starlark.StringDict) (*star
 			if names.Has(describeName) {
 				noted(file)
 			}
-			if m != nil {
+			if m.wants(text) {
 				halt.Mark(file, m.entries)
 			}
 			e.prog, e.err = resolveFile(file, names, nil)

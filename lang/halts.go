@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.starlark.net/starlark"
@@ -191,12 +192,18 @@ func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 		return nil
 	}
 	names[halt.MarkName] = mark{h}
-	return &marking{h.engine.Orders().Errors}
+	return &marking{h.engine.Orders().Errors, p.Marked || p.Chunk}
 }
 
 // A marking says how files are marked for a debugger as they are compiled.
 type marking struct {
 	entries bool // functions say that they begin; see halts.enter
+	all     bool // and not only those that mention breakpoint
+}
+
+// wants reports whether a source is marked.
+func (m *marking) wants(source string) bool {
+	return m != nil && (m.all || strings.Contains(source, "breakpoint"))
 }
 
 // consider stops the thread if a condition of one of the breakpoints is true, or there

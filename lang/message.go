@@ -66,6 +66,7 @@ type runMsg struct {
 	Width     int    `json:"width,omitempty"`
 	MaxSteps  uint64 `json:"max_steps,omitempty"`
 	Debug     bool   `json:"debug,omitempty"`
+	Marked    bool   `json:"marked,omitempty"`
 	Output    Mode   `json:"output"`
 }
 

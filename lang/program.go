@@ -46,8 +46,9 @@ type Program struct {
 	Ranks []int
 
 	// Debug lets the debugger of the session's Options stop the program, also in
-	// breakpoint().
-	Debug bool
+	// breakpoint(). It then can stop at every statement of a chunk, of files that
+	// mention breakpoint, and with Marked of all files, which costs a little.
+	Debug, Marked bool
 	// Valueless keeps a chunk's value out of the Outcome.
 	Valueless bool
 	// Width is how many columns a value is to be shown in (see Widener); 0 for any.

@@ -11,7 +11,6 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/lang/advice"
-	"tpsh/lang/halt"
 )
 
 // Serve runs at the rank: it receives control messages from conn, runs the
@@ -277,7 +276,7 @@ func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value,
 	t, release := s.newThread(j, p, out, s.globals.names)
 	defer release()
 	s.halts.know(string(p.Path), string(p.Source), p.FirstLine)
-	s.globals.names[halt.MarkName] = mark{s.halts}
+	s.halts.marking = s.halts.prepare(p, s.globals.names)
 	var v starlark.Value
 	err := s.halts.watch(t, func() (err error) {
 		v, err = s.globals.run(t, p)

@@ -58,7 +58,7 @@ func launchDebugged(l dap.Launch, c *debug.Controller, step halt.Step, talk func
 	r := &runner{flags: fs}
 	r.declare(fs)
 	if !l.NoDebug {
-		r.debugging = &debugging{control: c, step: step, talk: talk}
+		r.debugging = &debugging{control: c, step: step, talk: talk, whole: true}
 	}
 	var words []string
 	if l.N != 0 {

@@ -34,7 +34,7 @@ func (d *debugger) run(std *stdio, args []string) error {
 		read = repl.LineReader()
 	}
 	d.debugging = newDebugging(std, read)
-	d.debugging.pauses = true
+	d.debugging.whole, d.debugging.pauses = true, true
 	d.debugging.control.StopAtErrors(true)
 	script := ""
 	if len(args) > 0 {

@@ -23,6 +23,7 @@ type debugging struct {
 	control *debug.Controller
 	step    halt.Step // with which a program begins
 	talk    func(debug.Stop)
+	whole   bool // it is stopped anywhere, and not only near a breakpoint()
 	pauses  bool // an interrupt stops the ranks, and only a second one ends the program
 }
 

@@ -225,6 +225,7 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job(""), Debugger: r.debugging.debugger()})
 	defer s.Close()
 	p.Debug = r.debugging != nil
+	p.Marked = p.Debug && r.debugging.whole
 	var outcome *lang.Outcome
 	r.debugging.drive(s, func() { outcome, err = s.Run(ctx, p) })
 	if err != nil {
