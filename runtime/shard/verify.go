@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -129,12 +130,14 @@ func (e *Engine) wholeOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 // differ from that of want, what it gives on whole, the whole of given. Where the
 // operator took summands the sum rounds as they do, and as the greatest of them.
 func (e *Engine) slack(given, whole []*tensor.Tensor, y, want *tensor.Tensor) (float64, error) {
-	if !want.DType().IsFloat() { // elements that are not rounded, or complex ones, which are moved alone
+	if !want.DType().Differentiable() {
 		return 0, nil
 	}
-	tol, scale := tolerance(want.DType()), greatest(want)
+	tol, scale := tolerance(want.DType().Real()), greatest(want)
 	for i, x := range given {
 		switch {
+		case summed(x) && x.DType().IsComplex():
+			tol, scale = max(tol, tolerance(x.DType().Real())), max(scale, greatest(whole[i]))
 		case summed(x):
 			terms, err := e.sizesOf(x)
 			if err != nil {
@@ -168,6 +171,7 @@ func (e *Engine) sameAs(name string, given, in []*tensor.Tensor, y, want *tensor
 	if err != nil {
 		return err
 	}
+	got, want = inParts(got), inParts(want)
 	l, n := y.Layout(), want.Numel()
 	a, b := make([]float64, n), make([]float64, n)
 	for i := range n {
@@ -178,10 +182,22 @@ func (e *Engine) sameAs(name string, given, in []*tensor.Tensor, y, want *tensor
 		if same {
 			continue
 		}
-		at := indexOf(i, want.Shape())
+		at := indexOf(i, want.Shape())[:len(y.Shape())]
 		return &DivergenceError{Op: name, Lies: mesh.List(l.Placements()), Rank: holderOf(l, at), Index: at, Got: a[i], Want: b[i], Where: e.host.Here()}
 	}
 	return nil
+}
+
+// inParts returns x, or a complex tensor as its parts, which are a last dim.
+func inParts(x *tensor.Tensor) *tensor.Tensor {
+	if !x.DType().IsComplex() {
+		return x
+	}
+	strides := make([]int, 0, x.Ndim()+1)
+	for _, n := range x.Strides() {
+		strides = append(strides, 2*n)
+	}
+	return x.As(x.DType().Real(), append(slices.Clone(x.Shape()), 2), append(strides, 1), 2*x.Offset())
 }
 
 // greatest returns the greatest absolute value of the finite elements of x; 0 if
@@ -191,6 +207,7 @@ func greatest(x *tensor.Tensor) float64 {
 		return 0
 	}
 	most := 0.0
+	x = inParts(x)
 	for i := range x.Numel() {
 		if v := op.Float64At(x, i); !math.IsInf(v, 0) && !math.IsNaN(v) {
 			most = max(most, math.Abs(v))
