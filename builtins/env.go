@@ -65,6 +65,10 @@ type Options struct {
 	// Out is the folder that output writes to; "" if it prints.
 	Out string
 
+	// In is the folder whose files are names of the programs, besides those of the
+	// language; "" for none.
+	In string
+
 	// Timeline says whether the ranks keep a timeline.
 	Timeline Timeline
 
@@ -150,6 +154,9 @@ func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	e.Thread = thread
 	e.Runtime.Output = out
 	e.Runtime.Line, e.Runtime.Position = e.Line, e.position
+	if e.pending != nil { // of an input: the program would miss it
+		thread.Cancel(e.pending.Error())
+	}
 }
 
 // EnvOf returns the Env that Attach hung on thread.

@@ -101,6 +101,9 @@ func (e *Env) Predeclared() starlark.StringDict {
 			members[name] = r.Own(e)
 		}
 	}
+	if e.Options.In != "" {
+		e.addInputs(names)
+	}
 	if e.Planning() {
 		withUnknown(e, names)
 	}

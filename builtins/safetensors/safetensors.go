@@ -255,6 +255,9 @@ func (f *File) Tensor(name string) *Tensor { return f.tensors[name] }
 // The caller must not modify it.
 func (f *File) Metadata() map[string]string { return f.metadata }
 
+// Offset returns where in the file the data of t, one of its tensors, begin.
+func (f *File) Offset(t *Tensor) int64 { return f.data + t.Begin }
+
 // Read fills dst with the data of t, a tensor of f. It panics if dst has
 // another length than they.
 func (f *File) Read(dst []byte, t *Tensor) error {

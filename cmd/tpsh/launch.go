@@ -31,6 +31,7 @@ type starter struct {
 	flags     []string            // that the script's source shows
 	parent    string              // of the folder for what survives restarts, "" for that of temporary files
 	resume    string              // what survives restarts; "" for a folder that does not
+	in        string              // the folder of inputs; "" for none
 	out       string              // the folder of outputs; "" to print them
 	restarts  int                 // how often the job was started before
 	cluster   *launch.Cluster     // of a world, whose ranks are there; nil elsewhere
@@ -153,7 +154,7 @@ func (s *starter) config(scratch string) []byte {
 
 // world returns what the programs of the job may do.
 func (s *starter) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, Out: s.out, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Timeline: s.tracing.options()}
+	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, In: s.in, Out: s.out, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Timeline: s.tracing.options()}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}

@@ -24,7 +24,7 @@ var runCommand = &command{
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		r := &runner{flags: fs}
 		r.declare(fs)
-		return r.run
+		return func(std *stdio, args []string) error { return r.failure.write(r.run(std, args)) }
 	},
 }
 
@@ -38,7 +38,9 @@ func (r *runner) declare(fs *flag.FlagSet) {
 	fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 	fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
 	r.tracing.declare(fs)
+	r.inputs.declare(fs)
 	r.outputs.declare(fs)
+	r.failure.declare(fs)
 	r.hosts.declare(fs)
 	r.limits.declare(fs)
 }
@@ -48,7 +50,9 @@ type runner struct {
 	limits
 	hosts
 	tracing                      tracing
+	inputs                       inputs
 	outputs                      outputs
+	failure                      failureFile
 	flags                        *flag.FlagSet
 	n, maxRestarts               int
 	stats                        bool
@@ -132,10 +136,13 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 		return err
 	}
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
+	if err := r.inputs.prepare(); err != nil {
+		return err
+	}
 	if err := r.outputs.prepare(); err != nil {
 		return err
 	}
-	st.out = r.outputs.dir
+	st.in, st.out = r.inputs.dir, r.outputs.dir
 	sweep()
 	remove, err := r.makeResume(st)
 	if err != nil {
@@ -231,7 +238,7 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	if err != nil {
 		return false, err
 	}
-	err = conclude(std.err, outcome, ranks)
+	err = r.conclude(std.err, outcome, ranks)
 	if err == nil && r.stats && ranks.job != nil {
 		s.Close()
 		err = ranks.tellTraffic(ctx, std.err)
@@ -243,13 +250,16 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 }
 
 // conclude says what went wrong, and returns it as an exit status.
-func conclude(w io.Writer, o *lang.Outcome, ranks *ranks) error {
+func (r *runner) conclude(w io.Writer, o *lang.Outcome, ranks *ranks) error {
 	o.Report(w)
 	if code := o.ExitStatus(); code != lang.StatusOK {
-		io.WriteString(w, ranks.waiting(o))
+		waiting := ranks.waiting(o)
+		io.WriteString(w, waiting)
+		r.failure.note(o, waiting)
 		return status(code)
 	}
 	if err := ranks.unreceived(nil); err != nil {
+		r.failure.noteUnreceived(err)
 		fmt.Fprintln(w, err)
 		return status(lang.StatusFailed)
 	}

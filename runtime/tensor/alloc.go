@@ -54,6 +54,7 @@ type Allocator struct {
 	collecting sync.Mutex // held during a collection
 
 	blocks blockPools
+	lent   lentRegions
 
 	mu     sync.Mutex
 	slabs  slabs            // of regions that are carved
