@@ -18,6 +18,7 @@ var arrows = []struct {
 }{
 	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/tracediff", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
+	{"tpsh/python/build", nil, "an archive is made of files; that it holds the command, go build knows"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
 	{"tpsh/cmd/tpsh/kineto", []string{"tpsh/runtime/timeline"}, "a profiler's trace is a file of events"},

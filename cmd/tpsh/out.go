@@ -14,17 +14,17 @@ import (
 type outputs struct{ dir string }
 
 // outMark is the file by which a folder of outputs is known, so that a later run
-// may clear it.
+// may clear it. It says in JSON how many ranks there were.
 const outMark = ".tpsh-outputs"
 
 func (o *outputs) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.dir, "out", "", "write what scripts give to output() into the folder `DIR`, a safetensors file each")
 }
 
-// prepare makes the folder, or clears it of what an earlier run has left: a rank
+// prepare makes the folder for outputs of so many ranks, or clears it of what an earlier run has left: a rank
 // that is no more must leave no file to be taken for one of now. It refuses a folder
 // in which something else lies.
-func (o *outputs) prepare() error {
+func (o *outputs) prepare(ranks int) error {
 	if o.dir == "" {
 		return nil
 	}
@@ -41,7 +41,8 @@ func (o *outputs) prepare() error {
 		err = clearOutputs(abs)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(abs, outMark), []byte("What lies here was written by output() of a script; the next run to write here removes it.\n"), 0o644)
+		mark := fmt.Sprintf("{\"note\": \"What lies here was written by output() of a script; the next run to write here removes it.\", \"ranks\": %d}\n", ranks)
+		err = os.WriteFile(filepath.Join(abs, outMark), []byte(mark), 0o644)
 	}
 	if err != nil {
 		return usagef("for flag --out: got %q, want a folder to write in: %v", o.dir, err)

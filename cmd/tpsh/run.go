@@ -139,7 +139,7 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 	if err := r.inputs.prepare(); err != nil {
 		return err
 	}
-	if err := r.outputs.prepare(); err != nil {
+	if err := r.outputs.prepare(st.ranks); err != nil {
 		return err
 	}
 	st.in, st.out = r.inputs.dir, r.outputs.dir

@@ -1,0 +1,133 @@
+"""Arrays as safetensors files, and back, with no copy that can be avoided."""
+
+import json
+import mmap
+import os
+
+# A file is the length of its header (8 bytes, little-endian), the header, which is
+# JSON, and the elements without gaps. Elements begin at a page, so that tpsh maps
+# them as they are.
+_PAGE = 4096
+
+_NUMPY = {
+    "float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16",
+    "int64": "I64", "int32": "I32", "uint8": "U8", "bool": "BOOL",
+}
+_DTYPES = {kind: name for name, kind in _NUMPY.items()}
+
+
+def numpy():
+    """NumPy, or an ImportError that says what it is for."""
+    try:
+        import numpy as np
+    except ImportError as e:
+        raise ImportError("tpsh: arrays need NumPy: pip install numpy") from e
+    return np
+
+
+def is_array(x):
+    """Whether x is an array or a tensor of some library."""
+    return hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+
+
+def as_array(x, name):
+    """(array, kind): x as an array of NumPy that shares its memory where it can, and what
+    safetensors call its dtype."""
+    np = numpy()
+    kind = None
+    if type(x).__module__.partition(".")[0] == "torch":
+        x = x.detach().cpu().resolve_conj().resolve_neg()
+        if str(x.dtype) == "torch.bfloat16":  # which NumPy lacks
+            import torch
+
+            x, kind = x.view(torch.int16), "BF16"
+        a = x.numpy()
+    elif isinstance(x, np.ndarray) or hasattr(x, "__array__"):
+        a = np.asarray(x)
+    else:
+        a = np.from_dlpack(x)
+    kind = kind or _NUMPY.get(a.dtype.name)
+    if kind is None:
+        raise TypeError(f"tpsh: input {name!r}: got dtype {a.dtype}, want one of {', '.join(_NUMPY)}")
+    if not a.dtype.isnative:
+        a = a.astype(a.dtype.newbyteorder("="))
+    return a, kind
+
+
+def write(path, tensors):
+    """Write a file of tensors, a dict of arrays by name."""
+    arrays = {name: as_array(x, name) for name, x in tensors.items()}
+    header, at = {}, 0
+    # The widest elements first: then all lie at a multiple of their size.
+    order = sorted(arrays, key=lambda name: -arrays[name][0].itemsize)
+    for name in order:
+        a, kind = arrays[name]
+        header[name] = {"dtype": kind, "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
+        at += a.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-(8 + len(text)) % _PAGE)
+    with open(path, "wb", buffering=0) as f:
+        _write_all(f, len(text).to_bytes(8, "little") + text)
+        for name in order:
+            a = arrays[name][0]
+            if a.nbytes:
+                _write_all(f, memoryview(numpy().ascontiguousarray(a).reshape(-1).view("u1")))
+
+
+def _write_all(f, data):
+    data = memoryview(data)
+    while len(data):
+        data = data[f.write(data):]
+
+
+def read(path):
+    """The tensors of a file, by name: arrays on the file, which is mapped into memory, and
+    which their changes do not reach. Nothing is read before it is used. bfloat16 is that
+    of ml_dtypes, or float32 without it."""
+    np = numpy()
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(size))
+        at = 8 + size
+        end = max((t["data_offsets"][1] for n, t in header.items() if n != "__metadata__"), default=0)
+        if os.name == "nt" or end == 0:  # a file that is mapped cannot be removed there
+            data = bytearray(f.read())
+            at = 0
+        else:
+            data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY)
+    arrays = {}
+    for name, t in header.items():
+        if name != "__metadata__":
+            begin, end = t["data_offsets"]
+            arrays[name] = _view(np, data, at + begin, (end - begin), t["dtype"], t["shape"])
+    return arrays
+
+
+def _view(np, data, at, size, kind, shape):
+    widen = False
+    if kind == "BF16":
+        try:
+            from ml_dtypes import bfloat16 as dtype
+        except ImportError:
+            dtype, widen = np.dtype("u2"), True
+    else:
+        dtype = np.dtype(_DTYPES[kind])
+    dtype = np.dtype(dtype)
+    if size == 0:
+        a = np.empty(0, dtype)
+    elif at % dtype.itemsize == 0:
+        a = np.frombuffer(data, dtype, size // dtype.itemsize, at)
+    else:
+        a = np.frombuffer(bytes(data[at:at + size]), dtype).copy()
+    if widen:
+        a = (a.astype("u4") << 16).view("f4")
+    return a.reshape(shape)
+
+
+def equal(a, b):
+    """Whether two arrays are of one dtype and shape and hold the same bytes."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    a, b = (x.reshape(-1).view("u1") for x in (a, b))
+    step = 1 << 20  # what is compared stays in the cache
+    return all((a[i:i + step] == b[i:i + step]).all() for i in range(0, a.size, step))
