@@ -21,10 +21,10 @@ import (
 type halts struct {
 	s       *server
 	engine  *halt.Engine
-	on      bool // the run under way may be stopped
-	busy    bool // an expression is evaluated
-	noted   []*snapshot
-	held    []held // by depth: the variables of calls
+	on      bool        // the run under way may be stopped
+	busy    bool        // an expression is evaluated
+	noted   []*snapshot // where errors arose
+	held    []held      // by depth: the variables of calls
 	job     *job
 	texts   map[string][]known // by path: what has run
 	lines   map[string]*halt.Map
@@ -78,8 +78,7 @@ type known struct {
 
 // Same implements halt.Sources.
 func (h *halts) Same(name, path string) bool {
-	dir := h.dir
-	return halt.SameFile(name, path, dir) || filepath.IsAbs(name) && filepath.Clean(name) == filepath.Join(dir, filepath.Base(path))
+	return halt.SameFile(name, path, h.dir) || filepath.IsAbs(name) && filepath.Clean(name) == filepath.Join(h.dir, filepath.Base(path))
 }
 
 // know notes a source that is about to run.

@@ -28,7 +28,7 @@ const (
 	Next       Step = "next"       // to the next statement of the same call, or behind its end
 	Out        Step = "out"        // behind the end of the call
 	Pause      Step = "pause"      // no further
-	Collective Step = "collective" // to the next collective; see Engine.Stopped
+	Collective Step = "collective" // to the next collective, of which who drives the thread knows
 )
 
 // Orders are what a debugger wants of a thread. They are not changed.
