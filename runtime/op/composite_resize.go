@@ -61,9 +61,15 @@ func (m *maker) resized(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
+// mostResized bounds the elements of a resized dim: where each comes from is listed.
+const mostResized = 1 << 24
+
 // resizedAlong returns x with n elements along dim d: factor times as many, or
 // if that is 0, as n says.
 func (m *maker) resizedAlong(x *tensor.Tensor, d, n int, factor float64) *tensor.Tensor {
+	if n > mostResized {
+		m.refuse("size", fmt.Sprint(n), fmt.Sprintf("at most %d elements along a dim", mostResized), "")
+	}
 	from, mode := x.Shape()[d], m.c.Args[2].Str
 	step := float64(from) / float64(n)
 	if factor != 0 {

@@ -86,6 +86,9 @@ func (m *maker) convTransposed(n int) *tensor.Tensor {
 	return m.unbatched(y, alone)
 }
 
+// mostKernel bounds the sizes of a window: each of its elements is an operation.
+const mostKernel = 1 << 12
+
 // folded adds the windows of x up where they were taken from.
 func (m *maker) folded() *tensor.Tensor {
 	x := m.x(0)
@@ -95,6 +98,11 @@ func (m *maker) folded() *tensor.Tensor {
 	}
 	size, kernel := m.spread(0, 2, 1), m.spread(1, 2, 1)
 	dilation, padding, stride := m.spread(2, 2, 1), m.spread(3, 2, 0), m.spread(4, 2, 1)
+	for _, k := range kernel[:2] {
+		if k > mostKernel {
+			m.refuse("kernel_size", fmt.Sprint(k), fmt.Sprintf("at most %d along a dim", mostKernel), "")
+		}
+	}
 	area, windows := kernel[0]*kernel[1], 1
 	var counts, whole [2]int
 	for i := range 2 {
