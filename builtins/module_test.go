@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/builtinstest"
+	"tpsh/lang/advice"
 )
 
 // TestPinnedNamesOfModules checks that the names that the language page pins
@@ -22,6 +23,15 @@ func TestPinnedNamesOfModules(t *testing.T) {
 		Optimizer.step Optimizer.zero_grad Optimizer.state_dict Optimizer.load_state_dict Optimizer.lr`) {
 		if _, ok := builtins.Doc(name); !ok {
 			t.Errorf("no documentation of %s", name)
+		}
+	}
+}
+
+// TestAdvisedMethods checks that what scripts are told are methods of tensors are.
+func TestAdvisedMethods(t *testing.T) {
+	for _, name := range advice.Methods {
+		if _, ok := builtins.Doc("Tensor." + name); !ok {
+			t.Errorf("tensors have no method %s", name)
 		}
 	}
 }

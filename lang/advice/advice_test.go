@@ -16,6 +16,8 @@ func TestUndefined(t *testing.T) {
 		{"np", []string{"linalg", "norm"}, "what np has is there without a name in front: write linalg.norm"},
 		{"np", nil, "what np has is there without a name in front"},
 		{"np", []string{"quux"}, "what np has is there without a name in front; tpsh doc -k quux looks for names"},
+		{"torch", []string{"reshape"}, "what torch has is there without a name in front; it is a method of tensors: write x.reshape(...)"},
+		{"reshape", nil, "it is a method of tensors: write x.reshape(...)"},
 		{"true", nil, "write True"},
 		{"map", nil, "a list is made by [f(x) for x in xs]"},
 		{"zerso", nil, ""},

@@ -47,7 +47,7 @@ func Undefined(name string, path []string, known func(name string) bool) string 
 	text := names[name]
 	switch {
 	case text == "":
-		return ""
+		return method(name)
 	case strings.ContainsAny(text, " ,"):
 		return text
 	}
@@ -70,6 +70,9 @@ func library(name string, path []string, known func(string) bool) string {
 		if other := renamed[part]; other != "" {
 			return intro + ": write " + other
 		}
+	}
+	if text := method(last); text != "" {
+		return "what " + name + " has is there without a name in front; " + text
 	}
 	return intro + "; tpsh doc -k " + last + " looks for names"
 }
