@@ -41,6 +41,9 @@ func withVarying(e *Env, names starlark.StringDict) {
 			names[name] = liftedFunction(e, f)
 		}
 	}
+	if f, ok := names["print"].(*starlark.Builtin); ok {
+		names["print"] = showing(f)
+	}
 	names[indexName] = starlark.NewBuiltin(indexName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return indexIn(e, args[0], args[1])
 	})
@@ -67,6 +70,19 @@ func withVaryingText(e *Env, names starlark.StringDict) {
 			names[name] = liftedFunction(e, f)
 		}
 	}
+}
+
+// showing returns f, which writes what the rank has, and tells nobody apart.
+func showing(f *starlark.Builtin) *starlark.Builtin {
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		own := slices.Clone(args)
+		for i, a := range own {
+			if v, ok := a.(*Varying); ok {
+				own[i] = v.own
+			}
+		}
+		return starlark.Call(thread, f, own, kwargs)
+	})
 }
 
 // settling returns f, which is given what the rank has.

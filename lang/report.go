@@ -39,6 +39,7 @@ type group struct {
 func (o *Outcome) groups() (causes []*group, others []int) {
 	isCause := o.causes()
 	index := make(map[string]*group)
+	known := make(map[*Failure]*group) // ranks of a plan fail as one
 	for rank, res := range o.Ranks {
 		f := res.Failure
 		if f == nil || !isCause(f) {
@@ -47,12 +48,16 @@ func (o *Outcome) groups() (causes []*group, others []int) {
 			}
 			continue
 		}
-		g := index[f.key()]
+		g := known[f]
+		if g == nil {
+			g = index[f.key()]
+		}
 		if g == nil {
 			g = new(group)
 			index[f.key()] = g
 			causes = append(causes, g)
 		}
+		known[f] = g
 		g.ranks = append(g.ranks, rank)
 		g.failures = append(g.failures, f)
 	}

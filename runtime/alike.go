@@ -39,6 +39,9 @@ func StartAlike(ctx context.Context, cfg Config, run func(ctx context.Context, r
 // Kind is ranks that do the same: see package alike.
 type Kind = alike.Kind
 
+// An UnlikeError says that a program has not done again what it did before.
+type UnlikeError = alike.UnlikeError
+
 // ErrEnded is what calls of a rank return when another has ended the job.
 var ErrEnded = alike.ErrEnded
 

@@ -2,12 +2,14 @@ package files
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/safetensors"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -89,6 +91,16 @@ func (a *shadowArray) make(e *builtins.Env, fn string) (*tensor.Tensor, error) {
 		return nil, &op.ResourceError{Func: fn, Err: err}
 	}
 	return x, nil
+}
+
+// safetensors returns the file whose header is all that there is of it: nobody reads
+// elements in a plan.
+func (s *shadow) safetensors() (*safetensors.File, error) {
+	size := len(s.text)
+	for i := range s.named {
+		size += s.named[i].shape.Numel() * s.named[i].dt.Size()
+	}
+	return safetensors.Open(strings.NewReader(s.text), int64(size))
 }
 
 // dict returns the named tensors of s.

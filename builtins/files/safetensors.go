@@ -119,6 +119,10 @@ func openSafetensors(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
+	if s := shadowRead(e, string(path)); s != nil && s.named != nil {
+		f, err := s.safetensors()
+		return &SafetensorsFile{env: e, path: string(path), f: f}, err
+	}
 	file, err := open(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err

@@ -37,9 +37,13 @@ func openSource(src source, size int64) (*File, error) {
 	return file, nil
 }
 
-// Close releases a file that OpenFile opened. No read may be under way, or
-// come after.
+// Close releases a file that OpenFile opened; what Open reads is left to its owner.
+// No read may be under way, or come after.
 func (f *File) Close() error {
+	if f.source == nil {
+		f.r = closed{}
+		return nil
+	}
 	f.cleanup.Stop()
 	err := f.source.Close()
 	f.r, f.source = closed{}, closed{}

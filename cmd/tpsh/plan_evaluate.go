@@ -27,6 +27,8 @@ type question struct {
 type refusal struct {
 	report string
 	status int
+	// doubtful: it may be for how ranks are evaluated, and not for what they are.
+	doubtful bool
 }
 
 // Error returns the line of the report that says why.
@@ -128,7 +130,7 @@ func failed(o *lang.Outcome) error {
 	}
 	var b strings.Builder
 	o.Report(&b)
-	return &refusal{b.String(), o.ExitStatus()}
+	return &refusal{report: b.String(), status: o.ExitStatus()}
 }
 
 // tellRefusal writes the report of a refusal.

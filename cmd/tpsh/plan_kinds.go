@@ -33,6 +33,10 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 	if e.Ranks <= fewRanks {
 		return e.each(ctx, p)
 	}
+	var r *refusal
+	if errors.As(err, &r) && !r.doubtful {
+		return err
+	}
 	return e.byKinds(ctx, p, flags, true)
 }
 
@@ -115,7 +119,7 @@ func (k *kindRuns) run(ctx context.Context, rank *runtime.Rank) {
 // refused returns the report of an evaluation that has failed, or nil.
 func (k *kindRuns) refused(kinds []*runtime.Kind, failure error) error {
 	all := &lang.Outcome{Ranks: make([]lang.Result, k.Ranks)}
-	failed := failure != nil
+	bad, doubtful := failure != nil, errors.As(failure, new(*runtime.UnlikeError))
 	for _, kind := range kinds {
 		run := k.runs[kind.Rank()]
 		if run == nil {
@@ -128,18 +132,25 @@ func (k *kindRuns) refused(kinds []*runtime.Kind, failure error) error {
 		if f := result.Failure; f != nil && string(f.Message) == runtime.ErrEnded.Error() {
 			continue
 		}
-		failed = failed || result.Failure != nil
+		if f := result.Failure; f != nil {
+			bad = true
+			doubtful = doubtful || f.Kind == "other" // perhaps of the interpreter, about what varies
+		}
 		for _, rank := range kind.Members() {
 			all.Ranks[rank] = result
 		}
 	}
-	if !failed {
+	if !bad {
 		return nil
 	}
 	if all.ExitStatus() == lang.StatusOK {
-		return &refusal{fmt.Sprintf("Error: %v\n", failure), lang.StatusFailed}
+		return &refusal{report: fmt.Sprintf("Error: %v\n", failure), status: lang.StatusFailed, doubtful: doubtful}
 	}
-	return k.evaluation.refused(all, nil)
+	err := failed(all)
+	if r, ok := err.(*refusal); ok {
+		r.doubtful = doubtful
+	}
+	return err
 }
 
 // lines are what a program prints, kept until it has ended well.

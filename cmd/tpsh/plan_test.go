@@ -22,7 +22,7 @@ import (
 // they cannot be run with.
 var planSizes = map[string][]int{
 	"colo_tensor.star": {4}, "comm_spec.star": {4}, "redistribute.star": {4}, "ring.star": {4}, "collectives.star": {1, 4}, "groups.star": {2, 4},
-	"gpt_pipeline.star": {2, 4}, "pipeline.star": {4}, "llama.star": {1, 2}, "flat.star": {2, 4}, "local_map.star": {2, 4}, "custom_op.star": {4}, "moe.star": {},
+	"gpt_pipeline.star": {2, 4}, "pipeline.star": {4}, "llama.star": {1, 2}, "flat.star": {2, 4}, "local_map.star": {2, 4}, "custom_op.star": {4}, "moe.star": {1},
 }
 
 // What a plan says is moved is what a trace counts in a run: every call, in order, on
@@ -52,6 +52,46 @@ func TestPlanMovesWhatARunDoes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// How many tokens of moe.star go where is what elements say: a plan takes them for even.
+// But each token goes once, so the calls are those of a run, and their bytes on all
+// ranks together.
+func TestPlanMovesTokens(t *testing.T) {
+	const n, script = 4, "../../examples/moe.star"
+	want := traceOf(t, script, nil, n)
+	p, err := evaluate(context.Background(), question{Script: script, Ranks: n, Each: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][]string
+	for rank := range n {
+		got = append(got, callsOf(p, rank))
+	}
+	g, w := together(t, got), together(t, want)
+	compareCalls(t, 0, g, w)
+}
+
+// together returns for each call its operation, which is the same on all ranks, and the
+// bytes that they put in.
+func together(t *testing.T, calls [][]string) (all []string) {
+	t.Helper()
+	for i := range calls[0] {
+		bytes, op := 0, strings.Fields(calls[0][i])[0]
+		for rank := range calls {
+			fields := strings.Fields(calls[rank][i])
+			if len(calls[rank]) != len(calls[0]) || fields[0] != op {
+				t.Fatalf("call %d of rank %d is %q, want %s as on rank 0", i, rank, calls[rank][i], op)
+			}
+			n, err := strconv.Atoi(fields[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes += n
+		}
+		all = append(all, fmt.Sprint(op, " ", bytes))
+	}
+	return all
 }
 
 // everySize has TestPlanOfKinds plan every example for every number of ranks up to 16.
