@@ -127,15 +127,30 @@ func fillSize(c *Call, sizes []int, s shape.Shape) (shape.Shape, error) {
 		out[rest] = 1
 		known := out.Numel()
 		if known == 0 || s.Numel()%known != 0 {
+			hint := partHint(out, s)
 			out[rest] = -1
-			return nil, c.Bad("shape", out.String(), fmt.Sprintf("sizes that divide %d elements", s.Numel()), fmt.Sprintf("shape %v", s))
+			return nil, c.Bad("shape", out.String(), fmt.Sprintf("sizes that divide %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+hint)
 		}
 		out[rest] = s.Numel() / known
 	}
 	if out.Check(1) != nil || out.Numel() != s.Numel() {
-		return nil, c.Bad("shape", out.String(), fmt.Sprintf("a shape of %d elements", s.Numel()), fmt.Sprintf("shape %v", s))
+		return nil, c.Bad("shape", out.String(), fmt.Sprintf("a shape of %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+partHint(out, s))
 	}
 	return out, nil
+}
+
+// partHint says what it may mean that a shape of several dims, want, asks for a
+// multiple of the elements of the shape have: the tensor is one rank's part of what
+// the script cuts into heads, say.
+func partHint(want, have shape.Shape) string {
+	if len(want) < 3 || want.Check(1) != nil || have.Numel() == 0 {
+		return ""
+	}
+	times := want.Numel() / have.Numel()
+	if times < 2 || want.Numel()%have.Numel() != 0 {
+		return ""
+	}
+	return fmt.Sprintf("; these are a part of 1 in %d: where ranks share a dim, -1 takes the size that is here, and each rank needs whole heads or groups", times)
 }
 
 // runReshape gives In[0] the inferred shape, as a view if its strides allow.

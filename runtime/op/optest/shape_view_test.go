@@ -19,6 +19,8 @@ func TestViews(t *testing.T) {
 		{of("reshape", x, op.IntsN(-1)), "int64(6,)[0 1 2 3 4 5]"},
 		{of("reshape", number, op.IntsN(1, -1)), "int64(1, 1)[0]"},
 		{of("reshape", x, op.IntsN(4, 2)), `reshape: for parameter "shape": got (4, 2), want a shape of 6 elements (shape (2, 3))`},
+		{of("reshape", x, op.IntsN(1, 4, 3)), `reshape: for parameter "shape": got (1, 4, 3), want a shape of 6 elements (shape (2, 3); these are a part of 1 in 2: where ranks share a dim, -1 takes the size that is here, and each rank needs whole heads or groups)`},
+		{of("reshape", x, op.IntsN(2, -1, 6)), `reshape: for parameter "shape": got (2, -1, 6), want sizes that divide 6 elements (shape (2, 3); these are a part of 1 in 2: where ranks share a dim, -1 takes the size that is here, and each rank needs whole heads or groups)`},
 		{of("reshape", x, op.IntsN(4, -1)), `reshape: for parameter "shape": got (4, -1), want sizes that divide 6 elements (shape (2, 3))`},
 		{of("reshape", x, op.IntsN(-1, -1)), `reshape: for parameter "shape": got (-1, -1), want -1 at most once`},
 		{of("reshape", x, op.IntsN(-2, 3)), `reshape: for parameter "shape": got -2 at index 0, want sizes, or -1 once`},
