@@ -16,8 +16,8 @@ func init() {
 		Name:    "part_topk",
 		Surface: Internal,
 		OfParts: true,
-		Doc: "part_topk(x, k, dim, largest, parts) returns (values, indices), parts k along dim: of each rank's block of x the\n" +
-			"first k, as topk has them, with indices of the whole. No block has fewer than k.",
+		Doc: "part_topk(x, k, dim, largest, parts) returns (values, indices), the first k along dim of each rank's block of x, as topk has them.\n" +
+			"There are parts k of them, with indices of the whole. No block has fewer than k.",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, {Name: "k", Kind: Int, Doc: "how many"}, {Name: "dim", Kind: Dim, Doc: "a dim"},
 			{Name: "largest", Kind: Bool, Doc: "as topk"}, {Name: "parts", Kind: Int, Doc: "how many ranks there are along it"}},
 		Infer: func(c *Call) error {

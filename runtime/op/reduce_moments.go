@@ -21,9 +21,9 @@ func init() {
 	register(&Def{
 		Name:    "moments",
 		Surface: Internal,
-		Doc: "moments(x, dim, parts) returns a tensor [parts, 3, ...] of the number of elements of x along dim, their\n" +
-			"mean and the sum of their squared distances from it, with size 1 in place of dim. A rank gives the part of its\n" +
-			"block; of a part that nobody has the number is 0.",
+		Doc: "moments(x, dim, parts) returns a tensor [parts, 3, ...] of the moments of x along dim.\n" +
+			"They are the number of elements, their mean and the sum of their squared distances from it, with size 1 in place\n" +
+			"of dim. A rank gives the part of its block; of a part that nobody has the number is 0.",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}, {Name: "dim", Kind: Dims, Doc: "dims"}, {Name: "parts", Kind: Int, Doc: "how many ranks there are along them"}},
 		Infer: func(c *Call) error {
 			dims, err := c.Dims(0, c.In[0].Shape())
