@@ -69,6 +69,10 @@ type Options struct {
 	// language; "" for none.
 	In string
 
+	// Pictures is the folder into which drawings are written as SVG, besides being
+	// printed, for a front end that can show them; "" for none.
+	Pictures string
+
 	// Timeline says whether the ranks keep a timeline.
 	Timeline Timeline
 

@@ -89,8 +89,9 @@ func cuts(l Layout, dim int) []Range {
 	return ranges
 }
 
-// grid writes the cells with the ranges of their rows and columns.
-func (d *drawing) grid(b *strings.Builder) {
+// table returns the texts of the cells, behind those of their rows and below those of
+// their columns.
+func (d *drawing) table() [][]string {
 	table := [][]string{{""}}
 	for _, j := range drawn(len(d.cols)) {
 		table[0] = append(table[0], label(d.cols, j, d.col))
@@ -102,6 +103,12 @@ func (d *drawing) grid(b *strings.Builder) {
 		}
 		table = append(table, line)
 	}
+	return table
+}
+
+// grid writes the cells with the ranges of their rows and columns.
+func (d *drawing) grid(b *strings.Builder) {
+	table := d.table()
 	widths := make([]int, len(table[0]))
 	for _, line := range table {
 		for j, text := range line {

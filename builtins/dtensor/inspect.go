@@ -1,6 +1,10 @@
 package dtensor
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
@@ -51,7 +55,10 @@ func implicitRedistribution(e *builtins.Env, _ *starlark.Thread, b *starlark.Bui
 	return nil, &op.ArgError{Func: b.Name(), Param: "mode", Got: arg.Show(starlark.String(mode)), Want: `"allow", "warn" or "error"`}
 }
 
-func visualizeSharding(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// pictures counts what a rank has drawn into Options.Pictures.
+type pictures struct{ drawn int }
+
+func visualizeSharding(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var v starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &v); err != nil {
 		return nil, err
@@ -61,6 +68,14 @@ func visualizeSharding(_ *builtins.Env, thread *starlark.Thread, b *starlark.Bui
 		return nil, err
 	}
 	row, col := mesh.DrawDims(t.Layout())
+	if dir := e.Options.Pictures; dir != "" && e.Runtime.ID() == t.Layout().Mesh().Ranks()[0] {
+		n := builtins.StateOf[pictures](e)
+		n.drawn++
+		path := filepath.Join(dir, fmt.Sprintf("%06d-%d.svg", n.drawn, e.Runtime.ID()))
+		if err := os.WriteFile(path, []byte(mesh.DrawSVG(t.Layout(), row, col)), 0o644); err != nil {
+			return nil, &op.ResourceError{Func: b.Name(), Err: err}
+		}
+	}
 	builtins.Say(thread, mesh.Draw(t.Layout(), row, col))
 	return starlark.None, nil
 }

@@ -33,6 +33,7 @@ type starter struct {
 	resume    string              // what survives restarts; "" for a folder that does not
 	in        string              // the folder of inputs; "" for none
 	out       string              // the folder of outputs; "" to print them
+	pictures  string              // the folder of drawings; "" for none
 	restarts  int                 // how often the job was started before
 	cluster   *launch.Cluster     // of a world, whose ranks are there; nil elsewhere
 	notes     io.Writer           // gets lines that are no output; nil for nobody
@@ -154,7 +155,7 @@ func (s *starter) config(scratch string) []byte {
 
 // world returns what the programs of the job may do.
 func (s *starter) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, In: s.in, Out: s.out, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Timeline: s.tracing.options()}
+	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, In: s.in, Out: s.out, Pictures: s.pictures, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Timeline: s.tracing.options()}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}

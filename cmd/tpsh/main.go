@@ -51,7 +51,7 @@ type command struct {
 var commands []*command
 
 func init() {
-	commands = []*command{runCommand, replCommand, testCommand, debugCommand, dapCommand, planCommand, benchCommand, docCommand, fmtCommand, checkCommand, lspCommand, completionCommand, ckptCommand, hangCommand, diffCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
+	commands = []*command{runCommand, replCommand, kernelCommand, testCommand, debugCommand, dapCommand, planCommand, benchCommand, docCommand, fmtCommand, checkCommand, lspCommand, completionCommand, ckptCommand, hangCommand, diffCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
 }
 
 // stdio is where a command reads and writes.

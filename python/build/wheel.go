@@ -54,6 +54,10 @@ tpsh = tpsh.__main__:main
 tpsh = tpsh.pytest_plugin
 `
 
+// kernelSpec is how Jupyter starts the kernel; it puts its own Python in place of python.
+const kernelSpec = `{"argv": ["python", "-m", "tpsh.kernel", "-f", "{connection_file}"], "display_name": "tpsh", "language": "tpsh", "interrupt_mode": "signal"}
+`
+
 // name returns the name of the wheel's file.
 func (w *wheel) name() string {
 	return fmt.Sprintf("tpsh-%s-py3-none-%s.whl", w.version, strings.Join(w.tags, "."))
@@ -92,6 +96,7 @@ func (w *wheel) addPackage(dir string) error {
 	w.add(w.info("LICENSE"), 0o644, license)
 	w.add(w.info("WHEEL"), 0o644, w.about())
 	w.add(w.info("entry_points.txt"), 0o644, []byte(entryPoints))
+	w.add(fmt.Sprintf("tpsh-%s.data/data/share/jupyter/kernels/tpsh/kernel.json", w.version), 0o644, []byte(kernelSpec))
 	return nil
 }
 

@@ -11,6 +11,7 @@ def main():
     path = os.environ.get("TPSH") or packaged()
     if not path:
         sys.exit("tpsh: the package has no command; set TPSH to its path")
+    os.environ.setdefault("TPSH_KERNEL_PYTHON", sys.executable)  # for tpsh kernel
     if os.name == "nt":  # a process cannot become another there
         sys.exit(subprocess.run([path, *sys.argv[1:]]).returncode)
     os.execv(path, [path, *sys.argv[1:]])

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"tpsh/lang"
+)
+
+var kernelCommand = &command{
+	name:  "kernel",
+	usage: "[install | -f CONNECTION] | --pipe [-n N] [--transport T]",
+	short: "is a kernel of Jupyter, or installs it; needs the Python package",
+	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
+		k := &notebook{}
+		fs.StringVar(&k.connection, "f", "", "serve Jupyter as its `FILE` of a connection says")
+		fs.BoolVar(&k.pipe, "pipe", false, "speak JSON lines on standard input and output, as the Python package does")
+		fs.IntVar(&k.n, "n", defaultRanks(), "with --pipe, start with `N` ranks")
+		fs.StringVar(&k.transport, "transport", "inproc", transportUsage())
+		k.limits.declare(fs)
+		return k.run
+	},
+}
+
+// A notebook is one `tpsh kernel`.
+//
+// With --pipe it reads requests, a line of JSON each, and writes answers: for
+//
+//	{"id": 1, "execute": "x = ones(2)\nx + 1"}
+//
+// first {"id": 1, "text": ...} for what is printed and {"id": 1, "note": ...} for what
+// is said beside it, as they come, and last {"id": 1, "done": true} with value, svg (a
+// list of pictures) and failure (see lang.Cause), where there are such. {"id": 2,
+// "complete": "x.sh"} is answered with start and names. {"interrupt": true} ends what
+// runs, at any time. The end of the input ends the ranks.
+type notebook struct {
+	limits
+	connection, transport string
+	pipe                  bool
+	n                     int
+
+	session  *lang.Session
+	pictures string // the folder of drawings
+	dir      string
+	id       int // of the request under way
+	mu       sync.Mutex
+	out      *json.Encoder
+}
+
+// A request is a line that a notebook sends.
+type request struct {
+	ID        int     `json:"id"`
+	Execute   *string `json:"execute"`
+	Complete  *string `json:"complete"`
+	Interrupt bool    `json:"interrupt"`
+}
+
+// An answer is a line that it writes.
+type answer struct {
+	ID      int         `json:"id"`
+	Text    string      `json:"text,omitempty"`
+	Note    string      `json:"note,omitempty"`
+	Value   string      `json:"value,omitempty"`
+	SVG     []string    `json:"svg,omitempty"`
+	Failure *lang.Cause `json:"failure,omitempty"`
+	Start   int         `json:"start,omitempty"`
+	Names   []string    `json:"names,omitempty"`
+	Ranks   int         `json:"ranks,omitempty"`
+	Done    bool        `json:"done,omitempty"`
+}
+
+func (k *notebook) run(std *stdio, args []string) error {
+	if !k.pipe {
+		if k.connection != "" {
+			args = append(args, "-f", k.connection)
+		}
+		return jupyter(std, args)
+	}
+	if len(args) > 0 {
+		return usagef("kernel: got argument %q, want none with --pipe", args[0])
+	}
+	for _, err := range []error{checkRanks(k.n), checkTransport(k.transport), k.check(), k.checkHere()} {
+		if err != nil {
+			return err
+		}
+	}
+	return k.serve(std)
+}
+
+// jupyter runs the kernel of the Python package in place of this process, as far as the
+// system has that.
+func jupyter(std *stdio, args []string) error {
+	python := os.Getenv("TPSH_KERNEL_PYTHON")
+	for _, name := range []string{"python3", "python"} {
+		if python == "" {
+			python, _ = exec.LookPath(name)
+		}
+	}
+	if python == "" {
+		return errors.New("kernel: no python3 on PATH: a kernel of Jupyter needs Python and the package tpsh")
+	}
+	signal.Ignore(os.Interrupt) // it is for the kernel, which shares the terminal
+	hearsItself()
+	c := exec.Command(python, append([]string{"-m", "tpsh.kernel"}, args...)...)
+	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return status(exit.ExitCode())
+	}
+	return err
+}
+
+// serve starts the ranks and answers requests until there are no more.
+func (k *notebook) serve(std *stdio) (err error) {
+	if k.dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	if k.pictures, err = os.MkdirTemp("", "tpsh-pictures-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(k.pictures)
+	k.out = json.NewEncoder(std.out)
+	k.out.SetEscapeHTML(false)
+	r, err := (&starter{limits: &k.limits, ranks: k.n, transport: k.transport, pictures: k.pictures, notes: kernelOutput{k, true}}).start(context.Background())
+	if err != nil {
+		return jobError{err}
+	}
+	defer atEnding(r.stop)()
+	defer r.stop()
+	k.session = lang.NewSession(r.conns, lang.Options{Out: kernelOutput{k, false}, Notes: kernelOutput{k, true}})
+	defer k.session.Close()
+	k.answer(answer{Ranks: k.n})
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	requests := make(chan request)
+	go k.read(std.in, requests)
+	go func() {
+		for range interrupts {
+			k.session.Interrupt()
+		}
+	}()
+	for req := range requests {
+		k.handle(req)
+	}
+	return nil
+}
+
+// read reads requests, to the end of the input; interrupts it passes on at once.
+func (k *notebook) read(in io.Reader, requests chan<- request) {
+	defer close(requests)
+	defer k.session.Interrupt()
+	for d := json.NewDecoder(bufio.NewReader(in)); ; {
+		var req request
+		if d.Decode(&req) != nil {
+			return
+		}
+		if req.Interrupt {
+			k.session.Interrupt()
+			continue
+		}
+		requests <- req
+	}
+}
+
+func (k *notebook) answer(a answer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if a.ID == 0 {
+		a.ID = k.id
+	}
+	_ = k.out.Encode(a) // who reads no more has closed the input, too
+}
+
+// A kernelOutput passes on what ranks print, or say beside that.
+type kernelOutput struct {
+	k     *notebook
+	notes bool
+}
+
+func (o kernelOutput) Write(p []byte) (int, error) {
+	if o.notes {
+		o.k.answer(answer{Note: string(p)})
+	} else {
+		o.k.answer(answer{Text: string(p)})
+	}
+	return len(p), nil
+}
+
+func (k *notebook) handle(req request) {
+	k.mu.Lock()
+	k.id = req.ID
+	k.mu.Unlock()
+	a := answer{Done: true}
+	switch {
+	case req.Execute != nil:
+		a.Value, a.Failure = k.execute(*req.Execute)
+		a.SVG = k.takePictures()
+	case req.Complete != nil:
+		a.Start, a.Names, _ = k.session.Complete(context.Background(), *req.Complete)
+	}
+	k.answer(a)
+}
+
+// execute runs a cell: its statements, and if the last is an expression, that by
+// itself, so that the cell has its value.
+func (k *notebook) execute(cell string) (value string, failure *lang.Cause) {
+	head, last := splitCell(cell)
+	for _, p := range []lang.Program{{Source: head, FirstLine: 1}, {Source: last, FirstLine: strings.Count(head, "\n") + 1}} {
+		if strings.TrimSpace(p.Source) == "" {
+			continue
+		}
+		p.Path, p.Dir, p.Folders, p.Chunk = "<cell>", k.dir, k.folders(), true
+		p.Timeout, p.MaxSteps = k.timeout, k.maxSteps
+		o, err := k.session.Run(context.Background(), p)
+		if err != nil {
+			return "", &lang.Cause{Kind: "died", Ranks: []int{}, Message: err.Error(), Report: fmt.Sprintf("%v\nthe ranks cannot go on; restart the kernel\n", err)}
+		}
+		if c, failed := o.Cause(); failed {
+			return "", &c
+		}
+		value = o.Values()
+	}
+	return value, nil
+}
+
+// splitCell returns the source of a cell before the line where its last statement
+// begins, and from there on; before is "" if the cell cannot be parsed or the statement
+// begins behind another.
+func splitCell(cell string) (before, last string) {
+	file, err := lang.Parse("<cell>", cell, 1)
+	if err != nil || len(file.Stmts) < 2 {
+		return "", cell
+	}
+	at, _ := file.Stmts[len(file.Stmts)-1].Span()
+	_, end := file.Stmts[len(file.Stmts)-2].Span()
+	if at.Line <= end.Line {
+		return "", cell
+	}
+	lines := strings.SplitAfter(cell, "\n")
+	return strings.Join(lines[:at.Line-1], ""), strings.Join(lines[at.Line-1:], "")
+}
+
+// takePictures returns what was drawn since it was last called.
+func (k *notebook) takePictures() []string {
+	paths, _ := filepath.Glob(filepath.Join(k.pictures, "*.svg")) // the pattern is right
+	slices.Sort(paths)
+	var all []string
+	for _, path := range paths {
+		if data, err := os.ReadFile(path); err == nil {
+			all = append(all, string(data))
+		}
+		os.Remove(path)
+	}
+	return all
+}

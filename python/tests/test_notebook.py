@@ -1,0 +1,83 @@
+"""Notebooks: the kernel, and the magic in one of Python."""
+
+import threading
+import time
+
+import nbformat
+import pytest
+from jupyter_client.manager import start_new_kernel
+from nbclient import NotebookClient
+
+from tpsh import Error
+from tpsh._session import Session
+
+SHARDED = 'd = distribute_tensor(ones(4, 6), init_device_mesh("cpu", (4,)), [Shard(0)])\nvisualize_sharding(d)'
+
+
+def execute(kernel, *cells, **options):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(book, timeout=60, kernel_name=kernel, **options).execute()
+    return [c.outputs for c in book.cells]
+
+
+def text(outputs):
+    return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in outputs)
+
+
+def svg(outputs):
+    return [o.data["image/svg+xml"] for o in outputs if "image/svg+xml" in o.get("data", {})]
+
+
+def test_kernel_notebook():
+    one, two, three, four = execute("tpsh", "x = ones(2) * rank()\nprint('hi')\nall_reduce(x)", SHARDED, "x.sum().item()", "%ranks 2 shm\nworld_size()")
+    assert text(one) == "hi\n[6. 6.]"
+    assert svg(two)[0].startswith("<svg") and "0:1" in svg(two)[0] and "[S(0)]" in text(two)
+    assert "[3] 6.0" in text(three)
+    assert text(four) == "2"
+
+
+def test_kernel_errors():
+    outputs = execute("tpsh", "y = 1\nones(3) @ ones([4, 4])", "y", allow_errors=True)
+    assert outputs[0][0].ename == "argument" and "<cell>:2:9" in "\n".join(outputs[0][0].traceback)
+    assert text(outputs[1]) == "1"
+
+
+def test_magic_notebook():
+    outputs = execute("python3", "%load_ext tpsh", "%%tpsh -n 4\nx = all_reduce(ones(2))\nx", "%%tpsh\n" + SHARDED, "%%tpsh\nfail('no')", "%tpsh_end", allow_errors=True)
+    assert text(outputs[1]) == "[4. 4.]\n"
+    assert "<svg" in svg(outputs[2])[0]
+    assert "Error in fail: no" in text(outputs[3]) + str(outputs[3])
+
+
+def test_kernel_interrupt_and_completion():
+    manager, client = start_new_kernel(kernel_name="tpsh")
+    try:
+        client.execute("x = 1", reply=True, timeout=30)
+        reply = client.complete("all_red", reply=True, timeout=30)["content"]
+        assert "all_reduce" in reply["matches"] and (reply["cursor_start"], reply["cursor_end"]) == (0, 7)
+        client.execute("while True: pass")
+        time.sleep(0.5)
+        manager.interrupt_kernel()
+        reply = client.get_shell_msg(timeout=30)["content"]
+        while reply["status"] == "ok":
+            reply = client.get_shell_msg(timeout=30)["content"]
+        assert reply["ename"] == "interrupted"
+        assert client.execute("x + 1", reply=True, timeout=30)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def test_session():
+    s = Session(2)
+    try:
+        assert s.execute("x = rank()\nx") == ("[0] 0\n[1] 1\n", [])
+        threading.Timer(0.3, s.interrupt).start()
+        with pytest.raises(Error) as e:
+            s.execute("while True: pass")
+        assert e.value.kind == "interrupted"
+        assert s.execute("x + 1")[0] == "[0] 1\n[1] 2\n"
+        start, names = s.complete("y = all_red")
+        assert start == 4 and "all_reduce" in names
+    finally:
+        s.close()
