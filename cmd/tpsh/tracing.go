@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,15 @@ func (t *tracing) declare(fs *flag.FlagSet) {
 	fs.StringVar(&t.steps, "trace-steps", "", "trace the steps from A to before B alone, as `A:B`; mark_step() ends a step")
 }
 
-// check returns a usage error if the flags make no sense.
+// check returns a usage error if the flags make no sense, or name files that cannot
+// be written after the run for want of a folder.
 func (t *tracing) check() error {
+	for _, f := range [][2]string{{"--trace", t.path}, {"--report", t.page}} {
+		dir := filepath.Dir(f[1])
+		if info, err := os.Stat(dir); f[1] != "" && (err != nil || !info.IsDir()) {
+			return usagef("for flag %s: got %s, want a file in a folder that is there (%s is not)", f[0], f[1], dir)
+		}
+	}
 	if t.steps == "" {
 		return nil
 	}
