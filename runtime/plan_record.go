@@ -30,7 +30,7 @@ func (r *Rank) noteOperation(c *op.Call) {
 	if k.FLOPs == 0 && k.Bytes() == 0 {
 		return
 	}
-	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner)}}
+	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}
@@ -38,9 +38,8 @@ func (r *Rank) noteOperation(c *op.Call) {
 		if n := p.Smallest(); i == 0 || n < o.Dim {
 			o.Dim = n
 		}
-		o.Product = true
 	}
-	if o.Product {
+	if o.Products > 0 {
 		o.DType = factorType(c, o.DType)
 	}
 	r.recorder.Compute(o, r.phaseOf(), r.Line())

@@ -21,7 +21,7 @@
 // members lie on each level.
 //
 //	m, _ := hardware.Builtin("dgx-a100-80g")
-//	t := m.Operation(hardware.Operation{Product: true, FLOPs: 2e12, Bytes: 1e8, Dim: 4096, DType: dtype.Float16})
+//	t := m.Operation(hardware.Operation{Products: 1, FLOPs: 2e12, Bytes: 1e8, Dim: 4096, DType: dtype.Float16})
 //	g := m.GroupOf([]int{0, 8, 16, 24})              // one member in each of four nodes
 //	u := m.CollectiveOn("all_reduce", g, 1<<30)      // seconds for 1 GiB a rank
 //

@@ -101,15 +101,38 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
+// A product far smaller than the ramp takes microseconds, in any type and however
+// small its dims are.
+func TestTinyProducts(t *testing.T) {
+	for _, name := range Names() {
+		m, err := Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []dtype.DType{dtype.Float32, dtype.Float16, dtype.BFloat16} {
+			for _, s := range [][3]int{{1, 1, 1}, {1, 64, 64}, {16, 64, 64}, {2, 16, 1024}, {1, 1024, 4096}, {256, 256, 256}} {
+				flops := 2 * float64(s[0]*s[1]*s[2])
+				bytes := float64(d.Size() * (s[0]*s[1] + s[1]*s[2] + s[0]*s[2]))
+				if got := m.Operation(Operation{Products: 1, FLOPs: flops, Bytes: bytes, Dim: min(s[0], s[1], s[2]), DType: d}); got > 150e-6 {
+					t.Errorf("%s: %v in %v takes %.3g s, want 150 µs at most", name, s, d, got)
+				}
+			}
+		}
+	}
+}
+
 func TestOperation(t *testing.T) {
 	m := machine(t, small+"[share]\ntop = 0.5\nhalf_flops = 1e9\nhalf_dim = 100\n")
-	near(t, "a product", m.Operation(Operation{Product: true, FLOPs: 1e9, Dim: 100}), 1e9/(1e12*0.5*0.5*0.5))
-	near(t, "its share", m.Share(Operation{Product: true, FLOPs: 1e9, Dim: 100}), 0.125)
-	near(t, "in bfloat16, which the file lacks", m.Operation(Operation{Product: true, FLOPs: 1e9, Dim: 100, DType: dtype.BFloat16}), 1e9/(1e12*0.125))
+	near(t, "a product", m.Operation(Operation{Products: 1, FLOPs: 1e9, Dim: 100}), 1e9/(1e12*0.5)*(1+2))
+	near(t, "its share", m.Share(Operation{Products: 1, FLOPs: 1e9, Dim: 100}), 0.5/3)
+	near(t, "in bfloat16, which the file lacks", m.Operation(Operation{Products: 1, FLOPs: 1e9, Dim: 100, DType: dtype.BFloat16}), 1e9/(1e12*0.5)*(1+2))
+	near(t, "three products", m.Operation(Operation{Products: 3, FLOPs: 3e9, Dim: 100}), 3e9/(1e12*0.5)*(1+2))
+	near(t, "of a vector, at the pace of memory", m.Operation(Operation{Products: 1, FLOPs: 1e9, Bytes: 4e9, Dim: 1}), 1e9/(1e12*0.5)+0.04)
+	near(t, "of three vectors", m.Operation(Operation{Products: 1, FLOPs: 3e11, Bytes: 4e9, Dim: 3}), 1e9/(1e12*0.5)+0.6)
 	near(t, "traffic", m.Operation(Operation{FLOPs: 10, Bytes: 1e11}), 1)
 	near(t, "arithmetic of the rest", m.Operation(Operation{FLOPs: 1e11, Bytes: 10}), 1)
 	near(t, "traffic that a library spares", m.Set(map[string]float64{"fused": 0.25}).Operation(Operation{FLOPs: 10, Bytes: 1e11}), 0.25)
-	near(t, "a product's, which it does not", m.Set(map[string]float64{"fused": 0.25}).Operation(Operation{Product: true, Bytes: 1e11}), 1)
+	near(t, "a product's, which it does not", m.Set(map[string]float64{"fused": 0.25}).Operation(Operation{Products: 1, Bytes: 1e11}), 1)
 	near(t, "scores of a fused kernel", m.Operation(Operation{Bytes: 1e11, Inner: 1e11}), 1)
 	near(t, "scores in memory", m.Set(map[string]float64{"inner": 3}).Operation(Operation{Bytes: 1e11, Inner: 1e11}), 4)
 	near(t, "with a start", m.Set(map[string]float64{"start": 2}).Operation(Operation{Bytes: 1e11}), 3)
@@ -234,7 +257,7 @@ func TestAmong(t *testing.T) {
 		t.Error("devices of their own: got another machine, want the same")
 	}
 	shared := machine(t, strings.Replace(small, "memory = 1e9", "memory = 1e9\nstart = 1\ncores = 4", 1))
-	o := Operation{Product: true, FLOPs: 1e12}
+	o := Operation{Products: 1, FLOPs: 1e12}
 	near(t, "alone", shared.Among(1).Operation(o), 2)
 	near(t, "two of four cores", shared.Among(2).Operation(o), 3)
 	near(t, "two turns", shared.Among(8).Operation(o), 10)

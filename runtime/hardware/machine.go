@@ -41,8 +41,10 @@ type Level struct {
 	SharedBandwidth, SharedLatency float64
 }
 
-// share says which part of the peak a product reaches:
-// top · f/(f + halfFLOPs) · d/(d + halfDim).
+// share says which part of the peak a product reaches. Of f FLOPs and smallest dim d
+// it takes (halfFLOPs + f·(1 + halfDim/d)) / (top · peak), where the peak of halfFLOPs
+// is that of the fastest float type, and a small d costs no more than a product with
+// each of d vectors at the pace of memory.
 type share struct {
 	top, halfFLOPs, halfDim float64
 }

@@ -1,15 +1,19 @@
 package hardware
 
-import "tpsh/runtime/dtype"
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
 
 // An Operation is one call of an operator on one rank.
 type Operation struct {
-	Product bool        // work of the matrix units, else the rest
-	FLOPs   float64     //
-	Bytes   float64     // read and written
-	Inner   float64     // bytes of what it makes on its way and a fused kernel keeps to itself, as attention its scores
-	Dim     int         // the smallest of m, n and k of a product; 0 for the rest
-	DType   dtype.DType // of the arithmetic
+	Products int         // that it is: work of the matrix units; 0 for the rest
+	FLOPs    float64     //
+	Bytes    float64     // read and written
+	Inner    float64     // bytes of what it makes on its way and a fused kernel keeps to itself, as attention its scores
+	Dim      int         // the smallest of m, n and k of the products; 0 for the rest
+	DType    dtype.DType // of the arithmetic
 }
 
 // Operation returns the seconds that the device takes for o: the greater of its
@@ -22,7 +26,7 @@ func (m *Machine) Operation(o Operation) float64 {
 // traffic returns the seconds of o's memory traffic.
 func (m *Machine) traffic(o Operation) float64 {
 	t := o.Bytes / (m.memoryBandwidth * m.memoryShare)
-	if !o.Product {
+	if o.Products == 0 {
 		t *= m.fused
 	}
 	return t
@@ -33,21 +37,50 @@ func (m *Machine) arithmetic(o Operation) float64 {
 	switch {
 	case o.FLOPs <= 0:
 		return 0
-	case !o.Product:
+	case o.Products == 0:
 		return o.FLOPs / rate(m.rest, o.DType)
 	}
-	// FLOPs / (peak · share), without dividing by a share that may be tiny.
-	s := m.share
-	t := (o.FLOPs + s.halfFLOPs) / (rate(m.products, o.DType) * s.top)
-	if o.Dim > 0 {
-		t *= 1 + s.halfDim/float64(o.Dim)
+	full := o.FLOPs / (rate(m.products, o.DType) * m.share.top)
+	return float64(o.Products)*m.ramp() + max(full, min(full*m.narrowness(o), m.streamed(o)))
+}
+
+// ramp returns the seconds that any product takes more to get going, whatever its
+// type and its dims: those of halfFLOPs at the rate of the fastest float type.
+func (m *Machine) ramp() float64 { return m.share.halfFLOPs / (m.fastest() * m.share.top) }
+
+// narrowness returns how many times as long a product takes as one without a small
+// dim.
+func (m *Machine) narrowness(o Operation) float64 {
+	if o.Dim <= 0 {
+		return 1
 	}
-	return t
+	return 1 + m.share.halfDim/float64(o.Dim)
+}
+
+// streamed returns the seconds of a product that is done as so many products of a
+// matrix and a vector, each at the pace of memory, as its smallest dim says. No
+// library takes longer because a dim is small.
+func (m *Machine) streamed(o Operation) float64 {
+	if o.Bytes <= 0 {
+		return math.Inf(1)
+	}
+	return float64(o.Dim) * m.traffic(o)
 }
 
 // Share returns the part of the peak that the product o reaches.
 func (m *Machine) Share(o Operation) float64 {
 	return o.FLOPs / (rate(m.products, o.DType) * m.arithmetic(o))
+}
+
+// fastest returns the FLOP/s of products in the fastest float type.
+func (m *Machine) fastest() float64 {
+	var most float64
+	for d, r := range m.products {
+		if dtype.DType(d).IsFloat() {
+			most = max(most, r)
+		}
+	}
+	return most
 }
 
 // rate returns the FLOP/s of arithmetic in d: that of the type it is done in,

@@ -39,8 +39,8 @@ var top = []field{
 // shares lists the fields of [share].
 var shares = []field{
 	{key: "top", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.3, doc: "of the peak that the largest products reach", at: func(m *Machine, _ *Level) *float64 { return &m.share.top }},
-	{key: "half_flops", unit: "FLOPs", high: 1e15, free: true, typical: 3e+09, spread: 1, doc: "of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfFLOPs }},
-	{key: "half_dim", unit: "elements", high: 1e6, free: true, typical: 30, spread: 0.8, doc: "of the smallest dim of a product that reaches half of that", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfDim }},
+	{key: "half_flops", unit: "FLOPs", high: 1e15, free: true, typical: 3e+09, spread: 1, doc: "that a product takes more to get going, at the rate of the fastest float type", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfFLOPs }},
+	{key: "half_dim", unit: "elements", high: 1e6, free: true, typical: 30, spread: 0.8, doc: "of the smallest dim of a product that reaches half of that, or the pace of memory", at: func(m *Machine, _ *Level) *float64 { return &m.share.halfDim }},
 }
 
 // uses lists the fields of [use].

@@ -162,7 +162,7 @@ func (g *game) mainType() dtype.DType {
 	for _, pl := range g.players {
 		for i := range pl.kind.Events {
 			if e := &pl.kind.Events[i]; e.Do == Compute {
-				if o := &g.p.Operations[e.Index]; o.Product {
+				if o := &g.p.Operations[e.Index]; o.Products > 0 {
 					sums[o.DType] += o.FLOPs
 				}
 			}

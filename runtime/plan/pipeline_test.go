@@ -30,7 +30,7 @@ func scheduled(s *pipeline.Schedule) *Program {
 
 // schedule notes what a stage does for an action.
 func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.Action) {
-	product := Operation{Name: "matmul", Operation: hardware.Operation{Product: true, FLOPs: 1e15 / float64(s.Chunks), Bytes: 1e6, Dim: 8192, DType: dtype.BFloat16}}
+	product := Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e15 / float64(s.Chunks), Bytes: 1e6, Dim: 8192, DType: dtype.BFloat16}}
 	message := func(do Do) {
 		peer, chunk, _ := s.Peer(stage, a)
 		to, at := stage, a.Chunk

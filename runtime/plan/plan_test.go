@@ -36,7 +36,7 @@ func stages(n int) *Program {
 		if rank > 0 {
 			call(Recv, rank-1, Call{Op: "recv"})
 		}
-		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Product: true, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Forward, "a.star:2:1")
+		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Forward, "a.star:2:1")
 		if rank < n-1 {
 			call(Send, rank+1, Call{"send", 1 << 20})
 		}

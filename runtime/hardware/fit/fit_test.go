@@ -19,7 +19,7 @@ func programs(n int) []Sample {
 		size, layers, tp := float64(int(256)<<rng.IntN(5)), float64(4+rng.IntN(20)), 1<<rng.IntN(4)
 		out = append(out, Sample{Predict: func(m *hardware.Machine) (float64, float64) {
 			f := 2 * size * size * size
-			t := m.Operation(hardware.Operation{Product: true, FLOPs: f, Bytes: 6 * size * size, Dim: int(size), DType: dtype.Float16})
+			t := m.Operation(hardware.Operation{Products: 1, FLOPs: f, Bytes: 6 * size * size, Dim: int(size), DType: dtype.Float16})
 			t += 4 * max(m.Issue, m.Operation(hardware.Operation{Bytes: 4 * size * size}))
 			t += m.CollectiveOn("all_reduce", hardware.NewGroup(tp), 2*size*size)
 			k := hardware.Kept{Parameters: layers * size * size * 2, Activations: layers * size * 1e4, Optimizer: layers * size * size * 8}
