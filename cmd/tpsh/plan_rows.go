@@ -159,24 +159,33 @@ func flagWords(name, text string, script *lang.Flags) []string {
 // evaluateRows evaluates the script for every row. A row that the script refuses
 // has the reason.
 func evaluateRows(ctx context.Context, std *stdio, q question, rows []*measuredRow) error {
-	bar := newBar(std.err, "evaluating", int64(len(rows)))
-	defer bar.clear()
-	for i, r := range rows {
-		of := q
-		of.Args, of.Ranks = r.args, r.ranks
-		program, err := evaluate(ctx, of)
-		var refused *refusal
-		switch {
-		case ctx.Err() != nil:
-			return errInterrupted
-		case errors.As(err, &refused):
-			r.refused = err
-		case err != nil:
-			return fmt.Errorf("%s: %w", r.where(), err)
-		}
-		r.program = program
-		bar.show(int64(i + 1))
+	err := several(std, "evaluating", len(rows), func(i int) error { return rows[i].evaluate(ctx, q) })
+	if ctx.Err() != nil {
+		return errInterrupted
 	}
+	return err
+}
+
+// evaluate evaluates the script for the row. Of a row of which no time was measured
+// only the memory is kept: what hundreds of ranks do is too much to hold for hundreds
+// of rows.
+func (r *measuredRow) evaluate(ctx context.Context, q question) error {
+	if ctx.Err() != nil {
+		return nil // which who asks for the rows reports once
+	}
+	q.Args, q.Ranks = r.args, r.ranks
+	program, err := evaluate(ctx, q)
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		r.refused = err
+	case err != nil:
+		return fmt.Errorf("%s: %w", r.where(), err)
+	}
+	if program != nil && r.seconds == 0 {
+		program.KeepMemory()
+	}
+	r.program = program
 	return nil
 }
 

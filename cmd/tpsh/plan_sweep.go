@@ -116,24 +116,23 @@ func refusals(all []*swept) (n int) {
 // fits reports whether the combination is taken and fits.
 func (s *swept) fits() bool { return s.Refused == "" && s.Figures.Memory.Fits }
 
-// sweepWorkers is how many combinations are evaluated at a time: each has ranks
+// sweepWorkers is how many combinations or rows are evaluated at a time: each has ranks
 // of its own, which share the cores.
 const sweepWorkers = 2
 
-// planAll plans every combination, several at a time, and sorts them: by time
-// those that fit, by memory those that do not, then those that are refused.
-func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, words [][]string, texts []string) ([]*swept, error) {
-	bar := newBar(std.err, "planning", int64(len(words)))
+// several calls f for 0 to n-1, sweepWorkers of them at a time, under a bar that says
+// label, and returns the errors.
+func several(std *stdio, label string, n int, f func(i int) error) error {
+	bar := newBar(std.err, label, int64(n))
 	defer bar.clear()
-	all := make([]*swept, len(words))
-	errs := make([]error, len(words))
+	errs := make([]error, n)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	next, ready := make(chan int), int64(0)
 	for range sweepWorkers {
 		wg.Go(func() {
 			for i := range next {
-				all[i], errs[i] = planOne(ctx, m, q, words[i], texts[i])
+				errs[i] = f(i)
 				mu.Lock()
 				ready++
 				bar.show(ready)
@@ -141,12 +140,23 @@ func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, w
 			}
 		})
 	}
-	for i := range words {
+	for i := range n {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	return errors.Join(errs...)
+}
+
+// planAll plans every combination, several at a time, and sorts them: by time
+// those that fit, by memory those that do not, then those that are refused.
+func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, words [][]string, texts []string) ([]*swept, error) {
+	all := make([]*swept, len(words))
+	err := several(std, "planning", len(words), func(i int) (err error) {
+		all[i], err = planOne(ctx, m, q, words[i], texts[i])
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b *swept) int {

@@ -64,6 +64,22 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// What is left of a program without its events says what memory it takes.
+func TestKeepMemory(t *testing.T) {
+	p, m := stages(3), machine(t)
+	p.Kinds[1].Memory = Memory{Peak: 3 << 20, Parameters: 3 << 20}
+	want := p.Fullest(m)
+	p.KeepMemory()
+	if got := p.Fullest(m); got != want || got.Parameters != 3<<20 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for i, k := range p.Kinds {
+		if k.Events != nil {
+			t.Errorf("kind %d: %d events are kept", i, len(k.Events))
+		}
+	}
+}
+
 // Ranks that do the same are one kind, and play as they do one by one.
 func TestMerge(t *testing.T) {
 	alike := func() *Program {
