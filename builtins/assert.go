@@ -206,7 +206,7 @@ func assertTruth(want bool) Function {
 		}
 		truth := bool(x.Truth())
 		if err := e.pending; err != nil {
-			e.resume()
+			resume(e)
 			return nil, err
 		}
 		if truth == want {
@@ -291,7 +291,7 @@ func assertFails(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "pattern", Got: arg.Show(starlark.String(pattern)), Want: "a regular expression", Rule: err.Error()}
 	}
-	v, failure, err := e.catch(fn.Fn, nil, nil)
+	v, failure, err := catch(e, fn.Fn, nil, nil)
 	switch {
 	case err != nil:
 		return nil, err

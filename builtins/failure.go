@@ -40,7 +40,7 @@ func (e *Error) AttrNames() []string                      { return AttrNames("Er
 // catch calls fn. If it fails in a way that a script may handle, failure says
 // how; if in any other way, err does. The state that the call may leave
 // behind is as it was before.
-func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, failure *Error, err error) {
+func catch(e *Env, fn starlark.Callable, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, failure *Error, err error) {
 	restore := keepState(e)
 	v, err = starlark.Call(e.Thread, fn, args, kwargs)
 	restore()
@@ -53,15 +53,15 @@ func (e *Env) catch(fn starlark.Callable, args starlark.Tuple, kwargs []starlark
 		return v, nil, nil
 	case e.Uncatchable(cause):
 		e.pending = nil
-		return nil, nil, e.reason(cause)
+		return nil, nil, reason(e, cause)
 	}
-	e.resume()
-	return nil, e.newError(cause, err), nil
+	resume(e)
+	return nil, newError(e, cause, err), nil
 }
 
 // reason returns err, which nothing catches, or if the program was told to stop
 // and err says something else, why it was.
-func (e *Env) reason(err error) error {
+func reason(e *Env, err error) error {
 	ctx := e.Runtime.Context()
 	var at *starlark.EvalError
 	switch {
@@ -79,7 +79,7 @@ const cancelledPrefix = "Starlark computation cancelled: "
 
 // resume lets the program go on after an error that stopped the interpreter:
 // one that a value left, or a call too deep.
-func (e *Env) resume() {
+func resume(e *Env) {
 	e.pending = nil
 	e.Thread.Uncancel()
 	if ctx := e.Runtime.Context(); ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (e *Env) resume() {
 
 // newError returns cause as scripts see it. stopped is the error with which
 // the interpreter stopped, or nil: cause, or what came of it.
-func (e *Env) newError(cause, stopped error) *Error {
+func newError(e *Env, cause, stopped error) *Error {
 	f := &Error{env: e, kind: "other", ranks: []int{e.Runtime.Self()}, where: e.Line()}
 	var (
 		kind     interface{ Kind() string }
@@ -177,7 +177,7 @@ func attempt(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	if err != nil {
 		return nil, err
 	}
-	v, failure, err := e.catch(fn, rest, kwargs)
+	v, failure, err := catch(e, fn, rest, kwargs)
 	if err != nil {
 		return nil, err
 	}

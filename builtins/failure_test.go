@@ -29,7 +29,7 @@ func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
 			func() error { return fatal{} },
 			func() error { e.leave(fatal{}); return nil },
 		} {
-			_, failure, err := e.catch(builtin(fn), nil, nil)
+			_, failure, err := catch(e, builtin(fn), nil, nil)
 			if failure != nil || !errors.As(err, new(fatal)) {
 				t.Errorf("got %v, %v, want the fatal error", failure, err)
 			}
@@ -40,7 +40,7 @@ func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
 func TestCatchTakesWhatAValueLeft(t *testing.T) {
 	onRank(t, func(e *Env, _ *starlark.Thread) {
 		left := errors.New("left")
-		_, failure, err := e.catch(builtin(func() error { e.leave(left); return nil }), nil, nil)
+		_, failure, err := catch(e, builtin(func() error { e.leave(left); return nil }), nil, nil)
 		if err != nil || failure == nil || failure.String() != "left" {
 			t.Errorf("got %v, %v, want what was left", failure, err)
 		}
@@ -60,7 +60,7 @@ func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 		stop := errors.New("told to stop")
 		ctx, cancel := context.WithCancelCause(e.Runtime.Context())
 		e.Begin(ctx)
-		_, failure, err := e.catch(builtin(func() error {
+		_, failure, err := catch(e, builtin(func() error {
 			e.leave(errors.New("left"))
 			cancel(stop)
 			return nil
@@ -82,7 +82,7 @@ func TestCatchTakesADefect(t *testing.T) {
 		r := &Row{Name: "crash", Fn: func(*Env, *starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 			return []starlark.Value{}[len(e.Line())+1], nil
 		}}
-		_, failure, err := e.catch(r.function("crash"), nil, nil)
+		_, failure, err := catch(e, r.function("crash"), nil, nil)
 		if err != nil || failure == nil || !strings.Contains(failure.String(), "index out of range") || !strings.Contains(failure.String(), "a defect of tpsh") {
 			t.Errorf("got %v, %v, want the panic as an error", failure, err)
 		}

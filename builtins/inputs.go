@@ -13,7 +13,7 @@ var Inputs func(e *Env) (starlark.StringDict, error)
 
 // addInputs adds to names what a run was given; it comes before what the language has
 // under these names. What cannot be read ends the program where it begins.
-func (e *Env) addInputs(names starlark.StringDict) {
+func addInputs(e *Env, names starlark.StringDict) {
 	given, err := Inputs(e)
 	if err != nil && e.pending == nil {
 		e.pending = err

@@ -102,7 +102,7 @@ func (e *Env) Predeclared() starlark.StringDict {
 		}
 	}
 	if e.Options.In != "" {
-		e.addInputs(names)
+		addInputs(e, names)
 	}
 	if e.Planning() {
 		withUnknown(e, names)
