@@ -40,7 +40,10 @@ func theLanguage() (*analysis.Language, error) {
 		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results), Classes: classes, Choices: choices(), Wants: wants,
 	}
 	for _, path := range l.Paths {
-		if r := builtins.ResultOf(path); r != "" && l.Results[path] == "" {
+		if _, known := l.Results[path]; known {
+			continue
+		}
+		if r := builtins.ResultOf(path); r != "" {
 			l.Results[path] = r
 		}
 	}
