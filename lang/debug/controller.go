@@ -164,21 +164,35 @@ func (c *Controller) tell() {
 	}
 }
 
-// Go lets ranks go on by a step; nil is for all.
+// Go lets ranks go on by a step; nil is for all. Those that wait for others get their
+// orders first: they may still have one to stop, and what they wait for may come as soon
+// as the first of the others goes on.
 func (c *Controller) Go(step halt.Step, ranks []int) {
+	for _, r := range c.order(step, ranks, false) {
+		// An answer says that the rank has read what came before the question.
+		_, _ = c.Ask(r, lang.Question{What: lang.AskFrames}) // it may have ended
+	}
+	c.order(step, ranks, true)
+}
+
+// order gives ranks the order to go on by a step, those that stand still or those that
+// do not, and returns which these are.
+func (c *Controller) order(step halt.Step, ranks []int, halted bool) (told []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == nil {
-		return
+		return nil
 	}
 	for r := range c.ranks {
-		if c.ranks[r].over || ranks != nil && !slices.Contains(ranks, r) {
+		if c.ranks[r].over || ranks != nil && !slices.Contains(ranks, r) || (c.ranks[r].halt != nil) != halted {
 			continue
 		}
 		c.ranks[r].standing, c.ranks[r].halt = lang.Running, nil
 		c.session.Order(r, c.orders(r, step), true)
+		told = append(told, r)
 	}
 	c.change()
+	return told
 }
 
 // release lets the ranks go on that have stopped to compare what is the same.
