@@ -79,16 +79,16 @@ func initOrders() {
 			return m.ranked(m.x(0), d, m.int(0)-1, m.bool(2))
 		})
 	compositeOf(&Def{Name: "median", Surface: Method | Function, Params: []Param{inX, oneDim, keepdimParam},
-		Doc: "median(x, dim=None, keepdim=False) returns the median of all elements, or the medians along dim and their indices.\nOf an even number of elements it is the lower one in the middle.\n>>> tensor([3.0, 1.0, 2.0, 4.0]).median()\n2.0"},
+		Doc: "median(x, dim=None, keepdim=False) returns the median of all elements, or the medians along dim and their indices.\nOf an even number of elements it is the lower one in the middle; a NaN is the median of what it is in.\n>>> tensor([3.0, 1.0, 2.0, 4.0]).median()\n2.0"},
 		func(m *maker) []*tensor.Tensor {
 			if !m.c.Args[0].Set {
 				flat := m.do("flatten", m.x(0), Int1(0), Int1(-1))
 				m.checkSome(flat, 0)
-				return m.ranked(flat, 0, (sizeAt(flat, 0)-1)/2, false)[:1]
+				return m.medians(flat, 0, false)[:1]
 			}
 			d := m.dim(0, m.x(0))
 			m.checkSome(m.x(0), d)
-			return m.ranked(m.x(0), d, (sizeAt(m.x(0), d)-1)/2, m.bool(1))
+			return m.medians(m.x(0), d, m.bool(1))
 		})
 	compositeOf(&Def{Name: "quantile", Surface: Method | Function, Params: []Param{inX, {Name: "q", Kind: Float, Doc: "a number from 0 to 1"}, oneDim, keepdimParam},
 		Doc: "quantile(x, q, dim=None, keepdim=False) returns the elements that a share q of those along dim does not exceed, interpolated.\n>>> tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)\n2.5"},
@@ -186,6 +186,25 @@ func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
 			out[i] = m.do("narrow", y, Int1(d), Int1(k), Int1(1))
 		} else {
 			out[i] = m.do("select", y, Int1(d), Int1(k))
+		}
+	}
+	return out
+}
+
+// medians returns the medians of x along dim d, the lower ones of two, and their indices.
+// Where there is a NaN it is the median, the first: they are the greatest when sorted.
+func (m *maker) medians(x *tensor.Tensor, d int, keep bool) []*tensor.Tensor {
+	n := sizeAt(x, d)
+	if !x.DType().IsFloat() || len(x.Shape()) == 0 {
+		return m.ranked(x, d, (n-1)/2, keep)
+	}
+	nans := m.do("sum", m.Cast(m.unary("isnan", x), dtype.Int64), IntsN(d), Bool1(true))
+	at := m.Where(m.less(integer(0), nans), m.Sub(integer(n), nans), integer((n-1)/2))
+	out := m.all("sort", one(x), Int1(d), None)
+	for i, y := range out {
+		out[i] = m.do2("gather", y, at, Int1(d))
+		if !keep {
+			out[i] = m.do("select", out[i], Int1(d), Int1(0))
 		}
 	}
 	return out
