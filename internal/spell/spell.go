@@ -1,9 +1,9 @@
 // Package spell finds the name that was meant by one that nobody knows, for the
 // end of an error: did you mean "all_reduce"?
 //
-// Names are compared by their Levenshtein distance: how many bytes must be
-// inserted, deleted or replaced to make one of the other. Case and underscores do
-// not count, so that allReduce is all_reduce. A name is near if at least half of
+// Names are compared by how many bytes must be inserted, deleted, replaced or swapped
+// with their neighbour to make one of the other. Case and underscores do not count, so
+// that allReduce is all_reduce. A name is near if at least half of
 // its letters stand; otherwise it is better to say nothing, or to list all names.
 //
 //	known := []string{"all_gather", "all_reduce", "barrier"}
@@ -45,22 +45,26 @@ func Begun(x string, names []string) string {
 
 func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
-// distance returns the Levenshtein distance of a and b.
+// distance returns how many bytes must be inserted, deleted, replaced or swapped with
+// their neighbour to make one of a and b of the other, each byte touched once (the
+// optimal string alignment distance).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1) // row[j] is the distance of a[:i] and b[:j]
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before // row[j] becomes the distance of a[:i+1] and b[:j]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

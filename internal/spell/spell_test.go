@@ -9,6 +9,7 @@ func TestNearest(t *testing.T) {
 		{"AllReduce", "all_reduce"},
 		{"shape", "reshape"},
 		{"sun", "sum"},
+		{"usm", "sum"}, // two neighbours swapped are one mistake
 		{"x", ""},
 		{"", ""},
 		{"entirely", ""},
