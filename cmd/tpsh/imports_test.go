@@ -85,6 +85,7 @@ var arrows = []struct {
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/internal/vt", nil, "a terminal is letters in places"},
 	{"tpsh/internal/lazyregexp", nil, "an expression is a text until it is used"},
+	{"tpsh/internal/units", nil, "quantities are texts in the end"},
 	{"tpsh/internal/spell", nil, "a misspelling is letters"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", []string{"tpsh/comm/schedule"}, "communication moves bytes"},
@@ -109,7 +110,7 @@ var arrows = []struct {
 }
 
 // anywhere are the packages that every other may import: they know nothing but texts.
-var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp"}
+var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units"}
 
 // Imports point one way.
 func TestImports(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"tpsh/internal/units"
 )
 
 // A Planned is a call that a plan has a rank make.
@@ -89,15 +91,15 @@ func WriteCompared(w io.Writer, rows []Compared) error {
 		}
 		predicted, measured, ratio := "not planned", "not made", "-"
 		if r.Planned != "" || r.Predicted > 0 {
-			predicted = duration(r.Predicted)
+			predicted = units.Seconds(r.Predicted)
 		}
 		if r.Calls > 0 {
-			measured = duration(r.Seconds)
+			measured = units.Seconds(r.Seconds)
 		}
 		if r.Calls > 0 && r.Predicted > 0 {
 			ratio = fmt.Sprintf("%.1f", r.Seconds/r.Predicted)
 		}
-		fmt.Fprintln(tw, strings.Join([]string{r.Op, size(r.Bytes), predicted, measured, ratio, strconv.Itoa(r.Calls), dash(r.Planned), dash(r.Measured)}, "\t"))
+		fmt.Fprintln(tw, strings.Join([]string{r.Op, units.Bytes(r.Bytes), predicted, measured, ratio, strconv.Itoa(r.Calls), dash(r.Planned), dash(r.Measured)}, "\t"))
 	}
 	return tw.Flush()
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"tpsh/internal/units"
 )
 
 // maxRows is how many rows of calls a page has.
@@ -17,7 +19,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 	row := func(cells ...string) { fmt.Fprintln(tw, strings.Join(cells, "\t")+"\t") }
 	row("rank", "time", "compute", "communication", "hidden", "waited", "calls", "bytes")
 	for _, r := range s.Ranks {
-		row(r.name(), duration(r.Seconds), duration(r.Compute), duration(r.Communication), percent(r.Hidden, r.Communication), duration(r.Wait), strconv.Itoa(r.Calls), size(r.Bytes))
+		row(r.name(), units.Seconds(r.Seconds), units.Seconds(r.Compute), units.Seconds(r.Communication), percent(r.Hidden, r.Communication), units.Seconds(r.Wait), strconv.Itoa(r.Calls), units.Bytes(r.Bytes))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -31,7 +33,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 			row(fmt.Sprintf("… and %d more: --json has them all", len(s.Calls)-i))
 			break
 		}
-		row(r.Op, strconv.Itoa(r.Calls), size(r.Bytes), duration(r.Time), percent(r.Wait, r.Time), dash(r.Group), dash(r.Where))
+		row(r.Op, strconv.Itoa(r.Calls), units.Bytes(r.Bytes), units.Seconds(r.Time), percent(r.Wait, r.Time), dash(r.Group), dash(r.Where))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -41,7 +43,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 		if l.Where != "" {
 			at = ", most at " + l.Where
 		}
-		fmt.Fprintf(w, "rank %d came last in %s: the others waited %s for it%s\n", l.Rank, counted(l.Calls), duration(l.Wait), at)
+		fmt.Fprintf(w, "rank %d came last in %s: the others waited %s for it%s\n", l.Rank, counted(l.Calls), units.Seconds(l.Wait), at)
 	}
 	if len(s.Missing) > 0 {
 		fmt.Fprintf(w, "not in the traces:\n  %s\n", strings.Join(s.Missing, "\n  "))
@@ -56,38 +58,11 @@ func dash(s string) string {
 	return s
 }
 
-// duration writes seconds with three digits.
-func duration(s float64) string {
-	switch {
-	case s == 0:
-		return "0"
-	case s < 1e-3:
-		return fmt.Sprintf("%.3g µs", s*1e6)
-	case s < 1:
-		return fmt.Sprintf("%.3g ms", s*1e3)
-	}
-	return fmt.Sprintf("%.3f s", s)
-}
-
 func percent(part, whole float64) string {
 	if whole <= 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f %%", 100*part/whole)
-}
-
-func size(n int64) string {
-	switch {
-	case n < 0:
-		return "-"
-	case n < 10<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 10<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 10<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
 func counted(calls int) string {

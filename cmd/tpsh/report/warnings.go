@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"tpsh/internal/units"
 )
 
 // A warning is something worth a look, in plain words, with the line if it has one.
@@ -33,7 +35,7 @@ func (b *builder) unasked() []warning {
 	slices.SortStableFunc(lines, func(x, y lineData) int { return int(y.Wire - x.Wire) })
 	for _, l := range lines {
 		if l.Implicit != "" && l.Wire > 0 {
-			list = append(list, warning{fmt.Sprintf("%s moves an input to where it can use it, unasked: %s are sent there by all ranks", l.Implicit, sized(l.Wire)), fmt.Sprintf("%s:%d", l.File, l.Line)})
+			list = append(list, warning{fmt.Sprintf("%s moves an input to where it can use it, unasked: %s are sent there by all ranks", l.Implicit, units.Bytes(l.Wire)), fmt.Sprintf("%s:%d", l.File, l.Line)})
 		}
 	}
 	return list
@@ -74,8 +76,8 @@ func (b *builder) imbalance() []warning {
 		show func(int64) string
 	}{
 		{"computes", func(s *sum) int64 { return s.FLOPs }, func(n int64) string { return fmt.Sprintf("%.3g FLOPs", float64(n)) }},
-		{"sends", func(s *sum) int64 { return s.Wire }, sized},
-		{"holds", func(s *sum) int64 { return s.Peak }, sized},
+		{"sends", func(s *sum) int64 { return s.Wire }, units.Bytes},
+		{"holds", func(s *sum) int64 { return s.Peak }, units.Bytes},
 	} {
 		total, most, rank := int64(0), int64(0), 0
 		for _, d := range b.data.Ranks {
@@ -90,17 +92,4 @@ func (b *builder) imbalance() []warning {
 		}
 	}
 	return list
-}
-
-// sized returns a number of bytes in a unit that suits it.
-func sized(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.size {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }

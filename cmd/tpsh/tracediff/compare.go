@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+
+	"tpsh/internal/units"
 )
 
 // A Diff is what differs between two runs. Its lists have the largest first.
@@ -171,7 +173,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 	if d.Measured {
 		what = "whole trace"
 	}
-	fmt.Fprintf(tw, "%s\t%s → %s\t%s\n", what, seconds(d.Seconds[0]), seconds(d.Seconds[1]), ratio(d.Seconds[0], d.Seconds[1]))
+	fmt.Fprintf(tw, "%s\t%s → %s\t%s\n", what, units.Seconds(d.Seconds[0]), units.Seconds(d.Seconds[1]), ratio(d.Seconds[0], d.Seconds[1]))
 	if d.Ranks[0] != d.Ranks[1] {
 		fmt.Fprintf(tw, "ranks\t%d → %d\n", d.Ranks[0], d.Ranks[1])
 	}
@@ -185,17 +187,17 @@ func (d *Diff) WriteText(w io.Writer) error {
 		fmt.Fprintln(w, "the same calls move the same bytes at the same lines")
 	}
 	times := func(c Change) string {
-		return fmt.Sprintf("%s → %s\t%s", seconds(c.A.Seconds), seconds(c.B.Seconds), ratio(c.A.Seconds, c.B.Seconds))
+		return fmt.Sprintf("%s → %s\t%s", units.Seconds(c.A.Seconds), units.Seconds(c.B.Seconds), ratio(c.A.Seconds, c.B.Seconds))
 	}
 	bytes := func(c Change) string {
-		return fmt.Sprintf("%d → %d calls\t%s → %s sent", c.A.Calls, c.B.Calls, size(c.A.WireBytes), size(c.B.WireBytes))
+		return fmt.Sprintf("%d → %d calls\t%s → %s sent", c.A.Calls, c.B.Calls, units.Bytes(c.A.WireBytes), units.Bytes(c.B.WireBytes))
 	}
 	writeChanges(w, "moves more", d.More, bytes)
 	writeChanges(w, "moves less", d.Less, bytes)
 	if len(d.Moved) > 0 {
 		fmt.Fprintln(w, "\nmoved elsewhere")
 		for _, m := range d.Moved[:min(len(d.Moved), mostRows)] {
-			fmt.Fprintf(w, "  %s → %s  (%d calls, %s)\n", m.From, m.To, m.Part.Calls, size(m.Part.Bytes))
+			fmt.Fprintf(w, "  %s → %s  (%d calls, %s)\n", m.From, m.To, m.Part.Calls, units.Bytes(m.Part.Bytes))
 		}
 		writeRest(w, len(d.Moved))
 	}
@@ -246,28 +248,4 @@ func ratio(a, b float64) string {
 		return "new"
 	}
 	return fmt.Sprintf("%+.1f %%", 100*(b-a)/a)
-}
-
-func seconds(s float64) string {
-	for _, u := range []struct {
-		name string
-		size float64
-	}{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}} {
-		if s >= u.size {
-			return fmt.Sprintf("%.3g %s", s/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g ns", s*1e9)
-}
-
-func size(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.size {
-			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
