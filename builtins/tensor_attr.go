@@ -257,6 +257,21 @@ func (x *Tensor) requiresGrad(fn string, on bool) error {
 	return nil
 }
 
+// ReplaceParameter makes x hold y, in another form of what it holds now: it requires a
+// gradient as before, and what is called with its gradients stays.
+func ReplaceParameter(fn string, x *Tensor, y *tensor.Tensor) error {
+	t := x.T
+	x.T = y
+	if !t.RequiresGrad() {
+		return nil
+	}
+	if err := RequireGrad(fn, y); err != nil {
+		return err
+	}
+	y.Auto.Hooks = t.Auto.Hooks
+	return nil
+}
+
 // RequireGrad makes t, a leaf, require grad. If it was a view, the tensor it shows
 // no longer has a say in its history: a change of one is none of the other's.
 func RequireGrad(fn string, t *tensor.Tensor) error {

@@ -127,20 +127,11 @@ func liesAlready(fn, name string, l *mesh.Placed) error {
 // values that the first rank of l's mesh has. It keeps what is called with its
 // gradients.
 func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh.Placed) error {
-	t := x.T
-	y, err := e.Runtime.Shard.Distribute(t, l, l.Mesh().Ranks()[0])
+	y, err := e.Runtime.Shard.Distribute(x.T, l, l.Mesh().Ranks()[0])
 	if err != nil {
 		return err
 	}
-	x.T = y
-	if !t.RequiresGrad() {
-		return nil
-	}
-	if err := builtins.RequireGrad(fn, y); err != nil {
-		return err
-	}
-	y.Auto.Hooks = t.Auto.Hooks
-	return nil
+	return builtins.ReplaceParameter(fn, x, y)
 }
 
 // alongSequence is today's SequenceParallel.

@@ -204,13 +204,5 @@ func convertTensor(e *builtins.Env, fn string, x *builtins.Tensor, d dtype.DType
 		return arg.Rename(fn, err)
 	}
 	y.Lens = t.Lens
-	x.T = y
-	if !t.RequiresGrad() {
-		return nil
-	}
-	if err := builtins.RequireGrad(fn, y); err != nil {
-		return err
-	}
-	y.Auto.Hooks = t.Auto.Hooks
-	return nil
+	return builtins.ReplaceParameter(fn, x, y)
 }

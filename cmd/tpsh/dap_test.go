@@ -115,17 +115,23 @@ func (e *dapClient) do(command string, arguments any) dap.Message {
 	return m
 }
 
+// event returns the next message that is no answer: one that came while an answer was
+// awaited, or one that is yet to come.
+func (e *dapClient) event() dap.Message {
+	e.t.Helper()
+	if len(e.events) == 0 {
+		return e.read()
+	}
+	m := e.events[0]
+	e.events = e.events[1:]
+	return m
+}
+
 // stopped waits for the ranks to stop and returns why they have.
 func (e *dapClient) stopped() *dap.StoppedEventBody {
 	e.t.Helper()
 	for {
-		var m dap.Message
-		if len(e.events) > 0 {
-			m, e.events = e.events[0], e.events[1:]
-		} else {
-			m = e.read()
-		}
-		switch m := m.(type) {
+		switch m := e.event().(type) {
 		case *dap.StoppedEvent:
 			return &m.Body
 		case *dap.TerminatedEvent:
@@ -253,13 +259,7 @@ func (e *dapClient) lookAtTable(thread int) {
 func (e *dapClient) exit() string {
 	e.t.Helper()
 	for {
-		var m dap.Message
-		if len(e.events) > 0 {
-			m, e.events = e.events[0], e.events[1:]
-		} else {
-			m = e.read()
-		}
-		if x, ok := m.(*dap.ExitedEvent); ok {
+		if x, ok := e.event().(*dap.ExitedEvent); ok {
 			return fmt.Sprint(x.Body.ExitCode)
 		}
 	}

@@ -42,7 +42,7 @@ type builder struct {
 	begin   int64 // nanoseconds since 1970 of the first event
 	numbers map[string]int
 	waits   map[*timeline.Event]int64
-	bytype  map[string][]member // calls, by key
+	members map[string][]member // of each call, by its key
 	sources map[string]string
 }
 
@@ -53,7 +53,7 @@ type member struct {
 }
 
 func newJob(j *Job, sources map[string]string, budget int) *jobData {
-	b := &builder{data: &jobData{Name: j.Name, Kinds: timeline.Kinds}, numbers: map[string]int{}, waits: map[*timeline.Event]int64{}, bytype: map[string][]member{}, sources: sources}
+	b := &builder{data: &jobData{Name: j.Name, Kinds: timeline.Kinds}, numbers: map[string]int{}, waits: map[*timeline.Event]int64{}, members: map[string][]member{}, sources: sources}
 	b.ranks = slices.Clone(j.Ranks)
 	slices.SortFunc(b.ranks, func(a, b *timeline.Rank) int { return a.Rank - b.Rank })
 	timeline.Align(b.ranks)
@@ -113,11 +113,11 @@ func (b *builder) meet() {
 	for i, r := range b.ranks {
 		for k := range r.Events {
 			if e := &r.Events[k]; e.Group != "" {
-				b.bytype[r.Key(e)] = append(b.bytype[r.Key(e)], member{i, e})
+				b.members[r.Key(e)] = append(b.members[r.Key(e)], member{i, e})
 			}
 		}
 	}
-	for _, list := range b.bytype {
+	for _, list := range b.members {
 		last := int64(0)
 		for _, m := range list {
 			if m.event.Name != "recv" {

@@ -100,7 +100,7 @@ func (b *builder) calls() []callData {
 		size     int
 	}
 	all := map[key]*callData{}
-	for _, list := range b.bytype {
+	for _, list := range b.members {
 		e := list[0].event
 		for _, m := range list {
 			if m.event.Name == "recv" || len(list) == 1 {
