@@ -29,6 +29,7 @@ var arrows = []struct {
 	{"tpsh/lang/halt", nil, "where a thread stops is lines and depths of calls"},
 	{"tpsh/lang/advice", nil, "advice is sentences"},
 	{"tpsh/lang/source", nil, "a source is text"},
+	{"tpsh/lang/source/sourcetest", nil, "programs are files"},
 	{"tpsh/lang/analysis", []string{"tpsh/lang", "tpsh/lang/source"}, "what a program says is in its text; of values it is told, and it reads no file"},
 	{"tpsh/lang/lsp", []string{"tpsh/lang", "tpsh/lang/analysis", "tpsh/lang/check", "tpsh/lang/format", "tpsh/lang/source"}, "an editor is told what is known of texts; what runs them is given"},
 	{"tpsh/lang/check", []string{"tpsh/lang", "tpsh/lang/analysis", "tpsh/lang/source"}, "a checker knows trees, and of values what it is told"},

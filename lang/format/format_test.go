@@ -1,14 +1,13 @@
 package format
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"tpsh/lang/source"
+	"tpsh/lang/source/sourcetest"
 )
 
 // styles are programs and what becomes of them.
@@ -58,30 +57,9 @@ func checkStable(t interface{ Fatalf(string, ...any) }, text string) {
 	}
 }
 
-// programs returns every program of the project, and those that lie beside it.
-func programs(t testing.TB) map[string]string {
-	texts := map[string]string{}
-	for _, dir := range []string{"../../builtins/testdata", "../../examples", "../testdata", "../../cmd/tpsh/testdata", "../../../shared/acceptance", "../../../../shared/acceptance"} {
-		filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".star") {
-				data, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				texts[path] = string(data)
-			}
-			return nil
-		})
-	}
-	if len(texts) < 20 {
-		t.Fatalf("found %d programs, want at least 20", len(texts))
-	}
-	return texts
-}
-
 // Every program keeps its meaning, and is formatted once and for all.
 func TestPrograms(t *testing.T) {
-	for path, text := range programs(t) {
+	for path, text := range sourcetest.Programs(t, "../..") {
 		if _, err := source.Parse(path, text, source.Options{}); err != nil {
 			continue
 		}

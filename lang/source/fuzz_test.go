@@ -8,13 +8,15 @@ import (
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source/sourcetest"
 )
 
 // FuzzParse reads any text: a program or one mistake comes out, and never a
 // panic. What Starlark's parser takes comes out as it has it; what it does not
 // and this one does has a core tree that can be resolved.
 func FuzzParse(f *testing.F) {
-	for _, text := range sources(f) {
+	for _, text := range sourcetest.Programs(f, "../..") {
 		f.Add(text)
 	}
 	for _, text := range small {

@@ -3,13 +3,13 @@ package source
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source/sourcetest"
 )
 
 // dialect is that of tpsh.
@@ -81,30 +81,9 @@ func ownTree(text string) (string, error) {
 	return dump(f.File), nil
 }
 
-// sources returns the text of programs in Starlark.
-func sources(t testing.TB) map[string]string {
-	texts := map[string]string{}
-	for _, dir := range []string{"../../builtins/testdata", "../../examples", "../testdata", "../../cmd/tpsh/testdata"} {
-		filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".star") {
-				data, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				texts[path] = string(data)
-			}
-			return nil
-		})
-	}
-	if len(texts) < 20 {
-		t.Fatalf("found %d programs, want at least 20", len(texts))
-	}
-	return texts
-}
-
 // Programs in Starlark have the tree that Starlark's parser gives them.
 func TestAsStarlark(t *testing.T) {
-	for path, text := range sources(t) {
+	for path, text := range sourcetest.Programs(t, "../..") {
 		want, err := starlarkTree(text)
 		if err != nil {
 			continue // it is in our own dialect
