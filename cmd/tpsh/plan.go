@@ -48,6 +48,9 @@ type planner struct {
 }
 
 func (p *planner) run(std *stdio, args []string) error {
+	if err := p.checkPage(args); err != nil {
+		return err
+	}
 	if len(args) > 0 {
 		switch args[0] {
 		case "hw":
@@ -72,9 +75,6 @@ func (p *planner) run(std *stdio, args []string) error {
 	}
 	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
 	if len(p.sweeps) > 0 {
-		if p.page != "" {
-			return usagef("for flag --report: a sweep has no page: plan with the values that it has found")
-		}
 		return p.sweep(std, m, q)
 	}
 	ctx, done := interruptible()
@@ -97,6 +97,20 @@ func (p *planner) run(std *stdio, args []string) error {
 	return p.show(std.out, m, f)
 }
 
+// checkPage returns a usage error if a page is asked for that cannot be written, or of
+// what has none.
+func (p *planner) checkPage(args []string) error {
+	switch {
+	case p.page == "":
+		return nil
+	case len(p.sweeps) > 0:
+		return usagef("for flag --report: a sweep has no page: plan with the values that it has found")
+	case len(args) > 0 && (args[0] == "hw" || args[0] == "fit" || args[0] == "check"):
+		return usagef("for flag --report: plan %s has no page", args[0])
+	}
+	return checkTarget("--report", p.page)
+}
+
 // report writes the page about a plan, if one is asked for.
 func (p *planner) report(script string, m *hardware.Machine, f *plan.Figures) error {
 	if p.page == "" {
@@ -106,10 +120,7 @@ func (p *planner) report(script string, m *hardware.Machine, f *plan.Figures) er
 	for _, row := range f.Communication {
 		addSource(r.Sources, row.Where)
 	}
-	if err := writeFile(p.page, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
+	return writeReport(p.page, r)
 }
 
 func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +39,9 @@ type traceOptions struct {
 }
 
 func (o *traceOptions) run(std *stdio, args []string) error {
+	if err := checkTarget("--report", o.page); err != nil {
+		return err
+	}
 	files, err := traceFiles(args)
 	if err != nil {
 		return usageError{fmt.Errorf("trace: %w", err)}
@@ -80,10 +82,7 @@ func (o *traceOptions) report(files []string, traces []*kineto.Trace) error {
 		job.Ranks = append(job.Ranks, t.Timeline())
 	}
 	r := &report.Report{Kind: "trace", Title: filepath.Base(filepath.Dir(files[0])), Command: commandLine(), Jobs: []report.Job{job}}
-	if err := writeFile(o.page, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
+	return writeReport(o.page, r)
 }
 
 // compare puts the plan's calls of the lowest rank that was traced beside its

@@ -49,9 +49,8 @@ func (t *tracing) declare(fs *flag.FlagSet) {
 // be written after the run for want of a folder.
 func (t *tracing) check() error {
 	for _, f := range [][2]string{{"--trace", t.path}, {"--report", t.page}} {
-		dir := filepath.Dir(f[1])
-		if info, err := os.Stat(dir); f[1] != "" && (err != nil || !info.IsDir()) {
-			return usagef("for flag %s: got %s, want a file in a folder that is there (%s is not)", f[0], f[1], dir)
+		if err := checkTarget(f[0], f[1]); err != nil {
+			return err
 		}
 	}
 	if t.steps == "" {
@@ -66,6 +65,16 @@ func (t *tracing) check() error {
 	t.to, err2 = strconv.Atoi(to)
 	if !two || err1 != nil || err2 != nil || t.from < 0 || t.to <= t.from {
 		return usagef("for flag --trace-steps: got %q, want A:B, steps from A to before B, as 2:4", t.steps)
+	}
+	return nil
+}
+
+// checkTarget returns a usage error if path, of a flag that names a file to write, is in
+// no folder: better before all the work than after it. "" is for no file.
+func checkTarget(flag, path string) error {
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); path != "" && (err != nil || !info.IsDir()) {
+		return usagef("for flag %s: got %s, want a file in a folder that is there (%s is not)", flag, path, dir)
 	}
 	return nil
 }
@@ -121,12 +130,19 @@ func (t *tracing) write(err error) error {
 		}
 	}
 	if t.page != "" {
-		bad := writeFile(t.page, func(w io.Writer) error { return report.Write(w, t.report()) })
-		if bad != nil && err == nil {
-			err = fmt.Errorf("cannot write the report: %w", bad)
+		if bad := writeReport(t.page, t.report()); bad != nil && err == nil {
+			err = bad
 		}
 	}
 	return err
+}
+
+// writeReport writes the page of r to the file at path.
+func writeReport(path string, r *report.Report) error {
+	if err := writeFile(path, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
 }
 
 // writeFile makes what write writes the contents of the file at path.
