@@ -63,7 +63,7 @@ func TestErrors(t *testing.T) {
 		{"memory = 1e9", "", `memory: is missing: bytes a rank has`},
 		{"memory = 1e9", "memory = 1e9\nmemory = 2e9", `small.toml:3:`},
 		{"[peak]", "[peaks]", `small.toml:4: [peaks]: no such table (did you mean peak?)`},
-		{"[peak]\nfloat32", "[peak]\nfloat23", `small.toml:5: peak.float23: no such field (did you mean float16?)`},
+		{"[peak]\nfloat32", "[peak]\nfloat23", `small.toml:5: peak.float23: no such field (did you mean float32?)`},
 		{"[peak]", "[[peak]]", `want [peak]: a file has one`},
 		{"[[level]]", "[level]", `small.toml:13: key level already exists`},
 		{small[strings.Index(small, "[[level]]"):], "[level]\nname = \"node\"\n", `small.toml:8: level: got [level], want [[level]]`},
