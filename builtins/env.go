@@ -76,8 +76,8 @@ type Options struct {
 	// Timeline says whether the ranks keep a timeline.
 	Timeline Timeline
 
-	// Shared is what the ranks of a plan keep together, such as the files that they
-	// would have written; nil outside of one.
+	// Shared is what the ranks of a process keep together, such as the files that those
+	// of a plan would have written; nil for nothing.
 	Shared *Shared `json:"-"`
 
 	// Settled has a plan's ranks told apart by their numbers and coordinates when a

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// Shared is what the ranks of a plan, which all are in one process, keep together.
+// Shared is what ranks of one process keep together: those of a plan, and others that
+// write outputs.
 type Shared struct {
 	mu   sync.Mutex
 	kept map[reflect.Type]any
 }
 
-// NewShared returns that of a new plan.
+// NewShared returns that of new ranks.
 func NewShared() *Shared { return &Shared{kept: map[reflect.Type]any{}} }
 
 // SharedOf returns what a vocabulary keeps in s: one T, zero at first, that all ranks

@@ -180,11 +180,12 @@ func readTensorInput(e *builtins.Env, in input) (starlark.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		x, err := elementsOf(e, f, file.Offset(t), dt, t.Shape)
+		alone := name == in.name && len(file.Names()) == 1
+		x, err := elementsOf(e, f, file.Offset(t), dt, t.Shape, alone)
 		if err != nil {
 			return nil, err
 		}
-		if name == in.name && len(file.Names()) == 1 {
+		if alone {
 			return e.Wrap(x), nil
 		}
 		if err := all.SetKey(starlark.String(name), e.Wrap(x)); err != nil {
@@ -223,7 +224,7 @@ func readArrayInput(e *builtins.Env, in input) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := elementsOf(e, f, at, dt, h.Shape)
+	x, err := elementsOf(e, f, at, dt, h.Shape, false)
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +260,9 @@ func readJSONInput(e *builtins.Env, in input) (starlark.Value, error) {
 
 // elementsOf returns a tensor of the elements that lie in f from byte at on. A large one
 // is the file itself, mapped into memory once for all ranks of a process, until it is
-// changed; the file must not become shorter meanwhile.
-func elementsOf(e *builtins.Env, f *os.File, at int64, dt dtype.DType, s shape.Shape) (*tensor.Tensor, error) {
+// changed; the file must not become shorter meanwhile. alone says that the file is an
+// input that holds nothing else.
+func elementsOf(e *builtins.Env, f *os.File, at int64, dt dtype.DType, s shape.Shape, alone bool) (*tensor.Tensor, error) {
 	if err := s.Check(dt.Size()); err != nil {
 		return nil, err
 	}
@@ -268,7 +270,11 @@ func elementsOf(e *builtins.Env, f *os.File, at int64, dt dtype.DType, s shape.S
 	if mappable && !alloc.Hollow() && size >= alloc.Large && at%int64(dt.Size()) == 0 && dt != dtype.Bool {
 		buf, err := alloc.Lend(fmt.Sprintf("%s@%d", f.Name(), at), func() ([]byte, func(), error) { return mapPart(f, at, size) })
 		if err == nil {
-			return tensor.NewOn(buf, dt, s), nil
+			x := tensor.NewOn(buf, dt, s)
+			if alone && size >= leastHanded {
+				handedOf(e).noteInput(f.Name(), x)
+			}
+			return x, nil
 		}
 		if errors.As(err, new(*tensor.MemoryError)) {
 			return nil, err

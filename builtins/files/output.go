@@ -3,10 +3,11 @@ package files
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -139,12 +140,10 @@ func writeOutput(e *builtins.Env, fn, name string, whole bool, t *tensor.Tensor)
 	}
 	header, err := safetensors.AppendHeader(nil, []*safetensors.Tensor{{Name: name, DType: kind, Shape: t.Shape()}}, nil)
 	if err == nil {
-		err = replaceFile(e.Options.Out, file+".safetensors", func(w io.Writer) error {
-			if _, err := w.Write(header); err != nil {
-				return err
-			}
-			return writeElements(e, w, t)
-		})
+		t, err = e.Runtime.Do("contiguous", []*tensor.Tensor{t})
+	}
+	if err == nil {
+		err = writeOutputFile(e, name, file+".safetensors", whole, header, t)
 	}
 	if err != nil {
 		return &op.ResourceError{Func: fn, Err: fmt.Errorf("%s in %s: %s", file, e.Options.Out, pathless(err))}
@@ -152,24 +151,52 @@ func writeOutput(e *builtins.Env, fn, name string, whole bool, t *tensor.Tensor)
 	return nil
 }
 
-// replaceFile makes what write writes the file called name in dir, in place of the
-// one that is there. It does not wait until the disk has it: results can be computed
-// again.
-func replaceFile(dir, name string, write func(io.Writer) error) (err error) {
-	folder, base := filepath.Split(filepath.Join(dir, name))
-	root, err := sandbox.Folders{dir}.OpenFolder(filepath.Clean(folder), true)
+// writeOutputFile makes header and the elements of t, which lie one after the other,
+// the file of outputs.
+func writeOutputFile(e *builtins.Env, name, file string, whole bool, header []byte, t *tensor.Tensor) error {
+	defer goruntime.KeepAlive(t)
+	root, err := sandbox.Folders{e.Options.Out}.OpenFolder(e.Options.Out, true)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	draft := "." + base
-	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Close())
+	if h := handedOf(e); h != nil && len(t.Bytes()) >= leastHanded {
+		return h.write(root, name, file, header, t, !whole)
+	}
+	return replaceFile(root, file, func(draft string) error {
+		f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		return writeParts(f, header, t.Bytes())
+	})
+}
+
+// writeParts writes parts to f one after the other, and closes it.
+func writeParts(f *os.File, parts ...[]byte) (err error) {
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// replaceFile has put make a draft, and makes that the file of root, in place of the
+// one that is there. It does not wait until the disk has it: results can be computed
+// again.
+func replaceFile(root *os.Root, file string, put func(draft string) error) error {
+	folder, base := path.Split(file)
+	draft := folder + "." + base
+	err := root.Remove(draft)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = put(draft)
+	}
 	if err == nil {
-		err = root.Rename(draft, base)
+		err = root.Rename(draft, file)
 	}
 	if err != nil {
 		root.Remove(draft)

@@ -97,8 +97,9 @@ func (s *starter) startHere() (*ranks, error) {
 	cfg := runtime.Config{Size: s.ranks, Transport: s.transport, Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport)}
 	cfg.Notice, cfg.NoticeAfter = s.notice()
 	opts := s.world(r.scratch)
+	opts.Shared = builtins.NewShared()
 	if s.plan != nil {
-		cfg.Plan, cfg.Notice, opts.Shared = s.plan, nil, builtins.NewShared()
+		cfg.Plan, cfg.Notice = s.plan, nil
 	}
 	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {

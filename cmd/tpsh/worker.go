@@ -56,6 +56,7 @@ func serve(seat *launch.Seat) (more bool, err error) {
 	if err := json.Unmarshal(seat.Config, &d); err != nil {
 		return false, fmt.Errorf("worker: %w", err)
 	}
+	d.World.Shared = builtins.NewShared()
 	lost, parts := false, seat.Size
 	if d.MaxMem == 0 {
 		parts = seat.Local

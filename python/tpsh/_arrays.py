@@ -54,47 +54,45 @@ def as_array(x, name):
     return a, kind
 
 
-def write(path, tensors):
-    """Write a file of tensors, a dict of arrays by name."""
-    arrays = {name: as_array(x, name) for name, x in tensors.items()}
-    header, at = {}, 0
-    # The widest elements first: then all lie at a multiple of their size.
-    order = sorted(arrays, key=lambda name: -arrays[name][0].itemsize)
-    for name in order:
-        a, kind = arrays[name]
-        header[name] = {"dtype": kind, "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
-        at += a.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-(8 + len(text)) % _PAGE)
-    with open(path, "wb", buffering=0) as f:
-        _write_all(f, len(text).to_bytes(8, "little") + text)
+class Packed:
+    """Tensors, a dict of arrays by name, as a file will hold them."""
+
+    def __init__(self, tensors):
+        arrays = {name: as_array(x, name) for name, x in tensors.items()}
+        header, at = {}, 0
+        # The widest elements first: then all lie at a multiple of their size.
+        order = sorted(arrays, key=lambda name: -arrays[name][0].itemsize)
         for name in order:
-            a = arrays[name][0]
-            if a.nbytes:
-                _write_all(f, memoryview(numpy().ascontiguousarray(a).reshape(-1).view("u1")))
+            a, kind = arrays[name]
+            header[name] = {"dtype": kind, "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
+            at += a.nbytes
+        text = json.dumps(header).encode()
+        text += b" " * (-(8 + len(text)) % _PAGE)
+        header = len(text).to_bytes(8, "little") + text
+        self.parts = [memoryview(header), *(_bytes(arrays[name][0]) for name in order if arrays[name][0].nbytes)]
+        self.size = 8 + len(text) + at
 
 
-def _write_all(f, data):
-    data = memoryview(data)
-    while len(data):
-        data = data[f.write(data):]
+def _bytes(a):
+    return memoryview(numpy().ascontiguousarray(a).reshape(-1).view("u1"))
 
 
-def read(path):
-    """The tensors of a file, by name: arrays on the file, which is mapped into memory, and
+def read(f, memory=None):
+    """The tensors of an open file, by name: arrays on the file, which is mapped into memory, and
     which their changes do not reach. Nothing is read before it is used. bfloat16 is that
-    of ml_dtypes, or float32 without it."""
+    of ml_dtypes, or float32 without it. memory is the File of _memory that it is, if it is one."""
     np = numpy()
-    with open(path, "rb") as f:
-        size = int.from_bytes(f.read(8), "little")
-        header = json.loads(f.read(size))
-        at = 8 + size
-        end = max((t["data_offsets"][1] for n, t in header.items() if n != "__metadata__"), default=0)
-        if os.name == "nt" or end == 0:  # a file that is mapped cannot be removed there
-            data = bytearray(f.read())
-            at = 0
-        else:
-            data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY)
+    size = int.from_bytes(f.read(8), "little")
+    header = json.loads(f.read(size))
+    at = 8 + size
+    end = max((t["data_offsets"][1] for n, t in header.items() if n != "__metadata__"), default=0)
+    if memory:
+        data = memory.mapped(at + end)
+    elif os.name == "nt" or end == 0:  # a file that is mapped cannot be removed there
+        data = bytearray(f.read())
+        at = 0
+    else:
+        data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY)
     arrays = {}
     for name, t in header.items():
         if name != "__metadata__":

@@ -1,20 +1,12 @@
 """tpsh.run."""
 
-import json
 import os
-import re
-import shutil
 import signal
 import subprocess
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
 
 from . import _arrays
 from ._binary import binary
-
-# Files lie in memory where the system has a folder for that.
-_SHARED = "/dev/shm"
+from ._files import Files, load
 
 # How long a job may take to end that is told to, in seconds; then it is killed.
 _PATIENCE = 15
@@ -97,22 +89,19 @@ def run(script, n=None, inputs=None, transport="inproc", args=(), *, timeout=Non
     trace       keep what every rank did: Result.trace
     max_mem     the bytes that it may use, as 1 << 30 or "512M"
     cwd, env    the working folder, and the environment, of the command
-    tmp         the folder for files that carry arrays; None is one in shared memory if
-                that has room, or else that of temporary files
+    tmp         the folder for files that carry arrays; None is memory where the system has
+                files in it, or else the folder of temporary files
     flags       more flags of `tpsh run`
 
     KeyboardInterrupt ends the job in order, and is raised again.
     """
     inputs = dict(inputs or {})
-    folder = tempfile.mkdtemp(prefix="tpsh-", dir=tmp or _roomy(inputs))
-    try:
-        files = _Files(folder)
+    with Files(inputs, tmp) as files:
         command = [binary(), "run", "--transport", transport, "--seed", str(seed)]
         command += ["--out", files.out, "--failure", files.failure]
         if n is not None:
             command += ["-n", str(n)]
         if inputs:
-            _write_inputs(files.inputs, inputs)
             command += ["--in", files.inputs]
         if timeout is not None:
             command += ["--timeout", f"{float(timeout):.9f}s"]
@@ -128,18 +117,8 @@ def run(script, n=None, inputs=None, transport="inproc", args=(), *, timeout=Non
         done = _carry_out(command, source, cwd, env)
         if done.returncode != 0:
             raise _error(done, files.failure)
-        ranks, by_rank = _read_outputs(files.out)
-        return Result(done.stdout, done.stderr, by_rank, ranks, _load(files.trace) if trace else None)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Files:
-    """Where the files of a run lie."""
-
-    def __init__(self, folder):
-        self.inputs, self.out = os.path.join(folder, "in"), os.path.join(folder, "out")
-        self.failure, self.trace = os.path.join(folder, "failure.json"), os.path.join(folder, "trace.json")
+        ranks, by_rank = files.outputs()
+        return Result(done.stdout, done.stderr, by_rank, ranks, load(files.trace) if trace else None)
 
 
 def source_of(script):
@@ -152,47 +131,6 @@ def source_of(script):
 def _repeated(flag, dirs):
     dirs = [dirs] if isinstance(dirs, (str, os.PathLike)) else dirs
     return [word for one in dirs for word in (flag, os.fspath(one))]
-
-
-def _roomy(inputs):
-    """The folder for files: in shared memory if inputs, and outputs a few times as
-    large, have room there; None for that of temporary files."""
-    need = 4 * sum(getattr(a, "nbytes", 0) for x in inputs.values() for a in (x.values() if isinstance(x, Mapping) else [x]))
-    try:
-        room = os.statvfs(_SHARED)
-    except (AttributeError, OSError):
-        return None
-    return _SHARED if room.f_bavail * room.f_frsize >= need + (32 << 20) and os.access(_SHARED, os.W_OK) else None
-
-
-def _write_inputs(folder, inputs):
-    os.mkdir(folder)
-    for name, x in inputs.items():
-        if not (isinstance(name, str) and name.isidentifier()):
-            raise ValueError(f"tpsh: input {name!r}: want the name of a variable")
-        path = os.path.join(folder, name)
-        if _arrays.is_array(x):
-            _arrays.write(path + ".safetensors", {name: x})
-        elif isinstance(x, Mapping) and x and all(map(_arrays.is_array, x.values())):
-            _write_dict(path, name, x)
-        else:
-            _write_value(path + ".json", name, x)
-
-
-def _write_dict(path, name, arrays):
-    """A dict of arrays. One that has only its own name would be read as an array."""
-    if list(arrays) == [name] or not all(isinstance(key, str) for key in arrays):
-        raise ValueError(f"tpsh: input {name!r}: got a dict with the keys {list(arrays)}, want strings other than the name of the input alone")
-    _arrays.write(path + ".safetensors", arrays)
-
-
-def _write_value(path, name, x):
-    try:
-        text = json.dumps(x, allow_nan=False)
-    except (TypeError, ValueError) as e:
-        raise TypeError(f"tpsh: input {name!r}: got {type(x).__name__}, want an array, a number, a string, None, or lists and dicts of these ({e})") from e
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
 
 
 def _carry_out(command, source, cwd, env):
@@ -221,28 +159,6 @@ def end(job):
 
 def _error(done, path):
     """The Error of a command that has failed."""
-    failure = _load(path) if os.path.exists(path) else {"report": done.stderr, "kind": "died"}
+    failure = load(path) if os.path.exists(path) else {"report": done.stderr, "kind": "died"}
     report = failure.get("report") or done.stderr or f"tpsh: exit status {done.returncode}"
     return Error(report, failure.get("kind", "other"), failure.get("ranks", ()), failure.get("line", ""), failure.get("message", ""), done.stdout)
-
-
-def _load(path):
-    with open(path, encoding="utf-8") as f:
-        return json.load(f)
-
-
-_RANK = re.compile(r"\.rank(\d+)$")
-
-
-def _read_outputs(folder):
-    """How many ranks there were, and what they have written: arrays by rank, by name."""
-    ranks = _load(os.path.join(folder, ".tpsh-outputs"))["ranks"]
-    found = {}
-    for path in Path(folder).rglob("*.safetensors"):
-        for name, array in _arrays.read(path).items():
-            stem = path.relative_to(folder).as_posix()[:-len(".safetensors")]
-            if stem == name:
-                found.setdefault(name, {}).update((rank, array) for rank in range(ranks))
-            else:
-                found.setdefault(name, {}).setdefault(int(_RANK.search(stem)[1]), array)
-    return ranks, {name: dict(sorted(found[name].items())) for name in sorted(found)}
