@@ -129,7 +129,7 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	}
 	out, err := e.invoke(s.def, b.in, b.args)
 	if err != nil {
-		return nil, s.named(err)
+		return nil, s.named(s.explained(self, err))
 	}
 	if b.requires {
 		if err := RequireGrad(s.name, out[0]); err != nil {
@@ -148,6 +148,18 @@ func (s *signature) named(err error) error {
 	var bad *op.ArgError
 	if s.name != s.def.Name && errors.As(err, &bad) && bad.Func == s.def.Name {
 		bad.Func = s.name
+	}
+	return err
+}
+
+// explained has the lens of self add to an error of the operator what it knows.
+func (s *signature) explained(self *Tensor, err error) error {
+	var bad *op.ArgError
+	if self == nil || !errors.As(err, &bad) {
+		return err
+	}
+	if l, ok := self.Lens.(ExplainingLens); ok {
+		l.Explain(s.def, bad)
 	}
 	return err
 }

@@ -78,6 +78,14 @@ type ResultLens interface {
 	Result(fn string, d *op.Def, x *Tensor, y starlark.Value) (starlark.Value, error)
 }
 
+// An ExplainingLens is the Lens of a Tensor that knows more of what refuses it.
+type ExplainingLens interface {
+	Lens
+
+	// Explain adds to err, of the operator d on the Tensor, what is known of it.
+	Explain(d *op.Def, err *op.ArgError)
+}
+
 // PlainLens is the lens of tensors that no vocabulary has made its own.
 type PlainLens struct{}
 

@@ -11,7 +11,7 @@ func init() {
 	Register(&Row{
 		Name: "skip",
 		Doc: "skip(reason) ends a test, which then counts neither as passed nor as failed: tpsh test says the reason.\n" +
-			"Every rank calls it. Elsewhere than in a test it fails.\n" +
+			"Every rank calls it. Elsewhere than in a test it is an error.\n" +
 			">>> world_size() > 1 or attempt(lambda: 1 // 0).ok == False\nTrue",
 		Fn: skip,
 	})
@@ -31,10 +31,16 @@ func (e *skipError) Skipped() bool { return true }
 // Uncatchable reports that the error ends the program whatever it does.
 func (e *skipError) Uncatchable() bool { return true }
 
-func skip(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// testKey is the thread-local that says whether a test runs; see lang.TestKey.
+const testKey = "tpsh.test"
+
+func skip(_ *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var reason arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "reason", &reason); err != nil {
 		return nil, err
+	}
+	if in, _ := thread.Local(testKey).(bool); !in {
+		return nil, &op.ArgError{Func: b.Name(), Got: "a call outside of a test, because of " + arg.Show(starlark.String(reason)), Want: "one in a test_* function, which tpsh test runs", Rule: "a script leaves out what it does not do by if"}
 	}
 	return nil, &skipError{string(reason)}
 }

@@ -37,6 +37,8 @@
 //   - ScriptDir ("tpsh.script_dir"), a string: the absolute path of the folder
 //     of the script, to which paths in scripts are relative and above which no
 //     load reaches.
+//   - TestKey ("tpsh.test"), a bool: whether a function of the program is called, as
+//     in a test.
 //
 // # Errors
 //

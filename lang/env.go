@@ -11,6 +11,10 @@ import (
 // the script's folder.
 const ScriptDir = "tpsh.script_dir"
 
+// TestKey is the key of the thread local that holds true while a test runs: a program
+// of which a function is called.
+const TestKey = "tpsh.test"
+
 // Output is the rank's side of the output sections. Operations that join all
 // ranks use it: each rank states whether it is Dirty, and if any of them was,
 // and none takes part asynchronously, every one of them calls Cut when the

@@ -60,6 +60,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 		Load:  newLoader(p, predeclared, s.halts).load,
 	}
 	t.SetLocal(ScriptDir, string(p.Dir))
+	t.SetLocal(TestKey, p.Function != "")
 	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts}
 	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check

@@ -252,7 +252,7 @@ func distributeModule(e *builtins.Env, thread *starlark.Thread, b *starlark.Buil
 			return nil, err
 		}
 	}
-	m.M.Around(moduleFunctions(b.Name(), m.M, value, in, out).around)
+	m.M.Around(moduleFunctions(e, b.Name(), m.M, on, in, out).around)
 	return m.M.Value, nil
 }
 
@@ -270,15 +270,16 @@ func replicateParameter(e *builtins.Env, fn string, p nn.NamedTensor, m *mesh.Me
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of
 // three arguments is given the module first, as in today's PyTorch.
-func moduleFunctions(fn string, m *nn.Module, mesh starlark.Value, in, out arg.OptCallable) *preparation {
+func moduleFunctions(e *builtins.Env, fn string, m *nn.Module, on *mesh.Mesh, in, out arg.OptCallable) *preparation {
+	value := DeviceMeshOf(e, on)
 	call := func(thread *starlark.Thread, f starlark.Callable, v starlark.Value) (starlark.Value, error) {
-		args := starlark.Tuple{v, mesh}
+		args := starlark.Tuple{v, value}
 		if def, ok := f.(*starlark.Function); ok && def.NumParams() == 3 {
-			args = starlark.Tuple{m.Value, v, mesh}
+			args = starlark.Tuple{m.Value, v, value}
 		}
 		return starlark.Call(thread, f, args, nil)
 	}
-	p := &preparation{}
+	p := &preparation{e: e, mesh: on, by: fn}
 	if in.Set {
 		p.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			v, err := call(thread, in.V.Fn, args)

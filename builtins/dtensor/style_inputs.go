@@ -1,6 +1,9 @@
 package dtensor
 
 import (
+	"fmt"
+	"strings"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
@@ -13,8 +16,12 @@ import (
 // A preparation is what a style does to what goes into a module and what comes
 // out.
 type preparation struct {
-	in  func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error)
-	out func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error)
+	e    *builtins.Env
+	mesh *mesh.Mesh
+	by   string // the style or function that prepares
+	at   string // the path of the module, as far as it is known
+	in   func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error)
+	out  func(thread *starlark.Thread, v starlark.Value) (starlark.Value, error)
 }
 
 // around implements Around.
@@ -28,8 +35,52 @@ func (p *preparation) around(next nn.Call) nn.Call {
 		if out, err = next(thread, args, kwargs); err != nil || p.out == nil {
 			return out, err
 		}
-		return p.out(thread, out)
+		before := out
+		if out, err = p.out(thread, out); err != nil {
+			return nil, err
+		}
+		return p.made(before, out)
 	}
+}
+
+// made returns a result as a script gets it. One that was a distributed tensor and has
+// become this rank's part of it knows whose part; a rank outside of the mesh has none,
+// and gets an error.
+func (p *preparation) made(before, after starlark.Value) (starlark.Value, error) {
+	x, ok1 := before.(*builtins.Tensor)
+	y, ok2 := after.(*builtins.Tensor)
+	if !ok1 || !ok2 || x.T == nil || y.T == nil || !x.T.Placed() || y.T.Placed() {
+		return after, nil
+	}
+	if !p.e.Runtime.Member(p.mesh) {
+		return nil, &op.ArgError{Func: p.by, Got: "a call of the module on a rank outside of its mesh", Want: "one on a rank of " + p.mesh.String(), Rule: "its result is plain, and other ranks have no part of it; as a DTensor, by use_local_output=False, they may have it"}
+	}
+	if n := x.T.Ndim(); n > 0 && y.Lens == nil && y.T.Ndim() == n && y.T.Shape()[n-1] < x.T.Shape()[n-1] {
+		y.Lens = &partLens{of: x.T.Shape()[n-1], ranks: p.mesh.Size(), by: p.by, at: p.at}
+	}
+	return y, nil
+}
+
+// A partLens is the Lens of this rank's part of what a module gives, cut along its
+// last dim.
+type partLens struct {
+	builtins.PlainLens
+	of, ranks int // the size of the last dim of the whole, and the ranks that share it
+	by, at    string
+}
+
+// Explain implements builtins.ExplainingLens: what does not fit the part may not fit for
+// the cut. Attention of few heads of keys and values meets it.
+func (l *partLens) Explain(d *op.Def, err *op.ArgError) {
+	if d.Name != "reshape" || err.Param != "shape" {
+		return
+	}
+	what := "the module"
+	if l.at != "" {
+		what = fmt.Sprintf("%q", l.at)
+	}
+	err.Rule, _, _ = strings.Cut(err.Rule, ";")
+	err.Rule += fmt.Sprintf(": a part of the %d outputs of %s, which %s cuts for %d ranks; each has to get whole heads, or groups, of them", l.of, what, l.by, l.ranks)
 }
 
 // prepare has m do to what goes in and comes out what s says.
@@ -47,7 +98,7 @@ func (p *planner) prepare(m *nn.Module, s *Style) {
 		p.prepareLayouts(m, s)
 		return
 	}
-	prep := &preparation{}
+	prep := &preparation{e: p.e, mesh: p.mesh, by: s.kind.name, at: p.at}
 	if s.in != nil {
 		prep.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			return p.eachInput(m, args, kwargs, func(_ int, _ string, v starlark.Value) (starlark.Value, error) {
@@ -133,7 +184,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 		return
 	}
 	l := s.layouts
-	prep := &preparation{}
+	prep := &preparation{e: p.e, mesh: p.mesh, by: s.kind.name, at: p.at}
 	if l.in != nil || len(l.kwIn) > 0 {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {

@@ -34,6 +34,7 @@ type planner struct {
 	fn       string
 	mesh     *mesh.Mesh // of one dim
 	dm       *DeviceMesh
+	at       string // the path of the module that gets its style
 	checking bool
 	// promised holds, while checking, how parameters are going to lie.
 	promised map[*builtins.Tensor]*mesh.Placed
@@ -122,6 +123,7 @@ func (p *planner) match(root *nn.Module, plan *starlark.Dict) ([]styled, error) 
 func (p *planner) applyAll(list []styled) error {
 	for _, p.checking = range []bool{true, false} {
 		for _, w := range list {
+			p.at = w.path
 			if err := p.apply(w.m, w.path, w.style); err != nil {
 				return err
 			}
