@@ -1,6 +1,7 @@
 package builtins
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -56,8 +57,16 @@ func catch(e *Env, fn starlark.Callable, args starlark.Tuple, kwargs []starlark.
 		return nil, nil, reason(e, cause)
 	}
 	resume(e)
-	return nil, newError(e, cause, err), nil
+	failure = newError(e, cause, err)
+	if caught, ok := e.Thread.Local(caughtKey).(func(*starlark.Thread, error)); ok {
+		caught(e.Thread, cmp.Or(err, cause))
+	}
+	return nil, failure, nil
 }
+
+// caughtKey is the thread-local of the function that a debugger is told by of errors
+// that are caught; see lang.CaughtKey.
+const caughtKey = "tpsh.caught"
 
 // reason returns err, which nothing catches, or if the program was told to stop
 // and err says something else, why it was.

@@ -37,7 +37,7 @@ func newGlobals(predeclared starlark.StringDict) *globals {
 			s.names[name] = v
 		}
 	}
-	s.names[globalsName], s.names[halt.MarkName] = s, starlark.None
+	s.names[globalsName], s.names[halt.MarkName] = s, starlark.True
 	return s
 }
 

@@ -38,6 +38,7 @@ const (
 	AtPause      Reason = "pause"
 	AtCollective Reason = "collective"
 	AtError      Reason = "error"   // which ends the program
+	AtCaught     Reason = "caught"  // an error, by attempt or assert.fails
 	AtCompare    Reason = "compare" // so that a value is compared with other ranks'
 )
 
@@ -66,6 +67,9 @@ const (
 	AskGlobals What = "globals"
 	AskValue   What = "value" // of Expr
 	AskParts   What = "parts" // of the value of Expr
+	// AskAssign carries out Expr, an assignment, and answers with the variables that it
+	// has changed.
+	AskAssign What = "assign"
 	// AskLines has a rank that has stopped send what it has printed, which otherwise
 	// waits for the ranks to meet. All ranks are asked, or none.
 	AskLines What = "lines"
@@ -97,6 +101,17 @@ type Value struct {
 	Digest text   `json:"digest"`          // differs where values do
 	Expr   text   `json:"expr,omitempty"`  // what evaluates to it
 	Parts  int    `json:"parts,omitempty"` // how many values it holds
+}
+
+// StopLine returns the line of a source at which a program stops for a breakpoint on a
+// line: that of the statement there, or of the next; 0 if there is none. Of a source that
+// cannot be read it is the line itself.
+func StopLine(path, text string, line int) int {
+	file, err := parseCore(path, text, 1)
+	if err != nil {
+		return line
+	}
+	return halt.NewMap(file).Stop(line)
 }
 
 // Order tells a rank where to stop from now on, and if resume is set and it has

@@ -107,6 +107,7 @@ func (h *halts) begin(t *starlark.Thread, j *job, out *recorder, on bool, predec
 	h.dir, _ = t.Local(ScriptDir).(string)
 	h.engine.Forget()
 	t.SetLocal(BreakpointKey, h.breakpoint)
+	t.SetLocal(CaughtKey, h.caught)
 	if e, ok := h.s.env.(Onlooker); ok && !h.watched {
 		h.watched = true
 		e.Watch(h.waits)
@@ -132,6 +133,10 @@ func (h *halts) end() {
 // BreakpointKey is the key of the thread local that holds what breakpoint() calls, a
 // func(*starlark.Thread) error; nil where no debugger is.
 const BreakpointKey = "tpsh.breakpoint"
+
+// CaughtKey is the key of the thread local that holds what is called with an error that
+// the program catches, a func(*starlark.Thread, error); nil where no debugger is.
+const CaughtKey = "tpsh.caught"
 
 func (h *halts) breakpoint(t *starlark.Thread) error {
 	if h.busy {
@@ -191,7 +196,7 @@ func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 		return nil
 	}
 	names[halt.MarkName] = mark{h}
-	return &marking{h.engine.Orders().Errors, p.Marked || p.Chunk}
+	return &marking{h.engine.Orders().AnyError(), p.Marked || p.Chunk}
 }
 
 // A marking says how files are marked for a debugger as they are compiled.
@@ -227,7 +232,7 @@ func (h *halts) consider(t *starlark.Thread, stop *halt.Stop) {
 func (h *halts) meets(t *starlark.Thread, b *halt.Break) *Halt {
 	why := &Halt{Reason: AtBreak, Break: b.ID}
 	if b.Cond != "" {
-		v, err := h.evaluate(capture(t), 0, b.Cond)
+		v, err := h.evaluate(h.capture(t), 0, b.Cond)
 		if err != nil {
 			why.Text = text(fmt.Sprintf("the condition %s cannot be evaluated: %v", b.Cond, err))
 			return why
@@ -238,7 +243,7 @@ func (h *halts) meets(t *starlark.Thread, b *halt.Break) *Halt {
 	}
 	if b.Differs != "" {
 		why.Reason, why.Text = AtCompare, text(b.Differs)
-		v, err := h.evaluate(capture(t), 0, b.Differs)
+		v, err := h.evaluate(h.capture(t), 0, b.Differs)
 		if err != nil {
 			why.Digest, why.Value = text(err.Error()), text(err.Error())
 			return why
@@ -295,7 +300,7 @@ func depthOf(t *starlark.Thread) int {
 
 // stop tells the debugger that the rank has stopped, and answers its questions until
 // the rank is to go on or the run ends.
-func (h *halts) stop(t *starlark.Thread, why *Halt) { h.stopAt(capture(t), depthOf(t), why) }
+func (h *halts) stop(t *starlark.Thread, why *Halt) { h.stopAt(h.capture(t), depthOf(t), why) }
 
 func (h *halts) stopAt(s *snapshot, depth int, why *Halt) {
 	if why.Reason != AtCompare { // after which it may go on as before
@@ -372,7 +377,7 @@ func (h *halts) look(seq int, q *Question) {
 			a.Error = "too many questions at once"
 		}
 	case h.standing == Waiting && h.thread != nil:
-		a = h.answer(capture(h.thread), q)
+		a = h.answer(h.capture(h.thread), q)
 		a.Standing, a.Call = Waiting, text(h.call.String())
 	}
 	h.s.send(&message{Seq: seq, Seen: a})

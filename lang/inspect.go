@@ -3,11 +3,11 @@ package lang
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // maxText is how many bytes of a value's text a debugger is shown, maxParts how many
@@ -27,6 +27,8 @@ func (h *halts) answer(s *snapshot, q *Question) *Answer {
 				a.Frames = append(a.Frames, f.spot)
 			}
 		case AskLines:
+		case AskAssign:
+			a.Values, err = h.assign(s, q.Frame, string(q.Expr))
 		case AskLocals:
 			a.Values, err = h.variables(s, q.Frame, false)
 		case AskGlobals:
@@ -107,19 +109,10 @@ func (h *halts) globalsOf(f *frame) starlark.StringDict {
 
 // evaluate evaluates an expression with the names of a frame. It does not communicate.
 func (h *halts) evaluate(s *snapshot, n int, expr string) (v starlark.Value, err error) {
-	names := starlark.StringDict{}
-	for name, v := range h.predeclared {
-		names[name] = v
-	}
+	var f *frame
 	if len(s.frames) > 0 {
-		f, err := s.frameOf(n)
-		if err != nil {
+		if f, err = s.frameOf(n); err != nil {
 			return nil, err
-		}
-		for _, more := range []starlark.StringDict{h.globalsOf(f), f.locals} {
-			for name, v := range more {
-				names[name] = v
-			}
 		}
 	}
 	file, err := parseCore("<debug>", expr, 1)
@@ -128,20 +121,31 @@ func (h *halts) evaluate(s *snapshot, n int, expr string) (v starlark.Value, err
 	}
 	x := soleExpr(file)
 	if x == nil {
-		return nil, errors.New("want an expression (a debugger changes no variables)")
+		return nil, errors.New("want an expression, or an assignment")
 	}
 	err = protect(func() error {
-		v, err = h.aside(names, x)
+		v, err = h.aside(func(t *starlark.Thread) (starlark.Value, error) { return newGlobals(h.namesOf(f)).eval(t, x) })
 		return err
 	})
 	return v, err
 }
 
+// namesOf returns what a frame's function can name; that of no function, nil, has what
+// the language has.
+func (h *halts) namesOf(f *frame) starlark.StringDict {
+	names := maps.Clone(h.predeclared)
+	if f != nil {
+		maps.Copy(names, h.globalsOf(f))
+		maps.Copy(names, f.locals)
+	}
+	return names
+}
+
 // maxAside is how many steps an expression may take.
 const maxAside = 50_000_000
 
-// aside evaluates an expression on a thread of its own.
-func (h *halts) aside(names starlark.StringDict, x syntax.Expr) (starlark.Value, error) {
+// aside calls run with a thread of its own, as the rank does not communicate.
+func (h *halts) aside(run func(*starlark.Thread) (starlark.Value, error)) (starlark.Value, error) {
 	busy := h.busy
 	h.busy = true
 	defer func() { h.busy = busy }()
@@ -151,7 +155,7 @@ func (h *halts) aside(names starlark.StringDict, x syntax.Expr) (starlark.Value,
 	if e, ok := h.s.env.(Onlooker); ok {
 		defer e.Aside(t)()
 	}
-	v, err := newGlobals(names).eval(t, x)
+	v, err := run(t)
 	if left := h.s.env.Pending(); left != nil {
 		if h.job.ctx.Err() == nil {
 			h.thread.Uncancel()

@@ -9,6 +9,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/lang/halt"
 	"tpsh/lang/source"
 )
 
@@ -23,23 +24,27 @@ type snapshot struct {
 type frame struct {
 	spot   Spot
 	fn     *starlark.Function
+	depth  int      // of calls around it
 	names  []string // of locals that have a value, in the order of their first assignment
 	locals starlark.StringDict
 }
 
 // capture returns the frames of a thread, on its goroutine or while it waits.
-func capture(t *starlark.Thread) *snapshot {
+func (h *halts) capture(t *starlark.Thread) *snapshot {
 	s := &snapshot{stack: t.CallStack()}
 	for i := range t.CallStackDepth() {
 		fr := t.DebugFrame(i)
 		if fn, ok := fr.Callable().(*starlark.Function); ok {
-			s.frames = append(s.frames, newFrame(fr, fn))
+			f := newFrame(fr, fn, h.Lines(fr.Position().Filename()))
+			f.depth = t.CallStackDepth() - 1 - i
+			s.frames = append(s.frames, f)
 		}
 	}
 	return s
 }
 
-func newFrame(fr starlark.DebugFrame, fn *starlark.Function) *frame {
+// newFrame returns a frame of a call of fn, of the file that m is the Map of.
+func newFrame(fr starlark.DebugFrame, fn *starlark.Function, m *halt.Map) *frame {
 	pos := fr.Position()
 	f := &frame{fn: fn, locals: starlark.StringDict{}}
 	f.spot = Spot{Name: fn.Name(), Path: text(pos.Filename()), Line: int(pos.Line), Col: max(int(pos.Col), 1)}
@@ -47,20 +52,33 @@ func newFrame(fr starlark.DebugFrame, fn *starlark.Function) *frame {
 		b, v := fn.FreeVar(i)
 		f.add(b.Name, v)
 	}
-	for i := range fr.NumLocals() {
+	for _, i := range localsIn(fr, m) {
 		b, v := fr.Local(i)
 		f.add(b.Name, uncelled(v))
 	}
 	return f
 }
 
+// localsIn returns the numbers of a frame's locals, those of comprehensions last: what
+// they leave there is hidden by variables of the function.
+func localsIn(fr starlark.DebugFrame, m *halt.Map) []int {
+	var own, inner []int
+	for i := range fr.NumLocals() {
+		if b, _ := fr.Local(i); m.Inner(b.Pos) {
+			inner = append(inner, i)
+		} else {
+			own = append(own, i)
+		}
+	}
+	return append(own, inner...)
+}
+
+// add adds a variable that has a value, unless one of its name hides it.
 func (f *frame) add(name string, v starlark.Value) {
-	if v == nil || source.IsHidden(name) {
+	if v == nil || source.IsHidden(name) || f.locals[name] != nil {
 		return
 	}
-	if f.locals[name] == nil {
-		f.names = append(f.names, name)
-	}
+	f.names = append(f.names, name)
 	f.locals[name] = v
 }
 
@@ -68,16 +86,10 @@ func (f *frame) add(name string, v starlark.Value) {
 // keeps it in a cell, a type of its own with one field, which it shows of free
 // variables and not of locals.
 func uncelled(v starlark.Value) starlark.Value {
-	if v == nil || v.Type() != "cell" {
-		return v
+	if at := inCell(v); at != nil {
+		return *at
 	}
-	r := reflect.ValueOf(v)
-	if r.Kind() != reflect.Pointer || r.Elem().Kind() != reflect.Struct || r.Elem().NumField() != 1 {
-		return v
-	}
-	field := r.Elem().Field(0)
-	inner, _ := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem().Interface().(starlark.Value)
-	return inner
+	return v
 }
 
 // watchName is what the frame of an errorWatch is called in a call stack.
@@ -164,11 +176,11 @@ func (h *halts) captureError() *snapshot {
 		*p = h.held[depth].locals
 		defer func() { *p = nil }()
 	}
-	return capture(t)
+	return h.capture(t)
 }
 
-// maxNoted bounds the snapshots that are kept of a run: an error that the program
-// catches is forgotten with the first ones.
+// maxNoted bounds the snapshots that are kept of an error: one for each time that it
+// is made anew on its way up.
 const maxNoted = 256
 
 // makesError reports whether the interpreter is making an error.
@@ -189,21 +201,46 @@ func makesError() bool {
 // watch runs a program on a thread, and if errors are to stop it, stops where the one
 // arose that ends it.
 func (h *halts) watch(t *starlark.Thread, run func() error) error {
-	if !h.on || !h.engine.Orders().Errors {
+	if !h.on || !h.engine.Orders().AnyError() {
 		return run()
 	}
 	h.noted = nil
 	_, err := starlark.Call(t, &errorWatch{h, run}, nil, nil)
-	at := deepest(err)
-	if at == nil || h.job.ctx.Err() != nil {
-		return err
-	}
-	for _, s := range slices.Backward(h.noted) {
-		if slices.Equal(s.stack, at.CallStack) {
-			h.noted = nil
-			h.stopAt(s, 0, &Halt{Reason: AtError, Text: text(newFailure(err).summaryOf())})
-			break
-		}
+	if s := h.origin(err); s != nil && h.job.ctx.Err() == nil && h.engine.Orders().Errors {
+		h.stopAt(s, 0, &Halt{Reason: AtError, Text: text(newFailure(err).summaryOf())})
 	}
 	return err
+}
+
+// origin returns the snapshot of where an error arose, nil if there is none, and forgets
+// all of them.
+func (h *halts) origin(err error) *snapshot {
+	noted := h.noted
+	h.noted = nil
+	at := deepest(err)
+	if at == nil {
+		return nil
+	}
+	for _, s := range slices.Backward(noted) {
+		if slices.Equal(s.stack, at.CallStack) {
+			return s
+		}
+	}
+	return nil
+}
+
+// caught stops the thread, if it is to, where an error arose that the program has just
+// caught.
+func (h *halts) caught(t *starlark.Thread, err error) {
+	if !h.on || h.busy {
+		return
+	}
+	s := h.origin(err)
+	if !h.engine.Orders().Caught || h.job.ctx.Err() != nil {
+		return
+	}
+	if s == nil { // it arose in no function of the script
+		s = h.capture(t)
+	}
+	h.stopAt(s, depthOf(t), &Halt{Reason: AtCaught, Text: text(newFailure(err).summaryOf())})
 }

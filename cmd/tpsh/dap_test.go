@@ -202,6 +202,7 @@ func TestDAP(t *testing.T) {
 			}
 			e.expect("i", e.value(2, "i"), "1")
 			e.expect("rank", e.value(3, "rank() * 10 + i"), "21")
+			e.change(3)
 			e.expect("a call that communicates", e.value(3, "all_reduce(x)"), "all_reduce: what a debugger evaluates does not communicate")
 			e.do("next", map[string]any{"threadId": 1})
 			e.expect("reason", e.stopped().Reason, "step")
@@ -232,6 +233,56 @@ func TestDAP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// change changes the local i of a thread, there and back, by each of the requests that
+// can, and finds that others cannot be.
+func (e *dapClient) change(thread int) {
+	e.t.Helper()
+	frame := e.frames(thread)[0].Id
+	scopes := e.do("scopes", map[string]any{"frameId": frame}).(*dap.ScopesResponse).Body.Scopes
+	set := e.do("setVariable", map[string]any{"variablesReference": scopes[0].VariablesReference, "name": "i", "value": "i + 6"}).(*dap.SetVariableResponse)
+	e.expect("set i", set.Body.Value, "7")
+	e.expect("i", e.value(thread, "i"), "7")
+	e.expect("of another rank", e.value(thread+1, "i"), "1")
+	e.do("evaluate", map[string]any{"expression": "i = 8", "frameId": frame, "context": "repl"})
+	e.expect("i", e.value(thread, "i"), "8")
+	if _, ok := e.ask("setVariable", map[string]any{"variablesReference": scopes[0].VariablesReference, "name": "j", "value": "1"}).(*dap.ErrorResponse); !ok {
+		e.t.Error("a variable that is not there was set")
+	}
+	table := e.frames(thread)[1].Id
+	e.do("setExpression", map[string]any{"expression": `table["a"][1]`, "value": "5", "frameId": table})
+	outer := e.do("scopes", map[string]any{"frameId": table}).(*dap.ScopesResponse).Body.Scopes
+	for _, v := range e.do("variables", map[string]any{"variablesReference": outer[0].VariablesReference}).(*dap.VariablesResponse).Body.Variables {
+		if v.Name == "table" {
+			e.expect("table", v.Value, `{"a": [1, 5]}`)
+			e.do("setVariable", map[string]any{"variablesReference": v.VariablesReference, "name": `"a"`, "value": "[1, 2]"})
+		}
+	}
+	e.expect("i", e.do("setExpression", map[string]any{"expression": "i", "value": "1", "frameId": frame}).(*dap.SetExpressionResponse).Body.Value, "1")
+}
+
+// An editor stops where an error arises that the program catches, if it asks for that, and
+// in lambdas; a breakpoint where no statement is is not verified.
+func TestDAPCaught(t *testing.T) {
+	e := newDAPClient(t)
+	path := e.launch("def f(d):\n    return d[\"b\"]\n\nprint(attempt(f, {}).ok)\nx = [\n    lambda: 3]\nx[0]()\n", "", false, []map[string]any{{"line": 4}})
+	e.stopped()
+	e.do("setExceptionBreakpoints", map[string]any{"filters": []string{"uncaught", "caught"}})
+	set := e.do("setBreakpoints", map[string]any{"source": map[string]any{"path": path}, "breakpoints": []map[string]any{{"line": 6}, {"line": 99}}}).(*dap.SetBreakpointsResponse)
+	if b := set.Body.Breakpoints; !b[0].Verified || b[1].Verified || !strings.Contains(b[1].Message, "no statement") {
+		t.Errorf("got the breakpoints %v, want the second not to be verified", b)
+	}
+	e.do("continue", map[string]any{"threadId": 1})
+	stop := e.stopped()
+	e.expect("caught", stop.Reason+" "+stop.Text, `exception key "b" not in dict`)
+	e.expect("caught", e.at(stop.ThreadId), "main.star:2 in f")
+	e.expect("mode", string(e.do("exceptionInfo", map[string]any{"threadId": stop.ThreadId}).(*dap.ExceptionInfoResponse).Body.BreakMode), "always")
+	e.do("continue", map[string]any{"threadId": 1})
+	e.expect("lambda", e.stopped().Reason, "breakpoint")
+	e.expect("lambda", e.at(1), "main.star:6 in lambda")
+	e.do("continue", map[string]any{"threadId": 1})
+	e.expect("exit status", e.exit(), "0")
 }
 
 // lookAtTable opens the variable table.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"tpsh/lang/debug"
@@ -45,10 +48,33 @@ func (d *debugger) run(std *stdio, args []string) error {
 		if err != nil {
 			return usagef("for flag -b: %v", err)
 		}
+		note, err := checkBreak(b, args)
+		if err != nil {
+			return err
+		}
+		io.WriteString(std.err, note)
 		d.debugging.control.Add(b)
 	}
 	if len(d.breaks) == 0 {
 		d.debugging.step = halt.In
 	}
 	return d.runner.run(std, args)
+}
+
+// checkBreak returns a usage error if a breakpoint is at no statement of the script, or
+// of a file that is here, and a line about one in a file that is not: the program may
+// load it.
+func checkBreak(b debug.Break, args []string) (note string, err error) {
+	path := b.File
+	if len(args) > 0 && halt.SameFile(b.File, args[0], ".") {
+		path = args[0]
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Sprintf("tpsh: for flag -b: there is no file %s here; the program stops if it loads one of that name\n", b.File), nil
+	}
+	if err := b.Check(string(text)); err != nil {
+		return "", usagef("for flag -b: %v", err)
+	}
+	return "", nil
 }

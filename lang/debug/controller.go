@@ -30,7 +30,8 @@ type Controller struct {
 	session   *lang.Session // nil while nothing runs
 	breaks    []Break
 	lastBreak int
-	errors    bool
+	errors    bool // that end the program stop it
+	caught    bool // and those that it catches
 	ranks     []rank
 	gathering bool
 	changed   chan struct{} // closed when a rank does something else, and replaced
@@ -98,7 +99,7 @@ func (c *Controller) change() {
 
 // orders returns the orders of a rank. c.mu is held.
 func (c *Controller) orders(rank int, step halt.Step) halt.Orders {
-	o := halt.Orders{Step: step, Errors: c.errors}
+	o := halt.Orders{Step: step, Errors: c.errors, Caught: c.caught}
 	for _, b := range c.breaks {
 		if b.Ranks == nil || slices.Contains(b.Ranks, rank) {
 			o.Breaks = append(o.Breaks, b.Break)
@@ -151,6 +152,14 @@ func (c *Controller) StopAtErrors(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.errors = on
+	c.tell()
+}
+
+// StopAtCaught says whether errors that the program catches stop it where they arise.
+func (c *Controller) StopAtCaught(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.caught = on
 	c.tell()
 }
 

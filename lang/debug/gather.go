@@ -117,7 +117,7 @@ func (c *Controller) places() ([]Place, <-chan struct{}) {
 }
 
 // reasons are the reasons of stops, the most telling first.
-var reasons = []lang.Reason{lang.AtError, lang.AtCompare, lang.AtBreak, lang.AtCall, lang.AtCollective, lang.AtStep, lang.AtPause}
+var reasons = []lang.Reason{lang.AtError, lang.AtCaught, lang.AtCompare, lang.AtBreak, lang.AtCall, lang.AtCollective, lang.AtStep, lang.AtPause}
 
 // conclude tells of the Stop, or lets the ranks go on if there is nothing to tell.
 func (c *Controller) conclude(places []Place) {

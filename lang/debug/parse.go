@@ -45,6 +45,15 @@ func ParseBreak(text, file string) (Break, error) {
 	return b, nil
 }
 
+// Check returns an error if no statement is at the line of a breakpoint in the text of
+// its file, or below.
+func (b Break) Check(text string) error {
+	if lang.StopLine(b.File, text, b.Line) > 0 {
+		return nil
+	}
+	return fmt.Errorf("got line %d of %s, want one of 1 to %d: there is no statement at it or below", b.Line, b.File, max(1, strings.Count(strings.TrimRight(text, "\n")+"\n", "\n")))
+}
+
 // cutClause cuts a text before the next clause: on RANKS at its end, or differs.
 func cutClause(text string) (clause, rest string) {
 	cut := len(text)

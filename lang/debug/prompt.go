@@ -52,7 +52,7 @@ func verbs() []verb {
 		{[]string{"next", "n"}, "", "goes on to the next statement of the same function", step(halt.Next)},
 		{[]string{"out", "finish"}, "", "goes on to behind the call of the function", step(halt.Out)},
 		{[]string{"until"}, "collective", "goes on until every rank is about to make a collective", (*Prompt).until},
-		{[]string{"break", "b"}, "FILE:LINE [if COND] [differs EXPR] [on RANKS]", "sets a breakpoint; without FILE in the file at hand; break errors stops at errors; alone lists them", (*Prompt).setBreak},
+		{[]string{"break", "b"}, "FILE:LINE [if COND] [differs EXPR] [on RANKS]", "sets a breakpoint; without FILE in the file at hand; break errors stops at errors, break caught at those that the program catches; alone lists them", (*Prompt).setBreak},
 		{[]string{"clear"}, "[N]", "removes breakpoint N, or all", (*Prompt).clear},
 		{[]string{"where", "w", "bt"}, "", "shows where every rank is, and the calls of the one at hand", (*Prompt).where},
 		{[]string{"rank"}, "R", "looks at another rank", (*Prompt).setRank},
@@ -62,6 +62,7 @@ func verbs() []verb {
 		{[]string{"list", "l"}, "", "shows the lines around", (*Prompt).list},
 		{[]string{"locals"}, "", "shows the variables, and where ranks differ", (*Prompt).locals},
 		{[]string{"globals"}, "", "shows the variables of the file", (*Prompt).globals},
+		{[]string{"set"}, "NAME = EXPR [on RANKS]", "changes a variable, an item or an attribute, as an assignment alone does on all ranks", (*Prompt).set},
 		{[]string{"print", "p"}, "EXPR", "evaluates on all ranks, as a line that is no command does", (*Prompt).print},
 		{[]string{"quit", "q"}, "", "ends the program", (*Prompt).quit},
 		{[]string{"help", "h"}, "", "lists this", (*Prompt).help},
@@ -98,6 +99,9 @@ func (p *Prompt) Do(line string) (goesOn bool) {
 	p.last = line
 	if len(p.stop.Ranks) > 0 && !p.C.Stopping() {
 		p.stop = Stop{}
+	}
+	if lang.IsAssignment(line) {
+		line = "set " + line
 	}
 	word, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
@@ -147,13 +151,22 @@ func (p *Prompt) setBreak(arg string) (bool, error) {
 		}
 		return false, nil
 	}
-	if arg == "errors" {
+	switch arg {
+	case "errors":
 		p.C.StopAtErrors(true)
+		return false, nil
+	case "caught":
+		p.C.StopAtCaught(true)
 		return false, nil
 	}
 	b, err := ParseBreak(arg, p.file())
 	if err != nil {
 		return false, err
+	}
+	if text, err := os.ReadFile(b.File); err == nil {
+		if err := b.Check(string(text)); err != nil {
+			return false, err
+		}
 	}
 	b.ID = p.C.Add(b)
 	fmt.Fprintln(p.Out, b)

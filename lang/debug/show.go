@@ -3,6 +3,7 @@ package debug
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tpsh/lang"
@@ -25,6 +26,8 @@ func (s Stop) Headline() string {
 	switch s.Reason {
 	case lang.AtError:
 		return fmt.Sprintf("rank %d: error %s: %s", s.Rank, at, s.Text)
+	case lang.AtCaught:
+		return fmt.Sprintf("rank %d: error %s, which the program catches: %s", s.Rank, at, s.Text)
 	case lang.AtCompare:
 		return fmt.Sprintf("breakpoint %d %s: %s", s.Break, at, strings.TrimRight(s.Text, "\n"))
 	case lang.AtBreak:
@@ -122,6 +125,40 @@ func (p *Prompt) print(expr string) (bool, error) {
 	return false, err
 }
 
+// set carries out an assignment on some ranks, or all, in the frame at hand on its rank,
+// and in the frame of the same number on the others.
+func (p *Prompt) set(arg string) (bool, error) {
+	line, ranks := arg, []int(nil)
+	if i := strings.LastIndex(arg, " on "); i >= 0 {
+		if list, err := parseRanks(strings.TrimSpace(arg[i+len(" on "):])); err == nil {
+			line, ranks = strings.TrimSpace(arg[:i]), list
+		}
+	}
+	text, err := p.C.Assign(ranks, p.frame, line)
+	io.WriteString(p.Out, text)
+	return false, err
+}
+
+// Assign carries out an assignment on ranks that stand still or wait, nil for all, and
+// returns the variables that it has changed, each value once with the ranks that have it.
+func (c *Controller) Assign(on []int, frame int, line string) (string, error) {
+	values, ranks, err := c.each(on, lang.Question{What: lang.AskAssign, Frame: frame, Expr: lang.Text(line)}, func(a *lang.Answer) lang.Value {
+		var all lang.Value
+		for i, v := range a.Values {
+			if i > 0 {
+				all.Text, all.Digest = all.Text+"\n", all.Digest+"\n"
+			}
+			all.Text += v.Name + " = " + v.Text
+			all.Digest += v.Digest
+		}
+		return all
+	})
+	if err != nil || !slices.ContainsFunc(values, func(v lang.Value) bool { return v.Text != "" }) {
+		return "", err
+	}
+	return merge(c.Size(), ranks, values), nil
+}
+
 // Compare returns the values of an expression on all ranks, each once with those that
 // have it.
 func (c *Controller) Compare(expr string, frame int) (string, error) {
@@ -135,6 +172,12 @@ func (c *Controller) Compare(expr string, frame int) (string, error) {
 // Evaluate returns the values of an expression on ranks that stand still or wait; nil
 // is for all. Its error is that of all.
 func (c *Controller) Evaluate(on []int, frame int, expr string) (values []lang.Value, ranks []int, err error) {
+	return c.each(on, lang.Question{What: lang.AskValue, Frame: frame, Expr: lang.Text(expr)}, func(a *lang.Answer) lang.Value { return a.Values[0] })
+}
+
+// each asks ranks a question and returns what value makes of the answers of those that
+// stand still or wait. Its error is that of all.
+func (c *Controller) each(on []int, q lang.Question, value func(*lang.Answer) lang.Value) (values []lang.Value, ranks []int, err error) {
 	if on == nil {
 		for r := range c.Size() {
 			on = append(on, r)
@@ -142,7 +185,7 @@ func (c *Controller) Evaluate(on []int, frame int, expr string) (values []lang.V
 	}
 	alike := true
 	for _, r := range on {
-		a, failed := c.Ask(r, lang.Question{What: lang.AskValue, Frame: frame, Expr: lang.Text(expr)})
+		a, failed := c.Ask(r, q)
 		switch {
 		case failed == errOver:
 			continue
@@ -150,11 +193,11 @@ func (c *Controller) Evaluate(on []int, frame int, expr string) (values []lang.V
 			values = append(values, lang.Value{Text: lang.Text(failed.Error()), Digest: lang.Text("! " + failed.Error())})
 			alike = alike && (err == nil || err.Error() == failed.Error())
 			err = failed
-		case len(a.Values) == 0:
+		case a.Standing == lang.Running:
 			values = append(values, lang.Value{Text: "runs", Digest: "runs"})
 			alike = false
 		default:
-			values = append(values, a.Values[0])
+			values = append(values, value(a))
 			alike = false
 		}
 		ranks = append(ranks, r)

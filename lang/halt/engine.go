@@ -35,9 +35,14 @@ const (
 type Orders struct {
 	Breaks []Break `json:"breaks,omitempty"`
 	Step   Step    `json:"step,omitempty"`
-	// Errors stops where an error ends the program.
+	// Errors stops where an error ends the program, Caught where one arises that the
+	// program catches.
 	Errors bool `json:"errors,omitempty"`
+	Caught bool `json:"caught,omitempty"`
 }
+
+// AnyError reports whether some errors stop the thread.
+func (o *Orders) AnyError() bool { return o.Errors || o.Caught }
 
 // A Stop says why a thread may stop: for Breaks, whose conditions are not known here,
 // or for its Step.
@@ -191,10 +196,14 @@ func (e *Engine) newPlan(fn *starlark.Function, start syntax.Position) *plan {
 }
 
 // within reports whether a statement belongs to a function that begins at start: by
-// its def, or if that is the whole file, to none. A lambda has no statements.
+// its def, or if that is the whole file, to none. Of a lambda it is the line on which
+// its expression begins.
 func (m *Map) within(line int32, fn *starlark.Function, start syntax.Position) bool {
-	if fn.Name() == "<toplevel>" {
+	switch fn.Name() {
+	case "<toplevel>":
 		return m.owners[line] == 0
+	case "lambda":
+		return m.lambdas[place{start.Line, start.Col}] == line
 	}
 	return m.owners[line] == start.Line
 }

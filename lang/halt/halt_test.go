@@ -108,6 +108,12 @@ s = [g(k, k) for k in range(3)]
 twice(lambda: g(1, 2))
 n = 0
 while n < 2: n += 1
+h = lambda x: (
+    lambda: x or
+        g(x, 1))
+h(0)()
+twice(lambda:
+    h(1))
 `
 
 func TestBreaks(t *testing.T) {
@@ -118,16 +124,21 @@ func TestBreaks(t *testing.T) {
 	}{
 		{[]int{3}, nil, "[3 3]"},
 		{[]int{5}, nil, "[5]"},
-		{[]int{6}, nil, "[7]"},                  // the next statement
-		{[]int{9}, nil, "[7]"},                  // a statement of several lines
-		{[]int{12}, nil, "[12 12 12 12 12 12]"}, // in loops of all kinds, and from builtin functions
+		{[]int{6}, nil, "[7]"},                     // the next statement
+		{[]int{9}, nil, "[7]"},                     // a statement of several lines
+		{[]int{12}, nil, "[12 12 12 12 12 12 12]"}, // in loops of all kinds, and from builtin functions
 		{[]int{16}, nil, "[16]"},
 		{[]int{13}, nil, "[14 14 14]"}, // the head of a loop, as often as it is passed
 		{[]int{18}, nil, "[18]"},
+		{[]int{17}, nil, "[17 17 17]"}, // a lambda on the line of its statement
+		{[]int{22}, nil, "[21]"},       // the expressions of lambdas, in lambdas
+		{[]int{21}, nil, "[21]"},
+		{[]int{25}, nil, "[25 25]"},
+		{[]int{17}, []Step{In, In, Next}, "[17 17 12 17]"},
 		{[]int{100}, nil, "[]"},
 		{[]int{3, 16}, nil, "[3 3 16]"},
 		{[]int{3}, []Step{Next, Next, Next}, "[3 4 7 14 3]"},
-		{[]int{12}, []Step{Out}, "[12 7 12 12 12 12 12]"},
+		{[]int{12}, []Step{Out}, "[12 7 12 12 12 12 12 12]"},
 		{nil, []Step{In, In, In, In, In, Next, Out}, "[1 11 14 14 15 3 4 15]"},
 		{nil, []Step{Next, Next, Next, Next, Next, Next, Next, Next}, "[1 11 14 14 15 14 15 16 17]"},
 	}

@@ -11,13 +11,18 @@ import (
 // A Map says to which statement, and to which function, the lines of a source
 // belong.
 type Map struct {
-	statements map[int32]int32 // by line: the first line of its innermost statement
+	statements map[int32]int32 // by line: the first line of its innermost statement, or lambda's expression
 	owners     map[int32]int32 // by line: that of the innermost function around it, or 0
+	lambdas    map[place]int32 // the first line of the expression of each
+	inner      map[place]bool  // the variables of comprehensions
 }
+
+// A place is where something begins.
+type place struct{ line, col int32 }
 
 // NewMap returns the Map of files, which are of one path.
 func NewMap(files ...*syntax.File) *Map {
-	m := &Map{map[int32]int32{}, map[int32]int32{}}
+	m := &Map{map[int32]int32{}, map[int32]int32{}, map[place]int32{}, map[place]bool{}}
 	for _, f := range files {
 		m.add(f)
 	}
@@ -43,6 +48,7 @@ func (m *Map) statement(s syntax.Stmt, owner int32) {
 	for line := begin.Line; line <= end.Line; line++ {
 		m.statements[line], m.owners[line] = begin.Line, owner
 	}
+	m.expressions(s)
 	inner := owner
 	if _, ok := s.(*syntax.DefStmt); ok {
 		inner = begin.Line
@@ -50,6 +56,47 @@ func (m *Map) statement(s syntax.Stmt, owner int32) {
 	for _, list := range blocks(s) {
 		m.block(*list, inner)
 	}
+}
+
+// ofLambda is the owner of lines that are a lambda's alone.
+const ofLambda = -1
+
+// expressions adds the lambdas and comprehensions of a statement, but for those in its blocks. The lines
+// below the first that the expression of one takes are its own.
+func (m *Map) expressions(s syntax.Stmt) {
+	top, _ := s.Span()
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if inner, ok := n.(syntax.Stmt); ok {
+			return inner == s
+		}
+		if l, ok := n.(*syntax.LambdaExpr); ok {
+			begin, end := l.Body.Span()
+			m.lambdas[place{l.Lambda.Line, l.Lambda.Col}] = begin.Line
+			for line := max(begin.Line, top.Line+1); line <= end.Line; line++ {
+				m.statements[line], m.owners[line] = begin.Line, ofLambda
+			}
+		}
+		if c, ok := n.(*syntax.ForClause); ok {
+			m.variables(c.Vars)
+		}
+		return true
+	})
+}
+
+// variables adds those that a clause of a comprehension binds.
+func (m *Map) variables(x syntax.Expr) {
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok {
+			m.inner[place{id.NamePos.Line, id.NamePos.Col}] = true
+		}
+		return true
+	})
+}
+
+// Inner reports whether a variable that is first assigned at pos is a comprehension's,
+// and not one of the function around it. A nil Map knows of none.
+func (m *Map) Inner(pos syntax.Position) bool {
+	return m != nil && m.inner[place{pos.Line, pos.Col}]
 }
 
 // blocks returns the blocks of a statement that are not empty.

@@ -13,19 +13,34 @@ const MarkName = "<stop>"
 
 // Mark has every statement of a file begin with one that asks for the truth of MarkName
 // at its position: the cheapest instruction in which the interpreter calls who made a
-// value. It is before a loop, and before each of its rounds. If entries is set,
+// value. It is before a loop, and before each of its rounds. The expression of a lambda
+// asks for it, too: lambda: x becomes lambda: not MarkName or x. If entries is set,
 // functions begin with a call of MarkName.
 func Mark(f *syntax.File, entries bool) {
 	markBlock(&f.Stmts)
-	if !entries {
-		return
-	}
 	syntax.Walk(f, func(n syntax.Node) bool {
-		if d, ok := n.(*syntax.DefStmt); ok {
-			enter(d)
+		switch n := n.(type) {
+		case *syntax.DefStmt:
+			if entries {
+				enter(n)
+			}
+		case *syntax.LambdaExpr:
+			markLambda(n, entries)
 		}
 		return true
 	})
+}
+
+// markLambda marks the expression of a lambda.
+func markLambda(l *syntax.LambdaExpr, entries bool) {
+	pos := syntax.Start(l.Body)
+	or := func(x, y syntax.Expr) syntax.Expr {
+		return &syntax.BinaryExpr{X: x, Op: syntax.OR, OpPos: pos, Y: y}
+	}
+	l.Body = or(asked(pos), l.Body)
+	if entries {
+		l.Body = or(called(pos), l.Body)
+	}
 }
 
 func markBlock(list *[]syntax.Stmt) {
@@ -46,9 +61,16 @@ func markBlock(list *[]syntax.Stmt) {
 }
 
 // mark returns the statement that asks for the truth of MarkName at pos.
-func mark(pos syntax.Position) syntax.Stmt {
-	name := &syntax.Ident{Name: MarkName, NamePos: pos}
-	return &syntax.ExprStmt{X: &syntax.UnaryExpr{Op: syntax.NOT, OpPos: pos, X: name}}
+func mark(pos syntax.Position) syntax.Stmt { return &syntax.ExprStmt{X: asked(pos)} }
+
+// asked returns the expression that asks for the truth of MarkName at pos: False.
+func asked(pos syntax.Position) syntax.Expr {
+	return &syntax.UnaryExpr{Op: syntax.NOT, OpPos: pos, X: &syntax.Ident{Name: MarkName, NamePos: pos}}
+}
+
+// called returns the expression that calls MarkName at pos: None.
+func called(pos syntax.Position) syntax.Expr {
+	return &syntax.CallExpr{Fn: &syntax.Ident{Name: MarkName, NamePos: pos}, Lparen: pos, Rparen: pos}
 }
 
 // enter has a function begin with a call of MarkName, behind what it says of itself.
@@ -57,8 +79,7 @@ func enter(d *syntax.DefStmt) {
 	if len(d.Body) > 1 && isText(d.Body[0]) {
 		at = 1
 	}
-	name := &syntax.Ident{Name: MarkName, NamePos: d.Def}
-	d.Body = slices.Insert(d.Body, at, syntax.Stmt(&syntax.ExprStmt{X: &syntax.CallExpr{Fn: name, Lparen: d.Def, Rparen: d.Def}}))
+	d.Body = slices.Insert(d.Body, at, syntax.Stmt(&syntax.ExprStmt{X: called(d.Def)}))
 }
 
 // loopBody returns the statements of a loop; nil if s is none.

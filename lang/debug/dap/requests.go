@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -65,8 +66,11 @@ func (s *server) answer(m dap.RequestMessage) (dap.Message, error) {
 	case *dap.InitializeRequest:
 		return &dap.InitializeResponse{Response: to, Body: dap.Capabilities{
 			SupportsConfigurationDoneRequest: true, SupportsConditionalBreakpoints: true, SupportsEvaluateForHovers: true, SupportsTerminateRequest: true,
-			SupportsExceptionInfoRequest: true, SupportsSingleThreadExecutionRequests: true,
-			ExceptionBreakpointFilters: []dap.ExceptionBreakpointsFilter{{Filter: "uncaught", Label: "Errors that end the program", Default: true}},
+			SupportsExceptionInfoRequest: true, SupportsSingleThreadExecutionRequests: true, SupportsSetVariable: true, SupportsSetExpression: true,
+			ExceptionBreakpointFilters: []dap.ExceptionBreakpointsFilter{
+				{Filter: "uncaught", Label: "Errors that end the program", Default: true},
+				{Filter: "caught", Label: "Errors that the program catches"},
+			},
 		}}, nil
 	case *dap.LaunchRequest:
 		return &dap.LaunchResponse{Response: to}, s.take(m.Arguments)
@@ -79,6 +83,7 @@ func (s *server) answer(m dap.RequestMessage) (dap.Message, error) {
 		return &dap.SetFunctionBreakpointsResponse{Response: to}, nil
 	case *dap.SetExceptionBreakpointsRequest:
 		s.control.StopAtErrors(slices.Contains(m.Arguments.Filters, "uncaught"))
+		s.control.StopAtCaught(slices.Contains(m.Arguments.Filters, "caught"))
 		return &dap.SetExceptionBreakpointsResponse{Response: to}, nil
 	case *dap.ThreadsRequest:
 		return s.threads(to), nil
@@ -91,7 +96,15 @@ func (s *server) answer(m dap.RequestMessage) (dap.Message, error) {
 	case *dap.EvaluateRequest:
 		return s.evaluate(to, &m.Arguments)
 	case *dap.ExceptionInfoRequest:
-		return &dap.ExceptionInfoResponse{Response: to, Body: dap.ExceptionInfoResponseBody{ExceptionId: "error", Description: s.stopped().Text, BreakMode: "unhandled"}}, nil
+		mode := dap.ExceptionBreakMode("unhandled")
+		if s.stopped().Reason == lang.AtCaught {
+			mode = "always"
+		}
+		return &dap.ExceptionInfoResponse{Response: to, Body: dap.ExceptionInfoResponseBody{ExceptionId: "error", Description: s.stopped().Text, BreakMode: mode}}, nil
+	case *dap.SetVariableRequest:
+		return s.setVariable(to, &m.Arguments)
+	case *dap.SetExpressionRequest:
+		return s.setExpression(to, &m.Arguments)
 	case *dap.ContinueRequest:
 		return &dap.ContinueResponse{Response: to, Body: dap.ContinueResponseBody{AllThreadsContinued: !m.Arguments.SingleThread}}, nil
 	case *dap.NextRequest:
@@ -139,6 +152,9 @@ func (s *server) setBreaks(to dap.Response, a *dap.SetBreakpointsArguments) dap.
 	for _, want := range a.Breakpoints {
 		got := dap.Breakpoint{Line: want.Line, Source: &a.Source}
 		b, err := parseBreak(path, want)
+		if text, bad := os.ReadFile(path); err == nil && bad == nil {
+			err = b.Check(string(text))
+		}
 		if err != nil {
 			got.Message = err.Error()
 		} else {
@@ -214,6 +230,16 @@ func (s *server) ref(h handle) int {
 	return len(s.handles)
 }
 
+// handleOf returns the handle of a number.
+func (s *server) handleOf(ref int) (handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ref < 1 || ref > len(s.handles) {
+		return handle{}, fmt.Errorf("got the reference %d, want one of this stop", ref)
+	}
+	return s.handles[ref-1], nil
+}
+
 func (s *server) scopes(to dap.Response, id int) dap.Message {
 	rank, frame := frameOf(id)
 	return &dap.ScopesResponse{Response: to, Body: dap.ScopesResponseBody{Scopes: []dap.Scope{
@@ -223,13 +249,10 @@ func (s *server) scopes(to dap.Response, id int) dap.Message {
 }
 
 func (s *server) variables(to dap.Response, ref int) (dap.Message, error) {
-	s.mu.Lock()
-	if ref < 1 || ref > len(s.handles) {
-		s.mu.Unlock()
-		return nil, fmt.Errorf("got the reference %d, want one of this stop", ref)
+	h, err := s.handleOf(ref)
+	if err != nil {
+		return nil, err
 	}
-	h := s.handles[ref-1]
-	s.mu.Unlock()
 	got, err := s.control.Ask(h.rank, lang.Question{What: h.what, Frame: h.frame, Expr: h.expr})
 	if err != nil {
 		return nil, err
@@ -252,22 +275,89 @@ func (s *server) partsRef(h handle, v lang.Value) int {
 	return s.ref(handle{rank: h.rank, frame: h.frame, what: lang.AskParts, expr: v.Expr})
 }
 
-func (s *server) evaluate(to dap.Response, a *dap.EvaluateArguments) (dap.Message, error) {
-	rank, frame := max(s.stopped().Rank, 0), 0
-	if a.FrameId > 0 {
-		rank, frame = frameOf(a.FrameId)
-	}
-	if line, ok := strings.CutPrefix(strings.TrimSpace(a.Expression), ":"); ok && a.Context == "repl" {
-		return s.console(to, line)
-	}
-	got, err := s.control.Ask(rank, lang.Question{What: lang.AskValue, Frame: frame, Expr: lang.Text(a.Expression)})
+// setVariable changes a variable, or a part of a value, on the rank that shows it.
+func (s *server) setVariable(to dap.Response, a *dap.SetVariableArguments) (dap.Message, error) {
+	h, err := s.handleOf(a.VariablesReference)
 	if err != nil {
 		return nil, err
 	}
-	if len(got.Values) == 0 {
-		return nil, fmt.Errorf("rank %d runs", rank)
+	target := a.Name
+	if h.what == lang.AskParts {
+		got, err := s.control.Ask(h.rank, lang.Question{What: h.what, Frame: h.frame, Expr: h.expr})
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(got.Values, func(v lang.Value) bool { return string(v.Name) == a.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no %s", a.Name)
+		}
+		target = string(got.Values[i].Expr)
+	}
+	v, err := s.assign(h, target, a.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &dap.SetVariableResponse{Response: to, Body: dap.SetVariableResponseBody{Value: string(v.Text), Type: v.Type, VariablesReference: s.partsRef(h, v)}}, nil
+}
+
+// setExpression changes what an expression stands for.
+func (s *server) setExpression(to dap.Response, a *dap.SetExpressionArguments) (dap.Message, error) {
+	h := s.handleAt(a.FrameId)
+	v, err := s.assign(h, a.Expression, a.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &dap.SetExpressionResponse{Response: to, Body: dap.SetExpressionResponseBody{Value: string(v.Text), Type: v.Type, VariablesReference: s.partsRef(h, v)}}, nil
+}
+
+// assign assigns a value to a target in a frame, and returns what the target then is.
+func (s *server) assign(h handle, target, value string) (lang.Value, error) {
+	ask := func(what lang.What, expr string) (*lang.Answer, error) {
+		return s.control.Ask(h.rank, lang.Question{What: what, Frame: h.frame, Expr: lang.Text(expr)})
+	}
+	if _, err := ask(lang.AskAssign, target+" = "+value); err != nil {
+		return lang.Value{}, err
+	}
+	got, err := ask(lang.AskValue, target)
+	if err != nil {
+		return lang.Value{}, err
+	}
+	if got.Standing == lang.Running {
+		return lang.Value{}, fmt.Errorf("rank %d runs", h.rank)
+	}
+	return got.Values[0], nil
+}
+
+// handleAt returns the handle of a frame; that of the rank that stopped for 0.
+func (s *server) handleAt(frame int) handle {
+	if frame > 0 {
+		rank, n := frameOf(frame)
+		return handle{rank: rank, frame: n}
+	}
+	return handle{rank: max(s.stopped().Rank, 0)}
+}
+
+func (s *server) evaluate(to dap.Response, a *dap.EvaluateArguments) (dap.Message, error) {
+	h := s.handleAt(a.FrameId)
+	line, command := strings.CutPrefix(strings.TrimSpace(a.Expression), ":")
+	what := lang.AskValue
+	switch {
+	case a.Context == "repl" && command:
+		return s.console(to, line)
+	case a.Context == "repl" && lang.IsAssignment(line):
+		what = lang.AskAssign
+	}
+	got, err := s.control.Ask(h.rank, lang.Question{What: what, Frame: h.frame, Expr: lang.Text(a.Expression)})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case got.Standing == lang.Running:
+		return nil, fmt.Errorf("rank %d runs", h.rank)
+	case len(got.Values) == 0: // an item or an attribute was assigned
+		return &dap.EvaluateResponse{Response: to}, nil
 	}
 	v := got.Values[0]
-	ref := s.partsRef(handle{rank: rank, frame: frame}, v)
+	ref := s.partsRef(h, v)
 	return &dap.EvaluateResponse{Response: to, Body: dap.EvaluateResponseBody{Result: string(v.Text), Type: v.Type, VariablesReference: ref}}, nil
 }

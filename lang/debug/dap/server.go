@@ -211,7 +211,7 @@ func (o *output) Write(p []byte) (int, error) {
 // stopReasons are the reasons of stops in the words of the protocol.
 var stopReasons = map[lang.Reason]string{
 	lang.AtBreak: "breakpoint", lang.AtCall: "breakpoint", lang.AtCompare: "data breakpoint", lang.AtStep: "step", lang.AtCollective: "step",
-	lang.AtPause: "pause", lang.AtError: "exception",
+	lang.AtPause: "pause", lang.AtError: "exception", lang.AtCaught: "exception",
 }
 
 // tell says that the ranks have stopped.
