@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"go.starlark.net/starlark"
 
@@ -41,6 +42,8 @@ type Env struct {
 	held   map[Holder]bool
 	inside int // calls of modules under way
 	width  int // see SetWidth
+
+	askedToStop atomic.Bool // see should_stop
 
 	varied     bool // the program has had a number that varies
 	seedVaries bool // as the seed does
@@ -114,6 +117,9 @@ func (e *Env) Record() []byte {
 	}
 	return data
 }
+
+// AskStop implements lang.Stopper.
+func (e *Env) AskStop() { e.askedToStop.Store(true) }
 
 // New returns the Env of rank.
 func New(rank *runtime.Rank, opts Options) *Env {

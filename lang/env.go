@@ -86,6 +86,10 @@ type Noter interface {
 	SetNote(note func(line string))
 }
 
+// A Stopper is an Env whose programs can learn that they are to end soon. AskStop
+// says so. It is called on any goroutine, while a program runs.
+type Stopper interface{ AskStop() }
+
 // A Recorder is an Env that records something of a run for whoever started it. Record
 // returns it when a program or chunk has ended, and nil where there is nothing. It
 // is brought to the front end's Options.Recorded as it is.

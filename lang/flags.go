@@ -30,6 +30,9 @@ type Flags struct {
 	// Words says that the program may read what follows -- by itself: it
 	// mentions args.
 	Words bool
+	// Stops says that the program may ask whether it is to end soon: it
+	// mentions should_stop.
+	Stops bool
 }
 
 // ReadFlags looks through the source of a program, and of the files that it
@@ -61,11 +64,12 @@ func (f *Flags) Find(name string) *Flag {
 	return nil
 }
 
-// flagFunction is the name of the function that reads a flag, and argsList that
-// of the list of words.
+// Names in a program: of the function that reads a flag, of the list of words, and
+// of the function that tells whether to end soon.
 const (
 	flagFunction = "flag"
 	argsList     = "args"
+	stopFunction = "should_stop"
 )
 
 // A flagScan is one ReadFlags.
@@ -98,6 +102,7 @@ func (s *flagScan) source(name, text string, script bool) {
 			}
 		case *syntax.Ident:
 			s.flags.Words = s.flags.Words || n.Name == argsList
+			s.flags.Stops = s.flags.Stops || n.Name == stopFunction
 		}
 		return true
 	})

@@ -25,6 +25,7 @@ type message struct {
 	Ready    *readyMsg    `json:"ready,omitempty"`    // answered by a reply
 	Run      *runMsg      `json:"run,omitempty"`      // answered by lines and one done
 	Cancel   *cancelMsg   `json:"cancel,omitempty"`   // of the run Seq
+	AskStop  *askStopMsg  `json:"ask_stop,omitempty"` // of the run Seq
 	Ack      *ackMsg      `json:"ack,omitempty"`      // of lines
 	Complete *completeMsg `json:"complete,omitempty"` // answered by a reply
 	Who      *whoMsg      `json:"who,omitempty"`      // answered by a reply
@@ -75,6 +76,9 @@ type cancelMsg struct {
 	Reason stopReason `json:"reason"`
 	Text   string     `json:"text"`
 }
+
+// askStopMsg asks a program to end soon.
+type askStopMsg struct{}
 
 // ackMsg says that the front end has dealt with so many bytes of lines.
 type ackMsg struct {
@@ -184,7 +188,7 @@ func decode(data []byte) (*message, error) {
 func (m *message) bodies() int {
 	n := 0
 	for _, set := range []bool{
-		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Order != nil, m.Look != nil, m.Stop != nil,
+		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.AskStop != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Order != nil, m.Look != nil, m.Stop != nil,
 		m.Lines != nil, m.Note != nil, m.Done != nil, m.Reply != nil, m.Halt != nil, m.Seen != nil,
 	} {
 		if set {

@@ -100,6 +100,10 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) {
 			r.handle(e)
 		case <-r.interrupts:
 			r.stop(stopInterrupt, "interrupted")
+		case <-r.stopAsks:
+			for rank := range r.waiting {
+				r.send(rank, &message{Seq: r.seq, AskStop: &askStopMsg{}})
+			}
 		case <-done:
 			done = nil
 			r.stopFor(ctx)

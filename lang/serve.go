@@ -97,6 +97,11 @@ func (s *server) read(ctx context.Context) {
 		case m.Cancel != nil:
 			s.stop(m.Seq, m.Cancel)
 			continue
+		case m.AskStop != nil:
+			if e, ok := s.env.(Stopper); ok {
+				e.AskStop()
+			}
+			continue
 		case m.Ack != nil:
 			s.credit.ack(m.Ack.Bytes)
 			continue

@@ -51,7 +51,8 @@ func (o Options) withDefaults() Options {
 }
 
 // A Session is a front end's side of the control connections to its ranks.
-// Its methods are for one goroutine, but for Interrupt, which any may call.
+// Its methods are for one goroutine, but for Interrupt and AskStop, which any may
+// call.
 type Session struct {
 	conns   []Conn
 	opts    Options
@@ -60,6 +61,7 @@ type Session struct {
 
 	events     chan event
 	interrupts chan struct{}
+	stopAsks   chan struct{}
 
 	seq    int
 	failed bool   // the last chunk ended badly on some rank
@@ -82,6 +84,7 @@ func NewSession(conns []Conn, opts Options) *Session {
 		cancel:     cancel,
 		events:     make(chan event),
 		interrupts: make(chan struct{}, 1),
+		stopAsks:   make(chan struct{}, 1),
 		broken:     make([]bool, len(conns)),
 	}
 	for rank := range conns {
@@ -112,6 +115,14 @@ func (s *Session) Close() error {
 func (s *Session) Interrupt() {
 	select {
 	case s.interrupts <- struct{}{}:
+	default:
+	}
+}
+
+// AskStop asks the program under way, or the next one, to end soon (see Stopper).
+func (s *Session) AskStop() {
+	select {
+	case s.stopAsks <- struct{}{}:
 	default:
 	}
 }

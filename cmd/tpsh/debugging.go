@@ -76,10 +76,11 @@ func (d *debugging) drive(s *lang.Session, run func()) {
 	d.control.Drive(s, nil, d.step, run, d.talk)
 }
 
-// hear returns a context that ends when the program is to end.
-func (d *debugging) hear() (context.Context, context.CancelFunc) {
+// hear returns a context that ends when the program is to end; s hears of that where
+// interrupts do not mean a pause.
+func (d *debugging) hear(s *stopRequest) (context.Context, context.CancelFunc) {
 	if d == nil || !d.pauses {
-		return interruptible()
+		return s.hear()
 	}
 	goOn := unreadGoesOn()
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)

@@ -20,21 +20,21 @@ func cutWords(args []string) (before, words []string) {
 	return args, nil
 }
 
-// checkFlags returns a usage error if words, which stand behind --, hold a flag
+// checkFlags returns the flags of programs, and a usage error if words, which stand behind --, hold a flag
 // that none of the programs has, or words that nothing reads. A program without
 // a flag reads the words itself.
-func checkFlags(words []string, programs ...lang.Program) (names []string, err error) {
-	known := new(lang.Flags)
+func checkFlags(words []string, programs ...lang.Program) (known *lang.Flags, err error) {
+	known = new(lang.Flags)
 	for _, p := range programs {
 		f := p.ReadFlags()
 		known.List = append(known.List, f.List...)
 		known.Computed, known.Words = known.Computed || f.Computed, known.Words || f.Words
+		known.Stops = known.Stops || f.Stops
 	}
-	names = known.Names()
-	if known.Computed || len(names) == 0 {
-		return names, nil // what is unknown shows in the end
+	if known.Computed || len(known.List) == 0 {
+		return known, nil // what is unknown shows in the end
 	}
-	return names, checkWords(words, known)
+	return known, checkWords(words, known)
 }
 
 // checkWords checks words against all the flags that there are.

@@ -20,7 +20,7 @@ var results = map[string]string{
 	"range": "range", "repr": "string", "reversed": "list", "set": "set", "sorted": "list", "str": "string", "tuple": "tuple", "type": "string", "zip": "list:tuple",
 	"math.ceil": "int", "math.floor": "int", "math.sqrt": "float", "math.exp": "float", "math.log": "float", "math.pow": "float", "math.sin": "float",
 	"math.cos": "float", "math.tan": "float", "math.atan2": "float", "math.fabs": "float", "math.hypot": "float", "math.tanh": "float", "math.pi": "float", "math.e": "float",
-	"args": "list:string", "attempt": "Attempt", "planning": "bool", "rank": "int", "local_rank": "int", "world_size": "int", "restarts": "int", "time": "float",
+	"args": "list:string", "attempt": "Attempt", "planning": "bool", "should_stop": "bool", "rank": "int", "local_rank": "int", "world_size": "int", "restarts": "int", "time": "float",
 	"tmpdir": "string", "resume_dir": "string", "read_text": "string", "read_csv": "Tensor", "rng_state": "dict", "no_grad": "@0", "with_seed": "@1", "autocast": "@1",
 	"checkpoint": "@0", "region": "@1", "no_sync": "@1", "tensor": "Tensor",
 

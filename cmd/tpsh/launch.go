@@ -29,6 +29,7 @@ type starter struct {
 	transport string
 	args      []string            // of the script
 	flags     []string            // that the script's source shows
+	stops     bool                // the script may call should_stop
 	parent    string              // of the folder for what survives restarts, "" for that of temporary files
 	resume    string              // what survives restarts; "" for a folder that does not
 	in        string              // the folder of inputs; "" for none
@@ -50,6 +51,7 @@ type ranks struct {
 	end       func()                      // ends the ranks
 	scratch   string                      // the folder under which tmpdir makes its own
 	parent    string                      // of scratch, if the ranks are processes
+	stops     bool                        // starter.stops
 }
 
 // noticeAfter is how long a wait is before a line tells of it.
@@ -87,7 +89,7 @@ func ofOneProcess(transport string) bool { return slices.Contains(runtime.Transp
 // startHere starts ranks that are goroutines of this process.
 func (s *starter) startHere() (*ranks, error) {
 	s.limits.kernels.use()
-	r := &ranks{transport: s.transport, scratch: newScratch()}
+	r := &ranks{transport: s.transport, stops: s.stops, scratch: newScratch()}
 	backs := make([]*lang.PipeConn, s.ranks)
 	for i := range backs {
 		var front lang.Conn
@@ -126,9 +128,9 @@ func (s *starter) startHere() (*ranks, error) {
 
 // startOn starts ranks that are processes.
 func (s *starter) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error) {
-	r := &ranks{transport: s.transport, parent: cmp.Or(c.Scratch(), os.TempDir())}
+	r := &ranks{transport: s.transport, stops: s.stops, parent: cmp.Or(c.Scratch(), os.TempDir())}
 	r.scratch = newScratchIn(r.parent)
-	spec := launch.Spec{Config: s.config(r.scratch)}
+	spec := launch.Spec{Config: s.config(r.scratch), Stops: s.stops}
 	spec.Notice, spec.NoticeAfter = s.notice()
 	var err error
 	if r.job, err = c.Start(ctx, spec); err != nil {
@@ -147,7 +149,7 @@ func (s *starter) startAgain(ctx context.Context, r *ranks) (*ranks, error) {
 
 // config returns what the ranks are told that are processes.
 func (s *starter) config(scratch string) []byte {
-	config, err := json.Marshal(duty{Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport), World: s.world(scratch)})
+	config, err := json.Marshal(duty{Seed: s.limits.seed, MaxMem: int(s.limits.maxMem), Cost: costOf(s.transport), Stops: s.stops, World: s.world(scratch)})
 	if err != nil {
 		panic(fmt.Sprintf("duty of ranks: %v", err)) // all its types are encodable
 	}

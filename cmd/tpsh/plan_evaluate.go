@@ -86,7 +86,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags, plan: e.program}
+	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), plan: e.program}
 	e.program = plan.NewProgram(e.Ranks)
 	s.plan = e.program
 	recorders := make([]*plan.Recorder, e.Ranks)

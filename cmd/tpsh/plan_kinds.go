@@ -26,7 +26,7 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 	if err != nil {
 		return err
 	}
-	err = e.byKinds(ctx, p, flags, false)
+	err = e.byKinds(ctx, p, flags.Names(), false)
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*lang.StaticError)) {
 		return err
 	}
@@ -37,7 +37,7 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 	if errors.As(err, &r) && !r.doubtful {
 		return err
 	}
-	return e.byKinds(ctx, p, flags, true)
+	return e.byKinds(ctx, p, flags.Names(), true)
 }
 
 // byKinds is kinds in one of its ways.

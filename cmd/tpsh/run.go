@@ -60,6 +60,7 @@ type runner struct {
 	transport, output, resumeDir string
 	source                       string // of -c
 	debugging                    *debugging
+	stopping                     stopRequest
 }
 
 func (r *runner) run(std *stdio, args []string) error {
@@ -91,11 +92,13 @@ func (r *runner) run(std *stdio, args []string) error {
 		st.seen = func(rank *runtime.Rank) { r.meters[rank.ID()] = rank.StartMeter() }
 	}
 	opts.Note, opts.Args = st.note(), r.kernels.words()
-	ctx, done := r.debugging.hear()
+	ctx, done := r.debugging.hear(&r.stopping)
 	defer done()
 	if opts.Node > 0 {
+		opts.Stops = r.stopping.through
 		return follow(ctx, opts)
 	}
+	opts.Asked = func() { r.stopping.ask() }
 	return r.read(std, script, st, func(p lang.Program) error {
 		if opts.Nodes > 1 {
 			return r.lead(ctx, std, p, st, opts)
@@ -114,7 +117,7 @@ func (r *runner) runInWorld(std *stdio, l *mpi.Launch, script string, args []str
 			return err
 		}
 	}
-	return inWorld(std, l, &r.kernels, func(ctx context.Context, c *launch.Cluster) error {
+	return inWorld(std, l, &r.kernels, r.stopping.hear, func(ctx context.Context, c *launch.Cluster) error {
 		if err := r.checkHere(); err != nil {
 			return err
 		}
@@ -132,9 +135,11 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 	}
 	p.Folders = r.folders()
 	r.tracing.kind, r.tracing.title, r.tracing.sources = "run", filepath.Base(script), map[string]string{p.Path: p.Source}
-	if st.flags, err = checkFlags(st.args, p); err != nil {
+	flags, err := checkFlags(st.args, p)
+	if err != nil {
 		return err
 	}
+	st.flags, st.stops = flags.Names(), flags.Stops
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
 	if err := r.inputs.prepare(); err != nil {
 		return err
@@ -231,6 +236,14 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	defer ranks.stop()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job(""), Debugger: r.debugging.debugger()})
 	defer s.Close()
+	if ranks.stops {
+		r.stopping.through(func() bool {
+			s.AskStop()
+			fmt.Fprintln(std.err, "asked to stop: the script learns it where it calls should_stop(); asked again, it ends at once")
+			return true
+		})
+		defer r.stopping.through(nil)
+	}
 	p.Debug = r.debugging != nil
 	p.Marked = p.Debug && r.debugging.whole
 	var outcome *lang.Outcome

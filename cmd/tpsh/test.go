@@ -120,7 +120,7 @@ func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) err
 		return err
 	}
 	opts.Ranks, opts.Transports = []int{l.Size}, []string{viaMPI}
-	return inWorld(std, l, &t.kernels, func(ctx context.Context, c *launch.Cluster) error {
+	return inWorld(std, l, &t.kernels, interruptible, func(ctx context.Context, c *launch.Cluster) error {
 		if err := t.checkHere(); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) err
 
 // test runs the tests, on the ranks of c if that is not nil.
 func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Cluster) error {
-	var flags []string
+	flags := new(lang.Flags)
 	opts.Check = func(programs []lang.Program) (err error) {
 		flags, err = checkFlags(t.args, programs...)
 		return err
@@ -139,7 +139,7 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 	var kept pool
 	defer kept.close()
 	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
-		r, err := kept.start(ctx, &starter{limits: &t.limits, tracing: &t.tracing, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags})
+		r, err := kept.start(ctx, &starter{limits: &t.limits, tracing: &t.tracing, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags.Names()})
 		if err != nil {
 			return nil, nil, err
 		}

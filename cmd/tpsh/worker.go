@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	goruntime "runtime"
 
 	"tpsh/builtins"
@@ -19,6 +20,7 @@ type duty struct {
 	Seed   uint64           `json:"seed"`
 	MaxMem int              `json:"max_mem"`
 	Cost   runtime.Cost     `json:"cost"`
+	Stops  bool             `json:"stops,omitempty"` // the program ends by itself when it is asked to
 	World  builtins.Options `json:"world"`
 }
 
@@ -57,6 +59,9 @@ func serve(seat *launch.Seat) (more bool, err error) {
 		return false, fmt.Errorf("worker: %w", err)
 	}
 	d.World.Shared = builtins.NewShared()
+	if d.Stops {
+		signal.Ignore(stopRequests()...) // a scheduler may signal every process of a job: launchers pass it on
+	}
 	lost, parts := false, seat.Size
 	if d.MaxMem == 0 {
 		parts = seat.Local

@@ -116,10 +116,11 @@ type mpiWorld struct{ *mpi.World }
 
 func (w mpiWorld) Stream(peer, channel int) io.ReadWriteCloser { return w.World.Stream(peer, channel) }
 
-// inWorld joins the world of a launcher. In the process of rank 0 it calls lead
+// inWorld joins the world of a launcher. hear returns the context of the job, which
+// ends when that is to end at once. In the process of rank 0 it calls lead
 // with the ranks, and returns its error; in the others it serves rank 0, and
 // returns the exit status of that.
-func inWorld(std *stdio, l *mpi.Launch, k *kernels, lead func(context.Context, *launch.Cluster) error) error {
+func inWorld(std *stdio, l *mpi.Launch, k *kernels, hear func() (context.Context, context.CancelFunc), lead func(context.Context, *launch.Cluster) error) error {
 	library, err := mpi.Find(os.LookupEnv)
 	if err != nil {
 		return notJoined(err)
@@ -132,12 +133,12 @@ func inWorld(std *stdio, l *mpi.Launch, k *kernels, lead func(context.Context, *
 	share(len(w.Local()), 1) // a thread of MPI's
 	if w.Rank() > 0 {
 		// A launcher passes on to all what is meant for the job: rank 0 ends it.
-		signal.Ignore(append(endings(), os.Interrupt)...)
+		signal.Ignore(append(hangups(), stopRequests()...)...)
 		return followWorld(w, k)
 	}
-	ctx, done := interruptible()
+	ctx, done := hear()
 	defer func() {
-		signal.Ignore(append(endings(), os.Interrupt)...) // some ranks may be gone sooner
+		signal.Ignore(append(hangups(), stopRequests()...)...) // some ranks may be gone sooner
 		done()
 	}()
 	return leadWorld(std, w, k, func(c *launch.Cluster) error { return lead(ctx, c) })

@@ -315,6 +315,13 @@ func (c *Cluster) turnedAway(address string, err error) {
 	c.note(fmt.Sprintf("turned away %s: %v", address, err))
 }
 
+// asked says that another node was asked that the job end soon.
+func (c *Cluster) asked() {
+	if c.opts.Asked != nil {
+		c.opts.Asked()
+	}
+}
+
 // note passes on a line about the job.
 func (c *Cluster) note(line string) {
 	c.noting.Lock()

@@ -23,7 +23,8 @@ type Job struct {
 	fates       []fate              // by rank
 	tasks       sync.WaitGroup
 	stopping    sync.Once
-	generation  int // how often the ranks have begun again
+	stops       bool // Spec.Stops
+	generation  int  // how often the ranks have begun again
 
 	mu          sync.Mutex
 	conns       []*lang.StreamConn   // to every rank; nil where it has not come
@@ -47,7 +48,7 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	j := &Job{cluster: c, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
+	j := &Job{cluster: c, stops: spec.Stops, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
@@ -299,6 +300,8 @@ func (j *Job) attend(n *node) {
 			j.gone(note.Lost.Rank, note.Lost.Cause)
 		case note.Wrote != nil && n.has(note.Wrote.Rank):
 			j.wrote(note.Wrote.Rank, note.Wrote.Text)
+		case note.Asked:
+			j.cluster.asked()
 		case note.Stopped:
 			return
 		}
@@ -315,7 +318,7 @@ func (j *Job) share(n *node, path string) {
 	}
 	for _, other := range j.cluster.neighbours(n) {
 		if other != n {
-			other.begin(begin{Memory: path})
+			other.begin(begin{Memory: path, Stops: j.stops})
 		}
 	}
 }

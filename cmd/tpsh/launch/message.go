@@ -78,6 +78,7 @@ type nodeNote struct {
 	Lost    *loss    `json:"lost,omitempty"`    // a worker of its has gone
 	Wrote   *writing `json:"wrote,omitempty"`   // a worker that has ended
 	Stopped bool     `json:"stopped,omitempty"` // its workers have ended, as it was told
+	Asked   bool     `json:"asked,omitempty"`   // it was asked that the job end soon
 }
 
 // A loss says of what a worker has gone; "" if in good order.
@@ -108,6 +109,7 @@ type begin struct {
 	Memory string `json:"memory,omitempty"` // use the memory at this path
 
 	Scratch string `json:"scratch,omitempty"` // Options.Scratch
+	Stops   bool   `json:"stops,omitempty"`   // Spec.Stops
 }
 
 // sendJSON sends a message.

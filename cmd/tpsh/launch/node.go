@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type follower struct {
 	host    *host          // nil if no workers run
 	tasks   sync.WaitGroup // the relays of the host
 	scratch string         // what ranks leave behind, to be removed
+	stops   atomic.Bool    // begin.Stops of the job under way
 }
 
 // Follow joins the job whose first launcher is at o.Rendezvous, starts workers
@@ -46,6 +48,10 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 	defer f.conn.Close()
 	defer f.clean()
 	defer f.stop(0)
+	if o.Stops != nil {
+		o.Stops(f.passOn)
+		defer o.Stops(nil)
+	}
 	sendJSON(f.conn, nodeNote{Version: o.Version, Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
 	for {
 		var next order
@@ -118,6 +124,7 @@ func (f *follower) start(ctx context.Context, c *bootstrap.Credentials, b *begin
 		return fmt.Errorf("the launcher of node 0 asks for %d ranks, want %d", len(b.Ranks), f.opts.Ranks)
 	}
 	f.scratch = b.Scratch
+	f.stops.Store(b.Stops)
 	var err error
 	if f.host, err = startHost(b.Ranks, hostOptions{share: b.Share, memory: b.Memory, args: f.opts.Args, secrets: f.opts.secrets(f.opts.Token)}); err != nil {
 		return err
@@ -143,6 +150,12 @@ func (f *follower) gone(rank int, cause string) {
 
 func (f *follower) wrote(rank int, text string) {
 	sendJSON(f.conn, nodeNote{Wrote: &writing{rank, text}})
+}
+
+// passOn tells the first launcher that the job is to end soon, and reports whether
+// the program listens to that.
+func (f *follower) passOn() bool {
+	return f.stops.Load() && sendJSON(f.conn, nodeNote{Asked: true}) == nil
 }
 
 // leave tells the first launcher that the workers end because of why.

@@ -52,6 +52,12 @@ type Options struct {
 	// program to read.
 	Args []string
 
+	// Stops, if set, takes what passes on to the job that it is to end soon, and
+	// reports whether that will; of a node other than the first. Asked is called in
+	// node 0 when another node has been asked so.
+	Stops func(ask func() bool)
+	Asked func()
+
 	// Note, if set, is given lines about the job that are not its output: what
 	// a worker wrote before it ended, a host that is silent. It is called by
 	// one goroutine at a time.
@@ -156,6 +162,9 @@ func newToken() []byte {
 type Spec struct {
 	// Config is what every worker finds as Seat.Config.
 	Config []byte
+	// Stops says that the program ends by itself when it is asked to: launchers pass
+	// on what they are asked, instead of ending.
+	Stops bool
 	// Notice, if set, is given a line about every wait that is longer than
 	// NoticeAfter. It is called by one goroutine at a time.
 	Notice      func(line string)

@@ -171,11 +171,11 @@ func (s *start) orderNodes() {
 		sharers, first := s.sharers(n), s.cluster.neighbours(n)[0] == n
 		switch {
 		case sharers == 0:
-			n.begin(begin{})
+			n.begin(begin{Stops: s.stops})
 		case s.cluster.isHere(n):
-			n.begin(begin{Memory: pathOf(s.host.memory)})
+			n.begin(begin{Memory: pathOf(s.host.memory), Stops: s.stops})
 		case first:
-			n.begin(begin{Share: sharers})
+			n.begin(begin{Share: sharers, Stops: s.stops})
 		}
 		s.tasks.Go(func() { s.attend(n) })
 	}
