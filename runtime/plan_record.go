@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	"strings"
 
 	"tpsh/comm"
@@ -104,11 +105,17 @@ func doing(async bool) plan.Do {
 	return plan.Collective
 }
 
-// finish completes the call.
-func (n noted) finish(op string, bytes, wire int) {
-	if n.to != nil {
-		n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes)}, int64(wire))
+// finish completes the call of the operation called op, in which pairs of members
+// exchange messages, if it is a permutation.
+func (n noted) finish(op string, pairs [][2]int, bytes, wire int) {
+	if n.to == nil {
+		return
 	}
+	var text []string
+	for _, p := range pairs {
+		text = append(text, fmt.Sprintf("%d>%d", p[0], p[1]))
+	}
+	n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes), Pairs: strings.Join(text, " ")}, int64(wire))
 }
 
 // peer says which member a message goes to, or comes from.

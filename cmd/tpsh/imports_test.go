@@ -16,7 +16,7 @@ var arrows = []struct {
 	imports []string
 	why     string
 }{
-	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/tracediff", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
+	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/chakra", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/tracediff", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/python/build", nil, "an archive is made of files; that it holds the command, go build knows"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
@@ -78,6 +78,7 @@ var arrows = []struct {
 	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/runtime/memory", "tpsh/mesh"}, "storage knows no operators"},
 	{"tpsh/runtime/timeline", nil, "events of a run are numbers and text"},
 	{"tpsh/cmd/tpsh/perfetto", []string{"tpsh/runtime/timeline"}, "a format knows what it writes"},
+	{"tpsh/cmd/tpsh/chakra", []string{"tpsh/runtime/plan"}, "another format knows what it writes: events of a plan"},
 	{"tpsh/cmd/tpsh/report", []string{"tpsh/runtime/timeline", "tpsh/runtime/plan"}, "a page knows what it shows: events of a run, figures of a plan"},
 	{"tpsh/runtime/memory", nil, "what a machine has stands on nothing"},
 	{"tpsh/runtime/hardware/fit", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "constants are fitted to numbers: what was run is not known"},

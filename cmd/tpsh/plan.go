@@ -28,6 +28,7 @@ var planCommand = &command{
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
 		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 10 at most)")
 		fs.StringVar(&p.page, "report", "", "write a page about the plan to `FILE.html`")
+		fs.StringVar(&p.chakra, "chakra", "", "write what ranks do as execution traces of MLCommons Chakra into the folder `DIR`: of each of up to 16 ranks, or with --each of more, else of one of each kind")
 		p.limits.declare(fs)
 		return p.run
 	},
@@ -41,6 +42,7 @@ type planner struct {
 	machine    string
 	each, json bool
 	page       string
+	chakra     string
 
 	sweeps                       sweeps
 	rowsFile, outFile, constants string
@@ -49,6 +51,9 @@ type planner struct {
 
 func (p *planner) run(std *stdio, args []string) error {
 	if err := p.checkPage(args); err != nil {
+		return err
+	}
+	if err := p.checkChakra(args); err != nil {
 		return err
 	}
 	if len(args) > 0 {
@@ -86,7 +91,10 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return tellRefusal(std.err, err)
 	}
-	f := program.Play(m)
+	f, err := p.play(std, program, m, script)
+	if err != nil {
+		return err
+	}
 	if p.each {
 		program.Merge()
 		f.Kinds, f.ToldApart = len(program.Kinds), program.ToldApart

@@ -38,10 +38,10 @@ func stages(n int) *Program {
 		}
 		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Forward, "a.star:2:1")
 		if rank < n-1 {
-			call(Send, rank+1, Call{"send", 1 << 20})
+			call(Send, rank+1, Call{Op: "send", Bytes: 1 << 20})
 		}
 		at, _ := r.Begin(Collective, g, Forward, "a.star:3:1", "")
-		r.Finish(at, Call{"all_reduce", 8}, 8)
+		r.Finish(at, Call{Op: "all_reduce", Bytes: 8}, 8)
 		p.Add(r, []int32{int32(rank)})
 	}
 	return p
@@ -94,7 +94,7 @@ func TestMerge(t *testing.T) {
 			g := r.Group(name, "tp", func(int) []int { return pair })
 			r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1e9, Bytes: 1e9}}, Forward, "b.star:1:1")
 			at, _ := r.Begin(Collective, g, Forward, "b.star:2:1", "")
-			r.Finish(at, Call{"all_reduce", 1 << 20}, 1<<20)
+			r.Finish(at, Call{Op: "all_reduce", Bytes: 1 << 20}, 1<<20)
 			if rank == 7 {
 				r.Compute(Operation{Name: "print"}, Forward, "b.star:3:1")
 			}

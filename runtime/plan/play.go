@@ -6,158 +6,6 @@ import (
 	"tpsh/runtime/hardware"
 )
 
-// A player is ranks that do the same at the same times: one of them plays for all.
-type player struct {
-	kind   *Kind
-	rank   int // that plays
-	ranks  int // how many it plays for
-	groups []seat
-
-	at        int // the next event
-	host      float64
-	device    float64
-	issued    []issuance // by number of the Issue
-	now, last spent      // since the last mark, and of the step before it
-	marks     []float64  // when the device was done with each step
-	steps     []spent    // of each step
-}
-
-// A seat is a group of a player: its shape, and where its members play.
-type seat struct {
-	shape   hardware.Group
-	size    int
-	others  []place   // of the players that play for members, each once
-	members []place   // by place in the group
-	arrived []float64 // when this player came to each call
-	ended   []float64 // when each call ended, as far as that is known
-	costs   map[int32]float64
-	inbox   map[letterKey]*letters // messages to other members, by who sends them here
-}
-
-// A place is a group of a player.
-type place struct{ player, group int32 }
-
-// A letterKey tells the messages of a sender to one member with one tag.
-type letterKey struct{ to, tag int32 }
-
-// letters are when messages are there, and which calls they are.
-type letters struct{ at []float64 }
-
-// An issuance is an Issue: the number of the call on its group.
-type issuance struct {
-	group int32
-	call  int32
-	event int32
-}
-
-// spent is where the time of a player goes, and its FLOPs.
-type spent struct {
-	arithmetic, communication, bubble, waiting float64
-	flops, model                               float64
-	calls                                      map[callPlace]*callSum
-	regions                                    map[int32]*regionSum
-}
-
-// A callPlace is a line that communicates.
-type callPlace struct {
-	op         string
-	dims, line int32
-}
-
-// A callSum is what it has communicated.
-type callSum struct {
-	calls           int
-	bytes, wire     int64
-	seconds, hidden float64
-}
-
-// A regionSum is what a region has taken.
-type regionSum struct {
-	seconds, communication, flops float64
-	calls                         int
-}
-
-// A game is a program under way on a machine.
-type game struct {
-	p       *Program
-	m       *hardware.Machine
-	ops     []float64 // the seconds of each operation
-	players []*player
-	blocked map[place][]int32 // players that wait for a call of another's group
-	queue   []int32
-}
-
-// newGame seats the players.
-func newGame(p *Program, m *hardware.Machine) *game {
-	m = m.Among(p.Ranks)
-	g := &game{p: p, m: m, blocked: map[place][]int32{}}
-	g.ops = make([]float64, len(p.Operations))
-	for i, o := range p.Operations {
-		g.ops[i] = m.Operation(o.Operation)
-	}
-	playerOf := refine(p, m)
-	first := map[int32]int{}
-	count := map[int32]int{}
-	for rank := range p.Ranks {
-		c := playerOf[rank]
-		if _, ok := first[c]; !ok {
-			first[c] = rank
-		}
-		count[c]++
-	}
-	for c := range int32(len(first)) {
-		rank := first[c]
-		pl := &player{kind: p.Kinds[p.KindOf[rank]], rank: rank, ranks: count[c]}
-		pl.now.reset()
-		pl.groups = make([]seat, len(pl.kind.Groups))
-		g.players = append(g.players, pl)
-	}
-	for _, pl := range g.players {
-		for i := range pl.groups {
-			g.seat(pl, i, playerOf)
-		}
-	}
-	return g
-}
-
-// seat finds out where the members of a group of pl play.
-func (g *game) seat(pl *player, i int, playerOf []int32) {
-	ranks := pl.kind.Groups[i].Of(pl.rank)
-	s := &pl.groups[i]
-	s.shape, s.size, s.costs = g.m.GroupOf(ranks), len(ranks), map[int32]float64{}
-	s.inbox = map[letterKey]*letters{}
-	seen := map[place]bool{}
-	for _, rank := range ranks {
-		q := playerOf[rank]
-		at := place{q, g.groupOf(q, rank, ranks, pl.kind.Groups[i].Name)}
-		s.members = append(s.members, at)
-		if at.group >= 0 && !seen[at] {
-			seen[at] = true
-			s.others = append(s.others, at)
-		}
-	}
-}
-
-// groupOf returns which of the groups of player q is, of rank, the one of ranks
-// called name; -1 if none is.
-func (g *game) groupOf(q int32, rank int, ranks []int, name string) int32 {
-	kind := g.players[q].kind
-	found := int32(-1)
-	for i := range kind.Groups {
-		if kind.Groups[i].instance() == instanceOf(name) && sameList(kind.Groups[i].Of(rank), ranks) {
-			found = int32(i)
-			break
-		}
-	}
-	return found
-}
-
-// sameList reports whether a and b have the same ranks, which takes no time for those
-// of groups that say so by one list.
-func sameList(a, b []int) bool {
-	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
-}
-
 // play plays all events.
 func (g *game) play() {
 	for i := range g.players {
@@ -220,7 +68,16 @@ func (g *game) compute(pl *player, e *Event) {
 	r.seconds += took
 	r.flops += o.FLOPs
 	r.calls++
+	pl.keep(pl.at, start-pl.device, start, end)
 	pl.device = end
+}
+
+// keep notes when an event was, for a Replay, and for how long the host kept the
+// device waiting before it.
+func (pl *player) keep(event int, host, begin, end float64) {
+	if pl.spans != nil {
+		pl.spans[event] = span{host, begin, end}
+	}
 }
 
 // cost returns the seconds of a call in a group.
@@ -297,6 +154,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	pl.now.waiting += max(0, start-at)
 	pl.now.communication += end - max(start, at)
 	pl.count(g, e, cost, 0)
+	pl.keep(pl.at, max(0, at-pl.device), max(start, at), end)
 	pl.device = end
 	return true
 }
@@ -308,18 +166,21 @@ func (g *game) issue(i int32, pl *player, e *Event) {
 	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
 	n := g.arrive(i, e.Group, max(pl.host, pl.device))
-	s.costs[^int32(n)] = g.cost(s, e.Index)
+	cost := g.cost(s, e.Index)
+	s.costs[^int32(n)] = cost
 	pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at)})
+	pl.keep(pl.at, 0, s.arrived[n], s.arrived[n]+cost) // until it is waited for
 }
 
 func (g *game) wait(i int32, pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
 	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
 	cost := g.cost(s, of.Index)
-	_, end, ok := g.begun(i, s, int(was.call), cost)
+	start, end, ok := g.begun(i, s, int(was.call), cost)
 	if !ok {
 		return false
 	}
+	pl.keep(int(was.event), 0, start, end)
 	late := max(0, end-pl.device)
 	seen := min(late, cost)
 	pl.now.communication += seen
@@ -337,7 +198,9 @@ func (g *game) send(i int32, pl *player, e *Event) {
 		s.inbox[key] = &letters{}
 	}
 	cost := g.messageCost(pl, e)
-	s.inbox[key].at = append(s.inbox[key].at, max(pl.host, pl.device)+cost)
+	box, at := s.inbox[key], max(pl.host, pl.device)
+	box.at, box.from = append(box.at, at+cost), append(box.from, int32(pl.at))
+	pl.keep(pl.at, 0, at, at+cost)
 	pl.count(g, e, cost, cost)
 	where := place{i, e.Group}
 	g.queue = append(g.queue, g.blocked[where]...)
@@ -378,6 +241,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 	pl.host += g.m.Issue + g.m.Call
 	s.inbox[mine].at = append(s.inbox[mine].at, 0)
 	at := max(pl.host, pl.device)
+	came := at
 	pl.now.arithmetic += at - pl.device
 	if late := box.at[n] - at; late > 0 {
 		if e.Stage {
@@ -387,44 +251,10 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 		}
 		at = box.at[n]
 	}
+	if pl.spans != nil {
+		pl.sent[int32(pl.at)] = eventOf{from.player, box.from[n]}
+	}
+	pl.keep(pl.at, came-pl.device, came, at)
 	pl.device = at
 	return true
-}
-
-// count counts a call of which hidden seconds ran beside arithmetic.
-func (pl *player) count(g *game, e *Event, seconds, hidden float64) {
-	c := &g.p.Calls[e.Index]
-	line := e.Line
-	key := callPlace{c.Op, pl.kind.Groups[e.Group].Dims, line}
-	sum := pl.now.calls[key]
-	if sum == nil {
-		sum = &callSum{}
-		pl.now.calls[key] = sum
-	}
-	sum.calls++
-	sum.bytes += c.Bytes
-	sum.wire += e.Wire
-	sum.seconds += seconds
-	sum.hidden += hidden
-	pl.now.region(e.Region).communication += seconds - hidden
-}
-
-func (s *spent) reset() {
-	*s = spent{calls: map[callPlace]*callSum{}, regions: map[int32]*regionSum{}}
-}
-
-func (s *spent) region(i int32) *regionSum {
-	r := s.regions[i]
-	if r == nil {
-		r = &regionSum{}
-		s.regions[i] = r
-	}
-	return r
-}
-
-// mark ends a step.
-func (pl *player) mark() {
-	pl.marks = append(pl.marks, max(pl.device, pl.host))
-	pl.steps = append(pl.steps, pl.now)
-	pl.now.reset()
 }

@@ -37,6 +37,7 @@ type Operation struct {
 type Call struct {
 	Op    string
 	Bytes int64
+	Pairs string // of a permutation: "0>1 1>2", who sends to whom by their places in the group
 }
 
 // A Kind is ranks that do the same.
