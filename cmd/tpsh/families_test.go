@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Models of every family, of random weights as transformers makes them now, answer on 1,
+// 2 and 4 ranks along tp as they do there: to 1e-5 of the largest number, and with the
+// same tokens behind a text. TPSH_PYTHON names a Python that has transformers.
+func TestTorchFamilies(t *testing.T) {
+	python := os.Getenv("TPSH_PYTHON")
+	if python == "" {
+		t.Skip("left out: some 40 models that transformers makes now; TPSH_PYTHON names a Python that has it")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(python, "../../.ci/pytorch/hf_models.py", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) < 40 {
+		t.Fatalf("got %d models, want 40 at least: %v", len(list), err)
+	}
+	for _, e := range list {
+		folder := filepath.Join(dir, e.Name())
+		for _, n := range []string{"1", "2", "4"} {
+			t.Run(fmt.Sprint(e.Name(), "/", n), func(t *testing.T) {
+				out := runExample(t, "-n", n, "--allow", dir, filepath.Join(exampleDir, "logits.star"), "--", folder, "--given", filepath.Join(folder, "expected.safetensors"))
+				if !strings.Contains(out, "agree within 1e-05 of the largest") {
+					t.Errorf("got\n%s", out)
+				}
+				if n == "1" {
+					t.Log(difference.FindString(out))
+				}
+			})
+		}
+	}
+}
+
+var difference = regexp.MustCompile(`difference \S+`)
+
+// Without transformers the models of examples/data do, on ranks along tp and dp: the
+// examples compare what they make with what transformers did.
+func TestFamiliesFromFiles(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{"logits.star", "logits agree within 1e-05 of the largest"},
+		{"generate.star", `goes on "esinH`},
+		{"embed.star", "means agree to 1e-5"},
+	} {
+		for _, mesh := range []struct{ ranks, tp string }{{"1", "1"}, {"2", "2"}, {"4", "2"}, {"4", "4"}} {
+			out := runExample(t, "-n", mesh.ranks, filepath.Join(exampleDir, c.script), "--", "--tp", mesh.tp)
+			if !strings.Contains(out, c.want) {
+				t.Errorf("%s on %s ranks, %s along tp, prints\n%s", c.script, mesh.ranks, mesh.tp, out)
+			}
+		}
+	}
+}
+
+// What cannot be read as the config says is refused, with the field and its value.
+func TestFamiliesRefuse(t *testing.T) {
+	swap := func(old, new string) func(string) string {
+		return func(s string) string { return strings.Replace(s, old, new, 1) }
+	}
+	const index = "model.safetensors.index.json"
+	for _, c := range []struct {
+		name, file string
+		change     func(string) string
+		ranks      string
+		want       string
+	}{
+		{"family", "config.json", swap(`"llama"`, `"mamba"`), "2", `config.json: got model_type "mamba", want one of bert, distilbert, .*whisper`},
+		{"no family", "config.json", swap(`"model_type"`, `"type"`), "2", `config.json: got model_type None, want one of bert`},
+		{"list", "config.json", func(string) string { return "[]" }, "2", `config.json: got model_type None`},
+		{"quantized", "config.json", swap(`"hidden_act"`, `"quantization_config": {"bits": 4}, "hidden_act"`), "2", `config.json: got quantization_config {"bits": 4}, which is not known of such a model \(--ignore quantization_config reads on without\)`},
+		{"field of another", "config.json", swap(`"hidden_act"`, `"attn_logit_softcapping": 50.0, "hidden_act"`), "2", `config.json: got attn_logit_softcapping 50.0, which is not known of such a model`},
+		{"activation", "config.json", swap(`"silu"`, `"relu6"`), "2", `config.json: got hidden_act "relu6", want "gelu" or .*"silu"`},
+		{"size", "config.json", swap(`"hidden_size": 32`, `"hidden_size": "32"`), "2", `config.json: got hidden_size "32", want an int above 0`},
+		{"no size", "config.json", swap(`"hidden_size"`, `"hidden_sizes"`), "2", `config.json: got no hidden_size, want an int above 0`},
+		{"truth", "config.json", swap(`"mlp_bias": false`, `"mlp_bias": 1`), "2", `config.json: got mlp_bias 1, want true or false`},
+		{"rope", "config.json", swap(`"llama3"`, `"spiral"`), "2", `rope_(parameters|scaling): got rope_type "spiral", want "default" or "linear"`},
+		{"rope's factor", "config.json", swap(`"low_freq_factor"`, `"lower_factor"`), "2", `rope_(parameters|scaling): got no low_freq_factor, want a number`},
+		{"rope's field", "config.json", swap(`"low_freq_factor"`, `"curl": 2, "low_freq_factor"`), "2", `rope_(parameters|scaling): got curl 2, which is not known`},
+		{"bias", "config.json", swap(`"mlp_bias": false`, `"mlp_bias": true`), "2", `the checkpoint has no tensor "model.layers.0.mlp.gate_proj.bias"`},
+		{"heads", "config.json", swap(`"silu"`, `"silu" `), "3", `got 8 heads, want a multiple of 3, the ranks that share them`},
+		{"width", "config.json", swap(`"intermediate_size": 48`, `"intermediate_size": 64`), "2", `tensor "model.layers.0.mlp.gate_proj.weight": got the shape \(48, 32\), want \(64, 32\), as config.json says`},
+		{"layers", "config.json", swap(`"num_hidden_layers": 2`, `"num_hidden_layers": 1`), "2", `the checkpoint has a tensor "model.layers.1.input_layernorm.weight", which is not known of such a model`},
+		{"no weights", "model-00002-of-00002.safetensors", func(string) string { return "" }, "2", `open_safetensors: for parameter "path": got .*model-00002-of-00002.safetensors"`},
+		{"no tensor", index, swap(`"model.norm.weight"`, `"model.form.weight"`), "2", `the checkpoint has no tensor "model.norm.weight"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := spoil(t, "llama", c.file, c.change)
+			var out, errs bytes.Buffer
+			args := []string{"run", "-n", c.ranks, "--allow", dir, filepath.Join(exampleDir, "generate.star"), "--", dir, "a"}
+			if code := run(&stdio{strings.NewReader(""), &out, &errs}, args); code != 1 {
+				t.Errorf("exit status %d, want 1", code)
+			}
+			if !regexp.MustCompile(c.want).Match(errs.Bytes()) {
+				t.Errorf("got:\n%s\nwant a match of %s", &errs, c.want)
+			}
+		})
+	}
+}
