@@ -51,15 +51,31 @@ func (boolType) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwarg
 	return starlark.Call(thread, starlark.Universe["bool"], args, kwargs)
 }
 
+// limited says of unsigned integers what they mix with.
+const limited = " Beside floats, bools and\nnumbers it is as other integers are; beside another integer dtype it is refused, as by PyTorch."
+
 func init() {
 	doc := map[dtype.DType]string{
-		dtype.Float32:    "float32 is the dtype of 32-bit floats, the default one.",
-		dtype.Float64:    "float64 is the dtype of 64-bit floats.",
-		dtype.Float16:    "float16 is the dtype of IEEE 16-bit floats. Arithmetic on them is done in\nfloat32 and rounded once.",
-		dtype.BFloat16:   "bfloat16 is the dtype of floats with the range of float32 and 8 bits of\nprecision. Arithmetic on them is done in float32 and rounded once.",
-		dtype.Int64:      "int64 is the dtype of 64-bit integers.",
-		dtype.Int32:      "int32 is the dtype of 32-bit integers.",
-		dtype.Uint8:      "uint8 is the dtype of integers from 0 to 255.",
+		dtype.Float32:  "float32 is the dtype of 32-bit floats, the default one.",
+		dtype.Float64:  "float64 is the dtype of 64-bit floats.",
+		dtype.Float16:  "float16 is the dtype of IEEE 16-bit floats. Arithmetic on them is done in\nfloat32 and rounded once.",
+		dtype.BFloat16: "bfloat16 is the dtype of floats with the range of float32 and 8 bits of\nprecision. Arithmetic on them is done in float32 and rounded once.",
+		dtype.Int64:    "int64 is the dtype of 64-bit integers.",
+		dtype.Int32:    "int32 is the dtype of 32-bit integers.",
+		dtype.Uint8:    "uint8 is the dtype of integers from 0 to 255.",
+		dtype.Int16:    "int16 is the dtype of 16-bit integers. Sums of them are of int64.\n>>> tensor([1, 2], dtype=int16) + tensor([1, 2], dtype=int8)\n[2 4] dtype=int16",
+		dtype.Int8:     "int8 is the dtype of integers from -128 to 127. Beside uint8 it becomes int16.\n>>> (ones(1, dtype=int8) + ones(1, dtype=uint8)).dtype\nint16",
+		dtype.Uint16:   "uint16 is the dtype of integers from 0 to 65535." + limited,
+		dtype.Uint32:   "uint32 is the dtype of integers from 0 to 4294967295." + limited,
+		dtype.Uint64: "uint64 is the dtype of 64-bit integers from 0 on. It is kept, moved, added, multiplied and\n" +
+			"converted; what would have to order or divide refuses it, and so does what would mix it with another integer dtype.\n" +
+			">>> tensor([18446744073709551615], dtype=uint64).tolist()\n[18446744073709551615]",
+		dtype.Float8E4M3FN: "float8_e4m3fn is the dtype of floats of 8 bits: 4 of exponent, 3 of fraction, up to 448, which it keeps of\n" +
+			"what is greater. It is for keeping, moving and converting: other operators ask for .to(float32).\n" +
+			">>> tensor([0.3, 1000.0]).to(float8_e4m3fn).tolist()\n[0.3125, 448.0]",
+		dtype.Float8E5M2: "float8_e5m2 is the dtype of floats of 8 bits: 5 of exponent, 2 of fraction, up to 57344, and infinities.\n" +
+			"It is for keeping, moving and converting: other operators ask for .to(float32).\n" +
+			">>> tensor([0.3, 1000.0]).to(float8_e5m2).tolist()\n[0.3125, 1024.0]",
 		dtype.Complex64:  "complex64 is the dtype of complex numbers of two 32-bit floats. Arithmetic, products,\nsums, fft and gradients take them; what has no complex form refuses.\n>>> tensor([complex(1, 2)]).dtype\ncomplex64",
 		dtype.Complex128: "complex128 is the dtype of complex numbers of two 64-bit floats.",
 		dtype.Bool: "bool is the dtype of truths, and a function: bool(x) returns the truth of x.\n" +
@@ -132,7 +148,7 @@ func setDefaultDType(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 	if err := arg.Unpack(b.Name(), args, kwargs, "dtype", &d); err != nil {
 		return nil, err
 	}
-	if !d.D.IsFloat() {
+	if !d.D.IsFloat() || d.D.IsFloat8() {
 		return nil, &op.ArgError{Func: b.Name(), Param: "dtype", Got: d.D.String(), Want: "a float dtype"}
 	}
 	e.Runtime.Ops().Float = d.D

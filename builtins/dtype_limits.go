@@ -26,11 +26,17 @@ func init() {
 }
 
 // A floatFormat is a format of IEEE's kind: how many bits its fraction has, and
-// the exponents of its least and its greatest normal number.
-type floatFormat struct{ fraction, least, greatest int }
+// the exponents of its least and its greatest normal number. In spare is the part of
+// the greatest power of two by which the greatest number falls short of its fraction's
+// all ones: of float8_e4m3fn these are NaN.
+type floatFormat struct {
+	fraction, least, greatest int
+	spare                     float64
+}
 
 var floatFormats = map[dtype.DType]floatFormat{
-	dtype.Float16: {10, -14, 15}, dtype.BFloat16: {7, -126, 127}, dtype.Float32: {23, -126, 127}, dtype.Float64: {52, -1022, 1023},
+	dtype.Float16: {10, -14, 15, 0}, dtype.BFloat16: {7, -126, 127, 0}, dtype.Float32: {23, -126, 127, 0}, dtype.Float64: {52, -1022, 1023, 0},
+	dtype.Float8E4M3FN: {3, -6, 8, 0.125}, dtype.Float8E5M2: {2, -14, 15, 0},
 }
 
 func floatLimits(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -47,7 +53,7 @@ func floatLimits(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 		return nil, arg.In(b.Name(), "dtype", arg.Bad(DtypeOf(d), "a float dtype", "iinfo has those of integers"))
 	}
 	eps := math.Ldexp(1, -f.fraction)
-	largest, tiny := starlark.Float(math.Ldexp(2-eps, f.greatest)), starlark.Float(math.Ldexp(1, f.least))
+	largest, tiny := starlark.Float(math.Ldexp(2-eps-f.spare, f.greatest)), starlark.Float(math.Ldexp(1, f.least))
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
 		"bits": starlark.MakeInt(8 * d.Size()), "eps": starlark.Float(eps), "max": largest, "min": -largest,
 		"tiny": tiny, "smallest_normal": tiny, "dtype": DtypeOf(d),
@@ -64,9 +70,10 @@ func intLimits(_ *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 		return nil, arg.In(b.Name(), "dtype", arg.Bad(DtypeOf(d), "an integer dtype", "finfo has those of floats"))
 	}
 	bits := 8 * d.Size()
-	least, most := starlark.MakeInt(0), starlark.MakeInt(1<<bits-1)
-	if d != dtype.Uint8 {
-		least, most = starlark.MakeInt64(-1<<(bits-1)), starlark.MakeInt64(1<<(bits-1)-1)
+	lo, hi := d.Limits()
+	least, most := starlark.MakeInt64(lo), starlark.MakeInt64(hi)
+	if d == dtype.Uint64 {
+		most = starlark.MakeUint64(math.MaxUint64)
 	}
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
 		"bits": starlark.MakeInt(bits), "max": most, "min": least, "dtype": DtypeOf(d),

@@ -181,6 +181,12 @@ func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	}
 	elems := make([]int64, len(n.elems))
 	for i, v := range n.elems {
+		if u, ok := v.(starlark.Int); ok && dt == dtype.Uint64 {
+			if k, ok := u.Uint64(); ok {
+				elems[i] = int64(k) // its low bits are what uint64 keeps
+				continue
+			}
+		}
 		k, ok := asInteger(v)
 		if !ok || !FitsIn(k, dt) {
 			return nil, n.outside(v, dt)
@@ -249,13 +255,11 @@ func asNumber(v starlark.Value) float64 {
 
 // FitsIn reports whether k is an element of dt, an integer dtype or bool.
 func FitsIn(k int64, dt dtype.DType) bool {
-	switch dt {
-	case dtype.Int32:
-		return k == int64(int32(k))
-	case dtype.Uint8:
-		return k == int64(uint8(k))
+	if !dt.IsInt() {
+		return true
 	}
-	return true
+	lo, hi := dt.Limits()
+	return lo <= k && k <= hi
 }
 
 // FromNested returns v, nested lists of numbers, as a tensor of the dtype that

@@ -18,7 +18,7 @@ var casts = []struct {
 	to   dtype.DType
 }{
 	{"float", dtype.Float32}, {"double", dtype.Float64}, {"half", dtype.Float16}, {"bfloat16", dtype.BFloat16},
-	{"int", dtype.Int32}, {"long", dtype.Int64}, {"bool", dtype.Bool},
+	{"int", dtype.Int32}, {"long", dtype.Int64}, {"short", dtype.Int16}, {"char", dtype.Int8}, {"byte", dtype.Uint8}, {"bool", dtype.Bool},
 }
 
 func init() {

@@ -28,6 +28,20 @@ func elementOf(t *tensor.Tensor, at int) starlark.Value {
 		return starlark.MakeInt64(int64(tensor.Storage[int32](t)[at]))
 	case dtype.Uint8:
 		return starlark.MakeInt64(int64(tensor.Storage[uint8](t)[at]))
+	case dtype.Int16:
+		return starlark.MakeInt64(int64(tensor.Storage[int16](t)[at]))
+	case dtype.Int8:
+		return starlark.MakeInt64(int64(tensor.Storage[int8](t)[at]))
+	case dtype.Uint16:
+		return starlark.MakeInt64(int64(tensor.Storage[uint16](t)[at]))
+	case dtype.Uint32:
+		return starlark.MakeInt64(int64(tensor.Storage[uint32](t)[at]))
+	case dtype.Uint64:
+		return starlark.MakeUint64(tensor.Storage[uint64](t)[at])
+	case dtype.Float8E4M3FN:
+		return starlark.Float(tensor.Storage[dtype.F8E4M3](t)[at].Float32())
+	case dtype.Float8E5M2:
+		return starlark.Float(tensor.Storage[dtype.F8E5M2](t)[at].Float32())
 	case dtype.Complex64:
 		return complexNumber(tensor.Storage[complex64](t)[at])
 	case dtype.Complex128:

@@ -114,6 +114,16 @@ func (e *env) tensor(t *Tensor) (starlark.Value, error) {
 		x, err = op.FromInts(c, dtype.Int32, s, widen[int64](d))
 	case []uint8:
 		x, err = op.FromInts(c, dtype.Uint8, s, widen[int64](d))
+	case []int16:
+		x, err = op.FromInts(c, dtype.Int16, s, widen[int64](d))
+	case []int8:
+		x, err = op.FromInts(c, dtype.Int8, s, widen[int64](d))
+	case []uint16:
+		x, err = op.FromInts(c, dtype.Uint16, s, widen[int64](d))
+	case []uint32:
+		x, err = op.FromInts(c, dtype.Uint32, s, widen[int64](d))
+	case []uint64:
+		x, err = op.FromInts(c, dtype.Uint64, s, widen[int64](d))
 	case []bool:
 		x, err = op.FromBools(c, dtype.Bool, s, d)
 	case []complex64:
@@ -125,7 +135,7 @@ func (e *env) tensor(t *Tensor) (starlark.Value, error) {
 	case []complex128:
 		x, err = op.FromComplex(c, dtype.Complex128, s, d)
 	default:
-		return nil, fmt.Errorf("got a tensor of a %T, want []float32, []float64, []int64, []int32, []uint8, []bool, []complex64 or []complex128", t.Data)
+		return nil, fmt.Errorf("got a tensor of a %T, want a slice of float32, float64, int8 to int64, uint8 to uint64, bool, complex64 or complex128", t.Data)
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +151,7 @@ func lengthOf(v reflect.Value) int {
 }
 
 // widen converts numbers to a wider type.
-func widen[T float64 | int64, S float32 | int32 | uint8](list []S) []T {
+func widen[T float64 | int64, S float32 | dtype.Integer](list []S) []T {
 	out := make([]T, len(list))
 	for i, v := range list {
 		out[i] = T(v)
@@ -203,7 +213,7 @@ func (e *env) fromTensor(x *builtins.Tensor) (*Tensor, error) {
 		t = t.Local()
 	}
 	t = t.Detach()
-	if t.DType() == dtype.Float16 || t.DType() == dtype.BFloat16 {
+	if dt := t.DType(); dt.IsHalf() || dt.IsFloat8() {
 		if t, err = e.Runtime.Do("to", []*tensor.Tensor{t}, op.Int1(int(dtype.Float32))); err != nil {
 			return nil, err
 		}
@@ -226,6 +236,16 @@ func (e *env) fromTensor(x *builtins.Tensor) (*Tensor, error) {
 		out.Data = elements[int32](t)
 	case dtype.Uint8:
 		out.Data = elements[uint8](t)
+	case dtype.Int16:
+		out.Data = elements[int16](t)
+	case dtype.Int8:
+		out.Data = elements[int8](t)
+	case dtype.Uint16:
+		out.Data = elements[uint16](t)
+	case dtype.Uint32:
+		out.Data = elements[uint32](t)
+	case dtype.Uint64:
+		out.Data = elements[uint64](t)
 	case dtype.Bool:
 		out.Data = elements[bool](t)
 	case dtype.Complex64:

@@ -28,6 +28,11 @@ var npyTypes = map[dtype.DType]string{
 	dtype.Int32:   "<i4",
 	dtype.Uint8:   "|u1",
 	dtype.Bool:    "|b1",
+	dtype.Int16:   "<i2",
+	dtype.Int8:    "|i1",
+	dtype.Uint16:  "<u2",
+	dtype.Uint32:  "<u4",
+	dtype.Uint64:  "<u8",
 
 	dtype.Complex64:  "<c8",
 	dtype.Complex128: "<c16",
@@ -37,7 +42,7 @@ func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_npy",
 		Doc: "load_npy(path) returns the tensor that a file of NumPy's format .npy holds.\n" +
-			"Its dtype is one of float16, float32, float64, int32, int64, uint8, bool, complex64 and complex128.\n" + docPath +
+			"Its dtype is one of float16, float32, float64, int8 to int64, uint8 to uint64, bool, complex64 and complex128.\n" + docPath +
 			">>> path = tmpdir() + \"/x.npy\"\n" +
 			">>> save_npy(path, tensor([[1, 2], [3, 4]]))\n" +
 			">>> load_npy(path).tolist()\n[[1, 2], [3, 4]]",
@@ -45,7 +50,7 @@ func init() {
 	}, &builtins.Row{
 		Name: "save_npy",
 		Doc: "save_npy(path, x) writes the tensor x to a file of NumPy's format .npy, in place of what was there.\n" +
-			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16.\n" + docPath +
+			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16 and no floats of 8 bits.\n" + docPath +
 			">>> save_npy(tmpdir() + \"/x.npy\", ones(2, 3))",
 		Fn: saveNpy,
 	})
@@ -199,7 +204,7 @@ func saveNpy(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	}
 	descr, ok := npyTypes[x.DType()]
 	if !ok {
-		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no bfloat16: save x.to(float32)"}
+		return nil, &op.ArgError{Func: b.Name(), Param: "x", Got: op.Describe(x), Want: "another dtype", Rule: ".npy files have no " + x.DType().String() + ": save x.to(float32)"}
 	}
 	one := shadowOf("", x)
 	if done, err := shadowWrite(e, b.Name(), string(path), &shadow{array: &one}); done {

@@ -34,7 +34,7 @@ func init() {
 	}, &builtins.Row{
 		Name: "save_npz",
 		Doc: "save_npz(path, dict) writes a dict of names and tensors to a file of NumPy's format .npz, in place of what was there.\n" +
-			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16.\n" + docPath +
+			"Who reads it meanwhile finds the old file or the new one, whole. The format has no bfloat16 and no floats of 8 bits.\n" + docPath +
 			">>> path = tmpdir() + \"/x.npz\"\n" +
 			">>> save_npz(path, {\"w\": ones(2, 3)})\n" +
 			">>> load_npz(path).keys()\n[\"w\"]",
@@ -234,7 +234,7 @@ func saveNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 // checkMember checks that v, of the argument dict of fn, can be a member.
 func checkMember(fn string, v namedValue) error {
 	if npyTypes[v.t.DType()] == "" {
-		return &op.ArgError{Func: fn, Param: "dict", Got: fmt.Sprintf("%s for %.60q", op.Describe(v.t), v.key), Want: "another dtype", Rule: ".npz files have no bfloat16: save x.to(float32)"}
+		return &op.ArgError{Func: fn, Param: "dict", Got: fmt.Sprintf("%s for %.60q", op.Describe(v.t), v.key), Want: "another dtype", Rule: ".npz files have no " + v.t.DType().String() + ": save x.to(float32)"}
 	}
 	if !utf8.ValidString(v.key) || strings.ContainsRune(v.key, 0) || len(v.key) > maxKey {
 		return &op.ArgError{Func: fn, Param: "dict", Got: "the key " + arg.Show(starlark.String(v.key)), Want: "a key that a zip file can hold", Rule: fmt.Sprintf("at most %d bytes of UTF-8, none of them 0", maxKey)}

@@ -29,6 +29,14 @@ var safetensorsTypes = map[dtype.DType]safetensors.DType{
 	dtype.Int32:    safetensors.I32,
 	dtype.Uint8:    safetensors.U8,
 	dtype.Bool:     safetensors.Bool,
+	dtype.Int16:    safetensors.I16,
+	dtype.Int8:     safetensors.I8,
+	dtype.Uint16:   safetensors.U16,
+	dtype.Uint32:   safetensors.U32,
+	dtype.Uint64:   safetensors.U64,
+
+	dtype.Float8E4M3FN: safetensors.F8E4M3,
+	dtype.Float8E5M2:   safetensors.F8E5M2,
 
 	dtype.Complex64: safetensors.C64,
 }

@@ -12,8 +12,13 @@ _PAGE = 4096
 _NUMPY = {
     "float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16",
     "int64": "I64", "int32": "I32", "uint8": "U8", "bool": "BOOL",
+    "int16": "I16", "int8": "I8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
 }
 _DTYPES = {kind: name for name, kind in _NUMPY.items()}
+
+# What NumPy lacks is of ml_dtypes, and kept in integers of that size without it.
+_FOREIGN = {"BF16": "u2", "F8_E4M3": "u1", "F8_E5M2": "u1"}
 
 
 def numpy():
@@ -37,10 +42,11 @@ def as_array(x, name):
     kind = None
     if type(x).__module__.partition(".")[0] == "torch":
         x = x.detach().cpu().resolve_conj().resolve_neg()
-        if str(x.dtype) == "torch.bfloat16":  # which NumPy lacks
+        kind = _NUMPY.get(str(x.dtype).removeprefix("torch."))
+        if kind in _FOREIGN:
             import torch
 
-            x, kind = x.view(torch.int16), "BF16"
+            x = x.view(torch.int16 if kind == "BF16" else torch.uint8)
         a = x.numpy()
     elif isinstance(x, np.ndarray) or hasattr(x, "__array__"):
         a = np.asarray(x)
@@ -79,8 +85,8 @@ def _bytes(a):
 
 def read(f, memory=None):
     """The tensors of an open file, by name: arrays on the file, which is mapped into memory, and
-    which their changes do not reach. Nothing is read before it is used. bfloat16 is that
-    of ml_dtypes, or float32 without it. memory is the File of _memory that it is, if it is one."""
+    which their changes do not reach. Nothing is read before it is used. bfloat16 and the
+    floats of 8 bits are those of ml_dtypes, or float32 without it. memory is the File of _memory that it is, if it is one."""
     np = numpy()
     size = int.from_bytes(f.read(8), "little")
     header = json.loads(f.read(size))
@@ -103,14 +109,15 @@ def read(f, memory=None):
 
 def _view(np, data, at, size, kind, shape):
     widen = False
-    if kind == "BF16":
+    if kind in _FOREIGN:
         try:
-            from ml_dtypes import bfloat16 as dtype
+            import ml_dtypes
+
+            dtype = np.dtype(getattr(ml_dtypes, _DTYPES[kind]))
         except ImportError:
-            dtype, widen = np.dtype("u2"), True
+            dtype, widen = np.dtype(_FOREIGN[kind]), True
     else:
         dtype = np.dtype(_DTYPES[kind])
-    dtype = np.dtype(dtype)
     if size == 0:
         a = np.empty(0, dtype)
     elif at % dtype.itemsize == 0:
@@ -118,8 +125,20 @@ def _view(np, data, at, size, kind, shape):
     else:
         a = np.frombuffer(bytes(data[at:at + size]), dtype).copy()
     if widen:
-        a = (a.astype("u4") << 16).view("f4")
+        a = _widened(np, a, kind)
     return a.reshape(shape)
+
+
+def _widened(np, a, kind):
+    """The float32 that the bits of a kind NumPy lacks stand for."""
+    if kind == "BF16":
+        return (a.astype("u4") << 16).view("f4")
+    if kind == "F8_E5M2":  # the upper half of a float16
+        return (a.astype("u2") << 8).view("f2").astype("f4")
+    bits = a.astype("u4")
+    value = ((bits & 0x7f) << 20).view("f4") * np.float32(2.0**120)
+    value[(bits & 0x7f) == 0x7f] = np.nan
+    return np.where(bits & 0x80, -value, value)
 
 
 def equal(a, b):

@@ -1,11 +1,14 @@
 // Package dtype names the element types of tensors and converts between them. It
 // knows no tensors: a DType is a small number with a name, a size and a kind.
 //
-// The kinds are bool, int (uint8, int32, int64), float (bfloat16, float16, float32,
-// float64) and complex (complex64, complex128: a pair of floats). Promote says what comes of two dtypes in one operation, and is
+// The kinds are bool, int (int8 to int64, uint8 to uint64), float (bfloat16, float16,
+// float32, float64; float8_e4m3fn and float8_e5m2) and complex (complex64, complex128:
+// a pair of floats). Promote says what comes of two dtypes in one operation, and is
 // PyTorch's rule: the higher kind wins, and in one kind the wider; of the two
 // halves neither is, and they give float32. Compute says in what a kernel calculates:
-// halves are kept in 16 bits (F16, BF16) and calculated in float32. For example
+// halves are kept in 16 bits (F16, BF16) and calculated in float32, integers of other
+// sizes in int32 or int64. Limited are those that are there to be kept and moved rather
+// than to be calculated with. For example
 //
 //	d, err := dtype.Parse("bfloat16")          // an error for an unknown name
 //	d.Size()                                   // 2
@@ -14,7 +17,10 @@
 //	dtype.ToBF16(1.005).Float32()              // 1.0078125: 8 bits are kept
 package dtype
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // A DType is the type of a tensor's elements. The zero value is Float32.
 type DType uint8
@@ -30,6 +36,16 @@ const (
 	Int32
 	Uint8
 	Bool
+	Int16
+	Int8
+
+	// The dtypes from here to Complex64 are Limited.
+
+	Uint16
+	Uint32
+	Uint64
+	Float8E4M3FN
+	Float8E5M2
 	Complex64
 	Complex128
 
@@ -49,13 +65,26 @@ var info = [Count]struct {
 	Int32:    {"int32", 4},
 	Uint8:    {"uint8", 1},
 	Bool:     {"bool", 1},
+	Int16:    {"int16", 2},
+	Int8:     {"int8", 1},
+	Uint16:   {"uint16", 2},
+	Uint32:   {"uint32", 4},
+	Uint64:   {"uint64", 8},
+
+	Float8E4M3FN: {"float8_e4m3fn", 1},
+	Float8E5M2:   {"float8_e5m2", 1},
 
 	Complex64:  {"complex64", 8},
 	Complex128: {"complex128", 16},
 }
 
 // All lists every dtype.
-var All = [Count]DType{Float32, Float64, Float16, BFloat16, Int64, Int32, Uint8, Bool, Complex64, Complex128}
+var All = func() (all [Count]DType) {
+	for i := range all {
+		all[i] = DType(i)
+	}
+	return all
+}()
 
 // Reals lists the dtypes that are not complex: those of one number.
 var Reals = All[:Complex64]
@@ -67,13 +96,46 @@ func (d DType) String() string { return info[d].name }
 func (d DType) Size() int { return info[d].size }
 
 // IsFloat reports whether d is a floating-point type.
-func (d DType) IsFloat() bool { return d <= BFloat16 }
+func (d DType) IsFloat() bool { return d <= BFloat16 || d.IsFloat8() }
 
 // IsHalf reports whether d is a storage type, Float16 or BFloat16.
 func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
 
+// IsFloat8 reports whether d is a float of 8 bits.
+func (d DType) IsFloat8() bool { return d == Float8E4M3FN || d == Float8E5M2 }
+
 // IsInt reports whether d is an integer type other than Bool.
-func (d DType) IsInt() bool { return d == Int64 || d == Int32 || d == Uint8 }
+func (d DType) IsInt() bool { return d.kind() == 1 }
+
+// Signed reports whether d holds negative numbers.
+func (d DType) Signed() bool {
+	switch d {
+	case Bool, Uint8, Uint16, Uint32, Uint64:
+		return false
+	}
+	return true
+}
+
+// Limits returns the least and the greatest number that d, an integer dtype, holds;
+// of Uint64 the greatest that is an int64.
+func (d DType) Limits() (lo, hi int64) {
+	bits := 8 * d.Size()
+	if d == Uint64 {
+		return 0, math.MaxInt64
+	}
+	if !d.Signed() {
+		return 0, 1<<bits - 1
+	}
+	return -1 << (bits - 1), 1<<(bits-1) - 1
+}
+
+// Limited reports whether d is there to be kept, moved and converted: there is no
+// promotion between it and another dtype of its kind, and few operators take it.
+func (d DType) Limited() bool { return d >= Uint16 && d <= Float8E5M2 }
+
+// Plain reports whether d is neither Limited nor complex: all operators that are for
+// its kind take it.
+func (d DType) Plain() bool { return d < Uint16 }
 
 // IsComplex reports whether d is a pair of floats.
 func (d DType) IsComplex() bool { return d == Complex64 || d == Complex128 }
@@ -102,14 +164,19 @@ func (d DType) Complex() DType {
 	return Complex64
 }
 
-// Compute returns the type in which arithmetic on d is done: Float32 for the
-// storage types, d itself otherwise.
-func (d DType) Compute() DType {
-	if d.IsHalf() {
-		return Float32
-	}
-	return d
-}
+// compute is what Compute returns.
+var compute = func() (of [Count]DType) {
+	of = All
+	of[Float16], of[BFloat16], of[Float8E4M3FN], of[Float8E5M2] = Float32, Float32, Float32, Float32
+	of[Int8], of[Int16], of[Uint16] = Int32, Int32, Int32
+	of[Uint32], of[Uint64] = Int64, Int64
+	return of
+}()
+
+// Compute returns the type in which arithmetic on d is done, and of which d keeps a
+// rounded value or the low bits: Float32 for the floats of 8 and 16 bits, Int32 or
+// Int64 for integers of other sizes than these, Uint64 among them, d itself otherwise.
+func (d DType) Compute() DType { return compute[d] }
 
 // Parse returns the dtype called name.
 func Parse(name string) (DType, error) {
@@ -141,7 +208,8 @@ func SameKind(d, e DType) bool { return d.kind() == e.kind() }
 
 // Promote returns the dtype of an operation between tensors of a and b, as
 // PyTorch defines it: the wider family wins, inside a family the wider type;
-// Float16 with BFloat16 gives Float32.
+// Float16 with BFloat16 gives Float32, Uint8 with Int8 gives Int16. Of two integers of
+// which one is Limited it is the wider; PyTorch has none.
 func Promote(a, b DType) DType {
 	if a == b {
 		return a
@@ -159,7 +227,9 @@ func Promote(a, b DType) DType {
 		if a.IsHalf() && b.IsHalf() {
 			return Float32
 		}
-		return widest(a, b)
+	}
+	if a.Size() == 1 && b.Size() == 1 && a.IsInt() {
+		return Int16
 	}
 	return widest(a, b)
 }

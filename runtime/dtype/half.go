@@ -11,10 +11,13 @@ type BF16 uint16
 // Float is the constraint of the floating-point types that kernels compute in.
 type Float interface{ float32 | float64 }
 
-// Integer is the constraint of the integer types that kernels compute in.
-type Integer interface{ int64 | int32 | uint8 }
+// Integer is the constraint of the integer types: those that kernels compute in,
+// int64, int32 and uint8, and those that are kept alone.
+type Integer interface {
+	int64 | int32 | uint8 | int16 | int8 | uint16 | uint32 | uint64
+}
 
-// Number is the constraint of all types that kernels do arithmetic in.
+// Number is the constraint of all types of Go's that hold elements which are numbers.
 type Number interface{ Float | Integer }
 
 // Float32 widens h exactly. The bits of h, moved to their places in a float32,

@@ -20,7 +20,8 @@ type Combine func(dst []byte, srcs [][]byte)
 
 // Combiner returns the Combine of reduction op ("sum", "mean", "prod", "max",
 // "min") on elements of dt, or nil if dt does not have it: only floats have a
-// mean, bools have neither sum nor mean, and complex numbers these two alone. Storage types are accumulated in
+// mean, bools have neither sum nor mean, complex numbers these two alone, and floats
+// of 8 bits nothing. Halves are accumulated in
 // float32 and rounded once. In max and min a NaN wins.
 func Combiner(dt dtype.DType, op string) Combine { return combiners[dt][op] }
 
@@ -53,6 +54,18 @@ func newCombine(dt dtype.DType, op string) Combine {
 		return ints[int32](op)
 	case dtype.Uint8:
 		return ints[uint8](op)
+	case dtype.Int16:
+		return ints[int16](op)
+	case dtype.Int8:
+		return ints[int8](op)
+	case dtype.Uint16:
+		return ints[uint16](op)
+	case dtype.Uint32:
+		return ints[uint32](op)
+	case dtype.Uint64:
+		return ints[uint64](op)
+	case dtype.Float8E4M3FN, dtype.Float8E5M2:
+		return nil
 	case dtype.Complex64, dtype.Complex128: // by parts, where that is all there is to it
 		if op == "sum" || op == "mean" {
 			return newCombine(dt.Real(), op)

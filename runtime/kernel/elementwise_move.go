@@ -219,6 +219,26 @@ func ScatterBF16[S dtype.Number](dst []dtype.BF16, stride int, src []S) {
 	}
 }
 
+// GatherF8 is Gather from floats of 8 bits.
+func GatherF8[D dtype.Number, H interface{ Float32() float32 }](dst []D, src []H, stride int) {
+	if truncates[D, float32]() {
+		for i := range dst {
+			dst[i] = Convert[D](float64(src[i*stride].Float32()))
+		}
+		return
+	}
+	for i := range dst {
+		dst[i] = D(src[i*stride].Float32())
+	}
+}
+
+// ScatterF8 is Scatter to floats of 8 bits, which round makes of float32.
+func ScatterF8[H any, S dtype.Number](dst []H, stride int, src []S, round func(float32) H) {
+	for i, v := range src {
+		dst[i*stride] = round(float32(v))
+	}
+}
+
 // NotZero is
 //
 //	for i := range dst {

@@ -29,7 +29,7 @@ func (c *Call) Apply() error {
 	if c.Ctx.Hollow() {
 		return c.hollow()
 	}
-	if err := c.Def.Infer(c); err != nil {
+	if err := c.infer(); err != nil {
 		return err
 	}
 	if err := c.prepare(); err != nil {
@@ -52,6 +52,14 @@ func (c *Call) Apply() error {
 	goruntime.KeepAlive(c.In)
 	goruntime.KeepAlive(c)
 	return nil
+}
+
+// infer checks c and sets c.Spec.
+func (c *Call) infer() error {
+	if err := c.refuseLimited(); err != nil {
+		return err
+	}
+	return c.Def.Infer(c)
 }
 
 // run runs the kernel, which takes time.

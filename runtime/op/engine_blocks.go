@@ -18,8 +18,9 @@ import (
 // the block. What lies as the kernel wants it is not copied, and a call whose
 // operands all do is one run of the kernel over whole slices.
 //
-// A kernel computes in float32, float64, int64, int32 or uint8. The half types
-// are loaded as float32 and rounded when they are stored. Bools are bytes, 0
+// A kernel computes in float32, float64, int64, int32 or uint8. Floats of 8 and 16
+// bits are loaded as float32 and rounded when they are stored, integers of other sizes
+// as int32 or int64, of which the low bits are stored. Bools are bytes, 0
 // or 1; a kernel that stores into a bool tensor gives only these.
 
 // blockSize is how many elements a block has at most: blocks of three operands
@@ -270,6 +271,20 @@ func loadRuns[T dtype.Number](dst []T, x *tensor.Tensor, l *layout, lo, hi int) 
 		gatherRuns(dst, tensor.Storage[int64](x), l, lo, hi, kernel.Gather[T, int64])
 	case dtype.Int32:
 		gatherRuns(dst, tensor.Storage[int32](x), l, lo, hi, kernel.Gather[T, int32])
+	case dtype.Int16:
+		gatherRuns(dst, tensor.Storage[int16](x), l, lo, hi, kernel.Gather[T, int16])
+	case dtype.Int8:
+		gatherRuns(dst, tensor.Storage[int8](x), l, lo, hi, kernel.Gather[T, int8])
+	case dtype.Uint16:
+		gatherRuns(dst, tensor.Storage[uint16](x), l, lo, hi, kernel.Gather[T, uint16])
+	case dtype.Uint32:
+		gatherRuns(dst, tensor.Storage[uint32](x), l, lo, hi, kernel.Gather[T, uint32])
+	case dtype.Uint64:
+		gatherRuns(dst, tensor.Storage[uint64](x), l, lo, hi, kernel.Gather[T, uint64])
+	case dtype.Float8E4M3FN:
+		gatherRuns(dst, tensor.Storage[dtype.F8E4M3](x), l, lo, hi, kernel.GatherF8[T, dtype.F8E4M3])
+	case dtype.Float8E5M2:
+		gatherRuns(dst, tensor.Storage[dtype.F8E5M2](x), l, lo, hi, kernel.GatherF8[T, dtype.F8E5M2])
 	default: // uint8, and bools as bytes
 		gatherRuns(dst, tensor.Storage[uint8](x), l, lo, hi, kernel.Gather[T, uint8])
 	}
@@ -297,6 +312,24 @@ func storeRuns[T dtype.Number](x *tensor.Tensor, l *layout, lo, hi int, src []T)
 		scatterRuns(tensor.Storage[int64](x), l, lo, hi, src, kernel.Scatter[int64, T])
 	case dtype.Int32:
 		scatterRuns(tensor.Storage[int32](x), l, lo, hi, src, kernel.Scatter[int32, T])
+	case dtype.Int16:
+		scatterRuns(tensor.Storage[int16](x), l, lo, hi, src, kernel.Scatter[int16, T])
+	case dtype.Int8:
+		scatterRuns(tensor.Storage[int8](x), l, lo, hi, src, kernel.Scatter[int8, T])
+	case dtype.Uint16:
+		scatterRuns(tensor.Storage[uint16](x), l, lo, hi, src, kernel.Scatter[uint16, T])
+	case dtype.Uint32:
+		scatterRuns(tensor.Storage[uint32](x), l, lo, hi, src, kernel.Scatter[uint32, T])
+	case dtype.Uint64:
+		scatterRuns(tensor.Storage[uint64](x), l, lo, hi, src, kernel.Scatter[uint64, T])
+	case dtype.Float8E4M3FN:
+		scatterRuns(tensor.Storage[dtype.F8E4M3](x), l, lo, hi, src, func(dst []dtype.F8E4M3, stride int, src []T) {
+			kernel.ScatterF8(dst, stride, src, dtype.ToF8E4M3)
+		})
+	case dtype.Float8E5M2:
+		scatterRuns(tensor.Storage[dtype.F8E5M2](x), l, lo, hi, src, func(dst []dtype.F8E5M2, stride int, src []T) {
+			kernel.ScatterF8(dst, stride, src, dtype.ToF8E5M2)
+		})
 	default: // uint8, and bools as bytes
 		scatterRuns(tensor.Storage[uint8](x), l, lo, hi, src, kernel.Scatter[uint8, T])
 	}

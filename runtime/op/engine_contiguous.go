@@ -50,7 +50,11 @@ func copyInto(dst, x *tensor.Tensor) {
 		copyBools(dst, x)
 		return
 	}
-	switch dst.DType().Compute() {
+	dt := dst.DType().Compute()
+	if dst.DType().IsInt() && dt != dst.DType() {
+		dt = x.DType().Compute() // a float is cut to the range of dst, not of dt
+	}
+	switch dt {
 	case dtype.Float32:
 		moveInto[float32](dst, x)
 	case dtype.Float64:
@@ -80,7 +84,7 @@ func copyBools(dst, x *tensor.Tensor) {
 	}
 }
 
-// moveInto is copyInto where arithmetic on dst's dtype is done in T.
+// moveInto is copyInto by way of T.
 func moveInto[T dtype.Number](dst, x *tensor.Tensor) {
 	d, ok := direct[T](dst)
 	if !ok {

@@ -52,7 +52,7 @@ func (p Product) Smallest() int { return min(p.M, p.N, p.K) }
 // returns what the call would cost.
 func CostOf(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (Cost, error) {
 	c := &Call{Def: d, Ctx: ctx, In: in, Args: args}
-	if err := d.Infer(c); err != nil {
+	if err := c.infer(); err != nil {
 		return Cost{}, err
 	}
 	return c.Cost(), nil

@@ -46,7 +46,7 @@ func (c *Call) hollow() (err error) {
 			u.Func, err = c.Def.Name, u
 		}
 	}()
-	if err := c.Def.Infer(c); err != nil {
+	if err := c.infer(); err != nil {
 		return err
 	}
 	if err := c.prepare(); err != nil {

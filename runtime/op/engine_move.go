@@ -3,7 +3,6 @@ package op
 import (
 	goruntime "runtime"
 
-	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -58,30 +57,25 @@ func moveElements(dst *tensor.Tensor, to strided, x *tensor.Tensor, from strided
 	if dst.Hollow() {
 		return
 	}
-	switch dst.DType() {
-	case dtype.Float32:
-		moveAll(tensor.Storage[float32](dst), to, tensor.Storage[float32](x), from, s)
-	case dtype.Float64:
-		moveAll(tensor.Storage[float64](dst), to, tensor.Storage[float64](x), from, s)
-	case dtype.Float16:
-		moveAll(tensor.Storage[dtype.F16](dst), to, tensor.Storage[dtype.F16](x), from, s)
-	case dtype.BFloat16:
-		moveAll(tensor.Storage[dtype.BF16](dst), to, tensor.Storage[dtype.BF16](x), from, s)
-	case dtype.Int64:
-		moveAll(tensor.Storage[int64](dst), to, tensor.Storage[int64](x), from, s)
-	case dtype.Int32:
-		moveAll(tensor.Storage[int32](dst), to, tensor.Storage[int32](x), from, s)
-	case dtype.Uint8:
-		moveAll(tensor.Storage[uint8](dst), to, tensor.Storage[uint8](x), from, s)
-	case dtype.Complex64:
-		moveAll(tensor.Storage[complex64](dst), to, tensor.Storage[complex64](x), from, s)
-	case dtype.Complex128:
-		moveAll(tensor.Storage[complex128](dst), to, tensor.Storage[complex128](x), from, s)
+	switch dst.DType().Size() {
+	case 1:
+		moveBytes[uint8](dst, to, x, from, s)
+	case 2:
+		moveBytes[uint16](dst, to, x, from, s)
+	case 4:
+		moveBytes[uint32](dst, to, x, from, s)
+	case 8:
+		moveBytes[uint64](dst, to, x, from, s)
 	default:
-		moveAll(tensor.Storage[bool](dst), to, tensor.Storage[bool](x), from, s)
+		moveBytes[complex128](dst, to, x, from, s)
 	}
 	goruntime.KeepAlive(dst)
 	goruntime.KeepAlive(x)
+}
+
+// moveBytes is moveElements of elements of the size of T, whatever they mean.
+func moveBytes[T any](dst *tensor.Tensor, to strided, x *tensor.Tensor, from strided, s shape.Shape) {
+	moveAll(tensor.SizedStorage[T](dst), to, tensor.SizedStorage[T](x), from, s)
 }
 
 // moveAll is moveElements on slices.

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -75,13 +74,10 @@ func (c *Call) checkNumber(param string, x *tensor.Tensor, dt dtype.DType) error
 	if !x.Weak() || x.DType() != dtype.Int64 || x.Buffer() == nil || x.Hollow() {
 		return nil
 	}
-	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
-	switch dt {
-	case dtype.Int32:
-		lo, hi = math.MinInt32, math.MaxInt32
-	case dtype.Uint8:
-		lo, hi = 0, math.MaxUint8
+	if !dt.IsInt() {
+		return nil
 	}
+	lo, hi := dt.Limits()
 	if v := tensor.Data[int64](x)[0]; v < lo || v > hi {
 		return c.Bad(param, fmt.Sprint(v), fmt.Sprintf("%d..%d", lo, hi), fmt.Sprintf("the range of %v", dt))
 	}

@@ -167,7 +167,7 @@ func (c *Call) drawResult(arg Arg, dt dtype.DType, s shape.Shape) error {
 	if arg.Set {
 		dt = dtype.DType(arg.Int)
 	}
-	if !dt.IsFloat() {
+	if !dt.IsFloat() || dt.IsFloat8() {
 		return c.Bad("dtype", dt.String(), "a float dtype", "")
 	}
 	return c.Result(dt, s)
@@ -213,13 +213,11 @@ func (c *Call) checkHolds(param string, n, past int, dt dtype.DType) error {
 
 // integersOf returns the range of successive integers that dt holds exactly.
 func integersOf(dt dtype.DType) (lo, hi int) {
+	if dt.IsInt() {
+		lo, hi := dt.Limits()
+		return int(lo), int(hi)
+	}
 	switch dt {
-	case dtype.Int64:
-		return -1 << 63, 1<<63 - 1
-	case dtype.Int32:
-		return -1 << 31, 1<<31 - 1
-	case dtype.Uint8:
-		return 0, 1<<8 - 1
 	case dtype.Bool:
 		return 0, 1
 	case dtype.Float64:

@@ -146,7 +146,7 @@ func (f *formatter) scalar() string {
 	case x.dt.IsComplex():
 		return ComplexText(x.complexAt(x.offset))
 	case !x.dt.IsFloat():
-		return strconv.FormatInt(x.intAt(x.offset), 10)
+		return x.intText(x.offset)
 	}
 	v := x.floatAt(x.offset)
 	if text, ok := notFinite(v); ok {
@@ -170,13 +170,31 @@ func boolText(v bool) string {
 	return "False"
 }
 
-// intAt returns the integer at place at of x's storage.
+// intText returns the integer at place at of x's storage as a script writes it.
+func (x *Tensor) intText(at int) string {
+	if x.dt == dtype.Uint64 {
+		return strconv.FormatUint(Storage[uint64](x)[at], 10)
+	}
+	return strconv.FormatInt(x.intAt(at), 10)
+}
+
+// intAt returns the integer at place at of x's storage; of Uint64 its bits.
 func (x *Tensor) intAt(at int) int64 {
 	switch x.dt {
 	case dtype.Int64:
 		return Storage[int64](x)[at]
 	case dtype.Int32:
 		return int64(Storage[int32](x)[at])
+	case dtype.Int16:
+		return int64(Storage[int16](x)[at])
+	case dtype.Int8:
+		return int64(Storage[int8](x)[at])
+	case dtype.Uint16:
+		return int64(Storage[uint16](x)[at])
+	case dtype.Uint32:
+		return int64(Storage[uint32](x)[at])
+	case dtype.Uint64:
+		return int64(Storage[uint64](x)[at])
 	}
 	return int64(Storage[uint8](x)[at])
 }
@@ -190,6 +208,10 @@ func (x *Tensor) floatAt(at int) float64 {
 		return Storage[float64](x)[at]
 	case dtype.Float16:
 		return float64(Storage[dtype.F16](x)[at].Float32())
+	case dtype.Float8E4M3FN:
+		return float64(Storage[dtype.F8E4M3](x)[at].Float32())
+	case dtype.Float8E5M2:
+		return float64(Storage[dtype.F8E5M2](x)[at].Float32())
 	}
 	return float64(Storage[dtype.BF16](x)[at].Float32())
 }

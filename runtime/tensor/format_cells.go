@@ -27,7 +27,7 @@ func newCells(x *Tensor, places []int) cells {
 	case !x.dt.IsFloat():
 		c := intCells{x: x}
 		for _, at := range places {
-			c.width = max(c.width, len(strconv.FormatInt(x.intAt(at), 10)))
+			c.width = max(c.width, len(x.intText(at)))
 		}
 		return c
 	}
@@ -43,7 +43,7 @@ type intCells struct {
 	width int
 }
 
-func (c intCells) text(at int) string { return padLeft(strconv.FormatInt(c.x.intAt(at), 10), c.width) }
+func (c intCells) text(at int) string { return padLeft(c.x.intText(at), c.width) }
 
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(width-len(s), 0)) + s }
 
@@ -179,6 +179,10 @@ func nearest(v float64, dt dtype.DType) float64 {
 		return float64(dtype.ToF16(float32(v)).Float32())
 	case dtype.BFloat16:
 		return float64(dtype.ToBF16(float32(v)).Float32())
+	case dtype.Float8E4M3FN:
+		return float64(dtype.ToF8E4M3(float32(v)).Float32())
+	case dtype.Float8E5M2:
+		return float64(dtype.ToF8E5M2(float32(v)).Float32())
 	}
 	return v
 }

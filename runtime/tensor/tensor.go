@@ -270,9 +270,8 @@ func (x *Tensor) Contiguous() bool {
 }
 
 // Data returns the elements of a contiguous tensor as a slice that shares its
-// storage. T must be the Go type of x's dtype: float32, float64, dtype.F16,
-// dtype.BF16, int64, int32, uint8, bool, complex64 or complex128; or uint8 for a bool tensor, see
-// HoldsType. It panics otherwise.
+// storage. T must be the Go type of x's dtype, see Element; or uint8 for a bool
+// tensor, see HoldsType. It panics otherwise.
 //
 // Large storage is not the collector's: the caller keeps x alive
 // (runtime.KeepAlive) until it is done with the slice.
@@ -290,11 +289,22 @@ func Storage[T Element](x *Tensor) []T {
 	if !HoldsType[T](x) {
 		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
 	}
+	return SizedStorage[T](x)
+}
+
+// SizedStorage is Storage for who moves elements and does not look at them: T may be
+// any type of the size of x's elements. It panics if T has another.
+func SizedStorage[T any](x *Tensor) []T {
+	x.mustBePlain()
+	size := int(unsafe.Sizeof(*new(T)))
+	if size != x.dt.Size() {
+		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
+	}
 	b := x.buf.data
 	if len(b) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/x.dt.Size())
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
 }
 
 // Bytes returns the storage of a contiguous tensor's elements as bytes, in
@@ -316,7 +326,7 @@ func HoldsType[T Element](x *Tensor) bool {
 
 // Element is the constraint of the Go types that storage is made of.
 type Element interface {
-	float32 | float64 | dtype.F16 | dtype.BF16 | int64 | int32 | uint8 | bool | complex64 | complex128
+	float32 | float64 | dtype.F16 | dtype.BF16 | dtype.F8E4M3 | dtype.F8E5M2 | bool | complex64 | complex128 | dtype.Integer
 }
 
 // goType returns the dtype whose elements are Go values of type T.
@@ -336,6 +346,20 @@ func goType[T Element]() dtype.DType {
 		return dtype.Int32
 	case uint8:
 		return dtype.Uint8
+	case int16:
+		return dtype.Int16
+	case int8:
+		return dtype.Int8
+	case uint16:
+		return dtype.Uint16
+	case uint32:
+		return dtype.Uint32
+	case uint64:
+		return dtype.Uint64
+	case dtype.F8E4M3:
+		return dtype.Float8E4M3FN
+	case dtype.F8E5M2:
+		return dtype.Float8E5M2
 	case complex64:
 		return dtype.Complex64
 	case complex128:

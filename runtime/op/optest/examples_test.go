@@ -231,7 +231,7 @@ func (in input) number(dt dtype.DType, k, n, salt int) float64 {
 		return float64(k % 2)
 	case in.kind == "positive" && !dt.IsFloat():
 		return float64(k + 1)
-	case dt == dtype.Uint8:
+	case !dt.Signed():
 		return float64(k)
 	case !dt.IsFloat():
 		return float64(signed)
@@ -321,6 +321,20 @@ func put(x *tensor.Tensor, i int, v float64) {
 		tensor.Storage[int32](x)[i] = int32(v)
 	case dtype.Uint8:
 		tensor.Storage[uint8](x)[i] = uint8(int64(v))
+	case dtype.Int16:
+		tensor.Storage[int16](x)[i] = int16(int64(v))
+	case dtype.Int8:
+		tensor.Storage[int8](x)[i] = int8(int64(v))
+	case dtype.Uint16:
+		tensor.Storage[uint16](x)[i] = uint16(int64(v))
+	case dtype.Uint32:
+		tensor.Storage[uint32](x)[i] = uint32(int64(v))
+	case dtype.Uint64:
+		tensor.Storage[uint64](x)[i] = uint64(int64(v))
+	case dtype.Float8E4M3FN:
+		tensor.Storage[dtype.F8E4M3](x)[i] = dtype.ToF8E4M3(float32(v))
+	case dtype.Float8E5M2:
+		tensor.Storage[dtype.F8E5M2](x)[i] = dtype.ToF8E5M2(float32(v))
 	case dtype.Bool:
 		tensor.Storage[bool](x)[i] = v != 0
 	}
@@ -343,6 +357,20 @@ func get(x *tensor.Tensor, i int) float64 {
 		return float64(tensor.Storage[int32](x)[i])
 	case dtype.Uint8:
 		return float64(tensor.Storage[uint8](x)[i])
+	case dtype.Int16:
+		return float64(tensor.Storage[int16](x)[i])
+	case dtype.Int8:
+		return float64(tensor.Storage[int8](x)[i])
+	case dtype.Uint16:
+		return float64(tensor.Storage[uint16](x)[i])
+	case dtype.Uint32:
+		return float64(tensor.Storage[uint32](x)[i])
+	case dtype.Uint64:
+		return float64(tensor.Storage[uint64](x)[i])
+	case dtype.Float8E4M3FN:
+		return float64(tensor.Storage[dtype.F8E4M3](x)[i].Float32())
+	case dtype.Float8E5M2:
+		return float64(tensor.Storage[dtype.F8E5M2](x)[i].Float32())
 	}
 	if tensor.Storage[bool](x)[i] {
 		return 1

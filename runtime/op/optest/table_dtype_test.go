@@ -26,6 +26,10 @@ func roundoff(dt dtype.DType) float64 {
 		return 0x1p-24
 	case dtype.Float16:
 		return 0x1p-11
+	case dtype.Float8E4M3FN:
+		return 0x1p-4
+	case dtype.Float8E5M2:
+		return 0x1p-3
 	}
 	return 0x1p-8
 }
@@ -37,6 +41,10 @@ func tiny(dt dtype.DType) float64 {
 		return 0x1p-25
 	case dtype.BFloat16:
 		return 0x1p-134
+	case dtype.Float8E4M3FN:
+		return 0x1p-10
+	case dtype.Float8E5M2:
+		return 0x1p-17
 	}
 	return 0
 }
@@ -125,7 +133,7 @@ func (tr *trial) differs(dt dtype.DType, got, want float64, in dtype.DType) stri
 		compute = max(compute, roundoff(in.Compute()))
 	}
 	tol := 16 * compute * (math.Abs(want) + tr.magnitude())
-	if dt.IsHalf() {
+	if dt != dt.Compute() {
 		tol += roundoff(dt)*math.Abs(want) + tiny(dt)
 	}
 	if math.Abs(got-want) > tol {

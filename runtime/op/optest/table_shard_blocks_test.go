@@ -135,8 +135,9 @@ func termOf(v float64, dt dtype.DType, by mesh.ReduceOp, k, n, seed int) float64
 		return v
 	}
 	term := v + sign*math.Abs(other(k))
-	if dt == dtype.Uint8 {
-		term = min(max(term, 0), 255)
+	if dt.IsInt() && !dt.Signed() {
+		_, hi := dt.Limits()
+		term = min(max(term, 0), float64(hi))
 	}
 	return term
 }

@@ -63,6 +63,9 @@ func TestTableRows(t *testing.T) {
 		}
 		cases := 0
 		for _, dt := range dtype.Reals {
+			if dt.Limited() {
+				continue // float64, in which the test adds, has no exact sums of theirs
+			}
 			for _, m := range meshes {
 				if m.NDim() == 1 || len(ex.in) == 0 || dt == pairsIn(dt) {
 					cases += rowCases(t, d, ex, dt, m)
