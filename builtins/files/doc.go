@@ -8,7 +8,7 @@
 // A path of a script leads into the script's folder, the working folder, one of
 // tmpdir or one that the user has allowed: open and write (files.go) ask package
 // sandbox, and badPath is the error of every path. The formats themselves are
-// packages of their own that know bytes and no tensors: npy, csv, safetensors, bpe.
+// packages of their own that know bytes and no tensors: npy, csv, safetensors, tokenizer.
 // Here is what makes tensors of them.
 //
 // A checkpoint (checkpoint_save.go, checkpoint_load.go) is written by all ranks:

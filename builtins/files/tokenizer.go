@@ -8,14 +8,14 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
-	"tpsh/builtins/bpe"
+	"tpsh/builtins/tokenizer"
 )
 
 // A Tokenizer turns text into tokens and back.
 type Tokenizer struct {
 	env  *builtins.Env
 	path string // as the script wrote it
-	t    *bpe.Tokenizer
+	t    *tokenizer.Tokenizer
 }
 
 var (
@@ -38,16 +38,16 @@ func (t *Tokenizer) Attr(name string) (starlark.Value, error) {
 const docTokenizer = ">>> path = tmpdir() + \"/tokenizer.json\"\n" +
 	">>> model = {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}\n" +
 	">>> end = {\"id\": 3, \"content\": \"<end>\", \"special\": True}\n" +
-	">>> write_text(path, json.encode({\"model\": model, \"added_tokens\": [end], \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": False}}))\n" +
+	">>> write_text(path, json.encode({\"model\": model, \"added_tokens\": [end], \"decoder\": {\"type\": \"Fuse\"}}))\n" +
 	">>> t = load_tokenizer(path)\n"
 
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_tokenizer",
 		Doc: "load_tokenizer(path) returns the tokenizer that a tokenizer.json of Hugging Face describes.\n" +
-			"It is a byte-level BPE, as those of GPT-2 and Llama 3 are: words are cut by patterns (ByteLevel, Split, Digits), and\n" +
-			"pairs of their bytes are merged. Tokenizers of other kinds, and parts that would change the result and are not\n" +
-			"known, are errors.\n" + docPath + docTokenizer +
+			"All its kinds are read: BPE (GPT-2, Llama, Qwen, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel, with\n" +
+			"normalizers, pre-tokenizers, processors and decoders. A part that is not known is an error that says where it is.\n" +
+			docPath + docTokenizer +
 			">>> t.encode(\"abba<end>\")\n[2, 1, 0, 3]",
 		Fn: loadTokenizer,
 	}, &builtins.Row{
@@ -93,9 +93,9 @@ func loadTokenizer(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	if err != nil {
 		return nil, err
 	}
-	t, err := bpe.Parse(data)
+	t, err := tokenizer.Parse(data)
 	if err != nil {
-		return nil, badFile(e, b.Name(), string(path), "a byte-level tokenizer.json", err)
+		return nil, badFile(e, b.Name(), string(path), "a tokenizer.json", err)
 	}
 	return &Tokenizer{e, string(path), t}, nil
 }

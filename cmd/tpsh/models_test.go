@@ -118,7 +118,7 @@ func TestModelsRefuse(t *testing.T) {
 		{"no weights", "llama", "model-00002-of-00002.safetensors", gone, "2", `open_safetensors: for parameter "path": got .*model-00002-of-00002.safetensors"`},
 		{"no tensor", "llama", "model.safetensors.index.json", swap(`"model.norm.weight"`, `"model.form.weight"`), "2", `the checkpoint has no tensor "model.norm.weight"`},
 		{"alien file", "llama", "model-00001-of-00002.safetensors", func(string) string { return "alien" }, "2", `open_safetensors: for parameter "path": .*want a safetensors file`},
-		{"tokenizer", "llama", "tokenizer.json", swap(`"type": "BPE"`, `"type": "Unigram"`), "2", `load_tokenizer: for parameter "path": .*got the type "Unigram", want BPE`},
+		{"tokenizer", "llama", "tokenizer.json", swap(`"type": "BPE"`, `"type": "Neural"`), "2", `load_tokenizer: for parameter "path": .*model: got the type "Neural", want BPE`},
 		{"words", "llama", "config.json", swap(`"vocab_size": 320`, `"vocab_size": 300`), "2", `want \(300, 32\), as config.json says`},
 		{"more tokens", "llama", "tokenizer.json", swap(`"added_tokens": [`, `"added_tokens": [{"id": 320, "content": "<more>"},`), "2", `the tokenizer has 321 tokens, the model knows 320: they do not fit`},
 		{"encoder", "bert", "config.json", swap(`"bert"`, `"t5"`), "2", `config.json: got the model_type "t5", want "bert"`},

@@ -1,4 +1,4 @@
-package bpe
+package tokenizer
 
 import (
 	"strings"
@@ -30,16 +30,25 @@ var byteOf = func() map[rune]byte {
 	return table
 }()
 
-// bytesOf returns the bytes that the characters of a token stand for. Where one
-// stands for none they are those of the token itself.
-func bytesOf(token string) string {
+// bytesOf returns the bytes that the characters of a token stand for; ok is
+// false if one stands for none.
+func bytesOf(token string) (s string, ok bool) {
 	var out strings.Builder
 	for _, r := range token {
 		b, ok := byteOf[r]
 		if !ok {
-			return token
+			return "", false
 		}
 		out.WriteByte(b)
+	}
+	return out.String(), true
+}
+
+// runesOf returns the characters that stand for the bytes of s.
+func runesOf(s string) string {
+	var out strings.Builder
+	for i := range len(s) {
+		out.WriteRune(runeOf[s[i]])
 	}
 	return out.String()
 }

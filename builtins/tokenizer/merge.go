@@ -1,4 +1,4 @@
-package bpe
+package tokenizer
 
 import "container/heap"
 
