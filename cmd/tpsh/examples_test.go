@@ -98,6 +98,27 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+// What is computed on digits in float64 is the same on every number of ranks and in every
+// layout, to the last digit that is printed: what is beside the examples.
+func TestSameOnEveryMesh(t *testing.T) {
+	for _, c := range [][]string{
+		{"kmeans.star", "1"}, {"kmeans.star", "2"}, {"kmeans.star", "7"},
+		{"pca.star", "1"}, {"pca.star", "2"}, {"pca.star", "7"},
+		{"resnet.star", "1"}, {"resnet.star", "2", "--height", "1"}, {"resnet.star", "2", "--height", "2"}, {"resnet.star", "3"},
+		{"resnet.star", "4", "--height", "1"}, {"resnet.star", "4", "--height", "4"},
+	} {
+		script := filepath.Join(exampleDir, c[0])
+		got := runExample(t, slices.Concat([]string{"-n", c[1], script, "--"}, c[2:])...)
+		want, err := os.ReadFile(strings.TrimSuffix(script, ".star") + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s prints\n%s\nwant\n%s", strings.Join(c, " "), got, want)
+		}
+	}
+}
+
 // digitsOnOneRank returns what digits_by_hand.star prints on one rank, which runs once
 // for all tests.
 func digitsOnOneRank(t *testing.T) string {
