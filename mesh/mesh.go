@@ -278,6 +278,15 @@ func greatest(costs []float64) []float64 {
 	return []float64{slices.Max(costs)}
 }
 
+// Named returns m with names for its dims, or an error if they are none.
+func (m *Mesh) Named(names ...string) (*Mesh, error) {
+	n, err := New(m.shape, m.ranks, names)
+	if err != nil {
+		return nil, err
+	}
+	return n.withCosts(m.alpha, m.beta), nil
+}
+
 // Permute returns the mesh whose dim i is dim order[i] of m. Placements of a
 // tensor on it cut in that order.
 func (m *Mesh) Permute(order ...int) *Mesh {

@@ -123,10 +123,14 @@ func unevenHint(e *builtins.Env, fn string, err error, sized bool) error {
 	return bad
 }
 
-// worldMesh returns the mesh that was given, or that of all ranks in a line.
+// worldMesh returns the mesh that was given, or that of with_mesh, or that of all ranks
+// in a line.
 func worldMesh(e *builtins.Env, m optMesh) (*mesh.Mesh, error) {
 	if m.Set {
 		return m.V.Mesh(), nil
+	}
+	if current := builtins.StateOf[currentMesh](e); current.m != nil {
+		return current.m, nil
 	}
 	all, err := mesh.New([]int{e.Runtime.Size()}, nil, nil)
 	if err != nil {
@@ -175,7 +179,17 @@ func distributeTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if t.Placed() && !m.Set {
 		dm = t.Layout().Mesh()
 	}
-	l, err := layoutArgs(e, fn, dm, t.Shape(), p)
+	return distributed(e, fn, x, dm, p, src)
+}
+
+// distributed returns the tensor x placed as p on m, with the data of place src, or
+// without one with those of every rank.
+func distributed(e *builtins.Env, fn string, x starlark.Value, m *mesh.Mesh, p optPlacements, src arg.OptInt) (starlark.Value, error) {
+	t, err := e.TensorArg(fn, "x", x)
+	if err != nil {
+		return nil, err
+	}
+	l, err := layoutArgs(e, fn, m, t.Shape(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -315,11 +329,12 @@ func drawnBy(name string) func(*builtins.Env, string, *mesh.Placed, arg.OptDType
 // redistribute carries out DTensor.redistribute.
 func redistribute(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m     optMesh
-		p     optPlacements
-		async arg.Bool
+		m                 optMesh
+		p                 optPlacements
+		async             arg.Bool
+		forward, backward arg.OptDType
 	)
-	if err := arg.Unpack(fn, args, kwargs, "mesh|device_mesh?", &m, "placements?", &p, "async_op?", &async); err != nil {
+	if err := arg.Unpack(fn, args, kwargs, "mesh|device_mesh?", &m, "placements?", &p, "async_op?", &async, "forward_dtype?", &forward, "backward_dtype?", &backward); err != nil {
 		return nil, err
 	}
 	dm := t.Layout().Mesh()
@@ -336,10 +351,33 @@ func redistribute(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
+	if forward.Set || backward.Set {
+		if async {
+			return nil, &op.ArgError{Func: fn, Param: "async_op", Got: "True with a dtype", Want: "False", Rule: "convert with .to(dtype) first"}
+		}
+		return redistributeAs(e, fn, t, l, forward, backward)
+	}
 	if async {
 		return redistributeAsync(e, fn, t, l)
 	}
 	y, err := e.Runtime.Shard.Redistribute(fn, t, l)
+	if err != nil {
+		return nil, err
+	}
+	return e.Wrap(y), nil
+}
+
+// redistributeAs returns the tensor moved in a dtype, with a gradient that is moved in
+// another; without one each is that of the tensor.
+func redistributeAs(e *builtins.Env, fn string, t *tensor.Tensor, l *mesh.Placed, forward, backward arg.OptDType) (starlark.Value, error) {
+	there, back := t.DType(), t.DType()
+	if forward.Set {
+		there = forward.V.D
+	}
+	if backward.Set {
+		back = backward.V.D
+	}
+	y, err := e.Runtime.Shard.RedistributeAs(fn, t, l, there, back)
 	if err != nil {
 		return nil, err
 	}

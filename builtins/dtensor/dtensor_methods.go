@@ -113,9 +113,10 @@ func init() {
 				}
 				return e.Wrap(y), nil
 			}),
-		placedMethod("redistribute", "redistribute(mesh=None, placements=None, async_op=False) returns the tensor in other placements, or on another mesh.\n"+
+		placedMethod("redistribute", "redistribute(mesh=None, placements=None, async_op=False, forward_dtype=None, backward_dtype=None) returns the tensor in other placements, or on another mesh.\n"+
 			"It moves what plan_redistribute says, and nothing where the placements are the same. Partial is no target,\n"+
 			"unless it is so already. The ranks of both meshes call it. With async_op it returns (tensor, work).\n"+
+			"The result is of forward_dtype, in which it is moved; gradients are moved in backward_dtype. None is for that of the tensor.\n"+
 			exampleDTensor+">>> d.redistribute(placements=[Replicate()]).placements\n(Replicate(),)",
 			redistribute),
 	)

@@ -259,8 +259,8 @@ func init() {
 			}),
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
-		meshMethod("_flatten", "_flatten() is flatten(), as PyTorch calls it.\n"+meshExample+">>> mesh._flatten().ndim\n1",
-			func(d *DeviceMesh) (starlark.Value, error) { return DeviceMeshOf(d.env, d.M.Flatten()), nil }),
+		&builtins.Row{Name: "DeviceMesh._flatten", Fn: flattenNamed,
+			Doc: "_flatten(mesh_dim_name=None) is flatten() with a name of its own, as PyTorch has it.\n" + meshExample + ">>> mesh._flatten(\"all\").mesh_dim_names\n(\"all\",)"},
 		meshMethod("get_all_groups", "get_all_groups() is get_dim_groups(), as PyTorch calls it.\n"+meshExample+">>> mesh.get_all_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+

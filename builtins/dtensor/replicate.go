@@ -263,9 +263,9 @@ func replicateParameter(e *builtins.Env, fn string, p nn.NamedTensor, m *mesh.Me
 		if err != nil || l == nil {
 			return err
 		}
-		return distributeParameter(e, fn, p.X, l)
+		return distributeParameter(e, fn, p.X, l, firstPlace)
 	}
-	return distributeParameter(e, fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()))
+	return distributeParameter(e, fn, p.X, e.Runtime.Shard.Replicated(m, p.X.T.Shape()), firstPlace)
 }
 
 // moduleFunctions returns the preparation by input_fn and output_fn. A function of

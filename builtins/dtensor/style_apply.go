@@ -88,7 +88,7 @@ func (p *planner) placeParameter(name string, x *builtins.Tensor, placement mesh
 		return err
 	}
 	if !p.checking {
-		return distributeParameter(p.e, p.fn, x, l)
+		return distributeParameter(p.e, p.fn, x, l, p.src)
 	}
 	if was := p.promised[x]; was != nil && !was.Equal(l) {
 		return liesAlready(p.fn, name, was)
@@ -123,11 +123,14 @@ func liesAlready(fn, name string, l *mesh.Placed) error {
 	return &op.ArgError{Func: fn, Got: fmt.Sprintf("the parameter %s, which lies as %s on %s already", name, mesh.List(l.Placements()), l.Mesh().Short()), Want: "a plain parameter"}
 }
 
+// firstPlace is the place of a mesh whose data are taken where nothing is said.
+var firstPlace = arg.OptInt{Set: true}
+
 // distributeParameter makes x, a plain parameter, one that lies as l, with the
-// values that the first rank of l's mesh has. It keeps what is called with its
+// values that the rank at place src of l's mesh has. It keeps what is called with its
 // gradients.
-func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh.Placed) error {
-	y, err := e.Runtime.Shard.Distribute(x.T, l, l.Mesh().Ranks()[0])
+func distributeParameter(e *builtins.Env, fn string, x *builtins.Tensor, l *mesh.Placed, src arg.OptInt) error {
+	y, err := distribute(e, fn, x.T, l, src)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,11 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "parallelize_module", Fn: parallelizeModule,
-		Doc: "parallelize_module(module, device_mesh, parallelize_plan, tp_mesh_dim=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
+		Doc: "parallelize_module(module, device_mesh=None, parallelize_plan=None, tp_mesh_dim=0, src_data_rank=0) cuts the parameters of a module for the ranks of a mesh, changes what goes in and comes out, and returns the module.\n" +
 			"parallelize_plan is one style, or a dict from paths of modules below it to styles; in a path, * stands for any name\n" +
 			"or part of one, and \"\" for the module itself. A path that matches nothing is an error. The whole plan is checked before anything is changed. Of a mesh of several dims it is the line along tp_mesh_dim.\n" +
-			"Parameters are distributed tensors afterwards, with the values of the mesh's first rank; optimisers keep them.\n" +
+			"Parameters are distributed tensors afterwards, with the values of the rank at place src_data_rank of the mesh, or with\n" +
+			"None each rank's own; optimisers keep them. device_mesh None is the mesh of with_mesh, else all ranks in a line.\n" +
 			">>> m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))\n" +
 			">>> plan = {\"0\": ColwiseParallel(), \"2\": RowwiseParallel()}\n" +
 			">>> parallelize_module(m, DeviceMesh(\"cpu\", [0]), plan)(ones(2, 4)).shape\n(2, 4)"})
@@ -33,6 +34,7 @@ type planner struct {
 	e        *builtins.Env
 	fn       string
 	mesh     *mesh.Mesh // of one dim
+	src      arg.OptInt // the place in mesh whose data parameters get
 	dm       *DeviceMesh
 	at       string // the path of the module that gets its style
 	checking bool
@@ -50,21 +52,32 @@ type styled struct {
 func parallelizeModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		v, plan starlark.Value
-		m       MeshArg
+		m       optMesh
 		dim     arg.Int
+		src     = arg.OptInt{Set: true}
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh", &m, "parallelize_plan|plan", &plan, "tp_mesh_dim?", &dim); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &v, "device_mesh|mesh?", &m, "parallelize_plan|plan?", &plan, "tp_mesh_dim?", &dim, "src_data_rank?", &src); err != nil {
 		return nil, err
+	}
+	if plan == nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "parallelize_plan", Got: "None", Want: "a style, or a dict from paths to styles"}
 	}
 	root := nn.ModuleOf(v)
 	if root == nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: arg.Show(v), Want: "a module"}
 	}
-	line, err := lineOf(e, b.Name(), m.Mesh(), int(dim))
+	dm, err := worldMesh(e, m)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{e: e, fn: b.Name(), mesh: line, dm: DeviceMeshOf(e, line), promised: map[*builtins.Tensor]*mesh.Placed{}}
+	line, err := lineOf(e, b.Name(), dm, int(dim))
+	if err != nil {
+		return nil, err
+	}
+	if n := line.Size(); src.Set && (src.V < 0 || int(src.V) >= n) {
+		return nil, &op.ArgError{Func: b.Name(), Param: "src_data_rank", Got: fmt.Sprint(src.V), Want: fmt.Sprintf("0..%d or None", n-1), Rule: "a place in the mesh " + line.Short()}
+	}
+	p := &planner{e: e, fn: b.Name(), mesh: line, src: src, dm: DeviceMeshOf(e, line), promised: map[*builtins.Tensor]*mesh.Placed{}}
 	list, err := p.read(root, plan)
 	if err != nil {
 		return nil, err
