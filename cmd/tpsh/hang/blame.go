@@ -77,8 +77,8 @@ func (v *Verdict) blameEnd(r *Rank) (weak []func()) {
 		return nil
 	}
 	w, strong := v.graph.against(r.ID)
-	if w == nil {
-		return nil
+	if w == nil || r.now != nil || r.unsure() {
+		return nil // it is in a call itself, or may be, of which it is not known for whom it waits
 	}
 	name := func() { v.blame(r.ID, NeverCalled, v.missed(r, w), whereLast(r)) }
 	if !strong {

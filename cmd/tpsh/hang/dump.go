@@ -54,7 +54,8 @@ type entry struct {
 	name     string // of the process group
 	desc     string
 	p2pSeq   int64
-	dst, src int // of a send or receive, in the group; -1 if there is none
+	loose    bool // it has no record_id: what came before it is not known
+	dst, src int  // of a send or receive, in the group; -1 if there is none
 }
 
 // parseDump reads a dump, which is a pickle or JSON.
@@ -201,7 +202,8 @@ func readEntry(v any) (*entry, error) {
 			e.desc = text(pg[1])
 		}
 	}
-	c.Record, _ = number(field(v, "record_id"))
+	record, ok := number(field(v, "record_id"))
+	c.Record, e.loose = record, !ok
 	c.At.Seq, _ = number(field(v, "collective_seq_id"))
 	e.p2pSeq, _ = number(field(v, "p2p_seq_id"))
 	c.Time, _ = number(field(v, "time_created_ns"))
@@ -244,7 +246,8 @@ func (e *entry) readPeer() {
 // scheduled; gloo's stays there, and a call that has ended, well or not, is
 // retired.
 func doneness(backend string, state, retired any) (d Doneness, sure bool) {
-	switch s, _ := state.(string); s {
+	s, _ := state.(string)
+	switch s {
 	case "completed":
 		return Done, true
 	case "started":
@@ -253,8 +256,8 @@ func doneness(backend string, state, retired any) (d Doneness, sure bool) {
 	r, ok := retired.(bool)
 	switch {
 	case !ok:
-		return Unrecorded, false
-	case r && backend == "gloo":
+		return Unrecorded, s != ""
+	case r && (backend == "gloo" || s == ""):
 		return Done, false
 	}
 	return Pending, backend != "gloo"

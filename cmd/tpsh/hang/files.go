@@ -44,8 +44,13 @@ func Read(paths []string) (*Job, error) {
 	return j, nil
 }
 
-// list returns path, or the files in it if it is a folder.
-func list(path string) ([]string, error) {
+// maxDepth is how deep folders in a folder are looked into, such as one for each node.
+const maxDepth = 4
+
+// list returns path, or the files in it and in its folders if it is one.
+func list(path string) ([]string, error) { return listTo(path, maxDepth) }
+
+func listTo(path string, depth int) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -62,8 +67,15 @@ func list(path string) ([]string, error) {
 	}
 	var files []string
 	for _, r := range rows {
-		if t := r.Type(); t.IsRegular() || t&os.ModeSymlink != 0 {
-			f := filepath.Join(path, r.Name())
+		f := filepath.Join(path, r.Name())
+		switch t := r.Type(); {
+		case t.IsDir() && depth > 0:
+			inside, err := listTo(f, depth-1)
+			if err != nil && !errors.Is(err, os.ErrPermission) {
+				return nil, err
+			}
+			files = append(files, inside...)
+		case t.IsRegular() || t&os.ModeSymlink != 0:
 			if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
 				files = append(files, f)
 			}
@@ -99,6 +111,8 @@ func (j *Job) readFile(path string, logs *watchdog) error {
 		return nil // some other file
 	case err == nil && d.rank >= 0:
 		rank = d.rank
+	case err == nil:
+		rank, err = d.ownRank(rank)
 	}
 	switch {
 	case err != nil:
@@ -109,6 +123,28 @@ func (j *Job) readFile(path string, logs *watchdog) error {
 		j.add(rank, path, d)
 	}
 	return nil
+}
+
+// ownRank returns the rank of a dump whose name says that it is the given one: that, if
+// it is in all groups of the dump, or else the one that is.
+func (d *dump) ownRank(named int) (int, error) {
+	var common []int
+	for _, c := range d.groups {
+		switch {
+		case !c.trusted || len(c.ranks) == 0:
+		case common == nil:
+			common = c.ranks
+		default:
+			common = slices.DeleteFunc(slices.Clone(common), func(r int) bool { return !slices.Contains(c.ranks, r) })
+		}
+	}
+	switch {
+	case len(common) == 0 || slices.Contains(common, named):
+		return named, nil
+	case len(common) == 1:
+		return common[0], nil
+	}
+	return -1, fmt.Errorf("its name says rank %d, and its groups have %s", named, rankList(common))
 }
 
 // isText reports whether b begins like neither a pickle nor JSON.
@@ -130,10 +166,15 @@ func readAll(path string) ([]byte, error) {
 }
 
 // add keeps a dump of a rank. Of two, the later is kept, and a pickle before
-// JSON, which has no stacks.
+// JSON, which has no stacks. Two of the same moment that are of the same format may be
+// of two ranks, one of which has the other's name.
 func (j *Job) add(rank int, path string, d *dump) {
 	r := j.rank(rank)
-	r.Files, r.Dumped = append(r.Files, path), true
+	r.Dumped = true
+	if r.raw != nil && r.raw.json == d.json {
+		j.Damaged = append(j.Damaged, fmt.Sprintf("%s: a dump of rank %d, as is %s; the later is read", path, rank, strings.Join(r.Files, " ")))
+	}
+	r.Files = append(r.Files, path)
 	if r.raw == nil || better(d, r.raw) {
 		r.raw = d
 	}

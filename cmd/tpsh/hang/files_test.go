@@ -3,6 +3,7 @@ package hang
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -121,4 +122,61 @@ func FuzzLog(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Dumps lie in a folder for each node, or have names that count from 0 on each.
+func TestNodes(t *testing.T) {
+	w := &world{n: 4, groups: map[string][]int{"1": {0, 1}, "2": {2, 3}, "3": {0, 2}, "4": {1, 3}}, ranks: map[int][]row{
+		0: {sum(1).done(), sum(2).pending()}, 1: {sum(1).done(), sum(2).pending()}, 2: {sum(1).done()}, 3: {sum(1).done(), sum(2).pending()}}}
+	write := func(name string) string {
+		root := t.TempDir()
+		for id, rows := range w.ranks {
+			path := filepath.Join(root, fmt.Sprintf(name, id/2, id, id%2))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, w.dump(id, rows), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return root
+	}
+	for name, want := range map[string]string{
+		"node%[1]d/nccl_trace_rank_%[2]d":       "culprits 2 never called",
+		"host/%[1]d/2026-11/nccl_trace_%[2]d":   "culprits 2 never called",
+		"node%[1]d/nccl_trace_rank_%[3]d":       "culprits 2 never called", // the groups tell
+		"node%[1]d/nccl_trace_rank_%[2]d.json":  "culprits 2 never called",
+		"%[2]d/rank%[2]d/trace/x/y/deep_%[2]d.": "",
+	} {
+		j, err := Read([]string{write(name)})
+		switch {
+		case want == "" && err == nil:
+			t.Errorf("%s: got %s, want an error", name, short(Explain(j)))
+		case want != "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case want != "" && short(Explain(j)) != want:
+			t.Errorf("%s: got %s, want %s", name, short(Explain(j)), want)
+		}
+	}
+}
+
+// Two dumps that claim one rank are said to, and so is a dump whose groups do not have
+// the rank that it is named for.
+func TestClaims(t *testing.T) {
+	w := &world{n: 4, groups: map[string][]int{"1": {2, 3}}, ranks: map[int][]row{2: {sum(1).done()}}}
+	dir := t.TempDir()
+	for _, name := range []string{"a_2", "b_2", "c_0"} {
+		if err := os.WriteFile(filepath.Join(dir, name), w.dump(2, w.ranks[2]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := Read([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Explain(j)
+	if v.Verdict != CannotTell || len(v.Missing) != 4 || !strings.HasSuffix(v.Missing[1], "b_2: a dump of rank 2, as is "+dir+"/a_2; the later is read") ||
+		!strings.HasSuffix(v.Missing[2], "c_0: its name says rank 0, and its groups have ranks 2,3") {
+		t.Errorf("got %s, %q", v.Verdict, v.Missing)
+	}
 }

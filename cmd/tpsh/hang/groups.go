@@ -63,7 +63,7 @@ func (j *Job) linkGroups(rank int, d *dump) {
 		}
 		id := c.name + "|" + fmt.Sprint(c.ranks)
 		if j.Groups[id] == nil {
-			j.Groups[id] = &Group{ID: id, Name: c.name, Desc: c.desc, Members: c.ranks, Exact: true}
+			j.Groups[id] = &Group{ID: id, Name: c.name, Desc: c.desc, Members: c.ranks, Exact: true, Listed: true}
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (j *Job) linkCalls(r *Rank, d *dump) {
 		c := &e.call
 		c.Rank, c.Group = r.ID, g
 		if i == 0 {
-			r.Truncated = c.Record > 0
+			r.Truncated = c.Record > 0 || e.loose
 		}
 		if c.P2P {
 			g.P2P = true
@@ -189,8 +189,30 @@ func (d *dump) names() map[string]string {
 	}
 	slices.SortFunc(ids, compareNames)
 	slices.SortFunc(names, compareNames)
-	fillNames(out, ids, names)
+	if slices.ContainsFunc(names, func(s string) bool { _, err := strconv.Atoi(s); return err != nil }) {
+		fillLast(out, ids, names)
+	} else {
+		fillNames(out, ids, names)
+	}
 	return out
+}
+
+// fillLast adds to out the name that is left if one is, and one id: names that are no
+// numbers, such as hashes of the members, are in no order. The first group is that of
+// all ranks.
+func fillLast(out map[string]string, ids, names []string) {
+	if slices.Contains(names, defaultName) && slices.Contains(ids, defaultName) && out[defaultName] == "" {
+		out[defaultName] = defaultName
+	}
+	var used []string
+	for _, name := range out {
+		used = append(used, name)
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return out[id] != "" })
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(used, name) })
+	if len(ids) == 1 && len(names) == 1 {
+		out[ids[0]] = names[0]
+	}
 }
 
 // fillNames adds to out the names of ids that stand between known ones.
@@ -222,12 +244,11 @@ func (j *Job) findWorld() {
 	n := j.World
 	for id, r := range j.Ranks {
 		n = max(n, id+1)
-		if r.raw == nil {
-			continue
-		}
-		for _, c := range r.raw.groups {
-			if len(c.ranks) > 0 {
-				n = max(n, c.ranks[len(c.ranks)-1]+1)
+		if r.raw != nil {
+			for _, c := range r.raw.groups {
+				if len(c.ranks) > 0 {
+					n = max(n, c.ranks[len(c.ranks)-1]+1)
+				}
 			}
 		}
 		for _, c := range r.Calls {
@@ -243,14 +264,20 @@ func (j *Job) findWorld() {
 func (g *Group) isDefault() bool { return g.Desc == "default_pg" || g.Name == defaultName }
 
 // groupSize returns the number of ranks in the group of a gathering or
-// scattering call of gloo, of which one side has a dim more than the other; or 0.
+// scattering call: of gloo, one side has a dim more than the other, and of all
+// backends a call on one tensor has so many times the elements; or 0.
 func (c *Call) groupSize() int {
 	big, small := c.Out, c.In
-	if c.Op == "scatter" {
+	if c.Op == "scatter" || c.Op == "_reduce_scatter_base" {
 		big, small = small, big
 	}
 	switch c.Op {
 	case "all_gather", "gather", "scatter": // of gloo
+	case "_all_gather_base", "_reduce_scatter_base":
+		if n, m := total(big), total(small); len(big) == 1 && len(small) == 1 && m > 0 && n%m == 0 && n/m < maxRank {
+			return int(n / m)
+		}
+		return 0
 	default:
 		return 0
 	}

@@ -19,7 +19,7 @@ func (g *graph) waitForUnknown(grp *Group) (out []wait) {
 		}
 		to, ok := g.guess(grp, id)
 		if !ok {
-			g.lost = append(g.lost, c)
+			g.lost, to = append(g.lost, c), nil
 		}
 		for _, other := range to {
 			why := notMade
@@ -40,6 +40,9 @@ func (g *graph) waitForUnknown(grp *Group) (out []wait) {
 // others, one that waits for nobody is late without a reason; if there is just
 // one such, it is the one. If there is none, all are part of a cycle.
 func (g *graph) guess(grp *Group, id int) (to []int, ok bool) {
+	if grp.Several {
+		return nil, false
+	}
 	var all, free, idle []int
 	for other := range g.job.World {
 		if _, member := slices.BinarySearch(grp.Members, other); member {
@@ -50,7 +53,11 @@ func (g *graph) guess(grp *Group, id int) (to []int, ok bool) {
 			continue
 		}
 		free = append(free, other)
-		if r := g.job.Ranks[other]; r == nil || r.now == nil {
+		r := g.job.Ranks[other]
+		if r != nil && (r.unsure() || r.now != nil && g.mayWait(r.now, id)) {
+			return nil, false
+		}
+		if r == nil || r.now == nil {
 			idle = append(idle, other)
 		}
 	}
@@ -58,11 +65,20 @@ func (g *graph) guess(grp *Group, id int) (to []int, ok bool) {
 	case len(all) == 0:
 		return nil, false
 	case len(free) == 0:
-		return all, true
+		return all, len(all) == 1 && len(grp.Members) == 1
 	case len(idle) == 1:
 		return idle, true
 	case len(idle) == 0:
 		return free, true
 	}
 	return nil, false
+}
+
+// mayWait reports whether it is not known if the call c waits for a rank.
+func (g *graph) mayWait(c *Call, id int) bool {
+	if _, member := slices.BinarySearch(c.Group.Members, id); !member || c.P2P {
+		return false
+	}
+	_, known := g.job.Ranks[id].made(c.Group)
+	return !known
 }

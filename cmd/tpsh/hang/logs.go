@@ -2,6 +2,8 @@ package hang
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +14,14 @@ import (
 type watchdog struct {
 	files int
 	rows  []*logRow // by rank and group, in order
-	works map[workKey]*Call
+	works map[workKey]*work
+}
+
+// A work is what lines say of one rank's calls under one number, which groups count
+// each for themselves.
+type work struct {
+	calls  []*Call   // that differ
+	groups []*logRow // of which lines name the number
 }
 
 // A logRow is what the lines say of a rank in a group.
@@ -20,7 +29,7 @@ type logRow struct {
 	rank       int
 	name, desc string // of the group
 	status     Status
-	at         []int64 // numbers of calls that ran out of time
+	inner      int // the rank in the group
 }
 
 type workKey struct {
@@ -46,7 +55,7 @@ func (w *watchdog) read(b []byte) bool {
 		return false
 	}
 	w.files++
-	rank := -1
+	rank, parts := -1, namesParts(b)
 	var failed *Call
 	for len(b) > 0 {
 		var row []byte
@@ -60,7 +69,7 @@ func (w *watchdog) read(b []byte) bool {
 		}
 		if m := linePrefix.Get().FindStringSubmatch(line); m != nil {
 			rank = int(atoi(m[1]))
-		} else if m := innerRank.Get().FindStringSubmatch(line); m != nil {
+		} else if m := innerRank.Get().FindStringSubmatch(line); m != nil && !parts {
 			rank = int(atoi(m[1]))
 		} else {
 			continue
@@ -72,23 +81,33 @@ func (w *watchdog) read(b []byte) bool {
 	return true
 }
 
+// namesParts reports whether lines that do not say of which rank of the job they are
+// name groups besides that of all: a rank in them is then one of nobody knows which.
+func namesParts(b []byte) bool {
+	for row := range bytes.Lines(b) {
+		row = row[:min(len(row), maxText)]
+		m := lineGroup.Get().FindSubmatch(row)
+		if m != nil && string(m[1]) != defaultName && string(m[2]) != "default_pg" && !linePrefix.Get().Match(row) {
+			return true
+		}
+	}
+	return false
+}
+
 // line takes what one line says of a rank, and returns the call that it is about.
 func (w *watchdog) line(rank int, line string) *Call {
 	if w.works == nil {
-		w.works = map[workKey]*Call{}
+		w.works = map[workKey]*work{}
 	}
 	if rank >= maxRank || len(w.works) > maxCalls || len(w.rows) > maxCalls {
 		return nil
 	}
 	if m := lineWork.Get().FindStringSubmatch(line); m != nil {
-		key := workKey{rank, atoi(m[1])}
-		if w.works[key] == nil {
-			w.works[key] = logCall(rank, m)
-		}
+		k := w.work(rank, atoi(m[1]))
 		if lineGroup.Get().MatchString(line) { // some versions name the group in this line
-			w.row(rank, line).at = append(w.row(rank, line).at, key.seq)
+			k.addGroup(w.row(rank, line))
 		}
-		return w.works[key]
+		return k.add(logCall(rank, m))
 	}
 	m := lineStatus.Get().FindStringSubmatch(line)
 	if m == nil {
@@ -97,8 +116,43 @@ func (w *watchdog) line(rank int, line string) *Call {
 	row := w.row(rank, line)
 	row.status = Status{max(row.status.Made, atoi(m[1])), max(row.status.Done, atoi(m[2]))}
 	if m := lineAt.Get().FindStringSubmatch(line); m != nil {
-		row.at = append(row.at, atoi(m[1]))
-		return w.works[workKey{rank, atoi(m[1])}]
+		k := w.work(rank, atoi(m[1]))
+		k.addGroup(row)
+		return k.only()
+	}
+	return nil
+}
+
+func (w *watchdog) work(rank int, seq int64) *work {
+	key := workKey{rank, seq}
+	if w.works[key] == nil {
+		w.works[key] = new(work)
+	}
+	return w.works[key]
+}
+
+// add adds a call, unless a line has told of it before.
+func (k *work) add(c *Call) *Call {
+	for _, o := range k.calls {
+		if o.String() == c.String() && sizesOf(o.Out) == sizesOf(c.Out) {
+			return o
+		}
+	}
+	k.calls = append(k.calls, c)
+	return c
+}
+
+func (k *work) addGroup(row *logRow) {
+	if !slices.Contains(k.groups, row) {
+		k.groups = append(k.groups, row)
+	}
+}
+
+// only returns the call, if there is one, and one group at most: of several it is not
+// said which call is of which.
+func (k *work) only() *Call {
+	if len(k.calls) == 1 && len(k.groups) <= 1 {
+		return k.calls[0]
 	}
 	return nil
 }
@@ -114,7 +168,10 @@ func (w *watchdog) row(rank int, line string) *logRow {
 			return r
 		}
 	}
-	r := &logRow{rank: rank, name: name, desc: desc, status: Status{-1, -1}}
+	r := &logRow{rank: rank, name: name, desc: desc, status: Status{-1, -1}, inner: -1}
+	if m := innerRank.Get().FindStringSubmatch(line); m != nil {
+		r.inner = int(atoi(m[1]))
+	}
 	w.rows = append(w.rows, r)
 	return r
 }
@@ -150,26 +207,35 @@ func opType(s string) string {
 
 // addTo adds what the lines say to a job. What a dump has is kept.
 func (w *watchdog) addTo(j *Job) {
-	grouped := map[*Call]bool{}
+	several := w.severalGroups()
+	groups := map[*logRow]*Group{}
 	for _, row := range w.rows {
 		r := j.rank(row.rank)
-		g := j.group(row.rank, r.raw, row.name, row.desc)
-		for _, seq := range row.at {
-			if c := w.works[workKey{row.rank, seq}]; c != nil {
-				w.place(r, g, c)
-				grouped[c] = true
-			}
+		if several[row.name] && !r.Dumped {
+			groups[row] = &Group{ID: fmt.Sprintf("%s of %d", row.name, row.rank), Name: row.name, Desc: row.desc, Members: []int{row.rank}, Several: true}
+			j.Groups[groups[row].ID] = groups[row]
+		} else {
+			groups[row] = j.group(row.rank, r.raw, row.name, row.desc)
 		}
-		if row.status.Made >= 0 && !g.P2P {
+	}
+	for key, k := range w.works {
+		c := k.only()
+		switch {
+		case c == nil:
+		case len(k.groups) == 1:
+			w.place(j.rank(key.rank), groups[k.groups[0]], c)
+		case !j.rank(key.rank).Dumped:
+			w.place(j.rank(key.rank), j.group(key.rank, nil, defaultName, "default_pg"), c)
+		}
+	}
+	for _, row := range w.rows {
+		if g := groups[row]; row.status.Made >= 0 && !g.P2P {
+			r := j.rank(row.rank)
 			s := r.status(g)
 			r.Status[g.ID] = Status{max(s.Made, row.status.Made), max(s.Done, row.status.Done)}
 		}
 	}
-	for _, c := range w.works {
-		if !grouped[c] && !j.rank(c.Rank).Dumped {
-			w.place(j.rank(c.Rank), j.group(c.Rank, nil, defaultName, "default_pg"), c)
-		}
-	}
+	j.TimedOut = j.TimedOut || len(w.works) > 0
 	if len(w.works) > 0 || len(w.rows) > 0 {
 		j.findWorld()
 		j.findMembers()
@@ -178,6 +244,24 @@ func (w *watchdog) addTo(j *Job) {
 			r.index()
 		}
 	}
+}
+
+// severalGroups returns the names that stand for several groups: two ranks are the same
+// one in it.
+func (w *watchdog) severalGroups() map[string]bool {
+	type seat struct {
+		name  string
+		inner int
+	}
+	taken, several := map[seat]int{}, map[string]bool{}
+	for _, row := range w.rows {
+		s := seat{row.name, row.inner}
+		if other, ok := taken[s]; ok && other != row.rank && row.inner >= 0 {
+			several[row.name] = true
+		}
+		taken[s] = row.rank
+	}
+	return several
 }
 
 // place gives a call of a line to its rank, unless a dump has told of it.

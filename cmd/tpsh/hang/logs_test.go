@@ -78,3 +78,56 @@ func TestLogsAndDumps(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// inGroup returns the lines of a rank whose call in a group besides that of all ran out
+// of time.
+func inGroup(rank, inner int, group, op string, numel, seq, made, done int) string {
+	return fmt.Sprintf(`[rank%d]:[E626 06:24:44.9 ProcessGroupNCCL.cpp:616] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%d, OpType=%s, NumelIn=%d, NumelOut=%d, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.
+[rank%d]:[E626 06:24:44.9 ProcessGroupNCCL.cpp:1785] [PG ID 3 PG GUID %s(tp) Rank %d] Exception (either an error or timeout) detected by watchdog at work: %d, last enqueued NCCL work: %d, last completed NCCL work: %d.
+`, rank, inner, seq, op, numel, numel, rank, group, inner, seq, made, done)
+}
+
+// What lines leave open is not made up.
+func TestLogsClaimNothing(t *testing.T) {
+	gathered := func(rank int) string {
+		return strings.Replace(timeout(rank, "_ALLGATHER_BASE", 100, 7, 7, 6), "NumelOut=100", "NumelOut=400", 1)
+	}
+	for name, c := range map[string]struct{ log, want string }{
+		"a part of the job, which a gathered size tells": {gathered(0) + gathered(1), CannotTell},
+		"two groups of one name": {inGroup(0, 0, "5", "ALLREDUCE", 8, 7, 7, 6) + inGroup(1, 1, "5", "ALLREDUCE", 8, 7, 7, 6) +
+			inGroup(2, 0, "5", "ALLREDUCE", 9, 7, 7, 6) + inGroup(3, 1, "5", "ALLREDUCE", 9, 7, 7, 6), CannotTell},
+		"two groups of one name at other numbers": {inGroup(0, 0, "5", "ALLREDUCE", 8, 7, 7, 6) + inGroup(2, 0, "5", "ALLREDUCE", 8, 9, 9, 8) + inGroup(3, 1, "5", "ALLREDUCE", 8, 9, 9, 8), CannotTell},
+		"one number in two groups of a rank": {timeout(0, "ALLREDUCE", 8, 7, 7, 6) + inGroup(0, 0, "5", "BROADCAST", 3, 7, 7, 6) +
+			timeout(1, "ALLREDUCE", 8, 7, 7, 6) + inGroup(1, 1, "5", "BROADCAST", 3, 7, 7, 6), CannotTell},
+		"transfers":                   {timeout(0, "SEND", 8, 7, 7, 6) + timeout(1, "RECV", 8, 3, 3, 2), CannotTell},
+		"coalesced calls":             {timeout(0, "COALESCED", 8, 7, 7, 6) + timeout(1, "COALESCED", 9, 7, 7, 6), CannotTell},
+		"uneven exchanges":            {timeout(0, "ALLTOALL_BASE", 8, 7, 7, 6) + timeout(1, "ALLTOALL_BASE", 9, 7, 7, 6) + timeout(2, "ALLTOALL_BASE", 7, 7, 7, 6), CannotTell},
+		"a group that ended together": {inGroup(0, 0, "5", "ALLREDUCE", 8, 7, 7, 6) + inGroup(4, 1, "5", "ALLREDUCE", 8, 7, 7, 6), CannotTell},
+	} {
+		path := filepath.Join(t.TempDir(), "train.log")
+		if err := os.WriteFile(path, []byte(c.log), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Read([]string{path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := short(Explain(j)); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// Without the rank in the job, lines of a part of it say nothing of any rank.
+func TestLinesOfNobody(t *testing.T) {
+	log := strings.ReplaceAll(inGroup(2, 0, "5", "ALLREDUCE", 8, 7, 7, 6), "[rank2]:", "")
+	path := filepath.Join(t.TempDir(), "train.log")
+	if err := os.WriteFile(path, []byte(log), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := Read([]string{path}); err == nil {
+		for id := range j.Ranks {
+			t.Errorf("got evidence of rank %d, want none", id)
+		}
+	}
+}

@@ -93,9 +93,10 @@ func gathers(small, big []Tensor, n int64) bool {
 	return big[0].numel() == n*small[0].numel() || total(big) == n*total(small)
 }
 
-// size returns the number of members, or 0 if that is not known.
+// size returns the number of members, or 0 if that is not known: how many ranks have
+// left evidence does not say it.
 func (g *Group) size() int {
-	if !g.Exact {
+	if !g.Listed {
 		return 0
 	}
 	return len(g.Members)

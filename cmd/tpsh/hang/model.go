@@ -14,6 +14,8 @@ type Job struct {
 	Groups  map[string]*Group // by id
 	World   int               // ranks 0 to World-1 are the job's, as far as is known
 	Damaged []string          // files that could not be read, with the reason
+
+	TimedOut bool // a watchdog has said that a call ran out of time
 }
 
 // A Rank is the evidence of one rank.
@@ -50,6 +52,8 @@ type Group struct {
 	Members []int
 	Exact   bool
 	P2P     bool // sends or receives were made in it
+	Listed  bool // a pg_config has its members
+	Several bool // others of the same name are not told apart from it
 }
 
 // String returns the group as PyTorch's analyser names it: 5:TENSOR_PARALLEL.
@@ -82,7 +86,8 @@ type Call struct {
 	In, Out []Tensor
 	Done    Doneness
 	// Sure says that the state itself says so: a gloo call that failed counts
-	// as retired, too.
+	// as retired, too. Of an unrecorded end it says that there is a state, of one
+	// that had not completed when it was last looked at.
 	Sure   bool
 	Frames []Frame
 	Time   int64 // when it was made, in ns; 0 if that is not known
@@ -257,6 +262,12 @@ func (r *Rank) lastOf() *Call {
 		return nil
 	}
 	return r.Calls[len(r.Calls)-1]
+}
+
+// unsure reports whether it is not recorded of r's last call whether that has finished.
+func (r *Rank) unsure() bool {
+	c := r.lastOf()
+	return c != nil && c.Done == Unrecorded
 }
 
 // made returns the place of r's last call in g, and false if the evidence does

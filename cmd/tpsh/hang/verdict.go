@@ -140,7 +140,7 @@ func (g *graph) waitedFor(id int, c *Call) []int {
 func (v *Verdict) doubtful() bool {
 	j := v.job
 	return len(j.Damaged) > 0 || len(j.Ranks) < j.World || len(v.graph.open) > 0 || len(v.graph.lost) > 0 || len(v.graph.waits) > 0 ||
-		len(v.Waiting) > 0 || j.silent() || j.outside()
+		len(v.Waiting) > 0 || j.TimedOut || j.silent() || j.outside()
 }
 
 // silent reports whether no rank has made any call.

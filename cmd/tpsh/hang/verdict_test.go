@@ -146,3 +146,32 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// Names that are no numbers are in no order: only one that is left over is known.
+func TestHashedNames(t *testing.T) {
+	for _, c := range []struct {
+		ids, names string
+		known      map[string]string
+		want       string
+	}{
+		{"0 1 2", "0 a1 f2", map[string]string{}, "0=0"},
+		{"0 1 2", "0 a1 f2", map[string]string{"1": "f2"}, "0=0 2=a1"},
+		{"0 1 2", "0 a1 f2 f3", map[string]string{"1": "f2"}, "0=0"},
+		{"0 1", "a1 f2", map[string]string{}, ""},
+	} {
+		out := map[string]string{}
+		for k, v := range c.known {
+			out[k] = v
+		}
+		fillLast(out, strings.Fields(c.ids), strings.Fields(c.names))
+		var got []string
+		for _, id := range strings.Fields(c.ids) {
+			if out[id] != "" && c.known[id] == "" {
+				got = append(got, id+"="+out[id])
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("ids %s and names %s: got %v, want %s", c.ids, c.names, got, c.want)
+		}
+	}
+}

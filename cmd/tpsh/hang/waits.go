@@ -94,7 +94,7 @@ func (g *graph) settleStates() {
 			sure[c.At] = sure[c.At] || c.Done == Done && c.Sure
 		}
 		for _, c := range g.callsOf(grp) {
-			if c.Done == Unrecorded && sure[c.At] {
+			if c.Done == Unrecorded && c.Sure && sure[c.At] {
 				c.Done = Pending
 			}
 		}

@@ -1,6 +1,6 @@
 """Makes jobs of PyTorch that hang, on gloo, and keeps their Flight Recorder dumps.
 
-    python jobs.py OUT [--jobs 30] [--seed 1] [--wait 3] [--at-once 3]
+    python jobs.py OUT [--jobs 30] [--seed 1] [--wait 1.5] [--at-once 4]
 
 Each job is a folder of OUT: fr_0, fr_1, ... (pickle) and truth.json, which says
 what was done to it: the fault, the ranks that are its cause, and the kind that
@@ -10,9 +10,11 @@ what was done to it: the fault, the ranks that are its cause, and the kind that
 import argparse
 import datetime
 import json
+import mmap
 import os
 import random
 import shutil
+import sys
 import threading
 import time
 
@@ -77,10 +79,25 @@ def body(rank, job, forever):
     dist.barrier()
 
 
-def rank_main(rank, job, folder):
+def settled(thread, moved, rank, wait):
+    """Wait until no rank has got on for so many seconds. moved has, for each rank, when
+    it was last seen at another line than before; 0 before it has begun."""
+    seen = None
+    while True:
+        frame, lines = sys._current_frames().get(thread.ident), []
+        while frame:
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        if lines != seen:
+            seen, moved[rank] = lines, time.monotonic()
+        if min(moved) > 0 and time.monotonic() - max(moved) > wait:
+            return
+        time.sleep(0.05)
+
+
+def rank_main(rank, job, folder, moved):
     store = dist.FileStore(os.path.join(folder, "store"), job["ranks"])
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=job["ranks"],
-                            timeout=datetime.timedelta(seconds=job["wait"] + 60))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=job["ranks"], timeout=datetime.timedelta(seconds=300))
     forever = threading.Event()
 
     def quiet():
@@ -90,8 +107,10 @@ def rank_main(rank, job, folder):
             with open(os.path.join(folder, f"error_{rank}.txt"), "w") as f:
                 f.write(str(e))
 
-    threading.Thread(target=quiet, daemon=True).start()
-    time.sleep(job["wait"])
+    thread = threading.Thread(target=quiet, daemon=True)
+    moved[rank] = time.monotonic()
+    thread.start()
+    settled(thread, moved, rank, job["wait"])
     with open(os.path.join(folder, f"fr_{rank}"), "wb") as f:
         f.write(_dump_fr_trace())
     # Not all leave at once: what a rank says of its calls when its peers have
@@ -129,12 +148,13 @@ def truth(job):
 def make(job, folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
+    moved = memoryview(mmap.mmap(-1, 8 * job["ranks"])).cast("d")  # of all ranks
     children = []
     for rank in range(job["ranks"]):
         pid = os.fork()
         if pid == 0:
             try:
-                rank_main(rank, job, folder)
+                rank_main(rank, job, folder, moved)
             finally:
                 os._exit(2)
         children.append(pid)
@@ -166,8 +186,8 @@ def main():
     p.add_argument("out")
     p.add_argument("--jobs", type=int, default=30)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--wait", type=float, default=3, help="seconds until the ranks are asked for their dumps")
-    p.add_argument("--at-once", type=int, default=3, help="jobs at one time")
+    p.add_argument("--wait", type=float, default=1.5, help="for how many seconds no rank has got on when they write their dumps")
+    p.add_argument("--at-once", type=int, default=4, help="jobs at one time")
     args = p.parse_args()
     rnd = random.Random(args.seed)
     jobs = [draw(rnd, i, args) for i in range(args.jobs)]
