@@ -23,6 +23,7 @@ os.environ.setdefault("TORCH_FR_BUFFER_SIZE", "2000")
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import _dump_fr_trace
+from torch._C._profiler import gather_traceback, symbolize_tracebacks
 
 FAULTS = ["none", "never calls", "skips", "other shape", "other dtype", "other order",
           "two groups crossed", "group call left out", "ring of receives", "sleeps", "dies", "dump missing"]
@@ -189,6 +190,8 @@ def main():
     p.add_argument("--wait", type=float, default=1.5, help="for how many seconds no rank has got on when they write their dumps")
     p.add_argument("--at-once", type=int, default=4, help="jobs at one time")
     args = p.parse_args()
+    # What a process needs for its first dump takes a second or two: the ranks inherit it.
+    symbolize_tracebacks([gather_traceback(python=True, script=True, cpp=False)])
     rnd = random.Random(args.seed)
     jobs = [draw(rnd, i, args) for i in range(args.jobs)]
     running = set()
