@@ -45,6 +45,7 @@ func (t *Tokenizer) setAdded(list []addedToken) error {
 		if err := t.name(a.Content, a.ID); err != nil {
 			return fmt.Errorf("added_tokens[%d]: %w", i, err)
 		}
+		t.addedIDs[a.Content] = a.ID
 		if a.Special {
 			t.added.special[a.ID] = true
 		}

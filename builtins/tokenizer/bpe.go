@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,8 +11,8 @@ import (
 // list is left (Sennrich, Haddow and Birch, "Neural machine translation of rare
 // words with subword units", ACL 2016).
 type bpe struct {
-	vocab  map[string]int
-	merges map[pair]mergedToken
+	vocab  vocab
+	merges *mergeTable
 	// prefix begins the symbols of a word but the first, suffix ends the last.
 	prefix, suffix string
 	unknown        int // for a character that has no token; -1 if there is none
@@ -26,33 +25,10 @@ type bpe struct {
 	words map[string]int
 }
 
-// A mergeLine is two tokens, written "a b" in older files and ["a", "b"] in
-// newer ones.
-type mergeLine [2]string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (m *mergeLine) UnmarshalJSON(data []byte) error {
-	var list []string
-	if len(data) > 0 && data[0] == '"' {
-		var s string
-		if err := json.Unmarshal(data, &s); err != nil {
-			return err
-		}
-		list = strings.Split(s, " ")
-	} else if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	if len(list) != 2 {
-		return fmt.Errorf("got the merge %s, want two tokens", data)
-	}
-	*m = mergeLine(list)
-	return nil
-}
-
 // A bpeSpec is the model of a file.
 type bpeSpec struct {
-	Vocab        map[string]int
-	Merges       []mergeLine
+	Vocab        vocab
+	Merges       mergeLines
 	Unknown      string `json:"unk_token"`
 	Fuse         bool   `json:"fuse_unk"`
 	Prefix       string `json:"continuing_subword_prefix"`
@@ -66,11 +42,11 @@ func (t *Tokenizer) setBPE(p part) error {
 	if err := p.read(&s); err != nil {
 		return err
 	}
-	if err := t.nameAll(s.Vocab); err != nil {
+	if err := t.setVocab(s.Vocab); err != nil {
 		return p.errorf("%w", err)
 	}
 	m := &bpe{
-		vocab: s.Vocab, merges: make(map[pair]mergedToken, len(s.Merges)), prefix: s.Prefix, suffix: s.Suffix,
+		vocab: s.Vocab, merges: newMergeTable(len(s.Merges)), prefix: s.Prefix, suffix: s.Suffix,
 		unknown: -1, fuse: s.Fuse, ignoreMerges: s.IgnoreMerges,
 	}
 	t.model = m
@@ -80,22 +56,31 @@ func (t *Tokenizer) setBPE(p part) error {
 	if s.ByteFallback {
 		m.fallback = byteTokens(s.Vocab)
 	}
+	var both []byte
 	for rank, line := range s.Merges {
-		var ids [3]int
-		for i, token := range []string{line[0], line[1], line[0] + strings.TrimPrefix(line[1], s.Prefix)} {
-			id, ok := s.Vocab[token]
-			if !ok {
-				return p.errorf("merge %d, %q and %q: %q is not in the vocabulary", rank, line[0], line[1], token)
-			}
-			ids[i] = id
+		both = append(append(both[:0], line[0]...), strings.TrimPrefix(line[1], s.Prefix)...)
+		left, hasLeft := s.Vocab[line[0]]
+		right, hasRight := s.Vocab[line[1]]
+		merged, hasMerged := s.Vocab[string(both)]
+		missing := ""
+		switch {
+		case !hasLeft:
+			missing = line[0]
+		case !hasRight:
+			missing = line[1]
+		case !hasMerged:
+			missing = string(both)
 		}
-		m.merges[pair{ids[0], ids[1]}] = mergedToken{rank, ids[2]} // of equal lines the last one counts
+		if !hasLeft || !hasRight || !hasMerged {
+			return p.errorf("merge %d, %q and %q: %q is not in the vocabulary", rank, line[0], line[1], missing)
+		}
+		m.merges.add(left, right, mergedToken{int32(rank), int32(merged)})
 	}
 	return nil
 }
 
 // byteTokens returns the tokens <0x00> to <0xFF>, -1 for each that is missing.
-func byteTokens(vocab map[string]int) *[256]int {
+func byteTokens(vocab vocab) *[256]int {
 	var out [256]int
 	for b := range out {
 		out[b] = -1

@@ -82,7 +82,7 @@ func compareKinds(t *testing.T, all *kinds) {
 				c := want.Cases[i]
 				for frame, want := range map[bool][]int{true: c.IDs, false: c.Bare} {
 					if got, err := k.Encode(text, frame); err != nil || !slices.Equal(got, want) {
-						t.Errorf("Encode(%q, %v): got %v, %v, want %v (got %q, want %q)", text, frame, got, err, want, k.names(got), k.names(want))
+						t.Errorf("Encode(%q, %v): got %v, %v, want %v (got %q, want %q)", text, frame, got, err, want, k.spell(got), k.spell(want))
 					}
 				}
 				odd := []int{}
@@ -103,11 +103,11 @@ func compareKinds(t *testing.T, all *kinds) {
 	}
 }
 
-// names returns the tokens of ids.
-func (t *Tokenizer) names(ids []int) []string {
+// spell returns the tokens of ids.
+func (t *Tokenizer) spell(ids []int) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
-		list[i] = t.tokens[id]
+		list[i], _ = t.names.get(id)
 	}
 	return list
 }

@@ -20,9 +20,6 @@ type file struct {
 	Model         json.RawMessage `json:"model"`
 }
 
-// maxID bounds the numbers of tokens.
-const maxID = 1<<31 - 1
-
 // maxNesting bounds how deep a Sequence may lie in others.
 const maxNesting = 8
 
@@ -38,7 +35,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 
 // tokenizer returns the tokenizer of a file.
 func (f *file) tokenizer() (*Tokenizer, error) {
-	t := &Tokenizer{ids: map[string]int{}, tokens: map[int]string{}}
+	t := &Tokenizer{addedIDs: map[string]int{}}
 	if !given(f.Model) {
 		return nil, errors.New("model: got nothing, want a BPE, WordPiece, Unigram or WordLevel")
 	}
@@ -169,30 +166,4 @@ func (p part) char(field, s string) (rune, error) {
 		return 0, p.errorf("%s: got %q, want one character", field, s)
 	}
 	return r, nil
-}
-
-// name gives a token its number.
-func (t *Tokenizer) name(token string, id int) error {
-	if id < 0 || id > maxID {
-		return fmt.Errorf("token %q: got the id %d, want 0 to %d", token, id, maxID)
-	}
-	if old, ok := t.tokens[id]; ok && old != token {
-		a, b := min(old, token), max(old, token)
-		return fmt.Errorf("got the id %d for %q and %q, want one token for each", id, a, b)
-	}
-	if old, ok := t.ids[token]; ok && old != id {
-		return fmt.Errorf("token %q: got the ids %d and %d, want one", token, old, id)
-	}
-	t.ids[token], t.tokens[id] = id, token
-	return nil
-}
-
-// nameAll gives the tokens of a vocabulary their numbers.
-func (t *Tokenizer) nameAll(vocab map[string]int) error {
-	for token, id := range vocab {
-		if err := t.name(token, id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

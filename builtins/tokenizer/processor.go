@@ -33,7 +33,7 @@ func (t *Tokenizer) addPair(p part) error {
 		return err
 	}
 	for name, n := range map[string]namedID{"cls": s.Cls, "sep": s.Sep} {
-		if _, ok := t.tokens[n.id]; !ok {
+		if _, ok := t.names.get(n.id); !ok {
 			return p.errorf("%s: got the id %d for %q, want that of a token", name, n.id, n.token)
 		}
 	}
@@ -67,7 +67,7 @@ func (t *Tokenizer) addTemplate(p part) error {
 			return p.errorf("got the special token %q in single, want one of special_tokens", name)
 		}
 		for _, id := range special.IDs {
-			if _, ok := t.tokens[id]; !ok {
+			if _, ok := t.names.get(id); !ok {
 				return p.errorf("got the id %d for %q, want that of a token", id, name)
 			}
 		}

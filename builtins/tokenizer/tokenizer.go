@@ -9,8 +9,9 @@ import (
 // A Tokenizer turns text into the numbers of tokens, and back. It does not
 // change, so several goroutines may use it.
 type Tokenizer struct {
-	ids         map[string]int // of all tokens
-	tokens      map[int]string // the inverse
+	ids         vocab          // of the model's tokens
+	addedIDs    map[string]int // of added tokens
+	names       tokenNames     // of both
 	added       addedTokens
 	normalizers []normalizer
 	splits      []splitter
@@ -30,19 +31,20 @@ type model interface {
 }
 
 // Size returns the number of tokens, added ones included.
-func (t *Tokenizer) Size() int { return len(t.tokens) }
+func (t *Tokenizer) Size() int { return t.names.n }
 
 // ID returns the number of a token; ok is false if there is none.
 func (t *Tokenizer) ID(token string) (id int, ok bool) {
-	id, ok = t.ids[token]
+	if id, ok = t.addedIDs[token]; !ok {
+		id, ok = t.ids[token]
+	}
 	return id, ok
 }
 
 // Token returns the token with a number, as the file writes it; ok is false if
 // there is none.
 func (t *Tokenizer) Token(id int) (token string, ok bool) {
-	token, ok = t.tokens[id]
-	return token, ok
+	return t.names.get(id)
 }
 
 // A scratch is what an encoder uses again: lists of pieces, and the tokens of
@@ -164,7 +166,7 @@ func (t *Tokenizer) appendWord(s *scratch, ids []int, word string) ([]int, error
 func (t *Tokenizer) Decode(ids []int, skip bool) (string, error) {
 	list := make([]string, 0, len(ids))
 	for i, id := range ids {
-		token, ok := t.tokens[id]
+		token, ok := t.names.get(id)
 		if !ok {
 			return "", fmt.Errorf("got %d at index %d, want the id of a token (there are %d)", id, i, t.Size())
 		}

@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +10,7 @@ import (
 // A unigram is a model that takes those tokens of a word whose probabilities
 // have the greatest product (Kudo, "Subword regularization", ACL 2018).
 type unigram struct {
-	vocab    map[string]int
+	vocab    vocab
 	scores   []float64 // logarithms
 	trie     *trie
 	unknown  int // for characters that have no token; -1 if there is none
@@ -19,33 +18,12 @@ type unigram struct {
 	fallback *[256]int // the tokens of bytes, for characters that have none
 }
 
-// A scoredToken is an entry ["token", -1.5] of a file.
-type scoredToken struct {
-	token string
-	score float64
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *scoredToken) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	if len(list) != 2 {
-		return fmt.Errorf("got the entry %s, want a token and a number", data)
-	}
-	if err := json.Unmarshal(list[0], &s.token); err != nil {
-		return err
-	}
-	return json.Unmarshal(list[1], &s.score)
-}
-
 // unknownPenalty is how much worse than the worst token an unknown character is.
 const unknownPenalty = 10
 
 func (t *Tokenizer) setUnigram(p part) error {
 	var s struct {
-		Vocab        []scoredToken
+		Vocab        scored
 		Unknown      *int `json:"unk_id"`
 		ByteFallback bool `json:"byte_fallback"`
 	}
@@ -60,12 +38,13 @@ func (t *Tokenizer) setUnigram(p part) error {
 	return nil
 }
 
-func (t *Tokenizer) newUnigram(vocab []scoredToken, unknown *int, fallback bool) (*unigram, error) {
-	m := &unigram{vocab: make(map[string]int, len(vocab)), unknown: -1, trie: newTrie()}
+func (t *Tokenizer) newUnigram(pieces scored, unknown *int, fallback bool) (*unigram, error) {
+	m := &unigram{vocab: make(vocab, len(pieces)), unknown: -1, trie: newTrie()}
+	t.ids, t.names = m.vocab, newNames(len(pieces)+roomForAdded)
 	worst := math.Inf(1)
-	for id, s := range vocab {
+	for id, s := range pieces {
 		m.vocab[s.token] = id // of equal tokens the last one counts
-		t.ids[s.token], t.tokens[id] = id, s.token
+		t.names.put(id, s.token)
 		m.scores = append(m.scores, s.score)
 		worst = min(worst, s.score)
 	}
@@ -76,8 +55,8 @@ func (t *Tokenizer) newUnigram(vocab []scoredToken, unknown *int, fallback bool)
 	}
 	m.penalty = worst - unknownPenalty
 	if unknown != nil {
-		if *unknown < 0 || *unknown >= len(vocab) {
-			return nil, fmt.Errorf("unk_id: got %d, want the id of one of %d tokens", *unknown, len(vocab))
+		if *unknown < 0 || *unknown >= len(pieces) {
+			return nil, fmt.Errorf("unk_id: got %d, want the id of one of %d tokens", *unknown, len(pieces))
 		}
 		m.unknown = *unknown
 	}

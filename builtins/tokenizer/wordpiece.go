@@ -9,7 +9,7 @@ import (
 // and goes on with what is left of it (Wu et al., "Google's neural machine
 // translation system", 2016).
 type wordPiece struct {
-	vocab   map[string]int
+	vocab   vocab
 	prefix  string // begins tokens that begin no word
 	unknown string
 	most    int // characters of a word
@@ -18,7 +18,7 @@ type wordPiece struct {
 
 func (t *Tokenizer) setWordPiece(p part) error {
 	s := struct {
-		Vocab   map[string]int
+		Vocab   vocab
 		Unknown string `json:"unk_token"`
 		Prefix  string `json:"continuing_subword_prefix"`
 		Most    int    `json:"max_input_chars_per_word"`
@@ -26,7 +26,7 @@ func (t *Tokenizer) setWordPiece(p part) error {
 	if err := p.read(&s); err != nil {
 		return err
 	}
-	if err := t.nameAll(s.Vocab); err != nil {
+	if err := t.setVocab(s.Vocab); err != nil {
 		return p.errorf("%w", err)
 	}
 	m := &wordPiece{vocab: s.Vocab, prefix: s.Prefix, unknown: s.Unknown, most: s.Most}
@@ -88,19 +88,19 @@ func (m *wordPiece) unknownWord(ids []int, word string) ([]int, error) {
 
 // A wordLevel is a model in which each word is one token.
 type wordLevel struct {
-	vocab   map[string]int
+	vocab   vocab
 	unknown string
 }
 
 func (t *Tokenizer) setWordLevel(p part) error {
 	s := struct {
-		Vocab   map[string]int
+		Vocab   vocab
 		Unknown string `json:"unk_token"`
 	}{Unknown: "<unk>"}
 	if err := p.read(&s); err != nil {
 		return err
 	}
-	if err := t.nameAll(s.Vocab); err != nil {
+	if err := t.setVocab(s.Vocab); err != nil {
 		return p.errorf("%w", err)
 	}
 	t.model = &wordLevel{s.Vocab, s.Unknown}
