@@ -44,9 +44,10 @@ const docTokenizer = ">>> path = tmpdir() + \"/tokenizer.json\"\n" +
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_tokenizer",
-		Doc: "load_tokenizer(path) returns the tokenizer that a tokenizer.json of Hugging Face describes.\n" +
+		Doc: "load_tokenizer(path) returns the tokenizer of a published model: of a tokenizer.json, or of a folder that has one.\n" +
 			"All its kinds are read: BPE (GPT-2, Llama, Qwen, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel, with\n" +
 			"normalizers, pre-tokenizers, processors and decoders. A part that is not known is an error that says where it is.\n" +
+			"Older layouts are read, too: vocab.txt, vocab.json with merges.txt, and tokenizer.model of SentencePiece.\n" +
 			docPath + docTokenizer +
 			">>> t.encode(\"abba<end>\")\n[2, 1, 0, 3]",
 		Fn: loadTokenizer,
@@ -89,13 +90,9 @@ func loadTokenizer(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	data, err := readAll(e, b.Name(), string(path))
+	t, err := readTokenizer(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
-	}
-	t, err := tokenizer.Parse(data)
-	if err != nil {
-		return nil, badFile(e, b.Name(), string(path), "a tokenizer.json", err)
 	}
 	return &Tokenizer{e, string(path), t}, nil
 }

@@ -60,12 +60,16 @@ func (t *Tokenizer) setAdded(list []addedToken) error {
 		a.Content = p.text
 		t.added.normalized.add(a)
 	}
-	for _, f := range []*finder{&t.added.asWritten, &t.added.normalized} {
-		for _, list := range f.byFirst {
-			sort.SliceStable(list, func(i, j int) bool { return len(list[i].Content) > len(list[j].Content) })
-		}
-	}
+	t.added.asWritten.sort()
+	t.added.normalized.sort()
 	return nil
+}
+
+// sort puts the longest tokens first.
+func (f *finder) sort() {
+	for _, list := range f.byFirst {
+		sort.SliceStable(list, func(i, j int) bool { return len(list[i].Content) > len(list[j].Content) })
+	}
 }
 
 func (f *finder) add(a addedToken) {

@@ -39,9 +39,9 @@ func newCharsMap(data []byte) (*charsMap, error) {
 	return m, nil
 }
 
-// find returns the text for the shortest beginning of s that the table has; ok
-// is false if it has none.
-func (m *charsMap) find(s string) (text string, ok bool) {
+// find calls f for each beginning of s that the table has, the shortest first,
+// with its size and the text for it, until f returns false.
+func (m *charsMap) find(s string, f func(size int, text string) bool) {
 	unit := func(i uint32) uint32 {
 		if int64(i) >= int64(len(m.trie)) {
 			return 1 << 31 // no label is this
@@ -54,7 +54,7 @@ func (m *charsMap) find(s string) (text string, ok bool) {
 		at ^= uint32(s[i])
 		u := unit(at)
 		if u&(1<<31|0xff) != uint32(s[i]) {
-			return "", false
+			return
 		}
 		at ^= offset(u)
 		if u>>8&1 == 0 {
@@ -62,15 +62,43 @@ func (m *charsMap) find(s string) (text string, ok bool) {
 		}
 		from := int64(unit(at) &^ (1 << 31))
 		if from > int64(len(m.texts)) {
-			return "", false
+			return
 		}
-		text = m.texts[from:]
+		text := m.texts[from:]
 		if end := strings.IndexByte(text, 0); end >= 0 {
 			text = text[:end]
 		}
-		return text, true
+		if !f(i+1, text) {
+			return
+		}
 	}
-	return "", false
+}
+
+// shortest returns the text for the shortest beginning of s that the table has;
+// ok is false if it has none.
+func (m *charsMap) shortest(s string) (text string, ok bool) {
+	m.find(s, func(_ int, found string) bool {
+		text, ok = found, true
+		return false
+	})
+	return text, ok
+}
+
+// applyLongest returns s with the longest parts replaced that the table has, from
+// the left, as SentencePiece does.
+func (m *charsMap) applyLongest(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		text := s[i : i+size]
+		m.find(s[i:], func(n int, found string) bool {
+			size, text = n, found
+			return true
+		})
+		b.WriteString(text)
+		i += size
+	}
+	return b.String()
 }
 
 // maxCluster bounds the bytes of a character with its marks that the table is
@@ -78,13 +106,13 @@ func (m *charsMap) find(s string) (text string, ok bool) {
 const maxCluster = 6
 
 // apply returns s with each character replaced that the table has: first with
-// its marks, if that is short, then alone.
+// its marks, if that is short, then alone. So does Tokenizers.
 func (m *charsMap) apply(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		n := cluster(s[i:])
 		if n < maxCluster {
-			if text, ok := m.find(s[i : i+n]); ok {
+			if text, ok := m.shortest(s[i : i+n]); ok {
 				b.WriteString(text)
 				i += n
 				continue
@@ -92,7 +120,7 @@ func (m *charsMap) apply(s string) string {
 		}
 		for end := i + n; i < end; {
 			_, size := utf8.DecodeRuneInString(s[i:])
-			if text, ok := m.find(s[i : i+size]); ok {
+			if text, ok := m.shortest(s[i : i+size]); ok {
 				b.WriteString(text)
 			} else {
 				b.WriteString(s[i : i+size])

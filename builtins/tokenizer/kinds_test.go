@@ -14,6 +14,16 @@ import (
 type kinds struct {
 	Texts []string
 	Kinds map[string]kindOf
+	// Models are those of SentencePiece.
+	Models map[string]struct {
+		Model []byte
+		Size  int
+		Cases []struct {
+			Text    string
+			IDs     []int
+			Decoded *string // nil where a token is unknown, of which SentencePiece makes another text
+		}
+	}
 }
 
 // A kindOf is a tokenizer, and what Tokenizers makes of the texts with it.
@@ -46,7 +56,9 @@ func readKinds(t testing.TB, path string) *kinds {
 
 // What the Tokenizers library makes of texts is what we do.
 func TestAgreesWithTokenizers(t *testing.T) {
-	compareKinds(t, readKinds(t, "testdata/kinds.json.gz"))
+	all := readKinds(t, "testdata/kinds.json.gz")
+	compareKinds(t, all)
+	compareModels(t, all)
 }
 
 // The same for all texts, and with the large table that SentencePiece normalizes
@@ -62,7 +74,9 @@ func TestTorchTokenizers(t *testing.T) {
 	if out, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("make.py: %v\n%s", err, out)
 	}
-	compareKinds(t, readKinds(t, filepath.Join(folder, "kinds.json.gz")))
+	all := readKinds(t, filepath.Join(folder, "kinds.json.gz"))
+	compareKinds(t, all)
+	compareModels(t, all)
 }
 
 func compareKinds(t *testing.T, all *kinds) {
@@ -110,4 +124,29 @@ func (t *Tokenizer) spell(ids []int) []string {
 		list[i], _ = t.names.get(id)
 	}
 	return list
+}
+
+func compareModels(t *testing.T, all *kinds) {
+	if len(all.Models) < 5 {
+		t.Fatalf("got %d models of SentencePiece, want 5", len(all.Models))
+	}
+	for name, want := range all.Models {
+		t.Run(name, func(t *testing.T) {
+			k, err := ParseSentencePiece(want.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.Size() != want.Size {
+				t.Errorf("got %d tokens, want %d", k.Size(), want.Size)
+			}
+			for _, c := range want.Cases {
+				if got, err := k.Encode(c.Text, true); err != nil || !slices.Equal(got, c.IDs) {
+					t.Errorf("Encode(%q): got %v, %v, want %v (got %q, want %q)", c.Text, got, err, c.IDs, k.spell(got), k.spell(c.IDs))
+				}
+				if got, err := k.Decode(c.IDs, true); c.Decoded != nil && (err != nil || got != *c.Decoded) {
+					t.Errorf("Decode(%v): got %q, %v, want %q", c.IDs, got, err, *c.Decoded)
+				}
+			}
+		})
+	}
 }

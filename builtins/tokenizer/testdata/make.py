@@ -44,23 +44,48 @@ BLOOM = " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"
 BYTES = [f"<0x{b:02X}>" for b in range(256)]
 
 
-def charsmap(rule=None):
-    """The table of a rule of SentencePiece: nmt_nfkc is large, one of ours small."""
+RULES = [("\u00c5", "A\u030a"), ("e\u0301", "\u00e9"), ("\ufb01", "fi"), ("\uff21", "A"), ("\u3000", " "), ("\u200b", ""), ("\u2460", "1"),
+         ("\t", " "), ("\n", " "), ("\u304b\u3099", "\u304c"), ("a\u0300", "\u00e0"), ("\u00bd", "1\u20442"), ("\r", "")]
+
+
+def sentencepieces(rule, **args):
+    """A model of SentencePiece; without a rule it normalizes by a few of ours."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "text").write_text("\n".join(GPL))
-        args = {"normalization_rule_name": rule}
-        if rule is None:
-            pairs = [("\u00c5", "A\u030a"), ("e\u0301", "\u00e9"), ("\ufb01", "fi"), ("\uff21", "A"), ("\u3000", " "), ("\u200b", ""), ("\u2460", "1"),
-                     ("\t", " "), ("\n", " "), ("\u304b\u3099", "\u304c"), ("a\u0300", "\u00e0"), ("\u00bd", "1\u20442"), ("\r", "")]
-            rows = ["\t".join(" ".join(f"{ord(c):x}" for c in s) for s in pair) for pair in pairs]
-            (folder / "rules").write_text("\n".join(rows) + "\n")
-            args = {"normalization_rule_tsv": str(folder / "rules")}
-        sentencepiece.SentencePieceTrainer.train(
-            input=str(folder / "text"), model_prefix=str(folder / "m"), vocab_size=100, minloglevel=2, **args)
-        m = sentencepiece_model_pb2.ModelProto()
-        m.ParseFromString((folder / "m.model").read_bytes())
-        return m.normalizer_spec.precompiled_charsmap
+        rows = ["\t".join(" ".join(f"{ord(c):x}" for c in s) for s in pair) for pair in RULES]
+        (folder / "rules").write_text("\n".join(rows) + "\n")
+        by = {"normalization_rule_name": rule} if rule else {"normalization_rule_tsv": str(folder / "rules")}
+        sentencepiece.SentencePieceTrainer.train(input=str(folder / "text"), model_prefix=str(folder / "m"), minloglevel=2, **by, **args)
+        return (folder / "m.model").read_bytes()
+
+
+def charsmap(rule=None):
+    """The table of a rule of SentencePiece: nmt_nfkc is large, ours small."""
+    m = sentencepiece_model_pb2.ModelProto()
+    m.ParseFromString(sentencepieces(rule, vocab_size=100))
+    return m.normalizer_spec.precompiled_charsmap
+
+
+MODELS = {
+    "unigram": lambda: sentencepieces("nmt_nfkc" if ALL else None, vocab_size=200, user_defined_symbols=["<sep>"]),
+    "unigram-bytes": lambda: sentencepieces("identity", vocab_size=500, byte_fallback=True),
+    "bpe": lambda: sentencepieces("nmt_nfkc_cf" if ALL else None, model_type="bpe", vocab_size=300),
+    "bpe-bytes": lambda: sentencepieces("identity", model_type="bpe", vocab_size=600, byte_fallback=True, remove_extra_whitespaces=False),
+    "bpe-bare": lambda: sentencepieces("identity", model_type="bpe", vocab_size=300, add_dummy_prefix=False),
+}
+
+
+def model_cases(texts):
+    """What SentencePiece makes of texts that have none of its own tokens in them."""
+    out = {}
+    for name, make in MODELS.items():
+        data = make()
+        sp = sentencepiece.SentencePieceProcessor(model_proto=data)
+        fit = [t for t in texts if not any(s in t for s in ["<s>", "</s>", "<unk>", "<0x", "\x00"])]
+        cases = [{"text": t, "ids": sp.encode(t), "decoded": None if 0 in sp.encode(t) else sp.decode(sp.encode(t))} for t in fit]
+        out[name] = {"model": base64.b64encode(data).decode(), "size": sp.vocab_size(), "cases": cases}
+    return out
 
 
 def precompiled():
@@ -241,6 +266,7 @@ def main():
         t.no_truncation()
         saved = t.to_str()
         out["kinds"][name] = {"file": json.loads(saved), "size": t.get_vocab_size(), "cases": cases(t, texts)}
+    out["models"] = model_cases(texts)
     data = json.dumps(out, ensure_ascii=False).encode()
     (FOLDER / "kinds.json.gz").write_bytes(gzip.compress(data, 9, mtime=0))
 
