@@ -58,10 +58,25 @@ func catch(e *Env, fn starlark.Callable, args starlark.Tuple, kwargs []starlark.
 	}
 	resume(e)
 	failure = newError(e, cause, err)
+	if k := failure.kind; k != "mismatch" && k != "deadlock" && k != "peer" {
+		e.Runtime.NoteCaught(failure.brief(), failure.where)
+	}
 	if caught, ok := e.Thread.Local(caughtKey).(func(*starlark.Thread, error)); ok {
 		caught(e.Thread, cmp.Or(err, cause))
 	}
 	return nil, failure, nil
+}
+
+// briefly is how much of an error others are told that has been caught.
+const briefly = 120
+
+// brief returns the first line of the error, shortened.
+func (e *Error) brief() string {
+	line, _, _ := strings.Cut(e.String(), "\n")
+	if runes := []rune(line); len(runes) > briefly {
+		line = string(runes[:briefly]) + "..."
+	}
+	return line
 }
 
 // caughtKey is the thread-local of the function that a debugger is told by of errors
@@ -153,6 +168,8 @@ func init() {
 		Name: "attempt",
 		Doc: "attempt(fn, *args, **kwargs) returns struct(ok, value, error): what fn(*args, **kwargs) returned, or the Error with which it failed.\n" +
 			"It catches what a script can cause, and not an interrupt, a limit, a timeout or the rank's own death.\n" +
+			"Where one rank alone fails, before a collective that others make, these get a mismatch or a deadlock there, which tells of its error;\n" +
+			"if they catch that as well, all go on in step. Where ranks meet between errors (barrier), it is always clear what was left out.\n" +
 			">>> attempt(lambda: 1 // 0).ok\nFalse\n" +
 			">>> attempt(max, 3, 5).value\n5",
 		Fn: attempt,

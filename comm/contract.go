@@ -49,18 +49,29 @@ func (d *Desc) detail() (rest string, backward bool) {
 
 // A SignedCall is a member's call as its report shows it.
 type SignedCall struct {
-	Desc  Desc
-	Kind  Kind
-	Where string
+	Desc   Desc
+	Kind   Kind
+	Where  string
+	Issued bool // whether the member is not in the call itself
+	Caught Caught
 }
 
+// agrees reports whether two calls are the same.
+func (c *SignedCall) agrees(d *SignedCall) bool { return c.Kind == d.Kind && Agree(&c.Desc, &d.Desc) }
+
 // NewMismatch builds the report on the calls of the members of a group, which
-// are given by group rank.
+// are given by group rank. Where members that have caught more errors than others
+// do not call what these do, they have left it out.
 func NewMismatch(group string, ranks []int, calls []SignedCall) *MismatchError {
 	e := &MismatchError{Group: group, Differs: onlyDifference(calls)}
 	for i, c := range calls {
-		e.Calls = append(e.Calls, Call{ranks[i], c.Desc.Op, CallText(&c.Desc, c.Kind), c.Where})
+		e.Calls = append(e.Calls, Call{ranks[i], c.Desc.Op, CallText(&c.Desc, c.Kind), c.Where, Caught{}})
 	}
+	for _, i := range leftOutBy(ranks, calls) {
+		e.LeftOut = append(e.LeftOut, ranks[i])
+		e.Calls[i].Caught = calls[i].Caught
+	}
+	slices.Sort(e.LeftOut)
 	slices.SortFunc(e.Calls, func(a, b Call) int { return cmp.Compare(a.Rank, b.Rank) })
 	return e
 }

@@ -40,6 +40,13 @@
 // on one that has not called yet, when it calls. So call numbers stay equal.
 // A rank that merely waits for such a set goes on waiting.
 //
+// A rank that has caught an error of its own (NoteCaught) may have left out calls
+// that others make. In a deadlock with such a rank only those get the error that
+// wait for what was left out, where they wait for it; the rank goes on with the call
+// after it, and the wait that it is in. So it is with a mismatch. Who has left
+// something out is told by clocks (Caught), which start at 0 whenever two ranks are
+// in a collective together; where they do not tell, all get the error.
+//
 // When a rank ends with a cause, every call on a group that holds it fails
 // with a *PeerError, but for calls that it had arrived at before. What it sent
 // before is received. Groups without it go on.

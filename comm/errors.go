@@ -15,14 +15,17 @@ type Call struct {
 	Function string // "all_reduce"
 	Text     string // `all_reduce(float32[4], op="sum")`
 	Where    string // its source line, "" if that is not known
+	Caught   Caught // what the rank had caught, if that is why the calls differ
 }
 
 // A MismatchError says that the members of a group did not call the same. Every
-// member gets the same text.
+// member gets the same text, but for those who have left a call out: theirs is
+// compared with the next of the others.
 type MismatchError struct {
 	Group   string // as Group.String has it
 	Calls   []Call // of every member, by rank
 	Differs string // the one parameter that differs, or "" if several do
+	LeftOut []int  // the ranks that have left out what the others call, ascending
 }
 
 // Kind returns "mismatch".
@@ -43,7 +46,7 @@ func (e *MismatchError) Ranks() []int {
 func (e *MismatchError) Error() string {
 	var calls phrases
 	for _, c := range e.Calls {
-		calls.add(c.Text+AtLine(c.Where), c.Rank)
+		calls.add(c.Text+AtLine(c.Where)+afterCaught(c.Caught), c.Rank)
 	}
 	differs := ""
 	if e.Differs != "" {
@@ -60,13 +63,27 @@ type Wait struct {
 	Text     string // "recv(src=1, tag=0)"
 	Where    string // its source line, "" if that is not known
 	For      []int  // the ranks it waits for, ascending
+	Caught   Caught // what the rank had caught, if that is why others wait for it
 }
 
 // A DeadlockError says that the waits of some ranks can never end. All of them
-// get the same text.
+// get the same text, unless one has caught an error: then those get it alone
+// that wait for what it left out.
 type DeadlockError struct {
 	Waits []Wait // of every rank of the set, by rank
 	Ended []int  // the ranks they wait for that have ended, ascending
+	Told  []int  // the ranks whose waits end, ascending, if the others go on: what these wait for was left out
+}
+
+// LeftOut returns the ranks that have left out what others wait for, ascending.
+func (e *DeadlockError) LeftOut() []int {
+	var ranks []int
+	for _, w := range e.Waits {
+		if w.Caught.Last != "" {
+			ranks = append(ranks, w.Rank)
+		}
+	}
+	return ranks
 }
 
 // Kind returns "deadlock".
@@ -100,10 +117,11 @@ func (e *DeadlockError) Error() string {
 
 // text says in what w waits, where, and for whom unless the call says so.
 func (w *Wait) text() string {
-	if w.Function == RecvName {
-		return w.Text + AtLine(w.Where)
+	text := w.Text + AtLine(w.Where)
+	if w.Function != RecvName {
+		text += " for " + RankList(w.For)
 	}
-	return w.Text + AtLine(w.Where) + " for " + RankList(w.For)
+	return text + afterCaught(w.Caught)
 }
 
 // A PeerError says that a call failed because another rank had.
@@ -223,6 +241,14 @@ func AtLine(where string) string {
 		return ""
 	}
 	return " at " + where
+}
+
+// afterCaught says what error a rank had caught last, if any.
+func afterCaught(c Caught) string {
+	if c.Last == "" {
+		return ""
+	}
+	return ", after it had caught an error (" + c.Last + ")"
 }
 
 // InGroup returns " in group", or nothing if group is the world.

@@ -79,17 +79,17 @@ func TestErrorFields(t *testing.T) {
 		text     string
 	}{
 		{
-			&MismatchError{"group [0, 2]", []Call{{0, "barrier", "barrier()", "a:1:1"}, {2, "barrier", "barrier()", ""}}, ""},
+			&MismatchError{"group [0, 2]", []Call{{0, "barrier", "barrier()", "a:1:1", Caught{}}, {2, "barrier", "barrier()", "", Caught{Last: "no"}}}, "", nil},
 			"mismatch", "barrier", []int{0, 2},
-			"barrier: ranks do not call the same in group [0, 2]: rank 0: barrier() at a:1:1, rank 2: barrier()",
+			"barrier: ranks do not call the same in group [0, 2]: rank 0: barrier() at a:1:1, rank 2: barrier(), after it had caught an error (no)",
 		},
 		{
-			&MismatchError{worldName, []Call{{0, "f", "f(src=0)", ""}, {1, "f", "f(src=1)", ""}}, "src"},
+			&MismatchError{worldName, []Call{{0, "f", "f(src=0)", "", Caught{}}, {1, "f", "f(src=1)", "", Caught{}}}, "src", nil},
 			"mismatch", "f", []int{0, 1},
 			"f: ranks do not call the same (src differs): rank 0: f(src=0), rank 1: f(src=1)",
 		},
 		{
-			&DeadlockError{[]Wait{{1, "barrier", "barrier()", "a:2:1", []int{0, 3}}, {2, "barrier", "barrier()", "a:2:1", []int{0, 3}}}, []int{0, 3}},
+			&DeadlockError{[]Wait{{1, "barrier", "barrier()", "a:2:1", []int{0, 3}, Caught{}}, {2, "barrier", "barrier()", "a:2:1", []int{0, 3}, Caught{}}}, []int{0, 3}, nil},
 			"deadlock", "barrier", []int{1, 2},
 			"barrier: deadlock: ranks 1,2 wait in barrier() at a:2:1 for ranks 0,3; ranks 0,3 have ended",
 		},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -93,6 +94,8 @@ type Endpoint struct {
 	transport RankTransport
 	groups    map[string]*Group
 	failed    []int // the ranks of which this one has had a PeerError
+
+	caught atomic.Pointer[Caught] // what it has caught, nil for nothing
 
 	mu    sync.Mutex
 	where func() string // nil if not set
@@ -210,8 +213,10 @@ func (e *Endpoint) Where(fn func() string) {
 	e.where = fn
 }
 
-// observe notes the failure of a peer that a call of this rank has reported.
-func (e *Endpoint) observe(err error) {
+// observe notes what an error of a call of this rank says of peers: the failure of
+// one, and what they have caught. told have the error as well.
+func (e *Endpoint) observe(err error, told []int) {
+	e.learn(err, told)
 	var peer *PeerError
 	if errors.As(err, &peer) && !slices.Contains(e.failed, peer.Rank) {
 		e.failed = append(e.failed, peer.Rank)

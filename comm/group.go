@@ -77,8 +77,14 @@ func (g *Group) Run(ctx context.Context, op *Op) (Result, error) {
 	}
 	g.calls++
 	result, err := g.transport.Run(ctx, op)
+	for g.endpoint.leavesOut(err) {
+		g.calls++
+		result, err = g.transport.Run(ctx, op)
+	}
 	if err != nil {
-		g.endpoint.observe(err)
+		g.endpoint.observe(err, g.ranks)
+	} else {
+		g.endpoint.met(g.ranks)
 	}
 	return result, err
 }
@@ -110,7 +116,7 @@ func (g *Group) Send(dst, tag int, m Message, where string) error {
 	}
 	err := g.transport.Send(dst, tag, m, where)
 	if err != nil {
-		g.endpoint.observe(err)
+		g.endpoint.observe(err, nil)
 	}
 	return err
 }
@@ -136,7 +142,7 @@ func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string,
 	}
 	m, err := g.transport.Recv(ctx, src, tag, where, allocate)
 	if err != nil {
-		g.endpoint.observe(err)
+		g.endpoint.observe(err, nil)
 	}
 	return m, err
 }

@@ -41,7 +41,7 @@ func (w *CallWork) Wait(ctx context.Context) (Result, error) {
 		}
 	}
 	if w.err != nil {
-		w.endpoint.observe(w.err)
+		w.endpoint.observe(w.err, nil)
 	}
 	return w.result, w.err
 }

@@ -142,6 +142,10 @@ func (r *Rank) End(err error) error {
 	return err
 }
 
+// NoteCaught says that the program goes on after an error of this rank's own at a
+// source line, "" if that is not known.
+func (r *Rank) NoteCaught(text, where string) { r.end.NoteCaught(text + comm.AtLine(where)) }
+
 // Apply applies the operator d and returns its results.
 func (r *Rank) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	return r.Tape.Apply(d, in, args)

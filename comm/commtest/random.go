@@ -30,7 +30,7 @@ type program [][]deed
 
 // A deed is one thing that a rank of a program does.
 type deed struct {
-	do    string // "run", "issue", "wait", "send" or "recv"
+	do    string // "run", "issue", "wait", "send", "recv" or "catch"
 	kind  comm.Kind
 	group int // see programGroups
 	peer  int
@@ -48,7 +48,7 @@ func drawProgram(t *rapid.T) program {
 	for r := range p {
 		p[r] = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) deed {
 			return deed{
-				do:    rapid.SampledFrom([]string{"run", "run", "issue", "wait", "send", "send", "recv"}).Draw(t, "do"),
+				do:    rapid.SampledFrom([]string{"run", "run", "issue", "wait", "send", "send", "recv", "catch"}).Draw(t, "do"),
 				kind:  rapid.SampledFrom([]comm.Kind{comm.Barrier, comm.AllReduce}).Draw(t, "kind"),
 				group: rapid.IntRange(0, 2).Draw(t, "group"),
 				peer:  rapid.IntRange(0, len(p)-1).Draw(t, "peer"),
@@ -107,6 +107,8 @@ func (a *actor) act(d deed) {
 			_, err := work.Wait(a.ctx)
 			a.note(d, out, err)
 		})
+	case "catch":
+		a.NoteCaught("no")
 	case "wait":
 		if len(a.works) > 0 {
 			a.wait()

@@ -35,6 +35,7 @@ func Suite(t *testing.T, open Opener) {
 		{"Contract", testContract},
 		{"Deadlock", testDeadlock},
 		{"Recovery", testRecovery},
+		{"Caught", testCaught},
 		{"Failure", testFailure},
 		{"Rest", testRest},
 		{"Cancel", testCancel},

@@ -1,14 +1,20 @@
 package deadlock
 
-import "slices"
+import (
+	"slices"
+
+	"tpsh/comm"
+)
 
 // A Graph says, of each rank, whom it waits for.
 type Graph []Node
 
 // A Node is one rank of a waitGraph.
 type Node struct {
-	State State
-	Waits []int // if it is blocked: the ranks whose calls or messages it lacks
+	State  State
+	Waits  []int       // if it is blocked: the ranks whose calls or messages it lacks
+	Call   any         // the collective in which it is blocked, nil for a message
+	Caught comm.Caught // if it is blocked: what it has caught
 }
 
 // A State says what a rank does.
@@ -43,6 +49,47 @@ func (g Graph) ClosedSets() [][]int {
 		}
 	}
 	return sets
+}
+
+// LeftOut returns, ascending, the ranks of a closed set that wait for what others
+// of it have left out; see comm.Caught. Those others may go on as soon as these do.
+func (g Graph) LeftOut(set []int) []int {
+	var ranks []int
+	for _, r := range set {
+		if g.leftOut(set, r) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// Tell completes a report for the ranks that LeftOut has returned: it leaves in e
+// the errors of those whose calls or messages they lack, and of no others.
+func (g Graph) Tell(e *comm.DeadlockError, ranks []int) {
+	e.Told = ranks
+	for i := range e.Waits {
+		w := &e.Waits[i]
+		left := slices.ContainsFunc(ranks, func(r int) bool { return slices.Contains(g[r].Waits, w.Rank) })
+		if !left || slices.Contains(ranks, w.Rank) {
+			w.Caught.Last = ""
+		}
+	}
+}
+
+// leftOut reports whether those for which a rank of a set waits have left out what
+// it and the others wait for that make the same call.
+func (g Graph) leftOut(set []int, rank int) bool {
+	for _, r := range set {
+		if r != rank && (g[rank].Call == nil || g[r].Call != g[rank].Call || g[r].Caught.LeftOut(r, &g[rank].Caught, rank)) {
+			continue
+		}
+		for _, missing := range g[rank].Waits {
+			if g[missing].State == Ended || !g[missing].Caught.LeftOut(missing, &g[r].Caught, r) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // allReach reports whether every rank of set reaches all of it.

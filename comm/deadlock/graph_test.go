@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tpsh/comm"
 )
 
 func TestClosedSets(t *testing.T) {
 	run, end := Node{State: Running}, Node{State: Ended}
-	waits := func(ranks ...int) Node { return Node{Blocked, ranks} }
+	waits := func(ranks ...int) Node { return Node{State: Blocked, Waits: ranks} }
 	for _, test := range []struct {
 		name  string
 		graph Graph
@@ -31,6 +33,34 @@ func TestClosedSets(t *testing.T) {
 		{"a ring that waits for one that runs", Graph{waits(1, 2), waits(0), run}, nil},
 	} {
 		if got := test.graph.ClosedSets(); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// Of a closed set those waits end for which the missing ranks have caught an error.
+func TestLeftOut(t *testing.T) {
+	call := func(name string, clocks []int, ranks ...int) Node {
+		return Node{State: Blocked, Waits: ranks, Call: name, Caught: comm.Caught{Clocks: clocks, Last: "no"}}
+	}
+	for _, test := range []struct {
+		name  string
+		graph Graph
+		want  []int
+	}{
+		{"nobody has", Graph{call("a", nil, 1), call("b", nil, 0)}, nil},
+		{"one has", Graph{call("a", nil, 1), call("b", []int{1, 0}, 0)}, []int{0}},
+		{"both have", Graph{call("a", []int{0, 1}, 1), call("b", []int{1, 0}, 0)}, nil},
+		{"both have, one twice", Graph{call("a", []int{0, 2}, 1), call("b", []int{1, 0}, 0)}, []int{1}},
+		{"one of two that wait has too", Graph{call("a", nil, 2), call("a", []int{0, 0, 1}, 2), call("b", []int{1, 1, 0}, 0, 1)}, nil},
+		{"one in the call has left it out itself", Graph{call("a", nil, 2), call("a", []int{1, 0, 1}, 2), call("b", []int{1, 1, 0}, 0, 1)}, []int{0}},
+		{"in a chain", Graph{call("a", nil, 1), call("b", []int{1, 0, 0}, 2), call("c", nil, 0)}, []int{0}},
+	} {
+		set := make([]int, len(test.graph))
+		for r := range set {
+			set[r] = r
+		}
+		if got := test.graph.LeftOut(set); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}

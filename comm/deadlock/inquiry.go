@@ -109,7 +109,7 @@ func (s *Machine) askFor(q *inquiry, rank, wait int, what CallKey, missing []int
 			}
 			return
 		}
-		q.result = append(q.result, comm.Wait{Rank: rank, Function: r.Function, Text: r.Text, Where: r.Where, For: missing})
+		q.result = append(q.result, comm.Wait{Rank: rank, Function: r.Function, Text: r.Text, Where: r.Where, For: missing, Caught: r.Caught})
 		if q.asked--; q.asked == 0 && q.holds(s) {
 			s.condemn(q)
 		}
@@ -117,12 +117,18 @@ func (s *Machine) askFor(q *inquiry, rank, wait int, what CallKey, missing []int
 }
 
 // condemn ends the waits of a deadlock, and fails the collectives in which its
-// ranks wait on every member.
+// ranks wait on every member. Where some of its ranks have left out what others
+// wait for, only the waits of those end.
 func (s *Machine) condemn(q *inquiry) {
 	slices.SortFunc(q.result, func(a, b comm.Wait) int { return a.Rank - b.Rank })
-	v := Verdict{Kind: VerdictDeadlock, Deadlock: &comm.DeadlockError{Waits: q.result, Ended: q.graph.EndedAmong(q.set)}}
-	told := slices.Clone(q.set)
-	for _, r := range q.set {
+	ends := q.graph.LeftOut(q.set)
+	v := Verdict{Kind: VerdictLeftOut, Deadlock: &comm.DeadlockError{Waits: q.result, Ended: q.graph.EndedAmong(q.set)}}
+	q.graph.Tell(v.Deadlock, ends)
+	if len(ends) == 0 {
+		v.Kind, ends = VerdictDeadlock, q.set
+	}
+	told := slices.Clone(ends)
+	for _, r := range ends {
 		if wait := s.ranks[r].wait; wait.Call != (CallKey{}) && !slices.Contains(v.Failed, wait.Call) {
 			v.Failed = append(v.Failed, wait.Call)
 			told = append(told, wait.All...)
@@ -131,10 +137,15 @@ func (s *Machine) condemn(q *inquiry) {
 	slices.Sort(told)
 	for _, to := range slices.Compact(told) {
 		mine := v
-		if slices.Contains(q.set, to) {
+		if slices.Contains(ends, to) {
 			mine.Wait = s.ranks[to].wait.Wait
 		}
 		s.send(to, &mine)
+	}
+	for i, r := range q.set {
+		if !slices.Contains(ends, r) {
+			s.write(r, &Verdict{Kind: VerdictRelease, Wait: q.basis[i].Wait})
+		}
 	}
 	s.inquiry = nil
 }

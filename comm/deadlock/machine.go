@@ -233,7 +233,10 @@ func (s *Machine) graph() Graph {
 		case k.ended || k.idle:
 			graph[r].State = Ended
 		case k.waits():
-			graph[r] = Node{State: Blocked, Waits: k.wait.Waits}
+			graph[r] = Node{State: Blocked, Waits: k.wait.Waits, Caught: k.wait.Caught}
+			if k.wait.Call != (CallKey{}) {
+				graph[r].Call = k.wait.Call
+			}
 		}
 	}
 	return graph

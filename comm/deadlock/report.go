@@ -8,11 +8,12 @@ type Report struct {
 	Kind ReportKind
 
 	// Of a wait, and of an answer about one.
-	Wait  int // the number of the wait among those of the rank
-	Heard int // how many verdicts but questions the rank has had
-	Call  CallKey
-	Waits []int // the ranks that are missing, ascending
-	All   []int // the members of the group
+	Wait   int // the number of the wait among those of the rank
+	Heard  int // how many verdicts but questions the rank has had
+	Call   CallKey
+	Waits  []int       // the ranks that are missing, ascending
+	All    []int       // the members of the group
+	Caught comm.Caught // what the rank has caught
 
 	// Received[i] counts the calls and messages that came from Waits[i];
 	// Sent[r] those that went to rank r before the report.
@@ -74,6 +75,7 @@ const (
 	VerdictLost                            // a rank cannot be relied on any more
 	VerdictGone                            // nor will it be in a later generation
 	VerdictDeadlock                        // waits have ended in a deadlock
+	VerdictLeftOut                         // the same, and members that have not made the failed calls have left them out
 	VerdictKinds
 )
 

@@ -79,7 +79,7 @@ func (g *inprocGroup) mismatch(rd *round) error {
 		calls := make([]comm.SignedCall, len(rd.entries))
 		for i := range calls {
 			op := rd.entries[i].op.Load()
-			calls[i] = comm.SignedCall{Desc: op.Desc, Kind: op.Kind, Where: g.state.members[i].endpoint.SourceLine(op.Where)}
+			calls[i] = comm.SignedCall{Desc: op.Desc, Kind: op.Kind, Where: g.state.members[i].endpoint.SourceLine(op.Where), Issued: rd.issued.Load(), Caught: g.state.members[i].endpoint.Caught()}
 		}
 		rd.mismatch = comm.NewMismatch(g.state.name, g.state.ranks, calls)
 	}

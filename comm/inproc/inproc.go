@@ -109,9 +109,16 @@ type inprocGroup struct {
 	_         [64]byte         // no two members share a cache line
 }
 
-// arrive makes op this member's part in its next round.
-func (g *inprocGroup) arrive(op *comm.Op) *round {
+// arrive makes op this member's part in its next round. issued says that it does
+// not wait there.
+func (g *inprocGroup) arrive(op *comm.Op, issued bool) *round {
 	rd := g.next
+	for rd.leftsOut(g.rank) {
+		rd = rd.after()
+	}
+	if issued {
+		rd.issued.Store(true)
+	}
 	rd.arrive(g.rank, op)
 	if !rd.takesPlace() {
 		rd.after() // who waits has time to make the next
@@ -120,7 +127,7 @@ func (g *inprocGroup) arrive(op *comm.Op) *round {
 }
 
 func (g *inprocGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {
-	rd := g.arrive(op)
+	rd := g.arrive(op, false)
 	defer func() { g.next = rd.after() }() // by now most likely there
 	if !g.state.transport.spin.spinUntil(rd.takesPlace) {
 		w := g.newWait(op, rd)
@@ -133,7 +140,7 @@ func (g *inprocGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error)
 }
 
 func (g *inprocGroup) Issue(op *comm.Op) comm.Work {
-	rd := g.arrive(op)
+	rd := g.arrive(op, true)
 	g.next = rd.after()
 	if rd.takesPlace() {
 		rd.wake()

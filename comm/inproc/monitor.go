@@ -236,22 +236,32 @@ func (mo *monitor) graph() deadlock.Graph {
 		case mo.gone(r):
 			graph[r].State = deadlock.Ended
 		case !mo.runs(r):
-			graph[r] = deadlock.Node{State: deadlock.Blocked, Waits: w.missing()}
+			graph[r] = deadlock.Node{State: deadlock.Blocked, Waits: w.missing(), Caught: w.endpoint.Caught()}
+			if w.round != nil {
+				graph[r].Call = w.round
+			}
 		}
 	}
 	return graph
 }
 
 // condemn ends the waits of a closed set, and fails the collectives in which
-// its ranks wait on every member.
+// its ranks wait on every member. Where some of its ranks have left out what
+// others wait for, only the waits of those end.
 func (mo *monitor) condemn(set []int, graph deadlock.Graph) {
 	verdict := &comm.DeadlockError{Ended: graph.EndedAmong(set)}
 	for _, r := range set {
 		verdict.Waits = append(verdict.Waits, mo.waits(mo.blocked[r], graph)...)
 	}
 	slices.SortFunc(verdict.Waits, func(a, b comm.Wait) int { return a.Rank - b.Rank })
-	for _, r := range set {
-		mo.endWait(mo.blocked[r], verdict)
+	ends := graph.LeftOut(set)
+	graph.Tell(verdict, ends)
+	leftOut := len(ends) > 0
+	if !leftOut {
+		ends = set
+	}
+	for _, r := range ends {
+		mo.endWait(mo.blocked[r], verdict, leftOut)
 	}
 }
 
@@ -262,7 +272,7 @@ func (mo *monitor) condemn(set []int, graph deadlock.Graph) {
 func (mo *monitor) waits(w *inprocWait, graph deadlock.Graph) []comm.Wait {
 	missing := w.missing()
 	if w.round == nil || !graph.AllEnded(missing) {
-		return []comm.Wait{{Rank: w.rank, Function: w.function, Text: w.text(), Where: w.where(), For: missing}}
+		return []comm.Wait{{Rank: w.rank, Function: w.function, Text: w.text(), Where: w.where(), For: missing, Caught: w.endpoint.Caught()}}
 	}
 	var all []comm.Wait
 	for i := range w.round.entries {
@@ -275,14 +285,14 @@ func (mo *monitor) waits(w *inprocWait, graph deadlock.Graph) []comm.Wait {
 }
 
 // endWait ends the wait of w with a verdict, and for a collective that of every
-// member.
-func (mo *monitor) endWait(w *inprocWait, verdict *comm.DeadlockError) {
+// member, which those may have left out that have not come.
+func (mo *monitor) endWait(w *inprocWait, verdict *comm.DeadlockError, leftOut bool) {
 	if w.round == nil {
 		w.verdict = verdict
 		w.signal()
 		return
 	}
-	w.round.fail(verdict)
+	w.round.fail(verdict, leftOut)
 	for other := range mo.waiting {
 		if other.round == w.round {
 			other.signal()

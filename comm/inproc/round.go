@@ -22,6 +22,8 @@ type round struct {
 	outs    [][]comm.Block // likewise; outs[r] is there once r has entered ready
 	arrived event          // opened when the round takes place
 	verdict *comm.DeadlockError
+	issued  atomic.Bool                    // whether a member is not in the call itself
+	leftOut bool                           // whether members that had not arrived have left the round out; set before they are refused
 	broken  atomic.Pointer[comm.PeerError] // why a member's part is missing, set before it enters done
 	_       [32]byte
 
@@ -94,6 +96,9 @@ func (rd *round) arrive(r int, op *comm.Op) {
 	e.op.CompareAndSwap(nil, op)
 }
 
+// leftsOut reports whether member r has left m out.
+func (rd *round) leftsOut(r int) bool { return rd.entries[r].op.Load() == refused && rd.leftOut }
+
 // wake wakes the members that sleep until m takes place. Whoever sees that it does
 // calls it before waiting for another member.
 func (rd *round) wake() {
@@ -137,15 +142,15 @@ func (rd *round) takesPlace() bool {
 // lacks reports whether member r has not arrived.
 func (rd *round) lacks(r int) bool { return rd.entries[r].op.Load() == nil }
 
-// fail makes m fail, unless every member arrives before. The caller holds
-// monitor.mu.
-func (rd *round) fail(verdict *comm.DeadlockError) {
+// fail makes m fail, unless every member arrives before. With leftOut those that
+// have not arrived go on with the round after it. The caller holds monitor.mu.
+func (rd *round) fail(verdict *comm.DeadlockError, leftOut bool) {
 	if rd.verdict != nil {
 		return
 	}
-	rd.verdict = verdict
+	rd.verdict, rd.leftOut = verdict, leftOut
 	for i := range rd.entries {
-		if rd.entries[i].op.CompareAndSwap(nil, refused) {
+		if rd.entries[i].op.CompareAndSwap(nil, refused) && !leftOut {
 			return
 		}
 	}

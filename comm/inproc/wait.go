@@ -11,12 +11,13 @@ import (
 // A inprocWait is a wait in progress: for the members that are missing at a
 // round, or for a message.
 type inprocWait struct {
-	rank    int  // of the fabric
-	program bool // whether the rank itself waits, and not a call that goes on beside it
-	state   *groupState
-	round   *round      // nil for a message
-	key     mailbox.Key // of the message
-	src     int         // the rank of the fabric that is to send the message
+	rank     int // of the fabric
+	endpoint *comm.Endpoint
+	program  bool // whether the rank itself waits, and not a call that goes on beside it
+	state    *groupState
+	round    *round      // nil for a message
+	key      mailbox.Key // of the message
+	src      int         // the rank of the fabric that is to send the message
 
 	function string
 	text     func() string // the call as a script would write it
@@ -67,6 +68,7 @@ func (w *inprocWait) missing() []int {
 func (g *inprocGroup) newWait(op *comm.Op, rd *round) *inprocWait {
 	return &inprocWait{
 		rank:     g.endpoint.Rank(),
+		endpoint: g.endpoint,
 		state:    g.state,
 		round:    rd,
 		function: op.Desc.Op,
@@ -80,6 +82,7 @@ func (g *inprocGroup) newWait(op *comm.Op, rd *round) *inprocWait {
 func (g *inprocGroup) recvWait(src int, key mailbox.Key, where func() string) *inprocWait {
 	return &inprocWait{
 		rank:     g.endpoint.Rank(),
+		endpoint: g.endpoint,
 		program:  true,
 		state:    g.state,
 		key:      key,

@@ -20,6 +20,7 @@ type callState struct {
 	data        []datum
 	recvBuffers []recvBuffer // where data are to be read to; guarded by wireRank.mu
 	verdict     *comm.DeadlockError
+	leftOut     bool // whether this rank has left the call out
 	spare       *wire.BufferPool
 	site        func() callSite // where this rank is in the call, once it has called
 }
@@ -59,7 +60,7 @@ func (call *callState) reset() {
 	clear(call.contracts)
 	clear(call.data)
 	call.recvBuffers = call.recvBuffers[:0]
-	call.descs, call.data, call.verdict, call.site = nil, call.data[:0], nil, nil
+	call.descs, call.data, call.verdict, call.leftOut, call.site = nil, call.data[:0], nil, false, nil
 	call.count.Store(0)
 }
 

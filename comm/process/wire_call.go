@@ -76,14 +76,24 @@ func (c *wireCall) enter() (failed bool) {
 	g, wr := c.group, c.group.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	c.key = deadlock.CallKey{Group: g.hash, Number: g.calls + 1}
-	c.call = wr.call(c.key)
+	c.key, c.call = g.nextCall()
+	for c.call.leftOut {
+		wr.forget(c.key, c.call, true)
+		c.key, c.call = g.nextCall()
+	}
 	if c.site == nil {
 		c.site = c.callSite
 	}
 	c.call.site = c.site
-	g.calls++
 	return c.call.verdict != nil
+}
+
+// nextCall counts a call and returns it.
+func (g *wireGroup) nextCall() (deadlock.CallKey, *callState) {
+	key := deadlock.CallKey{Group: g.hash, Number: g.calls + 1}
+	call := g.wireRank.call(key)
+	g.calls++
+	return key, call
 }
 
 // write sends a message of the call to a rank.
@@ -324,7 +334,7 @@ func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 // mismatch returns the report on calls that do not agree, for which members
 // send each other the whole of what they called.
 func (c *wireCall) mismatch() error {
-	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where)}
+	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where), Issued: !c.own, Caught: c.group.endpoint.Caught()}
 	payload := wire.AppendSigned(nil, mine)
 	for _, r := range c.group.others {
 		c.write(r, wire.Frame{Type: wire.FrameDesc}, payload)

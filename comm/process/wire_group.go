@@ -162,7 +162,7 @@ func (g *wireGroup) recvWait(key mailbox.Key, where func() string) *wireWait {
 		if w.verdict != nil {
 			return true, w.verdict
 		}
-		if wr.box.Has(key) && !w.held {
+		if wr.box.Has(key) {
 			return true, nil
 		}
 		err := wr.failedMember(g.ranks, comm.RecvName, anyFailure)

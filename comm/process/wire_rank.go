@@ -139,7 +139,7 @@ func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 }
 
 func (wr *wireRank) takeDesc(peer int, f *wire.Frame) error {
-	s, err := wire.DecodeSigned(f.Payload)
+	s, err := wire.DecodeSigned(f.Payload, len(wr.received))
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 		case wr.awake <- struct{}{}:
 		default:
 		}
-	case deadlock.VerdictDeadlock:
+	case deadlock.VerdictDeadlock, deadlock.VerdictLeftOut:
 		wr.condemn(v)
 	case deadlock.VerdictEnded:
 		wr.conclude(ending{lasting{v.Rank, nil, false}, v.Count})
@@ -309,9 +309,10 @@ func (wr *wireRank) condemn(v *deadlock.Verdict) {
 	for _, key := range v.Failed {
 		if call := wr.call(key); call != nil {
 			call.verdict = v.Deadlock
+			call.leftOut = v.Kind == deadlock.VerdictLeftOut && call.site == nil
 		}
 	}
 	if wr.wait != nil && wr.wait.id == v.Wait {
-		wr.wait.verdict = v.Deadlock
+		wr.wait.verdict, wr.wait.held = v.Deadlock, false
 	}
 }

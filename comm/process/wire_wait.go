@@ -20,7 +20,7 @@ type wireWait struct {
 	site     func() callSite
 	wake     chan struct{}
 	verdict  *comm.DeadlockError // for a message
-	held     bool                // for a message: whether only the supervisor may end it
+	held     bool                // whether only the supervisor or a failure may end it
 	told     bool                // whether the supervisor has heard of it
 	left     bool                // whether a context has ended it
 	piece    bool                // whether it is for a piece of data in a staging buffer
@@ -168,6 +168,7 @@ func (wr *wireRank) look(w *wireWait, tell bool) (bool, error) {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
 	over, err := w.outcome()
+	over = over && (err != nil || !w.held)
 	if !over && tell && w.program {
 		wr.tell(w)
 	}
@@ -187,6 +188,7 @@ func (wr *wireRank) tell(w *wireWait) {
 		wr.report(&deadlock.Report{
 			Kind: deadlock.ReportWaits, Wait: w.id, Heard: wr.heard, Call: w.what,
 			Waits: missing, All: w.all, Received: received, Sent: wr.sent,
+			Caught: wr.endpoint.Caught(),
 		})
 		w.told = true
 	case w.told:
@@ -211,6 +213,7 @@ func (wr *wireRank) answer(v *deadlock.Verdict) {
 	if find != nil {
 		p := find()
 		r.Kind, r.Function, r.Text, r.Where = deadlock.ReportAnswer, p.function, p.text, p.where
+		r.Caught = wr.endpoint.Caught()
 	}
 	wr.report(r)
 }

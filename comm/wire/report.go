@@ -22,6 +22,7 @@ func AppendReport(buf []byte, r *deadlock.Report) []byte {
 	for _, s := range []string{r.Text, r.Function, r.Where} {
 		buf = AppendString(buf, s)
 	}
+	buf = appendCaught(buf, &r.Caught)
 	buf = AppendInt(buf, ListLen(r.Left))
 	for _, u := range r.Left {
 		buf = appendUnreceived(buf, u)
@@ -66,6 +67,7 @@ func decodeReport(b []byte) (*deadlock.Report, error) {
 		Text:     d.Text(),
 		Function: d.Text(),
 		Where:    d.Text(),
+		Caught:   d.caught(),
 		Left:     d.unreceived(),
 	}
 	d.kind(byte(r.Kind), byte(deadlock.ReportKinds))
@@ -92,7 +94,8 @@ func AppendVerdict(buf []byte, v *deadlock.Verdict) []byte {
 	return appendDeadlock(buf, v.Deadlock)
 }
 
-// appendDeadlock appends the number of waits, the waits, and the ended ranks.
+// appendDeadlock appends the number of waits, the waits, and the ranks that have
+// ended or are told.
 func appendDeadlock(buf []byte, e *comm.DeadlockError) []byte {
 	buf = AppendInt(buf, ListLen(e.Waits))
 	for _, w := range e.Waits {
@@ -100,9 +103,9 @@ func appendDeadlock(buf []byte, e *comm.DeadlockError) []byte {
 		for _, s := range []string{w.Function, w.Text, w.Where} {
 			buf = AppendString(buf, s)
 		}
-		buf = appendInts(buf, w.For)
+		buf = appendCaught(appendInts(buf, w.For), &w.Caught)
 	}
-	return appendInts(buf, e.Ended)
+	return appendInts(appendInts(buf, e.Ended), e.Told)
 }
 
 // DecodeVerdict decodes what appendVerdict appends, and nothing else.
@@ -125,24 +128,24 @@ func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 	}
 	v.Deadlock = d.deadlock()
 	d.kind(byte(v.Kind), byte(deadlock.VerdictKinds))
-	if v.Kind == deadlock.VerdictDeadlock && (v.Deadlock == nil || len(v.Deadlock.Waits) == 0) {
+	if ends := v.Kind == deadlock.VerdictDeadlock || v.Kind == deadlock.VerdictLeftOut; ends && (v.Deadlock == nil || len(v.Deadlock.Waits) == 0) {
 		d.Fail("length", "a deadlock of no ranks", "1 or more")
 	}
 	return v, d.End("verdict")
 }
 
 // deadlock takes what appendDeadlock appends, or a 0 for none. A wait takes at
-// least 40 bytes.
+// least 56 bytes.
 func (d *Decoder) deadlock() *comm.DeadlockError {
-	n := d.List(40)
+	n := d.List(56)
 	if n < 0 {
 		return nil
 	}
 	e := &comm.DeadlockError{Waits: make([]comm.Wait, n)}
 	for i := range e.Waits {
-		e.Waits[i] = comm.Wait{Rank: d.Int(), Function: d.Text(), Text: d.Text(), Where: d.Text(), For: d.ints()}
+		e.Waits[i] = comm.Wait{Rank: d.Int(), Function: d.Text(), Text: d.Text(), Where: d.Text(), For: d.ints(), Caught: d.caught()}
 	}
-	e.Ended = d.ints()
+	e.Ended, e.Told = d.ints(), d.ints()
 	return e
 }
 
@@ -153,6 +156,13 @@ func appendKey(buf []byte, k deadlock.CallKey) []byte {
 func (d *Decoder) key() deadlock.CallKey {
 	return deadlock.CallKey{Group: d.Uint64(), Number: d.Uint64()}
 }
+
+// appendCaught appends what others are told of what a rank has caught.
+func appendCaught(buf []byte, c *comm.Caught) []byte {
+	return AppendString(appendInts(buf, c.Clocks), c.Last)
+}
+
+func (d *Decoder) caught() comm.Caught { return comm.Caught{Clocks: d.ints(), Last: d.Text()} }
 
 func AppendString(buf []byte, s string) []byte { return append(AppendInt(buf, len(s)), s...) }
 
@@ -174,6 +184,15 @@ func (d *Decoder) ints() []int {
 		list[i] = d.Int()
 	}
 	return list
+}
+
+// bool takes a 0 or a 1.
+func (d *Decoder) bool() bool {
+	n := d.Int()
+	if n != 0 && n != 1 {
+		d.Fail("alien", fmt.Sprint(n), "0 or 1")
+	}
+	return n == 1
 }
 
 // kind checks a kind, which is above 0 and below end.
@@ -224,17 +243,26 @@ func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // AppendSigned appends the encoding of a call as its report shows it: its
-// kind, its line, and its Desc to the end.
+// kind, its line, what the member had caught, and its Desc to the end.
 func AppendSigned(buf []byte, s *comm.SignedCall) []byte {
-	return appendDesc(AppendString(append(buf, byte(s.Kind)), s.Where), &s.Desc)
+	buf = AppendString(append(buf, byte(s.Kind)), s.Where)
+	issued := 0
+	if s.Issued {
+		issued = 1
+	}
+	return appendDesc(appendCaught(AppendInt(buf, issued), &s.Caught), &s.Desc)
 }
 
-// DecodeSigned decodes what appendSigned appends, and nothing else.
-func DecodeSigned(b []byte) (*comm.SignedCall, error) {
+// DecodeSigned decodes what appendSigned appends of a member of so many ranks, and
+// nothing else.
+func DecodeSigned(b []byte, size int) (*comm.SignedCall, error) {
 	d := Decoder{Rest: b}
-	s := &comm.SignedCall{Kind: comm.Kind(d.byte()), Where: d.Text()}
+	s := &comm.SignedCall{Kind: comm.Kind(d.byte()), Where: d.Text(), Issued: d.bool(), Caught: d.caught()}
 	if s.Kind >= schedule.Kinds {
 		d.Fail("alien", fmt.Sprintf("kind %d", uint8(s.Kind)), fmt.Sprintf("0..%d", schedule.Kinds-1))
+	}
+	if n := len(s.Caught.Clocks); s.Caught.Clocks != nil && n != size {
+		d.Fail("length", fmt.Sprintf("%d counters", n), fmt.Sprint(size))
 	}
 	if d.Err != nil {
 		return nil, fmt.Errorf("call: %w", d.Err)
@@ -270,6 +298,9 @@ func checkReport(r *deadlock.Report, size int) error {
 	}
 	if counts := r.Kind <= deadlock.ReportIdle && r.Kind != deadlock.ReportRuns; counts && len(r.Sent) != size {
 		return &FrameError{"length", fmt.Sprintf("%d counters", len(r.Sent)), fmt.Sprint(size)}
+	}
+	if n := len(r.Caught.Clocks); r.Caught.Clocks != nil && n != size {
+		return &FrameError{"length", fmt.Sprintf("%d clocks", n), fmt.Sprint(size)}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func drawReport(t *rapid.T) *deadlock.Report {
 	}
 	if rapid.Bool().Draw(t, "lists") {
 		r.Waits, r.All, r.Sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
-		r.Received = make([]int, len(r.Waits))
+		r.Received, r.Caught = make([]int, len(r.Waits)), comm.Caught{Clocks: []int{1, 0}, Last: drawText.Draw(t, "caught")}
 	}
 	return r
 }
@@ -53,13 +53,13 @@ func drawVerdict(t *rapid.T) *deadlock.Verdict {
 		Text:     drawText.Draw(t, "text"),
 		Count:    drawNumber.Draw(t, "count"),
 	}
-	if v.Kind == deadlock.VerdictDeadlock {
+	if v.Kind == deadlock.VerdictDeadlock || v.Kind == deadlock.VerdictLeftOut {
 		v.Failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")
-		v.Deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended")}
+		v.Deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended"), Told: drawRanks.Draw(t, "told")}
 		for range rapid.IntRange(1, 3).Draw(t, "waits") {
 			v.Deadlock.Waits = append(v.Deadlock.Waits, comm.Wait{
 				Rank: drawNumber.Draw(t, "rank"), Function: drawText.Draw(t, "function"), Text: drawText.Draw(t, "text"),
-				Where: drawText.Draw(t, "where"), For: drawRanks.Draw(t, "for"),
+				Where: drawText.Draw(t, "where"), For: drawRanks.Draw(t, "for"), Caught: comm.Caught{Clocks: drawRanks.Draw(t, "clocks"), Last: drawText.Draw(t, "caught")},
 			})
 		}
 	}
@@ -92,10 +92,14 @@ func TestVerdictRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { roundTrips(t, drawVerdict(t), AppendVerdict, DecodeVerdict) })
 }
 
+func decodeSignedOf3(b []byte) (*comm.SignedCall, error) { return DecodeSigned(b, 3) }
+
 func TestSignedRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &comm.SignedCall{Desc: *drawDesc(t), Kind: comm.Kind(rapid.IntRange(0, int(comm.Permute)).Draw(t, "kind")), Where: drawText.Draw(t, "where")}
-		roundTrips(t, s, AppendSigned, DecodeSigned)
+		s.Caught = comm.Caught{Clocks: rapid.SliceOfN(rapid.IntRange(0, 5), 3, 3).Draw(t, "since"), Last: drawText.Draw(t, "last")}
+		s.Issued = rapid.Bool().Draw(t, "issued")
+		roundTrips(t, s, AppendSigned, decodeSignedOf3)
 	})
 }
 
@@ -137,7 +141,7 @@ func FuzzDecodeVerdict(f *testing.F) {
 }
 
 func FuzzDecodeSigned(f *testing.F) {
-	fuzz(f, AppendSigned, DecodeSigned, &comm.SignedCall{Desc: comm.Desc{Op: "barrier", Free: -1}, Kind: comm.Barrier, Where: "a.star:1:1"})
+	fuzz(f, AppendSigned, decodeSignedOf3, &comm.SignedCall{Desc: comm.Desc{Op: "barrier", Free: -1}, Kind: comm.Barrier, Where: "a.star:1:1"})
 }
 
 func FuzzDecodeLetter(f *testing.F) {

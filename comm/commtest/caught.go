@@ -1,0 +1,106 @@
+package commtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tpsh/comm"
+)
+
+// testCaught runs programs in which a rank fails in the middle of a task, and goes
+// on with the next. Those that wait for it there are told of it there, and leave
+// the task as well; nobody hears of it anywhere else.
+func testCaught(t *testing.T, open Opener) {
+	rapid.Check(t, func(draw *rapid.T) {
+		size := rapid.IntRange(2, 4).Draw(draw, "size")
+		tasks := rapid.SliceOfN(rapid.Custom(func(draw *rapid.T) task { return drawTask(draw, size) }), 1, 8).Draw(draw, "tasks")
+		for i, err := range runRanks(t, open, size, func(r *rank) error { return r.doTasks(tasks) }) {
+			if err != nil {
+				draw.Fatalf("%+v on %d ranks: rank %d: %v", tasks, size, i, err)
+			}
+		}
+	})
+}
+
+// A task is a list of calls, each on a group of some ranks. Before and after one
+// that fails all ranks meet: a rank that has not met one that failed cannot tell
+// what that has left out from what it has yet to come to.
+type task struct {
+	groups [][]int
+	fails  int // the rank that fails, negative for none
+	at     int // before which call
+}
+
+func drawTask(draw *rapid.T, size int) task {
+	groups := rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 2, size, rapid.ID[int]), 1, 4).Draw(draw, "groups")
+	return task{groups, rapid.IntRange(-size, size-1).Draw(draw, "fails"), rapid.IntRange(0, len(groups)-1).Draw(draw, "at")}
+}
+
+// told returns the call at which a rank is told of the failure of a task, or -1.
+func (k *task) told(rank int) int {
+	var left []int
+	for i, group := range k.groups {
+		if i == k.at && k.fails >= 0 {
+			left = append(left, k.fails)
+		}
+		if !slices.ContainsFunc(group, func(r int) bool { return slices.Contains(left, r) }) {
+			continue
+		}
+		if slices.Contains(group, rank) && !slices.Contains(left, rank) {
+			return i
+		}
+		left = append(left, group...)
+	}
+	return -1
+}
+
+// doTasks does the rank's part of all tasks.
+func (r *rank) doTasks(tasks []task) error {
+	for i, task := range tasks {
+		if task.fails >= 0 {
+			if err := r.barrier(r.world); err != nil {
+				return fmt.Errorf("before task %d: %w", i, err)
+			}
+		}
+		if err := r.doTask(&task, 4*i); err != nil {
+			return fmt.Errorf("task %d: %w", i, err)
+		}
+		if task.fails >= 0 {
+			if err := r.barrier(r.world); err != nil {
+				return fmt.Errorf("after task %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// doTask does the rank's part of a task, each of whose calls is like no other.
+func (r *rank) doTask(k *task, number int) error {
+	for i, group := range k.groups {
+		if r.Rank() == k.fails && i == k.at {
+			r.NoteCaught("no")
+			return nil
+		}
+		g := r.group(group, "")
+		if !g.Holds() {
+			continue
+		}
+		op, _ := allReduce(floats(make([]float32, number+i)...))
+		_, err := g.Run(r.ctx, op)
+		var mismatch *comm.MismatchError
+		var dead *comm.DeadlockError
+		switch told := errors.As(err, &dead) || errors.As(err, &mismatch); {
+		case told && k.told(r.Rank()) == i:
+			return nil
+		case err != nil:
+			return fmt.Errorf("call %d: %w", i, err)
+		case k.told(r.Rank()) == i:
+			return fmt.Errorf("call %d: got no error, want to hear of rank %d", i, k.fails)
+		}
+	}
+	return nil
+}
