@@ -62,6 +62,24 @@ func TestFamiliesFromFiles(t *testing.T) {
 	}
 }
 
+// The configs of published models, old ones and new, say nothing that is not known.
+func TestFamiliesConfigs(t *testing.T) {
+	const source = `
+load("models/config.star", "reader")
+load("models/open.star", "FAMILIES")
+mesh = init_device_mesh("cpu", (1,), mesh_dim_names=("tp",))
+for name, config in json.decode(read_text("testdata/families.json")).items():
+    c = reader(config, name)
+    FAMILIES[config["model_type"]](c, mesh, {})
+    c.done()
+    print(name)
+`
+	out := runExample(t, "--lib", exampleDir, "-c", source)
+	if n := strings.Count(out, "\n"); n < 24 {
+		t.Errorf("got %d configs, want 24 at least:\n%s", n, out)
+	}
+}
+
 // What cannot be read as the config says is refused, with the field and its value.
 func TestFamiliesRefuse(t *testing.T) {
 	swap := func(old, new string) func(string) string {
