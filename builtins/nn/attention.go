@@ -417,7 +417,7 @@ func (a *attentionCall) attend(q, k, v, bias *tensor.Tensor) (y, weights *tensor
 		a.Fail(arg.Set(a.Fn+".dropout", "", &p, a.m.Get("dropout")))
 	}
 	if !a.weights {
-		return a.Do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false)), nil
+		return a.Do("scaled_dot_product_attention", []*tensor.Tensor{q, k, v, bias}, op.Float1(float64(p)), op.Bool1(false), op.None, op.Bool1(false), op.None), nil
 	}
 	weights = a.softmax(q, k, bias)
 	if p > 0 {

@@ -12,6 +12,8 @@ import (
 //	p[i] = softmax(q[i] kᵀ Scale), the softmax over the keys that i sees
 //	y[i] = p[i] v
 //
+// With a Cap each score x becomes Cap tanh(x / Cap) before it is masked.
+//
 // A query that sees no key gives zeros. Scores are made, used and forgotten in
 // tiles of queryTile by keyTile, so that memory is linear in L and S. The
 // result for a query depends on neither the other queries nor the tile it is
@@ -29,6 +31,7 @@ type Attention[T dtype.Float] struct {
 	L, S        int
 	Size, Width int
 	Scale       T
+	Cap         T    // what scores stay below, or 0
 	Causal      bool // query i sees keys 0 to i
 
 	// Mask changes the scores dst of query i on the keys from key on: it adds to
@@ -47,9 +50,11 @@ type attentionTile[T dtype.Float] struct {
 	*Attention[T]
 	multiply func(c, a []T, ga Grid, b []T, gb Grid, m, n, k int)
 	add      func(dst, x, y []T)
+	tanh     func(dst, x []T)
 	q        []T       // the queries of the tile, scaled
 	p        []T       // scores, then exponentials or weights
 	dp       []T       // their gradients
+	slope    []T       // those of scores by what Cap makes of them: kept if it is not nil
 	part     []T       // a product on its way to a sum
 	most     []T       // the greatest score of each query
 	sum      []float64 // of the exponentials of scores less the greatest
@@ -57,7 +62,7 @@ type attentionTile[T dtype.Float] struct {
 
 func (a *Attention[T]) tile() *attentionTile[T] {
 	return &attentionTile[T]{
-		Attention: a, multiply: gemmOf[T](), add: sumOf[T](),
+		Attention: a, multiply: gemmOf[T](), add: sumOf[T](), tanh: tanhOf[T](),
 		q: make([]T, queryTile*a.Size), p: make([]T, queryTile*keyTile),
 		part: make([]T, max(queryTile, keyTile)*max(a.Size, a.Width)),
 		most: make([]T, queryTile), sum: make([]float64, queryTile),
@@ -70,6 +75,14 @@ func gemmOf[T dtype.Float]() func(c, a []T, ga Grid, b []T, gb Grid, m, n, k int
 		return f
 	}
 	return any(Gemm.F64).(func(c, a []T, ga Grid, b []T, gb Grid, m, n, k int))
+}
+
+// tanhOf returns Tanh in T.
+func tanhOf[T dtype.Float]() func(dst, x []T) {
+	if f, ok := any(Tanh.F32).(func(dst, x []T)); ok {
+		return f
+	}
+	return any(Tanh.F64).(func(dst, x []T))
 }
 
 // Forward stores y [L, Width] in dst.
@@ -128,6 +141,9 @@ func (t *attentionTile[T]) scores(lo, hi, key, n int) {
 	t.multiply(t.p[:(hi-lo)*n], t.q, Grid{0, t.Size, 1}, t.K, turned(rowsFrom(t.GridK, key)), hi-lo, n, t.Size)
 	for i := lo; i < hi; i++ {
 		row := t.p[(i-lo)*n : (i-lo+1)*n]
+		if t.Cap != 0 {
+			t.cap(row, (i-lo)*n)
+		}
 		if t.Mask != nil {
 			t.Mask(row, i, key)
 		}
@@ -135,6 +151,19 @@ func (t *attentionTile[T]) scores(lo, hi, key, n int) {
 			Fill(row[max(i+1-key, 0):], T(math.Inf(-1)))
 		}
 	}
+}
+
+// cap makes Cap tanh(x / Cap) of scores, and if slopes are kept notes from at on
+// the derivatives, 1 - tanh².
+func (t *attentionTile[T]) cap(row []T, at int) {
+	scaleBy(row, 1/t.Cap)
+	t.tanh(row, row)
+	if t.slope != nil {
+		for j, v := range row {
+			t.slope[at+j] = 1 - v*v
+		}
+	}
+	scaleBy(row, t.Cap)
 }
 
 // soften turns scores of query i into exponentials, adds them up, and returns
@@ -165,6 +194,9 @@ func (a *Attention[T]) Backward(dq, dk, dv, dy, y []T) {
 	clear(dv)
 	t := a.tile()
 	t.dp = make([]T, queryTile*keyTile)
+	if a.Cap != 0 {
+		t.slope = make([]T, queryTile*keyTile)
+	}
 	for lo := 0; lo < a.L; lo += queryTile {
 		hi := min(lo+queryTile, a.L)
 		t.measure(lo, hi)
@@ -206,8 +238,8 @@ func (t *attentionTile[T]) backRows(dy, y []T, lo, hi int) backRows[T] {
 }
 
 // backward adds what the tile of queries lo to hi and of the keys from key on
-// contributes. With weights p, dp = dy vᵀ and ds = p (dp - dy y), it is ds k of
-// dq, dsᵀ q of dk, and pᵀ dy of dv.
+// contributes. With weights p, dp = dy vᵀ and ds = p (dp - dy y), times the slope of
+// a Cap, it is ds k of dq, dsᵀ q of dk, and pᵀ dy of dv.
 func (t *attentionTile[T]) backward(dq, dk, dv []T, r backRows[T], lo, hi, key int) {
 	m, n, e, w := hi-lo, min(keyTile, t.keys(hi)-key), t.Size, t.Width
 	t.scores(lo, hi, key, n)
@@ -219,6 +251,11 @@ func (t *attentionTile[T]) backward(dq, dk, dv []T, r backRows[T], lo, hi, key i
 	t.multiply(t.dp[:m*n], r.dy, Grid{0, w, 1}, t.V, turned(rowsFrom(t.GridV, key)), m, n, w)
 	for i, dot := range r.dot {
 		softmaxGradRow(t.p[i*n:(i+1)*n], t.dp[i*n:(i+1)*n], t.p[i*n:(i+1)*n], dot)
+	}
+	if t.slope != nil {
+		for i, v := range t.slope[:m*n] {
+			t.p[i] *= v
+		}
 	}
 	t.accumulate(dk[key*e:(key+n)*e], t.p, byKey, t.q, Grid{0, e, 1}, n, e, m)
 	t.accumulate(dq, t.p, Grid{0, n, 1}, t.K, rowsFrom(t.GridK, key), m, e, n)

@@ -24,6 +24,7 @@ func attentionCase(t *rapid.T) *Attention[float64] {
 	a.Q, a.K, a.V = draw(a.L*a.Size), draw(a.S*a.Size), draw(a.S*a.Width)
 	a.GridQ, a.GridK, a.GridV = Grid{0, a.Size, 1}, Grid{0, 1, a.S}, Grid{0, a.Width, 1} // k lies in columns
 	a.Causal = rapid.Bool().Draw(t, "causal")
+	a.Cap = rapid.SampledFrom([]float64{0, 1.5, 20}).Draw(t, "cap")
 	if rapid.Bool().Draw(t, "masked") {
 		a.Mask = func(dst []float64, i, key int) {
 			for j := range dst {
@@ -36,14 +37,24 @@ func attentionCase(t *rapid.T) *Attention[float64] {
 	return a
 }
 
+// score returns the score of query i on key j, without a Cap.
+func (a *Attention[T]) score(i, j int) T {
+	x := T(0)
+	for e := range a.Size {
+		x += a.Q[i*a.Size+e] * a.K[j*a.GridK.Row+e*a.GridK.Col] * a.Scale
+	}
+	return x
+}
+
 // weights returns the weights of a, without tiles.
 func (a *Attention[T]) weights() [][]float64 {
 	p := make([][]float64, a.L)
 	for i := range p {
 		row := make([]T, a.S)
 		for j := range row {
-			for e := range a.Size {
-				row[j] += a.Q[i*a.Size+e] * a.K[j*a.GridK.Row+e*a.GridK.Col] * a.Scale
+			row[j] = a.score(i, j)
+			if a.Cap != 0 {
+				row[j] = a.Cap * T(math.Tanh(float64(row[j]/a.Cap)))
 			}
 			if a.Causal && j > i {
 				row[j] = T(math.Inf(-1))
@@ -86,6 +97,10 @@ func TestAttention(t *testing.T) {
 			}
 			for j := range a.S {
 				ds := p[i][j] * (dp[j] - dot) * a.Scale
+				if a.Cap != 0 {
+					y := math.Tanh(a.score(i, j) / a.Cap)
+					ds *= 1 - y*y
+				}
 				for d := range e {
 					wantQ[i*e+d] += ds * a.K[j*a.GridK.Row+d*a.GridK.Col]
 					wantK[j*e+d] += ds * a.Q[i*e+d]
@@ -127,7 +142,7 @@ func narrowed(a *Attention[float64]) *Attention[float32] {
 	}
 	b := &Attention[float32]{
 		Q: narrow(a.Q), K: narrow(a.K), V: narrow(a.V), GridQ: a.GridQ, GridK: a.GridK, GridV: a.GridV,
-		L: a.L, S: a.S, Size: a.Size, Width: a.Width, Scale: float32(a.Scale), Causal: a.Causal,
+		L: a.L, S: a.S, Size: a.Size, Width: a.Width, Scale: float32(a.Scale), Cap: float32(a.Cap), Causal: a.Causal,
 	}
 	if a.Mask != nil {
 		b.Mask = func(dst []float32, i, key int) {

@@ -13,12 +13,13 @@ func init() {
 	register(&Def{
 		Name:    "scaled_dot_product_attention",
 		Surface: Namespace,
-		Doc: "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False) returns softmax(query keyᵀ scale) value, the softmax over keys.\n" +
+		Doc: "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False, softcap=None) returns softmax(query keyᵀ scale) value, the softmax over keys.\n" +
 			"query [..., l, e], key [..., s, e] and value [..., s, v] give [..., l, v]; the dims in\n" +
 			"front broadcast. attn_mask broadcasts to [..., l, s]: bools say which keys a query\n" +
 			"sees, floats are added to the scores. is_causal lets query i see the keys 0 to i. A\n" +
 			"query that sees none gives zeros. The scale is 1 / √e unless given. With enable_gqa\n" +
-			"the heads, dim -3, of query may be a multiple of those of key and value.\n" +
+			"the heads, dim -3, of query may be a multiple of those of key and value. With softcap,\n" +
+			"which PyTorch has not, a score x is softcap tanh(x / softcap) before the mask.\n" +
 			">>> F.scaled_dot_product_attention(zeros(1, 2), zeros(2, 2), tensor([[1.0], [3.0]]))\n" +
 			"[[2.]]",
 		Params: []Param{
@@ -30,6 +31,7 @@ func init() {
 			{Name: "is_causal", Kind: Bool, Doc: "whether a query sees only keys up to its own place", Default: Default(Bool1(false))},
 			{Name: "scale", Kind: OptFloat, Doc: "the factor of the scores; 1 / √e if None", Default: Default(None)},
 			{Name: "enable_gqa", Kind: Bool, Doc: "whether heads of query share those of key and value", Default: Default(Bool1(false))},
+			{Name: "softcap", Kind: OptFloat, Doc: "what scores stay below, above 0; None for no limit", Default: Default(None)},
 		},
 		Infer:   inferAttention,
 		Run:     runAttention,
@@ -54,6 +56,7 @@ const (
 	attCausal
 	attScale
 	attGroups
+	attCap
 )
 
 func inferAttention(c *Call) error {
@@ -64,6 +67,9 @@ func inferAttention(c *Call) error {
 	}
 	if err := c.checkProbability("dropout_p", c.Args[attDropout].Float); err != nil {
 		return err
+	}
+	if limit := c.Args[attCap]; limit.Set && !(limit.Float > 0 && limit.Float <= math.MaxFloat32) {
+		return c.Bad("softcap", fmt.Sprint(limit.Float), "a number above 0", "")
 	}
 	scores, err := c.scoreShape()
 	if err != nil {
@@ -201,7 +207,10 @@ func (t *Tape) sumHeads(x, y *tensor.Tensor, n int) *tensor.Tensor {
 // a key.
 func (a *attention) weights() *tensor.Tensor {
 	t := a.t
-	scores := t.Scale(t.MatMul(a.q, t.Transpose(a.k, -2, -1)), a.scale)
+	scores := a.scores()
+	if limit := a.c.Args[attCap]; limit.Set {
+		scores = t.Scale(a.tanh(scores), limit.Float)
+	}
 	sees := a.c.In[attMask]
 	if a.c.Args[attCausal].Int != 0 {
 		sees = t.Do("causal_like", one(scores.Detach()))
@@ -216,6 +225,16 @@ func (a *attention) weights() *tensor.Tensor {
 	// and so its gradient.
 	scores = t.Where(sees, scores, tensor.Number(-math.MaxFloat32))
 	return t.Where(sees, a.softmax(scores), tensor.Number(0.0))
+}
+
+// scores returns the products of queries and keys, scaled.
+func (a *attention) scores() *tensor.Tensor {
+	return a.t.Scale(a.t.MatMul(a.q, a.t.Transpose(a.k, -2, -1)), a.scale)
+}
+
+// tanh returns the tangent of scores as parts of softcap.
+func (a *attention) tanh(scores *tensor.Tensor) *tensor.Tensor {
+	return a.t.Do("tanh", one(a.t.Scale(scores, 1/a.c.Args[attCap].Float)))
 }
 
 func (a *attention) softmax(x *tensor.Tensor) *tensor.Tensor {
@@ -260,7 +279,8 @@ func hollowAttention(c *Call) error {
 }
 
 // attentionGrad computes the weights p again. With d for dropping and y =
-// d(p) v they have the gradient dp = d(dy vᵀ), the scores p (dp - Σ dp p).
+// d(p) v they have the gradient dp = d(dy vᵀ), the scores p (dp - Σ dp p), and before
+// softcap that times 1 - tanh².
 func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	if (&attention{t: t, c: c}).tiled() { // which widens as it goes
 		return attentionIn(t, c, func(x *tensor.Tensor) *tensor.Tensor { return x }).tiledGrad(dy[0])
@@ -270,6 +290,13 @@ func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	dp := t.Mul(a.dropped(t.MatMul(g, t.Transpose(a.v, -2, -1))), p)
 	ds := t.Sub(dp, t.Mul(p, t.Sum(dp, []int{-1}, true)))
 	dx := make([]*tensor.Tensor, 4)
+	if m := c.In[attMask]; m != nil && m.RequiresGrad() {
+		dx[attMask] = t.SumTo(ds, m.Shape())
+	}
+	if c.Args[attCap].Set {
+		y := a.tanh(a.scores())
+		ds = t.Sub(ds, t.Mul(ds, t.Mul(y, y)))
+	}
 	if c.In[attQuery].RequiresGrad() {
 		dx[attQuery] = t.SumTo(t.Scale(t.MatMul(ds, a.k), a.scale), c.In[attQuery].Shape())
 	}
@@ -280,9 +307,6 @@ func attentionGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	if c.In[attValue].RequiresGrad() {
 		dv := t.MatMul(t.Transpose(a.dropped(p), -2, -1), g)
 		dx[attValue] = t.SumTo(t.sumHeads(t.SumTo(dv, a.v.Shape()), c.In[attValue], a.groups[1]), c.In[attValue].Shape())
-	}
-	if m := c.In[attMask]; m != nil && m.RequiresGrad() {
-		dx[attMask] = t.SumTo(ds, m.Shape())
 	}
 	return dx
 }

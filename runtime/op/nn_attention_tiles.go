@@ -20,7 +20,7 @@ func init() {
 	register(&Def{
 		Name:    "attention_grad",
 		Surface: Internal,
-		Doc: "attention_grad(g, query, key, value, y, attn_mask, is_causal, scale) returns the gradients of query, key and value, given that of y = scaled_dot_product_attention(query, key, value, ...).\n" +
+		Doc: "attention_grad(g, query, key, value, y, attn_mask, is_causal, scale, softcap) returns the gradients of query, key and value, given that of y = scaled_dot_product_attention(query, key, value, ...).\n" +
 			"They have the dims in front of y, whether or not those of query, key and value are\n" +
 			"broadcast to them.",
 		Params: []Param{
@@ -32,6 +32,7 @@ func init() {
 			{Name: "attn_mask", Kind: OptTensor, Doc: "a bool or float tensor that broadcasts to [..., l, s], or None"},
 			{Name: "is_causal", Kind: Bool, Doc: "whether a query sees only keys up to its own place"},
 			{Name: "scale", Kind: Float, Doc: "the factor of the scores"},
+			{Name: "softcap", Kind: Float, Doc: "what scores stay below, or 0"},
 		},
 		Infer: inferAttentionGrad,
 		Run:   runAttentionGrad,
@@ -152,7 +153,7 @@ func attend[T interface {
 	if err != nil {
 		return err
 	}
-	h.base.Scale, h.base.Causal = T(a.scale), c.Args[attCausal].Int != 0
+	h.base.Scale, h.base.Cap, h.base.Causal = T(a.scale), T(c.Args[attCap].Float), c.Args[attCausal].Int != 0
 	out, err := c.newOutput(c.Out[0], dt)
 	if err != nil {
 		return err
@@ -177,6 +178,7 @@ const (
 
 	attGradCausal = iota - 6
 	attGradScale
+	attGradCap
 )
 
 func inferAttentionGrad(c *Call) error {
@@ -243,7 +245,7 @@ func attendBack[T interface {
 	if err != nil {
 		return err
 	}
-	h.base.Scale, h.base.Causal = T(c.Args[attGradScale].Float), c.Args[attGradCausal].Int != 0
+	h.base.Scale, h.base.Cap, h.base.Causal = T(c.Args[attGradScale].Float), T(c.Args[attGradCap].Float), c.Args[attGradCausal].Int != 0
 	g, err := c.inOrder(c.In[attGradG], dt)
 	if err != nil {
 		return err
@@ -297,7 +299,7 @@ func (a *attention) tiled() bool {
 func (a *attention) tiledGrad(dy *tensor.Tensor) []*tensor.Tensor {
 	t, c := a.t, a.c
 	in := []*tensor.Tensor{dy, a.q, a.k, a.v, c.Out[0], c.In[attMask]}
-	out, err := t.A.Apply(must("attention_grad"), in, []Arg{c.Args[attCausal], Float1(a.scale)})
+	out, err := t.A.Apply(must("attention_grad"), in, []Arg{c.Args[attCausal], Float1(a.scale), Float1(c.Args[attCap].Float)})
 	if err != nil {
 		panic(&TapeError{err})
 	}

@@ -263,6 +263,9 @@ func attentionCost(c *Call) Cost {
 	if c.Args[attDropout].Float > 0 {
 		ops += 2
 	}
+	if c.Args[attCap].Set { // a part, its tangent, the cap times that
+		ops += 3
+	}
 	k := c.costs(batch * seenPairs(l, s, c.Args[attCausal].Int != 0) * ops)
 	k.Products = []Product{{batch, l, s, e}, {batch, l, v, s}}
 	k.Inner = int64(batch * l * s * c.In[attQuery].DType().Size())
@@ -281,6 +284,9 @@ func attentionGradCost(c *Call) Cost {
 	ops := 6*e + 4*v + 9
 	if c.In[attGradMask] != nil {
 		ops++
+	}
+	if c.Args[attGradCap].Float != 0 { // as forward, and 1 less the square, times that
+		ops += 6
 	}
 	k := c.costs(batch*seenPairs(l, s, c.Args[attGradCausal].Int != 0)*ops + 2*batch*l*v)
 	k.Products = []Product{{batch, l, s, e}, {batch, l, s, v}, {batch, l, e, s}, {batch, s, e, l}, {batch, s, v, l}}

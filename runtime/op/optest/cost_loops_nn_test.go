@@ -259,6 +259,9 @@ func init() {
 			if c.Args[0].Float > 0 {
 				times(2, k.op)
 			}
+			if c.Args[4].Set {
+				times(3, k.op)
+			}
 			times(v, k.fma)
 		})
 	}), "scaled_dot_product_attention")
@@ -270,6 +273,9 @@ func init() {
 			times(1+5, k.op)
 			if c.In[5] != nil {
 				k.op()
+			}
+			if c.Args[2].Float != 0 {
+				times(3+3, k.op)
 			}
 			times(v, k.fma)   // the weight's gradient
 			times(3, k.op)    // less g y, times the weight, times the scale

@@ -142,10 +142,11 @@ func init() {
 		call(indices(4, 2, 3), i(4)),
 		call(indices(4, 6)).dataDependent("the largest index counts"))
 	addExamples("attention_grad",
-		call(values(2, 3, 6), values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), values(2, 3, 6), none(), b(false), f(0.5)),
-		call(values(2, 3, 6), values(3, 4), values(2, 5, 4), values(5, 6), values(2, 3, 6), values(3, 5), b(false), f(1)),
-		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), bools(3, 5), b(false), f(0.5)),
-		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), none(), b(true), f(0.5)))
+		call(values(2, 3, 6), values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), values(2, 3, 6), none(), b(false), f(0.5), f(0)),
+		call(values(2, 3, 6), values(3, 4), values(2, 5, 4), values(5, 6), values(2, 3, 6), values(3, 5), b(false), f(1), f(0)),
+		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), bools(3, 5), b(false), f(0.5), f(0)),
+		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), none(), b(true), f(0.5), f(0)),
+		call(values(3, 2), values(3, 4), values(5, 4), values(5, 2), values(3, 2), bools(3, 5), b(false), f(0.5), f(1.5)))
 	addExamples("causal_like", call(values(3, 5)), call(values(2, 4, 3)))
 	addExamples("scaled_dot_product_attention",
 		call(values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), none()),
@@ -155,5 +156,7 @@ func init() {
 		call(values(4, 3, 2), values(2, 5, 2), values(2, 5, 3), none(), f(0), b(false), none1, b(true)),
 		call(values(2, 3, 4), values(1, 5, 4), values(2, 5, 6), values(2, 3, 1)),
 		call(values(6, 3, 2), values(3, 5, 2), values(1, 5, 3), none(), f(0), b(true), f(1), b(true)),
-		call(values(2, 3, 4), values(2, 5, 4), values(2, 2, 5, 6), none(), f(0.5)))
+		call(values(2, 3, 4), values(2, 5, 4), values(2, 2, 5, 6), none(), f(0.5)),
+		call(values(4, 3, 2), values(2, 5, 2), values(2, 5, 3), values(3, 5), f(0), b(false), none1, b(true), f(1.5)),
+		call(values(2, 3, 4), values(2, 5, 4), values(2, 5, 6), none(), f(0.25), b(true), none1, b(false), f(0.5)))
 }

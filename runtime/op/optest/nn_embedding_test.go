@@ -105,15 +105,17 @@ func TestAttention(t *testing.T) {
 		{of("scaled_dot_product_attention", q, k, v, added), []float64{1, 1.6697615493266569}},
 		{of("scaled_dot_product_attention", q, k, v, nil, op.Float1(0), no, op.Float1(0)), []float64{7.0 / 3, 7.0 / 3}},
 		{of("scaled_dot_product_attention", q, k, v, nil, op.Float1(1)), []float64{0, 0}},
+		{of("scaled_dot_product_attention", q, k, v, nil, op.Float1(0), no, op.None, no, op.Float1(0.5)), []float64{2.3785954590033342, 2.514381836013336}},
 	})
 	testCalls(t, []callTest{
 		{of("scaled_dot_product_attention", q, counting(dtype.Float64, 3, 1), v, nil), `scaled_dot_product_attention: for parameter "key": got float64[3, 1], want float64[..., s, 2] (query is float64[2, 2])`},
 		{of("scaled_dot_product_attention", q, k, counting(dtype.Float64, 2, 1), nil), `scaled_dot_product_attention: for parameter "value": got float64[2, 1], want float64[..., 3, v] (key is float64[3, 2])`},
 		{of("scaled_dot_product_attention", q, k, v, sees, op.Float1(0), yes), `scaled_dot_product_attention: for parameter "attn_mask": got bool[2, 3], want None (is_causal is a mask)`},
 		{of("scaled_dot_product_attention", q, k, v, line(1, 2)), `scaled_dot_product_attention: for parameter "attn_mask": got float64[2], want a tensor that broadcasts to shape (2, 3) (a row of keys for each query)`},
+		{of("scaled_dot_product_attention", q, k, v, nil, op.Float1(0), no, op.None, no, op.Float1(0)), `scaled_dot_product_attention: for parameter "softcap": got 0, want a number above 0`},
 	})
 	// A query that sees nothing has a gradient of zeros.
-	got := gradientOf(t, 0, "scaled_dot_product_attention", []*tensor.Tensor{q, k, v, sees}, op.Float1(0), no, op.None, no)
+	got := gradientOf(t, 0, "scaled_dot_product_attention", []*tensor.Tensor{q, k, v, sees}, op.Float1(0), no, op.None, no, op.None)
 	if want := []float64{0, 0, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("gradient of a masked query: got %v, want %v", got, want)
 	}
