@@ -3,6 +3,7 @@
 import gc
 import os
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -109,21 +110,23 @@ def test_kept_is_bounded(monkeypatch):
     assert sum(f.size() for f in _memory._spare) <= 5 * LARGE
 
 
+FORKED = """
+import os, numpy as np, tpsh
+x = np.arange(100_000.0)
+y = tpsh.run('output("y", x)', n=1, inputs={"x": x}).outputs["y"]
+child = os.fork()
+if child == 0:
+    del y
+    z = tpsh.run('output("y", x * 0)', n=1, inputs={"x": x}).outputs["y"]
+    os._exit(int(z.any()))
+assert os.waitpid(child, 0)[1] == 0
+np.testing.assert_array_equal(y, x)
+"""
+
+
 @here
-def test_forked(monkeypatch):
-    x = large()
-    y = tpsh.run('output("y", x)', n=1, inputs={"x": x}).outputs["y"]
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            del y
-            z = tpsh.run('output("y", x * 0)', n=1, inputs={"x": x}).outputs["y"]
-            status = int(z.any())
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
-    np.testing.assert_array_equal(y, x)
+def test_forked():
+    subprocess.run([sys.executable, "-c", FORKED], check=True)
 
 
 def test_one_rank_of_many_writes_alone(both):

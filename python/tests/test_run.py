@@ -57,14 +57,6 @@ def test_bfloat16():
     np.testing.assert_array_equal(r.outputs["y"], x * 2)
 
 
-def test_torch():
-    torch = pytest.importorskip("torch")
-    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    r = tpsh.run('output("y", x.T)\nprint(h.dtype)', n=1, inputs={"x": x, "h": torch.ones(2, dtype=torch.bfloat16)})
-    np.testing.assert_array_equal(r.outputs["y"], [[1, 3], [2, 4]])
-    assert r.text == "bfloat16\n"
-
-
 class OnlyDLPack:
     def __init__(self, array):
         self.array = array

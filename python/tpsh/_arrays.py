@@ -35,36 +35,57 @@ def is_array(x):
     return hasattr(x, "__array__") or hasattr(x, "__dlpack__")
 
 
-def as_array(x, name):
-    """(array, kind): x as an array of NumPy that shares its memory where it can, and what
-    safetensors call its dtype."""
+def as_array(x, what):
+    """(array, kind): x, which messages call what, as an array of NumPy that shares its memory
+    where it can, and what safetensors call its dtype."""
     np = numpy()
-    kind = None
-    if type(x).__module__.partition(".")[0] == "torch":
-        x = x.detach().cpu().resolve_conj().resolve_neg()
-        kind = _NUMPY.get(str(x.dtype).removeprefix("torch."))
-        if kind in _FOREIGN:
-            import torch
-
-            x = x.view(torch.int16 if kind == "BF16" else torch.uint8)
-        a = x.numpy()
-    elif isinstance(x, np.ndarray) or hasattr(x, "__array__"):
-        a = np.asarray(x)
-    else:
-        a = np.from_dlpack(x)
+    try:
+        a, kind = _plain(np, x)
+    except Exception as e:  # of whatever library it is
+        raise TypeError(f"tpsh: {what}: got {_describe(x)}, want an array whose elements can be read ({e})") from e
     kind = kind or _NUMPY.get(a.dtype.name)
     if kind is None:
-        raise TypeError(f"tpsh: input {name!r}: got dtype {a.dtype}, want one of {', '.join(_NUMPY)}")
+        raise TypeError(f"tpsh: {what}: got dtype {a.dtype}, want one of {', '.join(_NUMPY)}")
     if not a.dtype.isnative:
         a = a.astype(a.dtype.newbyteorder("="))
     return a, kind
 
 
-class Packed:
-    """Tensors, a dict of arrays by name, as a file will hold them."""
+def _describe(x):
+    dtype = getattr(x, "dtype", None)
+    return type(x).__name__ if dtype is None else f"a {type(x).__name__} of {dtype}"
 
-    def __init__(self, tensors):
-        arrays = {name: as_array(x, name) for name, x in tensors.items()}
+
+def _plain(np, x):
+    """x as an array of NumPy, and what safetensors call its dtype if NumPy has none for it."""
+    kind = None
+    if type(x).__module__.partition(".")[0] == "torch":
+        import torch
+
+        if x.layout != torch.strided:
+            raise TypeError(f"its layout is {x.layout}: give x.to_dense()")
+        if hasattr(x, "full_tensor"):
+            raise TypeError("it is a part of a distributed tensor: give x.full_tensor() or x.to_local()")
+        x = x.detach().cpu().resolve_conj().resolve_neg()
+        kind = _NUMPY.get(str(x.dtype).removeprefix("torch."))
+        if kind in _FOREIGN:
+            x = x.view(torch.int16 if kind == "BF16" else torch.uint8)
+        a = x.numpy()
+    elif isinstance(x, np.ma.MaskedArray):
+        raise TypeError("it has a mask: give x.filled()")
+    elif isinstance(x, np.ndarray) or hasattr(x, "__array__"):
+        a = np.asarray(x)
+    else:
+        a = np.from_dlpack(x)
+    return a, kind
+
+
+class Packed:
+    """Tensors, a dict of arrays by name, as a file will hold them. label is what messages
+    call the input that they are, or that is a dict of them."""
+
+    def __init__(self, tensors, label, alone):
+        arrays = {name: as_array(x, label if alone else f"{label}, key {name!r}") for name, x in tensors.items()}
         header, at = {}, 0
         # The widest elements first: then all lie at a multiple of their size.
         order = sorted(arrays, key=lambda name: -arrays[name][0].itemsize)

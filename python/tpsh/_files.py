@@ -55,7 +55,7 @@ class Files:
                 raise ValueError(f"tpsh: input {name!r}: want the name of a variable")
             path = os.path.join(self.inputs, name)
             if _arrays.is_array(x):
-                self._write_arrays(path, {name: x})
+                self._write_arrays(path, name, {name: x})
             elif isinstance(x, Mapping) and x and all(map(_arrays.is_array, x.values())):
                 self._write_dict(path, name, x)
             else:
@@ -65,11 +65,11 @@ class Files:
         """A dict of arrays. One that has only its own name would be read as an array."""
         if list(arrays) == [name] or not all(isinstance(key, str) for key in arrays):
             raise ValueError(f"tpsh: input {name!r}: got a dict with the keys {list(arrays)}, want strings other than the name of the input alone")
-        self._write_arrays(path, arrays)
+        self._write_arrays(path, name, arrays)
 
-    def _write_arrays(self, path, arrays):
+    def _write_arrays(self, path, name, arrays):
         path += ".safetensors"
-        packed = _arrays.Packed(arrays)
+        packed = _arrays.Packed(arrays, f"input {name!r}", list(arrays) == [name])
         if self._memory and packed.size >= _LARGE:
             file = _memory.take(packed.size)
             self._taken[file.fd] = file
@@ -133,12 +133,19 @@ class Files:
 def _roomy(inputs):
     """The folder for files: in memory if inputs, and outputs a few times as large, have room
     there; None for that of temporary files."""
-    need = 4 * sum(getattr(a, "nbytes", 0) for x in inputs.values() for a in (x.values() if isinstance(x, Mapping) else [x]))
+    need = 4 * sum(_nbytes(a) for x in inputs.values() for a in (x.values() if isinstance(x, Mapping) else [x]))
     try:
         room = os.statvfs(_SHARED)
     except (AttributeError, OSError):
         return None
     return _SHARED if room.f_bavail * room.f_frsize >= need + (32 << 20) and os.access(_SHARED, os.W_OK) else None
+
+
+def _nbytes(x):
+    try:
+        return getattr(x, "nbytes", 0)
+    except Exception:  # such as that of a tensor which is no array; as_array says so
+        return 0
 
 
 def _write_value(path, name, x):
