@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"tpsh/lang"
+	"tpsh/lang/repl"
 )
 
 var kernelCommand = &command{
@@ -43,20 +44,24 @@ var kernelCommand = &command{
 // first {"id": 1, "text": ...} for what is printed and {"id": 1, "note": ...} for what
 // is said beside it, as they come, and last {"id": 1, "done": true} with value, svg (a
 // list of pictures) and failure (see lang.Cause), where there are such. {"id": 2,
-// "complete": "x.sh"} is answered with start and names. {"interrupt": true} ends what
-// runs, at any time. The end of the input ends the ranks.
+// "complete": "x.sh"} is answered with start and names, {"id": 3, "doc": "ones"} with
+// text, as :doc has it. {"interrupt": true} ends what runs, at any time. The end of the
+// input ends the ranks.
+//
+// Lines of a cell that begin with a colon are commands of the shell; an answer has ranks
+// where there are now others.
 type notebook struct {
-	limits
-	connection, transport string
-	pipe                  bool
-	n                     int
+	shell
+	connection string
+	pipe       bool
 
-	session  *lang.Session
-	pictures string // the folder of drawings
-	dir      string
-	id       int // of the request under way
-	mu       sync.Mutex
-	out      *json.Encoder
+	cells  *repl.Shell
+	out    *lineOutput
+	errors *heldOutput // what commands say of errors
+	dir    string
+	id     int // of the request under way
+	mu     sync.Mutex
+	json   *json.Encoder
 }
 
 // A request is a line that a notebook sends.
@@ -64,6 +69,7 @@ type request struct {
 	ID        int     `json:"id"`
 	Execute   *string `json:"execute"`
 	Complete  *string `json:"complete"`
+	Doc       *string `json:"doc"`
 	Interrupt bool    `json:"interrupt"`
 }
 
@@ -132,16 +138,27 @@ func (k *notebook) serve(std *stdio) (err error) {
 		return err
 	}
 	defer os.RemoveAll(k.pictures)
-	k.out = json.NewEncoder(std.out)
-	k.out.SetEscapeHTML(false)
-	r, err := (&starter{limits: &k.limits, ranks: k.n, transport: k.transport, pictures: k.pictures, notes: kernelOutput{k, true}}).start(context.Background())
+	k.json = json.NewEncoder(std.out)
+	k.json.SetEscapeHTML(false)
+	k.out = &lineOutput{Writer: kernelOutput{k, false}}
+	k.errors = &heldOutput{Writer: kernelOutput{k, true}}
+	defer atEnding(k.stop)()
+	k.cells, err = repl.Cells(repl.Options{
+		Ranks:    k.n,
+		Start:    func(n int) ([]lang.Conn, func(), error) { return k.start(n, kernelOutput{k, true}) },
+		Dir:      k.dir,
+		Folders:  k.folders(),
+		Out:      k.out,
+		Err:      k.errors,
+		Timeout:  k.timeout,
+		MaxSteps: k.maxSteps,
+		Doc:      docText,
+		Commands: shellCommands(&k.shell),
+	})
 	if err != nil {
 		return jobError{err}
 	}
-	defer atEnding(r.stop)()
-	defer r.stop()
-	k.session = lang.NewSession(r.conns, lang.Options{Out: kernelOutput{k, false}, Notes: kernelOutput{k, true}})
-	defer k.session.Close()
+	defer k.cells.Close()
 	k.answer(answer{Ranks: k.n})
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -150,7 +167,7 @@ func (k *notebook) serve(std *stdio) (err error) {
 	go k.read(std.in, requests)
 	go func() {
 		for range interrupts {
-			k.session.Interrupt()
+			k.cells.Interrupt()
 		}
 	}()
 	for req := range requests {
@@ -162,14 +179,14 @@ func (k *notebook) serve(std *stdio) (err error) {
 // read reads requests, to the end of the input; interrupts it passes on at once.
 func (k *notebook) read(in io.Reader, requests chan<- request) {
 	defer close(requests)
-	defer k.session.Interrupt()
+	defer k.cells.Interrupt()
 	for d := json.NewDecoder(bufio.NewReader(in)); ; {
 		var req request
 		if d.Decode(&req) != nil {
 			return
 		}
 		if req.Interrupt {
-			k.session.Interrupt()
+			k.cells.Interrupt()
 			continue
 		}
 		requests <- req
@@ -182,56 +199,77 @@ func (k *notebook) answer(a answer) {
 	if a.ID == 0 {
 		a.ID = k.id
 	}
-	_ = k.out.Encode(a) // who reads no more has closed the input, too
-}
-
-// A kernelOutput passes on what ranks print, or say beside that.
-type kernelOutput struct {
-	k     *notebook
-	notes bool
-}
-
-func (o kernelOutput) Write(p []byte) (int, error) {
-	if o.notes {
-		o.k.answer(answer{Note: string(p)})
-	} else {
-		o.k.answer(answer{Text: string(p)})
-	}
-	return len(p), nil
+	_ = k.json.Encode(a) // who reads no more has closed the input, too
 }
 
 func (k *notebook) handle(req request) {
 	k.mu.Lock()
 	k.id = req.ID
 	k.mu.Unlock()
-	a := answer{Done: true}
+	a, before := answer{Done: true}, k.cells.Size()
 	switch {
 	case req.Execute != nil:
 		a.Value, a.Failure = k.execute(*req.Execute)
 		a.SVG = k.takePictures()
 	case req.Complete != nil:
-		a.Start, a.Names, _ = k.session.Complete(context.Background(), *req.Complete)
+		a.Start, a.Names = k.cells.Complete(context.Background(), *req.Complete)
+	case req.Doc != nil:
+		a.Text, _ = docText(*req.Doc) // of other names nothing is known
+	}
+	if n := k.cells.Size(); n != before {
+		a.Ranks = n
 	}
 	k.answer(a)
 }
 
-// execute runs a cell: its statements, and if the last is an expression, that by
-// itself, so that the cell has its value.
+// execute runs a cell, part by part, until one fails.
 func (k *notebook) execute(cell string) (value string, failure *lang.Cause) {
-	head, last := splitCell(cell)
-	for _, p := range []lang.Program{{Source: head, FirstLine: 1}, {Source: last, FirstLine: strings.Count(head, "\n") + 1}} {
+	for _, part := range k.cells.Split(context.Background(), cell) {
+		if part.Source == "" {
+			value, failure = "", k.command(part.Command)
+		} else {
+			value, failure = k.statements(part.Source, part.Line)
+		}
+		if failure != nil {
+			return "", failure
+		}
+	}
+	return value, nil
+}
+
+// command carries out a command of the shell.
+func (k *notebook) command(line string) *lang.Cause {
+	k.out.by(true)
+	report, code := k.errors.hold(func() int { return k.cells.Command(context.Background(), line) })
+	k.out.by(false)
+	if code == lang.StatusOK {
+		return nil
+	}
+	kind := "usage"
+	if code == lang.StatusInterrupted {
+		kind = "interrupted"
+	}
+	return &lang.Cause{Kind: kind, Ranks: []int{}, Message: strings.TrimSpace(report), Report: report}
+}
+
+// statements runs statements that begin at a line of a cell: all but the last, and if
+// that is an expression, it by itself, so that the cell has its value.
+func (k *notebook) statements(source string, line int) (value string, failure *lang.Cause) {
+	head, last := splitCell(source)
+	for _, p := range []lang.Program{{Source: head, FirstLine: line}, {Source: last, FirstLine: strings.Count(head, "\n") + line}} {
 		if strings.TrimSpace(p.Source) == "" {
 			continue
 		}
 		p.Path, p.Dir, p.Folders, p.Chunk = "<cell>", k.dir, k.folders(), true
 		p.Timeout, p.MaxSteps = k.timeout, k.maxSteps
-		o, err := k.session.Run(context.Background(), p)
+		o, err := k.cells.Session().Run(context.Background(), p)
 		if err != nil {
 			return "", &lang.Cause{Kind: "died", Ranks: []int{}, Message: err.Error(), Report: fmt.Sprintf("%v\nthe ranks cannot go on; restart the kernel\n", err)}
 		}
 		if c, failed := o.Cause(); failed {
 			return "", &c
 		}
+		k.cells.Keep(p)
 		value = o.Values()
 	}
 	return value, nil

@@ -40,6 +40,7 @@ type shell struct {
 	n         int
 	transport string
 	args      []string
+	pictures  string          // the folder of drawings; "" for none
 	cluster   *launch.Cluster // nil if there is but one node
 
 	mu      sync.Mutex
@@ -121,7 +122,7 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	if err := s.makeRoom(n); err != nil {
 		return nil, nil, err
 	}
-	r, err := (&starter{limits: &s.limits, tracing: &s.tracing, ranks: n, transport: s.transport, cluster: s.cluster, args: s.args, notes: notes}).start(context.Background())
+	r, err := (&starter{limits: &s.limits, tracing: &s.tracing, ranks: n, transport: s.transport, cluster: s.cluster, args: s.args, pictures: s.pictures, notes: notes}).start(context.Background())
 	if err != nil {
 		return nil, nil, err
 	}

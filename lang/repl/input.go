@@ -200,7 +200,7 @@ func parse(source string, begin int) (state, error) {
 	if missing {
 		return open, nil
 	}
-	if err != nil {
+	if err != nil || len(f.Stmts) == 0 {
 		return whole, err
 	}
 	switch f.Stmts[len(f.Stmts)-1].(type) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tpsh/lang"
@@ -53,11 +54,7 @@ type Options struct {
 // the exit status: if the input is no terminal, that of the last statement
 // that failed; else 0, unless the ranks cannot be started.
 func Run(ctx context.Context, opts Options) int {
-	s := &Shell{opts: opts, dir: opts.Dir, saved: make(map[string]bool)}
-	s.debug = debug.New()
-	s.prompt = &debug.Prompt{C: s.debug, Out: opts.Out, Read: func(prompt string) (string, error) { return s.in.take(prompt) }, Source: s.sourceOf}
-	s.out, s.notes = &tap{Writer: opts.Out}, &tap{Writer: opts.Err}
-	s.commands = append(builtinCommands(), opts.Commands...)
+	s := newShell(opts)
 	if err := s.restart(opts.Ranks); err != nil {
 		fmt.Fprintln(opts.Err, err)
 		return lang.StatusJob
@@ -84,6 +81,15 @@ func Run(ctx context.Context, opts Options) int {
 	return s.loop(ctx)
 }
 
+func newShell(opts Options) *Shell {
+	s := &Shell{opts: opts, dir: opts.Dir, saved: make(map[string]bool)}
+	s.debug = debug.New()
+	s.prompt = &debug.Prompt{C: s.debug, Out: opts.Out, Read: func(prompt string) (string, error) { return s.in.take(prompt) }, Source: s.sourceOf}
+	s.out, s.notes = &tap{Writer: opts.Out}, &tap{Writer: opts.Err}
+	s.commands = append(builtinCommands(), opts.Commands...)
+	return s
+}
+
 // A Shell is a shell at work, as its commands see it.
 type Shell struct {
 	opts     Options
@@ -92,7 +98,8 @@ type Shell struct {
 	in       *statements
 
 	session *lang.Session
-	stop    func() // ends the ranks
+	current atomic.Pointer[lang.Session] // session, for other goroutines
+	stop    func()                       // ends the ranks
 
 	out, notes *tap // what the ranks print, and say besides
 	debug      *debug.Controller
@@ -129,6 +136,7 @@ func (s *Shell) restart(n int) error {
 	}
 	s.end()
 	s.session = lang.NewSession(conns, lang.Options{Out: s.out, Notes: s.notes, Mode: s.opts.Mode, Debugger: s.debug, Recorded: s.opts.Recorded})
+	s.current.Store(s.session)
 	s.stop = stop
 	s.done, s.lastStatement = nil, ""
 	return nil

@@ -42,6 +42,20 @@ def test_kernel_errors():
     assert text(outputs[1]) == "1"
 
 
+def test_kernel_commands():
+    help_, doc, who, ranks, both, wrong, after, time_ = execute(
+        "tpsh", ":help", "all_reduce?", "x = 3\n:who", ":ranks 2", "y = ones(3)[\n:2\n]\n:rank 1 rank() + 5\n:viz distribute_tensor(ones(4), init_device_mesh(\"cpu\", (2,)), [Shard(0)])",
+        "y = 1\n:nonsense", "y", ":time all_reduce(ones(2))", allow_errors=True)
+    assert ":doc NAME" in text(help_) and ":break" not in text(help_)
+    assert text(doc).startswith("all_reduce(")
+    assert text(who).startswith("x  int 3")
+    assert text(ranks) == "2 ranks, no variables\n"
+    assert text(both).startswith("6\n") and svg(both)
+    assert wrong[0].ename == "usage" and ":nonsense: unknown command" in wrong[0].evalue
+    assert text(after) == "1"
+    assert "[2. 2.]" in text(time_) and "took" in text(time_)
+
+
 def test_magic_notebook():
     outputs = execute("python3", "%load_ext tpsh", "%%tpsh -n 4\nx = all_reduce(ones(2))\nx", "%%tpsh\n" + SHARDED, "%%tpsh\nfail('no')", "%tpsh_end", allow_errors=True)
     assert text(outputs[1]) == "[4. 4.]\n"
@@ -55,6 +69,10 @@ def test_kernel_interrupt_and_completion():
         client.execute("x = 1", reply=True, timeout=30)
         reply = client.complete("all_red", reply=True, timeout=30)["content"]
         assert "all_reduce" in reply["matches"] and (reply["cursor_start"], reply["cursor_end"]) == (0, 7)
+        assert ":ranks " in client.complete(":ra", reply=True, timeout=30)["content"]["matches"]
+        found = client.inspect("y = all_reduce(x)", 8, reply=True, timeout=30)["content"]
+        assert found["found"] and found["data"]["text/plain"].startswith("all_reduce(")
+        assert not client.inspect("x", 1, reply=True, timeout=30)["content"]["found"]
         client.execute("while True: pass")
         time.sleep(0.5)
         manager.interrupt_kernel()
@@ -77,6 +95,8 @@ def test_session():
             s.execute("while True: pass")
         assert e.value.kind == "interrupted"
         assert s.execute("x + 1")[0] == "[0] 1\n[1] 2\n"
+        s.execute(":ranks 3")
+        assert s.ranks == 3 and s.execute("world_size()")[0] == "3\n"
         start, names = s.complete("y = all_red")
         assert start == 4 and "all_reduce" in names
     finally:

@@ -46,12 +46,13 @@ class Session:
             if answer["id"] != self._next:
                 continue  # of a request that was given up
             if answer.get("done"):
+                self.ranks = answer.get("ranks", self.ranks)
                 return answer
             if tell:
                 tell(answer.get("text", ""), answer.get("note", ""))
 
     def execute(self, cell, tell=None):
-        """Run a cell. tell(text, note) is called as something is printed, or said beside
+        """Run a cell, of statements and commands of the shell. tell(text, note) is called as something is printed, or said beside
         that. The value of the last statement, as text, and a list of pictures in SVG
         are returned; an Error is raised."""
         answer = self._ask(tell, execute=cell)
@@ -66,6 +67,10 @@ class Session:
         """(start, names): where the last word of text begins, and what it may be."""
         answer = self._ask(complete=text)
         return answer.get("start", 0), answer.get("names") or []
+
+    def doc(self, name):
+        """The documentation of a name of the language; "" for any other."""
+        return self._ask(doc=name).get("text", "")
 
     def interrupt(self):
         """End what runs, from any thread."""

@@ -1,10 +1,11 @@
-"""A kernel of Jupyter whose cells are the statements of the shell.
+"""A kernel of Jupyter whose cells are the statements of the shell, and its commands.
 
 A first line "%ranks N" or "%ranks N shm" starts the ranks anew.
 """
 
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -75,6 +76,11 @@ class TpshKernel(Kernel):
         # start counts bytes.
         word = len(line.encode()[start:].decode(errors="replace"))
         return {"status": "ok", "matches": names, "cursor_start": cursor_pos - word, "cursor_end": cursor_pos, "metadata": {}}
+
+    async def do_inspect(self, code, cursor_pos, detail_level=0, omit_sections=()):
+        around = re.search(r"\w*\Z", code[:cursor_pos])[0] + re.match(r"\w*", code[cursor_pos:])[0]
+        text = self._ranks().doc(around) if around else ""
+        return {"status": "ok", "found": bool(text), "data": {"text/plain": text} if text else {}, "metadata": {}}
 
     async def do_shutdown(self, restart):
         if self.session_ is not None:
