@@ -14,7 +14,7 @@ const MarkName = "<stop>"
 // Mark has every statement of a file begin with one that asks for the truth of MarkName
 // at its position: the cheapest instruction in which the interpreter calls who made a
 // value. It is before a loop, and before each of its rounds. The expression of a lambda
-// asks for it, too: lambda: x becomes lambda: not MarkName or x. If entries is set,
+// asks for it, too: lambda: x becomes lambda: x if MarkName else MarkName. If entries is set,
 // functions begin with a call of MarkName.
 func Mark(f *syntax.File, entries bool) {
 	markBlock(&f.Stmts)
@@ -34,13 +34,11 @@ func Mark(f *syntax.File, entries bool) {
 // markLambda marks the expression of a lambda.
 func markLambda(l *syntax.LambdaExpr, entries bool) {
 	pos := syntax.Start(l.Body)
-	or := func(x, y syntax.Expr) syntax.Expr {
-		return &syntax.BinaryExpr{X: x, Op: syntax.OR, OpPos: pos, Y: y}
+	cond := nameAt(pos)
+	if entries { // which is None
+		cond = &syntax.BinaryExpr{X: called(pos), Op: syntax.OR, OpPos: pos, Y: cond}
 	}
-	l.Body = or(asked(pos), l.Body)
-	if entries {
-		l.Body = or(called(pos), l.Body)
-	}
+	l.Body = &syntax.CondExpr{If: pos, Cond: cond, True: l.Body, ElsePos: pos, False: nameAt(pos)}
 }
 
 func markBlock(list *[]syntax.Stmt) {
@@ -61,16 +59,18 @@ func markBlock(list *[]syntax.Stmt) {
 }
 
 // mark returns the statement that asks for the truth of MarkName at pos.
-func mark(pos syntax.Position) syntax.Stmt { return &syntax.ExprStmt{X: asked(pos)} }
-
-// asked returns the expression that asks for the truth of MarkName at pos: False.
-func asked(pos syntax.Position) syntax.Expr {
-	return &syntax.UnaryExpr{Op: syntax.NOT, OpPos: pos, X: &syntax.Ident{Name: MarkName, NamePos: pos}}
+func mark(pos syntax.Position) syntax.Stmt {
+	return &syntax.ExprStmt{X: &syntax.UnaryExpr{Op: syntax.NOT, OpPos: pos, X: nameAt(pos)}}
 }
 
-// called returns the expression that calls MarkName at pos: None.
+// nameAt returns MarkName at pos.
+func nameAt(pos syntax.Position) syntax.Expr {
+	return &syntax.Ident{Name: MarkName, NamePos: pos}
+}
+
+// called returns the call of MarkName at pos.
 func called(pos syntax.Position) syntax.Expr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{Name: MarkName, NamePos: pos}, Lparen: pos, Rparen: pos}
+	return &syntax.CallExpr{Fn: nameAt(pos), Lparen: pos, Rparen: pos}
 }
 
 // enter has a function begin with a call of MarkName, behind what it says of itself.
