@@ -70,6 +70,10 @@ func completedFlagOf(f *flag.Flag) completedFlag {
 	switch {
 	case f.Name == "transport":
 		out.choices = transports()
+	case f.Name == "output":
+		out.choices = []string{"merged", "raw", "rank0"}
+	case f.Name == "kernels":
+		out.choices = []string{"auto", "portable", "avx2", "avx512"}
 	case f.Name == "hw":
 		out.choices = append([]string{"here"}, hardware.Names()...)
 	case value == "DIR":
@@ -91,6 +95,10 @@ func argumentWords(c *command) []string {
 		return []string{"bash", "zsh", "fish"}
 	case "plan":
 		return []string{"hw", "fit", "check"}
+	case "ckpt":
+		return []string{"ls", "verify", "reshard", "diff"}
+	case "kernel":
+		return []string{"install"}
 	}
 	return nil
 }
@@ -196,12 +204,14 @@ func (c *completed) zshArguments() string {
 	switch {
 	case c.doc:
 		return "($(tpsh doc 2>/dev/null))"
-	case len(c.words) > 0 && c.files != ".star":
+	case len(c.words) > 0 && c.files == "-":
 		return "(" + strings.Join(c.words, " ") + ")"
 	case c.files == "-":
 		return ""
-	case c.files != "" && len(c.words) > 0:
-		return "{_values word " + strings.Join(c.words, " ") + "; _files -g \"*" + c.files + "\"}"
+	case len(c.words) > 0:
+		files := *c
+		files.words = nil
+		return "{compadd " + strings.Join(c.words, " ") + "; " + files.zshArguments() + "}"
 	case c.files != "":
 		return "_files -g \"*" + c.files + "\""
 	}
@@ -216,10 +226,13 @@ func zshText(s string) string {
 // fishCompletion is a line for each command and flag.
 func fishCompletion(table []completed) string {
 	var b strings.Builder
-	b.WriteString("# fish completion of tpsh: tpsh completion fish | source\ncomplete -c tpsh -f\n")
+	b.WriteString("# fish completion of tpsh: tpsh completion fish | source\n" +
+		"function __tpsh_is\n    set -l words (commandline -opc)\n    test (count $words) -gt 1; and test $words[2] = $argv[1]; and not contains -- -- $words\nend\n" +
+		"function __tpsh_files\n    __fish_complete_suffix $argv[1] | string match -er \"(/|\\\\$argv[1])(\\\\t|\\$)\"\nend\n" +
+		"complete -c tpsh -f\ncomplete -c tpsh -n 'contains -- -- (commandline -opc)' -F\n")
 	for _, c := range table {
 		fmt.Fprintf(&b, "complete -c tpsh -n __fish_use_subcommand -a %s -d %s\n", c.name, fishText(c.short))
-		in := fmt.Sprintf("-n '__fish_seen_subcommand_from %s'", c.name)
+		in := fmt.Sprintf("-n '__tpsh_is %s'", c.name)
 		for _, f := range c.flags {
 			b.WriteString("complete -c tpsh " + in + f.fish() + "\n")
 		}
@@ -232,7 +245,7 @@ func fishCompletion(table []completed) string {
 		case c.files == "":
 			fmt.Fprintf(&b, "complete -c tpsh %s -F\n", in)
 		case c.files != "-":
-			fmt.Fprintf(&b, "complete -c tpsh %s -k -a '(__fish_complete_suffix %s)'\n", in, c.files)
+			fmt.Fprintf(&b, "complete -c tpsh %s -a '(__tpsh_files %s)'\n", in, c.files)
 		}
 	}
 	return b.String()

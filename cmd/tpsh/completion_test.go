@@ -29,9 +29,9 @@ func TestCompletionsAreWhole(t *testing.T) {
 			fs.VisitAll(func(f *flag.Flag) {
 				want := dashed(f.Name)
 				if shell == "fish" {
-					want = "from " + c.name + "' -l " + f.Name + " "
+					want = "__tpsh_is " + c.name + "' -l " + f.Name + " "
 					if len(f.Name) == 1 {
-						want = "from " + c.name + "' -s " + f.Name + " "
+						want = "__tpsh_is " + c.name + "' -s " + f.Name + " "
 					}
 				}
 				if !strings.Contains(text, want) {
@@ -42,13 +42,27 @@ func TestCompletionsAreWhole(t *testing.T) {
 	}
 }
 
-// Bash completes what a user would type: the function that the script defines is called
-// as the shell calls it.
-func TestBashCompletion(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash on this machine")
-	}
+// completed are lines as a user types them, and the word to which each shell completes
+// the last one.
+var completedLines = []struct{ line, want string }{
+	{`tpsh ch`, "check"},
+	{`tpsh run --transport s`, "shm"},
+	{`tpsh run tr`, "train.star"},
+	{`tpsh run -n 2 l`, "lib/"},
+	{`tpsh run lib/`, "lib/net.star"},
+	{`tpsh run --output raw`, "raw"},
+	{`tpsh run --trans`, "--transport"},
+	{`tpsh doc all_r`, "all_reduce"},
+	{`tpsh plan --hw dgx-a100-4`, "dgx-a100-40g"},
+	{`tpsh completion z`, "zsh"},
+	{`tpsh help com`, "completion"},
+	{`tpsh ckpt ver`, "verify"},
+	{`tpsh run train.star -- train.t`, "train.txt"},
+}
+
+// completionFolder returns a folder with files to be completed.
+func completionFolder(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"train.star", "train.txt", "lib/net.star"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -58,29 +72,27 @@ func TestBashCompletion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// Bash completes what a user would type: the function that the script defines is called
+// as the shell calls it.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash on this machine")
+	}
 	script := completionOf(t, "bash") + `
 tpsh() { echo all_gather; echo all_reduce; echo F.relu; }
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _tpsh; echo "${COMPREPLY[*]}"; }
 `
 	var want []string
-	for _, c := range []struct{ words, want string }{
-		{`tpsh ch`, "check"},
-		{`tpsh run --transport s`, "shm"},
-		{`tpsh run tr`, "train.star"},
-		{`tpsh run l`, "lib"},
-		{`tpsh run lib/`, "lib/net.star"},
-		{`tpsh run --trans`, "--transport"},
-		{`tpsh doc all_r`, "all_reduce"},
-		{`tpsh plan --hw dgx-a100-4`, "dgx-a100-40g"},
-		{`tpsh completion z`, "zsh"},
-		{`tpsh help com`, "completion"},
-		{`tpsh run train.star -- train.t`, "train.txt"},
-	} {
-		script += "ask " + c.words + "\n"
-		want = append(want, c.want)
+	for _, c := range completedLines {
+		script += "ask " + c.line + "\n"
+		want = append(want, strings.TrimSuffix(c.want, "/")) // which readline adds
 	}
 	cmd := exec.Command(bash, "--norc", "--noprofile", "-c", script)
-	cmd.Dir = dir
+	cmd.Dir = completionFolder(t)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -93,20 +105,27 @@ ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _tpsh; echo "${COMPREPLY[*]}"; 
 	}
 }
 
-// Other shells, where they are installed, take their completion without an error.
-func TestOtherCompletionsParse(t *testing.T) {
-	for shell, args := range map[string][]string{"zsh": {"-n"}, "fish": {"--no-execute"}} {
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			t.Logf("no %s on this machine", shell)
-			continue
-		}
-		file := filepath.Join(t.TempDir(), "completion")
-		if err := os.WriteFile(file, []byte(completionOf(t, shell)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command(path, append(args, file)...).CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v\n%s", shell, err, out)
+// Fish, where it is installed, completes the same.
+func TestFishCompletion(t *testing.T) {
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		t.Skip("no fish on this machine")
+	}
+	script := completionOf(t, "fish") + "\nfunction tpsh; printf '%s\\n' all_gather all_reduce F.relu; end\n"
+	for _, c := range completedLines {
+		script += "echo (complete -C '" + c.line + "' | string replace -r '\\t.*' '')\n"
+	}
+	cmd := exec.Command(fish, "--no-config", "-c", script)
+	cmd.Dir = completionFolder(t)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("fish: %v\n%s", err, out)
+	}
+	got := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	for i, c := range completedLines {
+		if i >= len(got) || got[i] != c.want {
+			t.Errorf("%s: got %q, want %q", c.line, strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""), c.want)
 		}
 	}
 }

@@ -42,14 +42,20 @@ func newTypist(t *testing.T, width, height int, args ...string) *typist {
 // startTypist is newTypist of a command that shows a prompt later, if at all.
 func startTypist(t *testing.T, width, height int, args ...string) *typist {
 	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), commandVariable+"=1", "XDG_STATE_HOME="+t.TempDir())
+	cmd.Dir = t.TempDir()
+	return sitBefore(t, width, height, cmd, "tpsh[2]> ")
+}
+
+// sitBefore starts a command, which shows a prompt, at a terminal of its own.
+func sitBefore(t *testing.T, width, height int, cmd *exec.Cmd, prompt string) *typist {
+	t.Helper()
 	keys, terminal, err := vt.Open(width, height)
 	if err != nil {
 		t.Skipf("no pseudo-terminal: %v", err)
 	}
-	p := &typist{t: t, keys: keys, screen: vt.NewScreen(width, height), prompt: "tpsh[2]> ", read: make(chan struct{})}
-	p.cmd = exec.Command(os.Args[0], args...)
-	p.cmd.Env = append(os.Environ(), commandVariable+"=1", "XDG_STATE_HOME="+t.TempDir())
-	p.cmd.Dir = t.TempDir()
+	p := &typist{t: t, keys: keys, screen: vt.NewScreen(width, height), prompt: prompt, read: make(chan struct{}), cmd: cmd}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = terminal, terminal, terminal
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := p.cmd.Start(); err != nil {

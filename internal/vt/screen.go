@@ -125,6 +125,9 @@ func (s *Screen) sequence(p []byte) int {
 	if len(p) < 2 {
 		return 0
 	}
+	if p[1] == '=' || p[1] == '>' { // what keys of the keypad send
+		return 2
+	}
 	if p[1] != '[' {
 		panic(fmt.Sprintf("vt: unknown sequence %q", p[:2]))
 	}
@@ -157,6 +160,7 @@ func (s *Screen) control(params string, letter byte) {
 		s.col = max(0, s.col-n)
 	case letter == 'H' && params == "":
 		s.row, s.col = 0, 0
+	case letter == 'J' && params == "3": // what has gone above stays
 	case letter == 'J' && params == "2":
 		for i := range s.rows {
 			s.rows[i] = blank(s.width)
