@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/runtime"
 	"tpsh/runtime/shard"
@@ -44,6 +45,11 @@ type Env struct {
 	width  int // see SetWidth
 
 	askedToStop atomic.Bool // see should_stop
+
+	// lastPlace is lastPosition as position returns it: most operations are on the
+	// line of the one before.
+	lastPosition syntax.Position
+	lastPlace    fmt.Stringer
 
 	varied     bool // the program has had a number that varies
 	seedVaries bool // as the seed does
@@ -187,7 +193,10 @@ func (e *Env) position() fmt.Stringer {
 	}
 	for i := range e.Thread.CallStackDepth() {
 		if pos := e.Thread.CallFrame(i).Pos; pos.Line > 0 {
-			return pos
+			if pos != e.lastPosition {
+				e.lastPosition, e.lastPlace = pos, pos
+			}
+			return e.lastPlace
 		}
 	}
 	return nowhere{}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/timeline"
 )
@@ -12,62 +13,92 @@ import (
 // A timed is the timeline of a rank, while it is kept: what it communicates is in
 // a trace that is always on, and its operations are noted here.
 type timed struct {
+	rank     *Rank
+	base     time.Time
 	from, to int // the steps that are kept; to 0 for all from on
 	trace    *Trace
-	meter    *Meter // counts memory by kind; nil unless that is asked for
-	ops      []timedOp
+	meter    *Meter         // counts memory by kind; nil unless that is asked for
+	ops      [][]timedOp    // in blocks, so that none is moved when there are more
 	numbers  map[string]int // the next number of calls, by group; of messages by pair, tag and direction
 }
 
 // A timedOp is an operation; what it takes long to find out is found out in the
 // end.
 type timedOp struct {
-	def      *op.Def
-	begin    time.Time
-	duration time.Duration
-	spec     op.Spec
-	cost     op.Cost
-	memory   int
-	line     fmt.Stringer
-	scope    *scope
-	phase    Phase
-	step     int
-	placed   fmt.Stringer // of a distributed operation, how its tensors lie; nil of others
-	kinds    []int64
+	def             *op.Def
+	begin, duration int64 // nanoseconds since base, and how many
+	shape           []int
+	dtype           dtype.DType
+	flops, touched  int64
+	memory          int
+	line            fmt.Stringer
+	scope           *scope
+	phase           Phase
+	step            int
+	placed          fmt.Stringer // of a distributed operation, how its tensors lie; nil of others
+	kinds           []int64
+}
+
+// opsInBlock is how many operations a block of them has.
+const opsInBlock = 256
+
+// add returns the place of one operation more.
+func (t *timed) add() *timedOp {
+	if n := len(t.ops); n == 0 || len(t.ops[n-1]) == opsInBlock {
+		t.ops = append(t.ops, make([]timedOp, 0, opsInBlock))
+	}
+	last := &t.ops[len(t.ops)-1]
+	*last = (*last)[:len(*last)+1]
+	return t.last()
+}
+
+// last returns the last operation; nil if there is none.
+func (t *timed) last() *timedOp {
+	if len(t.ops) == 0 {
+		return nil
+	}
+	block := t.ops[len(t.ops)-1]
+	return &block[len(block)-1]
 }
 
 // KeepTimeline has the rank keep a timeline from now on: of all steps, or if to is
 // not 0 of those from from to before to. With kinds it counts memory by kind.
 func (r *Rank) KeepTimeline(from, to int, kinds bool) {
-	r.timed = &timed{from: from, to: to, trace: r.StartTrace(), numbers: map[string]int{}}
+	r.timed = &timed{rank: r, base: time.Now(), from: from, to: to, trace: r.StartTrace(), numbers: map[string]int{}}
 	if kinds {
 		r.timed.meter = r.StartMeter()
 	}
-	r.ops.Timed = r.timeOperation
+	r.ops.Timed = r.timed
 }
 
-// timeOperation notes an operation that began then and has just ended.
-func (r *Rank) timeOperation(c *op.Call, begin time.Time) {
-	took := time.Since(begin)
-	if r.quiet || !r.timed.keeps(r.steps) {
+// Now implements op.Timer, in nanoseconds since base.
+func (t *timed) Now() int64 { return int64(time.Since(t.base)) }
+
+// Ran implements op.Timer: it notes an operation.
+func (t *timed) Ran(c *op.Call, begin int64) {
+	took, r := t.Now()-begin, t.rank
+	if r.quiet || !t.keeps(r.steps) {
 		return
 	}
-	o := timedOp{def: c.Def, begin: begin, duration: took, cost: c.Cost(), memory: r.Memory(),
-		line: r.Position(), scope: r.scope, phase: r.Phase(), step: r.steps, placed: r.Shard.Running()}
+	cost := c.Cost()
+	o := t.add()
+	o.def, o.begin, o.duration = c.Def, begin, took
+	o.flops, o.touched, o.memory = cost.FLOPs, cost.Bytes(), r.Memory()
+	o.line, o.scope, o.phase, o.step, o.placed = r.Position(), r.scope, r.Phase(), r.steps, r.Shard.Running()
 	if len(c.Spec) > 0 {
-		o.spec = c.Spec[0]
+		o.shape, o.dtype = c.Spec[0].Shape, c.Spec[0].DType
 	}
-	r.timed.ops = append(r.timed.ops, o)
 }
 
 // measured notes the memory in use after the last operation, which the meters have
 // counted by now.
 func (t *timed) measured() {
-	if t.meter == nil || len(t.ops) == 0 {
+	o := t.last()
+	if t.meter == nil || o == nil {
 		return
 	}
 	m := &t.meter.Now
-	t.ops[len(t.ops)-1].kinds = []int64{m.Parameters, m.Gradients, m.Optimizer, m.Activations, m.Temporaries, m.Communication}
+	o.kinds = []int64{m.Parameters, m.Gradients, m.Optimizer, m.Activations, m.Temporaries, m.Communication}
 }
 
 // keeps reports whether what happens in a step is kept.
@@ -81,8 +112,10 @@ func (r *Rank) TakeTimeline() *timeline.Rank {
 		return nil
 	}
 	all := &timeline.Rank{Rank: r.id, Size: r.size}
-	for i := range t.ops {
-		all.Events = append(all.Events, t.ops[i].event())
+	for _, block := range t.ops {
+		for i := range block {
+			all.Events = append(all.Events, block[i].event(t.base))
+		}
 	}
 	t.ops = nil
 	for _, rec := range t.trace.Records {
@@ -111,12 +144,12 @@ func (t *timed) number(self int, rec *Record) int {
 	return n
 }
 
-func (o *timedOp) event() timeline.Event {
+func (o *timedOp) event(base time.Time) timeline.Event {
 	e := timeline.Event{
-		Name: o.def.Name, Begin: o.begin.UnixNano(), Duration: int64(o.duration), Line: o.line.String(),
+		Name: o.def.Name, Begin: base.UnixNano() + o.begin, Duration: o.duration, Line: o.line.String(),
 		Region: regionOf(o.scope), Module: moduleOf(o.scope), Phase: string(o.phase), Step: o.step,
-		Shape: o.spec.Shape, DType: o.spec.DType.String(),
-		FLOPs: int64(o.cost.FLOPs), Touched: int64(o.cost.Bytes()), Memory: int64(o.memory),
+		Shape: o.shape, DType: o.dtype.String(),
+		FLOPs: o.flops, Touched: o.touched, Memory: int64(o.memory),
 		Kinds: o.kinds,
 	}
 	if o.placed != nil {

@@ -18,7 +18,7 @@ import (
 	"tpsh/internal/vt"
 )
 
-var shellStatements = flag.Int("shell", 60, "how many random statements TestTypedShellSurvives types")
+var shellStatements = flag.Int("shell", 200, "how many random statements TestTypedShellSurvives types")
 
 // A typist is a shell at a pseudo-terminal, and who sits before it.
 type typist struct {

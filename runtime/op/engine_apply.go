@@ -4,7 +4,6 @@ import (
 	"errors"
 	goruntime "runtime"
 	"strings"
-	"time"
 
 	"tpsh/runtime/tensor"
 )
@@ -67,11 +66,11 @@ func (c *Call) run() error {
 	if c.Ctx.Timed == nil {
 		return c.Def.Run(c)
 	}
-	begin := time.Now()
+	begin := c.Ctx.Timed.Now()
 	if err := c.Def.Run(c); err != nil {
 		return err
 	}
-	c.Ctx.Timed(c, begin)
+	c.Ctx.Timed.Ran(c, begin)
 	return nil
 }
 

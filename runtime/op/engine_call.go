@@ -3,7 +3,6 @@ package op
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/gemm"
@@ -20,11 +19,18 @@ type Ctx struct {
 	Draw func() (seed, draw uint64)
 	// Ran, if set, is called with every call that has been applied.
 	Ran func(c *Call)
-	// Timed, if set, is called with every call that was run on elements, and when
-	// that began.
-	Timed func(c *Call, begin time.Time)
+	// Timed, if set, is told of every call that was run on elements.
+	Timed Timer
 	// Workers are the cores that matrix products may use besides the rank's.
 	Workers *gemm.Workers
+}
+
+// A Timer is told how long calls run.
+type Timer interface {
+	// Now returns a time, in nanoseconds: of it, differences count.
+	Now() int64
+	// Ran says that a call has just ended, which began at a time that Now returned.
+	Ran(c *Call, begin int64)
 }
 
 // A Call is one application of an operator.
@@ -38,6 +44,8 @@ type Call struct {
 
 	// Saved is what Run leaves for Grad besides In and Out.
 	Saved []*tensor.Tensor
+
+	product1 [1]Product
 
 	spec1 [1]Spec
 	out1  [1]*tensor.Tensor

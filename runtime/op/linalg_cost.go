@@ -2,13 +2,12 @@ package op
 
 import "strings"
 
-// productCost returns the cost of c, of which p are the products.
-func (c *Call) productCost(p ...Product) Cost {
+// productCost returns the cost of c, which is the product p.
+func (c *Call) productCost(p Product) Cost {
 	k := c.costs(0)
-	k.Products = p
-	for _, q := range p {
-		k.FLOPs += q.FLOPs()
-	}
+	c.product1[0] = p
+	k.Products = c.product1[:]
+	k.FLOPs += p.FLOPs()
 	return k
 }
 
