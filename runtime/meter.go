@@ -11,7 +11,7 @@ import (
 //
 //   - parameters, their gradients and what optimizers keep are those of the modules
 //     and optimizers of the program, each storage once;
-//   - activations are what backward keeps: the storage of inputs and results of
+//   - activations are what backward keeps: the storage of what gradients read of
 //     operations that are recorded and that no backward pass has gone through;
 //   - communication is what is gathered for a time;
 //   - temporaries are the inputs and results, of one operation at a time, that are
@@ -81,8 +81,11 @@ func (r *Rank) free(node any) {
 // leaf counts a leaf that is computed with as a parameter.
 func (r *Rank) leaf(x *tensor.Tensor) {
 	for _, m := range r.meters {
-		if m.leaves[x.Auto] == nil {
-			m.leaves[x.Auto] = x
+		if m.leaves[x.Auto] != nil {
+			continue
+		}
+		m.leaves[x.Auto] = x
+		if m.stale || !m.held[x.Buffer()] || x.Auto.Grad != nil {
 			m.Find()
 		}
 	}

@@ -331,6 +331,9 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		if stale && g.Buffer() == nil {
 			return nil, &op.ArgError{Func: "backward", Got: "a tensor needed for the gradient of " + n.name + " that was changed in place", Want: "it as it was", Rule: "clone it before the change"}
 		}
+		if c.Def.Reads != op.ReadsAll && g.Buffer() == nil {
+			panic(fmt.Sprintf("grad: the gradient of %s reads elements that its Reads does not name", n.name))
+		}
 		if !g.Shape().Equal(n.in[i].shape) {
 			panic(fmt.Sprintf("grad: %s gives a gradient of shape %v for an input of shape %v", n.name, g.Shape(), n.in[i].shape))
 		}

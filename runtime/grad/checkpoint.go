@@ -42,7 +42,7 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error), given ...*te
 		}
 	}
 	if r.Keep != nil {
-		r.Keep(n, given, out)
+		r.Keep(n, given)
 	}
 	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return r.again(n, func() ([]*tensor.Tensor, error) {

@@ -261,3 +261,34 @@ func TestOrder(t *testing.T) {
 	}
 	w.wantGrad(x, 1)
 }
+
+// A record keeps what gradients read: of a large tensor that they do not read the
+// shape, and of a product each factor if the other's gradient is wanted.
+func TestRecordsKeepWhatGradientsRead(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		second bool   // whether the second input requires grad
+		keeps  []bool // of the inputs and the result
+	}{
+		{"add", true, []bool{false, false, false}},
+		{"mul", false, []bool{false, true, false}},
+		{"mul", true, []bool{true, true, false}},
+		{"div", true, []bool{true, true, true}},
+	} {
+		w := newWorkbench(t)
+		x, y := w.leaf(make([]float64, large/8)...), w.constant(make([]float64, large/8)...)
+		if c.second {
+			y.Auto = &tensor.Auto{Requires: true}
+		}
+		z := w.do(c.name, []*tensor.Tensor{x, y})
+		call := z.Auto.Node.(*node).call
+		for i, kept := range append(clone(call.In), call.Out...) {
+			if got := kept.Buffer() != nil; got != c.keeps[i] {
+				t.Errorf("%s, second requires grad %v, tensor %d: kept %v, want %v", c.name, c.second, i, got, c.keeps[i])
+			}
+		}
+		if z.Buffer() == nil {
+			t.Errorf("%s: the result has lost its elements", c.name)
+		}
+	}
+}

@@ -198,17 +198,21 @@ func linkViews(c *op.Call) {
 // floats carry no gradient.
 func (r *Recorder) record(c *op.Call) {
 	n := newNode(c.Def.Name, len(c.In), len(c.Out))
-	n.call = c
 	for i, x := range c.In {
 		n.in[i] = edgeTo(x)
 	}
+	least := large
+	if r.Keep != nil {
+		least = 0 // who counts what is kept counts no more than that
+	}
+	n.call = c.Recorded(least)
 	n.noteVersions()
 	if r.Mark != nil && (r.MarkAll || somePlaced(c.In)) {
 		n.mark = r.Mark()
 	}
 	r.attach(n, c.Out, r.Reserve())
 	if r.Keep != nil {
-		r.Keep(n, c.In, c.Out, c.Saved)
+		r.Keep(n, n.call.In, n.call.Out, n.call.Saved)
 		for i := range n.in {
 			if x := n.in[i].leaf; x != nil && !x.Auto.Passing {
 				r.Leaf(x)
@@ -216,6 +220,10 @@ func (r *Recorder) record(c *op.Call) {
 		}
 	}
 }
+
+// large is how many bytes a tensor has whose elements a record lets go of where no
+// gradient reads them; of a smaller one that would cost more than it saves.
+const large = 1 << 14
 
 // Reserve takes the number of a node that is to be recorded later: an
 // asynchronous operation stands in the record where it was issued.
@@ -260,8 +268,13 @@ func (r *Recorder) Custom(name string, in, out []*tensor.Tensor, back Backward) 
 // given, and shows nothing of it to a script: it hands that on, or makes another.
 func (r *Recorder) Conduct(name string, in, out []*tensor.Tensor, back Backward) {
 	if r.off == 0 {
-		r.custom(r.Reserve(), name, in, out, false, back).conducts = true
+		r.ConductAt(r.Reserve(), name, in, out, back)
 	}
+}
+
+// ConductAt is Conduct at a number that was reserved when recording was on.
+func (r *Recorder) ConductAt(seq uint64, name string, in, out []*tensor.Tensor, back Backward) {
+	r.custom(seq, name, in, out, false, true, back)
 }
 
 // CustomAt is Custom at a number that was reserved when recording was on.
@@ -269,13 +282,13 @@ func (r *Recorder) Conduct(name string, in, out []*tensor.Tensor, back Backward)
 // a backward pass can reach it: the operation communicates, and other ranks
 // expect this one.
 func (r *Recorder) CustomAt(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) {
-	r.custom(seq, name, in, out, always, back)
+	r.custom(seq, name, in, out, always, false, back)
 }
 
-// custom makes the node of CustomAt.
-func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, always bool, back Backward) *node {
+// custom makes the node of CustomAt, or of Conduct.
+func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, always, conducts bool, back Backward) {
 	n := newNode(name, len(in), len(out))
-	n.back, n.always = back, always
+	n.back, n.always, n.conducts = back, always, conducts
 	if r.Mark != nil {
 		n.mark = r.Mark()
 	}
@@ -291,7 +304,6 @@ func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, alw
 			r.Keep(n, in, out)
 		}
 	}
-	return n
 }
 
 // OnGrad calls hook with the gradient of x whenever a backward pass has

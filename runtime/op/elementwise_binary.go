@@ -40,6 +40,7 @@ func init() {
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) + tensor([[10.0], [20.0]])).tolist()\n" +
 			"[[11.0, 12.0], [21.0, 22.0]]",
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.broadcastGrads(c, func() *tensor.Tensor { return dy[0] }, func() *tensor.Tensor { return dy[0] })
 		},
@@ -54,6 +55,7 @@ func init() {
 			"x and other are broadcast. Integers wrap around. Of bools it is an error; see ^.\n" +
 			">>> (tensor([3.0, 5.0]) - 1).tolist()\n" +
 			"[2.0, 4.0]",
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.broadcastGrads(c, func() *tensor.Tensor { return dy[0] }, func() *tensor.Tensor { return t.Neg(dy[0]) })
 		},
@@ -68,6 +70,7 @@ func init() {
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) * tensor([3.0, 4.0])).tolist()\n" +
 			"[3.0, 8.0]",
+		Reads:  ReadsFactors,
 		Grad:   mulGrad,
 		Shard:  LinearIn(0, 1),
 		Spoils: spoilsProduct,

@@ -34,6 +34,7 @@ func init() {
 			}
 			return c.copied(x, dt)
 		},
+		Reads: ReadsShapes,
 		Grad:  sameGrad,
 		Shard: Copying,
 		Cost:  castCost,
@@ -50,6 +51,7 @@ func init() {
 			copyInto(c.Out[0], c.In[0])
 			return nil
 		},
+		Reads: ReadsShapes,
 		Grad:  sameGrad,
 		Shard: Copying,
 		Cost:  moves,
@@ -69,6 +71,7 @@ func init() {
 			}
 			return c.alias(c.In[0])
 		},
+		Reads: ReadsShapes,
 		Grad:  sameGrad,
 		Shard: Copying,
 		Cost:  inOrderCost,

@@ -29,17 +29,21 @@ type unaryOp struct {
 	// grad returns dx for dy, given x and y = f(x). The half types come as
 	// float32, so that the gradient is rounded once.
 	grad func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor
+	// reads says which of x and y that is.
+	reads Reads
 }
 
 var unaryOps = []*unaryOp{
 	{
 		name: "neg", surface: Method | Operator, symbol: "-", returns: "-x", row: kernel.Neg,
 		example: ">>> (-tensor([1, -2])).tolist()\n[-1, 2]",
+		reads:   ReadsShapes,
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Neg(dy) },
 		shard:   negRule,
 	},
 	{
 		name: "abs", returns: "the absolute value of x", row: kernel.Abs,
+		reads:   ReadsInputs,
 		notes:   "The gradient at 0 is 0.\n",
 		example: ">>> tensor([-1.5, 2.0]).abs().tolist()\n[1.5, 2.0]",
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Mul(dy, t.unary("sign", x)) },
@@ -52,6 +56,7 @@ var unaryOps = []*unaryOp{
 	},
 	{
 		name: "relu", surface: Method | Namespace, returns: "the greater of x and 0", row: kernel.Relu,
+		reads:   ReadsResults,
 		notes:   "The gradient at 0 is 0.\n",
 		example: ">>> F.relu(tensor([-1.0, 2.0])).tolist()\n[0.0, 2.0]",
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
@@ -83,6 +88,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "reciprocal", returns: "1 / x", row: kernel.Reciprocal, float: true,
 		example: ">>> tensor([2.0, -4.0]).reciprocal().tolist()\n[0.5, -0.25]",
+		reads:   ReadsResults,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Neg(t.Mul(dy, t.Mul(y, y)))
 		},
@@ -90,6 +96,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "exp", returns: "e to the power x", row: kernel.Exp, float: true,
 		example: ">>> tensor([0.0, 1.0]).exp().tolist()\n[1.0, 2.7182817459106445]",
+		reads:   ReadsResults,
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Mul(dy, y) },
 		shard:   Monotonic,
 	},
@@ -97,12 +104,14 @@ var unaryOps = []*unaryOp{
 		name: "log", returns: "the natural logarithm of x", row: kernel.Log, float: true,
 		notes:   "It is -inf at 0 and NaN below.\n",
 		example: ">>> tensor([1.0, 0.0]).log().tolist()\n[0.0, -inf]",
+		reads:   ReadsInputs,
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Div(dy, x) },
 	},
 	{
 		name: "sqrt", returns: "the square root of x", row: kernel.Sqrt, float: true,
 		notes:   "It is NaN below 0.\n",
 		example: ">>> tensor([4.0, 9.0]).sqrt().tolist()\n[2.0, 3.0]",
+		reads:   ReadsResults,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Div(dy, t.Scale(y, 2))
 		},
@@ -110,6 +119,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "rsqrt", returns: "1 / the square root of x", row: kernel.Rsqrt, float: true,
 		example: ">>> tensor([4.0, 16.0]).rsqrt().tolist()\n[0.5, 0.25]",
+		reads:   ReadsResults,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Scale(t.Mul(dy, t.Mul(y, t.Mul(y, y))), -0.5)
 		},
@@ -117,11 +127,13 @@ var unaryOps = []*unaryOp{
 	{
 		name: "sin", returns: "the sine of x, an angle in radians", row: kernel.Sin, float: true,
 		example: ">>> tensor([0.0]).sin().tolist()\n[0.0]",
+		reads:   ReadsInputs,
 		grad:    func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor { return t.Mul(dy, t.unary("cos", x)) },
 	},
 	{
 		name: "cos", returns: "the cosine of x, an angle in radians", row: kernel.Cos, float: true,
 		example: ">>> tensor([0.0]).cos().tolist()\n[1.0]",
+		reads:   ReadsInputs,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Neg(t.Mul(dy, t.unary("sin", x)))
 		},
@@ -129,6 +141,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "tanh", returns: "the hyperbolic tangent of x", row: kernel.Tanh, float: true,
 		example: ">>> tensor([0.0, 100.0]).tanh().tolist()\n[0.0, 1.0]",
+		reads:   ReadsResults,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			if !t.recording() {
 				return t.binary("tanh_grad", dy, y)
@@ -140,6 +153,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "sigmoid", returns: "1 / (1 + e to the power -x)", row: kernel.Sigmoid, float: true,
 		example: ">>> tensor([0.0]).sigmoid().tolist()\n[0.5]",
+		reads:   ReadsResults,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			if !t.recording() {
 				return t.binary("sigmoid_grad", dy, y)
@@ -151,6 +165,7 @@ var unaryOps = []*unaryOp{
 	{
 		name: "erf", returns: "the error function of x", row: kernel.Erf, float: true,
 		example: ">>> tensor([0.0]).erf().tolist()\n[0.0]",
+		reads:   ReadsInputs,
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			slope := t.Scale(t.unary("exp", t.Neg(t.Mul(x, x))), 2/math.Sqrt(math.Pi))
 			return t.Mul(dy, slope)
@@ -185,6 +200,7 @@ func (u *unaryOp) def() *Def {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(u.grad(t, t.wide(c.In[0]), t.wide(c.Out[0]), t.wide(dy[0])))
 		},
+		Reads: u.reads,
 		Shard: u.sharding(),
 	}
 }

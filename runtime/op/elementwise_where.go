@@ -29,6 +29,7 @@ func init() {
 			runWhere(c.Out[0], c.In[0], c.In[1], c.In[2])
 			return nil
 		},
+		Reads: ReadsFirst,
 		Grad:  whereGrad,
 		Shard: whereRule,
 	})
@@ -53,6 +54,7 @@ func init() {
 			runClamp(c.Out[0], c.In[0], c.Spec[0].DType, c.Args)
 			return nil
 		},
+		Reads: ReadsInputs,
 		Grad:  clampGrad,
 		Shard: Monotonic,
 		Cost:  clampCost,

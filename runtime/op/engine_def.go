@@ -53,6 +53,9 @@ type Def struct {
 	// differentiable.
 	Grad func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor
 
+	// Reads says what Grad reads the elements of.
+	Reads Reads
+
 	// View says that the results share the storage of In[0].
 	View bool
 

@@ -25,6 +25,7 @@ func init() {
 		},
 		Infer: inferIndex,
 		Run:   runIndex,
+		Reads: ReadsRest,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s, index := c.In[0].Shape(), c.In[1]
 			lead := 1

@@ -24,6 +24,7 @@ func init() {
 		},
 		Infer: inferGather,
 		Run:   runGather,
+		Reads: ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			zeros := t.Do("zeros_like", c.In[:1], Int1(int(dy[0].DType())))
 			return []*tensor.Tensor{t.Do("scatter_add", []*tensor.Tensor{zeros, c.In[1], dy[0]}, c.Args...), nil}

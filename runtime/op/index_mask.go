@@ -25,6 +25,7 @@ func init() {
 			runWhere(c.Out[0], c.In[1], scalar(c.In[2]), c.In[0])
 			return nil
 		},
+		Reads: ReadsRest,
 		Grad:  maskedFillGrad,
 		Shard: maskedFillRule,
 	})

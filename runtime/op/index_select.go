@@ -36,6 +36,7 @@ func init() {
 		Run:   runIndexSelect,
 		Shard: indexSelectRows,
 		Local: indexSelectLocal,
+		Reads: ReadsRest,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s := c.In[0].Shape()
 			d, _ := c.Dim(0, s)

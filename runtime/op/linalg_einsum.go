@@ -29,6 +29,7 @@ func init() {
 		},
 		Infer: inferEinsum,
 		Run:   runEinsum,
+		Reads: ReadsFactors,
 		Grad:  einsumGrad,
 
 		Shard:   einsumRows,

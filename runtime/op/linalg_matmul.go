@@ -28,6 +28,7 @@ func init() {
 		},
 		Infer:  inferMatmul,
 		Run:    runMatmul,
+		Reads:  ReadsFactors,
 		Grad:   matmulGrad,
 		Shard:  matmulRows,
 		Spoils: spoilsProduct,
@@ -45,6 +46,7 @@ func init() {
 		},
 		Infer:  inferDot,
 		Run:    runMatmul,
+		Reads:  ReadsFactors,
 		Grad:   matmulGrad,
 		Shard:  Einsum("k,k->"),
 		Spoils: spoilsProduct,
@@ -62,6 +64,7 @@ func init() {
 		},
 		Infer: inferOuter,
 		Run:   runOuter,
+		Reads: ReadsFactors,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.MatMul(dy[0], c.In[1]), t.MatMul(t.unary("T", dy[0]), c.In[0])}
 		},

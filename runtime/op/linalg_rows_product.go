@@ -21,6 +21,7 @@ func init() {
 		Infer: inferRowsProduct,
 		Run:   runRowsProduct,
 		// For y = aᵀ b, da = b dyᵀ and db = a dy.
+		Reads: ReadsFactors,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.MatMul(c.In[1], t.unary("T", dy[0])), t.MatMul(c.In[0], dy[0])}
 		},

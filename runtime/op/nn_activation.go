@@ -19,6 +19,7 @@ func init() {
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}, approximate},
 		Infer:  inferActivation,
 		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], geluRow(c)); return nil },
+		Reads:  ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], c.In[0]}, c.Args...)}
 		},
@@ -32,6 +33,7 @@ func init() {
 		Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what gelu was given"}, approximate},
 		Infer:   inferActivationGrad,
 		Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], geluGradRow(c)); return nil },
+		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
 			second := t.geluSecond(x)
@@ -52,6 +54,7 @@ func init() {
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}},
 		Infer:  inferActivation,
 		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], &kernel.Silu); return nil },
+		Reads:  ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], c.In[0])}
 		},
@@ -65,6 +68,7 @@ func init() {
 		Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what silu was given"}},
 		Infer:   inferActivationGrad,
 		Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &kernel.SiluGrad); return nil },
+		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], x), t.Mul(dy[0], t.Mul(g, t.siluSecond(x)))}
@@ -79,6 +83,7 @@ func init() {
 		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}},
 		Infer:   inferActivation,
 		Run:     func(c *Call) error { float1(c.Out[0], c.In[0], &kernel.Softplus); return nil },
+		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Mul(dy[0], t.unary("sigmoid", t.wide(c.In[0])))}
 		},

@@ -28,6 +28,7 @@ func init() {
 			weight, ignore, reductionParam, smoothing},
 		Infer:   inferCrossEntropy,
 		Run:     runCrossEntropy,
+		Reads:   ReadsInputs,
 		Grad:    crossEntropyGrad,
 		Shard:   classLossRule,
 		Local:   localLoss,
@@ -45,6 +46,7 @@ func init() {
 			weight, ignore, reductionParam},
 		Infer: inferNLL,
 		Run:   func(c *Call) error { return c.runClassLoss(c.classLoss()) },
+		Reads: ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Neg(t.Mul(t.classGradient(c, dy[0]), t.classWeights(c))), nil, nil}
 		},

@@ -26,6 +26,7 @@ func init() {
 		Infer:   inferDropout,
 		Run:     runDropout,
 		Hollow:  hollowDropout,
+		Reads:   ReadsShapes,
 		Grad:    dropoutGrad,
 		Shard:   dropoutRule,
 		Compose: composeDropout,

@@ -35,6 +35,7 @@ func init() {
 		Infer:  inferEmbedding,
 		Before: limitRows,
 		Run:    runEmbedding,
+		Reads:  ReadsInputs,
 		Grad:   embeddingGrad,
 		Shard:  embeddingRows,
 		Local:  embeddingLocal,

@@ -25,6 +25,7 @@ func init() {
 		},
 		Infer:  inferLinear,
 		Run:    runLinear,
+		Reads:  ReadsFactors,
 		Grad:   linearGrad,
 		Shard:  linearRows,
 		Spoils: spoilsProduct,

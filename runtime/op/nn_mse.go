@@ -25,6 +25,7 @@ func init() {
 		},
 		Infer: inferMSE,
 		Run:   runMSE,
+		Reads: ReadsInputs,
 		Grad:  mseGrad,
 		Shard: func(c *Call) []Row {
 			s, _ := shape.Broadcast(c.In[0].Shape(), c.In[1].Shape())

@@ -21,6 +21,7 @@ func init() {
 		Params: params,
 		Infer:  inferSoftmax,
 		Run:    func(c *Call) error { return c.alongArgDim(kernel.SoftmaxTo[float32], kernel.SoftmaxTo[float64]) },
+		Reads:  ReadsResults,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.rowGrad(c, dy[0], "softmax_grad", (*Tape).softmaxGrad)
 		},
@@ -37,6 +38,7 @@ func init() {
 		Params: params,
 		Infer:  inferSoftmax,
 		Run:    func(c *Call) error { return c.alongArgDim(kernel.LogSoftmaxTo[float32], kernel.LogSoftmaxTo[float64]) },
+		Reads:  ReadsResults,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.rowGrad(c, dy[0], "log_softmax_grad", (*Tape).logSoftmaxGrad)
 		},

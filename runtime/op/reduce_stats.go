@@ -24,6 +24,7 @@ func init() {
 		Params: statsParams,
 		Infer:  inferFloatReduced,
 		Run:    func(c *Call) error { return runVar(c, false) },
+		Reads:  ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.varGrad(c, t.wide(dy[0])))
 		},

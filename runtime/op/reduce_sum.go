@@ -21,6 +21,7 @@ func init() {
 		Params: dimsParams,
 		Infer:  func(c *Call) error { return c.inferReduced(wideInt(c.In[0].DType())) },
 		Run:    func(c *Call) error { return c.runReduced(&kernel.Sum) },
+		Reads:  ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.spread(c, dy[0]))
 		},
@@ -36,6 +37,7 @@ func init() {
 		Params: dimsParams,
 		Infer:  inferFloatReduced,
 		Run:    runMean,
+		Reads:  ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.spread(c, t.Scale(dy[0], 1/float64(c.reducedSize()))))
 		},

@@ -23,6 +23,7 @@ func init() {
 		},
 		Infer: inferCat,
 		Run:   runCat,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			d, _ := c.Dim(0, c.In[0].Shape())
 			grads, start := make([]*tensor.Tensor, len(c.In)), 0
@@ -51,6 +52,7 @@ func init() {
 		},
 		Infer: inferStack,
 		Run:   runStack,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			d, _ := newDim(c, 0, c.In[0].Ndim()+1)
 			grads := make([]*tensor.Tensor, len(c.In))
@@ -78,6 +80,7 @@ func init() {
 		},
 		Infer: inferRepeat,
 		Run:   runRepeat,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s, repeats := c.In[0].Shape(), c.Args[0].Ints
 			split, dims := make(shape.Shape, 0, 2*len(repeats)), make([]int, len(repeats))

@@ -29,6 +29,7 @@ func init() {
 		},
 		Infer: inferPad,
 		Run:   runPad,
+		Reads: ReadsShapes,
 		Grad:  padGrad,
 
 		Shard:   padRows,

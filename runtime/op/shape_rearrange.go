@@ -24,7 +24,8 @@ func init() {
 			}
 			return c.Result(c.In[0].DType(), c.In[0].Shape())
 		},
-		Run: runFlip,
+		Run:   runFlip,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("flip", dy, c.Args...))
 		},
@@ -50,7 +51,8 @@ func init() {
 			}
 			return c.Result(c.In[0].DType(), c.In[0].Shape())
 		},
-		Run: runRoll,
+		Run:   runRoll,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			back := slices.Clone(c.Args[0].Ints)
 			for i, n := range back {
@@ -83,6 +85,7 @@ func init() {
 			},
 			Infer: inferTriangle,
 			Run:   func(c *Call) error { runTriangle(c, f.name == "triu"); return nil },
+			Reads: ReadsShapes,
 			Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 				return one(t.Do(f.name, dy, c.Args...))
 			},

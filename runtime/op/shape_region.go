@@ -28,6 +28,7 @@ func init() {
 		Params: append([]Param{{Name: "base", Kind: Tensor, Doc: "a tensor"}}, region...),
 		Infer:  inferRegionGet,
 		Run:    runRegionGet,
+		Reads:  ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.regionSpread(dy[0], c.In[0].Shape(), c.Args[1].Ints, c.Args[2].Int, c.Args[3:]...))
 		},

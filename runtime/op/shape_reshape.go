@@ -25,6 +25,7 @@ func init() {
 		},
 		Infer: inferReshape,
 		Run:   runReshape,
+		Reads: ReadsShapes,
 		Grad:  reshapeGrad,
 		View:  true,
 
@@ -49,6 +50,7 @@ func init() {
 		},
 		Infer: inferFlatten,
 		Run:   runReshape,
+		Reads: ReadsShapes,
 		Grad:  reshapeGrad,
 		View:  true,
 
@@ -71,6 +73,7 @@ func init() {
 		},
 		Infer: inferSqueeze,
 		Run:   runSqueeze,
+		Reads: ReadsShapes,
 		Grad:  reshapeGrad,
 		View:  true,
 
@@ -91,6 +94,7 @@ func init() {
 		},
 		Infer: inferUnsqueeze,
 		Run:   runUnsqueeze,
+		Reads: ReadsShapes,
 		Grad:  reshapeGrad,
 		View:  true,
 

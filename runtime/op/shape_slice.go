@@ -91,6 +91,7 @@ func registerSlice(d *Def, of func(c *Call) (slicing, error)) {
 		c.Out[0] = w.view(c.In[0])
 		return nil
 	}
+	d.Reads = ReadsShapes
 	d.Grad = func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		w, err := of(c)
 		if err != nil {

@@ -36,6 +36,7 @@ func init() {
 			moveElements(y, stridedOf(y), x, stridedOf(x).from(c.Args[0].Ints), y.Shape())
 			return nil
 		},
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.subtensorPut(dy[0], c.In[0].Shape(), c.Args[0].Ints))
 		},

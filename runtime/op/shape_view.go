@@ -22,6 +22,7 @@ func init() {
 		},
 		Infer: inferPermuted(transposed),
 		Run:   runPermuted(transposed),
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Transpose(dy[0], c.Args[0].Int, c.Args[1].Int))
 		},
@@ -41,6 +42,7 @@ func init() {
 		},
 		Infer: inferPermuted(permuted),
 		Run:   runPermuted(permuted),
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			order, _ := permuted(c)
 			return one(t.Permute(dy[0], inverse(order)))
@@ -58,6 +60,7 @@ func init() {
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
 		Infer:  inferPermuted(reversed),
 		Run:    runPermuted(reversed),
+		Reads:  ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.unary("T", dy[0]))
 		},
@@ -79,6 +82,7 @@ func init() {
 		},
 		Infer: inferExpand,
 		Run:   runExpand,
+		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.SumTo(dy[0], c.In[0].Shape()))
 		},

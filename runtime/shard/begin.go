@@ -56,7 +56,7 @@ func (e *Engine) Begin(fn string, x *tensor.Tensor, l *mesh.Placed) (*Pending, *
 		}
 		y := tensor.NewPlaced(l, block)
 		if record {
-			e.tape.CustomAt(seq, "redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, false, e.movedBack(x.Layout()))
+			e.tape.ConductAt(seq, "redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
 		}
 		return y, nil
 	}
