@@ -58,6 +58,7 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 	if err := r.enter(pipelineFunc); err != nil {
 		return nil, nil, err
 	}
+	p = r.shortened(p)
 	if err := p.Schedule.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -77,6 +78,17 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 	}
 	loss, err = run.meanLoss()
 	return loss, run.outputs, err
+}
+
+// shortened returns p with no more micro-batches than fill the pipeline, where only
+// memory is asked for and nothing is kept of those that are done.
+func (r *Rank) shortened(p *Pipeline) *Pipeline {
+	if r.recorder == nil || !r.job.cfg.Plan.MemoryAlone || !p.Forget {
+		return p
+	}
+	short := *p
+	short.Schedule = p.Schedule.Filling()
+	return &short
 }
 
 // act does a.

@@ -17,6 +17,7 @@ type question struct {
 	Args   []string
 	Ranks  int
 	Each   bool // every rank is a kind of its own
+	Memory bool // nothing else is asked for
 
 	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
 	Limits     *limits   // of the evaluation; nil for none
@@ -50,7 +51,7 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{question: q, program: plan.NewProgram(q.Ranks)}
+	e := &evaluation{question: q, program: q.newProgram()}
 	way := e.kinds
 	if q.Each {
 		way = e.each
@@ -59,6 +60,13 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 		return nil, err
 	}
 	return e.program, nil
+}
+
+// newProgram returns a program of ranks that have done nothing.
+func (q *question) newProgram() *plan.Program {
+	p := plan.NewProgram(q.Ranks)
+	p.MemoryAlone = q.Memory
+	return p
 }
 
 // readPlanned reads the program of a question.
@@ -87,7 +95,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 		return err
 	}
 	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), plan: e.program}
-	e.program = plan.NewProgram(e.Ranks)
+	e.program = e.newProgram()
 	s.plan = e.program
 	recorders := make([]*plan.Recorder, e.Ranks)
 	s.seen = func(r *runtime.Rank) { recorders[r.ID()] = r.Recorder() }

@@ -42,7 +42,7 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 
 // byKinds is kinds in one of its ways.
 func (e *evaluation) byKinds(ctx context.Context, p lang.Program, flags []string, settled bool) error {
-	e.program = plan.NewProgram(e.Ranks)
+	e.program = e.newProgram()
 	var printed lines
 	s := &starter{limits: e.Limits, ranks: e.Ranks, args: e.Args, flags: flags}
 	s.limits.kernels.use()

@@ -260,9 +260,9 @@ func TestPlanPipelines(t *testing.T) {
 				if schedule == "1f1b" {
 					keeps = min(stages-stage, micro)
 				}
-				const pair = 2 * 4096 * 8192 * 4 // an input and a result
-				if got := p.Kinds[p.KindOf[stage]].Memory.Activations; got != int64(keeps)*pair {
-					t.Errorf("%s, stage %d of %d: keeps %d bytes, want %d micro-batches of %d", schedule, stage, stages, got, keeps, pair)
+				const input = 4096 * 8192 * 4 // of a product
+				if got := p.Kinds[p.KindOf[stage]].Memory.Activations; got != int64(keeps)*input {
+					t.Errorf("%s, stage %d of %d: keeps %d bytes, want %d micro-batches of %d", schedule, stage, stages, got, keeps, input)
 				}
 			}
 		}
@@ -328,6 +328,37 @@ func TestPlanCountsParameters(t *testing.T) {
 		}
 		if p.Parameters != want {
 			t.Errorf("%v: got %d parameters, want %d", args, p.Parameters, want)
+		}
+	}
+}
+
+// Where only memory is asked for, fewer micro-batches take as much of it.
+func TestPlanMemoryAlone(t *testing.T) {
+	m, err := hardware.Builtin("hgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--tp", "1", "--batch", "96"}, {"--tp", "2", "--pp", "2", "--batch", "64", "--zero", "1"},
+		{"--tp", "1", "--pp", "4", "--batch", "48", "--recompute", "full"}, {"--tp", "1", "--pp", "2", "--chunks", "2", "--batch", "64"},
+	} {
+		q := question{Script: "../../examples/megatron.star", Ranks: 4, Args: append(args, "--hidden", "64")}
+		var memory [2]plan.Fit
+		var events [2]int
+		for i := range memory {
+			q.Memory = i == 1
+			p, err := evaluate(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			memory[i], events[i] = p.Fullest(m), len(p.Kinds[0].Events)
+		}
+		const losses = 96 * 4 // a number of each micro-batch is kept
+		if d := memory[0].Peak - memory[1].Peak; d < 0 || d > losses {
+			t.Errorf("%v: memory alone takes %d bytes, want %d", args, memory[1].Peak, memory[0].Peak)
+		}
+		if events[1]*2 > events[0] {
+			t.Errorf("%v: memory alone takes %d events, want fewer than half of %d", args, events[1], events[0])
 		}
 	}
 }

@@ -68,6 +68,22 @@ func New(name string, stages, micro, chunks int) *Schedule {
 	return s
 }
 
+// Filling returns the schedule of as few micro-batches as hold as much at a time as
+// those of s do on every stage, and come and go as they do: s itself if it has no more.
+func (s *Schedule) Filling() *Schedule {
+	micro := s.Micro
+	switch s.Name {
+	case "1f1b":
+		micro = s.Stages + 1 // a stage holds s.Stages at most, and then takes turns
+	case "interleaved":
+		micro = 3 * s.Stages // two groups are under way at most, and one follows
+	}
+	if micro >= s.Micro {
+		return s
+	}
+	return New(s.Name, s.Stages, micro, s.Chunks)
+}
+
 // Title names the schedule and its sizes.
 func (s *Schedule) Title() string {
 	title := fmt.Sprintf("%s: stages %d, micro-batches %d", s.Name, s.Stages, s.Micro)

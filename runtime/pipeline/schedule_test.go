@@ -110,6 +110,21 @@ func checkInFlight(t *testing.T, s *Schedule) {
 	}
 }
 
+// A shorter schedule fills the pipeline as the whole one does.
+func TestFilling(t *testing.T) {
+	each(func(s *Schedule) {
+		short := s.Filling()
+		if short.Micro > s.Micro || short.Name != s.Name || short.Chunks != s.Chunks {
+			t.Errorf("%s: got %s", s.Title(), short.Title())
+		}
+		for stage := range s.Stages {
+			if got, want := short.InFlight(stage), s.InFlight(stage); got != want {
+				t.Errorf("%s: stage %d of %s holds %d micro-batches, want %d", s.Title(), stage, short.Title(), got, want)
+			}
+		}
+	})
+}
+
 // Check finds what is wrong with a schedule.
 func TestCheckRefuses(t *testing.T) {
 	base := New("1f1b", 3, 4, 1)

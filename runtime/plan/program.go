@@ -19,6 +19,10 @@ type Program struct {
 	ToldApart  []string // the lines that have told ranks apart
 	Parameters int64    // elements of the whole model
 
+	// MemoryAlone says that only Fullest is asked for: what repeats and keeps no more
+	// memory than before may be left out.
+	MemoryAlone bool
+
 	counted map[string]bool // parameters
 	mu      sync.Mutex
 	ops     map[Operation]int32
