@@ -15,12 +15,14 @@ type bar struct {
 	w     io.Writer // nil for none
 	label string
 	total int64
+	unit  string    // "" for bytes
 	next  time.Time // when it may be drawn again
 }
 
-// newBar returns a bar on w, which shows nothing unless w is a terminal.
-func newBar(w io.Writer, label string, total int64) *bar {
-	b := &bar{label: label, total: max(total, 1)}
+// newBar returns a bar on w that counts units, or bytes if unit is "". It shows
+// nothing unless w is a terminal.
+func newBar(w io.Writer, label string, total int64, unit string) *bar {
+	b := &bar{label: label, total: max(total, 1), unit: unit}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		b.w = w
 	}
@@ -30,7 +32,7 @@ func newBar(w io.Writer, label string, total int64) *bar {
 // barWidth is the number of cells of a bar.
 const barWidth = 30
 
-// show draws the bar with so many bytes done, ten times a second at most.
+// show draws the bar with so much done, ten times a second at most.
 func (b *bar) show(done int64) {
 	now := time.Now()
 	if b.w == nil || now.Before(b.next) && done < b.total {
@@ -38,7 +40,11 @@ func (b *bar) show(done int64) {
 	}
 	b.next = now.Add(100 * time.Millisecond)
 	n := int(done * barWidth / b.total)
-	fmt.Fprintf(b.w, "\r%s [%s%s] %3d%% of %d MB", b.label, strings.Repeat("#", n), strings.Repeat(".", barWidth-n), done*100/b.total, b.total>>20)
+	of := fmt.Sprintf("%d MB", b.total>>20)
+	if b.unit != "" {
+		of = counted(b.total, b.unit)
+	}
+	fmt.Fprintf(b.w, "\r%s [%s%s] %3d%% of %s", b.label, strings.Repeat("#", n), strings.Repeat(".", barWidth-n), done*100/b.total, of)
 }
 
 // clear removes the bar.

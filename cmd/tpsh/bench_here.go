@@ -82,7 +82,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		return fmt.Errorf("bench: %w", err)
 	}
 	cases := hereCases()
-	bar := newBar(std.err, "measuring", int64(len(cases)))
+	bar := newBar(std.err, "measuring", int64(len(cases)), "case")
 	defer bar.clear()
 	var samples []fit.Sample
 	for i, c := range cases {

@@ -112,7 +112,7 @@ func (o *ckptOptions) verify(std *stdio, args []string) error {
 		return err
 	}
 	defer s.Close()
-	bar := newBar(std.err, "verify", s.Bytes())
+	bar := newBar(std.err, "verify", s.Bytes(), "")
 	bad := s.Verify(min(int(o.maxMem), 16<<20), bar.show)
 	bar.clear()
 	if len(bad) == 0 {

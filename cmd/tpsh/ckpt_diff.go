@@ -21,7 +21,7 @@ func (o *ckptOptions) diff(std *stdio, args []string) error {
 		return err
 	}
 	defer b.Close()
-	bar := newBar(std.err, "diff", a.Bytes())
+	bar := newBar(std.err, "diff", a.Bytes(), "")
 	list, err := tensorfiles.Diff(a, b, int(o.maxMem), bar.show)
 	bar.clear()
 	if err != nil {

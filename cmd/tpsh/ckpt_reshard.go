@@ -32,7 +32,7 @@ func (o *ckptOptions) reshard(std *stdio, args []string) error {
 		}
 		return showPlan(std.out, s, plan)
 	}
-	bar := newBar(std.err, "reshard", s.Bytes())
+	bar := newBar(std.err, "reshard", s.Bytes(), "")
 	opts.Progress = bar.show
 	proof, err := tensorfiles.Copy(s, args[1], opts)
 	bar.clear()

@@ -24,6 +24,7 @@ var planCommand = &command{
 		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
 		fs.Var(&p.sweeps, "sweep", "plan with each of the values of a flag of the script, `NAME=V,…`; of several flags with every combination")
 		fs.StringVar(&p.rowsFile, "rows", "", "fit, check: the measured runs of `FILE.csv`, whose columns are flags of the script, ranks (or gpus), seconds (or milliseconds), gigabytes")
+		fs.StringVar(&p.convertFile, "convert", "", "fit, check: make flags and measures of the rows' columns by row(r) of `FILE.star`")
 		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
 		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 10 at most)")
@@ -44,9 +45,9 @@ type planner struct {
 	page       string
 	chakra     string
 
-	sweeps                       sweeps
-	rowsFile, outFile, constants string
-	most                         int
+	sweeps                                    sweeps
+	rowsFile, convertFile, outFile, constants string
+	most                                      int
 }
 
 func (p *planner) run(std *stdio, args []string) error {

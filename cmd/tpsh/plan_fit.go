@@ -49,14 +49,22 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	rows, err := readRows(p.rowsFile, program.ReadFlags(), p.n, rest)
+	convert, err := readConversion(p.convertFile)
+	if err != nil {
+		return usageError{err}
+	}
+	rows, err := readRows(p.rowsFile, program.ReadFlags(), p.n, rest, convert)
 	if err != nil {
 		return usageError{err}
 	}
 	ctx, done := interruptible()
 	defer done()
-	if err := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits}, rows); err != nil {
-		return err
+	stopped := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits}, rows)
+	if stopped == errInterrupted {
+		action, rows = "check", evaluated(rows) // what there is is said
+	}
+	if stopped != nil && (stopped != errInterrupted || len(rows) == 0) {
+		return stopped
 	}
 	taken, samples := samplesOf(rows)
 	r := &fitReport{rows: rows, taken: taken, before: m}
@@ -67,6 +75,9 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	if err := r.show(std, p.json); err != nil {
 		return err
+	}
+	if stopped != nil {
+		return stopped
 	}
 	if err := r.refusals(p.rowsFile); err != nil || action == "check" || p.outFile == "" {
 		return err
@@ -119,7 +130,7 @@ type fitFigure struct {
 	Rows     int      `json:"rows"`
 	Mean     float64  `json:"mean"`
 	LeftOut  *float64 `json:"left_out,omitempty"`
-	Spearman float64  `json:"spearman"`
+	Spearman *float64 `json:"spearman,omitempty"` // nil where all rows are alike
 }
 
 // A constantFigure is what has become of a constant.
@@ -163,7 +174,10 @@ func (r *fitReport) figures() (rows []rowFigure, all []fitFigure, constants []co
 		if len(errors) == 0 {
 			continue
 		}
-		one.Rows, one.Mean, one.Spearman = len(errors), fit.Mean(errors), fit.Spearman(predicted, measured)
+		one.Rows, one.Mean = len(errors), fit.Mean(errors)
+		if s := fit.Spearman(predicted, measured); !math.IsNaN(s) {
+			one.Spearman = &s
+		}
 		if left != nil {
 			mean := fit.Mean(left)
 			one.LeftOut = &mean
@@ -259,7 +273,9 @@ func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {
 		if f.LeftOut != nil {
 			fmt.Fprintf(std.out, ", of rows left out in turn %.1f %%", 100**f.LeftOut)
 		}
-		fmt.Fprintf(std.out, "; rank correlation %.3f", f.Spearman)
+		if f.Spearman != nil {
+			fmt.Fprintf(std.out, "; rank correlation %.3f", *f.Spearman)
+		}
 	}
 	fmt.Fprintln(std.out)
 	if len(constants) == 0 {

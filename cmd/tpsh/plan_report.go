@@ -16,7 +16,7 @@ func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	if f.Steps > 0 {
 		of = fmt.Sprintf("step %d, the last whole one", f.Steps)
 	}
-	fmt.Fprintf(tw, "plan\t%d ranks of %d kinds on %s\n", f.Ranks, f.Kinds, m.Name)
+	fmt.Fprintf(tw, "plan\t%s of %s on %s\n", counted(int64(f.Ranks), "rank"), counted(int64(f.Kinds), "kind"), m.Name)
 	fmt.Fprintf(tw, "step\t%s\t%s\n", seconds(f.StepSeconds), of)
 	for _, part := range []struct {
 		name string

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -51,35 +52,57 @@ func setRanks(r *measuredRow, v float64) error {
 }
 
 // readRows reads the runs of a CSV, whose columns are measures and flags of the
-// script. ranks is how many there are in rows that do not say; args come before
-// those of a row.
-func readRows(path string, script *lang.Flags, ranks int, args []string) ([]*measuredRow, error) {
-	f, err := os.Open(path)
+// script, or are converted to them. ranks is how many there are in rows that do not
+// say; args come before those of a row.
+func readRows(path string, script *lang.Flags, ranks int, args []string, convert *conversion) ([]*measuredRow, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	c := csv.NewReader(f)
+	c := csv.NewReader(strings.NewReader(lang.WithoutMark(string(text))))
 	c.TrimLeadingSpace = true
 	header, err := c.Read()
+	if err == io.EOF {
+		return nil, fmt.Errorf("%s: got an empty file, want a line of columns and rows", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := checkColumns(path, header, script); err != nil {
-		return nil, err
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+		if slices.Contains(header[:i], header[i]) {
+			return nil, fmt.Errorf("%s:1: column %q is there twice", path, header[i])
+		}
+	}
+	if convert == nil {
+		if err := checkColumns(header, script); err != nil {
+			return nil, fmt.Errorf("%s:1: %w", path, err)
+		}
 	}
 	var rows []*measuredRow
 	for {
 		fields, err := c.Read()
-		if fields == nil {
+		if fields == nil && err == io.EOF {
 			break
 		}
-		line, _ := c.FieldPos(0)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		line, _ := c.FieldPos(0)
 		r := &measuredRow{file: path, line: line, ranks: ranks, args: slices.Clone(args)}
-		if err := r.fill(header, fields, script); err != nil {
+		columns := header
+		if convert != nil {
+			if columns, fields, err = convert.convert(header, fields); err == nil {
+				err = checkColumns(columns, script)
+			}
+			if columns == nil && err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = r.fill(columns, fields, script)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.where(), err)
 		}
 		rows = append(rows, r)
@@ -91,8 +114,8 @@ func readRows(path string, script *lang.Flags, ranks int, args []string) ([]*mea
 }
 
 // checkColumns returns an error for a column that is neither a measure nor a flag
-// of the script, and if nothing says how many ranks there are.
-func checkColumns(path string, header []string, script *lang.Flags) error {
+// of the script.
+func checkColumns(header []string, script *lang.Flags) error {
 	names := script.Names()
 	for m := range measures {
 		names = append(names, m)
@@ -106,7 +129,7 @@ func checkColumns(path string, header []string, script *lang.Flags) error {
 		if n := spell.Nearest(flagOf(h), names); n != "" {
 			near = ": did you mean " + n + "?"
 		}
-		return fmt.Errorf("%s:1: column %q is no flag of the script%s", path, h, near)
+		return fmt.Errorf("column %q is no flag of the script%s", h, near)
 	}
 	return nil
 }
@@ -120,7 +143,7 @@ func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
 		text := strings.TrimSpace(fields[i])
 		set := measures[h]
 		switch {
-		case text == "":
+		case missing(text) || set != nil && text == "-":
 			continue // not measured, or the flag's default
 		case set == nil:
 			r.args = append(r.args, flagWords(flagOf(h), text, script)...)
@@ -141,16 +164,32 @@ func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
 	return nil
 }
 
+// missing reports whether a field says that there is nothing: it is empty, or what
+// tables have for that.
+func missing(text string) bool {
+	switch strings.ToLower(text) {
+	case "", "na", "n/a", "nan", "null":
+		return true
+	}
+	return false
+}
+
 // flagWords returns a flag with its value as a command line has it.
 func flagWords(name, text string, script *lang.Flags) []string {
 	f := script.Find(name)
+	if f != nil && f.Kind == "int" {
+		// A table with empty fields may have whole numbers as 8.0.
+		if v, err := strconv.ParseFloat(text, 64); err == nil && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			text = strconv.FormatInt(int64(v), 10)
+		}
+	}
 	if f == nil || f.Kind != "" {
 		return []string{"--" + name, text}
 	}
 	switch strings.ToLower(text) {
-	case "true", "yes", "1":
+	case "true", "yes", "1", "1.0":
 		return []string{"--" + name}
-	case "false", "no", "0":
+	case "false", "no", "0", "0.0":
 		return []string{"--no-" + name}
 	}
 	return []string{"--" + name, text} // which is an error that says so
@@ -159,11 +198,21 @@ func flagWords(name, text string, script *lang.Flags) []string {
 // evaluateRows evaluates the script for every row. A row that the script refuses
 // has the reason.
 func evaluateRows(ctx context.Context, std *stdio, q question, rows []*measuredRow) error {
-	err := several(std, "evaluating", len(rows), func(i int) error { return rows[i].evaluate(ctx, q) })
+	err := several(std, "evaluating", len(rows), "row", func(i int) error { return rows[i].evaluate(ctx, q) })
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err
+}
+
+// evaluated returns the rows that have been: all unless it was interrupted.
+func evaluated(rows []*measuredRow) (done []*measuredRow) {
+	for _, r := range rows {
+		if r.program != nil || r.refused != nil {
+			done = append(done, r)
+		}
+	}
+	return done
 }
 
 // evaluate evaluates the script for the row. Of a row of which no time was measured
@@ -173,10 +222,12 @@ func (r *measuredRow) evaluate(ctx context.Context, q question) error {
 	if ctx.Err() != nil {
 		return nil // which who asks for the rows reports once
 	}
-	q.Args, q.Ranks = r.args, r.ranks
+	q.Args, q.Ranks, q.Memory = r.args, r.ranks, r.seconds == 0
 	program, err := evaluate(ctx, q)
 	var refused *refusal
 	switch {
+	case ctx.Err() != nil:
+		return nil
 	case errors.As(err, &refused):
 		r.refused = err
 	case err != nil:

@@ -86,9 +86,9 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 	words, texts := p.sweeps.product(flags)
 	ctx, done := interruptible()
 	defer done()
-	all, err := planAll(ctx, std, m, q, words, texts)
-	if err != nil {
-		return err
+	all, stopped := planAll(ctx, std, m, q, words, texts)
+	if all == nil {
+		return stopped
 	}
 	if p.json {
 		e := json.NewEncoder(std.out)
@@ -97,6 +97,9 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 		err = e.Encode(all)
 	} else {
 		err = showSweep(std, all)
+	}
+	if err == nil {
+		err = stopped
 	}
 	if err == nil && !slices.ContainsFunc(all, (*swept).fits) {
 		err = fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank", counted(int64(len(all)), "combination"), refusals(all), bytesText(uint64(m.Memory())))
@@ -121,9 +124,9 @@ func (s *swept) fits() bool { return s.Refused == "" && s.Figures.Memory.Fits }
 const sweepWorkers = 2
 
 // several calls f for 0 to n-1, sweepWorkers of them at a time, under a bar that says
-// label, and returns the errors.
-func several(std *stdio, label string, n int, f func(i int) error) error {
-	bar := newBar(std.err, label, int64(n))
+// label and counts units, and returns the errors.
+func several(std *stdio, label string, n int, unit string, f func(i int) error) error {
+	bar := newBar(std.err, label, int64(n), unit)
 	defer bar.clear()
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -152,12 +155,16 @@ func several(std *stdio, label string, n int, f func(i int) error) error {
 // those that fit, by memory those that do not, then those that are refused.
 func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, words [][]string, texts []string) ([]*swept, error) {
 	all := make([]*swept, len(words))
-	err := several(std, "planning", len(words), func(i int) (err error) {
+	err := several(std, "planning", len(words), "combination", func(i int) (err error) {
 		all[i], err = planOne(ctx, m, q, words[i], texts[i])
 		return err
 	})
-	if err != nil {
+	all = slices.DeleteFunc(all, func(s *swept) bool { return s == nil })
+	if err != nil && (ctx.Err() == nil || len(all) == 0) {
 		return nil, err
+	}
+	if err != nil {
+		err = errInterrupted // what there is is said
 	}
 	slices.SortStableFunc(all, func(a, b *swept) int {
 		if c := cmp.Compare(a.class(), b.class()); c != 0 || a.Refused != "" {
@@ -168,7 +175,7 @@ func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, w
 		}
 		return cmp.Compare(a.Figures.Memory.Peak, b.Figures.Memory.Peak)
 	})
-	return all, nil
+	return all, err
 }
 
 // class orders combinations: those that fit, those that do not, those refused.
@@ -186,6 +193,9 @@ func (s *swept) class() int {
 func planOne(ctx context.Context, m *hardware.Machine, q question, words []string, text string) (*swept, error) {
 	q.Args = append(slices.Clone(q.Args), words...)
 	q.Out, q.Notes = nil, nil
+	if ctx.Err() != nil {
+		return nil, errInterrupted
+	}
 	program, err := evaluate(ctx, q)
 	var refused *refusal
 	if ctx.Err() != nil {

@@ -86,6 +86,7 @@ func (g *game) figures() *Figures {
 	f.Seconds = Seconds{s.arithmetic, s.communication, s.bubble, s.waiting}
 	f.Seconds.Arithmetic += g.m.Step
 	f.Seconds.Waiting += max(0, f.StepSeconds-g.m.Step-s.total()) // for those who are later
+	f.Seconds.settle(f.StepSeconds)
 	f.Slowest = slowest.rank
 	f.rates(g, model)
 	f.memory(g)
@@ -106,6 +107,16 @@ func (pl *player) of(n int) *spent {
 		return &pl.steps[n-1]
 	}
 	return &pl.now
+}
+
+// settle has parts of a step of so many seconds be 0 that are what sums of floats are
+// off by.
+func (s *Seconds) settle(step float64) {
+	for _, v := range []*float64{&s.Arithmetic, &s.Communication, &s.Bubble, &s.Waiting} {
+		if *v < 1e-12*step {
+			*v = 0
+		}
+	}
 }
 
 func (s *spent) total() float64 { return s.arithmetic + s.communication + s.bubble + s.waiting }
