@@ -19,6 +19,16 @@ func init() {
 			">>> x.grad.item()\n6.0",
 		Fn: checkpoint,
 	}, &Row{
+		Name: "regather",
+		Doc: "regather(fn, *args, **kwargs) returns fn(*args, **kwargs), and what redistribute gathers in it is not kept: where gradients read it, backward gathers it again.\n" +
+			"It is for what ranks hold a part of between the parts of a layer (sequence parallelism):\n" +
+			"they keep their parts alone, and backward communicates more. Inside checkpoint it is\n" +
+			"called by what checkpoint calls.\n" +
+			">>> x = DTensor.ones((2, 2), DeviceMesh(\"cpu\", [0]), [Shard(0)]).requires_grad_()\n" +
+			">>> regather(lambda x: x.redistribute(placements=[Replicate()]) * 2, x).sum().backward()\n" +
+			">>> x.grad.full_tensor().tolist()\n[[2.0, 2.0], [2.0, 2.0]]",
+		Fn: regather,
+	}, &Row{
 		Name: "custom_vjp",
 		Doc: "custom_vjp(forward, backward) returns a function that calls forward, and whose gradient is backward.\n" +
 			"forward returns (out, saved): a tensor or a tuple of tensors, and anything that\n" +
@@ -31,6 +41,15 @@ func init() {
 			">>> x.grad.item()\n6.0",
 		Fn: customVJP,
 	})
+}
+
+func regather(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	fn, args, err := fnArg(b, args)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Runtime.Tape.SetAgain(true)()
+	return starlark.Call(e.Thread, fn, args, kwargs)
 }
 
 func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

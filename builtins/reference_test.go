@@ -101,7 +101,7 @@ func TestPinnedNames(t *testing.T) {
 		zeros_like ones_like full_like empty_like rand_like randn_like manual_seed set_default_dtype
 		rng_state set_rng_state with_seed multinomial
 		where cat stack matmul addmm einsum outer dot maximum minimum
-		grad no_grad checkpoint custom_vjp gradcheck F
+		grad no_grad checkpoint regather custom_vjp gradcheck F
 		F.linear F.relu F.gelu F.silu F.softmax F.log_softmax F.cross_entropy F.nll_loss F.mse_loss
 		F.binary_cross_entropy_with_logits F.layer_norm F.rms_norm F.batch_norm F.embedding F.embedding_bag
 		F.dropout F.scaled_dot_product_attention F.one_hot`)
@@ -165,6 +165,7 @@ func TestParameters(t *testing.T) {
 			"tensor":               "data dtype requires_grad",
 			"gradcheck":            "fn inputs eps atol",
 			"checkpoint":           "fn",
+			"regather":             "fn",
 			"assert.close":         "got want rtol atol equal_nan msg",
 			"lambda a, b=1: a":     "a b",
 			"new_group([0]).ranks": "",

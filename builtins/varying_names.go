@@ -19,7 +19,7 @@ var (
 	// lifted compute for each rank, and their results vary.
 	lifted = []string{"abs", "bool", "chr", "divmod", "float", "int", "max", "min", "ord", "repr", "round", "str", "fmt", "hash"}
 	// keeping are given anything and keep it as it is.
-	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true}
+	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "regather": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true}
 )
 
 // withVarying makes functions take what varies. names are all that a program finds.

@@ -22,7 +22,7 @@ var results = map[string]string{
 	"math.cos": "float", "math.tan": "float", "math.atan2": "float", "math.fabs": "float", "math.hypot": "float", "math.tanh": "float", "math.pi": "float", "math.e": "float",
 	"args": "list:string", "attempt": "Attempt", "planning": "bool", "should_stop": "bool", "rank": "int", "local_rank": "int", "world_size": "int", "restarts": "int", "time": "float",
 	"tmpdir": "string", "resume_dir": "string", "read_text": "string", "read_csv": "Tensor", "rng_state": "dict", "no_grad": "@0", "with_seed": "@1", "autocast": "@1",
-	"checkpoint": "@0", "region": "@1", "no_sync": "@1", "tensor": "Tensor",
+	"checkpoint": "@0", "regather": "@0", "region": "@1", "no_sync": "@1", "tensor": "Tensor",
 
 	// tensors and collectives
 	"all_gather": "Tensor", "all_reduce": "Tensor", "all_to_all": "Tensor", "broadcast": "Tensor", "collective_permute": "Tensor", "reduce_scatter": "Tensor", "recv": "Tensor",

@@ -320,6 +320,12 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		}
 	}
 	c, stale := n.withoutStale()
+	if n.again != nil {
+		var err error
+		if c, err = p.remade(n, c); err != nil {
+			return nil, err
+		}
+	}
 	dx := c.Def.Grad(p.tape, c, dy)
 	if len(dx) != len(n.in) {
 		panic(fmt.Sprintf("grad: %s has %d inputs and %d gradients", n.name, len(n.in), len(dx)))

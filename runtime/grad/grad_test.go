@@ -292,3 +292,37 @@ func TestRecordsKeepWhatGradientsRead(t *testing.T) {
 		}
 	}
 }
+
+// What is gathered is made again for each pass, once for all that reads it, and what a
+// change has made wrong is an error.
+func TestMadeAgain(t *testing.T) {
+	w := newWorkbench(t)
+	x := w.leaf(1, 2)
+	times := 0
+	gather := func() *tensor.Tensor {
+		y := w.constant(1, 2, 1, 2)
+		w.r.Conduct("gather", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(tape *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return []*tensor.Tensor{tape.Do("narrow", dy, op.Int1(0), op.Int1(0), op.Int1(2))}, nil
+		})
+		w.r.Moved(x, y, func() (*tensor.Tensor, error) { times++; return w.constant(1, 2, 1, 2), nil })
+		return y
+	}
+	restore := w.r.SetAgain(true)
+	y := gather()
+	restore()
+	sum := w.sum(w.mul(w.mul(y, y), y))
+	if err := w.r.Backward(sum, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := tensor.Data[float64](x.Auto.Grad); got[0] != 3 || got[1] != 12 || times != 1 {
+		t.Errorf("got the gradient %v, gathered again %d times, want [3 12] and once", got, times)
+	}
+	restore = w.r.SetAgain(true)
+	y = gather()
+	restore()
+	sum = w.sum(w.mul(y, y))
+	x.Buffer().Changed()
+	if err := w.r.Backward(sum, nil, false); err == nil || !strings.Contains(err.Error(), "gather again") {
+		t.Errorf("got %v, want an error about what was changed", err)
+	}
+}

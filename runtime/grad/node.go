@@ -18,6 +18,7 @@ type node struct {
 
 	call     *op.Call // of an operator; nil if back is set
 	versions []uint32 // of the buffers of call.In, call.Out and call.Saved
+	again    []*again // by input: how it is made again; nil if none is
 
 	mark any // where the program was, if somebody wants to know
 

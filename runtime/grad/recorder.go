@@ -39,6 +39,7 @@ type Recorder struct {
 	MarkAll bool
 
 	autocast Autocast // of the region at hand
+	regather bool     // what is gathered is not kept: see SetAgain
 
 	// Keep and Free, if set, are told of what is recorded and forgotten again: of a
 	// node, what it refers to.
@@ -206,13 +207,14 @@ func (r *Recorder) record(c *op.Call) {
 		least = 0 // who counts what is kept counts no more than that
 	}
 	n.call = c.Recorded(least)
+	from := n.spare()
 	n.noteVersions()
 	if r.Mark != nil && (r.MarkAll || somePlaced(c.In)) {
 		n.mark = r.Mark()
 	}
 	r.attach(n, c.Out, r.Reserve())
 	if r.Keep != nil {
-		r.Keep(n, n.call.In, n.call.Out, n.call.Saved)
+		r.Keep(n, n.call.In, n.call.Out, n.call.Saved, from)
 		for i := range n.in {
 			if x := n.in[i].leaf; x != nil && !x.Auto.Passing {
 				r.Leaf(x)

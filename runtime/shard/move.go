@@ -23,9 +23,22 @@ func (e *Engine) move(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 	}
 	y := tensor.NewPlaced(l, block)
 	if x.RequiresGrad() {
-		e.tape.Conduct("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
+		e.recordMove(x, y)
 	}
 	return y, nil
+}
+
+// recordMove records that x was moved to y.
+func (e *Engine) recordMove(x, y *tensor.Tensor) {
+	e.tape.Conduct("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
+	l := y.Layout()
+	e.tape.Moved(x, y, func() (*tensor.Tensor, error) {
+		block, err := e.moveBlock(x, l)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.NewPlaced(l, block), nil
+	})
 }
 
 // Redistribute is Move for the script's function fn: the result shares no

@@ -64,7 +64,7 @@ func (e *Engine) settle(x *tensor.Tensor, l *mesh.Placed, apart bool) (*tensor.T
 	}
 	y := tensor.NewPlaced(l, block)
 	if x.RequiresGrad() {
-		e.tape.Conduct("redistribute", []*tensor.Tensor{x}, []*tensor.Tensor{y}, e.movedBack(x.Layout()))
+		e.recordMove(x, y)
 	}
 	return y, nil
 }

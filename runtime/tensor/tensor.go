@@ -73,6 +73,9 @@ type Auto struct {
 	Sole bool
 	// Node made the tensor; nil for a leaf. Package grad defines it.
 	Node Node
+	// Again is how the tensor is made again where records are not to keep it; nil to
+	// keep it. Package grad defines it.
+	Again any
 	// Index is the place of the tensor among the results of Node.
 	Index int
 	// Hooks are called with a leaf's gradient before it is accumulated.
