@@ -5,7 +5,8 @@
 OUT/NAME is a folder as save_pretrained writes it, with expected.safetensors beside:
 the inputs that a model was given (ids, mask, pixels, frames, decoder_ids), what it made
 of them in float32 (logits or hidden), and greedy, the ids that follow those of start.
-NAME-old has its config.json as transformers wrote it before version 5.
+NAME-old has config.json as transformers wrote it before version 5, and BERT's norms as
+before version 1.
 """
 import copy
 import json
@@ -17,13 +18,13 @@ import sys
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is fetched
 import torch
 import transformers as hf
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 WORDS, LENGTH, COUNT = 90, 21, 8
 SIZES = dict(vocab_size=WORDS, hidden_size=32, intermediate_size=44, num_hidden_layers=3, num_attention_heads=4,
              max_position_embeddings=64, pad_token_id=None, bos_token_id=None, eos_token_id=None)
 TEXT = {**SIZES, "pad_token_id": 1, "type_vocab_size": 2}
-OLD = ["llama-yarn", "llama-linear", "llama-longrope", "gemma2", "qwen2-window", "phi3-window", "gpt_neox", "modernbert"]
+OLD = ["llama-yarn", "llama-linear", "llama-longrope", "gemma2", "qwen2-window", "phi3-window", "gpt_neox", "bert", "modernbert"]
 
 
 def llama(cls="Llama", **kw):
@@ -149,6 +150,8 @@ def old(config):
     config["torch_dtype"] = config.pop("dtype")
     if config["model_type"] == "modernbert":
         return {**config, "global_rope_theta": ropes["full_attention"]["rope_theta"], "local_rope_theta": ropes["sliding_attention"]["rope_theta"]}
+    if not ropes:
+        return config
     share, theta, kind = ropes.pop("partial_rotary_factor", None), ropes.pop("rope_theta"), ropes.pop("rope_type")
     if config["model_type"] == "gpt_neox":
         return {**config, "rotary_pct": share, "rotary_emb_base": theta}
@@ -173,6 +176,9 @@ def main():
             shutil.copytree(folder, out / (name + "-old"))
             path = out / (name + "-old") / "config.json"
             path.write_text(json.dumps(old(json.loads(path.read_text()))))
+            path = path.with_name("model.safetensors")
+            rename = lambda k: k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            save_file({rename(k): v for k, v in load_file(path).items()}, path)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ func rounded(t *testing.T, f *plan.Figures) string {
 }
 
 // fewer are the arguments by which examples that train take few steps.
-var fewer = map[string][]string{"gpt.star": {"2"}, "megatron.star": {"--steps", "2"}}
+var fewer = map[string][]string{"gpt.star": {"2"}, "megatron.star": {"--steps", "2"}, "resnet.star": {"--steps", "2"}}
 
 // traceOf returns what each rank communicates in a run.
 func traceOf(t *testing.T, script string, args []string, n int) [][]string {
