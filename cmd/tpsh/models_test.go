@@ -68,6 +68,25 @@ func TestModelsFromFiles(t *testing.T) {
 	}
 }
 
+// A BERT takes texts, where a folder has a tokenizer, and tokens: the same vectors
+// come of both.
+func TestBertTakesTexts(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(exampleDir, "data", "bert"))); err != nil {
+		t.Fatal(err)
+	}
+	vocab := "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\ncat\n##s\nsat\n.\n"
+	if err := os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte(vocab), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	example := []string{"-n", "2", "--allow", dir, filepath.Join(exampleDir, "bert.star"), "--", dir}
+	texts := runExample(t, append(example, "Cats sat.", "a cat")...)
+	tokens := runExample(t, append(example, "2,5,6,7,8,3", "2,4,5,3")...)
+	if texts != tokens || !strings.Contains(texts, "1.0000") {
+		t.Errorf("texts give\n%s\ntheir tokens\n%s", texts, tokens)
+	}
+}
+
 // spoil returns a copy of one of the models in which change has changed a file;
 // with "" for what it becomes, it is gone.
 func spoil(t *testing.T, model, file string, change func(string) string) string {
@@ -123,12 +142,13 @@ func TestModelsRefuse(t *testing.T) {
 		{"more tokens", "llama", "tokenizer.json", swap(`"added_tokens": [`, `"added_tokens": [{"id": 320, "content": "<more>"},`), "2", `the tokenizer has 321 tokens, the model knows 320: they do not fit`},
 		{"encoder", "bert", "config.json", swap(`"bert"`, `"t5"`), "2", `config.json: got the model_type "t5", want "bert"`},
 		{"encoder's heads", "bert", "config.json", swap(`"gelu"`, `"gelu"`+" "), "3", `got num_attention_heads 4, want a multiple of 3`},
+		{"encoder's texts", "bert", "config.json", swap(`"gelu"`, `"gelu"`+" "), "2", `load_tokenizer: for parameter "path": .*want a folder with a tokenizer`},
 		{"encoder's weights", "bert", "model.safetensors", gone, "2", `open_safetensors: for parameter "path": got .*model.safetensors"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := spoil(t, c.model, c.file, c.change)
 			var out, errs bytes.Buffer
-			args := []string{"run", "-n", c.ranks, "--allow", dir, filepath.Join(exampleDir, c.model+".star"), "--", dir, "1"}
+			args := []string{"run", "-n", c.ranks, "--allow", dir, filepath.Join(exampleDir, c.model+".star"), "--", dir, "one"}
 			if code := run(&stdio{strings.NewReader(""), &out, &errs}, args); code != 1 {
 				t.Errorf("exit status %d, want 1", code)
 			}
