@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -42,6 +43,11 @@ type Error struct {
 	Column int    // of cells, from 1; 0 for all of the line
 	Got    string // as a message shows it
 	Want   string
+	// Names says that the row is the first one and that none of its cells is
+	// what it should be: they may be the names of columns.
+	Names bool
+	// Empty says that the cell has nothing in it.
+	Empty bool
 }
 
 func (e *Error) Error() string {
@@ -87,6 +93,10 @@ func Read[T any](r io.Reader, o Options, parse func(cell string) (T, error)) (*T
 			continue
 		}
 		if err := t.add(rows, cells, parse); err != nil {
+			err.Names = first && !slices.ContainsFunc(cells, func(cell string) bool {
+				_, err := parse(strings.TrimSpace(cell))
+				return err == nil
+			})
 			return nil, err
 		}
 	}
@@ -110,16 +120,16 @@ func newReader(r io.Reader, o Options) *csv.Reader {
 }
 
 // add appends a row of cells.
-func (t *Table[T]) add(rows *csv.Reader, cells []string, parse func(string) (T, error)) error {
+func (t *Table[T]) add(rows *csv.Reader, cells []string, parse func(string) (T, error)) *Error {
 	if len(cells) != t.Cols {
 		line, _ := rows.FieldPos(0)
-		return &Error{line, 0, fmt.Sprintf("a row of %d", len(cells)), fmt.Sprintf("%d, as in the first row", t.Cols)}
+		return &Error{Line: line, Got: fmt.Sprintf("a row of %d", len(cells)), Want: fmt.Sprintf("%d, as in the first row", t.Cols)}
 	}
 	for i, cell := range cells {
 		v, err := parse(strings.TrimSpace(cell))
 		if err != nil {
 			line, _ := rows.FieldPos(i)
-			return &Error{line, i + 1, quote(cell), err.Error()}
+			return &Error{Line: line, Column: i + 1, Got: quote(cell), Want: err.Error(), Empty: strings.TrimSpace(cell) == ""}
 		}
 		t.Data = append(t.Data, v)
 	}
@@ -143,7 +153,7 @@ func explain(err error) error {
 	case !errors.As(err, &parse):
 		return err
 	case errors.Is(err, csv.ErrBareQuote):
-		return &Error{parse.Line, 0, "a quote inside a cell", "quotes around whole cells"}
+		return &Error{Line: parse.Line, Got: "a quote inside a cell", Want: "quotes around whole cells"}
 	}
-	return &Error{parse.StartLine, 0, "a quote that is not closed", "quotes around whole cells"}
+	return &Error{Line: parse.StartLine, Got: "a quote that is not closed", Want: "quotes around whole cells"}
 }

@@ -22,12 +22,15 @@ import (
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "read_csv",
-		Doc: "read_csv(path, dtype=float32, header=False, delimiter=\",\") returns the numbers of a text file as a tensor [rows, columns].\n" +
+		Doc: "read_csv(path, dtype=float32, header=False, delimiter=\",\", fill=None) returns the numbers of a text file as a tensor [rows, columns].\n" +
 			"Each line is a row; empty lines do not count. With header=True the first one holds names, and is left out.\n" +
-			"Cells may stand in double quotes. A cell that is no number of the dtype, and rows of several lengths, are errors.\n" + docPath +
+			"Cells may stand in double quotes. A cell that is no number of the dtype, and rows of several lengths, are errors. So\n" +
+			"is an empty cell, unless fill is the number to put there.\n" + docPath +
 			">>> path = tmpdir() + \"/table.csv\"\n" +
 			">>> write_text(path, \"a,b\\n1,2.5\\n3,4\\n\")\n" +
-			">>> read_csv(path, header=True).tolist()\n[[1.0, 2.5], [3.0, 4.0]]",
+			">>> read_csv(path, header=True).tolist()\n[[1.0, 2.5], [3.0, 4.0]]\n" +
+			">>> write_text(path, \"1,,3\\n\")\n" +
+			">>> read_csv(path, fill=0).tolist()\n[[1.0, 0.0, 3.0]]",
 		Fn: readCSV,
 	})
 }
@@ -37,9 +40,10 @@ func readCSV(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		path      arg.String
 		dt        arg.DType // float32
 		header    arg.Bool
-		delimiter = arg.String(",")
+		delimiter                = arg.String(",")
+		fill      starlark.Value = starlark.None
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "dtype?", &dt, "header?", &header, "delimiter?", &delimiter); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "dtype?", &dt, "header?", &header, "delimiter?", &delimiter, "fill?", &fill); err != nil {
 		return nil, err
 	}
 	o := csv.Options{Header: bool(header)}
@@ -57,21 +61,57 @@ func readCSV(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		return nil, err
 	}
 	defer f.Close()
-	x, err := readTable(e, f, o, dt.D)
+	x, err := readTable(e, f, o, dt.D, fill)
+	var bad *csv.Error
+	switch {
+	case errors.As(err, &bad) && bad.Names:
+		err = fmt.Errorf("%w; header=True leaves out a first row of names", err)
+	case errors.As(err, &bad) && bad.Empty:
+		err = fmt.Errorf("%w; fill= gives empty cells a number", err)
+	}
 	if err != nil {
 		return nil, badFile(e, b.Name(), string(path), "a table of numbers", err)
 	}
 	return e.Wrap(x), nil
 }
 
-// readTable reads a table of elements of dt.
-func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType) (*tensor.Tensor, error) {
+// filled returns parse, but that empty cells are what fill says, unless it is
+// None.
+func filled[T any](fill starlark.Value, dt dtype.DType, number func(starlark.Value) (T, bool), parse func(string) (T, error)) (func(string) (T, error), error) {
+	if fill == starlark.None {
+		return parse, nil
+	}
+	x, ok := number(fill)
+	if !ok {
+		return nil, &op.ArgError{Func: "read_csv", Param: "fill", Got: arg.Show(fill), Want: "a number that " + dt.String() + " can hold"}
+	}
+	return func(cell string) (T, error) {
+		if cell == "" {
+			return x, nil
+		}
+		return parse(cell)
+	}, nil
+}
+
+// readTable reads a table of elements of dt, with fill in empty cells.
+func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType, fill starlark.Value) (*tensor.Tensor, error) {
 	if dt.IsFloat() {
-		return tableOf(f, o, parseFloat(dt), func(s shape.Shape, elems []float64) (*tensor.Tensor, error) {
+		parse, err := filled(fill, dt, starlark.AsFloat, parseFloat(dt))
+		if err != nil {
+			return nil, err
+		}
+		return tableOf(f, o, parse, func(s shape.Shape, elems []float64) (*tensor.Tensor, error) {
 			return op.FromFloats(e.Runtime.Ops(), dt, s, elems)
 		})
 	}
-	return tableOf(f, o, parseInt(dt), func(s shape.Shape, elems []int64) (*tensor.Tensor, error) {
+	parse, err := filled(fill, dt, func(v starlark.Value) (int64, bool) {
+		n, err := parseInt(dt)(v.String())
+		return n, err == nil
+	}, parseInt(dt))
+	if err != nil {
+		return nil, err
+	}
+	return tableOf(f, o, parse, func(s shape.Shape, elems []int64) (*tensor.Tensor, error) {
 		return op.FromInts(e.Runtime.Ops(), dt, s, elems)
 	})
 }

@@ -216,7 +216,7 @@ func readArrayInput(e *builtins.Env, in input) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Fortran && len(h.Shape) > 1 {
+	if h.Fortran && len(h.Shape) > 1 || h.BigEndian() {
 		x, err := readElements(e, "--in", f, h, dt)
 		return e.Wrap(x), err
 	}
@@ -237,7 +237,7 @@ func arrayHeader(f *os.File) (*npy.Header, dtype.DType, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	dt, err := npyType(h.Descr)
+	dt, err := npyType(h)
 	if err != nil {
 		return nil, 0, err
 	}

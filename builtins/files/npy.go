@@ -18,8 +18,8 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// npyTypes gives the dtypes that .npy files know their names there. Files are
-// little-endian, as the machines are that tpsh runs on.
+// npyTypes gives the dtypes that .npy files know their names there. What is
+// written is little-endian, as the machines are that tpsh runs on.
 var npyTypes = map[dtype.DType]string{
 	dtype.Float16: "<f2",
 	dtype.Float32: "<f4",
@@ -42,7 +42,8 @@ func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_npy",
 		Doc: "load_npy(path) returns the tensor that a file of NumPy's format .npy holds.\n" +
-			"Its dtype is one of float16, float32, float64, int8 to int64, uint8 to uint64, bool, complex64 and complex128.\n" + docPath +
+			"Its dtype is one of float16, float32, float64, int8 to int64, uint8 to uint64, bool, complex64 and complex128. The order\n" +
+			"of bytes may be either.\n" + docPath +
 			">>> path = tmpdir() + \"/x.npy\"\n" +
 			">>> save_npy(path, tensor([[1, 2], [3, 4]]))\n" +
 			">>> load_npy(path).tolist()\n[[1, 2], [3, 4]]",
@@ -95,7 +96,7 @@ func readNpy(e *builtins.Env, f *os.File) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dt, err := npyType(h.Descr)
+	dt, err := npyType(h)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +126,7 @@ func readElements(e *builtins.Env, fn string, r io.Reader, h *npy.Header, dt dty
 	if _, err := io.ReadFull(r, x.Bytes()); err != nil {
 		return nil, err
 	}
+	h.ToLittle(x.Bytes(), dt.Size())
 	mendBools(x)
 	return shaped(e, x, h)
 }
@@ -156,14 +158,14 @@ func mendBools(x *tensor.Tensor) {
 	goruntime.KeepAlive(x)
 }
 
-// npyType returns the dtype that .npy files call descr.
-func npyType(descr string) (dtype.DType, error) {
+// npyType returns the dtype of the elements of a file with the header h.
+func npyType(h *npy.Header) (dtype.DType, error) {
 	for dt, name := range npyTypes {
-		if descr == name || dt.Size() == 1 && len(descr) == 3 && descr[1:] == name[1:] {
+		if h.Type() == name[1:] {
 			return dt, nil
 		}
 	}
-	return 0, fmt.Errorf("it holds elements of type %q", descr)
+	return 0, fmt.Errorf("it holds elements of type %q", h.Descr)
 }
 
 // checkLength returns an error unless f, which is behind the header h, goes on

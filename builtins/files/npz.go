@@ -174,7 +174,7 @@ func readMember(e *builtins.Env, f *zip.File) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dt, err := npyType(h.Descr)
+	dt, err := npyType(h)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,6 +35,28 @@ type Header struct {
 	Fortran bool
 	// Shape lists the sizes of the dims; it is empty for a single number.
 	Shape []int
+}
+
+// BigEndian reports whether the first byte of a number in the file is the
+// greatest one.
+func (h *Header) BigEndian() bool { return strings.HasPrefix(h.Descr, ">") }
+
+// Type is Descr without the order of bytes: "f4".
+func (h *Header) Type() string { return strings.TrimLeft(h.Descr, "<>|=") }
+
+// ToLittle turns the order of the bytes of elements of size bytes in data, which
+// come from a file with this header, if they are big-endian. Of complex numbers
+// each half is turned.
+func (h *Header) ToLittle(data []byte, size int) {
+	if strings.HasPrefix(h.Type(), "c") {
+		size /= 2
+	}
+	if !h.BigEndian() || size < 2 {
+		return
+	}
+	for ; len(data) >= size; data = data[size:] {
+		slices.Reverse(data[:size])
+	}
 }
 
 const (

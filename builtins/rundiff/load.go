@@ -322,7 +322,7 @@ func npyBlock(open func() (io.ReadCloser, error), size int64) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	dt := npyTypes[strings.TrimLeft(h.Descr, "<|=")]
+	dt := npyTypes[h.Type()]
 	if dt == "" {
 		return nil, fmt.Errorf("elements of type %q, which are not compared", h.Descr)
 	}
@@ -346,6 +346,7 @@ func npyBlock(open func() (io.ReadCloser, error), size int64) (*block, error) {
 		if _, err := io.ReadFull(r, data); err != nil {
 			return nil, fmt.Errorf("it ends in the middle of an array: %w", err)
 		}
+		h.ToLittle(data, sizeOf(dt))
 		if !h.Fortran {
 			return numbers(dt, h.Shape, data)
 		}
