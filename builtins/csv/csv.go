@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -43,8 +44,8 @@ type Error struct {
 	Column int    // of cells, from 1; 0 for all of the line
 	Got    string // as a message shows it
 	Want   string
-	// Names says that the row is the first one and that none of its cells is
-	// what it should be: they may be the names of columns.
+	// Names says that the row is the first one and that all its cells look like
+	// names of columns.
 	Names bool
 	// Empty says that the cell has nothing in it.
 	Empty bool
@@ -93,10 +94,7 @@ func Read[T any](r io.Reader, o Options, parse func(cell string) (T, error)) (*T
 			continue
 		}
 		if err := t.add(rows, cells, parse); err != nil {
-			err.Names = first && !slices.ContainsFunc(cells, func(cell string) bool {
-				_, err := parse(strings.TrimSpace(cell))
-				return err == nil
-			})
+			err.Names = first && !slices.ContainsFunc(cells, func(cell string) bool { return !isName(cell) })
 			return nil, err
 		}
 	}
@@ -135,6 +133,12 @@ func (t *Table[T]) add(rows *csv.Reader, cells []string, parse func(string) (T, 
 	}
 	t.Rows++
 	return nil
+}
+
+// isName reports whether a cell begins as names do.
+func isName(cell string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(cell))
+	return r == '_' || unicode.IsLetter(r)
 }
 
 // quote shows a cell in a message, which a wrong file may have made long.

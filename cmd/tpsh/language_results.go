@@ -39,7 +39,7 @@ var results = map[string]string{
 	"CommTrace.shape": "tuple:int", "CommTrace.group": "Group", "CommTrace.dims": "tuple:string", "CommTrace.dtype": "string", "CommTrace.where": "string",
 	"Attempt.ok": "bool", "Error.kind": "string", "Error.message": "string", "Error.function": "string", "Error.where": "string", "Error.ranks": "list:int",
 	"explain": "Explanation", "Explanation.tree": "list:any", "memory_trace": "", "plan_redistribute": "Plan", "Plan.steps": "list:Step", "Plan.bytes": "int", "Plan.seconds": "float", "load_npy": "Tensor", "load_npz": "dict:Tensor",
-	"open_safetensors": "SafetensorsFile", "load_tokenizer": "Tokenizer", "Tokenizer.decode": "string", "Tokenizer.encode": "list:int",
+	"open_safetensors": "SafetensorsFile", "load_tokenizer": "Tokenizer", "toml.decode": "dict", "Tokenizer.decode": "string", "Tokenizer.encode": "list:int",
 
 	// meshes and placements
 	"init_device_mesh": "DeviceMesh", "DeviceMesh": "DeviceMesh", "DeviceMesh.flatten": "DeviceMesh", "DeviceMesh.size": "int", "DeviceMesh.ndim": "int", "DeviceMesh.shape": "tuple:int",

@@ -73,7 +73,7 @@ func (p *parser) importAdvice() string {
 	switch names[0] {
 	case "torch", "numpy", "jax", "torchvision":
 		return fmt.Sprintf("there is no import: what %s has is there without a name in front: delete this line, and write zeros(2, 3), x.sum(), F.relu(x), nn.Linear(4, 8), optim.SGD(...)", names[0])
-	case "math", "json":
+	case "math", "json", "toml", "yaml":
 		return names[0] + " is there without an import: delete this line"
 	case "time":
 		return "there is no import: time() gives seconds: delete this line"
