@@ -27,18 +27,29 @@ type layerField struct {
 	value starlark.Value
 }
 
-func (l *layer) row() *builtins.Row {
+// names returns the names of the arguments.
+func (l *layer) names() []string {
 	names := make([]string, len(l.fields))
 	for i, f := range l.fields {
 		names[i] = f.name
 	}
-	c := &class{Name: l.name, forward: applies(l.fn, "input", names...), shows: names}
+	return names
+}
+
+func (l *layer) row() *builtins.Row {
+	forward := applies(l.fn, "input", l.names()...)
 	if l.fn == "" {
-		c.forward = func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		forward = func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			var x starlark.Value
 			return x, arg.Unpack(m.Class.Name, args, kwargs, "input", &x)
 		}
 	}
+	return l.rowOf(forward)
+}
+
+// rowOf returns the row of a constructor of modules that do forward.
+func (l *layer) rowOf(forward forwardFunc) *builtins.Row {
+	c := &class{Name: l.name, forward: forward, shows: l.names()}
 	return &builtins.Row{Name: "nn." + l.name, Doc: l.doc, Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		values, pairs := make([]starlark.Value, len(l.fields)), []any{}
 		for i, f := range l.fields {

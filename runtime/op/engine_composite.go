@@ -29,11 +29,14 @@ func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 		key = "linalg." + key
 	case FFT:
 		key = "fft." + key
+	case Special:
+		key = "special." + key
 	}
 	if _, dup := composites[key]; dup {
 		panic("op: " + key + " registered twice")
 	}
 	d.Make = func(t *Tape, c *Call) []*tensor.Tensor { return mk(&maker{t, c}) }
+	alsoNamed(key, d)
 	composites[key] = d
 }
 

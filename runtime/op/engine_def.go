@@ -21,6 +21,7 @@ const (
 	Operator                      // a symbol: x + y, -x
 	Linalg                        // linalg.name(...)
 	FFT                           // fft.name(...)
+	Special                       // special.name(...)
 )
 
 // A Def is one operator: everything that is to be known about it.
@@ -235,6 +236,7 @@ func register(d *Def) {
 			d.dtypeArg = args
 		}
 	}
+	alsoNamed(d.Name, d)
 	table[d.Name] = d
 }
 

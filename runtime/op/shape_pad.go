@@ -12,7 +12,7 @@ import (
 func init() {
 	register(&Def{
 		Name:    "pad",
-		Surface: Method,
+		Surface: Method | Namespace,
 		Doc: "pad(x, pad, mode=\"constant\", value=0) returns a copy of x with elements put around it.\n" +
 			"pad holds how many go before and after the last dim, then the dim before it, and\n" +
 			"so on. They are value, or with mode \"reflect\" those of x mirrored at its ends,\n" +

@@ -7,11 +7,15 @@ both languages, of x and y, DTensors or plain tensors. The same seed gives the s
 cases; case i does not depend on how many are printed.
 """
 
+import pathlib
 import random
 import sys
 
 import torch
 import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from values import text
 
 torch.set_num_threads(1)
 
@@ -39,19 +43,6 @@ def draw(rng, shape, odd):
     if odd:
         v = [rng.choice(ODD) if rng.random() < 0.2 else e for e in v]
     return torch.tensor(v, dtype=torch.float64).reshape(shape)
-
-
-def number(v):
-    if v != v:
-        return 'float("nan")'
-    if v in (float("inf"), float("-inf")):
-        return 'float("%sinf")' % ("-" if v < 0 else "")
-    return repr(v)
-
-
-def text(t):
-    """t as (elements, shape)."""
-    return "([%s], %s)" % (", ".join(number(float(v)) for v in t.detach().reshape(-1).tolist()), list(t.shape))
 
 
 def case(seed, i):

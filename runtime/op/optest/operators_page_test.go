@@ -21,7 +21,7 @@ var pytorchOf = []struct {
 	pytorch, script string
 }{
 	{op.Function, "torch.", ""}, {op.Method, "torch.Tensor.", "Tensor."}, {op.Namespace, "torch.nn.functional.", "F."},
-	{op.Linalg, "torch.linalg.", "linalg."}, {op.FFT, "torch.fft.", "fft."},
+	{op.Linalg, "torch.linalg.", "linalg."}, {op.FFT, "torch.fft.", "fft."}, {op.Special, "torch.special.", "special."},
 }
 
 // A pageLine is an operator on one of its surfaces.

@@ -1,0 +1,14 @@
+package op
+
+// otherNames are PyTorch's further names of operators, by the name under which they
+// are registered. (add, say, has its own beside it: Def.Aliases.)
+var otherNames = map[string][]string{
+	"abs": {"absolute"}, "acos": {"arccos"}, "acosh": {"arccosh"}, "asin": {"arcsin"}, "asinh": {"arcsinh"},
+	"atan": {"arctan"}, "atan2": {"arctan2"}, "atanh": {"arctanh"}, "cat": {"concat", "concatenate"}, "clone": {"alias_copy"},
+	"conj": {"conj_physical"}, "expand": {"expand_copy"}, "ge": {"greater_equal"}, "gt": {"greater"}, "le": {"less_equal"}, "lt": {"less"},
+	"ne": {"not_equal"}, "neg": {"negative"}, "outer": {"ger"}, "split": {"split_with_sizes", "unsafe_split"}, "chunk": {"unsafe_chunk"},
+	"trunc": {"fix"}, "abs_": {"absolute_"}, "neg_": {"negative_"}, "trunc_": {"fix_"},
+}
+
+// alsoNamed gives d its further names; key is where it stands in the table.
+func alsoNamed(key string, d *Def) { d.Aliases = append(d.Aliases, otherNames[key]...) }
