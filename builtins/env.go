@@ -168,6 +168,9 @@ const threadKey = "tpsh.env"
 func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	thread.SetLocal(threadKey, e)
 	e.Thread = thread
+	if to := e.Runtime.Recorder(); to != nil {
+		to.Steps = func() uint64 { return thread.ExecutionSteps() }
+	}
 	e.Runtime.Output = out
 	e.Runtime.Line, e.Runtime.Position = e.Line, e.position
 	if e.pending != nil { // of an input: the program would miss it

@@ -29,6 +29,7 @@ func (r *Rank) noteOperation(c *op.Call) {
 	}
 	k := c.Cost()
 	if k.FLOPs == 0 && k.Bytes() == 0 {
+		r.recorder.View()
 		return
 	}
 	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
@@ -39,11 +40,47 @@ func (r *Rank) noteOperation(c *op.Call) {
 		if n := p.Smallest(); i == 0 || n < o.Dim {
 			o.Dim = n
 		}
+		if p.Batch > 1 {
+			o.Batch += float64(p.Batch)
+		}
 	}
 	if o.Products > 0 {
 		o.DType = factorType(c, o.DType)
+	} else {
+		o.Strided, o.Rows = strided(c), rows(c)
 	}
 	r.recorder.Compute(o, r.phaseOf(), r.Line())
+}
+
+// strided returns how many elements c finds by strides: those of its largest input that
+// is not contiguous.
+func strided(c *op.Call) float64 {
+	n := 0
+	for _, x := range c.In {
+		if x != nil && !x.Contiguous() {
+			n = max(n, x.Numel())
+		}
+	}
+	return float64(n)
+}
+
+// byRow are operators that work row by row, with something to be done for each.
+var byRow = map[string]bool{
+	"softmax": true, "log_softmax": true, "softmax_grad": true, "log_softmax_grad": true, "layer_norm": true, "rms_norm": true,
+	"normalize_grad": true, "normalize_grads": true, "cross_entropy": true, "cross_entropy_grad": true, "nll_loss": true,
+}
+
+// rows returns how many rows of its first input c works through, 0 if it does not go by
+// rows.
+func rows(c *op.Call) float64 {
+	if !byRow[c.Def.Name] || c.In[0] == nil {
+		return 0
+	}
+	s := c.In[0].Shape()
+	if len(s) == 0 || s[len(s)-1] == 0 {
+		return 0
+	}
+	return float64(s.Numel() / s[len(s)-1])
 }
 
 // factorType returns the dtype in which c multiplies: the narrowest of its float

@@ -36,6 +36,7 @@ type bench struct {
 	maxBytes        byteSize
 	json, calibrate bool
 	machine         machine
+	short           bool // in many short rounds
 }
 
 func (b *bench) run(std *stdio, args []string) error {

@@ -38,18 +38,24 @@ def step():
     adam.zero_grad()
 `
 
-// hereCases are what a machine is measured by: single operations, small and large,
-// steps of a layer, and calls on both transports of one machine.
+// hereCases are what a machine is measured by: single operations, steps of a layer from
+// where the host is all to where products are, and calls on both transports of one
+// machine. What a small operation and a view take is measured by itself.
 func hereCases() []hereCase {
 	all := []hereCase{
-		{1, "inproc", "x = ones(64)", "x + x"},
 		{1, "inproc", "x = ones(4 << 20)", "x + x"},
 		{1, "inproc", "x = ones(256 << 10)", "x.exp()"},
+		{1, "inproc", "x = rand(1024, 10)", "F.softmax(x, -1)"},
+		{1, "inproc", "x = rand(256, 64)", "F.layer_norm(x, (64,))"},
+		{1, "inproc", "x, y = ones(256, 64, 4).transpose(0, 1), ones(64, 1, 4)", "x * y"},
 	}
-	for _, n := range []int{32, 128, 512, 1024} {
+	for _, n := range []int{32, 96, 512} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf("x = ones(%d, %d)", n, n), "x @ x"})
 	}
-	for _, size := range [][2]int{{32, 16}, {128, 64}, {256, 128}} {
+	for _, heads := range []string{"8, 8, 64, 16", "4, 8, 16, 16"} {
+		all = append(all, hereCase{1, "inproc", "q = rand(" + heads + ")", "F.scaled_dot_product_attention(q, q, q, is_causal = True)"})
+	}
+	for _, size := range [][2]int{{8, 2}, {16, 8}, {32, 16}, {128, 64}, {256, 128}} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf(layerText, size[0], size[1]), "step()"})
 	}
 	for _, transport := range []string{"inproc", launch.SharedMemory} {
@@ -65,10 +71,10 @@ func hereCases() []hereCase {
 }
 
 // hereConstants are what is fitted.
-var hereConstants = []string{"start", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
+var hereConstants = []string{"each", "strided", "row", "inner", "script", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
 
 // hereTime is how long each case is measured.
-const hereTime = 400 * time.Millisecond
+const hereTime = 300 * time.Millisecond
 
 // writeHere measures this machine and writes the hardware file that plans call here.
 func (b *bench) writeHere(ctx context.Context, std *stdio) error {
@@ -76,7 +82,10 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return fmt.Errorf("bench: where to write the hardware file: %w", err)
 	}
-	text := b.hereText()
+	text, err := b.hereText(ctx)
+	if err != nil {
+		return benchFailed(ctx, "inproc", err)
+	}
 	base, err := hardware.Read("here.toml", []byte(text))
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
@@ -127,24 +136,72 @@ func hereChanges(base *hardware.Machine, r *fit.Result) []hardware.Change {
 	return list
 }
 
-// hereText is the hardware file before the fit: what this machine does at most.
-func (b *bench) hereText() string {
+// rateOf returns how many units a second one rank does of body, of which it does so many
+// in a turn, beside idle seconds.
+func (b *bench) rateOf(ctx context.Context, before, body string, units, idle float64) (float64, error) {
+	one := *b
+	one.transport, one.time, one.short = "inproc", min(b.time, hereTime), true
+	f, err := one.measure(ctx, &benchCase{ranks: 1, before: before, body: body})
+	if err != nil {
+		return 0, err
+	}
+	return units / max(f.seconds-idle, f.seconds/10), nil
+}
+
+// worthCore is what a product must have more for each further core, as package gemm has
+// it: 2 << 20 FLOPs.
+const worthCore = 2 << 20
+
+// geluFLOPs are those of an element of gelu, as its entry in the table of operators has
+// it.
+const geluFLOPs = 5
+
+// hereText is the hardware file before the fit: what one core reads, writes and computes
+// at most, as often as there are cores.
+func (b *bench) hereText(ctx context.Context) (string, error) {
 	cores := goruntime.GOMAXPROCS(0)
-	flops := b.machine.peakFlops()
+	flops, copied := b.machine.peakFlops(), b.machine.copyRate(1, 4<<20)/2
+	small, err := b.rateOf(ctx, "x = ones(64)", "x + x", 1, 0)
+	if err != nil {
+		return "", err
+	}
+	views, err := b.rateOf(ctx, "x = ones(64)", "x.reshape(8, 8)", 1, 0)
+	if err != nil {
+		return "", err
+	}
+	var rates []float64
+	for _, c := range []struct {
+		before, body string
+		units        float64
+	}{
+		{"x = ones(64 << 10)", "x + x", 3 * 4 * (64 << 10)},
+		{"x, y = ones(4 << 20), ones(4 << 20)", "x + y", 3 * 4 * (4 << 20)},
+		{"x = ones(64 << 10)", "F.gelu(x)", geluFLOPs * (64 << 10)},
+	} {
+		r, err := b.rateOf(ctx, c.before, c.body, c.units, 1/small)
+		if err != nil {
+			return "", err
+		}
+		rates = append(rates, r*float64(cores))
+	}
 	return fmt.Sprintf(`# Measured by tpsh bench --calibrate.
 name = "here"
 doc = "this machine, measured"
 
 memory = %d # bytes of all ranks
 cores = %d
-memory_bandwidth = %.3g # copies of large blocks on all cores
-start = 4e-06
+cache = %d # bytes of an operation that stay near: of the second level
+cache_bandwidth = %.3g # sums of blocks that stay there, on all cores
+memory_bandwidth = %.3g # sums of blocks that do not, on all cores
+spread = %d # FLOPs for each further core that a product takes
+start = %.3g # a sum of 64 elements
+view = %.3g # a reshape
 
 [peak]
 float32 = %.3g # multiply-adds in registers on all cores
 
 [rest]
-float32 = %.3g # an eighth of it
+float32 = %.3g # gelu on all cores
 
 [share]
 top = 0.8
@@ -157,13 +214,26 @@ size = 4096
 latency = 5e-06
 bandwidth = %.3g # a copy on one core
 reached = 0.5
-`, max(totalMemory(), 1<<30), cores, b.machine.copyRate(cores, 32<<20), flops, flops/8, b.machine.copyRate(1, 4<<20)/2)
+`, max(totalMemory(), 1<<30), cores, cacheSize(), max(rates[0], rates[1]), rates[1], worthCore, 1/small, 1/views, flops, rates[2], copied), nil
+}
+
+// cacheSize returns the bytes of a core's cache of the second level, or what is usual.
+func cacheSize() int64 {
+	text, err := os.ReadFile("/sys/devices/system/cpu/cpu0/cache/index2/size")
+	if err == nil {
+		var n int64
+		var unit rune
+		if k, _ := fmt.Sscanf(string(text), "%d%c", &n, &unit); k == 2 && unit == 'K' && n > 0 {
+			return n << 10
+		}
+	}
+	return 1 << 20
 }
 
 // sample measures a case and plans it.
 func (b *bench) sample(ctx context.Context, c hereCase) (fit.Sample, error) {
 	one := *b
-	one.transport, one.time = c.transport, min(b.time, hereTime)
+	one.transport, one.time, one.short = c.transport, min(b.time, hereTime), true
 	f, err := one.measure(ctx, &benchCase{ranks: c.ranks, before: c.before, body: c.body})
 	if err != nil {
 		return fit.Sample{}, err

@@ -13,13 +13,14 @@ import (
 
 // A meter is a set of ranks that turn a loop around the body of a case.
 type meter struct {
-	ranks *ranks
-	s     *lang.Session
+	ranks  *ranks
+	s      *lang.Session
+	rounds int
 }
 
 // rounds is how often a case is measured. The fastest counts: whatever else
-// runs on a machine only adds time.
-const rounds = 5
+// runs on a machine only adds time. Many short ones find a moment when little does.
+const rounds, shortRounds = 5, 80
 
 // newMeter starts the ranks of c and prepares its loop. The caller closes the
 // meter.
@@ -28,7 +29,10 @@ func (b *bench) newMeter(ctx context.Context, c *benchCase) (*meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &meter{r, lang.NewSession(r.conns, lang.Options{})}
+	m := &meter{r, lang.NewSession(r.conns, lang.Options{}), rounds}
+	if b.short {
+		m.rounds = shortRounds
+	}
 	loop := fmt.Sprintf("%s\ndef turns(n):\n    for _ in range(n):\n        %s\n", c.before, c.body)
 	if err := m.do(ctx, loop); err != nil {
 		m.close()
@@ -58,7 +62,7 @@ func (m *meter) turns(ctx context.Context, n int) (time.Duration, error) {
 // measure measures c, whose ranks m has, in rounds that take a share of total
 // each, and checks what it computes.
 func (m *meter) measure(ctx context.Context, c *benchCase, f *figures, total time.Duration) error {
-	share := total / rounds
+	share := total / time.Duration(m.rounds)
 	for n, took := 1, time.Duration(0); took < share; n = moreTurns(n, took, share) {
 		var err error
 		if took, err = m.turns(ctx, n); err != nil {
@@ -67,7 +71,7 @@ func (m *meter) measure(ctx context.Context, c *benchCase, f *figures, total tim
 		f.turns = n
 	}
 	best := math.Inf(1)
-	for range rounds {
+	for range m.rounds {
 		took, err := m.turns(ctx, f.turns)
 		if err != nil {
 			return err

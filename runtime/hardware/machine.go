@@ -1,6 +1,10 @@
 package hardware
 
-import "tpsh/runtime/dtype"
+import (
+	"math"
+
+	"tpsh/runtime/dtype"
+)
 
 // A Machine holds the numbers of a hardware file. It is not changed after
 // reading, and safe for concurrent use.
@@ -11,11 +15,20 @@ type Machine struct {
 	Call   float64 // seconds more that it takes to issue a collective or a message
 	Late   float64 // seconds that of two ranks the later comes to a blocking call; of more, the more doublings there are
 	Step   float64 // seconds of a step that no operation explains: the loop around it
+	Script float64 // seconds of the host for an instruction of the interpreter
+	View   float64 // seconds of the host for an operation that moves and computes nothing: a view
 	Levels []Level // of the network, innermost first
 
 	memory          float64 // bytes a rank has
 	cores           float64 // that all ranks share; 0: a rank has a device of its own
 	start           float64 // seconds on the device before the first arithmetic
+	spread          float64 // FLOPs for each further core that a product takes; 0: it takes all
+	strided         float64 // seconds that each element takes more that is found by strides
+	row             float64 // seconds that each row takes of what works row by row
+	each            float64 // seconds that each matrix of a batch takes more
+	helpers         float64 // cores that products of a rank may take: of Among; 0: 1
+	cache           float64 // bytes of an operation that do not go to memory
+	cacheBandwidth  float64 // bytes a second at which those are read and written
 	memoryBandwidth float64 // bytes a second
 	memoryShare     float64 // of it that operations reach
 	fused           float64 // share of the traffic of operations other than products that is left where a library fuses them
@@ -77,33 +90,45 @@ func (m *Machine) Peak(k Kept) float64 {
 }
 
 // PeakFLOPs returns the FLOP/s that products in d reach at most.
-func (m *Machine) PeakFLOPs(d dtype.DType) float64 { return rate(m.products, d) }
+func (m *Machine) PeakFLOPs(d dtype.DType) float64 { return rate(m.products, d) * max(1, m.helpers) }
 
 // Among returns what each of n ranks has of a machine whose cores they share, and m
-// itself if each has a device of its own. Memory, bandwidth and rates are divided;
-// what starts an operation or a call takes longer when there are more ranks than
-// cores.
+// itself if each has a device of its own. A rank computes on one core, at the rates of
+// the file divided by the cores, but for products, which take those that no rank has as
+// well, one for each so many FLOPs. Where there are more ranks than cores all of it takes
+// as many times longer, as does what starts an operation or a call.
 func (m *Machine) Among(n int) *Machine {
-	if m.cores == 0 || n <= 1 {
+	if m.cores == 0 {
 		return m
 	}
 	out := *m
 	out.Levels = append([]Level(nil), m.Levels...)
-	ranks, turns := float64(n), max(1, float64(n)/m.cores)
-	out.memory /= ranks
-	out.memoryBandwidth /= ranks
+	turns := max(1, float64(n)/m.cores)
+	out.memory /= float64(n)
+	share := 1 / (m.cores * turns)
+	out.memoryBandwidth *= share
+	out.cacheBandwidth *= share
 	for d := range out.products {
-		out.products[d] /= ranks
-		out.rest[d] /= ranks
+		out.products[d] *= share
+		out.rest[d] *= share
 	}
+	out.helpers = max(1, math.Floor(m.cores/float64(n)))
 	out.start *= turns
+	out.each *= turns
+	out.strided *= turns
 	out.Issue *= turns
 	out.Call *= turns
+	out.View *= turns
+	out.Script *= turns
+	out.row *= turns
 	for i := range out.Levels {
 		out.Levels[i].Latency *= turns
 	}
 	return &out
 }
+
+// Shared reports whether ranks share cores, so that the host is the device.
+func (m *Machine) Shared() bool { return m.cores > 0 }
 
 // Memory returns how many bytes of memory a rank has.
 func (m *Machine) Memory() int64 { return int64(m.memory) }

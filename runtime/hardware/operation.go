@@ -12,6 +12,9 @@ type Operation struct {
 	FLOPs    float64     //
 	Bytes    float64     // read and written
 	Inner    float64     // bytes of what it makes on its way and a fused kernel keeps to itself, as attention its scores
+	Batch    float64     // how many matrices the products of a batch have, each alone; 0 for none
+	Rows     float64     // of what works row by row: softmax, norms, losses
+	Strided  float64     // elements that are found one by one, by strides: of a transposed input, say
 	Dim      int         // the smallest of m, n and k of the products; 0 for the rest
 	DType    dtype.DType // of the arithmetic
 }
@@ -20,12 +23,20 @@ type Operation struct {
 // arithmetic and its memory traffic, at the rates that its size reaches, after
 // its start.
 func (m *Machine) Operation(o Operation) float64 {
-	return max(m.arithmetic(o), m.traffic(o)) + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
+	return max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
 }
 
-// traffic returns the seconds of o's memory traffic.
+// traffic returns the seconds of o's memory traffic: as many bytes as the caches hold
+// are read and written there.
 func (m *Machine) traffic(o Operation) float64 {
-	t := o.Bytes / (m.memoryBandwidth * m.memoryShare)
+	near := 0.0
+	if m.cacheBandwidth > 0 {
+		near = min(o.Bytes, m.cache)
+	}
+	t := (o.Bytes - near) / (m.memoryBandwidth * m.memoryShare)
+	if near > 0 {
+		t += near / m.cacheBandwidth
+	}
 	if o.Products == 0 {
 		t *= m.fused
 	}
@@ -40,8 +51,17 @@ func (m *Machine) arithmetic(o Operation) float64 {
 	case o.Products == 0:
 		return o.FLOPs / rate(m.rest, o.DType)
 	}
-	full := o.FLOPs / (rate(m.products, o.DType) * m.share.top)
-	return float64(o.Products)*m.ramp() + max(full, min(full*m.narrowness(o), m.streamed(o)))
+	full := o.FLOPs / (rate(m.products, o.DType) * m.crew(o) * m.share.top)
+	return float64(o.Products)*m.ramp() + o.Batch*m.each + max(full, min(full*m.narrowness(o), m.streamed(o)))
+}
+
+// crew returns on how many cores the product o is computed.
+func (m *Machine) crew(o Operation) float64 {
+	most := max(1, m.helpers)
+	if m.spread <= 0 {
+		return most
+	}
+	return min(most, 1+math.Floor(o.FLOPs/m.spread))
 }
 
 // ramp returns the seconds that any product takes more to get going, whatever its
@@ -69,7 +89,7 @@ func (m *Machine) streamed(o Operation) float64 {
 
 // Share returns the part of the peak that the product o reaches.
 func (m *Machine) Share(o Operation) float64 {
-	return o.FLOPs / (rate(m.products, o.DType) * m.arithmetic(o))
+	return o.FLOPs / (rate(m.products, o.DType) * m.crew(o) * m.arithmetic(o))
 }
 
 // fastest returns the FLOP/s of products in the fastest float type.

@@ -15,6 +15,7 @@ type field struct {
 	needed    bool    // or else it has a default
 	otherwise float64
 	free      bool    // tpsh plan fit may change it
+	shared    bool    // but only where ranks share cores: elsewhere issue stands for it
 	typical   float64 // of a free one: what a fit takes 0 for
 	spread    float64 // of a free one: how far it is from the file's value, as the logarithm of a factor
 	doc       string
@@ -27,8 +28,16 @@ var top = []field{
 	{key: "memory_bandwidth", unit: "bytes a second", low: 1, high: 1e18, needed: true, doc: "of a rank's memory", at: func(m *Machine, _ *Level) *float64 { return &m.memoryBandwidth }},
 	{key: "cores", unit: "cores", high: 1e6, doc: "that all ranks share, with the memory and the rates of the file; 0: each rank has a device of its own", at: func(m *Machine, _ *Level) *float64 { return &m.cores }},
 	{key: "memory_share", unit: "a share", low: 0.01, high: 1, otherwise: 1, free: true, typical: 0.85, spread: 0.1, doc: "of the memory bandwidth that operations reach", at: func(m *Machine, _ *Level) *float64 { return &m.memoryShare }},
+	{key: "cache", unit: "bytes", high: 1e12, doc: "of an operation that do not go to memory", at: func(m *Machine, _ *Level) *float64 { return &m.cache }},
+	{key: "cache_bandwidth", unit: "bytes a second", high: 1e18, doc: "at which those are read and written; 0: there is no cache", at: func(m *Machine, _ *Level) *float64 { return &m.cacheBandwidth }},
 	{key: "fused", unit: "a share", low: 0.05, high: 1, otherwise: 1, free: true, typical: 0.7, spread: 0.4, doc: "of the memory traffic outside products that is left where a library fuses operations", at: func(m *Machine, _ *Level) *float64 { return &m.fused }},
 	{key: "inner", unit: "times", high: 100, free: true, typical: 3, spread: 0.7, doc: "that attention writes or reads a matrix of scores; 0 where it is fused", at: func(m *Machine, _ *Level) *float64 { return &m.inner }},
+	{key: "spread", unit: "FLOPs", high: 1e18, doc: "for each further core that a product takes; 0: it takes all that are free", at: func(m *Machine, _ *Level) *float64 { return &m.spread }},
+	{key: "each", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-06, spread: 1, doc: "more for each matrix of a batch of products, as the heads of attention are", at: func(m *Machine, _ *Level) *float64 { return &m.each }},
+	{key: "strided", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-09, spread: 1, doc: "more for each element that is found by strides: of a transposed input, say", at: func(m *Machine, _ *Level) *float64 { return &m.strided }},
+	{key: "row", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-07, spread: 1, doc: "for each row of softmax, norms and losses", at: func(m *Machine, _ *Level) *float64 { return &m.row }},
+	{key: "script", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-07, spread: 1, doc: "of the host for an instruction of the interpreter, with what it calls", at: func(m *Machine, _ *Level) *float64 { return &m.Script }},
+	{key: "view", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-06, spread: 1, doc: "of the host for an operation that moves and computes nothing, as a view", at: func(m *Machine, _ *Level) *float64 { return &m.View }},
 	{key: "call", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "more of the host to issue a collective or a message", at: func(m *Machine, _ *Level) *float64 { return &m.Call }},
 	{key: "late", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "that the last of two ranks comes late to a blocking call; of four twice that", at: func(m *Machine, _ *Level) *float64 { return &m.Late }},
 	{key: "issue", unit: "seconds", high: 1, free: true, typical: 5e-06, spread: 1, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
@@ -123,7 +132,7 @@ func (m *Machine) Constants() []Constant {
 	var out []Constant
 	add := func(prefix string, level int, fields []field) {
 		for i := range fields {
-			if f := &fields[i]; f.free {
+			if f := &fields[i]; f.free && (m.cores > 0 || !f.shared) {
 				out = append(out, Constant{prefix + f.key, f.unit, f.doc, f.low, f.high, f.typical, f.spread, f, level})
 			}
 		}

@@ -61,11 +61,12 @@ type attentionTile[T dtype.Float] struct {
 }
 
 func (a *Attention[T]) tile() *attentionTile[T] {
+	queries, keys := min(queryTile, a.L), min(keyTile, a.S)
 	return &attentionTile[T]{
 		Attention: a, multiply: gemmOf[T](), add: sumOf[T](), tanh: tanhOf[T](),
-		q: make([]T, queryTile*a.Size), p: make([]T, queryTile*keyTile),
-		part: make([]T, max(queryTile, keyTile)*max(a.Size, a.Width)),
-		most: make([]T, queryTile), sum: make([]float64, queryTile),
+		q: make([]T, queries*a.Size), p: make([]T, queries*keys),
+		part: make([]T, max(queries, keys)*max(a.Size, a.Width)),
+		most: make([]T, queries), sum: make([]float64, queries),
 	}
 }
 
@@ -193,9 +194,9 @@ func (a *Attention[T]) Backward(dq, dk, dv, dy, y []T) {
 	clear(dk)
 	clear(dv)
 	t := a.tile()
-	t.dp = make([]T, queryTile*keyTile)
+	t.dp = make([]T, len(t.p))
 	if a.Cap != 0 {
-		t.slope = make([]T, queryTile*keyTile)
+		t.slope = make([]T, len(t.p))
 	}
 	for lo := 0; lo < a.L; lo += queryTile {
 		hi := min(lo+queryTile, a.L)

@@ -14,6 +14,7 @@ type player struct {
 	groups []seat
 
 	at        int // the next event
+	viewed    int // whose views have been played, from 1
 	host      float64
 	device    float64
 	issued    []issuance // by number of the Issue

@@ -22,11 +22,30 @@ func (g *game) play() {
 func (g *game) run(i int32) {
 	pl := g.players[i]
 	for pl.at < len(pl.kind.Events) {
+		g.views(pl)
 		if !g.step(i, pl, &pl.kind.Events[pl.at]) {
 			return
 		}
 		pl.at++
 	}
+}
+
+// views plays what the host does before the next event, once: instructions of the script,
+// and operations that move and compute nothing. They take the host's time, which is the device's where ranks share cores.
+func (g *game) views(pl *player) {
+	e := &pl.kind.Events[pl.at]
+	t := float64(e.Views)*g.m.View + float64(e.Script)*g.m.Script
+	if t == 0 || pl.viewed > pl.at {
+		return
+	}
+	pl.viewed = pl.at + 1
+	if !g.m.Shared() {
+		pl.host += t
+		return
+	}
+	pl.device += t
+	pl.now.arithmetic += t
+	pl.now.region(e.Region).seconds += t
 }
 
 // step plays one event. It reports false, and has changed nothing that counts, if

@@ -99,14 +99,16 @@ type Event struct {
 	Do      Do
 	Phase   Phase
 	Stage   bool  // Send, Recv: of a pipeline's schedule
+	Views   uint8 // operations before it that move and compute nothing, 255 at most
 	Index   int32 // Compute: of Operations; Collective, Issue, Send, Recv: of Calls; Wait: of the rank's Issues
 	Group   int32 // of Kind.Groups
 	Peer    int32 // Send, Recv: the other, of the group
 	Tag     int32
 	Region  int32
 	Line    int32
-	Forward int32 // of a call in backward: the line of what it is the gradient of
-	Wire    int64 // Collective, Issue, Send: bytes that the kind's first rank sends; others of it may send others
+	Forward int32  // of a call in backward: the line of what it is the gradient of
+	Script  uint32 // instructions of the interpreter before it
+	Wire    int64  // Collective, Issue, Send: bytes that the kind's first rank sends; others of it may send others
 }
 
 // Memory is bytes of one rank: the most at a time of each kind, and of the sum.

@@ -1,10 +1,13 @@
 package plan
 
+import "math"
+
 // A Recorder notes what one rank does. Its methods are for the rank's goroutine.
 type Recorder struct {
 	Memory     Memory           // set in the end
 	Moments    Moments          // likewise
 	Parameters map[string]int64 // elements of whole parameters, by path and shape; likewise
+	Steps      func() uint64    // instructions that the interpreter has carried out; nil if nobody counts
 
 	program *Program
 	events  []Event
@@ -17,6 +20,8 @@ type Recorder struct {
 	region int32
 	path   []int32
 	issues int32
+	views  int    // since the last event
+	steps  uint64 // until then
 }
 
 // Recorder returns one for a rank of p.
@@ -55,7 +60,18 @@ func (r *Recorder) Compute(o Operation, phase Phase, line string) {
 	r.add(Event{Do: Compute, Index: i, Phase: phase}, line)
 }
 
+// View notes an operation that moves and computes nothing.
+func (r *Recorder) View() { r.views++ }
+
 func (r *Recorder) add(e Event, line string) *Event {
+	e.Views, r.views = uint8(min(r.views, math.MaxUint8)), 0
+	if r.Steps != nil {
+		n := r.Steps()
+		if n >= r.steps { // or else another file runs
+			e.Script = uint32(min(n-r.steps, math.MaxUint32))
+		}
+		r.steps = n
+	}
 	e.Region, e.Line = r.region, r.text(lineSpace, line)
 	r.events = append(r.events, e)
 	return &r.events[len(r.events)-1]

@@ -1,0 +1,227 @@
+// Here compares the steps of examples, as they run on this machine, with what tpsh plan
+// says of them on the hardware here.
+//
+//	tpsh bench --calibrate
+//	go run ./bench/here
+//	go run ./bench/here -ranks 1,2 -repeat 20 gpt megatron
+//	go run ./bench/here layouts
+//
+// prints a row for each example, number of ranks and transport: the step measured, which
+// is the fastest of the later half of all steps, the step planned, and the one over the
+// other. The layouts are five of one model, in the order that was measured: the planned
+// ones should have it, too. Whatever else runs on the machine adds to what is measured,
+// and most where ranks wait for each other.
+//
+// An example marks its steps; a copy of it has a mark_step of its own, which prints the
+// time as well.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A program is an example with arguments.
+type program struct {
+	name, script string
+	args         []string
+}
+
+var steps = []program{
+	{"gpt", "gpt.star", []string{"30"}},
+	{"llama", "llama.star", []string{"data/llama", "The licenses for most software are designed to take away your freedom.", "24"}},
+	{"megatron", "megatron.star", []string{"--steps", "30"}},
+	{"megatron 256", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 2 --seq 64")},
+	{"digits", "digits.star", nil},
+}
+
+// layouts are five of a model on four ranks.
+var layouts = []program{
+	{"layouts: tp 1", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 1")},
+	{"layouts: tp 2", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 2")},
+	{"layouts: tp 4", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 4")},
+	{"layouts: pp 2", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 1 --pp 2")},
+	{"layouts: zero 3", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 1 --zero 3")},
+}
+
+// clock is the file from which the copies have their mark_step.
+const clock = `def timed_step():
+    mark_step()
+    if rank() == 0 and not planning():
+        print("timed step", time())
+`
+
+func main() {
+	tpsh := flag.String("tpsh", "", "the `COMMAND` that is measured; by itself it is built")
+	ranks := flag.String("ranks", "1,2,4", "numbers of ranks")
+	transports := flag.String("transports", "inproc,shm", "transports")
+	repeat := flag.Int("repeat", 5, "run each example `N` times")
+	flag.Parse()
+	if err := run(*tpsh, *ranks, strings.Split(*transports, ","), *repeat, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "here:", err)
+		os.Exit(1)
+	}
+}
+
+func run(tpsh, ranks string, transports []string, repeat int, names []string) error {
+	dir, err := os.MkdirTemp("", "here")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if tpsh == "" {
+		tpsh = filepath.Join(dir, "tpsh")
+		if out, err := exec.Command("go", "build", "-o", tpsh, "./cmd/tpsh").CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	if err := copyExamples(dir); err != nil {
+		return err
+	}
+	fmt.Println("| step of | ranks | transport | measured | planned | planned / measured |\n| --- | --- | --- | --- | --- | --- |")
+	b := &bench{tpsh: tpsh, dir: dir, repeat: repeat}
+	chosen := func(p program) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(p.name, n) })
+	}
+	for _, p := range steps {
+		for _, n := range strings.Split(ranks, ",") {
+			for _, transport := range transports {
+				if chosen(p) {
+					if _, err := b.row(p, n, transport); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	for _, transport := range transports {
+		if err := b.order(transport, chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyExamples copies the examples into dir, with a clock.
+func copyExamples(dir string) error {
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("examples")); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "examples/clock.star"), []byte(clock), 0o644); err != nil {
+		return err
+	}
+	for _, name := range []string{"gpt.star", "llama.star", "megatron.star", "digits.star"} {
+		path := filepath.Join(dir, "examples", name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, append([]byte("load(\"clock.star\", mark_step=\"timed_step\")\n"), text...), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A bench measures and plans.
+type bench struct {
+	tpsh, dir string
+	repeat    int
+}
+
+// A step is one measured and planned, in seconds.
+type step struct{ measured, planned float64 }
+
+// row prints the row of a program.
+func (b *bench) row(p program, ranks, transport string) (step, error) {
+	s := step{measured: math.Inf(1)}
+	for range b.repeat {
+		v, err := b.measure(p, ranks, transport)
+		if err != nil {
+			return s, err
+		}
+		s.measured = min(s.measured, v)
+	}
+	out, err := b.command("plan", p, ranks, "--hw", "here", "--json")
+	if err != nil {
+		return s, err
+	}
+	var f struct {
+		Seconds float64 `json:"step_seconds"`
+	}
+	if err := json.Unmarshal(out, &f); err != nil {
+		return s, err
+	}
+	s.planned = f.Seconds
+	fmt.Printf("| %s | %s | %s | %.3g ms | %.3g ms | %.2f |\n", p.name, ranks, transport, s.measured*1e3, s.planned*1e3, s.planned/s.measured)
+	return s, nil
+}
+
+// measure returns the fastest of the later half of a run's steps.
+func (b *bench) measure(p program, ranks, transport string) (float64, error) {
+	out, err := b.command("run", p, ranks, "--transport", transport)
+	if err != nil {
+		return 0, err
+	}
+	var times []float64
+	for _, line := range strings.Split(string(out), "\n") {
+		if _, text, ok := strings.Cut(line, "timed step "); ok {
+			t, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return 0, err
+			}
+			times = append(times, t)
+		}
+	}
+	best := math.Inf(1)
+	for i := max(1, len(times)/2); i < len(times); i++ {
+		best = min(best, times[i]-times[i-1])
+	}
+	return best, nil
+}
+
+// command runs tpsh on a program.
+func (b *bench) command(name string, p program, ranks string, flags ...string) ([]byte, error) {
+	args := append([]string{name, "-n", ranks}, flags...)
+	c := exec.Command(b.tpsh, append(append(args, filepath.Join(b.dir, "examples", p.script), "--"), p.args...)...)
+	out, err := c.Output()
+	if e, ok := err.(*exec.ExitError); ok {
+		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, e.Stderr)
+	}
+	return out, err
+}
+
+// order prints the layouts on four ranks, and whether plans have them in the order that
+// was measured.
+func (b *bench) order(transport string, chosen func(program) bool) error {
+	var rows []step
+	for _, p := range layouts {
+		if !chosen(p) {
+			return nil
+		}
+		s, err := b.row(p, "4", transport)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, s)
+	}
+	pairs, right := 0, 0
+	for i, a := range rows {
+		for _, c := range rows[:i] {
+			pairs++
+			if (a.measured < c.measured) == (a.planned < c.planned) {
+				right++
+			}
+		}
+	}
+	fmt.Printf("\n%s: %d of %d pairs of layouts in the right order\n\n", transport, right, pairs)
+	return nil
+}
