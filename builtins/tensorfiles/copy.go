@@ -37,8 +37,9 @@ type Proved struct {
 	Written ckpt.Sum `json:"written"`
 }
 
-// maxSlab is how many bytes of a tensor are read at a time at most.
-const maxSlab = 16 << 20
+// maxSlab is how many bytes of a tensor are read at a time at most: so many stay in a
+// core's cache between being read, hashed and written.
+const maxSlab = 2 << 20
 
 // writerBuffer is how many bytes the writer of a file keeps.
 const writerBuffer = 256 << 10

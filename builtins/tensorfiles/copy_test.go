@@ -146,6 +146,8 @@ func TestCopyErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	odd := random(t, map[string][]int{"w": {4, 5}})
+	odd.Tensors[0].DType = "float8_e8m0fnu"
 	four, _ := ckpt.ParseTarget("n=4:*=S(0)")
 	flat, _ := ckpt.ParseTarget("n=3:*=flat")
 	for _, test := range []struct {
@@ -158,7 +160,7 @@ func TestCopyErrors(t *testing.T) {
 		{s, t.TempDir(), &Options{Format: Own, Target: four, MaxMem: 1000}, "got 1000 bytes of memory, want at least"},
 		{s, t.TempDir(), &Options{Format: "x", MaxMem: 1 << 24}, `got the format "x", want tpsh`},
 		{s, t.TempDir(), &Options{Format: Safetensors, Target: flat, MaxMem: 1 << 24}, `tensor "w" has several blocks on rank`},
-		{open(t, "testdata/dtypes"), t.TempDir(), &Options{Format: Own, MaxMem: 1 << 24}, "which the format tpsh does not have"},
+		{odd, t.TempDir(), &Options{Format: Own, MaxMem: 1 << 24}, "which the format tpsh does not have"},
 	} {
 		_, err := Copy(test.s, test.dst, test.o)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
