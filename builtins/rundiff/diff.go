@@ -59,7 +59,7 @@ func (d *diffing) prepare() error {
 	}
 	d.only[0], d.only[1] = missing(d.ref, d.cand), missing(d.cand, d.ref)
 	if len(d.pairs) == 0 {
-		return fmt.Errorf("%s and %s have no tensor of one name and step in common", d.ref.path, d.cand.path)
+		return fmt.Errorf("%s and %s have no tensor of one name and step in common", d.ref.name, d.cand.name)
 	}
 	d.first = d.pairs[0].step
 	for _, p := range d.pairs {

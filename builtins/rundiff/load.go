@@ -37,12 +37,14 @@ type key struct {
 
 // A side is one of the two runs.
 type side struct {
-	path   string
+	path   string                 // the folder of its files
+	name   string                 // as it was given
 	blocks map[key]map[int]*block // by rank
 	order  []key                  // as the files have them
 	known  bool                   // order is that in which they were written
 	ranks  int                    // how many there are; 0 if no file is of a rank
 	stems  map[string]bool        // parts of file names that tell neither rank nor step
+	alone  bool                   // it is one file
 	close  []func()
 }
 
@@ -72,11 +74,29 @@ func take(re *regexp.Regexp, text string) (rest string, number int) {
 // maxFiles bounds the files of a run.
 const maxFiles = 1 << 16
 
-// open finds the tensors below a folder.
-func open(dir string) (*side, error) {
-	s := &side{path: dir, blocks: map[key]map[int]*block{}, stems: map[string]bool{}, known: true}
-	var list []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+// IsFile reports whether path is a file that may hold tensors by its name.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && extWord.Get().MatchString(path)
+}
+
+// open finds the tensors below a folder, or in a file.
+func open(path string) (*side, error) {
+	s := &side{path: path, name: path, blocks: map[key]map[int]*block{}, stems: map[string]bool{}, known: true}
+	if IsFile(path) {
+		s.path, s.alone = filepath.Dir(path), true
+		return s, s.addAll([]string{filepath.Base(path)})
+	}
+	list, err := listTensors(path)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.addAll(list)
+}
+
+// listTensors returns the files below dir that may hold tensors.
+func listTensors(dir string) (list []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -95,14 +115,19 @@ func open(dir string) (*side, error) {
 		return nil, fmt.Errorf("%s: no .safetensors, .npz, .npy or .pt files in it", dir)
 	}
 	slices.SortFunc(list, compareNatural)
+	return list, nil
+}
+
+// addAll adds the tensors of files. After an error no file is open.
+func (s *side) addAll(list []string) error {
 	bare := numbered(list)
 	for _, name := range list {
 		if err := s.add(name, bare); err != nil {
 			s.Close()
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+			return fmt.Errorf("%s: %w", filepath.Join(s.path, name), err)
 		}
 	}
-	return s, s.settle()
+	return s.settle()
 }
 
 // isTensors reports whether a file may hold tensors by its name.
@@ -146,6 +171,9 @@ func (s *side) add(name string, bare bool) error {
 	stem, rank := take(rankWord.Get(), stem)
 	stem, step := take(stepWord.Get(), stem)
 	stem = strings.Trim(stem, "/._-")
+	if s.alone { // its name is nothing that the other's has
+		stem, rank, step = "tensor", -1, -1
+	}
 	put := func(tensor string, b *block) {
 		t, r := take(rankWord.Get(), tensor)
 		if r < 0 {

@@ -106,31 +106,36 @@ func roundHalf(x float64) float64 {
 }
 
 // precision returns the dtype that the elements of a have at most, whatever the dtype is
-// in which they are stored: "bfloat16" or "float16" where nearly all are such numbers.
+// in which they are stored: "bfloat16" or "float16" where all are such numbers. Small
+// whole numbers, and those of few digits, are so in any dtype and do not count.
 func precision(a *array, dtype string) string {
 	if dtype != "float32" && dtype != "float64" || len(a.data) < 4 {
 		return dtype
 	}
-	bf, h, n := 0, 0, 0
+	bf, h, n := true, true, 0
 	for _, v := range a.data {
 		if v == 0 || math.IsInf(v, 0) || v != v {
 			continue
 		}
-		n++
-		if roundBF16(v) == v {
-			bf++
+		if !plain(v) {
+			n++
 		}
-		if roundHalf(v) == v {
-			h++
-		}
+		bf, h = bf && roundBF16(v) == v, h && roundHalf(v) == v
 	}
 	switch {
 	case n < 4:
 		return dtype
-	case bf == n:
+	case bf:
 		return "bfloat16"
-	case h == n:
+	case h:
 		return "float16"
 	}
 	return dtype
+}
+
+// plain reports whether v is a whole number of at most 256, or has at most four binary
+// digits.
+func plain(v float64) bool {
+	frac, _ := math.Frexp(v)
+	return v == math.Trunc(v) && math.Abs(v) <= 256 || frac*16 == math.Trunc(frac*16)
 }

@@ -42,13 +42,13 @@ var diffKinds = []struct {
 	is   func(path string) bool
 	do   func(d *differ, std *stdio, a, b string) error
 }{
-	{"folders of tensors (.safetensors, .npz, .npy or .pt files, whole or one a rank)", isFolder, (*differ).folders},
+	{"folders of tensors or files of them (.safetensors, .npz, .npy or .pt, whole or one a rank)", isRun, (*differ).folders},
 	{"traces of tpsh run --trace, or plans of tpsh plan --json", tracediff.IsCosts, (*differ).costs},
 }
 
-func isFolder(path string) bool {
+func isRun(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	return err == nil && info.IsDir() || rundiff.IsFile(path)
 }
 
 func (d *differ) run(std *stdio, args []string) error {
@@ -73,7 +73,7 @@ func (d *differ) run(std *stdio, args []string) error {
 	return usagef("diff: got %s and %s, want two %s", args[0], args[1], strings.Join(names, ", or two "))
 }
 
-// folders compares two folders of tensors.
+// folders compares two folders or files of tensors.
 func (d *differ) folders(std *stdio, ref, cand string) error {
 	o := &rundiff.Options{Rtol: d.rtol}
 	if d.plan != "" {
