@@ -58,15 +58,15 @@ func (h *hosts) options(w wish, env schedenv.Env) (o launch.Options, err error) 
 		return o, err
 	}
 	var place *schedenv.Place
-	if h.nodes == 1 && h.perNode == 0 && (!w.t || launch.Describe(w.transport).Hosts) {
+	if h.nodes == 1 && (!w.t || launch.Describe(w.transport).Hosts) {
 		if place, err = schedenv.Find(env); err != nil {
 			return o, usageError{err}
 		}
 	}
 	switch {
 	case place != nil && place.Size > 1:
-		o, err = placed(o, w, place)
-	case place != nil && !w.n:
+		o, err = h.placed(o, w, place)
+	case place != nil && !w.n && h.perNode == 0:
 		o.Ranks = place.Size
 	case h.nodes > 1:
 		o, err = h.named(o, w, env)
@@ -154,12 +154,15 @@ func onNodes(ctx context.Context, o launch.Options, lead func(*launch.Cluster) e
 }
 
 // placed returns the options of one process of those that a launcher started,
-// which becomes one rank.
-func placed(o launch.Options, w wish, p *schedenv.Place) (launch.Options, error) {
-	if w.n && w.ranks != p.Size {
+// which becomes one rank, or as many as --nproc-per-node says.
+func (h *hosts) placed(o launch.Options, w wish, p *schedenv.Place) (launch.Options, error) {
+	o.Nodes, o.Node, o.Ranks = p.Size, p.Rank, max(1, h.perNode)
+	switch {
+	case w.n && h.perNode > 0 && w.ranks != p.Size*o.Ranks:
+		return o, usagef("for flag -n: got %d, want %d (%s has started %d, each with %d ranks by --nproc-per-node)", w.ranks, p.Size*o.Ranks, p.From, p.Size, o.Ranks)
+	case w.n && w.ranks != p.Size*o.Ranks:
 		return o, usagef("for flag -n: got %d, want %d (as many as %s has started)", w.ranks, p.Size, p.From)
 	}
-	o.Nodes, o.Node, o.Ranks = p.Size, p.Rank, 1
 	if o.Rendezvous == "" {
 		o.Rendezvous = p.Rendezvous
 	}
