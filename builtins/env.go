@@ -107,6 +107,10 @@ type Timeline struct {
 	// Whole has the timeline tell of memory by kind, and of the named tensors that
 	// are left in the end.
 	Whole bool
+
+	// Most is how many operations, and how many calls, a rank keeps of a program, the
+	// last; 0 for all.
+	Most int
 }
 
 // Record implements lang.Recorder: it returns the timeline that the rank has kept
@@ -134,7 +138,7 @@ func New(rank *runtime.Rank, opts Options) *Env {
 		rank.Shard.Implicit = shard.Refuse
 	}
 	if opts.Timeline.On {
-		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To, opts.Timeline.Whole)
+		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To, opts.Timeline.Whole, opts.Timeline.Most)
 	}
 	env := &Env{Runtime: rank, Options: opts}
 	rank.Holdings = func() runtime.Holdings { return holdings(env) }

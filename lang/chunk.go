@@ -62,6 +62,17 @@ func (s *globals) SetKey(key, v starlark.Value) error {
 	return nil
 }
 
+// own returns the globals that chunks have assigned.
+func (s *globals) own() starlark.StringDict {
+	all := make(starlark.StringDict, len(s.defined))
+	for name := range s.defined {
+		if name != "_" {
+			all[name] = s.names[name]
+		}
+	}
+	return all
+}
+
 func (s *globals) set(name string, v starlark.Value) {
 	s.names[name] = v
 	s.defined[name] = true

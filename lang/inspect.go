@@ -95,11 +95,7 @@ func (h *halts) variables(s *snapshot, n int, global bool) ([]Value, error) {
 func (h *halts) globalsOf(f *frame) starlark.StringDict {
 	all := starlark.StringDict{}
 	if g := h.s.globals; g != nil {
-		for name := range g.defined {
-			if name != "_" {
-				all[name] = g.names[name]
-			}
-		}
+		all = g.own()
 	}
 	for name, v := range f.fn.Globals() {
 		all[name] = v

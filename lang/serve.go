@@ -287,6 +287,9 @@ func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value,
 		v, err = s.globals.run(t, p)
 		return err
 	})
+	if k, ok := s.env.(Keeper); ok && err == nil {
+		k.Keep(s.globals.own())
+	}
 	return v, err
 }
 

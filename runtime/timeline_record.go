@@ -17,6 +17,8 @@ type timed struct {
 	base     time.Time
 	from, to int // the steps that are kept; to 0 for all from on
 	trace    *Trace
+	most     int            // how many operations, and how many calls, are kept; 0 for all
+	left     int            // what was not kept any longer
 	meter    *Meter         // counts memory by kind; nil unless that is asked for
 	ops      [][]timedOp    // in blocks, so that none is moved when there are more
 	numbers  map[string]int // the next number of calls, by group; of messages by pair, tag and direction
@@ -42,8 +44,12 @@ type timedOp struct {
 // opsInBlock is how many operations a block of them has.
 const opsInBlock = 256
 
-// add returns the place of one operation more.
+// add returns the place of one operation more. Of too many the first are dropped.
 func (t *timed) add() *timedOp {
+	if t.most > 0 && len(t.ops)*opsInBlock > t.most && len(t.ops[len(t.ops)-1]) == opsInBlock {
+		t.left += opsInBlock
+		t.ops = append(t.ops[:0], t.ops[1:]...)
+	}
 	if n := len(t.ops); n == 0 || len(t.ops[n-1]) == opsInBlock {
 		t.ops = append(t.ops, make([]timedOp, 0, opsInBlock))
 	}
@@ -62,9 +68,13 @@ func (t *timed) last() *timedOp {
 }
 
 // KeepTimeline has the rank keep a timeline from now on: of all steps, or if to is
-// not 0 of those from from to before to. With kinds it counts memory by kind.
-func (r *Rank) KeepTimeline(from, to int, kinds bool) {
+// not 0 of those from from to before to. With kinds it counts memory by kind. Of more than
+// most operations, or calls, it keeps the last; 0 is for any number.
+func (r *Rank) KeepTimeline(from, to int, kinds bool, most int) {
 	r.timed = &timed{rank: r, base: time.Now(), from: from, to: to, trace: r.StartTrace(), numbers: map[string]int{}}
+	if r.timed.most = most; most > 0 {
+		r.timed.trace.most, r.timed.trace.forget = most, r.timed.forget
+	}
 	if kinds {
 		r.timed.meter = r.StartMeter()
 	}
@@ -111,7 +121,8 @@ func (r *Rank) TakeTimeline() *timeline.Rank {
 	if t == nil {
 		return nil
 	}
-	all := &timeline.Rank{Rank: r.id, Size: r.size}
+	all := &timeline.Rank{Rank: r.id, Size: r.size, Left: t.left}
+	t.left = 0
 	for _, block := range t.ops {
 		for i := range block {
 			all.Events = append(all.Events, block[i].event(t.base))
@@ -127,6 +138,14 @@ func (r *Rank) TakeTimeline() *timeline.Rank {
 	}
 	t.trace.Records = nil
 	return all
+}
+
+// forget drops calls, which count among those of their group all the same.
+func (t *timed) forget(calls []*Record) {
+	for _, rec := range calls {
+		t.number(t.rank.id, rec)
+	}
+	t.left += len(calls)
 }
 
 // number returns the number of a call among those of its group, or of a message

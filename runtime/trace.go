@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"time"
 
 	"tpsh/comm"
@@ -34,7 +35,23 @@ type Record struct {
 }
 
 // A Trace collects the communication of a rank while it is on.
-type Trace struct{ Records []*Record }
+type Trace struct {
+	Records []*Record
+
+	// forget, if set, is given the records that are dropped when there are more than
+	// most.
+	most   int
+	forget func([]*Record)
+}
+
+// add adds a record. Of twice as many as the trace has at most, the first half goes.
+func (t *Trace) add(rec *Record) {
+	t.Records = append(t.Records, rec)
+	if t.forget != nil && len(t.Records) >= 2*t.most {
+		t.forget(t.Records[:t.most])
+		t.Records = slices.Clone(t.Records[t.most:])
+	}
+}
 
 // StartTrace turns a new trace on. Traces nest.
 func (r *Rank) StartTrace() *Trace {
@@ -84,7 +101,7 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 		rec.Phase = Backward
 	}
 	for _, t := range r.traces {
-		t.Records = append(t.Records, rec)
+		t.add(rec)
 	}
 	return rec
 }

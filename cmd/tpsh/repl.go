@@ -43,8 +43,9 @@ type shell struct {
 	pictures  string          // the folder of drawings; "" for none
 	cluster   *launch.Cluster // nil if there is but one node
 
-	mu      sync.Mutex
-	current *ranks // nil before the first
+	mu       sync.Mutex
+	current  *ranks                      // nil before the first
+	recorded func(rank int, data []byte) // gets what they record
 }
 
 func (s *shell) run(std *stdio, args []string) error {
@@ -93,10 +94,12 @@ func (s *shell) talk(std *stdio) error {
 		return err
 	}
 	defer atEnding(s.stop)()
+	s.tracing.session, s.tracing.kind, s.tracing.title = true, "repl", "session"
 	code := repl.Run(context.Background(), repl.Options{
 		Ranks:    s.n,
 		Start:    func(n int) ([]lang.Conn, func(), error) { return s.start(n, std.err) },
-		Recorded: s.tracing.job(""),
+		Recorded: s.record,
+		Typed:    s.tracing.typed,
 		Dir:      dir,
 		Folders:  s.folders(),
 		Input:    s.input(std),
@@ -128,8 +131,16 @@ func (s *shell) start(n int, notes io.Writer) (conns []lang.Conn, stop func(), e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = r
+	s.current, s.recorded = r, s.tracing.job("")
 	return r.conns, r.stop, nil
+}
+
+// record keeps what a rank has recorded of a statement.
+func (s *shell) record(rank int, data []byte) {
+	s.mu.Lock()
+	recorded := s.recorded
+	s.mu.Unlock()
+	recorded(rank, data)
 }
 
 // makeRoom ends the ranks that there are, if nodes have no room for others

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 
 	"tpsh/lang"
 	"tpsh/lang/repl"
@@ -15,6 +17,7 @@ func shellCommands(s *shell) []repl.Command {
 	return []repl.Command{
 		{Name: "viz", Usage: "X", Help: "draws which rank holds which block of a distributed tensor", Run: visualize},
 		{Name: "trace", Usage: "STMT", Help: "runs a statement and lists what it communicates", Run: traceStatement},
+		{Name: "report", Usage: "[FILE]", Help: "opens a page about the session: timeline, bytes, memory, sharding; or writes it to FILE", Run: s.report, Complete: repl.CompleteFile},
 		{Name: "plan", Usage: "STMT", Help: "says what a statement would cost here, without running it", Run: s.planStatement},
 	}
 }
@@ -32,6 +35,29 @@ func traceStatement(ctx context.Context, s *repl.Shell, arg string) error {
 		s.ExecAs(ctx, "_trace(False)", "")
 	}
 	return nil
+}
+
+// report writes the page of the session, and opens it if it is given no file.
+func (s *shell) report(_ context.Context, sh *repl.Shell, path string) error {
+	named := path != ""
+	if !named {
+		f, err := os.CreateTemp("", "tpsh-session-*.html")
+		if err != nil {
+			return err
+		}
+		f.Close()
+		path = f.Name()
+	}
+	if err := s.tracing.writePage(path); err != nil {
+		return err
+	}
+	opened := !named && browse(path) == nil
+	words := "the page of the session is in %s\n"
+	if opened {
+		words = "the page of the session opens: %s\n"
+	}
+	_, err := fmt.Fprintf(sh.Out(), words, path)
+	return err
 }
 
 // planStatement plays a statement on shapes alone, on ranks that have done on shapes

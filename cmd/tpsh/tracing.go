@@ -17,6 +17,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/cmd/tpsh/perfetto"
 	"tpsh/cmd/tpsh/report"
+	"tpsh/lang/repl"
 	"tpsh/runtime/timeline"
 )
 
@@ -26,6 +27,7 @@ type tracing struct {
 	path, page, steps string
 	from, to          int
 
+	session     bool              // what the ranks did is kept for :report, as far as it is recent
 	kind, title string            // of the report
 	sources     map[string]string // texts that are in no file
 
@@ -80,14 +82,26 @@ func checkTarget(flag, path string) error {
 }
 
 // on reports whether there is something to trace.
-func (t *tracing) on() bool { return t != nil && (t.path != "" || t.page != "") }
+func (t *tracing) on() bool { return t != nil && (t.session || t.path != "" || t.page != "") }
 
-// options returns what the ranks are to keep.
-func (t *tracing) options() builtins.Timeline {
+// mostOfSession is how many events are kept of a session that nobody has asked to trace,
+// by all ranks.
+const mostOfSession = 50_000
+
+// most returns how many events a rank of so many keeps; 0 for all.
+func (t *tracing) most(ranks int) int {
+	if t.path != "" || t.page != "" {
+		return 0
+	}
+	return max(1000, mostOfSession/ranks)
+}
+
+// options returns what the ranks, so many, are to keep.
+func (t *tracing) options(ranks int) builtins.Timeline {
 	if !t.on() {
 		return builtins.Timeline{}
 	}
-	return builtins.Timeline{On: true, From: t.from, To: t.to, Whole: t.page != ""}
+	return builtins.Timeline{On: true, From: t.from, To: t.to, Whole: t.session || t.page != "", Most: t.most(ranks)}
 }
 
 // job returns what takes what the ranks of the run called name have kept; nil if
@@ -111,6 +125,9 @@ func (t *tracing) job(name string) func(rank int, data []byte) {
 			known.Append(r)
 		} else {
 			j.ranks[rank] = r
+		}
+		if most := t.most(r.Size); most > 0 {
+			j.ranks[rank].Keep(most)
 		}
 	}
 }
@@ -137,6 +154,13 @@ func (t *tracing) write(err error) error {
 	return err
 }
 
+// writePage writes the page of what was kept so far to the file at path.
+func (t *tracing) writePage(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return writeReport(path, t.report())
+}
+
 // writeReport writes the page of r to the file at path.
 func writeReport(path string, r *report.Report) error {
 	if err := writeFile(path, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
@@ -159,8 +183,11 @@ func writeFile(path string, write func(io.Writer) error) error {
 func (t *tracing) report() *report.Report {
 	r := &report.Report{Kind: t.kind, Title: t.title, Command: commandLine(), Sources: map[string]string{}}
 	maps.Copy(r.Sources, t.sources)
-	for _, j := range t.jobs {
+	for i, j := range t.jobs {
 		job := report.Job{Name: j.name}
+		if t.session {
+			job.Name = fmt.Sprintf("session %d", i+1)
+		}
 		for _, rank := range slices.Sorted(maps.Keys(j.ranks)) {
 			job.Ranks = append(job.Ranks, j.ranks[rank])
 			for i := range j.ranks[rank].Events {
@@ -170,6 +197,13 @@ func (t *tracing) report() *report.Report {
 		r.Jobs = append(r.Jobs, job)
 	}
 	return r
+}
+
+// typed notes what was typed into a shell, which lines of a session name.
+func (t *tracing) typed(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sources = map[string]string{repl.Typed: text}
 }
 
 // commandLine returns the command as it was given.

@@ -35,8 +35,8 @@ func builtinCommands() []Command {
 		{Name: "rank", Usage: "R EXPR", Help: "evaluates an expression on one rank", Run: onRank},
 		{Name: "who", Usage: "", Help: "lists the variables", Run: who},
 		{Name: "time", Usage: "STMT", Help: "runs a statement and says how long it took", Run: timeStatement},
-		{Name: "load", Usage: "FILE", Help: "runs a file as if it had been typed", Run: load, Complete: completeFile},
-		{Name: "save", Usage: "FILE", Help: "writes what ran well to a new file, a script that does the same", Run: save, Complete: completeFile},
+		{Name: "load", Usage: "FILE", Help: "runs a file as if it had been typed", Run: load, Complete: CompleteFile},
+		{Name: "save", Usage: "FILE", Help: "writes what ran well to a new file, a script that does the same", Run: save, Complete: CompleteFile},
 		{Name: "undo", Usage: "", Help: "goes back to before the last statement: runs anew all that came before it", Run: undo},
 		{Name: "doc", Usage: "NAME", Help: "shows the documentation of a name, as help(NAME) and NAME? do", Run: doc},
 		{Name: "break", Usage: "[FILE:LINE [if COND]]", Help: "stops statements there; more when one has stopped: help at its prompt", Run: debugLine("break")},
@@ -211,8 +211,8 @@ func (s *Shell) complete(ctx context.Context, line string) (start int, names []s
 	return offset + start, names
 }
 
-// completeFile completes the path of a file.
-func completeFile(path string) (start int, names []string) {
+// CompleteFile completes the path of a file.
+func CompleteFile(path string) (start int, names []string) {
 	start = strings.LastIndexByte(path, '/') + 1
 	list, err := os.ReadDir(cmp.Or(path[:start], "."))
 	if err != nil {

@@ -212,7 +212,7 @@ func parse(source string, begin int) (state, error) {
 
 // parseAll parses a source. missing says that its error is to end too early.
 func parseAll(text string, begin int) (f *source.File, missing bool, err error) {
-	f, err = source.Parse(stdin, text, source.Options{FirstLine: begin, Dialect: lang.FileOptions})
+	f, err = source.Parse(Typed, text, source.Options{FirstLine: begin, Dialect: lang.FileOptions})
 	var e *source.Error
 	return f, errors.As(err, &e) && e.Incomplete, err
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// Recorded gets what the ranks record of statements (see lang.Recorder); nil if
 	// nobody wants it.
 	Recorded func(rank int, data []byte)
+	// Typed, if set, gets all lines that were typed, as positions number them, before a
+	// statement runs.
+	Typed func(text string)
 	// Dir is the absolute path of the working folder.
 	Dir string
 	// Folders are those that statements load files from, beside Dir.
@@ -178,8 +181,8 @@ func (s *Shell) loop(ctx context.Context) int {
 	return s.exitStatus()
 }
 
-// stdin is the path that positions of statements show.
-const stdin = "<stdin>"
+// Typed is the path that positions of statements show.
+const Typed = "<stdin>"
 
 func (s *Shell) exitStatus() int {
 	if s.in.reader.Interactive() {
@@ -228,7 +231,7 @@ func (s *Shell) History() []lang.Program {
 // program returns the chunk of a source whose first line is the given one of the
 // input.
 func (s *Shell) program(source string, line int) lang.Program {
-	return lang.Program{Path: stdin, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: line}
+	return lang.Program{Path: Typed, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: line}
 }
 
 // run runs a chunk, of which typed is for :save. An interrupt ends it.
@@ -275,7 +278,7 @@ func (s *Shell) drive(ctx context.Context, p lang.Program) (o *lang.Outcome, err
 
 // remember keeps the lines of a chunk.
 func (s *Shell) remember(p lang.Program) {
-	if p.Path != stdin {
+	if p.Path != Typed {
 		return
 	}
 	for i, line := range strings.Split(p.Source, "\n") {
@@ -284,11 +287,15 @@ func (s *Shell) remember(p lang.Program) {
 		}
 		s.typed[p.FirstLine+i] = line
 	}
+	if s.opts.Typed != nil {
+		text, _ := s.sourceOf(Typed)
+		s.opts.Typed(text)
+	}
 }
 
 // sourceOf returns the text of a file that a position names.
 func (s *Shell) sourceOf(path string) (string, bool) {
-	if path != stdin {
+	if path != Typed {
 		return "", false
 	}
 	return strings.TrimPrefix(strings.Join(s.typed, "\n"), "\n"), true

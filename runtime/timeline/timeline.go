@@ -28,6 +28,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // An Event is an operation, or a call that communicates, whose Group is not "".
@@ -101,6 +102,7 @@ type Rank struct {
 	Size    int      `json:"size"`
 	Events  []Event  `json:"events"`
 	Tensors []Tensor `json:"tensors,omitempty"`
+	Left    int      `json:"left,omitempty"` // events before these, which were not kept
 }
 
 // Encode returns r as bytes.
@@ -135,9 +137,18 @@ func Decode(data []byte) (*Rank, error) {
 	return r, nil
 }
 
+// Keep keeps the last most events.
+func (r *Rank) Keep(most int) {
+	if over := len(r.Events) - most; over > 0 {
+		r.Events = slices.Clone(r.Events[over:])
+		r.Left += over
+	}
+}
+
 // Append adds the events of a later part of the same rank's run.
 func (r *Rank) Append(more *Rank) {
 	r.Events = append(r.Events, more.Events...)
+	r.Left += more.Left
 	if more.Tensors != nil {
 		r.Tensors = more.Tensors
 	}

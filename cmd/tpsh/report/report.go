@@ -16,7 +16,7 @@ import (
 
 // A Report is what a page shows.
 type Report struct {
-	Kind    string            // "run", "test", "plan" or "trace"
+	Kind    string            // "run", "test", "repl", "plan" or "trace"
 	Title   string            // such as the script's name
 	Command string            // how it was made
 	Sources map[string]string // of the files that events name, as they name them

@@ -22,10 +22,23 @@ const (
 
 func (b *builder) warnings() []warning {
 	list := []warning{}
+	list = append(list, b.left()...)
 	list = append(list, b.unasked()...)
 	list = append(list, b.waiting()...)
 	list = append(list, b.imbalance()...)
 	return list[:min(len(list), mostWarnings)]
+}
+
+// left tells of ranks that have not kept all that they did.
+func (b *builder) left() []warning {
+	n := 0
+	for _, r := range b.ranks {
+		n = max(n, r.Left)
+	}
+	if n == 0 {
+		return nil
+	}
+	return []warning{{Text: fmt.Sprintf("what was done first is left out: of a session a rank keeps the last events, and up to %d came before them", n)}}
 }
 
 // unasked tells of implicit redistributions by line, the most bytes first.
