@@ -12,9 +12,9 @@ type Alternative struct {
 }
 
 // Explain returns the plans that NewPlan considers, cheapest first, so that the
-// first is the one it returns. The last may be one that NewPlan does not
-// consider since it moves too much: to gather the whole tensor on every rank and
-// keep what is wanted. It returns the errors of NewPlan.
+// first is the one it returns. To gather the whole tensor on every rank and keep
+// what is wanted is refused, and the last, unless it takes less time than all others.
+// It returns the errors of NewPlan.
 func Explain(src, dst *Placed, itemSize int) ([]Alternative, error) {
 	if err := checkPair(src, dst); err != nil {
 		return nil, err
@@ -25,6 +25,10 @@ func Explain(src, dst *Placed, itemSize int) ([]Alternative, error) {
 	if best.before == nil { // nothing is to be done
 		found = []*path{best}
 	}
+	quick := s.quickly(best)
+	if quick != nil {
+		found = append(found, quick)
+	}
 	slices.SortStableFunc(found, func(p, q *path) int {
 		return cmp.Or(cmp.Compare(p.seconds, q.seconds), cmp.Compare(p.steps, q.steps))
 	})
@@ -34,8 +38,10 @@ func Explain(src, dst *Placed, itemSize int) ([]Alternative, error) {
 			out = append(out, Alternative{Plan: p.plan(dst)})
 		}
 	}
-	if p := s.gathered(); p != nil && !s.admits(p) {
-		out = append(out, Alternative{p.plan(dst), "moves more than ranks lack"})
+	if quick == nil {
+		if p := s.gathered(); p != nil && !s.admits(p) {
+			out = append(out, Alternative{p.plan(dst), "moves more than ranks lack"})
+		}
 	}
 	return out, nil
 }
@@ -50,6 +56,27 @@ func (p *path) repeats(q *path) bool {
 	for ; p != nil && q != nil && p.at == q.at; p, q = p.before, q.before {
 	}
 	return p == nil && q == nil
+}
+
+// quickly returns the path that gathers everything everywhere first if it takes less
+// time than p; nil if not, as where p is one collective.
+func (s *search) quickly(p *path) *path {
+	calls := 0
+	for q := p; q.before != nil; q = q.before {
+		switch {
+		case q.step.Op == Direct:
+			calls += 2
+		case q.step.Communicates():
+			calls++
+		}
+	}
+	if calls < 2 {
+		return nil
+	}
+	if whole := s.gathered(); whole != nil && whole.less(p) {
+		return whole
+	}
+	return nil
 }
 
 // gathered returns the path that gathers everything everywhere first; nil if

@@ -120,7 +120,9 @@ func CheckTarget(src, dst *Placed) error {
 //
 // No candidate lets a rank receive more bytes than it lacks, and for a source
 // that is a sum those of an all-reduce of what it holds. A source that is no sum
-// therefore moves exactly what is lacking.
+// therefore moves exactly what is lacking; but where that takes longer than to gather
+// the whole tensor on every rank and keep what is wanted, as latency may have it of a
+// small one, that is the plan.
 //
 // Mesh dims that are Partial with one operation are reduced together, and their
 // terms are added in the order of the ranks of the mesh: a sum has the same bits
@@ -141,8 +143,12 @@ func newPlan(src, dst *Placed, itemSize int, with func([]Placement) *Placed) (*P
 		return nil, err
 	}
 	value := valueTarget(src, dst, with)
-	p := newSearch(src, value, itemSize, with).run(false, func(*path) {})
-	return p.plan(dst), nil
+	s := newSearch(src, value, itemSize, with)
+	best := s.run(false, func(*path) {})
+	if p := s.quickly(best); p != nil {
+		best = p
+	}
+	return best.plan(dst), nil
 }
 
 // valueTarget returns dst with Replicate where it is Partial and src is not so.

@@ -59,8 +59,10 @@ func TestPlanSteps(t *testing.T) {
 		{[]int{2, 2}, []int{8, 8}, "S(0) S(1)", "S(1) S(0)", "all_to_all 0,1 to [S(1), S(0)] 64"},
 		{[]int{2, 2}, []int{8, 8}, "S(0) S(0)", "S(1) S(1)", "all_to_all 0,1 to [S(1), S(1)] 48"},
 		{[]int{2, 2}, []int{8, 8}, "S(0) S(0)", "S(0) R", "all_gather 1 to [S(0), R] 64"},
-		{[]int{2, 2}, []int{8, 8}, "S(0) S(0)", "R S(0)", "exchange 0,1 to [R, S(0)] 128"},
-		{[]int{2, 2}, []int{8, 8}, "R S(0)", "S(0) S(0)", "exchange 0,1 to [S(0), S(0)] 64"},
+		{[]int{2, 2}, []int{8, 8}, "S(0) S(0)", "R S(0)", "all_gather 0,1 to [R, R] 192; slice 1 to [R, S(0)] 0"},
+		{[]int{2, 2}, []int{128, 128}, "S(0) S(0)", "R S(0)", "exchange 0,1 to [R, S(0)] 32768"},
+		{[]int{2, 2}, []int{8, 8}, "R S(0)", "S(0) S(0)", "all_gather 1 to [R, R] 128; slice 0,1 to [S(0), S(0)] 0"},
+		{[]int{2, 2}, []int{128, 128}, "R S(0)", "S(0) S(0)", "exchange 0,1 to [S(0), S(0)] 16384"},
 		{[]int{2, 2}, []int{8, 8}, "S(0) S(1)", "R R", "all_gather 0,1 to [R, R] 192"},
 		{[]int{2, 2}, []int{8, 8}, "S(0) R", "R S(1)", "slice 1 to [S(0), S(1)] 0; all_gather 0 to [R, S(1)] 64"},
 		{[]int{2, 2}, []int{8, 8}, "P P", "R R", "all_reduce 0,1 to [R, R] 768"},
@@ -145,6 +147,37 @@ func TestPlanIsCheapest(t *testing.T) {
 				found.plan(s.dst).text(), found.seconds, best.plan(s.dst).text(), best.seconds)
 		}
 	})
+}
+
+// No plan takes longer, by its own seconds, than another that was considered or
+// refused; and more moves than ranks lack only where that takes less time.
+func TestPlanIsQuickest(t *testing.T) {
+	values := []Placement{Replicate(), Shard(0), Shard(1)}
+	for _, shape := range [][]int{{4}, {2, 2}, {2, 3}} {
+		m := mustMesh(t, shape...)
+		for i, from := range tuples(len(shape), append(slices.Clone(values), Partial(Sum))) {
+			for j, to := range tuples(len(shape), values) {
+				n := []int{1, 3, 8, 60, 400}[(i+j)%5]
+				src, dst := mustPlace(t, m, []int{n, n + 1}, from...), mustPlace(t, m, []int{n, n + 1}, to...)
+				plan, err := NewPlan(src, dst, 4)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, err := Explain(src, dst, 4)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := all[0].text(); got != plan.text() {
+					t.Errorf("%v to %v: the first to be explained is %v, the plan %v", src, dst, got, plan.text())
+				}
+				for _, a := range all {
+					if a.Seconds < plan.Seconds {
+						t.Errorf("%v to %v: %v takes %v, and %v %v", src, dst, plan.text(), plan.Seconds, a.text(), a.Seconds)
+					}
+				}
+			}
+		}
+	}
 }
 
 func cheaper(p, q *path) bool {

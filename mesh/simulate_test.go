@@ -196,7 +196,8 @@ type fataler interface {
 }
 
 // checkPlan carries the plan from src to dst out and checks the result, the
-// bytes, and that nobody receives too much. It returns the plan.
+// bytes, and that nobody receives too much, unless it takes less time. It returns
+// the plan.
 func checkPlan(t fataler, src, dst *Placed, itemSize int) *Plan {
 	t.Helper()
 	plan, err := NewPlan(src, dst, itemSize)
@@ -222,7 +223,7 @@ func checkPlan(t fataler, src, dst *Placed, itemSize int) *Plan {
 		if !holds(c[pos], elements(dst, rank), terms[pos]) {
 			t.Fatalf("%v to %v: rank %d holds %v, want elements %v of %q\n%v", src, List(dst.placements), rank, c[pos], elements(dst, rank), terms[pos], plan.Steps)
 		}
-		if bound := mostReceived(src, dst, rank, itemSize); received[pos] > bound || received[pos] < bound && !src.IsPartial() {
+		if bound := mostReceived(src, dst, rank, itemSize); received[pos] > bound && !quickest(plan, src, dst, itemSize) || received[pos] < bound && !src.IsPartial() {
 			t.Fatalf("%v to %v: rank %d receives %d bytes, want %d\n%v", src, List(dst.placements), rank, received[pos], bound, plan.Steps)
 		}
 	}
@@ -230,6 +231,13 @@ func checkPlan(t fataler, src, dst *Placed, itemSize int) *Plan {
 		t.Fatalf("%v to %v: a rank receives %d bytes, and the plan says %d", src, List(dst.placements), got, plan.Bytes)
 	}
 	return plan
+}
+
+// quickest reports whether a plan takes less time than all that move only what ranks
+// lack.
+func quickest(plan *Plan, src, dst *Placed, itemSize int) bool {
+	s := newSearch(src, valueTarget(src, dst, src.with), itemSize, src.with)
+	return plan.Seconds < s.run(false, func(*path) {}).seconds
 }
 
 // holds reports whether cells are the given elements, each of one term.
@@ -337,7 +345,7 @@ func mustPlace(t fataler, m *Mesh, shape []int, placements ...Placement) *Placed
 
 // Every pair of placements, on every mesh, at sizes 1 to 17: the plan leaves
 // what distributing anew would, sums are added in the order of ranks, the bytes
-// are as predicted, and no rank receives more than it lacks.
+// are as predicted, and no rank receives more than it lacks, unless it takes less time.
 func TestPlanEveryPair(t *testing.T) {
 	values := []Placement{Replicate(), Shard(0), Shard(1)}
 	sources := append(slices.Clone(values), Partial(Sum))

@@ -21,8 +21,8 @@ func init() {
 			"from_ and to have one placement for each dim of the mesh. Nothing is moved, and any rank\n" +
 			"may ask. Costs are those of a fixed model, 1 µs and 0.1 ns a byte, or of the mesh's\n" +
 			"mesh_alpha and mesh_beta; they do not depend on measurements. No plan lets a rank receive\n" +
-			"more than it lacks, and for a Partial what a reduction takes. A target may be Partial only\n" +
-			"where the source is.\n" +
+			"more than it lacks, and for a Partial what a reduction takes, unless a tensor is so small that to gather\n" +
+			"all of it takes less time. A target may be Partial only where the source is.\n" +
 			planExample + ">>> [(s.op, s.mesh_dim, s.src, s.dst) for s in plan.steps]\n[(\"slice\", 0, (Shard(0),), (Replicate(),))]",
 		Fn: planRedistribute,
 	}, &builtins.Row{
