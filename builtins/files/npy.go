@@ -1,17 +1,21 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/npy"
+	"tpsh/builtins/torchfile"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -87,7 +91,41 @@ func badFile(e *builtins.Env, fn, path, want string, err error) error {
 	case *os.PathError:
 		return badPath(e, fn, path, err)
 	}
-	return &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: want, Rule: err.Error()}
+	rule := err.Error()
+	if kind := kindOfFile(e, path); kind != "" {
+		rule = kind
+	}
+	return &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: want, Rule: rule}
+}
+
+// kindOfFile says what a file is that has the name of one of torch.save, which
+// no function but load_checkpoint reads; it is empty where that is not known.
+func kindOfFile(e *builtins.Env, path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".pt", ".pth", ".bin", ".ckpt":
+	default:
+		return ""
+	}
+	abs, err := absolute(e, path)
+	if err != nil {
+		return ""
+	}
+	f, err := folders(e).Open(abs)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	switch _, err := torchfile.Open(f, info.Size()); {
+	case errors.Is(err, torchfile.ErrAlien):
+		return ""
+	case err != nil:
+		return err.Error()
+	}
+	return "it is a file of torch.save: load_checkpoint(path, state) reads it"
 }
 
 // readNpy reads an .npy file.

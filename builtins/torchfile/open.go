@@ -44,20 +44,24 @@ const maxPickle = 256 << 20
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{r: r, size: size, storages: map[string]*Storage{}}
 	f.allow = f.globals()
-	var start [4]byte
-	if n, err := r.ReadAt(start[:], 0); n < len(start) {
-		if errors.Is(err, io.EOF) {
-			return nil, bad("a file of %d bytes, which torch.save does not write", n)
-		}
+	var start [16]byte
+	n, err := r.ReadAt(start[:], 0)
+	switch {
+	case n < 4 && errors.Is(err, io.EOF):
+		return nil, bad("a file of %d bytes, which torch.save does not write", n)
+	case n < 4:
 		return nil, err
-	}
-	var err error
-	if string(start[:]) == "PK\x03\x04" {
+	case string(start[:4]) == "PK\x03\x04":
 		err = f.openZip()
-	} else {
+	default:
 		err = f.openLegacy()
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrAlien):
+		return nil, &FormatError{alienKind(start[:n])}
+	case errors.As(err, new(*FormatError)):
+		return nil, &FormatError{explained(err)}
+	case err != nil:
 		return nil, err
 	}
 	for _, t := range f.tensors {
@@ -87,7 +91,7 @@ func (f *File) openZip() error {
 	}
 	e := entries[prefix+"data.pkl"]
 	if e == nil {
-		return bad("it is a zip archive without data.pkl, and so none that torch.save wrote")
+		return bad("%s", archiveKind(z.File))
 	}
 	if order := entries[prefix+"byteorder"]; order != nil {
 		if text, err := readEntry(order, 16); err != nil || string(text) != "little" {
@@ -161,14 +165,14 @@ func (f *File) openLegacy() error {
 		if err == nil {
 			return f.placeLegacy(keys, int64(at))
 		}
-		if most >= f.size || most >= maxPickle || errors.Is(err, errNotLegacy) {
+		if most >= f.size || most >= maxPickle || errors.Is(err, ErrAlien) {
 			return &FormatError{err}
 		}
 	}
 }
 
-// errNotLegacy says that a file is of neither form.
-var errNotLegacy = errors.New("it is neither a zip archive nor begins with the number of older files, so torch.save has not written it")
+// ErrAlien says that a file is of neither form, and none that is known.
+var ErrAlien = errors.New("it is neither a zip archive nor begins with the number of older files, so torch.save has not written it")
 
 // readLegacy reads the pickles that head begins with. It returns the keys of the
 // storages and where those begin.
@@ -179,12 +183,12 @@ func (f *File) readLegacy(head []byte) (keys []string, at int, err error) {
 	for i := range values {
 		if values[i], rest, err = pickle.Read(rest, o); err != nil {
 			if i == 0 {
-				err = errNotLegacy
+				err = ErrAlien
 			}
 			return nil, 0, err
 		}
 		if n, ok := values[0].(*big.Int); !ok || n.Cmp(magic) != 0 {
-			return nil, 0, errNotLegacy
+			return nil, 0, ErrAlien
 		}
 	}
 	if v, _ := pickle.Int(values[1]); v != 1001 {
