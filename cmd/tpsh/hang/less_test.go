@@ -2,6 +2,8 @@ package hang
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -91,4 +93,50 @@ func (w *world) lose(t *rapid.T) string {
 		w.bare = append(w.bare, rank)
 	}
 	return fmt.Sprintf("%s of %d", what, rank)
+}
+
+// The same of dumps of real jobs, of which ranks are lost, beginnings and fields.
+func TestRealLess(t *testing.T) {
+	for dir, truth := range map[string][]int{"gpu_error_1st": {12, 14}, "lock_gil_1st": {9, 14}, "gloo_missing": {2}, "gloo_p2p": nil, "gloo_ok": nil} {
+		list, err := listTo("testdata/real/"+dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(60) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			what := rnd.IntN(5)
+			j := &Job{Ranks: map[int]*Rank{}, Groups: map[string]*Group{}}
+			for _, path := range list {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := parseDump(b)
+				m := rankName.Get().FindStringSubmatch(path)
+				if err != nil || m == nil || d.json || what == 0 && rnd.IntN(4) == 0 {
+					continue
+				}
+				hit := rnd.IntN(2) == 0
+				switch {
+				case hit && what == 1 && len(d.entries) > 1:
+					d.entries = d.entries[rnd.IntN(len(d.entries)-1):]
+				case hit && what == 2:
+					d.groups = nil
+				case hit && what == 3:
+					clear(d.status)
+				case what == 4:
+					for _, e := range d.entries {
+						e.call.Time, e.call.Frames = 0, nil
+					}
+				}
+				j.add(int(atoi(m[2])), path, d)
+			}
+			j.link()
+			for _, c := range Explain(j).Culprits {
+				if !slices.Contains(truth, c.Rank) {
+					t.Errorf("%s, loss %d, seed %d: got rank %d, %s in %s, want none but %v", dir, what, seed, c.Rank, c.Kind, c.Group, truth)
+				}
+			}
+		}
+	}
 }
