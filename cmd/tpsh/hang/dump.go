@@ -204,7 +204,11 @@ func readEntry(v any) (*entry, error) {
 	}
 	record, ok := number(field(v, "record_id"))
 	c.Record, e.loose = record, !ok
-	c.At.Seq, _ = number(field(v, "collective_seq_id"))
+	if c.At.Seq, ok = number(field(v, "collective_seq_id")); !ok {
+		if c.At.Seq, ok = number(field(v, "seq_id")); !ok { // as it once was called
+			return nil, errors.New("it has no collective_seq_id")
+		}
+	}
 	e.p2pSeq, _ = number(field(v, "p2p_seq_id"))
 	c.Time, _ = number(field(v, "time_created_ns"))
 	e.readPeer()
