@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"tpsh/builtins"
@@ -17,6 +19,19 @@ import (
 // fewRanks are evaluated each by itself when they cannot be by kinds: the report of
 // what went wrong is then that of a run, to the letter.
 const fewRanks = 16
+
+// catchingRanks are as many as are evaluated each by itself when the program goes on
+// after failures: one that ranks of several kinds meet in a call ends the evaluation by
+// kinds, and nobody catches it.
+const catchingRanks = 1024
+
+// catches are the functions by which a program goes on after a failure.
+var catches = []string{"assert.fails(", "attempt("}
+
+// goesOn reports whether the text of p has one of catches.
+func goesOn(p lang.Program) bool {
+	return slices.ContainsFunc(catches, func(name string) bool { return strings.Contains(p.Source, name) })
+}
 
 // kinds evaluates one rank for all that do the same. What differs between ranks only
 // as numbers do is told apart when something hangs on it; if the program does with
@@ -34,10 +49,19 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 		return e.each(ctx, p)
 	}
 	var r *refusal
-	if errors.As(err, &r) && !r.doubtful {
+	if errors.As(err, &r) && !r.doubtful && !goesOn(p) {
 		return err
 	}
-	return e.byKinds(ctx, p, flags.Names(), true)
+	err = e.byKinds(ctx, p, flags.Names(), true)
+	switch {
+	case err == nil || ctx.Err() != nil || !goesOn(p):
+		return err
+	case e.Ranks <= catchingRanks:
+		return e.each(ctx, p)
+	case errors.As(err, &r):
+		r.report += fmt.Sprintf("(the script catches failures; those that ranks meet in a call are caught in a plan of up to %d ranks)\n", catchingRanks)
+	}
+	return err
 }
 
 // byKinds is kinds in one of its ways.
