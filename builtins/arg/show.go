@@ -42,6 +42,9 @@ func show(v starlark.Value, depth int) string {
 	case starlark.Int, starlark.Float, starlark.Bool, starlark.NoneType:
 		return v.String()
 	}
+	if v.Type() == "unknown" {
+		return "an unknown number"
+	}
 	return "a " + v.Type()
 }
 

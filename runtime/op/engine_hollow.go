@@ -1,6 +1,8 @@
 package op
 
 import (
+	"strings"
+
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
@@ -26,7 +28,10 @@ func (e *UnknownError) Function() string { return e.Func }
 
 func (e *UnknownError) arg() *ArgError {
 	want := "elements, which a plan has not"
-	if e.Size != "" {
+	switch {
+	case e.Func == "index" && strings.HasPrefix(e.Got, "bool["):
+		want = "x[mask.nonzero(size=known(n, N)).reshape(-1)], where N is what the plan is to count with"
+	case e.Size != "":
 		want = e.Size + "=known(n, N), where N is what the plan is to count with"
 	}
 	return &ArgError{Func: e.Func, Param: e.Param, Got: e.Got, Want: want, Rule: "the result depends on elements"}
