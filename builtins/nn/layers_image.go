@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -103,6 +104,16 @@ func init() {
 			Fn: newConv(n),
 		})
 	}
+	for n := 1; n <= 3; n++ {
+		builtins.Register(&builtins.Row{
+			Name: fmt.Sprintf("nn.ConvTranspose%dd", n),
+			Doc: fmt.Sprintf("ConvTranspose%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, dtype=None) returns a module that applies F.conv_transpose%dd.\n"+
+				"weight [in_channels, out_channels / groups, ..] and then bias [out_channels] are drawn\n"+
+				"uniform within 1 / √(out_channels / groups times the elements of a window). %s\n"+
+				">>> nn.ConvTranspose%dd(2, 3, 2, stride=2)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), strings.ReplaceAll(repeated(n), "4", "8")),
+			Fn: newConvTransposed(n),
+		})
+	}
 	builtins.Register(&builtins.Row{
 		Name: "nn.GroupNorm",
 		Doc: "GroupNorm(num_groups, num_channels, eps=1e-5, affine=True, dtype=None) returns a module that applies F.group_norm.\n" +
@@ -143,14 +154,9 @@ func newConv(n int) builtins.Function {
 			"padding?", &padding, "dilation?", &dilation, "groups?", &groups, "bias?", &bias, "dtype?", &dt); err != nil {
 			return nil, err
 		}
-		if len(kernel) == 1 && n > 1 {
-			kernel = slices.Repeat(kernel, n)
-		}
-		if len(kernel) != n {
-			return nil, &op.ArgError{Func: b.Name(), Param: "kernel_size", Got: shape.Shape(kernel).String(), Want: fmt.Sprintf("an int, or %d of them", n)}
-		}
-		if groups < 1 || int(in)%int(groups) != 0 || int(out)%int(groups) != 0 {
-			return nil, &op.ArgError{Func: b.Name(), Param: "groups", Got: fmt.Sprint(int(groups)), Want: "a divisor of in_channels and out_channels"}
+		kernel, err := checkConvolution(b.Name(), n, kernel, in, out, groups)
+		if err != nil {
+			return nil, err
 		}
 		m := newModule(e, c)
 		m.plain("in_channels", starlark.MakeInt(int(in)), "out_channels", starlark.MakeInt(int(out)), "kernel_size", builtins.ShapeTuple(shape.Shape(kernel)),
@@ -159,14 +165,65 @@ func newConv(n int) builtins.Function {
 		if err != nil {
 			return nil, err
 		}
-		return m, mk.convolution(int(out), int(in)/int(groups), kernel, bool(bias))
+		return m, mk.convolution(int(out), int(in)/int(groups), kernel, bool(bias), int(out))
 	}
 }
 
-// convolution makes the weight [out, in, ...] and the bias [out] of a
+// checkConvolution returns the window of n dims of a convolution, or an error about an
+// argument of its constructor fn.
+func checkConvolution(fn string, n int, kernel arg.Shape, in, out, groups count) (arg.Shape, error) {
+	if len(kernel) == 1 && n > 1 {
+		kernel = slices.Repeat(kernel, n)
+	}
+	if len(kernel) != n {
+		return nil, &op.ArgError{Func: fn, Param: "kernel_size", Got: shape.Shape(kernel).String(), Want: fmt.Sprintf("an int, or %d of them", n)}
+	}
+	if groups < 1 || int(in)%int(groups) != 0 || int(out)%int(groups) != 0 {
+		return nil, &op.ArgError{Func: fn, Param: "groups", Got: fmt.Sprint(int(groups)), Want: "a divisor of in_channels and out_channels"}
+	}
+	return kernel, nil
+}
+
+// newConvTransposed returns the constructor of transposed convolutions of n dims.
+func newConvTransposed(n int) builtins.Function {
+	c := &class{
+		Name:    fmt.Sprintf("ConvTranspose%dd", n),
+		forward: applies(fmt.Sprintf("conv_transpose%dd", n), "input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation"),
+		shows:   []string{"in_channels", "out_channels", "kernel_size", "stride", "padding", "output_padding"}, bare: 2,
+	}
+	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var (
+			in, out               count
+			kernel                arg.Shape
+			groups                               = count(1)
+			stride, dilation      starlark.Value = starlark.MakeInt(1), starlark.MakeInt(1)
+			padding, paddingAfter starlark.Value = nought, nought
+			bias                                 = arg.Bool(true)
+			dt                    arg.OptDType
+		)
+		if err := arg.Unpack(b.Name(), args, kwargs, "in_channels", &in, "out_channels", &out, "kernel_size", &kernel, "stride?", &stride,
+			"padding?", &padding, "output_padding?", &paddingAfter, "groups?", &groups, "bias?", &bias, "dilation?", &dilation, "dtype?", &dt); err != nil {
+			return nil, err
+		}
+		kernel, err := checkConvolution(b.Name(), n, kernel, in, out, groups)
+		if err != nil {
+			return nil, err
+		}
+		m := newModule(e, c)
+		m.plain("in_channels", starlark.MakeInt(int(in)), "out_channels", starlark.MakeInt(int(out)), "kernel_size", builtins.ShapeTuple(shape.Shape(kernel)),
+			"stride", stride, "padding", padding, "output_padding", paddingAfter, "groups", starlark.MakeInt(int(groups)), "dilation", dilation)
+		mk, err := newMaker(e, b.Name(), m, dt)
+		if err != nil {
+			return nil, err
+		}
+		return m, mk.convolution(int(in), int(out)/int(groups), kernel, bool(bias), int(out))
+	}
+}
+
+// convolution makes the weight [first, second, ...] and the bias [out] of a
 // convolution, as linear does.
-func (mk *maker) convolution(out, in int, kernel []int, bias bool) error {
-	s := append(shape.Shape{out, in}, kernel...)
+func (mk *maker) convolution(first, second int, kernel []int, bias bool, out int) error {
+	s := append(shape.Shape{first, second}, kernel...)
 	bound := 0.0
 	if n := s[1:].Numel(); n > 0 {
 		bound = 1 / math.Sqrt(float64(n))
