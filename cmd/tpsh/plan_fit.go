@@ -79,10 +79,12 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if stopped != nil {
 		return stopped
 	}
-	if err := r.refusals(p.rowsFile); err != nil || action == "check" || p.outFile == "" {
-		return err
+	if r.fitted != nil && p.outFile != "" {
+		if err := r.write(std, p.outFile, text, p.rowsFile); err != nil {
+			return err
+		}
 	}
-	return r.write(std, p.outFile, text, p.rowsFile)
+	return r.refusals(p.rowsFile)
 }
 
 // A fitReport is what plan fit and plan check have found.
