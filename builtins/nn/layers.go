@@ -139,11 +139,7 @@ func newEmbedding(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	if err != nil {
 		return nil, err
 	}
-	w, err := mk.create("randn", shape.Shape{int(n), int(dim)})
-	if err == nil && padding.Set {
-		err = mk.padding(w, int(padding.V))
-	}
-	return m, mk.parameter("weight", w, err)
+	return m, mk.rows(int(n), int(dim), padding)
 }
 
 // padding fills row i of w, the weight of an Embedding, with zeros.

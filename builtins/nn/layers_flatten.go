@@ -7,7 +7,7 @@ import (
 	"tpsh/builtins/arg"
 )
 
-var flattenClass = &class{Name: "Flatten", forward: runFlatten, shows: []string{"start_dim", "end_dim"}}
+var flattenClass = &class{Name: "Flatten", forward: callsMethod("flatten", "start_dim", "end_dim"), shows: []string{"start_dim", "end_dim"}}
 
 func init() {
 	builtins.Register(&builtins.Row{
@@ -24,21 +24,32 @@ func init() {
 			return m, nil
 		},
 	})
+	unflatten := &layer{name: "Unflatten", fields: layerFields("dim, unflattened_size"),
+		doc: "Unflatten(dim, unflattened_size) returns a module that makes several dims, of the sizes given, of one.\n" +
+			">>> nn.Unflatten(1, [3, 4])(ones(2, 12)).shape\n(2, 3, 4)"}
+	builtins.Register(unflatten.rowOf(callsMethod("unflatten", "dim", "unflattened_size")))
 }
 
-// runFlatten is the forward function of a Flatten.
-func runFlatten(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var x starlark.Value
-	if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &x); err != nil {
-		return nil, err
+// callsMethod returns the forward function that calls the method called name of the
+// tensor it is given, with fields of the module.
+func callsMethod(name string, fields ...string) forwardFunc {
+	return func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var x starlark.Value
+		if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &x); err != nil {
+			return nil, err
+		}
+		t, ok := x.(*builtins.Tensor)
+		if !ok {
+			return nil, arg.In(m.Class.Name, "input", arg.Bad(x, "a tensor", ""))
+		}
+		method, err := t.Attr(name)
+		if err != nil {
+			return nil, err
+		}
+		values := make(starlark.Tuple, len(fields))
+		for i, f := range fields {
+			values[i] = m.Get(f)
+		}
+		return starlark.Call(thread, method, values, nil)
 	}
-	t, ok := x.(*builtins.Tensor)
-	if !ok {
-		return nil, arg.In(m.Class.Name, "input", arg.Bad(x, "a tensor", ""))
-	}
-	flatten, err := t.Attr("flatten")
-	if err != nil {
-		return nil, err
-	}
-	return starlark.Call(thread, flatten, starlark.Tuple{m.Get("start_dim"), m.Get("end_dim")}, nil)
 }

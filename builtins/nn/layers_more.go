@@ -69,7 +69,7 @@ var simpleLayers = []simpleLayer{
 	{"L1Loss", reduction, "l1_loss", "input target", "nn.L1Loss()(tensor([1.0]), tensor([3.0])).item()\n2.0"},
 	{"SmoothL1Loss", reduction + ", beta=1.0", "smooth_l1_loss", "input target", "nn.SmoothL1Loss()(tensor([1.0]), tensor([3.0])).item()\n1.5"},
 	{"HuberLoss", reduction + ", delta=1.0", "huber_loss", "input target", "nn.HuberLoss()(tensor([1.0]), tensor([3.0])).item()\n1.5"},
-	{"BCELoss", reduction, "binary_cross_entropy", "input target", "nn.BCELoss()(tensor([1.0]), tensor([1.0])).item()\n0.0"},
+	{"BCELoss", "weight=None, " + reduction, "binary_cross_entropy", "input target", "nn.BCELoss()(tensor([1.0]), tensor([1.0])).item()\n0.0"},
 	{"KLDivLoss", reduction + ", log_target=False", "kl_div", "input target", "nn.KLDivLoss(log_target=True)(tensor([-1.0]), tensor([-1.0])).item()\n0.0"},
 	{"PoissonNLLLoss", "log_input=True, eps=1e-08, " + reduction, "poisson_nll_loss", "input target", "nn.PoissonNLLLoss()(tensor([0.0]), tensor([1.0])).item()\n1.0"},
 	{"SoftMarginLoss", reduction, "soft_margin_loss", "input target", "nn.SoftMarginLoss()(tensor([0.0]), tensor([1.0])).item()\n0.6931471824645996"},
@@ -82,7 +82,7 @@ var simpleLayers = []simpleLayer{
 	{"MultiMarginLoss", "p=1, margin=1.0, weight=None, " + reduction, "multi_margin_loss", "input target", "nn.MultiMarginLoss()(tensor([[0.0, 0.5]]), tensor([0])).item()\n0.75"},
 	{"MultiLabelMarginLoss", reduction, "multilabel_margin_loss", "input target", "nn.MultiLabelMarginLoss()(tensor([[0.0, 0.5]]), tensor([[0, -1]])).item()\n0.75"},
 	{"NLLLoss", "weight=None, ignore_index=-100, " + reduction, "nll_loss", "input target", "nn.NLLLoss()(tensor([[-1.0, -2.0]]), tensor([1])).item()\n2.0"},
-	{"BCEWithLogitsLoss", reduction, "binary_cross_entropy_with_logits", "input target", "nn.BCEWithLogitsLoss()(zeros(1), ones(1)).item()\n0.6931471824645996"},
+	{"BCEWithLogitsLoss", "weight=None, " + reduction + ", pos_weight=None", "binary_cross_entropy_with_logits", "input target", "nn.BCEWithLogitsLoss()(zeros(1), ones(1)).item()\n0.6931471824645996"},
 }
 
 func init() {

@@ -24,12 +24,16 @@ var lossComposites = []lossComposite{
 		}},
 	{"huber_loss", "huber_loss(x, target, delta=1, reduction=\"mean\") returns (x - target)² / 2 where |x - target| is below delta, else delta * (|x - target| - delta / 2).", ">>> F.huber_loss(tensor([1.0]), tensor([3.0]))\n1.5", []Param{inFloat("delta", "where it becomes straight", 1)},
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor { return m.huber(x, y, m.float(0)) }},
-	{"binary_cross_entropy", "binary_cross_entropy(x, target, reduction=\"mean\") returns -(target * log(x) + (1 - target) * log(1 - x)) of probabilities x. Logarithms are -100 at least.", ">>> F.binary_cross_entropy(tensor([0.5]), tensor([1.0]))\n0.6931472", nil,
+	{"binary_cross_entropy", "binary_cross_entropy(x, target, weight=None, reduction=\"mean\") returns -weight * (target * log(x) + (1 - target) * log(1 - x)) of probabilities x. Logarithms are -100 at least.", ">>> F.binary_cross_entropy(tensor([0.5]), tensor([1.0]))\n0.6931472", []Param{{Name: "weight", Kind: OptTensor, Doc: "a float tensor that broadcasts to the shape of x, or None", Default: Default(None)}},
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
 			log := func(p *tensor.Tensor) *tensor.Tensor {
 				return m.binary("maximum", m.unary("log", p), number(-100))
 			}
-			return m.Neg(m.Add(m.Mul(y, log(x)), m.Mul(m.Sub(number(1), y), log(m.Sub(number(1), x)))))
+			loss := m.Neg(m.Add(m.Mul(y, log(x)), m.Mul(m.Sub(number(1), y), log(m.Sub(number(1), x)))))
+			if w := m.x(2); w != nil {
+				loss = m.Mul(w, loss)
+			}
+			return loss
 		}},
 	{"kl_div", "kl_div(x, target, log_target=False, reduction=\"mean\") returns target * (log(target) - x) of log probabilities x, where target is one of probabilities, or of logarithms.\nreduction \"batchmean\" is the sum divided by the size of dim 0.", ">>> F.kl_div(tensor([[-1.0]]), tensor([[-1.0]]), log_target=True)\n0.0", []Param{{Name: "log_target", Kind: Bool, Doc: "whether target is of logarithms", Default: Default(None)}},
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
@@ -66,7 +70,7 @@ func init() {
 		params := append(append([]Param{inX, inTarget}, e.params...), reduction)
 		compositeOf(&Def{Name: e.name, Surface: Namespace, Doc: e.returns + "\n" + e.example, Params: params},
 			func(m *maker) []*tensor.Tensor {
-				x, y, how := m.floats(m.x(0)), m.x(1), len(e.params)
+				x, y, how := m.floats(m.x(0)), m.x(1), len(m.c.Args)-1
 				loss := e.make(m, x, y)
 				if m.c.Args[how].Str == "batchmean" {
 					return one(m.Scale(m.do("sum", loss, None, None), 1/float64(sizeAt(x, 0))))
