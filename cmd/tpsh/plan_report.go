@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"tpsh/runtime/hardware"
@@ -34,6 +35,7 @@ func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	fmt.Fprintf(tw, "parameters\t%s\n", short(float64(f.Parameters), ""))
 	showMemory(tw, m, f)
 	showCalls(tw, f)
+	fmt.Fprintf(tw, "critical path\t%s\n", pathInWords(&f.CriticalPath))
 	for _, line := range f.ToldApart {
 		fmt.Fprintf(tw, "told apart\t%s\n", line)
 	}
@@ -73,6 +75,39 @@ func showCalls(w io.Writer, f *plan.Figures) {
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Op, r.Dims, r.Calls, sized(r.Bytes), seconds(r.Seconds), seconds(r.HiddenSeconds), r.Where)
 	}
+}
+
+// mostStretches is how many ranks of a path are named.
+const mostStretches = 4
+
+// pathInWords says on which ranks the critical path is, and where it changes from one
+// to another.
+func pathInWords(p *plan.Path) string {
+	var parts []string
+	for i, s := range p.Ranks {
+		if i == mostStretches {
+			parts = append(parts, fmt.Sprintf("%d kinds of ranks more", len(p.Ranks)-i))
+			break
+		}
+		alike := ""
+		if s.Alike > 1 {
+			alike = fmt.Sprintf(" (as on %d more)", s.Alike-1)
+		}
+		parts = append(parts, fmt.Sprintf("%s on rank %d%s", seconds(s.Seconds), s.Rank, alike))
+	}
+	if p.Messages > 0 {
+		parts = append(parts, seconds(p.Messages)+" between them")
+	}
+	text := strings.Join(parts, ", ")
+	times := 0
+	for _, c := range p.Changes {
+		times += c.Times
+	}
+	if times > 0 {
+		c := p.Changes[0]
+		text += fmt.Sprintf("; %s of rank, %d in %s at %s", counted(int64(times), "change"), c.Times, c.Op, c.Where)
+	}
+	return text
 }
 
 // advice says what costs most, and what would lower it.

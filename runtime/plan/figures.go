@@ -23,6 +23,7 @@ type Figures struct {
 	HFU           float64   `json:"hfu"`
 	Parameters    int64     `json:"parameters"`
 	Memory        Fit       `json:"memory"`
+	CriticalPath  Path      `json:"critical_path"`
 	Communication []Row     `json:"communication"`
 	Regions       []*Region `json:"regions"`
 	ToldApart     []string  `json:"told_apart"`
@@ -88,6 +89,7 @@ func (g *game) figures() *Figures {
 	f.Seconds.Waiting += max(0, f.StepSeconds-g.m.Step-s.total()) // for those who are later
 	f.Seconds.settle(f.StepSeconds)
 	f.Slowest = slowest.rank
+	f.CriticalPath = g.path(f.Steps)
 	f.rates(g, model)
 	f.memory(g)
 	f.rows(g, s)

@@ -22,6 +22,8 @@ type player struct {
 	marks     []float64  // when the device was done with each step
 	steps     []spent    // of each step
 
+	lates []late // the events that other players have kept waiting, in order
+
 	spans []span            // of a Replay: when each event was
 	sent  map[int32]eventOf // likewise: of each Recv the Send
 }

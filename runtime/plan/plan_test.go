@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/hardware"
+	"tpsh/runtime/pipeline"
 )
 
 func machine(t *testing.T) *hardware.Machine {
@@ -127,6 +129,29 @@ func TestMomentsOfMemory(t *testing.T) {
 	for share, want := range map[float64]int64{1: 12e9, 0.8: 10e9, 0.1: 8e9} {
 		if got := p.Fullest(m.Set(map[string]float64{"use.activations": share})).Peak; got != want {
 			t.Errorf("activations held by %v: got %d bytes, want %d", share, got, want)
+		}
+	}
+}
+
+// A critical path is as long as the step: what is on ranks, between them, and what the
+// machine adds to every step.
+func TestCriticalPath(t *testing.T) {
+	m := machine(t)
+	programs := map[string]*Program{"stages": stages(4)}
+	for name, chunks := range map[string]int{"gpipe": 1, "1f1b": 1, "interleaved": 2} {
+		programs[name] = scheduled(pipeline.New(name, 4, 8, chunks))
+	}
+	for name, p := range programs {
+		f := p.Play(m)
+		sum := f.CriticalPath.Messages + m.Step
+		for _, s := range f.CriticalPath.Ranks {
+			sum += s.Seconds
+		}
+		if math.Abs(sum-f.StepSeconds) > 1e-9*f.StepSeconds {
+			t.Errorf("%s: the path takes %g s, the step %g", name, sum, f.StepSeconds)
+		}
+		if len(f.CriticalPath.Ranks) < 2 || len(f.CriticalPath.Changes) == 0 {
+			t.Errorf("%s: got %+v, want a path over several ranks", name, f.CriticalPath)
 		}
 	}
 }

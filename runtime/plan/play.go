@@ -170,7 +170,9 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	pl.issued = pl.issued[:len(pl.issued)-1]
 	at := s.arrived[n]
 	pl.now.arithmetic += max(0, at-pl.device) // the host was late
-	pl.now.waiting += max(0, start-at)
+	if pl.now.waiting += max(0, start-at); start > at {
+		pl.keepsWaiting(pl.at, start, start, g.lastOf(s, n))
+	}
 	pl.now.communication += end - max(start, at)
 	pl.count(g, e, cost, 0)
 	pl.keep(pl.at, max(0, at-pl.device), max(start, at), end)
@@ -202,6 +204,9 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 	pl.keep(int(was.event), 0, start, end)
 	late := max(0, end-pl.device)
 	seen := min(late, cost)
+	if late > 0 {
+		pl.keepsWaiting(int(was.event), end, start, g.lastOf(s, int(was.call)))
+	}
 	pl.now.communication += seen
 	pl.now.waiting += late - seen
 	pl.count(g, of, cost, cost-seen)
@@ -269,6 +274,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 			pl.now.waiting += late
 		}
 		at = box.at[n]
+		pl.keepsWaiting(pl.at, at, at-g.messageCost(sender, &sender.kind.Events[box.from[n]]), from.player)
 	}
 	if pl.spans != nil {
 		pl.sent[int32(pl.at)] = eventOf{from.player, box.from[n]}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// A Path is the critical path of a step: from its end back to its beginning, always
+// on the rank for which the one before waited. What is on it makes the step longer;
+// what is not, as far as it waits, does not.
+type Path struct {
+	Ranks    []Stretch  `json:"ranks"`    // the longest first
+	Messages float64    `json:"messages"` // seconds between a send and its arrival
+	Changes  []Crossing `json:"changes"`  // the most first
+}
+
+// A Stretch is what a path is on one rank, and on those that do the same at the same
+// times.
+type Stretch struct {
+	Rank    int     `json:"rank"`
+	Alike   int     `json:"alike"` // how many ranks there are of which it is one
+	Seconds float64 `json:"seconds"`
+}
+
+// A Crossing is a call in which a path goes from one rank to another.
+type Crossing struct {
+	Op    string `json:"op"`
+	Where string `json:"where"`
+	Times int    `json:"times"`
+}
+
+// A late is a call that another player has kept waiting.
+type late struct {
+	until float64 // when it went on
+	since float64 // when the other was there, or sent
+	of    int32   // that player
+	event int32
+}
+
+// keepsWaiting notes that a player goes on with an event when another lets it.
+func (pl *player) keepsWaiting(event int, until, since float64, of int32) {
+	pl.lates = append(pl.lates, late{until, since, of, int32(event)})
+}
+
+// lastOf returns the player that came last to call n of a group of a player.
+func (g *game) lastOf(s *seat, n int) int32 {
+	last, when := int32(-1), math.Inf(-1)
+	for _, o := range s.others {
+		if at := g.players[o.player].groups[o.group].arrived[n]; at > when {
+			last, when = o.player, at
+		}
+	}
+	return last
+}
+
+// path returns the critical path of step n from 1, or of all if n is 0.
+func (g *game) path(n int) Path {
+	last, end, start := int32(0), math.Inf(-1), 0.0
+	for i, pl := range g.players {
+		at := max(pl.device, pl.host)
+		if n > 0 {
+			at = pl.marks[n-1]
+		}
+		if at > end {
+			last, end = int32(i), at
+		}
+		if n > 1 {
+			start = max(start, pl.marks[n-2])
+		}
+	}
+	on, crossings := make([]float64, len(g.players)), map[Crossing]int{}
+	p := Path{Ranks: []Stretch{}, Changes: []Crossing{}}
+	for at, t := last, end; t > start; {
+		pl := g.players[at]
+		i := sort.Search(len(pl.lates), func(i int) bool { return pl.lates[i].until > t }) - 1
+		if i < 0 || pl.lates[i].until <= start {
+			on[at] += t - start
+			break
+		}
+		l := &pl.lates[i]
+		on[at] += t - l.until
+		e := &pl.kind.Events[l.event]
+		crossings[Crossing{Op: e.name(g.p), Where: g.p.Lines[e.Line]}]++
+		p.Messages += l.until - max(l.since, start)
+		at, t = l.of, min(l.since, math.Nextafter(t, start)) // it never stands still
+	}
+	for i, s := range on {
+		if pl := g.players[i]; s > 0 {
+			p.Ranks = append(p.Ranks, Stretch{pl.rank, pl.ranks, s})
+		}
+	}
+	slices.SortFunc(p.Ranks, func(a, b Stretch) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Rank, b.Rank))
+	})
+	for c, times := range crossings {
+		c.Times = times
+		p.Changes = append(p.Changes, c)
+	}
+	slices.SortFunc(p.Changes, func(a, b Crossing) int {
+		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Op, b.Op))
+	})
+	return p
+}
+
+// name returns what an event calls.
+func (e *Event) name(p *Program) string {
+	if e.Do == Recv {
+		return "recv"
+	}
+	return p.Calls[e.Index].Op
+}
