@@ -25,7 +25,7 @@ func init() {
 		},
 		Infer: inferIndex,
 		Run:   runIndex,
-		Reads: ReadsRest,
+		Reads: ReadsInputs, // of the first its layout, which goes with its elements
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s, index := c.In[0].Shape(), c.In[1]
 			lead := 1

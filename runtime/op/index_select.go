@@ -36,7 +36,7 @@ func init() {
 		Run:   runIndexSelect,
 		Shard: indexSelectRows,
 		Local: indexSelectLocal,
-		Reads: ReadsRest,
+		Reads: ReadsInputs, // of the first its layout, which goes with its elements
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			s := c.In[0].Shape()
 			d, _ := c.Dim(0, s)
