@@ -23,10 +23,12 @@ type Figures struct {
 	HFU           float64   `json:"hfu"`
 	Parameters    int64     `json:"parameters"`
 	Memory        Fit       `json:"memory"`
-	CriticalPath  Path      `json:"critical_path"`
 	Communication []Row     `json:"communication"`
 	Regions       []*Region `json:"regions"`
 	ToldApart     []string  `json:"told_apart"`
+
+	// CriticalPath is for people: of ranks that are as late it names one.
+	CriticalPath Path `json:"-"`
 
 	Slowest, Fullest int `json:"-"` // ranks
 	Steps            int `json:"-"` // whole ones

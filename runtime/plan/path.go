@@ -11,24 +11,24 @@ import (
 // on the rank for which the one before waited. What is on it makes the step longer;
 // what is not, as far as it waits, does not.
 type Path struct {
-	Ranks    []Stretch  `json:"ranks"`    // the longest first
-	Messages float64    `json:"messages"` // seconds between a send and its arrival
-	Changes  []Crossing `json:"changes"`  // the most first
+	Ranks    []Stretch  // the longest first
+	Messages float64    // seconds between a send and its arrival
+	Changes  []Crossing // the most first
 }
 
 // A Stretch is what a path is on one rank, and on those that do the same at the same
 // times.
 type Stretch struct {
-	Rank    int     `json:"rank"`
-	Alike   int     `json:"alike"` // how many ranks there are of which it is one
-	Seconds float64 `json:"seconds"`
+	Rank    int
+	Alike   int // how many ranks there are of which it is one
+	Seconds float64
 }
 
 // A Crossing is a call in which a path goes from one rank to another.
 type Crossing struct {
-	Op    string `json:"op"`
-	Where string `json:"where"`
-	Times int    `json:"times"`
+	Op    string
+	Where string
+	Times int
 }
 
 // A late is a call that another player has kept waiting.
