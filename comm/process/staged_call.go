@@ -23,20 +23,12 @@ const (
 // for it.
 func (c *wireCall) acquireStaging() {
 	g := c.group
-	if len(g.ranks) < 2 || len(g.ranks) > mostStaged || !c.exchange().Passable || c.sendsNothing() {
+	if len(g.ranks) < 2 || len(g.ranks) > mostStaged || !c.exchange().Passable {
 		return
 	}
 	if c.staging = g.wireRank.shared.staging.Acquire(); c.staging != nil {
 		c.openSlots()
 	}
-}
-
-// sendsNothing reports whether some member gets nothing of this one in an exchange, as
-// of blocks that lack little: what there is goes in frames, which say so to everyone.
-func (c *wireCall) sendsNothing() bool {
-	return c.op.Kind == comm.AllToAll && slices.ContainsFunc(c.exchange().Out, func(o schedule.Outgoing) bool {
-		return !o.Result && c.span(o.Part).Len() == 0
-	})
 }
 
 // exchange returns what members read of each other in the call.

@@ -111,7 +111,7 @@ type slotPlan struct {
 	start  int // offset in the staging buffer's data
 	Piece  int // bytes of a piece
 	depth  int // pieces that the slot holds
-	Pieces int // of all the data
+	Pieces int // of all the data, at least one
 }
 
 const (
@@ -121,7 +121,9 @@ const (
 )
 
 // PlanSlot returns the plan of a slot of a staging buffer of so many bytes, for
-// data of so many bytes among size members. Both ends come to the same.
+// data of so many bytes among size members. Both ends come to the same. No data are one
+// piece, of no bytes: until its reader has taken it the buffer is not used again, which
+// would hide from a late reader that nothing was to come.
 func PlanSlot(buffer, slot, size, length, align int) slotPlan {
 	space := buffer / size / leastPiece * leastPiece
 	piece := min(mostPiece, space/2, max(leastPiece, pages((length+3)/4)))
@@ -130,7 +132,7 @@ func PlanSlot(buffer, slot, size, length, align int) slotPlan {
 		start:  slot * space,
 		Piece:  piece,
 		depth:  min(mostDepth, space/piece),
-		Pieces: (length + piece - 1) / piece,
+		Pieces: max(1, (length+piece-1)/piece),
 	}
 }
 

@@ -40,9 +40,7 @@ func (o *StagingWriter) AddReader(index int, several bool) {
 // MarkPending notes what the readers are to have taken before the staging buffer is used again.
 func (o *StagingWriter) MarkPending() {
 	for _, r := range o.readers {
-		if o.Pieces > 0 {
-			o.Own.pending = append(o.Own.pending, pendingRead{r.taken, counted(o.Own.Use, o.Pieces)})
-		}
+		o.Own.pending = append(o.Own.pending, pendingRead{r.taken, counted(o.Own.Use, o.Pieces)})
 	}
 }
 

@@ -121,6 +121,12 @@ func (t *Reduction) Step() {
 // finish reduces runs to the bytes [at, at+n) of the result.
 func (t *Reduction) finish(at, n int) {
 	defer comm.Recovered(t.Name, &t.Err)
+	if n == 0 {
+		if t.Out != nil {
+			t.Out.publish()
+		}
+		return
+	}
 	var result []byte
 	if run := t.target(at, n); run != nil {
 		result = run
