@@ -93,7 +93,11 @@ var operators = sync.OnceValue(func() []*op.Def { return slices.Concat(op.All(),
 
 // functions returns the operators that are functions, in F or not.
 var functions = sync.OnceValue(func() []*signature {
-	return append(signatures(op.Function, ""), slices.Concat(signatures(op.Namespace, "F"), signatures(op.Linalg, "linalg"), signatures(op.FFT, "fft"), signatures(op.Special, "special"))...)
+	list := signatures(op.Function, "")
+	for _, space := range op.Spaces {
+		list = append(list, signatures(space.Surface, space.Script)...)
+	}
+	return list
 })
 
 // methods returns the operators that are methods of tensors.

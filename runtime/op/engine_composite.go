@@ -22,15 +22,10 @@ type maker struct {
 // its sharding and its dtypes are theirs.
 func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 	key := d.Name
-	switch d.Surface { // of the name of a method, perhaps
-	case Namespace:
-		key = "F." + key
-	case Linalg:
-		key = "linalg." + key
-	case FFT:
-		key = "fft." + key
-	case Special:
-		key = "special." + key
+	for _, space := range Spaces { // the name may be that of a method, too
+		if d.Surface == space.Surface {
+			key = space.Script + "." + key
+		}
 	}
 	if _, dup := composites[key]; dup {
 		panic("op: " + key + " registered twice")

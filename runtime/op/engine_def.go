@@ -11,7 +11,7 @@ import (
 )
 
 // Surface says where scripts find an operator.
-type Surface uint8
+type Surface uint16
 
 const (
 	Method    Surface = 1 << iota // x.name(...)
@@ -22,7 +22,18 @@ const (
 	Linalg                        // linalg.name(...)
 	FFT                           // fft.name(...)
 	Special                       // special.name(...)
+	Windows                       // signal.windows.name(...)
 )
+
+// Spaces are the surfaces that are modules of the language, with the names that
+// scripts and PyTorch have for them.
+var Spaces = []struct {
+	Surface        Surface
+	Script, Python string
+}{
+	{Namespace, "F", "torch.nn.functional"}, {Linalg, "linalg", "torch.linalg"}, {FFT, "fft", "torch.fft"},
+	{Special, "special", "torch.special"}, {Windows, "signal.windows", "torch.signal.windows"},
+}
 
 // A Def is one operator: everything that is to be known about it.
 type Def struct {

@@ -15,15 +15,6 @@ import (
 // ./runtime/op/optest -run OperatorsPage -update` writes it.
 const operatorsPath = "../../../docs/operators.md"
 
-// pytorchOf are PyTorch's names for the places where scripts find operators.
-var pytorchOf = []struct {
-	surface         op.Surface
-	pytorch, script string
-}{
-	{op.Function, "torch.", ""}, {op.Method, "torch.Tensor.", "Tensor."}, {op.Namespace, "torch.nn.functional.", "F."},
-	{op.Linalg, "torch.linalg.", "linalg."}, {op.FFT, "torch.fft.", "fft."}, {op.Special, "torch.special.", "special."},
-}
-
 // A pageLine is an operator on one of its surfaces.
 type pageLine struct{ pytorch, script, sharding, gathers string }
 
@@ -40,12 +31,17 @@ func pageLines() []pageLine {
 		if why := mayGather[d.Name]; why != "" && d.Make == nil {
 			gathers = why
 		}
-		for _, s := range pytorchOf {
-			if d.Surface&s.surface == 0 {
-				continue
+		for _, name := range append([]string{d.Name}, d.Aliases...) {
+			if d.Surface&op.Function != 0 {
+				lines = append(lines, pageLine{"torch." + name, name, sharding, gathers})
 			}
-			for _, name := range append([]string{d.Name}, d.Aliases...) {
-				lines = append(lines, pageLine{s.pytorch + name, s.script + name, sharding, gathers})
+			if d.Surface&op.Method != 0 {
+				lines = append(lines, pageLine{"torch.Tensor." + name, "Tensor." + name, sharding, gathers})
+			}
+			for _, s := range op.Spaces {
+				if d.Surface&s.Surface != 0 {
+					lines = append(lines, pageLine{s.Python + "." + name, s.Script + "." + name, sharding, gathers})
+				}
 			}
 		}
 	}
