@@ -77,6 +77,12 @@ func (o *Outcome) Died() bool {
 	return o.any(func(f *Failure) bool { return f.Killed || f.Lost })
 }
 
+// Hung reports whether a rank was told to stop and did not, so that it may still
+// run. A nil Outcome has none.
+func (o *Outcome) Hung() bool {
+	return o != nil && o.any(func(f *Failure) bool { return f.Stop == stopHung })
+}
+
 // Interrupted reports whether the user ended the program.
 func (o *Outcome) Interrupted() bool { return o.stoppedFor(stopInterrupt) }
 
@@ -121,7 +127,7 @@ func (o *Outcome) ExitStatus() int {
 	switch {
 	case o.Interrupted():
 		return StatusInterrupted
-	case o.any(func(f *Failure) bool { return f.Stop == stopTimeout || f.Stop == stopHung || f.Killed || f.Lost }):
+	case o.Hung() || o.any(func(f *Failure) bool { return f.Stop == stopTimeout || f.Killed || f.Lost }):
 		return StatusJob
 	case o.any(func(f *Failure) bool { return f.class() == cause && f.Kind != kindDeadlock && f.Kind != kindPeer }):
 		return StatusFailed

@@ -216,6 +216,39 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// A rank that cannot be interrupted, in one long call, does not hold up the end of the
+// command, nor is there a wait for what it might receive.
+func TestStubborn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the five seconds that a rank has to stop")
+	}
+	t.Parallel()
+	const main = "    x = int('7' * (1 << 25), 16)\n    print('go')\n    barrier()\n    str(x)\n"
+	script := writeScript(t, "if True:\n"+main)
+	tests := filepath.Join(t.TempDir(), "a_test.star")
+	if err := os.WriteFile(tests, []byte("def test_a():\n"+main), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"run":  {"run", "-n", "1", "--transport", "shm", script},
+		"test": {"test", "-v", "-n", "1", "--transport", "shm", tests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startProcess(t, args...)
+			for p.line(t) != "go" {
+			}
+			time.Sleep(100 * time.Millisecond) // into the call
+			workers := children(p.Process.Pid)
+			p.Process.Signal(syscall.SIGINT)
+			p.end(t, lang.StatusInterrupted, workers)
+			if got, want := p.errs.String(), "rank 0: does not stop (was told to 5s ago)"; name == "run" && !strings.Contains(got, want) {
+				t.Errorf("got:\n%s\nwant it to contain %q", got, want)
+			}
+		})
+	}
+}
+
 // Who reads no more of the output ends a command, which leaves nothing behind.
 func TestUnread(t *testing.T) {
 	script := writeScript(t, "write_text(tmpdir() + '/%d' % rank(), 'a')\nwhile True:\n    print('x' * 1000)\n    barrier()\n")

@@ -205,9 +205,13 @@ const maxUnreceived = 20
 
 // unreceived returns an error about the messages that nobody received, or
 // nil. What a killed rank sent or was sent is excused, and what a schedule left
-// that failed. The programs have ended.
-func (r *ranks) unreceived(killed []int) error {
-	all := r.left()
+// that failed. The programs have ended as o says, or well if it is nil; a rank of
+// o that hangs may receive them yet, and is not waited for.
+func (r *ranks) unreceived(o *lang.Outcome) error {
+	if o.Hung() {
+		return nil
+	}
+	all, killed := r.left(), o.Killed()
 	left := all[:0]
 	for _, m := range all {
 		if !slices.Contains(killed, m.Src) && !slices.Contains(killed, m.Dst) && !runtime.OfSchedule(m) {
@@ -225,8 +229,11 @@ func (r *ranks) unreceived(killed []int) error {
 
 // waiting returns what there is to say of messages that wait for ranks of a deadlock,
 // which receive others: of another tag, say, or in another group. It returns "" if
-// there are none. The programs have ended.
+// there are none, or if a rank hangs and may receive them yet. The programs have ended.
 func (r *ranks) waiting(o *lang.Outcome) string {
+	if o.Hung() {
+		return ""
+	}
 	var left []runtime.Unreceived
 	for _, m := range r.left() {
 		if f := o.Ranks[m.Dst].Failure; f != nil && f.Kind == "deadlock" && !runtime.OfSchedule(m) {

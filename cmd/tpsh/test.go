@@ -138,14 +138,14 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 	sweep()
 	var kept pool
 	defer kept.close()
-	opts.Start = func(n int, transport string) ([]lang.Conn, func([]int) error, error) {
+	opts.Start = func(n int, transport string) ([]lang.Conn, func(*lang.Outcome) error, error) {
 		r, err := kept.start(ctx, &starter{limits: &t.limits, tracing: &t.tracing, ranks: n, transport: transport, cluster: c, args: t.args, flags: flags.Names()})
 		if err != nil {
 			return nil, nil, err
 		}
-		return r.conns, func(killed []int) error {
+		return r.conns, func(o *lang.Outcome) error {
 			defer kept.put(r)
-			return r.unreceived(killed)
+			return r.unreceived(o)
 		}, nil
 	}
 	if d := t.debugging; d != nil && opts.Parallel == 1 {

@@ -130,7 +130,7 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 		run()
 	}
 	s.Close()
-	undone := stop(o.Killed())
+	undone := stop(o)
 	if err != nil {
 		fmt.Fprintf(report, "Error: %v\n", err)
 		return failed

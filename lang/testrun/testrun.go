@@ -25,11 +25,11 @@ type Options struct {
 	Match *regexp.Regexp
 
 	// Start starts ranks and returns the connections to them, by rank. stop
-	// ends them after the session on them has been closed. It returns what is
-	// wrong with a program that ended well on all of them but those that were
-	// killed on purpose, such as messages that nobody received, in the words of
-	// a report.
-	Start func(ranks int, transport string) (conns []lang.Conn, stop func(killed []int) error, err error)
+	// ends them after the session on them has been closed; o is how the program
+	// ended, nil if it was not run. It returns what is wrong with a program that
+	// ended well on all of them but those that were killed on purpose, such as
+	// messages that nobody received, in the words of a report.
+	Start func(ranks int, transport string) (conns []lang.Conn, stop func(o *lang.Outcome) error, err error)
 
 	// Check is asked, before any test, whether the programs may run with what
 	// the command line says; nil for yes.

@@ -60,7 +60,7 @@ func (f *fakeRank) Predeclared() starlark.StringDict {
 
 // start starts ranks in goroutines, on any transport but "none". On "lossy"
 // something is always left undone.
-func start(n int, transport string) ([]lang.Conn, func([]int) error, error) {
+func start(n int, transport string) ([]lang.Conn, func(*lang.Outcome) error, error) {
 	if transport == "none" {
 		return nil, nil, errors.New("no such transport")
 	}
@@ -74,7 +74,7 @@ func start(n int, transport string) ([]lang.Conn, func([]int) error, error) {
 			lang.Serve(context.Background(), back, &fakeRank{rank: i, size: n})
 		})
 	}
-	return conns, func([]int) error {
+	return conns, func(*lang.Outcome) error {
 		ranks.Wait()
 		if transport == "lossy" {
 			return errors.New("Error in send: nobody received this")
