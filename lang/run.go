@@ -29,7 +29,21 @@ func (s *Session) Run(ctx context.Context, p Program) (*Outcome, error) {
 	r := s.start(p, ranks)
 	r.wait(ctx, p.Timeout)
 	s.failed = !r.outcome.OK()
-	return r.outcome, r.sink.err
+	return r.outcome, r.unwritten()
+}
+
+// unwritten returns why the output could not be written, and where a rank was
+// stopped for it; nil if all was.
+func (r *running) unwritten() error {
+	if r.sink.err == nil {
+		return nil
+	}
+	for rank, result := range r.outcome.Ranks {
+		if f := result.Failure; f != nil && f.Stop == stopPeer && f.place() >= 0 {
+			return fmt.Errorf("%w; rank %d was stopped %s", r.sink.err, rank, f.here())
+		}
+	}
+	return r.sink.err
 }
 
 // A running is a program under way.

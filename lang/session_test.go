@@ -232,8 +232,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	b := newBench(t, 1, Options{})
 	b.opts.Out = &brokenWriter{3}
 	_, err := b.Run(t.Context(), prog("while True:\n    print('x')"))
-	if err == nil || err.Error() != "no space left" {
-		t.Errorf("got error %v, want no space left", err)
+	if want := "no space left; rank 0 was stopped in <toplevel> at a.star:2:10"; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
 	}
 }
 

@@ -77,7 +77,7 @@ func (b *bench) writeProfile(ctx context.Context, std *stdio) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(path, append(data, '\n'), 0o644)
+		err = unwritten(path, os.WriteFile(path, append(data, '\n'), 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)

@@ -111,7 +111,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(path, out, 0o644)
+		err = unwritten(path, os.WriteFile(path, out, 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)

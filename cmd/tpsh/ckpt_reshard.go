@@ -76,7 +76,7 @@ func writeProof(file string, proof *tensorfiles.Proof) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(data, '\n'), 0o644)
+	return unwritten(file, os.WriteFile(file, append(data, '\n'), 0o644))
 }
 
 // showProof says what has been written, and that it is what was read.

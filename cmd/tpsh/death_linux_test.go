@@ -267,7 +267,7 @@ func TestUnread(t *testing.T) {
 				p.line(t)
 				workers := children(p.Process.Pid)
 				p.unread(t)
-				p.end(t, map[string]int{"run": statusUnread, "test": lang.StatusInterrupted}[name], workers)
+				p.end(t, statusUnread, workers)
 			})
 		}
 		t.Run("repl/"+transport, func(t *testing.T) {

@@ -33,7 +33,7 @@ type debugger struct {
 
 func (d *debugger) run(std *stdio, args []string) error {
 	read := plainLines(std.in)
-	if isTerminal(std) {
+	if std.isTerminal() {
 		read = repl.LineReader()
 	}
 	d.debugging = newDebugging(std, read)

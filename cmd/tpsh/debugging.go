@@ -9,8 +9,6 @@ import (
 	"os/signal"
 	"strings"
 
-	"golang.org/x/term"
-
 	"tpsh/lang"
 	"tpsh/lang/debug"
 	"tpsh/lang/halt"
@@ -36,15 +34,10 @@ func newDebugging(std *stdio, read func(prompt string) (string, error)) *debuggi
 // atTerminal returns the debugging of breakpoint() where somebody sits before a
 // terminal; else nil.
 func atTerminal(std *stdio) *debugging {
-	if !isTerminal(std) {
+	if !std.isTerminal() {
 		return nil
 	}
 	return newDebugging(std, repl.LineReader())
-}
-
-// isTerminal reports whether a command reads from a terminal and writes to one.
-func isTerminal(std *stdio) bool {
-	return std.in == os.Stdin && std.out == os.Stdout && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 }
 
 // plainLines returns what reads lines without a prompt.

@@ -46,11 +46,8 @@ func (f *failureFile) write(err error) error {
 	if c.Ranks == nil {
 		c.Ranks = []int{}
 	}
-	bad := writeFile(f.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(c) })
-	if bad != nil {
-		return errors.Join(err, fmt.Errorf("cannot write the failure: %w", bad))
-	}
-	return err
+	bad := writeFile("the failure", f.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(c) })
+	return errors.Join(err, bad)
 }
 
 // kindOf says of what kind the error of a command is that has run nothing.

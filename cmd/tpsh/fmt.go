@@ -48,7 +48,7 @@ func (f *formatting) run(std *stdio, paths []string) error {
 	failed := false
 	for _, file := range files {
 		err := f.file(std, file)
-		if isUnread(err) {
+		if errors.As(err, new(*outputError)) {
 			return err
 		}
 		if err != nil {

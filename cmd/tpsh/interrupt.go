@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"sync"
@@ -68,27 +67,6 @@ func unreadGoesOn() (release func()) {
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE)
 	return func() { signal.Stop(ignored) }
-}
-
-// isUnread reports whether err is that nobody reads standard output any more,
-// as behind "| head -1". Who wanted no more needs no message.
-func isUnread(err error) bool {
-	var e *fs.PathError
-	return errors.As(err, &e) && e.Path == os.Stdout.Name() && errors.Is(e, syscall.EPIPE)
-}
-
-// A heardWriter writes to w, and calls lost when nobody reads that any more.
-type heardWriter struct {
-	w    io.Writer
-	lost func()
-}
-
-func (h *heardWriter) Write(b []byte) (int, error) {
-	n, err := h.w.Write(b)
-	if isUnread(err) {
-		h.lost()
-	}
-	return n, err
 }
 
 // atEnding ends the process behind f when one of endings comes, until it is

@@ -54,12 +54,6 @@ func init() {
 	commands = []*command{runCommand, replCommand, kernelCommand, testCommand, debugCommand, dapCommand, planCommand, benchCommand, docCommand, fmtCommand, checkCommand, lspCommand, completionCommand, ckptCommand, hangCommand, diffCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
 }
 
-// stdio is where a command reads and writes.
-type stdio struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
 // A status is an exit status with nothing left to say.
 type status int
 
@@ -96,11 +90,16 @@ func main() {
 
 // run carries out a command line and returns the exit status.
 func run(std *stdio, args []string) int {
+	out := &output{w: std.out}
+	std = &stdio{std.in, out, std.err}
 	cmd, args, err := find(args)
 	if err == nil {
 		err = cmd.run(std, args)
 	}
 	code := exitStatus(err)
+	if lost := out.lost(); lost != nil && (code == lang.StatusOK || code == lang.StatusFailed || isUnread(lost)) && !errors.As(err, new(*outputError)) {
+		err, code = lost, exitStatus(lost)
+	}
 	if code == statusUnread {
 		return code
 	}
@@ -108,13 +107,29 @@ func run(std *stdio, args []string) int {
 		time.Sleep(timeToSpeak)
 		return code
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) && !errors.As(err, new(status)) {
+	for _, err := range untold(err) {
 		fmt.Fprintf(std.err, "tpsh: %v\n", err)
 		if cmd != nil && code == lang.StatusUsage {
 			fmt.Fprintf(std.err, "usage: tpsh %s %s\nRun 'tpsh help %s' for its flags.\n", cmd.name, cmd.usage, cmd.name)
 		}
 	}
 	return code
+}
+
+// untold returns what is to be told of the error of a command: all but what has
+// been told before a status was returned.
+func untold(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range all.Unwrap() {
+			rest = append(rest, untold(e)...)
+		}
+		return rest
+	}
+	if err == nil || errors.Is(err, flag.ErrHelp) || errors.As(err, new(status)) {
+		return nil
+	}
+	return []error{err}
 }
 
 // timeToSpeak is how long the processes of a launcher of MPI leave to the one of
@@ -139,7 +154,7 @@ func exitStatus(err error) int {
 		return lang.StatusInterrupted
 	case errors.As(err, new(usageError)):
 		return lang.StatusUsage
-	case errors.As(err, new(jobError)):
+	case errors.As(err, new(jobError)), errors.As(err, new(*outputError)):
 		return lang.StatusJob
 	}
 	return lang.StatusFailed

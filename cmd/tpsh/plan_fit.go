@@ -328,7 +328,7 @@ func (r *fitReport) write(std *stdio, path string, text []byte, rows string) err
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, out, 0o644); err != nil {
+	if err := unwritten(path, os.WriteFile(path, out, 0o644)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(std.err, "tpsh: wrote %s\n", path)

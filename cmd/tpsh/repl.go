@@ -103,7 +103,7 @@ func (s *shell) talk(std *stdio) error {
 		Dir:      dir,
 		Folders:  s.folders(),
 		Input:    s.input(std),
-		Out:      &heardWriter{std.out, s.leave},
+		Out:      &heardWriter{std.out, func(err error) { s.leave(std.err, err) }},
 		Err:      std.err,
 		Timeout:  s.timeout,
 		MaxSteps: s.maxSteps,
@@ -168,16 +168,20 @@ func (s *shell) stop() {
 	}
 }
 
-// leave ends the shell that nobody reads any more, and its ranks.
-func (s *shell) leave() {
+// leave ends the shell whose output nobody reads any more, or that cannot be
+// written as err says, and its ranks.
+func (s *shell) leave(notes io.Writer, err error) {
 	s.stop()
-	os.Exit(statusUnread)
+	if !isUnread(err) {
+		fmt.Fprintf(notes, "tpsh: %v\n", err)
+	}
+	os.Exit(exitStatus(err))
 }
 
 // width returns what tells how wide values may be: as the terminal, if they go to
 // one.
 func (s *shell) width(std *stdio) func() int {
-	if std.out != os.Stdout || !term.IsTerminal(int(os.Stdout.Fd())) {
+	if !std.isStandard() || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil
 	}
 	return func() int {

@@ -79,7 +79,7 @@ func (t *tester) run(std *stdio, paths []string) error {
 	defer done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts.Out = &heardWriter{opts.Out, cancel}
+	opts.Out = &heardWriter{opts.Out, func(error) { cancel() }}
 	o, err := t.nodes(opts)
 	if err != nil {
 		return err

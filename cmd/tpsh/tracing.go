@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -132,8 +133,8 @@ func (t *tracing) job(name string) func(rank int, data []byte) {
 	}
 }
 
-// write writes the files that are asked for. err is that of the command, which
-// counts before one of writing.
+// write writes the files that are asked for. It returns err, that of the command,
+// and with it what cannot be written.
 func (t *tracing) write(err error) error {
 	if !t.on() {
 		return err
@@ -141,15 +142,11 @@ func (t *tracing) write(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.path != "" {
-		bad := writeFile(t.path, func(w io.Writer) error { return perfetto.Write(w, t.processes()) })
-		if bad != nil && err == nil {
-			err = fmt.Errorf("cannot write the trace: %w", bad)
-		}
+		bad := writeFile("the trace", t.path, func(w io.Writer) error { return perfetto.Write(w, t.processes()) })
+		err = errors.Join(err, bad)
 	}
 	if t.page != "" {
-		if bad := writeReport(t.page, t.report()); bad != nil && err == nil {
-			err = bad
-		}
+		err = errors.Join(err, writeReport(t.page, t.report()))
 	}
 	return err
 }
@@ -163,20 +160,22 @@ func (t *tracing) writePage(path string) error {
 
 // writeReport writes the page of r to the file at path.
 func writeReport(path string, r *report.Report) error {
-	if err := writeFile(path, func(w io.Writer) error { return report.Write(w, r) }); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
+	return writeFile("the report", path, func(w io.Writer) error { return report.Write(w, r) })
 }
 
-// writeFile makes what write writes the contents of the file at path.
-func writeFile(path string, write func(io.Writer) error) error {
+// writeFile makes what write writes, which the error calls name, the contents of
+// the file at path.
+func writeFile(name, path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return err
+		return unwritten(name+" to "+path, err)
 	}
 	b := bufio.NewWriter(f)
-	return errors.Join(write(b), b.Flush(), f.Close())
+	err = write(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	return unwritten(name+" to "+path, cmp.Or(err, f.Close()))
 }
 
 // report returns what the page shows.

@@ -132,6 +132,7 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 	s.Close()
 	undone := stop(o)
 	if err != nil {
+		r.out.explain(err)
 		fmt.Fprintf(report, "Error: %v\n", err)
 		return failed
 	}

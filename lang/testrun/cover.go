@@ -41,7 +41,7 @@ func (r *runner) tellCover() error {
 		fmt.Fprintf(r.Out, "lines that were run:\n%s", text.String())
 	}
 	if err := os.WriteFile(r.Cover, out.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("%s: %w", r.Cover, reason(err))
+		return fmt.Errorf("cannot write %s: %w", r.Cover, reason(err))
 	}
 	return nil
 }

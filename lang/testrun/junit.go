@@ -98,7 +98,7 @@ func (t *junitTeller) end(totals) error {
 	}
 	data = append([]byte(xml.Header), append(data, '\n')...)
 	if err := os.WriteFile(t.path, data, 0o666); err != nil {
-		return fmt.Errorf("%s: %w", t.path, reason(err))
+		return fmt.Errorf("cannot write %s: %w", t.path, reason(err))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 // A runner runs the tests of some files.
 type runner struct {
 	Options
+	out  *outlet // Out
 	tell tellers
 
 	mu          sync.Mutex
@@ -33,8 +34,17 @@ func (r *runner) run(ctx context.Context, files []*file) int {
 	if r.Cover != "" && err == nil {
 		err = r.tellCover()
 	}
+	return r.status(ctx, err)
+}
+
+// status returns the exit status. err is of writing what was found.
+func (r *runner) status(ctx context.Context, err error) int {
+	lost, cause := r.out.lost()
 	switch {
-	case r.interrupted || ctx.Err() != nil:
+	case cause != nil:
+		fmt.Fprintln(r.Err, cause)
+		return lang.StatusJob
+	case lost || r.interrupted || ctx.Err() != nil:
 		return lang.StatusInterrupted
 	case err != nil:
 		fmt.Fprintln(r.Err, err)
@@ -91,9 +101,10 @@ func (r *record) replay(t tellers) {
 
 // over reports whether no more tests are to be begun.
 func (r *runner) over(ctx context.Context) bool {
+	lost, _ := r.out.lost()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.interrupted || r.stopped || ctx.Err() != nil
+	return lost || r.interrupted || r.stopped || ctx.Err() != nil
 }
 
 // count counts what has ended.

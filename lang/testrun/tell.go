@@ -19,12 +19,12 @@ type teller interface {
 // tellers tell in several ways.
 type tellers []teller
 
-func newTellers(opts Options) tellers {
-	var all tellers
+func newTellers(opts Options, out *outlet) tellers {
+	all := tellers{out}
 	if opts.JSON {
-		all = append(all, &jsonTeller{json.NewEncoder(opts.Out)})
+		all = append(all, &jsonTeller{json.NewEncoder(out)})
 	} else {
-		all = append(all, &textTeller{out: opts.Out, verbose: opts.Verbose})
+		all = append(all, &textTeller{out: out, verbose: opts.Verbose})
 	}
 	if opts.JUnit != "" {
 		all = append(all, &junitTeller{path: opts.JUnit})
@@ -62,8 +62,10 @@ func (all tellers) end(sum totals) error {
 
 // live returns where the output of tests is shown while they run, or nil.
 func (all tellers) live() io.Writer {
-	if t, ok := all[0].(*textTeller); ok && t.verbose {
-		return t.out
+	for _, t := range all {
+		if t, ok := t.(*textTeller); ok && t.verbose {
+			return t.out
+		}
 	}
 	return nil
 }

@@ -96,13 +96,15 @@ func Run(ctx context.Context, opts Options) int {
 		fmt.Fprintf(opts.Err, "no test matches %q\n", opts.Match)
 		return lang.StatusUsage
 	}
-	r := &runner{Options: opts, tell: newTellers(opts), cover: make(lang.Cover)}
+	out := &outlet{w: opts.Out}
+	opts.Out = out
+	r := &runner{Options: opts, out: out, tell: newTellers(opts, out), cover: make(lang.Cover)}
 	if opts.Shuffle != nil {
 		r.shuffle(files)
 	}
 	if opts.List {
 		r.list(files)
-		return lang.StatusOK
+		return r.status(ctx, nil)
 	}
 	return r.run(ctx, files)
 }

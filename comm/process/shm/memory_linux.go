@@ -21,7 +21,7 @@ func createMemory(size int) (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "shared memory")
 	if err := f.Truncate(int64(size)); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%d bytes: %w", size, err)
+		return nil, fmt.Errorf("%d bytes: %w%s", size, err, fileLimit(size))
 	}
 	const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
@@ -29,6 +29,17 @@ func createMemory(size int) (*os.File, error) {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	return f, nil
+}
+
+// fileLimit says of a file of size bytes that is too large for the limit of the
+// process (ulimit -f), which memory is subject to as if it lay on a disk, how
+// large that is.
+func fileLimit(size int) string {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) != nil || limit.Cur >= uint64(size) {
+		return ""
+	}
+	return fmt.Sprintf(" (ulimit -f lets files have %d bytes; ranks on tcp need none)", limit.Cur)
 }
 
 // mapMemory maps a file that createMemory has made, here or in another process.

@@ -1,0 +1,72 @@
+package testrun
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+)
+
+// An outlet passes on what is told of tests, up to the first error. at is what
+// it is told of.
+type outlet struct {
+	w  io.Writer
+	at string
+
+	mu  sync.Mutex
+	err error
+}
+
+func (o *outlet) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// lost reports whether something could not be told, and returns what there is to
+// say of it: nil if nobody reads it any more, who wanted no more.
+func (o *outlet) lost() (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.err == nil:
+		return false, nil
+	case errors.Is(o.err, syscall.EPIPE):
+		return true, nil
+	case o.at == "":
+		return true, o.err
+	}
+	return true, fmt.Errorf("%w; it was about %s", o.err, o.at)
+}
+
+// explain replaces the error by err, which says more of it.
+func (o *outlet) explain(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil && errors.Is(err, o.err) {
+		o.err = err
+	}
+}
+
+// An outlet is a teller, before all others, that notes what they tell of.
+func (o *outlet) begin(c *testCase)    { o.tell(c.label() + " of " + c.path) }
+func (o *outlet) test(c *testCase)     { o.begin(c) }
+func (o *outlet) file(res *fileResult) { o.tell(res.path) }
+func (o *outlet) end(totals) error     { return nil }
+
+// tell notes what is told of, unless nothing more will be.
+func (o *outlet) tell(at string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.at = at
+	}
+}
