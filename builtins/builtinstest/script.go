@@ -176,7 +176,7 @@ var Transports = runtime.Transports
 
 // Scripts runs the *.star files of dir: every test_ function on ranks of its own,
 // or the top level where a file has none. A line `RANKS = [2, 4]` says on how
-// many; without it they are 1 and 2.
+// many; without it they are 1 and 2. A short test takes the most alone.
 func Scripts(t *testing.T, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.star"))
 	if err != nil || len(files) == 0 {
@@ -241,7 +241,7 @@ var ranksLine = regexp.MustCompile(`(?m)^RANKS = \[([0-9, ]*)\]`)
 func ranksOf(source string) []int {
 	m := ranksLine.FindStringSubmatch(source)
 	if m == nil {
-		return []int{1, 2}
+		m = []string{"", "1, 2"}
 	}
 	var list []int
 	for _, s := range strings.Split(m[1], ",") {
@@ -249,5 +249,8 @@ func ranksOf(source string) []int {
 		list = append(list, n)
 	}
 	slices.Sort(list)
+	if testing.Short() {
+		return list[len(list)-1:]
+	}
 	return list
 }

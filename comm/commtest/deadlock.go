@@ -156,9 +156,13 @@ func (r *rank) recv(src int) error {
 // testDeadlock checks the reports, many times each: they do not depend on who
 // comes when.
 func testDeadlock(t *testing.T, open Opener) {
+	times := 20
+	if testing.Short() {
+		times = 4
+	}
 	for _, s := range standstills {
 		t.Run(s.name, func(t *testing.T) {
-			for range 20 {
+			for range times {
 				checkStandstill(t, open, s)
 			}
 		})

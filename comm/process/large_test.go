@@ -29,6 +29,9 @@ var largeShapes = map[string]largeShape{
 // lengths that are no multiple of a piece, and that differ among the members.
 func testLarge(t *testing.T, open func(size int) *comm.Fabric) {
 	for name, shape := range largeShapes {
+		if testing.Short() {
+			shape.bytes = min(shape.bytes, 256<<10)
+		}
 		for _, size := range []int{2, 3} {
 			f := open(size)
 			errs := make(chan error)
