@@ -22,7 +22,8 @@ type algorithm struct {
 
 	// wire returns the payload bytes that these steps send, for a member that
 	// offers the blocks in, when the block that is broadcast or reduced has so
-	// many bytes. It is nil in direct algorithms, which send nothing.
+	// many bytes. It is nil in direct algorithms, which send nothing, and in those
+	// for hosts: what is told of a call does not depend on where its members are.
 	wire func(s Position, in []Block, bytes, align int) int
 }
 
@@ -37,6 +38,14 @@ func Large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
 // largeDirect reports whether to cut a block into chunks where members read in
 // place: that always saves work, for one more meeting.
 func largeDirect(bytes, size int) bool { return size > 1 && bytes >= largeBytes }
+
+// farBytes is the length from which a block is worth a way through a member that
+// sends it on, so that it comes to a host once. Such a stop takes some 20 µs, in which a
+// link of 1 to 3 GB/s carries as much.
+const farBytes = 32 << 10
+
+// Far reports whether to have a block come to each host once.
+func Far(bytes, _ int) bool { return bytes >= farBytes }
 
 // pick returns the first row that suits.
 func pick(rows []algorithm, bytes, size int) *algorithm {

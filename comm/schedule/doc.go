@@ -15,6 +15,8 @@
 //   - An algorithm is a pure function from a Position to steps. There are two
 //     families: by message algorithms members send to each other; by direct
 //     ones they read and write each other's blocks in place.
+//   - Hosts say which members are on one host. In a group on several, kinds have one
+//     more algorithm by messages for large blocks, by which less crosses between hosts.
 //   - A Scheduler picks the algorithm for a call, and remembers its steps.
 //
 // For example, the member with rank 1 of 3 takes part in a small all_reduce by

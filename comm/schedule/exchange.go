@@ -140,7 +140,7 @@ func isShared(steps [][]Step, part Part) bool {
 
 // Exchange returns the exchange of a call. It is to be read only.
 func (s *Scheduler) Exchange(kind Kind, root int, pairs [][2]int) *Exchange {
-	p := Position{s.Rank, s.Size, root, pairs}
+	p := Position{Rank: s.Rank, Size: s.Size, Root: root, Pairs: pairs}
 	if pairs != nil {
 		return exchangeOf(kind, p)
 	}

@@ -131,7 +131,7 @@ func TestExchangesMatch(t *testing.T) {
 		for size := 1; size <= 9; size++ {
 			for _, c := range simCases(kind, size)[:1] {
 				for r := range size {
-					x := exchangeOf(kind, Position{r, size, c.root, c.pairs})
+					x := exchangeOf(kind, Position{Rank: r, Size: size, Root: c.root, Pairs: c.pairs})
 					shared, alone := 0, map[int]bool{}
 					for _, o := range x.Out {
 						if o.Shared() {
@@ -146,7 +146,7 @@ func TestExchangesMatch(t *testing.T) {
 						t.Errorf("%s of %d: member %d shares %d parts, want one: there is one slot", kind, size, r, shared)
 					}
 					for _, in := range x.In {
-						theirs := exchangeOf(kind, Position{in.From, size, c.root, c.pairs})
+						theirs := exchangeOf(kind, Position{Rank: in.From, Size: size, Root: c.root, Pairs: c.pairs})
 						n := 0
 						for _, o := range theirs.Out {
 							if slices.Contains(o.To, r) && o.Shared() == in.Shared && o.Result == kind.Reduces() {
@@ -157,7 +157,7 @@ func TestExchangesMatch(t *testing.T) {
 							t.Errorf("%s of %d: member %d reads from %d (shared %v): %d such there, want 1", kind, size, r, in.From, in.Shared, n)
 						}
 					}
-					if got := kind.Offers(Position{r, size, c.root, c.pairs}); size > 1 && got != slices.ContainsFunc(x.Out, func(o Outgoing) bool { return !o.Result }) {
+					if got := kind.Offers(Position{Rank: r, Size: size, Root: c.root, Pairs: c.pairs}); size > 1 && got != slices.ContainsFunc(x.Out, func(o Outgoing) bool { return !o.Result }) {
 						t.Errorf("%s of %d: member %d offers: got %v", kind, size, r, got)
 					}
 				}
@@ -171,12 +171,12 @@ func TestExchangesMatch(t *testing.T) {
 func TestReductionsArePassable(t *testing.T) {
 	for _, kind := range []Kind{AllReduce, Reduce, ReduceScatter} {
 		for size := 2; size <= 9; size++ {
-			if x := exchangeOf(kind, Position{0, size, size - 1, nil}); !x.Passable {
+			if x := exchangeOf(kind, Position{Size: size, Root: size - 1}); !x.Passable {
 				t.Errorf("%s of %d is not passable", kind, size)
 			}
 		}
 	}
-	twice := [][]Step{{reduceInPlace(Position{0, 2, 0, nil}, nil, Part{})}, {reduceInPlace(Position{1, 2, 0, nil}, nil, Part{})}, nil}
+	twice := [][]Step{{reduceInPlace(Position{Size: 2}, nil, Part{})}, {reduceInPlace(Position{Rank: 1, Size: 2}, nil, Part{})}, nil}
 	if isPassable(twice) {
 		t.Error("a part that several read is passable, want it not")
 	}

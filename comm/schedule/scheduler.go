@@ -9,6 +9,7 @@ import (
 // A Scheduler gives one member of a group its schedules, and keeps them.
 type Scheduler struct {
 	Rank, Size int
+	Hosts      *Hosts // where the members are; nil if schedules gain nothing by it
 
 	last atomic.Pointer[keptSteps] // that were asked for
 
@@ -28,17 +29,32 @@ type scheduleKey struct {
 	root      int
 }
 
+// AcrossHosts returns the steps of a call where members send to each other, in a group on
+// several hosts. It returns nil if the call gains nothing by it: then Message is for it.
+// bytes is that of Message; of AllGather, long says by member who offers a block for
+// which Far holds. The result is to be read only.
+func (s *Scheduler) AcrossHosts(kind Kind, root, bytes int, long []bool) []Step {
+	a := kindRows[kind].hosts
+	if s.Hosts == nil || a == nil || a.suits != nil && !a.suits(bytes, s.Size) || kind == AllGather && !slices.Contains(long, true) {
+		return nil
+	}
+	if slices.Contains(long, false) { // a call of its own
+		return a.steps(Position{Rank: s.Rank, Size: s.Size, Root: root, Hosts: s.Hosts, Long: long})
+	}
+	return s.steps(a, Position{Rank: s.Rank, Size: s.Size, Root: root, Hosts: s.Hosts, Long: long})
+}
+
 // Message returns the steps of a call where members send to each other. bytes
 // is the length of the block that is broadcast or reduced; other kinds do not
 // depend on it. The result is to be read only.
 func (s *Scheduler) Message(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(kindRows[kind].message, bytes, s.Size), root, pairs)
+	return s.steps(pick(kindRows[kind].message, bytes, s.Size), Position{Rank: s.Rank, Size: s.Size, Root: root, Pairs: pairs})
 }
 
 // Direct returns the steps of a call where members read each other's blocks.
 // It is otherwise like message.
 func (s *Scheduler) Direct(kind Kind, root int, pairs [][2]int, bytes int) []Step {
-	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), root, pairs)
+	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), Position{Rank: s.Rank, Size: s.Size, Root: root, Pairs: pairs})
 }
 
 // Shared returns the steps that make a result which the members have in common, one
@@ -61,19 +77,20 @@ func sharedSteps(direct []Step) []Step {
 	return made
 }
 
-func (s *Scheduler) steps(a *algorithm, root int, pairs [][2]int) []Step {
-	if pairs != nil {
-		return a.steps(Position{s.Rank, s.Size, root, pairs})
+// steps returns the steps of an algorithm at p, which are kept unless there are pairs.
+func (s *Scheduler) steps(a *algorithm, p Position) []Step {
+	if p.Pairs != nil {
+		return a.steps(p)
 	}
-	if last := s.last.Load(); last != nil && last.algorithm == a && last.root == root {
+	if last := s.last.Load(); last != nil && last.algorithm == a && last.root == p.Root {
 		return last.steps
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := scheduleKey{a, root}
+	key := scheduleKey{a, p.Root}
 	steps := s.kept[key]
 	if steps == nil {
-		steps = &keptSteps{key, a.steps(Position{s.Rank, s.Size, root, nil})}
+		steps = &keptSteps{key, a.steps(p)}
 		if s.kept == nil {
 			s.kept = map[scheduleKey]*keptSteps{}
 		}

@@ -38,13 +38,17 @@ type mail struct{ from, to, tag int }
 type simulation struct {
 	members []*simMember
 	mail    map[mail][]cell
+	sent    func(from, to, cells int) // is told of each message, if it is set
 	err     error
 }
 
 // runSchedules runs the members to their end, in an order of steps drawn from
 // rng, and returns what is wrong with their schedules.
-func runSchedules(members []*simMember, rng *rand.Rand) error {
-	s := &simulation{members: members, mail: map[mail][]cell{}}
+func runSchedules(members []*simMember, rng *rand.Rand) error { return runWatched(members, rng, nil) }
+
+// runWatched is runSchedules, and tells sent of each message.
+func runWatched(members []*simMember, rng *rand.Rand, sent func(from, to, cells int)) error {
+	s := &simulation{members: members, mail: map[mail][]cell{}, sent: sent}
 	for s.err == nil {
 		if done := s.someStep(rng); done {
 			break
@@ -90,6 +94,9 @@ func (s *simulation) step(m *simMember, st Step) bool {
 			s.failf("message %+v is sent twice, or to its sender", key)
 		}
 		s.mail[key] = s.read(m, st.Src[0])
+		if s.sent != nil {
+			s.sent(m.Rank, st.Peer, len(s.mail[key]))
+		}
 	case DoRecv:
 		key := mail{st.Peer, m.Rank, st.Tag}
 		cells, ok := s.mail[key]
@@ -322,7 +329,7 @@ func (c simCase) want(member int) [][]cell {
 func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 	var members []*simMember
 	for rank := range c.size {
-		m := &simMember{Position: Position{rank, c.size, c.root, c.pairs}, slots: map[int][]cell{}}
+		m := &simMember{Position: Position{Rank: rank, Size: c.size, Root: c.root, Pairs: c.pairs}, slots: map[int][]cell{}}
 		m.steps = a.steps(m.Position)
 		for block := range c.ins() {
 			m.in = append(m.in, c.in(rank, block))
@@ -402,14 +409,14 @@ func simPairs(size int) [][][2]int {
 }
 
 // everyAlgorithm runs f for each way in which data are moved: by messages, whether those
-// come one by one or with the contracts (message); where members read and write each
-// other's blocks (direct); through shared memory (staged), to which some may add messages
+// come one by one or with the contracts (message), also on several hosts (hosts); where
+// members read and write each other's blocks (direct); through shared memory (staged), to which some may add messages
 // (mixed); and where members have one result (shared).
 func everyAlgorithm(t *testing.T, f func(t *testing.T, kind Kind, a *algorithm)) {
 	for kind := range Kinds {
 		row := &kindRows[kind]
 		staged := []algorithm{{"staged", nil, func(p Position) []Step { return stagedSteps(kind, p) }, sendsNothing}}
-		families := map[string][]algorithm{"message": row.message, "direct": row.direct, "staged": staged, "mixed": mixed(kind), "shared": shared(kind)}
+		families := map[string][]algorithm{"hosts": onHosts(kind), "message": row.message, "direct": row.direct, "staged": staged, "mixed": mixed(kind), "shared": shared(kind)}
 		for family, rows := range families {
 			for i := range rows {
 				t.Run(fmt.Sprintf("%s/%s/%s", family, kind, rows[i].name), func(t *testing.T) {

@@ -10,6 +10,11 @@ type Position struct {
 	Size  int // of the group
 	Root  int // of Broadcast, Gather, Scatter and Reduce
 	Pairs [][2]int
+
+	// Hosts says where the members are, for the schedules of groups on several hosts; nil
+	// in all others. Of AllGather, Long says who offers a long block.
+	Hosts *Hosts
+	Long  []bool
 }
 
 // Others lists the ranks of the other members, starting after the position's own,
@@ -108,6 +113,11 @@ type Step struct {
 	Peer     int // a group rank
 	Tag      int
 	Dst, Src []Part
+
+	// Late says that the step belongs to the later part of its schedule: where this is
+	// done for one piece of the blocks after the other, the early part of the next piece
+	// is done before. No slot is written in one part and read in the other.
+	Late bool
 }
 
 func sendStep(peer, tag int, src Part) Step {

@@ -28,6 +28,10 @@ type kindRow struct {
 	offers func(p Position) bool
 
 	message, direct []algorithm
+
+	// hosts is the algorithm by messages for large blocks in a group on several hosts; nil
+	// if message spares those as much.
+	hosts *algorithm
 }
 
 // everyMember, nobody and onlyRoot are what kindRow.offers may be.
@@ -51,11 +55,13 @@ var kindRows = [Kinds]kindRow{
 		name: "broadcast", root: "src", oneBlock: true, fromRoot: true, alike: true, offers: onlyRoot,
 		message: []algorithm{{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
 		direct:  []algorithm{{"direct", nil, broadcastDirect, nil}},
+		hosts:   &algorithm{"hosts", Far, broadcastHosts, nil},
 	},
 	AllGather: {
 		name: "all_gather", alike: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
+		hosts:   &algorithm{"hosts", nil, allGatherHosts, nil},
 	},
 	Gather: {
 		name: "gather", root: "dst", offers: notRoot,
