@@ -43,6 +43,10 @@
 // large blocks that nobody reduces, do not: who needs them reads them from the
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
+// Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members
+// get then cross to each host once, and go on there by shared memory or whatever joins
+// the ranks (schedule.Hosts).
+//
 // Where an MPI has started the ranks (package mpi), it is the streams that are
 // its own: a stream.PollStream can be looked at by whoever waits, and large blocks go
 // beside it, from memory to memory. The calls are compared and carried out as

@@ -27,12 +27,15 @@ var largeShapes = map[string]largeShape{
 
 // Blocks that are moved in pieces, or read from where they are, arrive whole: of
 // lengths that are no multiple of a piece, and that differ among the members.
-func testLarge(t *testing.T, open func(size int) *comm.Fabric) {
+func testLarge(t *testing.T, open func(size int) *comm.Fabric) { testLargeOf(t, open, 2, 3) }
+
+// testLargeOf is testLarge on fabrics of these sizes.
+func testLargeOf(t *testing.T, open func(size int) *comm.Fabric, sizes ...int) {
 	for name, shape := range largeShapes {
 		if testing.Short() {
 			shape.bytes = min(shape.bytes, 256<<10)
 		}
-		for _, size := range []int{2, 3} {
+		for _, size := range sizes {
 			f := open(size)
 			errs := make(chan error)
 			for r := range size {

@@ -28,6 +28,10 @@ type LinkOptions struct {
 	Segment *shm.Segment
 	Local   []int
 
+	// Hosts says by rank on which host it is, whatever the numbers; nil if all are on one.
+	// It is alike for all ranks.
+	Hosts []int
+
 	// Carrier, if it is set, carries out whole collectives of all ranks. Either
 	// all ranks have one or none.
 	Carrier Carrier
@@ -82,6 +86,8 @@ func (o *LinkOptions) check() error {
 		return errors.New("connect: got no stream to the supervisor, want one")
 	case len(o.Peers) > o.Size:
 		return fmt.Errorf("connect: got %d streams for %d ranks, want at most as many", len(o.Peers), o.Size)
+	case o.Hosts != nil && len(o.Hosts) != o.Size:
+		return fmt.Errorf("connect: got the hosts of %d ranks, want those of %d", len(o.Hosts), o.Size)
 	case o.Segment != nil && (!slices.IsSorted(o.Local) || !slices.Contains(o.Local, o.Rank) || len(o.Local) != o.Segment.Size()):
 		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
 	}

@@ -30,6 +30,7 @@ type Links struct {
 	pollGroup  stream.Group
 	carrier    Carrier
 	where      string
+	hosts      []int // LinkOptions.Hosts
 	deserted   func(error)
 	backoff    backoff
 	pool       wire.BufferPool
@@ -59,6 +60,7 @@ func Connect(o LinkOptions) (*Links, error) {
 		size:              o.Size,
 		writers:           make([]messageWriter, o.Size+1),
 		where:             o.Where,
+		hosts:             o.Hosts,
 		carrier:           o.Carrier,
 		deserted:          o.Deserted,
 		backoff:           cmp.Or(o.backoff, usualBackoff),
@@ -235,7 +237,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 	f := comm.NewFabric(l.size)
 	wr := newWireRank(f, l.rank, l.size)
 	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
-	wr.meter = &l.meter
+	wr.meter, wr.hosts = &l.meter, l.hosts
 	copy(wr.writers, l.writers)
 	wr.inbounds, wr.pool, wr.carrier = l.listInbounds(wr), &l.pool, l.carrier
 	f.AttachRank(&singleRank{wr}, l.rank, l.size)
@@ -343,5 +345,5 @@ func (t *singleRank) Notice(time.Duration, func(string)) {
 
 // Traffic returns what the rank has sent so far.
 func (l *Links) Traffic() Traffic {
-	return Traffic{Memory: l.meter.memory.Load(), Streams: l.meter.streams.Load()}
+	return Traffic{Memory: l.meter.memory.Load(), Streams: l.meter.streams.Load(), Across: l.meter.across.Load()}
 }

@@ -29,10 +29,29 @@ func NewUnreadable(size int, hidden func(from, to int) bool) *comm.Fabric {
 
 // NewMixed returns a fabric of ranks on two hosts, as it were: the even and the
 // odd ranks share memory, and connections join all others.
-func NewMixed(size int) *comm.Fabric { return connected(mixedOptions(size)) }
+func NewMixed(size int) *comm.Fabric {
+	return connected(hostOptions(size, func(r int) int { return r % 2 }))
+}
+
+// NewHosts returns a fabric of ranks on hosts, as it were: each of them are on one.
+func NewHosts(size, each int) *comm.Fabric {
+	f, _ := NewHostsWithLinks(size, each)
+	return f
+}
+
+// NewHostsWithLinks is NewHosts, and returns the links of the ranks.
+func NewHostsWithLinks(size, each int) (*comm.Fabric, []*Links) {
+	options, s := hostOptions(size, func(r int) int { return r / each })
+	links := connect(options)
+	return Join(Supervise(s), links), links
+}
 
 // connected returns the fabric of ranks with the given options.
 func connected(options []LinkOptions, s SuperviseOptions) *comm.Fabric {
+	return Join(Supervise(s), connect(options))
+}
+
+func connect(options []LinkOptions) []*Links {
 	links := make([]*Links, len(options))
 	for r, o := range options {
 		var err error
@@ -40,7 +59,7 @@ func connected(options []LinkOptions, s SuperviseOptions) *comm.Fabric {
 			panic(err)
 		}
 	}
-	return Join(Supervise(s), links)
+	return links
 }
 
 // supervised adds the stream to the supervisor to options.
@@ -67,27 +86,27 @@ func sharedOptions(size int) ([]LinkOptions, SuperviseOptions) {
 	return supervised(options, SuperviseOptions{})
 }
 
-// mixedOptions are those of ranks on two hosts, as it were.
-func mixedOptions(size int) ([]LinkOptions, SuperviseOptions) {
-	options := make([]LinkOptions, size)
-	for host := range min(2, size) {
-		var local []int
-		for r := host; r < size; r += 2 {
-			local = append(local, r)
-		}
+// hostOptions are those of ranks on several hosts, as it were.
+func hostOptions(size int, host func(r int) int) ([]LinkOptions, SuperviseOptions) {
+	options, hosts, sharers := make([]LinkOptions, size), make([]int, size), map[int][]int{}
+	for r := range size {
+		hosts[r] = host(r)
+		sharers[hosts[r]] = append(sharers[hosts[r]], r)
+	}
+	for _, local := range sharers {
 		first, err := shm.CreateSegment(len(local))
 		if err != nil {
 			panic(err)
 		}
 		defer first.Close()
 		for _, r := range local {
-			options[r] = LinkOptions{Rank: r, Size: size, Segment: again(first), Local: local, Heartbeat: true}
+			options[r] = LinkOptions{Rank: r, Size: size, Segment: again(first), Local: local, Hosts: hosts, Heartbeat: true}
 			options[r].Peers = make([]io.ReadWriteCloser, size)
 		}
 	}
 	for x := range options {
 		for y := range x {
-			if x%2 != y%2 {
+			if hosts[x] != hosts[y] {
 				options[x].Peers[y], options[y].Peers[x] = Loopback()
 			}
 		}

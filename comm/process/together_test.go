@@ -52,13 +52,14 @@ func (t *together) Notice(after time.Duration, fn func(string)) {
 	s.current.noticeWaits(after, fn)
 }
 
-// NewPiped returns a fabric of ranks that are connected by pairs of pipe.
-func NewPiped(size int, pair func() (a, b io.ReadWriteCloser)) *comm.Fabric {
+// NewPiped returns a fabric of ranks that are connected by pairs of pipe. hosts says where
+// each is, as it were; nil for one host.
+func NewPiped(size int, hosts []int, pair func() (a, b io.ReadWriteCloser)) *comm.Fabric {
 	options := make([]LinkOptions, size)
 	s := SuperviseOptions{Grace: 20 * time.Millisecond, Heartbeat: true, PeerTimeout: time.Second}
 	for r := range options {
 		a, b := pair()
-		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size), Heartbeat: true, PeerTimeout: time.Second}
+		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size), Hosts: hosts, Heartbeat: true, PeerTimeout: time.Second}
 		s.Streams = append(s.Streams, a)
 	}
 	for a := range size {

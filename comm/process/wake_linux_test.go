@@ -22,7 +22,9 @@ const stallNap = 4 * time.Second
 // the end of a generation.
 func TestWakeUps(t *testing.T) {
 	for name, options := range map[string]func(int) ([]LinkOptions, SuperviseOptions){
-		"shm": sharedOptions, "tcp": wiredOptions, "mixed": mixedOptions,
+		"shm": sharedOptions, "tcp": wiredOptions, "mixed": func(size int) ([]LinkOptions, SuperviseOptions) {
+			return hostOptions(size, func(r int) int { return r % 2 })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

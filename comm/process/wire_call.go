@@ -24,6 +24,7 @@ type wireCall struct {
 	sent    bool            // whether all that this member sends has left with the contracts
 	plan    []schedule.Step // the message schedule, once planned
 	planned bool            // whether the length is known on which it depends
+	relayed bool            // whether it is an AllGather of which hosts get some blocks once
 	hash    uint64
 	out     []comm.Block
 	slots   [][]byte
@@ -131,6 +132,9 @@ func (c *wireCall) callSite() callSite {
 func (c *wireCall) steps() []schedule.Step {
 	if c.planned {
 		return c.plan
+	}
+	if far := c.group.scheduler.AcrossHosts(c.op.Kind, c.op.Desc.Root, c.bytes, nil); far != nil {
+		return far
 	}
 	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
@@ -246,6 +250,9 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	if member, ok := c.op.Kind.Sizing(p); ok {
 		c.bytes = c.bytesOf(member)
 	}
+	if c.gathers() {
+		c.planGather(c.bytesOf)
+	}
 	if present {
 		err = c.prepare(members, flags)
 	}
@@ -263,13 +270,33 @@ func (c *wireCall) moveAll() error {
 	}
 	switch {
 	case c.isShort(steps[c.ahead:]):
-		return c.movePiece(steps, c.ahead)
+		return c.movePiece(steps, c.ahead, len(steps))
 	case c.staged():
 		return c.moveStaged(steps)
 	case c.carries && c.carried():
 		return c.carry()
 	}
 	return c.move(steps, c.ahead)
+}
+
+// gathers reports whether the call is an AllGather in a group on several hosts.
+func (c *wireCall) gathers() bool {
+	return c.op.Kind == comm.AllGather && c.group.scheduler.Hosts != nil
+}
+
+// planGather plans an AllGather in a group on several hosts, by the lengths of the
+// members' blocks. The sends with which it begins depend on this member's alone.
+func (c *wireCall) planGather(bytesOf func(member int) int) {
+	long := make([]bool, len(c.group.ranks))
+	for m := range long {
+		long[m] = schedule.Far(bytesOf(m), len(long))
+	}
+	c.plan, c.planned = nil, false
+	steps := c.group.scheduler.AcrossHosts(comm.AllGather, -1, 0, long)
+	if c.relayed = steps != nil; !c.relayed {
+		steps = c.steps()
+	}
+	c.plan, c.planned = steps, true
 }
 
 // leave forgets the call at the rank.

@@ -142,6 +142,14 @@ func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 		}
 		c.bytes = c.op.In[0].Len()
 	}
+	if c.gathers() {
+		c.planGather(func(member int) int {
+			if member == c.group.rank {
+				return c.op.In[0].Len()
+			}
+			return 0 // it is not known yet
+		})
+	}
 	steps := c.steps()
 	c.plan, c.planned = steps, true
 	n := 0

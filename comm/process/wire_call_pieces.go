@@ -14,10 +14,6 @@ import (
 // no such piece takes no part in it. All members cut blocks alike.
 const mostOfBlock = 512 << 10
 
-// tagsEach is how many messages there may be from one member to another in a
-// piece.
-const tagsEach = 2
-
 // pieceLen returns the length of the pieces of a block.
 func (c *wireCall) pieceLen() int {
 	align := max(c.op.Align, 1)
@@ -42,21 +38,48 @@ func (c *wireCall) move(steps []schedule.Step, ahead int) error {
 	c.pieces = true
 	defer func() { c.pieces, c.current = false, 0 }()
 	c.postAllBuffers(steps, n)
-	for c.current = 0; c.current < n; c.current++ {
-		if c.current+1 < n {
-			c.postBuffers(steps, c.current+1, schedule.MemSlot)
-		}
-		if err := c.movePiece(steps, ahead); err != nil {
+	late := firstLate(steps)
+	lag := min(1, len(steps)-late) // pieces by which the late steps are behind
+	for turn := range n + lag {
+		if err := c.moveTurn(steps, late, turn, lag, n, ahead); err != nil {
 			if c.current < n-1 && slices.ContainsFunc(steps, sends) {
 				c.group.wireRank.giveUp(err)
 			}
 			return err
 		}
-		if ahead = 0; n > 1 {
-			c.drop()
-		}
+		ahead = 0
 	}
 	return nil
+}
+
+// firstLate returns the index of the first late step, or how many steps there are.
+func firstLate(steps []schedule.Step) int {
+	if at := slices.IndexFunc(steps, func(st schedule.Step) bool { return st.Late }); at >= 0 {
+		return at
+	}
+	return len(steps)
+}
+
+// moveTurn does the early steps of one of n pieces, those before late, and the late steps
+// of the piece by lag before it.
+func (c *wireCall) moveTurn(steps []schedule.Step, late, turn, lag, n, ahead int) error {
+	if c.current = turn; turn < n {
+		if turn+1 < n {
+			c.postBuffers(steps, turn+1, schedule.MemSlot)
+		}
+		if err := c.movePiece(steps, ahead, late); err != nil {
+			return err
+		}
+	}
+	if turn < lag {
+		return nil
+	}
+	c.current = turn - lag
+	err := c.movePiece(steps, late, len(steps))
+	if err == nil && n > 1 {
+		c.drop()
+	}
+	return err
 }
 
 // sends reports whether a step sends.
@@ -67,6 +90,13 @@ func sends(st schedule.Step) bool { return st.Do == schedule.DoSend }
 func (c *wireCall) piecesIn(st schedule.Step) int {
 	if _, ok := c.op.Kind.Sizing(c.position()); ok {
 		return c.piecesOf(c.bytes)
+	}
+	if c.relayed && st.Do != schedule.DoCopy { // which may go through a slot
+		sender := c.group.rank
+		if st.Do == schedule.DoRecv {
+			sender = st.Peer
+		}
+		return c.piecesOf(c.bytesOf(schedule.BlockOf(sender, st.Tag)))
 	}
 	most := 1
 	for _, p := range st.Dst {
@@ -96,7 +126,7 @@ func (c *wireCall) drop() {
 	wr := c.group.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	of := func(k dataKey) bool { return k.tag/tagsEach == c.current }
+	of := func(k dataKey) bool { return k.tag/c.group.tagsEach == c.current }
 	c.call.recvBuffers = slices.DeleteFunc(c.call.recvBuffers, func(b recvBuffer) bool { return b.full && of(b.dataKey) })
 	c.call.data = slices.DeleteFunc(c.call.data, func(d datum) bool {
 		if of(d.dataKey) && !d.away {

@@ -30,9 +30,9 @@ func (c *wireCall) isShort(left []schedule.Step) bool {
 	return true
 }
 
-// movePiece does the steps of the current piece.
-func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
-	for i := ahead; i < len(steps); i++ {
+// movePiece does those of the steps from one to before another of the current piece.
+func (c *wireCall) movePiece(steps []schedule.Step, from, to int) error {
+	for i := from; i < to; i++ {
 		st := &steps[i]
 		if c.current > 0 && c.current >= c.piecesIn(*st) {
 			continue
@@ -57,7 +57,7 @@ func (c *wireCall) movePiece(steps []schedule.Step, ahead int) error {
 }
 
 // tag returns the tag of what a step sends or receives.
-func (c *wireCall) tag(st *schedule.Step) int { return st.Tag + tagsEach*c.current }
+func (c *wireCall) tag(st *schedule.Step) int { return st.Tag + c.group.tagsEach*c.current }
 
 // dataKey names what a step receives.
 func (c *wireCall) dataKey(st *schedule.Step) dataKey {

@@ -25,6 +25,7 @@ type wireGroup struct {
 	others    []int // the ranks of the other members
 	rank      int   // in the group
 	scheduler schedule.Scheduler
+	tagsEach  int            // how many messages there may be from one member to another in a piece
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
 	inbounds  []inbound      // at which to look for messages of the others; none if they are goroutines here
@@ -45,7 +46,8 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		ranks:     g.Members(),
 		others:    slices.DeleteFunc(slices.Clone(g.Members()), func(r int) bool { return r == wr.rank }),
 		rank:      g.Rank(),
-		scheduler: schedule.Scheduler{Rank: g.Rank(), Size: g.Size()},
+		scheduler: schedule.Scheduler{Rank: g.Rank(), Size: g.Size(), Hosts: wr.hostsOf(g.Members())},
+		tagsEach:  max(2, g.Size()+1),
 		local:     wr.sharesMemory(g.Members()),
 		inbounds:  wr.inboundsOf(g.Members()),
 		carrier:   wr.carrierOf(g.Members()),
@@ -62,6 +64,18 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 // sharesMemory reports whether all the ranks share memory with this one.
 func (wr *wireRank) sharesMemory(ranks []int) bool {
 	return !slices.ContainsFunc(ranks, func(r int) bool { return !wr.shared.reaches(r) })
+}
+
+// hostsOf returns where the members of a group are, nil if schedules gain nothing by it.
+func (wr *wireRank) hostsOf(ranks []int) *schedule.Hosts {
+	if wr.hosts == nil {
+		return nil
+	}
+	of := make([]int, len(ranks))
+	for m, r := range ranks {
+		of[m] = wr.hosts[r]
+	}
+	return schedule.NewHosts(of)
 }
 
 func (g *wireGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {

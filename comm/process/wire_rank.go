@@ -20,6 +20,7 @@ type wireRank struct {
 	ranks            []int            // all of the fabric
 	number           uint32           // of the generation
 	where            string           // the host of the rank, "" if that is no matter
+	hosts            []int            // by rank: its host, nil if all are on one
 	meter            *meter           // of what is sent to other ranks, nil if nobody asks
 	writers          []messageWriter  // to each rank, nil at its own; to the supervisor at the end
 	remoteSupervisor bool             // whether the supervisor is in another process, to which this rank tells what it has not received
@@ -84,7 +85,7 @@ func (wr *wireRank) write(to int, f wire.Frame, payload []byte) { wr.writeParts(
 func (wr *wireRank) writeParts(to int, f wire.Frame, head, body []byte) {
 	f.Generation = wr.number
 	if out := wr.writers[to]; wr.meter != nil && to != wr.supervisor() {
-		wr.meter.count(out, len(head)+len(body))
+		wr.meter.count(out, wr.hosts != nil && wr.hosts[to] != wr.hosts[wr.rank], len(head)+len(body))
 	}
 	wr.writers[to].Send(f, head, body)
 }
