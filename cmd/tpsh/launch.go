@@ -193,9 +193,20 @@ func (r *ranks) tellTraffic(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return jobError{err}
 	}
-	fmt.Fprintf(w, "%-12s%16s%16s\n", "bytes sent", "shared memory", "connections")
+	table := func(head string, columns ...any) {
+		if !r.job.OnHosts() {
+			columns = columns[:2]
+		}
+		fmt.Fprintf(w, "%-12s%s\n", head, fmt.Sprintf(strings.Repeat("%16v", len(columns)), columns...))
+	}
+	table("bytes sent", "shared memory", "connections", "to other hosts")
+	var all int64
 	for rank, t := range sent {
-		fmt.Fprintf(w, "%-12s%16d%16d\n", fmt.Sprint("rank ", rank), t.Memory, t.Streams)
+		table(fmt.Sprint("rank ", rank), t.Memory, t.Streams, t.Across)
+		all += t.Across
+	}
+	if r.job.OnHosts() {
+		fmt.Fprintf(w, "%d bytes from host to host\n", all)
 	}
 	return nil
 }

@@ -281,6 +281,28 @@ func (c *Cluster) together(n *node) []int {
 	return ranks
 }
 
+// machines returns by rank the number of its machine: that of the first rank on it. It
+// returns nil if all are on one.
+func (c *Cluster) machines() []int {
+	if len(c.nodes) == 0 {
+		return nil
+	}
+	of := make([]int, c.size)
+	several := false
+	for _, n := range append([]*node{nil}, c.nodes...) {
+		there := c.together(n)
+		first := slices.Min(there)
+		for _, r := range there {
+			of[r] = first
+		}
+		several = several || first != 0
+	}
+	if !several {
+		return nil
+	}
+	return of
+}
+
 // hosts returns the hosts of the ranks.
 func (c *Cluster) hosts() []string {
 	names := make([]string, c.size)

@@ -52,7 +52,7 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
-	s := &start{Job: j, spec: spec}
+	s := &start{Job: j, spec: spec, machines: c.machines()}
 	s.ctx, s.fail = context.WithCancelCause(ctx)
 	j.fail = s.fail
 	begin := s.run
@@ -113,6 +113,9 @@ func (j *Job) again(ctx context.Context, config []byte, limit time.Duration) (er
 	}
 	return nil
 }
+
+// OnHosts reports whether the ranks are on several machines, as far as launchers know.
+func (j *Job) OnHosts() bool { return j.cluster.machines() != nil }
 
 // Traffic returns, by rank, what the ranks have sent. The front end has closed
 // its session.

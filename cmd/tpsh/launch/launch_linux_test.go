@@ -357,6 +357,9 @@ func TestTraffic(t *testing.T) {
 				if got.Memory > 0 != test.memory || got.Streams > 0 != test.streams {
 					t.Errorf("rank %d: got %+v, want memory %v, streams %v", rank, got, test.memory, test.streams)
 				}
+				if across := test.machines[0] != test.machines[1]; across != j.OnHosts() || across != (got.Across > 0) || got.Across > got.Streams {
+					t.Errorf("rank %d: got %+v on several hosts: %v, want bytes to another host: %v", rank, got, j.OnHosts(), across)
+				}
 			}
 		})
 	}

@@ -18,6 +18,9 @@ type role struct {
 	Size  int   `json:"size"`
 	Local []int `json:"local"` // the ranks of its machine, ascending
 
+	// Hosts says by rank on which machine it is, by some number; nil if all are on one.
+	Hosts []int `json:"hosts,omitempty"`
+
 	// Segment says that the ranks of the machine share memory, Meet that ranks
 	// are connected by sockets. The worker inherits what goes with the first.
 	Segment bool  `json:"segment,omitempty"`

@@ -17,12 +17,13 @@ import (
 // A start is a job whose ranks are connecting.
 type start struct {
 	*Job
-	ctx     context.Context // ends when one of them fails
-	fail    context.CancelCauseFunc
-	meeting *meet  // nil if ranks need no sockets
-	token   []byte // with which they meet
-	spec    Spec
-	greeted sync.WaitGroup // until every rank that is attached is ready
+	ctx      context.Context // ends when one of them fails
+	fail     context.CancelCauseFunc
+	meeting  *meet  // nil if ranks need no sockets
+	token    []byte // with which they meet
+	spec     Spec
+	machines []int          // Cluster.machines
+	greeted  sync.WaitGroup // until every rank that is attached is ready
 }
 
 // run starts the workers, and returns when all ranks are connected.
@@ -103,7 +104,7 @@ func (s *start) attach(rank int, stream net.Conn) {
 	s.conns[rank] = conn
 	s.mu.Unlock()
 	n := s.cluster.nodeOf(rank)
-	r := role{Rank: rank, Size: s.cluster.size, Local: s.cluster.together(n), Segment: s.sharers(n) > 0, Config: s.spec.Config}
+	r := role{Rank: rank, Size: s.cluster.size, Local: s.cluster.together(n), Hosts: s.machines, Segment: s.sharers(n) > 0, Config: s.spec.Config}
 	if s.meeting != nil {
 		m := *s.meeting
 		if n != nil {

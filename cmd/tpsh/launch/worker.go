@@ -106,7 +106,7 @@ func (s *Seat) connect() error {
 	if err != nil {
 		return err
 	}
-	o.Deserted = s.deserted
+	o.Hosts, o.Deserted = r.Hosts, s.deserted
 	s.Links, err = process.Connect(o)
 	return err
 }
