@@ -12,9 +12,10 @@ import (
 
 // A binaryOp is an operator of two operands that are broadcast and promoted.
 type binaryOp struct {
-	row   kernel.Binary
-	float bool   // it computes in floats: integers become the default float
-	wants string // what it takes, for errors
+	row    kernel.Binary
+	float  bool   // it computes in floats: integers become the default float
+	wants  string // what it takes, for errors
+	second string // the name of the second parameter; "" for other
 
 	// refuses says which integers are no second operand of integers, and
 	// refused what they are; nil refuses none.
@@ -168,6 +169,14 @@ func (b *binaryOp) def(d *Def) *Def {
 	return d
 }
 
+// param returns the name of the second parameter.
+func (b *binaryOp) param() string {
+	if b.second == "" {
+		return "other"
+	}
+	return b.second
+}
+
 // dtype returns the dtype of b's result on the inputs of c, or an error if b
 // lacks it.
 func (b *binaryOp) dtype(c *Call) (dtype.DType, error) {
@@ -177,12 +186,12 @@ func (b *binaryOp) dtype(c *Call) (dtype.DType, error) {
 		dt = c.Ctx.Float
 	}
 	if !b.row.Has(dt.Compute()) {
-		return 0, c.Bad("other", fmt.Sprintf("%v with %v", y.DType(), x.DType()), b.wants, "")
+		return 0, c.Bad(b.param(), fmt.Sprintf("%v with %v", y.DType(), x.DType()), b.wants, "")
 	}
 	if err := c.checkNumber("x", x, dt); err != nil {
 		return 0, err
 	}
-	return dt, c.checkNumber("other", y, dt)
+	return dt, c.checkNumber(b.param(), y, dt)
 }
 
 func (b *binaryOp) infer(c *Call) error {
@@ -190,7 +199,7 @@ func (b *binaryOp) infer(c *Call) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.broadcast2(c.In[0], c.In[1], "other")
+	s, err := c.broadcast2(c.In[0], c.In[1], b.param())
 	if err != nil {
 		return err
 	}
@@ -204,7 +213,7 @@ func (b *binaryOp) run(c *Call) error {
 // compute stores b of x and y in dst, computed in dtype dt.
 func (b *binaryOp) compute(c *Call, dst, x, y *tensor.Tensor, dt dtype.DType) error {
 	if b.refuses != nil && !dt.IsFloat() && anyInt(y, b.refuses) {
-		return c.Bad("other", b.refused, "none", fmt.Sprintf("%v has no such result: convert to a float dtype", dt))
+		return c.Bad(b.param(), b.refused, "none", fmt.Sprintf("%v has no such result: convert to a float dtype", dt))
 	}
 	runBinary(&b.row, dt, dst, x, y)
 	return nil

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"fmt"
+
 	"tpsh/mesh"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
@@ -37,6 +39,8 @@ func init() {
 			"[False, True]",
 		Shard: Elementwise,
 	}))
+	registerIntegers("gcd", "the greatest common divisors of x and other", "[4, 0]", kernel.Gcd)
+	registerIntegers("lcm", "the least common multiples of x and other", "[24, 0]", kernel.Lcm)
 	register(&Def{
 		Name:    "invert",
 		Surface: Operator,
@@ -58,6 +62,36 @@ func init() {
 		},
 		Shard: Elementwise,
 	})
+}
+
+// registerIntegers registers a function of two integers; the example is of 8, 0 and 12, 0.
+func registerIntegers(name, returns, gives string, row kernel.Binary) {
+	register((&binaryOp{row: row, wants: "integers"}).def(&Def{
+		Name:    name,
+		Surface: Method | Function,
+		Doc: fmt.Sprintf("%s(x, other) returns %s, elementwise, of integers.\n"+
+			"x and other are broadcast.\n>>> %s(tensor([8, 0]), tensor([12, 0])).tolist()\n%s", name, returns, name, gives),
+		Shard: Elementwise,
+	}))
+}
+
+func init() {
+	for _, s := range []struct {
+		name, symbol, gives, zero string
+		row                       kernel.Binary
+	}{
+		{"bitwise_left_shift", "<<", "[24]", "0", kernel.ShiftLeft},
+		{"bitwise_right_shift", ">>", "[1]", "0, or -1 where x is negative,", kernel.ShiftRight},
+	} {
+		register((&binaryOp{row: s.row, wants: "integers"}).def(&Def{
+			Name:    s.name,
+			Surface: Method | Function,
+			Doc: fmt.Sprintf("%s(x, other) returns x %s other, elementwise, of integers: the bits of x moved by other.\n"+
+				"x and other are broadcast. It is %s where other is negative or has no less than the number of bits.\n"+
+				">>> %s(tensor([6]), tensor([2])).tolist()\n%s", s.name, s.symbol, s.zero, s.name, s.gives),
+			Shard: Elementwise,
+		}))
+	}
 }
 
 // And returns x & y, of bools.

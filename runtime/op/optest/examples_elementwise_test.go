@@ -59,6 +59,7 @@ func init() {
 		call(values(2, 3), op.Float1(-0.125), op.Float1(0.25)).notComparable("limits with fractions make integers floats"),
 		call(values(2, 3), op.None, op.Float1(1)),
 		call(values(2, 3), op.Float1(0)))
+	addSpecialExamples()
 	addConversionExamples()
 	addInPlaceExamples()
 }
@@ -82,6 +83,35 @@ func addUnaryExamples() {
 	addExamples("nextafter", call(values(2, 3), values(3)))
 	for _, name := range []string{"log", "sqrt", "rsqrt", "reciprocal", "log1p", "log2", "log10", "lgamma", "digamma"} {
 		addExamples(name, call(positive(2, 3)), call(positive(7)))
+	}
+}
+
+func addSpecialExamples() {
+	for _, name := range []string{"bessel_j0", "bessel_j1", "i0", "i1", "i0e", "i1e", "modified_bessel_i0", "modified_bessel_i1", "spherical_bessel_j0", "airy_ai", "erfcx", "ndtr", "log_ndtr"} {
+		addExamples(name, call(values(2, 3)), call(values(2, 1, 5)))
+	}
+	for _, name := range []string{"bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "entr"} {
+		addExamples(name, call(positive(2, 3)), call(positive(7)))
+	}
+	addExamples("ndtri", call(literal(dtype.Float32, []int{3}, 0.125, 0.5, 0.75)))
+	addExamples("xlog1py", call(values(2, 3), positive(2, 3)), call(values(2, 3), positive(3)))
+	for _, name := range []string{"igamma", "igammac", "zeta"} {
+		addExamples(name,
+			call(literal(dtype.Float32, []int{3}, 1.5, 2, 3), positive(2, 3)).noGradient(0),
+			call(literal(dtype.Float32, []int{2, 1}, 1.5, 4), positive(3)).noGradient(0))
+	}
+	for _, name := range []string{"gcd", "lcm"} {
+		addExamples(name, call(values(2, 3), positive(2, 3)), call(values(2, 3), number(6)))
+	}
+	for _, name := range []string{"bitwise_left_shift", "bitwise_right_shift"} {
+		addExamples(name, call(values(2, 3), number(2)).notComparable("integers have different numbers of bits"))
+	}
+	for _, kind := range []string{"t", "u", "v", "w"} {
+		addExamples("chebyshev_polynomial_"+kind, call(values(2, 3), number(3)), call(unit(2, 3), literal(dtype.Int64, []int{3}, 0, 5, 20)))
+		addExamples("shifted_chebyshev_polynomial_"+kind, call(values(2, 3), number(3)), call(unit(2, 3), literal(dtype.Int64, []int{3}, 0, 5, 2)))
+	}
+	for _, name := range []string{"hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"} {
+		addExamples(name, call(values(2, 3), number(3)), call(unit(2, 3), literal(dtype.Int64, []int{3}, 0, 5, 2)))
 	}
 }
 

@@ -1,0 +1,25 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tpsh/runtime/tensor"
+)
+
+func init() {
+	compositeOf(&Def{Name: "mvlgamma", Surface: bothSides, Params: []Param{inX, {Name: "p", Kind: Int, Doc: "how many dims, from 1"}},
+		Doc: "mvlgamma(x, p) returns the logarithm of the multivariate gamma function of p dims: p (p - 1) / 4 log(π) and the sum of lgamma(x - i / 2) for i from 0 to p - 1, elementwise.\n>>> mvlgamma(tensor([2.0]), 1).tolist()\n[0.0]"},
+		func(m *maker) []*tensor.Tensor {
+			p := m.int(0)
+			if p < 1 || p > 1024 {
+				m.refuse("p", fmt.Sprint(p), "an int from 1 to 1024", "")
+			}
+			x := m.floats(m.x(0))
+			y := m.unary("lgamma", x)
+			for i := 1; i < p; i++ {
+				y = m.Add(y, m.unary("lgamma", m.AddNumber(x, -float64(i)/2)))
+			}
+			return one(m.AddNumber(y, float64(p*(p-1))/4*math.Log(math.Pi)))
+		})
+}
