@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tpsh/runtime/hardware"
+	"tpsh/runtime/kernel"
 )
 
 var completionCommand = &command{
@@ -73,7 +74,7 @@ func completedFlagOf(f *flag.Flag) completedFlag {
 	case f.Name == "output":
 		out.choices = []string{"merged", "raw", "rank0"}
 	case f.Name == "kernels":
-		out.choices = []string{"auto", "portable", "avx2", "avx512"}
+		out.choices = kernelNames(kernel.Known())
 	case f.Name == "hw":
 		out.choices = append([]string{"here"}, hardware.Names()...)
 	case value == "DIR":

@@ -24,7 +24,7 @@ func lookAtBuild() finding {
 // lookAtKernels says what computes.
 func lookAtKernels() finding {
 	if best := kernel.Best(); best != kernel.Portable {
-		return ok("%s, the best that this processor has; --kernels takes %s", best, orList(kernelNames(best)))
+		return ok("%s, the best that this processor has; --kernels takes %s", best, orList(kernelNames(kernel.Sets())))
 	}
 	return ok("portable: this processor has none of the instructions that tpsh has faster ones for")
 }

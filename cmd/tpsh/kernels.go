@@ -22,14 +22,14 @@ const bestKernels = "auto"
 const ownBLAS = "own"
 
 func (k *kernels) declare(fs *flag.FlagSet) {
-	fs.StringVar(&k.set, "kernels", bestKernels, "compute with `SET` of instructions: "+orList(kernelNames(kernel.AVX512)))
+	fs.StringVar(&k.set, "kernels", bestKernels, "compute with `SET` of instructions: "+orList(kernelNames(kernel.Known())))
 	fs.StringVar(&k.blas, "blas", ownBLAS, "multiply matrices with `LIBRARY`: own, or in a build with -tags native openblas, the one installed, which adds in an order of its own")
 }
 
 // check returns a usage error unless this machine has what is asked for.
 func (k *kernels) check() error {
 	if _, err := k.choose(); err != nil {
-		return usagef("for flag --kernels: got %q, want %s (what this machine has)", k.set, orList(kernelNames(kernel.Best())))
+		return usagef("for flag --kernels: got %q, want %s (what this machine has)", k.set, orList(kernelNames(kernel.Sets())))
 	}
 	if _, err := kernel.ChooseBLAS(cmp.Or(k.blas, ownBLAS)); err != nil {
 		return usagef("for flag --blas: %w", err)
@@ -40,10 +40,10 @@ func (k *kernels) check() error {
 // choose returns the set of instructions that kernels are to run in.
 func (k *kernels) choose() (kernel.Set, error) { return kernel.Choose(cmp.Or(k.set, bestKernels)) }
 
-// kernelNames returns what --kernels takes where best is the best set.
-func kernelNames(best kernel.Set) []string {
+// kernelNames returns what --kernels takes where there are such sets.
+func kernelNames(sets []kernel.Set) []string {
 	names := []string{bestKernels}
-	for s := kernel.Portable; s <= best; s++ {
+	for _, s := range sets {
 		names = append(names, s.String())
 	}
 	return names

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/runtime/kernel/vec"
 )
@@ -10,14 +11,22 @@ import (
 // gives the same bits in each of them; only its speed differs.
 type Set = vec.Set
 
-// The sets of instructions, each of which includes those before it.
+// The sets of instructions.
 const (
 	Portable = vec.Portable
 	AVX2     = vec.AVX2
 	AVX512   = vec.AVX512
+	NEON     = vec.NEON
 )
 
-// Best returns the greatest set that this machine has.
+// Known returns all sets.
+func Known() []Set { return vec.Known() }
+
+// Sets returns the sets that this machine has, each of which includes those
+// before it.
+func Sets() []Set { return vec.Sets() }
+
+// Best returns the last of Sets.
 func Best() Set { return vec.Best() }
 
 // Active returns the set that kernels run in: the best one, unless Use chose
@@ -35,14 +44,14 @@ func Choose(name string) (Set, error) {
 	if name == "auto" {
 		return Best(), nil
 	}
-	for s := Portable; s <= AVX512; s++ {
+	for _, s := range Known() {
 		if s.String() != name {
 			continue
 		}
-		if s > Best() {
+		if !slices.Contains(Sets(), s) {
 			return 0, fmt.Errorf("instruction set %q: this machine has %s at best", name, Best())
 		}
 		return s, nil
 	}
-	return 0, fmt.Errorf("instruction set %q: want auto, %s, %s or %s", name, Portable, AVX2, AVX512)
+	return 0, fmt.Errorf("instruction set %q: want auto, %s, %s, %s or %s", name, Portable, AVX2, AVX512, NEON)
 }

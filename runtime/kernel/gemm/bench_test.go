@@ -59,7 +59,7 @@ func benchGemm[T dtype.Float](b *testing.B, name string, ks *kernels[T], helpers
 // BenchmarkMultiply measures squares, small and skinny products, by the set of
 // instructions and the number of goroutines.
 func BenchmarkMultiply(b *testing.B) {
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		f32, f64 := kernelsOf(s)
 		for threads := 1; threads <= 2; threads++ {
 			b.Run(fmt.Sprintf("%v/threads=%d", s, threads), func(b *testing.B) {
@@ -96,7 +96,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkSkinny measures products of a few rows by a matrix that does not fit
 // the caches, by what of them is read.
 func BenchmarkSkinny(b *testing.B) {
-	for _, s := range sets()[1:] {
+	for _, s := range vec.Sets()[1:] {
 		f32, _ := kernelsOf(s)
 		for _, m := range []int{1, 2, 3, 4, 6, 8, 12, 16} {
 			for _, trans := range []string{"NN", "NT"} {

@@ -29,8 +29,9 @@
 // de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality",
 // ACM TOMS 41(3), 2015. A tile is a few rows and a few vectors of columns of c
 // whose sums stay in registers while Block steps of the inner dim go by; it is
-// the only thing written in assembly that multiplies. What it reads lies as it
-// is read: a and b are packed, block by block, in the order of tiles, and any
-// strides, transposes and half-precision numbers are dealt with on the way.
-// Operands that are read once or that are small are read where they lie.
+// the only thing written in assembly (AVX-512, AVX2, NEON) that multiplies. What
+// it reads lies as it is read: a and b are packed, block by block, in the order
+// of tiles, and any strides, transposes and half-precision numbers are dealt with
+// on the way. Operands that are read once or that are small are read where they
+// lie.
 package gemm

@@ -15,7 +15,7 @@ func (s *shape[T]) isDot() bool {
 func (s *shape[T]) runDot() {
 	ws := room[T]()
 	defer ws.leave()
-	most, whole := len(s.colTiles), s.k/Block
+	most, whole := min(len(s.colTiles), s.lanes), s.k/Block
 	sums, sum := ws.sums(most*most), T(0)
 	for first := 0; first < whole; first += most {
 		n := min(most, whole-first)

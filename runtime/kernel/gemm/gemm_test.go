@@ -57,15 +57,6 @@ func (o *Operand[T]) number(i, j int) T {
 	}
 }
 
-// sets are the sets of instructions of this machine.
-func sets() []vec.Set {
-	var s []vec.Set
-	for i := vec.Portable; i <= vec.Best(); i++ {
-		s = append(s, i)
-	}
-	return s
-}
-
 // kernelsIn returns the kernels of T in s.
 func kernelsIn[T dtype.Float](s vec.Set) *kernels[T] {
 	f32, f64 := kernelsOf(s)
@@ -162,7 +153,7 @@ func expect[T dtype.Float](t rapid.TB, p *Product[T], what any, got, want []T) {
 func testOrder[T dtype.Float](t *rapid.T) {
 	p := drawProduct[T](t)
 	want := inOrder(p)
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](p.M * p.N)
 			p.compute(kernelsIn[T](s), crew{helpers: helpers})
@@ -209,7 +200,7 @@ func testPaths[T dtype.Float](t *testing.T) {
 		for _, layout := range layouts {
 			p := randomProduct[T](size[0], size[1], size[2], layout)
 			want := inOrder(p)
-			for _, s := range sets() {
+			for _, s := range vec.Sets() {
 				for _, goroutines := range []int{1, 3} {
 					p.C = poisoned[T](len(want))
 					one := p.shape(kernelsIn[T](s), 0)
@@ -238,7 +229,7 @@ func testBatch[T dtype.Float](t *rapid.T) {
 	a, b := p.A.Offset, p.B.Offset
 	p.At = func(i int) (int, int) { return a + i*stepA, b + i*stepB }
 	want := inOrder(p)
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](len(want))
 			p.compute(kernelsIn[T](s), crew{helpers: helpers})

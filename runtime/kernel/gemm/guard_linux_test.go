@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // A fence is memory between two pages that nobody may touch.
@@ -64,7 +65,7 @@ func testFences[T dtype.Float](t *testing.T) {
 		want := inOrder(p)
 		end := rapid.Bool().Draw(t, "at the end")
 		p.A, p.B = fencedOperand(a, p.A, end), fencedOperand(b, p.B, end)
-		for _, s := range sets() {
+		for _, s := range vec.Sets() {
 			p.C = fenced(c, poisoned[T](len(want)), end)
 			defer func() {
 				if r := recover(); r != nil {

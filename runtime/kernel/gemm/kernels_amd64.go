@@ -1,12 +1,6 @@
 package gemm
 
-import (
-	"unsafe"
-
-	"tpsh/runtime/kernel/vec"
-)
-
-//go:generate go -C gen run .
+import "tpsh/runtime/kernel/vec"
 
 // vectorKernels returns the kernels of s, which has vectors.
 func vectorKernels(s vec.Set) (*kernels[float32], *kernels[float64]) {
@@ -14,17 +8,4 @@ func vectorKernels(s vec.Set) (*kernels[float32], *kernels[float64]) {
 		return &avx2F32, &avx2F64
 	}
 	return &avx512F32, &avx512F64
-}
-
-// widenBy returns a function that widens vectors of so many lanes by vector
-// and the rest by scalar.
-func widenBy[H half](vector func(dst *float32, src *uint16, n int), lanes int, scalar func(dst []float32, src []H)) func(dst []float32, src []H) {
-	return func(dst []float32, src []H) {
-		n := len(src) &^ (lanes - 1)
-		if n > 0 {
-			_ = dst[n-1]
-			vector(&dst[0], (*uint16)(unsafe.Pointer(&src[0])), n)
-		}
-		scalar(dst[n:], src[n:])
-	}
 }

@@ -3,12 +3,12 @@ package gemm
 import (
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // drawFloat32 draws a float32 of any bits, or one of few bits, of which sums
@@ -61,46 +61,52 @@ func TestFMA32OfTies(t *testing.T) {
 	}
 }
 
-// Every tile of every set of instructions is that of its comment.
+// Every tile of every set of instructions is that of its comment, whether a lies by
+// rows or, as where it is packed, by columns.
 func testTiles[T dtype.Float](t *testing.T) {
-	const k, ldc = 5, 200
-	a, b := make([]T, 14*k), make([]T, k*ldc)
-	for _, x := range [][]T{a, b} {
-		for i := range x {
-			x[i] = T(rand.NormFloat64())
-		}
-	}
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		ks := kernelsIn[T](s)
 		for v, tiles := range ks.tiles {
 			for r, tile := range tiles {
 				for lanes := 1; lanes <= ks.lanes; lanes++ {
-					cols := (v-1)*ks.lanes + lanes
 					for _, add := range []bool{false, true} {
-						c, want := make([]T, 14*ldc), make([]T, 14*ldc)
-						for i := range c {
-							c[i] = T(i)
-							want[i] = c[i]
-						}
-						for i := range (r + 1) * cols {
-							sum, at := T(0), i/cols*ldc+i%cols
-							for l := range k {
-								sum = fmaOf(a[i/cols*k+l], b[l*ldc+i%cols], sum)
-							}
-							if add {
-								sum += c[at]
-							}
-							want[at] = sum
-						}
-						tile(&c[0], ldc, &a[0], k, 1, &b[0], ldc, k, lanes, add, 0, 0)
-						for i := range c {
-							if !same(c[i], want[i]) {
-								t.Fatalf("%v: %d by %d vectors, %d lanes, add %v: element %d is %v, want %v", s, r+1, v, lanes, add, i, c[i], want[i])
-							}
+						for _, byCols := range []bool{false, true} {
+							checkTile(t, s, ks.lanes, tile, r+1, v, lanes, add, byCols)
 						}
 					}
 				}
 			}
+		}
+	}
+}
+
+// checkTile compares a tile of rows by v vectors, of which the last has lanes,
+// with the loop of its comment.
+func checkTile[T dtype.Float](t *testing.T, s vec.Set, width int, tile tileFunc[T], rows, v, lanes int, add, byCols bool) {
+	const k, ldc = 5, 200
+	p := randomProduct[T](rows, ldc, k, "NN")
+	if byCols {
+		p.A.Grid = Grid{Row: 1, Col: rows}
+	}
+	cols := (v-1)*width + lanes
+	c, want := make([]T, rows*ldc), make([]T, rows*ldc)
+	for i := range c {
+		c[i], want[i] = T(i), T(i)
+	}
+	for i := range rows * cols {
+		sum, at := T(0), i/cols*ldc+i%cols
+		for l := range k {
+			sum = fmaOf(p.A.number(i/cols, l), p.B.number(l, i%cols), sum)
+		}
+		if add {
+			sum += c[at]
+		}
+		want[at] = sum
+	}
+	tile(&c[0], ldc, &p.A.Data[0], p.A.Row, p.A.Col, &p.B.Data[0], ldc, k, lanes, add, 0, 0)
+	for i := range c {
+		if !same(c[i], want[i]) {
+			t.Fatalf("%v: %d by %d vectors, %d lanes, add %v, a by columns %v: element %d is %v, want %v", s, rows, v, lanes, add, byCols, i, c[i], want[i])
 		}
 	}
 }
@@ -116,7 +122,7 @@ func TestWiden(t *testing.T) {
 	for i := range f16 {
 		f16[i], bf16[i] = dtype.F16(i), dtype.BF16(i)
 	}
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		ks := kernelsIn[float32](s)
 		for _, n := range []int{0, 1, 17, 1 << 16} {
 			ks.widenF16(got[:n], f16[:n])
@@ -138,7 +144,7 @@ func TestWiden(t *testing.T) {
 // Every stream of every set of instructions is that of its comment.
 func testStreams[T dtype.Float](t *testing.T) {
 	const k, panels = 5, 3
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		for i, f := range kernelsIn[T](s).streams {
 			rows, cols := i+1, panels*f.columns
 			p := randomProduct[T](rows, cols, k, "NN")
@@ -177,7 +183,7 @@ func TestStreams(t *testing.T) {
 
 // What a stream leaves over, of however many columns, is in the product as well.
 func testStreamRests[T dtype.Float](t *testing.T) {
-	for _, s := range sets() {
+	for _, s := range vec.Sets() {
 		ks := kernelsIn[T](s)
 		for i, f := range ks.streams {
 			for n := f.columns; n < 2*f.columns; n++ {

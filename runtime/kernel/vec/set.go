@@ -1,17 +1,33 @@
 package vec
 
+import "slices"
+
 // A Set is a set of instructions that kernels are written in.
 type Set uint8
 
-// The sets of instructions, each of which includes those before it.
+// The sets of instructions.
 const (
 	Portable Set = iota // Go
 	AVX2                // AVX2, FMA, F16C and BMI2
 	AVX512              // AVX-512 F, BW, CD, DQ and VL
+	NEON                // Advanced SIMD, which every arm64 has
 )
 
+// Known returns all sets.
+func Known() []Set { return []Set{Portable, AVX2, AVX512, NEON} }
+
 // String returns the name of s.
-func (s Set) String() string { return [...]string{"portable", "avx2", "avx512"}[s] }
+func (s Set) String() string { return [...]string{"portable", "avx2", "avx512", "neon"}[s] }
+
+// Sets returns the sets that this machine and its operating system have, each of
+// which includes those before it: Portable first, the best last.
+func Sets() []Set { return slices.Clone(here) }
+
+// Best returns the last of Sets.
+func Best() Set { return here[len(here)-1] }
+
+// here are the sets of this machine.
+var here = find()
 
 // active is the set in use. Only Use sets it.
 var active = Best()
@@ -24,7 +40,7 @@ func Active() Set { return active }
 // it at most once, before it runs a kernel: no lock guards the choice. It
 // panics if this machine does not have s.
 func Use(s Set) {
-	if s > Best() {
+	if !slices.Contains(here, s) {
 		panic("vec: instruction set " + s.String() + " is not of this machine")
 	}
 	active = s

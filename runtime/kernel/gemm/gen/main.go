@@ -1,11 +1,11 @@
 // Command gen writes the assembly of package gemm; see README.md.
 //
 // A tile is the block of the product a b that one call keeps in registers: some rows by
-// some vectors of sums. tile.go writes them for every set of instructions (AVX-512,
-// AVX2) and every number of rows; coltile.go those for a b that lies by columns;
-// stream.go those that keep their sums in memory; pack.go what copies operands into the
-// order in which tiles read them; tables.go what Go looks functions up in. What is
-// written is committed. After a change here:
+// some vectors of sums. tile.go writes them for AVX-512 and AVX2 and every number of
+// rows; coltile.go those for a b that lies by columns; stream.go those that keep their
+// sums in memory; pack.go what copies operands into the order in which tiles read them.
+// neon.go, neon_tile.go and neon_pack.go write all this in NEON; tables.go what Go looks
+// functions up in. What is written is committed. After a change here:
 //
 //	go generate ./runtime/kernel/gemm
 package main
@@ -35,11 +35,14 @@ type isa struct {
 	streams []int
 	// colRows is the greatest number of rows of a colTile.
 	colRows int
+	// widened is how many numbers of 16 bits are widened at once.
+	widened int
 }
 
+// isas are the sets of amd64.
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8}, colRows: 8},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, streams: []int{8}, colRows: 4},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8}, colRows: 8, widened: 16},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, streams: []int{8}, colRows: 4, widened: 8},
 }
 
 // widths are the widths of tiles in vectors.
@@ -66,7 +69,13 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	if err := writeTables(filepath.Join(*dir, "tables_amd64.go")); err != nil {
+	if err := writeNEON(*dir); err != nil {
+		log.Fatal(err)
+	}
+	if err := writeTables(filepath.Join(*dir, "tables_amd64.go"), isas...); err != nil {
+		log.Fatal(err)
+	}
+	if err := writeTables(filepath.Join(*dir, "tables_arm64.go"), neonISA); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -1,0 +1,4 @@
+package vec
+
+// find returns Sets.
+func find() []Set { return []Set{Portable, NEON} }
