@@ -33,6 +33,7 @@ type Exchange struct {
 	ranks  []int
 	places map[int]int
 	pieces [][]Piece // by the target's place in ranks
+	sends  [][]Send  // by the sender's place in ranks
 }
 
 // NewExchange returns the exchange from src to dst among ranks, which must hold
@@ -44,12 +45,7 @@ func NewExchange(src, dst Layout, among []int) (*Exchange, error) {
 		return nil, &Error{"shape", Tuple(dst.Shape()), Tuple(src.Shape()), "an exchange keeps the shape"}
 	}
 	if among == nil {
-		among = slices.Clone(src.Ranks())
-		for _, r := range dst.Ranks() {
-			if !slices.Contains(src.Ranks(), r) {
-				among = append(among, r)
-			}
-		}
+		among = union(src.Ranks(), dst.Ranks())
 	}
 	line := make([]int, len(among))
 	places := make(map[int]int, len(among))
@@ -67,22 +63,47 @@ func NewExchange(src, dst Layout, among []int) (*Exchange, error) {
 	return newExchange(among, places, pieces), nil
 }
 
-// newExchange returns the exchange of pieces that name places in ranks.
-func newExchange(ranks []int, places map[int]int, pieces [][]Piece) *Exchange {
-	for _, list := range pieces {
-		for i := range list {
-			from := make([]int, len(list[i].From))
-			for k, place := range list[i].From {
-				from[k] = ranks[place]
-			}
-			list[i].From = from
+// union returns a, and what b has besides.
+func union(a, b []int) []int {
+	all, seen := slices.Clone(a), make(map[int]bool, len(a))
+	for _, r := range a {
+		seen[r] = true
+	}
+	for _, r := range b {
+		if !seen[r] {
+			all = append(all, r)
 		}
 	}
-	return &Exchange{ranks, places, pieces}
+	return all
+}
+
+// newExchange returns the exchange of pieces that name places in ranks.
+func newExchange(ranks []int, places map[int]int, pieces [][]Piece) *Exchange {
+	sends := make([][]Send, len(ranks))
+	for to, list := range pieces {
+		for i := range list {
+			p := &list[i]
+			from := make([]int, len(p.From))
+			for k, place := range p.From {
+				from[k] = ranks[place]
+				if place != to {
+					sends[place] = append(sends[place], Send{ranks[to], p.Box, p.SrcBox})
+				}
+			}
+			p.From = from
+		}
+	}
+	return &Exchange{ranks, places, pieces, sends}
 }
 
 // Ranks returns those that take part, in order.
 func (x *Exchange) Ranks() []int { return x.ranks }
+
+// Place returns where in Ranks rank is, if it takes part.
+func (x *Exchange) Place(rank int) (place int, ok bool) {
+	place, ok = x.places[rank]
+	return place, ok
+}
 
 // Pieces returns what makes up the boxes of rank in the target. A rank that
 // sends rank several pieces sends them in this order.
@@ -95,15 +116,10 @@ func (x *Exchange) Pieces(rank int) []Piece {
 
 // Sends returns what rank sends to others, by receiver in the order of Ranks.
 func (x *Exchange) Sends(rank int) []Send {
-	var sends []Send
-	for i, to := range x.ranks {
-		for _, p := range x.pieces[i] {
-			if to != rank && slices.Contains(p.From, rank) {
-				sends = append(sends, Send{to, p.Box, p.SrcBox})
-			}
-		}
+	if i, ok := x.places[rank]; ok {
+		return x.sends[i]
 	}
-	return sends
+	return nil
 }
 
 // Traffic returns the elements that rank sends to others and receives from
@@ -157,9 +173,11 @@ func viewOf(l Layout, ranks []int) *view {
 // terms lists the terms that those at the places in line hold, in their order.
 func (v *view) terms(line []int) []int {
 	var terms []int
+	seen := map[int]bool{}
 	for _, i := range line {
-		if v.term[i] >= 0 && !slices.Contains(terms, v.term[i]) {
-			terms = append(terms, v.term[i])
+		if e := v.term[i]; e >= 0 && !seen[e] {
+			seen[e] = true
+			terms = append(terms, e)
 		}
 	}
 	return terms
@@ -167,14 +185,15 @@ func (v *view) terms(line []int) []int {
 
 // A source is a part of the layout that an exchange starts from.
 type source struct {
-	part    int
-	boxes   []Box
-	holders [][]int // by term: the places of those that hold it
-	needed  []int   // by term: how many others need it
-	served  []int   // by term: how many of them have asked
-	counted int     // the place of the last rank that was counted, or -1
-	asked   int     // the place of the last rank that asked, or -1
-	from    []int   // by term: whom it asked
+	boxes    []Box
+	holders  [][]int     // by term: the places of those that hold it
+	own      map[int]int // by place of a holder: which term
+	complete bool        // somebody holds each of the terms
+	needed   []int       // by term: how many others need it
+	served   []int       // by term: how many of them have asked
+	counted  int         // the place of the last rank that was counted, or -1
+	asked    int         // the place of the last rank that asked, or -1
+	from     []int       // by term: whom it asked
 }
 
 // match returns, for each place in line, the pieces that make its boxes in dst
@@ -182,10 +201,11 @@ type source struct {
 // missing. From holds places.
 func match(src, dst *view, line []int) (pieces [][]Piece, ok bool) {
 	sources := sourcesOf(src, line)
+	where := newIndex(sources)
 	pieces = make([][]Piece, len(line))
 	origins := make([][]*source, len(line)) // where each piece comes from
 	for i, t := range line {
-		if pieces[i], origins[i], ok = cut(dst.boxes[t], sources); !ok {
+		if pieces[i], origins[i], ok = where.cut(dst.boxes[t]); !ok {
 			return nil, false
 		}
 		for _, s := range origins[i] {
@@ -200,48 +220,41 @@ func match(src, dst *view, line []int) (pieces [][]Piece, ok bool) {
 	return pieces, true
 }
 
-// cut cuts boxes into what they have in common with each of sources. It reports
-// false if that is not all of them.
-func cut(boxes []Box, sources []*source) (pieces []Piece, origins []*source, ok bool) {
-	missing := total(boxes)
-	for j, box := range boxes {
-		for _, s := range sources {
-			for k := range s.boxes {
-				if common, some := s.boxes[k].Intersect(box); some && s.complete() {
-					missing -= common.Numel()
-					pieces = append(pieces, Piece{Box: common, SrcBox: k, DstBox: j})
-					origins = append(origins, s)
-				}
-			}
-		}
-	}
-	return pieces, origins, missing == 0
-}
-
 // sourcesOf returns the parts that the places in line hold in v, in the order
 // of their first holders.
 func sourcesOf(v *view, line []int) []*source {
 	terms := v.terms(line)
+	place := make(map[int]int, len(terms))
+	for e, term := range terms {
+		place[term] = e
+	}
 	var sources []*source
+	known := map[int]*source{} // by part
 	for _, i := range line {
 		if total(v.boxes[i]) == 0 {
 			continue
 		}
-		k := slices.IndexFunc(sources, func(s *source) bool { return s.part == v.part[i] })
-		if k < 0 {
-			k = len(sources)
-			sources = append(sources, &source{part: v.part[i], boxes: v.boxes[i], holders: make([][]int, len(terms)),
-				needed: make([]int, len(terms)), served: make([]int, len(terms)), counted: -1, asked: -1})
+		s := known[v.part[i]]
+		if s == nil {
+			s = &source{boxes: v.boxes[i], holders: make([][]int, len(terms)), own: map[int]int{},
+				needed: make([]int, len(terms)), served: make([]int, len(terms)), counted: -1, asked: -1}
+			known[v.part[i]] = s
+			sources = append(sources, s)
 		}
-		e := slices.Index(terms, v.term[i])
-		sources[k].holders[e] = append(sources[k].holders[e], i)
+		e := place[v.term[i]]
+		s.own[i] = e
+		s.holders[e] = append(s.holders[e], i)
+	}
+	for _, s := range sources {
+		s.complete = !slices.ContainsFunc(s.holders, func(h []int) bool { return len(h) == 0 })
 	}
 	return sources
 }
 
-// complete reports whether somebody holds each of the terms of s.
-func (s *source) complete() bool {
-	return !slices.ContainsFunc(s.holders, func(h []int) bool { return len(h) == 0 })
+// holds reports whether the rank at place t holds term e of s.
+func (s *source) holds(t, e int) bool {
+	own, ok := s.own[t]
+	return ok && own == e
 }
 
 // count notes that the rank at place t needs s.
@@ -250,8 +263,8 @@ func (s *source) count(t int) {
 		return
 	}
 	s.counted = t
-	for e, holders := range s.holders {
-		if !slices.Contains(holders, t) {
+	for e := range s.holders {
+		if !s.holds(t, e) {
 			s.needed[e]++
 		}
 	}
@@ -265,7 +278,7 @@ func (s *source) ask(t int) []int {
 	}
 	s.asked, s.from = t, make([]int, len(s.holders))
 	for e, holders := range s.holders {
-		if slices.Contains(holders, t) {
+		if s.holds(t, e) {
 			s.from[e] = t
 			continue
 		}

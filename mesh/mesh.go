@@ -201,6 +201,15 @@ func (m *Mesh) Line(rank int, dims ...int) []int {
 	return line
 }
 
+// LineStart returns the position of the first rank of the Line of the one at position
+// pos.
+func (m *Mesh) LineStart(pos int, dims ...int) int {
+	for _, d := range dims {
+		pos -= m.index(pos, d) * m.strides[d]
+	}
+	return pos
+}
+
 // Lines returns every Line along dims, in the order of their first ranks.
 func (m *Mesh) Lines(dims ...int) [][]int {
 	lines := m.lines(dims)
@@ -216,11 +225,10 @@ func (m *Mesh) Lines(dims ...int) [][]int {
 func (m *Mesh) line(pos int, dims []int) []int {
 	size := 1
 	for _, d := range dims {
-		pos -= m.index(pos, d) * m.strides[d]
 		size *= m.shape[d]
 	}
 	line := make([]int, 1, size)
-	line[0] = pos
+	line[0] = m.LineStart(pos, dims...)
 	for _, d := range dims {
 		starts := line
 		line = make([]int, 0, size)
@@ -246,7 +254,7 @@ func (m *Mesh) lines(dims []int) [][]int {
 
 // first reports whether pos is the first of its line along dims.
 func (m *Mesh) first(pos int, dims []int) bool {
-	return !slices.ContainsFunc(dims, func(d int) bool { return m.index(pos, d) != 0 })
+	return m.LineStart(pos, dims...) == pos
 }
 
 // Sub returns the mesh of m.Line(rank, dims...), which has these dims alone; nil

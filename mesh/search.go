@@ -210,28 +210,11 @@ func (s *search) traffic(from, to *state, m move) (sent, received []int, ok bool
 	}
 	sent, received = make([]int, s.mesh.Size()), make([]int, s.mesh.Size())
 	for _, line := range s.mesh.lines(m.dims) {
-		pieces, ok := match(from.view, to.view, line)
-		if !ok {
+		if !s.tally(newCrowd(from.Placed, from.view, line, m.dims), newCrowd(to.Placed, to.view, line, m.dims), sent, received) {
 			return nil, nil, false
-		}
-		for i, pos := range line {
-			s.tally(pos, pieces[i], sent, received)
 		}
 	}
 	return sent, received, true
-}
-
-// tally adds to sent and received the bytes of the pieces of the rank at pos.
-func (s *search) tally(pos int, pieces []Piece, sent, received []int) {
-	for _, p := range pieces {
-		bytes := p.Box.Numel() * s.itemSize
-		for _, from := range p.From {
-			if from != pos {
-				received[pos] += bytes
-				sent[from] += bytes
-			}
-		}
-	}
 }
 
 // involved returns the mesh dims along which a tensor may have to move on its
