@@ -170,8 +170,9 @@ func (r *Rank) near(m *mesh.Mesh) int {
 
 // linesAlong returns the lines along dims of m.
 func (r *Rank) linesAlong(m *mesh.Mesh, dims []int) *alike.Lines {
-	return r.job.alike.Along(r.Lines(m), fmt.Sprint("along ", dims, " of ", m.Shape()), func(place int) []int {
-		return places(m, m.Line(m.Ranks()[place], dims...))
+	return r.job.alike.Along(r.Lines(m), fmt.Sprint("along ", dims, " of ", m.Shape()), alike.Part{
+		First: func(place int) int { return m.LineStart(place, dims...) },
+		All:   func(place int) []int { return places(m, m.Line(m.Ranks()[place], dims...)) },
 	})
 }
 
@@ -203,7 +204,10 @@ func (r *Rank) GroupIn(m *mesh.Mesh, ranks []int) (*comm.Group, error) {
 // linesIn returns the lines in which each rank means those in the places of ranks.
 func (r *Rank) linesIn(m *mesh.Mesh, ranks []int) *alike.Lines {
 	at := places(m, ranks)
-	return r.job.alike.Along(r.Lines(m), fmt.Sprint("at ", at), func(int) []int { return at })
+	return r.job.alike.Along(r.Lines(m), fmt.Sprint("at ", at), alike.Part{
+		First: func(int) int { return at[0] },
+		All:   func(int) []int { return at },
+	})
 }
 
 // MeshGroup returns the one group of the ranks of m that meshes and modes share.

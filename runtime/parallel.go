@@ -37,20 +37,23 @@ func (m Mode) String() string { return modeNames[m] }
 // of stage p of the model that data rank d holds, of P stages of T ranks.
 type parallel struct{ data, pipeline, tensor int }
 
-// ranks returns the group of mode m that holds rank, in its order.
-func (p parallel) ranks(m Mode, rank int) []int {
+// ranks returns the ranks of the group of mode m that holds rank.
+func (p parallel) ranks(m Mode, rank int) []int { return stride(p.span(m, rank)) }
+
+// span returns the first of these ranks, how many they are and how far apart.
+func (p parallel) span(m Mode, rank int) (first, n, step int) {
 	model := p.pipeline * p.tensor
 	switch m {
 	case DataMode:
-		return stride(rank%model, p.data, model)
+		return rank % model, p.data, model
 	case PipelineMode:
-		return stride(rank/model*model+rank%p.tensor, p.pipeline, p.tensor)
+		return rank/model*model + rank%p.tensor, p.pipeline, p.tensor
 	case TensorMode:
-		return stride(rank/p.tensor*p.tensor, p.tensor, 1)
+		return rank / p.tensor * p.tensor, p.tensor, 1
 	case ModelMode:
-		return stride(rank/model*model, model, 1)
+		return rank / model * model, model, 1
 	}
-	return stride(0, p.data*model, 1)
+	return 0, p.data * model, 1
 }
 
 // stride returns n integers from first on, step apart.
@@ -133,7 +136,10 @@ func (r *Rank) stageAmong(ranks []int, lines func() *alike.Lines) Stage {
 func (r *Rank) modeLines(m Mode) *alike.Lines {
 	p := *r.parallel
 	world := r.job.alike.Constant(r.job.ranks)
-	return r.job.alike.Along(world, fmt.Sprint("mode ", m, p), func(rank int) []int { return p.ranks(m, rank) })
+	return r.job.alike.Along(world, fmt.Sprint("mode ", m, p), alike.Part{
+		First: func(rank int) int { first, _, _ := p.span(m, rank); return first },
+		All:   func(rank int) []int { return p.ranks(m, rank) },
+	})
 }
 
 // First reports whether nothing comes before the stage.

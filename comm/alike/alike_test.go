@@ -65,7 +65,10 @@ func (r *rank) group(ranks []int, lines *alike.Lines) (*comm.Group, error) {
 // pairs returns the group of ranks 2i and 2i+1 that holds the rank.
 func (r *rank) pairs() *comm.Group {
 	all := r.job.Constant(comm.FirstRanks(r.job.Fabric().Size()))
-	lines := r.job.Along(all, "pairs", func(place int) []int { return []int{place &^ 1, place | 1} })
+	lines := r.job.Along(all, "pairs", alike.Part{
+		First: func(place int) int { return place &^ 1 },
+		All:   func(place int) []int { return []int{place &^ 1, place | 1} },
+	})
 	g, err := r.group(lines.List(r.kind.Rank()), lines)
 	if err != nil {
 		r.t.Error(err)

@@ -47,7 +47,7 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 // entryOf returns what op puts in.
 func entryOf(op *comm.Op) *entry {
 	e := &entry{desc: op.Desc, kind: op.Kind, meta: op.Meta, where: op.Where}
-	if len(op.In) > 0 {
+	if _, sizing := op.Kind.Sizing(schedule.Position{}); sizing && len(op.In) > 0 {
 		e.first = op.In[0].Len()
 	}
 	if !op.Hollow {

@@ -52,19 +52,25 @@ func (l *Lines) fill() {
 	}
 }
 
-// along returns the lines in which each rank means, of its list in l, the part that
-// part says by the rank's place: places in that list. A rank outside its list means
-// what the first one in it does.
-func (l *Lines) along(part func(place int) []int) *Lines {
+// A Part says which part of a list its ranks mean, by their places in it.
+type Part struct {
+	First func(place int) int   // the first of the places that the rank at place means, which tells the part from others
+	All   func(place int) []int // all of them
+}
+
+// along returns the lines in which each rank means, of its list in l, what part says. A
+// rank outside its list means what the first one in it does.
+func (l *Lines) along(part Part) *Lines {
 	type origin struct{ list, first int }
 	out := &Lines{of: make([]int32, len(l.place)), place: make([]int32, len(l.place))}
 	known := map[origin]int32{}
 	for rank := range l.place {
 		n := l.Index(rank)
-		places := part(max(0, l.Place(rank)))
-		at := origin{n, places[0]}
+		place := max(0, l.Place(rank))
+		at := origin{n, part.First(place)}
 		i, ok := known[at]
 		if !ok {
+			places := part.All(place)
 			i = int32(len(out.lists))
 			known[at] = i
 			list := make([]int, len(places))
@@ -106,11 +112,10 @@ type derived struct {
 	how  string
 }
 
-// Along returns the lines in which each rank means, of its list in l, the part that
-// part says by the rank's place: places in that list, of which the first tells the
-// part from others. A rank outside its list means what the first in it does. how
-// names part, which is called only the first time.
-func (j *Job) Along(l *Lines, how string, part func(place int) []int) *Lines {
+// Along returns the lines in which each rank means, of its list in l, what part says. A
+// rank outside its list means what the first in it does. how names part, which is asked
+// only the first time.
+func (j *Job) Along(l *Lines, how string, part Part) *Lines {
 	key := derived{l, how}
 	j.mu.Lock()
 	known := j.ways[key]

@@ -35,7 +35,7 @@ type entry struct {
 	desc  comm.Desc
 	kind  comm.Kind
 	meta  []byte
-	first int      // the length of the first block
+	first int      // the length of the first block, if the call's bytes are those of one
 	data  [][]byte // the blocks, unless they are hollow
 	where func() string
 }

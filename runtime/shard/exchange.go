@@ -74,14 +74,7 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 		return nil, err
 	}
 	if e.host.Alike() {
-		e.host.Part(l.Mesh(), func(rank int) string {
-			ranks := l.Mesh().Line(rank, cutDims(l)...)
-			src, dst, err := how.Parts(dec.call, l, out, ranks)
-			if err != nil {
-				return err.Error()
-			}
-			return exchangeSizes(src, dst, ranks, rank)
-		})
+		e.partExchange(dec, l, out)
 	}
 	group, err := e.host.LineGroup(l.Mesh(), cutDims(l)...)
 	if err != nil {
@@ -116,13 +109,36 @@ func planned(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
 	return r
 }
 
-// exchangeSizes returns all that shapes say of planExchange.
-func exchangeSizes(src, dst mesh.Layout, among []int, me int) string {
-	r, err := planExchange(src, dst, among, me)
-	if err != nil {
-		return err.Error()
+// partExchange tells apart the ranks that exchange as newExchange says and of which one
+// does something else than others.
+func (e *Engine) partExchange(dec *decision, l, out *mesh.Placed) {
+	type line struct {
+		src, dst mesh.Layout
+		x        *mesh.Exchange
+		err      error
 	}
-	return fmt.Sprint(boxOf(src, me).Shape()) + r.sizes()
+	lines := map[int]*line{} // by rank
+	for _, ranks := range l.Mesh().Lines(cutDims(l)...) {
+		n := &line{}
+		if n.src, n.dst, n.err = dec.call.Def.Exchange.Parts(dec.call, l, out, ranks); n.err == nil {
+			n.x, n.err = mesh.NewExchange(n.src, n.dst, ranks)
+		}
+		for _, rank := range ranks {
+			lines[rank] = n
+		}
+	}
+	e.host.Part(l.Mesh(), func(rank int) string {
+		n := lines[rank]
+		if n.err != nil {
+			return n.err.Error()
+		}
+		return exchangeSizes(n.x, n.src, n.dst, rank)
+	})
+}
+
+// exchangeSizes returns what tells the rank me apart in x, from src to dst, by sizes.
+func exchangeSizes(x *mesh.Exchange, src, dst mesh.Layout, me int) string {
+	return fmt.Sprint(boxOf(src, me).Shape(), boxOf(dst, me).Shape()) + x.Sizes(me)
 }
 
 // exchangeBlock returns the rank's block of the result.
@@ -254,7 +270,7 @@ func (e *Engine) crossGroup(c crossing, x *mesh.Exchange) (*comm.Group, error) {
 	}
 	e.host.SameRanks(all, part)
 	e.host.Part(all, func(rank int) string {
-		return fmt.Sprint(boxOf(c.src, rank).Shape()) + planned(x, c.src, c.dst, rank).sizes()
+		return exchangeSizes(x, c.src, c.dst, rank)
 	})
 	return e.host.GroupIn(all, x.Ranks())
 }

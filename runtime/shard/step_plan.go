@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"fmt"
 	goruntime "runtime"
 	"slices"
 
@@ -95,7 +94,7 @@ func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
 		return nil, err
 	}
 	if e.host.Alike() && !simple(s) {
-		e.host.Part(s.Src.Mesh(), func(rank int) string { return planStep(s, rank).sizes() })
+		e.host.Part(s.Src.Mesh(), mesh.NewSizer(s).Of)
 	}
 	r := planStep(s, e.host.Self())
 	r.group = group
@@ -143,19 +142,6 @@ func planStep(s *mesh.Step, me int) *stepPlan {
 	return r
 }
 
-// sizes returns all of r that shapes say: what two ranks have alike for whom it moves
-// as much, and is done in the same way.
-func (r *stepPlan) sizes() string {
-	text := fmt.Sprint(r.want, r.pieces)
-	for _, list := range [][]subBlock{r.send, r.recv} {
-		text += ";"
-		for _, b := range list {
-			text += fmt.Sprint(b.elems, b.strided, b.box.Shape())
-		}
-	}
-	return text
-}
-
 // overlaps has each member get what it needs of each block.
 func (r *stepPlan) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
 	have, _ := src.Box(me)
@@ -185,11 +171,10 @@ func subBlockWithin(box, base mesh.Box) subBlock {
 
 // exchange has each member get what x says.
 func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
-	ranks := x.Ranks()
-	n := len(ranks)
+	n := len(x.Ranks())
 	r.send, r.recv = noSubBlocks(n), noSubBlocks(n)
 	have, want := boxOf(src, me), boxOf(dst, me)
-	place := func(rank int) int { return slices.Index(ranks, rank) }
+	place := func(rank int) int { i, _ := x.Place(rank); return i }
 	for _, s := range x.Sends(me) {
 		r.send[place(s.To)] = subBlockWithin(s.Box, have)
 	}
