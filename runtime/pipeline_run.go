@@ -80,14 +80,19 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 	return loss, run.outputs, err
 }
 
-// shortened returns p with no more micro-batches than fill the pipeline, where only
-// memory is asked for and nothing is kept of those that are done.
+// shortened returns p with no more micro-batches than fill the pipeline and a plan asks
+// for, where nothing is kept of those that are done.
 func (r *Rank) shortened(p *Pipeline) *Pipeline {
-	if r.recorder == nil || !r.job.cfg.Plan.MemoryAlone || !p.Forget {
+	if r.recorder == nil || r.job.cfg.Plan.Laps == 0 || !p.Forget {
 		return p
 	}
 	short := *p
-	short.Schedule = p.Schedule.Filling()
+	if r.pipelines == 0 && r.recorder.Brief() {
+		short.Schedule = p.Schedule.Lap()
+		return &short
+	}
+	short.Schedule = p.Schedule.Filling(r.job.cfg.Plan.Laps - 1)
+	r.recorder.Shortened(short.Schedule.Micro, p.Schedule.Micro, p.Schedule.Lap().Micro)
 	return &short
 }
 
@@ -159,7 +164,13 @@ func (p *pipelineRun) backward(a pipeline.Action, f *flight) error {
 		return &op.ArgError{Func: pipelineFunc, Got: fmt.Sprintf("a gradient %s from rank %d", op.Describe(dy), p.g.Ranks()[from]),
 			Want: op.Describe(y), Rule: fmt.Sprintf("the output of micro-batch %d", a.Micro)}
 	}
-	return p.r.Tape.Backward(y, dy, false)
+	if err := p.r.Tape.Backward(y, dy, false); err != nil {
+		return err
+	}
+	if p.last(a) && p.r.recorder != nil {
+		p.r.recorder.Lap()
+	}
+	return nil
 }
 
 // meanLoss returns the mean of the losses, or nil if there are none.

@@ -17,7 +17,8 @@ type question struct {
 	Args   []string
 	Ranks  int
 	Each   bool // every rank is a kind of its own
-	Memory bool // nothing else is asked for
+	Laps   int  // of pipelines, as plan.Program has them; 0: all
+	Brief  bool // likewise
 
 	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
 	Limits     *limits   // of the evaluation; nil for none
@@ -65,7 +66,7 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 // newProgram returns a program of ranks that have done nothing.
 func (q *question) newProgram() *plan.Program {
 	p := plan.NewProgram(q.Ranks)
-	p.MemoryAlone = q.Memory
+	p.Laps, p.Brief = q.Laps, q.Brief
 	return p
 }
 

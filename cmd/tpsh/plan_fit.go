@@ -23,8 +23,7 @@ func predictor(p *plan.Program, seconds bool) func(m *hardware.Machine) (seconds
 		if !seconds {
 			return 0, float64(p.Fullest(m).Peak)
 		}
-		f := p.Play(m)
-		return f.StepSeconds, float64(f.Memory.Peak)
+		return p.Seconds(m), float64(p.Fullest(m).Peak)
 	}
 }
 

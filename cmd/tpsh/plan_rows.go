@@ -222,8 +222,8 @@ func (r *measuredRow) evaluate(ctx context.Context, q question) error {
 	if ctx.Err() != nil {
 		return nil // which who asks for the rows reports once
 	}
-	q.Args, q.Ranks, q.Memory = r.args, r.ranks, r.seconds == 0
-	program, err := evaluate(ctx, q)
+	q.Args, q.Ranks = r.args, r.ranks
+	program, err := shortest(ctx, q, r.seconds > 0)
 	var refused *refusal
 	switch {
 	case ctx.Err() != nil:
@@ -238,6 +238,29 @@ func (r *measuredRow) evaluate(ctx context.Context, q question) error {
 	}
 	r.program = program
 	return nil
+}
+
+// paceLaps are the laps of a program that a row's time is told from: those that fill a
+// pipeline, some in which it finds its pace, and two to measure it.
+const paceLaps = 8
+
+// shortest evaluates q, of which the time or the memory alone is asked for, with as few
+// micro-batches as tell it.
+func shortest(ctx context.Context, q question, time bool) (*plan.Program, error) {
+	q.Laps, q.Brief = 1, true
+	if time {
+		q.Laps = paceLaps
+	}
+	p, err := evaluate(ctx, q)
+	if err == nil && p.TooBrief() {
+		q.Brief = false
+		p, err = evaluate(ctx, q)
+	}
+	if err == nil && time && p.Uneven() {
+		q.Laps = 0
+		p, err = evaluate(ctx, q)
+	}
+	return p, err
 }
 
 // samplesOf returns the rows that were not refused, as samples.

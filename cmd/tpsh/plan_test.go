@@ -347,7 +347,7 @@ func TestPlanMemoryAlone(t *testing.T) {
 		var memory [2]plan.Fit
 		var events [2]int
 		for i := range memory {
-			q.Memory = i == 1
+			q.Laps = i
 			p, err := evaluate(context.Background(), q)
 			if err != nil {
 				t.Fatal(err)
@@ -364,6 +364,55 @@ func TestPlanMemoryAlone(t *testing.T) {
 	}
 }
 
+// A few micro-batches tell how long a step of many takes, and what memory.
+func TestPlanShortest(t *testing.T) {
+	m, err := hardware.Builtin("dgx-a100-80g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--tp", "2", "--batch", "96"}, {"--tp", "1", "--pp", "4", "--batch", "40", "--layers", "6"}, {"--tp", "1", "--pp", "2", "--batch", "64", "--vocab", "9000"},
+		{"--tp", "2", "--pp", "2", "--chunks", "2", "--batch", "64", "--recompute", "full"}, {"--tp", "2", "--pp", "2", "--batch", "4"},
+	} {
+		q := question{Script: "../../examples/megatron.star", Ranks: 4, Args: append(args, "--hidden", "512", "--seq", "512")}
+		whole, err := evaluate(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := shortest(context.Background(), q, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := whole.Play(m).StepSeconds, short.Seconds(m)
+		if math.Abs(got/want-1) > 2e-3 {
+			t.Errorf("%v: %d events tell %.6g s, want %.6g", args, len(short.Kinds[0].Events), got, want)
+		}
+		if a, b := whole.Fullest(m).Peak, short.Fullest(m).Peak; math.Abs(float64(a)/float64(b)-1) > 1e-3 {
+			t.Errorf("%v: they tell %d bytes, want %d", args, b, a)
+		}
+	}
+}
+
+// Of a script with one step, or none marked, that step is played.
+func TestPlanShortestOfOneStep(t *testing.T) {
+	m, err := hardware.Builtin("dgx-a100-80g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := question{Script: "../../examples/megatron.star", Ranks: 2, Args: []string{"--pp", "2", "--tp", "1", "--steps", "1", "--batch", "32"}}
+	whole, err := evaluate(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := shortest(context.Background(), q, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := whole.Play(m).StepSeconds, short.Seconds(m); math.Abs(got/want-1) > 2e-3 {
+		t.Errorf("got %.6g s, want %.6g", got, want)
+	}
+}
+
 // What backward keeps of a layer is what Korthikanti and others (arXiv 2205.05198) count
 // for Megatron-LM, in bytes for each of the elements between layers: 10 + 24/t, and 34/t
 // with sequence parallelism, without the masks of two dropouts (2, and 2/t), and with a
@@ -376,7 +425,7 @@ func TestPlanKeepsWhatMegatronKeeps(t *testing.T) {
 	}{{"--no-sequence-parallel", 10 - 2 + 26./ranks}, {"--sequence-parallel", 34. / ranks}} {
 		var kept [2]int64
 		for i := range kept {
-			p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: ranks, Memory: true, Args: []string{c.sequence,
+			p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: ranks, Laps: 1, Args: []string{c.sequence,
 				"--layers", fmt.Sprint(i + 1), "--hidden", fmt.Sprint(hidden), "--heads", "16", "--seq", fmt.Sprint(seq), "--vocab", "1024", "--tp", fmt.Sprint(ranks), "--batch", "1"}})
 			if err != nil {
 				t.Fatal(err)

@@ -113,9 +113,16 @@ func checkInFlight(t *testing.T, s *Schedule) {
 // A shorter schedule fills the pipeline as the whole one does.
 func TestFilling(t *testing.T) {
 	each(func(s *Schedule) {
-		short := s.Filling()
+		short := s.Filling(0)
 		if short.Micro > s.Micro || short.Name != s.Name || short.Chunks != s.Chunks {
 			t.Errorf("%s: got %s", s.Title(), short.Title())
+		}
+		lap := 1
+		if s.Name == "interleaved" {
+			lap = s.Stages
+		}
+		if got, want := s.Filling(2).Micro, min(s.Micro, short.Micro+2*lap); got != want {
+			t.Errorf("%s with two laps more: got %d micro-batches, want %d", s.Title(), got, want)
 		}
 		for stage := range s.Stages {
 			if got, want := short.InFlight(stage), s.InFlight(stage); got != want {

@@ -76,13 +76,19 @@ func (p *Program) Play(m *hardware.Machine) *Figures {
 	return g.figures()
 }
 
+// steps returns how many steps are whole.
+func (g *game) steps() int {
+	n := math.MaxInt
+	for _, pl := range g.players {
+		n = min(n, len(pl.marks))
+	}
+	return n
+}
+
 // figures sums up what has been played.
 func (g *game) figures() *Figures {
 	f := &Figures{Ranks: g.p.Ranks, Kinds: len(g.p.Kinds), Parameters: g.p.Parameters, ToldApart: g.p.ToldApart}
-	f.Steps = math.MaxInt
-	for _, pl := range g.players {
-		f.Steps = min(f.Steps, len(pl.marks))
-	}
+	f.Steps = g.steps()
 	slowest, model := g.slowest(f)
 	f.StepSeconds = g.stepSeconds(f.Steps)
 	s := slowest.of(f.Steps)

@@ -66,6 +66,7 @@ type spent struct {
 	flops, model                               float64
 	calls                                      map[callPlace]*callSum
 	regions                                    map[int32]*regionSum
+	laps                                       []float64 // when each ended
 }
 
 // A callPlace is a line that communicates.

@@ -68,6 +68,8 @@ func (g *game) step(i int32, pl *player, e *Event) bool {
 		pl.host = max(pl.host, pl.device)
 	case Mark:
 		pl.mark()
+	case Lap:
+		pl.now.laps = append(pl.now.laps, pl.device)
 	}
 	return true
 }

@@ -19,11 +19,16 @@ type Program struct {
 	ToldApart  []string // the lines that have told ranks apart
 	Parameters int64    // elements of the whole model
 
-	// MemoryAlone says that only Fullest is asked for: what repeats and keeps no more
-	// memory than before may be left out.
-	MemoryAlone bool
+	// Laps says that pipelines need no more micro-batches than fill them, if it is 1,
+	// and so many laps more, less one: what follows repeats, and keeps no more memory.
+	// 0 is all of them. Seconds tells the time of the whole.
+	Laps int
+	// Brief says that the first pipeline may have a single lap: it is of a first step,
+	// which makes what the others find.
+	Brief bool
 
 	counted map[string]bool // parameters
+	short   shortening
 	mu      sync.Mutex
 	ops     map[Operation]int32
 	calls   map[Call]int32
@@ -82,6 +87,7 @@ const (
 	Recv                 // waits for a message
 	Read                 // the host waits for the device
 	Mark                 // the end of a step
+	Lap                  // the end of a micro-batch, on the last stage, in a Program with Laps
 )
 
 // A Phase is a part of a step.
@@ -189,6 +195,7 @@ func (p *Program) Add(r *Recorder, ranks []int32) {
 			p.Parameters += n
 		}
 	}
+	p.short.add(&r.short, r.marks)
 	for _, rank := range ranks {
 		p.KindOf[rank] = int32(len(p.Kinds))
 	}

@@ -20,6 +20,8 @@ type Recorder struct {
 	region int32
 	path   []int32
 	issues int32
+	short  shortening
+	marks  int
 	views  int    // since the last event
 	steps  uint64 // until then
 }
@@ -128,4 +130,7 @@ func (r *Recorder) Wait(issue int32, phase Phase, line string) {
 func (r *Recorder) Read(phase Phase, line string) { r.add(Event{Do: Read, Phase: phase}, line) }
 
 // Mark notes the end of a step.
-func (r *Recorder) Mark(phase Phase, line string) { r.add(Event{Do: Mark, Phase: phase}, line) }
+func (r *Recorder) Mark(phase Phase, line string) {
+	r.marks++
+	r.add(Event{Do: Mark, Phase: phase}, line)
+}

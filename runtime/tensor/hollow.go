@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"fmt"
+
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 )
@@ -30,7 +32,7 @@ func (a *Allocator) Hollow() bool { return a.phantom != nil }
 // hollow returns a hollow buffer of n bytes.
 func (a *Allocator) hollow(n int) (*Buffer, error) {
 	if n > len(a.phantom) {
-		return nil, &MemoryError{Want: n, Limit: len(a.phantom)}
+		return nil, fmt.Errorf("a tensor of %d bytes: got address space for %d in a plan, want as much (a plan takes no memory for it; ulimit -v is in the way)", n, len(a.phantom))
 	}
 	return &Buffer{alloc: a, data: a.phantom[:n:n], hollow: true}, nil
 }
