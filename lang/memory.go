@@ -35,11 +35,14 @@ type Watch struct {
 	// Scarce, if set, is asked before programs are ended: whether the machine
 	// lacks memory. Without a need of others a default limit hurts nobody.
 	Scarce func() bool
+	// Room, if set, returns the bytes that one value alone may have; else it is Limit.
+	Room func() int
 
 	mu   sync.Mutex
 	runs map[*watched]bool
 	base int           // bytes of the heap before the first program
 	over time.Time     // when the programs were ended for their memory, or zero
+	used int           // bytes when it was looked last
 	full time.Time     // when the last collection that was asked for ended
 	took time.Duration // what that took
 	idle chan struct{} // closed when there are no more runs
@@ -61,6 +64,8 @@ const (
 	heapSlack = 16 << 20
 	// stuckAfter is how long a program may take to heed that it is ended.
 	stuckAfter = 400 * time.Millisecond
+	// urgentAfter is how long it may take if it goes on filling memory meanwhile.
+	urgentAfter = 50 * time.Millisecond
 )
 
 // begin watches a run until end is called.
@@ -118,15 +123,52 @@ func (w *Watch) look() {
 	}
 	switch {
 	case w.over.IsZero():
-		w.over = time.Now()
-		debug.SetMemoryLimit(math.MaxInt64) // who has to end needs no collections on the way
-		for run := range w.runs {
-			run.j.cancel(&stopError{Reason: stopMemory, Text: w.Text})
-			run.thread.Cancel(w.Text)
-		}
-	case time.Since(w.over) > stuckAfter:
+		w.end()
+	case time.Since(w.over) > stuckAfter || w.urgent():
 		w.leave()
 	}
+}
+
+// end ends the programs. w.mu is held.
+func (w *Watch) end() {
+	w.over = time.Now()
+	debug.SetMemoryLimit(math.MaxInt64) // who has to end needs no collections on the way
+	for run := range w.runs {
+		run.j.cancel(&stopError{Reason: stopMemory, Text: w.Text})
+		run.thread.Cancel(w.Text)
+	}
+}
+
+// HardLimit returns the bytes of the collector's heap and of tensors with which a
+// process ends at once, whatever its programs are in: of a limit that was asked for
+// twice as much, and what a process may take that is about to end.
+func (w *Watch) HardLimit() int { return 2*w.Limit + 256<<20 }
+
+// urgent reports whether programs that were ended fill the memory that others need,
+// and have had a moment to stop. w.mu is held.
+func (w *Watch) urgent() bool {
+	return time.Since(w.over) > urgentAfter && (w.used > w.HardLimit() || w.Room != nil && w.Room() <= 0)
+}
+
+// admit returns an error if there is no room for one value of so many bytes, and
+// ends the programs then. -1 is more than can be told.
+func (w *Watch) admit(bytes int) error {
+	if w == nil || w.Limit <= 0 || 0 <= bytes && bytes < heapSlack {
+		return nil
+	}
+	room := w.Limit
+	if w.Room != nil {
+		room = w.Room()
+	}
+	if 0 <= bytes && bytes <= room {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over.IsZero() {
+		w.end()
+	}
+	return errors.New(cancelledPrefix + w.Text) // as the interpreter says it
 }
 
 // leave reports the programs that do not heed their end, and ends the process
@@ -139,7 +181,7 @@ func (w *Watch) leave() {
 		run.told = true
 		run.s.send(&message{Seq: run.j.seq, Done: &doneMsg{Failure: w.failureOf(run.thread)}})
 	}
-	if time.Since(w.over) < 4*stuckAfter {
+	if time.Since(w.over) < 4*stuckAfter && !w.urgent() {
 		return
 	}
 	for run := range w.runs {
@@ -167,6 +209,7 @@ func (w *Watch) exceeds() bool {
 		outside = w.Outside()
 	}
 	used := outside + int(heapBytes())
+	w.used = used
 	if used <= most || w.Scarce != nil && !w.Scarce() {
 		return false
 	}

@@ -61,6 +61,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	}
 	t.SetLocal(ScriptDir, string(p.Dir))
 	t.SetLocal(TestKey, p.Function != "")
+	t.SetLocal(operator.RoomKey, s.watch.admit)
 	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts}
 	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check

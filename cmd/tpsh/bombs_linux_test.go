@@ -1,66 +1,128 @@
 package main
 
 import (
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
-// bombs are programs that fill memory, with the line on which they do. Each has
-// the path to it that the interpreter takes: values, one call of a builtin
-// function, what is caught on the way, small tensors.
-var bombs = []struct {
-	name, source string
-	line         int
-}{
-	{"a string", "s = \"x\"\nwhile True:\n    s += s", 3},
-	{"a list", "l = [1]\nwhile True:\n    l = l + l", 3},
-	{"a list extended", "l = []\nwhile True:\n    l.extend(range(1000000))", 3},
-	{"one extension", "l = []\nl.extend(range(1 << 40))", 2},
-	{"a dict", "d = {}\ni = 0\nwhile True:\n    d[i] = str(i)\n    i += 1", 0},
-	{"join", "l = [\"x\" * 1000000] * 1000\nwhile True:\n    l.append(\",\".join(l))", 3},
-	{"format", "s = \"x\" * 1000000\nl = []\nwhile True:\n    l.append(\"{}{}\".format(s, s))", 4},
-	{"percent", "s = \"x\" * 1000000\nl = []\nwhile True:\n    l.append(\"%s%s\" % (s, s))", 4},
-	{"json", "l = []\nwhile True:\n    l.append(json.indent(json.encode([\"a\" * 1000] * 10000)))", 3},
-	{"caught", "def grow():\n    s = \"x\"\n    while True:\n        s += s\nattempt(grow)\nprint(\"caught\")", 4},
-	{"small tensors", "l = []\nwhile True:\n    l.append(zeros(1000))", 3},
-	{"one rank", "if rank() == 1:\n    s = \"x\"\n    while True:\n        s += s\nbarrier()", 4},
+var bombCount = flag.Int("bombs", 12, "how many programs TestBombs runs; a kind comes again in another form, on other ranks")
+
+// bombs are bodies of functions that fill memory on the line that ends with #!. Each
+// has the path to it that the interpreter takes: values that grow in a loop, one call
+// or operator that makes a large value, tensors, messages, what is recorded.
+var bombs = []struct{ name, body string }{
+	{"a string", "s = 'x'\nwhile True:\n    s += s #!"},
+	{"a list", "l = [1]\nwhile True:\n    l = l + l #!"},
+	{"a list times", "l = []\nwhile True:\n    l.append([0] * 1000000000) #!"},
+	{"a tuple times", "n = 500000000\nx = (1, 2) * n #!"},
+	{"a text times", "s = 'xy' * 1000000\nl = []\nwhile True:\n    l.append(s * 400) #!"},
+	{"bytes times", "x = b'xy' * 500000000 #!"},
+	{"times and assign", "l = list(range(10))\nwhile True:\n    l *= 1000 #!"},
+	{"a list extended", "l = []\nwhile True:\n    l.extend(range(1000000)) #!"},
+	{"a dict", "d = {}\ni = 0\nwhile True:\n    i += 1; d[i] = str(i) #!"},
+	{"a set", "s = set()\ni = 0\nwhile True:\n    i += 100000; s = s | set(range(i, i + 100000)) #!"},
+	{"a comprehension", "x = 0\nl = [i for i in range(1 << 40)] #!"},
+	{"a comprehension of dicts", "x = 0\nl = {i: [i] for i in range(1 << 40)} #!"},
+	{"join", "l = ['x' * 1000000] * 100\nk = []\nwhile True:\n    k.append(','.join(l)) #!"},
+	{"replace", "s = 'x' * 1000\nwhile True:\n    s = s.replace('x', 'xxxxxxxx') #!"},
+	{"one replace", "s = 'x' * 10000000\nt = s.replace('x', 'y' * 1000) #!"},
+	{"split", "s = 'x,' * 1000000\nl = []\nwhile True:\n    l.append(s.split(',')) #!"},
+	{"format", "s = 'x' * 1000000\nl = []\nwhile True:\n    l.append('{}{}'.format(s, s)) #!"},
+	{"percent", "s = 'x' * 1000000\nl = []\nwhile True:\n    l.append('%s%s' % (s, s)) #!"},
+	{"an f-string", "s = 'x' * 100000\nwhile True:\n    s = f'{s}{s}' #!"},
+	{"json", "l = []\nwhile True:\n    l.append(json.indent(json.encode(['a' * 1000] * 10000))) #!"},
+	{"str of what is nested", "l = [1]\nfor i in range(60): l = [l, l]\ns = str(l) #!"},
+	{"json of what is nested", "l = [1]\nfor i in range(60): l = [l, l]\ns = json.encode(l) #!"},
+	{"whole numbers", "n = 1 << 500\nwhile True:\n    n = n * n #!"},
+	{"nested lists", "l = []\nwhile True:\n    l = [l, [0] * 100] #!"},
+	{"structs", "l = []\nwhile True:\n    l.append(struct(a = [0] * 1000)) #!"},
+	{"a failure", "s = 'x' * 1000000\nfail(s * 1000) #!"},
+	{"title", "s = 'x y' * 100000\nl = []\nwhile True:\n    l.append(s.title()) #!"},
+	{"elements", "s = 'x' * 1000000\nl = []\nwhile True:\n    l.append(list(s.elems())) #!"},
+	{"small tensors", "l = []\nwhile True:\n    l.append(zeros(1000)) #!"},
+	{"tensors", "l = []\nwhile True:\n    l.append(ones(1000000)) #!"},
+	{"one tensor", "n = 1 << 40\nx = zeros(n) #!"},
+	{"an outer product", "x = ones(1 << 18)\ny = x.reshape(-1, 1) * x #!"},
+	{"cat", "x = ones(1000)\nwhile True:\n    x = cat([x, x]) #!"},
+	{"views", "x = ones(4)\nl = []\nwhile True:\n    l.append(x[0:2]) #!"},
+	{"tolist", "x = ones(100)\nl = []\nwhile True:\n    l.append(x.expand(10000, 100).tolist()) #!"},
+	{"gradients", "x = ones(1000, requires_grad=True)\nwhile True:\n    x = x * 2.0 #!"},
+	{"modules", "l = []\nwhile True:\n    l.append(nn.Linear(100, 100)) #!"},
+	{"functions", "f = None\ng = lambda f: lambda: f\nwhile True:\n    f = g(f) #!"},
+}
+
+// forms are how the function bomb is called. Whoever goes on prints "went on".
+var bombForms = []struct{ name, call string }{
+	{"called", "bomb()\nprint('went on')"},
+	{"caught", "attempt(bomb)\nprint('went on')"},
+	{"of one rank", "if rank() == 1:\n    bomb()\nbarrier()\nprint('went on')"},
+	{"in a loop", "for _ in range(1000):\n    bomb()\nprint('went on')"},
 }
 
 // A program that fills memory ends with the limit and its line, and nobody kills
-// it; ranks that wait for the one that does are told.
+// it; ranks that wait for the one that does are told. By hand:
+//
+//	go test ./cmd/tpsh -run Bombs -bombs 300 -timeout 20m
 func TestBombs(t *testing.T) {
-	dir := t.TempDir()
-	for i, bomb := range bombs {
-		transport := []string{"inproc", "shm"}[i%2]
-		t.Run(bomb.name+"/"+transport, func(t *testing.T) {
-			script := filepath.Join(dir, fmt.Sprintf("bomb%d.star", i))
-			if err := os.WriteFile(script, []byte(bomb.source), 0o644); err != nil {
+	places := []string{"inproc", "shm", "frames", "tcp"}
+	for i := range *bombCount {
+		rng := rand.New(rand.NewPCG(uint64(i), 0))
+		kind, form, transport := bombs[i%len(bombs)], bombForms[rng.IntN(len(bombForms))], places[rng.IntN(len(places))]
+		limit := 32 << rng.IntN(4)
+		t.Run(fmt.Sprintf("%d: %s, %s/%s/%d", i, kind.name, form.name, transport, limit), func(t *testing.T) {
+			source := "def bomb():\n    " + strings.ReplaceAll(kind.body, "\n", "\n    ") + "\n" + form.call + "\n"
+			head, _, _ := strings.Cut(source, "#!")
+			line := 1 + strings.Count(head, "\n")
+			script := filepath.Join(t.TempDir(), "bomb.star")
+			if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", transport, "--max-mem", "64M", script)
+			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", transport, "--max-mem", fmt.Sprint(limit, "M"), "--timeout", "60s", "--quiet", script)
 			p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+t.TempDir())
 			out, _ := p.CombinedOutput() // its status is looked at
 			if code := p.ProcessState.ExitCode(); code != 1 && code != 3 {
 				t.Errorf("exit status %d, want 1 or 3", code)
 			}
-			line := ""
-			if bomb.line > 0 {
-				line = fmt.Sprint(bomb.line)
+			refused := regexp.MustCompile(`out of memory: \d+ bytes wanted`).Match(out)
+			if !refused && !strings.Contains(string(out), fmt.Sprintf("memory limit of %d MiB reached", limit)) {
+				t.Errorf("no limit in\n%.2000s", out)
 			}
-			for _, want := range []string{`memory limit of 64 MiB reached`, fmt.Sprintf(`bomb%d\.star:%s`, i, line)} {
-				if !regexp.MustCompile(want).Match(out) {
-					t.Errorf("no %q in\n%.2000s", want, out)
-				}
+			if want := fmt.Sprintf("bomb.star:%d", line); !strings.Contains(string(out), want) {
+				t.Errorf("no %q in\n%.2000s", want, out)
 			}
-			if strings.Contains(string(out), "caught") || strings.Contains(string(out), "goroutine") {
+			if strings.Contains(string(out), "went on") || strings.Contains(string(out), "goroutine") {
 				t.Errorf("it went on, or crashed:\n%.2000s", out)
 			}
+			if most := int64(4*limit + 2048); p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10 > most {
+				t.Errorf("a process had %d MiB, want %d at most", p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, most)
+			}
 		})
+	}
+}
+
+// What grows within one call, faster than anybody looks, is refused by the kernel: it
+// ends its rank alone, and the launcher says of what.
+func TestHardLimit(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "bomb.star")
+	source := "def times(a, b):\n    return a * b\nif rank() == 1:\n    times([1], 1000000000)\nbarrier()\n"
+	if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range []string{"shm", "tcp"} {
+		var errs strings.Builder
+		got := run(&stdio{strings.NewReader(""), new(strings.Builder), &errs}, []string{"run", "-n", "2", "--transport", transport, "--max-mem", "64M", script})
+		want := "rank 1 of 2:\nError: the rank died: it ran out of memory: memory limit of 64 MiB reached (32 MiB a rank)\nrank 0: stopped in barrier at "
+		if got != 3 || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "goroutine") {
+			t.Errorf("%s: exit status %d, want 3, and %q in\n%s", transport, got, want, &errs)
+		}
 	}
 }
 

@@ -132,6 +132,9 @@ func (s *starter) startOn(ctx context.Context, c *launch.Cluster) (*ranks, error
 	r.scratch = newScratchIn(r.parent)
 	spec := launch.Spec{Config: s.config(r.scratch), Stops: s.stops}
 	spec.Notice, spec.NoticeAfter = s.notice()
+	if most := int(s.limits.maxMem); most > 0 {
+		spec.Memory = watchMemory(most, c.Size()).Text
+	}
 	var err error
 	if r.job, err = c.Start(ctx, spec); err != nil {
 		return nil, err

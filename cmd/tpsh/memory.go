@@ -21,6 +21,7 @@ func watchMemory(limit, parts int) *lang.Watch {
 	}
 	total := memory.Total()
 	w := &lang.Watch{Limit: total / 5 * 4 / parts, Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
+	w.Room = func() int { return memory.Available() - total/20 }
 	if parts > 1 {
 		w.Scarce = func() bool { return memory.Available() < total/5 }
 	}

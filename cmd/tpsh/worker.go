@@ -72,6 +72,7 @@ func serve(seat *launch.Seat) (more bool, err error) {
 		seat.Ready(nil)
 		watch := watchMemory(d.MaxMem, parts)
 		watch.Outside = rank.Memory
+		boundMemory(watch)
 		served := lang.ServeWatched(ctx, seat.Conn, builtins.New(rank, d.World), watch)
 		if lost = served != nil && ctx.Err() == nil; lost {
 			fmt.Fprintln(os.Stderr, served) // the launcher may not hear of it otherwise

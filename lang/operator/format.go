@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"fmt"
 	"math/big"
 	"strconv"
 
@@ -104,15 +103,5 @@ func formatMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []s
 		text, err := f.format(string(s), 2)
 		return starlark.String(text), err
 	}
-	h, ok := args[0].(starlark.HasAttrs)
-	if ok {
-		m, err := h.Attr(fn)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			return starlark.Call(t, m, args[1:], kwargs)
-		}
-	}
-	return nil, fmt.Errorf("%s has no .%s field or method", args[0].Type(), fn)
+	return method(fn, t, args, kwargs)
 }

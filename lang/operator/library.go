@@ -12,21 +12,23 @@ import (
 // Library holds the hidden functions and the value of "...", by the names that
 // core trees use. Its values are immutable.
 var Library = starlark.StringDict{
-	source.MatMul:       function("@", binary(matMul)),
-	source.Power:        function("**", binary(power)),
-	source.Modulo:       function("%", binary(modulo)),
-	source.Format:       function("f-string", field),
-	source.FormatMethod: function("format", formatMethod),
-	source.Slice:        function("slice", newSlice),
-	source.SetSlice:     function("x[a:b] = v", setSlice),
-	source.Spread:       function("*", spread),
-	source.SpreadTuple:  function("*", spreadTuple),
-	source.JoinDicts:    function("**", joinDicts),
-	source.JoinKeywords: function("**", joinKeywords),
-	source.MakeSet:      function("set", makeSet),
-	source.Unpack:       function("=", unpack),
-	source.Repeat:       function("=", repeat),
-	source.Ellipsis:     Ellipsis,
+	source.MatMul:        function("@", binary(matMul)),
+	source.Power:         function("**", binary(power)),
+	source.Modulo:        function("%", binary(modulo)),
+	source.Format:        function("f-string", field),
+	source.FormatMethod:  function("format", formatMethod),
+	source.Times:         function("*", times),
+	source.ReplaceMethod: function("replace", replaceMethod),
+	source.Slice:         function("slice", newSlice),
+	source.SetSlice:      function("x[a:b] = v", setSlice),
+	source.Spread:        function("*", spread),
+	source.SpreadTuple:   function("*", spreadTuple),
+	source.JoinDicts:     function("**", joinDicts),
+	source.JoinKeywords:  function("**", joinKeywords),
+	source.MakeSet:       function("set", makeSet),
+	source.Unpack:        function("=", unpack),
+	source.Repeat:        function("=", repeat),
+	source.Ellipsis:      Ellipsis,
 }
 
 func function(name string, f func(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *starlark.Builtin {

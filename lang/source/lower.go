@@ -5,21 +5,23 @@ import "go.starlark.net/syntax"
 // Names of the functions that core trees call, and of the value of "...". No
 // source can write them. Package lang/operator has what they do.
 const (
-	MatMul       = "@"       // @(a, b) is a @ b
-	Power        = "**"      // **(a, b) is a ** b
-	Modulo       = "%"       // %(a, b) is a % b
-	Format       = `f""`     // f""(x, conv, spec) is the text of a field of an f-string
-	FormatMethod = ".format" // .format(x, ...) is x.format(...)
-	Slice        = "[:]"     // [:](lo, hi, step) is lo:hi:step among the elements of an index
-	SetSlice     = "[:]="    // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
-	Spread       = "*[]"     // *[](x, y) is [*x, *y]
-	SpreadTuple  = "*()"     // *()(x, y) is (*x, *y)
-	JoinDicts    = "**{}"    // **{}(x, y) is {**x, **y}
-	JoinKeywords = "**()"    // **()(x, y) is **x, **y among arguments
-	MakeSet      = "{}"      // {}([x, y]) is {x, y}
-	Unpack       = "*="      // *=(x, n, m) is what n names, one with a *, and m names are assigned
-	Repeat       = "=="      // ==(x, n) is x, n times
-	Ellipsis     = "..."
+	MatMul        = "@"        // @(a, b) is a @ b
+	Power         = "**"       // **(a, b) is a ** b
+	Modulo        = "%"        // %(a, b) is a % b
+	Format        = `f""`      // f""(x, conv, spec) is the text of a field of an f-string
+	FormatMethod  = ".format"  // .format(x, ...) is x.format(...)
+	ReplaceMethod = ".replace" // .replace(x, ...) is x.replace(...)
+	Times         = "*"        // *(a, b) is a * b, where one may be a text, a list or a tuple
+	Slice         = "[:]"      // [:](lo, hi, step) is lo:hi:step among the elements of an index
+	SetSlice      = "[:]="     // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Spread        = "*[]"      // *[](x, y) is [*x, *y]
+	SpreadTuple   = "*()"      // *()(x, y) is (*x, *y)
+	JoinDicts     = "**{}"     // **{}(x, y) is {**x, **y}
+	JoinKeywords  = "**()"     // **()(x, y) is **x, **y among arguments
+	MakeSet       = "{}"       // {}([x, y]) is {x, y}
+	Unpack        = "*="       // *=(x, n, m) is what n names, one with a *, and m names are assigned
+	Repeat        = "=="       // ==(x, n) is x, n times
+	Ellipsis      = "..."
 )
 
 // IsHidden reports whether no source can write a name.
@@ -37,15 +39,16 @@ func Lower(f *File) (core *syntax.File, err error) {
 			panic(e)
 		}
 	}()
-	l := &lowerer{marks: f}
+	l := &lowerer{marks: f, sequences: sequenceNames(f.File)}
 	l.stmts(f.Stmts)
 	return f.File, nil
 }
 
 // A lowerer turns a surface tree into a core tree.
 type lowerer struct {
-	marks *File
-	bound int // how many values chains of comparisons have bound
+	marks     *File
+	sequences map[string]bool // names of texts, lists and tuples
+	bound     int             // how many values chains of comparisons have bound
 }
 
 func (l *lowerer) stmts(list []syntax.Stmt) {
@@ -82,8 +85,15 @@ func (l *lowerer) stmt(s syntax.Stmt) syntax.Stmt {
 // assign lowers an assignment: that to a slice alone is a call, as lists have no
 // such assignment in Starlark.
 func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
-	if s.Op == AT_EQ || s.Op == STARSTAR_EQ {
-		return l.assignOp(s)
+	switch s.Op {
+	case AT_EQ:
+		return l.assignOp(s, AT, MatMul)
+	case STARSTAR_EQ:
+		return l.assignOp(s, syntax.STARSTAR, Power)
+	case syntax.STAR_EQ:
+		if _, name := s.LHS.(*syntax.Ident); name && l.repeats(s.LHS, s.RHS) {
+			return l.assignOp(s, syntax.STAR, Times)
+		}
 	}
 	slice, ok := s.LHS.(*syntax.SliceExpr)
 	if ok && s.Op == syntax.EQ {
@@ -98,12 +108,8 @@ func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
 	return s
 }
 
-// assignOp lowers x @= y and x **= y.
-func (l *lowerer) assignOp(s *syntax.AssignStmt) syntax.Stmt {
-	op, name := AT, MatMul
-	if s.Op == STARSTAR_EQ {
-		op, name = syntax.STARSTAR, Power
-	}
+// assignOp lowers x op= y to a call of the function of op.
+func (l *lowerer) assignOp(s *syntax.AssignStmt, op Token, name string) syntax.Stmt {
 	id, ok := s.LHS.(*syntax.Ident)
 	if !ok {
 		fail(s.OpPos, "%s assigns to a name alone: write x[i] = x[i] %s y", Text(s.Op), Text(op))
@@ -224,6 +230,9 @@ var functions = map[Token]string{AT: MatMul, syntax.STARSTAR: Power, syntax.PERC
 func (l *lowerer) binary(b *syntax.BinaryExpr) syntax.Expr {
 	if name := functions[b.Op]; name != "" {
 		return call(name, b.OpPos, syntax.End(b), l.expr(b.X), l.expr(b.Y))
+	}
+	if b.Op == syntax.STAR && l.repeats(b.X, b.Y) {
+		return call(Times, b.OpPos, syntax.End(b), l.expr(b.X), l.expr(b.Y))
 	}
 	if levelOf[b.Op] == comparisons {
 		if left, ok := b.X.(*syntax.BinaryExpr); ok && isComparison(left) {

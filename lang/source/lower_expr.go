@@ -12,14 +12,17 @@ func call(name string, at, end syntax.Position, args ...syntax.Expr) *syntax.Cal
 	return &syntax.CallExpr{Fn: &syntax.Ident{Name: name, NamePos: at}, Lparen: at, Args: args, Rparen: end}
 }
 
-// call lowers a call: x.format(...) becomes a call of a function that knows
-// all formats.
+// methods are functions that stand for methods of texts: one that knows all
+// formats, and one that asks whether there is room for what it makes.
+var methods = map[string]string{"format": FormatMethod, "replace": ReplaceMethod}
+
+// call lowers a call: x.format(...) becomes a call of a function.
 func (l *lowerer) call(c *syntax.CallExpr) syntax.Expr {
 	l.exprs(c.Args)
 	c.Args = arguments(c.Args)
-	if d, ok := c.Fn.(*syntax.DotExpr); ok && d.Name.Name == "format" {
+	if d, ok := c.Fn.(*syntax.DotExpr); ok && methods[d.Name.Name] != "" {
 		return &syntax.CallExpr{
-			Fn:     &syntax.Ident{Name: FormatMethod, NamePos: d.Name.NamePos},
+			Fn:     &syntax.Ident{Name: methods[d.Name.Name], NamePos: d.Name.NamePos},
 			Lparen: c.Lparen, Args: append([]syntax.Expr{l.expr(d.X)}, c.Args...), Rparen: c.Rparen,
 		}
 	}

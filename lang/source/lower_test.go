@@ -38,6 +38,8 @@ var surface = []struct{ text, want string }{
 	{"f'{x != y}'", "(fmt(x != y))"}, {"f'{x,}'", "(fmt(tuple))"}, {"f'{(lambda a: a)(1)}'", "(fmt((lambda a: a)(1)))"}, {"f'{ {1: 2}[1] }'", "(fmt({1: 2}[1]))"},
 	{"f'{f'{x}'}'", "(fmt((fmt(x))))"}, {"f'a' 'b'", "('a') + 'b'"}, {"f'\\n{x}\\x41'", "('\\n' + fmt(x) + 'A')"}, {"f'{x:=+5}'", "(fmt(x, '', ('=+5')))"},
 	{"f\"\"\"a\\\"{x}\"\"\"", "('a\"' + fmt(x))"}, {"f'''a\"'{x}'''", "('a\"\\'' + fmt(x))"},
+	{"[0] * n", "times([0], n)"}, {"n * 'a'", "times(n, 'a')"}, {"x * y", "x * y"}, {"'-' * 40", "'-' * 40"}, {"s = str(x)\ny = s * n", "s = str(x)\ny = times(s, n)"}, {"s = [x]\ns *= n", "s = [x]\ns = times(s, n)"},
+	{"('a' + b) * 101", "times(('a' + b), 101)"}, {"s.replace(a, b)", "replace(s, a, b)"},
 	{"s.format(x, a=1, *b)", "format(s, x, a=1, *b)"}, {"'{}'.format(1)", "format('{}', 1)"},
 	{"x[1:2, 0]", "x[s(1, 2, None), 0]"}, {"x[..., 0]", "x[dots, 0]"}, {"x[:, None]", "x[s(None, None, None), None]"}, {"x[a, b]", "x[a, b]"}, {"x[1:2,]", "x[tuple]"}, {"x[::2, -1:]", "x[s(None, None, 2), s(-1, None, None)]"},
 	{"x[0:2] = v", "set(v, x, 0, 2, None)"}, {"x[:] = v", "set(v, x, None, None, None)"}, {"x[1:-1, 0] = v", "x[s(1, -1, None), 0] = v"}, {"x[0:2] += v", "x[s(0, 2, None)] += v"}, {"x[0:2], y = v", "x[s(0, 2, None)], y = v"},
@@ -50,7 +52,7 @@ var surface = []struct{ text, want string }{
 }
 
 // hidden are the names with which want writes what Starlark has not.
-var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "s": Slice, "set": SetSlice, "dots": Ellipsis,
+var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "s": Slice, "set": SetSlice, "dots": Ellipsis,
 	"spread": Spread, "row": SpreadTuple, "dicts": JoinDicts, "keywords": JoinKeywords, "many": MakeSet, "unpack": Unpack, "same": Repeat}
 
 // What Starlark has not becomes calls.

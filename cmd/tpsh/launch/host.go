@@ -141,7 +141,7 @@ func (h *host) watch(w witness) {
 			case <-p.Done():
 				w.gone(h.local[i], unlessOK(p))
 			}
-			if text := strings.TrimSpace(p.Output()); text != "" {
+			if text := strings.TrimSpace(lastWords(p)); text != "" {
 				w.wrote(h.local[i], text)
 			}
 		})
@@ -149,10 +149,37 @@ func (h *host) watch(w witness) {
 }
 
 func unlessOK(p *proc.Process) string {
-	if p.OK() {
+	switch {
+	case p.OK():
 		return ""
+	case wantsMemory(p.Output()):
+		return outOfMemory
 	}
 	return p.Cause()
+}
+
+// outOfMemory is the cause of a worker that the system refused memory.
+const outOfMemory = "ran out of memory"
+
+// wantsMemory reports whether a process has written that the system refused its
+// collector memory, in the words of Go's runtime.
+func wantsMemory(text string) bool {
+	for _, end := range []string{"fatal error: out of memory", "fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "fatal error: out of memory allocating"} {
+		if strings.Contains(text, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastWords returns what the process has written, but for where its goroutines were
+// when it ran out of memory.
+func lastWords(p *proc.Process) string {
+	text := p.Output()
+	if wantsMemory(text) {
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	return text
 }
 
 // wait returns when all workers have ended, or after patience.

@@ -23,8 +23,9 @@ type Job struct {
 	fates       []fate              // by rank
 	tasks       sync.WaitGroup
 	stopping    sync.Once
-	stops       bool // Spec.Stops
-	generation  int  // how often the ranks have begun again
+	stops       bool   // Spec.Stops
+	memory      string // Spec.Memory
+	generation  int    // how often the ranks have begun again
 
 	mu          sync.Mutex
 	conns       []*lang.StreamConn   // to every rank; nil where it has not come
@@ -48,7 +49,7 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	j := &Job{cluster: c, stops: spec.Stops, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
+	j := &Job{cluster: c, stops: spec.Stops, memory: spec.Memory, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
@@ -215,6 +216,9 @@ func (j *Job) went(rank int, cause string, silently bool) {
 	}
 	f := &j.fates[rank]
 	f.once.Do(func() {
+		if cause == outOfMemory && j.memory != "" {
+			cause += ": " + j.memory
+		}
 		if f.cause = cause; cause != "" {
 			f.cause += j.cluster.on(rank)
 		}

@@ -165,6 +165,9 @@ type Spec struct {
 	// Stops says that the program ends by itself when it is asked to: launchers pass
 	// on what they are asked, instead of ending.
 	Stops bool
+	// Memory says what memory workers have, as "memory limit of 512 MiB reached", where
+	// the system refuses them more.
+	Memory string
 	// Notice, if set, is given a line about every wait that is longer than
 	// NoticeAfter. It is called by one goroutine at a time.
 	Notice      func(line string)

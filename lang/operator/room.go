@@ -1,0 +1,91 @@
+package operator
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// RoomKey is the key of the thread local that holds a func(bytes int) error. It is
+// asked before one operation makes a value of so many bytes, or more than an int can
+// tell (-1), and returns an error if there is no room for it.
+const RoomKey = "tpsh.room"
+
+// room asks whether there is room for a value of n elements of size bytes each.
+func room(t *starlark.Thread, n, size uint) error {
+	ask, ok := t.Local(RoomKey).(func(int) error)
+	over, bytes := bits.Mul(n, size)
+	switch {
+	case !ok:
+		return nil
+	case over != 0 || bytes > 1<<62:
+		return ask(-1)
+	}
+	return ask(int(bytes))
+}
+
+// elementSize is what a value takes in a list or a tuple.
+const elementSize = 16
+
+// times is x * y, where one may be a text, a list or a tuple.
+func times(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, y := args[0], args[1]
+	if _, ok := x.(starlark.Int); ok {
+		x, y = y, x
+	}
+	if n, ok := y.(starlark.Int); ok && n.Sign() > 0 {
+		if count, small := n.Uint64(); small {
+			if err := room(t, uint(starlark.Len(x)+1)*sizeOfElement(x), uint(count)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return starlark.Binary(syntax.STAR, args[0], args[1])
+}
+
+// sizeOfElement returns how many bytes an element of x takes; 0 if x has none that
+// x * n repeats.
+func sizeOfElement(x starlark.Value) uint {
+	switch x.(type) {
+	case starlark.String, starlark.Bytes:
+		return 1
+	case *starlark.List, starlark.Tuple:
+		return elementSize
+	}
+	return 0
+}
+
+// replaceMethod is x.replace(...). Of what is no text it calls the method.
+func replaceMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if s, ok := args[0].(starlark.String); ok && len(args) >= 3 {
+		old, ok1 := args[1].(starlark.String)
+		new, ok2 := args[2].(starlark.String)
+		if ok1 && ok2 && len(new) > len(old) && len(s)*(len(new)+1) > few {
+			n := strings.Count(string(s), string(old))
+			if err := room(t, uint(n), uint(len(new)-len(old))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return method(fn, t, args, kwargs)
+}
+
+// few is how many bytes nobody asks for.
+const few = 1 << 20
+
+// method calls the method fn of the first argument with the others.
+func method(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if h, ok := args[0].(starlark.HasAttrs); ok {
+		m, err := h.Attr(fn)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			return starlark.Call(t, m, args[1:], kwargs)
+		}
+	}
+	return nil, fmt.Errorf("%s has no .%s field or method", args[0].Type(), fn)
+}
