@@ -447,6 +447,9 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		var f arg.Float
 		err := f.Unpack(v)
 		return op.Float1(float64(f)), err
+	case op.Floats:
+		list, err := toFloats(v)
+		return op.Arg{Floats: list, Set: true}, err
 	case op.Bool:
 		var b arg.Bool
 		err := b.Unpack(v)
@@ -463,6 +466,23 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		return op.Str1(string(s)), err
 	}
 	panic(fmt.Sprintf("builtins: parameter %s has a kind without a reader", p.Name))
+}
+
+// toFloats returns v, a list or tuple of numbers.
+func toFloats(v starlark.Value) ([]float64, error) {
+	var list arg.List
+	if err := list.Unpack(v); err != nil {
+		return nil, arg.Bad(v, "a list of numbers", "")
+	}
+	out := make([]float64, len(list))
+	for i, v := range list {
+		var f arg.Float
+		if f.Unpack(v) != nil {
+			return nil, arg.BadItem(v, i, "a number")
+		}
+		out[i] = float64(f)
+	}
+	return out, nil
 }
 
 // toChoice returns v, which is one of p's choices.

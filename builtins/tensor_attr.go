@@ -51,9 +51,10 @@ func init() {
 			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return starlark.MakeInt(t.Ndim()), nil }),
 		tensorRow("T", "T is the tensor with its dims in reverse order, sharing its storage.\n"+
 			">>> tensor([[1, 2], [3, 4]]).T.tolist()\n[[1, 3], [2, 4]]",
-			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				return applyOperator(e, transposeOp, []*tensor.Tensor{t}, e.Wrap(t))
-			}),
+			turnedBy("T")),
+		tensorRow("mT", "mT is the tensor with its last two dims exchanged, sharing its storage.\n>>> tensor([[[1, 2]]]).mT.tolist()\n[[[1], [2]]]", turnedBy("mT")),
+		tensorRow("mH", "mH is the tensor with its last two dims exchanged, and conjugated.\n>>> tensor([[1, 2]]).mH.shape\n(2, 1)", turnedBy("mH")),
+		tensorRow("H", "H is the matrix, transposed and conjugated.\n>>> tensor([[1, 2]]).H.shape\n(2, 1)", turnedBy("H")),
 		methodRow("size", "size(dim=None) returns the size of a dim, or the shape if dim is None.\n"+
 			">>> zeros(2, 3).size(-1)\n3\n>>> zeros(2, 3).size()\n(2, 3)", TensorSize),
 		methodRow("dim", "dim() returns the number of dims.\n>>> zeros(2, 3).dim()\n2",
@@ -92,7 +93,13 @@ func init() {
 	)
 }
 
-var transposeOp = op.Lookup("T")
+// turnedBy returns how an attribute is read that the operator called name makes.
+func turnedBy(name string) func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+	d := op.Lookup(name)
+	return func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+		return applyOperator(e, d, []*tensor.Tensor{t}, e.Wrap(t))
+	}
+}
 
 // TensorSize carries out Tensor.size.
 func TensorSize(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

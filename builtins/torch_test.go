@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -28,11 +29,17 @@ func TestTorchCases(t *testing.T) {
 	}
 }
 
-// The calls of testdata/torch/names.txt, one or more of each operator that the random
+// The calls of testdata/torch/names*.txt, one or more of each operator that the random
 // ones leave out, give what PyTorch gives, too.
 func TestTorchNames(t *testing.T) {
 	python, check := torchPython(t)
-	compareTorch(t, check, 2, python, "testdata/torch/names.py")
+	lists, err := filepath.Glob("testdata/torch/names*.txt")
+	if err != nil || len(lists) == 0 {
+		t.Fatalf("no lists of calls: %v", err)
+	}
+	for _, list := range lists {
+		t.Run(filepath.Base(list), func(t *testing.T) { compareTorch(t, check, 2, python, "testdata/torch/names.py", list) })
+	}
 }
 
 // torchPython returns a Python that has PyTorch, and the script that compares; it skips

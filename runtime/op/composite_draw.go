@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 
 	"tpsh/runtime/tensor"
 )
@@ -21,11 +22,7 @@ func init() {
 				return m.AddNumber(m.Scale(m.do("rand_like", x, None), m.float(1)-m.float(0)), m.float(0))
 			}},
 		{"normal_", "mean=0.0, std=1.0", "fills x with normal numbers of a mean and a standard deviation", ">>> zeros(2).normal_(1, 0).tolist()\n[1.0, 1.0]",
-			[]Param{inFloat("mean", "the mean", 0), inFloat("std", "the standard deviation", 1)}, func(m *maker) {
-				if m.float(1) < 0 {
-					m.refuse("std", fmt.Sprint(m.float(1)), "a number from 0 on", "")
-				}
-			},
+			[]Param{inFloat("mean", "the mean", 0), inFloat("std", "the standard deviation", 1)}, notNegative,
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 				return m.AddNumber(m.Scale(m.do("randn_like", x, None), m.float(1)), m.float(0))
 			}},
@@ -38,6 +35,28 @@ func init() {
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 				u := m.do("rand_like", x, None)
 				return m.Scale(m.unary("log1p", m.Neg(u)), -1/m.float(0))
+			}},
+		{"log_normal_", "mean=1.0, std=2.0", "fills x with numbers whose logarithms are normal, of a mean and a standard deviation", ">>> zeros(2).log_normal_(0, 0).tolist()\n[1.0, 1.0]",
+			[]Param{inFloat("mean", "the mean of the logarithms", 1), inFloat("std", "their standard deviation", 2)}, notNegative,
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				return m.unary("exp", m.AddNumber(m.Scale(m.do("randn_like", x, None), m.float(1)), m.float(0)))
+			}},
+		{"cauchy_", "median=0.0, sigma=1.0", "fills x with numbers of the Cauchy distribution", ">>> zeros(2).cauchy_().isfinite().tolist()\n[True, True]",
+			[]Param{inFloat("median", "the median", 0), inFloat("sigma", "half the distance of the quartiles", 1)}, func(m *maker) { m.positive(1, m.float(1)) },
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				angle := m.Scale(m.AddNumber(m.do("rand_like", x, None), -0.5), math.Pi)
+				return m.AddNumber(m.Scale(m.unary("tan", angle), m.float(1)), m.float(0))
+			}},
+		{"geometric_", "p", "fills x with how many trials of probability p it takes to succeed, 1 or more", ">>> zeros(2).geometric_(0.5).ge(1).tolist()\n[True, True]",
+			[]Param{{Name: "p", Kind: Float, Doc: "a probability"}}, func(m *maker) {
+				if p := m.float(0); !(p > 0 && p < 1) {
+					m.refuse("p", fmt.Sprint(p), "a number between 0 and 1", "")
+				}
+			},
+			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
+				u := m.do("rand_like", x, None)
+				y := m.unary("ceil", m.Scale(m.unary("log1p", m.Neg(u)), 1/math.Log1p(-m.float(0))))
+				return m.do("clamp", y, Float1(1), None)
 			}},
 		{"bernoulli_", "p=0.5", "fills x with 1 with probability p, else 0", ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]",
 			[]Param{inFloat("p", "a probability", 0.5)}, func(m *maker) {
@@ -56,7 +75,7 @@ func init() {
 				if e.check != nil {
 					e.check(m)
 				}
-				if !x.DType().IsFloat() && e.name != "bernoulli_" {
+				if !x.DType().IsFloat() && e.name != "bernoulli_" && e.name != "geometric_" {
 					m.refuse("x", Describe(x), "a float tensor", "")
 				}
 				like := m.Cast(x, m.c.Ctx.Float)
@@ -92,6 +111,13 @@ func init() {
 		Doc:    "local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0) returns x [n, c, ..] over (k + alpha mean)^beta, where mean is that of the squares of size channels around each.\n>>> F.local_response_norm(ones(1, 1, 1), 1, alpha=0.0).tolist()\n[[[1.0]]]",
 		Params: []Param{inX, {Name: "size", Kind: Int, Doc: "how many channels"}, inFloat("alpha", "a factor", 1e-4), inFloat("beta", "a power", 0.75), inFloat("k", "a summand", 1)}},
 		func(m *maker) []*tensor.Tensor { return one(m.responseNorm()) })
+}
+
+// notNegative refuses a standard deviation, Args[1], below 0.
+func notNegative(m *maker) {
+	if !(m.float(1) >= 0) {
+		m.refuse("std", fmt.Sprint(m.float(1)), "a number from 0 on", "")
+	}
 }
 
 // responseNorm is Krizhevsky, Sutskever and Hinton, "ImageNet classification with

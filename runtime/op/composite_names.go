@@ -28,7 +28,16 @@ var namedComposites = []namedComposite{
 	{"hypot", bothSides, "hypot(x, other) returns √(x² + other²), elementwise.\n>>> hypot(tensor([3.0]), tensor([4.0])).tolist()\n[5.0]", xOther, (*maker).hypotenuse},
 	{"argwhere", bothSides, "argwhere(x) returns the indices of the elements that are not 0, as rows.\n>>> argwhere(tensor([0, 5])).tolist()\n[[1]]", xAlone,
 		func(m *maker) []*tensor.Tensor { return one(m.do("nonzero", m.x(0), None)) }},
-	{"mH", Method, "mH() returns the conjugated matrices, transposed.\n>>> tensor([[1, 2]]).mH().shape\n(2, 1)", xAlone, (*maker).adjoint},
+	{"mH", Internal, "mH(x) returns the conjugated matrices, transposed. Scripts write x.mH.", xAlone, (*maker).adjoint},
+	{"H", Internal, "H(x) returns the conjugated matrix x, transposed. Scripts write x.H.", xAlone, func(m *maker) []*tensor.Tensor {
+		if len(m.x(0).Shape()) > 2 {
+			m.refuse("x", Describe(m.x(0)), "a matrix", ".mH transposes the last two dims")
+		}
+		if len(m.x(0).Shape()) < 2 {
+			return one(m.do("conj", m.x(0)))
+		}
+		return m.adjoint()
+	}},
 	{"adjoint", bothSides, "adjoint(x) returns the conjugated matrices, transposed.\n>>> adjoint(tensor([[1, 2]])).shape\n(2, 1)", xAlone, (*maker).adjoint},
 	{"resolve_conj", bothSides, "resolve_conj(x) returns x: conjugates are computed at once.\n>>> resolve_conj(ones(1)).tolist()\n[1.0]", xAlone, func(m *maker) []*tensor.Tensor { return one(m.x(0)) }},
 	{"resolve_neg", bothSides, "resolve_neg(x) returns x: negatives are computed at once.\n>>> resolve_neg(ones(1)).tolist()\n[1.0]", xAlone, func(m *maker) []*tensor.Tensor { return one(m.x(0)) }},

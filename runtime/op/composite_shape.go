@@ -25,14 +25,18 @@ var shapeComposites = []shapeComposite{
 	{"t", nil, Method, "t(x) returns x, of two dims at most, transposed.\n>>> tensor([[1, 2]]).t().tolist()\n[[1], [2]]", xAlone, func(m *maker) *tensor.Tensor {
 		switch n := len(m.x(0).Shape()); {
 		case n > 2:
-			m.refuse("x", Describe(m.x(0)), "a tensor of two dims at most", ".mT() transposes the last two")
+			m.refuse("x", Describe(m.x(0)), "a tensor of two dims at most", ".mT transposes the last two")
 		case n < 2:
 			return m.x(0)
 		}
 		return m.Transpose(m.x(0), 0, 1)
 	}},
-	{"mT", nil, Method, "mT(x) returns x with its last two dims exchanged.\n>>> tensor([[[1, 2]]]).mT().tolist()\n[[[1], [2]]]", xAlone,
-		func(m *maker) *tensor.Tensor { return m.Transpose(m.x(0), -2, -1) }},
+	{"mT", nil, Internal, "mT(x) returns x with its last two dims exchanged. Scripts write x.mT.", xAlone, func(m *maker) *tensor.Tensor {
+		if len(m.x(0).Shape()) < 2 {
+			m.refuse("x", Describe(m.x(0)), "a tensor of at least two dims", "")
+		}
+		return m.Transpose(m.x(0), -2, -1)
+	}},
 	{"swapaxes", []string{"swapdims"}, Method | Function, "swapaxes(x, dim0, dim1) returns x with two dims exchanged.\n>>> tensor([[1, 2]]).swapaxes(0, 1).tolist()\n[[1], [2]]",
 		[]Param{inX, {Name: "dim0", Kind: Dim, Doc: "a dim"}, {Name: "dim1", Kind: Dim, Doc: "another"}},
 		func(m *maker) *tensor.Tensor { return m.do("transpose", m.x(0), m.c.Args...) }},

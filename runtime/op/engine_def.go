@@ -175,6 +175,7 @@ const (
 	IntOrSeq // an int (Arg.Int) or a list of ints (Arg.Ints; Arg.Set)
 	Float    // Arg.Float
 	OptFloat // Arg.Float if Arg.Set
+	Floats   // a list of numbers: Arg.Floats
 	Bool     // Arg.Int is 0 or 1
 	DType    // Arg.Int is a dtype
 	OptDType // the same if Arg.Set
@@ -197,11 +198,12 @@ func (p *Param) IsTensor() bool { return p.Kind <= Tensors }
 // An Arg is an argument that is no tensor. Which field holds it depends on
 // the parameter's kind.
 type Arg struct {
-	Int   int
-	Float float64
-	Str   string
-	Ints  []int
-	Set   bool // an optional argument was given
+	Int    int
+	Float  float64
+	Str    string
+	Ints   []int
+	Floats []float64
+	Set    bool // an optional argument was given
 
 	// Layout is an argument of the operators of regions alone, on placed tensors.
 	Layout *mesh.Placed

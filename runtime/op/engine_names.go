@@ -7,7 +7,7 @@ var otherNames = map[string][]string{
 	"atan": {"arctan"}, "atan2": {"arctan2"}, "atanh": {"arctanh"}, "cat": {"concat", "concatenate"}, "clone": {"alias_copy"},
 	"conj": {"conj_physical"}, "expand": {"expand_copy"}, "ge": {"greater_equal"}, "gt": {"greater"}, "le": {"less_equal"}, "lt": {"less"},
 	"ne": {"not_equal"}, "neg": {"negative"}, "outer": {"ger"}, "split": {"split_with_sizes", "unsafe_split"}, "chunk": {"unsafe_chunk"},
-	"trunc": {"fix"}, "abs_": {"absolute_"}, "neg_": {"negative_"}, "trunc_": {"fix_"},
+	"trunc": {"fix"}, "split_copy": {"split_with_sizes_copy"}, "abs_": {"absolute_"}, "neg_": {"negative_"}, "trunc_": {"fix_"},
 }
 
 // alsoNamed gives d its further names; key is where it stands in the table.

@@ -106,6 +106,10 @@ func appendKey(b []byte, ctx *op.Ctx, d *op.Def, m *mesh.Mesh, in []*tensor.Tens
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(a.Float))
 		b = append(binary.AppendUvarint(b, uint64(len(a.Str))), a.Str...)
 		b = appendInts(b, a.Ints)
+		b = binary.AppendUvarint(b, uint64(len(a.Floats)))
+		for _, v := range a.Floats {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
 	}
 	return b
 }
@@ -162,7 +166,7 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 func cloneArgs(args []op.Arg) []op.Arg {
 	args = slices.Clone(args)
 	for i := range args {
-		args[i].Ints = slices.Clone(args[i].Ints)
+		args[i].Ints, args[i].Floats = slices.Clone(args[i].Ints), slices.Clone(args[i].Floats)
 	}
 	return args
 }

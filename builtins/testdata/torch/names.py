@@ -1,8 +1,8 @@
 """Prints a Starlark list of calls of operators by their names, with what PyTorch gives.
 
-    names.py
+    names.py FILE
 
-The calls are those of names.txt: an expression of x and y of both languages, and their
+The calls are those of a file as names.txt is: an expression of x and y of both languages, and their
 shapes; after "|", PyTorch's where it is another. check.star compares.
 """
 
@@ -19,8 +19,8 @@ from values import text
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 
-NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("_")}
-NAMES.update(F=F, nn=torch.nn, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
+NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("__")}
+NAMES.update(signal=torch.signal, F=F, nn=torch.nn, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
 
 
 def case(i, line):
@@ -39,13 +39,13 @@ def case(i, line):
 
 def main():
     print("CASES = [")
-    lines = (pathlib.Path(__file__).parent / "names.txt").read_text().splitlines()
+    lines = pathlib.Path(sys.argv[1]).read_text().splitlines()
     for i, line in enumerate(lines):
         if line and not line.startswith("#"):
             try:
                 print(case(i, line))
             except Exception as e:
-                raise SystemExit("names.txt:%d: %s: %s" % (i + 1, line, e))
+                raise SystemExit("%s:%d: %s: %s" % (sys.argv[1], i + 1, line, e))
     print("]")
 
 
