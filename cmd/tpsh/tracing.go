@@ -87,7 +87,7 @@ func (t *tracing) on() bool { return t != nil && (t.session || t.path != "" || t
 
 // mostOfSession is how many events are kept of a session that nobody has asked to trace,
 // by all ranks.
-const mostOfSession = 50_000
+const mostOfSession = 16_000
 
 // most returns how many events a rank of so many keeps; 0 for all.
 func (t *tracing) most(ranks int) int {
