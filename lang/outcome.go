@@ -89,6 +89,9 @@ func (o *Outcome) Interrupted() bool { return o.stoppedFor(stopInterrupt) }
 // TimedOut reports whether the program ran into its time limit.
 func (o *Outcome) TimedOut() bool { return o.stoppedFor(stopTimeout) }
 
+// Starved reports whether the program used more memory than it may.
+func (o *Outcome) Starved() bool { return o.stoppedFor(stopMemory) }
+
 // stoppedFor reports whether a rank was ended for the given reason, or was told
 // to end for it and did not.
 func (o *Outcome) stoppedFor(why stopReason) bool {

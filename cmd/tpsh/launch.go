@@ -39,6 +39,7 @@ type starter struct {
 	cluster   *launch.Cluster     // of a world, whose ranks are there; nil elsewhere
 	notes     io.Writer           // gets lines that are no output; nil for nobody
 	plan      *plan.Program       // the ranks run on shapes, for it; nil if they do not
+	watch     *lang.Watch         // holds the programs of this process to their memory; nil for one of its own
 	seen      func(*runtime.Rank) // is called with each rank of this process; nil for nothing
 }
 
@@ -103,13 +104,18 @@ func (s *starter) startHere() (*ranks, error) {
 	if s.plan != nil {
 		cfg.Plan, cfg.Notice = s.plan, nil
 	}
-	watch, first := watchMemory(cfg.MaxMem, 1), new(sync.Once)
+	watch, outside := s.watch, func(*runtime.Rank) {}
+	if watch == nil {
+		first := new(sync.Once)
+		watch = watchMemory(cfg.MaxMem, 1)
+		outside = func(rank *runtime.Rank) { first.Do(func() { watch.Outside = rank.Memory }) }
+	}
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]
 		if s.seen != nil {
 			s.seen(rank)
 		}
-		first.Do(func() { watch.Outside = rank.Memory })
+		outside(rank)
 		lang.ServeWatched(ctx, conn, builtins.New(rank, opts), watch) // how it ends, the connection shows
 		conn.Close()
 	})

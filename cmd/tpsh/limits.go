@@ -34,7 +34,7 @@ func (l *limits) declare(fs *flag.FlagSet) {
 	l.kernels.declare(fs)
 	fs.DurationVar(&l.timeout, "timeout", 0, "end the program after `D` (as 30s)")
 	fs.Uint64Var(&l.maxSteps, "max-steps", 0, "end the program after `N` steps of the interpreter on a rank")
-	fs.Var(&l.maxMem, "max-mem", "let programs and their tensors use `BYTES` at most (as 512M, default 80 % of what there is); of ranks that are processes, each has its share")
+	fs.Var(&l.maxMem, "max-mem", "let programs and their tensors use `BYTES` at most (as 512M, default 80 % of what there is); of ranks that are processes, each has its share; a plan uses no more either")
 	fs.Uint64Var(&l.seed, "seed", 0, "start random numbers from `N`")
 	fs.Var(&l.allow, "allow", "let programs read and write in `DIR` too; may be repeated")
 	fs.Var(&l.lib, "lib", "look in `DIR` for files to load, after the script's folder; may be repeated; those of TPSH_PATH come after")

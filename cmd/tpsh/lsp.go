@@ -56,7 +56,7 @@ const maxPlanSteps = 20_000_000
 // writes no files. What the program prints is nobody's.
 func sightsOf(ctx context.Context, l *limits, path, source string, ranks int) ([]lang.Described, error) {
 	p := lang.Program{Path: path, Dir: filepath.Dir(path), Source: source, Folders: l.folders(), MaxSteps: maxPlanSteps, Describe: true}
-	e := &evaluation{question: question{Script: path, Ranks: ranks, Limits: l}, program: plan.NewProgram(ranks)}
+	e := &evaluation{question: question{Script: path, Ranks: ranks, Limits: l, Watch: watchMemory(int(l.maxMem), 1)}, program: plan.NewProgram(ranks)}
 	err := e.each(ctx, p)
 	if ctx.Err() != nil {
 		err = errors.Join(err, ctx.Err())

@@ -79,7 +79,7 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("for flag --hw: %w", err)}
 	}
-	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits}
+	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits, Watch: watchMemory(int(p.maxMem), 1)}
 	if len(p.sweeps) > 0 {
 		return p.sweep(std, m, q)
 	}

@@ -20,15 +20,17 @@ type question struct {
 	Laps   int  // of pipelines, as plan.Program has them; 0: all
 	Brief  bool // likewise
 
-	Out, Notes io.Writer // for what the script prints, and notes; nil for nowhere
-	Limits     *limits   // of the evaluation; nil for none
+	Out, Notes io.Writer   // for what the script prints, and notes; nil for nowhere
+	Limits     *limits     // of the evaluation; nil for none
+	Watch      *lang.Watch // holds it to its memory; nil for one of its own
 }
 
 // A refusal is a script that fails in a plan, with the report of how and the exit
 // status that a run would end with.
 type refusal struct {
-	report string
-	status int
+	report  string
+	status  int
+	starved bool // for memory: it would need no less in another way
 	// doubtful: it may be for how ranks are evaluated, and not for what they are.
 	doubtful bool
 }
@@ -47,6 +49,9 @@ func (r *refusal) Error() string {
 func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	if q.Limits == nil {
 		q.Limits = &limits{quiet: true}
+	}
+	if q.Watch == nil {
+		q.Watch = watchMemory(int(q.Limits.maxMem), 1)
 	}
 	p, err := readPlanned(q)
 	if err != nil {
@@ -95,7 +100,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), plan: e.program}
+	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), plan: e.program, watch: e.Watch}
 	e.program = e.newProgram()
 	s.plan = e.program
 	recorders := make([]*plan.Recorder, e.Ranks)
@@ -139,7 +144,7 @@ func failed(o *lang.Outcome) error {
 	}
 	var b strings.Builder
 	o.Report(&b)
-	return &refusal{report: b.String(), status: o.ExitStatus()}
+	return &refusal{report: b.String(), status: o.ExitStatus(), starved: o.Starved()}
 }
 
 // tellRefusal writes the report of a refusal.

@@ -58,7 +58,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	ctx, done := interruptible()
 	defer done()
-	stopped := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits}, rows)
+	stopped := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits, Watch: watchMemory(int(p.maxMem), 1)}, rows)
 	if stopped == errInterrupted {
 		action, rows = "check", evaluated(rows) // what there is is said
 	}

@@ -45,10 +45,13 @@ func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*lang.StaticError)) {
 		return err
 	}
+	var r *refusal
+	if errors.As(err, &r) && r.starved {
+		return err
+	}
 	if e.Ranks <= fewRanks {
 		return e.each(ctx, p)
 	}
-	var r *refusal
 	if errors.As(err, &r) && !r.doubtful && !goesOn(p) {
 		return err
 	}
@@ -130,7 +133,7 @@ func (k *kindRuns) run(ctx context.Context, rank *runtime.Rank) {
 	}
 	var served sync.WaitGroup
 	served.Go(func() {
-		lang.Serve(ctx, back, builtins.New(rank, k.opts))
+		lang.ServeWatched(ctx, back, builtins.New(rank, k.opts), k.Watch)
 		back.Close()
 	})
 	session := lang.NewSession([]lang.Conn{front}, opts)
