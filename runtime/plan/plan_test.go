@@ -66,6 +66,33 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// Messages are listed where they are sent and where they are received: there with the
+// time that they take, which is hidden, for what a rank waits is bubble or waiting.
+func TestMessagesAreListed(t *testing.T) {
+	f := stages(3).Play(machine(t))
+	var sum float64
+	rows := map[string]Row{}
+	for _, r := range f.Communication {
+		rows[r.Op] = r
+		sum += r.Seconds - r.HiddenSeconds
+	}
+	if !near(sum, f.Seconds.Communication) {
+		t.Errorf("rows take %g s that nothing hides, want %g", sum, f.Seconds.Communication)
+	}
+	middle := 0
+	for _, op := range []string{"send", "recv"} {
+		if r, ok := rows[op]; ok {
+			middle += r.Calls
+			if r.Seconds <= 0 || r.HiddenSeconds != r.Seconds || (r.Bytes > 0) != (op == "send") {
+				t.Errorf("got %+v, want the time of a message, hidden, and bytes of the send", r)
+			}
+		}
+	}
+	if want := map[int]int{0: 1, 1: 2, 2: 1}[f.Slowest]; middle != want {
+		t.Errorf("got %d messages of rank %d, want %d", middle, f.Slowest, want)
+	}
+}
+
 // What is left of a program without its events says what memory it takes.
 func TestKeepMemory(t *testing.T) {
 	p, m := stages(3), machine(t)

@@ -249,8 +249,9 @@ func (g *game) messageCost(pl *player, e *Event) float64 {
 func (g *game) recv(i int32, pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
 	from := s.members[e.Peer]
-	if from.group < 0 {
-		return true // nothing is known of the sender
+	if from.group < 0 { // nothing is known of the sender
+		pl.count(g, e, 0, 0)
+		return true
 	}
 	sender := g.players[from.player]
 	me := int32(slices.Index(pl.kind.Groups[e.Group].Of(pl.rank), pl.rank))
@@ -268,6 +269,8 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 	s.inbox[mine].at = append(s.inbox[mine].at, 0)
 	at := max(pl.host, pl.device)
 	came := at
+	cost := g.messageCost(sender, &sender.kind.Events[box.from[n]])
+	pl.count(g, e, cost, cost) // what the rank waits for it is bubble or waiting
 	pl.now.arithmetic += at - pl.device
 	if late := box.at[n] - at; late > 0 {
 		if e.Stage {
@@ -276,7 +279,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 			pl.now.waiting += late
 		}
 		at = box.at[n]
-		pl.keepsWaiting(pl.at, at, at-g.messageCost(sender, &sender.kind.Events[box.from[n]]), from.player)
+		pl.keepsWaiting(pl.at, at, at-cost, from.player)
 	}
 	if pl.spans != nil {
 		pl.sent[int32(pl.at)] = eventOf{from.player, box.from[n]}
