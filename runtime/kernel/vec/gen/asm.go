@@ -100,7 +100,7 @@ func (s *assembler) writePool(kernels []*kernel) {
 func (s *assembler) write(k *kernel) {
 	k.record()
 	s.k, s.tail = k, false
-	TEXT(lowerFirst(k.name)+s.suffix(), NOSPLIT, s.signature())
+	TEXT(lowerFirst(k.name)+s.suffix(), NOSPLIT, k.signature())
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s%s is %s of n elements.", lowerFirst(k.name), s.suffix(), k.name))
 	s.prologue()
@@ -155,26 +155,6 @@ func (s *assembler) round(groups int) {
 	}
 	s.body(groups)
 	ADDQ(I32(group*groups), s.at)
-}
-
-// signature returns the type of the function of s.k.
-func (s *assembler) signature() string {
-	sig := "func("
-	for _, a := range s.k.arrays {
-		t := a.elem.goType()
-		if a.elem == eF16 || a.elem == eBF16 {
-			t = "uint16"
-		}
-		sig += a.name + " *" + t + ", "
-	}
-	sig += "n int"
-	for _, c := range s.k.scalars {
-		sig += ", " + c.name + " " + goKind(c.kind)
-	}
-	for _, c := range s.k.accs {
-		sig += ", " + c.name + " *" + goKind(c.kind)
-	}
-	return sig + ")"
 }
 
 // prologue loads what stays in registers: pointers, numbers, accumulators and,

@@ -123,3 +123,23 @@ func scalars64(names ...string) []scalar {
 	}
 	return s
 }
+
+// signature returns the type of k's functions in assembly.
+func (k *kernel) signature() string {
+	sig := "func("
+	for _, a := range k.arrays {
+		t := a.elem.goType()
+		if a.elem == eF16 || a.elem == eBF16 {
+			t = "uint16"
+		}
+		sig += a.name + " *" + t + ", "
+	}
+	sig += "n int"
+	for _, c := range k.scalars {
+		sig += ", " + c.name + " " + goKind(c.kind)
+	}
+	for _, c := range k.accs {
+		sig += ", " + c.name + " *" + goKind(c.kind)
+	}
+	return sig + ")"
+}

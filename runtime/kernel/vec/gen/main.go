@@ -1,15 +1,15 @@
 // Command gen writes the kernels of package vec. Each is a loop over elements,
-// whose steps are recorded once, as expressions, and written three times: in
-// AVX-512, in AVX2 and in Go. So the three compute alike.
+// whose steps are recorded once, as expressions, and written four times: in
+// AVX-512, in AVX2, in NEON and in Go. So the four compute alike.
 //
 // Functions of one number are in functions.go, kernels in kernels.go. To add a
 // kernel, add an entry there and run go generate in the folder of package vec.
 //
 // An expression is a node of a graph (expr.go): an element of an input, a constant, or
 // an operation on others. A kernel (kernel.go) is expressions and where they are
-// stored. asm.go writes it for a set of instructions, golang.go as a loop in Go, and
-// dispatch.go what chooses between them when the program starts. What is written is
-// committed; a build runs nothing of this.
+// stored. asm.go and steps.go write it in AVX-512 and AVX2, neon.go, neon_steps.go and
+// neon_memory.go in NEON, golang.go as a loop in Go, and dispatch.go what chooses between them when the
+// program starts. What is written is committed; a build runs nothing of this.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/mmcloughlin/avo/build"
 )
 
-var set = flag.String("set", "", "avx512, avx2, or go")
+var set = flag.String("set", "", "avx512, avx2, neon, or go")
 
 func main() {
 	flag.Parse()
@@ -28,9 +28,12 @@ func main() {
 	switch *set {
 	case "go":
 		writePortable("../portable.go", all)
-		writeDispatch("../dispatch_amd64.go", all, true)
-		writeDispatch("../dispatch_other.go", all, false)
+		writeDispatch("../dispatch_amd64.go", all, "", (*kernel).chooser)
+		writeDispatch("../dispatch_arm64.go", all, "", (*kernel).neonOrGo)
+		writeDispatch("../dispatch_other.go", all, "!amd64 && !arm64", (*kernel).callGo)
 		return
+	case "neon":
+		writeNEON("../neon_arm64.s", "../neon_arm64.go", all)
 	case "avx512", "avx2":
 		s := &assembler{wide: *set == "avx512"}
 		s.writePool(all)
