@@ -421,7 +421,7 @@ func ToTensors(v starlark.Value) ([]*tensor.Tensor, error) {
 // toArg returns v as the argument of p, which takes no tensor.
 func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 	switch p.Kind {
-	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptDType:
+	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptDType:
 		if v == starlark.None {
 			return op.None, nil
 		}
@@ -447,7 +447,7 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		var f arg.Float
 		err := f.Unpack(v)
 		return op.Float1(float64(f)), err
-	case op.Floats:
+	case op.Floats, op.OptFloats:
 		list, err := toFloats(v)
 		return op.Arg{Floats: list, Set: true}, err
 	case op.Bool:
@@ -468,11 +468,15 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 	panic(fmt.Sprintf("builtins: parameter %s has a kind without a reader", p.Name))
 }
 
-// toFloats returns v, a list or tuple of numbers.
+// toFloats returns v, a number or a list or tuple of them, as a slice.
 func toFloats(v starlark.Value) ([]float64, error) {
 	var list arg.List
-	if err := list.Unpack(v); err != nil {
-		return nil, arg.Bad(v, "a list of numbers", "")
+	if list.Unpack(v) != nil {
+		var f arg.Float
+		if f.Unpack(v) != nil {
+			return nil, arg.Bad(v, "a number or a list of numbers", "")
+		}
+		return []float64{float64(f)}, nil
 	}
 	out := make([]float64, len(list))
 	for i, v := range list {

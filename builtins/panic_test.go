@@ -107,7 +107,7 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 			return is[*Tensor](v)
 		case op.Operand, op.OptOperand:
 			return is[*Tensor](v) || is[starlark.Int](v) || is[starlark.Float](v)
-		case op.Tensors, op.Ints, op.Sizes, op.Floats:
+		case op.Tensors, op.Ints, op.Sizes, op.Floats, op.OptFloats:
 			return IsList(v)
 		case op.Dims, op.IntOrSeq:
 			return IsList(v) || is[starlark.Int](v)

@@ -20,15 +20,17 @@ type simpleLayer struct{ name, args, fn, inputs, example string }
 const reduction = `reduction="mean"`
 
 var simpleLayers = []simpleLayer{
-	{"MaxPool1d", "kernel_size, stride=None, padding=0, dilation=1", "max_pool1d", "", "nn.MaxPool1d(2)(ones(1, 1, 4)).shape\n(1, 1, 2)"},
-	{"MaxPool3d", "kernel_size, stride=None, padding=0, dilation=1", "max_pool3d", "", "nn.MaxPool3d(2)(ones(1, 1, 2, 2, 4)).shape\n(1, 1, 1, 1, 2)"},
-	{"AvgPool1d", "kernel_size, stride=None, padding=0, count_include_pad=True", "avg_pool1d", "", "nn.AvgPool1d(2)(ones(1, 1, 4)).shape\n(1, 1, 2)"},
-	{"AvgPool3d", "kernel_size, stride=None, padding=0, count_include_pad=True", "avg_pool3d", "", "nn.AvgPool3d(2)(ones(1, 1, 2, 2, 4)).shape\n(1, 1, 1, 1, 2)"},
+	{"MaxPool1d", "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False", "max_pool1d", "", "nn.MaxPool1d(2)(ones(1, 1, 4)).shape\n(1, 1, 2)"},
+	{"MaxPool3d", "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False", "max_pool3d", "", "nn.MaxPool3d(2)(ones(1, 1, 2, 2, 4)).shape\n(1, 1, 1, 1, 2)"},
+	{"AvgPool1d", "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True", "avg_pool1d", "", "nn.AvgPool1d(2)(ones(1, 1, 4)).shape\n(1, 1, 2)"},
+	{"AvgPool3d", "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None", "avg_pool3d", "", "nn.AvgPool3d(2)(ones(1, 1, 2, 2, 4)).shape\n(1, 1, 1, 1, 2)"},
 	{"AdaptiveAvgPool1d", "output_size", "adaptive_avg_pool1d", "", "nn.AdaptiveAvgPool1d(2)(ones(1, 1, 5)).shape\n(1, 1, 2)"},
 	{"AdaptiveAvgPool3d", "output_size", "adaptive_avg_pool3d", "", "nn.AdaptiveAvgPool3d(1)(ones(1, 1, 2, 3, 4)).shape\n(1, 1, 1, 1, 1)"},
-	{"AdaptiveMaxPool1d", "output_size", "adaptive_max_pool1d", "", "nn.AdaptiveMaxPool1d(2)(ones(1, 1, 5)).shape\n(1, 1, 2)"},
-	{"AdaptiveMaxPool2d", "output_size", "adaptive_max_pool2d", "", "nn.AdaptiveMaxPool2d(1)(ones(1, 3, 4, 4)).shape\n(1, 3, 1, 1)"},
-	{"AdaptiveMaxPool3d", "output_size", "adaptive_max_pool3d", "", "nn.AdaptiveMaxPool3d(1)(ones(1, 1, 2, 3, 4)).shape\n(1, 1, 1, 1, 1)"},
+	{"AdaptiveMaxPool1d", "output_size, return_indices=False", "adaptive_max_pool1d", "", "nn.AdaptiveMaxPool1d(2)(ones(1, 1, 5)).shape\n(1, 1, 2)"},
+	{"AdaptiveMaxPool2d", "output_size, return_indices=False", "adaptive_max_pool2d", "", "nn.AdaptiveMaxPool2d(1)(ones(1, 3, 4, 4)).shape\n(1, 3, 1, 1)"},
+	{"AdaptiveMaxPool3d", "output_size, return_indices=False", "adaptive_max_pool3d", "", "nn.AdaptiveMaxPool3d(1)(ones(1, 1, 2, 3, 4)).shape\n(1, 1, 1, 1, 1)"},
+	{"FractionalMaxPool2d", "kernel_size, output_size=None, output_ratio=None, return_indices=False", "fractional_max_pool2d", "", "nn.FractionalMaxPool2d(2, output_size=2)(ones(1, 1, 4, 4)).shape\n(1, 1, 2, 2)"},
+	{"FractionalMaxPool3d", "kernel_size, output_size=None, output_ratio=None, return_indices=False", "fractional_max_pool3d", "", "nn.FractionalMaxPool3d(2, output_size=2)(ones(1, 1, 4, 4, 4)).shape\n(1, 1, 2, 2, 2)"},
 	{"LPPool1d", "norm_type, kernel_size, stride=None", "lp_pool1d", "", "nn.LPPool1d(2, 2)(tensor([[[3.0, 4.0]]])).tolist()\n[[[5.0]]]"},
 	{"LPPool2d", "norm_type, kernel_size, stride=None", "lp_pool2d", "", "nn.LPPool2d(1, 2)(ones(1, 1, 2, 2)).tolist()\n[[[[4.0]]]]"},
 	{"LPPool3d", "norm_type, kernel_size, stride=None", "lp_pool3d", "", "nn.LPPool3d(1, 2)(ones(1, 1, 2, 2, 2)).item()\n8.0"},
@@ -63,6 +65,7 @@ var simpleLayers = []simpleLayer{
 	{"Fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "fold", "", "nn.Fold([1, 3], [1, 2])(ones(1, 2, 2)).tolist()\n[[[[1.0, 2.0, 1.0]]]]"},
 	{"Unfold", "kernel_size, dilation=1, padding=0, stride=1", "unfold", "", "nn.Unfold(2)(ones(1, 1, 2, 2)).shape\n(1, 4, 1)"},
 	{"LocalResponseNorm", "size, alpha=0.0001, beta=0.75, k=1.0", "local_response_norm", "", "nn.LocalResponseNorm(1, alpha=0.0)(ones(1, 1, 1)).tolist()\n[[[1.0]]]"},
+	{"CrossMapLRN2d", "size, alpha=0.0001, beta=0.75, k=1.0", "local_response_norm", "", "nn.CrossMapLRN2d(1, alpha=0.0)(ones(1, 1, 1, 1)).tolist()\n[[[[1.0]]]]"},
 	{"CosineSimilarity", "dim=1, eps=1e-08", "cosine_similarity", "x1 x2", "nn.CosineSimilarity()(ones(1, 1), ones(1, 1)).tolist()\n[1.0]"},
 	{"PairwiseDistance", "p=2.0, eps=1e-06, keepdim=False", "pairwise_distance", "x1 x2", "nn.PairwiseDistance(eps=0.0)(tensor([[3.0, 4.0]]), zeros(1, 2)).tolist()\n[5.0]"},
 
@@ -82,6 +85,8 @@ var simpleLayers = []simpleLayer{
 	{"MultiMarginLoss", "p=1, margin=1.0, weight=None, " + reduction, "multi_margin_loss", "input target", "nn.MultiMarginLoss()(tensor([[0.0, 0.5]]), tensor([0])).item()\n0.75"},
 	{"MultiLabelMarginLoss", reduction, "multilabel_margin_loss", "input target", "nn.MultiLabelMarginLoss()(tensor([[0.0, 0.5]]), tensor([[0, -1]])).item()\n0.75"},
 	{"NLLLoss", "weight=None, ignore_index=-100, " + reduction, "nll_loss", "input target", "nn.NLLLoss()(tensor([[-1.0, -2.0]]), tensor([1])).item()\n2.0"},
+	{"NLLLoss2d", "weight=None, ignore_index=-100, " + reduction, "nll_loss", "input target", "nn.NLLLoss2d()(zeros(1, 2, 1, 1) - 1, tensor([[[1]]])).item()\n1.0"},
+	{"CTCLoss", "blank=0, " + reduction + ", zero_infinity=False", "ctc_loss", "log_probs targets input_lengths target_lengths", "nn.CTCLoss()(tensor([[[0.5, 0.5]]]).log(), tensor([[1]]), tensor([1]), tensor([1])).item()\n0.6931471824645996"},
 	{"BCEWithLogitsLoss", "weight=None, " + reduction + ", pos_weight=None", "binary_cross_entropy_with_logits", "input target", "nn.BCEWithLogitsLoss()(zeros(1), ones(1)).item()\n0.6931471824645996"},
 }
 

@@ -2,10 +2,10 @@ package op
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -16,42 +16,25 @@ func init() {
 		n := i + 1
 		compositeOf(&Def{
 			Name: fmt.Sprintf("max_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("max_pool%dd(x, kernel_size, stride=None, padding=0, dilation=1) returns the greatest element of each window over the last %s of x [n, c, ..].\n"+
+			Doc: fmt.Sprintf("max_pool%dd(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False) returns the greatest element of each window over the last %s of x [n, c, ..].\n"+
 				"What is put around x is less than every number. The gradient goes to the first of equal elements.\n"+
+				"With return_indices it also returns where each lies in its channel, counted in row-major order.\n"+
 				">>> F.max_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][0]),
-			Params: []Param{inX, inKernel, ownStride, inPadding, inDilation},
+			Params: []Param{inX, inKernel, ownStride, inPadding, inDilation, inCeil, inIndices},
 		}, func(m *maker) []*tensor.Tensor {
 			w := m.poolWindow(n)
 			w.dilation = m.spread(3, n, 1)
-			x, alone := m.batched(m.floats(m.x(0)), n)
-			y := m.Do("stack", m.views(m.padded(x, w, math.Inf(-1)), w), Int1(-1))
-			return one(m.unbatched(m.do("max", y, Int1(-1), Bool1(false)), alone))
+			return m.maxPool(w, m.bool(4), m.bool(5))
 		})
 		compositeOf(&Def{
 			Name: fmt.Sprintf("avg_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("avg_pool%dd(x, kernel_size, stride=None, padding=0, count_include_pad=True) returns the mean of each window over the last %s of x [n, c, ..].\n"+
-				"With count_include_pad the zeros that are put around x count.\n"+
+			Doc: fmt.Sprintf("avg_pool%dd(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None) returns the mean of each window over the last %s of x [n, c, ..].\n"+
+				"With count_include_pad the zeros that are put around x count. divisor_override, if given, is what sums are divided by.\n"+
 				">>> F.avg_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][1]),
-			Params: []Param{inX, inKernel, ownStride, inPadding, {Name: "count_include_pad", Kind: Bool, Doc: "whether the zeros around x count", Default: Default(Bool1(true))}},
+			Params: []Param{inX, inKernel, ownStride, inPadding, inCeil, {Name: "count_include_pad", Kind: Bool, Doc: "whether the zeros around x count", Default: Default(Bool1(true))}, {Name: "divisor_override", Kind: OptInt, Doc: "a divisor, not 0", Default: Default(None)}},
 		}, func(m *maker) []*tensor.Tensor { return one(m.averagePool(n)) })
 	}
-	for n := 1; n <= 3; n++ {
-		for _, p := range []struct{ name, makes, one string }{{"avg", "means", "2.5"}, {"max", "greatest elements", "4.0"}} {
-			compositeOf(&Def{
-				Name: fmt.Sprintf("adaptive_%s_pool%dd", p.name, n), Surface: Namespace,
-				Doc: fmt.Sprintf("adaptive_%s_pool%dd(x, output_size) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.\n"+
-					">>> F.adaptive_%s_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), 1).flatten().tolist()\n[%s]", p.name, n, p.makes, dimsText(n), p.name, n, onesText(n), p.one),
-				Params: []Param{inX, {Name: "output_size", Kind: IntOrSeq, Doc: "the sizes of the result: an int, or one for each dim"}},
-			}, func(m *maker) []*tensor.Tensor {
-				x, alone := m.batched(m.floats(m.x(0)), n)
-				sizes := m.spread(0, n, 1)
-				for i := n - 1; i >= 0; i-- { // so that of equal elements the first in row-major order is the greatest
-					x = m.overWindows(x, 2+i, sizes[i], p.name == "max")
-				}
-				return one(m.unbatched(x, alone))
-			})
-		}
-	}
+	adaptivePools()
 	for n := 1; n <= 3; n++ {
 		compositeOf(&Def{
 			Name: fmt.Sprintf("lp_pool%dd", n), Surface: Namespace,
@@ -59,6 +42,39 @@ func init() {
 				">>> F.lp_pool%dd(tensor([3.0, 4.0]).reshape(%s), 2, %s).flatten().tolist()\n[5.0]", n, dimsText(n), n, strings.Replace(onesText(n), "4", "2", 1), map[int]string{1: "2", 2: "[1, 2]", 3: "[1, 1, 2]"}[n]),
 			Params: []Param{inX, {Name: "norm_type", Kind: Float, Doc: "a power"}, inKernel, ownStride},
 		}, func(m *maker) []*tensor.Tensor { return one(m.powerPool(n)) })
+	}
+}
+
+// adaptivePools adds pools whose windows follow from the size of the result.
+func adaptivePools() {
+	for n := 1; n <= 3; n++ {
+		for _, p := range []struct{ name, makes, one string }{{"avg", "means", "2.5"}, {"max", "greatest elements", "4.0"}} {
+			params, more := []Param{inX, {Name: "output_size", Kind: IntOrSeq, Doc: "the sizes of the result: an int, or one for each dim"}}, [2]string{}
+			if p.name == "max" {
+				params = append(params, inIndices)
+				more = [2]string{", return_indices=False", "\nWith return_indices it also returns where each lies in its channel, counted in row-major order."}
+			}
+			compositeOf(&Def{
+				Name: fmt.Sprintf("adaptive_%s_pool%dd", p.name, n), Surface: Namespace,
+				Doc: fmt.Sprintf("adaptive_%s_pool%dd(x, output_size%s) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.%s\n"+
+					">>> F.adaptive_%s_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), 1).flatten().tolist()\n[%s]", p.name, n, more[0], p.makes, dimsText(n), more[1], p.name, n, onesText(n), p.one),
+				Params: params,
+			}, func(m *maker) []*tensor.Tensor {
+				x, alone := m.batched(m.floats(m.x(0)), n)
+				sizes := m.spread(0, n, 1)
+				var at *tensor.Tensor
+				if p.name == "max" && m.bool(1) {
+					at = m.placesLike(x)
+				}
+				for i := n - 1; i >= 0; i-- { // so that of equal elements the first in row-major order is the greatest
+					x, at = m.overWindows(x, at, 2+i, sizes[i], p.name == "max")
+				}
+				if at != nil {
+					return []*tensor.Tensor{m.unbatched(x, alone), m.unbatched(at, alone)}
+				}
+				return one(m.unbatched(x, alone))
+			})
+		}
 	}
 }
 
@@ -106,17 +122,30 @@ func (m *maker) poolWindow(n int) *window {
 func (m *maker) averagePool(n int) *tensor.Tensor {
 	w := m.poolWindow(n)
 	x, alone := m.batched(m.floats(m.x(0)), n)
-	y := m.windowSums(x, w)
-	size := 1
-	for _, k := range w.size {
-		size *= k
-	}
 	if m.bool(3) {
-		return m.unbatched(m.Scale(y, 1/float64(size)), alone)
+		m.beyond(w, x.Shape()[2:])
 	}
-	s := slices.Clone(x.Shape())
+	y := m.windowSums(x, w)
+	if a := m.c.Args[5]; a.Set {
+		if a.Int == 0 {
+			m.refuse("divisor_override", "0", "a number other than 0", "")
+		}
+		return m.unbatched(m.Scale(y, 1/float64(a.Int)), alone)
+	}
+	if m.bool(4) && w.after == nil {
+		return m.unbatched(m.Scale(y, 1/float64(shape.Shape(w.size).Numel())), alone)
+	}
+	s, counting := slices.Clone(x.Shape()), *w
 	s[0], s[1] = 1, 1
-	count := m.windowSums(m.Do("ones", nil, IntsN(s...), Int1(int(x.DType()))), w)
+	if m.bool(4) { // of what is put around x only that beyond padding does not count
+		counting.after = slices.Clone(w.after)
+		for i, p := range w.padding {
+			s[2+i] += 2 * p
+			counting.after[i] -= p
+		}
+		counting.padding = make([]int, n)
+	}
+	count := m.windowSums(m.Do("ones", nil, IntsN(s...), Int1(int(x.DType()))), &counting)
 	return m.unbatched(m.Div(y, count), alone)
 }
 
@@ -134,29 +163,40 @@ func (m *maker) windowSums(x *tensor.Tensor, w *window) *tensor.Tensor {
 const mostWindows = 1 << 16
 
 // overWindows returns the means, or the greatest elements, of n windows of x along dim
-// d, which are as equal as can be and cover it.
-func (m *maker) overWindows(x *tensor.Tensor, d, n int, greatest bool) *tensor.Tensor {
+// d, which are as equal as can be and cover it; and what at, if it is not nil, has
+// where these greatest elements are.
+func (m *maker) overWindows(x, at *tensor.Tensor, d, n int, greatest bool) (y, places *tensor.Tensor) {
 	size := x.Shape()[d]
 	switch {
 	case size == 0:
 		m.refuse("x", Describe(m.x(0)), "images of at least one element", "")
 	case n == size:
-		return x
+		return x, at
 	case n > mostWindows:
 		m.refuse("output_size", fmt.Sprint(n), fmt.Sprintf("at most %d windows along a dim", mostWindows), "each is an operation")
 	}
-	list := make([]*tensor.Tensor, n)
+	list, ats := make([]*tensor.Tensor, n), make([]*tensor.Tensor, n)
 	for i := range list {
 		lo, hi := i*size/n, ((i+1)*size+n-1)/n
-		part := m.do("narrow", x, Int1(d), Int1(lo), Int1(hi-lo))
-		if greatest {
-			list[i] = m.do("max", part, Int1(d), Bool1(true))
-		} else {
-			list[i] = m.do("mean", part, IntsN(d), Bool1(true))
+		window := func(x *tensor.Tensor) *tensor.Tensor { return m.do("narrow", x, Int1(d), Int1(lo), Int1(hi-lo)) }
+		if !greatest {
+			list[i] = m.do("mean", window(x), IntsN(d), Bool1(true))
+			continue
+		}
+		best := m.all("max", one(window(x)), Int1(d), Bool1(true))
+		list[i] = best[0]
+		if at != nil {
+			ats[i] = m.do2("gather", window(at), best[1], Int1(d))
 		}
 	}
-	if n == 1 {
-		return list[0]
+	if y = list[0]; n > 1 {
+		y = m.Do("cat", list, Int1(d))
 	}
-	return m.Do("cat", list, Int1(d))
+	if at == nil {
+		return y, nil
+	}
+	if places = ats[0]; n > 1 {
+		places = m.Do("cat", ats, Int1(d))
+	}
+	return y, places
 }

@@ -165,22 +165,23 @@ const (
 
 	// The other kinds are found in Call.Args, in order.
 
-	Int      // Arg.Int
-	OptInt   // Arg.Int if Arg.Set
-	Dim      // Arg.Int, as written: normalised by Call.Dim
-	OptDim   // the same or None: Arg.Set
-	Dims     // None, an int or a list of ints: Arg.Ints if Arg.Set
-	Ints     // an int, a list, or as the last parameter, a dtype excepted, separate ints: Arg.Ints
-	Sizes    // as Ints; a size of -1 is allowed to stand for the rest: Arg.Ints
-	IntOrSeq // an int (Arg.Int) or a list of ints (Arg.Ints; Arg.Set)
-	Float    // Arg.Float
-	OptFloat // Arg.Float if Arg.Set
-	Floats   // a list of numbers: Arg.Floats
-	Bool     // Arg.Int is 0 or 1
-	DType    // Arg.Int is a dtype
-	OptDType // the same if Arg.Set
-	Choice   // Arg.Str, one of Param.Choices
-	String   // Arg.Str
+	Int       // Arg.Int
+	OptInt    // Arg.Int if Arg.Set
+	Dim       // Arg.Int, as written: normalised by Call.Dim
+	OptDim    // the same or None: Arg.Set
+	Dims      // None, an int or a list of ints: Arg.Ints if Arg.Set
+	Ints      // an int, a list, or as the last parameter, a dtype excepted, separate ints: Arg.Ints
+	Sizes     // as Ints; a size of -1 is allowed to stand for the rest: Arg.Ints
+	IntOrSeq  // an int (Arg.Int) or a list of ints (Arg.Ints; Arg.Set)
+	Float     // Arg.Float
+	OptFloat  // Arg.Float if Arg.Set
+	Floats    // a number or a list of numbers: Arg.Floats
+	OptFloats // the same or None: Arg.Set
+	Bool      // Arg.Int is 0 or 1
+	DType     // Arg.Int is a dtype
+	OptDType  // the same if Arg.Set
+	Choice    // Arg.Str, one of Param.Choices
+	String    // Arg.Str
 )
 
 // A Param is one parameter of an operator.

@@ -20,7 +20,7 @@ warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 
 NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("__")}
-NAMES.update(signal=torch.signal, F=F, nn=torch.nn, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
+NAMES.update(signal=torch.signal, F=F, nn=torch.nn, torch=torch, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
 
 
 def case(i, line):
