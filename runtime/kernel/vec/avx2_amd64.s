@@ -2,38 +2,38 @@
 
 #include "textflag.h"
 
-DATA constants<>+0(SB)/4, $0x42b17217
-DATA constants<>+4(SB)/4, $0x42b17217
-DATA constants<>+8(SB)/4, $0x42b17217
-DATA constants<>+12(SB)/4, $0x42b17217
-DATA constants<>+16(SB)/4, $0x42b17217
-DATA constants<>+20(SB)/4, $0x42b17217
-DATA constants<>+24(SB)/4, $0x42b17217
-DATA constants<>+28(SB)/4, $0x42b17217
-DATA constants<>+32(SB)/4, $0x42b17217
-DATA constants<>+36(SB)/4, $0x42b17217
-DATA constants<>+40(SB)/4, $0x42b17217
-DATA constants<>+44(SB)/4, $0x42b17217
-DATA constants<>+48(SB)/4, $0x42b17217
-DATA constants<>+52(SB)/4, $0x42b17217
-DATA constants<>+56(SB)/4, $0x42b17217
-DATA constants<>+60(SB)/4, $0x42b17217
-DATA constants<>+64(SB)/4, $0x7f800000
-DATA constants<>+68(SB)/4, $0x7f800000
-DATA constants<>+72(SB)/4, $0x7f800000
-DATA constants<>+76(SB)/4, $0x7f800000
-DATA constants<>+80(SB)/4, $0x7f800000
-DATA constants<>+84(SB)/4, $0x7f800000
-DATA constants<>+88(SB)/4, $0x7f800000
-DATA constants<>+92(SB)/4, $0x7f800000
-DATA constants<>+96(SB)/4, $0x7f800000
-DATA constants<>+100(SB)/4, $0x7f800000
-DATA constants<>+104(SB)/4, $0x7f800000
-DATA constants<>+108(SB)/4, $0x7f800000
-DATA constants<>+112(SB)/4, $0x7f800000
-DATA constants<>+116(SB)/4, $0x7f800000
-DATA constants<>+120(SB)/4, $0x7f800000
-DATA constants<>+124(SB)/4, $0x7f800000
+DATA constants<>+0(SB)/4, $0x42b40000
+DATA constants<>+4(SB)/4, $0x42b40000
+DATA constants<>+8(SB)/4, $0x42b40000
+DATA constants<>+12(SB)/4, $0x42b40000
+DATA constants<>+16(SB)/4, $0x42b40000
+DATA constants<>+20(SB)/4, $0x42b40000
+DATA constants<>+24(SB)/4, $0x42b40000
+DATA constants<>+28(SB)/4, $0x42b40000
+DATA constants<>+32(SB)/4, $0x42b40000
+DATA constants<>+36(SB)/4, $0x42b40000
+DATA constants<>+40(SB)/4, $0x42b40000
+DATA constants<>+44(SB)/4, $0x42b40000
+DATA constants<>+48(SB)/4, $0x42b40000
+DATA constants<>+52(SB)/4, $0x42b40000
+DATA constants<>+56(SB)/4, $0x42b40000
+DATA constants<>+60(SB)/4, $0x42b40000
+DATA constants<>+64(SB)/4, $0xc2d20000
+DATA constants<>+68(SB)/4, $0xc2d20000
+DATA constants<>+72(SB)/4, $0xc2d20000
+DATA constants<>+76(SB)/4, $0xc2d20000
+DATA constants<>+80(SB)/4, $0xc2d20000
+DATA constants<>+84(SB)/4, $0xc2d20000
+DATA constants<>+88(SB)/4, $0xc2d20000
+DATA constants<>+92(SB)/4, $0xc2d20000
+DATA constants<>+96(SB)/4, $0xc2d20000
+DATA constants<>+100(SB)/4, $0xc2d20000
+DATA constants<>+104(SB)/4, $0xc2d20000
+DATA constants<>+108(SB)/4, $0xc2d20000
+DATA constants<>+112(SB)/4, $0xc2d20000
+DATA constants<>+116(SB)/4, $0xc2d20000
+DATA constants<>+120(SB)/4, $0xc2d20000
+DATA constants<>+124(SB)/4, $0xc2d20000
 DATA constants<>+128(SB)/4, $0x3fb8aa3b
 DATA constants<>+132(SB)/4, $0x3fb8aa3b
 DATA constants<>+136(SB)/4, $0x3fb8aa3b
@@ -226,262 +226,262 @@ DATA constants<>+880(SB)/4, $0x0000007f
 DATA constants<>+884(SB)/4, $0x0000007f
 DATA constants<>+888(SB)/4, $0x0000007f
 DATA constants<>+892(SB)/4, $0x0000007f
-DATA constants<>+896(SB)/4, $0xc2cff218
-DATA constants<>+900(SB)/4, $0xc2cff218
-DATA constants<>+904(SB)/4, $0xc2cff218
-DATA constants<>+908(SB)/4, $0xc2cff218
-DATA constants<>+912(SB)/4, $0xc2cff218
-DATA constants<>+916(SB)/4, $0xc2cff218
-DATA constants<>+920(SB)/4, $0xc2cff218
-DATA constants<>+924(SB)/4, $0xc2cff218
-DATA constants<>+928(SB)/4, $0xc2cff218
-DATA constants<>+932(SB)/4, $0xc2cff218
-DATA constants<>+936(SB)/4, $0xc2cff218
-DATA constants<>+940(SB)/4, $0xc2cff218
-DATA constants<>+944(SB)/4, $0xc2cff218
-DATA constants<>+948(SB)/4, $0xc2cff218
-DATA constants<>+952(SB)/4, $0xc2cff218
-DATA constants<>+956(SB)/4, $0xc2cff218
-DATA constants<>+960(SB)/4, $0x00000000
-DATA constants<>+964(SB)/4, $0x00000000
-DATA constants<>+968(SB)/4, $0x00000000
-DATA constants<>+972(SB)/4, $0x00000000
-DATA constants<>+976(SB)/4, $0x00000000
-DATA constants<>+980(SB)/4, $0x00000000
-DATA constants<>+984(SB)/4, $0x00000000
-DATA constants<>+988(SB)/4, $0x00000000
-DATA constants<>+992(SB)/4, $0x00000000
-DATA constants<>+996(SB)/4, $0x00000000
-DATA constants<>+1000(SB)/4, $0x00000000
-DATA constants<>+1004(SB)/4, $0x00000000
-DATA constants<>+1008(SB)/4, $0x00000000
-DATA constants<>+1012(SB)/4, $0x00000000
-DATA constants<>+1016(SB)/4, $0x00000000
-DATA constants<>+1020(SB)/4, $0x00000000
-DATA constants<>+1024(SB)/4, $0x00800000
-DATA constants<>+1028(SB)/4, $0x00800000
-DATA constants<>+1032(SB)/4, $0x00800000
-DATA constants<>+1036(SB)/4, $0x00800000
-DATA constants<>+1040(SB)/4, $0x00800000
-DATA constants<>+1044(SB)/4, $0x00800000
-DATA constants<>+1048(SB)/4, $0x00800000
-DATA constants<>+1052(SB)/4, $0x00800000
-DATA constants<>+1056(SB)/4, $0x00800000
-DATA constants<>+1060(SB)/4, $0x00800000
-DATA constants<>+1064(SB)/4, $0x00800000
-DATA constants<>+1068(SB)/4, $0x00800000
-DATA constants<>+1072(SB)/4, $0x00800000
-DATA constants<>+1076(SB)/4, $0x00800000
-DATA constants<>+1080(SB)/4, $0x00800000
-DATA constants<>+1084(SB)/4, $0x00800000
-DATA constants<>+1088(SB)/4, $0x4b000000
-DATA constants<>+1092(SB)/4, $0x4b000000
-DATA constants<>+1096(SB)/4, $0x4b000000
-DATA constants<>+1100(SB)/4, $0x4b000000
-DATA constants<>+1104(SB)/4, $0x4b000000
-DATA constants<>+1108(SB)/4, $0x4b000000
-DATA constants<>+1112(SB)/4, $0x4b000000
-DATA constants<>+1116(SB)/4, $0x4b000000
-DATA constants<>+1120(SB)/4, $0x4b000000
-DATA constants<>+1124(SB)/4, $0x4b000000
-DATA constants<>+1128(SB)/4, $0x4b000000
-DATA constants<>+1132(SB)/4, $0x4b000000
-DATA constants<>+1136(SB)/4, $0x4b000000
-DATA constants<>+1140(SB)/4, $0x4b000000
-DATA constants<>+1144(SB)/4, $0x4b000000
-DATA constants<>+1148(SB)/4, $0x4b000000
-DATA constants<>+1152(SB)/4, $0x3f3504f3
-DATA constants<>+1156(SB)/4, $0x3f3504f3
-DATA constants<>+1160(SB)/4, $0x3f3504f3
-DATA constants<>+1164(SB)/4, $0x3f3504f3
-DATA constants<>+1168(SB)/4, $0x3f3504f3
-DATA constants<>+1172(SB)/4, $0x3f3504f3
-DATA constants<>+1176(SB)/4, $0x3f3504f3
-DATA constants<>+1180(SB)/4, $0x3f3504f3
-DATA constants<>+1184(SB)/4, $0x3f3504f3
-DATA constants<>+1188(SB)/4, $0x3f3504f3
-DATA constants<>+1192(SB)/4, $0x3f3504f3
-DATA constants<>+1196(SB)/4, $0x3f3504f3
-DATA constants<>+1200(SB)/4, $0x3f3504f3
-DATA constants<>+1204(SB)/4, $0x3f3504f3
-DATA constants<>+1208(SB)/4, $0x3f3504f3
-DATA constants<>+1212(SB)/4, $0x3f3504f3
-DATA constants<>+1216(SB)/4, $0xc1b80000
-DATA constants<>+1220(SB)/4, $0xc1b80000
-DATA constants<>+1224(SB)/4, $0xc1b80000
-DATA constants<>+1228(SB)/4, $0xc1b80000
-DATA constants<>+1232(SB)/4, $0xc1b80000
-DATA constants<>+1236(SB)/4, $0xc1b80000
-DATA constants<>+1240(SB)/4, $0xc1b80000
-DATA constants<>+1244(SB)/4, $0xc1b80000
-DATA constants<>+1248(SB)/4, $0xc1b80000
-DATA constants<>+1252(SB)/4, $0xc1b80000
-DATA constants<>+1256(SB)/4, $0xc1b80000
-DATA constants<>+1260(SB)/4, $0xc1b80000
-DATA constants<>+1264(SB)/4, $0xc1b80000
-DATA constants<>+1268(SB)/4, $0xc1b80000
-DATA constants<>+1272(SB)/4, $0xc1b80000
-DATA constants<>+1276(SB)/4, $0xc1b80000
-DATA constants<>+1280(SB)/4, $0x007fffff
-DATA constants<>+1284(SB)/4, $0x007fffff
-DATA constants<>+1288(SB)/4, $0x007fffff
-DATA constants<>+1292(SB)/4, $0x007fffff
-DATA constants<>+1296(SB)/4, $0x007fffff
-DATA constants<>+1300(SB)/4, $0x007fffff
-DATA constants<>+1304(SB)/4, $0x007fffff
-DATA constants<>+1308(SB)/4, $0x007fffff
-DATA constants<>+1312(SB)/4, $0x007fffff
-DATA constants<>+1316(SB)/4, $0x007fffff
-DATA constants<>+1320(SB)/4, $0x007fffff
-DATA constants<>+1324(SB)/4, $0x007fffff
-DATA constants<>+1328(SB)/4, $0x007fffff
-DATA constants<>+1332(SB)/4, $0x007fffff
-DATA constants<>+1336(SB)/4, $0x007fffff
-DATA constants<>+1340(SB)/4, $0x007fffff
-DATA constants<>+1344(SB)/4, $0x3eaaaaaa
-DATA constants<>+1348(SB)/4, $0x3eaaaaaa
-DATA constants<>+1352(SB)/4, $0x3eaaaaaa
-DATA constants<>+1356(SB)/4, $0x3eaaaaaa
-DATA constants<>+1360(SB)/4, $0x3eaaaaaa
-DATA constants<>+1364(SB)/4, $0x3eaaaaaa
-DATA constants<>+1368(SB)/4, $0x3eaaaaaa
-DATA constants<>+1372(SB)/4, $0x3eaaaaaa
-DATA constants<>+1376(SB)/4, $0x3eaaaaaa
-DATA constants<>+1380(SB)/4, $0x3eaaaaaa
-DATA constants<>+1384(SB)/4, $0x3eaaaaaa
-DATA constants<>+1388(SB)/4, $0x3eaaaaaa
-DATA constants<>+1392(SB)/4, $0x3eaaaaaa
-DATA constants<>+1396(SB)/4, $0x3eaaaaaa
-DATA constants<>+1400(SB)/4, $0x3eaaaaaa
-DATA constants<>+1404(SB)/4, $0x3eaaaaaa
-DATA constants<>+1408(SB)/4, $0xbe800113
-DATA constants<>+1412(SB)/4, $0xbe800113
-DATA constants<>+1416(SB)/4, $0xbe800113
-DATA constants<>+1420(SB)/4, $0xbe800113
-DATA constants<>+1424(SB)/4, $0xbe800113
-DATA constants<>+1428(SB)/4, $0xbe800113
-DATA constants<>+1432(SB)/4, $0xbe800113
-DATA constants<>+1436(SB)/4, $0xbe800113
-DATA constants<>+1440(SB)/4, $0xbe800113
-DATA constants<>+1444(SB)/4, $0xbe800113
-DATA constants<>+1448(SB)/4, $0xbe800113
-DATA constants<>+1452(SB)/4, $0xbe800113
-DATA constants<>+1456(SB)/4, $0xbe800113
-DATA constants<>+1460(SB)/4, $0xbe800113
-DATA constants<>+1464(SB)/4, $0xbe800113
-DATA constants<>+1468(SB)/4, $0xbe800113
-DATA constants<>+1472(SB)/4, $0x3e4cd00f
-DATA constants<>+1476(SB)/4, $0x3e4cd00f
-DATA constants<>+1480(SB)/4, $0x3e4cd00f
-DATA constants<>+1484(SB)/4, $0x3e4cd00f
-DATA constants<>+1488(SB)/4, $0x3e4cd00f
-DATA constants<>+1492(SB)/4, $0x3e4cd00f
-DATA constants<>+1496(SB)/4, $0x3e4cd00f
-DATA constants<>+1500(SB)/4, $0x3e4cd00f
-DATA constants<>+1504(SB)/4, $0x3e4cd00f
-DATA constants<>+1508(SB)/4, $0x3e4cd00f
-DATA constants<>+1512(SB)/4, $0x3e4cd00f
-DATA constants<>+1516(SB)/4, $0x3e4cd00f
-DATA constants<>+1520(SB)/4, $0x3e4cd00f
-DATA constants<>+1524(SB)/4, $0x3e4cd00f
-DATA constants<>+1528(SB)/4, $0x3e4cd00f
-DATA constants<>+1532(SB)/4, $0x3e4cd00f
-DATA constants<>+1536(SB)/4, $0xbe2a3947
-DATA constants<>+1540(SB)/4, $0xbe2a3947
-DATA constants<>+1544(SB)/4, $0xbe2a3947
-DATA constants<>+1548(SB)/4, $0xbe2a3947
-DATA constants<>+1552(SB)/4, $0xbe2a3947
-DATA constants<>+1556(SB)/4, $0xbe2a3947
-DATA constants<>+1560(SB)/4, $0xbe2a3947
-DATA constants<>+1564(SB)/4, $0xbe2a3947
-DATA constants<>+1568(SB)/4, $0xbe2a3947
-DATA constants<>+1572(SB)/4, $0xbe2a3947
-DATA constants<>+1576(SB)/4, $0xbe2a3947
-DATA constants<>+1580(SB)/4, $0xbe2a3947
-DATA constants<>+1584(SB)/4, $0xbe2a3947
-DATA constants<>+1588(SB)/4, $0xbe2a3947
-DATA constants<>+1592(SB)/4, $0xbe2a3947
-DATA constants<>+1596(SB)/4, $0xbe2a3947
-DATA constants<>+1600(SB)/4, $0x3e116c7f
-DATA constants<>+1604(SB)/4, $0x3e116c7f
-DATA constants<>+1608(SB)/4, $0x3e116c7f
-DATA constants<>+1612(SB)/4, $0x3e116c7f
-DATA constants<>+1616(SB)/4, $0x3e116c7f
-DATA constants<>+1620(SB)/4, $0x3e116c7f
-DATA constants<>+1624(SB)/4, $0x3e116c7f
-DATA constants<>+1628(SB)/4, $0x3e116c7f
-DATA constants<>+1632(SB)/4, $0x3e116c7f
-DATA constants<>+1636(SB)/4, $0x3e116c7f
-DATA constants<>+1640(SB)/4, $0x3e116c7f
-DATA constants<>+1644(SB)/4, $0x3e116c7f
-DATA constants<>+1648(SB)/4, $0x3e116c7f
-DATA constants<>+1652(SB)/4, $0x3e116c7f
-DATA constants<>+1656(SB)/4, $0x3e116c7f
-DATA constants<>+1660(SB)/4, $0x3e116c7f
-DATA constants<>+1664(SB)/4, $0xbe06c0f0
-DATA constants<>+1668(SB)/4, $0xbe06c0f0
-DATA constants<>+1672(SB)/4, $0xbe06c0f0
-DATA constants<>+1676(SB)/4, $0xbe06c0f0
-DATA constants<>+1680(SB)/4, $0xbe06c0f0
-DATA constants<>+1684(SB)/4, $0xbe06c0f0
-DATA constants<>+1688(SB)/4, $0xbe06c0f0
-DATA constants<>+1692(SB)/4, $0xbe06c0f0
-DATA constants<>+1696(SB)/4, $0xbe06c0f0
-DATA constants<>+1700(SB)/4, $0xbe06c0f0
-DATA constants<>+1704(SB)/4, $0xbe06c0f0
-DATA constants<>+1708(SB)/4, $0xbe06c0f0
-DATA constants<>+1712(SB)/4, $0xbe06c0f0
-DATA constants<>+1716(SB)/4, $0xbe06c0f0
-DATA constants<>+1720(SB)/4, $0xbe06c0f0
-DATA constants<>+1724(SB)/4, $0xbe06c0f0
-DATA constants<>+1728(SB)/4, $0x3e02aff0
-DATA constants<>+1732(SB)/4, $0x3e02aff0
-DATA constants<>+1736(SB)/4, $0x3e02aff0
-DATA constants<>+1740(SB)/4, $0x3e02aff0
-DATA constants<>+1744(SB)/4, $0x3e02aff0
-DATA constants<>+1748(SB)/4, $0x3e02aff0
-DATA constants<>+1752(SB)/4, $0x3e02aff0
-DATA constants<>+1756(SB)/4, $0x3e02aff0
-DATA constants<>+1760(SB)/4, $0x3e02aff0
-DATA constants<>+1764(SB)/4, $0x3e02aff0
-DATA constants<>+1768(SB)/4, $0x3e02aff0
-DATA constants<>+1772(SB)/4, $0x3e02aff0
-DATA constants<>+1776(SB)/4, $0x3e02aff0
-DATA constants<>+1780(SB)/4, $0x3e02aff0
-DATA constants<>+1784(SB)/4, $0x3e02aff0
-DATA constants<>+1788(SB)/4, $0x3e02aff0
-DATA constants<>+1792(SB)/4, $0xbd9c674d
-DATA constants<>+1796(SB)/4, $0xbd9c674d
-DATA constants<>+1800(SB)/4, $0xbd9c674d
-DATA constants<>+1804(SB)/4, $0xbd9c674d
-DATA constants<>+1808(SB)/4, $0xbd9c674d
-DATA constants<>+1812(SB)/4, $0xbd9c674d
-DATA constants<>+1816(SB)/4, $0xbd9c674d
-DATA constants<>+1820(SB)/4, $0xbd9c674d
-DATA constants<>+1824(SB)/4, $0xbd9c674d
-DATA constants<>+1828(SB)/4, $0xbd9c674d
-DATA constants<>+1832(SB)/4, $0xbd9c674d
-DATA constants<>+1836(SB)/4, $0xbd9c674d
-DATA constants<>+1840(SB)/4, $0xbd9c674d
-DATA constants<>+1844(SB)/4, $0xbd9c674d
-DATA constants<>+1848(SB)/4, $0xbd9c674d
-DATA constants<>+1852(SB)/4, $0xbd9c674d
-DATA constants<>+1856(SB)/4, $0x3f000000
-DATA constants<>+1860(SB)/4, $0x3f000000
-DATA constants<>+1864(SB)/4, $0x3f000000
-DATA constants<>+1868(SB)/4, $0x3f000000
-DATA constants<>+1872(SB)/4, $0x3f000000
-DATA constants<>+1876(SB)/4, $0x3f000000
-DATA constants<>+1880(SB)/4, $0x3f000000
-DATA constants<>+1884(SB)/4, $0x3f000000
-DATA constants<>+1888(SB)/4, $0x3f000000
-DATA constants<>+1892(SB)/4, $0x3f000000
-DATA constants<>+1896(SB)/4, $0x3f000000
-DATA constants<>+1900(SB)/4, $0x3f000000
-DATA constants<>+1904(SB)/4, $0x3f000000
-DATA constants<>+1908(SB)/4, $0x3f000000
-DATA constants<>+1912(SB)/4, $0x3f000000
-DATA constants<>+1916(SB)/4, $0x3f000000
+DATA constants<>+896(SB)/4, $0x00800000
+DATA constants<>+900(SB)/4, $0x00800000
+DATA constants<>+904(SB)/4, $0x00800000
+DATA constants<>+908(SB)/4, $0x00800000
+DATA constants<>+912(SB)/4, $0x00800000
+DATA constants<>+916(SB)/4, $0x00800000
+DATA constants<>+920(SB)/4, $0x00800000
+DATA constants<>+924(SB)/4, $0x00800000
+DATA constants<>+928(SB)/4, $0x00800000
+DATA constants<>+932(SB)/4, $0x00800000
+DATA constants<>+936(SB)/4, $0x00800000
+DATA constants<>+940(SB)/4, $0x00800000
+DATA constants<>+944(SB)/4, $0x00800000
+DATA constants<>+948(SB)/4, $0x00800000
+DATA constants<>+952(SB)/4, $0x00800000
+DATA constants<>+956(SB)/4, $0x00800000
+DATA constants<>+960(SB)/4, $0x4b000000
+DATA constants<>+964(SB)/4, $0x4b000000
+DATA constants<>+968(SB)/4, $0x4b000000
+DATA constants<>+972(SB)/4, $0x4b000000
+DATA constants<>+976(SB)/4, $0x4b000000
+DATA constants<>+980(SB)/4, $0x4b000000
+DATA constants<>+984(SB)/4, $0x4b000000
+DATA constants<>+988(SB)/4, $0x4b000000
+DATA constants<>+992(SB)/4, $0x4b000000
+DATA constants<>+996(SB)/4, $0x4b000000
+DATA constants<>+1000(SB)/4, $0x4b000000
+DATA constants<>+1004(SB)/4, $0x4b000000
+DATA constants<>+1008(SB)/4, $0x4b000000
+DATA constants<>+1012(SB)/4, $0x4b000000
+DATA constants<>+1016(SB)/4, $0x4b000000
+DATA constants<>+1020(SB)/4, $0x4b000000
+DATA constants<>+1024(SB)/4, $0x3f3504f3
+DATA constants<>+1028(SB)/4, $0x3f3504f3
+DATA constants<>+1032(SB)/4, $0x3f3504f3
+DATA constants<>+1036(SB)/4, $0x3f3504f3
+DATA constants<>+1040(SB)/4, $0x3f3504f3
+DATA constants<>+1044(SB)/4, $0x3f3504f3
+DATA constants<>+1048(SB)/4, $0x3f3504f3
+DATA constants<>+1052(SB)/4, $0x3f3504f3
+DATA constants<>+1056(SB)/4, $0x3f3504f3
+DATA constants<>+1060(SB)/4, $0x3f3504f3
+DATA constants<>+1064(SB)/4, $0x3f3504f3
+DATA constants<>+1068(SB)/4, $0x3f3504f3
+DATA constants<>+1072(SB)/4, $0x3f3504f3
+DATA constants<>+1076(SB)/4, $0x3f3504f3
+DATA constants<>+1080(SB)/4, $0x3f3504f3
+DATA constants<>+1084(SB)/4, $0x3f3504f3
+DATA constants<>+1088(SB)/4, $0xc1b80000
+DATA constants<>+1092(SB)/4, $0xc1b80000
+DATA constants<>+1096(SB)/4, $0xc1b80000
+DATA constants<>+1100(SB)/4, $0xc1b80000
+DATA constants<>+1104(SB)/4, $0xc1b80000
+DATA constants<>+1108(SB)/4, $0xc1b80000
+DATA constants<>+1112(SB)/4, $0xc1b80000
+DATA constants<>+1116(SB)/4, $0xc1b80000
+DATA constants<>+1120(SB)/4, $0xc1b80000
+DATA constants<>+1124(SB)/4, $0xc1b80000
+DATA constants<>+1128(SB)/4, $0xc1b80000
+DATA constants<>+1132(SB)/4, $0xc1b80000
+DATA constants<>+1136(SB)/4, $0xc1b80000
+DATA constants<>+1140(SB)/4, $0xc1b80000
+DATA constants<>+1144(SB)/4, $0xc1b80000
+DATA constants<>+1148(SB)/4, $0xc1b80000
+DATA constants<>+1152(SB)/4, $0x00000000
+DATA constants<>+1156(SB)/4, $0x00000000
+DATA constants<>+1160(SB)/4, $0x00000000
+DATA constants<>+1164(SB)/4, $0x00000000
+DATA constants<>+1168(SB)/4, $0x00000000
+DATA constants<>+1172(SB)/4, $0x00000000
+DATA constants<>+1176(SB)/4, $0x00000000
+DATA constants<>+1180(SB)/4, $0x00000000
+DATA constants<>+1184(SB)/4, $0x00000000
+DATA constants<>+1188(SB)/4, $0x00000000
+DATA constants<>+1192(SB)/4, $0x00000000
+DATA constants<>+1196(SB)/4, $0x00000000
+DATA constants<>+1200(SB)/4, $0x00000000
+DATA constants<>+1204(SB)/4, $0x00000000
+DATA constants<>+1208(SB)/4, $0x00000000
+DATA constants<>+1212(SB)/4, $0x00000000
+DATA constants<>+1216(SB)/4, $0x007fffff
+DATA constants<>+1220(SB)/4, $0x007fffff
+DATA constants<>+1224(SB)/4, $0x007fffff
+DATA constants<>+1228(SB)/4, $0x007fffff
+DATA constants<>+1232(SB)/4, $0x007fffff
+DATA constants<>+1236(SB)/4, $0x007fffff
+DATA constants<>+1240(SB)/4, $0x007fffff
+DATA constants<>+1244(SB)/4, $0x007fffff
+DATA constants<>+1248(SB)/4, $0x007fffff
+DATA constants<>+1252(SB)/4, $0x007fffff
+DATA constants<>+1256(SB)/4, $0x007fffff
+DATA constants<>+1260(SB)/4, $0x007fffff
+DATA constants<>+1264(SB)/4, $0x007fffff
+DATA constants<>+1268(SB)/4, $0x007fffff
+DATA constants<>+1272(SB)/4, $0x007fffff
+DATA constants<>+1276(SB)/4, $0x007fffff
+DATA constants<>+1280(SB)/4, $0x3eaaaaaa
+DATA constants<>+1284(SB)/4, $0x3eaaaaaa
+DATA constants<>+1288(SB)/4, $0x3eaaaaaa
+DATA constants<>+1292(SB)/4, $0x3eaaaaaa
+DATA constants<>+1296(SB)/4, $0x3eaaaaaa
+DATA constants<>+1300(SB)/4, $0x3eaaaaaa
+DATA constants<>+1304(SB)/4, $0x3eaaaaaa
+DATA constants<>+1308(SB)/4, $0x3eaaaaaa
+DATA constants<>+1312(SB)/4, $0x3eaaaaaa
+DATA constants<>+1316(SB)/4, $0x3eaaaaaa
+DATA constants<>+1320(SB)/4, $0x3eaaaaaa
+DATA constants<>+1324(SB)/4, $0x3eaaaaaa
+DATA constants<>+1328(SB)/4, $0x3eaaaaaa
+DATA constants<>+1332(SB)/4, $0x3eaaaaaa
+DATA constants<>+1336(SB)/4, $0x3eaaaaaa
+DATA constants<>+1340(SB)/4, $0x3eaaaaaa
+DATA constants<>+1344(SB)/4, $0xbe800113
+DATA constants<>+1348(SB)/4, $0xbe800113
+DATA constants<>+1352(SB)/4, $0xbe800113
+DATA constants<>+1356(SB)/4, $0xbe800113
+DATA constants<>+1360(SB)/4, $0xbe800113
+DATA constants<>+1364(SB)/4, $0xbe800113
+DATA constants<>+1368(SB)/4, $0xbe800113
+DATA constants<>+1372(SB)/4, $0xbe800113
+DATA constants<>+1376(SB)/4, $0xbe800113
+DATA constants<>+1380(SB)/4, $0xbe800113
+DATA constants<>+1384(SB)/4, $0xbe800113
+DATA constants<>+1388(SB)/4, $0xbe800113
+DATA constants<>+1392(SB)/4, $0xbe800113
+DATA constants<>+1396(SB)/4, $0xbe800113
+DATA constants<>+1400(SB)/4, $0xbe800113
+DATA constants<>+1404(SB)/4, $0xbe800113
+DATA constants<>+1408(SB)/4, $0x3e4cd00f
+DATA constants<>+1412(SB)/4, $0x3e4cd00f
+DATA constants<>+1416(SB)/4, $0x3e4cd00f
+DATA constants<>+1420(SB)/4, $0x3e4cd00f
+DATA constants<>+1424(SB)/4, $0x3e4cd00f
+DATA constants<>+1428(SB)/4, $0x3e4cd00f
+DATA constants<>+1432(SB)/4, $0x3e4cd00f
+DATA constants<>+1436(SB)/4, $0x3e4cd00f
+DATA constants<>+1440(SB)/4, $0x3e4cd00f
+DATA constants<>+1444(SB)/4, $0x3e4cd00f
+DATA constants<>+1448(SB)/4, $0x3e4cd00f
+DATA constants<>+1452(SB)/4, $0x3e4cd00f
+DATA constants<>+1456(SB)/4, $0x3e4cd00f
+DATA constants<>+1460(SB)/4, $0x3e4cd00f
+DATA constants<>+1464(SB)/4, $0x3e4cd00f
+DATA constants<>+1468(SB)/4, $0x3e4cd00f
+DATA constants<>+1472(SB)/4, $0xbe2a3947
+DATA constants<>+1476(SB)/4, $0xbe2a3947
+DATA constants<>+1480(SB)/4, $0xbe2a3947
+DATA constants<>+1484(SB)/4, $0xbe2a3947
+DATA constants<>+1488(SB)/4, $0xbe2a3947
+DATA constants<>+1492(SB)/4, $0xbe2a3947
+DATA constants<>+1496(SB)/4, $0xbe2a3947
+DATA constants<>+1500(SB)/4, $0xbe2a3947
+DATA constants<>+1504(SB)/4, $0xbe2a3947
+DATA constants<>+1508(SB)/4, $0xbe2a3947
+DATA constants<>+1512(SB)/4, $0xbe2a3947
+DATA constants<>+1516(SB)/4, $0xbe2a3947
+DATA constants<>+1520(SB)/4, $0xbe2a3947
+DATA constants<>+1524(SB)/4, $0xbe2a3947
+DATA constants<>+1528(SB)/4, $0xbe2a3947
+DATA constants<>+1532(SB)/4, $0xbe2a3947
+DATA constants<>+1536(SB)/4, $0x3e116c7f
+DATA constants<>+1540(SB)/4, $0x3e116c7f
+DATA constants<>+1544(SB)/4, $0x3e116c7f
+DATA constants<>+1548(SB)/4, $0x3e116c7f
+DATA constants<>+1552(SB)/4, $0x3e116c7f
+DATA constants<>+1556(SB)/4, $0x3e116c7f
+DATA constants<>+1560(SB)/4, $0x3e116c7f
+DATA constants<>+1564(SB)/4, $0x3e116c7f
+DATA constants<>+1568(SB)/4, $0x3e116c7f
+DATA constants<>+1572(SB)/4, $0x3e116c7f
+DATA constants<>+1576(SB)/4, $0x3e116c7f
+DATA constants<>+1580(SB)/4, $0x3e116c7f
+DATA constants<>+1584(SB)/4, $0x3e116c7f
+DATA constants<>+1588(SB)/4, $0x3e116c7f
+DATA constants<>+1592(SB)/4, $0x3e116c7f
+DATA constants<>+1596(SB)/4, $0x3e116c7f
+DATA constants<>+1600(SB)/4, $0xbe06c0f0
+DATA constants<>+1604(SB)/4, $0xbe06c0f0
+DATA constants<>+1608(SB)/4, $0xbe06c0f0
+DATA constants<>+1612(SB)/4, $0xbe06c0f0
+DATA constants<>+1616(SB)/4, $0xbe06c0f0
+DATA constants<>+1620(SB)/4, $0xbe06c0f0
+DATA constants<>+1624(SB)/4, $0xbe06c0f0
+DATA constants<>+1628(SB)/4, $0xbe06c0f0
+DATA constants<>+1632(SB)/4, $0xbe06c0f0
+DATA constants<>+1636(SB)/4, $0xbe06c0f0
+DATA constants<>+1640(SB)/4, $0xbe06c0f0
+DATA constants<>+1644(SB)/4, $0xbe06c0f0
+DATA constants<>+1648(SB)/4, $0xbe06c0f0
+DATA constants<>+1652(SB)/4, $0xbe06c0f0
+DATA constants<>+1656(SB)/4, $0xbe06c0f0
+DATA constants<>+1660(SB)/4, $0xbe06c0f0
+DATA constants<>+1664(SB)/4, $0x3e02aff0
+DATA constants<>+1668(SB)/4, $0x3e02aff0
+DATA constants<>+1672(SB)/4, $0x3e02aff0
+DATA constants<>+1676(SB)/4, $0x3e02aff0
+DATA constants<>+1680(SB)/4, $0x3e02aff0
+DATA constants<>+1684(SB)/4, $0x3e02aff0
+DATA constants<>+1688(SB)/4, $0x3e02aff0
+DATA constants<>+1692(SB)/4, $0x3e02aff0
+DATA constants<>+1696(SB)/4, $0x3e02aff0
+DATA constants<>+1700(SB)/4, $0x3e02aff0
+DATA constants<>+1704(SB)/4, $0x3e02aff0
+DATA constants<>+1708(SB)/4, $0x3e02aff0
+DATA constants<>+1712(SB)/4, $0x3e02aff0
+DATA constants<>+1716(SB)/4, $0x3e02aff0
+DATA constants<>+1720(SB)/4, $0x3e02aff0
+DATA constants<>+1724(SB)/4, $0x3e02aff0
+DATA constants<>+1728(SB)/4, $0xbd9c674d
+DATA constants<>+1732(SB)/4, $0xbd9c674d
+DATA constants<>+1736(SB)/4, $0xbd9c674d
+DATA constants<>+1740(SB)/4, $0xbd9c674d
+DATA constants<>+1744(SB)/4, $0xbd9c674d
+DATA constants<>+1748(SB)/4, $0xbd9c674d
+DATA constants<>+1752(SB)/4, $0xbd9c674d
+DATA constants<>+1756(SB)/4, $0xbd9c674d
+DATA constants<>+1760(SB)/4, $0xbd9c674d
+DATA constants<>+1764(SB)/4, $0xbd9c674d
+DATA constants<>+1768(SB)/4, $0xbd9c674d
+DATA constants<>+1772(SB)/4, $0xbd9c674d
+DATA constants<>+1776(SB)/4, $0xbd9c674d
+DATA constants<>+1780(SB)/4, $0xbd9c674d
+DATA constants<>+1784(SB)/4, $0xbd9c674d
+DATA constants<>+1788(SB)/4, $0xbd9c674d
+DATA constants<>+1792(SB)/4, $0x3f000000
+DATA constants<>+1796(SB)/4, $0x3f000000
+DATA constants<>+1800(SB)/4, $0x3f000000
+DATA constants<>+1804(SB)/4, $0x3f000000
+DATA constants<>+1808(SB)/4, $0x3f000000
+DATA constants<>+1812(SB)/4, $0x3f000000
+DATA constants<>+1816(SB)/4, $0x3f000000
+DATA constants<>+1820(SB)/4, $0x3f000000
+DATA constants<>+1824(SB)/4, $0x3f000000
+DATA constants<>+1828(SB)/4, $0x3f000000
+DATA constants<>+1832(SB)/4, $0x3f000000
+DATA constants<>+1836(SB)/4, $0x3f000000
+DATA constants<>+1840(SB)/4, $0x3f000000
+DATA constants<>+1844(SB)/4, $0x3f000000
+DATA constants<>+1848(SB)/4, $0x3f000000
+DATA constants<>+1852(SB)/4, $0x3f000000
+DATA constants<>+1856(SB)/4, $0x7f800000
+DATA constants<>+1860(SB)/4, $0x7f800000
+DATA constants<>+1864(SB)/4, $0x7f800000
+DATA constants<>+1868(SB)/4, $0x7f800000
+DATA constants<>+1872(SB)/4, $0x7f800000
+DATA constants<>+1876(SB)/4, $0x7f800000
+DATA constants<>+1880(SB)/4, $0x7f800000
+DATA constants<>+1884(SB)/4, $0x7f800000
+DATA constants<>+1888(SB)/4, $0x7f800000
+DATA constants<>+1892(SB)/4, $0x7f800000
+DATA constants<>+1896(SB)/4, $0x7f800000
+DATA constants<>+1900(SB)/4, $0x7f800000
+DATA constants<>+1904(SB)/4, $0x7f800000
+DATA constants<>+1908(SB)/4, $0x7f800000
+DATA constants<>+1912(SB)/4, $0x7f800000
+DATA constants<>+1916(SB)/4, $0x7f800000
 DATA constants<>+1920(SB)/4, $0x7fc00000
 DATA constants<>+1924(SB)/4, $0x7fc00000
 DATA constants<>+1928(SB)/4, $0x7fc00000
@@ -514,1167 +514,1071 @@ DATA constants<>+2032(SB)/4, $0xff800000
 DATA constants<>+2036(SB)/4, $0xff800000
 DATA constants<>+2040(SB)/4, $0xff800000
 DATA constants<>+2044(SB)/4, $0xff800000
-DATA constants<>+2048(SB)/4, $0x7fffffff
-DATA constants<>+2052(SB)/4, $0x7fffffff
-DATA constants<>+2056(SB)/4, $0x7fffffff
-DATA constants<>+2060(SB)/4, $0x7fffffff
-DATA constants<>+2064(SB)/4, $0x7fffffff
-DATA constants<>+2068(SB)/4, $0x7fffffff
-DATA constants<>+2072(SB)/4, $0x7fffffff
-DATA constants<>+2076(SB)/4, $0x7fffffff
-DATA constants<>+2080(SB)/4, $0x7fffffff
-DATA constants<>+2084(SB)/4, $0x7fffffff
-DATA constants<>+2088(SB)/4, $0x7fffffff
-DATA constants<>+2092(SB)/4, $0x7fffffff
-DATA constants<>+2096(SB)/4, $0x7fffffff
-DATA constants<>+2100(SB)/4, $0x7fffffff
-DATA constants<>+2104(SB)/4, $0x7fffffff
-DATA constants<>+2108(SB)/4, $0x7fffffff
-DATA constants<>+2112(SB)/4, $0xbeaaaa99
-DATA constants<>+2116(SB)/4, $0xbeaaaa99
-DATA constants<>+2120(SB)/4, $0xbeaaaa99
-DATA constants<>+2124(SB)/4, $0xbeaaaa99
-DATA constants<>+2128(SB)/4, $0xbeaaaa99
-DATA constants<>+2132(SB)/4, $0xbeaaaa99
-DATA constants<>+2136(SB)/4, $0xbeaaaa99
-DATA constants<>+2140(SB)/4, $0xbeaaaa99
-DATA constants<>+2144(SB)/4, $0xbeaaaa99
-DATA constants<>+2148(SB)/4, $0xbeaaaa99
-DATA constants<>+2152(SB)/4, $0xbeaaaa99
-DATA constants<>+2156(SB)/4, $0xbeaaaa99
-DATA constants<>+2160(SB)/4, $0xbeaaaa99
-DATA constants<>+2164(SB)/4, $0xbeaaaa99
-DATA constants<>+2168(SB)/4, $0xbeaaaa99
-DATA constants<>+2172(SB)/4, $0xbeaaaa99
-DATA constants<>+2176(SB)/4, $0x3e088381
-DATA constants<>+2180(SB)/4, $0x3e088381
-DATA constants<>+2184(SB)/4, $0x3e088381
-DATA constants<>+2188(SB)/4, $0x3e088381
-DATA constants<>+2192(SB)/4, $0x3e088381
-DATA constants<>+2196(SB)/4, $0x3e088381
-DATA constants<>+2200(SB)/4, $0x3e088381
-DATA constants<>+2204(SB)/4, $0x3e088381
-DATA constants<>+2208(SB)/4, $0x3e088381
-DATA constants<>+2212(SB)/4, $0x3e088381
-DATA constants<>+2216(SB)/4, $0x3e088381
-DATA constants<>+2220(SB)/4, $0x3e088381
-DATA constants<>+2224(SB)/4, $0x3e088381
-DATA constants<>+2228(SB)/4, $0x3e088381
-DATA constants<>+2232(SB)/4, $0x3e088381
-DATA constants<>+2236(SB)/4, $0x3e088381
-DATA constants<>+2240(SB)/4, $0xbd5c1c22
-DATA constants<>+2244(SB)/4, $0xbd5c1c22
-DATA constants<>+2248(SB)/4, $0xbd5c1c22
-DATA constants<>+2252(SB)/4, $0xbd5c1c22
-DATA constants<>+2256(SB)/4, $0xbd5c1c22
-DATA constants<>+2260(SB)/4, $0xbd5c1c22
-DATA constants<>+2264(SB)/4, $0xbd5c1c22
-DATA constants<>+2268(SB)/4, $0xbd5c1c22
-DATA constants<>+2272(SB)/4, $0xbd5c1c22
-DATA constants<>+2276(SB)/4, $0xbd5c1c22
-DATA constants<>+2280(SB)/4, $0xbd5c1c22
-DATA constants<>+2284(SB)/4, $0xbd5c1c22
-DATA constants<>+2288(SB)/4, $0xbd5c1c22
-DATA constants<>+2292(SB)/4, $0xbd5c1c22
-DATA constants<>+2296(SB)/4, $0xbd5c1c22
-DATA constants<>+2300(SB)/4, $0xbd5c1c22
-DATA constants<>+2304(SB)/4, $0x3ca90795
-DATA constants<>+2308(SB)/4, $0x3ca90795
-DATA constants<>+2312(SB)/4, $0x3ca90795
-DATA constants<>+2316(SB)/4, $0x3ca90795
-DATA constants<>+2320(SB)/4, $0x3ca90795
-DATA constants<>+2324(SB)/4, $0x3ca90795
-DATA constants<>+2328(SB)/4, $0x3ca90795
-DATA constants<>+2332(SB)/4, $0x3ca90795
-DATA constants<>+2336(SB)/4, $0x3ca90795
-DATA constants<>+2340(SB)/4, $0x3ca90795
-DATA constants<>+2344(SB)/4, $0x3ca90795
-DATA constants<>+2348(SB)/4, $0x3ca90795
-DATA constants<>+2352(SB)/4, $0x3ca90795
-DATA constants<>+2356(SB)/4, $0x3ca90795
-DATA constants<>+2360(SB)/4, $0x3ca90795
-DATA constants<>+2364(SB)/4, $0x3ca90795
-DATA constants<>+2368(SB)/4, $0xbbbac1d2
-DATA constants<>+2372(SB)/4, $0xbbbac1d2
-DATA constants<>+2376(SB)/4, $0xbbbac1d2
-DATA constants<>+2380(SB)/4, $0xbbbac1d2
-DATA constants<>+2384(SB)/4, $0xbbbac1d2
-DATA constants<>+2388(SB)/4, $0xbbbac1d2
-DATA constants<>+2392(SB)/4, $0xbbbac1d2
-DATA constants<>+2396(SB)/4, $0xbbbac1d2
-DATA constants<>+2400(SB)/4, $0xbbbac1d2
-DATA constants<>+2404(SB)/4, $0xbbbac1d2
-DATA constants<>+2408(SB)/4, $0xbbbac1d2
-DATA constants<>+2412(SB)/4, $0xbbbac1d2
-DATA constants<>+2416(SB)/4, $0xbbbac1d2
-DATA constants<>+2420(SB)/4, $0xbbbac1d2
-DATA constants<>+2424(SB)/4, $0xbbbac1d2
-DATA constants<>+2428(SB)/4, $0xbbbac1d2
-DATA constants<>+2432(SB)/4, $0x41a00000
-DATA constants<>+2436(SB)/4, $0x41a00000
-DATA constants<>+2440(SB)/4, $0x41a00000
-DATA constants<>+2444(SB)/4, $0x41a00000
-DATA constants<>+2448(SB)/4, $0x41a00000
-DATA constants<>+2452(SB)/4, $0x41a00000
-DATA constants<>+2456(SB)/4, $0x41a00000
-DATA constants<>+2460(SB)/4, $0x41a00000
-DATA constants<>+2464(SB)/4, $0x41a00000
-DATA constants<>+2468(SB)/4, $0x41a00000
-DATA constants<>+2472(SB)/4, $0x41a00000
-DATA constants<>+2476(SB)/4, $0x41a00000
-DATA constants<>+2480(SB)/4, $0x41a00000
-DATA constants<>+2484(SB)/4, $0x41a00000
-DATA constants<>+2488(SB)/4, $0x41a00000
-DATA constants<>+2492(SB)/4, $0x41a00000
-DATA constants<>+2496(SB)/4, $0x3f800000
-DATA constants<>+2500(SB)/4, $0x3f800000
-DATA constants<>+2504(SB)/4, $0x3f800000
-DATA constants<>+2508(SB)/4, $0x3f800000
-DATA constants<>+2512(SB)/4, $0x3f800000
-DATA constants<>+2516(SB)/4, $0x3f800000
-DATA constants<>+2520(SB)/4, $0x3f800000
-DATA constants<>+2524(SB)/4, $0x3f800000
-DATA constants<>+2528(SB)/4, $0x3f800000
-DATA constants<>+2532(SB)/4, $0x3f800000
-DATA constants<>+2536(SB)/4, $0x3f800000
-DATA constants<>+2540(SB)/4, $0x3f800000
-DATA constants<>+2544(SB)/4, $0x3f800000
-DATA constants<>+2548(SB)/4, $0x3f800000
-DATA constants<>+2552(SB)/4, $0x3f800000
-DATA constants<>+2556(SB)/4, $0x3f800000
-DATA constants<>+2560(SB)/4, $0x40000000
-DATA constants<>+2564(SB)/4, $0x40000000
-DATA constants<>+2568(SB)/4, $0x40000000
-DATA constants<>+2572(SB)/4, $0x40000000
-DATA constants<>+2576(SB)/4, $0x40000000
-DATA constants<>+2580(SB)/4, $0x40000000
-DATA constants<>+2584(SB)/4, $0x40000000
-DATA constants<>+2588(SB)/4, $0x40000000
-DATA constants<>+2592(SB)/4, $0x40000000
-DATA constants<>+2596(SB)/4, $0x40000000
-DATA constants<>+2600(SB)/4, $0x40000000
-DATA constants<>+2604(SB)/4, $0x40000000
-DATA constants<>+2608(SB)/4, $0x40000000
-DATA constants<>+2612(SB)/4, $0x40000000
-DATA constants<>+2616(SB)/4, $0x40000000
-DATA constants<>+2620(SB)/4, $0x40000000
-DATA constants<>+2624(SB)/4, $0x3f200000
-DATA constants<>+2628(SB)/4, $0x3f200000
-DATA constants<>+2632(SB)/4, $0x3f200000
-DATA constants<>+2636(SB)/4, $0x3f200000
-DATA constants<>+2640(SB)/4, $0x3f200000
-DATA constants<>+2644(SB)/4, $0x3f200000
-DATA constants<>+2648(SB)/4, $0x3f200000
-DATA constants<>+2652(SB)/4, $0x3f200000
-DATA constants<>+2656(SB)/4, $0x3f200000
-DATA constants<>+2660(SB)/4, $0x3f200000
-DATA constants<>+2664(SB)/4, $0x3f200000
-DATA constants<>+2668(SB)/4, $0x3f200000
-DATA constants<>+2672(SB)/4, $0x3f200000
-DATA constants<>+2676(SB)/4, $0x3f200000
-DATA constants<>+2680(SB)/4, $0x3f200000
-DATA constants<>+2684(SB)/4, $0x3f200000
-DATA constants<>+2688(SB)/4, $0x80000000
-DATA constants<>+2692(SB)/4, $0x80000000
-DATA constants<>+2696(SB)/4, $0x80000000
-DATA constants<>+2700(SB)/4, $0x80000000
-DATA constants<>+2704(SB)/4, $0x80000000
-DATA constants<>+2708(SB)/4, $0x80000000
-DATA constants<>+2712(SB)/4, $0x80000000
-DATA constants<>+2716(SB)/4, $0x80000000
-DATA constants<>+2720(SB)/4, $0x80000000
-DATA constants<>+2724(SB)/4, $0x80000000
-DATA constants<>+2728(SB)/4, $0x80000000
-DATA constants<>+2732(SB)/4, $0x80000000
-DATA constants<>+2736(SB)/4, $0x80000000
-DATA constants<>+2740(SB)/4, $0x80000000
-DATA constants<>+2744(SB)/4, $0x80000000
-DATA constants<>+2748(SB)/4, $0x80000000
-DATA constants<>+2752(SB)/4, $0x3e0375d3
-DATA constants<>+2756(SB)/4, $0x3e0375d3
-DATA constants<>+2760(SB)/4, $0x3e0375d3
-DATA constants<>+2764(SB)/4, $0x3e0375d3
-DATA constants<>+2768(SB)/4, $0x3e0375d3
-DATA constants<>+2772(SB)/4, $0x3e0375d3
-DATA constants<>+2776(SB)/4, $0x3e0375d3
-DATA constants<>+2780(SB)/4, $0x3e0375d3
-DATA constants<>+2784(SB)/4, $0x3e0375d3
-DATA constants<>+2788(SB)/4, $0x3e0375d3
-DATA constants<>+2792(SB)/4, $0x3e0375d3
-DATA constants<>+2796(SB)/4, $0x3e0375d3
-DATA constants<>+2800(SB)/4, $0x3e0375d3
-DATA constants<>+2804(SB)/4, $0x3e0375d3
-DATA constants<>+2808(SB)/4, $0x3e0375d3
-DATA constants<>+2812(SB)/4, $0x3e0375d3
-DATA constants<>+2816(SB)/4, $0xbec09371
-DATA constants<>+2820(SB)/4, $0xbec09371
-DATA constants<>+2824(SB)/4, $0xbec09371
-DATA constants<>+2828(SB)/4, $0xbec09371
-DATA constants<>+2832(SB)/4, $0xbec09371
-DATA constants<>+2836(SB)/4, $0xbec09371
-DATA constants<>+2840(SB)/4, $0xbec09371
-DATA constants<>+2844(SB)/4, $0xbec09371
-DATA constants<>+2848(SB)/4, $0xbec09371
-DATA constants<>+2852(SB)/4, $0xbec09371
-DATA constants<>+2856(SB)/4, $0xbec09371
-DATA constants<>+2860(SB)/4, $0xbec09371
-DATA constants<>+2864(SB)/4, $0xbec09371
-DATA constants<>+2868(SB)/4, $0xbec09371
-DATA constants<>+2872(SB)/4, $0xbec09371
-DATA constants<>+2876(SB)/4, $0xbec09371
-DATA constants<>+2880(SB)/4, $0x3de70cc3
-DATA constants<>+2884(SB)/4, $0x3de70cc3
-DATA constants<>+2888(SB)/4, $0x3de70cc3
-DATA constants<>+2892(SB)/4, $0x3de70cc3
-DATA constants<>+2896(SB)/4, $0x3de70cc3
-DATA constants<>+2900(SB)/4, $0x3de70cc3
-DATA constants<>+2904(SB)/4, $0x3de70cc3
-DATA constants<>+2908(SB)/4, $0x3de70cc3
-DATA constants<>+2912(SB)/4, $0x3de70cc3
-DATA constants<>+2916(SB)/4, $0x3de70cc3
-DATA constants<>+2920(SB)/4, $0x3de70cc3
-DATA constants<>+2924(SB)/4, $0x3de70cc3
-DATA constants<>+2928(SB)/4, $0x3de70cc3
-DATA constants<>+2932(SB)/4, $0x3de70cc3
-DATA constants<>+2936(SB)/4, $0x3de70cc3
-DATA constants<>+2940(SB)/4, $0x3de70cc3
-DATA constants<>+2944(SB)/4, $0xbcdb3e02
-DATA constants<>+2948(SB)/4, $0xbcdb3e02
-DATA constants<>+2952(SB)/4, $0xbcdb3e02
-DATA constants<>+2956(SB)/4, $0xbcdb3e02
-DATA constants<>+2960(SB)/4, $0xbcdb3e02
-DATA constants<>+2964(SB)/4, $0xbcdb3e02
-DATA constants<>+2968(SB)/4, $0xbcdb3e02
-DATA constants<>+2972(SB)/4, $0xbcdb3e02
-DATA constants<>+2976(SB)/4, $0xbcdb3e02
-DATA constants<>+2980(SB)/4, $0xbcdb3e02
-DATA constants<>+2984(SB)/4, $0xbcdb3e02
-DATA constants<>+2988(SB)/4, $0xbcdb3e02
-DATA constants<>+2992(SB)/4, $0xbcdb3e02
-DATA constants<>+2996(SB)/4, $0xbcdb3e02
-DATA constants<>+3000(SB)/4, $0xbcdb3e02
-DATA constants<>+3004(SB)/4, $0xbcdb3e02
-DATA constants<>+3008(SB)/4, $0x3ba36cf3
-DATA constants<>+3012(SB)/4, $0x3ba36cf3
-DATA constants<>+3016(SB)/4, $0x3ba36cf3
-DATA constants<>+3020(SB)/4, $0x3ba36cf3
-DATA constants<>+3024(SB)/4, $0x3ba36cf3
-DATA constants<>+3028(SB)/4, $0x3ba36cf3
-DATA constants<>+3032(SB)/4, $0x3ba36cf3
-DATA constants<>+3036(SB)/4, $0x3ba36cf3
-DATA constants<>+3040(SB)/4, $0x3ba36cf3
-DATA constants<>+3044(SB)/4, $0x3ba36cf3
-DATA constants<>+3048(SB)/4, $0x3ba36cf3
-DATA constants<>+3052(SB)/4, $0x3ba36cf3
-DATA constants<>+3056(SB)/4, $0x3ba36cf3
-DATA constants<>+3060(SB)/4, $0x3ba36cf3
-DATA constants<>+3064(SB)/4, $0x3ba36cf3
-DATA constants<>+3068(SB)/4, $0x3ba36cf3
-DATA constants<>+3072(SB)/4, $0xba1c3a21
-DATA constants<>+3076(SB)/4, $0xba1c3a21
-DATA constants<>+3080(SB)/4, $0xba1c3a21
-DATA constants<>+3084(SB)/4, $0xba1c3a21
-DATA constants<>+3088(SB)/4, $0xba1c3a21
-DATA constants<>+3092(SB)/4, $0xba1c3a21
-DATA constants<>+3096(SB)/4, $0xba1c3a21
-DATA constants<>+3100(SB)/4, $0xba1c3a21
-DATA constants<>+3104(SB)/4, $0xba1c3a21
-DATA constants<>+3108(SB)/4, $0xba1c3a21
-DATA constants<>+3112(SB)/4, $0xba1c3a21
-DATA constants<>+3116(SB)/4, $0xba1c3a21
-DATA constants<>+3120(SB)/4, $0xba1c3a21
-DATA constants<>+3124(SB)/4, $0xba1c3a21
-DATA constants<>+3128(SB)/4, $0xba1c3a21
-DATA constants<>+3132(SB)/4, $0xba1c3a21
-DATA constants<>+3136(SB)/4, $0x40800000
-DATA constants<>+3140(SB)/4, $0x40800000
-DATA constants<>+3144(SB)/4, $0x40800000
-DATA constants<>+3148(SB)/4, $0x40800000
-DATA constants<>+3152(SB)/4, $0x40800000
-DATA constants<>+3156(SB)/4, $0x40800000
-DATA constants<>+3160(SB)/4, $0x40800000
-DATA constants<>+3164(SB)/4, $0x40800000
-DATA constants<>+3168(SB)/4, $0x40800000
-DATA constants<>+3172(SB)/4, $0x40800000
-DATA constants<>+3176(SB)/4, $0x40800000
-DATA constants<>+3180(SB)/4, $0x40800000
-DATA constants<>+3184(SB)/4, $0x40800000
-DATA constants<>+3188(SB)/4, $0x40800000
-DATA constants<>+3192(SB)/4, $0x40800000
-DATA constants<>+3196(SB)/4, $0x40800000
-DATA constants<>+3200(SB)/4, $0x3e03bc6f
-DATA constants<>+3204(SB)/4, $0x3e03bc6f
-DATA constants<>+3208(SB)/4, $0x3e03bc6f
-DATA constants<>+3212(SB)/4, $0x3e03bc6f
-DATA constants<>+3216(SB)/4, $0x3e03bc6f
-DATA constants<>+3220(SB)/4, $0x3e03bc6f
-DATA constants<>+3224(SB)/4, $0x3e03bc6f
-DATA constants<>+3228(SB)/4, $0x3e03bc6f
-DATA constants<>+3232(SB)/4, $0x3e03bc6f
-DATA constants<>+3236(SB)/4, $0x3e03bc6f
-DATA constants<>+3240(SB)/4, $0x3e03bc6f
-DATA constants<>+3244(SB)/4, $0x3e03bc6f
-DATA constants<>+3248(SB)/4, $0x3e03bc6f
-DATA constants<>+3252(SB)/4, $0x3e03bc6f
-DATA constants<>+3256(SB)/4, $0x3e03bc6f
-DATA constants<>+3260(SB)/4, $0x3e03bc6f
-DATA constants<>+3264(SB)/4, $0x3f229946
-DATA constants<>+3268(SB)/4, $0x3f229946
-DATA constants<>+3272(SB)/4, $0x3f229946
-DATA constants<>+3276(SB)/4, $0x3f229946
-DATA constants<>+3280(SB)/4, $0x3f229946
-DATA constants<>+3284(SB)/4, $0x3f229946
-DATA constants<>+3288(SB)/4, $0x3f229946
-DATA constants<>+3292(SB)/4, $0x3f229946
-DATA constants<>+3296(SB)/4, $0x3f229946
-DATA constants<>+3300(SB)/4, $0x3f229946
-DATA constants<>+3304(SB)/4, $0x3f229946
-DATA constants<>+3308(SB)/4, $0x3f229946
-DATA constants<>+3312(SB)/4, $0x3f229946
-DATA constants<>+3316(SB)/4, $0x3f229946
-DATA constants<>+3320(SB)/4, $0x3f229946
-DATA constants<>+3324(SB)/4, $0x3f229946
-DATA constants<>+3328(SB)/4, $0x3dd992c1
-DATA constants<>+3332(SB)/4, $0x3dd992c1
-DATA constants<>+3336(SB)/4, $0x3dd992c1
-DATA constants<>+3340(SB)/4, $0x3dd992c1
-DATA constants<>+3344(SB)/4, $0x3dd992c1
-DATA constants<>+3348(SB)/4, $0x3dd992c1
-DATA constants<>+3352(SB)/4, $0x3dd992c1
-DATA constants<>+3356(SB)/4, $0x3dd992c1
-DATA constants<>+3360(SB)/4, $0x3dd992c1
-DATA constants<>+3364(SB)/4, $0x3dd992c1
-DATA constants<>+3368(SB)/4, $0x3dd992c1
-DATA constants<>+3372(SB)/4, $0x3dd992c1
-DATA constants<>+3376(SB)/4, $0x3dd992c1
-DATA constants<>+3380(SB)/4, $0x3dd992c1
-DATA constants<>+3384(SB)/4, $0x3dd992c1
-DATA constants<>+3388(SB)/4, $0x3dd992c1
-DATA constants<>+3392(SB)/4, $0xbcc2a8bd
-DATA constants<>+3396(SB)/4, $0xbcc2a8bd
-DATA constants<>+3400(SB)/4, $0xbcc2a8bd
-DATA constants<>+3404(SB)/4, $0xbcc2a8bd
-DATA constants<>+3408(SB)/4, $0xbcc2a8bd
-DATA constants<>+3412(SB)/4, $0xbcc2a8bd
-DATA constants<>+3416(SB)/4, $0xbcc2a8bd
-DATA constants<>+3420(SB)/4, $0xbcc2a8bd
-DATA constants<>+3424(SB)/4, $0xbcc2a8bd
-DATA constants<>+3428(SB)/4, $0xbcc2a8bd
-DATA constants<>+3432(SB)/4, $0xbcc2a8bd
-DATA constants<>+3436(SB)/4, $0xbcc2a8bd
-DATA constants<>+3440(SB)/4, $0xbcc2a8bd
-DATA constants<>+3444(SB)/4, $0xbcc2a8bd
-DATA constants<>+3448(SB)/4, $0xbcc2a8bd
-DATA constants<>+3452(SB)/4, $0xbcc2a8bd
-DATA constants<>+3456(SB)/4, $0x3b6eb678
-DATA constants<>+3460(SB)/4, $0x3b6eb678
-DATA constants<>+3464(SB)/4, $0x3b6eb678
-DATA constants<>+3468(SB)/4, $0x3b6eb678
-DATA constants<>+3472(SB)/4, $0x3b6eb678
-DATA constants<>+3476(SB)/4, $0x3b6eb678
-DATA constants<>+3480(SB)/4, $0x3b6eb678
-DATA constants<>+3484(SB)/4, $0x3b6eb678
-DATA constants<>+3488(SB)/4, $0x3b6eb678
-DATA constants<>+3492(SB)/4, $0x3b6eb678
-DATA constants<>+3496(SB)/4, $0x3b6eb678
-DATA constants<>+3500(SB)/4, $0x3b6eb678
-DATA constants<>+3504(SB)/4, $0x3b6eb678
-DATA constants<>+3508(SB)/4, $0x3b6eb678
-DATA constants<>+3512(SB)/4, $0x3b6eb678
-DATA constants<>+3516(SB)/4, $0x3b6eb678
-DATA constants<>+3520(SB)/4, $0xb9a93dee
-DATA constants<>+3524(SB)/4, $0xb9a93dee
-DATA constants<>+3528(SB)/4, $0xb9a93dee
-DATA constants<>+3532(SB)/4, $0xb9a93dee
-DATA constants<>+3536(SB)/4, $0xb9a93dee
-DATA constants<>+3540(SB)/4, $0xb9a93dee
-DATA constants<>+3544(SB)/4, $0xb9a93dee
-DATA constants<>+3548(SB)/4, $0xb9a93dee
-DATA constants<>+3552(SB)/4, $0xb9a93dee
-DATA constants<>+3556(SB)/4, $0xb9a93dee
-DATA constants<>+3560(SB)/4, $0xb9a93dee
-DATA constants<>+3564(SB)/4, $0xb9a93dee
-DATA constants<>+3568(SB)/4, $0xb9a93dee
-DATA constants<>+3572(SB)/4, $0xb9a93dee
-DATA constants<>+3576(SB)/4, $0xb9a93dee
-DATA constants<>+3580(SB)/4, $0xb9a93dee
-DATA constants<>+3584(SB)/4, $0x373c6c89
-DATA constants<>+3588(SB)/4, $0x373c6c89
-DATA constants<>+3592(SB)/4, $0x373c6c89
-DATA constants<>+3596(SB)/4, $0x373c6c89
-DATA constants<>+3600(SB)/4, $0x373c6c89
-DATA constants<>+3604(SB)/4, $0x373c6c89
-DATA constants<>+3608(SB)/4, $0x373c6c89
-DATA constants<>+3612(SB)/4, $0x373c6c89
-DATA constants<>+3616(SB)/4, $0x373c6c89
-DATA constants<>+3620(SB)/4, $0x373c6c89
-DATA constants<>+3624(SB)/4, $0x373c6c89
-DATA constants<>+3628(SB)/4, $0x373c6c89
-DATA constants<>+3632(SB)/4, $0x373c6c89
-DATA constants<>+3636(SB)/4, $0x373c6c89
-DATA constants<>+3640(SB)/4, $0x373c6c89
-DATA constants<>+3644(SB)/4, $0x373c6c89
-DATA constants<>+3648(SB)/4, $0x3f6e147b
-DATA constants<>+3652(SB)/4, $0x3f6e147b
-DATA constants<>+3656(SB)/4, $0x3f6e147b
-DATA constants<>+3660(SB)/4, $0x3f6e147b
-DATA constants<>+3664(SB)/4, $0x3f6e147b
-DATA constants<>+3668(SB)/4, $0x3f6e147b
-DATA constants<>+3672(SB)/4, $0x3f6e147b
-DATA constants<>+3676(SB)/4, $0x3f6e147b
-DATA constants<>+3680(SB)/4, $0x3f6e147b
-DATA constants<>+3684(SB)/4, $0x3f6e147b
-DATA constants<>+3688(SB)/4, $0x3f6e147b
-DATA constants<>+3692(SB)/4, $0x3f6e147b
-DATA constants<>+3696(SB)/4, $0x3f6e147b
-DATA constants<>+3700(SB)/4, $0x3f6e147b
-DATA constants<>+3704(SB)/4, $0x3f6e147b
-DATA constants<>+3708(SB)/4, $0x3f6e147b
-DATA constants<>+3712(SB)/4, $0x414ccccd
-DATA constants<>+3716(SB)/4, $0x414ccccd
-DATA constants<>+3720(SB)/4, $0x414ccccd
-DATA constants<>+3724(SB)/4, $0x414ccccd
-DATA constants<>+3728(SB)/4, $0x414ccccd
-DATA constants<>+3732(SB)/4, $0x414ccccd
-DATA constants<>+3736(SB)/4, $0x414ccccd
-DATA constants<>+3740(SB)/4, $0x414ccccd
-DATA constants<>+3744(SB)/4, $0x414ccccd
-DATA constants<>+3748(SB)/4, $0x414ccccd
-DATA constants<>+3752(SB)/4, $0x414ccccd
-DATA constants<>+3756(SB)/4, $0x414ccccd
-DATA constants<>+3760(SB)/4, $0x414ccccd
-DATA constants<>+3764(SB)/4, $0x414ccccd
-DATA constants<>+3768(SB)/4, $0x414ccccd
-DATA constants<>+3772(SB)/4, $0x414ccccd
-DATA constants<>+3776(SB)/4, $0x304de854
-DATA constants<>+3780(SB)/4, $0x304de854
-DATA constants<>+3784(SB)/4, $0x304de854
-DATA constants<>+3788(SB)/4, $0x304de854
-DATA constants<>+3792(SB)/4, $0x304de854
-DATA constants<>+3796(SB)/4, $0x304de854
-DATA constants<>+3800(SB)/4, $0x304de854
-DATA constants<>+3804(SB)/4, $0x304de854
-DATA constants<>+3808(SB)/4, $0x304de854
-DATA constants<>+3812(SB)/4, $0x304de854
-DATA constants<>+3816(SB)/4, $0x304de854
-DATA constants<>+3820(SB)/4, $0x304de854
-DATA constants<>+3824(SB)/4, $0x304de854
-DATA constants<>+3828(SB)/4, $0x304de854
-DATA constants<>+3832(SB)/4, $0x304de854
-DATA constants<>+3836(SB)/4, $0x304de854
-DATA constants<>+3840(SB)/4, $0xb32757d4
-DATA constants<>+3844(SB)/4, $0xb32757d4
-DATA constants<>+3848(SB)/4, $0xb32757d4
-DATA constants<>+3852(SB)/4, $0xb32757d4
-DATA constants<>+3856(SB)/4, $0xb32757d4
-DATA constants<>+3860(SB)/4, $0xb32757d4
-DATA constants<>+3864(SB)/4, $0xb32757d4
-DATA constants<>+3868(SB)/4, $0xb32757d4
-DATA constants<>+3872(SB)/4, $0xb32757d4
-DATA constants<>+3876(SB)/4, $0xb32757d4
-DATA constants<>+3880(SB)/4, $0xb32757d4
-DATA constants<>+3884(SB)/4, $0xb32757d4
-DATA constants<>+3888(SB)/4, $0xb32757d4
-DATA constants<>+3892(SB)/4, $0xb32757d4
-DATA constants<>+3896(SB)/4, $0xb32757d4
-DATA constants<>+3900(SB)/4, $0xb32757d4
-DATA constants<>+3904(SB)/4, $0x35634bca
-DATA constants<>+3908(SB)/4, $0x35634bca
-DATA constants<>+3912(SB)/4, $0x35634bca
-DATA constants<>+3916(SB)/4, $0x35634bca
-DATA constants<>+3920(SB)/4, $0x35634bca
-DATA constants<>+3924(SB)/4, $0x35634bca
-DATA constants<>+3928(SB)/4, $0x35634bca
-DATA constants<>+3932(SB)/4, $0x35634bca
-DATA constants<>+3936(SB)/4, $0x35634bca
-DATA constants<>+3940(SB)/4, $0x35634bca
-DATA constants<>+3944(SB)/4, $0x35634bca
-DATA constants<>+3948(SB)/4, $0x35634bca
-DATA constants<>+3952(SB)/4, $0x35634bca
-DATA constants<>+3956(SB)/4, $0x35634bca
-DATA constants<>+3960(SB)/4, $0x35634bca
-DATA constants<>+3964(SB)/4, $0x35634bca
-DATA constants<>+3968(SB)/4, $0xb727ec72
-DATA constants<>+3972(SB)/4, $0xb727ec72
-DATA constants<>+3976(SB)/4, $0xb727ec72
-DATA constants<>+3980(SB)/4, $0xb727ec72
-DATA constants<>+3984(SB)/4, $0xb727ec72
-DATA constants<>+3988(SB)/4, $0xb727ec72
-DATA constants<>+3992(SB)/4, $0xb727ec72
-DATA constants<>+3996(SB)/4, $0xb727ec72
-DATA constants<>+4000(SB)/4, $0xb727ec72
-DATA constants<>+4004(SB)/4, $0xb727ec72
-DATA constants<>+4008(SB)/4, $0xb727ec72
-DATA constants<>+4012(SB)/4, $0xb727ec72
-DATA constants<>+4016(SB)/4, $0xb727ec72
-DATA constants<>+4020(SB)/4, $0xb727ec72
-DATA constants<>+4024(SB)/4, $0xb727ec72
-DATA constants<>+4028(SB)/4, $0xb727ec72
-DATA constants<>+4032(SB)/4, $0x3890d8d8
-DATA constants<>+4036(SB)/4, $0x3890d8d8
-DATA constants<>+4040(SB)/4, $0x3890d8d8
-DATA constants<>+4044(SB)/4, $0x3890d8d8
-DATA constants<>+4048(SB)/4, $0x3890d8d8
-DATA constants<>+4052(SB)/4, $0x3890d8d8
-DATA constants<>+4056(SB)/4, $0x3890d8d8
-DATA constants<>+4060(SB)/4, $0x3890d8d8
-DATA constants<>+4064(SB)/4, $0x3890d8d8
-DATA constants<>+4068(SB)/4, $0x3890d8d8
-DATA constants<>+4072(SB)/4, $0x3890d8d8
-DATA constants<>+4076(SB)/4, $0x3890d8d8
-DATA constants<>+4080(SB)/4, $0x3890d8d8
-DATA constants<>+4084(SB)/4, $0x3890d8d8
-DATA constants<>+4088(SB)/4, $0x3890d8d8
-DATA constants<>+4092(SB)/4, $0x3890d8d8
-DATA constants<>+4096(SB)/4, $0xb98421bd
-DATA constants<>+4100(SB)/4, $0xb98421bd
-DATA constants<>+4104(SB)/4, $0xb98421bd
-DATA constants<>+4108(SB)/4, $0xb98421bd
-DATA constants<>+4112(SB)/4, $0xb98421bd
-DATA constants<>+4116(SB)/4, $0xb98421bd
-DATA constants<>+4120(SB)/4, $0xb98421bd
-DATA constants<>+4124(SB)/4, $0xb98421bd
-DATA constants<>+4128(SB)/4, $0xb98421bd
-DATA constants<>+4132(SB)/4, $0xb98421bd
-DATA constants<>+4136(SB)/4, $0xb98421bd
-DATA constants<>+4140(SB)/4, $0xb98421bd
-DATA constants<>+4144(SB)/4, $0xb98421bd
-DATA constants<>+4148(SB)/4, $0xb98421bd
-DATA constants<>+4152(SB)/4, $0xb98421bd
-DATA constants<>+4156(SB)/4, $0xb98421bd
-DATA constants<>+4160(SB)/4, $0xb872fbe7
-DATA constants<>+4164(SB)/4, $0xb872fbe7
-DATA constants<>+4168(SB)/4, $0xb872fbe7
-DATA constants<>+4172(SB)/4, $0xb872fbe7
-DATA constants<>+4176(SB)/4, $0xb872fbe7
-DATA constants<>+4180(SB)/4, $0xb872fbe7
-DATA constants<>+4184(SB)/4, $0xb872fbe7
-DATA constants<>+4188(SB)/4, $0xb872fbe7
-DATA constants<>+4192(SB)/4, $0xb872fbe7
-DATA constants<>+4196(SB)/4, $0xb872fbe7
-DATA constants<>+4200(SB)/4, $0xb872fbe7
-DATA constants<>+4204(SB)/4, $0xb872fbe7
-DATA constants<>+4208(SB)/4, $0xb872fbe7
-DATA constants<>+4212(SB)/4, $0xb872fbe7
-DATA constants<>+4216(SB)/4, $0xb872fbe7
-DATA constants<>+4220(SB)/4, $0xb872fbe7
-DATA constants<>+4224(SB)/4, $0x3be5e36d
-DATA constants<>+4228(SB)/4, $0x3be5e36d
-DATA constants<>+4232(SB)/4, $0x3be5e36d
-DATA constants<>+4236(SB)/4, $0x3be5e36d
-DATA constants<>+4240(SB)/4, $0x3be5e36d
-DATA constants<>+4244(SB)/4, $0x3be5e36d
-DATA constants<>+4248(SB)/4, $0x3be5e36d
-DATA constants<>+4252(SB)/4, $0x3be5e36d
-DATA constants<>+4256(SB)/4, $0x3be5e36d
-DATA constants<>+4260(SB)/4, $0x3be5e36d
-DATA constants<>+4264(SB)/4, $0x3be5e36d
-DATA constants<>+4268(SB)/4, $0x3be5e36d
-DATA constants<>+4272(SB)/4, $0x3be5e36d
-DATA constants<>+4276(SB)/4, $0x3be5e36d
-DATA constants<>+4280(SB)/4, $0x3be5e36d
-DATA constants<>+4284(SB)/4, $0x3be5e36d
-DATA constants<>+4288(SB)/4, $0xbd56fa85
-DATA constants<>+4292(SB)/4, $0xbd56fa85
-DATA constants<>+4296(SB)/4, $0xbd56fa85
-DATA constants<>+4300(SB)/4, $0xbd56fa85
-DATA constants<>+4304(SB)/4, $0xbd56fa85
-DATA constants<>+4308(SB)/4, $0xbd56fa85
-DATA constants<>+4312(SB)/4, $0xbd56fa85
-DATA constants<>+4316(SB)/4, $0xbd56fa85
-DATA constants<>+4320(SB)/4, $0xbd56fa85
-DATA constants<>+4324(SB)/4, $0xbd56fa85
-DATA constants<>+4328(SB)/4, $0xbd56fa85
-DATA constants<>+4332(SB)/4, $0xbd56fa85
-DATA constants<>+4336(SB)/4, $0xbd56fa85
-DATA constants<>+4340(SB)/4, $0xbd56fa85
-DATA constants<>+4344(SB)/4, $0xbd56fa85
-DATA constants<>+4348(SB)/4, $0xbd56fa85
-DATA constants<>+4352(SB)/4, $0xbeeb1d47
-DATA constants<>+4356(SB)/4, $0xbeeb1d47
-DATA constants<>+4360(SB)/4, $0xbeeb1d47
-DATA constants<>+4364(SB)/4, $0xbeeb1d47
-DATA constants<>+4368(SB)/4, $0xbeeb1d47
-DATA constants<>+4372(SB)/4, $0xbeeb1d47
-DATA constants<>+4376(SB)/4, $0xbeeb1d47
-DATA constants<>+4380(SB)/4, $0xbeeb1d47
-DATA constants<>+4384(SB)/4, $0xbeeb1d47
-DATA constants<>+4388(SB)/4, $0xbeeb1d47
-DATA constants<>+4392(SB)/4, $0xbeeb1d47
-DATA constants<>+4396(SB)/4, $0xbeeb1d47
-DATA constants<>+4400(SB)/4, $0xbeeb1d47
-DATA constants<>+4404(SB)/4, $0xbeeb1d47
-DATA constants<>+4408(SB)/4, $0xbeeb1d47
-DATA constants<>+4412(SB)/4, $0xbeeb1d47
-DATA constants<>+4416(SB)/4, $0xbf93576d
-DATA constants<>+4420(SB)/4, $0xbf93576d
-DATA constants<>+4424(SB)/4, $0xbf93576d
-DATA constants<>+4428(SB)/4, $0xbf93576d
-DATA constants<>+4432(SB)/4, $0xbf93576d
-DATA constants<>+4436(SB)/4, $0xbf93576d
-DATA constants<>+4440(SB)/4, $0xbf93576d
-DATA constants<>+4444(SB)/4, $0xbf93576d
-DATA constants<>+4448(SB)/4, $0xbf93576d
-DATA constants<>+4452(SB)/4, $0xbf93576d
-DATA constants<>+4456(SB)/4, $0xbf93576d
-DATA constants<>+4460(SB)/4, $0xbf93576d
-DATA constants<>+4464(SB)/4, $0xbf93576d
-DATA constants<>+4468(SB)/4, $0xbf93576d
-DATA constants<>+4472(SB)/4, $0xbf93576d
-DATA constants<>+4476(SB)/4, $0xbf93576d
-DATA constants<>+4480(SB)/4, $0x38a0bb64
-DATA constants<>+4484(SB)/4, $0x38a0bb64
-DATA constants<>+4488(SB)/4, $0x38a0bb64
-DATA constants<>+4492(SB)/4, $0x38a0bb64
-DATA constants<>+4496(SB)/4, $0x38a0bb64
-DATA constants<>+4500(SB)/4, $0x38a0bb64
-DATA constants<>+4504(SB)/4, $0x38a0bb64
-DATA constants<>+4508(SB)/4, $0x38a0bb64
-DATA constants<>+4512(SB)/4, $0x38a0bb64
-DATA constants<>+4516(SB)/4, $0x38a0bb64
-DATA constants<>+4520(SB)/4, $0x38a0bb64
-DATA constants<>+4524(SB)/4, $0x38a0bb64
-DATA constants<>+4528(SB)/4, $0x38a0bb64
-DATA constants<>+4532(SB)/4, $0x38a0bb64
-DATA constants<>+4536(SB)/4, $0x38a0bb64
-DATA constants<>+4540(SB)/4, $0x38a0bb64
-DATA constants<>+4544(SB)/4, $0xba2f84b3
-DATA constants<>+4548(SB)/4, $0xba2f84b3
-DATA constants<>+4552(SB)/4, $0xba2f84b3
-DATA constants<>+4556(SB)/4, $0xba2f84b3
-DATA constants<>+4560(SB)/4, $0xba2f84b3
-DATA constants<>+4564(SB)/4, $0xba2f84b3
-DATA constants<>+4568(SB)/4, $0xba2f84b3
-DATA constants<>+4572(SB)/4, $0xba2f84b3
-DATA constants<>+4576(SB)/4, $0xba2f84b3
-DATA constants<>+4580(SB)/4, $0xba2f84b3
-DATA constants<>+4584(SB)/4, $0xba2f84b3
-DATA constants<>+4588(SB)/4, $0xba2f84b3
-DATA constants<>+4592(SB)/4, $0xba2f84b3
-DATA constants<>+4596(SB)/4, $0xba2f84b3
-DATA constants<>+4600(SB)/4, $0xba2f84b3
-DATA constants<>+4604(SB)/4, $0xba2f84b3
-DATA constants<>+4608(SB)/4, $0x3b9d96eb
-DATA constants<>+4612(SB)/4, $0x3b9d96eb
-DATA constants<>+4616(SB)/4, $0x3b9d96eb
-DATA constants<>+4620(SB)/4, $0x3b9d96eb
-DATA constants<>+4624(SB)/4, $0x3b9d96eb
-DATA constants<>+4628(SB)/4, $0x3b9d96eb
-DATA constants<>+4632(SB)/4, $0x3b9d96eb
-DATA constants<>+4636(SB)/4, $0x3b9d96eb
-DATA constants<>+4640(SB)/4, $0x3b9d96eb
-DATA constants<>+4644(SB)/4, $0x3b9d96eb
-DATA constants<>+4648(SB)/4, $0x3b9d96eb
-DATA constants<>+4652(SB)/4, $0x3b9d96eb
-DATA constants<>+4656(SB)/4, $0x3b9d96eb
-DATA constants<>+4660(SB)/4, $0x3b9d96eb
-DATA constants<>+4664(SB)/4, $0x3b9d96eb
-DATA constants<>+4668(SB)/4, $0x3b9d96eb
-DATA constants<>+4672(SB)/4, $0xbce357bd
-DATA constants<>+4676(SB)/4, $0xbce357bd
-DATA constants<>+4680(SB)/4, $0xbce357bd
-DATA constants<>+4684(SB)/4, $0xbce357bd
-DATA constants<>+4688(SB)/4, $0xbce357bd
-DATA constants<>+4692(SB)/4, $0xbce357bd
-DATA constants<>+4696(SB)/4, $0xbce357bd
-DATA constants<>+4700(SB)/4, $0xbce357bd
-DATA constants<>+4704(SB)/4, $0xbce357bd
-DATA constants<>+4708(SB)/4, $0xbce357bd
-DATA constants<>+4712(SB)/4, $0xbce357bd
-DATA constants<>+4716(SB)/4, $0xbce357bd
-DATA constants<>+4720(SB)/4, $0xbce357bd
-DATA constants<>+4724(SB)/4, $0xbce357bd
-DATA constants<>+4728(SB)/4, $0xbce357bd
-DATA constants<>+4732(SB)/4, $0xbce357bd
-DATA constants<>+4736(SB)/4, $0x3df5fdee
-DATA constants<>+4740(SB)/4, $0x3df5fdee
-DATA constants<>+4744(SB)/4, $0x3df5fdee
-DATA constants<>+4748(SB)/4, $0x3df5fdee
-DATA constants<>+4752(SB)/4, $0x3df5fdee
-DATA constants<>+4756(SB)/4, $0x3df5fdee
-DATA constants<>+4760(SB)/4, $0x3df5fdee
-DATA constants<>+4764(SB)/4, $0x3df5fdee
-DATA constants<>+4768(SB)/4, $0x3df5fdee
-DATA constants<>+4772(SB)/4, $0x3df5fdee
-DATA constants<>+4776(SB)/4, $0x3df5fdee
-DATA constants<>+4780(SB)/4, $0x3df5fdee
-DATA constants<>+4784(SB)/4, $0x3df5fdee
-DATA constants<>+4788(SB)/4, $0x3df5fdee
-DATA constants<>+4792(SB)/4, $0x3df5fdee
-DATA constants<>+4796(SB)/4, $0x3df5fdee
-DATA constants<>+4800(SB)/4, $0xbeb17218
-DATA constants<>+4804(SB)/4, $0xbeb17218
-DATA constants<>+4808(SB)/4, $0xbeb17218
-DATA constants<>+4812(SB)/4, $0xbeb17218
-DATA constants<>+4816(SB)/4, $0xbeb17218
-DATA constants<>+4820(SB)/4, $0xbeb17218
-DATA constants<>+4824(SB)/4, $0xbeb17218
-DATA constants<>+4828(SB)/4, $0xbeb17218
-DATA constants<>+4832(SB)/4, $0xbeb17218
-DATA constants<>+4836(SB)/4, $0xbeb17218
-DATA constants<>+4840(SB)/4, $0xbeb17218
-DATA constants<>+4844(SB)/4, $0xbeb17218
-DATA constants<>+4848(SB)/4, $0xbeb17218
-DATA constants<>+4852(SB)/4, $0xbeb17218
-DATA constants<>+4856(SB)/4, $0xbeb17218
-DATA constants<>+4860(SB)/4, $0xbeb17218
-DATA constants<>+4864(SB)/4, $0x3d922279
-DATA constants<>+4868(SB)/4, $0x3d922279
-DATA constants<>+4872(SB)/4, $0x3d922279
-DATA constants<>+4876(SB)/4, $0x3d922279
-DATA constants<>+4880(SB)/4, $0x3d922279
-DATA constants<>+4884(SB)/4, $0x3d922279
-DATA constants<>+4888(SB)/4, $0x3d922279
-DATA constants<>+4892(SB)/4, $0x3d922279
-DATA constants<>+4896(SB)/4, $0x3d922279
-DATA constants<>+4900(SB)/4, $0x3d922279
-DATA constants<>+4904(SB)/4, $0x3d922279
-DATA constants<>+4908(SB)/4, $0x3d922279
-DATA constants<>+4912(SB)/4, $0x3d922279
-DATA constants<>+4916(SB)/4, $0x3d922279
-DATA constants<>+4920(SB)/4, $0x3d922279
-DATA constants<>+4924(SB)/4, $0x3d922279
-DATA constants<>+4928(SB)/4, $0x3fcc422a
-DATA constants<>+4932(SB)/4, $0x3fcc422a
-DATA constants<>+4936(SB)/4, $0x3fcc422a
-DATA constants<>+4940(SB)/4, $0x3fcc422a
-DATA constants<>+4944(SB)/4, $0x3fcc422a
-DATA constants<>+4948(SB)/4, $0x3fcc422a
-DATA constants<>+4952(SB)/4, $0x3fcc422a
-DATA constants<>+4956(SB)/4, $0x3fcc422a
-DATA constants<>+4960(SB)/4, $0x3fcc422a
-DATA constants<>+4964(SB)/4, $0x3fcc422a
-DATA constants<>+4968(SB)/4, $0x3fcc422a
-DATA constants<>+4972(SB)/4, $0x3fcc422a
-DATA constants<>+4976(SB)/4, $0x3fcc422a
-DATA constants<>+4980(SB)/4, $0x3fcc422a
-DATA constants<>+4984(SB)/4, $0x3fcc422a
-DATA constants<>+4988(SB)/4, $0x3fcc422a
-DATA constants<>+4992(SB)/4, $0xc2aeac4f
-DATA constants<>+4996(SB)/4, $0xc2aeac4f
-DATA constants<>+5000(SB)/4, $0xc2aeac4f
-DATA constants<>+5004(SB)/4, $0xc2aeac4f
-DATA constants<>+5008(SB)/4, $0xc2aeac4f
-DATA constants<>+5012(SB)/4, $0xc2aeac4f
-DATA constants<>+5016(SB)/4, $0xc2aeac4f
-DATA constants<>+5020(SB)/4, $0xc2aeac4f
-DATA constants<>+5024(SB)/4, $0xc2aeac4f
-DATA constants<>+5028(SB)/4, $0xc2aeac4f
-DATA constants<>+5032(SB)/4, $0xc2aeac4f
-DATA constants<>+5036(SB)/4, $0xc2aeac4f
-DATA constants<>+5040(SB)/4, $0xc2aeac4f
-DATA constants<>+5044(SB)/4, $0xc2aeac4f
-DATA constants<>+5048(SB)/4, $0xc2aeac4f
-DATA constants<>+5052(SB)/4, $0xc2aeac4f
-DATA constants<>+5056(SB)/4, $0xbf000000
-DATA constants<>+5060(SB)/4, $0xbf000000
-DATA constants<>+5064(SB)/4, $0xbf000000
-DATA constants<>+5068(SB)/4, $0xbf000000
-DATA constants<>+5072(SB)/4, $0xbf000000
-DATA constants<>+5076(SB)/4, $0xbf000000
-DATA constants<>+5080(SB)/4, $0xbf000000
-DATA constants<>+5084(SB)/4, $0xbf000000
-DATA constants<>+5088(SB)/4, $0xbf000000
-DATA constants<>+5092(SB)/4, $0xbf000000
-DATA constants<>+5096(SB)/4, $0xbf000000
-DATA constants<>+5100(SB)/4, $0xbf000000
-DATA constants<>+5104(SB)/4, $0xbf000000
-DATA constants<>+5108(SB)/4, $0xbf000000
-DATA constants<>+5112(SB)/4, $0xbf000000
-DATA constants<>+5116(SB)/4, $0xbf000000
-DATA constants<>+5120(SB)/4, $0x3e99999a
-DATA constants<>+5124(SB)/4, $0x3e99999a
-DATA constants<>+5128(SB)/4, $0x3e99999a
-DATA constants<>+5132(SB)/4, $0x3e99999a
-DATA constants<>+5136(SB)/4, $0x3e99999a
-DATA constants<>+5140(SB)/4, $0x3e99999a
-DATA constants<>+5144(SB)/4, $0x3e99999a
-DATA constants<>+5148(SB)/4, $0x3e99999a
-DATA constants<>+5152(SB)/4, $0x3e99999a
-DATA constants<>+5156(SB)/4, $0x3e99999a
-DATA constants<>+5160(SB)/4, $0x3e99999a
-DATA constants<>+5164(SB)/4, $0x3e99999a
-DATA constants<>+5168(SB)/4, $0x3e99999a
-DATA constants<>+5172(SB)/4, $0x3e99999a
-DATA constants<>+5176(SB)/4, $0x3e99999a
-DATA constants<>+5180(SB)/4, $0x3e99999a
-DATA constants<>+5184(SB)/4, $0x3df51e4d
-DATA constants<>+5188(SB)/4, $0x3df51e4d
-DATA constants<>+5192(SB)/4, $0x3df51e4d
-DATA constants<>+5196(SB)/4, $0x3df51e4d
-DATA constants<>+5200(SB)/4, $0x3df51e4d
-DATA constants<>+5204(SB)/4, $0x3df51e4d
-DATA constants<>+5208(SB)/4, $0x3df51e4d
-DATA constants<>+5212(SB)/4, $0x3df51e4d
-DATA constants<>+5216(SB)/4, $0x3df51e4d
-DATA constants<>+5220(SB)/4, $0x3df51e4d
-DATA constants<>+5224(SB)/4, $0x3df51e4d
-DATA constants<>+5228(SB)/4, $0x3df51e4d
-DATA constants<>+5232(SB)/4, $0x3df51e4d
-DATA constants<>+5236(SB)/4, $0x3df51e4d
-DATA constants<>+5240(SB)/4, $0x3df51e4d
-DATA constants<>+5244(SB)/4, $0x3df51e4d
-DATA constants<>+5248(SB)/4, $0x3df4e204
-DATA constants<>+5252(SB)/4, $0x3df4e204
-DATA constants<>+5256(SB)/4, $0x3df4e204
-DATA constants<>+5260(SB)/4, $0x3df4e204
-DATA constants<>+5264(SB)/4, $0x3df4e204
-DATA constants<>+5268(SB)/4, $0x3df4e204
-DATA constants<>+5272(SB)/4, $0x3df4e204
-DATA constants<>+5276(SB)/4, $0x3df4e204
-DATA constants<>+5280(SB)/4, $0x3df4e204
-DATA constants<>+5284(SB)/4, $0x3df4e204
-DATA constants<>+5288(SB)/4, $0x3df4e204
-DATA constants<>+5292(SB)/4, $0x3df4e204
-DATA constants<>+5296(SB)/4, $0x3df4e204
-DATA constants<>+5300(SB)/4, $0x3df4e204
-DATA constants<>+5304(SB)/4, $0x3df4e204
-DATA constants<>+5308(SB)/4, $0x3df4e204
-DATA constants<>+5312(SB)/4, $0x3de1c385
-DATA constants<>+5316(SB)/4, $0x3de1c385
-DATA constants<>+5320(SB)/4, $0x3de1c385
-DATA constants<>+5324(SB)/4, $0x3de1c385
-DATA constants<>+5328(SB)/4, $0x3de1c385
-DATA constants<>+5332(SB)/4, $0x3de1c385
-DATA constants<>+5336(SB)/4, $0x3de1c385
-DATA constants<>+5340(SB)/4, $0x3de1c385
-DATA constants<>+5344(SB)/4, $0x3de1c385
-DATA constants<>+5348(SB)/4, $0x3de1c385
-DATA constants<>+5352(SB)/4, $0x3de1c385
-DATA constants<>+5356(SB)/4, $0x3de1c385
-DATA constants<>+5360(SB)/4, $0x3de1c385
-DATA constants<>+5364(SB)/4, $0x3de1c385
-DATA constants<>+5368(SB)/4, $0x3de1c385
-DATA constants<>+5372(SB)/4, $0x3de1c385
-DATA constants<>+5376(SB)/4, $0x3da08906
-DATA constants<>+5380(SB)/4, $0x3da08906
-DATA constants<>+5384(SB)/4, $0x3da08906
-DATA constants<>+5388(SB)/4, $0x3da08906
-DATA constants<>+5392(SB)/4, $0x3da08906
-DATA constants<>+5396(SB)/4, $0x3da08906
-DATA constants<>+5400(SB)/4, $0x3da08906
-DATA constants<>+5404(SB)/4, $0x3da08906
-DATA constants<>+5408(SB)/4, $0x3da08906
-DATA constants<>+5412(SB)/4, $0x3da08906
-DATA constants<>+5416(SB)/4, $0x3da08906
-DATA constants<>+5420(SB)/4, $0x3da08906
-DATA constants<>+5424(SB)/4, $0x3da08906
-DATA constants<>+5428(SB)/4, $0x3da08906
-DATA constants<>+5432(SB)/4, $0x3da08906
-DATA constants<>+5436(SB)/4, $0x3da08906
-DATA constants<>+5440(SB)/4, $0x3dc4f275
-DATA constants<>+5444(SB)/4, $0x3dc4f275
-DATA constants<>+5448(SB)/4, $0x3dc4f275
-DATA constants<>+5452(SB)/4, $0x3dc4f275
-DATA constants<>+5456(SB)/4, $0x3dc4f275
-DATA constants<>+5460(SB)/4, $0x3dc4f275
-DATA constants<>+5464(SB)/4, $0x3dc4f275
-DATA constants<>+5468(SB)/4, $0x3dc4f275
-DATA constants<>+5472(SB)/4, $0x3dc4f275
-DATA constants<>+5476(SB)/4, $0x3dc4f275
-DATA constants<>+5480(SB)/4, $0x3dc4f275
-DATA constants<>+5484(SB)/4, $0x3dc4f275
-DATA constants<>+5488(SB)/4, $0x3dc4f275
-DATA constants<>+5492(SB)/4, $0x3dc4f275
-DATA constants<>+5496(SB)/4, $0x3dc4f275
-DATA constants<>+5500(SB)/4, $0x3dc4f275
-DATA constants<>+5504(SB)/4, $0xbda2b0b3
-DATA constants<>+5508(SB)/4, $0xbda2b0b3
-DATA constants<>+5512(SB)/4, $0xbda2b0b3
-DATA constants<>+5516(SB)/4, $0xbda2b0b3
-DATA constants<>+5520(SB)/4, $0xbda2b0b3
-DATA constants<>+5524(SB)/4, $0xbda2b0b3
-DATA constants<>+5528(SB)/4, $0xbda2b0b3
-DATA constants<>+5532(SB)/4, $0xbda2b0b3
-DATA constants<>+5536(SB)/4, $0xbda2b0b3
-DATA constants<>+5540(SB)/4, $0xbda2b0b3
-DATA constants<>+5544(SB)/4, $0xbda2b0b3
-DATA constants<>+5548(SB)/4, $0xbda2b0b3
-DATA constants<>+5552(SB)/4, $0xbda2b0b3
-DATA constants<>+5556(SB)/4, $0xbda2b0b3
-DATA constants<>+5560(SB)/4, $0xbda2b0b3
-DATA constants<>+5564(SB)/4, $0xbda2b0b3
-DATA constants<>+5568(SB)/4, $0x3e4467a2
-DATA constants<>+5572(SB)/4, $0x3e4467a2
-DATA constants<>+5576(SB)/4, $0x3e4467a2
-DATA constants<>+5580(SB)/4, $0x3e4467a2
-DATA constants<>+5584(SB)/4, $0x3e4467a2
-DATA constants<>+5588(SB)/4, $0x3e4467a2
-DATA constants<>+5592(SB)/4, $0x3e4467a2
-DATA constants<>+5596(SB)/4, $0x3e4467a2
-DATA constants<>+5600(SB)/4, $0x3e4467a2
-DATA constants<>+5604(SB)/4, $0x3e4467a2
-DATA constants<>+5608(SB)/4, $0x3e4467a2
-DATA constants<>+5612(SB)/4, $0x3e4467a2
-DATA constants<>+5616(SB)/4, $0x3e4467a2
-DATA constants<>+5620(SB)/4, $0x3e4467a2
-DATA constants<>+5624(SB)/4, $0x3e4467a2
-DATA constants<>+5628(SB)/4, $0x3e4467a2
-DATA constants<>+5632(SB)/4, $0xbe69b407
-DATA constants<>+5636(SB)/4, $0xbe69b407
-DATA constants<>+5640(SB)/4, $0xbe69b407
-DATA constants<>+5644(SB)/4, $0xbe69b407
-DATA constants<>+5648(SB)/4, $0xbe69b407
-DATA constants<>+5652(SB)/4, $0xbe69b407
-DATA constants<>+5656(SB)/4, $0xbe69b407
-DATA constants<>+5660(SB)/4, $0xbe69b407
-DATA constants<>+5664(SB)/4, $0xbe69b407
-DATA constants<>+5668(SB)/4, $0xbe69b407
-DATA constants<>+5672(SB)/4, $0xbe69b407
-DATA constants<>+5676(SB)/4, $0xbe69b407
-DATA constants<>+5680(SB)/4, $0xbe69b407
-DATA constants<>+5684(SB)/4, $0xbe69b407
-DATA constants<>+5688(SB)/4, $0xbe69b407
-DATA constants<>+5692(SB)/4, $0xbe69b407
-DATA constants<>+5696(SB)/4, $0x3de6474a
-DATA constants<>+5700(SB)/4, $0x3de6474a
-DATA constants<>+5704(SB)/4, $0x3de6474a
-DATA constants<>+5708(SB)/4, $0x3de6474a
-DATA constants<>+5712(SB)/4, $0x3de6474a
-DATA constants<>+5716(SB)/4, $0x3de6474a
-DATA constants<>+5720(SB)/4, $0x3de6474a
-DATA constants<>+5724(SB)/4, $0x3de6474a
-DATA constants<>+5728(SB)/4, $0x3de6474a
-DATA constants<>+5732(SB)/4, $0x3de6474a
-DATA constants<>+5736(SB)/4, $0x3de6474a
-DATA constants<>+5740(SB)/4, $0x3de6474a
-DATA constants<>+5744(SB)/4, $0x3de6474a
-DATA constants<>+5748(SB)/4, $0x3de6474a
-DATA constants<>+5752(SB)/4, $0x3de6474a
-DATA constants<>+5756(SB)/4, $0x3de6474a
-DATA constants<>+5760(SB)/4, $0xbca8f479
-DATA constants<>+5764(SB)/4, $0xbca8f479
-DATA constants<>+5768(SB)/4, $0xbca8f479
-DATA constants<>+5772(SB)/4, $0xbca8f479
-DATA constants<>+5776(SB)/4, $0xbca8f479
-DATA constants<>+5780(SB)/4, $0xbca8f479
-DATA constants<>+5784(SB)/4, $0xbca8f479
-DATA constants<>+5788(SB)/4, $0xbca8f479
-DATA constants<>+5792(SB)/4, $0xbca8f479
-DATA constants<>+5796(SB)/4, $0xbca8f479
-DATA constants<>+5800(SB)/4, $0xbca8f479
-DATA constants<>+5804(SB)/4, $0xbca8f479
-DATA constants<>+5808(SB)/4, $0xbca8f479
-DATA constants<>+5812(SB)/4, $0xbca8f479
-DATA constants<>+5816(SB)/4, $0xbca8f479
-DATA constants<>+5820(SB)/4, $0xbca8f479
-DATA constants<>+5824(SB)/4, $0x3ecc422a
-DATA constants<>+5828(SB)/4, $0x3ecc422a
-DATA constants<>+5832(SB)/4, $0x3ecc422a
-DATA constants<>+5836(SB)/4, $0x3ecc422a
-DATA constants<>+5840(SB)/4, $0x3ecc422a
-DATA constants<>+5844(SB)/4, $0x3ecc422a
-DATA constants<>+5848(SB)/4, $0x3ecc422a
-DATA constants<>+5852(SB)/4, $0x3ecc422a
-DATA constants<>+5856(SB)/4, $0x3ecc422a
-DATA constants<>+5860(SB)/4, $0x3ecc422a
-DATA constants<>+5864(SB)/4, $0x3ecc422a
-DATA constants<>+5868(SB)/4, $0x3ecc422a
-DATA constants<>+5872(SB)/4, $0x3ecc422a
-DATA constants<>+5876(SB)/4, $0x3ecc422a
-DATA constants<>+5880(SB)/4, $0x3ecc422a
-DATA constants<>+5884(SB)/4, $0x3ecc422a
-DATA constants<>+5888(SB)/4, $0x41700000
-DATA constants<>+5892(SB)/4, $0x41700000
-DATA constants<>+5896(SB)/4, $0x41700000
-DATA constants<>+5900(SB)/4, $0x41700000
-DATA constants<>+5904(SB)/4, $0x41700000
-DATA constants<>+5908(SB)/4, $0x41700000
-DATA constants<>+5912(SB)/4, $0x41700000
-DATA constants<>+5916(SB)/4, $0x41700000
-DATA constants<>+5920(SB)/4, $0x41700000
-DATA constants<>+5924(SB)/4, $0x41700000
-DATA constants<>+5928(SB)/4, $0x41700000
-DATA constants<>+5932(SB)/4, $0x41700000
-DATA constants<>+5936(SB)/4, $0x41700000
-DATA constants<>+5940(SB)/4, $0x41700000
-DATA constants<>+5944(SB)/4, $0x41700000
-DATA constants<>+5948(SB)/4, $0x41700000
-DATA constants<>+5952(SB)/4, $0xc1700000
-DATA constants<>+5956(SB)/4, $0xc1700000
-DATA constants<>+5960(SB)/4, $0xc1700000
-DATA constants<>+5964(SB)/4, $0xc1700000
-DATA constants<>+5968(SB)/4, $0xc1700000
-DATA constants<>+5972(SB)/4, $0xc1700000
-DATA constants<>+5976(SB)/4, $0xc1700000
-DATA constants<>+5980(SB)/4, $0xc1700000
-DATA constants<>+5984(SB)/4, $0xc1700000
-DATA constants<>+5988(SB)/4, $0xc1700000
-DATA constants<>+5992(SB)/4, $0xc1700000
-DATA constants<>+5996(SB)/4, $0xc1700000
-DATA constants<>+6000(SB)/4, $0xc1700000
-DATA constants<>+6004(SB)/4, $0xc1700000
-DATA constants<>+6008(SB)/4, $0xc1700000
-DATA constants<>+6012(SB)/4, $0xc1700000
-DATA constants<>+6016(SB)/4, $0x3e5b33b6
-DATA constants<>+6020(SB)/4, $0x3e5b33b6
-DATA constants<>+6024(SB)/4, $0x3e5b33b6
-DATA constants<>+6028(SB)/4, $0x3e5b33b6
-DATA constants<>+6032(SB)/4, $0x3e5b33b6
-DATA constants<>+6036(SB)/4, $0x3e5b33b6
-DATA constants<>+6040(SB)/4, $0x3e5b33b6
-DATA constants<>+6044(SB)/4, $0x3e5b33b6
-DATA constants<>+6048(SB)/4, $0x3e5b33b6
-DATA constants<>+6052(SB)/4, $0x3e5b33b6
-DATA constants<>+6056(SB)/4, $0x3e5b33b6
-DATA constants<>+6060(SB)/4, $0x3e5b33b6
-DATA constants<>+6064(SB)/4, $0x3e5b33b6
-DATA constants<>+6068(SB)/4, $0x3e5b33b6
-DATA constants<>+6072(SB)/4, $0x3e5b33b6
-DATA constants<>+6076(SB)/4, $0x3e5b33b6
-DATA constants<>+6080(SB)/4, $0x43480000
-DATA constants<>+6084(SB)/4, $0x43480000
-DATA constants<>+6088(SB)/4, $0x43480000
-DATA constants<>+6092(SB)/4, $0x43480000
-DATA constants<>+6096(SB)/4, $0x43480000
-DATA constants<>+6100(SB)/4, $0x43480000
-DATA constants<>+6104(SB)/4, $0x43480000
-DATA constants<>+6108(SB)/4, $0x43480000
-DATA constants<>+6112(SB)/4, $0x43480000
-DATA constants<>+6116(SB)/4, $0x43480000
-DATA constants<>+6120(SB)/4, $0x43480000
-DATA constants<>+6124(SB)/4, $0x43480000
-DATA constants<>+6128(SB)/4, $0x43480000
-DATA constants<>+6132(SB)/4, $0x43480000
-DATA constants<>+6136(SB)/4, $0x43480000
-DATA constants<>+6140(SB)/4, $0x43480000
-DATA constants<>+6144(SB)/4, $0xc3480000
-DATA constants<>+6148(SB)/4, $0xc3480000
-DATA constants<>+6152(SB)/4, $0xc3480000
-DATA constants<>+6156(SB)/4, $0xc3480000
-DATA constants<>+6160(SB)/4, $0xc3480000
-DATA constants<>+6164(SB)/4, $0xc3480000
-DATA constants<>+6168(SB)/4, $0xc3480000
-DATA constants<>+6172(SB)/4, $0xc3480000
-DATA constants<>+6176(SB)/4, $0xc3480000
-DATA constants<>+6180(SB)/4, $0xc3480000
-DATA constants<>+6184(SB)/4, $0xc3480000
-DATA constants<>+6188(SB)/4, $0xc3480000
-DATA constants<>+6192(SB)/4, $0xc3480000
-DATA constants<>+6196(SB)/4, $0xc3480000
-DATA constants<>+6200(SB)/4, $0xc3480000
-DATA constants<>+6204(SB)/4, $0xc3480000
-DATA constants<>+6208(SB)/4, $0x00000001
-DATA constants<>+6212(SB)/4, $0x00000001
-DATA constants<>+6216(SB)/4, $0x00000001
-DATA constants<>+6220(SB)/4, $0x00000001
-DATA constants<>+6224(SB)/4, $0x00000001
-DATA constants<>+6228(SB)/4, $0x00000001
-DATA constants<>+6232(SB)/4, $0x00000001
-DATA constants<>+6236(SB)/4, $0x00000001
-DATA constants<>+6240(SB)/4, $0x00000001
-DATA constants<>+6244(SB)/4, $0x00000001
-DATA constants<>+6248(SB)/4, $0x00000001
-DATA constants<>+6252(SB)/4, $0x00000001
-DATA constants<>+6256(SB)/4, $0x00000001
-DATA constants<>+6260(SB)/4, $0x00000001
-DATA constants<>+6264(SB)/4, $0x00000001
-DATA constants<>+6268(SB)/4, $0x00000001
-DATA constants<>+6272(SB)/4, $0x00007fff
-DATA constants<>+6276(SB)/4, $0x00007fff
-DATA constants<>+6280(SB)/4, $0x00007fff
-DATA constants<>+6284(SB)/4, $0x00007fff
-DATA constants<>+6288(SB)/4, $0x00007fff
-DATA constants<>+6292(SB)/4, $0x00007fff
-DATA constants<>+6296(SB)/4, $0x00007fff
-DATA constants<>+6300(SB)/4, $0x00007fff
-DATA constants<>+6304(SB)/4, $0x00007fff
-DATA constants<>+6308(SB)/4, $0x00007fff
-DATA constants<>+6312(SB)/4, $0x00007fff
-DATA constants<>+6316(SB)/4, $0x00007fff
-DATA constants<>+6320(SB)/4, $0x00007fff
-DATA constants<>+6324(SB)/4, $0x00007fff
-DATA constants<>+6328(SB)/4, $0x00007fff
-DATA constants<>+6332(SB)/4, $0x00007fff
-DATA constants<>+6336(SB)/4, $0x00400000
-DATA constants<>+6340(SB)/4, $0x00400000
-DATA constants<>+6344(SB)/4, $0x00400000
-DATA constants<>+6348(SB)/4, $0x00400000
-DATA constants<>+6352(SB)/4, $0x00400000
-DATA constants<>+6356(SB)/4, $0x00400000
-DATA constants<>+6360(SB)/4, $0x00400000
-DATA constants<>+6364(SB)/4, $0x00400000
-DATA constants<>+6368(SB)/4, $0x00400000
-DATA constants<>+6372(SB)/4, $0x00400000
-DATA constants<>+6376(SB)/4, $0x00400000
-DATA constants<>+6380(SB)/4, $0x00400000
-DATA constants<>+6384(SB)/4, $0x00400000
-DATA constants<>+6388(SB)/4, $0x00400000
-DATA constants<>+6392(SB)/4, $0x00400000
-DATA constants<>+6396(SB)/4, $0x00400000
-DATA constants<>+6400(SB)/4, $0xd2511f53
-DATA constants<>+6404(SB)/4, $0xd2511f53
-DATA constants<>+6408(SB)/4, $0xd2511f53
-DATA constants<>+6412(SB)/4, $0xd2511f53
-DATA constants<>+6416(SB)/4, $0xd2511f53
-DATA constants<>+6420(SB)/4, $0xd2511f53
-DATA constants<>+6424(SB)/4, $0xd2511f53
-DATA constants<>+6428(SB)/4, $0xd2511f53
-DATA constants<>+6432(SB)/4, $0xd2511f53
-DATA constants<>+6436(SB)/4, $0xd2511f53
-DATA constants<>+6440(SB)/4, $0xd2511f53
-DATA constants<>+6444(SB)/4, $0xd2511f53
-DATA constants<>+6448(SB)/4, $0xd2511f53
-DATA constants<>+6452(SB)/4, $0xd2511f53
-DATA constants<>+6456(SB)/4, $0xd2511f53
-DATA constants<>+6460(SB)/4, $0xd2511f53
-DATA constants<>+6464(SB)/4, $0xcd9e8d57
-DATA constants<>+6468(SB)/4, $0xcd9e8d57
-DATA constants<>+6472(SB)/4, $0xcd9e8d57
-DATA constants<>+6476(SB)/4, $0xcd9e8d57
-DATA constants<>+6480(SB)/4, $0xcd9e8d57
-DATA constants<>+6484(SB)/4, $0xcd9e8d57
-DATA constants<>+6488(SB)/4, $0xcd9e8d57
-DATA constants<>+6492(SB)/4, $0xcd9e8d57
-DATA constants<>+6496(SB)/4, $0xcd9e8d57
-DATA constants<>+6500(SB)/4, $0xcd9e8d57
-DATA constants<>+6504(SB)/4, $0xcd9e8d57
-DATA constants<>+6508(SB)/4, $0xcd9e8d57
-DATA constants<>+6512(SB)/4, $0xcd9e8d57
-DATA constants<>+6516(SB)/4, $0xcd9e8d57
-DATA constants<>+6520(SB)/4, $0xcd9e8d57
-DATA constants<>+6524(SB)/4, $0xcd9e8d57
-DATA constants<>+6528(SB)/8, $0xffffffff00000000
-DATA constants<>+6536(SB)/8, $0xffffffff00000000
-DATA constants<>+6544(SB)/8, $0xffffffff00000000
-DATA constants<>+6552(SB)/8, $0xffffffff00000000
-DATA constants<>+6560(SB)/8, $0xffffffff00000000
-DATA constants<>+6568(SB)/8, $0xffffffff00000000
-DATA constants<>+6576(SB)/8, $0xffffffff00000000
-DATA constants<>+6584(SB)/8, $0xffffffff00000000
-DATA constants<>+6592(SB)/4, $0x9e3779b9
-DATA constants<>+6596(SB)/4, $0x9e3779b9
-DATA constants<>+6600(SB)/4, $0x9e3779b9
-DATA constants<>+6604(SB)/4, $0x9e3779b9
-DATA constants<>+6608(SB)/4, $0x9e3779b9
-DATA constants<>+6612(SB)/4, $0x9e3779b9
-DATA constants<>+6616(SB)/4, $0x9e3779b9
-DATA constants<>+6620(SB)/4, $0x9e3779b9
-DATA constants<>+6624(SB)/4, $0x9e3779b9
-DATA constants<>+6628(SB)/4, $0x9e3779b9
-DATA constants<>+6632(SB)/4, $0x9e3779b9
-DATA constants<>+6636(SB)/4, $0x9e3779b9
-DATA constants<>+6640(SB)/4, $0x9e3779b9
-DATA constants<>+6644(SB)/4, $0x9e3779b9
-DATA constants<>+6648(SB)/4, $0x9e3779b9
-DATA constants<>+6652(SB)/4, $0x9e3779b9
-DATA constants<>+6656(SB)/4, $0xbb67ae85
-DATA constants<>+6660(SB)/4, $0xbb67ae85
-DATA constants<>+6664(SB)/4, $0xbb67ae85
-DATA constants<>+6668(SB)/4, $0xbb67ae85
-DATA constants<>+6672(SB)/4, $0xbb67ae85
-DATA constants<>+6676(SB)/4, $0xbb67ae85
-DATA constants<>+6680(SB)/4, $0xbb67ae85
-DATA constants<>+6684(SB)/4, $0xbb67ae85
-DATA constants<>+6688(SB)/4, $0xbb67ae85
-DATA constants<>+6692(SB)/4, $0xbb67ae85
-DATA constants<>+6696(SB)/4, $0xbb67ae85
-DATA constants<>+6700(SB)/4, $0xbb67ae85
-DATA constants<>+6704(SB)/4, $0xbb67ae85
-DATA constants<>+6708(SB)/4, $0xbb67ae85
-DATA constants<>+6712(SB)/4, $0xbb67ae85
-DATA constants<>+6716(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $6720
+DATA constants<>+2048(SB)/4, $0xc1a00000
+DATA constants<>+2052(SB)/4, $0xc1a00000
+DATA constants<>+2056(SB)/4, $0xc1a00000
+DATA constants<>+2060(SB)/4, $0xc1a00000
+DATA constants<>+2064(SB)/4, $0xc1a00000
+DATA constants<>+2068(SB)/4, $0xc1a00000
+DATA constants<>+2072(SB)/4, $0xc1a00000
+DATA constants<>+2076(SB)/4, $0xc1a00000
+DATA constants<>+2080(SB)/4, $0xc1a00000
+DATA constants<>+2084(SB)/4, $0xc1a00000
+DATA constants<>+2088(SB)/4, $0xc1a00000
+DATA constants<>+2092(SB)/4, $0xc1a00000
+DATA constants<>+2096(SB)/4, $0xc1a00000
+DATA constants<>+2100(SB)/4, $0xc1a00000
+DATA constants<>+2104(SB)/4, $0xc1a00000
+DATA constants<>+2108(SB)/4, $0xc1a00000
+DATA constants<>+2112(SB)/4, $0x7fffffff
+DATA constants<>+2116(SB)/4, $0x7fffffff
+DATA constants<>+2120(SB)/4, $0x7fffffff
+DATA constants<>+2124(SB)/4, $0x7fffffff
+DATA constants<>+2128(SB)/4, $0x7fffffff
+DATA constants<>+2132(SB)/4, $0x7fffffff
+DATA constants<>+2136(SB)/4, $0x7fffffff
+DATA constants<>+2140(SB)/4, $0x7fffffff
+DATA constants<>+2144(SB)/4, $0x7fffffff
+DATA constants<>+2148(SB)/4, $0x7fffffff
+DATA constants<>+2152(SB)/4, $0x7fffffff
+DATA constants<>+2156(SB)/4, $0x7fffffff
+DATA constants<>+2160(SB)/4, $0x7fffffff
+DATA constants<>+2164(SB)/4, $0x7fffffff
+DATA constants<>+2168(SB)/4, $0x7fffffff
+DATA constants<>+2172(SB)/4, $0x7fffffff
+DATA constants<>+2176(SB)/4, $0xc0000000
+DATA constants<>+2180(SB)/4, $0xc0000000
+DATA constants<>+2184(SB)/4, $0xc0000000
+DATA constants<>+2188(SB)/4, $0xc0000000
+DATA constants<>+2192(SB)/4, $0xc0000000
+DATA constants<>+2196(SB)/4, $0xc0000000
+DATA constants<>+2200(SB)/4, $0xc0000000
+DATA constants<>+2204(SB)/4, $0xc0000000
+DATA constants<>+2208(SB)/4, $0xc0000000
+DATA constants<>+2212(SB)/4, $0xc0000000
+DATA constants<>+2216(SB)/4, $0xc0000000
+DATA constants<>+2220(SB)/4, $0xc0000000
+DATA constants<>+2224(SB)/4, $0xc0000000
+DATA constants<>+2228(SB)/4, $0xc0000000
+DATA constants<>+2232(SB)/4, $0xc0000000
+DATA constants<>+2236(SB)/4, $0xc0000000
+DATA constants<>+2240(SB)/4, $0x3f800000
+DATA constants<>+2244(SB)/4, $0x3f800000
+DATA constants<>+2248(SB)/4, $0x3f800000
+DATA constants<>+2252(SB)/4, $0x3f800000
+DATA constants<>+2256(SB)/4, $0x3f800000
+DATA constants<>+2260(SB)/4, $0x3f800000
+DATA constants<>+2264(SB)/4, $0x3f800000
+DATA constants<>+2268(SB)/4, $0x3f800000
+DATA constants<>+2272(SB)/4, $0x3f800000
+DATA constants<>+2276(SB)/4, $0x3f800000
+DATA constants<>+2280(SB)/4, $0x3f800000
+DATA constants<>+2284(SB)/4, $0x3f800000
+DATA constants<>+2288(SB)/4, $0x3f800000
+DATA constants<>+2292(SB)/4, $0x3f800000
+DATA constants<>+2296(SB)/4, $0x3f800000
+DATA constants<>+2300(SB)/4, $0x3f800000
+DATA constants<>+2304(SB)/4, $0x80000000
+DATA constants<>+2308(SB)/4, $0x80000000
+DATA constants<>+2312(SB)/4, $0x80000000
+DATA constants<>+2316(SB)/4, $0x80000000
+DATA constants<>+2320(SB)/4, $0x80000000
+DATA constants<>+2324(SB)/4, $0x80000000
+DATA constants<>+2328(SB)/4, $0x80000000
+DATA constants<>+2332(SB)/4, $0x80000000
+DATA constants<>+2336(SB)/4, $0x80000000
+DATA constants<>+2340(SB)/4, $0x80000000
+DATA constants<>+2344(SB)/4, $0x80000000
+DATA constants<>+2348(SB)/4, $0x80000000
+DATA constants<>+2352(SB)/4, $0x80000000
+DATA constants<>+2356(SB)/4, $0x80000000
+DATA constants<>+2360(SB)/4, $0x80000000
+DATA constants<>+2364(SB)/4, $0x80000000
+DATA constants<>+2368(SB)/4, $0x3e0375d3
+DATA constants<>+2372(SB)/4, $0x3e0375d3
+DATA constants<>+2376(SB)/4, $0x3e0375d3
+DATA constants<>+2380(SB)/4, $0x3e0375d3
+DATA constants<>+2384(SB)/4, $0x3e0375d3
+DATA constants<>+2388(SB)/4, $0x3e0375d3
+DATA constants<>+2392(SB)/4, $0x3e0375d3
+DATA constants<>+2396(SB)/4, $0x3e0375d3
+DATA constants<>+2400(SB)/4, $0x3e0375d3
+DATA constants<>+2404(SB)/4, $0x3e0375d3
+DATA constants<>+2408(SB)/4, $0x3e0375d3
+DATA constants<>+2412(SB)/4, $0x3e0375d3
+DATA constants<>+2416(SB)/4, $0x3e0375d3
+DATA constants<>+2420(SB)/4, $0x3e0375d3
+DATA constants<>+2424(SB)/4, $0x3e0375d3
+DATA constants<>+2428(SB)/4, $0x3e0375d3
+DATA constants<>+2432(SB)/4, $0xbec09371
+DATA constants<>+2436(SB)/4, $0xbec09371
+DATA constants<>+2440(SB)/4, $0xbec09371
+DATA constants<>+2444(SB)/4, $0xbec09371
+DATA constants<>+2448(SB)/4, $0xbec09371
+DATA constants<>+2452(SB)/4, $0xbec09371
+DATA constants<>+2456(SB)/4, $0xbec09371
+DATA constants<>+2460(SB)/4, $0xbec09371
+DATA constants<>+2464(SB)/4, $0xbec09371
+DATA constants<>+2468(SB)/4, $0xbec09371
+DATA constants<>+2472(SB)/4, $0xbec09371
+DATA constants<>+2476(SB)/4, $0xbec09371
+DATA constants<>+2480(SB)/4, $0xbec09371
+DATA constants<>+2484(SB)/4, $0xbec09371
+DATA constants<>+2488(SB)/4, $0xbec09371
+DATA constants<>+2492(SB)/4, $0xbec09371
+DATA constants<>+2496(SB)/4, $0x3de70cc3
+DATA constants<>+2500(SB)/4, $0x3de70cc3
+DATA constants<>+2504(SB)/4, $0x3de70cc3
+DATA constants<>+2508(SB)/4, $0x3de70cc3
+DATA constants<>+2512(SB)/4, $0x3de70cc3
+DATA constants<>+2516(SB)/4, $0x3de70cc3
+DATA constants<>+2520(SB)/4, $0x3de70cc3
+DATA constants<>+2524(SB)/4, $0x3de70cc3
+DATA constants<>+2528(SB)/4, $0x3de70cc3
+DATA constants<>+2532(SB)/4, $0x3de70cc3
+DATA constants<>+2536(SB)/4, $0x3de70cc3
+DATA constants<>+2540(SB)/4, $0x3de70cc3
+DATA constants<>+2544(SB)/4, $0x3de70cc3
+DATA constants<>+2548(SB)/4, $0x3de70cc3
+DATA constants<>+2552(SB)/4, $0x3de70cc3
+DATA constants<>+2556(SB)/4, $0x3de70cc3
+DATA constants<>+2560(SB)/4, $0xbcdb3e02
+DATA constants<>+2564(SB)/4, $0xbcdb3e02
+DATA constants<>+2568(SB)/4, $0xbcdb3e02
+DATA constants<>+2572(SB)/4, $0xbcdb3e02
+DATA constants<>+2576(SB)/4, $0xbcdb3e02
+DATA constants<>+2580(SB)/4, $0xbcdb3e02
+DATA constants<>+2584(SB)/4, $0xbcdb3e02
+DATA constants<>+2588(SB)/4, $0xbcdb3e02
+DATA constants<>+2592(SB)/4, $0xbcdb3e02
+DATA constants<>+2596(SB)/4, $0xbcdb3e02
+DATA constants<>+2600(SB)/4, $0xbcdb3e02
+DATA constants<>+2604(SB)/4, $0xbcdb3e02
+DATA constants<>+2608(SB)/4, $0xbcdb3e02
+DATA constants<>+2612(SB)/4, $0xbcdb3e02
+DATA constants<>+2616(SB)/4, $0xbcdb3e02
+DATA constants<>+2620(SB)/4, $0xbcdb3e02
+DATA constants<>+2624(SB)/4, $0x3ba36cf3
+DATA constants<>+2628(SB)/4, $0x3ba36cf3
+DATA constants<>+2632(SB)/4, $0x3ba36cf3
+DATA constants<>+2636(SB)/4, $0x3ba36cf3
+DATA constants<>+2640(SB)/4, $0x3ba36cf3
+DATA constants<>+2644(SB)/4, $0x3ba36cf3
+DATA constants<>+2648(SB)/4, $0x3ba36cf3
+DATA constants<>+2652(SB)/4, $0x3ba36cf3
+DATA constants<>+2656(SB)/4, $0x3ba36cf3
+DATA constants<>+2660(SB)/4, $0x3ba36cf3
+DATA constants<>+2664(SB)/4, $0x3ba36cf3
+DATA constants<>+2668(SB)/4, $0x3ba36cf3
+DATA constants<>+2672(SB)/4, $0x3ba36cf3
+DATA constants<>+2676(SB)/4, $0x3ba36cf3
+DATA constants<>+2680(SB)/4, $0x3ba36cf3
+DATA constants<>+2684(SB)/4, $0x3ba36cf3
+DATA constants<>+2688(SB)/4, $0xba1c3a21
+DATA constants<>+2692(SB)/4, $0xba1c3a21
+DATA constants<>+2696(SB)/4, $0xba1c3a21
+DATA constants<>+2700(SB)/4, $0xba1c3a21
+DATA constants<>+2704(SB)/4, $0xba1c3a21
+DATA constants<>+2708(SB)/4, $0xba1c3a21
+DATA constants<>+2712(SB)/4, $0xba1c3a21
+DATA constants<>+2716(SB)/4, $0xba1c3a21
+DATA constants<>+2720(SB)/4, $0xba1c3a21
+DATA constants<>+2724(SB)/4, $0xba1c3a21
+DATA constants<>+2728(SB)/4, $0xba1c3a21
+DATA constants<>+2732(SB)/4, $0xba1c3a21
+DATA constants<>+2736(SB)/4, $0xba1c3a21
+DATA constants<>+2740(SB)/4, $0xba1c3a21
+DATA constants<>+2744(SB)/4, $0xba1c3a21
+DATA constants<>+2748(SB)/4, $0xba1c3a21
+DATA constants<>+2752(SB)/4, $0x40800000
+DATA constants<>+2756(SB)/4, $0x40800000
+DATA constants<>+2760(SB)/4, $0x40800000
+DATA constants<>+2764(SB)/4, $0x40800000
+DATA constants<>+2768(SB)/4, $0x40800000
+DATA constants<>+2772(SB)/4, $0x40800000
+DATA constants<>+2776(SB)/4, $0x40800000
+DATA constants<>+2780(SB)/4, $0x40800000
+DATA constants<>+2784(SB)/4, $0x40800000
+DATA constants<>+2788(SB)/4, $0x40800000
+DATA constants<>+2792(SB)/4, $0x40800000
+DATA constants<>+2796(SB)/4, $0x40800000
+DATA constants<>+2800(SB)/4, $0x40800000
+DATA constants<>+2804(SB)/4, $0x40800000
+DATA constants<>+2808(SB)/4, $0x40800000
+DATA constants<>+2812(SB)/4, $0x40800000
+DATA constants<>+2816(SB)/4, $0x3e03bc6f
+DATA constants<>+2820(SB)/4, $0x3e03bc6f
+DATA constants<>+2824(SB)/4, $0x3e03bc6f
+DATA constants<>+2828(SB)/4, $0x3e03bc6f
+DATA constants<>+2832(SB)/4, $0x3e03bc6f
+DATA constants<>+2836(SB)/4, $0x3e03bc6f
+DATA constants<>+2840(SB)/4, $0x3e03bc6f
+DATA constants<>+2844(SB)/4, $0x3e03bc6f
+DATA constants<>+2848(SB)/4, $0x3e03bc6f
+DATA constants<>+2852(SB)/4, $0x3e03bc6f
+DATA constants<>+2856(SB)/4, $0x3e03bc6f
+DATA constants<>+2860(SB)/4, $0x3e03bc6f
+DATA constants<>+2864(SB)/4, $0x3e03bc6f
+DATA constants<>+2868(SB)/4, $0x3e03bc6f
+DATA constants<>+2872(SB)/4, $0x3e03bc6f
+DATA constants<>+2876(SB)/4, $0x3e03bc6f
+DATA constants<>+2880(SB)/4, $0x3f229946
+DATA constants<>+2884(SB)/4, $0x3f229946
+DATA constants<>+2888(SB)/4, $0x3f229946
+DATA constants<>+2892(SB)/4, $0x3f229946
+DATA constants<>+2896(SB)/4, $0x3f229946
+DATA constants<>+2900(SB)/4, $0x3f229946
+DATA constants<>+2904(SB)/4, $0x3f229946
+DATA constants<>+2908(SB)/4, $0x3f229946
+DATA constants<>+2912(SB)/4, $0x3f229946
+DATA constants<>+2916(SB)/4, $0x3f229946
+DATA constants<>+2920(SB)/4, $0x3f229946
+DATA constants<>+2924(SB)/4, $0x3f229946
+DATA constants<>+2928(SB)/4, $0x3f229946
+DATA constants<>+2932(SB)/4, $0x3f229946
+DATA constants<>+2936(SB)/4, $0x3f229946
+DATA constants<>+2940(SB)/4, $0x3f229946
+DATA constants<>+2944(SB)/4, $0x3dd992c1
+DATA constants<>+2948(SB)/4, $0x3dd992c1
+DATA constants<>+2952(SB)/4, $0x3dd992c1
+DATA constants<>+2956(SB)/4, $0x3dd992c1
+DATA constants<>+2960(SB)/4, $0x3dd992c1
+DATA constants<>+2964(SB)/4, $0x3dd992c1
+DATA constants<>+2968(SB)/4, $0x3dd992c1
+DATA constants<>+2972(SB)/4, $0x3dd992c1
+DATA constants<>+2976(SB)/4, $0x3dd992c1
+DATA constants<>+2980(SB)/4, $0x3dd992c1
+DATA constants<>+2984(SB)/4, $0x3dd992c1
+DATA constants<>+2988(SB)/4, $0x3dd992c1
+DATA constants<>+2992(SB)/4, $0x3dd992c1
+DATA constants<>+2996(SB)/4, $0x3dd992c1
+DATA constants<>+3000(SB)/4, $0x3dd992c1
+DATA constants<>+3004(SB)/4, $0x3dd992c1
+DATA constants<>+3008(SB)/4, $0xbcc2a8bd
+DATA constants<>+3012(SB)/4, $0xbcc2a8bd
+DATA constants<>+3016(SB)/4, $0xbcc2a8bd
+DATA constants<>+3020(SB)/4, $0xbcc2a8bd
+DATA constants<>+3024(SB)/4, $0xbcc2a8bd
+DATA constants<>+3028(SB)/4, $0xbcc2a8bd
+DATA constants<>+3032(SB)/4, $0xbcc2a8bd
+DATA constants<>+3036(SB)/4, $0xbcc2a8bd
+DATA constants<>+3040(SB)/4, $0xbcc2a8bd
+DATA constants<>+3044(SB)/4, $0xbcc2a8bd
+DATA constants<>+3048(SB)/4, $0xbcc2a8bd
+DATA constants<>+3052(SB)/4, $0xbcc2a8bd
+DATA constants<>+3056(SB)/4, $0xbcc2a8bd
+DATA constants<>+3060(SB)/4, $0xbcc2a8bd
+DATA constants<>+3064(SB)/4, $0xbcc2a8bd
+DATA constants<>+3068(SB)/4, $0xbcc2a8bd
+DATA constants<>+3072(SB)/4, $0x3b6eb678
+DATA constants<>+3076(SB)/4, $0x3b6eb678
+DATA constants<>+3080(SB)/4, $0x3b6eb678
+DATA constants<>+3084(SB)/4, $0x3b6eb678
+DATA constants<>+3088(SB)/4, $0x3b6eb678
+DATA constants<>+3092(SB)/4, $0x3b6eb678
+DATA constants<>+3096(SB)/4, $0x3b6eb678
+DATA constants<>+3100(SB)/4, $0x3b6eb678
+DATA constants<>+3104(SB)/4, $0x3b6eb678
+DATA constants<>+3108(SB)/4, $0x3b6eb678
+DATA constants<>+3112(SB)/4, $0x3b6eb678
+DATA constants<>+3116(SB)/4, $0x3b6eb678
+DATA constants<>+3120(SB)/4, $0x3b6eb678
+DATA constants<>+3124(SB)/4, $0x3b6eb678
+DATA constants<>+3128(SB)/4, $0x3b6eb678
+DATA constants<>+3132(SB)/4, $0x3b6eb678
+DATA constants<>+3136(SB)/4, $0xb9a93dee
+DATA constants<>+3140(SB)/4, $0xb9a93dee
+DATA constants<>+3144(SB)/4, $0xb9a93dee
+DATA constants<>+3148(SB)/4, $0xb9a93dee
+DATA constants<>+3152(SB)/4, $0xb9a93dee
+DATA constants<>+3156(SB)/4, $0xb9a93dee
+DATA constants<>+3160(SB)/4, $0xb9a93dee
+DATA constants<>+3164(SB)/4, $0xb9a93dee
+DATA constants<>+3168(SB)/4, $0xb9a93dee
+DATA constants<>+3172(SB)/4, $0xb9a93dee
+DATA constants<>+3176(SB)/4, $0xb9a93dee
+DATA constants<>+3180(SB)/4, $0xb9a93dee
+DATA constants<>+3184(SB)/4, $0xb9a93dee
+DATA constants<>+3188(SB)/4, $0xb9a93dee
+DATA constants<>+3192(SB)/4, $0xb9a93dee
+DATA constants<>+3196(SB)/4, $0xb9a93dee
+DATA constants<>+3200(SB)/4, $0x373c6c89
+DATA constants<>+3204(SB)/4, $0x373c6c89
+DATA constants<>+3208(SB)/4, $0x373c6c89
+DATA constants<>+3212(SB)/4, $0x373c6c89
+DATA constants<>+3216(SB)/4, $0x373c6c89
+DATA constants<>+3220(SB)/4, $0x373c6c89
+DATA constants<>+3224(SB)/4, $0x373c6c89
+DATA constants<>+3228(SB)/4, $0x373c6c89
+DATA constants<>+3232(SB)/4, $0x373c6c89
+DATA constants<>+3236(SB)/4, $0x373c6c89
+DATA constants<>+3240(SB)/4, $0x373c6c89
+DATA constants<>+3244(SB)/4, $0x373c6c89
+DATA constants<>+3248(SB)/4, $0x373c6c89
+DATA constants<>+3252(SB)/4, $0x373c6c89
+DATA constants<>+3256(SB)/4, $0x373c6c89
+DATA constants<>+3260(SB)/4, $0x373c6c89
+DATA constants<>+3264(SB)/4, $0x3f6e147b
+DATA constants<>+3268(SB)/4, $0x3f6e147b
+DATA constants<>+3272(SB)/4, $0x3f6e147b
+DATA constants<>+3276(SB)/4, $0x3f6e147b
+DATA constants<>+3280(SB)/4, $0x3f6e147b
+DATA constants<>+3284(SB)/4, $0x3f6e147b
+DATA constants<>+3288(SB)/4, $0x3f6e147b
+DATA constants<>+3292(SB)/4, $0x3f6e147b
+DATA constants<>+3296(SB)/4, $0x3f6e147b
+DATA constants<>+3300(SB)/4, $0x3f6e147b
+DATA constants<>+3304(SB)/4, $0x3f6e147b
+DATA constants<>+3308(SB)/4, $0x3f6e147b
+DATA constants<>+3312(SB)/4, $0x3f6e147b
+DATA constants<>+3316(SB)/4, $0x3f6e147b
+DATA constants<>+3320(SB)/4, $0x3f6e147b
+DATA constants<>+3324(SB)/4, $0x3f6e147b
+DATA constants<>+3328(SB)/4, $0x414ccccd
+DATA constants<>+3332(SB)/4, $0x414ccccd
+DATA constants<>+3336(SB)/4, $0x414ccccd
+DATA constants<>+3340(SB)/4, $0x414ccccd
+DATA constants<>+3344(SB)/4, $0x414ccccd
+DATA constants<>+3348(SB)/4, $0x414ccccd
+DATA constants<>+3352(SB)/4, $0x414ccccd
+DATA constants<>+3356(SB)/4, $0x414ccccd
+DATA constants<>+3360(SB)/4, $0x414ccccd
+DATA constants<>+3364(SB)/4, $0x414ccccd
+DATA constants<>+3368(SB)/4, $0x414ccccd
+DATA constants<>+3372(SB)/4, $0x414ccccd
+DATA constants<>+3376(SB)/4, $0x414ccccd
+DATA constants<>+3380(SB)/4, $0x414ccccd
+DATA constants<>+3384(SB)/4, $0x414ccccd
+DATA constants<>+3388(SB)/4, $0x414ccccd
+DATA constants<>+3392(SB)/4, $0x304de854
+DATA constants<>+3396(SB)/4, $0x304de854
+DATA constants<>+3400(SB)/4, $0x304de854
+DATA constants<>+3404(SB)/4, $0x304de854
+DATA constants<>+3408(SB)/4, $0x304de854
+DATA constants<>+3412(SB)/4, $0x304de854
+DATA constants<>+3416(SB)/4, $0x304de854
+DATA constants<>+3420(SB)/4, $0x304de854
+DATA constants<>+3424(SB)/4, $0x304de854
+DATA constants<>+3428(SB)/4, $0x304de854
+DATA constants<>+3432(SB)/4, $0x304de854
+DATA constants<>+3436(SB)/4, $0x304de854
+DATA constants<>+3440(SB)/4, $0x304de854
+DATA constants<>+3444(SB)/4, $0x304de854
+DATA constants<>+3448(SB)/4, $0x304de854
+DATA constants<>+3452(SB)/4, $0x304de854
+DATA constants<>+3456(SB)/4, $0xb32757d4
+DATA constants<>+3460(SB)/4, $0xb32757d4
+DATA constants<>+3464(SB)/4, $0xb32757d4
+DATA constants<>+3468(SB)/4, $0xb32757d4
+DATA constants<>+3472(SB)/4, $0xb32757d4
+DATA constants<>+3476(SB)/4, $0xb32757d4
+DATA constants<>+3480(SB)/4, $0xb32757d4
+DATA constants<>+3484(SB)/4, $0xb32757d4
+DATA constants<>+3488(SB)/4, $0xb32757d4
+DATA constants<>+3492(SB)/4, $0xb32757d4
+DATA constants<>+3496(SB)/4, $0xb32757d4
+DATA constants<>+3500(SB)/4, $0xb32757d4
+DATA constants<>+3504(SB)/4, $0xb32757d4
+DATA constants<>+3508(SB)/4, $0xb32757d4
+DATA constants<>+3512(SB)/4, $0xb32757d4
+DATA constants<>+3516(SB)/4, $0xb32757d4
+DATA constants<>+3520(SB)/4, $0x35634bca
+DATA constants<>+3524(SB)/4, $0x35634bca
+DATA constants<>+3528(SB)/4, $0x35634bca
+DATA constants<>+3532(SB)/4, $0x35634bca
+DATA constants<>+3536(SB)/4, $0x35634bca
+DATA constants<>+3540(SB)/4, $0x35634bca
+DATA constants<>+3544(SB)/4, $0x35634bca
+DATA constants<>+3548(SB)/4, $0x35634bca
+DATA constants<>+3552(SB)/4, $0x35634bca
+DATA constants<>+3556(SB)/4, $0x35634bca
+DATA constants<>+3560(SB)/4, $0x35634bca
+DATA constants<>+3564(SB)/4, $0x35634bca
+DATA constants<>+3568(SB)/4, $0x35634bca
+DATA constants<>+3572(SB)/4, $0x35634bca
+DATA constants<>+3576(SB)/4, $0x35634bca
+DATA constants<>+3580(SB)/4, $0x35634bca
+DATA constants<>+3584(SB)/4, $0xb727ec72
+DATA constants<>+3588(SB)/4, $0xb727ec72
+DATA constants<>+3592(SB)/4, $0xb727ec72
+DATA constants<>+3596(SB)/4, $0xb727ec72
+DATA constants<>+3600(SB)/4, $0xb727ec72
+DATA constants<>+3604(SB)/4, $0xb727ec72
+DATA constants<>+3608(SB)/4, $0xb727ec72
+DATA constants<>+3612(SB)/4, $0xb727ec72
+DATA constants<>+3616(SB)/4, $0xb727ec72
+DATA constants<>+3620(SB)/4, $0xb727ec72
+DATA constants<>+3624(SB)/4, $0xb727ec72
+DATA constants<>+3628(SB)/4, $0xb727ec72
+DATA constants<>+3632(SB)/4, $0xb727ec72
+DATA constants<>+3636(SB)/4, $0xb727ec72
+DATA constants<>+3640(SB)/4, $0xb727ec72
+DATA constants<>+3644(SB)/4, $0xb727ec72
+DATA constants<>+3648(SB)/4, $0x3890d8d8
+DATA constants<>+3652(SB)/4, $0x3890d8d8
+DATA constants<>+3656(SB)/4, $0x3890d8d8
+DATA constants<>+3660(SB)/4, $0x3890d8d8
+DATA constants<>+3664(SB)/4, $0x3890d8d8
+DATA constants<>+3668(SB)/4, $0x3890d8d8
+DATA constants<>+3672(SB)/4, $0x3890d8d8
+DATA constants<>+3676(SB)/4, $0x3890d8d8
+DATA constants<>+3680(SB)/4, $0x3890d8d8
+DATA constants<>+3684(SB)/4, $0x3890d8d8
+DATA constants<>+3688(SB)/4, $0x3890d8d8
+DATA constants<>+3692(SB)/4, $0x3890d8d8
+DATA constants<>+3696(SB)/4, $0x3890d8d8
+DATA constants<>+3700(SB)/4, $0x3890d8d8
+DATA constants<>+3704(SB)/4, $0x3890d8d8
+DATA constants<>+3708(SB)/4, $0x3890d8d8
+DATA constants<>+3712(SB)/4, $0xb98421bd
+DATA constants<>+3716(SB)/4, $0xb98421bd
+DATA constants<>+3720(SB)/4, $0xb98421bd
+DATA constants<>+3724(SB)/4, $0xb98421bd
+DATA constants<>+3728(SB)/4, $0xb98421bd
+DATA constants<>+3732(SB)/4, $0xb98421bd
+DATA constants<>+3736(SB)/4, $0xb98421bd
+DATA constants<>+3740(SB)/4, $0xb98421bd
+DATA constants<>+3744(SB)/4, $0xb98421bd
+DATA constants<>+3748(SB)/4, $0xb98421bd
+DATA constants<>+3752(SB)/4, $0xb98421bd
+DATA constants<>+3756(SB)/4, $0xb98421bd
+DATA constants<>+3760(SB)/4, $0xb98421bd
+DATA constants<>+3764(SB)/4, $0xb98421bd
+DATA constants<>+3768(SB)/4, $0xb98421bd
+DATA constants<>+3772(SB)/4, $0xb98421bd
+DATA constants<>+3776(SB)/4, $0xb872fbe7
+DATA constants<>+3780(SB)/4, $0xb872fbe7
+DATA constants<>+3784(SB)/4, $0xb872fbe7
+DATA constants<>+3788(SB)/4, $0xb872fbe7
+DATA constants<>+3792(SB)/4, $0xb872fbe7
+DATA constants<>+3796(SB)/4, $0xb872fbe7
+DATA constants<>+3800(SB)/4, $0xb872fbe7
+DATA constants<>+3804(SB)/4, $0xb872fbe7
+DATA constants<>+3808(SB)/4, $0xb872fbe7
+DATA constants<>+3812(SB)/4, $0xb872fbe7
+DATA constants<>+3816(SB)/4, $0xb872fbe7
+DATA constants<>+3820(SB)/4, $0xb872fbe7
+DATA constants<>+3824(SB)/4, $0xb872fbe7
+DATA constants<>+3828(SB)/4, $0xb872fbe7
+DATA constants<>+3832(SB)/4, $0xb872fbe7
+DATA constants<>+3836(SB)/4, $0xb872fbe7
+DATA constants<>+3840(SB)/4, $0x3be5e36d
+DATA constants<>+3844(SB)/4, $0x3be5e36d
+DATA constants<>+3848(SB)/4, $0x3be5e36d
+DATA constants<>+3852(SB)/4, $0x3be5e36d
+DATA constants<>+3856(SB)/4, $0x3be5e36d
+DATA constants<>+3860(SB)/4, $0x3be5e36d
+DATA constants<>+3864(SB)/4, $0x3be5e36d
+DATA constants<>+3868(SB)/4, $0x3be5e36d
+DATA constants<>+3872(SB)/4, $0x3be5e36d
+DATA constants<>+3876(SB)/4, $0x3be5e36d
+DATA constants<>+3880(SB)/4, $0x3be5e36d
+DATA constants<>+3884(SB)/4, $0x3be5e36d
+DATA constants<>+3888(SB)/4, $0x3be5e36d
+DATA constants<>+3892(SB)/4, $0x3be5e36d
+DATA constants<>+3896(SB)/4, $0x3be5e36d
+DATA constants<>+3900(SB)/4, $0x3be5e36d
+DATA constants<>+3904(SB)/4, $0xbd56fa85
+DATA constants<>+3908(SB)/4, $0xbd56fa85
+DATA constants<>+3912(SB)/4, $0xbd56fa85
+DATA constants<>+3916(SB)/4, $0xbd56fa85
+DATA constants<>+3920(SB)/4, $0xbd56fa85
+DATA constants<>+3924(SB)/4, $0xbd56fa85
+DATA constants<>+3928(SB)/4, $0xbd56fa85
+DATA constants<>+3932(SB)/4, $0xbd56fa85
+DATA constants<>+3936(SB)/4, $0xbd56fa85
+DATA constants<>+3940(SB)/4, $0xbd56fa85
+DATA constants<>+3944(SB)/4, $0xbd56fa85
+DATA constants<>+3948(SB)/4, $0xbd56fa85
+DATA constants<>+3952(SB)/4, $0xbd56fa85
+DATA constants<>+3956(SB)/4, $0xbd56fa85
+DATA constants<>+3960(SB)/4, $0xbd56fa85
+DATA constants<>+3964(SB)/4, $0xbd56fa85
+DATA constants<>+3968(SB)/4, $0xbeeb1d47
+DATA constants<>+3972(SB)/4, $0xbeeb1d47
+DATA constants<>+3976(SB)/4, $0xbeeb1d47
+DATA constants<>+3980(SB)/4, $0xbeeb1d47
+DATA constants<>+3984(SB)/4, $0xbeeb1d47
+DATA constants<>+3988(SB)/4, $0xbeeb1d47
+DATA constants<>+3992(SB)/4, $0xbeeb1d47
+DATA constants<>+3996(SB)/4, $0xbeeb1d47
+DATA constants<>+4000(SB)/4, $0xbeeb1d47
+DATA constants<>+4004(SB)/4, $0xbeeb1d47
+DATA constants<>+4008(SB)/4, $0xbeeb1d47
+DATA constants<>+4012(SB)/4, $0xbeeb1d47
+DATA constants<>+4016(SB)/4, $0xbeeb1d47
+DATA constants<>+4020(SB)/4, $0xbeeb1d47
+DATA constants<>+4024(SB)/4, $0xbeeb1d47
+DATA constants<>+4028(SB)/4, $0xbeeb1d47
+DATA constants<>+4032(SB)/4, $0xbf93576d
+DATA constants<>+4036(SB)/4, $0xbf93576d
+DATA constants<>+4040(SB)/4, $0xbf93576d
+DATA constants<>+4044(SB)/4, $0xbf93576d
+DATA constants<>+4048(SB)/4, $0xbf93576d
+DATA constants<>+4052(SB)/4, $0xbf93576d
+DATA constants<>+4056(SB)/4, $0xbf93576d
+DATA constants<>+4060(SB)/4, $0xbf93576d
+DATA constants<>+4064(SB)/4, $0xbf93576d
+DATA constants<>+4068(SB)/4, $0xbf93576d
+DATA constants<>+4072(SB)/4, $0xbf93576d
+DATA constants<>+4076(SB)/4, $0xbf93576d
+DATA constants<>+4080(SB)/4, $0xbf93576d
+DATA constants<>+4084(SB)/4, $0xbf93576d
+DATA constants<>+4088(SB)/4, $0xbf93576d
+DATA constants<>+4092(SB)/4, $0xbf93576d
+DATA constants<>+4096(SB)/4, $0x38a0bb64
+DATA constants<>+4100(SB)/4, $0x38a0bb64
+DATA constants<>+4104(SB)/4, $0x38a0bb64
+DATA constants<>+4108(SB)/4, $0x38a0bb64
+DATA constants<>+4112(SB)/4, $0x38a0bb64
+DATA constants<>+4116(SB)/4, $0x38a0bb64
+DATA constants<>+4120(SB)/4, $0x38a0bb64
+DATA constants<>+4124(SB)/4, $0x38a0bb64
+DATA constants<>+4128(SB)/4, $0x38a0bb64
+DATA constants<>+4132(SB)/4, $0x38a0bb64
+DATA constants<>+4136(SB)/4, $0x38a0bb64
+DATA constants<>+4140(SB)/4, $0x38a0bb64
+DATA constants<>+4144(SB)/4, $0x38a0bb64
+DATA constants<>+4148(SB)/4, $0x38a0bb64
+DATA constants<>+4152(SB)/4, $0x38a0bb64
+DATA constants<>+4156(SB)/4, $0x38a0bb64
+DATA constants<>+4160(SB)/4, $0xba2f84b3
+DATA constants<>+4164(SB)/4, $0xba2f84b3
+DATA constants<>+4168(SB)/4, $0xba2f84b3
+DATA constants<>+4172(SB)/4, $0xba2f84b3
+DATA constants<>+4176(SB)/4, $0xba2f84b3
+DATA constants<>+4180(SB)/4, $0xba2f84b3
+DATA constants<>+4184(SB)/4, $0xba2f84b3
+DATA constants<>+4188(SB)/4, $0xba2f84b3
+DATA constants<>+4192(SB)/4, $0xba2f84b3
+DATA constants<>+4196(SB)/4, $0xba2f84b3
+DATA constants<>+4200(SB)/4, $0xba2f84b3
+DATA constants<>+4204(SB)/4, $0xba2f84b3
+DATA constants<>+4208(SB)/4, $0xba2f84b3
+DATA constants<>+4212(SB)/4, $0xba2f84b3
+DATA constants<>+4216(SB)/4, $0xba2f84b3
+DATA constants<>+4220(SB)/4, $0xba2f84b3
+DATA constants<>+4224(SB)/4, $0x3b9d96eb
+DATA constants<>+4228(SB)/4, $0x3b9d96eb
+DATA constants<>+4232(SB)/4, $0x3b9d96eb
+DATA constants<>+4236(SB)/4, $0x3b9d96eb
+DATA constants<>+4240(SB)/4, $0x3b9d96eb
+DATA constants<>+4244(SB)/4, $0x3b9d96eb
+DATA constants<>+4248(SB)/4, $0x3b9d96eb
+DATA constants<>+4252(SB)/4, $0x3b9d96eb
+DATA constants<>+4256(SB)/4, $0x3b9d96eb
+DATA constants<>+4260(SB)/4, $0x3b9d96eb
+DATA constants<>+4264(SB)/4, $0x3b9d96eb
+DATA constants<>+4268(SB)/4, $0x3b9d96eb
+DATA constants<>+4272(SB)/4, $0x3b9d96eb
+DATA constants<>+4276(SB)/4, $0x3b9d96eb
+DATA constants<>+4280(SB)/4, $0x3b9d96eb
+DATA constants<>+4284(SB)/4, $0x3b9d96eb
+DATA constants<>+4288(SB)/4, $0xbce357bd
+DATA constants<>+4292(SB)/4, $0xbce357bd
+DATA constants<>+4296(SB)/4, $0xbce357bd
+DATA constants<>+4300(SB)/4, $0xbce357bd
+DATA constants<>+4304(SB)/4, $0xbce357bd
+DATA constants<>+4308(SB)/4, $0xbce357bd
+DATA constants<>+4312(SB)/4, $0xbce357bd
+DATA constants<>+4316(SB)/4, $0xbce357bd
+DATA constants<>+4320(SB)/4, $0xbce357bd
+DATA constants<>+4324(SB)/4, $0xbce357bd
+DATA constants<>+4328(SB)/4, $0xbce357bd
+DATA constants<>+4332(SB)/4, $0xbce357bd
+DATA constants<>+4336(SB)/4, $0xbce357bd
+DATA constants<>+4340(SB)/4, $0xbce357bd
+DATA constants<>+4344(SB)/4, $0xbce357bd
+DATA constants<>+4348(SB)/4, $0xbce357bd
+DATA constants<>+4352(SB)/4, $0x3df5fdee
+DATA constants<>+4356(SB)/4, $0x3df5fdee
+DATA constants<>+4360(SB)/4, $0x3df5fdee
+DATA constants<>+4364(SB)/4, $0x3df5fdee
+DATA constants<>+4368(SB)/4, $0x3df5fdee
+DATA constants<>+4372(SB)/4, $0x3df5fdee
+DATA constants<>+4376(SB)/4, $0x3df5fdee
+DATA constants<>+4380(SB)/4, $0x3df5fdee
+DATA constants<>+4384(SB)/4, $0x3df5fdee
+DATA constants<>+4388(SB)/4, $0x3df5fdee
+DATA constants<>+4392(SB)/4, $0x3df5fdee
+DATA constants<>+4396(SB)/4, $0x3df5fdee
+DATA constants<>+4400(SB)/4, $0x3df5fdee
+DATA constants<>+4404(SB)/4, $0x3df5fdee
+DATA constants<>+4408(SB)/4, $0x3df5fdee
+DATA constants<>+4412(SB)/4, $0x3df5fdee
+DATA constants<>+4416(SB)/4, $0xbeb17218
+DATA constants<>+4420(SB)/4, $0xbeb17218
+DATA constants<>+4424(SB)/4, $0xbeb17218
+DATA constants<>+4428(SB)/4, $0xbeb17218
+DATA constants<>+4432(SB)/4, $0xbeb17218
+DATA constants<>+4436(SB)/4, $0xbeb17218
+DATA constants<>+4440(SB)/4, $0xbeb17218
+DATA constants<>+4444(SB)/4, $0xbeb17218
+DATA constants<>+4448(SB)/4, $0xbeb17218
+DATA constants<>+4452(SB)/4, $0xbeb17218
+DATA constants<>+4456(SB)/4, $0xbeb17218
+DATA constants<>+4460(SB)/4, $0xbeb17218
+DATA constants<>+4464(SB)/4, $0xbeb17218
+DATA constants<>+4468(SB)/4, $0xbeb17218
+DATA constants<>+4472(SB)/4, $0xbeb17218
+DATA constants<>+4476(SB)/4, $0xbeb17218
+DATA constants<>+4480(SB)/4, $0x3d922279
+DATA constants<>+4484(SB)/4, $0x3d922279
+DATA constants<>+4488(SB)/4, $0x3d922279
+DATA constants<>+4492(SB)/4, $0x3d922279
+DATA constants<>+4496(SB)/4, $0x3d922279
+DATA constants<>+4500(SB)/4, $0x3d922279
+DATA constants<>+4504(SB)/4, $0x3d922279
+DATA constants<>+4508(SB)/4, $0x3d922279
+DATA constants<>+4512(SB)/4, $0x3d922279
+DATA constants<>+4516(SB)/4, $0x3d922279
+DATA constants<>+4520(SB)/4, $0x3d922279
+DATA constants<>+4524(SB)/4, $0x3d922279
+DATA constants<>+4528(SB)/4, $0x3d922279
+DATA constants<>+4532(SB)/4, $0x3d922279
+DATA constants<>+4536(SB)/4, $0x3d922279
+DATA constants<>+4540(SB)/4, $0x3d922279
+DATA constants<>+4544(SB)/4, $0x3fcc422a
+DATA constants<>+4548(SB)/4, $0x3fcc422a
+DATA constants<>+4552(SB)/4, $0x3fcc422a
+DATA constants<>+4556(SB)/4, $0x3fcc422a
+DATA constants<>+4560(SB)/4, $0x3fcc422a
+DATA constants<>+4564(SB)/4, $0x3fcc422a
+DATA constants<>+4568(SB)/4, $0x3fcc422a
+DATA constants<>+4572(SB)/4, $0x3fcc422a
+DATA constants<>+4576(SB)/4, $0x3fcc422a
+DATA constants<>+4580(SB)/4, $0x3fcc422a
+DATA constants<>+4584(SB)/4, $0x3fcc422a
+DATA constants<>+4588(SB)/4, $0x3fcc422a
+DATA constants<>+4592(SB)/4, $0x3fcc422a
+DATA constants<>+4596(SB)/4, $0x3fcc422a
+DATA constants<>+4600(SB)/4, $0x3fcc422a
+DATA constants<>+4604(SB)/4, $0x3fcc422a
+DATA constants<>+4608(SB)/4, $0xc2aeac4f
+DATA constants<>+4612(SB)/4, $0xc2aeac4f
+DATA constants<>+4616(SB)/4, $0xc2aeac4f
+DATA constants<>+4620(SB)/4, $0xc2aeac4f
+DATA constants<>+4624(SB)/4, $0xc2aeac4f
+DATA constants<>+4628(SB)/4, $0xc2aeac4f
+DATA constants<>+4632(SB)/4, $0xc2aeac4f
+DATA constants<>+4636(SB)/4, $0xc2aeac4f
+DATA constants<>+4640(SB)/4, $0xc2aeac4f
+DATA constants<>+4644(SB)/4, $0xc2aeac4f
+DATA constants<>+4648(SB)/4, $0xc2aeac4f
+DATA constants<>+4652(SB)/4, $0xc2aeac4f
+DATA constants<>+4656(SB)/4, $0xc2aeac4f
+DATA constants<>+4660(SB)/4, $0xc2aeac4f
+DATA constants<>+4664(SB)/4, $0xc2aeac4f
+DATA constants<>+4668(SB)/4, $0xc2aeac4f
+DATA constants<>+4672(SB)/4, $0xbf000000
+DATA constants<>+4676(SB)/4, $0xbf000000
+DATA constants<>+4680(SB)/4, $0xbf000000
+DATA constants<>+4684(SB)/4, $0xbf000000
+DATA constants<>+4688(SB)/4, $0xbf000000
+DATA constants<>+4692(SB)/4, $0xbf000000
+DATA constants<>+4696(SB)/4, $0xbf000000
+DATA constants<>+4700(SB)/4, $0xbf000000
+DATA constants<>+4704(SB)/4, $0xbf000000
+DATA constants<>+4708(SB)/4, $0xbf000000
+DATA constants<>+4712(SB)/4, $0xbf000000
+DATA constants<>+4716(SB)/4, $0xbf000000
+DATA constants<>+4720(SB)/4, $0xbf000000
+DATA constants<>+4724(SB)/4, $0xbf000000
+DATA constants<>+4728(SB)/4, $0xbf000000
+DATA constants<>+4732(SB)/4, $0xbf000000
+DATA constants<>+4736(SB)/4, $0x3e99999a
+DATA constants<>+4740(SB)/4, $0x3e99999a
+DATA constants<>+4744(SB)/4, $0x3e99999a
+DATA constants<>+4748(SB)/4, $0x3e99999a
+DATA constants<>+4752(SB)/4, $0x3e99999a
+DATA constants<>+4756(SB)/4, $0x3e99999a
+DATA constants<>+4760(SB)/4, $0x3e99999a
+DATA constants<>+4764(SB)/4, $0x3e99999a
+DATA constants<>+4768(SB)/4, $0x3e99999a
+DATA constants<>+4772(SB)/4, $0x3e99999a
+DATA constants<>+4776(SB)/4, $0x3e99999a
+DATA constants<>+4780(SB)/4, $0x3e99999a
+DATA constants<>+4784(SB)/4, $0x3e99999a
+DATA constants<>+4788(SB)/4, $0x3e99999a
+DATA constants<>+4792(SB)/4, $0x3e99999a
+DATA constants<>+4796(SB)/4, $0x3e99999a
+DATA constants<>+4800(SB)/4, $0x3df51e4d
+DATA constants<>+4804(SB)/4, $0x3df51e4d
+DATA constants<>+4808(SB)/4, $0x3df51e4d
+DATA constants<>+4812(SB)/4, $0x3df51e4d
+DATA constants<>+4816(SB)/4, $0x3df51e4d
+DATA constants<>+4820(SB)/4, $0x3df51e4d
+DATA constants<>+4824(SB)/4, $0x3df51e4d
+DATA constants<>+4828(SB)/4, $0x3df51e4d
+DATA constants<>+4832(SB)/4, $0x3df51e4d
+DATA constants<>+4836(SB)/4, $0x3df51e4d
+DATA constants<>+4840(SB)/4, $0x3df51e4d
+DATA constants<>+4844(SB)/4, $0x3df51e4d
+DATA constants<>+4848(SB)/4, $0x3df51e4d
+DATA constants<>+4852(SB)/4, $0x3df51e4d
+DATA constants<>+4856(SB)/4, $0x3df51e4d
+DATA constants<>+4860(SB)/4, $0x3df51e4d
+DATA constants<>+4864(SB)/4, $0x3df4e204
+DATA constants<>+4868(SB)/4, $0x3df4e204
+DATA constants<>+4872(SB)/4, $0x3df4e204
+DATA constants<>+4876(SB)/4, $0x3df4e204
+DATA constants<>+4880(SB)/4, $0x3df4e204
+DATA constants<>+4884(SB)/4, $0x3df4e204
+DATA constants<>+4888(SB)/4, $0x3df4e204
+DATA constants<>+4892(SB)/4, $0x3df4e204
+DATA constants<>+4896(SB)/4, $0x3df4e204
+DATA constants<>+4900(SB)/4, $0x3df4e204
+DATA constants<>+4904(SB)/4, $0x3df4e204
+DATA constants<>+4908(SB)/4, $0x3df4e204
+DATA constants<>+4912(SB)/4, $0x3df4e204
+DATA constants<>+4916(SB)/4, $0x3df4e204
+DATA constants<>+4920(SB)/4, $0x3df4e204
+DATA constants<>+4924(SB)/4, $0x3df4e204
+DATA constants<>+4928(SB)/4, $0x3de1c385
+DATA constants<>+4932(SB)/4, $0x3de1c385
+DATA constants<>+4936(SB)/4, $0x3de1c385
+DATA constants<>+4940(SB)/4, $0x3de1c385
+DATA constants<>+4944(SB)/4, $0x3de1c385
+DATA constants<>+4948(SB)/4, $0x3de1c385
+DATA constants<>+4952(SB)/4, $0x3de1c385
+DATA constants<>+4956(SB)/4, $0x3de1c385
+DATA constants<>+4960(SB)/4, $0x3de1c385
+DATA constants<>+4964(SB)/4, $0x3de1c385
+DATA constants<>+4968(SB)/4, $0x3de1c385
+DATA constants<>+4972(SB)/4, $0x3de1c385
+DATA constants<>+4976(SB)/4, $0x3de1c385
+DATA constants<>+4980(SB)/4, $0x3de1c385
+DATA constants<>+4984(SB)/4, $0x3de1c385
+DATA constants<>+4988(SB)/4, $0x3de1c385
+DATA constants<>+4992(SB)/4, $0x3da08906
+DATA constants<>+4996(SB)/4, $0x3da08906
+DATA constants<>+5000(SB)/4, $0x3da08906
+DATA constants<>+5004(SB)/4, $0x3da08906
+DATA constants<>+5008(SB)/4, $0x3da08906
+DATA constants<>+5012(SB)/4, $0x3da08906
+DATA constants<>+5016(SB)/4, $0x3da08906
+DATA constants<>+5020(SB)/4, $0x3da08906
+DATA constants<>+5024(SB)/4, $0x3da08906
+DATA constants<>+5028(SB)/4, $0x3da08906
+DATA constants<>+5032(SB)/4, $0x3da08906
+DATA constants<>+5036(SB)/4, $0x3da08906
+DATA constants<>+5040(SB)/4, $0x3da08906
+DATA constants<>+5044(SB)/4, $0x3da08906
+DATA constants<>+5048(SB)/4, $0x3da08906
+DATA constants<>+5052(SB)/4, $0x3da08906
+DATA constants<>+5056(SB)/4, $0x3dc4f275
+DATA constants<>+5060(SB)/4, $0x3dc4f275
+DATA constants<>+5064(SB)/4, $0x3dc4f275
+DATA constants<>+5068(SB)/4, $0x3dc4f275
+DATA constants<>+5072(SB)/4, $0x3dc4f275
+DATA constants<>+5076(SB)/4, $0x3dc4f275
+DATA constants<>+5080(SB)/4, $0x3dc4f275
+DATA constants<>+5084(SB)/4, $0x3dc4f275
+DATA constants<>+5088(SB)/4, $0x3dc4f275
+DATA constants<>+5092(SB)/4, $0x3dc4f275
+DATA constants<>+5096(SB)/4, $0x3dc4f275
+DATA constants<>+5100(SB)/4, $0x3dc4f275
+DATA constants<>+5104(SB)/4, $0x3dc4f275
+DATA constants<>+5108(SB)/4, $0x3dc4f275
+DATA constants<>+5112(SB)/4, $0x3dc4f275
+DATA constants<>+5116(SB)/4, $0x3dc4f275
+DATA constants<>+5120(SB)/4, $0xbda2b0b3
+DATA constants<>+5124(SB)/4, $0xbda2b0b3
+DATA constants<>+5128(SB)/4, $0xbda2b0b3
+DATA constants<>+5132(SB)/4, $0xbda2b0b3
+DATA constants<>+5136(SB)/4, $0xbda2b0b3
+DATA constants<>+5140(SB)/4, $0xbda2b0b3
+DATA constants<>+5144(SB)/4, $0xbda2b0b3
+DATA constants<>+5148(SB)/4, $0xbda2b0b3
+DATA constants<>+5152(SB)/4, $0xbda2b0b3
+DATA constants<>+5156(SB)/4, $0xbda2b0b3
+DATA constants<>+5160(SB)/4, $0xbda2b0b3
+DATA constants<>+5164(SB)/4, $0xbda2b0b3
+DATA constants<>+5168(SB)/4, $0xbda2b0b3
+DATA constants<>+5172(SB)/4, $0xbda2b0b3
+DATA constants<>+5176(SB)/4, $0xbda2b0b3
+DATA constants<>+5180(SB)/4, $0xbda2b0b3
+DATA constants<>+5184(SB)/4, $0x3e4467a2
+DATA constants<>+5188(SB)/4, $0x3e4467a2
+DATA constants<>+5192(SB)/4, $0x3e4467a2
+DATA constants<>+5196(SB)/4, $0x3e4467a2
+DATA constants<>+5200(SB)/4, $0x3e4467a2
+DATA constants<>+5204(SB)/4, $0x3e4467a2
+DATA constants<>+5208(SB)/4, $0x3e4467a2
+DATA constants<>+5212(SB)/4, $0x3e4467a2
+DATA constants<>+5216(SB)/4, $0x3e4467a2
+DATA constants<>+5220(SB)/4, $0x3e4467a2
+DATA constants<>+5224(SB)/4, $0x3e4467a2
+DATA constants<>+5228(SB)/4, $0x3e4467a2
+DATA constants<>+5232(SB)/4, $0x3e4467a2
+DATA constants<>+5236(SB)/4, $0x3e4467a2
+DATA constants<>+5240(SB)/4, $0x3e4467a2
+DATA constants<>+5244(SB)/4, $0x3e4467a2
+DATA constants<>+5248(SB)/4, $0xbe69b407
+DATA constants<>+5252(SB)/4, $0xbe69b407
+DATA constants<>+5256(SB)/4, $0xbe69b407
+DATA constants<>+5260(SB)/4, $0xbe69b407
+DATA constants<>+5264(SB)/4, $0xbe69b407
+DATA constants<>+5268(SB)/4, $0xbe69b407
+DATA constants<>+5272(SB)/4, $0xbe69b407
+DATA constants<>+5276(SB)/4, $0xbe69b407
+DATA constants<>+5280(SB)/4, $0xbe69b407
+DATA constants<>+5284(SB)/4, $0xbe69b407
+DATA constants<>+5288(SB)/4, $0xbe69b407
+DATA constants<>+5292(SB)/4, $0xbe69b407
+DATA constants<>+5296(SB)/4, $0xbe69b407
+DATA constants<>+5300(SB)/4, $0xbe69b407
+DATA constants<>+5304(SB)/4, $0xbe69b407
+DATA constants<>+5308(SB)/4, $0xbe69b407
+DATA constants<>+5312(SB)/4, $0x3de6474a
+DATA constants<>+5316(SB)/4, $0x3de6474a
+DATA constants<>+5320(SB)/4, $0x3de6474a
+DATA constants<>+5324(SB)/4, $0x3de6474a
+DATA constants<>+5328(SB)/4, $0x3de6474a
+DATA constants<>+5332(SB)/4, $0x3de6474a
+DATA constants<>+5336(SB)/4, $0x3de6474a
+DATA constants<>+5340(SB)/4, $0x3de6474a
+DATA constants<>+5344(SB)/4, $0x3de6474a
+DATA constants<>+5348(SB)/4, $0x3de6474a
+DATA constants<>+5352(SB)/4, $0x3de6474a
+DATA constants<>+5356(SB)/4, $0x3de6474a
+DATA constants<>+5360(SB)/4, $0x3de6474a
+DATA constants<>+5364(SB)/4, $0x3de6474a
+DATA constants<>+5368(SB)/4, $0x3de6474a
+DATA constants<>+5372(SB)/4, $0x3de6474a
+DATA constants<>+5376(SB)/4, $0xbca8f479
+DATA constants<>+5380(SB)/4, $0xbca8f479
+DATA constants<>+5384(SB)/4, $0xbca8f479
+DATA constants<>+5388(SB)/4, $0xbca8f479
+DATA constants<>+5392(SB)/4, $0xbca8f479
+DATA constants<>+5396(SB)/4, $0xbca8f479
+DATA constants<>+5400(SB)/4, $0xbca8f479
+DATA constants<>+5404(SB)/4, $0xbca8f479
+DATA constants<>+5408(SB)/4, $0xbca8f479
+DATA constants<>+5412(SB)/4, $0xbca8f479
+DATA constants<>+5416(SB)/4, $0xbca8f479
+DATA constants<>+5420(SB)/4, $0xbca8f479
+DATA constants<>+5424(SB)/4, $0xbca8f479
+DATA constants<>+5428(SB)/4, $0xbca8f479
+DATA constants<>+5432(SB)/4, $0xbca8f479
+DATA constants<>+5436(SB)/4, $0xbca8f479
+DATA constants<>+5440(SB)/4, $0x3ecc422a
+DATA constants<>+5444(SB)/4, $0x3ecc422a
+DATA constants<>+5448(SB)/4, $0x3ecc422a
+DATA constants<>+5452(SB)/4, $0x3ecc422a
+DATA constants<>+5456(SB)/4, $0x3ecc422a
+DATA constants<>+5460(SB)/4, $0x3ecc422a
+DATA constants<>+5464(SB)/4, $0x3ecc422a
+DATA constants<>+5468(SB)/4, $0x3ecc422a
+DATA constants<>+5472(SB)/4, $0x3ecc422a
+DATA constants<>+5476(SB)/4, $0x3ecc422a
+DATA constants<>+5480(SB)/4, $0x3ecc422a
+DATA constants<>+5484(SB)/4, $0x3ecc422a
+DATA constants<>+5488(SB)/4, $0x3ecc422a
+DATA constants<>+5492(SB)/4, $0x3ecc422a
+DATA constants<>+5496(SB)/4, $0x3ecc422a
+DATA constants<>+5500(SB)/4, $0x3ecc422a
+DATA constants<>+5504(SB)/4, $0x41700000
+DATA constants<>+5508(SB)/4, $0x41700000
+DATA constants<>+5512(SB)/4, $0x41700000
+DATA constants<>+5516(SB)/4, $0x41700000
+DATA constants<>+5520(SB)/4, $0x41700000
+DATA constants<>+5524(SB)/4, $0x41700000
+DATA constants<>+5528(SB)/4, $0x41700000
+DATA constants<>+5532(SB)/4, $0x41700000
+DATA constants<>+5536(SB)/4, $0x41700000
+DATA constants<>+5540(SB)/4, $0x41700000
+DATA constants<>+5544(SB)/4, $0x41700000
+DATA constants<>+5548(SB)/4, $0x41700000
+DATA constants<>+5552(SB)/4, $0x41700000
+DATA constants<>+5556(SB)/4, $0x41700000
+DATA constants<>+5560(SB)/4, $0x41700000
+DATA constants<>+5564(SB)/4, $0x41700000
+DATA constants<>+5568(SB)/4, $0xc1700000
+DATA constants<>+5572(SB)/4, $0xc1700000
+DATA constants<>+5576(SB)/4, $0xc1700000
+DATA constants<>+5580(SB)/4, $0xc1700000
+DATA constants<>+5584(SB)/4, $0xc1700000
+DATA constants<>+5588(SB)/4, $0xc1700000
+DATA constants<>+5592(SB)/4, $0xc1700000
+DATA constants<>+5596(SB)/4, $0xc1700000
+DATA constants<>+5600(SB)/4, $0xc1700000
+DATA constants<>+5604(SB)/4, $0xc1700000
+DATA constants<>+5608(SB)/4, $0xc1700000
+DATA constants<>+5612(SB)/4, $0xc1700000
+DATA constants<>+5616(SB)/4, $0xc1700000
+DATA constants<>+5620(SB)/4, $0xc1700000
+DATA constants<>+5624(SB)/4, $0xc1700000
+DATA constants<>+5628(SB)/4, $0xc1700000
+DATA constants<>+5632(SB)/4, $0x3e5b33b6
+DATA constants<>+5636(SB)/4, $0x3e5b33b6
+DATA constants<>+5640(SB)/4, $0x3e5b33b6
+DATA constants<>+5644(SB)/4, $0x3e5b33b6
+DATA constants<>+5648(SB)/4, $0x3e5b33b6
+DATA constants<>+5652(SB)/4, $0x3e5b33b6
+DATA constants<>+5656(SB)/4, $0x3e5b33b6
+DATA constants<>+5660(SB)/4, $0x3e5b33b6
+DATA constants<>+5664(SB)/4, $0x3e5b33b6
+DATA constants<>+5668(SB)/4, $0x3e5b33b6
+DATA constants<>+5672(SB)/4, $0x3e5b33b6
+DATA constants<>+5676(SB)/4, $0x3e5b33b6
+DATA constants<>+5680(SB)/4, $0x3e5b33b6
+DATA constants<>+5684(SB)/4, $0x3e5b33b6
+DATA constants<>+5688(SB)/4, $0x3e5b33b6
+DATA constants<>+5692(SB)/4, $0x3e5b33b6
+DATA constants<>+5696(SB)/4, $0x43480000
+DATA constants<>+5700(SB)/4, $0x43480000
+DATA constants<>+5704(SB)/4, $0x43480000
+DATA constants<>+5708(SB)/4, $0x43480000
+DATA constants<>+5712(SB)/4, $0x43480000
+DATA constants<>+5716(SB)/4, $0x43480000
+DATA constants<>+5720(SB)/4, $0x43480000
+DATA constants<>+5724(SB)/4, $0x43480000
+DATA constants<>+5728(SB)/4, $0x43480000
+DATA constants<>+5732(SB)/4, $0x43480000
+DATA constants<>+5736(SB)/4, $0x43480000
+DATA constants<>+5740(SB)/4, $0x43480000
+DATA constants<>+5744(SB)/4, $0x43480000
+DATA constants<>+5748(SB)/4, $0x43480000
+DATA constants<>+5752(SB)/4, $0x43480000
+DATA constants<>+5756(SB)/4, $0x43480000
+DATA constants<>+5760(SB)/4, $0xc3480000
+DATA constants<>+5764(SB)/4, $0xc3480000
+DATA constants<>+5768(SB)/4, $0xc3480000
+DATA constants<>+5772(SB)/4, $0xc3480000
+DATA constants<>+5776(SB)/4, $0xc3480000
+DATA constants<>+5780(SB)/4, $0xc3480000
+DATA constants<>+5784(SB)/4, $0xc3480000
+DATA constants<>+5788(SB)/4, $0xc3480000
+DATA constants<>+5792(SB)/4, $0xc3480000
+DATA constants<>+5796(SB)/4, $0xc3480000
+DATA constants<>+5800(SB)/4, $0xc3480000
+DATA constants<>+5804(SB)/4, $0xc3480000
+DATA constants<>+5808(SB)/4, $0xc3480000
+DATA constants<>+5812(SB)/4, $0xc3480000
+DATA constants<>+5816(SB)/4, $0xc3480000
+DATA constants<>+5820(SB)/4, $0xc3480000
+DATA constants<>+5824(SB)/4, $0x00000001
+DATA constants<>+5828(SB)/4, $0x00000001
+DATA constants<>+5832(SB)/4, $0x00000001
+DATA constants<>+5836(SB)/4, $0x00000001
+DATA constants<>+5840(SB)/4, $0x00000001
+DATA constants<>+5844(SB)/4, $0x00000001
+DATA constants<>+5848(SB)/4, $0x00000001
+DATA constants<>+5852(SB)/4, $0x00000001
+DATA constants<>+5856(SB)/4, $0x00000001
+DATA constants<>+5860(SB)/4, $0x00000001
+DATA constants<>+5864(SB)/4, $0x00000001
+DATA constants<>+5868(SB)/4, $0x00000001
+DATA constants<>+5872(SB)/4, $0x00000001
+DATA constants<>+5876(SB)/4, $0x00000001
+DATA constants<>+5880(SB)/4, $0x00000001
+DATA constants<>+5884(SB)/4, $0x00000001
+DATA constants<>+5888(SB)/4, $0x00007fff
+DATA constants<>+5892(SB)/4, $0x00007fff
+DATA constants<>+5896(SB)/4, $0x00007fff
+DATA constants<>+5900(SB)/4, $0x00007fff
+DATA constants<>+5904(SB)/4, $0x00007fff
+DATA constants<>+5908(SB)/4, $0x00007fff
+DATA constants<>+5912(SB)/4, $0x00007fff
+DATA constants<>+5916(SB)/4, $0x00007fff
+DATA constants<>+5920(SB)/4, $0x00007fff
+DATA constants<>+5924(SB)/4, $0x00007fff
+DATA constants<>+5928(SB)/4, $0x00007fff
+DATA constants<>+5932(SB)/4, $0x00007fff
+DATA constants<>+5936(SB)/4, $0x00007fff
+DATA constants<>+5940(SB)/4, $0x00007fff
+DATA constants<>+5944(SB)/4, $0x00007fff
+DATA constants<>+5948(SB)/4, $0x00007fff
+DATA constants<>+5952(SB)/4, $0x00400000
+DATA constants<>+5956(SB)/4, $0x00400000
+DATA constants<>+5960(SB)/4, $0x00400000
+DATA constants<>+5964(SB)/4, $0x00400000
+DATA constants<>+5968(SB)/4, $0x00400000
+DATA constants<>+5972(SB)/4, $0x00400000
+DATA constants<>+5976(SB)/4, $0x00400000
+DATA constants<>+5980(SB)/4, $0x00400000
+DATA constants<>+5984(SB)/4, $0x00400000
+DATA constants<>+5988(SB)/4, $0x00400000
+DATA constants<>+5992(SB)/4, $0x00400000
+DATA constants<>+5996(SB)/4, $0x00400000
+DATA constants<>+6000(SB)/4, $0x00400000
+DATA constants<>+6004(SB)/4, $0x00400000
+DATA constants<>+6008(SB)/4, $0x00400000
+DATA constants<>+6012(SB)/4, $0x00400000
+DATA constants<>+6016(SB)/4, $0xd2511f53
+DATA constants<>+6020(SB)/4, $0xd2511f53
+DATA constants<>+6024(SB)/4, $0xd2511f53
+DATA constants<>+6028(SB)/4, $0xd2511f53
+DATA constants<>+6032(SB)/4, $0xd2511f53
+DATA constants<>+6036(SB)/4, $0xd2511f53
+DATA constants<>+6040(SB)/4, $0xd2511f53
+DATA constants<>+6044(SB)/4, $0xd2511f53
+DATA constants<>+6048(SB)/4, $0xd2511f53
+DATA constants<>+6052(SB)/4, $0xd2511f53
+DATA constants<>+6056(SB)/4, $0xd2511f53
+DATA constants<>+6060(SB)/4, $0xd2511f53
+DATA constants<>+6064(SB)/4, $0xd2511f53
+DATA constants<>+6068(SB)/4, $0xd2511f53
+DATA constants<>+6072(SB)/4, $0xd2511f53
+DATA constants<>+6076(SB)/4, $0xd2511f53
+DATA constants<>+6080(SB)/4, $0xcd9e8d57
+DATA constants<>+6084(SB)/4, $0xcd9e8d57
+DATA constants<>+6088(SB)/4, $0xcd9e8d57
+DATA constants<>+6092(SB)/4, $0xcd9e8d57
+DATA constants<>+6096(SB)/4, $0xcd9e8d57
+DATA constants<>+6100(SB)/4, $0xcd9e8d57
+DATA constants<>+6104(SB)/4, $0xcd9e8d57
+DATA constants<>+6108(SB)/4, $0xcd9e8d57
+DATA constants<>+6112(SB)/4, $0xcd9e8d57
+DATA constants<>+6116(SB)/4, $0xcd9e8d57
+DATA constants<>+6120(SB)/4, $0xcd9e8d57
+DATA constants<>+6124(SB)/4, $0xcd9e8d57
+DATA constants<>+6128(SB)/4, $0xcd9e8d57
+DATA constants<>+6132(SB)/4, $0xcd9e8d57
+DATA constants<>+6136(SB)/4, $0xcd9e8d57
+DATA constants<>+6140(SB)/4, $0xcd9e8d57
+DATA constants<>+6144(SB)/8, $0xffffffff00000000
+DATA constants<>+6152(SB)/8, $0xffffffff00000000
+DATA constants<>+6160(SB)/8, $0xffffffff00000000
+DATA constants<>+6168(SB)/8, $0xffffffff00000000
+DATA constants<>+6176(SB)/8, $0xffffffff00000000
+DATA constants<>+6184(SB)/8, $0xffffffff00000000
+DATA constants<>+6192(SB)/8, $0xffffffff00000000
+DATA constants<>+6200(SB)/8, $0xffffffff00000000
+DATA constants<>+6208(SB)/4, $0x9e3779b9
+DATA constants<>+6212(SB)/4, $0x9e3779b9
+DATA constants<>+6216(SB)/4, $0x9e3779b9
+DATA constants<>+6220(SB)/4, $0x9e3779b9
+DATA constants<>+6224(SB)/4, $0x9e3779b9
+DATA constants<>+6228(SB)/4, $0x9e3779b9
+DATA constants<>+6232(SB)/4, $0x9e3779b9
+DATA constants<>+6236(SB)/4, $0x9e3779b9
+DATA constants<>+6240(SB)/4, $0x9e3779b9
+DATA constants<>+6244(SB)/4, $0x9e3779b9
+DATA constants<>+6248(SB)/4, $0x9e3779b9
+DATA constants<>+6252(SB)/4, $0x9e3779b9
+DATA constants<>+6256(SB)/4, $0x9e3779b9
+DATA constants<>+6260(SB)/4, $0x9e3779b9
+DATA constants<>+6264(SB)/4, $0x9e3779b9
+DATA constants<>+6268(SB)/4, $0x9e3779b9
+DATA constants<>+6272(SB)/4, $0xbb67ae85
+DATA constants<>+6276(SB)/4, $0xbb67ae85
+DATA constants<>+6280(SB)/4, $0xbb67ae85
+DATA constants<>+6284(SB)/4, $0xbb67ae85
+DATA constants<>+6288(SB)/4, $0xbb67ae85
+DATA constants<>+6292(SB)/4, $0xbb67ae85
+DATA constants<>+6296(SB)/4, $0xbb67ae85
+DATA constants<>+6300(SB)/4, $0xbb67ae85
+DATA constants<>+6304(SB)/4, $0xbb67ae85
+DATA constants<>+6308(SB)/4, $0xbb67ae85
+DATA constants<>+6312(SB)/4, $0xbb67ae85
+DATA constants<>+6316(SB)/4, $0xbb67ae85
+DATA constants<>+6320(SB)/4, $0xbb67ae85
+DATA constants<>+6324(SB)/4, $0xbb67ae85
+DATA constants<>+6328(SB)/4, $0xbb67ae85
+DATA constants<>+6332(SB)/4, $0xbb67ae85
+GLOBL constants<>(SB), RODATA|NOPTR, $6336
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -1724,61 +1628,57 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
 	VMOVUPS      constants<>+0(SB), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VMOVUPS      constants<>+192(SB), Y2
-	VFMADD231PS  constants<>+128(SB), Y0, Y2
-	VSUBPS       constants<>+192(SB), Y2, Y3
-	VMOVUPS      Y0, Y4
-	VFNMADD231PS constants<>+256(SB), Y3, Y4
-	VFNMADD231PS constants<>+320(SB), Y3, Y4
-	VMOVUPS      constants<>+448(SB), Y3
-	VFMADD231PS  constants<>+384(SB), Y4, Y3
-	VFMADD213PS  constants<>+512(SB), Y4, Y3
-	VFMADD213PS  constants<>+576(SB), Y4, Y3
-	VFMADD213PS  constants<>+640(SB), Y4, Y3
-	VFMADD213PS  constants<>+704(SB), Y4, Y3
-	VFMADD213PS  constants<>+704(SB), Y4, Y3
-	VPSUBD       constants<>+768(SB), Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VPSUBD       Y4, Y2, Y2
-	VPADDD       constants<>+832(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y2
-	VBLENDVPS    Y1, constants<>+64(SB), Y2, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y0, Y0
-	VBLENDVPS    Y0, constants<>+960(SB), Y1, Y0
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+64(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+192(SB), Y1
+	VFMADD231PS  constants<>+128(SB), Y0, Y1
+	VSUBPS       constants<>+192(SB), Y1, Y2
+	VFNMADD231PS constants<>+256(SB), Y2, Y0
+	VFNMADD231PS constants<>+320(SB), Y2, Y0
+	VMOVUPS      constants<>+448(SB), Y2
+	VFMADD231PS  constants<>+384(SB), Y0, Y2
+	VFMADD213PS  constants<>+512(SB), Y0, Y2
+	VFMADD213PS  constants<>+576(SB), Y0, Y2
+	VFMADD213PS  constants<>+640(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VPSUBD       constants<>+768(SB), Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPADDD       constants<>+832(SB), Y1, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VPSUBD       Y1, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
 	VMOVUPS      constants<>+0(SB), Y1
-	VCMPPS       $0x11, Y0, Y1, Y1
-	VMOVUPS      constants<>+192(SB), Y2
-	VFMADD231PS  constants<>+128(SB), Y0, Y2
-	VSUBPS       constants<>+192(SB), Y2, Y3
-	VMOVUPS      Y0, Y4
-	VFNMADD231PS constants<>+256(SB), Y3, Y4
-	VFNMADD231PS constants<>+320(SB), Y3, Y4
-	VMOVUPS      constants<>+448(SB), Y3
-	VFMADD231PS  constants<>+384(SB), Y4, Y3
-	VFMADD213PS  constants<>+512(SB), Y4, Y3
-	VFMADD213PS  constants<>+576(SB), Y4, Y3
-	VFMADD213PS  constants<>+640(SB), Y4, Y3
-	VFMADD213PS  constants<>+704(SB), Y4, Y3
-	VFMADD213PS  constants<>+704(SB), Y4, Y3
-	VPSUBD       constants<>+768(SB), Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VPSUBD       Y4, Y2, Y2
-	VPADDD       constants<>+832(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y2
-	VBLENDVPS    Y1, constants<>+64(SB), Y2, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y0, Y0
-	VBLENDVPS    Y0, constants<>+960(SB), Y1, Y0
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+64(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+192(SB), Y1
+	VFMADD231PS  constants<>+128(SB), Y0, Y1
+	VSUBPS       constants<>+192(SB), Y1, Y2
+	VFNMADD231PS constants<>+256(SB), Y2, Y0
+	VFNMADD231PS constants<>+320(SB), Y2, Y0
+	VMOVUPS      constants<>+448(SB), Y2
+	VFMADD231PS  constants<>+384(SB), Y0, Y2
+	VFMADD213PS  constants<>+512(SB), Y0, Y2
+	VFMADD213PS  constants<>+576(SB), Y0, Y2
+	VFMADD213PS  constants<>+640(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VPSUBD       constants<>+768(SB), Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPADDD       constants<>+832(SB), Y1, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VPSUBD       Y1, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -1793,61 +1693,57 @@ test:
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
 	VMOVUPS      constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y2, Y3, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VMOVUPS      Y2, Y6
-	VFNMADD231PS constants<>+256(SB), Y5, Y6
-	VFNMADD231PS constants<>+320(SB), Y5, Y6
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y6, Y5
-	VFMADD213PS  constants<>+512(SB), Y6, Y5
-	VFMADD213PS  constants<>+576(SB), Y6, Y5
-	VFMADD213PS  constants<>+640(SB), Y6, Y5
-	VFMADD213PS  constants<>+704(SB), Y6, Y5
-	VFMADD213PS  constants<>+704(SB), Y6, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPADDD       constants<>+832(SB), Y6, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y5, Y5
-	VPSUBD       Y6, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y5, Y4
-	VBLENDVPS    Y3, constants<>+64(SB), Y4, Y3
-	VCMPPS       $0x11, constants<>+896(SB), Y2, Y2
-	VBLENDVPS    Y2, constants<>+960(SB), Y3, Y2
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
 	VMOVUPS      constants<>+0(SB), Y2
-	VCMPPS       $0x11, Y0, Y2, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y0, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VMOVUPS      Y0, Y5
-	VFNMADD231PS constants<>+256(SB), Y4, Y5
-	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y5, Y4
-	VFMADD213PS  constants<>+512(SB), Y5, Y4
-	VFMADD213PS  constants<>+576(SB), Y5, Y4
-	VFMADD213PS  constants<>+640(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VPSUBD       Y5, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y3
-	VBLENDVPS    Y2, constants<>+64(SB), Y3, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y0, Y0
-	VBLENDVPS    Y0, constants<>+960(SB), Y2, Y0
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y0, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y0
+	VFNMADD231PS constants<>+320(SB), Y3, Y0
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y0, Y3
+	VFMADD213PS  constants<>+512(SB), Y0, Y3
+	VFMADD213PS  constants<>+576(SB), Y0, Y3
+	VFMADD213PS  constants<>+640(SB), Y0, Y3
+	VFMADD213PS  constants<>+704(SB), Y0, Y3
+	VFMADD213PS  constants<>+704(SB), Y0, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y0
+	VPSRAD       $0x01, Y0, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y3, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
 
 done:
@@ -1867,27 +1763,27 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VCMPPS       $0x11, constants<>+1024(SB), Y0, Y1
-	VMULPS       constants<>+1088(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y1
+	VMULPS       constants<>+960(SB), Y0, Y2
 	VBLENDVPS    Y1, Y2, Y0, Y2
-	VPSUBD       constants<>+1152(SB), Y2, Y2
+	VPSUBD       constants<>+1024(SB), Y2, Y2
 	VPSRAD       $0x17, Y2, Y3
 	VCVTDQ2PS    Y3, Y3
-	VMOVUPS      constants<>+960(SB), Y4
-	VBLENDVPS    Y1, constants<>+1216(SB), Y4, Y1
+	VMOVUPS      constants<>+1152(SB), Y4
+	VBLENDVPS    Y1, constants<>+1088(SB), Y4, Y1
 	VADDPS       Y1, Y3, Y1
-	VANDPS       constants<>+1280(SB), Y2, Y2
-	VPADDD       constants<>+1152(SB), Y2, Y2
+	VANDPS       constants<>+1216(SB), Y2, Y2
+	VPADDD       constants<>+1024(SB), Y2, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+1344(SB), Y4
-	VFMADD231PS  constants<>+1408(SB), Y2, Y4
-	VMOVUPS      constants<>+1472(SB), Y5
-	VFMADD231PS  constants<>+1536(SB), Y2, Y5
-	VMOVUPS      constants<>+1600(SB), Y6
-	VFMADD231PS  constants<>+1664(SB), Y2, Y6
-	VMOVUPS      constants<>+1728(SB), Y7
-	VFMADD231PS  constants<>+1792(SB), Y2, Y7
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
 	VMULPS       Y2, Y2, Y8
 	VFMADD231PS  Y8, Y5, Y4
 	VFMADD231PS  Y8, Y7, Y6
@@ -1896,38 +1792,38 @@ loop:
 	VMULPS       Y2, Y3, Y5
 	VMULPS       constants<>+320(SB), Y1, Y6
 	VFMADD231PS  Y4, Y5, Y6
-	VFNMADD231PS constants<>+1856(SB), Y3, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
 	VADDPS       Y6, Y2, Y2
 	VFMADD231PS  constants<>+256(SB), Y1, Y2
-	VCMPPS       $0x11, constants<>+64(SB), Y0, Y1
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y1
 	VBLENDVPS    Y1, Y2, Y0, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VBLENDVPS    Y2, constants<>+1920(SB), Y1, Y1
-	VCMPPS       $0x00, constants<>+960(SB), Y0, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
 	VBLENDVPS    Y0, constants<>+1984(SB), Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VCMPPS       $0x11, constants<>+1024(SB), Y0, Y1
-	VMULPS       constants<>+1088(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y1
+	VMULPS       constants<>+960(SB), Y0, Y2
 	VBLENDVPS    Y1, Y2, Y0, Y2
-	VPSUBD       constants<>+1152(SB), Y2, Y2
+	VPSUBD       constants<>+1024(SB), Y2, Y2
 	VPSRAD       $0x17, Y2, Y3
 	VCVTDQ2PS    Y3, Y3
-	VMOVUPS      constants<>+960(SB), Y4
-	VBLENDVPS    Y1, constants<>+1216(SB), Y4, Y1
+	VMOVUPS      constants<>+1152(SB), Y4
+	VBLENDVPS    Y1, constants<>+1088(SB), Y4, Y1
 	VADDPS       Y1, Y3, Y1
-	VANDPS       constants<>+1280(SB), Y2, Y2
-	VPADDD       constants<>+1152(SB), Y2, Y2
+	VANDPS       constants<>+1216(SB), Y2, Y2
+	VPADDD       constants<>+1024(SB), Y2, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+1344(SB), Y4
-	VFMADD231PS  constants<>+1408(SB), Y2, Y4
-	VMOVUPS      constants<>+1472(SB), Y5
-	VFMADD231PS  constants<>+1536(SB), Y2, Y5
-	VMOVUPS      constants<>+1600(SB), Y6
-	VFMADD231PS  constants<>+1664(SB), Y2, Y6
-	VMOVUPS      constants<>+1728(SB), Y7
-	VFMADD231PS  constants<>+1792(SB), Y2, Y7
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
 	VMULPS       Y2, Y2, Y8
 	VFMADD231PS  Y8, Y5, Y4
 	VFMADD231PS  Y8, Y7, Y6
@@ -1936,14 +1832,14 @@ loop:
 	VMULPS       Y2, Y3, Y5
 	VMULPS       constants<>+320(SB), Y1, Y6
 	VFMADD231PS  Y4, Y5, Y6
-	VFNMADD231PS constants<>+1856(SB), Y3, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
 	VADDPS       Y6, Y2, Y2
 	VFMADD231PS  constants<>+256(SB), Y1, Y2
-	VCMPPS       $0x11, constants<>+64(SB), Y0, Y1
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y1
 	VBLENDVPS    Y1, Y2, Y0, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VBLENDVPS    Y2, constants<>+1920(SB), Y1, Y1
-	VCMPPS       $0x00, constants<>+960(SB), Y0, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
 	VBLENDVPS    Y0, constants<>+1984(SB), Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
@@ -1958,27 +1854,27 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VCMPPS       $0x11, constants<>+1024(SB), Y2, Y3
-	VMULPS       constants<>+1088(SB), Y2, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
 	VBLENDVPS    Y3, Y4, Y2, Y4
-	VPSUBD       constants<>+1152(SB), Y4, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
 	VPSRAD       $0x17, Y4, Y5
 	VCVTDQ2PS    Y5, Y5
-	VMOVUPS      constants<>+960(SB), Y6
-	VBLENDVPS    Y3, constants<>+1216(SB), Y6, Y3
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
 	VADDPS       Y3, Y5, Y3
-	VANDPS       constants<>+1280(SB), Y4, Y4
-	VPADDD       constants<>+1152(SB), Y4, Y4
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y4
 	VMULPS       Y4, Y4, Y5
-	VMOVUPS      constants<>+1344(SB), Y6
-	VFMADD231PS  constants<>+1408(SB), Y4, Y6
-	VMOVUPS      constants<>+1472(SB), Y7
-	VFMADD231PS  constants<>+1536(SB), Y4, Y7
-	VMOVUPS      constants<>+1600(SB), Y8
-	VFMADD231PS  constants<>+1664(SB), Y4, Y8
-	VMOVUPS      constants<>+1728(SB), Y9
-	VFMADD231PS  constants<>+1792(SB), Y4, Y9
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
 	VMULPS       Y4, Y4, Y10
 	VFMADD231PS  Y10, Y7, Y6
 	VFMADD231PS  Y10, Y9, Y8
@@ -1987,38 +1883,38 @@ test:
 	VMULPS       Y4, Y5, Y7
 	VMULPS       constants<>+320(SB), Y3, Y8
 	VFMADD231PS  Y6, Y7, Y8
-	VFNMADD231PS constants<>+1856(SB), Y5, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
 	VADDPS       Y8, Y4, Y4
 	VFMADD231PS  constants<>+256(SB), Y3, Y4
-	VCMPPS       $0x11, constants<>+64(SB), Y2, Y3
+	VCMPPS       $0x11, constants<>+1856(SB), Y2, Y3
 	VBLENDVPS    Y3, Y4, Y2, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
 	VBLENDVPS    Y4, constants<>+1920(SB), Y3, Y3
-	VCMPPS       $0x00, constants<>+960(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
 	VBLENDVPS    Y2, constants<>+1984(SB), Y3, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VCMPPS       $0x11, constants<>+1024(SB), Y0, Y2
-	VMULPS       constants<>+1088(SB), Y0, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y2
+	VMULPS       constants<>+960(SB), Y0, Y3
 	VBLENDVPS    Y2, Y3, Y0, Y3
-	VPSUBD       constants<>+1152(SB), Y3, Y3
+	VPSUBD       constants<>+1024(SB), Y3, Y3
 	VPSRAD       $0x17, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
-	VMOVUPS      constants<>+960(SB), Y5
-	VBLENDVPS    Y2, constants<>+1216(SB), Y5, Y2
+	VMOVUPS      constants<>+1152(SB), Y5
+	VBLENDVPS    Y2, constants<>+1088(SB), Y5, Y2
 	VADDPS       Y2, Y4, Y2
-	VANDPS       constants<>+1280(SB), Y3, Y3
-	VPADDD       constants<>+1152(SB), Y3, Y3
+	VANDPS       constants<>+1216(SB), Y3, Y3
+	VPADDD       constants<>+1024(SB), Y3, Y3
 	VSUBPS       constants<>+704(SB), Y3, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constants<>+1344(SB), Y5
-	VFMADD231PS  constants<>+1408(SB), Y3, Y5
-	VMOVUPS      constants<>+1472(SB), Y6
-	VFMADD231PS  constants<>+1536(SB), Y3, Y6
-	VMOVUPS      constants<>+1600(SB), Y7
-	VFMADD231PS  constants<>+1664(SB), Y3, Y7
-	VMOVUPS      constants<>+1728(SB), Y8
-	VFMADD231PS  constants<>+1792(SB), Y3, Y8
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y3, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y3, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y3, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y3, Y8
 	VMULPS       Y3, Y3, Y9
 	VFMADD231PS  Y9, Y6, Y5
 	VFMADD231PS  Y9, Y8, Y7
@@ -2027,14 +1923,14 @@ test:
 	VMULPS       Y3, Y4, Y6
 	VMULPS       constants<>+320(SB), Y2, Y7
 	VFMADD231PS  Y5, Y6, Y7
-	VFNMADD231PS constants<>+1856(SB), Y4, Y7
+	VFNMADD231PS constants<>+1792(SB), Y4, Y7
 	VADDPS       Y7, Y3, Y3
 	VFMADD231PS  constants<>+256(SB), Y2, Y3
-	VCMPPS       $0x11, constants<>+64(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y2
 	VBLENDVPS    Y2, Y3, Y0, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
 	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
-	VCMPPS       $0x00, constants<>+960(SB), Y0, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
 	VBLENDVPS    Y0, constants<>+1984(SB), Y2, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
 
@@ -2055,86 +1951,64 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y2
-	VMULPS       Y2, Y0, Y3
-	VMOVUPS      constants<>+2112(SB), Y4
-	VFMADD231PS  constants<>+2176(SB), Y2, Y4
-	VMOVUPS      constants<>+2240(SB), Y5
-	VFMADD231PS  constants<>+2304(SB), Y2, Y5
-	VMULPS       Y2, Y2, Y2
-	VFMADD231PS  Y2, Y5, Y4
-	VMULPS       Y2, Y2, Y2
-	VFMADD231PS  constants<>+2368(SB), Y2, Y4
-	VFMADD213PS  Y0, Y4, Y3
-	VADDPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+2432(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSLLD       $0x17, Y4, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VMOVUPS      constants<>+2560(SB), Y4
-	VDIVPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+704(SB), Y4
-	VSUBPS       Y2, Y4, Y2
-	VCMPPS       $0x11, constants<>+2624(SB), Y1, Y1
-	VANDPS       constants<>+2688(SB), Y0, Y0
-	VORPS        Y0, Y2, Y0
-	VBLENDVPS    Y1, Y3, Y0, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       constants<>+2176(SB), Y1, Y1
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VADDPS       constants<>+704(SB), Y2, Y4
+	VFNMADD231PS Y2, Y1, Y3
+	VFMADD231PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y3, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y2
-	VMULPS       Y2, Y0, Y3
-	VMOVUPS      constants<>+2112(SB), Y4
-	VFMADD231PS  constants<>+2176(SB), Y2, Y4
-	VMOVUPS      constants<>+2240(SB), Y5
-	VFMADD231PS  constants<>+2304(SB), Y2, Y5
-	VMULPS       Y2, Y2, Y2
-	VFMADD231PS  Y2, Y5, Y4
-	VMULPS       Y2, Y2, Y2
-	VFMADD231PS  constants<>+2368(SB), Y2, Y4
-	VFMADD213PS  Y0, Y4, Y3
-	VADDPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+2432(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSLLD       $0x17, Y4, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VADDPS       constants<>+704(SB), Y2, Y2
-	VMOVUPS      constants<>+2560(SB), Y4
-	VDIVPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+704(SB), Y4
-	VSUBPS       Y2, Y4, Y2
-	VCMPPS       $0x11, constants<>+2624(SB), Y1, Y1
-	VANDPS       constants<>+2688(SB), Y0, Y0
-	VORPS        Y0, Y2, Y0
-	VBLENDVPS    Y1, Y3, Y0, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       constants<>+2176(SB), Y1, Y1
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VADDPS       constants<>+704(SB), Y2, Y4
+	VFNMADD231PS Y2, Y1, Y3
+	VFMADD231PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y3, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -2148,86 +2022,64 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VMULPS       Y4, Y2, Y5
-	VMOVUPS      constants<>+2112(SB), Y6
-	VFMADD231PS  constants<>+2176(SB), Y4, Y6
-	VMOVUPS      constants<>+2240(SB), Y7
-	VFMADD231PS  constants<>+2304(SB), Y4, Y7
-	VMULPS       Y4, Y4, Y4
-	VFMADD231PS  Y4, Y7, Y6
-	VMULPS       Y4, Y4, Y4
-	VFMADD231PS  constants<>+2368(SB), Y4, Y6
-	VFMADD213PS  Y2, Y6, Y5
-	VADDPS       Y3, Y3, Y4
-	VMOVUPS      constants<>+2432(SB), Y6
-	VMINPS       Y4, Y6, Y4
-	VMOVUPS      constants<>+192(SB), Y6
-	VFMADD231PS  constants<>+128(SB), Y4, Y6
-	VSUBPS       constants<>+192(SB), Y6, Y7
-	VFNMADD231PS constants<>+256(SB), Y7, Y4
-	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y4, Y7
-	VFMADD213PS  constants<>+512(SB), Y4, Y7
-	VFMADD213PS  constants<>+576(SB), Y4, Y7
-	VFMADD213PS  constants<>+640(SB), Y4, Y7
-	VFMADD213PS  constants<>+704(SB), Y4, Y7
-	VFMADD213PS  constants<>+704(SB), Y4, Y7
-	VPSLLD       $0x17, Y6, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
-	VMULPS       Y4, Y7, Y4
-	VADDPS       constants<>+704(SB), Y4, Y4
-	VMOVUPS      constants<>+2560(SB), Y6
-	VDIVPS       Y4, Y6, Y4
-	VMOVUPS      constants<>+704(SB), Y6
-	VSUBPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+2624(SB), Y3, Y3
-	VANDPS       constants<>+2688(SB), Y2, Y2
-	VORPS        Y2, Y4, Y2
-	VBLENDVPS    Y3, Y5, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
-	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VANDPS       constants<>+2048(SB), Y0, Y2
-	VMULPS       Y0, Y0, Y3
-	VMULPS       Y3, Y0, Y4
-	VMOVUPS      constants<>+2112(SB), Y5
-	VFMADD231PS  constants<>+2176(SB), Y3, Y5
-	VMOVUPS      constants<>+2240(SB), Y6
-	VFMADD231PS  constants<>+2304(SB), Y3, Y6
-	VMULPS       Y3, Y3, Y3
-	VFMADD231PS  Y3, Y6, Y5
-	VMULPS       Y3, Y3, Y3
-	VFMADD231PS  constants<>+2368(SB), Y3, Y5
-	VFMADD213PS  Y0, Y5, Y4
-	VADDPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+2432(SB), Y5
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y3, Y5
-	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y3
-	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMULPS       constants<>+2176(SB), Y3, Y3
+	VMOVUPS      constants<>+2048(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMULPS       Y3, Y3, Y5
 	VMOVUPS      constants<>+448(SB), Y6
 	VFMADD231PS  constants<>+384(SB), Y3, Y6
 	VFMADD213PS  constants<>+512(SB), Y3, Y6
 	VFMADD213PS  constants<>+576(SB), Y3, Y6
 	VFMADD213PS  constants<>+640(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
-	VMULPS       Y3, Y6, Y3
-	VADDPS       constants<>+704(SB), Y3, Y3
-	VMOVUPS      constants<>+2560(SB), Y5
-	VDIVPS       Y3, Y5, Y3
+	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y5
-	VSUBPS       Y3, Y5, Y3
-	VCMPPS       $0x11, constants<>+2624(SB), Y2, Y2
-	VANDPS       constants<>+2688(SB), Y0, Y0
-	VORPS        Y0, Y3, Y0
-	VBLENDVPS    Y2, Y4, Y0, Y0
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VSUBPS       Y4, Y5, Y5
+	VADDPS       constants<>+704(SB), Y4, Y6
+	VFNMADD231PS Y4, Y3, Y5
+	VFMADD231PS  Y4, Y3, Y6
+	VDIVPS       Y6, Y5, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VMULPS       constants<>+2176(SB), Y2, Y2
+	VMOVUPS      constants<>+2048(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y3, Y4, Y4
+	VADDPS       constants<>+704(SB), Y3, Y5
+	VFNMADD231PS Y3, Y2, Y4
+	VFMADD231PS  Y3, Y2, Y5
+	VDIVPS       Y5, Y4, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
 
 done:
@@ -2247,34 +2099,34 @@ TEXT ·erfAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
 	VMULPS       Y0, Y0, Y2
-	VMOVUPS      constants<>+2752(SB), Y3
-	VFMADD231PS  constants<>+2816(SB), Y2, Y3
-	VMOVUPS      constants<>+2880(SB), Y4
-	VFMADD231PS  constants<>+2944(SB), Y2, Y4
-	VMOVUPS      constants<>+3008(SB), Y5
-	VFMADD231PS  constants<>+3072(SB), Y2, Y5
+	VMOVUPS      constants<>+2368(SB), Y3
+	VFMADD231PS  constants<>+2432(SB), Y2, Y3
+	VMOVUPS      constants<>+2496(SB), Y4
+	VFMADD231PS  constants<>+2560(SB), Y2, Y4
+	VMOVUPS      constants<>+2624(SB), Y5
+	VFMADD231PS  constants<>+2688(SB), Y2, Y5
 	VMULPS       Y2, Y2, Y2
 	VFMADD231PS  Y2, Y4, Y3
 	VMULPS       Y2, Y2, Y2
 	VFMADD231PS  Y2, Y5, Y3
 	VFMADD213PS  Y0, Y0, Y3
-	VMOVUPS      constants<>+3136(SB), Y2
+	VMOVUPS      constants<>+2752(SB), Y2
 	VMINPS       Y1, Y2, Y2
-	VMOVUPS      constants<>+3200(SB), Y4
-	VFMADD231PS  constants<>+3264(SB), Y2, Y4
-	VMOVUPS      constants<>+3328(SB), Y5
-	VFMADD231PS  constants<>+3392(SB), Y2, Y5
-	VMOVUPS      constants<>+3456(SB), Y6
-	VFMADD231PS  constants<>+3520(SB), Y2, Y6
+	VMOVUPS      constants<>+2816(SB), Y4
+	VFMADD231PS  constants<>+2880(SB), Y2, Y4
+	VMOVUPS      constants<>+2944(SB), Y5
+	VFMADD231PS  constants<>+3008(SB), Y2, Y5
+	VMOVUPS      constants<>+3072(SB), Y6
+	VFMADD231PS  constants<>+3136(SB), Y2, Y6
 	VMULPS       Y2, Y2, Y7
 	VFMADD231PS  Y7, Y5, Y4
-	VFMADD231PS  constants<>+3584(SB), Y7, Y6
+	VFMADD231PS  constants<>+3200(SB), Y7, Y6
 	VMULPS       Y7, Y7, Y5
 	VFMADD231PS  Y5, Y6, Y4
 	VFMADD213PS  Y2, Y2, Y4
-	VXORPS       constants<>+2688(SB), Y4, Y2
+	VXORPS       constants<>+2304(SB), Y4, Y2
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
@@ -2288,44 +2140,44 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VPSLLD       $0x17, Y4, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
 	VMULPS       Y2, Y5, Y2
 	VMOVUPS      constants<>+704(SB), Y4
 	VSUBPS       Y2, Y4, Y2
-	VCMPPS       $0x11, constants<>+3648(SB), Y1, Y1
-	VANDPS       constants<>+2688(SB), Y0, Y0
+	VCMPPS       $0x11, constants<>+3264(SB), Y1, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
 	VORPS        Y0, Y2, Y0
 	VBLENDVPS    Y1, Y3, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
 	VMULPS       Y0, Y0, Y2
-	VMOVUPS      constants<>+2752(SB), Y3
-	VFMADD231PS  constants<>+2816(SB), Y2, Y3
-	VMOVUPS      constants<>+2880(SB), Y4
-	VFMADD231PS  constants<>+2944(SB), Y2, Y4
-	VMOVUPS      constants<>+3008(SB), Y5
-	VFMADD231PS  constants<>+3072(SB), Y2, Y5
+	VMOVUPS      constants<>+2368(SB), Y3
+	VFMADD231PS  constants<>+2432(SB), Y2, Y3
+	VMOVUPS      constants<>+2496(SB), Y4
+	VFMADD231PS  constants<>+2560(SB), Y2, Y4
+	VMOVUPS      constants<>+2624(SB), Y5
+	VFMADD231PS  constants<>+2688(SB), Y2, Y5
 	VMULPS       Y2, Y2, Y2
 	VFMADD231PS  Y2, Y4, Y3
 	VMULPS       Y2, Y2, Y2
 	VFMADD231PS  Y2, Y5, Y3
 	VFMADD213PS  Y0, Y0, Y3
-	VMOVUPS      constants<>+3136(SB), Y2
+	VMOVUPS      constants<>+2752(SB), Y2
 	VMINPS       Y1, Y2, Y2
-	VMOVUPS      constants<>+3200(SB), Y4
-	VFMADD231PS  constants<>+3264(SB), Y2, Y4
-	VMOVUPS      constants<>+3328(SB), Y5
-	VFMADD231PS  constants<>+3392(SB), Y2, Y5
-	VMOVUPS      constants<>+3456(SB), Y6
-	VFMADD231PS  constants<>+3520(SB), Y2, Y6
+	VMOVUPS      constants<>+2816(SB), Y4
+	VFMADD231PS  constants<>+2880(SB), Y2, Y4
+	VMOVUPS      constants<>+2944(SB), Y5
+	VFMADD231PS  constants<>+3008(SB), Y2, Y5
+	VMOVUPS      constants<>+3072(SB), Y6
+	VFMADD231PS  constants<>+3136(SB), Y2, Y6
 	VMULPS       Y2, Y2, Y7
 	VFMADD231PS  Y7, Y5, Y4
-	VFMADD231PS  constants<>+3584(SB), Y7, Y6
+	VFMADD231PS  constants<>+3200(SB), Y7, Y6
 	VMULPS       Y7, Y7, Y5
 	VFMADD231PS  Y5, Y6, Y4
 	VFMADD213PS  Y2, Y2, Y4
-	VXORPS       constants<>+2688(SB), Y4, Y2
+	VXORPS       constants<>+2304(SB), Y4, Y2
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
@@ -2339,12 +2191,12 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VPSLLD       $0x17, Y4, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
 	VMULPS       Y2, Y5, Y2
 	VMOVUPS      constants<>+704(SB), Y4
 	VSUBPS       Y2, Y4, Y2
-	VCMPPS       $0x11, constants<>+3648(SB), Y1, Y1
-	VANDPS       constants<>+2688(SB), Y0, Y0
+	VCMPPS       $0x11, constants<>+3264(SB), Y1, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
 	VORPS        Y0, Y2, Y0
 	VBLENDVPS    Y1, Y3, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
@@ -2360,34 +2212,34 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y3
 	VMULPS       Y2, Y2, Y4
-	VMOVUPS      constants<>+2752(SB), Y5
-	VFMADD231PS  constants<>+2816(SB), Y4, Y5
-	VMOVUPS      constants<>+2880(SB), Y6
-	VFMADD231PS  constants<>+2944(SB), Y4, Y6
-	VMOVUPS      constants<>+3008(SB), Y7
-	VFMADD231PS  constants<>+3072(SB), Y4, Y7
+	VMOVUPS      constants<>+2368(SB), Y5
+	VFMADD231PS  constants<>+2432(SB), Y4, Y5
+	VMOVUPS      constants<>+2496(SB), Y6
+	VFMADD231PS  constants<>+2560(SB), Y4, Y6
+	VMOVUPS      constants<>+2624(SB), Y7
+	VFMADD231PS  constants<>+2688(SB), Y4, Y7
 	VMULPS       Y4, Y4, Y4
 	VFMADD231PS  Y4, Y6, Y5
 	VMULPS       Y4, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y5
 	VFMADD213PS  Y2, Y2, Y5
-	VMOVUPS      constants<>+3136(SB), Y4
+	VMOVUPS      constants<>+2752(SB), Y4
 	VMINPS       Y3, Y4, Y4
-	VMOVUPS      constants<>+3200(SB), Y6
-	VFMADD231PS  constants<>+3264(SB), Y4, Y6
-	VMOVUPS      constants<>+3328(SB), Y7
-	VFMADD231PS  constants<>+3392(SB), Y4, Y7
-	VMOVUPS      constants<>+3456(SB), Y8
-	VFMADD231PS  constants<>+3520(SB), Y4, Y8
+	VMOVUPS      constants<>+2816(SB), Y6
+	VFMADD231PS  constants<>+2880(SB), Y4, Y6
+	VMOVUPS      constants<>+2944(SB), Y7
+	VFMADD231PS  constants<>+3008(SB), Y4, Y7
+	VMOVUPS      constants<>+3072(SB), Y8
+	VFMADD231PS  constants<>+3136(SB), Y4, Y8
 	VMULPS       Y4, Y4, Y9
 	VFMADD231PS  Y9, Y7, Y6
-	VFMADD231PS  constants<>+3584(SB), Y9, Y8
+	VFMADD231PS  constants<>+3200(SB), Y9, Y8
 	VMULPS       Y9, Y9, Y7
 	VFMADD231PS  Y7, Y8, Y6
 	VFMADD213PS  Y4, Y4, Y6
-	VXORPS       constants<>+2688(SB), Y6, Y4
+	VXORPS       constants<>+2304(SB), Y6, Y4
 	VMOVUPS      constants<>+192(SB), Y6
 	VFMADD231PS  constants<>+128(SB), Y4, Y6
 	VSUBPS       constants<>+192(SB), Y6, Y7
@@ -2401,44 +2253,44 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y4, Y7
 	VFMADD213PS  constants<>+704(SB), Y4, Y7
 	VPSLLD       $0x17, Y6, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
 	VMULPS       Y4, Y7, Y4
 	VMOVUPS      constants<>+704(SB), Y6
 	VSUBPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+3648(SB), Y3, Y3
-	VANDPS       constants<>+2688(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+3264(SB), Y3, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y4, Y2
 	VBLENDVPS    Y3, Y5, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VANDPS       constants<>+2048(SB), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y0, Y2
 	VMULPS       Y0, Y0, Y3
-	VMOVUPS      constants<>+2752(SB), Y4
-	VFMADD231PS  constants<>+2816(SB), Y3, Y4
-	VMOVUPS      constants<>+2880(SB), Y5
-	VFMADD231PS  constants<>+2944(SB), Y3, Y5
-	VMOVUPS      constants<>+3008(SB), Y6
-	VFMADD231PS  constants<>+3072(SB), Y3, Y6
+	VMOVUPS      constants<>+2368(SB), Y4
+	VFMADD231PS  constants<>+2432(SB), Y3, Y4
+	VMOVUPS      constants<>+2496(SB), Y5
+	VFMADD231PS  constants<>+2560(SB), Y3, Y5
+	VMOVUPS      constants<>+2624(SB), Y6
+	VFMADD231PS  constants<>+2688(SB), Y3, Y6
 	VMULPS       Y3, Y3, Y3
 	VFMADD231PS  Y3, Y5, Y4
 	VMULPS       Y3, Y3, Y3
 	VFMADD231PS  Y3, Y6, Y4
 	VFMADD213PS  Y0, Y0, Y4
-	VMOVUPS      constants<>+3136(SB), Y3
+	VMOVUPS      constants<>+2752(SB), Y3
 	VMINPS       Y2, Y3, Y3
-	VMOVUPS      constants<>+3200(SB), Y5
-	VFMADD231PS  constants<>+3264(SB), Y3, Y5
-	VMOVUPS      constants<>+3328(SB), Y6
-	VFMADD231PS  constants<>+3392(SB), Y3, Y6
-	VMOVUPS      constants<>+3456(SB), Y7
-	VFMADD231PS  constants<>+3520(SB), Y3, Y7
+	VMOVUPS      constants<>+2816(SB), Y5
+	VFMADD231PS  constants<>+2880(SB), Y3, Y5
+	VMOVUPS      constants<>+2944(SB), Y6
+	VFMADD231PS  constants<>+3008(SB), Y3, Y6
+	VMOVUPS      constants<>+3072(SB), Y7
+	VFMADD231PS  constants<>+3136(SB), Y3, Y7
 	VMULPS       Y3, Y3, Y8
 	VFMADD231PS  Y8, Y6, Y5
-	VFMADD231PS  constants<>+3584(SB), Y8, Y7
+	VFMADD231PS  constants<>+3200(SB), Y8, Y7
 	VMULPS       Y8, Y8, Y6
 	VFMADD231PS  Y6, Y7, Y5
 	VFMADD213PS  Y3, Y3, Y5
-	VXORPS       constants<>+2688(SB), Y5, Y3
+	VXORPS       constants<>+2304(SB), Y5, Y3
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
@@ -2452,12 +2304,12 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y6, Y3
 	VMOVUPS      constants<>+704(SB), Y5
 	VSUBPS       Y3, Y5, Y3
-	VCMPPS       $0x11, constants<>+3648(SB), Y2, Y2
-	VANDPS       constants<>+2688(SB), Y0, Y0
+	VCMPPS       $0x11, constants<>+3264(SB), Y2, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
 	VORPS        Y0, Y3, Y0
 	VBLENDVPS    Y2, Y4, Y0, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
@@ -2479,32 +2331,32 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y1, Y4
-	VFMADD213PS  constants<>+512(SB), Y1, Y4
-	VFMADD213PS  constants<>+576(SB), Y1, Y4
-	VFMADD213PS  constants<>+640(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPADDD       constants<>+832(SB), Y3, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VPSUBD       Y3, Y1, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
 	VPADDD       constants<>+832(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
 	VMULPS       Y1, Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
@@ -2514,32 +2366,32 @@ loop:
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y1, Y4
-	VFMADD213PS  constants<>+512(SB), Y1, Y4
-	VFMADD213PS  constants<>+576(SB), Y1, Y4
-	VFMADD213PS  constants<>+640(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPADDD       constants<>+832(SB), Y3, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VPSUBD       Y3, Y1, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
 	VPADDD       constants<>+832(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
 	VMULPS       Y1, Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
@@ -2560,32 +2412,32 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+896(SB), Y3, Y4
-	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y3, Y5
-	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y3
-	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VFMADD213PS  constants<>+512(SB), Y3, Y6
-	VFMADD213PS  constants<>+576(SB), Y3, Y6
-	VFMADD213PS  constants<>+640(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VPSUBD       constants<>+768(SB), Y5, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VPSUBD       Y5, Y3, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y2
+	VMULPS       Y3, Y5, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
@@ -2595,32 +2447,32 @@ test:
 	VDIVPS       Y3, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VANDPS       constants<>+2048(SB), Y0, Y2
-	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPSUBD       Y4, Y2, Y2
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y0
+	VMULPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y3
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
@@ -2647,32 +2499,32 @@ TEXT ·siluAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y1, Y4
-	VFMADD213PS  constants<>+512(SB), Y1, Y4
-	VFMADD213PS  constants<>+576(SB), Y1, Y4
-	VFMADD213PS  constants<>+640(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPADDD       constants<>+832(SB), Y3, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VPSUBD       Y3, Y1, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
 	VPADDD       constants<>+832(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
 	VBLENDVPS    Y2, Y3, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -2680,32 +2532,32 @@ loop:
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VFNMADD231PS constants<>+256(SB), Y4, Y1
-	VFNMADD231PS constants<>+320(SB), Y4, Y1
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y1, Y4
-	VFMADD213PS  constants<>+512(SB), Y1, Y4
-	VFMADD213PS  constants<>+576(SB), Y1, Y4
-	VFMADD213PS  constants<>+640(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VFMADD213PS  constants<>+704(SB), Y1, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPADDD       constants<>+832(SB), Y3, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
-	VPSUBD       Y3, Y1, Y1
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
 	VPADDD       constants<>+832(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
 	VBLENDVPS    Y2, Y3, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -2724,32 +2576,32 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+896(SB), Y3, Y4
-	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y3, Y5
-	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y3
-	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VFMADD213PS  constants<>+512(SB), Y3, Y6
-	VFMADD213PS  constants<>+576(SB), Y3, Y6
-	VFMADD213PS  constants<>+640(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VPSUBD       constants<>+768(SB), Y5, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VPSUBD       Y5, Y3, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y4
+	VMULPS       Y3, Y5, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
 	VMULPS       Y3, Y2, Y5
 	VBLENDVPS    Y4, Y5, Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y4
@@ -2757,32 +2609,32 @@ test:
 	VDIVPS       Y3, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VANDPS       constants<>+2048(SB), Y0, Y2
-	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPSUBD       Y4, Y2, Y2
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y3
+	VMULPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
 	VMULPS       Y2, Y0, Y4
 	VBLENDVPS    Y3, Y4, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y3
@@ -2807,68 +2659,68 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VMOVUPS      constants<>+3712(SB), Y2
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMOVUPS      constants<>+3328(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+3840(SB), Y2
-	VFMADD231PS  constants<>+3776(SB), Y1, Y2
+	VMOVUPS      constants<>+3456(SB), Y2
+	VFMADD231PS  constants<>+3392(SB), Y1, Y2
+	VFMADD213PS  constants<>+3520(SB), Y1, Y2
+	VFMADD213PS  constants<>+3584(SB), Y1, Y2
+	VFMADD213PS  constants<>+3648(SB), Y1, Y2
+	VFMADD213PS  constants<>+3712(SB), Y1, Y2
+	VFMADD213PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3840(SB), Y1, Y2
 	VFMADD213PS  constants<>+3904(SB), Y1, Y2
 	VFMADD213PS  constants<>+3968(SB), Y1, Y2
 	VFMADD213PS  constants<>+4032(SB), Y1, Y2
-	VFMADD213PS  constants<>+4096(SB), Y1, Y2
-	VFMADD213PS  constants<>+4160(SB), Y1, Y2
-	VFMADD213PS  constants<>+4224(SB), Y1, Y2
-	VFMADD213PS  constants<>+4288(SB), Y1, Y2
-	VFMADD213PS  constants<>+4352(SB), Y1, Y2
-	VFMADD213PS  constants<>+4416(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  Y2, Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD213PS Y4, Y1, Y2
-	VMOVUPS      constants<>+4544(SB), Y4
-	VFMADD231PS  constants<>+4480(SB), Y2, Y4
-	VFMADD213PS  constants<>+4608(SB), Y2, Y4
-	VFMADD213PS  constants<>+4672(SB), Y2, Y4
-	VFMADD213PS  constants<>+4736(SB), Y2, Y4
-	VFMADD213PS  constants<>+4800(SB), Y2, Y4
-	VFMADD213PS  constants<>+1856(SB), Y2, Y4
+	VMOVUPS      constants<>+4160(SB), Y4
+	VFMADD231PS  constants<>+4096(SB), Y2, Y4
+	VFMADD213PS  constants<>+4224(SB), Y2, Y4
+	VFMADD213PS  constants<>+4288(SB), Y2, Y4
+	VFMADD213PS  constants<>+4352(SB), Y2, Y4
+	VFMADD213PS  constants<>+4416(SB), Y2, Y4
+	VFMADD213PS  constants<>+1792(SB), Y2, Y4
 	VPSLLD       $0x17, Y3, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
 	VMULPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+960(SB), Y3
+	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y0, Y3, Y0
 	VFNMADD231PS Y2, Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VANDPS       constants<>+2048(SB), Y0, Y1
-	VMOVUPS      constants<>+3712(SB), Y2
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMOVUPS      constants<>+3328(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+3840(SB), Y2
-	VFMADD231PS  constants<>+3776(SB), Y1, Y2
+	VMOVUPS      constants<>+3456(SB), Y2
+	VFMADD231PS  constants<>+3392(SB), Y1, Y2
+	VFMADD213PS  constants<>+3520(SB), Y1, Y2
+	VFMADD213PS  constants<>+3584(SB), Y1, Y2
+	VFMADD213PS  constants<>+3648(SB), Y1, Y2
+	VFMADD213PS  constants<>+3712(SB), Y1, Y2
+	VFMADD213PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3840(SB), Y1, Y2
 	VFMADD213PS  constants<>+3904(SB), Y1, Y2
 	VFMADD213PS  constants<>+3968(SB), Y1, Y2
 	VFMADD213PS  constants<>+4032(SB), Y1, Y2
-	VFMADD213PS  constants<>+4096(SB), Y1, Y2
-	VFMADD213PS  constants<>+4160(SB), Y1, Y2
-	VFMADD213PS  constants<>+4224(SB), Y1, Y2
-	VFMADD213PS  constants<>+4288(SB), Y1, Y2
-	VFMADD213PS  constants<>+4352(SB), Y1, Y2
-	VFMADD213PS  constants<>+4416(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  Y2, Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
 	VFNMADD213PS Y4, Y1, Y2
-	VMOVUPS      constants<>+4544(SB), Y4
-	VFMADD231PS  constants<>+4480(SB), Y2, Y4
-	VFMADD213PS  constants<>+4608(SB), Y2, Y4
-	VFMADD213PS  constants<>+4672(SB), Y2, Y4
-	VFMADD213PS  constants<>+4736(SB), Y2, Y4
-	VFMADD213PS  constants<>+4800(SB), Y2, Y4
-	VFMADD213PS  constants<>+1856(SB), Y2, Y4
+	VMOVUPS      constants<>+4160(SB), Y4
+	VFMADD231PS  constants<>+4096(SB), Y2, Y4
+	VFMADD213PS  constants<>+4224(SB), Y2, Y4
+	VFMADD213PS  constants<>+4288(SB), Y2, Y4
+	VFMADD213PS  constants<>+4352(SB), Y2, Y4
+	VFMADD213PS  constants<>+4416(SB), Y2, Y4
+	VFMADD213PS  constants<>+1792(SB), Y2, Y4
 	VPSLLD       $0x17, Y3, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
 	VMULPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+960(SB), Y3
+	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y0, Y3, Y0
 	VFNMADD231PS Y2, Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
@@ -2884,68 +2736,68 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VMOVUPS      constants<>+3712(SB), Y4
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMOVUPS      constants<>+3328(SB), Y4
 	VMINPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+3840(SB), Y4
-	VFMADD231PS  constants<>+3776(SB), Y3, Y4
+	VMOVUPS      constants<>+3456(SB), Y4
+	VFMADD231PS  constants<>+3392(SB), Y3, Y4
+	VFMADD213PS  constants<>+3520(SB), Y3, Y4
+	VFMADD213PS  constants<>+3584(SB), Y3, Y4
+	VFMADD213PS  constants<>+3648(SB), Y3, Y4
+	VFMADD213PS  constants<>+3712(SB), Y3, Y4
+	VFMADD213PS  constants<>+3776(SB), Y3, Y4
+	VFMADD213PS  constants<>+3840(SB), Y3, Y4
 	VFMADD213PS  constants<>+3904(SB), Y3, Y4
 	VFMADD213PS  constants<>+3968(SB), Y3, Y4
 	VFMADD213PS  constants<>+4032(SB), Y3, Y4
-	VFMADD213PS  constants<>+4096(SB), Y3, Y4
-	VFMADD213PS  constants<>+4160(SB), Y3, Y4
-	VFMADD213PS  constants<>+4224(SB), Y3, Y4
-	VFMADD213PS  constants<>+4288(SB), Y3, Y4
-	VFMADD213PS  constants<>+4352(SB), Y3, Y4
-	VFMADD213PS  constants<>+4416(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  Y4, Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
 	VFNMADD213PS Y6, Y3, Y4
-	VMOVUPS      constants<>+4544(SB), Y6
-	VFMADD231PS  constants<>+4480(SB), Y4, Y6
-	VFMADD213PS  constants<>+4608(SB), Y4, Y6
-	VFMADD213PS  constants<>+4672(SB), Y4, Y6
-	VFMADD213PS  constants<>+4736(SB), Y4, Y6
-	VFMADD213PS  constants<>+4800(SB), Y4, Y6
-	VFMADD213PS  constants<>+1856(SB), Y4, Y6
+	VMOVUPS      constants<>+4160(SB), Y6
+	VFMADD231PS  constants<>+4096(SB), Y4, Y6
+	VFMADD213PS  constants<>+4224(SB), Y4, Y6
+	VFMADD213PS  constants<>+4288(SB), Y4, Y6
+	VFMADD213PS  constants<>+4352(SB), Y4, Y6
+	VFMADD213PS  constants<>+4416(SB), Y4, Y6
+	VFMADD213PS  constants<>+1792(SB), Y4, Y6
 	VPSLLD       $0x17, Y5, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VMOVUPS      constants<>+960(SB), Y5
+	VMOVUPS      constants<>+1152(SB), Y5
 	VMAXPS       Y2, Y5, Y2
 	VFNMADD231PS Y4, Y3, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
-	VANDPS       constants<>+2048(SB), Y0, Y2
-	VMOVUPS      constants<>+3712(SB), Y3
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMOVUPS      constants<>+3840(SB), Y3
-	VFMADD231PS  constants<>+3776(SB), Y2, Y3
+	VMOVUPS      constants<>+3456(SB), Y3
+	VFMADD231PS  constants<>+3392(SB), Y2, Y3
+	VFMADD213PS  constants<>+3520(SB), Y2, Y3
+	VFMADD213PS  constants<>+3584(SB), Y2, Y3
+	VFMADD213PS  constants<>+3648(SB), Y2, Y3
+	VFMADD213PS  constants<>+3712(SB), Y2, Y3
+	VFMADD213PS  constants<>+3776(SB), Y2, Y3
+	VFMADD213PS  constants<>+3840(SB), Y2, Y3
 	VFMADD213PS  constants<>+3904(SB), Y2, Y3
 	VFMADD213PS  constants<>+3968(SB), Y2, Y3
 	VFMADD213PS  constants<>+4032(SB), Y2, Y3
-	VFMADD213PS  constants<>+4096(SB), Y2, Y3
-	VFMADD213PS  constants<>+4160(SB), Y2, Y3
-	VFMADD213PS  constants<>+4224(SB), Y2, Y3
-	VFMADD213PS  constants<>+4288(SB), Y2, Y3
-	VFMADD213PS  constants<>+4352(SB), Y2, Y3
-	VFMADD213PS  constants<>+4416(SB), Y2, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  Y3, Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
 	VFNMADD213PS Y5, Y2, Y3
-	VMOVUPS      constants<>+4544(SB), Y5
-	VFMADD231PS  constants<>+4480(SB), Y3, Y5
-	VFMADD213PS  constants<>+4608(SB), Y3, Y5
-	VFMADD213PS  constants<>+4672(SB), Y3, Y5
-	VFMADD213PS  constants<>+4736(SB), Y3, Y5
-	VFMADD213PS  constants<>+4800(SB), Y3, Y5
-	VFMADD213PS  constants<>+1856(SB), Y3, Y5
+	VMOVUPS      constants<>+4160(SB), Y5
+	VFMADD231PS  constants<>+4096(SB), Y3, Y5
+	VFMADD213PS  constants<>+4224(SB), Y3, Y5
+	VFMADD213PS  constants<>+4288(SB), Y3, Y5
+	VFMADD213PS  constants<>+4352(SB), Y3, Y5
+	VFMADD213PS  constants<>+4416(SB), Y3, Y5
+	VFMADD213PS  constants<>+1792(SB), Y3, Y5
 	VPSLLD       $0x17, Y4, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y5, Y3
-	VMOVUPS      constants<>+960(SB), Y4
+	VMOVUPS      constants<>+1152(SB), Y4
 	VMAXPS       Y0, Y4, Y0
 	VFNMADD231PS Y3, Y2, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
@@ -2968,12 +2820,12 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+4928(SB), Y2
-	VFMADD231PS  constants<>+4864(SB), Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y2
+	VFMADD231PS  constants<>+4480(SB), Y1, Y2
 	VMULPS       Y2, Y0, Y1
-	VANDPS       constants<>+2048(SB), Y1, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+4992(SB), Y1, Y2
+	VANDPS       constants<>+2112(SB), Y1, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
@@ -2987,10 +2839,10 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y1, Y4
 	VFMADD213PS  constants<>+704(SB), Y1, Y4
 	VPSLLD       $0x17, Y3, Y1
-	VPADDD       constants<>+2496(SB), Y1, Y1
+	VPADDD       constants<>+2240(SB), Y1, Y1
 	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
 	VBLENDVPS    Y2, Y3, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -2999,12 +2851,12 @@ loop:
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+4928(SB), Y2
-	VFMADD231PS  constants<>+4864(SB), Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y2
+	VFMADD231PS  constants<>+4480(SB), Y1, Y2
 	VMULPS       Y2, Y0, Y1
-	VANDPS       constants<>+2048(SB), Y1, Y1
-	VXORPS       constants<>+2688(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+4992(SB), Y1, Y2
+	VANDPS       constants<>+2112(SB), Y1, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
 	VMOVUPS      constants<>+192(SB), Y3
 	VFMADD231PS  constants<>+128(SB), Y1, Y3
 	VSUBPS       constants<>+192(SB), Y3, Y4
@@ -3018,10 +2870,10 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y1, Y4
 	VFMADD213PS  constants<>+704(SB), Y1, Y4
 	VPSLLD       $0x17, Y3, Y1
-	VPADDD       constants<>+2496(SB), Y1, Y1
+	VPADDD       constants<>+2240(SB), Y1, Y1
 	VMULPS       Y1, Y4, Y1
-	VBLENDVPS    Y2, constants<>+960(SB), Y1, Y1
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y2
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
 	VMULPS       Y1, Y0, Y3
 	VBLENDVPS    Y2, Y3, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y2
@@ -3041,12 +2893,12 @@ test:
 	VMOVDQU      96(SI)(BX*4), Y1
 	VMASKMOVPS   (CX)(DX*4), Y0, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+4928(SB), Y4
-	VFMADD231PS  constants<>+4864(SB), Y3, Y4
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y3, Y4
 	VMULPS       Y4, Y2, Y3
-	VANDPS       constants<>+2048(SB), Y3, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
@@ -3060,10 +2912,10 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
 	VMULPS       Y3, Y2, Y5
 	VBLENDVPS    Y4, Y5, Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y4
@@ -3072,12 +2924,12 @@ test:
 	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
 	VMULPS       Y0, Y0, Y2
-	VMOVUPS      constants<>+4928(SB), Y3
-	VFMADD231PS  constants<>+4864(SB), Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
 	VMULPS       Y3, Y0, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y2
-	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+4992(SB), Y2, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+4608(SB), Y2, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y2, Y4
 	VSUBPS       constants<>+192(SB), Y4, Y5
@@ -3091,10 +2943,10 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VFMADD213PS  constants<>+704(SB), Y2, Y5
 	VPSLLD       $0x17, Y4, Y2
-	VPADDD       constants<>+2496(SB), Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
 	VMULPS       Y2, Y5, Y2
-	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y0, Y3
+	VBLENDVPS    Y3, constants<>+1152(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
 	VMULPS       Y2, Y0, Y4
 	VBLENDVPS    Y3, Y4, Y0, Y0
 	VMOVUPS      constants<>+704(SB), Y3
@@ -3251,10 +3103,10 @@ TEXT ·negAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS (CX)(DX*4), Y0
-	VXORPS  constants<>+2688(SB), Y0, Y0
+	VXORPS  constants<>+2304(SB), Y0, Y0
 	VMOVUPS Y0, (AX)(DX*4)
 	VMOVUPS 32(CX)(DX*4), Y0
-	VXORPS  constants<>+2688(SB), Y0, Y0
+	VXORPS  constants<>+2304(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
 
@@ -3268,10 +3120,10 @@ test:
 	VMOVDQU    64(SI)(BX*4), Y0
 	VMOVDQU    96(SI)(BX*4), Y1
 	VMASKMOVPS (CX)(DX*4), Y0, Y2
-	VXORPS     constants<>+2688(SB), Y2, Y2
+	VXORPS     constants<>+2304(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
-	VXORPS     constants<>+2688(SB), Y0, Y0
+	VXORPS     constants<>+2304(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
 done:
@@ -3291,10 +3143,10 @@ TEXT ·absAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS (CX)(DX*4), Y0
-	VANDPS  constants<>+2048(SB), Y0, Y0
+	VANDPS  constants<>+2112(SB), Y0, Y0
 	VMOVUPS Y0, (AX)(DX*4)
 	VMOVUPS 32(CX)(DX*4), Y0
-	VANDPS  constants<>+2048(SB), Y0, Y0
+	VANDPS  constants<>+2112(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
 
@@ -3308,10 +3160,10 @@ test:
 	VMOVDQU    64(SI)(BX*4), Y0
 	VMOVDQU    96(SI)(BX*4), Y1
 	VMASKMOVPS (CX)(DX*4), Y0, Y2
-	VANDPS     constants<>+2048(SB), Y2, Y2
+	VANDPS     constants<>+2112(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
-	VANDPS     constants<>+2048(SB), Y0, Y0
+	VANDPS     constants<>+2112(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
 done:
@@ -3371,14 +3223,14 @@ TEXT ·reluAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS (CX)(DX*4), Y0
-	VMOVUPS constants<>+960(SB), Y1
+	VMOVUPS constants<>+1152(SB), Y1
 	VMAXPS  Y0, Y1, Y0
-	VADDPS  constants<>+960(SB), Y0, Y0
+	VADDPS  constants<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, (AX)(DX*4)
 	VMOVUPS 32(CX)(DX*4), Y0
-	VMOVUPS constants<>+960(SB), Y1
+	VMOVUPS constants<>+1152(SB), Y1
 	VMAXPS  Y0, Y1, Y0
-	VADDPS  constants<>+960(SB), Y0, Y0
+	VADDPS  constants<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
 
@@ -3392,14 +3244,14 @@ test:
 	VMOVDQU    64(SI)(BX*4), Y0
 	VMOVDQU    96(SI)(BX*4), Y1
 	VMASKMOVPS (CX)(DX*4), Y0, Y2
-	VMOVUPS    constants<>+960(SB), Y3
+	VMOVUPS    constants<>+1152(SB), Y3
 	VMAXPS     Y2, Y3, Y2
-	VADDPS     constants<>+960(SB), Y2, Y2
+	VADDPS     constants<>+1152(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
-	VMOVUPS    constants<>+960(SB), Y2
+	VMOVUPS    constants<>+1152(SB), Y2
 	VMAXPS     Y0, Y2, Y0
-	VADDPS     constants<>+960(SB), Y0, Y0
+	VADDPS     constants<>+1152(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
 done:
@@ -4137,10 +3989,10 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      (DX)(BX*4), Y1
-	VANDPS       constants<>+2048(SB), Y1, Y2
-	VMOVUPS      constants<>+3712(SB), Y3
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMULPS       constants<>+5056(SB), Y2, Y3
+	VMULPS       constants<>+4672(SB), Y2, Y3
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y3, Y4
@@ -4155,22 +4007,22 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y3, Y5
 	VFMADD213PS  constants<>+704(SB), Y3, Y5
 	VPSLLD       $0x17, Y4, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y4
-	VFMADD231PS  constants<>+5120(SB), Y2, Y4
+	VFMADD231PS  constants<>+4736(SB), Y2, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
-	VMOVUPS      constants<>+5184(SB), Y5
-	VFMADD231PS  constants<>+5248(SB), Y4, Y5
-	VMOVUPS      constants<>+5312(SB), Y6
-	VFMADD231PS  constants<>+5376(SB), Y4, Y6
-	VMOVUPS      constants<>+5440(SB), Y7
-	VFMADD231PS  constants<>+5504(SB), Y4, Y7
-	VMOVUPS      constants<>+5568(SB), Y8
-	VFMADD231PS  constants<>+5632(SB), Y4, Y8
-	VMOVUPS      constants<>+5696(SB), Y9
-	VFMADD231PS  constants<>+5760(SB), Y4, Y9
+	VMOVUPS      constants<>+4800(SB), Y5
+	VFMADD231PS  constants<>+4864(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y6
+	VFMADD231PS  constants<>+4992(SB), Y4, Y6
+	VMOVUPS      constants<>+5056(SB), Y7
+	VFMADD231PS  constants<>+5120(SB), Y4, Y7
+	VMOVUPS      constants<>+5184(SB), Y8
+	VFMADD231PS  constants<>+5248(SB), Y4, Y8
+	VMOVUPS      constants<>+5312(SB), Y9
+	VFMADD231PS  constants<>+5376(SB), Y4, Y9
 	VMULPS       Y4, Y4, Y10
 	VFMADD231PS  Y10, Y6, Y5
 	VFMADD231PS  Y10, Y8, Y7
@@ -4180,9 +4032,9 @@ loop:
 	VFMADD231PS  Y6, Y9, Y5
 	VMULPS       Y4, Y5, Y4
 	VMULPS       Y3, Y4, Y4
-	VMULPS       constants<>+5824(SB), Y3, Y3
+	VMULPS       constants<>+5440(SB), Y3, Y3
 	VFNMADD231PS Y2, Y3, Y4
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y1
 	VMOVUPS      constants<>+704(SB), Y2
 	VSUBPS       Y4, Y2, Y2
 	VBLENDVPS    Y1, Y4, Y2, Y1
@@ -4190,10 +4042,10 @@ loop:
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
 	VMOVUPS      32(DX)(BX*4), Y1
-	VANDPS       constants<>+2048(SB), Y1, Y2
-	VMOVUPS      constants<>+3712(SB), Y3
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VMULPS       constants<>+5056(SB), Y2, Y3
+	VMULPS       constants<>+4672(SB), Y2, Y3
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+192(SB), Y4
 	VFMADD231PS  constants<>+128(SB), Y3, Y4
@@ -4208,22 +4060,22 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y3, Y5
 	VFMADD213PS  constants<>+704(SB), Y3, Y5
 	VPSLLD       $0x17, Y4, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y4
-	VFMADD231PS  constants<>+5120(SB), Y2, Y4
+	VFMADD231PS  constants<>+4736(SB), Y2, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
-	VMOVUPS      constants<>+5184(SB), Y5
-	VFMADD231PS  constants<>+5248(SB), Y4, Y5
-	VMOVUPS      constants<>+5312(SB), Y6
-	VFMADD231PS  constants<>+5376(SB), Y4, Y6
-	VMOVUPS      constants<>+5440(SB), Y7
-	VFMADD231PS  constants<>+5504(SB), Y4, Y7
-	VMOVUPS      constants<>+5568(SB), Y8
-	VFMADD231PS  constants<>+5632(SB), Y4, Y8
-	VMOVUPS      constants<>+5696(SB), Y9
-	VFMADD231PS  constants<>+5760(SB), Y4, Y9
+	VMOVUPS      constants<>+4800(SB), Y5
+	VFMADD231PS  constants<>+4864(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y6
+	VFMADD231PS  constants<>+4992(SB), Y4, Y6
+	VMOVUPS      constants<>+5056(SB), Y7
+	VFMADD231PS  constants<>+5120(SB), Y4, Y7
+	VMOVUPS      constants<>+5184(SB), Y8
+	VFMADD231PS  constants<>+5248(SB), Y4, Y8
+	VMOVUPS      constants<>+5312(SB), Y9
+	VFMADD231PS  constants<>+5376(SB), Y4, Y9
 	VMULPS       Y4, Y4, Y10
 	VFMADD231PS  Y10, Y6, Y5
 	VFMADD231PS  Y10, Y8, Y7
@@ -4233,9 +4085,9 @@ loop:
 	VFMADD231PS  Y6, Y9, Y5
 	VMULPS       Y4, Y5, Y4
 	VMULPS       Y3, Y4, Y4
-	VMULPS       constants<>+5824(SB), Y3, Y3
+	VMULPS       constants<>+5440(SB), Y3, Y3
 	VFNMADD231PS Y2, Y3, Y4
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y1
 	VMOVUPS      constants<>+704(SB), Y2
 	VSUBPS       Y4, Y2, Y2
 	VBLENDVPS    Y1, Y4, Y2, Y1
@@ -4254,10 +4106,10 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y1
 	VMASKMOVPS   (CX)(BX*4), Y0, Y2
 	VMASKMOVPS   (DX)(BX*4), Y0, Y3
-	VANDPS       constants<>+2048(SB), Y3, Y4
-	VMOVUPS      constants<>+3712(SB), Y5
+	VANDPS       constants<>+2112(SB), Y3, Y4
+	VMOVUPS      constants<>+3328(SB), Y5
 	VMINPS       Y4, Y5, Y4
-	VMULPS       constants<>+5056(SB), Y4, Y5
+	VMULPS       constants<>+4672(SB), Y4, Y5
 	VMULPS       Y4, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VFMADD231PS  constants<>+128(SB), Y5, Y6
@@ -4272,22 +4124,22 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y5, Y7
 	VFMADD213PS  constants<>+704(SB), Y5, Y7
 	VPSLLD       $0x17, Y6, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y7, Y5
 	VMOVUPS      constants<>+704(SB), Y6
-	VFMADD231PS  constants<>+5120(SB), Y4, Y6
+	VFMADD231PS  constants<>+4736(SB), Y4, Y6
 	VMOVUPS      constants<>+704(SB), Y7
 	VDIVPS       Y6, Y7, Y6
-	VMOVUPS      constants<>+5184(SB), Y7
-	VFMADD231PS  constants<>+5248(SB), Y6, Y7
-	VMOVUPS      constants<>+5312(SB), Y8
-	VFMADD231PS  constants<>+5376(SB), Y6, Y8
-	VMOVUPS      constants<>+5440(SB), Y9
-	VFMADD231PS  constants<>+5504(SB), Y6, Y9
-	VMOVUPS      constants<>+5568(SB), Y10
-	VFMADD231PS  constants<>+5632(SB), Y6, Y10
-	VMOVUPS      constants<>+5696(SB), Y11
-	VFMADD231PS  constants<>+5760(SB), Y6, Y11
+	VMOVUPS      constants<>+4800(SB), Y7
+	VFMADD231PS  constants<>+4864(SB), Y6, Y7
+	VMOVUPS      constants<>+4928(SB), Y8
+	VFMADD231PS  constants<>+4992(SB), Y6, Y8
+	VMOVUPS      constants<>+5056(SB), Y9
+	VFMADD231PS  constants<>+5120(SB), Y6, Y9
+	VMOVUPS      constants<>+5184(SB), Y10
+	VFMADD231PS  constants<>+5248(SB), Y6, Y10
+	VMOVUPS      constants<>+5312(SB), Y11
+	VFMADD231PS  constants<>+5376(SB), Y6, Y11
 	VMULPS       Y6, Y6, Y12
 	VFMADD231PS  Y12, Y8, Y7
 	VFMADD231PS  Y12, Y10, Y9
@@ -4297,9 +4149,9 @@ test:
 	VFMADD231PS  Y8, Y11, Y7
 	VMULPS       Y6, Y7, Y6
 	VMULPS       Y5, Y6, Y6
-	VMULPS       constants<>+5824(SB), Y5, Y5
+	VMULPS       constants<>+5440(SB), Y5, Y5
 	VFNMADD231PS Y4, Y5, Y6
-	VCMPPS       $0x11, constants<>+960(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VSUBPS       Y6, Y4, Y4
 	VBLENDVPS    Y3, Y6, Y4, Y3
@@ -4307,10 +4159,10 @@ test:
 	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VMOVUPS      constants<>+3712(SB), Y4
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMOVUPS      constants<>+3328(SB), Y4
 	VMINPS       Y3, Y4, Y3
-	VMULPS       constants<>+5056(SB), Y3, Y4
+	VMULPS       constants<>+4672(SB), Y3, Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y4, Y5
@@ -4325,22 +4177,22 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y4, Y6
 	VFMADD213PS  constants<>+704(SB), Y4, Y6
 	VPSLLD       $0x17, Y5, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
 	VMULPS       Y4, Y6, Y4
 	VMOVUPS      constants<>+704(SB), Y5
-	VFMADD231PS  constants<>+5120(SB), Y3, Y5
+	VFMADD231PS  constants<>+4736(SB), Y3, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VDIVPS       Y5, Y6, Y5
-	VMOVUPS      constants<>+5184(SB), Y6
-	VFMADD231PS  constants<>+5248(SB), Y5, Y6
-	VMOVUPS      constants<>+5312(SB), Y7
-	VFMADD231PS  constants<>+5376(SB), Y5, Y7
-	VMOVUPS      constants<>+5440(SB), Y8
-	VFMADD231PS  constants<>+5504(SB), Y5, Y8
-	VMOVUPS      constants<>+5568(SB), Y9
-	VFMADD231PS  constants<>+5632(SB), Y5, Y9
-	VMOVUPS      constants<>+5696(SB), Y10
-	VFMADD231PS  constants<>+5760(SB), Y5, Y10
+	VMOVUPS      constants<>+4800(SB), Y6
+	VFMADD231PS  constants<>+4864(SB), Y5, Y6
+	VMOVUPS      constants<>+4928(SB), Y7
+	VFMADD231PS  constants<>+4992(SB), Y5, Y7
+	VMOVUPS      constants<>+5056(SB), Y8
+	VFMADD231PS  constants<>+5120(SB), Y5, Y8
+	VMOVUPS      constants<>+5184(SB), Y9
+	VFMADD231PS  constants<>+5248(SB), Y5, Y9
+	VMOVUPS      constants<>+5312(SB), Y10
+	VFMADD231PS  constants<>+5376(SB), Y5, Y10
 	VMULPS       Y5, Y5, Y11
 	VFMADD231PS  Y11, Y7, Y6
 	VFMADD231PS  Y11, Y9, Y8
@@ -4350,9 +4202,9 @@ test:
 	VFMADD231PS  Y7, Y10, Y6
 	VMULPS       Y5, Y6, Y5
 	VMULPS       Y4, Y5, Y5
-	VMULPS       constants<>+5824(SB), Y4, Y4
+	VMULPS       constants<>+5440(SB), Y4, Y4
 	VFNMADD231PS Y3, Y4, Y5
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y2
 	VMOVUPS      constants<>+704(SB), Y3
 	VSUBPS       Y5, Y3, Y3
 	VBLENDVPS    Y2, Y5, Y3, Y2
@@ -4378,17 +4230,17 @@ TEXT ·geluTanhGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      (DX)(BX*4), Y1
-	VMOVUPS      constants<>+5952(SB), Y2
+	VMOVUPS      constants<>+5568(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+5888(SB), Y2
+	VMOVUPS      constants<>+5504(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+4928(SB), Y3
-	VFMADD231PS  constants<>+4864(SB), Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
 	VMULPS       Y3, Y1, Y3
-	VANDPS       constants<>+2048(SB), Y3, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
@@ -4402,37 +4254,37 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
 	VMULPS       Y4, Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y5
 	VBLENDVPS    Y5, Y3, Y4, Y6
 	VBLENDVPS    Y5, Y4, Y3, Y3
 	VMULPS       Y3, Y6, Y3
 	VMULPS       Y1, Y3, Y1
-	VMOVUPS      constants<>+4928(SB), Y3
-	VFMADD231PS  constants<>+6016(SB), Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+5632(SB), Y2, Y3
 	VFMADD231PS  Y3, Y1, Y6
 	VMULPS       Y6, Y0, Y0
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
 	VMOVUPS      32(DX)(BX*4), Y1
-	VMOVUPS      constants<>+5952(SB), Y2
+	VMOVUPS      constants<>+5568(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+5888(SB), Y2
+	VMOVUPS      constants<>+5504(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y1, Y1, Y2
-	VMOVUPS      constants<>+4928(SB), Y3
-	VFMADD231PS  constants<>+4864(SB), Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
 	VMULPS       Y3, Y1, Y3
-	VANDPS       constants<>+2048(SB), Y3, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+4992(SB), Y3, Y4
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
 	VMOVUPS      constants<>+192(SB), Y5
 	VFMADD231PS  constants<>+128(SB), Y3, Y5
 	VSUBPS       constants<>+192(SB), Y5, Y6
@@ -4446,21 +4298,21 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VFMADD213PS  constants<>+704(SB), Y3, Y6
 	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constants<>+2496(SB), Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
 	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
 	VMULPS       Y4, Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y5
 	VBLENDVPS    Y5, Y3, Y4, Y6
 	VBLENDVPS    Y5, Y4, Y3, Y3
 	VMULPS       Y3, Y6, Y3
 	VMULPS       Y1, Y3, Y1
-	VMOVUPS      constants<>+4928(SB), Y3
-	VFMADD231PS  constants<>+6016(SB), Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+5632(SB), Y2, Y3
 	VFMADD231PS  Y3, Y1, Y6
 	VMULPS       Y6, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(BX*4)
@@ -4477,17 +4329,17 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y1
 	VMASKMOVPS   (CX)(BX*4), Y0, Y2
 	VMASKMOVPS   (DX)(BX*4), Y0, Y3
-	VMOVUPS      constants<>+5952(SB), Y4
+	VMOVUPS      constants<>+5568(SB), Y4
 	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+5888(SB), Y4
+	VMOVUPS      constants<>+5504(SB), Y4
 	VMINPS       Y3, Y4, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constants<>+4928(SB), Y5
-	VFMADD231PS  constants<>+4864(SB), Y4, Y5
+	VMOVUPS      constants<>+4544(SB), Y5
+	VFMADD231PS  constants<>+4480(SB), Y4, Y5
 	VMULPS       Y5, Y3, Y5
-	VANDPS       constants<>+2048(SB), Y5, Y5
-	VXORPS       constants<>+2688(SB), Y5, Y5
-	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VXORPS       constants<>+2304(SB), Y5, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -4501,37 +4353,37 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VPSLLD       $0x17, Y7, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y8, Y5
-	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VADDPS       Y5, Y6, Y6
 	VMOVUPS      constants<>+704(SB), Y7
 	VDIVPS       Y6, Y7, Y6
 	VMULPS       Y6, Y5, Y5
-	VCMPPS       $0x11, constants<>+960(SB), Y3, Y7
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y7
 	VBLENDVPS    Y7, Y5, Y6, Y8
 	VBLENDVPS    Y7, Y6, Y5, Y5
 	VMULPS       Y5, Y8, Y5
 	VMULPS       Y3, Y5, Y3
-	VMOVUPS      constants<>+4928(SB), Y5
-	VFMADD231PS  constants<>+6016(SB), Y4, Y5
+	VMOVUPS      constants<>+4544(SB), Y5
+	VFMADD231PS  constants<>+5632(SB), Y4, Y5
 	VFMADD231PS  Y5, Y3, Y8
 	VMULPS       Y8, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
-	VMOVUPS      constants<>+5952(SB), Y3
+	VMOVUPS      constants<>+5568(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      constants<>+5888(SB), Y3
+	VMOVUPS      constants<>+5504(SB), Y3
 	VMINPS       Y2, Y3, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+4928(SB), Y4
-	VFMADD231PS  constants<>+4864(SB), Y3, Y4
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y3, Y4
 	VMULPS       Y4, Y2, Y4
-	VANDPS       constants<>+2048(SB), Y4, Y4
-	VXORPS       constants<>+2688(SB), Y4, Y4
-	VCMPPS       $0x11, constants<>+4992(SB), Y4, Y5
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y4
+	VCMPPS       $0x11, constants<>+4608(SB), Y4, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VFMADD231PS  constants<>+128(SB), Y4, Y6
 	VSUBPS       constants<>+192(SB), Y6, Y7
@@ -4545,21 +4397,21 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y4, Y7
 	VFMADD213PS  constants<>+704(SB), Y4, Y7
 	VPSLLD       $0x17, Y6, Y4
-	VPADDD       constants<>+2496(SB), Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
 	VMULPS       Y4, Y7, Y4
-	VBLENDVPS    Y5, constants<>+960(SB), Y4, Y4
+	VBLENDVPS    Y5, constants<>+1152(SB), Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VADDPS       Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VDIVPS       Y5, Y6, Y5
 	VMULPS       Y5, Y4, Y4
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y6
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y6
 	VBLENDVPS    Y6, Y4, Y5, Y7
 	VBLENDVPS    Y6, Y5, Y4, Y4
 	VMULPS       Y4, Y7, Y4
 	VMULPS       Y2, Y4, Y2
-	VMOVUPS      constants<>+4928(SB), Y4
-	VFMADD231PS  constants<>+6016(SB), Y3, Y4
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+5632(SB), Y3, Y4
 	VFMADD231PS  Y4, Y2, Y7
 	VMULPS       Y7, Y0, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
@@ -4583,41 +4435,41 @@ TEXT ·siluGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      (DX)(BX*4), Y1
-	VMOVUPS      constants<>+6144(SB), Y2
+	VMOVUPS      constants<>+5760(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+6080(SB), Y2
+	VMOVUPS      constants<>+5696(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VANDPS       constants<>+2048(SB), Y1, Y2
-	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPSUBD       Y4, Y2, Y2
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
 	VMOVUPS      constants<>+704(SB), Y3
 	VADDPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VDIVPS       Y3, Y4, Y3
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y4
 	VBLENDVPS    Y4, Y2, Y3, Y5
 	VBLENDVPS    Y4, Y3, Y2, Y2
 	VMULPS       Y2, Y5, Y2
@@ -4626,41 +4478,41 @@ loop:
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
 	VMOVUPS      32(DX)(BX*4), Y1
-	VMOVUPS      constants<>+6144(SB), Y2
+	VMOVUPS      constants<>+5760(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      constants<>+6080(SB), Y2
+	VMOVUPS      constants<>+5696(SB), Y2
 	VMINPS       Y1, Y2, Y1
-	VANDPS       constants<>+2048(SB), Y1, Y2
-	VXORPS       constants<>+2688(SB), Y2, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y2, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VFNMADD231PS constants<>+256(SB), Y5, Y2
-	VFNMADD231PS constants<>+320(SB), Y5, Y2
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y2, Y5
-	VFMADD213PS  constants<>+512(SB), Y2, Y5
-	VFMADD213PS  constants<>+576(SB), Y2, Y5
-	VFMADD213PS  constants<>+640(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VFMADD213PS  constants<>+704(SB), Y2, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPADDD       constants<>+832(SB), Y4, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPSUBD       Y4, Y2, Y2
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y5, Y2
-	VBLENDVPS    Y3, constants<>+960(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
 	VMOVUPS      constants<>+704(SB), Y3
 	VADDPS       Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VDIVPS       Y3, Y4, Y3
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x11, constants<>+960(SB), Y1, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y4
 	VBLENDVPS    Y4, Y2, Y3, Y5
 	VBLENDVPS    Y4, Y3, Y2, Y2
 	VMULPS       Y2, Y5, Y2
@@ -4680,41 +4532,41 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y1
 	VMASKMOVPS   (CX)(BX*4), Y0, Y2
 	VMASKMOVPS   (DX)(BX*4), Y0, Y3
-	VMOVUPS      constants<>+6144(SB), Y4
+	VMOVUPS      constants<>+5760(SB), Y4
 	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      constants<>+6080(SB), Y4
+	VMOVUPS      constants<>+5696(SB), Y4
 	VMINPS       Y3, Y4, Y3
-	VANDPS       constants<>+2048(SB), Y3, Y4
-	VXORPS       constants<>+2688(SB), Y4, Y4
-	VCMPPS       $0x11, constants<>+896(SB), Y4, Y5
-	VMOVUPS      constants<>+192(SB), Y6
-	VFMADD231PS  constants<>+128(SB), Y4, Y6
-	VSUBPS       constants<>+192(SB), Y6, Y7
-	VFNMADD231PS constants<>+256(SB), Y7, Y4
-	VFNMADD231PS constants<>+320(SB), Y7, Y4
-	VMOVUPS      constants<>+448(SB), Y7
-	VFMADD231PS  constants<>+384(SB), Y4, Y7
-	VFMADD213PS  constants<>+512(SB), Y4, Y7
-	VFMADD213PS  constants<>+576(SB), Y4, Y7
-	VFMADD213PS  constants<>+640(SB), Y4, Y7
-	VFMADD213PS  constants<>+704(SB), Y4, Y7
-	VFMADD213PS  constants<>+704(SB), Y4, Y7
-	VPSUBD       constants<>+768(SB), Y6, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPADDD       constants<>+832(SB), Y6, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y7, Y7
-	VPSUBD       Y6, Y4, Y4
+	VANDPS       constants<>+2112(SB), Y3, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y4
+	VMOVUPS      constants<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y4, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y4
+	VFNMADD231PS constants<>+320(SB), Y6, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y4, Y6
+	VFMADD213PS  constants<>+512(SB), Y4, Y6
+	VFMADD213PS  constants<>+576(SB), Y4, Y6
+	VFMADD213PS  constants<>+640(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y4, Y4
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y7, Y4
-	VBLENDVPS    Y5, constants<>+960(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VADDPS       Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VDIVPS       Y5, Y6, Y5
 	VMULPS       Y5, Y4, Y4
-	VCMPPS       $0x11, constants<>+960(SB), Y3, Y6
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y6
 	VBLENDVPS    Y6, Y4, Y5, Y7
 	VBLENDVPS    Y6, Y5, Y4, Y4
 	VMULPS       Y4, Y7, Y4
@@ -4723,41 +4575,41 @@ test:
 	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
-	VMOVUPS      constants<>+6144(SB), Y3
+	VMOVUPS      constants<>+5760(SB), Y3
 	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      constants<>+6080(SB), Y3
+	VMOVUPS      constants<>+5696(SB), Y3
 	VMINPS       Y2, Y3, Y2
-	VANDPS       constants<>+2048(SB), Y2, Y3
-	VXORPS       constants<>+2688(SB), Y3, Y3
-	VCMPPS       $0x11, constants<>+896(SB), Y3, Y4
-	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y3, Y5
-	VSUBPS       constants<>+192(SB), Y5, Y6
-	VFNMADD231PS constants<>+256(SB), Y6, Y3
-	VFNMADD231PS constants<>+320(SB), Y6, Y3
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y3, Y6
-	VFMADD213PS  constants<>+512(SB), Y3, Y6
-	VFMADD213PS  constants<>+576(SB), Y3, Y6
-	VFMADD213PS  constants<>+640(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VFMADD213PS  constants<>+704(SB), Y3, Y6
-	VPSUBD       constants<>+768(SB), Y5, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y6, Y6
-	VPSUBD       Y5, Y3, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y6, Y3
-	VBLENDVPS    Y4, constants<>+960(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VADDPS       Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VDIVPS       Y4, Y5, Y4
 	VMULPS       Y4, Y3, Y3
-	VCMPPS       $0x11, constants<>+960(SB), Y2, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y5
 	VBLENDVPS    Y5, Y3, Y4, Y6
 	VBLENDVPS    Y5, Y4, Y3, Y3
 	VMULPS       Y3, Y6, Y3
@@ -4890,19 +4742,19 @@ TEXT ·reluGradAVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
-	VMOVUPS   constants<>+960(SB), Y2
+	VMOVUPS   constants<>+1152(SB), Y2
 	VCMPPS    $0x11, Y1, Y2, Y2
 	VCMPPS    $0x03, Y1, Y1, Y1
-	VMOVUPS   constants<>+960(SB), Y3
+	VMOVUPS   constants<>+1152(SB), Y3
 	VBLENDVPS Y1, Y0, Y3, Y1
 	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, (AX)(BX*4)
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
-	VMOVUPS   constants<>+960(SB), Y2
+	VMOVUPS   constants<>+1152(SB), Y2
 	VCMPPS    $0x11, Y1, Y2, Y2
 	VCMPPS    $0x03, Y1, Y1, Y1
-	VMOVUPS   constants<>+960(SB), Y3
+	VMOVUPS   constants<>+1152(SB), Y3
 	VBLENDVPS Y1, Y0, Y3, Y1
 	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, 32(AX)(BX*4)
@@ -4919,19 +4771,19 @@ test:
 	VMOVDQU    96(DI)(SI*4), Y1
 	VMASKMOVPS (CX)(BX*4), Y0, Y2
 	VMASKMOVPS (DX)(BX*4), Y0, Y3
-	VMOVUPS    constants<>+960(SB), Y4
+	VMOVUPS    constants<>+1152(SB), Y4
 	VCMPPS     $0x11, Y3, Y4, Y4
 	VCMPPS     $0x03, Y3, Y3, Y3
-	VMOVUPS    constants<>+960(SB), Y5
+	VMOVUPS    constants<>+1152(SB), Y5
 	VBLENDVPS  Y3, Y2, Y5, Y3
 	VBLENDVPS  Y4, Y2, Y3, Y2
 	VMASKMOVPS Y2, Y0, (AX)(BX*4)
 	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
 	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
-	VMOVUPS    constants<>+960(SB), Y3
+	VMOVUPS    constants<>+1152(SB), Y3
 	VCMPPS     $0x11, Y2, Y3, Y3
 	VCMPPS     $0x03, Y2, Y2, Y2
-	VMOVUPS    constants<>+960(SB), Y4
+	VMOVUPS    constants<>+1152(SB), Y4
 	VBLENDVPS  Y2, Y0, Y4, Y2
 	VBLENDVPS  Y3, Y0, Y2, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
@@ -5326,7 +5178,7 @@ loop:
 	PREFETCHT0   (SI)(CX*4)
 	VMOVUPS      (AX)(CX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5340,9 +5192,9 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VPSLLD       $0x17, Y7, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y8, Y5
-	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
 	VCVTPS2PD    X5, Y5
@@ -5350,7 +5202,7 @@ loop:
 	VADDPD       Y5, Y2, Y2
 	VMOVUPS      32(AX)(CX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5364,9 +5216,9 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VPSLLD       $0x17, Y7, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y8, Y5
-	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
 	VCVTPS2PD    X5, Y5
@@ -5385,7 +5237,7 @@ test:
 	VMOVDQU      96(BX)(DX*4), Y6
 	VMASKMOVPS   (AX)(CX*4), Y5, Y7
 	VSUBPS       Y0, Y7, Y7
-	VCMPPS       $0x11, constants<>+4992(SB), Y7, Y8
+	VCMPPS       $0x11, constants<>+4608(SB), Y7, Y8
 	VMOVUPS      constants<>+192(SB), Y9
 	VFMADD231PS  constants<>+128(SB), Y7, Y9
 	VSUBPS       constants<>+192(SB), Y9, Y10
@@ -5399,9 +5251,9 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y7, Y10
 	VFMADD213PS  constants<>+704(SB), Y7, Y10
 	VPSLLD       $0x17, Y9, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
 	VMULPS       Y7, Y10, Y7
-	VBLENDVPS    Y8, constants<>+960(SB), Y7, Y7
+	VBLENDVPS    Y8, constants<>+1152(SB), Y7, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X7
 	VCVTPS2PD    X7, Y7
@@ -5414,7 +5266,7 @@ test:
 	VBLENDVPD    Y5, Y7, Y2, Y2
 	VMASKMOVPS   32(AX)(CX*4), Y6, Y5
 	VSUBPS       Y0, Y5, Y0
-	VCMPPS       $0x11, constants<>+4992(SB), Y0, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y0, Y5
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y0, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5428,9 +5280,9 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y0, Y8
 	VFMADD213PS  constants<>+704(SB), Y0, Y8
 	VPSLLD       $0x17, Y7, Y0
-	VPADDD       constants<>+2496(SB), Y0, Y0
+	VPADDD       constants<>+2240(SB), Y0, Y0
 	VMULPS       Y0, Y8, Y0
-	VBLENDVPS    Y5, constants<>+960(SB), Y0, Y0
+	VBLENDVPS    Y5, constants<>+1152(SB), Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -5473,7 +5325,7 @@ loop:
 	PREFETCHT0   (DI)(DX*4)
 	VMOVUPS      (CX)(DX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5487,9 +5339,9 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VPSLLD       $0x17, Y7, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y8, Y5
-	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
 	VMOVUPS      Y5, (AX)(DX*4)
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
@@ -5498,7 +5350,7 @@ loop:
 	VADDPD       Y5, Y2, Y2
 	VMOVUPS      32(CX)(DX*4), Y5
 	VSUBPS       Y0, Y5, Y5
-	VCMPPS       $0x11, constants<>+4992(SB), Y5, Y6
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y5, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5512,9 +5364,9 @@ loop:
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VFMADD213PS  constants<>+704(SB), Y5, Y8
 	VPSLLD       $0x17, Y7, Y5
-	VPADDD       constants<>+2496(SB), Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
 	VMULPS       Y5, Y8, Y5
-	VBLENDVPS    Y6, constants<>+960(SB), Y5, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
 	VMOVUPS      Y5, 32(AX)(DX*4)
 	VCVTPS2PD    X5, Y6
 	VEXTRACTF128 $0x01, Y5, X5
@@ -5534,7 +5386,7 @@ test:
 	VMOVDQU      96(SI)(BX*4), Y6
 	VMASKMOVPS   (CX)(DX*4), Y5, Y7
 	VSUBPS       Y0, Y7, Y7
-	VCMPPS       $0x11, constants<>+4992(SB), Y7, Y8
+	VCMPPS       $0x11, constants<>+4608(SB), Y7, Y8
 	VMOVUPS      constants<>+192(SB), Y9
 	VFMADD231PS  constants<>+128(SB), Y7, Y9
 	VSUBPS       constants<>+192(SB), Y9, Y10
@@ -5548,9 +5400,9 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y7, Y10
 	VFMADD213PS  constants<>+704(SB), Y7, Y10
 	VPSLLD       $0x17, Y9, Y7
-	VPADDD       constants<>+2496(SB), Y7, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
 	VMULPS       Y7, Y10, Y7
-	VBLENDVPS    Y8, constants<>+960(SB), Y7, Y7
+	VBLENDVPS    Y8, constants<>+1152(SB), Y7, Y7
 	VMASKMOVPS   Y7, Y5, (AX)(DX*4)
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X7
@@ -5564,7 +5416,7 @@ test:
 	VBLENDVPD    Y5, Y7, Y2, Y2
 	VMASKMOVPS   32(CX)(DX*4), Y6, Y5
 	VSUBPS       Y0, Y5, Y0
-	VCMPPS       $0x11, constants<>+4992(SB), Y0, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y0, Y5
 	VMOVUPS      constants<>+192(SB), Y7
 	VFMADD231PS  constants<>+128(SB), Y0, Y7
 	VSUBPS       constants<>+192(SB), Y7, Y8
@@ -5578,9 +5430,9 @@ test:
 	VFMADD213PS  constants<>+704(SB), Y0, Y8
 	VFMADD213PS  constants<>+704(SB), Y0, Y8
 	VPSLLD       $0x17, Y7, Y0
-	VPADDD       constants<>+2496(SB), Y0, Y0
+	VPADDD       constants<>+2240(SB), Y0, Y0
 	VMULPS       Y0, Y8, Y0
-	VBLENDVPS    Y5, constants<>+960(SB), Y0, Y0
+	VBLENDVPS    Y5, constants<>+1152(SB), Y0, Y0
 	VMASKMOVPS   Y0, Y6, 32(AX)(DX*4)
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
@@ -5733,63 +5585,59 @@ TEXT ·logSoftmaxGradAVX2(SB), NOSPLIT, $0-36
 loop:
 	VMOVUPS      (DX)(BX*4), Y1
 	VMOVUPS      constants<>+0(SB), Y2
-	VCMPPS       $0x11, Y1, Y2, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VMOVUPS      Y1, Y5
-	VFNMADD231PS constants<>+256(SB), Y4, Y5
-	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y5, Y4
-	VFMADD213PS  constants<>+512(SB), Y5, Y4
-	VFMADD213PS  constants<>+576(SB), Y5, Y4
-	VFMADD213PS  constants<>+640(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VPSUBD       Y5, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y3
-	VBLENDVPS    Y2, constants<>+64(SB), Y3, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
-	VBLENDVPS    Y1, constants<>+960(SB), Y2, Y1
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
 	VMOVUPS      (CX)(BX*4), Y2
 	VFNMADD231PS Y0, Y1, Y2
 	VMOVUPS      Y2, (AX)(BX*4)
 	VMOVUPS      32(DX)(BX*4), Y1
 	VMOVUPS      constants<>+0(SB), Y2
-	VCMPPS       $0x11, Y1, Y2, Y2
-	VMOVUPS      constants<>+192(SB), Y3
-	VFMADD231PS  constants<>+128(SB), Y1, Y3
-	VSUBPS       constants<>+192(SB), Y3, Y4
-	VMOVUPS      Y1, Y5
-	VFNMADD231PS constants<>+256(SB), Y4, Y5
-	VFNMADD231PS constants<>+320(SB), Y4, Y5
-	VMOVUPS      constants<>+448(SB), Y4
-	VFMADD231PS  constants<>+384(SB), Y5, Y4
-	VFMADD213PS  constants<>+512(SB), Y5, Y4
-	VFMADD213PS  constants<>+576(SB), Y5, Y4
-	VFMADD213PS  constants<>+640(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VFMADD213PS  constants<>+704(SB), Y5, Y4
-	VPSUBD       constants<>+768(SB), Y3, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPADDD       constants<>+832(SB), Y5, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VPSUBD       Y5, Y3, Y3
-	VPADDD       constants<>+832(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y3
-	VBLENDVPS    Y2, constants<>+64(SB), Y3, Y2
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
-	VBLENDVPS    Y1, constants<>+960(SB), Y2, Y1
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
 	VMOVUPS      32(CX)(BX*4), Y2
 	VFNMADD231PS Y0, Y1, Y2
 	VMOVUPS      Y2, 32(AX)(BX*4)
@@ -5806,63 +5654,59 @@ test:
 	VMOVDQU      96(DI)(SI*4), Y2
 	VMASKMOVPS   (DX)(BX*4), Y1, Y3
 	VMOVUPS      constants<>+0(SB), Y4
-	VCMPPS       $0x11, Y3, Y4, Y4
-	VMOVUPS      constants<>+192(SB), Y5
-	VFMADD231PS  constants<>+128(SB), Y3, Y5
-	VSUBPS       constants<>+192(SB), Y5, Y6
-	VMOVUPS      Y3, Y7
-	VFNMADD231PS constants<>+256(SB), Y6, Y7
-	VFNMADD231PS constants<>+320(SB), Y6, Y7
-	VMOVUPS      constants<>+448(SB), Y6
-	VFMADD231PS  constants<>+384(SB), Y7, Y6
-	VFMADD213PS  constants<>+512(SB), Y7, Y6
-	VFMADD213PS  constants<>+576(SB), Y7, Y6
-	VFMADD213PS  constants<>+640(SB), Y7, Y6
-	VFMADD213PS  constants<>+704(SB), Y7, Y6
-	VFMADD213PS  constants<>+704(SB), Y7, Y6
-	VPSUBD       constants<>+768(SB), Y5, Y5
-	VPSRAD       $0x01, Y5, Y7
-	VPADDD       constants<>+832(SB), Y7, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y6, Y6
-	VPSUBD       Y7, Y5, Y5
-	VPADDD       constants<>+832(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y6, Y5
-	VBLENDVPS    Y4, constants<>+64(SB), Y5, Y4
-	VCMPPS       $0x11, constants<>+896(SB), Y3, Y3
-	VBLENDVPS    Y3, constants<>+960(SB), Y4, Y3
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
 	VMASKMOVPS   (CX)(BX*4), Y1, Y4
 	VFNMADD231PS Y0, Y3, Y4
 	VMASKMOVPS   Y4, Y1, (AX)(BX*4)
 	VMASKMOVPS   32(DX)(BX*4), Y2, Y1
 	VMOVUPS      constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y1, Y3, Y3
-	VMOVUPS      constants<>+192(SB), Y4
-	VFMADD231PS  constants<>+128(SB), Y1, Y4
-	VSUBPS       constants<>+192(SB), Y4, Y5
-	VMOVUPS      Y1, Y6
-	VFNMADD231PS constants<>+256(SB), Y5, Y6
-	VFNMADD231PS constants<>+320(SB), Y5, Y6
-	VMOVUPS      constants<>+448(SB), Y5
-	VFMADD231PS  constants<>+384(SB), Y6, Y5
-	VFMADD213PS  constants<>+512(SB), Y6, Y5
-	VFMADD213PS  constants<>+576(SB), Y6, Y5
-	VFMADD213PS  constants<>+640(SB), Y6, Y5
-	VFMADD213PS  constants<>+704(SB), Y6, Y5
-	VFMADD213PS  constants<>+704(SB), Y6, Y5
-	VPSUBD       constants<>+768(SB), Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPADDD       constants<>+832(SB), Y6, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y5, Y5
-	VPSUBD       Y6, Y4, Y4
-	VPADDD       constants<>+832(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y5, Y4
-	VBLENDVPS    Y3, constants<>+64(SB), Y4, Y3
-	VCMPPS       $0x11, constants<>+896(SB), Y1, Y1
-	VBLENDVPS    Y1, constants<>+960(SB), Y3, Y1
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y1
+	VFNMADD231PS constants<>+320(SB), Y4, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
 	VMASKMOVPS   32(CX)(BX*4), Y2, Y3
 	VFNMADD231PS Y0, Y1, Y3
 	VMASKMOVPS   Y3, Y2, 32(AX)(BX*4)
@@ -7055,10 +6899,10 @@ TEXT ·narrowBF16AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+6208(SB), Y1, Y1
-	VPADDD    constants<>+6272(SB), Y0, Y2
+	VANDPS    constants<>+5824(SB), Y1, Y1
+	VPADDD    constants<>+5888(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+6336(SB), Y0, Y2
+	VORPS     constants<>+5952(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -7067,10 +6911,10 @@ loop:
 	VMOVDQU   X0, (AX)(DX*2)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+6208(SB), Y1, Y1
-	VPADDD    constants<>+6272(SB), Y0, Y2
+	VANDPS    constants<>+5824(SB), Y1, Y1
+	VPADDD    constants<>+5888(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+6336(SB), Y0, Y2
+	VORPS     constants<>+5952(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -7104,7 +6948,7 @@ loop:
 	VPMOVZXBD (DX)(BX*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
-	VMOVUPS   constants<>+960(SB), Y3
+	VMOVUPS   constants<>+1152(SB), Y3
 	VBLENDVPS Y2, Y1, Y3, Y1
 	VMOVUPS   Y1, (AX)(BX*4)
 	VMOVUPS   32(CX)(BX*4), Y1
@@ -7112,7 +6956,7 @@ loop:
 	VPMOVZXBD 8(DX)(BX*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
-	VMOVUPS   constants<>+960(SB), Y3
+	VMOVUPS   constants<>+1152(SB), Y3
 	VBLENDVPS Y2, Y1, Y3, Y1
 	VMOVUPS   Y1, 32(AX)(BX*4)
 	ADDQ      $+16, BX
@@ -7143,200 +6987,200 @@ TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
 
 loop:
 	VMOVUPS  (AX)(SI*4), Y5
-	VPMULUDQ constants<>+6400(SB), Y5, Y6
+	VPMULUDQ constants<>+6016(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+6400(SB), Y7, Y7
-	VANDPD   constants<>+6528(SB), Y7, Y7
+	VPMULUDQ constants<>+6016(SB), Y7, Y7
+	VANDPD   constants<>+6144(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y1, Y6
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+6464(SB), Y8, Y8
-	VANDPD   constants<>+6528(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y8, Y8
+	VANDPD   constants<>+6144(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+6464(SB), Y1, Y6
+	VPMULLD  constants<>+6080(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y3, Y9
-	VPADDD   constants<>+6656(SB), Y4, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y3, Y9
+	VPADDD   constants<>+6272(SB), Y4, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y6, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y6, Y6
-	VPMULUDQ constants<>+6464(SB), Y5, Y11
+	VPMULLD  constants<>+6016(SB), Y6, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y5, Y5
+	VPMULLD  constants<>+6080(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y7, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y7, Y7
-	VPMULUDQ constants<>+6464(SB), Y8, Y11
+	VPMULLD  constants<>+6016(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y8, Y8
+	VPMULLD  constants<>+6080(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y5, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y6, Y11
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y6, Y6
+	VPMULLD  constants<>+6080(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y6, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y6, Y6
-	VPMULUDQ constants<>+6464(SB), Y5, Y11
+	VPMULLD  constants<>+6016(SB), Y6, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y5, Y5
+	VPMULLD  constants<>+6080(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y7, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y7, Y7
-	VPMULUDQ constants<>+6464(SB), Y8, Y11
+	VPMULLD  constants<>+6016(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y8, Y8
+	VPMULLD  constants<>+6080(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y5, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y6, Y11
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y6, Y6
+	VPMULLD  constants<>+6080(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -7346,200 +7190,200 @@ loop:
 	VMOVUPS  Y5, (DX)(SI*4)
 	VMOVUPS  Y8, (BX)(SI*4)
 	VMOVUPS  32(AX)(SI*4), Y5
-	VPMULUDQ constants<>+6400(SB), Y5, Y6
+	VPMULUDQ constants<>+6016(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+6400(SB), Y7, Y7
-	VANDPD   constants<>+6528(SB), Y7, Y7
+	VPMULUDQ constants<>+6016(SB), Y7, Y7
+	VANDPD   constants<>+6144(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y1, Y6
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+6464(SB), Y8, Y8
-	VANDPD   constants<>+6528(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y8, Y8
+	VANDPD   constants<>+6144(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+6464(SB), Y1, Y6
+	VPMULLD  constants<>+6080(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y3, Y9
-	VPADDD   constants<>+6656(SB), Y4, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y3, Y9
+	VPADDD   constants<>+6272(SB), Y4, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y6, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y6, Y6
-	VPMULUDQ constants<>+6464(SB), Y5, Y11
+	VPMULLD  constants<>+6016(SB), Y6, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y5, Y5
+	VPMULLD  constants<>+6080(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y7, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y7, Y7
-	VPMULUDQ constants<>+6464(SB), Y8, Y11
+	VPMULLD  constants<>+6016(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y8, Y8
+	VPMULLD  constants<>+6080(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y5, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y6, Y11
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y6, Y6
+	VPMULLD  constants<>+6080(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y6, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y6, Y6
-	VPMULUDQ constants<>+6464(SB), Y5, Y11
+	VPMULLD  constants<>+6016(SB), Y6, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y5, Y5
+	VPMULLD  constants<>+6080(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y7, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y7, Y7
-	VPMULUDQ constants<>+6464(SB), Y8, Y11
+	VPMULLD  constants<>+6016(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y8, Y8
+	VPMULLD  constants<>+6080(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y5, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y5, Y5
-	VPMULUDQ constants<>+6464(SB), Y6, Y11
+	VPMULLD  constants<>+6016(SB), Y5, Y5
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y6, Y6
+	VPMULLD  constants<>+6080(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6592(SB), Y9, Y9
-	VPADDD   constants<>+6656(SB), Y10, Y10
-	VPMULUDQ constants<>+6400(SB), Y8, Y11
+	VPADDD   constants<>+6208(SB), Y9, Y9
+	VPADDD   constants<>+6272(SB), Y10, Y10
+	VPMULUDQ constants<>+6016(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6400(SB), Y12, Y12
-	VANDPD   constants<>+6528(SB), Y12, Y12
+	VPMULUDQ constants<>+6016(SB), Y12, Y12
+	VANDPD   constants<>+6144(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6400(SB), Y8, Y8
-	VPMULUDQ constants<>+6464(SB), Y7, Y11
+	VPMULLD  constants<>+6016(SB), Y8, Y8
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6464(SB), Y13, Y13
-	VANDPD   constants<>+6528(SB), Y13, Y13
+	VPMULUDQ constants<>+6080(SB), Y13, Y13
+	VANDPD   constants<>+6144(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6464(SB), Y7, Y7
+	VPMULLD  constants<>+6080(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -7560,200 +7404,200 @@ test:
 	VMOVDQU    64(R8)(DI*4), Y5
 	VMOVDQU    96(R8)(DI*4), Y6
 	VMASKMOVPS (AX)(SI*4), Y5, Y7
-	VPMULUDQ   constants<>+6400(SB), Y7, Y8
+	VPMULUDQ   constants<>+6016(SB), Y7, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y7, Y9
-	VPMULUDQ   constants<>+6400(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6016(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y8, Y9, Y9
-	VPMULLD    constants<>+6400(SB), Y7, Y7
-	VPMULUDQ   constants<>+6464(SB), Y1, Y8
+	VPMULLD    constants<>+6016(SB), Y7, Y7
+	VPMULUDQ   constants<>+6080(SB), Y1, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   constants<>+6464(SB), Y10, Y10
-	VANDPD     constants<>+6528(SB), Y10, Y10
+	VPMULUDQ   constants<>+6080(SB), Y10, Y10
+	VANDPD     constants<>+6144(SB), Y10, Y10
 	VORPD      Y8, Y10, Y10
-	VPMULLD    constants<>+6464(SB), Y1, Y8
+	VPMULLD    constants<>+6080(SB), Y1, Y8
 	VXORPS     Y0, Y10, Y10
 	VXORPS     Y3, Y10, Y10
 	VXORPS     Y2, Y9, Y9
 	VXORPS     Y4, Y9, Y9
-	VPADDD     constants<>+6592(SB), Y3, Y11
-	VPADDD     constants<>+6656(SB), Y4, Y12
-	VPMULUDQ   constants<>+6400(SB), Y10, Y13
+	VPADDD     constants<>+6208(SB), Y3, Y11
+	VPADDD     constants<>+6272(SB), Y4, Y12
+	VPMULUDQ   constants<>+6016(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y10, Y10
-	VPMULUDQ   constants<>+6464(SB), Y9, Y13
+	VPMULLD    constants<>+6016(SB), Y10, Y10
+	VPMULUDQ   constants<>+6080(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y9, Y9
+	VPMULLD    constants<>+6080(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y8, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y8, Y8
-	VPMULUDQ   constants<>+6464(SB), Y7, Y13
+	VPMULLD    constants<>+6016(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y7, Y7
+	VPMULLD    constants<>+6080(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y9, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y9, Y9
-	VPMULUDQ   constants<>+6464(SB), Y10, Y13
+	VPMULLD    constants<>+6016(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y10, Y10
+	VPMULLD    constants<>+6080(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y7, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y7, Y7
-	VPMULUDQ   constants<>+6464(SB), Y8, Y13
+	VPMULLD    constants<>+6016(SB), Y7, Y7
+	VPMULUDQ   constants<>+6080(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y8, Y8
+	VPMULLD    constants<>+6080(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y10, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y10, Y10
-	VPMULUDQ   constants<>+6464(SB), Y9, Y13
+	VPMULLD    constants<>+6016(SB), Y10, Y10
+	VPMULUDQ   constants<>+6080(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y9, Y9
+	VPMULLD    constants<>+6080(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y8, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y8, Y8
-	VPMULUDQ   constants<>+6464(SB), Y7, Y13
+	VPMULLD    constants<>+6016(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y7, Y7
+	VPMULLD    constants<>+6080(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y9, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y9, Y9
-	VPMULUDQ   constants<>+6464(SB), Y10, Y13
+	VPMULLD    constants<>+6016(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y10, Y10
+	VPMULLD    constants<>+6080(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y7, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y7, Y7
-	VPMULUDQ   constants<>+6464(SB), Y8, Y13
+	VPMULLD    constants<>+6016(SB), Y7, Y7
+	VPMULUDQ   constants<>+6080(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y8, Y8
+	VPMULLD    constants<>+6080(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+6592(SB), Y11, Y11
-	VPADDD     constants<>+6656(SB), Y12, Y12
-	VPMULUDQ   constants<>+6400(SB), Y10, Y13
+	VPADDD     constants<>+6208(SB), Y11, Y11
+	VPADDD     constants<>+6272(SB), Y12, Y12
+	VPMULUDQ   constants<>+6016(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6400(SB), Y14, Y14
-	VANDPD     constants<>+6528(SB), Y14, Y14
+	VPMULUDQ   constants<>+6016(SB), Y14, Y14
+	VANDPD     constants<>+6144(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6400(SB), Y10, Y10
-	VPMULUDQ   constants<>+6464(SB), Y9, Y13
+	VPMULLD    constants<>+6016(SB), Y10, Y10
+	VPMULUDQ   constants<>+6080(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6464(SB), Y15, Y15
-	VANDPD     constants<>+6528(SB), Y15, Y15
+	VPMULUDQ   constants<>+6080(SB), Y15, Y15
+	VANDPD     constants<>+6144(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6464(SB), Y9, Y9
+	VPMULLD    constants<>+6080(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
@@ -7763,200 +7607,200 @@ test:
 	VMASKMOVPS Y7, Y5, (DX)(SI*4)
 	VMASKMOVPS Y10, Y5, (BX)(SI*4)
 	VMASKMOVPS 32(AX)(SI*4), Y6, Y5
-	VPMULUDQ   constants<>+6400(SB), Y5, Y7
+	VPMULUDQ   constants<>+6016(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y5, Y5
-	VPMULUDQ   constants<>+6464(SB), Y1, Y7
+	VPMULLD    constants<>+6016(SB), Y5, Y5
+	VPMULUDQ   constants<>+6080(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y1, Y1
+	VPMULLD    constants<>+6080(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y0, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y0, Y0
-	VPMULUDQ   constants<>+6464(SB), Y2, Y7
+	VPMULLD    constants<>+6016(SB), Y0, Y0
+	VPMULUDQ   constants<>+6080(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y2, Y2
+	VPMULLD    constants<>+6080(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y1, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y1, Y1
-	VPMULUDQ   constants<>+6464(SB), Y5, Y7
+	VPMULLD    constants<>+6016(SB), Y1, Y1
+	VPMULUDQ   constants<>+6080(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y5, Y5
+	VPMULLD    constants<>+6080(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y2, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y2, Y2
-	VPMULUDQ   constants<>+6464(SB), Y0, Y7
+	VPMULLD    constants<>+6016(SB), Y2, Y2
+	VPMULUDQ   constants<>+6080(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y0, Y0
+	VPMULLD    constants<>+6080(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y5, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y5, Y5
-	VPMULUDQ   constants<>+6464(SB), Y1, Y7
+	VPMULLD    constants<>+6016(SB), Y5, Y5
+	VPMULUDQ   constants<>+6080(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y1, Y1
+	VPMULLD    constants<>+6080(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y0, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y0, Y0
-	VPMULUDQ   constants<>+6464(SB), Y2, Y7
+	VPMULLD    constants<>+6016(SB), Y0, Y0
+	VPMULUDQ   constants<>+6080(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y2, Y2
+	VPMULLD    constants<>+6080(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y1, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y1, Y1
-	VPMULUDQ   constants<>+6464(SB), Y5, Y7
+	VPMULLD    constants<>+6016(SB), Y1, Y1
+	VPMULUDQ   constants<>+6080(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y5, Y5
+	VPMULLD    constants<>+6080(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y2, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y2, Y2
-	VPMULUDQ   constants<>+6464(SB), Y0, Y7
+	VPMULLD    constants<>+6016(SB), Y2, Y2
+	VPMULUDQ   constants<>+6080(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y0, Y0
+	VPMULLD    constants<>+6080(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y5, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y5, Y5
-	VPMULUDQ   constants<>+6464(SB), Y1, Y7
+	VPMULLD    constants<>+6016(SB), Y5, Y5
+	VPMULUDQ   constants<>+6080(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y1, Y1
+	VPMULLD    constants<>+6080(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6592(SB), Y3, Y3
-	VPADDD     constants<>+6656(SB), Y4, Y4
-	VPMULUDQ   constants<>+6400(SB), Y0, Y7
+	VPADDD     constants<>+6208(SB), Y3, Y3
+	VPADDD     constants<>+6272(SB), Y4, Y4
+	VPMULUDQ   constants<>+6016(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6400(SB), Y8, Y8
-	VANDPD     constants<>+6528(SB), Y8, Y8
+	VPMULUDQ   constants<>+6016(SB), Y8, Y8
+	VANDPD     constants<>+6144(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6400(SB), Y0, Y0
-	VPMULUDQ   constants<>+6464(SB), Y2, Y7
+	VPMULLD    constants<>+6016(SB), Y0, Y0
+	VPMULUDQ   constants<>+6080(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6464(SB), Y9, Y9
-	VANDPD     constants<>+6528(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6144(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6464(SB), Y2, Y2
+	VPMULLD    constants<>+6080(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y3

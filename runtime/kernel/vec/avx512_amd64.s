@@ -2,38 +2,38 @@
 
 #include "textflag.h"
 
-DATA constants<>+0(SB)/4, $0x42b17217
-DATA constants<>+4(SB)/4, $0x42b17217
-DATA constants<>+8(SB)/4, $0x42b17217
-DATA constants<>+12(SB)/4, $0x42b17217
-DATA constants<>+16(SB)/4, $0x42b17217
-DATA constants<>+20(SB)/4, $0x42b17217
-DATA constants<>+24(SB)/4, $0x42b17217
-DATA constants<>+28(SB)/4, $0x42b17217
-DATA constants<>+32(SB)/4, $0x42b17217
-DATA constants<>+36(SB)/4, $0x42b17217
-DATA constants<>+40(SB)/4, $0x42b17217
-DATA constants<>+44(SB)/4, $0x42b17217
-DATA constants<>+48(SB)/4, $0x42b17217
-DATA constants<>+52(SB)/4, $0x42b17217
-DATA constants<>+56(SB)/4, $0x42b17217
-DATA constants<>+60(SB)/4, $0x42b17217
-DATA constants<>+64(SB)/4, $0x7f800000
-DATA constants<>+68(SB)/4, $0x7f800000
-DATA constants<>+72(SB)/4, $0x7f800000
-DATA constants<>+76(SB)/4, $0x7f800000
-DATA constants<>+80(SB)/4, $0x7f800000
-DATA constants<>+84(SB)/4, $0x7f800000
-DATA constants<>+88(SB)/4, $0x7f800000
-DATA constants<>+92(SB)/4, $0x7f800000
-DATA constants<>+96(SB)/4, $0x7f800000
-DATA constants<>+100(SB)/4, $0x7f800000
-DATA constants<>+104(SB)/4, $0x7f800000
-DATA constants<>+108(SB)/4, $0x7f800000
-DATA constants<>+112(SB)/4, $0x7f800000
-DATA constants<>+116(SB)/4, $0x7f800000
-DATA constants<>+120(SB)/4, $0x7f800000
-DATA constants<>+124(SB)/4, $0x7f800000
+DATA constants<>+0(SB)/4, $0x42b40000
+DATA constants<>+4(SB)/4, $0x42b40000
+DATA constants<>+8(SB)/4, $0x42b40000
+DATA constants<>+12(SB)/4, $0x42b40000
+DATA constants<>+16(SB)/4, $0x42b40000
+DATA constants<>+20(SB)/4, $0x42b40000
+DATA constants<>+24(SB)/4, $0x42b40000
+DATA constants<>+28(SB)/4, $0x42b40000
+DATA constants<>+32(SB)/4, $0x42b40000
+DATA constants<>+36(SB)/4, $0x42b40000
+DATA constants<>+40(SB)/4, $0x42b40000
+DATA constants<>+44(SB)/4, $0x42b40000
+DATA constants<>+48(SB)/4, $0x42b40000
+DATA constants<>+52(SB)/4, $0x42b40000
+DATA constants<>+56(SB)/4, $0x42b40000
+DATA constants<>+60(SB)/4, $0x42b40000
+DATA constants<>+64(SB)/4, $0xc2d20000
+DATA constants<>+68(SB)/4, $0xc2d20000
+DATA constants<>+72(SB)/4, $0xc2d20000
+DATA constants<>+76(SB)/4, $0xc2d20000
+DATA constants<>+80(SB)/4, $0xc2d20000
+DATA constants<>+84(SB)/4, $0xc2d20000
+DATA constants<>+88(SB)/4, $0xc2d20000
+DATA constants<>+92(SB)/4, $0xc2d20000
+DATA constants<>+96(SB)/4, $0xc2d20000
+DATA constants<>+100(SB)/4, $0xc2d20000
+DATA constants<>+104(SB)/4, $0xc2d20000
+DATA constants<>+108(SB)/4, $0xc2d20000
+DATA constants<>+112(SB)/4, $0xc2d20000
+DATA constants<>+116(SB)/4, $0xc2d20000
+DATA constants<>+120(SB)/4, $0xc2d20000
+DATA constants<>+124(SB)/4, $0xc2d20000
 DATA constants<>+128(SB)/4, $0x3fb8aa3b
 DATA constants<>+132(SB)/4, $0x3fb8aa3b
 DATA constants<>+136(SB)/4, $0x3fb8aa3b
@@ -194,1487 +194,1263 @@ DATA constants<>+752(SB)/4, $0x3f800000
 DATA constants<>+756(SB)/4, $0x3f800000
 DATA constants<>+760(SB)/4, $0x3f800000
 DATA constants<>+764(SB)/4, $0x3f800000
-DATA constants<>+768(SB)/4, $0x4b400000
-DATA constants<>+772(SB)/4, $0x4b400000
-DATA constants<>+776(SB)/4, $0x4b400000
-DATA constants<>+780(SB)/4, $0x4b400000
-DATA constants<>+784(SB)/4, $0x4b400000
-DATA constants<>+788(SB)/4, $0x4b400000
-DATA constants<>+792(SB)/4, $0x4b400000
-DATA constants<>+796(SB)/4, $0x4b400000
-DATA constants<>+800(SB)/4, $0x4b400000
-DATA constants<>+804(SB)/4, $0x4b400000
-DATA constants<>+808(SB)/4, $0x4b400000
-DATA constants<>+812(SB)/4, $0x4b400000
-DATA constants<>+816(SB)/4, $0x4b400000
-DATA constants<>+820(SB)/4, $0x4b400000
-DATA constants<>+824(SB)/4, $0x4b400000
-DATA constants<>+828(SB)/4, $0x4b400000
-DATA constants<>+832(SB)/4, $0x0000007f
-DATA constants<>+836(SB)/4, $0x0000007f
-DATA constants<>+840(SB)/4, $0x0000007f
-DATA constants<>+844(SB)/4, $0x0000007f
-DATA constants<>+848(SB)/4, $0x0000007f
-DATA constants<>+852(SB)/4, $0x0000007f
-DATA constants<>+856(SB)/4, $0x0000007f
-DATA constants<>+860(SB)/4, $0x0000007f
-DATA constants<>+864(SB)/4, $0x0000007f
-DATA constants<>+868(SB)/4, $0x0000007f
-DATA constants<>+872(SB)/4, $0x0000007f
-DATA constants<>+876(SB)/4, $0x0000007f
-DATA constants<>+880(SB)/4, $0x0000007f
-DATA constants<>+884(SB)/4, $0x0000007f
-DATA constants<>+888(SB)/4, $0x0000007f
-DATA constants<>+892(SB)/4, $0x0000007f
-DATA constants<>+896(SB)/4, $0xc2cff218
-DATA constants<>+900(SB)/4, $0xc2cff218
-DATA constants<>+904(SB)/4, $0xc2cff218
-DATA constants<>+908(SB)/4, $0xc2cff218
-DATA constants<>+912(SB)/4, $0xc2cff218
-DATA constants<>+916(SB)/4, $0xc2cff218
-DATA constants<>+920(SB)/4, $0xc2cff218
-DATA constants<>+924(SB)/4, $0xc2cff218
-DATA constants<>+928(SB)/4, $0xc2cff218
-DATA constants<>+932(SB)/4, $0xc2cff218
-DATA constants<>+936(SB)/4, $0xc2cff218
-DATA constants<>+940(SB)/4, $0xc2cff218
-DATA constants<>+944(SB)/4, $0xc2cff218
-DATA constants<>+948(SB)/4, $0xc2cff218
-DATA constants<>+952(SB)/4, $0xc2cff218
-DATA constants<>+956(SB)/4, $0xc2cff218
-DATA constants<>+960(SB)/4, $0x00000000
-DATA constants<>+964(SB)/4, $0x00000000
-DATA constants<>+968(SB)/4, $0x00000000
-DATA constants<>+972(SB)/4, $0x00000000
-DATA constants<>+976(SB)/4, $0x00000000
-DATA constants<>+980(SB)/4, $0x00000000
-DATA constants<>+984(SB)/4, $0x00000000
-DATA constants<>+988(SB)/4, $0x00000000
-DATA constants<>+992(SB)/4, $0x00000000
-DATA constants<>+996(SB)/4, $0x00000000
-DATA constants<>+1000(SB)/4, $0x00000000
-DATA constants<>+1004(SB)/4, $0x00000000
-DATA constants<>+1008(SB)/4, $0x00000000
-DATA constants<>+1012(SB)/4, $0x00000000
-DATA constants<>+1016(SB)/4, $0x00000000
-DATA constants<>+1020(SB)/4, $0x00000000
-DATA constants<>+1024(SB)/4, $0x00800000
-DATA constants<>+1028(SB)/4, $0x00800000
-DATA constants<>+1032(SB)/4, $0x00800000
-DATA constants<>+1036(SB)/4, $0x00800000
-DATA constants<>+1040(SB)/4, $0x00800000
-DATA constants<>+1044(SB)/4, $0x00800000
-DATA constants<>+1048(SB)/4, $0x00800000
-DATA constants<>+1052(SB)/4, $0x00800000
-DATA constants<>+1056(SB)/4, $0x00800000
-DATA constants<>+1060(SB)/4, $0x00800000
-DATA constants<>+1064(SB)/4, $0x00800000
-DATA constants<>+1068(SB)/4, $0x00800000
-DATA constants<>+1072(SB)/4, $0x00800000
-DATA constants<>+1076(SB)/4, $0x00800000
-DATA constants<>+1080(SB)/4, $0x00800000
-DATA constants<>+1084(SB)/4, $0x00800000
-DATA constants<>+1088(SB)/4, $0x4b000000
-DATA constants<>+1092(SB)/4, $0x4b000000
-DATA constants<>+1096(SB)/4, $0x4b000000
-DATA constants<>+1100(SB)/4, $0x4b000000
-DATA constants<>+1104(SB)/4, $0x4b000000
-DATA constants<>+1108(SB)/4, $0x4b000000
-DATA constants<>+1112(SB)/4, $0x4b000000
-DATA constants<>+1116(SB)/4, $0x4b000000
-DATA constants<>+1120(SB)/4, $0x4b000000
-DATA constants<>+1124(SB)/4, $0x4b000000
-DATA constants<>+1128(SB)/4, $0x4b000000
-DATA constants<>+1132(SB)/4, $0x4b000000
-DATA constants<>+1136(SB)/4, $0x4b000000
-DATA constants<>+1140(SB)/4, $0x4b000000
-DATA constants<>+1144(SB)/4, $0x4b000000
-DATA constants<>+1148(SB)/4, $0x4b000000
-DATA constants<>+1152(SB)/4, $0x3f3504f3
-DATA constants<>+1156(SB)/4, $0x3f3504f3
-DATA constants<>+1160(SB)/4, $0x3f3504f3
-DATA constants<>+1164(SB)/4, $0x3f3504f3
-DATA constants<>+1168(SB)/4, $0x3f3504f3
-DATA constants<>+1172(SB)/4, $0x3f3504f3
-DATA constants<>+1176(SB)/4, $0x3f3504f3
-DATA constants<>+1180(SB)/4, $0x3f3504f3
-DATA constants<>+1184(SB)/4, $0x3f3504f3
-DATA constants<>+1188(SB)/4, $0x3f3504f3
-DATA constants<>+1192(SB)/4, $0x3f3504f3
-DATA constants<>+1196(SB)/4, $0x3f3504f3
-DATA constants<>+1200(SB)/4, $0x3f3504f3
-DATA constants<>+1204(SB)/4, $0x3f3504f3
-DATA constants<>+1208(SB)/4, $0x3f3504f3
-DATA constants<>+1212(SB)/4, $0x3f3504f3
-DATA constants<>+1216(SB)/4, $0xc1b80000
-DATA constants<>+1220(SB)/4, $0xc1b80000
-DATA constants<>+1224(SB)/4, $0xc1b80000
-DATA constants<>+1228(SB)/4, $0xc1b80000
-DATA constants<>+1232(SB)/4, $0xc1b80000
-DATA constants<>+1236(SB)/4, $0xc1b80000
-DATA constants<>+1240(SB)/4, $0xc1b80000
-DATA constants<>+1244(SB)/4, $0xc1b80000
-DATA constants<>+1248(SB)/4, $0xc1b80000
-DATA constants<>+1252(SB)/4, $0xc1b80000
-DATA constants<>+1256(SB)/4, $0xc1b80000
-DATA constants<>+1260(SB)/4, $0xc1b80000
-DATA constants<>+1264(SB)/4, $0xc1b80000
-DATA constants<>+1268(SB)/4, $0xc1b80000
-DATA constants<>+1272(SB)/4, $0xc1b80000
-DATA constants<>+1276(SB)/4, $0xc1b80000
-DATA constants<>+1280(SB)/4, $0x007fffff
-DATA constants<>+1284(SB)/4, $0x007fffff
-DATA constants<>+1288(SB)/4, $0x007fffff
-DATA constants<>+1292(SB)/4, $0x007fffff
-DATA constants<>+1296(SB)/4, $0x007fffff
-DATA constants<>+1300(SB)/4, $0x007fffff
-DATA constants<>+1304(SB)/4, $0x007fffff
-DATA constants<>+1308(SB)/4, $0x007fffff
-DATA constants<>+1312(SB)/4, $0x007fffff
-DATA constants<>+1316(SB)/4, $0x007fffff
-DATA constants<>+1320(SB)/4, $0x007fffff
-DATA constants<>+1324(SB)/4, $0x007fffff
-DATA constants<>+1328(SB)/4, $0x007fffff
-DATA constants<>+1332(SB)/4, $0x007fffff
-DATA constants<>+1336(SB)/4, $0x007fffff
-DATA constants<>+1340(SB)/4, $0x007fffff
-DATA constants<>+1344(SB)/4, $0x3eaaaaaa
-DATA constants<>+1348(SB)/4, $0x3eaaaaaa
-DATA constants<>+1352(SB)/4, $0x3eaaaaaa
-DATA constants<>+1356(SB)/4, $0x3eaaaaaa
-DATA constants<>+1360(SB)/4, $0x3eaaaaaa
-DATA constants<>+1364(SB)/4, $0x3eaaaaaa
-DATA constants<>+1368(SB)/4, $0x3eaaaaaa
-DATA constants<>+1372(SB)/4, $0x3eaaaaaa
-DATA constants<>+1376(SB)/4, $0x3eaaaaaa
-DATA constants<>+1380(SB)/4, $0x3eaaaaaa
-DATA constants<>+1384(SB)/4, $0x3eaaaaaa
-DATA constants<>+1388(SB)/4, $0x3eaaaaaa
-DATA constants<>+1392(SB)/4, $0x3eaaaaaa
-DATA constants<>+1396(SB)/4, $0x3eaaaaaa
-DATA constants<>+1400(SB)/4, $0x3eaaaaaa
-DATA constants<>+1404(SB)/4, $0x3eaaaaaa
-DATA constants<>+1408(SB)/4, $0xbe800113
-DATA constants<>+1412(SB)/4, $0xbe800113
-DATA constants<>+1416(SB)/4, $0xbe800113
-DATA constants<>+1420(SB)/4, $0xbe800113
-DATA constants<>+1424(SB)/4, $0xbe800113
-DATA constants<>+1428(SB)/4, $0xbe800113
-DATA constants<>+1432(SB)/4, $0xbe800113
-DATA constants<>+1436(SB)/4, $0xbe800113
-DATA constants<>+1440(SB)/4, $0xbe800113
-DATA constants<>+1444(SB)/4, $0xbe800113
-DATA constants<>+1448(SB)/4, $0xbe800113
-DATA constants<>+1452(SB)/4, $0xbe800113
-DATA constants<>+1456(SB)/4, $0xbe800113
-DATA constants<>+1460(SB)/4, $0xbe800113
-DATA constants<>+1464(SB)/4, $0xbe800113
-DATA constants<>+1468(SB)/4, $0xbe800113
-DATA constants<>+1472(SB)/4, $0x3e4cd00f
-DATA constants<>+1476(SB)/4, $0x3e4cd00f
-DATA constants<>+1480(SB)/4, $0x3e4cd00f
-DATA constants<>+1484(SB)/4, $0x3e4cd00f
-DATA constants<>+1488(SB)/4, $0x3e4cd00f
-DATA constants<>+1492(SB)/4, $0x3e4cd00f
-DATA constants<>+1496(SB)/4, $0x3e4cd00f
-DATA constants<>+1500(SB)/4, $0x3e4cd00f
-DATA constants<>+1504(SB)/4, $0x3e4cd00f
-DATA constants<>+1508(SB)/4, $0x3e4cd00f
-DATA constants<>+1512(SB)/4, $0x3e4cd00f
-DATA constants<>+1516(SB)/4, $0x3e4cd00f
-DATA constants<>+1520(SB)/4, $0x3e4cd00f
-DATA constants<>+1524(SB)/4, $0x3e4cd00f
-DATA constants<>+1528(SB)/4, $0x3e4cd00f
-DATA constants<>+1532(SB)/4, $0x3e4cd00f
-DATA constants<>+1536(SB)/4, $0xbe2a3947
-DATA constants<>+1540(SB)/4, $0xbe2a3947
-DATA constants<>+1544(SB)/4, $0xbe2a3947
-DATA constants<>+1548(SB)/4, $0xbe2a3947
-DATA constants<>+1552(SB)/4, $0xbe2a3947
-DATA constants<>+1556(SB)/4, $0xbe2a3947
-DATA constants<>+1560(SB)/4, $0xbe2a3947
-DATA constants<>+1564(SB)/4, $0xbe2a3947
-DATA constants<>+1568(SB)/4, $0xbe2a3947
-DATA constants<>+1572(SB)/4, $0xbe2a3947
-DATA constants<>+1576(SB)/4, $0xbe2a3947
-DATA constants<>+1580(SB)/4, $0xbe2a3947
-DATA constants<>+1584(SB)/4, $0xbe2a3947
-DATA constants<>+1588(SB)/4, $0xbe2a3947
-DATA constants<>+1592(SB)/4, $0xbe2a3947
-DATA constants<>+1596(SB)/4, $0xbe2a3947
-DATA constants<>+1600(SB)/4, $0x3e116c7f
-DATA constants<>+1604(SB)/4, $0x3e116c7f
-DATA constants<>+1608(SB)/4, $0x3e116c7f
-DATA constants<>+1612(SB)/4, $0x3e116c7f
-DATA constants<>+1616(SB)/4, $0x3e116c7f
-DATA constants<>+1620(SB)/4, $0x3e116c7f
-DATA constants<>+1624(SB)/4, $0x3e116c7f
-DATA constants<>+1628(SB)/4, $0x3e116c7f
-DATA constants<>+1632(SB)/4, $0x3e116c7f
-DATA constants<>+1636(SB)/4, $0x3e116c7f
-DATA constants<>+1640(SB)/4, $0x3e116c7f
-DATA constants<>+1644(SB)/4, $0x3e116c7f
-DATA constants<>+1648(SB)/4, $0x3e116c7f
-DATA constants<>+1652(SB)/4, $0x3e116c7f
-DATA constants<>+1656(SB)/4, $0x3e116c7f
-DATA constants<>+1660(SB)/4, $0x3e116c7f
-DATA constants<>+1664(SB)/4, $0xbe06c0f0
-DATA constants<>+1668(SB)/4, $0xbe06c0f0
-DATA constants<>+1672(SB)/4, $0xbe06c0f0
-DATA constants<>+1676(SB)/4, $0xbe06c0f0
-DATA constants<>+1680(SB)/4, $0xbe06c0f0
-DATA constants<>+1684(SB)/4, $0xbe06c0f0
-DATA constants<>+1688(SB)/4, $0xbe06c0f0
-DATA constants<>+1692(SB)/4, $0xbe06c0f0
-DATA constants<>+1696(SB)/4, $0xbe06c0f0
-DATA constants<>+1700(SB)/4, $0xbe06c0f0
-DATA constants<>+1704(SB)/4, $0xbe06c0f0
-DATA constants<>+1708(SB)/4, $0xbe06c0f0
-DATA constants<>+1712(SB)/4, $0xbe06c0f0
-DATA constants<>+1716(SB)/4, $0xbe06c0f0
-DATA constants<>+1720(SB)/4, $0xbe06c0f0
-DATA constants<>+1724(SB)/4, $0xbe06c0f0
-DATA constants<>+1728(SB)/4, $0x3e02aff0
-DATA constants<>+1732(SB)/4, $0x3e02aff0
-DATA constants<>+1736(SB)/4, $0x3e02aff0
-DATA constants<>+1740(SB)/4, $0x3e02aff0
-DATA constants<>+1744(SB)/4, $0x3e02aff0
-DATA constants<>+1748(SB)/4, $0x3e02aff0
-DATA constants<>+1752(SB)/4, $0x3e02aff0
-DATA constants<>+1756(SB)/4, $0x3e02aff0
-DATA constants<>+1760(SB)/4, $0x3e02aff0
-DATA constants<>+1764(SB)/4, $0x3e02aff0
-DATA constants<>+1768(SB)/4, $0x3e02aff0
-DATA constants<>+1772(SB)/4, $0x3e02aff0
-DATA constants<>+1776(SB)/4, $0x3e02aff0
-DATA constants<>+1780(SB)/4, $0x3e02aff0
-DATA constants<>+1784(SB)/4, $0x3e02aff0
-DATA constants<>+1788(SB)/4, $0x3e02aff0
-DATA constants<>+1792(SB)/4, $0xbd9c674d
-DATA constants<>+1796(SB)/4, $0xbd9c674d
-DATA constants<>+1800(SB)/4, $0xbd9c674d
-DATA constants<>+1804(SB)/4, $0xbd9c674d
-DATA constants<>+1808(SB)/4, $0xbd9c674d
-DATA constants<>+1812(SB)/4, $0xbd9c674d
-DATA constants<>+1816(SB)/4, $0xbd9c674d
-DATA constants<>+1820(SB)/4, $0xbd9c674d
-DATA constants<>+1824(SB)/4, $0xbd9c674d
-DATA constants<>+1828(SB)/4, $0xbd9c674d
-DATA constants<>+1832(SB)/4, $0xbd9c674d
-DATA constants<>+1836(SB)/4, $0xbd9c674d
-DATA constants<>+1840(SB)/4, $0xbd9c674d
-DATA constants<>+1844(SB)/4, $0xbd9c674d
-DATA constants<>+1848(SB)/4, $0xbd9c674d
-DATA constants<>+1852(SB)/4, $0xbd9c674d
-DATA constants<>+1856(SB)/4, $0x3f000000
-DATA constants<>+1860(SB)/4, $0x3f000000
-DATA constants<>+1864(SB)/4, $0x3f000000
-DATA constants<>+1868(SB)/4, $0x3f000000
-DATA constants<>+1872(SB)/4, $0x3f000000
-DATA constants<>+1876(SB)/4, $0x3f000000
-DATA constants<>+1880(SB)/4, $0x3f000000
-DATA constants<>+1884(SB)/4, $0x3f000000
-DATA constants<>+1888(SB)/4, $0x3f000000
-DATA constants<>+1892(SB)/4, $0x3f000000
-DATA constants<>+1896(SB)/4, $0x3f000000
-DATA constants<>+1900(SB)/4, $0x3f000000
-DATA constants<>+1904(SB)/4, $0x3f000000
-DATA constants<>+1908(SB)/4, $0x3f000000
-DATA constants<>+1912(SB)/4, $0x3f000000
-DATA constants<>+1916(SB)/4, $0x3f000000
-DATA constants<>+1920(SB)/4, $0x7fc00000
-DATA constants<>+1924(SB)/4, $0x7fc00000
-DATA constants<>+1928(SB)/4, $0x7fc00000
-DATA constants<>+1932(SB)/4, $0x7fc00000
-DATA constants<>+1936(SB)/4, $0x7fc00000
-DATA constants<>+1940(SB)/4, $0x7fc00000
-DATA constants<>+1944(SB)/4, $0x7fc00000
-DATA constants<>+1948(SB)/4, $0x7fc00000
-DATA constants<>+1952(SB)/4, $0x7fc00000
-DATA constants<>+1956(SB)/4, $0x7fc00000
-DATA constants<>+1960(SB)/4, $0x7fc00000
-DATA constants<>+1964(SB)/4, $0x7fc00000
-DATA constants<>+1968(SB)/4, $0x7fc00000
-DATA constants<>+1972(SB)/4, $0x7fc00000
-DATA constants<>+1976(SB)/4, $0x7fc00000
-DATA constants<>+1980(SB)/4, $0x7fc00000
-DATA constants<>+1984(SB)/4, $0xff800000
-DATA constants<>+1988(SB)/4, $0xff800000
-DATA constants<>+1992(SB)/4, $0xff800000
-DATA constants<>+1996(SB)/4, $0xff800000
-DATA constants<>+2000(SB)/4, $0xff800000
-DATA constants<>+2004(SB)/4, $0xff800000
-DATA constants<>+2008(SB)/4, $0xff800000
-DATA constants<>+2012(SB)/4, $0xff800000
-DATA constants<>+2016(SB)/4, $0xff800000
-DATA constants<>+2020(SB)/4, $0xff800000
-DATA constants<>+2024(SB)/4, $0xff800000
-DATA constants<>+2028(SB)/4, $0xff800000
-DATA constants<>+2032(SB)/4, $0xff800000
-DATA constants<>+2036(SB)/4, $0xff800000
-DATA constants<>+2040(SB)/4, $0xff800000
-DATA constants<>+2044(SB)/4, $0xff800000
-DATA constants<>+2048(SB)/4, $0x7fffffff
-DATA constants<>+2052(SB)/4, $0x7fffffff
-DATA constants<>+2056(SB)/4, $0x7fffffff
-DATA constants<>+2060(SB)/4, $0x7fffffff
-DATA constants<>+2064(SB)/4, $0x7fffffff
-DATA constants<>+2068(SB)/4, $0x7fffffff
-DATA constants<>+2072(SB)/4, $0x7fffffff
-DATA constants<>+2076(SB)/4, $0x7fffffff
-DATA constants<>+2080(SB)/4, $0x7fffffff
-DATA constants<>+2084(SB)/4, $0x7fffffff
-DATA constants<>+2088(SB)/4, $0x7fffffff
-DATA constants<>+2092(SB)/4, $0x7fffffff
-DATA constants<>+2096(SB)/4, $0x7fffffff
-DATA constants<>+2100(SB)/4, $0x7fffffff
-DATA constants<>+2104(SB)/4, $0x7fffffff
-DATA constants<>+2108(SB)/4, $0x7fffffff
-DATA constants<>+2112(SB)/4, $0xbeaaaa99
-DATA constants<>+2116(SB)/4, $0xbeaaaa99
-DATA constants<>+2120(SB)/4, $0xbeaaaa99
-DATA constants<>+2124(SB)/4, $0xbeaaaa99
-DATA constants<>+2128(SB)/4, $0xbeaaaa99
-DATA constants<>+2132(SB)/4, $0xbeaaaa99
-DATA constants<>+2136(SB)/4, $0xbeaaaa99
-DATA constants<>+2140(SB)/4, $0xbeaaaa99
-DATA constants<>+2144(SB)/4, $0xbeaaaa99
-DATA constants<>+2148(SB)/4, $0xbeaaaa99
-DATA constants<>+2152(SB)/4, $0xbeaaaa99
-DATA constants<>+2156(SB)/4, $0xbeaaaa99
-DATA constants<>+2160(SB)/4, $0xbeaaaa99
-DATA constants<>+2164(SB)/4, $0xbeaaaa99
-DATA constants<>+2168(SB)/4, $0xbeaaaa99
-DATA constants<>+2172(SB)/4, $0xbeaaaa99
-DATA constants<>+2176(SB)/4, $0x3e088381
-DATA constants<>+2180(SB)/4, $0x3e088381
-DATA constants<>+2184(SB)/4, $0x3e088381
-DATA constants<>+2188(SB)/4, $0x3e088381
-DATA constants<>+2192(SB)/4, $0x3e088381
-DATA constants<>+2196(SB)/4, $0x3e088381
-DATA constants<>+2200(SB)/4, $0x3e088381
-DATA constants<>+2204(SB)/4, $0x3e088381
-DATA constants<>+2208(SB)/4, $0x3e088381
-DATA constants<>+2212(SB)/4, $0x3e088381
-DATA constants<>+2216(SB)/4, $0x3e088381
-DATA constants<>+2220(SB)/4, $0x3e088381
-DATA constants<>+2224(SB)/4, $0x3e088381
-DATA constants<>+2228(SB)/4, $0x3e088381
-DATA constants<>+2232(SB)/4, $0x3e088381
-DATA constants<>+2236(SB)/4, $0x3e088381
-DATA constants<>+2240(SB)/4, $0xbd5c1c22
-DATA constants<>+2244(SB)/4, $0xbd5c1c22
-DATA constants<>+2248(SB)/4, $0xbd5c1c22
-DATA constants<>+2252(SB)/4, $0xbd5c1c22
-DATA constants<>+2256(SB)/4, $0xbd5c1c22
-DATA constants<>+2260(SB)/4, $0xbd5c1c22
-DATA constants<>+2264(SB)/4, $0xbd5c1c22
-DATA constants<>+2268(SB)/4, $0xbd5c1c22
-DATA constants<>+2272(SB)/4, $0xbd5c1c22
-DATA constants<>+2276(SB)/4, $0xbd5c1c22
-DATA constants<>+2280(SB)/4, $0xbd5c1c22
-DATA constants<>+2284(SB)/4, $0xbd5c1c22
-DATA constants<>+2288(SB)/4, $0xbd5c1c22
-DATA constants<>+2292(SB)/4, $0xbd5c1c22
-DATA constants<>+2296(SB)/4, $0xbd5c1c22
-DATA constants<>+2300(SB)/4, $0xbd5c1c22
-DATA constants<>+2304(SB)/4, $0x3ca90795
-DATA constants<>+2308(SB)/4, $0x3ca90795
-DATA constants<>+2312(SB)/4, $0x3ca90795
-DATA constants<>+2316(SB)/4, $0x3ca90795
-DATA constants<>+2320(SB)/4, $0x3ca90795
-DATA constants<>+2324(SB)/4, $0x3ca90795
-DATA constants<>+2328(SB)/4, $0x3ca90795
-DATA constants<>+2332(SB)/4, $0x3ca90795
-DATA constants<>+2336(SB)/4, $0x3ca90795
-DATA constants<>+2340(SB)/4, $0x3ca90795
-DATA constants<>+2344(SB)/4, $0x3ca90795
-DATA constants<>+2348(SB)/4, $0x3ca90795
-DATA constants<>+2352(SB)/4, $0x3ca90795
-DATA constants<>+2356(SB)/4, $0x3ca90795
-DATA constants<>+2360(SB)/4, $0x3ca90795
-DATA constants<>+2364(SB)/4, $0x3ca90795
-DATA constants<>+2368(SB)/4, $0xbbbac1d2
-DATA constants<>+2372(SB)/4, $0xbbbac1d2
-DATA constants<>+2376(SB)/4, $0xbbbac1d2
-DATA constants<>+2380(SB)/4, $0xbbbac1d2
-DATA constants<>+2384(SB)/4, $0xbbbac1d2
-DATA constants<>+2388(SB)/4, $0xbbbac1d2
-DATA constants<>+2392(SB)/4, $0xbbbac1d2
-DATA constants<>+2396(SB)/4, $0xbbbac1d2
-DATA constants<>+2400(SB)/4, $0xbbbac1d2
-DATA constants<>+2404(SB)/4, $0xbbbac1d2
-DATA constants<>+2408(SB)/4, $0xbbbac1d2
-DATA constants<>+2412(SB)/4, $0xbbbac1d2
-DATA constants<>+2416(SB)/4, $0xbbbac1d2
-DATA constants<>+2420(SB)/4, $0xbbbac1d2
-DATA constants<>+2424(SB)/4, $0xbbbac1d2
-DATA constants<>+2428(SB)/4, $0xbbbac1d2
-DATA constants<>+2432(SB)/4, $0x41a00000
-DATA constants<>+2436(SB)/4, $0x41a00000
-DATA constants<>+2440(SB)/4, $0x41a00000
-DATA constants<>+2444(SB)/4, $0x41a00000
-DATA constants<>+2448(SB)/4, $0x41a00000
-DATA constants<>+2452(SB)/4, $0x41a00000
-DATA constants<>+2456(SB)/4, $0x41a00000
-DATA constants<>+2460(SB)/4, $0x41a00000
-DATA constants<>+2464(SB)/4, $0x41a00000
-DATA constants<>+2468(SB)/4, $0x41a00000
-DATA constants<>+2472(SB)/4, $0x41a00000
-DATA constants<>+2476(SB)/4, $0x41a00000
-DATA constants<>+2480(SB)/4, $0x41a00000
-DATA constants<>+2484(SB)/4, $0x41a00000
-DATA constants<>+2488(SB)/4, $0x41a00000
-DATA constants<>+2492(SB)/4, $0x41a00000
-DATA constants<>+2496(SB)/4, $0x3f800000
-DATA constants<>+2500(SB)/4, $0x3f800000
-DATA constants<>+2504(SB)/4, $0x3f800000
-DATA constants<>+2508(SB)/4, $0x3f800000
-DATA constants<>+2512(SB)/4, $0x3f800000
-DATA constants<>+2516(SB)/4, $0x3f800000
-DATA constants<>+2520(SB)/4, $0x3f800000
-DATA constants<>+2524(SB)/4, $0x3f800000
-DATA constants<>+2528(SB)/4, $0x3f800000
-DATA constants<>+2532(SB)/4, $0x3f800000
-DATA constants<>+2536(SB)/4, $0x3f800000
-DATA constants<>+2540(SB)/4, $0x3f800000
-DATA constants<>+2544(SB)/4, $0x3f800000
-DATA constants<>+2548(SB)/4, $0x3f800000
-DATA constants<>+2552(SB)/4, $0x3f800000
-DATA constants<>+2556(SB)/4, $0x3f800000
-DATA constants<>+2560(SB)/4, $0x40000000
-DATA constants<>+2564(SB)/4, $0x40000000
-DATA constants<>+2568(SB)/4, $0x40000000
-DATA constants<>+2572(SB)/4, $0x40000000
-DATA constants<>+2576(SB)/4, $0x40000000
-DATA constants<>+2580(SB)/4, $0x40000000
-DATA constants<>+2584(SB)/4, $0x40000000
-DATA constants<>+2588(SB)/4, $0x40000000
-DATA constants<>+2592(SB)/4, $0x40000000
-DATA constants<>+2596(SB)/4, $0x40000000
-DATA constants<>+2600(SB)/4, $0x40000000
-DATA constants<>+2604(SB)/4, $0x40000000
-DATA constants<>+2608(SB)/4, $0x40000000
-DATA constants<>+2612(SB)/4, $0x40000000
-DATA constants<>+2616(SB)/4, $0x40000000
-DATA constants<>+2620(SB)/4, $0x40000000
-DATA constants<>+2624(SB)/4, $0x3f200000
-DATA constants<>+2628(SB)/4, $0x3f200000
-DATA constants<>+2632(SB)/4, $0x3f200000
-DATA constants<>+2636(SB)/4, $0x3f200000
-DATA constants<>+2640(SB)/4, $0x3f200000
-DATA constants<>+2644(SB)/4, $0x3f200000
-DATA constants<>+2648(SB)/4, $0x3f200000
-DATA constants<>+2652(SB)/4, $0x3f200000
-DATA constants<>+2656(SB)/4, $0x3f200000
-DATA constants<>+2660(SB)/4, $0x3f200000
-DATA constants<>+2664(SB)/4, $0x3f200000
-DATA constants<>+2668(SB)/4, $0x3f200000
-DATA constants<>+2672(SB)/4, $0x3f200000
-DATA constants<>+2676(SB)/4, $0x3f200000
-DATA constants<>+2680(SB)/4, $0x3f200000
-DATA constants<>+2684(SB)/4, $0x3f200000
-DATA constants<>+2688(SB)/4, $0x80000000
-DATA constants<>+2692(SB)/4, $0x80000000
-DATA constants<>+2696(SB)/4, $0x80000000
-DATA constants<>+2700(SB)/4, $0x80000000
-DATA constants<>+2704(SB)/4, $0x80000000
-DATA constants<>+2708(SB)/4, $0x80000000
-DATA constants<>+2712(SB)/4, $0x80000000
-DATA constants<>+2716(SB)/4, $0x80000000
-DATA constants<>+2720(SB)/4, $0x80000000
-DATA constants<>+2724(SB)/4, $0x80000000
-DATA constants<>+2728(SB)/4, $0x80000000
-DATA constants<>+2732(SB)/4, $0x80000000
-DATA constants<>+2736(SB)/4, $0x80000000
-DATA constants<>+2740(SB)/4, $0x80000000
-DATA constants<>+2744(SB)/4, $0x80000000
-DATA constants<>+2748(SB)/4, $0x80000000
-DATA constants<>+2752(SB)/4, $0x3e0375d3
-DATA constants<>+2756(SB)/4, $0x3e0375d3
-DATA constants<>+2760(SB)/4, $0x3e0375d3
-DATA constants<>+2764(SB)/4, $0x3e0375d3
-DATA constants<>+2768(SB)/4, $0x3e0375d3
-DATA constants<>+2772(SB)/4, $0x3e0375d3
-DATA constants<>+2776(SB)/4, $0x3e0375d3
-DATA constants<>+2780(SB)/4, $0x3e0375d3
-DATA constants<>+2784(SB)/4, $0x3e0375d3
-DATA constants<>+2788(SB)/4, $0x3e0375d3
-DATA constants<>+2792(SB)/4, $0x3e0375d3
-DATA constants<>+2796(SB)/4, $0x3e0375d3
-DATA constants<>+2800(SB)/4, $0x3e0375d3
-DATA constants<>+2804(SB)/4, $0x3e0375d3
-DATA constants<>+2808(SB)/4, $0x3e0375d3
-DATA constants<>+2812(SB)/4, $0x3e0375d3
-DATA constants<>+2816(SB)/4, $0xbec09371
-DATA constants<>+2820(SB)/4, $0xbec09371
-DATA constants<>+2824(SB)/4, $0xbec09371
-DATA constants<>+2828(SB)/4, $0xbec09371
-DATA constants<>+2832(SB)/4, $0xbec09371
-DATA constants<>+2836(SB)/4, $0xbec09371
-DATA constants<>+2840(SB)/4, $0xbec09371
-DATA constants<>+2844(SB)/4, $0xbec09371
-DATA constants<>+2848(SB)/4, $0xbec09371
-DATA constants<>+2852(SB)/4, $0xbec09371
-DATA constants<>+2856(SB)/4, $0xbec09371
-DATA constants<>+2860(SB)/4, $0xbec09371
-DATA constants<>+2864(SB)/4, $0xbec09371
-DATA constants<>+2868(SB)/4, $0xbec09371
-DATA constants<>+2872(SB)/4, $0xbec09371
-DATA constants<>+2876(SB)/4, $0xbec09371
-DATA constants<>+2880(SB)/4, $0x3de70cc3
-DATA constants<>+2884(SB)/4, $0x3de70cc3
-DATA constants<>+2888(SB)/4, $0x3de70cc3
-DATA constants<>+2892(SB)/4, $0x3de70cc3
-DATA constants<>+2896(SB)/4, $0x3de70cc3
-DATA constants<>+2900(SB)/4, $0x3de70cc3
-DATA constants<>+2904(SB)/4, $0x3de70cc3
-DATA constants<>+2908(SB)/4, $0x3de70cc3
-DATA constants<>+2912(SB)/4, $0x3de70cc3
-DATA constants<>+2916(SB)/4, $0x3de70cc3
-DATA constants<>+2920(SB)/4, $0x3de70cc3
-DATA constants<>+2924(SB)/4, $0x3de70cc3
-DATA constants<>+2928(SB)/4, $0x3de70cc3
-DATA constants<>+2932(SB)/4, $0x3de70cc3
-DATA constants<>+2936(SB)/4, $0x3de70cc3
-DATA constants<>+2940(SB)/4, $0x3de70cc3
-DATA constants<>+2944(SB)/4, $0xbcdb3e02
-DATA constants<>+2948(SB)/4, $0xbcdb3e02
-DATA constants<>+2952(SB)/4, $0xbcdb3e02
-DATA constants<>+2956(SB)/4, $0xbcdb3e02
-DATA constants<>+2960(SB)/4, $0xbcdb3e02
-DATA constants<>+2964(SB)/4, $0xbcdb3e02
-DATA constants<>+2968(SB)/4, $0xbcdb3e02
-DATA constants<>+2972(SB)/4, $0xbcdb3e02
-DATA constants<>+2976(SB)/4, $0xbcdb3e02
-DATA constants<>+2980(SB)/4, $0xbcdb3e02
-DATA constants<>+2984(SB)/4, $0xbcdb3e02
-DATA constants<>+2988(SB)/4, $0xbcdb3e02
-DATA constants<>+2992(SB)/4, $0xbcdb3e02
-DATA constants<>+2996(SB)/4, $0xbcdb3e02
-DATA constants<>+3000(SB)/4, $0xbcdb3e02
-DATA constants<>+3004(SB)/4, $0xbcdb3e02
-DATA constants<>+3008(SB)/4, $0x3ba36cf3
-DATA constants<>+3012(SB)/4, $0x3ba36cf3
-DATA constants<>+3016(SB)/4, $0x3ba36cf3
-DATA constants<>+3020(SB)/4, $0x3ba36cf3
-DATA constants<>+3024(SB)/4, $0x3ba36cf3
-DATA constants<>+3028(SB)/4, $0x3ba36cf3
-DATA constants<>+3032(SB)/4, $0x3ba36cf3
-DATA constants<>+3036(SB)/4, $0x3ba36cf3
-DATA constants<>+3040(SB)/4, $0x3ba36cf3
-DATA constants<>+3044(SB)/4, $0x3ba36cf3
-DATA constants<>+3048(SB)/4, $0x3ba36cf3
-DATA constants<>+3052(SB)/4, $0x3ba36cf3
-DATA constants<>+3056(SB)/4, $0x3ba36cf3
-DATA constants<>+3060(SB)/4, $0x3ba36cf3
-DATA constants<>+3064(SB)/4, $0x3ba36cf3
-DATA constants<>+3068(SB)/4, $0x3ba36cf3
-DATA constants<>+3072(SB)/4, $0xba1c3a21
-DATA constants<>+3076(SB)/4, $0xba1c3a21
-DATA constants<>+3080(SB)/4, $0xba1c3a21
-DATA constants<>+3084(SB)/4, $0xba1c3a21
-DATA constants<>+3088(SB)/4, $0xba1c3a21
-DATA constants<>+3092(SB)/4, $0xba1c3a21
-DATA constants<>+3096(SB)/4, $0xba1c3a21
-DATA constants<>+3100(SB)/4, $0xba1c3a21
-DATA constants<>+3104(SB)/4, $0xba1c3a21
-DATA constants<>+3108(SB)/4, $0xba1c3a21
-DATA constants<>+3112(SB)/4, $0xba1c3a21
-DATA constants<>+3116(SB)/4, $0xba1c3a21
-DATA constants<>+3120(SB)/4, $0xba1c3a21
-DATA constants<>+3124(SB)/4, $0xba1c3a21
-DATA constants<>+3128(SB)/4, $0xba1c3a21
-DATA constants<>+3132(SB)/4, $0xba1c3a21
-DATA constants<>+3136(SB)/4, $0x40800000
-DATA constants<>+3140(SB)/4, $0x40800000
-DATA constants<>+3144(SB)/4, $0x40800000
-DATA constants<>+3148(SB)/4, $0x40800000
-DATA constants<>+3152(SB)/4, $0x40800000
-DATA constants<>+3156(SB)/4, $0x40800000
-DATA constants<>+3160(SB)/4, $0x40800000
-DATA constants<>+3164(SB)/4, $0x40800000
-DATA constants<>+3168(SB)/4, $0x40800000
-DATA constants<>+3172(SB)/4, $0x40800000
-DATA constants<>+3176(SB)/4, $0x40800000
-DATA constants<>+3180(SB)/4, $0x40800000
-DATA constants<>+3184(SB)/4, $0x40800000
-DATA constants<>+3188(SB)/4, $0x40800000
-DATA constants<>+3192(SB)/4, $0x40800000
-DATA constants<>+3196(SB)/4, $0x40800000
-DATA constants<>+3200(SB)/4, $0x3e03bc6f
-DATA constants<>+3204(SB)/4, $0x3e03bc6f
-DATA constants<>+3208(SB)/4, $0x3e03bc6f
-DATA constants<>+3212(SB)/4, $0x3e03bc6f
-DATA constants<>+3216(SB)/4, $0x3e03bc6f
-DATA constants<>+3220(SB)/4, $0x3e03bc6f
-DATA constants<>+3224(SB)/4, $0x3e03bc6f
-DATA constants<>+3228(SB)/4, $0x3e03bc6f
-DATA constants<>+3232(SB)/4, $0x3e03bc6f
-DATA constants<>+3236(SB)/4, $0x3e03bc6f
-DATA constants<>+3240(SB)/4, $0x3e03bc6f
-DATA constants<>+3244(SB)/4, $0x3e03bc6f
-DATA constants<>+3248(SB)/4, $0x3e03bc6f
-DATA constants<>+3252(SB)/4, $0x3e03bc6f
-DATA constants<>+3256(SB)/4, $0x3e03bc6f
-DATA constants<>+3260(SB)/4, $0x3e03bc6f
-DATA constants<>+3264(SB)/4, $0x3f229946
-DATA constants<>+3268(SB)/4, $0x3f229946
-DATA constants<>+3272(SB)/4, $0x3f229946
-DATA constants<>+3276(SB)/4, $0x3f229946
-DATA constants<>+3280(SB)/4, $0x3f229946
-DATA constants<>+3284(SB)/4, $0x3f229946
-DATA constants<>+3288(SB)/4, $0x3f229946
-DATA constants<>+3292(SB)/4, $0x3f229946
-DATA constants<>+3296(SB)/4, $0x3f229946
-DATA constants<>+3300(SB)/4, $0x3f229946
-DATA constants<>+3304(SB)/4, $0x3f229946
-DATA constants<>+3308(SB)/4, $0x3f229946
-DATA constants<>+3312(SB)/4, $0x3f229946
-DATA constants<>+3316(SB)/4, $0x3f229946
-DATA constants<>+3320(SB)/4, $0x3f229946
-DATA constants<>+3324(SB)/4, $0x3f229946
-DATA constants<>+3328(SB)/4, $0x3dd992c1
-DATA constants<>+3332(SB)/4, $0x3dd992c1
-DATA constants<>+3336(SB)/4, $0x3dd992c1
-DATA constants<>+3340(SB)/4, $0x3dd992c1
-DATA constants<>+3344(SB)/4, $0x3dd992c1
-DATA constants<>+3348(SB)/4, $0x3dd992c1
-DATA constants<>+3352(SB)/4, $0x3dd992c1
-DATA constants<>+3356(SB)/4, $0x3dd992c1
-DATA constants<>+3360(SB)/4, $0x3dd992c1
-DATA constants<>+3364(SB)/4, $0x3dd992c1
-DATA constants<>+3368(SB)/4, $0x3dd992c1
-DATA constants<>+3372(SB)/4, $0x3dd992c1
-DATA constants<>+3376(SB)/4, $0x3dd992c1
-DATA constants<>+3380(SB)/4, $0x3dd992c1
-DATA constants<>+3384(SB)/4, $0x3dd992c1
-DATA constants<>+3388(SB)/4, $0x3dd992c1
-DATA constants<>+3392(SB)/4, $0xbcc2a8bd
-DATA constants<>+3396(SB)/4, $0xbcc2a8bd
-DATA constants<>+3400(SB)/4, $0xbcc2a8bd
-DATA constants<>+3404(SB)/4, $0xbcc2a8bd
-DATA constants<>+3408(SB)/4, $0xbcc2a8bd
-DATA constants<>+3412(SB)/4, $0xbcc2a8bd
-DATA constants<>+3416(SB)/4, $0xbcc2a8bd
-DATA constants<>+3420(SB)/4, $0xbcc2a8bd
-DATA constants<>+3424(SB)/4, $0xbcc2a8bd
-DATA constants<>+3428(SB)/4, $0xbcc2a8bd
-DATA constants<>+3432(SB)/4, $0xbcc2a8bd
-DATA constants<>+3436(SB)/4, $0xbcc2a8bd
-DATA constants<>+3440(SB)/4, $0xbcc2a8bd
-DATA constants<>+3444(SB)/4, $0xbcc2a8bd
-DATA constants<>+3448(SB)/4, $0xbcc2a8bd
-DATA constants<>+3452(SB)/4, $0xbcc2a8bd
-DATA constants<>+3456(SB)/4, $0x3b6eb678
-DATA constants<>+3460(SB)/4, $0x3b6eb678
-DATA constants<>+3464(SB)/4, $0x3b6eb678
-DATA constants<>+3468(SB)/4, $0x3b6eb678
-DATA constants<>+3472(SB)/4, $0x3b6eb678
-DATA constants<>+3476(SB)/4, $0x3b6eb678
-DATA constants<>+3480(SB)/4, $0x3b6eb678
-DATA constants<>+3484(SB)/4, $0x3b6eb678
-DATA constants<>+3488(SB)/4, $0x3b6eb678
-DATA constants<>+3492(SB)/4, $0x3b6eb678
-DATA constants<>+3496(SB)/4, $0x3b6eb678
-DATA constants<>+3500(SB)/4, $0x3b6eb678
-DATA constants<>+3504(SB)/4, $0x3b6eb678
-DATA constants<>+3508(SB)/4, $0x3b6eb678
-DATA constants<>+3512(SB)/4, $0x3b6eb678
-DATA constants<>+3516(SB)/4, $0x3b6eb678
-DATA constants<>+3520(SB)/4, $0xb9a93dee
-DATA constants<>+3524(SB)/4, $0xb9a93dee
-DATA constants<>+3528(SB)/4, $0xb9a93dee
-DATA constants<>+3532(SB)/4, $0xb9a93dee
-DATA constants<>+3536(SB)/4, $0xb9a93dee
-DATA constants<>+3540(SB)/4, $0xb9a93dee
-DATA constants<>+3544(SB)/4, $0xb9a93dee
-DATA constants<>+3548(SB)/4, $0xb9a93dee
-DATA constants<>+3552(SB)/4, $0xb9a93dee
-DATA constants<>+3556(SB)/4, $0xb9a93dee
-DATA constants<>+3560(SB)/4, $0xb9a93dee
-DATA constants<>+3564(SB)/4, $0xb9a93dee
-DATA constants<>+3568(SB)/4, $0xb9a93dee
-DATA constants<>+3572(SB)/4, $0xb9a93dee
-DATA constants<>+3576(SB)/4, $0xb9a93dee
-DATA constants<>+3580(SB)/4, $0xb9a93dee
-DATA constants<>+3584(SB)/4, $0x373c6c89
-DATA constants<>+3588(SB)/4, $0x373c6c89
-DATA constants<>+3592(SB)/4, $0x373c6c89
-DATA constants<>+3596(SB)/4, $0x373c6c89
-DATA constants<>+3600(SB)/4, $0x373c6c89
-DATA constants<>+3604(SB)/4, $0x373c6c89
-DATA constants<>+3608(SB)/4, $0x373c6c89
-DATA constants<>+3612(SB)/4, $0x373c6c89
-DATA constants<>+3616(SB)/4, $0x373c6c89
-DATA constants<>+3620(SB)/4, $0x373c6c89
-DATA constants<>+3624(SB)/4, $0x373c6c89
-DATA constants<>+3628(SB)/4, $0x373c6c89
-DATA constants<>+3632(SB)/4, $0x373c6c89
-DATA constants<>+3636(SB)/4, $0x373c6c89
-DATA constants<>+3640(SB)/4, $0x373c6c89
-DATA constants<>+3644(SB)/4, $0x373c6c89
-DATA constants<>+3648(SB)/4, $0x3f6e147b
-DATA constants<>+3652(SB)/4, $0x3f6e147b
-DATA constants<>+3656(SB)/4, $0x3f6e147b
-DATA constants<>+3660(SB)/4, $0x3f6e147b
-DATA constants<>+3664(SB)/4, $0x3f6e147b
-DATA constants<>+3668(SB)/4, $0x3f6e147b
-DATA constants<>+3672(SB)/4, $0x3f6e147b
-DATA constants<>+3676(SB)/4, $0x3f6e147b
-DATA constants<>+3680(SB)/4, $0x3f6e147b
-DATA constants<>+3684(SB)/4, $0x3f6e147b
-DATA constants<>+3688(SB)/4, $0x3f6e147b
-DATA constants<>+3692(SB)/4, $0x3f6e147b
-DATA constants<>+3696(SB)/4, $0x3f6e147b
-DATA constants<>+3700(SB)/4, $0x3f6e147b
-DATA constants<>+3704(SB)/4, $0x3f6e147b
-DATA constants<>+3708(SB)/4, $0x3f6e147b
-DATA constants<>+3712(SB)/4, $0x414ccccd
-DATA constants<>+3716(SB)/4, $0x414ccccd
-DATA constants<>+3720(SB)/4, $0x414ccccd
-DATA constants<>+3724(SB)/4, $0x414ccccd
-DATA constants<>+3728(SB)/4, $0x414ccccd
-DATA constants<>+3732(SB)/4, $0x414ccccd
-DATA constants<>+3736(SB)/4, $0x414ccccd
-DATA constants<>+3740(SB)/4, $0x414ccccd
-DATA constants<>+3744(SB)/4, $0x414ccccd
-DATA constants<>+3748(SB)/4, $0x414ccccd
-DATA constants<>+3752(SB)/4, $0x414ccccd
-DATA constants<>+3756(SB)/4, $0x414ccccd
-DATA constants<>+3760(SB)/4, $0x414ccccd
-DATA constants<>+3764(SB)/4, $0x414ccccd
-DATA constants<>+3768(SB)/4, $0x414ccccd
-DATA constants<>+3772(SB)/4, $0x414ccccd
-DATA constants<>+3776(SB)/4, $0x304de854
-DATA constants<>+3780(SB)/4, $0x304de854
-DATA constants<>+3784(SB)/4, $0x304de854
-DATA constants<>+3788(SB)/4, $0x304de854
-DATA constants<>+3792(SB)/4, $0x304de854
-DATA constants<>+3796(SB)/4, $0x304de854
-DATA constants<>+3800(SB)/4, $0x304de854
-DATA constants<>+3804(SB)/4, $0x304de854
-DATA constants<>+3808(SB)/4, $0x304de854
-DATA constants<>+3812(SB)/4, $0x304de854
-DATA constants<>+3816(SB)/4, $0x304de854
-DATA constants<>+3820(SB)/4, $0x304de854
-DATA constants<>+3824(SB)/4, $0x304de854
-DATA constants<>+3828(SB)/4, $0x304de854
-DATA constants<>+3832(SB)/4, $0x304de854
-DATA constants<>+3836(SB)/4, $0x304de854
-DATA constants<>+3840(SB)/4, $0xb32757d4
-DATA constants<>+3844(SB)/4, $0xb32757d4
-DATA constants<>+3848(SB)/4, $0xb32757d4
-DATA constants<>+3852(SB)/4, $0xb32757d4
-DATA constants<>+3856(SB)/4, $0xb32757d4
-DATA constants<>+3860(SB)/4, $0xb32757d4
-DATA constants<>+3864(SB)/4, $0xb32757d4
-DATA constants<>+3868(SB)/4, $0xb32757d4
-DATA constants<>+3872(SB)/4, $0xb32757d4
-DATA constants<>+3876(SB)/4, $0xb32757d4
-DATA constants<>+3880(SB)/4, $0xb32757d4
-DATA constants<>+3884(SB)/4, $0xb32757d4
-DATA constants<>+3888(SB)/4, $0xb32757d4
-DATA constants<>+3892(SB)/4, $0xb32757d4
-DATA constants<>+3896(SB)/4, $0xb32757d4
-DATA constants<>+3900(SB)/4, $0xb32757d4
-DATA constants<>+3904(SB)/4, $0x35634bca
-DATA constants<>+3908(SB)/4, $0x35634bca
-DATA constants<>+3912(SB)/4, $0x35634bca
-DATA constants<>+3916(SB)/4, $0x35634bca
-DATA constants<>+3920(SB)/4, $0x35634bca
-DATA constants<>+3924(SB)/4, $0x35634bca
-DATA constants<>+3928(SB)/4, $0x35634bca
-DATA constants<>+3932(SB)/4, $0x35634bca
-DATA constants<>+3936(SB)/4, $0x35634bca
-DATA constants<>+3940(SB)/4, $0x35634bca
-DATA constants<>+3944(SB)/4, $0x35634bca
-DATA constants<>+3948(SB)/4, $0x35634bca
-DATA constants<>+3952(SB)/4, $0x35634bca
-DATA constants<>+3956(SB)/4, $0x35634bca
-DATA constants<>+3960(SB)/4, $0x35634bca
-DATA constants<>+3964(SB)/4, $0x35634bca
-DATA constants<>+3968(SB)/4, $0xb727ec72
-DATA constants<>+3972(SB)/4, $0xb727ec72
-DATA constants<>+3976(SB)/4, $0xb727ec72
-DATA constants<>+3980(SB)/4, $0xb727ec72
-DATA constants<>+3984(SB)/4, $0xb727ec72
-DATA constants<>+3988(SB)/4, $0xb727ec72
-DATA constants<>+3992(SB)/4, $0xb727ec72
-DATA constants<>+3996(SB)/4, $0xb727ec72
-DATA constants<>+4000(SB)/4, $0xb727ec72
-DATA constants<>+4004(SB)/4, $0xb727ec72
-DATA constants<>+4008(SB)/4, $0xb727ec72
-DATA constants<>+4012(SB)/4, $0xb727ec72
-DATA constants<>+4016(SB)/4, $0xb727ec72
-DATA constants<>+4020(SB)/4, $0xb727ec72
-DATA constants<>+4024(SB)/4, $0xb727ec72
-DATA constants<>+4028(SB)/4, $0xb727ec72
-DATA constants<>+4032(SB)/4, $0x3890d8d8
-DATA constants<>+4036(SB)/4, $0x3890d8d8
-DATA constants<>+4040(SB)/4, $0x3890d8d8
-DATA constants<>+4044(SB)/4, $0x3890d8d8
-DATA constants<>+4048(SB)/4, $0x3890d8d8
-DATA constants<>+4052(SB)/4, $0x3890d8d8
-DATA constants<>+4056(SB)/4, $0x3890d8d8
-DATA constants<>+4060(SB)/4, $0x3890d8d8
-DATA constants<>+4064(SB)/4, $0x3890d8d8
-DATA constants<>+4068(SB)/4, $0x3890d8d8
-DATA constants<>+4072(SB)/4, $0x3890d8d8
-DATA constants<>+4076(SB)/4, $0x3890d8d8
-DATA constants<>+4080(SB)/4, $0x3890d8d8
-DATA constants<>+4084(SB)/4, $0x3890d8d8
-DATA constants<>+4088(SB)/4, $0x3890d8d8
-DATA constants<>+4092(SB)/4, $0x3890d8d8
-DATA constants<>+4096(SB)/4, $0xb98421bd
-DATA constants<>+4100(SB)/4, $0xb98421bd
-DATA constants<>+4104(SB)/4, $0xb98421bd
-DATA constants<>+4108(SB)/4, $0xb98421bd
-DATA constants<>+4112(SB)/4, $0xb98421bd
-DATA constants<>+4116(SB)/4, $0xb98421bd
-DATA constants<>+4120(SB)/4, $0xb98421bd
-DATA constants<>+4124(SB)/4, $0xb98421bd
-DATA constants<>+4128(SB)/4, $0xb98421bd
-DATA constants<>+4132(SB)/4, $0xb98421bd
-DATA constants<>+4136(SB)/4, $0xb98421bd
-DATA constants<>+4140(SB)/4, $0xb98421bd
-DATA constants<>+4144(SB)/4, $0xb98421bd
-DATA constants<>+4148(SB)/4, $0xb98421bd
-DATA constants<>+4152(SB)/4, $0xb98421bd
-DATA constants<>+4156(SB)/4, $0xb98421bd
-DATA constants<>+4160(SB)/4, $0xb872fbe7
-DATA constants<>+4164(SB)/4, $0xb872fbe7
-DATA constants<>+4168(SB)/4, $0xb872fbe7
-DATA constants<>+4172(SB)/4, $0xb872fbe7
-DATA constants<>+4176(SB)/4, $0xb872fbe7
-DATA constants<>+4180(SB)/4, $0xb872fbe7
-DATA constants<>+4184(SB)/4, $0xb872fbe7
-DATA constants<>+4188(SB)/4, $0xb872fbe7
-DATA constants<>+4192(SB)/4, $0xb872fbe7
-DATA constants<>+4196(SB)/4, $0xb872fbe7
-DATA constants<>+4200(SB)/4, $0xb872fbe7
-DATA constants<>+4204(SB)/4, $0xb872fbe7
-DATA constants<>+4208(SB)/4, $0xb872fbe7
-DATA constants<>+4212(SB)/4, $0xb872fbe7
-DATA constants<>+4216(SB)/4, $0xb872fbe7
-DATA constants<>+4220(SB)/4, $0xb872fbe7
-DATA constants<>+4224(SB)/4, $0x3be5e36d
-DATA constants<>+4228(SB)/4, $0x3be5e36d
-DATA constants<>+4232(SB)/4, $0x3be5e36d
-DATA constants<>+4236(SB)/4, $0x3be5e36d
-DATA constants<>+4240(SB)/4, $0x3be5e36d
-DATA constants<>+4244(SB)/4, $0x3be5e36d
-DATA constants<>+4248(SB)/4, $0x3be5e36d
-DATA constants<>+4252(SB)/4, $0x3be5e36d
-DATA constants<>+4256(SB)/4, $0x3be5e36d
-DATA constants<>+4260(SB)/4, $0x3be5e36d
-DATA constants<>+4264(SB)/4, $0x3be5e36d
-DATA constants<>+4268(SB)/4, $0x3be5e36d
-DATA constants<>+4272(SB)/4, $0x3be5e36d
-DATA constants<>+4276(SB)/4, $0x3be5e36d
-DATA constants<>+4280(SB)/4, $0x3be5e36d
-DATA constants<>+4284(SB)/4, $0x3be5e36d
-DATA constants<>+4288(SB)/4, $0xbd56fa85
-DATA constants<>+4292(SB)/4, $0xbd56fa85
-DATA constants<>+4296(SB)/4, $0xbd56fa85
-DATA constants<>+4300(SB)/4, $0xbd56fa85
-DATA constants<>+4304(SB)/4, $0xbd56fa85
-DATA constants<>+4308(SB)/4, $0xbd56fa85
-DATA constants<>+4312(SB)/4, $0xbd56fa85
-DATA constants<>+4316(SB)/4, $0xbd56fa85
-DATA constants<>+4320(SB)/4, $0xbd56fa85
-DATA constants<>+4324(SB)/4, $0xbd56fa85
-DATA constants<>+4328(SB)/4, $0xbd56fa85
-DATA constants<>+4332(SB)/4, $0xbd56fa85
-DATA constants<>+4336(SB)/4, $0xbd56fa85
-DATA constants<>+4340(SB)/4, $0xbd56fa85
-DATA constants<>+4344(SB)/4, $0xbd56fa85
-DATA constants<>+4348(SB)/4, $0xbd56fa85
-DATA constants<>+4352(SB)/4, $0xbeeb1d47
-DATA constants<>+4356(SB)/4, $0xbeeb1d47
-DATA constants<>+4360(SB)/4, $0xbeeb1d47
-DATA constants<>+4364(SB)/4, $0xbeeb1d47
-DATA constants<>+4368(SB)/4, $0xbeeb1d47
-DATA constants<>+4372(SB)/4, $0xbeeb1d47
-DATA constants<>+4376(SB)/4, $0xbeeb1d47
-DATA constants<>+4380(SB)/4, $0xbeeb1d47
-DATA constants<>+4384(SB)/4, $0xbeeb1d47
-DATA constants<>+4388(SB)/4, $0xbeeb1d47
-DATA constants<>+4392(SB)/4, $0xbeeb1d47
-DATA constants<>+4396(SB)/4, $0xbeeb1d47
-DATA constants<>+4400(SB)/4, $0xbeeb1d47
-DATA constants<>+4404(SB)/4, $0xbeeb1d47
-DATA constants<>+4408(SB)/4, $0xbeeb1d47
-DATA constants<>+4412(SB)/4, $0xbeeb1d47
-DATA constants<>+4416(SB)/4, $0xbf93576d
-DATA constants<>+4420(SB)/4, $0xbf93576d
-DATA constants<>+4424(SB)/4, $0xbf93576d
-DATA constants<>+4428(SB)/4, $0xbf93576d
-DATA constants<>+4432(SB)/4, $0xbf93576d
-DATA constants<>+4436(SB)/4, $0xbf93576d
-DATA constants<>+4440(SB)/4, $0xbf93576d
-DATA constants<>+4444(SB)/4, $0xbf93576d
-DATA constants<>+4448(SB)/4, $0xbf93576d
-DATA constants<>+4452(SB)/4, $0xbf93576d
-DATA constants<>+4456(SB)/4, $0xbf93576d
-DATA constants<>+4460(SB)/4, $0xbf93576d
-DATA constants<>+4464(SB)/4, $0xbf93576d
-DATA constants<>+4468(SB)/4, $0xbf93576d
-DATA constants<>+4472(SB)/4, $0xbf93576d
-DATA constants<>+4476(SB)/4, $0xbf93576d
-DATA constants<>+4480(SB)/4, $0x38a0bb64
-DATA constants<>+4484(SB)/4, $0x38a0bb64
-DATA constants<>+4488(SB)/4, $0x38a0bb64
-DATA constants<>+4492(SB)/4, $0x38a0bb64
-DATA constants<>+4496(SB)/4, $0x38a0bb64
-DATA constants<>+4500(SB)/4, $0x38a0bb64
-DATA constants<>+4504(SB)/4, $0x38a0bb64
-DATA constants<>+4508(SB)/4, $0x38a0bb64
-DATA constants<>+4512(SB)/4, $0x38a0bb64
-DATA constants<>+4516(SB)/4, $0x38a0bb64
-DATA constants<>+4520(SB)/4, $0x38a0bb64
-DATA constants<>+4524(SB)/4, $0x38a0bb64
-DATA constants<>+4528(SB)/4, $0x38a0bb64
-DATA constants<>+4532(SB)/4, $0x38a0bb64
-DATA constants<>+4536(SB)/4, $0x38a0bb64
-DATA constants<>+4540(SB)/4, $0x38a0bb64
-DATA constants<>+4544(SB)/4, $0xba2f84b3
-DATA constants<>+4548(SB)/4, $0xba2f84b3
-DATA constants<>+4552(SB)/4, $0xba2f84b3
-DATA constants<>+4556(SB)/4, $0xba2f84b3
-DATA constants<>+4560(SB)/4, $0xba2f84b3
-DATA constants<>+4564(SB)/4, $0xba2f84b3
-DATA constants<>+4568(SB)/4, $0xba2f84b3
-DATA constants<>+4572(SB)/4, $0xba2f84b3
-DATA constants<>+4576(SB)/4, $0xba2f84b3
-DATA constants<>+4580(SB)/4, $0xba2f84b3
-DATA constants<>+4584(SB)/4, $0xba2f84b3
-DATA constants<>+4588(SB)/4, $0xba2f84b3
-DATA constants<>+4592(SB)/4, $0xba2f84b3
-DATA constants<>+4596(SB)/4, $0xba2f84b3
-DATA constants<>+4600(SB)/4, $0xba2f84b3
-DATA constants<>+4604(SB)/4, $0xba2f84b3
-DATA constants<>+4608(SB)/4, $0x3b9d96eb
-DATA constants<>+4612(SB)/4, $0x3b9d96eb
-DATA constants<>+4616(SB)/4, $0x3b9d96eb
-DATA constants<>+4620(SB)/4, $0x3b9d96eb
-DATA constants<>+4624(SB)/4, $0x3b9d96eb
-DATA constants<>+4628(SB)/4, $0x3b9d96eb
-DATA constants<>+4632(SB)/4, $0x3b9d96eb
-DATA constants<>+4636(SB)/4, $0x3b9d96eb
-DATA constants<>+4640(SB)/4, $0x3b9d96eb
-DATA constants<>+4644(SB)/4, $0x3b9d96eb
-DATA constants<>+4648(SB)/4, $0x3b9d96eb
-DATA constants<>+4652(SB)/4, $0x3b9d96eb
-DATA constants<>+4656(SB)/4, $0x3b9d96eb
-DATA constants<>+4660(SB)/4, $0x3b9d96eb
-DATA constants<>+4664(SB)/4, $0x3b9d96eb
-DATA constants<>+4668(SB)/4, $0x3b9d96eb
-DATA constants<>+4672(SB)/4, $0xbce357bd
-DATA constants<>+4676(SB)/4, $0xbce357bd
-DATA constants<>+4680(SB)/4, $0xbce357bd
-DATA constants<>+4684(SB)/4, $0xbce357bd
-DATA constants<>+4688(SB)/4, $0xbce357bd
-DATA constants<>+4692(SB)/4, $0xbce357bd
-DATA constants<>+4696(SB)/4, $0xbce357bd
-DATA constants<>+4700(SB)/4, $0xbce357bd
-DATA constants<>+4704(SB)/4, $0xbce357bd
-DATA constants<>+4708(SB)/4, $0xbce357bd
-DATA constants<>+4712(SB)/4, $0xbce357bd
-DATA constants<>+4716(SB)/4, $0xbce357bd
-DATA constants<>+4720(SB)/4, $0xbce357bd
-DATA constants<>+4724(SB)/4, $0xbce357bd
-DATA constants<>+4728(SB)/4, $0xbce357bd
-DATA constants<>+4732(SB)/4, $0xbce357bd
-DATA constants<>+4736(SB)/4, $0x3df5fdee
-DATA constants<>+4740(SB)/4, $0x3df5fdee
-DATA constants<>+4744(SB)/4, $0x3df5fdee
-DATA constants<>+4748(SB)/4, $0x3df5fdee
-DATA constants<>+4752(SB)/4, $0x3df5fdee
-DATA constants<>+4756(SB)/4, $0x3df5fdee
-DATA constants<>+4760(SB)/4, $0x3df5fdee
-DATA constants<>+4764(SB)/4, $0x3df5fdee
-DATA constants<>+4768(SB)/4, $0x3df5fdee
-DATA constants<>+4772(SB)/4, $0x3df5fdee
-DATA constants<>+4776(SB)/4, $0x3df5fdee
-DATA constants<>+4780(SB)/4, $0x3df5fdee
-DATA constants<>+4784(SB)/4, $0x3df5fdee
-DATA constants<>+4788(SB)/4, $0x3df5fdee
-DATA constants<>+4792(SB)/4, $0x3df5fdee
-DATA constants<>+4796(SB)/4, $0x3df5fdee
-DATA constants<>+4800(SB)/4, $0xbeb17218
-DATA constants<>+4804(SB)/4, $0xbeb17218
-DATA constants<>+4808(SB)/4, $0xbeb17218
-DATA constants<>+4812(SB)/4, $0xbeb17218
-DATA constants<>+4816(SB)/4, $0xbeb17218
-DATA constants<>+4820(SB)/4, $0xbeb17218
-DATA constants<>+4824(SB)/4, $0xbeb17218
-DATA constants<>+4828(SB)/4, $0xbeb17218
-DATA constants<>+4832(SB)/4, $0xbeb17218
-DATA constants<>+4836(SB)/4, $0xbeb17218
-DATA constants<>+4840(SB)/4, $0xbeb17218
-DATA constants<>+4844(SB)/4, $0xbeb17218
-DATA constants<>+4848(SB)/4, $0xbeb17218
-DATA constants<>+4852(SB)/4, $0xbeb17218
-DATA constants<>+4856(SB)/4, $0xbeb17218
-DATA constants<>+4860(SB)/4, $0xbeb17218
-DATA constants<>+4864(SB)/4, $0x3d922279
-DATA constants<>+4868(SB)/4, $0x3d922279
-DATA constants<>+4872(SB)/4, $0x3d922279
-DATA constants<>+4876(SB)/4, $0x3d922279
-DATA constants<>+4880(SB)/4, $0x3d922279
-DATA constants<>+4884(SB)/4, $0x3d922279
-DATA constants<>+4888(SB)/4, $0x3d922279
-DATA constants<>+4892(SB)/4, $0x3d922279
-DATA constants<>+4896(SB)/4, $0x3d922279
-DATA constants<>+4900(SB)/4, $0x3d922279
-DATA constants<>+4904(SB)/4, $0x3d922279
-DATA constants<>+4908(SB)/4, $0x3d922279
-DATA constants<>+4912(SB)/4, $0x3d922279
-DATA constants<>+4916(SB)/4, $0x3d922279
-DATA constants<>+4920(SB)/4, $0x3d922279
-DATA constants<>+4924(SB)/4, $0x3d922279
-DATA constants<>+4928(SB)/4, $0x3fcc422a
-DATA constants<>+4932(SB)/4, $0x3fcc422a
-DATA constants<>+4936(SB)/4, $0x3fcc422a
-DATA constants<>+4940(SB)/4, $0x3fcc422a
-DATA constants<>+4944(SB)/4, $0x3fcc422a
-DATA constants<>+4948(SB)/4, $0x3fcc422a
-DATA constants<>+4952(SB)/4, $0x3fcc422a
-DATA constants<>+4956(SB)/4, $0x3fcc422a
-DATA constants<>+4960(SB)/4, $0x3fcc422a
-DATA constants<>+4964(SB)/4, $0x3fcc422a
-DATA constants<>+4968(SB)/4, $0x3fcc422a
-DATA constants<>+4972(SB)/4, $0x3fcc422a
-DATA constants<>+4976(SB)/4, $0x3fcc422a
-DATA constants<>+4980(SB)/4, $0x3fcc422a
-DATA constants<>+4984(SB)/4, $0x3fcc422a
-DATA constants<>+4988(SB)/4, $0x3fcc422a
-DATA constants<>+4992(SB)/4, $0xc2aeac4f
-DATA constants<>+4996(SB)/4, $0xc2aeac4f
-DATA constants<>+5000(SB)/4, $0xc2aeac4f
-DATA constants<>+5004(SB)/4, $0xc2aeac4f
-DATA constants<>+5008(SB)/4, $0xc2aeac4f
-DATA constants<>+5012(SB)/4, $0xc2aeac4f
-DATA constants<>+5016(SB)/4, $0xc2aeac4f
-DATA constants<>+5020(SB)/4, $0xc2aeac4f
-DATA constants<>+5024(SB)/4, $0xc2aeac4f
-DATA constants<>+5028(SB)/4, $0xc2aeac4f
-DATA constants<>+5032(SB)/4, $0xc2aeac4f
-DATA constants<>+5036(SB)/4, $0xc2aeac4f
-DATA constants<>+5040(SB)/4, $0xc2aeac4f
-DATA constants<>+5044(SB)/4, $0xc2aeac4f
-DATA constants<>+5048(SB)/4, $0xc2aeac4f
-DATA constants<>+5052(SB)/4, $0xc2aeac4f
-DATA constants<>+5056(SB)/4, $0xbf000000
-DATA constants<>+5060(SB)/4, $0xbf000000
-DATA constants<>+5064(SB)/4, $0xbf000000
-DATA constants<>+5068(SB)/4, $0xbf000000
-DATA constants<>+5072(SB)/4, $0xbf000000
-DATA constants<>+5076(SB)/4, $0xbf000000
-DATA constants<>+5080(SB)/4, $0xbf000000
-DATA constants<>+5084(SB)/4, $0xbf000000
-DATA constants<>+5088(SB)/4, $0xbf000000
-DATA constants<>+5092(SB)/4, $0xbf000000
-DATA constants<>+5096(SB)/4, $0xbf000000
-DATA constants<>+5100(SB)/4, $0xbf000000
-DATA constants<>+5104(SB)/4, $0xbf000000
-DATA constants<>+5108(SB)/4, $0xbf000000
-DATA constants<>+5112(SB)/4, $0xbf000000
-DATA constants<>+5116(SB)/4, $0xbf000000
-DATA constants<>+5120(SB)/4, $0x3e99999a
-DATA constants<>+5124(SB)/4, $0x3e99999a
-DATA constants<>+5128(SB)/4, $0x3e99999a
-DATA constants<>+5132(SB)/4, $0x3e99999a
-DATA constants<>+5136(SB)/4, $0x3e99999a
-DATA constants<>+5140(SB)/4, $0x3e99999a
-DATA constants<>+5144(SB)/4, $0x3e99999a
-DATA constants<>+5148(SB)/4, $0x3e99999a
-DATA constants<>+5152(SB)/4, $0x3e99999a
-DATA constants<>+5156(SB)/4, $0x3e99999a
-DATA constants<>+5160(SB)/4, $0x3e99999a
-DATA constants<>+5164(SB)/4, $0x3e99999a
-DATA constants<>+5168(SB)/4, $0x3e99999a
-DATA constants<>+5172(SB)/4, $0x3e99999a
-DATA constants<>+5176(SB)/4, $0x3e99999a
-DATA constants<>+5180(SB)/4, $0x3e99999a
-DATA constants<>+5184(SB)/4, $0x3df51e4d
-DATA constants<>+5188(SB)/4, $0x3df51e4d
-DATA constants<>+5192(SB)/4, $0x3df51e4d
-DATA constants<>+5196(SB)/4, $0x3df51e4d
-DATA constants<>+5200(SB)/4, $0x3df51e4d
-DATA constants<>+5204(SB)/4, $0x3df51e4d
-DATA constants<>+5208(SB)/4, $0x3df51e4d
-DATA constants<>+5212(SB)/4, $0x3df51e4d
-DATA constants<>+5216(SB)/4, $0x3df51e4d
-DATA constants<>+5220(SB)/4, $0x3df51e4d
-DATA constants<>+5224(SB)/4, $0x3df51e4d
-DATA constants<>+5228(SB)/4, $0x3df51e4d
-DATA constants<>+5232(SB)/4, $0x3df51e4d
-DATA constants<>+5236(SB)/4, $0x3df51e4d
-DATA constants<>+5240(SB)/4, $0x3df51e4d
-DATA constants<>+5244(SB)/4, $0x3df51e4d
-DATA constants<>+5248(SB)/4, $0x3df4e204
-DATA constants<>+5252(SB)/4, $0x3df4e204
-DATA constants<>+5256(SB)/4, $0x3df4e204
-DATA constants<>+5260(SB)/4, $0x3df4e204
-DATA constants<>+5264(SB)/4, $0x3df4e204
-DATA constants<>+5268(SB)/4, $0x3df4e204
-DATA constants<>+5272(SB)/4, $0x3df4e204
-DATA constants<>+5276(SB)/4, $0x3df4e204
-DATA constants<>+5280(SB)/4, $0x3df4e204
-DATA constants<>+5284(SB)/4, $0x3df4e204
-DATA constants<>+5288(SB)/4, $0x3df4e204
-DATA constants<>+5292(SB)/4, $0x3df4e204
-DATA constants<>+5296(SB)/4, $0x3df4e204
-DATA constants<>+5300(SB)/4, $0x3df4e204
-DATA constants<>+5304(SB)/4, $0x3df4e204
-DATA constants<>+5308(SB)/4, $0x3df4e204
-DATA constants<>+5312(SB)/4, $0x3de1c385
-DATA constants<>+5316(SB)/4, $0x3de1c385
-DATA constants<>+5320(SB)/4, $0x3de1c385
-DATA constants<>+5324(SB)/4, $0x3de1c385
-DATA constants<>+5328(SB)/4, $0x3de1c385
-DATA constants<>+5332(SB)/4, $0x3de1c385
-DATA constants<>+5336(SB)/4, $0x3de1c385
-DATA constants<>+5340(SB)/4, $0x3de1c385
-DATA constants<>+5344(SB)/4, $0x3de1c385
-DATA constants<>+5348(SB)/4, $0x3de1c385
-DATA constants<>+5352(SB)/4, $0x3de1c385
-DATA constants<>+5356(SB)/4, $0x3de1c385
-DATA constants<>+5360(SB)/4, $0x3de1c385
-DATA constants<>+5364(SB)/4, $0x3de1c385
-DATA constants<>+5368(SB)/4, $0x3de1c385
-DATA constants<>+5372(SB)/4, $0x3de1c385
-DATA constants<>+5376(SB)/4, $0x3da08906
-DATA constants<>+5380(SB)/4, $0x3da08906
-DATA constants<>+5384(SB)/4, $0x3da08906
-DATA constants<>+5388(SB)/4, $0x3da08906
-DATA constants<>+5392(SB)/4, $0x3da08906
-DATA constants<>+5396(SB)/4, $0x3da08906
-DATA constants<>+5400(SB)/4, $0x3da08906
-DATA constants<>+5404(SB)/4, $0x3da08906
-DATA constants<>+5408(SB)/4, $0x3da08906
-DATA constants<>+5412(SB)/4, $0x3da08906
-DATA constants<>+5416(SB)/4, $0x3da08906
-DATA constants<>+5420(SB)/4, $0x3da08906
-DATA constants<>+5424(SB)/4, $0x3da08906
-DATA constants<>+5428(SB)/4, $0x3da08906
-DATA constants<>+5432(SB)/4, $0x3da08906
-DATA constants<>+5436(SB)/4, $0x3da08906
-DATA constants<>+5440(SB)/4, $0x3dc4f275
-DATA constants<>+5444(SB)/4, $0x3dc4f275
-DATA constants<>+5448(SB)/4, $0x3dc4f275
-DATA constants<>+5452(SB)/4, $0x3dc4f275
-DATA constants<>+5456(SB)/4, $0x3dc4f275
-DATA constants<>+5460(SB)/4, $0x3dc4f275
-DATA constants<>+5464(SB)/4, $0x3dc4f275
-DATA constants<>+5468(SB)/4, $0x3dc4f275
-DATA constants<>+5472(SB)/4, $0x3dc4f275
-DATA constants<>+5476(SB)/4, $0x3dc4f275
-DATA constants<>+5480(SB)/4, $0x3dc4f275
-DATA constants<>+5484(SB)/4, $0x3dc4f275
-DATA constants<>+5488(SB)/4, $0x3dc4f275
-DATA constants<>+5492(SB)/4, $0x3dc4f275
-DATA constants<>+5496(SB)/4, $0x3dc4f275
-DATA constants<>+5500(SB)/4, $0x3dc4f275
-DATA constants<>+5504(SB)/4, $0xbda2b0b3
-DATA constants<>+5508(SB)/4, $0xbda2b0b3
-DATA constants<>+5512(SB)/4, $0xbda2b0b3
-DATA constants<>+5516(SB)/4, $0xbda2b0b3
-DATA constants<>+5520(SB)/4, $0xbda2b0b3
-DATA constants<>+5524(SB)/4, $0xbda2b0b3
-DATA constants<>+5528(SB)/4, $0xbda2b0b3
-DATA constants<>+5532(SB)/4, $0xbda2b0b3
-DATA constants<>+5536(SB)/4, $0xbda2b0b3
-DATA constants<>+5540(SB)/4, $0xbda2b0b3
-DATA constants<>+5544(SB)/4, $0xbda2b0b3
-DATA constants<>+5548(SB)/4, $0xbda2b0b3
-DATA constants<>+5552(SB)/4, $0xbda2b0b3
-DATA constants<>+5556(SB)/4, $0xbda2b0b3
-DATA constants<>+5560(SB)/4, $0xbda2b0b3
-DATA constants<>+5564(SB)/4, $0xbda2b0b3
-DATA constants<>+5568(SB)/4, $0x3e4467a2
-DATA constants<>+5572(SB)/4, $0x3e4467a2
-DATA constants<>+5576(SB)/4, $0x3e4467a2
-DATA constants<>+5580(SB)/4, $0x3e4467a2
-DATA constants<>+5584(SB)/4, $0x3e4467a2
-DATA constants<>+5588(SB)/4, $0x3e4467a2
-DATA constants<>+5592(SB)/4, $0x3e4467a2
-DATA constants<>+5596(SB)/4, $0x3e4467a2
-DATA constants<>+5600(SB)/4, $0x3e4467a2
-DATA constants<>+5604(SB)/4, $0x3e4467a2
-DATA constants<>+5608(SB)/4, $0x3e4467a2
-DATA constants<>+5612(SB)/4, $0x3e4467a2
-DATA constants<>+5616(SB)/4, $0x3e4467a2
-DATA constants<>+5620(SB)/4, $0x3e4467a2
-DATA constants<>+5624(SB)/4, $0x3e4467a2
-DATA constants<>+5628(SB)/4, $0x3e4467a2
-DATA constants<>+5632(SB)/4, $0xbe69b407
-DATA constants<>+5636(SB)/4, $0xbe69b407
-DATA constants<>+5640(SB)/4, $0xbe69b407
-DATA constants<>+5644(SB)/4, $0xbe69b407
-DATA constants<>+5648(SB)/4, $0xbe69b407
-DATA constants<>+5652(SB)/4, $0xbe69b407
-DATA constants<>+5656(SB)/4, $0xbe69b407
-DATA constants<>+5660(SB)/4, $0xbe69b407
-DATA constants<>+5664(SB)/4, $0xbe69b407
-DATA constants<>+5668(SB)/4, $0xbe69b407
-DATA constants<>+5672(SB)/4, $0xbe69b407
-DATA constants<>+5676(SB)/4, $0xbe69b407
-DATA constants<>+5680(SB)/4, $0xbe69b407
-DATA constants<>+5684(SB)/4, $0xbe69b407
-DATA constants<>+5688(SB)/4, $0xbe69b407
-DATA constants<>+5692(SB)/4, $0xbe69b407
-DATA constants<>+5696(SB)/4, $0x3de6474a
-DATA constants<>+5700(SB)/4, $0x3de6474a
-DATA constants<>+5704(SB)/4, $0x3de6474a
-DATA constants<>+5708(SB)/4, $0x3de6474a
-DATA constants<>+5712(SB)/4, $0x3de6474a
-DATA constants<>+5716(SB)/4, $0x3de6474a
-DATA constants<>+5720(SB)/4, $0x3de6474a
-DATA constants<>+5724(SB)/4, $0x3de6474a
-DATA constants<>+5728(SB)/4, $0x3de6474a
-DATA constants<>+5732(SB)/4, $0x3de6474a
-DATA constants<>+5736(SB)/4, $0x3de6474a
-DATA constants<>+5740(SB)/4, $0x3de6474a
-DATA constants<>+5744(SB)/4, $0x3de6474a
-DATA constants<>+5748(SB)/4, $0x3de6474a
-DATA constants<>+5752(SB)/4, $0x3de6474a
-DATA constants<>+5756(SB)/4, $0x3de6474a
-DATA constants<>+5760(SB)/4, $0xbca8f479
-DATA constants<>+5764(SB)/4, $0xbca8f479
-DATA constants<>+5768(SB)/4, $0xbca8f479
-DATA constants<>+5772(SB)/4, $0xbca8f479
-DATA constants<>+5776(SB)/4, $0xbca8f479
-DATA constants<>+5780(SB)/4, $0xbca8f479
-DATA constants<>+5784(SB)/4, $0xbca8f479
-DATA constants<>+5788(SB)/4, $0xbca8f479
-DATA constants<>+5792(SB)/4, $0xbca8f479
-DATA constants<>+5796(SB)/4, $0xbca8f479
-DATA constants<>+5800(SB)/4, $0xbca8f479
-DATA constants<>+5804(SB)/4, $0xbca8f479
-DATA constants<>+5808(SB)/4, $0xbca8f479
-DATA constants<>+5812(SB)/4, $0xbca8f479
-DATA constants<>+5816(SB)/4, $0xbca8f479
-DATA constants<>+5820(SB)/4, $0xbca8f479
-DATA constants<>+5824(SB)/4, $0x3ecc422a
-DATA constants<>+5828(SB)/4, $0x3ecc422a
-DATA constants<>+5832(SB)/4, $0x3ecc422a
-DATA constants<>+5836(SB)/4, $0x3ecc422a
-DATA constants<>+5840(SB)/4, $0x3ecc422a
-DATA constants<>+5844(SB)/4, $0x3ecc422a
-DATA constants<>+5848(SB)/4, $0x3ecc422a
-DATA constants<>+5852(SB)/4, $0x3ecc422a
-DATA constants<>+5856(SB)/4, $0x3ecc422a
-DATA constants<>+5860(SB)/4, $0x3ecc422a
-DATA constants<>+5864(SB)/4, $0x3ecc422a
-DATA constants<>+5868(SB)/4, $0x3ecc422a
-DATA constants<>+5872(SB)/4, $0x3ecc422a
-DATA constants<>+5876(SB)/4, $0x3ecc422a
-DATA constants<>+5880(SB)/4, $0x3ecc422a
-DATA constants<>+5884(SB)/4, $0x3ecc422a
-DATA constants<>+5888(SB)/4, $0x41700000
-DATA constants<>+5892(SB)/4, $0x41700000
-DATA constants<>+5896(SB)/4, $0x41700000
-DATA constants<>+5900(SB)/4, $0x41700000
-DATA constants<>+5904(SB)/4, $0x41700000
-DATA constants<>+5908(SB)/4, $0x41700000
-DATA constants<>+5912(SB)/4, $0x41700000
-DATA constants<>+5916(SB)/4, $0x41700000
-DATA constants<>+5920(SB)/4, $0x41700000
-DATA constants<>+5924(SB)/4, $0x41700000
-DATA constants<>+5928(SB)/4, $0x41700000
-DATA constants<>+5932(SB)/4, $0x41700000
-DATA constants<>+5936(SB)/4, $0x41700000
-DATA constants<>+5940(SB)/4, $0x41700000
-DATA constants<>+5944(SB)/4, $0x41700000
-DATA constants<>+5948(SB)/4, $0x41700000
-DATA constants<>+5952(SB)/4, $0xc1700000
-DATA constants<>+5956(SB)/4, $0xc1700000
-DATA constants<>+5960(SB)/4, $0xc1700000
-DATA constants<>+5964(SB)/4, $0xc1700000
-DATA constants<>+5968(SB)/4, $0xc1700000
-DATA constants<>+5972(SB)/4, $0xc1700000
-DATA constants<>+5976(SB)/4, $0xc1700000
-DATA constants<>+5980(SB)/4, $0xc1700000
-DATA constants<>+5984(SB)/4, $0xc1700000
-DATA constants<>+5988(SB)/4, $0xc1700000
-DATA constants<>+5992(SB)/4, $0xc1700000
-DATA constants<>+5996(SB)/4, $0xc1700000
-DATA constants<>+6000(SB)/4, $0xc1700000
-DATA constants<>+6004(SB)/4, $0xc1700000
-DATA constants<>+6008(SB)/4, $0xc1700000
-DATA constants<>+6012(SB)/4, $0xc1700000
-DATA constants<>+6016(SB)/4, $0x3e5b33b6
-DATA constants<>+6020(SB)/4, $0x3e5b33b6
-DATA constants<>+6024(SB)/4, $0x3e5b33b6
-DATA constants<>+6028(SB)/4, $0x3e5b33b6
-DATA constants<>+6032(SB)/4, $0x3e5b33b6
-DATA constants<>+6036(SB)/4, $0x3e5b33b6
-DATA constants<>+6040(SB)/4, $0x3e5b33b6
-DATA constants<>+6044(SB)/4, $0x3e5b33b6
-DATA constants<>+6048(SB)/4, $0x3e5b33b6
-DATA constants<>+6052(SB)/4, $0x3e5b33b6
-DATA constants<>+6056(SB)/4, $0x3e5b33b6
-DATA constants<>+6060(SB)/4, $0x3e5b33b6
-DATA constants<>+6064(SB)/4, $0x3e5b33b6
-DATA constants<>+6068(SB)/4, $0x3e5b33b6
-DATA constants<>+6072(SB)/4, $0x3e5b33b6
-DATA constants<>+6076(SB)/4, $0x3e5b33b6
-DATA constants<>+6080(SB)/4, $0x43480000
-DATA constants<>+6084(SB)/4, $0x43480000
-DATA constants<>+6088(SB)/4, $0x43480000
-DATA constants<>+6092(SB)/4, $0x43480000
-DATA constants<>+6096(SB)/4, $0x43480000
-DATA constants<>+6100(SB)/4, $0x43480000
-DATA constants<>+6104(SB)/4, $0x43480000
-DATA constants<>+6108(SB)/4, $0x43480000
-DATA constants<>+6112(SB)/4, $0x43480000
-DATA constants<>+6116(SB)/4, $0x43480000
-DATA constants<>+6120(SB)/4, $0x43480000
-DATA constants<>+6124(SB)/4, $0x43480000
-DATA constants<>+6128(SB)/4, $0x43480000
-DATA constants<>+6132(SB)/4, $0x43480000
-DATA constants<>+6136(SB)/4, $0x43480000
-DATA constants<>+6140(SB)/4, $0x43480000
-DATA constants<>+6144(SB)/4, $0xc3480000
-DATA constants<>+6148(SB)/4, $0xc3480000
-DATA constants<>+6152(SB)/4, $0xc3480000
-DATA constants<>+6156(SB)/4, $0xc3480000
-DATA constants<>+6160(SB)/4, $0xc3480000
-DATA constants<>+6164(SB)/4, $0xc3480000
-DATA constants<>+6168(SB)/4, $0xc3480000
-DATA constants<>+6172(SB)/4, $0xc3480000
-DATA constants<>+6176(SB)/4, $0xc3480000
-DATA constants<>+6180(SB)/4, $0xc3480000
-DATA constants<>+6184(SB)/4, $0xc3480000
-DATA constants<>+6188(SB)/4, $0xc3480000
-DATA constants<>+6192(SB)/4, $0xc3480000
-DATA constants<>+6196(SB)/4, $0xc3480000
-DATA constants<>+6200(SB)/4, $0xc3480000
-DATA constants<>+6204(SB)/4, $0xc3480000
-DATA constants<>+6208(SB)/4, $0x00000001
-DATA constants<>+6212(SB)/4, $0x00000001
-DATA constants<>+6216(SB)/4, $0x00000001
-DATA constants<>+6220(SB)/4, $0x00000001
-DATA constants<>+6224(SB)/4, $0x00000001
-DATA constants<>+6228(SB)/4, $0x00000001
-DATA constants<>+6232(SB)/4, $0x00000001
-DATA constants<>+6236(SB)/4, $0x00000001
-DATA constants<>+6240(SB)/4, $0x00000001
-DATA constants<>+6244(SB)/4, $0x00000001
-DATA constants<>+6248(SB)/4, $0x00000001
-DATA constants<>+6252(SB)/4, $0x00000001
-DATA constants<>+6256(SB)/4, $0x00000001
-DATA constants<>+6260(SB)/4, $0x00000001
-DATA constants<>+6264(SB)/4, $0x00000001
-DATA constants<>+6268(SB)/4, $0x00000001
-DATA constants<>+6272(SB)/4, $0x00007fff
-DATA constants<>+6276(SB)/4, $0x00007fff
-DATA constants<>+6280(SB)/4, $0x00007fff
-DATA constants<>+6284(SB)/4, $0x00007fff
-DATA constants<>+6288(SB)/4, $0x00007fff
-DATA constants<>+6292(SB)/4, $0x00007fff
-DATA constants<>+6296(SB)/4, $0x00007fff
-DATA constants<>+6300(SB)/4, $0x00007fff
-DATA constants<>+6304(SB)/4, $0x00007fff
-DATA constants<>+6308(SB)/4, $0x00007fff
-DATA constants<>+6312(SB)/4, $0x00007fff
-DATA constants<>+6316(SB)/4, $0x00007fff
-DATA constants<>+6320(SB)/4, $0x00007fff
-DATA constants<>+6324(SB)/4, $0x00007fff
-DATA constants<>+6328(SB)/4, $0x00007fff
-DATA constants<>+6332(SB)/4, $0x00007fff
-DATA constants<>+6336(SB)/4, $0x00400000
-DATA constants<>+6340(SB)/4, $0x00400000
-DATA constants<>+6344(SB)/4, $0x00400000
-DATA constants<>+6348(SB)/4, $0x00400000
-DATA constants<>+6352(SB)/4, $0x00400000
-DATA constants<>+6356(SB)/4, $0x00400000
-DATA constants<>+6360(SB)/4, $0x00400000
-DATA constants<>+6364(SB)/4, $0x00400000
-DATA constants<>+6368(SB)/4, $0x00400000
-DATA constants<>+6372(SB)/4, $0x00400000
-DATA constants<>+6376(SB)/4, $0x00400000
-DATA constants<>+6380(SB)/4, $0x00400000
-DATA constants<>+6384(SB)/4, $0x00400000
-DATA constants<>+6388(SB)/4, $0x00400000
-DATA constants<>+6392(SB)/4, $0x00400000
-DATA constants<>+6396(SB)/4, $0x00400000
-DATA constants<>+6400(SB)/4, $0xd2511f53
-DATA constants<>+6404(SB)/4, $0xd2511f53
-DATA constants<>+6408(SB)/4, $0xd2511f53
-DATA constants<>+6412(SB)/4, $0xd2511f53
-DATA constants<>+6416(SB)/4, $0xd2511f53
-DATA constants<>+6420(SB)/4, $0xd2511f53
-DATA constants<>+6424(SB)/4, $0xd2511f53
-DATA constants<>+6428(SB)/4, $0xd2511f53
-DATA constants<>+6432(SB)/4, $0xd2511f53
-DATA constants<>+6436(SB)/4, $0xd2511f53
-DATA constants<>+6440(SB)/4, $0xd2511f53
-DATA constants<>+6444(SB)/4, $0xd2511f53
-DATA constants<>+6448(SB)/4, $0xd2511f53
-DATA constants<>+6452(SB)/4, $0xd2511f53
-DATA constants<>+6456(SB)/4, $0xd2511f53
-DATA constants<>+6460(SB)/4, $0xd2511f53
-DATA constants<>+6464(SB)/4, $0xcd9e8d57
-DATA constants<>+6468(SB)/4, $0xcd9e8d57
-DATA constants<>+6472(SB)/4, $0xcd9e8d57
-DATA constants<>+6476(SB)/4, $0xcd9e8d57
-DATA constants<>+6480(SB)/4, $0xcd9e8d57
-DATA constants<>+6484(SB)/4, $0xcd9e8d57
-DATA constants<>+6488(SB)/4, $0xcd9e8d57
-DATA constants<>+6492(SB)/4, $0xcd9e8d57
-DATA constants<>+6496(SB)/4, $0xcd9e8d57
-DATA constants<>+6500(SB)/4, $0xcd9e8d57
-DATA constants<>+6504(SB)/4, $0xcd9e8d57
-DATA constants<>+6508(SB)/4, $0xcd9e8d57
-DATA constants<>+6512(SB)/4, $0xcd9e8d57
-DATA constants<>+6516(SB)/4, $0xcd9e8d57
-DATA constants<>+6520(SB)/4, $0xcd9e8d57
-DATA constants<>+6524(SB)/4, $0xcd9e8d57
-DATA constants<>+6528(SB)/8, $0xffffffff00000000
-DATA constants<>+6536(SB)/8, $0xffffffff00000000
-DATA constants<>+6544(SB)/8, $0xffffffff00000000
-DATA constants<>+6552(SB)/8, $0xffffffff00000000
-DATA constants<>+6560(SB)/8, $0xffffffff00000000
-DATA constants<>+6568(SB)/8, $0xffffffff00000000
-DATA constants<>+6576(SB)/8, $0xffffffff00000000
-DATA constants<>+6584(SB)/8, $0xffffffff00000000
-DATA constants<>+6592(SB)/4, $0x9e3779b9
-DATA constants<>+6596(SB)/4, $0x9e3779b9
-DATA constants<>+6600(SB)/4, $0x9e3779b9
-DATA constants<>+6604(SB)/4, $0x9e3779b9
-DATA constants<>+6608(SB)/4, $0x9e3779b9
-DATA constants<>+6612(SB)/4, $0x9e3779b9
-DATA constants<>+6616(SB)/4, $0x9e3779b9
-DATA constants<>+6620(SB)/4, $0x9e3779b9
-DATA constants<>+6624(SB)/4, $0x9e3779b9
-DATA constants<>+6628(SB)/4, $0x9e3779b9
-DATA constants<>+6632(SB)/4, $0x9e3779b9
-DATA constants<>+6636(SB)/4, $0x9e3779b9
-DATA constants<>+6640(SB)/4, $0x9e3779b9
-DATA constants<>+6644(SB)/4, $0x9e3779b9
-DATA constants<>+6648(SB)/4, $0x9e3779b9
-DATA constants<>+6652(SB)/4, $0x9e3779b9
-DATA constants<>+6656(SB)/4, $0xbb67ae85
-DATA constants<>+6660(SB)/4, $0xbb67ae85
-DATA constants<>+6664(SB)/4, $0xbb67ae85
-DATA constants<>+6668(SB)/4, $0xbb67ae85
-DATA constants<>+6672(SB)/4, $0xbb67ae85
-DATA constants<>+6676(SB)/4, $0xbb67ae85
-DATA constants<>+6680(SB)/4, $0xbb67ae85
-DATA constants<>+6684(SB)/4, $0xbb67ae85
-DATA constants<>+6688(SB)/4, $0xbb67ae85
-DATA constants<>+6692(SB)/4, $0xbb67ae85
-DATA constants<>+6696(SB)/4, $0xbb67ae85
-DATA constants<>+6700(SB)/4, $0xbb67ae85
-DATA constants<>+6704(SB)/4, $0xbb67ae85
-DATA constants<>+6708(SB)/4, $0xbb67ae85
-DATA constants<>+6712(SB)/4, $0xbb67ae85
-DATA constants<>+6716(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $6720
+DATA constants<>+768(SB)/4, $0x3fb504f2
+DATA constants<>+772(SB)/4, $0x3fb504f2
+DATA constants<>+776(SB)/4, $0x3fb504f2
+DATA constants<>+780(SB)/4, $0x3fb504f2
+DATA constants<>+784(SB)/4, $0x3fb504f2
+DATA constants<>+788(SB)/4, $0x3fb504f2
+DATA constants<>+792(SB)/4, $0x3fb504f2
+DATA constants<>+796(SB)/4, $0x3fb504f2
+DATA constants<>+800(SB)/4, $0x3fb504f2
+DATA constants<>+804(SB)/4, $0x3fb504f2
+DATA constants<>+808(SB)/4, $0x3fb504f2
+DATA constants<>+812(SB)/4, $0x3fb504f2
+DATA constants<>+816(SB)/4, $0x3fb504f2
+DATA constants<>+820(SB)/4, $0x3fb504f2
+DATA constants<>+824(SB)/4, $0x3fb504f2
+DATA constants<>+828(SB)/4, $0x3fb504f2
+DATA constants<>+832(SB)/4, $0x3f000000
+DATA constants<>+836(SB)/4, $0x3f000000
+DATA constants<>+840(SB)/4, $0x3f000000
+DATA constants<>+844(SB)/4, $0x3f000000
+DATA constants<>+848(SB)/4, $0x3f000000
+DATA constants<>+852(SB)/4, $0x3f000000
+DATA constants<>+856(SB)/4, $0x3f000000
+DATA constants<>+860(SB)/4, $0x3f000000
+DATA constants<>+864(SB)/4, $0x3f000000
+DATA constants<>+868(SB)/4, $0x3f000000
+DATA constants<>+872(SB)/4, $0x3f000000
+DATA constants<>+876(SB)/4, $0x3f000000
+DATA constants<>+880(SB)/4, $0x3f000000
+DATA constants<>+884(SB)/4, $0x3f000000
+DATA constants<>+888(SB)/4, $0x3f000000
+DATA constants<>+892(SB)/4, $0x3f000000
+DATA constants<>+896(SB)/4, $0x3eaaaaaa
+DATA constants<>+900(SB)/4, $0x3eaaaaaa
+DATA constants<>+904(SB)/4, $0x3eaaaaaa
+DATA constants<>+908(SB)/4, $0x3eaaaaaa
+DATA constants<>+912(SB)/4, $0x3eaaaaaa
+DATA constants<>+916(SB)/4, $0x3eaaaaaa
+DATA constants<>+920(SB)/4, $0x3eaaaaaa
+DATA constants<>+924(SB)/4, $0x3eaaaaaa
+DATA constants<>+928(SB)/4, $0x3eaaaaaa
+DATA constants<>+932(SB)/4, $0x3eaaaaaa
+DATA constants<>+936(SB)/4, $0x3eaaaaaa
+DATA constants<>+940(SB)/4, $0x3eaaaaaa
+DATA constants<>+944(SB)/4, $0x3eaaaaaa
+DATA constants<>+948(SB)/4, $0x3eaaaaaa
+DATA constants<>+952(SB)/4, $0x3eaaaaaa
+DATA constants<>+956(SB)/4, $0x3eaaaaaa
+DATA constants<>+960(SB)/4, $0xbe800113
+DATA constants<>+964(SB)/4, $0xbe800113
+DATA constants<>+968(SB)/4, $0xbe800113
+DATA constants<>+972(SB)/4, $0xbe800113
+DATA constants<>+976(SB)/4, $0xbe800113
+DATA constants<>+980(SB)/4, $0xbe800113
+DATA constants<>+984(SB)/4, $0xbe800113
+DATA constants<>+988(SB)/4, $0xbe800113
+DATA constants<>+992(SB)/4, $0xbe800113
+DATA constants<>+996(SB)/4, $0xbe800113
+DATA constants<>+1000(SB)/4, $0xbe800113
+DATA constants<>+1004(SB)/4, $0xbe800113
+DATA constants<>+1008(SB)/4, $0xbe800113
+DATA constants<>+1012(SB)/4, $0xbe800113
+DATA constants<>+1016(SB)/4, $0xbe800113
+DATA constants<>+1020(SB)/4, $0xbe800113
+DATA constants<>+1024(SB)/4, $0x3e4cd00f
+DATA constants<>+1028(SB)/4, $0x3e4cd00f
+DATA constants<>+1032(SB)/4, $0x3e4cd00f
+DATA constants<>+1036(SB)/4, $0x3e4cd00f
+DATA constants<>+1040(SB)/4, $0x3e4cd00f
+DATA constants<>+1044(SB)/4, $0x3e4cd00f
+DATA constants<>+1048(SB)/4, $0x3e4cd00f
+DATA constants<>+1052(SB)/4, $0x3e4cd00f
+DATA constants<>+1056(SB)/4, $0x3e4cd00f
+DATA constants<>+1060(SB)/4, $0x3e4cd00f
+DATA constants<>+1064(SB)/4, $0x3e4cd00f
+DATA constants<>+1068(SB)/4, $0x3e4cd00f
+DATA constants<>+1072(SB)/4, $0x3e4cd00f
+DATA constants<>+1076(SB)/4, $0x3e4cd00f
+DATA constants<>+1080(SB)/4, $0x3e4cd00f
+DATA constants<>+1084(SB)/4, $0x3e4cd00f
+DATA constants<>+1088(SB)/4, $0xbe2a3947
+DATA constants<>+1092(SB)/4, $0xbe2a3947
+DATA constants<>+1096(SB)/4, $0xbe2a3947
+DATA constants<>+1100(SB)/4, $0xbe2a3947
+DATA constants<>+1104(SB)/4, $0xbe2a3947
+DATA constants<>+1108(SB)/4, $0xbe2a3947
+DATA constants<>+1112(SB)/4, $0xbe2a3947
+DATA constants<>+1116(SB)/4, $0xbe2a3947
+DATA constants<>+1120(SB)/4, $0xbe2a3947
+DATA constants<>+1124(SB)/4, $0xbe2a3947
+DATA constants<>+1128(SB)/4, $0xbe2a3947
+DATA constants<>+1132(SB)/4, $0xbe2a3947
+DATA constants<>+1136(SB)/4, $0xbe2a3947
+DATA constants<>+1140(SB)/4, $0xbe2a3947
+DATA constants<>+1144(SB)/4, $0xbe2a3947
+DATA constants<>+1148(SB)/4, $0xbe2a3947
+DATA constants<>+1152(SB)/4, $0x3e116c7f
+DATA constants<>+1156(SB)/4, $0x3e116c7f
+DATA constants<>+1160(SB)/4, $0x3e116c7f
+DATA constants<>+1164(SB)/4, $0x3e116c7f
+DATA constants<>+1168(SB)/4, $0x3e116c7f
+DATA constants<>+1172(SB)/4, $0x3e116c7f
+DATA constants<>+1176(SB)/4, $0x3e116c7f
+DATA constants<>+1180(SB)/4, $0x3e116c7f
+DATA constants<>+1184(SB)/4, $0x3e116c7f
+DATA constants<>+1188(SB)/4, $0x3e116c7f
+DATA constants<>+1192(SB)/4, $0x3e116c7f
+DATA constants<>+1196(SB)/4, $0x3e116c7f
+DATA constants<>+1200(SB)/4, $0x3e116c7f
+DATA constants<>+1204(SB)/4, $0x3e116c7f
+DATA constants<>+1208(SB)/4, $0x3e116c7f
+DATA constants<>+1212(SB)/4, $0x3e116c7f
+DATA constants<>+1216(SB)/4, $0xbe06c0f0
+DATA constants<>+1220(SB)/4, $0xbe06c0f0
+DATA constants<>+1224(SB)/4, $0xbe06c0f0
+DATA constants<>+1228(SB)/4, $0xbe06c0f0
+DATA constants<>+1232(SB)/4, $0xbe06c0f0
+DATA constants<>+1236(SB)/4, $0xbe06c0f0
+DATA constants<>+1240(SB)/4, $0xbe06c0f0
+DATA constants<>+1244(SB)/4, $0xbe06c0f0
+DATA constants<>+1248(SB)/4, $0xbe06c0f0
+DATA constants<>+1252(SB)/4, $0xbe06c0f0
+DATA constants<>+1256(SB)/4, $0xbe06c0f0
+DATA constants<>+1260(SB)/4, $0xbe06c0f0
+DATA constants<>+1264(SB)/4, $0xbe06c0f0
+DATA constants<>+1268(SB)/4, $0xbe06c0f0
+DATA constants<>+1272(SB)/4, $0xbe06c0f0
+DATA constants<>+1276(SB)/4, $0xbe06c0f0
+DATA constants<>+1280(SB)/4, $0x3e02aff0
+DATA constants<>+1284(SB)/4, $0x3e02aff0
+DATA constants<>+1288(SB)/4, $0x3e02aff0
+DATA constants<>+1292(SB)/4, $0x3e02aff0
+DATA constants<>+1296(SB)/4, $0x3e02aff0
+DATA constants<>+1300(SB)/4, $0x3e02aff0
+DATA constants<>+1304(SB)/4, $0x3e02aff0
+DATA constants<>+1308(SB)/4, $0x3e02aff0
+DATA constants<>+1312(SB)/4, $0x3e02aff0
+DATA constants<>+1316(SB)/4, $0x3e02aff0
+DATA constants<>+1320(SB)/4, $0x3e02aff0
+DATA constants<>+1324(SB)/4, $0x3e02aff0
+DATA constants<>+1328(SB)/4, $0x3e02aff0
+DATA constants<>+1332(SB)/4, $0x3e02aff0
+DATA constants<>+1336(SB)/4, $0x3e02aff0
+DATA constants<>+1340(SB)/4, $0x3e02aff0
+DATA constants<>+1344(SB)/4, $0xbd9c674d
+DATA constants<>+1348(SB)/4, $0xbd9c674d
+DATA constants<>+1352(SB)/4, $0xbd9c674d
+DATA constants<>+1356(SB)/4, $0xbd9c674d
+DATA constants<>+1360(SB)/4, $0xbd9c674d
+DATA constants<>+1364(SB)/4, $0xbd9c674d
+DATA constants<>+1368(SB)/4, $0xbd9c674d
+DATA constants<>+1372(SB)/4, $0xbd9c674d
+DATA constants<>+1376(SB)/4, $0xbd9c674d
+DATA constants<>+1380(SB)/4, $0xbd9c674d
+DATA constants<>+1384(SB)/4, $0xbd9c674d
+DATA constants<>+1388(SB)/4, $0xbd9c674d
+DATA constants<>+1392(SB)/4, $0xbd9c674d
+DATA constants<>+1396(SB)/4, $0xbd9c674d
+DATA constants<>+1400(SB)/4, $0xbd9c674d
+DATA constants<>+1404(SB)/4, $0xbd9c674d
+DATA constants<>+1408(SB)/4, $0x03130411
+DATA constants<>+1412(SB)/4, $0x03130411
+DATA constants<>+1416(SB)/4, $0x03130411
+DATA constants<>+1420(SB)/4, $0x03130411
+DATA constants<>+1424(SB)/4, $0x03130411
+DATA constants<>+1428(SB)/4, $0x03130411
+DATA constants<>+1432(SB)/4, $0x03130411
+DATA constants<>+1436(SB)/4, $0x03130411
+DATA constants<>+1440(SB)/4, $0x03130411
+DATA constants<>+1444(SB)/4, $0x03130411
+DATA constants<>+1448(SB)/4, $0x03130411
+DATA constants<>+1452(SB)/4, $0x03130411
+DATA constants<>+1456(SB)/4, $0x03130411
+DATA constants<>+1460(SB)/4, $0x03130411
+DATA constants<>+1464(SB)/4, $0x03130411
+DATA constants<>+1468(SB)/4, $0x03130411
+DATA constants<>+1472(SB)/4, $0xc1a00000
+DATA constants<>+1476(SB)/4, $0xc1a00000
+DATA constants<>+1480(SB)/4, $0xc1a00000
+DATA constants<>+1484(SB)/4, $0xc1a00000
+DATA constants<>+1488(SB)/4, $0xc1a00000
+DATA constants<>+1492(SB)/4, $0xc1a00000
+DATA constants<>+1496(SB)/4, $0xc1a00000
+DATA constants<>+1500(SB)/4, $0xc1a00000
+DATA constants<>+1504(SB)/4, $0xc1a00000
+DATA constants<>+1508(SB)/4, $0xc1a00000
+DATA constants<>+1512(SB)/4, $0xc1a00000
+DATA constants<>+1516(SB)/4, $0xc1a00000
+DATA constants<>+1520(SB)/4, $0xc1a00000
+DATA constants<>+1524(SB)/4, $0xc1a00000
+DATA constants<>+1528(SB)/4, $0xc1a00000
+DATA constants<>+1532(SB)/4, $0xc1a00000
+DATA constants<>+1536(SB)/4, $0x7fffffff
+DATA constants<>+1540(SB)/4, $0x7fffffff
+DATA constants<>+1544(SB)/4, $0x7fffffff
+DATA constants<>+1548(SB)/4, $0x7fffffff
+DATA constants<>+1552(SB)/4, $0x7fffffff
+DATA constants<>+1556(SB)/4, $0x7fffffff
+DATA constants<>+1560(SB)/4, $0x7fffffff
+DATA constants<>+1564(SB)/4, $0x7fffffff
+DATA constants<>+1568(SB)/4, $0x7fffffff
+DATA constants<>+1572(SB)/4, $0x7fffffff
+DATA constants<>+1576(SB)/4, $0x7fffffff
+DATA constants<>+1580(SB)/4, $0x7fffffff
+DATA constants<>+1584(SB)/4, $0x7fffffff
+DATA constants<>+1588(SB)/4, $0x7fffffff
+DATA constants<>+1592(SB)/4, $0x7fffffff
+DATA constants<>+1596(SB)/4, $0x7fffffff
+DATA constants<>+1600(SB)/4, $0xc0000000
+DATA constants<>+1604(SB)/4, $0xc0000000
+DATA constants<>+1608(SB)/4, $0xc0000000
+DATA constants<>+1612(SB)/4, $0xc0000000
+DATA constants<>+1616(SB)/4, $0xc0000000
+DATA constants<>+1620(SB)/4, $0xc0000000
+DATA constants<>+1624(SB)/4, $0xc0000000
+DATA constants<>+1628(SB)/4, $0xc0000000
+DATA constants<>+1632(SB)/4, $0xc0000000
+DATA constants<>+1636(SB)/4, $0xc0000000
+DATA constants<>+1640(SB)/4, $0xc0000000
+DATA constants<>+1644(SB)/4, $0xc0000000
+DATA constants<>+1648(SB)/4, $0xc0000000
+DATA constants<>+1652(SB)/4, $0xc0000000
+DATA constants<>+1656(SB)/4, $0xc0000000
+DATA constants<>+1660(SB)/4, $0xc0000000
+DATA constants<>+1664(SB)/4, $0x3f800000
+DATA constants<>+1668(SB)/4, $0x3f800000
+DATA constants<>+1672(SB)/4, $0x3f800000
+DATA constants<>+1676(SB)/4, $0x3f800000
+DATA constants<>+1680(SB)/4, $0x3f800000
+DATA constants<>+1684(SB)/4, $0x3f800000
+DATA constants<>+1688(SB)/4, $0x3f800000
+DATA constants<>+1692(SB)/4, $0x3f800000
+DATA constants<>+1696(SB)/4, $0x3f800000
+DATA constants<>+1700(SB)/4, $0x3f800000
+DATA constants<>+1704(SB)/4, $0x3f800000
+DATA constants<>+1708(SB)/4, $0x3f800000
+DATA constants<>+1712(SB)/4, $0x3f800000
+DATA constants<>+1716(SB)/4, $0x3f800000
+DATA constants<>+1720(SB)/4, $0x3f800000
+DATA constants<>+1724(SB)/4, $0x3f800000
+DATA constants<>+1728(SB)/4, $0x80000000
+DATA constants<>+1732(SB)/4, $0x80000000
+DATA constants<>+1736(SB)/4, $0x80000000
+DATA constants<>+1740(SB)/4, $0x80000000
+DATA constants<>+1744(SB)/4, $0x80000000
+DATA constants<>+1748(SB)/4, $0x80000000
+DATA constants<>+1752(SB)/4, $0x80000000
+DATA constants<>+1756(SB)/4, $0x80000000
+DATA constants<>+1760(SB)/4, $0x80000000
+DATA constants<>+1764(SB)/4, $0x80000000
+DATA constants<>+1768(SB)/4, $0x80000000
+DATA constants<>+1772(SB)/4, $0x80000000
+DATA constants<>+1776(SB)/4, $0x80000000
+DATA constants<>+1780(SB)/4, $0x80000000
+DATA constants<>+1784(SB)/4, $0x80000000
+DATA constants<>+1788(SB)/4, $0x80000000
+DATA constants<>+1792(SB)/4, $0x3e0375d3
+DATA constants<>+1796(SB)/4, $0x3e0375d3
+DATA constants<>+1800(SB)/4, $0x3e0375d3
+DATA constants<>+1804(SB)/4, $0x3e0375d3
+DATA constants<>+1808(SB)/4, $0x3e0375d3
+DATA constants<>+1812(SB)/4, $0x3e0375d3
+DATA constants<>+1816(SB)/4, $0x3e0375d3
+DATA constants<>+1820(SB)/4, $0x3e0375d3
+DATA constants<>+1824(SB)/4, $0x3e0375d3
+DATA constants<>+1828(SB)/4, $0x3e0375d3
+DATA constants<>+1832(SB)/4, $0x3e0375d3
+DATA constants<>+1836(SB)/4, $0x3e0375d3
+DATA constants<>+1840(SB)/4, $0x3e0375d3
+DATA constants<>+1844(SB)/4, $0x3e0375d3
+DATA constants<>+1848(SB)/4, $0x3e0375d3
+DATA constants<>+1852(SB)/4, $0x3e0375d3
+DATA constants<>+1856(SB)/4, $0xbec09371
+DATA constants<>+1860(SB)/4, $0xbec09371
+DATA constants<>+1864(SB)/4, $0xbec09371
+DATA constants<>+1868(SB)/4, $0xbec09371
+DATA constants<>+1872(SB)/4, $0xbec09371
+DATA constants<>+1876(SB)/4, $0xbec09371
+DATA constants<>+1880(SB)/4, $0xbec09371
+DATA constants<>+1884(SB)/4, $0xbec09371
+DATA constants<>+1888(SB)/4, $0xbec09371
+DATA constants<>+1892(SB)/4, $0xbec09371
+DATA constants<>+1896(SB)/4, $0xbec09371
+DATA constants<>+1900(SB)/4, $0xbec09371
+DATA constants<>+1904(SB)/4, $0xbec09371
+DATA constants<>+1908(SB)/4, $0xbec09371
+DATA constants<>+1912(SB)/4, $0xbec09371
+DATA constants<>+1916(SB)/4, $0xbec09371
+DATA constants<>+1920(SB)/4, $0x3de70cc3
+DATA constants<>+1924(SB)/4, $0x3de70cc3
+DATA constants<>+1928(SB)/4, $0x3de70cc3
+DATA constants<>+1932(SB)/4, $0x3de70cc3
+DATA constants<>+1936(SB)/4, $0x3de70cc3
+DATA constants<>+1940(SB)/4, $0x3de70cc3
+DATA constants<>+1944(SB)/4, $0x3de70cc3
+DATA constants<>+1948(SB)/4, $0x3de70cc3
+DATA constants<>+1952(SB)/4, $0x3de70cc3
+DATA constants<>+1956(SB)/4, $0x3de70cc3
+DATA constants<>+1960(SB)/4, $0x3de70cc3
+DATA constants<>+1964(SB)/4, $0x3de70cc3
+DATA constants<>+1968(SB)/4, $0x3de70cc3
+DATA constants<>+1972(SB)/4, $0x3de70cc3
+DATA constants<>+1976(SB)/4, $0x3de70cc3
+DATA constants<>+1980(SB)/4, $0x3de70cc3
+DATA constants<>+1984(SB)/4, $0xbcdb3e02
+DATA constants<>+1988(SB)/4, $0xbcdb3e02
+DATA constants<>+1992(SB)/4, $0xbcdb3e02
+DATA constants<>+1996(SB)/4, $0xbcdb3e02
+DATA constants<>+2000(SB)/4, $0xbcdb3e02
+DATA constants<>+2004(SB)/4, $0xbcdb3e02
+DATA constants<>+2008(SB)/4, $0xbcdb3e02
+DATA constants<>+2012(SB)/4, $0xbcdb3e02
+DATA constants<>+2016(SB)/4, $0xbcdb3e02
+DATA constants<>+2020(SB)/4, $0xbcdb3e02
+DATA constants<>+2024(SB)/4, $0xbcdb3e02
+DATA constants<>+2028(SB)/4, $0xbcdb3e02
+DATA constants<>+2032(SB)/4, $0xbcdb3e02
+DATA constants<>+2036(SB)/4, $0xbcdb3e02
+DATA constants<>+2040(SB)/4, $0xbcdb3e02
+DATA constants<>+2044(SB)/4, $0xbcdb3e02
+DATA constants<>+2048(SB)/4, $0x3ba36cf3
+DATA constants<>+2052(SB)/4, $0x3ba36cf3
+DATA constants<>+2056(SB)/4, $0x3ba36cf3
+DATA constants<>+2060(SB)/4, $0x3ba36cf3
+DATA constants<>+2064(SB)/4, $0x3ba36cf3
+DATA constants<>+2068(SB)/4, $0x3ba36cf3
+DATA constants<>+2072(SB)/4, $0x3ba36cf3
+DATA constants<>+2076(SB)/4, $0x3ba36cf3
+DATA constants<>+2080(SB)/4, $0x3ba36cf3
+DATA constants<>+2084(SB)/4, $0x3ba36cf3
+DATA constants<>+2088(SB)/4, $0x3ba36cf3
+DATA constants<>+2092(SB)/4, $0x3ba36cf3
+DATA constants<>+2096(SB)/4, $0x3ba36cf3
+DATA constants<>+2100(SB)/4, $0x3ba36cf3
+DATA constants<>+2104(SB)/4, $0x3ba36cf3
+DATA constants<>+2108(SB)/4, $0x3ba36cf3
+DATA constants<>+2112(SB)/4, $0xba1c3a21
+DATA constants<>+2116(SB)/4, $0xba1c3a21
+DATA constants<>+2120(SB)/4, $0xba1c3a21
+DATA constants<>+2124(SB)/4, $0xba1c3a21
+DATA constants<>+2128(SB)/4, $0xba1c3a21
+DATA constants<>+2132(SB)/4, $0xba1c3a21
+DATA constants<>+2136(SB)/4, $0xba1c3a21
+DATA constants<>+2140(SB)/4, $0xba1c3a21
+DATA constants<>+2144(SB)/4, $0xba1c3a21
+DATA constants<>+2148(SB)/4, $0xba1c3a21
+DATA constants<>+2152(SB)/4, $0xba1c3a21
+DATA constants<>+2156(SB)/4, $0xba1c3a21
+DATA constants<>+2160(SB)/4, $0xba1c3a21
+DATA constants<>+2164(SB)/4, $0xba1c3a21
+DATA constants<>+2168(SB)/4, $0xba1c3a21
+DATA constants<>+2172(SB)/4, $0xba1c3a21
+DATA constants<>+2176(SB)/4, $0x40800000
+DATA constants<>+2180(SB)/4, $0x40800000
+DATA constants<>+2184(SB)/4, $0x40800000
+DATA constants<>+2188(SB)/4, $0x40800000
+DATA constants<>+2192(SB)/4, $0x40800000
+DATA constants<>+2196(SB)/4, $0x40800000
+DATA constants<>+2200(SB)/4, $0x40800000
+DATA constants<>+2204(SB)/4, $0x40800000
+DATA constants<>+2208(SB)/4, $0x40800000
+DATA constants<>+2212(SB)/4, $0x40800000
+DATA constants<>+2216(SB)/4, $0x40800000
+DATA constants<>+2220(SB)/4, $0x40800000
+DATA constants<>+2224(SB)/4, $0x40800000
+DATA constants<>+2228(SB)/4, $0x40800000
+DATA constants<>+2232(SB)/4, $0x40800000
+DATA constants<>+2236(SB)/4, $0x40800000
+DATA constants<>+2240(SB)/4, $0x3e03bc6f
+DATA constants<>+2244(SB)/4, $0x3e03bc6f
+DATA constants<>+2248(SB)/4, $0x3e03bc6f
+DATA constants<>+2252(SB)/4, $0x3e03bc6f
+DATA constants<>+2256(SB)/4, $0x3e03bc6f
+DATA constants<>+2260(SB)/4, $0x3e03bc6f
+DATA constants<>+2264(SB)/4, $0x3e03bc6f
+DATA constants<>+2268(SB)/4, $0x3e03bc6f
+DATA constants<>+2272(SB)/4, $0x3e03bc6f
+DATA constants<>+2276(SB)/4, $0x3e03bc6f
+DATA constants<>+2280(SB)/4, $0x3e03bc6f
+DATA constants<>+2284(SB)/4, $0x3e03bc6f
+DATA constants<>+2288(SB)/4, $0x3e03bc6f
+DATA constants<>+2292(SB)/4, $0x3e03bc6f
+DATA constants<>+2296(SB)/4, $0x3e03bc6f
+DATA constants<>+2300(SB)/4, $0x3e03bc6f
+DATA constants<>+2304(SB)/4, $0x3f229946
+DATA constants<>+2308(SB)/4, $0x3f229946
+DATA constants<>+2312(SB)/4, $0x3f229946
+DATA constants<>+2316(SB)/4, $0x3f229946
+DATA constants<>+2320(SB)/4, $0x3f229946
+DATA constants<>+2324(SB)/4, $0x3f229946
+DATA constants<>+2328(SB)/4, $0x3f229946
+DATA constants<>+2332(SB)/4, $0x3f229946
+DATA constants<>+2336(SB)/4, $0x3f229946
+DATA constants<>+2340(SB)/4, $0x3f229946
+DATA constants<>+2344(SB)/4, $0x3f229946
+DATA constants<>+2348(SB)/4, $0x3f229946
+DATA constants<>+2352(SB)/4, $0x3f229946
+DATA constants<>+2356(SB)/4, $0x3f229946
+DATA constants<>+2360(SB)/4, $0x3f229946
+DATA constants<>+2364(SB)/4, $0x3f229946
+DATA constants<>+2368(SB)/4, $0x3dd992c1
+DATA constants<>+2372(SB)/4, $0x3dd992c1
+DATA constants<>+2376(SB)/4, $0x3dd992c1
+DATA constants<>+2380(SB)/4, $0x3dd992c1
+DATA constants<>+2384(SB)/4, $0x3dd992c1
+DATA constants<>+2388(SB)/4, $0x3dd992c1
+DATA constants<>+2392(SB)/4, $0x3dd992c1
+DATA constants<>+2396(SB)/4, $0x3dd992c1
+DATA constants<>+2400(SB)/4, $0x3dd992c1
+DATA constants<>+2404(SB)/4, $0x3dd992c1
+DATA constants<>+2408(SB)/4, $0x3dd992c1
+DATA constants<>+2412(SB)/4, $0x3dd992c1
+DATA constants<>+2416(SB)/4, $0x3dd992c1
+DATA constants<>+2420(SB)/4, $0x3dd992c1
+DATA constants<>+2424(SB)/4, $0x3dd992c1
+DATA constants<>+2428(SB)/4, $0x3dd992c1
+DATA constants<>+2432(SB)/4, $0xbcc2a8bd
+DATA constants<>+2436(SB)/4, $0xbcc2a8bd
+DATA constants<>+2440(SB)/4, $0xbcc2a8bd
+DATA constants<>+2444(SB)/4, $0xbcc2a8bd
+DATA constants<>+2448(SB)/4, $0xbcc2a8bd
+DATA constants<>+2452(SB)/4, $0xbcc2a8bd
+DATA constants<>+2456(SB)/4, $0xbcc2a8bd
+DATA constants<>+2460(SB)/4, $0xbcc2a8bd
+DATA constants<>+2464(SB)/4, $0xbcc2a8bd
+DATA constants<>+2468(SB)/4, $0xbcc2a8bd
+DATA constants<>+2472(SB)/4, $0xbcc2a8bd
+DATA constants<>+2476(SB)/4, $0xbcc2a8bd
+DATA constants<>+2480(SB)/4, $0xbcc2a8bd
+DATA constants<>+2484(SB)/4, $0xbcc2a8bd
+DATA constants<>+2488(SB)/4, $0xbcc2a8bd
+DATA constants<>+2492(SB)/4, $0xbcc2a8bd
+DATA constants<>+2496(SB)/4, $0x3b6eb678
+DATA constants<>+2500(SB)/4, $0x3b6eb678
+DATA constants<>+2504(SB)/4, $0x3b6eb678
+DATA constants<>+2508(SB)/4, $0x3b6eb678
+DATA constants<>+2512(SB)/4, $0x3b6eb678
+DATA constants<>+2516(SB)/4, $0x3b6eb678
+DATA constants<>+2520(SB)/4, $0x3b6eb678
+DATA constants<>+2524(SB)/4, $0x3b6eb678
+DATA constants<>+2528(SB)/4, $0x3b6eb678
+DATA constants<>+2532(SB)/4, $0x3b6eb678
+DATA constants<>+2536(SB)/4, $0x3b6eb678
+DATA constants<>+2540(SB)/4, $0x3b6eb678
+DATA constants<>+2544(SB)/4, $0x3b6eb678
+DATA constants<>+2548(SB)/4, $0x3b6eb678
+DATA constants<>+2552(SB)/4, $0x3b6eb678
+DATA constants<>+2556(SB)/4, $0x3b6eb678
+DATA constants<>+2560(SB)/4, $0xb9a93dee
+DATA constants<>+2564(SB)/4, $0xb9a93dee
+DATA constants<>+2568(SB)/4, $0xb9a93dee
+DATA constants<>+2572(SB)/4, $0xb9a93dee
+DATA constants<>+2576(SB)/4, $0xb9a93dee
+DATA constants<>+2580(SB)/4, $0xb9a93dee
+DATA constants<>+2584(SB)/4, $0xb9a93dee
+DATA constants<>+2588(SB)/4, $0xb9a93dee
+DATA constants<>+2592(SB)/4, $0xb9a93dee
+DATA constants<>+2596(SB)/4, $0xb9a93dee
+DATA constants<>+2600(SB)/4, $0xb9a93dee
+DATA constants<>+2604(SB)/4, $0xb9a93dee
+DATA constants<>+2608(SB)/4, $0xb9a93dee
+DATA constants<>+2612(SB)/4, $0xb9a93dee
+DATA constants<>+2616(SB)/4, $0xb9a93dee
+DATA constants<>+2620(SB)/4, $0xb9a93dee
+DATA constants<>+2624(SB)/4, $0x373c6c89
+DATA constants<>+2628(SB)/4, $0x373c6c89
+DATA constants<>+2632(SB)/4, $0x373c6c89
+DATA constants<>+2636(SB)/4, $0x373c6c89
+DATA constants<>+2640(SB)/4, $0x373c6c89
+DATA constants<>+2644(SB)/4, $0x373c6c89
+DATA constants<>+2648(SB)/4, $0x373c6c89
+DATA constants<>+2652(SB)/4, $0x373c6c89
+DATA constants<>+2656(SB)/4, $0x373c6c89
+DATA constants<>+2660(SB)/4, $0x373c6c89
+DATA constants<>+2664(SB)/4, $0x373c6c89
+DATA constants<>+2668(SB)/4, $0x373c6c89
+DATA constants<>+2672(SB)/4, $0x373c6c89
+DATA constants<>+2676(SB)/4, $0x373c6c89
+DATA constants<>+2680(SB)/4, $0x373c6c89
+DATA constants<>+2684(SB)/4, $0x373c6c89
+DATA constants<>+2688(SB)/4, $0x3f6e147b
+DATA constants<>+2692(SB)/4, $0x3f6e147b
+DATA constants<>+2696(SB)/4, $0x3f6e147b
+DATA constants<>+2700(SB)/4, $0x3f6e147b
+DATA constants<>+2704(SB)/4, $0x3f6e147b
+DATA constants<>+2708(SB)/4, $0x3f6e147b
+DATA constants<>+2712(SB)/4, $0x3f6e147b
+DATA constants<>+2716(SB)/4, $0x3f6e147b
+DATA constants<>+2720(SB)/4, $0x3f6e147b
+DATA constants<>+2724(SB)/4, $0x3f6e147b
+DATA constants<>+2728(SB)/4, $0x3f6e147b
+DATA constants<>+2732(SB)/4, $0x3f6e147b
+DATA constants<>+2736(SB)/4, $0x3f6e147b
+DATA constants<>+2740(SB)/4, $0x3f6e147b
+DATA constants<>+2744(SB)/4, $0x3f6e147b
+DATA constants<>+2748(SB)/4, $0x3f6e147b
+DATA constants<>+2752(SB)/4, $0x00000000
+DATA constants<>+2756(SB)/4, $0x00000000
+DATA constants<>+2760(SB)/4, $0x00000000
+DATA constants<>+2764(SB)/4, $0x00000000
+DATA constants<>+2768(SB)/4, $0x00000000
+DATA constants<>+2772(SB)/4, $0x00000000
+DATA constants<>+2776(SB)/4, $0x00000000
+DATA constants<>+2780(SB)/4, $0x00000000
+DATA constants<>+2784(SB)/4, $0x00000000
+DATA constants<>+2788(SB)/4, $0x00000000
+DATA constants<>+2792(SB)/4, $0x00000000
+DATA constants<>+2796(SB)/4, $0x00000000
+DATA constants<>+2800(SB)/4, $0x00000000
+DATA constants<>+2804(SB)/4, $0x00000000
+DATA constants<>+2808(SB)/4, $0x00000000
+DATA constants<>+2812(SB)/4, $0x00000000
+DATA constants<>+2816(SB)/4, $0x414ccccd
+DATA constants<>+2820(SB)/4, $0x414ccccd
+DATA constants<>+2824(SB)/4, $0x414ccccd
+DATA constants<>+2828(SB)/4, $0x414ccccd
+DATA constants<>+2832(SB)/4, $0x414ccccd
+DATA constants<>+2836(SB)/4, $0x414ccccd
+DATA constants<>+2840(SB)/4, $0x414ccccd
+DATA constants<>+2844(SB)/4, $0x414ccccd
+DATA constants<>+2848(SB)/4, $0x414ccccd
+DATA constants<>+2852(SB)/4, $0x414ccccd
+DATA constants<>+2856(SB)/4, $0x414ccccd
+DATA constants<>+2860(SB)/4, $0x414ccccd
+DATA constants<>+2864(SB)/4, $0x414ccccd
+DATA constants<>+2868(SB)/4, $0x414ccccd
+DATA constants<>+2872(SB)/4, $0x414ccccd
+DATA constants<>+2876(SB)/4, $0x414ccccd
+DATA constants<>+2880(SB)/4, $0x304de854
+DATA constants<>+2884(SB)/4, $0x304de854
+DATA constants<>+2888(SB)/4, $0x304de854
+DATA constants<>+2892(SB)/4, $0x304de854
+DATA constants<>+2896(SB)/4, $0x304de854
+DATA constants<>+2900(SB)/4, $0x304de854
+DATA constants<>+2904(SB)/4, $0x304de854
+DATA constants<>+2908(SB)/4, $0x304de854
+DATA constants<>+2912(SB)/4, $0x304de854
+DATA constants<>+2916(SB)/4, $0x304de854
+DATA constants<>+2920(SB)/4, $0x304de854
+DATA constants<>+2924(SB)/4, $0x304de854
+DATA constants<>+2928(SB)/4, $0x304de854
+DATA constants<>+2932(SB)/4, $0x304de854
+DATA constants<>+2936(SB)/4, $0x304de854
+DATA constants<>+2940(SB)/4, $0x304de854
+DATA constants<>+2944(SB)/4, $0xb32757d4
+DATA constants<>+2948(SB)/4, $0xb32757d4
+DATA constants<>+2952(SB)/4, $0xb32757d4
+DATA constants<>+2956(SB)/4, $0xb32757d4
+DATA constants<>+2960(SB)/4, $0xb32757d4
+DATA constants<>+2964(SB)/4, $0xb32757d4
+DATA constants<>+2968(SB)/4, $0xb32757d4
+DATA constants<>+2972(SB)/4, $0xb32757d4
+DATA constants<>+2976(SB)/4, $0xb32757d4
+DATA constants<>+2980(SB)/4, $0xb32757d4
+DATA constants<>+2984(SB)/4, $0xb32757d4
+DATA constants<>+2988(SB)/4, $0xb32757d4
+DATA constants<>+2992(SB)/4, $0xb32757d4
+DATA constants<>+2996(SB)/4, $0xb32757d4
+DATA constants<>+3000(SB)/4, $0xb32757d4
+DATA constants<>+3004(SB)/4, $0xb32757d4
+DATA constants<>+3008(SB)/4, $0x35634bca
+DATA constants<>+3012(SB)/4, $0x35634bca
+DATA constants<>+3016(SB)/4, $0x35634bca
+DATA constants<>+3020(SB)/4, $0x35634bca
+DATA constants<>+3024(SB)/4, $0x35634bca
+DATA constants<>+3028(SB)/4, $0x35634bca
+DATA constants<>+3032(SB)/4, $0x35634bca
+DATA constants<>+3036(SB)/4, $0x35634bca
+DATA constants<>+3040(SB)/4, $0x35634bca
+DATA constants<>+3044(SB)/4, $0x35634bca
+DATA constants<>+3048(SB)/4, $0x35634bca
+DATA constants<>+3052(SB)/4, $0x35634bca
+DATA constants<>+3056(SB)/4, $0x35634bca
+DATA constants<>+3060(SB)/4, $0x35634bca
+DATA constants<>+3064(SB)/4, $0x35634bca
+DATA constants<>+3068(SB)/4, $0x35634bca
+DATA constants<>+3072(SB)/4, $0xb727ec72
+DATA constants<>+3076(SB)/4, $0xb727ec72
+DATA constants<>+3080(SB)/4, $0xb727ec72
+DATA constants<>+3084(SB)/4, $0xb727ec72
+DATA constants<>+3088(SB)/4, $0xb727ec72
+DATA constants<>+3092(SB)/4, $0xb727ec72
+DATA constants<>+3096(SB)/4, $0xb727ec72
+DATA constants<>+3100(SB)/4, $0xb727ec72
+DATA constants<>+3104(SB)/4, $0xb727ec72
+DATA constants<>+3108(SB)/4, $0xb727ec72
+DATA constants<>+3112(SB)/4, $0xb727ec72
+DATA constants<>+3116(SB)/4, $0xb727ec72
+DATA constants<>+3120(SB)/4, $0xb727ec72
+DATA constants<>+3124(SB)/4, $0xb727ec72
+DATA constants<>+3128(SB)/4, $0xb727ec72
+DATA constants<>+3132(SB)/4, $0xb727ec72
+DATA constants<>+3136(SB)/4, $0x3890d8d8
+DATA constants<>+3140(SB)/4, $0x3890d8d8
+DATA constants<>+3144(SB)/4, $0x3890d8d8
+DATA constants<>+3148(SB)/4, $0x3890d8d8
+DATA constants<>+3152(SB)/4, $0x3890d8d8
+DATA constants<>+3156(SB)/4, $0x3890d8d8
+DATA constants<>+3160(SB)/4, $0x3890d8d8
+DATA constants<>+3164(SB)/4, $0x3890d8d8
+DATA constants<>+3168(SB)/4, $0x3890d8d8
+DATA constants<>+3172(SB)/4, $0x3890d8d8
+DATA constants<>+3176(SB)/4, $0x3890d8d8
+DATA constants<>+3180(SB)/4, $0x3890d8d8
+DATA constants<>+3184(SB)/4, $0x3890d8d8
+DATA constants<>+3188(SB)/4, $0x3890d8d8
+DATA constants<>+3192(SB)/4, $0x3890d8d8
+DATA constants<>+3196(SB)/4, $0x3890d8d8
+DATA constants<>+3200(SB)/4, $0xb98421bd
+DATA constants<>+3204(SB)/4, $0xb98421bd
+DATA constants<>+3208(SB)/4, $0xb98421bd
+DATA constants<>+3212(SB)/4, $0xb98421bd
+DATA constants<>+3216(SB)/4, $0xb98421bd
+DATA constants<>+3220(SB)/4, $0xb98421bd
+DATA constants<>+3224(SB)/4, $0xb98421bd
+DATA constants<>+3228(SB)/4, $0xb98421bd
+DATA constants<>+3232(SB)/4, $0xb98421bd
+DATA constants<>+3236(SB)/4, $0xb98421bd
+DATA constants<>+3240(SB)/4, $0xb98421bd
+DATA constants<>+3244(SB)/4, $0xb98421bd
+DATA constants<>+3248(SB)/4, $0xb98421bd
+DATA constants<>+3252(SB)/4, $0xb98421bd
+DATA constants<>+3256(SB)/4, $0xb98421bd
+DATA constants<>+3260(SB)/4, $0xb98421bd
+DATA constants<>+3264(SB)/4, $0xb872fbe7
+DATA constants<>+3268(SB)/4, $0xb872fbe7
+DATA constants<>+3272(SB)/4, $0xb872fbe7
+DATA constants<>+3276(SB)/4, $0xb872fbe7
+DATA constants<>+3280(SB)/4, $0xb872fbe7
+DATA constants<>+3284(SB)/4, $0xb872fbe7
+DATA constants<>+3288(SB)/4, $0xb872fbe7
+DATA constants<>+3292(SB)/4, $0xb872fbe7
+DATA constants<>+3296(SB)/4, $0xb872fbe7
+DATA constants<>+3300(SB)/4, $0xb872fbe7
+DATA constants<>+3304(SB)/4, $0xb872fbe7
+DATA constants<>+3308(SB)/4, $0xb872fbe7
+DATA constants<>+3312(SB)/4, $0xb872fbe7
+DATA constants<>+3316(SB)/4, $0xb872fbe7
+DATA constants<>+3320(SB)/4, $0xb872fbe7
+DATA constants<>+3324(SB)/4, $0xb872fbe7
+DATA constants<>+3328(SB)/4, $0x3be5e36d
+DATA constants<>+3332(SB)/4, $0x3be5e36d
+DATA constants<>+3336(SB)/4, $0x3be5e36d
+DATA constants<>+3340(SB)/4, $0x3be5e36d
+DATA constants<>+3344(SB)/4, $0x3be5e36d
+DATA constants<>+3348(SB)/4, $0x3be5e36d
+DATA constants<>+3352(SB)/4, $0x3be5e36d
+DATA constants<>+3356(SB)/4, $0x3be5e36d
+DATA constants<>+3360(SB)/4, $0x3be5e36d
+DATA constants<>+3364(SB)/4, $0x3be5e36d
+DATA constants<>+3368(SB)/4, $0x3be5e36d
+DATA constants<>+3372(SB)/4, $0x3be5e36d
+DATA constants<>+3376(SB)/4, $0x3be5e36d
+DATA constants<>+3380(SB)/4, $0x3be5e36d
+DATA constants<>+3384(SB)/4, $0x3be5e36d
+DATA constants<>+3388(SB)/4, $0x3be5e36d
+DATA constants<>+3392(SB)/4, $0xbd56fa85
+DATA constants<>+3396(SB)/4, $0xbd56fa85
+DATA constants<>+3400(SB)/4, $0xbd56fa85
+DATA constants<>+3404(SB)/4, $0xbd56fa85
+DATA constants<>+3408(SB)/4, $0xbd56fa85
+DATA constants<>+3412(SB)/4, $0xbd56fa85
+DATA constants<>+3416(SB)/4, $0xbd56fa85
+DATA constants<>+3420(SB)/4, $0xbd56fa85
+DATA constants<>+3424(SB)/4, $0xbd56fa85
+DATA constants<>+3428(SB)/4, $0xbd56fa85
+DATA constants<>+3432(SB)/4, $0xbd56fa85
+DATA constants<>+3436(SB)/4, $0xbd56fa85
+DATA constants<>+3440(SB)/4, $0xbd56fa85
+DATA constants<>+3444(SB)/4, $0xbd56fa85
+DATA constants<>+3448(SB)/4, $0xbd56fa85
+DATA constants<>+3452(SB)/4, $0xbd56fa85
+DATA constants<>+3456(SB)/4, $0xbeeb1d47
+DATA constants<>+3460(SB)/4, $0xbeeb1d47
+DATA constants<>+3464(SB)/4, $0xbeeb1d47
+DATA constants<>+3468(SB)/4, $0xbeeb1d47
+DATA constants<>+3472(SB)/4, $0xbeeb1d47
+DATA constants<>+3476(SB)/4, $0xbeeb1d47
+DATA constants<>+3480(SB)/4, $0xbeeb1d47
+DATA constants<>+3484(SB)/4, $0xbeeb1d47
+DATA constants<>+3488(SB)/4, $0xbeeb1d47
+DATA constants<>+3492(SB)/4, $0xbeeb1d47
+DATA constants<>+3496(SB)/4, $0xbeeb1d47
+DATA constants<>+3500(SB)/4, $0xbeeb1d47
+DATA constants<>+3504(SB)/4, $0xbeeb1d47
+DATA constants<>+3508(SB)/4, $0xbeeb1d47
+DATA constants<>+3512(SB)/4, $0xbeeb1d47
+DATA constants<>+3516(SB)/4, $0xbeeb1d47
+DATA constants<>+3520(SB)/4, $0xbf93576d
+DATA constants<>+3524(SB)/4, $0xbf93576d
+DATA constants<>+3528(SB)/4, $0xbf93576d
+DATA constants<>+3532(SB)/4, $0xbf93576d
+DATA constants<>+3536(SB)/4, $0xbf93576d
+DATA constants<>+3540(SB)/4, $0xbf93576d
+DATA constants<>+3544(SB)/4, $0xbf93576d
+DATA constants<>+3548(SB)/4, $0xbf93576d
+DATA constants<>+3552(SB)/4, $0xbf93576d
+DATA constants<>+3556(SB)/4, $0xbf93576d
+DATA constants<>+3560(SB)/4, $0xbf93576d
+DATA constants<>+3564(SB)/4, $0xbf93576d
+DATA constants<>+3568(SB)/4, $0xbf93576d
+DATA constants<>+3572(SB)/4, $0xbf93576d
+DATA constants<>+3576(SB)/4, $0xbf93576d
+DATA constants<>+3580(SB)/4, $0xbf93576d
+DATA constants<>+3584(SB)/4, $0x38a0bb64
+DATA constants<>+3588(SB)/4, $0x38a0bb64
+DATA constants<>+3592(SB)/4, $0x38a0bb64
+DATA constants<>+3596(SB)/4, $0x38a0bb64
+DATA constants<>+3600(SB)/4, $0x38a0bb64
+DATA constants<>+3604(SB)/4, $0x38a0bb64
+DATA constants<>+3608(SB)/4, $0x38a0bb64
+DATA constants<>+3612(SB)/4, $0x38a0bb64
+DATA constants<>+3616(SB)/4, $0x38a0bb64
+DATA constants<>+3620(SB)/4, $0x38a0bb64
+DATA constants<>+3624(SB)/4, $0x38a0bb64
+DATA constants<>+3628(SB)/4, $0x38a0bb64
+DATA constants<>+3632(SB)/4, $0x38a0bb64
+DATA constants<>+3636(SB)/4, $0x38a0bb64
+DATA constants<>+3640(SB)/4, $0x38a0bb64
+DATA constants<>+3644(SB)/4, $0x38a0bb64
+DATA constants<>+3648(SB)/4, $0xba2f84b3
+DATA constants<>+3652(SB)/4, $0xba2f84b3
+DATA constants<>+3656(SB)/4, $0xba2f84b3
+DATA constants<>+3660(SB)/4, $0xba2f84b3
+DATA constants<>+3664(SB)/4, $0xba2f84b3
+DATA constants<>+3668(SB)/4, $0xba2f84b3
+DATA constants<>+3672(SB)/4, $0xba2f84b3
+DATA constants<>+3676(SB)/4, $0xba2f84b3
+DATA constants<>+3680(SB)/4, $0xba2f84b3
+DATA constants<>+3684(SB)/4, $0xba2f84b3
+DATA constants<>+3688(SB)/4, $0xba2f84b3
+DATA constants<>+3692(SB)/4, $0xba2f84b3
+DATA constants<>+3696(SB)/4, $0xba2f84b3
+DATA constants<>+3700(SB)/4, $0xba2f84b3
+DATA constants<>+3704(SB)/4, $0xba2f84b3
+DATA constants<>+3708(SB)/4, $0xba2f84b3
+DATA constants<>+3712(SB)/4, $0x3b9d96eb
+DATA constants<>+3716(SB)/4, $0x3b9d96eb
+DATA constants<>+3720(SB)/4, $0x3b9d96eb
+DATA constants<>+3724(SB)/4, $0x3b9d96eb
+DATA constants<>+3728(SB)/4, $0x3b9d96eb
+DATA constants<>+3732(SB)/4, $0x3b9d96eb
+DATA constants<>+3736(SB)/4, $0x3b9d96eb
+DATA constants<>+3740(SB)/4, $0x3b9d96eb
+DATA constants<>+3744(SB)/4, $0x3b9d96eb
+DATA constants<>+3748(SB)/4, $0x3b9d96eb
+DATA constants<>+3752(SB)/4, $0x3b9d96eb
+DATA constants<>+3756(SB)/4, $0x3b9d96eb
+DATA constants<>+3760(SB)/4, $0x3b9d96eb
+DATA constants<>+3764(SB)/4, $0x3b9d96eb
+DATA constants<>+3768(SB)/4, $0x3b9d96eb
+DATA constants<>+3772(SB)/4, $0x3b9d96eb
+DATA constants<>+3776(SB)/4, $0xbce357bd
+DATA constants<>+3780(SB)/4, $0xbce357bd
+DATA constants<>+3784(SB)/4, $0xbce357bd
+DATA constants<>+3788(SB)/4, $0xbce357bd
+DATA constants<>+3792(SB)/4, $0xbce357bd
+DATA constants<>+3796(SB)/4, $0xbce357bd
+DATA constants<>+3800(SB)/4, $0xbce357bd
+DATA constants<>+3804(SB)/4, $0xbce357bd
+DATA constants<>+3808(SB)/4, $0xbce357bd
+DATA constants<>+3812(SB)/4, $0xbce357bd
+DATA constants<>+3816(SB)/4, $0xbce357bd
+DATA constants<>+3820(SB)/4, $0xbce357bd
+DATA constants<>+3824(SB)/4, $0xbce357bd
+DATA constants<>+3828(SB)/4, $0xbce357bd
+DATA constants<>+3832(SB)/4, $0xbce357bd
+DATA constants<>+3836(SB)/4, $0xbce357bd
+DATA constants<>+3840(SB)/4, $0x3df5fdee
+DATA constants<>+3844(SB)/4, $0x3df5fdee
+DATA constants<>+3848(SB)/4, $0x3df5fdee
+DATA constants<>+3852(SB)/4, $0x3df5fdee
+DATA constants<>+3856(SB)/4, $0x3df5fdee
+DATA constants<>+3860(SB)/4, $0x3df5fdee
+DATA constants<>+3864(SB)/4, $0x3df5fdee
+DATA constants<>+3868(SB)/4, $0x3df5fdee
+DATA constants<>+3872(SB)/4, $0x3df5fdee
+DATA constants<>+3876(SB)/4, $0x3df5fdee
+DATA constants<>+3880(SB)/4, $0x3df5fdee
+DATA constants<>+3884(SB)/4, $0x3df5fdee
+DATA constants<>+3888(SB)/4, $0x3df5fdee
+DATA constants<>+3892(SB)/4, $0x3df5fdee
+DATA constants<>+3896(SB)/4, $0x3df5fdee
+DATA constants<>+3900(SB)/4, $0x3df5fdee
+DATA constants<>+3904(SB)/4, $0xbeb17218
+DATA constants<>+3908(SB)/4, $0xbeb17218
+DATA constants<>+3912(SB)/4, $0xbeb17218
+DATA constants<>+3916(SB)/4, $0xbeb17218
+DATA constants<>+3920(SB)/4, $0xbeb17218
+DATA constants<>+3924(SB)/4, $0xbeb17218
+DATA constants<>+3928(SB)/4, $0xbeb17218
+DATA constants<>+3932(SB)/4, $0xbeb17218
+DATA constants<>+3936(SB)/4, $0xbeb17218
+DATA constants<>+3940(SB)/4, $0xbeb17218
+DATA constants<>+3944(SB)/4, $0xbeb17218
+DATA constants<>+3948(SB)/4, $0xbeb17218
+DATA constants<>+3952(SB)/4, $0xbeb17218
+DATA constants<>+3956(SB)/4, $0xbeb17218
+DATA constants<>+3960(SB)/4, $0xbeb17218
+DATA constants<>+3964(SB)/4, $0xbeb17218
+DATA constants<>+3968(SB)/4, $0x3d922279
+DATA constants<>+3972(SB)/4, $0x3d922279
+DATA constants<>+3976(SB)/4, $0x3d922279
+DATA constants<>+3980(SB)/4, $0x3d922279
+DATA constants<>+3984(SB)/4, $0x3d922279
+DATA constants<>+3988(SB)/4, $0x3d922279
+DATA constants<>+3992(SB)/4, $0x3d922279
+DATA constants<>+3996(SB)/4, $0x3d922279
+DATA constants<>+4000(SB)/4, $0x3d922279
+DATA constants<>+4004(SB)/4, $0x3d922279
+DATA constants<>+4008(SB)/4, $0x3d922279
+DATA constants<>+4012(SB)/4, $0x3d922279
+DATA constants<>+4016(SB)/4, $0x3d922279
+DATA constants<>+4020(SB)/4, $0x3d922279
+DATA constants<>+4024(SB)/4, $0x3d922279
+DATA constants<>+4028(SB)/4, $0x3d922279
+DATA constants<>+4032(SB)/4, $0x3fcc422a
+DATA constants<>+4036(SB)/4, $0x3fcc422a
+DATA constants<>+4040(SB)/4, $0x3fcc422a
+DATA constants<>+4044(SB)/4, $0x3fcc422a
+DATA constants<>+4048(SB)/4, $0x3fcc422a
+DATA constants<>+4052(SB)/4, $0x3fcc422a
+DATA constants<>+4056(SB)/4, $0x3fcc422a
+DATA constants<>+4060(SB)/4, $0x3fcc422a
+DATA constants<>+4064(SB)/4, $0x3fcc422a
+DATA constants<>+4068(SB)/4, $0x3fcc422a
+DATA constants<>+4072(SB)/4, $0x3fcc422a
+DATA constants<>+4076(SB)/4, $0x3fcc422a
+DATA constants<>+4080(SB)/4, $0x3fcc422a
+DATA constants<>+4084(SB)/4, $0x3fcc422a
+DATA constants<>+4088(SB)/4, $0x3fcc422a
+DATA constants<>+4092(SB)/4, $0x3fcc422a
+DATA constants<>+4096(SB)/4, $0xc2aeac4f
+DATA constants<>+4100(SB)/4, $0xc2aeac4f
+DATA constants<>+4104(SB)/4, $0xc2aeac4f
+DATA constants<>+4108(SB)/4, $0xc2aeac4f
+DATA constants<>+4112(SB)/4, $0xc2aeac4f
+DATA constants<>+4116(SB)/4, $0xc2aeac4f
+DATA constants<>+4120(SB)/4, $0xc2aeac4f
+DATA constants<>+4124(SB)/4, $0xc2aeac4f
+DATA constants<>+4128(SB)/4, $0xc2aeac4f
+DATA constants<>+4132(SB)/4, $0xc2aeac4f
+DATA constants<>+4136(SB)/4, $0xc2aeac4f
+DATA constants<>+4140(SB)/4, $0xc2aeac4f
+DATA constants<>+4144(SB)/4, $0xc2aeac4f
+DATA constants<>+4148(SB)/4, $0xc2aeac4f
+DATA constants<>+4152(SB)/4, $0xc2aeac4f
+DATA constants<>+4156(SB)/4, $0xc2aeac4f
+DATA constants<>+4160(SB)/4, $0xbf000000
+DATA constants<>+4164(SB)/4, $0xbf000000
+DATA constants<>+4168(SB)/4, $0xbf000000
+DATA constants<>+4172(SB)/4, $0xbf000000
+DATA constants<>+4176(SB)/4, $0xbf000000
+DATA constants<>+4180(SB)/4, $0xbf000000
+DATA constants<>+4184(SB)/4, $0xbf000000
+DATA constants<>+4188(SB)/4, $0xbf000000
+DATA constants<>+4192(SB)/4, $0xbf000000
+DATA constants<>+4196(SB)/4, $0xbf000000
+DATA constants<>+4200(SB)/4, $0xbf000000
+DATA constants<>+4204(SB)/4, $0xbf000000
+DATA constants<>+4208(SB)/4, $0xbf000000
+DATA constants<>+4212(SB)/4, $0xbf000000
+DATA constants<>+4216(SB)/4, $0xbf000000
+DATA constants<>+4220(SB)/4, $0xbf000000
+DATA constants<>+4224(SB)/4, $0x3e99999a
+DATA constants<>+4228(SB)/4, $0x3e99999a
+DATA constants<>+4232(SB)/4, $0x3e99999a
+DATA constants<>+4236(SB)/4, $0x3e99999a
+DATA constants<>+4240(SB)/4, $0x3e99999a
+DATA constants<>+4244(SB)/4, $0x3e99999a
+DATA constants<>+4248(SB)/4, $0x3e99999a
+DATA constants<>+4252(SB)/4, $0x3e99999a
+DATA constants<>+4256(SB)/4, $0x3e99999a
+DATA constants<>+4260(SB)/4, $0x3e99999a
+DATA constants<>+4264(SB)/4, $0x3e99999a
+DATA constants<>+4268(SB)/4, $0x3e99999a
+DATA constants<>+4272(SB)/4, $0x3e99999a
+DATA constants<>+4276(SB)/4, $0x3e99999a
+DATA constants<>+4280(SB)/4, $0x3e99999a
+DATA constants<>+4284(SB)/4, $0x3e99999a
+DATA constants<>+4288(SB)/4, $0x3df51e4d
+DATA constants<>+4292(SB)/4, $0x3df51e4d
+DATA constants<>+4296(SB)/4, $0x3df51e4d
+DATA constants<>+4300(SB)/4, $0x3df51e4d
+DATA constants<>+4304(SB)/4, $0x3df51e4d
+DATA constants<>+4308(SB)/4, $0x3df51e4d
+DATA constants<>+4312(SB)/4, $0x3df51e4d
+DATA constants<>+4316(SB)/4, $0x3df51e4d
+DATA constants<>+4320(SB)/4, $0x3df51e4d
+DATA constants<>+4324(SB)/4, $0x3df51e4d
+DATA constants<>+4328(SB)/4, $0x3df51e4d
+DATA constants<>+4332(SB)/4, $0x3df51e4d
+DATA constants<>+4336(SB)/4, $0x3df51e4d
+DATA constants<>+4340(SB)/4, $0x3df51e4d
+DATA constants<>+4344(SB)/4, $0x3df51e4d
+DATA constants<>+4348(SB)/4, $0x3df51e4d
+DATA constants<>+4352(SB)/4, $0x3df4e204
+DATA constants<>+4356(SB)/4, $0x3df4e204
+DATA constants<>+4360(SB)/4, $0x3df4e204
+DATA constants<>+4364(SB)/4, $0x3df4e204
+DATA constants<>+4368(SB)/4, $0x3df4e204
+DATA constants<>+4372(SB)/4, $0x3df4e204
+DATA constants<>+4376(SB)/4, $0x3df4e204
+DATA constants<>+4380(SB)/4, $0x3df4e204
+DATA constants<>+4384(SB)/4, $0x3df4e204
+DATA constants<>+4388(SB)/4, $0x3df4e204
+DATA constants<>+4392(SB)/4, $0x3df4e204
+DATA constants<>+4396(SB)/4, $0x3df4e204
+DATA constants<>+4400(SB)/4, $0x3df4e204
+DATA constants<>+4404(SB)/4, $0x3df4e204
+DATA constants<>+4408(SB)/4, $0x3df4e204
+DATA constants<>+4412(SB)/4, $0x3df4e204
+DATA constants<>+4416(SB)/4, $0x3de1c385
+DATA constants<>+4420(SB)/4, $0x3de1c385
+DATA constants<>+4424(SB)/4, $0x3de1c385
+DATA constants<>+4428(SB)/4, $0x3de1c385
+DATA constants<>+4432(SB)/4, $0x3de1c385
+DATA constants<>+4436(SB)/4, $0x3de1c385
+DATA constants<>+4440(SB)/4, $0x3de1c385
+DATA constants<>+4444(SB)/4, $0x3de1c385
+DATA constants<>+4448(SB)/4, $0x3de1c385
+DATA constants<>+4452(SB)/4, $0x3de1c385
+DATA constants<>+4456(SB)/4, $0x3de1c385
+DATA constants<>+4460(SB)/4, $0x3de1c385
+DATA constants<>+4464(SB)/4, $0x3de1c385
+DATA constants<>+4468(SB)/4, $0x3de1c385
+DATA constants<>+4472(SB)/4, $0x3de1c385
+DATA constants<>+4476(SB)/4, $0x3de1c385
+DATA constants<>+4480(SB)/4, $0x3da08906
+DATA constants<>+4484(SB)/4, $0x3da08906
+DATA constants<>+4488(SB)/4, $0x3da08906
+DATA constants<>+4492(SB)/4, $0x3da08906
+DATA constants<>+4496(SB)/4, $0x3da08906
+DATA constants<>+4500(SB)/4, $0x3da08906
+DATA constants<>+4504(SB)/4, $0x3da08906
+DATA constants<>+4508(SB)/4, $0x3da08906
+DATA constants<>+4512(SB)/4, $0x3da08906
+DATA constants<>+4516(SB)/4, $0x3da08906
+DATA constants<>+4520(SB)/4, $0x3da08906
+DATA constants<>+4524(SB)/4, $0x3da08906
+DATA constants<>+4528(SB)/4, $0x3da08906
+DATA constants<>+4532(SB)/4, $0x3da08906
+DATA constants<>+4536(SB)/4, $0x3da08906
+DATA constants<>+4540(SB)/4, $0x3da08906
+DATA constants<>+4544(SB)/4, $0x3dc4f275
+DATA constants<>+4548(SB)/4, $0x3dc4f275
+DATA constants<>+4552(SB)/4, $0x3dc4f275
+DATA constants<>+4556(SB)/4, $0x3dc4f275
+DATA constants<>+4560(SB)/4, $0x3dc4f275
+DATA constants<>+4564(SB)/4, $0x3dc4f275
+DATA constants<>+4568(SB)/4, $0x3dc4f275
+DATA constants<>+4572(SB)/4, $0x3dc4f275
+DATA constants<>+4576(SB)/4, $0x3dc4f275
+DATA constants<>+4580(SB)/4, $0x3dc4f275
+DATA constants<>+4584(SB)/4, $0x3dc4f275
+DATA constants<>+4588(SB)/4, $0x3dc4f275
+DATA constants<>+4592(SB)/4, $0x3dc4f275
+DATA constants<>+4596(SB)/4, $0x3dc4f275
+DATA constants<>+4600(SB)/4, $0x3dc4f275
+DATA constants<>+4604(SB)/4, $0x3dc4f275
+DATA constants<>+4608(SB)/4, $0xbda2b0b3
+DATA constants<>+4612(SB)/4, $0xbda2b0b3
+DATA constants<>+4616(SB)/4, $0xbda2b0b3
+DATA constants<>+4620(SB)/4, $0xbda2b0b3
+DATA constants<>+4624(SB)/4, $0xbda2b0b3
+DATA constants<>+4628(SB)/4, $0xbda2b0b3
+DATA constants<>+4632(SB)/4, $0xbda2b0b3
+DATA constants<>+4636(SB)/4, $0xbda2b0b3
+DATA constants<>+4640(SB)/4, $0xbda2b0b3
+DATA constants<>+4644(SB)/4, $0xbda2b0b3
+DATA constants<>+4648(SB)/4, $0xbda2b0b3
+DATA constants<>+4652(SB)/4, $0xbda2b0b3
+DATA constants<>+4656(SB)/4, $0xbda2b0b3
+DATA constants<>+4660(SB)/4, $0xbda2b0b3
+DATA constants<>+4664(SB)/4, $0xbda2b0b3
+DATA constants<>+4668(SB)/4, $0xbda2b0b3
+DATA constants<>+4672(SB)/4, $0x3e4467a2
+DATA constants<>+4676(SB)/4, $0x3e4467a2
+DATA constants<>+4680(SB)/4, $0x3e4467a2
+DATA constants<>+4684(SB)/4, $0x3e4467a2
+DATA constants<>+4688(SB)/4, $0x3e4467a2
+DATA constants<>+4692(SB)/4, $0x3e4467a2
+DATA constants<>+4696(SB)/4, $0x3e4467a2
+DATA constants<>+4700(SB)/4, $0x3e4467a2
+DATA constants<>+4704(SB)/4, $0x3e4467a2
+DATA constants<>+4708(SB)/4, $0x3e4467a2
+DATA constants<>+4712(SB)/4, $0x3e4467a2
+DATA constants<>+4716(SB)/4, $0x3e4467a2
+DATA constants<>+4720(SB)/4, $0x3e4467a2
+DATA constants<>+4724(SB)/4, $0x3e4467a2
+DATA constants<>+4728(SB)/4, $0x3e4467a2
+DATA constants<>+4732(SB)/4, $0x3e4467a2
+DATA constants<>+4736(SB)/4, $0xbe69b407
+DATA constants<>+4740(SB)/4, $0xbe69b407
+DATA constants<>+4744(SB)/4, $0xbe69b407
+DATA constants<>+4748(SB)/4, $0xbe69b407
+DATA constants<>+4752(SB)/4, $0xbe69b407
+DATA constants<>+4756(SB)/4, $0xbe69b407
+DATA constants<>+4760(SB)/4, $0xbe69b407
+DATA constants<>+4764(SB)/4, $0xbe69b407
+DATA constants<>+4768(SB)/4, $0xbe69b407
+DATA constants<>+4772(SB)/4, $0xbe69b407
+DATA constants<>+4776(SB)/4, $0xbe69b407
+DATA constants<>+4780(SB)/4, $0xbe69b407
+DATA constants<>+4784(SB)/4, $0xbe69b407
+DATA constants<>+4788(SB)/4, $0xbe69b407
+DATA constants<>+4792(SB)/4, $0xbe69b407
+DATA constants<>+4796(SB)/4, $0xbe69b407
+DATA constants<>+4800(SB)/4, $0x3de6474a
+DATA constants<>+4804(SB)/4, $0x3de6474a
+DATA constants<>+4808(SB)/4, $0x3de6474a
+DATA constants<>+4812(SB)/4, $0x3de6474a
+DATA constants<>+4816(SB)/4, $0x3de6474a
+DATA constants<>+4820(SB)/4, $0x3de6474a
+DATA constants<>+4824(SB)/4, $0x3de6474a
+DATA constants<>+4828(SB)/4, $0x3de6474a
+DATA constants<>+4832(SB)/4, $0x3de6474a
+DATA constants<>+4836(SB)/4, $0x3de6474a
+DATA constants<>+4840(SB)/4, $0x3de6474a
+DATA constants<>+4844(SB)/4, $0x3de6474a
+DATA constants<>+4848(SB)/4, $0x3de6474a
+DATA constants<>+4852(SB)/4, $0x3de6474a
+DATA constants<>+4856(SB)/4, $0x3de6474a
+DATA constants<>+4860(SB)/4, $0x3de6474a
+DATA constants<>+4864(SB)/4, $0xbca8f479
+DATA constants<>+4868(SB)/4, $0xbca8f479
+DATA constants<>+4872(SB)/4, $0xbca8f479
+DATA constants<>+4876(SB)/4, $0xbca8f479
+DATA constants<>+4880(SB)/4, $0xbca8f479
+DATA constants<>+4884(SB)/4, $0xbca8f479
+DATA constants<>+4888(SB)/4, $0xbca8f479
+DATA constants<>+4892(SB)/4, $0xbca8f479
+DATA constants<>+4896(SB)/4, $0xbca8f479
+DATA constants<>+4900(SB)/4, $0xbca8f479
+DATA constants<>+4904(SB)/4, $0xbca8f479
+DATA constants<>+4908(SB)/4, $0xbca8f479
+DATA constants<>+4912(SB)/4, $0xbca8f479
+DATA constants<>+4916(SB)/4, $0xbca8f479
+DATA constants<>+4920(SB)/4, $0xbca8f479
+DATA constants<>+4924(SB)/4, $0xbca8f479
+DATA constants<>+4928(SB)/4, $0x3ecc422a
+DATA constants<>+4932(SB)/4, $0x3ecc422a
+DATA constants<>+4936(SB)/4, $0x3ecc422a
+DATA constants<>+4940(SB)/4, $0x3ecc422a
+DATA constants<>+4944(SB)/4, $0x3ecc422a
+DATA constants<>+4948(SB)/4, $0x3ecc422a
+DATA constants<>+4952(SB)/4, $0x3ecc422a
+DATA constants<>+4956(SB)/4, $0x3ecc422a
+DATA constants<>+4960(SB)/4, $0x3ecc422a
+DATA constants<>+4964(SB)/4, $0x3ecc422a
+DATA constants<>+4968(SB)/4, $0x3ecc422a
+DATA constants<>+4972(SB)/4, $0x3ecc422a
+DATA constants<>+4976(SB)/4, $0x3ecc422a
+DATA constants<>+4980(SB)/4, $0x3ecc422a
+DATA constants<>+4984(SB)/4, $0x3ecc422a
+DATA constants<>+4988(SB)/4, $0x3ecc422a
+DATA constants<>+4992(SB)/4, $0x41700000
+DATA constants<>+4996(SB)/4, $0x41700000
+DATA constants<>+5000(SB)/4, $0x41700000
+DATA constants<>+5004(SB)/4, $0x41700000
+DATA constants<>+5008(SB)/4, $0x41700000
+DATA constants<>+5012(SB)/4, $0x41700000
+DATA constants<>+5016(SB)/4, $0x41700000
+DATA constants<>+5020(SB)/4, $0x41700000
+DATA constants<>+5024(SB)/4, $0x41700000
+DATA constants<>+5028(SB)/4, $0x41700000
+DATA constants<>+5032(SB)/4, $0x41700000
+DATA constants<>+5036(SB)/4, $0x41700000
+DATA constants<>+5040(SB)/4, $0x41700000
+DATA constants<>+5044(SB)/4, $0x41700000
+DATA constants<>+5048(SB)/4, $0x41700000
+DATA constants<>+5052(SB)/4, $0x41700000
+DATA constants<>+5056(SB)/4, $0xc1700000
+DATA constants<>+5060(SB)/4, $0xc1700000
+DATA constants<>+5064(SB)/4, $0xc1700000
+DATA constants<>+5068(SB)/4, $0xc1700000
+DATA constants<>+5072(SB)/4, $0xc1700000
+DATA constants<>+5076(SB)/4, $0xc1700000
+DATA constants<>+5080(SB)/4, $0xc1700000
+DATA constants<>+5084(SB)/4, $0xc1700000
+DATA constants<>+5088(SB)/4, $0xc1700000
+DATA constants<>+5092(SB)/4, $0xc1700000
+DATA constants<>+5096(SB)/4, $0xc1700000
+DATA constants<>+5100(SB)/4, $0xc1700000
+DATA constants<>+5104(SB)/4, $0xc1700000
+DATA constants<>+5108(SB)/4, $0xc1700000
+DATA constants<>+5112(SB)/4, $0xc1700000
+DATA constants<>+5116(SB)/4, $0xc1700000
+DATA constants<>+5120(SB)/4, $0x3e5b33b6
+DATA constants<>+5124(SB)/4, $0x3e5b33b6
+DATA constants<>+5128(SB)/4, $0x3e5b33b6
+DATA constants<>+5132(SB)/4, $0x3e5b33b6
+DATA constants<>+5136(SB)/4, $0x3e5b33b6
+DATA constants<>+5140(SB)/4, $0x3e5b33b6
+DATA constants<>+5144(SB)/4, $0x3e5b33b6
+DATA constants<>+5148(SB)/4, $0x3e5b33b6
+DATA constants<>+5152(SB)/4, $0x3e5b33b6
+DATA constants<>+5156(SB)/4, $0x3e5b33b6
+DATA constants<>+5160(SB)/4, $0x3e5b33b6
+DATA constants<>+5164(SB)/4, $0x3e5b33b6
+DATA constants<>+5168(SB)/4, $0x3e5b33b6
+DATA constants<>+5172(SB)/4, $0x3e5b33b6
+DATA constants<>+5176(SB)/4, $0x3e5b33b6
+DATA constants<>+5180(SB)/4, $0x3e5b33b6
+DATA constants<>+5184(SB)/4, $0x43480000
+DATA constants<>+5188(SB)/4, $0x43480000
+DATA constants<>+5192(SB)/4, $0x43480000
+DATA constants<>+5196(SB)/4, $0x43480000
+DATA constants<>+5200(SB)/4, $0x43480000
+DATA constants<>+5204(SB)/4, $0x43480000
+DATA constants<>+5208(SB)/4, $0x43480000
+DATA constants<>+5212(SB)/4, $0x43480000
+DATA constants<>+5216(SB)/4, $0x43480000
+DATA constants<>+5220(SB)/4, $0x43480000
+DATA constants<>+5224(SB)/4, $0x43480000
+DATA constants<>+5228(SB)/4, $0x43480000
+DATA constants<>+5232(SB)/4, $0x43480000
+DATA constants<>+5236(SB)/4, $0x43480000
+DATA constants<>+5240(SB)/4, $0x43480000
+DATA constants<>+5244(SB)/4, $0x43480000
+DATA constants<>+5248(SB)/4, $0xc3480000
+DATA constants<>+5252(SB)/4, $0xc3480000
+DATA constants<>+5256(SB)/4, $0xc3480000
+DATA constants<>+5260(SB)/4, $0xc3480000
+DATA constants<>+5264(SB)/4, $0xc3480000
+DATA constants<>+5268(SB)/4, $0xc3480000
+DATA constants<>+5272(SB)/4, $0xc3480000
+DATA constants<>+5276(SB)/4, $0xc3480000
+DATA constants<>+5280(SB)/4, $0xc3480000
+DATA constants<>+5284(SB)/4, $0xc3480000
+DATA constants<>+5288(SB)/4, $0xc3480000
+DATA constants<>+5292(SB)/4, $0xc3480000
+DATA constants<>+5296(SB)/4, $0xc3480000
+DATA constants<>+5300(SB)/4, $0xc3480000
+DATA constants<>+5304(SB)/4, $0xc3480000
+DATA constants<>+5308(SB)/4, $0xc3480000
+DATA constants<>+5312(SB)/4, $0x00000001
+DATA constants<>+5316(SB)/4, $0x00000001
+DATA constants<>+5320(SB)/4, $0x00000001
+DATA constants<>+5324(SB)/4, $0x00000001
+DATA constants<>+5328(SB)/4, $0x00000001
+DATA constants<>+5332(SB)/4, $0x00000001
+DATA constants<>+5336(SB)/4, $0x00000001
+DATA constants<>+5340(SB)/4, $0x00000001
+DATA constants<>+5344(SB)/4, $0x00000001
+DATA constants<>+5348(SB)/4, $0x00000001
+DATA constants<>+5352(SB)/4, $0x00000001
+DATA constants<>+5356(SB)/4, $0x00000001
+DATA constants<>+5360(SB)/4, $0x00000001
+DATA constants<>+5364(SB)/4, $0x00000001
+DATA constants<>+5368(SB)/4, $0x00000001
+DATA constants<>+5372(SB)/4, $0x00000001
+DATA constants<>+5376(SB)/4, $0x00007fff
+DATA constants<>+5380(SB)/4, $0x00007fff
+DATA constants<>+5384(SB)/4, $0x00007fff
+DATA constants<>+5388(SB)/4, $0x00007fff
+DATA constants<>+5392(SB)/4, $0x00007fff
+DATA constants<>+5396(SB)/4, $0x00007fff
+DATA constants<>+5400(SB)/4, $0x00007fff
+DATA constants<>+5404(SB)/4, $0x00007fff
+DATA constants<>+5408(SB)/4, $0x00007fff
+DATA constants<>+5412(SB)/4, $0x00007fff
+DATA constants<>+5416(SB)/4, $0x00007fff
+DATA constants<>+5420(SB)/4, $0x00007fff
+DATA constants<>+5424(SB)/4, $0x00007fff
+DATA constants<>+5428(SB)/4, $0x00007fff
+DATA constants<>+5432(SB)/4, $0x00007fff
+DATA constants<>+5436(SB)/4, $0x00007fff
+DATA constants<>+5440(SB)/4, $0x00400000
+DATA constants<>+5444(SB)/4, $0x00400000
+DATA constants<>+5448(SB)/4, $0x00400000
+DATA constants<>+5452(SB)/4, $0x00400000
+DATA constants<>+5456(SB)/4, $0x00400000
+DATA constants<>+5460(SB)/4, $0x00400000
+DATA constants<>+5464(SB)/4, $0x00400000
+DATA constants<>+5468(SB)/4, $0x00400000
+DATA constants<>+5472(SB)/4, $0x00400000
+DATA constants<>+5476(SB)/4, $0x00400000
+DATA constants<>+5480(SB)/4, $0x00400000
+DATA constants<>+5484(SB)/4, $0x00400000
+DATA constants<>+5488(SB)/4, $0x00400000
+DATA constants<>+5492(SB)/4, $0x00400000
+DATA constants<>+5496(SB)/4, $0x00400000
+DATA constants<>+5500(SB)/4, $0x00400000
+DATA constants<>+5504(SB)/4, $0xd2511f53
+DATA constants<>+5508(SB)/4, $0xd2511f53
+DATA constants<>+5512(SB)/4, $0xd2511f53
+DATA constants<>+5516(SB)/4, $0xd2511f53
+DATA constants<>+5520(SB)/4, $0xd2511f53
+DATA constants<>+5524(SB)/4, $0xd2511f53
+DATA constants<>+5528(SB)/4, $0xd2511f53
+DATA constants<>+5532(SB)/4, $0xd2511f53
+DATA constants<>+5536(SB)/4, $0xd2511f53
+DATA constants<>+5540(SB)/4, $0xd2511f53
+DATA constants<>+5544(SB)/4, $0xd2511f53
+DATA constants<>+5548(SB)/4, $0xd2511f53
+DATA constants<>+5552(SB)/4, $0xd2511f53
+DATA constants<>+5556(SB)/4, $0xd2511f53
+DATA constants<>+5560(SB)/4, $0xd2511f53
+DATA constants<>+5564(SB)/4, $0xd2511f53
+DATA constants<>+5568(SB)/4, $0xcd9e8d57
+DATA constants<>+5572(SB)/4, $0xcd9e8d57
+DATA constants<>+5576(SB)/4, $0xcd9e8d57
+DATA constants<>+5580(SB)/4, $0xcd9e8d57
+DATA constants<>+5584(SB)/4, $0xcd9e8d57
+DATA constants<>+5588(SB)/4, $0xcd9e8d57
+DATA constants<>+5592(SB)/4, $0xcd9e8d57
+DATA constants<>+5596(SB)/4, $0xcd9e8d57
+DATA constants<>+5600(SB)/4, $0xcd9e8d57
+DATA constants<>+5604(SB)/4, $0xcd9e8d57
+DATA constants<>+5608(SB)/4, $0xcd9e8d57
+DATA constants<>+5612(SB)/4, $0xcd9e8d57
+DATA constants<>+5616(SB)/4, $0xcd9e8d57
+DATA constants<>+5620(SB)/4, $0xcd9e8d57
+DATA constants<>+5624(SB)/4, $0xcd9e8d57
+DATA constants<>+5628(SB)/4, $0xcd9e8d57
+DATA constants<>+5632(SB)/8, $0xffffffff00000000
+DATA constants<>+5640(SB)/8, $0xffffffff00000000
+DATA constants<>+5648(SB)/8, $0xffffffff00000000
+DATA constants<>+5656(SB)/8, $0xffffffff00000000
+DATA constants<>+5664(SB)/8, $0xffffffff00000000
+DATA constants<>+5672(SB)/8, $0xffffffff00000000
+DATA constants<>+5680(SB)/8, $0xffffffff00000000
+DATA constants<>+5688(SB)/8, $0xffffffff00000000
+DATA constants<>+5696(SB)/4, $0x9e3779b9
+DATA constants<>+5700(SB)/4, $0x9e3779b9
+DATA constants<>+5704(SB)/4, $0x9e3779b9
+DATA constants<>+5708(SB)/4, $0x9e3779b9
+DATA constants<>+5712(SB)/4, $0x9e3779b9
+DATA constants<>+5716(SB)/4, $0x9e3779b9
+DATA constants<>+5720(SB)/4, $0x9e3779b9
+DATA constants<>+5724(SB)/4, $0x9e3779b9
+DATA constants<>+5728(SB)/4, $0x9e3779b9
+DATA constants<>+5732(SB)/4, $0x9e3779b9
+DATA constants<>+5736(SB)/4, $0x9e3779b9
+DATA constants<>+5740(SB)/4, $0x9e3779b9
+DATA constants<>+5744(SB)/4, $0x9e3779b9
+DATA constants<>+5748(SB)/4, $0x9e3779b9
+DATA constants<>+5752(SB)/4, $0x9e3779b9
+DATA constants<>+5756(SB)/4, $0x9e3779b9
+DATA constants<>+5760(SB)/4, $0xbb67ae85
+DATA constants<>+5764(SB)/4, $0xbb67ae85
+DATA constants<>+5768(SB)/4, $0xbb67ae85
+DATA constants<>+5772(SB)/4, $0xbb67ae85
+DATA constants<>+5776(SB)/4, $0xbb67ae85
+DATA constants<>+5780(SB)/4, $0xbb67ae85
+DATA constants<>+5784(SB)/4, $0xbb67ae85
+DATA constants<>+5788(SB)/4, $0xbb67ae85
+DATA constants<>+5792(SB)/4, $0xbb67ae85
+DATA constants<>+5796(SB)/4, $0xbb67ae85
+DATA constants<>+5800(SB)/4, $0xbb67ae85
+DATA constants<>+5804(SB)/4, $0xbb67ae85
+DATA constants<>+5808(SB)/4, $0xbb67ae85
+DATA constants<>+5812(SB)/4, $0xbb67ae85
+DATA constants<>+5816(SB)/4, $0xbb67ae85
+DATA constants<>+5820(SB)/4, $0xbb67ae85
+GLOBL constants<>(SB), RODATA|NOPTR, $5824
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -1734,80 +1510,48 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 loopTogether:
 	VMOVUPS      (CX)(DX*4), Z8
 	VMOVUPS      64(CX)(DX*4), Z9
-	VCMPPS       $0x11, Z8, Z0, K1
-	VCMPPS       $0x11, Z9, Z0, K2
+	VMINPS       Z8, Z0, Z8
+	VMINPS       Z9, Z0, Z9
+	VMAXPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z1, Z9
 	VMOVUPS      Z3, Z10
 	VFMADD231PS  Z2, Z8, Z10
 	VMOVUPS      Z3, Z11
 	VFMADD231PS  Z2, Z9, Z11
-	VSUBPS       Z3, Z10, Z12
-	VSUBPS       Z3, Z11, Z13
-	VMOVUPS      Z8, Z14
-	VFNMADD231PS Z4, Z12, Z14
-	VMOVUPS      Z9, Z15
-	VFNMADD231PS Z4, Z13, Z15
-	VFNMADD231PS Z5, Z12, Z14
-	VFNMADD231PS Z5, Z13, Z15
+	VSUBPS       Z3, Z10, Z10
+	VSUBPS       Z3, Z11, Z11
+	VFNMADD231PS Z4, Z10, Z8
+	VFNMADD231PS Z4, Z11, Z9
+	VFNMADD231PS Z5, Z10, Z8
+	VFNMADD231PS Z5, Z11, Z9
 	VMOVUPS      Z7, Z12
-	VFMADD231PS  Z14, Z6, Z12
+	VFMADD231PS  Z8, Z6, Z12
 	VMOVUPS      Z7, Z13
-	VFMADD231PS  Z15, Z6, Z13
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z14, Z12
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z15, Z13
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z14, Z12
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z15, Z13
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z14, Z12
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z15, Z13
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z14, Z12
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z15, Z13
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z14, Z12
+	VFMADD231PS  Z9, Z6, Z13
+	VBROADCASTSS constants<>+512(SB), Z14
+	VFMADD213PS  Z14, Z8, Z12
+	VBROADCASTSS constants<>+512(SB), Z14
+	VFMADD213PS  Z14, Z9, Z13
+	VBROADCASTSS constants<>+576(SB), Z14
+	VFMADD213PS  Z14, Z8, Z12
+	VBROADCASTSS constants<>+576(SB), Z14
+	VFMADD213PS  Z14, Z9, Z13
+	VBROADCASTSS constants<>+640(SB), Z14
+	VFMADD213PS  Z14, Z8, Z12
+	VBROADCASTSS constants<>+640(SB), Z14
+	VFMADD213PS  Z14, Z9, Z13
 	VBROADCASTSS constants<>+704(SB), Z14
-	VFMADD213PS  Z14, Z15, Z13
-	VBROADCASTSS constants<>+768(SB), Z14
-	VPSUBD       Z14, Z10, Z10
-	VBROADCASTSS constants<>+768(SB), Z14
-	VPSUBD       Z14, Z11, Z11
-	VPSRAD       $0x01, Z10, Z14
-	VPSRAD       $0x01, Z11, Z15
-	VBROADCASTSS constants<>+832(SB), Z24
-	VPADDD       Z24, Z14, Z24
-	VBROADCASTSS constants<>+832(SB), Z25
-	VPADDD       Z25, Z15, Z25
-	VPSLLD       $0x17, Z24, Z24
-	VPSLLD       $0x17, Z25, Z25
-	VMULPS       Z24, Z12, Z12
-	VMULPS       Z25, Z13, Z13
-	VPSUBD       Z14, Z10, Z10
-	VPSUBD       Z15, Z11, Z11
-	VBROADCASTSS constants<>+832(SB), Z14
-	VPADDD       Z14, Z10, Z10
-	VBROADCASTSS constants<>+832(SB), Z14
-	VPADDD       Z14, Z11, Z11
-	VPSLLD       $0x17, Z10, Z10
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS       Z10, Z12, Z10
-	VMULPS       Z11, Z13, Z11
-	VBLENDMPS    Z1, Z10, K1, Z16
-	VBLENDMPS    Z1, Z11, K2, Z17
-	VBROADCASTSS constants<>+896(SB), Z10
-	VCMPPS       $0x11, Z10, Z8, K1
-	VBROADCASTSS constants<>+896(SB), Z8
-	VCMPPS       $0x11, Z8, Z9, K2
-	VBROADCASTSS constants<>+960(SB), Z8
-	VBLENDMPS    Z8, Z16, K1, Z18
-	VBROADCASTSS constants<>+960(SB), Z8
-	VBLENDMPS    Z8, Z17, K2, Z19
-	VMOVUPS      Z18, (AX)(DX*4)
-	VMOVUPS      Z19, 64(AX)(DX*4)
+	VFMADD213PS  Z14, Z8, Z12
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z9, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VFMADD213PS  Z14, Z8, Z12
+	VBROADCASTSS constants<>+704(SB), Z8
+	VFMADD213PS  Z8, Z9, Z13
+	VSCALEFPS    Z10, Z12, Z8
+	VSCALEFPS    Z11, Z13, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
 
 testTogether:
@@ -1817,43 +1561,27 @@ testTogether:
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z8
-	VCMPPS       $0x11, Z8, Z0, K1
+	VMINPS       Z8, Z0, Z8
+	VMAXPS       Z8, Z1, Z8
 	VMOVUPS      Z3, Z9
 	VFMADD231PS  Z2, Z8, Z9
-	VSUBPS       Z3, Z9, Z10
-	VMOVUPS      Z8, Z11
-	VFNMADD231PS Z4, Z10, Z11
-	VFNMADD231PS Z5, Z10, Z11
+	VSUBPS       Z3, Z9, Z9
+	VFNMADD231PS Z4, Z9, Z8
+	VFNMADD231PS Z5, Z9, Z8
 	VMOVUPS      Z7, Z10
-	VFMADD231PS  Z11, Z6, Z10
-	VBROADCASTSS constants<>+512(SB), Z12
-	VFMADD213PS  Z12, Z11, Z10
-	VBROADCASTSS constants<>+576(SB), Z12
-	VFMADD213PS  Z12, Z11, Z10
-	VBROADCASTSS constants<>+640(SB), Z12
-	VFMADD213PS  Z12, Z11, Z10
-	VBROADCASTSS constants<>+704(SB), Z12
-	VFMADD213PS  Z12, Z11, Z10
-	VBROADCASTSS constants<>+704(SB), Z12
-	VFMADD213PS  Z12, Z11, Z10
-	VBROADCASTSS constants<>+768(SB), Z11
-	VPSUBD       Z11, Z9, Z9
-	VPSRAD       $0x01, Z9, Z11
-	VBROADCASTSS constants<>+832(SB), Z12
-	VPADDD       Z12, Z11, Z12
-	VPSLLD       $0x17, Z12, Z12
-	VMULPS       Z12, Z10, Z10
-	VPSUBD       Z11, Z9, Z9
-	VBROADCASTSS constants<>+832(SB), Z11
-	VPADDD       Z11, Z9, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS       Z9, Z10, Z9
-	VBLENDMPS    Z1, Z9, K1, Z20
-	VBROADCASTSS constants<>+896(SB), Z9
-	VCMPPS       $0x11, Z9, Z8, K1
-	VBROADCASTSS constants<>+960(SB), Z8
-	VBLENDMPS    Z8, Z20, K1, Z21
-	VMOVUPS      Z21, (AX)(DX*4)
+	VFMADD231PS  Z8, Z6, Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	VFMADD213PS  Z11, Z8, Z10
+	VBROADCASTSS constants<>+576(SB), Z11
+	VFMADD213PS  Z11, Z8, Z10
+	VBROADCASTSS constants<>+640(SB), Z11
+	VFMADD213PS  Z11, Z8, Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	VFMADD213PS  Z11, Z8, Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	VFMADD213PS  Z11, Z8, Z10
+	VSCALEFPS    Z9, Z10, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1865,66 +1593,50 @@ test:
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPS.Z    (CX)(DX*4), K1, Z8
-	VCMPPS       $0x11, Z8, Z0, K2
-	VMOVUPS      Z3, Z0
-	VFMADD231PS  Z2, Z8, Z0
-	VSUBPS       Z3, Z0, Z2
-	VMOVUPS      Z8, Z3
-	VFNMADD231PS Z4, Z2, Z3
-	VFNMADD231PS Z5, Z2, Z3
+	VMINPS       Z8, Z0, Z0
+	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      Z3, Z1
+	VFMADD231PS  Z2, Z0, Z1
+	VSUBPS       Z3, Z1, Z1
+	VFNMADD231PS Z4, Z1, Z0
+	VFNMADD231PS Z5, Z1, Z0
 	VMOVUPS      Z7, Z2
-	VFMADD231PS  Z3, Z6, Z2
-	VBROADCASTSS constants<>+512(SB), Z4
-	VFMADD213PS  Z4, Z3, Z2
-	VBROADCASTSS constants<>+576(SB), Z4
-	VFMADD213PS  Z4, Z3, Z2
-	VBROADCASTSS constants<>+640(SB), Z4
-	VFMADD213PS  Z4, Z3, Z2
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z3, Z2
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z3, Z2
-	VBROADCASTSS constants<>+768(SB), Z3
-	VPSUBD       Z3, Z0, Z0
-	VPSRAD       $0x01, Z0, Z3
-	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z3, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z2, Z2
-	VPSUBD       Z3, Z0, Z0
-	VBROADCASTSS constants<>+832(SB), Z3
-	VPADDD       Z3, Z0, Z0
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS       Z0, Z2, Z0
-	VBLENDMPS    Z1, Z0, K2, Z22
-	VBROADCASTSS constants<>+896(SB), Z0
-	VCMPPS       $0x11, Z0, Z8, K2
-	VBROADCASTSS constants<>+960(SB), Z0
-	VBLENDMPS    Z0, Z22, K2, Z23
-	VMOVUPS      Z23, K1, (AX)(DX*4)
+	VFMADD231PS  Z0, Z6, Z2
+	VBROADCASTSS constants<>+512(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+576(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+640(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
 	RET
 
 // func logAVX512(dst *float32, x *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+1024(SB), Z0
-	VBROADCASTSS constants<>+1088(SB), Z1
-	VBROADCASTSS constants<>+1152(SB), Z2
-	VBROADCASTSS constants<>+1216(SB), Z3
+	VBROADCASTSS constants<>+768(SB), Z0
+	VBROADCASTSS constants<>+832(SB), Z1
+	VBROADCASTSS constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+896(SB), Z3
 	VBROADCASTSS constants<>+960(SB), Z4
-	VBROADCASTSS constants<>+1280(SB), Z5
-	VBROADCASTSS constants<>+704(SB), Z6
-	VBROADCASTSS constants<>+1344(SB), Z7
-	VBROADCASTSS constants<>+1408(SB), Z8
-	VBROADCASTSS constants<>+1472(SB), Z9
-	VBROADCASTSS constants<>+1536(SB), Z10
-	VBROADCASTSS constants<>+1600(SB), Z11
-	VBROADCASTSS constants<>+1664(SB), Z12
+	VBROADCASTSS constants<>+1024(SB), Z5
+	VBROADCASTSS constants<>+1088(SB), Z6
+	VBROADCASTSS constants<>+1152(SB), Z7
+	VBROADCASTSS constants<>+1216(SB), Z8
+	VBROADCASTSS constants<>+1280(SB), Z9
+	VBROADCASTSS constants<>+1344(SB), Z10
+	VBROADCASTSS constants<>+320(SB), Z11
+	VBROADCASTSS constants<>+256(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -1933,51 +1645,37 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z13
-	VCMPPS       $0x11, Z0, Z13, K1
-	VMULPS       Z1, Z13, Z14
-	VBLENDMPS    Z14, Z13, K1, Z15
-	VPSUBD       Z2, Z15, Z14
-	VPSRAD       $0x17, Z14, Z25
-	VCVTDQ2PS    Z25, Z25
-	VBLENDMPS    Z3, Z4, K1, Z16
-	VADDPS       Z16, Z25, Z25
-	VANDPS       Z5, Z14, Z14
-	VPADDD       Z2, Z14, Z14
-	VSUBPS       Z6, Z14, Z14
-	VMULPS       Z14, Z14, Z26
-	VMOVUPS      Z7, Z27
-	VFMADD231PS  Z14, Z8, Z27
-	VMOVUPS      Z9, Z28
-	VFMADD231PS  Z14, Z10, Z28
-	VMOVUPS      Z11, Z29
-	VFMADD231PS  Z14, Z12, Z29
-	VBROADCASTSS constants<>+1728(SB), Z30
-	VBROADCASTSS constants<>+1792(SB), Z31
-	VFMADD231PS  Z31, Z14, Z30
-	VMULPS       Z14, Z14, Z31
-	VFMADD231PS  Z31, Z28, Z27
-	VFMADD231PS  Z31, Z30, Z29
-	VMULPS       Z31, Z31, Z28
-	VFMADD231PS  Z28, Z29, Z27
-	VMULPS       Z14, Z26, Z28
-	VBROADCASTSS constants<>+320(SB), Z29
-	VMULPS       Z29, Z25, Z29
-	VFMADD231PS  Z27, Z28, Z29
-	VBROADCASTSS constants<>+1856(SB), Z27
-	VFNMADD231PS Z27, Z26, Z29
-	VADDPS       Z29, Z14, Z14
-	VBROADCASTSS constants<>+256(SB), Z26
-	VFMADD231PS  Z26, Z25, Z14
-	VBROADCASTSS constants<>+64(SB), Z25
-	VCMPPS       $0x11, Z25, Z13, K1
-	VBLENDMPS    Z14, Z13, K1, Z17
-	VCMPPS       $0x11, Z4, Z13, K1
-	VBROADCASTSS constants<>+1920(SB), Z14
-	VBLENDMPS    Z14, Z17, K1, Z18
-	VCMPPS       $0x00, Z4, Z13, K1
-	VBROADCASTSS constants<>+1984(SB), Z13
-	VBLENDMPS    Z13, Z18, K1, Z19
-	VMOVUPS      Z19, (AX)(DX*4)
+	VGETMANTPS   $0x00, Z13, Z14
+	VGETEXPPS    Z13, Z15
+	VCMPPS       $0x11, Z14, Z0, K1
+	VMULPS       Z1, Z14, Z16
+	VBLENDMPS    Z16, Z14, K1, Z17
+	VADDPS       Z2, Z15, Z14
+	VBLENDMPS    Z14, Z15, K1, Z18
+	VSUBPS       Z2, Z17, Z14
+	VMULPS       Z14, Z14, Z15
+	VMOVUPS      Z3, Z16
+	VFMADD231PS  Z14, Z4, Z16
+	VMOVUPS      Z5, Z21
+	VFMADD231PS  Z14, Z6, Z21
+	VMOVUPS      Z7, Z22
+	VFMADD231PS  Z14, Z8, Z22
+	VMOVUPS      Z9, Z23
+	VFMADD231PS  Z14, Z10, Z23
+	VMULPS       Z14, Z14, Z24
+	VFMADD231PS  Z24, Z21, Z16
+	VFMADD231PS  Z24, Z23, Z22
+	VMULPS       Z24, Z24, Z21
+	VFMADD231PS  Z21, Z22, Z16
+	VMULPS       Z14, Z15, Z21
+	VMULPS       Z11, Z18, Z22
+	VFMADD231PS  Z16, Z21, Z22
+	VFNMADD231PS Z1, Z15, Z22
+	VADDPS       Z22, Z14, Z14
+	VFMADD231PS  Z12, Z18, Z14
+	VBROADCASTSS constants<>+1408(SB), Z15
+	VFIXUPIMMPS  $0x00, Z15, Z13, Z14
+	VMOVUPS      Z14, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -1989,51 +1687,36 @@ test:
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPS.Z    (CX)(DX*4), K1, Z13
-	VCMPPS       $0x11, Z0, Z13, K2
-	VMULPS       Z1, Z13, Z0
-	VBLENDMPS    Z0, Z13, K2, Z20
-	VPSUBD       Z2, Z20, Z0
-	VPSRAD       $0x17, Z0, Z1
-	VCVTDQ2PS    Z1, Z1
-	VBLENDMPS    Z3, Z4, K2, Z21
-	VADDPS       Z21, Z1, Z1
-	VANDPS       Z5, Z0, Z0
-	VPADDD       Z2, Z0, Z0
-	VSUBPS       Z6, Z0, Z0
+	VGETMANTPS   $0x00, Z13, Z14
+	VGETEXPPS    Z13, Z15
+	VCMPPS       $0x11, Z14, Z0, K2
+	VMULPS       Z1, Z14, Z0
+	VBLENDMPS    Z0, Z14, K2, Z19
+	VADDPS       Z2, Z15, Z0
+	VBLENDMPS    Z0, Z15, K2, Z20
+	VSUBPS       Z2, Z19, Z0
 	VMULPS       Z0, Z0, Z2
-	VMOVUPS      Z7, Z3
-	VFMADD231PS  Z0, Z8, Z3
-	VMOVUPS      Z9, Z5
-	VFMADD231PS  Z0, Z10, Z5
-	VMOVUPS      Z11, Z6
-	VFMADD231PS  Z0, Z12, Z6
-	VBROADCASTSS constants<>+1728(SB), Z7
-	VBROADCASTSS constants<>+1792(SB), Z8
-	VFMADD231PS  Z8, Z0, Z7
-	VMULPS       Z0, Z0, Z8
-	VFMADD231PS  Z8, Z5, Z3
-	VFMADD231PS  Z8, Z7, Z6
-	VMULPS       Z8, Z8, Z5
-	VFMADD231PS  Z5, Z6, Z3
-	VMULPS       Z0, Z2, Z5
-	VBROADCASTSS constants<>+320(SB), Z6
-	VMULPS       Z6, Z1, Z6
-	VFMADD231PS  Z3, Z5, Z6
-	VBROADCASTSS constants<>+1856(SB), Z3
-	VFNMADD231PS Z3, Z2, Z6
-	VADDPS       Z6, Z0, Z0
-	VBROADCASTSS constants<>+256(SB), Z2
-	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS constants<>+64(SB), Z1
-	VCMPPS       $0x11, Z1, Z13, K2
-	VBLENDMPS    Z0, Z13, K2, Z22
-	VCMPPS       $0x11, Z4, Z13, K2
-	VBROADCASTSS constants<>+1920(SB), Z0
-	VBLENDMPS    Z0, Z22, K2, Z23
-	VCMPPS       $0x00, Z4, Z13, K2
-	VBROADCASTSS constants<>+1984(SB), Z0
-	VBLENDMPS    Z0, Z23, K2, Z24
-	VMOVUPS      Z24, K1, (AX)(DX*4)
+	VFMADD231PS  Z0, Z4, Z3
+	VMOVUPS      Z5, Z4
+	VFMADD231PS  Z0, Z6, Z4
+	VMOVUPS      Z7, Z5
+	VFMADD231PS  Z0, Z8, Z5
+	VMOVUPS      Z9, Z6
+	VFMADD231PS  Z0, Z10, Z6
+	VMULPS       Z0, Z0, Z7
+	VFMADD231PS  Z7, Z4, Z3
+	VFMADD231PS  Z7, Z6, Z5
+	VMULPS       Z7, Z7, Z4
+	VFMADD231PS  Z4, Z5, Z3
+	VMULPS       Z0, Z2, Z4
+	VMULPS       Z11, Z20, Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VFNMADD231PS Z1, Z2, Z5
+	VADDPS       Z5, Z0, Z0
+	VFMADD231PS  Z12, Z20, Z0
+	VBROADCASTSS constants<>+1408(SB), Z1
+	VFIXUPIMMPS  $0x00, Z1, Z13, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -2044,14 +1727,14 @@ done:
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+2048(SB), Z0
-	VBROADCASTSS constants<>+2112(SB), Z1
-	VBROADCASTSS constants<>+2176(SB), Z2
-	VBROADCASTSS constants<>+2240(SB), Z3
-	VBROADCASTSS constants<>+2304(SB), Z4
-	VBROADCASTSS constants<>+2368(SB), Z5
-	VBROADCASTSS constants<>+2432(SB), Z6
-	VBROADCASTSS constants<>+128(SB), Z7
+	VBROADCASTSS constants<>+1472(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+1600(SB), Z2
+	VBROADCASTSS constants<>+128(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VBROADCASTSS constants<>+320(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z7
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -2063,104 +1746,68 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 loopTogether:
 	VMOVUPS      (CX)(DX*4), Z8
 	VMOVUPS      64(CX)(DX*4), Z9
-	VANDPS       Z0, Z8, Z10
-	VANDPS       Z0, Z9, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS       Z12, Z8, Z14
-	VMULPS       Z13, Z9, Z15
-	VMOVUPS      Z1, Z16
-	VFMADD231PS  Z12, Z2, Z16
-	VMOVUPS      Z1, Z17
-	VFMADD231PS  Z13, Z2, Z17
-	VMOVUPS      Z3, Z18
-	VFMADD231PS  Z12, Z4, Z18
-	VMOVUPS      Z3, Z19
-	VFMADD231PS  Z13, Z4, Z19
-	VMULPS       Z12, Z12, Z12
-	VMULPS       Z13, Z13, Z13
-	VFMADD231PS  Z12, Z18, Z16
-	VFMADD231PS  Z13, Z19, Z17
-	VMULPS       Z12, Z12, Z12
-	VMULPS       Z13, Z13, Z13
-	VFMADD231PS  Z5, Z12, Z16
-	VFMADD231PS  Z5, Z13, Z17
-	VFMADD213PS  Z8, Z16, Z14
-	VFMADD213PS  Z9, Z17, Z15
-	VADDPS       Z10, Z10, Z12
-	VADDPS       Z11, Z11, Z13
-	VMINPS       Z12, Z6, Z12
-	VMINPS       Z13, Z6, Z13
-	VBROADCASTSS constants<>+192(SB), Z16
-	VFMADD231PS  Z7, Z12, Z16
-	VBROADCASTSS constants<>+192(SB), Z17
-	VFMADD231PS  Z7, Z13, Z17
-	VBROADCASTSS constants<>+192(SB), Z18
-	VSUBPS       Z18, Z16, Z16
-	VBROADCASTSS constants<>+192(SB), Z18
-	VSUBPS       Z18, Z17, Z17
-	VBROADCASTSS constants<>+256(SB), Z18
-	VFNMADD231PS Z18, Z16, Z12
-	VBROADCASTSS constants<>+256(SB), Z18
-	VFNMADD231PS Z18, Z17, Z13
-	VBROADCASTSS constants<>+320(SB), Z18
-	VFNMADD231PS Z18, Z16, Z12
-	VBROADCASTSS constants<>+320(SB), Z18
-	VFNMADD231PS Z18, Z17, Z13
-	VBROADCASTSS constants<>+448(SB), Z18
-	VBROADCASTSS constants<>+384(SB), Z19
-	VFMADD231PS  Z19, Z12, Z18
-	VBROADCASTSS constants<>+448(SB), Z19
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+704(SB), Z12
-	VFMADD213PS  Z12, Z13, Z19
-	VSCALEFPS    Z16, Z18, Z12
-	VSCALEFPS    Z17, Z19, Z13
+	VANDPS       Z1, Z8, Z10
+	VANDPS       Z1, Z9, Z11
+	VMULPS       Z2, Z10, Z10
+	VMULPS       Z2, Z11, Z11
+	VMAXPS       Z10, Z0, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMOVUPS      Z4, Z12
+	VFMADD231PS  Z3, Z10, Z12
+	VMOVUPS      Z4, Z13
+	VFMADD231PS  Z3, Z11, Z13
+	VSUBPS       Z4, Z12, Z12
+	VSUBPS       Z4, Z13, Z13
+	VFNMADD231PS Z5, Z12, Z10
+	VFNMADD231PS Z5, Z13, Z11
+	VFNMADD231PS Z6, Z12, Z10
+	VFNMADD231PS Z6, Z13, Z11
+	VMULPS       Z10, Z10, Z14
+	VMULPS       Z11, Z11, Z15
+	VBROADCASTSS constants<>+448(SB), Z16
+	VFMADD231PS  Z10, Z7, Z16
+	VBROADCASTSS constants<>+448(SB), Z17
+	VFMADD231PS  Z11, Z7, Z17
+	VBROADCASTSS constants<>+512(SB), Z18
+	VFMADD213PS  Z18, Z10, Z16
+	VBROADCASTSS constants<>+512(SB), Z18
+	VFMADD213PS  Z18, Z11, Z17
+	VBROADCASTSS constants<>+576(SB), Z18
+	VFMADD213PS  Z18, Z10, Z16
+	VBROADCASTSS constants<>+576(SB), Z18
+	VFMADD213PS  Z18, Z11, Z17
+	VBROADCASTSS constants<>+640(SB), Z18
+	VFMADD213PS  Z18, Z10, Z16
+	VBROADCASTSS constants<>+640(SB), Z18
+	VFMADD213PS  Z18, Z11, Z17
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z17, Z15, Z11
+	VBROADCASTSS constants<>+704(SB), Z14
+	VSCALEFPS    Z12, Z14, Z12
+	VBROADCASTSS constants<>+704(SB), Z14
+	VSCALEFPS    Z13, Z14, Z13
+	VBROADCASTSS constants<>+704(SB), Z14
+	VSUBPS       Z12, Z14, Z14
+	VBROADCASTSS constants<>+704(SB), Z15
+	VSUBPS       Z13, Z15, Z15
 	VBROADCASTSS constants<>+704(SB), Z16
-	VADDPS       Z16, Z12, Z12
-	VBROADCASTSS constants<>+704(SB), Z16
-	VADDPS       Z16, Z13, Z13
-	VBROADCASTSS constants<>+2560(SB), Z16
-	VDIVPS       Z12, Z16, Z12
-	VBROADCASTSS constants<>+2560(SB), Z16
-	VDIVPS       Z13, Z16, Z13
-	VBROADCASTSS constants<>+704(SB), Z16
-	VSUBPS       Z12, Z16, Z12
-	VBROADCASTSS constants<>+704(SB), Z16
-	VSUBPS       Z13, Z16, Z13
-	VBROADCASTSS constants<>+2624(SB), Z16
-	VCMPPS       $0x11, Z16, Z10, K1
-	VBROADCASTSS constants<>+2624(SB), Z10
-	VCMPPS       $0x11, Z10, Z11, K2
-	VBROADCASTSS constants<>+2688(SB), Z10
-	VANDPS       Z10, Z8, Z8
-	VBROADCASTSS constants<>+2688(SB), Z10
-	VANDPS       Z10, Z9, Z9
-	VORPS        Z8, Z12, Z8
-	VORPS        Z9, Z13, Z9
-	VBLENDMPS    Z14, Z8, K1, Z20
-	VBLENDMPS    Z15, Z9, K2, Z21
-	VMOVUPS      Z20, (AX)(DX*4)
-	VMOVUPS      Z21, 64(AX)(DX*4)
+	VADDPS       Z16, Z12, Z16
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z13, Z17
+	VFNMADD231PS Z12, Z10, Z14
+	VFNMADD231PS Z13, Z11, Z15
+	VFMADD231PS  Z12, Z10, Z16
+	VFMADD231PS  Z13, Z11, Z17
+	VDIVPS       Z16, Z14, Z10
+	VDIVPS       Z17, Z15, Z11
+	VBROADCASTSS constants<>+1728(SB), Z12
+	VANDPS       Z12, Z8, Z8
+	VBROADCASTSS constants<>+1728(SB), Z12
+	VANDPS       Z12, Z9, Z9
+	VORPS        Z8, Z10, Z8
+	VORPS        Z9, Z11, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
 
 testTogether:
@@ -2170,55 +1817,37 @@ testTogether:
 
 loop:
 	VMOVUPS      (CX)(DX*4), Z8
-	VANDPS       Z0, Z8, Z9
-	VMULPS       Z8, Z8, Z10
-	VMULPS       Z10, Z8, Z11
-	VMOVUPS      Z1, Z12
-	VFMADD231PS  Z10, Z2, Z12
-	VMOVUPS      Z3, Z13
-	VFMADD231PS  Z10, Z4, Z13
-	VMULPS       Z10, Z10, Z10
-	VFMADD231PS  Z10, Z13, Z12
-	VMULPS       Z10, Z10, Z10
-	VFMADD231PS  Z5, Z10, Z12
-	VFMADD213PS  Z8, Z12, Z11
-	VADDPS       Z9, Z9, Z10
-	VMINPS       Z10, Z6, Z10
-	VBROADCASTSS constants<>+192(SB), Z12
-	VFMADD231PS  Z7, Z10, Z12
-	VBROADCASTSS constants<>+192(SB), Z13
-	VSUBPS       Z13, Z12, Z12
-	VBROADCASTSS constants<>+256(SB), Z13
-	VFNMADD231PS Z13, Z12, Z10
-	VBROADCASTSS constants<>+320(SB), Z13
-	VFNMADD231PS Z13, Z12, Z10
-	VBROADCASTSS constants<>+448(SB), Z13
-	VBROADCASTSS constants<>+384(SB), Z14
-	VFMADD231PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+512(SB), Z14
-	VFMADD213PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+576(SB), Z14
-	VFMADD213PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+640(SB), Z14
-	VFMADD213PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+704(SB), Z14
-	VFMADD213PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+704(SB), Z14
-	VFMADD213PS  Z14, Z10, Z13
-	VSCALEFPS    Z12, Z13, Z10
+	VANDPS       Z1, Z8, Z9
+	VMULPS       Z2, Z9, Z9
+	VMAXPS       Z9, Z0, Z9
+	VMOVUPS      Z4, Z10
+	VFMADD231PS  Z3, Z9, Z10
+	VSUBPS       Z4, Z10, Z10
+	VFNMADD231PS Z5, Z10, Z9
+	VFNMADD231PS Z6, Z10, Z9
+	VMULPS       Z9, Z9, Z11
+	VBROADCASTSS constants<>+448(SB), Z12
+	VFMADD231PS  Z9, Z7, Z12
+	VBROADCASTSS constants<>+512(SB), Z13
+	VFMADD213PS  Z13, Z9, Z12
+	VBROADCASTSS constants<>+576(SB), Z13
+	VFMADD213PS  Z13, Z9, Z12
+	VBROADCASTSS constants<>+640(SB), Z13
+	VFMADD213PS  Z13, Z9, Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS constants<>+704(SB), Z11
+	VSCALEFPS    Z10, Z11, Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	VSUBPS       Z10, Z11, Z11
 	VBROADCASTSS constants<>+704(SB), Z12
-	VADDPS       Z12, Z10, Z10
-	VBROADCASTSS constants<>+2560(SB), Z12
-	VDIVPS       Z10, Z12, Z10
-	VBROADCASTSS constants<>+704(SB), Z12
-	VSUBPS       Z10, Z12, Z10
-	VBROADCASTSS constants<>+2624(SB), Z12
-	VCMPPS       $0x11, Z12, Z9, K1
-	VBROADCASTSS constants<>+2688(SB), Z9
-	VANDPS       Z9, Z8, Z8
-	VORPS        Z8, Z10, Z8
-	VBLENDMPS    Z11, Z8, K1, Z22
-	VMOVUPS      Z22, (AX)(DX*4)
+	VADDPS       Z12, Z10, Z12
+	VFNMADD231PS Z10, Z9, Z11
+	VFMADD231PS  Z10, Z9, Z12
+	VDIVPS       Z12, Z11, Z9
+	VBROADCASTSS constants<>+1728(SB), Z10
+	VANDPS       Z10, Z8, Z8
+	VORPS        Z8, Z9, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2230,54 +1859,37 @@ test:
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPS.Z    (CX)(DX*4), K1, Z8
-	VANDPS       Z0, Z8, Z0
-	VMULPS       Z8, Z8, Z9
-	VMULPS       Z9, Z8, Z10
-	VFMADD231PS  Z9, Z2, Z1
-	VMOVUPS      Z3, Z2
-	VFMADD231PS  Z9, Z4, Z2
-	VMULPS       Z9, Z9, Z3
-	VFMADD231PS  Z3, Z2, Z1
-	VMULPS       Z3, Z3, Z2
-	VFMADD231PS  Z5, Z2, Z1
-	VFMADD213PS  Z8, Z1, Z10
-	VADDPS       Z0, Z0, Z1
-	VMINPS       Z1, Z6, Z1
-	VBROADCASTSS constants<>+192(SB), Z2
-	VFMADD231PS  Z7, Z1, Z2
-	VBROADCASTSS constants<>+192(SB), Z3
-	VSUBPS       Z3, Z2, Z2
-	VBROADCASTSS constants<>+256(SB), Z3
-	VFNMADD231PS Z3, Z2, Z1
-	VBROADCASTSS constants<>+320(SB), Z3
-	VFNMADD231PS Z3, Z2, Z1
+	VANDPS       Z1, Z8, Z1
+	VMULPS       Z2, Z1, Z1
+	VMAXPS       Z1, Z0, Z0
+	VMOVUPS      Z4, Z1
+	VFMADD231PS  Z3, Z0, Z1
+	VSUBPS       Z4, Z1, Z1
+	VFNMADD231PS Z5, Z1, Z0
+	VFNMADD231PS Z6, Z1, Z0
+	VMULPS       Z0, Z0, Z2
 	VBROADCASTSS constants<>+448(SB), Z3
-	VBROADCASTSS constants<>+384(SB), Z4
-	VFMADD231PS  Z4, Z1, Z3
+	VFMADD231PS  Z0, Z7, Z3
 	VBROADCASTSS constants<>+512(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  Z4, Z0, Z3
 	VBROADCASTSS constants<>+576(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  Z4, Z0, Z3
 	VBROADCASTSS constants<>+640(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VSCALEFPS    Z2, Z3, Z1
+	VFMADD213PS  Z4, Z0, Z3
+	VFMADD231PS  Z3, Z2, Z0
 	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z2, Z1, Z1
-	VBROADCASTSS constants<>+2560(SB), Z2
-	VDIVPS       Z1, Z2, Z1
+	VSCALEFPS    Z1, Z2, Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VSUBPS       Z1, Z2, Z1
-	VBROADCASTSS constants<>+2624(SB), Z2
-	VCMPPS       $0x11, Z2, Z0, K2
-	VBROADCASTSS constants<>+2688(SB), Z0
-	VANDPS       Z0, Z8, Z0
-	VORPS        Z0, Z1, Z0
-	VBLENDMPS    Z10, Z0, K2, Z23
-	VMOVUPS      Z23, K1, (AX)(DX*4)
+	VSUBPS       Z1, Z2, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VADDPS       Z3, Z1, Z3
+	VFNMADD231PS Z1, Z0, Z2
+	VFMADD231PS  Z1, Z0, Z3
+	VDIVPS       Z3, Z2, Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VANDPS       Z1, Z8, Z1
+	VORPS        Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -2288,14 +1900,14 @@ done:
 TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+2048(SB), Z0
-	VBROADCASTSS constants<>+2752(SB), Z1
-	VBROADCASTSS constants<>+2816(SB), Z2
-	VBROADCASTSS constants<>+2880(SB), Z3
-	VBROADCASTSS constants<>+2944(SB), Z4
-	VBROADCASTSS constants<>+3008(SB), Z5
-	VBROADCASTSS constants<>+3072(SB), Z6
-	VBROADCASTSS constants<>+3136(SB), Z7
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+1792(SB), Z1
+	VBROADCASTSS constants<>+1856(SB), Z2
+	VBROADCASTSS constants<>+1920(SB), Z3
+	VBROADCASTSS constants<>+1984(SB), Z4
+	VBROADCASTSS constants<>+2048(SB), Z5
+	VBROADCASTSS constants<>+2112(SB), Z6
+	VBROADCASTSS constants<>+2176(SB), Z7
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -2335,31 +1947,31 @@ loopTogether:
 	VFMADD213PS  Z9, Z9, Z15
 	VMINPS       Z10, Z7, Z12
 	VMINPS       Z11, Z7, Z13
-	VBROADCASTSS constants<>+3200(SB), Z16
-	VBROADCASTSS constants<>+3264(SB), Z17
+	VBROADCASTSS constants<>+2240(SB), Z16
+	VBROADCASTSS constants<>+2304(SB), Z17
 	VFMADD231PS  Z17, Z12, Z16
-	VBROADCASTSS constants<>+3200(SB), Z17
-	VBROADCASTSS constants<>+3264(SB), Z18
+	VBROADCASTSS constants<>+2240(SB), Z17
+	VBROADCASTSS constants<>+2304(SB), Z18
 	VFMADD231PS  Z18, Z13, Z17
-	VBROADCASTSS constants<>+3328(SB), Z18
-	VBROADCASTSS constants<>+3392(SB), Z19
+	VBROADCASTSS constants<>+2368(SB), Z18
+	VBROADCASTSS constants<>+2432(SB), Z19
 	VFMADD231PS  Z19, Z12, Z18
-	VBROADCASTSS constants<>+3328(SB), Z19
-	VBROADCASTSS constants<>+3392(SB), Z24
+	VBROADCASTSS constants<>+2368(SB), Z19
+	VBROADCASTSS constants<>+2432(SB), Z24
 	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+3456(SB), Z24
-	VBROADCASTSS constants<>+3520(SB), Z25
+	VBROADCASTSS constants<>+2496(SB), Z24
+	VBROADCASTSS constants<>+2560(SB), Z25
 	VFMADD231PS  Z25, Z12, Z24
-	VBROADCASTSS constants<>+3456(SB), Z25
-	VBROADCASTSS constants<>+3520(SB), Z26
+	VBROADCASTSS constants<>+2496(SB), Z25
+	VBROADCASTSS constants<>+2560(SB), Z26
 	VFMADD231PS  Z26, Z13, Z25
 	VMULPS       Z12, Z12, Z26
 	VMULPS       Z13, Z13, Z27
 	VFMADD231PS  Z26, Z18, Z16
 	VFMADD231PS  Z27, Z19, Z17
-	VBROADCASTSS constants<>+3584(SB), Z18
+	VBROADCASTSS constants<>+2624(SB), Z18
 	VFMADD231PS  Z18, Z26, Z24
-	VBROADCASTSS constants<>+3584(SB), Z18
+	VBROADCASTSS constants<>+2624(SB), Z18
 	VFMADD231PS  Z18, Z27, Z25
 	VMULPS       Z26, Z26, Z18
 	VMULPS       Z27, Z27, Z19
@@ -2367,9 +1979,9 @@ loopTogether:
 	VFMADD231PS  Z19, Z25, Z17
 	VFMADD213PS  Z12, Z12, Z16
 	VFMADD213PS  Z13, Z13, Z17
-	VBROADCASTSS constants<>+2688(SB), Z12
+	VBROADCASTSS constants<>+1728(SB), Z12
 	VXORPS       Z12, Z16, Z12
-	VBROADCASTSS constants<>+2688(SB), Z13
+	VBROADCASTSS constants<>+1728(SB), Z13
 	VXORPS       Z13, Z17, Z13
 	VBROADCASTSS constants<>+192(SB), Z16
 	VBROADCASTSS constants<>+128(SB), Z17
@@ -2421,13 +2033,13 @@ loopTogether:
 	VSUBPS       Z12, Z16, Z12
 	VBROADCASTSS constants<>+704(SB), Z16
 	VSUBPS       Z13, Z16, Z13
-	VBROADCASTSS constants<>+3648(SB), Z16
+	VBROADCASTSS constants<>+2688(SB), Z16
 	VCMPPS       $0x11, Z16, Z10, K1
-	VBROADCASTSS constants<>+3648(SB), Z10
+	VBROADCASTSS constants<>+2688(SB), Z10
 	VCMPPS       $0x11, Z10, Z11, K2
-	VBROADCASTSS constants<>+2688(SB), Z10
+	VBROADCASTSS constants<>+1728(SB), Z10
 	VANDPS       Z10, Z8, Z8
-	VBROADCASTSS constants<>+2688(SB), Z10
+	VBROADCASTSS constants<>+1728(SB), Z10
 	VANDPS       Z10, Z9, Z9
 	VORPS        Z8, Z12, Z8
 	VORPS        Z9, Z13, Z9
@@ -2458,23 +2070,23 @@ loop:
 	VFMADD231PS  Z10, Z13, Z11
 	VFMADD213PS  Z8, Z8, Z11
 	VMINPS       Z9, Z7, Z10
-	VBROADCASTSS constants<>+3200(SB), Z12
-	VBROADCASTSS constants<>+3264(SB), Z13
+	VBROADCASTSS constants<>+2240(SB), Z12
+	VBROADCASTSS constants<>+2304(SB), Z13
 	VFMADD231PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+3328(SB), Z13
-	VBROADCASTSS constants<>+3392(SB), Z14
+	VBROADCASTSS constants<>+2368(SB), Z13
+	VBROADCASTSS constants<>+2432(SB), Z14
 	VFMADD231PS  Z14, Z10, Z13
-	VBROADCASTSS constants<>+3456(SB), Z14
-	VBROADCASTSS constants<>+3520(SB), Z15
+	VBROADCASTSS constants<>+2496(SB), Z14
+	VBROADCASTSS constants<>+2560(SB), Z15
 	VFMADD231PS  Z15, Z10, Z14
 	VMULPS       Z10, Z10, Z15
 	VFMADD231PS  Z15, Z13, Z12
-	VBROADCASTSS constants<>+3584(SB), Z13
+	VBROADCASTSS constants<>+2624(SB), Z13
 	VFMADD231PS  Z13, Z15, Z14
 	VMULPS       Z15, Z15, Z13
 	VFMADD231PS  Z13, Z14, Z12
 	VFMADD213PS  Z10, Z10, Z12
-	VBROADCASTSS constants<>+2688(SB), Z10
+	VBROADCASTSS constants<>+1728(SB), Z10
 	VXORPS       Z10, Z12, Z10
 	VBROADCASTSS constants<>+192(SB), Z12
 	VBROADCASTSS constants<>+128(SB), Z13
@@ -2501,9 +2113,9 @@ loop:
 	VSCALEFPS    Z12, Z13, Z10
 	VBROADCASTSS constants<>+704(SB), Z12
 	VSUBPS       Z10, Z12, Z10
-	VBROADCASTSS constants<>+3648(SB), Z12
+	VBROADCASTSS constants<>+2688(SB), Z12
 	VCMPPS       $0x11, Z12, Z9, K1
-	VBROADCASTSS constants<>+2688(SB), Z9
+	VBROADCASTSS constants<>+1728(SB), Z9
 	VANDPS       Z9, Z8, Z8
 	VORPS        Z8, Z10, Z8
 	VBLENDMPS    Z11, Z8, K1, Z22
@@ -2532,23 +2144,23 @@ test:
 	VFMADD231PS  Z2, Z3, Z1
 	VFMADD213PS  Z8, Z8, Z1
 	VMINPS       Z0, Z7, Z2
-	VBROADCASTSS constants<>+3200(SB), Z3
-	VBROADCASTSS constants<>+3264(SB), Z4
+	VBROADCASTSS constants<>+2240(SB), Z3
+	VBROADCASTSS constants<>+2304(SB), Z4
 	VFMADD231PS  Z4, Z2, Z3
-	VBROADCASTSS constants<>+3328(SB), Z4
-	VBROADCASTSS constants<>+3392(SB), Z5
+	VBROADCASTSS constants<>+2368(SB), Z4
+	VBROADCASTSS constants<>+2432(SB), Z5
 	VFMADD231PS  Z5, Z2, Z4
-	VBROADCASTSS constants<>+3456(SB), Z5
-	VBROADCASTSS constants<>+3520(SB), Z6
+	VBROADCASTSS constants<>+2496(SB), Z5
+	VBROADCASTSS constants<>+2560(SB), Z6
 	VFMADD231PS  Z6, Z2, Z5
 	VMULPS       Z2, Z2, Z6
 	VFMADD231PS  Z6, Z4, Z3
-	VBROADCASTSS constants<>+3584(SB), Z4
+	VBROADCASTSS constants<>+2624(SB), Z4
 	VFMADD231PS  Z4, Z6, Z5
 	VMULPS       Z6, Z6, Z4
 	VFMADD231PS  Z4, Z5, Z3
 	VFMADD213PS  Z2, Z2, Z3
-	VBROADCASTSS constants<>+2688(SB), Z2
+	VBROADCASTSS constants<>+1728(SB), Z2
 	VXORPS       Z2, Z3, Z2
 	VBROADCASTSS constants<>+192(SB), Z3
 	VBROADCASTSS constants<>+128(SB), Z4
@@ -2575,9 +2187,9 @@ test:
 	VSCALEFPS    Z3, Z4, Z2
 	VBROADCASTSS constants<>+704(SB), Z3
 	VSUBPS       Z2, Z3, Z2
-	VBROADCASTSS constants<>+3648(SB), Z3
+	VBROADCASTSS constants<>+2688(SB), Z3
 	VCMPPS       $0x11, Z3, Z0, K2
-	VBROADCASTSS constants<>+2688(SB), Z0
+	VBROADCASTSS constants<>+1728(SB), Z0
 	VANDPS       Z0, Z8, Z0
 	VORPS        Z0, Z2, Z0
 	VBLENDMPS    Z1, Z0, K2, Z23
@@ -2593,214 +2205,9 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+704(SB), Z0
-	VBROADCASTSS constants<>+2048(SB), Z1
-	VBROADCASTSS constants<>+2688(SB), Z2
-	VBROADCASTSS constants<>+896(SB), Z3
-	VBROADCASTSS constants<>+960(SB), Z4
-	VBROADCASTSS constants<>+128(SB), Z5
-	VBROADCASTSS constants<>+192(SB), Z6
-	VBROADCASTSS constants<>+256(SB), Z7
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	MOVQ         SI, DI
-	SUBQ         $+32, DI
-	JMP          testTogether
-
-loopTogether:
-	VMOVUPS      (CX)(DX*4), Z8
-	VMOVUPS      64(CX)(DX*4), Z9
-	VANDPS       Z1, Z8, Z10
-	VANDPS       Z1, Z9, Z11
-	VXORPS       Z2, Z10, Z10
-	VXORPS       Z2, Z11, Z11
-	VCMPPS       $0x11, Z3, Z10, K1
-	VCMPPS       $0x11, Z3, Z11, K2
-	VMOVUPS      Z6, Z20
-	VFMADD231PS  Z5, Z10, Z20
-	VMOVUPS      Z6, Z21
-	VFMADD231PS  Z5, Z11, Z21
-	VSUBPS       Z6, Z20, Z22
-	VSUBPS       Z6, Z21, Z23
-	VFNMADD231PS Z7, Z22, Z10
-	VFNMADD231PS Z7, Z23, Z11
-	VBROADCASTSS constants<>+320(SB), Z24
-	VFNMADD231PS Z24, Z22, Z10
-	VBROADCASTSS constants<>+320(SB), Z22
-	VFNMADD231PS Z22, Z23, Z11
-	VBROADCASTSS constants<>+448(SB), Z22
-	VBROADCASTSS constants<>+384(SB), Z23
-	VFMADD231PS  Z23, Z10, Z22
-	VBROADCASTSS constants<>+448(SB), Z23
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VFMADD213PS  Z0, Z10, Z22
-	VFMADD213PS  Z0, Z11, Z23
-	VFMADD213PS  Z0, Z10, Z22
-	VFMADD213PS  Z0, Z11, Z23
-	VBROADCASTSS constants<>+768(SB), Z10
-	VPSUBD       Z10, Z20, Z10
-	VBROADCASTSS constants<>+768(SB), Z11
-	VPSUBD       Z11, Z21, Z11
-	VPSRAD       $0x01, Z10, Z20
-	VPSRAD       $0x01, Z11, Z21
-	VBROADCASTSS constants<>+832(SB), Z24
-	VPADDD       Z24, Z20, Z24
-	VBROADCASTSS constants<>+832(SB), Z25
-	VPADDD       Z25, Z21, Z25
-	VPSLLD       $0x17, Z24, Z24
-	VPSLLD       $0x17, Z25, Z25
-	VMULPS       Z24, Z22, Z22
-	VMULPS       Z25, Z23, Z23
-	VPSUBD       Z20, Z10, Z10
-	VPSUBD       Z21, Z11, Z11
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z10, Z10
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z11, Z11
-	VPSLLD       $0x17, Z10, Z10
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS       Z10, Z22, Z10
-	VMULPS       Z11, Z23, Z11
-	VBLENDMPS    Z4, Z10, K1, Z12
-	VBLENDMPS    Z4, Z11, K2, Z13
-	VCMPPS       $0x11, Z4, Z8, K1
-	VCMPPS       $0x11, Z4, Z9, K2
-	VMULPS       Z12, Z0, Z8
-	VMULPS       Z13, Z0, Z9
-	VBLENDMPS    Z8, Z0, K1, Z14
-	VBLENDMPS    Z9, Z0, K2, Z15
-	VADDPS       Z12, Z0, Z8
-	VADDPS       Z13, Z0, Z9
-	VDIVPS       Z8, Z14, Z8
-	VDIVPS       Z9, Z15, Z9
-	VMOVUPS      Z8, (AX)(DX*4)
-	VMOVUPS      Z9, 64(AX)(DX*4)
-	ADDQ         $+32, DX
-
-testTogether:
-	CMPQ DX, DI
-	JLE  loopTogether
-	JMP  test
-
-loop:
-	VMOVUPS      (CX)(DX*4), Z8
-	VANDPS       Z1, Z8, Z9
-	VXORPS       Z2, Z9, Z9
-	VCMPPS       $0x11, Z3, Z9, K1
-	VMOVUPS      Z6, Z10
-	VFMADD231PS  Z5, Z9, Z10
-	VSUBPS       Z6, Z10, Z11
-	VFNMADD231PS Z7, Z11, Z9
-	VBROADCASTSS constants<>+320(SB), Z12
-	VFNMADD231PS Z12, Z11, Z9
-	VBROADCASTSS constants<>+448(SB), Z11
-	VBROADCASTSS constants<>+384(SB), Z12
-	VFMADD231PS  Z12, Z9, Z11
-	VBROADCASTSS constants<>+512(SB), Z12
-	VFMADD213PS  Z12, Z9, Z11
-	VBROADCASTSS constants<>+576(SB), Z12
-	VFMADD213PS  Z12, Z9, Z11
-	VBROADCASTSS constants<>+640(SB), Z12
-	VFMADD213PS  Z12, Z9, Z11
-	VFMADD213PS  Z0, Z9, Z11
-	VFMADD213PS  Z0, Z9, Z11
-	VBROADCASTSS constants<>+768(SB), Z9
-	VPSUBD       Z9, Z10, Z9
-	VPSRAD       $0x01, Z9, Z10
-	VBROADCASTSS constants<>+832(SB), Z12
-	VPADDD       Z12, Z10, Z12
-	VPSLLD       $0x17, Z12, Z12
-	VMULPS       Z12, Z11, Z11
-	VPSUBD       Z10, Z9, Z9
-	VBROADCASTSS constants<>+832(SB), Z10
-	VPADDD       Z10, Z9, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS       Z9, Z11, Z9
-	VBLENDMPS    Z4, Z9, K1, Z16
-	VCMPPS       $0x11, Z4, Z8, K1
-	VMULPS       Z16, Z0, Z8
-	VBLENDMPS    Z8, Z0, K1, Z17
-	VADDPS       Z16, Z0, Z8
-	VDIVPS       Z8, Z17, Z8
-	VMOVUPS      Z8, (AX)(DX*4)
-	ADDQ         $+16, DX
-
-test:
-	CMPQ         DX, SI
-	JLT          loop
-	SUBQ         DX, BX
-	JZ           done
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z8
-	VANDPS       Z1, Z8, Z1
-	VXORPS       Z2, Z1, Z1
-	VCMPPS       $0x11, Z3, Z1, K2
-	VMOVUPS      Z6, Z2
-	VFMADD231PS  Z5, Z1, Z2
-	VSUBPS       Z6, Z2, Z3
-	VFNMADD231PS Z7, Z3, Z1
-	VBROADCASTSS constants<>+320(SB), Z5
-	VFNMADD231PS Z5, Z3, Z1
-	VBROADCASTSS constants<>+448(SB), Z3
-	VBROADCASTSS constants<>+384(SB), Z5
-	VFMADD231PS  Z5, Z1, Z3
-	VBROADCASTSS constants<>+512(SB), Z5
-	VFMADD213PS  Z5, Z1, Z3
-	VBROADCASTSS constants<>+576(SB), Z5
-	VFMADD213PS  Z5, Z1, Z3
-	VBROADCASTSS constants<>+640(SB), Z5
-	VFMADD213PS  Z5, Z1, Z3
-	VFMADD213PS  Z0, Z1, Z3
-	VFMADD213PS  Z0, Z1, Z3
-	VBROADCASTSS constants<>+768(SB), Z1
-	VPSUBD       Z1, Z2, Z1
-	VPSRAD       $0x01, Z1, Z2
-	VBROADCASTSS constants<>+832(SB), Z5
-	VPADDD       Z5, Z2, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z3, Z3
-	VPSUBD       Z2, Z1, Z1
-	VBROADCASTSS constants<>+832(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z3, Z1
-	VBLENDMPS    Z4, Z1, K2, Z18
-	VCMPPS       $0x11, Z4, Z8, K2
-	VMULPS       Z18, Z0, Z1
-	VBLENDMPS    Z1, Z0, K2, Z19
-	VADDPS       Z18, Z0, Z0
-	VDIVPS       Z0, Z19, Z0
-	VMOVUPS      Z0, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func siluAVX512(dst *float32, x *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·siluAVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+2048(SB), Z0
-	VBROADCASTSS constants<>+2688(SB), Z1
-	VBROADCASTSS constants<>+896(SB), Z2
-	VBROADCASTSS constants<>+960(SB), Z3
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+1728(SB), Z2
+	VBROADCASTSS constants<>+64(SB), Z3
 	VBROADCASTSS constants<>+128(SB), Z4
 	VBROADCASTSS constants<>+192(SB), Z5
 	VBROADCASTSS constants<>+256(SB), Z6
@@ -2816,86 +2223,219 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-24
 loopTogether:
 	VMOVUPS      (CX)(DX*4), Z8
 	VMOVUPS      64(CX)(DX*4), Z9
+	VANDPS       Z1, Z8, Z10
+	VANDPS       Z1, Z9, Z11
+	VXORPS       Z2, Z10, Z10
+	VXORPS       Z2, Z11, Z11
+	VMAXPS       Z10, Z3, Z10
+	VMAXPS       Z11, Z3, Z11
+	VMOVUPS      Z5, Z16
+	VFMADD231PS  Z4, Z10, Z16
+	VMOVUPS      Z5, Z17
+	VFMADD231PS  Z4, Z11, Z17
+	VSUBPS       Z5, Z16, Z16
+	VSUBPS       Z5, Z17, Z17
+	VFNMADD231PS Z6, Z16, Z10
+	VFNMADD231PS Z6, Z17, Z11
+	VFNMADD231PS Z7, Z16, Z10
+	VFNMADD231PS Z7, Z17, Z11
+	VBROADCASTSS constants<>+448(SB), Z18
+	VBROADCASTSS constants<>+384(SB), Z19
+	VFMADD231PS  Z19, Z10, Z18
+	VBROADCASTSS constants<>+448(SB), Z19
+	VBROADCASTSS constants<>+384(SB), Z20
+	VFMADD231PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VFMADD213PS  Z0, Z10, Z18
+	VFMADD213PS  Z0, Z11, Z19
+	VFMADD213PS  Z0, Z10, Z18
+	VFMADD213PS  Z0, Z11, Z19
+	VSCALEFPS    Z16, Z18, Z10
+	VSCALEFPS    Z17, Z19, Z11
+	VBROADCASTSS constants<>+2752(SB), Z16
+	VCMPPS       $0x11, Z16, Z8, K1
+	VBROADCASTSS constants<>+2752(SB), Z8
+	VCMPPS       $0x11, Z8, Z9, K2
+	VMULPS       Z10, Z0, Z8
+	VMULPS       Z11, Z0, Z9
+	VBLENDMPS    Z8, Z0, K1, Z12
+	VBLENDMPS    Z9, Z0, K2, Z13
+	VADDPS       Z10, Z0, Z8
+	VADDPS       Z11, Z0, Z9
+	VDIVPS       Z8, Z12, Z8
+	VDIVPS       Z9, Z13, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	ADDQ         $+32, DX
+
+testTogether:
+	CMPQ DX, DI
+	JLE  loopTogether
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z8
+	VANDPS       Z1, Z8, Z9
+	VXORPS       Z2, Z9, Z9
+	VMAXPS       Z9, Z3, Z9
+	VMOVUPS      Z5, Z10
+	VFMADD231PS  Z4, Z9, Z10
+	VSUBPS       Z5, Z10, Z10
+	VFNMADD231PS Z6, Z10, Z9
+	VFNMADD231PS Z7, Z10, Z9
+	VBROADCASTSS constants<>+448(SB), Z11
+	VBROADCASTSS constants<>+384(SB), Z12
+	VFMADD231PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+512(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	VFMADD213PS  Z12, Z9, Z11
+	VFMADD213PS  Z0, Z9, Z11
+	VFMADD213PS  Z0, Z9, Z11
+	VSCALEFPS    Z10, Z11, Z9
+	VBROADCASTSS constants<>+2752(SB), Z10
+	VCMPPS       $0x11, Z10, Z8, K1
+	VMULPS       Z9, Z0, Z8
+	VBLENDMPS    Z8, Z0, K1, Z14
+	VADDPS       Z9, Z0, Z8
+	VDIVPS       Z8, Z14, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z8
+	VANDPS       Z1, Z8, Z1
+	VXORPS       Z2, Z1, Z1
+	VMAXPS       Z1, Z3, Z1
+	VMOVUPS      Z5, Z2
+	VFMADD231PS  Z4, Z1, Z2
+	VSUBPS       Z5, Z2, Z2
+	VFNMADD231PS Z6, Z2, Z1
+	VFNMADD231PS Z7, Z2, Z1
+	VBROADCASTSS constants<>+448(SB), Z3
+	VBROADCASTSS constants<>+384(SB), Z4
+	VFMADD231PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+512(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+576(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VBROADCASTSS constants<>+640(SB), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VBROADCASTSS constants<>+2752(SB), Z2
+	VCMPPS       $0x11, Z2, Z8, K2
+	VMULPS       Z1, Z0, Z2
+	VBLENDMPS    Z2, Z0, K2, Z15
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z15, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func siluAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·siluAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VBROADCASTSS constants<>+64(SB), Z2
+	VBROADCASTSS constants<>+128(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+256(SB), Z5
+	VBROADCASTSS constants<>+320(SB), Z6
+	VBROADCASTSS constants<>+384(SB), Z7
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	MOVQ         SI, DI
+	SUBQ         $+32, DI
+	JMP          testTogether
+
+loopTogether:
+	VMOVUPS      (CX)(DX*4), Z8
+	VMOVUPS      64(CX)(DX*4), Z9
 	VANDPS       Z0, Z8, Z10
 	VANDPS       Z0, Z9, Z11
 	VXORPS       Z1, Z10, Z10
 	VXORPS       Z1, Z11, Z11
-	VCMPPS       $0x11, Z2, Z10, K1
-	VCMPPS       $0x11, Z2, Z11, K2
-	VMOVUPS      Z5, Z20
-	VFMADD231PS  Z4, Z10, Z20
-	VMOVUPS      Z5, Z21
-	VFMADD231PS  Z4, Z11, Z21
-	VSUBPS       Z5, Z20, Z22
-	VSUBPS       Z5, Z21, Z23
-	VFNMADD231PS Z6, Z22, Z10
-	VFNMADD231PS Z6, Z23, Z11
-	VFNMADD231PS Z7, Z22, Z10
-	VFNMADD231PS Z7, Z23, Z11
-	VBROADCASTSS constants<>+448(SB), Z22
-	VBROADCASTSS constants<>+384(SB), Z23
-	VFMADD231PS  Z23, Z10, Z22
-	VBROADCASTSS constants<>+448(SB), Z23
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
+	VMAXPS       Z10, Z2, Z10
+	VMAXPS       Z11, Z2, Z11
+	VMOVUPS      Z4, Z16
+	VFMADD231PS  Z3, Z10, Z16
+	VMOVUPS      Z4, Z17
+	VFMADD231PS  Z3, Z11, Z17
+	VSUBPS       Z4, Z16, Z16
+	VSUBPS       Z4, Z17, Z17
+	VFNMADD231PS Z5, Z16, Z10
+	VFNMADD231PS Z5, Z17, Z11
+	VFNMADD231PS Z6, Z16, Z10
+	VFNMADD231PS Z6, Z17, Z11
+	VBROADCASTSS constants<>+448(SB), Z18
+	VFMADD231PS  Z10, Z7, Z18
+	VBROADCASTSS constants<>+448(SB), Z19
+	VFMADD231PS  Z11, Z7, Z19
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
 	VBROADCASTSS constants<>+704(SB), Z10
-	VFMADD213PS  Z10, Z11, Z23
-	VBROADCASTSS constants<>+768(SB), Z10
-	VPSUBD       Z10, Z20, Z10
-	VBROADCASTSS constants<>+768(SB), Z11
-	VPSUBD       Z11, Z21, Z11
-	VPSRAD       $0x01, Z10, Z20
-	VPSRAD       $0x01, Z11, Z21
-	VBROADCASTSS constants<>+832(SB), Z24
-	VPADDD       Z24, Z20, Z24
-	VBROADCASTSS constants<>+832(SB), Z25
-	VPADDD       Z25, Z21, Z25
-	VPSLLD       $0x17, Z24, Z24
-	VPSLLD       $0x17, Z25, Z25
-	VMULPS       Z24, Z22, Z22
-	VMULPS       Z25, Z23, Z23
-	VPSUBD       Z20, Z10, Z10
-	VPSUBD       Z21, Z11, Z11
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z10, Z10
-	VBROADCASTSS constants<>+832(SB), Z20
-	VPADDD       Z20, Z11, Z11
-	VPSLLD       $0x17, Z10, Z10
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS       Z10, Z22, Z10
-	VMULPS       Z11, Z23, Z11
-	VBLENDMPS    Z3, Z10, K1, Z12
-	VBLENDMPS    Z3, Z11, K2, Z13
-	VCMPPS       $0x11, Z3, Z8, K1
-	VCMPPS       $0x11, Z3, Z9, K2
-	VMULPS       Z12, Z8, Z10
-	VMULPS       Z13, Z9, Z11
-	VBLENDMPS    Z10, Z8, K1, Z14
-	VBLENDMPS    Z11, Z9, K2, Z15
+	VFMADD213PS  Z10, Z11, Z19
+	VSCALEFPS    Z16, Z18, Z10
+	VSCALEFPS    Z17, Z19, Z11
+	VBROADCASTSS constants<>+2752(SB), Z16
+	VCMPPS       $0x11, Z16, Z8, K1
+	VBROADCASTSS constants<>+2752(SB), Z16
+	VCMPPS       $0x11, Z16, Z9, K2
+	VMULPS       Z10, Z8, Z16
+	VMULPS       Z11, Z9, Z17
+	VBLENDMPS    Z16, Z8, K1, Z12
+	VBLENDMPS    Z17, Z9, K2, Z13
 	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z12, Z8, Z8
+	VADDPS       Z10, Z8, Z8
 	VBROADCASTSS constants<>+704(SB), Z9
-	VADDPS       Z13, Z9, Z9
-	VDIVPS       Z8, Z14, Z8
-	VDIVPS       Z9, Z15, Z9
+	VADDPS       Z11, Z9, Z9
+	VDIVPS       Z8, Z12, Z8
+	VDIVPS       Z9, Z13, Z9
 	VMOVUPS      Z8, (AX)(DX*4)
 	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -2909,15 +2449,14 @@ loop:
 	VMOVUPS      (CX)(DX*4), Z8
 	VANDPS       Z0, Z8, Z9
 	VXORPS       Z1, Z9, Z9
-	VCMPPS       $0x11, Z2, Z9, K1
-	VMOVUPS      Z5, Z10
-	VFMADD231PS  Z4, Z9, Z10
-	VSUBPS       Z5, Z10, Z11
-	VFNMADD231PS Z6, Z11, Z9
-	VFNMADD231PS Z7, Z11, Z9
+	VMAXPS       Z9, Z2, Z9
+	VMOVUPS      Z4, Z10
+	VFMADD231PS  Z3, Z9, Z10
+	VSUBPS       Z4, Z10, Z10
+	VFNMADD231PS Z5, Z10, Z9
+	VFNMADD231PS Z6, Z10, Z9
 	VBROADCASTSS constants<>+448(SB), Z11
-	VBROADCASTSS constants<>+384(SB), Z12
-	VFMADD231PS  Z12, Z9, Z11
+	VFMADD231PS  Z9, Z7, Z11
 	VBROADCASTSS constants<>+512(SB), Z12
 	VFMADD213PS  Z12, Z9, Z11
 	VBROADCASTSS constants<>+576(SB), Z12
@@ -2928,25 +2467,14 @@ loop:
 	VFMADD213PS  Z12, Z9, Z11
 	VBROADCASTSS constants<>+704(SB), Z12
 	VFMADD213PS  Z12, Z9, Z11
-	VBROADCASTSS constants<>+768(SB), Z9
-	VPSUBD       Z9, Z10, Z9
-	VPSRAD       $0x01, Z9, Z10
-	VBROADCASTSS constants<>+832(SB), Z12
-	VPADDD       Z12, Z10, Z12
-	VPSLLD       $0x17, Z12, Z12
-	VMULPS       Z12, Z11, Z11
-	VPSUBD       Z10, Z9, Z9
-	VBROADCASTSS constants<>+832(SB), Z10
-	VPADDD       Z10, Z9, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS       Z9, Z11, Z9
-	VBLENDMPS    Z3, Z9, K1, Z16
-	VCMPPS       $0x11, Z3, Z8, K1
-	VMULPS       Z16, Z8, Z9
-	VBLENDMPS    Z9, Z8, K1, Z17
+	VSCALEFPS    Z10, Z11, Z9
+	VBROADCASTSS constants<>+2752(SB), Z10
+	VCMPPS       $0x11, Z10, Z8, K1
+	VMULPS       Z9, Z8, Z10
+	VBLENDMPS    Z10, Z8, K1, Z14
 	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z16, Z8, Z8
-	VDIVPS       Z8, Z17, Z8
+	VADDPS       Z9, Z8, Z8
+	VDIVPS       Z8, Z14, Z8
 	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -2961,44 +2489,32 @@ test:
 	VMOVUPS.Z    (CX)(DX*4), K1, Z8
 	VANDPS       Z0, Z8, Z0
 	VXORPS       Z1, Z0, Z0
-	VCMPPS       $0x11, Z2, Z0, K2
-	VMOVUPS      Z5, Z1
-	VFMADD231PS  Z4, Z0, Z1
-	VSUBPS       Z5, Z1, Z2
-	VFNMADD231PS Z6, Z2, Z0
-	VFNMADD231PS Z7, Z2, Z0
+	VMAXPS       Z0, Z2, Z0
+	VMOVUPS      Z4, Z1
+	VFMADD231PS  Z3, Z0, Z1
+	VSUBPS       Z4, Z1, Z1
+	VFNMADD231PS Z5, Z1, Z0
+	VFNMADD231PS Z6, Z1, Z0
 	VBROADCASTSS constants<>+448(SB), Z2
-	VBROADCASTSS constants<>+384(SB), Z4
-	VFMADD231PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+512(SB), Z4
-	VFMADD213PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+576(SB), Z4
-	VFMADD213PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+640(SB), Z4
-	VFMADD213PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+704(SB), Z4
-	VFMADD213PS  Z4, Z0, Z2
-	VBROADCASTSS constants<>+768(SB), Z0
-	VPSUBD       Z0, Z1, Z0
-	VPSRAD       $0x01, Z0, Z1
-	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z1, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z2, Z2
-	VPSUBD       Z1, Z0, Z0
-	VBROADCASTSS constants<>+832(SB), Z1
-	VPADDD       Z1, Z0, Z0
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS       Z0, Z2, Z0
-	VBLENDMPS    Z3, Z0, K2, Z18
-	VCMPPS       $0x11, Z3, Z8, K2
-	VMULPS       Z18, Z8, Z0
-	VBLENDMPS    Z0, Z8, K2, Z19
-	VBROADCASTSS constants<>+704(SB), Z0
-	VADDPS       Z18, Z0, Z0
-	VDIVPS       Z0, Z19, Z0
+	VFMADD231PS  Z0, Z7, Z2
+	VBROADCASTSS constants<>+512(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+576(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+640(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VCMPPS       $0x11, Z1, Z8, K2
+	VMULPS       Z0, Z8, Z1
+	VBLENDMPS    Z1, Z8, K2, Z15
+	VBROADCASTSS constants<>+704(SB), Z1
+	VADDPS       Z0, Z1, Z0
+	VDIVPS       Z0, Z15, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -3010,14 +2526,14 @@ done:
 TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+3712(SB), Z0
-	VBROADCASTSS constants<>+2048(SB), Z1
-	VBROADCASTSS constants<>+3776(SB), Z2
-	VBROADCASTSS constants<>+3840(SB), Z3
-	VBROADCASTSS constants<>+3904(SB), Z4
-	VBROADCASTSS constants<>+3968(SB), Z5
-	VBROADCASTSS constants<>+4032(SB), Z6
-	VBROADCASTSS constants<>+4096(SB), Z7
+	VBROADCASTSS constants<>+2816(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+2880(SB), Z2
+	VBROADCASTSS constants<>+2944(SB), Z3
+	VBROADCASTSS constants<>+3008(SB), Z4
+	VBROADCASTSS constants<>+3072(SB), Z5
+	VBROADCASTSS constants<>+3136(SB), Z6
+	VBROADCASTSS constants<>+3200(SB), Z7
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -3063,45 +2579,45 @@ loopTogether:
 	VFMADD213PS  Z7, Z13, Z17
 	VFMADD213PS  Z7, Z14, Z18
 	VFMADD213PS  Z7, Z15, Z19
-	VBROADCASTSS constants<>+4160(SB), Z20
+	VBROADCASTSS constants<>+3264(SB), Z20
 	VFMADD213PS  Z20, Z12, Z16
-	VBROADCASTSS constants<>+4160(SB), Z20
+	VBROADCASTSS constants<>+3264(SB), Z20
 	VFMADD213PS  Z20, Z13, Z17
-	VBROADCASTSS constants<>+4160(SB), Z20
+	VBROADCASTSS constants<>+3264(SB), Z20
 	VFMADD213PS  Z20, Z14, Z18
-	VBROADCASTSS constants<>+4160(SB), Z20
+	VBROADCASTSS constants<>+3264(SB), Z20
 	VFMADD213PS  Z20, Z15, Z19
-	VBROADCASTSS constants<>+4224(SB), Z20
+	VBROADCASTSS constants<>+3328(SB), Z20
 	VFMADD213PS  Z20, Z12, Z16
-	VBROADCASTSS constants<>+4224(SB), Z20
+	VBROADCASTSS constants<>+3328(SB), Z20
 	VFMADD213PS  Z20, Z13, Z17
-	VBROADCASTSS constants<>+4224(SB), Z20
+	VBROADCASTSS constants<>+3328(SB), Z20
 	VFMADD213PS  Z20, Z14, Z18
-	VBROADCASTSS constants<>+4224(SB), Z20
+	VBROADCASTSS constants<>+3328(SB), Z20
 	VFMADD213PS  Z20, Z15, Z19
-	VBROADCASTSS constants<>+4288(SB), Z20
+	VBROADCASTSS constants<>+3392(SB), Z20
 	VFMADD213PS  Z20, Z12, Z16
-	VBROADCASTSS constants<>+4288(SB), Z20
+	VBROADCASTSS constants<>+3392(SB), Z20
 	VFMADD213PS  Z20, Z13, Z17
-	VBROADCASTSS constants<>+4288(SB), Z20
+	VBROADCASTSS constants<>+3392(SB), Z20
 	VFMADD213PS  Z20, Z14, Z18
-	VBROADCASTSS constants<>+4288(SB), Z20
+	VBROADCASTSS constants<>+3392(SB), Z20
 	VFMADD213PS  Z20, Z15, Z19
-	VBROADCASTSS constants<>+4352(SB), Z20
+	VBROADCASTSS constants<>+3456(SB), Z20
 	VFMADD213PS  Z20, Z12, Z16
-	VBROADCASTSS constants<>+4352(SB), Z20
+	VBROADCASTSS constants<>+3456(SB), Z20
 	VFMADD213PS  Z20, Z13, Z17
-	VBROADCASTSS constants<>+4352(SB), Z20
+	VBROADCASTSS constants<>+3456(SB), Z20
 	VFMADD213PS  Z20, Z14, Z18
-	VBROADCASTSS constants<>+4352(SB), Z20
+	VBROADCASTSS constants<>+3456(SB), Z20
 	VFMADD213PS  Z20, Z15, Z19
-	VBROADCASTSS constants<>+4416(SB), Z20
+	VBROADCASTSS constants<>+3520(SB), Z20
 	VFMADD213PS  Z20, Z12, Z16
-	VBROADCASTSS constants<>+4416(SB), Z20
+	VBROADCASTSS constants<>+3520(SB), Z20
 	VFMADD213PS  Z20, Z13, Z17
-	VBROADCASTSS constants<>+4416(SB), Z20
+	VBROADCASTSS constants<>+3520(SB), Z20
 	VFMADD213PS  Z20, Z14, Z18
-	VBROADCASTSS constants<>+4416(SB), Z20
+	VBROADCASTSS constants<>+3520(SB), Z20
 	VFMADD213PS  Z20, Z15, Z19
 	VBROADCASTSS constants<>+192(SB), Z20
 	VFMADD231PS  Z16, Z12, Z20
@@ -3123,69 +2639,69 @@ loopTogether:
 	VFNMADD213PS Z21, Z13, Z17
 	VFNMADD213PS Z22, Z14, Z18
 	VFNMADD213PS Z23, Z15, Z19
-	VBROADCASTSS constants<>+4544(SB), Z24
-	VBROADCASTSS constants<>+4480(SB), Z25
+	VBROADCASTSS constants<>+3648(SB), Z24
+	VBROADCASTSS constants<>+3584(SB), Z25
 	VFMADD231PS  Z25, Z16, Z24
-	VBROADCASTSS constants<>+4544(SB), Z25
-	VBROADCASTSS constants<>+4480(SB), Z26
+	VBROADCASTSS constants<>+3648(SB), Z25
+	VBROADCASTSS constants<>+3584(SB), Z26
 	VFMADD231PS  Z26, Z17, Z25
-	VBROADCASTSS constants<>+4544(SB), Z26
-	VBROADCASTSS constants<>+4480(SB), Z27
+	VBROADCASTSS constants<>+3648(SB), Z26
+	VBROADCASTSS constants<>+3584(SB), Z27
 	VFMADD231PS  Z27, Z18, Z26
-	VBROADCASTSS constants<>+4544(SB), Z27
-	VBROADCASTSS constants<>+4480(SB), Z28
+	VBROADCASTSS constants<>+3648(SB), Z27
+	VBROADCASTSS constants<>+3584(SB), Z28
 	VFMADD231PS  Z28, Z19, Z27
-	VBROADCASTSS constants<>+4608(SB), Z28
+	VBROADCASTSS constants<>+3712(SB), Z28
 	VFMADD213PS  Z28, Z16, Z24
-	VBROADCASTSS constants<>+4608(SB), Z28
+	VBROADCASTSS constants<>+3712(SB), Z28
 	VFMADD213PS  Z28, Z17, Z25
-	VBROADCASTSS constants<>+4608(SB), Z28
+	VBROADCASTSS constants<>+3712(SB), Z28
 	VFMADD213PS  Z28, Z18, Z26
-	VBROADCASTSS constants<>+4608(SB), Z28
+	VBROADCASTSS constants<>+3712(SB), Z28
 	VFMADD213PS  Z28, Z19, Z27
-	VBROADCASTSS constants<>+4672(SB), Z28
+	VBROADCASTSS constants<>+3776(SB), Z28
 	VFMADD213PS  Z28, Z16, Z24
-	VBROADCASTSS constants<>+4672(SB), Z28
+	VBROADCASTSS constants<>+3776(SB), Z28
 	VFMADD213PS  Z28, Z17, Z25
-	VBROADCASTSS constants<>+4672(SB), Z28
+	VBROADCASTSS constants<>+3776(SB), Z28
 	VFMADD213PS  Z28, Z18, Z26
-	VBROADCASTSS constants<>+4672(SB), Z28
+	VBROADCASTSS constants<>+3776(SB), Z28
 	VFMADD213PS  Z28, Z19, Z27
-	VBROADCASTSS constants<>+4736(SB), Z28
+	VBROADCASTSS constants<>+3840(SB), Z28
 	VFMADD213PS  Z28, Z16, Z24
-	VBROADCASTSS constants<>+4736(SB), Z28
+	VBROADCASTSS constants<>+3840(SB), Z28
 	VFMADD213PS  Z28, Z17, Z25
-	VBROADCASTSS constants<>+4736(SB), Z28
+	VBROADCASTSS constants<>+3840(SB), Z28
 	VFMADD213PS  Z28, Z18, Z26
-	VBROADCASTSS constants<>+4736(SB), Z28
+	VBROADCASTSS constants<>+3840(SB), Z28
 	VFMADD213PS  Z28, Z19, Z27
-	VBROADCASTSS constants<>+4800(SB), Z28
+	VBROADCASTSS constants<>+3904(SB), Z28
 	VFMADD213PS  Z28, Z16, Z24
-	VBROADCASTSS constants<>+4800(SB), Z28
+	VBROADCASTSS constants<>+3904(SB), Z28
 	VFMADD213PS  Z28, Z17, Z25
-	VBROADCASTSS constants<>+4800(SB), Z28
+	VBROADCASTSS constants<>+3904(SB), Z28
 	VFMADD213PS  Z28, Z18, Z26
-	VBROADCASTSS constants<>+4800(SB), Z28
+	VBROADCASTSS constants<>+3904(SB), Z28
 	VFMADD213PS  Z28, Z19, Z27
-	VBROADCASTSS constants<>+1856(SB), Z28
+	VBROADCASTSS constants<>+832(SB), Z28
 	VFMADD213PS  Z28, Z16, Z24
-	VBROADCASTSS constants<>+1856(SB), Z16
+	VBROADCASTSS constants<>+832(SB), Z16
 	VFMADD213PS  Z16, Z17, Z25
-	VBROADCASTSS constants<>+1856(SB), Z16
+	VBROADCASTSS constants<>+832(SB), Z16
 	VFMADD213PS  Z16, Z18, Z26
-	VBROADCASTSS constants<>+1856(SB), Z16
+	VBROADCASTSS constants<>+832(SB), Z16
 	VFMADD213PS  Z16, Z19, Z27
 	VSCALEFPS    Z20, Z24, Z16
 	VSCALEFPS    Z21, Z25, Z17
 	VSCALEFPS    Z22, Z26, Z18
 	VSCALEFPS    Z23, Z27, Z19
-	VBROADCASTSS constants<>+960(SB), Z20
+	VBROADCASTSS constants<>+2752(SB), Z20
 	VMAXPS       Z8, Z20, Z8
-	VBROADCASTSS constants<>+960(SB), Z20
+	VBROADCASTSS constants<>+2752(SB), Z20
 	VMAXPS       Z9, Z20, Z9
-	VBROADCASTSS constants<>+960(SB), Z20
+	VBROADCASTSS constants<>+2752(SB), Z20
 	VMAXPS       Z10, Z20, Z10
-	VBROADCASTSS constants<>+960(SB), Z20
+	VBROADCASTSS constants<>+2752(SB), Z20
 	VMAXPS       Z11, Z20, Z11
 	VFNMADD231PS Z16, Z12, Z8
 	VFNMADD231PS Z17, Z13, Z9
@@ -3212,36 +2728,36 @@ loop:
 	VFMADD213PS  Z5, Z9, Z10
 	VFMADD213PS  Z6, Z9, Z10
 	VFMADD213PS  Z7, Z9, Z10
-	VBROADCASTSS constants<>+4160(SB), Z11
+	VBROADCASTSS constants<>+3264(SB), Z11
 	VFMADD213PS  Z11, Z9, Z10
-	VBROADCASTSS constants<>+4224(SB), Z11
+	VBROADCASTSS constants<>+3328(SB), Z11
 	VFMADD213PS  Z11, Z9, Z10
-	VBROADCASTSS constants<>+4288(SB), Z11
+	VBROADCASTSS constants<>+3392(SB), Z11
 	VFMADD213PS  Z11, Z9, Z10
-	VBROADCASTSS constants<>+4352(SB), Z11
+	VBROADCASTSS constants<>+3456(SB), Z11
 	VFMADD213PS  Z11, Z9, Z10
-	VBROADCASTSS constants<>+4416(SB), Z11
+	VBROADCASTSS constants<>+3520(SB), Z11
 	VFMADD213PS  Z11, Z9, Z10
 	VBROADCASTSS constants<>+192(SB), Z11
 	VFMADD231PS  Z10, Z9, Z11
 	VBROADCASTSS constants<>+192(SB), Z12
 	VSUBPS       Z12, Z11, Z11
 	VFNMADD213PS Z11, Z9, Z10
-	VBROADCASTSS constants<>+4544(SB), Z12
-	VBROADCASTSS constants<>+4480(SB), Z13
+	VBROADCASTSS constants<>+3648(SB), Z12
+	VBROADCASTSS constants<>+3584(SB), Z13
 	VFMADD231PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+4608(SB), Z13
+	VBROADCASTSS constants<>+3712(SB), Z13
 	VFMADD213PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+4672(SB), Z13
+	VBROADCASTSS constants<>+3776(SB), Z13
 	VFMADD213PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+4736(SB), Z13
+	VBROADCASTSS constants<>+3840(SB), Z13
 	VFMADD213PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+4800(SB), Z13
+	VBROADCASTSS constants<>+3904(SB), Z13
 	VFMADD213PS  Z13, Z10, Z12
-	VBROADCASTSS constants<>+1856(SB), Z13
+	VBROADCASTSS constants<>+832(SB), Z13
 	VFMADD213PS  Z13, Z10, Z12
 	VSCALEFPS    Z11, Z12, Z10
-	VBROADCASTSS constants<>+960(SB), Z11
+	VBROADCASTSS constants<>+2752(SB), Z11
 	VMAXPS       Z8, Z11, Z8
 	VFNMADD231PS Z10, Z9, Z8
 	VMOVUPS      Z8, (AX)(DX*4)
@@ -3264,36 +2780,36 @@ test:
 	VFMADD213PS  Z5, Z0, Z1
 	VFMADD213PS  Z6, Z0, Z1
 	VFMADD213PS  Z7, Z0, Z1
-	VBROADCASTSS constants<>+4160(SB), Z2
+	VBROADCASTSS constants<>+3264(SB), Z2
 	VFMADD213PS  Z2, Z0, Z1
-	VBROADCASTSS constants<>+4224(SB), Z2
+	VBROADCASTSS constants<>+3328(SB), Z2
 	VFMADD213PS  Z2, Z0, Z1
-	VBROADCASTSS constants<>+4288(SB), Z2
+	VBROADCASTSS constants<>+3392(SB), Z2
 	VFMADD213PS  Z2, Z0, Z1
-	VBROADCASTSS constants<>+4352(SB), Z2
+	VBROADCASTSS constants<>+3456(SB), Z2
 	VFMADD213PS  Z2, Z0, Z1
-	VBROADCASTSS constants<>+4416(SB), Z2
+	VBROADCASTSS constants<>+3520(SB), Z2
 	VFMADD213PS  Z2, Z0, Z1
 	VBROADCASTSS constants<>+192(SB), Z2
 	VFMADD231PS  Z1, Z0, Z2
 	VBROADCASTSS constants<>+192(SB), Z3
 	VSUBPS       Z3, Z2, Z2
 	VFNMADD213PS Z2, Z0, Z1
-	VBROADCASTSS constants<>+4544(SB), Z3
-	VBROADCASTSS constants<>+4480(SB), Z4
+	VBROADCASTSS constants<>+3648(SB), Z3
+	VBROADCASTSS constants<>+3584(SB), Z4
 	VFMADD231PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+4608(SB), Z4
+	VBROADCASTSS constants<>+3712(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+4672(SB), Z4
+	VBROADCASTSS constants<>+3776(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+4736(SB), Z4
+	VBROADCASTSS constants<>+3840(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+4800(SB), Z4
+	VBROADCASTSS constants<>+3904(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+1856(SB), Z4
+	VBROADCASTSS constants<>+832(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VSCALEFPS    Z2, Z3, Z1
-	VBROADCASTSS constants<>+960(SB), Z2
+	VBROADCASTSS constants<>+2752(SB), Z2
 	VMAXPS       Z8, Z2, Z2
 	VFNMADD231PS Z1, Z0, Z2
 	VMOVUPS      Z2, K1, (AX)(DX*4)
@@ -3307,12 +2823,12 @@ done:
 TEXT ·geluTanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+4864(SB), Z0
-	VBROADCASTSS constants<>+4928(SB), Z1
-	VBROADCASTSS constants<>+2048(SB), Z2
-	VBROADCASTSS constants<>+2688(SB), Z3
-	VBROADCASTSS constants<>+4992(SB), Z4
-	VBROADCASTSS constants<>+960(SB), Z5
+	VBROADCASTSS constants<>+3968(SB), Z0
+	VBROADCASTSS constants<>+4032(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	VBROADCASTSS constants<>+1728(SB), Z3
+	VBROADCASTSS constants<>+4096(SB), Z4
+	VBROADCASTSS constants<>+2752(SB), Z5
 	VBROADCASTSS constants<>+128(SB), Z6
 	VBROADCASTSS constants<>+192(SB), Z7
 	MOVQ         n+16(FP), BX
@@ -3599,7 +3115,7 @@ done:
 TEXT ·negAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+2688(SB), Z0
+	VBROADCASTSS constants<>+1728(SB), Z0
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -3633,7 +3149,7 @@ done:
 TEXT ·absAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+2048(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z0
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -3700,7 +3216,7 @@ done:
 TEXT ·reluAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+960(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z0
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -4225,9 +3741,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSS constants<>+3712(SB), Z0
-	VBROADCASTSS constants<>+2048(SB), Z1
-	VBROADCASTSS constants<>+5056(SB), Z2
+	VBROADCASTSS constants<>+2816(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+4160(SB), Z2
 	VBROADCASTSS constants<>+128(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
 	VBROADCASTSS constants<>+256(SB), Z5
@@ -4265,23 +3781,23 @@ loop:
 	VFMADD213PS  Z12, Z18, Z20
 	VSCALEFPS    Z19, Z20, Z18
 	VMOVUPS      Z12, Z19
-	VBROADCASTSS constants<>+5120(SB), Z20
+	VBROADCASTSS constants<>+4224(SB), Z20
 	VFMADD231PS  Z20, Z15, Z19
 	VDIVPS       Z19, Z12, Z19
-	VBROADCASTSS constants<>+5184(SB), Z20
-	VBROADCASTSS constants<>+5248(SB), Z21
+	VBROADCASTSS constants<>+4288(SB), Z20
+	VBROADCASTSS constants<>+4352(SB), Z21
 	VFMADD231PS  Z21, Z19, Z20
-	VBROADCASTSS constants<>+5312(SB), Z21
-	VBROADCASTSS constants<>+5376(SB), Z22
+	VBROADCASTSS constants<>+4416(SB), Z21
+	VBROADCASTSS constants<>+4480(SB), Z22
 	VFMADD231PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+5440(SB), Z22
-	VBROADCASTSS constants<>+5504(SB), Z23
+	VBROADCASTSS constants<>+4544(SB), Z22
+	VBROADCASTSS constants<>+4608(SB), Z23
 	VFMADD231PS  Z23, Z19, Z22
-	VBROADCASTSS constants<>+5568(SB), Z23
-	VBROADCASTSS constants<>+5632(SB), Z24
+	VBROADCASTSS constants<>+4672(SB), Z23
+	VBROADCASTSS constants<>+4736(SB), Z24
 	VFMADD231PS  Z24, Z19, Z23
-	VBROADCASTSS constants<>+5696(SB), Z24
-	VBROADCASTSS constants<>+5760(SB), Z25
+	VBROADCASTSS constants<>+4800(SB), Z24
+	VBROADCASTSS constants<>+4864(SB), Z25
 	VFMADD231PS  Z25, Z19, Z24
 	VMULPS       Z19, Z19, Z25
 	VFMADD231PS  Z25, Z21, Z20
@@ -4292,10 +3808,10 @@ loop:
 	VFMADD231PS  Z21, Z24, Z20
 	VMULPS       Z19, Z20, Z19
 	VMULPS       Z18, Z19, Z19
-	VBROADCASTSS constants<>+5824(SB), Z20
+	VBROADCASTSS constants<>+4928(SB), Z20
 	VMULPS       Z20, Z18, Z18
 	VFNMADD231PS Z15, Z18, Z19
-	VBROADCASTSS constants<>+960(SB), Z15
+	VBROADCASTSS constants<>+2752(SB), Z15
 	VCMPPS       $0x11, Z15, Z14, K1
 	VSUBPS       Z19, Z12, Z14
 	VBLENDMPS    Z19, Z14, K1, Z16
@@ -4331,23 +3847,23 @@ test:
 	VFMADD213PS  Z12, Z1, Z3
 	VSCALEFPS    Z2, Z3, Z1
 	VMOVUPS      Z12, Z2
-	VBROADCASTSS constants<>+5120(SB), Z3
+	VBROADCASTSS constants<>+4224(SB), Z3
 	VFMADD231PS  Z3, Z0, Z2
 	VDIVPS       Z2, Z12, Z2
-	VBROADCASTSS constants<>+5184(SB), Z3
-	VBROADCASTSS constants<>+5248(SB), Z4
+	VBROADCASTSS constants<>+4288(SB), Z3
+	VBROADCASTSS constants<>+4352(SB), Z4
 	VFMADD231PS  Z4, Z2, Z3
-	VBROADCASTSS constants<>+5312(SB), Z4
-	VBROADCASTSS constants<>+5376(SB), Z5
+	VBROADCASTSS constants<>+4416(SB), Z4
+	VBROADCASTSS constants<>+4480(SB), Z5
 	VFMADD231PS  Z5, Z2, Z4
-	VBROADCASTSS constants<>+5440(SB), Z5
-	VBROADCASTSS constants<>+5504(SB), Z6
+	VBROADCASTSS constants<>+4544(SB), Z5
+	VBROADCASTSS constants<>+4608(SB), Z6
 	VFMADD231PS  Z6, Z2, Z5
-	VBROADCASTSS constants<>+5568(SB), Z6
-	VBROADCASTSS constants<>+5632(SB), Z7
+	VBROADCASTSS constants<>+4672(SB), Z6
+	VBROADCASTSS constants<>+4736(SB), Z7
 	VFMADD231PS  Z7, Z2, Z6
-	VBROADCASTSS constants<>+5696(SB), Z7
-	VBROADCASTSS constants<>+5760(SB), Z8
+	VBROADCASTSS constants<>+4800(SB), Z7
+	VBROADCASTSS constants<>+4864(SB), Z8
 	VFMADD231PS  Z8, Z2, Z7
 	VMULPS       Z2, Z2, Z8
 	VFMADD231PS  Z8, Z4, Z3
@@ -4358,10 +3874,10 @@ test:
 	VFMADD231PS  Z4, Z7, Z3
 	VMULPS       Z2, Z3, Z2
 	VMULPS       Z1, Z2, Z2
-	VBROADCASTSS constants<>+5824(SB), Z3
+	VBROADCASTSS constants<>+4928(SB), Z3
 	VMULPS       Z3, Z1, Z1
 	VFNMADD231PS Z0, Z1, Z2
-	VBROADCASTSS constants<>+960(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z0
 	VCMPPS       $0x11, Z0, Z14, K2
 	VSUBPS       Z2, Z12, Z0
 	VBLENDMPS    Z2, Z0, K2, Z17
@@ -4378,14 +3894,14 @@ TEXT ·geluTanhGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSS constants<>+5888(SB), Z0
-	VBROADCASTSS constants<>+5952(SB), Z1
-	VBROADCASTSS constants<>+4864(SB), Z2
-	VBROADCASTSS constants<>+4928(SB), Z3
-	VBROADCASTSS constants<>+2048(SB), Z4
-	VBROADCASTSS constants<>+2688(SB), Z5
-	VBROADCASTSS constants<>+4992(SB), Z6
-	VBROADCASTSS constants<>+960(SB), Z7
+	VBROADCASTSS constants<>+4992(SB), Z0
+	VBROADCASTSS constants<>+5056(SB), Z1
+	VBROADCASTSS constants<>+3968(SB), Z2
+	VBROADCASTSS constants<>+4032(SB), Z3
+	VBROADCASTSS constants<>+1536(SB), Z4
+	VBROADCASTSS constants<>+1728(SB), Z5
+	VBROADCASTSS constants<>+4096(SB), Z6
+	VBROADCASTSS constants<>+2752(SB), Z7
 	VBROADCASTSS constants<>+128(SB), Z8
 	VBROADCASTSS constants<>+192(SB), Z9
 	VBROADCASTSS constants<>+256(SB), Z10
@@ -4438,7 +3954,7 @@ loop:
 	VBLENDMPS    Z22, Z23, K1, Z17
 	VMULPS       Z17, Z16, Z22
 	VMULPS       Z14, Z22, Z14
-	VBROADCASTSS constants<>+6016(SB), Z22
+	VBROADCASTSS constants<>+5120(SB), Z22
 	VFMADD213PS  Z3, Z22, Z21
 	VFMADD231PS  Z21, Z14, Z16
 	VMULPS       Z16, Z13, Z13
@@ -4493,7 +4009,7 @@ test:
 	VBLENDMPS    Z2, Z4, K2, Z20
 	VMULPS       Z20, Z19, Z2
 	VMULPS       Z0, Z2, Z0
-	VBROADCASTSS constants<>+6016(SB), Z2
+	VBROADCASTSS constants<>+5120(SB), Z2
 	VFMADD213PS  Z3, Z2, Z1
 	VFMADD231PS  Z1, Z0, Z19
 	VMULPS       Z19, Z13, Z0
@@ -4509,19 +4025,19 @@ TEXT ·siluGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSS constants<>+6080(SB), Z0
-	VBROADCASTSS constants<>+6144(SB), Z1
-	VBROADCASTSS constants<>+2048(SB), Z2
-	VBROADCASTSS constants<>+2688(SB), Z3
-	VBROADCASTSS constants<>+896(SB), Z4
-	VBROADCASTSS constants<>+960(SB), Z5
-	VBROADCASTSS constants<>+128(SB), Z6
-	VBROADCASTSS constants<>+192(SB), Z7
-	VBROADCASTSS constants<>+256(SB), Z8
-	VBROADCASTSS constants<>+320(SB), Z9
-	VBROADCASTSS constants<>+384(SB), Z10
-	VBROADCASTSS constants<>+448(SB), Z11
-	VBROADCASTSS constants<>+512(SB), Z12
+	VBROADCASTSS constants<>+5184(SB), Z0
+	VBROADCASTSS constants<>+5248(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	VBROADCASTSS constants<>+1728(SB), Z3
+	VBROADCASTSS constants<>+64(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+576(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -4533,49 +4049,37 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VMAXPS       Z14, Z1, Z14
 	VMINPS       Z14, Z0, Z14
-	VANDPS       Z2, Z14, Z21
-	VXORPS       Z3, Z21, Z21
-	VCMPPS       $0x11, Z4, Z21, K1
-	VMOVUPS      Z7, Z22
-	VFMADD231PS  Z6, Z21, Z22
-	VSUBPS       Z7, Z22, Z23
-	VFNMADD231PS Z8, Z23, Z21
-	VFNMADD231PS Z9, Z23, Z21
-	VMOVUPS      Z11, Z23
-	VFMADD231PS  Z21, Z10, Z23
-	VFMADD213PS  Z12, Z21, Z23
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z21, Z23
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z21, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z21, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z21, Z23
-	VBROADCASTSS constants<>+768(SB), Z21
-	VPSUBD       Z21, Z22, Z21
-	VPSRAD       $0x01, Z21, Z22
-	VBROADCASTSS constants<>+832(SB), Z24
-	VPADDD       Z24, Z22, Z24
-	VPSLLD       $0x17, Z24, Z24
-	VMULPS       Z24, Z23, Z23
-	VPSUBD       Z22, Z21, Z21
-	VBROADCASTSS constants<>+832(SB), Z22
-	VPADDD       Z22, Z21, Z21
-	VPSLLD       $0x17, Z21, Z21
-	VMULPS       Z21, Z23, Z21
-	VBLENDMPS    Z5, Z21, K1, Z15
-	VBROADCASTSS constants<>+704(SB), Z21
-	VADDPS       Z15, Z21, Z21
+	VANDPS       Z2, Z14, Z19
+	VXORPS       Z3, Z19, Z19
+	VMAXPS       Z19, Z4, Z19
+	VMOVUPS      Z6, Z20
+	VFMADD231PS  Z5, Z19, Z20
+	VSUBPS       Z6, Z20, Z20
+	VFNMADD231PS Z7, Z20, Z19
+	VFNMADD231PS Z8, Z20, Z19
+	VMOVUPS      Z10, Z21
+	VFMADD231PS  Z19, Z9, Z21
+	VFMADD213PS  Z11, Z19, Z21
+	VFMADD213PS  Z12, Z19, Z21
+	VBROADCASTSS constants<>+640(SB), Z22
+	VFMADD213PS  Z22, Z19, Z21
 	VBROADCASTSS constants<>+704(SB), Z22
-	VDIVPS       Z21, Z22, Z21
-	VMULPS       Z21, Z15, Z22
-	VCMPPS       $0x11, Z5, Z14, K1
-	VBLENDMPS    Z22, Z21, K1, Z16
-	VBLENDMPS    Z21, Z22, K1, Z17
-	VMULPS       Z17, Z16, Z21
-	VFMADD231PS  Z14, Z21, Z16
-	VMULPS       Z16, Z13, Z13
+	VFMADD213PS  Z22, Z19, Z21
+	VBROADCASTSS constants<>+704(SB), Z22
+	VFMADD213PS  Z22, Z19, Z21
+	VSCALEFPS    Z20, Z21, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VADDPS       Z19, Z20, Z20
+	VBROADCASTSS constants<>+704(SB), Z21
+	VDIVPS       Z20, Z21, Z20
+	VMULPS       Z20, Z19, Z19
+	VBROADCASTSS constants<>+2752(SB), Z21
+	VCMPPS       $0x11, Z21, Z14, K1
+	VBLENDMPS    Z19, Z20, K1, Z15
+	VBLENDMPS    Z20, Z19, K1, Z16
+	VMULPS       Z16, Z15, Z19
+	VFMADD231PS  Z14, Z19, Z15
+	VMULPS       Z15, Z13, Z13
 	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
@@ -4593,47 +4097,35 @@ test:
 	VMINPS       Z1, Z0, Z0
 	VANDPS       Z2, Z0, Z1
 	VXORPS       Z3, Z1, Z1
-	VCMPPS       $0x11, Z4, Z1, K2
-	VMOVUPS      Z7, Z2
-	VFMADD231PS  Z6, Z1, Z2
-	VSUBPS       Z7, Z2, Z3
-	VFNMADD231PS Z8, Z3, Z1
-	VFNMADD231PS Z9, Z3, Z1
-	VMOVUPS      Z11, Z3
-	VFMADD231PS  Z1, Z10, Z3
+	VMAXPS       Z1, Z4, Z1
+	VMOVUPS      Z6, Z2
+	VFMADD231PS  Z5, Z1, Z2
+	VSUBPS       Z6, Z2, Z2
+	VFNMADD231PS Z7, Z2, Z1
+	VFNMADD231PS Z8, Z2, Z1
+	VMOVUPS      Z10, Z3
+	VFMADD231PS  Z1, Z9, Z3
+	VFMADD213PS  Z11, Z1, Z3
 	VFMADD213PS  Z12, Z1, Z3
-	VBROADCASTSS constants<>+576(SB), Z4
-	VFMADD213PS  Z4, Z1, Z3
 	VBROADCASTSS constants<>+640(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VBROADCASTSS constants<>+704(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VBROADCASTSS constants<>+704(SB), Z4
 	VFMADD213PS  Z4, Z1, Z3
-	VBROADCASTSS constants<>+768(SB), Z1
-	VPSUBD       Z1, Z2, Z1
-	VPSRAD       $0x01, Z1, Z2
-	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z2, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VPSUBD       Z2, Z1, Z1
-	VBROADCASTSS constants<>+832(SB), Z2
-	VPADDD       Z2, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z3, Z1
-	VBLENDMPS    Z5, Z1, K2, Z18
-	VBROADCASTSS constants<>+704(SB), Z1
-	VADDPS       Z18, Z1, Z1
+	VSCALEFPS    Z2, Z3, Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z1, Z18, Z2
-	VCMPPS       $0x11, Z5, Z0, K2
-	VBLENDMPS    Z2, Z1, K2, Z19
-	VBLENDMPS    Z1, Z2, K2, Z20
-	VMULPS       Z20, Z19, Z1
-	VFMADD231PS  Z0, Z1, Z19
-	VMULPS       Z19, Z13, Z0
+	VADDPS       Z1, Z2, Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VDIVPS       Z2, Z3, Z2
+	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z3
+	VCMPPS       $0x11, Z3, Z0, K2
+	VBLENDMPS    Z1, Z2, K2, Z17
+	VBLENDMPS    Z2, Z1, K2, Z18
+	VMULPS       Z18, Z17, Z1
+	VFMADD231PS  Z0, Z1, Z17
+	VMULPS       Z17, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -4726,7 +4218,7 @@ TEXT ·reluGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+960(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z0
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -5048,8 +4540,8 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-32
 	MOVQ         sum+24(FP), CX
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
-	VBROADCASTSS constants<>+4992(SB), Z3
-	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+4096(SB), Z3
+	VBROADCASTSS constants<>+2752(SB), Z4
 	VBROADCASTSS constants<>+128(SB), Z5
 	VBROADCASTSS constants<>+192(SB), Z6
 	VBROADCASTSS constants<>+256(SB), Z7
@@ -5280,8 +4772,8 @@ TEXT ·expShiftAVX512(SB), NOSPLIT, $0-40
 	MOVQ         sum+32(FP), DX
 	VMOVUPS      (DX), Z1
 	VMOVUPS      64(DX), Z2
-	VBROADCASTSS constants<>+4992(SB), Z3
-	VBROADCASTSS constants<>+960(SB), Z4
+	VBROADCASTSS constants<>+4096(SB), Z3
+	VBROADCASTSS constants<>+2752(SB), Z4
 	VBROADCASTSS constants<>+128(SB), Z5
 	VBROADCASTSS constants<>+192(SB), Z6
 	VBROADCASTSS constants<>+256(SB), Z7
@@ -5621,40 +5113,24 @@ TEXT ·logSoftmaxGradAVX512(SB), NOSPLIT, $0-36
 
 loop:
 	VMOVUPS      (DX)(BX*4), Z13
-	VCMPPS       $0x11, Z13, Z1, K1
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z13, Z2, Z13
 	VMOVUPS      Z4, Z14
 	VFMADD231PS  Z3, Z13, Z14
-	VSUBPS       Z4, Z14, Z15
-	VMOVUPS      Z13, Z16
-	VFNMADD231PS Z5, Z15, Z16
-	VFNMADD231PS Z6, Z15, Z16
+	VSUBPS       Z4, Z14, Z14
+	VFNMADD231PS Z5, Z14, Z13
+	VFNMADD231PS Z6, Z14, Z13
 	VMOVUPS      Z8, Z15
-	VFMADD231PS  Z16, Z7, Z15
-	VFMADD213PS  Z9, Z16, Z15
-	VFMADD213PS  Z10, Z16, Z15
-	VFMADD213PS  Z11, Z16, Z15
-	VFMADD213PS  Z12, Z16, Z15
-	VFMADD213PS  Z12, Z16, Z15
-	VBROADCASTSS constants<>+768(SB), Z16
-	VPSUBD       Z16, Z14, Z14
-	VPSRAD       $0x01, Z14, Z16
-	VBROADCASTSS constants<>+832(SB), Z21
-	VPADDD       Z21, Z16, Z21
-	VPSLLD       $0x17, Z21, Z21
-	VMULPS       Z21, Z15, Z15
-	VPSUBD       Z16, Z14, Z14
-	VBROADCASTSS constants<>+832(SB), Z16
-	VPADDD       Z16, Z14, Z14
-	VPSLLD       $0x17, Z14, Z14
-	VMULPS       Z14, Z15, Z14
-	VBLENDMPS    Z2, Z14, K1, Z17
-	VBROADCASTSS constants<>+896(SB), Z14
-	VCMPPS       $0x11, Z14, Z13, K1
-	VBROADCASTSS constants<>+960(SB), Z13
-	VBLENDMPS    Z13, Z17, K1, Z18
-	VMOVUPS      (CX)(BX*4), Z13
-	VFNMADD231PS Z0, Z18, Z13
-	VMOVUPS      Z13, (AX)(BX*4)
+	VFMADD231PS  Z13, Z7, Z15
+	VFMADD213PS  Z9, Z13, Z15
+	VFMADD213PS  Z10, Z13, Z15
+	VFMADD213PS  Z11, Z13, Z15
+	VFMADD213PS  Z12, Z13, Z15
+	VFMADD213PS  Z12, Z13, Z15
+	VSCALEFPS    Z14, Z15, Z13
+	VMOVUPS      (CX)(BX*4), Z14
+	VFNMADD231PS Z0, Z13, Z14
+	VMOVUPS      Z14, (AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -5666,40 +5142,24 @@ test:
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
 	VMOVUPS.Z    (DX)(BX*4), K1, Z13
-	VCMPPS       $0x11, Z13, Z1, K2
-	VMOVUPS      Z4, Z1
-	VFMADD231PS  Z3, Z13, Z1
-	VSUBPS       Z4, Z1, Z3
-	VMOVUPS      Z13, Z4
-	VFNMADD231PS Z5, Z3, Z4
-	VFNMADD231PS Z6, Z3, Z4
+	VMINPS       Z13, Z1, Z1
+	VMAXPS       Z1, Z2, Z1
+	VMOVUPS      Z4, Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VSUBPS       Z4, Z2, Z2
+	VFNMADD231PS Z5, Z2, Z1
+	VFNMADD231PS Z6, Z2, Z1
 	VMOVUPS      Z8, Z3
-	VFMADD231PS  Z4, Z7, Z3
-	VFMADD213PS  Z9, Z4, Z3
-	VFMADD213PS  Z10, Z4, Z3
-	VFMADD213PS  Z11, Z4, Z3
-	VFMADD213PS  Z12, Z4, Z3
-	VFMADD213PS  Z12, Z4, Z3
-	VBROADCASTSS constants<>+768(SB), Z4
-	VPSUBD       Z4, Z1, Z1
-	VPSRAD       $0x01, Z1, Z4
-	VBROADCASTSS constants<>+832(SB), Z5
-	VPADDD       Z5, Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z3, Z3
-	VPSUBD       Z4, Z1, Z1
-	VBROADCASTSS constants<>+832(SB), Z4
-	VPADDD       Z4, Z1, Z1
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS       Z1, Z3, Z1
-	VBLENDMPS    Z2, Z1, K2, Z19
-	VBROADCASTSS constants<>+896(SB), Z1
-	VCMPPS       $0x11, Z1, Z13, K2
-	VBROADCASTSS constants<>+960(SB), Z1
-	VBLENDMPS    Z1, Z19, K2, Z20
-	VMOVUPS.Z    (CX)(BX*4), K1, Z1
-	VFNMADD231PS Z0, Z20, Z1
-	VMOVUPS      Z1, K1, (AX)(BX*4)
+	VFMADD231PS  Z1, Z7, Z3
+	VFMADD213PS  Z9, Z1, Z3
+	VFMADD213PS  Z10, Z1, Z3
+	VFMADD213PS  Z11, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z2
+	VFNMADD231PS Z0, Z1, Z2
+	VMOVUPS      Z2, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6526,9 +5986,9 @@ test:
 TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+6208(SB), Z0
-	VBROADCASTSS constants<>+6272(SB), Z1
-	VBROADCASTSS constants<>+6336(SB), Z2
+	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+5376(SB), Z1
+	VBROADCASTSS constants<>+5440(SB), Z2
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -6561,7 +6021,7 @@ TEXT ·dropAVX512(SB), NOSPLIT, $0-36
 	MOVQ         x+8(FP), CX
 	MOVQ         keep+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
-	VBROADCASTSS constants<>+960(SB), Z1
+	VBROADCASTSS constants<>+2752(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -6595,11 +6055,11 @@ TEXT ·philoxAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS c3+48(FP), Z2
 	VBROADCASTSS k0+52(FP), Z3
 	VBROADCASTSS k1+56(FP), Z4
-	VBROADCASTSS constants<>+6400(SB), Z5
-	VBROADCASTSS constants<>+6464(SB), Z6
-	VBROADCASTSD constants<>+6528(SB), Z7
-	VBROADCASTSS constants<>+6592(SB), Z8
-	VBROADCASTSS constants<>+6656(SB), Z9
+	VBROADCASTSS constants<>+5504(SB), Z5
+	VBROADCASTSS constants<>+5568(SB), Z6
+	VBROADCASTSD constants<>+5632(SB), Z7
+	VBROADCASTSS constants<>+5696(SB), Z8
+	VBROADCASTSS constants<>+5760(SB), Z9
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8

@@ -14,399 +14,355 @@ DATA neonConstants<>+64(SB)/8, $0x3f8000003f800000
 DATA neonConstants<>+72(SB)/8, $0x3f8000003f800000
 DATA neonConstants<>+80(SB)/8, $0x4b4000004b400000
 DATA neonConstants<>+88(SB)/8, $0x4b4000004b400000
-DATA neonConstants<>+96(SB)/8, $0xc2cff218c2cff218
-DATA neonConstants<>+104(SB)/8, $0xc2cff218c2cff218
-DATA neonConstants<>+112(SB)/8, $0x3ab526ae3ab526ae
-DATA neonConstants<>+120(SB)/8, $0x3ab526ae3ab526ae
-DATA neonConstants<>+128(SB)/8, $0xb102e308b102e308
-DATA neonConstants<>+136(SB)/8, $0xb102e308b102e308
-DATA neonConstants<>+144(SB)/8, $0x3f3172183f317218
-DATA neonConstants<>+152(SB)/8, $0x3f3172183f317218
-DATA neonConstants<>+160(SB)/8, $0x4b4000004b400000
-DATA neonConstants<>+168(SB)/8, $0x4b4000004b400000
-DATA neonConstants<>+176(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA neonConstants<>+184(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA neonConstants<>+192(SB)/8, $0x7f8000007f800000
-DATA neonConstants<>+200(SB)/8, $0x7f8000007f800000
-DATA neonConstants<>+208(SB)/8, $0x42b1721742b17217
-DATA neonConstants<>+216(SB)/8, $0x42b1721742b17217
-DATA neonConstants<>+224(SB)/8, $0x0000007f0000007f
-DATA neonConstants<>+232(SB)/8, $0x0000007f0000007f
-DATA neonConstants<>+240(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA neonConstants<>+248(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA neonConstants<>+256(SB)/8, $0x3e4cd00f3e4cd00f
-DATA neonConstants<>+264(SB)/8, $0x3e4cd00f3e4cd00f
-DATA neonConstants<>+272(SB)/8, $0xbe2a3947be2a3947
-DATA neonConstants<>+280(SB)/8, $0xbe2a3947be2a3947
-DATA neonConstants<>+288(SB)/8, $0xbe06c0f0be06c0f0
-DATA neonConstants<>+296(SB)/8, $0xbe06c0f0be06c0f0
-DATA neonConstants<>+304(SB)/8, $0xbe800113be800113
-DATA neonConstants<>+312(SB)/8, $0xbe800113be800113
-DATA neonConstants<>+320(SB)/8, $0x3e116c7f3e116c7f
-DATA neonConstants<>+328(SB)/8, $0x3e116c7f3e116c7f
-DATA neonConstants<>+336(SB)/8, $0x007fffff007fffff
-DATA neonConstants<>+344(SB)/8, $0x007fffff007fffff
-DATA neonConstants<>+352(SB)/8, $0xc1b80000c1b80000
-DATA neonConstants<>+360(SB)/8, $0xc1b80000c1b80000
-DATA neonConstants<>+368(SB)/8, $0xbd9c674dbd9c674d
-DATA neonConstants<>+376(SB)/8, $0xbd9c674dbd9c674d
-DATA neonConstants<>+384(SB)/8, $0x4b0000004b000000
-DATA neonConstants<>+392(SB)/8, $0x4b0000004b000000
-DATA neonConstants<>+400(SB)/8, $0x3e02aff03e02aff0
-DATA neonConstants<>+408(SB)/8, $0x3e02aff03e02aff0
-DATA neonConstants<>+416(SB)/8, $0x0080000000800000
-DATA neonConstants<>+424(SB)/8, $0x0080000000800000
-DATA neonConstants<>+432(SB)/8, $0x3f3504f33f3504f3
-DATA neonConstants<>+440(SB)/8, $0x3f3504f33f3504f3
-DATA neonConstants<>+448(SB)/8, $0x7fc000007fc00000
-DATA neonConstants<>+456(SB)/8, $0x7fc000007fc00000
-DATA neonConstants<>+464(SB)/8, $0xff800000ff800000
-DATA neonConstants<>+472(SB)/8, $0xff800000ff800000
+DATA neonConstants<>+96(SB)/8, $0x3ab526ae3ab526ae
+DATA neonConstants<>+104(SB)/8, $0x3ab526ae3ab526ae
+DATA neonConstants<>+112(SB)/8, $0xb102e308b102e308
+DATA neonConstants<>+120(SB)/8, $0xb102e308b102e308
+DATA neonConstants<>+128(SB)/8, $0x3f3172183f317218
+DATA neonConstants<>+136(SB)/8, $0x3f3172183f317218
+DATA neonConstants<>+144(SB)/8, $0x4b4000004b400000
+DATA neonConstants<>+152(SB)/8, $0x4b4000004b400000
+DATA neonConstants<>+160(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA neonConstants<>+168(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA neonConstants<>+176(SB)/8, $0xc2d20000c2d20000
+DATA neonConstants<>+184(SB)/8, $0xc2d20000c2d20000
+DATA neonConstants<>+192(SB)/8, $0x42b4000042b40000
+DATA neonConstants<>+200(SB)/8, $0x42b4000042b40000
+DATA neonConstants<>+208(SB)/8, $0x0000007f0000007f
+DATA neonConstants<>+216(SB)/8, $0x0000007f0000007f
+DATA neonConstants<>+224(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA neonConstants<>+232(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA neonConstants<>+240(SB)/8, $0x3e4cd00f3e4cd00f
+DATA neonConstants<>+248(SB)/8, $0x3e4cd00f3e4cd00f
+DATA neonConstants<>+256(SB)/8, $0xbe2a3947be2a3947
+DATA neonConstants<>+264(SB)/8, $0xbe2a3947be2a3947
+DATA neonConstants<>+272(SB)/8, $0xbe06c0f0be06c0f0
+DATA neonConstants<>+280(SB)/8, $0xbe06c0f0be06c0f0
+DATA neonConstants<>+288(SB)/8, $0xbe800113be800113
+DATA neonConstants<>+296(SB)/8, $0xbe800113be800113
+DATA neonConstants<>+304(SB)/8, $0x3e116c7f3e116c7f
+DATA neonConstants<>+312(SB)/8, $0x3e116c7f3e116c7f
+DATA neonConstants<>+320(SB)/8, $0x007fffff007fffff
+DATA neonConstants<>+328(SB)/8, $0x007fffff007fffff
+DATA neonConstants<>+336(SB)/8, $0xc1b80000c1b80000
+DATA neonConstants<>+344(SB)/8, $0xc1b80000c1b80000
+DATA neonConstants<>+352(SB)/8, $0xbd9c674dbd9c674d
+DATA neonConstants<>+360(SB)/8, $0xbd9c674dbd9c674d
+DATA neonConstants<>+368(SB)/8, $0x4b0000004b000000
+DATA neonConstants<>+376(SB)/8, $0x4b0000004b000000
+DATA neonConstants<>+384(SB)/8, $0x3e02aff03e02aff0
+DATA neonConstants<>+392(SB)/8, $0x3e02aff03e02aff0
+DATA neonConstants<>+400(SB)/8, $0x0080000000800000
+DATA neonConstants<>+408(SB)/8, $0x0080000000800000
+DATA neonConstants<>+416(SB)/8, $0x3f3504f33f3504f3
+DATA neonConstants<>+424(SB)/8, $0x3f3504f33f3504f3
+DATA neonConstants<>+432(SB)/8, $0x7fc000007fc00000
+DATA neonConstants<>+440(SB)/8, $0x7fc000007fc00000
+DATA neonConstants<>+448(SB)/8, $0xff800000ff800000
+DATA neonConstants<>+456(SB)/8, $0xff800000ff800000
+DATA neonConstants<>+464(SB)/8, $0x7f8000007f800000
+DATA neonConstants<>+472(SB)/8, $0x7f8000007f800000
 DATA neonConstants<>+480(SB)/8, $0x3f0000003f000000
 DATA neonConstants<>+488(SB)/8, $0x3f0000003f000000
-DATA neonConstants<>+496(SB)/8, $0xbeaaaa99beaaaa99
-DATA neonConstants<>+504(SB)/8, $0xbeaaaa99beaaaa99
-DATA neonConstants<>+512(SB)/8, $0xbd5c1c22bd5c1c22
-DATA neonConstants<>+520(SB)/8, $0xbd5c1c22bd5c1c22
-DATA neonConstants<>+528(SB)/8, $0x41a0000041a00000
-DATA neonConstants<>+536(SB)/8, $0x41a0000041a00000
-DATA neonConstants<>+544(SB)/8, $0xbbbac1d2bbbac1d2
-DATA neonConstants<>+552(SB)/8, $0xbbbac1d2bbbac1d2
-DATA neonConstants<>+560(SB)/8, $0x3f8000003f800000
-DATA neonConstants<>+568(SB)/8, $0x3f8000003f800000
-DATA neonConstants<>+576(SB)/8, $0x4000000040000000
-DATA neonConstants<>+584(SB)/8, $0x4000000040000000
-DATA neonConstants<>+592(SB)/8, $0x3f2000003f200000
-DATA neonConstants<>+600(SB)/8, $0x3f2000003f200000
-DATA neonConstants<>+608(SB)/8, $0x8000000080000000
-DATA neonConstants<>+616(SB)/8, $0x8000000080000000
-DATA neonConstants<>+624(SB)/8, $0x3ca907953ca90795
-DATA neonConstants<>+632(SB)/8, $0x3ca907953ca90795
-DATA neonConstants<>+640(SB)/8, $0x3e0883813e088381
-DATA neonConstants<>+648(SB)/8, $0x3e0883813e088381
-DATA neonConstants<>+656(SB)/8, $0x3e0375d33e0375d3
-DATA neonConstants<>+664(SB)/8, $0x3e0375d33e0375d3
-DATA neonConstants<>+672(SB)/8, $0x3de70cc33de70cc3
-DATA neonConstants<>+680(SB)/8, $0x3de70cc33de70cc3
-DATA neonConstants<>+688(SB)/8, $0x3ba36cf33ba36cf3
-DATA neonConstants<>+696(SB)/8, $0x3ba36cf33ba36cf3
-DATA neonConstants<>+704(SB)/8, $0x3e03bc6f3e03bc6f
-DATA neonConstants<>+712(SB)/8, $0x3e03bc6f3e03bc6f
-DATA neonConstants<>+720(SB)/8, $0x3dd992c13dd992c1
-DATA neonConstants<>+728(SB)/8, $0x3dd992c13dd992c1
-DATA neonConstants<>+736(SB)/8, $0x3b6eb6783b6eb678
-DATA neonConstants<>+744(SB)/8, $0x3b6eb6783b6eb678
-DATA neonConstants<>+752(SB)/8, $0xb9a93deeb9a93dee
-DATA neonConstants<>+760(SB)/8, $0xb9a93deeb9a93dee
-DATA neonConstants<>+768(SB)/8, $0xbcc2a8bdbcc2a8bd
-DATA neonConstants<>+776(SB)/8, $0xbcc2a8bdbcc2a8bd
-DATA neonConstants<>+784(SB)/8, $0x3f2299463f229946
-DATA neonConstants<>+792(SB)/8, $0x3f2299463f229946
-DATA neonConstants<>+800(SB)/8, $0x4080000040800000
-DATA neonConstants<>+808(SB)/8, $0x4080000040800000
-DATA neonConstants<>+816(SB)/8, $0xba1c3a21ba1c3a21
-DATA neonConstants<>+824(SB)/8, $0xba1c3a21ba1c3a21
-DATA neonConstants<>+832(SB)/8, $0xbcdb3e02bcdb3e02
-DATA neonConstants<>+840(SB)/8, $0xbcdb3e02bcdb3e02
-DATA neonConstants<>+848(SB)/8, $0xbec09371bec09371
-DATA neonConstants<>+856(SB)/8, $0xbec09371bec09371
-DATA neonConstants<>+864(SB)/8, $0x373c6c89373c6c89
-DATA neonConstants<>+872(SB)/8, $0x373c6c89373c6c89
-DATA neonConstants<>+880(SB)/8, $0x3f6e147b3f6e147b
-DATA neonConstants<>+888(SB)/8, $0x3f6e147b3f6e147b
-DATA neonConstants<>+896(SB)/8, $0xb32757d4b32757d4
-DATA neonConstants<>+904(SB)/8, $0xb32757d4b32757d4
-DATA neonConstants<>+912(SB)/8, $0x35634bca35634bca
-DATA neonConstants<>+920(SB)/8, $0x35634bca35634bca
-DATA neonConstants<>+928(SB)/8, $0xb727ec72b727ec72
-DATA neonConstants<>+936(SB)/8, $0xb727ec72b727ec72
-DATA neonConstants<>+944(SB)/8, $0x3890d8d83890d8d8
-DATA neonConstants<>+952(SB)/8, $0x3890d8d83890d8d8
-DATA neonConstants<>+960(SB)/8, $0xb98421bdb98421bd
-DATA neonConstants<>+968(SB)/8, $0xb98421bdb98421bd
-DATA neonConstants<>+976(SB)/8, $0xb872fbe7b872fbe7
-DATA neonConstants<>+984(SB)/8, $0xb872fbe7b872fbe7
-DATA neonConstants<>+992(SB)/8, $0x3be5e36d3be5e36d
-DATA neonConstants<>+1000(SB)/8, $0x3be5e36d3be5e36d
-DATA neonConstants<>+1008(SB)/8, $0xbd56fa85bd56fa85
-DATA neonConstants<>+1016(SB)/8, $0xbd56fa85bd56fa85
-DATA neonConstants<>+1024(SB)/8, $0xbeeb1d47beeb1d47
-DATA neonConstants<>+1032(SB)/8, $0xbeeb1d47beeb1d47
-DATA neonConstants<>+1040(SB)/8, $0xbf93576dbf93576d
-DATA neonConstants<>+1048(SB)/8, $0xbf93576dbf93576d
-DATA neonConstants<>+1056(SB)/8, $0xba2f84b3ba2f84b3
-DATA neonConstants<>+1064(SB)/8, $0xba2f84b3ba2f84b3
-DATA neonConstants<>+1072(SB)/8, $0x3b9d96eb3b9d96eb
-DATA neonConstants<>+1080(SB)/8, $0x3b9d96eb3b9d96eb
-DATA neonConstants<>+1088(SB)/8, $0xbce357bdbce357bd
-DATA neonConstants<>+1096(SB)/8, $0xbce357bdbce357bd
-DATA neonConstants<>+1104(SB)/8, $0x3df5fdee3df5fdee
-DATA neonConstants<>+1112(SB)/8, $0x3df5fdee3df5fdee
-DATA neonConstants<>+1120(SB)/8, $0xbeb17218beb17218
-DATA neonConstants<>+1128(SB)/8, $0xbeb17218beb17218
-DATA neonConstants<>+1136(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1144(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1152(SB)/8, $0x38a0bb6438a0bb64
-DATA neonConstants<>+1160(SB)/8, $0x38a0bb6438a0bb64
-DATA neonConstants<>+1168(SB)/8, $0x304de854304de854
-DATA neonConstants<>+1176(SB)/8, $0x304de854304de854
-DATA neonConstants<>+1184(SB)/8, $0x414ccccd414ccccd
-DATA neonConstants<>+1192(SB)/8, $0x414ccccd414ccccd
-DATA neonConstants<>+1200(SB)/8, $0x3fcc422a3fcc422a
-DATA neonConstants<>+1208(SB)/8, $0x3fcc422a3fcc422a
-DATA neonConstants<>+1216(SB)/8, $0xc2aeac4fc2aeac4f
-DATA neonConstants<>+1224(SB)/8, $0xc2aeac4fc2aeac4f
-DATA neonConstants<>+1232(SB)/8, $0x3d9222793d922279
-DATA neonConstants<>+1240(SB)/8, $0x3d9222793d922279
-DATA neonConstants<>+1248(SB)/8, $0x3e99999a3e99999a
-DATA neonConstants<>+1256(SB)/8, $0x3e99999a3e99999a
-DATA neonConstants<>+1264(SB)/8, $0x3df4e2043df4e204
-DATA neonConstants<>+1272(SB)/8, $0x3df4e2043df4e204
-DATA neonConstants<>+1280(SB)/8, $0x3df51e4d3df51e4d
-DATA neonConstants<>+1288(SB)/8, $0x3df51e4d3df51e4d
-DATA neonConstants<>+1296(SB)/8, $0x3da089063da08906
-DATA neonConstants<>+1304(SB)/8, $0x3da089063da08906
-DATA neonConstants<>+1312(SB)/8, $0x3de1c3853de1c385
-DATA neonConstants<>+1320(SB)/8, $0x3de1c3853de1c385
-DATA neonConstants<>+1328(SB)/8, $0xbda2b0b3bda2b0b3
-DATA neonConstants<>+1336(SB)/8, $0xbda2b0b3bda2b0b3
-DATA neonConstants<>+1344(SB)/8, $0xbf000000bf000000
-DATA neonConstants<>+1352(SB)/8, $0xbf000000bf000000
-DATA neonConstants<>+1360(SB)/8, $0x3dc4f2753dc4f275
-DATA neonConstants<>+1368(SB)/8, $0x3dc4f2753dc4f275
-DATA neonConstants<>+1376(SB)/8, $0x3e4467a23e4467a2
-DATA neonConstants<>+1384(SB)/8, $0x3e4467a23e4467a2
-DATA neonConstants<>+1392(SB)/8, $0xbe69b407be69b407
-DATA neonConstants<>+1400(SB)/8, $0xbe69b407be69b407
-DATA neonConstants<>+1408(SB)/8, $0xbca8f479bca8f479
-DATA neonConstants<>+1416(SB)/8, $0xbca8f479bca8f479
-DATA neonConstants<>+1424(SB)/8, $0x3de6474a3de6474a
-DATA neonConstants<>+1432(SB)/8, $0x3de6474a3de6474a
-DATA neonConstants<>+1440(SB)/8, $0x3ecc422a3ecc422a
-DATA neonConstants<>+1448(SB)/8, $0x3ecc422a3ecc422a
-DATA neonConstants<>+1456(SB)/8, $0xc1700000c1700000
-DATA neonConstants<>+1464(SB)/8, $0xc1700000c1700000
-DATA neonConstants<>+1472(SB)/8, $0x4170000041700000
-DATA neonConstants<>+1480(SB)/8, $0x4170000041700000
-DATA neonConstants<>+1488(SB)/8, $0x3e5b33b63e5b33b6
-DATA neonConstants<>+1496(SB)/8, $0x3e5b33b63e5b33b6
-DATA neonConstants<>+1504(SB)/8, $0xc3480000c3480000
-DATA neonConstants<>+1512(SB)/8, $0xc3480000c3480000
-DATA neonConstants<>+1520(SB)/8, $0x4348000043480000
-DATA neonConstants<>+1528(SB)/8, $0x4348000043480000
-DATA neonConstants<>+1536(SB)/8, $0x0040000000400000
-DATA neonConstants<>+1544(SB)/8, $0x0040000000400000
-DATA neonConstants<>+1552(SB)/8, $0x00007fff00007fff
-DATA neonConstants<>+1560(SB)/8, $0x00007fff00007fff
-DATA neonConstants<>+1568(SB)/8, $0x0000000100000001
-DATA neonConstants<>+1576(SB)/8, $0x0000000100000001
-DATA neonConstants<>+1584(SB)/8, $0xbb67ae85bb67ae85
-DATA neonConstants<>+1592(SB)/8, $0xbb67ae85bb67ae85
-DATA neonConstants<>+1600(SB)/8, $0x9e3779b99e3779b9
-DATA neonConstants<>+1608(SB)/8, $0x9e3779b99e3779b9
-DATA neonConstants<>+1616(SB)/8, $0xcd9e8d57cd9e8d57
-DATA neonConstants<>+1624(SB)/8, $0xcd9e8d57cd9e8d57
-DATA neonConstants<>+1632(SB)/8, $0xd2511f53d2511f53
-DATA neonConstants<>+1640(SB)/8, $0xd2511f53d2511f53
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $1648
+DATA neonConstants<>+496(SB)/8, $0x3f8000003f800000
+DATA neonConstants<>+504(SB)/8, $0x3f8000003f800000
+DATA neonConstants<>+512(SB)/8, $0x8000000080000000
+DATA neonConstants<>+520(SB)/8, $0x8000000080000000
+DATA neonConstants<>+528(SB)/8, $0xc0000000c0000000
+DATA neonConstants<>+536(SB)/8, $0xc0000000c0000000
+DATA neonConstants<>+544(SB)/8, $0xc1a00000c1a00000
+DATA neonConstants<>+552(SB)/8, $0xc1a00000c1a00000
+DATA neonConstants<>+560(SB)/8, $0x3e0375d33e0375d3
+DATA neonConstants<>+568(SB)/8, $0x3e0375d33e0375d3
+DATA neonConstants<>+576(SB)/8, $0x3de70cc33de70cc3
+DATA neonConstants<>+584(SB)/8, $0x3de70cc33de70cc3
+DATA neonConstants<>+592(SB)/8, $0x3ba36cf33ba36cf3
+DATA neonConstants<>+600(SB)/8, $0x3ba36cf33ba36cf3
+DATA neonConstants<>+608(SB)/8, $0x3e03bc6f3e03bc6f
+DATA neonConstants<>+616(SB)/8, $0x3e03bc6f3e03bc6f
+DATA neonConstants<>+624(SB)/8, $0x3dd992c13dd992c1
+DATA neonConstants<>+632(SB)/8, $0x3dd992c13dd992c1
+DATA neonConstants<>+640(SB)/8, $0x3b6eb6783b6eb678
+DATA neonConstants<>+648(SB)/8, $0x3b6eb6783b6eb678
+DATA neonConstants<>+656(SB)/8, $0xb9a93deeb9a93dee
+DATA neonConstants<>+664(SB)/8, $0xb9a93deeb9a93dee
+DATA neonConstants<>+672(SB)/8, $0xbcc2a8bdbcc2a8bd
+DATA neonConstants<>+680(SB)/8, $0xbcc2a8bdbcc2a8bd
+DATA neonConstants<>+688(SB)/8, $0x3f2299463f229946
+DATA neonConstants<>+696(SB)/8, $0x3f2299463f229946
+DATA neonConstants<>+704(SB)/8, $0x4080000040800000
+DATA neonConstants<>+712(SB)/8, $0x4080000040800000
+DATA neonConstants<>+720(SB)/8, $0xba1c3a21ba1c3a21
+DATA neonConstants<>+728(SB)/8, $0xba1c3a21ba1c3a21
+DATA neonConstants<>+736(SB)/8, $0xbcdb3e02bcdb3e02
+DATA neonConstants<>+744(SB)/8, $0xbcdb3e02bcdb3e02
+DATA neonConstants<>+752(SB)/8, $0xbec09371bec09371
+DATA neonConstants<>+760(SB)/8, $0xbec09371bec09371
+DATA neonConstants<>+768(SB)/8, $0x373c6c89373c6c89
+DATA neonConstants<>+776(SB)/8, $0x373c6c89373c6c89
+DATA neonConstants<>+784(SB)/8, $0x3f6e147b3f6e147b
+DATA neonConstants<>+792(SB)/8, $0x3f6e147b3f6e147b
+DATA neonConstants<>+800(SB)/8, $0xb32757d4b32757d4
+DATA neonConstants<>+808(SB)/8, $0xb32757d4b32757d4
+DATA neonConstants<>+816(SB)/8, $0x35634bca35634bca
+DATA neonConstants<>+824(SB)/8, $0x35634bca35634bca
+DATA neonConstants<>+832(SB)/8, $0xb727ec72b727ec72
+DATA neonConstants<>+840(SB)/8, $0xb727ec72b727ec72
+DATA neonConstants<>+848(SB)/8, $0x3890d8d83890d8d8
+DATA neonConstants<>+856(SB)/8, $0x3890d8d83890d8d8
+DATA neonConstants<>+864(SB)/8, $0xb98421bdb98421bd
+DATA neonConstants<>+872(SB)/8, $0xb98421bdb98421bd
+DATA neonConstants<>+880(SB)/8, $0xb872fbe7b872fbe7
+DATA neonConstants<>+888(SB)/8, $0xb872fbe7b872fbe7
+DATA neonConstants<>+896(SB)/8, $0x3be5e36d3be5e36d
+DATA neonConstants<>+904(SB)/8, $0x3be5e36d3be5e36d
+DATA neonConstants<>+912(SB)/8, $0xbd56fa85bd56fa85
+DATA neonConstants<>+920(SB)/8, $0xbd56fa85bd56fa85
+DATA neonConstants<>+928(SB)/8, $0xbeeb1d47beeb1d47
+DATA neonConstants<>+936(SB)/8, $0xbeeb1d47beeb1d47
+DATA neonConstants<>+944(SB)/8, $0xbf93576dbf93576d
+DATA neonConstants<>+952(SB)/8, $0xbf93576dbf93576d
+DATA neonConstants<>+960(SB)/8, $0xba2f84b3ba2f84b3
+DATA neonConstants<>+968(SB)/8, $0xba2f84b3ba2f84b3
+DATA neonConstants<>+976(SB)/8, $0x3b9d96eb3b9d96eb
+DATA neonConstants<>+984(SB)/8, $0x3b9d96eb3b9d96eb
+DATA neonConstants<>+992(SB)/8, $0xbce357bdbce357bd
+DATA neonConstants<>+1000(SB)/8, $0xbce357bdbce357bd
+DATA neonConstants<>+1008(SB)/8, $0x3df5fdee3df5fdee
+DATA neonConstants<>+1016(SB)/8, $0x3df5fdee3df5fdee
+DATA neonConstants<>+1024(SB)/8, $0xbeb17218beb17218
+DATA neonConstants<>+1032(SB)/8, $0xbeb17218beb17218
+DATA neonConstants<>+1040(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1048(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1056(SB)/8, $0x38a0bb6438a0bb64
+DATA neonConstants<>+1064(SB)/8, $0x38a0bb6438a0bb64
+DATA neonConstants<>+1072(SB)/8, $0x304de854304de854
+DATA neonConstants<>+1080(SB)/8, $0x304de854304de854
+DATA neonConstants<>+1088(SB)/8, $0x414ccccd414ccccd
+DATA neonConstants<>+1096(SB)/8, $0x414ccccd414ccccd
+DATA neonConstants<>+1104(SB)/8, $0x3fcc422a3fcc422a
+DATA neonConstants<>+1112(SB)/8, $0x3fcc422a3fcc422a
+DATA neonConstants<>+1120(SB)/8, $0xc2aeac4fc2aeac4f
+DATA neonConstants<>+1128(SB)/8, $0xc2aeac4fc2aeac4f
+DATA neonConstants<>+1136(SB)/8, $0x3d9222793d922279
+DATA neonConstants<>+1144(SB)/8, $0x3d9222793d922279
+DATA neonConstants<>+1152(SB)/8, $0x3e99999a3e99999a
+DATA neonConstants<>+1160(SB)/8, $0x3e99999a3e99999a
+DATA neonConstants<>+1168(SB)/8, $0x3df4e2043df4e204
+DATA neonConstants<>+1176(SB)/8, $0x3df4e2043df4e204
+DATA neonConstants<>+1184(SB)/8, $0x3df51e4d3df51e4d
+DATA neonConstants<>+1192(SB)/8, $0x3df51e4d3df51e4d
+DATA neonConstants<>+1200(SB)/8, $0x3da089063da08906
+DATA neonConstants<>+1208(SB)/8, $0x3da089063da08906
+DATA neonConstants<>+1216(SB)/8, $0x3de1c3853de1c385
+DATA neonConstants<>+1224(SB)/8, $0x3de1c3853de1c385
+DATA neonConstants<>+1232(SB)/8, $0xbda2b0b3bda2b0b3
+DATA neonConstants<>+1240(SB)/8, $0xbda2b0b3bda2b0b3
+DATA neonConstants<>+1248(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+1256(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+1264(SB)/8, $0x3dc4f2753dc4f275
+DATA neonConstants<>+1272(SB)/8, $0x3dc4f2753dc4f275
+DATA neonConstants<>+1280(SB)/8, $0x3e4467a23e4467a2
+DATA neonConstants<>+1288(SB)/8, $0x3e4467a23e4467a2
+DATA neonConstants<>+1296(SB)/8, $0xbe69b407be69b407
+DATA neonConstants<>+1304(SB)/8, $0xbe69b407be69b407
+DATA neonConstants<>+1312(SB)/8, $0xbca8f479bca8f479
+DATA neonConstants<>+1320(SB)/8, $0xbca8f479bca8f479
+DATA neonConstants<>+1328(SB)/8, $0x3de6474a3de6474a
+DATA neonConstants<>+1336(SB)/8, $0x3de6474a3de6474a
+DATA neonConstants<>+1344(SB)/8, $0x3ecc422a3ecc422a
+DATA neonConstants<>+1352(SB)/8, $0x3ecc422a3ecc422a
+DATA neonConstants<>+1360(SB)/8, $0xc1700000c1700000
+DATA neonConstants<>+1368(SB)/8, $0xc1700000c1700000
+DATA neonConstants<>+1376(SB)/8, $0x4170000041700000
+DATA neonConstants<>+1384(SB)/8, $0x4170000041700000
+DATA neonConstants<>+1392(SB)/8, $0x3e5b33b63e5b33b6
+DATA neonConstants<>+1400(SB)/8, $0x3e5b33b63e5b33b6
+DATA neonConstants<>+1408(SB)/8, $0xc3480000c3480000
+DATA neonConstants<>+1416(SB)/8, $0xc3480000c3480000
+DATA neonConstants<>+1424(SB)/8, $0x4348000043480000
+DATA neonConstants<>+1432(SB)/8, $0x4348000043480000
+DATA neonConstants<>+1440(SB)/8, $0x0040000000400000
+DATA neonConstants<>+1448(SB)/8, $0x0040000000400000
+DATA neonConstants<>+1456(SB)/8, $0x00007fff00007fff
+DATA neonConstants<>+1464(SB)/8, $0x00007fff00007fff
+DATA neonConstants<>+1472(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1480(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1488(SB)/8, $0xbb67ae85bb67ae85
+DATA neonConstants<>+1496(SB)/8, $0xbb67ae85bb67ae85
+DATA neonConstants<>+1504(SB)/8, $0x9e3779b99e3779b9
+DATA neonConstants<>+1512(SB)/8, $0x9e3779b99e3779b9
+DATA neonConstants<>+1520(SB)/8, $0xcd9e8d57cd9e8d57
+DATA neonConstants<>+1528(SB)/8, $0xcd9e8d57cd9e8d57
+DATA neonConstants<>+1536(SB)/8, $0xd2511f53d2511f53
+DATA neonConstants<>+1544(SB)/8, $0xd2511f53d2511f53
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $1552
 
 // func expNEON(dst *float32, x *float32, n int)
-// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V1 float32(88.72283), V2 math.Float32frombits(0x7f800000), V3 float32(1.442695), V4 float32(1.2582912e+07), V5 float32(0.6931472), V6 float32(-1.9046542e-09), V7 float32(0.0013820732), V8 uint32(0x4b400000), V0 uint32(0x7f), V9 float32(-103.97284).
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V1 float32(90), V2 float32(-105), V3 float32(1.442695), V4 float32(1.2582912e+07), V5 float32(0.6931472), V6 float32(-1.9046542e-09), V7 float32(0.0013820732), V8 uint32(0x4b400000), V0 uint32(0x7f).
 TEXT ·expNEON(SB), NOSPLIT, $0-24
 	MOVD     dst+0(FP), R0
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    208(R9), F1
-	FMOVQ    192(R9), F2
-	FMOVQ    176(R9), F3
-	FMOVQ    160(R9), F4
-	FMOVQ    144(R9), F5
-	FMOVQ    128(R9), F6
-	FMOVQ    112(R9), F7
+	FMOVQ    192(R9), F1
+	FMOVQ    176(R9), F2
+	FMOVQ    160(R9), F3
+	FMOVQ    144(R9), F4
+	FMOVQ    128(R9), F5
+	FMOVQ    112(R9), F6
+	FMOVQ    96(R9), F7
 	FMOVQ    80(R9), F8
-	FMOVQ    224(R9), F0
-	FMOVQ    96(R9), F9
+	FMOVQ    208(R9), F0
 
 loop:
 	// t0 := x[i]
-	FLDPQ    0(R1), (F10, F11)
-	// t1 := float32(88.72283) < t0
-	WORD     $0x6ea1e54c // FCMGT V12.4S, V10.4S, V1.4S
+	FLDPQ    0(R1), (F9, F10)
+	FLDPQ    32(R1), (F11, F12)
+	// t1 := pick(float32(90) < t0, float32(90), t0)
+	WORD     $0x6ea1e52d // FCMGT V13.4S, V9.4S, V1.4S
+	VBIT     V13.B16, V1.B16, V9.B16
+	WORD     $0x6ea1e54d // FCMGT V13.4S, V10.4S, V1.4S
+	VBIT     V13.B16, V1.B16, V10.B16
 	WORD     $0x6ea1e56d // FCMGT V13.4S, V11.4S, V1.4S
-	// t2 := fma(t0, float32(1.442695), float32(1.2582912e+07))
+	VBIT     V13.B16, V1.B16, V11.B16
+	WORD     $0x6ea1e58d // FCMGT V13.4S, V12.4S, V1.4S
+	VBIT     V13.B16, V1.B16, V12.B16
+	// t2 := pick(float32(-105) > t1, float32(-105), t1)
+	WORD     $0x6ea9e44d // FCMGT V13.4S, V2.4S, V9.4S
+	VBIT     V13.B16, V2.B16, V9.B16
+	WORD     $0x6eaae44d // FCMGT V13.4S, V2.4S, V10.4S
+	VBIT     V13.B16, V2.B16, V10.B16
+	WORD     $0x6eabe44d // FCMGT V13.4S, V2.4S, V11.4S
+	VBIT     V13.B16, V2.B16, V11.B16
+	WORD     $0x6eace44d // FCMGT V13.4S, V2.4S, V12.4S
+	VBIT     V13.B16, V2.B16, V12.B16
+	// t3 := fma(t2, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V4.B16, V13.B16
+	VFMLA    V3.S4, V9.S4, V13.S4
 	VMOV     V4.B16, V14.B16
 	VFMLA    V3.S4, V10.S4, V14.S4
 	VMOV     V4.B16, V15.B16
 	VFMLA    V3.S4, V11.S4, V15.S4
-	// t3 := t2 - float32(1.2582912e+07)
-	WORD     $0x4ea4d5d0 // FSUB V16.4S, V14.4S, V4.4S
-	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
-	// t4 := fma(-t3, float32(0.6931472), t0)
-	VMOV     V10.B16, V18.B16
-	VFMLS    V5.S4, V16.S4, V18.S4
-	VMOV     V11.B16, V19.B16
-	VFMLS    V5.S4, V17.S4, V19.S4
-	// t5 := fma(-t3, float32(-1.9046542e-09), t4)
-	VFMLS    V6.S4, V16.S4, V18.S4
-	VFMLS    V6.S4, V17.S4, V19.S4
-	// t6 := fma(float32(0.0013820732), t5, float32(0.008368677))
-	FMOVQ    0(R9), F16
-	VFMLA    V18.S4, V7.S4, V16.S4
+	VMOV     V4.B16, V16.B16
+	VFMLA    V3.S4, V12.S4, V16.S4
+	// t4 := t3 - float32(1.2582912e+07)
+	WORD     $0x4ea4d5b1 // FSUB V17.4S, V13.4S, V4.4S
+	WORD     $0x4ea4d5d2 // FSUB V18.4S, V14.4S, V4.4S
+	WORD     $0x4ea4d5f3 // FSUB V19.4S, V15.4S, V4.4S
+	WORD     $0x4ea4d614 // FSUB V20.4S, V16.4S, V4.4S
+	// t5 := fma(-t4, float32(0.6931472), t2)
+	VFMLS    V5.S4, V17.S4, V9.S4
+	VFMLS    V5.S4, V18.S4, V10.S4
+	VFMLS    V5.S4, V19.S4, V11.S4
+	VFMLS    V5.S4, V20.S4, V12.S4
+	// t6 := fma(-t4, float32(-1.9046542e-09), t5)
+	VFMLS    V6.S4, V17.S4, V9.S4
+	VFMLS    V6.S4, V18.S4, V10.S4
+	VFMLS    V6.S4, V19.S4, V11.S4
+	VFMLS    V6.S4, V20.S4, V12.S4
+	// t7 := fma(float32(0.0013820732), t6, float32(0.008368677))
 	FMOVQ    0(R9), F17
-	VFMLA    V19.S4, V7.S4, V17.S4
-	// t7 := fma(t6, t5, float32(0.041668266))
-	FMOVQ    16(R9), F20
-	VFMLA    V18.S4, V16.S4, V20.S4
-	FMOVQ    16(R9), F16
-	VFMLA    V19.S4, V17.S4, V16.S4
-	// t8 := fma(t7, t5, float32(0.1666652))
-	FMOVQ    32(R9), F17
-	VFMLA    V18.S4, V20.S4, V17.S4
+	VFMLA    V9.S4, V7.S4, V17.S4
+	FMOVQ    0(R9), F18
+	VFMLA    V10.S4, V7.S4, V18.S4
+	FMOVQ    0(R9), F19
+	VFMLA    V11.S4, V7.S4, V19.S4
+	FMOVQ    0(R9), F20
+	VFMLA    V12.S4, V7.S4, V20.S4
+	// t8 := fma(t7, t6, float32(0.041668266))
+	FMOVQ    16(R9), F21
+	VFMLA    V9.S4, V17.S4, V21.S4
+	FMOVQ    16(R9), F17
+	VFMLA    V10.S4, V18.S4, V17.S4
+	FMOVQ    16(R9), F18
+	VFMLA    V11.S4, V19.S4, V18.S4
+	FMOVQ    16(R9), F19
+	VFMLA    V12.S4, V20.S4, V19.S4
+	// t9 := fma(t8, t6, float32(0.1666652))
 	FMOVQ    32(R9), F20
-	VFMLA    V19.S4, V16.S4, V20.S4
-	// t9 := fma(t8, t5, float32(0.49999994))
-	FMOVQ    48(R9), F16
-	VFMLA    V18.S4, V17.S4, V16.S4
+	VFMLA    V9.S4, V21.S4, V20.S4
+	FMOVQ    32(R9), F21
+	VFMLA    V10.S4, V17.S4, V21.S4
+	FMOVQ    32(R9), F17
+	VFMLA    V11.S4, V18.S4, V17.S4
+	FMOVQ    32(R9), F18
+	VFMLA    V12.S4, V19.S4, V18.S4
+	// t10 := fma(t9, t6, float32(0.49999994))
+	FMOVQ    48(R9), F19
+	VFMLA    V9.S4, V20.S4, V19.S4
+	FMOVQ    48(R9), F20
+	VFMLA    V10.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V11.S4, V17.S4, V21.S4
 	FMOVQ    48(R9), F17
-	VFMLA    V19.S4, V20.S4, V17.S4
-	// t10 := fma(t9, t5, float32(1))
-	FMOVQ    64(R9), F20
-	VFMLA    V18.S4, V16.S4, V20.S4
-	FMOVQ    64(R9), F16
-	VFMLA    V19.S4, V17.S4, V16.S4
-	// t11 := fma(t10, t5, float32(1))
-	FMOVQ    64(R9), F17
-	VFMLA    V18.S4, V20.S4, V17.S4
+	VFMLA    V12.S4, V18.S4, V17.S4
+	// t11 := fma(t10, t6, float32(1))
 	FMOVQ    64(R9), F18
-	VFMLA    V19.S4, V16.S4, V18.S4
-	// t13 := t12 - uint32(0x4b400000)
+	VFMLA    V9.S4, V19.S4, V18.S4
+	FMOVQ    64(R9), F19
+	VFMLA    V10.S4, V20.S4, V19.S4
+	FMOVQ    64(R9), F20
+	VFMLA    V11.S4, V21.S4, V20.S4
+	FMOVQ    64(R9), F21
+	VFMLA    V12.S4, V17.S4, V21.S4
+	// t12 := fma(t11, t6, float32(1))
+	FMOVQ    64(R9), F17
+	VFMLA    V9.S4, V18.S4, V17.S4
+	FMOVQ    64(R9), F9
+	VFMLA    V10.S4, V19.S4, V9.S4
+	FMOVQ    64(R9), F10
+	VFMLA    V11.S4, V20.S4, V10.S4
+	FMOVQ    64(R9), F11
+	VFMLA    V12.S4, V21.S4, V11.S4
+	// t14 := t13 - uint32(0x4b400000)
+	VSUB     V8.S4, V13.S4, V13.S4
 	VSUB     V8.S4, V14.S4, V14.S4
 	VSUB     V8.S4, V15.S4, V15.S4
-	// t14 := uint32(int32(t13) >> 1)
-	WORD     $0x4f3f05d0 // SSHR V16.4S, V14.4S, #1
+	VSUB     V8.S4, V16.S4, V16.S4
+	// t15 := uint32(int32(t14) >> 1)
+	WORD     $0x4f3f05ac // SSHR V12.4S, V13.4S, #1
+	WORD     $0x4f3f05d2 // SSHR V18.4S, V14.4S, #1
 	WORD     $0x4f3f05f3 // SSHR V19.4S, V15.4S, #1
-	// t15 := t14 + uint32(0x7f)
-	VADD     V0.S4, V16.S4, V20.S4
-	VADD     V0.S4, V19.S4, V21.S4
-	// t16 := t15 << 23
-	VSHL     $23, V20.S4, V20.S4
+	WORD     $0x4f3f0614 // SSHR V20.4S, V16.4S, #1
+	// t16 := t15 + uint32(0x7f)
+	VADD     V0.S4, V12.S4, V21.S4
+	VADD     V0.S4, V18.S4, V22.S4
+	VADD     V0.S4, V19.S4, V23.S4
+	VADD     V0.S4, V20.S4, V24.S4
+	// t17 := t16 << 23
 	VSHL     $23, V21.S4, V21.S4
-	// t18 := float32(t11 * t17)
-	WORD     $0x6e34de31 // FMUL V17.4S, V17.4S, V20.4S
-	WORD     $0x6e35de52 // FMUL V18.4S, V18.4S, V21.4S
-	// t19 := t13 - t14
-	VSUB     V16.S4, V14.S4, V14.S4
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	VSHL     $23, V24.S4, V24.S4
+	// t19 := float32(t12 * t18)
+	WORD     $0x6e35de31 // FMUL V17.4S, V17.4S, V21.4S
+	WORD     $0x6e36dd29 // FMUL V9.4S, V9.4S, V22.4S
+	WORD     $0x6e37dd4a // FMUL V10.4S, V10.4S, V23.4S
+	WORD     $0x6e38dd6b // FMUL V11.4S, V11.4S, V24.4S
+	// t20 := t14 - t15
+	VSUB     V12.S4, V13.S4, V13.S4
+	VSUB     V18.S4, V14.S4, V14.S4
 	VSUB     V19.S4, V15.S4, V15.S4
-	// t20 := t19 + uint32(0x7f)
+	VSUB     V20.S4, V16.S4, V16.S4
+	// t21 := t20 + uint32(0x7f)
+	VADD     V0.S4, V13.S4, V13.S4
 	VADD     V0.S4, V14.S4, V14.S4
 	VADD     V0.S4, V15.S4, V15.S4
-	// t21 := t20 << 23
+	VADD     V0.S4, V16.S4, V16.S4
+	// t22 := t21 << 23
+	VSHL     $23, V13.S4, V13.S4
 	VSHL     $23, V14.S4, V14.S4
 	VSHL     $23, V15.S4, V15.S4
-	// t23 := float32(t18 * t22)
-	WORD     $0x6e2ede31 // FMUL V17.4S, V17.4S, V14.4S
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	// t24 := pick(t1, math.Float32frombits(0x7f800000), t23)
-	VBIT     V12.B16, V2.B16, V17.B16
-	VBIT     V13.B16, V2.B16, V18.B16
-	// t25 := t0 < float32(-103.97284)
-	WORD     $0x6eaae52a // FCMGT V10.4S, V9.4S, V10.4S
-	WORD     $0x6eabe52b // FCMGT V11.4S, V9.4S, V11.4S
-	// t26 := pick(t25, float32(0), t24)
-	WORD     $0x4e6a1e2a // BIC V10.16B, V17.16B, V10.16B
-	WORD     $0x4e6b1e4b // BIC V11.16B, V18.16B, V11.16B
-	// dst[i] = t26
-	FSTPQ    (F10, F11), 0(R0)
-	// t0 := x[i]
-	FLDPQ    32(R1), (F10, F11)
-	// t1 := float32(88.72283) < t0
-	WORD     $0x6ea1e54c // FCMGT V12.4S, V10.4S, V1.4S
-	WORD     $0x6ea1e56d // FCMGT V13.4S, V11.4S, V1.4S
-	// t2 := fma(t0, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V4.B16, V14.B16
-	VFMLA    V3.S4, V10.S4, V14.S4
-	VMOV     V4.B16, V15.B16
-	VFMLA    V3.S4, V11.S4, V15.S4
-	// t3 := t2 - float32(1.2582912e+07)
-	WORD     $0x4ea4d5d0 // FSUB V16.4S, V14.4S, V4.4S
-	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
-	// t4 := fma(-t3, float32(0.6931472), t0)
-	VMOV     V10.B16, V18.B16
-	VFMLS    V5.S4, V16.S4, V18.S4
-	VMOV     V11.B16, V19.B16
-	VFMLS    V5.S4, V17.S4, V19.S4
-	// t5 := fma(-t3, float32(-1.9046542e-09), t4)
-	VFMLS    V6.S4, V16.S4, V18.S4
-	VFMLS    V6.S4, V17.S4, V19.S4
-	// t6 := fma(float32(0.0013820732), t5, float32(0.008368677))
-	FMOVQ    0(R9), F16
-	VFMLA    V18.S4, V7.S4, V16.S4
-	FMOVQ    0(R9), F17
-	VFMLA    V19.S4, V7.S4, V17.S4
-	// t7 := fma(t6, t5, float32(0.041668266))
-	FMOVQ    16(R9), F20
-	VFMLA    V18.S4, V16.S4, V20.S4
-	FMOVQ    16(R9), F16
-	VFMLA    V19.S4, V17.S4, V16.S4
-	// t8 := fma(t7, t5, float32(0.1666652))
-	FMOVQ    32(R9), F17
-	VFMLA    V18.S4, V20.S4, V17.S4
-	FMOVQ    32(R9), F20
-	VFMLA    V19.S4, V16.S4, V20.S4
-	// t9 := fma(t8, t5, float32(0.49999994))
-	FMOVQ    48(R9), F16
-	VFMLA    V18.S4, V17.S4, V16.S4
-	FMOVQ    48(R9), F17
-	VFMLA    V19.S4, V20.S4, V17.S4
-	// t10 := fma(t9, t5, float32(1))
-	FMOVQ    64(R9), F20
-	VFMLA    V18.S4, V16.S4, V20.S4
-	FMOVQ    64(R9), F16
-	VFMLA    V19.S4, V17.S4, V16.S4
-	// t11 := fma(t10, t5, float32(1))
-	FMOVQ    64(R9), F17
-	VFMLA    V18.S4, V20.S4, V17.S4
-	FMOVQ    64(R9), F18
-	VFMLA    V19.S4, V16.S4, V18.S4
-	// t13 := t12 - uint32(0x4b400000)
-	VSUB     V8.S4, V14.S4, V14.S4
-	VSUB     V8.S4, V15.S4, V15.S4
-	// t14 := uint32(int32(t13) >> 1)
-	WORD     $0x4f3f05d0 // SSHR V16.4S, V14.4S, #1
-	WORD     $0x4f3f05f3 // SSHR V19.4S, V15.4S, #1
-	// t15 := t14 + uint32(0x7f)
-	VADD     V0.S4, V16.S4, V20.S4
-	VADD     V0.S4, V19.S4, V21.S4
-	// t16 := t15 << 23
-	VSHL     $23, V20.S4, V20.S4
-	VSHL     $23, V21.S4, V21.S4
-	// t18 := float32(t11 * t17)
-	WORD     $0x6e34de31 // FMUL V17.4S, V17.4S, V20.4S
-	WORD     $0x6e35de52 // FMUL V18.4S, V18.4S, V21.4S
-	// t19 := t13 - t14
-	VSUB     V16.S4, V14.S4, V14.S4
-	VSUB     V19.S4, V15.S4, V15.S4
-	// t20 := t19 + uint32(0x7f)
-	VADD     V0.S4, V14.S4, V14.S4
-	VADD     V0.S4, V15.S4, V15.S4
-	// t21 := t20 << 23
-	VSHL     $23, V14.S4, V14.S4
-	VSHL     $23, V15.S4, V15.S4
-	// t23 := float32(t18 * t22)
-	WORD     $0x6e2ede31 // FMUL V17.4S, V17.4S, V14.4S
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	// t24 := pick(t1, math.Float32frombits(0x7f800000), t23)
-	VBIT     V12.B16, V2.B16, V17.B16
-	VBIT     V13.B16, V2.B16, V18.B16
-	// t25 := t0 < float32(-103.97284)
-	WORD     $0x6eaae52a // FCMGT V10.4S, V9.4S, V10.4S
-	WORD     $0x6eabe52b // FCMGT V11.4S, V9.4S, V11.4S
-	// t26 := pick(t25, float32(0), t24)
-	WORD     $0x4e6a1e2a // BIC V10.16B, V17.16B, V10.16B
-	WORD     $0x4e6b1e4b // BIC V11.16B, V18.16B, V11.16B
-	// dst[i] = t26
+	VSHL     $23, V16.S4, V16.S4
+	// t24 := float32(t19 * t23)
+	WORD     $0x6e2dde31 // FMUL V17.4S, V17.4S, V13.4S
+	WORD     $0x6e2edd29 // FMUL V9.4S, V9.4S, V14.4S
+	WORD     $0x6e2fdd4a // FMUL V10.4S, V10.4S, V15.4S
+	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
+	// dst[i] = t24
+	FSTPQ    (F17, F9), 0(R0)
 	FSTPQ    (F10, F11), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
@@ -422,20 +378,20 @@ TEXT ·logNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    416(R9), F1
-	FMOVQ    384(R9), F2
-	FMOVQ    432(R9), F0
-	FMOVQ    352(R9), F3
-	FMOVQ    336(R9), F4
+	FMOVQ    400(R9), F1
+	FMOVQ    368(R9), F2
+	FMOVQ    416(R9), F0
+	FMOVQ    336(R9), F3
+	FMOVQ    320(R9), F4
 	FMOVQ    64(R9), F5
-	FMOVQ    304(R9), F6
-	FMOVQ    272(R9), F7
-	FMOVQ    288(R9), F8
-	FMOVQ    368(R9), F9
-	FMOVQ    128(R9), F10
+	FMOVQ    288(R9), F6
+	FMOVQ    256(R9), F7
+	FMOVQ    272(R9), F8
+	FMOVQ    352(R9), F9
+	FMOVQ    112(R9), F10
 	FMOVQ    480(R9), F11
-	FMOVQ    144(R9), F12
-	FMOVQ    192(R9), F13
+	FMOVQ    128(R9), F12
+	FMOVQ    464(R9), F13
 
 loop:
 	// t0 := x[i]
@@ -477,24 +433,24 @@ loop:
 	WORD     $0x6e32de50 // FMUL V16.4S, V18.4S, V18.4S
 	WORD     $0x6e33de71 // FMUL V17.4S, V19.4S, V19.4S
 	// t15 := fma(float32(-0.2500082), t13, float32(0.3333333))
-	FMOVQ    240(R9), F22
+	FMOVQ    224(R9), F22
 	VFMLA    V18.S4, V6.S4, V22.S4
-	FMOVQ    240(R9), F23
+	FMOVQ    224(R9), F23
 	VFMLA    V19.S4, V6.S4, V23.S4
 	// t16 := fma(float32(-0.16623412), t13, float32(0.20001243))
-	FMOVQ    256(R9), F24
+	FMOVQ    240(R9), F24
 	VFMLA    V18.S4, V7.S4, V24.S4
-	FMOVQ    256(R9), F25
+	FMOVQ    240(R9), F25
 	VFMLA    V19.S4, V7.S4, V25.S4
 	// t17 := fma(float32(-0.13159537), t13, float32(0.14201544))
-	FMOVQ    320(R9), F26
+	FMOVQ    304(R9), F26
 	VFMLA    V18.S4, V8.S4, V26.S4
-	FMOVQ    320(R9), F27
+	FMOVQ    304(R9), F27
 	VFMLA    V19.S4, V8.S4, V27.S4
 	// t18 := fma(float32(-0.076368906), t13, float32(0.12762427))
-	FMOVQ    400(R9), F28
+	FMOVQ    384(R9), F28
 	VFMLA    V18.S4, V9.S4, V28.S4
-	FMOVQ    400(R9), F29
+	FMOVQ    384(R9), F29
 	VFMLA    V19.S4, V9.S4, V29.S4
 	// t19 := float32(t13 * t13)
 	WORD     $0x6e32de5e // FMUL V30.4S, V18.4S, V18.4S
@@ -539,14 +495,14 @@ loop:
 	WORD     $0x4ea0e9d0 // FCMLT V16.4S, V14.4S, #0.0
 	WORD     $0x4ea0e9f1 // FCMLT V17.4S, V15.4S, #0.0
 	// t33 := pick(t32, math.Float32frombits(0x7fc00000), t31)
-	FMOVQ    448(R9), F20
+	FMOVQ    432(R9), F20
 	VBIT     V16.B16, V20.B16, V18.B16
 	VBIT     V17.B16, V20.B16, V19.B16
 	// t34 := t0 == float32(0)
 	WORD     $0x4ea0d9ce // FCMEQ V14.4S, V14.4S, #0.0
 	WORD     $0x4ea0d9ef // FCMEQ V15.4S, V15.4S, #0.0
 	// t35 := pick(t34, math.Float32frombits(0xff800000), t33)
-	FMOVQ    464(R9), F16
+	FMOVQ    448(R9), F16
 	VBIT     V14.B16, V16.B16, V18.B16
 	VBIT     V15.B16, V16.B16, V19.B16
 	// dst[i] = t35
@@ -590,24 +546,24 @@ loop:
 	WORD     $0x6e32de50 // FMUL V16.4S, V18.4S, V18.4S
 	WORD     $0x6e33de71 // FMUL V17.4S, V19.4S, V19.4S
 	// t15 := fma(float32(-0.2500082), t13, float32(0.3333333))
-	FMOVQ    240(R9), F22
+	FMOVQ    224(R9), F22
 	VFMLA    V18.S4, V6.S4, V22.S4
-	FMOVQ    240(R9), F23
+	FMOVQ    224(R9), F23
 	VFMLA    V19.S4, V6.S4, V23.S4
 	// t16 := fma(float32(-0.16623412), t13, float32(0.20001243))
-	FMOVQ    256(R9), F24
+	FMOVQ    240(R9), F24
 	VFMLA    V18.S4, V7.S4, V24.S4
-	FMOVQ    256(R9), F25
+	FMOVQ    240(R9), F25
 	VFMLA    V19.S4, V7.S4, V25.S4
 	// t17 := fma(float32(-0.13159537), t13, float32(0.14201544))
-	FMOVQ    320(R9), F26
+	FMOVQ    304(R9), F26
 	VFMLA    V18.S4, V8.S4, V26.S4
-	FMOVQ    320(R9), F27
+	FMOVQ    304(R9), F27
 	VFMLA    V19.S4, V8.S4, V27.S4
 	// t18 := fma(float32(-0.076368906), t13, float32(0.12762427))
-	FMOVQ    400(R9), F28
+	FMOVQ    384(R9), F28
 	VFMLA    V18.S4, V9.S4, V28.S4
-	FMOVQ    400(R9), F29
+	FMOVQ    384(R9), F29
 	VFMLA    V19.S4, V9.S4, V29.S4
 	// t19 := float32(t13 * t13)
 	WORD     $0x6e32de5e // FMUL V30.4S, V18.4S, V18.4S
@@ -652,14 +608,14 @@ loop:
 	WORD     $0x4ea0e9d0 // FCMLT V16.4S, V14.4S, #0.0
 	WORD     $0x4ea0e9f1 // FCMLT V17.4S, V15.4S, #0.0
 	// t33 := pick(t32, math.Float32frombits(0x7fc00000), t31)
-	FMOVQ    448(R9), F20
+	FMOVQ    432(R9), F20
 	VBIT     V16.B16, V20.B16, V18.B16
 	VBIT     V17.B16, V20.B16, V19.B16
 	// t34 := t0 == float32(0)
 	WORD     $0x4ea0d9ce // FCMEQ V14.4S, V14.4S, #0.0
 	WORD     $0x4ea0d9ef // FCMEQ V15.4S, V15.4S, #0.0
 	// t35 := pick(t34, math.Float32frombits(0xff800000), t33)
-	FMOVQ    464(R9), F16
+	FMOVQ    448(R9), F16
 	VBIT     V14.B16, V16.B16, V18.B16
 	VBIT     V15.B16, V16.B16, V19.B16
 	// dst[i] = t35
@@ -672,268 +628,190 @@ loop:
 
 // func tanhNEON(dst *float32, x *float32, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V1 float32(0.13331415), V2 float32(0.020633498), V3 float32(-0.0056993747), V4 float32(20), V5 float32(1.442695), V6 float32(1.2582912e+07), V7 float32(0.6931472), V8 float32(-1.9046542e-09), V9 float32(0.0013820732), V0 float32(1), V10 uint32(0x3f800000), V11 float32(2), V12 float32(0.625), V13 math.Float32frombits(0x80000000).
+// V1 float32(-20), V2 float32(-2), V3 float32(1.442695), V4 float32(1.2582912e+07), V5 float32(0.6931472), V6 float32(-1.9046542e-09), V7 float32(0.0013820732), V0 float32(1), V8 uint32(0x3f800000), V9 math.Float32frombits(0x80000000).
 TEXT ·tanhNEON(SB), NOSPLIT, $0-24
 	MOVD     dst+0(FP), R0
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    640(R9), F1
-	FMOVQ    624(R9), F2
-	FMOVQ    544(R9), F3
-	FMOVQ    528(R9), F4
-	FMOVQ    176(R9), F5
-	FMOVQ    160(R9), F6
-	FMOVQ    144(R9), F7
-	FMOVQ    128(R9), F8
-	FMOVQ    112(R9), F9
+	FMOVQ    544(R9), F1
+	FMOVQ    528(R9), F2
+	FMOVQ    160(R9), F3
+	FMOVQ    144(R9), F4
+	FMOVQ    128(R9), F5
+	FMOVQ    112(R9), F6
+	FMOVQ    96(R9), F7
 	FMOVQ    64(R9), F0
-	FMOVQ    560(R9), F10
-	FMOVQ    576(R9), F11
-	FMOVQ    592(R9), F12
-	FMOVQ    608(R9), F13
+	FMOVQ    496(R9), F8
+	FMOVQ    512(R9), F9
 
 loop:
 	// t0 := x[i]
-	FLDPQ    0(R1), (F14, F15)
+	FLDPQ    0(R1), (F10, F11)
 	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f9d0 // FABS V16.4S, V14.4S
-	WORD     $0x4ea0f9f1 // FABS V17.4S, V15.4S
-	// t2 := float32(t0 * t0)
-	WORD     $0x6e2eddd2 // FMUL V18.4S, V14.4S, V14.4S
-	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
-	// t3 := float32(t0 * t2)
-	WORD     $0x6e32ddd4 // FMUL V20.4S, V14.4S, V18.4S
-	WORD     $0x6e33ddf5 // FMUL V21.4S, V15.4S, V19.4S
-	// t4 := fma(float32(0.13331415), t2, float32(-0.3333328))
-	FMOVQ    496(R9), F22
-	VFMLA    V18.S4, V1.S4, V22.S4
-	FMOVQ    496(R9), F23
-	VFMLA    V19.S4, V1.S4, V23.S4
-	// t5 := fma(float32(0.020633498), t2, float32(-0.053737767))
-	FMOVQ    512(R9), F24
-	VFMLA    V18.S4, V2.S4, V24.S4
-	FMOVQ    512(R9), F25
-	VFMLA    V19.S4, V2.S4, V25.S4
-	// t6 := float32(t2 * t2)
-	WORD     $0x6e32de52 // FMUL V18.4S, V18.4S, V18.4S
-	WORD     $0x6e33de73 // FMUL V19.4S, V19.4S, V19.4S
-	// t7 := fma(t5, t6, t4)
-	VFMLA    V18.S4, V24.S4, V22.S4
-	VFMLA    V19.S4, V25.S4, V23.S4
-	// t8 := float32(t6 * t6)
-	WORD     $0x6e32de52 // FMUL V18.4S, V18.4S, V18.4S
-	WORD     $0x6e33de73 // FMUL V19.4S, V19.4S, V19.4S
-	// t9 := fma(float32(-0.0056993747), t8, t7)
-	VFMLA    V18.S4, V3.S4, V22.S4
-	VFMLA    V19.S4, V3.S4, V23.S4
-	// t10 := fma(t3, t9, t0)
-	VMOV     V14.B16, V18.B16
-	VFMLA    V22.S4, V20.S4, V18.S4
-	VMOV     V15.B16, V19.B16
-	VFMLA    V23.S4, V21.S4, V19.S4
-	// t11 := t1 + t1
-	WORD     $0x4e30d614 // FADD V20.4S, V16.4S, V16.4S
-	WORD     $0x4e31d635 // FADD V21.4S, V17.4S, V17.4S
-	// t12 := pick(float32(20) < t11, float32(20), t11)
-	WORD     $0x6ea4e696 // FCMGT V22.4S, V20.4S, V4.4S
-	VBIT     V22.B16, V4.B16, V20.B16
-	WORD     $0x6ea4e6b6 // FCMGT V22.4S, V21.4S, V4.4S
-	VBIT     V22.B16, V4.B16, V21.B16
-	// t13 := fma(t12, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V6.B16, V22.B16
-	VFMLA    V5.S4, V20.S4, V22.S4
-	VMOV     V6.B16, V23.B16
-	VFMLA    V5.S4, V21.S4, V23.S4
-	// t14 := t13 - float32(1.2582912e+07)
-	WORD     $0x4ea6d6d8 // FSUB V24.4S, V22.4S, V6.4S
-	WORD     $0x4ea6d6f9 // FSUB V25.4S, V23.4S, V6.4S
-	// t15 := fma(-t14, float32(0.6931472), t12)
-	VFMLS    V7.S4, V24.S4, V20.S4
-	VFMLS    V7.S4, V25.S4, V21.S4
-	// t16 := fma(-t14, float32(-1.9046542e-09), t15)
-	VFMLS    V8.S4, V24.S4, V20.S4
-	VFMLS    V8.S4, V25.S4, V21.S4
-	// t17 := fma(float32(0.0013820732), t16, float32(0.008368677))
-	FMOVQ    0(R9), F26
-	VFMLA    V20.S4, V9.S4, V26.S4
-	FMOVQ    0(R9), F27
-	VFMLA    V21.S4, V9.S4, V27.S4
-	// t18 := fma(t17, t16, float32(0.041668266))
-	FMOVQ    16(R9), F28
-	VFMLA    V20.S4, V26.S4, V28.S4
-	FMOVQ    16(R9), F26
-	VFMLA    V21.S4, V27.S4, V26.S4
-	// t19 := fma(t18, t16, float32(0.1666652))
-	FMOVQ    32(R9), F27
-	VFMLA    V20.S4, V28.S4, V27.S4
-	FMOVQ    32(R9), F28
-	VFMLA    V21.S4, V26.S4, V28.S4
-	// t20 := fma(t19, t16, float32(0.49999994))
-	FMOVQ    48(R9), F26
-	VFMLA    V20.S4, V27.S4, V26.S4
-	FMOVQ    48(R9), F27
-	VFMLA    V21.S4, V28.S4, V27.S4
-	// t21 := fma(t20, t16, float32(1))
-	VMOV     V0.B16, V28.B16
-	VFMLA    V20.S4, V26.S4, V28.S4
-	VMOV     V0.B16, V26.B16
-	VFMLA    V21.S4, V27.S4, V26.S4
-	// t22 := fma(t21, t16, float32(1))
-	VMOV     V0.B16, V27.B16
-	VFMLA    V20.S4, V28.S4, V27.S4
-	VMOV     V0.B16, V20.B16
-	VFMLA    V21.S4, V26.S4, V20.S4
-	// t23 := scale(t22, t14)
-	VSHL     $23, V22.S4, V21.S4
-	VADD     V10.S4, V21.S4, V21.S4
-	WORD     $0x6e35df75 // FMUL V21.4S, V27.4S, V21.4S
-	VSHL     $23, V23.S4, V22.S4
-	VADD     V10.S4, V22.S4, V22.S4
-	WORD     $0x6e36de96 // FMUL V22.4S, V20.4S, V22.4S
-	// t24 := t23 + float32(1)
-	WORD     $0x4e20d6b5 // FADD V21.4S, V21.4S, V0.4S
-	WORD     $0x4e20d6d6 // FADD V22.4S, V22.4S, V0.4S
-	// t25 := float32(2) / t24
-	WORD     $0x6e35fd75 // FDIV V21.4S, V11.4S, V21.4S
-	WORD     $0x6e36fd76 // FDIV V22.4S, V11.4S, V22.4S
-	// t26 := float32(1) - t25
-	WORD     $0x4eb5d415 // FSUB V21.4S, V0.4S, V21.4S
-	WORD     $0x4eb6d416 // FSUB V22.4S, V0.4S, V22.4S
-	// t27 := t1 < float32(0.625)
-	WORD     $0x6eb0e590 // FCMGT V16.4S, V12.4S, V16.4S
-	WORD     $0x6eb1e591 // FCMGT V17.4S, V12.4S, V17.4S
-	// t28 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
-	VAND     V13.B16, V14.B16, V14.B16
-	VAND     V13.B16, V15.B16, V15.B16
-	// t29 := math.Float32frombits(math.Float32bits(t26) | math.Float32bits(t28))
-	VORR     V14.B16, V21.B16, V21.B16
-	VORR     V15.B16, V22.B16, V22.B16
-	// t30 := pick(t27, t10, t29)
-	VBIT     V16.B16, V18.B16, V21.B16
-	VBIT     V17.B16, V19.B16, V22.B16
-	// dst[i] = t30
-	FSTPQ    (F21, F22), 0(R0)
+	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f96d // FABS V13.4S, V11.4S
+	// t2 := float32(t1 * float32(-2))
+	WORD     $0x6e22dd8c // FMUL V12.4S, V12.4S, V2.4S
+	WORD     $0x6e22ddad // FMUL V13.4S, V13.4S, V2.4S
+	// t3 := pick(float32(-20) > t2, float32(-20), t2)
+	WORD     $0x6eace42e // FCMGT V14.4S, V1.4S, V12.4S
+	VBIT     V14.B16, V1.B16, V12.B16
+	WORD     $0x6eade42e // FCMGT V14.4S, V1.4S, V13.4S
+	VBIT     V14.B16, V1.B16, V13.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V4.B16, V14.B16
+	VFMLA    V3.S4, V12.S4, V14.S4
+	VMOV     V4.B16, V15.B16
+	VFMLA    V3.S4, V13.S4, V15.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea4d5d0 // FSUB V16.4S, V14.4S, V4.4S
+	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V5.S4, V16.S4, V12.S4
+	VFMLS    V5.S4, V17.S4, V13.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V6.S4, V16.S4, V12.S4
+	VFMLS    V6.S4, V17.S4, V13.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e2cdd92 // FMUL V18.4S, V12.4S, V12.4S
+	WORD     $0x6e2dddb3 // FMUL V19.4S, V13.4S, V13.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F20
+	VFMLA    V12.S4, V7.S4, V20.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V13.S4, V7.S4, V21.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V12.S4, V20.S4, V22.S4
+	FMOVQ    16(R9), F20
+	VFMLA    V13.S4, V21.S4, V20.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V12.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V13.S4, V20.S4, V22.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F20
+	VFMLA    V12.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V13.S4, V22.S4, V21.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V20.S4, V18.S4, V12.S4
+	VFMLA    V21.S4, V19.S4, V13.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V14.S4, V18.S4
+	VADD     V8.S4, V18.S4, V18.S4
+	WORD     $0x6e32dc12 // FMUL V18.4S, V0.4S, V18.4S
+	VSHL     $23, V15.S4, V14.S4
+	VADD     V8.S4, V14.S4, V14.S4
+	WORD     $0x6e2edc0e // FMUL V14.4S, V0.4S, V14.4S
+	// t15 := float32(1) - t14
+	WORD     $0x4eb2d40f // FSUB V15.4S, V0.4S, V18.4S
+	WORD     $0x4eaed410 // FSUB V16.4S, V0.4S, V14.4S
+	// t16 := t14 + float32(1)
+	WORD     $0x4e20d651 // FADD V17.4S, V18.4S, V0.4S
+	WORD     $0x4e20d5d3 // FADD V19.4S, V14.4S, V0.4S
+	// t17 := fma(-t13, t14, t15)
+	VFMLS    V18.S4, V12.S4, V15.S4
+	VFMLS    V14.S4, V13.S4, V16.S4
+	// t18 := fma(t13, t14, t16)
+	VFMLA    V18.S4, V12.S4, V17.S4
+	VFMLA    V14.S4, V13.S4, V19.S4
+	// t19 := t17 / t18
+	WORD     $0x6e31fdef // FDIV V15.4S, V15.4S, V17.4S
+	WORD     $0x6e33fe10 // FDIV V16.4S, V16.4S, V19.4S
+	// t20 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V9.B16, V10.B16, V10.B16
+	VAND     V9.B16, V11.B16, V11.B16
+	// t21 := math.Float32frombits(math.Float32bits(t19) | math.Float32bits(t20))
+	VORR     V10.B16, V15.B16, V15.B16
+	VORR     V11.B16, V16.B16, V16.B16
+	// dst[i] = t21
+	FSTPQ    (F15, F16), 0(R0)
 	// t0 := x[i]
-	FLDPQ    32(R1), (F14, F15)
+	FLDPQ    32(R1), (F10, F11)
 	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f9d0 // FABS V16.4S, V14.4S
-	WORD     $0x4ea0f9f1 // FABS V17.4S, V15.4S
-	// t2 := float32(t0 * t0)
-	WORD     $0x6e2eddd2 // FMUL V18.4S, V14.4S, V14.4S
-	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
-	// t3 := float32(t0 * t2)
-	WORD     $0x6e32ddd4 // FMUL V20.4S, V14.4S, V18.4S
-	WORD     $0x6e33ddf5 // FMUL V21.4S, V15.4S, V19.4S
-	// t4 := fma(float32(0.13331415), t2, float32(-0.3333328))
-	FMOVQ    496(R9), F22
-	VFMLA    V18.S4, V1.S4, V22.S4
-	FMOVQ    496(R9), F23
-	VFMLA    V19.S4, V1.S4, V23.S4
-	// t5 := fma(float32(0.020633498), t2, float32(-0.053737767))
-	FMOVQ    512(R9), F24
-	VFMLA    V18.S4, V2.S4, V24.S4
-	FMOVQ    512(R9), F25
-	VFMLA    V19.S4, V2.S4, V25.S4
-	// t6 := float32(t2 * t2)
-	WORD     $0x6e32de52 // FMUL V18.4S, V18.4S, V18.4S
-	WORD     $0x6e33de73 // FMUL V19.4S, V19.4S, V19.4S
-	// t7 := fma(t5, t6, t4)
-	VFMLA    V18.S4, V24.S4, V22.S4
-	VFMLA    V19.S4, V25.S4, V23.S4
-	// t8 := float32(t6 * t6)
-	WORD     $0x6e32de52 // FMUL V18.4S, V18.4S, V18.4S
-	WORD     $0x6e33de73 // FMUL V19.4S, V19.4S, V19.4S
-	// t9 := fma(float32(-0.0056993747), t8, t7)
-	VFMLA    V18.S4, V3.S4, V22.S4
-	VFMLA    V19.S4, V3.S4, V23.S4
-	// t10 := fma(t3, t9, t0)
-	VMOV     V14.B16, V18.B16
-	VFMLA    V22.S4, V20.S4, V18.S4
-	VMOV     V15.B16, V19.B16
-	VFMLA    V23.S4, V21.S4, V19.S4
-	// t11 := t1 + t1
-	WORD     $0x4e30d614 // FADD V20.4S, V16.4S, V16.4S
-	WORD     $0x4e31d635 // FADD V21.4S, V17.4S, V17.4S
-	// t12 := pick(float32(20) < t11, float32(20), t11)
-	WORD     $0x6ea4e696 // FCMGT V22.4S, V20.4S, V4.4S
-	VBIT     V22.B16, V4.B16, V20.B16
-	WORD     $0x6ea4e6b6 // FCMGT V22.4S, V21.4S, V4.4S
-	VBIT     V22.B16, V4.B16, V21.B16
-	// t13 := fma(t12, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V6.B16, V22.B16
-	VFMLA    V5.S4, V20.S4, V22.S4
-	VMOV     V6.B16, V23.B16
-	VFMLA    V5.S4, V21.S4, V23.S4
-	// t14 := t13 - float32(1.2582912e+07)
-	WORD     $0x4ea6d6d8 // FSUB V24.4S, V22.4S, V6.4S
-	WORD     $0x4ea6d6f9 // FSUB V25.4S, V23.4S, V6.4S
-	// t15 := fma(-t14, float32(0.6931472), t12)
-	VFMLS    V7.S4, V24.S4, V20.S4
-	VFMLS    V7.S4, V25.S4, V21.S4
-	// t16 := fma(-t14, float32(-1.9046542e-09), t15)
-	VFMLS    V8.S4, V24.S4, V20.S4
-	VFMLS    V8.S4, V25.S4, V21.S4
-	// t17 := fma(float32(0.0013820732), t16, float32(0.008368677))
-	FMOVQ    0(R9), F26
-	VFMLA    V20.S4, V9.S4, V26.S4
-	FMOVQ    0(R9), F27
-	VFMLA    V21.S4, V9.S4, V27.S4
-	// t18 := fma(t17, t16, float32(0.041668266))
-	FMOVQ    16(R9), F28
-	VFMLA    V20.S4, V26.S4, V28.S4
-	FMOVQ    16(R9), F26
-	VFMLA    V21.S4, V27.S4, V26.S4
-	// t19 := fma(t18, t16, float32(0.1666652))
-	FMOVQ    32(R9), F27
-	VFMLA    V20.S4, V28.S4, V27.S4
-	FMOVQ    32(R9), F28
-	VFMLA    V21.S4, V26.S4, V28.S4
-	// t20 := fma(t19, t16, float32(0.49999994))
-	FMOVQ    48(R9), F26
-	VFMLA    V20.S4, V27.S4, V26.S4
-	FMOVQ    48(R9), F27
-	VFMLA    V21.S4, V28.S4, V27.S4
-	// t21 := fma(t20, t16, float32(1))
-	VMOV     V0.B16, V28.B16
-	VFMLA    V20.S4, V26.S4, V28.S4
-	VMOV     V0.B16, V26.B16
-	VFMLA    V21.S4, V27.S4, V26.S4
-	// t22 := fma(t21, t16, float32(1))
-	VMOV     V0.B16, V27.B16
-	VFMLA    V20.S4, V28.S4, V27.S4
-	VMOV     V0.B16, V20.B16
-	VFMLA    V21.S4, V26.S4, V20.S4
-	// t23 := scale(t22, t14)
-	VSHL     $23, V22.S4, V21.S4
-	VADD     V10.S4, V21.S4, V21.S4
-	WORD     $0x6e35df75 // FMUL V21.4S, V27.4S, V21.4S
-	VSHL     $23, V23.S4, V22.S4
-	VADD     V10.S4, V22.S4, V22.S4
-	WORD     $0x6e36de96 // FMUL V22.4S, V20.4S, V22.4S
-	// t24 := t23 + float32(1)
-	WORD     $0x4e20d6b5 // FADD V21.4S, V21.4S, V0.4S
-	WORD     $0x4e20d6d6 // FADD V22.4S, V22.4S, V0.4S
-	// t25 := float32(2) / t24
-	WORD     $0x6e35fd75 // FDIV V21.4S, V11.4S, V21.4S
-	WORD     $0x6e36fd76 // FDIV V22.4S, V11.4S, V22.4S
-	// t26 := float32(1) - t25
-	WORD     $0x4eb5d415 // FSUB V21.4S, V0.4S, V21.4S
-	WORD     $0x4eb6d416 // FSUB V22.4S, V0.4S, V22.4S
-	// t27 := t1 < float32(0.625)
-	WORD     $0x6eb0e590 // FCMGT V16.4S, V12.4S, V16.4S
-	WORD     $0x6eb1e591 // FCMGT V17.4S, V12.4S, V17.4S
-	// t28 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
-	VAND     V13.B16, V14.B16, V14.B16
-	VAND     V13.B16, V15.B16, V15.B16
-	// t29 := math.Float32frombits(math.Float32bits(t26) | math.Float32bits(t28))
-	VORR     V14.B16, V21.B16, V21.B16
-	VORR     V15.B16, V22.B16, V22.B16
-	// t30 := pick(t27, t10, t29)
-	VBIT     V16.B16, V18.B16, V21.B16
-	VBIT     V17.B16, V19.B16, V22.B16
-	// dst[i] = t30
-	FSTPQ    (F21, F22), 32(R0)
+	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f96d // FABS V13.4S, V11.4S
+	// t2 := float32(t1 * float32(-2))
+	WORD     $0x6e22dd8c // FMUL V12.4S, V12.4S, V2.4S
+	WORD     $0x6e22ddad // FMUL V13.4S, V13.4S, V2.4S
+	// t3 := pick(float32(-20) > t2, float32(-20), t2)
+	WORD     $0x6eace42e // FCMGT V14.4S, V1.4S, V12.4S
+	VBIT     V14.B16, V1.B16, V12.B16
+	WORD     $0x6eade42e // FCMGT V14.4S, V1.4S, V13.4S
+	VBIT     V14.B16, V1.B16, V13.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V4.B16, V14.B16
+	VFMLA    V3.S4, V12.S4, V14.S4
+	VMOV     V4.B16, V15.B16
+	VFMLA    V3.S4, V13.S4, V15.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea4d5d0 // FSUB V16.4S, V14.4S, V4.4S
+	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V5.S4, V16.S4, V12.S4
+	VFMLS    V5.S4, V17.S4, V13.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V6.S4, V16.S4, V12.S4
+	VFMLS    V6.S4, V17.S4, V13.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e2cdd92 // FMUL V18.4S, V12.4S, V12.4S
+	WORD     $0x6e2dddb3 // FMUL V19.4S, V13.4S, V13.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F20
+	VFMLA    V12.S4, V7.S4, V20.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V13.S4, V7.S4, V21.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V12.S4, V20.S4, V22.S4
+	FMOVQ    16(R9), F20
+	VFMLA    V13.S4, V21.S4, V20.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V12.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V13.S4, V20.S4, V22.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F20
+	VFMLA    V12.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V13.S4, V22.S4, V21.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V20.S4, V18.S4, V12.S4
+	VFMLA    V21.S4, V19.S4, V13.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V14.S4, V18.S4
+	VADD     V8.S4, V18.S4, V18.S4
+	WORD     $0x6e32dc12 // FMUL V18.4S, V0.4S, V18.4S
+	VSHL     $23, V15.S4, V14.S4
+	VADD     V8.S4, V14.S4, V14.S4
+	WORD     $0x6e2edc0e // FMUL V14.4S, V0.4S, V14.4S
+	// t15 := float32(1) - t14
+	WORD     $0x4eb2d40f // FSUB V15.4S, V0.4S, V18.4S
+	WORD     $0x4eaed410 // FSUB V16.4S, V0.4S, V14.4S
+	// t16 := t14 + float32(1)
+	WORD     $0x4e20d651 // FADD V17.4S, V18.4S, V0.4S
+	WORD     $0x4e20d5d3 // FADD V19.4S, V14.4S, V0.4S
+	// t17 := fma(-t13, t14, t15)
+	VFMLS    V18.S4, V12.S4, V15.S4
+	VFMLS    V14.S4, V13.S4, V16.S4
+	// t18 := fma(t13, t14, t16)
+	VFMLA    V18.S4, V12.S4, V17.S4
+	VFMLA    V14.S4, V13.S4, V19.S4
+	// t19 := t17 / t18
+	WORD     $0x6e31fdef // FDIV V15.4S, V15.4S, V17.4S
+	WORD     $0x6e33fe10 // FDIV V16.4S, V16.4S, V19.4S
+	// t20 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V9.B16, V10.B16, V10.B16
+	VAND     V9.B16, V11.B16, V11.B16
+	// t21 := math.Float32frombits(math.Float32bits(t19) | math.Float32bits(t20))
+	VORR     V10.B16, V15.B16, V15.B16
+	VORR     V11.B16, V16.B16, V16.B16
+	// dst[i] = t21
+	FSTPQ    (F15, F16), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
 	SUBS     $16, R8, R8
@@ -948,22 +826,22 @@ TEXT ·erfNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    848(R9), F0
-	FMOVQ    832(R9), F1
-	FMOVQ    816(R9), F2
-	FMOVQ    800(R9), F3
-	FMOVQ    784(R9), F4
-	FMOVQ    768(R9), F5
-	FMOVQ    752(R9), F6
-	FMOVQ    864(R9), F7
-	FMOVQ    608(R9), F8
-	FMOVQ    176(R9), F9
-	FMOVQ    160(R9), F10
-	FMOVQ    144(R9), F11
-	FMOVQ    128(R9), F12
-	FMOVQ    112(R9), F13
+	FMOVQ    752(R9), F0
+	FMOVQ    736(R9), F1
+	FMOVQ    720(R9), F2
+	FMOVQ    704(R9), F3
+	FMOVQ    688(R9), F4
+	FMOVQ    672(R9), F5
+	FMOVQ    656(R9), F6
+	FMOVQ    768(R9), F7
+	FMOVQ    512(R9), F8
+	FMOVQ    160(R9), F9
+	FMOVQ    144(R9), F10
+	FMOVQ    128(R9), F11
+	FMOVQ    112(R9), F12
+	FMOVQ    96(R9), F13
 	FMOVQ    64(R9), F14
-	FMOVQ    560(R9), F15
+	FMOVQ    496(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -975,19 +853,19 @@ loop:
 	WORD     $0x6e30de14 // FMUL V20.4S, V16.4S, V16.4S
 	WORD     $0x6e31de35 // FMUL V21.4S, V17.4S, V17.4S
 	// t3 := fma(float32(-0.3761249), t2, float32(0.12837915))
-	FMOVQ    656(R9), F22
+	FMOVQ    560(R9), F22
 	VFMLA    V20.S4, V0.S4, V22.S4
-	FMOVQ    656(R9), F23
+	FMOVQ    560(R9), F23
 	VFMLA    V21.S4, V0.S4, V23.S4
 	// t4 := fma(float32(-0.026762966), t2, float32(0.11281731))
-	FMOVQ    672(R9), F24
+	FMOVQ    576(R9), F24
 	VFMLA    V20.S4, V1.S4, V24.S4
-	FMOVQ    672(R9), F25
+	FMOVQ    576(R9), F25
 	VFMLA    V21.S4, V1.S4, V25.S4
 	// t5 := fma(float32(-0.00059595896), t2, float32(0.004987353))
-	FMOVQ    688(R9), F26
+	FMOVQ    592(R9), F26
 	VFMLA    V20.S4, V2.S4, V26.S4
-	FMOVQ    688(R9), F27
+	FMOVQ    592(R9), F27
 	VFMLA    V21.S4, V2.S4, V27.S4
 	// t6 := float32(t2 * t2)
 	WORD     $0x6e34de94 // FMUL V20.4S, V20.4S, V20.4S
@@ -1012,19 +890,19 @@ loop:
 	WORD     $0x6ea3e677 // FCMGT V23.4S, V19.4S, V3.4S
 	VBSL     V19.B16, V3.B16, V23.B16
 	// t12 := fma(float32(0.63515127), t11, float32(0.1286485))
-	FMOVQ    704(R9), F24
+	FMOVQ    608(R9), F24
 	VFMLA    V22.S4, V4.S4, V24.S4
-	FMOVQ    704(R9), F25
+	FMOVQ    608(R9), F25
 	VFMLA    V23.S4, V4.S4, V25.S4
 	// t13 := fma(float32(-0.023762101), t11, float32(0.10623694))
-	FMOVQ    720(R9), F26
+	FMOVQ    624(R9), F26
 	VFMLA    V22.S4, V5.S4, V26.S4
-	FMOVQ    720(R9), F27
+	FMOVQ    624(R9), F27
 	VFMLA    V23.S4, V5.S4, V27.S4
 	// t14 := fma(float32(-0.00032280333), t11, float32(0.0036424678))
-	FMOVQ    736(R9), F28
+	FMOVQ    640(R9), F28
 	VFMLA    V22.S4, V6.S4, V28.S4
-	FMOVQ    736(R9), F29
+	FMOVQ    640(R9), F29
 	VFMLA    V23.S4, V6.S4, V29.S4
 	// t15 := float32(t11 * t11)
 	WORD     $0x6e36dede // FMUL V30.4S, V22.4S, V22.4S
@@ -1102,7 +980,7 @@ loop:
 	WORD     $0x4eb7d5d7 // FSUB V23.4S, V14.4S, V23.4S
 	WORD     $0x4eb8d5d8 // FSUB V24.4S, V14.4S, V24.4S
 	// t34 := t1 < float32(0.93)
-	FMOVQ    880(R9), F22
+	FMOVQ    784(R9), F22
 	WORD     $0x6eb2e6d2 // FCMGT V18.4S, V22.4S, V18.4S
 	WORD     $0x6eb3e6d3 // FCMGT V19.4S, V22.4S, V19.4S
 	// t35 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
@@ -1125,19 +1003,19 @@ loop:
 	WORD     $0x6e30de14 // FMUL V20.4S, V16.4S, V16.4S
 	WORD     $0x6e31de35 // FMUL V21.4S, V17.4S, V17.4S
 	// t3 := fma(float32(-0.3761249), t2, float32(0.12837915))
-	FMOVQ    656(R9), F22
+	FMOVQ    560(R9), F22
 	VFMLA    V20.S4, V0.S4, V22.S4
-	FMOVQ    656(R9), F23
+	FMOVQ    560(R9), F23
 	VFMLA    V21.S4, V0.S4, V23.S4
 	// t4 := fma(float32(-0.026762966), t2, float32(0.11281731))
-	FMOVQ    672(R9), F24
+	FMOVQ    576(R9), F24
 	VFMLA    V20.S4, V1.S4, V24.S4
-	FMOVQ    672(R9), F25
+	FMOVQ    576(R9), F25
 	VFMLA    V21.S4, V1.S4, V25.S4
 	// t5 := fma(float32(-0.00059595896), t2, float32(0.004987353))
-	FMOVQ    688(R9), F26
+	FMOVQ    592(R9), F26
 	VFMLA    V20.S4, V2.S4, V26.S4
-	FMOVQ    688(R9), F27
+	FMOVQ    592(R9), F27
 	VFMLA    V21.S4, V2.S4, V27.S4
 	// t6 := float32(t2 * t2)
 	WORD     $0x6e34de94 // FMUL V20.4S, V20.4S, V20.4S
@@ -1162,19 +1040,19 @@ loop:
 	WORD     $0x6ea3e677 // FCMGT V23.4S, V19.4S, V3.4S
 	VBSL     V19.B16, V3.B16, V23.B16
 	// t12 := fma(float32(0.63515127), t11, float32(0.1286485))
-	FMOVQ    704(R9), F24
+	FMOVQ    608(R9), F24
 	VFMLA    V22.S4, V4.S4, V24.S4
-	FMOVQ    704(R9), F25
+	FMOVQ    608(R9), F25
 	VFMLA    V23.S4, V4.S4, V25.S4
 	// t13 := fma(float32(-0.023762101), t11, float32(0.10623694))
-	FMOVQ    720(R9), F26
+	FMOVQ    624(R9), F26
 	VFMLA    V22.S4, V5.S4, V26.S4
-	FMOVQ    720(R9), F27
+	FMOVQ    624(R9), F27
 	VFMLA    V23.S4, V5.S4, V27.S4
 	// t14 := fma(float32(-0.00032280333), t11, float32(0.0036424678))
-	FMOVQ    736(R9), F28
+	FMOVQ    640(R9), F28
 	VFMLA    V22.S4, V6.S4, V28.S4
-	FMOVQ    736(R9), F29
+	FMOVQ    640(R9), F29
 	VFMLA    V23.S4, V6.S4, V29.S4
 	// t15 := float32(t11 * t11)
 	WORD     $0x6e36dede // FMUL V30.4S, V22.4S, V22.4S
@@ -1252,7 +1130,7 @@ loop:
 	WORD     $0x4eb7d5d7 // FSUB V23.4S, V14.4S, V23.4S
 	WORD     $0x4eb8d5d8 // FSUB V24.4S, V14.4S, V24.4S
 	// t34 := t1 < float32(0.93)
-	FMOVQ    880(R9), F22
+	FMOVQ    784(R9), F22
 	WORD     $0x6eb2e6d2 // FCMGT V18.4S, V22.4S, V18.4S
 	WORD     $0x6eb3e6d3 // FCMGT V19.4S, V22.4S, V19.4S
 	// t35 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
@@ -1273,228 +1151,197 @@ loop:
 	RET
 
 // func sigmoidNEON(dst *float32, x *float32, n int)
-// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V0 float32(1), V2 float32(-103.97284), V3 float32(1.442695), V4 float32(1.2582912e+07), V5 float32(0.6931472), V6 float32(-1.9046542e-09), V7 float32(0.0013820732), V8 uint32(0x4b400000), V1 uint32(0x7f).
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 float32(1), V2 float32(-105), V3 float32(1.442695), V4 float32(1.2582912e+07), V5 float32(0.6931472), V6 float32(-1.9046542e-09), V7 float32(0.0013820732), V8 uint32(0x4b400000), V1 uint32(0x7f).
 TEXT ·sigmoidNEON(SB), NOSPLIT, $0-24
 	MOVD     dst+0(FP), R0
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F0
-	FMOVQ    96(R9), F2
-	FMOVQ    176(R9), F3
-	FMOVQ    160(R9), F4
-	FMOVQ    144(R9), F5
-	FMOVQ    128(R9), F6
-	FMOVQ    112(R9), F7
+	FMOVQ    176(R9), F2
+	FMOVQ    160(R9), F3
+	FMOVQ    144(R9), F4
+	FMOVQ    128(R9), F5
+	FMOVQ    112(R9), F6
+	FMOVQ    96(R9), F7
 	FMOVQ    80(R9), F8
-	FMOVQ    224(R9), F1
+	FMOVQ    208(R9), F1
 
 loop:
 	// t0 := x[i]
 	FLDPQ    0(R1), (F9, F10)
+	FLDPQ    32(R1), (F11, F12)
 	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f92b // FABS V11.4S, V9.4S
-	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f92d // FABS V13.4S, V9.4S
+	WORD     $0x4ea0f94e // FABS V14.4S, V10.4S
+	WORD     $0x4ea0f96f // FABS V15.4S, V11.4S
+	WORD     $0x4ea0f990 // FABS V16.4S, V12.4S
 	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
-	WORD     $0x6ea0f96b // FNEG V11.4S, V11.4S
-	WORD     $0x6ea0f98c // FNEG V12.4S, V12.4S
-	// t3 := t2 < float32(-103.97284)
-	WORD     $0x6eabe44d // FCMGT V13.4S, V2.4S, V11.4S
-	WORD     $0x6eace44e // FCMGT V14.4S, V2.4S, V12.4S
-	// t4 := fma(t2, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V4.B16, V15.B16
-	VFMLA    V3.S4, V11.S4, V15.S4
-	VMOV     V4.B16, V16.B16
-	VFMLA    V3.S4, V12.S4, V16.S4
+	WORD     $0x6ea0f9ad // FNEG V13.4S, V13.4S
+	WORD     $0x6ea0f9ce // FNEG V14.4S, V14.4S
+	WORD     $0x6ea0f9ef // FNEG V15.4S, V15.4S
+	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
+	// t3 := pick(float32(-105) > t2, float32(-105), t2)
+	WORD     $0x6eade451 // FCMGT V17.4S, V2.4S, V13.4S
+	VBIT     V17.B16, V2.B16, V13.B16
+	WORD     $0x6eaee451 // FCMGT V17.4S, V2.4S, V14.4S
+	VBIT     V17.B16, V2.B16, V14.B16
+	WORD     $0x6eafe451 // FCMGT V17.4S, V2.4S, V15.4S
+	VBIT     V17.B16, V2.B16, V15.B16
+	WORD     $0x6eb0e451 // FCMGT V17.4S, V2.4S, V16.4S
+	VBIT     V17.B16, V2.B16, V16.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V4.B16, V17.B16
+	VFMLA    V3.S4, V13.S4, V17.S4
+	VMOV     V4.B16, V18.B16
+	VFMLA    V3.S4, V14.S4, V18.S4
+	VMOV     V4.B16, V19.B16
+	VFMLA    V3.S4, V15.S4, V19.S4
+	VMOV     V4.B16, V20.B16
+	VFMLA    V3.S4, V16.S4, V20.S4
 	// t5 := t4 - float32(1.2582912e+07)
-	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
-	WORD     $0x4ea4d612 // FSUB V18.4S, V16.4S, V4.4S
-	// t6 := fma(-t5, float32(0.6931472), t2)
-	VFMLS    V5.S4, V17.S4, V11.S4
-	VFMLS    V5.S4, V18.S4, V12.S4
+	WORD     $0x4ea4d635 // FSUB V21.4S, V17.4S, V4.4S
+	WORD     $0x4ea4d656 // FSUB V22.4S, V18.4S, V4.4S
+	WORD     $0x4ea4d677 // FSUB V23.4S, V19.4S, V4.4S
+	WORD     $0x4ea4d698 // FSUB V24.4S, V20.4S, V4.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V5.S4, V21.S4, V13.S4
+	VFMLS    V5.S4, V22.S4, V14.S4
+	VFMLS    V5.S4, V23.S4, V15.S4
+	VFMLS    V5.S4, V24.S4, V16.S4
 	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
-	VFMLS    V6.S4, V17.S4, V11.S4
-	VFMLS    V6.S4, V18.S4, V12.S4
+	VFMLS    V6.S4, V21.S4, V13.S4
+	VFMLS    V6.S4, V22.S4, V14.S4
+	VFMLS    V6.S4, V23.S4, V15.S4
+	VFMLS    V6.S4, V24.S4, V16.S4
 	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V11.S4, V7.S4, V17.S4
-	FMOVQ    0(R9), F18
-	VFMLA    V12.S4, V7.S4, V18.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V13.S4, V7.S4, V21.S4
+	FMOVQ    0(R9), F22
+	VFMLA    V14.S4, V7.S4, V22.S4
+	FMOVQ    0(R9), F23
+	VFMLA    V15.S4, V7.S4, V23.S4
+	FMOVQ    0(R9), F24
+	VFMLA    V16.S4, V7.S4, V24.S4
 	// t9 := fma(t8, t7, float32(0.041668266))
-	FMOVQ    16(R9), F19
-	VFMLA    V11.S4, V17.S4, V19.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V12.S4, V18.S4, V17.S4
+	FMOVQ    16(R9), F25
+	VFMLA    V13.S4, V21.S4, V25.S4
+	FMOVQ    16(R9), F21
+	VFMLA    V14.S4, V22.S4, V21.S4
+	FMOVQ    16(R9), F22
+	VFMLA    V15.S4, V23.S4, V22.S4
+	FMOVQ    16(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
 	// t10 := fma(t9, t7, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V11.S4, V19.S4, V18.S4
-	FMOVQ    32(R9), F19
-	VFMLA    V12.S4, V17.S4, V19.S4
+	FMOVQ    32(R9), F24
+	VFMLA    V13.S4, V25.S4, V24.S4
+	FMOVQ    32(R9), F25
+	VFMLA    V14.S4, V21.S4, V25.S4
+	FMOVQ    32(R9), F21
+	VFMLA    V15.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
 	// t11 := fma(t10, t7, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    48(R9), F18
-	VFMLA    V12.S4, V19.S4, V18.S4
+	FMOVQ    48(R9), F23
+	VFMLA    V13.S4, V24.S4, V23.S4
+	FMOVQ    48(R9), F24
+	VFMLA    V14.S4, V25.S4, V24.S4
+	FMOVQ    48(R9), F25
+	VFMLA    V15.S4, V21.S4, V25.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V16.S4, V22.S4, V21.S4
 	// t12 := fma(t11, t7, float32(1))
-	VMOV     V0.B16, V19.B16
-	VFMLA    V11.S4, V17.S4, V19.S4
-	VMOV     V0.B16, V17.B16
-	VFMLA    V12.S4, V18.S4, V17.S4
+	VMOV     V0.B16, V22.B16
+	VFMLA    V13.S4, V23.S4, V22.S4
+	VMOV     V0.B16, V23.B16
+	VFMLA    V14.S4, V24.S4, V23.S4
+	VMOV     V0.B16, V24.B16
+	VFMLA    V15.S4, V25.S4, V24.S4
+	VMOV     V0.B16, V25.B16
+	VFMLA    V16.S4, V21.S4, V25.S4
 	// t13 := fma(t12, t7, float32(1))
-	VMOV     V0.B16, V18.B16
-	VFMLA    V11.S4, V19.S4, V18.S4
-	VMOV     V0.B16, V11.B16
-	VFMLA    V12.S4, V17.S4, V11.S4
+	VMOV     V0.B16, V21.B16
+	VFMLA    V13.S4, V22.S4, V21.S4
+	VMOV     V0.B16, V13.B16
+	VFMLA    V14.S4, V23.S4, V13.S4
+	VMOV     V0.B16, V14.B16
+	VFMLA    V15.S4, V24.S4, V14.S4
+	VMOV     V0.B16, V15.B16
+	VFMLA    V16.S4, V25.S4, V15.S4
 	// t15 := t14 - uint32(0x4b400000)
-	VSUB     V8.S4, V15.S4, V15.S4
-	VSUB     V8.S4, V16.S4, V16.S4
+	VSUB     V8.S4, V17.S4, V17.S4
+	VSUB     V8.S4, V18.S4, V18.S4
+	VSUB     V8.S4, V19.S4, V19.S4
+	VSUB     V8.S4, V20.S4, V20.S4
 	// t16 := uint32(int32(t15) >> 1)
-	WORD     $0x4f3f05ec // SSHR V12.4S, V15.4S, #1
-	WORD     $0x4f3f0611 // SSHR V17.4S, V16.4S, #1
+	WORD     $0x4f3f0630 // SSHR V16.4S, V17.4S, #1
+	WORD     $0x4f3f0656 // SSHR V22.4S, V18.4S, #1
+	WORD     $0x4f3f0677 // SSHR V23.4S, V19.4S, #1
+	WORD     $0x4f3f0698 // SSHR V24.4S, V20.4S, #1
 	// t17 := t16 + uint32(0x7f)
-	VADD     V1.S4, V12.S4, V19.S4
-	VADD     V1.S4, V17.S4, V20.S4
+	VADD     V1.S4, V16.S4, V25.S4
+	VADD     V1.S4, V22.S4, V26.S4
+	VADD     V1.S4, V23.S4, V27.S4
+	VADD     V1.S4, V24.S4, V28.S4
 	// t18 := t17 << 23
+	VSHL     $23, V25.S4, V25.S4
+	VSHL     $23, V26.S4, V26.S4
+	VSHL     $23, V27.S4, V27.S4
+	VSHL     $23, V28.S4, V28.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e39deb5 // FMUL V21.4S, V21.4S, V25.4S
+	WORD     $0x6e3addad // FMUL V13.4S, V13.4S, V26.4S
+	WORD     $0x6e3bddce // FMUL V14.4S, V14.4S, V27.4S
+	WORD     $0x6e3cddef // FMUL V15.4S, V15.4S, V28.4S
+	// t21 := t15 - t16
+	VSUB     V16.S4, V17.S4, V17.S4
+	VSUB     V22.S4, V18.S4, V18.S4
+	VSUB     V23.S4, V19.S4, V19.S4
+	VSUB     V24.S4, V20.S4, V20.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V1.S4, V17.S4, V17.S4
+	VADD     V1.S4, V18.S4, V18.S4
+	VADD     V1.S4, V19.S4, V19.S4
+	VADD     V1.S4, V20.S4, V20.S4
+	// t23 := t22 << 23
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
 	VSHL     $23, V19.S4, V19.S4
 	VSHL     $23, V20.S4, V20.S4
-	// t20 := float32(t13 * t19)
-	WORD     $0x6e33de52 // FMUL V18.4S, V18.4S, V19.4S
-	WORD     $0x6e34dd6b // FMUL V11.4S, V11.4S, V20.4S
-	// t21 := t15 - t16
-	VSUB     V12.S4, V15.S4, V15.S4
-	VSUB     V17.S4, V16.S4, V16.S4
-	// t22 := t21 + uint32(0x7f)
-	VADD     V1.S4, V15.S4, V15.S4
-	VADD     V1.S4, V16.S4, V16.S4
-	// t23 := t22 << 23
-	VSHL     $23, V15.S4, V15.S4
-	VSHL     $23, V16.S4, V16.S4
 	// t25 := float32(t20 * t24)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
-	// t26 := pick(t3, float32(0), t25)
-	WORD     $0x4e6d1e4d // BIC V13.16B, V18.16B, V13.16B
-	WORD     $0x4e6e1d6e // BIC V14.16B, V11.16B, V14.16B
-	// t27 := t0 < float32(0)
+	WORD     $0x6e31deb5 // FMUL V21.4S, V21.4S, V17.4S
+	WORD     $0x6e32ddad // FMUL V13.4S, V13.4S, V18.4S
+	WORD     $0x6e33ddce // FMUL V14.4S, V14.4S, V19.4S
+	WORD     $0x6e34ddef // FMUL V15.4S, V15.4S, V20.4S
+	// t26 := t0 < float32(0)
 	WORD     $0x4ea0e929 // FCMLT V9.4S, V9.4S, #0.0
 	WORD     $0x4ea0e94a // FCMLT V10.4S, V10.4S, #0.0
-	// t28 := float32(float32(1) * t26)
-	WORD     $0x6e2ddc0b // FMUL V11.4S, V0.4S, V13.4S
-	WORD     $0x6e2edc0c // FMUL V12.4S, V0.4S, V14.4S
-	// t29 := pick(t27, t28, float32(1))
-	VBIF     V9.B16, V0.B16, V11.B16
-	VBIF     V10.B16, V0.B16, V12.B16
-	// t30 := float32(1) + t26
+	WORD     $0x4ea0e96b // FCMLT V11.4S, V11.4S, #0.0
+	WORD     $0x4ea0e98c // FCMLT V12.4S, V12.4S, #0.0
+	// t27 := float32(float32(1) * t25)
+	WORD     $0x6e35dc10 // FMUL V16.4S, V0.4S, V21.4S
+	WORD     $0x6e2ddc11 // FMUL V17.4S, V0.4S, V13.4S
+	WORD     $0x6e2edc12 // FMUL V18.4S, V0.4S, V14.4S
+	WORD     $0x6e2fdc13 // FMUL V19.4S, V0.4S, V15.4S
+	// t28 := pick(t26, t27, float32(1))
+	VBIF     V9.B16, V0.B16, V16.B16
+	VBIF     V10.B16, V0.B16, V17.B16
+	VBIF     V11.B16, V0.B16, V18.B16
+	VBIF     V12.B16, V0.B16, V19.B16
+	// t29 := float32(1) + t25
+	WORD     $0x4e35d415 // FADD V21.4S, V0.4S, V21.4S
 	WORD     $0x4e2dd40d // FADD V13.4S, V0.4S, V13.4S
 	WORD     $0x4e2ed40e // FADD V14.4S, V0.4S, V14.4S
-	// t31 := t29 / t30
-	WORD     $0x6e2dfd6b // FDIV V11.4S, V11.4S, V13.4S
-	WORD     $0x6e2efd8c // FDIV V12.4S, V12.4S, V14.4S
-	// dst[i] = t31
-	FSTPQ    (F11, F12), 0(R0)
-	// t0 := x[i]
-	FLDPQ    32(R1), (F9, F10)
-	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f92b // FABS V11.4S, V9.4S
-	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
-	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
-	WORD     $0x6ea0f96b // FNEG V11.4S, V11.4S
-	WORD     $0x6ea0f98c // FNEG V12.4S, V12.4S
-	// t3 := t2 < float32(-103.97284)
-	WORD     $0x6eabe44d // FCMGT V13.4S, V2.4S, V11.4S
-	WORD     $0x6eace44e // FCMGT V14.4S, V2.4S, V12.4S
-	// t4 := fma(t2, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V4.B16, V15.B16
-	VFMLA    V3.S4, V11.S4, V15.S4
-	VMOV     V4.B16, V16.B16
-	VFMLA    V3.S4, V12.S4, V16.S4
-	// t5 := t4 - float32(1.2582912e+07)
-	WORD     $0x4ea4d5f1 // FSUB V17.4S, V15.4S, V4.4S
-	WORD     $0x4ea4d612 // FSUB V18.4S, V16.4S, V4.4S
-	// t6 := fma(-t5, float32(0.6931472), t2)
-	VFMLS    V5.S4, V17.S4, V11.S4
-	VFMLS    V5.S4, V18.S4, V12.S4
-	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
-	VFMLS    V6.S4, V17.S4, V11.S4
-	VFMLS    V6.S4, V18.S4, V12.S4
-	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V11.S4, V7.S4, V17.S4
-	FMOVQ    0(R9), F18
-	VFMLA    V12.S4, V7.S4, V18.S4
-	// t9 := fma(t8, t7, float32(0.041668266))
-	FMOVQ    16(R9), F19
-	VFMLA    V11.S4, V17.S4, V19.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V12.S4, V18.S4, V17.S4
-	// t10 := fma(t9, t7, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V11.S4, V19.S4, V18.S4
-	FMOVQ    32(R9), F19
-	VFMLA    V12.S4, V17.S4, V19.S4
-	// t11 := fma(t10, t7, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    48(R9), F18
-	VFMLA    V12.S4, V19.S4, V18.S4
-	// t12 := fma(t11, t7, float32(1))
-	VMOV     V0.B16, V19.B16
-	VFMLA    V11.S4, V17.S4, V19.S4
-	VMOV     V0.B16, V17.B16
-	VFMLA    V12.S4, V18.S4, V17.S4
-	// t13 := fma(t12, t7, float32(1))
-	VMOV     V0.B16, V18.B16
-	VFMLA    V11.S4, V19.S4, V18.S4
-	VMOV     V0.B16, V11.B16
-	VFMLA    V12.S4, V17.S4, V11.S4
-	// t15 := t14 - uint32(0x4b400000)
-	VSUB     V8.S4, V15.S4, V15.S4
-	VSUB     V8.S4, V16.S4, V16.S4
-	// t16 := uint32(int32(t15) >> 1)
-	WORD     $0x4f3f05ec // SSHR V12.4S, V15.4S, #1
-	WORD     $0x4f3f0611 // SSHR V17.4S, V16.4S, #1
-	// t17 := t16 + uint32(0x7f)
-	VADD     V1.S4, V12.S4, V19.S4
-	VADD     V1.S4, V17.S4, V20.S4
-	// t18 := t17 << 23
-	VSHL     $23, V19.S4, V19.S4
-	VSHL     $23, V20.S4, V20.S4
-	// t20 := float32(t13 * t19)
-	WORD     $0x6e33de52 // FMUL V18.4S, V18.4S, V19.4S
-	WORD     $0x6e34dd6b // FMUL V11.4S, V11.4S, V20.4S
-	// t21 := t15 - t16
-	VSUB     V12.S4, V15.S4, V15.S4
-	VSUB     V17.S4, V16.S4, V16.S4
-	// t22 := t21 + uint32(0x7f)
-	VADD     V1.S4, V15.S4, V15.S4
-	VADD     V1.S4, V16.S4, V16.S4
-	// t23 := t22 << 23
-	VSHL     $23, V15.S4, V15.S4
-	VSHL     $23, V16.S4, V16.S4
-	// t25 := float32(t20 * t24)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
-	// t26 := pick(t3, float32(0), t25)
-	WORD     $0x4e6d1e4d // BIC V13.16B, V18.16B, V13.16B
-	WORD     $0x4e6e1d6e // BIC V14.16B, V11.16B, V14.16B
-	// t27 := t0 < float32(0)
-	WORD     $0x4ea0e929 // FCMLT V9.4S, V9.4S, #0.0
-	WORD     $0x4ea0e94a // FCMLT V10.4S, V10.4S, #0.0
-	// t28 := float32(float32(1) * t26)
-	WORD     $0x6e2ddc0b // FMUL V11.4S, V0.4S, V13.4S
-	WORD     $0x6e2edc0c // FMUL V12.4S, V0.4S, V14.4S
-	// t29 := pick(t27, t28, float32(1))
-	VBIF     V9.B16, V0.B16, V11.B16
-	VBIF     V10.B16, V0.B16, V12.B16
-	// t30 := float32(1) + t26
-	WORD     $0x4e2dd40d // FADD V13.4S, V0.4S, V13.4S
-	WORD     $0x4e2ed40e // FADD V14.4S, V0.4S, V14.4S
-	// t31 := t29 / t30
-	WORD     $0x6e2dfd6b // FDIV V11.4S, V11.4S, V13.4S
-	WORD     $0x6e2efd8c // FDIV V12.4S, V12.4S, V14.4S
-	// dst[i] = t31
-	FSTPQ    (F11, F12), 32(R0)
+	WORD     $0x4e2fd40f // FADD V15.4S, V0.4S, V15.4S
+	// t30 := t28 / t29
+	WORD     $0x6e35fe10 // FDIV V16.4S, V16.4S, V21.4S
+	WORD     $0x6e2dfe31 // FDIV V17.4S, V17.4S, V13.4S
+	WORD     $0x6e2efe52 // FDIV V18.4S, V18.4S, V14.4S
+	WORD     $0x6e2ffe73 // FDIV V19.4S, V19.4S, V15.4S
+	// dst[i] = t30
+	FSTPQ    (F16, F17), 0(R0)
+	FSTPQ    (F18, F19), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
 	SUBS     $16, R8, R8
@@ -1502,228 +1349,197 @@ loop:
 	RET
 
 // func siluNEON(dst *float32, x *float32, n int)
-// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V1 float32(-103.97284), V2 float32(1.442695), V3 float32(1.2582912e+07), V4 float32(0.6931472), V5 float32(-1.9046542e-09), V6 float32(0.0013820732), V7 float32(1), V8 uint32(0x4b400000), V0 uint32(0x7f).
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V1 float32(-105), V2 float32(1.442695), V3 float32(1.2582912e+07), V4 float32(0.6931472), V5 float32(-1.9046542e-09), V6 float32(0.0013820732), V7 float32(1), V8 uint32(0x4b400000), V0 uint32(0x7f).
 TEXT ·siluNEON(SB), NOSPLIT, $0-24
 	MOVD     dst+0(FP), R0
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    96(R9), F1
-	FMOVQ    176(R9), F2
-	FMOVQ    160(R9), F3
-	FMOVQ    144(R9), F4
-	FMOVQ    128(R9), F5
-	FMOVQ    112(R9), F6
+	FMOVQ    176(R9), F1
+	FMOVQ    160(R9), F2
+	FMOVQ    144(R9), F3
+	FMOVQ    128(R9), F4
+	FMOVQ    112(R9), F5
+	FMOVQ    96(R9), F6
 	FMOVQ    64(R9), F7
 	FMOVQ    80(R9), F8
-	FMOVQ    224(R9), F0
+	FMOVQ    208(R9), F0
 
 loop:
 	// t0 := x[i]
 	FLDPQ    0(R1), (F9, F10)
+	FLDPQ    32(R1), (F11, F12)
 	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f92b // FABS V11.4S, V9.4S
-	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f92d // FABS V13.4S, V9.4S
+	WORD     $0x4ea0f94e // FABS V14.4S, V10.4S
+	WORD     $0x4ea0f96f // FABS V15.4S, V11.4S
+	WORD     $0x4ea0f990 // FABS V16.4S, V12.4S
 	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
-	WORD     $0x6ea0f96b // FNEG V11.4S, V11.4S
-	WORD     $0x6ea0f98c // FNEG V12.4S, V12.4S
-	// t3 := t2 < float32(-103.97284)
-	WORD     $0x6eabe42d // FCMGT V13.4S, V1.4S, V11.4S
-	WORD     $0x6eace42e // FCMGT V14.4S, V1.4S, V12.4S
-	// t4 := fma(t2, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V3.B16, V15.B16
-	VFMLA    V2.S4, V11.S4, V15.S4
-	VMOV     V3.B16, V16.B16
-	VFMLA    V2.S4, V12.S4, V16.S4
+	WORD     $0x6ea0f9ad // FNEG V13.4S, V13.4S
+	WORD     $0x6ea0f9ce // FNEG V14.4S, V14.4S
+	WORD     $0x6ea0f9ef // FNEG V15.4S, V15.4S
+	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
+	// t3 := pick(float32(-105) > t2, float32(-105), t2)
+	WORD     $0x6eade431 // FCMGT V17.4S, V1.4S, V13.4S
+	VBIT     V17.B16, V1.B16, V13.B16
+	WORD     $0x6eaee431 // FCMGT V17.4S, V1.4S, V14.4S
+	VBIT     V17.B16, V1.B16, V14.B16
+	WORD     $0x6eafe431 // FCMGT V17.4S, V1.4S, V15.4S
+	VBIT     V17.B16, V1.B16, V15.B16
+	WORD     $0x6eb0e431 // FCMGT V17.4S, V1.4S, V16.4S
+	VBIT     V17.B16, V1.B16, V16.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V3.B16, V17.B16
+	VFMLA    V2.S4, V13.S4, V17.S4
+	VMOV     V3.B16, V18.B16
+	VFMLA    V2.S4, V14.S4, V18.S4
+	VMOV     V3.B16, V19.B16
+	VFMLA    V2.S4, V15.S4, V19.S4
+	VMOV     V3.B16, V20.B16
+	VFMLA    V2.S4, V16.S4, V20.S4
 	// t5 := t4 - float32(1.2582912e+07)
-	WORD     $0x4ea3d5f1 // FSUB V17.4S, V15.4S, V3.4S
-	WORD     $0x4ea3d612 // FSUB V18.4S, V16.4S, V3.4S
-	// t6 := fma(-t5, float32(0.6931472), t2)
-	VFMLS    V4.S4, V17.S4, V11.S4
-	VFMLS    V4.S4, V18.S4, V12.S4
+	WORD     $0x4ea3d635 // FSUB V21.4S, V17.4S, V3.4S
+	WORD     $0x4ea3d656 // FSUB V22.4S, V18.4S, V3.4S
+	WORD     $0x4ea3d677 // FSUB V23.4S, V19.4S, V3.4S
+	WORD     $0x4ea3d698 // FSUB V24.4S, V20.4S, V3.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V4.S4, V21.S4, V13.S4
+	VFMLS    V4.S4, V22.S4, V14.S4
+	VFMLS    V4.S4, V23.S4, V15.S4
+	VFMLS    V4.S4, V24.S4, V16.S4
 	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
-	VFMLS    V5.S4, V17.S4, V11.S4
-	VFMLS    V5.S4, V18.S4, V12.S4
+	VFMLS    V5.S4, V21.S4, V13.S4
+	VFMLS    V5.S4, V22.S4, V14.S4
+	VFMLS    V5.S4, V23.S4, V15.S4
+	VFMLS    V5.S4, V24.S4, V16.S4
 	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V11.S4, V6.S4, V17.S4
-	FMOVQ    0(R9), F18
-	VFMLA    V12.S4, V6.S4, V18.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V13.S4, V6.S4, V21.S4
+	FMOVQ    0(R9), F22
+	VFMLA    V14.S4, V6.S4, V22.S4
+	FMOVQ    0(R9), F23
+	VFMLA    V15.S4, V6.S4, V23.S4
+	FMOVQ    0(R9), F24
+	VFMLA    V16.S4, V6.S4, V24.S4
 	// t9 := fma(t8, t7, float32(0.041668266))
-	FMOVQ    16(R9), F19
-	VFMLA    V11.S4, V17.S4, V19.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V12.S4, V18.S4, V17.S4
+	FMOVQ    16(R9), F25
+	VFMLA    V13.S4, V21.S4, V25.S4
+	FMOVQ    16(R9), F21
+	VFMLA    V14.S4, V22.S4, V21.S4
+	FMOVQ    16(R9), F22
+	VFMLA    V15.S4, V23.S4, V22.S4
+	FMOVQ    16(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
 	// t10 := fma(t9, t7, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V11.S4, V19.S4, V18.S4
-	FMOVQ    32(R9), F19
-	VFMLA    V12.S4, V17.S4, V19.S4
+	FMOVQ    32(R9), F24
+	VFMLA    V13.S4, V25.S4, V24.S4
+	FMOVQ    32(R9), F25
+	VFMLA    V14.S4, V21.S4, V25.S4
+	FMOVQ    32(R9), F21
+	VFMLA    V15.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
 	// t11 := fma(t10, t7, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    48(R9), F18
-	VFMLA    V12.S4, V19.S4, V18.S4
+	FMOVQ    48(R9), F23
+	VFMLA    V13.S4, V24.S4, V23.S4
+	FMOVQ    48(R9), F24
+	VFMLA    V14.S4, V25.S4, V24.S4
+	FMOVQ    48(R9), F25
+	VFMLA    V15.S4, V21.S4, V25.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V16.S4, V22.S4, V21.S4
 	// t12 := fma(t11, t7, float32(1))
-	VMOV     V7.B16, V19.B16
-	VFMLA    V11.S4, V17.S4, V19.S4
-	VMOV     V7.B16, V17.B16
-	VFMLA    V12.S4, V18.S4, V17.S4
+	VMOV     V7.B16, V22.B16
+	VFMLA    V13.S4, V23.S4, V22.S4
+	VMOV     V7.B16, V23.B16
+	VFMLA    V14.S4, V24.S4, V23.S4
+	VMOV     V7.B16, V24.B16
+	VFMLA    V15.S4, V25.S4, V24.S4
+	VMOV     V7.B16, V25.B16
+	VFMLA    V16.S4, V21.S4, V25.S4
 	// t13 := fma(t12, t7, float32(1))
-	VMOV     V7.B16, V18.B16
-	VFMLA    V11.S4, V19.S4, V18.S4
-	VMOV     V7.B16, V11.B16
-	VFMLA    V12.S4, V17.S4, V11.S4
+	VMOV     V7.B16, V21.B16
+	VFMLA    V13.S4, V22.S4, V21.S4
+	VMOV     V7.B16, V13.B16
+	VFMLA    V14.S4, V23.S4, V13.S4
+	VMOV     V7.B16, V14.B16
+	VFMLA    V15.S4, V24.S4, V14.S4
+	VMOV     V7.B16, V15.B16
+	VFMLA    V16.S4, V25.S4, V15.S4
 	// t15 := t14 - uint32(0x4b400000)
-	VSUB     V8.S4, V15.S4, V15.S4
-	VSUB     V8.S4, V16.S4, V16.S4
+	VSUB     V8.S4, V17.S4, V17.S4
+	VSUB     V8.S4, V18.S4, V18.S4
+	VSUB     V8.S4, V19.S4, V19.S4
+	VSUB     V8.S4, V20.S4, V20.S4
 	// t16 := uint32(int32(t15) >> 1)
-	WORD     $0x4f3f05ec // SSHR V12.4S, V15.4S, #1
-	WORD     $0x4f3f0611 // SSHR V17.4S, V16.4S, #1
+	WORD     $0x4f3f0630 // SSHR V16.4S, V17.4S, #1
+	WORD     $0x4f3f0656 // SSHR V22.4S, V18.4S, #1
+	WORD     $0x4f3f0677 // SSHR V23.4S, V19.4S, #1
+	WORD     $0x4f3f0698 // SSHR V24.4S, V20.4S, #1
 	// t17 := t16 + uint32(0x7f)
-	VADD     V0.S4, V12.S4, V19.S4
-	VADD     V0.S4, V17.S4, V20.S4
+	VADD     V0.S4, V16.S4, V25.S4
+	VADD     V0.S4, V22.S4, V26.S4
+	VADD     V0.S4, V23.S4, V27.S4
+	VADD     V0.S4, V24.S4, V28.S4
 	// t18 := t17 << 23
+	VSHL     $23, V25.S4, V25.S4
+	VSHL     $23, V26.S4, V26.S4
+	VSHL     $23, V27.S4, V27.S4
+	VSHL     $23, V28.S4, V28.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e39deb5 // FMUL V21.4S, V21.4S, V25.4S
+	WORD     $0x6e3addad // FMUL V13.4S, V13.4S, V26.4S
+	WORD     $0x6e3bddce // FMUL V14.4S, V14.4S, V27.4S
+	WORD     $0x6e3cddef // FMUL V15.4S, V15.4S, V28.4S
+	// t21 := t15 - t16
+	VSUB     V16.S4, V17.S4, V17.S4
+	VSUB     V22.S4, V18.S4, V18.S4
+	VSUB     V23.S4, V19.S4, V19.S4
+	VSUB     V24.S4, V20.S4, V20.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V0.S4, V17.S4, V17.S4
+	VADD     V0.S4, V18.S4, V18.S4
+	VADD     V0.S4, V19.S4, V19.S4
+	VADD     V0.S4, V20.S4, V20.S4
+	// t23 := t22 << 23
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
 	VSHL     $23, V19.S4, V19.S4
 	VSHL     $23, V20.S4, V20.S4
-	// t20 := float32(t13 * t19)
-	WORD     $0x6e33de52 // FMUL V18.4S, V18.4S, V19.4S
-	WORD     $0x6e34dd6b // FMUL V11.4S, V11.4S, V20.4S
-	// t21 := t15 - t16
-	VSUB     V12.S4, V15.S4, V15.S4
-	VSUB     V17.S4, V16.S4, V16.S4
-	// t22 := t21 + uint32(0x7f)
-	VADD     V0.S4, V15.S4, V15.S4
-	VADD     V0.S4, V16.S4, V16.S4
-	// t23 := t22 << 23
-	VSHL     $23, V15.S4, V15.S4
-	VSHL     $23, V16.S4, V16.S4
 	// t25 := float32(t20 * t24)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
-	// t26 := pick(t3, float32(0), t25)
-	WORD     $0x4e6d1e4d // BIC V13.16B, V18.16B, V13.16B
-	WORD     $0x4e6e1d6e // BIC V14.16B, V11.16B, V14.16B
-	// t27 := t0 < float32(0)
-	WORD     $0x4ea0e92b // FCMLT V11.4S, V9.4S, #0.0
-	WORD     $0x4ea0e94c // FCMLT V12.4S, V10.4S, #0.0
-	// t28 := float32(t0 * t26)
-	WORD     $0x6e2ddd2f // FMUL V15.4S, V9.4S, V13.4S
-	WORD     $0x6e2edd50 // FMUL V16.4S, V10.4S, V14.4S
-	// t29 := pick(t27, t28, t0)
-	VBIT     V11.B16, V15.B16, V9.B16
-	VBIT     V12.B16, V16.B16, V10.B16
-	// t30 := float32(1) + t26
+	WORD     $0x6e31deb5 // FMUL V21.4S, V21.4S, V17.4S
+	WORD     $0x6e32ddad // FMUL V13.4S, V13.4S, V18.4S
+	WORD     $0x6e33ddce // FMUL V14.4S, V14.4S, V19.4S
+	WORD     $0x6e34ddef // FMUL V15.4S, V15.4S, V20.4S
+	// t26 := t0 < float32(0)
+	WORD     $0x4ea0e930 // FCMLT V16.4S, V9.4S, #0.0
+	WORD     $0x4ea0e951 // FCMLT V17.4S, V10.4S, #0.0
+	WORD     $0x4ea0e972 // FCMLT V18.4S, V11.4S, #0.0
+	WORD     $0x4ea0e993 // FCMLT V19.4S, V12.4S, #0.0
+	// t27 := float32(t0 * t25)
+	WORD     $0x6e35dd34 // FMUL V20.4S, V9.4S, V21.4S
+	WORD     $0x6e2ddd56 // FMUL V22.4S, V10.4S, V13.4S
+	WORD     $0x6e2edd77 // FMUL V23.4S, V11.4S, V14.4S
+	WORD     $0x6e2fdd98 // FMUL V24.4S, V12.4S, V15.4S
+	// t28 := pick(t26, t27, t0)
+	VBIT     V16.B16, V20.B16, V9.B16
+	VBIT     V17.B16, V22.B16, V10.B16
+	VBIT     V18.B16, V23.B16, V11.B16
+	VBIT     V19.B16, V24.B16, V12.B16
+	// t29 := float32(1) + t25
+	WORD     $0x4e35d4f5 // FADD V21.4S, V7.4S, V21.4S
 	WORD     $0x4e2dd4ed // FADD V13.4S, V7.4S, V13.4S
 	WORD     $0x4e2ed4ee // FADD V14.4S, V7.4S, V14.4S
-	// t31 := t29 / t30
-	WORD     $0x6e2dfd29 // FDIV V9.4S, V9.4S, V13.4S
-	WORD     $0x6e2efd4a // FDIV V10.4S, V10.4S, V14.4S
-	// dst[i] = t31
+	WORD     $0x4e2fd4ef // FADD V15.4S, V7.4S, V15.4S
+	// t30 := t28 / t29
+	WORD     $0x6e35fd29 // FDIV V9.4S, V9.4S, V21.4S
+	WORD     $0x6e2dfd4a // FDIV V10.4S, V10.4S, V13.4S
+	WORD     $0x6e2efd6b // FDIV V11.4S, V11.4S, V14.4S
+	WORD     $0x6e2ffd8c // FDIV V12.4S, V12.4S, V15.4S
+	// dst[i] = t30
 	FSTPQ    (F9, F10), 0(R0)
-	// t0 := x[i]
-	FLDPQ    32(R1), (F9, F10)
-	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
-	WORD     $0x4ea0f92b // FABS V11.4S, V9.4S
-	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
-	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
-	WORD     $0x6ea0f96b // FNEG V11.4S, V11.4S
-	WORD     $0x6ea0f98c // FNEG V12.4S, V12.4S
-	// t3 := t2 < float32(-103.97284)
-	WORD     $0x6eabe42d // FCMGT V13.4S, V1.4S, V11.4S
-	WORD     $0x6eace42e // FCMGT V14.4S, V1.4S, V12.4S
-	// t4 := fma(t2, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V3.B16, V15.B16
-	VFMLA    V2.S4, V11.S4, V15.S4
-	VMOV     V3.B16, V16.B16
-	VFMLA    V2.S4, V12.S4, V16.S4
-	// t5 := t4 - float32(1.2582912e+07)
-	WORD     $0x4ea3d5f1 // FSUB V17.4S, V15.4S, V3.4S
-	WORD     $0x4ea3d612 // FSUB V18.4S, V16.4S, V3.4S
-	// t6 := fma(-t5, float32(0.6931472), t2)
-	VFMLS    V4.S4, V17.S4, V11.S4
-	VFMLS    V4.S4, V18.S4, V12.S4
-	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
-	VFMLS    V5.S4, V17.S4, V11.S4
-	VFMLS    V5.S4, V18.S4, V12.S4
-	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V11.S4, V6.S4, V17.S4
-	FMOVQ    0(R9), F18
-	VFMLA    V12.S4, V6.S4, V18.S4
-	// t9 := fma(t8, t7, float32(0.041668266))
-	FMOVQ    16(R9), F19
-	VFMLA    V11.S4, V17.S4, V19.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V12.S4, V18.S4, V17.S4
-	// t10 := fma(t9, t7, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V11.S4, V19.S4, V18.S4
-	FMOVQ    32(R9), F19
-	VFMLA    V12.S4, V17.S4, V19.S4
-	// t11 := fma(t10, t7, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    48(R9), F18
-	VFMLA    V12.S4, V19.S4, V18.S4
-	// t12 := fma(t11, t7, float32(1))
-	VMOV     V7.B16, V19.B16
-	VFMLA    V11.S4, V17.S4, V19.S4
-	VMOV     V7.B16, V17.B16
-	VFMLA    V12.S4, V18.S4, V17.S4
-	// t13 := fma(t12, t7, float32(1))
-	VMOV     V7.B16, V18.B16
-	VFMLA    V11.S4, V19.S4, V18.S4
-	VMOV     V7.B16, V11.B16
-	VFMLA    V12.S4, V17.S4, V11.S4
-	// t15 := t14 - uint32(0x4b400000)
-	VSUB     V8.S4, V15.S4, V15.S4
-	VSUB     V8.S4, V16.S4, V16.S4
-	// t16 := uint32(int32(t15) >> 1)
-	WORD     $0x4f3f05ec // SSHR V12.4S, V15.4S, #1
-	WORD     $0x4f3f0611 // SSHR V17.4S, V16.4S, #1
-	// t17 := t16 + uint32(0x7f)
-	VADD     V0.S4, V12.S4, V19.S4
-	VADD     V0.S4, V17.S4, V20.S4
-	// t18 := t17 << 23
-	VSHL     $23, V19.S4, V19.S4
-	VSHL     $23, V20.S4, V20.S4
-	// t20 := float32(t13 * t19)
-	WORD     $0x6e33de52 // FMUL V18.4S, V18.4S, V19.4S
-	WORD     $0x6e34dd6b // FMUL V11.4S, V11.4S, V20.4S
-	// t21 := t15 - t16
-	VSUB     V12.S4, V15.S4, V15.S4
-	VSUB     V17.S4, V16.S4, V16.S4
-	// t22 := t21 + uint32(0x7f)
-	VADD     V0.S4, V15.S4, V15.S4
-	VADD     V0.S4, V16.S4, V16.S4
-	// t23 := t22 << 23
-	VSHL     $23, V15.S4, V15.S4
-	VSHL     $23, V16.S4, V16.S4
-	// t25 := float32(t20 * t24)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
-	// t26 := pick(t3, float32(0), t25)
-	WORD     $0x4e6d1e4d // BIC V13.16B, V18.16B, V13.16B
-	WORD     $0x4e6e1d6e // BIC V14.16B, V11.16B, V14.16B
-	// t27 := t0 < float32(0)
-	WORD     $0x4ea0e92b // FCMLT V11.4S, V9.4S, #0.0
-	WORD     $0x4ea0e94c // FCMLT V12.4S, V10.4S, #0.0
-	// t28 := float32(t0 * t26)
-	WORD     $0x6e2ddd2f // FMUL V15.4S, V9.4S, V13.4S
-	WORD     $0x6e2edd50 // FMUL V16.4S, V10.4S, V14.4S
-	// t29 := pick(t27, t28, t0)
-	VBIT     V11.B16, V15.B16, V9.B16
-	VBIT     V12.B16, V16.B16, V10.B16
-	// t30 := float32(1) + t26
-	WORD     $0x4e2dd4ed // FADD V13.4S, V7.4S, V13.4S
-	WORD     $0x4e2ed4ee // FADD V14.4S, V7.4S, V14.4S
-	// t31 := t29 / t30
-	WORD     $0x6e2dfd29 // FDIV V9.4S, V9.4S, V13.4S
-	WORD     $0x6e2efd4a // FDIV V10.4S, V10.4S, V14.4S
-	// dst[i] = t31
-	FSTPQ    (F9, F10), 32(R0)
+	FSTPQ    (F11, F12), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
 	SUBS     $16, R8, R8
@@ -1738,12 +1554,12 @@ TEXT ·geluNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1184(R9), F0
-	FMOVQ    1168(R9), F1
-	FMOVQ    160(R9), F2
-	FMOVQ    1152(R9), F3
-	FMOVQ    560(R9), F4
-	FMOVQ    1136(R9), F5
+	FMOVQ    1088(R9), F0
+	FMOVQ    1072(R9), F1
+	FMOVQ    144(R9), F2
+	FMOVQ    1056(R9), F3
+	FMOVQ    496(R9), F4
+	FMOVQ    1040(R9), F5
 
 loop:
 	// t0 := x[i]
@@ -1764,94 +1580,94 @@ loop:
 	WORD     $0x6ea0e5ae // FCMGT V14.4S, V13.4S, V0.4S
 	VBIT     V14.B16, V0.B16, V13.B16
 	// t3 := fma(float32(7.4908724e-10), t2, float32(-3.8962597e-08))
-	FMOVQ    896(R9), F14
+	FMOVQ    800(R9), F14
 	VFMLA    V10.S4, V1.S4, V14.S4
-	FMOVQ    896(R9), F15
+	FMOVQ    800(R9), F15
 	VFMLA    V11.S4, V1.S4, V15.S4
-	FMOVQ    896(R9), F16
+	FMOVQ    800(R9), F16
 	VFMLA    V12.S4, V1.S4, V16.S4
-	FMOVQ    896(R9), F17
+	FMOVQ    800(R9), F17
 	VFMLA    V13.S4, V1.S4, V17.S4
 	// t4 := fma(t3, t2, float32(8.467438e-07))
-	FMOVQ    912(R9), F18
+	FMOVQ    816(R9), F18
 	VFMLA    V10.S4, V14.S4, V18.S4
-	FMOVQ    912(R9), F14
+	FMOVQ    816(R9), F14
 	VFMLA    V11.S4, V15.S4, V14.S4
-	FMOVQ    912(R9), F15
+	FMOVQ    816(R9), F15
 	VFMLA    V12.S4, V16.S4, V15.S4
-	FMOVQ    912(R9), F16
+	FMOVQ    816(R9), F16
 	VFMLA    V13.S4, V17.S4, V16.S4
 	// t5 := fma(t4, t2, float32(-1.0009027e-05))
-	FMOVQ    928(R9), F17
+	FMOVQ    832(R9), F17
 	VFMLA    V10.S4, V18.S4, V17.S4
-	FMOVQ    928(R9), F18
+	FMOVQ    832(R9), F18
 	VFMLA    V11.S4, V14.S4, V18.S4
-	FMOVQ    928(R9), F14
+	FMOVQ    832(R9), F14
 	VFMLA    V12.S4, V15.S4, V14.S4
-	FMOVQ    928(R9), F15
+	FMOVQ    832(R9), F15
 	VFMLA    V13.S4, V16.S4, V15.S4
 	// t6 := fma(t5, t2, float32(6.9068454e-05))
-	FMOVQ    944(R9), F16
+	FMOVQ    848(R9), F16
 	VFMLA    V10.S4, V17.S4, V16.S4
-	FMOVQ    944(R9), F17
+	FMOVQ    848(R9), F17
 	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    944(R9), F18
+	FMOVQ    848(R9), F18
 	VFMLA    V12.S4, V14.S4, V18.S4
-	FMOVQ    944(R9), F14
+	FMOVQ    848(R9), F14
 	VFMLA    V13.S4, V15.S4, V14.S4
 	// t7 := fma(t6, t2, float32(-0.0002520214))
-	FMOVQ    960(R9), F15
+	FMOVQ    864(R9), F15
 	VFMLA    V10.S4, V16.S4, V15.S4
-	FMOVQ    960(R9), F16
+	FMOVQ    864(R9), F16
 	VFMLA    V11.S4, V17.S4, V16.S4
-	FMOVQ    960(R9), F17
+	FMOVQ    864(R9), F17
 	VFMLA    V12.S4, V18.S4, V17.S4
-	FMOVQ    960(R9), F18
+	FMOVQ    864(R9), F18
 	VFMLA    V13.S4, V14.S4, V18.S4
 	// t8 := fma(t7, t2, float32(-5.79319e-05))
-	FMOVQ    976(R9), F14
+	FMOVQ    880(R9), F14
 	VFMLA    V10.S4, V15.S4, V14.S4
-	FMOVQ    976(R9), F15
+	FMOVQ    880(R9), F15
 	VFMLA    V11.S4, V16.S4, V15.S4
-	FMOVQ    976(R9), F16
+	FMOVQ    880(R9), F16
 	VFMLA    V12.S4, V17.S4, V16.S4
-	FMOVQ    976(R9), F17
+	FMOVQ    880(R9), F17
 	VFMLA    V13.S4, V18.S4, V17.S4
 	// t9 := fma(t8, t2, float32(0.0070156367))
-	FMOVQ    992(R9), F18
+	FMOVQ    896(R9), F18
 	VFMLA    V10.S4, V14.S4, V18.S4
-	FMOVQ    992(R9), F14
+	FMOVQ    896(R9), F14
 	VFMLA    V11.S4, V15.S4, V14.S4
-	FMOVQ    992(R9), F15
+	FMOVQ    896(R9), F15
 	VFMLA    V12.S4, V16.S4, V15.S4
-	FMOVQ    992(R9), F16
+	FMOVQ    896(R9), F16
 	VFMLA    V13.S4, V17.S4, V16.S4
 	// t10 := fma(t9, t2, float32(-0.052485008))
-	FMOVQ    1008(R9), F17
+	FMOVQ    912(R9), F17
 	VFMLA    V10.S4, V18.S4, V17.S4
-	FMOVQ    1008(R9), F18
+	FMOVQ    912(R9), F18
 	VFMLA    V11.S4, V14.S4, V18.S4
-	FMOVQ    1008(R9), F14
+	FMOVQ    912(R9), F14
 	VFMLA    V12.S4, V15.S4, V14.S4
-	FMOVQ    1008(R9), F15
+	FMOVQ    912(R9), F15
 	VFMLA    V13.S4, V16.S4, V15.S4
 	// t11 := fma(t10, t2, float32(-0.45920774))
-	FMOVQ    1024(R9), F16
+	FMOVQ    928(R9), F16
 	VFMLA    V10.S4, V17.S4, V16.S4
-	FMOVQ    1024(R9), F17
+	FMOVQ    928(R9), F17
 	VFMLA    V11.S4, V18.S4, V17.S4
-	FMOVQ    1024(R9), F18
+	FMOVQ    928(R9), F18
 	VFMLA    V12.S4, V14.S4, V18.S4
-	FMOVQ    1024(R9), F14
+	FMOVQ    928(R9), F14
 	VFMLA    V13.S4, V15.S4, V14.S4
 	// t12 := fma(t11, t2, float32(-1.1511055))
-	FMOVQ    1040(R9), F15
+	FMOVQ    944(R9), F15
 	VFMLA    V10.S4, V16.S4, V15.S4
-	FMOVQ    1040(R9), F16
+	FMOVQ    944(R9), F16
 	VFMLA    V11.S4, V17.S4, V16.S4
-	FMOVQ    1040(R9), F17
+	FMOVQ    944(R9), F17
 	VFMLA    V12.S4, V18.S4, V17.S4
-	FMOVQ    1040(R9), F18
+	FMOVQ    944(R9), F18
 	VFMLA    V13.S4, V14.S4, V18.S4
 	// t13 := fma(t2, t12, float32(1.2582912e+07))
 	VMOV     V2.B16, V14.B16
@@ -1877,49 +1693,49 @@ loop:
 	VMOV     V25.B16, V17.B16
 	VFMLS    V18.S4, V13.S4, V17.S4
 	// t16 := fma(float32(7.664299e-05), t15, float32(-0.0006695494))
-	FMOVQ    1056(R9), F18
+	FMOVQ    960(R9), F18
 	VFMLA    V26.S4, V3.S4, V18.S4
-	FMOVQ    1056(R9), F27
+	FMOVQ    960(R9), F27
 	VFMLA    V15.S4, V3.S4, V27.S4
-	FMOVQ    1056(R9), F28
+	FMOVQ    960(R9), F28
 	VFMLA    V16.S4, V3.S4, V28.S4
-	FMOVQ    1056(R9), F29
+	FMOVQ    960(R9), F29
 	VFMLA    V17.S4, V3.S4, V29.S4
 	// t17 := fma(t16, t15, float32(0.0048092506))
-	FMOVQ    1072(R9), F30
+	FMOVQ    976(R9), F30
 	VFMLA    V26.S4, V18.S4, V30.S4
-	FMOVQ    1072(R9), F18
+	FMOVQ    976(R9), F18
 	VFMLA    V15.S4, V27.S4, V18.S4
-	FMOVQ    1072(R9), F27
+	FMOVQ    976(R9), F27
 	VFMLA    V16.S4, V28.S4, V27.S4
-	FMOVQ    1072(R9), F28
+	FMOVQ    976(R9), F28
 	VFMLA    V17.S4, V29.S4, V28.S4
 	// t18 := fma(t17, t15, float32(-0.027751798))
-	FMOVQ    1088(R9), F29
+	FMOVQ    992(R9), F29
 	VFMLA    V26.S4, V30.S4, V29.S4
-	FMOVQ    1088(R9), F30
+	FMOVQ    992(R9), F30
 	VFMLA    V15.S4, V18.S4, V30.S4
-	FMOVQ    1088(R9), F18
+	FMOVQ    992(R9), F18
 	VFMLA    V16.S4, V27.S4, V18.S4
-	FMOVQ    1088(R9), F27
+	FMOVQ    992(R9), F27
 	VFMLA    V17.S4, V28.S4, V27.S4
 	// t19 := fma(t18, t15, float32(0.12011324))
-	FMOVQ    1104(R9), F28
+	FMOVQ    1008(R9), F28
 	VFMLA    V26.S4, V29.S4, V28.S4
-	FMOVQ    1104(R9), F29
+	FMOVQ    1008(R9), F29
 	VFMLA    V15.S4, V30.S4, V29.S4
-	FMOVQ    1104(R9), F30
+	FMOVQ    1008(R9), F30
 	VFMLA    V16.S4, V18.S4, V30.S4
-	FMOVQ    1104(R9), F18
+	FMOVQ    1008(R9), F18
 	VFMLA    V17.S4, V27.S4, V18.S4
 	// t20 := fma(t19, t15, float32(-0.3465736))
-	FMOVQ    1120(R9), F27
+	FMOVQ    1024(R9), F27
 	VFMLA    V26.S4, V28.S4, V27.S4
-	FMOVQ    1120(R9), F28
+	FMOVQ    1024(R9), F28
 	VFMLA    V15.S4, V29.S4, V28.S4
-	FMOVQ    1120(R9), F29
+	FMOVQ    1024(R9), F29
 	VFMLA    V16.S4, V30.S4, V29.S4
-	FMOVQ    1120(R9), F30
+	FMOVQ    1024(R9), F30
 	VFMLA    V17.S4, V18.S4, V30.S4
 	// t21 := fma(t20, t15, float32(0.5))
 	FMOVQ    480(R9), F18
@@ -1974,15 +1790,15 @@ TEXT ·geluTanhNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1232(R9), F0
-	FMOVQ    1216(R9), F1
-	FMOVQ    176(R9), F2
-	FMOVQ    160(R9), F3
-	FMOVQ    144(R9), F4
-	FMOVQ    128(R9), F5
-	FMOVQ    112(R9), F6
+	FMOVQ    1136(R9), F0
+	FMOVQ    1120(R9), F1
+	FMOVQ    160(R9), F2
+	FMOVQ    144(R9), F3
+	FMOVQ    128(R9), F4
+	FMOVQ    112(R9), F5
+	FMOVQ    96(R9), F6
 	FMOVQ    64(R9), F7
-	FMOVQ    560(R9), F8
+	FMOVQ    496(R9), F8
 
 loop:
 	// t0 := x[i]
@@ -1991,9 +1807,9 @@ loop:
 	WORD     $0x6e29dd2b // FMUL V11.4S, V9.4S, V9.4S
 	WORD     $0x6e2add4c // FMUL V12.4S, V10.4S, V10.4S
 	// t2 := fma(t1, float32(0.071354814), float32(1.5957692))
-	FMOVQ    1200(R9), F13
+	FMOVQ    1104(R9), F13
 	VFMLA    V0.S4, V11.S4, V13.S4
-	FMOVQ    1200(R9), F11
+	FMOVQ    1104(R9), F11
 	VFMLA    V0.S4, V12.S4, V11.S4
 	// t3 := float32(t0 * t2)
 	WORD     $0x6e2ddd2d // FMUL V13.4S, V9.4S, V13.4S
@@ -2084,9 +1900,9 @@ loop:
 	WORD     $0x6e29dd2b // FMUL V11.4S, V9.4S, V9.4S
 	WORD     $0x6e2add4c // FMUL V12.4S, V10.4S, V10.4S
 	// t2 := fma(t1, float32(0.071354814), float32(1.5957692))
-	FMOVQ    1200(R9), F13
+	FMOVQ    1104(R9), F13
 	VFMLA    V0.S4, V11.S4, V13.S4
-	FMOVQ    1200(R9), F11
+	FMOVQ    1104(R9), F11
 	VFMLA    V0.S4, V12.S4, V11.S4
 	// t3 := float32(t0 * t2)
 	WORD     $0x6e2ddd2d // FMUL V13.4S, V9.4S, V13.4S
@@ -2350,7 +2166,7 @@ TEXT ·reluNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1136(R9), F0
+	FMOVQ    1040(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -2861,22 +2677,22 @@ TEXT ·geluGradNEON(SB), NOSPLIT, $0-32
 	MOVD     x+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1184(R9), F1
-	FMOVQ    1344(R9), F2
-	FMOVQ    176(R9), F3
-	FMOVQ    160(R9), F4
-	FMOVQ    144(R9), F5
-	FMOVQ    128(R9), F6
-	FMOVQ    112(R9), F7
+	FMOVQ    1088(R9), F1
+	FMOVQ    1248(R9), F2
+	FMOVQ    160(R9), F3
+	FMOVQ    144(R9), F4
+	FMOVQ    128(R9), F5
+	FMOVQ    112(R9), F6
+	FMOVQ    96(R9), F7
 	FMOVQ    64(R9), F0
-	FMOVQ    560(R9), F8
-	FMOVQ    1248(R9), F9
-	FMOVQ    1264(R9), F10
-	FMOVQ    1296(R9), F11
-	FMOVQ    1328(R9), F12
-	FMOVQ    1392(R9), F13
-	FMOVQ    1408(R9), F14
-	FMOVQ    1440(R9), F15
+	FMOVQ    496(R9), F8
+	FMOVQ    1152(R9), F9
+	FMOVQ    1168(R9), F10
+	FMOVQ    1200(R9), F11
+	FMOVQ    1232(R9), F12
+	FMOVQ    1296(R9), F13
+	FMOVQ    1312(R9), F14
+	FMOVQ    1344(R9), F15
 
 loop:
 	// t0 := grad[i]
@@ -2929,19 +2745,19 @@ loop:
 	// t18 := float32(1) / t17
 	WORD     $0x6e34fc14 // FDIV V20.4S, V0.4S, V20.4S
 	// t19 := fma(float32(0.119571716), t18, float32(0.1196867))
-	FMOVQ    1280(R9), F21
+	FMOVQ    1184(R9), F21
 	VFMLA    V20.S4, V10.S4, V21.S4
 	// t20 := fma(float32(0.07838635), t18, float32(0.110236205))
-	FMOVQ    1312(R9), F22
+	FMOVQ    1216(R9), F22
 	VFMLA    V20.S4, V11.S4, V22.S4
 	// t21 := fma(float32(-0.07943859), t18, float32(0.096165575))
-	FMOVQ    1360(R9), F23
+	FMOVQ    1264(R9), F23
 	VFMLA    V20.S4, V12.S4, V23.S4
 	// t22 := fma(float32(-0.22822581), t18, float32(0.19180158))
-	FMOVQ    1376(R9), F24
+	FMOVQ    1280(R9), F24
 	VFMLA    V20.S4, V13.S4, V24.S4
 	// t23 := fma(float32(-0.020624386), t18, float32(0.11244066))
-	FMOVQ    1424(R9), F25
+	FMOVQ    1328(R9), F25
 	VFMLA    V20.S4, V14.S4, V25.S4
 	// t24 := float32(t18 * t18)
 	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
@@ -3025,19 +2841,19 @@ loop:
 	// t18 := float32(1) / t17
 	WORD     $0x6e34fc14 // FDIV V20.4S, V0.4S, V20.4S
 	// t19 := fma(float32(0.119571716), t18, float32(0.1196867))
-	FMOVQ    1280(R9), F21
+	FMOVQ    1184(R9), F21
 	VFMLA    V20.S4, V10.S4, V21.S4
 	// t20 := fma(float32(0.07838635), t18, float32(0.110236205))
-	FMOVQ    1312(R9), F22
+	FMOVQ    1216(R9), F22
 	VFMLA    V20.S4, V11.S4, V22.S4
 	// t21 := fma(float32(-0.07943859), t18, float32(0.096165575))
-	FMOVQ    1360(R9), F23
+	FMOVQ    1264(R9), F23
 	VFMLA    V20.S4, V12.S4, V23.S4
 	// t22 := fma(float32(-0.22822581), t18, float32(0.19180158))
-	FMOVQ    1376(R9), F24
+	FMOVQ    1280(R9), F24
 	VFMLA    V20.S4, V13.S4, V24.S4
 	// t23 := fma(float32(-0.020624386), t18, float32(0.11244066))
-	FMOVQ    1424(R9), F25
+	FMOVQ    1328(R9), F25
 	VFMLA    V20.S4, V14.S4, V25.S4
 	// t24 := float32(t18 * t18)
 	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
@@ -3121,19 +2937,19 @@ loop:
 	// t18 := float32(1) / t17
 	WORD     $0x6e34fc14 // FDIV V20.4S, V0.4S, V20.4S
 	// t19 := fma(float32(0.119571716), t18, float32(0.1196867))
-	FMOVQ    1280(R9), F21
+	FMOVQ    1184(R9), F21
 	VFMLA    V20.S4, V10.S4, V21.S4
 	// t20 := fma(float32(0.07838635), t18, float32(0.110236205))
-	FMOVQ    1312(R9), F22
+	FMOVQ    1216(R9), F22
 	VFMLA    V20.S4, V11.S4, V22.S4
 	// t21 := fma(float32(-0.07943859), t18, float32(0.096165575))
-	FMOVQ    1360(R9), F23
+	FMOVQ    1264(R9), F23
 	VFMLA    V20.S4, V12.S4, V23.S4
 	// t22 := fma(float32(-0.22822581), t18, float32(0.19180158))
-	FMOVQ    1376(R9), F24
+	FMOVQ    1280(R9), F24
 	VFMLA    V20.S4, V13.S4, V24.S4
 	// t23 := fma(float32(-0.020624386), t18, float32(0.11244066))
-	FMOVQ    1424(R9), F25
+	FMOVQ    1328(R9), F25
 	VFMLA    V20.S4, V14.S4, V25.S4
 	// t24 := float32(t18 * t18)
 	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
@@ -3217,19 +3033,19 @@ loop:
 	// t18 := float32(1) / t17
 	WORD     $0x6e34fc14 // FDIV V20.4S, V0.4S, V20.4S
 	// t19 := fma(float32(0.119571716), t18, float32(0.1196867))
-	FMOVQ    1280(R9), F21
+	FMOVQ    1184(R9), F21
 	VFMLA    V20.S4, V10.S4, V21.S4
 	// t20 := fma(float32(0.07838635), t18, float32(0.110236205))
-	FMOVQ    1312(R9), F22
+	FMOVQ    1216(R9), F22
 	VFMLA    V20.S4, V11.S4, V22.S4
 	// t21 := fma(float32(-0.07943859), t18, float32(0.096165575))
-	FMOVQ    1360(R9), F23
+	FMOVQ    1264(R9), F23
 	VFMLA    V20.S4, V12.S4, V23.S4
 	// t22 := fma(float32(-0.22822581), t18, float32(0.19180158))
-	FMOVQ    1376(R9), F24
+	FMOVQ    1280(R9), F24
 	VFMLA    V20.S4, V13.S4, V24.S4
 	// t23 := fma(float32(-0.020624386), t18, float32(0.11244066))
-	FMOVQ    1424(R9), F25
+	FMOVQ    1328(R9), F25
 	VFMLA    V20.S4, V14.S4, V25.S4
 	// t24 := float32(t18 * t18)
 	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
@@ -3279,18 +3095,18 @@ TEXT ·geluTanhGradNEON(SB), NOSPLIT, $0-32
 	MOVD     x+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F1
-	FMOVQ    1456(R9), F2
-	FMOVQ    1232(R9), F3
-	FMOVQ    1216(R9), F4
-	FMOVQ    176(R9), F5
-	FMOVQ    160(R9), F6
-	FMOVQ    144(R9), F7
-	FMOVQ    128(R9), F8
-	FMOVQ    112(R9), F9
+	FMOVQ    1376(R9), F1
+	FMOVQ    1360(R9), F2
+	FMOVQ    1136(R9), F3
+	FMOVQ    1120(R9), F4
+	FMOVQ    160(R9), F5
+	FMOVQ    144(R9), F6
+	FMOVQ    128(R9), F7
+	FMOVQ    112(R9), F8
+	FMOVQ    96(R9), F9
 	FMOVQ    64(R9), F0
-	FMOVQ    560(R9), F10
-	FMOVQ    1488(R9), F11
+	FMOVQ    496(R9), F10
+	FMOVQ    1392(R9), F11
 
 loop:
 	// t0 := grad[i]
@@ -3311,9 +3127,9 @@ loop:
 	WORD     $0x6e2eddd0 // FMUL V16.4S, V14.4S, V14.4S
 	WORD     $0x6e2fddf1 // FMUL V17.4S, V15.4S, V15.4S
 	// t5 := fma(t4, float32(0.071354814), float32(1.5957692))
-	FMOVQ    1200(R9), F18
+	FMOVQ    1104(R9), F18
 	VFMLA    V3.S4, V16.S4, V18.S4
-	FMOVQ    1200(R9), F19
+	FMOVQ    1104(R9), F19
 	VFMLA    V3.S4, V17.S4, V19.S4
 	// t6 := float32(t3 * t5)
 	WORD     $0x6e32ddd2 // FMUL V18.4S, V14.4S, V18.4S
@@ -3408,9 +3224,9 @@ loop:
 	WORD     $0x6e2ede94 // FMUL V20.4S, V20.4S, V14.4S
 	WORD     $0x6e2fdeb5 // FMUL V21.4S, V21.4S, V15.4S
 	// t30 := fma(t4, float32(0.21406445), float32(1.5957692))
-	FMOVQ    1200(R9), F14
+	FMOVQ    1104(R9), F14
 	VFMLA    V11.S4, V16.S4, V14.S4
-	FMOVQ    1200(R9), F15
+	FMOVQ    1104(R9), F15
 	VFMLA    V11.S4, V17.S4, V15.S4
 	// t31 := fma(t29, t30, t26)
 	VFMLA    V14.S4, V20.S4, V24.S4
@@ -3438,9 +3254,9 @@ loop:
 	WORD     $0x6e2eddd0 // FMUL V16.4S, V14.4S, V14.4S
 	WORD     $0x6e2fddf1 // FMUL V17.4S, V15.4S, V15.4S
 	// t5 := fma(t4, float32(0.071354814), float32(1.5957692))
-	FMOVQ    1200(R9), F18
+	FMOVQ    1104(R9), F18
 	VFMLA    V3.S4, V16.S4, V18.S4
-	FMOVQ    1200(R9), F19
+	FMOVQ    1104(R9), F19
 	VFMLA    V3.S4, V17.S4, V19.S4
 	// t6 := float32(t3 * t5)
 	WORD     $0x6e32ddd2 // FMUL V18.4S, V14.4S, V18.4S
@@ -3535,9 +3351,9 @@ loop:
 	WORD     $0x6e2ede94 // FMUL V20.4S, V20.4S, V14.4S
 	WORD     $0x6e2fdeb5 // FMUL V21.4S, V21.4S, V15.4S
 	// t30 := fma(t4, float32(0.21406445), float32(1.5957692))
-	FMOVQ    1200(R9), F14
+	FMOVQ    1104(R9), F14
 	VFMLA    V11.S4, V16.S4, V14.S4
-	FMOVQ    1200(R9), F15
+	FMOVQ    1104(R9), F15
 	VFMLA    V11.S4, V17.S4, V15.S4
 	// t31 := fma(t29, t30, t26)
 	VFMLA    V14.S4, V20.S4, V24.S4
@@ -3556,24 +3372,24 @@ loop:
 
 // func siluGradNEON(dst *float32, grad *float32, x *float32, n int)
 // R0 dst, R1 grad, R2 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V2 float32(200), V3 float32(-200), V4 float32(-103.97284), V5 float32(1.442695), V6 float32(1.2582912e+07), V7 float32(0.6931472), V8 float32(-1.9046542e-09), V9 float32(0.0013820732), V0 float32(1), V10 uint32(0x4b400000), V1 uint32(0x7f).
+// V2 float32(200), V3 float32(-200), V4 float32(-105), V5 float32(1.442695), V6 float32(1.2582912e+07), V7 float32(0.6931472), V8 float32(-1.9046542e-09), V9 float32(0.0013820732), V0 float32(1), V10 uint32(0x4b400000), V1 uint32(0x7f).
 TEXT ·siluGradNEON(SB), NOSPLIT, $0-32
 	MOVD     dst+0(FP), R0
 	MOVD     grad+8(FP), R1
 	MOVD     x+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1520(R9), F2
-	FMOVQ    1504(R9), F3
-	FMOVQ    96(R9), F4
-	FMOVQ    176(R9), F5
-	FMOVQ    160(R9), F6
-	FMOVQ    144(R9), F7
-	FMOVQ    128(R9), F8
-	FMOVQ    112(R9), F9
+	FMOVQ    1424(R9), F2
+	FMOVQ    1408(R9), F3
+	FMOVQ    176(R9), F4
+	FMOVQ    160(R9), F5
+	FMOVQ    144(R9), F6
+	FMOVQ    128(R9), F7
+	FMOVQ    112(R9), F8
+	FMOVQ    96(R9), F9
 	FMOVQ    64(R9), F0
 	FMOVQ    80(R9), F10
-	FMOVQ    224(R9), F1
+	FMOVQ    208(R9), F1
 
 loop:
 	// t0 := grad[i]
@@ -3596,113 +3412,112 @@ loop:
 	// t5 := math.Float32frombits(math.Float32bits(t4) ^ 0x80000000)
 	WORD     $0x6ea0f9ef // FNEG V15.4S, V15.4S
 	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
-	// t6 := t5 < float32(-103.97284)
+	// t6 := pick(float32(-105) > t5, float32(-105), t5)
 	WORD     $0x6eafe491 // FCMGT V17.4S, V4.4S, V15.4S
-	WORD     $0x6eb0e492 // FCMGT V18.4S, V4.4S, V16.4S
-	// t7 := fma(t5, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V6.B16, V19.B16
-	VFMLA    V5.S4, V15.S4, V19.S4
-	VMOV     V6.B16, V20.B16
-	VFMLA    V5.S4, V16.S4, V20.S4
+	VBIT     V17.B16, V4.B16, V15.B16
+	WORD     $0x6eb0e491 // FCMGT V17.4S, V4.4S, V16.4S
+	VBIT     V17.B16, V4.B16, V16.B16
+	// t7 := fma(t6, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V6.B16, V17.B16
+	VFMLA    V5.S4, V15.S4, V17.S4
+	VMOV     V6.B16, V18.B16
+	VFMLA    V5.S4, V16.S4, V18.S4
 	// t8 := t7 - float32(1.2582912e+07)
-	WORD     $0x4ea6d675 // FSUB V21.4S, V19.4S, V6.4S
-	WORD     $0x4ea6d696 // FSUB V22.4S, V20.4S, V6.4S
-	// t9 := fma(-t8, float32(0.6931472), t5)
-	VFMLS    V7.S4, V21.S4, V15.S4
-	VFMLS    V7.S4, V22.S4, V16.S4
+	WORD     $0x4ea6d633 // FSUB V19.4S, V17.4S, V6.4S
+	WORD     $0x4ea6d654 // FSUB V20.4S, V18.4S, V6.4S
+	// t9 := fma(-t8, float32(0.6931472), t6)
+	VFMLS    V7.S4, V19.S4, V15.S4
+	VFMLS    V7.S4, V20.S4, V16.S4
 	// t10 := fma(-t8, float32(-1.9046542e-09), t9)
-	VFMLS    V8.S4, V21.S4, V15.S4
-	VFMLS    V8.S4, V22.S4, V16.S4
+	VFMLS    V8.S4, V19.S4, V15.S4
+	VFMLS    V8.S4, V20.S4, V16.S4
 	// t11 := fma(float32(0.0013820732), t10, float32(0.008368677))
-	FMOVQ    0(R9), F21
-	VFMLA    V15.S4, V9.S4, V21.S4
-	FMOVQ    0(R9), F22
-	VFMLA    V16.S4, V9.S4, V22.S4
+	FMOVQ    0(R9), F19
+	VFMLA    V15.S4, V9.S4, V19.S4
+	FMOVQ    0(R9), F20
+	VFMLA    V16.S4, V9.S4, V20.S4
 	// t12 := fma(t11, t10, float32(0.041668266))
-	FMOVQ    16(R9), F23
-	VFMLA    V15.S4, V21.S4, V23.S4
 	FMOVQ    16(R9), F21
-	VFMLA    V16.S4, V22.S4, V21.S4
+	VFMLA    V15.S4, V19.S4, V21.S4
+	FMOVQ    16(R9), F19
+	VFMLA    V16.S4, V20.S4, V19.S4
 	// t13 := fma(t12, t10, float32(0.1666652))
-	FMOVQ    32(R9), F22
-	VFMLA    V15.S4, V23.S4, V22.S4
-	FMOVQ    32(R9), F23
-	VFMLA    V16.S4, V21.S4, V23.S4
+	FMOVQ    32(R9), F20
+	VFMLA    V15.S4, V21.S4, V20.S4
+	FMOVQ    32(R9), F21
+	VFMLA    V16.S4, V19.S4, V21.S4
 	// t14 := fma(t13, t10, float32(0.49999994))
-	FMOVQ    48(R9), F21
-	VFMLA    V15.S4, V22.S4, V21.S4
-	FMOVQ    48(R9), F22
-	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    48(R9), F19
+	VFMLA    V15.S4, V20.S4, V19.S4
+	FMOVQ    48(R9), F20
+	VFMLA    V16.S4, V21.S4, V20.S4
 	// t15 := fma(t14, t10, float32(1))
-	VMOV     V0.B16, V23.B16
-	VFMLA    V15.S4, V21.S4, V23.S4
 	VMOV     V0.B16, V21.B16
-	VFMLA    V16.S4, V22.S4, V21.S4
+	VFMLA    V15.S4, V19.S4, V21.S4
+	VMOV     V0.B16, V19.B16
+	VFMLA    V16.S4, V20.S4, V19.S4
 	// t16 := fma(t15, t10, float32(1))
-	VMOV     V0.B16, V22.B16
-	VFMLA    V15.S4, V23.S4, V22.S4
+	VMOV     V0.B16, V20.B16
+	VFMLA    V15.S4, V21.S4, V20.S4
 	VMOV     V0.B16, V15.B16
-	VFMLA    V16.S4, V21.S4, V15.S4
+	VFMLA    V16.S4, V19.S4, V15.S4
 	// t18 := t17 - uint32(0x4b400000)
-	VSUB     V10.S4, V19.S4, V19.S4
-	VSUB     V10.S4, V20.S4, V20.S4
+	VSUB     V10.S4, V17.S4, V17.S4
+	VSUB     V10.S4, V18.S4, V18.S4
 	// t19 := uint32(int32(t18) >> 1)
-	WORD     $0x4f3f0670 // SSHR V16.4S, V19.4S, #1
-	WORD     $0x4f3f0695 // SSHR V21.4S, V20.4S, #1
+	WORD     $0x4f3f0630 // SSHR V16.4S, V17.4S, #1
+	WORD     $0x4f3f0653 // SSHR V19.4S, V18.4S, #1
 	// t20 := t19 + uint32(0x7f)
-	VADD     V1.S4, V16.S4, V23.S4
-	VADD     V1.S4, V21.S4, V24.S4
+	VADD     V1.S4, V16.S4, V21.S4
+	VADD     V1.S4, V19.S4, V22.S4
 	// t21 := t20 << 23
-	VSHL     $23, V23.S4, V23.S4
-	VSHL     $23, V24.S4, V24.S4
+	VSHL     $23, V21.S4, V21.S4
+	VSHL     $23, V22.S4, V22.S4
 	// t23 := float32(t16 * t22)
-	WORD     $0x6e37ded6 // FMUL V22.4S, V22.4S, V23.4S
-	WORD     $0x6e38ddef // FMUL V15.4S, V15.4S, V24.4S
+	WORD     $0x6e35de94 // FMUL V20.4S, V20.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
 	// t24 := t18 - t19
-	VSUB     V16.S4, V19.S4, V19.S4
-	VSUB     V21.S4, V20.S4, V20.S4
+	VSUB     V16.S4, V17.S4, V17.S4
+	VSUB     V19.S4, V18.S4, V18.S4
 	// t25 := t24 + uint32(0x7f)
-	VADD     V1.S4, V19.S4, V19.S4
-	VADD     V1.S4, V20.S4, V20.S4
+	VADD     V1.S4, V17.S4, V17.S4
+	VADD     V1.S4, V18.S4, V18.S4
 	// t26 := t25 << 23
-	VSHL     $23, V19.S4, V19.S4
-	VSHL     $23, V20.S4, V20.S4
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
 	// t28 := float32(t23 * t27)
-	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
-	WORD     $0x6e34ddef // FMUL V15.4S, V15.4S, V20.4S
-	// t29 := pick(t6, float32(0), t28)
-	WORD     $0x4e711ed1 // BIC V17.16B, V22.16B, V17.16B
-	WORD     $0x4e721df2 // BIC V18.16B, V15.16B, V18.16B
-	// t30 := float32(1) + t29
-	WORD     $0x4e31d40f // FADD V15.4S, V0.4S, V17.4S
-	WORD     $0x4e32d410 // FADD V16.4S, V0.4S, V18.4S
-	// t31 := float32(1) / t30
-	WORD     $0x6e2ffc0f // FDIV V15.4S, V0.4S, V15.4S
+	WORD     $0x6e31de94 // FMUL V20.4S, V20.4S, V17.4S
+	WORD     $0x6e32ddef // FMUL V15.4S, V15.4S, V18.4S
+	// t29 := float32(1) + t28
+	WORD     $0x4e34d410 // FADD V16.4S, V0.4S, V20.4S
+	WORD     $0x4e2fd411 // FADD V17.4S, V0.4S, V15.4S
+	// t30 := float32(1) / t29
 	WORD     $0x6e30fc10 // FDIV V16.4S, V0.4S, V16.4S
-	// t32 := float32(t29 * t31)
-	WORD     $0x6e2fde31 // FMUL V17.4S, V17.4S, V15.4S
-	WORD     $0x6e30de52 // FMUL V18.4S, V18.4S, V16.4S
-	// t33 := t3 < float32(0)
-	WORD     $0x4ea0e9b3 // FCMLT V19.4S, V13.4S, #0.0
-	WORD     $0x4ea0e9d4 // FCMLT V20.4S, V14.4S, #0.0
-	// t34 := pick(t33, t32, t31)
-	VMOV     V19.B16, V21.B16
-	VBSL     V15.B16, V17.B16, V21.B16
-	VMOV     V20.B16, V22.B16
-	VBSL     V16.B16, V18.B16, V22.B16
-	// t35 := pick(t33, t31, t32)
-	VBIT     V19.B16, V15.B16, V17.B16
-	VBIT     V20.B16, V16.B16, V18.B16
-	// t36 := float32(t34 * t35)
-	WORD     $0x6e31deb1 // FMUL V17.4S, V21.4S, V17.4S
-	WORD     $0x6e32ded2 // FMUL V18.4S, V22.4S, V18.4S
-	// t37 := fma(t36, t3, t34)
-	VFMLA    V13.S4, V17.S4, V21.S4
-	VFMLA    V14.S4, V18.S4, V22.S4
-	// t38 := float32(t0 * t37)
+	WORD     $0x6e31fc11 // FDIV V17.4S, V0.4S, V17.4S
+	// t31 := float32(t28 * t30)
+	WORD     $0x6e30de94 // FMUL V20.4S, V20.4S, V16.4S
+	WORD     $0x6e31ddef // FMUL V15.4S, V15.4S, V17.4S
+	// t32 := t3 < float32(0)
+	WORD     $0x4ea0e9b2 // FCMLT V18.4S, V13.4S, #0.0
+	WORD     $0x4ea0e9d3 // FCMLT V19.4S, V14.4S, #0.0
+	// t33 := pick(t32, t31, t30)
+	VMOV     V18.B16, V21.B16
+	VBSL     V16.B16, V20.B16, V21.B16
+	VMOV     V19.B16, V22.B16
+	VBSL     V17.B16, V15.B16, V22.B16
+	// t34 := pick(t32, t30, t31)
+	VBIT     V18.B16, V16.B16, V20.B16
+	VBIT     V19.B16, V17.B16, V15.B16
+	// t35 := float32(t33 * t34)
+	WORD     $0x6e34deb4 // FMUL V20.4S, V21.4S, V20.4S
+	WORD     $0x6e2fdecf // FMUL V15.4S, V22.4S, V15.4S
+	// t36 := fma(t35, t3, t33)
+	VFMLA    V13.S4, V20.S4, V21.S4
+	VFMLA    V14.S4, V15.S4, V22.S4
+	// t37 := float32(t0 * t36)
 	WORD     $0x6e35dd6b // FMUL V11.4S, V11.4S, V21.4S
 	WORD     $0x6e36dd8c // FMUL V12.4S, V12.4S, V22.4S
-	// dst[i] = t38
+	// dst[i] = t37
 	FSTPQ    (F11, F12), 0(R0)
 	// t0 := grad[i]
 	FLDPQ    32(R1), (F11, F12)
@@ -3724,113 +3539,112 @@ loop:
 	// t5 := math.Float32frombits(math.Float32bits(t4) ^ 0x80000000)
 	WORD     $0x6ea0f9ef // FNEG V15.4S, V15.4S
 	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
-	// t6 := t5 < float32(-103.97284)
+	// t6 := pick(float32(-105) > t5, float32(-105), t5)
 	WORD     $0x6eafe491 // FCMGT V17.4S, V4.4S, V15.4S
-	WORD     $0x6eb0e492 // FCMGT V18.4S, V4.4S, V16.4S
-	// t7 := fma(t5, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V6.B16, V19.B16
-	VFMLA    V5.S4, V15.S4, V19.S4
-	VMOV     V6.B16, V20.B16
-	VFMLA    V5.S4, V16.S4, V20.S4
+	VBIT     V17.B16, V4.B16, V15.B16
+	WORD     $0x6eb0e491 // FCMGT V17.4S, V4.4S, V16.4S
+	VBIT     V17.B16, V4.B16, V16.B16
+	// t7 := fma(t6, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V6.B16, V17.B16
+	VFMLA    V5.S4, V15.S4, V17.S4
+	VMOV     V6.B16, V18.B16
+	VFMLA    V5.S4, V16.S4, V18.S4
 	// t8 := t7 - float32(1.2582912e+07)
-	WORD     $0x4ea6d675 // FSUB V21.4S, V19.4S, V6.4S
-	WORD     $0x4ea6d696 // FSUB V22.4S, V20.4S, V6.4S
-	// t9 := fma(-t8, float32(0.6931472), t5)
-	VFMLS    V7.S4, V21.S4, V15.S4
-	VFMLS    V7.S4, V22.S4, V16.S4
+	WORD     $0x4ea6d633 // FSUB V19.4S, V17.4S, V6.4S
+	WORD     $0x4ea6d654 // FSUB V20.4S, V18.4S, V6.4S
+	// t9 := fma(-t8, float32(0.6931472), t6)
+	VFMLS    V7.S4, V19.S4, V15.S4
+	VFMLS    V7.S4, V20.S4, V16.S4
 	// t10 := fma(-t8, float32(-1.9046542e-09), t9)
-	VFMLS    V8.S4, V21.S4, V15.S4
-	VFMLS    V8.S4, V22.S4, V16.S4
+	VFMLS    V8.S4, V19.S4, V15.S4
+	VFMLS    V8.S4, V20.S4, V16.S4
 	// t11 := fma(float32(0.0013820732), t10, float32(0.008368677))
-	FMOVQ    0(R9), F21
-	VFMLA    V15.S4, V9.S4, V21.S4
-	FMOVQ    0(R9), F22
-	VFMLA    V16.S4, V9.S4, V22.S4
+	FMOVQ    0(R9), F19
+	VFMLA    V15.S4, V9.S4, V19.S4
+	FMOVQ    0(R9), F20
+	VFMLA    V16.S4, V9.S4, V20.S4
 	// t12 := fma(t11, t10, float32(0.041668266))
-	FMOVQ    16(R9), F23
-	VFMLA    V15.S4, V21.S4, V23.S4
 	FMOVQ    16(R9), F21
-	VFMLA    V16.S4, V22.S4, V21.S4
+	VFMLA    V15.S4, V19.S4, V21.S4
+	FMOVQ    16(R9), F19
+	VFMLA    V16.S4, V20.S4, V19.S4
 	// t13 := fma(t12, t10, float32(0.1666652))
-	FMOVQ    32(R9), F22
-	VFMLA    V15.S4, V23.S4, V22.S4
-	FMOVQ    32(R9), F23
-	VFMLA    V16.S4, V21.S4, V23.S4
+	FMOVQ    32(R9), F20
+	VFMLA    V15.S4, V21.S4, V20.S4
+	FMOVQ    32(R9), F21
+	VFMLA    V16.S4, V19.S4, V21.S4
 	// t14 := fma(t13, t10, float32(0.49999994))
-	FMOVQ    48(R9), F21
-	VFMLA    V15.S4, V22.S4, V21.S4
-	FMOVQ    48(R9), F22
-	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    48(R9), F19
+	VFMLA    V15.S4, V20.S4, V19.S4
+	FMOVQ    48(R9), F20
+	VFMLA    V16.S4, V21.S4, V20.S4
 	// t15 := fma(t14, t10, float32(1))
-	VMOV     V0.B16, V23.B16
-	VFMLA    V15.S4, V21.S4, V23.S4
 	VMOV     V0.B16, V21.B16
-	VFMLA    V16.S4, V22.S4, V21.S4
+	VFMLA    V15.S4, V19.S4, V21.S4
+	VMOV     V0.B16, V19.B16
+	VFMLA    V16.S4, V20.S4, V19.S4
 	// t16 := fma(t15, t10, float32(1))
-	VMOV     V0.B16, V22.B16
-	VFMLA    V15.S4, V23.S4, V22.S4
+	VMOV     V0.B16, V20.B16
+	VFMLA    V15.S4, V21.S4, V20.S4
 	VMOV     V0.B16, V15.B16
-	VFMLA    V16.S4, V21.S4, V15.S4
+	VFMLA    V16.S4, V19.S4, V15.S4
 	// t18 := t17 - uint32(0x4b400000)
-	VSUB     V10.S4, V19.S4, V19.S4
-	VSUB     V10.S4, V20.S4, V20.S4
+	VSUB     V10.S4, V17.S4, V17.S4
+	VSUB     V10.S4, V18.S4, V18.S4
 	// t19 := uint32(int32(t18) >> 1)
-	WORD     $0x4f3f0670 // SSHR V16.4S, V19.4S, #1
-	WORD     $0x4f3f0695 // SSHR V21.4S, V20.4S, #1
+	WORD     $0x4f3f0630 // SSHR V16.4S, V17.4S, #1
+	WORD     $0x4f3f0653 // SSHR V19.4S, V18.4S, #1
 	// t20 := t19 + uint32(0x7f)
-	VADD     V1.S4, V16.S4, V23.S4
-	VADD     V1.S4, V21.S4, V24.S4
+	VADD     V1.S4, V16.S4, V21.S4
+	VADD     V1.S4, V19.S4, V22.S4
 	// t21 := t20 << 23
-	VSHL     $23, V23.S4, V23.S4
-	VSHL     $23, V24.S4, V24.S4
+	VSHL     $23, V21.S4, V21.S4
+	VSHL     $23, V22.S4, V22.S4
 	// t23 := float32(t16 * t22)
-	WORD     $0x6e37ded6 // FMUL V22.4S, V22.4S, V23.4S
-	WORD     $0x6e38ddef // FMUL V15.4S, V15.4S, V24.4S
+	WORD     $0x6e35de94 // FMUL V20.4S, V20.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
 	// t24 := t18 - t19
-	VSUB     V16.S4, V19.S4, V19.S4
-	VSUB     V21.S4, V20.S4, V20.S4
+	VSUB     V16.S4, V17.S4, V17.S4
+	VSUB     V19.S4, V18.S4, V18.S4
 	// t25 := t24 + uint32(0x7f)
-	VADD     V1.S4, V19.S4, V19.S4
-	VADD     V1.S4, V20.S4, V20.S4
+	VADD     V1.S4, V17.S4, V17.S4
+	VADD     V1.S4, V18.S4, V18.S4
 	// t26 := t25 << 23
-	VSHL     $23, V19.S4, V19.S4
-	VSHL     $23, V20.S4, V20.S4
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
 	// t28 := float32(t23 * t27)
-	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
-	WORD     $0x6e34ddef // FMUL V15.4S, V15.4S, V20.4S
-	// t29 := pick(t6, float32(0), t28)
-	WORD     $0x4e711ed1 // BIC V17.16B, V22.16B, V17.16B
-	WORD     $0x4e721df2 // BIC V18.16B, V15.16B, V18.16B
-	// t30 := float32(1) + t29
-	WORD     $0x4e31d40f // FADD V15.4S, V0.4S, V17.4S
-	WORD     $0x4e32d410 // FADD V16.4S, V0.4S, V18.4S
-	// t31 := float32(1) / t30
-	WORD     $0x6e2ffc0f // FDIV V15.4S, V0.4S, V15.4S
+	WORD     $0x6e31de94 // FMUL V20.4S, V20.4S, V17.4S
+	WORD     $0x6e32ddef // FMUL V15.4S, V15.4S, V18.4S
+	// t29 := float32(1) + t28
+	WORD     $0x4e34d410 // FADD V16.4S, V0.4S, V20.4S
+	WORD     $0x4e2fd411 // FADD V17.4S, V0.4S, V15.4S
+	// t30 := float32(1) / t29
 	WORD     $0x6e30fc10 // FDIV V16.4S, V0.4S, V16.4S
-	// t32 := float32(t29 * t31)
-	WORD     $0x6e2fde31 // FMUL V17.4S, V17.4S, V15.4S
-	WORD     $0x6e30de52 // FMUL V18.4S, V18.4S, V16.4S
-	// t33 := t3 < float32(0)
-	WORD     $0x4ea0e9b3 // FCMLT V19.4S, V13.4S, #0.0
-	WORD     $0x4ea0e9d4 // FCMLT V20.4S, V14.4S, #0.0
-	// t34 := pick(t33, t32, t31)
-	VMOV     V19.B16, V21.B16
-	VBSL     V15.B16, V17.B16, V21.B16
-	VMOV     V20.B16, V22.B16
-	VBSL     V16.B16, V18.B16, V22.B16
-	// t35 := pick(t33, t31, t32)
-	VBIT     V19.B16, V15.B16, V17.B16
-	VBIT     V20.B16, V16.B16, V18.B16
-	// t36 := float32(t34 * t35)
-	WORD     $0x6e31deb1 // FMUL V17.4S, V21.4S, V17.4S
-	WORD     $0x6e32ded2 // FMUL V18.4S, V22.4S, V18.4S
-	// t37 := fma(t36, t3, t34)
-	VFMLA    V13.S4, V17.S4, V21.S4
-	VFMLA    V14.S4, V18.S4, V22.S4
-	// t38 := float32(t0 * t37)
+	WORD     $0x6e31fc11 // FDIV V17.4S, V0.4S, V17.4S
+	// t31 := float32(t28 * t30)
+	WORD     $0x6e30de94 // FMUL V20.4S, V20.4S, V16.4S
+	WORD     $0x6e31ddef // FMUL V15.4S, V15.4S, V17.4S
+	// t32 := t3 < float32(0)
+	WORD     $0x4ea0e9b2 // FCMLT V18.4S, V13.4S, #0.0
+	WORD     $0x4ea0e9d3 // FCMLT V19.4S, V14.4S, #0.0
+	// t33 := pick(t32, t31, t30)
+	VMOV     V18.B16, V21.B16
+	VBSL     V16.B16, V20.B16, V21.B16
+	VMOV     V19.B16, V22.B16
+	VBSL     V17.B16, V15.B16, V22.B16
+	// t34 := pick(t32, t30, t31)
+	VBIT     V18.B16, V16.B16, V20.B16
+	VBIT     V19.B16, V17.B16, V15.B16
+	// t35 := float32(t33 * t34)
+	WORD     $0x6e34deb4 // FMUL V20.4S, V21.4S, V20.4S
+	WORD     $0x6e2fdecf // FMUL V15.4S, V22.4S, V15.4S
+	// t36 := fma(t35, t3, t33)
+	VFMLA    V13.S4, V20.S4, V21.S4
+	VFMLA    V14.S4, V15.S4, V22.S4
+	// t37 := float32(t0 * t36)
 	WORD     $0x6e35dd6b // FMUL V11.4S, V11.4S, V21.4S
 	WORD     $0x6e36dd8c // FMUL V12.4S, V12.4S, V22.4S
-	// dst[i] = t38
+	// dst[i] = t37
 	FSTPQ    (F11, F12), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
@@ -4242,13 +4056,13 @@ TEXT ·expSumNEON(SB), NOSPLIT, $0-32
 	MOVD     sum+24(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    1216(R9), F9
-	FMOVQ    176(R9), F10
-	FMOVQ    160(R9), F11
-	FMOVQ    144(R9), F12
-	FMOVQ    128(R9), F13
-	FMOVQ    112(R9), F14
-	FMOVQ    560(R9), F15
+	FMOVQ    1120(R9), F9
+	FMOVQ    160(R9), F10
+	FMOVQ    144(R9), F11
+	FMOVQ    128(R9), F12
+	FMOVQ    112(R9), F13
+	FMOVQ    96(R9), F14
+	FMOVQ    496(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -4418,13 +4232,13 @@ TEXT ·expShiftNEON(SB), NOSPLIT, $0-40
 	MOVD     sum+32(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    1216(R9), F9
-	FMOVQ    176(R9), F10
-	FMOVQ    160(R9), F11
-	FMOVQ    144(R9), F12
-	FMOVQ    128(R9), F13
-	FMOVQ    112(R9), F14
-	FMOVQ    560(R9), F15
+	FMOVQ    1120(R9), F9
+	FMOVQ    160(R9), F10
+	FMOVQ    144(R9), F11
+	FMOVQ    128(R9), F12
+	FMOVQ    112(R9), F13
+	FMOVQ    96(R9), F14
+	FMOVQ    496(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -4677,8 +4491,8 @@ loop:
 	RET
 
 // func logSoftmaxGradNEON(dst *float32, grad *float32, y *float32, n int, sum float32)
-// R0 dst, R1 grad, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
-// V0 sum, V2 float32(88.72283), V3 math.Float32frombits(0x7f800000), V4 float32(1.442695), V5 float32(1.2582912e+07), V6 float32(0.6931472), V7 float32(-1.9046542e-09), V8 float32(0.0013820732), V9 uint32(0x4b400000), V1 uint32(0x7f), V10 float32(-103.97284).
+// R0 dst, R1 grad, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 sum, V2 float32(90), V3 float32(-105), V4 float32(1.442695), V5 float32(1.2582912e+07), V6 float32(0.6931472), V7 float32(-1.9046542e-09), V8 float32(0.0013820732), V9 uint32(0x4b400000), V1 uint32(0x7f).
 TEXT ·logSoftmaxGradNEON(SB), NOSPLIT, $0-36
 	MOVD     dst+0(FP), R0
 	MOVD     grad+8(FP), R1
@@ -4687,206 +4501,172 @@ TEXT ·logSoftmaxGradNEON(SB), NOSPLIT, $0-36
 	MOVD     $neonConstants<>(SB), R9
 	FMOVS    sum+32(FP), F0
 	VDUP     V0.S[0], V0.S4
-	FMOVQ    208(R9), F2
-	FMOVQ    192(R9), F3
-	FMOVQ    176(R9), F4
-	FMOVQ    160(R9), F5
-	FMOVQ    144(R9), F6
-	FMOVQ    128(R9), F7
-	FMOVQ    112(R9), F8
+	FMOVQ    192(R9), F2
+	FMOVQ    176(R9), F3
+	FMOVQ    160(R9), F4
+	FMOVQ    144(R9), F5
+	FMOVQ    128(R9), F6
+	FMOVQ    112(R9), F7
+	FMOVQ    96(R9), F8
 	FMOVQ    80(R9), F9
-	FMOVQ    224(R9), F1
-	FMOVQ    96(R9), F10
+	FMOVQ    208(R9), F1
 
 loop:
 	// t0 := y[i]
-	FLDPQ    0(R2), (F11, F12)
-	// t1 := float32(88.72283) < t0
-	WORD     $0x6ea2e56d // FCMGT V13.4S, V11.4S, V2.4S
+	FLDPQ    0(R2), (F10, F11)
+	FLDPQ    32(R2), (F12, F13)
+	// t1 := pick(float32(90) < t0, float32(90), t0)
+	WORD     $0x6ea2e54e // FCMGT V14.4S, V10.4S, V2.4S
+	VBIT     V14.B16, V2.B16, V10.B16
+	WORD     $0x6ea2e56e // FCMGT V14.4S, V11.4S, V2.4S
+	VBIT     V14.B16, V2.B16, V11.B16
 	WORD     $0x6ea2e58e // FCMGT V14.4S, V12.4S, V2.4S
-	// t2 := fma(t0, float32(1.442695), float32(1.2582912e+07))
+	VBIT     V14.B16, V2.B16, V12.B16
+	WORD     $0x6ea2e5ae // FCMGT V14.4S, V13.4S, V2.4S
+	VBIT     V14.B16, V2.B16, V13.B16
+	// t2 := pick(float32(-105) > t1, float32(-105), t1)
+	WORD     $0x6eaae46e // FCMGT V14.4S, V3.4S, V10.4S
+	VBIT     V14.B16, V3.B16, V10.B16
+	WORD     $0x6eabe46e // FCMGT V14.4S, V3.4S, V11.4S
+	VBIT     V14.B16, V3.B16, V11.B16
+	WORD     $0x6eace46e // FCMGT V14.4S, V3.4S, V12.4S
+	VBIT     V14.B16, V3.B16, V12.B16
+	WORD     $0x6eade46e // FCMGT V14.4S, V3.4S, V13.4S
+	VBIT     V14.B16, V3.B16, V13.B16
+	// t3 := fma(t2, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V5.B16, V14.B16
+	VFMLA    V4.S4, V10.S4, V14.S4
 	VMOV     V5.B16, V15.B16
 	VFMLA    V4.S4, V11.S4, V15.S4
 	VMOV     V5.B16, V16.B16
 	VFMLA    V4.S4, V12.S4, V16.S4
-	// t3 := t2 - float32(1.2582912e+07)
-	WORD     $0x4ea5d5f1 // FSUB V17.4S, V15.4S, V5.4S
-	WORD     $0x4ea5d612 // FSUB V18.4S, V16.4S, V5.4S
-	// t4 := fma(-t3, float32(0.6931472), t0)
-	VMOV     V11.B16, V19.B16
-	VFMLS    V6.S4, V17.S4, V19.S4
-	VMOV     V12.B16, V20.B16
-	VFMLS    V6.S4, V18.S4, V20.S4
-	// t5 := fma(-t3, float32(-1.9046542e-09), t4)
-	VFMLS    V7.S4, V17.S4, V19.S4
-	VFMLS    V7.S4, V18.S4, V20.S4
-	// t6 := fma(float32(0.0013820732), t5, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V19.S4, V8.S4, V17.S4
+	VMOV     V5.B16, V17.B16
+	VFMLA    V4.S4, V13.S4, V17.S4
+	// t4 := t3 - float32(1.2582912e+07)
+	WORD     $0x4ea5d5d2 // FSUB V18.4S, V14.4S, V5.4S
+	WORD     $0x4ea5d5f3 // FSUB V19.4S, V15.4S, V5.4S
+	WORD     $0x4ea5d614 // FSUB V20.4S, V16.4S, V5.4S
+	WORD     $0x4ea5d635 // FSUB V21.4S, V17.4S, V5.4S
+	// t5 := fma(-t4, float32(0.6931472), t2)
+	VFMLS    V6.S4, V18.S4, V10.S4
+	VFMLS    V6.S4, V19.S4, V11.S4
+	VFMLS    V6.S4, V20.S4, V12.S4
+	VFMLS    V6.S4, V21.S4, V13.S4
+	// t6 := fma(-t4, float32(-1.9046542e-09), t5)
+	VFMLS    V7.S4, V18.S4, V10.S4
+	VFMLS    V7.S4, V19.S4, V11.S4
+	VFMLS    V7.S4, V20.S4, V12.S4
+	VFMLS    V7.S4, V21.S4, V13.S4
+	// t7 := fma(float32(0.0013820732), t6, float32(0.008368677))
 	FMOVQ    0(R9), F18
-	VFMLA    V20.S4, V8.S4, V18.S4
-	// t7 := fma(t6, t5, float32(0.041668266))
-	FMOVQ    16(R9), F21
-	VFMLA    V19.S4, V17.S4, V21.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V20.S4, V18.S4, V17.S4
-	// t8 := fma(t7, t5, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V19.S4, V21.S4, V18.S4
+	VFMLA    V10.S4, V8.S4, V18.S4
+	FMOVQ    0(R9), F19
+	VFMLA    V11.S4, V8.S4, V19.S4
+	FMOVQ    0(R9), F20
+	VFMLA    V12.S4, V8.S4, V20.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V13.S4, V8.S4, V21.S4
+	// t8 := fma(t7, t6, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V10.S4, V18.S4, V22.S4
+	FMOVQ    16(R9), F18
+	VFMLA    V11.S4, V19.S4, V18.S4
+	FMOVQ    16(R9), F19
+	VFMLA    V12.S4, V20.S4, V19.S4
+	FMOVQ    16(R9), F20
+	VFMLA    V13.S4, V21.S4, V20.S4
+	// t9 := fma(t8, t6, float32(0.1666652))
 	FMOVQ    32(R9), F21
-	VFMLA    V20.S4, V17.S4, V21.S4
-	// t9 := fma(t8, t5, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V19.S4, V18.S4, V17.S4
+	VFMLA    V10.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V11.S4, V18.S4, V22.S4
+	FMOVQ    32(R9), F18
+	VFMLA    V12.S4, V19.S4, V18.S4
+	FMOVQ    32(R9), F19
+	VFMLA    V13.S4, V20.S4, V19.S4
+	// t10 := fma(t9, t6, float32(0.49999994))
+	FMOVQ    48(R9), F20
+	VFMLA    V10.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V11.S4, V22.S4, V21.S4
+	FMOVQ    48(R9), F22
+	VFMLA    V12.S4, V18.S4, V22.S4
 	FMOVQ    48(R9), F18
-	VFMLA    V20.S4, V21.S4, V18.S4
-	// t10 := fma(t9, t5, float32(1))
-	FMOVQ    64(R9), F21
-	VFMLA    V19.S4, V17.S4, V21.S4
-	FMOVQ    64(R9), F17
-	VFMLA    V20.S4, V18.S4, V17.S4
-	// t11 := fma(t10, t5, float32(1))
-	FMOVQ    64(R9), F18
-	VFMLA    V19.S4, V21.S4, V18.S4
+	VFMLA    V13.S4, V19.S4, V18.S4
+	// t11 := fma(t10, t6, float32(1))
 	FMOVQ    64(R9), F19
-	VFMLA    V20.S4, V17.S4, V19.S4
-	// t13 := t12 - uint32(0x4b400000)
+	VFMLA    V10.S4, V20.S4, V19.S4
+	FMOVQ    64(R9), F20
+	VFMLA    V11.S4, V21.S4, V20.S4
+	FMOVQ    64(R9), F21
+	VFMLA    V12.S4, V22.S4, V21.S4
+	FMOVQ    64(R9), F22
+	VFMLA    V13.S4, V18.S4, V22.S4
+	// t12 := fma(t11, t6, float32(1))
+	FMOVQ    64(R9), F18
+	VFMLA    V10.S4, V19.S4, V18.S4
+	FMOVQ    64(R9), F10
+	VFMLA    V11.S4, V20.S4, V10.S4
+	FMOVQ    64(R9), F11
+	VFMLA    V12.S4, V21.S4, V11.S4
+	FMOVQ    64(R9), F12
+	VFMLA    V13.S4, V22.S4, V12.S4
+	// t14 := t13 - uint32(0x4b400000)
+	VSUB     V9.S4, V14.S4, V14.S4
 	VSUB     V9.S4, V15.S4, V15.S4
 	VSUB     V9.S4, V16.S4, V16.S4
-	// t14 := uint32(int32(t13) >> 1)
-	WORD     $0x4f3f05f1 // SSHR V17.4S, V15.4S, #1
+	VSUB     V9.S4, V17.S4, V17.S4
+	// t15 := uint32(int32(t14) >> 1)
+	WORD     $0x4f3f05cd // SSHR V13.4S, V14.4S, #1
+	WORD     $0x4f3f05f3 // SSHR V19.4S, V15.4S, #1
 	WORD     $0x4f3f0614 // SSHR V20.4S, V16.4S, #1
-	// t15 := t14 + uint32(0x7f)
-	VADD     V1.S4, V17.S4, V21.S4
-	VADD     V1.S4, V20.S4, V22.S4
-	// t16 := t15 << 23
-	VSHL     $23, V21.S4, V21.S4
+	WORD     $0x4f3f0635 // SSHR V21.4S, V17.4S, #1
+	// t16 := t15 + uint32(0x7f)
+	VADD     V1.S4, V13.S4, V22.S4
+	VADD     V1.S4, V19.S4, V23.S4
+	VADD     V1.S4, V20.S4, V24.S4
+	VADD     V1.S4, V21.S4, V25.S4
+	// t17 := t16 << 23
 	VSHL     $23, V22.S4, V22.S4
-	// t18 := float32(t11 * t17)
-	WORD     $0x6e35de52 // FMUL V18.4S, V18.4S, V21.4S
-	WORD     $0x6e36de73 // FMUL V19.4S, V19.4S, V22.4S
-	// t19 := t13 - t14
-	VSUB     V17.S4, V15.S4, V15.S4
+	VSHL     $23, V23.S4, V23.S4
+	VSHL     $23, V24.S4, V24.S4
+	VSHL     $23, V25.S4, V25.S4
+	// t19 := float32(t12 * t18)
+	WORD     $0x6e36de52 // FMUL V18.4S, V18.4S, V22.4S
+	WORD     $0x6e37dd4a // FMUL V10.4S, V10.4S, V23.4S
+	WORD     $0x6e38dd6b // FMUL V11.4S, V11.4S, V24.4S
+	WORD     $0x6e39dd8c // FMUL V12.4S, V12.4S, V25.4S
+	// t20 := t14 - t15
+	VSUB     V13.S4, V14.S4, V14.S4
+	VSUB     V19.S4, V15.S4, V15.S4
 	VSUB     V20.S4, V16.S4, V16.S4
-	// t20 := t19 + uint32(0x7f)
+	VSUB     V21.S4, V17.S4, V17.S4
+	// t21 := t20 + uint32(0x7f)
+	VADD     V1.S4, V14.S4, V14.S4
 	VADD     V1.S4, V15.S4, V15.S4
 	VADD     V1.S4, V16.S4, V16.S4
-	// t21 := t20 << 23
+	VADD     V1.S4, V17.S4, V17.S4
+	// t22 := t21 << 23
+	VSHL     $23, V14.S4, V14.S4
 	VSHL     $23, V15.S4, V15.S4
 	VSHL     $23, V16.S4, V16.S4
-	// t23 := float32(t18 * t22)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30de73 // FMUL V19.4S, V19.4S, V16.4S
-	// t24 := pick(t1, math.Float32frombits(0x7f800000), t23)
-	VBIT     V13.B16, V3.B16, V18.B16
-	VBIT     V14.B16, V3.B16, V19.B16
-	// t25 := t0 < float32(-103.97284)
-	WORD     $0x6eabe54b // FCMGT V11.4S, V10.4S, V11.4S
-	WORD     $0x6eace54c // FCMGT V12.4S, V10.4S, V12.4S
-	// t26 := pick(t25, float32(0), t24)
-	WORD     $0x4e6b1e4b // BIC V11.16B, V18.16B, V11.16B
-	WORD     $0x4e6c1e6c // BIC V12.16B, V19.16B, V12.16B
-	// t27 := grad[i]
+	VSHL     $23, V17.S4, V17.S4
+	// t24 := float32(t19 * t23)
+	WORD     $0x6e2ede52 // FMUL V18.4S, V18.4S, V14.4S
+	WORD     $0x6e2fdd4a // FMUL V10.4S, V10.4S, V15.4S
+	WORD     $0x6e30dd6b // FMUL V11.4S, V11.4S, V16.4S
+	WORD     $0x6e31dd8c // FMUL V12.4S, V12.4S, V17.4S
+	// t25 := grad[i]
 	FLDPQ    0(R1), (F13, F14)
-	// t28 := fma(-t26, sum, t27)
-	VFMLS    V0.S4, V11.S4, V13.S4
-	VFMLS    V0.S4, V12.S4, V14.S4
-	// dst[i] = t28
+	FLDPQ    32(R1), (F15, F16)
+	// t26 := fma(-t24, sum, t25)
+	VFMLS    V0.S4, V18.S4, V13.S4
+	VFMLS    V0.S4, V10.S4, V14.S4
+	VFMLS    V0.S4, V11.S4, V15.S4
+	VFMLS    V0.S4, V12.S4, V16.S4
+	// dst[i] = t26
 	FSTPQ    (F13, F14), 0(R0)
-	// t0 := y[i]
-	FLDPQ    32(R2), (F11, F12)
-	// t1 := float32(88.72283) < t0
-	WORD     $0x6ea2e56d // FCMGT V13.4S, V11.4S, V2.4S
-	WORD     $0x6ea2e58e // FCMGT V14.4S, V12.4S, V2.4S
-	// t2 := fma(t0, float32(1.442695), float32(1.2582912e+07))
-	VMOV     V5.B16, V15.B16
-	VFMLA    V4.S4, V11.S4, V15.S4
-	VMOV     V5.B16, V16.B16
-	VFMLA    V4.S4, V12.S4, V16.S4
-	// t3 := t2 - float32(1.2582912e+07)
-	WORD     $0x4ea5d5f1 // FSUB V17.4S, V15.4S, V5.4S
-	WORD     $0x4ea5d612 // FSUB V18.4S, V16.4S, V5.4S
-	// t4 := fma(-t3, float32(0.6931472), t0)
-	VMOV     V11.B16, V19.B16
-	VFMLS    V6.S4, V17.S4, V19.S4
-	VMOV     V12.B16, V20.B16
-	VFMLS    V6.S4, V18.S4, V20.S4
-	// t5 := fma(-t3, float32(-1.9046542e-09), t4)
-	VFMLS    V7.S4, V17.S4, V19.S4
-	VFMLS    V7.S4, V18.S4, V20.S4
-	// t6 := fma(float32(0.0013820732), t5, float32(0.008368677))
-	FMOVQ    0(R9), F17
-	VFMLA    V19.S4, V8.S4, V17.S4
-	FMOVQ    0(R9), F18
-	VFMLA    V20.S4, V8.S4, V18.S4
-	// t7 := fma(t6, t5, float32(0.041668266))
-	FMOVQ    16(R9), F21
-	VFMLA    V19.S4, V17.S4, V21.S4
-	FMOVQ    16(R9), F17
-	VFMLA    V20.S4, V18.S4, V17.S4
-	// t8 := fma(t7, t5, float32(0.1666652))
-	FMOVQ    32(R9), F18
-	VFMLA    V19.S4, V21.S4, V18.S4
-	FMOVQ    32(R9), F21
-	VFMLA    V20.S4, V17.S4, V21.S4
-	// t9 := fma(t8, t5, float32(0.49999994))
-	FMOVQ    48(R9), F17
-	VFMLA    V19.S4, V18.S4, V17.S4
-	FMOVQ    48(R9), F18
-	VFMLA    V20.S4, V21.S4, V18.S4
-	// t10 := fma(t9, t5, float32(1))
-	FMOVQ    64(R9), F21
-	VFMLA    V19.S4, V17.S4, V21.S4
-	FMOVQ    64(R9), F17
-	VFMLA    V20.S4, V18.S4, V17.S4
-	// t11 := fma(t10, t5, float32(1))
-	FMOVQ    64(R9), F18
-	VFMLA    V19.S4, V21.S4, V18.S4
-	FMOVQ    64(R9), F19
-	VFMLA    V20.S4, V17.S4, V19.S4
-	// t13 := t12 - uint32(0x4b400000)
-	VSUB     V9.S4, V15.S4, V15.S4
-	VSUB     V9.S4, V16.S4, V16.S4
-	// t14 := uint32(int32(t13) >> 1)
-	WORD     $0x4f3f05f1 // SSHR V17.4S, V15.4S, #1
-	WORD     $0x4f3f0614 // SSHR V20.4S, V16.4S, #1
-	// t15 := t14 + uint32(0x7f)
-	VADD     V1.S4, V17.S4, V21.S4
-	VADD     V1.S4, V20.S4, V22.S4
-	// t16 := t15 << 23
-	VSHL     $23, V21.S4, V21.S4
-	VSHL     $23, V22.S4, V22.S4
-	// t18 := float32(t11 * t17)
-	WORD     $0x6e35de52 // FMUL V18.4S, V18.4S, V21.4S
-	WORD     $0x6e36de73 // FMUL V19.4S, V19.4S, V22.4S
-	// t19 := t13 - t14
-	VSUB     V17.S4, V15.S4, V15.S4
-	VSUB     V20.S4, V16.S4, V16.S4
-	// t20 := t19 + uint32(0x7f)
-	VADD     V1.S4, V15.S4, V15.S4
-	VADD     V1.S4, V16.S4, V16.S4
-	// t21 := t20 << 23
-	VSHL     $23, V15.S4, V15.S4
-	VSHL     $23, V16.S4, V16.S4
-	// t23 := float32(t18 * t22)
-	WORD     $0x6e2fde52 // FMUL V18.4S, V18.4S, V15.4S
-	WORD     $0x6e30de73 // FMUL V19.4S, V19.4S, V16.4S
-	// t24 := pick(t1, math.Float32frombits(0x7f800000), t23)
-	VBIT     V13.B16, V3.B16, V18.B16
-	VBIT     V14.B16, V3.B16, V19.B16
-	// t25 := t0 < float32(-103.97284)
-	WORD     $0x6eabe54b // FCMGT V11.4S, V10.4S, V11.4S
-	WORD     $0x6eace54c // FCMGT V12.4S, V10.4S, V12.4S
-	// t26 := pick(t25, float32(0), t24)
-	WORD     $0x4e6b1e4b // BIC V11.16B, V18.16B, V11.16B
-	WORD     $0x4e6c1e6c // BIC V12.16B, V19.16B, V12.16B
-	// t27 := grad[i]
-	FLDPQ    32(R1), (F13, F14)
-	// t28 := fma(-t26, sum, t27)
-	VFMLS    V0.S4, V11.S4, V13.S4
-	VFMLS    V0.S4, V12.S4, V14.S4
-	// dst[i] = t28
-	FSTPQ    (F13, F14), 32(R0)
+	FSTPQ    (F15, F16), 32(R0)
 	ADD      $64, R0
 	ADD      $64, R1
 	ADD      $64, R2
@@ -5900,9 +5680,9 @@ TEXT ·narrowBF16NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1568(R9), F0
-	FMOVQ    1552(R9), F1
-	FMOVQ    1536(R9), F2
+	FMOVQ    1472(R9), F0
+	FMOVQ    1456(R9), F1
+	FMOVQ    1440(R9), F2
 
 loop:
 	// t0 := x[i]
@@ -6028,10 +5808,10 @@ TEXT ·philoxNEON(SB), NOSPLIT, $0-60
 	VDUP     V3.S[0], V3.S4
 	FMOVS    k1+56(FP), F4
 	VDUP     V4.S[0], V4.S4
-	FMOVQ    1632(R9), F5
-	FMOVQ    1616(R9), F6
-	FMOVQ    1600(R9), F7
-	FMOVQ    1584(R9), F8
+	FMOVQ    1536(R9), F5
+	FMOVQ    1520(R9), F6
+	FMOVQ    1504(R9), F7
+	FMOVQ    1488(R9), F8
 
 loop:
 	// t0 := x0[i]

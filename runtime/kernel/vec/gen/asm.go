@@ -69,6 +69,7 @@ func (s *assembler) writePool(kernels []*kernel) {
 	pool := GLOBL("constants", RODATA|NOPTR)
 	at := 0
 	for _, k := range kernels {
+		k.wide = s.wide
 		k.record()
 		for _, c := range k.consts {
 			key := [2]uint64{uint64(c.kind), c.bits}

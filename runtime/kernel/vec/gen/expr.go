@@ -61,8 +61,15 @@ const (
 	opWiden // float32 to float64
 	opNarrow
 	opScale // a 2^b for a whole b, where the result is a normal number; c is b plus shifter
-	opBits  // float32 as i32
-	opFrom  // i32 as float32
+
+	// Of AVX-512 alone.
+	opScaleAny // a 2^b for a whole b, rounded once
+	opExponent // the b of a = m 2^b, 1 <= m < 2, also of subnormal numbers
+	opMantissa // the m of it
+	opFixLog   // b but where it is not the logarithm of a: of 0, infinity, NaN and what is negative
+
+	opBits // float32 as i32
+	opFrom // i32 as float32
 
 	opStore
 	opSetAcc

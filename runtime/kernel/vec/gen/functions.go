@@ -32,14 +32,23 @@ type power struct {
 	n        *expr // the exponent
 }
 
-// power returns e to the power x. With n the integer nearest to x/ln 2 and
-// r = x - n ln 2 it is 2^n (1 + r Q(r)); Q gives e^r to 4e-9.
+// powerTerms are the coefficients of the Q for which 1 + r Q(r) is e^r to 4e-9, for
+// |r| of at most half of ln 2.
+var powerTerms = []float64{1, 0.49999994, 0.1666652, 0.041668266, 0.0083686775, 0.0013820732}
+
+// power returns e to the power x: with r and n of reduce it is 2^n (1 + r Q(r)).
 func (k *kernel) power(x *expr) power {
-	shifted := k.fma(x, k.num(log2E), k.num(shifter))
-	n := k.sub(shifted, k.num(shifter))
-	r := k.fnma(n, k.num(ln2High), x)
-	r = k.fnma(n, k.num(ln2Low), r)
-	return power{k.horner(r, 1, 1, 0.49999994, 0.1666652, 0.041668266, 0.0083686775, 0.0013820732), shifted, n}
+	r, n, shifted := k.reduce(x)
+	return power{k.horner(r, append([]float64{1}, powerTerms...)...), shifted, n}
+}
+
+// reduce returns the integer n nearest to x/ln 2, also with shifter added, and
+// r = x - n ln 2.
+func (k *kernel) reduce(x *expr) (r, n, shifted *expr) {
+	shifted = k.fma(x, k.num(log2E), k.num(shifter))
+	n = k.sub(shifted, k.num(shifter))
+	r = k.fnma(n, k.num(ln2High), x)
+	return k.fnma(n, k.num(ln2Low), r), n, shifted
 }
 
 // scale returns p as a number, whose exponent is -126 to 127.
@@ -48,9 +57,13 @@ func (k *kernel) scale(p power) *expr {
 	return k.step(opScale, f32, p.mantissa, p.n, p.shifted)
 }
 
-// scaleTwice returns p as a number, whose exponent is -252 to 254: subnormal
-// numbers are rounded once, in the second product.
-func (k *kernel) scaleTwice(p power) *expr {
+// scaleAny returns p as a number, whose exponent is -252 to 254: subnormal
+// numbers are rounded once, where there is no instruction for it in the second of
+// two products.
+func (k *kernel) scaleAny(p power) *expr {
+	if k.wide {
+		return k.step(opScaleAny, f32, p.mantissa, p.n)
+	}
 	n := k.intSub(k.bits(p.shifted), k.integer(shifterBits))
 	half := k.shr(n, 1)
 	bias := k.integer(127)
@@ -58,16 +71,12 @@ func (k *kernel) scaleTwice(p power) *expr {
 	return k.mul(y, k.from(k.shl(k.intAdd(k.intSub(n, half), bias), 23)))
 }
 
-// exp returns e to the power x.
-func (k *kernel) exp(x *expr) *expr {
-	y := k.pick(k.less(k.num(88.72283172607422), x), k.num(inf), k.scaleTwice(k.power(x)))
-	return k.pick(k.less(x, k.num(-103.97283935546875)), k.num(0), y)
-}
+// exp returns e to the power x. Beyond -105, where it is 0, and 90, where it is
+// infinite, x stays there.
+func (k *kernel) exp(x *expr) *expr { return k.expSmall(k.min(k.num(90), x)) }
 
-// expSmall returns e to the power x, which is not positive.
-func (k *kernel) expSmall(x *expr) *expr {
-	return k.pick(k.less(x, k.num(-103.97283935546875)), k.num(0), k.scaleTwice(k.power(x)))
-}
+// expSmall returns e to the power x, which is at most 90.
+func (k *kernel) expSmall(x *expr) *expr { return k.scaleAny(k.power(k.max(k.num(-105), x))) }
 
 // expNormal returns e to the power x, which is not positive; 0 in place of
 // subnormal numbers.
@@ -78,33 +87,45 @@ func (k *kernel) expNormal(x *expr) *expr {
 // log returns the natural logarithm of x. With x = 2^e (1 + f), 1 + f between
 // √½ and √2, it is e ln 2 + f - f²/2 + f³ P(f), which P gives to 6e-9.
 func (k *kernel) log(x *expr) *expr {
-	const rootHalf = 0x3f3504f3
-	tiny := k.less(x, k.num(0x1p-126))
-	normal := k.pick(tiny, k.mul(x, k.num(0x1p23)), x)
-	above := k.intSub(k.bits(normal), k.integer(rootHalf))
-	e := k.add(k.toFloat(k.shr(above, 23)), k.pick(tiny, k.num(-23), k.num(0)))
-	m := k.intAdd(k.step(opAnd, i32, above, k.integer(1<<23-1)), k.integer(rootHalf))
-	f := k.sub(k.from(m), k.num(1))
+	m, e := k.logParts(x)
+	f := k.sub(m, k.num(1))
 	z := k.mul(f, f)
 	p := k.poly(f, 0.3333333, -0.2500082, 0.20001243, -0.16623412, 0.14201544, -0.13159537, 0.12762427, -0.076368906)
 	y := k.fma(k.mul(z, f), p, k.mul(e, k.num(ln2Low)))
 	y = k.add(f, k.fnma(z, k.num(0.5), y))
 	y = k.fma(e, k.num(ln2High), y)
+	if k.wide {
+		return k.step(opFixLog, f32, x, y, k.integer(logFixes))
+	}
 	y = k.pick(k.less(x, k.num(inf)), y, x)
 	y = k.pick(k.less(x, k.num(0)), k.num(nan), y)
 	return k.pick(k.equal(x, k.num(0)), k.num(-inf), y)
 }
 
-// tanh returns the hyperbolic tangent of x: x + x³ P(x²) near 0, where P gives
-// it to 5e-9, and 1 - 2/(e^2|x| + 1) beyond, with the sign of x.
+// logParts returns m and e of x = 2^e m, m between √½ and √2.
+func (k *kernel) logParts(x *expr) (m, e *expr) {
+	const rootHalf = 0x3f3504f3
+	if k.wide {
+		m, e = k.step(opMantissa, f32, x), k.step(opExponent, f32, x)
+		high := k.less(k.constant(f32, rootHalf+1<<23-1), m)
+		return k.pick(high, k.mul(m, k.num(0.5)), m), k.pick(high, k.add(e, k.num(1)), e)
+	}
+	tiny := k.less(x, k.num(0x1p-126))
+	normal := k.pick(tiny, k.mul(x, k.num(0x1p23)), x)
+	above := k.intSub(k.bits(normal), k.integer(rootHalf))
+	e = k.add(k.toFloat(k.shr(above, 23)), k.pick(tiny, k.num(-23), k.num(0)))
+	return k.from(k.intAdd(k.step(opAnd, i32, above, k.integer(1<<23-1)), k.integer(rootHalf))), e
+}
+
+// tanh returns the hyperbolic tangent of x: (1 - e)/(1 + e) for e = e^-2|x|, with
+// the sign of x. Of e = 2^n (1 + p), with p as power has it, both are rounded once,
+// as (1 - 2^n) - 2^n p, which near 0 is -p, and (1 + 2^n) + 2^n p.
 func (k *kernel) tanh(x *expr) *expr {
-	a := k.abs(x)
-	s := k.mul(x, x)
-	near := k.fma(k.mul(x, s), k.poly(s, -0.3333328, 0.13331415, -0.053737767, 0.020633498, -0.0056993747), x)
-	a2 := k.min(k.num(20), k.add(a, a))
-	e := k.scale(k.power(a2))
-	far := k.sub(k.num(1), k.div(k.num(2), k.add(e, k.num(1))))
-	return k.pick(k.less(a, k.num(0.625)), near, k.or(far, k.sign(x)))
+	r, n, shifted := k.reduce(k.max(k.num(-20), k.mul(k.abs(x), k.num(-2))))
+	p := k.fma(k.mul(r, r), k.horner(r, powerTerms[1:]...), r)
+	unit := k.scale(power{k.num(1), shifted, n})
+	less, more := k.sub(k.num(1), unit), k.add(unit, k.num(1))
+	return k.or(k.div(k.fnma(p, unit, less), k.fma(p, unit, more)), k.sign(x))
 }
 
 // erf returns the error function of x: x + x P(x²) near 0, where P gives it to

@@ -10,7 +10,8 @@ type kernel struct {
 	ahead   []string // arrays that are rows of a table, whose next row is fetched
 	body    func(k *kernel)
 
-	together int // groups that a round of the loop takes side by side in AVX-512, if more than 1
+	wide     bool // recorded for AVX-512, which has steps that others are made of
+	together int  // groups that a round of the loop takes side by side in AVX-512, if more than 1
 
 	steps       []*expr
 	consts      []*expr

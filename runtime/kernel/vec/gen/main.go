@@ -1,6 +1,7 @@
 // Command gen writes the kernels of package vec. Each is a loop over elements,
 // whose steps are recorded once, as expressions, and written four times: in
-// AVX-512, in AVX2, in NEON and in Go. So the four compute alike.
+// AVX-512, in AVX2, in NEON and in Go. So the four compute alike. Where AVX-512 has
+// one instruction for several steps (k.wide), it gives the bits that they give.
 //
 // Functions of one number are in functions.go, kernels in kernels.go. To add a
 // kernel, add an entry there and run go generate in the folder of package vec.

@@ -147,6 +147,14 @@ func (s *assembler) compute(e *expr, i int) Op {
 		VPSRAD(Imm(e.bits), a, d)
 	case opToFloat:
 		VCVTDQ2PS(a, d)
+	case opScaleAny:
+		VSCALEFPS(s.operand(e.args[1], i), a, d)
+	case opExponent:
+		VGETEXPPS(a, d)
+	case opMantissa:
+		VGETMANTPS(Imm(0), a, d)
+	case opFixLog:
+		return s.fixLog(e, a)
 	default:
 		instructions[e.op][e.kind](s.operand(e.args[1], i), a, d)
 	}
@@ -179,6 +187,23 @@ func (s *assembler) scale(e *expr) Op {
 	VPADDD(s.operand(s.k.constant(i32, 127<<23), 0), d, d)
 	VMULPS(d, m, d)
 	return d
+}
+
+// logFixes says what the logarithm is of numbers of some kinds, a digit for each: of NaN
+// that is quiet and that signals, itself; of 0, minus infinity; of 1, what was
+// computed; of minus infinity, NaN; of infinity, itself; of other negative numbers, NaN; of
+// positive ones, what was computed.
+const logFixes = 0x0_3_1_3_0_4_1_1
+
+// fixLog emits the choice between what was computed as the logarithm of x and
+// what it is of a number that has none, or no finite one.
+func (s *assembler) fixLog(e *expr, x Op) Op {
+	y := s.register(e.args[1], 0)
+	if !s.dies(e.args[1]) {
+		panic("a logarithm is wanted as it is and mended")
+	}
+	VFIXUPIMMPS(Imm(0), s.operand(e.args[2], 0), x, y)
+	return y
 }
 
 // fusedForms are the fused instructions of float32 and float64: a product
