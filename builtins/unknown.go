@@ -165,7 +165,7 @@ func (u *Unknown) operand() (*tensor.Tensor, error) {
 // hintUnknown returns what to do where the interpreter or an argument refuses an
 // unknown number with message, or "".
 func hintUnknown(message string) string {
-	for _, word := range []string{"got unknown", "unknown * ", "unknown, want", "got ?", "key unknown", "index: unknown"} {
+	for _, word := range []string{"got unknown", "unknown * ", "unknown, want", "got ?", "key unknown", "index: unknown", "an unknown number", " < unknown", "unknown < ", " > unknown", "unknown > "} {
 		if strings.Contains(message, word) {
 			return waysOut
 		}

@@ -52,6 +52,9 @@ func kernelNames(sets []kernel.Set) []string {
 // orList returns words as a sentence lists them: "a, b or c".
 func orList(words []string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

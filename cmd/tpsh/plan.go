@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"tpsh/cmd/tpsh/report"
 	"tpsh/runtime/hardware"
@@ -50,7 +52,43 @@ type planner struct {
 	most                                      int
 }
 
+// actions are what plan does besides planning a script.
+var actions = []string{"hw", "fit", "check"}
+
+// takenBy says of flags what takes them: "" for the plan of a script.
+var takenBy = map[string][]string{
+	"rows": {"fit", "check"}, "convert": {"fit", "check"}, "o": {"fit"}, "constants": {"fit"}, "most": {"fit"},
+	"sweep": {""}, "each": {""}, "json": {"", "fit", "check"}, "hw": {"", "fit", "check"}, "n": {"", "fit", "check"},
+}
+
+// checkTaken returns a usage error if a flag is given that has no meaning.
+func (p *planner) checkTaken(args []string) (err error) {
+	action := ""
+	if len(args) > 0 && slices.Contains(actions, args[0]) {
+		action = args[0]
+	}
+	p.flags.Visit(func(f *flag.Flag) {
+		by := takenBy[f.Name]
+		if by == nil || slices.Contains(by, action) || err != nil {
+			return
+		}
+		here := "a plan of a script does not take it"
+		if action != "" {
+			here = "plan " + action + " does not take it"
+		}
+		var takers []string
+		for _, name := range by {
+			takers = append(takers, strings.TrimSpace("plan "+name))
+		}
+		err = usagef("for flag %s: %s, %s does", dashed(f.Name), here, orList(takers))
+	})
+	return err
+}
+
 func (p *planner) run(std *stdio, args []string) error {
+	if err := p.checkTaken(args); err != nil {
+		return err
+	}
 	if err := p.checkPage(args); err != nil {
 		return err
 	}

@@ -36,9 +36,6 @@ func (s *sweeps) Set(text string) error {
 	if !ok || name == "" || values == "" {
 		return errors.New("want NAME=V,…")
 	}
-	if slices.ContainsFunc(*s, func(o sweptFlag) bool { return o.name == name }) {
-		return errors.New("it is swept twice")
-	}
 	*s = append(*s, sweptFlag{name, strings.Split(values, ",")})
 	return nil
 }
@@ -74,7 +71,10 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 		return usageError{err}
 	}
 	flags := program.ReadFlags()
-	for _, s := range p.sweeps {
+	for i, s := range p.sweeps {
+		if slices.ContainsFunc(p.sweeps[:i], func(o sweptFlag) bool { return o.name == s.name }) {
+			return usagef("for flag --sweep: got %s twice, want all its values in one: --sweep %s=V,…", s.name, s.name)
+		}
 		if flags.Find(s.name) == nil && !flags.Computed {
 			near := ""
 			if n := spell.Nearest(s.name, flags.Names()); n != "" {

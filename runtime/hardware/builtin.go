@@ -31,7 +31,7 @@ func Names() []string {
 func Text(name string) ([]byte, error) {
 	data, err := files.ReadFile("machines/" + name + ".toml")
 	if err != nil {
-		return nil, fmt.Errorf("no machine is called %q%s", name, meant(name, Names()))
+		return nil, fmt.Errorf("no machine is called %q%s", name, meant(name, append(Names(), "here")))
 	}
 	return data, nil
 }

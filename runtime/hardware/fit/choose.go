@@ -3,10 +3,13 @@ package fit
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
+	"tpsh/internal/spell"
 	"tpsh/runtime/hardware"
 )
 
@@ -25,13 +28,25 @@ const mostOfMemory = 6
 // its spread to be fitted.
 const leastEffect = 0.003
 
+// unknownConstant is the error of a constant that is to change and is not among all.
+func unknownConstant(name string, all []hardware.Constant) error {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	if near := spell.Nearest(name, names); near != "" {
+		return fmt.Errorf("the machine has no constant %s: did you mean %s?", name, near)
+	}
+	return fmt.Errorf("the machine has no constant %s, want some of %s", name, strings.Join(names, ", "))
+}
+
 // choose sets p.free: the constants that may change, those that matter most first,
 // and no more of them than the targets carry.
 func (p *problem) choose(o Options) error {
 	all := p.base.Constants()
 	for _, name := range o.Constants {
 		if !slices.ContainsFunc(all, func(c hardware.Constant) bool { return c.Name == name }) {
-			return errors.New("the machine has no constant " + name)
+			return unknownConstant(name, all)
 		}
 	}
 	for _, c := range all {
