@@ -77,6 +77,10 @@ type Op struct {
 	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
 	Reduce Reducer
 
+	// Fold does what Reduce does in stretches, which spares bytes between hosts. It may be
+	// nil; either all members have one or none.
+	Fold *Fold
+
 	// Where returns the source line of the call. It is called only for a
 	// report, on any goroutine, while the caller is inside the call; for an
 	// asynchronous call, at any time until its Work is done. It must not

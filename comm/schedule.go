@@ -10,6 +10,8 @@ type (
 	Block = schedule.Block
 	// A Reducer combines runs of equal length in the order given.
 	Reducer = schedule.Reducer
+	// A Fold is a Reducer of which the first members do a part, and the next go on.
+	Fold = schedule.Fold
 )
 
 // The kinds of collectives; see schedule.Kind.

@@ -39,14 +39,6 @@ func Large(bytes, size int) bool { return size > 2 && bytes >= largeBytes }
 // place: that always saves work, for one more meeting.
 func largeDirect(bytes, size int) bool { return size > 1 && bytes >= largeBytes }
 
-// farBytes is the length from which a block is worth a way through a member that
-// sends it on, so that it comes to a host once. Such a stop takes some 20 µs, in which a
-// link of 1 to 3 GB/s carries as much.
-const farBytes = 32 << 10
-
-// Far reports whether to have a block come to each host once.
-func Far(bytes, _ int) bool { return bytes >= farBytes }
-
 // pick returns the first row that suits.
 func pick(rows []algorithm, bytes, size int) *algorithm {
 	for i := range rows {

@@ -28,7 +28,7 @@ func allGatherHosts(s Position) []Step {
 			rest = append(rest, passed...)
 		}
 	}
-	return append(steps, later(append(first, rest...))...)
+	return append(steps, late(1, append(first, rest...))...)
 }
 
 // blockRelay returns from whom the position's member has the block of a member, and to
@@ -69,10 +69,10 @@ func sendSteps(peers []int, tag int, src Part) (steps []Step) {
 	return steps
 }
 
-// later returns the steps as such that are done while the next piece is under way.
-func later(steps []Step) []Step {
+// late returns the steps as such that are behind by so many pieces.
+func late(pieces int, steps []Step) []Step {
 	for i := range steps {
-		steps[i].Late = true
+		steps[i].Late = pieces
 	}
 	return steps
 }

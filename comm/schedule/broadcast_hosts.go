@@ -40,7 +40,7 @@ func broadcastHosts(s Position) []Step {
 			rest = append(rest, passed...)
 		}
 	}
-	return append(steps, later(append(first, rest...))...)
+	return append(steps, late(1, append(first, rest...))...)
 }
 
 // receivers lists the members other than the root on its host, or those on other hosts.

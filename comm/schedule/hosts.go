@@ -9,6 +9,7 @@ type Hosts struct {
 	of      []int   // by member: its host; hosts are numbered as their first members are
 	place   []int   // by member: its place among those of its host
 	members [][]int // by host, ascending
+	lanes   int     // the members of the host that has most
 }
 
 // NewHosts returns the Hosts of a group whose member m is on host of[m], whatever the
@@ -25,6 +26,7 @@ func NewHosts(of []int) *Hosts {
 		}
 		h.of, h.place = append(h.of, host), append(h.place, len(h.members[host]))
 		h.members[host] = append(h.members[host], m)
+		h.lanes = max(h.lanes, len(h.members[host]))
 	}
 	if len(h.members) < 2 || len(h.members) == len(of) {
 		return nil
@@ -37,6 +39,10 @@ func (h *Hosts) beside(m int) []int {
 	list, at := h.members[h.of[m]], h.place[m]
 	return slices.Concat(list[at+1:], list[:at])
 }
+
+// ordered reports whether the members of a host follow each other in the group, so that
+// what is reduced in the order of members is reduced host by host.
+func (h *Hosts) ordered() bool { return slices.IsSorted(h.of) }
 
 // entry returns the member of a host to which member m sends what is for all of the host:
 // the members of m's host send to others each, as far as there are so many.

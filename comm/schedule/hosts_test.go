@@ -43,12 +43,12 @@ func onHosts(kind Kind) (list []algorithm) {
 	}
 	for layout, of := range layouts {
 		for mask, long := range longBlocks {
-			if kind != AllGather && mask != "all long" {
+			if kind != AllGather && mask != "all long" || kind.Reduces() && !slices.IsSorted(of(16)) {
 				continue
 			}
 			steps := func(p Position) []Step {
 				if p.Hosts = NewHosts(of(p.Size)); p.Hosts == nil {
-					p.Hosts = &Hosts{of: firstRanks(p.Size), place: make([]int, p.Size), members: singly(p.Size)}
+					p.Hosts = &Hosts{of: firstRanks(p.Size), place: make([]int, p.Size), members: singly(p.Size), lanes: 1}
 				}
 				for m := range p.Size {
 					p.Long = append(p.Long, long(m))
@@ -95,8 +95,10 @@ func (c simCase) crossing(a *algorithm, of []int) (cells int, err error) {
 	return cells, err
 }
 
-// Each block comes to each host once, whoever offers it: no algorithm needs less.
-func TestGathersCrossOnce(t *testing.T) {
+// What crosses from host to host is the least that can: of all gathers and broadcasts each
+// block once for each host but its own; of a sum in the order of members the fold once to
+// each host but the first, and the result to each other host that is to have it.
+func TestHostsCrossOnce(t *testing.T) {
 	for name, layout := range layouts {
 		for size := 2; size <= 16; size++ {
 			of := layout(size)
@@ -104,18 +106,16 @@ func TestGathersCrossOnce(t *testing.T) {
 			if hosts == nil {
 				continue
 			}
-			for _, kind := range []Kind{AllGather, Broadcast} {
+			for _, kind := range []Kind{AllGather, Broadcast, AllReduce, Reduce, ReduceScatter} {
+				if kind.Reduces() && !hosts.ordered() {
+					continue
+				}
 				for _, c := range simCases(kind, size) {
-					a := *kindRows[kind].hosts
-					a.steps = func(p Position) []Step {
+					a := algorithm{wire: sendsNothing, steps: func(p Position) []Step {
 						p.Hosts, p.Long = hosts, slices.Repeat([]bool{true}, size)
 						return kindRows[kind].hosts.steps(p)
-					}
-					a.wire = sendsNothing
-					want := 0
-					for m := range size {
-						want += max(0, c.inCells(m, 0)) * (len(hosts.members) - 1)
-					}
+					}}
+					want := c.leastCrossing(hosts)
 					if got, err := c.crossing(&a, of); err != nil || got != want {
 						t.Errorf("%s, %+v: got %d cells and %v, want %d", name, c, got, err, want)
 					}
@@ -125,20 +125,50 @@ func TestGathersCrossOnce(t *testing.T) {
 	}
 }
 
+// leastCrossing returns how many cells must cross, if sums are in the order of members.
+func (c simCase) leastCrossing(h *Hosts) (cells int) {
+	others := len(h.members) - 1
+	there := func(member int) int { // 1 if a result must leave the last host for a member
+		if h.of[member] == others {
+			return 0
+		}
+		return 1
+	}
+	for m := range c.size {
+		switch c.kind {
+		case AllGather, Broadcast:
+			cells += max(0, c.inCells(m, 0)) * others
+		case ReduceScatter:
+			cells += c.inCells(0, m) * (others + there(m))
+		}
+	}
+	switch c.kind {
+	case AllReduce:
+		cells = 2 * c.cells * others
+	case Reduce:
+		cells = c.cells * (others + there(c.root))
+	}
+	return cells
+}
+
 // inPieces returns the steps of a schedule for so many pieces of all blocks, the early part
 // of each before the late part of the last one. Every piece has so many blocks of each kind
 // of memory, and tags, of its own.
 func inPieces(steps []Step, pieces int, blocks map[Memory]int) (all []Step) {
-	at := slices.IndexFunc(steps, func(st Step) bool { return st.Late })
-	if at < 0 {
-		at = len(steps)
-	}
-	for piece := range pieces + 1 {
-		if piece < pieces {
-			all = append(all, ofPiece(steps[:at], piece, blocks)...)
+	at, lag := len(steps), 0
+	for i, st := range steps {
+		if st.Late > 0 && lag == 0 {
+			at, lag = i, st.Late
+		} else if st.Late != lag {
+			panic("late steps are not the last, or not as late as each other")
 		}
-		if piece > 0 {
-			all = append(all, ofPiece(steps[at:], piece-1, blocks)...)
+	}
+	for turn := range pieces + lag {
+		if turn < pieces {
+			all = append(all, ofPiece(steps[:at], turn, blocks)...)
+		}
+		if turn >= lag {
+			all = append(all, ofPiece(steps[at:], turn-lag, blocks)...)
 		}
 	}
 	return all
@@ -198,26 +228,38 @@ func repeatBlocks(blocks [][]cell, n int) (all [][]cell) {
 	return all
 }
 
-// A group on several hosts has schedules of its own for large blocks alone; those of all
-// gathers that are alike are made once.
+// A group on several hosts has schedules of its own where they pay: of all gathers if some
+// blocks are long, of sums if they are long enough for the chain, and can be folded.
 func TestSchedulerAcrossHosts(t *testing.T) {
 	s := &Scheduler{Rank: 1, Size: 4, Hosts: NewHosts([]int{0, 0, 1, 1})}
+	mixed := &Scheduler{Rank: 1, Size: 4, Hosts: NewHosts([]int{0, 1, 0, 1})}
 	all, some := slices.Repeat([]bool{true}, 4), []bool{true, false, false, true}
-	a, b := s.AcrossHosts(AllGather, -1, 0, all), s.AcrossHosts(AllGather, -1, 0, all)
-	if len(a) == 0 || &a[0] != &b[0] {
-		t.Error("a schedule is made twice")
-	}
-	if got := s.AcrossHosts(AllGather, -1, 0, some); len(got) == len(a) {
-		t.Errorf("got %+v where some blocks are long, want other steps than where all are", got)
-	}
-	for name, got := range map[string][]Step{
-		"short blocks":    s.AcrossHosts(AllGather, -1, 0, make([]bool, 4)),
-		"short broadcast": s.AcrossHosts(Broadcast, 0, farBytes-1, nil),
-		"all_to_all":      s.AcrossHosts(AllToAll, -1, farBytes, nil),
-		"one host":        (&Scheduler{Rank: 1, Size: 4}).AcrossHosts(Broadcast, 0, farBytes, nil),
+	for name, c := range map[string]struct {
+		s    *Scheduler
+		call HostCall
+		want bool
+	}{
+		"long blocks":          {s, HostCall{Kind: AllGather, Root: -1, Long: all}, true},
+		"some long blocks":     {mixed, HostCall{Kind: AllGather, Root: -1, Long: some}, true},
+		"short blocks":         {s, HostCall{Kind: AllGather, Root: -1, Long: make([]bool, 4)}, false},
+		"long broadcast":       {s, HostCall{Kind: Broadcast, Bytes: farBytes}, true},
+		"short broadcast":      {s, HostCall{Kind: Broadcast, Bytes: farBytes - 1}, false},
+		"all_to_all":           {s, HostCall{Kind: AllToAll, Root: -1, Bytes: 1 << 30}, false},
+		"one host":             {&Scheduler{Rank: 1, Size: 4}, HostCall{Kind: Broadcast, Bytes: farBytes}, false},
+		"long sum":             {s, HostCall{Kind: AllReduce, Root: -1, Bytes: 192 << 10, Folded: 192 << 10}, true},
+		"short sum":            {s, HostCall{Kind: AllReduce, Root: -1, Bytes: 191 << 10, Folded: 191 << 10}, false},
+		"sum without a fold":   {s, HostCall{Kind: AllReduce, Root: -1, Bytes: 1 << 20}, false},
+		"sum out of order":     {mixed, HostCall{Kind: AllReduce, Root: -1, Bytes: 1 << 20, Folded: 1 << 20}, false},
+		"sum to one":           {s, HostCall{Kind: Reduce, Root: 0, Bytes: 1 << 20, Folded: 1 << 20}, true},
+		"scattered sum":        {s, HostCall{Kind: ReduceScatter, Root: -1, Bytes: 1 << 20, Folded: 1 << 20}, true},
+		"scattered wide folds": {s, HostCall{Kind: ReduceScatter, Root: -1, Bytes: 1 << 20, Folded: 2 << 20}, false},
 	} {
-		if got != nil {
-			t.Errorf("%s: got %+v, want none", name, got)
+		a, b := c.s.AcrossHosts(&c.call), c.s.AcrossHosts(&c.call)
+		if got := a != nil; got != c.want {
+			t.Errorf("%s: got a schedule for hosts: %v, want %v", name, got, c.want)
+		}
+		if kept := len(a) > 0 && &a[0] == &b[0]; kept != (c.want && name != "some long blocks") {
+			t.Errorf("%s: it is kept: %v", name, kept)
 		}
 	}
 }

@@ -31,17 +31,17 @@ type scheduleKey struct {
 
 // AcrossHosts returns the steps of a call where members send to each other, in a group on
 // several hosts. It returns nil if the call gains nothing by it: then Message is for it.
-// bytes is that of Message; of AllGather, long says by member who offers a block for
-// which Far holds. The result is to be read only.
-func (s *Scheduler) AcrossHosts(kind Kind, root, bytes int, long []bool) []Step {
-	a := kindRows[kind].hosts
-	if s.Hosts == nil || a == nil || a.suits != nil && !a.suits(bytes, s.Size) || kind == AllGather && !slices.Contains(long, true) {
+// The result is to be read only.
+func (s *Scheduler) AcrossHosts(c *HostCall) []Step {
+	a := kindRows[c.Kind].hosts
+	if s.Hosts == nil || a == nil || !a.pays(s.Hosts, c) {
 		return nil
 	}
-	if slices.Contains(long, false) { // a call of its own
-		return a.steps(Position{Rank: s.Rank, Size: s.Size, Root: root, Hosts: s.Hosts, Long: long})
+	p := Position{Rank: s.Rank, Size: s.Size, Root: c.Root, Hosts: s.Hosts, Long: c.Long}
+	if slices.Contains(c.Long, false) { // a call of its own
+		return a.steps(p)
 	}
-	return s.steps(a, Position{Rank: s.Rank, Size: s.Size, Root: root, Hosts: s.Hosts, Long: long})
+	return s.steps(&a.algorithm, p)
 }
 
 // Message returns the steps of a call where members send to each other. bytes

@@ -107,7 +107,7 @@ func (s *simulation) step(m *simMember, st Step) bool {
 		s.write(m, st.Dst[0], cells)
 	case DoCopy:
 		s.write(m, st.Dst[0], s.read(m, st.Src[0]))
-	case DoReduce:
+	case DoReduce, DoFold:
 		sum := s.reduce(m, st.Src)
 		for _, dst := range st.Dst {
 			s.write(m, dst, sum)

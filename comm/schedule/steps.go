@@ -100,6 +100,10 @@ const (
 	DoCopy
 	// DoReduce reduces all of src, in that order, to each of dst.
 	DoReduce
+	// DoFold reduces all of src, in that order, to dst[0], as one link of a chain of
+	// members: unless First, src[0] is what comes from the link before, and unless Last,
+	// dst[0] is for the next one.
+	DoFold
 	// DoMeet waits until every member has come to the same step. Direct
 	// schedules alone have it.
 	DoMeet
@@ -114,10 +118,15 @@ type Step struct {
 	Tag      int
 	Dst, Src []Part
 
-	// Late says that the step belongs to the later part of its schedule: where this is
-	// done for one piece of the blocks after the other, the early part of the next piece
-	// is done before. No slot is written in one part and read in the other.
-	Late bool
+	// First and Last are of DoFold: that src has all there is to begin with, and that dst
+	// is the result.
+	First, Last bool
+
+	// Late is by how many pieces the step is behind, where the schedule is done for one
+	// piece of the blocks after the other: so many turns after the steps that are not late.
+	// It is one number for all late steps of a schedule, which are its last. No slot is
+	// written by one that is not late and read by one that is.
+	Late int
 }
 
 func sendStep(peer, tag int, src Part) Step {
@@ -216,7 +225,7 @@ func WithoutOut(steps []Step) []Step {
 	}
 	var kept []Step
 	for _, st := range steps {
-		local := st.Do == DoCopy || st.Do == DoReduce
+		local := st.Do == DoCopy || st.Do == DoReduce || st.Do == DoFold
 		if local && st.Dst[0].Mem == MemOut && !read[st.Dst[0]] {
 			continue
 		}

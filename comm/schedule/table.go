@@ -31,7 +31,7 @@ type kindRow struct {
 
 	// hosts is the algorithm by messages for large blocks in a group on several hosts; nil
 	// if message spares those as much.
-	hosts *algorithm
+	hosts *hostAlgorithm
 }
 
 // everyMember, nobody and onlyRoot are what kindRow.offers may be.
@@ -55,13 +55,13 @@ var kindRows = [Kinds]kindRow{
 		name: "broadcast", root: "src", oneBlock: true, fromRoot: true, alike: true, offers: onlyRoot,
 		message: []algorithm{{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
 		direct:  []algorithm{{"direct", nil, broadcastDirect, nil}},
-		hosts:   &algorithm{"hosts", Far, broadcastHosts, nil},
+		hosts:   onSeveralHosts(broadcastHosts, farBroadcast),
 	},
 	AllGather: {
 		name: "all_gather", alike: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
-		hosts:   &algorithm{"hosts", nil, allGatherHosts, nil},
+		hosts:   onSeveralHosts(allGatherHosts, farGather),
 	},
 	Gather: {
 		name: "gather", root: "dst", offers: notRoot,
@@ -82,16 +82,19 @@ var kindRows = [Kinds]kindRow{
 		name: "all_reduce", reduces: true, oneBlock: true, alike: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
 		direct:  []algorithm{{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
+		hosts:   onSeveralHosts(allReduceHosts, chainPays(allReduceCrossing)),
 	},
 	Reduce: {
 		name: "reduce", root: "dst", reduces: true, oneBlock: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
 		direct:  []algorithm{{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
+		hosts:   onSeveralHosts(reduceHosts, chainPays(reduceCrossing)),
 	},
 	ReduceScatter: {
 		name: "reduce_scatter", reduces: true, offers: everyMember,
 		message: []algorithm{{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
 		direct:  []algorithm{{"direct", nil, reduceScatterDirect, nil}},
+		hosts:   onSeveralHosts(reduceScatterHosts, chainPays(reduceScatterCrossing)),
 	},
 	Permute: {
 		name: "permute", offers: inPairs,
