@@ -123,6 +123,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 		return nil, err
 	}
 	k.op.Kind, k.op.Align, k.op.Reduce, k.op.Prepare = k.form.kind, x.DType().Size(), comm.Reducer(red), k.prepare
+	k.op.Fold = (*comm.Fold)(kernel.Folder(x.DType(), c.Reduce))
 	if k.form.alike {
 		k.op.Share = k
 	}

@@ -1,7 +1,11 @@
 package process_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"tpsh/comm"
@@ -18,11 +22,7 @@ func TestHosts(t *testing.T) {
 // Ranks on two hosts that share no memory on either.
 func TestHostsPiped(t *testing.T) {
 	conform(t, func(size int) *comm.Fabric {
-		hosts := make([]int, size)
-		for r := range hosts {
-			hosts[r] = 2 * r / size
-		}
-		return process.NewPiped(size, hosts, pipe)
+		return process.NewPiped(size, hostsOf(size, (size+1)/2), pipe)
 	})
 }
 
@@ -64,8 +64,9 @@ const acrossBytes = 960 << 10
 // each other.
 const mostContracts = 8 << 10
 
-// What crosses from host to host is what must: every block once to every host, by the
-// counters of the links.
+// What crosses from host to host is what must, by the counters of the links: every block
+// once to every host; of what is reduced in the order of ranks, the sum so far once to every
+// host but the first, and the result to each that is to have it and has it not.
 func TestBytesAcrossHosts(t *testing.T) {
 	for _, l := range []hostLayout{{2, 2}, {2, 4}, {4, 2}, {8, 1}} {
 		size := l.hosts * l.each
@@ -76,7 +77,13 @@ func TestBytesAcrossHosts(t *testing.T) {
 			{comm.AllGather, size * (l.hosts - 1) * acrossBytes},
 			{comm.Broadcast, (l.hosts - 1) * acrossBytes},
 			{comm.AllToAll, size * (size - l.each) * acrossBytes},
+			{comm.AllReduce, 2 * (l.hosts - 1) * acrossBytes},
+			{comm.Reduce, l.hosts * acrossBytes}, // to rank 1, which is not on the last host
+			{comm.ReduceScatter, (size*(l.hosts-1) + size - l.each) * acrossBytes},
 		} {
+			if l.each == 1 && test.kind.Reduces() {
+				continue // each sends to each: as much, and no chain
+			}
 			got := bytesAcross(t, l, test.kind)
 			if more := got - test.want; more < 0 || more > mostContracts {
 				t.Errorf("%v: %v: got %d bytes from host to host, want %d and at most %d more", l, test.kind, got, test.want, mostContracts)
@@ -109,13 +116,20 @@ func acrossOp(kind comm.Kind, member, size int) *comm.Op {
 		}
 		return list
 	}
-	op := &comm.Op{Desc: comm.Desc{Op: kind.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}}, Kind: kind, Align: 4, Reduce: sum}
+	op := &comm.Op{Desc: comm.Desc{Op: kind.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}}, Kind: kind, Align: 4, Reduce: sum, Fold: foldSum}
 	ins, outs := 1, 1
 	switch kind {
 	case comm.AllGather:
 		outs = size
 	case comm.AllToAll:
 		ins, outs = size, size
+	case comm.ReduceScatter:
+		ins = size
+	case comm.Reduce:
+		op.Desc.Root = 1
+		if member != 1 {
+			outs = 0
+		}
 	case comm.Broadcast:
 		op.Desc.Root = 1
 		if member != 1 {
@@ -125,4 +139,185 @@ func acrossOp(kind comm.Kind, member, size int) *comm.Op {
 	op.In = blocks(ins)
 	op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return blocks(outs), nil }
 	return op
+}
+
+// foldSum is the Fold of sum.
+var foldSum = &comm.Fold{
+	Bytes: 4,
+	Add:   func(dst, acc []byte, srcs [][]byte) { sum(dst, onto(acc, srcs)) },
+	End:   func(dst, acc []byte, srcs [][]byte, _ int) { sum(dst, onto(acc, srcs)) },
+}
+
+// onto returns acc, if there is one, and srcs.
+func onto(acc []byte, srcs [][]byte) [][]byte {
+	if acc == nil {
+		return srcs
+	}
+	return append([][]byte{acc}, srcs...)
+}
+
+// A chainCase is a sum along a chain of hosts.
+type chainCase struct {
+	hostLayout
+	kind     comm.Kind
+	elements int // of a block, about
+	root     int
+	strided  bool
+}
+
+// length returns how many elements block i has; of ReduceScatter none of the second.
+func (c chainCase) length(i int) int {
+	if c.kind != comm.ReduceScatter {
+		return c.elements
+	}
+	return c.elements * ((i + 2) % 3) / 2
+}
+
+// in returns a block of a rank, of numbers whose sum depends on their order.
+func (c chainCase) in(rank, block int) []float32 {
+	x := make([]float32, c.length(block))
+	bits := uint32(rank*977 + block*31)
+	for i := range x {
+		bits = bits*1664525 + 1013904223
+		x[i] = math.Float32frombits(bits&0x807fffff | (112+bits>>9%32)<<23) // of 2^-15 to 2^17
+	}
+	return x
+}
+
+// sums returns the blocks of the result.
+func (c chainCase) sums() (totals [][]byte) {
+	blocks := 1
+	if c.kind == comm.ReduceScatter {
+		blocks = c.hosts * c.each
+	}
+	for i := range blocks {
+		var srcs [][]byte
+		for r := range c.hosts * c.each {
+			srcs = append(srcs, bytesOf(c.in(r, i)))
+		}
+		totals = append(totals, make([]byte, len(srcs[0])))
+		sum(totals[i], srcs)
+	}
+	return totals
+}
+
+// block returns a copy of b, in rows if the case has some.
+func (c chainCase) block(b []byte) comm.Block {
+	const width, pitch = 1200, 1212
+	if !c.strided || len(b) == 0 || len(b)%width != 0 {
+		return comm.Whole(bytes.Clone(b))
+	}
+	rows := comm.Block{Data: make([]byte, len(b)/width*pitch), Rows: len(b) / width, Width: width, Pitch: pitch}
+	comm.Copy(rows, comm.Whole(b))
+	return rows
+}
+
+// run makes the call on a rank, and compares the result with the sums.
+func (c chainCase) run(ctx context.Context, g *comm.Group, sums [][]byte, change func(op *comm.Op)) error {
+	op := acrossOp(c.kind, g.Rank(), g.Size())
+	op.In = nil
+	want := sums[0]
+	switch {
+	case c.kind == comm.ReduceScatter:
+		want = sums[g.Rank()]
+	case c.kind == comm.Reduce:
+		op.Desc.Root = c.root
+	}
+	for i := range sums {
+		op.In = append(op.In, c.block(bytesOf(c.in(g.Rank(), i))))
+	}
+	out := []comm.Block{c.block(make([]byte, len(want)))}
+	if c.kind == comm.Reduce && g.Rank() != c.root {
+		out = nil
+	}
+	op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil }
+	change(op)
+	if _, err := g.Run(ctx, op); err != nil {
+		return err
+	}
+	for _, b := range out {
+		if got := b.All().AppendTo(nil); !bytes.Equal(got, want) {
+			return fmt.Errorf("%+v: rank %d: other bits than those of the sum in the order of ranks", c, g.Rank())
+		}
+	}
+	return nil
+}
+
+// chainCases are sums on all layouts, of one piece and of several, and of uneven blocks.
+func chainCases() (cases []chainCase) {
+	for _, l := range []hostLayout{{2, 2}, {2, 4}, {3, 2}, {4, 2}} {
+		for i, elements := range []int{60000, 75000, 400001} {
+			for _, kind := range []comm.Kind{comm.AllReduce, comm.Reduce, comm.ReduceScatter} {
+				cases = append(cases, chainCase{l, kind, elements, i % (l.hosts * l.each), i == 1})
+			}
+		}
+	}
+	return cases
+}
+
+// Sums along a chain of hosts have the bits of the sum in the order of ranks.
+func TestChainsOfHosts(t *testing.T) {
+	for _, c := range chainCases() {
+		sums := c.sums()
+		size := c.hosts * c.each
+		fabrics := map[string]*comm.Fabric{"shm": process.NewHosts(size, c.each)}
+		if size == 4 {
+			fabrics["piped"] = process.NewPiped(size, hostsOf(size, c.each), pipe)
+		}
+		for name, f := range fabrics {
+			onRanks(f, func(g *comm.Group) {
+				if err := c.run(t.Context(), g, sums, func(*comm.Op) {}); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			f.Close()
+		}
+	}
+}
+
+// hostsOf returns the hosts of ranks of which so many are on each.
+func hostsOf(size, each int) []int {
+	hosts := make([]int, size)
+	for r := range hosts {
+		hosts[r] = r / each
+	}
+	return hosts
+}
+
+// The others complete a sum whose result one rank cannot have; if it cannot do its part of
+// the sum, they learn of it.
+func TestChainsOfHostsFail(t *testing.T) {
+	full, broken := errors.New("no room"), new(comm.PanicError)
+	for _, kind := range []comm.Kind{comm.AllReduce, comm.Reduce, comm.ReduceScatter} {
+		c := chainCase{hostLayout{3, 2}, kind, 300001, 2, false}
+		sums := c.sums()
+		for failing := range 6 {
+			for _, panics := range []bool{false, true} {
+				f, errs := process.NewHosts(6, 2), make([]error, 6)
+				onRanks(f, func(g *comm.Group) {
+					errs[g.Rank()] = c.run(t.Context(), g, sums, func(op *comm.Op) {
+						switch {
+						case g.Rank() != failing:
+						case panics:
+							op.Fold = &comm.Fold{Bytes: 4, Add: func(_, _ []byte, _ [][]byte) { panic("broken") }, End: func(_, _ []byte, _ [][]byte, _ int) { panic("broken") }}
+						default:
+							op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return nil, full }
+						}
+					})
+				})
+				f.Close()
+				for r, err := range errs {
+					own := r == failing
+					switch {
+					case own && panics && !errors.As(err, &broken), own && !panics && !errors.Is(err, full):
+						t.Errorf("%v: rank %d fails, panics %v: it got %v", kind, failing, panics, err)
+					case !own && !panics && err != nil:
+						t.Errorf("%v: without room on rank %d: rank %d: %v", kind, failing, r, err)
+					case !own && panics && err != nil && !errors.As(err, new(*comm.PeerError)):
+						t.Errorf("%v: a panic on rank %d: rank %d: %v", kind, failing, r, err)
+					}
+				}
+			}
+		}
+	}
 }

@@ -177,7 +177,7 @@ func (s largeShape) calls(rank, size int) []largeCall {
 	}
 	calls = append(calls, broadcast, reduce, scatter, gather, permute)
 	for i := range calls {
-		calls[i].op.Align, calls[i].op.Reduce = 4, sumBytes
+		calls[i].op.Align, calls[i].op.Reduce, calls[i].op.Fold = 4, sumBytes, foldBytes
 	}
 	return calls
 }
@@ -190,6 +190,31 @@ func sumBytes(dst []byte, srcs [][]byte) {
 			dst[i] += x
 		}
 	}
+}
+
+// foldBytes is the Fold of sumBytes on elements of 4 bytes, for which 8 stand meanwhile.
+var foldBytes = &comm.Fold{
+	Bytes: 8,
+	Add: func(dst, acc []byte, srcs [][]byte) {
+		for i := range srcs[0] {
+			sum := byte(0)
+			if acc != nil {
+				sum = acc[2*i]
+			}
+			for _, src := range srcs {
+				sum += src[i]
+			}
+			dst[2*i], dst[2*i+1] = sum, ^sum
+		}
+	},
+	End: func(dst, acc []byte, srcs [][]byte, _ int) {
+		sumBytes(dst, srcs)
+		for i := range dst {
+			if acc != nil {
+				dst[i] += acc[2*i]
+			}
+		}
+	},
 }
 
 func ranksTo(size int) (ranks []int) {

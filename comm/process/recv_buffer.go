@@ -122,13 +122,19 @@ func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []b
 // own part with which it is reduced, 0 if it is not.
 func (c *wireCall) slotLen(slot schedule.Part, steps []schedule.Step) int {
 	for _, s := range steps {
-		if s.Do != schedule.DoReduce || !slices.Contains(s.Src, slot) {
+		folds := s.Do == schedule.DoFold
+		if s.Do != schedule.DoReduce && !folds || !slices.Contains(s.Src, slot) {
 			continue
 		}
 		for _, p := range s.Src {
-			if p.Mem != schedule.MemSlot {
-				return c.span(p).Len()
+			if p.Mem == schedule.MemSlot {
+				continue
 			}
+			n := c.span(p).Len()
+			if folds && !s.First && s.Src[0] == slot {
+				n = n / c.op.Align * c.op.Fold.Bytes
+			}
+			return n
 		}
 	}
 	return 0

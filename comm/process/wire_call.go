@@ -25,6 +25,7 @@ type wireCall struct {
 	plan    []schedule.Step // the message schedule, once planned
 	planned bool            // whether the length is known on which it depends
 	relayed bool            // whether it is an AllGather of which hosts get some blocks once
+	chained int             // how much of a block is reduced at a time along a chain of hosts; 0 if there is none
 	hash    uint64
 	out     []comm.Block
 	slots   [][]byte
@@ -133,8 +134,12 @@ func (c *wireCall) steps() []schedule.Step {
 	if c.planned {
 		return c.plan
 	}
-	if far := c.group.scheduler.AcrossHosts(c.op.Kind, c.op.Desc.Root, c.bytes, nil); far != nil {
-		return far
+	if c.group.scheduler.Hosts != nil {
+		call := c.hostCall()
+		if steps := c.group.scheduler.AcrossHosts(&call); steps != nil {
+			c.useHosts(&call)
+			return steps
+		}
 	}
 	return c.group.scheduler.Message(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs, c.bytes)
 }
@@ -251,7 +256,7 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 		c.bytes = c.bytesOf(member)
 	}
 	if c.gathers() {
-		c.planGather(c.bytesOf)
+		c.replan(c.bytesOf)
 	}
 	if present {
 		err = c.prepare(members, flags)
@@ -277,26 +282,6 @@ func (c *wireCall) moveAll() error {
 		return c.carry()
 	}
 	return c.move(steps, c.ahead)
-}
-
-// gathers reports whether the call is an AllGather in a group on several hosts.
-func (c *wireCall) gathers() bool {
-	return c.op.Kind == comm.AllGather && c.group.scheduler.Hosts != nil
-}
-
-// planGather plans an AllGather in a group on several hosts, by the lengths of the
-// members' blocks. The sends with which it begins depend on this member's alone.
-func (c *wireCall) planGather(bytesOf func(member int) int) {
-	long := make([]bool, len(c.group.ranks))
-	for m := range long {
-		long[m] = schedule.Far(bytesOf(m), len(long))
-	}
-	c.plan, c.planned = nil, false
-	steps := c.group.scheduler.AcrossHosts(comm.AllGather, -1, 0, long)
-	if c.relayed = steps != nil; !c.relayed {
-		steps = c.steps()
-	}
-	c.plan, c.planned = steps, true
 }
 
 // leave forgets the call at the rank.

@@ -45,6 +45,7 @@ func (c *wireCall) announce() {
 	c.pieces = most > stream.EagerBytes // below there is one piece, which is all
 	defer func() { c.pieces = false }()
 	ahead, later := c.aheadSteps()
+	c.pieces = c.pieces || c.chained > 0
 	c.sent = !c.pieces && c.staging == nil && !slices.ContainsFunc(later, sends)
 	if c.staging != nil || c.pieces && c.bulky(ahead) || c.carries && most >= carryBytes {
 		ahead, c.sent = nil, false
@@ -143,7 +144,7 @@ func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 		c.bytes = c.op.In[0].Len()
 	}
 	if c.gathers() {
-		c.planGather(func(member int) int {
+		c.replan(func(member int) int {
 			if member == c.group.rank {
 				return c.op.In[0].Len()
 			}

@@ -16,8 +16,11 @@ const mostOfBlock = 512 << 10
 
 // pieceLen returns the length of the pieces of a block.
 func (c *wireCall) pieceLen() int {
-	align := max(c.op.Align, 1)
-	return max(1, mostOfBlock/align) * align
+	align, most := max(c.op.Align, 1), mostOfBlock
+	if c.chained > 0 {
+		most = c.chained
+	}
+	return max(1, most/align) * align
 }
 
 // piecesOf returns how many pieces there are of a block of so many bytes, which
@@ -38,8 +41,7 @@ func (c *wireCall) move(steps []schedule.Step, ahead int) error {
 	c.pieces = true
 	defer func() { c.pieces, c.current = false, 0 }()
 	c.postAllBuffers(steps, n)
-	late := firstLate(steps)
-	lag := min(1, len(steps)-late) // pieces by which the late steps are behind
+	late, lag := firstLate(steps)
 	for turn := range n + lag {
 		if err := c.moveTurn(steps, late, turn, lag, n, ahead); err != nil {
 			if c.current < n-1 && slices.ContainsFunc(steps, sends) {
@@ -52,12 +54,13 @@ func (c *wireCall) move(steps []schedule.Step, ahead int) error {
 	return nil
 }
 
-// firstLate returns the index of the first late step, or how many steps there are.
-func firstLate(steps []schedule.Step) int {
-	if at := slices.IndexFunc(steps, func(st schedule.Step) bool { return st.Late }); at >= 0 {
-		return at
+// firstLate returns the index of the first late step, and by how many pieces it and those
+// after it are behind; how many steps there are, and 0, if there is none.
+func firstLate(steps []schedule.Step) (at, lag int) {
+	if at := slices.IndexFunc(steps, func(st schedule.Step) bool { return st.Late > 0 }); at >= 0 {
+		return at, steps[at].Late
 	}
-	return len(steps)
+	return len(steps), 0
 }
 
 // moveTurn does the early steps of one of n pieces, those before late, and the late steps
@@ -90,6 +93,9 @@ func sends(st schedule.Step) bool { return st.Do == schedule.DoSend }
 func (c *wireCall) piecesIn(st schedule.Step) int {
 	if _, ok := c.op.Kind.Sizing(c.position()); ok {
 		return c.piecesOf(c.bytes)
+	}
+	if c.chained > 0 {
+		return c.foldedPieces(&st)
 	}
 	if c.relayed && st.Do != schedule.DoCopy { // which may go through a slot
 		sender := c.group.rank

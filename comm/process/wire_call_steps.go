@@ -45,7 +45,11 @@ func (c *wireCall) movePiece(steps []schedule.Step, from, to int) error {
 				return err
 			}
 		default:
-			if err := c.combine(st); err != nil {
+			combine := c.combine
+			if st.Do == schedule.DoFold {
+				combine = c.fold
+			}
+			if err := combine(st); err != nil {
 				if slices.ContainsFunc(steps[i:], sends) {
 					c.group.wireRank.giveUp(err)
 				}

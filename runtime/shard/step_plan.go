@@ -256,7 +256,7 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 		if combine == nil {
 			return nil, noReduction(r, dt.String())
 		}
-		t.op.Reduce = comm.Reducer(combine)
+		t.op.Reduce, t.op.Fold = comm.Reducer(combine), (*comm.Fold)(kernel.Folder(dt, r.reduce))
 	}
 	t.op.Meta = e.notesOn(r)
 	if r.alike() {
