@@ -120,7 +120,7 @@ func (h *hosts) checkIdentity() error {
 // token returns what the nodes of the job know, nil for nothing.
 func (h *hosts) token(env schedenv.Env) ([]byte, error) {
 	if h.tokenFile == "" {
-		token, _ := env("TPSH_TOKEN")
+		token, _ := env(launch.TokenVariable)
 		if token == "" {
 			return nil, nil
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -8,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"tpsh/cmd/tpsh/launch"
 )
@@ -17,9 +17,10 @@ import (
 // yet. Who is given it removes it.
 func newScratch() string { return newScratchIn(os.TempDir()) }
 
-// newScratchIn returns the path of a folder in another that is not there yet.
+// newScratchIn returns the path of a folder in another that is not there yet, and that
+// nobody can make before it is: its name cannot be guessed.
 func newScratchIn(parent string) string {
-	return filepath.Join(parent, fmt.Sprintf("%s%d-%d", scratchPrefix(), os.Getpid(), time.Now().UnixNano()))
+	return filepath.Join(parent, fmt.Sprintf("%s%d-%s", scratchPrefix(), os.Getpid(), rand.Text()))
 }
 
 // scratchPrefix is what the names of the folders of newScratch begin with, before

@@ -79,6 +79,7 @@ type handshake struct {
 	token  []byte
 	secret []byte // of the TLS connection
 	said   []byte // all that was said before, by both
+	met    func() // is called by who listens when the other end has said who it is
 }
 
 func (h *handshake) fail(format string, args ...any) error {
@@ -243,6 +244,9 @@ func (h *handshake) answer(job string) (Hello, error) {
 	if err := h.meet(job); err != nil {
 		h.introduce(job) // for the other end to know what it has met
 		return Hello{}, err
+	}
+	if h.met != nil {
+		h.met()
 	}
 	if err := h.introduce(job); err != nil {
 		return Hello{}, err

@@ -25,6 +25,9 @@ type Listener struct {
 	cancel      context.CancelFunc
 	tasks       sync.WaitGroup
 	begin       sync.Once
+
+	mu     sync.Mutex
+	silent map[net.Conn]time.Time // those that have not said who they are, and since when
 }
 
 // An arrival is a connection that has proved itself.
@@ -37,6 +40,10 @@ type arrival struct {
 // mostHandshakes is how many connections may be in a handshake at a time;
 // others wait for their turn.
 const mostHandshakes = 64
+
+// timeToSpeak is how long who has connected may take to say who it is, while
+// others wait for their turn.
+const timeToSpeak = time.Second
 
 // Listen returns a Listener on an address, "host:port". Without a token it is
 // to be one of the loopback interface.
@@ -121,9 +128,7 @@ func (l *Listener) serve() {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		select {
-		case slots <- struct{}{}:
-		case <-l.ctx.Done():
+		if !l.awaitTurn(slots) {
 			raw.Close()
 			return
 		}
@@ -134,13 +139,56 @@ func (l *Listener) serve() {
 	}
 }
 
+// awaitTurn takes one of the slots. While there is none, those who say nothing lose
+// theirs. It reports whether the listener is still open.
+func (l *Listener) awaitTurn(slots chan<- struct{}) bool {
+	for {
+		select {
+		case slots <- struct{}{}:
+			return true
+		case <-l.ctx.Done():
+			return false
+		case <-time.After(timeToSpeak):
+			l.dropSilent()
+		}
+	}
+}
+
+// dropSilent ends the handshakes with those who have had their time to speak.
+func (l *Listener) dropSilent() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for raw, since := range l.silent {
+		if time.Since(since) >= timeToSpeak {
+			raw.Close()
+		}
+	}
+}
+
+// noteSilent notes that raw has connected and said nothing yet. Calling spoken ends that.
+func (l *Listener) noteSilent(raw net.Conn) (spoken func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.silent == nil {
+		l.silent = map[net.Conn]time.Time{}
+	}
+	l.silent[raw] = time.Now()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.silent, raw)
+	}
+}
+
 // handle carries out the handshake on a connection.
 func (l *Listener) handle(raw net.Conn) {
 	ctx, cancel := l.credentials.limit(l.ctx)
 	defer cancel()
+	spoken := l.noteSilent(raw)
+	defer spoken()
 	var a arrival
 	conn, err := l.credentials.greet(ctx, raw, func(h *handshake) (err error) {
-		a.shake = h
+		a.shake, h.met = h, spoken
 		a.hello, err = h.answer(l.credentials.Job)
 		return err
 	}, l.server)

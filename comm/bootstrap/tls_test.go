@@ -94,6 +94,7 @@ func TestIdentity(t *testing.T) {
 		{"a stranger listens", theirs.identity(t, ours, time.Hour), good, "certificate signed by unknown authority"},
 		{"nobody dials", good, nil, "certificate required"},
 		{"nobody listens", nil, good, "certificate signed by unknown authority"},
+		{"an old certificate dials", good, ours.identity(t, ours, -time.Hour), "bad certificate"},
 		{"an old certificate", ours.identity(t, ours, -time.Hour), good, "certificate has expired"},
 	}
 	for _, test := range tests {

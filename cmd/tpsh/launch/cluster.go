@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tpsh/comm/bootstrap"
 )
@@ -24,7 +25,8 @@ type Cluster struct {
 
 	front *front // of a world; nil where launchers start the ranks
 
-	noting sync.Mutex // held during opts.Note
+	noting    sync.Mutex   // held during opts.Note
+	strangers atomic.Int64 // connections that were turned away
 }
 
 // Purposes of connections to the first launcher, besides those of package comm.
@@ -329,12 +331,21 @@ func (c *Cluster) on(rank int) string {
 	return ""
 }
 
+// mostStrangers is how many connections that are turned away are told of: a port may
+// be scanned, or flooded.
+const mostStrangers = 20
+
 // turnedAway tells of a connection that was turned away.
 func (c *Cluster) turnedAway(address string, err error) {
 	if e := (*bootstrap.HandshakeError)(nil); errors.As(err, &e) {
 		err = errors.New(e.Text) // which need not name the address again
 	}
-	c.note(fmt.Sprintf("turned away %s: %v", address, err))
+	switch n := c.strangers.Add(1); {
+	case n <= mostStrangers:
+		c.note(fmt.Sprintf("turned away %s: %v", address, err))
+	case n == mostStrangers+1:
+		c.note(fmt.Sprintf("turned away more than %d connections: no more of them are told of", mostStrangers))
+	}
 }
 
 // asked says that another node was asked that the job end soon.

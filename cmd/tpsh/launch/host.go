@@ -77,9 +77,37 @@ func (h *host) remember(o hostOptions) (err error) {
 	return err
 }
 
-// startWorker starts the worker of a rank. It inherits its control connection,
-// then that to the supervisor and the shared memory, as far as it is to have
-// them.
+// withoutToken returns the variables of an environment but for the job's token, which
+// workers have from elsewhere: what they start in turn need not know it.
+func withoutToken(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, TokenVariable+"=") })
+}
+
+// file returns a file from which a worker reads the secrets, once. It has no name
+// that anybody could open.
+func (s *secrets) file() (*os.File, error) {
+	known, err := json.Marshal(s)
+	if err == nil && len(known) > mostSecrets {
+		err = fmt.Errorf("secrets of a worker: got %d bytes, want at most %d (a token that long?)", len(known), mostSecrets)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if _, err := w.Write(known); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// startWorker starts the worker of a rank. It inherits its control connection and
+// its secrets, then the connection to the supervisor and the shared memory, as far as
+// it is to have them.
 func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	control, put, err := socketPair()
 	if err != nil {
@@ -87,11 +115,12 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	}
 	defer put.Close()
 	h.controls = append(h.controls, control)
-	known, err := json.Marshal(o.secrets)
+	known, err := o.secrets.file()
 	if err != nil {
 		return err
 	}
-	files := []*os.File{put}
+	defer known.Close()
+	files := []*os.File{put, known}
 	if o.supervisor {
 		supervisor, put, err := socketPair()
 		if err != nil {
@@ -107,7 +136,7 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	p, err := h.group.Start(proc.Command{
 		Path: path,
 		Args: append([]string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, o.args...), // the rank for ps
-		Env:  append(os.Environ(), workerVariable+"=1", secretsVariable+"="+string(known)),
+		Env:  append(withoutToken(os.Environ()), workerVariable+"=1"),
 		Put:  files,
 	})
 	if err != nil {

@@ -40,12 +40,16 @@ type meet struct {
 	PeerTimeout time.Duration `json:"peer_timeout"`
 }
 
-// secrets are what a worker finds in its environment, which no other user can
-// read: the token, nil for none, and what files say who it is, nil for none.
+// secrets are what a worker inherits in a pipe, and nobody finds in an environment or
+// on a command line: the token, nil for none, and what files say who it is, nil for
+// none.
 type secrets struct {
 	Token    []byte         `json:"token,omitempty"`
 	Identity *IdentityFiles `json:"identity,omitempty"`
 }
+
+// mostSecrets is what a pipe holds everywhere before somebody reads it.
+const mostSecrets = 4096
 
 // A ready is what a worker tells its launcher: that it is ready to begin, or why
 // it is not, or when it is told to begin again that it is done with what it did.

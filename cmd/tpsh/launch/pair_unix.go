@@ -60,6 +60,12 @@ func fileConn(f *os.File) (net.Conn, error) {
 
 // inherited returns the connection that a worker finds at descriptor fd.
 func inherited(fd int) (net.Conn, error) {
+	return fileConn(inheritedFile(fd))
+}
+
+// inheritedFile returns the file at a descriptor of the process, which children do not
+// inherit.
+func inheritedFile(fd int) *os.File {
 	syscall.CloseOnExec(fd)
-	return fileConn(os.NewFile(uintptr(fd), "inherited"))
+	return os.NewFile(uintptr(fd), "inherited")
 }

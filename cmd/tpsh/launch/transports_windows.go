@@ -20,4 +20,6 @@ func wake(int) {}
 
 func inherited(int) (net.Conn, error) { return nil, errSystem }
 
+func inheritedFile(int) *os.File { return nil }
+
 func ends() (a, b io.ReadWriteCloser, err error) { return nil, nil, errSystem }

@@ -14,11 +14,17 @@ import (
 	"tpsh/lang"
 )
 
-// Variables in the environment of a worker, which no other user can read: that
-// it is one, and its secrets.
+// TokenVariable is the variable of the environment that has a job's token.
+const TokenVariable = "TPSH_TOKEN"
+
+// workerVariable says in the environment of a worker that it is one.
+const workerVariable = "TPSH_WORKER"
+
+// The descriptors that a worker inherits. What it has besides is behind them.
 const (
-	workerVariable  = "TPSH_WORKER"
-	secretsVariable = "TPSH_WORKER_SECRETS"
+	controlFile = 3 + iota
+	secretsFile
+	nextFile
 )
 
 // IsWorker reports whether the process is a worker.
@@ -58,7 +64,7 @@ const exitOrphaned = 3
 // TakeSeat connects a worker as its launcher tells it to. After an error, the
 // launcher has been told.
 func TakeSeat() (*Seat, error) {
-	stream, err := inherited(3)
+	stream, err := inherited(controlFile)
 	if err != nil {
 		return nil, fmt.Errorf("worker: no connection to a launcher: %w", err)
 	}
@@ -114,9 +120,11 @@ func (s *Seat) connect() error {
 // links returns what connects the rank to the others. ctx ends the waiting for
 // them.
 func (r *role) links(ctx context.Context) (o process.LinkOptions, err error) {
-	next := 4 // the descriptor behind the control connection's
+	known := inheritedFile(secretsFile)
+	defer known.Close()
+	next := nextFile
 	if r.Meet != nil {
-		if o, err = r.Meet.links(ctx, r.Rank, r.Size); err != nil {
+		if o, err = r.Meet.links(ctx, known, r.Rank, r.Size); err != nil {
 			return o, err
 		}
 	} else {
@@ -143,10 +151,10 @@ func (r *role) links(ctx context.Context) (o process.LinkOptions, err error) {
 }
 
 // links connects rank to the others by sockets.
-func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, error) {
+func (m *meet) links(ctx context.Context, file *os.File, rank, size int) (process.LinkOptions, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeToMeet, errors.New("the other ranks did not come"))
 	defer cancel()
-	c, err := m.credentials()
+	c, err := m.credentials(file)
 	if err != nil {
 		return process.LinkOptions{}, fmt.Errorf("worker: %w", err)
 	}
@@ -162,10 +170,11 @@ func (m *meet) links(ctx context.Context, rank, size int) (process.LinkOptions, 
 	return o, nil
 }
 
-// credentials returns what the ranks prove to each other.
-func (m *meet) credentials() (*bootstrap.Credentials, error) {
+// credentials returns what the ranks prove to each other, with the secrets that are
+// in the file.
+func (m *meet) credentials(file *os.File) (*bootstrap.Credentials, error) {
 	var known secrets
-	if err := json.Unmarshal([]byte(os.Getenv(secretsVariable)), &known); err != nil {
+	if err := json.NewDecoder(file).Decode(&known); err != nil {
 		return nil, fmt.Errorf("its secrets: %w", err)
 	}
 	id, err := known.Identity.read()
