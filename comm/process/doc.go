@@ -45,7 +45,7 @@
 //
 // Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members
 // get then cross to each host once, and go on there by shared memory or whatever joins
-// the ranks (schedule.Hosts).
+// the ranks (schedule.Hosts, wire_call_hosts.go). Large sums go from host to host.
 //
 // Where an MPI has started the ranks (package mpi), it is the streams that are
 // its own: a stream.PollStream can be looked at by whoever waits, and large blocks go
