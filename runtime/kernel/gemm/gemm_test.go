@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -150,9 +151,21 @@ func expect[T dtype.Float](t rapid.TB, p *Product[T], what any, got, want []T) {
 	}
 }
 
+// setSmallBytes has operands of so many bytes read where they lie, until the
+// function that it returns is called.
+func setSmallBytes(n int) (restore func()) {
+	before := smallBytes
+	smallBytes = n
+	return func() { smallBytes = before }
+}
+
+// families are smallBytes of some processors.
+var families = []int{firstLevel, 768 << 10}
+
 func testOrder[T dtype.Float](t *rapid.T) {
 	p := drawProduct[T](t)
 	want := inOrder(p)
+	defer setSmallBytes(rapid.SampledFrom(families).Draw(t, "smallBytes"))()
 	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](p.M * p.N)
@@ -215,8 +228,21 @@ func testPaths[T dtype.Float](t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
-	t.Run("f32", testPaths[float32])
-	t.Run("f64", testPaths[float64])
+	for _, small := range families {
+		t.Run(fmt.Sprintf("smallBytes=%d", small), func(t *testing.T) {
+			defer setSmallBytes(small)()
+			t.Run("f32", testPaths[float32])
+			t.Run("f64", testPaths[float64])
+		})
+	}
+}
+
+// Three eighths of a second-level cache are a whole number of KiB, and no less than what the
+// first-level cache holds.
+func TestNearBytes(t *testing.T) {
+	if n := nearBytes(); n < firstLevel || n%1024 != 0 || n > 64<<20 {
+		t.Errorf("operands of up to %d bytes are read where they lie, want %d or three eighths of a second-level cache", n, firstLevel)
+	}
 }
 
 // A batch gives what its products give one by one, whoever computes them.

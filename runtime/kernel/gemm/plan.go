@@ -31,9 +31,12 @@ const (
 	maxShared = 16 << 20
 	maxAlone  = 4 << 20
 
-	// smallBytes is the size of an operand up to which its rows are read
-	// where they lie: they stay in the first-level cache.
-	smallBytes = 32 << 10
+	// firstLevel is the size of an operand that stays in the first-level cache.
+	firstLevel = 32 << 10
+
+	// farStep is a step along the inner dim, in bytes, from beyond which on an
+	// operand that is not in the first-level cache is packed.
+	farStep = 512
 
 	// maxTurned is the number of columns of a turned product that are kept
 	// until they are turned back.
@@ -44,6 +47,10 @@ const (
 	// vectors or four, even if two or three tiles read them in turn.
 	farBytes = 1 << 20
 )
+
+// smallBytes is the size of an operand up to which its rows are read where they
+// lie. Only tests set it.
+var smallBytes = nearBytes()
 
 // A shape is one product to compute and how to go about it.
 type shape[T dtype.Float] struct {
@@ -75,7 +82,7 @@ type shape[T dtype.Float] struct {
 // influence on the result.
 func (s *shape[T]) plan(goroutines int) {
 	// A result of few columns fills its vectors only if it is turned.
-	if s.n < s.lanes && s.m > s.n && (s.n == 1 || s.m*s.k > smallBytes) {
+	if s.n < s.lanes && s.m > s.n && (s.n == 1 || s.m*s.k > firstLevel) {
 		s.m, s.n = s.n, s.m
 		s.a, s.b = s.b.turned(), s.a.turned()
 		s.turned = true
@@ -84,10 +91,20 @@ func (s *shape[T]) plan(goroutines int) {
 	s.planParts(goroutines)
 }
 
+// small returns the size of an operand up to which its rows are read where they lie,
+// if steps along the inner dim are so many elements of T. Long ones fall into few sets
+// of the first-level cache.
+func small[T dtype.Float](step int) int {
+	if step*elemBytes[T]() > farStep {
+		return firstLevel
+	}
+	return smallBytes
+}
+
 // planReading settles how operands are read, and by what tiles.
 func (s *shape[T]) planReading() {
 	size, few := elemBytes[T](), s.m <= 2*s.maxRows()
-	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= smallBytes)
+	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= small[T](s.a.Col))
 	s.directB = !s.b.half() && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
 	s.skinny = few && s.directA && !s.directB
 	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
