@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -50,6 +51,14 @@ var faultKinds = []faultKindOf{
 	{name: "a launcher killed", weight: 2, harm: toLauncher(syscall.SIGKILL), fails: true, end: "launcher killed", allows: statuses(-1)},
 	{name: "a launcher interrupted", weight: 1, harm: toLauncher(syscall.SIGINT), fails: true, end: "interrupted", allows: statuses(130, -1)},
 	{name: "a launcher told to end", weight: 1, harm: toLauncher(syscall.SIGTERM), fails: true, end: "interrupted", allows: statuses(130, -1)},
+	{name: "a rank hung up", weight: 1, harm: toRanks(1, syscall.SIGHUP), fails: true, allows: never, toRank: true},
+	{name: "a rank made to say where it is", weight: 1, harm: toRanks(1, quit), fails: true, allows: never, toRank: true},
+	{name: "all ranks killed", weight: 1, harm: toRanks(1<<10, syscall.SIGKILL), fails: true, allows: never, toRank: true},
+	{name: "a rank killed and a launcher interrupted", weight: 1, harm: both(toRanks(1, syscall.SIGKILL), toLauncher(syscall.SIGINT)), fails: true, end: "interrupted", allows: statuses(130, -1)},
+	{name: "no more files for a launcher", weight: 1, harm: limitLauncher, fails: true, end: "refused", allows: statuses(1)},
+	{name: "the terminal lost", weight: 1, harm: toLauncher(syscall.SIGHUP), fails: true, end: "interrupted", allows: statuses(130, -1)},
+	{name: "nobody reads any more", weight: 1, harm: stopReading, end: "unread", allows: statuses(141)},
+	{name: "a stranger at the port", weight: 1, harm: strangerAtPort, allows: never},
 	{name: "a launcher paused", weight: 1, harm: pauseLauncher, allows: never},
 	{name: "a launcher of two stopped", weight: 1, harm: stopLauncher, fails: true, allows: never, silent: true},
 }
@@ -236,4 +245,54 @@ func stopLauncher(d *disturbance) string {
 	}
 	time.AfterFunc(10*time.Second, func() { p.Process.Signal(syscall.SIGCONT) })
 	return "one"
+}
+
+// both does two things to a job at once.
+func both(first, second func(*disturbance) string) func(*disturbance) string {
+	return func(d *disturbance) string {
+		what := first(d)
+		if what == "" {
+			return ""
+		}
+		return what + " and " + second(d)
+	}
+}
+
+// limitLauncher lets a launcher have no more files than it has.
+func limitLauncher(d *disturbance) string {
+	pid := d.nodes[d.rng.IntN(len(d.nodes))].Process.Pid
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	limit := uint64(len(files))
+	if err != nil || limit == 0 || unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d for process %d", limit, pid)
+}
+
+// stopReading closes the reading end of the output of node 0.
+func stopReading(d *disturbance) string {
+	d.unread = true
+	if d.nodes[0].pipe.Close() != nil {
+		return ""
+	}
+	return "its output is closed"
+}
+
+// strangerAtPort connects to where the nodes meet, and writes what was not meant for it.
+func strangerAtPort(d *disturbance) string {
+	if d.at == "" {
+		return ""
+	}
+	conn, err := net.DialTimeout("tcp", d.at, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	rubbish := make([]byte, 1+d.rng.IntN(5000))
+	for i := range rubbish {
+		rubbish[i] = byte(d.rng.Uint32())
+	}
+	conn.SetDeadline(time.Now().Add(time.Second))
+	n, _ := conn.Write(rubbish) // it may be turned away before
+	return fmt.Sprintf("%d bytes", n)
 }

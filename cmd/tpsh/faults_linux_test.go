@@ -26,7 +26,11 @@ var (
 
 // faultPrograms are the programs that TestRandomFaults disturbs. They check all
 // that they compute, and print the names of their phases.
-var faultPrograms = []string{"small", "large", "pipeline", "training"}
+var faultPrograms = []string{"small", "large", "pipeline", "training", "saving"}
+
+// faultCommands are the commands that run them: the shell loads them, and for the
+// tests they are put into a function.
+var faultCommands = []string{"run", "run", "run", "test", "repl"}
 
 // A place is where the ranks of a job are.
 type place struct {
@@ -76,12 +80,13 @@ func TestRandomFaults(t *testing.T) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			d := &disturbance{program: faultPrograms[rng.IntN(len(faultPrograms))], kind: randomFault(rng), place: randomPlace(rng), rng: rng}
+			d.command = faultCommands[rng.IntN(len(faultCommands))]
 			for d.kind.silent && d.place.nodes == 1 { // nobody would notice
 				d.place = randomPlace(rng)
 			}
-			key := fmt.Sprint(d.program, " by ", d.place)
+			key := fmt.Sprint(d.command, " ", d.program, " by ", d.place)
 			if calms[key] == nil {
-				calms[key] = (&disturbance{program: d.program, place: d.place}).undisturbed(t)
+				calms[key] = (&disturbance{command: d.command, program: d.program, place: d.place}).undisturbed(t)
 			}
 			d.calm = calms[key]
 			d.run(t)
@@ -96,6 +101,7 @@ func TestRandomFaults(t *testing.T) {
 
 // A disturbance is a run to which something happens.
 type disturbance struct {
+	command string
 	program string
 	place   place
 	calm    *calm
@@ -107,7 +113,10 @@ type disturbance struct {
 	took    time.Duration // by the whole run
 	after   time.Duration // from the harm to the end
 
-	restarts bool // whether the job may be started again
+	restarts bool   // whether the job may be started again
+	unread   bool   // nobody reads its output to the end
+	at       string // where its nodes meet; "" if there is but one
+	folder   string // in which checkpoints are saved
 	nodes    []*process
 	lines    lineList // that node 0 has printed
 }
@@ -123,14 +132,22 @@ type lineList struct {
 func (l *lineList) read(from *bufio.Reader) {
 	s := bufio.NewScanner(from)
 	for s.Scan() {
+		line := ofTest.ReplaceAllString(s.Text(), "")
+		if line == "" || strings.HasPrefix(line, "=== RUN") {
+			continue
+		}
 		l.Lock()
-		l.list = append(l.list, s.Text())
+		l.list = append(l.list, line)
 		l.Unlock()
 	}
 	l.Lock()
 	l.ended = true
 	l.Unlock()
 }
+
+// ofTest is what differs in what is told of a test each time: where it is, and what
+// it took.
+var ofTest = regexp.MustCompile(`(\t/\S+)?(\t| \()\d+\.\d+s\)?$`)
 
 // afterEnd is the phase of a program that has ended.
 const afterEnd = "after the end"
@@ -152,25 +169,60 @@ func (l *lineList) phase() string {
 // begin starts the launchers.
 func (d *disturbance) begin(t *testing.T, flags ...string) {
 	t.Helper()
-	script, err := filepath.Abs("testdata/faults/" + d.program + ".star")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := ""
+	d.folder = t.TempDir()
+	script, input := d.script(t)
 	if d.place.nodes > 1 {
-		at = freeAddress(t)
+		d.at = freeAddress(t)
 	}
 	for node := range d.place.nodes {
-		args := []string{"run", "--transport", d.place.transport, "--quiet"}
+		args := []string{d.command, "--transport", d.place.transport, "--quiet", "--allow", d.folder}
 		if d.place.nodes > 1 {
-			args = append(args, "--nnodes", fmt.Sprint(d.place.nodes), "--node-rank", fmt.Sprint(node), "--rdzv", at,
+			args = append(args, "--nnodes", fmt.Sprint(d.place.nodes), "--node-rank", fmt.Sprint(node), "--rdzv", d.at,
 				"--nproc-per-node", fmt.Sprint(d.place.ranks), "--rdzv-timeout", "5s")
 		} else {
 			args = append(args, "-n", fmt.Sprint(d.place.ranks))
 		}
-		p := startProcess(t, append(append(args, flags...), script)...)
-		d.nodes = append(d.nodes, p)
+		args = append(append(append(args, flags...), script...), "--", filepath.Join(d.folder, "saved"))
+		if input != "" {
+			f, err := os.Open(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			d.nodes = append(d.nodes, startProcessReading(t, f, args...))
+			continue
+		}
+		d.nodes = append(d.nodes, startProcess(t, args...))
 	}
+}
+
+// script returns what names the program on the command line, and the file that the
+// shell reads.
+func (d *disturbance) script(t *testing.T) (args []string, input string) {
+	t.Helper()
+	script, err := filepath.Abs("testdata/faults/" + d.program + ".star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	switch d.command {
+	case "repl":
+		return nil, write("input", ":load "+script+"\n")
+	case "test":
+		source, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := "def test_program():\n    " + strings.ReplaceAll(strings.TrimSpace(string(source)), "\n", "\n    ")
+		return []string{"-v", write("program_test.star", body)}, ""
+	}
+	return []string{script}, ""
 }
 
 // late is when a run hangs.
@@ -219,7 +271,7 @@ func (d *disturbance) undisturbed(t *testing.T) *calm {
 // run starts the program, does one of its processes harm at a random moment,
 // and checks what comes of it.
 func (d *disturbance) run(t *testing.T) {
-	d.restarts = d.rng.IntN(4) == 0 && d.kind.toRank
+	d.restarts = d.rng.IntN(4) == 0 && d.kind.toRank && d.command == "run"
 	var flags []string
 	if d.restarts {
 		flags = append(flags, "--max-restarts", "1")
@@ -246,10 +298,11 @@ func (d *disturbance) run(t *testing.T) {
 	harm.Wait()
 	d.after = time.Since(harmed)
 	d.check(t)
+	d.checkSaved(t)
 	d.leavesNothing(t)
 	if t.Failed() {
 		d.outcome = "wrong"
-		t.Logf("%s by %v: %s (%s) in phase %s, after %v of %v, restarts %v", d.program, d.place, d.kind.name, d.what, d.phase, moment, d.calm.took, d.restarts)
+		t.Logf("%s %s by %v: %s (%s) in phase %s, after %v of %v, restarts %v", d.command, d.program, d.place, d.kind.name, d.what, d.phase, moment, d.calm.took, d.restarts)
 		for node, p := range d.nodes {
 			t.Logf("node %d: %v\n%s", node, p.ProcessState, &p.errs)
 		}
@@ -258,7 +311,35 @@ func (d *disturbance) run(t *testing.T) {
 }
 
 // causes are what the first lines of reports say of what happened.
-var causes = regexp.MustCompile(`(?m)^(tpsh: |Error: the rank died: it |Error in \w+: rank \d+ failed: )`)
+var causes = regexp.MustCompile(`(?m)^ *(tpsh: |Error: the rank died: it |Error in \w+: rank \d+ failed: |(Error: )?cannot start \d+ rank)`)
+
+// failed reports whether the command ended as one does whose job has failed, and told of
+// what: a test that has failed tells it on standard output.
+func (d *disturbance) failed(code int, errs string) bool {
+	if code == 1 && d.command == "test" {
+		return causes.MatchString(strings.Join(d.lines.list, "\n"))
+	}
+	return code == 3 && causes.MatchString(errs)
+}
+
+// checkSaved checks that the folder in which a program has saved holds a checkpoint, and
+// none that is older than what it says it has saved.
+func (d *disturbance) checkSaved(t *testing.T) {
+	if d.program != "saving" {
+		return
+	}
+	saved := -1
+	for _, line := range d.lines.list {
+		fmt.Sscanf(ofSome.ReplaceAllString(line, ""), "saved %d", &saved)
+	}
+	version, err := versionOf(filepath.Join(d.folder, "saved"))
+	switch {
+	case saved >= 0 && err != nil:
+		t.Errorf("version %d was saved, and cannot be read: %v", saved, err)
+	case err == nil && version < saved:
+		t.Errorf("version %d was saved, and %d is there", saved, version)
+	}
+}
 
 // check checks how the launchers have ended, and sets d.outcome.
 func (d *disturbance) check(t *testing.T) {
@@ -271,12 +352,12 @@ func (d *disturbance) check(t *testing.T) {
 		d.wantsSame(t)
 	case code == 0:
 		d.outcome = "done"
-		if !slices.Equal(d.lines.list, d.calm.lines) {
+		if !d.unread && !slices.Equal(d.lines.list, d.calm.lines) {
 			t.Errorf("a wrong result")
 		}
 	case d.kind.allows(d, code):
 		d.outcome = fmt.Sprintf("%s, status %d", d.kind.end, code)
-	case code == 3 && d.kind.fails && causes.MatchString(errs):
+	case d.kind.fails && d.failed(code, errs):
 		d.outcome = "failed with the cause"
 	default:
 		t.Errorf("exit status %d", code)
@@ -363,7 +444,7 @@ func (f *faultTally) add(d *disturbance) {
 		kind = "none: it was over"
 	}
 	for by, value := range map[string]string{
-		"outcome": d.outcome, "place": d.place.String(), "program": d.program, "kind": kind, "phase": d.program + ", " + d.phase,
+		"outcome": d.outcome, "place": d.place.String(), "program": d.program, "kind": kind, "command": d.command, "phase": d.program + ", " + d.phase,
 	} {
 		if f.counts[by] == nil {
 			f.counts[by] = map[string]int{}
@@ -381,7 +462,7 @@ func (f *faultTally) add(d *disturbance) {
 
 func (f *faultTally) String() string {
 	var b strings.Builder
-	for _, by := range []string{"outcome", "kind", "place", "phase"} {
+	for _, by := range []string{"outcome", "kind", "command", "place", "phase"} {
 		fmt.Fprintf(&b, "by %s:\n", by)
 		for _, value := range slices.Sorted(maps.Keys(f.counts[by])) {
 			fmt.Fprintf(&b, "%8d  %s\n", f.counts[by][value], value)

@@ -56,6 +56,7 @@ type tester struct {
 	parallel                    int
 	cover                       string
 	debugging                   *debugging
+	lost                        error // of writing what is told; written by who tells alone
 }
 
 func (t *tester) run(std *stdio, paths []string) error {
@@ -79,7 +80,10 @@ func (t *tester) run(std *stdio, paths []string) error {
 	defer done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts.Out = &heardWriter{opts.Out, func(error) { cancel() }}
+	opts.Out = &heardWriter{opts.Out, func(err error) {
+		t.lost = err
+		cancel()
+	}}
 	o, err := t.nodes(opts)
 	if err != nil {
 		return err
@@ -154,6 +158,9 @@ func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Clust
 	var err error
 	if code := testrun.Run(ctx, opts); code != lang.StatusOK {
 		err = status(code)
+	}
+	if isUnread(t.lost) {
+		err = t.lost // on all nodes
 	}
 	return t.tracing.write(err)
 }
