@@ -169,7 +169,8 @@ var universe = sync.OnceValue(func() starlark.StringDict {
 		}
 	}
 	for name, members := range statics {
-		names[name] = &constructor{names[name].(*starlark.Builtin), members}
+		owner, inner := split(name)
+		spaces[owner][inner] = &constructor{spaces[owner][inner].(*starlark.Builtin), members}
 	}
 	return names
 })

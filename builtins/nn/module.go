@@ -77,16 +77,14 @@ func newModule(e *builtins.Env, c *class) *Module {
 
 // ModuleOf returns the Module of a value that is one, or nil.
 func ModuleOf(v starlark.Value) *Module {
-	switch v := v.(type) {
-	case *Module:
-		return v
-	case *moduleList:
-		return &v.Module
-	case *moduleDict:
-		return &v.Module
+	if is, ok := v.(interface{ module() *Module }); ok {
+		return is.module()
 	}
 	return nil
 }
+
+// module returns m: values that embed a Module are modules by it.
+func (m *Module) module() *Module { return m }
 
 // Type returns the name of the class: "Linear".
 func (m *Module) Type() string          { return m.Class.Name }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"strconv"
 
 	"go.starlark.net/starlark"
@@ -74,13 +75,100 @@ func newModuleList(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	return l, l.addAll(b.Name(), modules)
 }
 
-// addAll adds modules under their numbers, for the function fn.
+// init registers what lists of modules have besides: of both classes alike.
+func init() {
+	for _, of := range []string{"ModuleList", "Sequential"} {
+		made := map[string]string{"ModuleList": "nn.ModuleList([nn.ReLU()])", "Sequential": "nn.Sequential(nn.ReLU())"}[of]
+		builtins.Register(
+			&builtins.Row{Name: of, Base: "Module", Doc: of + " is the type of what nn." + of + " makes: a module with methods of a list."},
+			listRow(of+".append", "append(module) adds a module behind the others, and returns the whole.\n>>> len("+made+".append(nn.Tanh()))\n2",
+				func(l *moduleList, fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
+					var v starlark.Value
+					if err := arg.Unpack(fn, args, kwargs, "module", &v); err != nil {
+						return err
+					}
+					return l.insert(fn, l.Len(), v)
+				}),
+			listRow(of+".extend", "extend(modules) adds the modules of a list behind the others, and returns the whole.\n>>> len("+made+".extend([nn.Tanh(), nn.ReLU()]))\n3",
+				func(l *moduleList, fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
+					var list arg.List
+					if err := arg.Unpack(fn, args, kwargs, "modules", &list); err != nil {
+						return err
+					}
+					return l.addAll(fn, list)
+				}),
+			listRow(of+".insert", "insert(index, module) puts a module before the one of an index, and returns the whole. The modules behind it get other numbers.\n>>> "+made+".insert(0, nn.Tanh())[0]\nTanh()",
+				func(l *moduleList, fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
+					var at arg.Int
+					var v starlark.Value
+					if err := arg.Unpack(fn, args, kwargs, "index", &at, "module", &v); err != nil {
+						return err
+					}
+					i, n := int(at), l.Len()
+					if i < -n || i > n {
+						return &op.ArgError{Func: fn, Param: "index", Got: fmt.Sprint(i), Want: fmt.Sprintf("%d..%d", -n, n)}
+					}
+					if i < 0 {
+						i += n
+					}
+					return l.insert(fn, i, v)
+				}),
+		)
+	}
+}
+
+// listRow returns a row for a method that changes a list of modules, and returns it.
+func listRow(name, doc string, change func(l *moduleList, fn string, args starlark.Tuple, kwargs []starlark.Tuple) error) *builtins.Row {
+	return &builtins.Row{Name: name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		l := b.Receiver().(*moduleList)
+		if err := l.MayChange(b.Name()); err != nil {
+			return nil, err
+		}
+		return l, change(l, b.Name(), args, kwargs)
+	}}
+}
+
+// insert puts v before the i-th module, for the function fn. Those behind it that bear
+// numbers are numbered anew.
+func (l *moduleList) insert(fn string, i int, v starlark.Value) error {
+	if sub := ModuleOf(v); sub == nil || sub.contains(&l.Module) {
+		return arg.In(fn, "module", arg.Bad(v, "a module that does not contain this one", ""))
+	}
+	all := l.elements()
+	after := make([]starlark.Value, 0, len(all)-i+1)
+	after = append(after, v)
+	for _, f := range all[i:] {
+		after = append(after, f.Value)
+	}
+	for k, w := range after {
+		name := strconv.Itoa(i + k)
+		if i+k < len(all) {
+			name = all[i+k].Name
+		}
+		l.Put(Field{name, ModuleField, w})
+	}
+	return nil
+}
+
+// Attr implements starlark.HasAttrs.
+func (l *moduleList) Attr(name string) (starlark.Value, error) {
+	if v := l.Module.Get(name); v == nil {
+		if v, err := l.env.Attr(l.Class.Name, l, name); v != nil || err != nil {
+			return v, err
+		}
+	}
+	return l.Module.Attr(name)
+}
+
+// addAll adds modules behind the others under their numbers, for the function fn.
 func (l *moduleList) addAll(fn string, modules []starlark.Value) error {
 	for i, v := range modules {
 		if ModuleOf(v) == nil {
 			return arg.In(fn, "modules", arg.BadItem(v, i, "a module"))
 		}
-		l.Put(Field{strconv.Itoa(i), ModuleField, v})
+		if err := l.insert(fn, l.Len(), v); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/runtime/tensor"
 )
 
 const docDType = "dtype is a float dtype, None for the default one."
@@ -124,7 +125,12 @@ func newParameter(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "requires_grad?", &requires); err != nil {
 		return nil, err
 	}
-	x := e.Wrap(data.T.Detach())
+	return asParameter(e, b.Name(), data.T, bool(requires))
+}
+
+// asParameter returns a parameter on the storage of t, for the function fn.
+func asParameter(e *builtins.Env, fn string, t *tensor.Tensor, requires bool) (starlark.Value, error) {
+	x := e.Wrap(t.Detach())
 	x.Parameter = true
 	if l := builtins.OperatorLensOf(x.T); l != nil {
 		x.T.Lens = l.Parameter()
@@ -132,5 +138,5 @@ func newParameter(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	if !requires {
 		return x, nil
 	}
-	return x, builtins.RequireGrad(b.Name(), x.T)
+	return x, builtins.RequireGrad(fn, x.T)
 }

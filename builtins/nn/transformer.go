@@ -65,19 +65,24 @@ func newTransformerLayer(c *class) builtins.Function {
 			"norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt); err != nil {
 			return nil, err
 		}
-		activation, err := activation(e, s.activation)
-		if err != nil {
-			return nil, arg.In(b.Name(), "activation", err)
-		}
-		m := newModule(e, c)
-		l := &layerMaker{e, b.Name(), m, s, nil}
-		l.layers(c == decoderLayerClass)
-		if l.err != nil {
-			return nil, l.err
-		}
-		m.plain("norm_first", starlark.Bool(s.normFirst))
-		return m, m.assign("activation", activation)
+		return transformerLayer(e, b.Name(), c, s)
 	}
+}
+
+// transformerLayer returns a layer of class c, for the function fn.
+func transformerLayer(e *builtins.Env, fn string, c *class, s *layerSpec) (*Module, error) {
+	activation, err := activation(e, s.activation)
+	if err != nil {
+		return nil, arg.In(fn, "activation", err)
+	}
+	m := newModule(e, c)
+	l := &layerMaker{e, fn, m, s, nil}
+	l.layers(c == decoderLayerClass)
+	if l.err != nil {
+		return nil, l.err
+	}
+	m.plain("norm_first", starlark.Bool(s.normFirst))
+	return m, m.assign("activation", activation)
 }
 
 // activation returns v, the name of an activation or a function, as a function.

@@ -151,7 +151,27 @@ func looseNames() []string {
 var samples = [][]starlark.Value{nil, ints(1), ints(2), ints(2, 1), ints(1, 1, 1), ints(2, 1, 2)}
 
 // holders are the classes whose modules have what they are given, and no more.
-var holders = []string{"Module", "Sequential", "ModuleList", "ModuleDict", "Parameter", "Buffer"}
+var holders = []string{"Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer"}
+
+// argumentsOf returns samples for the class called name: for those made of other modules,
+// and for what would be large, others.
+func argumentsOf(thread *starlark.Thread, nn starlark.HasAttrs, name string) [][]starlark.Value {
+	switch name {
+	case "Transformer":
+		return [][]starlark.Value{ints(2, 1, 1, 1, 1)}
+	case "TransformerEncoder", "TransformerDecoder":
+		of, err := nn.Attr(name + "Layer")
+		if err != nil {
+			return nil
+		}
+		layer, err := starlark.Call(thread, of, ints(2, 1, 1), nil)
+		if err != nil {
+			return nil
+		}
+		return [][]starlark.Value{{layer, starlark.MakeInt(1)}}
+	}
+	return samples
+}
 
 func ints(n ...int) []starlark.Value {
 	out := make([]starlark.Value, len(n))
@@ -173,7 +193,7 @@ func sampleClasses(env *builtins.Env, names starlark.StringDict) map[string]map[
 		if err != nil || slices.Contains(holders, name) {
 			continue
 		}
-		for _, args := range samples {
+		for _, args := range argumentsOf(thread, nn, name) {
 			if m, err := starlark.Call(thread, fn, args, nil); err == nil {
 				addClass(classes, "nn."+name, m)
 				break
