@@ -311,7 +311,7 @@ func (d *disturbance) run(t *testing.T) {
 }
 
 // causes are what the first lines of reports say of what happened.
-var causes = regexp.MustCompile(`(?m)^ *(tpsh: |Error: the rank died: it |Error in \w+: rank \d+ failed: |(Error: )?cannot start \d+ rank)`)
+var causes = regexp.MustCompile(`(?m)^ *(tpsh: |Error: the rank died: it |Error in \w+: rank \d+ failed: |(Error: )?cannot start \d+ rank|rank \d+: the rank died: it )`)
 
 // failed reports whether the command ended as one does whose job has failed, and told of
 // what: a test that has failed tells it on standard output.
