@@ -30,6 +30,8 @@ var planCommand = &command{
 		fs.StringVar(&p.outFile, "o", "", "fit: write the fitted hardware to `FILE.toml`")
 		fs.StringVar(&p.constants, "constants", "", "fit: change `NAMES` alone (as share.top,issue)")
 		fs.IntVar(&p.most, "most", 0, "fit: change `N` constants at most (0: one for three measurements, 10 at most)")
+		fs.IntVar(&p.draw, "draw", 0, "fit: fit to `N` of the rows, drawn by --seed, and say how well that foretells the others")
+		fs.IntVar(&p.draws, "draws", 1, "fit: draw `TIMES`")
 		fs.StringVar(&p.page, "report", "", "write a page about the plan to `FILE.html`")
 		fs.StringVar(&p.chakra, "chakra", "", "write what ranks do as execution traces of MLCommons Chakra into the folder `DIR`: of each of up to 16 ranks, or with --each of more, else of one of each kind")
 		p.limits.declare(fs)
@@ -49,7 +51,7 @@ type planner struct {
 
 	sweeps                                    sweeps
 	rowsFile, convertFile, outFile, constants string
-	most                                      int
+	most, draw, draws                         int
 }
 
 // actions are what plan does besides planning a script.

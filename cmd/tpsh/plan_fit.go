@@ -67,6 +67,9 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	taken, samples := samplesOf(rows)
 	r := &fitReport{rows: rows, taken: taken, before: m}
+	if p.draw != 0 && action == "fit" {
+		return showDraws(std, m, taken, samples, p)
+	}
 	if len(samples) > 0 {
 		if err := r.run(action, m, samples, p); err != nil {
 			return fmt.Errorf("%s: %w", p.rowsFile, err)
@@ -99,15 +102,19 @@ func (r *fitReport) run(action string, m *hardware.Machine, samples []fit.Sample
 		r.errors = fit.Check(m, samples)
 		return nil
 	}
+	var err error
+	if r.fitted, err = fit.Fit(m, samples, p.fitOptions()); err == nil {
+		r.errors = r.fitted.Errors
+	}
+	return err
+}
+
+func (p *planner) fitOptions() fit.Options {
 	o := fit.Options{Most: p.most}
 	if p.constants != "" {
 		o.Constants = strings.Split(p.constants, ",")
 	}
-	var err error
-	if r.fitted, err = fit.Fit(m, samples, o); err == nil {
-		r.errors = r.fitted.Errors
-	}
-	return err
+	return o
 }
 
 // A rowFigure is what is said of a row.

@@ -333,6 +333,38 @@ func TestPlanCountsParameters(t *testing.T) {
 	}
 }
 
+// The models of table 1 of Narayanan and others (SC21) have the sizes that stand there.
+func TestPlanCountsTheTable(t *testing.T) {
+	for _, c := range []struct {
+		layers, hidden, heads int
+		want                  string // billions
+	}{
+		{24, 2304, 24, "1.7"}, {30, 3072, 32, "3.6"}, {36, 4096, 32, "7.5"}, {40, 6144, 48, "18.4"}, {48, 8192, 64, "39.1"},
+		{60, 10240, 80, "76.1"}, {80, 12288, 96, "145.6"}, {96, 16384, 128, "310.1"}, {105, 20480, 128, "529.6"}, {128, 25600, 160, "1008.0"},
+	} {
+		p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 1, Laps: 1,
+			Args: []string{"--layers", fmt.Sprint(c.layers), "--hidden", fmt.Sprint(c.hidden), "--heads", fmt.Sprint(c.heads), "--steps", "1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%.1f", float64(p.Parameters)/1e9); got != c.want {
+			t.Errorf("%d layers of %d: got %s billion parameters, want %s", c.layers, c.hidden, got, c.want)
+		}
+		if want := int64(c.layers)*(12*int64(c.hidden)+13)*int64(c.hidden) + (51200+2048)*int64(c.hidden); p.Parameters != want {
+			t.Errorf("%d layers of %d: got %d parameters, want %d", c.layers, c.hidden, p.Parameters, want)
+		}
+	}
+}
+
+// Ranks that share a layer have whole heads.
+func TestPlanRefusesPartsOfHeads(t *testing.T) {
+	_, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 16,
+		Args: []string{"--layers", "2", "--hidden", "3072", "--heads", "24", "--tp", "16"}})
+	if err == nil || !strings.Contains(err.Error(), "got --heads 24, want a multiple of 16, the ranks that share a layer (--tp)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Where only memory is asked for, fewer micro-batches take as much of it.
 func TestPlanMemoryAlone(t *testing.T) {
 	m, err := hardware.Builtin("hgx-h100")
@@ -373,6 +405,7 @@ func TestPlanShortest(t *testing.T) {
 	for _, args := range [][]string{
 		{"--tp", "2", "--batch", "96"}, {"--tp", "1", "--pp", "4", "--batch", "40", "--layers", "6"}, {"--tp", "1", "--pp", "2", "--batch", "64", "--vocab", "9000"},
 		{"--tp", "2", "--pp", "2", "--chunks", "2", "--batch", "64", "--recompute", "full"}, {"--tp", "2", "--pp", "2", "--batch", "4"},
+		{"--tp", "1", "--pp", "4", "--chunks", "2", "--batch", "64", "--layers", "8"},
 	} {
 		q := question{Script: "../../examples/megatron.star", Ranks: 4, Args: append(args, "--hidden", "512", "--seq", "512")}
 		whole, err := evaluate(context.Background(), q)

@@ -69,21 +69,21 @@ func New(name string, stages, micro, chunks int) *Schedule {
 }
 
 // Filling returns the schedule of as few micro-batches as hold as much at a time as
-// those of s do on every stage, and come and go as they do, and of more laps beyond
-// them: s itself if it has no more. A lap is one micro-batch, or one for each stage of
-// an interleaved schedule, whose stages take turns by groups of as many.
+// those of s do on every stage, and come and go as they do, and of more beyond them: s
+// itself if it has no more. An interleaved schedule has whole laps of them.
 func (s *Schedule) Filling(more int) *Schedule {
 	micro := s.Micro
 	switch s.Name {
 	case "1f1b":
 		micro = s.Stages + 1 + more // a stage holds s.Stages at most, and then takes turns
 	case "interleaved":
-		micro = (3 + more) * s.Stages // two groups are under way at most, and one follows
+		micro = (3 + (more+s.Stages-1)/s.Stages) * s.Stages // two groups are under way at most, and one follows
 	}
 	return s.of(micro)
 }
 
-// Lap returns the schedule of one lap.
+// Lap returns the schedule of one lap: one micro-batch, or one for each stage of an
+// interleaved schedule, whose stages take turns by groups of as many.
 func (s *Schedule) Lap() *Schedule {
 	if s.Name == "interleaved" {
 		return s.of(s.Stages)

@@ -117,12 +117,9 @@ func TestFilling(t *testing.T) {
 		if short.Micro > s.Micro || short.Name != s.Name || short.Chunks != s.Chunks {
 			t.Errorf("%s: got %s", s.Title(), short.Title())
 		}
-		lap := 1
-		if s.Name == "interleaved" {
-			lap = s.Stages
-		}
-		if got, want := s.Filling(2).Micro, min(s.Micro, short.Micro+2*lap); got != want {
-			t.Errorf("%s with two laps more: got %d micro-batches, want %d", s.Title(), got, want)
+		lap := s.Lap().Micro
+		if got, want := s.Filling(2).Micro, min(s.Micro, short.Micro+(2+lap-1)/lap*lap); got != want {
+			t.Errorf("%s with two more: got %d micro-batches, want %d", s.Title(), got, want)
 		}
 		for stage := range s.Stages {
 			if got, want := short.InFlight(stage), s.InFlight(stage); got != want {

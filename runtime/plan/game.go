@@ -97,6 +97,7 @@ type game struct {
 	playerOf []int32           // by rank
 	blocked  map[place][]int32 // players that wait for a call of another's group
 	queue    []int32
+	timeOnly bool // nobody asks where it goes
 }
 
 // newGame seats the players.
@@ -173,6 +174,9 @@ func sameList(a, b []int) bool {
 
 // count counts a call of which hidden seconds ran beside arithmetic.
 func (pl *player) count(g *game, e *Event, seconds, hidden float64) {
+	if g.timeOnly {
+		return
+	}
 	c := &g.p.Calls[e.Index]
 	line := e.Line
 	key := callPlace{c.Op, pl.kind.Groups[e.Group].Dims, line}

@@ -53,6 +53,7 @@ func (p *Program) Uneven() bool { return p.short.uneven }
 // before, the time of the slowest stage, at which the last one ends its own.
 func (p *Program) Seconds(m *hardware.Machine) float64 {
 	g := newGame(p, m)
+	g.timeOnly = true
 	g.play()
 	steps := g.steps()
 	t := g.stepSeconds(steps)
@@ -66,7 +67,7 @@ func (p *Program) Seconds(m *hardware.Machine) float64 {
 func (g *game) pace(n int) float64 {
 	most := 0.0
 	for _, pl := range g.players {
-		laps, over := pl.of(n).laps, 2*g.p.short.lap
+		laps, over := pl.of(n).laps, max(2, g.p.short.lap)
 		if last := len(laps) - 1; last >= over {
 			most = max(most, (laps[last]-laps[last-over])/float64(over))
 		}

@@ -75,22 +75,28 @@ func (g *game) step(i int32, pl *player, e *Event) bool {
 }
 
 func (g *game) compute(pl *player, e *Event) {
-	o := &g.p.Operations[e.Index]
 	pl.host += g.m.Issue
 	start := max(pl.host, pl.device)
 	end := start + g.ops[e.Index]
 	took := end - pl.device // with what the host kept it waiting
 	pl.now.arithmetic += took
-	pl.now.flops += o.FLOPs
-	if e.Phase != Recompute {
-		pl.now.model += o.FLOPs
+	if !g.timeOnly {
+		pl.now.note(e, &g.p.Operations[e.Index], took)
 	}
-	r := pl.now.region(e.Region)
+	pl.keep(pl.at, start-pl.device, start, end)
+	pl.device = end
+}
+
+// note counts an operation that took so many seconds.
+func (s *spent) note(e *Event, o *Operation, took float64) {
+	s.flops += o.FLOPs
+	if e.Phase != Recompute {
+		s.model += o.FLOPs
+	}
+	r := s.region(e.Region)
 	r.seconds += took
 	r.flops += o.FLOPs
 	r.calls++
-	pl.keep(pl.at, start-pl.device, start, end)
-	pl.device = end
 }
 
 // keep notes when an event was, for a Replay, and for how long the host kept the

@@ -20,7 +20,7 @@ type Program struct {
 	Parameters int64    // elements of the whole model
 
 	// Laps says that pipelines need no more micro-batches than fill them, if it is 1,
-	// and so many laps more, less one: what follows repeats, and keeps no more memory.
+	// and so many more, less one: what follows repeats, and keeps no more memory.
 	// 0 is all of them. Seconds tells the time of the whole.
 	Laps int
 	// Brief says that the first pipeline may have a single lap: it is of a first step,

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"text/tabwriter"
+
+	"tpsh/runtime/hardware"
+	"tpsh/runtime/hardware/fit"
+)
+
+// A drawFigure is how well a fit to rows drawn from all foretells the others.
+type drawFigure struct {
+	Quantity  string             `json:"quantity"`
+	Fitted    int                `json:"fitted"`
+	Others    int                `json:"others"`
+	Mean      float64            `json:"mean"` // of the rows fitted to
+	LeftOut   float64            `json:"left_out"`
+	Spearman  *float64           `json:"spearman,omitempty"` // of the others; nil where they are alike
+	Constants map[string]float64 `json:"constants"`
+	Rows      []rowFigure        `json:"rows"` // the others
+}
+
+// showDraws draws rows, fits to them and checks the others, several times.
+func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, p *planner) error {
+	if p.draw < 1 || p.draw >= len(samples) {
+		return usagef("for flag --draw: got %d of %d rows that the script takes, want from 1 to %d", p.draw, len(samples), len(samples)-1)
+	}
+	if p.draws < 1 {
+		return usagef("for flag --draws: got %d, want 1 or more", p.draws)
+	}
+	var all []drawFigure
+	bar := newBar(std.err, "fitting", int64(p.draws), "draw")
+	defer bar.clear()
+	for k := range p.draws {
+		rng := rand.New(rand.NewPCG(uint64(p.limits.seed), uint64(k)))
+		order := rng.Perm(len(samples))
+		figures, err := drawn(m, taken, samples, order, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.rowsFile, err)
+		}
+		all = append(all, figures...)
+		bar.show(int64(k + 1))
+	}
+	bar.clear()
+	if p.json {
+		e := json.NewEncoder(std.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(map[string]any{"draws": all})
+	}
+	return tellDraws(std, all)
+}
+
+// drawn fits to the first p.draw rows of order and checks the others.
+func drawn(m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, order []int, p *planner) (out []drawFigure, err error) {
+	pick := func(order []int) (rows []*measuredRow, list []fit.Sample) {
+		for _, i := range order {
+			rows, list = append(rows, taken[i]), append(list, samples[i])
+		}
+		return rows, list
+	}
+	_, in := pick(order[:p.draw])
+	rows, rest := pick(order[p.draw:])
+	r, err := fit.Fit(m, in, p.fitOptions())
+	if err != nil {
+		return nil, err
+	}
+	others := &fitReport{rows: rows, taken: rows, before: r.Machine, errors: fit.Check(r.Machine, rest)}
+	list, sums, _ := others.figures()
+	for _, sum := range sums {
+		d := drawFigure{Quantity: sum.Quantity, Others: sum.Rows, LeftOut: sum.Mean, Spearman: sum.Spearman, Constants: r.Values}
+		for _, q := range quantities {
+			if q.name != sum.Quantity {
+				continue
+			}
+			var fitted []float64
+			for _, e := range r.Errors {
+				if v := q.of(e); !math.IsNaN(v) {
+					fitted = append(fitted, v)
+				}
+			}
+			d.Fitted, d.Mean = len(fitted), fit.Mean(fitted)
+		}
+		for _, f := range list {
+			if f.Quantity == sum.Quantity {
+				d.Rows = append(d.Rows, f)
+			}
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// tellDraws prints a line for each draw, and their means.
+func tellDraws(std *stdio, all []drawFigure) error {
+	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "quantity\tfitted to\tmean error\tothers\tmean error\trank correlation\tconstants")
+	sums := map[string][]drawFigure{}
+	for _, d := range all {
+		fmt.Fprintf(tw, "%s\t%d\t%.1f %%\t%d\t%.1f %%\t%s\t%d\n", d.Quantity, d.Fitted, 100*d.Mean, d.Others, 100*d.LeftOut, correlation(d.Spearman), len(d.Constants))
+		sums[d.Quantity] = append(sums[d.Quantity], d)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, q := range quantities {
+		list := sums[q.name]
+		if len(list) == 0 {
+			continue
+		}
+		left := 0.0
+		for _, d := range list {
+			left += d.LeftOut / float64(len(list))
+		}
+		fmt.Fprintf(std.out, "\n%s of rows left out, %s: mean error %.1f %%\n", q.name, counted(int64(len(list)), "draw"), 100*left)
+	}
+	return nil
+}
+
+// correlation is a rank correlation in a table.
+func correlation(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *v)
+}
