@@ -49,6 +49,16 @@ var signalWindows = []signalWindow{
 		func(m *maker, w *windowed) *tensor.Tensor { return m.cosines(w, m.float(1), 1-m.float(1)) }},
 	{"hamming", "", "0.54 - 0.46 cos(2πk/n)", "", nil, func(m *maker, w *windowed) *tensor.Tensor { return m.cosines(w, 0.54, 1-0.54) }},
 	{"hann", "", "½ - ½ cos(2πk/n)", "[0.0, 1.0, 0.0]", nil, func(m *maker, w *windowed) *tensor.Tensor { return m.cosines(w, 0.5, 0.5) }},
+	{"kaiser", "beta=12.0, ", "I₀(beta √(1 - (2k/n - 1)²)) / I₀(beta), where I₀ is special.i0", "", []Param{inFloat("beta", "how narrow it is, from 0 on", 12)}, func(m *maker, w *windowed) *tensor.Tensor {
+		beta := m.float(1)
+		if !(beta >= 0) {
+			m.refuse("beta", fmt.Sprint(beta), "a number from 0 on", "")
+		}
+		k := m.AddNumber(m.Scale(m.pointsOf(w), 2/float64(max(w.n, 1))), -1)
+		root := m.unary("sqrt", m.do("clamp", m.AddNumber(m.Neg(m.Mul(k, k)), 1), Float1(0), None))
+		half := m.Cast(m.Do("full", one(number(beta)), IntsN(), Int1(int(dtype.Float64))), dtype.Float64)
+		return m.Div(m.unary("i0", m.Scale(root, beta)), m.unary("i0", half))
+	}},
 	{"nuttall", "", "a sum of four cosines whose side lobes are below -98 dB (Nuttall 1981)", "", nil,
 		func(m *maker, w *windowed) *tensor.Tensor {
 			return m.cosines(w, 0.3635819, 0.4891775, 0.1365995, 0.0106411)
