@@ -20,6 +20,11 @@ func (r *Rank) Recorder() *plan.Recorder { return r.recorder }
 func (r *Rank) record(to *plan.Recorder) {
 	r.recorder = to
 	r.meter = r.StartMeter()
+	r.ops.Placed = func() {
+		if !r.quiet {
+			to.View()
+		}
+	}
 }
 
 // noteOperation notes an operation that has been applied.

@@ -38,6 +38,34 @@ def step():
     adam.zero_grad()
 `
 
+// decodeText makes a token with a decoder of two layers whose weights a mesh divides: of
+// nothing but the host's work, as programs have it, that do many things in turn.
+const decodeText = `
+mesh = init_device_mesh("cpu", (world_size(),))
+column = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, ColwiseParallel())
+row = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, RowwiseParallel())
+past = zeros(1, 4, %[2]d, %[1]d // 4)
+layers = [struct(first = nn.RMSNorm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
+    second = nn.RMSNorm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
+angles = arange(%[1]d // 4).to(float32)
+def turned(x):
+    a, b = x.chunk(2, -1)
+    return x * angles.cos() + cat([b * -1, a], -1) * angles.sin()
+def decode():
+    x = ones(1, 1, %[1]d)
+    for layer in layers:
+        y = layer.first(x)
+        q, k, v = [f(y).reshape(1, 1, 4, -1).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
+        k, v = cat([past, turned(k)], 2), cat([past, v], 2)
+        y = F.scaled_dot_product_attention(turned(q), k, v)
+        x = x + layer.o(y.transpose(1, 2).reshape(1, 1, -1))
+        y = layer.second(x)
+        x = x + layer.down(F.silu(layer.gate(y)) * layer.up(y))
+    x[0, -1].argmax().item()
+def step():
+    no_grad(decode)
+`
+
 // hereCases are what a machine is measured by: single operations, steps of a layer from
 // where the host is all to where products are, and calls on both transports of one
 // machine. What a small operation and a view take is measured by itself.
@@ -58,6 +86,9 @@ func hereCases() []hereCase {
 	for _, size := range [][2]int{{8, 2}, {16, 8}, {32, 16}, {128, 64}, {256, 128}} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf(layerText, size[0], size[1]), "step()"})
 	}
+	for _, size := range [][2]int{{16, 8}, {64, 24}} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf(decodeText, size[0], size[1]), "step()"})
+	}
 	for _, transport := range []string{"inproc", launch.SharedMemory} {
 		if !slices.Contains(transports(), transport) {
 			continue
@@ -71,7 +102,7 @@ func hereCases() []hereCase {
 }
 
 // hereConstants are what is fitted.
-var hereConstants = []string{"each", "strided", "row", "inner", "script", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
+var hereConstants = []string{"view", "each", "strided", "row", "inner", "script", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
 
 // hereTime is how long each case is measured.
 const hereTime = 300 * time.Millisecond

@@ -19,6 +19,9 @@ type Ctx struct {
 	Draw func() (seed, draw uint64)
 	// Ran, if set, is called with every call that has been applied.
 	Ran func(c *Call)
+	// Placed, if set, is called where a distributed tensor is made of a block, taken for
+	// its block or redistributed: what takes time, be there nothing to be moved.
+	Placed func()
 	// Timed, if set, is told of every call that was run on elements.
 	Timed Timer
 	// Workers are the cores that matrix products may use besides the rank's.

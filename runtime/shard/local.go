@@ -24,6 +24,7 @@ func (e *Engine) Join(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 // as l. It shares the storage of x and does not communicate. The gradient of x
 // is the rank's block of that of the result.
 func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	e.notePlaced()
 	if e.member(l.Mesh()) {
 		if want := shape.Shape(e.localShape(l)); !x.Shape().Equal(want) {
 			return nil, &op.ArgError{Func: "from_local", Param: "x", Got: op.Describe(x), Want: fmt.Sprintf("shape %v", want),
@@ -81,10 +82,18 @@ func (e *Engine) shareOfMean(t *op.Tape, g *tensor.Tensor, l *mesh.Placed) *tens
 	return t.Scale(g, 1/float64(n))
 }
 
+// notePlaced tells the rank, if it asks, that a tensor is placed otherwise.
+func (e *Engine) notePlaced() {
+	if f := e.host.Ops().Placed; f != nil {
+		f()
+	}
+}
+
 // ToLocal returns the rank's block of x as a plain tensor that shares its
 // storage. Its gradient is taken for the rank's block of the gradient of x,
 // which lies as back says: nil is for like x.
 func (e *Engine) ToLocal(x *tensor.Tensor, back *mesh.Placed) (*tensor.Tensor, error) {
+	e.notePlaced()
 	y := x.Local().Detach()
 	if !x.RequiresGrad() {
 		return y, nil

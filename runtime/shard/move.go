@@ -44,6 +44,7 @@ func (e *Engine) recordMove(x, y *tensor.Tensor) {
 // Redistribute is Move for the script's function fn: the result shares no
 // storage with x.
 func (e *Engine) Redistribute(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	e.notePlaced()
 	if err := e.checkMove(fn, x, l); err != nil {
 		return nil, err
 	}
