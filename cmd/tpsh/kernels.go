@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"flag"
+	"runtime"
 	"strings"
 
 	"tpsh/runtime/kernel"
@@ -70,9 +71,11 @@ func (k *kernels) use() {
 }
 
 // computing returns what the ranks of this process compute with, in words. Those
-// of a job agree on it, since else its bits would depend on where ranks are.
+// of a job agree on it, since else its bits would depend on where ranks are: what Go
+// itself computes in float64 differs in the last bit between processors, too, since it
+// multiplies and adds in one step where they can.
 func computing() string {
-	text := kernel.Active().String()
+	text := kernel.Active().String() + " of " + runtime.GOARCH
 	if l := kernel.ActiveBLAS(); l != nil {
 		text += " and " + l.Config
 	}

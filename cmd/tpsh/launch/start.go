@@ -157,7 +157,7 @@ func (j *Job) greet(ctx context.Context, rank int) error {
 func (j *Job) alike() error {
 	for rank, set := range j.kernels {
 		if first := j.kernels[0]; set != first {
-			return fmt.Errorf("ranks compute with different kernels: rank 0%s with %s, rank %d%s with %s; start all with --kernels portable, or another set that all their machines have",
+			return fmt.Errorf("ranks compute with different kernels: rank 0%s with %s, rank %d%s with %s; start all on machines of one architecture with --kernels portable, or another set that they have",
 				j.cluster.on(0), first, rank, j.cluster.on(rank), set)
 		}
 	}

@@ -130,7 +130,7 @@ func TestWorldFails(t *testing.T) {
 		"kernels": {
 			kernels: func(rank int) string { return []string{"wide", "wide", "narrow"}[rank] },
 			refuse:  func(int) error { return nil },
-			want:    fmt.Sprintf("ranks compute with different kernels: rank 0 on %[1]s with wide, rank 2 on %[1]s with narrow; start all with --kernels portable", hostName()),
+			want:    fmt.Sprintf("ranks compute with different kernels: rank 0 on %[1]s with wide, rank 2 on %[1]s with narrow; start all on machines of one architecture with --kernels portable", hostName()),
 		},
 		"refusal": {
 			kernels: func(int) string { return "" },
