@@ -444,6 +444,9 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		list, err := arg.ToInts(v)
 		return op.Arg{Ints: list, Set: true}, err
 	case op.Float, op.OptFloat:
+		if _, named := v.(starlark.String); named && p.Choices != nil {
+			return toChoice(p, v)
+		}
 		var f arg.Float
 		err := f.Unpack(v)
 		return op.Float1(float64(f)), err

@@ -243,6 +243,7 @@ func init() {
 		&Row{Name: "fft", Namespace: true, Doc: "fft is the module of discrete Fourier transforms. They are computed in complex128, and differentiable. Of DTensors dims that are not transformed stay cut."},
 		&Row{Name: "linalg", Namespace: true, Doc: "linalg is the module of decompositions and solutions of matrices. They are computed in float64. Of DTensors a batch may be cut along leading dims; matrices that are cut are gathered."},
 		&Row{Name: "special", Namespace: true, Doc: "special is the module of special functions, elementwise. They are computed in float64 and rounded."},
+		&Row{Name: "masked", Namespace: true, Doc: "masked is the module of operators on those elements of a tensor where a mask is true: what is left out counts as if it were not there."},
 		&Row{Name: "F", Namespace: true, Doc: "F is the module of functions for neural networks."},
 		&Row{Name: "Tensor", Doc: "Tensor is the type of tensors, as tensor() and the operators make them; it has no name in a script.\n" +
 			"x + y, -, *, /, //, %, -x, and of integers and truths &, |, ^, ~x work element by\n" +

@@ -16,16 +16,7 @@ var linalgComposites = []struct {
 }{
 	{"inv", "inv(x) returns the inverses of square matrices. A singular matrix is an error.\n>>> linalg.inv(tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()\n[[0.5, 0.0], [0.0, 0.25]]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_inverse", m.x(0))) }},
-	{"solve", "solve(x, b) returns y with x y = b, for square matrices x and b of matrices, or a vector.\n>>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0])).tolist()\n[1.0, 1.0]", []Param{inSquares, inB}, makeSolve},
-	{"solve_triangular", "solve_triangular(x, b, upper) returns y with x y = b, where x is the upper or the lower triangle of square matrices.\n>>> linalg.solve_triangular(tensor([[2.0, 9.0], [0.0, 4.0]]), tensor([[11.0], [4.0]]), upper=True).tolist()\n[[1.0], [1.0]]",
-		[]Param{inSquares, inB, {Name: "upper", Kind: Bool, Doc: "which triangle counts"}},
-		func(m *maker) []*tensor.Tensor {
-			part := "tril"
-			if m.bool(0) {
-				part = "triu"
-			}
-			return one(m.binary("matrix_solve", m.do(part, m.x(0), Int1(0)), m.x(1)))
-		}},
+	{"solve", "solve(x, b, left=True) returns y with x y = b, or y x = b if not left, for square matrices x and b of matrices, or a vector.\n>>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0])).tolist()\n[1.0, 1.0]", []Param{inSquares, inB, inLeft}, makeSolve},
 	{"det", "det(x) returns the determinants of square matrices.\n>>> linalg.det(tensor([[2.0, 1.0], [0.0, 4.0]]))\n8.0", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
 			out := m.all("log_det", m.c.In)
@@ -83,7 +74,7 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor { return m.all("chain_matmul", m.c.In) }},
 	{"vector_norm", "vector_norm(x, ord=2, dim=None, keepdim=False) returns the norms of vectors along dim.\n>>> linalg.vector_norm(tensor([3.0, 4.0]))\n5.0", []Param{inX, inFloat("ord", "which norm", 2), inDims, keepdimParam},
 		func(m *maker) []*tensor.Tensor { return one(m.do("norm", m.x(0), m.c.Args...)) }},
-	{"norm", "norm(x, ord=None, dim=None, keepdim=False) returns the norms of vectors along one dim, or of matrices along two: without ord the root of the sum of squares;\nof matrices ord is 1 or -1 for columns, inf or -inf for rows, 2 or -2 for singular values.\n>>> linalg.norm(tensor([[3.0, 4.0]]))\n5.0", []Param{inX, {Name: "ord", Kind: OptFloat, Doc: "which norm", Default: Default(None)}, inDims, keepdimParam}, makeNorm},
+	{"norm", "norm(x, ord=None, dim=None, keepdim=False) returns the norms of vectors along one dim, or of matrices along two: without ord the root of the sum of squares;\nof matrices ord is 1 or -1 for columns, inf or -inf for rows, 2 or -2 for singular values, \"fro\" as without ord or \"nuc\" for the sum of the singular values.\n>>> linalg.norm(tensor([[3.0, 4.0]]))\n5.0", []Param{inX, {Name: "ord", Kind: OptFloat, Doc: "which norm: a number, None or", Choices: []string{"fro", "nuc"}, Default: Default(None)}, inDims, keepdimParam}, makeNorm},
 	{"cross", "cross(x, other, dim=-1) returns the cross products of vectors of 3 along dim.\n>>> linalg.cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", append(twoAlone[:2:2], inDim("dim", -1)),
 		func(m *maker) []*tensor.Tensor { return one(makeCross(m)) }},
 }
@@ -96,14 +87,23 @@ func init() {
 	}
 }
 
-func makeSolve(m *maker) []*tensor.Tensor {
-	x, b := m.x(0), m.x(1)
+func makeSolve(m *maker) []*tensor.Tensor { return one(m.solved(m.x(0), m.x(1), m.bool(0))) }
+
+// solved returns y with x y = b, or y x = b if not left.
+func (m *maker) solved(x, b *tensor.Tensor, left bool) *tensor.Tensor {
 	if len(b.Shape()) == len(x.Shape())-1 && len(b.Shape()) > 0 { // vectors
 		n := len(b.Shape())
+		if !left {
+			x = m.turned(x)
+		}
 		y := m.binary("matrix_solve", x, m.column(b, n))
-		return one(m.do("select", y, Int1(n), Int1(0)))
+		return m.do("select", y, Int1(n), Int1(0))
 	}
-	return one(m.binary("matrix_solve", x, b))
+	if !left {
+		m.checkMatrices("b", b)
+		return m.turned(m.binary("matrix_solve", m.turned(x), m.turned(b)))
+	}
+	return m.binary("matrix_solve", x, b)
 }
 
 // singular returns the singular values of the first tensor.
@@ -139,27 +139,34 @@ func makeNorm(m *maker) []*tensor.Tensor {
 	x, ord, dims := m.x(0), m.c.Args[0], m.c.Args[1]
 	pair := []int{-2, -1}
 	switch {
-	case !ord.Set:
+	case !ord.Set, ord.Str == "fro":
 		return one(m.do("norm", x, Float1(2), dims, m.c.Args[2]))
-	case dims.Set && len(dims.Ints) == 1, !dims.Set && len(x.Shape()) == 1:
+	case ord.Str == "" && (dims.Set && len(dims.Ints) == 1 || !dims.Set && len(x.Shape()) == 1):
 		return one(m.do("norm", x, Float1(ord.Float), dims, m.c.Args[2]))
 	case dims.Set && len(dims.Ints) == 2:
 		pair = dims.Ints
 	case dims.Set || len(x.Shape()) != 2:
 		m.refuse("dim", fmt.Sprint(len(x.Shape()))+" dims", "one or two", "")
 	}
-	y := m.matrixNorm(x, ord.Float, pair)
-	if !m.bool(2) {
+	return m.squeezedNorm(m.matrixNorm(x, ord, pair), pair, m.bool(2))
+}
+
+// squeezedNorm returns y without the dims of pair, unless they are to stay.
+func (m *maker) squeezedNorm(y *tensor.Tensor, pair []int, keep bool) []*tensor.Tensor {
+	if !keep {
 		y = m.do("squeeze", y, IntsN(pair...))
 	}
 	return one(y)
 }
 
 // matrixNorm returns the norms of the matrices along two dims, which stay.
-func (m *maker) matrixNorm(x *tensor.Tensor, ord float64, pair []int) *tensor.Tensor {
-	end := "amax"
+func (m *maker) matrixNorm(x *tensor.Tensor, which Arg, pair []int) *tensor.Tensor {
+	ord, end := which.Float, "amax"
 	if ord < 0 {
 		end = "amin"
+	}
+	if which.Str == "nuc" {
+		ord, end = 2, "sum"
 	}
 	switch math.Abs(ord) {
 	case 1, math.Inf(1):

@@ -1,7 +1,9 @@
 package op
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
@@ -133,6 +135,34 @@ func init() {
 		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, Doc: e.returns + "\n" + e.example, Params: e.params},
 			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
 	}
+}
+
+func init() {
+	compositeOf(&Def{Name: "frexp", Surface: Method | Function, Params: xAlone,
+		Doc: "frexp(x) returns (mantissa, exponent): x is mantissa times 2 to the power exponent, an int32, elementwise; a mantissa is from 1/2 to 1, or 0, in absolute value.\n>>> frexp(tensor(6.0))\n(0.75, 3 dtype=int32)"},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			m.check(m.c.checkFloat("x", x))
+			return []*tensor.Tensor{m.unary("fraction", x), m.Cast(m.unary("exponent", x.Detach()), dtype.Int32)}
+		})
+	compositeOf(&Def{Name: "renorm", Surface: Method | Function,
+		Params: []Param{inX, {Name: "p", Kind: Float, Doc: "which norm"}, inDimGive, {Name: "maxnorm", Kind: Float, Doc: "the greatest norm"}},
+		Doc:    "renorm(x, p, dim, maxnorm) returns x with its parts along dim scaled so that no p-norm of one is above maxnorm.\n>>> renorm(tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 2.5).tolist()\n[[1.5, 2.0], [0.0, 1.0]]"},
+		func(m *maker) []*tensor.Tensor {
+			x, most := m.floats(m.x(0)), m.float(2)
+			if !(m.float(0) > 0) || !(most >= 0) {
+				m.refuse("p", fmt.Sprintf("%v with maxnorm %v", m.float(0), most), "a positive norm, and a maxnorm of 0 or more", "")
+			}
+			if len(x.Shape()) < 2 {
+				m.refuse("x", Describe(x), "a tensor of at least two dims", "")
+			}
+			d := m.dim(1, x)
+			dims := slices.DeleteFunc(allDims(len(x.Shape())), func(i int) bool { return i == d })
+			norms := m.do("norm", x, m.c.Args[0], IntsN(dims...), Bool1(true))
+			above := m.greater(norms, number(most))
+			factor := m.Where(above, m.Scale(m.unary("reciprocal", m.AddNumber(m.Where(above, norms, number(1)), 1e-7)), most), number(1))
+			return one(m.Mul(x, factor))
+		})
 }
 
 // scaled returns k times x, where integers stay integers if k is one.

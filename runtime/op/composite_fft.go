@@ -50,9 +50,6 @@ func init() {
 				}
 				return one(m.transformed(m.x(0), f, m.dim(1, m.x(0)), n, m.c.Args[2].Str))
 			})
-		if f.turned {
-			continue
-		}
 		for _, dims := range []string{"2", "n"} {
 			which, def := "all dims", None
 			if dims == "2" {
@@ -197,7 +194,8 @@ func (m *maker) transformedAlong(f fourier) *tensor.Tensor {
 	x := m.x(0)
 	dims, sizes := m.fourierDims(x)
 	order := slices.Clone(dims)
-	if f.real && f.inverse { // the real one comes last
+	gives := f.real && f.inverse != f.turned // the result is real
+	if gives {                               // the real one comes last
 		slices.Reverse(order)
 		slices.Reverse(sizes)
 	}
@@ -209,9 +207,10 @@ func (m *maker) transformedAlong(f fourier) *tensor.Tensor {
 		at := len(order) - 1 - i
 		step := f
 		step.real = f.real && at == len(order)-1
-		if f.real && f.inverse {
+		if gives {
 			step.real = at == 0
 		}
+		step.turned = f.turned && step.real
 		x = m.transformed(x, step, order[at], sizes[at], norm)
 	}
 	return x

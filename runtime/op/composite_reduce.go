@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -78,21 +77,20 @@ func initOrders() {
 			}
 			return m.ranked(m.x(0), d, m.int(0)-1, m.bool(2))
 		})
+	compositeOf(&Def{Name: "nanmedian", Surface: Method | Function, Params: []Param{inX, oneDim, keepdimParam},
+		Doc: "nanmedian(x, dim=None, keepdim=False) returns the median of all elements that are not NaN, or the medians along dim and their indices.\nOf an even number of elements it is the lower one in the middle; where all are NaN it is NaN.\n>>> tensor([3.0, float(\"nan\"), 2.0]).nanmedian()\n2.0"},
+		func(m *maker) []*tensor.Tensor { return m.makeMedian(true) })
 	compositeOf(&Def{Name: "median", Surface: Method | Function, Params: []Param{inX, oneDim, keepdimParam},
 		Doc: "median(x, dim=None, keepdim=False) returns the median of all elements, or the medians along dim and their indices.\nOf an even number of elements it is the lower one in the middle; a NaN is the median of what it is in.\n>>> tensor([3.0, 1.0, 2.0, 4.0]).median()\n2.0"},
-		func(m *maker) []*tensor.Tensor {
-			if !m.c.Args[0].Set {
-				flat := m.do("flatten", m.x(0), Int1(0), Int1(-1))
-				m.checkSome(flat, 0)
-				return m.medians(flat, 0, false)[:1]
-			}
-			d := m.dim(0, m.x(0))
-			m.checkSome(m.x(0), d)
-			return m.medians(m.x(0), d, m.bool(1))
-		})
-	compositeOf(&Def{Name: "quantile", Surface: Method | Function, Params: []Param{inX, {Name: "q", Kind: Float, Doc: "a number from 0 to 1"}, oneDim, keepdimParam},
-		Doc: "quantile(x, q, dim=None, keepdim=False) returns the elements that a share q of those along dim does not exceed, interpolated.\n>>> tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)\n2.5"},
-		makeQuantile)
+		func(m *maker) []*tensor.Tensor { return m.makeMedian(false) })
+	quantiles := []Param{inX, {Name: "q", Kind: Operand, Doc: "a number from 0 to 1, or a tensor [m] of them"}, oneDim, keepdimParam,
+		{Name: "interpolation", Kind: Choice, Doc: "what is between two elements", Choices: []string{"linear", "lower", "higher", "nearest", "midpoint"}, Default: Default(Str1("linear"))}}
+	compositeOf(&Def{Name: "quantile", Surface: Method | Function, Params: quantiles,
+		Doc: "quantile(x, q, dim=None, keepdim=False, interpolation=\"linear\") returns the elements that a share q of those along dim does not exceed; of several shares as the first dim.\nWhere there is a NaN, it is the result.\n>>> tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)\n2.5"},
+		func(m *maker) []*tensor.Tensor { return one(m.quantile(false)) })
+	compositeOf(&Def{Name: "nanquantile", Surface: Method | Function, Params: quantiles,
+		Doc: "nanquantile(x, q, dim=None, keepdim=False, interpolation=\"linear\") returns quantile of the elements that are not NaN, and NaN where all are.\n>>> tensor([1.0, float(\"nan\"), 3.0]).nanquantile(0.5)\n2.0"},
+		func(m *maker) []*tensor.Tensor { return one(m.quantile(true)) })
 	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
 		Doc: "searchsorted(sorted_sequence, values, right=False) returns how many elements along the last dim are less than each of values, or with right no greater.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
 		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(0), m.x(1), m.bool(0))) })
@@ -116,19 +114,22 @@ func initDifferences() {
 			}
 			return one(x)
 		})
-	compositeOf(&Def{Name: "trapezoid", Aliases: []string{"trapz"}, Surface: Function, Params: []Param{{Name: "y", Kind: Tensor, Doc: "a tensor"}, {Name: "x", Kind: OptTensor, Doc: "where y is known, 1 apart if None", Default: Default(None)}, inFloat("dx", "how far apart", 1), inDim("dim", -1)},
+	integrated := []Param{{Name: "y", Kind: Tensor, Doc: "a tensor"}, {Name: "x", Kind: OptTensor, Doc: "where y is known, along dim or of as many dims as y; 1 apart if None", Default: Default(None)}, inFloat("dx", "how far apart", 1), inDim("dim", -1)}
+	compositeOf(&Def{Name: "trapezoid", Aliases: []string{"trapz"}, Surface: Function, Params: integrated,
 		Doc: "trapezoid(y, x=None, dx=1.0, dim=-1) returns the integral of y along dim by the trapezoid rule.\n>>> trapezoid(tensor([1.0, 2.0, 3.0]))\n4.0"},
 		func(m *maker) []*tensor.Tensor {
-			y := m.floats(m.x(0))
-			d := m.dim(1, y)
-			sums := m.between(y, d, "add")
-			if x := m.x(1); x != nil {
-				sums = m.Mul(sums, m.between(x, len(x.Shape())-1, "sub"))
-			} else {
-				sums = m.Scale(sums, m.float(0))
-			}
-			return one(m.Scale(m.Sum(sums, []int{d}, false), 0.5))
+			parts, d := m.trapezoids()
+			return one(m.Sum(parts, []int{d}, false))
 		})
+	compositeOf(&Def{Name: "cumulative_trapezoid", Surface: Function, Params: integrated,
+		Doc: "cumulative_trapezoid(y, x=None, dx=1.0, dim=-1) returns the integrals of y along dim up to each element but the first, by the trapezoid rule.\n>>> cumulative_trapezoid(tensor([1.0, 2.0, 3.0])).tolist()\n[1.5, 4.0]"},
+		func(m *maker) []*tensor.Tensor {
+			parts, d := m.trapezoids()
+			return one(m.do("cumsum", parts, Int1(d)))
+		})
+	compositeOf(&Def{Name: "gradient", Surface: Function, List: true, Params: []Param{inX, {Name: "spacing", Kind: OptOperand, Doc: "how far apart the elements are: a number, or a tensor [n] of where those along dim are", Default: Default(None)}, inDims, inInt("edge_order", "1 or 2: how exact the ends are", 1)},
+		Doc: "gradient(x, spacing=1, dim=None, edge_order=1) returns the estimated derivatives of x along each of dims, all if None: by central differences, at the ends by those of 2 or 3 elements.\n>>> [y.tolist() for y in gradient(tensor([1.0, 4.0, 9.0]))]\n[[3.0, 4.0, 5.0]]"},
+		(*maker).gradients)
 	compositeOf(&Def{Name: "cov", Surface: Method | Function, Params: []Param{inX, inInt("correction", "what the number of observations is lessened by", 1)},
 		Doc: "cov(x, correction=1) returns the covariances of the rows of x, whose columns are observations.\n>>> cov(tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()\n[[1.0, -1.0], [-1.0, 1.0]]"},
 		func(m *maker) []*tensor.Tensor { return one(m.covariance(m.int(0))) })
@@ -191,15 +192,34 @@ func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
 	return out
 }
 
+// makeMedian returns the median of the first tensor, along a dim with its index; of
+// what is not NaN, if without is set.
+func (m *maker) makeMedian(without bool) []*tensor.Tensor {
+	x := m.x(0)
+	if !m.c.Args[0].Set {
+		flat := m.do("flatten", x, Int1(0), Int1(-1))
+		m.checkSome(flat, 0)
+		return m.medians(flat, 0, false, without)[:1]
+	}
+	d := m.dim(0, x)
+	m.checkSome(x, d)
+	return m.medians(x, d, m.bool(1), without)
+}
+
 // medians returns the medians of x along dim d, the lower ones of two, and their indices.
-// Where there is a NaN it is the median, the first: they are the greatest when sorted.
-func (m *maker) medians(x *tensor.Tensor, d int, keep bool) []*tensor.Tensor {
+// NaN are the greatest when sorted: where there is one it is the median, the first of
+// them, or without them the median is that of the others.
+func (m *maker) medians(x *tensor.Tensor, d int, keep, without bool) []*tensor.Tensor {
 	n := sizeAt(x, d)
 	if !x.DType().IsFloat() || len(x.Shape()) == 0 {
 		return m.ranked(x, d, (n-1)/2, keep)
 	}
-	nans := m.do("sum", m.Cast(m.unary("isnan", x), dtype.Int64), IntsN(d), Bool1(true))
+	nans := m.nansAlong(x, d)
 	at := m.Where(m.less(integer(0), nans), m.Sub(integer(n), nans), integer((n-1)/2))
+	if without {
+		at = m.binary("floordiv", m.do("clamp", m.Sub(integer(n-1), nans), Float1(0), None), integer(2))
+		at = m.Cast(at, dtype.Int64)
+	}
 	out := m.all("sort", one(x), Int1(d), None)
 	for i, y := range out {
 		out[i] = m.do2("gather", y, at, Int1(d))
@@ -210,22 +230,89 @@ func (m *maker) medians(x *tensor.Tensor, d int, keep bool) []*tensor.Tensor {
 	return out
 }
 
-func makeQuantile(m *maker) []*tensor.Tensor {
-	x, q := m.x(0), m.float(0)
-	if q < 0 || q > 1 || q != q {
-		m.refuse("q", fmt.Sprint(q), "a number from 0 to 1", "")
+// nansAlong returns how many NaN there are along d, which stays with size 1.
+func (m *maker) nansAlong(x *tensor.Tensor, d int) *tensor.Tensor {
+	return m.do("sum", m.Cast(m.unary("isnan", x), dtype.Int64), IntsN(d), Bool1(true))
+}
+
+// quantile returns what a share of the elements does not exceed; of those that are not
+// NaN, if without is set.
+func (m *maker) quantile(without bool) *tensor.Tensor {
+	x, q := m.x(0), m.x(1)
+	m.check(m.c.checkFloat("x", x))
+	if len(q.Shape()) > 1 || !q.DType().IsFloat() && !q.Weak() {
+		m.refuse("q", Describe(q), "a number, or a float tensor of at most one dim", "")
 	}
-	d, keep := 0, false
-	if m.c.Args[1].Set {
-		d, keep = m.dim(1, x), m.bool(2)
+	if q.Weak() {
+		if v := numberOf(q); !(0 <= v && v <= 1) {
+			m.refuse("q", fmt.Sprint(v), "a number from 0 to 1", "")
+		}
+	}
+	d, keep, several, dims := 0, m.bool(1), len(q.Shape()) == 1, len(x.Shape())
+	if m.c.Args[0].Set {
+		d = m.dim(0, x)
 	} else {
 		x = m.do("flatten", x, Int1(0), Int1(-1))
 	}
 	m.checkSome(x, d)
-	at := q * float64(sizeAt(x, d)-1)
-	lo, hi := int(math.Floor(at)), int(math.Ceil(at))
-	low, high := m.ranked(x, d, lo, keep)[0], m.ranked(x, d, hi, keep)[0]
-	return one(m.Add(low, m.Scale(m.Sub(high, low), at-float64(lo))))
+	last := len(x.Shape()) - 1
+	if last >= 0 {
+		x = m.do("movedim", x, Arg{Ints: []int{d}, Set: true}, Arg{Ints: []int{last}, Set: true})
+	} else {
+		x, last = m.column(x, 0), 0
+	}
+	y := m.interpolated(x, q, last, without)
+	if several {
+		y = m.do("movedim", y, Arg{Ints: []int{last}, Set: true}, Arg{Ints: []int{0}, Set: true})
+	} else {
+		y = m.do("select", y, Int1(last), Int1(0))
+	}
+	if !keep {
+		return y
+	}
+	lead := len(y.Shape()) - last
+	if !m.c.Args[0].Set {
+		return m.Reshape(y, append(y.Shape()[:lead:lead], make1s(dims)...))
+	}
+	if dims == 0 {
+		return y
+	}
+	return m.column(y, lead+d)
+}
+
+// interpolated returns, along the last dim of x, what lies at each share of q.
+func (m *maker) interpolated(x, q *tensor.Tensor, last int, without bool) *tensor.Tensor {
+	n := x.Shape()[last]
+	q = m.do("reshape", m.strong(q, x.DType()), IntsN(-1))
+	nans := m.nansAlong(x, last)
+	sorted := m.all("sort", one(x), Int1(last), None)[0]
+	most := integer(n - 1)
+	if without {
+		most = m.do("clamp", m.Sub(most, nans), Float1(0), None)
+	}
+	at := m.Mul(q, m.Cast(m.Expand(m.strong(most, dtype.Int64), nans.Shape()), x.DType()))
+	if !without {
+		at = m.Where(m.less(integer(0), nans), number(float64(n-1)), at)
+	}
+	take := func(at *tensor.Tensor) *tensor.Tensor {
+		return m.do2("gather", sorted, m.Cast(at, dtype.Int64), Int1(last))
+	}
+	switch how := m.c.Args[2].Str; how {
+	case "lower":
+		return take(m.unary("floor", at))
+	case "higher":
+		return take(m.unary("ceil", at))
+	case "nearest":
+		return take(m.unary("round", at))
+	default:
+		floor := m.unary("floor", at)
+		low, high := take(floor), take(m.unary("ceil", at))
+		share := m.Sub(at, floor)
+		if how == "midpoint" {
+			share = number(0.5)
+		}
+		return m.Add(low, m.Mul(m.Sub(high, low), share))
+	}
 }
 
 // placesIn returns how many elements of sorted, along its last dim, lie before
@@ -252,6 +339,95 @@ func (m *maker) between(x *tensor.Tensor, d int, name string) *tensor.Tensor {
 	n := max(x.Shape()[d]-1, 0)
 	after := m.do("narrow", x, Int1(d), Int1(x.Shape()[d]-n), Int1(n))
 	return m.binary(name, after, m.do("narrow", x, Int1(d), Int1(0), Int1(n)))
+}
+
+// trapezoids returns the areas between neighbours of y along a dim, and which that is.
+func (m *maker) trapezoids() (*tensor.Tensor, int) {
+	y, x := m.floats(m.x(0)), m.x(1)
+	d := m.dim(1, y)
+	sums := m.between(y, d, "add")
+	if x == nil {
+		return m.Scale(sums, m.float(0)/2), d
+	}
+	if len(x.Shape()) == 1 {
+		x = m.Reshape(x, append(x.Shape(), make1s(len(y.Shape())-1-d)...))
+	}
+	x = m.Reshape(x, padShape(x.Shape(), len(y.Shape())))
+	if len(x.Shape()) != len(y.Shape()) || x.Shape()[d] != y.Shape()[d] {
+		m.refuse("x", Describe(m.x(1)), fmt.Sprintf("%d elements along dim %d", y.Shape()[d], d), "as y, "+Describe(y)+", has")
+	}
+	return m.Scale(m.Mul(sums, m.between(x, d, "sub")), 0.5), d
+}
+
+// gradients returns the derivatives of a tensor along dims.
+func (m *maker) gradients() []*tensor.Tensor {
+	x, order := m.floats(m.x(0)), m.int(1)
+	if order != 1 && order != 2 {
+		m.refuse("edge_order", fmt.Sprint(order), "1 or 2", "")
+	}
+	dims := allDims(len(x.Shape()))
+	if a := m.c.Args[0]; a.Set {
+		_, err := m.c.Dims(0, x.Shape())
+		m.check(err)
+		dims = nil
+		for _, d := range a.Ints {
+			dims = append(dims, (d+len(x.Shape()))%len(x.Shape()))
+		}
+	}
+	if s := m.x(1); s != nil && len(s.Shape()) > 1 {
+		m.refuse("spacing", Describe(s), "a number, or a tensor [n]", "")
+	}
+	var list []*tensor.Tensor
+	for _, d := range dims {
+		if n := x.Shape()[d]; n < order+1 {
+			m.refuse("x", Describe(x), fmt.Sprintf("at least %d elements along dim %d", order+1, d), "")
+		}
+		list = append(list, m.gradient(x, d, order))
+	}
+	return list
+}
+
+// gradient returns the derivative of x along d. With steps a and b to its neighbours an
+// element has the derivative of the parabola through the three.
+func (m *maker) gradient(x *tensor.Tensor, d, order int) *tensor.Tensor {
+	n := x.Shape()[d]
+	at := func(x *tensor.Tensor, from, size int) *tensor.Tensor {
+		return m.do("narrow", x, Int1(d), Int1(from), Int1(size))
+	}
+	steps := m.steps(x, d)
+	slopes := m.Div(m.between(x, d, "sub"), steps)
+	if n == 2 {
+		return m.Do("cat", []*tensor.Tensor{slopes, slopes}, Int1(d))
+	}
+	// weigh returns the slopes s and t with the weights b and a: (b s + a t) / (a + b)
+	weigh := func(s, t, a, b *tensor.Tensor) *tensor.Tensor {
+		return m.Div(m.Add(m.Mul(b, s), m.Mul(a, t)), m.Add(a, b))
+	}
+	inner := weigh(at(slopes, 0, n-2), at(slopes, 1, n-2), at(steps, 0, n-2), at(steps, 1, n-2))
+	first, last := at(slopes, 0, 1), at(slopes, n-2, 1)
+	if order == 2 {
+		first = m.Sub(m.Scale(first, 2), at(inner, 0, 1))
+		last = m.Sub(m.Scale(last, 2), at(inner, n-3, 1))
+	}
+	return m.Do("cat", []*tensor.Tensor{first, inner, last}, Int1(d))
+}
+
+// steps returns how far apart the elements of x along d are, in the shape [.., n-1, ..]
+// of as many dims as x.
+func (m *maker) steps(x *tensor.Tensor, d int) *tensor.Tensor {
+	n, thin := x.Shape()[d], make1s(len(x.Shape()))
+	thin[d] = n - 1
+	s := m.x(1)
+	switch {
+	case s == nil:
+		s = number(1)
+	case len(s.Shape()) == 1:
+		if s.Shape()[0] != n {
+			m.refuse("spacing", Describe(s), fmt.Sprintf("%d elements", n), fmt.Sprintf("as dim %d of x has", d))
+		}
+		return m.Reshape(m.Cast(m.between(s, 0, "sub"), x.DType()), thin)
+	}
+	return m.Expand(m.Reshape(m.strong(s, x.DType()), make1s(len(x.Shape()))), thin)
 }
 
 // covariance returns the covariances of the rows of x.

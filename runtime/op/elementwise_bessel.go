@@ -44,19 +44,19 @@ var besselOps = []*unaryOp{
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Mul(dy, t.Sub(t.unary("i0", x), t.overX(x, y)))
 		}},
-	{name: "modified_bessel_k0", returns: "the modified Bessel function of the second kind of order 0 at x", row: kernel.BesselK0, notes: belowZero, example: specialExample("modified_bessel_k0", "0.0", "inf"),
+	{name: "modified_bessel_k0", returns: "the modified Bessel function of the second kind of order 0 at x", row: kernel.BesselK0, notes: belowZero, example: specialExample("modified_bessel_k0", "0.0", "+inf"),
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Neg(t.Mul(dy, t.unary("modified_bessel_k1", x)))
 		}},
-	{name: "modified_bessel_k1", returns: "the modified Bessel function of the second kind of order 1 at x", row: kernel.BesselK1, notes: belowZero, example: specialExample("modified_bessel_k1", "0.0", "inf"),
+	{name: "modified_bessel_k1", returns: "the modified Bessel function of the second kind of order 1 at x", row: kernel.BesselK1, notes: belowZero, example: specialExample("modified_bessel_k1", "0.0", "+inf"),
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Neg(t.Mul(dy, t.Add(t.unary("modified_bessel_k0", x), t.Div(y, x))))
 		}},
-	{name: "scaled_modified_bessel_k0", returns: "modified_bessel_k0(x) times e to the power x", row: kernel.BesselK0e, notes: belowZero, example: specialExample("scaled_modified_bessel_k0", "0.0", "inf"),
+	{name: "scaled_modified_bessel_k0", returns: "modified_bessel_k0(x) times e to the power x", row: kernel.BesselK0e, notes: belowZero, example: specialExample("scaled_modified_bessel_k0", "0.0", "+inf"),
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Mul(dy, t.Sub(y, t.unary("scaled_modified_bessel_k1", x)))
 		}},
-	{name: "scaled_modified_bessel_k1", returns: "modified_bessel_k1(x) times e to the power x", row: kernel.BesselK1e, notes: belowZero, example: specialExample("scaled_modified_bessel_k1", "0.0", "inf"),
+	{name: "scaled_modified_bessel_k1", returns: "modified_bessel_k1(x) times e to the power x", row: kernel.BesselK1e, notes: belowZero, example: specialExample("scaled_modified_bessel_k1", "0.0", "+inf"),
 		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
 			return t.Mul(dy, t.Sub(t.Sub(y, t.unary("scaled_modified_bessel_k0", x)), t.Div(y, x)))
 		}},

@@ -128,6 +128,16 @@ var specialOps = []*unaryOp{
 		},
 	},
 	{
+		name: "fraction", surface: Internal, returns: "the fraction of x, from 1/2 to 1 in absolute value", row: kernel.Fraction, float: true,
+		grad: func(t *Tape, x, y, dy *tensor.Tensor) *tensor.Tensor {
+			return t.Div(dy, t.unary("exp2", t.unary("exponent", x)))
+		},
+	},
+	{
+		name: "exponent", surface: Internal, returns: "the power of 2 that fraction(x) times is x", row: kernel.Exponent, float: true,
+		grad: zeroGrad,
+	},
+	{
 		name: "trunc", returns: "x without its fraction", row: kernel.Trunc,
 		example: ">>> tensor([1.5, -1.5]).trunc().tolist()\n[1.0, -1.0]",
 		grad:    zeroGrad,

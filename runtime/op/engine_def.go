@@ -23,6 +23,7 @@ const (
 	FFT                           // fft.name(...)
 	Special                       // special.name(...)
 	Windows                       // signal.windows.name(...)
+	Masked                        // masked.name(...)
 )
 
 // Spaces are the surfaces that are modules of the language, with the names that
@@ -33,6 +34,7 @@ var Spaces = []struct {
 }{
 	{Namespace, "F", "torch.nn.functional"}, {Linalg, "linalg", "torch.linalg"}, {FFT, "fft", "torch.fft"},
 	{Special, "special", "torch.special"}, {Windows, "signal.windows", "torch.signal.windows"},
+	{Masked, "masked", "torch.masked"},
 }
 
 // A Def is one operator: everything that is to be known about it.

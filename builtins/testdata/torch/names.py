@@ -29,7 +29,7 @@ def filled(m):
 
 
 NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("__")}
-NAMES.update(filled=filled, signal=torch.signal, F=F, nn=torch.nn, torch=torch, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
+NAMES.update(filled=filled, signal=torch.signal, masked=torch.masked, F=F, nn=torch.nn, torch=torch, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
 
 
 def case(i, line):

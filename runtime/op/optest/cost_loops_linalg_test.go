@@ -14,6 +14,11 @@ func init() {
 	addLoop(decomposed(func(m, n, _ int) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k }), "matrix_svd")
 	addLoop(decomposed(func(m, n, _ int) int { return 9 * n * n * n }), "matrix_eigh")
 	addLoop(decomposed(func(m, n, _ int) int { return 20 * n * n * n }), "matrix_exp")
+	addLoop(decomposed(func(m, n, _ int) int { k := min(m, n); return 2*m*n*k - (m+n)*k*k + 2*k*k*k/3 }), "matrix_lu", "matrix_reflectors")
+	addLoop(decomposed(func(m, n, _ int) int { return n }), "matrix_pivots")
+	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n / 3 }), "matrix_info")
+	addLoop(decomposed(func(m, n, k int) int { return n * n * k }), "matrix_triangular")
+	addLoop(decomposed(func(m, n, _ int) int { return 25 * n * n * n }), "matrix_eig")
 }
 
 // decomposed is a loop over matrices [m, n], with right sides of k columns if there

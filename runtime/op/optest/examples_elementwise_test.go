@@ -93,6 +93,8 @@ func addSpecialExamples() {
 	for _, name := range []string{"bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "entr"} {
 		addExamples(name, call(positive(2, 3)), call(positive(7)))
 	}
+	addExamples("fraction", call(positive(2, 3)).notComparable("it is no function of nearby numbers"))
+	addExamples("exponent", call(positive(2, 3)).notComparable("it is no function of nearby numbers"))
 	addExamples("ndtri", call(literal(dtype.Float32, []int{3}, 0.125, 0.5, 0.75)))
 	addExamples("xlog1py", call(values(2, 3), positive(2, 3)), call(values(2, 3), positive(3)))
 	for _, name := range []string{"igamma", "igammac", "zeta"} {

@@ -1,6 +1,9 @@
 package optest
 
-import "tpsh/runtime/op"
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+)
 
 func init() {
 	f, s := op.Float1, op.Str1
@@ -20,6 +23,14 @@ func init() {
 		addExamples(name, call(dominant(2, 3, 3)), call(dominant(3, 3)))
 	}
 	addExamples("matrix_solve", call(dominant(2, 3, 3), values(2, 3, 2)), call(dominant(3, 3), values(3, 1)))
+	addExamples("matrix_lu", call(dominant(3, 3)), call(dominant(2, 2, 3)), call(dominant(4, 3)))
+	addExamples("matrix_pivots", call(literal(dtype.Float64, []int{1, 2}, 3, 2), op.Int1(3)))
+	addExamples("matrix_info", call(dominant(3, 3), op.Bool1(false)), call(dominant(3, 3), op.Bool1(true)))
+	addExamples("matrix_triangular",
+		call(dominant(2, 3, 3), values(2, 3, 2), op.Bool1(true), op.Bool1(false)),
+		call(dominant(3, 3), values(3, 2), op.Bool1(false), op.Bool1(true)))
+	addExamples("matrix_reflectors", call(dominant(4, 3)), call(dominant(2, 3, 4)))
+	addExamples("matrix_eig", call(dominant(3, 3)).notSmooth("vectors may be turned"))
 	addExamples("matrix_cholesky", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
 	addExamples("matrix_eigh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
 	for _, name := range []string{"matrix_qr", "matrix_svd"} {

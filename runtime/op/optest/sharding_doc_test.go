@@ -38,6 +38,7 @@ var mayGather = map[string]string{
 	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
 	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
 	"matrix_qr": ofMatrices, "matrix_svd": ofMatrices, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
+	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
 

@@ -21,7 +21,7 @@ var complexNames = set2("reshape", "flatten", "squeeze", "unsqueeze", "select", 
 	"cumsum_back", "repeat", "flip", "roll", "tril", "triu", "index_select", "index_spread", "gather", "index", "masked_select", "scatter_add",
 	"index_copy", "index_put", "setitem", "masked_fill", "where", "copy", "zero", "fill", "window_get", "window_put", "combine", "copy_", "zero_",
 	"fill_", "setitem_", "index_put_", "combine_", "pad", "nonzero", "to", "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like",
-	"full_like", "rand", "randn", "rand_like", "randn_like", "log2", "log10", "tan", "region_get", "region_set", "region_spread")
+	"full_like", "rand", "randn", "rand_like", "randn_like", "log2", "log10", "tan", "matrix_inverse", "matrix_solve", "region_get", "region_set", "region_spread")
 
 // An operator that takes complex tensors makes of real numbers in them what it
 // makes of the numbers; every other refuses with an *op.ArgError of its own.
