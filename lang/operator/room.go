@@ -38,7 +38,7 @@ func times(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple
 	}
 	if n, ok := y.(starlark.Int); ok && n.Sign() > 0 {
 		if count, small := n.Uint64(); small {
-			if err := room(t, uint(starlark.Len(x)+1)*sizeOfElement(x), uint(count)); err != nil {
+			if err := room(t, uint(max(starlark.Len(x), 0))*sizeOfElement(x), uint(count)); err != nil {
 				return nil, err
 			}
 		}
