@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/mesh"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
@@ -187,7 +188,11 @@ func (x *Tensor) SetField(name string, v starlark.Value) error {
 	if IsMember("Tensor", name) {
 		return fmt.Errorf("can't assign to .%s of a tensor", name)
 	}
-	return starlark.NoSuchAttrError(fmt.Sprintf("tensor has no .%s field to assign to", name))
+	none := fmt.Sprintf("tensor has no .%s field to assign to", name)
+	if near := spell.Nearest(name, []string{"grad", "requires_grad"}); near != "" { // else Starlark finds a method
+		return fmt.Errorf("%s (did you mean .%s?)", none, near)
+	}
+	return starlark.NoSuchAttrError(none)
 }
 
 // gradLayout returns how the gradient of t, which x holds, lies, nil if it is plain,

@@ -144,7 +144,7 @@ func (r *running) stopFor(ctx context.Context) {
 func (r *running) handle(e event) {
 	switch {
 	case e.err != nil:
-		r.broken[e.rank] = true
+		r.broken[e.rank] = death(e.err)
 		if r.waiting[e.rank] {
 			r.end(e.rank, &doneMsg{Failure: lost(e.err)})
 		}
@@ -186,12 +186,17 @@ type DeathError struct{ Cause string }
 
 func (e *DeathError) Error() string { return "the rank died: it " + e.Cause }
 
-// lost is the failure of a rank whose connection ended.
-func lost(err error) *Failure {
+// death says that a rank has died, whose connection ended with err.
+func death(err error) error {
 	if !errors.As(err, new(*DeathError)) {
 		err = fmt.Errorf("the rank died: its connection ended (%v)", err)
 	}
-	return &Failure{Kind: kindPeer, Message: text(err.Error()), Lost: true}
+	return err
+}
+
+// lost is the failure of a rank whose connection ended.
+func lost(err error) *Failure {
+	return &Failure{Kind: kindPeer, Message: text(death(err).Error()), Lost: true}
 }
 
 // end notes how a rank ended. If it failed, the others may go on for a while.
@@ -243,7 +248,7 @@ func (r *running) stop(why stopReason, text string) {
 // abandon waits no longer for the ranks that do not stop.
 func (r *running) abandon() {
 	for rank := range r.waiting {
-		r.broken[rank] = true
+		r.broken[rank] = errors.New("it still runs what it was told to stop")
 		r.end(rank, &doneMsg{Failure: &Failure{
 			Kind:    kindOther,
 			Stop:    stopHung,

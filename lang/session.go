@@ -64,8 +64,8 @@ type Session struct {
 	stopAsks   chan struct{}
 
 	seq    int
-	failed bool   // the last chunk ended badly on some rank
-	broken []bool // by rank: it has gone, or does not stop
+	failed bool    // the last chunk ended badly on some rank
+	broken []error // by rank: why it cannot be used: it has gone, or does not stop
 }
 
 // An event is what a rank's connection brought: a message, or its end.
@@ -85,7 +85,7 @@ func NewSession(conns []Conn, opts Options) *Session {
 		events:     make(chan event),
 		interrupts: make(chan struct{}, 1),
 		stopAsks:   make(chan struct{}, 1),
-		broken:     make([]bool, len(conns)),
+		broken:     make([]error, len(conns)),
 	}
 	for rank := range conns {
 		s.readers.Go(func() { s.read(ctx, rank) })
@@ -167,8 +167,8 @@ func (s *Session) usable(ranks []int) error {
 		if r < 0 || r >= len(s.conns) {
 			return fmt.Errorf("rank %d: want a rank from 0 to %d", r, len(s.conns)-1)
 		}
-		if s.broken[r] {
-			return fmt.Errorf("rank %d: has gone, or still runs what it was told to stop", r)
+		if err := s.broken[r]; err != nil {
+			return fmt.Errorf("rank %d: %w", r, err)
 		}
 	}
 	return nil
@@ -224,8 +224,8 @@ func (s *Session) ask(ctx context.Context, ranks []int, m *message) ([]*replyMsg
 			return nil, context.Cause(ctx)
 		case e := <-s.events:
 			if e.err != nil {
-				s.broken[e.rank] = true
-				return nil, fmt.Errorf("rank %d: %w", e.rank, e.err)
+				s.broken[e.rank] = death(e.err)
+				return nil, fmt.Errorf("rank %d: %w", e.rank, s.broken[e.rank])
 			}
 			if i := slices.Index(ranks, e.rank); e.Seq == m.Seq && e.Reply != nil && i >= 0 && replies[i] == nil {
 				replies[i] = e.Reply

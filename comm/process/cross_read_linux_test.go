@@ -23,7 +23,7 @@ import (
 type loanPair struct {
 	*shm.Exposing
 	*shm.CrossReading
-	lanes *shm.StagingPool
+	pool *shm.StagingPool
 	told  []error // of memory that cannot be read
 }
 
@@ -33,9 +33,9 @@ func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
 		t.Fatal(err)
 	}
 	s.Close() // the memory stays
-	p := &loanPair{lanes: &shm.StagingPool{}}
-	p.lanes.Init(s, 0)
-	out := &shm.StagingWriter{Own: p.lanes.Acquire(), Slot: 1, Length: src.Len()}
+	p := &loanPair{pool: &shm.StagingPool{}}
+	p.pool.Init(s, 0)
+	out := &shm.StagingWriter{Own: p.pool.Acquire(), Slot: 1, Length: src.Len()}
 	out.AddReader(1, false)
 	p.Exposing = shm.NewExposing(out, src)
 	out.Open(1, 2)
@@ -102,8 +102,8 @@ func TestLentWithdrawn(t *testing.T) {
 		"unmapped":      func(p *loanPair) { p.Withdraw(); p.CrossReading.Exposed.Address = 16 },
 		"of a dead one": func(p *loanPair) { p.Withdraw(); p.Process = 1<<31 - 2 },
 		"of a past use": func(p *loanPair) {
-			p.lanes.Release(p.Own)
-			again := &shm.StagingWriter{Own: p.lanes.Acquire(), Slot: 1, Length: 9}
+			p.pool.Release(p.Own)
+			again := &shm.StagingWriter{Own: p.pool.Acquire(), Slot: 1, Length: 9}
 			again.Open(1, 2)
 		},
 	} {
@@ -201,7 +201,7 @@ func TestLaneRefuses(t *testing.T) {
 		return func(l shm.StagingBuffer, _ *wire.Contract) { l.SetExposed(0, s) }
 	}
 	lies := map[string]func(shm.StagingBuffer, *wire.Contract){
-		"a lane that is none": func(_ shm.StagingBuffer, k *wire.Contract) { k.Staging = shm.StagingEach + 1 },
+		"a staging buffer that is none": func(_ shm.StagingBuffer, k *wire.Contract) { k.Staging = shm.StagingEach + 1 },
 		"less than nothing":   func(l shm.StagingBuffer, _ *wire.Contract) { l.Length(0).Store(1 << 63) },
 		"rows of no width":    lends(shm.ExposedSpan{Address: 16}),
 		"rows of less":        lends(shm.ExposedSpan{Address: 16, Width: -8, Pitch: 8}),

@@ -242,7 +242,7 @@ func (c *wireCall) openReader(member int, several bool) (shm.StagingReader, erro
 	sl, r := c.group.wireRank.shared, c.group.ranks[member]
 	k, index := &c.call.contracts[r], sl.indexes[r]
 	if k.Staging > shm.StagingEach {
-		return shm.StagingReader{}, c.reject(r, fmt.Errorf("%s: got lane %d, want 1..%d", c.op.Desc.Op, k.Staging, shm.StagingEach))
+		return shm.StagingReader{}, c.reject(r, fmt.Errorf("%s: got staging buffer %d, want 1..%d", c.op.Desc.Op, k.Staging, shm.StagingEach))
 	}
 	in := shm.StagingReader{
 		Buffer:  sl.segment.StagingBuffer(index, int(k.Staging-1)),

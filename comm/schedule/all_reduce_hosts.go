@@ -3,11 +3,11 @@ package schedule
 // allReduceHosts leaves the reduction of every In[0] in Out[0] of every member, for large
 // blocks in a group on several hosts, each of which has members that follow each other.
 //
-// A block has as many chunks, or lanes, as the largest host has members, and every host a
-// member that works on a lane. It has the chunk of those beside it, reduces them in the
-// order of members onto what comes from the host before, and sends that to the next host:
-// a chain from the first host to the last, which has the result. This goes back along the
-// chain, and on every host to those beside. For S bytes on H hosts of R members, 2S(H-1)
+// A block has as many chunks as the largest host has members, and each chunk a chain of one
+// member of every host. This one has the chunk of those beside it, reduces them in the
+// order of members onto what comes from the host before, and sends that to the next host.
+// The last host has the result, which goes back along the chain, and on every host to
+// those beside. For S bytes on H hosts of R members, 2S(H-1)
 // bytes cross, S from each host to each of its neighbours, the least any algorithm can, and
 // of allReducePairwise R times that. The order of the sum is that of members, which leaves
 // no shorter way than the chain; its links work on different pieces at the same time.
@@ -19,43 +19,43 @@ func allReduceHosts(s Position) []Step {
 	hosts := len(h.members)
 	var early, sums, back []Step
 	slot := 0
-	for lane := range h.lanes {
-		chunk := s.Out(0).Chunk(lane, h.lanes)
-		worker := h.worker(lane, host)
+	for chain := range h.chains {
+		chunk := s.Out(0).Chunk(chain, h.chains)
+		worker := h.worker(chain, host)
 		if worker != s.Rank {
-			early = append(early, sendStep(worker, lane, s.In(0).Chunk(lane, h.lanes)))
-			back = append(back, recvStep(chunk, worker, lane))
+			early = append(early, sendStep(worker, chain, s.In(0).Chunk(chain, h.chains)))
+			back = append(back, recvStep(chunk, worker, chain))
 			continue
 		}
-		fold := s.foldLink(lane, lane, s.In(0).Chunk(lane, h.lanes), &slot)
+		fold := s.foldLink(chain, chain, s.In(0).Chunk(chain, h.chains), &slot)
 		var to []int
 		if host > 0 {
-			to = append(to, h.worker(lane, host-1))
+			to = append(to, h.worker(chain, host-1))
 		}
 		to = append(to, h.beside(s.Rank)...)
 		if host == hosts-1 {
 			sums = append(sums, s.endLink(fold, chunk)...)
-			sums = append(sums, sendSteps(to, lane, chunk)...)
+			sums = append(sums, sendSteps(to, chain, chunk)...)
 			continue
 		}
-		sums = append(sums, s.passLink(fold, h.worker(lane, host+1), &slot)...)
-		back = append(back, recvStep(chunk, h.worker(lane, host+1), lane))
-		back = append(back, sendSteps(to, lane, chunk)...)
+		sums = append(sums, s.passLink(fold, h.worker(chain, host+1), &slot)...)
+		back = append(back, recvStep(chunk, h.worker(chain, host+1), chain))
+		back = append(back, sendSteps(to, chain, chunk)...)
 	}
 	early = append(early, sums...)
 	return append(early, late(2*(hosts-1-host)+1, back)...)
 }
 
-// worker returns the member of a host that works on a lane.
-func (h *Hosts) worker(lane, host int) int {
+// worker returns the member of a host that works on a chain.
+func (h *Hosts) worker(chain, host int) int {
 	list := h.members[host]
-	return list[lane%len(list)]
+	return list[chain%len(list)]
 }
 
-// foldLink lists the steps of the position's member, which works on a lane, by which it has
+// foldLink lists the steps of the position's member, which works on a chain, by which it has
 // what it folds: own and the same part of those beside it, and what comes from the host
 // before. The last step is the fold, without a dst. slot is the next that is free.
-func (s Position) foldLink(lane, tag int, own Part, slot *int) []Step {
+func (s Position) foldLink(chain, tag int, own Part, slot *int) []Step {
 	h, host := s.Hosts, s.Hosts.of[s.Rank]
 	fold := Step{Do: DoFold, Tag: tag, First: host == 0}
 	var steps []Step
@@ -66,7 +66,7 @@ func (s Position) foldLink(lane, tag int, own Part, slot *int) []Step {
 		fold.Src = append(fold.Src, part)
 	}
 	if host > 0 {
-		take(h.worker(lane, host-1))
+		take(h.worker(chain, host-1))
 	}
 	for _, r := range h.members[host] {
 		if r == s.Rank {

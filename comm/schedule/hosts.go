@@ -9,7 +9,7 @@ type Hosts struct {
 	of      []int   // by member: its host; hosts are numbered as their first members are
 	place   []int   // by member: its place among those of its host
 	members [][]int // by host, ascending
-	lanes   int     // the members of the host that has most
+	chains  int     // the members of the host that has most
 }
 
 // NewHosts returns the Hosts of a group whose member m is on host of[m], whatever the
@@ -26,7 +26,7 @@ func NewHosts(of []int) *Hosts {
 		}
 		h.of, h.place = append(h.of, host), append(h.place, len(h.members[host]))
 		h.members[host] = append(h.members[host], m)
-		h.lanes = max(h.lanes, len(h.members[host]))
+		h.chains = max(h.chains, len(h.members[host]))
 	}
 	if len(h.members) < 2 || len(h.members) == len(of) {
 		return nil

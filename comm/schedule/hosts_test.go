@@ -48,7 +48,7 @@ func onHosts(kind Kind) (list []algorithm) {
 			}
 			steps := func(p Position) []Step {
 				if p.Hosts = NewHosts(of(p.Size)); p.Hosts == nil {
-					p.Hosts = &Hosts{of: firstRanks(p.Size), place: make([]int, p.Size), members: singly(p.Size), lanes: 1}
+					p.Hosts = &Hosts{of: firstRanks(p.Size), place: make([]int, p.Size), members: singly(p.Size), chains: 1}
 				}
 				for m := range p.Size {
 					p.Long = append(p.Long, long(m))

@@ -11,19 +11,19 @@ func reduceHosts(s Position) []Step {
 	hosts := len(h.members)
 	var early, sums, back []Step
 	slot := 0
-	for lane := range h.lanes {
-		chunk := s.In(0).Chunk(lane, h.lanes)
-		result := s.Out(0).Chunk(lane, h.lanes)
-		if last := h.worker(lane, hosts-1); s.Rank == s.Root && last != s.Rank {
-			back = append(back, recvStep(result, last, lane))
+	for chain := range h.chains {
+		chunk := s.In(0).Chunk(chain, h.chains)
+		result := s.Out(0).Chunk(chain, h.chains)
+		if last := h.worker(chain, hosts-1); s.Rank == s.Root && last != s.Rank {
+			back = append(back, recvStep(result, last, chain))
 		}
-		if worker := h.worker(lane, host); worker != s.Rank {
-			early = append(early, sendStep(worker, lane, chunk))
+		if worker := h.worker(chain, host); worker != s.Rank {
+			early = append(early, sendStep(worker, chain, chunk))
 			continue
 		}
-		fold := s.foldLink(lane, lane, chunk, &slot)
+		fold := s.foldLink(chain, chain, chunk, &slot)
 		if host < hosts-1 {
-			sums = append(sums, s.passLink(fold, h.worker(lane, host+1), &slot)...)
+			sums = append(sums, s.passLink(fold, h.worker(chain, host+1), &slot)...)
 		} else {
 			sums = append(sums, s.giveLink(fold, s.Root, result, &slot)...)
 		}

@@ -18,14 +18,14 @@ func reduceScatterHosts(s Position) []Step {
 	var early, sums, back []Step
 	slot := 0
 	for r := range s.Size {
-		lane := h.place[r]
-		if worker := h.worker(lane, host); worker != s.Rank {
+		chain := h.place[r]
+		if worker := h.worker(chain, host); worker != s.Rank {
 			early = append(early, sendStep(worker, r, s.In(r)))
 			continue
 		}
-		fold := s.foldLink(lane, r, s.In(r), &slot)
+		fold := s.foldLink(chain, r, s.In(r), &slot)
 		if host < hosts-1 {
-			sums = append(sums, s.passLink(fold, h.worker(lane, host+1), &slot)...)
+			sums = append(sums, s.passLink(fold, h.worker(chain, host+1), &slot)...)
 		} else {
 			sums = append(sums, s.giveLink(fold, r, s.Out(0), &slot)...)
 		}

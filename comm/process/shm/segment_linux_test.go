@@ -28,10 +28,10 @@ func TestSegment(t *testing.T) {
 		l := first.StagingBuffer(size-1, StagingEach-1)
 		l.data[len(l.data)-1] = 1
 		if at := first.plan.size - 1; first.mem[at] != 1 {
-			t.Errorf("%d ranks: the last lane does not end where the segment does", size)
+			t.Errorf("%d ranks: the last staging buffer does not end where the segment does", size)
 		}
 		if l.words < first.plan.staging || len(first.mem) != first.plan.size {
-			t.Errorf("%d ranks: the lanes are not where the plan has them", size)
+			t.Errorf("%d ranks: the staging buffers are not where the plan has them", size)
 		}
 		first.Close()
 		second.Close()
