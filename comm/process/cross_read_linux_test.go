@@ -24,7 +24,7 @@ type loanPair struct {
 	*shm.Exposing
 	*shm.CrossReading
 	pool *shm.StagingPool
-	told  []error // of memory that cannot be read
+	told []error // of memory that cannot be read
 }
 
 func newLoanPair(t testing.TB, src, dst schedule.Span) *loanPair {
@@ -202,10 +202,10 @@ func TestLaneRefuses(t *testing.T) {
 	}
 	lies := map[string]func(shm.StagingBuffer, *wire.Contract){
 		"a staging buffer that is none": func(_ shm.StagingBuffer, k *wire.Contract) { k.Staging = shm.StagingEach + 1 },
-		"less than nothing":   func(l shm.StagingBuffer, _ *wire.Contract) { l.Length(0).Store(1 << 63) },
-		"rows of no width":    lends(shm.ExposedSpan{Address: 16}),
-		"rows of less":        lends(shm.ExposedSpan{Address: 16, Width: -8, Pitch: 8}),
-		"no byte of a row":    lends(shm.ExposedSpan{Address: 16, Skew: 8, Width: 8, Pitch: 8}),
+		"less than nothing":             func(l shm.StagingBuffer, _ *wire.Contract) { l.Length(0).Store(1 << 63) },
+		"rows of no width":              lends(shm.ExposedSpan{Address: 16}),
+		"rows of less":                  lends(shm.ExposedSpan{Address: 16, Width: -8, Pitch: 8}),
+		"no byte of a row":              lends(shm.ExposedSpan{Address: 16, Skew: 8, Width: 8, Pitch: 8}),
 	}
 	for name, lie := range lies {
 		t.Run(name, func(t *testing.T) {
