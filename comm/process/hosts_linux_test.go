@@ -39,10 +39,14 @@ func TestLargeHosts(t *testing.T) {
 
 // Calls drawn at random, of all kinds, some under way at the same time.
 func TestHostsWander(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds, rounds, most := uint64(3), 60, 200_000
+	if testing.Short() {
+		seeds, rounds, most = 1, 6, 70_000
+	}
+	for seed := range seeds {
 		for _, each := range []int{2, 3} {
 			f := process.NewHosts(6, each)
-			for r, err := range commtest.Wander(t, f, seed, 60, 200000) {
+			for r, err := range commtest.Wander(t, f, seed, rounds, most) {
 				if err != nil {
 					t.Errorf("seed %d, %d on each host, rank %d: %v", seed, each, r, err)
 				}
