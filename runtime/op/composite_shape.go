@@ -302,9 +302,8 @@ func makeRepeatInterleave(m *maker) *tensor.Tensor {
 	return m.Reshape(m.Expand(m.column(x, d+1), wide), long)
 }
 
-// diagonal returns the diagonal of dims a and b of x, offset columns to the right,
-// as a last dim.
-func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
+// dimsLast returns the dims of x in the order in which a and b, two of them, are the last.
+func (m *maker) dimsLast(x *tensor.Tensor, a, b int) []int {
 	if len(x.Shape()) < 2 || a == b {
 		m.refuse("x", Describe(x), "two dims", "")
 	}
@@ -314,7 +313,13 @@ func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
 			order = append(order, d)
 		}
 	}
-	x = m.do("permute", x, IntsN(append(order, a, b)...))
+	return append(order, a, b)
+}
+
+// diagonal returns the diagonal of dims a and b of x, offset columns to the right,
+// as a last dim.
+func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
+	x = m.do("permute", x, IntsN(m.dimsLast(x, a, b)...))
 	s := x.Shape()
 	lead, rows, cols := s[:len(s)-2], s[len(s)-2], s[len(s)-1]
 	down, right := max(-offset, 0), max(offset, 0)

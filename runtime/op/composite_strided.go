@@ -159,16 +159,7 @@ func (m *maker) emptyStrided(dt dtype.DType) *tensor.Tensor {
 
 // diagonalSet returns a copy of x with src on a diagonal of dims a and b.
 func (m *maker) diagonalSet(x, src *tensor.Tensor, offset, a, b int) *tensor.Tensor {
-	if len(x.Shape()) < 2 || a == b {
-		m.refuse("x", Describe(x), "two dims", "")
-	}
-	order := []int{}
-	for d := range x.Shape() {
-		if d != a && d != b {
-			order = append(order, d)
-		}
-	}
-	order = append(order, a, b)
+	order := m.dimsLast(x, a, b)
 	y := m.Permute(x, order)
 	s := y.Shape()
 	lead, rows, cols := s[:len(s)-2], s[len(s)-2], s[len(s)-1]
