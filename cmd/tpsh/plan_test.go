@@ -408,14 +408,7 @@ func TestPlanShortest(t *testing.T) {
 		{"--tp", "1", "--pp", "4", "--chunks", "2", "--batch", "64", "--layers", "8"},
 	} {
 		q := question{Script: "../../examples/megatron.star", Ranks: 4, Args: append(args, "--hidden", "512", "--seq", "512")}
-		whole, err := evaluate(context.Background(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		short, err := shortest(context.Background(), q, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole, short := wholeAndShort(t, q)
 		want, got := whole.Play(m).StepSeconds, short.Seconds(m)
 		if math.Abs(got/want-1) > 2e-3 {
 			t.Errorf("%v: %d events tell %.6g s, want %.6g", args, len(short.Kinds[0].Events), got, want)
@@ -426,6 +419,20 @@ func TestPlanShortest(t *testing.T) {
 	}
 }
 
+// wholeAndShort returns the plan of all micro-batches, and the one of few.
+func wholeAndShort(t *testing.T, q question) (whole, short *plan.Program) {
+	t.Helper()
+	whole, err := evaluate(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err = shortest(context.Background(), q, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, short
+}
+
 // Of a script with one step, or none marked, that step is played.
 func TestPlanShortestOfOneStep(t *testing.T) {
 	m, err := hardware.Builtin("dgx-a100-80g")
@@ -433,14 +440,7 @@ func TestPlanShortestOfOneStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := question{Script: "../../examples/megatron.star", Ranks: 2, Args: []string{"--pp", "2", "--tp", "1", "--steps", "1", "--batch", "32"}}
-	whole, err := evaluate(context.Background(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, err := shortest(context.Background(), q, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole, short := wholeAndShort(t, q)
 	if want, got := whole.Play(m).StepSeconds, short.Seconds(m); math.Abs(got/want-1) > 2e-3 {
 		t.Errorf("got %.6g s, want %.6g", got, want)
 	}
