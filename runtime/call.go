@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -104,23 +105,29 @@ func (k *call) end(res comm.Result, err error) error {
 // record records the call as an operation on in with results out, at the place in
 // the record that seq reserved. back is its gradient, which names the line of the
 // call.
-func (k *call) record(seq uint64, in, out []*tensor.Tensor, back func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error)) {
+func (k *call) record(seq uint64, in, out []*tensor.Tensor, back grad.Backward) {
 	if k.line == "" {
 		k.line = k.r.where()
 	}
-	line := k.line
-	k.r.Tape.CustomAt(seq, k.op.Desc.Op, in, out, true, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		defer k.r.replay(line)()
-		return back(t, dy)
-	})
+	k.r.recordCall(seq, k.op.Desc.Op, k.line, in, out, back)
 }
 
-// replay says that the gradient of a call at line runs until the function it
-// returns is called.
-func (r *Rank) replay(line string) (end func()) {
-	outer := r.replayed
-	r.replayed = line
-	return func() { r.replayed = outer }
+// recordCall records a call of the operation called name, or several that are one to
+// the script, at the place in the record that seq reserved. line is that of the
+// call, and back its gradient.
+func (r *Rank) recordCall(seq uint64, name, line string, in, out []*tensor.Tensor, back grad.Backward) {
+	r.Tape.CustomAt(seq, name, in, out, true, r.replay(line, back))
+}
+
+// replay returns back, the gradient of a call at line, as a backward pass runs it:
+// the calls that it makes name that line.
+func (r *Rank) replay(line string, back grad.Backward) grad.Backward {
+	return func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		outer := r.replayed
+		r.replayed = line
+		defer func() { r.replayed = outer }()
+		return back(t, dy)
+	}
 }
 
 // pass returns what the contract says of the pass in which a call is made:

@@ -34,13 +34,10 @@ func (r *Rank) CollectFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tens
 		}
 	}
 	if x.RequiresGrad() && r.Tape.Enabled() {
-		line := r.where()
-		r.Tape.CustomAt(r.Tape.Reserve(), "gather", []*tensor.Tensor{x}, []*tensor.Tensor{all}, true,
-			func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-				defer r.replay(line)()
-				dx, err := r.scatterFlat(t, g, f, x, dy[0])
-				return []*tensor.Tensor{dx}, err
-			})
+		r.recordCall(r.Tape.Reserve(), "gather", r.where(), []*tensor.Tensor{x}, []*tensor.Tensor{all}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			dx, err := r.scatterFlat(t, g, f, x, dy[0])
+			return []*tensor.Tensor{dx}, err
+		})
 	}
 	if !isPlace(r, g, 0) {
 		return all, nil

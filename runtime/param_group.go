@@ -197,9 +197,7 @@ func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
 		}
 	}
 	if len(in) > 0 && b.r.Tape.Enabled() {
-		line := b.r.where()
-		b.r.Tape.CustomAt(b.r.Tape.Reserve(), "fully_shard", in, out, true, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-			defer b.r.replay(line)()
+		b.r.recordCall(b.r.Tape.Reserve(), "fully_shard", b.r.where(), in, out, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 			return b.backward(at, dy)
 		})
 	}

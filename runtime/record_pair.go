@@ -25,14 +25,13 @@ func (r *Rank) RecordPair(name string, x *tensor.Tensor, do, back Action) (*tens
 	if err != nil {
 		return nil, err
 	}
-	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		defer r.replay(line)()
+	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, r.replay(line, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		g := dy[0]
 		if g == nil {
 			g = t.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)
 		}
 		dx, err := r.RecordPair(name, g, back, do)
 		return []*tensor.Tensor{dx}, err
-	})
+	}))
 	return y, nil
 }
