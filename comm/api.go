@@ -33,7 +33,7 @@ type Desc struct {
 	Flags  Flags
 }
 
-// A Member is what a call learns of another member's call once they agree.
+// A Member is all that a call learns of another member's call, once they agree.
 type Member struct {
 	Free int    // its size along Desc.Free; 0 if Free is -1
 	Meta []byte // its Op.Meta; to be read only
@@ -77,19 +77,19 @@ type Op struct {
 	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
 	Reduce Reducer
 
-	// Fold does what Reduce does in stretches, which spares bytes between hosts. It may be
+	// Fold does the work of Reduce in stretches, which spares bytes between hosts. It may be
 	// nil; either all members have one or none.
 	Fold *Fold
 
 	// Where returns the source line of the call. It is called only for a
 	// report, on any goroutine, while the caller is inside the call; for an
 	// asynchronous call, at any time until its Work is done. It must not
-	// communicate. If it is nil, the line is what Endpoint.Where tells.
+	// communicate. If it is nil, the line is that of Endpoint.Where.
 	Where func() string
 }
 
 // A Sharer makes one result for all members of a call that have theirs alike,
-// where they share memory: each reads a part of what all offer, and writes it
+// where they share memory: each reads a part of all blocks offered, and writes it
 // once, instead of once for each member. Members that are there first do the
 // parts of those that are not. Its methods are called as Op.Prepare is.
 type Sharer interface {
@@ -100,7 +100,7 @@ type Sharer interface {
 	// Prepare does for one member's, and something that stands for it. After an
 	// error every member makes a result of its own.
 	Make(members []Member, flags Flags) (blocks []Block, result any, err error)
-	// Take is called on every member, whose result is what Make has made on one.
+	// Take is called on every member, with the result that Make has made on one.
 	// It is not there yet.
 	Take(members []Member, flags Flags, result any) error
 }
@@ -112,7 +112,7 @@ type Result struct {
 	Block int   // bytes of the block that was broadcast or reduced; 0 of other calls
 }
 
-// A Message is what Send passes to Recv: Meta and Data as sent. Send takes
+// A Message travels from Send to Recv: Meta and Data as sent. Send takes
 // the slices over; they must not change afterwards. Keep is held for as long
 // as Data is in use, and arrives with the message only where memory is shared.
 //

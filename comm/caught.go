@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Caught says what errors of its own a rank has caught, after which it may have
+// Caught lists the errors of its own that a rank has caught, after which it may have
 // left out calls that others make. For each other rank it has a clock: 0 when the
 // two have been in a collective together, one more after an error, and no less than
 // the other's was when this one was told of an error of that one. Of two ranks, the
-// one whose clock is ahead has left out what the other waits for.
+// one whose clock is ahead has left out the call that the other waits for.
 //
 // Lamport, "Time, clocks, and the ordering of events in a distributed system",
 // CACM 21(7), 1978.
@@ -30,7 +30,7 @@ func (c *Caught) clock(rank int) int {
 // that has caught d.
 func (c *Caught) LeftOut(rank int, d *Caught, other int) bool { return c.clock(other) > d.clock(rank) }
 
-// Caught returns what the rank has caught. It may be called on any goroutine, and
+// Caught returns the errors that the rank has caught. It may be called on any goroutine, and
 // its list is to be read only.
 func (e *Endpoint) Caught() Caught {
 	if c := e.caught.Load(); c != nil {
@@ -39,7 +39,7 @@ func (e *Endpoint) Caught() Caught {
 	return Caught{}
 }
 
-// change has fn change what the rank has caught.
+// change has fn change the list of errors that the rank has caught.
 func (e *Endpoint) change(fn func(c *Caught)) {
 	old := e.Caught()
 	c := &Caught{make([]int, e.fabric.Size()), old.Last}
@@ -65,15 +65,15 @@ func (e *Endpoint) noteCaught(text string, told []int) {
 	})
 }
 
-// hear notes what another rank has caught, as an error tells.
+// hear notes the errors that another rank has caught, as an error tells.
 func (e *Endpoint) hear(rank int, theirs *Caught) {
 	if at := theirs.clock(e.rank); at > 0 {
 		e.change(func(c *Caught) { c.Clocks[rank] = max(c.Clocks[rank], at) })
 	}
 }
 
-// learn notes what a mismatch or a deadlock says of what others have caught, which
-// those who are told of it have as well.
+// learn notes the errors that others have caught, as a mismatch or a deadlock tells, which
+// the ranks that are told of it have as well.
 func (e *Endpoint) learn(err error, told []int) {
 	var mismatch *MismatchError
 	var dead *DeadlockError
@@ -105,7 +105,7 @@ func (e *Endpoint) met(ranks []int) {
 }
 
 // leavesOut reports whether a call has failed with err because this rank had left
-// out what others called.
+// out a call that others made.
 func (e *Endpoint) leavesOut(err error) bool {
 	var mismatch *MismatchError
 	var dead *DeadlockError
@@ -122,9 +122,9 @@ func (e *Endpoint) leavesOut(err error) bool {
 	return false
 }
 
-// leftOutBy returns the places of those who have left out a call that the others
+// leftOutBy returns the places of the members that have left out a call that the others
 // make, ascending, or nil if that is not clear: where all others agree, and each of
-// them waits for what each of those has left out.
+// them waits for a call that each of those has left out.
 func leftOutBy(ranks []int, calls []SignedCall) []int {
 	if slices.ContainsFunc(calls, func(c SignedCall) bool { return c.Issued }) {
 		return nil // its rank may have gone on

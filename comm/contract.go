@@ -61,7 +61,7 @@ func (c *SignedCall) agrees(d *SignedCall) bool { return c.Kind == d.Kind && Agr
 
 // NewMismatch builds the report on the calls of the members of a group, which
 // are given by group rank. Where members that have caught more errors than others
-// do not call what these do, they have left it out.
+// do not make the call that these make, they have left it out.
 func NewMismatch(group string, ranks []int, calls []SignedCall) *MismatchError {
 	e := &MismatchError{Group: group, Differs: onlyDifference(calls)}
 	for i, c := range calls {

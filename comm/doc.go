@@ -1,4 +1,4 @@
-// Package comm moves bytes between ranks, and knows who sends what to whom.
+// Package comm moves bytes between ranks, and knows which rank sends which block to which.
 // It knows nothing of tensors, scripts or meshes.
 //
 // Terms:
@@ -16,9 +16,9 @@
 //   - A schedule is a pure list of steps that carries out a collective. The
 //     message family sends and receives; the direct family reads and writes
 //     the blocks of other ranks in place.
-//   - A Transport is what a Fabric is made of. On inproc ranks are goroutines
+//   - A Transport carries the bytes of a Fabric. On inproc ranks are goroutines
 //     that meet and carry out direct schedules. On the others they exchange
-//     messages, and share no memory but what is made for that.
+//     messages, and share no memory but segments made for that.
 //
 // Every collective joins its members: it ends on a rank only when every
 // member has called it and the calls have been compared, on every transport.
@@ -42,14 +42,14 @@
 //
 // A rank that has caught an error of its own (NoteCaught) may have left out calls
 // that others make. In a deadlock with such a rank only those get the error that
-// wait for what was left out, where they wait for it; the rank goes on with the call
-// after it, and the wait that it is in. So it is with a mismatch. Who has left
+// wait for the call that was left out, where they wait for it; the rank goes on with the call
+// after it, and the wait that it is in. So it is with a mismatch. Which rank has left
 // something out is told by clocks (Caught), which start at 0 whenever two ranks are
 // in a collective together; where they do not tell, all get the error.
 //
 // When a rank ends with a cause, every call on a group that holds it fails
-// with a *PeerError, but for calls that it had arrived at before. What it sent
-// before is received. Groups without it go on.
+// with a *PeerError, but for calls that it had arrived at before. Messages that it sent
+// before are received. Groups without it go on.
 //
 // # Use
 //
@@ -70,12 +70,12 @@
 //
 // # Where things are
 //
-// This package is what callers see, and what transports need of it (see
-// transport.go). What carries it out is in packages of its own, each to be
+// This package has all that callers see, and all that transports need of it (see
+// transport.go). The work is done in packages of its own, each to be
 // tested by itself:
 //
-//	schedule   which member does what with whose blocks: pure
-//	deadlock   who waits for whom, and which waits can never end: pure
+//	schedule   which member sends, receives or reduces whose blocks: pure
+//	deadlock   which rank waits for which, and which waits can never end: pure
 //	wire       frames, contracts, reports and verdicts as bytes
 //	bootstrap  connections: trust, rendezvous, heartbeats
 //	mailbox    messages that wait for a receive
@@ -83,7 +83,7 @@
 //	process    the transports of ranks that exchange messages: frames, tcp, shm
 //	           (process/shm: the memory that processes share)
 //	mpi        streams of an MPI, for process
-//	commtest   what every transport must pass
+//	commtest   the tests that every transport must pass
 //
 // A new transport passes commtest.Suite.
 package comm

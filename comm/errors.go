@@ -15,17 +15,17 @@ type Call struct {
 	Function string // "all_reduce"
 	Text     string // `all_reduce(float32[4], op="sum")`
 	Where    string // its source line, "" if that is not known
-	Caught   Caught // what the rank had caught, if that is why the calls differ
+	Caught   Caught // the errors that the rank had caught, if they are why the calls differ
 }
 
 // A MismatchError says that the members of a group did not call the same. Every
-// member gets the same text, but for those who have left a call out: theirs is
+// member gets the same text, but for the members that have left a call out: theirs is
 // compared with the next of the others.
 type MismatchError struct {
 	Group   string // as Group.String has it
 	Calls   []Call // of every member, by rank
 	Differs string // the one parameter that differs, or "" if several do
-	LeftOut []int  // the ranks that have left out what the others call, ascending
+	LeftOut []int  // the ranks that have left out the call of the others, ascending
 }
 
 // Kind returns "mismatch".
@@ -56,26 +56,26 @@ func (e *MismatchError) Error() string {
 		calls.join(func(ranks []int, text string) string { return RankList(ranks) + ": " + text }))
 }
 
-// A Wait is what one rank waits for in the report of a deadlock.
+// A Wait is one rank's wait in the report of a deadlock.
 type Wait struct {
 	Rank     int    // of the fabric
 	Function string // "recv"
 	Text     string // "recv(src=1, tag=0)"
 	Where    string // its source line, "" if that is not known
 	For      []int  // the ranks it waits for, ascending
-	Caught   Caught // what the rank had caught, if that is why others wait for it
+	Caught   Caught // the errors that the rank had caught, if they are why others wait for it
 }
 
 // A DeadlockError says that the waits of some ranks can never end. All of them
 // get the same text, unless one has caught an error: then those get it alone
-// that wait for what it left out.
+// that wait for the call it left out.
 type DeadlockError struct {
 	Waits []Wait // of every rank of the set, by rank
 	Ended []int  // the ranks they wait for that have ended, ascending
-	Told  []int  // the ranks whose waits end, ascending, if the others go on: what these wait for was left out
+	Told  []int  // the ranks whose waits end, ascending, if the others go on: the calls that these wait for were left out
 }
 
-// LeftOut returns the ranks that have left out what others wait for, ascending.
+// LeftOut returns the ranks that have left out calls that others wait for, ascending.
 func (e *DeadlockError) LeftOut() []int {
 	var ranks []int
 	for _, w := range e.Waits {
@@ -115,7 +115,7 @@ func (e *DeadlockError) Error() string {
 	return e.Function() + ": deadlock: " + text
 }
 
-// text says in what w waits, where, and for whom unless the call says so.
+// text tells the call that w waits in, its line, and the ranks waited for unless the call tells them.
 func (w *Wait) text() string {
 	text := w.Text + AtLine(w.Where)
 	if w.Function != RecvName {
@@ -128,7 +128,7 @@ func (w *Wait) text() string {
 type PeerError struct {
 	Func  string // the operation that failed
 	Rank  int    // the rank of the fabric that failed
-	Cause error  // what it failed of
+	Cause error  // why it failed
 }
 
 // Kind returns "peer".
@@ -151,7 +151,7 @@ func (e *PeerError) Error() string {
 // with it. It shows a defect of that function.
 type PanicError struct {
 	Func  string // the operation
-	Value any    // what it panicked with
+	Value any    // the value of the panic
 	Stack []byte
 }
 
@@ -243,7 +243,7 @@ func AtLine(where string) string {
 	return " at " + where
 }
 
-// afterCaught says what error a rank had caught last, if any.
+// afterCaught names the error that a rank had caught last, if any.
 func afterCaught(c Caught) string {
 	if c.Last == "" {
 		return ""

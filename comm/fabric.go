@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Fabric connects size ranks, which communicate through its Endpoints. What
+// A Fabric connects size ranks, which communicate through its Endpoints. All that
 // a script can see of it is the same on every transport.
 type Fabric struct {
 	endpoints []*Endpoint
@@ -72,7 +72,7 @@ func (f *Fabric) Unreceived() []Unreceived {
 }
 
 // Notice asks for a line whenever a rank has waited for longer than after,
-// which says who waits for whom and where. fn gets one line for each such
+// which says which rank waits for which and where. fn gets one line for each such
 // wait, on a goroutine of f. Notice is called at most once.
 func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
 	f.transport.Notice(after, fn)
@@ -95,7 +95,7 @@ type Endpoint struct {
 	groups    map[string]*Group
 	failed    []int // the ranks of which this one has had a PeerError
 
-	caught atomic.Pointer[Caught] // what it has caught, nil for nothing
+	caught atomic.Pointer[Caught] // the errors that it has caught, nil for none
 
 	mu    sync.Mutex
 	where func() string // nil if not set
@@ -170,7 +170,7 @@ func (f *Fabric) isWorld(ranks []int) bool { return len(ranks) == f.Size() && sl
 // worldName is the name of the group of all ranks in their order.
 const worldName = "world"
 
-// groupKey returns what tells a group from all others, on every rank alike. That of
+// groupKey returns a text that tells a group from all others, on every rank alike. That of
 // all ranks is short: each of them has it.
 func (e *Endpoint) groupKey(ranks []int, instance string) string {
 	if e.fabric.isWorld(ranks) {
@@ -197,14 +197,14 @@ func (e *Endpoint) groupName(ranks []int, instance string) string {
 // first End counts; it is called when the rank is in no call.
 func (e *Endpoint) End(cause error) {
 	if cause != nil {
-		// Only its text reaches the other ranks, on every transport: what the
-		// error is besides is true of this rank alone.
+		// Only its text reaches the other ranks, on every transport: whatever else the
+		// error is is true of this rank alone.
 		cause = errors.New(cause.Error())
 	}
 	e.transport.End(cause)
 }
 
-// Where sets what tells the source line that the rank is at. It is called only
+// Where sets the function that tells the source line that the rank is at. It is called only
 // for a report while the rank waits, on any goroutine, where a call brings
 // nothing of its own.
 func (e *Endpoint) Where(fn func() string) {
@@ -213,8 +213,8 @@ func (e *Endpoint) Where(fn func() string) {
 	e.where = fn
 }
 
-// observe notes what an error of a call of this rank says of peers: the failure of
-// one, and what they have caught. told have the error as well.
+// observe notes the news of peers in an error of a call of this rank: the failure of
+// one, and errors that they have caught. told have the error as well.
 func (e *Endpoint) observe(err error, told []int) {
 	e.learn(err, told)
 	var peer *PeerError

@@ -36,13 +36,13 @@ func (g *Group) Rank() int {
 	return g.rank
 }
 
-// Place is Rank for what no size and no decision hangs on.
+// Place is Rank for uses on which no size and no decision hangs.
 func (g *Group) Place() int { return g.rank }
 
 // Holds reports whether the endpoint's rank is a member.
 func (g *Group) Holds() bool { return g.rank >= 0 }
 
-// OnRank has fn called whenever Rank is: where a rank does what others do, too, its
+// OnRank has fn called whenever Rank is: where a rank stands for others that do the same, its
 // place is what they do not have alike.
 func (g *Group) OnRank(fn func()) { g.asked = fn }
 
@@ -106,8 +106,8 @@ func (g *Group) Issue(op *Op) Work {
 	return g.transport.Issue(op)
 }
 
-// Send gives m to the member dst and never waits for it. Messages are received
-// in the order sent by those who ask for this source, tag and group; where is
+// Send gives m to the member dst and never waits for it. Receives
+// of this source, tag and group get messages in the order sent; where is
 // the line that Unreceived names. It fails if dst has failed, or a member of
 // whose failure a call of this rank has told before.
 func (g *Group) Send(dst, tag int, m Message, where string) error {

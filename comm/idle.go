@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Idle says that the rank makes no call until Resume. Until then, those who
+// Idle says that the rank makes no call until Resume. Until then, ranks that
 // wait for it wait as for a rank that has ended. It is called when the rank is
 // in no call; asynchronous ones go on.
 func (e *Endpoint) Idle() { e.transport.Idle() }
@@ -25,7 +25,7 @@ func (e *Endpoint) Groups() []*Group {
 
 // Adopt makes g, a group of the same rank's endpoint in another fabric of the
 // same size, a group of e, with its calls counted from 0. Every rank adopts
-// what it had before it makes a call.
+// the groups that it had before it makes a call.
 func (e *Endpoint) Adopt(g *Group) {
 	g.endpoint, g.calls = e, 0
 	if g.rank >= 0 {

@@ -179,3 +179,36 @@ func TestRetiredWords(t *testing.T) {
 		t.Error("a retired word has no successor")
 	}
 }
+
+// mostVague is how often the comments here may say "what" and "who", in a thousand
+// lines of comments, where a noun is meant: the message, the peer, the waiting call.
+var mostVague = map[string]int{"what": 20, "who": 5}
+
+// Comments name the things that they speak of.
+func TestCommentsNameThings(t *testing.T) {
+	ours, _ := listAll(t)
+	word, lines, vague := regexp.MustCompile(`(?i)\b(what|who)\b`), 0, map[string][]string{}
+	for _, p := range ours {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, group := range f.Comments {
+				text := group.Text()
+				lines += strings.Count(text, "\n")
+				for _, found := range word.FindAllString(text, -1) {
+					found = strings.ToLower(found)
+					vague[found] = append(vague[found], p.ImportPath+"/"+name)
+				}
+			}
+		}
+	}
+	for found, most := range mostVague {
+		if got := len(vague[found]); got*1000 > most*lines {
+			t.Errorf("%d lines of comments say %q %d times, want at most %d in 1000: %s", lines, found, got, most, strings.Join(slices.Compact(vague[found]), " "))
+		} else {
+			t.Logf("%d lines of comments say %q %d times", lines, found, got)
+		}
+	}
+}

@@ -2,7 +2,7 @@ package comm
 
 import "tpsh/comm/schedule"
 
-// What a call says of its data is said in the terms of package schedule.
+// A call describes its data in the terms of package schedule.
 type (
 	// A Kind is the pattern by which a collective moves its blocks.
 	Kind = schedule.Kind

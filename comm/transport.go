@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Transport is what carries the bytes of a fabric: package inproc has one,
+// A Transport carries the bytes of a fabric: package inproc has one,
 // package process the others. The goroutines that it starts it gives to
 // Fabric.Go.
 type Transport interface {
@@ -27,7 +27,7 @@ type RankTransport interface {
 	// JoinGroup returns the rank's side of g. It is called once for each Group, and
 	// only by members.
 	JoinGroup(g *Group) GroupTransport
-	// End, Idle and Resume are what Endpoint has under these names.
+	// End, Idle and Resume are the methods of Endpoint of these names.
 	End(cause error)
 	Idle()
 	Resume()
@@ -42,7 +42,7 @@ type GroupTransport interface {
 	Recv(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error)
 }
 
-// ErrClosed ends what is under way when a fabric is closed.
+// ErrClosed ends calls under way when a fabric is closed.
 var ErrClosed = errors.New("the fabric is closed")
 
 // NewFabric returns a fabric of size ranks, to which a transport is attached
@@ -79,7 +79,7 @@ func (f *Fabric) AttachAll(t Transport, fabrics []*Fabric) {
 	}
 }
 
-// Transport returns what was attached to f.
+// Transport returns the transport of f.
 func (f *Fabric) Transport() Transport { return f.transport }
 
 // Context returns a context that ends when f is closed or aborted, with
@@ -98,7 +98,7 @@ func (g *Group) Transport() GroupTransport { return g.transport }
 // Endpoint returns the endpoint from which g is seen.
 func (g *Group) Endpoint() *Endpoint { return g.endpoint }
 
-// Key returns what tells g from all other groups, on every rank alike.
+// Key returns a text that tells g from all other groups, on every rank alike.
 func (g *Group) Key() string { return g.key }
 
 // Members is Ranks, but to be read only.

@@ -44,7 +44,7 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 	return c, nil
 }
 
-// entryOf returns what op puts in.
+// entryOf returns the blocks and the contract of op.
 func entryOf(op *comm.Op) *entry {
 	e := &entry{desc: op.Desc, kind: op.Kind, meta: op.Meta, where: op.Where}
 	if _, sizing := op.Kind.Sizing(schedule.Position{}); sizing && len(op.In) > 0 {
@@ -129,7 +129,7 @@ func (c *call) complete() (res comm.Result, err error) {
 }
 
 // meet waits until every kind in the groups of the caller's has come to the call, and
-// returns what each member of the stand-in's group puts in. Where the groups of the
+// returns the entry of each member of the stand-in's group. Where the groups of the
 // kind differ in that, they are told apart.
 func (c *call) meet() (entries func(rank int) *entry, err error) {
 	s, j := c.log, c.log.kind.job
@@ -225,7 +225,7 @@ func (c *call) compare(cohort []*groupLog) error {
 }
 
 // texts returns, for each list of the log's lines that holds a rank of the kind,
-// what its members put in. The caller holds mu.
+// the entries of its members. The caller holds mu.
 func (c *call) texts(of map[*Kind]*entry) map[int]string {
 	s, j := c.log, c.log.kind.job
 	var distinct []*entry
@@ -264,7 +264,7 @@ func (c *call) wire(entries func(rank int) *entry) int {
 	return schedule.WireBytes(c.op.Kind, p, c.op.In, bytes, c.op.Align)
 }
 
-// move copies what members have put in to out, the blocks for the stand-in's results.
+// move copies the members' blocks to out, the blocks for the stand-in's results.
 func (c *call) move(entries func(rank int) *entry, out []comm.Block) error {
 	ranks := c.group.Members()
 	put := func(i, from, block int) { comm.Copy(out[i], comm.Whole(entries(ranks[from]).data[block])) }

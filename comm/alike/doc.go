@@ -10,17 +10,17 @@
 //     of its kind. Each goes through Ask, which computes it for all of them. Those
 //     for which it differs become kinds of their own, whose stand-ins run the
 //     program from its beginning.
-//   - Lines say which group each rank means by what is one group to its stand-in:
+//   - Lines say which group each rank means by one group of its stand-in:
 //     "my row of the mesh" is another list of ranks for each row.
-//   - A group log is a group as a kind sees it, with what the kind has called there.
+//   - A group log is a group as a kind sees it, with the calls that the kind has made there.
 //
-// A stand-in that runs from the beginning does again what its kind has done before
-// it was told apart: its logs have that already, and it waits for nobody. That must be
-// so to the envelope: a program is a function of what it observes. What is not ends the
+// A stand-in that runs from the beginning makes again the calls that its kind has made before
+// it was told apart: its logs have them already, and it waits for nobody. That must be
+// so to the envelope: a program is a function of its observations. One that is not ends the
 // job with an *UnlikeError.
 //
 // A call takes place when every kind that has a rank in the group of any rank of
-// the caller's kind has come to it. Where these groups differ in what their members
+// the caller's kind has come to it. Where these groups differ in the blocks that their members
 // put in, so do the results, and that is an observation, too.
 //
 //	job := alike.New(16384, func(rank int) { go run(rank) })

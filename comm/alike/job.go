@@ -23,7 +23,7 @@ type Job struct {
 	of      []*Kind // by rank
 	version int     // how often ranks were told apart
 	running int     // stand-ins that neither wait nor have ended
-	failure error   // what has ended the job, or nil
+	failure error   // why the job has ended, or nil
 	lines   map[string]*Lines
 	ways    map[derived]*Lines
 }
@@ -67,7 +67,7 @@ func (j *Job) Kinds() []*Kind {
 	return kinds
 }
 
-// Failure returns what has ended the job before its programs did, or nil.
+// Failure returns the error that has ended the job before its programs did, or nil.
 func (j *Job) Failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -82,7 +82,7 @@ func (e *UnlikeError) Error() string {
 	return e.What + ": ranks of one kind have not done the same"
 }
 
-// ErrEnded is what calls return when another kind has ended the job.
+// ErrEnded is the error of calls when another kind has ended the job.
 var ErrEnded = errors.New("the evaluation has ended")
 
 // A Kind is ranks that do the same, as far as is known. Its methods are for its
@@ -93,8 +93,8 @@ type Kind struct {
 	logs    map[logKey]*groupLog
 
 	wake    *sync.Cond
-	waits   *waiting // what the stand-in waits for, or nil
-	waiters []*Kind  // who waits for a call or message of this kind
+	waits   *waiting // the call or message that the stand-in waits for, or nil
+	waiters []*Kind  // kinds that wait for a call or message of this one
 	ended   bool
 }
 
@@ -240,7 +240,7 @@ func (k *Kind) resume() {
 	}
 }
 
-// moved tells those who wait for k that it has done something. The caller holds mu.
+// moved tells the kinds that wait for k that it has done something. The caller holds mu.
 func (k *Kind) moved() {
 	for _, w := range k.waiters {
 		w.resume()
@@ -248,7 +248,7 @@ func (k *Kind) moved() {
 	k.waiters = k.waiters[:0]
 }
 
-// A waiting is what a stand-in waits for.
+// A waiting is the call or message that a stand-in waits for.
 type waiting struct {
 	function, text string
 	where          func() string
@@ -275,7 +275,7 @@ func (j *Job) checkDeadlock() {
 	}
 }
 
-// Close ends what is under way.
+// Close ends the calls that are under way.
 func (j *Job) Close() {
 	j.mu.Lock()
 	j.fail(comm.ErrClosed)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Lines say which list of ranks each rank of a job means by what is one list to the
+// Lines say which list of ranks each rank of a job means by one list of the
 // stand-in of its kind. They are immutable, and those of a job that say the same are
 // one pointer.
 type Lines struct {
@@ -58,8 +58,8 @@ type Part struct {
 	All   func(place int) []int // all of them
 }
 
-// along returns the lines in which each rank means, of its list in l, what part says. A
-// rank outside its list means what the first one in it does.
+// along returns the lines in which each rank means the part of its list in l that part says. A
+// rank outside its list means the same as the first one in it.
 func (l *Lines) along(part Part) *Lines {
 	type origin struct{ list, first int }
 	out := &Lines{of: make([]int32, len(l.place)), place: make([]int32, len(l.place))}
@@ -112,8 +112,8 @@ type derived struct {
 	how  string
 }
 
-// Along returns the lines in which each rank means, of its list in l, what part says. A
-// rank outside its list means what the first in it does. how names part, which is asked
+// Along returns the lines in which each rank means the part of its list in l that part says. A
+// rank outside its list means the same as the first in it. how names part, which is asked
 // only the first time.
 func (j *Job) Along(l *Lines, how string, part Part) *Lines {
 	key := derived{l, how}
@@ -130,7 +130,7 @@ func (j *Job) Along(l *Lines, how string, part Part) *Lines {
 	return out
 }
 
-// intern returns the lines of the job that say what l does.
+// intern returns the lines of the job that are equal to l.
 func (j *Job) intern(l *Lines) *Lines {
 	if len(l.lists) == 1 {
 		l.of = nil

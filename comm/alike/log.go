@@ -15,7 +15,7 @@ type logKey struct {
 }
 
 // A groupLog is a group as a kind sees it, for each of its ranks the one that lines say,
-// with what the kind has called there.
+// with the calls that the kind has made there.
 type groupLog struct {
 	kind *Kind
 	logKey
@@ -30,7 +30,7 @@ type groupLog struct {
 	origins map[int]origins // by the sender's place
 }
 
-// An entry is what a kind puts into a collective.
+// An entry is the contract and the blocks of a kind in a collective.
 type entry struct {
 	desc  comm.Desc
 	kind  comm.Kind
@@ -50,7 +50,7 @@ type envelope struct {
 	where string
 }
 
-// behind reports whether the stand-in has yet to do again what is in the log.
+// behind reports whether the stand-in has yet to make again calls of the log.
 func (s *groupLog) behind() bool {
 	if s.made < len(s.calls) {
 		return true
@@ -81,7 +81,7 @@ type member struct {
 }
 
 // Bind says that g, of which the stand-in is a member, is the group that lines say
-// for each rank of the kind. What is not bound is the same for all. Bound twice, g is
+// for each rank of the kind. A group that is not bound is the same for all. Bound twice, g is
 // an observation: for which ranks both say the same.
 func (k *Kind) Bind(g *comm.Group, lines *Lines) {
 	m, ok := g.Transport().(*member)
@@ -102,7 +102,7 @@ func (k *Kind) Bind(g *comm.Group, lines *Lines) {
 	m.log = k.logs[key]
 }
 
-// LinesOf returns what g was bound to, or nil.
+// LinesOf returns the lines that g was bound to, or nil.
 func (k *Kind) LinesOf(g *comm.Group) *Lines {
 	if m, ok := g.Transport().(*member); ok && m.log != nil {
 		return m.log.lines

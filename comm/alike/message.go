@@ -32,7 +32,7 @@ func (m *member) Send(dst, tag int, msg comm.Message, where string) error {
 	return nil
 }
 
-// origins are who sends to the ranks of a kind from one place of their groups.
+// origins are the senders to the ranks of a kind from one place of their groups.
 type origins struct {
 	all []origin
 	of  []int32 // by rank of the kind, in order: of all
@@ -46,7 +46,7 @@ type origin struct {
 	to  int
 }
 
-// originsAt returns who sends from the place src. The caller holds mu.
+// originsAt returns the senders at the place src. The caller holds mu.
 func (s *groupLog) originsAt(src int) (found origins, lacks *Kind) {
 	if known, ok := s.origins[src]; ok && known.version == s.kind.job.version {
 		return known, nil

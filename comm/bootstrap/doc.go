@@ -4,13 +4,13 @@
 //
 // Terms:
 //
-//   - Credentials are what both ends of a connection of a job have, and prove to
-//     each other in a handshake (hello.go has the protocol); an Identity is what an
+//   - Credentials are secrets that both ends of a connection of a job have, and prove to
+//     each other in a handshake (hello.go has the protocol); an Identity is the certificate that an
 //     end shows of itself on TLS besides.
-//   - A Listener accepts connections from those who have the same credentials; a
-//     Hello is what the end that has dialled says of itself.
+//   - A Listener accepts connections from processes that have the same credentials; a
+//     Hello tells which rank has dialled, and for which purpose.
 //   - A rendezvous is where ranks learn where the others are; of two ranks the
-//     higher dials the lower. Connections are what a rank has afterwards.
+//     higher dials the lower. Connections are the streams that a rank has afterwards.
 //   - A Heartbeat says on a stream that its end is there; a HeardReader knows when
 //     it was last heard of.
 //
@@ -22,5 +22,5 @@
 //	c, err := bootstrap.Meet(ctx, credentials, l.Addr().String(), rank, size)
 //	links, err := process.Connect(process.Through(c))
 //
-// What foreign bytes could do wrong is fuzzed: hellos, tables, and whole handshakes.
+// Whatever reads foreign bytes is fuzzed: hellos, tables, and whole handshakes.
 package bootstrap

@@ -90,7 +90,7 @@ func (p *Heartbeat) Beat(ctx context.Context, send func()) {
 
 // Guard has lose called when nothing was heard for too long, and before that,
 // once a silence, report, unless it is nil. It returns then, or when ctx ends.
-// When this process was itself kept from running, what has come meanwhile is
+// When this process was itself kept from running, bytes that have come meanwhile are
 // read first.
 func (p *Heartbeat) Guard(ctx context.Context, h *HeardReader, report func(silence time.Duration), lose func(error)) {
 	ticker := time.NewTicker(p.silence / 4)

@@ -16,7 +16,7 @@ import (
 	"tpsh/comm/wire"
 )
 
-// Credentials are what both ends of a connection of a job have, by which they
+// Credentials are the secrets of both ends of a connection of a job, by which they
 // know each other.
 //
 // The end that has dialled speaks first. Numbers are little-endian, texts are
@@ -30,25 +30,25 @@ import (
 //	listener  0 (4 bytes), or the length of a text that says why it refuses, and the text; sealed
 //
 // A proof is an HMAC-SHA256 with the token for its key of all that was said
-// before, the role of who proves, and on TLS of a secret of the connection
+// before, the role of the end that proves, and on TLS of a secret of the connection
 // that nobody in between can share (RFC 9266). A sealed text is preceded by its
-// length and followed by such a proof. So neither end learns the token, what an
-// earlier connection said is worth nothing, and nobody can stand in between.
+// length and followed by such a proof. So neither end learns the token, the words of an
+// earlier connection are worth nothing, and nobody can stand in between.
 type Credentials struct {
 	// Job names the job; both ends name the same.
 	Job string
-	// Token is what only members of the job know. Without one, connections
+	// Token is a secret that only members of the job know. Without one, connections
 	// are made on the loopback interface alone.
 	Token []byte
 	// TLS encrypts connections. Certificates are made for the occasion, since
-	// it is Token that shows who somebody is, unless there is an Identity.
+	// it is Token that shows whose an end is, unless there is an Identity.
 	TLS      bool
 	Identity *Identity
 	// Timeout is for the time that one handshake may take, 0 for ten seconds.
 	Timeout time.Duration
 }
 
-// A Hello is what the end that has dialled says of itself.
+// A Hello is the introduction of the end that has dialled.
 type Hello struct {
 	Purpose string // of the connection: "rank" and "peer" are comm's own
 	Rank    int    // of the dialler
@@ -79,7 +79,7 @@ type handshake struct {
 	token  []byte
 	secret []byte // of the TLS connection
 	said   []byte // all that was said before, by both
-	met    func() // is called by who listens when the other end has said who it is
+	met    func() // is called by the listener when the other end has introduced itself
 }
 
 func (h *handshake) fail(format string, args ...any) error {
@@ -103,7 +103,7 @@ func (h *handshake) hear(n int) ([]byte, error) {
 	return b, nil
 }
 
-// wrap makes clear in what an error of the connection came.
+// wrap adds to an error of the connection where in the handshake it came.
 func (h *handshake) wrap(err error) error {
 	switch {
 	case err == nil:
@@ -181,7 +181,7 @@ func (h *handshake) text() (string, error) {
 	return string(b), nil
 }
 
-// introduce says who is there.
+// introduce begins the handshake: the protocol and its version, a nonce, the job.
 func (h *handshake) introduce(job string) error {
 	b := binary.LittleEndian.AppendUint32([]byte(helloMagic), helloVersion)
 	nonce := make([]byte, nonceBytes)
@@ -191,7 +191,7 @@ func (h *handshake) introduce(job string) error {
 	return h.say(append(b, job...))
 }
 
-// meet hears who is there.
+// meet hears the other end's introduction, which must be of the same job and version.
 func (h *handshake) meet(job string) error {
 	b, err := h.hear(len(helloMagic) + 4)
 	if err != nil {
@@ -242,7 +242,7 @@ func (h *handshake) dial(job string, hello Hello) error {
 // answer is the handshake of the end that listens, but for whether it refuses.
 func (h *handshake) answer(job string) (Hello, error) {
 	if err := h.meet(job); err != nil {
-		h.introduce(job) // for the other end to know what it has met
+		h.introduce(job) // for the other end to tell what differs
 		return Hello{}, err
 	}
 	if h.met != nil {
@@ -275,7 +275,7 @@ func appendHello(buf []byte, h *Hello) []byte {
 	return wire.AppendString(buf, h.Address)
 }
 
-// decodeHello decodes what appendHello appends, and nothing else.
+// decodeHello is the inverse of appendHello, and refuses all other bytes.
 func decodeHello(b []byte) (*Hello, error) {
 	d := wire.Decoder{Rest: b}
 	h := &Hello{Purpose: d.Text(), Rank: d.Int(), Size: d.Int(), Address: d.Text()}
@@ -310,7 +310,7 @@ func (c *Credentials) check(address string) error {
 
 // Dial connects to a Listener that has the same credentials. Both ends have
 // proved that they have when it returns. The error is a *HandshakeError if the
-// other end is not what was looked for.
+// other end is not the one that was looked for.
 func (c *Credentials) Dial(ctx context.Context, address string, hello Hello) (net.Conn, error) {
 	if err := c.check(address); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Listener accepts connections from those who have the same credentials.
+// A Listener accepts connections from processes that have the same credentials.
 type Listener struct {
 	// Rejected, if set before the first connection comes, is called with the
 	// address of one that is turned away, and why. It is called on several
@@ -27,7 +27,7 @@ type Listener struct {
 	begin       sync.Once
 
 	mu     sync.Mutex
-	silent map[net.Conn]time.Time // those that have not said who they are, and since when
+	silent map[net.Conn]time.Time // those that have not introduced themselves, and since when
 }
 
 // An arrival is a connection that has proved itself.
@@ -41,7 +41,7 @@ type arrival struct {
 // others wait for their turn.
 const mostHandshakes = 64
 
-// timeToSpeak is how long who has connected may take to say who it is, while
+// timeToSpeak is how long a new connection may take to introduce itself, while
 // others wait for their turn.
 const timeToSpeak = time.Second
 
@@ -79,8 +79,8 @@ func (l *Listener) Close() error {
 }
 
 // Accept returns the next connection whose other end has proved that it has
-// the credentials, and what it says of itself. Handshakes go on beside each
-// other, so that one who says nothing keeps nobody waiting. The error is the
+// the credentials, and its Hello. Handshakes go on beside each
+// other, so that a silent peer keeps nobody waiting. The error is the
 // cause of ctx, or net.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (net.Conn, Hello, error) {
 	for {
@@ -139,7 +139,7 @@ func (l *Listener) serve() {
 	}
 }
 
-// awaitTurn takes one of the slots. While there is none, those who say nothing lose
+// awaitTurn takes one of the slots. While there is none, silent peers lose
 // theirs. It reports whether the listener is still open.
 func (l *Listener) awaitTurn(slots chan<- struct{}) bool {
 	for {
@@ -154,7 +154,7 @@ func (l *Listener) awaitTurn(slots chan<- struct{}) bool {
 	}
 }
 
-// dropSilent ends the handshakes with those who have had their time to speak.
+// dropSilent ends the handshakes with peers that have had their time to speak.
 func (l *Listener) dropSilent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,7 +205,7 @@ func (l *Listener) handle(raw net.Conn) {
 	}
 }
 
-// hearOut lets the other end of a connection that is turned away read what was
+// hearOut lets the other end of a connection that is turned away read the error that was
 // said to it: closing while it speaks would drop that.
 func hearOut(raw net.Conn) {
 	raw.SetDeadline(time.Now().Add(100 * time.Millisecond))

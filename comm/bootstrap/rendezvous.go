@@ -99,7 +99,7 @@ func (r *roll) enter(a arrival) error {
 	return nil
 }
 
-// The texts that begin what a rank hears when all have come, or one is wrong.
+// The texts that begin the message to a rank when all have come, or one is wrong.
 const (
 	tableText   = "table"
 	failureText = "failure"
@@ -131,7 +131,7 @@ func decodeTable(b []byte, size int) ([]string, error) {
 	return table, d.End("table")
 }
 
-// tell tells all who have come.
+// tell writes a message to all ranks that have come.
 func (r *roll) tell(kind string, text []byte) error {
 	message := append(wire.AppendString(nil, kind), text...)
 	message = append(binary.LittleEndian.AppendUint32(nil, uint32(len(message))), message...)
@@ -148,7 +148,7 @@ func (r *roll) tell(kind string, text []byte) error {
 	return nil
 }
 
-// fail tells all who have come of an error, and returns it.
+// fail tells all ranks that have come of an error, and returns it.
 func (r *roll) fail(err error) error {
 	r.tell(failureText, []byte(err.Error()))
 	for _, c := range r.conns {
@@ -159,10 +159,10 @@ func (r *roll) fail(err error) error {
 	return err
 }
 
-// maxTable is how long what tell sends may be.
+// maxTable is the length of the longest message of tell.
 const maxTable = 1 << 20
 
-// readTable reads what tell sends.
+// readTable reads a message of tell.
 func readTable(c io.Reader, size int) ([]string, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(c, length[:]); err != nil {

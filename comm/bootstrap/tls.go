@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An Identity is what one end of a connection shows the other of itself on TLS,
+// An Identity is the certificate that one end of a connection shows the other on TLS,
 // and whom it believes. Both ends show a certificate, and neither talks to one
 // for which no authority of its own vouches. The names in certificates count
 // for nothing: ranks know each other by addresses that come and go.
@@ -81,7 +81,7 @@ func (l *Listener) server(raw net.Conn) *tls.Conn {
 	return tls.Server(raw, config)
 }
 
-// certificate returns what a listener shows.
+// certificate returns the certificate of a listener.
 func (c *Credentials) certificate() (tls.Certificate, error) {
 	if c.Identity != nil {
 		return c.Identity.Certificate, nil

@@ -28,7 +28,7 @@ func testCaught(t *testing.T, open Opener) {
 
 // A task is a list of calls, each on a group of some ranks. Before and after one
 // that fails all ranks meet: a rank that has not met one that failed cannot tell
-// what that has left out from what it has yet to come to.
+// a call that this one has left out from one that it has yet to come to.
 type task struct {
 	groups [][]int
 	fails  int // the rank that fails, negative for none

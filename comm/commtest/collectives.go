@@ -10,8 +10,8 @@ import (
 	"tpsh/comm"
 )
 
-// A trial is one collective on a group, with what every member offers and
-// what it is to get.
+// A trial is one collective on a group, with the blocks that every member offers and
+// those that it is to get.
 type trial struct {
 	kind    comm.Kind
 	size    int
@@ -33,7 +33,7 @@ var lengths = map[string]func(i int) int{
 }
 
 // testHuge has calls follow each other on two groups whose blocks are longer
-// than what a transport may hold of them at a time.
+// than the part that a transport may hold of them at a time.
 func testHuge(t *testing.T, open Opener) {
 	const size = 3
 	huge := func(i int) int { return 150000 + i }
@@ -97,7 +97,7 @@ func newTrial(k comm.Kind, size, root int, length func(int) int, strided bool) *
 	return tr
 }
 
-// inputs returns what the members offer. Members offer as much as each other
+// inputs returns the blocks that the members offer. Members offer as much as each other
 // where the kind asks for it.
 func (tr *trial) inputs(length func(int) int) [][][]byte {
 	in := make([][][]byte, tr.size)
@@ -141,7 +141,7 @@ func pattern(rank, block, n int) []byte {
 	return floats(xs...)
 }
 
-// results returns what member r is to get, by the definition of the kind.
+// results returns the blocks that member r is to get, by the definition of the kind.
 func (tr *trial) results(r int) [][]byte {
 	atRoot := func(blocks [][]byte) [][]byte {
 		if r != tr.root {
@@ -235,7 +235,7 @@ func (tr *trial) run(r *rank, g *comm.Group) error {
 	return tr.compare(g.Rank(), op, out)
 }
 
-// compare compares the results of a member, and its inputs, with what they
+// compare compares the results of a member, and its inputs, with the blocks that they
 // should be.
 func (tr *trial) compare(member int, op *comm.Op, out []comm.Block) error {
 	for i, b := range out {
@@ -283,7 +283,7 @@ func testRounding(t *testing.T, open Opener) {
 	}
 }
 
-// testMembers checks what members learn of each other.
+// testMembers checks the contracts and Meta that members learn of each other.
 func testMembers(t *testing.T, open Opener) {
 	const size = 4
 	succeed(t, runRanks(t, open, size, func(r *rank) error {
@@ -350,7 +350,7 @@ func testPrepareFails(t *testing.T, open Opener) {
 }
 
 // testPanics checks that a panic of a function that came with a call is an
-// error there, and that nobody waits for what was not done.
+// error there, and that nobody waits for work that was not done.
 func testPanics(t *testing.T, open Opener) {
 	for name, length := range map[string]func(int) int{"small": lengths["one"], "large": lengths["large"]} {
 		for _, where := range []string{"Prepare", "Reduce"} {

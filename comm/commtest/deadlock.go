@@ -153,7 +153,7 @@ func (r *rank) recv(src int) error {
 	return err
 }
 
-// testDeadlock checks the reports, many times each: they do not depend on who
+// testDeadlock checks the reports, many times each: they do not depend on which rank
 // comes when.
 func testDeadlock(t *testing.T, open Opener) {
 	times := 20
@@ -245,7 +245,7 @@ func deadlockBystander(t *testing.T, open Opener) {
 	}))
 }
 
-// deadlockNot has ranks wait for each other that have sent what the others
+// deadlockNot has ranks wait for each other that have sent the messages that the others
 // wait for, so that nothing but time is in their way.
 func deadlockNot(t *testing.T, open Opener) {
 	succeed(t, runRanks(t, open, 4, func(r *rank) error {
@@ -299,7 +299,7 @@ func testRecovery(t *testing.T, open Opener) {
 	}
 }
 
-// recoverCall has rank 0 receive what never comes before it calls what the
+// recoverCall has rank 0 receive a message that never comes before it calls the collective that the
 // others wait in: when it does, the call has failed.
 func recoverCall(r *rank) error {
 	if r.Rank() == 0 {
@@ -347,7 +347,7 @@ func recoverBystander(r *rank) error {
 	return wantDeadlock(r.barrier(r.group([]int{0, 1, 2}, "")), 0, 1)
 }
 
-// recoverMessage has rank 1 send what rank 0 has waited for when that wait has
+// recoverMessage has rank 1 send the message that rank 0 has waited for when that wait has
 // ended in a deadlock, though rank 0 may not have heard of it yet.
 func recoverMessage(r *rank) error {
 	if r.Rank() == 1 {

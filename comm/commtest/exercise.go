@@ -8,7 +8,7 @@ import (
 )
 
 // Exercise has all ranks of a fabric of two or more communicate in every way,
-// so many times, and checks what comes of it. It returns the error with which
+// so many times, and checks all results. It returns the error with which
 // each rank has ended; a rank ends with its first error. Of a fabric that other
 // processes have a part in it runs the ranks of this one.
 func Exercise(t testing.TB, fabric *comm.Fabric, rounds int) []error {

@@ -30,7 +30,7 @@ func wantPeer(err error, function string, rank int) error {
 	return nil
 }
 
-// testFailure checks what the failure of a rank does to the others.
+// testFailure checks how the failure of a rank ends calls of the others.
 func testFailure(t *testing.T, open Opener) {
 	t.Run("before its call", func(t *testing.T) { failBefore(t, open) })
 	t.Run("after its call", func(t *testing.T) { failAfter(t, open) })
@@ -217,7 +217,7 @@ func failSend(t *testing.T, open Opener) {
 var errStop = errors.New("stop")
 
 // testCancel checks that a context ends every wait, and that the others can
-// complete what the waiter has left.
+// complete the call that the waiter has left.
 func testCancel(t *testing.T, open Opener) {
 	for name, wait := range map[string]func(ctx context.Context, r *rank) error{
 		"recv": func(ctx context.Context, r *rank) error {

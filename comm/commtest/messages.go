@@ -10,7 +10,7 @@ import (
 	"tpsh/comm"
 )
 
-// testMessages checks what Send and Recv promise.
+// testMessages checks the promises of Send and Recv.
 func testMessages(t *testing.T, open Opener) {
 	for _, test := range []struct {
 		name string

@@ -25,7 +25,7 @@ func Agree(t *testing.T, transports ...Opener) {
 	})
 }
 
-// A program lists what each rank does.
+// A program lists the deeds of each rank.
 type program [][]deed
 
 // A deed is one thing that a rank of a program does.
@@ -82,11 +82,11 @@ func (p program) run(t *testing.T, open Opener) string {
 	return all.String()
 }
 
-// An actor carries out what a rank of a program does.
+// An actor carries out the deeds of a rank.
 type actor struct {
 	*rank
 	log   *strings.Builder
-	works []func() // wait for what was issued, and log it
+	works []func() // wait for calls that were issued, and log their results
 }
 
 func (a *actor) act(d deed) {

@@ -50,7 +50,7 @@ const patience = 20 * time.Second
 
 var errHangs = errors.New("the test hangs")
 
-// A rank is what a test's function runs on.
+// A rank runs the function of a test.
 type rank struct {
 	*comm.Endpoint
 	t     testing.TB
@@ -133,5 +133,5 @@ func upTo(n int) []int {
 	return list
 }
 
-// line returns what tells a source line.
+// line returns a function that tells a source line.
 func line(text string) func() string { return func() string { return text } }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// testRest has two ranks rest, so that who waits for one of them does so in
+// testRest has two ranks rest, so that a rank that waits for one of them does so in
 // vain, and resume.
 func testRest(t *testing.T, open Opener) {
 	resting := []chan struct{}{make(chan struct{}), make(chan struct{})}

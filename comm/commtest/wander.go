@@ -45,7 +45,7 @@ type wanderer struct {
 	dice   *rand.Rand
 	most   int
 	groups []*comm.Group
-	later  []func() error // wait for what was issued, and compare
+	later  []func() error // wait for calls that were issued, and compare
 }
 
 func (w *wanderer) round() error {
@@ -90,7 +90,7 @@ func (w *wanderer) call(g *comm.Group, tr *trial, issue bool) error {
 	return nil
 }
 
-// settle waits for what was issued first, until no more than so many are left.
+// settle waits for the calls that were issued first, until no more than so many are left.
 func (w *wanderer) settle(left int) error {
 	for len(w.later) > left {
 		first := w.later[0]

@@ -14,10 +14,10 @@ type Node struct {
 	State  State
 	Waits  []int       // if it is blocked: the ranks whose calls or messages it lacks
 	Call   any         // the collective in which it is blocked, nil for a message
-	Caught comm.Caught // if it is blocked: what it has caught
+	Caught comm.Caught // if it is blocked: the errors that it has caught
 }
 
-// A State says what a rank does.
+// A State says whether a rank runs, waits or has ended.
 type State uint8
 
 const (
@@ -51,7 +51,7 @@ func (g Graph) ClosedSets() [][]int {
 	return sets
 }
 
-// LeftOut returns, ascending, the ranks of a closed set that wait for what others
+// LeftOut returns, ascending, the ranks of a closed set that wait for calls that others
 // of it have left out; see comm.Caught. Those others may go on as soon as these do.
 func (g Graph) LeftOut(set []int) []int {
 	var ranks []int
@@ -76,8 +76,8 @@ func (g Graph) Tell(e *comm.DeadlockError, ranks []int) {
 	}
 }
 
-// leftOut reports whether those for which a rank of a set waits have left out what
-// it and the others wait for that make the same call.
+// leftOut reports whether the ranks for which a rank of a set waits have left out the call that
+// it waits for, with the others that make it.
 func (g Graph) leftOut(set []int, rank int) bool {
 	for _, r := range set {
 		if r != rank && (g[rank].Call == nil || g[r].Call != g[rank].Call || g[r].Caught.LeftOut(r, &g[rank].Caught, rank)) {

@@ -79,7 +79,7 @@ func (s *Machine) inquire(set []int, graph Graph) {
 			s.askFor(q, r, wait.Wait, CallKey{}, wait.Waits)
 			continue
 		}
-		// Everyone who has come to the call is in the same case; see
+		// Every rank that has come to the call is in the same case; see
 		// monitor.waits.
 		for _, member := range wait.All {
 			if !slices.Contains(wait.Waits, member) {
@@ -117,7 +117,7 @@ func (s *Machine) askFor(q *inquiry, rank, wait int, what CallKey, missing []int
 }
 
 // condemn ends the waits of a deadlock, and fails the collectives in which its
-// ranks wait on every member. Where some of its ranks have left out what others
+// ranks wait on every member. Where some of its ranks have left out calls that others
 // wait for, only the waits of those end.
 func (s *Machine) condemn(q *inquiry) {
 	slices.SortFunc(q.result, func(a, b comm.Wait) int { return a.Rank - b.Rank })

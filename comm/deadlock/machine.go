@@ -9,17 +9,17 @@ import (
 
 // A Machine hears from every rank when it waits and when it ends. It tells
 // the others of failures, and it finds deadlocks. It is a machine: Step takes in
-// one event, and says what to send for it.
+// one event, and returns the verdicts to send for it.
 //
-// What it knows of a rank may be out of date. It therefore speaks of a
-// deadlock only when the reports of the ranks agree: what each had sent to
-// another, when it began to wait, is what the other had received. Then nothing
+// Its knowledge of a rank may be out of date. It therefore speaks of a
+// deadlock only when the reports of the ranks agree: the messages that each had sent to
+// another, when it began to wait, are those that the other had received. Then nothing
 // is on its way between them; the first of them to go on would need something
 // that another sent after its own report, and that one would have had to go on
 // before it.
 //
 // It then asks each of the ranks where it is, which holds the rank's wait, and
-// when all have answered tells all of the deadlock. So what one of them does
+// when all have answered tells all of the deadlock. So the messages that one of them sends
 // after it has heard cannot reach another that has not.
 type Machine struct {
 	options  Options
@@ -30,33 +30,33 @@ type Machine struct {
 	inquiry  *inquiry              // the deadlock that is being looked into
 	notices  time.Duration         // after how long a wait is noticed, 0 for never
 	suspects []suspicion           // the oldest first
-	left     []comm.Unreceived     // from those who have told
+	left     []comm.Unreceived     // from the ranks that have told
 	out      Outcome               // of the event that is taken in
 }
 
-// Options say what a Machine knows from the start.
+// Options is all that a Machine knows from the start.
 type Options struct {
 	Size  int           // of the fabric
 	Hosts []string      // of each rank, nil if that is no matter
 	Grace time.Duration // how long a suspicion that a rank is lost waits for a better reason
 }
 
-// An Event is what the supervisor acts on. One without any field but Rank lets
+// An Event is news of a rank, or of the time. One without any field but Rank lets
 // it act on the time.
 type Event struct {
 	Rank        int
 	Report      *Report       // of Rank
 	Lost        error         // why nothing sensible comes from Rank any more
-	Dead        error         // what has become of Rank, from one who knows
+	Dead        error         // why Rank has ended, from whoever watches its process
 	Exits       bool          // whether Rank may fall silent
 	NoticeAfter time.Duration // of Fabric.Notice
 }
 
-// An Outcome is what follows from an event.
+// An Outcome is all that follows from an event.
 type Outcome struct {
 	Verdicts []Addressed // to send, in their order
 	Notices  []string    // lines about waits that last
-	Settled  bool        // whether no more can come of what was not received
+	Settled  bool        // whether the list of messages not received is complete
 }
 
 // An Addressed verdict is one for a rank.
@@ -65,9 +65,9 @@ type Addressed struct {
 	Verdict *Verdict
 }
 
-// knowledge is what the supervisor knows of a rank.
+// knowledge is all that the supervisor knows of a rank.
 type knowledge struct {
-	wait    *Report // what it waits for, nil while it runs
+	wait    *Report // the report of its wait, nil while it runs
 	since   time.Time
 	noticed bool  // whether a notice of the wait was asked for
 	ended   bool  // whether it has ended, in whatever way
@@ -75,7 +75,7 @@ type knowledge struct {
 	lost    bool  // whether it cannot be relied on
 	exits   bool  // whether its streams may end
 	silent  bool  // whether its stream has ended
-	left    bool  // whether it has told what it has not received
+	left    bool  // whether it has listed the messages that it has not received
 	sent    []int // how many calls and messages it had sent to each rank
 	told    int   // how many verdicts but questions it was sent
 }
@@ -85,7 +85,7 @@ func NewMachine(o Options) *Machine {
 	return &Machine{options: o, ranks: make([]knowledge, o.Size), asked: map[int]func(*Report){}}
 }
 
-// Step takes in an event that has come at a time, and returns what follows. The
+// Step takes in an event that has come at a time, and returns the outcome. The
 // result is valid until the next Step.
 func (s *Machine) Step(now time.Time, e Event) *Outcome {
 	s.now = now
@@ -200,8 +200,8 @@ func (s *Machine) lose(kind VerdictKind, rank int, cause string) {
 	s.settle()
 }
 
-// send sends a verdict that is no question. What the rank has reported before
-// it hears of it counts no more.
+// send sends a verdict that is no question. Reports of the rank from before
+// it hears of it count no more.
 func (s *Machine) send(to int, v *Verdict) {
 	s.ranks[to].told++
 	s.write(to, v)
@@ -225,7 +225,7 @@ func (k *knowledge) waits() bool {
 	return !k.ended && k.wait != nil && k.wait.Heard == k.told
 }
 
-// graph returns who waits for whom.
+// graph returns the graph of the ranks' waits.
 func (s *Machine) graph() Graph {
 	graph := make(Graph, len(s.ranks))
 	for r := range s.ranks {
@@ -270,7 +270,7 @@ func (s *Machine) nextNotice() (due time.Time) {
 	return due
 }
 
-// noticer returns what gives a notice once it is known where the rank waits.
+// noticer returns a function that gives a notice once it is known where the rank waits.
 func (s *Machine) noticer(rank int, missing []int) func(*Report) {
 	return func(r *Report) {
 		if r.Kind == ReportAnswer {

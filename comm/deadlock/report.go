@@ -13,7 +13,7 @@ type Report struct {
 	Call   CallKey
 	Waits  []int       // the ranks that are missing, ascending
 	All    []int       // the members of the group
-	Caught comm.Caught // what the rank has caught
+	Caught comm.Caught // the errors that the rank has caught
 
 	// Received[i] counts the calls and messages that came from Waits[i];
 	// Sent[r] those that went to rank r before the report.
@@ -28,7 +28,7 @@ type Report struct {
 	Left []comm.Unreceived // of ReportLeft
 }
 
-// A ReportKind says what a report tells.
+// A ReportKind is the kind of news in a report.
 type ReportKind byte
 
 const (
@@ -62,7 +62,7 @@ type Verdict struct {
 	Deadlock *comm.DeadlockError
 }
 
-// A VerdictKind says what a verdict tells.
+// A VerdictKind is the kind of news in a verdict.
 type VerdictKind byte
 
 const (

@@ -9,11 +9,11 @@ import (
 )
 
 // A suspicion is that a rank is lost, for which there may be a better reason
-// than that a stream has ended: who watches its process will tell.
+// than that a stream has ended: whoever watches its process will tell.
 type suspicion struct {
 	rank     int
 	by       int // the rank that has lost it, or -1 for the supervisor
-	received int // what came from rank to by before
+	received int // how many messages came from rank to by before
 	text     string
 	due      time.Time // when to believe it
 }
@@ -26,7 +26,7 @@ func (x *suspicion) kind() VerdictKind {
 	return VerdictLost
 }
 
-// accuse takes in that a rank has lost another, or itself. What a rank says
+// accuse takes in that a rank has lost another, or itself. The word of a rank
 // that is itself lost counts for nothing.
 func (s *Machine) accuse(rank int, r *Report) {
 	switch {
@@ -75,7 +75,7 @@ func (s *Machine) excused(x suspicion) bool {
 	return k.ended && x.received == k.sent[x.by]
 }
 
-// settle notes whether every rank has told what it has not received, is lost, or
+// settle notes whether every rank has listed the messages that it has not received, is lost, or
 // has exited.
 func (s *Machine) settle() {
 	for r := range s.ranks {

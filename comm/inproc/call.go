@@ -153,7 +153,7 @@ func (c *inprocCall) own(st *schedule.Step, err error) {
 func (c *inprocCall) part() error {
 	rd := c.round
 	switch {
-	case c.inline: // what there is to read is in the entries
+	case c.inline: // all that there is to read is in the entries
 	case rd.entries[c.group.rank].copied():
 		rd.done.arrive(rd.size())
 	default:

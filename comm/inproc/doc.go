@@ -16,7 +16,7 @@
 //     finds those that can never end (package deadlock) when the last of them
 //     begins.
 //
-// For example, four ranks that add what they have:
+// For example, four ranks that add their numbers:
 //
 //	fabric := inproc.New(4)
 //	defer fabric.Close()

@@ -121,7 +121,7 @@ func (g *inprocGroup) arrive(op *comm.Op, issued bool) *round {
 	}
 	rd.arrive(g.rank, op)
 	if !rd.takesPlace() {
-		rd.after() // who waits has time to make the next
+		rd.after() // a rank that waits has time to make the next
 	}
 	return rd
 }
@@ -220,7 +220,7 @@ func (g *inprocGroup) Recv(ctx context.Context, src, tag int, where func() strin
 }
 
 // awaitMessage waits until the message of w is there. It leaves the message:
-// while the monitor knows of w, what w waits for stays in sight.
+// while the monitor knows of w, the message that w waits for stays in sight.
 func (g *inprocGroup) awaitMessage(ctx context.Context, w *inprocWait) error {
 	t := g.state.transport
 	box := &t.boxes[w.rank]

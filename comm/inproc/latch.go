@@ -30,13 +30,13 @@ func (l *latch) wait(n int32, p spinPolicy) {
 	}
 }
 
-// An event lets those who have waited for long sleep until it is opened.
+// An event lets ranks that have waited for long sleep until it is opened.
 type event struct {
 	sleepers atomic.Pointer[chan struct{}] // nil while nobody sleeps
 }
 
 // subscribe returns a channel that is closed when the event is opened the next
-// time. The caller looks once more before it sleeps: what it waits for may
+// time. The caller looks once more before it sleeps: the event that it waits for may
 // have come before it knocked.
 func (e *event) subscribe() chan struct{} {
 	opened := make(chan struct{})
@@ -48,7 +48,7 @@ func (e *event) subscribe() chan struct{} {
 	return opened
 }
 
-// set wakes those who sleep, after what they wait for has come.
+// set wakes the sleepers, after the event that they wait for has come.
 func (e *event) set() {
 	if opened := e.sleepers.Swap(nil); opened != nil {
 		close(*opened)
@@ -63,7 +63,7 @@ type spinPolicy struct {
 
 // spinPolicyFor returns the patience of size ranks in this process: with a core
 // for each, a wait in step ends sooner than a goroutine sleeps and is woken;
-// with fewer cores, who spins keeps another rank from coming.
+// with fewer cores, a rank that spins keeps another from coming.
 func spinPolicyFor(size int) spinPolicy {
 	if size > goruntime.GOMAXPROCS(0) {
 		return spinPolicy{spins: 0, yields: 2}

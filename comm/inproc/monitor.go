@@ -123,14 +123,14 @@ func (mo *monitor) groupOf(g *comm.Group) *groupState {
 	return r
 }
 
-// outcome reports whether the wait of w is over, and with what error.
+// outcome reports whether the wait of w is over, and its error.
 func (mo *monitor) outcome(w *inprocWait) (over bool, err error) {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
 	return mo.outcomeLocked(w)
 }
 
-// outcomeLocked is outcome for those who hold mu.
+// outcomeLocked is outcome for callers that hold mu.
 func (mo *monitor) outcomeLocked(w *inprocWait) (over bool, err error) {
 	if w.round == nil {
 		return mo.received(w)
@@ -144,7 +144,7 @@ func (mo *monitor) outcomeLocked(w *inprocWait) (over bool, err error) {
 	return err != nil, err
 }
 
-// received is over for a wait for a message. What has been sent is received,
+// received is over for a wait for a message. A message that has been sent is received,
 // though the sender has failed since.
 func (mo *monitor) received(w *inprocWait) (over bool, err error) {
 	switch {
@@ -228,7 +228,7 @@ func (mo *monitor) allHope() bool {
 	return true
 }
 
-// graph returns who waits for whom.
+// graph returns the graph of the ranks' waits.
 func (mo *monitor) graph() deadlock.Graph {
 	graph := make(deadlock.Graph, len(mo.blocked))
 	for r, w := range mo.blocked {
@@ -246,7 +246,7 @@ func (mo *monitor) graph() deadlock.Graph {
 }
 
 // condemn ends the waits of a closed set, and fails the collectives in which
-// its ranks wait on every member. Where some of its ranks have left out what
+// its ranks wait on every member. Where some of its ranks have left out calls that
 // others wait for, only the waits of those end.
 func (mo *monitor) condemn(set []int, graph deadlock.Graph) {
 	verdict := &comm.DeadlockError{Ended: graph.EndedAmong(set)}
@@ -265,10 +265,10 @@ func (mo *monitor) condemn(set []int, graph deadlock.Graph) {
 	}
 }
 
-// waits returns what the report of a deadlock says of w. Where nobody but ended
-// ranks are missing at a round, everyone who has come is in the same case,
+// waits returns the waits that the report of a deadlock tells for w. Where nobody but ended
+// ranks are missing at a round, every rank that has come is in the same case,
 // whether it waits yet or not: all are named, so that the report does not
-// depend on who was first to wait.
+// depend on which was first to wait.
 func (mo *monitor) waits(w *inprocWait, graph deadlock.Graph) []comm.Wait {
 	missing := w.missing()
 	if w.round == nil || !graph.AllEnded(missing) {

@@ -15,7 +15,7 @@ import (
 // refused. One of the two is certain once it has come about, and everyone sees
 // the same.
 //
-// What is written at different times lies in different cache lines.
+// Fields that are written at different times lie in different cache lines.
 type round struct {
 	entries []entry        // by group rank
 	members []comm.Member  // likewise; members[r] is there once r has arrived
@@ -35,7 +35,7 @@ type round struct {
 	made     event // opened when common is there
 }
 
-// An entry is what a member shows the others of its call. It fills a cache
+// An entry is the part of a member's call that it shows the others. It fills a cache
 // line.
 type entry struct {
 	op atomic.Pointer[comm.Op] // nil until the member has arrived, and refused if it may not

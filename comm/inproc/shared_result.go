@@ -12,7 +12,7 @@ import (
 type sharedResult struct {
 	blocks   []comm.Block // nil if every member makes its own result
 	result   any
-	steps    []schedule.Step // by block: each makes it of what members offer
+	steps    []schedule.Step // by block: each makes it of the members' inputs
 	pieces   []piece
 	sections []section // of pieces, one for each member
 	finished event     // opened when no piece is left
@@ -49,7 +49,7 @@ const (
 	// piecesEach is how many pieces each member has to do if that is possible.
 	piecesEach = 4
 	// aloneBytes is the length of a result below which the last to arrive does
-	// all that it can before it wakes those who sleep.
+	// all that it can before it wakes the sleepers.
 	aloneBytes = 256 << 10
 )
 
@@ -103,7 +103,7 @@ func (c *inprocCall) makeShared(total int, flags comm.Flags) *sharedResult {
 func (c *inprocCall) newSharedResult(total int, flags comm.Flags) (made *sharedResult) {
 	made = &sharedResult{}
 	defer func() {
-		if recover() != nil { // what each member does for itself will tell
+		if recover() != nil { // each member's own call will tell
 			*made = sharedResult{}
 		}
 	}()

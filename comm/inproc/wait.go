@@ -28,7 +28,7 @@ type inprocWait struct {
 	told     bool // whether there was a notice of it
 }
 
-// signal makes w look at what it waits for.
+// signal makes w look whether it is over.
 func (w *inprocWait) signal() {
 	select {
 	case w.wake <- struct{}{}:

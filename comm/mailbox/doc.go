@@ -4,8 +4,8 @@
 //
 // Terms:
 //
-//   - An Envelope is a message on its way, with what a report says of it.
-//   - A Key is what a receive asks for: group, source and tag. Messages of one
+//   - An Envelope is a message on its way, with its line and group as a report names them.
+//   - A Key is all that a receive asks for: group, source and tag. Messages of one
 //     key are received in the order in which they were put.
 //   - A posted receive says, before the message has come, where its Data are to
 //     be read to.

@@ -15,7 +15,7 @@ type Box struct {
 	queues  map[Key][]Envelope
 	wakeKey Key        // of the receive that waits, if one does
 	wake    func()     // that wakes it; nil if none waits
-	posted  postedRecv // for what it waits for
+	posted  postedRecv // for the message that it waits for
 }
 
 // A postedRecv is where the Data of a message are to be read to.
@@ -27,7 +27,7 @@ type postedRecv struct {
 	Err      error
 }
 
-// A Key is what a receive asks for.
+// A Key is all that a receive asks for.
 type Key struct {
 	Group uint64
 	Src   int
@@ -40,7 +40,7 @@ type Envelope struct {
 	Where    string // of the Send
 	Group    string // its name
 	Src, Dst int    // ranks of the fabric
-	Remote   any    // what stands for Data that are still with the sender, nil if they are here
+	Remote   any    // a stand-in for Data that are still with the sender, nil if they are here
 }
 
 // Put adds l to the queue of key, and wakes the receive that waits for it.
@@ -116,7 +116,7 @@ func (b *Box) Allocate(key Key, m *comm.Message, n int) []byte {
 	return e.Memory
 }
 
-// TakePosted returns what has become of expect, and ends it.
+// TakePosted returns the state of the posted receive, and ends it.
 func (b *Box) TakePosted() postedRecv {
 	b.mu.Lock()
 	defer b.mu.Unlock()

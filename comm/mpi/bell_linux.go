@@ -39,7 +39,7 @@ func (b *threadBell) doze() {
 	unix.Nanosleep(&pause, nil)
 }
 
-// dozeTime is what the system is asked for, to which it adds some 50 us.
+// dozeTime is the sleep that the system is asked for, to which it adds some 50 us.
 const dozeTime = 5 * time.Microsecond
 
 // sharpen makes the sleeps of this thread end when they are to, and not 50 us

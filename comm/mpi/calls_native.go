@@ -33,7 +33,7 @@ type functions struct {
 	allgather, ibcast                          uintptr
 }
 
-// names are the functions with what MPI calls them.
+// names are the functions with their names in MPI.
 func (f *functions) names() map[string]*uintptr {
 	return map[string]*uintptr{
 		"MPI_Init_thread":         &f.initThread,
@@ -119,7 +119,7 @@ func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 // start returns where b starts, 0 if it is empty.
 func start(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// handle returns what a call has put into scratch.
+// handle returns the handle that a call has put into scratch.
 func (c *calls) handle() uintptr {
 	if c.family.handles == 4 {
 		return uintptr(uint32(c.scratch.handle))

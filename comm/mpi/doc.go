@@ -21,18 +21,18 @@
 //
 // # Streams
 //
-// What is written to a stream is messages of a few KiB at most; one of no bytes
+// Bytes written to a stream are messages of a few KiB at most; one of no bytes
 // is the end of the stream. The stream's channel is the message's tag, so nothing
-// of what arrives has to be decoded, and nothing can be decoded wrongly. The
+// that arrives has to be decoded, and nothing can be decoded wrongly. The
 // receives of the next messages, of whatever stream, are begun before they come,
-// and who looks asks after the oldest alone. Large blocks travel beside the stream, from the memory of one rank to the memory of the
+// and a poll asks after the oldest alone. Large blocks travel beside the stream, from the memory of one rank to the memory of the
 // other, as stream.PollStream says.
 //
 // # Collectives
 //
 // Whole collectives of all ranks are MPI's own where comm asks for it
 // (process.Carrier): Broadcast of long blocks in worlds of three ranks or more. It is
-// the nonblocking one, since the one who calls MPI serves several groups. The
+// the nonblocking one, since the goroutine that calls MPI serves several groups. The
 // nonblocking gathers of Open MPI 4.1 and MPICH 4.0 take as long as messages do,
 // or longer. Reductions never are MPI's: it does not promise the order of the
 // ranks.
@@ -40,8 +40,8 @@
 // # Threads
 //
 // One goroutine, locked to its thread, initialises MPI, finalises it, and moves
-// on what is under way while nobody else does. It looks ever more rarely, for a
+// on all operations while nobody else does. It looks ever more rarely, for a
 // sixteenth of the time for which nothing has happened: so ranks may outnumber
 // cores. A goroutine that waits for a message looks itself (stream.PollStream),
-// which spares waking another thread, and the owner leaves it alone meanwhile. Only one of them calls MPI at a time: what MPI calls serialized.
+// which spares waking another thread, and the owner leaves it alone meanwhile. Only one of them calls MPI at a time: which MPI calls serialized.
 package mpi

@@ -14,14 +14,14 @@ const (
 	idleShare     = 16
 	shortestSleep = 10 * time.Microsecond
 	longestSleep  = time.Millisecond
-	// lookedSleep is for how long the owner leaves the looking to others who
+	// lookedSleep is for how long the owner leaves polling to other goroutines that
 	// have looked since it last did.
 	lookedSleep = 300 * time.Microsecond
 	// atOnce is how many messages are taken in before others have their turn.
 	atOnce = 16
 )
 
-// drive moves on what is under way until the world ends, and then leaves MPI.
+// drive moves on the operations under way until the world ends, and then leaves MPI.
 // It is the owner's.
 func (w *World) drive() {
 	w.openSlots()
@@ -57,8 +57,8 @@ func (w *World) rest() {
 // now returns the time after start.
 func (w *World) now() time.Duration { return time.Since(w.start) }
 
-// look moves on what is under way, unless somebody else does just now, and
-// reports whether something has happened. It is for those who wait for
+// look moves on the operations under way, unless another goroutine does just now, and
+// reports whether something has happened. It is for goroutines that wait for
 // something.
 func (w *World) look() (happened bool) {
 	w.looks.Add(1)
@@ -69,7 +69,7 @@ func (w *World) look() (happened bool) {
 	return happened
 }
 
-// advance ends what has ended and takes in what has come. It reports whether
+// advance ends operations that have ended and takes in messages that have come. It reports whether
 // there was any. The caller holds mu.
 func (w *World) advance() (happened bool) {
 	if w.err != nil || w.slots == nil {
@@ -85,7 +85,7 @@ func (w *World) advance() (happened bool) {
 	return happened
 }
 
-// testAll ends what has ended. The caller holds mu.
+// testAll ends operations that have ended. The caller holds mu.
 func (w *World) testAll() (happened bool) {
 	left := 0
 	for i := 0; i < len(w.pending); i++ { // the list may grow meanwhile
@@ -141,7 +141,7 @@ func (w *World) begin(o *operation, start func() (request, error)) {
 	w.busy.Store(true)
 }
 
-// wait waits until an operation has ended, or the channel is closed. Who waits
+// wait waits until an operation has ended, or the channel is closed. The waiting goroutine
 // moves it on: large messages move only when MPI is called.
 func (w *World) wait(o *operation, closed <-chan struct{}) {
 	w.moveUntil(o.over.Load)
@@ -176,11 +176,11 @@ func (w *World) moveUntil(over func() bool) {
 // goroutines may: that may wake a thread for them, which costs more.
 const goYields = 32
 
-// leave takes part in what the others still send until all ranks have come here,
+// leave takes part in the messages that others still send until all ranks have come here,
 // and finalises MPI. It is the owner's.
 //
-// Each rank's last message to each other says so. A barrier would not do: what a
-// rank has sent before it may come after it, and for that nobody would be left.
+// Each rank's last message to each other says so. A barrier would not do: messages that a
+// rank has sent before it may come after it, and nobody would be left for them.
 func (w *World) leave() error {
 	w.mu.Lock()
 	w.draining = true
@@ -245,7 +245,7 @@ func (w *World) cancelReceives() {
 // drainLooks is how often drain looks in vain before it sleeps.
 const drainLooks = 200
 
-// drain drops what comes until something holds.
+// drain drops messages until something holds.
 func (w *World) drain(over func() bool) {
 	for idle := 0; ; idle++ {
 		w.mu.Lock()

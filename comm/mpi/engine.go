@@ -1,6 +1,6 @@
 package mpi
 
-// An engine is what a World asks of MPI. Nobody calls it while another does.
+// An engine is the part of MPI that a World needs. Only one goroutine calls it at a time.
 // Memory that is given to a call must stay where it is until test has told that
 // the call is done.
 type engine interface {
@@ -14,7 +14,7 @@ type engine interface {
 	receive(in circle, from, tag int, b []byte) (request, error)
 	// collect begins a collective of all ranks.
 	collect(c *collective) (request, error)
-	// test tells whether what a request stands for is done, and if so what it has
+	// test tells whether the operation of a request is done, and if so how many bytes it has
 	// received. It is not called again for one that was done.
 	test(r request) (done bool, m arrival, err error)
 	// cancel ends a receive that nothing has come for.
@@ -29,7 +29,7 @@ type engine interface {
 type circle int
 
 const (
-	chat  circle = iota // what streams carry
+	chat  circle = iota // the messages of streams
 	bulk                // blocks beside streams
 	whole               // collectives
 
@@ -41,5 +41,5 @@ type arrival struct {
 	from, tag, bytes int
 }
 
-// A request is MPI's handle of what was begun.
+// A request is MPI's handle of an operation that was begun.
 type request uint64

@@ -59,7 +59,7 @@ func (c *calls) join(o Options) (*World, error) {
 	return newWorld(c, &threadBell{}, rank, size, local, c.Library.String()), nil
 }
 
-// ask returns what a function tells of a communicator.
+// ask returns a number of a communicator: its size, for example.
 func (c *calls) ask(name string, f, comm uintptr) (int, error) {
 	err := c.call(name, f, comm, address(&c.scratch.number))
 	return int(c.scratch.number), err

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// A Launch is what an MPI launcher has told the process that it started.
+// A Launch is all that an MPI launcher has told the process that it started.
 type Launch struct {
 	Launcher   string // "Open MPI", "MPICH" or "Slurm"
 	Rank, Size int
@@ -24,8 +24,8 @@ var launchers = []struct {
 	{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", ""},
 }
 
-// Launched returns what the launcher says that has started this process, and
-// whether there was one. What it says may be wrong of this process where the
+// Launched returns the words of the launcher that has started this process, and
+// whether there was one. They may be wrong of this process where the
 // environment was inherited from another: Join compares it.
 func Launched(env func(string) (string, bool)) (*Launch, bool) {
 	for _, l := range launchers {

@@ -58,7 +58,7 @@ func settleUCX() {
 	}
 }
 
-// identify returns the library of a handle by what it says of itself.
+// identify returns the library of a handle by its own version text.
 func identify(handle uintptr) (*Library, error) {
 	const ask = "MPI_Get_library_version"
 	symbol, err := purego.Dlsym(handle, ask)
@@ -102,7 +102,7 @@ func fileOf(address uintptr) string {
 // Join initialises MPI and returns the world of this process. It fails if the
 // library sees another world than the launcher has started, and then says both.
 //
-// It raises GOMAXPROCS by one, for the thread that calls MPI: what that thread
+// It raises GOMAXPROCS by one, for the thread that calls MPI: the event that this thread
 // waits for is not known to Go, which would keep a rank of one processor from
 // going on.
 func Join(o Options) (*World, error) {

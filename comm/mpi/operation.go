@@ -13,7 +13,7 @@ type operation struct {
 	pins    goruntime.Pinner
 	keep    [][]byte
 	shared  *collective            // that it carries out, nil if it is none
-	then    func(n int, err error) // is called when it has ended, by who holds World.mu; nil if nobody minds
+	then    func(n int, err error) // is called when it has ended, by a goroutine that holds World.mu; nil if nobody minds
 	wake    chan struct{}          // is closed when it has ended; nil if nobody waits
 
 	over atomic.Bool // whether n and err are there
@@ -29,7 +29,7 @@ func (o *operation) hold(b []byte) {
 	o.keep = append(o.keep, b)
 }
 
-// finish tells those who wait that the operation has ended. Only the first call
+// finish tells the waiting goroutines that the operation has ended. Only the first call
 // counts.
 func (o *operation) finish(n int, err error) {
 	if o.over.Load() {

@@ -3,7 +3,7 @@ package mpi
 import "fmt"
 
 // A slot is a receive of the next message of any stream, begun before that has
-// come: MPI then puts it where it belongs, and who looks asks for no more than
+// come: MPI then puts it where it belongs, and a poll asks for no more than
 // whether it has.
 type slot struct {
 	request request
@@ -62,8 +62,8 @@ func (w *World) closeSlots() {
 	}
 }
 
-// takeAll takes in what has come to the slots, in the order in which it was
-// sent. It reports whether there was any. The caller holds mu.
+// takeAll takes in the messages in the slots, in the order in which they were
+// sent. It reports whether there were any. The caller holds mu.
 func (w *World) takeAll() (came bool) {
 	for range atOnce {
 		s := &w.slots[w.next]

@@ -9,7 +9,7 @@ import (
 
 // Simulate returns the worlds of size ranks that are all in this process, for
 // tests. Instead of an MPI an engine in memory moves their messages, which does
-// what MPI may do: operations last for as long as chance wants, by seed, and
+// all that MPI may do: operations last for as long as chance wants, by seed, and
 // large sends until they are received.
 func Simulate(size int, seed uint64) []*World {
 	s := &simulation{dice: rand.New(rand.NewPCG(seed, 0))}
@@ -34,7 +34,7 @@ type simulation struct {
 	parts   []part     // of the collective that ranks have begun and not all
 }
 
-// A part is what one rank has in a collective.
+// A part is one rank's operation in a collective.
 type part struct {
 	*collective
 	rank int
@@ -202,7 +202,7 @@ func (e *simulated) collect(c *collective) (request, error) {
 	return e.add(st), nil
 }
 
-// take takes in what p gets of another rank's part.
+// take copies to p its share of another rank's part.
 func (p part) take(from part) {
 	switch {
 	case p.root != from.root || len(p.bytes) != len(from.bytes):

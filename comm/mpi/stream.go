@@ -162,7 +162,7 @@ func (s *Stream) await(o *operation) error {
 }
 
 // WriteBlock begins to pass b to the other end's next BeginBlock. b is the
-// caller's again when wait has returned. What was written before arrives before.
+// caller's again when wait has returned. Bytes that were written before arrive before.
 func (s *Stream) WriteBlock(b []byte) (wait func() error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -218,7 +218,7 @@ func (s *Stream) BeginBlock(b []byte) (done func() (bool, error)) {
 	}
 }
 
-// Read returns what has come, for which it waits. At the end of the stream it
+// Read returns bytes that have come, for which it waits. At the end of the stream it
 // returns io.EOF.
 func (s *Stream) Read(b []byte) (int, error) {
 	s.mu.Lock()
@@ -231,7 +231,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 	}
 }
 
-// Look moves on what is under way, of all streams of the world, and reports
+// Look moves on the operations of all streams of the world, and reports
 // whether something has come for any. Of that nobody is told but Ready.
 func (s *Stream) Look() (came bool) {
 	w := s.world
@@ -259,7 +259,7 @@ func (s *Stream) TryRead(b []byte) (int, error) {
 	return s.take(b)
 }
 
-// take returns what has come, 0 and nil if that is nothing. The caller holds
+// take returns the bytes that have come, 0 and nil if none have. The caller holds
 // mu.
 func (s *Stream) take(b []byte) (int, error) {
 	if s.closed() {
@@ -298,15 +298,15 @@ func (s *Stream) Notify(f func()) {
 	s.notify = f
 }
 
-// tell tells those who wait for what comes, and if aloud is true who is to be
-// notified.
+// tell wakes the readers that wait, and if aloud is true also calls the function of
+// Notify.
 func (s *Stream) tell(aloud bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wake(aloud)
 }
 
-// wake is tell for those who hold mu.
+// wake is tell for callers that hold mu.
 func (s *Stream) wake(aloud bool) {
 	s.ready.Store(true)
 	s.come.Broadcast()
@@ -315,7 +315,7 @@ func (s *Stream) wake(aloud bool) {
 	}
 }
 
-// deliver takes in a message, of which those who are to be notified are told if
+// deliver takes in a message, which Notify's functions hear of if
 // aloud is true. One of no bytes is the end.
 func (s *Stream) deliver(b []byte, aloud bool) {
 	s.mu.Lock()
@@ -345,7 +345,7 @@ func (s *Stream) lose(err error) {
 	}
 }
 
-// Close ends the stream here, and for the other end after what was written.
+// Close ends the stream here, and for the other end after all that was written.
 // Whoever waits in one of its methods stops doing so.
 func (s *Stream) Close() error {
 	s.mu.Lock()
@@ -364,7 +364,7 @@ func (s *Stream) Close() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fly(s, w.memory.get(0)) // who does not get it does not listen
+	w.fly(s, w.memory.get(0)) // a peer that does not get it does not listen
 	return nil
 }
 

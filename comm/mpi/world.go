@@ -45,8 +45,8 @@ type World struct {
 	flights  []flight // messages of streams under way, in the order sent
 	pending  []*operation
 	streams  map[streamKey]*Stream
-	muted    bool  // whether nobody is to be notified of what has come
-	draining bool  // whether what comes is dropped
+	muted    bool  // whether nobody is to be notified of messages
+	draining bool  // whether messages that come are dropped
 	err      error // after which nothing works
 
 	farewells int // last messages that have come
@@ -102,11 +102,11 @@ func (w *World) Abort(status int) {
 	w.engine.abort(status)
 }
 
-// Close ends all streams, takes part in what the other ranks still send until
+// Close ends all streams, takes part in the messages that other ranks still send until
 // every rank has called Close, and finalises MPI. A process that has joined a
 // world calls it before it exits, or Abort; launchers take it for a failure
 // otherwise. If MPI does not come to the end of finalising, Close returns
-// ErrUnfinished: all ranks have done what they had to do, and may exit.
+// ErrUnfinished: all ranks have done their work, and may exit.
 func (w *World) Close() error {
 	w.closing.Do(func() {
 		for _, s := range w.opened() {

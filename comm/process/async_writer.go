@@ -8,8 +8,8 @@ import (
 	"tpsh/comm/wire"
 )
 
-// An asyncWriter is a sender that never waits for its stream: what is sent stays in
-// memory until the stream takes it.
+// An asyncWriter is a sender that never waits for its stream: its messages stay in
+// memory until the stream takes them.
 type asyncWriter struct {
 	source int
 	stream io.WriteCloser
@@ -42,7 +42,7 @@ func (q *asyncWriter) Send(f wire.Frame, head, body []byte) {
 	}
 }
 
-// Stop drops what is in q, and what will be sent.
+// Stop drops the messages in q, and all later ones.
 func (q *asyncWriter) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

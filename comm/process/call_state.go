@@ -25,7 +25,7 @@ type callState struct {
 	site        func() callSite // where this rank is in the call, once it has called
 }
 
-// A datum is what one rank has sent to another in a collective.
+// A datum is a run of bytes that one rank has sent to another in a collective.
 type datum struct {
 	dataKey
 	bytes []byte
@@ -41,7 +41,7 @@ type recvBuffer struct {
 	full    bool // whether they are there
 }
 
-// A dataKey names what one rank sends to another in a collective.
+// A dataKey names a datum in a collective.
 type dataKey struct{ source, tag int }
 
 func newCallState(size int, spare *wire.BufferPool) *callState {
@@ -83,7 +83,7 @@ func (call *callState) sign(peer int, f *wire.Frame) error {
 	return nil
 }
 
-// carried returns what has been sent under key with a contract. When the contract
+// carried returns the data that have been sent under key with a contract. When the contract
 // is known to be there, wireRank.mu need not be held.
 func (call *callState) carried(key dataKey) ([]byte, bool) {
 	if c := &call.contracts[key.source]; c.First == key.tag+1 {
@@ -92,7 +92,7 @@ func (call *callState) carried(key dataKey) ([]byte, bool) {
 	return nil, false
 }
 
-// find returns what has been sent under key.
+// find returns the data that have been sent under key.
 func (call *callState) find(key dataKey) ([]byte, bool) {
 	if data, there := call.carried(key); there {
 		return data, true

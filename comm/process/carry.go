@@ -27,7 +27,7 @@ const (
 )
 
 // carrierOf returns the carrier for a group, nil if there is none: it carries
-// for all ranks in their order. Two ranks do not need it: what one sends to the
+// for all ranks in their order. Two ranks do not need it: a message of one to the
 // other takes as long whoever sends it.
 func (wr *wireRank) carrierOf(ranks []int) Carrier {
 	if len(ranks) < 3 || len(ranks) != len(wr.received) || !slices.IsSorted(ranks) {
@@ -58,7 +58,7 @@ func (c *wireCall) carried() bool {
 // others any more.
 func (c *wireCall) carry() error {
 	if c.own {
-		c.group.detached.Wait() // what was called before is carried before
+		c.group.detached.Wait() // earlier calls are carried before
 	}
 	err := c.carryBroadcast()
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *wireCall) carryBroadcast() error {
 	return c.settle(b)
 }
 
-// settle copies what was broadcast to the result, unless it is there or there is
+// settle copies the block that was broadcast to the result, unless it is there or there is
 // none.
 func (c *wireCall) settle(all []byte) error {
 	if len(c.out) == 0 {

@@ -5,12 +5,12 @@ import (
 	"tpsh/comm/schedule"
 )
 
-// What a rank exposes to others they read straight from its memory, where the
-// system lets them: it is copied once, and not to a staging buffer and from there. Blocks
-// are exposed that nobody reduces; what is reduced is copied once in either case.
+// Blocks that a rank exposes to others they read straight from its memory, where the
+// system lets them: they are copied once, and not to a staging buffer and from there. Blocks
+// are exposed that nobody reduces; a block that is reduced is copied once in either case.
 //
 // A block is exposed as long as its call goes on. A rank that leaves a call before
-// all have read what it exposes withdraws it: who reads finds out afterwards, and
+// all have read its blocks withdraws them: a reader finds out afterwards, and
 // waits for the failure for which the other has left.
 
 const (
@@ -45,7 +45,7 @@ func (c *wireCall) canExpose(src schedule.Span, members []int, reads bool) bool 
 	return true
 }
 
-// withdrawAll withdraws what is exposed still.
+// withdrawAll withdraws the blocks that are exposed still.
 func (c *wireCall) withdrawAll() {
 	for _, t := range c.outgoing {
 		if l, ok := t.(*shm.Exposing); ok && !l.Returned {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Disturbance says how a stream misbehaves, for tests. What happens is a
-// function of its fields and of what is written; the zero value does nothing.
+// A Disturbance says how a stream misbehaves, for tests. Its faults are a
+// function of its fields and of the bytes written; the zero value does nothing.
 type Disturbance struct {
 	Seed  uint64
 	Delay time.Duration // the longest time by which a Write comes late; a quarter of them do
@@ -16,7 +16,7 @@ type Disturbance struct {
 	Below int           // the Write is one of the first so many, chosen by Seed
 }
 
-// A Fault is what can happen to what is written to a stream.
+// A Fault is a way in which bytes written to a stream are changed or lost.
 type Fault int
 
 const (
@@ -27,13 +27,13 @@ const (
 	CutShort        // a part of them arrives, and nothing after it
 )
 
-// Disturb returns a stream that is s but for what happens to what is written.
+// Disturb returns a stream that is s but for the faults of what is written.
 func Disturb(s io.ReadWriteCloser, d Disturbance) io.ReadWriteCloser {
 	rng := rand.New(rand.NewPCG(d.Seed, uint64(d.Fault)))
 	return &disturbed{ReadWriteCloser: s, Disturbance: d, rng: rng, at: rng.IntN(max(d.Below, 1))}
 }
 
-// A disturbed stream is what Disturb returns.
+// A disturbed stream is the stream that Disturb returns.
 type disturbed struct {
 	io.ReadWriteCloser
 	Disturbance

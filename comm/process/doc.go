@@ -1,7 +1,7 @@
 // Package process is the transports of ranks that exchange messages: as
 // processes do, over connections (package tcp), through shared memory (package shm)
 // or over streams of an MPI (package stream), or as goroutines that share nothing but
-// pipes (frames), for tests. It knows nothing of what messages are for beyond package
+// pipes (frames), for tests. It knows nothing of the purpose of messages beyond package
 // comm.
 //
 // Terms:
@@ -9,9 +9,9 @@
 //   - Links join a rank in a process of its own to the others: by streams (tcp),
 //     by a shm.Segment, or by both.
 //   - A generation is one of the fabrics that follow each other over the same
-//     Links. A wireRank is the rank's side of one: what has come, and who waits.
+//     Links. A wireRank is the rank's side of one: the messages that have come, and the waits.
 //   - A wireGroup is a member's side of a group, a wireCall its part in one
-//     collective, and a callState what has come for that.
+//     collective, and a callState the contracts and data that have come for that.
 //   - A frame is a message, or a part of one, as it crosses a stream; a record
 //     the same in a ring of shared memory (package shm).
 //   - An inbound is a way on which messages come to a rank that somebody must look
@@ -37,10 +37,10 @@
 //	links, err := process.Connect(process.LinkOptions{Rank: rank, Size: size, Supervisor: stream, Segment: segment, Local: all})
 //	endpoint := links.Fabric(0).Endpoint(rank)
 //
-// What crosses a stream is frames (package wire), and bootstrap.Credentials
-// say how two ends come to trust each other. What crosses shared memory is
+// Frames cross a stream (package wire), and bootstrap.Credentials
+// say how two ends come to trust each other. Shared memory is crossed by
 // records (package shm), and pieces of large blocks (staged_call.go). Long messages, and
-// large blocks that nobody reduces, do not: who needs them reads them from the
+// large blocks that nobody reduces, do not: the rank that needs them reads them from the
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
 // Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members

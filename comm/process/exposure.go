@@ -14,12 +14,12 @@ import (
 )
 
 // The data of a long message are exposed, where the receiver can read the sender's
-// memory: what crosses the ring says where they are, and the receiver reads them
+// memory: the record in the ring says where they are, and the receiver reads them
 // from there to where they belong. The sender keeps them meanwhile, and goes on.
 //
 // An exposure ends when the receiver has read, which it says with a record that is
 // taken in as all others are; when the receiver has ended; and with the
-// generation. A receiver that reads what is not exposed any more finds out when it
+// generation. A receiver that reads data that are not exposed any more finds out when it
 // has read, by the generation that the sender is in.
 
 // leastExposed is the length from which the data of a message are exposed: below,
@@ -28,7 +28,7 @@ const leastExposed = 128 << 10
 
 // Types of records that are of no use on streams.
 const (
-	// recordExposure carries what frameMessage does, but for the data: where they are
+	// recordExposure carries the fields of frameMessage, but for the data: where they are
 	// in the sender's memory.
 	recordExposure wire.FrameType = 128 + iota
 	// recordReleased carries nothing: it says that an exposure, of which call is the
@@ -36,7 +36,7 @@ const (
 	recordReleased
 )
 
-// exposures are what a rank has exposed with its messages.
+// exposures are the data that a rank has exposed with its messages.
 type exposures struct {
 	mu   sync.Mutex
 	last uint64              // number of the last exposure
@@ -100,7 +100,7 @@ func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bo
 		return false
 	}
 	if sl.waiting() {
-		sl.drain(wr) // some may have returned what was exposed before
+		sl.drain(wr) // some may have returned data that were exposed before
 	}
 	if wr.meter != nil {
 		wr.meter.memory.Add(int64(len(m.Data)))
@@ -115,7 +115,7 @@ func (wr *wireRank) expose(to int, f wire.Frame, head []byte, m comm.Message) bo
 	return true
 }
 
-// takeExposure takes in what concerns data that are exposed.
+// takeExposure takes in a record on data that are exposed.
 func (wr *wireRank) takeExposure(peer int, f *wire.Frame) error {
 	if f.Type == recordReleased {
 		wr.exposures.end(peer, f.Call)
@@ -134,7 +134,7 @@ func (wr *wireRank) takeExposure(peer int, f *wire.Frame) error {
 	return wr.deliver(peer, f, l)
 }
 
-// A remoteData is what a receiver knows of data that are exposed to it.
+// A remoteData tells a receiver where data are that are exposed to it.
 type remoteData struct {
 	wireRank *wireRank // the receiver's
 	from     int       // a rank of the fabric
@@ -150,7 +150,7 @@ func (b *remoteData) append(buf []byte) []byte {
 	return wire.AppendInt(buf, b.length)
 }
 
-// decodeRemoteData decodes what append appends, and nothing else.
+// decodeRemoteData is the inverse of append, and refuses all other bytes.
 func decodeRemoteData(data []byte) (*remoteData, error) {
 	d := wire.Decoder{Rest: data}
 	b := &remoteData{number: d.Uint64(), address: uintptr(d.Uint64()), length: d.Size()}
@@ -160,7 +160,7 @@ func decodeRemoteData(data []byte) (*remoteData, error) {
 	return b, d.End("loan")
 }
 
-// errWithdrawn is the error of reading what is not exposed any more.
+// errWithdrawn is the error of reading data that are not exposed any more.
 var errWithdrawn = errors.New("it lends no more what it has sent")
 
 // read reads all that is exposed to dst, which has its length.
@@ -176,8 +176,8 @@ func (b *remoteData) read(dst []byte) error {
 	return nil
 }
 
-// reportUnreadable has the supervisor give a rank up that has exposed what cannot be read,
-// even if it has ended in good order. If its process has died, who watches that
+// reportUnreadable has the supervisor give a rank up that has exposed data that cannot be read,
+// even if it has ended in good order. If its process has died, whoever watches that
 // may yet say why.
 func (wr *wireRank) reportUnreadable(rank int, cause error) {
 	wr.report(&deadlock.Report{Kind: deadlock.ReportLost, Peer: rank, Text: cause.Error()})

@@ -14,7 +14,7 @@ import (
 // shared memory, TCP connections that are polled, the streams of an MPI. A rank has a
 // list of them, the fastest first; it is empty where goroutines read all streams.
 //
-// Who waits for something looks at what comes itself, which spares waking another
+// A goroutine that waits polls itself, which spares waking another
 // thread, and sleeps at the first inbound of the list. While nobody waits, each
 // inbound has a listener of its own.
 type inbound interface {
@@ -23,7 +23,7 @@ type inbound interface {
 	// Eager returns how many bytes of data may go with a contract to a rank.
 	Eager() int
 
-	// SpinRounds is how often a spin looks in vain, and Pause what it does after
+	// SpinRounds is how often a spin looks in vain, and Pause its pause after
 	// its look i: it lets others run, for example.
 	SpinRounds() int
 	Pause(i int)
@@ -35,7 +35,7 @@ type inbound interface {
 	WaitRounds() int
 	// Poll takes in all messages that have come.
 	Poll()
-	// Sleeper returns the function by which a wait sleeps. It takes in what has come,
+	// Sleeper returns the function by which a wait sleeps. It takes in the messages that have come,
 	// asks ends, and unless that says so sleeps until something may have come, at most
 	// for nap. It returns false if the wait is to sleep elsewhere, since others look
 	// here now.
@@ -54,7 +54,7 @@ type inbound interface {
 	Withdraw(rank int, memory []byte)
 }
 
-// reachesAll reports whether what the ranks send, but for the rank's own, comes on in.
+// reachesAll reports whether the messages of the ranks, but for the rank's own, come on in.
 func (wr *wireRank) reachesAll(in inbound, ranks []int) bool {
 	return !slices.ContainsFunc(ranks, func(r int) bool { return r != wr.rank && !in.Reaches(r) })
 }
@@ -85,7 +85,7 @@ func (wr *wireRank) eager(rank int) int {
 	return stream.EagerBytes
 }
 
-// spin looks for a moment at what comes from ranks until come holds, and reports
+// spin looks for a moment at the messages from ranks until come holds, and reports
 // whether it does. ins are inboundsOf(ranks); the last says how long and how.
 func (wr *wireRank) spin(ins []inbound, ranks []int, come func() bool) bool {
 	if len(ins) == 0 {
@@ -149,8 +149,8 @@ func (wr *wireRank) ends(ctx context.Context, w *wireWait, tell bool) (over bool
 	return false, nil
 }
 
-// posting returns the inbound on which what a rank sends can be read to where it
-// belongs, nil if there is none.
+// posting returns the inbound on which data from a rank can be read to where they
+// belong, nil if there is none.
 func (wr *wireRank) posting(rank int) inbound {
 	i := slices.IndexFunc(wr.inbounds, func(in inbound) bool { return in.Posts(rank) })
 	if i < 0 {

@@ -17,10 +17,10 @@ import (
 	"tpsh/comm/wire"
 )
 
-// Links are what connects one rank, in a process of its own, to the others and
+// Links connect one rank, in a process of its own, to the others and
 // to the Supervision. They outlive fabrics: each generation of fabrics uses
-// the same. What comes for a generation that this rank has left is dropped;
-// what comes for one that it has not come to waits.
+// the same. A message for a generation that this rank has left is dropped;
+// one for a generation that it has not come to waits.
 type Links struct {
 	rank, size int
 	writers    []messageWriter // by rank, nil at the own; to the supervisor at the end
@@ -46,7 +46,7 @@ type Links struct {
 	broken            []error       // by participant: why nothing comes any more
 }
 
-// errLinksClosed ends what is under way when Links are closed.
+// errLinksClosed ends the calls under way when Links are closed.
 var errLinksClosed = errors.New("the connections are closed")
 
 // Connect takes the streams and the segment of o over, and begins to listen.
@@ -107,14 +107,14 @@ func (l *Links) listInbounds(wr *wireRank) (list []inbound) {
 	return list
 }
 
-// pump takes in what has come on all ways, for who cannot write meanwhile, and
+// pump takes in messages that have come on all ways, for a writer that finds no room, and
 // reports whether there was something.
 func (l *Links) pump() (came bool) {
 	came = l.tcp.Pump()
 	return l.segment.pumpWaiting() || came
 }
 
-// attach uses a stream for what goes to and comes from a participant.
+// attach uses a stream for the messages to and from a participant.
 func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) error {
 	reader := bootstrap.NewHeardReader(s)
 	out, err := l.plug(peer, s, reader)
@@ -131,7 +131,7 @@ func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) e
 	return nil
 }
 
-// plug begins to listen to a stream, and returns what sends to it.
+// plug begins to listen to a stream, and returns its writer.
 func (l *Links) plug(peer int, s io.ReadWriteCloser, heard *bootstrap.HeardReader) (messageWriter, error) {
 	if conn, ok := s.(*net.TCPConn); ok && tcp.Polls && peer < l.size {
 		c, err := l.tcp.Add(peer, conn, heard, l.newReader(peer, nil))
@@ -154,7 +154,7 @@ func (l *Links) plug(peer int, s io.ReadWriteCloser, heard *bootstrap.HeardReade
 	return out, nil
 }
 
-// readFrames gives what a participant sends to the rank of its generation.
+// readFrames gives a participant's frames to the rank of their generation.
 func (l *Links) readFrames(peer int, in *wire.Reader, heard *bootstrap.HeardReader) {
 	for {
 		f, err := in.Next()
@@ -249,7 +249,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 	return f
 }
 
-// begin makes f the fabric that what comes is for.
+// begin makes f the fabric that messages are for.
 func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,8 +263,8 @@ func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
 	}
 }
 
-// newReader returns a reader of what a participant sends, which reads it to where
-// calls and receives want it. begin is that of readerOptions.
+// newReader returns a reader of a participant's messages, which reads them to where
+// calls and receives want them. begin is that of readerOptions.
 func (l *Links) newReader(peer int, begin func([]byte) func() (bool, error)) *wire.Reader {
 	return wire.NewReader(wire.ReaderOptions{
 		Source:     peer,
@@ -289,7 +289,7 @@ func (l *Links) frameBuffer(peer int, f *wire.Frame) []byte {
 	return l.pool.Get(f.Rest)[:f.Rest]
 }
 
-// messageBuffer returns memory for what comes behind the head of a message, all of which f
+// messageBuffer returns memory for the bytes behind the head of a message, all of which f
 // holds, if a receive waits for it that says where; otherwise nil.
 func (l *Links) messageBuffer(peer int, f *wire.Frame) []byte {
 	if wr, _ := l.rankIn(f.Generation); wr != nil {
@@ -305,7 +305,7 @@ func (l *Links) Close() error {
 	f := l.fabric
 	l.mu.Unlock()
 	if f != nil {
-		f.Abort() // so that what is under way fails of that
+		f.Abort() // so that calls under way fail of that
 	}
 	l.cancel(errLinksClosed)
 	var err error
@@ -343,7 +343,7 @@ func (t *singleRank) Notice(time.Duration, func(string)) {
 	panic("comm: notices come from the Supervision")
 }
 
-// Traffic returns what the rank has sent so far.
+// Traffic returns how many bytes the rank has sent so far.
 func (l *Links) Traffic() Traffic {
 	return Traffic{Memory: l.meter.memory.Load(), Streams: l.meter.streams.Load(), Across: l.meter.across.Load()}
 }

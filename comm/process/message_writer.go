@@ -9,6 +9,6 @@ type messageWriter interface {
 	// Send sends head and then body as one message with the numbers of f. It
 	// is done with both when it returns.
 	Send(f wire.Frame, head, body []byte)
-	// Stop ends what is being sent, and lets nothing be sent any more.
+	// Stop ends the message being sent, and lets nothing be sent any more.
 	Stop()
 }

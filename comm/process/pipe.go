@@ -10,8 +10,8 @@ import (
 )
 
 // pipeFaults says how a pipe misbehaves; the zero value is a pipe that does
-// not. Which bytes arrive, and in what pieces, is a function of these fields
-// and of what is written, whatever the timing.
+// not. Which bytes arrive, and in which pieces, is a function of these fields
+// and of the bytes written, whatever the timing.
 type pipeFaults struct {
 	seed uint64
 
@@ -22,7 +22,7 @@ type pipeFaults struct {
 
 	// cutBefore makes the stream end at a byte, chosen by the seed, below
 	// cutBefore; 0 is for no cut. The byte is moved by one where that is
-	// needed for the cut to lie inside what one Write writes.
+	// needed for the cut to lie inside the bytes of one Write.
 	cutBefore int
 }
 
@@ -53,7 +53,7 @@ func newPipe(ctx context.Context, f pipeFaults) (io.Reader, io.WriteCloser) {
 }
 
 // Write adds b to the stream. After a cut it succeeds, though nothing arrives:
-// as on a connection whose other end is gone, the writer is not the one who
+// as on a connection whose other end is gone, the writer is not the end that
 // notices. After Close it fails with io.ErrClosedPipe.
 func (p *pipe) Write(b []byte) (int, error) {
 	p.mu.Lock()
@@ -80,7 +80,7 @@ func (p *pipe) kept(n int) int {
 	}
 }
 
-// Close ends the stream after what has been written. It returns nil.
+// Close ends the stream after all bytes written. It returns nil.
 func (p *pipe) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *pipe) wake() {
 // sparePipeBytes is how large a buffer may be that a pipe keeps while empty.
 const sparePipeBytes = 1 << 20
 
-// take returns what has been written since the last take, and whether the
+// take returns the bytes written since the last take, and whether the
 // stream ends after it. It gives the pipe spent to write to.
 func (p *pipe) take(spent []byte) (taken []byte, end bool) {
 	p.mu.Lock()
@@ -116,7 +116,7 @@ func (p *pipe) take(spent []byte) (taken []byte, end bool) {
 type pipeReader struct {
 	ctx   context.Context
 	pipe  *pipe
-	buf   []byte     // what was taken from the pipe
+	buf   []byte     // the bytes taken from the pipe
 	rest  []byte     // the part of buf that is not read
 	rng   *rand.Rand // nil if nothing is delayed
 	delay time.Duration

@@ -40,7 +40,7 @@ func (wr *wireRank) messageBufferFor(peer int, f *wire.Frame) []byte {
 }
 
 // postRecv lets the next message of key be read to where p says, if it comes
-// through what can be looked at. No other may be expected.
+// on an inbound that can post receives. No other may be expected.
 func (wr *wireRank) postRecv(key mailbox.Key, p comm.Allocate) {
 	if p != nil && wr.posts(key.Src) {
 		wr.box.Post(key, p)
@@ -56,14 +56,14 @@ func (wr *wireRank) withdrawRecv() {
 	}
 }
 
-// posts reports whether what a rank sends can be read to where it belongs.
+// posts reports whether data from a rank can be read to where they belong.
 func (wr *wireRank) posts(rank int) bool { return wr.posting(rank) != nil }
 
 // postsAny reports whether that of some other member can.
 func (g *wireGroup) postsAny() bool { return slices.ContainsFunc(g.others, g.wireRank.posts) }
 
-// postAllBuffers makes receive buffers for what the steps receive of n pieces: for all of what
-// goes to the member's blocks, and for the first piece of what is reduced.
+// postAllBuffers makes receive buffers for the data that the steps receive of n pieces: for all that
+// goes to the member's blocks, and for the first piece of data that are reduced.
 func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
 	if !c.group.postsAny() {
 		return
@@ -74,8 +74,8 @@ func (c *wireCall) postAllBuffers(steps []schedule.Step, n int) {
 	c.postBuffers(steps, 0, schedule.MemSlot)
 }
 
-// postBuffers makes receive buffers for what the steps receive of a piece to a kind of memory,
-// if it comes through polled connections.
+// postBuffers makes receive buffers for the data that the steps receive of a piece to a kind of memory,
+// if they come through polled connections.
 func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Memory) {
 	wr := c.group.wireRank
 	if !c.group.postsAny() {
@@ -99,8 +99,8 @@ func (c *wireCall) postBuffers(steps []schedule.Step, piece int, mem schedule.Me
 	}
 }
 
-// bufferFor returns the memory for what a step receives, nil if it is not worth
-// it, and whether that is part of the member's blocks.
+// bufferFor returns the memory for the data that a step receives, nil if that is not worth
+// it, and whether the memory is part of the member's blocks.
 func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []byte, away bool) {
 	if s.Dst[0].Mem == schedule.MemSlot {
 		if n := c.slotLen(s.Dst[0], steps); n >= leastPosted {
@@ -118,8 +118,8 @@ func (c *wireCall) bufferFor(s schedule.Step, steps []schedule.Step) (memory []b
 	return memory, true
 }
 
-// slotLen returns the length of what is received to a slot: that of the member's
-// own part with which it is reduced, 0 if it is not.
+// slotLen returns the length of the data received to a slot: that of the member's
+// own part with which they are reduced, 0 if they are not.
 func (c *wireCall) slotLen(slot schedule.Part, steps []schedule.Step) int {
 	for _, s := range steps {
 		folds := s.Do == schedule.DoFold
@@ -159,5 +159,5 @@ func (c *wireCall) withdrawBuffers() {
 	}
 }
 
-// withdrawBuffer sees to it that nothing of what a rank sends is read to memory any more.
+// withdrawBuffer sees to it that no data from a rank are read to memory any more.
 func (wr *wireRank) withdrawBuffer(rank int, memory []byte) { wr.posting(rank).Withdraw(rank, memory) }

@@ -14,9 +14,9 @@ import (
 	"tpsh/comm/wire"
 )
 
-// segmentLinks are what connects a rank to others through a Segment.
+// segmentLinks connect a rank to others through a Segment.
 //
-// Nobody reads a ring all the time. A goroutine that waits takes in what has
+// Nobody reads a ring all the time. A goroutine that waits takes in the records that have
 // come for any of them; while the rank computes, the listener does if a writer
 // has no room, or if there are calls that go on beside the rank.
 type segmentLinks struct {
@@ -49,7 +49,7 @@ func sharedSpinPolicyFor(size int) sharedSpinPolicy {
 	return sharedSpinPolicy{spins: 1000, yields: 200}
 }
 
-// pause is what a wait does after look i: nothing at first, and then it lets
+// pause pauses a wait after look i: nothing at first, and then it lets
 // others run.
 func (p sharedSpinPolicy) pause(i int) {
 	if i >= p.spins {
@@ -83,7 +83,7 @@ func (sl *segmentLinks) try() {
 	}
 }
 
-// beginGeneration makes st the rank that what comes is for.
+// beginGeneration makes wr the rank that records are for.
 func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
@@ -112,7 +112,7 @@ func (sl *segmentLinks) endExposures(now uint64) {
 // reaches reports whether a rank shares the memory. sl may be nil.
 func (sl *segmentLinks) reaches(rank int) bool { return sl != nil && sl.indexes[rank] >= 0 }
 
-// drain takes in what has come for st, unless its generation is past.
+// drain takes in the records that have come for wr, unless its generation is past.
 func (sl *segmentLinks) drain(wr *wireRank) {
 	if sl == nil { // then nothing has
 		return
@@ -124,10 +124,10 @@ func (sl *segmentLinks) drain(wr *wireRank) {
 	}
 }
 
-// drain takes in what has come through shared memory.
+// drain takes in the records that have come through shared memory.
 func (wr *wireRank) drain() { wr.shared.drain(wr) }
 
-// pump takes in what has come for whatever generation is there.
+// pump takes in the records that have come, for whatever generation is there.
 func (sl *segmentLinks) pump() {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
@@ -147,7 +147,7 @@ func (sl *segmentLinks) pumpWaiting() bool {
 	return true
 }
 
-// takeAll takes in what has come. The caller holds mu.
+// takeAll takes in the records that have come. The caller holds mu.
 func (sl *segmentLinks) takeAll() {
 	for i := range sl.ins {
 		if in := &sl.ins[i]; !in.Broken && in.Waiting() {
@@ -159,7 +159,7 @@ func (sl *segmentLinks) takeAll() {
 	}
 }
 
-// takeFrom takes in what has come from one rank.
+// takeFrom takes in the records that have come from one rank.
 func (sl *segmentLinks) takeFrom(in *shm.RingReader) error {
 	wr := sl.wireRank
 	wr.mu.Lock()
@@ -190,7 +190,7 @@ func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool
 	return e, ok
 }
 
-// listenRings takes in what comes while the rank does not wait for anything.
+// listenRings takes in records while the rank does not wait for anything.
 func (sl *segmentLinks) listenRings() {
 	stop := context.AfterFunc(sl.links.ctx, sl.futex.WakeAll)
 	defer stop()

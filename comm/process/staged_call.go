@@ -19,7 +19,7 @@ const (
 	ringCarries = 8 << 10
 )
 
-// acquireStaging acquires a staging buffer for what this member sends, if there is one
+// acquireStaging acquires a staging buffer for the data that this member sends, if there is one
 // for it.
 func (c *wireCall) acquireStaging() {
 	g := c.group
@@ -31,7 +31,7 @@ func (c *wireCall) acquireStaging() {
 	}
 }
 
-// exchange returns what members read of each other in the call.
+// exchange returns the parts that members read of each other in the call.
 func (c *wireCall) exchange() *schedule.Exchange {
 	if c.passed == nil {
 		c.passed = c.group.scheduler.Exchange(c.op.Kind, c.op.Desc.Root, c.op.Desc.Pairs)
@@ -39,7 +39,7 @@ func (c *wireCall) exchange() *schedule.Exchange {
 	return c.passed
 }
 
-// openSlots opens the slots of the staging buffer for what others read of this
+// openSlots opens the slots of the staging buffer for the parts that others read of this
 // member.
 func (c *wireCall) openSlots() {
 	x := c.exchange()
@@ -69,7 +69,7 @@ func (c *wireCall) ownPart(parts []schedule.Part) schedule.Part {
 // isOwn reports whether a part is of this member's blocks.
 func (c *wireCall) isOwn(p schedule.Part) bool { return p.Member == c.group.rank }
 
-// newStagingWriter returns a writer of so many bytes for those who read o: to the
+// newStagingWriter returns a writer of so many bytes for the members that read o: to the
 // slot of the one reader, or to this member's own for several.
 func (c *wireCall) newStagingWriter(o *schedule.Outgoing, length int) *shm.StagingWriter {
 	w := &shm.StagingWriter{Own: c.staging, Slot: o.To[0], Length: length}
@@ -93,7 +93,7 @@ func (c *wireCall) openSlot(o *shm.StagingWriter) {
 // segmentIndex returns the index of a member in the segment.
 func (g *wireGroup) segmentIndex(member int) int { return g.wireRank.shared.indexes[g.ranks[member]] }
 
-// stages reports whether what a member sends goes through a staging buffer.
+// stages reports whether a member's data go through a staging buffer.
 func (c *wireCall) stages(member int) bool {
 	if member == c.group.rank {
 		return c.staging != nil
@@ -101,7 +101,7 @@ func (c *wireCall) stages(member int) bool {
 	return c.call.contracts[c.group.ranks[member]].Staging != 0
 }
 
-// staged reports whether staging buffers have a part in the call. What is reduced goes
+// staged reports whether staging buffers have a part in the call. Data that are reduced go
 // through staging buffers if every member has one.
 func (c *wireCall) staged() bool {
 	if !c.group.local {
@@ -121,7 +121,7 @@ func (c *wireCall) staged() bool {
 
 // moveStaged moves the data of a call in which staging buffers have a part. steps are
 // those of the message schedule, of which the ones ahead are done: for members that
-// send frames, because what they offer is short, for example.
+// send frames, because their blocks are short, for example.
 func (c *wireCall) moveStaged(steps []schedule.Step) error {
 	list, err := c.transfers()
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *wireCall) moveStaged(steps []schedule.Step) error {
 	return c.move(after, 0)
 }
 
-// transfers returns what is moved through staging buffers, and what the member
+// transfers returns the transfers through staging buffers, and those that the member
 // copies.
 func (c *wireCall) transfers() ([]shm.Transfer, error) {
 	x, list := c.exchange(), slices.Clone(c.outgoing)
@@ -174,7 +174,7 @@ func (c *wireCall) transfers() ([]shm.Transfer, error) {
 	return list, nil
 }
 
-// newCopyOut returns what takes in what is read of another member.
+// newCopyOut returns the transfer of the part that is read of another member.
 func (c *wireCall) newCopyOut(in schedule.Incoming) (*shm.CopyOut, error) {
 	r, err := c.openReader(in.From, in.Shared)
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *wireCall) newCopyOut(in schedule.Incoming) (*shm.CopyOut, error) {
 	return t, nil
 }
 
-// appendCopies appends what the member copies of its own blocks.
+// appendCopies appends the member's copies of its own blocks.
 func (c *wireCall) appendCopies(list []shm.Transfer) []shm.Transfer {
 	for _, st := range c.steps() {
 		if st.Do == schedule.DoCopy {
@@ -201,7 +201,7 @@ func (c *wireCall) appendCopies(list []shm.Transfer) []shm.Transfer {
 }
 
 const (
-	// shortPiece is how much is copied at a time where what is written finds room
+	// shortPiece is how much is copied at a time where the bytes written find room
 	// in a cache.
 	shortPiece = 256 << 10
 	// mostCached is how much may be written in a call for it to find room.
@@ -220,8 +220,8 @@ func (c *wireCall) copyPiece() int {
 	return shm.LongPiece
 }
 
-// crossRead returns what does the same as t, of what a member exposes; t if that puts
-// it into the slot.
+// crossRead returns a transfer like t from the memory that a member exposes; t if that puts
+// its data into the slot.
 func (c *wireCall) crossRead(t *shm.CopyOut, member int) shm.Transfer {
 	if t.Exposed.Address == 0 || t.Stale {
 		return t
@@ -236,7 +236,7 @@ func (c *wireCall) crossRead(t *shm.CopyOut, member int) shm.Transfer {
 	return &shm.CrossReading{StagingReader: t.StagingReader, Process: process, Dst: t.Dst, Drop: t.Drop, Piece: c.copyPiece(), Lose: lose}
 }
 
-// openReader opens the slot from a member, which is rejected if what it says of it
+// openReader opens the slot from a member, which is rejected if its number, length or address
 // cannot be.
 func (c *wireCall) openReader(member int, several bool) (shm.StagingReader, error) {
 	sl, r := c.group.wireRank.shared, c.group.ranks[member]
@@ -262,7 +262,7 @@ func (c *wireCall) openReader(member int, several bool) (shm.StagingReader, erro
 	return in, nil
 }
 
-// newReduction returns what does a step that reduces, of parts of all members.
+// newReduction returns the transfer of a step that reduces, of parts of all members.
 func (c *wireCall) newReduction(step *schedule.Step) (*shm.Reduction, error) {
 	rank, size := c.group.rank, len(c.group.ranks)
 	t := &shm.Reduction{Own: c.span(c.ownPart(step.Src)), Index: rank, Out: c.result, Reduce: c.op.Reduce, Name: c.op.Desc.Op}
@@ -317,7 +317,7 @@ func (c *wireCall) transferAll(list []shm.Transfer) (err error) {
 	return err
 }
 
-// unfinished reports whether others still wait for t, or may. What was over has
+// unfinished reports whether others still wait for t, or may. A transfer that was over has
 // left the list, as nil.
 func unfinished(t shm.Transfer) bool { return t != nil && !t.IsDone() }
 

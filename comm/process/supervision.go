@@ -29,7 +29,7 @@ type SuperviseOptions struct {
 	Grace time.Duration
 
 	// Heartbeat says that the streams carry heartbeats, and PeerTimeout after
-	// what silence one is lost, 0 for ten seconds. Silent, if set, is called
+	// which silence one is lost, 0 for ten seconds. Silent, if set, is called
 	// when a rank has been silent for a second, once a silence.
 	Heartbeat   bool
 	PeerTimeout time.Duration
@@ -56,7 +56,7 @@ type Supervision struct {
 	current           *supervisor
 	generationChanged chan struct{}      // closed when current is another
 	end               context.CancelFunc // of current
-	fates             []deadlock.Event   // what is true of ranks in every generation
+	fates             []deadlock.Event   // ends of ranks that hold in every generation
 }
 
 // Supervise takes the streams of o over, and begins to listen.
@@ -119,7 +119,7 @@ func (s *Supervision) beginGeneration(generation uint32) {
 	}
 }
 
-// readReports passes on what a rank reports, until it sends no more or what is no
+// readReports passes on a rank's reports, until it sends no more or what is no
 // report.
 func (s *Supervision) readReports(rank int, in *wire.Reader) {
 	for {
@@ -154,7 +154,7 @@ func (s *Supervision) acceptReport(rank int, f *wire.Frame) error {
 	return nil
 }
 
-// happen tells the current supervisor, and all later ones, what has become of
+// happen tells the current supervisor, and all later ones, of the end of
 // a rank.
 func (s *Supervision) happen(e deadlock.Event) {
 	s.mu.Lock()

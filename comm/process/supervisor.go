@@ -9,13 +9,13 @@ import (
 )
 
 // A supervisor drives the machine of one generation: it hands it the events
-// that come, and sends what follows from them.
+// that come, and sends the verdicts that follow.
 type supervisor struct {
 	number  uint32          // of the generation
 	writers []messageWriter // to each rank
 	events  chan deadlock.Event
 	done    <-chan struct{} // closed when there is no more to do
-	settled chan struct{}   // closed when no more can come of what was not received
+	settled chan struct{}   // closed when the list of messages not received is complete
 	machine *deadlock.Machine
 
 	notice func(line string) // of Fabric.Notice, nil if nobody has asked; set before the event that asks
@@ -32,7 +32,7 @@ func newSupervisor(done <-chan struct{}, o deadlock.Options) *supervisor {
 	}
 }
 
-// readReports passes on what a rank sends, until it sends no more or what is no
+// readReports passes on a rank's reports, until it sends no more or what is no
 // report.
 func (s *supervisor) readReports(rank int, in *wire.Reader) {
 	for {
@@ -87,7 +87,7 @@ func (s *supervisor) run() {
 	}
 }
 
-// act does what follows from an event.
+// act sends and tells the outcome of an event.
 func (s *supervisor) act(o *deadlock.Outcome) {
 	for _, v := range o.Verdicts {
 		s.writers[v.To].Send(wire.Frame{Type: wire.FrameVerdict, Generation: s.number}, wire.AppendVerdict(nil, v.Verdict), nil)
@@ -104,7 +104,7 @@ func (s *supervisor) act(o *deadlock.Outcome) {
 	}
 }
 
-// unreceived returns what no rank has received, once no more can come of it.
+// unreceived returns the messages that no rank has received, once the list is complete.
 func (s *supervisor) unreceived() []comm.Unreceived {
 	select {
 	case <-s.settled:

@@ -6,8 +6,8 @@ import (
 	"tpsh/comm/process/shm"
 )
 
-// Traffic is what a rank has sent to other ranks since its Links were made: the
-// bytes of messages, and of what shared memory passes beside them.
+// Traffic is how much a rank has sent to other ranks since its Links were made: the
+// bytes of messages, and of the data that shared memory passes beside them.
 type Traffic struct {
 	Memory  int64 `json:"memory"`  // through shared memory
 	Streams int64 `json:"streams"` // through connections

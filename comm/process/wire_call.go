@@ -36,12 +36,12 @@ type wireCall struct {
 	current int  // the piece
 
 	passed   *schedule.Exchange    // by staging buffers, once it is known
-	staging  *shm.OwnStagingBuffer // for what this member sends, nil if it sends frames
+	staging  *shm.OwnStagingBuffer // for this member's data, nil if it sends frames
 	writers  []*shm.StagingWriter
 	outgoing []shm.Transfer
-	result   *shm.StagingWriter // among writers, for what this member reduces; nil if nobody else needs it
+	result   *shm.StagingWriter // among writers, for the part that this member reduces; nil if nobody else needs it
 
-	sending []func() error // wait for what is being sent
+	sending []func() error // wait for data being sent
 
 	carries bool // whether this member is ready to have the call carried
 
@@ -51,7 +51,7 @@ type wireCall struct {
 }
 
 // start makes op this member's part in the next call of the group: it sends
-// the contract to every other member, and with or after it what the schedule
+// the contract to every other member, and with or after it the data that the schedule
 // sends first. In a call that has failed before it sends nothing. own says that
 // the rank's goroutine carries the call out.
 func (g *wireGroup) start(op *comm.Op, own bool) *wireCall {
@@ -145,7 +145,7 @@ func (c *wireCall) steps() []schedule.Step {
 }
 
 // longest returns the length of the longest block that this member offers to
-// others. For what is reduced every member comes to the same.
+// others. For blocks that are reduced every member comes to the same.
 func (c *wireCall) longest() int {
 	most := 0
 	if c.op.Kind.Offers(c.position()) {
@@ -267,7 +267,7 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	return comm.Result{Flags: flags, Block: c.bytes, Wire: schedule.WireBytes(c.op.Kind, p, c.op.In, c.bytes, c.op.Align)}, err
 }
 
-// moveAll does what is left of the schedule.
+// moveAll does the rest of the schedule.
 func (c *wireCall) moveAll() error {
 	steps := c.steps()
 	if c.out == nil {
@@ -287,7 +287,7 @@ func (c *wireCall) moveAll() error {
 // leave forgets the call at the rank.
 func (c *wireCall) leave() {
 	for _, wait := range c.sending {
-		wait() // who does not get it notices that
+		wait() // a member that does not get it notices
 	}
 	wr := c.group.wireRank
 	if c.staging != nil {
@@ -320,7 +320,7 @@ func (c *wireCall) agreed() bool {
 	return true
 }
 
-// members returns what Op.Prepare is given.
+// members returns the arguments of Op.Prepare.
 func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 	var members []comm.Member
 	if c.own {
@@ -344,7 +344,7 @@ func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 }
 
 // mismatch returns the report on calls that do not agree, for which members
-// send each other the whole of what they called.
+// send each other the whole descriptions of their calls.
 func (c *wireCall) mismatch() error {
 	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where), Issued: !c.own, Caught: c.group.endpoint.Caught()}
 	payload := wire.AppendSigned(nil, mine)
@@ -370,7 +370,7 @@ func (c *wireCall) mismatch() error {
 	return comm.NewMismatch(c.group.name, c.group.ranks, calls)
 }
 
-// awaitCondition waits for what a member sends after its contract. It fails if a member
+// awaitCondition waits for data that a member sends after its contract. It fails if a member
 // is lost.
 func (c *wireCall) awaitCondition(there func() bool) error {
 	wr, come := c.group.wireRank, c.locked(there)
@@ -380,7 +380,7 @@ func (c *wireCall) awaitCondition(there func() bool) error {
 	return wr.waitUntilOver(context.Background(), c.conditionWait(there))
 }
 
-// locked returns what asks there with the rank locked.
+// locked returns a function that asks there with the rank locked.
 func (c *wireCall) locked(there func() bool) func() bool {
 	return func() bool {
 		c.group.wireRank.mu.Lock()
@@ -412,7 +412,7 @@ func (c *wireCall) prepare(members []comm.Member, flags comm.Flags) (err error) 
 	return err
 }
 
-// reset makes c as good as new for another call of its group, and keeps what holds
+// reset makes c as good as new for another call of its group, and keeps slices that hold
 // no memory of others.
 func (c *wireCall) reset() {
 	clear(c.slots)

@@ -101,7 +101,7 @@ func (a *callScratch) keep(draft []comm.Member) []comm.Member {
 	return a.members
 }
 
-// envelopeHead returns what comes before the data of a message, and stays there
+// envelopeHead returns the bytes before the data of a message, which stay there
 // until the next use.
 func (a *callScratch) envelopeHead(l *mailbox.Envelope) []byte {
 	a.payload = wire.AppendEnvelopeHead(a.payload[:0], l)
@@ -117,7 +117,7 @@ func (a *callScratch) pack(s schedule.Span) []byte {
 	return a.packed
 }
 
-// contract returns what all others are to know of this member's call.
+// contract returns the part of this member's call that all others are to know.
 func (c *wireCall) contract() wire.Contract {
 	d := &c.op.Desc
 	k := wire.Contract{Hash: c.hash, Flags: d.Flags, Free: d.FreeSize(), Meta: c.op.Meta}
@@ -133,7 +133,7 @@ func (c *wireCall) contract() wire.Contract {
 }
 
 // aheadSteps returns the sends with which the schedule begins, and the steps
-// after them; none if the schedule depends on what is not known yet: who does not
+// after them; none if the schedule depends on what is not known yet: a member that does not
 // offer the block that is broadcast does not know its length.
 func (c *wireCall) aheadSteps() (ahead, later []schedule.Step) {
 	c.hash = c.group.scratch.hashOf(&c.op.Desc)

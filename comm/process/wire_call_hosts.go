@@ -25,7 +25,7 @@ func (c *wireCall) replan(bytesOf func(member int) int) {
 	c.plan, c.planned = steps, true
 }
 
-// hostCall returns what the call's schedule in a group on several hosts depends on. It is
+// hostCall returns the lengths on which the call's schedule in a group on several hosts depends. It is
 // for kinds other than AllGather.
 func (c *wireCall) hostCall() schedule.HostCall {
 	h := schedule.HostCall{Kind: c.op.Kind, Root: c.op.Desc.Root, Bytes: c.bytes}

@@ -8,7 +8,7 @@ import (
 )
 
 // mostOfBlock is how much of each block a schedule moves at a time: it is carried
-// out for a piece of all blocks after the other, so that what is received is
+// out for a piece of all blocks after the other, so that a piece received is
 // still in a cache when it is reduced or sent on, and so that one piece is on its
 // way while the last one is worked on. Blocks may differ in length; one that has
 // no such piece takes no part in it. All members cut blocks alike.
@@ -31,7 +31,7 @@ func (c *wireCall) piecesOf(bytes int) int {
 }
 
 // move does the steps of the schedule, piece by piece, and skips the first of
-// the first piece, which were done ahead. If the member cannot make what it is to
+// the first piece, which were done ahead. If the member cannot make data that it is to
 // send later, no rank may rely on it any more.
 func (c *wireCall) move(steps []schedule.Step, ahead int) error {
 	n := 0
@@ -88,8 +88,8 @@ func (c *wireCall) moveTurn(steps []schedule.Step, late, turn, lag, n, ahead int
 // sends reports whether a step sends.
 func sends(st schedule.Step) bool { return st.Do == schedule.DoSend }
 
-// piecesIn returns how many pieces a step has. What is received to a slot has as
-// many as what it is reduced with; what goes nowhere need not be awaited.
+// piecesIn returns how many pieces a step has. A part received to a slot has as
+// many as the part it is reduced with; one that goes nowhere need not be awaited.
 func (c *wireCall) piecesIn(st schedule.Step) int {
 	if _, ok := c.op.Kind.Sizing(c.position()); ok {
 		return c.piecesOf(c.bytes)
@@ -114,7 +114,7 @@ func (c *wireCall) piecesIn(st schedule.Step) int {
 	return most
 }
 
-// lengthIn returns the length of the block of p, or of what it is reduced with.
+// lengthIn returns the length of the block of p, or of the part it is reduced with.
 func (c *wireCall) lengthIn(p schedule.Part) int {
 	switch {
 	case p.Mem == schedule.MemIn:
@@ -127,7 +127,7 @@ func (c *wireCall) lengthIn(p schedule.Part) int {
 	return 0
 }
 
-// drop lets go of what has come for the current piece.
+// drop lets go of the data of the current piece.
 func (c *wireCall) drop() {
 	wr := c.group.wireRank
 	wr.mu.Lock()

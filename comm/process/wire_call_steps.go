@@ -60,10 +60,10 @@ func (c *wireCall) movePiece(steps []schedule.Step, from, to int) error {
 	return nil
 }
 
-// tag returns the tag of what a step sends or receives.
+// tag returns the tag of the data that a step sends or receives.
 func (c *wireCall) tag(st *schedule.Step) int { return st.Tag + c.group.tagsEach*c.current }
 
-// dataKey names what a step receives.
+// dataKey names the data that a step receives.
 func (c *wireCall) dataKey(st *schedule.Step) dataKey {
 	return dataKey{c.group.ranks[st.Peer], c.tag(st)}
 }
@@ -107,8 +107,8 @@ func (c *wireCall) receive(st *schedule.Step) error {
 	return nil
 }
 
-// data returns what has been sent under key, when it is there. What has come with
-// a contract is, and stays as it is.
+// data returns the data sent under key, when they are there. Data that came with
+// a contract are, and stay as they are.
 func (c *wireCall) data(key dataKey) ([]byte, error) {
 	if data, there := c.call.carried(key); there {
 		return data, nil
@@ -116,13 +116,13 @@ func (c *wireCall) data(key dataKey) ([]byte, error) {
 	return c.awaitData(key)
 }
 
-// awaitData is data for what does not come with a contract.
+// awaitData is data for steps whose data do not come with a contract.
 func (c *wireCall) awaitData(key dataKey) (data []byte, err error) {
 	err = c.awaitCondition(func() (there bool) { data, there = c.call.find(key); return there })
 	return data, err
 }
 
-// reject ends a call in which a member has sent what cannot be used. No rank
+// reject ends a call in which a member has sent data that cannot be used. No rank
 // may rely on it any more.
 func (c *wireCall) reject(rank int, cause error) error {
 	c.group.wireRank.lose(rank, cause)

@@ -11,8 +11,8 @@ import (
 	"tpsh/comm/wire"
 )
 
-// A wireRank is one rank's side of frames: what has come for the rank, and who
-// waits for it.
+// A wireRank is one rank's side of frames: the messages that have come for the rank, and the waits
+// for them.
 type wireRank struct {
 	fabric           *comm.Fabric
 	endpoint         *comm.Endpoint
@@ -21,17 +21,17 @@ type wireRank struct {
 	number           uint32           // of the generation
 	where            string           // the host of the rank, "" if that is no matter
 	hosts            []int            // by rank: its host, nil if all are on one
-	meter            *meter           // of what is sent to other ranks, nil if nobody asks
+	meter            *meter           // of the bytes sent to other ranks, nil if nobody asks
 	writers          []messageWriter  // to each rank, nil at its own; to the supervisor at the end
-	remoteSupervisor bool             // whether the supervisor is in another process, to which this rank tells what it has not received
+	remoteSupervisor bool             // whether the supervisor is in another process, to which this rank lists the messages that it has not received
 	sent             []int            // calls and messages to each rank; for the rank's goroutine
 	quiet            chan struct{}    // closed when no message can come any more
 	awake            chan struct{}    // holds an element when the supervisor knows that the rank has resumed
-	shared           *segmentLinks    // what ranks share besides messages, nil if there is nothing
+	shared           *segmentLinks    // the shared memory of the ranks, nil if there is none
 	inbounds         []inbound        // on which messages come that somebody must look at
 	carrier          Carrier          // of whole collectives, nil if there is none
 	pool             *wire.BufferPool // for data
-	backoff          backoff          // of who sleeps at shared or at polled connections
+	backoff          backoff          // of waits that sleep at shared or at polled connections
 
 	mu        sync.Mutex
 	groups    map[uint64]*wireGroup           // the groups that the rank has made, by hash
@@ -47,7 +47,7 @@ type wireRank struct {
 	failures  []lasting          // those with a cause that have become valid
 	ended     map[int]bool       // the ranks whose ends have become valid
 	heard     int                // verdicts other than questions
-	waiting   map[*wireWait]bool // who waits
+	waiting   map[*wireWait]bool // the waits under way
 	wait      *wireWait          // of the rank itself
 	waitCount int                // how many waits the rank has begun
 }
@@ -90,7 +90,7 @@ func (wr *wireRank) writeParts(to int, f wire.Frame, head, body []byte) {
 	wr.writers[to].Send(f, head, body)
 }
 
-// readFrames takes in what a participant sends, until it sends no more or what is
+// readFrames takes in a participant's frames, until it sends no more or what is
 // no message.
 func (wr *wireRank) readFrames(peer int, in *wire.Reader) {
 	for {
@@ -111,14 +111,14 @@ func (wr *wireRank) readFrames(peer int, in *wire.Reader) {
 // acceptFrame takes in one message.
 func (wr *wireRank) acceptFrame(peer int, f *wire.Frame) error {
 	if peer == wr.supervisor() {
-		wr.drain() // what was sent before it spoke
+		wr.drain() // records that were sent before it spoke
 	}
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
 	return wr.takeFrame(peer, f)
 }
 
-// takeFrame is accept for those who hold mu.
+// takeFrame is accept for callers that hold mu.
 func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 	if peer == wr.supervisor() {
 		return wr.takeVerdict(f)
@@ -180,8 +180,8 @@ func (wr *wireRank) deliver(peer int, f *wire.Frame, l *mailbox.Envelope) error 
 	return wr.checkMember(peer, f.Group)
 }
 
-// toCall has accept take in what peer has sent for a call, and lets those look
-// again who wait for the call. What comes for a call that has ended here,
+// toCall has accept take in a frame of peer's for a call, and lets the waits look
+// again that wait for the call. A frame for a call that has ended here,
 // because it has failed, is dropped.
 func (wr *wireRank) toCall(peer int, f *wire.Frame, accept func(*callState) error) error {
 	if err := wr.checkMember(peer, f.Group); err != nil {
@@ -251,7 +251,7 @@ func (wr *wireRank) forget(key deadlock.CallKey, call *callState, again bool) {
 // spareCalls is how many calls that have ended a rank keeps.
 const spareCalls = 4
 
-// count counts what peer has sent, of which the supervisor must hear if the
+// count counts a message of peer's, of which the supervisor must hear if the
 // rank waits still.
 func (wr *wireRank) count(peer int) {
 	wr.received[peer]++
@@ -261,7 +261,7 @@ func (wr *wireRank) count(peer int) {
 	}
 }
 
-// takeVerdict takes in what the supervisor says.
+// takeVerdict takes in a verdict of the supervisor's.
 func (wr *wireRank) takeVerdict(f *wire.Frame) error {
 	if f.Type != wire.FrameVerdict {
 		return wire.AlienType(f)
@@ -277,11 +277,11 @@ func (wr *wireRank) takeVerdict(f *wire.Frame) error {
 	return nil
 }
 
-// apply does what the supervisor says.
+// apply carries out a verdict.
 func (wr *wireRank) apply(v *deadlock.Verdict) {
 	if v.Kind > deadlock.VerdictAwake {
 		wr.heard++
-		defer wr.signalAll() // for the supervisor to know who waits still
+		defer wr.signalAll() // for the supervisor to know which ranks wait still
 	}
 	switch v.Kind {
 	case deadlock.VerdictQuestion, deadlock.VerdictHold:

@@ -15,7 +15,7 @@ type ending struct {
 	count int // calls and messages from the rank to this one
 }
 
-// A lasting failure is what a rank has ended with.
+// A lasting failure is the error that a rank has ended with.
 type lasting struct {
 	rank  int
 	cause error
@@ -69,8 +69,8 @@ func (wr *wireRank) conclude(e ending) {
 }
 
 // settle makes those endings valid before which nothing is on its way. They
-// become so in the order in which the supervisor has told them: what one rank
-// failed of comes before what that was for another.
+// become so in the order in which the supervisor has told them: the failure of one rank
+// comes before that which it caused in another.
 func (wr *wireRank) settle() {
 	changed := false
 	for len(wr.endings) > 0 && wr.hasAll(wr.endings[0]) {

@@ -36,7 +36,7 @@ func (w *wireWait) signal() {
 	}
 }
 
-// signal lets all look again who wait for the call of key.
+// signal has all waits for the call of key look again.
 func (wr *wireRank) signal(key deadlock.CallKey) {
 	for w := range wr.waiting {
 		if w.what == key {
@@ -45,7 +45,7 @@ func (wr *wireRank) signal(key deadlock.CallKey) {
 	}
 }
 
-// signalPieces lets those look again who wait for pieces and do not sleep where
+// signalPieces has those waits for pieces look again that do not sleep where
 // the futex wakes them.
 func (wr *wireRank) signalPieces() {
 	wr.mu.Lock()
@@ -71,7 +71,7 @@ func (w *wireWait) poke() {
 	}
 }
 
-// wakeFor lets all look again who wait for the call of key.
+// wakeFor has all waits for the call of key look again.
 func (wr *wireRank) wakeFor(key deadlock.CallKey) {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
@@ -100,7 +100,7 @@ func (wr *wireRank) waitUntilOver(ctx context.Context, w *wireWait) error {
 	return wr.waitForWake(ctx, w)
 }
 
-// waitForWake is waitUntilOver for who sleeps until a goroutine that takes something
+// waitForWake is waitUntilOver for a goroutine that sleeps until a goroutine that takes something
 // in wakes it.
 func (wr *wireRank) waitForWake(ctx context.Context, w *wireWait) error {
 	for range 2 { // it may take no more than letting the others run
@@ -199,7 +199,7 @@ func (wr *wireRank) tell(w *wireWait) {
 
 // answer tells the supervisor where the rank is in a call, or in a wait. A wait
 // that is part of a deadlock is held from here on: another rank of the deadlock
-// may hear of it first, go on, and send what this one no longer is to receive.
+// may hear of it first, go on, and send a message that this one no longer is to receive.
 func (wr *wireRank) answer(v *deadlock.Verdict) {
 	r := &deadlock.Report{Kind: deadlock.ReportNone, Question: v.Question}
 	var find func() callSite
@@ -226,7 +226,7 @@ func (wr *wireRank) release(v *deadlock.Verdict) {
 	}
 }
 
-// backoff say how long who waits sleeps at most before it looks again, though nobody
+// backoff say how long a wait sleeps at most before it looks again, though nobody
 // has woken it: for a short sleep until the wait is long enough to be reported, and
 // for a long one from then on.
 type backoff struct{ short, long time.Duration }

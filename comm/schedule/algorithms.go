@@ -23,12 +23,12 @@ type algorithm struct {
 	// wire returns the payload bytes that these steps send, for a member that
 	// offers the blocks in, when the block that is broadcast or reduced has so
 	// many bytes. It is nil in direct algorithms, which send nothing, and in those
-	// for hosts: what is told of a call does not depend on where its members are.
+	// for hosts: a call's figures do not depend on where its members are.
 	wire func(s Position, in []Block, bytes, align int) int
 }
 
 // largeBytes is the length from which a block is worth cutting into one chunk
-// for each member. Below it what counts is the number of steps.
+// for each member. Below it the number of steps counts.
 const largeBytes = 32 << 10
 
 // Large reports whether to cut a block into chunks where members send: with
@@ -49,16 +49,16 @@ func pick(rows []algorithm, bytes, size int) *algorithm {
 	panic("schedule: no algorithm suits")
 }
 
-// WireBytes returns the payload bytes that a member who offers the blocks in
-// sends in the message schedule of a call: what Result.Wire holds. bytes is
+// WireBytes returns the payload bytes that a member which offers the blocks in
+// sends in the message schedule of a call: the number in Result.Wire. bytes is
 // the length of the block that is broadcast or reduced.
 func WireBytes(kind Kind, s Position, in []Block, bytes, align int) int {
 	return pick(kindRows[kind].message, bytes, s.Size).wire(s, in, bytes, align)
 }
 
 // Sends returns how many payload bytes the member sends to each other in the message
-// schedule of a call, by group rank: WireBytes is their sum. What it is given is what
-// WireBytes is given.
+// schedule of a call, by group rank: WireBytes is their sum. Its arguments are those of
+// WireBytes.
 func Sends(kind Kind, s Position, in []Block, bytes, align int) []int {
 	to := make([]int, s.Size)
 	for _, st := range pick(kindRows[kind].message, bytes, s.Size).steps(s) {

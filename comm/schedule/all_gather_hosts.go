@@ -4,12 +4,12 @@ package schedule
 // several hosts.
 //
 // A member sends a short block to every other, as in allGatherExchange. A long one it
-// sends to those of its host and to one member of each other host, who sends it on to
-// those beside it. The members of a host send to different ones, who share the work. For
+// sends to those of its host and to one member of each other host, which sends it on to
+// those beside it. The members of a host send to different ones, which share the work. For
 // long blocks of S bytes on H hosts of R members, a host sends SR(H-1) bytes to others and
 // receives as many, the least any algorithm can; by allGatherExchange it is R times that.
-// Blocks may differ in length, and the members need not be in the order of hosts. What a
-// member sends first depends on the length of its own block alone.
+// Blocks may differ in length, and the members need not be in the order of hosts. The messages that a
+// member sends first depend on the length of its own block alone.
 //
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
 // MPICH", IJHPCA 19(1), 2005, for one member a host; Karonis, de Supinski, Foster, Gropp,

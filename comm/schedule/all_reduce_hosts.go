@@ -5,7 +5,7 @@ package schedule
 //
 // A block has as many chunks as the largest host has members, and each chunk a chain of one
 // member of every host. This one has the chunk of those beside it, reduces them in the
-// order of members onto what comes from the host before, and sends that to the next host.
+// order of members onto the sum that comes from the host before, and sends that to the next host.
 // The last host has the result, which goes back along the chain, and on every host to
 // those beside. For S bytes on H hosts of R members, 2S(H-1)
 // bytes cross, S from each host to each of its neighbours, the least any algorithm can, and
@@ -53,7 +53,7 @@ func (h *Hosts) worker(chain, host int) int {
 }
 
 // foldLink lists the steps of the position's member, which works on a chain, by which it has
-// what it folds: own and the same part of those beside it, and what comes from the host
+// the parts that it folds: its own, the same of those beside it, and the sum from the host
 // before. The last step is the fold, without a dst. slot is the next that is free.
 func (s Position) foldLink(chain, tag int, own Part, slot *int) []Step {
 	h, host := s.Hosts, s.Hosts.of[s.Rank]

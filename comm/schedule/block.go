@@ -144,8 +144,8 @@ func alike(a, b Block) (Block, Block) {
 }
 
 const (
-	// pieceBytes is the length of the pieces in which reduceSpans works. What
-	// a rank reads and writes of a piece stays in a near cache.
+	// pieceBytes is the length of the pieces in which reduceSpans works. The part of a piece that
+	// a rank reads and writes stays in a near cache.
 	pieceBytes = 16 << 10
 
 	// narrowBytes is the length below which runs are not reduced one by one,

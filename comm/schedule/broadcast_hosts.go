@@ -6,7 +6,7 @@ import "slices"
 // group on several hosts.
 //
 // The root scatters its block to the members of other hosts, who all-gather the chunks
-// among themselves as in allGatherHosts; and once more to those of its own host, who do
+// among themselves as in allGatherHosts; and once more to those of its own host, which do
 // so, too. For S bytes on H hosts, S(H-1) bytes cross from one host to another, the least
 // any algorithm can: the root's host sends S of them, and each other host S(H-2)/(H-1) if
 // they are equal. By broadcastScatter it is about R times that on hosts of R members. The

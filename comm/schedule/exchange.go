@@ -2,13 +2,13 @@ package schedule
 
 import "slices"
 
-// An Exchange is what one member's part of a direct schedule takes where members
-// cannot write each other's blocks, and what is read of a member must be passed: by
+// An Exchange is one member's part of a direct schedule where members
+// cannot write each other's blocks, and blocks that are read must be passed: by
 // staging buffers, or from its memory. It follows from the direct schedules of all
-// members, so what the simulator proves of those is what is done.
+// members, so the simulator, which proves those, proves this.
 type Exchange struct {
-	Out    []Outgoing // what others read of this member's blocks, and of what it reduces
-	In     []Incoming // what this member reads of others to have it
+	Out    []Outgoing // the parts that others read of this member's blocks, and of its reduction
+	In     []Incoming // the parts that this member reads of others to have them
 	Reduce *Step      // the reduction that this member does, nil if it does none
 
 	// Passable says that staging buffers can pass it: if members reduce, each reads a
@@ -16,7 +16,7 @@ type Exchange struct {
 	Passable bool
 }
 
-// An Outgoing is what several members read of one, or one does.
+// An Outgoing is a part that several members read of one, or one does.
 type Outgoing struct {
 	To     []int // the readers' group ranks
 	Part   Part  // of In; of Out for a result
@@ -26,7 +26,7 @@ type Outgoing struct {
 // Shared reports whether several read o.
 func (o *Outgoing) Shared() bool { return o.Result || len(o.To) > 1 }
 
-// An Incoming is what a member reads of another to have it.
+// An Incoming is a part that a member reads of another to have it.
 type Incoming struct {
 	From   int
 	Part   Part // of the reader's own Out, to which it goes
@@ -75,9 +75,9 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 }
 
 // Beside returns those of the message schedule of the member at p, where some members
-// pass by an exchange what others read of them and the others send it: what the member
-// sends unless it passes it, which is done before the exchange, and what it receives of
-// those who send, which is done after. It is for kinds that do not reduce.
+// pass by an exchange the parts that others read of them and the others send them: the sends of the
+// member unless it passes its parts, which come before the exchange, and the receives from
+// members that send, which come after. It is for kinds that do not reduce.
 func Beside(steps []Step, p Position, passes func(member int) bool) (before, after []Step) {
 	for _, st := range steps {
 		switch {

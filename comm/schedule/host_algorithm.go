@@ -2,7 +2,7 @@ package schedule
 
 import "slices"
 
-// A HostCall is what the schedule of a call depends on in a group on several hosts, where
+// A HostCall has the lengths on which the schedule of a call depends in a group on several hosts, where
 // members send to each other.
 type HostCall struct {
 	Kind Kind
@@ -16,12 +16,12 @@ type HostCall struct {
 	// members have none.
 	Folded int
 
-	// Long says of AllGather, by member, who offers a block for which Far holds.
+	// Long says of AllGather, by member, whether it offers a block for which Far holds.
 	Long []bool
 }
 
-// A hostAlgorithm is one for groups on several hosts. What it sends is not told of the
-// call, which does not depend on where members are.
+// A hostAlgorithm is one for groups on several hosts. Its bytes do not count in the figures of a
+// call, which do not depend on where members are.
 type hostAlgorithm struct {
 	algorithm
 
@@ -60,10 +60,10 @@ func (c *HostCall) PieceBytes() int {
 	return min(max(c.Bytes/chainPieces, leastChainPiece), mostChainPiece)
 }
 
-// chainPays returns what reports whether to reduce along a chain of hosts: if what a host
+// chainPays returns the test whether to reduce along a chain of hosts: if what a host
 // then sends less to others is more than its link carries while the first piece is on its
-// way along the chain, and back. crossing returns what crosses between hosts without a
-// chain, and what crosses of results with one; besides, folds cross to all but the first.
+// way along the chain, and back. crossing returns the bytes that cross between hosts without a
+// chain, and those of results that cross with one; besides, folds cross to all but the first.
 func chainPays(crossing func(bytes, members, hosts int) (direct, results int)) func(h *Hosts, c *HostCall) bool {
 	return func(h *Hosts, c *HostCall) bool {
 		if c.Folded == 0 || !h.ordered() {
@@ -76,7 +76,7 @@ func chainPays(crossing func(bytes, members, hosts int) (direct, results int)) f
 	}
 }
 
-// What crosses between hosts without a chain, and of results with one, if all hosts have
+// The bytes that cross between hosts without a chain, and those of results with one, if all hosts have
 // as many members.
 func allReduceCrossing(bytes, members, hosts int) (direct, results int) {
 	return 2 * bytes * members / hosts * (hosts - 1), bytes * (hosts - 1)

@@ -2,8 +2,8 @@ package schedule
 
 import "slices"
 
-// Hosts says which members of a group are on which host. What crosses from one host to
-// another is worth sparing: it costs more than what stays inside, and all members of a
+// Hosts says which members of a group are on which host. Bytes that cross from one host to
+// another are worth sparing: they cost more than those that stay inside, and all members of a
 // host share the way.
 type Hosts struct {
 	of      []int   // by member: its host; hosts are numbered as their first members are
@@ -41,10 +41,10 @@ func (h *Hosts) beside(m int) []int {
 }
 
 // ordered reports whether the members of a host follow each other in the group, so that
-// what is reduced in the order of members is reduced host by host.
+// a reduction in the order of members goes host by host.
 func (h *Hosts) ordered() bool { return slices.IsSorted(h.of) }
 
-// entry returns the member of a host to which member m sends what is for all of the host:
+// entry returns the member of a host to which member m sends data for all of the host:
 // the members of m's host send to others each, as far as there are so many.
 func (h *Hosts) entry(m, host int) int {
 	list := h.members[host]

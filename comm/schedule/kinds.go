@@ -44,15 +44,15 @@ type Block struct {
 // dst = srcs[0] + srcs[1] + ... for whatever its + is. dst overlaps no src.
 type Reducer func(dst []byte, srcs [][]byte)
 
-// A Fold does what a Reducer does one stretch of members after the other, so that what is
+// A Fold does the work of a Reducer one stretch of members after the other, so that what is
 // reduced so far can go from one to the next: the same bits as those of the Reducer.
 type Fold struct {
 	// Bytes is how many bytes stand for an element that is not reduced to the end.
 	Bytes int
-	// Add reduces srcs, in their order, onto what acc stands for, or on their own if acc is
+	// Add reduces srcs, in their order, onto the sums that acc stands for, or on their own if acc is
 	// nil. dst may be acc; it overlaps no src.
 	Add func(dst, acc []byte, srcs [][]byte)
 	// End does that for the last stretch, and leaves elements in dst, which overlaps
-	// nothing: what the Reducer makes of all n runs.
+	// nothing: the bytes that the Reducer makes of all n runs.
 	End func(dst, acc []byte, srcs [][]byte, n int)
 }

@@ -8,7 +8,7 @@ package schedule
 // to the owner. For S bytes a member on H hosts of R members, S(H-1) bytes cross along the
 // chains, and S(H-1)/H to owners that are not on the last host. Where sums are in the order
 // of members less is not possible: each host but a block's own sends of it at least once,
-// and if the block's own is not the last, it sends what others add to. By
+// and if the block's own is not the last, it sends a sum that others add to. By
 // reduceScatterPairwise SR(H-1) bytes cross.
 //
 // For sources see allReduceHosts.

@@ -3,7 +3,7 @@ package schedule
 // reduceScatterPairwise leaves the reduction of every In[r] in Out[0] of
 // member r.
 //
-// Every member sends In[r] straight to member r, which adds what it receives
+// Every member sends In[r] straight to member r, which adds the parts that it receives
 // in rank order: the same bits at every message size, on every transport. For
 // S bytes a member on P members it takes one step, and each sends S(P-1)/P
 // bytes, the least any algorithm can.

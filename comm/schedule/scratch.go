@@ -7,7 +7,7 @@ type Scratch struct {
 	Runs     [][]byte
 }
 
-// Clear lets go of what is in s.
+// Clear lets go of the slices in s.
 func (s *Scratch) Clear() {
 	clear(s.Dst)
 	clear(s.Src)

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// A Position is what a schedule may depend on: the place of one member in a call.
+// A Position is all that a schedule may depend on: the place of one member in a call.
 type Position struct {
 	Rank  int // the member's group rank
 	Size  int // of the group
@@ -12,7 +12,7 @@ type Position struct {
 	Pairs [][2]int
 
 	// Hosts says where the members are, for the schedules of groups on several hosts; nil
-	// in all others. Of AllGather, Long says who offers a long block.
+	// in all others. Of AllGather, Long says which members offer a long block.
 	Hosts *Hosts
 	Long  []bool
 }
@@ -39,7 +39,7 @@ const (
 	MemIn  Memory = iota // the blocks of Op.In
 	MemOut               // the blocks that Op.Prepare returned
 	// Slots are temporary. A slot is made by the step that writes it, as long
-	// as what is written, and is whole.
+	// as the block that is written, and is whole.
 	MemSlot
 )
 
@@ -94,14 +94,14 @@ type Action uint8
 const (
 	// DoSend sends src[0] to peer under tag, and does not wait for it.
 	DoSend Action = iota
-	// DoRecv waits for what peer sends under tag, and leaves it in dst[0].
+	// DoRecv waits for peer's block under tag, and leaves it in dst[0].
 	DoRecv
 	// DoCopy copies src[0] to dst[0].
 	DoCopy
 	// DoReduce reduces all of src, in that order, to each of dst.
 	DoReduce
 	// DoFold reduces all of src, in that order, to dst[0], as one link of a chain of
-	// members: unless First, src[0] is what comes from the link before, and unless Last,
+	// members: unless First, src[0] is the sum from the link before, and unless Last,
 	// dst[0] is for the next one.
 	DoFold
 	// DoMeet waits until every member has come to the same step. Direct
@@ -196,8 +196,8 @@ func slotsOf(steps []Step) int {
 }
 
 // WithoutOut returns the steps by which a member takes part in a message
-// schedule though it has no blocks for its results. It sends and receives what
-// the given steps do; what they leave in Out goes into slots, or nowhere if no
+// schedule though it has no blocks for its results. It sends and receives as
+// the given steps do; blocks that they leave in Out go into slots, or nowhere if no
 // step reads it.
 func WithoutOut(steps []Step) []Step {
 	if !slices.ContainsFunc(steps, usesOut) {

@@ -34,7 +34,7 @@ type kindRow struct {
 	hosts *hostAlgorithm
 }
 
-// everyMember, nobody and onlyRoot are what kindRow.offers may be.
+// everyMember, nobody and onlyRoot are values of kindRow.offers.
 func everyMember(Position) bool { return true }
 func nobody(Position) bool      { return false }
 func onlyRoot(p Position) bool  { return p.Rank == p.Root }

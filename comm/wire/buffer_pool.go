@@ -2,7 +2,7 @@ package wire
 
 import "sync"
 
-// A BufferPool keeps memory for what has come from others: for data of
+// A BufferPool keeps memory for bytes from others: for data of
 // collectives until the call is over, for messages until Message.Release. It
 // may be used by several goroutines. A nil pool keeps nothing.
 type BufferPool struct {

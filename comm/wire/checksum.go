@@ -4,7 +4,7 @@ import "hash/crc32"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// crc returns the CRC-32C of what sum is that of, with b behind it, as
+// crc returns the CRC-32C of bytes of which sum is that of the first, and b the rest, as
 // crc32.Update does; of long b several times as fast, where the processor can
 // multiply vectors of polynomials.
 //
@@ -25,8 +25,8 @@ const (
 	leastFold = 4096 // bytes that are worth it
 )
 
-// foldBy holds the factors by which the halves of 128 bits are folded into what
-// comes 2048 bits later, and those for 512 bits.
+// foldBy holds the factors by which the halves of 128 bits are folded into those that
+// come 2048 bits later, and those for 512 bits.
 var foldBy = [4]uint64{power(2048 + 32), power(2048 - 32), power(512 + 32), power(512 - 32)}
 
 // power returns x to the n modulo the polynomial, with the bits reversed and in

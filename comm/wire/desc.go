@@ -7,10 +7,10 @@ import (
 	"tpsh/comm"
 )
 
-// A Contract is what a member tells the others of its call before any data.
+// A Contract is the message by which a member tells the others of its call, before any data.
 // With it travels the first data that is for the receiver, if they are short.
 type Contract struct {
-	Hash    uint64 // of what members compare; see hashDesc
+	Hash    uint64 // of the fields that members compare; see HashDesc
 	Flags   comm.Flags
 	Free    int    // the size along Desc.Free, 0 if that is -1
 	Bytes   int    // the length of In[0], 0 if there is none
@@ -39,7 +39,7 @@ func AppendContract(buf []byte, c *Contract) []byte {
 	return append(append(buf, c.Meta...), c.Data...)
 }
 
-// Decode decodes what appendContract appends. meta and data of the result are
+// Decode is the inverse of AppendContract. meta and data of the result are
 // parts of b.
 func (c *Contract) Decode(b []byte) error {
 	d := Decoder{Rest: b}
@@ -102,7 +102,7 @@ func ListLen[T any](list []T) int {
 	return len(list) + 1
 }
 
-// decodeDesc decodes what appendDesc appends, and nothing else. Free of the
+// decodeDesc is the inverse of appendDesc, and refuses all other bytes. Free of the
 // result is an axis of its shape, or -1.
 func decodeDesc(b []byte) (*comm.Desc, error) {
 	d := Decoder{Rest: b}

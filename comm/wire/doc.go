@@ -1,20 +1,20 @@
-// Package wire is what ranks that share no memory say to each other, as bytes: how
-// frames and what they carry are encoded, and how they are read. It opens no
+// Package wire is the language of ranks that share no memory, as bytes: how
+// frames and their payloads are encoded, and how they are read. It opens no
 // connection, and waits for nothing.
 //
 // Terms:
 //
 //   - A Frame is a message or a part of one: a header of fixed length (frame.go
 //     has the format) and a payload. Every frame has one encoding.
-//   - A Contract is what a member tells the others of its call before any data
+//   - A Contract tells other members of a call before any data
 //     (desc.go), and a Desc all of it, which is sent when contracts differ.
-//   - Reports and verdicts are what ranks and the supervisor tell each other;
-//     package deadlock says what they mean, report.go how they are encoded.
+//   - Reports and verdicts go between ranks and the supervisor;
+//     package deadlock has their meaning, report.go their encoding.
 //   - A FrameReader decodes the frames of a stream; a Reader puts the messages
-//     together of which they are parts, where the receiver wants them. What it
+//     together of which they are parts, where the receiver wants them. A frame that it
 //     hands out is transient if it is there only until it has been taken in.
 //   - A Decoder takes values from bytes, and remembers the first that is wrong.
-//   - A BufferPool keeps memory for what has come.
+//   - A BufferPool keeps memory for data that have come.
 //
 // For example, a frame is written and read back:
 //

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Frame is what ranks that share no memory exchange: a header of fixed
+// A Frame is the unit that ranks which share no memory exchange: a header of fixed
 // length and a payload. On the wire, all numbers little-endian:
 //
 //	offset  bytes  field
@@ -28,7 +28,7 @@ import (
 //	60      4      CRC-32C of the 60 bytes before and of the payload
 //	64             payload
 //
-// Every frame has one encoding, so what decodes encodes to the same bytes.
+// Every frame has one encoding, so bytes that decode are encoded to the same again.
 type Frame struct {
 	Type       FrameType
 	More       bool
@@ -43,24 +43,24 @@ type Frame struct {
 	Rest       int // bytes of the message from this frame on
 	Payload    []byte
 	Transient  bool   // whether payload is only there until the frame has been taken in
-	Data       []byte // what comes behind payload, if it has memory of its own
+	Data       []byte // the bytes behind payload, if they have memory of their own
 }
 
-// A FrameType says what a frame's payload is.
+// A FrameType is the kind of a frame's payload.
 type FrameType uint8
 
 const (
-	// FrameContract carries a contract: what a call is, and its Meta.
+	// FrameContract carries a contract: the hash of a call, and its Meta.
 	FrameContract FrameType = 1 + iota
 	// FrameDesc carries the full Desc of a call whose contract did not match.
 	FrameDesc
 	// FrameData carries part of a block of a collective.
 	FrameData
-	// FrameMessage carries part of what Send passes to Recv.
+	// FrameMessage carries part of a message from Send to Recv.
 	FrameMessage
-	// FrameReport carries what a rank knows of its own waiting or failure.
+	// FrameReport carries a rank's news of its own waiting or failure.
 	FrameReport
-	// FrameVerdict carries what was found from the reports.
+	// FrameVerdict carries the supervisor's findings from the reports.
 	FrameVerdict
 	// FrameHeartbeat carries nothing: it says that its sender is there.
 	FrameHeartbeat

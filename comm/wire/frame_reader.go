@@ -10,7 +10,7 @@ import (
 )
 
 // A FrameReader decodes the frames of a stream. It reads as many bytes as there
-// are, and keeps what is not used yet; so it can be given them as they come.
+// are, and keeps those not used yet; so it can be given them as they come.
 //
 // No length that a header claims makes it allocate more than firstBytes, or
 // more than as much as has arrived, twice.
@@ -28,7 +28,7 @@ type FrameReader struct {
 	// message.
 	bufferFor func(f *Frame) []byte
 
-	ahead  []byte // what was read beyond the frame in progress
+	ahead  []byte // bytes read beyond the frame in progress
 	buffer []byte // of ahead
 	frame  Frame  // that pull returns
 }
@@ -41,9 +41,9 @@ const (
 	aheadBytes = 32 << 10
 )
 
-// pull returns the next frame, of what read gives. Its payload is transient, unless
+// pull returns the next frame, of the bytes that read gives. Its payload is transient, unless
 // it was read to r.into. pull returns io.EOF if the stream ends between two
-// frames, a *FrameError if what comes is no frame, and otherwise the error of
+// frames, a *FrameError if the bytes are no frame, and otherwise the error of
 // read. After an error the place where the next frame starts is unknown, unless
 // it was errAgain, with which read says that there is nothing yet.
 func (r *FrameReader) pull(read func([]byte) (int, error)) (*Frame, error) {
@@ -75,7 +75,7 @@ var ErrAgain = errors.New("nothing to read yet")
 func (r *FrameReader) some(b []byte, read func([]byte) (int, error)) (int, error) {
 	if len(r.ahead) == 0 {
 		if len(b) >= aheadBytes || r.have < HeaderBytes && len(r.into) > 0 {
-			return read(b) // what follows has a place of its own
+			return read(b) // the rest has a place of its own
 		}
 		if r.buffer == nil {
 			r.buffer = make([]byte, aheadBytes)

@@ -6,7 +6,7 @@ import (
 	"tpsh/comm"
 )
 
-// HashDesc returns a hash of what members compare of a Desc: all but Flags and
+// HashDesc returns a hash of the fields that members compare of a Desc: all but Flags and
 // the size along Free. Every bit of the result depends on all of it.
 func HashDesc(d *comm.Desc) uint64 {
 	h := hasher(0x9e3779b97f4a7c15)
@@ -32,7 +32,7 @@ func HashDesc(d *comm.Desc) uint64 {
 }
 
 // A hasher is the hash of the numbers and texts it was given. Each step is a
-// bijection of what came before.
+// bijection of the hash before it.
 type hasher uint64
 
 func (h *hasher) number(n uint64) {

@@ -9,19 +9,19 @@ import (
 	"tpsh/comm/schedule"
 )
 
-// A Reader reads what frameWriters write: whole messages from one participant.
+// A Reader reads the frames of a writer: whole messages from one participant.
 type Reader struct {
 	frames     FrameReader
 	source     int                                        // the rank that must have sent every frame
 	number     uint32                                     // that the next frame must have
 	whole      *Frame                                     // a message of which more is to come, nil if there is none
-	Begin      func(b []byte) (done func() (bool, error)) // of what comes beside the stream, nil if nothing does
+	Begin      func(b []byte) (done func() (bool, error)) // of bytes beside the stream, nil if none come
 	filled     func() (bool, error)                       // whether the rest of whole has come so, nil if it does not
 	spare      *BufferPool                                // for long data, nil if there is none
 	dataBuffer func(f *Frame) []byte                      // see start; nil if there is none
 }
 
-// A ReaderOptions says what a messageReader reads, and where to.
+// A ReaderOptions says which messages a Reader reads, and where to.
 type ReaderOptions struct {
 	Source int         // the rank that must have sent every frame
 	Stream io.Reader   // for next
@@ -36,7 +36,7 @@ type ReaderOptions struct {
 	// that follow its head, which is all that f holds; nil for anywhere.
 	DataBuffer func(f *Frame) []byte
 
-	// Begin begins to fill b with what comes beside the stream; nil if nothing does.
+	// Begin begins to fill b with bytes beside the stream; nil if none come.
 	Begin func(b []byte) (done func() (bool, error))
 }
 
@@ -53,7 +53,7 @@ func NewReader(o ReaderOptions) *Reader {
 // Progress returns a number that is another when something has been read.
 func (in *Reader) Progress() uint32 { return in.number + uint32(in.frames.have) }
 
-// HasAhead reports whether something has been read of what follows the last message.
+// HasAhead reports whether bytes behind the last message have been read.
 func (in *Reader) HasAhead() bool { return len(in.frames.ahead) > 0 }
 
 // Fills reports whether a block is being read to memory. One that has come, and
@@ -74,7 +74,7 @@ func (in *Reader) Fills(memory []byte) bool {
 // may be transient. The error is io.EOF at the end of the stream.
 func (in *Reader) Next() (*Frame, error) { return in.Pull(in.frames.Stream.Read) }
 
-// Pull is next for what read gives. It can be called again after errAgain.
+// Pull is Next for the bytes that read gives. It can be called again after errAgain.
 func (in *Reader) Pull(read func([]byte) (int, error)) (*Frame, error) {
 	for {
 		if in.filled != nil {
@@ -120,7 +120,7 @@ func (in *Reader) Pull(read func([]byte) (int, error)) (*Frame, error) {
 	}
 }
 
-// beginRest begins to take in what comes beside the stream of the message of f.
+// beginRest begins to take in the bytes of the message of f that come beside the stream.
 func (in *Reader) beginRest(f *Frame) error {
 	if in.Begin == nil || in.whole != nil {
 		return &FrameError{"alien", "a message beside the stream", "none there"}
@@ -185,8 +185,8 @@ func (in *Reader) gather(f *Frame) error {
 	return nil
 }
 
-// start makes f the message in progress. What comes behind the head of a message
-// goes where room says, which is asked with its first frame.
+// start makes f the message in progress. The bytes behind the head of a message
+// go where room says, which is asked with its first frame.
 func (in *Reader) start(f *Frame) {
 	whole := *f
 	if f.Transient {
@@ -201,7 +201,7 @@ func (in *Reader) start(f *Frame) {
 	in.whole = &whole
 }
 
-// end returns what the next bytes of a message are put behind.
+// end returns the slice behind which the next bytes of a message are put.
 func (f *Frame) end() *[]byte {
 	if f.Data != nil {
 		return &f.Data
@@ -209,7 +209,7 @@ func (f *Frame) end() *[]byte {
 	return &f.Payload
 }
 
-// full returns what *f.end() is when the rest of the message has come, beside the
+// full returns *f.end() as it is when the rest of the message has come, beside the
 // stream.
 func (f *Frame) full() []byte {
 	to := *f.end()

@@ -6,8 +6,8 @@ import "encoding/binary"
 const LargeWrite = 16 << 10
 
 // AppendRuns appends to runs a frame with the next of a payload, of which it has
-// at most so many bytes, and counts it. What is short goes to the end of buf, of
-// which runs then hold it.
+// at most so many bytes, and counts it. Short bytes go to the end of buf, of
+// which runs then hold them.
 func AppendRuns(buf []byte, runs [][]byte, f *Frame, payload *Parts, number *uint32, most int) ([]byte, [][]byte) {
 	at := len(buf)
 	if payload.Len() < LargeWrite {
@@ -51,7 +51,7 @@ func (f *Frame) next(payload *Parts, number *uint32, most int) int {
 	return n
 }
 
-// Parts is what is left of a message in two parts.
+// Parts is the rest of a message in two parts.
 type Parts struct{ Head, Body []byte }
 
 func (p *Parts) Len() int { return len(p.Head) + len(p.Body) }

@@ -37,7 +37,7 @@ func appendUnreceived(buf []byte, u comm.Unreceived) []byte {
 	return AppendString(AppendString(buf, u.Group), u.Where)
 }
 
-// unreceived takes what appendUnreceived appends. One takes at least 40 bytes.
+// unreceived is the inverse of appendUnreceived. One takes at least 40 bytes.
 func (d *Decoder) unreceived() []comm.Unreceived {
 	n := d.List(40)
 	if n < 0 {
@@ -50,7 +50,7 @@ func (d *Decoder) unreceived() []comm.Unreceived {
 	return list
 }
 
-// decodeReport decodes what appendReport appends, and nothing else.
+// decodeReport is the inverse of AppendReport, and refuses all other bytes.
 func decodeReport(b []byte) (*deadlock.Report, error) {
 	d := Decoder{Rest: b}
 	r := &deadlock.Report{
@@ -108,7 +108,7 @@ func appendDeadlock(buf []byte, e *comm.DeadlockError) []byte {
 	return appendInts(appendInts(buf, e.Ended), e.Told)
 }
 
-// DecodeVerdict decodes what appendVerdict appends, and nothing else.
+// DecodeVerdict is the inverse of AppendVerdict, and refuses all other bytes.
 func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 	d := Decoder{Rest: b}
 	v := &deadlock.Verdict{
@@ -134,7 +134,7 @@ func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 	return v, d.End("verdict")
 }
 
-// deadlock takes what appendDeadlock appends, or a 0 for none. A wait takes at
+// deadlock is the inverse of appendDeadlock, or takes a 0 for none. A wait takes at
 // least 56 bytes.
 func (d *Decoder) deadlock() *comm.DeadlockError {
 	n := d.List(56)
@@ -157,7 +157,7 @@ func (d *Decoder) key() deadlock.CallKey {
 	return deadlock.CallKey{Group: d.Uint64(), Number: d.Uint64()}
 }
 
-// appendCaught appends what others are told of what a rank has caught.
+// appendCaught appends the errors that a rank has caught, as others are told.
 func appendCaught(buf []byte, c *comm.Caught) []byte {
 	return AppendString(appendInts(buf, c.Clocks), c.Last)
 }
@@ -213,20 +213,20 @@ func (d *Decoder) End(what string) error {
 	return nil
 }
 
-// appendEnvelope appends the encoding of what an envelope holds but for its ranks:
+// appendEnvelope appends the encoding of an envelope but for its ranks:
 // the line of its Send, the name of the group, its Meta, and its Data to the
 // end.
 func appendEnvelope(buf []byte, l *mailbox.Envelope) []byte {
 	return append(AppendEnvelopeHead(buf, l), l.Message.Data...)
 }
 
-// AppendEnvelopeHead appends what comes before Data.
+// AppendEnvelopeHead appends the bytes before Data.
 func AppendEnvelopeHead(buf []byte, l *mailbox.Envelope) []byte {
 	buf = AppendString(AppendString(buf, l.Where), l.Group)
 	return append(AppendInt(buf, len(l.Message.Meta)), l.Message.Meta...)
 }
 
-// DecodeEnvelope decodes what appendEnvelope appends. The slices and texts of the
+// DecodeEnvelope is the inverse of appendEnvelope. The slices and texts of the
 // result are parts of b, which may not change any more.
 func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
 	d := Decoder{Rest: b}
@@ -243,7 +243,7 @@ func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // AppendSigned appends the encoding of a call as its report shows it: its
-// kind, its line, what the member had caught, and its Desc to the end.
+// kind, its line, the errors that the member had caught, and its Desc to the end.
 func AppendSigned(buf []byte, s *comm.SignedCall) []byte {
 	buf = AppendString(append(buf, byte(s.Kind)), s.Where)
 	issued := 0
@@ -253,8 +253,8 @@ func AppendSigned(buf []byte, s *comm.SignedCall) []byte {
 	return appendDesc(appendCaught(AppendInt(buf, issued), &s.Caught), &s.Desc)
 }
 
-// DecodeSigned decodes what appendSigned appends of a member of so many ranks, and
-// nothing else.
+// DecodeSigned is the inverse of AppendSigned for a member of so many ranks, and refuses
+// all other bytes.
 func DecodeSigned(b []byte, size int) (*comm.SignedCall, error) {
 	d := Decoder{Rest: b}
 	s := &comm.SignedCall{Kind: comm.Kind(d.byte()), Where: d.Text(), Issued: d.bool(), Caught: d.caught()}

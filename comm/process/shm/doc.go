@@ -7,7 +7,7 @@
 //   - A Segment is memory that processes share (segment.go has the layout). It exists
 //     as long as a process has it, and nowhere in the file system.
 //   - A RingWriter and a RingReader pass messages from one process to another as
-//     records: frames without what memory makes needless (ring.go).
+//     records: frames without the fields that memory makes needless (ring.go).
 //   - A Futex is where a process sleeps until another has something for it.
 //   - A staging buffer passes large data piece by piece, in a slot for each reader
 //     and one for several; StagingWriter and StagingReader are its ends.
@@ -23,5 +23,5 @@
 //	w := shm.NewRingWriter(segment, 0, 1, func() {})
 //	w.Send(wire.Frame{Type: wire.FrameData}, nil, data)
 //
-// Package process decides what passes which way (shared.go, staged_call.go).
+// Package process decides which data pass which way (shared.go, staged_call.go).
 package shm

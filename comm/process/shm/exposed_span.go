@@ -32,7 +32,7 @@ func (s *Segment) Process(index int) int {
 	return int(s.RankWord(index, ProcessAt).Load())
 }
 
-// What a rank knows of whether it can read another's memory.
+// Whether a rank can read another's memory, as far as it knows.
 const (
 	untried = iota
 	Readable
@@ -177,7 +177,7 @@ func (t *Exposing) Withdraw() {
 	t.Own.written(t.Slot).Store(counted(t.Own.Use, withdrawn))
 }
 
-// A CrossReading reads what another exposes.
+// A CrossReading reads a block that another rank exposes.
 type CrossReading struct {
 	StagingReader
 	Process int
@@ -191,7 +191,7 @@ type CrossReading struct {
 
 	to     []localRun
 	from   []remoteRun
-	packed []byte // what goes to narrow rows
+	packed []byte // the bytes for narrow rows
 }
 
 func (t *CrossReading) IsDone() bool { return t.read }
@@ -238,7 +238,7 @@ func (t *CrossReading) pull(n int) (int, error) {
 	return n, err
 }
 
-// pullTo reads what comes next to dst, as far as the system does so in one call.
+// pullTo reads the next bytes to dst, as far as the system does so in one call.
 func (t *CrossReading) pullTo(dst schedule.Span) (int, error) {
 	var to, from int
 	t.to, to = appendLocalRuns(t.to[:0], dst)

@@ -91,7 +91,7 @@ const mostRuns = 512
 
 // readRuns reads runs of another process's memory, if the system lets this one:
 // as many bytes as both lists have. It takes as long as a copy, and the scheduler
-// does not hear of it: who has much to read calls it several times.
+// does not hear of it: a rank that has much to read calls it several times.
 func readRuns(process int, to []localRun, from []remoteRun) (int, error) {
 	n, _, err := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(process),
 		uintptr(unsafe.Pointer(unsafe.SliceData(to))), uintptr(len(to)),

@@ -16,7 +16,7 @@ func mapMemory(*os.File) ([]byte, error) { return nil, errNoMemory }
 
 func unmapMemory([]byte) error { return errNoMemory }
 
-// Without shared memory nobody waits for a word of it or wakes who does.
+// Without shared memory no process waits for a word of it, nor wakes one that does.
 
 func futexWait(*uint32, uint32, time.Duration) {}
 

@@ -55,12 +55,12 @@ func recordLen(payload int) int {
 type RingWriter struct {
 	ring
 	futex Futex       // of the reader
-	pump  func()      // takes in what has come, while there is no room
+	pump  func()      // takes in records while there is no room
 	gone  atomic.Bool // whether there is no reader any more
 
 	mu     sync.Mutex
 	next   uint64 // as head
-	seen   uint64 // what tail was
+	seen   uint64 // tail as it was seen last
 	number uint32 // of the next record
 }
 
@@ -169,12 +169,12 @@ type RingReader struct {
 	pool    *wire.BufferPool
 	next    uint64
 	number  uint32      // that the next record must have
-	came    wire.Frame  // what each hands out
+	came    wire.Frame  // the frame that each hands out
 	partial *wire.Frame // a message of which more is to come
 	Broken  bool        // whether something came that was no record
 }
 
-// NewRingReader returns the reader of what the rank at one index of a segment writes to
+// NewRingReader returns the reader of the ring that the rank at one index of a segment writes to
 // another; source is that rank.
 func NewRingReader(s *Segment, from, to, source int, pool *wire.BufferPool) RingReader {
 	return RingReader{ring: s.ring(from, to), Source: source, pool: pool}
@@ -232,7 +232,7 @@ func (in *RingReader) message(f *wire.Frame, now uint32, take func(f *wire.Frame
 	return take(whole)
 }
 
-// release lets the writer have what was read.
+// release gives the writer the room of records that were read.
 func (in *RingReader) release() {
 	in.tail.Store(in.next)
 	if in.starved.Load() == 1 {

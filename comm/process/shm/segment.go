@@ -17,7 +17,7 @@ import (
 //
 //	the header: magic, version, size, ringBytes, stagingBytes, 8 bytes each
 //	for each rank its futex, rung and sleepers, a cache line each, and beside
-//	rung what others need to read its memory: see cross_read.go and exposure.go
+//	rung all that others need to read its memory: see cross_read.go and exposure.go
 //	for each ordered pair of ranks the control words of its ring, and whether
 //	the second can read the memory of the first
 //	for each ordered pair of ranks the bytes of its ring
@@ -148,7 +148,7 @@ func (s *Segment) File() *os.File { return s.file }
 // Size returns the number of ranks that share the memory.
 func (s *Segment) Size() int { return s.size }
 
-// Close closes the file. The memory stays with those who still use it.
+// Close closes the file. The memory stays with the processes that still use it.
 func (s *Segment) Close() error { return s.file.Close() }
 
 const (

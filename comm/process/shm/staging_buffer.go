@@ -11,17 +11,17 @@ import (
 // waits for one: without a staging buffer, data go as records.
 //
 // It has a slot for each other member of the call, by group rank, and in the
-// place of the rank's own one for what goes to several. A slot holds the
+// place of the rank's own one for data that go to several. A slot holds the
 // latest pieces of its data, and two counts, of pieces that were put in and of
 // pieces that each reader has taken. A count stands in the lower half of a
-// word, and the number of the staging buffer's use in the upper half: what is left of an
+// word, and the number of the staging buffer's use in the upper half: a count left of an
 // earlier use counts for nothing.
 //
 // The words of a staging buffer for n ranks, a cache line each:
 //
-//	n times, by group rank, what was put into a slot, the bytes that will be, and the exposedSpan where they are
-//	n times, by index, what a rank has taken from the slot that is for it
-//	n times, by index, what a rank has taken from the slot for several
+//	n times, by group rank, the pieces put into a slot, the bytes that will be, and the exposedSpan where they are
+//	n times, by index, the pieces that a rank has taken from the slot that is for it
+//	n times, by index, the pieces that a rank has taken from the slot for several
 type StagingBuffer struct {
 	segment *Segment
 	words   int // offset in the segment
@@ -160,7 +160,7 @@ type OwnStagingBuffer struct {
 	pending []pendingRead // of the last use
 }
 
-// A pendingRead is what a reader has yet to take before a staging buffer can be used again.
+// A pendingRead is a count that a reader has yet to come to before a staging buffer can be used again.
 type pendingRead struct {
 	taken *atomic.Uint64
 	want  uint64
@@ -192,7 +192,7 @@ func (s *StagingPool) Acquire() *OwnStagingBuffer {
 	return nil
 }
 
-// settled reports whether nobody reads what the last use has left.
+// settled reports whether nobody reads data of the last use any more.
 func (l *OwnStagingBuffer) settled() bool {
 	for _, d := range l.pending {
 		if d.taken.Load() != d.want {

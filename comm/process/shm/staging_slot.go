@@ -13,14 +13,14 @@ type StagingWriter struct {
 	exposed ExposedSpan // where the data are that are exposed, of address 0 if they are put in
 }
 
-// A slotReader is one who takes what is put into a slot.
+// A slotReader is a member that takes the pieces put into a slot.
 type slotReader struct {
 	taken *atomic.Uint64
 	futex Futex
 }
 
 // Open announces the data of a slot, before the contract is sent. The number
-// of the use comes first: who reads the length then knows of which use it is.
+// of the use comes first: a reader of the length then knows of which use it is.
 func (o *StagingWriter) Open(align, size int) {
 	o.slotPlan = PlanSlot(len(o.Own.data), o.Slot, size, o.Length, align)
 	if o.exposed.Address != 0 {
@@ -37,7 +37,7 @@ func (o *StagingWriter) AddReader(index int, several bool) {
 	o.readers = append(o.readers, slotReader{l.taken(index, several), l.segment.Futex(index)})
 }
 
-// MarkPending notes what the readers are to have taken before the staging buffer is used again.
+// MarkPending notes the counts that readers are to have come to before the staging buffer is used again.
 func (o *StagingWriter) MarkPending() {
 	for _, r := range o.readers {
 		o.Own.pending = append(o.Own.pending, pendingRead{r.taken, counted(o.Own.Use, o.Pieces)})
@@ -89,7 +89,7 @@ type StagingReader struct {
 	done    int         // pieces that were taken
 }
 
-// Open learns what will come. The writer's contract is there.
+// Open learns the length of the data. The writer's contract is there.
 func (in *StagingReader) Open(align, size int) {
 	in.Length = int(in.Buffer.Length(in.Slot).Load())
 	in.Exposed = in.Buffer.exposed(in.Slot)

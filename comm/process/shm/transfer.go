@@ -29,7 +29,7 @@ func (t *CopyIn) Step() {
 	t.publish()
 }
 
-// A CopyOut takes what comes through a slot to a span, or drops it.
+// A CopyOut takes the data of a slot to a span, or drops it.
 type CopyOut struct {
 	StagingReader
 	Dst  schedule.Span
@@ -64,7 +64,7 @@ func (t *LocalCopy) Step() {
 	t.at = end
 }
 
-// A Reduction reduces what comes through slots, and a span of the rank's own,
+// A Reduction reduces the data of slots, and a span of the rank's own,
 // in the order of group ranks.
 type Reduction struct {
 	Own    schedule.Span

@@ -20,6 +20,6 @@
 //		group.Listen(stream.NewReader(host, peer, s, heard[peer], in[peer]), s)
 //	}
 //	for !come() {
-//		group.Poll() // gives host.Accept what has come
+//		group.Poll() // gives host.Accept the messages that have come
 //	}
 package stream

@@ -22,7 +22,7 @@ const (
 )
 
 // A Group is the Readers of a rank. Whoever waits looks for all of them at once. It
-// is an inbound of package process, which says what its methods are for.
+// is an inbound of package process, which has the purpose of its methods.
 type Group struct {
 	all     []*Reader
 	by      map[int]*Reader // by rank
@@ -45,7 +45,7 @@ func (g *Group) Listen(r *Reader, p PollStream) {
 // Empty reports whether the group has no Readers.
 func (g *Group) Empty() bool { return len(g.all) == 0 }
 
-// takeAll takes in what has come, and reports whether there was something.
+// takeAll takes in the messages that have come, and reports whether there was something.
 func (g *Group) takeAll() bool {
 	if !g.look() {
 		return false

@@ -16,10 +16,10 @@ type Host interface {
 	AwaitGeneration(generation uint32)
 	// Lose notes that nothing sensible comes from a peer any more.
 	Lose(peer int, cause error)
-	// Pump takes in messages that have come on any way, for who cannot write meanwhile,
+	// Pump takes in messages that have come on any way, for a writer that finds no room,
 	// and reports whether there were some.
 	Pump() (came bool)
-	// Context ends when the host is closed, and Go runs what ends then.
+	// Context ends when the host is closed, and Go runs functions that end then.
 	Context() context.Context
 	Go(task func())
 }

@@ -58,7 +58,7 @@ func (t *Intake) Take(brief bool, ahead func()) (came bool) {
 	return came
 }
 
-// takeAll takes in what is there, or if brief is true until one contract or piece of
+// takeAll takes in the messages that are there, or if brief is true until one contract or piece of
 // data was. It reports false if there may be more later. The caller holds mu.
 func (t *Intake) takeAll(brief bool) (over bool) {
 	t.short = false
@@ -130,7 +130,7 @@ func (t *Intake) TakeHeld() {
 }
 
 // Open reports whether messages may still come that can be taken in, and whether
-// some of them are read already: a brief take leaves what it has read ahead, of
+// some of them are read already: a brief take leaves bytes that it has read ahead, of
 // which the system no longer tells.
 func (t *Intake) Open() (open, ahead bool) {
 	t.mu.Lock()

@@ -13,10 +13,10 @@ type PollStream interface {
 	TryRead(b []byte) (int, error)
 
 	// Notify has f called, which does not wait, when something may have come:
-	// bytes, a block or the end. It is not called for what Look finds.
+	// bytes, a block or the end. It is not called for messages that Look finds.
 	Notify(f func())
 
-	// Look moves on what is under way on all PollStreams of the rank, and
+	// Look moves on the operations of all PollStreams of the rank, and
 	// reports whether something has come on any.
 	Look() bool
 
@@ -27,7 +27,7 @@ type PollStream interface {
 	Doze()
 
 	// WriteBlock begins to pass b, which is used until wait returns, to the
-	// other end's next BeginBlock. What was written before arrives before.
+	// other end's next BeginBlock. Bytes that were written before arrive before.
 	WriteBlock(b []byte) (wait func() error)
 
 	// BeginBlock begins to fill b, which is used until done says that it is
@@ -36,5 +36,5 @@ type PollStream interface {
 	BeginBlock(b []byte) (done func() (bool, error))
 }
 
-// blockBytes is the length from which what is sent goes beside a PollStream.
+// blockBytes is the length from which a message goes beside a PollStream.
 const blockBytes = 8 << 10

@@ -30,7 +30,7 @@ func (r *Reader) kick() {
 	}
 }
 
-// tryRead reads what is there, and returns wire.ErrAgain if nothing is.
+// tryRead reads the bytes that are there, and returns wire.ErrAgain if none are.
 func (r *Reader) tryRead(b []byte) (int, error) {
 	n, err := r.stream.TryRead(b)
 	if n == 0 && err == nil {
@@ -39,13 +39,13 @@ func (r *Reader) tryRead(b []byte) (int, error) {
 	return n, err
 }
 
-// poll takes in what is there, unless somebody else does just now.
+// poll takes in the messages that are there, unless another goroutine does just now.
 func (r *Reader) poll() {
 	if !r.stream.Ready() {
 		return
 	}
 	if !r.mu.TryLock() {
-		r.kick() // whoever is at it may be past what has come
+		r.kick() // whoever is at it may be past the last message
 		return
 	}
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *Reader) poll() {
 	}
 }
 
-// listen takes in what comes until the host is closed or the stream is no good.
+// listen takes in messages until the host is closed or the stream is no good.
 func (r *Reader) listen() {
 	for {
 		for !r.takeLocked() {

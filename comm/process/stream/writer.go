@@ -83,10 +83,10 @@ func (o *Writer) sendNext(f *wire.Frame, payload *wire.Parts) error {
 	return err
 }
 
-// Stop ends what is being sent, and lets nothing be sent any more.
+// Stop ends the message being sent, and lets nothing be sent any more.
 func (o *Writer) Stop() {
 	if c, ok := o.Stream.(net.Conn); ok {
-		c.SetWriteDeadline(time.Unix(1, 0)) // closing would wait for who reads
+		c.SetWriteDeadline(time.Unix(1, 0)) // closing would wait for the reader
 		return
 	}
 	o.Stream.Close()

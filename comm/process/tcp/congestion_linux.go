@@ -7,7 +7,7 @@ import (
 )
 
 // unpace lets a connection within the host send as fast as it is written to.
-// What paces others to spare a network, as BBR does, sets a timer for every few
+// Pacing, by which BBR spares a network, sets a timer for every few
 // packets.
 func unpace(conn *net.TCPConn) {
 	if raw, err := conn.SyscallConn(); err == nil {

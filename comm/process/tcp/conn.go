@@ -13,10 +13,10 @@ import (
 	"tpsh/comm/wire"
 )
 
-// A Conn is a polled connection to one peer: it sends, and takes in by its Intake what
-// is there when somebody looks.
+// A Conn is a polled connection to one peer: it sends, and takes in by its Intake the messages
+// that are there when a goroutine polls.
 //
-// Who writes and finds no room reads meanwhile, so that two ranks which write
+// A writer that finds no room reads meanwhile, so that two ranks which write
 // to each other do not wait for each other.
 type Conn struct {
 	*stream.Intake
@@ -88,13 +88,13 @@ func (c *Conn) Send(f wire.Frame, head, body []byte) {
 		}
 		c.buf, c.runs, ahead = c.buf[:0], c.runs[:0], 0
 		if payload.Len() > 0 {
-			c.set.host.Pump() // for the others, who send as well
+			c.set.host.Pump() // for the other ranks, which send as well
 		}
 	}
 }
 
 const (
-	// tcpFrame is the longest frame that is written without a look at what has
+	// tcpFrame is the longest frame that is written without a look at messages that have
 	// come, but for the last of a message: the less is under way, the less falls
 	// out of the caches.
 	tcpFrame = 256 << 10
@@ -108,7 +108,7 @@ const (
 )
 
 // mostOf returns how much of a payload of so many bytes goes into a frame: as many
-// segments as there is room for, since the connection sends what is over as one
+// segments as there is room for, since the connection sends the rest as one
 // more, which costs it as much as a whole one.
 func (c *Conn) mostOf(bytes int) int {
 	if bytes <= tcpFrame {
@@ -138,7 +138,7 @@ func (c *Conn) write() bool {
 	return true
 }
 
-// behind returns what is left of runs behind n bytes.
+// behind returns the part of runs behind n bytes.
 func behind(runs [][]byte, n int) [][]byte {
 	for len(runs) > 0 && n >= len(runs[0]) {
 		n -= len(runs[0])
@@ -150,8 +150,8 @@ func behind(runs [][]byte, n int) [][]byte {
 	return runs
 }
 
-// starve takes in what has come while there is no room to write, and sleeps for
-// a moment if nothing has.
+// starve takes in messages while there is no room to write, and sleeps for
+// a moment if none have come.
 func (c *Conn) starve() {
 	if c.set.host.Pump() {
 		return
@@ -162,7 +162,7 @@ func (c *Conn) starve() {
 	}
 }
 
-// Stop ends what is being sent, and lets nothing be sent any more.
+// Stop ends the message being sent, and lets nothing be sent any more.
 func (c *Conn) Stop() { c.gone.Store(true) }
 
 // Close ends the connection. The set closes the file descriptor when nobody uses

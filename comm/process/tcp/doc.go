@@ -12,7 +12,7 @@
 //	c, err := set.Add(0, conn, heard, reader) // conn is the set's from now on
 //	err = set.Start()
 //	c.Send(wire.Frame{Type: wire.FrameData}, head, body)
-//	set.PollFrom([]int{0}) // gives host.Accept what has come
+//	set.PollFrom([]int{0}) // gives host.Accept the messages that have come
 //
 // Systems without poll(2) have none of this: there Polls is false, and goroutines
 // read connections as they do any stream.

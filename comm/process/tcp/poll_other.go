@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Polls says that connections cannot be read without waiting. What follows is not
+// Polls says that connections cannot be read without waiting. The functions below are not
 // called.
 const Polls = false
 

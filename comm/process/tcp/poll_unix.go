@@ -14,7 +14,7 @@ import (
 	"tpsh/comm/wire"
 )
 
-// readSocket reads what is there, without waiting.
+// readSocket reads the bytes that are there, without waiting.
 func readSocket(fd int, b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(fd, b)
@@ -91,7 +91,7 @@ func shutdownSocket(fd int) error {
 
 func closeSocket(fd int) error { return unix.Close(fd) }
 
-// A pollList is what a goroutine sleeps at.
+// A pollList lists the sockets that a goroutine sleeps at.
 type pollList []unix.PollFd
 
 // add adds a descriptor from which to read, to which to write, or both.
@@ -136,7 +136,7 @@ func newWakePipe() (*wakePipe, error) {
 	return &wakePipe{at: ends[0], to: ends[1]}, nil
 }
 
-// wake wakes who sleeps, or will sleep next.
+// wake wakes the goroutine that sleeps, or that will sleep next.
 func (r *wakePipe) wake() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 )
 
 // A Set holds the connections of a rank to others of which Go's scheduler does not
-// know. It is an inbound of package process, which says what its methods are for.
+// know. It is an inbound of package process, which has the purpose of its methods.
 //
-// Who waits looks at them for a moment and then sleeps at them; the listener
-// leaves them alone as long as the rank looks now and then, so that what comes
+// A waiting goroutine looks at them for a moment and then sleeps at them; the listener
+// leaves them alone as long as the rank looks now and then, so that a message
 // wakes one thread and not two.
 type Set struct {
 	host         stream.Host
@@ -28,7 +28,7 @@ type Set struct {
 	here         atomic.Int32  // goroutines that sleep at the connections
 	waits        atomic.Int32  // waits of calls that go on beside the rank
 	dozes        atomic.Bool   // whether the listener sleeps at the connections, or is about to
-	waiterPipe   *wakePipe     // of those who sleep at the connections
+	waiterPipe   *wakePipe     // of the waiting goroutines that sleep at the connections
 	listenerPipe *wakePipe     // of the listener that does
 	kick         chan struct{} // holds an element when the listener is to listen
 }
@@ -71,7 +71,7 @@ func (s *Set) Start() error {
 // Empty reports whether the set has no connections.
 func (s *Set) Empty() bool { return len(s.all) == 0 }
 
-// look takes in what has come from a rank, at most one message of a call, so
+// look takes in the messages of a rank, at most one message of a call, so
 // that the rank can get ready for the next when it has it. It reports whether
 // something has come.
 func (s *Set) look(rank int) (came bool) {
@@ -82,7 +82,7 @@ func (s *Set) look(rank int) (came bool) {
 	return s.by[rank].take(true)
 }
 
-// Pump takes in what has come, and reports whether there was something.
+// Pump takes in the messages that have come, and reports whether there was something.
 func (s *Set) Pump() bool {
 	s.looks.Add(1)
 	came := false
@@ -92,7 +92,7 @@ func (s *Set) Pump() bool {
 	return came
 }
 
-// TakeHeld takes in what was held for the generation that has come.
+// TakeHeld takes in the frames held for the generation that has come.
 func (s *Set) TakeHeld() {
 	for _, c := range s.all {
 		c.TakeHeld()
@@ -131,7 +131,7 @@ const (
 	mostAbsence  = 4 * time.Millisecond
 )
 
-// listenAll takes in what comes while the rank does not look.
+// listenAll takes in messages while the rank does not look.
 func (s *Set) listenAll() {
 	defer context.AfterFunc(s.host.Context(), func() { s.listenerPipe.wake(); s.waiterPipe.wake() })()
 	timer := time.NewTimer(leastAbsence)
@@ -153,7 +153,7 @@ func (s *Set) listenAll() {
 	}
 }
 
-// attend takes in what comes until the rank looks.
+// attend takes in messages until the rank looks.
 func (s *Set) attend() {
 	for looks := s.looks.Load(); s.host.Context().Err() == nil; {
 		for _, c := range s.all {
@@ -168,8 +168,8 @@ func (s *Set) attend() {
 	}
 }
 
-// stir wakes the listener if it sleeps: of what the rank has read ahead the system
-// does not tell it. Who calls it holds the mutex of the connection, at which the listener
+// stir wakes the listener if it sleeps: of bytes that the rank has read ahead the system
+// does not tell it. The caller holds the mutex of the connection, at which the listener
 // looks before it sleeps.
 func (s *Set) stir() {
 	if s.dozes.Load() {
@@ -177,7 +177,7 @@ func (s *Set) stir() {
 	}
 }
 
-// Wake wakes those who sleep at the connections.
+// Wake wakes the goroutines that sleep at the connections.
 func (s *Set) Wake() {
 	if s.here.Load() > 0 {
 		s.waiterPipe.wake()
