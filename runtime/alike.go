@@ -16,7 +16,7 @@ import (
 // alike. Whatever differs between ranks is then asked for by the functions below,
 // which tell ranks apart where the answers do, and by nothing else: meshes, layouts
 // and groups are the rank's own, and its number is Self where it only names the rank
-// in a report. In a run they give what the rank has, at no cost.
+// in a report. In a run they give the rank's own, at no cost.
 
 // StartAlike starts a job of which one rank runs for all that do the same: run is
 // called with each that runs, on shapes, for cfg.Plan. seen is told of each before.
@@ -39,10 +39,10 @@ func StartAlike(ctx context.Context, cfg Config, run func(ctx context.Context, r
 // Kind is ranks that do the same: see package alike.
 type Kind = alike.Kind
 
-// An UnlikeError says that a program has not done again what it did before.
+// An UnlikeError says that a program has not made again the calls that it made before.
 type UnlikeError = alike.UnlikeError
 
-// ErrEnded is what calls of a rank return when another has ended the job.
+// ErrEnded is the error of calls of a rank when another has ended the job.
 var ErrEnded = alike.ErrEnded
 
 // Wait waits until the programs of all ranks have ended, also of those that are told
@@ -50,7 +50,7 @@ var ErrEnded = alike.ErrEnded
 func (j *Job) Wait() { j.done.Wait() }
 
 // Kinds returns the kinds of ranks there are, of a job that StartAlike has started
-// and whose programs have ended. The error is what has ended it before.
+// and whose programs have ended. The error is the one that has ended it before.
 func (j *Job) Kinds() ([]*Kind, error) { return j.alike.Kinds(), j.alike.Failure() }
 
 // Asked returns f of the rank, which tells apart the ranks that it runs for and of
@@ -186,7 +186,7 @@ func places(m *mesh.Mesh, ranks []int) []int {
 }
 
 // SameRanks returns to, of ranks that are in m: each rank means by it those in the
-// same places of what it means by m.
+// same places of the mesh that it means by m.
 func (r *Rank) SameRanks(m, to *mesh.Mesh) *mesh.Mesh {
 	to = r.layouts.Mesh(to)
 	if r.kind != nil {
@@ -196,7 +196,7 @@ func (r *Rank) SameRanks(m, to *mesh.Mesh) *mesh.Mesh {
 }
 
 // GroupIn returns the one group of ranks, which are in m: each rank means by it those
-// in the same places of what it means by m.
+// in the same places of the mesh that it means by m.
 func (r *Rank) GroupIn(m *mesh.Mesh, ranks []int) (*comm.Group, error) {
 	return r.groupLike(ranks, "", func() *alike.Lines { return r.linesIn(m, ranks) })
 }
@@ -275,7 +275,7 @@ func (r *Rank) membersOf(g *comm.Group) func(rank int) []int {
 	return r.linesOf(g).List
 }
 
-// RanksOf returns the ranks of g, and RanksOfMesh those of m: what they are differs
+// RanksOf returns the ranks of g, and RanksOfMesh those of m: which they are differs
 // between the ranks that the rank runs for.
 func (r *Rank) RanksOf(g *comm.Group) []int {
 	if r.kind != nil {
@@ -356,7 +356,7 @@ func (r *Rank) EqualRanks(a, b *mesh.Mesh) bool {
 	return r.kind.Same(r.Lines(a), r.Lines(b))
 }
 
-// planned returns what notes what the rank does.
+// planned returns the recorder that notes the rank's operations and calls.
 func (j *Job) planned() *plan.Recorder {
 	if j.cfg.Plan == nil {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A call is one call of this rank on a group: what all collectives, exchanges and
-// messages of objects do alike. begin says what the rank states, note has the
-// traces know of it, run or issue carries it out, and end closes it. What is moved
-// is for who makes the call: he sets op before it runs.
+// A call is one call of this rank on a group: the part that all collectives, exchanges and
+// messages of objects have alike. begin says which contract the rank states, note has the
+// traces know of it, run or issue carries it out, and end closes it. The blocks
+// are for the caller, which sets them in op before it runs.
 //
 // For example, a barrier is
 //
@@ -34,14 +34,14 @@ type call struct {
 	noted noted
 }
 
-// contract returns what the members of a call of the operation called name
+// contract returns the fields that the members of a call of the operation called name
 // compare, without tensors.
 func contract(name string) comm.Desc {
 	return comm.Desc{Op: name, Free: -1, Root: -1, Dims: [2]int{-1, -1}}
 }
 
-// begin counts the call, which a fault may end here, and has it state d and what
-// the rank is to be asked for.
+// begin counts the call, which a fault may end here, and has it state d and the function that
+// tells its line.
 func (k *call) begin(d comm.Desc) error {
 	if err := k.r.enter(d.Op); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (r *Rank) replay(line string, back grad.Backward) grad.Backward {
 	}
 }
 
-// pass returns what the contract says of the pass in which a call is made:
-// comm.InBackward of what a gradient calls, and nothing of what a script calls,
+// pass returns the word of the contract for the pass in which a call is made:
+// comm.InBackward for a gradient's calls, and nothing for a script's,
 // be it in a checkpoint that is computed again or a backward function of its own.
 func (r *Rank) pass() string {
 	if r.replayed != "" {
@@ -140,7 +140,7 @@ func (r *Rank) pass() string {
 	return ""
 }
 
-// flags returns what the rank states with a call on g.
+// flags returns the flags that the rank states with a call on g.
 func (r *Rank) flags(g *comm.Group, async bool) comm.Flags {
 	var f comm.Flags
 	if g.Size() == r.size && r.Output != nil && r.Output.Dirty() {

@@ -29,7 +29,7 @@ type Collective struct {
 	sizes []int
 }
 
-// form is what sets one collective apart from the others.
+// form is all that sets one collective apart from the others.
 type form struct {
 	kind comm.Kind
 	// free returns the axis along which members may differ, or -1.
@@ -83,7 +83,7 @@ type tensorCall struct {
 	recorded bool           // and recording was on
 	seq      uint64         // reserved for the node
 
-	made  comm.Op       // what op is
+	made  comm.Op       // op points to it
 	block [2]comm.Block // of op.In and of the result, where there is one of each
 }
 
@@ -137,7 +137,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 	return k, nil
 }
 
-// contract returns what the members compare of the call on x.
+// contract returns the fields that the members compare of the call on x.
 func (k *tensorCall) contract(x *tensor.Tensor) comm.Desc {
 	d := contract(k.Op)
 	d.DType, d.Shape, d.Free = x.DType().String(), stated(x.Shape()), k.form.free(&k.Collective)
@@ -156,7 +156,7 @@ func stated(s shape.Shape) []int {
 	return s
 }
 
-// dims returns what the contract compares.
+// dims returns the dims that the contract compares.
 func (c *Collective) dims() [2]int {
 	d := [2]int{-1, -1}
 	switch c.Op {
@@ -205,7 +205,7 @@ func (k *tensorCall) payload() int {
 	return n
 }
 
-// agreed notes what the call learns when the members agree.
+// agreed notes the contracts and flags that the call learns when the members agree.
 func (k *tensorCall) agreed(members []comm.Member, flags comm.Flags) error {
 	k.members = members
 	k.grad = flags&comm.RequiresGrad != 0
@@ -277,7 +277,7 @@ func throughout(k *tensorCall, y *tensor.Tensor) []comm.Block {
 // sameShape is a result of the shape of x.
 func sameShape(k *tensorCall) (shape.Shape, bool) { return k.x.Shape(), true }
 
-// rootOnly is what out says on the root, and nothing elsewhere.
+// rootOnly is the shape of out on the root, and nothing elsewhere.
 func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shape.Shape, bool) {
 	return func(k *tensorCall) (shape.Shape, bool) {
 		if !k.root() {

@@ -23,7 +23,7 @@ func (k *tensorCall) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, an
 	return k.form.place(k, tensor.NewOn(shared.Buffer(), dt, s)), shared, nil
 }
 
-// Take makes this member's result of what a member has made for all.
+// Take makes this member's result of the memory that a member has made for all.
 func (k *tensorCall) Take(members []comm.Member, flags comm.Flags, result any) error {
 	if err := k.agreed(members, flags); err != nil {
 		return err

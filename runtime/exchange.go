@@ -14,7 +14,7 @@ import (
 )
 
 // Exchange is all_to_all of a list: it sends xs[i] to member i of g and
-// returns what the members sent to this one, in their order. Shapes are free;
+// returns the tensors that the members sent to this one, in their order. Shapes are free;
 // the dtype is one. The gradient goes back the same way.
 func (r *Rank) Exchange(g *comm.Group, xs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	k, err := r.newExchange(g, xs, false)
@@ -123,7 +123,7 @@ func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bloc
 	return blocks, nil
 }
 
-// comingTo returns the shapes of what members send to the one at place.
+// comingTo returns the shapes of the tensors that members send to the one at place.
 func comingTo(members []comm.Member, place int) (shapes []shape.Shape) {
 	for _, m := range members {
 		meta := m.Meta
@@ -147,7 +147,7 @@ func appendShape(meta []byte, dt dtype.DType, s shape.Shape) []byte {
 
 var errMeta = errors.New("malformed shape of a tensor")
 
-// cutShape takes what appendShape appended off the front of meta.
+// cutShape takes the dtype and shape off the front of meta that appendShape appended.
 func cutShape(meta []byte) (dt dtype.DType, s shape.Shape, rest []byte, err error) {
 	if len(meta) < 2 || meta[0] >= dtype.Count {
 		return 0, nil, nil, errMeta
@@ -178,7 +178,7 @@ func appendLens(meta []byte, objs [][]byte) []byte {
 	return meta
 }
 
-// cutLens returns what appendLens appended; it stops at what is malformed.
+// cutLens is the inverse of appendLens; it stops at malformed bytes.
 func cutLens(meta []byte) []int {
 	var lens []int
 	for len(meta) > 0 {

@@ -60,7 +60,7 @@ func (r *Rank) plan(op string, n int, f fault) {
 	r.faults.at[op][n] = fault{kill: was.kill || f.kill, delay: was.delay + f.delay}
 }
 
-// enter counts a call of op, and carries out what was planned for it.
+// enter counts a call of op, and carries out the faults planned for it.
 func (r *Rank) enter(op string) error {
 	if r.aside {
 		return &AsideError{op}

@@ -45,9 +45,9 @@ func (r *Rank) CollectFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tens
 	return r.Shard.FlatWhole(f, all)
 }
 
-// scatterFlat gives each member of g its part of dy, the gradient of what the
-// members store, one after another, that the first has; nil stands for zeros. x
-// is what this member stores.
+// scatterFlat gives each member of g its part of dy, the gradient of the parts that the
+// members store, one after another, which the first has; nil stands for zeros. x
+// is the part of this member.
 func (r *Rank) scatterFlat(t *op.Tape, g *comm.Group, f *mesh.Flat, x, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes, n := make([]int, g.Size()), 0
 	for i := range sizes {

@@ -29,7 +29,7 @@ type Config struct {
 	Guard     bool   // share storage of any size, and fault on writes to it, for tests
 	Cost      Cost   // by which traces predict how long a call takes
 
-	// Plan, if set, has the ranks run on shapes, and notes what they do. They are
+	// Plan, if set, has the ranks run on shapes, and notes their operations and calls. They are
 	// goroutines that share memory.
 	Plan *plan.Program
 
@@ -63,7 +63,7 @@ type Job struct {
 	arrived int            // ranks that have come to the last
 }
 
-// errStopped is the cause with which Stop ends what still runs.
+// errStopped is the cause with which Stop ends ranks that still run.
 var errStopped = errors.New("the job was stopped")
 
 // Start starts the ranks of a job. Each calls run, and ends when run returns.

@@ -63,7 +63,7 @@ func (r *Rank) snapshot(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.Out[0], nil
 }
 
-// fetch receives a tensor and what was sent beside it.
+// fetch receives a tensor and the note sent beside it.
 func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte, err error) {
 	if err := r.enter("recv"); err != nil {
 		return nil, nil, err

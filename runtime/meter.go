@@ -6,14 +6,14 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A Meter counts the bytes of tensors of one rank by what they are for, now and at
-// most. What it counts depends on the program alone, not on when storage is reused:
+// A Meter counts the bytes of tensors of one rank by their purpose, now and at
+// most. Its counts depend on the program alone, not on when storage is reused:
 //
-//   - parameters, their gradients and what optimizers keep are those of the modules
+//   - parameters, their gradients and the state of optimizers are those of the modules
 //     and optimizers of the program, each storage once;
-//   - activations are what backward keeps: the storage of what gradients read of
+//   - activations are storage kept for backward: of the tensors that gradients read of
 //     operations that are recorded and that no backward pass has gone through;
-//   - communication is what is gathered for a time;
+//   - communication is storage gathered for a time;
 //   - temporaries are the inputs and results, of one operation at a time, that are
 //     none of these.
 type Meter struct {
@@ -30,7 +30,7 @@ type Meter struct {
 	stale    bool                            // held is to be found again
 }
 
-// Holdings are what a program has for good.
+// Holdings are the tensors that a program has for good.
 type Holdings struct{ Parameters, Optimizer []*tensor.Tensor }
 
 // StartMeter begins to count, unless a meter is on. Stop ends it.
@@ -128,7 +128,7 @@ func (r *Rank) Forgot(g *tensor.Tensor) {
 	}
 }
 
-// measure counts what is held, and with forget drops what backward keeps.
+// measure counts the storage held, and with forget drops that kept for backward.
 func (r *Rank) measure(forget bool) {
 	for _, m := range r.meters {
 		if forget {
@@ -138,7 +138,7 @@ func (r *Rank) measure(forget bool) {
 	}
 }
 
-// Held says that what modules and optimizers hold has changed.
+// Held says that the tensors of modules and optimizers have changed.
 func (r *Rank) Held() {
 	for _, m := range r.meters {
 		m.stale = true
@@ -172,7 +172,7 @@ func (r *Rank) StopMeter(m *Meter) {
 	r.meterOn()
 }
 
-// Find counts what modules and optimizers hold now.
+// Find counts the tensors that modules and optimizers hold now.
 func (m *Meter) Find() {
 	m.stale = false
 	var h Holdings
@@ -220,7 +220,7 @@ func (m *Meter) hold(x *tensor.Tensor) int64 {
 	return int64(b.Len())
 }
 
-// operation counts what c reads and makes that is nothing else.
+// operation counts the inputs and results of c that are nothing else.
 func (m *Meter) operation(c *op.Call) {
 	if m.rank.quiet {
 		return
@@ -277,7 +277,7 @@ func (m *Meter) most(temporaries int64) {
 	w.Communication = max(w.Communication, n.Communication)
 }
 
-// keep counts what a record refers to.
+// keep counts the tensors that a record refers to.
 func (m *Meter) keep(node any, lists [][]*tensor.Tensor) {
 	if m.stale {
 		m.Find()

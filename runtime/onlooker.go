@@ -27,7 +27,7 @@ func (r *Rank) Aside() (release func()) {
 // nothing ends no wait.
 func nothing() {}
 
-// waiting says that the rank is about to wait for others in a call, and what it returns
+// waiting says that the rank is about to wait for others in a call, and the function that it returns says
 // that it does so no more.
 func (r *Rank) waiting(call fmt.Stringer, collective bool) (over func()) {
 	if r.Waits == nil {

@@ -105,7 +105,7 @@ type Stage struct {
 	Index, Count, Prev, Next int
 	Ranks                    []int // of all stages, in order
 
-	lines func() *alike.Lines // what each rank means by Ranks, in a plan
+	lines func() *alike.Lines // the list that each rank means by Ranks, in a plan
 }
 
 // Stage returns the rank's, for the function fn.

@@ -14,8 +14,8 @@ import (
 )
 
 // A ParamGroup is parameters of one dtype that the members of a group store together,
-// each a flat part of every one, and gather and forget together. What it gathers
-// lies in storage of its own, which is dropped in between: tensors that a record
+// each a flat part of every one, and gather and forget together. The elements that it gathers
+// lie in storage of its own, which is dropped in between: tensors that a record
 // refers to find their elements there again.
 //
 // With n bytes of parameters and p members, a member stores n/p bytes; a gather
@@ -30,7 +30,7 @@ type ParamGroup struct {
 	r       *Rank
 	g       *comm.Group
 	pack    *shard.FlatPack
-	parts   func() []*tensor.Tensor // what this member stores of each parameter
+	parts   func() []*tensor.Tensor // this member's part of each parameter
 	layouts []*mesh.Placed          // of each: how it lies on other ranks; nil for a plain one
 
 	uses   int              // under way
@@ -51,7 +51,7 @@ type partStamp struct {
 
 // NewParamGroup returns the group of parameters of which each member of g stores the
 // part that its layout among flats says, whose ranks are those in the group; parts
-// returns what this one stores. Where layouts has one, the parameter is a block of
+// returns those of this one. Where layouts has one, the parameter is a block of
 // a tensor that lies so. All parts have one dtype.
 func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, parts func() []*tensor.Tensor) *ParamGroup {
 	return &ParamGroup{r: r, g: g, pack: shard.NewFlatPack(parts()[0].DType(), flats), parts: parts, layouts: layouts}
@@ -207,8 +207,8 @@ func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
 // End ends a use.
 func (b *ParamGroup) End() { b.uses-- }
 
-// Release drops what was gathered, unless a use is under way. An asynchronous call
-// that reads it ends before.
+// Release drops the elements that were gathered, unless a use is under way. An asynchronous call
+// that reads them ends before.
 func (b *ParamGroup) Release() {
 	if b.uses > 0 || b.store == nil {
 		return
@@ -328,7 +328,7 @@ func present(list []*tensor.Tensor) []byte {
 	return bytes
 }
 
-// A gradientSum takes what comes of a reduce_scatter of gradients.
+// A gradientSum takes the result of a reduce_scatter of gradients.
 type gradientSum struct {
 	alloc *tensor.Allocator
 	like  *tensor.Tensor
@@ -354,7 +354,7 @@ func (s *gradientSum) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block
 	return []comm.Block{comm.Whole(s.y.Bytes())}, nil
 }
 
-// Parts returns what this member stores of each parameter.
+// Parts returns this member's part of each parameter.
 func (b *ParamGroup) Parts() []*tensor.Tensor { return b.parts() }
 
 // Wanted reports whether a record refers to elements that have been released.

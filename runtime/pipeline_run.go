@@ -29,7 +29,7 @@ type Pipeline struct {
 	Loss func(y *tensor.Tensor, m int) (*tensor.Tensor, error)
 }
 
-// pipelineFunc is what scripts call a Pipeline by, for errors.
+// pipelineFunc is the function by which scripts call a Pipeline, for errors.
 const pipelineFunc = "pipeline_schedule"
 
 // A flight is a micro-batch in a chunk.
@@ -222,7 +222,7 @@ func (p *pipelineRun) send(a pipeline.Action, x *tensor.Tensor) error {
 	return p.r.post(p.g, x, to, p.tag(p.stage, a), append(note, p.Schedule.Title()...))
 }
 
-// recv returns what was sent for a, or nil if there is no gradient. It passes
+// recv returns the tensor that was sent for a, or nil if there is no gradient. It passes
 // over messages of earlier calls, which have failed here.
 func (p *pipelineRun) recv(a pipeline.Action) (*tensor.Tensor, error) {
 	from, _, _ := p.Schedule.Peer(p.stage, a)

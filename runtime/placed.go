@@ -8,7 +8,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Communicate calls o on g for a tensor that ranks hold together. x is what the
+// Communicate calls o on g for a tensor that ranks hold together. x is the tensor that the
 // rank puts in, and bytes how much of it counts, for traces.
 func (r *Rank) Communicate(g *comm.Group, o *comm.Op, x *tensor.Tensor, bytes int) (comm.Result, error) {
 	k := &call{r: r, g: g, op: o}
@@ -43,7 +43,7 @@ func (r *Rank) RedistributeAsync(fn string, x *tensor.Tensor, l *mesh.Placed) (*
 }
 
 // plainOnly returns an error if one of xs is a tensor that ranks hold together:
-// what communicates here moves what a rank has of its own.
+// calls here move tensors that a rank has of its own.
 func plainOnly(fn string, xs ...*tensor.Tensor) error {
 	for _, x := range xs {
 		if x.Placed() {

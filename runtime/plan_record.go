@@ -11,12 +11,12 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// Of a job that runs on shapes each rank notes what it does: see Config.Shapes.
+// Of a job that runs on shapes each rank notes its operations and calls: see Config.Shapes.
 
-// Recorder returns what notes what the rank does, or nil where it runs for real.
+// Recorder returns the recorder of the rank's operations and calls, or nil where it runs for real.
 func (r *Rank) Recorder() *plan.Recorder { return r.recorder }
 
-// record has the rank note what it does.
+// record has the rank note its operations and calls.
 func (r *Rank) record(to *plan.Recorder) {
 	r.recorder = to
 	r.meter = r.StartMeter()
@@ -112,7 +112,7 @@ func (r *Rank) phaseOf() plan.Phase {
 	return plan.Forward
 }
 
-// inScope has the recorder, if there is one, note what follows in the region and
+// inScope has the recorder, if there is one, note later operations in the region and
 // module that the rank is in, until the function that it returns is called.
 func (r *Rank) inScope() (leave func()) {
 	if r.recorder == nil {
@@ -139,7 +139,7 @@ func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
 	return n
 }
 
-// doing returns what a recorder calls a collective.
+// doing returns a recorder's word for a collective.
 func doing(async bool) plan.Do {
 	if async {
 		return plan.Issue

@@ -39,10 +39,10 @@ type Rank struct {
 	Line func() string
 	// Position returns the line as Line does, to be made text when it is wanted.
 	Position func() fmt.Stringer
-	// Holdings, if set, returns what the program's modules and optimizers hold.
+	// Holdings, if set, returns the tensors that the program's modules and optimizers hold.
 	Holdings func() Holdings
 	// Waits, if set, is told on the rank's goroutine of each call in which the rank is
-	// about to wait for others, and whether that is a collective of the script's; what
+	// about to wait for others, and whether that is a collective of the script's; the function that
 	// it returns is called when the wait is over.
 	Waits func(call fmt.Stringer, collective bool) (over func())
 	// Note, if set, prints a line beside the program's output.
@@ -69,14 +69,14 @@ type Rank struct {
 	traces      []*Trace
 	faults      faults
 	untraced    bool           // it is part of another operation, which counts for it
-	recorder    *plan.Recorder // of what the rank does; nil where it runs for real
-	quiet       bool           // what is communicated is not the script's
+	recorder    *plan.Recorder // of the rank's operations and calls; nil where it runs for real
+	quiet       bool           // calls are not the script's
 	aside       bool           // nothing is to be communicated; see Aside
 	timed       *timed         // the timeline that is kept, or nil
 	whereFn     func() string  // where, bound once
 	works       []*issued      // issued and not waited for
 	replayed    string         // the line of the forward call whose gradient runs
-	forward     *mark          // of what a backward pass goes through, or nil
+	forward     *mark          // of the operations that a backward pass goes through, or nil
 	scope       *scope         // the region or module that the program is in, or nil
 	optimizing  bool           // an optimizer steps
 	steps       int            // that have ended
@@ -118,7 +118,7 @@ func (r *Rank) World() *comm.Group { return r.world }
 // Layouts returns the rank's meshes, layouts and plans.
 func (r *Rank) Layouts() *mesh.Cache { return &r.layouts }
 
-// Ops returns what the rank's operators need.
+// Ops returns the context of the rank's operators.
 func (r *Rank) Ops() *op.Ctx { return &r.ops }
 
 // Context returns the context of the program that runs.
@@ -175,7 +175,7 @@ func (r *Rank) ManualSeed(seed uint64) { r.seed, r.draws = seed, 0 }
 // RNG returns the seed and the number of draws since it was set.
 func (r *Rank) RNG() (seed, draws uint64) { return r.seed, r.draws }
 
-// SetRNG restores what RNG returned.
+// SetRNG restores a state that RNG returned.
 func (r *Rank) SetRNG(seed, draws uint64) { r.seed, r.draws = seed, draws }
 
 func (r *Rank) draw() (seed, draw uint64) {

@@ -11,7 +11,7 @@ type Action func(x *tensor.Tensor) (*tensor.Tensor, error)
 
 // RecordPair returns do(x) and records it, under name, as an operation whose
 // gradient is back of the result's gradient, whose own gradient is do again.
-// What do and back do is not recorded. So the gradient of a gather may be a
+// The operators of do and back are not recorded. So the gradient of a gather may be a
 // slice, with no sum over the losses of the ranks: the ranks then have one loss
 // together, and not one each.
 func (r *Rank) RecordPair(name string, x *tensor.Tensor, do, back Action) (*tensor.Tensor, error) {

@@ -1,7 +1,7 @@
 package runtime
 
 // Pause says that a statement of a shell has ended here with err, and that the
-// rank rests until Resume: who waits for it waits in vain, or fails with err
+// rank rests until Resume: a rank that waits for it waits in vain, or fails with err
 // if there is one. It returns err.
 func (r *Rank) Pause(err error) error {
 	if err != nil {

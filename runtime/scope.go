@@ -8,7 +8,7 @@ import (
 	"tpsh/mesh"
 )
 
-// What a rank knows of where its program is, besides the line: regions that the
+// Where a rank's program is, besides the line: regions that the
 // script names, modules that are called, the phase of a step. Traces tell it.
 
 // A Phase is a part of a step of training.
@@ -17,7 +17,7 @@ type Phase string
 const (
 	Forward   Phase = "forward"
 	Backward  Phase = "backward"
-	Recompute Phase = "recompute" // of what a checkpoint has forgotten, in backward
+	Recompute Phase = "recompute" // of activations that a checkpoint has forgotten, in backward
 	Optimizer Phase = "optimizer"
 )
 
@@ -27,12 +27,12 @@ type Part interface {
 	PathOf(other Part) (path string, ok bool)
 }
 
-// A scope is a region or a module that a program is in, and what that is in.
+// A scope is a region or a module that a program is in, and the scope around it.
 type scope struct {
 	outer  *scope
 	region string // "" of a module
 	part   Part   // nil of a region
-	text   string // what full returns, once it is asked for
+	text   string // the result of full, once it is asked for
 }
 
 // InRegion runs fn as the region called name.
@@ -116,7 +116,7 @@ func (s *scope) full() string {
 	return s.text
 }
 
-// known returns what full has returned before; "" outside of all.
+// known returns the earlier result of full; "" outside of all.
 func (s *scope) known() string {
 	if s == nil {
 		return ""
@@ -168,7 +168,7 @@ func (r *Rank) MarkStep() {
 // Steps returns how many steps have ended.
 func (r *Rank) Steps() int { return r.steps }
 
-// A mark is where the program was when it did what a backward pass goes through.
+// A mark is where the program was when it ran the operations that a backward pass goes through.
 type mark struct {
 	scope *scope
 	line  fmt.Stringer
@@ -177,7 +177,7 @@ type mark struct {
 // mark returns where the program is, for the record.
 func (r *Rank) mark() any { return &mark{r.scope, r.Position()} }
 
-// replayMark says that a backward pass goes through what was done at m until the
+// replayMark says that a backward pass goes through the operations run at m until the
 // function that it returns is called.
 func (r *Rank) replayMark(m any) (end func()) {
 	forward, scope := r.forward, r.scope
@@ -188,7 +188,7 @@ func (r *Rank) replayMark(m any) (end func()) {
 	return func() { r.forward, r.scope = forward, scope; leave() }
 }
 
-// forwardWhere returns the line of what the backward pass under way goes through;
+// forwardWhere returns the line of the operation that the backward pass under way goes through;
 // "" if there is none.
 func (r *Rank) forwardWhere() string {
 	switch {
@@ -237,8 +237,8 @@ func (r *Rank) lineOf(g *comm.Group) line {
 	return l
 }
 
-// costOf returns what calls on g are expected to take: what the mesh was given, by
-// which its moves are planned too, or what the job has.
+// costOf returns the expected cost of calls on g: that given with the mesh, by
+// which its moves are planned too, or that of the job.
 func (r *Rank) costOf(g *comm.Group) Cost {
 	if l := r.lineOf(g); l.cost != (Cost{}) {
 		return l.cost

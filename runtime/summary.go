@@ -6,8 +6,8 @@ import (
 	"tpsh/runtime/dtype"
 )
 
-// A Sum is what calls that have an operation, mesh dims and a phase in common come
-// to.
+// A Sum is the total of calls that have an operation, mesh dims and a phase in
+// common.
 type Sum struct {
 	Op    string
 	Dims  []string
@@ -15,8 +15,8 @@ type Sum struct {
 
 	Calls   int
 	Bytes   int // the payload that the rank put in
-	Wire    int // what it sent in the message schedule
-	Ring    int // what it would send if each call went around a ring; see RingBytes
+	Wire    int // that it sent in the message schedule
+	Ring    int // that it would send if each call went around a ring; see RingBytes
 	Seconds float64
 }
 
@@ -37,7 +37,7 @@ func Summarize(records []*Record) []*Sum {
 	return list
 }
 
-// Add adds what t counts to s.
+// Add adds t's counts to s.
 func (s *Sum) Add(t *Sum) {
 	s.Calls += t.Calls
 	s.Bytes += t.Bytes
@@ -46,11 +46,11 @@ func (s *Sum) Add(t *Sum) {
 	s.Seconds += t.Seconds
 }
 
-// RingBytes returns what the rank would send if the call went around a ring of the
+// RingBytes returns the bytes that the rank would send if the call went around a ring of the
 // p members: of n bytes that each puts in, 2n(p-1)/p of an all_reduce, n(p-1)/p of
 // a reduce_scatter and n(p-1) of an all_gather; of n bytes that go from one to all
-// or from all to one, n(p-1)/p on the average of the members. What does not go
-// around (messages, exchanges, gather and scatter) is what it sends anyway.
+// or from all to one, n(p-1)/p on the average of the members. Calls that do not go
+// around (messages, exchanges, gather and scatter) count as they are sent.
 func (r *Record) RingBytes() int {
 	p := r.On.Size()
 	switch r.Op {

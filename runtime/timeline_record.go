@@ -10,7 +10,7 @@ import (
 	"tpsh/runtime/timeline"
 )
 
-// A timed is the timeline of a rank, while it is kept: what it communicates is in
+// A timed is the timeline of a rank, while it is kept: its calls are in
 // a trace that is always on, and its operations are noted here.
 type timed struct {
 	rank     *Rank
@@ -18,13 +18,13 @@ type timed struct {
 	from, to int // the steps that are kept; to 0 for all from on
 	trace    *Trace
 	most     int            // how many operations, and how many calls, are kept; 0 for all
-	left     int            // what was not kept any longer
+	left     int            // how many were not kept any longer
 	meter    *Meter         // counts memory by kind; nil unless that is asked for
 	ops      [][]timedOp    // in blocks, so that none is moved when there are more
 	numbers  map[string]int // the next number of calls, by group; of messages by pair, tag and direction
 }
 
-// A timedOp is an operation; what it takes long to find out is found out in the
+// A timedOp is an operation; fields that take long to find out are filled in at the
 // end.
 type timedOp struct {
 	def             *op.Def
@@ -111,10 +111,10 @@ func (t *timed) measured() {
 	o.kinds = []int64{m.Parameters, m.Gradients, m.Optimizer, m.Activations, m.Temporaries, m.Communication}
 }
 
-// keeps reports whether what happens in a step is kept.
+// keeps reports whether the events of a step are kept.
 func (t *timed) keeps(step int) bool { return step >= t.from && (t.to == 0 || step < t.to) }
 
-// TakeTimeline returns what the rank has done since it was last called, or nil if
+// TakeTimeline returns the rank's events since it was last called, or nil if
 // it keeps no timeline.
 func (r *Rank) TakeTimeline() *timeline.Rank {
 	t := r.timed

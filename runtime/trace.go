@@ -70,7 +70,7 @@ func (r *Rank) StopTrace(t *Trace) {
 	}
 }
 
-// Quietly runs fn with all traces and faults off: what fn communicates is the
+// Quietly runs fn with all traces and faults off: fn's calls are the
 // shell's own and not the script's.
 func (r *Rank) Quietly(fn func() error) error {
 	traces, quiet := r.traces, r.quiet
@@ -79,7 +79,7 @@ func (r *Rank) Quietly(fn func() error) error {
 	return fn()
 }
 
-// Untraced runs fn with all traces off: what fn communicates is part of another
+// Untraced runs fn with all traces off: fn's calls are part of another
 // operation, that counts for nothing.
 func (r *Rank) Untraced(fn func() error) error {
 	traces, untraced := r.traces, r.untraced
@@ -113,9 +113,9 @@ func (rec *Record) finish(res comm.Result, since time.Time) {
 	rec.Predicted = rec.cost.Predict(res.Wire)
 }
 
-// A Cost is what a call is expected to take: Alpha seconds, and Beta seconds
+// A Cost is the time that a call is expected to take: Alpha seconds, and Beta seconds
 // for every byte that the rank sends. The zero value is the fixed cost model of
-// package mesh. Predictions are for people to read: what a run does never
+// package mesh. Predictions are for people to read: a run never
 // depends on a Cost.
 type Cost struct {
 	Alpha float64 `json:"alpha"`

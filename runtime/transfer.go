@@ -187,7 +187,7 @@ func (r *Rank) recvAll(want *Expected, route string, peer int) ([]parcel, error)
 	return list, nil
 }
 
-// accept checks what has arrived from peer and returns it, put together.
+// accept checks the parcels that have arrived from peer and returns their tensors, put together.
 func (r *Rank) accept(t *Transfer, want *Expected, peer int, got []parcel) ([]*tensor.Tensor, error) {
 	if want == nil {
 		return nil, nil

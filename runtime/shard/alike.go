@@ -49,7 +49,7 @@ func (t *stepRun) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, 
 	return blocks, shared, nil
 }
 
-// Take makes this member's block of what a member has made for all.
+// Take makes this member's block of the memory that a member has made for all.
 func (t *stepRun) Take(members []comm.Member, _ comm.Flags, result any) error {
 	if err := t.e.compareNotes(t.r, members); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 	return c, c.Out, err
 }
 
-// putBack stores in target what an operator in place has made of x, to which
+// putBack stores in target the result that an operator in place has made of x, to which
 // target was moved. Both keep their placements.
 func (e *Engine) putBack(x, target *tensor.Tensor) error {
 	block, err := e.moveBlock(x, target.Layout())
@@ -269,7 +269,7 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 	return out, nil
 }
 
-// bringOne moves x, input i of d, to l. What is not written into, or seen by a script
+// bringOne moves x, input i of d, to l. A result that is not written into, or seen by a script
 // through a view, may be remembered.
 func (e *Engine) bringOne(d *op.Def, i int, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	if d.Changes(i) || d.View && d != settleOp {

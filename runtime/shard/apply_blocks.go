@@ -74,8 +74,8 @@ func (e *Engine) putCall(b *blockCall) {
 	e.spare = b
 }
 
-// onBlocks runs the operator on blocks, or what it says is to be run instead.
-// What it leaves for its gradient it leaves in c. The list of results may be in b.
+// onBlocks runs the operator on blocks, or the function that it names instead.
+// Tensors for its gradient it leaves in c. The list of results may be in b.
 func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
 	d := dec.call.Def
 	if d.Local == nil || dec.whole {
@@ -95,7 +95,7 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call
 	return e.runLocal(d, &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.Self(), Part: e.part()})
 }
 
-// part returns what tells apart ranks whose blocks are worked on by other operators;
+// part returns the text that tells apart ranks whose blocks are worked on by other operators;
 // nil where nobody runs for others.
 func (e *Engine) part() func(*mesh.Mesh, func(int) string) {
 	if !e.host.Alike() {
@@ -104,7 +104,7 @@ func (e *Engine) part() func(*mesh.Mesh, func(int) string) {
 	return e.host.Part
 }
 
-// runLocal runs what d has instead of itself on blocks. Where there are no elements
+// runLocal runs the function that d has instead of itself on blocks. Where there are no elements
 // the blocks of one that wants some come out as they are known to be.
 func (e *Engine) runLocal(d *op.Def, b *op.Blocks) (out []*tensor.Tensor, err error) {
 	if e.host.Ops().Hollow() {
@@ -164,7 +164,7 @@ func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) err
 }
 
 // makesTerms reports whether a result placed as to is made of terms that an input
-// placed as from has not: where it is cut, one rank has what a view shows, and
+// placed as from has not: where it is cut, one rank has the elements that a view shows, and
 // the others zeros. The view is then a copy on every rank, not only on those.
 func makesTerms(from, to *mesh.Placed) bool {
 	for k, p := range to.Placements() {

@@ -12,7 +12,7 @@ import (
 type Pending struct {
 	Group *comm.Group
 	Op    *comm.Op
-	Block *tensor.Tensor // what the rank puts in
+	Block *tensor.Tensor // the block that the rank puts in
 	Bytes int            // how much of it counts, for traces
 
 	// Finish returns the tensor moved, when the call has ended.

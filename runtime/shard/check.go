@@ -40,7 +40,7 @@ func (e *Engine) CheckReplicas(fn string, x *tensor.Tensor) error {
 	})
 }
 
-// statement returns what the rank says of its block of x: the dtype, whether it
+// statement returns the rank's description of its block of x: the dtype, whether it
 // requires grad and a sum of the data, with a space between.
 func (e *Engine) statement(x *tensor.Tensor) (string, error) {
 	block, err := e.contiguous(x.Local())

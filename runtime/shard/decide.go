@@ -20,7 +20,7 @@ type decision struct {
 	call     *op.Call       // the call on tensors without elements, of whole shapes
 	mesh     *mesh.Mesh     // of all inputs that are placed
 	from     []*mesh.Placed // how each input lies; nil for None
-	in       []*mesh.Placed // what each input is moved to; nil for None
+	in       []*mesh.Placed // the layout that each input is moved to; nil for None
 	out      []*mesh.Placed // how the results lie
 	blocks   []shape.Shape  // of the results on this rank
 	whole    bool           // everything is replicated
@@ -72,7 +72,7 @@ func (e *Engine) decide(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args []op.
 	return dec, nil
 }
 
-// appendKey appends what a decision depends on. Layouts and meshes stand for
+// appendKey appends all that a decision depends on. Layouts and meshes stand for
 // themselves by their addresses: a decision keeps them, so that no other can
 // have the same.
 func appendKey(b []byte, ctx *op.Ctx, d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args []op.Arg) []byte {
@@ -182,7 +182,7 @@ func (e *Engine) replicatedAll(dec *decision) []*mesh.Placed {
 	return in
 }
 
-// A candidate is a row for each dim of the mesh, and what it costs to bring the
+// A candidate is a row for each dim of the mesh, and the cost of bringing the
 // inputs there.
 type candidate struct {
 	in, out []*mesh.Placed

@@ -9,7 +9,7 @@
 //     whatever the layout.
 //   - To move a tensor is to give it another layout: the planner says in which
 //     steps, and each step that communicates is one call of package comm, a stepPlan.
-//   - A decision says how an operator runs on inputs with given layouts: what each
+//   - A decision says how an operator runs on inputs with given layouts: the layout that each
 //     input is moved to, and how the results lie. It is computed once from the
 //     operator's rule (op.Rule) and kept.
 //

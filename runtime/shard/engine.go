@@ -12,7 +12,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A Host is what an Engine needs of its rank.
+// A Host is the part of its rank that an Engine needs.
 type Host interface {
 	// Self returns the number of the rank that runs. In a plan it may run for others
 	// (Alike), and nothing may hang on the number that differs between them.
@@ -29,28 +29,28 @@ type Host interface {
 	// EqualRanks reports whether a and b have the same ranks.
 	EqualRanks(a, b *mesh.Mesh) bool
 	// SameRanks returns to, of ranks of m: each rank means by it those in the same
-	// places of what it means by m.
+	// places of the mesh that it means by m.
 	SameRanks(m, to *mesh.Mesh) *mesh.Mesh
 	// MeshGroup returns the one group of the ranks of m, and LineGroup that of those
 	// along dims of m that hold the rank.
 	MeshGroup(m *mesh.Mesh) (*comm.Group, error)
 	LineGroup(m *mesh.Mesh, dims ...int) (*comm.Group, error)
 	// GroupIn returns the one group of ranks, which are in m: each rank means by it
-	// those in the same places of what it means by m.
+	// those in the same places of the mesh that it means by m.
 	GroupIn(m *mesh.Mesh, ranks []int) (*comm.Group, error)
 	// Layouts returns the rank's meshes, layouts and plans.
 	Layouts() *mesh.Cache
-	// Ops returns what the rank's operators need.
+	// Ops returns the context of the rank's operators.
 	Ops() *op.Ctx
 	// SharedGroup returns the one group of ranks in that order, and tells apart as ID
 	// does.
 	SharedGroup(ranks []int) (*comm.Group, error)
-	// Communicate calls o on g. x is what the rank puts in, and bytes how much
+	// Communicate calls o on g. x is the tensor that the rank puts in, and bytes how much
 	// of it counts, for traces.
 	Communicate(g *comm.Group, o *comm.Op, x *tensor.Tensor, bytes int) (comm.Result, error)
 	// RNG returns the seed of random numbers and the number of draws.
 	RNG() (seed, draws uint64)
-	// SetRNG restores what RNG returned.
+	// SetRNG restores a state that RNG returned.
 	SetRNG(seed, draws uint64)
 	// Quietly runs fn without traces.
 	Quietly(fn func() error) error
@@ -80,7 +80,7 @@ type Engine struct {
 	within    []string              // the operators that are being composed, outermost first
 	drew      bool                  // the last operator drew random numbers
 	backward  int                   // not 0 while gradients are computed
-	observer  func(*Explanation)    // is told what is done, if it is set
+	observer  func(*Explanation)    // is told of each operator, if it is set
 	running   *decision             // the operator whose blocks are computed; nil outside
 	bringing  *decision             // the operator whose inputs are moved; nil outside
 	key       []byte                // room for the key of a decision

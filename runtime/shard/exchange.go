@@ -11,18 +11,18 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Ranks that exchange what they lack: for an operator that says so (op.Exchange),
+// Ranks that exchange the elements that they lack: for an operator that says so (op.Exchange),
 // and for a move between meshes.
 
 // An exchange is how the rank takes part in one for an operator.
 type exchange struct {
 	out      *mesh.Placed // how the result lies
-	src, dst mesh.Layout  // what is exchanged, in the input and in the result
+	src, dst mesh.Layout  // of the elements exchanged, in the input and in the result
 	plan     *stepPlan    // nil on a rank outside the mesh
 }
 
 // exchanges reports whether dec is for an operator whose result the ranks make by
-// an exchange of what they lack of it.
+// an exchange of the elements that they lack of it.
 func (dec *decision) exchanges() bool {
 	x := dec.call.Def.Exchange
 	return dec.moves && x != nil && x.To(dec.call, dec.from[0]) != nil
@@ -91,7 +91,7 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 	return ex, nil
 }
 
-// planExchange returns the call in which the rank me comes to hold in dst what it
+// planExchange returns the call in which the rank me comes to hold in dst the elements that it
 // holds in src, among ranks, without its group.
 func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) {
 	x, err := mesh.NewExchange(src, dst, among)
@@ -136,7 +136,7 @@ func (e *Engine) partExchange(dec *decision, l, out *mesh.Placed) {
 	})
 }
 
-// exchangeSizes returns what tells the rank me apart in x, from src to dst, by sizes.
+// exchangeSizes returns a text that tells the rank me apart in x, from src to dst, by sizes.
 func exchangeSizes(x *mesh.Exchange, src, dst mesh.Layout, me int) string {
 	return fmt.Sprint(boxOf(src, me).Shape(), boxOf(dst, me).Shape()) + x.Sizes(me)
 }
@@ -164,7 +164,7 @@ func (e *Engine) exchangeBlock(ex *exchange, x *tensor.Tensor) (*tensor.Tensor, 
 	return e.amidZeros(ex, got, s)
 }
 
-// partOf returns what the rank's block of x has of part, a layout of x's elements.
+// partOf returns the elements that the rank's block of x has of part, a layout of x's elements.
 func (e *Engine) partOf(part mesh.Layout, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if _, flat := part.(*mesh.Flat); !flat {
 		return view(x.Local(), inBlockOf(x.Layout(), part, e.host.Self())), nil
@@ -177,7 +177,7 @@ func (e *Engine) partOf(part mesh.Layout, x *tensor.Tensor) (*tensor.Tensor, err
 }
 
 // amidZeros returns the rank's block, of shape s, of the result, of which it got
-// what lies in dst; got itself if that is all.
+// the elements in dst; got itself if those are all.
 func (e *Engine) amidZeros(ex *exchange, got *tensor.Tensor, s shape.Shape) (*tensor.Tensor, error) {
 	if slices.Equal(got.Shape(), s) {
 		return got, nil
@@ -208,8 +208,8 @@ func cutDims(l *mesh.Placed) []int {
 	return dims
 }
 
-// inBlockOf returns where in the rank's block of the tensor of l lies what it has
-// of part, which is l itself or a window of it.
+// inBlockOf returns where in the rank's block of the tensor of l the elements lie
+// that it has of part, which is l itself or a window of it.
 func inBlockOf(l *mesh.Placed, part mesh.Layout, rank int) mesh.Box {
 	block, _ := l.Box(rank)
 	at := boxOf(part, rank)
@@ -290,7 +290,7 @@ func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	}
 	r := planned(x, c.src, c.dst, e.host.Self())
 	r.group = group
-	if r.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped what the mesh does
+	if r.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped calls of the mesh
 		r.mesh = c.dst.Mesh()
 	}
 	if len(e.crossings) >= maxDecisions {

@@ -9,17 +9,17 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// An Explanation is how the engine carries out one operator on placed tensors: what
-// it moves, by which rows of the operator's rule, and what else it could have done.
+// An Explanation is how the engine carries out one operator on placed tensors: which inputs
+// it moves, by which rows of the operator's rule, and which other rows it could have taken.
 type Explanation struct {
 	Name     string
 	Mesh     *mesh.Mesh
 	Inputs   []Input
 	Out      []*mesh.Placed
-	Exchange bool // the ranks exchange what each lacks of the result, and move no input
+	Exchange bool // the ranks exchange the elements that each lacks of the result, and move no input
 	Seconds  float64
 	Rows     int      // how many rows the rule has
-	Others   []Option // what else the rule allows, cheapest first, of which most are left out
+	Others   []Option // other rows that the rule allows, cheapest first, of which most are left out
 }
 
 // An Input is a tensor that an operator takes, and how it is brought to where the
@@ -50,7 +50,7 @@ func (e *Engine) Observe(tell func(*Explanation)) (stop func()) {
 	return func() { e.observer = outer }
 }
 
-// observe tells an observer, if there is one, what dec has decided.
+// observe tells an observer, if there is one, of the decision dec.
 func (e *Engine) observe(dec *decision, in []*tensor.Tensor) {
 	if e.observer == nil {
 		return
@@ -75,7 +75,7 @@ func (e *Engine) observe(dec *decision, in []*tensor.Tensor) {
 	e.observer(x)
 }
 
-// options returns how many rows the rule has, and what else it allows where something
+// options returns how many rows the rule has, and which others it allows where something
 // is moved.
 func (e *Engine) options(dec *decision) (rows int, others []Option) {
 	lists := e.rows(dec)

@@ -10,10 +10,10 @@ import (
 )
 
 // Flat tensors: of one that lies as a mesh.Flat, a rank stores some ranges of the
-// elements in row-major order, one after another in one dim. What follows is made
-// of operators, so that it is differentiated like any others.
+// elements in row-major order, one after another in one dim. The functions below are made
+// of operators, so that they are differentiated like any others.
 
-// FlatPart returns what rank stores of the plain tensor x, which lies as f: [n].
+// FlatPart returns rank's part of the plain tensor x, which lies as f: [n].
 // It may share the storage of x.
 func (e *Engine) FlatPart(f *mesh.Flat, rank int, x *tensor.Tensor) (*tensor.Tensor, error) {
 	row, err := e.reshaped(x, x.Numel())
@@ -29,7 +29,7 @@ func (e *Engine) FlatPart(f *mesh.Flat, rank int, x *tensor.Tensor) (*tensor.Ten
 	return e.joined(parts, row)
 }
 
-// FlatWhole returns the tensor that lies as f, given what the ranks of f store,
+// FlatWhole returns the tensor that lies as f, given the parts of the ranks of f,
 // in their order and one after another: [numel]. It may share the storage of x.
 func (e *Engine) FlatWhole(f *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, error) {
 	stored := storedRanges(f)
@@ -50,7 +50,7 @@ func (e *Engine) FlatWhole(f *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, erro
 	return e.reshaped(x, f.Shape()...)
 }
 
-// A storedRange is a range, and the place of its first element in what the ranks
+// A storedRange is a range, and the place of its first element in the parts that the ranks
 // store, one after another.
 type storedRange struct {
 	mesh.Range

@@ -8,8 +8,8 @@ import (
 )
 
 // A FlatPack says how several flat tensors of one dtype, on the same ranks, travel
-// together. Packed they are what the first rank stores of each tensor, one after
-// another, then what the second stores, and so on; joined they are the whole
+// together. Packed they are the first rank's part of each tensor, one after
+// another, then the second's, and so on; joined they are the whole
 // tensors, each at a start of its own.
 type FlatPack struct {
 	flats  []*mesh.Flat // whose ranks are 0, 1, ...
@@ -18,7 +18,7 @@ type FlatPack struct {
 	size   int   // elements of the joined
 }
 
-// lineBytes is what the starts of joined tensors are multiples of: a cache line.
+// lineBytes divides the starts of joined tensors: it is a cache line.
 const lineBytes = 64
 
 // NewFlatPack returns the pack of tensors of dtype dt that lie as flats.
@@ -136,10 +136,10 @@ func flatOf(s shape.Shape, ranges [][]mesh.Range) *mesh.Flat {
 	return f
 }
 
-// FlatPieces returns what rank me, which stores x of a tensor that lies as from,
+// FlatPieces returns the pieces that rank me, which stores x of a tensor that lies as from,
 // has for each rank where it is to lie as to. In both each rank stores one range,
 // in ascending order: so the pieces that a rank is sent, one after another, are
-// what it is to store.
+// its part.
 func (e *Engine) FlatPieces(from, to *mesh.Flat, me int, x *tensor.Tensor) ([]*tensor.Tensor, error) {
 	have := from.Ranges(me)[0]
 	var pieces []*tensor.Tensor

@@ -26,7 +26,7 @@ func (e *Engine) mayMove(dec *decision, i int) error {
 }
 
 // mayExchange is mayMove of an operator whose result the ranks make by an
-// exchange of what they lack of it.
+// exchange of the elements that they lack of it.
 func (e *Engine) mayExchange(dec *decision) error {
 	if e.Implicit == Allow || e.backward > 0 {
 		return nil

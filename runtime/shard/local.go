@@ -144,7 +144,7 @@ func (e *Engine) Block(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 
 // Distribute returns the tensor that rank src of the job has in x, placed as l: a
 // new leaf. The ranks of l's mesh and src call it with tensors of one shape and
-// dtype; what the others have in x does not count.
+// dtype; the x of others does not count.
 func (e *Engine) Distribute(x *tensor.Tensor, l *mesh.Placed, src int) (*tensor.Tensor, error) {
 	one, err := mesh.New([]int{1}, []int{src}, nil)
 	if err != nil {
@@ -187,8 +187,8 @@ func (e *Engine) RecordDistribution(x, y *tensor.Tensor) {
 	})
 }
 
-// Blocks returns the rank's block of x, plain or placed, moved to l: what a
-// function of blocks is given. Where ranks hold the block alike, their gradients
+// Blocks returns the rank's block of x, plain or placed, moved to l: the arguments of a
+// function of blocks. Where ranks hold the block alike, their gradients
 // of it are added.
 func (e *Engine) Blocks(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	if !x.Placed() {

@@ -14,7 +14,7 @@ import (
 
 // Functions of blocks. Inside one, gradients are those of the ranks' own
 // computations: the loss is the sum over the ranks. So the gradient of a block
-// that several ranks hold is a summand on each, and what every rank returns alike
+// that several ranks hold is a summand on each, and a result that every rank has alike
 // carries its share of the gradient.
 
 // SummandLayout returns how the gradient of a tensor with layout l lies where the

@@ -163,7 +163,7 @@ func view(x *tensor.Tensor, box mesh.Box) *tensor.Tensor {
 	return x.View(box.Shape(), x.Strides(), offset)
 }
 
-// makePartial returns the rank's term of what every rank of its line holds.
+// makePartial returns the rank's term of the block that every rank of its line holds.
 func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
 	v, changed := e.term(s.Dst.Mesh(), s.Dst.Placements(), s.Dims)
 	if !changed {
@@ -178,7 +178,7 @@ func (e *Engine) makePartial(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor
 
 // term returns what the rank holds of a value that becomes Partial along those
 // of dims whose placements are: v if changed is true, and else the value itself.
-// Outer placements combine what inner ones give, so where the rank is not the
+// Outer placements combine the results of inner ones, so where the rank is not the
 // first along an outer dim, the inner ones, of dims or not, make their term of v,
 // and so on.
 func (e *Engine) term(m *mesh.Mesh, placements []mesh.Placement, dims []int) (v float64, changed bool) {

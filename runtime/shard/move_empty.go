@@ -7,9 +7,9 @@ import (
 )
 
 // A tensor without elements moves for nothing, and so without communication. But
-// whether it has none may be what one rank believes of it alone, having made it
+// whether it has none may be the belief of one rank alone, which has made it
 // of its block: the others then wait for a call that it would never make. So as
-// long as the ranks have not compared what they have noted, such a tensor takes
+// long as the ranks have not compared their notes, such a tensor takes
 // the steps that it would take with elements.
 
 // stepsOfEmpty returns the steps from src to l of a tensor without elements:

@@ -15,8 +15,8 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// The ranks of a mesh run one program on tensors that they hold together. What
-// they must agree on beside the calls themselves is compared by the next call on
+// The ranks of a mesh run one program on tensors that they hold together. Facts that
+// they must agree on beside the calls themselves are compared by the next call on
 // the mesh: the plain tensors and numbers that were operands, which count as
 // replicated, the shapes of tensors made of blocks, and how many random numbers
 // were drawn.
@@ -25,7 +25,7 @@ import (
 // without Verify.
 const maxHashed = 64 << 10
 
-// notes is what the ranks of a mesh must agree on so far.
+// notes is all that the ranks of a mesh must agree on so far.
 type notes struct {
 	state    state
 	operand  operand // the last plain one
@@ -38,8 +38,8 @@ type notes struct {
 
 // An operand is a plain tensor or a number that met a distributed tensor.
 type operand struct {
-	def    *op.Def // of what
-	tensor string  // what tensor, and where; "" for a number
+	def    *op.Def // the operator of the number
+	tensor string  // which tensor, and where; "" for a number
 	number float64
 }
 
@@ -66,7 +66,7 @@ func (j *joined) String() string {
 	return fmt.Sprintf("%v at %s", j.layout, j.where)
 }
 
-// A state is what is compared.
+// A state is a note of one kind, to be compared.
 type state struct {
 	operands uint64 // a hash of all of them, in order
 	shapes   uint64 // a hash of those of tensors made of blocks, in order
@@ -158,7 +158,7 @@ func (e *Engine) NoteDraw(m *mesh.Mesh) {
 	n.drawn = e.host.Here()
 }
 
-// notesOn returns what the next call on m has compared, nil for nothing new.
+// notesOn returns the notes that the next call on m has compared, nil for nothing new.
 func (e *Engine) notesOn(r *stepPlan) []byte {
 	n := e.notes[r.mesh]
 	if n == nil || n.compared[r.group] == n.state && !n.lost {
@@ -191,7 +191,7 @@ func (e *Engine) forget(m *mesh.Mesh) {
 
 // compareNotes returns an error unless the members of a call have noted the
 // same. If a call has failed on some of them, of which the others know nothing,
-// all take what the first has noted.
+// all take the notes of the first.
 func (e *Engine) compareNotes(r *stepPlan, members []comm.Member) error {
 	all := make([]note, len(members))
 	differ, mixed := false, false
@@ -242,14 +242,14 @@ func orNone(s string) string {
 	return s
 }
 
-// A note is what a member states. The texts are of the last of each.
+// A note is the statement of a member. The texts are of the last of each.
 type note struct {
 	state                  state
 	lost                   bool
 	operand, joined, drawn string
 }
 
-// readNote reads what notesOn has written.
+// readNote is the inverse of notesOn.
 func readNote(b []byte) note {
 	if len(b) < 33 {
 		return note{}

@@ -8,7 +8,7 @@ import (
 
 // The operators of regions make the gradients of views that were changed in
 // place. On placed tensors the region is one of the rank's blocks: the view and
-// what it shows are then placed, and must lie, as they did when the view was
+// the elements that it shows are then placed, and must lie, as they did when the view was
 // made. Their layouts come as two more arguments (op.Arg.Layout): of the view and
 // of the base. Without them the region is one of the whole.
 

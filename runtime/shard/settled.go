@@ -9,19 +9,19 @@ import (
 )
 
 // A tensor whose terms ranks have reduced remembers the result until somebody writes
-// into it, and so is reduced once however many operators want it. What is remembered
+// into it, and so is reduced once however many operators want it. A result that is remembered
 // must be so on all ranks, or some would wait for others: it does not depend on the
 // collector or on memory, but on the calls of the mesh alone. At most maxSettled
 // tensors of a mesh remember, the latest; and each no longer than it lives.
 
-// maxSettled is how many tensors of a mesh remember what they were reduced to.
+// maxSettled is how many tensors of a mesh remember their reduction.
 const maxSettled = 8
 
 // maxApart is how many bytes a result may have that a script gets and that is
 // remembered besides, as a copy.
 const maxApart = 64 << 10
 
-// An operator that has linear terms to give takes what its input was reduced to
+// An operator that has linear terms to give takes the reduction of its input
 // instead (Engine.reduced): its result would have to be reduced again.
 
 // A memory lists the tensors of a mesh that remember, in a ring.
@@ -31,8 +31,8 @@ type memory struct {
 }
 
 // settle is move of an input of an operator: where x is Partial, and l is not, it
-// begins with what x was reduced to before, and remembers what it gives. apart says
-// that the result shares no storage with what is remembered.
+// begins with the earlier reduction of x, and remembers its result. apart says
+// that the result shares no storage with one that is remembered.
 func (e *Engine) settle(x *tensor.Tensor, l *mesh.Placed, apart bool) (*tensor.Tensor, error) {
 	if !e.remembers(x, l) {
 		return e.move(x, l)
@@ -77,7 +77,7 @@ func (e *Engine) remembers(x *tensor.Tensor, l *mesh.Placed) bool {
 		x.Numel() > 0 && x.Buffer() != nil
 }
 
-// reduced returns in with what operators have reduced before in place of its terms:
+// reduced returns in with earlier reductions in place of its terms:
 // of such an input d leaves none that would have to be reduced later.
 func (e *Engine) reduced(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if e.backward > 0 || d.View && d != settleOp {

@@ -36,7 +36,7 @@ func (e *Engine) unspoilt(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, err
 	return in, nil
 }
 
-// summed reports whether x is a sum or a mean of what ranks hold.
+// summed reports whether x is a sum or a mean of the ranks' terms.
 func summed(x *tensor.Tensor) bool {
 	if x == nil || !x.Placed() {
 		return false

@@ -16,7 +16,7 @@ import (
 // which subBlocks of the rank's blocks its members exchange.
 type stepPlan struct {
 	name   string // of the operation, for the contract and traces
-	detail string // of what is moved, for the contract
+	detail string // of the tensor moved, for the contract
 	back   string // detail while gradients are computed
 	kind   comm.Kind
 	reduce string // of a reduction
@@ -25,7 +25,7 @@ type stepPlan struct {
 	want   shape.Shape // of the rank's block after
 	mesh   *mesh.Mesh  // whose notes the call compares; nil for none
 
-	// By member: what it gets of my block, and where what I get of its block
+	// By member: the part it gets of my block, and where the part I get of its block
 	// goes in mine. Of AllReduce they are nil.
 	send, recv []subBlock
 
@@ -142,7 +142,7 @@ func planStep(s *mesh.Step, me int) *stepPlan {
 	return r
 }
 
-// overlaps has each member get what it needs of each block.
+// overlaps has each member get the part that it needs of each block.
 func (r *stepPlan) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
 	have, _ := src.Box(me)
 	want, _ := dst.Box(me)
@@ -154,7 +154,7 @@ func (r *stepPlan) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
 	}
 }
 
-// common returns the subBlock, in the block that holds base, of what it has in common
+// common returns the subBlock, in the block that holds base, of the elements that it has in common
 // with box.
 func common(base, box mesh.Box) subBlock {
 	both, some := base.Intersect(box)
@@ -169,7 +169,7 @@ func subBlockWithin(box, base mesh.Box) subBlock {
 	return subBlockOf(relative(box, base), base.Shape())
 }
 
-// exchange has each member get what x says.
+// exchange has each member get the boxes that x says.
 func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	n := len(x.Ranks())
 	r.send, r.recv = noSubBlocks(n), noSubBlocks(n)
@@ -214,9 +214,9 @@ func boxOf(l mesh.Layout, rank int) mesh.Box {
 type stepRun struct {
 	e     *Engine
 	r     *stepPlan
-	block *tensor.Tensor   // what the rank holds, contiguous
-	y     *tensor.Tensor   // what it is to hold
-	parts []*tensor.Tensor // by member, what is not received in place; else nil; none of a shared result
+	block *tensor.Tensor   // the rank's block, contiguous
+	y     *tensor.Tensor   // the block that it is to hold
+	parts []*tensor.Tensor // by member, the part that is not received in place; else nil; none of a shared result
 	op    comm.Op
 }
 
@@ -282,7 +282,7 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 	return t, nil
 }
 
-// contract returns what the members of a call of the operation called name
+// contract returns the fields that the members of a call of the operation called name
 // compare, without a tensor.
 func contract(name, detail string) comm.Desc {
 	return comm.Desc{Op: name, Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: detail}
@@ -311,7 +311,7 @@ func (e *Engine) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 
 var contiguousOp = op.Lookup("contiguous")
 
-// prepare makes the result, and returns where what comes goes.
+// prepare makes the result, and returns where blocks go that come.
 func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
 	if err := t.e.compareNotes(t.r, members); err != nil {
 		return nil, err
@@ -342,7 +342,7 @@ func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, er
 	return blocks, nil
 }
 
-// summed reports whether what comes from member i is one of several terms.
+// summed reports whether the block from member i is one of several terms.
 func (t *stepRun) summed(i int) bool {
 	for _, from := range t.r.pieces {
 		if slices.Contains(from, i) {
@@ -352,7 +352,7 @@ func (t *stepRun) summed(i int) bool {
 	return false
 }
 
-// finish puts what was not received in place where it goes, and returns the
+// finish puts parts that were not received in place where they go, and returns the
 // result.
 func (t *stepRun) finish() (*tensor.Tensor, error) {
 	goruntime.KeepAlive(t.block)
@@ -364,7 +364,7 @@ func (t *stepRun) finish() (*tensor.Tensor, error) {
 	return y, err
 }
 
-// assemble puts what was not received in place where it goes.
+// assemble puts parts that were not received in place where they go.
 func (t *stepRun) assemble() (*tensor.Tensor, error) {
 	if t.r.recv == nil || t.r.kind == comm.ReduceScatter || t.parts == nil {
 		return t.y, nil

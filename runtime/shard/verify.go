@@ -36,7 +36,7 @@ func (e *DivergenceError) Function() string { return e.Op }
 
 // tolerance is by how much an element of a dtype may differ, relative to the
 // greatest of the whole, and of the inputs where the result is a sum of terms:
-// sums are added in another order, and what is left may be little.
+// sums are added in another order, and the rest may be little.
 func tolerance(dt dtype.DType) float64 {
 	switch dt {
 	case dtype.Float32:
@@ -51,8 +51,8 @@ func tolerance(dt dtype.DType) float64 {
 	return 0
 }
 
-// verify runs c, which has been run on blocks, on the whole of what it was given,
-// before that was moved, and compares the results. Every rank of the mesh calls it.
+// verify runs c, which has been run on blocks, on the whole of its inputs,
+// before those were moved, and compares the results. Every rank of the mesh calls it.
 func (e *Engine) verify(c *op.Call, given []*tensor.Tensor) error {
 	if c.Def.InPlace || c.Def.OfParts || c.ByValue() || len(c.Out) == 0 || !e.member(c.Out[0].Layout().Mesh()) {
 		return nil
@@ -80,7 +80,7 @@ func (e *Engine) verify(c *op.Call, given []*tensor.Tensor) error {
 	})
 }
 
-// VerifyBlocks is what Verify says for an operator called name that fn runs, which
+// VerifyBlocks is Verify for an operator called name that fn runs, which
 // has made y of blocks of in: fn is run on the whole of in, and its result compared.
 // Without Verify, and on ranks outside the mesh, it does nothing.
 func (e *Engine) VerifyBlocks(name string, in []*tensor.Tensor, y *tensor.Tensor, fn func(whole []*tensor.Tensor) (*tensor.Tensor, error)) error {
@@ -127,7 +127,7 @@ func (e *Engine) wholeOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // slack returns by how much an element of y, a result of an operator on given, may
-// differ from that of want, what it gives on whole, the whole of given. Where the
+// differ from that of want, its result on whole, the whole of given. Where the
 // operator took summands the sum rounds as they do, and as the greatest of them.
 func (e *Engine) slack(given, whole []*tensor.Tensor, y, want *tensor.Tensor) (float64, error) {
 	if !want.DType().Differentiable() {
@@ -151,7 +151,7 @@ func (e *Engine) slack(given, whole []*tensor.Tensor, y, want *tensor.Tensor) (f
 	return tol * scale, nil
 }
 
-// sizesOf returns the whole of the absolute values of what ranks hold of x.
+// sizesOf returns the whole of the absolute values of the blocks of x.
 func (e *Engine) sizesOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 	c, err := op.Apply(e.host.Ops(), op.Lookup("abs"), []*tensor.Tensor{x.Local()}, nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *Engine) sizesOf(x *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // sameAs returns an error unless y, a result of an operator on given, is like want,
-// what it gives on in, the whole of given.
+// its result on in, the whole of given.
 func (e *Engine) sameAs(name string, given, in []*tensor.Tensor, y, want *tensor.Tensor) error {
 	got, err := e.wholeOf(y)
 	if err != nil {
