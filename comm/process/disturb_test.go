@@ -22,10 +22,10 @@ func stream(d process.Disturbance) (a, b io.ReadWriteCloser) {
 	return process.Disturb(a, d), b
 }
 
-// cabled makes ends that are connections of the operating system's to their
+// connected makes ends that are connections of the operating system's to their
 // ranks, which make polled connections of them. Between the two somebody disturbs what comes
 // from a.
-func cabled(d process.Disturbance) (a, b io.ReadWriteCloser) {
+func connected(d process.Disturbance) (a, b io.ReadWriteCloser) {
 	a, x := process.Loopback()
 	y, b := process.Loopback()
 	go carry(process.Disturb(y, d), x)
@@ -66,7 +66,7 @@ func TestDisturbed(t *testing.T) {
 			testDisturbed(t, "stream", stream, fault, seed)
 		}
 		for _, fault := range ofConnections {
-			testDisturbed(t, "cable", cabled, fault, seed)
+			testDisturbed(t, "connection", connected, fault, seed)
 		}
 	}
 }
@@ -95,7 +95,7 @@ var ofConnections = []process.Fault{process.Duplicate, process.Corrupt, process.
 
 // What comes late comes.
 func TestDisturbedDelay(t *testing.T) {
-	for kind, pair := range map[string]misbehaving{"stream": stream, "cable": cabled} {
+	for kind, pair := range map[string]misbehaving{"stream": stream, "connection": connected} {
 		for n := range 6 {
 			f := disturbedPairs(pair, n, process.Disturbance{Seed: uint64(n), Delay: 200 * time.Microsecond})(3)
 			for rank, err := range commtest.Exercise(t, f, 1) {

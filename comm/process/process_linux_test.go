@@ -177,7 +177,7 @@ func mesh(t testing.TB, files [][]*os.File, d *process.Disturbance) {
 		for y := range x {
 			a, b := process.Loopback()
 			if d != nil && x == 1 && y == 0 {
-				a, b = cabled(*d)
+				a, b = connected(*d)
 			}
 			files[x][1+y], files[y][1+x] = fileOf(t, a), fileOf(t, b)
 		}
