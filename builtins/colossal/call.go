@@ -8,44 +8,44 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A coloCall is one application of an operator to ColoTensors. Its rule says
+// An opCall is one application of an operator to ColoTensors. Its rule says
 // which layouts it takes and gives; where it has none, the operator runs on the
 // inputs as they lie, or at the least cost.
-type coloCall struct {
+type opCall struct {
 	env  *builtins.Env
 	def  *op.Def
 	in   []*tensor.Tensor // on one mesh, once they have met
 	args []op.Arg
 
 	converts bool         // tensors of other groups join that of the weight
-	view     *coloView    // of the group
+	view     *specView    // of the group
 	compute  *ComputeSpec // of the result
 }
 
-// A coloRule carries out an operator on ColoTensors.
-type coloRule struct {
+// An opRule carries out an operator on ColoTensors.
+type opRule struct {
 	// weight is the place of the input whose group the others join, and whose
 	// compute spec counts; -1 for none.
 	weight int
-	run    func(c *coloCall) ([]*tensor.Tensor, error)
+	run    func(c *opCall) ([]*tensor.Tensor, error)
 }
 
-// coloRules holds the rules by operator.
-var coloRules = map[string]coloRule{
-	"linear":        {1, (*coloCall).linear},
-	"addmm":         {2, (*coloCall).addmm},
-	"embedding":     {1, (*coloCall).embedding},
-	"embedding_bag": {1, (*coloCall).embedding},
-	"layer_norm":    {-1, (*coloCall).normalize},
-	"batch_norm":    {-1, (*coloCall).normalize},
-	"cross_entropy": {-1, (*coloCall).crossEntropy},
-	"reshape":       {-1, (*coloCall).reshape},
+// opRules holds the rules by operator.
+var opRules = map[string]opRule{
+	"linear":        {1, (*opCall).linear},
+	"addmm":         {2, (*opCall).addmm},
+	"embedding":     {1, (*opCall).embedding},
+	"embedding_bag": {1, (*opCall).embedding},
+	"layer_norm":    {-1, (*opCall).normalize},
+	"batch_norm":    {-1, (*opCall).normalize},
+	"cross_entropy": {-1, (*opCall).crossEntropy},
+	"reshape":       {-1, (*opCall).reshape},
 }
 
 // Apply applies an operator for a script by the rules of ColoTensors. Hooks on
 // ColoParameters see it.
-func (*coloView) Apply(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	if len(builtins.StateOf[coloState](e).hooks) > 0 {
+func (*specView) Apply(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	if len(builtins.StateOf[rankState](e).hooks) > 0 {
 		if params := modelData(e, in); len(params) > 0 {
 			return hooked(e, params, d, in, args)
 		}
@@ -56,10 +56,10 @@ func (*coloView) Apply(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []o
 // invokeColo applies an operator to in, of which one is a ColoTensor. The results
 // are ColoTensors.
 func invokeColo(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	c := &coloCall{env: e, def: d, in: slices.Clone(in), args: args}
-	rule, ok := coloRules[d.Name]
+	c := &opCall{env: e, def: d, in: slices.Clone(in), args: args}
+	rule, ok := opRules[d.Name]
 	if !ok {
-		rule = coloRule{-1, (*coloCall).plain}
+		rule = opRule{-1, (*opCall).plain}
 	}
 	if err := meet(e, c, c.leader(rule.weight)); err != nil {
 		return nil, err
@@ -79,17 +79,17 @@ func invokeColo(e *builtins.Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) 
 // leader returns the place of the input whose group the operator runs in: what
 // it writes into, its weight if that has a group of its own, or else the first
 // that has one.
-func (c *coloCall) leader(weight int) int {
+func (c *opCall) leader(weight int) int {
 	if c.def.InPlace && isColo(c.in[0]) {
 		return 0
 	}
-	if weight >= 0 && isColo(c.in[weight]) && !coloOf(c.in[weight]).free {
+	if weight >= 0 && isColo(c.in[weight]) && !viewOf(c.in[weight]).free {
 		c.converts = true
 		return weight
 	}
 	lead := -1
 	for i, x := range c.in {
-		if v := coloOf(x); v != nil && (lead < 0 || coloOf(c.in[lead]).free && !v.free) {
+		if v := viewOf(x); v != nil && (lead < 0 || viewOf(c.in[lead]).free && !v.free) {
 			lead = i
 		}
 	}
@@ -98,7 +98,7 @@ func (c *coloCall) leader(weight int) int {
 
 // check returns the operator's own error about shapes and dtypes, before
 // anything is moved.
-func (c *coloCall) check() error {
+func (c *opCall) check() error {
 	stand := make([]*tensor.Tensor, len(c.in))
 	for i, x := range c.in {
 		stand[i] = x
@@ -110,7 +110,7 @@ func (c *coloCall) check() error {
 }
 
 // results returns out as ColoTensors that lie as a spec can say.
-func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c *opCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	list := make([]*tensor.Tensor, len(out))
 	for i, y := range out {
 		at := y.Layout()
@@ -131,8 +131,8 @@ func (c *coloCall) results(out []*tensor.Tensor) ([]*tensor.Tensor, error) {
 
 // Meet carries out d, which run does on distributed tensors, on ColoTensors, and so
 // is the result.
-func (*coloView) Meet(e *builtins.Env, d *op.Def, in []*tensor.Tensor, run func(in []*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	c := &coloCall{env: e, def: d, in: in}
+func (*specView) Meet(e *builtins.Env, d *op.Def, in []*tensor.Tensor, run func(in []*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	c := &opCall{env: e, def: d, in: in}
 	if err := meet(e, c, c.leader(-1)); err != nil {
 		return nil, err
 	}
@@ -148,16 +148,16 @@ func (*coloView) Meet(e *builtins.Env, d *op.Def, in []*tensor.Tensor, run func(
 }
 
 // plain applies the operator to the inputs as they are.
-func (c *coloCall) plain() ([]*tensor.Tensor, error) { return c.env.Runtime.Apply(c.def, c.in, c.args) }
+func (c *opCall) plain() ([]*tensor.Tensor, error) { return c.env.Runtime.Apply(c.def, c.in, c.args) }
 
 // bad returns an error about in[i].
-func (c *coloCall) bad(i int, got, want, rule string) error {
+func (c *opCall) bad(i int, got, want, rule string) error {
 	call := &op.Call{Def: c.def}
 	return &op.ArgError{Func: c.def.Name, Param: call.InName(i), Got: got, Want: want, Rule: rule}
 }
 
 // replicate makes in[i] whole on every rank, if it is a distributed tensor.
-func (c *coloCall) replicate(i int) error {
+func (c *opCall) replicate(i int) error {
 	if x := c.in[i]; x != nil && x.Placed() {
 		y, err := replicated(c.env, x)
 		c.in[i] = y

@@ -8,8 +8,8 @@
 //	s = ShardingSpec(mesh, (8, 8), {0: [0]}); shape_consistency(s, target)
 //
 // A ColoTensor is a distributed tensor of the runtime, whose layout says how it is
-// cut, seen through a coloView (tensor.go), the lens that it carries: its process
-// group and compute spec. Operators on it go to coloView.Apply (call.go): the inputs
+// cut, seen through a specView (tensor.go), the lens that it carries: its process
+// group and compute spec. Operators on it go to specView.Apply (call.go): the inputs
 // meet in one group and on one mesh (move.go), then a rule of the operator (rules.go,
 // weight.go) or else the planner of the runtime carries it out, and the results are
 // seen through the lens again. A script may put a function in an operator's place

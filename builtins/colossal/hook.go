@@ -12,9 +12,9 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// coloState is what a rank keeps of ColoTensors: the hooks on ColoParameters that
+// rankState is what a rank keeps of ColoTensors: the hooks on ColoParameters that
 // are active, and what stands for operators on ColoTensors.
-type coloState struct {
+type rankState struct {
 	hooks    []*ColoParamOpHook
 	replaced map[*op.Def]*replacement
 }
@@ -95,7 +95,7 @@ func init() {
 		Name: "ColoParamOpHookManager.has_hook",
 		Doc:  "has_hook() returns whether a hook is active.\n>>> ColoParamOpHookManager.has_hook()\nFalse",
 		Fn: func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return starlark.Bool(len(builtins.StateOf[coloState](e).hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
+			return starlark.Bool(len(builtins.StateOf[rankState](e).hooks) > 0), arg.Unpack(b.Name(), args, kwargs)
 		},
 	})
 }
@@ -129,7 +129,7 @@ func useHooks(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 		}
 		hooks[i] = h
 	}
-	state := builtins.StateOf[coloState](e)
+	state := builtins.StateOf[rankState](e)
 	before := state.hooks
 	state.hooks = hooks
 	defer func() { state.hooks = before }()
@@ -140,7 +140,7 @@ func useHooks(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 func modelData(e *builtins.Env, in []*tensor.Tensor) []starlark.Value {
 	var params []starlark.Value
 	for _, x := range in {
-		if v := coloOf(x); v != nil && v.model {
+		if v := viewOf(x); v != nil && v.model {
 			p := e.Wrap(x)
 			p.Parameter = true
 			params = append(params, p)
@@ -151,7 +151,7 @@ func modelData(e *builtins.Env, in []*tensor.Tensor) []starlark.Value {
 
 // fire calls the functions that the active hooks have for a phase.
 func fire(e *builtins.Env, phase int, params []starlark.Value) error {
-	for _, h := range builtins.StateOf[coloState](e).hooks {
+	for _, h := range builtins.StateOf[rankState](e).hooks {
 		if fn := h.fns[phase]; fn != nil {
 			list := starlark.NewList(append([]starlark.Value(nil), params...))
 			if _, err := e.Call(fn, list); err != nil {

@@ -79,7 +79,7 @@ func converted(e *builtins.Env, fn string, x *builtins.Tensor) (*builtins.Tensor
 	if !t.Contiguous() {
 		return nil, &op.ArgError{Func: fn, Param: "name", Got: "a tensor whose elements do not lie in order", Want: "a contiguous one", Rule: ".contiguous() makes it"}
 	}
-	y, err := newColo(e, fn, "name", t.Detach(), &coloSpec{})
+	y, err := newColo(e, fn, "name", t.Detach(), &specArgs{})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func namedParamsWithColo(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builti
 		return nil, err
 	}
 	m := mod.M
-	list := coloAttributes(m, string(prefix), bool(recurse))
+	list := attributeTensors(m, string(prefix), bool(recurse))
 	var pairs []starlark.Value
 	for _, p := range append(list, m.Parameters(string(prefix), bool(recurse))...) {
 		pairs = append(pairs, starlark.Tuple{starlark.String(p.Path), p.X})
@@ -109,9 +109,9 @@ func namedParamsWithColo(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builti
 	return starlark.NewList(pairs), nil
 }
 
-// coloAttributes returns the ColoTensors among the attributes of m that are no
+// attributeTensors returns the ColoTensors among the attributes of m that are no
 // parameters and, with recurse, of the modules below it, each once.
-func coloAttributes(m *nn.Module, prefix string, recurse bool) []nn.NamedTensor {
+func attributeTensors(m *nn.Module, prefix string, recurse bool) []nn.NamedTensor {
 	var list []nn.NamedTensor
 	seen := map[*builtins.Tensor]bool{}
 	for _, sub := range m.Modules(prefix) {

@@ -35,7 +35,7 @@ func settled(e *builtins.Env, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Grad returns g, the gradient of a ColoTensor seen through v, as one. It is
 // settled.
-func (v *coloView) Grad(e *builtins.Env, g *tensor.Tensor) (*tensor.Tensor, error) {
+func (v *specView) Grad(e *builtins.Env, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if isColo(g) || !g.Placed() {
 		return g, nil
 	}
@@ -57,7 +57,7 @@ func recut(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup, spec 
 	if t.Layout().Mesh() == l.Mesh() {
 		return e.Runtime.Shard.Move(t, l)
 	}
-	from := coloOf(t).pg
+	from := viewOf(t).pg
 	y, err := replicated(e, t)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func checkSwitch(e *builtins.Env, fn string, t *tensor.Tensor, from, pg *Process
 // with t, and has no compute spec.
 func redistributed(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup, spec *DistSpec) (*tensor.Tensor, error) {
 	if pg == nil {
-		pg = coloOf(t).pg
+		pg = viewOf(t).pg
 	}
 	y, err := recut(e, fn, t, pg, spec)
 	if err != nil {
@@ -108,7 +108,7 @@ func redistributed(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGrou
 			return nil, err
 		}
 	}
-	y.Lens = &coloView{pg: pg}
+	y.Lens = &specView{pg: pg}
 	return y, nil
 }
 
@@ -120,7 +120,7 @@ func setDistSpec(e *builtins.Env, fn string, t *tensor.Tensor, spec *DistSpec) e
 	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
 	}
-	v := coloOf(t)
+	v := viewOf(t)
 	if l, err := placeSpec(e, fn, "dist_spec", v.pg, spec, t.Shape()); err != nil || l == t.Layout() {
 		return err
 	}
@@ -156,7 +156,7 @@ func gradOfLeaf(t *tensor.Tensor) *tensor.Tensor {
 
 // setProcessGroup carries out ColoTensor.set_process_group: nothing is moved.
 func setProcessGroup(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGroup) error {
-	v := coloOf(t)
+	v := viewOf(t)
 	if v.pg.m == pg.m {
 		return nil
 	}
@@ -192,11 +192,11 @@ func setProcessGroup(e *builtins.Env, fn string, t *tensor.Tensor, pg *ProcessGr
 
 // meet brings the inputs of c to the group of c.in[leader], a ColoTensor, and to
 // one mesh.
-func meet(e *builtins.Env, c *coloCall, leader int) error {
+func meet(e *builtins.Env, c *opCall, leader int) error {
 	lead := c.in[leader]
-	pg := coloOf(lead).pg
+	pg := viewOf(lead).pg
 	for i, x := range c.in {
-		v := coloOf(x)
+		v := viewOf(x)
 		if v == nil || v.pg.m == pg.m {
 			continue
 		}
@@ -218,16 +218,16 @@ func meet(e *builtins.Env, c *coloCall, leader int) error {
 		c.in[i] = e.Runtime.Shard.Reinterpret(y, e.Runtime.Shard.Replicated(m, x.Shape()))
 		c.in[i].Lens = x.Lens
 	}
-	c.view = coloOf(lead)
+	c.view = viewOf(lead)
 	return nil
 }
 
 // joinGroup returns c.in[i], a tensor of another group, whole in the groups of
 // pg. One without a group of its own, as plain tensors are, joins any; others
 // only if the operator converts them.
-func joinGroup(e *builtins.Env, c *coloCall, i int, pg *ProcessGroup) (*tensor.Tensor, error) {
+func joinGroup(e *builtins.Env, c *opCall, i int, pg *ProcessGroup) (*tensor.Tensor, error) {
 	x := c.in[i]
-	v := coloOf(x)
+	v := viewOf(x)
 	fn := c.def.Name
 	if c.def.Changes(i) || !v.free && !c.converts {
 		call := &op.Call{Def: c.def}
@@ -245,19 +245,19 @@ func joinGroup(e *builtins.Env, c *coloCall, i int, pg *ProcessGroup) (*tensor.T
 	if err != nil {
 		return nil, err
 	}
-	y.Lens = &coloView{pg: pg, compute: v.compute, model: v.model}
+	y.Lens = &specView{pg: pg, compute: v.compute, model: v.model}
 	return y, nil
 }
 
 // meshOf returns the mesh on which the operator runs: of the first tensor that
 // is cut, lead before others, or else of lead.
-func (c *coloCall) meshOf(lead *tensor.Tensor) *mesh.Mesh {
+func (c *opCall) meshOf(lead *tensor.Tensor) *mesh.Mesh {
 	m := lead.Layout().Mesh()
 	if c.def.InPlace || len(specOf(c.env, lead).dims) > 0 {
 		return m
 	}
 	for _, x := range c.in {
-		if isColo(x) && coloOf(x).pg.m == coloOf(lead).pg.m && len(specOf(c.env, x).dims) > 0 {
+		if isColo(x) && viewOf(x).pg.m == viewOf(lead).pg.m && len(specOf(c.env, x).dims) > 0 {
 			return x.Layout().Mesh()
 		}
 	}

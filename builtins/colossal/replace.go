@@ -18,11 +18,11 @@ func init() {
 			"None takes it away.\n" +
 			">>> colo_op_impl(F.relu, lambda x: x * 10)\n>>> F.relu(ColoTensor(ones(2))).tolist()\n[10.0, 10.0]\n" +
 			">>> colo_op_impl(F.relu, None)",
-		Fn: coloOpImpl,
+		Fn: opImpl,
 	})
 }
 
-func coloOpImpl(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func opImpl(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		of starlark.Value
 		fn arg.OptCallable
@@ -67,7 +67,7 @@ func operatorOf(v starlark.Value) *op.Def {
 
 // addReplacement notes fn as the rule of d on ColoTensors; nil takes it away.
 func addReplacement(e *builtins.Env, d *op.Def, fn starlark.Callable) {
-	state := builtins.StateOf[coloState](e)
+	state := builtins.StateOf[rankState](e)
 	if fn == nil {
 		delete(state.replaced, d)
 		return
@@ -86,8 +86,8 @@ type replacement struct {
 }
 
 // StandIn returns what stands for d; nil for nothing.
-func (*coloView) StandIn(e *builtins.Env, d *op.Def) builtins.StandIn {
-	r := builtins.StateOf[coloState](e).replaced[d]
+func (*specView) StandIn(e *builtins.Env, d *op.Def) builtins.StandIn {
+	r := builtins.StateOf[rankState](e).replaced[d]
 	if r == nil || r.active {
 		return nil
 	}

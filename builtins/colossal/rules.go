@@ -16,7 +16,7 @@ var (
 )
 
 // first applies an operator and returns its first result.
-func (c *coloCall) first(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
+func (c *opCall) first(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
 	out, err := c.env.Runtime.Apply(d, in, args)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (c *coloCall) first(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor
 // along in takes x cut along its last dim: the products are added up, and the
 // bias is added once. One cut along out takes the whole of x and gives results
 // cut along their last dim.
-func (c *coloCall) linear() ([]*tensor.Tensor, error) {
+func (c *opCall) linear() ([]*tensor.Tensor, error) {
 	s, err := c.mannerOf(1, -1, 0)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c *coloCall) linear() ([]*tensor.Tensor, error) {
 
 // addmm is the rule of addmm(c, a, b, beta, alpha), b [in, out], as that of
 // linear: where b is cut along in, beta c is added once.
-func (c *coloCall) addmm() ([]*tensor.Tensor, error) {
+func (c *opCall) addmm() ([]*tensor.Tensor, error) {
 	s, err := c.mannerOf(2, 0, -1)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *coloCall) addmm() ([]*tensor.Tensor, error) {
 }
 
 // scaled returns x times a factor.
-func (c *coloCall) scaled(x *tensor.Tensor, factor op.Arg) (*tensor.Tensor, error) {
+func (c *opCall) scaled(x *tensor.Tensor, factor op.Arg) (*tensor.Tensor, error) {
 	if factor.Float == 1 {
 		return x, nil
 	}
@@ -108,7 +108,7 @@ func (c *coloCall) scaled(x *tensor.Tensor, factor op.Arg) (*tensor.Tensor, erro
 // embedding is the rule of embedding(x, weight) and embedding_bag(x, weight),
 // weight [rows, features]: cut along rows, the parts of the result are added up;
 // along features, the result is cut along its last dim.
-func (c *coloCall) embedding() ([]*tensor.Tensor, error) {
+func (c *opCall) embedding() ([]*tensor.Tensor, error) {
 	s, err := c.mannerOf(1, 0, -1)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (c *coloCall) embedding() ([]*tensor.Tensor, error) {
 }
 
 // normalize is the rule of layer_norm and batch_norm, which take x whole.
-func (c *coloCall) normalize() ([]*tensor.Tensor, error) {
+func (c *opCall) normalize() ([]*tensor.Tensor, error) {
 	if err := c.replicate(0); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *coloCall) normalize() ([]*tensor.Tensor, error) {
 // that of the whole. Where classes are cut, the greatest of them, the sum of
 // their exponentials and the one that the target names are each made whole as
 // soon as they are there, by one all-reduce: the gradient then takes none.
-func (c *coloCall) crossEntropy() (out []*tensor.Tensor, err error) {
+func (c *opCall) crossEntropy() (out []*tensor.Tensor, err error) {
 	if err := c.onlyTP1D(0); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (s settling) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tenso
 // reshape is the rule of reshape and view. A tensor that is cut along dim 0, or
 // along its last one, and keeps the size of that dim is cut as before; any other
 // that is cut is gathered.
-func (c *coloCall) reshape() ([]*tensor.Tensor, error) {
+func (c *opCall) reshape() ([]*tensor.Tensor, error) {
 	x := c.in[0]
 	if dims, _, _ := layoutDims(x.Layout()); len(dims) == 0 {
 		return c.plain()

@@ -13,12 +13,12 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A coloView makes a distributed tensor a ColoTensor: it is the Lens of one. How
+// A specView makes a distributed tensor a ColoTensor: it is the Lens of one. How
 // the tensor is cut is no part of it: that is its layout, on the mesh of pg or
 // on that mesh with its tensor-parallel dim seen as a grid.
 //
-// A coloView is never changed: a tensor gets another one.
-type coloView struct {
+// A specView is never changed: a tensor gets another one.
+type specView struct {
 	builtins.PlainLens
 	pg      *ProcessGroup
 	compute *ComputeSpec // nil for none
@@ -26,48 +26,48 @@ type coloView struct {
 	free    bool         // made without a spec: it joins the group of whatever it meets
 }
 
-// coloOf returns the view of t; nil if t is no ColoTensor.
-func coloOf(t *tensor.Tensor) *coloView {
+// viewOf returns the view of t; nil if t is no ColoTensor.
+func viewOf(t *tensor.Tensor) *specView {
 	if t == nil {
 		return nil
 	}
-	v, _ := t.Lens.(*coloView)
+	v, _ := t.Lens.(*specView)
 	return v
 }
 
 // isColo reports whether t is a ColoTensor.
-func isColo(t *tensor.Tensor) bool { return coloOf(t) != nil }
+func isColo(t *tensor.Tensor) bool { return viewOf(t) != nil }
 
-var _ builtins.OperatorLens = (*coloView)(nil)
+var _ builtins.OperatorLens = (*specView)(nil)
 
 // Detached implements OperatorLens.
-func (v *coloView) Detached() builtins.Lens { return v.of() }
+func (v *specView) Detached() builtins.Lens { return v.of() }
 
 // of returns the view of a result of operators on tensors seen through v.
-func (v *coloView) of() *coloView { return &coloView{pg: v.pg, free: v.free} }
+func (v *specView) of() *specView { return &specView{pg: v.pg, free: v.free} }
 
 // Parameter returns v for a ColoParameter.
-func (v *coloView) Parameter() builtins.Lens {
+func (v *specView) Parameter() builtins.Lens {
 	m := *v
 	m.model = true
 	return &m
 }
 
 // Type returns the type of tensors seen through v.
-func (v *coloView) Type() string {
+func (v *specView) Type() string {
 	if v.model {
 		return "ColoParameter"
 	}
 	return "ColoTensor"
 }
 
-var coloOwners = []string{"Tensor", "ColoTensor", "DTensor"}
+var owners = []string{"Tensor", "ColoTensor", "DTensor"}
 
 // Owners implements Lens.
-func (*coloView) Owners(*builtins.Tensor) []string { return coloOwners }
+func (*specView) Owners(*builtins.Tensor) []string { return owners }
 
 // SetField implements Lens: compute_spec can be assigned.
-func (*coloView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bool, error) {
+func (*specView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bool, error) {
 	if name != "compute_spec" {
 		return false, nil
 	}
@@ -75,7 +75,7 @@ func (*coloView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bo
 }
 
 // Attr implements Lens: what makes a ColoTensor is an attribute of every one, too.
-func (v *coloView) Attr(_ *builtins.Tensor, name string) starlark.Value {
+func (v *specView) Attr(_ *builtins.Tensor, name string) starlark.Value {
 	if name != "from_torch_tensor" {
 		return nil
 	}
@@ -127,17 +127,17 @@ func oneCut(t *tensor.Tensor) (dim int, ok bool) {
 // it is not cut, or into one part.
 func isWhole(t *tensor.Tensor) bool {
 	dims, parts, _ := layoutDims(t.Layout())
-	return len(dims) == 0 || len(parts) == 1 && parts[0] == 1 || coloOf(t).pg.degree(tpDim) == 1
+	return len(dims) == 0 || len(parts) == 1 && parts[0] == 1 || viewOf(t).pg.degree(tpDim) == 1
 }
 
 // Describe returns t as errors show it.
-func (*coloView) Describe(e *builtins.Env, t *tensor.Tensor) string {
-	return fmt.Sprintf("%s as %v on %s", op.Describe(t), specOf(e, t), coloOf(t).pg.Describe())
+func (*specView) Describe(e *builtins.Env, t *tensor.Tensor) string {
+	return fmt.Sprintf("%s as %v on %s", op.Describe(t), specOf(e, t), viewOf(t).pg.Describe())
 }
 
 // Format returns what a script sees of a ColoTensor: how it lies, and this rank's
 // block.
-func (v *coloView) Format(x *builtins.Tensor, t *tensor.Tensor) string {
+func (v *specView) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	e := x.Env
 	head := fmt.Sprintf("%s(%s, %v, %v", v.Type(), op.Describe(t), specOf(e, t), v.pg)
 	if v.compute != nil {
@@ -150,9 +150,9 @@ func (v *coloView) Format(x *builtins.Tensor, t *tensor.Tensor) string {
 	return head + fmt.Sprintf(", block %v)\n%s", box, builtins.FormatTensor(e, t.Local()))
 }
 
-// A coloSpec is what the constructors of ColoTensors are given.
-type coloSpec struct {
-	spec  coloSpecArg
+// The specArgs are the arguments of the constructors of ColoTensors.
+type specArgs struct {
+	spec  tensorSpecArg
 	shape arg.Opt[arg.Shape, *arg.Shape]
 }
 
@@ -166,8 +166,8 @@ func payload(e *builtins.Env, fn, param string, v starlark.Value) (*tensor.Tenso
 
 // newColo returns the ColoTensor of which this rank's payload is the plain x. If
 // x requires grad, the result has its gradient from it.
-func newColo(e *builtins.Env, fn, param string, x *tensor.Tensor, s *coloSpec) (*tensor.Tensor, error) {
-	view := &coloView{}
+func newColo(e *builtins.Env, fn, param string, x *tensor.Tensor, s *specArgs) (*tensor.Tensor, error) {
+	view := &specView{}
 	dist := replicaSpec(e)
 	if given := s.spec.ColoTensorSpec; given != nil {
 		view.pg, view.compute, dist = given.pg, given.compute, given.dist
@@ -233,7 +233,7 @@ func newColoTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	var (
 		fn   = b.Name()
 		data starlark.Value
-		s    coloSpec
+		s    specArgs
 	)
 	if err := arg.Unpack(fn, args, kwargs, "data", &data, "spec??", &s.spec, "shape?", &s.shape); err != nil {
 		return nil, err
@@ -254,12 +254,12 @@ func newColoTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	return e.Wrap(y), nil
 }
 
-// coloFromTorch carries out ColoTensor.from_torch_tensor.
-func coloFromTorch(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// fromTorch carries out ColoTensor.from_torch_tensor.
+func fromTorch(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		fn   = b.Name()
 		data starlark.Value
-		s    coloSpec
+		s    specArgs
 	)
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "spec??", &s.spec, "shape?", &s.shape); err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func newColoParameter(param string, optional bool) builtins.Function {
 			fn       = b.Name()
 			data     starlark.Value
 			requires = arg.Bool(true)
-			s        coloSpec
+			s        specArgs
 			name     = param
 		)
 		if optional {
@@ -300,7 +300,7 @@ func newColoParameter(param string, optional bool) builtins.Function {
 		if err != nil {
 			return nil, err
 		}
-		y.Lens = coloOf(y).Parameter()
+		y.Lens = viewOf(y).Parameter()
 		p := e.Wrap(y)
 		p.Parameter = true
 		if !requires {

@@ -12,8 +12,8 @@ import (
 // exampleColo begins the examples of what ColoTensors have.
 const exampleColo = ">>> pg = ProcessGroup(tp_degree=1)\n>>> t = ColoTensor(ones(2, 3), ColoTensorSpec(pg, ShardSpec([0], [1])))\n"
 
-// coloRow returns a row for a method of ColoTensors.
-func coloRow(name, doc string, do func(e *builtins.Env, fn string, x *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
+// methodRow returns a row for a method of ColoTensors.
+func methodRow(name, doc string, do func(e *builtins.Env, fn string, x *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)) *builtins.Row {
 	return &builtins.Row{Name: "ColoTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*builtins.Tensor)
 		t, err := x.Tensor()
@@ -24,9 +24,9 @@ func coloRow(name, doc string, do func(e *builtins.Env, fn string, x *builtins.T
 	}}
 }
 
-// coloGetter returns a row for a method of ColoTensors without arguments.
-func coloGetter(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
-	return coloRow(name, name+"() returns "+doc+"\n"+exampleColo+">>> t."+name+"()\n"+want,
+// getterRow returns a row for a method of ColoTensors without arguments.
+func getterRow(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
+	return methodRow(name, name+"() returns "+doc+"\n"+exampleColo+">>> t."+name+"()\n"+want,
 		func(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			if err := arg.Unpack(fn, args, kwargs); err != nil {
 				return nil, err
@@ -35,8 +35,8 @@ func coloGetter(name, doc, want string, get func(e *builtins.Env, t *tensor.Tens
 		})
 }
 
-// coloAttr returns a row for an attribute of ColoTensors.
-func coloAttr(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
+// attrRow returns a row for an attribute of ColoTensors.
+func attrRow(name, doc, want string, get func(e *builtins.Env, t *tensor.Tensor) starlark.Value) *builtins.Row {
 	return &builtins.Row{Name: "ColoTensor." + name, Doc: doc + exampleColo + ">>> t." + name + "\n" + want, Get: func(e *builtins.Env, x starlark.Value) (starlark.Value, error) {
 		t, err := x.(*builtins.Tensor).Tensor()
 		if err != nil {
@@ -60,7 +60,7 @@ func init() {
 				"a weight say how linear, addmm, embedding and embedding_bag compute; what they do not cover is\n" +
 				"refused. Operands of two groups are an error, but a weight has the others join its own.\n" +
 				exampleColo + ">>> t.shape, t.dist_spec\n((2, 3), ShardSpec([0], [1]))"},
-		&builtins.Row{Name: "ColoTensor.from_torch_tensor", Static: true, Fn: coloFromTorch,
+		&builtins.Row{Name: "ColoTensor.from_torch_tensor", Static: true, Fn: fromTorch,
 			Doc: "ColoTensor.from_torch_tensor(tensor, spec=None, shape=None) returns ColoTensor(tensor, spec, shape), on the same storage.\n" +
 				"It is no leaf if tensor requires grad: the gradient reaches tensor, as this rank's block of it.\n" +
 				">>> ColoTensor.from_torch_tensor(ones(2, 3)).shape\n(2, 3)"},
@@ -75,40 +75,40 @@ func init() {
 				">>> ColoParameter.from_torch_tensor(ones(2)).is_model_data()\nTrue"},
 	)
 	builtins.Register(
-		coloRow("set_process_group", "set_process_group(pg) returns None and makes pg the group of the tensor, in place. No data move.\n"+
+		methodRow("set_process_group", "set_process_group(pg) returns None and makes pg the group of the tensor, in place. No data move.\n"+
 			"The tensor is a leaf that is not cut, and its group is all tensor parallel or all data parallel;\n"+
 			"pg has the same ranks. Ranks that become one tensor-parallel group and hold different data are an error.\n"+
-			">>> t = ColoTensor(ones(2))\n>>> t.set_process_group(ProcessGroup(tp_degree=1))", coloSetGroup),
-		coloRow("set_dist_spec", "set_dist_spec(dist_spec) returns None and cuts the tensor, a leaf, as dist_spec says, in place.\n"+
+			">>> t = ColoTensor(ones(2))\n>>> t.set_process_group(ProcessGroup(tp_degree=1))", setProcessGroupMethod),
+		methodRow("set_dist_spec", "set_dist_spec(dist_spec) returns None and cuts the tensor, a leaf, as dist_spec says, in place.\n"+
 			"It is not differentiated. A gradient that has been accumulated is cut likewise; views keep what they show.\n"+
-			exampleColo+">>> t.set_dist_spec(ReplicaSpec())\n>>> t.dist_spec\nReplicaSpec()", coloSetDist),
-		coloRow("set_tensor_spec", "set_tensor_spec(dist_spec=None, compute_spec=None) returns None and sets the specs that are not None, as set_dist_spec does and compute_spec.\n"+
-			exampleColo+">>> t.set_tensor_spec(None, ComputeSpec(ComputePattern.TP1D))\n>>> t.has_compute_spec()\nTrue", coloSetSpec),
-		coloRow("redistribute", "redistribute(dist_spec, pg=None) returns the tensor cut as dist_spec says by the groups of pg, without compute spec.\n"+
+			exampleColo+">>> t.set_dist_spec(ReplicaSpec())\n>>> t.dist_spec\nReplicaSpec()", setDistSpecMethod),
+		methodRow("set_tensor_spec", "set_tensor_spec(dist_spec=None, compute_spec=None) returns None and sets the specs that are not None, as set_dist_spec does and compute_spec.\n"+
+			exampleColo+">>> t.set_tensor_spec(None, ComputeSpec(ComputePattern.TP1D))\n>>> t.has_compute_spec()\nTrue", setTensorSpecMethod),
+		methodRow("redistribute", "redistribute(dist_spec, pg=None) returns the tensor cut as dist_spec says by the groups of pg, without compute spec.\n"+
 			"With pg None or the same, it moves inside the tensor-parallel group: to be cut takes no communication,\n"+
 			"to be whole an all-gather, to be cut along another dim an all-to-all. To another pg it is gathered in\n"+
 			"the old groups and then cut by the new ones; ranks that become one tensor-parallel group and hold\n"+
 			"different data are an error. The gradient goes the way back: that of a gather is a slice.\n"+
-			exampleColo+">>> t.redistribute(ShardSpec([-1], [1])).dist_spec\nShardSpec([1], [1])", coloRedistribute),
-		coloRow("to_replicate", "to_replicate() returns redistribute(ReplicaSpec()).\n"+
-			exampleColo+">>> t.to_replicate().dist_spec\nReplicaSpec()", coloToReplicate),
-		coloRow("to_replicate_", "to_replicate_() is set_dist_spec(ReplicaSpec()).\n"+
-			exampleColo+">>> t.to_replicate_()\n>>> t.dist_spec\nReplicaSpec()", coloToReplicateInPlace),
-		coloRow("to_local", "to_local(grad_placements=None) returns this rank's payload as a plain tensor that shares its storage.\n"+
+			exampleColo+">>> t.redistribute(ShardSpec([-1], [1])).dist_spec\nShardSpec([1], [1])", redistributeMethod),
+		methodRow("to_replicate", "to_replicate() returns redistribute(ReplicaSpec()).\n"+
+			exampleColo+">>> t.to_replicate().dist_spec\nReplicaSpec()", toReplicateMethod),
+		methodRow("to_replicate_", "to_replicate_() is set_dist_spec(ReplicaSpec()).\n"+
+			exampleColo+">>> t.to_replicate_()\n>>> t.dist_spec\nReplicaSpec()", toReplicateInPlaceMethod),
+		methodRow("to_local", "to_local(grad_placements=None) returns this rank's payload as a plain tensor that shares its storage.\n"+
 			"The gradient that comes back is taken for this rank's block of the gradient of the whole.\n"+
 			exampleColo+">>> t.to_local().shape\n(2, 3)", shared("to_local")),
-		coloRow("full_tensor", "full_tensor(grad_placements=None) returns the whole as a plain tensor, on every rank of the group.\n"+
+		methodRow("full_tensor", "full_tensor(grad_placements=None) returns the whole as a plain tensor, on every rank of the group.\n"+
 			"Every rank of the group calls it; on others it is an error.\n"+
 			exampleColo+">>> t.full_tensor().shape\n(2, 3)", shared("full_tensor")),
-		coloRow("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleColo+">>> t.size_global()\n(2, 3)", shared("size_global")),
-		coloRow("size_local", "size_local(dim=None) returns the size of a dim of this rank's payload, or its shape.\n"+exampleColo+">>> t.size_local(0)\n2", shared("size_local")),
-		coloAttr("local_shape", "local_shape is the shape of this rank's payload.\n", "(2, 3)",
+		methodRow("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleColo+">>> t.size_global()\n(2, 3)", shared("size_global")),
+		methodRow("size_local", "size_local(dim=None) returns the size of a dim of this rank's payload, or its shape.\n"+exampleColo+">>> t.size_local(0)\n2", shared("size_local")),
+		attrRow("local_shape", "local_shape is the shape of this rank's payload.\n", "(2, 3)",
 			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return dtensor.LocalShape(e, t) }),
-		coloAttr("dist_spec", "dist_spec is the ShardSpec or ReplicaSpec: how the tensor-parallel group holds the tensor. Dims count from the front.\n", "ShardSpec([0], [1])",
+		attrRow("dist_spec", "dist_spec is the ShardSpec or ReplicaSpec: how the tensor-parallel group holds the tensor. Dims count from the front.\n", "ShardSpec([0], [1])",
 			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return specOf(e, t) }),
-		coloAttr("compute_spec", "compute_spec is the ComputeSpec, how operators compute with the tensor as weight, or None. It can be assigned.\n"+
+		attrRow("compute_spec", "compute_spec is the ComputeSpec, how operators compute with the tensor as weight, or None. It can be assigned.\n"+
 			"Results of operators have none, but those of a weight with output_replicate False, which stay cut and have its.\n", "",
-			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return computeOrNone(coloOf(t)) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return computeOrNone(viewOf(t)) }),
 	)
 	registerColoPredicates()
 }
@@ -116,20 +116,20 @@ func init() {
 // registerColoPredicates adds the methods of ColoTensors that ask.
 func registerColoPredicates() {
 	truth := func(name, doc, want string, is func(e *builtins.Env, t *tensor.Tensor) bool) *builtins.Row {
-		return coloGetter(name, "whether "+doc, want, func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return starlark.Bool(is(e, t)) })
+		return getterRow(name, "whether "+doc, want, func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return starlark.Bool(is(e, t)) })
 	}
 	builtins.Register(
-		coloGetter("get_process_group", "the ProcessGroup.", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
-			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return coloOf(t).pg }),
-		coloGetter("get_tp_world_size", "the number of ranks of a tensor-parallel group.", "1",
+		getterRow("get_process_group", "the ProcessGroup.", "ProcessGroup(ranks=[0], tp_degree=1, dp_degree=1)",
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return viewOf(t).pg }),
+		getterRow("get_tp_world_size", "the number of ranks of a tensor-parallel group.", "1",
 			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value {
-				return starlark.MakeInt(coloOf(t).pg.degree(tpDim))
+				return starlark.MakeInt(viewOf(t).pg.degree(tpDim))
 			}),
-		coloGetter("get_dp_world_size", "the number of ranks of a data-parallel group.", "1",
+		getterRow("get_dp_world_size", "the number of ranks of a data-parallel group.", "1",
 			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value {
-				return starlark.MakeInt(coloOf(t).pg.degree(dpDim))
+				return starlark.MakeInt(viewOf(t).pg.degree(dpDim))
 			}),
-		coloGetter("numel_global", "the number of elements of the whole.", "6",
+		getterRow("numel_global", "the number of elements of the whole.", "6",
 			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return starlark.MakeInt(t.Numel()) }),
 		truth("is_replicate", "every rank of a tensor-parallel group holds all of the tensor: it is not cut, or into one part.", "True",
 			func(_ *builtins.Env, t *tensor.Tensor) bool { return isWhole(t) }),
@@ -140,17 +140,17 @@ func registerColoPredicates() {
 		truth("is_shard_1dcol", "the tensor is cut along its last dim and no other, however the spec was written.", "False",
 			func(_ *builtins.Env, t *tensor.Tensor) bool { dim, one := oneCut(t); return one && dim == t.Ndim()-1 }),
 		truth("is_model_data", "the tensor is a ColoParameter.", "False",
-			func(_ *builtins.Env, t *tensor.Tensor) bool { return coloOf(t).model }),
+			func(_ *builtins.Env, t *tensor.Tensor) bool { return viewOf(t).model }),
 		truth("has_compute_spec", "the tensor has a ComputeSpec.", "False",
-			func(_ *builtins.Env, t *tensor.Tensor) bool { return coloOf(t).compute != nil }),
-		coloRow("has_compute_pattern", "has_compute_pattern(pattern) returns whether the compute spec of the tensor has that pattern; without a compute spec it has none.\n"+
+			func(_ *builtins.Env, t *tensor.Tensor) bool { return viewOf(t).compute != nil }),
+		methodRow("has_compute_pattern", "has_compute_pattern(pattern) returns whether the compute spec of the tensor has that pattern; without a compute spec it has none.\n"+
 			exampleColo+">>> t.has_compute_pattern(ComputePattern.TP1D)\nFalse",
 			func(_ *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var p patternArg
 				if err := arg.Unpack(fn, args, kwargs, "pattern|compute_pattern", &p); err != nil {
 					return nil, err
 				}
-				c := coloOf(t).compute
+				c := viewOf(t).compute
 				return starlark.Bool(c != nil && c.pattern == p.Enum), nil
 			}),
 	)
@@ -168,7 +168,7 @@ func shared(name string) func(*builtins.Env, string, *builtins.Tensor, *tensor.T
 }
 
 // computeOrNone returns the compute spec of v, or None.
-func computeOrNone(v *coloView) starlark.Value {
+func computeOrNone(v *specView) starlark.Value {
 	if v.compute == nil {
 		return starlark.None
 	}
@@ -180,7 +180,7 @@ func setComputeSpec(t *tensor.Tensor, fn string, v starlark.Value) error {
 	if err := builtins.CheckFrozen(fn, t); err != nil {
 		return err
 	}
-	next := *coloOf(t)
+	next := *viewOf(t)
 	next.compute = nil
 	if v != starlark.None {
 		var spec computeSpecArg
@@ -193,7 +193,7 @@ func setComputeSpec(t *tensor.Tensor, fn string, v starlark.Value) error {
 	return nil
 }
 
-func coloSetGroup(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func setProcessGroupMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var pg processGroupArg
 	if err := arg.Unpack(fn, args, kwargs, "pg", &pg); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func coloSetGroup(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tens
 	return starlark.None, setProcessGroup(e, fn, t, pg.ProcessGroup)
 }
 
-func coloSetDist(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func setDistSpecMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var spec distSpecArg
 	if err := arg.Unpack(fn, args, kwargs, "dist_spec", &spec); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func coloSetDist(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tenso
 	return starlark.None, setDistSpec(e, fn, t, spec.DistSpec)
 }
 
-func coloSetSpec(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func setTensorSpecMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec    distSpecArg
 		compute computeSpecArg
@@ -228,7 +228,7 @@ func coloSetSpec(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tenso
 	return starlark.None, setComputeSpec(t, fn, compute.ComputeSpec)
 }
 
-func coloRedistribute(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func redistributeMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec distSpecArg
 		pg   processGroupArg
@@ -243,7 +243,7 @@ func coloRedistribute(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.
 	return e.Wrap(y), nil
 }
 
-func coloToReplicate(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func toReplicateMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func coloToReplicate(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.T
 	return e.Wrap(y), nil
 }
 
-func coloToReplicateInPlace(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func toReplicateInPlaceMethod(e *builtins.Env, fn string, _ *builtins.Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(fn, args, kwargs); err != nil {
 		return nil, err
 	}

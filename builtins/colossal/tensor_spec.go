@@ -115,11 +115,11 @@ func (s *ColoTensorSpec) computeAttr() starlark.Value {
 	return s.compute
 }
 
-// coloSpecArg is an argument that is a ColoTensorSpec.
-type coloSpecArg struct{ *ColoTensorSpec }
+// tensorSpecArg is an argument that is a ColoTensorSpec.
+type tensorSpecArg struct{ *ColoTensorSpec }
 
 // Unpack implements starlark.Unpacker.
-func (p *coloSpecArg) Unpack(v starlark.Value) error {
+func (p *tensorSpecArg) Unpack(v starlark.Value) error {
 	s, ok := v.(*ColoTensorSpec)
 	if !ok {
 		return arg.Bad(v, "a ColoTensorSpec", "")

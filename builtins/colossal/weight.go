@@ -26,9 +26,9 @@ const (
 // mannerOf returns how the operator computes with its weight, in[i], of which the
 // dim inner is added up and outer is of the results: 0 or -1. It refuses what no
 // rule covers.
-func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
+func (c *opCall) mannerOf(i, inner, outer int) (manner, error) {
 	w := c.in[i]
-	v := coloOf(w)
+	v := viewOf(w)
 	switch {
 	case v == nil:
 		return alone, nil
@@ -53,8 +53,8 @@ func (c *coloCall) mannerOf(i, inner, outer int) (manner, error) {
 
 // onlyTP1D returns an error if the compute spec of in[i] has a pattern that
 // operators refuse.
-func (c *coloCall) onlyTP1D(i int) error {
-	if v := coloOf(c.in[i]); v != nil && v.compute != nil && v.compute.pattern.Name != "TP1D" {
+func (c *opCall) onlyTP1D(i int) error {
+	if v := viewOf(c.in[i]); v != nil && v.compute != nil && v.compute.pattern.Name != "TP1D" {
 		return c.bad(i, v.compute.String(), "ComputePattern.TP1D", "operators compute in no other pattern")
 	}
 	return nil
@@ -63,7 +63,7 @@ func (c *coloCall) onlyTP1D(i int) error {
 // addend checks in[i], which is added to the results of an operator that computes
 // as s says: cut like the results of columns, and else whole. replicated says
 // whether the results of columns take one that is whole, too.
-func (c *coloCall) addend(i int, s manner, replicated bool) error {
+func (c *opCall) addend(i int, s manner, replicated bool) error {
 	b := c.in[i]
 	if b == nil {
 		return nil
@@ -72,8 +72,8 @@ func (c *coloCall) addend(i int, s manner, replicated bool) error {
 	switch {
 	case s != colwise && cut:
 		return c.bad(i, builtins.DescribeTensor(c.env, b), "a replicated tensor", "it is added once, to the whole result")
-	case s == rowwise && isColo(b) && coloOf(b).compute != nil:
-		return c.bad(i, builtins.DescribeTensor(c.env, b)+" with "+coloOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
+	case s == rowwise && isColo(b) && viewOf(b).compute != nil:
+		return c.bad(i, builtins.DescribeTensor(c.env, b)+" with "+viewOf(b).compute.String(), "one without compute spec", "it is added once, after the reduction")
 	case s == colwise && !replicated && c.view.pg.degree(tpDim) > 1 && (!isColo(b) || !specOf(c.env, b).isShard()):
 		return c.bad(i, builtins.DescribeTensor(c.env, b)+", which is replicated", "one that is cut", "the weight is cut along the dim of the results")
 	}
@@ -82,7 +82,7 @@ func (c *coloCall) addend(i int, s manner, replicated bool) error {
 
 // finish returns y, the result of an operator that computes as s says with the
 // weight in[i]: of columns it is gathered, unless the compute spec says not to.
-func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, error) {
+func (c *opCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, error) {
 	var err error
 	switch s {
 	case rowwise:
@@ -91,7 +91,7 @@ func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, 
 		if y, err = c.cutLast(y); err != nil {
 			return nil, err
 		}
-		if compute := coloOf(c.in[i]).compute; compute.replicate {
+		if compute := viewOf(c.in[i]).compute; compute.replicate {
 			y, err = replicated(c.env, y)
 		} else {
 			c.compute = compute
@@ -102,7 +102,7 @@ func (c *coloCall) finish(y *tensor.Tensor, s manner, i int) ([]*tensor.Tensor, 
 
 // takes moves in[i] to where an operator that computes as s says takes it: cut
 // along the last dim for rows, and whole for columns.
-func (c *coloCall) takes(i int, s manner) error {
+func (c *opCall) takes(i int, s manner) error {
 	x := c.in[i]
 	if !x.Placed() {
 		return nil // it counts as replicated, and is cut without communication
@@ -120,7 +120,7 @@ func (c *coloCall) takes(i int, s manner) error {
 
 // cutLast returns x cut along its last dim by the tensor-parallel groups, from
 // whatever mesh of the group it lies on.
-func (c *coloCall) cutLast(x *tensor.Tensor) (*tensor.Tensor, error) {
+func (c *opCall) cutLast(x *tensor.Tensor) (*tensor.Tensor, error) {
 	pg := c.view.pg
 	spec := shardSpec(c.env, []int{-1}, []int{pg.degree(tpDim)})
 	if isColo(x) {
