@@ -2,7 +2,6 @@ package builtins
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-	"tpsh/internal/spell"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -357,154 +355,4 @@ func (b *binding) useDefault(p *slot) error {
 		b.args[p.at] = *p.Default
 	}
 	return nil
-}
-
-// ToTensor returns v, which must be a tensor.
-func ToTensor(v starlark.Value) (*tensor.Tensor, error) {
-	switch v := v.(type) {
-	case *Tensor:
-		return v.Tensor()
-	case starlark.Bool:
-		return nil, arg.Bad(v, "a tensor", "== compares the values themselves; .eq() compares element by element")
-	}
-	return nil, arg.Bad(v, "a tensor", "")
-}
-
-// ToOperand returns v, a tensor or a number, as a tensor.
-func ToOperand(v starlark.Value) (*tensor.Tensor, error) {
-	switch v := v.(type) {
-	case *Tensor:
-		return v.Tensor()
-	case starlark.Int:
-		n, ok := v.Int64()
-		if !ok {
-			return nil, arg.Bad(v, "an int of 64 bits", "")
-		}
-		return tensor.Number(n), nil
-	case starlark.Float:
-		return tensor.Number(float64(v)), nil
-	case complexNumber:
-		return tensor.Number(complex128(v)), nil
-	case starlark.Bool:
-		return tensor.Number(bool(v)), nil
-	case *Unknown:
-		return v.operand()
-	case *Varying:
-		if v.Type() != "string" {
-			return v.operand()
-		}
-	}
-	return nil, arg.Bad(v, "a tensor or a number", "")
-}
-
-// ToTensors returns v, a list or tuple of tensors.
-func ToTensors(v starlark.Value) ([]*tensor.Tensor, error) {
-	var list arg.List
-	if err := list.Unpack(v); err != nil {
-		return nil, arg.Bad(v, "a list of tensors", "")
-	}
-	out := make([]*tensor.Tensor, len(list))
-	for i, v := range list {
-		x, ok := v.(*Tensor)
-		if !ok {
-			return nil, arg.BadItem(v, i, "a tensor")
-		}
-		t, err := x.Tensor()
-		if err != nil {
-			return nil, err
-		}
-		out[i] = t
-	}
-	return out, nil
-}
-
-// toArg returns v as the argument of p, which takes no tensor.
-func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
-	switch p.Kind {
-	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptDType:
-		if v == starlark.None {
-			return op.None, nil
-		}
-	}
-	switch p.Kind {
-	case op.Int, op.OptInt, op.Dim, op.OptDim:
-		n, err := arg.ToInt(v)
-		return op.Int1(n), err
-	case op.Dims, op.Ints, op.Sizes:
-		list, err := arg.ToInts(v)
-		return op.Arg{Ints: list, Set: true}, err
-	case op.IntOrSeq:
-		if _, named := v.(starlark.String); named && p.Choices != nil {
-			return toChoice(p, v)
-		}
-		if _, single := v.(starlark.Int); single {
-			n, err := arg.ToInt(v)
-			return op.Arg{Int: n}, err
-		}
-		list, err := arg.ToInts(v)
-		return op.Arg{Ints: list, Set: true}, err
-	case op.Float, op.OptFloat:
-		if _, named := v.(starlark.String); named && p.Choices != nil {
-			return toChoice(p, v)
-		}
-		var f arg.Float
-		err := f.Unpack(v)
-		return op.Float1(float64(f)), err
-	case op.Floats, op.OptFloats:
-		list, err := toFloats(v)
-		return op.Arg{Floats: list, Set: true}, err
-	case op.Bool:
-		var b arg.Bool
-		err := b.Unpack(v)
-		return op.Bool1(bool(b)), err
-	case op.DType, op.OptDType:
-		var d arg.DType
-		err := d.Unpack(v)
-		return op.Int1(int(d.D)), err
-	case op.Choice:
-		return toChoice(p, v)
-	case op.String:
-		var s arg.String
-		err := s.Unpack(v)
-		return op.Str1(string(s)), err
-	}
-	panic(fmt.Sprintf("builtins: parameter %s has a kind without a reader", p.Name))
-}
-
-// toFloats returns v, a number or a list or tuple of them, as a slice.
-func toFloats(v starlark.Value) ([]float64, error) {
-	var list arg.List
-	if list.Unpack(v) != nil {
-		var f arg.Float
-		if f.Unpack(v) != nil {
-			return nil, arg.Bad(v, "a number or a list of numbers", "")
-		}
-		return []float64{float64(f)}, nil
-	}
-	out := make([]float64, len(list))
-	for i, v := range list {
-		var f arg.Float
-		if f.Unpack(v) != nil {
-			return nil, arg.BadItem(v, i, "a number")
-		}
-		out[i] = float64(f)
-	}
-	return out, nil
-}
-
-// toChoice returns v, which is one of p's choices.
-func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
-	s, ok := starlark.AsString(v)
-	if ok && slices.Contains(p.Choices, s) {
-		return op.Str1(s), nil
-	}
-	quoted := make([]string, len(p.Choices))
-	for i, c := range p.Choices {
-		quoted[i] = fmt.Sprintf("%q", c)
-	}
-	rule := ""
-	if n := spell.Nearest(s, p.Choices); n != "" {
-		rule = fmt.Sprintf("did you mean %q?", n)
-	}
-	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), rule)
 }

@@ -19,7 +19,7 @@
 //     the optimizer far smaller than their likes count as if they were larger, and what
 //     an optimizer makes of pure noise is told from what has an effect (judge.go).
 //   - A finding is a kind of difference with what is left when it is taken for that. A
-//     probe looks for all kinds (kinds.go, forms.go, update.go); the one that leaves least
+//     probe looks for all kinds (kinds.go, forms.go, forms_blocks.go, update.go); the one that leaves least
 //     is reported. Guesses count only where nothing has been recognised.
 //
 // An example:
