@@ -26,6 +26,7 @@ type Desc struct {
 	Shape  []int    // of the member's input; nil if the call takes no tensor
 	Free   int      // the axis along which members may differ in size, or -1
 	Reduce string   // "sum", "max", ...; "" if nothing is reduced
+	Exact  bool     // whether the reduction does not depend on the order of members
 	Root   int      // a group rank, or -1
 	Dims   [2]int   // dim, or split_dim and concat_dim; -1 where unused
 	Pairs  [][2]int // of collective_permute

@@ -10,7 +10,7 @@ import (
 
 // Agree reports whether a and b describe the same call.
 func Agree(a, b *Desc) bool {
-	return a.Op == b.Op && a.DType == b.DType && a.Reduce == b.Reduce &&
+	return a.Op == b.Op && a.DType == b.DType && a.Reduce == b.Reduce && a.Exact == b.Exact &&
 		a.Root == b.Root && a.Dims == b.Dims && a.Free == b.Free && a.Detail == b.Detail &&
 		sameShape(a, b) && slices.Equal(a.Pairs, b.Pairs)
 }
@@ -113,6 +113,9 @@ func parameters(d *Desc, k Kind) []parameter {
 	number(k.RootName(), d.Root)
 	if d.Reduce != "" {
 		ps = append(ps, parameter{"op", strconv.Quote(d.Reduce)})
+	}
+	if d.Exact {
+		ps = append(ps, parameter{"exact", "True"})
 	}
 	if placements, _ := d.detail(); placements != "" {
 		ps = append(ps, parameter{"placements", placements})

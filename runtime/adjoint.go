@@ -17,7 +17,7 @@ func adjointAllReduce(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error) 
 	if k.Reduce == "mean" {
 		op = "mean"
 	}
-	g, err := k.r.Run(k.g, Collective{Op: "all_reduce", Reduce: op}, dy)
+	g, err := k.r.Run(k.g, Collective{Op: "all_reduce", Reduce: op, Exact: k.Exact}, dy)
 	if err != nil || k.Reduce == "sum" || k.Reduce == "mean" {
 		return g, err
 	}

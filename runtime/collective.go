@@ -21,6 +21,7 @@ type Collective struct {
 	Concat int      // concat_dim of all_to_all
 	Root   int      // src or dst
 	Reduce string   // "sum", "mean", "prod", "max", "min"
+	Exact  bool     // whether a sum or a mean has the same bits in any order, and no error but that of rounding it once
 	Pairs  [][2]int // of collective_permute
 
 	// sizes, if set, cuts Dim into these sizes by group rank, instead of
@@ -111,6 +112,12 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 		if red = kernel.Combiner(x.DType(), c.Reduce); red == nil {
 			return nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
 		}
+		k.op.Fold = (*comm.Fold)(kernel.Folder(x.DType(), c.Reduce))
+	}
+	if c.Exact {
+		if red, k.op.Fold = kernel.ExactCombiner(x.DType(), c.Reduce), nil; red == nil {
+			return nil, &op.ArgError{Func: c.Op, Param: "exact", Got: fmt.Sprintf("True with op=%q", c.Reduce), Want: `"sum" or "mean"`, Rule: "max and min have no order, and products no exact form"}
+		}
 	}
 	k.recorded = r.Tape.Enabled()
 	k.seq = r.Tape.Reserve()
@@ -119,7 +126,6 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 		return nil, err
 	}
 	k.op.Kind, k.op.Align, k.op.Reduce, k.op.Prepare = k.form.kind, x.DType().Size(), comm.Reducer(red), k.prepare
-	k.op.Fold = (*comm.Fold)(kernel.Folder(x.DType(), c.Reduce))
 	if k.form.alike {
 		k.op.Share = k
 	}
@@ -137,7 +143,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 func (k *tensorCall) contract(x *tensor.Tensor) comm.Desc {
 	d := contract(k.Op)
 	d.DType, d.Shape, d.Free = x.DType().String(), stated(x.Shape()), k.form.free(&k.Collective)
-	d.Reduce, d.Dims, d.Pairs, d.Detail = k.Reduce, k.dims(), k.Pairs, k.r.pass()
+	d.Reduce, d.Exact, d.Dims, d.Pairs, d.Detail = k.Reduce, k.Exact, k.dims(), k.Pairs, k.r.pass()
 	if k.form.rooted {
 		d.Root = k.Root
 	}

@@ -59,6 +59,9 @@ var collectiveParams = map[string]collectiveParam{
 		c.Reduce, err = ToReduceOp(v)
 		return err
 	}},
+	"exact": {[]string{"exact"}, false, func(c *collectiveCall, v starlark.Value) error {
+		return (*arg.Bool)(&c.Exact).Unpack(v)
+	}},
 	"pairs": {[]string{"pairs"}, true, func(c *collectiveCall, v starlark.Value) (err error) {
 		c.Pairs, err = toPairs(v)
 		return err
@@ -83,10 +86,14 @@ func setInt(field func(c *collectiveCall) *int) func(*collectiveCall, starlark.V
 }
 
 // newCollective returns the collective called name with the given parameters,
-// and async_op.
+// async_op, and exact if it reduces.
 func newCollective(name, params string) *collective {
 	k := &collective{name: name}
-	for _, p := range append(strings.Fields(params), "async_op") {
+	list := append(strings.Fields(params), "async_op")
+	if slices.Contains(list, "op") {
+		list = append(list, "exact")
+	}
+	for _, p := range list {
 		k.params = append(k.params, collectiveParams[p])
 	}
 	return k
@@ -325,7 +332,8 @@ func checkPairs(fn string, pairs [][2]int, g *runtime.Group) error {
 const (
 	docGroup = "group is None for all ranks, or a Group, a ProcessGroup (for its tensor-parallel group), a DeviceMesh of one dim or\na ParallelMode, and the caller is in it; parallel_mode is another name of group.\n"
 	docAsync = "With async_op=True the call returns (result, work) at once; the result can be read after work.wait(),\nand waits by itself if it is read before.\n"
-	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. Additions are made` + "\nin the order of the ranks.\n"
+	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. Additions are made` + "\nin the order of the ranks.\n" +
+		"With exact=True a sum of floats has no error but that of rounding it once, so that its bits depend neither on the order of the\nranks nor on what adds zeros; a mean is that sum, divided.\n"
 	docAlike = "Shapes and dtypes are the same on every member.\n"
 	docChunk = "A dim that does not divide evenly is cut as x.chunk(n, dim) cuts it: the last parts are shorter, or empty.\n"
 )
@@ -333,7 +341,7 @@ const (
 func init() {
 	for _, c := range []struct{ name, params, doc string }{
 		{"all_reduce", "x group op",
-			"all_reduce(x, group=None, op=\"sum\", async_op=False) returns the reduction of every member's x, on every member.\n" +
+			"all_reduce(x, group=None, op=\"sum\", async_op=False, exact=False) returns the reduction of every member's x, on every member.\n" +
 				docAlike + docOp + docGroup + docAsync + "The gradient is an all_reduce.\n" +
 				">>> all_reduce(tensor([1.0, 2.0]), op=\"mean\").tolist()\n[1.0, 2.0]"},
 		{"all_gather", "x dim group",
@@ -342,7 +350,7 @@ func init() {
 				docGroup + docAsync + "The gradient is a reduce_scatter, at the sizes that came in.\n" +
 				">>> all_gather(tensor([7])).tolist() == [7] * world_size()\nTrue"},
 		{"reduce_scatter", "x dim group op",
-			"reduce_scatter(x, dim=0, group=None, op=\"sum\", async_op=False) returns this member's part along dim of the reduction of every member's x.\n" +
+			"reduce_scatter(x, dim=0, group=None, op=\"sum\", async_op=False, exact=False) returns this member's part along dim of the reduction of every member's x.\n" +
 				docAlike + docChunk + docOp + docGroup + docAsync + "The gradient is an all_gather.\n" +
 				">>> reduce_scatter(ones(world_size()), op=\"mean\").tolist()\n[1.0]"},
 		{"broadcast", "x src group",
@@ -350,7 +358,7 @@ func init() {
 				docAlike + docGroup + docAsync + "The gradient is a reduce to src.\n" +
 				">>> broadcast(tensor([rank()]), src=0).tolist()\n[0]"},
 		{"reduce", "x dst group op",
-			"reduce(x, dst=0, group=None, op=\"sum\", async_op=False) returns the reduction of every member's x on the member dst, and None on the others.\n" +
+			"reduce(x, dst=0, group=None, op=\"sum\", async_op=False, exact=False) returns the reduction of every member's x on the member dst, and None on the others.\n" +
 				docAlike + docOp + docGroup + docAsync + "It has no gradient: all_reduce has.\n" +
 				">>> (reduce(ones(2), dst=0) == None) == (rank() != 0)\nTrue"},
 		{"gather", "x dst dim group",

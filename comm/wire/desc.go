@@ -79,7 +79,7 @@ func appendDesc(buf []byte, d *comm.Desc) []byte {
 	for _, x := range []int{d.Free, d.Root, d.Dims[0], d.Dims[1]} {
 		buf = AppendInt(buf, x)
 	}
-	buf = append(buf, byte(d.Flags))
+	buf = AppendInt(append(buf, byte(d.Flags)), int(MoreByte(d.Exact)))
 	buf = AppendInt(buf, ListLen(d.Shape))
 	for _, x := range d.Shape {
 		buf = AppendInt(buf, x)
@@ -115,6 +115,7 @@ func decodeDesc(b []byte) (*comm.Desc, error) {
 		Root:   d.Int(),
 		Dims:   [2]int{d.Int(), d.Int()},
 		Flags:  comm.Flags(d.byte()),
+		Exact:  d.bool(),
 	}
 	if n := d.List(8); n >= 0 {
 		desc.Shape = make([]int, n)

@@ -19,6 +19,7 @@ func drawDesc(t *rapid.T) *comm.Desc {
 		Op:     rapid.SampledFrom([]string{"all_reduce", "all_gather", "", "f"}).Draw(t, "op"),
 		DType:  rapid.SampledFrom([]string{"float32", "loat32", ""}).Draw(t, "dtype"),
 		Reduce: rapid.SampledFrom([]string{"", "sum"}).Draw(t, "reduce"),
+		Exact:  rapid.Bool().Draw(t, "exact"),
 		Root:   number.Draw(t, "root"),
 		Dims:   [2]int{number.Draw(t, "dim"), number.Draw(t, "dim")},
 		Flags:  comm.Flags(rapid.IntRange(0, 7).Draw(t, "flags")),
@@ -81,6 +82,7 @@ func varied(d comm.Desc) map[string]comm.Desc {
 	vary("Free", func(d *comm.Desc) { d.Free = 0 })
 	vary("Free, none", func(d *comm.Desc) { d.Free = -1 })
 	vary("Reduce", func(d *comm.Desc) { d.Reduce = "max" })
+	vary("Exact", func(d *comm.Desc) { d.Exact = true })
 	vary("Detail", func(d *comm.Desc) { d.Detail = "[S(0)] to [R]" })
 	vary("Root", func(d *comm.Desc) { d.Root = 1 })
 	vary("Dims", func(d *comm.Desc) { d.Dims[0]++ })

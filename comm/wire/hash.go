@@ -23,6 +23,9 @@ func HashDesc(d *comm.Desc) uint64 {
 		}
 		h.number(uint64(x))
 	}
+	if d.Exact {
+		h.text("exact")
+	}
 	h.number(uint64(len(d.Pairs)))
 	for _, p := range d.Pairs {
 		h.number(uint64(p[0]))
