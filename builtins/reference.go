@@ -34,6 +34,21 @@ var entries = sync.OnceValue(func() []*entry {
 	return list
 })
 
+// entriesByName holds every entry by its name in full, and by its name without the
+// owner where that is no name in full: that of a tensor, or the first.
+var entriesByName = sync.OnceValue(func() map[string]*entry {
+	found := map[string]*entry{}
+	for _, e := range entries() {
+		if _, rest := split(e.name); found[rest] == nil || strings.HasPrefix(e.name, "Tensor.") {
+			found[rest] = e
+		}
+	}
+	for _, e := range entries() {
+		found[e.name] = e
+	}
+	return found
+})
+
 // entry returns the entry of an operator.
 func (s *signature) entry() *entry {
 	name := s.name
@@ -57,17 +72,8 @@ func Names() []string {
 // its owner: "Tensor.sum" or "sum". What the values of a type have of another is
 // found there: "ColoTensor.sum".
 func Doc(name string) (string, bool) {
-	var found *entry
-	for _, e := range entries() {
-		if e.name == name {
-			return e.text(), true
-		}
-		if _, rest := split(e.name); rest == name && (found == nil || strings.HasPrefix(e.name, "Tensor.")) {
-			found = e
-		}
-	}
-	if found != nil {
-		return found.text(), true
+	if e := entriesByName()[name]; e != nil {
+		return e.text(), true
 	}
 	owner, rest := split(name)
 	if r := rows[owner]; r != nil && r.Base != "" {

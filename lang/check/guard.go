@@ -180,12 +180,23 @@ func (l *Language) loadedKeeps(from *analysis.File, sym *analysis.Symbol) bool {
 	if there == nil {
 		return true
 	}
+	if kept, ok := l.kept[other]; ok {
+		return kept[there]
+	}
 	if l.keeping[there] {
-		return false // in a circle of loads
+		l.circles++
+		return false
 	}
 	l.keeping[there] = true
 	defer delete(l.keeping, there)
+	circles := l.circles
 	in := &checker{File: other, lang: l}
 	in.guard()
+	if l.circles == circles { // else some of it was not looked at
+		if l.kept == nil {
+			l.kept = map[*analysis.File]map[*analysis.Symbol]bool{}
+		}
+		l.kept[other] = in.guarding
+	}
 	return in.guarding[there]
 }

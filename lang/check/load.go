@@ -23,7 +23,9 @@ type Language struct {
 	files map[string]*analysis.File // by path and text
 	all   map[string]bool
 
-	keeping map[*analysis.Symbol]bool // what loadedKeeps looks at
+	keeping map[*analysis.Symbol]bool                    // what loadedKeeps looks at
+	circles int                                          // loads in a circle that it met
+	kept    map[*analysis.File]map[*analysis.Symbol]bool // what it found, by loaded file
 }
 
 // Open returns a program, which loads what lies beside it. A text that was opened is
@@ -48,6 +50,7 @@ func (l *Language) Open(path, text string) *analysis.File {
 		return l.Open(at, text)
 	}
 	if l.files == nil || len(l.files) > maxFiles {
+		l.Forget()
 		l.files = map[string]*analysis.File{}
 	}
 	l.files[key] = f
@@ -59,7 +62,7 @@ const maxFiles = 500
 
 // Forget forgets what was read: files have changed, and so may what is known of those
 // that load them.
-func (l *Language) Forget() { l.files = nil }
+func (l *Language) Forget() { l.files, l.kept = nil, nil }
 
 func (l *Language) allMembers() map[string]bool {
 	if l.all == nil {
