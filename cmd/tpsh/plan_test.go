@@ -95,7 +95,8 @@ func together(t *testing.T, calls [][]string) (all []string) {
 	return all
 }
 
-// everySize has TestPlanOfKinds plan every example for every number of ranks up to 16.
+// everySize has TestPlanOfKinds plan every example for the numbers of ranks up to 16:
+// those of a prime above 8 tell ranks apart as 5 and 7 do.
 var everySize = flag.Bool("every-size", false, "plan every example by kinds and each rank by itself, on 1 to 16 ranks")
 
 // By kinds a plan is what it is with each rank by itself, or the script fails in both
@@ -106,7 +107,7 @@ func TestPlanOfKinds(t *testing.T) {
 	}
 	scripts, _ := filepath.Glob("../../examples/*.star")
 	for _, script := range scripts {
-		for n := 1; n <= 16; n++ {
+		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16} {
 			t.Run(fmt.Sprint(filepath.Base(script), "/", n), func(t *testing.T) {
 				args := fewer[filepath.Base(script)]
 				p, err := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n, Each: true})
@@ -165,7 +166,7 @@ func rounded(t *testing.T, f *plan.Figures) string {
 }
 
 // fewer are the arguments by which examples that train take few steps.
-var fewer = map[string][]string{"gpt.star": {"2"}, "megatron.star": {"--steps", "2"}, "resnet.star": {"--steps", "2"}}
+var fewer = map[string][]string{"gpt.star": {"2"}, "megatron.star": {"--steps", "2"}, "pipeline.star": {"--steps", "2"}, "resnet.star": {"--steps", "2"}}
 
 // traceOf returns what each rank communicates in a run.
 func traceOf(t *testing.T, script string, args []string, n int) [][]string {
