@@ -1,8 +1,9 @@
 package gemm
 
 import (
-	"sync"
+	goruntime "runtime"
 	"sync/atomic"
+	"time"
 )
 
 // Workers are the cores that no rank of a job needs. Calls that have work for
@@ -57,8 +58,8 @@ func (c crew) dismiss() { c.workers.give(c.helpers) }
 func (c crew) size() int { return c.helpers + 1 }
 
 // do runs f for each task in range n, each goroutine taking the next one that
-// nobody has taken. It returns when all are done and all helpers have ended.
-// A panic of a helper is raised in the caller.
+// nobody has taken. It returns when all are done: a helper that comes too late
+// finds none left. A panic of a helper is raised in the caller.
 func (c crew) do(n int, f func(task int)) {
 	helpers := min(c.helpers, n-1)
 	if helpers <= 0 {
@@ -67,31 +68,59 @@ func (c crew) do(n int, f func(task int)) {
 		}
 		return
 	}
-	var (
-		next   atomic.Int64
-		failed atomic.Pointer[any]
-		ended  sync.WaitGroup
-	)
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			f(i)
-		}
-	}
+	b := &batch{f: f, n: int64(n)}
 	for range helpers {
-		ended.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					failed.Store(&r)
-				}
-			}()
-			work()
-		})
+		callHelper(b)
 	}
 	defer func() {
-		ended.Wait()
-		if r := failed.Load(); r != nil {
+		b.close()
+		if r := b.failed.Load(); r != nil {
 			panic(*r)
 		}
 	}()
-	work()
+	b.work()
+}
+
+// A batch is the tasks of one call of do.
+type batch struct {
+	f      func(task int)
+	n      int64
+	next   atomic.Int64 // the first task that nobody has taken, from n on none
+	busy   atomic.Int64 // helpers that take tasks or look for one
+	failed atomic.Pointer[any]
+}
+
+// work does tasks until there are no more.
+func (b *batch) work() {
+	for i := b.next.Add(1) - 1; i < b.n; i = b.next.Add(1) - 1 {
+		b.f(int(i))
+	}
+}
+
+// help is work of a helper.
+func (b *batch) help() {
+	b.busy.Add(1)
+	defer func() {
+		if r := recover(); r != nil {
+			b.failed.Store(&r)
+		}
+		b.busy.Add(-1)
+	}()
+	b.work()
+}
+
+// close waits until no helper has a task. No other task is begun: whoever had
+// one counted as busy before it took it.
+func (b *batch) close() {
+	b.next.Add(b.n)
+	for i := 0; b.busy.Load() > 0; i++ {
+		switch {
+		case i < patience:
+			pause()
+		case i < 2*patience:
+			goruntime.Gosched()
+		default: // the system has taken the helper's core away
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	goruntime "runtime"
 	"sync/atomic"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestWorkersAreShared(t *testing.T) {
 	}
 }
 
-// Every task is done once, and no goroutine outlives the call.
+// Every task is done once, and helpers end when they have waited for more in vain.
 func TestCrewDoesAll(t *testing.T) {
 	for helpers := range 4 {
 		for tasks := range 20 {
@@ -44,6 +45,29 @@ func TestCrewDoesAll(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A helper that has waited for a call of do works for the next one, and both do all
+// their tasks.
+func TestHelperStays(t *testing.T) {
+	var done atomic.Int32
+	for range 100 {
+		crew{helpers: 2}.do(20, func(int) { done.Add(1) })
+		helpers.Lock()
+		if n, most := helpers.live, goruntime.GOMAXPROCS(0); n > most || len(helpers.idle) > n {
+			t.Errorf("%d helpers, of which %d look for tasks, want at most %d", n, len(helpers.idle), most)
+		}
+		helpers.Unlock()
+	}
+	if n := done.Load(); n != 100*20 {
+		t.Errorf("100 calls of 20 tasks: %d were done", n)
+	}
+	goleak.VerifyNone(t)
+	helpers.Lock()
+	defer helpers.Unlock()
+	if helpers.live != 0 {
+		t.Errorf("%d helpers count when all have ended", helpers.live)
 	}
 }
 
