@@ -42,6 +42,7 @@ func init() {
 	complexForms["nonzero"] = func(m *maker) []*tensor.Tensor { return m.all("nonzero", one(m.truth(m.x(0))), m.c.Args...) }
 	complexForms["to"] = func(m *maker) []*tensor.Tensor { return one(m.converted(m.x(0), dtype.DType(m.int(0)))) }
 	initComplexCreation()
+	initComplexDraws()
 }
 
 // eachOfParts returns what the operator called name gives of the real and of the
@@ -126,24 +127,26 @@ func (m *maker) converted(x *tensor.Tensor, dt dtype.DType) *tensor.Tensor {
 	return m.whole(m.partsOf(x, dt.Real()), dt.Real())
 }
 
-// initComplexCreation adds what makes complex tensors of nothing, or like others.
-func initComplexCreation() {
-	kind := func(m *maker, i int) dtype.DType {
-		if a := m.c.Args[i]; a.Set {
-			return dtype.DType(a.Int)
-		}
-		return m.x(0).DType()
+// resultDType returns the dtype of a result: that of Args[i], or else of the first input.
+func (m *maker) resultDType(i int) dtype.DType {
+	if a := m.c.Args[i]; a.Set {
+		return dtype.DType(a.Int)
 	}
+	return m.x(0).DType()
+}
+
+// initComplexCreation adds the forms that make complex tensors of nothing, or like others.
+func initComplexCreation() {
 	for _, name := range []string{"zeros", "ones", "empty"} {
 		complexForms[name] = func(m *maker) []*tensor.Tensor {
-			dt := kind(m, 1).Real()
+			dt := m.resultDType(1).Real()
 			re := m.Do(name, nil, m.c.Args[0], Int1(int(dt)))
 			return one(m.whole(couple{re, nil}, dt))
 		}
 	}
 	for _, name := range []string{"zeros_like", "ones_like", "empty_like"} {
 		complexForms[name] = func(m *maker) []*tensor.Tensor {
-			dt := kind(m, 0)
+			dt := m.resultDType(0)
 			x := m.x(0)
 			if x.DType().IsComplex() {
 				x = m.realPart(x)
@@ -175,7 +178,7 @@ func initComplexCreation() {
 		return one(m.whole(p, dt.Real()))
 	}
 	complexForms["full_like"] = func(m *maker) []*tensor.Tensor {
-		dt, x := kind(m, 0), m.x(0)
+		dt, x := m.resultDType(0), m.x(0)
 		if !dt.IsComplex() {
 			if m.x(1).DType().IsComplex() {
 				m.refuse("fill_value", Describe(m.x(1)), "a real number", "dtype is "+dt.String())
@@ -192,10 +195,14 @@ func initComplexCreation() {
 		}
 		return one(m.whole(p, dt.Real()))
 	}
-	// Of a normal one, the variance of both parts together is 1.
+}
+
+// initComplexDraws adds the forms that draw complex tensors. Of a normal one, the
+// variance of both parts together is 1.
+func initComplexDraws() {
 	for name, scale := range map[string]float64{"rand": 1, "randn": math.Sqrt(0.5)} {
 		complexForms[name] = func(m *maker) []*tensor.Tensor {
-			dt := kind(m, 1)
+			dt := m.resultDType(1)
 			s := append(append([]int{}, m.c.Args[0].Ints...), 2)
 			x := m.Do(name, nil, IntsN(s...), Int1(int(dt.Real())))
 			if scale != 1 {
@@ -204,7 +211,7 @@ func initComplexCreation() {
 			return one(m.unary("view_as_complex", x))
 		}
 		complexForms[name+"_like"] = func(m *maker) []*tensor.Tensor {
-			dt, x := kind(m, 0), m.x(0)
+			dt, x := m.resultDType(0), m.x(0)
 			if !dt.IsComplex() {
 				return one(m.do(name+"_like", m.realPart(x), Int1(int(dt))))
 			}

@@ -86,6 +86,10 @@ func init() {
 				return one(m.do2("copy_", x, y))
 			})
 	}
+}
+
+// Draws by probabilities in a tensor, and tensors made like another.
+func init() {
 	compositeOf(&Def{Name: "bernoulli", Surface: Method | Function, Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor of probabilities"}},
 		Doc: "bernoulli(x) returns 1 with the probability that x has there, else 0. It is one draw.\n>>> ones(2).bernoulli().tolist()\n[1.0, 1.0]"},
 		func(m *maker) []*tensor.Tensor {

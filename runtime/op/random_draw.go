@@ -10,6 +10,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
+// Random numbers.
 func init() {
 	shapeParam := Param{Name: "shape", Kind: Ints, Doc: "the sizes"}
 	floatParam := Param{Name: "dtype", Kind: OptDType, Doc: "a float dtype; the default float if None", Default: Default(None)}
@@ -78,6 +79,10 @@ func init() {
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
 		Cost:   makes(1),
 	})
+}
+
+// Random integers.
+func init() {
 	register(&Def{
 		Name:    "randint",
 		Surface: Function,

@@ -66,6 +66,10 @@ func init() {
 		Shard: stackRows,
 		Cost:  moves,
 	})
+}
+
+// A tensor joined with itself.
+func init() {
 	register(&Def{
 		Name:    "repeat",
 		Surface: Method,

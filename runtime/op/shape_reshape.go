@@ -60,6 +60,10 @@ func init() {
 		Cost:     reshapeCost,
 		Exchange: reflow,
 	})
+}
+
+// Dims of size 1.
+func init() {
 	register(&Def{
 		Name:    "squeeze",
 		Surface: Method,
