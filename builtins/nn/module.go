@@ -18,7 +18,7 @@ import (
 type Module struct {
 	env      *builtins.Env
 	Class    *class
-	Value    starlark.Value    // what scripts have: the Module, or the moduleList it is in
+	Value    starlark.Value    // what scripts have: the Module, or the listModule or dictModule it is in
 	Fields   []Field           // in the order of definition
 	at       map[string]int    // the place of each among fields
 	forward  starlark.Callable // the script's, of a module of class Module; or nil
@@ -38,6 +38,8 @@ type class struct {
 	forward forwardFunc
 	shows   []string // the fields that str(m) shows between parentheses
 	bare    int      // how many of them, from the first, it shows without their names
+
+	elements *elements // of a list or a dict
 }
 
 // A forwardFunc computes what a call of a module returns.

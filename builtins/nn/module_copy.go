@@ -32,16 +32,10 @@ func (c *copier) module(m *Module) (starlark.Value, error) {
 	}
 	n := newModule(m.env, m.Class)
 	switch m.Value.(type) {
-	case *moduleList:
-		n = &newModules(m.env, m.Class).Module
-	case *moduleDict:
-		d := &moduleDict{*n}
-		d.Value = d
-		n = &d.Module
-	case *parameterList:
-		n = &newParameters(m.env).Module
-	case *parameterDict:
-		n = &newNamedParameters(m.env).Module
+	case *listModule:
+		n = &newList(m.env, m.Class).Module
+	case *dictModule:
+		n = &newDict(m.env, m.Class).Module
 	}
 	n.training = m.training
 	c.seen[m.Value] = n.Value

@@ -83,7 +83,7 @@ func stack(e *builtins.Env, fn string, c *class, layer *Module, n int, norm star
 	if norm != starlark.None && ModuleOf(norm) == nil {
 		return nil, arg.In(fn, "norm", arg.Bad(norm, "a module or None", ""))
 	}
-	layers := newModules(e, ModuleListClass)
+	layers := newList(e, ModuleListClass)
 	for i := range n {
 		one, err := layer.copied(fn)
 		if err != nil {
@@ -100,7 +100,7 @@ func stack(e *builtins.Env, fn string, c *class, layer *Module, n int, norm star
 
 // through calls the layers of m in turn, and its norm.
 func (m *Module) through(thread *starlark.Thread, x starlark.Value, rest starlark.Tuple, masks []starlark.Tuple) (starlark.Value, error) {
-	layers, ok := m.Get("layers").(*moduleList)
+	layers, ok := m.Get("layers").(*listModule)
 	if !ok {
 		return nil, &op.ArgError{Func: m.Class.Name + ".layers", Got: arg.Show(m.Get("layers")), Want: "a ModuleList"}
 	}
