@@ -75,7 +75,7 @@ type Op struct {
 	// share memory.
 	Share Sharer
 
-	// Reduce is needed by AllReduce, Reduce and ReduceScatter.
+	// Reduce is needed by the kinds that reduce.
 	Reduce Reducer
 
 	// Fold does the work of Reduce in stretches, which spares bytes between hosts. It may be

@@ -120,7 +120,7 @@ func parameters(d *Desc, k Kind) []parameter {
 	if placements, _ := d.detail(); placements != "" {
 		ps = append(ps, parameter{"placements", placements})
 	}
-	if k == Permute {
+	if k.Paired() {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
 	}
 	return ps

@@ -83,7 +83,7 @@ func testCollectives(t *testing.T, open Opener) {
 
 func newTrial(k comm.Kind, size, root int, length func(int) int, strided bool) *trial {
 	tr := &trial{kind: k, size: size, root: root, strided: strided}
-	if k == comm.Permute {
+	if k.Paired() {
 		for r := 0; r+1 < size; r++ { // along a line, and the first to itself
 			tr.pairs = append(tr.pairs, [2]int{r, r + 1})
 		}
@@ -97,39 +97,21 @@ func newTrial(k comm.Kind, size, root int, length func(int) int, strided bool) *
 	return tr
 }
 
-// inputs returns the blocks that the members offer. Members offer as much as each other
-// where the kind asks for it.
+// inputs returns the blocks that the members offer. They are as long as each other where
+// the kind asks for it.
 func (tr *trial) inputs(length func(int) int) [][][]byte {
 	in := make([][][]byte, tr.size)
 	for r := range in {
-		switch tr.kind {
-		case comm.Barrier:
-		case comm.Broadcast:
-			if r == tr.root {
-				in[r] = [][]byte{pattern(r, 0, length(0))}
+		n := tr.kind.Ins(r, tr.size, tr.root, tr.pairs)
+		for block := range n {
+			elements := length(block)
+			if n == 1 && !tr.kind.Even() {
+				elements = length(r)
 			}
-		case comm.AllGather, comm.Gather:
-			in[r] = [][]byte{pattern(r, 0, length(r))}
-		case comm.Scatter:
-			if r == tr.root {
-				in[r] = tr.blocks(r, length)
-			}
-		case comm.AllToAll, comm.ReduceScatter:
-			in[r] = tr.blocks(r, length)
-		default:
-			in[r] = [][]byte{pattern(r, 0, length(0))}
+			in[r] = append(in[r], pattern(r, block, elements))
 		}
 	}
 	return in
-}
-
-// blocks returns a block for each member.
-func (tr *trial) blocks(r int, length func(int) int) [][]byte {
-	var blocks [][]byte
-	for i := range tr.size {
-		blocks = append(blocks, pattern(r, i, length(i)))
-	}
-	return blocks
 }
 
 // pattern returns n numbers that tell where they are from.
@@ -143,46 +125,18 @@ func pattern(rank, block, n int) []byte {
 
 // results returns the blocks that member r is to get, by the definition of the kind.
 func (tr *trial) results(r int) [][]byte {
-	atRoot := func(blocks [][]byte) [][]byte {
-		if r != tr.root {
-			return nil
+	var out [][]byte
+	for _, sources := range tr.kind.Outs(r, tr.size, tr.root, tr.pairs) {
+		var blocks [][]byte
+		for _, s := range sources {
+			blocks = append(blocks, tr.in[s.Member][s.Block])
 		}
-		return blocks
-	}
-	switch tr.kind {
-	case comm.Broadcast:
-		return [][]byte{tr.in[tr.root][0]}
-	case comm.AllGather:
-		return tr.column(0)
-	case comm.Gather:
-		return atRoot(tr.column(0))
-	case comm.Scatter:
-		return [][]byte{tr.in[tr.root][r]}
-	case comm.AllToAll:
-		return tr.column(r)
-	case comm.AllReduce:
-		return [][]byte{reduced(tr.column(0))}
-	case comm.Reduce:
-		return atRoot([][]byte{reduced(tr.column(0))})
-	case comm.ReduceScatter:
-		return [][]byte{reduced(tr.column(r))}
-	case comm.Permute:
-		for _, p := range tr.pairs {
-			if p[1] == r {
-				return [][]byte{tr.in[p[0]][0]}
-			}
+		if len(blocks) > 1 {
+			blocks[0] = reduced(blocks)
 		}
+		out = append(out, blocks[0])
 	}
-	return nil
-}
-
-// column returns the given block of every member.
-func (tr *trial) column(block int) [][]byte {
-	var blocks [][]byte
-	for r := range tr.size {
-		blocks = append(blocks, tr.in[r][block])
-	}
-	return blocks
+	return out
 }
 
 func reduced(blocks [][]byte) []byte {

@@ -44,7 +44,8 @@ func changes(k comm.Kind) []change {
 	case comm.AllToAll:
 		add("split_dim", "split_dim", func(d *comm.Desc) { d.Dims[0] = 1 })
 		add("concat_dim", "concat_dim", func(d *comm.Desc) { d.Dims[1], d.Free = 0, 0 })
-	case comm.Permute:
+	}
+	if k.Paired() {
 		add("pairs", "pairs", func(d *comm.Desc) { d.Pairs = [][2]int{{0, 1}, {1, 2}} })
 		add("order of pairs", "pairs", func(d *comm.Desc) { d.Pairs = [][2]int{{1, 0}, {0, 1}} })
 	}
@@ -71,7 +72,8 @@ func fullDesc(k comm.Kind) comm.Desc {
 		d.Dims[0] = 0
 	case comm.AllToAll:
 		d.Dims, d.Free = [2]int{0, 1}, 1
-	case comm.Permute:
+	}
+	if k.Paired() {
 		d.Pairs = [][2]int{{0, 1}, {1, 0}}
 	}
 	return d

@@ -12,5 +12,7 @@
 // Exercise, Wander and Huge run calls of every kind also on a fabric of which this
 // process has some ranks only: in order, drawn at random, and on blocks of a given size.
 //
-// A new kind of collective adds a case in collectives.go; a transport adds nothing.
+// Neither a new kind of collective nor a transport adds anything here: what a kind must come
+// to is taken from its definition (Kind.Outs). A kind that scripts call with a dim says in
+// contract.go which.
 package commtest

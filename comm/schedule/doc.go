@@ -34,8 +34,10 @@
 // on every transport and at every size.
 //
 // A new algorithm is a file with two functions, and a row in table.go; a
-// new Kind is a constant in kinds.go and a row in table.go. The
+// new Kind is a constant in kinds.go and a row in table.go, which has its definition: the
+// blocks that members offer, and of which each block of a result is made. The
 // tests (simulate_test.go) run every algorithm of every kind at 1 to 16 members,
 // with blocks even, uneven and empty, in any order of steps that messages allow,
+// hold the results to the definition,
 // and check that nothing is missing, added twice or awaited for ever.
 package schedule

@@ -35,7 +35,7 @@ func TestChunksTile(t *testing.T) {
 
 // wireBytes is what the send steps of the message schedule add up to.
 func TestWireBytesMatchesSteps(t *testing.T) {
-	for kind := Barrier; kind <= Permute; kind++ {
+	for kind := range Kinds {
 		for row := range kindRows[kind].message {
 			a := &kindRows[kind].message[row]
 			for size := 1; size <= 9; size++ {

@@ -238,39 +238,23 @@ type simCase struct {
 	cells int // the length that the lengths of blocks vary about
 }
 
-// inCells returns the length of In[block] of a member, -1 if it has none.
-func (c simCase) inCells(member, block int) int {
-	switch c.kind {
-	case Broadcast:
-		if member != c.root {
-			return -1
-		}
-		return c.cells
-	case AllReduce, Reduce, Permute:
-		return c.cells
-	case AllGather, Gather:
-		return (c.cells + 3*member) % (c.cells + 2)
-	case Scatter:
-		if member != c.root {
-			return -1
-		}
-		return (c.cells + 3*block) % (c.cells + 2)
-	case ReduceScatter:
-		return (c.cells + 3*block) % (c.cells + 2)
-	case AllToAll:
-		return (c.cells + 3*block + member) % (c.cells + 2)
-	}
-	return -1
+// position returns that of a member in the case.
+func (c simCase) position(member int) Position {
+	return Position{Rank: member, Size: c.size, Root: c.root, Pairs: c.pairs}
 }
 
-func (c simCase) ins() int {
-	switch c.kind {
-	case Barrier:
-		return 0
-	case Scatter, ReduceScatter, AllToAll:
-		return c.size
+// inCells returns the length of In[block] of a member, -1 if it has none.
+func (c simCase) inCells(member, block int) int {
+	row := &kindRows[c.kind]
+	switch {
+	case block >= row.is.ins(c.position(member)):
+		return -1
+	case row.oneBlock:
+		return c.cells
+	case row.reduces: // members offer as much as each other
+		member = 0
 	}
-	return 1
+	return (c.cells + 3*block + 2*member) % (c.cells + 2)
 }
 
 // in returns In[block] of a member.
@@ -282,45 +266,17 @@ func (c simCase) in(member, block int) []cell {
 	return cells
 }
 
-// reduced returns what the reduction of In[block] of all members must be.
-func (c simCase) reduced(block int) []cell {
-	cells := make([]cell, c.inCells(0, block))
-	for at := range cells {
-		for r := range c.size {
-			cells[at] = append(cells[at], term{r, block, at})
-		}
-	}
-	return cells
-}
-
 // want returns the Out that the definition of the kind asks for.
 func (c simCase) want(member int) [][]cell {
 	var out [][]cell
-	add := func(cells []cell) { out = append(out, cells) }
-	isRoot := member == c.root
-	switch {
-	case c.kind == Broadcast:
-		add(c.in(c.root, 0))
-	case c.kind == AllGather, c.kind == Gather && isRoot:
-		for r := range c.size {
-			add(c.in(r, 0))
-		}
-	case c.kind == Scatter:
-		add(c.in(c.root, member))
-	case c.kind == AllToAll:
-		for r := range c.size {
-			add(c.in(r, member))
-		}
-	case c.kind == AllReduce, c.kind == Reduce && isRoot:
-		add(c.reduced(0))
-	case c.kind == ReduceScatter:
-		add(c.reduced(member))
-	case c.kind == Permute:
-		for _, p := range c.pairs {
-			if p[1] == member {
-				add(c.in(p[0], 0))
+	for _, sources := range kindRows[c.kind].is.outs(c.position(member)) {
+		block := c.in(sources[0].Member, sources[0].Block)
+		for _, s := range sources[1:] {
+			for at, summand := range c.in(s.Member, s.Block) {
+				block[at] = append(block[at], summand...)
 			}
 		}
+		out = append(out, block)
 	}
 	return out
 }
@@ -329,9 +285,9 @@ func (c simCase) want(member int) [][]cell {
 func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 	var members []*simMember
 	for rank := range c.size {
-		m := &simMember{Position: Position{Rank: rank, Size: c.size, Root: c.root, Pairs: c.pairs}, slots: map[int][]cell{}}
+		m := &simMember{Position: c.position(rank), slots: map[int][]cell{}}
 		m.steps = a.steps(m.Position)
-		for block := range c.ins() {
+		for block := range kindRows[c.kind].is.ins(m.Position) {
 			m.in = append(m.in, c.in(rank, block))
 		}
 		if m.noOut = noOut(rank); !m.noOut {
@@ -377,12 +333,12 @@ func nonNil(blocks [][]cell) [][]cell {
 func simCases(kind Kind, size int) []simCase {
 	var cases []simCase
 	for _, cells := range []int{0, 1, size - 1, size, size + 1, 3*size + 2} {
-		switch kind {
-		case Broadcast, Gather, Scatter, Reduce:
+		switch {
+		case kind.Rooted():
 			for root := range size {
 				cases = append(cases, simCase{kind, size, root, nil, cells})
 			}
-		case Permute:
+		case kind.Paired():
 			for _, pairs := range simPairs(size) {
 				cases = append(cases, simCase{kind, size, -1, pairs, cells})
 			}

@@ -11,8 +11,14 @@ import (
 type kindRow struct {
 	name string
 
+	// is says what the kind comes to.
+	is definition
+
 	// root is the parameter by which scripts name the root, "" if there is none.
 	root string
+
+	// paired says that a call has pairs of members.
+	paired bool
 
 	// reduces says that blocks are reduced.
 	reduces bool
@@ -47,57 +53,66 @@ func inPairs(p Position) bool {
 
 var kindRows = [Kinds]kindRow{
 	Barrier: {
-		name: "barrier", offers: nobody,
+		name: "barrier", is: definition{none, nothing},
+		offers:  nobody,
 		message: []algorithm{{"none", nil, noSteps, sendsNothing}},
 		direct:  []algorithm{{"none", nil, noSteps, nil}},
 	},
 	Broadcast: {
-		name: "broadcast", root: "src", oneBlock: true, fromRoot: true, alike: true, offers: onlyRoot,
+		name: "broadcast", is: definition{offeredBy(onlyRoot, one), firstOfRoot},
+		root: "src", oneBlock: true, fromRoot: true, alike: true, offers: onlyRoot,
 		message: []algorithm{{"scatter", Large, broadcastScatter, broadcastScatterWire}, {"flat", nil, broadcastFlat, broadcastFlatWire}},
 		direct:  []algorithm{{"direct", nil, broadcastDirect, nil}},
 		hosts:   onSeveralHosts(broadcastHosts, farBroadcast),
 	},
 	AllGather: {
-		name: "all_gather", alike: true, offers: everyMember,
+		name: "all_gather", is: definition{one, firstOfEach},
+		alike: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
 		hosts:   onSeveralHosts(allGatherHosts, farGather),
 	},
 	Gather: {
-		name: "gather", root: "dst", offers: notRoot,
+		name: "gather", is: definition{one, resultsAt(onlyRoot, firstOfEach)},
+		root: "dst", offers: notRoot,
 		message: []algorithm{{"flat", nil, gatherFlat, gatherFlatWire}},
 		direct:  []algorithm{{"direct", nil, gatherDirect, nil}},
 	},
 	Scatter: {
-		name: "scatter", root: "src", offers: onlyRoot,
+		name: "scatter", is: definition{offeredBy(onlyRoot, forEach), ownOfRoot},
+		root: "src", offers: onlyRoot,
 		message: []algorithm{{"flat", nil, scatterFlat, scatterFlatWire}},
 		direct:  []algorithm{{"direct", nil, scatterDirect, nil}},
 	},
 	AllToAll: {
-		name: "all_to_all", offers: everyMember,
+		name: "all_to_all", is: definition{forEach, ownOfEach},
+		offers:  everyMember,
 		message: []algorithm{{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allToAllDirect, nil}},
 	},
 	AllReduce: {
-		name: "all_reduce", reduces: true, oneBlock: true, alike: true, offers: everyMember,
+		name: "all_reduce", is: definition{one, firstsReduced},
+		reduces: true, oneBlock: true, alike: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
 		direct:  []algorithm{{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
 		hosts:   onSeveralHosts(allReduceHosts, chainPays(allReduceCrossing)),
 	},
 	Reduce: {
-		name: "reduce", root: "dst", reduces: true, oneBlock: true, offers: everyMember,
+		name: "reduce", is: definition{one, resultsAt(onlyRoot, firstsReduced)},
+		root: "dst", reduces: true, oneBlock: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
 		direct:  []algorithm{{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
 		hosts:   onSeveralHosts(reduceHosts, chainPays(reduceCrossing)),
 	},
 	ReduceScatter: {
-		name: "reduce_scatter", reduces: true, offers: everyMember,
+		name: "reduce_scatter", is: definition{forEach, ownReduced},
+		reduces: true, offers: everyMember,
 		message: []algorithm{{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
 		direct:  []algorithm{{"direct", nil, reduceScatterDirect, nil}},
 		hosts:   onSeveralHosts(reduceScatterHosts, chainPays(reduceScatterCrossing)),
 	},
 	Permute: {
-		name: "permute", offers: inPairs,
+		name: "permute", is: definition{one, ofPair}, paired: true, offers: inPairs,
 		message: []algorithm{{"flat", nil, permuteFlat, permuteFlatWire}},
 		direct:  []algorithm{{"direct", nil, permuteDirect, nil}},
 	},
@@ -120,6 +135,9 @@ func (k Kind) Rooted() bool { return kindRows[k].root != "" }
 // Reduces reports whether k reduces blocks.
 func (k Kind) Reduces() bool { return kindRows[k].reduces }
 
+// Paired reports whether a call has pairs of members, by which its blocks go.
+func (k Kind) Paired() bool { return kindRows[k].paired }
+
 // Alike reports whether every member has the same result.
 func (k Kind) Alike() bool { return kindRows[k].alike }
 
@@ -134,6 +152,10 @@ func (k Kind) Sizing(p Position) (member int, ok bool) {
 
 // FromRoot reports whether all that is moved is the root's.
 func (k Kind) FromRoot() bool { return kindRows[k].fromRoot }
+
+// Even reports whether blocks of members must be as long as each other: those that are
+// reduced together, or of which the schedule depends on the length.
+func (k Kind) Even() bool { return kindRows[k].oneBlock || kindRows[k].reduces }
 
 // Offers reports whether the member at p offers blocks that others need.
 func (k Kind) Offers(p Position) bool { return kindRows[k].offers(p) }
