@@ -8,7 +8,7 @@ import (
 )
 
 // A Layout says which boxes of a tensor each of some ranks holds. It is a
-// *Placed or a *Flat, and immutable; slices that its methods return are to be
+// *Placed, a *Flat, a *Window or a *Mirrored, and immutable; slices that its methods return are to be
 // read only.
 //
 // Ranks hold parts. Two ranks of one part hold the same boxes, two of different

@@ -24,13 +24,14 @@ func init() {
 			}
 			return c.Result(c.In[0].DType(), c.In[0].Shape())
 		},
-		Run:   runFlip,
+		Run:   (*Call).runFlip,
 		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.Do("flip", dy, c.Args...))
 		},
-		Shard: flipRows,
-		Cost:  moves,
+		Shard:   flipRows,
+		Compose: flipByBlock,
+		Cost:    moves,
 	})
 	register(&Def{
 		Name:    "roll",
@@ -96,7 +97,8 @@ func init() {
 	}
 }
 
-func runFlip(c *Call) error {
+// runFlip stores In[0] in Out[0], reversed along dims.
+func (c *Call) runFlip() error {
 	x, y := c.In[0], c.Out[0]
 	flipped, err := c.Dims(0, x.Shape())
 	if err != nil {

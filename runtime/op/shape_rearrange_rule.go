@@ -3,6 +3,7 @@ package op
 import (
 	"slices"
 
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -31,13 +32,14 @@ func rollRows(c *Call) []Row {
 	return append(rows, carried(c, 0)...)
 }
 
-// movedRoll joins the two pieces of each dim that moves; nil if the elements
-// move as one row.
+// movedRoll joins the two pieces of each dim that moves: of all elements as one row
+// if there are no dims.
 func movedRoll(t *Tape, c *Call) []*tensor.Tensor {
-	if !c.Args[1].Set {
-		return nil
-	}
 	y := c.In[0]
+	if !c.Args[1].Set {
+		y = t.Do("roll", one(t.Reshape(y, shape.Shape{y.Numel()})), c.Args[0], IntsN(0))
+		return one(t.Reshape(y, c.Spec[0].Shape))
+	}
 	shifts, _ := rollShifts(c)
 	for d, by := range shifts {
 		if by == 0 {

@@ -21,7 +21,7 @@ const shardingPath = "../../../docs/sharding.md"
 // mayGather lists the operators that may have every rank receive all of an input
 // that is cut, because there is no better way, and why.
 var mayGather = map[string]string{
-	"sort": "along the cut dim", "topk": "along the cut dim, where a block has fewer than k", "flip": "along the cut dim", "roll": "along the cut dim",
+	"sort": "along the cut dim", "topk": "along the cut dim, where a block has fewer than k",
 	"var": ofMoments, "std": ofMoments, "moments": ofMoments,
 	"nonzero":       "how many there are depends on all elements",
 	"masked_select": "how many there are depends on all elements",
