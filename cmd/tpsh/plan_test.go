@@ -40,17 +40,39 @@ func TestPlanMovesWhatARunDoes(t *testing.T) {
 		}
 		for _, n := range sizes {
 			t.Run(fmt.Sprint(filepath.Base(script), "/", n), func(t *testing.T) {
-				args := fewer[filepath.Base(script)]
-				want := traceOf(t, script, args, n)
-				p, err := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n, Each: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for rank := range n {
-					compareCalls(t, rank, callsOf(p, rank), want[rank])
-				}
-				compareKinds(t, script, args, n, p)
+				planAsRun(t, script, fewer[filepath.Base(script)], n)
 			})
+		}
+	}
+}
+
+// planAsRun holds the calls of a plan, of each rank and of kinds, to those of a run.
+func planAsRun(t *testing.T, script string, args []string, n int) {
+	t.Helper()
+	want := traceOf(t, script, args, n)
+	p, err := evaluate(context.Background(), question{Script: script, Args: args, Ranks: n, Each: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank := range n {
+		compareCalls(t, rank, callsOf(p, rank), want[rank])
+	}
+	compareKinds(t, script, args, n, p)
+}
+
+// byBlocks are operators along a dim that is cut, which ranks carry out by their blocks
+// of d [n], of unlike sizes: what they exchange does not depend on elements.
+var byBlocks = []string{"d.flip(0)", "d.roll(3, 0)", "d.sort(0)", "d.median(0)", "d.kthvalue(n // 3)", "d.topk(5)", "d.argmax(0)", "d.cumsum(0)"}
+
+func TestPlanMovesWhatBlocksDo(t *testing.T) {
+	for _, n := range []int{3, 8} {
+		for _, call := range byBlocks {
+			script := filepath.Join(t.TempDir(), "blocks.star")
+			text := "n = 10003\nd = distribute_tensor(arange(0.0, float(n)).sin(), init_device_mesh(\"cpu\", (world_size(),)), [Shard(0)])\n" + call + "\n"
+			if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprint(call, "/", n), func(t *testing.T) { planAsRun(t, script, nil, n) })
 		}
 	}
 }

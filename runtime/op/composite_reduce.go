@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -176,20 +177,32 @@ func (m *maker) checkSome(x *tensor.Tensor, d int) {
 	}
 }
 
+// fewRanked is the greatest k for which ranked takes the k least elements of each block.
+const fewRanked = 64
+
 // ranked returns the elements of x that are number k along d, and their indices.
 func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
-	out := m.all("sort", one(x), Int1(d), None)
-	if len(x.Shape()) == 0 {
-		return out
+	switch {
+	case len(x.Shape()) == 0:
+		return m.all("sort", one(x), Int1(d), None)
+	case k < fewRanked:
+		least := m.all("topk", one(x), Int1(k+1), Int1(d), Bool1(false), Bool1(true))
+		return m.unkept([]*tensor.Tensor{m.Narrow(least[0], d, k, 1), m.Narrow(least[1], d, k, 1)}, d, keep)
 	}
-	for i, y := range out {
-		if keep {
-			out[i] = m.do("narrow", y, Int1(d), Int1(k), Int1(1))
-		} else {
-			out[i] = m.do("select", y, Int1(d), Int1(k))
+	s := slices.Clone(x.Shape())
+	s[d] = 1
+	at := m.Do("full", one(integer(k)), IntsN(s...), Int1(int(dtype.Int64)))
+	return m.unkept(m.all("element_at", []*tensor.Tensor{x, at}, Int1(d)), d, keep)
+}
+
+// unkept returns list without dim d, which has size 1, unless it is to stay.
+func (m *maker) unkept(list []*tensor.Tensor, d int, keep bool) []*tensor.Tensor {
+	for i, y := range list {
+		if !keep {
+			list[i] = m.do("select", y, Int1(d), Int1(0))
 		}
 	}
-	return out
+	return list
 }
 
 // makeMedian returns the median of the first tensor, along a dim with its index; of
@@ -214,20 +227,13 @@ func (m *maker) medians(x *tensor.Tensor, d int, keep, without bool) []*tensor.T
 	if !x.DType().IsFloat() || len(x.Shape()) == 0 {
 		return m.ranked(x, d, (n-1)/2, keep)
 	}
-	nans := m.nansAlong(x, d)
+	nans := m.shared(m.nansAlong(x, d))
 	at := m.Where(m.less(integer(0), nans), m.Sub(integer(n), nans), integer((n-1)/2))
 	if without {
 		at = m.binary("floordiv", m.do("clamp", m.Sub(integer(n-1), nans), Float1(0), None), integer(2))
 		at = m.Cast(at, dtype.Int64)
 	}
-	out := m.all("sort", one(x), Int1(d), None)
-	for i, y := range out {
-		out[i] = m.do2("gather", y, at, Int1(d))
-		if !keep {
-			out[i] = m.do("select", out[i], Int1(d), Int1(0))
-		}
-	}
-	return out
+	return m.unkept(m.all("element_at", []*tensor.Tensor{x, at}, Int1(d)), d, keep)
 }
 
 // nansAlong returns how many NaN there are along d, which stays with size 1.

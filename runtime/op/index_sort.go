@@ -38,9 +38,10 @@ func init() {
 			runSort(c, d, c.Args[1].Int != 0)
 			return nil
 		},
-		Grad:  sortGrad,
-		Shard: besides(onAxis(0)),
-		Cost:  sortCost(wholeRow),
+		Grad:    sortGrad,
+		Shard:   besides(onAxis(0)),
+		Compose: sortByBlock,
+		Cost:    sortCost(wholeRow),
 	})
 	register(&Def{
 		Name:    "topk",

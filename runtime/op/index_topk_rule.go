@@ -65,9 +65,11 @@ func init() {
 			for d := range c.In[0].Shape() {
 				row := rowOf(c)
 				row.In[0] = mesh.Shard(d)
-				if d != c.Args[0].Int {
-					row.In[1], row.In[2], row.Out[0] = mesh.Shard(d), mesh.Shard(d), mesh.Shard(d)
+				if d == c.Args[0].Int {
+					rows = append(rows, row)
 				}
+				row = rowOf(c)
+				row.In[0], row.In[1], row.In[2], row.Out[0] = mesh.Shard(d), mesh.Shard(d), mesh.Shard(d), mesh.Shard(d)
 				rows = append(rows, row)
 			}
 			return rows

@@ -169,8 +169,8 @@ func find[T dtype.Number](x []T, v T) int {
 // of a block's elements is theirs in the whole.
 func localIndexOf(b *Blocks) ([]*tensor.Tensor, error) {
 	out, err := b.Apply(b.Args...)
-	if err != nil {
-		return nil, err
+	if err != nil || out[0].Hollow() {
+		return out, err
 	}
 	block, whole := b.X[0].Shape(), b.In[0].Shape()
 	lo := make([]int, len(whole))

@@ -114,7 +114,7 @@ func init() {
 	addLoop(reduction(0, 5, 1), "log_softmax")      // max, -, exp, +; log; -
 	addLoop(reduction(0, 4, 0), "softmax_grad")     // g y, +, g - Σ, *
 	addLoop(reduction(0, 4, 0), "log_softmax_grad") // +, exp, *, -
-	addLoop(whole(func(k *count, c *op.Call) { merge(k, c) }), "sort")
+	addLoop(whole(func(k *count, c *op.Call) { merge(k, c) }), "sort", "element_at")
 	addLoop(whole(func(k *count, c *op.Call) {
 		rows(c, 1, func(n int) {
 			for range n { // among the k first that are kept

@@ -53,6 +53,9 @@ func init() {
 	addExamples("sort",
 		call(values(2, 5)),
 		call(values(3, 4), op.Int1(0), op.Bool1(true)))
+	addExamples("element_at",
+		call(values(2, 5), indices(5, 2, 1), op.Int1(1)),
+		call(values(4, 3), indices(4, 1, 3), op.Int1(0)))
 	addExamples("topk",
 		call(values(2, 5), op.Int1(2)),
 		call(values(4, 3), op.Int1(1), op.Int1(0), op.Bool1(false)))

@@ -21,7 +21,7 @@ const shardingPath = "../../../docs/sharding.md"
 // mayGather lists the operators that may have every rank receive all of an input
 // that is cut, because there is no better way, and why.
 var mayGather = map[string]string{
-	"sort": "along the cut dim", "topk": "along the cut dim, where a block has fewer than k",
+	"sort": "along the cut dim, of few ranks, of less than 2 (n-1)² elements on each of n, and of elements of 64 bits; by columns else", "element_at": "along the cut dim, where the elements are less than the counts of their digits", "topk": "along the cut dim, where a block has fewer than k",
 	"var": ofMoments, "std": ofMoments, "moments": ofMoments,
 	"nonzero":       "how many there are depends on all elements",
 	"masked_select": "how many there are depends on all elements",
