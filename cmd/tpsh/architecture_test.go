@@ -124,6 +124,88 @@ func TestArchitecturePackageComments(t *testing.T) {
 	}
 }
 
+// mostVague is how often comments may say "what" and "who", in a thousand lines of
+// comments, where a noun is meant: the message, the peer, the waiting call.
+var mostVague = map[string]int{"what": 20, "who": 5}
+
+// namesThings are the folders, each with or without those below it, whose comments are
+// held to that.
+var namesThings = []string{"comm/...", "runtime", "runtime/shard"}
+
+var vagueWord = regexp.MustCompile(`(?i)\b(what|who)\b`)
+
+// Comments name the things that they speak of.
+func TestArchitectureCommentsNameThings(t *testing.T) {
+	lines, vague := map[string]int{}, map[string]map[string]int{}
+	eachSource(t, parser.ParseComments|parser.SkipObjectResolution, func(file string, f *ast.File) {
+		for _, folder := range namesThings {
+			below, all := strings.CutSuffix(folder, "/...")
+			if path.Dir(file) != folder && !(all && strings.HasPrefix(file, below+"/")) {
+				continue
+			}
+			if vague[folder] == nil {
+				vague[folder] = map[string]int{}
+			}
+			for _, group := range f.Comments {
+				text := group.Text()
+				lines[folder] += strings.Count(text, "\n")
+				for _, found := range vagueWord.FindAllString(text, -1) {
+					vague[folder][strings.ToLower(found)]++
+				}
+			}
+		}
+	})
+	for _, folder := range namesThings {
+		if lines[folder] < 100 {
+			t.Errorf("%s has %d lines of comments; is it still there?", folder, lines[folder])
+		}
+		for word, most := range mostVague {
+			got := vague[folder][word]
+			t.Logf("%s: %q stands %d times in %d lines of comments", folder, word, got, lines[folder])
+			if got*1000 > most*lines[folder] {
+				t.Errorf("comments of %s say %q %d times in %d lines, want at most %d in 1000: name the thing", folder, word, got, lines[folder], most)
+			}
+		}
+	}
+}
+
+// onePlace are things that are done in few places, so that who looks for them finds them.
+var onePlace = []struct {
+	folder, pattern string
+	most            int
+	why             string
+}{
+	{"runtime/", `comm\.Desc\{`, 2, "a call begins in runtime/call.go, or with a contract of runtime/shard"},
+	{"runtime/", `\.replayed = `, 2, "runtime.Rank.replay alone says whose gradient runs, and ends it"},
+	{"runtime/", `\.traced\(`, 3, "calls, sends and receives are noted"},
+	{"runtime/shard/", `\.Name (==|!=) "`, 0, "an operator says of itself what sets it apart: op.Def"},
+	{"runtime/grad/", `\.Name (==|!=) "`, 0, "an operator says of itself what sets it apart: op.Def"},
+	{"builtins/", `strings\.Contains\(\w+\.Doc\b`, 0, "a row says what is to be known of it in fields, not in prose"},
+}
+
+func TestArchitectureOnePlace(t *testing.T) {
+	found := make([][]string, len(onePlace))
+	eachSource(t, parser.PackageClauseOnly, func(file string, _ *ast.File) {
+		text, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range onePlace {
+			if !strings.HasPrefix(file, p.folder) {
+				continue
+			}
+			for range regexp.MustCompile(p.pattern).FindAllIndex(text, -1) {
+				found[i] = append(found[i], file)
+			}
+		}
+	})
+	for i, p := range onePlace {
+		if len(found[i]) > p.most {
+			t.Errorf("%s: %s stands %d times, want at most %d: %s (%s)", p.folder, p.pattern, len(found[i]), p.most, p.why, strings.Join(found[i], " "))
+		}
+	}
+}
+
 // A row of the glossary: the word, its meaning, where it holds, and the words that
 // it took the place of.
 var glossaryRow = regexp.MustCompile("(?m)^\\| \\*\\*.*?\\*\\* \\|[^|]*\\| ([^|]*) \\| ([^|]*) \\|$")

@@ -146,6 +146,62 @@ func TestGroupsThatDiffer(t *testing.T) {
 	check(t, got, failure, "[0 1 2 3 6 7]: 0 [1 1] [3 3]", "[4]: 0 [1 2] [3 3]", "[5]: 1 [1 2] [3 3]")
 }
 
+// move calls a collective of kind on the bytes of in, and says the bytes that come of it,
+// n to a block.
+func (r *rank) move(kind comm.Kind, blocks, n int, in ...string) error {
+	op := &comm.Op{Kind: kind, Align: 1, Desc: comm.Desc{Op: kind.String(), Free: -1, Root: -1, Dims: [2]int{-1, -1}}}
+	if kind.Rooted() {
+		op.Desc.Root = 1
+	}
+	if kind == comm.Permute {
+		op.Desc.Pairs = [][2]int{{0, 2}, {2, 0}}
+	}
+	for _, text := range in {
+		op.In = append(op.In, comm.Whole([]byte(text)))
+	}
+	out := make([][]byte, blocks)
+	op.Prepare = func([]comm.Member, comm.Flags) (list []comm.Block, err error) {
+		for i := range out {
+			out[i] = make([]byte, n)
+			list = append(list, comm.Whole(out[i]))
+		}
+		return list, nil
+	}
+	_, err := r.world.Run(context.Background(), op)
+	r.said = append(r.said, fmt.Sprintf("%q", out))
+	return err
+}
+
+// Elements go where the direct schedule of their kind says.
+func TestElements(t *testing.T) {
+	got, failure := evaluate(t, 3, func(r *rank) error {
+		me := alike.Ask(r.kind, func(rank int) int { return rank })
+		own := string(rune('a' + me))
+		var parts, none []string
+		for i := range 3 {
+			parts = append(parts, fmt.Sprint(own, i))
+		}
+		root := map[bool]int{true: 3}[me == 1]
+		return errors.Join(
+			r.move(comm.Broadcast, 1, 1, own),
+			r.move(comm.AllGather, 3, 1, own),
+			r.move(comm.Gather, root, 1, own),
+			r.move(comm.Scatter, 1, 2, map[bool][]string{true: parts, false: none}[me == 1]...),
+			r.move(comm.AllToAll, 3, 2, parts...),
+			r.move(comm.Permute, 1, 1, own),
+		)
+	})
+	check(t, got, failure,
+		`[0]: ["b"] ["a" "b" "c"] [] ["b0"] ["a0" "b0" "c0"] ["c"]`,
+		`[1]: ["b"] ["a" "b" "c"] ["a" "b" "c"] ["b1"] ["a1" "b1" "c1"] ["\x00"]`,
+		`[2]: ["b"] ["a" "b" "c"] [] ["b2"] ["a2" "b2" "c2"] ["a"]`)
+
+	_, failure = evaluate(t, 2, func(r *rank) error { return r.move(comm.AllReduce, 1, 1, "x") })
+	if got, want := fmt.Sprint(failure), "all_reduce: got elements, want shapes alone"; got != want {
+		t.Errorf("got failure %q, want %q", got, want)
+	}
+}
+
 // A message is for the place that it is sent to, from whatever kind is there.
 func TestMessages(t *testing.T) {
 	got, failure := evaluate(t, 8, func(r *rank) error {

@@ -253,33 +253,40 @@ func (c *call) texts(of map[*Kind]*entry) map[int]string {
 	return texts
 }
 
+// place returns the place of the stand-in in the call.
+func (c *call) place() schedule.Position {
+	ranks := c.group.Members()
+	return schedule.Position{Rank: slices.Index(ranks, c.group.Endpoint().Rank()), Size: len(ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+}
+
 // wire returns the bytes that the stand-in would send.
 func (c *call) wire(entries func(rank int) *entry) int {
-	ranks := c.group.Members()
-	p := schedule.Position{Rank: slices.Index(ranks, c.group.Endpoint().Rank()), Size: len(ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
-	bytes := 0
+	p, bytes := c.place(), 0
 	if from, ok := c.op.Kind.Sizing(p); ok {
-		bytes = entries(ranks[from]).first
+		bytes = entries(c.group.Members()[from]).first
 	}
 	return schedule.WireBytes(c.op.Kind, p, c.op.In, bytes, c.op.Align)
 }
 
-// move copies the members' blocks to out, the blocks for the stand-in's results.
+// move copies the members' blocks to out, the blocks for the stand-in's results, as the
+// direct schedule says. Sums are of shapes alone.
 func (c *call) move(entries func(rank int) *entry, out []comm.Block) error {
-	ranks := c.group.Members()
-	put := func(i, from, block int) { comm.Copy(out[i], comm.Whole(entries(ranks[from]).data[block])) }
-	switch kind := c.op.Kind; {
-	case kind == comm.Barrier || len(out) == 0:
-	case kind == comm.AllGather || kind == comm.Gather:
-		for i := range out {
-			put(i, i, 0)
-		}
-	case kind == comm.Broadcast:
-		put(0, c.op.Desc.Root, 0)
-	case kind == comm.Scatter:
-		put(0, c.op.Desc.Root, c.group.Rank())
-	default:
+	switch {
+	case len(out) == 0:
+		return nil
+	case c.op.Kind.Reduces():
 		return noHollow(c.op)
+	}
+	ranks, p := c.group.Members(), c.place()
+	if !c.op.Kind.Alike() {
+		p.Rank = c.group.Rank() // on which the result depends: an observation
+	}
+	scheduler := schedule.Scheduler{Rank: p.Rank, Size: p.Size}
+	for _, st := range scheduler.Direct(c.op.Kind, p.Root, p.Pairs, 0) {
+		if st.Do == schedule.DoCopy {
+			src := st.Src[0]
+			comm.Copy(out[st.Dst[0].Block], comm.Whole(entries(ranks[src.Member]).data[src.Block]))
+		}
 	}
 	return nil
 }
