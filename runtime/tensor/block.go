@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math/bits"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -33,9 +34,18 @@ func (a *Allocator) block(n int) *Buffer {
 	class, size := blockClass(n)
 	first, _ := a.blocks[class].Get().(*uint64)
 	if first == nil {
-		first = unsafe.SliceData(make([]uint64, size/8))
+		first = rawBlock(size)
 	}
 	return &Buffer{data: unsafe.Slice((*byte)(unsafe.Pointer(first)), size)[:n], alloc: a, block: true}
+}
+
+// rawBlock returns a new block of arbitrary contents, as Go hands it out for strings
+// alone: to zero it takes up to a fifth of the time of what then fills it.
+func rawBlock(size int) *uint64 {
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte(0)
+	return (*uint64)(unsafe.Pointer(unsafe.StringData(b.String())))
 }
 
 // releaseBlock takes back the memory of a block, which nobody uses any more.

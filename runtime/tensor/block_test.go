@@ -1,7 +1,9 @@
 package tensor
 
 import (
+	goruntime "runtime"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -19,6 +21,32 @@ func TestBlockClass(t *testing.T) {
 			t.Fatalf("blockClass(%d) = %d, %d after %d, %d", n, class, size, lastClass, lastSize)
 		}
 		lastClass, lastSize = class, size
+	}
+}
+
+// New blocks of all classes begin where a number of 8 bytes may, and are as long as
+// they are said to be: to write all of one spoils no other.
+func TestBlocksAligned(t *testing.T) {
+	var all [][]uint64
+	for n := leastBlock; n < largeSize; {
+		_, size := blockClass(n)
+		p := rawBlock(size)
+		if uintptr(unsafe.Pointer(p))%8 != 0 {
+			t.Errorf("a block of %d bytes is at %p, want a multiple of 8", size, p)
+		}
+		b := unsafe.Slice(p, size/8)
+		for i := range b {
+			b[i] = uint64(size)
+		}
+		all, n = append(all, b), size+1
+	}
+	goruntime.GC()
+	for _, b := range all {
+		for i, v := range b {
+			if v != uint64(8*len(b)) {
+				t.Fatalf("word %d of a block of %d bytes is %d, want what was written", i, 8*len(b), v)
+			}
+		}
 	}
 }
 
