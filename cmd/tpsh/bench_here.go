@@ -283,5 +283,6 @@ func (b *bench) sample(ctx context.Context, c hereCase) (fit.Sample, error) {
 	if err != nil {
 		return fit.Sample{}, err
 	}
-	return fit.Sample{Seconds: f.seconds, Predict: predictor(p, true)}, nil
+	row := &measuredRow{seconds: f.seconds, rank: -1, program: p}
+	return fit.Sample{Seconds: f.seconds, Predict: row.predictor()}, nil
 }

@@ -16,14 +16,18 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// predictor returns what a fit asks of an evaluated program. It is played only if
-// seconds are wanted.
-func predictor(p *plan.Program, seconds bool) func(m *hardware.Machine) (seconds, bytes float64) {
+// predictor returns what a fit asks of the program of a row. It is played only if
+// seconds were measured.
+func (r *measuredRow) predictor() func(m *hardware.Machine) (seconds, bytes float64) {
+	memory := r.program.Fullest
+	if r.rank >= 0 {
+		memory = func(m *hardware.Machine) plan.Fit { return r.program.On(m, r.rank) }
+	}
 	return func(m *hardware.Machine) (float64, float64) {
-		if !seconds {
-			return 0, float64(p.Fullest(m).Peak)
+		if r.seconds == 0 {
+			return 0, float64(memory(m).Peak)
 		}
-		return p.Seconds(m), float64(p.Fullest(m).Peak)
+		return r.program.Seconds(m), float64(memory(m).Peak)
 	}
 }
 
@@ -198,10 +202,7 @@ func (r *fitReport) figures() (rows []rowFigure, all []fitFigure, constants []co
 // memories says of each row how much memory it takes and whether that fits, and
 // adds the rows of which nothing was measured, and those that are refused.
 func (r *fitReport) memories(rows []rowFigure) []rowFigure {
-	machine := r.before
-	if r.fitted != nil {
-		machine = r.fitted.Machine
-	}
+	machine := r.machine()
 	for _, row := range r.rows {
 		at := slices.IndexFunc(rows, func(f rowFigure) bool { return f.Line == row.line })
 		if at < 0 {
@@ -231,14 +232,49 @@ func (r *fitReport) constants() []constantFigure {
 	return list
 }
 
+// A fittingFigure is how many rows fit.
+type fittingFigure struct {
+	Rows    int   `json:"rows"`
+	Fit     int   `json:"fit"`
+	TooBig  int   `json:"too_big"`
+	Refused int   `json:"refused"`
+	Room    int64 `json:"room"` // bytes that a rank's program can have
+}
+
+// fitting counts the rows that fit.
+func (r *fitReport) fitting() fittingFigure {
+	m := r.machine()
+	f := fittingFigure{Rows: len(r.rows), Room: m.Room()}
+	for _, row := range r.rows {
+		switch {
+		case row.refused != nil:
+			f.Refused++
+		case row.program.Fullest(m).Fits:
+			f.Fit++
+		default:
+			f.TooBig++
+		}
+	}
+	return f
+}
+
+// machine returns the machine that the report speaks of.
+func (r *fitReport) machine() *hardware.Machine {
+	if r.fitted != nil {
+		return r.fitted.Machine
+	}
+	return r.before
+}
+
 // show prints the report.
 func (r *fitReport) show(std *stdio, asJSON bool) error {
 	rows, all, constants := r.figures()
+	fitting := r.fitting()
 	if asJSON {
 		e := json.NewEncoder(std.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		return e.Encode(map[string]any{"rows": rows, "errors": all, "constants": constants})
+		return e.Encode(map[string]any{"rows": rows, "errors": all, "constants": constants, "fitting": fitting})
 	}
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	left := ""
@@ -264,7 +300,13 @@ func (r *fitReport) show(std *stdio, asJSON bool) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	return showFit(std, all, constants)
+	if err := showFit(std, all, constants); err != nil {
+		return err
+	}
+	if fitting.TooBig+fitting.Refused > 0 || len(all) == 0 {
+		fmt.Fprintf(std.out, "\n%d of %s fit in %s a rank, %d are too big and %d refused\n", fitting.Fit, counted(int64(fitting.Rows), "row"), quantityText("gigabytes", float64(fitting.Room)/1e9), fitting.TooBig, fitting.Refused)
+	}
+	return nil
 }
 
 // unfit is what is said of a row that needs more memory than there is.
@@ -285,7 +327,9 @@ func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {
 			fmt.Fprintf(std.out, "; rank correlation %.3f", *f.Spearman)
 		}
 	}
-	fmt.Fprintln(std.out)
+	if len(all) > 0 {
+		fmt.Fprintln(std.out)
+	}
 	if len(constants) == 0 {
 		return nil
 	}

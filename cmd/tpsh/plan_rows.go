@@ -26,6 +26,7 @@ type measuredRow struct {
 	ranks   int
 	seconds float64 // 0 for not measured
 	bytes   float64 // likewise
+	rank    int     // that the bytes are of; -1 for the fullest
 	program *plan.Program
 	refused error // why the script does not take the row
 }
@@ -38,6 +39,7 @@ func (r *measuredRow) where() string { return fmt.Sprintf("%s:%d", r.file, r.lin
 var measures = map[string]func(r *measuredRow, v float64) error{
 	"gpus":         setRanks,
 	"ranks":        setRanks,
+	"rank":         setRank,
 	"seconds":      func(r *measuredRow, v float64) error { r.seconds = v; return nil },
 	"milliseconds": func(r *measuredRow, v float64) error { r.seconds = v / 1e3; return nil },
 	"gigabytes":    func(r *measuredRow, v float64) error { r.bytes = v * 1e9; return nil },
@@ -48,6 +50,14 @@ func setRanks(r *measuredRow, v float64) error {
 		return errors.New("want a whole number from 1")
 	}
 	r.ranks = int(v)
+	return nil
+}
+
+func setRank(r *measuredRow, v float64) error {
+	if v != math.Trunc(v) || v >= math.MaxInt32 {
+		return errors.New("want the number of a rank, from 0")
+	}
+	r.rank = int(v)
 	return nil
 }
 
@@ -89,7 +99,7 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		line, _ := c.FieldPos(0)
-		r := &measuredRow{file: path, line: line, ranks: ranks, args: slices.Clone(args)}
+		r := &measuredRow{file: path, line: line, ranks: ranks, rank: -1, args: slices.Clone(args)}
 		columns := header
 		if convert != nil {
 			if columns, fields, err = convert.convert(header, fields); err == nil {
@@ -150,7 +160,7 @@ func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
-		if err == nil && (v <= 0 || math.IsInf(v, 0) || math.IsNaN(v)) {
+		if err == nil && (v < 0 || v == 0 && h != "rank" || math.IsInf(v, 0) || math.IsNaN(v)) {
 			err = errors.New("want a positive number")
 		} else if err != nil {
 			err = errors.New("want a number")
@@ -160,6 +170,9 @@ func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
 		if err != nil {
 			return fmt.Errorf("column %s: got %q, %w", h, text, err)
 		}
+	}
+	if r.rank >= r.ranks {
+		return fmt.Errorf("column rank: got %d, want one of the %d ranks, from 0", r.rank, r.ranks)
 	}
 	return nil
 }
@@ -270,7 +283,7 @@ func samplesOf(rows []*measuredRow) (taken []*measuredRow, samples []fit.Sample)
 			continue
 		}
 		taken = append(taken, r)
-		samples = append(samples, fit.Sample{Seconds: r.seconds, Bytes: r.bytes, Predict: predictor(r.program, r.seconds > 0)})
+		samples = append(samples, fit.Sample{Seconds: r.seconds, Bytes: r.bytes, Predict: r.predictor()})
 	}
 	return taken, samples
 }

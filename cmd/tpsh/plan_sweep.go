@@ -102,9 +102,21 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 		err = stopped
 	}
 	if err == nil && !slices.ContainsFunc(all, (*swept).fits) {
-		err = fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank", counted(int64(len(all)), "combination"), refusals(all), bytesText(uint64(m.Memory())))
+		err = nothingFits(all, m)
 	}
 	return err
+}
+
+// nothingFits says why no combination is taken and fits, and what comes nearest. all
+// are sorted.
+func nothingFits(all []*swept, m *hardware.Machine) error {
+	n := refusals(all)
+	if n == len(all) {
+		return fmt.Errorf("nothing fits: the script refuses %s, the first of them, %s, for %s", counted(int64(n), "combination"), all[0].Flags, strings.TrimPrefix(all[0].Refused, "Error in fail: "))
+	}
+	nearest := all[0]
+	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", counted(int64(len(all)), "combination"), n,
+		bytesText(uint64(m.Room())), nearest.Flags, bytesText(uint64(nearest.Figures.Memory.Peak)))
 }
 
 func refusals(all []*swept) (n int) {

@@ -494,6 +494,29 @@ func TestPlanKeepsWhatMegatronKeeps(t *testing.T) {
 	}
 }
 
+// With --fused a layer keeps one tensor of an MLP's inner size less, and with --keep-gathered
+// what is gathered for the MLP instead of this rank's part of it.
+func TestPlanKeepsOfSwiGLU(t *testing.T) {
+	const ranks, hidden, ffn, seq = 4, 512, 1024, 256
+	kept := func(flags ...string) int64 {
+		t.Helper()
+		args := []string{"--llama", "--layers", "2", "--hidden", fmt.Sprint(hidden), "--ffn", fmt.Sprint(ffn), "--heads", "8", "--seq", fmt.Sprint(seq), "--precision", "bf16", "--tp", fmt.Sprint(ranks), "--batch", "1"}
+		p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: ranks, Laps: 1, Args: append(args, flags...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Kinds[0].Memory.Activations
+	}
+	const layers, size = 2, 2 // bytes of a bfloat16
+	plain := kept()
+	if got, want := plain-kept("--fused"), int64(layers*size*seq*ffn/ranks); got != want {
+		t.Errorf("--fused keeps %d bytes less, want %d", got, want)
+	}
+	if got, want := kept("--keep-gathered")-plain, int64(layers*size*seq*hidden*(ranks-1)/ranks); got != want {
+		t.Errorf("--keep-gathered keeps %d bytes more, want %d", got, want)
+	}
+}
+
 // Rows of the Ultra-Scale Playbook, of which none was fitted to: a plan on the built-in
 // machine is as far from what nanotron took as docs/plan.md says at most.
 func TestPlanOfPlaybook(t *testing.T) {
@@ -524,8 +547,8 @@ func TestPlanOfPlaybook(t *testing.T) {
 		if err := r.evaluate(context.Background(), question{Script: script}); err != nil {
 			t.Fatal(err)
 		}
-		got := float64(r.program.Fullest(m).Peak)
-		if e := got/r.bytes - 1; math.Abs(e) > 0.35 {
+		got := float64(r.program.On(m, r.rank).Peak)
+		if e := got/r.bytes - 1; math.Abs(e) > 0.2 {
 			t.Errorf("%s: got %.1f GB, want %.1f (%+.0f %%)", strings.Join(r.args, " "), got/1e9, r.bytes/1e9, 100*e)
 		} else {
 			t.Logf("%s: %+.1f %%", strings.Join(r.args, " "), 100*e)

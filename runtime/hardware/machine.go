@@ -65,7 +65,8 @@ type share struct {
 // Use says how much memory a program takes of what it keeps by kind: a library
 // may keep more than tpsh counts, or less.
 type Use struct {
-	Fixed        float64 // bytes that no program can have: context, libraries
+	Outside      float64 // bytes of the memory that are no program's, and not counted as its: context, buffers of communication
+	Fixed        float64 // bytes that a program has beside what it keeps: workspace of libraries
 	Communicator float64 // bytes of buffers for each group of ranks
 	Parameters   float64 // bytes held for each byte of parameters
 	Gradients    float64
@@ -132,3 +133,6 @@ func (m *Machine) Shared() bool { return m.cores > 0 }
 
 // Memory returns how many bytes of memory a rank has.
 func (m *Machine) Memory() int64 { return int64(m.memory) }
+
+// Room returns how many bytes of it a program can have.
+func (m *Machine) Room() int64 { return int64(m.memory - m.Use.Outside) }

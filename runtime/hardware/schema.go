@@ -54,7 +54,8 @@ var shares = []field{
 
 // uses lists the fields of [use].
 var uses = []field{
-	{key: "fixed", unit: "bytes", high: 1e15, free: true, typical: 1e+09, spread: 0.7, doc: "that no program can have: context, libraries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fixed }},
+	{key: "outside", unit: "bytes", high: 1e15, doc: "of the memory that no program can have, and that are not counted as its: context, buffers of communication", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Outside }},
+	{key: "fixed", unit: "bytes", high: 1e15, free: true, typical: 1e+09, spread: 0.7, doc: "that a program has beside what it keeps: workspace of libraries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fixed }},
 	{key: "communicator", unit: "bytes", high: 1e15, free: true, typical: 1e+08, spread: 1, doc: "of buffers for each group of ranks", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Communicator }},
 	{key: "parameters", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.3, doc: "bytes held for each byte of parameters", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Parameters }},
 	{key: "gradients", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.3, doc: "bytes held for each byte of gradients", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Gradients }},

@@ -212,13 +212,24 @@ func (p *Program) fullest(m *hardware.Machine) (fit Fit, rank int) {
 	m = m.Among(p.Ranks)
 	most := int64(-1)
 	for _, kind := range p.Kinds {
-		k := kind.Memory
-		if k.Peak = takes(m, kind); k.Peak > most {
-			most, rank = k.Peak, int(kind.Ranks[0])
-			fit = Fit{k, k.Peak <= m.Memory()}
+		if f := kind.on(m); f.Peak > most {
+			most, rank, fit = f.Peak, int(kind.Ranks[0]), f
 		}
 	}
 	return fit, rank
+}
+
+// On returns the memory that rank takes on m, without playing p. It panics unless
+// 0 <= rank < p.Ranks.
+func (p *Program) On(m *hardware.Machine, rank int) Fit {
+	return p.Kinds[p.KindOf[rank]].on(m.Among(p.Ranks))
+}
+
+// on returns the memory that a rank of the kind takes on m, of which it has a rank's part.
+func (k *Kind) on(m *hardware.Machine) Fit {
+	memory := k.Memory
+	memory.Peak = takes(m, k)
+	return Fit{memory, memory.Peak <= m.Room()}
 }
 
 // takes returns how much of the machine's memory a rank takes at its fullest: of what
