@@ -6,17 +6,21 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// arrows says which packages of ours a package may import, and why no more. A
-// name ending in /... stands for the packages below it, too.
-var arrows = []struct {
+// An arrow is a row of arrows.
+type arrow struct {
 	pkg     string
 	imports []string
 	why     string
-}{
+}
+
+// arrows says which packages of ours a package may import, and why no more. A
+// name ending in /... stands for the packages below it, too.
+var arrows = []arrow{
 	{"tpsh/cmd/tpsh", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/cmd/tpsh/launch", "tpsh/cmd/tpsh/perfetto", "tpsh/cmd/tpsh/chakra", "tpsh/cmd/tpsh/report", "tpsh/cmd/tpsh/tracediff", "tpsh/cmd/tpsh/launch/schedenv", "tpsh/cmd/tpsh/vocabularies", "tpsh/cmd/tpsh/hang", "tpsh/cmd/tpsh/kineto", "tpsh/comm/mpi"}, "the command introduces the language to its front ends"},
 	{"tpsh/cmd/tpsh/launch", []string{"tpsh/lang", "tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/cmd/tpsh/launch/proc"}, "ranks become processes, with connections for a front end; what they run is not known"},
 	{"tpsh/python/build", nil, "an archive is made of files; that it holds the command, go build knows"},
@@ -114,6 +118,12 @@ var arrows = []struct {
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }
 
+// ofVocabularies is what a vocabulary may import that has no row of its own: it knows the
+// host, and no other vocabulary.
+var ofVocabularies = []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh", "tpsh/runtime/..."}
+
+const vocabularies = "tpsh/cmd/tpsh/vocabularies"
+
 // anywhere are the packages that every other may import: they know nothing but texts.
 var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units"}
 
@@ -126,7 +136,7 @@ func TestImports(t *testing.T) {
 		t.Fatalf("go list: %v", err)
 	}
 	d := json.NewDecoder(strings.NewReader(string(out)))
-	seen := 0
+	imports := map[string][]string{}
 	for {
 		var p struct {
 			ImportPath string
@@ -137,16 +147,24 @@ func TestImports(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		seen++
-		checkImports(t, p.ImportPath, p.Imports)
+		imports[p.ImportPath] = p.Imports
 	}
-	if seen < 10 {
-		t.Errorf("go list found %d packages, want all of them", seen)
+	if len(imports) < 10 || len(imports[vocabularies]) < 5 {
+		t.Errorf("go list found %d packages and %d vocabularies, want all of them", len(imports), len(imports[vocabularies]))
+	}
+	all := slices.Clone(arrows)
+	for _, v := range imports[vocabularies] {
+		if !slices.ContainsFunc(arrows, func(a arrow) bool { return a.pkg == v }) {
+			all = append(all, arrow{v, ofVocabularies, "a vocabulary knows no other, unless a row of arrows in cmd/tpsh/imports_test.go says why"})
+		}
+	}
+	for pkg, list := range imports {
+		checkImports(t, all, pkg, list)
 	}
 }
 
-func checkImports(t *testing.T, pkg string, imports []string) {
-	for _, a := range arrows {
+func checkImports(t *testing.T, all []arrow, pkg string, imports []string) {
+	for _, a := range all {
 		if a.pkg != pkg {
 			continue
 		}
@@ -160,7 +178,7 @@ func checkImports(t *testing.T, pkg string, imports []string) {
 		}
 		return
 	}
-	t.Errorf("package %s has no row in arrows", pkg)
+	t.Errorf("package %s has no row in arrows, in cmd/tpsh/imports_test.go; a vocabulary needs none once it has its line in cmd/tpsh/vocabularies/vocabularies.go", pkg)
 }
 
 // allowed reports whether path is one of patterns.

@@ -23,10 +23,10 @@ func TestStylesPage(t *testing.T) {
 	want := strings.Split(string(data), "\n")
 	for i, line := range strings.Split(got, "\n") {
 		if i >= len(want) || line != want[i] {
-			t.Fatalf("%s, line %d is not:\n%s\n-update writes it anew", page, i+1, line)
+			t.Fatalf("%s, line %d is not:\n%s\nrun: go test ./cmd/tpsh -run StylesPage -update", page, i+1, line)
 		}
 	}
 	if got != string(data) {
-		t.Fatalf("%s has more than a run prints; -update writes it anew", page)
+		t.Fatalf("%s has more than a run prints; run: go test ./cmd/tpsh -run StylesPage -update", page)
 	}
 }

@@ -97,6 +97,6 @@ func TestOperatorsPage(t *testing.T) {
 	}
 	want, err := os.ReadFile(operatorsPath)
 	if err != nil || string(want) != page.String() {
-		t.Errorf("%s is not what the table says (%v); -update writes it anew", operatorsPath, err)
+		t.Errorf("%s is not what the table says (%v)\nrun: go test ./runtime/op/optest -run OperatorsPage -update", operatorsPath, err)
 	}
 }

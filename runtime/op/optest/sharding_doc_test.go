@@ -66,7 +66,7 @@ func TestShardingDoc(t *testing.T) {
 	}
 	for i, line := range strings.Split(got, "\n") {
 		if old := strings.Split(string(want), "\n"); i >= len(old) || old[i] != line {
-			t.Fatalf("%s, line %d: got %q, want %q; -update writes it anew", shardingPath, i+1, old[min(i, len(old)-1)], line)
+			t.Fatalf("%s, line %d: got %q, want %q\nrun: go test ./runtime/op/optest -run ShardingDoc -update", shardingPath, i+1, old[min(i, len(old)-1)], line)
 		}
 	}
 }

@@ -202,7 +202,7 @@ func TestTableDTypesTaken(t *testing.T) {
 	got := strings.Split(b.String(), "\n")
 	for i, line := range strings.Split(string(want), "\n") {
 		if i >= len(got) || got[i] != line {
-			t.Fatalf("%s, line %d: got %q, want %q; -update writes it anew", golden, i+1, got[min(i, len(got)-1)], line)
+			t.Fatalf("%s, line %d: got %q, want %q\nrun: go test ./runtime/op/optest -run DTypesTaken -update", golden, i+1, got[min(i, len(got)-1)], line)
 		}
 	}
 }
