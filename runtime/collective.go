@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"maps"
 	goruntime "runtime"
 	"slices"
 
@@ -29,15 +30,14 @@ type Collective struct {
 	sizes []int
 }
 
-// form is all that sets one collective apart from the others.
+// form is all that sets one collective apart from the others: a new one is a row of
+// collectives, and one of builtins/collective/collective.go.
 type form struct {
 	kind comm.Kind
 	// free returns the axis along which members may differ, or -1.
 	free func(c *Collective) int
-	// rooted says that Collective.Root counts.
-	rooted bool
-	// alike says that all members have the same result.
-	alike bool
+	// dims returns the dims that members must agree on, of which -1 is none.
+	dims func(c *Collective) [2]int
 	// in returns the blocks that the member offers.
 	in func(k *tensorCall) []comm.Block
 	// out returns the shape of the member's result; not ok if it has none.
@@ -47,6 +47,8 @@ type form struct {
 	// adjoint returns the gradient of the member's input; nil if the
 	// operation has none and refuses inputs that require grad.
 	adjoint func(k *tensorCall, dy *tensor.Tensor) (*tensor.Tensor, error)
+	// instead says, where there is no gradient, which collective has one; "" if none does.
+	instead string
 }
 
 // collectives is the table of collectives of one tensor. It is filled in init
@@ -54,19 +56,23 @@ type form struct {
 var collectives map[string]*form
 
 func init() {
+	const every = ", whose result every member has"
 	collectives = map[string]*form{
-		"all_reduce":         {comm.AllReduce, noFree, false, true, whole, sameShape, throughout, adjointAllReduce},
-		"all_gather":         {comm.AllGather, freeDim, false, true, whole, joined, eachJoined, adjointAllGather},
-		"reduce_scatter":     {comm.ReduceScatter, noFree, false, false, cutDim, myPart, throughout, adjointReduceScatter},
-		"broadcast":          {comm.Broadcast, noFree, true, true, whole, sameShape, throughout, adjointBroadcast},
-		"reduce":             {comm.Reduce, noFree, true, false, whole, rootOnly(sameShape), throughout, nil},
-		"gather":             {comm.Gather, freeDim, true, false, whole, rootOnly(joined), eachJoined, nil},
-		"scatter":            {comm.Scatter, noFree, true, false, cutDim, myPart, throughout, adjointScatter},
-		"all_to_all":         {comm.AllToAll, func(c *Collective) int { return c.Concat }, false, false, cutDim, exchanged, eachExchanged, adjointAllToAll},
-		"collective_permute": {comm.Permute, noFree, false, false, whole, sameShape, throughout, adjointPermute},
-		"ring_forward":       {comm.Permute, noFree, false, false, whole, sameShape, throughout, nil},
+		"all_reduce":         {comm.AllReduce, noFree, noDims, whole, sameShape, throughout, adjointAllReduce, ""},
+		"all_gather":         {comm.AllGather, freeDim, oneDim, whole, joined, eachJoined, adjointAllGather, ""},
+		"reduce_scatter":     {comm.ReduceScatter, noFree, oneDim, cutDim, myPart, throughout, adjointReduceScatter, ""},
+		"broadcast":          {comm.Broadcast, noFree, noDims, whole, sameShape, throughout, adjointBroadcast, ""},
+		"reduce":             {comm.Reduce, noFree, noDims, whole, rootOnly(sameShape), throughout, nil, "use all_reduce" + every},
+		"gather":             {comm.Gather, freeDim, oneDim, whole, rootOnly(joined), eachJoined, nil, "use all_gather" + every},
+		"scatter":            {comm.Scatter, noFree, oneDim, cutDim, myPart, throughout, adjointScatter, ""},
+		"all_to_all":         {comm.AllToAll, freeConcat, bothDims, cutDim, exchanged, eachExchanged, adjointAllToAll, ""},
+		"collective_permute": {comm.Permute, noFree, noDims, whole, sameShape, throughout, adjointPermute, ""},
+		"ring_forward":       {comm.Permute, noFree, noDims, whole, sameShape, throughout, nil, ""},
 	}
 }
+
+// CollectiveOps lists the collectives of one tensor by name, those that Collective.Op may be.
+func CollectiveOps() []string { return slices.Sorted(maps.Keys(collectives)) }
 
 // A tensorCall is one call of a collective of one tensor by this rank.
 type tensorCall struct {
@@ -126,7 +132,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 		return nil, err
 	}
 	k.op.Kind, k.op.Align, k.op.Reduce, k.op.Prepare = k.form.kind, x.DType().Size(), comm.Reducer(red), k.prepare
-	if k.form.alike {
+	if k.form.kind.Alike() {
 		k.op.Share = k
 	}
 	if k.recorded && x.RequiresGrad() {
@@ -143,8 +149,8 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 func (k *tensorCall) contract(x *tensor.Tensor) comm.Desc {
 	d := contract(k.Op)
 	d.DType, d.Shape, d.Free = x.DType().String(), stated(x.Shape()), k.form.free(&k.Collective)
-	d.Reduce, d.Exact, d.Dims, d.Pairs, d.Detail = k.Reduce, k.Exact, k.dims(), k.Pairs, k.r.pass()
-	if k.form.rooted {
+	d.Reduce, d.Exact, d.Dims, d.Pairs, d.Detail = k.Reduce, k.Exact, k.form.dims(&k.Collective), k.Pairs, k.r.pass()
+	if k.form.kind.Rooted() {
 		d.Root = k.Root
 	}
 	return d
@@ -156,18 +162,6 @@ func stated(s shape.Shape) []int {
 		return []int{}
 	}
 	return s
-}
-
-// dims returns the dims that the contract compares.
-func (c *Collective) dims() [2]int {
-	d := [2]int{-1, -1}
-	switch c.Op {
-	case "all_gather", "reduce_scatter", "gather", "scatter":
-		d[0] = c.Dim
-	case "all_to_all":
-		d = [2]int{c.Dim, c.Concat}
-	}
-	return d
 }
 
 // contiguous returns x in row-major order, off the record.
@@ -192,17 +186,9 @@ func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 // payload returns the bytes that the rank puts in.
 func (k *tensorCall) payload() int {
 	n := k.x.Numel() * k.x.DType().Size()
-	switch k.Op {
-	case "broadcast", "scatter":
-		if !k.root() {
-			return 0
-		}
-	case "collective_permute":
-		if !AskedPlace(k.r, k.g, func(place int) bool {
-			return slices.ContainsFunc(k.Pairs, func(p [2]int) bool { return p[0] == place })
-		}) {
-			return 0
-		}
+	switch kind := k.form.kind; {
+	case kind.Rooted() && kind.RootName() == "src" && !k.root(), kind.Paired() && !k.sends():
+		return 0
 	}
 	return n
 }
@@ -212,8 +198,7 @@ func (k *tensorCall) agreed(members []comm.Member, flags comm.Flags) error {
 	k.members = members
 	k.grad = flags&comm.RequiresGrad != 0
 	if k.grad && k.form.adjoint == nil {
-		all := map[string]string{"reduce": "all_reduce", "gather": "all_gather"}[k.Op]
-		return &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: "use " + all + ", whose result every member has"}
+		return &op.ArgError{Func: k.Op, Param: "x", Got: "a tensor that requires grad on a member", Want: "one that does not", Rule: k.form.instead}
 	}
 	return nil
 }
@@ -239,7 +224,7 @@ func (k *tensorCall) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bl
 // gradient.
 func (k *tensorCall) finish() *tensor.Tensor {
 	goruntime.KeepAlive(k.x)
-	if k.Op == "collective_permute" && !k.receives() && !k.y.Hollow() {
+	if k.form.kind.Paired() && !k.receives() && !k.y.Hollow() {
 		clear(k.y.Bytes())
 	}
 	if k.y != nil {

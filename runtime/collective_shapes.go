@@ -13,6 +13,14 @@ func noFree(*Collective) int { return -1 }
 
 func freeDim(c *Collective) int { return c.Dim }
 
+func freeConcat(c *Collective) int { return c.Concat }
+
+func noDims(*Collective) [2]int { return [2]int{-1, -1} }
+
+func oneDim(c *Collective) [2]int { return [2]int{c.Dim, -1} }
+
+func bothDims(c *Collective) [2]int { return [2]int{c.Dim, c.Concat} }
+
 // whole offers all of x.
 func whole(k *tensorCall) []comm.Block {
 	k.block[0] = comm.Whole(k.x.Bytes())
@@ -41,7 +49,7 @@ func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shap
 // cutDim offers x cut along Dim, a part for each member; only the root of a
 // scatter offers anything.
 func cutDim(k *tensorCall) []comm.Block {
-	if k.form.rooted && !k.root() {
+	if k.form.kind.Rooted() && !k.root() {
 		return nil
 	}
 	return blocksAlong(k.x, k.Dim, k.parts(k.x.Shape()[k.Dim]))
@@ -156,6 +164,13 @@ func blocksAlong(x *tensor.Tensor, dim int, sizes []int) []comm.Block {
 		lo += n
 	}
 	return blocks
+}
+
+// sends reports whether a pair begins at this member.
+func (k *tensorCall) sends() bool {
+	return AskedPlace(k.r, k.g, func(place int) bool {
+		return slices.ContainsFunc(k.Pairs, func(p [2]int) bool { return p[0] == place })
+	})
 }
 
 // receives reports whether a pair ends at this member.

@@ -37,7 +37,7 @@ func (m *Machine) CollectiveOn(op string, g Group, bytes float64) float64 {
 		t = m.allToAll(g, bytes)
 	case "gather", "scatter":
 		t = m.rooted(g, op, bytes)
-	case "collective_permute", "send", "recv":
+	case "collective_permute", "ring_forward", "send", "recv":
 		t = m.message(g, bytes)
 	case "barrier":
 		t = m.broadcast(g, 0)

@@ -63,6 +63,13 @@ var types = map[string]int64{
 	"reduce_scatter": 7, "barrier": 9,
 }
 
+// Knows reports whether traces have a type for a collective. One that goes by pairs is
+// written as messages, and needs none.
+func Knows(op string) bool {
+	_, ok := types[op]
+	return ok
+}
+
 // phases are the names of a Phase.
 var phases = map[plan.Phase]string{plan.Forward: "forward", plan.Backward: "backward", plan.Optimizer: "optimizer", plan.Recompute: "recompute"}
 
