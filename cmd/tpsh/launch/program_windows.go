@@ -7,9 +7,6 @@ import (
 	"os"
 )
 
-// Transports lists the transports of processes there are here.
-var Transports []string
-
 var errSystem = errors.New("ranks cannot be processes on this system")
 
 func program() (string, error) { return "", errSystem }
