@@ -11,7 +11,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// An adviser says what to write instead of names that are not defined.
+// An adviser adds advice to errors of names that are not defined.
 type adviser struct {
 	file  *syntax.File
 	names starlark.StringDict
@@ -144,7 +144,7 @@ func bindings(stmts []syntax.Stmt, visit func(id *syntax.Ident, augmented bool))
 	}
 }
 
-// targets calls visit for every name among what is assigned to.
+// targets calls visit for every name among the targets of an assignment.
 func targets(x syntax.Expr, visit func(*syntax.Ident)) {
 	switch x := x.(type) {
 	case *syntax.Ident:

@@ -128,7 +128,7 @@ func (f *frame) local(t *starlark.Thread, name string, m *halt.Map) (at *starlar
 	return at
 }
 
-// inCell returns where a cell has its value; nil of what is no cell.
+// inCell returns where a cell has its value; nil of a value that is no cell.
 func inCell(v starlark.Value) *starlark.Value {
 	if v == nil || v.Type() != "cell" {
 		return nil

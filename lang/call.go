@@ -44,7 +44,7 @@ func callGlobal(t *starlark.Thread, globals starlark.StringDict, name string, ar
 	return err
 }
 
-// arguments returns what a function is called with in the case that is asked for.
+// arguments returns the arguments of a function in the case that is asked for.
 func arguments(globals starlark.StringDict, p *runMsg) (starlark.Tuple, []starlark.Tuple, error) {
 	if p.Case == 0 {
 		return nil, nil, nil

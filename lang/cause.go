@@ -2,8 +2,8 @@ package lang
 
 import "strings"
 
-// A Cause says how a program failed in a form that programs read: what its report
-// says first, and the report.
+// A Cause says how a program failed in a form that programs read: the first
+// line of its report, and the report.
 type Cause struct {
 	// Kind is that of the Failure (argument, mismatch, deadlock, peer, assertion,
 	// fail, other ...), or syntax, died, timeout or interrupted.
@@ -14,7 +14,7 @@ type Cause struct {
 	Line string `json:"line"`
 	// Message is the error's text, behind the name of the function that it is of.
 	Message string `json:"message"`
-	// Report is what Outcome.Report writes.
+	// Report is the text that Outcome.Report writes.
 	Report string `json:"report"`
 }
 
@@ -52,7 +52,7 @@ func (o *Outcome) Cause() (c Cause, ok bool) {
 	return c, true
 }
 
-// kind is Kind, or what the other fields say of it.
+// kind is Kind, or the kind that follows from the other fields.
 func (f *Failure) kind() string {
 	switch {
 	case f.Static:
@@ -64,7 +64,7 @@ func (f *Failure) kind() string {
 }
 
 // line returns the position of the failure, or of the first mistake of a source that
-// does not compile: what stands before its text.
+// does not compile: the text before its message.
 func (f *Failure) line() string {
 	if where, _, ok := strings.Cut(string(f.Message), ": "); ok && f.Static {
 		return where

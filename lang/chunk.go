@@ -10,7 +10,7 @@ import (
 )
 
 // globals holds the globals that chunks share. They are alive: a function
-// sees what its globals are now, not what they were when it was defined.
+// sees the values of its globals now, not those of when it was defined.
 //
 // Starlark gives each compiled file globals of its own. So a chunk is compiled
 // statement by statement with every global as a predeclared name, which the
@@ -22,7 +22,7 @@ type globals struct {
 	defined map[string]bool     // the assigned ones
 }
 
-// globalsName is what rewritten chunks call the session. No source can.
+// globalsName is the name of the session in rewritten chunks. No source can write it.
 const globalsName = "<session>"
 
 var (

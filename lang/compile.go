@@ -70,8 +70,8 @@ func recoverCompiler(path string, err *error) {
 	}
 }
 
-// staticError lists the mistakes that the resolver found, and says what to write
-// instead of names that are not there.
+// staticError lists the mistakes that the resolver found, and the advice for
+// names that are not there.
 func staticError(err error, a *adviser) *StaticError {
 	var list resolve.ErrorList
 	if !errors.As(err, &list) {
@@ -197,7 +197,7 @@ func fingerprint(names starlark.StringDict) uint64 {
 
 var nameSeed = maphash.MakeSeed()
 
-// Static returns what keeps a source from being compiled, or nil; it is a
+// Static returns the error that keeps a source from being compiled, or nil; it is a
 // *StaticError. names are the names that it can use.
 func Static(path, text string, names starlark.StringDict) error {
 	file, err := parseCore(path, text, 1)

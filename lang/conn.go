@@ -35,7 +35,7 @@ func (c *PipeConn) Send(msg []byte) error { return c.out.put(append([]byte{}, ms
 // Recv waits for a message, for the other end to close, or for ctx.
 func (c *PipeConn) Recv(ctx context.Context) ([]byte, error) { return c.in.take(ctx) }
 
-// Close closes both directions. What has been sent can still be received.
+// Close closes both directions. Messages that have been sent can still be received.
 func (c *PipeConn) Close() error {
 	c.out.end(nil)
 	c.in.end(nil)
@@ -49,7 +49,7 @@ type queue struct {
 	mu     sync.Mutex
 	msgs   [][]byte
 	closed bool
-	why    error // what is said at the end; nil for io.EOF
+	why    error // the error at the end; nil for io.EOF
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
@@ -65,7 +65,7 @@ func (q *queue) put(msg []byte) error {
 	return nil
 }
 
-// end lets no more messages in. why is what take returns behind the last; only
+// end lets no more messages in. why is the error of take behind the last; only
 // the first counts.
 func (q *queue) end(why error) {
 	q.mu.Lock()

@@ -80,8 +80,8 @@ func blocks(s syntax.Stmt) []*[]syntax.Stmt {
 	return nil
 }
 
-// coverName is what programs call the function that counts their lines. No source
-// can.
+// coverName is the name in programs of the function that counts their lines. No source
+// can write it.
 const coverName = "<cover>"
 
 // watch puts the function that counts lines in c among names. Programs that are

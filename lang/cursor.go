@@ -32,7 +32,7 @@ func cursorIn(text string) (c cursor) {
 	return c
 }
 
-// step takes in what begins at place i of a text, and returns where the next begins.
+// step takes in the comment, string, bracket or byte at place i of a text, and returns where the next begins.
 func (c *cursor) step(text string, i int) int {
 	switch b := text[i]; b {
 	case '#':

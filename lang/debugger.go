@@ -50,15 +50,15 @@ type Spot struct {
 	Col  int    `json:"col"`
 }
 
-// A Question is what a debugger asks of a rank that stands still or waits: where it
-// is, or what is in one of its frames, 0 for the innermost.
+// A Question is a question of a debugger to a rank that stands still or waits: where it
+// is, or which variables one of its frames has, 0 for the innermost.
 type Question struct {
 	Frame int  `json:"frame,omitempty"`
 	What  What `json:"what"`
 	Expr  text `json:"expr,omitempty"`
 }
 
-// A What is what a Question is about.
+// A What is the subject of a Question.
 type What string
 
 const (
@@ -70,12 +70,12 @@ const (
 	// AskAssign carries out Expr, an assignment, and answers with the variables that it
 	// has changed.
 	AskAssign What = "assign"
-	// AskLines has a rank that has stopped send what it has printed, which otherwise
+	// AskLines has a rank that has stopped send its output, which otherwise
 	// waits for the ranks to meet. All ranks are asked, or none.
 	AskLines What = "lines"
 )
 
-// A Standing says what a rank does.
+// A Standing says whether a rank runs, is stopped, or waits for others.
 type Standing string
 
 const (
@@ -84,7 +84,7 @@ const (
 	Waiting Standing = "waiting" // for other ranks, in a call
 )
 
-// An Answer is what a rank says to a Question. Of a rank that runs it is only that.
+// An Answer is a rank's answer to a Question. Of a rank that runs it is only that.
 type Answer struct {
 	Standing Standing `json:"standing"`
 	Call     text     `json:"call,omitempty"` // in which it waits
@@ -93,13 +93,13 @@ type Answer struct {
 	Error    text     `json:"error,omitempty"`
 }
 
-// A Value is what a debugger is shown of one.
+// A Value is a value as a debugger shows it.
 type Value struct {
 	Name   text   `json:"name"`
 	Type   string `json:"type"`
 	Text   text   `json:"text"`
 	Digest text   `json:"digest"`          // differs where values do
-	Expr   text   `json:"expr,omitempty"`  // what evaluates to it
+	Expr   text   `json:"expr,omitempty"`  // an expression for it
 	Parts  int    `json:"parts,omitempty"` // how many values it holds
 }
 

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Described is what a variable held when a place of the source last bound it, as
+// A Described is the value of a variable when a place of the source last bound it, as
 // Env.Describe says it.
 type Described struct {
 	Path      string
@@ -17,10 +17,10 @@ type Described struct {
 	Text      string
 }
 
-// describeName is what programs call the function that notes variables. No source can.
+// describeName is the name in programs of the function that notes variables. No source can write it.
 const describeName = "<describe>"
 
-// A notebook holds what variables held, by their places.
+// A notebook holds descriptions of variables, by their places.
 type notebook map[Described]string
 
 // watch puts among names the function that notes variables. Programs that are compiled
@@ -36,7 +36,7 @@ func (n notebook) watch(names starlark.StringDict, describe func(starlark.Value)
 	})
 }
 
-// list returns what was noted, by place.
+// list returns the notes, by place.
 func (n notebook) list() []Described {
 	var list []Described
 	for d, text := range n {
@@ -79,7 +79,7 @@ func noteBlock(list *[]syntax.Stmt, path string) {
 	*list = out
 }
 
-// noteCalls returns the calls that note the names among what is assigned to.
+// noteCalls returns the calls that note the names in the target of an assignment.
 func noteCalls(x syntax.Expr, path string) []syntax.Stmt {
 	switch x := x.(type) {
 	case *syntax.Ident:

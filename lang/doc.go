@@ -1,6 +1,6 @@
 // Package lang runs Starlark programs on ranks. It knows programs, modules,
-// threads, output and errors, and nothing of tensors: what a program can do
-// comes from an Env, which may be as small as three functions.
+// threads, output and errors, and nothing of tensors: the names that a program can use
+// come from an Env, which may be as small as three functions.
 //
 // Terms:
 //

@@ -37,7 +37,7 @@ type Env interface {
 	Rank() (rank, size int)
 
 	// Predeclared returns the names that a program can use, in a dict of the
-	// caller's. What of the values can be changed is this rank's own.
+	// caller's. Values among them that can be changed are this rank's own.
 	Predeclared() starlark.StringDict
 
 	// Attach hangs the rank on a new thread. out is how operations that join
@@ -50,17 +50,17 @@ type Env interface {
 
 	// Begin says that a program or chunk starts. An interrupt, a timeout, a
 	// limit or the failure of other ranks cancels ctx with its cause, and
-	// cancels the thread. What waits under ctx then returns an error that
-	// wraps the cause. What uncancels the thread looks at ctx afterwards.
+	// cancels the thread. A wait under ctx then returns an error that
+	// wraps the cause. Code that uncancels the thread looks at ctx afterwards.
 	Begin(ctx context.Context)
 
 	// End says that the rank's program has ended, with err or nil, and waits
-	// for what the rank began. An error that it returns is the program's,
+	// for operations that the rank began. An error that it returns is the program's,
 	// unless that has one. It is called once for every program; for a
 	// session of chunks, when the session ends.
 	End(err error) error
 
-	// Describe returns what a shell shows of a variable that holds v: dtype,
+	// Describe returns the text that a shell shows of a variable that holds v: dtype,
 	// shape, placements, bytes. It is "" if v is no tensor.
 	Describe(v starlark.Value) string
 }
@@ -79,7 +79,7 @@ type Pauser interface {
 	Resume(failed bool)
 }
 
-// A Noter is an Env with something to say beside what the program prints,
+// A Noter is an Env with something to say beside the output of the program,
 // such as a wait that takes long. Serve gives it a function that brings one
 // line to the front end's Options.Notes, from any goroutine.
 type Noter interface {
@@ -97,8 +97,8 @@ type Recorder interface {
 	Record() []byte
 }
 
-// A Hinter is an Env that knows what to do instead of some things that the
-// interpreter refuses. Hint is given the interpreter's message and returns what
+// A Hinter is an Env that has advice for some things that the
+// interpreter refuses. Hint is given the interpreter's message and returns the text that
 // a report adds to it, or "".
 type Hinter interface {
 	Hint(message string) string
@@ -121,7 +121,7 @@ type Completer interface {
 	// Keys returns the names by which v can be indexed, and which its methods
 	// take: of a mesh, those of its dims. It is nil for a value without.
 	Keys(v starlark.Value) []string
-	// Fits reports whether v can be what a call takes as the keyword param. It
+	// Fits reports whether a call takes v as the keyword param. It
 	// is true of all values if there is no telling.
 	Fits(param string, v starlark.Value) bool
 	// Titles returns the names under which the documentation may have v.
@@ -131,7 +131,7 @@ type Completer interface {
 // An Onlooker is an Env that a debugger can look into.
 type Onlooker interface {
 	// Watch has the rank tell of its waits: begin is called on the rank's goroutine
-	// before it communicates, with what it calls, and whether that is a collective,
+	// before it communicates, with the name of the call, and whether that is a collective,
 	// and over when that has ended.
 	Watch(begin func(call fmt.Stringer, collective bool) (over func()))
 	// Aside hangs the rank on a thread that evaluates an expression while the

@@ -159,7 +159,7 @@ func newFailure(err error) *Failure {
 	}
 	message := err.Error()
 	if at != nil && strings.HasPrefix(message, "cannot load ") && strings.HasSuffix(message, at.Msg) {
-		message = at.Msg // the traceback shows what was being loaded
+		message = at.Msg // the traceback shows the file that was being loaded
 	}
 	f.readTypes(err)
 	if f.Function == "" {
@@ -174,7 +174,7 @@ func newFailure(err error) *Failure {
 	return f
 }
 
-// readTypes asks the errors of the chain what they are.
+// readTypes asks the errors of the chain for their kinds.
 func (f *Failure) readTypes(err error) {
 	var (
 		kind     interface{ Kind() string }
@@ -215,11 +215,11 @@ func (f *Failure) summaryOf() string {
 }
 
 // setTrace takes over a call stack, but for the builtin function on top.
-// Frames that repeat are counted, and of what remains too long the middle is
+// Frames that repeat are counted, and of a stack that remains too long the middle is
 // left out.
 func (f *Failure) setTrace(stack starlark.CallStack) {
 	if n := len(stack); n > 0 && stack[n-1].Pos.Filename() == builtinPos {
-		if f.Within = stack[n-1].Name; strings.HasPrefix(f.Within, "<") { // what stands for a notation: see shapes.go
+		if f.Within = stack[n-1].Name; strings.HasPrefix(f.Within, "<") { // a function that stands for a notation: see shapes.go
 			f.Within = ""
 		}
 		stack = stack[:n-1]
@@ -241,7 +241,7 @@ func (f *Failure) setTrace(stack starlark.CallStack) {
 	}
 }
 
-// rephrase puts into a user's words what the interpreter says of itself.
+// rephrase puts messages of the interpreter into a user's words.
 func rephrase(message string) string {
 	name, ok := strings.CutPrefix(message, "internal error: predeclared variable ")
 	if name, ok2 := strings.CutSuffix(name, " is uninitialized"); ok && ok2 {

@@ -18,7 +18,7 @@ type Flag struct {
 	Where   string // file:line:col
 }
 
-// Flags is what the source of a program shows of its command line.
+// Flags is the command line of a program as far as its source shows it.
 type Flags struct {
 	// Doc is the docstring of the script.
 	Doc string
@@ -27,7 +27,7 @@ type Flags struct {
 	List []Flag
 	// Computed says that some flags have names that the source does not show.
 	Computed bool
-	// Words says that the program may read what follows -- by itself: it
+	// Words says that the program may read the arguments behind -- by itself: it
 	// mentions args.
 	Words bool
 	// Stops says that the program may ask whether it is to end soon: it
@@ -36,7 +36,7 @@ type Flags struct {
 }
 
 // ReadFlags looks through the source of a program, and of the files that it
-// loads, for calls of flag. What cannot be read or parsed shows nothing: who
+// loads, for calls of flag. A file that cannot be read or parsed shows nothing: whoever
 // runs it says why.
 func (p Program) ReadFlags() *Flags {
 	s := &flagScan{flags: new(Flags), seen: make(map[module]bool)}
@@ -206,7 +206,7 @@ func literalString(x syntax.Expr) (string, bool) {
 	return "", false
 }
 
-// flagKind says what a flag takes whose default is x; "" for nothing.
+// flagKind names the kind of value of a flag whose default is x; "" for nothing.
 func flagKind(x syntax.Expr) string {
 	switch x := x.(type) {
 	case *syntax.Literal:

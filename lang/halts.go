@@ -14,8 +14,8 @@ import (
 	"tpsh/lang/halt"
 )
 
-// halts stops a rank's program for a debugger, and looks into it. What the fields say
-// of the program is written by the rank's goroutine; those below mu are read by the
+// halts stops a rank's program for a debugger, and looks into it. The fields on the state
+// of the program are written by the rank's goroutine; those below mu are read by the
 // reader of the control connection, too, to whom the program's thread is open as
 // long as it waits and mu is held.
 type halts struct {
@@ -26,7 +26,7 @@ type halts struct {
 	noted   []*snapshot // where errors arose
 	held    []held      // by depth: the variables of calls
 	job     *job
-	texts   map[string][]known // by path: what has run
+	texts   map[string][]known // by path: the texts that have run
 	lines   map[string]*halt.Map
 	watched bool      // the rank tells of its waits
 	release chan bool // holds a token when a rank that has stopped is to go on; true if as before it stopped
@@ -130,11 +130,11 @@ func (h *halts) end() {
 	}
 }
 
-// BreakpointKey is the key of the thread local that holds what breakpoint() calls, a
+// BreakpointKey is the key of the thread local that holds the function that breakpoint() calls, a
 // func(*starlark.Thread) error; nil where no debugger is.
 const BreakpointKey = "tpsh.breakpoint"
 
-// CaughtKey is the key of the thread local that holds what is called with an error that
+// CaughtKey is the key of the thread local that holds the function called with an error that
 // the program catches, a func(*starlark.Thread, error); nil where no debugger is.
 const CaughtKey = "tpsh.caught"
 
@@ -161,7 +161,7 @@ func (h *halts) at(t *starlark.Thread) bool {
 	return true
 }
 
-// A mark is what marked programs call halt.MarkName.
+// A mark is the value of halt.MarkName in marked programs.
 type mark struct{ h *halts }
 
 var _ starlark.Callable = mark{}
@@ -190,7 +190,7 @@ func (m mark) CallInternal(t *starlark.Thread, _ starlark.Tuple, _ []starlark.Tu
 	return starlark.None, nil
 }
 
-// prepare readies a run that a debugger may stop: names get what its marks ask for.
+// prepare readies a run that a debugger may stop: names get the value that its marks ask for.
 func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 	if !p.Debug {
 		return nil
@@ -287,7 +287,7 @@ func (h *halts) stand(s Standing, call fmt.Stringer) {
 }
 
 // depthOf returns how deeply calls of functions of scripts are nested, of which the
-// innermost has called what builtin functions are above it.
+// innermost has called the builtin functions above it.
 func depthOf(t *starlark.Thread) int {
 	n := t.CallStackDepth()
 	for i := range n {
@@ -339,7 +339,7 @@ func (h *halts) serve(s *snapshot) (asBefore bool) {
 	}
 }
 
-// order takes what a debugger wants. The reader of the control connection calls it.
+// order takes the orders of a debugger. The reader of the control connection calls it.
 func (h *halts) order(o *orderMsg) {
 	orders := o.Orders
 	if orders.Step == halt.Go && !o.Resume {

@@ -126,7 +126,7 @@ func (h *halts) evaluate(s *snapshot, n int, expr string) (v starlark.Value, err
 	return v, err
 }
 
-// namesOf returns what a frame's function can name; that of no function, nil, has what
+// namesOf returns the names that a frame's function can use; those of no frame, nil, are those that
 // the language has.
 func (h *halts) namesOf(f *frame) starlark.StringDict {
 	names := maps.Clone(h.predeclared)
@@ -161,7 +161,7 @@ func (h *halts) aside(run func(*starlark.Thread) (starlark.Value, error)) (starl
 	return v, err
 }
 
-// show returns what a debugger is shown of a value.
+// show returns a value as a debugger shows it.
 func (h *halts) show(name, expr string, v starlark.Value) Value {
 	out := Value{Name: text(name), Type: v.Type(), Expr: text(expr), Parts: h.partsOf(v)}
 	err := protect(func() error {
@@ -190,7 +190,7 @@ func (h *halts) show(name, expr string, v starlark.Value) Value {
 	return out
 }
 
-// joined returns what a tensor is and its elements, which may be several lines.
+// joined returns the description of a tensor and its elements, which may be several lines.
 func joined(what, shown string) string {
 	if strings.Contains(shown, "\n") {
 		return what + "\n" + shown

@@ -18,8 +18,8 @@ import (
 )
 
 // A Watch holds the programs of a process to a number of bytes, which the values
-// of the interpreter and what Outside counts use together. It looks at the heap
-// every few milliseconds. When what is reachable there goes beyond the limit, it
+// of the interpreter and the storage that Outside counts use together. It looks at the heap
+// every few milliseconds. When the reachable part goes beyond the limit, it
 // ends the programs, each at its line. A program that is within one call of a
 // builtin function, which no cancellation reaches, is reported where it is and
 // left behind; if it then goes on filling memory, the process ends.
@@ -30,7 +30,7 @@ type Watch struct {
 	Limit int
 	// Outside returns the bytes of tensors that lie outside the collector's heap.
 	Outside func() int
-	// Text says what is reached, as "memory limit of 512 MiB reached".
+	// Text names the limit, as "memory limit of 512 MiB reached".
 	Text string
 	// Scarce, if set, is asked before programs are ended: whether the machine
 	// lacks memory. Without a need of others a default limit hurts nobody.
@@ -44,7 +44,7 @@ type Watch struct {
 	over time.Time     // when the programs were ended for their memory, or zero
 	used int           // bytes when it was looked last
 	full time.Time     // when the last collection that was asked for ended
-	took time.Duration // what that took
+	took time.Duration // how long that took
 	idle chan struct{} // closed when there are no more runs
 }
 
@@ -59,7 +59,7 @@ type watched struct {
 const (
 	// watchEvery is the time between looks at the heap.
 	watchEvery = 5 * time.Millisecond
-	// heapSlack is what a process may have beside what it had before its programs:
+	// heapSlack is how much a process may have beside the memory it had before its programs:
 	// the collector's own, buffers of messages, stacks.
 	heapSlack = 16 << 20
 	// stuckAfter is how long a program may take to heed that it is ended.
@@ -132,7 +132,7 @@ func (w *Watch) look() {
 // end ends the programs. w.mu is held.
 func (w *Watch) end() {
 	w.over = time.Now()
-	debug.SetMemoryLimit(math.MaxInt64) // who has to end needs no collections on the way
+	debug.SetMemoryLimit(math.MaxInt64) // a process that has to end needs no collections on the way
 	for run := range w.runs {
 		run.j.cancel(&stopError{Reason: stopMemory, Text: w.Text})
 		run.thread.Cancel(w.Text)
@@ -141,7 +141,7 @@ func (w *Watch) end() {
 
 // HardLimit returns the bytes of the collector's heap and of tensors with which a
 // process ends at once, whatever its programs are in: of a limit that was asked for
-// twice as much, and what a process may take that is about to end.
+// twice as much, and the memory that a process may take that is about to end.
 func (w *Watch) HardLimit() int { return 2*w.Limit + 256<<20 }
 
 // urgent reports whether programs that were ended fill the memory that others need,
@@ -199,7 +199,7 @@ func (w *Watch) failureOf(t *starlark.Thread) *Failure {
 	return f
 }
 
-// exceeds reports whether what is reachable goes beyond the limit. Whether it is
+// exceeds reports whether reachable memory goes beyond the limit. Whether it is
 // reachable only a collection tells: these are so far apart that they take a
 // quarter of the time at most, but for where memory grows fast. w.mu is held.
 func (w *Watch) exceeds() bool {

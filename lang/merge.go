@@ -6,7 +6,7 @@ import (
 )
 
 // A Line is one call of print: where in the source, the how many-eth of that
-// place in the section (from 0), and what it printed.
+// place in the section (from 0), and the text it printed.
 type Line struct {
 	At   string `json:"at"`
 	N    int    `json:"n,omitempty"`

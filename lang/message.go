@@ -14,7 +14,7 @@ import (
 // understand each other and say so.
 const version = 1
 
-// A message is what a front end and a rank send each other: one of the
+// A message goes between a front end and a rank: one of the
 // fields below Seq, which is the number of the run or question that the
 // message belongs to.
 type message struct {
@@ -49,7 +49,7 @@ type readyMsg struct {
 	Ranks  []int `json:"ranks,omitempty"`  // that will run the chunk; none for all
 }
 
-// runMsg says what to run. Its fields are those of Program.
+// runMsg asks to run a program. Its fields are those of Program.
 type runMsg struct {
 	Path      text   `json:"path"`
 	Dir       text   `json:"dir"`
@@ -93,7 +93,7 @@ type completeMsg struct {
 // whoMsg asks for the variables of the session.
 type whoMsg struct{}
 
-// explainMsg asks what a dotted path stands for.
+// explainMsg asks for the meaning of a dotted path.
 type explainMsg struct {
 	Path text `json:"path"`
 }
@@ -115,7 +115,7 @@ type linesMsg struct {
 	Lines  []Line `json:"lines"`
 }
 
-// size is what the message counts against the credit of its sender.
+// size is how much the message counts against the credit of its sender.
 func (m *linesMsg) size() int {
 	n := 0
 	for _, l := range m.Lines {
@@ -133,7 +133,7 @@ type noteMsg struct {
 type doneMsg struct {
 	Failure *Failure `json:"failure,omitempty"` // nil if it ended well
 	Cover   Cover    `json:"cover,omitempty"`   // if it was asked for
-	// what variables held, if it was asked for
+	// values of variables, if they were asked for
 	Described []Described `json:"described,omitempty"`
 	Value     *text       `json:"value,omitempty"`  // of a chunk that is an expression other than None
 	Record    []byte      `json:"record,omitempty"` // see Recorder
@@ -144,14 +144,14 @@ type replyMsg struct {
 	Start     int        `json:"start,omitempty"` // where in the line the names go
 	Names     []string   `json:"names,omitempty"`
 	Variables []Variable `json:"variables,omitempty"`
-	Text      text       `json:"text,omitempty"` // what explains a value
+	Text      text       `json:"text,omitempty"` // the explanation of a value
 }
 
-// A Variable is what a session shows of one of its globals.
+// A Variable is a global of a session as it is shown.
 type Variable struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	Text string `json:"text"` // what Env.Describe says, or the value, cut short
+	Text string `json:"text"` // the text of Env.Describe, or the value, cut short
 }
 
 // encode returns the bytes of a message.
@@ -198,7 +198,7 @@ func (m *message) bodies() int {
 	return n
 }
 
-// Text is text, for those who ask questions.
+// Text is text, for packages that ask questions.
 type Text = text
 
 // text is a string of any bytes. In JSON it is a string if it is valid UTF-8,

@@ -15,7 +15,7 @@ import (
 // Folders are those beside the script's that programs load files from, as
 // absolute paths.
 type Folders struct {
-	// Lib is looked in, in turn, for what does not lie next to the loading file.
+	// Lib is looked in, in turn, for files that do not lie next to the loading one.
 	Lib []string
 	// Allow may be reached by a path that leads out of the script's folder.
 	Allow []string

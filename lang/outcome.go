@@ -8,7 +8,7 @@ import (
 type Outcome struct {
 	Ranks []Result // by rank
 	Cover Cover    // of all ranks together, if it was asked for
-	// Described is what variables held on the first rank that ended, if it was asked for.
+	// Described has the values of variables on the first rank that ended, if it was asked for.
 	Described []Described
 
 	stop     stopReason // why the program was ended from outside, or ""
@@ -149,7 +149,7 @@ func (o *Outcome) any(is func(*Failure) bool) bool {
 	return slices.ContainsFunc(o.Ranks, func(r Result) bool { return r.Failure != nil && is(r.Failure) })
 }
 
-// A failureClass says what a report does with a failure.
+// A failureClass says how a report shows a failure.
 type failureClass int
 
 const (

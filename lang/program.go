@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Program is what a Session runs on its ranks.
+// A Program is a source with its arguments, which a Session runs on its ranks.
 type Program struct {
 	// Path names the source in positions, as the user gave it.
 	Path string
@@ -34,7 +34,7 @@ type Program struct {
 	Case int
 	// Cover counts how often each line runs; see Outcome.Cover.
 	Cover bool
-	// Describe notes what variables hold; see Outcome.Described.
+	// Describe notes the values of variables; see Outcome.Described.
 	Describe bool
 
 	// Chunk runs the source among globals that the ranks keep from chunk to

@@ -29,7 +29,7 @@ func (s *server) variables() []Variable {
 	return list
 }
 
-// describe returns what a list of variables shows of a value.
+// describe returns a value as a list of variables shows it.
 func (s *server) describe(v starlark.Value) (shown string) {
 	err := protect(func() error {
 		if shown = s.env.Describe(v); shown == "" {
@@ -55,8 +55,8 @@ func clip(s string) string {
 	return line
 }
 
-// explain says under which names the documentation may have what a dotted path
-// stands for, and of a variable what it is.
+// explain says under which names the documentation may have the value that a dotted path
+// stands for, and describes a variable.
 func (s *server) explain(path string) *replyMsg {
 	reply := new(replyMsg)
 	if s.globals == nil {
@@ -85,7 +85,7 @@ func (s *server) explain(path string) *replyMsg {
 }
 
 // describeFunction returns how a function of a script is called, where it is and
-// what it says of itself.
+// its documentation.
 func describeFunction(fn *starlark.Function) string {
 	var params []string
 	for i := range fn.NumParams() {
@@ -125,7 +125,7 @@ func (s *server) complete(line string) *replyMsg {
 	return reply
 }
 
-// candidates returns where the last word of line begins, and what it may be.
+// candidates returns where the last word of line begins, and its candidates.
 func (s *server) candidates(line string) (start int, names []string) {
 	c := cursorIn(line)
 	if c.comment {
@@ -153,7 +153,7 @@ func (s *server) candidates(line string) (start int, names []string) {
 	return start, withPrefix(append(s.known("", word != ""), keywords...), word)
 }
 
-// within returns what a word inside of a bracket may be, behind before.
+// within returns the candidates for a word inside of a bracket, behind before.
 func (s *server) within(b bracket, before, word string) []string {
 	if param, ok := parameterBefore(before); ok {
 		return s.known(param, word != "")
@@ -257,7 +257,7 @@ var keywords = []string{
 var operators = []string{"and", "else", "for", "if", "in", "lambda", "not", "or"}
 
 // withPrefix returns the names that begin with prefix, sorted. Names that
-// begin with an underscore are only for those who ask for them.
+// begin with an underscore are only for a prefix with an underscore.
 func withPrefix(names []string, prefix string) []string {
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return !strings.HasPrefix(n, prefix) || prefix == "" && strings.HasPrefix(n, "_")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Report writes what went wrong and where: each different failure once, with
+// Report writes the failures and their lines: each different failure once, with
 // the ranks it happened on, and then in one line each where the others were.
 // It writes nothing if all ranks ended well.
 func (o *Outcome) Report(w io.Writer) {
@@ -157,7 +157,7 @@ func (r *report) trace(f *Failure) {
 	}
 }
 
-// summary returns the line that says what went wrong.
+// summary returns the line that names the failure.
 func (f *Failure) summary(g *group) string {
 	return "Error" + in(g.function()) + ": " + string(f.Message)
 }
@@ -228,7 +228,7 @@ func (r *report) others(o *Outcome, ranks []int) {
 	}
 }
 
-// whereabouts says in one line what became of a rank without a failure of its
+// whereabouts says in one line how or where a rank was stopped that has no failure of its
 // own.
 func whereabouts(f *Failure) string {
 	switch {

@@ -9,7 +9,7 @@ import (
 
 // Run runs a program on the ranks and returns when it has ended on all of
 // them, or when those that were told to stop have not done so in time. The end
-// of ctx interrupts it. What goes wrong with the program is in the Outcome; an
+// of ctx interrupts it. Failures of the program are in the Outcome; an
 // error says that there was no program, or that its output could not be
 // written.
 func (s *Session) Run(ctx context.Context, p Program) (*Outcome, error) {
@@ -99,7 +99,7 @@ func (s *Session) drainInterrupts() {
 	}
 }
 
-// wait handles what happens until no rank is waited for.
+// wait handles events until no rank is waited for.
 func (r *running) wait(ctx context.Context, timeout time.Duration) {
 	r.limit.start(timeout)
 	defer r.limit.stop()
@@ -140,7 +140,7 @@ func (r *running) stopFor(ctx context.Context) {
 	r.stop(stopInterrupt, "interrupted")
 }
 
-// handle deals with what a rank sent, or with its loss.
+// handle deals with a message of a rank, or with its loss.
 func (r *running) handle(e event) {
 	switch {
 	case e.err != nil:
@@ -181,7 +181,7 @@ func (r *running) halt(rank int, h *Halt) {
 }
 
 // A DeathError is the end of a connection because the rank has died. Cause says
-// of what, as in "was killed by signal 9 (killed)".
+// how, as in "was killed by signal 9 (killed)".
 type DeathError struct{ Cause string }
 
 func (e *DeathError) Error() string { return "the rank died: it " + e.Cause }

@@ -16,7 +16,7 @@ import (
 // Serve runs at the rank: it receives control messages from conn, runs the
 // programs they hold in the world of env, and answers. It returns nil when it
 // is told to stop or the connection closes, and else the cause of ctx's end or
-// what is wrong with the connection. A program under way is then ended first.
+// the error of the connection. A program under way is then ended first.
 func Serve(ctx context.Context, conn Conn, env Env) error { return ServeWatched(ctx, conn, env, nil) }
 
 // ServeWatched is Serve of a rank whose programs a Watch holds to its limit.
@@ -75,7 +75,7 @@ type job struct {
 	cancel context.CancelCauseFunc
 }
 
-// read passes on what conn brings until ctx or the connection ends. Messages
+// read passes on the messages of conn until ctx or the connection ends. Messages
 // that concern a run under way it handles itself.
 func (s *server) read(ctx context.Context) {
 	for {
@@ -305,7 +305,7 @@ func (s *server) rest(p *runMsg, err error) error {
 }
 
 // resume tells env that a chunk is to begin, and where this rank has no part in
-// it, that it rests: who waits for it does so in vain.
+// it, that it rests: a rank that waits for it does so in vain.
 func (s *server) resume(m *readyMsg) {
 	e, ok := s.env.(Pauser)
 	if !ok {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Options say how a Session shows what its ranks do. The zero value shows
+// Options say how a Session shows the output of its ranks. The zero value shows
 // nothing.
 type Options struct {
-	Out   io.Writer // gets what programs print; nil for nowhere
+	Out   io.Writer // gets the output of programs; nil for nowhere
 	Notes io.Writer // gets lines beside the output (see Noter); nil for nowhere
 	Mode  Mode      // "" is Merged
 
-	// Recorded gets what the rank's Env has recorded of a run (see Recorder); nil if
+	// Recorded gets the record that the rank's Env has made of a run (see Recorder); nil if
 	// nobody wants it.
 	Recorded func(rank int, data []byte)
 
@@ -68,7 +68,7 @@ type Session struct {
 	broken []error // by rank: why it cannot be used: it has gone, or does not stop
 }
 
-// An event is what a rank's connection brought: a message, or its end.
+// An event is news of a rank's connection: a message, or its end.
 type event struct {
 	rank int
 	*message
@@ -127,7 +127,7 @@ func (s *Session) AskStop() {
 	}
 }
 
-// read passes on what one rank sends.
+// read passes on the messages of one rank.
 func (s *Session) read(ctx context.Context, rank int) {
 	for {
 		e := event{rank: rank}
@@ -174,7 +174,7 @@ func (s *Session) usable(ranks []int) error {
 	return nil
 }
 
-// Complete returns where in line its last word begins, and what it may be, as
+// Complete returns where in line its last word begins, and its candidates, as
 // rank 0 sees it.
 func (s *Session) Complete(ctx context.Context, line string) (start int, names []string, err error) {
 	replies, err := s.ask(ctx, []int{0}, &message{Complete: &completeMsg{text(line)}})
@@ -184,8 +184,8 @@ func (s *Session) Complete(ctx context.Context, line string) (start int, names [
 	return replies[0].Start, replies[0].Names, nil
 }
 
-// Explain returns what rank 0 knows of what a dotted path stands for: the names
-// under which the documentation may have it, and of a variable what it is.
+// Explain returns rank 0's knowledge of the value of a dotted path: the names
+// under which the documentation may have it, and the description of a variable.
 func (s *Session) Explain(ctx context.Context, path string) (names []string, what string, err error) {
 	replies, err := s.ask(ctx, []int{0}, &message{Explain: &explainMsg{text(path)}})
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *Session) ask(ctx context.Context, ranks []int, m *message) ([]*replyMsg
 	return replies, nil
 }
 
-// note shows a rank's note, if that is what e is.
+// note shows a rank's note, if e is one.
 func (s *Session) note(e event) {
 	if e.message != nil && e.Note != nil {
 		fmt.Fprintf(s.opts.Notes, "%s\n", e.Note.Text)

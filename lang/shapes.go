@@ -11,7 +11,7 @@ import (
 // types, and indices, without asking the values. So if an Env has functions of these
 // names, comparisons and indices are calls of them: compare("<", x, y), "in" among
 // its operators, and index(x, y); and the bounds of slices, and arguments of methods of
-// Starlark's own types, are what bound says of them.
+// Starlark's own types, are given to bound.
 const (
 	CompareFunction = "<compare>"
 	IndexFunction   = "<index>"
@@ -64,7 +64,7 @@ func (s *shaper) stmt(stmt syntax.Stmt) {
 	}
 }
 
-// target rewrites what an assignment's target computes, and leaves the target.
+// target rewrites the expressions in an assignment's target, and leaves the target.
 func (s *shaper) target(e syntax.Expr) {
 	switch n := e.(type) {
 	case *syntax.IndexExpr:
@@ -93,7 +93,7 @@ func (s *shaper) exprs(list []syntax.Expr) {
 	}
 }
 
-// expr rewrites *p, and what it is made of.
+// expr rewrites *p, and its parts.
 func (s *shaper) expr(p *syntax.Expr) {
 	switch n := (*p).(type) {
 	case *syntax.BinaryExpr:
@@ -169,7 +169,7 @@ var looking = map[string]bool{
 	"symmetric_difference": true, "union": true, "update": true,
 }
 
-// known has BoundFunction say what the arguments of a call are, as far as they are
+// known has BoundFunction state the arguments of a call, as far as they are
 // given one by one.
 func (s *shaper) known(args []syntax.Expr) {
 	for i, a := range args {

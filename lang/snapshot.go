@@ -59,8 +59,8 @@ func newFrame(fr starlark.DebugFrame, fn *starlark.Function, m *halt.Map) *frame
 	return f
 }
 
-// localsIn returns the numbers of a frame's locals, those of comprehensions last: what
-// they leave there is hidden by variables of the function.
+// localsIn returns the numbers of a frame's locals, those of comprehensions last: values that
+// they leave there are hidden by variables of the function.
 func localsIn(fr starlark.DebugFrame, m *halt.Map) []int {
 	var own, inner []int
 	for i := range fr.NumLocals() {
@@ -92,7 +92,7 @@ func uncelled(v starlark.Value) starlark.Value {
 	return v
 }
 
-// watchName is what the frame of an errorWatch is called in a call stack.
+// watchName is the name of the frame of an errorWatch in a call stack.
 const watchName = "<watch>"
 
 // An errorWatch is a function at the outermost place of a thread's calls that takes

@@ -23,7 +23,7 @@ func (s *stopwatch) stop() {
 	}
 }
 
-// expired returns what is sent to when the time has gone by; nil for never.
+// expired returns the channel that is sent to when the time has gone by; nil for never.
 func (s *stopwatch) expired() <-chan time.Time {
 	if s.timer == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 // longest there is, and takes at most six times its bytes.
 const maxMessage = 1 << 30
 
-// farewell is how long Close tries to send what is still to be sent.
+// farewell is how long Close tries to send the messages still in its queue.
 const farewell = 5 * time.Second
 
 // A StreamConn is one end of a control connection over a stream of bytes: each
@@ -31,11 +31,11 @@ type StreamConn struct {
 }
 
 // Stream returns a connection over stream, which belongs to it from then on.
-// Its Close ends what reads from it and writes to it. Both ends are of one
-// version of tpsh. Close of the connection ends what Stream starts.
+// Its Close ends reads and writes under way. Both ends are of one
+// version of tpsh. Close of the connection ends the goroutines that Stream starts.
 //
 // If ended is not nil, it is told how the stream ended, with io.EOF if the
-// other end closed it, and returns what Recv says when all messages have been
+// other end closed it, and returns the error of Recv when all messages have been
 // received.
 func Stream(stream io.ReadWriteCloser, ended func(error) error) *StreamConn {
 	c := &StreamConn{stream: stream, ended: ended, in: newQueue(), out: newQueue()}
@@ -63,8 +63,8 @@ func (c *StreamConn) Fail(err error) {
 	c.stream.Close()
 }
 
-// Close sends what is still to be sent, if the other end takes it within
-// farewell, and closes the stream. What has come can still be received.
+// Close sends the messages still in the queue, if the other end takes them within
+// farewell, and closes the stream. Messages that have come can still be received.
 func (c *StreamConn) Close() error {
 	late := time.AfterFunc(farewell, func() { c.stream.Close() })
 	defer late.Stop()
@@ -73,7 +73,7 @@ func (c *StreamConn) Close() error {
 	return nil
 }
 
-// read queues what comes.
+// read queues the messages that come.
 func (c *StreamConn) read() {
 	r := bufio.NewReader(c.stream)
 	var err error
@@ -91,7 +91,7 @@ func (c *StreamConn) read() {
 }
 
 // readMessage returns the next message of a stream, and io.EOF at its end.
-// Memory grows with what comes, whatever the length says.
+// Memory grows with the bytes that come, whatever the length says.
 func readMessage(r io.Reader) ([]byte, error) {
 	var header [8]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -127,7 +127,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// write sends what is queued, and closes the stream when there is no more to
+// write sends the queue, and closes the stream when there is no more to
 // come.
 func (c *StreamConn) write() {
 	defer c.stream.Close()

@@ -84,7 +84,7 @@ const maxDepth = 10_000
 // several steps to go one call deeper.
 const checkEvery = 1000
 
-// limits are what a thread may use.
+// limits are the steps and the memory that a thread may use.
 type limits struct {
 	job   *job
 	steps uint64 // of the interpreter; 0 for any number

@@ -130,7 +130,7 @@ var mostVague = map[string]int{"what": 20, "who": 5}
 
 // namesThings are the folders, each with or without those below it, whose comments are
 // held to that.
-var namesThings = []string{"comm/...", "runtime", "runtime/shard"}
+var namesThings = []string{"comm/...", "runtime", "runtime/shard", "lang/..."}
 
 var vagueWord = regexp.MustCompile(`(?i)\b(what|who)\b`)
 

@@ -1,4 +1,4 @@
-// Package advice says what to write instead of what programs of Python have and
+// Package advice names substitutes for things that programs of Python have and
 // this language has not. It knows names and the messages of Starlark's
 // interpreter, and no values.
 //
@@ -7,11 +7,11 @@
 // between two types, an attribute that is not there, an argument. Both answers
 // are half sentences that stand in brackets behind the message:
 //
-//	undefined: torch (what torch has is there without a name in front: write zeros)
+//	undefined: torch (the names of torch are there without a name in front: write zeros)
 //	list has no .sort field or method (sorted(x) gives a list in order)
 //
 //	advice.Undefined("torch", []string{"zeros"}, known)
 //	advice.Refused("list has no .sort field or method")
 //
-// What is refused before a program is run, such as import, package source says.
+// Refusals before a program is run, as of import, are package source's.
 package advice

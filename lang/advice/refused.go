@@ -8,8 +8,8 @@ import (
 	"tpsh/internal/lazyregexp"
 )
 
-// A rule says what to write instead of what the interpreter refuses with a
-// message that matches. In text, $1 is what the pattern's first group matches.
+// A rule has the advice for a refusal of the interpreter with a
+// message that matches. In text, $1 is the match of the pattern's first group.
 type rule struct {
 	pattern *regexp.Regexp
 	text    string
@@ -18,7 +18,7 @@ type rule struct {
 // rules are asked in turn.
 var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 
-// refusals are the patterns of messages, and what to write instead.
+// refusals are the patterns of messages, and the advice for each.
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
 	{`^nn has no \.utils`, "optim.clip_grad_norm_(params, max_norm) clips gradients; flatten, fuse and the like have no counterpart"},
@@ -72,7 +72,7 @@ func compile(table [][2]string) []rule {
 	return list
 }
 
-// Refused says what to write instead of what the interpreter refuses with a
+// Refused returns the advice for a refusal of the interpreter with a
 // message, or "".
 func Refused(message string) string {
 	for _, r := range rules() {

@@ -20,7 +20,7 @@ var renamed = map[string]string{
 	"sqrt": "x.sqrt() or math.sqrt(x)", "exp": "x.exp() or math.exp(x)", "log": "x.log() or math.log(x)", "sum": "x.sum()", "mean": "x.mean()", "max": "x.max()", "min": "x.min()", "abs": "x.abs()", "sin": "x.sin()", "cos": "x.cos()", "tanh": "x.tanh()", "sigmoid": "x.sigmoid()", "relu": "F.relu", "argmax": "x.argmax()", "argmin": "x.argmin()",
 }
 
-// names say what to write instead of names that Python has.
+// names has the advice for names that Python has.
 var names = map[string]string{
 	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "TRUE": "True", "FALSE": "False",
 	"map": "a list is made by [f(x) for x in xs]", "filter": "a list is made by [x for x in xs if f(x)]", "reduce": "reduce(x, dst) is a collective; a loop folds a list",
@@ -37,7 +37,7 @@ var names = map[string]string{
 	"PartitionSpec": "Shard(dim) and Replicate() place", "P": "Shard(dim) and Replicate() place", "NamedSharding": "distribute_tensor(x, mesh, placements) places", "pmap": "every rank runs the whole script: local_map(f, in_placements, out_placements, mesh) runs f on blocks", "shard_map": "local_map(f, in_placements, out_placements, mesh) runs f on blocks", "jit": "nothing: programs are not compiled", "vjp": "custom_vjp(forward, backward), grad(outputs, inputs)", "psum": "all_reduce(x)", "ppermute": "collective_permute(x, pairs)", "einops": "einsum, reshape and permute", "rearrange": "reshape and permute", "allreduce": "all_reduce(x)", "allgather": "all_gather(x)", "alltoall": "all_to_all(x, split_dim, concat_dim)", "bcast": "broadcast(x, src)", "Bcast": "broadcast(x, src)", "MPI": "all_reduce, all_gather, send and recv are there", "comm": "all_reduce, all_gather, send and recv are there",
 }
 
-// Undefined says what to write instead of a name that is not defined, or "".
+// Undefined returns the advice for a name that is not defined, or "".
 // path holds the attributes that follow the name; known reports whether a name,
 // perhaps of a module, is there.
 func Undefined(name string, path []string, known func(name string) bool) string {
@@ -54,7 +54,7 @@ func Undefined(name string, path []string, known func(name string) bool) string 
 	return "write " + text
 }
 
-// library says what to write instead of a path into a library.
+// library returns the advice for a path into a library.
 func library(name string, path []string, known func(string) bool) string {
 	intro := fmt.Sprintf("what %s has is there without a name in front", name)
 	if len(path) == 0 {

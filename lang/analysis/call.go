@@ -15,7 +15,7 @@ type Callee struct {
 }
 
 // Callees returns the functions that a call may be of: one if that is known. For a
-// method of what nothing is known of they are those of all types. nil says that it
+// method of a value of which nothing is known they are those of all types. nil says that it
 // may be anything.
 func (f *File) Callees(call *syntax.CallExpr) []Callee {
 	t := f.TypeOf(call.Fn)

@@ -13,7 +13,7 @@ type Cursor struct {
 	Offset int
 	// Statement is where the statement begins that the cursor is in.
 	Statement int
-	// Word is the part of a name before the cursor, and Receiver what stands
+	// Word is the part of a name before the cursor, and Receiver the expression
 	// before the dot before that, with HasDot.
 	Word     string
 	Receiver string
@@ -31,8 +31,8 @@ type Cursor struct {
 type Bracket struct {
 	Char   byte
 	At     int    // its offset
-	Before string // the expression before it: what is called or indexed; "" for none
-	Args   []Arg  // what stands behind it, cut at commas, the last one up to the cursor
+	Before string // the expression before it: the function or the indexed value; "" for none
+	Args   []Arg  // the arguments behind it, cut at commas, the last one up to the cursor
 }
 
 // An Arg is a part between two commas.
@@ -88,7 +88,7 @@ func (c *Cursor) Call() *Bracket {
 	return nil
 }
 
-// argsOf cuts what stands behind a bracket at its commas.
+// argsOf cuts the text behind a bracket at its commas.
 func argsOf(text string, commas []int, start, end int) []Arg {
 	var args []Arg
 	for _, comma := range append(slices.Clone(commas), end) {
@@ -137,7 +137,7 @@ type scanned struct {
 	commas []int
 }
 
-// begins are words with which a line begins that cannot be inside brackets: what was
+// begins are words with which a line begins that cannot be inside brackets: whatever was
 // open before it is a slip.
 var begins = []string{"def ", "load(", "if ", "for ", "while ", "return "}
 

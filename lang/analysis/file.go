@@ -23,10 +23,10 @@ type File struct {
 
 	scopes   []*Scope // but for that of the file
 	symbolOf map[*syntax.Ident]*Symbol
-	used     map[string]*Symbol // what comes from outside: the language's names, and unbound ones
+	used     map[string]*Symbol // names from outside: the language's names, and unbound ones
 	types    map[syntax.Node]*Type
 	symbols  map[*Symbol]*Type
-	busy     map[any]bool // what is being looked for, so that no circle is gone round
+	busy     map[any]bool // the things that are being looked for, so that no circle is gone round
 	circles  int          // how often one was met
 }
 

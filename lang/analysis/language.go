@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Language is what programs have without a load, and what is known of it.
+// A Language is all that programs have without a load, and all that is known of it.
 type Language struct {
 	Names starlark.StringDict
 	// Signature returns the parameters of a function by its path; of a method
@@ -24,9 +24,9 @@ type Language struct {
 	// Loose are names that values have which have no type in Types: structs that
 	// functions return.
 	Loose []string
-	// Results says what functions return and what attributes are, by path: the
-	// name of a type, "list:T" and "tuple:T" of elements of T; "=0" is what the
-	// first argument is, "@0" what a call of it returns.
+	// Results says the types of results and of attributes, by path: the
+	// name of a type, "list:T" and "tuple:T" of elements of T; "=0" is the type of the
+	// first argument, "@0" that of a call of it.
 	Results map[string]string
 	// Classes holds the attributes of modules by the function that makes them:
 	// of "nn.Linear" that "weight" is a "Tensor". One called Others says that
@@ -44,11 +44,11 @@ type Language struct {
 // Others is the name of an attribute that stands for any.
 const Others = "*"
 
-// A Signature says what calls of a function may look like.
+// A Signature says how a function may be called.
 type Signature struct {
 	Params   []string        // those by position, in order
 	Required []string        // those of Params, and of Keywords, that have no default
-	Keywords map[string]bool // what may be passed by name; nil for anything
+	Keywords map[string]bool // the arguments that may be passed by name; nil for anything
 	Rest     bool            // any number of arguments by position
 }
 

@@ -84,7 +84,7 @@ func (f *File) isMethod(path string) bool {
 	})
 }
 
-// children returns the attributes of a module of a type with what they are, and whether
+// children returns the attributes of a module of a type with their types, and whether
 // those are all.
 func (f *File) children(t *Type) (map[string]*Type, bool) {
 	if t == nil || t.Name != "Module" {
@@ -201,7 +201,7 @@ func (f *File) numbered(t *Type, list []syntax.Expr) *Type {
 	return t
 }
 
-// mesh returns the type of a mesh with what its call says of dims.
+// mesh returns the type of a mesh with the dims that its call names.
 func (f *File) mesh(call *syntax.CallExpr, path string) *Type {
 	t := &Type{Name: "DeviceMesh"}
 	for i, a := range call.Args {

@@ -10,7 +10,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// typeOfCall returns the type of what a call returns.
+// typeOfCall returns the type of the result of a call.
 func (f *File) typeOfCall(call *syntax.CallExpr) *Type {
 	fn := f.TypeOf(call.Fn)
 	switch {
@@ -60,7 +60,7 @@ func (f *File) argument(call *syntax.CallExpr, at string) *Type {
 	return f.TypeOf(call.Args[i])
 }
 
-// returns returns the type of what a call of a function of a program returns.
+// returns returns the type of the result of a function of a program.
 func (fn *Function) returns() *Type {
 	if fn.Result != nil {
 		return fn.File.TypeOf(fn.Result)
@@ -86,7 +86,7 @@ func (fn *Function) returns() *Type {
 	return t
 }
 
-// Ends reports whether what stands behind statements is never reached from them: they
+// Ends reports whether the code behind statements is never reached from them: they
 // end with a return, a fail, a loop without an end, or a choice of such.
 func (f *File) Ends(stmts []syntax.Stmt) bool {
 	return slices.ContainsFunc(stmts, f.ends)

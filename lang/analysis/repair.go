@@ -15,12 +15,12 @@ const probe = "_tpsh_probe_"
 // A View is a program as it would be if the statement at a cursor were another.
 type View struct {
 	*File
-	Probe syntax.Expr // what is asked about, or nil
+	Probe syntax.Expr // the expression asked about, or nil
 	Scope *Scope      // around the cursor
 }
 
 // Look reads the program with the statement at a cursor replaced by one that binds an
-// expression, or by nothing if that is "". What cannot be read elsewhere is left out,
+// expression, or by nothing if that is "". Lines elsewhere that cannot be read are left out,
 // so that it works on half of a text, too.
 func (c *Cursor) Look(path string, l *Language, load func(string) *File, expr string) *View {
 	head, tail := c.around()
@@ -50,7 +50,7 @@ func (c *Cursor) Look(path string, l *Language, load func(string) *File, expr st
 	return v
 }
 
-// around returns what stands before the statement at the cursor and behind it.
+// around returns the text before the statement at the cursor and behind it.
 func (c *Cursor) around() (head, tail string) {
 	rest := c.Text[c.Offset:]
 	end := strings.IndexByte(rest, '\n')
@@ -97,7 +97,7 @@ func readable(path, head, statement, tail string, l *Language, load func(string)
 	return f
 }
 
-// Readable reads a program of which what cannot be read is left out, line by line.
+// Readable reads a program of which unreadable lines are left out, line by line.
 func Readable(path, text string, l *Language, load func(string) *File) *File {
 	return readable(path, text, "", "", l, load)
 }

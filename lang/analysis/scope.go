@@ -82,7 +82,7 @@ func (s *Scope) lookup(name string) *Symbol {
 type resolver struct {
 	file  *File
 	scope *Scope
-	later *[]func() // bodies of functions: they see what is bound below them
+	later *[]func() // bodies of functions: they see names that are bound below them
 }
 
 // resolve finds the symbols of a file.
@@ -127,7 +127,7 @@ func (r *resolver) bindBlock(stmts []syntax.Stmt) {
 	}
 }
 
-// Targets returns what is assigned to: of a = b = x both a and b.
+// Targets returns the targets of an assignment: of a = b = x both a and b.
 func Targets(s *syntax.AssignStmt) []syntax.Expr {
 	list := []syntax.Expr{s.LHS}
 	for x, ok := s.RHS.(*syntax.BinaryExpr); ok && x.Op == syntax.EQ; x, ok = x.Y.(*syntax.BinaryExpr) {
@@ -136,7 +136,7 @@ func Targets(s *syntax.AssignStmt) []syntax.Expr {
 	return list
 }
 
-// Value returns what is assigned.
+// Value returns the value that is assigned.
 func Value(s *syntax.AssignStmt) syntax.Expr {
 	v := s.RHS
 	for x, ok := v.(*syntax.BinaryExpr); ok && x.Op == syntax.EQ; x, ok = v.(*syntax.BinaryExpr) {
@@ -145,7 +145,7 @@ func Value(s *syntax.AssignStmt) syntax.Expr {
 	return v
 }
 
-// target binds the names among what is assigned to.
+// target binds the names in the target of an assignment.
 func (r *resolver) target(x syntax.Expr, by syntax.Node) {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -213,7 +213,7 @@ func (r *resolver) assigned(s *syntax.AssignStmt) {
 	}
 }
 
-// places resolves what stands in a target besides names: x of x[0] and x.a.
+// places resolves the expressions in a target besides names: x of x[0] and x.a.
 func (r *resolver) places(x syntax.Expr) {
 	switch x := x.(type) {
 	case *syntax.Ident:

@@ -10,7 +10,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// A Type is what is known of a value. nil is nothing.
+// A Type is all that is known of a value; nil is for nothing.
 type Type struct {
 	// Name is as `type` and the reference have it: "Tensor" of every kind of
 	// tensors, "Module" of every class of modules, "string", "list", "DeviceMesh";
@@ -22,7 +22,7 @@ type Type struct {
 	Elem *Type // of each element of a list, a tuple, a dict's values
 	// Items are the elements of a tuple or list that is written out.
 	Items []*Type
-	// Class is what made a module: "nn.Linear".
+	// Class is the class of a module: "nn.Linear".
 	Class string
 	// Fields are attributes that the program gave to a module or struct. All says
 	// that it has no others.
@@ -43,7 +43,7 @@ type Function struct {
 	Result syntax.Expr   // of a lambda
 }
 
-// Any is the name of the type of what may have any attribute.
+// Any is the name of the type of values that may have any attribute.
 const Any = "any"
 
 func anything() *Type { return &Type{Name: Any} }
@@ -53,7 +53,7 @@ func (t *Type) IsAny() bool { return t != nil && t.Name == Any }
 
 func isUniversal(name string) bool { return starlark.Universe.Has(name) }
 
-// TypeOf returns what is known of the value of an expression of the file.
+// TypeOf returns the type of the value of an expression of the file.
 func (f *File) TypeOf(x syntax.Expr) *Type {
 	if t, ok := f.types[x]; ok {
 		return t
@@ -65,8 +65,8 @@ func (f *File) TypeOf(x syntax.Expr) *Type {
 	return t
 }
 
-// guarded calls look, which is for what key stands for, unless that is being looked
-// for already. It reports whether what it finds may be kept: it does not hang on
+// guarded calls look, which is for the thing that key stands for, unless that is being looked
+// for already. It reports whether its result may be kept: it does not hang on
 // something that is being looked for.
 func (f *File) guarded(key any, look func()) bool {
 	if f.busy[key] || len(f.busy) > maxDepth {
@@ -133,7 +133,7 @@ func typeOfLiteral(x *syntax.Literal) *Type {
 	return nil
 }
 
-// join returns what is known of a value that is of either type.
+// join returns the type of a value that is of either type.
 func join(a, b *Type) *Type {
 	if a.IsAny() || b.IsAny() {
 		return anything()
@@ -173,7 +173,7 @@ func (f *File) typeOfIdent(id *syntax.Ident) *Type {
 	return f.TypeOfSymbol(sym)
 }
 
-// TypeOfSymbol returns what is known of the value of a symbol, wherever it is used.
+// TypeOfSymbol returns the type of the value of a symbol, wherever it is used.
 func (f *File) TypeOfSymbol(sym *Symbol) *Type {
 	if t, ok := f.symbols[sym]; ok {
 		return t
@@ -247,8 +247,8 @@ func operatorOf(assign syntax.Token) syntax.Token {
 	return assign - syntax.PLUS_EQ + syntax.PLUS // as Starlark itself counts them
 }
 
-// symbolBefore returns the type of the left side of x += y, but for what x += y
-// makes of it.
+// symbolBefore returns the type of the left side of x += y, but for the type that x += y
+// gives it.
 func (f *File) symbolBefore(s *syntax.AssignStmt) *Type {
 	id, ok := s.LHS.(*syntax.Ident)
 	if !ok {
@@ -266,7 +266,7 @@ func (f *File) symbolBefore(s *syntax.AssignStmt) *Type {
 	return nil
 }
 
-// part returns the type of a name among what a value is assigned to.
+// part returns the type of a name in the target that a value is assigned to.
 func (f *File) part(target syntax.Expr, id *syntax.Ident, t *Type) *Type {
 	var list []syntax.Expr
 	switch x := target.(type) {
@@ -303,7 +303,7 @@ func holds(x syntax.Expr, id *syntax.Ident) bool {
 	return found
 }
 
-// elemOf returns the type of what iteration goes over.
+// elemOf returns the type of the elements that iteration goes over.
 func elemOf(t *Type) *Type {
 	if t == nil {
 		return nil

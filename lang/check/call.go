@@ -42,7 +42,7 @@ func (c *checker) call(call *syntax.CallExpr) {
 	c.found = append(c.found, first...)
 }
 
-// arguments reports what is wrong with a call of one function.
+// arguments reports mistakes in a call of one function.
 func (c *checker) arguments(call *syntax.CallExpr, fn analysis.Callee) {
 	given, positional, open := map[string]bool{}, 0, false
 	for _, a := range call.Args {
@@ -88,7 +88,7 @@ func (c *checker) keyword(fn analysis.Callee, id *syntax.Ident, given map[string
 	}
 }
 
-// refusals are the literals that parameters refuse, by what these want.
+// refusals are the literals that parameters refuse, by the types that these want.
 var refusals = map[string]struct{ kinds, want string }{
 	"tensor": {"string int float list", "a tensor"}, "operand": {"string list", "a tensor or a number"},
 	"int": {"string float list", "an int"}, "ints": {"string float", "an int or a list of ints"}, "number": {"string list", "a number"},

@@ -29,7 +29,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s (%s)", f.File, f.Line, f.Column, f.Message, f.Rule)
 }
 
-// Rules says of each rule what it finds.
+// Rules has the mistake that each rule finds.
 var Rules = map[string]string{
 	"syntax":      "a source that cannot be read or compiled",
 	"undefined":   "a name that nothing binds",
@@ -45,10 +45,10 @@ var Rules = map[string]string{
 	"no-assert":   "a test that asserts nothing",
 }
 
-// Source returns what is wrong with a program, in the order of its lines.
+// Source returns the mistakes of a program, in the order of its lines.
 func Source(path, text string, l *Language) []Finding { return File(l.Open(path, text), l) }
 
-// File returns what is wrong with a program that was read.
+// File returns the mistakes of a program that was read.
 func File(f *analysis.File, l *Language) []Finding {
 	c := &checker{File: f, lang: l}
 	c.static(lang.Static(f.Path, f.Text, l.Names))
@@ -87,7 +87,7 @@ type checker struct {
 	numbered map[string]bool // those with digits, without these
 }
 
-// visit reports what is wrong with one node, and whether to look into it: not if
+// visit reports the mistakes of one node, and whether to look into it: not if
 // the program means it to fail.
 func (c *checker) visit(n syntax.Node) bool {
 	if n == nil || c.guarded[n] {
@@ -113,7 +113,7 @@ func (c *checker) report(pos syntax.Position, rule, format string, args ...any) 
 
 var place = lazyregexp.New(`^(.*?):(\d+):(\d+): (?s:(.*))$`)
 
-// static reports what keeps the program from being compiled.
+// static reports mistakes that keep the program from being compiled.
 func (c *checker) static(err error) {
 	var bad *lang.StaticError
 	if !errors.As(err, &bad) {

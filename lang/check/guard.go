@@ -9,8 +9,8 @@ import (
 	"tpsh/lang/source"
 )
 
-// guard finds the guarded expressions. A function keeps failures if it gives what it is
-// given to attempt or assert.fails, or to one that does; what it is given is guarded. In
+// guard finds the guarded expressions. A function keeps failures if it gives an argument
+// to attempt or assert.fails, or to one that does; the argument is guarded. In
 // a program with such functions a lambda is guarded, and a function that is a value,
 // unless it goes straight to a function of the language: it may get there by other ways.
 func (c *checker) guard() {
@@ -67,7 +67,7 @@ func (c *checker) def(id *syntax.Ident) *syntax.DefStmt {
 	return d
 }
 
-// guardArgs guards what goes to a function that keeps failures. What goes to another of
+// guardArgs guards arguments of a function that keeps failures. What goes to another of
 // the language is called by it.
 func (c *checker) guardArgs(call *syntax.CallExpr, called map[syntax.Node]bool) {
 	keeps := c.keepsFailures(call.Fn)
@@ -86,7 +86,7 @@ func (c *checker) guardArgs(call *syntax.CallExpr, called map[syntax.Node]bool) 
 	}
 }
 
-// keepsFailures reports whether a function keeps failures of what it is given.
+// keepsFailures reports whether a function keeps failures of its arguments.
 func (c *checker) keepsFailures(fn syntax.Node) bool {
 	switch fn := fn.(type) {
 	case *syntax.Ident:
@@ -119,7 +119,7 @@ func (c *checker) keeps(sym *analysis.Symbol) bool {
 }
 
 // handsOn reports whether a value is a function that keeps failures: assert.fails as
-// it is, or what a call with it gives.
+// it is, or the result of a call with it.
 func (c *checker) handsOn(x syntax.Expr) bool {
 	if c.keepsFailures(x) {
 		return true
@@ -128,7 +128,7 @@ func (c *checker) handsOn(x syntax.Expr) bool {
 	return ok && slices.ContainsFunc(call.Args, c.handsOn)
 }
 
-// keepsGiven reports whether a function calls what it is given inside what keeps
+// keepsGiven reports whether a function calls its argument inside a function that keeps
 // failures, or hands it on to that.
 func (c *checker) keepsGiven(fn syntax.Node, params []syntax.Expr) bool {
 	given := map[*analysis.Symbol]bool{}
@@ -150,7 +150,7 @@ func (c *checker) keepsGiven(fn syntax.Node, params []syntax.Expr) bool {
 	return found
 }
 
-// calls reports whether an argument of what keeps failures may call one of some
+// calls reports whether an argument of a function that keeps failures may call one of some
 // parameters: it is one, or calls it, or gives it to a function to call.
 func (c *checker) calls(a syntax.Expr, given map[*analysis.Symbol]bool) bool {
 	isGiven := func(x syntax.Expr) bool {

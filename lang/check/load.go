@@ -11,7 +11,7 @@ import (
 	"tpsh/lang/analysis"
 )
 
-// A Language is what programs have without a load, and the files that they load.
+// A Language is all that programs have without a load, and the files that they load.
 // One is used by one goroutine at a time.
 type Language struct {
 	*analysis.Language
@@ -23,12 +23,12 @@ type Language struct {
 	files map[string]*analysis.File // by path and text
 	all   map[string]bool
 
-	keeping map[*analysis.Symbol]bool                    // what loadedKeeps looks at
+	keeping map[*analysis.Symbol]bool                    // the symbols that loadedKeeps looks at
 	circles int                                          // loads in a circle that it met
-	kept    map[*analysis.File]map[*analysis.Symbol]bool // what it found, by loaded file
+	kept    map[*analysis.File]map[*analysis.Symbol]bool // its results, by loaded file
 }
 
-// Open returns a program, which loads what lies beside it. A text that was opened is
+// Open returns a program, which loads files beside it. A text that was opened is
 // not read again.
 func (l *Language) Open(path, text string) *analysis.File {
 	key := clean(path)
@@ -60,7 +60,7 @@ func (l *Language) Open(path, text string) *analysis.File {
 // maxFiles is how many files are remembered.
 const maxFiles = 500
 
-// Forget forgets what was read: files have changed, and so may what is known of those
+// Forget forgets the files that were read: they have changed, and so may the types of those
 // that load them.
 func (l *Language) Forget() { l.files, l.kept = nil, nil }
 

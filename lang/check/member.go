@@ -12,7 +12,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// member reports an attribute that a value has not: of what is known which those
+// member reports an attribute that a value has not: of values of which it is known which those
 // are; of others if no value has it at all.
 func (c *checker) member(x *syntax.DotExpr) {
 	name := x.Name.Name
@@ -38,7 +38,7 @@ func (c *checker) member(x *syntax.DotExpr) {
 	}
 }
 
-// unnumbered returns a name without its digits: what has weight_l0 may have weight_l7.
+// unnumbered returns a name without its digits: a value that has weight_l0 may have weight_l7.
 func unnumbered(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -49,7 +49,7 @@ func unnumbered(name string) string {
 }
 
 // isNumbered reports whether a name is one that values have, but for its number and
-// what stands behind that: weight_l7 and weight_l7_reverse.
+// the text behind that: weight_l7 and weight_l7_reverse.
 func (c *checker) isNumbered(name string) bool {
 	short := unnumbered(name)
 	for of := range c.numbered {
@@ -254,7 +254,7 @@ func (c *checker) learnCall(f *analysis.File, call *syntax.CallExpr) {
 }
 
 // builtHere reports whether the keys of a dict are among those that the program writes:
-// the dict is written out, or a variable that begins so, or what a function was given
+// the dict is written out, or a variable that begins so, or the dict that a function was given
 // by keywords.
 func builtHere(f *analysis.File, x syntax.Expr) bool {
 	switch x := x.(type) {

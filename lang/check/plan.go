@@ -29,7 +29,7 @@ func argument(call *syntax.CallExpr, at int, names ...string) syntax.Expr {
 	return nil
 }
 
-// planOf reports what cannot fit in calls that cut modules and tensors.
+// planOf reports arguments that cannot fit in calls that cut modules and tensors.
 func (c *checker) planOf(call *syntax.CallExpr) {
 	t := c.TypeOf(call.Fn)
 	if t == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // unused reports names that nothing uses: variables and functions inside functions;
-// and, of a file that runs and that no other loads, those of the file. What a call gives may be bound for the
+// and, of a file that runs and that no other loads, those of the file. A result of a call may be bound for the
 // call alone, and a name that begins with _ says that nothing uses it.
 func (c *checker) unused() {
 	for _, s := range c.Scopes() {
@@ -101,7 +101,7 @@ func (c *checker) blocks(stmts []syntax.Stmt) {
 	}
 }
 
-// ending says what a statement is behind which nothing is reached.
+// ending names the kind of statement behind which nothing is reached.
 func ending(s syntax.Stmt) string {
 	switch s := s.(type) {
 	case *syntax.ReturnStmt:
@@ -128,7 +128,7 @@ func (c *checker) tests() {
 	}
 }
 
-// asserts reports whether a function can reach an assertion: what is loaded may
+// asserts reports whether a function can reach an assertion: a loaded file may
 // have one.
 func (c *checker) asserts(d *syntax.DefStmt, seen map[*syntax.DefStmt]bool) bool {
 	seen[d] = true

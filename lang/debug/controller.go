@@ -39,7 +39,7 @@ type Controller struct {
 	question  int
 }
 
-// A rank is what is known of one.
+// A rank is all that is known of one.
 type rank struct {
 	standing lang.Standing // as far as it has told by itself: running or halted
 	over     bool
@@ -174,11 +174,11 @@ func (c *Controller) tell() {
 }
 
 // Go lets ranks go on by a step; nil is for all. Those that wait for others get their
-// orders first: they may still have one to stop, and what they wait for may come as soon
+// orders first: they may still have one to stop, and the message that they wait for may come as soon
 // as the first of the others goes on.
 func (c *Controller) Go(step halt.Step, ranks []int) {
 	for _, r := range c.order(step, ranks, false) {
-		// An answer says that the rank has read what came before the question.
+		// An answer says that the rank has read all messages before the question.
 		_, _ = c.Ask(r, lang.Question{What: lang.AskFrames}) // it may have ended
 	}
 	c.order(step, ranks, true)
@@ -204,7 +204,7 @@ func (c *Controller) order(step halt.Step, ranks []int, halted bool) (told []int
 	return told
 }
 
-// release lets the ranks go on that have stopped to compare what is the same.
+// release lets the ranks go on that have stopped for a comparison of values.
 func (c *Controller) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package debug lets a user stop the ranks of a session, look at them and let them go
-// on: what the shell, the command debug and the protocol of editors have in common.
+// on: the part that the shell, the command debug and the protocol of editors have in common.
 //
 // A Controller is the lang.Debugger of a session. When a rank has stopped, it lets
 // the others come to where they stop or wait, stops those that run on, and then says
-// in one Stop where all of them are. Each keeps what it does until Go.
+// in one Stop where all of them are. Each stays so until Go.
 //
 //   - A rank is halted (it stands at a line), waiting (in a call, for others), running
 //     (in a long step of the interpreter) or over.

@@ -13,7 +13,7 @@ type Stop struct {
 	Reason lang.Reason
 	Rank   int    // the first that stopped
 	Break  int    // the number of the breakpoint, or 0
-	Text   string // the error, what differs, the call
+	Text   string // the error, the difference, the call
 	Ranks  []Place
 }
 
@@ -85,7 +85,7 @@ func (c *Controller) stopsReally() bool {
 	return slices.ContainsFunc(c.ranks, func(r rank) bool { return r.halt != nil && r.halt.Reason != lang.AtCompare })
 }
 
-// places returns where the ranks are, nil if the program has ended; and what is closed
+// places returns where the ranks are, nil if the program has ended; and a channel that is closed
 // when one does something else.
 func (c *Controller) places() ([]Place, <-chan struct{}) {
 	c.mu.Lock()
@@ -154,7 +154,7 @@ func (c *Controller) conclude(places []Place) {
 	c.publish(stop)
 }
 
-// flush has the ranks send what they have printed, if all of them stand still: their
+// flush has the ranks send their output, if all of them stand still: their
 // lines are of the same section then.
 func (c *Controller) flush(places []Place) {
 	if slices.ContainsFunc(places, func(p Place) bool { return !p.Over && p.Standing != lang.Halted }) {

@@ -30,7 +30,7 @@ type Prompt struct {
 	last        string // the line before, which an empty one repeats
 }
 
-// A verb is what the first word of a line does.
+// A verb carries out lines by their first word.
 type verb struct {
 	names []string
 	usage string

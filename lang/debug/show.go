@@ -64,7 +64,7 @@ func (s Stop) Places() string {
 
 func place(r int, p Place) string { return fmt.Sprintf("rank %d: %s", r, standing(p)) }
 
-// standing says what a rank does.
+// standing says where a rank waits or has stopped, that it runs, or that it has ended.
 func standing(p Place) string {
 	switch {
 	case p.Over:
@@ -175,7 +175,7 @@ func (c *Controller) Evaluate(on []int, frame int, expr string) (values []lang.V
 	return c.each(on, lang.Question{What: lang.AskValue, Frame: frame, Expr: lang.Text(expr)}, func(a *lang.Answer) lang.Value { return a.Values[0] })
 }
 
-// each asks ranks a question and returns what value makes of the answers of those that
+// each asks ranks a question and returns the result of value on the answers of those that
 // stand still or wait. Its error is that of all.
 func (c *Controller) each(on []int, q lang.Question, value func(*lang.Answer) lang.Value) (values []lang.Value, ranks []int, err error) {
 	if on == nil {

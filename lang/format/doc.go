@@ -5,7 +5,7 @@
 //
 //   - A lexeme is a token of a source (see package source). A formatter writes
 //     the lexemes of a program one after the other, unchanged but for quotes, and
-//     decides what stands between them. So no notation can get lost.
+//     decides the space between them. So no notation can get lost.
 //   - A gap is the text between two lexemes: space, ends of lines, comments.
 //   - A level is the number of blocks that a line is in.
 //
@@ -17,7 +17,7 @@
 // spaces behind code. Where lines break is the author's.
 //
 // Source ends with a proof: the tree and the comments of what it wrote are those
-// of what it read, or it returns an error instead of text.
+// of the text it read, or it returns an error instead of text.
 //
 //	out, err := format.Source("train.star", "x=f( 1,b = 'c' )")
 //	// out is `x = f(1, b="c")` and a newline

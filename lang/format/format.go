@@ -9,8 +9,8 @@ import (
 	"tpsh/lang/source"
 )
 
-// Source returns a program in the style of the package. Its error says what is
-// wrong with the program, or that its meaning would not be kept.
+// Source returns a program in the style of the package. Its error tells the mistake
+// in the program, or that its meaning would not be kept.
 func Source(name, text string) (string, error) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -50,16 +50,16 @@ func sameComments(a, b []syntax.Comment) bool {
 	return true
 }
 
-// blank is what comments do not end with.
+// blank are characters that comments do not end with.
 const blank = " \t\f\v"
 
 // step is the width of a level.
 const step = 4
 
-// A printer writes lexemes and what stands between them.
+// A printer writes lexemes and the space between them.
 type printer struct {
 	out    strings.Builder
-	text   string // what is read
+	text   string // the text that is read
 	end    int    // the end of the lexeme before, in text
 	widths []int  // of the blocks that are open, as the text has them
 	opened bool   // a block has just begun
@@ -85,7 +85,7 @@ type frame struct {
 
 func (p *printer) frame() *frame { return &p.frames[len(p.frames)-1] }
 
-// lexeme writes a lexeme, and before it what the gap becomes.
+// lexeme writes a lexeme, and before it the gap in its new form.
 func (p *printer) lexeme(l source.Lexeme) {
 	switch l.Kind {
 	case syntax.INDENT:

@@ -94,7 +94,7 @@ func (p *printer) spread(list []remark, def bool) {
 	}
 }
 
-// between writes what stands between two lexemes of a line of code, which may
+// between writes the gap between two lexemes of a line of code, which may
 // be several lines of text.
 func (p *printer) between(gap string, next source.Token, tight bool) {
 	if !strings.Contains(gap, "\n") {

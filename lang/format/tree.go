@@ -62,7 +62,7 @@ func (t *treeWriter) fields(v reflect.Value) {
 	t.out.WriteByte('}')
 }
 
-// marks writes what the node alone does not tell.
+// marks writes the marks of a node that its type does not tell.
 func (t *treeWriter) marks(node any) {
 	switch n := node.(type) {
 	case *syntax.Literal:

@@ -4,7 +4,7 @@
 // Engine answers whether it stops. In the middle of a statement it stops by the
 // interpreter's count of steps: that calls a function of the thread (OnMaxSteps) before
 // an instruction, with a limit of 1 before every one. An Engine knows nothing of ranks,
-// of sessions, or of what is done with a thread that has stopped.
+// of sessions, or of any use of a thread that has stopped.
 //
 // Terms:
 //
@@ -12,7 +12,7 @@
 //     which function.
 //   - Mark gives every statement a mark, an instruction by which an Engine is told
 //     that a thread arrives at it.
-//   - Orders are what a debugger wants: breakpoints, and a Step. They are replaced as
+//   - Orders are the wishes of a debugger: breakpoints, and a Step. They are replaced as
 //     a whole, from any goroutine, and never change.
 //
 // Nothing wanted costs a comparison for each statement, and so does a function without a

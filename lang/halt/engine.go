@@ -28,10 +28,10 @@ const (
 	Next       Step = "next"       // to the next statement of the same call, or behind its end
 	Out        Step = "out"        // behind the end of the call
 	Pause      Step = "pause"      // no further
-	Collective Step = "collective" // to the next collective, of which who drives the thread knows
+	Collective Step = "collective" // to the next collective, of which the driver of the thread knows
 )
 
-// Orders are what a debugger wants of a thread. They are not changed.
+// Orders are a debugger's wishes for a thread. They are not changed.
 type Orders struct {
 	Breaks []Break `json:"breaks,omitempty"`
 	Step   Step    `json:"step,omitempty"`
@@ -51,7 +51,7 @@ type Stop struct {
 	Step   Step // Go if it stops for no step
 }
 
-// Sources says what is known of the files of a program.
+// Sources has the statements and the paths of the files of a program.
 type Sources interface {
 	// Lines returns the Map of a path; nil if there is none.
 	Lines(path string) *Map
@@ -102,7 +102,7 @@ func (e *Engine) Watching() bool {
 	return o.Step == Pause || o.Step == Out
 }
 
-// Forget forgets what is known of sources, of which there are more now.
+// Forget forgets its knowledge of sources, of which there are more now.
 func (e *Engine) Forget() { e.now = nil }
 
 // Stopped says that the thread stands still, and that its step is done.

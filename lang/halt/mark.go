@@ -6,13 +6,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// MarkName is what marked programs call a value that no source can name: before each
+// MarkName is the name in marked programs of a value that no source can name: before each
 // statement they ask for its truth, and if they are to say where they begin, functions
 // call it.
 const MarkName = "<stop>"
 
 // Mark has every statement of a file begin with one that asks for the truth of MarkName
-// at its position: the cheapest instruction in which the interpreter calls who made a
+// at its position: the cheapest instruction in which the interpreter calls a method of the
 // value. It is before a loop, and before each of its rounds. The expression of a lambda
 // asks for it, too: lambda: x becomes lambda: x if MarkName else MarkName. If entries is set,
 // functions begin with a call of MarkName.
@@ -73,7 +73,7 @@ func called(pos syntax.Position) syntax.Expr {
 	return &syntax.CallExpr{Fn: nameAt(pos), Lparen: pos, Rparen: pos}
 }
 
-// enter has a function begin with a call of MarkName, behind what it says of itself.
+// enter has a function begin with a call of MarkName, behind its documentation.
 func enter(d *syntax.DefStmt) {
 	at := 0
 	if len(d.Body) > 1 && isText(d.Body[0]) {

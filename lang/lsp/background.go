@@ -11,7 +11,7 @@ import (
 	"tpsh/lang/check"
 )
 
-// changed ends what goes on about a document, and begins it anew after a pause.
+// changed ends the work in the background on a document, and begins it anew after a pause.
 func (s *Server) changed(d *document, pause time.Duration) {
 	d.stop()
 	version, body := d.version, d.text
@@ -27,7 +27,7 @@ func (s *Server) changed(d *document, pause time.Duration) {
 }
 
 // file returns a document as it was read: as it is if it can be, else as it was, else
-// but for what cannot.
+// but for the lines that cannot.
 func (s *Server) file(d *document) *analysis.File {
 	f := s.language.Open(d.path, d.text.body)
 	if f.Tree != nil {
@@ -37,7 +37,7 @@ func (s *Server) file(d *document) *analysis.File {
 	return analysis.Readable(d.path, d.text.body, s.opts.Language, s.loader(d))
 }
 
-// loader returns what loads files for a document.
+// loader returns the function that loads files for a document.
 func (s *Server) loader(d *document) func(string) *analysis.File {
 	return func(name string) *analysis.File {
 		path, text, ok := s.language.Find(d.path, name)
@@ -48,7 +48,7 @@ func (s *Server) loader(d *document) func(string) *analysis.File {
 	}
 }
 
-// diagnose publishes what is wrong with a document.
+// diagnose publishes the mistakes of a document.
 func (s *Server) diagnose(d *document, version int) {
 	list := []diagnostic{}
 	for _, f := range check.File(s.language.Open(d.path, d.text.body), s.language) {

@@ -12,7 +12,7 @@ import (
 
 // A codec writes and reads messages as the protocol frames them: a header of lines, of
 // which Content-Length counts, an empty line, and so many bytes of JSON. Unlike the
-// library's it bounds what it reads, and takes the whole of a message off the stream.
+// library's it bounds the bytes it reads, and takes the whole of a message off the stream.
 type codec struct{}
 
 const (
@@ -45,7 +45,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A length is only what somebody says: memory is taken as bytes come.
+	// A length is only a claim: memory is taken as bytes come.
 	data, err := io.ReadAll(io.LimitReader(r, int64(length)))
 	if err == nil && len(data) < length {
 		err = io.ErrUnexpectedEOF

@@ -13,7 +13,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// A completer finds what may stand at a cursor.
+// A completer finds the words that may stand at a cursor.
 type completer struct {
 	s     *Server
 	d     *document
@@ -22,7 +22,7 @@ type completer struct {
 	seen  map[string]bool
 }
 
-// completion lists what may stand at a place, whether the text can be read or not.
+// completion lists the words that may stand at a place, whether the text can be read or not.
 func (s *Server) completion(d *document, p *documentParams) (any, error) {
 	m := &completer{s: s, d: d, c: analysis.CursorAt(d.text.body, d.text.offset(p.Position)), seen: map[string]bool{}}
 	switch {
@@ -71,7 +71,7 @@ func (m *completer) documented(label, path string, kind int) completionItem {
 	return i
 }
 
-// members adds what stands behind a dot.
+// members adds the names behind a dot.
 func (m *completer) members() {
 	v, t := m.typeOf(m.c.Receiver)
 	if v.Tree == nil {
@@ -84,7 +84,7 @@ func (m *completer) members() {
 	if all || len(names) > 0 && t.Name != "Module" && t.Name != "struct" {
 		return
 	}
-	// Of what is not known: what the program itself gives to values, and tensors.
+	// Of unknown values: the attributes that the program itself gives to values, and those of tensors.
 	for _, name := range given(v.File) {
 		m.add(completionItem{Label: name, Kind: kindField, SortText: "1" + name})
 	}
@@ -265,7 +265,7 @@ func (s *Server) resolve(params json.RawMessage) (any, error) {
 	return i, nil
 }
 
-// typeText says of a type what an editor shows.
+// typeText returns a type as an editor shows it.
 func typeText(t *analysis.Type) string {
 	switch {
 	case t == nil:

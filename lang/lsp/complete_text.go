@@ -11,7 +11,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// inText adds what may stand in a text: paths in load, names of a loaded file, dims of
+// inText adds the words that may stand in a text: paths in load, names of a loaded file, dims of
 // a mesh, paths of a plan, choices of a parameter.
 func (m *completer) inText() {
 	inner := m.c.Innermost()

@@ -9,7 +9,7 @@ import (
 	"tpsh/lang"
 )
 
-// inlayHints shows behind names what the last plan says of the tensors that they were
+// inlayHints shows behind names the description by the last plan of the tensors that they were
 // bound to: shapes, dtypes and placements. Nothing is shown of lines that have changed.
 func (s *Server) inlayHints(d *document, p *documentParams) (any, error) {
 	list := []inlayHint{}

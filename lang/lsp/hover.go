@@ -47,7 +47,7 @@ func docMarkdown(text string) string {
 	return out
 }
 
-// hover says what a name stands for: the text of tpsh doc, and of a variable what the
+// hover explains a name: the text of tpsh doc, and of a variable what the
 // last plan says of it.
 func (s *Server) hover(d *document, p *documentParams) (any, error) {
 	f := s.file(d)
@@ -75,14 +75,14 @@ func (s *Server) hover(d *document, p *documentParams) (any, error) {
 	return hover{Contents: *markdown(strings.Join(parts, "\n\n---\n\n")), Range: &r}, nil
 }
 
-// A found is what stands at a place of a tree.
+// A found is the node at a place of a tree.
 type found struct {
 	id      *syntax.Ident
 	dot     *syntax.DotExpr  // whose name id is
 	keyword *syntax.CallExpr // of which id is a keyword
 }
 
-// nodeAt returns what stands at a line and a column.
+// nodeAt returns the node at a line and a column.
 func nodeAt(f *analysis.File, line, col int) (n found) {
 	covers := func(id *syntax.Ident) bool {
 		start := int(id.NamePos.Col)
@@ -118,7 +118,7 @@ func nodeAt(f *analysis.File, line, col int) (n found) {
 	return n
 }
 
-// hoverMember says what an attribute is: of what is not known, of whatever it may be.
+// hoverMember explains an attribute: of an unknown value, of whatever it may be.
 func (s *Server) hoverMember(f *analysis.File, x *syntax.DotExpr) []string {
 	t := f.TypeOf(x.X)
 	name := x.Name.Name
@@ -138,7 +138,7 @@ func (s *Server) hoverMember(f *analysis.File, x *syntax.DotExpr) []string {
 	return nil
 }
 
-// maxOwners is how many types an attribute of what is not known is explained of.
+// maxOwners is how many types an attribute of an unknown value is explained of.
 const maxOwners = 40
 
 func (s *Server) hoverAny(name string) []string {
@@ -166,7 +166,7 @@ func (s *Server) hoverKeyword(f *analysis.File, n found) []string {
 	return nil
 }
 
-// hoverName says what a name stands for.
+// hoverName explains a name.
 func (s *Server) hoverName(d *document, f *analysis.File, id *syntax.Ident) []string {
 	sym := f.Symbol(id)
 	if sym == nil {
@@ -197,8 +197,8 @@ func (s *Server) hoverName(d *document, f *analysis.File, id *syntax.Ident) []st
 	return parts
 }
 
-// sightOf returns what a plan of the document says of a symbol where it is used: of
-// what bound it last before.
+// sightOf returns the value in a plan of the document of a symbol where it is used: of
+// the place that bound it last before.
 func (s *Server) sightOf(d *document, sym *analysis.Symbol, id *syntax.Ident) string {
 	if d.sightsOf == nil {
 		return ""

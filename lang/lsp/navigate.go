@@ -311,7 +311,7 @@ func symbolsOf(t *text, f *analysis.File, stmts []syntax.Stmt, seen map[string]b
 func (s *Server) formatting(d *document, _ *documentParams) (any, error) {
 	out, err := format.Source(d.path, d.text.body)
 	if err != nil || out == d.text.body {
-		return []textEdit{}, nil // what is wrong is among the diagnostics
+		return []textEdit{}, nil // the mistakes are among the diagnostics
 	}
 	return []textEdit{{span{position{}, d.text.position(len(d.text.body))}, out}}, nil
 }

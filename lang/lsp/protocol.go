@@ -178,7 +178,7 @@ type command struct {
 	Arguments []any  `json:"arguments,omitempty"`
 }
 
-// capabilities are what the server can do.
+// capabilities are the abilities of the server.
 func capabilities() map[string]any {
 	return map[string]any{
 		"positionEncoding": "utf-16",

@@ -17,11 +17,11 @@ import (
 	"tpsh/lang/check"
 )
 
-// Options are what a server is made of.
+// Options are the parts of a server.
 type Options struct {
 	Language *analysis.Language
 	Lib      []string // folders in which load looks
-	// Plan runs a program on shapes alone and returns what its variables held. It
+	// Plan runs a program on shapes alone and returns the values of its variables. It
 	// writes no files, and ends with ctx. nil for no plans.
 	Plan func(ctx context.Context, path, source string, ranks int) ([]lang.Described, error)
 	// Pause is how long nothing is typed before checks, and twice that before plans;
@@ -216,7 +216,7 @@ func (s *Server) didChange(params json.RawMessage) (any, error) {
 		d.text = d.text.apply(c)
 	}
 	d.version = p.TextDocument.Version
-	s.language.Forget() // what loads this document has changed, too
+	s.language.Forget() // files that load this document have changed, too
 	s.changed(d, s.opts.Pause)
 	return nil, nil
 }
@@ -244,7 +244,7 @@ func (s *Server) didSave(json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// stop ends what goes on about a document.
+// stop ends the work in the background on a document.
 func (d *document) stop() {
 	if d.later != nil {
 		d.later.Stop()

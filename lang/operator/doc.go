@@ -1,16 +1,16 @@
-// Package operator does what the notations of the language mean that Starlark
+// Package operator carries out the notations of the language that Starlark
 // lacks: a @ b, a ** b, a % b of text, the fields of f-strings, x.format(...),
 // and slices among the elements of an index. It knows numbers, text and
-// containers; what a tensor or any other value makes of a notation, the value
-// says itself.
+// containers; the meaning of a notation for a tensor or any other value, the value
+// has itself.
 //
 // Terms:
 //
 //   - A hidden function is one that the core tree of a program calls (see
 //     package lang/source), under a name that no source can write. Library has
 //     them all.
-//   - An operand says by HasMatMul, HasPower, HasMod or HasFormat what an
-//     operator does with it. As for starlark.HasBinary, the left operand is
+//   - An operand has one of HasMatMul, HasPower, HasMod and HasFormat for each
+//     operator that it takes. As for starlark.HasBinary, the left operand is
 //     asked first, and nil means that the operand does not know the other.
 //   - A Slice is lo:hi:step in x[lo:hi:step, 0], and Ellipsis is the ... of
 //     x[..., 0]: the elements of the tuple by which x is indexed. The starlark.Mapping

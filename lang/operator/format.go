@@ -9,7 +9,7 @@ import (
 	"tpsh/builtins/pyfmt"
 )
 
-// HasFormat is a value that knows how a format writes it: spec is what stands
+// HasFormat is a value that knows how a format writes it: spec is the text
 // behind the : of a field, never "".
 type HasFormat interface {
 	Format(spec string) (string, error)
@@ -95,7 +95,7 @@ func field(fn string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tupl
 	return starlark.String(text), err
 }
 
-// formatMethod is x.format(...). Of what is no text it calls the method.
+// formatMethod is x.format(...). Of other values than texts it calls the method.
 func formatMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, ok := args[0].(starlark.String)
 	if ok {

@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Slice is lo:hi:step among the elements of an index. What is left out is
+// A Slice is lo:hi:step among the elements of an index. A bound that is left out is
 // None.
 type Slice struct{ Lo, Hi, Step starlark.Value }
 

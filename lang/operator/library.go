@@ -47,7 +47,7 @@ func binary(f func(x, y starlark.Value) (starlark.Value, error)) func(string, *s
 // An Error is a mistake in the operands of a notation.
 type Error struct {
 	Func string // the notation
-	Text string // got what, want what
+	Text string // the value that it got, and the kind that it wants
 }
 
 func (e *Error) Error() string { return e.Func + ": " + e.Text }
@@ -93,7 +93,7 @@ func modulo(x, y starlark.Value) (starlark.Value, error) {
 	return starlark.Binary(syntax.PERCENT, x, y)
 }
 
-// describe returns what errors call a value: numbers by their value.
+// describe returns a value as errors name it: numbers by their value.
 func describe(v starlark.Value) string {
 	switch v.(type) {
 	case starlark.Int, starlark.Float, starlark.Bool, starlark.NoneType:

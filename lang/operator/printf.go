@@ -60,7 +60,7 @@ func count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// A directive is what stands between the % and the letter of a field.
+// A directive is the text between the % and the letter of a field.
 type directive struct {
 	flags            string
 	width, precision int // -1 if none is given
@@ -179,7 +179,7 @@ func (d directive) format(v starlark.Value) (string, error) {
 	return "", errorf("%", "got %%%c, want %%s, %%r, %%d, %%x, %%o, %%e, %%f, %%g, %%c or %%%%", d.verb)
 }
 
-// floatOf returns an int as a float, and what is neither as it is.
+// floatOf returns an int as a float, and other values as they are.
 func floatOf(v starlark.Value) starlark.Value {
 	if f, ok := number(v); ok {
 		return starlark.Float(f)

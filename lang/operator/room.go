@@ -27,7 +27,7 @@ func room(t *starlark.Thread, n, size uint) error {
 	return ask(int(bytes))
 }
 
-// elementSize is what a value takes in a list or a tuple.
+// elementSize is the bytes that a value takes in a list or a tuple.
 const elementSize = 16
 
 // times is x * y, where one may be a text, a list or a tuple.
@@ -58,7 +58,7 @@ func sizeOfElement(x starlark.Value) uint {
 	return 0
 }
 
-// replaceMethod is x.replace(...). Of what is no text it calls the method.
+// replaceMethod is x.replace(...). Of other values than texts it calls the method.
 func replaceMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if s, ok := args[0].(starlark.String); ok && len(args) >= 3 {
 		old, ok1 := args[1].(starlark.String)

@@ -28,7 +28,7 @@ func joined(args starlark.Tuple) ([]starlark.Value, error) {
 	return all, nil
 }
 
-// maxElements bounds what a * stands for, which no limit of steps interrupts.
+// maxElements bounds the elements that a * stands for, which no limit of steps interrupts.
 const maxElements = 1 << 28
 
 // elements returns the elements of a value.

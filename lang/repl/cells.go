@@ -70,7 +70,7 @@ func (s *Shell) Split(ctx context.Context, cell string) []Part {
 }
 
 // Command carries out a command, given without its colon, and returns the exit status
-// of what went wrong, which Options.Err has been told.
+// of its failure, which Options.Err has been told.
 func (s *Shell) Command(ctx context.Context, line string) int {
 	s.status = lang.StatusOK
 	s.command(ctx, line)
@@ -83,12 +83,12 @@ func (s *Shell) Keep(p lang.Program) { s.keep(entry{program: p, typed: p.Source}
 // Session returns the session on the ranks that there are now.
 func (s *Shell) Session() *lang.Session { return s.session }
 
-// Complete completes a line of a cell: the name of a command, or what the ranks know.
+// Complete completes a line of a cell: the name of a command, or a name that the ranks know.
 func (s *Shell) Complete(ctx context.Context, line string) (start int, names []string) {
 	return s.complete(ctx, line)
 }
 
-// Interrupt ends what runs. It may be called from any goroutine.
+// Interrupt ends the statement that runs. It may be called from any goroutine.
 func (s *Shell) Interrupt() {
 	if session := s.current.Load(); session != nil {
 		session.Interrupt()

@@ -16,7 +16,7 @@ import (
 	"tpsh/lang"
 )
 
-// A Command is what a line that begins with a colon and its name runs.
+// A Command is the function of lines that begin with a colon and its name.
 type Command struct {
 	Name  string // without the colon
 	Usage string // its arguments: "FILE"; "" if it takes none
@@ -183,7 +183,7 @@ func load(ctx context.Context, s *Shell, arg string) error {
 	return nil
 }
 
-// complete completes a line: the name of a command, or what the ranks know.
+// complete completes a line: the name of a command, or a name that the ranks know.
 func (s *Shell) complete(ctx context.Context, line string) (start int, names []string) {
 	source, offset := line, 0
 	if strings.HasPrefix(line, ":") {

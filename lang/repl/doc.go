@@ -1,5 +1,5 @@
 // Package repl is the interactive shell: it reads statements, runs each on
-// all ranks of a [lang.Session], and shows what comes of it.
+// all ranks of a [lang.Session], and shows its value, output and errors.
 //
 // A statement is read until it is complete. The value of an expression is
 // shown once where all ranks agree, else in a row for each distinct value,

@@ -7,7 +7,7 @@ import (
 )
 
 // fold breaks the lines of a text that are wider than a terminal, behind the last
-// comma or space that fits, and indents what comes below by two. A width of 0 is
+// comma or space that fits, and indents the lines below by two. A width of 0 is
 // that of no terminal.
 func fold(text string, width int) string {
 	if width < 10 {
@@ -28,7 +28,7 @@ func fold(text string, width int) string {
 	return out.String()
 }
 
-// breakAt returns where to break a line so that what is before takes at most width
+// breakAt returns where to break a line so that the part before takes at most width
 // columns: behind a space in its second half, or if there is none, anywhere.
 func breakAt(line string, width int) int {
 	columns, space, last := 0, 0, 0

@@ -16,7 +16,7 @@ import (
 	"tpsh/lang/source"
 )
 
-// ErrInterrupt is what a Reader returns when the user gives up the line.
+// ErrInterrupt is the error of a Reader when the user gives up the line.
 var ErrInterrupt = errors.New("interrupt")
 
 // A Reader reads lines.
@@ -30,7 +30,7 @@ type Reader interface {
 	Close() error
 }
 
-// A Completer says where in a line its last word begins, and what it may be.
+// A Completer says where in a line its last word begins, and its candidates.
 type Completer func(line string) (start int, names []string)
 
 // An Input makes the Reader of a shell.
@@ -66,11 +66,11 @@ func (r *plainReader) Close() error      { return nil }
 // statements reads whole statements from lines.
 type statements struct {
 	reader Reader
-	ahead  []string // lines that were read and belong to what follows
+	ahead  []string // lines that were read and belong to the next statement
 	line   int      // how many lines have been taken
 }
 
-// A statement is what was typed at one prompt: a command, or the source that
+// A statement is the text typed at one prompt: a command, or the source that
 // begins at a line of the input.
 type statement struct {
 	command string
@@ -129,7 +129,7 @@ func (s *statements) giveBack(line string) {
 	s.line--
 }
 
-// forget forgets what was typed and is in no statement yet.
+// forget forgets lines that were typed and are in no statement yet.
 func (s *statements) forget() {
 	s.ahead = nil
 	if r, ok := s.reader.(interface{ Forget() }); ok {
@@ -140,7 +140,7 @@ func (s *statements) forget() {
 // complete reads on until the statement that begins with a line is whole, and
 // returns its source.
 //
-// What ends inside brackets, a string or the head of a block goes on. A block
+// A line that ends inside brackets, a string or the head of a block goes on. A block
 // ends before a line that is not indented and, where somebody types, at a
 // blank line, unless more lines have come together with that.
 func (s *statements) complete(first string) (string, error) {
@@ -184,7 +184,7 @@ func continues(line string) bool {
 
 var trailer = regexp.MustCompile(`^(else|elif)\b`)
 
-// A state says what is missing from a statement.
+// A state says which end is missing from a statement.
 type state int
 
 const (

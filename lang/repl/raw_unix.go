@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// rawMode has the terminal give each key as it is typed. What others write to it
+// rawMode has the terminal give each key as it is typed. Output of others
 // meanwhile still begins its lines at the margin.
 func rawMode(fd int) (restore func(), err error) {
 	old, err := term.MakeRaw(fd)

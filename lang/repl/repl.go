@@ -17,15 +17,15 @@ import (
 	"tpsh/lang/halt"
 )
 
-// Options say what a shell works with.
+// Options are the parts that a shell works with.
 type Options struct {
 	// Ranks is the number of ranks to begin with.
 	Ranks int
 	// Start starts ranks and returns the connections to them, by rank. stop
 	// ends them after the session on them has been closed.
 	Start func(ranks int) (conns []lang.Conn, stop func(), err error)
-	// Recorded gets what the ranks record of statements (see lang.Recorder); nil if
-	// nobody wants it.
+	// Recorded gets the ranks' records of statements (see lang.Recorder); nil if
+	// nobody wants them.
 	Recorded func(rank int, data []byte)
 	// Typed, if set, gets all lines that were typed, as positions number them, before a
 	// statement runs.
@@ -36,7 +36,7 @@ type Options struct {
 	Folders lang.Folders
 
 	Input      Input            // where statements come from
-	Out        io.Writer        // gets values and what programs print
+	Out        io.Writer        // gets values and the output of programs
 	Err        io.Writer        // gets reports and notes
 	Interrupts <-chan os.Signal // nil for the process's interrupts
 
@@ -46,8 +46,8 @@ type Options struct {
 
 	// Commands come in addition to those of the package.
 	Commands []Command
-	// Doc returns what :doc shows of a name of the language, or an error that
-	// says what it may have been meant to be. It may be nil.
+	// Doc returns the text that :doc shows of a name of the language, or an error that
+	// names a similar one. It may be nil.
 	Doc func(name string) (text string, err error)
 	// Width returns how many columns values may take; nil for any number.
 	Width func() int
@@ -104,13 +104,13 @@ type Shell struct {
 	current atomic.Pointer[lang.Session] // session, for other goroutines
 	stop    func()                       // ends the ranks
 
-	out, notes *tap // what the ranks print, and say besides
+	out, notes *tap // the output of the ranks, and their notes
 	debug      *debug.Controller
 	prompt     *debug.Prompt // for a statement that has stopped
 	typed      []string      // all lines that have run, for the debugger to show
 
-	done          []entry         // what ran well
-	lastStatement string          // the source of what ran last, "" after :undo
+	done          []entry         // statements that ran well
+	lastStatement string          // the source of the last statement, "" after :undo
 	lastWell      bool            // it ran well
 	saved         map[string]bool // files that :save has written
 	quit          bool
@@ -191,14 +191,14 @@ func (s *Shell) exitStatus() int {
 	return s.status
 }
 
-// Exec runs a statement on all ranks and shows its value or what went wrong,
+// Exec runs a statement on all ranks and shows its value or its failure,
 // as if it had been typed. It reports whether it ended well.
 func (s *Shell) Exec(ctx context.Context, source string) bool {
 	return s.ExecAs(ctx, source, source)
 }
 
-// ExecAs is Exec of a source that a command made of what was typed, which is
-// what :save writes; "" for nothing.
+// ExecAs is Exec of a source that a command made of the text typed, which is
+// the one that :save writes; "" for nothing.
 func (s *Shell) ExecAs(ctx context.Context, source, typed string) bool {
 	return s.run(ctx, s.program(source, s.in.line), typed)
 }
@@ -219,7 +219,7 @@ func (s *Shell) Out() io.Writer { return s.opts.Out }
 // Program returns the chunk of a source that a command makes.
 func (s *Shell) Program(source string) lang.Program { return s.program(source, s.in.line) }
 
-// History returns what ran well, in turn.
+// History returns the statements that ran well, in turn.
 func (s *Shell) History() []lang.Program {
 	var list []lang.Program
 	for _, e := range s.done {

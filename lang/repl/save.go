@@ -17,11 +17,11 @@ import (
 // An entry is a statement that ran well.
 type entry struct {
 	program lang.Program
-	typed   string // what :save writes; "" for nothing
+	typed   string // the text that :save writes; "" for nothing
 	shown   bool   // it has a value, which was shown
 }
 
-// save writes what ran well. It replaces no file but its own.
+// save writes the statements that ran well. It replaces no file but its own.
 func save(_ context.Context, s *Shell, arg string) error {
 	path := arg
 	if !filepath.IsAbs(path) {

@@ -10,7 +10,7 @@ import (
 	"tpsh/lang/repl/edit"
 )
 
-// A terminal is a Reader with editing, history and completion. What it reads is a
+// A terminal is a Reader with editing, history and completion. Each read is a
 // statement, or several that were pasted.
 type terminal struct{ *edit.Editor }
 
@@ -48,7 +48,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 func (t *terminal) Interactive() bool { return true }
 func (t *terminal) Close() error      { return nil }
 
-// stateOf says what Enter does behind a text: a command and a mistake end there.
+// stateOf says whether Enter behind a text ends it: a command and a mistake end there.
 func stateOf(text string) edit.State {
 	if text == "" || text[0] == ':' || isQuestion(text) {
 		return edit.Whole
@@ -63,7 +63,7 @@ func stateOf(text string) edit.State {
 	return edit.Open
 }
 
-// historyFile returns the file that keeps what was typed, or "" if there is
+// historyFile returns the file that keeps the texts typed, or "" if there is
 // no place for it.
 func historyFile() string {
 	state := os.Getenv("XDG_STATE_HOME")
@@ -81,7 +81,7 @@ func historyFile() string {
 	return filepath.Join(dir, "history")
 }
 
-// LineReader returns what reads lines at the terminal of the process, for a prompt that
+// LineReader returns the function that reads lines at the terminal of the process, for a prompt that
 // is no shell.
 func LineReader() func(prompt string) (string, error) {
 	e := edit.New(edit.Config{

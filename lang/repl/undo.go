@@ -9,7 +9,7 @@ import (
 )
 
 // undo goes back to before the last statement: it starts the ranks anew and runs
-// again, without a word, what ran well before it.
+// again, without a word, the statements that ran well before it.
 func undo(ctx context.Context, s *Shell, _ string) error {
 	last, keep := s.lastStatement, s.done
 	if last == "" && len(keep) == 0 {

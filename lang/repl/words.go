@@ -44,8 +44,8 @@ func (s *Shell) word(ctx context.Context, text string) (command string) {
 	return command
 }
 
-// doc shows the documentation of a name: that of the language, or what a variable of
-// the session is.
+// doc shows the documentation of a name: that of the language, or the description of a variable of
+// the session.
 func doc(ctx context.Context, s *Shell, name string) error {
 	about := s.opts.Doc
 	if about == nil {
@@ -68,7 +68,7 @@ func doc(ctx context.Context, s *Shell, name string) error {
 	return nil
 }
 
-// firstOf returns what about says of the first of names that it knows, or the error
+// firstOf returns about(name) of the first of names that it knows, or the error
 // that it has for the first.
 func firstOf(about func(string) (string, error), names []string) (text string, err error) {
 	err = errors.New("nothing is known of it")

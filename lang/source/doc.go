@@ -1,19 +1,19 @@
-// Package source reads the text of programs: Starlark, and what people who
+// Package source reads the text of programs: Starlark, and the notations that people who
 // know Python write besides. It knows text and syntax trees, and nothing of
 // values or ranks.
 //
 // Terms:
 //
 //   - A source is the text of a file, of a chunk of the shell, or of -c.
-//   - The surface tree of a source is what it says, in the nodes of package
-//     syntax: what formats, checks or completes programs looks at it. What
+//   - The surface tree of a source is the text as it was written, in the nodes of package
+//     syntax: whatever formats, checks or completes programs looks at it. A notation that
 //     Starlark has no node for is told by tokens of this package (AT, ISNOT)
 //     and by the marks of File.
 //   - The core tree is made of Starlark alone: Lower turns the one into the
-//     other. What Starlark cannot say becomes a call of a function whose name no
+//     other. A notation that Starlark lacks becomes a call of a function whose name no
 //     source can write (MatMul, Power, Format, ...); package lang/operator has
 //     these functions.
-//   - A refusal is the sentence that says what to write instead of something
+//   - A refusal is the sentence with advice for something
 //     that Python has and the language has not.
 //
 // Every node of both trees has the position of the text that it stands for, so

@@ -51,7 +51,7 @@ func (p *parser) test() syntax.Expr {
 	return c
 }
 
-// lambda reads a function without a name, whose body is what body reads.
+// lambda reads a function without a name, whose body is read by body.
 func (p *parser) lambda(body func() syntax.Expr) syntax.Expr {
 	defer p.deeper()()
 	l := &syntax.LambdaExpr{Lambda: p.advance()}
@@ -161,7 +161,7 @@ func (p *parser) nextWord() string {
 	return ahead.tryNext().raw
 }
 
-// tryNext is next, but for what cannot be cut, which gives no token.
+// tryNext is next, but for a text that cannot be cut, which gives no token.
 func (s *scanner) tryNext() (t token) {
 	s.open = append([]bracket(nil), s.open...)
 	s.indents = append([]int(nil), s.indents...)
@@ -173,7 +173,7 @@ func (s *scanner) tryNext() (t token) {
 	return s.next()
 }
 
-// unary reads -x, +x, ~x and what binds tighter.
+// unary reads -x, +x, ~x and operators that bind tighter.
 func (p *parser) unary() syntax.Expr {
 	if !p.at(syntax.MINUS, syntax.PLUS, syntax.TILDE) {
 		return p.power()
@@ -198,7 +198,7 @@ func (p *parser) power() syntax.Expr {
 	return b
 }
 
-// postfix reads an operand with what follows it: .name, [...], (...).
+// postfix reads an operand with its suffixes: .name, [...], (...).
 func (p *parser) postfix() syntax.Expr {
 	x := p.primary()
 	for {
@@ -266,7 +266,7 @@ func (p *parser) generator(x syntax.Expr) syntax.Expr {
 	return c
 }
 
-// index reads what stands in the brackets behind x.
+// index reads the index in the brackets behind x.
 func (p *parser) index(x syntax.Expr) syntax.Expr {
 	lbrack := p.advance()
 	if p.kind == syntax.RBRACK {
@@ -293,7 +293,7 @@ func (p *parser) index(x syntax.Expr) syntax.Expr {
 	return &syntax.IndexExpr{X: x, Lbrack: lbrack, Y: y, Rbrack: rbrack}
 }
 
-// openName is the name of what the slices of an index are of. It is no node of
+// openName is the name of the value that the slices of an index are of. It is no node of
 // the source.
 const openName = ""
 

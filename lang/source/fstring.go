@@ -6,17 +6,17 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// An FString is what an f-string holds, from left to right.
+// An FString is the contents of an f-string, from left to right.
 type FString struct {
 	Parts []Part
 }
 
 // A Part of an f-string is text, or a field if X is not nil.
 type Part struct {
-	Text string // as it is printed; before a field with =, what stands before the value
+	Text string // as it is printed; before a field with =, the text before the value
 	X    syntax.Expr
 	Conv byte     // r, s or a of {x!r}; else 0
-	Spec *FString // what stands behind the :, or nil
+	Spec *FString // the format behind the :, or nil
 
 	Open, Close syntax.Position // the { and the } of a field
 }
@@ -96,7 +96,7 @@ func (f *fscan) decode(written string) string {
 	return unescape(token{pos: f.start}, quoting{quote: f.q.quote, triple: f.q.triple}, written)
 }
 
-// endsEscaped reports whether what follows s is escaped.
+// endsEscaped reports whether the character behind s is escaped.
 func endsEscaped(s string) bool { return (len(s)-len(strings.TrimRight(s, `\`)))%2 == 1 }
 
 // field reads a field: {x}, {x!r}, {x:spec}, {x=}.
@@ -151,7 +151,7 @@ func (f *fscan) conversion(part *Part) {
 	f.advance()
 }
 
-// format reads what stands behind the : of a field, if there is one. The parser
+// format reads the format behind the : of a field, if there is one. The parser
 // is then at the } of the field.
 func (f *fscan) format(part *Part) {
 	if !f.at(syntax.COLON, WALRUS) {

@@ -82,7 +82,7 @@ func (s *scanner) stringPrefix() int {
 	return -1
 }
 
-// stringPrefixes are what may stand before a quote.
+// stringPrefixes may stand before a quote.
 var stringPrefixes = map[string]bool{"": true, "r": true, "b": true, "f": true, "u": true, "rb": true, "br": true, "rf": true, "fr": true}
 
 // A quoting says how a string is written.
@@ -192,7 +192,7 @@ func unescape(t token, q quoting, body string) string {
 	return x.(*syntax.Literal).Value.(string)
 }
 
-// failEscape says what is wrong with an escape, of which Starlark's parser says
+// failEscape fails at a wrong escape, of which Starlark's parser says
 // message.
 func failEscape(t token, message string) {
 	if _, escape, ok := strings.Cut(message, "invalid escape sequence "); ok && len(escape) == 2 {

@@ -3,7 +3,7 @@ package source
 import "go.starlark.net/syntax"
 
 // Names of the functions that core trees call, and of the value of "...". No
-// source can write them. Package lang/operator has what they do.
+// source can write them. Package lang/operator has these functions.
 const (
 	MatMul        = "@"        // @(a, b) is a @ b
 	Power         = "**"       // **(a, b) is a ** b
@@ -19,7 +19,7 @@ const (
 	JoinDicts     = "**{}"     // **{}(x, y) is {**x, **y}
 	JoinKeywords  = "**()"     // **()(x, y) is **x, **y among arguments
 	MakeSet       = "{}"       // {}([x, y]) is {x, y}
-	Unpack        = "*="       // *=(x, n, m) is what n names, one with a *, and m names are assigned
+	Unpack        = "*="       // *=(x, n, m) is the list of values for n names, one with a *, and m names
 	Repeat        = "=="       // ==(x, n) is x, n times
 	Ellipsis      = "..."
 )
@@ -118,7 +118,7 @@ func (l *lowerer) assignOp(s *syntax.AssignStmt, op Token, name string) syntax.S
 	return &syntax.AssignStmt{LHS: id, Op: syntax.EQ, OpPos: s.OpPos, RHS: call(name, s.OpPos, syntax.End(s.RHS), x, l.expr(s.RHS))}
 }
 
-// target lowers what is assigned to.
+// target lowers the target of an assignment.
 func (l *lowerer) target(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {
 	case *syntax.SliceExpr:
@@ -224,7 +224,7 @@ func (l *lowerer) comprehension(c *syntax.Comprehension) syntax.Expr {
 	return c
 }
 
-// functions are what the operators call that Starlark has not, or not in full.
+// functions are called by the operators that Starlark has not, or not in full.
 var functions = map[Token]string{AT: MatMul, syntax.STARSTAR: Power, syntax.PERCENT: Modulo}
 
 func (l *lowerer) binary(b *syntax.BinaryExpr) syntax.Expr {

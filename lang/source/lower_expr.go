@@ -13,7 +13,7 @@ func call(name string, at, end syntax.Position, args ...syntax.Expr) *syntax.Cal
 }
 
 // methods are functions that stand for methods of texts: one that knows all
-// formats, and one that asks whether there is room for what it makes.
+// formats, and one that asks whether there is room for its result.
 var methods = map[string]string{"format": FormatMethod, "replace": ReplaceMethod}
 
 // call lowers a call: x.format(...) becomes a call of a function.
@@ -163,7 +163,7 @@ func isLiteral(x syntax.Expr) bool {
 	return ok && isSimple(x)
 }
 
-// again returns another node for a simple expression: the resolver notes what
+// again returns another node for a simple expression: the resolver notes the variable that
 // each is bound to.
 func again(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {

@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A File is the surface tree of a source, with the marks of what its nodes do
+// A File is the surface tree of a source, with the marks of notations that its nodes do
 // not tell.
 type File struct {
 	*syntax.File
@@ -123,7 +123,7 @@ func (p *parser) at(kinds ...Token) bool {
 	return false
 }
 
-// expect takes a token of the kind, behind what it belongs to.
+// expect takes a token of the kind, behind the text it belongs to.
 func (p *parser) expect(kind Token, behind string) syntax.Position {
 	if p.kind != kind {
 		p.misplaced("%s is missing behind %s", quoted(kind), behind)
@@ -214,7 +214,7 @@ func (p *parser) simple() syntax.Stmt {
 	return s
 }
 
-// chain reads what follows x in an assignment to several: = y = 0.
+// chain reads the rest of an assignment to several: = y = 0.
 func (p *parser) chain(x syntax.Expr) syntax.Expr {
 	defer p.deeper()()
 	p.checkTarget(x)
@@ -316,7 +316,7 @@ func (p *parser) cond() syntax.Expr {
 	return x
 }
 
-// loopVars reads what a loop assigns.
+// loopVars reads the variables of a loop.
 func (p *parser) loopVars() syntax.Expr {
 	first := p.target()
 	if p.kind != syntax.COMMA {

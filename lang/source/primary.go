@@ -136,7 +136,7 @@ func (p *parser) dict() syntax.Expr {
 	return d
 }
 
-// entry reads one key: value or **x of a dict, or the first element of what may
+// entry reads one key: value or **x of a dict, or the first element of a display that may
 // be a set.
 func (p *parser) entry(first bool) syntax.Expr {
 	if p.kind == syntax.STARSTAR {

@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// refusals say what to write instead of statements that Python has, by the word
+// refusals have the advice for statements that Python has, by the word
 // with which they begin.
 var refusals = map[Token]string{
 	syntax.CLASS:    "there are no classes: nn.Module(forward=f, **children) makes a module, struct(a=1) a record, and def the rest",
@@ -32,7 +32,7 @@ var refusals = map[Token]string{
 
 const importAdvice = `there is no import: tensors, F, nn, optim, json and math are there, and load("file.star", "name") takes names from another file`
 
-// refuseStmt refuses what Python has and the language has not, by its first
+// refuseStmt refuses statements that Python has and the language has not, by their first
 // word.
 func (p *parser) refuseStmt() {
 	switch p.kind {
@@ -64,7 +64,7 @@ func (p *parser) ahead(n int) []string {
 	return texts
 }
 
-// importAdvice says what to write instead of an import.
+// importAdvice returns the advice for an import.
 func (p *parser) importAdvice() string {
 	names := p.ahead(1)
 	if len(names) == 0 {
@@ -85,7 +85,7 @@ func (p *parser) importAdvice() string {
 	return importAdvice
 }
 
-// withAdvice says what to write instead of a with.
+// withAdvice returns the advice for a with.
 func (p *parser) withAdvice() string {
 	line := strings.Join(p.ahead(8), "")
 	for name, advice := range map[string]string{
@@ -127,7 +127,7 @@ func startsOperand(raw string) bool {
 	return !word && (isLetter(c) || isDigit(c) || c == '"' || c == '\'')
 }
 
-// refuseAfter says what is wrong where a statement should end.
+// refuseAfter fails where a statement should end.
 func (p *parser) refuseAfter(s syntax.Stmt) {
 	if x, ok := s.(*syntax.ExprStmt); ok {
 		if id, ok := x.X.(*syntax.Ident); ok && p.kind == syntax.COLON {
@@ -167,7 +167,7 @@ func (p *parser) refuseToken() {
 	}
 }
 
-// refuseNumber says what is wrong with a name right behind a number.
+// refuseNumber fails at a name right behind a number.
 func (p *parser) refuseNumber() {
 	if !p.tied {
 		return
@@ -203,7 +203,7 @@ func (p *parser) found() string {
 // quoted returns a token as messages show it.
 func quoted(t Token) string { return `"` + Text(t) + `"` }
 
-// misplaced fails where something else should stand. The text says what is
+// misplaced fails where something else should stand. The text names the thing that is
 // missing.
 func (p *parser) misplaced(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -278,7 +278,7 @@ func (p *parser) noElse(at syntax.Position) {
 	fail(at, "an if inside an expression needs an else: a if condition else b")
 }
 
-// refuseStar refuses a * before what is no argument.
+// refuseStar refuses a * where there is no argument.
 func (p *parser) refuseStar() {
 	switch p.kind {
 	case syntax.STAR:
@@ -334,7 +334,7 @@ func (p *parser) refuseLoopElse() {
 	}
 }
 
-// checkTarget refuses what cannot be assigned to, behind which an assignment
+// checkTarget refuses targets that cannot be assigned to, behind which an assignment
 // stands.
 func (p *parser) checkTarget(x syntax.Expr) {
 	stars := 0

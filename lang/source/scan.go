@@ -13,7 +13,7 @@ import (
 type scanner struct {
 	file      *string
 	src       string
-	off       int   // what is before it has been cut
+	off       int   // the text before it has been cut
 	line, col int32 // of src[off]
 
 	open      []bracket // the brackets that are open

@@ -3,7 +3,7 @@ package source
 import "go.starlark.net/syntax"
 
 // sequenceNames returns the names that some assignment of a file gives a text, a
-// list or a tuple: what x * n of these makes may be large.
+// list or a tuple: x * n of these may be large.
 func sequenceNames(f *syntax.File) map[string]bool {
 	names := map[string]bool{}
 	syntax.Walk(f, func(n syntax.Node) bool {

@@ -33,7 +33,7 @@ func hasStar(list []syntax.Expr, op Token) bool {
 }
 
 // parts returns lowered expressions among which are *x as lists to be joined: x
-// itself, and lists of what stands in between.
+// itself, and lists of the elements in between.
 func parts(list []syntax.Expr) []syntax.Expr {
 	var out []syntax.Expr
 	var open *syntax.ListExpr
@@ -199,7 +199,7 @@ func (l *lowerer) unpack(s *syntax.AssignStmt, names []syntax.Expr) {
 	s.RHS = call(Unpack, pos, end, s.RHS, number(pos, at), number(pos, len(names)-1-at))
 }
 
-// chained lowers x = y = v: both are assigned what v is.
+// chained lowers x = y = v: both are assigned the value of v.
 func (l *lowerer) chained(s *syntax.AssignStmt) {
 	list := []syntax.Expr{s.LHS}
 	value := s.RHS

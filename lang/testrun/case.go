@@ -54,7 +54,7 @@ func (r *runner) tests(ctx context.Context, f *file, res *fileResult, tell telle
 	}
 }
 
-// A testCase is one run of a test, and what became of it.
+// A testCase is one run of a test, and its result.
 type testCase struct {
 	*test
 	path      string
@@ -64,8 +64,8 @@ type testCase struct {
 	action  action
 	static  bool   // the file does not compile
 	note    string // why it was skipped
-	output  string // what it printed
-	report  string // what went wrong
+	output  string // its output
+	report  string // its failure
 	elapsed time.Duration
 }
 
@@ -140,7 +140,7 @@ func (r *runner) onRanks(ctx context.Context, f *file, c *testCase, output, repo
 	return c.judge(o, undone, report)
 }
 
-// note keeps what concerns all tests.
+// note keeps the news for all tests.
 func (r *runner) note(o *lang.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *runner) note(o *lang.Outcome) {
 	r.cover.Add(o.Cover)
 }
 
-// judge says what became of a test, of which something may be left undone.
+// judge tells the result of a test, of which something may be left undone.
 func (c *testCase) judge(o *lang.Outcome, undone error, report io.Writer) action {
 	if reason, ok := o.Skipped(); ok {
 		c.note = reason

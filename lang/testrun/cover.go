@@ -11,7 +11,7 @@ import (
 	"tpsh/lang"
 )
 
-// tellCover writes what lines were run: to the file that Options names in the
+// tellCover writes which lines were run: to the file that Options names in the
 // format of lcov, and a line for each file as text.
 func (r *runner) tellCover() error {
 	var out bytes.Buffer

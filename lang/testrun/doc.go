@@ -6,7 +6,7 @@
 // asked for; a file may restrict the numbers by RANKS = [2, 4], written out at
 // its top level. A test that fails or hangs does not touch the next.
 //
-// Options has what starts ranks, so the package knows no transport. A case is one test
+// Options has the function that starts ranks, so the package knows no transport. A case is one test
 // on one number of ranks and one transport. For example, sums_test.star
 //
 //	RANKS = [2]

@@ -20,8 +20,8 @@ type file struct {
 	tests   []*test             // in order of definition
 	before  string              // setup if the file defines it
 	after   string              // teardown if the file defines it
-	timeout time.Duration       // what TIMEOUT says for all tests; 0 if it says nothing
-	ranks   []int               // what RANKS says; nil if it says nothing
+	timeout time.Duration       // the value of TIMEOUT, for all tests; 0 without one
+	ranks   []int               // the value of RANKS; nil without one
 	params  map[string][]string // the cases of PARAMS as they are written, by test; "" for all
 	mistake string              // why the file cannot be run, or ""
 }
@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// scan finds the tests, and what the file says of them, at the top level of the
+// scan finds the tests, and the file's settings for them, at the top level of the
 // source.
 func (f *file) scan() error {
 	parsed, err := lang.Parse(f.path, f.program.Source, 1)
@@ -95,7 +95,7 @@ func (f *file) function(def *syntax.DefStmt) {
 	}
 }
 
-// global notes what an assignment says of the tests.
+// global notes the setting of tests in an assignment.
 func (f *file) global(id *syntax.Ident, x syntax.Expr) (err error) {
 	ok := true
 	switch id.Name {

@@ -60,7 +60,7 @@ func (t *junitTeller) test(c *testCase) {
 	t.suite.Cases = append(t.suite.Cases, jc)
 }
 
-// firstError returns the line of a report that says what went wrong.
+// firstError returns the line of a report with the failure.
 func firstError(report string) string {
 	first, _, _ := strings.Cut(report, "\n")
 	for line := range strings.Lines(report) {
@@ -71,7 +71,7 @@ func firstError(report string) string {
 	return first
 }
 
-// file closes the suite of a file. What happened to the file as a whole is a
+// file closes the suite of a file. A failure of the file as a whole is a
 // case of the file's name.
 func (t *junitTeller) file(res *fileResult) {
 	t.suite.Name, t.suite.Time = res.path, junitTime(res.elapsed.Seconds())

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// An outlet passes on what is told of tests, up to the first error. at is what
+// An outlet passes on the news of tests, up to the first error. at is the test that
 // it is told of.
 type outlet struct {
 	w  io.Writer
@@ -31,8 +31,8 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// lost reports whether something could not be told, and returns what there is to
-// say of it: nil if nobody reads it any more, who wanted no more.
+// lost reports whether something could not be told, and returns the error to
+// tell of it: nil if nobody reads any more.
 func (o *outlet) lost() (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,13 +56,13 @@ func (o *outlet) explain(err error) {
 	}
 }
 
-// An outlet is a teller, before all others, that notes what they tell of.
+// An outlet is a teller, before all others, that notes the test that they tell of.
 func (o *outlet) begin(c *testCase)    { o.tell(c.label() + " of " + c.path) }
 func (o *outlet) test(c *testCase)     { o.begin(c) }
 func (o *outlet) file(res *fileResult) { o.tell(res.path) }
 func (o *outlet) end(totals) error     { return nil }
 
-// tell notes what is told of, unless nothing more will be.
+// tell notes the test that is told of, unless nothing more will be.
 func (o *outlet) tell(at string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -37,7 +37,7 @@ func (r *runner) run(ctx context.Context, files []*file) int {
 	return r.status(ctx, err)
 }
 
-// status returns the exit status. err is of writing what was found.
+// status returns the exit status. err is of writing the results.
 func (r *runner) status(ctx context.Context, err error) int {
 	lost, cause := r.out.lost()
 	switch {
@@ -80,7 +80,7 @@ func (r *runner) parallel(ctx context.Context, files []*file) {
 	all.Wait()
 }
 
-// A record is a teller that keeps what it is told until it is its turn.
+// A record is a teller that keeps its news until it is its turn.
 type record struct {
 	done   chan struct{} // closed when all is told
 	events []func(tellers)
@@ -107,7 +107,7 @@ func (r *runner) over(ctx context.Context) bool {
 	return lost || r.interrupted || r.stopped || ctx.Err() != nil
 }
 
-// count counts what has ended.
+// count counts tests that have ended.
 func (r *runner) count(t totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -136,7 +136,7 @@ func elapsed(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) 
 // A jsonTeller writes an event a line, as go test -json does.
 type jsonTeller struct{ enc *json.Encoder }
 
-// A jsonEvent says what happened to a test, or without Test, to a file.
+// A jsonEvent is news of a test, or without Test, of a file.
 type jsonEvent struct {
 	Action    string   // run, output, pass, fail or skip
 	Package   string   // the file

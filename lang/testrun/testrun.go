@@ -11,7 +11,7 @@ import (
 	"tpsh/lang"
 )
 
-// Options say which tests to run, on what, and how to tell of them.
+// Options say which tests to run, on which ranks, and how to tell of them.
 type Options struct {
 	// Paths are files, and folders that are searched for *_test.star files;
 	// none is the working folder.
@@ -26,19 +26,19 @@ type Options struct {
 
 	// Start starts ranks and returns the connections to them, by rank. stop
 	// ends them after the session on them has been closed; o is how the program
-	// ended, nil if it was not run. It returns what is wrong with a program that
+	// ended, nil if it was not run. It returns the failure of a program that
 	// ended well on all of them but those that were killed on purpose, such as
 	// messages that nobody received, in the words of a report.
 	Start func(ranks int, transport string) (conns []lang.Conn, stop func(o *lang.Outcome) error, err error)
 
-	// Check is asked, before any test, whether the programs may run with what
-	// the command line says; nil for yes.
+	// Check is asked, before any test, whether the programs may run with the flags that
+	// the command line gives; nil for yes.
 	Check func(programs []lang.Program) error
 
 	// Folders are those that test files load files from, beside their own.
 	Folders lang.Folders
 
-	// Recorded, if set, returns what gets what the ranks record of a test (see
+	// Recorded, if set, returns the function that gets the ranks' records of a test (see
 	// lang.Recorder).
 	Recorded func(test string, ranks int, transport string) func(rank int, data []byte)
 
@@ -54,13 +54,13 @@ type Options struct {
 	List     bool   // name the tests instead of running them
 	Parallel int    // how many files to run at a time; 0 counts as 1
 	Shuffle  *int64 // the seed of a random order of files and tests; nil for none
-	Cover    string // the file that gets what lines were run, in the format of lcov; "" for none
+	Cover    string // the file that gets the lines that were run, in the format of lcov; "" for none
 
-	Verbose bool      // tell of every test, and show what it prints
+	Verbose bool      // tell of every test, and show its output
 	JSON    bool      // one event in JSON a line instead of text
 	JUnit   string    // the file that gets a report in JUnit's XML; "" for none
 	Out     io.Writer // gets all that is told
-	Err     io.Writer // gets what is wrong with the options, and notes
+	Err     io.Writer // gets mistakes in the options, and notes
 }
 
 // defaultRanks are the numbers of ranks for a file that names none.
@@ -131,7 +131,7 @@ func anyMatch(files []*file, match *regexp.Regexp) bool {
 	return false
 }
 
-// A totals counts tests. What is wrong with a whole file counts as one.
+// A totals counts tests. A failure of a whole file counts as one.
 type totals struct{ passed, failed, skipped int }
 
 func (t totals) String() string {
@@ -146,7 +146,7 @@ func (t *totals) add(more totals) {
 	t.passed, t.failed, t.skipped = t.passed+more.passed, t.failed+more.failed, t.skipped+more.skipped
 }
 
-// A fileResult is what became of a file.
+// A fileResult is the result of a file.
 type fileResult struct {
 	path    string
 	action  action
@@ -166,7 +166,7 @@ const (
 // maxCapture is how much of a test's output is kept for its report.
 const maxCapture = 1 << 20
 
-// A capture keeps what is written to it, up to maxCapture, and passes it on.
+// A capture keeps the bytes written to it, up to maxCapture, and passes them on.
 type capture struct {
 	live io.Writer // or nil
 	kept bytes.Buffer

@@ -20,7 +20,7 @@ func (s *server) console(to dap.Response, line string) (dap.Message, error) {
 	return &dap.EvaluateResponse{Response: to, Body: dap.EvaluateResponseBody{Result: strings.TrimRight(out.String(), "\n")}}, nil
 }
 
-// differences says which variables of a frame, or what expression, is not the same on
+// differences says which variables of a frame, or which expression, is not the same on
 // all ranks.
 func (s *server) differences(to dap.Response, m *customRequest) (dap.Message, error) {
 	rank, frame := max(s.stopped().Rank, 0), 0

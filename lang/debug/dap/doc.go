@@ -7,7 +7,7 @@
 // says singleThread. A condition of a breakpoint may be a clause of the command debug:
 // "differs y" stops where y is not the same on all ranks, "on 0,2" on some ranks.
 //
-// Beside what the protocol has, there are the requests
+// Beside those of the protocol, there are the requests
 //
 //   - untilCollective: lets all ranks go on until each is about to make a collective.
 //   - differences {frameId, expression}: the variables of a frame, or the expression,

@@ -58,7 +58,7 @@ func ranksOf(thread int, single bool) []int {
 	return nil
 }
 
-// answer returns the answer to a request, of which what has to come after it is for
+// answer returns the answer to a request, of which the messages that have to come after it are for
 // handle.
 func (s *server) answer(m dap.RequestMessage) (dap.Message, error) {
 	to := response(m.GetRequest())
@@ -129,7 +129,7 @@ func (s *server) answer(m dap.RequestMessage) (dap.Message, error) {
 	return nil, fmt.Errorf("the request %s is not supported", to.Command)
 }
 
-// take notes what is to be launched.
+// take notes the program that is to be launched.
 func (s *server) take(arguments json.RawMessage) error {
 	l := new(Launch)
 	if err := json.Unmarshal(arguments, l); err != nil {
@@ -300,7 +300,7 @@ func (s *server) setVariable(to dap.Response, a *dap.SetVariableArguments) (dap.
 	return &dap.SetVariableResponse{Response: to, Body: dap.SetVariableResponseBody{Value: string(v.Text), Type: v.Type, VariablesReference: s.partsRef(h, v)}}, nil
 }
 
-// setExpression changes what an expression stands for.
+// setExpression changes the value of an expression.
 func (s *server) setExpression(to dap.Response, a *dap.SetExpressionArguments) (dap.Message, error) {
 	h := s.handleAt(a.FrameId)
 	v, err := s.assign(h, a.Expression, a.Value)
@@ -310,7 +310,7 @@ func (s *server) setExpression(to dap.Response, a *dap.SetExpressionArguments) (
 	return &dap.SetExpressionResponse{Response: to, Body: dap.SetExpressionResponseBody{Value: string(v.Text), Type: v.Type, VariablesReference: s.partsRef(h, v)}}, nil
 }
 
-// assign assigns a value to a target in a frame, and returns what the target then is.
+// assign assigns a value to a target in a frame, and returns the value that the target then has.
 func (s *server) assign(h handle, target, value string) (lang.Value, error) {
 	ask := func(what lang.What, expr string) (*lang.Answer, error) {
 		return s.control.Ask(h.rank, lang.Question{What: what, Frame: h.frame, Expr: lang.Text(expr)})

@@ -16,7 +16,7 @@ import (
 	"tpsh/lang/halt"
 )
 
-// A Launch is what an editor wants to be run.
+// A Launch is a program that an editor wants to be run.
 type Launch struct {
 	Program     string   `json:"program"`     // the script
 	N           int      `json:"n"`           // ranks; 0 for the usual number
@@ -54,7 +54,7 @@ func Serve(in io.Reader, out io.Writer, run Run) error {
 	return nil
 }
 
-// A server is one conversation with an editor. What is below mu is read by the
+// A server is one conversation with an editor. Fields below mu are read by the
 // goroutine of the program, too.
 type server struct {
 	run     Run
@@ -62,7 +62,7 @@ type server struct {
 	codec   *dap.Codec
 	breaks  map[string][]int // by path: the numbers of breakpoints
 	launch  *Launch
-	ready   bool // the editor has said what it wants
+	ready   bool // the editor has sent its settings
 	over    bool
 	ended   chan struct{} // closed when the program has ended; nil before it begins
 	handles []handle
@@ -73,7 +73,7 @@ type server struct {
 	seq int
 }
 
-// A handle is what a number stands for that an editor is given to ask for variables.
+// A handle is the meaning of a number that an editor is given to ask for variables.
 type handle struct {
 	rank, frame int
 	what        lang.What
@@ -119,7 +119,7 @@ func newCodec() *dap.Codec {
 	return c
 }
 
-// Codec returns what decodes the messages of this package, for clients of it.
+// Codec returns the decoder of the messages of this package, for clients of it.
 func Codec() *dap.Codec { return newCodec() }
 
 // send sends a message with the next number.
@@ -152,7 +152,7 @@ func (s *server) fail(r *dap.Request, err error) {
 	s.send(m)
 }
 
-// refuse answers what is no request that is known.
+// refuse answers a message that is no known request.
 func (s *server) refuse(data []byte, err error) {
 	var r dap.Request
 	if json.Unmarshal(data, &r) == nil && r.Type == "request" {
@@ -197,7 +197,7 @@ func (s *server) end() {
 	<-s.ended
 }
 
-// An output passes on what the program prints.
+// An output passes on the output of the program.
 type output struct {
 	s        *server
 	category string

@@ -7,7 +7,7 @@ import (
 )
 
 // tab indents at the start of a line, and elsewhere completes the word before the
-// cursor: by all that is certain, or if nothing is, by showing what it may be.
+// cursor: by all that is certain, or if nothing is, by showing the candidates.
 func (e *Editor) tab() {
 	before, line := e.before()
 	if strings.TrimSpace(line) == "" {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ErrInterrupt is what Read returns when the user gives up the text.
+// ErrInterrupt is the error of Read when the user gives up the text.
 var ErrInterrupt = errors.New("interrupt")
 
-// A State says what Enter does behind a text.
+// A State says whether Enter behind a text ends it.
 type State int
 
 const (
@@ -20,7 +20,7 @@ const (
 	Open               // it begins a line
 )
 
-// A Config says with what an Editor works.
+// A Config has the terminal and the functions of an Editor.
 type Config struct {
 	In  io.Reader
 	Out io.Writer
@@ -31,9 +31,9 @@ type Config struct {
 	Size func() (width, height int)
 	// Suspend stops the process, as Ctrl-Z does. It may be nil.
 	Suspend func()
-	// State says of a text what it lacks; nil for nothing.
+	// State returns the state of a text; nil says that any is whole.
 	State func(text string) State
-	// Complete returns where in a text its last word begins, and what it may be. It
+	// Complete returns where in a text its last word begins, and its candidates. It
 	// may be nil.
 	Complete func(text string) (start int, names []string)
 	// History is where texts are kept; nil for memory.
@@ -48,11 +48,11 @@ type Editor struct {
 	prompt, more string
 
 	drawn    int    // the row of the cursor on the screen, from the first of the text
-	place    int    // in the history; behind its last text for what is being typed
-	typed    string // what was being typed when the user went into the history
+	place    int    // in the history; behind its last text for the text being typed
+	typed    string // the text being typed when the user went into the history
 	recalled bool   // the text is one of the history, unchanged
 	auto     bool   // the spaces before the cursor were not typed
-	erased   string // what was erased last
+	erased   string // the text that was erased last
 }
 
 // New returns an Editor.
@@ -73,7 +73,7 @@ func New(c Config) *Editor {
 }
 
 const (
-	bracketsOn  = "\x1b[?2004h" // asks the terminal to say what is pasted
+	bracketsOn  = "\x1b[?2004h" // asks the terminal to mark pasted texts
 	bracketsOff = "\x1b[?2004l"
 )
 
@@ -129,10 +129,10 @@ func (e *Editor) Read(prompt, more string) (string, error) {
 	}
 }
 
-// Forget forgets what was typed and has not been read. Nothing may be reading.
+// Forget forgets keys that were typed and have not been read. Nothing may be reading.
 func (e *Editor) Forget() { e.keys.Discard(e.keys.Buffered()) }
 
-// enter is what Enter does. It reports whether it ends the text.
+// enter is the key Enter. It reports whether it ends the text.
 func (e *Editor) enter() bool {
 	text := e.String()
 	state := e.State(strings.TrimRight(text, " \t\n"))
@@ -226,7 +226,7 @@ func (e *Editor) move(k kind) bool {
 	return true
 }
 
-// erase removes what the key says.
+// erase removes the text that the key is for.
 func (e *Editor) erase(k kind, auto bool) {
 	switch k {
 	case backspace:
@@ -266,7 +266,7 @@ func (e *Editor) vertical(k kind) {
 	e.recall(place)
 }
 
-// recall shows a text of the history, or behind its last what was being typed.
+// recall shows a text of the history, or behind its last the one that was being typed.
 func (e *Editor) recall(place int) {
 	texts := e.History.texts
 	if place < 0 || place > len(texts) {

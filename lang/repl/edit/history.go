@@ -41,7 +41,7 @@ func OpenHistory(path string, limit int) *History {
 	return h
 }
 
-// Add adds a text. What cannot be written is kept in memory: a shell goes on
+// Add adds a text. A text that cannot be written is kept in memory: a shell goes on
 // without its history.
 func (h *History) Add(text string) {
 	text = strings.TrimSpace(text)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A kind is what a key does.
+// A kind is the action of a key.
 type kind int
 
 const (
@@ -23,7 +23,7 @@ const (
 	eraseWordAfter
 	eraseBefore // to the start of the line
 	eraseAfter  // to the end of the line
-	yank        // inserts what was erased last
+	yank        // inserts the text that was erased last
 	left
 	right
 	up
@@ -79,7 +79,7 @@ func readKey(in *bufio.Reader) (key, error) {
 	return key{kind: letter, r: r}, nil
 }
 
-// readSequence reads what follows an escape: a letter, O and a letter, or [,
+// readSequence reads the sequence behind an escape: a letter, O and a letter, or [,
 // numbers and a letter.
 func readSequence(in *bufio.Reader) (key, error) {
 	var seq strings.Builder
@@ -122,7 +122,7 @@ func readPaste(in *bufio.Reader) (string, error) {
 }
 
 // plain returns a pasted text with newlines at the ends of lines, and without
-// what would control the terminal.
+// characters that would control the terminal.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	return strings.Map(func(r rune) rune {

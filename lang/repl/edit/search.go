@@ -3,8 +3,8 @@ package edit
 import "fmt"
 
 // search looks for a part of a text in the history, as it is typed: Ctrl-R finds
-// the one before, Ctrl-C and Ctrl-G bring back what was there, and any other key
-// takes what was found and does what it does.
+// the one before, Ctrl-C and Ctrl-G bring back the text from before, and any other key
+// takes the text found, and acts on it.
 func (e *Editor) search() {
 	old, at, part := e.String(), e.at, ""
 	place := len(e.History.texts)
@@ -38,7 +38,7 @@ func (e *Editor) search() {
 	}
 }
 
-// again does what a key does that ended a search.
+// again acts on the key that ended a search.
 func (e *Editor) again(k key) {
 	if k.kind == enter {
 		if e.keys.UnreadByte() == nil {
