@@ -62,7 +62,8 @@ func planAsRun(t *testing.T, script string, args []string, n int) {
 
 // byBlocks are operators along a dim that is cut, which ranks carry out by their blocks
 // of d [n], of unlike sizes: what they exchange does not depend on elements.
-var byBlocks = []string{"d.flip(0)", "d.roll(3, 0)", "d.sort(0)", "d.median(0)", "d.kthvalue(n // 3)", "d.topk(5)", "d.argmax(0)", "d.cumsum(0)"}
+var byBlocks = []string{"d.flip(0)", "d.roll(3, 0)", "d.sort(0)", "d.median(0)", "d.kthvalue(n // 3)", "d.topk(5)", "d.argmax(0)", "d.cumsum(0)",
+	"linalg.qr(d.reshape(n // 7, 7))", "linalg.svd(d.reshape(n // 7, 7))"}
 
 func TestPlanMovesWhatBlocksDo(t *testing.T) {
 	for _, n := range []int{3, 8} {

@@ -28,6 +28,15 @@ func (t *Tape) Do(name string, in []*tensor.Tensor, args ...Arg) *tensor.Tensor 
 	return out[0]
 }
 
+// several applies an operator of more than one result.
+func (t *Tape) several(name string, in []*tensor.Tensor, args ...Arg) []*tensor.Tensor {
+	out, err := t.A.Apply(must(name), in, args)
+	if err != nil {
+		panic(&TapeError{err})
+	}
+	return out
+}
+
 func (t *Tape) unary(name string, x *tensor.Tensor) *tensor.Tensor {
 	return t.Do(name, []*tensor.Tensor{x})
 }

@@ -165,10 +165,7 @@ func sortByBlock(t *Tape, c *Call) []*tensor.Tensor {
 	last := x.Ndim() - 1
 	y := t.Do("pack_order", one(x.Detach()), Int1(d), c.Args[1], Int1(0))
 	y = t.columnsorted(t.Transpose(y, d, last), parts, column)
-	out, err := t.A.Apply(must("unpack_order"), one(t.Transpose(y, d, last)), []Arg{c.Args[1], Int1(int(x.DType()))})
-	if err != nil {
-		panic(&TapeError{err})
-	}
+	out := t.several("unpack_order", one(t.Transpose(y, d, last)), c.Args[1], Int1(int(x.DType())))
 	return []*tensor.Tensor{t.Do("known_at", []*tensor.Tensor{x, out[0], out[1]}, Int1(d)), out[1]}
 }
 

@@ -104,15 +104,9 @@ func topKByBlock(t *Tape, c *Call) []*tensor.Tensor {
 	if parts < 2 || k == 0 || k > leastBlock(x, d) {
 		return nil
 	}
-	few, err := t.A.Apply(must("part_topk"), one(x.Detach()), []Arg{Int1(k), Int1(d), c.Args[2], Int1(parts)})
-	if err != nil {
-		panic(&TapeError{err})
-	}
+	few := t.several("part_topk", one(x.Detach()), Int1(k), Int1(d), c.Args[2], Int1(parts))
 	values, from := t.gatheredAlong(few[0], d), t.gatheredAlong(few[1], d)
-	best, err := t.A.Apply(must("topk"), one(values), []Arg{Int1(k), Int1(d), c.Args[2], Bool1(true)})
-	if err != nil {
-		panic(&TapeError{err})
-	}
+	best := t.several("topk", one(values), Int1(k), Int1(d), c.Args[2], Bool1(true))
 	at := t.Do("gather", []*tensor.Tensor{from, best[1]}, Int1(d))
 	return []*tensor.Tensor{t.Do("known_at", []*tensor.Tensor{x, best[0], at}, Int1(d)), at}
 }

@@ -19,7 +19,9 @@ type decomposition struct {
 	doc    string
 	params []Param // the first is the matrices; a second tensor is a matrix for each
 	square bool
-	refuse string // what a matrix without one is
+
+	columns bool   // the columns of the result are those of the second input, each by itself
+	refuse  string // what a matrix without one is
 
 	// results returns the shapes of the results of one matrix.
 	results func(m, n int, c *Call) []shape.Shape
@@ -28,10 +30,12 @@ type decomposition struct {
 
 	// flops returns the operations of one matrix, as Golub and Van Loan count them.
 	flops func(m, n int, c *Call) int
+
+	byBlock func(t *Tape, c *Call) []*tensor.Tensor // of one matrix whose rows are cut, or nil
 }
 
 func (d *decomposition) def() *Def {
-	return &Def{Name: d.name, Surface: Internal, Doc: d.doc, Params: d.params, Infer: d.infer, Run: d.runAll, Grad: d.grad, Shard: batches, Cost: d.cost}
+	return &Def{Name: d.name, Surface: Internal, Doc: d.doc, Params: d.params, Infer: d.infer, Run: d.runAll, Grad: d.grad, Shard: d.rows, Compose: d.byBlock, Cost: d.cost}
 }
 
 func (d *decomposition) cost(c *Call) Cost {
@@ -91,6 +95,17 @@ func batches(c *Call) []Row {
 		for i := range row.Out {
 			row.Out[i] = mesh.Shard(d)
 		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rows is the rule of d.
+func (d *decomposition) rows(c *Call) []Row {
+	rows := batches(c)
+	if d.columns {
+		row, last := rowOf(c), mesh.Shard(c.In[1].Ndim()-1)
+		row.In[1], row.Out[0] = last, last
 		rows = append(rows, row)
 	}
 	return rows
@@ -183,7 +198,7 @@ var decompositions = []*decomposition{
 			yt := t.turned(c.Out[0])
 			return one(t.Neg(t.MatMul(yt, t.MatMul(dy[0], yt))))
 		}},
-	{name: "matrix_solve", doc: "matrix_solve(x, b) returns the matrices y with x y = b.", params: []Param{inSquares, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., n, k]"}}, square: true, refuse: "a singular matrix",
+	{name: "matrix_solve", doc: "matrix_solve(x, b) returns the matrices y with x y = b.", params: []Param{inSquares, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., n, k]"}}, square: true, columns: true, refuse: "a singular matrix",
 		results: func(m, n int, c *Call) []shape.Shape {
 			_, k := matrix(c.In[1])
 			return []shape.Shape{{n, k}}
@@ -231,7 +246,7 @@ var decompositions = []*decomposition{
 			return lapack.QR(out[0], out[1], in[0], m, n)
 		},
 		flops: func(m, n int, _ *Call) int { k := min(m, n); return 4*m*n*k - 4*k*k*k/3 }, // q and r
-		grad:  qrGrad},
+		grad:  qrGrad, byBlock: qrByBlock},
 	{name: "matrix_svd", doc: "matrix_svd(x) returns u [.., m, k], the singular values [.., k] in descending order and vᵀ [.., k, n] of matrices.", params: []Param{inMatrix}, refuse: "a matrix with elements that are not finite",
 		results: func(m, n int, _ *Call) []shape.Shape {
 			k := min(m, n)
@@ -241,7 +256,7 @@ var decompositions = []*decomposition{
 			return lapack.SVD(out[0], out[1], out[2], in[0], m, n)
 		},
 		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k },
-		grad:  svdGrad},
+		grad:  svdGrad, byBlock: svdByBlock},
 	{name: "matrix_eigh", doc: "matrix_eigh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite",
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n, n}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {

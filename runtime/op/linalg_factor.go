@@ -34,7 +34,7 @@ var factorizations = []*decomposition{
 		},
 		flops: func(n, _ int, _ *Call) int { return 2 * n * n * n / 3 }},
 	{name: "matrix_triangular", doc: "matrix_triangular(x, b, upper, unit) returns the matrices y with x y = b, of triangles x, whose diagonals are ones if unit.",
-		params: []Param{inSquares, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., n, k]"}, {Name: "upper", Kind: Bool, Doc: "which triangle"}, {Name: "unit", Kind: Bool, Doc: "whether the diagonal is ones"}}, square: true,
+		params: []Param{inSquares, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., n, k]"}, {Name: "upper", Kind: Bool, Doc: "which triangle"}, {Name: "unit", Kind: Bool, Doc: "whether the diagonal is ones"}}, square: true, columns: true,
 		results: func(_, n int, c *Call) []shape.Shape {
 			_, k := matrix(c.In[1])
 			return []shape.Shape{{n, k}}

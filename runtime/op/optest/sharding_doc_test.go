@@ -37,12 +37,14 @@ var mayGather = map[string]string{
 	"full":          "the value, which is one element", "full_like": "the value, which is one element",
 	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
 	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
-	"matrix_qr": ofMatrices, "matrix_svd": ofMatrices, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
+	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
 
 const ofMoments = "the number, mean and M2 of each rank's block, in one exchange"
+
+const ofTall = "what is not taller than its columns times the ranks; taller matrices are factored by blocks (TSQR), of which triangles are gathered"
 
 const ofMatrices = "every element of a matrix has a part in each of its decomposition; batches stay cut"
 

@@ -1,0 +1,227 @@
+package op
+
+import (
+	"slices"
+
+	"tpsh/mesh"
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
+
+// The QR of tall matrices whose rows are cut: TSQR (Demmel, Grigori, Hoemmen and Langou,
+// "Communication-optimal parallel and sequential QR and LU factorizations", SIAM Journal
+// on Scientific Computing 34(1), 2012). Each rank factors its rows, all factor the
+// triangles of all, and what a rank has of q is its own q times its rows of theirs. The
+// signs are those that Householder's reflections of the whole give (Ballard and others,
+// "Reconstructing Householder vectors from TSQR", IPDPS 2014), so that they are the same
+// on any number of ranks. The singular values of x are those of r, and so are its right
+// singular vectors; the left ones are q times those of r.
+
+func init() {
+	matrices := Param{Name: "x", Kind: Tensor, Doc: "a float tensor of tall matrices [.., m, n]"}
+	register(&Def{
+		Name:    "qr_of_parts",
+		Surface: Internal,
+		OfParts: true,
+		Doc:     "qr_of_parts(x, parts) returns (q, r) [.., m, n] and [.., parts n, n], as matrix_qr, of each rank's rows: what they lack of columns of q and of rows of r is zero.",
+		Params:  []Param{matrices, {Name: "parts", Kind: Int, Doc: "how many ranks there are"}},
+		Infer: func(c *Call) error {
+			x := c.In[0]
+			_, n := matrix(x)
+			s := slices.Clone(x.Shape())
+			s[len(s)-2] = n * c.Args[0].Int
+			return c.Results(Spec{x.DType(), x.Shape()}, Spec{x.DType(), s})
+		},
+		Run: runQROfParts,
+		Shard: func(c *Call) []Row {
+			rows := batches(c)
+			d := c.In[0].Ndim() - 2
+			return append(rows, cutting(c, d, d))
+		},
+		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
+			_, n := matrix(b.X[0])
+			rows := b.OutShape(1)[b.X[0].Ndim()-2]
+			return b.Apply(Int1(rows / max(n, 1)))
+		},
+		Cost: func(c *Call) Cost {
+			m, n := matrix(c.In[0])
+			k := c.costs(0)
+			k.FLOPs = int64(4 * m * n * n * c.In[0].Shape()[:c.In[0].Ndim()-2].Numel())
+			return k
+		},
+	})
+	register(&Def{
+		Name:    "rows_of_parts",
+		Surface: Internal,
+		OfParts: true,
+		Doc:     "rows_of_parts(q, joined) returns for each rank the product of its rows of q [.., m, n] and of its n rows of joined [.., parts n, n].",
+		Params:  []Param{{Name: "q", Kind: Tensor, Doc: "matrices"}, {Name: "joined", Kind: Tensor, Doc: "matrices"}},
+		Infer:   func(c *Call) error { return c.Result(c.In[0].DType(), c.In[0].Shape()) },
+		Run: func(c *Call) error {
+			return c.compose(func(t *Tape) *tensor.Tensor { return t.MatMul(c.In[0], c.In[1]) })
+		},
+		Shard: func(c *Call) []Row {
+			row := rowOf(c)
+			tall := mesh.Shard(c.In[0].Ndim() - 2)
+			row.In[0], row.In[1], row.Out[0] = tall, tall, tall
+			return append(batches(c), row)
+		},
+		Cost: func(c *Call) Cost {
+			_, n := matrix(c.In[0])
+			return c.costs(2 * c.In[0].Numel() * n)
+		},
+	})
+	register(&Def{
+		Name:    "qr_signs",
+		Surface: Internal,
+		OfParts: true,
+		Doc:     "qr_signs(top) returns the signs [.., n] by which to multiply the columns of a matrix q, whose first rows top [.., n, n] are, and the rows of r, for them to be those that Householder's reflections give.",
+		Params:  []Param{{Name: "top", Kind: Tensor, Doc: "square matrices"}},
+		Infer: func(c *Call) error {
+			x := c.In[0]
+			return c.Result(x.DType(), x.Shape()[:x.Ndim()-1])
+		},
+		Run:   runQRSigns,
+		Shard: batches,
+		Cost: func(c *Call) Cost {
+			_, n := matrix(c.In[0])
+			return c.costs(c.In[0].Numel() * n)
+		},
+	})
+	for _, e := range []struct {
+		name, factors string
+		known         []Param
+		grad          func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor
+	}{
+		{"known_qr", "q and r", []Param{{Name: "q", Kind: Tensor, Doc: "its q"}, {Name: "r", Kind: Tensor, Doc: "its r"}}, qrGrad},
+		{"known_svd", "u, s and vt", []Param{{Name: "u", Kind: Tensor, Doc: "its u"}, {Name: "s", Kind: Tensor, Doc: "its singular values"}, {Name: "vt", Kind: Tensor, Doc: "its vᵀ"}}, svdGrad},
+	} {
+		register(&Def{
+			Name:    e.name,
+			Surface: Internal,
+			OfParts: true,
+			Doc:     e.name + "(x, " + e.factors + ") returns the factors, which are those of x; their gradient is that of the decomposition.",
+			Params:  append([]Param{matrices}, e.known...),
+			Infer: func(c *Call) error {
+				for _, x := range c.In[1:] {
+					c.Spec = append(c.Spec, Spec{x.DType(), x.Shape()})
+				}
+				return nil
+			},
+			Run: func(c *Call) error {
+				for i, y := range c.Out {
+					copyInto(y, c.In[i+1])
+				}
+				return nil
+			},
+			Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+				return append(e.grad(t, c, dy), make([]*tensor.Tensor, len(c.In)-1)...)
+			},
+			Shard: func(c *Call) []Row {
+				tall, wide, last := rowOf(c), rowOf(c), len(c.Spec)-1
+				d := c.In[0].Ndim() - 1
+				tall.In[0], tall.In[1], tall.Out[0] = mesh.Shard(d-1), mesh.Shard(d-1), mesh.Shard(d-1)
+				wide.In[0], wide.In[last+1], wide.Out[last] = mesh.Shard(d), mesh.Shard(d), mesh.Shard(d)
+				return append(batches(c), tall, wide)
+			},
+			Cost: moves,
+		})
+	}
+}
+
+// runQROfParts factors all rows of In[0], which are one part.
+func runQROfParts(c *Call) error {
+	for _, y := range c.Out {
+		copyInto(y, tensor.Number(0.0))
+	}
+	if c.In[0].Numel() == 0 {
+		return nil
+	}
+	qr := &Call{Def: must("matrix_qr"), Ctx: c.Ctx, In: c.In}
+	if err := qr.Apply(); err != nil {
+		return err
+	}
+	for i, y := range qr.Out {
+		copyInto(c.Out[i].View(y.Shape(), c.Out[i].Strides(), c.Out[i].Offset()), y)
+	}
+	return nil
+}
+
+// runQRSigns eliminates column by column, as in LU, what a matrix less its signs is.
+func runQRSigns(c *Call) error {
+	_, n := matrix(c.In[0])
+	all, signs := allOf(c.In[0]), make([]float64, c.Out[0].Numel())
+	for k := 0; n > 0 && k < len(all)/(n*n); k++ {
+		a := all[k*n*n : (k+1)*n*n]
+		for i := range n {
+			sign := -1.0
+			if a[i*n+i] < 0 {
+				sign = 1
+			}
+			signs[k*n+i] = sign
+			a[i*n+i] -= sign
+			for row := i + 1; row < n; row++ {
+				f := a[row*n+i] / a[i*n+i]
+				for j := i + 1; j < n; j++ {
+					a[row*n+j] -= f * a[i*n+j]
+				}
+			}
+		}
+	}
+	storeAll(c.Out[0], signs)
+	return nil
+}
+
+// tallParts returns among how many ranks the rows of x are divided, if columns are few
+// and not divided, so that triangles of all ranks are less than x; else 0.
+func tallParts(x *tensor.Tensor) int {
+	m, n := matrix(x)
+	d := x.Ndim() - 2
+	parts := partsAlong(x, []int{d})
+	if parts < 2 || n == 0 || parts*n >= m || partsAlong(x, []int{d + 1}) > 1 {
+		return 0
+	}
+	return parts
+}
+
+// tallQR returns q, cut as x, and r, which every rank has: nil unless x is tall.
+func (t *Tape) tallQR(x *tensor.Tensor) (q, r *tensor.Tensor) {
+	parts, d := tallParts(x), x.Ndim()-2
+	if parts == 0 {
+		return nil, nil
+	}
+	_, n := matrix(x)
+	own := t.several("qr_of_parts", one(x), Int1(parts))
+	joined := t.several("matrix_qr", one(t.gatheredAlong(own[1], d)))
+	s := slices.Clone(x.Shape())
+	s[d] = n
+	blocks := t.Do("rows_of_parts", []*tensor.Tensor{own[0], joined[0]})
+	top := t.gatheredAlong(t.subtensorGet(blocks, make([]int, len(s)), shape.Shape(s)), d)
+	signs := t.Do("qr_signs", one(top))
+	return t.Mul(blocks, t.column(signs, d)), t.Mul(joined[1], t.column(signs, d+1))
+}
+
+// qrByBlock is the Compose of matrix_qr: nil unless x is tall, and its rows are cut.
+func qrByBlock(t *Tape, c *Call) []*tensor.Tensor {
+	q, r := t.tallQR(c.In[0].Detach())
+	if q == nil {
+		return nil
+	}
+	return t.several("known_qr", []*tensor.Tensor{c.In[0], q, r})
+}
+
+// svdByBlock is the Compose of matrix_svd: nil unless x is tall, and its rows are cut, or
+// wide, and its columns are.
+func svdByBlock(t *Tape, c *Call) []*tensor.Tensor {
+	x := c.In[0]
+	if q, r := t.tallQR(x.Detach()); q != nil {
+		of := t.several("matrix_svd", one(r))
+		return t.several("known_svd", []*tensor.Tensor{x, t.MatMul(q, of[0]), of[1], of[2]})
+	}
+	q, r := t.tallQR(t.turned(x.Detach()))
+	if q == nil {
+		return nil
+	}
+	of := t.several("matrix_svd", one(t.turned(r)))
+	return t.several("known_svd", []*tensor.Tensor{x, of[0], of[1], t.MatMul(of[2], t.turned(q))})
+}
