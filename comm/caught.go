@@ -11,6 +11,10 @@ import (
 // the other's was when this one was told of an error of that one. Of two ranks, the
 // one whose clock is ahead has left out the call that the other waits for.
 //
+// For example, rank 1 catches an error and does not come to its all_reduce, in which rank 0
+// waits: its clock for rank 0 is 1 then, and rank 0's for rank 1 is 0. So when it calls the
+// barrier that follows, rank 0 is told that rank 1 has left the all_reduce out.
+//
 // Lamport, "Time, clocks, and the ordering of events in a distributed system",
 // CACM 21(7), 1978.
 type Caught struct {

@@ -20,7 +20,10 @@ type Call struct {
 
 // A MismatchError says that the members of a group did not call the same. Every
 // member gets the same text, but for the members that have left a call out: theirs is
-// compared with the next of the others.
+// compared with the next of the others. For example:
+//
+//	all_reduce: ranks do not call the same (shape differs): rank 0: all_reduce(float32[1], op="sum")
+//	at a.star:7:11, rank 1: all_reduce(float32[2], op="sum") at a.star:7:11
 type MismatchError struct {
 	Group   string // as Group.String has it
 	Calls   []Call // of every member, by rank

@@ -32,6 +32,9 @@ const (
 // are the strongly connected components of the blocked ranks from which no
 // wait leads on to a rank that has not ended.
 //
+// For example, a rank 0 in recv(src=1) and a rank 1 in recv(src=0) are a closed set, and
+// a rank 2 in recv(src=0) is in none.
+//
 // No rank of such a set can ever go on, whatever the others do; any other
 // blocked rank waits, directly or through others, for a running rank or for
 // such a set.

@@ -27,7 +27,8 @@ type postedRecv struct {
 	Err      error
 }
 
-// A Key is all that a receive asks for.
+// A Key is all that a receive asks for: for example, recv(src=2, tag=5) in a group asks for
+// its number, 2 and 5.
 type Key struct {
 	Group uint64
 	Src   int

@@ -5,7 +5,9 @@ import "slices"
 // An Exchange is one member's part of a direct schedule where members
 // cannot write each other's blocks, and blocks that are read must be passed: by
 // staging buffers, or from its memory. It follows from the direct schedules of all
-// members, so the simulator, which proves those, proves this.
+// members, so the simulator, which proves those, proves this. For example, the root of a
+// Scatter has an Outgoing for each other member, In[r] for member r, and each of these an
+// Incoming from the root.
 type Exchange struct {
 	Out    []Outgoing // the parts that others read of this member's blocks, and of its reduction
 	In     []Incoming // the parts that this member reads of others to have them

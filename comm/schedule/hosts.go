@@ -14,7 +14,8 @@ type Hosts struct {
 
 // NewHosts returns the Hosts of a group whose member m is on host of[m], whatever the
 // numbers. It is nil if nothing can be spared: all members are on one host, or each is on
-// a host of its own.
+// a host of its own. For example, of 7, 7, 9, 9 members 0 and 1 are on host 0, 2 and 3 on
+// host 1.
 func NewHosts(of []int) *Hosts {
 	h := &Hosts{}
 	var numbers []int

@@ -77,7 +77,8 @@ func (p Part) Span(b Block, align int) Span {
 // block of length bytes. Chunks are as equal as they can be with edges at
 // multiples of both align and 64 bytes, the length of a cache line, so that
 // members that write neighbouring chunks do not share one; the last chunks may
-// be shorter or empty.
+// be shorter or empty. For example, 256 bytes of float32 in 3 parts are [0, 128),
+// [128, 256) and [256, 256).
 func ChunkOf(length, align, i, parts int) (lo, hi int) {
 	unit := max(align, 1)
 	for unit%64 != 0 {
