@@ -44,9 +44,13 @@ func callAll(t *testing.T, env *Env, thread *starlark.Thread) {
 	if testing.Short() {
 		calls = 20
 	}
+	values, err := starlark.ExprFuncOptions(fileOptions, "pool", pool, names)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range slices.Concat(functions(), methods()) {
 		for range calls {
-			p := &picker{random, evalPool(t, thread, names)}
+			p := &picker{random, makePool(t, thread, values)}
 			self, args, kwargs := p.call(s)
 			callOne(t, env, s, self, args, kwargs)
 		}
@@ -135,9 +139,9 @@ func (p *picker) pick(fits func(starlark.Value) bool) starlark.Value {
 	return list[p.IntN(len(list))]
 }
 
-// evalPool makes the arguments anew: calls in place change them.
-func evalPool(t *testing.T, thread *starlark.Thread, names starlark.StringDict) *starlark.List {
-	v, err := starlark.EvalOptions(fileOptions, thread, "pool", pool, names)
+// makePool makes the arguments anew: calls in place change them.
+func makePool(t *testing.T, thread *starlark.Thread, values *starlark.Function) *starlark.List {
+	v, err := starlark.Call(thread, values, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
