@@ -32,11 +32,14 @@ type player struct {
 type seat struct {
 	shape   hardware.Group
 	size    int
-	others  []place   // of the players that play for members, each once
-	members []place   // by place in the group
-	arrived []float64 // when this player came to each call
-	ended   []float64 // when each call ended, as far as that is known
-	costs   map[int32]float64
+	others  []place                // of the players that play for members, each once
+	members []place                // by place in the group
+	arrived []float64              // when this player came to each call
+	ended   []float64              // when each call ended, as far as that is known
+	takes   []float64              // the seconds of each of these calls
+	costs   []float64              // of the calls of the program, -1 for what is not known yet
+	letters map[int32]float64      // the same of messages, by call and receiver
+	blocked []int32                // players that wait for a call or a message of this one
 	inbox   map[letterKey]*letters // messages to other members, by who sends them here
 	most    []int64                // of a Replay: what a member puts into each call at most
 }
@@ -94,8 +97,7 @@ type game struct {
 	m        *hardware.Machine
 	ops      []float64 // the seconds of each operation
 	players  []*player
-	playerOf []int32           // by rank
-	blocked  map[place][]int32 // players that wait for a call of another's group
+	playerOf []int32 // by rank
 	queue    []int32
 	timeOnly bool // nobody asks where it goes
 }
@@ -103,7 +105,7 @@ type game struct {
 // newGame seats the players.
 func newGame(p *Program, m *hardware.Machine) *game {
 	m = m.Among(p.Ranks)
-	g := &game{p: p, m: m, blocked: map[place][]int32{}}
+	g := &game{p: p, m: m}
 	g.ops = make([]float64, len(p.Operations))
 	for i, o := range p.Operations {
 		g.ops[i] = m.Operation(o.Operation)
@@ -138,7 +140,8 @@ func newGame(p *Program, m *hardware.Machine) *game {
 func (g *game) seat(pl *player, i int, playerOf []int32) {
 	ranks := pl.kind.Groups[i].Of(pl.rank)
 	s := &pl.groups[i]
-	s.shape, s.size, s.costs = g.m.GroupOf(ranks), len(ranks), map[int32]float64{}
+	s.shape, s.size = g.m.GroupOf(ranks), len(ranks)
+	s.letters = map[int32]float64{}
 	s.inbox = map[letterKey]*letters{}
 	seen := map[place]bool{}
 	for _, rank := range ranks {

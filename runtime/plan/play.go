@@ -57,11 +57,11 @@ func (g *game) step(i int32, pl *player, e *Event) bool {
 	case Collective:
 		return g.collective(i, pl, e)
 	case Issue:
-		g.issue(i, pl, e)
+		g.issue(pl, e)
 	case Wait:
 		return g.wait(i, pl, e)
 	case Send:
-		g.send(i, pl, e)
+		g.send(pl, e)
 	case Recv:
 		return g.recv(i, pl, e)
 	case Read:
@@ -109,24 +109,28 @@ func (pl *player) keep(event int, host, begin, end float64) {
 
 // cost returns the seconds of a call in a group.
 func (g *game) cost(s *seat, call int32) float64 {
-	t, ok := s.costs[call]
-	if !ok {
-		c := &g.p.Calls[call]
-		t = g.m.CollectiveOn(c.Op, s.shape, float64(c.Bytes))
-		s.costs[call] = t
+	for len(s.costs) <= int(call) {
+		s.costs = append(s.costs, -1)
 	}
-	return t
+	if s.costs[call] < 0 {
+		c := &g.p.Calls[call]
+		s.costs[call] = g.m.CollectiveOn(c.Op, s.shape, float64(c.Bytes))
+	}
+	return s.costs[call]
 }
 
-// arrive notes that the player has come to its next call in a group, and lets those
-// go on that wait for it.
-func (g *game) arrive(i int32, group int32, at float64) (call int) {
-	s := &g.players[i].groups[group]
-	s.arrived = append(s.arrived, at)
-	key := place{i, group}
-	g.queue = append(g.queue, g.blocked[key]...)
-	delete(g.blocked, key)
+// arrive notes that the player has come to its next call in a group, which takes cost,
+// and lets those go on that wait for it.
+func (g *game) arrive(s *seat, at, cost float64) (call int) {
+	s.arrived, s.takes = append(s.arrived, at), append(s.takes, cost)
+	g.wake(s)
 	return len(s.arrived) - 1
+}
+
+// wake lets those go on that wait for the player of s.
+func (g *game) wake(s *seat) {
+	g.queue = append(g.queue, s.blocked...)
+	s.blocked = s.blocked[:0]
 }
 
 // begun returns when call n of a group begins: when all members have come, and the
@@ -140,25 +144,17 @@ func (g *game) begun(i int32, s *seat, n int, cost float64) (start, end float64,
 			start = s.ended[k-1]
 		}
 		for _, o := range s.others {
-			arrived := g.players[o.player].groups[o.group].arrived
-			if len(arrived) <= k {
-				g.blocked[o] = append(g.blocked[o], i)
+			other := &g.players[o.player].groups[o.group]
+			if len(other.arrived) <= k {
+				other.blocked = append(other.blocked, i)
 				return 0, 0, false
 			}
-			start = max(start, arrived[k])
+			start = max(start, other.arrived[k])
 		}
-		s.ended = append(s.ended, start+s.costOf(k, cost))
+		s.ended = append(s.ended, start+s.takes[k])
 	}
 	end = s.ended[n]
 	return end - cost, end, true
-}
-
-// costOf is the cost of call k of the group: cost, unless another was noted for it.
-func (s *seat) costOf(k int, cost float64) float64 {
-	if c, ok := s.costs[^int32(k)]; ok {
-		return c
-	}
-	return cost
 }
 
 func (g *game) collective(i int32, pl *player, e *Event) bool {
@@ -166,8 +162,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	cost := g.cost(s, e.Index)
 	if len(pl.issued) == 0 || pl.issued[len(pl.issued)-1].event != int32(pl.at)|held {
 		pl.host += g.m.Issue + g.m.Call
-		n := g.arrive(i, e.Group, max(pl.host, pl.device))
-		s.costs[^int32(n)] = cost
+		n := g.arrive(s, max(pl.host, pl.device), cost)
 		pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at) | held})
 	}
 	n := int(pl.issued[len(pl.issued)-1].call)
@@ -191,12 +186,11 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 // held marks the entry, behind those of Issues, of the blocking call under way.
 const held = 1 << 30
 
-func (g *game) issue(i int32, pl *player, e *Event) {
+func (g *game) issue(pl *player, e *Event) {
 	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
-	n := g.arrive(i, e.Group, max(pl.host, pl.device))
 	cost := g.cost(s, e.Index)
-	s.costs[^int32(n)] = cost
+	n := g.arrive(s, max(pl.host, pl.device), cost)
 	pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at)})
 	pl.keep(pl.at, 0, s.arrived[n], s.arrived[n]+cost) // until it is waited for
 }
@@ -222,7 +216,7 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 	return true
 }
 
-func (g *game) send(i int32, pl *player, e *Event) {
+func (g *game) send(pl *player, e *Event) {
 	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
 	key := letterKey{e.Peer, e.Tag}
@@ -234,20 +228,18 @@ func (g *game) send(i int32, pl *player, e *Event) {
 	box.at, box.from = append(box.at, at+cost), append(box.from, int32(pl.at))
 	pl.keep(pl.at, 0, at, at+cost)
 	pl.count(g, e, cost, cost)
-	where := place{i, e.Group}
-	g.queue = append(g.queue, g.blocked[where]...)
-	delete(g.blocked, where)
+	g.wake(s)
 }
 
 // messageCost returns the seconds of a message.
 func (g *game) messageCost(pl *player, e *Event) float64 {
 	s := &pl.groups[e.Group]
 	key := e.Index + int32(e.Peer+1)<<20
-	t, ok := s.costs[key]
+	t, ok := s.letters[key]
 	if !ok {
 		ranks := pl.kind.Groups[e.Group].Of(pl.rank)
 		t = g.m.Collective(hardware.Collective{Op: "send", Ranks: []int{pl.rank, ranks[e.Peer]}, Bytes: float64(g.p.Calls[e.Index].Bytes)})
-		s.costs[key] = t
+		s.letters[key] = t
 	}
 	return t
 }
@@ -268,7 +260,8 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 	}
 	n := len(s.inbox[mine].at)
 	if box == nil || len(box.at) <= n {
-		g.blocked[from] = append(g.blocked[from], i)
+		there := &sender.groups[from.group]
+		there.blocked = append(there.blocked, i)
 		return false
 	}
 	pl.host += g.m.Issue + g.m.Call
