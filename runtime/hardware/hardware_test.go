@@ -138,6 +138,41 @@ func TestOperation(t *testing.T) {
 	near(t, "with a start", m.Set(map[string]float64{"start": 2}).Operation(Operation{Bytes: 1e11}), 3)
 }
 
+// Attention to a number of heads and sequences that a kernel does not take is several
+// operations for the host; any other operation is one.
+func TestIssuing(t *testing.T) {
+	m, err := Read("small.toml", []byte(strings.Replace(small, "[peak]", "issue = 1e-5\nmatrices = 4\nodd = 3e-5\n[peak]", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attention := func(matrices float64) Operation {
+		return Operation{Products: 2, FLOPs: 1e9, Inner: 1e6, Batch: 2 * matrices}
+	}
+	for _, c := range []struct {
+		name string
+		of   Operation
+		want float64
+	}{
+		{"four matrices of scores", attention(4), 1e-5},
+		{"64", attention(64), 1e-5},
+		{"two", attention(2), 4e-5},
+		{"six", attention(6), 4e-5},
+		{"one, of no batch", Operation{Products: 2, FLOPs: 1e9, Inner: 1e6}, 4e-5},
+		{"a product of two matrices each", Operation{Products: 1, FLOPs: 1e9, Batch: 2}, 1e-5},
+		{"a sum", Operation{FLOPs: 10}, 1e-5},
+	} {
+		if got := m.Issuing(c.of); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: got %g s to issue it, want %g", c.name, got, c.want)
+		}
+	}
+	if m, err = Read("small.toml", []byte(small)); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Issuing(attention(2)); got != 0 {
+		t.Errorf("a file that says nothing of it: got %g s, want 0", got)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	m := machine(t, small)
 	for _, c := range []struct {

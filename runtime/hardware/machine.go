@@ -22,6 +22,9 @@ type Machine struct {
 	memory          float64 // bytes a rank has
 	cores           float64 // that all ranks share; 0: a rank has a device of its own
 	start           float64 // seconds on the device before the first arithmetic
+	waits           float64 // 1 where the host waits for the device at a message
+	matrices        float64 // of scores that a kernel of attention takes at a time; 0: any number
+	odd             float64 // seconds more of the host for attention to a number of them that this does not divide
 	spread          float64 // FLOPs for each further core that a product takes; 0: it takes all
 	strided         float64 // seconds that each element takes more that is found by strides
 	row             float64 // seconds that each row takes of what works row by row
@@ -121,6 +124,7 @@ func (m *Machine) Among(n int) *Machine {
 	out.Call *= turns
 	out.View *= turns
 	out.Script *= turns
+	out.odd *= turns
 	out.row *= turns
 	for i := range out.Levels {
 		out.Levels[i].Latency *= turns
@@ -130,6 +134,10 @@ func (m *Machine) Among(n int) *Machine {
 
 // Shared reports whether ranks share cores, so that the host is the device.
 func (m *Machine) Shared() bool { return m.cores > 0 }
+
+// WaitsForMessages reports whether the host waits, when a rank has sent or received a
+// message, until the device is done with it and all before it.
+func (m *Machine) WaitsForMessages() bool { return m.waits > 0 }
 
 // Memory returns how many bytes of memory a rank has.
 func (m *Machine) Memory() int64 { return int64(m.memory) }

@@ -26,6 +26,19 @@ func (m *Machine) Operation(o Operation) float64 {
 	return max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
 }
 
+// Issuing returns the seconds of the host to issue o, with what it issues besides where
+// no kernel takes as many matrices of scores as attention has.
+func (m *Machine) Issuing(o Operation) float64 {
+	if o.Inner > 0 && m.matrices > 1 && math.Mod(o.scores(), m.matrices) != 0 {
+		return m.Issue + m.odd
+	}
+	return m.Issue
+}
+
+// scores returns how many matrices of scores o, attention, has: as many as each of its
+// products.
+func (o *Operation) scores() float64 { return max(1, o.Batch/float64(max(1, o.Products))) }
+
 // traffic returns the seconds of o's memory traffic: as many bytes as the caches hold
 // are read and written there.
 func (m *Machine) traffic(o Operation) float64 {

@@ -96,6 +96,7 @@ type game struct {
 	p        *Program
 	m        *hardware.Machine
 	ops      []float64 // the seconds of each operation
+	issues   []float64 // and those of the host to issue it
 	players  []*player
 	playerOf []int32 // by rank
 	queue    []int32
@@ -106,9 +107,9 @@ type game struct {
 func newGame(p *Program, m *hardware.Machine) *game {
 	m = m.Among(p.Ranks)
 	g := &game{p: p, m: m}
-	g.ops = make([]float64, len(p.Operations))
+	g.ops, g.issues = make([]float64, len(p.Operations)), make([]float64, len(p.Operations))
 	for i, o := range p.Operations {
-		g.ops[i] = m.Operation(o.Operation)
+		g.ops[i], g.issues[i] = m.Operation(o.Operation), m.Issuing(o.Operation)
 	}
 	playerOf := refine(p, m)
 	g.playerOf = playerOf

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -63,6 +64,38 @@ func TestPlay(t *testing.T) {
 	one := stages(1).Play(machine(t))
 	if r := f.StepSeconds / one.StepSeconds; r < 2 || r > 4 {
 		t.Errorf("four stages in turn take %g times as long as one, want nearly 4 (a step of no arithmetic counts too)", r)
+	}
+}
+
+// What a host issues after a message begins when the message is there, where hosts wait
+// for them: the device is idle until then. Elsewhere the host is ahead of it.
+func TestHostWaitsForMessages(t *testing.T) {
+	took := func(waits string) float64 {
+		p := NewProgram(2)
+		for rank := range 2 {
+			r := p.Recorder()
+			g := r.Group("world", "pp", func(int) []int { return []int{0, 1} })
+			do, bytes := Send, int64(1<<30)
+			if rank == 1 {
+				do, bytes = Recv, 0
+			}
+			at, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
+			r.Peer(at, 1-rank, 0, true)
+			r.Finish(at, Call{Op: "message", Bytes: bytes}, bytes)
+			for range 10 {
+				r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1, Bytes: 8}}, Forward, "a.star:2:1")
+			}
+			p.Add(r, []int32{int32(rank)})
+		}
+		text, _ := hardware.Text("dgx-a100-80g")
+		m, err := hardware.Read("a.toml", regexp.MustCompile(`(?m)^waits = \S+`).ReplaceAll(text, []byte("waits = "+waits)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Play(m.Set(map[string]float64{"issue": 1e-4})).StepSeconds
+	}
+	if d := took("1") - took("0"); d < 9e-4 || d > 1.1e-3 {
+		t.Errorf("a host that waits issues ten operations of 100 µs %g s later, want about 1e-3", d)
 	}
 }
 

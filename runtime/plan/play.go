@@ -75,7 +75,7 @@ func (g *game) step(i int32, pl *player, e *Event) bool {
 }
 
 func (g *game) compute(pl *player, e *Event) {
-	pl.host += g.m.Issue
+	pl.host += g.issues[e.Index]
 	start := max(pl.host, pl.device)
 	end := start + g.ops[e.Index]
 	took := end - pl.device // with what the host kept it waiting
@@ -229,6 +229,7 @@ func (g *game) send(pl *player, e *Event) {
 	pl.keep(pl.at, 0, at, at+cost)
 	pl.count(g, e, cost, cost)
 	g.wake(s)
+	g.join(pl)
 }
 
 // messageCost returns the seconds of a message.
@@ -242,6 +243,13 @@ func (g *game) messageCost(pl *player, e *Event) float64 {
 		s.letters[key] = t
 	}
 	return t
+}
+
+// join has the host of a player wait for its device at a message, where hosts do.
+func (g *game) join(pl *player) {
+	if g.m.WaitsForMessages() {
+		pl.host = max(pl.host, pl.device)
+	}
 }
 
 func (g *game) recv(i int32, pl *player, e *Event) bool {
@@ -285,5 +293,6 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 	}
 	pl.keep(pl.at, came-pl.device, came, at)
 	pl.device = at
+	g.join(pl)
 	return true
 }
