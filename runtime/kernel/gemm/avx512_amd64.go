@@ -118,6 +118,21 @@ func avx512F32Tile3x8(c *float32, ldc int, a *float32, rowA int, colA int, b *fl
 // avx512F32Stream1x8 is the streamFunc of 1 rows and 8 vectors.
 func avx512F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
 
+// avx512F32Stream2x8 is the streamFunc of 2 rows and 8 vectors.
+func avx512F32Stream2x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
+// avx512F32Stream3x8 is the streamFunc of 3 rows and 8 vectors.
+func avx512F32Stream3x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
+// avx512F32Stream4x4 is the streamFunc of 4 rows and 4 vectors.
+func avx512F32Stream4x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
+// avx512F32Stream5x4 is the streamFunc of 5 rows and 4 vectors.
+func avx512F32Stream5x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
+// avx512F32Stream6x4 is the streamFunc of 6 rows and 4 vectors.
+func avx512F32Stream6x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
+
 // avx512F32ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
 func avx512F32ColTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
@@ -261,6 +276,21 @@ func avx512F64Tile3x8(c *float64, ldc int, a *float64, rowA int, colA int, b *fl
 
 // avx512F64Stream1x8 is the streamFunc of 1 rows and 8 vectors.
 func avx512F64Stream1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+
+// avx512F64Stream2x8 is the streamFunc of 2 rows and 8 vectors.
+func avx512F64Stream2x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+
+// avx512F64Stream3x8 is the streamFunc of 3 rows and 8 vectors.
+func avx512F64Stream3x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+
+// avx512F64Stream4x4 is the streamFunc of 4 rows and 4 vectors.
+func avx512F64Stream4x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+
+// avx512F64Stream5x4 is the streamFunc of 5 rows and 4 vectors.
+func avx512F64Stream5x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
+
+// avx512F64Stream6x4 is the streamFunc of 6 rows and 4 vectors.
+func avx512F64Stream6x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)
 
 // avx512F64ColTile1 is the tileFunc of 1 rows and 1 vector of a b that lies by columns.
 func avx512F64ColTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)

@@ -206,6 +206,7 @@ func randomProduct[T dtype.Float](m, n, k int, layout string) *Product[T] {
 var pathSizes = [][3]int{
 	{1, 1, 1}, {1, 1, 700}, {1, 1, 768}, {1, 1, 5000}, {1, 300, 300}, {300, 1, 300}, {1, 300, 1030}, {5, 7, 3}, {3, 300, 600}, {8, 40, 520}, {12, 100, 300},
 	{300, 3, 300}, {20, 100, 300}, {27, 33, 257}, {40, 40, 40}, {100, 90, 256}, {170, 30, 300}, {350, 35, 257}, {20000, 3, 2},
+	{2, 530, 601}, {6, 1030, 270}, {7, 1024, 300}, {16, 1024, 257}, {19, 2048, 300}, {28, 2048, 257},
 }
 
 func testPaths[T dtype.Float](t *testing.T) {
@@ -225,6 +226,29 @@ func testPaths[T dtype.Float](t *testing.T) {
 			}
 		}
 	}
+}
+
+func testStreamedPart[T dtype.Float](t *testing.T) {
+	for _, m := range []int{6, 16, 28} {
+		p := randomProduct[T](m, 2048, 300, "NN")
+		p.N, p.C = 1000, p.C[:m*1000]
+		want := inOrder(p)
+		for _, s := range vec.Sets() {
+			for helpers := range 2 {
+				p.C = poisoned[T](len(want))
+				p.compute(kernelsIn[T](s), crew{helpers: helpers})
+				expect(t, p, s, p.C, want)
+			}
+		}
+	}
+}
+
+// A b whose rows lie pages apart passes by though it is a part of them and no whole
+// number of panels.
+func TestStreamedPart(t *testing.T) {
+	defer setSmallBytes(families[1])()
+	t.Run("f32", testStreamedPart[float32])
+	t.Run("f64", testStreamedPart[float64])
 }
 
 func TestPaths(t *testing.T) {

@@ -110,7 +110,7 @@ func (s *shape[T]) planReading() {
 	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
 	s.height = s.maxRows()
 	if s.streamed = s.canStream(); s.streamed {
-		s.width = s.streams[s.m-1].columns / s.lanes
+		s.width = s.streams[0].columns / s.lanes
 		return
 	}
 	if few && s.directB && s.k*s.n*size > farBytes {

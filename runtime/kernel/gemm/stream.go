@@ -5,32 +5,64 @@ import (
 	"tpsh/runtime/kernel/vec"
 )
 
-// A product of one row by a b that is far away takes as long as b takes to
+// A product of a few rows by a b that is far away takes as long as b takes to
 // arrive. That is least if b is read in the order in which it lies, which the
 // processor recognises and fetches ahead, better than instructions can: so a few
-// rows of b pass by side by side, and the sums, which stay in the first-level
-// cache, are taken up again for each few rows. With more rows the sums cost more
-// than that saves, and tiles, which go down b, are as fast.
+// rows of b pass by side by side, and the sums, which stay in a near cache, are
+// taken up again for each few rows. On AMD's Zen that is so of one row of a: with
+// more the sums cost more than that saves, and tiles, which go down b, are as fast.
+// On Intel's, one core of which can have but 16 lines on their way by instructions,
+// it is so of up to 6 rows (but for 3, of which there are tiles of 8 vectors), and of
+// all if the rows of b lie whole pages apart: lines that a tile fetches ahead then
+// drive each other out of the caches.
 
 const (
-	// streamRows is how many rows of b pass by side by side.
-	streamRows = 16
+	// streamRows is how many rows of b pass by side by side for one row of a, and
+	// streamMoreRows for several.
+	streamRows     = 16
+	streamMoreRows = 32
 
-	// streamBytes is the size of the sums of a panel.
-	streamBytes = 16 << 10
+	// streamBytes is the size of the sums of one row, and streamMoreBytes that of
+	// each of several.
+	streamBytes     = 16 << 10
+	streamMoreBytes = 4 << 10
+
+	// mostStreamed is the most rows of a that b passes by if its rows lie an odd
+	// number of pages apart.
+	mostStreamed = 16
+
+	page = 4 << 10
 )
 
 // canStream reports whether there is a stream for s, and a b that is far away.
 func (s *shape[T]) canStream() bool {
-	return s.directA && s.directB && s.m <= len(s.streams) && s.k*s.n*elemBytes[T]() > farBytes && s.n >= s.streams[s.m-1].columns
+	size := elemBytes[T]()
+	if !s.directA || !s.directB || len(s.streams) == 0 || s.k*s.n*size <= farBytes || s.n < s.streams[0].columns {
+		return false
+	}
+	switch step := s.b.Row * size; {
+	case s.m == 1:
+		return true
+	case smallBytes == firstLevel || len(s.streams) == 1:
+		return false
+	case s.m <= len(s.streams) && s.m != len(s.tiles[8]):
+		return true
+	case s.m <= mostStreamed:
+		return step%page == 0
+	default:
+		return step%(2*page) == 0
+	}
 }
 
 // runStream computes columns [lo, hi) of the product in c, whose rows are ldc
 // apart.
 func (s *shape[T]) runStream(ws *workspace[T], c []T, ldc, lo, hi int) {
-	columns := s.streams[s.m-1].columns
+	columns := s.streams[0].columns
 	whole := (hi - lo) / columns * columns
-	step := max(streamBytes/(elemBytes[T]()*s.m*columns), 1) * columns
+	step := streamBytes / elemBytes[T]()
+	if s.m > 1 {
+		step = streamMoreBytes / elemBytes[T]()
+	}
 	sums := ws.sums(s.m * step)
 	for j := 0; j < whole; j += step {
 		cols := min(step, whole-j)
@@ -44,7 +76,7 @@ func (s *shape[T]) runStream(ws *workspace[T], c []T, ldc, lo, hi int) {
 	}
 	if whole < hi-lo {
 		rest := *s
-		rest.width = s.widest(s.m) // which may be less than a stream's
+		rest.width = s.widest(ceil(s.m, ceil(s.m, s.height))) // which may be less than a stream's
 		rest.runBlocks(ws, c[whole:], ldc, lo+whole, hi)
 	}
 }
@@ -52,10 +84,20 @@ func (s *shape[T]) runStream(ws *workspace[T], c []T, ldc, lo, hi int) {
 // stream stores in c the sums of the block from l on of columns [j, j+cols),
 // which are whole panels.
 func (s *shape[T]) stream(c []T, ldc, j, cols, l int) {
-	f, size := s.streams[s.m-1], elemBytes[T]()
-	for first, end := l, min(l+Block, s.k); l < end; l += streamRows {
-		a, b := &s.a.Data[s.a.Offset+l*s.a.Col], &s.b.Data[s.b.Offset+l*s.b.Row+j]
-		f.stream(&c[0], ldc*size, a, s.a.Row*size, s.a.Col*size, b, s.b.Row*size, min(streamRows, end-l), cols/f.columns, l == first)
+	size, rows, panel := elemBytes[T](), streamRows, cols
+	if s.m > 1 { // a panel is read for some rows of a, and from the caches for the others
+		rows, panel = streamMoreRows, s.streams[0].columns
+	}
+	groups := ceil(s.m, len(s.streams))
+	for first, end := l, min(l+Block, s.k); l < end; l += rows {
+		for at := 0; at < cols; at += panel {
+			b := &s.b.Data[s.b.Offset+l*s.b.Row+j+at]
+			for g := range groups {
+				i, next := cut(s.m, groups, g)
+				f, a := s.streams[next-i-1], &s.a.Data[s.a.Offset+i*s.a.Row+l*s.a.Col]
+				f.stream(&c[i*ldc+at], ldc*size, a, s.a.Row*size, s.a.Col*size, b, s.b.Row*size, min(rows, end-l), panel/f.columns, l == first)
+			}
+		}
 	}
 }
 

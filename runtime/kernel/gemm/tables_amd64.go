@@ -15,6 +15,11 @@ var avx512F32 = kernels[float32]{
 	},
 	streams: []streamer[float32]{
 		{128, avx512F32Stream1x8},
+		{128, avx512F32Stream2x8},
+		{128, avx512F32Stream3x8},
+		{64, avx512F32Stream4x4},
+		{64, avx512F32Stream5x4},
+		{64, avx512F32Stream6x4},
 	},
 	colTiles:  []tileFunc[float32]{avx512F32ColTile1, avx512F32ColTile2, avx512F32ColTile3, avx512F32ColTile4, avx512F32ColTile5, avx512F32ColTile6, avx512F32ColTile7, avx512F32ColTile8},
 	copyRows:  avx512F32Copy,
@@ -34,6 +39,11 @@ var avx512F64 = kernels[float64]{
 	},
 	streams: []streamer[float64]{
 		{64, avx512F64Stream1x8},
+		{64, avx512F64Stream2x8},
+		{64, avx512F64Stream3x8},
+		{32, avx512F64Stream4x4},
+		{32, avx512F64Stream5x4},
+		{32, avx512F64Stream6x4},
 	},
 	colTiles:  []tileFunc[float64]{avx512F64ColTile1, avx512F64ColTile2, avx512F64ColTile3, avx512F64ColTile4, avx512F64ColTile5, avx512F64ColTile6, avx512F64ColTile7, avx512F64ColTile8},
 	copyRows:  avx512F64Copy,

@@ -41,7 +41,7 @@ type isa struct {
 
 // isas are the sets of amd64.
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8}, colRows: 8, widened: 16},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8, 8, 8, 4, 4, 4}, colRows: 8, widened: 16},
 	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, streams: []int{8}, colRows: 4, widened: 8},
 }
 
