@@ -24,7 +24,7 @@ type Env struct {
 	Thread  *starlark.Thread // the program's, while one runs
 
 	// pending is the typed error that a value left when it could not return
-	// one; see leave.
+	// one; see Leave.
 	pending error
 
 	// shellTrace is the trace of the shell's :trace while it runs, or nil.
@@ -229,9 +229,9 @@ func (e *Env) End(err error) error {
 	return e.Runtime.End(err)
 }
 
-// leave is for values whose Go interface has no error: it keeps err and stops
+// Leave is for values whose Go interface has no error: it keeps err and stops
 // the program at its next instruction, where the front end finds it.
-func (e *Env) leave(err error) {
+func (e *Env) Leave(err error) {
 	if e.pending == nil {
 		e.pending = err
 	}

@@ -27,7 +27,7 @@ func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
 	onRank(t, func(e *Env, _ *starlark.Thread) {
 		for _, fn := range []func() error{
 			func() error { return fatal{} },
-			func() error { e.leave(fatal{}); return nil },
+			func() error { e.Leave(fatal{}); return nil },
 		} {
 			_, failure, err := catch(e, builtin(fn), nil, nil)
 			if failure != nil || !errors.As(err, new(fatal)) {
@@ -40,7 +40,7 @@ func TestCatchLeavesWhatIsUncatchable(t *testing.T) {
 func TestCatchTakesWhatAValueLeft(t *testing.T) {
 	onRank(t, func(e *Env, _ *starlark.Thread) {
 		left := errors.New("left")
-		_, failure, err := catch(e, builtin(func() error { e.leave(left); return nil }), nil, nil)
+		_, failure, err := catch(e, builtin(func() error { e.Leave(left); return nil }), nil, nil)
 		if err != nil || failure == nil || failure.String() != "left" {
 			t.Errorf("got %v, %v, want what was left", failure, err)
 		}
@@ -61,7 +61,7 @@ func TestCatchDoesNotOutliveTheProgram(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(e.Runtime.Context())
 		e.Begin(ctx)
 		_, failure, err := catch(e, builtin(func() error {
-			e.leave(errors.New("left"))
+			e.Leave(errors.New("left"))
 			cancel(stop)
 			return nil
 		}), nil, nil)

@@ -122,7 +122,7 @@ func TensorSize(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tu
 func (x *Tensor) String() string {
 	t, err := x.Tensor()
 	if err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 		return "tensor"
 	}
 	return x.seenThrough().Format(x, t)

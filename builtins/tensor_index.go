@@ -109,7 +109,7 @@ func (x *Tensor) Len() int {
 		err = &op.ArgError{Func: "len", Got: op.Describe(t), Want: "a tensor with a dim 0", Rule: ".numel() counts the elements"}
 	}
 	if err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 		return 0
 	}
 	return t.Shape()[0]
@@ -119,7 +119,7 @@ func (x *Tensor) Len() int {
 func (x *Tensor) Index(i int) starlark.Value {
 	t, err := x.Tensor()
 	if err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 		return starlark.None
 	}
 	return select0(x.Env, t, i)
@@ -129,7 +129,7 @@ func (x *Tensor) Index(i int) starlark.Value {
 func select0(e *Env, t *tensor.Tensor, i int) starlark.Value {
 	out, err := e.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(i)})
 	if err != nil {
-		e.leave(err)
+		e.Leave(err)
 		return starlark.None
 	}
 	return e.Wrap(out[0])
@@ -140,7 +140,7 @@ func select0(e *Env, t *tensor.Tensor, i int) starlark.Value {
 func (x *Tensor) Slice(start, end, step int) starlark.Value {
 	v, err := x.slice(start, end, step)
 	if err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 		return starlark.None
 	}
 	return v

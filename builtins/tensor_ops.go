@@ -156,7 +156,7 @@ func (x *Tensor) Has(v starlark.Value) (bool, error) {
 func (x *Tensor) Truth() starlark.Bool {
 	yes, err := x.truth()
 	if err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 	}
 	return starlark.Bool(yes)
 }
@@ -169,7 +169,7 @@ func (x *Tensor) Hash() (uint32, error) {
 // Freeze makes x read-only: it belongs to a loaded file.
 func (x *Tensor) Freeze() {
 	if err := x.seenThrough().Freeze(x); err != nil {
-		x.Env.leave(err)
+		x.Env.Leave(err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (e *undecidedError) Error() string {
 
 // Truth implements starlark.Value: no decision can hang on u.
 func (u *Unknown) Truth() starlark.Bool {
-	u.env.leave(&undecidedError{"a decision"})
+	u.env.Leave(&undecidedError{"a decision"})
 	return false
 }
 

@@ -63,6 +63,15 @@ func (c *container) elements() []*Field {
 	return list
 }
 
+// read returns the element f to a script. An error is left with the rank.
+func (c *container) read(f *Field) starlark.Value {
+	v, err := c.Module.read(f)
+	if err != nil {
+		c.env.Leave(err)
+	}
+	return v
+}
+
 // check returns an error of the function fn unless v can be an element. at says where v
 // stands in the argument, and under where it would stand here; either may be "".
 func (c *container) check(fn, param string, v starlark.Value, at, under string) error {
@@ -166,7 +175,7 @@ func (l *listModule) addAll(fn string, values []starlark.Value) error {
 }
 
 // Index implements starlark.Indexable.
-func (l *listModule) Index(i int) starlark.Value { return l.elements()[i].Value }
+func (l *listModule) Index(i int) starlark.Value { return l.read(l.elements()[i]) }
 
 // SetIndex implements starlark.HasSetIndex.
 func (l *listModule) SetIndex(i int, v starlark.Value) error {
@@ -193,6 +202,7 @@ func (l *listModule) Slice(start, end, step int) starlark.Value {
 	all := l.elements()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
 		f := *all[i]
+		f.Value = l.read(all[i])
 		if l.Class != SequentialClass {
 			f.Name = strconv.Itoa(len(part.Fields))
 		}
@@ -205,7 +215,7 @@ func (l *listModule) Slice(start, end, step int) starlark.Value {
 func (l *listModule) Iterate() starlark.Iterator {
 	var list starlark.Tuple
 	for _, f := range l.elements() {
-		list = append(list, f.Value)
+		list = append(list, l.read(f))
 	}
 	return list.Iterate()
 }

@@ -81,7 +81,8 @@ func (d *dictModule) Get(key starlark.Value) (v starlark.Value, found bool, err 
 	if !ok || !d.Class.elements.is(&d.Fields[i]) {
 		return nil, false, nil
 	}
-	return d.Fields[i].Value, true, nil
+	v, err = d.Module.read(&d.Fields[i])
+	return v, true, err
 }
 
 // SetKey implements starlark.HasSetKey.
@@ -93,16 +94,29 @@ func (d *dictModule) SetKey(key, v starlark.Value) error {
 	return d.set(fn, "", key, v)
 }
 
-// name, value and item are the columns in which a dict lists its elements.
-func (f *Field) name() starlark.Value  { return starlark.String(f.Name) }
-func (f *Field) value() starlark.Value { return f.Value }
-func (f *Field) item() starlark.Value  { return starlark.Tuple{f.name(), f.Value} }
-
-// listed returns of(f) of each element f.
-func (d *dictModule) listed(of func(f *Field) starlark.Value) starlark.Tuple {
+// names returns the names of the elements.
+func (d *dictModule) names() starlark.Tuple {
 	var list starlark.Tuple
 	for _, f := range d.elements() {
-		list = append(list, of(f))
+		list = append(list, starlark.String(f.Name))
+	}
+	return list
+}
+
+// values returns the elements.
+func (d *dictModule) values() starlark.Tuple {
+	var list starlark.Tuple
+	for _, f := range d.elements() {
+		list = append(list, d.read(f))
+	}
+	return list
+}
+
+// items returns pairs of the names and the elements.
+func (d *dictModule) items() starlark.Tuple {
+	list := d.values()
+	for i, name := range d.names() {
+		list[i] = starlark.Tuple{name, list[i]}
 	}
 	return list
 }
@@ -110,22 +124,22 @@ func (d *dictModule) listed(of func(f *Field) starlark.Value) starlark.Tuple {
 // Items implements starlark.IterableMapping.
 func (d *dictModule) Items() []starlark.Tuple {
 	var items []starlark.Tuple
-	for _, item := range d.listed((*Field).item) {
+	for _, item := range d.items() {
 		items = append(items, item.(starlark.Tuple))
 	}
 	return items
 }
 
 // Iterate implements starlark.Iterable: over the names.
-func (d *dictModule) Iterate() starlark.Iterator { return d.listed((*Field).name).Iterate() }
+func (d *dictModule) Iterate() starlark.Iterator { return d.names().Iterate() }
 
 // dictRow returns a row for a method of a dict that lists something of its elements.
-func dictRow(name, doc string, of func(f *Field) starlark.Value) *builtins.Row {
+func dictRow(name, doc string, of func(d *dictModule) starlark.Tuple) *builtins.Row {
 	return &builtins.Row{Name: name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 			return nil, err
 		}
-		return starlark.NewList(b.Receiver().(*dictModule).listed(of)), nil
+		return starlark.NewList(of(b.Receiver().(*dictModule))), nil
 	}}
 }
 

@@ -125,13 +125,18 @@ func (m *Module) MayChange(fn string) error {
 // Attr implements starlark.HasAttrs.
 func (m *Module) Attr(name string) (starlark.Value, error) {
 	if i, ok := m.at[name]; ok {
-		f := &m.Fields[i]
-		if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField && m.onRead != nil {
-			return x, m.onRead(x)
-		}
-		return f.Value, nil
+		return m.read(&m.Fields[i])
 	}
 	return m.env.Attr("Module", m.Value, name)
+}
+
+// read returns the value of a field to a script, after what OnRead has called for a
+// parameter.
+func (m *Module) read(f *Field) (starlark.Value, error) {
+	if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField && m.onRead != nil {
+		return x, m.onRead(x)
+	}
+	return f.Value, nil
 }
 
 // AttrNames implements starlark.HasAttrs.
@@ -145,7 +150,7 @@ func (m *Module) AttrNames() []string {
 }
 
 // OnRead has read called with a parameter of the module itself whenever a script
-// reads it as an attribute.
+// reads it, as an attribute or as an element of a list or dict of parameters.
 func (m *Module) OnRead(read func(x *builtins.Tensor) error) { m.onRead = read }
 
 // Get returns the value of a field, or nil.

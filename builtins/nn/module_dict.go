@@ -12,9 +12,9 @@ func init() {
 				"m[name] is one of them, and can be assigned; name in m, len(m) and loops over the names\n" +
 				"work as with a dict. A loop goes in the order of definition.\n" + two + ">>> m[\"a\"](tensor([-1.0])), len(m), \"c\" in m\n([0.], 2, False)"},
 		&builtins.Row{Name: "ModuleDict", Base: "Module", Doc: "ModuleDict is the type of what nn.ModuleDict makes: a module with the methods of a dict."},
-		dictRow("ModuleDict.keys", "keys() returns the names as a list.\n"+two+">>> m.keys()\n[\"a\", \"b\"]", (*Field).name),
-		dictRow("ModuleDict.values", "values() returns the modules as a list.\n"+two+">>> m.values()\n[ReLU(), Tanh()]", (*Field).value),
-		dictRow("ModuleDict.items", "items() returns pairs of names and modules as a list.\n"+two+">>> m.items()\n[(\"a\", ReLU()), (\"b\", Tanh())]", (*Field).item),
+		dictRow("ModuleDict.keys", "keys() returns the names as a list.\n"+two+">>> m.keys()\n[\"a\", \"b\"]", (*dictModule).names),
+		dictRow("ModuleDict.values", "values() returns the modules as a list.\n"+two+">>> m.values()\n[ReLU(), Tanh()]", (*dictModule).values),
+		dictRow("ModuleDict.items", "items() returns pairs of names and modules as a list.\n"+two+">>> m.items()\n[(\"a\", ReLU()), (\"b\", Tanh())]", (*dictModule).items),
 		&builtins.Row{Name: "ModuleDict.update", Fn: updateDict,
 			Doc: "update(modules) adds the modules of a dict, or of another ModuleDict, in place of those of their names.\n" + two + ">>> m.update({\"b\": nn.ReLU()})\n>>> m[\"b\"]\nReLU()"},
 	)

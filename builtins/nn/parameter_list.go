@@ -72,9 +72,9 @@ func init() {
 				"m[name] is one of them, and can be assigned; name in m, len(m) and loops over the names\n" +
 				"work as with a dict. A loop goes in the order of definition.\n" + two + ">>> m[\"a\"].tolist(), len(m), \"c\" in m\n([1.0, 1.0], 2, False)"},
 		&builtins.Row{Name: "ParameterDict", Base: "Module", Doc: "ParameterDict is the type of what nn.ParameterDict makes: a module with the methods of a dict."},
-		dictRow("ParameterDict.keys", "keys() returns the names as a list.\n"+two+">>> m.keys()\n[\"a\", \"b\"]", (*Field).name),
-		dictRow("ParameterDict.values", "values() returns the parameters as a list.\n"+two+">>> [p.shape for p in m.values()]\n[(2,), (1,)]", (*Field).value),
-		dictRow("ParameterDict.items", "items() returns pairs of names and parameters as a list.\n"+two+">>> [(name, p.shape) for name, p in m.items()]\n[(\"a\", (2,)), (\"b\", (1,))]", (*Field).item),
+		dictRow("ParameterDict.keys", "keys() returns the names as a list.\n"+two+">>> m.keys()\n[\"a\", \"b\"]", (*dictModule).names),
+		dictRow("ParameterDict.values", "values() returns the parameters as a list.\n"+two+">>> [p.shape for p in m.values()]\n[(2,), (1,)]", (*dictModule).values),
+		dictRow("ParameterDict.items", "items() returns pairs of names and parameters as a list.\n"+two+">>> [(name, p.shape) for name, p in m.items()]\n[(\"a\", (2,)), (\"b\", (1,))]", (*dictModule).items),
 		&builtins.Row{Name: "ParameterDict.update", Doc: "update(parameters) adds the parameters of a dict, or of another ParameterDict, in place of those of their names.\n" + two + ">>> m.update({\"b\": ones(1)})\n>>> m[\"b\"].tolist()\n[1.0]",
 			Fn: updateDict},
 	)
