@@ -19,16 +19,23 @@ import (
 // predictor returns what a fit asks of the program of a row. It is played only if
 // seconds were measured.
 func (r *measuredRow) predictor() func(m *hardware.Machine) (seconds, bytes float64) {
+	return func(m *hardware.Machine) (float64, float64) {
+		if r.seconds == 0 {
+			return 0, r.reserved(m)
+		}
+		return r.program.Seconds(m), r.reserved(m)
+	}
+}
+
+// reserved returns the bytes that the rank of the row has of m: no more than there are,
+// for what was measured did run. A library that has no more gives back what it holds
+// beside what it needs.
+func (r *measuredRow) reserved(m *hardware.Machine) float64 {
 	memory := r.program.Fullest
 	if r.rank >= 0 {
 		memory = func(m *hardware.Machine) plan.Fit { return r.program.On(m, r.rank) }
 	}
-	return func(m *hardware.Machine) (float64, float64) {
-		if r.seconds == 0 {
-			return 0, float64(memory(m).Peak)
-		}
-		return r.program.Seconds(m), float64(memory(m).Peak)
-	}
+	return float64(min(memory(m).Peak, m.Among(r.ranks).Room()))
 }
 
 // fit carries out plan fit, and plan check if there is nothing to be fitted.

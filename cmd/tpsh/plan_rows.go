@@ -208,14 +208,30 @@ func flagWords(name, text string, script *lang.Flags) []string {
 	return []string{"--" + name, text} // which is an error that says so
 }
 
-// evaluateRows evaluates the script for every row. A row that the script refuses
-// has the reason.
+// evaluateRows evaluates the script for every row, once for rows that ask the same. A
+// row that the script refuses has the reason.
 func evaluateRows(ctx context.Context, std *stdio, q question, rows []*measuredRow) error {
-	err := several(std, "evaluating", len(rows), "row", func(i int) error { return rows[i].evaluate(ctx, q) })
+	first := map[string]*measuredRow{}
+	var distinct []*measuredRow
+	for _, r := range rows {
+		if first[r.asks()] == nil {
+			first[r.asks()] = r
+			distinct = append(distinct, r)
+		}
+	}
+	err := several(std, "evaluating", len(distinct), "row", func(i int) error { return distinct[i].evaluate(ctx, q) })
+	for _, r := range rows {
+		r.program, r.refused = first[r.asks()].program, first[r.asks()].refused
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err
+}
+
+// asks is the same for rows of which the same is to be evaluated.
+func (r *measuredRow) asks() string {
+	return fmt.Sprintf("%d %t %q", r.ranks, r.seconds > 0, r.args)
 }
 
 // evaluated returns the rows that have been: all unless it was interrupted.

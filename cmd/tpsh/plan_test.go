@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -492,6 +493,25 @@ func TestPlanKeepsWhatMegatronKeeps(t *testing.T) {
 		if got := float64(kept[1]-kept[0]) / (hidden * seq); math.Abs(got/c.bytes-1) > 0.005 {
 			t.Errorf("%s: a layer keeps %.4f bytes an element, want %.4f", c.sequence, got, c.bytes)
 		}
+	}
+}
+
+// Rows that ask the same are evaluated once.
+func TestPlanRowsAlike(t *testing.T) {
+	rows := []*measuredRow{{ranks: 2, rank: -1}, {ranks: 2, rank: 1, bytes: 1e9}, {ranks: 2, rank: -1, seconds: 1}, {ranks: 1, rank: -1}, {ranks: 2, rank: -1, args: []string{"--tp", "1"}}}
+	for _, r := range rows {
+		r.args = append(r.args, "--steps", "1", "--layers", "1")
+	}
+	std := &stdio{out: io.Discard, err: io.Discard}
+	if err := evaluateRows(context.Background(), std, question{Script: "../../examples/megatron.star"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	programs := map[*plan.Program]int{}
+	for _, r := range rows {
+		programs[r.program]++
+	}
+	if rows[0].program == nil || rows[0].program != rows[1].program || len(programs) != 4 {
+		t.Errorf("got %d programs of %d rows, want one of the first two, and one of each other", len(programs), len(rows))
 	}
 }
 
