@@ -526,6 +526,9 @@ func TestPlanKeepsOfSwiGLU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(p.Kinds) != 1 {
+			t.Errorf("%v: got %d kinds, told apart at %v, want 1", flags, len(p.Kinds), p.ToldApart)
+		}
 		return p.Kinds[0].Memory.Activations
 	}
 	const layers, size = 2, 2 // bytes of a bfloat16
