@@ -10,7 +10,7 @@ import (
 // blockA returns rows [i, i+rows) and columns [l, l+inner) of a.
 func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
 	a := s.a.from(i, l)
-	if s.directA {
+	if s.directA || a.spreads() {
 		return block[T]{data: a.Data[a.Offset:], row: a.Row, col: a.Col}
 	}
 	a = ws.widened(s.kernels, a, rows, inner)
@@ -21,6 +21,14 @@ func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
 		s.packPanel(to[lo*inner:], hi-lo, a.from(lo, 0), hi-lo, inner)
 	}
 	return block[T]{data: to, packed: true}
+}
+
+// spreads reports whether tiles may as well read the rows of o where they lie, once
+// for every panel of b, as pack them: if the processor reads the second-level cache
+// beside its multiply-adds, and rows do not lie whole pages apart, by which those of
+// a tile would fall into one set of the first-level cache.
+func (o *Operand[T]) spreads() bool {
+	return smallBytes > firstLevel && !o.half() && o.Col == 1 && o.Row >= 0 && o.Row*elemBytes[T]()%page != 0
 }
 
 // blockB returns rows [l, l+inner) and columns [j, j+cols) of b.
