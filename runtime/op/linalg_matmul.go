@@ -127,7 +127,7 @@ func inferMatmul(c *Call) error {
 	if !ok {
 		return c.Bad(c.InName(1), Describe(b), fmt.Sprintf("batch dims that broadcast with %v", as[:len(as)-2]), c.InName(0)+" is "+Describe(a))
 	}
-	out = slices.Clone(out)
+	out = append(make(shape.Shape, 0, len(out)+2), out...)
 	if len(as) > 1 {
 		out = append(out, as[len(as)-2])
 	}
