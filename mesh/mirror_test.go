@@ -15,7 +15,7 @@ func TestMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 		shape := []int{rapid.IntRange(0, 7).Draw(t, "m"), rapid.IntRange(0, 7).Draw(t, "n")}
-		placement := rapid.SampledFrom([]Placement{Replicate(), Shard(0), Shard(1)})
+		placement := rapid.SampledFrom(valuePlacements())
 		l, err := Place(m, shape, []Placement{placement.Draw(t, "0"), placement.Draw(t, "1")})
 		if err != nil {
 			t.Fatal(err)

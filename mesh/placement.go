@@ -56,7 +56,60 @@ const (
 	replicate placementKind = iota
 	shard
 	partial
+
+	placementKinds // how many there are
 )
+
+// A placementRow is how a kind is named and written. What ranks hold of it says
+// Placed.Boxes, how it is reached search.moves.
+type placementRow struct {
+	name   string // of the function that makes such placements
+	letter string
+
+	// texts returns the argument of a placement as people and as scripts write it; nil if
+	// the kind has none.
+	texts func(p Placement) (text, script string)
+	// parse is the inverse of text: not ok if arg, which may be "", is none.
+	parse func(arg string) (p Placement, ok bool)
+}
+
+var placementRows = [placementKinds]placementRow{
+	replicate: {"Replicate", "R", nil, func(arg string) (Placement, bool) { return Replicate(), arg == "" }},
+	shard:     {"Shard", "S", shardTexts, parseShard},
+	partial:   {"Partial", "P", partialTexts, parsePartial},
+}
+
+func shardTexts(p Placement) (text, script string) {
+	text = strconv.Itoa(p.dim)
+	return text, text
+}
+
+func parseShard(arg string) (Placement, bool) {
+	dim, err := strconv.Atoi(arg)
+	return Shard(dim), err == nil
+}
+
+func partialTexts(p Placement) (text, script string) {
+	return p.op.String(), strconv.Quote(p.op.String())
+}
+
+func parsePartial(arg string) (Placement, bool) {
+	if arg == "" {
+		return Partial(Sum), true
+	}
+	op, err := ParseReduceOp(arg)
+	return Partial(op), err == nil
+}
+
+// PlacementKinds returns a placement of each kind: Replicate, a Shard of dim 0, a Partial
+// of sum.
+func PlacementKinds() []Placement {
+	list := make([]Placement, placementKinds)
+	for k := range list {
+		list[k].kind = placementKind(k)
+	}
+	return list
+}
 
 // Replicate is the placement of ranks that hold the same.
 func Replicate() Placement { return Placement{} }
@@ -77,44 +130,43 @@ func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.kind == shard }
 // Partial returns the operation of p, if p is a Partial.
 func (p Placement) Partial() (op ReduceOp, ok bool) { return p.op, p.kind == partial }
 
+// Kind returns the name of the function by which scripts make such placements: "Shard".
+func (p Placement) Kind() string { return placementRows[p.kind].name }
+
 // String returns p as people write it: R, S(0) or P(sum).
 func (p Placement) String() string {
-	switch p.kind {
-	case shard:
-		return "S(" + strconv.Itoa(p.dim) + ")"
-	case partial:
-		return "P(" + p.op.String() + ")"
+	row := &placementRows[p.kind]
+	if row.texts == nil {
+		return row.letter
 	}
-	return "R"
+	text, _ := row.texts(p)
+	return row.letter + "(" + text + ")"
 }
 
 // Script returns p as a script writes it: Replicate(), Shard(0) or
 // Partial("sum").
 func (p Placement) Script() string {
-	switch p.kind {
-	case shard:
-		return "Shard(" + strconv.Itoa(p.dim) + ")"
-	case partial:
-		return "Partial(" + strconv.Quote(p.op.String()) + ")"
+	row := &placementRows[p.kind]
+	if row.texts == nil {
+		return row.name + "()"
 	}
-	return "Replicate()"
+	_, script := row.texts(p)
+	return row.name + "(" + script + ")"
 }
 
 // ParsePlacement is the inverse of String. The dim may be negative, and P
 // stands for P(sum).
 func ParsePlacement(s string) (Placement, error) {
-	switch {
-	case s == "R":
-		return Replicate(), nil
-	case s == "P":
-		return Partial(Sum), nil
-	case len(s) > 3 && s[1] == '(' && s[len(s)-1] == ')':
-		inner := s[2 : len(s)-1]
-		if dim, err := strconv.Atoi(inner); s[0] == 'S' && err == nil {
-			return Shard(dim), nil
-		}
-		if op, err := ParseReduceOp(inner); s[0] == 'P' && err == nil {
-			return Partial(op), nil
+	letter, rest, brackets := strings.Cut(s, "(")
+	arg, closed := strings.CutSuffix(rest, ")")
+	if brackets == closed && (arg != "") == brackets {
+		for i := range placementRows {
+			if placementRows[i].letter != letter {
+				continue
+			}
+			if p, ok := placementRows[i].parse(arg); ok {
+				return p, nil
+			}
 		}
 	}
 	return Placement{}, &Error{"placements", strconv.Quote(s), "R, S(dim) or P(op)", ""}

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,6 +22,38 @@ func TestPlacementTexts(t *testing.T) {
 	} {
 		if c.p.String() != c.text || c.p.Script() != c.script {
 			t.Errorf("got %v and %v, want %v and %v", c.p, c.p.Script(), c.text, c.script)
+		}
+	}
+}
+
+// valuePlacements returns placements of every kind by which ranks hold values, and no
+// summands, of a tensor of two dims.
+func valuePlacements() []Placement {
+	var list []Placement
+	for _, p := range PlacementKinds() {
+		if _, ok := p.Shard(); ok {
+			list = append(list, Shard(0), Shard(1))
+		} else if _, ok := p.Partial(); !ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Each kind has a row, and is written and read by it.
+func TestPlacementKinds(t *testing.T) {
+	names, letters := map[string]bool{}, map[string]bool{}
+	for _, p := range PlacementKinds() {
+		row := &placementRows[p.kind]
+		if row.name == "" || row.letter == "" || row.parse == nil || names[row.name] || letters[row.letter] {
+			t.Fatalf("the kind of placement %d, %q, lacks a name, a letter or parse of its own: see placementRows in mesh/placement.go", p.kind, row.name)
+		}
+		names[row.name], letters[row.letter] = true, true
+		if got, err := ParsePlacement(p.String()); err != nil || got != p {
+			t.Errorf("ParsePlacement(%q) = %v, %v", p.String(), got, err)
+		}
+		if p.Kind() != row.name || !strings.HasPrefix(p.Script(), row.name+"(") {
+			t.Errorf("%v is a %s, and a script writes %s", p, p.Kind(), p.Script())
 		}
 	}
 }

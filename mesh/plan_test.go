@@ -152,7 +152,7 @@ func TestPlanIsCheapest(t *testing.T) {
 // No plan takes longer, by its own seconds, than another that was considered or
 // refused; and more moves than ranks lack only where that takes less time.
 func TestPlanIsQuickest(t *testing.T) {
-	values := []Placement{Replicate(), Shard(0), Shard(1)}
+	values := valuePlacements()
 	for _, shape := range [][]int{{4}, {2, 2}, {2, 3}} {
 		m := mustMesh(t, shape...)
 		for i, from := range tuples(len(shape), append(slices.Clone(values), Partial(Sum))) {

@@ -347,7 +347,7 @@ func mustPlace(t fataler, m *Mesh, shape []int, placements ...Placement) *Placed
 // what distributing anew would, sums are added in the order of ranks, the bytes
 // are as predicted, and no rank receives more than it lacks, unless it takes less time.
 func TestPlanEveryPair(t *testing.T) {
-	values := []Placement{Replicate(), Shard(0), Shard(1)}
+	values := valuePlacements()
 	sources := append(slices.Clone(values), Partial(Sum))
 	for _, shape := range [][]int{{2}, {3}, {4}, {2, 2}, {2, 3}, {2, 2, 2}} {
 		t.Run(Tuple(shape), func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		shape := []int{rapid.IntRange(0, 7).Draw(t, "m"), rapid.IntRange(0, 7).Draw(t, "n")}
-		placement := rapid.SampledFrom([]Placement{Replicate(), Shard(0), Shard(1)})
+		placement := rapid.SampledFrom(valuePlacements())
 		pair := func(name string) []Placement {
 			return []Placement{placement.Draw(t, name+"0"), placement.Draw(t, name+"1")}
 		}

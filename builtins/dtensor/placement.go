@@ -39,15 +39,7 @@ func (p Placement) Attr(name string) (starlark.Value, error) {
 }
 
 // Type returns the name of the function that makes such placements.
-func (p Placement) Type() string {
-	if p.p.IsReplicate() {
-		return "Replicate"
-	}
-	if _, ok := p.p.Shard(); ok {
-		return "Shard"
-	}
-	return "Partial"
-}
+func (p Placement) Type() string { return p.p.Kind() }
 
 // placement returns p as scripts have it.
 func placement(e *builtins.Env, p mesh.Placement) Placement { return Placement{e, p} }
@@ -164,8 +156,8 @@ func init() {
 			return starlark.String(op.String()), nil
 		},
 	})
-	for _, owner := range []string{"Replicate", "Shard", "Partial"} {
-		registerKinds(owner, map[string]string{"Replicate": "Replicate()", "Shard": "Shard(0)", "Partial": "Partial()"}[owner])
+	for _, p := range mesh.PlacementKinds() {
+		registerKinds(p.Kind(), p.Script())
 	}
 }
 
