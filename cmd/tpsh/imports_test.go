@@ -111,6 +111,7 @@ var arrows = []arrow{
 	{"tpsh/comm/process/tcp", []string{"tpsh/comm/wire", "tpsh/comm/bootstrap", "tpsh/comm/process/spin", "tpsh/comm/process/stream"}, "connections bring frames to a host, too"},
 	{"tpsh/comm/mpi", []string{"tpsh/comm/process", "tpsh/comm/process/stream"}, "an MPI moves bytes, too"},
 	{"tpsh/comm/commtest", []string{"tpsh/comm"}, "the conformance suite sees what a user of comm sees"},
+	{"tpsh/bench/growth", nil, "growth is that of the command that people run"},
 	{"tpsh/bench/here", nil, "plans and runs are compared by the commands that people run"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
 	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},

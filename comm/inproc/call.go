@@ -57,6 +57,26 @@ func (c *inprocCall) carryOut(flags comm.Flags, present bool) (err error) {
 // compare reports whether every call of the round agrees with op, and if so
 // returns the OR of their flags, and whether no member's blocks need to stay.
 func (rd *round) compare(op *comm.Op) (flags comm.Flags, inline, same bool) {
+	if rd.many == nil {
+		return rd.compareAll(op)
+	}
+	c := rd.many.compared.Load()
+	if c == nil {
+		c = &comparison{}
+		c.flags, c.inline, c.same = rd.compareAll(op)
+		rd.many.compared.Store(c)
+	}
+	return c.flags, c.inline, c.same
+}
+
+// A comparison is what compareAll returns, to every member the same.
+type comparison struct {
+	flags        comm.Flags
+	inline, same bool
+}
+
+// compareAll is compare for a member that looks at all calls itself.
+func (rd *round) compareAll(op *comm.Op) (flags comm.Flags, inline, same bool) {
 	inline = true
 	for i := range rd.entries {
 		e := &rd.entries[i]
@@ -115,6 +135,9 @@ func (c *inprocCall) prepare(flags comm.Flags) (err error) {
 // move does the steps of the schedule. Meetings are kept whatever happens
 // between them, for the sake of the others.
 func (c *inprocCall) move() error {
+	if c.reducesOnce() {
+		return c.moveReduced()
+	}
 	steps := c.steps()
 	var failed error
 	for i := range steps {

@@ -15,9 +15,14 @@ import (
 // inproc is the transport of ranks that share memory: they meet in groups, and
 // read and write each other's blocks in place.
 type inproc struct {
-	fabric  *comm.Fabric
-	size    int
-	spin    spinPolicy
+	fabric *comm.Fabric
+	size   int
+	spin   spinPolicy
+
+	// mostLooked is how many members a group may have in which each looks at the calls
+	// of all others.
+	mostLooked int
+
 	monitor *monitor
 	boxes   []mailbox.Box // by rank
 }
@@ -25,12 +30,18 @@ type inproc struct {
 // New returns a Fabric for size goroutines of this process, which read
 // each other's memory. It panics unless size is positive.
 func New(size int) *comm.Fabric {
+	return newFabric(size, usuallyLooked)
+}
+
+// newFabric is New for groups in which members look at so many calls.
+func newFabric(size, mostLooked int) *comm.Fabric {
 	f := comm.NewFabric(size)
 	t := &inproc{
-		fabric: f,
-		size:   size,
-		spin:   spinPolicyFor(size),
-		boxes:  make([]mailbox.Box, size),
+		fabric:     f,
+		size:       size,
+		spin:       spinPolicyFor(size),
+		mostLooked: mostLooked,
+		boxes:      make([]mailbox.Box, size),
 	}
 	t.monitor = newMonitor(t)
 	f.Attach(t, size)
@@ -67,15 +78,17 @@ type groupState struct {
 	id        uint64
 	name      string
 	ranks     []int
-	members   []inprocGroup // by group rank
-	failing   atomic.Bool   // whether a member has failed
+	members   []inprocGroup      // by group rank
+	failing   atomic.Bool        // whether a member has failed
+	scheduler schedule.Scheduler // of what any member may do for all
 }
 
 // newGroupState returns a group for the members of g.
 func newGroupState(t *inproc, id uint64, g *comm.Group) *groupState {
 	r := &groupState{transport: t, id: id, name: g.String(), ranks: g.Members()}
 	r.members = make([]inprocGroup, g.Size())
-	first := newRound(g.Size())
+	r.scheduler.Size = g.Size()
+	first := newRound(g.Size(), g.Size() > t.mostLooked)
 	for i := range r.members {
 		m := &r.members[i]
 		m.state, m.rank, m.next = r, i, first

@@ -19,6 +19,8 @@ type monitor struct {
 	groups   map[string]*groupState // by Group.key
 	waiting  map[*inprocWait]bool   // all that wait
 	blocked  []*inprocWait          // by rank: that of the rank itself, nil while it runs
+	crowds   map[*round]*crowd      // those of them that wait at rounds
+	single   map[*inprocWait]bool   // and for messages
 	ended    []bool                 // by rank
 	idle     []bool                 // by rank; see Endpoint.Idle
 	failures []failure              // in the order in which they came
@@ -36,6 +38,8 @@ func newMonitor(t *inproc) *monitor {
 		groups:    map[string]*groupState{},
 		waiting:   map[*inprocWait]bool{},
 		blocked:   make([]*inprocWait, t.size),
+		crowds:    map[*round]*crowd{},
+		single:    map[*inprocWait]bool{},
 		ended:     make([]bool, t.size),
 		idle:      make([]bool, t.size),
 	}
@@ -49,6 +53,7 @@ func (mo *monitor) block(w *inprocWait) {
 	mo.waiting[w] = true
 	if w.program {
 		mo.blocked[w.rank] = w
+		mo.join(w)
 		mo.check()
 	}
 }
@@ -64,6 +69,7 @@ func (mo *monitor) remove(w *inprocWait) {
 	delete(mo.waiting, w)
 	if mo.blocked[w.rank] == w {
 		mo.blocked[w.rank] = nil
+		mo.part(w)
 	}
 }
 
@@ -209,23 +215,6 @@ func (mo *monitor) check() {
 			mo.condemn(set, graph)
 		}
 	}
-}
-
-// allHope reports whether every blocked rank waits for one that runs. It is
-// what holds nearly always, and quickly found: for one of those that wait at a
-// round it is found for all.
-func (mo *monitor) allHope() bool {
-	var last *round // of which it is known
-	for r, w := range mo.blocked {
-		if w == nil || w.round != nil && w.round == last {
-			continue
-		}
-		if !mo.runs(r) && !w.waitsFor(mo.runs) {
-			return false
-		}
-		last = w.round
-	}
-	return true
 }
 
 // graph returns the graph of the ranks' waits.

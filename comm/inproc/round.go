@@ -32,8 +32,22 @@ type round struct {
 	done     latch               // for nobody to use a block of another any more
 	mismatch *comm.MismatchError // guarded by monitor.mu
 	shared   atomic.Pointer[sharedResult]
-	made     event // opened when common is there
+	made     event        // opened when common is there
+	many     *manyMembers // nil in a group of few
 }
+
+// A manyMembers is what members of a group of many need not all find out themselves.
+type manyMembers struct {
+	count    atomic.Int32 // members that have arrived
+	fails    atomic.Bool  // whether the entry of one is refused
+	compared atomic.Pointer[comparison]
+	reduced  onceReduced
+}
+
+// usuallyLooked is how many entries a member looks at whenever it wants to know whether all are
+// there: those of few members change hands with what is in them, and nothing else does. Many
+// are counted.
+const usuallyLooked = 16
 
 // An entry is the part of a member's call that it shows the others. It fills a cache
 // line.
@@ -59,7 +73,11 @@ type round2 struct {
 	outOf    [2][]comm.Block
 }
 
-func newRound(size int) *round {
+// newRound returns a round of size members, which counts arrivals if these are many.
+func newRound(size int, many bool) *round {
+	if many {
+		return &round{entries: make([]entry, size), members: make([]comm.Member, size), outs: make([][]comm.Block, size), many: &manyMembers{}}
+	}
 	if size <= 2 {
 		m := &round2{}
 		m.entries, m.members, m.outs = m.entryOf[:size], m.memberOf[:size], m.outOf[:size]
@@ -73,7 +91,7 @@ func (rd *round) after() *round {
 	if next := rd.next.Load(); next != nil {
 		return next
 	}
-	next := newRound(len(rd.entries))
+	next := newRound(len(rd.entries), rd.many != nil)
 	if rd.next.CompareAndSwap(nil, next) {
 		return next
 	}
@@ -93,7 +111,9 @@ func (rd *round) arrive(r int, op *comm.Op) {
 	if op.Meta != nil || op.Desc.Free >= 0 {
 		rd.members[r] = comm.Member{Free: op.Desc.FreeSize(), Meta: op.Meta}
 	}
-	e.op.CompareAndSwap(nil, op)
+	if e.op.CompareAndSwap(nil, op) && rd.many != nil {
+		rd.many.count.Add(1)
+	}
 }
 
 // leftsOut reports whether member r has left m out.
@@ -121,6 +141,10 @@ func (e *entry) copyInline(b comm.Block) {
 // outcome reports whether it is certain that m takes place or fails, and
 // whether it fails.
 func (rd *round) outcome() (certain, fails bool) {
+	if m := rd.many; m != nil {
+		fails = m.fails.Load()
+		return fails || m.count.Load() == rd.size(), fails
+	}
 	certain = true
 	for i := range rd.entries {
 		switch rd.entries[i].op.Load() {
@@ -150,7 +174,13 @@ func (rd *round) fail(verdict *comm.DeadlockError, leftOut bool) {
 	}
 	rd.verdict, rd.leftOut = verdict, leftOut
 	for i := range rd.entries {
-		if rd.entries[i].op.CompareAndSwap(nil, refused) && !leftOut {
+		if !rd.entries[i].op.CompareAndSwap(nil, refused) {
+			continue
+		}
+		if rd.many != nil {
+			rd.many.fails.Store(true)
+		}
+		if !leftOut {
 			return
 		}
 	}

@@ -115,7 +115,7 @@ func (c *inprocCall) newSharedResult(total int, flags comm.Flags) (made *sharedR
 	most := (total/(n*piecesEach) + 4095) &^ 4095
 	most = min(max(most, leastShared), mostShared)
 	made.blocks, made.result = blocks, result
-	made.steps = c.group.scheduler.Shared(c.op.Kind, c.op.Desc.Root)
+	made.steps = c.group.state.scheduler.Shared(c.op.Kind, c.op.Desc.Root)
 	for i, b := range blocks {
 		made.cut(i, b, most)
 	}

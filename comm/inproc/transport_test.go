@@ -14,3 +14,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestInproc(t *testing.T) { commtest.Suite(t, inproc.New) }
+
+// Groups of many members, in which arrivals are counted, calls compared once, and short blocks
+// reduced once, do what those of few do.
+func TestInprocOfMany(t *testing.T) {
+	commtest.Suite(t, inproc.NewOfMany)
+}

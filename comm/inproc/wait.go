@@ -36,19 +36,6 @@ func (w *inprocWait) signal() {
 	}
 }
 
-// waitsFor reports whether one of the ranks for which w waits is so.
-func (w *inprocWait) waitsFor(so func(rank int) bool) bool {
-	if w.round == nil {
-		return so(w.src)
-	}
-	for i, r := range w.state.ranks {
-		if w.round.lacks(i) && so(r) {
-			return true
-		}
-	}
-	return false
-}
-
 // missing returns the ranks of the fabric for which w waits.
 func (w *inprocWait) missing() []int {
 	if w.round == nil {
