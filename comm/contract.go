@@ -136,11 +136,14 @@ func pairsText(pairs [][2]int) string {
 
 // listText writes numbers as a list: "[4, 2]".
 func listText(xs []int) string {
-	texts := make([]string, len(xs))
+	text := append(make([]byte, 0, 2+5*len(xs)), '[')
 	for i, x := range xs {
-		texts[i] = strconv.Itoa(x)
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = strconv.AppendInt(text, int64(x), 10)
 	}
-	return "[" + strings.Join(texts, ", ") + "]"
+	return string(append(text, ']'))
 }
 
 // onlyDifference returns the one parameter in which the calls are not all

@@ -16,7 +16,7 @@ def calls(kind, size):
     rank = dist.get_rank()
     whole, part = grid.lengths(size, ranks)
     x, y = torch.ones(whole), torch.ones(whole)
-    if kind == "all_reduce":
+    if kind in ("all_reduce", "all_reduce_exact"):
         return lambda: dist.all_reduce(x)
     if kind == "all_gather":
         each = [torch.ones(whole) for _ in range(ranks)]

@@ -19,7 +19,7 @@ type benchCase struct {
 }
 
 // kinds are the calls that there are.
-var kinds = []string{"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "ping_pong"}
+var kinds = []string{"all_reduce", "all_reduce_exact", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "ping_pong"}
 
 // parseCase returns the case of a text as "all_reduce/1024".
 func parseCase(text string) (*benchCase, error) {
@@ -80,7 +80,10 @@ func (w *worker) call(c *benchCase) func() error {
 	op := operation(c.kind, 0, c.size/4)
 	var out []comm.Block
 	switch c.kind {
-	case "all_reduce":
+	case "all_reduce", "all_reduce_exact":
+		if op.Desc.Exact = c.kind == "all_reduce_exact"; op.Desc.Exact {
+			op.Desc.Op, op.Reduce = "all_reduce", comm.Reducer(kernel.ExactCombiner(dtype.Float32, "sum"))
+		}
 		op.Kind, op.In, out = comm.AllReduce, blocks(1, c.size), blocks(1, c.size)
 	case "all_gather":
 		op.Kind, op.In, out = comm.AllGather, blocks(1, c.size), blocks(n, c.size)

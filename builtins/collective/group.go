@@ -2,7 +2,6 @@ package collective
 
 import (
 	"fmt"
-	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -172,15 +171,17 @@ func RanksArg(e *builtins.Env, fn string, v starlark.Value) ([]int, error) {
 		return nil, bad(v, "", "a list of ranks", "")
 	}
 	var ranks []int
+	at := func() string { return fmt.Sprintf(" at index %d", len(ranks)) }
+	there := make([]bool, e.Runtime.Size())
 	for item := range starlark.Elements(seq) {
-		at := fmt.Sprintf(" at index %d", len(ranks))
 		r, err := arg.ToInt(item)
 		if err != nil || r < 0 || r >= e.Runtime.Size() {
-			return nil, bad(item, at, fmt.Sprintf("0..%d", e.Runtime.Size()-1), builtins.ThereAre(e.Runtime.Size(), "rank"))
+			return nil, bad(item, at(), fmt.Sprintf("0..%d", e.Runtime.Size()-1), builtins.ThereAre(e.Runtime.Size(), "rank"))
 		}
-		if slices.Contains(ranks, r) {
-			return nil, bad(item, at, "each rank once", "")
+		if there[r] {
+			return nil, bad(item, at(), "each rank once", "")
 		}
+		there[r] = true
 		ranks = append(ranks, r)
 	}
 	if len(ranks) == 0 {

@@ -139,6 +139,17 @@ func (t *Intake) Open() (open, ahead bool) {
 	return open, open && t.in.HasAhead()
 }
 
+// Look is Open for who does not wait for a goroutine that takes in: then no more can be
+// taken in.
+func (t *Intake) Look() (open, ahead bool) {
+	if !t.mu.TryLock() {
+		return false, false
+	}
+	defer t.mu.Unlock()
+	open = t.err == nil && t.held == nil
+	return open, open && t.in.HasAhead()
+}
+
 // Abandon makes sure that nothing is read to memory that a message of a call was to
 // go to, when the call has ended before all of it had come.
 func (t *Intake) Abandon(memory []byte) {

@@ -31,6 +31,8 @@ func (l *pollList) add(int, bool, bool) {}
 
 func (l pollList) wait(time.Duration) {}
 
+func (l pollList) ready(int) bool { return false }
+
 type wakePipe struct{ at int }
 
 func newWakePipe() (*wakePipe, error) { return nil, errors.ErrUnsupported }

@@ -112,6 +112,9 @@ func (l pollList) wait(timeout time.Duration) {
 	unix.Poll(l, int((timeout+time.Millisecond-1)/time.Millisecond))
 }
 
+// ready reports whether there is something to do at entry i of the list, after wait.
+func (l pollList) ready(i int) bool { return l[i].Revents != 0 }
+
 // A wakePipe wakes a goroutine that sleeps at a pollList.
 type wakePipe struct {
 	at int // the end of a pipe from which to read

@@ -85,11 +85,21 @@ func (s *Set) look(rank int) (came bool) {
 // Pump takes in the messages that have come, and reports whether there was something.
 func (s *Set) Pump() bool {
 	s.looks.Add(1)
-	came := false
-	for _, c := range s.all {
-		came = c.take(false) || came
+	return s.takeAll()
+}
+
+// takeAll takes in the messages that have come, and reports whether there was something.
+func (s *Set) takeAll() (came bool) {
+	if len(s.all) <= fewConns {
+		for _, c := range s.all {
+			came = c.take(false) || came
+		}
+		return came
 	}
-	return came
+	q := newQuery()
+	defer q.free()
+	q.conns = append(q.conns, s.all...)
+	return q.take(false)
 }
 
 // TakeHeld takes in the frames held for the generation that has come.
@@ -156,9 +166,7 @@ func (s *Set) listenAll() {
 // attend takes in messages until the rank looks.
 func (s *Set) attend() {
 	for looks := s.looks.Load(); s.host.Context().Err() == nil; {
-		for _, c := range s.all {
-			c.take(false)
-		}
+		s.takeAll()
 		if s.waits.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
 			return
 		}
@@ -186,18 +194,36 @@ func (s *Set) Wake() {
 
 func (s *Set) Reaches(rank int) bool { return s.by[rank] != nil }
 
+// rounds returns how often a wait looks in vain before it sleeps: at many connections less
+// often, since a look takes longer, and who looks for longer than it takes to sleep and be
+// woken keeps others from the core.
+func (s *Set) rounds() int {
+	return max(1, spin.Rounds*fewConns/max(fewConns, len(s.all)))
+}
+
 func (s *Set) Eager() int      { return stream.EagerBytes }
-func (s *Set) SpinRounds() int { return spin.Rounds }
+func (s *Set) SpinRounds() int { return s.rounds() }
 func (s *Set) Pause(i int)     { spin.YieldAfterFirst(i) }
 
 func (s *Set) PollFrom(ranks []int) (anew bool) {
-	for _, r := range ranks {
-		anew = s.look(r) || anew
+	if len(ranks) <= fewConns {
+		for _, r := range ranks {
+			anew = s.look(r) || anew
+		}
+		return anew
 	}
-	return anew
+	s.looks.Add(1)
+	q := newQuery()
+	defer q.free()
+	for _, r := range ranks {
+		if c := s.by[r]; c != nil {
+			q.conns = append(q.conns, c)
+		}
+	}
+	return q.take(true)
 }
 
-func (s *Set) WaitRounds() int { return spin.Rounds }
+func (s *Set) WaitRounds() int { return s.rounds() }
 func (s *Set) Poll()           { s.host.Pump() }
 
 func (s *Set) Sleeper() func(time.Duration, func() bool) bool {
