@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"math"
+	"sync"
+	"unsafe"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
@@ -58,21 +60,61 @@ type exactSums struct {
 	sum, rest [exactBlock]float64
 	lost      [exactBlock]uint64
 	srcs      [][]byte
+	narrow    bool // whether elements have fewer bits than a float64
 	load      func(dst []float64, src []byte, lo int)
 	lo        int // the element that is the first of the block
+	next      [exactBlock]float64
 }
 
-// begin makes s a block of n sums of the elements of srcs from lo on.
+// spareSums are blocks that nobody uses.
+var spareSums = sync.Pool{New: func() any { return &exactSums{} }}
+
+// newExactSums returns a block of sums of elements that load widens.
+func newExactSums(load func([]float64, []byte, int), narrow bool) *exactSums {
+	s := spareSums.Get().(*exactSums)
+	s.load, s.narrow = load, narrow
+	return s
+}
+
+// free lets s be used again.
+func (s *exactSums) free() {
+	s.srcs, s.load = nil, nil
+	spareSums.Put(s)
+}
+
+// begin makes s a block of n sums of the elements of srcs from lo on. One float64 each holds
+// most sums of float32 and of halves; where it does not, all of the block are made in pairs.
 func (s *exactSums) begin(srcs [][]byte, lo, n int) {
 	s.srcs, s.lo = srcs, lo
 	s.load(s.sum[:n], srcs[0], lo)
 	clear(s.rest[:n])
 	clear(s.lost[:n])
-	var next [exactBlock]float64
-	for _, src := range srcs[1:] {
-		s.load(next[:n], src, lo)
-		addPairs(s.sum[:n], s.rest[:n], s.lost[:n], next[:n])
+	if s.narrow {
+		var lost uint64
+		for _, src := range srcs[1:] {
+			s.load(s.next[:n], src, lo)
+			lost |= addSingles(s.sum[:n], s.next[:n])
+		}
+		if lost == 0 {
+			return
+		}
+		s.load(s.sum[:n], srcs[0], lo)
 	}
+	for _, src := range srcs[1:] {
+		s.load(s.next[:n], src, lo)
+		addPairs(s.sum[:n], s.rest[:n], s.lost[:n], s.next[:n])
+	}
+}
+
+// addSingles adds x to sum. A bit of the result but the sign is set if that was not exact.
+func addSingles(sum, x []float64) (lost uint64) {
+	x = x[:len(sum)]
+	for i, a := range sum {
+		t, e := twoSum(a, x[i])
+		sum[i] = t
+		lost |= math.Float64bits(e) &^ (1 << 63)
+	}
+	return lost
 }
 
 // addPairs adds x to the pairs of sum and rest, and notes in lost what they cannot hold.
@@ -144,7 +186,8 @@ func (s *exactSums) exact(i int, round func(m uint64, half, rest bool) uint64) f
 // them by store.
 func exactFloats[T dtype.Float](load func([]float64, []byte, int), mean bool, store func(dst []T, s *exactSums)) Combine {
 	return func(dst []byte, srcs [][]byte) {
-		out, s := view[T](dst), &exactSums{load: load}
+		out, s := view[T](dst), newExactSums(load, unsafe.Sizeof(T(0)) < 8)
+		defer s.free()
 		for lo := 0; lo < len(out); lo += exactBlock {
 			part := out[lo:min(lo+exactBlock, len(out))]
 			s.begin(srcs, lo, len(part))
@@ -176,7 +219,8 @@ func exactHalves[H dtype.F16 | dtype.BF16](widen func(dst []float32, x []H), nar
 		}
 	}
 	return func(dst []byte, srcs [][]byte) {
-		out, s := view[H](dst), &exactSums{load: load}
+		out, s := view[H](dst), newExactSums(load, true)
+		defer s.free()
 		var wide [exactBlock]float32
 		for lo := 0; lo < len(out); lo += exactBlock {
 			n := min(exactBlock, len(out)-lo)
