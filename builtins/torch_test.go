@@ -17,7 +17,7 @@ var (
 )
 
 // torchChunk is how many cases a script has.
-const torchChunk = 1000
+const torchChunk = 200
 
 // What random calls of operators give, plain and on every placement of their inputs,
 // and their gradients, is what PyTorch gives. TPSH_PYTHON names a Python that has it.

@@ -169,7 +169,7 @@ func polygamma(v float64, n int, factor float64) float64 {
 	switch {
 	case v <= 0 && v == math.Floor(v):
 		return math.Inf(1)
-	case v > 0:
+	case v > 0 || v < 0 && n > 1:
 		return factor * mathext.Zeta(float64(n+1), v)
 	case n == 1: // the reflection of trigamma: A&S 6.4.7
 		s := math.Sin(math.Pi * v)

@@ -21,6 +21,7 @@ func TestGammaRow(t *testing.T) {
 		{"trigamma", trigamma, 1, math.Pi * math.Pi / 6},
 		{"trigamma", trigamma, 0.5, math.Pi * math.Pi / 2},
 		{"trigamma", trigamma, -0.5, math.Pi*math.Pi/2 + 4},
+		{"polygamma of 2", func(v float64) float64 { return polygamma(v, 2, -2) }, -0.5, -0.8287966442343},
 		{"tetragamma", func(v float64) float64 { return polygamma(v, 2, -2) }, 1, -2 * 1.2020569031595942},
 	}
 	for _, test := range tests {

@@ -111,7 +111,7 @@ func initDifferences() {
 				m.refuse("n", fmt.Sprint(m.int(0)), "a non-negative int", "")
 			}
 			for range min(m.int(0), sizeAt(x, d)+1) { // then it is empty, and stays so
-				x = m.between(x, d, "sub")
+				x = m.between(x, d, difference(x))
 			}
 			return one(x)
 		})
@@ -141,6 +141,15 @@ func initDifferences() {
 			s := m.unary("sqrt", m.diagonal(c, 0, 0, 1))
 			return one(m.Div(m.Div(c, m.column(s, 1)), m.column(s, 0)))
 		})
+}
+
+// difference is the operator that tells elements of x apart: of bools, as PyTorch has
+// it, whether they differ.
+func difference(x *tensor.Tensor) string {
+	if x.DType() == dtype.Bool {
+		return "ne"
+	}
+	return "sub"
 }
 
 // extreme returns the greatest or least elements over dims.

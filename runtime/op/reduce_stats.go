@@ -75,13 +75,18 @@ func init() {
 	register(&Def{
 		Name:    "logsumexp",
 		Surface: Method,
-		Doc: "logsumexp(x, dim=None, keepdim=False) returns the logarithm of the sum of exp(x), of floats, over dim, without overflow.\n" + dimsDoc +
+		Doc: "logsumexp(x, dim=None, keepdim=False) returns the logarithm of the sum of exp(x) over dim, without overflow. Of integers and bools it is a float.\n" + dimsDoc +
 			"Of nothing it is -inf. Computed in float64.\n" +
 			">>> tensor([1000.0, 1000.0]).logsumexp(dim=0).item()\n" +
 			"1000.6931762695312",
 		Params: dimsParams,
-		Infer:  inferFloatReduced,
-		Run:    runLogSumExp,
+		Infer: func(c *Call) error {
+			if dt := c.In[0].DType(); dt.IsFloat() {
+				return c.inferReduced(dt)
+			}
+			return c.inferReduced(c.Ctx.Float)
+		},
+		Run: runLogSumExp,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			share := t.unary("exp", t.Sub(t.wide(c.In[0]), t.wide(t.kept(c, c.Out[0]))))
 			return one(t.Mul(t.spread(c, dy[0]), share))

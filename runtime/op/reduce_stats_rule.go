@@ -108,7 +108,7 @@ func composeLogSumExp(t *Tape, c *Call) []*tensor.Tensor {
 		return nil
 	}
 	y := t.logSumExp(x, dims)
-	return one(t.Cast(t.Reshape(y, c.reducedTo()), c.In[0].DType()))
+	return one(t.Cast(t.Reshape(y, c.reducedTo()), c.Spec[0].DType))
 }
 
 // logSumExp returns the logarithm of the sum of exp(x) over dims, which stay

@@ -2,9 +2,12 @@
 
     cases.py SEED FIRST COUNT
 
-A case is (expression, function, inputs, value, gradients). The expression is one of
-both languages, of x and y, DTensors or plain tensors. The same seed gives the same
-cases; case i does not depend on how many are printed.
+A case is (expression, function, inputs, value, gradients, second gradients, dtype). The
+expression is one of both languages, of x and y, DTensors or plain tensors: of the lists
+here, or with other numbers a line of names*.txt. Gradients are those of the sum of 1.5
+times the result, second ones those of the sum of the squares of the gradients of the sum
+of its cubes. The same seed gives the same cases; case i does not depend on how many are
+printed.
 """
 
 import pathlib
@@ -12,10 +15,9 @@ import random
 import sys
 
 import torch
-import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from values import text
+from values import NAMES, text
 
 torch.set_num_threads(1)
 
@@ -31,37 +33,64 @@ x.transpose({d},0) x.chunk(2,{d})[0] x.nansum({d}) x.any({d}) x.all({d}) x.media
 BINARY = """x+y x-y x*y x/y x.maximum(y) x.minimum(y) x.eq(y) x.lt(y) x.pow(2)*y x.atan2(y) cat([x,y],{d}) stack([x,y],{d})
 where(x.gt(y),x,y) (x*y).sum({d}) F.mse_loss(x,y) F.l1_loss(x,y) F.smooth_l1_loss(x,y) x.lerp(y,0.3) x.addcmul(x,y) x.logaddexp(y)
 x.matmul(y.T) einsum("...i,...i->...",x,y) F.cosine_similarity(x,y,dim={d}) F.kl_div(x,F.softmax(y,dim={d}),reduction="sum")""".split()
-SHAPES = [(4,), (5,), (1,), (0,), (2, 3), (4, 6), (1, 4), (3, 1), (5, 2), (0, 3), (2, 3, 4), (1, 2, 5), (3, 4, 2)]
+DTYPES = 12 * ["float64"] + ["float32", "bfloat16", "int64", "int32", "uint8", "bool"]
+SHAPES = [(), (4,), (5,), (1,), (0,), (2, 3), (4, 6), (1, 4), (3, 1), (5, 2), (0, 3), (2, 3, 4), (1, 2, 5), (3, 4, 2)]
 ODD = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), float("nan")]
 
 
-def draw(rng, shape, odd):
+LISTED = [line for path in sorted(pathlib.Path(__file__).parent.glob("names*.txt")) for line in path.read_text().splitlines() if line and not line.startswith("#")]
+LISTED_SHARE = 0.3  # among all calls
+
+
+def draw(rng, shape, odd, digits):
     n = 1
     for s in shape:
         n *= s
-    v = [round(rng.gauss(0, 2), 2) for _ in range(n)]
+    v = [round(rng.gauss(0, 2), digits) for _ in range(n)]
     if odd:
         v = [rng.choice(ODD) if rng.random() < 0.2 else e for e in v]
     return torch.tensor(v, dtype=torch.float64).reshape(shape)
 
 
+def gradients(value, inputs):
+    """What backward leaves in inputs, and the second gradients, as Starlark."""
+    firsts = torch.autograd.grad((value * 1.5).sum(), inputs, retain_graph=True, allow_unused=True)
+    cubes = torch.autograd.grad((value * value * value).sum(), inputs, create_graph=True, allow_unused=True)
+    squares = [(g * g).sum() for g in cubes if g is not None and g.requires_grad]
+    seconds = torch.autograd.grad(sum(squares), inputs, allow_unused=True) if squares else [None] * len(inputs)
+    return tuple("[%s]" % ", ".join("None" if g is None else text(g) for g in list) for list in (firsts, seconds))
+
+
+def random_call(rng):
+    """An expression, the shapes of x and y, and the dtype of both."""
+    shape = rng.choice(SHAPES)
+    d = rng.randrange(-len(shape), len(shape)) if shape else rng.choice([0, -1])
+    expr = rng.choice(UNARY + 2 * ALONG + BINARY).format(d=d, k=rng.randrange(1, max(2, shape[d] if shape else 1)))
+    return expr, expr, shape, shape, rng.choice(DTYPES)
+
+
+def listed_call(rng):
+    """The same of a line of names*.txt: tpsh's expression and PyTorch's."""
+    expr, shapes = rng.choice(LISTED).rsplit("@", 1)
+    here, _, there = (e.strip() for e in expr.partition("||"))
+    x, y = (eval(s) for s in (shapes.split(";") * 2)[:2])
+    return here, there or here, x, y, "listed"
+
+
 def case(seed, i):
     rng = random.Random("%d %d" % (seed, i))
-    shape = rng.choice(SHAPES)
-    d = rng.randrange(-len(shape), len(shape))
-    expr = rng.choice(UNARY + 2 * ALONG + BINARY).format(d=d, k=rng.randrange(1, max(2, shape[d])))
-    odd = rng.random() < 0.1
-    x, y = draw(rng, shape, odd).requires_grad_(), draw(rng, shape, odd).requires_grad_()
-    names = dict(x=x, y=y, F=F, cat=torch.cat, stack=torch.stack, where=torch.where, einsum=torch.einsum, inf=float("inf"), zeros2=torch.zeros(2, dtype=torch.int64))
+    listed = rng.random() < LISTED_SHARE
+    here, there, *shapes, dtype = (listed_call if listed else random_call)(rng)
+    odd = not listed and rng.random() < 0.1
+    x, y = (draw(rng, s, odd and dtype.startswith("float"), 9 if listed else 2).to(getattr(torch, "float64" if listed else dtype)) for s in shapes)
+    inputs = [v.requires_grad_() if v.is_floating_point() else v for v in (x, y)]
     try:
-        value = eval(expr, names)
+        value = eval(there, dict(NAMES, x=x, y=y, zeros2=torch.zeros(2, dtype=torch.int64)))
+        firsts, seconds = gradients(value, inputs) if value.requires_grad and not odd else ("None", "None")
+        seconds = seconds if i % 3 == 0 else "None"  # they take the most time
     except Exception:  # PyTorch refuses: not a case
         return None
-    grads = "None"
-    if value.requires_grad and not odd:
-        (value * 1.5).sum().backward()
-        grads = "[%s]" % ", ".join("None" if v.grad is None else text(v.grad) for v in (x, y))
-    return '    (%r, lambda x, y: %s, %s, %s, %s, %s),' % (expr, expr, text(x), text(y), text(value), grads)
+    return "    (%r, lambda x, y: %s, %s, %s, %s, %s, %s, %r)," % (here, here, text(x), text(y), text(value), firsts, seconds, dtype)
 
 
 def main():

@@ -11,25 +11,12 @@ import sys
 import warnings
 
 import torch
-import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from values import text
+from values import NAMES, text
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-
-
-def filled(m):
-    """m in float64, its parameters with numbers that check.star gives those of tpsh, too."""
-    m = m.double()
-    for i, p in enumerate(m.parameters()):
-        p.data.copy_((torch.arange(p.numel()).double() * 0.7 + i).sin().reshape(p.shape) * 0.5)
-    return m
-
-
-NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("__")}
-NAMES.update(filled=filled, signal=torch.signal, masked=torch.masked, F=F, nn=torch.nn, torch=torch, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
 
 
 def case(i, line):
@@ -43,7 +30,7 @@ def case(i, line):
     if value.requires_grad:
         (value * 1.5).sum().backward()
         grads = "[%s]" % ", ".join("None" if v.grad is None else text(v.grad) for v in (x, y))
-    return "    (%r, lambda x, y: %s, %s, %s, %s, %s)," % (here, here, text(x), text(y), text(value), grads)
+    return "    (%r, lambda x, y: %s, %s, %s, %s, %s, None, 'listed')," % (here, here, text(x), text(y), text(value), grads)
 
 
 def main():

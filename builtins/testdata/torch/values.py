@@ -1,4 +1,7 @@
-"""Tensors of PyTorch as Starlark."""
+"""Tensors of PyTorch as Starlark, and the names that expressions use."""
+
+import torch
+import torch.nn.functional as F
 
 
 def number(v):
@@ -10,5 +13,17 @@ def number(v):
 
 
 def text(t):
-    """t as (elements, shape)."""
-    return "([%s], %s)" % (", ".join(number(float(v)) for v in t.detach().reshape(-1).tolist()), list(t.shape))
+    """t as (elements, shape, dtype)."""
+    return "([%s], %s, %r)" % (", ".join(number(float(v)) for v in t.detach().reshape(-1).tolist()), list(t.shape), str(t.dtype).removeprefix("torch."))
+
+
+def filled(m):
+    """m in float64, its parameters with numbers that check.star gives those of tpsh, too."""
+    m = m.double()
+    for i, p in enumerate(m.parameters()):
+        p.data.copy_((torch.arange(p.numel()).double() * 0.7 + i).sin().reshape(p.shape) * 0.5)
+    return m
+
+
+NAMES = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("__")}
+NAMES.update(filled=filled, inf=float("inf"), signal=torch.signal, masked=torch.masked, F=F, nn=torch.nn, torch=torch, linalg=torch.linalg, special=torch.special, fft=torch.fft, float=float, sum=sum)
