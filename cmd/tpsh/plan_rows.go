@@ -135,7 +135,7 @@ func checkColumns(header []string, script *lang.Flags) error {
 		if measures[h] != nil || script.Computed || script.Find(flagOf(h)) != nil {
 			continue
 		}
-		near := ", want one of " + strings.Join(names, ", ")
+		near := ", want one of " + strings.Join(names, ", ") + " (--convert FILE.star makes them of other columns)"
 		if n := spell.Nearest(flagOf(h), names); n != "" {
 			near = ": did you mean " + n + "?"
 		}

@@ -546,31 +546,8 @@ func TestPlanKeepsOfSwiGLU(t *testing.T) {
 func TestPlanOfPlaybook(t *testing.T) {
 	rows := "model,nodes,micro_batch,accumulation,batch,dp,pp,tp,zero,gigabytes\n" +
 		"1B,1,1,256,256,1,1,8,0,5.4\n1B,1,4,32,256,2,2,2,1,27.7\n1B,4,1,8,256,32,1,1,1,23.8\n1B,4,2,4,256,32,1,1,1,34.9\n"
-	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	const script = "../../examples/megatron.star"
-	program, err := lang.ReadProgram(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	convert, err := readConversion("../../examples/rows/playbook.star")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := readRows(file, program.ReadFlags(), 1, []string{"--llama", "--seq", "4096", "--precision", "bf16"}, convert)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := hardware.Builtin("hgx-h100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list, m := measuredRuns(t, "hgx-h100", rows, "playbook.star", "--llama", "--seq", "4096", "--precision", "bf16")
 	for _, r := range list {
-		if err := r.evaluate(context.Background(), question{Script: script}); err != nil {
-			t.Fatal(err)
-		}
 		got := float64(r.program.On(m, r.rank).Peak)
 		if e := got/r.bytes - 1; math.Abs(e) > 0.2 {
 			t.Errorf("%s: got %.1f GB, want %.1f (%+.0f %%)", strings.Join(r.args, " "), got/1e9, r.bytes/1e9, 100*e)
