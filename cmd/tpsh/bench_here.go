@@ -133,7 +133,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		samples = append(samples, s)
 		bar.show(int64(i + 1))
 	}
-	r, err := fit.Fit(base, samples, fit.Options{Constants: hereConstants, Most: len(hereConstants)})
+	r, err := fit.Fit(base, samples, fit.Options{Constants: hereConstants, Most: len(hereConstants), Guessed: true})
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}

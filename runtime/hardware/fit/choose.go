@@ -158,13 +158,13 @@ func (p *problem) search() []float64 {
 				x[k] = p.clamp(k, rng.NormFloat64())
 			}
 		}
-		all = append(all, start{x, loss(p.residuals(p.machine(x)), x, nil)})
+		all = append(all, start{x, p.held.loss(p.residuals(p.machine(x)), x, nil)})
 	}
 	slices.SortStableFunc(all[1:], func(a, b start) int { return cmp.Compare(a.loss, b.loss) })
 	var best start
 	for _, s := range all[:tries] {
 		x := p.solve(s.x, nil)
-		if l := loss(p.residuals(p.machine(x)), x, nil); best.x == nil || l < best.loss {
+		if l := p.held.loss(p.residuals(p.machine(x)), x, nil); best.x == nil || l < best.loss {
 			best = start{x, l}
 		}
 	}

@@ -25,6 +25,7 @@ type Sample struct {
 type Options struct {
 	Constants []string // that may change; none: those that matter to the samples
 	Most      int      // of them; 0: as many as the samples carry
+	Guessed   bool     // the machine's values are guesses, to which less is held
 }
 
 // A Result is a fitted machine.
@@ -71,7 +72,7 @@ func relative(got, want float64) float64 {
 
 // Fit returns m with the constants that explain samples best.
 func Fit(m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
-	p := &problem{base: m, samples: samples}
+	p := &problem{base: m, samples: samples, held: tight}
 	for i, s := range samples {
 		if s.Seconds > 0 {
 			p.targets = append(p.targets, target{i, false, math.Log(s.Seconds)})
@@ -79,6 +80,9 @@ func Fit(m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
 		if s.Bytes > 0 {
 			p.targets = append(p.targets, target{i, true, math.Log(s.Bytes)})
 		}
+	}
+	if o.Guessed || slices.ContainsFunc(p.targets, func(t target) bool { return t.bytes }) {
+		p.held = loose
 	}
 	if len(p.targets) == 0 {
 		return nil, errors.New("nothing was measured: no row has seconds or gigabytes")

@@ -18,6 +18,7 @@ type problem struct {
 	samples []Sample
 	targets []target
 	free    []hardware.Constant
+	held    hold
 }
 
 // A target is a measured number.
@@ -84,26 +85,28 @@ func (p *problem) linearize(x []float64) (r []float64, jac [][]float64) {
 	return r, jac
 }
 
-// priorWeight is how strongly constants are held to the file's values, in units
-// of relative errors: the width of a good model.
-const priorWeight = 0.05
+// A hold says how strongly constants are held to the file's values, in units of
+// relative errors, and the relative error from which on a sample counts less.
+type hold struct{ prior, outlier float64 }
 
-// outlier is the relative error from which on a sample counts less.
-const outlier = 0.1
+// loose is the width of a good model: of a file of guesses, and of memory, of which much
+// is known exactly. tight is that of times which others measured, with a tenth between
+// one run and the like of it.
+var loose, tight = hold{0.05, 0.1}, hold{0.1, 0.05}
 
-// weight returns how much a residual counts: less and less beyond outlier.
-func weight(r float64) float64 { return 1 / math.Sqrt(1+r*r/(outlier*outlier)) }
+// weight returns how much a residual counts: less and less beyond an outlier's.
+func (h hold) weight(r float64) float64 { return 1 / math.Sqrt(1+r*r/(h.outlier*h.outlier)) }
 
 // loss returns what solve makes small.
-func loss(r, x []float64, omit func(i int) bool) float64 {
+func (h hold) loss(r, x []float64, omit func(i int) bool) float64 {
 	sum := 0.
 	for i, v := range r {
 		if omit == nil || !omit(i) {
-			sum += 2 * outlier * outlier * (math.Sqrt(1+v*v/(outlier*outlier)) - 1)
+			sum += 2 * h.outlier * h.outlier * (math.Sqrt(1+v*v/(h.outlier*h.outlier)) - 1)
 		}
 	}
 	for _, v := range x {
-		sum += priorWeight * priorWeight * v * v
+		sum += h.prior * h.prior * v * v
 	}
 	return sum
 }
@@ -113,9 +116,9 @@ func loss(r, x []float64, omit func(i int) bool) float64 {
 func (p *problem) solve(x []float64, omit func(i int) bool) []float64 {
 	damping := 1e-3
 	r, jac := p.linearize(x)
-	now := loss(r, x, omit)
+	now := p.held.loss(r, x, omit)
 	for range 30 {
-		step := newton(r, jac, x, damping, omit)
+		step := p.held.newton(r, jac, x, damping, omit)
 		if step == nil {
 			return x
 		}
@@ -123,7 +126,7 @@ func (p *problem) solve(x []float64, omit func(i int) bool) []float64 {
 		for k := range x {
 			y[k] = p.clamp(k, x[k]+min(max(step[k], -2), 2))
 		}
-		next := loss(p.residuals(p.machine(y)), y, omit)
+		next := p.held.loss(p.residuals(p.machine(y)), y, omit)
 		if next >= now {
 			if damping *= 8; damping > 1e6 {
 				return x
@@ -158,10 +161,10 @@ func (p *problem) clamp(k int, x float64) float64 {
 
 // newton returns a step of Levenberg and Marquardt: the solution of
 // (JᵀWJ + P + λ diag) dx = -(JᵀWr + Px), nil if there is none.
-func newton(r []float64, jac [][]float64, x []float64, damping float64, omit func(i int) bool) []float64 {
+func (h hold) newton(r []float64, jac [][]float64, x []float64, damping float64, omit func(i int) bool) []float64 {
 	n := len(x)
 	a, b := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
-	const prior = priorWeight * priorWeight
+	prior := h.prior * h.prior
 	for k := range n {
 		a.SetSym(k, k, prior)
 		b.SetVec(k, -prior*x[k])
@@ -170,7 +173,7 @@ func newton(r []float64, jac [][]float64, x []float64, damping float64, omit fun
 		if omit != nil && omit(i) {
 			continue
 		}
-		w := weight(v)
+		w := h.weight(v)
 		for k := range n {
 			b.SetVec(k, b.AtVec(k)-w*jac[i][k]*v)
 			for l := k; l < n; l++ {
@@ -202,12 +205,12 @@ func (p *problem) leaveOut(x []float64) []Error {
 			}
 		}
 	}
-	rest := newton(r, jac, x, 0, nil) // what the fit left undone
+	rest := p.held.newton(r, jac, x, 0, nil) // what the fit left undone
 	out := make([]Error, len(p.samples))
 	each(len(p.samples), func(i int) {
 		omit := func(t int) bool { return p.targets[t].sample == i }
 		y := append([]float64(nil), x...)
-		if step := newton(r, jac, x, 0, omit); step != nil && rest != nil {
+		if step := p.held.newton(r, jac, x, 0, omit); step != nil && rest != nil {
 			for k := range y {
 				if !p.atBound(k, x[k]) {
 					y[k] = p.clamp(k, y[k]+min(max(step[k]-rest[k], -2), 2))
