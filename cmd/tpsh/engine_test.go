@@ -20,7 +20,7 @@ var engines = map[string]string{
 	"mesh":                          "it is what they are made of",
 	"runtime/shard":                 "the one engine of tensors that ranks hold together",
 	"runtime/ckpt":                  "a checkpoint is a layout on a disk, and is read and written by it",
-	"runtime/collective.go":         "collectives of plain tensors cut a dim as chunk does",
+	"runtime/collective_shapes.go":  "collectives of plain tensors cut a dim as chunk does",
 	"builtins/tensorfiles":          "formats of files hold tensors in pieces of their own",
 	"runtime/op/shape_split.go":     "chunk is the rule",
 	"runtime/op/shape_subtensor.go": "it says which box ranks are to exchange, and the engine does it",

@@ -36,9 +36,11 @@ func (o *onceReduced) get(p spinPolicy, make func() []byte) []byte {
 	return *o.sum.Load()
 }
 
-// reducesOnce reports whether the call is an AllReduce of which one member does the work.
+// reducesOnce reports whether all members have the same reduction of the call, and one of
+// them does the work.
 func (c *inprocCall) reducesOnce() bool {
-	return c.op.Kind == comm.AllReduce && c.round.many != nil && c.bytes < mostReducedOnce
+	k := c.op.Kind
+	return k.Reduces() && k.Alike() && c.round.many != nil && c.bytes < mostReducedOnce
 }
 
 // moveReduced is move for such a call.
