@@ -91,7 +91,9 @@ func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	if x := soleExpr(file); x != nil {
 		return s.eval(t, x)
 	}
-	halt.Mark(file, false) // a later statement may set a breakpoint in it
+	if p.Marked {
+		halt.Mark(file, false) // a later statement may set a breakpoint in it
+	}
 	programs, err := s.compile(file)
 	if err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ func (h *halts) prepare(p *runMsg, names starlark.StringDict) *marking {
 		return nil
 	}
 	names[halt.MarkName] = mark{h}
-	return &marking{h.engine.Orders().AnyError(), p.Marked || p.Chunk}
+	return &marking{h.engine.Orders().AnyError(), p.Marked}
 }
 
 // A marking says how files are marked for a debugger as they are compiled.

@@ -81,7 +81,7 @@ func (s *Session) start(p Program, ranks []int) *running {
 	m := &message{Seq: s.seq, Run: &runMsg{
 		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
 		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover, Describe: p.Describe,
-		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, Debug: p.Debug && s.opts.Debugger != nil, Marked: p.Marked, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
+		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, Debug: p.Debug && s.opts.Debugger != nil, Marked: p.Marked || p.Chunk && s.opts.Debugger != nil, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
 	}}
 	for _, rank := range ranks {
 		r.outcome.Ranks[rank].Ran = true
