@@ -17,14 +17,15 @@ import (
 // on any number of ranks. The singular values of x are those of r, and so are its right
 // singular vectors; the left ones are q times those of r.
 
+var inTall = Param{Name: "x", Kind: Tensor, Doc: "a float tensor of tall matrices [.., m, n]"}
+
 func init() {
-	matrices := Param{Name: "x", Kind: Tensor, Doc: "a float tensor of tall matrices [.., m, n]"}
 	register(&Def{
 		Name:    "qr_of_parts",
 		Surface: Internal,
 		OfParts: true,
 		Doc:     "qr_of_parts(x, parts) returns (q, r) [.., m, n] and [.., parts n, n], as matrix_qr, of each rank's rows: what they lack of columns of q and of rows of r is zero.",
-		Params:  []Param{matrices, {Name: "parts", Kind: Int, Doc: "how many ranks there are"}},
+		Params:  []Param{inTall, {Name: "parts", Kind: Int, Doc: "how many ranks there are"}},
 		Infer: func(c *Call) error {
 			x := c.In[0]
 			_, n := matrix(x)
@@ -88,6 +89,10 @@ func init() {
 			return c.costs(c.In[0].Numel() * n)
 		},
 	})
+}
+
+// Factors that were found in parts have the gradient of the decomposition of the whole.
+func init() {
 	for _, e := range []struct {
 		name, factors string
 		known         []Param
@@ -101,7 +106,7 @@ func init() {
 			Surface: Internal,
 			OfParts: true,
 			Doc:     e.name + "(x, " + e.factors + ") returns the factors, which are those of x; their gradient is that of the decomposition.",
-			Params:  append([]Param{matrices}, e.known...),
+			Params:  append([]Param{inTall}, e.known...),
 			Infer: func(c *Call) error {
 				for _, x := range c.In[1:] {
 					c.Spec = append(c.Spec, Spec{x.DType(), x.Shape()})
