@@ -21,16 +21,35 @@ func (g *graph) waitForUnknown(grp *Group) (out []wait) {
 		if !ok {
 			g.lost, to = append(g.lost, c), nil
 		}
-		for _, other := range to {
-			why := notMade
-			if g.job.Ranks[other] == nil {
-				why = noWord
+		for _, from := range append(g.gaveUp(grp, c), id) {
+			for _, other := range to {
+				why := notMade
+				if g.job.Ranks[other] == nil {
+					why = noWord
+				}
+				out = append(out, wait{from, other, c, why})
 			}
-			out = append(out, wait{id, other, c, why})
 		}
 		delete(g.open, id)
 	}
 	return out
+}
+
+// gaveUp returns the members of grp whose last call is c's, which others still
+// wait in, and that is over without a word of how: gloo's is, too, when a peer's
+// process has gone. Where no member finishes before all have done their part,
+// theirs failed, and they wait for whom c waits.
+func (g *graph) gaveUp(grp *Group, c *Call) (ids []int) {
+	for _, id := range grp.Members {
+		r := g.job.Ranks[id]
+		if r == nil || r.now != nil || !joint[c.Op] {
+			continue
+		}
+		if own := r.lastOf(); own != nil && own == r.find(grp, c.At) && own.Done == Done && !own.Sure {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // guess returns the ranks for which a rank can wait in a group of which they

@@ -58,6 +58,9 @@ func TestRules(t *testing.T) {
 			0: {sum(1).done(), sum(2).done()}, 1: {sum(1).pending(), sum(2).pending()}, 2: {sum(1).done(), sum(2).pending()}}}, "culprits 1 not finished"},
 		"transfers of which more may be known": {&world{n: 2, ranks: map[int][]row{
 			0: {p2p("recv", 0, 1, 1).pending()}, 1: {p2p("recv", 1, 0, 1).pending(), p2p("send", 1, 0, 2).pending()}}}, CannotTell},
+		"a member of gloo's that gave up where others wait for a rank outside the evidence": {&world{n: 4, plain: true, ranks: map[int][]row{
+			0: {sum(1).gloo(true), one(sum(1)).gloo(true)}, 1: {sum(1).gloo(true), one(sum(1)).gloo(false)},
+			2: {sum(1).gloo(true)}, 3: {sum(1).gloo(true), sum(2).gloo(false)}}}, "culprits 2 never called"},
 		"a chain of groups": {&world{n: 4, groups: sub, ranks: map[int][]row{
 			0: {one(sum(1)).pending()}, 1: {three(sum(1)).pending()}, 2: {three(sum(1)).pending()}, 3: {}}}, "culprits 3 never called"},
 		"two groups in another order": {&world{n: 2, groups: sub, ranks: map[int][]row{

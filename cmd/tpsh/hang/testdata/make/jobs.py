@@ -96,7 +96,7 @@ def settled(thread, moved, rank, wait):
         time.sleep(0.05)
 
 
-def rank_main(rank, job, folder, moved):
+def rank_main(rank, job, folder, moved, written):
     store = dist.FileStore(os.path.join(folder, "store"), job["ranks"])
     dist.init_process_group("gloo", store=store, rank=rank, world_size=job["ranks"], timeout=datetime.timedelta(seconds=300))
     forever = threading.Event()
@@ -114,9 +114,11 @@ def rank_main(rank, job, folder, moved):
     settled(thread, moved, rank, job["wait"])
     with open(os.path.join(folder, f"fr_{rank}"), "wb") as f:
         f.write(_dump_fr_trace())
-    # Not all leave at once: what a rank says of its calls when its peers have
-    # gone is part of what is to be understood.
-    time.sleep(job["linger"] * rank)
+    # Nobody leaves before all have written theirs or ended, however long a busy
+    # machine takes for it: a call that fails for a peer's end hides who was late.
+    written[rank] = 1
+    while min(written) == 0:
+        time.sleep(0.02)
     os._exit(0)
 
 
@@ -150,17 +152,18 @@ def make(job, folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     moved = memoryview(mmap.mmap(-1, 8 * job["ranks"])).cast("d")  # of all ranks
-    children = []
+    written = memoryview(mmap.mmap(-1, job["ranks"])).cast("b")  # by whom, or who has ended
+    children = {}
     for rank in range(job["ranks"]):
         pid = os.fork()
         if pid == 0:
             try:
-                rank_main(rank, job, folder, moved)
+                rank_main(rank, job, folder, moved, written)
             finally:
                 os._exit(2)
-        children.append(pid)
-    for pid in children:
-        os.waitpid(pid, 0)
+        children[pid] = rank
+    while children:
+        written[children.pop(os.wait()[0])] = 1
     os.remove(os.path.join(folder, "store"))
     for rank in job["lost"]:
         path = os.path.join(folder, f"fr_{rank}")
@@ -179,7 +182,7 @@ def draw(rnd, i, args):
     lost = [rnd.choice([r for r in range(n) if r != victim])] if fault == "dump missing" and n > 2 else []
     some = {victim, *rnd.sample([r for r in range(n) if r != victim], rnd.randint(1, n - 1))}
     return {"fault": fault, "ranks": n, "victim": victim, "members": sorted(some), "warm": rnd.random() < 0.5, "steps": rnd.randint(0, 4),
-            "lost": lost, "wait": args.wait, "linger": rnd.choice([0, 0, 0.1])}
+            "lost": lost, "wait": args.wait}
 
 
 def main():
